@@ -1,0 +1,270 @@
+# hutch: one Makefile, sources listed, no configure step.
+#
+#	make		build/hutch and build/libexec/*
+#	make demo	dependencies, build, and hutch at work on its own tree
+#	make test	dependencies, build, every test
+#	make check	unit tests only
+#	make bench	against the kernel's own price and other tools
+#	make install	PREFIX=/usr/local, DESTDIR=
+#
+# CC=clang builds the same with clang.
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+B       ?= build
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+ARCH    := $(shell uname -m)
+MULTIARCH := $(ARCH)-linux-gnu
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# --- sources ---------------------------------------------------------------
+
+BASE     := buffer err frame io list message visible
+POLICY   := environment policy quantity volume
+SECCOMP  := bpf compile floor json json_scan profile profile_fit
+SANDBOX  := caps channel diagnose folders fs identity idmap image janitor landlock \
+            mounts network overlay plan plan_print program pump result rlimits \
+            seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
+            target terminal upper volumes
+CLI      := main options report run
+EXECUTOR := caps channel executor main processes relay requests spawn terminal user
+
+UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
+
+src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
+HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
+                $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
+EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
+COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
+
+# --- flags -----------------------------------------------------------------
+
+WARN   := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes \
+          -Wswitch-enum -Wpointer-arith -Wvla -Wwrite-strings $(if $(CI),-Werror)
+HARDEN := -fPIE -fstack-protector-strong -fno-common -fcf-protection
+ifneq ($(ARCH),x86_64)
+HARDEN := $(filter-out -fcf-protection,$(HARDEN))
+endif
+BASE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
+               $(WARN) $(HARDEN) $(EXTRA)
+# libseccomp is in the program, so that the program's own identity, which the
+# cache of compiled profiles goes by, covers it.
+COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic -lcjson
+# glibc's; musl has no such checks.
+FORTIFY ?= -D_FORTIFY_SOURCE=2
+LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
+
+# The launcher and the executor are static and start three times a launch
+# between them and the command, so what the C library does before main()
+# counts: glibc's start-up executes some forty cpuid instructions, each of which
+# traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
+# Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
+# its parts are named here.
+MUSL     := /usr/lib/$(ARCH)-linux-musl
+ifneq (,$(findstring clang,$(CC)))
+CC_INCLUDE = $(shell $(CC) -print-resource-dir)/include
+else
+CC_INCLUDE = $(shell $(CC) -print-file-name=include)
+endif
+MUSL_CFLAGS = -nostdinc -isystem /usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
+              -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
+MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
+              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o,$^) -L$(MUSL) -lc \
+              $$($(CC) -print-libgcc-file-name) $(MUSL)/crtn.o
+
+# --- what is built ---------------------------------------------------------
+
+PROGRAMS := $(B)/hutch $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp
+
+.PHONY: all
+all: $(PROGRAMS)
+
+musl_obj = $(patsubst %.c,$(B)/musl/%.o,$(1))
+host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
+
+# LINK=host: with the host's C library and dynamic, for sanitizers.
+LINK ?= musl
+HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^)
+LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
+
+$(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC))
+	@mkdir -p $(@D)
+	$(LINK_IT)
+
+$(B)/libexec/hutch-executor: $(call $(LINK)_obj,$(EXECUTOR_SRC))
+	@mkdir -p $(@D)
+	$(LINK_IT)
+
+$(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
+	@mkdir -p $(@D)
+	$(HOST_LINK) $(COMPILER_LIBS)
+
+# The default filter is an array, made when hutch is built, and so is the floor
+# alone.  The other architecture's is compiled too, so that neither is broken
+# unseen.
+GEN := $(B)/gen/seccomp_default.h $(B)/gen/seccomp_floor.h
+$(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
+	@mkdir -p $(@D)
+	$(B)/libexec/hutch-seccomp compile --arch x86_64 < $< > /dev/null
+	$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
+	$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
+
+$(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
+
+$(B)/musl/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(MUSL_CFLAGS) $(BASE_CFLAGS) -ffunction-sections -MMD -MP -c -o $@ $<
+
+$(B)/host/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) -MMD -MP -c -o $@ $<
+
+-include $(shell test -d $(B) && find $(B) -name '*.d')
+
+.PHONY: clean
+clean:
+	rm -rf $(B)
+
+# --- packages --------------------------------------------------------------
+
+# Names of Debian 12.  What is installed already is not asked for again, and then
+# neither is root.
+DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libcmocka-dev go-md2man \
+        clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
+        bsdutils groff-base
+.PHONY: deps
+deps:
+	@command -v dpkg-query >/dev/null || { \
+	  echo "make deps knows Debian's packages only; needed are the counterparts of:" \
+	    "$(DEPS)" >&2; exit 1; }; \
+	missing=; for p in $(DEPS); do \
+	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || \
+	    missing="$$missing $$p"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	line="apt-get update && apt-get install -y --no-install-recommends$$missing"; \
+	if [ "$$(id -u)" = 0 ]; then sh -c "$$line"; \
+	elif command -v sudo >/dev/null; then echo "sudo: $$line"; sudo sh -c "$$line"; \
+	else echo "as root: $$line" >&2; exit 1; fi
+
+# --- man pages, installation, demo -----------------------------------------
+
+MAN := $(B)/man/man1/hutch.1 $(B)/man/man1/hutch-run.1
+.PHONY: man
+man: $(MAN)
+$(B)/man/man1/%.1: docs/%.md docs/man.awk
+	@mkdir -p $(@D)
+	awk -v name=$* -v version=$(VERSION) -f docs/man.awk $< | go-md2man > $@
+
+.PHONY: install
+install: all man
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hutch \
+	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/hutch/seccomp \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp \
+	  $(DESTDIR)$(PREFIX)/libexec/hutch
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
+	install -m 644 completions/hutch.bash \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hutch
+
+.PHONY: demo
+demo: deps
+	@$(MAKE) -s -j$(shell nproc) all
+	@demo/demo.sh $(B)/hutch
+
+# --- tests -----------------------------------------------------------------
+
+# The two sides use some names twice (channel, terminal, caps), so a unit test
+# is linked with one of them: the executor's if it includes a header of it.
+SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
+            $(filter-out policy/seccomp_main.c,$(COMPILER_SRC))
+LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
+EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
+EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
+                   $(shell grep -l '"executor/\|"tests/unit/supervisor' tests/unit/test_*.c))
+UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
+
+UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) -lcmocka $(COMPILER_LIBS) -lutil
+$(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
+  $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o $(EXECUTOR_OBJ)
+	@mkdir -p $(@D)
+	$(UNIT_LINK)
+
+$(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT),$(UNIT))): $(B)/tests/unit/%: \
+  $(B)/host/tests/unit/test_%.o $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(UNIT_LINK)
+
+# The probe runs in any rootfs, so it is static; with glibc, since it is also
+# built where only that is.
+PROBE_SRC := $(filter-out tests/escape/listener.c,$(wildcard tests/escape/*.c))
+$(B)/tests/probe: $(PROBE_SRC) $(wildcard tests/escape/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $(PROBE_SRC)
+
+$(B)/tests/listener: tests/escape/listener.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
+
+# Helpers of the behaviour tests, one file each.
+RUN_BIN := $(patsubst tests/run/%.c,$(B)/tests/run/%,$(wildcard tests/run/*.c))
+$(B)/tests/run/%: tests/run/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
+
+.PHONY: tests check test test-built
+tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN)
+
+check: $(UNIT_BIN)
+	tests/all.sh --build $(B) unit
+
+# Both compilers must have nothing to say.
+JOBS := -j$(shell nproc)
+test: deps
+	$(MAKE) $(JOBS) CI=1 tests
+	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang all
+	$(MAKE) $(JOBS) CI=1 sanitized
+	$(MAKE) $(JOBS) fuzz
+	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape fuzz
+
+# ASan and UBSan: the same sources with glibc and dynamic, since a static
+# program cannot be instrumented.
+.PHONY: sanitized
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitized:
+	$(MAKE) B=$(B)/asan HOST_EXTRA="$(SANITIZE)" FORTIFY= LINK=host tests
+
+# libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.
+FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
+.PHONY: fuzz
+fuzz: $(FUZZ_BIN)
+$(B)/fuzz/%: tests/fuzz/fuzz_%.c $(SIDE_SRC) $(GEN)
+	@mkdir -p $(@D)
+	clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all -o $@ $< $(sort $(SIDE_SRC)) $(COMPILER_LIBS)
+
+# --- bench -----------------------------------------------------------------
+
+# floor is linked as hutch is, or the ratio would compare two C libraries.
+.PHONY: bench
+BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor
+bench: all $(BENCH)
+	tests/bench/bench.py --build $(B) $(BENCH_FLAGS)
+
+$(B)/bench/floor: $(call musl_obj,tests/bench/floor.c)
+	@mkdir -p $(@D)
+	$(MUSL_LINK)
+$(B)/musl/tests/bench/floor.o: $(GEN)
+
+$(B)/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -static -o $@ $<

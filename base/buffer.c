@@ -1,0 +1,90 @@
+#include "base/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void buffer_init(struct buffer *b, size_t max)
+{
+	*b = (struct buffer){ .max = max };
+}
+
+void buffer_done(struct buffer *b)
+{
+	if (!b)
+		return;
+	free(b->bytes);
+	*b = (struct buffer){ 0 };
+}
+
+const uint8_t *buffer_data(const struct buffer *b)
+{
+	/* NULL + 0 is undefined in C, and an empty buffer has no bytes. */
+	return b->bytes ? b->bytes + b->start : NULL;
+}
+
+size_t buffer_len(const struct buffer *b)
+{
+	return b->end - b->start;
+}
+
+/* Moves what is there to the front, so that consumed room can be used again. */
+static void compact(struct buffer *b)
+{
+	if (b->start == 0)
+		return;
+	memmove(b->bytes, b->bytes + b->start, b->end - b->start);
+	b->end -= b->start;
+	b->start = 0;
+}
+
+uint8_t *buffer_reserve(struct buffer *b, size_t len)
+{
+	size_t have = buffer_len(b);
+
+	if (len > b->max || have > b->max - len)
+		return NULL;
+	if (b->room - b->end >= len && b->bytes)
+		return b->bytes + b->end;
+	if (b->bytes)
+		compact(b);
+	if (b->room - b->end < len || !b->bytes) {
+		size_t room = b->room ? b->room : 256;
+		while (room < have + len)
+			room *= 2;
+		/* have + len is within the bound, so this cuts spare room only. */
+		if (room > b->max)
+			room = b->max;
+		uint8_t *bytes = realloc(b->bytes, room);
+		if (!bytes)
+			abort();
+		b->bytes = bytes;
+		b->room = room;
+	}
+	return b->bytes + b->end;
+}
+
+void buffer_added(struct buffer *b, size_t len)
+{
+	b->end += len;
+}
+
+bool buffer_append(struct buffer *b, const void *data, size_t len)
+{
+	uint8_t *to = buffer_reserve(b, len);
+
+	if (!to)
+		return false;
+	if (len)
+		memcpy(to, data, len);
+	buffer_added(b, len);
+	return true;
+}
+
+void buffer_consume(struct buffer *b, size_t len)
+{
+	if (len > buffer_len(b))
+		len = buffer_len(b);
+	b->start += len;
+	if (b->start == b->end)
+		b->start = b->end = 0;
+}

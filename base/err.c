@@ -1,0 +1,159 @@
+#include "base/err.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+	[ERR_NONE] = "none",		   [ERR_USAGE] = "usage",
+	[ERR_NOT_FOUND] = "not_found",	   [ERR_REFUSED] = "refused",
+	[ERR_UNSUPPORTED] = "unsupported", [ERR_LIMIT] = "limit",
+	[ERR_PROTOCOL] = "protocol",	   [ERR_SYSTEM] = "system",
+	[ERR_INTERNAL] = "internal",
+};
+_Static_assert(sizeof(kind_names) / sizeof(kind_names[0]) == ERR_KIND_COUNT,
+	       "an error kind has no name");
+_Static_assert(sizeof(struct err) <= PIPE_BUF,
+	       "an err must cross a pipe in one atomic write (PIPE_BUF)");
+
+static enum err_kind kind_of_errno(int sys)
+{
+	switch (sys) {
+	case ENOENT:
+	case ENOTDIR:
+		return ERR_NOT_FOUND;
+	case EPERM:
+	case EACCES:
+		return ERR_REFUSED;
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return ERR_UNSUPPORTED;
+	case EMFILE:
+	case ENFILE:
+	case ENOSPC:
+	case EDQUOT:
+	case EAGAIN:
+	case E2BIG:
+		return ERR_LIMIT;
+	default:
+		return ERR_SYSTEM;
+	}
+}
+
+int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e)
+		return -1;
+	e->kind = kind;
+	e->sys = 0;
+	e->remedy[0] = '\0';
+	va_start(ap, fmt);
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* may be cut */
+	va_end(ap);
+	return -1;
+}
+
+int err_sys(struct err *e, const char *fmt, ...)
+{
+	int sys = errno;
+	va_list ap;
+
+	if (!e)
+		return -1;
+	e->kind = kind_of_errno(sys);
+	e->sys = sys;
+	e->remedy[0] = '\0';
+	va_start(ap, fmt);
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* may be cut */
+	va_end(ap);
+
+	size_t len = strlen(e->text);
+	(void)snprintf(e->text + len, sizeof(e->text) - len, ": %s", strerror(sys));
+	errno = sys;
+	return -1;
+}
+
+int err_in(struct err *e, const char *fmt, ...)
+{
+	char place[128];
+	va_list ap;
+
+	if (!e)
+		return -1;
+	va_start(ap, fmt);
+	(void)vsnprintf(place, sizeof(place), fmt, ap); /* may be cut */
+	va_end(ap);
+
+	/* The end of a text that grew too long is what can be spared. */
+	size_t len = strlen(place), old = strlen(e->text);
+	size_t room = sizeof(e->text) - 1 - len - 2;
+	size_t keep = old < room ? old : room;
+	memmove(e->text + len + 2, e->text, keep);
+	memcpy(e->text, place, len);
+	memcpy(e->text + len, ": ", 2);
+	e->text[len + 2 + keep] = '\0';
+	return -1;
+}
+
+int err_from(struct err *e, const char *where)
+{
+	if (!e || !where || !*where)
+		return -1;
+
+	size_t len = strlen(e->text);
+	(void)snprintf(e->text + len, sizeof(e->text) - len, " (from %s)", where);
+	return -1;
+}
+
+int err_remedy(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e)
+		return -1;
+	va_start(ap, fmt);
+	(void)vsnprintf(e->remedy, sizeof(e->remedy), fmt, ap); /* may be cut */
+	va_end(ap);
+	return -1;
+}
+
+const char *err_kind_name(int kind)
+{
+	if (kind < 0 || kind >= ERR_KIND_COUNT)
+		return kind_names[ERR_INTERNAL];
+	return kind_names[kind];
+}
+
+/* C0 and DEL, and C1 as UTF-8 writes it (C2 80..C2 9F), which terminals obey
+ * too: 9B is CSI. */
+static bool is_control(const unsigned char *p)
+{
+	bool is_c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f;
+
+	return p[0] < ' ' || p[0] == 0x7f || is_c1;
+}
+
+static void blank_controls(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (unsigned char *p = (unsigned char *)text; *p; p++) {
+		if (!is_control(p))
+			continue;
+		if (*p == 0xc2)
+			*p++ = '?';
+		*p = '?';
+	}
+}
+
+void err_sanitize(struct err *e)
+{
+	if (e->kind <= ERR_NONE || e->kind >= ERR_KIND_COUNT)
+		e->kind = ERR_INTERNAL;
+	blank_controls(e->text, sizeof(e->text));
+	blank_controls(e->remedy, sizeof(e->remedy));
+}

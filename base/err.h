@@ -1,0 +1,69 @@
+/* err -- an error is a value.
+ *
+ * A struct err is a code and a sentence, of fixed size and never allocated, so
+ * that it can be returned through any number of frames and cross a pipe in one
+ * write(2) (sizeof(struct err) < PIPE_BUF, so the write is atomic).
+ *
+ * A function that can fail takes `struct err *e` last and returns -1 after
+ * filling it in.  On the way up, err_in() puts a place in front.  Only a main()
+ * prints, and only a main() exits.
+ *
+ * The text says what was tried and on what.  The remedy, where there is one,
+ * is the exact command or flag that would change the outcome. */
+#pragma once
+#include <stddef.h>
+
+/* What went wrong, in the words of the result object's `error.kind`. */
+enum err_kind {
+	ERR_NONE,	 /* nothing: the zero object */
+	ERR_USAGE,	 /* the caller's flags or values are wrong */
+	ERR_NOT_FOUND,	 /* a path, image or program that was named is absent */
+	ERR_REFUSED,	 /* the kernel or a policy of the host forbids it */
+	ERR_UNSUPPORTED, /* the kernel or the host has no such thing */
+	ERR_LIMIT,	 /* a bound of ours or of the host was reached */
+	ERR_PROTOCOL,	 /* the other end of a channel broke its rules */
+	ERR_SYSTEM,	 /* a system call failed for a reason of its own */
+	ERR_INTERNAL,	 /* a bug of ours */
+	ERR_KIND_COUNT
+};
+
+#define ERR_TEXT_MAX   700
+#define ERR_REMEDY_MAX 300
+
+struct err {
+	int kind;    /* enum err_kind; an int, since it crosses processes */
+	int sys;     /* errno of the call that failed, or 0 */
+	char text[ERR_TEXT_MAX];
+	char remedy[ERR_REMEDY_MAX];
+};
+
+/* Fills in `e` and returns -1, so that a failing function can end with
+ * `return err_set(e, ERR_USAGE, "...")`.  A NULL `e` is allowed everywhere.
+ * Text that does not fit is cut. */
+int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for a failed system call: appends ": " and strerror(errno), keeps
+ * errno in `sys`, and derives the kind from it. */
+int err_sys(struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Puts "PLACE: " before the text.  Returns -1. */
+int err_in(struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Puts " (from WHERE)" behind the text: the flag or file that asked for it.
+ * A NULL or empty `where` adds nothing.  Returns -1. */
+int err_from(struct err *e, const char *where);
+
+/* Sets the remedy: one sentence or command.  Returns -1. */
+int err_remedy(struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The name of a kind, as printed in JSON: "usage", "not_found", ...  An
+ * unknown number gives "internal". */
+const char *err_kind_name(int kind);
+
+/* Makes an err that came from another process safe to use: ends its strings,
+ * replaces an unknown kind, and blanks control characters. */
+void err_sanitize(struct err *e);

@@ -1,0 +1,87 @@
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+
+int io_write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len > 0) {
+		ssize_t n = write(fd, at, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t io_read_full(int fd, void *data, size_t len)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = read(fd, (char *)data + got, len - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+int io_read_file(int fd, const char *name, size_t max, char **ret_data,
+		 size_t *ret_len, struct err *e)
+{
+	size_t room = max < 4096 ? max + 1 : 4096, len = 0;
+	AUTO_FREE char *data = malloc(room);
+
+	for (;;) {
+		if (!data)
+			abort();
+		ssize_t n = io_read_full(fd, data + len, room - len);
+		if (n < 0)
+			return err_sys(e, "read %s", name);
+		len += (size_t)n;
+		if (len < room)
+			break;
+		if (room > max)
+			return err_set(e, ERR_LIMIT, "read %s: larger than %zu bytes",
+				       name, max);
+		room = room * 2 > max ? max + 1 : room * 2;
+		char *more = realloc(data, room);
+		if (!more)
+			abort();
+		data = more;
+	}
+	data[len] = '\0'; /* len < room here */
+	*ret_data = data;
+	data = NULL;
+	*ret_len = len;
+	return 0;
+}
+
+int io_write_proc(int dir, const char *path, const char *text, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "open %s", path);
+
+	/* One write(2) or nothing: these files take a value whole. */
+	size_t len = strlen(text);
+	if (write(fd, text, len) != (ssize_t)len)
+		return err_sys(e, "write '%.60s' to %s", text, path);
+	return 0;
+}

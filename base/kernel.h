@@ -1,0 +1,86 @@
+/* kernel -- system calls by their own names.
+ *
+ * The mount calls of Linux 5.2 to 5.12 (open_tree(2) and its kin) have no
+ * wrapper in musl, and glibc's clashes with the kernel's own header; openat2
+ * and pivot_root have none anywhere.  Names from kernels newer than the oldest
+ * headers that hutch is built with (6.1) stand here too, with the kernel that
+ * brought them; their use is always probed. */
+#pragma once
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define KERNEL_MNT_DETACH 2 /* umount2(2) */
+
+static inline int sys_open_tree(int dir, const char *path, unsigned flags)
+{
+	return (int)syscall(SYS_open_tree, dir, path, flags);
+}
+
+static inline int sys_move_mount(int from, const char *from_path, int to,
+				 const char *to_path, unsigned flags)
+{
+	return (int)syscall(SYS_move_mount, from, from_path, to, to_path, flags);
+}
+
+static inline int sys_fsopen(const char *type, unsigned flags)
+{
+	return (int)syscall(SYS_fsopen, type, flags);
+}
+
+static inline int sys_fsconfig(int fs, unsigned command, const char *key,
+			       const char *value)
+{
+	return (int)syscall(SYS_fsconfig, fs, command, key, value, 0);
+}
+
+static inline int sys_fsmount(int fs, unsigned flags, unsigned attr)
+{
+	return (int)syscall(SYS_fsmount, fs, flags, attr);
+}
+
+static inline int sys_mount_setattr(int dir, const char *path, unsigned flags,
+				    struct mount_attr *attr)
+{
+	return (int)syscall(SYS_mount_setattr, dir, path, flags, attr, sizeof(*attr));
+}
+
+static inline int sys_mount(const char *source, const char *target, const char *type,
+			    unsigned long flags, const char *options)
+{
+	return (int)syscall(SYS_mount, source, target, type, flags, options);
+}
+
+static inline int sys_umount2(const char *target, int flags)
+{
+	return (int)syscall(SYS_umount2, target, flags);
+}
+
+static inline int sys_pivot_root(const char *root, const char *old)
+{
+	return (int)syscall(SYS_pivot_root, root, old);
+}
+
+static inline int sys_openat2(int dir, const char *path, const struct open_how *how)
+{
+	return (int)syscall(SYS_openat2, dir, path, how, sizeof(*how));
+}
+
+static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
+{
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
+/* landlock(7): struct landlock_ruleset_attr as of ABI 6, kernel 6.12. */
+struct landlock_scopes {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+#define LANDLOCK_SCOPED_ABSTRACT_SOCKET (1ull << 0)
+#define LANDLOCK_SCOPED_SIGNAL		(1ull << 1)
+
+/* memfd_create(2), kernel 6.3: executable whatever vm.memfd_noexec says. */
+#define KERNEL_MFD_EXEC 0x10u

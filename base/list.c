@@ -1,0 +1,95 @@
+#include "base/list.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+void list_done(struct list *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->count; i++)
+		free(l->items[i]);
+	free(l->items);
+	*l = (struct list){ 0 };
+}
+
+static void add_owned(struct list *l, char *text)
+{
+	if (l->count + 2 > l->room) {
+		l->room = l->room ? l->room * 2 : 16;
+		l->items = realloc(l->items, l->room * sizeof(*l->items));
+		if (!l->items)
+			abort();
+	}
+	l->items[l->count++] = text;
+	l->items[l->count] = NULL;
+}
+
+void list_add(struct list *l, const char *text)
+{
+	add_owned(l, text_copy(text));
+}
+
+__attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	return text;
+}
+
+void list_addf(struct list *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_owned(l, format(fmt, ap));
+	va_end(ap);
+}
+
+void list_set_env(struct list *l, const char *key_value)
+{
+	size_t key = strcspn(key_value, "=");
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (strncmp(l->items[i], key_value, key) || l->items[i][key] != '=')
+			continue;
+		free(l->items[i]);
+		l->items[i] = text_copy(key_value);
+		return;
+	}
+	list_add(l, key_value);
+}
+
+const char *list_get_env(const struct list *l, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (size_t i = 0; i < l->count; i++)
+		if (!strncmp(l->items[i], key, len) && l->items[i][len] == '=')
+			return l->items[i] + len + 1;
+	return NULL;
+}
+
+char *text_copy(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		abort();
+	return copy;
+}
+
+char *text_format(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *text = format(fmt, ap);
+	va_end(ap);
+	return text;
+}

@@ -1,0 +1,27 @@
+/* list -- a growing array of owned strings, always NULL-terminated.
+ *
+ * A zeroed struct is an empty list whose `items` is NULL; after the first
+ * list_add it can be handed to execve(2) as it is. */
+#pragma once
+#include <stddef.h>
+
+struct list {
+	char **items; /* owned, each owned */
+	size_t count, room;
+};
+
+void list_done(struct list *l);
+
+/* Adds a copy of `text`. */
+void list_add(struct list *l, const char *text);
+void list_addf(struct list *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Environment manners: "KEY=..." replaces an earlier "KEY=..." in its place. */
+void list_set_env(struct list *l, const char *key_value);
+/* The value of KEY in a list of "KEY=VALUE", or NULL. */
+const char *list_get_env(const struct list *l, const char *key);
+
+/* strdup and asprintf that abort when memory is out. */
+char *text_copy(const char *text);
+char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,298 @@
+#include "base/message.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/own.h"
+
+static const char *const names[] = {
+	[MSG_NONE] = "none",	   [MSG_HELLO] = "hello",   [MSG_EXEC] = "exec",
+	[MSG_STARTED] = "started", [MSG_FAILED] = "failed", [MSG_EXITED] = "exited",
+	[MSG_SIGNAL] = "signal",   [MSG_RESIZE] = "resize", [MSG_STOP] = "stop",
+};
+_Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
+
+static const char *const stages[] = {
+	[EXEC_STAGE_NONE] = "start",	   [EXEC_STAGE_PTY] = "open a terminal",
+	[EXEC_STAGE_FORK] = "fork",	   [EXEC_STAGE_RLIMIT] = "set a resource limit",
+	[EXEC_STAGE_USER] = "become the user",
+	[EXEC_STAGE_CWD] = "enter the working directory",
+	[EXEC_STAGE_LOOKUP] = "find the program",
+	[EXEC_STAGE_FILTER] = "enter the seccomp filter",
+	[EXEC_STAGE_EXECVE] = "execute the program",
+};
+_Static_assert(ARRAY_LEN(stages) == EXEC_STAGE_COUNT, "a stage has no name");
+
+const char *message_name(uint32_t type)
+{
+	return type < MSG_COUNT ? names[type] : "unknown";
+}
+
+const char *exec_stage_name(uint32_t stage)
+{
+	return stage < EXEC_STAGE_COUNT ? stages[stage] : "unknown";
+}
+
+static int malformed(const struct frame *f, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "a malformed '%s' message",
+		       message_name(f->type));
+}
+
+/* The end of every decode: all fields there, none left, all in range. */
+static int checked(const struct frame *f, const struct fields *in, bool in_range,
+		   struct err *e)
+{
+	return fields_end(in) && in_range ? 0 : malformed(f, e);
+}
+
+int message_put_hello(struct buffer *b, const struct hello *h, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_HELLO, 0);
+
+	frame_put_u32(b, h->version);
+	frame_put_u32(b, h->pid);
+	frame_put_u32(b, h->uid);
+	frame_put_u32(b, h->gid);
+	frame_put_u64(b, h->caps);
+	return frame_end(b, begun, e);
+}
+
+int message_get_hello(const struct frame *f, struct hello *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct hello h = { .version = fields_get_u32(&in) };
+
+	h.pid = fields_get_u32(&in);
+	h.uid = fields_get_u32(&in);
+	h.gid = fields_get_u32(&in);
+	h.caps = fields_get_u64(&in);
+	if (checked(f, &in, true, e) < 0)
+		return -1;
+	*ret = h;
+	return 0;
+}
+
+int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_EXEC, id);
+
+	frame_put_u32(b, x->flags);
+	frame_put_u32(b, x->uid);
+	frame_put_u32(b, x->gid);
+	frame_put_u32(b, x->rows);
+	frame_put_u32(b, x->cols);
+	frame_put_text(b, x->cwd);
+	frame_put_list(b, x->argv);
+	frame_put_list(b, x->env);
+	frame_put_u32(b, x->rlimit_count);
+	for (uint32_t i = 0; i < x->rlimit_count; i++) {
+		frame_put_u32(b, x->rlimits[i].resource);
+		frame_put_u64(b, x->rlimits[i].soft);
+		frame_put_u64(b, x->rlimits[i].hard);
+	}
+	frame_put_bytes(b, x->filter, x->filter_len);
+	return frame_end(b, begun, e);
+}
+
+/* A NULL-terminated array of borrowed texts. */
+static char **get_list(struct fields *in)
+{
+	uint32_t count = fields_get_list(in);
+	char **texts = calloc((size_t)count + 1, sizeof(*texts));
+
+	if (!texts)
+		abort();
+	/* The frame's bytes are ours to lend: nobody writes through these, but
+	 * execve(2) wants its arrays without const. */
+	for (uint32_t i = 0; i < count; i++)
+		texts[i] = (char *)(uintptr_t)fields_get_text(in);
+	return texts;
+}
+
+static bool get_rlimits(struct fields *in, struct exec *x)
+{
+	bool in_range = true;
+
+	x->rlimit_count = fields_get_u32(in);
+	if (x->rlimit_count > EXEC_MAX_RLIMITS)
+		return false;
+	for (uint32_t i = 0; i < x->rlimit_count; i++) {
+		struct exec_rlimit *r = &x->rlimits[i];
+		r->resource = fields_get_u32(in);
+		r->soft = fields_get_u64(in);
+		r->hard = fields_get_u64(in);
+		in_range = in_range && r->resource < RLIM_NLIMITS;
+	}
+	return in_range;
+}
+
+static bool get_filter(struct fields *in, struct exec *x)
+{
+	struct bytes got = fields_get_bytes(in);
+
+	x->filter = got.data;
+	x->filter_len = (uint32_t)got.len;
+	return got.len <= EXEC_MAX_FILTER && got.len % EXEC_FILTER_UNIT == 0;
+}
+
+int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct exec x = { .flags = fields_get_u32(&in) };
+
+	x.uid = fields_get_u32(&in);
+	x.gid = fields_get_u32(&in);
+	x.rows = fields_get_u32(&in);
+	x.cols = fields_get_u32(&in);
+	x.cwd = fields_get_text(&in);
+	x.argv = get_list(&in);
+	x.env = get_list(&in);
+	bool in_range = get_rlimits(&in, &x) && get_filter(&in, &x) &&
+			!(x.flags & ~(uint32_t)EXEC_FLAGS) && x.rows <= UINT16_MAX &&
+			x.cols <= UINT16_MAX && x.argv[0];
+	if (checked(f, &in, in_range, e) < 0) {
+		exec_done(&x);
+		return -1;
+	}
+	*ret = x;
+	return 0;
+}
+
+void exec_done(struct exec *x)
+{
+	if (!x)
+		return;
+	free(x->argv);
+	free(x->env);
+	x->argv = x->env = NULL;
+}
+
+int message_put_started(struct buffer *b, uint32_t id, uint32_t pid, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_STARTED, id);
+
+	frame_put_u32(b, pid);
+	return frame_end(b, begun, e);
+}
+
+int message_get_started(const struct frame *f, uint32_t *ret_pid, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t pid = fields_get_u32(&in);
+
+	if (checked(f, &in, pid > 1 && pid <= INT32_MAX, e) < 0)
+		return -1;
+	*ret_pid = pid;
+	return 0;
+}
+
+int message_put_failed(struct buffer *b, uint32_t id, const struct failed *x,
+		       struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_FAILED, id);
+
+	frame_put_u32(b, x->stage);
+	frame_put_u32(b, x->sys);
+	return frame_end(b, begun, e);
+}
+
+int message_get_failed(const struct frame *f, struct failed *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct failed x = { .stage = fields_get_u32(&in) };
+
+	x.sys = fields_get_u32(&in);
+	bool in_range = x.stage > EXEC_STAGE_NONE && x.stage < EXEC_STAGE_COUNT &&
+			x.sys > 0 && x.sys < 4096;
+	if (checked(f, &in, in_range, e) < 0)
+		return -1;
+	*ret = x;
+	return 0;
+}
+
+int message_put_exited(struct buffer *b, uint32_t id, const struct exited *x,
+		       struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_EXITED, id);
+
+	frame_put_u32(b, x->is_signaled);
+	frame_put_u32(b, x->status);
+	frame_put_u64(b, x->user_us);
+	frame_put_u64(b, x->sys_us);
+	return frame_end(b, begun, e);
+}
+
+int message_get_exited(const struct frame *f, struct exited *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct exited x = { .is_signaled = fields_get_u32(&in) };
+
+	x.status = fields_get_u32(&in);
+	x.user_us = fields_get_u64(&in);
+	x.sys_us = fields_get_u64(&in);
+	bool is_code = x.is_signaled == 0 && x.status <= 255;
+	bool in_range = is_code || (x.is_signaled == 1 && x.status > 0 && x.status <= 64);
+	if (checked(f, &in, in_range, e) < 0)
+		return -1;
+	*ret = x;
+	return 0;
+}
+
+int message_put_signal(struct buffer *b, uint32_t id, uint32_t signo, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_SIGNAL, id);
+
+	frame_put_u32(b, signo);
+	return frame_end(b, begun, e);
+}
+
+int message_get_signal(const struct frame *f, uint32_t *ret_signo, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t signo = fields_get_u32(&in);
+
+	if (checked(f, &in, signo > 0 && signo < NSIG, e) < 0)
+		return -1;
+	*ret_signo = signo;
+	return 0;
+}
+
+int message_put_resize(struct buffer *b, uint32_t id, uint32_t rows, uint32_t cols,
+		       struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_RESIZE, id);
+
+	frame_put_u32(b, rows);
+	frame_put_u32(b, cols);
+	return frame_end(b, begun, e);
+}
+
+int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_cols,
+		       struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t rows = fields_get_u32(&in), cols = fields_get_u32(&in);
+
+	if (checked(f, &in, rows <= UINT16_MAX && cols <= UINT16_MAX, e) < 0)
+		return -1;
+	*ret_rows = rows;
+	*ret_cols = cols;
+	return 0;
+}
+
+int message_put_stop(struct buffer *b, struct err *e)
+{
+	return frame_end(b, frame_begin(b, MSG_STOP, 0), e);
+}
+
+int message_get_stop(const struct frame *f, struct err *e)
+{
+	struct fields in = fields_of(f);
+
+	return checked(f, &in, true, e);
+}

@@ -1,0 +1,126 @@
+/* message -- what the supervisor and the executor say to each other.
+ *
+ * Both ends share these types and their encoding, so that docs/protocol.md has
+ * one implementation.  Encoding appends a frame to a buffer; decoding is given
+ * a frame and gives borrowed pointers into it.  Every decode refuses a body
+ * with a missing, surplus or malformed field, and a value out of its range. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Said in HELLO; both ends are built together and must be equal. */
+#define PROTOCOL_VERSION 1
+
+enum message_type {
+	MSG_NONE,
+	MSG_HELLO,   /* from the executor, once, first */
+	MSG_EXEC,    /* to the executor: run a command */
+	MSG_STARTED, /* from: the command's execve succeeded */
+	MSG_FAILED,  /* from: it did not */
+	MSG_EXITED,  /* from: the command ended */
+	MSG_SIGNAL,  /* to: send a signal to a command's process group */
+	MSG_RESIZE,  /* to: a command's terminal has a new size */
+	MSG_STOP,    /* to: end every process, then yourself */
+	MSG_COUNT
+};
+
+/* How much may be asked for. */
+#define EXEC_MAX_RLIMITS 16
+#define EXEC_FILTER_UNIT 8 /* bytes of a struct sock_filter */
+#define EXEC_MAX_FILTER	 (4096 * EXEC_FILTER_UNIT) /* BPF_MAXINSNS of them */
+
+enum exec_flag {
+	EXEC_PTY = 1,  /* give the command a terminal of the sandbox's own */
+	EXEC_LAST = 2, /* the sandbox ends with this command */
+	EXEC_FLAGS = EXEC_PTY | EXEC_LAST
+};
+
+/* Which step of starting a command failed (MSG_FAILED). */
+enum exec_stage {
+	EXEC_STAGE_NONE,
+	EXEC_STAGE_PTY,	   /* opening a terminal */
+	EXEC_STAGE_FORK,   /* making the process */
+	EXEC_STAGE_RLIMIT, /* setting a resource limit */
+	EXEC_STAGE_USER,   /* becoming the user */
+	EXEC_STAGE_CWD,	   /* entering the working directory */
+	EXEC_STAGE_LOOKUP, /* finding the program in PATH */
+	EXEC_STAGE_FILTER, /* entering its own seccomp filter */
+	EXEC_STAGE_EXECVE, /* execve(2) itself */
+	EXEC_STAGE_COUNT
+};
+
+struct buffer;
+struct err;
+struct frame;
+
+struct hello {
+	uint32_t version;
+	uint32_t pid;	   /* always 1: the executor is init */
+	uint32_t uid, gid; /* what it runs as, inside */
+	uint64_t caps;	   /* its permitted set, one bit a capability */
+};
+
+struct exec_rlimit {
+	uint32_t resource; /* RLIMIT_* of setrlimit(2) */
+	uint64_t soft, hard;
+};
+
+/* A command.  Encoded from the supervisor's own memory; decoded, the texts are
+ * borrowed from the frame and the two arrays are allocated (exec_done). */
+struct exec {
+	uint32_t flags;	   /* enum exec_flag */
+	uint32_t uid, gid; /* inside */
+	uint32_t rows, cols; /* of the terminal, with EXEC_PTY */
+	const char *cwd;
+	char **argv, **env; /* NULL-terminated */
+	uint32_t rlimit_count;
+	struct exec_rlimit rlimits[EXEC_MAX_RLIMITS];
+	/* A seccomp program that is this command's alone, beside what it
+	 * inherits: struct sock_filter as bytes, borrowed.  None when empty. */
+	const void *filter;
+	uint32_t filter_len;
+};
+
+struct failed {
+	uint32_t stage; /* enum exec_stage */
+	uint32_t sys;	/* errno, 1..4095 */
+};
+
+struct exited {
+	uint32_t is_signaled; /* 0 or 1 */
+	uint32_t status;      /* exit code 0..255, or signal 1..64 */
+	uint64_t user_us, sys_us; /* of the command and what it waited for */
+};
+
+int message_put_hello(struct buffer *b, const struct hello *h, struct err *e);
+int message_get_hello(const struct frame *f, struct hello *ret, struct err *e);
+
+int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
+int message_get_exec(const struct frame *f, struct exec *ret, struct err *e);
+void exec_done(struct exec *x);
+
+int message_put_started(struct buffer *b, uint32_t id, uint32_t pid, struct err *e);
+int message_get_started(const struct frame *f, uint32_t *ret_pid, struct err *e);
+
+int message_put_failed(struct buffer *b, uint32_t id, const struct failed *x,
+		       struct err *e);
+int message_get_failed(const struct frame *f, struct failed *ret, struct err *e);
+
+int message_put_exited(struct buffer *b, uint32_t id, const struct exited *x,
+		       struct err *e);
+int message_get_exited(const struct frame *f, struct exited *ret, struct err *e);
+
+int message_put_signal(struct buffer *b, uint32_t id, uint32_t signo, struct err *e);
+int message_get_signal(const struct frame *f, uint32_t *ret_signo, struct err *e);
+
+int message_put_resize(struct buffer *b, uint32_t id, uint32_t rows, uint32_t cols,
+		       struct err *e);
+int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_cols,
+		       struct err *e);
+
+int message_put_stop(struct buffer *b, struct err *e);
+int message_get_stop(const struct frame *f, struct err *e);
+
+/* "hello", "exec", ...; an unknown number gives "unknown". */
+const char *message_name(uint32_t type);
+const char *exec_stage_name(uint32_t stage);

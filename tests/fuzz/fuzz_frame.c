@@ -1,0 +1,169 @@
+/* Splits frames off arbitrary bytes and decodes them as every message, in both
+ * directions.  What decodes is encoded again and must give the same body: there
+ * is one encoding of a message, so nothing can hide in a second one. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/own.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* `again` holds a message that was encoded from what `f` decoded to. */
+static void must_equal(const struct frame *f, struct buffer *again, int encoded)
+{
+	struct frame g;
+	struct err e;
+
+	if (encoded < 0 || frame_next(again, FRAME_MAX_TO_EXECUTOR, &g, &e) != 1)
+		abort();
+	if (g.len != f->len || (g.len && memcmp(g.body, f->body, g.len) != 0))
+		abort();
+}
+
+static void try_hello(const struct frame *f, struct buffer *again)
+{
+	struct hello h;
+	struct err e;
+
+	if (message_get_hello(f, &h, &e) == 0)
+		must_equal(f, again, message_put_hello(again, &h, &e));
+}
+
+/* Every text is a string that ends inside the frame. */
+static void must_end(const struct frame *f, const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+
+	if (at < f->body || at >= f->body + f->len ||
+	    !memchr(at, 0, (size_t)(f->body + f->len - at)))
+		abort();
+}
+
+static void try_exec(const struct frame *f, struct buffer *again)
+{
+	struct exec x;
+	struct err e;
+
+	if (message_get_exec(f, &x, &e) < 0)
+		return;
+	must_end(f, x.cwd);
+	for (char **text = x.argv; *text; text++)
+		must_end(f, *text);
+	for (char **text = x.env; *text; text++)
+		must_end(f, *text);
+	if (!x.argv[0] || x.rlimit_count > EXEC_MAX_RLIMITS)
+		abort();
+	must_equal(f, again, message_put_exec(again, f->id, &x, &e));
+	exec_done(&x);
+}
+
+static void try_started(const struct frame *f, struct buffer *again)
+{
+	uint32_t pid;
+	struct err e;
+
+	if (message_get_started(f, &pid, &e) == 0)
+		must_equal(f, again, message_put_started(again, f->id, pid, &e));
+}
+
+static void try_failed(const struct frame *f, struct buffer *again)
+{
+	struct failed x;
+	struct err e;
+
+	if (message_get_failed(f, &x, &e) == 0)
+		must_equal(f, again, message_put_failed(again, f->id, &x, &e));
+}
+
+static void try_exited(const struct frame *f, struct buffer *again)
+{
+	struct exited x;
+	struct err e;
+
+	if (message_get_exited(f, &x, &e) == 0)
+		must_equal(f, again, message_put_exited(again, f->id, &x, &e));
+}
+
+static void try_signal(const struct frame *f, struct buffer *again)
+{
+	uint32_t signo;
+	struct err e;
+
+	if (message_get_signal(f, &signo, &e) == 0)
+		must_equal(f, again, message_put_signal(again, f->id, signo, &e));
+}
+
+static void try_resize(const struct frame *f, struct buffer *again)
+{
+	uint32_t rows, cols;
+	struct err e;
+
+	if (message_get_resize(f, &rows, &cols, &e) == 0)
+		must_equal(f, again, message_put_resize(again, f->id, rows, cols, &e));
+}
+
+static void try_stop(const struct frame *f, struct buffer *again)
+{
+	struct err e;
+
+	if (message_get_stop(f, &e) == 0)
+		must_equal(f, again, message_put_stop(again, &e));
+}
+
+static void (*const tries[])(const struct frame *f, struct buffer *again) = {
+	try_hello, try_exec, try_started, try_failed,
+	try_exited, try_signal, try_resize, try_stop,
+};
+_Static_assert(ARRAY_LEN(tries) == MSG_COUNT - 1, "a message is not tried");
+
+/* As every message and not only as its own type: the bodies are alike enough
+ * for that to find more.  In memory of its own, so that a byte read too far is
+ * seen. */
+static void try_all(const struct frame *f)
+{
+	AUTO_FREE uint8_t *body = malloc(f->len + !f->len);
+
+	if (!body)
+		abort();
+	memcpy(body, f->body, f->len);
+	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+		struct frame own = { f->type, f->id, body, f->len };
+		struct buffer again;
+		buffer_init(&again, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
+		tries[i](&own, &again);
+		buffer_done(&again);
+	}
+}
+
+static void split(const uint8_t *data, size_t size, size_t max)
+{
+	struct buffer in;
+	struct frame f;
+	struct err e;
+	int whole;
+
+	buffer_init(&in, size);
+	(void)buffer_append(&in, data, size); /* fits */
+	while ((whole = frame_next(&in, max, &f, &e)) > 0) {
+		if (f.len > max || FRAME_HEADER + f.len > buffer_len(&in))
+			abort();
+		try_all(&f);
+		buffer_consume(&in, FRAME_HEADER + f.len);
+	}
+	if (whole < 0 && e.kind != ERR_PROTOCOL)
+		abort();
+	buffer_done(&in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	split(data, size, FRAME_MAX_TO_EXECUTOR);
+	split(data, size, FRAME_MAX_FROM_EXECUTOR);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* scene -- where a unit test plays: a temporary folder, a child process, new
+ * namespaces.
+ *
+ * A failed assertion of cmocka jumps back to the runner, which must not happen
+ * in a child; there CHECK() is used, which says where and ends the child.
+ * Include it behind cmocka.h. */
+#pragma once
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/idmap.h"
+
+#define SCENE_SECONDS	    30
+#define SCENE_NO_NAMESPACES 77 /* exit code of a child that was refused one */
+
+#define CHECK(claim) ((claim) ? (void)0 : scene_child_failed(__FILE__, __LINE__, #claim))
+
+__attribute__((noreturn)) static inline void
+scene_child_failed(const char *file, int line, const char *claim)
+{
+	(void)dprintf(2, "%s:%d: in a child: %s (errno: %s)\n", file, line, claim,
+		      strerror(errno));
+	_exit(1);
+}
+
+/* A folder below /tmp, mode 0755, as the setup and teardown of a test: *state
+ * is its path. */
+static inline int scene_setup(void **state)
+{
+	char *path = text_copy("/tmp/hutch-unit-XXXXXX");
+
+	*state = path;
+	return mkdtemp(path) && chmod(path, 0755) == 0 ? 0 : -1;
+}
+
+static inline int scene_remove_one(const char *path, const struct stat *st, int type,
+				   struct FTW *where)
+{
+	(void)st, (void)where;
+	return type == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+/* A test may have closed a folder to itself. */
+static inline int scene_open_up(const char *path, const struct stat *st, int type,
+				struct FTW *where)
+{
+	(void)st, (void)where;
+	if (type == FTW_D || type == FTW_DNR)
+		(void)chmod(path, 0700); /* if not, the removal fails */
+	return 0;
+}
+
+static inline int scene_teardown(void **state)
+{
+	(void)nftw(*state, scene_open_up, 16, FTW_PHYS | FTW_MOUNT);
+	int result = nftw(*state, scene_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+
+	free(*state);
+	return result;
+}
+
+/* "FOLDER/NAME", allocated. */
+static inline char *scene_path(void **state, const char *name)
+{
+	return text_format("%s/%s", (const char *)*state, name);
+}
+
+/* A folder; a file with this content; a link.  Parents must exist. */
+static inline void scene_dir(void **state, const char *name)
+{
+	AUTO_FREE char *path = scene_path(state, name);
+
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static inline void scene_file(void **state, const char *name, const char *content)
+{
+	AUTO_FREE char *path = scene_path(state, name);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+}
+
+static inline void scene_link(void **state, const char *name, const char *to)
+{
+	AUTO_FREE char *path = scene_path(state, name);
+
+	assert_int_equal(symlink(to, path), 0);
+}
+
+static inline int scene_child_code(pid_t pid)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Runs `play` in a child and fails the test unless it returns. */
+static inline void scene_child(void (*play)(void *), void *arg)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)alarm(SCENE_SECONDS);
+		play(arg);
+		_exit(0);
+	}
+	assert_int_equal(scene_child_code(pid), 0);
+}
+
+static inline void scene_enter(int flags, unsigned id)
+{
+	const struct idmap uid = { id, geteuid(), 1 }, gid = { id, getegid(), 1 };
+	struct err e;
+
+	if (unshare(CLONE_NEWUSER | flags) < 0)
+		_exit(SCENE_NO_NAMESPACES);
+	CHECK(idmap_deny_setgroups(&e) == 0);
+	CHECK(idmap_write_own("uid_map", &uid, &e) == 0);
+	CHECK(idmap_write_own("gid_map", &gid, &e) == 0);
+}
+
+/* The same in a new user namespace, with this id of it, and in these others
+ * (CLONE_NEW*).  Skips the test where the host allows none. */
+static inline void scene_inside(int flags, unsigned id, void (*play)(void *), void *arg)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)alarm(SCENE_SECONDS);
+		scene_enter(flags, id);
+		play(arg);
+		_exit(0);
+	}
+	int code = scene_child_code(pid);
+	if (code == SCENE_NO_NAMESPACES) {
+		print_message("skipped: this host allows no user namespace\n");
+		skip();
+	}
+	assert_int_equal(code, 0);
+}
+
+/* As root: from here on nobody, as hutch itself becomes an ordinary user.  For
+ * the start of a main(). */
+static inline void scene_leave_root(void)
+{
+	if (geteuid() != 0)
+		return;
+	if (setgroups(0, NULL) < 0 || setresgid(65534, 65534, 65534) < 0 ||
+	    setresuid(65534, 65534, 65534) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0)
+		abort();
+}
+
+/* How many descriptors this process has open. */
+static inline unsigned scene_open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	if (!dir)
+		return 0;
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
+}
+
+/* True when something can be read from `fd` within `ms`. */
+static inline bool scene_readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}

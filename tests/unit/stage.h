@@ -1,0 +1,196 @@
+/* stage -- a supervisor with an executor that we play.
+ *
+ * The supervisor runs in a process of its own, so that its blocked signals are
+ * not ours and one that hangs can be told and ended; the executor is a child of
+ * that, as a sandbox's pid 1 is.  Include it behind cmocka.h. */
+#pragma once
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "sandbox/result.h"
+#include "sandbox/spawn.h"
+#include "sandbox/stdio.h"
+#include "sandbox/supervise.h"
+#include "tests/unit/scene.h"
+
+#define STAGE_MS 5000 /* longer than this is a hang */
+
+enum end {
+	ENDS,	     /* exits with code 0 */
+	ENDS_WITH_3, /* and with another */
+	IS_KILLED,   /* by SIGKILL */
+	LIVES,	     /* does nothing more, for ever */
+	CLOSES,	     /* closes its channel, and lives */
+	FLOODS	     /* writes for ever */
+};
+
+struct stage {
+	const char *says;
+	size_t len;
+	bool is_slow; /* a byte a write */
+	enum end end;
+	/* Instead of saying something: plays the executor; returns its end. */
+	enum end (*play)(int channel);
+	const char *failure; /* what is in the failure pipe */
+	size_t failure_len;
+	uint64_t timeout_ms;
+	uint32_t flags; /* of the command */
+	int out;	/* where the command's stdout goes; 0: nowhere */
+};
+
+struct stage_outcome {
+	struct result result;
+	unsigned fds_before, fds_after; /* of the supervisor */
+	bool is_gone;			/* the executor was waited for */
+};
+
+__attribute__((noreturn)) static inline void stage_live_on(void)
+{
+	for (;;)
+		(void)pause();
+}
+
+static inline void stage_say(const struct stage *s, int channel)
+{
+	size_t step = s->is_slow ? 1 : s->len;
+
+	for (size_t at = 0; at < s->len; at += step)
+		CHECK(send(channel, s->says + at, step, MSG_NOSIGNAL) == (ssize_t)step);
+}
+
+static inline void stage_flood(int channel)
+{
+	static const char noise[4096];
+
+	while (send(channel, noise, sizeof(noise), MSG_NOSIGNAL) > 0)
+		;
+	stage_live_on();
+}
+
+__attribute__((noreturn)) static inline void stage_executor(const struct stage *s,
+							    int channel)
+{
+	enum end end = s->end;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (s->play)
+		end = s->play(channel);
+	else
+		stage_say(s, channel);
+	if (end == LIVES)
+		stage_live_on();
+	if (end == FLOODS)
+		stage_flood(channel);
+	(void)close(channel);
+	if (end == CLOSES)
+		stage_live_on();
+	if (end == IS_KILLED)
+		(void)raise(SIGKILL);
+	_exit(end == ENDS_WITH_3 ? 3 : 0);
+}
+
+static inline void stage_spawn(const struct stage *s, struct sandbox *box)
+{
+	int pair[2], failure[2];
+
+	sandbox_init(box);
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+	CHECK(pipe2(failure, O_CLOEXEC) == 0);
+	CHECK(!s->failure ||
+	      write(failure[1], s->failure, s->failure_len) == (ssize_t)s->failure_len);
+	(void)close(failure[1]);
+	box->pid = fork();
+	CHECK(box->pid >= 0);
+	if (box->pid == 0) {
+		(void)close(pair[0]);
+		stage_executor(s, pair[1]);
+	}
+	(void)close(pair[1]);
+	box->channel = pair[0];
+	box->failure = failure[0];
+	box->pidfd = (int)syscall(SYS_pidfd_open, box->pid, 0);
+	CHECK(box->pidfd >= 0);
+}
+
+static inline void stage_stdio(const struct stage *s, struct stdio *io)
+{
+	int ends[2];
+
+	stdio_init(io);
+	for (int i = 0; i < STDIO_COUNT; i++)
+		io->inside[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (!s->out)
+		return;
+	CHECK(pipe2(ends, O_CLOEXEC) == 0);
+	(void)close(io->inside[1]);
+	io->inside[1] = ends[1];
+	pump_init(&io->pumps[1], ends[0], fcntl(s->out, F_DUPFD_CLOEXEC, 3), PUMP_SPLICE);
+}
+
+static inline void stage_supervise(const struct stage *s, int report)
+{
+	char *argv[] = { (char[]){ "true" }, NULL }, *env[] = { NULL };
+	const struct exec x = { .flags = EXEC_LAST | s->flags, .cwd = "/folder",
+				.argv = argv, .env = env };
+	struct stage_outcome outcome = { .fds_before = scene_open_fds() };
+	struct sandbox box;
+	struct stdio io;
+	struct err e;
+
+	int signals = supervise_signals(&e);
+	CHECK(signals >= 0);
+	stage_spawn(s, &box);
+	stage_stdio(s, &io);
+	struct run run = { &box, &x, &io, s->timeout_ms, signals };
+	supervise_run(&run, &outcome.result);
+	outcome.is_gone = box.pid == 0 && waitpid(-1, NULL, WNOHANG) < 0;
+	sandbox_done(&box);
+	stdio_done(&io);
+	(void)close(signals);
+	outcome.fds_after = scene_open_fds();
+	CHECK(io_write_all(report, &outcome, sizeof(outcome)) == 0);
+	_exit(0);
+}
+
+/* False when the supervisor hangs.  Fails the test when it leaves a process or
+ * a descriptor behind. */
+static inline bool stage_play(const struct stage *s, struct result *ret)
+{
+	struct stage_outcome outcome;
+	int report[2];
+
+	assert_int_equal(pipe2(report, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)close(report[0]);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		stage_supervise(s, report[1]);
+	}
+	(void)close(report[1]);
+	bool is_done = scene_readable(report[0], STAGE_MS);
+	if (!is_done)
+		(void)kill(pid, SIGKILL);
+	ssize_t len = io_read_full(report[0], &outcome, sizeof(outcome));
+	(void)close(report[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	if (!is_done)
+		return false;
+	assert_int_equal(len, sizeof(outcome));
+	assert_true(outcome.is_gone);
+	assert_int_equal(outcome.fds_after, outcome.fds_before);
+	*ret = outcome.result;
+	return true;
+}

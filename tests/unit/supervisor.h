@@ -1,0 +1,98 @@
+/* supervisor -- the other end of the protocol, for tests of the executor.
+ *
+ * The executor runs in a forked process that is a subreaper instead of a pid
+ * namespace's init, so that no privilege is needed.  Everything waits for at
+ * most ANSWER_MS, then fails the test; nothing sleeps. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "base/message.h"
+
+#define ANSWER_MS 30000
+
+/* Arguments of a command, of texts that nobody writes to. */
+#define TEXT(text) ((char *)(uintptr_t)(text))
+#define ARGV(...)  ((char *[]){ __VA_ARGS__, NULL })
+#define SH(script) ARGV(TEXT("/bin/sh"), TEXT("-c"), TEXT(script))
+
+struct supervisor {
+	pid_t pid; /* of the executor */
+	int socket;
+	struct buffer in;
+};
+
+/* One answer, decoded. */
+struct answer {
+	uint32_t type; /* MSG_NONE: the executor closed the channel */
+	uint32_t id;
+	struct hello hello;
+	uint32_t pid;
+	struct failed failed;
+	struct exited exited;
+};
+
+/* A command to ask for; zero fields take the defaults of supervisor_exec(). */
+struct ask {
+	uint32_t id, flags;
+	char **argv;
+	char **env;
+	const char *cwd;
+	int fds[3]; /* 0 stands for /dev/null */
+	uint32_t uid, gid;
+	bool is_other_user; /* use uid and gid; else our own */
+	uint32_t rows, cols;
+	struct exec_rlimit rlimit; /* with has_rlimit */
+	bool has_rlimit;
+	const void *filter;
+	uint32_t filter_len;
+};
+
+/* Starts the executor and takes its hello. */
+void supervisor_start(struct supervisor *s);
+/* Closes the channel and waits: returns the status of waitpid(2).  A proper
+ * end is exit code 0, a broken rule 1. */
+int supervisor_end(struct supervisor *s);
+/* Waits for it to end by itself. */
+int supervisor_wait(struct supervisor *s);
+
+/* Sends all of `frame` with these descriptors beside its first byte. */
+void supervisor_send(struct supervisor *s, const struct buffer *frame, const int *fds,
+		     unsigned count);
+/* The same, but the executor may be gone already. */
+bool supervisor_try(struct supervisor *s, const void *data, size_t len, const int *fds,
+		    unsigned count);
+
+void supervisor_ask(struct supervisor *s, const struct ask *a);
+void supervisor_signal(struct supervisor *s, uint32_t id, int signo);
+void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
+
+struct answer supervisor_answer(struct supervisor *s);
+/* Fails the test unless the next answer is of this type and id. */
+struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id);
+/* Asks, and expects started and exited. */
+struct exited supervisor_run(struct supervisor *s, const struct ask *a);
+
+/* Reads `fd` to its end as a string; the caller frees it. */
+char *read_all(int fd);
+/* Reads until `text` came; fails the test when it does not. */
+void read_until(int fd, const char *text);
+
+/* pipe2(2) with CLOEXEC. */
+void make_pipe(int ends[2]);
+
+/* A command on a terminal, with the two pipes that the supervisor holds. */
+struct on_terminal {
+	struct supervisor s;
+	int in, out;
+};
+
+/* Starts an executor and in it one command on a terminal. */
+void terminal_begin(struct on_terminal *t, char **argv);
+/* Takes its end, and ends the executor. */
+struct exited terminal_finish(struct on_terminal *t);
+void terminal_type(struct on_terminal *t, const char *text);
+/* Everything that is shown from here on, to the end. */
+void terminal_expect(struct on_terminal *t, const char *expected);

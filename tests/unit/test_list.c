@@ -1,0 +1,88 @@
+#include "base/list.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+
+static void test_an_empty_list_is_a_zeroed_one(void **state)
+{
+	struct list l = { 0 };
+
+	(void)state;
+	assert_null(list_get_env(&l, "PATH"));
+	list_done(&l);
+	list_done(NULL);
+	assert_null(l.items);
+}
+
+static void test_it_is_null_terminated_after_every_add(void **state)
+{
+	struct list l = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		list_addf(&l, "%d-%s", i, "x");
+		assert_int_equal(l.count, i + 1);
+		assert_null(l.items[l.count]);
+		assert_true(l.count < l.room);
+	}
+	assert_string_equal(l.items[0], "0-x");
+	assert_string_equal(l.items[99], "99-x");
+	list_done(&l);
+	assert_int_equal(l.count, 0);
+	list_add(&l, "again");
+	assert_string_equal(l.items[0], "again");
+	list_done(&l);
+}
+
+static void test_it_keeps_copies(void **state)
+{
+	struct list l = { 0 };
+	char text[] = "abc";
+
+	(void)state;
+	list_add(&l, text);
+	text[0] = 'x';
+	assert_string_equal(l.items[0], "abc");
+	list_done(&l);
+}
+
+static void test_a_variable_replaces_its_own_and_no_other(void **state)
+{
+	static const char *const sets[] = { "AB=1", "A=2",  "B=3", "A=4",
+					    "AB=", "C=a=b", "B=5" };
+	static const char *const wanted[] = { "AB=", "A=4", "B=5", "C=a=b" };
+	struct list l = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
+		list_set_env(&l, sets[i]);
+	assert_int_equal(l.count, ARRAY_LEN(wanted));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		assert_string_equal(l.items[i], wanted[i]);
+	assert_string_equal(list_get_env(&l, "A"), "4");
+	assert_string_equal(list_get_env(&l, "AB"), "");
+	assert_string_equal(list_get_env(&l, "C"), "a=b");
+	assert_null(list_get_env(&l, "a"));
+	assert_null(list_get_env(&l, "ABC"));
+	assert_null(list_get_env(&l, ""));
+	list_done(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_empty_list_is_a_zeroed_one),
+		cmocka_unit_test(test_it_is_null_terminated_after_every_add),
+		cmocka_unit_test(test_it_keeps_copies),
+		cmocka_unit_test(test_a_variable_replaces_its_own_and_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

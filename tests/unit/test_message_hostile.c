@@ -1,0 +1,161 @@
+/* message: bodies that are cut, too long, or changed byte by byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/own.h"
+
+static struct buffer b;
+
+static int setup(void **state)
+{
+	(void)state;
+	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	buffer_done(&b);
+	return 0;
+}
+
+/* The one frame in `b`. */
+static struct frame only(uint16_t type, uint32_t id)
+{
+	struct frame f;
+	struct err e;
+
+	assert_int_equal(frame_next(&b, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
+	assert_int_equal(FRAME_HEADER + f.len, buffer_len(&b));
+	assert_int_equal(f.type, type);
+	assert_int_equal(f.id, id);
+	return f;
+}
+
+/* One frame of every type, and one of an unknown type. */
+static void put_any(uint32_t type)
+{
+	char *argv[] = { (char *)"argv", NULL }, *env[] = { (char *)"E=n", NULL };
+	struct exec exec = { .cwd = "/", .argv = argv, .env = env, .rlimit_count = 1 };
+	struct hello hello = { 1, 1, 1, 1, 1 };
+	struct failed failed = { 1, 1 };
+	struct exited exited = { 0 };
+	struct err e;
+	int done = -1;
+
+	buffer_consume(&b, SIZE_MAX);
+	if (type == MSG_HELLO)
+		done = message_put_hello(&b, &hello, &e);
+	else if (type == MSG_EXEC)
+		done = message_put_exec(&b, 1, &exec, &e);
+	else if (type == MSG_STARTED)
+		done = message_put_started(&b, 1, 2, &e);
+	else if (type == MSG_FAILED)
+		done = message_put_failed(&b, 1, &failed, &e);
+	else if (type == MSG_EXITED)
+		done = message_put_exited(&b, 1, &exited, &e);
+	else if (type == MSG_SIGNAL)
+		done = message_put_signal(&b, 1, 1, &e);
+	else if (type == MSG_RESIZE)
+		done = message_put_resize(&b, 1, 1, 1, &e);
+	else if (type == MSG_STOP)
+		done = message_put_stop(&b, &e);
+	assert_int_equal(done, 0);
+}
+
+static uint32_t id_of(uint32_t type)
+{
+	return type == MSG_HELLO || type == MSG_STOP ? 0 : 1;
+}
+
+static int get_any(const struct frame *f)
+{
+	struct hello hello;
+	struct exec exec;
+	struct failed failed;
+	struct exited exited;
+	uint32_t one, two;
+	struct err e;
+
+	if (f->type == MSG_EXEC) {
+		int got = message_get_exec(f, &exec, &e);
+		if (got == 0)
+			exec_done(&exec);
+		return got;
+	}
+	if (f->type == MSG_HELLO)
+		return message_get_hello(f, &hello, &e);
+	if (f->type == MSG_STARTED)
+		return message_get_started(f, &one, &e);
+	if (f->type == MSG_FAILED)
+		return message_get_failed(f, &failed, &e);
+	if (f->type == MSG_EXITED)
+		return message_get_exited(f, &exited, &e);
+	if (f->type == MSG_SIGNAL)
+		return message_get_signal(f, &one, &e);
+	if (f->type == MSG_RESIZE)
+		return message_get_resize(f, &one, &two, &e);
+	return message_get_stop(f, &e);
+}
+
+static void test_a_body_cut_anywhere_or_too_long_is_refused(void **state)
+{
+	(void)state;
+	for (uint32_t type = MSG_HELLO; type < MSG_COUNT; type++) {
+		put_any(type);
+		struct frame f = only((uint16_t)type, id_of(type));
+		assert_int_equal(get_any(&f), 0);
+		size_t whole = f.len;
+		for (size_t len = 0; len <= whole + 5; len++) {
+			/* Memory of exactly that size, for the sanitizers. */
+			AUTO_FREE uint8_t *body = calloc(len + 1, 1);
+			memcpy(body, f.body, len < whole ? len : whole);
+			if (len > whole)
+				body[whole] = 'u';
+			struct frame cut = { f.type, f.id, body, len };
+			assert_int_equal(get_any(&cut), len == whole ? 0 : -1);
+		}
+	}
+}
+
+static void test_every_byte_can_be_anything(void **state)
+{
+	(void)state;
+	for (uint32_t type = MSG_HELLO; type < MSG_COUNT; type++) {
+		put_any(type);
+		struct frame f = only((uint16_t)type, id_of(type));
+		AUTO_FREE uint8_t *body = malloc(f.len + 1);
+		memcpy(body, f.body, f.len);
+		struct frame changed = { f.type, f.id, body, f.len };
+		for (size_t i = 0; i < f.len; i++) {
+			for (unsigned value = 0; value < 256; value++) {
+				body[i] = (uint8_t)value;
+				(void)get_any(&changed); /* whatever: no crash */
+			}
+			body[i] = f.body[i];
+		}
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_body_cut_anywhere_or_too_long_is_refused),
+		TEST(test_every_byte_can_be_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,17 @@
+/* words -- what an executor may say, as bytes of docs/protocol.md, and what it
+ * may not.  Written down by hand, so that an encoder and a decoder that are
+ * wrong together do not agree here. */
+#pragma once
+
+#define U32(a) "u" a "\0\0\0"
+#define NO_TIME "q\0\0\0\0\0\0\0\0"
+
+#define WORD_HELLO						\
+	"\x1d\0\0\0" "\1\0" "\0\0" "\0\0\0\0"			\
+	U32("\1") U32("\1") U32("\1") U32("\1") NO_TIME
+#define WORD_STARTED "\5\0\0\0" "\3\0" "\0\0" "\1\0\0\0" U32("\2")
+/* The stage and the errno are one byte each. */
+#define WORD_FAILED(stage, sys) \
+	"\12\0\0\0" "\4\0" "\0\0" "\1\0\0\0" U32(stage) U32(sys)
+#define WORD_EXITED(is_signaled, status) \
+	"\x1c\0\0\0" "\5\0" "\0\0" "\1\0\0\0" U32(is_signaled) U32(status) NO_TIME NO_TIME
