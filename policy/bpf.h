@@ -1,0 +1,63 @@
+/* bpf -- writes a classic BPF program from its end to its beginning.
+ *
+ * A jump of cBPF leads forward only and reaches 255 instructions.  Written back to
+ * front, a program's jump targets exist before the jumps to them do: a label is the
+ * place of an instruction that is there already, and a target too far away gets a
+ * trampoline (BPF_JA has 32 bits) in between.
+ *
+ *	size_t no = bpf_ret(b, SECCOMP_RET_ERRNO | EPERM);
+ *	size_t yes = bpf_ret(b, SECCOMP_RET_ALLOW);
+ *	size_t test = bpf_jump(b, BPF_JEQ, 39, yes, no);
+ *	(void)bpf_load(b, offsetof(struct seccomp_data, nr), test);
+ *
+ * What was written last is where the program begins.  A program that outgrows
+ * BPF_MAXINSNS (linux/bpf_common.h) is remembered as such and can be asked about
+ * once, at the end; until then every call goes on giving labels. */
+#pragma once
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf {
+	size_t count; /* instructions so far, or would-be when overflown */
+	struct sock_filter insns[BPF_MAXINSNS]; /* filled from the last one down */
+};
+
+/* Where a decision leads: to a label, or, with label 0, to a `return ret`. */
+struct bpf_target {
+	size_t label;
+	uint32_t ret;
+};
+
+/* One row of a table of ranges: from `first` to the next row's, or for ever. */
+struct bpf_range {
+	uint32_t first;
+	struct bpf_target target;
+};
+
+/* Is the program within what the kernel takes? */
+bool bpf_fits(const struct bpf *b);
+
+/* The finished program: bpf->count instructions, in their order of execution. */
+const struct sock_filter *bpf_begin(const struct bpf *b);
+
+/* Ends the program with `ret`; an equal instruction that a jump can still reach is
+ * used again. */
+size_t bpf_ret(struct bpf *b, uint32_t ret);
+
+/* The label of a target, which for a `return` may be written now. */
+size_t bpf_settle(struct bpf *b, struct bpf_target target);
+
+/* A = the word at `offset` of struct seccomp_data; then on to `next`. */
+size_t bpf_load(struct bpf *b, uint32_t offset, size_t next);
+
+/* A &= mask; then on to `next`. */
+size_t bpf_and(struct bpf *b, uint32_t mask, size_t next);
+
+/* If A `op` k then `yes` else `no`; op is BPF_JEQ, BPF_JGT, BPF_JGE or BPF_JSET. */
+size_t bpf_jump(struct bpf *b, uint16_t op, uint32_t k, size_t yes, size_t no);
+
+/* Finds A in `ranges` (`count` >= 1, ascending, the first one from 0) by binary
+ * search.  A range of one number between two of the same target costs one test. */
+size_t bpf_search(struct bpf *b, const struct bpf_range *ranges, size_t count);

@@ -1,0 +1,97 @@
+#include "policy/environment.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+
+#define ENV_FILE_MAX (1u << 20)
+
+int environment_add(struct policy *p, const char *word, struct err *e)
+{
+	size_t len = strcspn(word, "=");
+
+	if (len == 0 || strcspn(word, " \t\n") < len)
+		return err_set(e, ERR_USAGE, "'%.60s' is not KEY=VALUE or KEY", word);
+	if (word[len] == '=') {
+		list_set_env(&p->env_set, word);
+		return 0;
+	}
+	const char *value = getenv(word);
+	if (value) {
+		AUTO_FREE char *pair = text_format("%s=%s", word, value);
+		list_set_env(&p->env_set, pair);
+	}
+	return 0;
+}
+
+static int add_lines(struct policy *p, char *text, struct err *e)
+{
+	unsigned number = 0;
+
+	for (char *line = text; line; number++) {
+		char *next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		size_t len = strlen(line);
+		if (len && line[len - 1] == '\r')
+			line[len - 1] = '\0';
+		if (*line && *line != '#' && environment_add(p, line, e) < 0)
+			return err_in(e, "line %u", number + 1);
+		line = next;
+	}
+	return 0;
+}
+
+static int read_file(struct policy *p, const char *path, struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "open %.200s", path);
+	if (io_read_file(fd, path, ENV_FILE_MAX, &text, &len, e) < 0)
+		return -1;
+	if (strlen(text) != len)
+		return err_set(e, ERR_USAGE, "%.200s: contains a NUL byte", path);
+	return add_lines(p, text, e) < 0 ? err_in(e, "%.100s", path) : 0;
+}
+
+int environment_add_file(struct policy *p, const char *path, struct err *e)
+{
+	if (read_file(p, path, e) == 0)
+		return 0;
+	AUTO_FREE char *from = text_format("--env-file %.200s", path);
+	return err_from(e, from);
+}
+
+void environment_build(const struct policy *p, uint32_t uid, const char *shell,
+		       const char *timezone, struct list *ret)
+{
+	const char *user = uid == 0 ? "root" : uid == 1000 ? "agent" : NULL;
+
+	list_add(ret, "PATH=" ENVIRONMENT_PATH);
+	list_add(ret, uid == 0 ? "HOME=/root" : user ? "HOME=/home/agent" : "HOME=/tmp");
+	if (user) {
+		list_addf(ret, "USER=%s", user);
+		list_addf(ret, "LOGNAME=%s", user);
+	} else {
+		list_addf(ret, "USER=%u", uid);
+		list_addf(ret, "LOGNAME=%u", uid);
+	}
+	list_addf(ret, "SHELL=%s", shell);
+	list_add(ret, "LANG=C.UTF-8");
+	list_addf(ret, "TZ=%s", timezone);
+	if (p->has_terminal) {
+		const char *term = getenv("TERM");
+		list_addf(ret, "TERM=%s", term && *term ? term : "xterm");
+	}
+	for (size_t i = 0; i < p->env_set.count; i++)
+		list_set_env(ret, p->env_set.items[i]);
+}

@@ -1,0 +1,90 @@
+/* json -- the one reader of JSON, and a strict one.
+ *
+ * The text is scanned before it is parsed, and refused with its line and column if
+ * it is anything but one RFC 8259 value: bytes after it, comments, control
+ * characters, invalid UTF-8, lone surrogates, \u0000, an integer that a double can't
+ * hold (beyond 2^53), a number out of range, nesting deeper than 64, more than
+ * 262,144 values.  Two equal keys in an object are refused too.
+ *
+ * A value is read through a struct json_at, which knows where it stands, so that
+ * every error can say it ("profile.syscalls[3].names: an array was expected"):
+ *
+ *	AUTO_JSON struct json *doc = json_parse(text, len, e);
+ *	struct json_at root, names, name = { 0 };
+ *
+ *	json_root(doc, "profile", &root);
+ *	if (json_member(&root, "names", &names))
+ *		while (json_step(&names, &name))
+ *			...
+ *
+ * All values and strings belong to the document and live as long as it does. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct json;
+
+#define JSON_DEPTH_MAX	64
+#define JSON_VALUES_MAX 262144
+#define JSON_PLACE_MAX	128
+
+enum json_type {
+	JSON_NULL,
+	JSON_BOOL,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
+
+/* A value and its place; the zero object is no value. */
+struct json_at {
+	const struct json *value;
+	size_t index; /* in its array */
+	char place[JSON_PLACE_MAX];
+};
+
+#define AUTO_JSON __attribute__((cleanup(json_own)))
+
+/* Scans and parses `len` bytes.  NULL, and `e` filled in, if they are refused. */
+struct json *json_parse(const char *text, size_t len, struct err *e);
+
+/* Frees a document.  NULL is allowed. */
+void json_free(struct json *doc);
+
+/* json_free for AUTO_JSON. */
+static inline void json_own(struct json **doc)
+{
+	json_free(*doc);
+}
+
+/* The document's outermost value, which errors call `name`. */
+void json_root(const struct json *doc, const char *name, struct json_at *ret);
+
+enum json_type json_type(const struct json_at *at);
+
+/* An object's member.  False, and no value, if it is absent or null or `at` is no
+ * object.  Keys are compared exactly. */
+bool json_member(const struct json_at *at, const char *key, struct json_at *ret);
+
+/* Goes to the first element of an array (when `item` is no value) or to the next.
+ * False at the end. */
+bool json_step(const struct json_at *list, struct json_at *item);
+
+/* Goes through the members of an object in the same way, and gives each one's key. */
+bool json_step_key(const struct json_at *object, struct json_at *item, const char **ret);
+
+/* 0, or an error if the value is of another type. */
+int json_expect(const struct json_at *at, enum json_type type, struct err *e);
+
+/* 0, or an error if the value is no object or has a member that is not among `keys`,
+ * a list ended by NULL. */
+int json_only(const struct json_at *at, const char *const *keys, struct err *e);
+
+/* The text of a string; it holds no NUL. */
+int json_string(const struct json_at *at, const char **ret, struct err *e);
+
+/* A whole number from 0 to 2^53. */
+int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);

@@ -1,0 +1,218 @@
+#include "policy/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "policy/quantity.h"
+
+#define HOSTNAME_MAX_LEN 63
+#define ID_MAX		 65535
+
+void policy_init(struct policy *p)
+{
+	*p = (struct policy){ .image = IMAGE_HOST, .network = NETWORK_NONE };
+}
+
+static void volume_done(struct volume *v)
+{
+	free(v->source);
+	free(v->target);
+	free(v->from);
+}
+
+void policy_done(struct policy *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->volume_count; i++)
+		volume_done(&p->volumes[i]);
+	for (size_t i = 0; i < p->ulimit_count; i++)
+		free(p->ulimits[i].from);
+	free(p->volumes);
+	free(p->image_path);
+	free(p->workdir);
+	free(p->user);
+	free(p->hostname);
+	free(p->seccomp);
+	list_done(&p->env_set);
+	list_done(&p->argv);
+	policy_init(p);
+}
+
+struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
+				 const char *from)
+{
+	if (p->volume_count == p->volume_room) {
+		p->volume_room = p->volume_room ? p->volume_room * 2 : 8;
+		p->volumes = realloc(p->volumes, p->volume_room * sizeof(*p->volumes));
+		if (!p->volumes)
+			abort();
+	}
+	struct volume *v = &p->volumes[p->volume_count++];
+	*v = (struct volume){ .kind = kind, .from = text_copy(from) };
+	return v;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return !strncmp(path, dir, len) && (path[len] == '\0' || path[len] == '/');
+}
+
+/* Kernel interfaces that must be the sandbox's own: a mount over them could
+ * redirect what programs, or we, write to them (runc CVE-2019-16884). */
+static int check_target(const struct volume *v, struct err *e)
+{
+	static const char *const ours[] = { "/proc", "/sys", "/dev/pts", "/dev/shm" };
+
+	if (!strcmp(v->target, "/") || !strcmp(v->target, "/dev")) {
+		(void)err_set(e, ERR_USAGE, "nothing can be mounted at %s; use --image "
+					    "dir:PATH for another root", v->target);
+		return err_from(e, v->from);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		if (!is_below(v->target, ours[i]))
+			continue;
+		(void)err_set(e, ERR_USAGE,
+			      "nothing can be mounted at %.200s: %s is the sandbox's own",
+			      v->target, ours[i]);
+		return err_from(e, v->from);
+	}
+	return 0;
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct volume *const *x = a, *const *y = b;
+
+	return strcmp((*x)->target, (*y)->target);
+}
+
+/* Sorting first keeps a thousand mounts from being compared in pairs. */
+static int check_duplicates(const struct policy *p, struct err *e)
+{
+	AUTO_FREE const struct volume **sorted =
+		calloc(p->volume_count + 1, sizeof(*sorted));
+
+	if (!sorted)
+		abort();
+	for (size_t i = 0; i < p->volume_count; i++)
+		sorted[i] = &p->volumes[i];
+	qsort(sorted, p->volume_count, sizeof(*sorted), by_target);
+	for (size_t i = 1; i < p->volume_count; i++) {
+		if (strcmp(sorted[i - 1]->target, sorted[i]->target))
+			continue;
+		return err_set(e, ERR_USAGE, "two mounts at %.200s (from %.200s and %.200s)",
+			       sorted[i]->target, sorted[i - 1]->from, sorted[i]->from);
+	}
+	return 0;
+}
+
+/* RFC 1123: letters, digits and inner hyphens. */
+static int check_hostname(const char *name, struct err *e)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+	size_t len = strlen(name);
+
+	if (len == 0 || len > HOSTNAME_MAX_LEN || strspn(name, allowed) != len ||
+	    strchr("-.", name[0]) || strchr("-.", name[len - 1]))
+		return err_set(e, ERR_USAGE,
+			       "--hostname takes 1 to %d letters, digits, dots and inner "
+			       "hyphens", HOSTNAME_MAX_LEN);
+	return 0;
+}
+
+/* SYS_PTRACE and SYS_ADMIN would reach the executor, SYS_RESOURCE the bounds
+ * on kernel accounts, SYS_NICE its scheduling. */
+static int check_caps(const struct policy *p, struct err *e)
+{
+	static const struct {
+		int number;
+		const char *name;
+	} refused[] = { { 19, "SYS_PTRACE" }, { 21, "SYS_ADMIN" },
+			{ 23, "SYS_NICE" }, { 24, "SYS_RESOURCE" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		if (p->cap_add & (1ull << refused[i].number))
+			return err_set(e, ERR_USAGE,
+				       "--cap-add %s is refused: it would let commands reach "
+				       "the sandbox's own init", refused[i].name);
+	return 0;
+}
+
+static int check_terminal(const struct policy *p, struct err *e)
+{
+	if (p->has_terminal && p->inherits_stdio)
+		return err_set(e, ERR_USAGE, "-t makes a terminal of the sandbox's own and "
+					     "--stdio inherit hands over the caller's; choose one");
+	return 0;
+}
+
+int policy_check(const struct policy *p, struct err *e)
+{
+	uint32_t uid, gid;
+
+	for (size_t i = 0; i < p->volume_count; i++)
+		if (check_target(&p->volumes[i], e) < 0)
+			return -1;
+	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 ||
+	    check_terminal(p, e) < 0 || policy_user(p, &uid, &gid, e) < 0)
+		return -1;
+	if (p->hostname && check_hostname(p->hostname, e) < 0)
+		return -1;
+	if (p->argv.count == 0) {
+		(void)err_set(e, ERR_USAGE, "no command given");
+		return err_remedy(e, "for a shell: hutch run -it bash");
+	}
+	if (!*p->argv.items[0])
+		return err_set(e, ERR_USAGE, "the command is an empty word");
+	return 0;
+}
+
+/* A name that every image of ours has, or a number. */
+static int parse_id(const char *text, uint32_t *ret, struct err *e)
+{
+	uint64_t number;
+
+	if (!strcmp(text, "root"))
+		number = 0;
+	else if (!strcmp(text, "agent"))
+		number = 1000;
+	else if (quantity_parse_number(text, &number, NULL) < 0 || number > ID_MAX)
+		return err_set(e, ERR_USAGE, "-u takes agent, root or a number up to %d, "
+					     "not '%.60s'", ID_MAX, text);
+	*ret = (uint32_t)number;
+	return 0;
+}
+
+int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
+		struct err *e)
+{
+	uint32_t uid = p->image == IMAGE_HOST ? 1000 : 0, gid = uid;
+
+	if (p->user) {
+		AUTO_FREE char *name = text_copy(p->user);
+		char *colon = strchr(name, ':');
+		if (colon)
+			*colon++ = '\0';
+		if (parse_id(name, &uid, e) < 0)
+			return -1;
+		gid = uid;
+		if (colon && parse_id(colon, &gid, e) < 0)
+			return -1;
+	}
+	if (p->idmap == IDMAP_SINGLE && ((uid != 0 && uid != 1000) || gid != uid)) {
+		(void)err_set(e, ERR_USAGE,
+			      "-u %.60s: only one id is mapped, and it can stand for agent "
+			      "(1000) or root (0)", p->user);
+		return err_remedy(e, "add --idmap ranges, which maps 65536 ids through "
+				     "newuidmap and /etc/subuid");
+	}
+	*ret_uid = uid;
+	*ret_gid = gid;
+	return 0;
+}

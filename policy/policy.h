@@ -1,0 +1,86 @@
+/* policy -- what a user asks for.
+ *
+ * The flags of `hutch run` become one of these, and nothing else does: what a
+ * launch may do is decided here, checked by policy_check(), and turned into a
+ * plan by the sandbox side.  A policy knows nothing of the host it will run
+ * on.  Strings are owned.  `from` is always the words of the caller, such as
+ * "-v /a:/b", for messages. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct err;
+
+enum image_kind { IMAGE_HOST, IMAGE_DIR };
+enum network { NETWORK_NONE, NETWORK_HOST };
+enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
+
+enum volume_kind {
+	VOLUME_BIND,	  /* -v */
+	VOLUME_WORKSPACE, /* --workspace: a bind at /workspace */
+	VOLUME_TOOLCHAIN, /* --toolchain: a read-only bind at its own path */
+	VOLUME_TMPFS	  /* --tmpfs */
+};
+
+struct volume {
+	enum volume_kind kind;
+	char *source; /* as typed; NULL for a tmpfs */
+	char *target; /* absolute, normalized: no //, /./, /../, no final / */
+	bool is_writable;
+	uint64_t size; /* bytes, tmpfs only; 0: the default */
+	char *from;
+};
+
+struct ulimit {
+	int resource; /* RLIMIT_* */
+	uint64_t soft, hard;
+	char *from;
+};
+
+#define POLICY_MAX_ULIMITS 16
+
+struct policy {
+	enum image_kind image;
+	char *image_path; /* IMAGE_DIR: as typed */
+	struct volume *volumes;
+	size_t volume_count, volume_room;
+
+	struct list env_set;   /* -e and --env-file, in order: KEY=VALUE */
+	struct list argv;      /* the command */
+	char *workdir;	       /* -w; NULL: the default */
+	char *user;	       /* -u; NULL: the default */
+	char *hostname;	       /* --hostname; NULL: "hutch" */
+	char *seccomp;	       /* --seccomp FILE; NULL: the default profile */
+
+	enum network network;
+	enum idmap_mode idmap;
+	uint64_t cap_add, cap_drop; /* bit N: capability N */
+	bool drops_all_caps;	    /* --cap-drop ALL */
+	struct ulimit ulimits[POLICY_MAX_ULIMITS];
+	size_t ulimit_count;
+	uint64_t timeout_ms; /* 0: none */
+
+	bool is_interactive;  /* -i */
+	bool has_terminal;    /* -t */
+	bool is_read_only;    /* --read-only */
+	bool inherits_stdio;  /* --stdio inherit */
+};
+
+void policy_init(struct policy *p);
+void policy_done(struct policy *p);
+
+/* Adds an empty volume of that kind and returns it; `from` is copied. */
+struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
+				 const char *from);
+
+/* What no single flag can see: duplicate targets, targets where nothing may be
+ * mounted, a user that the id map does not have, a name that is no hostname. */
+int policy_check(const struct policy *p, struct err *e);
+
+/* The ids inside.  "root" or 0, "agent" or 1000, and with ranges any number up
+ * to 65535, also as UID:GID.  A NULL user gives the image's default. */
+int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
+		struct err *e);

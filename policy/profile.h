@@ -1,0 +1,69 @@
+/* profile -- a seccomp profile as it is written: OCI's or Docker's JSON.
+ *
+ * OCI: runtime-spec, config-linux.md, "Seccomp" (the `seccomp` object itself).
+ * Docker and containers-common add archMap, includes, excludes, name, comment, errno
+ * and defaultErrno; a block whose includes and excludes do not fit `host` is left out.
+ *
+ * Strict: an unknown key, action, operator or flag is an error that names its place,
+ * and so is what this filter could not do (SCMP_ACT_NOTIFY, SCMP_ACT_TRACE,
+ * SECCOMP_FILTER_FLAG_LOG).  null stands for an absent key. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/floor.h"
+
+struct err;
+struct json;
+
+#define PROFILE_BYTES_MAX (4 << 20)
+#define PROFILE_ARGS	  6
+
+/* For whom Docker's conditions are decided. */
+struct profile_host {
+	enum arch arch;
+	unsigned kernel[2];	 /* major, minor; 0.0: not known */
+	const char *const *caps; /* CAP_..., ends with NULL; may be NULL */
+};
+
+enum profile_op {
+	OP_NE,
+	OP_LT,
+	OP_LE,
+	OP_EQ,
+	OP_GE,
+	OP_GT,
+	OP_MASKED_EQ, /* (argument & mask) == value */
+	OP_COUNT
+};
+
+/* One comparison of a whole 64-bit argument, unsigned. */
+struct profile_test {
+	unsigned arg;
+	enum profile_op op;
+	uint64_t value, mask;
+};
+
+/* For the call `name`, if all tests hold (there may be none): `action`, which is a
+ * filter's return value (SECCOMP_RET_*, with its errno). */
+struct profile_rule {
+	const char *name;
+	size_t block; /* syscalls[block] in the file */
+	uint32_t action;
+	size_t test_count;
+	struct profile_test tests[PROFILE_ARGS];
+};
+
+struct profile {
+	uint32_t default_action;
+	struct profile_rule *rules; /* owned */
+	size_t count;
+	struct json *doc; /* owned: what the names point into */
+};
+
+/* Reads `len` bytes of JSON.  On failure `ret` is untouched. */
+int profile_parse(const char *text, size_t len, const struct profile_host *host,
+		  struct profile *ret, struct err *e);
+
+/* Frees what a profile owns; the zero object is allowed. */
+void profile_done(struct profile *p);

@@ -1,0 +1,174 @@
+#include "policy/volume.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/quantity.h"
+
+int volume_normalize(const char *path, char **ret, struct err *e)
+{
+	if (path[0] != '/')
+		return err_set(e, ERR_USAGE, "'%.200s' is not an absolute path", path);
+	if (strlen(path) >= PATH_MAX)
+		return err_set(e, ERR_USAGE, "a path of %zu bytes is too long",
+			       strlen(path));
+
+	AUTO_FREE char *clean = calloc(1, strlen(path) + 2);
+	if (!clean)
+		abort();
+	char *to = clean;
+	for (const char *at = path; *at;) {
+		size_t len = strcspn(at, "/");
+		if (len == 2 && !strncmp(at, "..", 2))
+			return err_set(e, ERR_USAGE, "'%.200s' contains '..'", path);
+		if (len > 0 && !(len == 1 && *at == '.')) {
+			*to++ = '/';
+			memcpy(to, at, len);
+			to += len;
+		}
+		at += len;
+		at += strspn(at, "/");
+	}
+	if (to == clean)
+		*to++ = '/';
+	*ret = clean;
+	clean = NULL;
+	return 0;
+}
+
+/* Cuts a final ":ro" or ":rw" off `word`.  Any other last part is left alone
+ * when `is_optional` allows it to be part of a path. */
+static int take_mode(char *word, bool *is_writable, struct err *e)
+{
+	char *colon = strrchr(word, ':');
+
+	if (!colon)
+		return 0;
+	if (!strcmp(colon, ":ro"))
+		*is_writable = false;
+	else if (!strcmp(colon, ":rw"))
+		*is_writable = true;
+	else if (!strcmp(colon, ":cow"))
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the mode 'cow' is not in this version; use ro or rw");
+	else if (!strchr(colon, '/'))
+		return err_set(e, ERR_USAGE, "unknown mode '%.60s'; use ro or rw",
+			       colon + 1);
+	else
+		return 0;
+	*colon = '\0';
+	return 0;
+}
+
+static int finish(struct err *e, const char *flag, const char *word)
+{
+	(void)err_in(e, "%s", flag);
+	AUTO_FREE char *from = text_format("%s %.200s", flag, word);
+	return err_from(e, from);
+}
+
+static int parse_bind(struct policy *p, const char *word, struct err *e)
+{
+	AUTO_FREE char *source = text_copy(word);
+	AUTO_FREE char *target = NULL;
+	bool is_writable = true;
+
+	if (take_mode(source, &is_writable, e) < 0)
+		return -1;
+	char *colon = strrchr(source, ':');
+	if (!colon || colon == source || !colon[1]) {
+		(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw]");
+		return err_remedy(e, "to show it read-only at its own path: -v %.120s:%.120s:ro",
+				  word, word);
+	}
+	*colon = '\0';
+	if (volume_normalize(colon + 1, &target, e) < 0)
+		return err_in(e, "target");
+
+	AUTO_FREE char *from = text_format("-v %s", word);
+	struct volume *v = policy_add_volume(p, VOLUME_BIND, from);
+	v->source = text_copy(source);
+	v->target = target;
+	target = NULL;
+	v->is_writable = is_writable;
+	return 0;
+}
+
+int volume_parse_bind(struct policy *p, const char *word, struct err *e)
+{
+	return parse_bind(p, word, e) < 0 ? finish(e, "-v", word) : 0;
+}
+
+static int parse_workspace(struct policy *p, const char *word, struct err *e)
+{
+	AUTO_FREE char *source = text_copy(word);
+	bool is_writable = true;
+
+	if (take_mode(source, &is_writable, e) < 0)
+		return -1;
+	if (!*source)
+		return err_set(e, ERR_USAGE, "expected DIR[:ro|:rw]");
+
+	AUTO_FREE char *from = text_format("--workspace %s", word);
+	struct volume *v = policy_add_volume(p, VOLUME_WORKSPACE, from);
+	v->source = text_copy(source);
+	v->target = text_copy("/workspace");
+	v->is_writable = is_writable;
+	return 0;
+}
+
+int volume_parse_workspace(struct policy *p, const char *word, struct err *e)
+{
+	return parse_workspace(p, word, e) < 0 ? finish(e, "--workspace", word) : 0;
+}
+
+int volume_parse_toolchain(struct policy *p, const char *word, struct err *e)
+{
+	AUTO_FREE char *target = NULL;
+
+	if (volume_normalize(word, &target, e) < 0)
+		return finish(e, "--toolchain", word);
+	AUTO_FREE char *from = text_format("--toolchain %s", word);
+	struct volume *v = policy_add_volume(p, VOLUME_TOOLCHAIN, from);
+	v->source = text_copy(word);
+	v->target = target;
+	target = NULL;
+	return 0;
+}
+
+static int parse_tmpfs(struct policy *p, const char *word, struct err *e)
+{
+	AUTO_FREE char *path = text_copy(word);
+	AUTO_FREE char *target = NULL;
+	uint64_t size = 0;
+	char *colon = strchr(path, ':');
+
+	if (colon)
+		*colon++ = '\0';
+	if (colon && (strncmp(colon, "size=", 5) || strchr(colon, ',')))
+		return err_set(e, ERR_USAGE, "expected TARGET[:size=BYTES], no other options");
+	if (colon && quantity_parse_bytes(colon + 5, &size, e) < 0)
+		return -1;
+	if (colon && size == 0)
+		return err_set(e, ERR_USAGE, "a size of 0 would mean no bound");
+	if (volume_normalize(path, &target, e) < 0)
+		return err_in(e, "target");
+
+	AUTO_FREE char *from = text_format("--tmpfs %s", word);
+	struct volume *v = policy_add_volume(p, VOLUME_TMPFS, from);
+	v->target = target;
+	target = NULL;
+	v->is_writable = true;
+	v->size = size;
+	return 0;
+}
+
+int volume_parse_tmpfs(struct policy *p, const char *word, struct err *e)
+{
+	return parse_tmpfs(p, word, e) < 0 ? finish(e, "--tmpfs", word) : 0;
+}

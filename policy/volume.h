@@ -1,0 +1,19 @@
+/* volume -- the words behind -v, --workspace, --toolchain and --tmpfs. */
+#pragma once
+
+struct err;
+struct policy;
+
+/* SRC:DST[:ro|:rw], as docker: default rw.  SRC is made absolute when used. */
+int volume_parse_bind(struct policy *p, const char *word, struct err *e);
+/* DIR[:ro|:rw], mounted at /workspace. */
+int volume_parse_workspace(struct policy *p, const char *word, struct err *e);
+/* DIR, mounted read-only at its own absolute path. */
+int volume_parse_toolchain(struct policy *p, const char *word, struct err *e);
+/* DST[:size=N[k|m|g]] */
+int volume_parse_tmpfs(struct policy *p, const char *word, struct err *e);
+
+/* Makes an absolute path of a sandbox canonical as text: one slash at a time,
+ * no "." and no final slash.  "..", a relative path, an empty one and one of
+ * more than PATH_MAX are errors.  *ret is allocated. */
+int volume_normalize(const char *path, char **ret, struct err *e);
