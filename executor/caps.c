@@ -1,0 +1,112 @@
+#include "executor/caps.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel's interface of capget(2) and capset(2), version 3: 64 bits in two
+ * halves.  Written out, since libcap allocates, which a child of vfork must
+ * not, and reads more of the system than it is asked to. */
+#define CAPS_VERSION 0x20080522u
+#define CAP_KILL     5
+#define CAP_SETGID   6
+#define CAP_SETUID   7
+#define CAP_BIT(n)   (UINT64_C(1) << (n))
+#define CAP_END	     64
+
+struct header {
+	uint32_t version;
+	int pid;
+};
+
+struct half {
+	uint32_t effective, permitted, inheritable;
+};
+
+static int set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
+{
+	struct header header = { .version = CAPS_VERSION };
+	struct half halves[2] = {
+		{ (uint32_t)effective, (uint32_t)permitted, (uint32_t)inheritable },
+		{ (uint32_t)(effective >> 32), (uint32_t)(permitted >> 32),
+		  (uint32_t)(inheritable >> 32) },
+	};
+
+	return (int)syscall(SYS_capset, &header, halves);
+}
+
+static int get(struct caps *ret)
+{
+	struct header header = { .version = CAPS_VERSION };
+	struct half halves[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &header, halves) < 0)
+		return -1;
+	ret->permitted = halves[0].permitted | (uint64_t)halves[1].permitted << 32;
+	ret->inherited = halves[0].inheritable | (uint64_t)halves[1].inheritable << 32;
+	return 0;
+}
+
+/* What of `permitted` is in the bounding set. */
+static uint64_t get_handed_on(uint64_t permitted)
+{
+	uint64_t found = 0;
+
+	for (unsigned long n = 0; n < CAP_END; n++)
+		if ((permitted & CAP_BIT(n)) && prctl(PR_CAPBSET_READ, n, 0, 0, 0) == 1)
+			found |= CAP_BIT(n);
+	return found;
+}
+
+int caps_settle(const struct caps *c)
+{
+	uint64_t used = CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETUID);
+
+	return c->permitted ? set(c->permitted & used, c->permitted, c->inherited) : 0;
+}
+
+int caps_init(struct caps *ret)
+{
+	struct caps c = { 0 };
+
+	if (get(&c) < 0)
+		return -1;
+	c.handed_on = get_handed_on(c.permitted);
+	c.inherited &= c.handed_on;
+	c.own = c.permitted & ~c.handed_on;
+	/* Lowering inheritable lowers ambient with it (capabilities(7)). */
+	if (caps_settle(&c) < 0)
+		return -1;
+	*ret = c;
+	return 0;
+}
+
+bool caps_are_plain(const struct caps *c)
+{
+	return c->own == 0;
+}
+
+int caps_keep(const struct caps *c)
+{
+	/* Else leaving uid 0 empties the permitted set. */
+	return c->permitted ? prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) : 0;
+}
+
+int caps_hand_on(const struct caps *c, uint32_t uid)
+{
+	/* Root gets its bounding set over execve, which is just what is handed
+	 * on, and needs nothing in the sets that whatever it becomes later
+	 * would take along. */
+	uint64_t inherited = uid == 0 ? 0 : c->handed_on;
+
+	if (!c->permitted)
+		return 0;
+	if (set(0, c->handed_on, inherited) < 0)
+		return -1;
+	/* Leaving uid 0 emptied the ambient set, with KEEPCAPS too. */
+	for (unsigned long n = 0; n < CAP_END; n++)
+		if ((inherited & CAP_BIT(n)) &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) < 0)
+			return -1;
+	return 0;
+}

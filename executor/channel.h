@@ -1,0 +1,61 @@
+/* channel -- the executor's end of the socket to the supervisor.
+ *
+ * Frames of base/frame.h come in, frames go out, and descriptors come in beside
+ * frames (docs/protocol.md).  Both directions are bounded: what comes in by the
+ * largest request, what goes out by CHANNEL_OUT_MAX; channel_is_full() says
+ * when no more requests should be read, so that the bound is never reached.
+ * Nothing here blocks.
+ *
+ * A request is read in two steps, its header and then its body, never a byte
+ * further.  So a descriptor that comes with a header belongs to that request,
+ * without guessing, and one that comes anywhere else is a violation.
+ *
+ * Order of calls for one request: channel_receive() until it returns 1, then
+ * channel_take_fds() where the request has any, then channel_received(). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+
+struct err;
+struct frame;
+
+/* stdin, stdout and stderr of a command. */
+#define CHANNEL_FDS 3
+
+/* Requests wait when this many bytes have not been sent... */
+#define CHANNEL_OUT_HIGH (32u << 10)
+/* ...and every answer to the requests before them fits on top of it. */
+#define CHANNEL_OUT_MAX (256u << 10)
+
+struct channel {
+	int fd; /* owned */
+	struct buffer in, out;
+	int fds[CHANNEL_FDS]; /* owned; came with the request being read */
+	size_t fd_count;
+};
+
+/* Takes over `fd`, a connected stream socket. */
+void channel_init(struct channel *c, int fd);
+/* Closes it, and descriptors that nobody took. */
+void channel_done(struct channel *c);
+
+/* Reads what there is of the next request.  1: it is whole, in *ret, which is
+ * borrowed until channel_received().  0: more has to come.  -1: the supervisor
+ * is gone, or broke the rules. */
+int channel_receive(struct channel *c, struct frame *ret, struct err *e);
+
+/* Hands over the three descriptors of the request, close-on-exec. */
+int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e);
+
+/* Lets go of the request.  A descriptor that nobody took is a violation. */
+int channel_received(struct channel *c, const struct frame *f, struct err *e);
+
+/* Sends as much as the socket takes. */
+int channel_flush(struct channel *c, struct err *e);
+
+/* True when no more requests should be read for now. */
+bool channel_is_full(const struct channel *c);
+/* True when there is something for channel_flush(). */
+bool channel_has_output(const struct channel *c);

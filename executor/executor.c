@@ -1,0 +1,184 @@
+#include "executor/executor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/own.h"
+#include "executor/requests.h"
+
+/* Requests answered before the commands get their turn. */
+#define REQUESTS_AT_ONCE 16
+
+/* The places in the array for poll(2); behind them are the commands'. */
+enum { POLL_CHANNEL, POLL_SIGNALS, POLL_COMMANDS };
+
+static sigset_t only_sigchld(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD); /* valid arguments */
+	return set;
+}
+
+/* An ignored signal stays ignored over execve: ours, and the commands'.  By
+ * system call, since libc keeps the numbers 32 to 34 to itself, and a caller's
+ * libc may have left its own ignored.  All zero is SIG_DFL in the kernel's
+ * struct, of whatever size that is here. */
+static void set_signals_to_default(void)
+{
+	static const unsigned long defaults[8] = { 0 };
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)syscall(SYS_rt_sigaction, signo, defaults, NULL, (NSIG - 1) / 8);
+}
+
+int executor_protect(struct err *e)
+{
+	sigset_t blocked = only_sigchld();
+
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(e, "become undumpable");
+	set_signals_to_default();
+	if (sigprocmask(SIG_SETMASK, &blocked, NULL) < 0)
+		return err_sys(e, "block SIGCHLD");
+	(void)setsid(); /* fails when we lead a session already */
+	return 0;
+}
+
+static void executor_init(struct executor *x, int channel)
+{
+	*x = (struct executor){ .phase = PHASE_READY, .signals = -1 };
+	channel_init(&x->channel, channel);
+	processes_init(&x->processes);
+}
+
+static void executor_done(struct executor *x)
+{
+	channel_done(&x->channel);
+	processes_done(&x->processes);
+	own_close(&x->signals);
+}
+
+static int say_hello(struct executor *x, struct err *e)
+{
+	if (user_init(&x->user) < 0)
+		return err_sys(e, "settle capabilities");
+	struct hello hello = {
+		.version = PROTOCOL_VERSION,
+		.pid = (uint32_t)getpid(),
+		.uid = x->user.uid,
+		.gid = x->user.gid,
+		.caps = x->user.caps.permitted,
+	};
+	if (message_put_hello(&x->channel.out, &hello, e) < 0)
+		return -1;
+	return channel_flush(&x->channel, e);
+}
+
+static int answer_requests(struct executor *x, struct err *e)
+{
+	for (int i = 0; i < REQUESTS_AT_ONCE && !x->is_stopped; i++) {
+		struct frame f;
+		if (channel_is_full(&x->channel))
+			return 0;
+		int got = channel_receive(&x->channel, &f, e);
+		if (got <= 0)
+			return got;
+		if (request_answer(x, &f, e) < 0 ||
+		    channel_received(&x->channel, &f, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What SIGCHLD says is not believed, anybody inside can send one: it is a
+ * reason to look, and however many were sent, there is one to read. */
+static void forget_signal(int signals)
+{
+	struct signalfd_siginfo info;
+
+	(void)!read(signals, &info, sizeof(info));
+}
+
+static size_t watch(struct executor *x, struct pollfd *fds)
+{
+	short events = channel_is_full(&x->channel) ? 0 : POLLIN;
+
+	if (channel_has_output(&x->channel))
+		events |= POLLOUT;
+	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
+	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
+	return POLL_COMMANDS + processes_watch(&x->processes, fds + POLL_COMMANDS);
+}
+
+/* Everything that one return of poll(2) brought.  *has_more: there may be more
+ * to reap, without another signal for it. */
+static int turn(struct executor *x, const struct pollfd *fds, bool *has_more,
+		struct err *e)
+{
+	processes_serve(&x->processes, fds + POLL_COMMANDS);
+	if (fds[POLL_SIGNALS].revents)
+		forget_signal(x->signals);
+	if (fds[POLL_SIGNALS].revents || *has_more)
+		*has_more = processes_reap(&x->processes);
+	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
+		return -1;
+	if (processes_report(&x->processes, &x->channel.out, e) < 0)
+		return -1;
+	return channel_flush(&x->channel, e);
+}
+
+static bool is_over(const struct executor *x)
+{
+	return x->is_stopped ||
+	       (x->processes.is_over && !channel_has_output(&x->channel));
+}
+
+static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
+{
+	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS;
+
+	fds = realloc(fds, count * sizeof(*fds));
+	if (!fds)
+		abort();
+	return fds;
+}
+
+static int loop(struct executor *x, struct err *e)
+{
+	AUTO_FREE struct pollfd *fds = NULL;
+	bool has_more = false;
+
+	while (!is_over(x)) {
+		fds = grow(fds, x);
+		size_t count = watch(x, fds);
+		if (poll(fds, count, has_more ? 0 : -1) < 0 && errno != EINTR)
+			return err_sys(e, "poll");
+		if (turn(x, fds, &has_more, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int executor_serve(int channel, struct err *e)
+{
+	sigset_t watched = only_sigchld();
+	struct executor x;
+
+	executor_init(&x, channel);
+	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
+	if (served == 0)
+		served = loop(&x, e);
+	executor_done(&x);
+	return served;
+}

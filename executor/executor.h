@@ -1,0 +1,37 @@
+/* executor -- pid 1 of a sandbox, as one value.
+ *
+ * executor_serve() says hello and then answers the supervisor until a reason to
+ * end comes up: it asked for that, its last command ended, it closed the
+ * channel, or it broke a rule of docs/protocol.md.  The process should then
+ * exit, whereupon the kernel ends all others of the pid namespace. */
+#pragma once
+#include <stdbool.h>
+
+#include "executor/channel.h"
+#include "executor/processes.h"
+#include "executor/user.h"
+
+struct err;
+
+/* What may be asked for depends on these (requests.c). */
+enum phase {
+	PHASE_READY = 1, /* hello was said; no command was asked for yet */
+	PHASE_BUSY = 2,	 /* commands were asked for; they may have ended */
+	PHASE_LAST = 4,	 /* the last command was asked for */
+};
+
+struct executor {
+	struct channel channel;
+	struct processes processes;
+	struct user user;
+	unsigned phase; /* enum phase */
+	int signals;	/* owned; signalfd(2) of SIGCHLD */
+	bool is_stopped; /* the supervisor said stop */
+};
+
+/* Signal dispositions and mask as every command should find them, but SIGCHLD
+ * blocked for the executor; a session of its own; not dumpable.  -1 and *e. */
+int executor_protect(struct err *e);
+
+/* Takes over the socket.  0 when the sandbox has come to its proper end. */
+int executor_serve(int channel, struct err *e);

@@ -1,0 +1,45 @@
+/* hutch-executor: pid 1 of a sandbox.
+ *
+ * It is started by execveat(2) from a descriptor, as the first and only process
+ * of its pid namespace, with an empty environment, /dev/null as 0, 1 and 2, and
+ * the socket to the supervisor as 3.  Namespaces, mounts, capabilities,
+ * no_new_privs, the seccomp filter and PR_SET_PDEATHSIG are in place already.
+ *
+ * It has nowhere to say what went wrong, and nobody inside should learn it:
+ * the supervisor sees the channel close and this process's exit code. */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "executor/executor.h"
+
+#define CHANNEL_FD 3
+#define EXIT_HUTCH 125 /* hutch itself failed */
+
+/* Started by hand, in a place where exiting ends nobody else. */
+static int is_init(void)
+{
+	return getpid() == 1;
+}
+
+/* A socket, and one that no command inherits. */
+static int has_channel(void)
+{
+	int type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(CHANNEL_FD, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+int main(void)
+{
+	struct err e;
+
+	if (!is_init() || !has_channel())
+		return EXIT_HUTCH;
+	if (executor_protect(&e) < 0)
+		return EXIT_HUTCH;
+	return executor_serve(CHANNEL_FD, &e) < 0 ? EXIT_HUTCH : 0;
+}

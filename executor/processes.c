@@ -1,0 +1,309 @@
+#include "executor/processes.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "executor/relay.h"
+#include "executor/spawn.h"
+#include "executor/user.h"
+
+/* How many processes are reaped before the channel gets its turn. */
+#define REAP_AT_ONCE 64
+
+/* Descriptors that must stay free: for the channel, those that come with a
+ * request, and the ones that are open for a moment only. */
+#define FDS_SPARE 16
+
+/* The pipe while starting; with a terminal its two sides and two of theirs. */
+enum { FDS_PLAIN = 1, FDS_TERMINAL = 5 };
+
+void processes_init(struct processes *p)
+{
+	struct rlimit limit = { 0 };
+
+	*p = (struct processes){ 0 };
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > FDS_SPARE)
+		p->fds_max = limit.rlim_cur - FDS_SPARE;
+}
+
+static size_t fds_of(const struct command *c)
+{
+	return c->relay ? FDS_TERMINAL : FDS_PLAIN;
+}
+
+static void let_go(struct processes *p, struct command *c)
+{
+	p->fds -= fds_of(c);
+	own_close(&c->status);
+	relay_done(c->relay);
+	free(c->relay);
+}
+
+void processes_done(struct processes *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		let_go(p, &p->commands[i]);
+	free(p->commands);
+	*p = (struct processes){ 0 };
+}
+
+struct command *processes_find(struct processes *p, uint32_t id)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->commands[i].id == id)
+			return &p->commands[i];
+	return NULL;
+}
+
+static struct command *find_pid(struct processes *p, pid_t pid)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->commands[i].pid == pid && !p->commands[i].is_reaped)
+			return &p->commands[i];
+	return NULL;
+}
+
+static struct command *add(struct processes *p)
+{
+	if (p->count == p->room) {
+		p->room = p->room ? p->room * 2 : 4;
+		p->commands = realloc(p->commands, p->room * sizeof(*p->commands));
+		if (!p->commands)
+			abort();
+	}
+	return &p->commands[p->count++];
+}
+
+static void set_failed(struct command *c, enum exec_stage stage, int sys)
+{
+	c->state = COMMAND_FAILED;
+	c->failed = (struct failed){ .stage = stage, .sys = (uint32_t)sys };
+}
+
+/* Whether execve succeeded, if that is decided. */
+static void look_at_status(struct command *c)
+{
+	enum spawn_state state = spawn_result(c->status, &c->failed);
+
+	if (state == SPAWN_PENDING)
+		return;
+	own_close(&c->status);
+	c->state = state == SPAWN_FAILED ? COMMAND_FAILED : COMMAND_RUNNING;
+}
+
+/* Every process in our pid namespace descends from us, so when we have no
+ * child, there is nobody. */
+static bool is_alone(void)
+{
+	const int only_look = WEXITED | WNOHANG | WNOWAIT;
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, only_look) < 0 && errno == ECHILD;
+}
+
+static void make_process(struct command *c, struct spawn *s)
+{
+	s->is_alone = is_alone();
+	c->pid = spawn_command(s, &c->status);
+	if (c->pid < 0) {
+		set_failed(c, EXEC_STAGE_FORK, errno);
+		c->pid = 0;
+		return;
+	}
+	look_at_status(c);
+}
+
+/* The command gets the terminal; the relay gets what the supervisor sent. */
+static void start_on_terminal(struct command *c, struct command_request *request,
+			      struct spawn *s)
+{
+	const struct exec *x = request->exec;
+	struct terminal terminal;
+
+	if (user_open_terminal(s->self, x, &terminal) < 0) {
+		set_failed(c, EXEC_STAGE_PTY, errno);
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		s->stdio[i] = terminal.slave;
+	make_process(c, s);
+	c->relay = malloc(sizeof(*c->relay));
+	if (!c->relay)
+		abort();
+	relay_init(c->relay, &terminal, fd_take(&request->fds[0]),
+		   fd_take(&request->fds[1]));
+}
+
+/* What this command would be refused for before anything is tried. */
+static int refuses(const struct processes *p, const struct exec *x)
+{
+	size_t needs = x->flags & EXEC_PTY ? FDS_TERMINAL : FDS_PLAIN;
+
+	if (p->count >= PROCESSES_MAX)
+		return EAGAIN;
+	return p->fds + needs > p->fds_max ? EMFILE : 0;
+}
+
+void processes_start(struct processes *p, const struct command_request *request,
+		     const struct user *self)
+{
+	struct command_request mine = *request;
+	struct spawn s = { .exec = mine.exec,
+			   .self = self,
+			   .stdio = { mine.fds[0], mine.fds[1], mine.fds[2] } };
+	int sys = refuses(p, mine.exec);
+	struct command *c = add(p);
+
+	*c = (struct command){ .id = mine.id,
+			       .status = -1,
+			       .is_last = mine.exec->flags & EXEC_LAST };
+	if (sys)
+		set_failed(c, EXEC_STAGE_FORK, sys);
+	else if (mine.exec->flags & EXEC_PTY)
+		start_on_terminal(c, &mine, &s);
+	else
+		make_process(c, &s);
+	p->fds += fds_of(c);
+	for (int i = 0; i < 3; i++)
+		own_close(&mine.fds[i]);
+}
+
+void processes_signal(struct processes *p, uint32_t id, int signo)
+{
+	struct command *c = processes_find(p, id);
+
+	/* A reaped pid may be somebody else's by now. */
+	if (!c || c->pid == 0 || c->is_reaped)
+		return;
+	/* Before its setsid a child is not in a group of its own yet. */
+	if (kill(-c->pid, signo) < 0 && errno == ESRCH)
+		(void)kill(c->pid, signo); /* it is unreaped, so it exists */
+}
+
+void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols)
+{
+	struct command *c = processes_find(p, id);
+
+	/* Fails for a terminal that has hung up: nobody looks at its size. */
+	if (c && c->relay)
+		(void)terminal_resize(&c->relay->terminal, rows, cols);
+}
+
+size_t processes_watch(struct processes *p, struct pollfd *fds)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct command *c = &p->commands[i];
+		struct pollfd *mine = fds + count;
+		c->watched = 0;
+		if (c->status >= 0)
+			mine[c->watched++] =
+				(struct pollfd){ .fd = c->status, .events = POLLIN };
+		if (c->relay)
+			c->watched += relay_watch(c->relay, mine + c->watched);
+		count += c->watched;
+	}
+	return count;
+}
+
+void processes_serve(struct processes *p, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct command *c = &p->commands[i];
+		if (c->status >= 0 && fds->revents)
+			look_at_status(c);
+		if (c->relay)
+			relay_serve(c->relay, fds, c->watched);
+		fds += c->watched;
+	}
+}
+
+static uint64_t in_microseconds(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+static void set_exited(struct command *c, int status, const struct rusage *used)
+{
+	bool is_signaled = WIFSIGNALED(status);
+	int code = is_signaled ? WTERMSIG(status) : WEXITSTATUS(status);
+
+	c->is_reaped = true;
+	c->exited = (struct exited){
+		.is_signaled = is_signaled,
+		.status = (uint32_t)code,
+		.user_us = in_microseconds(used->ru_utime),
+		.sys_us = in_microseconds(used->ru_stime),
+	};
+	/* It is dead, so its end of the pipe is closed. */
+	if (c->state == COMMAND_STARTING)
+		look_at_status(c);
+	if (c->relay)
+		relay_drain(c->relay);
+}
+
+bool processes_reap(struct processes *p)
+{
+	for (int i = 0; i < REAP_AT_ONCE; i++) {
+		struct rusage used;
+		int status;
+		pid_t pid = wait4(-1, &status, WNOHANG, &used);
+		if (pid <= 0)
+			return false;
+		struct command *c = find_pid(p, pid);
+		if (c)
+			set_exited(c, status, &used);
+	}
+	return true;
+}
+
+/* Says what there is to say about one command, and sets *ret_is_done when that
+ * was the last about it. */
+static int report(struct command *c, struct buffer *out, bool *ret_is_done, struct err *e)
+{
+	if (c->state == COMMAND_STARTING)
+		return 0;
+	if (c->state == COMMAND_FAILED) {
+		*ret_is_done = true;
+		return message_put_failed(out, c->id, &c->failed, e);
+	}
+	if (!c->is_started_said &&
+	    message_put_started(out, c->id, (uint32_t)c->pid, e) < 0)
+		return -1;
+	c->is_started_said = true;
+	if (!c->is_reaped || (c->relay && !relay_is_drained(c->relay)))
+		return 0;
+	*ret_is_done = true;
+	return message_put_exited(out, c->id, &c->exited, e);
+}
+
+int processes_report(struct processes *p, struct buffer *out, struct err *e)
+{
+	size_t kept = 0;
+	int said = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct command *c = &p->commands[i];
+		bool is_done = false;
+		if (said == 0)
+			said = report(c, out, &is_done, e);
+		if (!is_done) {
+			p->commands[kept++] = *c;
+			continue;
+		}
+		p->is_over = p->is_over || c->is_last;
+		let_go(p, c);
+	}
+	p->count = kept;
+	return said;
+}

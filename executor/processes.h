@@ -1,0 +1,89 @@
+/* processes -- the commands that were asked for, and everybody's parent.
+ *
+ * A command is in the table from its request until *failed* or *exited* about
+ * it was put into the channel's queue.  Processes that are nobody's command,
+ * since pid 1 inherits every orphan, are reaped and forgotten.
+ *
+ * One turn of the executor's loop is: processes_watch, poll(2),
+ * processes_serve, processes_reap where SIGCHLD came, processes_report. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/message.h"
+
+struct buffer;
+struct err;
+struct pollfd;
+struct relay;
+struct user;
+
+/* More commands at once than this get FAILED, stage FORK, EAGAIN. */
+#define PROCESSES_MAX 1024
+/* How many pollfds a command fills in at most. */
+#define PROCESSES_FDS 4
+
+enum command_state {
+	COMMAND_STARTING, /* forked; its execve is not decided */
+	COMMAND_RUNNING,  /* *started* is to be said or was */
+	COMMAND_FAILED,	  /* *failed* is to be said */
+};
+
+struct command {
+	uint32_t id;
+	pid_t pid; /* and its process group; 0 when there is no process */
+	enum command_state state;
+	bool is_last, is_started_said, is_reaped;
+	size_t watched;	      /* places it took for poll(2) */
+	int status;	      /* owned; while STARTING, see spawn.h */
+	struct relay *relay;  /* owned; NULL without a terminal */
+	struct failed failed; /* when FAILED */
+	struct exited exited; /* when reaped */
+};
+
+struct processes {
+	struct command *commands; /* owned; in the order of the requests */
+	size_t count, room;
+	size_t fds, fds_max; /* descriptors that the commands take, and may */
+	bool is_over;	     /* a last command has been reported */
+};
+
+/* What is asked for, with the descriptors that came beside it. */
+struct command_request {
+	uint32_t id;
+	const struct exec *exec; /* borrowed */
+	int fds[3];		 /* taken over */
+};
+
+/* An empty table.  How many descriptors it may use is read from RLIMIT_NOFILE. */
+void processes_init(struct processes *p);
+/* Lets go of terminals and descriptors; the processes go on. */
+void processes_done(struct processes *p);
+
+/* NULL when there is no such command. */
+struct command *processes_find(struct processes *p, uint32_t id);
+
+/* Starts a command.  What fails is reported as the protocol says, so there is
+ * nothing to return.  The id must not be in use. */
+void processes_start(struct processes *p, const struct command_request *request,
+		     const struct user *self);
+
+/* To the command's process group; nothing when the command has ended. */
+void processes_signal(struct processes *p, uint32_t id, int signo);
+/* To the command's terminal; nothing when it has none or has ended. */
+void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols);
+
+/* Fills in what to wait for, at most PROCESSES_FDS for each command, and returns
+ * how many these are. */
+size_t processes_watch(struct processes *p, struct pollfd *fds);
+/* After poll(2), with these same places; no command was started in between. */
+void processes_serve(struct processes *p, const struct pollfd *fds);
+
+/* Reaps a bounded number of processes.  True when there may be more. */
+bool processes_reap(struct processes *p);
+
+/* Puts what is to be said into `out` and forgets the commands that are done.
+ * -1 when it does not fit, which the channel's bounds rule out. */
+int processes_report(struct processes *p, struct buffer *out, struct err *e);

@@ -1,0 +1,96 @@
+#include "executor/requests.h"
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "executor/executor.h"
+
+struct request {
+	unsigned when;	   /* phases in which it is permitted; 0 is never */
+	bool is_for_one;   /* it is about one command: its id is not 0 */
+	int (*answer)(struct executor *x, const struct frame *f, struct err *e);
+};
+
+static void start(struct executor *x, struct command_request *request)
+{
+	x->phase = request->exec->flags & EXEC_LAST ? PHASE_LAST : PHASE_BUSY;
+	processes_start(&x->processes, request, &x->user);
+}
+
+static int answer_exec(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct command_request request = { .id = f->id };
+	struct exec exec;
+
+	if (processes_find(&x->processes, f->id))
+		return err_set(e, ERR_PROTOCOL, "id %u is in use", f->id);
+	if (message_get_exec(f, &exec, e) < 0)
+		return -1;
+	request.exec = &exec;
+	int taken = channel_take_fds(&x->channel, request.fds, e);
+	if (taken == 0)
+		start(x, &request);
+	exec_done(&exec);
+	return taken;
+}
+
+static int answer_signal(struct executor *x, const struct frame *f, struct err *e)
+{
+	uint32_t signo;
+
+	if (message_get_signal(f, &signo, e) < 0)
+		return -1;
+	processes_signal(&x->processes, f->id, (int)signo);
+	return 0;
+}
+
+static int answer_resize(struct executor *x, const struct frame *f, struct err *e)
+{
+	uint32_t rows, cols;
+
+	if (message_get_resize(f, &rows, &cols, e) < 0)
+		return -1;
+	processes_resize(&x->processes, f->id, rows, cols);
+	return 0;
+}
+
+static int answer_stop(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (message_get_stop(f, e) < 0)
+		return -1;
+	x->is_stopped = true;
+	return 0;
+}
+
+#define READY PHASE_READY
+#define BUSY  PHASE_BUSY
+#define LAST  PHASE_LAST
+
+static const struct request requests[] = {
+	[MSG_NONE] = { .when = 0 },
+	[MSG_HELLO] = { .when = 0 },
+	[MSG_EXEC] = { READY | BUSY, .is_for_one = true, .answer = answer_exec },
+	[MSG_STARTED] = { .when = 0 },
+	[MSG_FAILED] = { .when = 0 },
+	[MSG_EXITED] = { .when = 0 },
+	[MSG_SIGNAL] = { BUSY | LAST, .is_for_one = true, .answer = answer_signal },
+	[MSG_RESIZE] = { BUSY | LAST, .is_for_one = true, .answer = answer_resize },
+	[MSG_STOP] = { READY | BUSY | LAST, .answer = answer_stop },
+};
+_Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
+
+int request_answer(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (f->type >= MSG_COUNT || !(requests[f->type].when & x->phase))
+		return err_set(e, ERR_PROTOCOL, "'%s' (%u) is not permitted now",
+			       message_name(f->type), f->type);
+
+	const struct request *request = &requests[f->type];
+	if (request->is_for_one != (f->id != 0))
+		return err_set(e, ERR_PROTOCOL, "'%s' about command %u",
+			       message_name(f->type), f->id);
+	return request->answer(x, f, e);
+}

@@ -1,0 +1,12 @@
+/* requests -- what the supervisor may ask for, and when.
+ *
+ * One table, a row a message; docs/protocol.md in code. */
+#pragma once
+
+struct err;
+struct executor;
+struct frame;
+
+/* Answers one request.  -1: it is unknown, malformed, or not permitted now,
+ * and the sandbox must end. */
+int request_answer(struct executor *x, const struct frame *f, struct err *e);

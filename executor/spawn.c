@@ -1,0 +1,210 @@
+#include "executor/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "base/own.h"
+#include "executor/user.h"
+
+/* What a PATH is when the environment has none, as confstr(3) says it. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+/* Where the child has its end of the pipe, next to its standard three. */
+#define STATUS_FD 3
+
+/* We are the child from here to `become_command`.  It may be running on the
+ * parent's memory: it allocates nothing, changes no global, takes no lock.
+ * Calls that libc wraps with bookkeeping for threads go to the kernel direct. */
+
+static _Noreturn void fail(enum exec_stage stage)
+{
+	struct failed report = { .stage = stage, .sys = (uint32_t)errno };
+
+	/* Less than PIPE_BUF into an empty pipe: whole, and at once. */
+	(void)!write(STATUS_FD, &report, sizeof(report));
+	/* The command's own filter may refuse even this, and the executor would
+	 * wait for us: a fault is what no filter keeps from ending a process. */
+	(void)syscall(SYS_exit_group, 127);
+	__builtin_trap();
+}
+
+/* The standard three, the pipe, and nothing else.  A command that stops us in
+ * here must not hold the pipes of another one open.  The sources are above 3,
+ * since the executor's own 0 to 3 are always open. */
+static void take_descriptors(const struct spawn *s, int status)
+{
+	for (int i = 0; i < 3; i++)
+		(void)dup2(s->stdio[i], i); /* fails for no valid descriptor */
+	if (status != STATUS_FD)
+		(void)dup3(status, STATUS_FD, O_CLOEXEC);
+	/* All are close-on-exec; a kernel filter may refuse to do it sooner. */
+	(void)syscall(SYS_close_range, STATUS_FD + 1u, ~0u, 0);
+}
+
+/* A session of its own, so that a signal to the command's process group and a
+ * terminal's hang-up reach it and what it started, and nobody else. */
+static void begin_session(const struct exec *x)
+{
+	(void)setsid(); /* fails for group leaders only; we are new */
+	if ((x->flags & EXEC_PTY) && ioctl(0, TIOCSCTTY, 0) < 0)
+		fail(EXEC_STAGE_PTY);
+}
+
+static void set_limits(const struct exec *x)
+{
+	for (uint32_t i = 0; i < x->rlimit_count; i++) {
+		const struct exec_rlimit *from = &x->rlimits[i];
+		struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
+		if (prlimit(0, (int)from->resource, &limit, NULL) < 0)
+			fail(EXEC_STAGE_RLIMIT);
+	}
+}
+
+static const char *path_of(char *const *env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return DEFAULT_PATH;
+}
+
+/* Puts "DIR/NAME" into `to`.  An empty DIR is the working directory. */
+static bool join(char to[PATH_MAX], const char *dir, size_t dir_len, const char *name)
+{
+	size_t name_len = strlen(name);
+
+	if (dir_len + name_len + 2 > PATH_MAX)
+		return false;
+	memcpy(to, dir, dir_len);
+	if (dir_len > 0)
+		to[dir_len++] = '/';
+	memcpy(to + dir_len, name, name_len + 1);
+	return true;
+}
+
+/* The stage that an execve of `path` failed in.  Where the file is there, a
+ * missing one is its interpreter; a filter of the command's own may hide that. */
+static enum exec_stage failed_stage(const char *path)
+{
+	int sys = errno;
+	bool is_absent = (sys == ENOENT || sys == ENOTDIR) && access(path, F_OK) < 0;
+
+	errno = sys;
+	return is_absent ? EXEC_STAGE_LOOKUP : EXEC_STAGE_EXECVE;
+}
+
+/* Errors for which execvp(3) goes on to the next directory. */
+static bool is_elsewhere(const char *path)
+{
+	return errno == EACCES || errno == ENAMETOOLONG ||
+	       failed_stage(path) == EXEC_STAGE_LOOKUP;
+}
+
+static _Noreturn void execute_from_path(const struct exec *x)
+{
+	const char *name = x->argv[0], *dir = path_of(x->env);
+	char path[PATH_MAX];
+	bool is_refused = false;
+
+	for (; *name && dir; dir = *dir ? dir + 1 : NULL) {
+		size_t len = strcspn(dir, ":");
+		if (join(path, dir, len, name)) {
+			(void)execve(path, x->argv, x->env);
+			if (!is_elsewhere(path))
+				fail(EXEC_STAGE_EXECVE);
+			is_refused = is_refused || errno == EACCES;
+		}
+		dir += len;
+	}
+	errno = is_refused ? EACCES : ENOENT;
+	fail(EXEC_STAGE_LOOKUP);
+}
+
+static _Noreturn void execute(const struct exec *x)
+{
+	if (!strchr(x->argv[0], '/'))
+		execute_from_path(x);
+	(void)execve(x->argv[0], x->argv, x->env);
+	fail(failed_stage(x->argv[0]));
+}
+
+/* Of its own, beside what it inherits from us; from here on it may forbid
+ * whatever it likes. */
+static void enter_filter(const struct exec *x)
+{
+	struct sock_fprog program = {
+		.len = (unsigned short)(x->filter_len / EXEC_FILTER_UNIT),
+		.filter = (struct sock_filter *)(uintptr_t)x->filter,
+	};
+
+	if (program.len > 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		fail(EXEC_STAGE_FILTER);
+}
+
+static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
+								int status)
+{
+	sigset_t none;
+
+	take_descriptors(s, status);
+	begin_session(s->exec);
+	set_limits(s->exec);
+	if (user_become(s->self, s->exec) < 0)
+		fail(EXEC_STAGE_USER);
+	if (chdir(s->exec->cwd) < 0)
+		fail(EXEC_STAGE_CWD);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	enter_filter(s->exec);
+	execute(s->exec);
+}
+
+/* We are the parent again. */
+
+/* A frame of its own for vfork, which returns into it twice. */
+static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
+{
+	pid_t pid = s->is_alone ? vfork() : fork();
+
+	if (pid == 0)
+		become_command(s, status);
+	return pid;
+}
+
+pid_t spawn_command(const struct spawn *s, int *ret_status)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	AUTO_CLOSE int ours = ends[0];
+	AUTO_CLOSE int theirs = ends[1];
+	pid_t pid = make_child(s, theirs);
+	if (pid > 0)
+		*ret_status = fd_take(&ours);
+	return pid;
+}
+
+enum spawn_state spawn_result(int status, struct failed *ret)
+{
+	struct failed report;
+	ssize_t n = read(status, &report, sizeof(report));
+
+	if (n < 0)
+		return SPAWN_PENDING;
+	if (n != sizeof(report))
+		return SPAWN_STARTED;
+	*ret = report;
+	return SPAWN_FAILED;
+}

@@ -1,0 +1,42 @@
+/* spawn -- makes a process that becomes a command.
+ *
+ * Theory of operation.  The child says how far it came through a pipe: an end
+ * of file means that execve closed it, 8 bytes that a stage failed.  The parent
+ * reads it without blocking, whenever poll(2) says so.
+ *
+ * While nothing else runs in the sandbox, the child borrows our memory
+ * (vfork(2)), since copying even a small process costs a third of starting a
+ * small program; then the pipe has its answer as soon as we run again.  As soon
+ * as there are commands, it is a plain fork(2): whoever shares the child's user
+ * can stop it before its execve, and vfork would leave us, pid 1, waiting with
+ * it.
+ *
+ * Everything that a command could have prepared against us (its PATH, working
+ * directory, program file) is touched by the child alone. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct exec;
+struct failed;
+struct user;
+
+struct spawn {
+	const struct exec *exec; /* borrowed */
+	const struct user *self; /* borrowed; who we are */
+	int stdio[3];		 /* borrowed; become 0, 1 and 2 */
+	bool is_alone;		 /* nothing else runs in the sandbox */
+};
+
+/* Returns the pid and in *ret_status the pipe, or -1 with errno set. */
+pid_t spawn_command(const struct spawn *s, int *ret_status);
+
+enum spawn_state {
+	SPAWN_PENDING, /* not yet decided */
+	SPAWN_STARTED, /* execve succeeded, or a signal ended the child first */
+	SPAWN_FAILED   /* *ret says where and why; the child is ending */
+};
+
+/* Reads the pipe; does not block. */
+enum spawn_state spawn_result(int status, struct failed *ret);

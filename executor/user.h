@@ -1,0 +1,29 @@
+/* user -- who the executor is, and how a command becomes somebody else.
+ *
+ * With one id mapped there is nobody else and nothing is done.  With a range
+ * the executor has an id of its own and SETUID and SETGID (caps.h). */
+#pragma once
+#include <stdint.h>
+
+#include "executor/caps.h"
+
+struct exec;
+struct terminal;
+
+struct user {
+	uint32_t uid, gid;
+	struct caps caps;
+};
+
+/* Who we are.  -1 with errno set. */
+int user_init(struct user *ret);
+
+/* In a child that is about to execve: takes the command's ids, no further
+ * groups, and the capabilities that are handed on.  Allocates and locks
+ * nothing.  -1 with errno set. */
+int user_become(const struct user *self, const struct exec *x);
+
+/* Opens a terminal (terminal.h) that belongs to the command's user, so that it
+ * can open its /dev/pts/N again.  -1 with errno set. */
+int user_open_terminal(const struct user *self, const struct exec *x,
+		       struct terminal *ret);

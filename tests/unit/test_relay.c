@@ -1,0 +1,268 @@
+/* relay and terminal: what goes between a command's terminal and the
+ * supervisor's pipes, both by the module alone and through the executor. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+#include "executor/relay.h"
+#include "tests/unit/supervisor.h"
+
+static void test_the_end_of_input_ends_a_reader(void **state)
+{
+	static const struct {
+		const char *typed, *shown;
+	} rows[] = {
+		{ "", "" },
+		{ "abc\n", "abc\r\nabc\r\n" },
+		{ "abc", "abcabc" }, /* an open line needs a second ^D */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct on_terminal t;
+		terminal_begin(&t, ARGV(TEXT("/bin/cat")));
+		terminal_type(&t, rows[i].typed);
+		own_close(&t.in);
+		terminal_expect(&t, rows[i].shown);
+		assert_int_equal(terminal_finish(&t).status, 0);
+	}
+}
+
+static void test_the_end_of_input_is_no_end_without_a_character_for_it(void **state)
+{
+	struct on_terminal t;
+
+	(void)state;
+	terminal_begin(&t, SH("stty eof '^-'; echo up; read line; echo never"));
+	read_until(t.out, "up\r\n");
+	own_close(&t.in);
+	supervisor_signal(&t.s, 1, SIGKILL);
+	terminal_expect(&t, "");
+	assert_int_equal(terminal_finish(&t).status, SIGKILL);
+}
+
+/* The order of the two ends matters: first all output, then *exited*. */
+static void test_nothing_is_lost_in_six_thousand_short_commands(void **state)
+{
+	enum { COMMANDS = 6000 };
+	struct supervisor s;
+	struct ask a = { .flags = EXEC_PTY,
+			 .argv = ARGV(TEXT("/bin/echo"), TEXT("a line")) };
+
+	(void)state;
+	supervisor_start(&s);
+	for (uint32_t i = 1; i <= COMMANDS; i++) {
+		char got[64] = "";
+		int out[2];
+		make_pipe(out);
+		a.id = i;
+		a.fds[1] = out[1];
+		supervisor_run(&s, &a);
+		(void)close(out[1]);
+		assert_int_equal(fcntl(out[0], F_SETFL, O_NONBLOCK), 0);
+		assert_int_equal(read(out[0], got, sizeof(got)), 8);
+		assert_string_equal(got, "a line\r\n");
+		(void)close(out[0]);
+	}
+	(void)supervisor_end(&s);
+}
+
+static void test_much_output_arrives_whole_and_in_order(void **state)
+{
+	struct on_terminal t;
+
+	(void)state;
+	terminal_begin(&t, SH("seq 1 300000"));
+	AUTO_FREE char *got = read_all(t.out);
+	char *at = got;
+	for (long i = 1; i <= 300000; i++) {
+		assert_int_equal(strtol(at, &at, 10), i);
+		assert_memory_equal(at, "\r\n", 2);
+		at += 2;
+	}
+	assert_string_equal(at, "");
+	assert_int_equal(terminal_finish(&t).status, 0);
+}
+
+static void test_much_input_arrives_whole(void **state)
+{
+	enum { LINES = 20000 };
+	struct on_terminal t;
+	char line[64];
+
+	(void)state;
+	terminal_begin(&t, SH("stty -echo; echo up; cksum"));
+	read_until(t.out, "up\r\n");
+	for (int i = 0; i < LINES; i++) {
+		int len = snprintf(line, sizeof(line), "this is line %d of it\n", i);
+		assert_int_equal(io_write_all(t.in, line, (size_t)len), 0);
+	}
+	own_close(&t.in);
+	AUTO_FREE char *got = read_all(t.out);
+	AUTO_FREE char *expected = NULL;
+	FILE *sum = popen("i=0; while [ $i -lt 20000 ]; do "
+			  "echo \"this is line $i of it\"; i=$((i+1)); done | cksum",
+			  "r");
+	assert_non_null(sum);
+	expected = read_all(fileno(sum));
+	(void)pclose(sum);
+	expected[strcspn(expected, "\n")] = '\0';
+	got[strcspn(got, "\r")] = '\0';
+	assert_string_equal(got, expected);
+	assert_int_equal(terminal_finish(&t).status, 0);
+}
+
+static void test_output_that_nobody_reads_hangs_the_terminal_up(void **state)
+{
+	struct on_terminal t;
+
+	(void)state;
+	terminal_begin(&t, ARGV(TEXT("/usr/bin/yes")));
+	read_until(t.out, "y\r\ny\r\n");
+	own_close(&t.out);
+	struct exited x = terminal_finish(&t);
+	assert_int_equal(x.is_signaled, 1);
+	assert_int_equal(x.status, SIGHUP);
+}
+
+static void test_output_that_waits_holds_this_command_and_no_other(void **state)
+{
+	struct on_terminal t;
+	struct ask ping = { .id = 9, .argv = ARGV(TEXT("/bin/true")) };
+
+	(void)state;
+	terminal_begin(&t, ARGV(TEXT("/usr/bin/yes")));
+	for (int i = 0; i < 100; i++)
+		supervisor_run(&t.s, &ping);
+	supervisor_signal(&t.s, 1, SIGKILL);
+	for (int i = 0; i < 10; i++)
+		supervisor_run(&t.s, &ping); /* and *exited* about 1 waits too */
+	AUTO_FREE char *got = read_all(t.out);
+	assert_true(strlen(got) > 60000 && strlen(got) < 400000);
+	assert_int_equal(terminal_finish(&t).status, SIGKILL);
+}
+
+static void test_who_writes_on_after_the_end_delays_it_not(void **state)
+{
+	struct on_terminal t;
+
+	(void)state;
+	terminal_begin(&t, SH("trap '' HUP; yes & echo begun; exit 4"));
+	AUTO_FREE char *got = read_all(t.out); /* ends: the terminal is closed */
+	assert_non_null(strstr(got, "begun\r\n"));
+	assert_int_equal(terminal_finish(&t).status, 4);
+}
+
+static uint64_t cpu_ticks(pid_t pid)
+{
+	char path[64];
+	unsigned long user = 0, system = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
+				   " %lu %lu", &user, &system), 2);
+	(void)fclose(f);
+	return user + system;
+}
+
+/* A full pipe, an ended input, a closed terminal: none may make poll(2) return
+ * again and again. */
+static void test_waiting_costs_no_processor_time(void **state)
+{
+	static const char *const scripts[] = {
+		"yes",
+		"exec sleep 1000",
+		"exec </dev/null >/dev/null 2>&1; exec sleep 1000",
+		"stty eof '^-'; exec sleep 1000",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		struct on_terminal t;
+		struct ask second = { .id = 2,
+				      .argv = ARGV(TEXT("/bin/sleep"), TEXT("0.3")) };
+		terminal_begin(&t, SH(scripts[i]));
+		own_close(&t.in);
+		supervisor_run(&t.s, &second);
+		uint64_t before = cpu_ticks(t.s.pid);
+		supervisor_run(&t.s, &second);
+		assert_true(cpu_ticks(t.s.pid) - before < 5); /* of 30 */
+		supervisor_signal(&t.s, 1, SIGKILL);
+		free(read_all(t.out));
+		(void)terminal_finish(&t);
+	}
+}
+
+static void test_a_full_queue_stops_the_reading(void **state)
+{
+	struct terminal terminal;
+	struct relay r;
+	struct pollfd fds[RELAY_FDS];
+	int in[2], out[2];
+	char block[4096];
+
+	(void)state;
+	make_pipe(in);
+	make_pipe(out);
+	memset(block, '\n', sizeof(block));
+	assert_int_equal(terminal_open(&terminal, 24, 80), 0);
+	relay_init(&r, &terminal, in[0], out[1]);
+	assert_int_equal(fcntl(in[1], F_SETFL, O_NONBLOCK), 0);
+	/* Nobody reads on the slave: it takes its fill, the queue takes 64 KiB,
+	 * the pipe takes 64 KiB, and that is where it ends. */
+	size_t sent = 0;
+	for (int i = 0; i < 1000; i++) {
+		ssize_t n = write(in[1], block, sizeof(block));
+		sent += n > 0 ? (size_t)n : 0;
+		size_t count = relay_watch(&r, fds);
+		assert_true(poll(fds, count, 0) >= 0);
+		relay_serve(&r, fds, count);
+		assert_true(buffer_len(&r.typed) <= RELAY_MAX);
+		assert_true(buffer_len(&r.shown) <= RELAY_MAX);
+	}
+	assert_true(sent < 400000);
+	assert_int_equal(buffer_len(&r.typed), RELAY_MAX);
+	relay_drain(&r);
+	relay_done(&r);
+	relay_done(NULL);
+	(void)close(in[1]);
+	(void)close(out[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_full_queue_stops_the_reading),
+		cmocka_unit_test(test_the_end_of_input_ends_a_reader),
+		cmocka_unit_test(
+			test_the_end_of_input_is_no_end_without_a_character_for_it),
+		cmocka_unit_test(test_nothing_is_lost_in_six_thousand_short_commands),
+		cmocka_unit_test(test_much_output_arrives_whole_and_in_order),
+		cmocka_unit_test(test_much_input_arrives_whole),
+		cmocka_unit_test(test_output_that_nobody_reads_hangs_the_terminal_up),
+		cmocka_unit_test(
+			test_output_that_waits_holds_this_command_and_no_other),
+		cmocka_unit_test(test_who_writes_on_after_the_end_delays_it_not),
+		cmocka_unit_test(test_waiting_costs_no_processor_time),
+	};
+
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+/* requests: every rule of docs/protocol.md that the supervisor could break ends
+ * the executor; what it may do does not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/own.h"
+#include "tests/unit/supervisor.h"
+
+static char *true_argv[] = { TEXT("/bin/true"), NULL };
+static char *sleep_argv[] = { TEXT("/bin/sleep"), TEXT("1000"), NULL };
+static char *no_env[] = { NULL };
+
+/* Builders of one frame each. */
+
+static void put_exec_of(struct buffer *b, uint32_t id, uint32_t flags, char **argv)
+{
+	struct exec x = { .flags = flags, .uid = getuid(), .gid = getgid(), .cwd = "/",
+			  .argv = argv, .env = no_env };
+	struct err e;
+
+	assert_int_equal(message_put_exec(b, id, &x, &e), 0);
+}
+
+static void put_exec(struct buffer *b)
+{
+	put_exec_of(b, 1, 0, true_argv);
+}
+
+static void put_exec_about_nothing(struct buffer *b)
+{
+	put_exec_of(b, 0, 0, true_argv);
+}
+
+static void put_exec_without_argv(struct buffer *b)
+{
+	put_exec_of(b, 1, 0, no_env);
+}
+
+static void put_exec_with_unknown_flag(struct buffer *b)
+{
+	put_exec_of(b, 1, 4, true_argv);
+}
+
+static void put_hello(struct buffer *b)
+{
+	struct hello h = { .version = PROTOCOL_VERSION, .pid = 1 };
+	struct err e;
+
+	assert_int_equal(message_put_hello(b, &h, &e), 0);
+}
+
+static void put_started(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_started(b, 1, 2, &e), 0);
+}
+
+static void put_failed(struct buffer *b)
+{
+	struct failed x = { .stage = EXEC_STAGE_CWD, .sys = 2 };
+	struct err e;
+
+	assert_int_equal(message_put_failed(b, 1, &x, &e), 0);
+}
+
+static void put_exited(struct buffer *b)
+{
+	struct exited x = { 0 };
+	struct err e;
+
+	assert_int_equal(message_put_exited(b, 1, &x, &e), 0);
+}
+
+static void put_signal(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_signal(b, 1, SIGTERM, &e), 0);
+}
+
+static void put_signal_zero(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_signal(b, 1, 0, &e), 0);
+}
+
+static void put_signal_65(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_signal(b, 1, 65, &e), 0);
+}
+
+static void put_resize(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_resize(b, 1, 1, 1, &e), 0);
+}
+
+static void put_huge_resize(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_resize(b, 1, 65536, 1, &e), 0);
+}
+
+static void put_stop(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_stop(b, &e), 0);
+}
+
+static void put_stop_about_one(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(frame_end(b, frame_begin(b, MSG_STOP, 1), &e), 0);
+}
+
+static void put_stop_with_a_field(struct buffer *b)
+{
+	struct err e;
+	size_t begun = frame_begin(b, MSG_STOP, 0);
+
+	frame_put_u32(b, 1);
+	assert_int_equal(frame_end(b, begun, &e), 0);
+}
+
+static void put_type_zero(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(frame_end(b, frame_begin(b, MSG_NONE, 0), &e), 0);
+}
+
+static void put_type_beyond(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(frame_end(b, frame_begin(b, MSG_COUNT, 0), &e), 0);
+}
+
+static void put_type_65535(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(frame_end(b, frame_begin(b, 65535, 1), &e), 0);
+}
+
+static void put_reserved_bytes(struct buffer *b)
+{
+	put_stop(b);
+	b->bytes[b->start + 6] = 1;
+}
+
+static void put_one_byte_too_long(struct buffer *b)
+{
+	const uint32_t len = FRAME_MAX_TO_EXECUTOR + 1;
+	const uint8_t header[FRAME_HEADER] = { (uint8_t)len, (uint8_t)(len >> 8),
+					       (uint8_t)(len >> 16), (uint8_t)(len >> 24),
+					       MSG_EXEC, 0, 0, 0, 1 };
+
+	assert_true(buffer_append(b, header, sizeof(header)));
+}
+
+static void put_cut_exec(struct buffer *b)
+{
+	put_exec(b);
+	b->end--;
+	b->bytes[b->start]--;
+}
+
+static void (*const in_every_state[])(struct buffer *) = {
+	put_exec_about_nothing, put_exec_without_argv, put_exec_with_unknown_flag,
+	put_hello,		put_started,	       put_failed,
+	put_exited,		put_signal_zero,       put_signal_65,
+	put_huge_resize,	put_stop_about_one,    put_stop_with_a_field,
+	put_type_zero,		put_type_beyond,       put_type_65535,
+	put_reserved_bytes,	put_one_byte_too_long, put_cut_exec,
+};
+
+static void expect_violation(struct supervisor *s)
+{
+	struct answer a;
+
+	do
+		a = supervisor_answer(s);
+	while (a.type != MSG_NONE);
+	int status = supervisor_wait(s);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+static void send_one(struct supervisor *s, void (*put)(struct buffer *), unsigned count)
+{
+	struct buffer b;
+	int fds[253];
+
+	for (unsigned i = 0; i < count; i++)
+		fds[i] = STDERR_FILENO;
+	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
+	put(&b);
+	supervisor_send(s, &b, fds, count);
+	buffer_done(&b);
+}
+
+static void test_what_is_never_permitted_ends_it_when_ready(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(in_every_state); i++) {
+		struct supervisor s;
+		supervisor_start(&s);
+		/* With the right descriptors, so that these are not the reason. */
+		send_one(&s, in_every_state[i], 3);
+		expect_violation(&s);
+	}
+}
+
+static void test_what_is_never_permitted_ends_it_when_busy(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(in_every_state); i++) {
+		struct supervisor s;
+		struct ask a = { .id = 9, .argv = sleep_argv };
+		supervisor_start(&s);
+		supervisor_ask(&s, &a);
+		pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 9).pid;
+		send_one(&s, in_every_state[i], 3);
+		expect_violation(&s);
+		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace does it */
+	}
+}
+
+static void test_signal_and_resize_are_untimely_before_any_command(void **state)
+{
+	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(untimely); i++) {
+		struct supervisor s;
+		supervisor_start(&s);
+		send_one(&s, untimely[i], 0);
+		expect_violation(&s);
+	}
+}
+
+static void test_an_id_in_use_ends_it(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = sleep_argv };
+
+	(void)state;
+	supervisor_start(&s);
+	supervisor_ask(&s, &a);
+	pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 1).pid;
+	send_one(&s, put_exec, 3);
+	expect_violation(&s);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
+static void test_an_id_can_be_used_again(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = true_argv };
+	struct ask wrong = { .id = 1, .argv = ARGV(TEXT("/nonesuch")) };
+
+	(void)state;
+	supervisor_start(&s);
+	for (int i = 0; i < 3; i++) {
+		supervisor_run(&s, &a);
+		supervisor_ask(&s, &wrong);
+		supervisor_expect(&s, MSG_FAILED, 1);
+	}
+	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
+}
+
+static void test_another_number_of_descriptors_than_three_ends_it(void **state)
+{
+	static const unsigned counts[] = { 0, 1, 2, 4, 5, 253 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		struct supervisor s;
+		supervisor_start(&s);
+		send_one(&s, put_exec, counts[i]);
+		expect_violation(&s);
+	}
+}
+
+static void test_descriptors_with_another_request_end_it(void **state)
+{
+	static void (*const others[])(struct buffer *) = { put_signal, put_resize,
+							   put_stop };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		struct supervisor s;
+		struct ask a = { .id = 1, .argv = true_argv };
+		supervisor_start(&s);
+		supervisor_run(&s, &a);
+		send_one(&s, others[i], 1);
+		if (others[i] != put_stop) {
+			expect_violation(&s);
+			continue;
+		}
+		/* It ends either way. */
+		assert_int_equal(supervisor_answer(&s).type, MSG_NONE);
+		(void)supervisor_wait(&s);
+	}
+}
+
+static void test_descriptors_inside_a_request_end_it(void **state)
+{
+	struct supervisor s;
+	struct buffer b;
+	int fds[3] = { 2, 2, 2 };
+
+	(void)state;
+	supervisor_start(&s);
+	buffer_init(&b, 1000);
+	put_exec(&b);
+	assert_true(supervisor_try(&s, buffer_data(&b), 20, fds, 3));
+	buffer_consume(&b, 20);
+	supervisor_send(&s, &b, fds, 1);
+	buffer_done(&b);
+	expect_violation(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_never_permitted_ends_it_when_ready),
+		cmocka_unit_test(test_what_is_never_permitted_ends_it_when_busy),
+		cmocka_unit_test(test_signal_and_resize_are_untimely_before_any_command),
+		cmocka_unit_test(test_an_id_in_use_ends_it),
+		cmocka_unit_test(test_an_id_can_be_used_again),
+		cmocka_unit_test(test_another_number_of_descriptors_than_three_ends_it),
+		cmocka_unit_test(test_descriptors_with_another_request_end_it),
+		cmocka_unit_test(test_descriptors_inside_a_request_end_it),
+	};
+
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
