@@ -1,0 +1,29 @@
+/* caps -- which capabilities commands get, and how the child comes down to
+ * them.
+ *
+ * By system calls: what hutch needs of capabilities(7) is capset(2), two
+ * prctl(2) and a table of names, and libcap.a would tie the launcher to the C
+ * library that it was built with. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct policy;
+
+/* The number of "NET_BIND_SERVICE" or "cap_net_bind_service", or -1. */
+int caps_parse(const char *name, struct err *e);
+/* "NET_BIND_SERVICE"; "?" for a number that this build has no name for. */
+const char *caps_name(int number);
+
+/* The set for commands, one bit a capability.  An agent has none.  Root has
+ * CHOWN DAC_OVERRIDE FOWNER FSETID SETUID SETGID, all over the sandbox's own
+ * user namespace only.  --cap-drop first, then --cap-add. */
+uint64_t caps_for(const struct policy *policy, uint32_t uid);
+
+/* In the child, last before the filter: `kept` becomes the permitted set and
+ * survives execve(2), by way of the inheritable and ambient sets unless this
+ * process is root inside; the bounding set is reduced to `handed_on`, a part of
+ * it, by which the executor tells what commands get from what is its own.
+ * Everything else is gone for good. */
+int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e);

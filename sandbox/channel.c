@@ -1,0 +1,143 @@
+#include "sandbox/channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/message.h"
+
+/* One frame of the largest size, and what of the next came with it. */
+#define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
+#define OUT_MAX (FRAME_MAX_TO_EXECUTOR + FRAME_HEADER)
+#define CHUNK	4096
+
+void channel_init(struct channel *c, int fd)
+{
+	*c = (struct channel){ .fd = fd };
+	buffer_init(&c->in, IN_MAX);
+	buffer_init(&c->out, OUT_MAX);
+}
+
+void channel_done(struct channel *c)
+{
+	if (!c)
+		return;
+	buffer_done(&c->in);
+	buffer_done(&c->out);
+}
+
+short channel_events(const struct channel *c)
+{
+	return (short)(POLLIN | (buffer_len(&c->out) ? POLLOUT : 0));
+}
+
+/* The descriptors go with the first byte that is sent after them, so the
+ * request that they belong to must be alone in the queue. */
+static ssize_t send_some(struct channel *c)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(c->passing))];
+		struct cmsghdr align;
+	} control = { .space = { 0 } };
+	struct iovec bytes = { .iov_base = c->out.bytes + c->out.start,
+			       .iov_len = buffer_len(&c->out) };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+
+	if (c->is_passing) {
+		message.msg_control = control.space;
+		message.msg_controllen = sizeof(control.space);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(c->passing));
+		memcpy(CMSG_DATA(head), c->passing, sizeof(c->passing));
+	}
+	return sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int cannot_send(struct err *e)
+{
+	(void)err_sys(e, "send to the executor");
+	if (e->sys != ETOOMANYREFS)
+		return -1;
+	return err_remedy(e, "programs of this user have too many descriptors under way over "
+			     "unix sockets; end them, or raise ulimit -n here");
+}
+
+int channel_flush(struct channel *c, struct err *e)
+{
+	while (buffer_len(&c->out) > 0) {
+		ssize_t n = send_some(c);
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* A closed channel: how the sandbox ended tells why. */
+		if (n < 0 && (errno == EAGAIN || errno == EPIPE || errno == ECONNRESET)) {
+			if (errno != EAGAIN)
+				buffer_consume(&c->out, buffer_len(&c->out));
+			return 0;
+		}
+		if (n < 0)
+			return cannot_send(e);
+		c->is_passing = false;
+		buffer_consume(&c->out, (size_t)n);
+	}
+	return 0;
+}
+
+bool channel_has_passed(const struct channel *c)
+{
+	return !c->is_passing;
+}
+
+int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
+		      const int fds[3], struct err *e)
+{
+	if (message_put_exec(&c->out, id, x, e) < 0)
+		return err_in(e, "the command's arguments and environment");
+	memcpy(c->passing, fds, sizeof(c->passing));
+	c->is_passing = true;
+	return channel_flush(c, e);
+}
+
+int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e)
+{
+	if (message_put_signal(&c->out, id, signo, e) < 0)
+		return -1;
+	return channel_flush(c, e);
+}
+
+int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
+			struct err *e)
+{
+	if (message_put_resize(&c->out, id, rows, cols, e) < 0)
+		return -1;
+	return channel_flush(c, e);
+}
+
+int channel_fill(struct channel *c, struct err *e)
+{
+	uint8_t *to = buffer_reserve(&c->in, CHUNK);
+
+	if (!to)
+		return err_set(e, ERR_PROTOCOL, "it sent more than it was asked for");
+	ssize_t n = recv(c->fd, to, CHUNK, MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return CHANNEL_CLOSED;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return CHANNEL_DRY;
+	if (n < 0)
+		return err_sys(e, "read from the executor");
+	buffer_added(&c->in, (size_t)n);
+	return CHANNEL_READ;
+}
+
+int channel_next(struct channel *c, struct frame *ret, struct err *e)
+{
+	return frame_next(&c->in, FRAME_MAX_FROM_EXECUTOR, ret, e);
+}
+
+void channel_took(struct channel *c, const struct frame *f)
+{
+	buffer_consume(&c->in, FRAME_HEADER + f->len);
+}

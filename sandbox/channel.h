@@ -1,0 +1,50 @@
+/* channel -- the supervisor's end of docs/protocol.md.
+ *
+ * Everything that is read here comes from the inside.  It is held in a buffer
+ * of bounded size, taken apart by base/frame and base/message only, and no
+ * room for descriptors is ever offered. */
+#pragma once
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/frame.h"
+
+struct err;
+struct exec;
+
+struct channel {
+	int fd; /* borrowed */
+	struct buffer in, out;
+	int passing[3]; /* borrowed until sent: descriptors for the next bytes */
+	bool is_passing;
+};
+
+void channel_init(struct channel *c, int fd);
+void channel_done(struct channel *c);
+
+/* What to poll for. */
+short channel_events(const struct channel *c);
+
+/* Requests.  They are sent as far as the socket takes them, the rest by
+ * channel_flush when poll says POLLOUT.  The three descriptors of an exec must
+ * stay open until channel_has_passed. */
+int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
+		      const int fds[3], struct err *e);
+int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e);
+int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
+			struct err *e);
+int channel_flush(struct channel *c, struct err *e);
+bool channel_has_passed(const struct channel *c);
+
+/* Reads once.  Of what was sent with descriptors beside it that may be a single
+ * byte, since the kernel keeps such apart. */
+enum channel_state { CHANNEL_CLOSED, CHANNEL_READ, CHANNEL_DRY };
+
+/* An enum channel_state, or -1. */
+int channel_fill(struct channel *c, struct err *e);
+
+/* 1: a whole frame, good until channel_took.  0: none yet.  -1: no frame. */
+int channel_next(struct channel *c, struct frame *ret, struct err *e);
+void channel_took(struct channel *c, const struct frame *f);

@@ -1,0 +1,84 @@
+/* hutch: a safe place for an agent to act. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/run.h"
+#include "sandbox/result.h"
+
+#ifndef HUTCH_VERSION
+#define HUTCH_VERSION "0.1.0"
+#endif
+
+static int print_version(char **argv)
+{
+	(void)argv;
+	(void)printf("hutch %s\n", HUTCH_VERSION);
+	return 0;
+}
+
+static int print_help(char **argv);
+
+static const struct verb {
+	const char *name, *help;
+	int (*main)(char **argv); /* argv starts behind the verb */
+} verbs[] = {
+	{ "run", "one command in a fresh sandbox", run_main },
+	{ "version", "print the version", print_version },
+	{ "help", "print this", print_help },
+};
+
+static int print_help(char **argv)
+{
+	char *run_help[] = { (char[]){ "--help" }, NULL };
+
+	if (argv[0] && !strcmp(argv[0], "run"))
+		return run_main(run_help);
+	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
+	(void)printf("\nhutch run --help lists the flags; man hutch-run explains them.\n");
+	return 0;
+}
+
+static int unknown_verb(const char *name)
+{
+	struct err e;
+
+	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command", name);
+	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s", name);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+/* With one of 0, 1, 2 closed, the next file that is opened would become it, and
+ * be handed to the command or written to as if it were. */
+static int fill_stdio(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (fill_stdio() < 0)
+		return EXIT_HUTCH;
+	if (argc < 2) {
+		(void)print_help(argv + argc);
+		return EXIT_HUTCH;
+	}
+	const char *name = argv[1];
+	if (!strcmp(name, "--version"))
+		name = "version";
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (!strcmp(name, verbs[i].name))
+			return verbs[i].main(argv + 2);
+	return unknown_verb(name);
+}

@@ -1,0 +1,371 @@
+#include "sandbox/cli/options.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "policy/quantity.h"
+#include "policy/volume.h"
+#include "sandbox/caps.h"
+
+static int set_text(char **place, const char *value)
+{
+	free(*place);
+	*place = text_copy(value);
+	return 0;
+}
+
+static int take_image(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcmp(value, "host")) {
+		o->policy->image = IMAGE_HOST;
+		return 0;
+	}
+	if (!strcmp(value, "dir:"))
+		return err_set(e, ERR_USAGE, "--image dir: names no folder");
+	if (strncmp(value, "dir:", 4)) {
+		(void)err_set(e, ERR_USAGE, "unknown image '%.100s'", value);
+		return err_remedy(e, "this version has --image host and --image dir:PATH");
+	}
+	o->policy->image = IMAGE_DIR;
+	return set_text(&o->policy->image_path, value + 4);
+}
+
+static int take_volume(struct run_options *o, const char *value, struct err *e)
+{
+	return volume_parse_bind(o->policy, value, e);
+}
+
+static int take_workspace(struct run_options *o, const char *value, struct err *e)
+{
+	return volume_parse_workspace(o->policy, value, e);
+}
+
+static int take_toolchain(struct run_options *o, const char *value, struct err *e)
+{
+	return volume_parse_toolchain(o->policy, value, e);
+}
+
+static int take_tmpfs(struct run_options *o, const char *value, struct err *e)
+{
+	return volume_parse_tmpfs(o->policy, value, e);
+}
+
+static int take_env(struct run_options *o, const char *value, struct err *e)
+{
+	return environment_add(o->policy, value, e) < 0 ? err_in(e, "-e") : 0;
+}
+
+static int take_env_file(struct run_options *o, const char *value, struct err *e)
+{
+	return environment_add_file(o->policy, value, e);
+}
+
+static int take_workdir(struct run_options *o, const char *value, struct err *e)
+{
+	AUTO_FREE char *clean = NULL;
+
+	if (volume_normalize(value, &clean, e) < 0)
+		return err_in(e, "-w");
+	return set_text(&o->policy->workdir, clean);
+}
+
+static int take_user(struct run_options *o, const char *value, struct err *e)
+{
+	(void)e; /* judged by policy_check(), which knows the id map */
+	return set_text(&o->policy->user, value);
+}
+
+static int take_hostname(struct run_options *o, const char *value, struct err *e)
+{
+	(void)e; /* judged by policy_check() */
+	return set_text(&o->policy->hostname, value);
+}
+
+static int take_network(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcmp(value, "none"))
+		o->policy->network = NETWORK_NONE;
+	else if (!strcmp(value, "host"))
+		o->policy->network = NETWORK_HOST;
+	else
+		return err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'",
+			       value);
+	return 0;
+}
+
+static int take_idmap(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcmp(value, "single"))
+		o->policy->idmap = IDMAP_SINGLE;
+	else if (!strcmp(value, "ranges"))
+		o->policy->idmap = IDMAP_RANGES;
+	else
+		return err_set(e, ERR_USAGE, "--idmap takes single or ranges, not '%.60s'",
+			       value);
+	return 0;
+}
+
+static int take_ulimit(struct run_options *o, const char *value, struct err *e)
+{
+	return quantity_parse_ulimit(o->policy, value, e);
+}
+
+static int take_timeout(struct run_options *o, const char *value, struct err *e)
+{
+	return quantity_parse_duration(value, &o->policy->timeout_ms, e) < 0
+		       ? err_in(e, "--timeout")
+		       : 0;
+}
+
+static int take_seccomp(struct run_options *o, const char *value, struct err *e)
+{
+	(void)e; /* opened at the launch */
+	return set_text(&o->policy->seccomp, value);
+}
+
+static int take_cap_add(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcasecmp(value, "all"))
+		return err_set(e, ERR_USAGE, "--cap-add ALL is refused; name what is needed");
+	int number = caps_parse(value, e);
+	if (number < 0)
+		return err_in(e, "--cap-add");
+	o->policy->cap_add |= 1ull << number;
+	return 0;
+}
+
+static int take_cap_drop(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcasecmp(value, "all")) {
+		o->policy->drops_all_caps = true;
+		return 0;
+	}
+	int number = caps_parse(value, e);
+	if (number < 0)
+		return err_in(e, "--cap-drop");
+	o->policy->cap_drop |= 1ull << number;
+	return 0;
+}
+
+static int take_stdio(struct run_options *o, const char *value, struct err *e)
+{
+	if (strcmp(value, "inherit"))
+		return err_set(e, ERR_USAGE, "--stdio takes inherit, not '%.60s'", value);
+	o->policy->inherits_stdio = true;
+	return 0;
+}
+
+static int take_json(struct run_options *o, const char *value, struct err *e)
+{
+	uint64_t fd = 2;
+
+	if (value && quantity_parse_number(value, &fd, e) < 0)
+		return err_in(e, "--json");
+	if (fd > 65535 || fcntl((int)fd, F_GETFD) < 0)
+		return err_set(e, ERR_USAGE, "--json=%.20s: that descriptor is not open",
+			       value ? value : "");
+	o->json_fd = (int)fd;
+	return 0;
+}
+
+static int take_interactive(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->is_interactive = true;
+	return 0;
+}
+
+static int take_tty(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->has_terminal = true;
+	return 0;
+}
+
+static int take_read_only(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->is_read_only = true;
+	return 0;
+}
+
+static int take_dry_run(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->is_dry_run = true;
+	return 0;
+}
+
+/* A sandbox of `hutch run` is always removed; docker's hands type it. */
+static int take_rm(struct run_options *o, const char *value, struct err *e)
+{
+	(void)o, (void)value, (void)e;
+	return 0;
+}
+
+static int take_help(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->wants_help = true;
+	return 0;
+}
+
+static const struct option {
+	char letter; /* 0: none */
+	const char *name;
+	const char *argument; /* NULL: takes none; "[X]": optional, after '=' only */
+	int (*take)(struct run_options *, const char *, struct err *);
+	const char *help;
+} options[] = {
+	{ 0, "image", "REF", take_image, "host (default), or dir:PATH" },
+	{ 'v', "volume", "SRC:DST[:ro|rw]", take_volume, "show a folder or file of the host" },
+	{ 0, "workspace", "DIR[:ro|rw]", take_workspace, "show DIR at /workspace" },
+	{ 0, "toolchain", "DIR", take_toolchain, "show DIR read-only at its own path" },
+	{ 0, "tmpfs", "DST[:size=N]", take_tmpfs, "an empty writable folder" },
+	{ 0, "read-only", NULL, take_read_only, "only what is named is writable" },
+	{ 'e', "env", "KEY[=VALUE]", take_env, "set a variable, or pass the caller's on" },
+	{ 0, "env-file", "FILE", take_env_file, "variables from a file" },
+	{ 'w', "workdir", "DIR", take_workdir, "working directory (default /workspace)" },
+	{ 'u', "user", "USER", take_user, "agent, root, or with ranges UID[:GID]" },
+	{ 0, "hostname", "NAME", take_hostname, "(default hutch)" },
+	{ 'i', "interactive", NULL, take_interactive, "pass stdin on" },
+	{ 't', "tty", NULL, take_tty, "a terminal of the sandbox's own" },
+	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
+	{ 0, "network", "MODE", take_network, "none (default) or host" },
+	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
+	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },
+	{ 0, "cap-drop", "CAP", take_cap_drop, "take one away, or ALL" },
+	{ 0, "seccomp", "FILE", take_seccomp, "a filter profile in OCI's or docker's JSON" },
+	{ 0, "ulimit", "NAME=SOFT[:HARD]", take_ulimit, "a resource limit" },
+	{ 0, "timeout", "DURATION", take_timeout, "end everything after it; exit code 124" },
+	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
+	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
+	{ 0, "rm", NULL, take_rm, "accepted; always so" },
+	{ 'h', "help", NULL, take_help, "this text" },
+};
+
+void options_print_help(void)
+{
+	(void)printf("hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
+		     "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		const struct option *o = &options[i];
+		AUTO_FREE char *flag = text_format(
+			"%s%c%c --%s%s%s", "  ", o->letter ? '-' : ' ',
+			o->letter ? o->letter : ' ', o->name,
+			!o->argument	     ? "" :
+			*o->argument == '[' ? "" : " ",
+			!o->argument	     ? "" :
+			*o->argument == '[' ? "[=FD]" : o->argument);
+		(void)printf("%-36s %s\n", flag, o->help);
+	}
+	(void)printf("\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n"
+		     "125 hutch failed; 126 found but not run; 127 not found.  More: man hutch-run\n");
+}
+
+static const struct option *find_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (strlen(options[i].name) == len && !strncmp(options[i].name, name, len))
+			return &options[i];
+	return NULL;
+}
+
+static const struct option *find_letter(char letter)
+{
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (letter && options[i].letter == letter)
+			return &options[i];
+	return NULL;
+}
+
+/* Flags of verbs or versions to come are told from typing errors. */
+static int unknown_name(const char *word, size_t len, struct err *e)
+{
+	static const char *const later[] = { "memory", "cpus", "pids-limit", "disk", "name",
+					     "policy", "allow", "publish", "isolation",
+					     "best-effort", "cgroup-parent" };
+
+	for (size_t i = 0; i < ARRAY_LEN(later); i++)
+		if (strlen(later[i]) == len && !strncmp(later[i], word, len))
+			return err_set(e, ERR_UNSUPPORTED, "--%s is not in this version",
+				       later[i]);
+	for (size_t i = 0; len > 2 && i < ARRAY_LEN(options); i++)
+		if (!strncmp(options[i].name, word, len < 4 ? len : 4))
+			return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
+				       (int)(len < 60 ? len : 60), word, options[i].name);
+	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60), word);
+	return err_remedy(e, "hutch run --help lists them; a command that starts with - goes "
+			     "behind --");
+}
+
+/* "--name", "--name=value", or "--name" with the value in the next word. */
+static int parse_long(struct run_options *ret, char ***at, struct err *e)
+{
+	const char *word = **at + 2;
+	size_t len = strcspn(word, "=");
+	const char *value = word[len] ? word + len + 1 : NULL;
+	const struct option *o = find_name(word, len);
+
+	if (!o)
+		return unknown_name(word, len, e);
+	if (value && !o->argument)
+		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
+	if (!value && o->argument && *o->argument != '[') {
+		value = *++*at;
+		if (!value)
+			return err_set(e, ERR_USAGE, "--%s needs a value: %s", o->name,
+				       o->argument);
+	}
+	return o->take(ret, value, e);
+}
+
+/* "-it", "-v X", "-vX". */
+static int parse_letters(struct run_options *ret, char ***at, struct err *e)
+{
+	for (const char *letter = **at + 1; *letter; letter++) {
+		const struct option *o = find_letter(*letter);
+		if (!o) {
+			(void)err_set(e, ERR_USAGE, "unknown flag -%c", *letter);
+			return err_remedy(e, "hutch run --help lists them");
+		}
+		if (!o->argument) {
+			if (o->take(ret, NULL, e) < 0)
+				return -1;
+			continue;
+		}
+		const char *value = letter[1] ? letter + 1 : *++*at;
+		if (!value)
+			return err_set(e, ERR_USAGE, "-%c needs a value: %s", o->letter,
+				       o->argument);
+		return o->take(ret, value, e);
+	}
+	return 0;
+}
+
+int options_parse(char **argv, struct run_options *ret, struct err *e)
+{
+	char **at = argv;
+
+	for (; *at && (*at)[0] == '-' && (*at)[1]; at++) {
+		if (!strcmp(*at, "--")) {
+			at++;
+			break;
+		}
+		if (((*at)[1] == '-' ? parse_long(ret, &at, e) : parse_letters(ret, &at, e)) < 0)
+			return -1;
+		if (!*at) /* a value was the last word */
+			break;
+	}
+	for (; *at; at++)
+		list_add(&ret->policy->argv, *at);
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* options -- the flags of `hutch run`, as docker spells them. */
+#pragma once
+#include <stdbool.h>
+
+struct err;
+struct policy;
+
+struct run_options {
+	struct policy *policy; /* filled in */
+	bool is_dry_run;
+	bool wants_help;
+	int json_fd; /* -1: no result object; 2: the last line of stderr */
+};
+
+/* Reads flags until the first word that is none, or "--"; the rest is the
+ * command.  `argv` starts behind the verb.  Values are checked here as far as
+ * each goes alone; policy_check() sees them together. */
+int options_parse(char **argv, struct run_options *ret, struct err *e);
+
+/* Every flag with its argument and a line about it. */
+void options_print_help(void);

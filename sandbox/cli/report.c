@@ -1,0 +1,101 @@
+#include "sandbox/cli/report.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "sandbox/result.h"
+
+void report_error(const struct err *e)
+{
+	/* Paths and names in it may be anybody's choice. */
+	AUTO_FREE char *text = visible_line(e->text);
+	AUTO_FREE char *remedy = visible_line(e->remedy);
+
+	(void)fprintf(stderr, "hutch: %s\n", text);
+	if (*remedy)
+		(void)fprintf(stderr, "hutch: hint: %s\n", remedy);
+}
+
+void report_result(const struct result *r, int json_fd)
+{
+	if (r->error.kind != ERR_NONE)
+		report_error(&r->error);
+	else if (r->status == RUN_TIMEOUT)
+		(void)fprintf(stderr, "hutch: timed out after %.1f s; everything was ended\n",
+			      r->wall_s);
+	if (json_fd < 0)
+		return;
+	AUTO_FREE char *object = result_json(r);
+	AUTO_FREE char *line = text_format("%s\n", object);
+	(void)io_write_all(json_fd, line, strlen(line)); /* who asked has gone away */
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first executable NAME of the caller's PATH, allocated, or NULL. */
+static char *find_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	AUTO_FREE char *copy = text_copy(path ? path : "");
+	char *rest = copy;
+
+	for (char *dir; (dir = strsep(&rest, ":"));) {
+		if (*dir != '/')
+			continue;
+		char *full = text_format("%s/%s", dir, name);
+		if (is_program(full))
+			return full;
+		free(full);
+	}
+	return NULL;
+}
+
+static int explain_path(struct err *e, const char *path)
+{
+	if (path[0] != '/' || !is_program(path))
+		return err_set(e, ERR_NOT_FOUND,
+			       "%.200s: command not found inside", path);
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found inside; on this host it is there", path);
+	AUTO_FREE char *dir = text_copy(path);
+	*strrchr(dir, '/') = '\0';
+	return err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir);
+}
+
+static int explain_name(struct err *e, const char *name)
+{
+	AUTO_FREE char *found = find_in_path(name);
+
+	if (!found)
+		return err_set(e, ERR_NOT_FOUND,
+			       "%.200s: command not found inside, nor on this host's PATH",
+			       name);
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found inside; on this host it is %.300s", name, found);
+	*strrchr(found, '/') = '\0';
+	return err_remedy(e, "-v %.100s:%.100s:ro -e PATH=%.100s:" ENVIRONMENT_PATH " shows it",
+			  found, found, found);
+}
+
+void report_explain_missing(struct err *e, const struct policy *policy)
+{
+	const char *name = policy->argv.items[0];
+
+	(void)(strchr(name, '/') ? explain_path(e, name) : explain_name(e, name));
+}

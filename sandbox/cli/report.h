@@ -1,0 +1,17 @@
+/* report -- what the user reads when something went wrong, and the result. */
+#pragma once
+
+struct err;
+struct policy;
+struct result;
+
+/* The error, if there is one, as one sentence on stderr with its remedy on a
+ * line of its own; then, with `json_fd` not -1, the object. */
+void report_result(const struct result *r, int json_fd);
+
+/* "hutch: SENTENCE", made safe for a terminal. */
+void report_error(const struct err *e);
+
+/* The command is not inside.  Where it is on the caller's PATH, says so, and
+ * which flag would show it. */
+void report_explain_missing(struct err *e, const struct policy *policy);

@@ -1,0 +1,150 @@
+#include "sandbox/diagnose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+
+static const struct namespace {
+	uint64_t flag;
+	const char *name;   /* as in "a network namespace" */
+	const char *sysctl; /* its bound in /proc/sys/user */
+} namespaces_known[] = {
+	{ CLONE_NEWUSER, "user", "max_user_namespaces" },
+	{ CLONE_NEWNS, "mount", "max_mnt_namespaces" },
+	{ CLONE_NEWPID, "pid", "max_pid_namespaces" },
+	{ CLONE_NEWNET, "network", "max_net_namespaces" },
+	{ CLONE_NEWIPC, "ipc", "max_ipc_namespaces" },
+	{ CLONE_NEWUTS, "uts", "max_uts_namespaces" },
+	{ CLONE_NEWCGROUP, "cgroup", "max_cgroup_namespaces" },
+};
+
+/* The number in a file, or -1. */
+static long long read_number(const char *path)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, path, 64, &text, &len, NULL) < 0)
+		return -1;
+	return strtoll(text, NULL, 10);
+}
+
+static bool is_filtered(void)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, "status", 1u << 16, &text, &len, NULL) < 0)
+		return false;
+	return strstr(text, "\nSeccomp:\t2") != NULL;
+}
+
+/* 0, or the errno that cloning into these namespaces gives. */
+static int try_clone(uint64_t flags)
+{
+	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0)
+		return errno;
+	if (pid == 0)
+		_exit(0);
+	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+/* The first namespace that cannot be made on its own. */
+static const struct namespace *find_refused(uint64_t wanted, int *ret_errno)
+{
+	for (size_t i = 0; i < ARRAY_LEN(namespaces_known); i++) {
+		const struct namespace *ns = &namespaces_known[i];
+		if (!(wanted & ns->flag))
+			continue;
+		*ret_errno = try_clone(ns->flag | CLONE_NEWUSER);
+		if (*ret_errno)
+			return ns;
+	}
+	return NULL;
+}
+
+static int explain_user(struct err *e)
+{
+	if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
+		(void)err_set(e, ERR_REFUSED, "make a user namespace: refused by the sysctl "
+					      "kernel.unprivileged_userns_clone");
+		return err_remedy(e, "as root: sysctl -w kernel.unprivileged_userns_clone=1");
+	}
+	if (is_filtered()) {
+		(void)err_set(e, ERR_REFUSED, "make a user namespace: refused by a seccomp "
+					      "filter around this process, as a container has");
+		return err_remedy(e, "start the outer container with --security-opt "
+				     "seccomp=unconfined, or with a profile that allows clone, "
+				     "unshare and mount");
+	}
+	(void)err_set(e, ERR_REFUSED, "make a user namespace: Operation not permitted");
+	return err_remedy(e, "a chroot or a security module forbids it; dmesg may say which");
+}
+
+static int explain_bound(const struct namespace *ns, struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "make a %s namespace: the bound user.%s is reached",
+		      ns->name, ns->sysctl);
+	return err_remedy(e, "as root: sysctl -w user.%s=10000", ns->sysctl);
+}
+
+int diagnose_clone(uint64_t namespaces, struct err *e)
+{
+	int first = errno, cause = 0;
+	const struct namespace *ns = find_refused(namespaces, &cause);
+
+	if (!ns) {
+		errno = first;
+		return err_sys(e, "start a process in new namespaces");
+	}
+	if (cause == ENOSPC)
+		return explain_bound(ns, e);
+	/* ENOSYS is what docker's default filter says to clone3. */
+	if (ns->flag == CLONE_NEWUSER && (cause == EPERM || cause == ENOSYS))
+		return explain_user(e);
+	errno = cause;
+	(void)err_sys(e, "make a %s namespace", ns->name);
+	if (cause == EINVAL)
+		return err_remedy(e, "this kernel was built without it, or an outer sandbox "
+				     "hides it");
+	if (ns->flag == CLONE_NEWNET)
+		return err_remedy(e, "--network host does without one; everything on this "
+				     "host's network is then in reach");
+	return -1;
+}
+
+void diagnose_setup(struct err *e)
+{
+	if (e->remedy[0] || (e->sys != EPERM && e->sys != EACCES && e->sys != ENOSYS))
+		return;
+	if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1) {
+		(void)err_in(e, "AppArmor lets this program make a user namespace but do "
+				"nothing in it");
+		(void)err_remedy(e, "as root: sysctl -w "
+				    "kernel.apparmor_restrict_unprivileged_userns=0, or an "
+				    "AppArmor profile with 'userns,' for the path of hutch");
+		return;
+	}
+	if (is_filtered())
+		(void)err_remedy(e, "a seccomp filter around this process may be the cause: "
+				    "in docker, --security-opt seccomp=unconfined");
+}

@@ -1,0 +1,16 @@
+/* diagnose -- what on this host forbids a sandbox, and what would change it.
+ *
+ * EPERM from clone, from a map or from a mount has half a dozen causes that
+ * the kernel does not tell apart.  These look for the cause, by trying where
+ * that is possible, and put it into words with the exact command. */
+#pragma once
+#include <stdint.h>
+
+struct err;
+
+/* errno is clone3's: explains it for these CLONE_NEW* flags.  Returns -1. */
+int diagnose_clone(uint64_t namespaces, struct err *e);
+
+/* A stage in the child failed: adds a cause and a remedy where the host is
+ * known to forbid such things, unless there is a remedy already. */
+void diagnose_setup(struct err *e);

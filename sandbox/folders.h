@@ -1,0 +1,29 @@
+/* folders -- where hutch keeps things on the host.
+ *
+ * All are the user's own, mode 0700, and masked in every mount of a sandbox:
+ * a guest that could write a cached seccomp program, or reach a control
+ * socket, would pass as its owner. */
+#pragma once
+#include <stddef.h>
+
+struct err;
+
+enum folder {
+	FOLDER_STATE,  /* $XDG_RUNTIME_DIR/hutch, /run/user/UID/hutch, /tmp/hutch-UID */
+	FOLDER_DATA,   /* $XDG_DATA_HOME/hutch, ~/.local/share/hutch */
+	FOLDER_CACHE,  /* $XDG_CACHE_HOME/hutch, ~/.cache/hutch */
+	FOLDER_CONFIG, /* $XDG_CONFIG_HOME/hutch, ~/.config/hutch */
+	FOLDER_COUNT
+};
+
+/* The path, allocated; NULL when there is none, such as without a home.  Looks
+ * only whether /run/user/UID is there and ours; creates nothing. */
+char *folder_path(enum folder which);
+
+/* Creates the folder with its missing parents, and checks what is there
+ * already: a real directory, ours, closed to others. */
+int folder_create(const char *path, struct err *e);
+
+/* Opens a folder that was created, without following a link in its last
+ * component, and checks its owner and mode.  A descriptor, or -1. */
+int folder_open(const char *path, struct err *e);

@@ -1,0 +1,21 @@
+/* fs -- detached mounts: made or cloned, given their flags, then attached. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+
+/* A new file system, such as "tmpfs" with "size=1m,mode=0755", mounted nowhere
+ * yet.  A descriptor of its root. */
+int fs_make(const char *type, const char *options, uint64_t attr, struct err *e);
+
+/* A clone of the mount at `path` below `dir`, or of `dir` itself when `path`
+ * is empty; with its submounts when `is_tree`. */
+int fs_clone(int dir, const char *path, bool is_tree, struct err *e);
+
+/* Adds MOUNT_ATTR_* and makes propagation private. */
+int fs_set_attr(int mount, uint64_t attr, bool is_tree, const char *what, struct err *e);
+
+/* Attaches `mount` over `name` below the descriptor `dir`, following no link, or
+ * over `dir` itself where `name` is empty; `where` is for messages. */
+int fs_attach(int mount, int dir, const char *name, const char *where, struct err *e);

@@ -1,0 +1,93 @@
+#include "sandbox/identity.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "policy/policy.h"
+#include "policy/quantity.h"
+
+#define NOBODY 65534
+
+static uint32_t id_from_env(const char *name)
+{
+	const char *text = getenv(name);
+	uint64_t id;
+
+	if (!text || quantity_parse_number(text, &id, NULL) < 0 || id >= UINT32_MAX)
+		return 0;
+	return (uint32_t)id;
+}
+
+static const struct volume *find_workspace(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->volume_count; i++)
+		if (policy->volumes[i].kind == VOLUME_WORKSPACE)
+			return &policy->volumes[i];
+	return NULL;
+}
+
+static void decide_for_root(const struct policy *policy, struct identity *who)
+{
+	const struct volume *workspace = find_workspace(policy);
+	struct stat st;
+
+	*who = (struct identity){ .uid = id_from_env("SUDO_UID"),
+				  .gid = id_from_env("SUDO_GID"),
+				  .was_root = true, .why = "SUDO_UID" };
+	if (!who->uid && workspace && stat(workspace->source, &st) == 0 && st.st_uid) {
+		who->uid = st.st_uid;
+		who->gid = st.st_gid;
+		who->why = "owner of the workspace";
+	}
+	if (!who->uid) {
+		who->uid = who->gid = NOBODY;
+		who->why = "nobody";
+	}
+	if (!who->gid)
+		who->gid = NOBODY;
+}
+
+int identity_decide(const struct policy *policy, struct identity *ret, struct err *e)
+{
+	if (geteuid() != getuid() || getegid() != getgid())
+		return err_set(e, ERR_REFUSED, "hutch must not be setuid or setgid");
+	if (getuid() == 0)
+		decide_for_root(policy, ret);
+	else
+		*ret = (struct identity){ .uid = getuid(), .gid = getgid(), .why = "caller" };
+	return 0;
+}
+
+/* EINVAL: the id is not mapped.  EPERM: setgroups is denied where an ordinary
+ * user mapped a single id (user_namespaces(7)). */
+static int cannot_become(const struct identity *who, struct err *e)
+{
+	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)", who->uid,
+		      who->why);
+	if (e->sys != EINVAL && e->sys != EPERM)
+		return -1;
+	(void)err_in(e, "this root is one of a user namespace in which no such id is mapped");
+	return err_remedy(e, "run hutch as an ordinary user, or in a container with a range of "
+			     "ids");
+}
+
+int identity_become(const struct identity *who, struct err *e)
+{
+	if (!who->was_root)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(who->gid, who->gid, who->gid) < 0 ||
+	    setresuid(who->uid, who->uid, who->uid) < 0)
+		return cannot_become(who, e);
+
+	/* The change of ids made us undumpable, which gives /proc/self to root
+	 * and the id maps with it (proc(5)).  Nothing here is secret from the
+	 * user that we are now. */
+	if (prctl(PR_SET_DUMPABLE, 1) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	return 0;
+}

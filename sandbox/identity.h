@@ -1,0 +1,30 @@
+/* identity -- whom a sandbox stands for on the host.
+ *
+ * An ordinary user's sandbox stands for that user.  Root's never stands for
+ * root: with host id 0 mapped, the inside can open core_pattern for writing,
+ * whatever its capabilities.  So root's hutch first *becomes* the ordinary
+ * user that the sandbox will stand for, wholly and for good, and everything
+ * after that is the same code under the same kernel checks as for anybody
+ * else: mount sources that this user cannot reach stay out of reach, limits
+ * per user hold, and the process that reads the sandbox's bytes is not root. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+struct policy;
+
+struct identity {
+	uid_t uid; /* on the host; never 0 */
+	gid_t gid; /* on the host; never 0 */
+	bool was_root;
+	const char *why; /* "caller", "SUDO_UID", "owner of the workspace", "nobody" */
+};
+
+/* Root: SUDO_UID and SUDO_GID, else the owner of --workspace, else nobody
+ * (65534); an id of 0 is passed over.  Everybody else: the caller. */
+int identity_decide(const struct policy *policy, struct identity *ret, struct err *e);
+
+/* Drops root for good: supplementary groups, group, user, capabilities.  Does
+ * nothing for an ordinary user. */
+int identity_become(const struct identity *who, struct err *e);

@@ -1,0 +1,148 @@
+#include "sandbox/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+
+#define SUBIDS_MAX (1u << 20)
+#define IDS_INSIDE 65536 /* 0 to 65535, as every distribution counts on */
+
+size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside)
+{
+	*ret = (struct idmap){ .inside = inside, .outside = outside, .count = 1 };
+	return 1;
+}
+
+/* Takes "USER:START:COUNT" apart if it is about `user` and large enough. */
+static bool matches(const char *line, const char *user, uint32_t *ret_start)
+{
+	size_t len = strlen(user);
+	unsigned long long start, count;
+
+	if (strncmp(line, user, len) || line[len] != ':')
+		return false;
+	if (sscanf(line + len + 1, "%20llu:%20llu", &start, &count) != 2)
+		return false;
+	if (count < IDS_INSIDE || count > UINT32_MAX || start == 0 ||
+	    start > UINT32_MAX - count)
+		return false;
+	*ret_start = (uint32_t)start;
+	return true;
+}
+
+static int find_range(const char *file, const char *user, uint32_t *ret_start,
+		      struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "open %s", file);
+	if (io_read_file(fd, file, SUBIDS_MAX, &text, &len, e) < 0)
+		return -1;
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (matches(line, user, ret_start))
+			return 0;
+	}
+	(void)err_set(e, ERR_NOT_FOUND, "%s grants no range of %d ids to %s", file,
+		      IDS_INSIDE, user);
+	return err_remedy(e, "as root: usermod --add-subuids 100000-165535 "
+			     "--add-subgids 100000-165535 %s", user);
+}
+
+size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
+		    struct idmap kept, struct err *e)
+{
+	uint32_t start = 0;
+	size_t n = 0;
+
+	if (find_range(file, user, &start, e) < 0)
+		return (void)err_in(e, "--idmap ranges"), 0;
+
+	/* 65536 granted ids: one for each id but the kept one, which is the
+	 * caller's own, and the one that is left over for the executor. */
+	if (kept.inside > 0)
+		ret[n++] = (struct idmap){ 0, start, kept.inside };
+	ret[n++] = kept;
+	ret[n++] = (struct idmap){ kept.inside + 1, start + kept.inside,
+				   IDS_INSIDE - kept.inside - 1 };
+	ret[n++] = (struct idmap){ IDS_INSIDE, start + IDS_INSIDE - 1, 1 };
+	return n;
+}
+
+int idmap_write_own(const char *file, const struct idmap *map, struct err *e)
+{
+	char path[64], line[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/%s", file);
+	(void)snprintf(line, sizeof(line), "%u %u %u\n", map->inside, map->outside,
+		       map->count);
+	return io_write_proc(AT_FDCWD, path, line, e);
+}
+
+int idmap_deny_setgroups(struct err *e)
+{
+	return io_write_proc(AT_FDCWD, "/proc/self/setgroups", "deny", e);
+}
+
+static void run_helper(const char *program, struct list *argv)
+{
+	char *env[] = { NULL };
+
+	/* A fixed PATH: the helper is setuid root, so which one is found must
+	 * not depend on the caller's environment. */
+	static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
+		(void)execve(path, argv->items, env); /* else: the next place */
+	}
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static int helper_failed(const char *program, int status, struct err *e)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+		(void)err_set(e, ERR_NOT_FOUND, "--idmap ranges needs %s", program);
+		return err_remedy(e, "as root: apt install uidmap");
+	}
+	return err_set(e, ERR_REFUSED, "%s refused the id map (wait status %d)", program,
+		       status);
+}
+
+int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
+		       size_t count, struct err *e)
+{
+	struct list argv = { 0 };
+	int status;
+
+	list_add(&argv, program);
+	list_addf(&argv, "%d", (int)pid);
+	for (size_t i = 0; i < count; i++) {
+		list_addf(&argv, "%u", maps[i].inside);
+		list_addf(&argv, "%u", maps[i].outside);
+		list_addf(&argv, "%u", maps[i].count);
+	}
+	pid_t helper = fork();
+	if (helper == 0)
+		run_helper(program, &argv);
+	list_done(&argv);
+	if (helper < 0)
+		return err_sys(e, "fork for %s", program);
+	while (waitpid(helper, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for %s", program);
+	return status == 0 ? 0 : helper_failed(program, status, e);
+}

@@ -1,0 +1,36 @@
+/* idmap -- which host ids the sandbox's user namespace stands for. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+
+struct idmap {
+	uint32_t inside, outside, count;
+};
+
+#define IDMAP_MAX 4
+
+/* One id inside stands for one id outside: what a process may write into its
+ * own maps without privilege (user_namespaces(7)). */
+size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside);
+
+/* `kept` inside stands for the caller's own id `outside`; every other id from
+ * 0 to 65535, and `extra` above them, stands for one out of the range of
+ * subordinate ids that `file` (/etc/subuid or /etc/subgid) grants to `user`,
+ * a name or number.  Returns the number of maps, 0 on failure.  Host id 0 is
+ * never among them: that is an error. */
+size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
+		    struct idmap kept, struct err *e);
+
+/* Installs one map from inside: `file` is "uid_map" or "gid_map" of
+ * /proc/self.  For gid_map, setgroups must have been denied before. */
+int idmap_write_own(const char *file, const struct idmap *map, struct err *e);
+int idmap_deny_setgroups(struct err *e);
+
+/* Installs maps through the setuid helper newuidmap or newgidmap
+ * (`program`), which checks them against /etc/subuid or /etc/subgid. */
+int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
+		       size_t count, struct err *e);

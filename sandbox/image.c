@@ -1,0 +1,358 @@
+#include "sandbox/image.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/plan.h"
+#include "sandbox/volumes.h"
+
+/* A quarter of the machine's memory for all private writable folders together;
+ * inodes take kernel memory that `size` does not count. */
+#define SCRATCH_SIZE "size=25%,nr_inodes=1m"
+#define NO_DEVICES   (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define RESOLV_MAX   (64u << 10)
+
+/* What of the host's /etc the programs in /usr cannot do without.  None of it
+ * is about the host's users or its network. */
+static const char *const etc_entries[] = {
+	"alternatives", "ca-certificates", "crypto-policies", "fonts", "java",
+	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types",
+	"os-release", "perl", "pki", "protocols", "python3", "services", "ssl",
+	"terminfo",
+};
+
+/* The same, with a version behind the name. */
+static const char *const etc_prefixes[] = { "java-", "python2.", "python3." };
+
+/* What of procfs tells of the host and is open to all.  What only root may
+ * open (kcore, kmsg, timer_list, sysrq-trigger, ...) needs no mask: it belongs
+ * to host id 0, which is never mapped, so that no capability of the inside
+ * applies to it (capable_wrt_inode_uidgid()). */
+static const char *const masked_proc[] = {
+	"acpi",	      "asound", "bus",	"fs",		 "interrupts",	"irq",
+	"kallsyms",   "key-users", "keys", "latency_stats", "sched_debug", "scsi",
+};
+
+static void add_symlink(struct plan *p, const char *target, const char *to)
+{
+	plan_add(p, STEP_SYMLINK, target)->data = text_copy(to);
+}
+
+static void add_dir(struct plan *p, const char *target, mode_t mode)
+{
+	plan_add(p, STEP_DIR, target)->mode = mode;
+}
+
+static void add_file(struct plan *p, const char *target, char *content)
+{
+	struct step *s = plan_add(p, STEP_FILE, target);
+
+	s->data = content;
+	s->mode = 0644;
+}
+
+/* Shows a path of the host, read-only, at `target`: a link stays a link, and
+ * what is not there, or cannot be looked at, is passed over. */
+static void add_host_path(struct plan *p, const char *source, const char *target)
+{
+	char link[4096];
+	struct stat st;
+
+	if (lstat(source, &st) < 0)
+		return;
+	if (S_ISLNK(st.st_mode)) {
+		ssize_t len = readlink(source, link, sizeof(link) - 1);
+		if (len <= 0)
+			return;
+		link[len] = '\0';
+		add_symlink(p, target, link);
+		return;
+	}
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return;
+	struct step *s = plan_add(p, STEP_BIND, target);
+	s->source = text_copy(source);
+	s->attr = MOUNT_ATTR_RDONLY | NO_DEVICES;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	s->is_dir = S_ISDIR(st.st_mode);
+}
+
+static void add_programs(struct plan *p)
+{
+	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32",
+					     "/lib64", "/libx32", "/nix/store" };
+
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+		add_host_path(p, roots[i], roots[i]);
+}
+
+static void add_etc_entry(struct plan *p, const char *name)
+{
+	AUTO_FREE char *path = text_format("/etc/%s", name);
+
+	add_host_path(p, path, path);
+}
+
+static int add_etc_entries(struct plan *p, struct err *e)
+{
+	DIR *etc = opendir("/etc");
+	struct dirent *entry;
+
+	if (!etc)
+		return errno == ENOENT ? 0 : err_sys(e, "list /etc");
+	while ((entry = readdir(etc)))
+		for (size_t i = 0; i < ARRAY_LEN(etc_prefixes); i++)
+			if (!strncmp(entry->d_name, etc_prefixes[i], strlen(etc_prefixes[i])))
+				add_etc_entry(p, entry->d_name);
+	(void)closedir(etc); /* it was only read */
+	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
+		add_etc_entry(p, etc_entries[i]);
+	return 0;
+}
+
+/* With the host's network, the host's resolvers; without one, none.  glibc
+ * then tries 127.0.0.1, where nothing listens, and fails at once. */
+static char *resolv_conf(const struct policy *policy)
+{
+	char *text;
+	size_t len;
+
+	AUTO_CLOSE int fd = policy->network == NETWORK_HOST
+				    ? open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC)
+				    : -1;
+	if (fd >= 0 && io_read_file(fd, "/etc/resolv.conf", RESOLV_MAX, &text, &len,
+				    NULL) == 0)
+		return text;
+	return text_copy("# this sandbox has no network\n");
+}
+
+static char *hosts_file(const struct plan *p)
+{
+	return text_format("127.0.0.1\tlocalhost %s\n"
+			   "::1\tlocalhost ip6-localhost ip6-loopback %s\n",
+			   p->hostname, p->hostname);
+}
+
+static void add_synthesized_etc(struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *shell = image_shell(policy);
+
+	add_file(p, "/etc/passwd",
+		 text_format("root:x:0:0:root:/root:%s\n"
+			     "agent:x:1000:1000:agent:/home/agent:%s\n"
+			     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			     shell, shell));
+	add_file(p, "/etc/group", text_copy("root:x:0:\nagent:x:1000:\ntty:x:5:\n"
+					    "nogroup:x:65534:\n"));
+	add_file(p, "/etc/nsswitch.conf",
+		 text_copy("passwd: files\ngroup: files\nhosts: files dns\n"
+			   "protocols: files\nservices: files\n"));
+	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
+	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
+}
+
+/* ro is right for devices: it stops no write to a device, only chmod and the
+ * like on the host's own node. */
+static int add_device(struct plan *p, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(e, "look at %s of the host", path);
+	struct step *s = plan_add(p, STEP_BIND, path);
+	s->source = text_copy(path);
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	return 0;
+}
+
+static int add_dev(struct plan *p, struct err *e)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty" };
+	static const char *const links[][2] = { { "/dev/fd", "/proc/self/fd" },
+						{ "/dev/stdin", "/proc/self/fd/0" },
+						{ "/dev/stdout", "/proc/self/fd/1" },
+						{ "/dev/stderr", "/proc/self/fd/2" },
+						{ "/dev/ptmx", "pts/ptmx" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+		if (add_device(p, devices[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(links); i++)
+		add_symlink(p, links[i][0], links[i][1]);
+	add_dir(p, "/dev/pts", 0755);
+	plan_add(p, STEP_DEVPTS, "/dev/pts");
+	return 0;
+}
+
+static void add_proc(struct plan *p)
+{
+	add_dir(p, "/proc", 0555);
+	plan_add(p, STEP_PROC, "/proc");
+	for (size_t i = 0; i < ARRAY_LEN(masked_proc); i++) {
+		AUTO_FREE char *path = text_format("/proc/%s", masked_proc[i]);
+		plan_add(p, STEP_MASK, path);
+	}
+	plan_add(p, STEP_READONLY, "/proc/sys");
+}
+
+/* The private writable folders.  On a read-only root they are plain folders
+ * of it, and only /dev/shm stays writable, as docker has it. */
+static void add_scratch(struct plan *p, bool is_read_only)
+{
+	const struct {
+		const char *path;
+		mode_t mode;
+	} folders[] = { { "/tmp", 01777 },
+			{ "/run", 0755 },
+			{ p->uid == 0 ? "/root" : "/home/agent", 0755 },
+			{ "/workspace", 0755 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, folders[i].path)->mode =
+			folders[i].mode;
+	plan_add(p, STEP_SCRATCH, "/dev/shm")->mode = 01777;
+}
+
+int image_plan_host(struct plan *p, const struct policy *policy, struct err *e)
+{
+	plan_add(p, STEP_ROOT, "/")->data = text_copy(SCRATCH_SIZE);
+	add_programs(p);
+	if (add_etc_entries(p, e) < 0)
+		return -1;
+	add_synthesized_etc(p, policy);
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	add_scratch(p, policy->is_read_only);
+	add_symlink(p, "/var/tmp", "/tmp");
+	add_symlink(p, "/var/run", "/run");
+	add_symlink(p, "/var/lock", "/run/lock");
+	return 0;
+}
+
+/* Shows the entries of a directory, one mount each, below a root of our own,
+ * so that mount points can be made beside them. */
+static int add_entries(struct plan *p, const char *path, struct err *e)
+{
+	static const char *const ours[] = { "proc", "sys", "dev",     "tmp",
+					    "run",  ".",   "..", "workspace" };
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	if (!dir)
+		return err_sys(e, "list %s", path);
+	while ((entry = readdir(dir))) {
+		bool is_ours = false;
+		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+			is_ours = is_ours || !strcmp(entry->d_name, ours[i]);
+		if (is_ours)
+			continue;
+		AUTO_FREE char *source = text_format("%s/%s", path, entry->d_name);
+		AUTO_FREE char *target = text_format("/%s", entry->d_name);
+		add_host_path(p, source, target);
+	}
+	(void)closedir(dir); /* it was only read */
+	return 0;
+}
+
+static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_only,
+			      struct err *e)
+{
+	plan_add(p, STEP_ROOT, "/")->data = text_copy(SCRATCH_SIZE);
+	if (add_entries(p, path, e) < 0)
+		return -1;
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, "/tmp")->mode = 01777;
+	plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, "/run")->mode = 0755;
+	plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, "/workspace")->mode = 0755;
+	plan_add(p, STEP_SCRATCH, "/dev/shm")->mode = 01777;
+	return 0;
+}
+
+/* The image below, what is written above it.  /dev is a tmpfs of its own,
+ * since an overlay may not hold the mount points of devices for long: the
+ * image may have a /dev with anything in it. */
+static int plan_dir_overlay(struct plan *p, const struct policy *policy,
+			    const char *path, const struct stat *st, struct err *e)
+{
+	struct step *root = plan_add(p, STEP_OVERLAY, "/");
+
+	root->source = text_copy(path);
+	root->data = text_copy(SCRATCH_SIZE);
+	root->dev = st->st_dev;
+	root->ino = st->st_ino;
+	root->is_dir = true;
+	add_dir(p, "/dev", 0755);
+	plan_add(p, STEP_TMPFS, "/dev")->data = text_copy("size=64k,mode=0755");
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
+	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
+	add_dir(p, "/dev/shm", 01777);
+	plan_add(p, STEP_TMPFS, "/dev/shm")->data = text_copy("size=25%,mode=1777");
+	add_dir(p, "/workspace", 0755);
+	add_dir(p, "/tmp", 01777);
+	return 0;
+}
+
+int image_plan_dir(struct plan *p, const struct policy *policy, struct err *e)
+{
+	AUTO_FREE char *path = realpath(policy->image_path, NULL);
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0)
+		return err_sys(e, "open the image %.200s", policy->image_path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);
+
+	/* The files of another owner or group have ids that are not mapped, and
+	 * nothing can be copied up from them (EOVERFLOW): read-only. */
+	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
+		       policy->idmap == IDMAP_RANGES;
+	int planned = policy->is_read_only || !is_ours
+			      ? plan_dir_read_only(p, path, policy->is_read_only, e)
+			      : plan_dir_overlay(p, policy, path, &st, e);
+	return planned < 0 ? -1 : volumes_mask_image(p, path, e);
+}
+
+char *image_shell(const struct policy *policy)
+{
+	AUTO_FREE char *bash = text_format(
+		"%s/bin/bash", policy->image == IMAGE_DIR ? policy->image_path : "");
+
+	return text_copy(access(bash, X_OK) == 0 ? "/bin/bash" : "/bin/sh");
+}
+
+char *image_timezone(void)
+{
+	static const char mark[] = "/zoneinfo/";
+	const char *named = getenv("TZ");
+	char link[256];
+
+	if (named && *named && *named != ':' && *named != '/' && strlen(named) < 64)
+		return text_copy(named);
+	ssize_t len = readlink("/etc/localtime", link, sizeof(link) - 1);
+	link[len > 0 ? len : 0] = '\0';
+	const char *zone = strstr(link, mark);
+	return text_copy(zone ? zone + sizeof(mark) - 1 : "UTC");
+}

@@ -1,0 +1,105 @@
+#include "sandbox/janitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "sandbox/terminal.h"
+#include "sandbox/upper.h"
+
+/* Where the janitor keeps what it holds; everything else is closed, so that it
+ * keeps no pipe of the caller's open. */
+enum { TERMINAL, LAUNCHER, DISMISS, LOCK, HELD };
+
+void janitor_init(struct janitor *j)
+{
+	*j = (struct janitor){ .dismiss = -1 };
+}
+
+/* A descriptor of -1 leaves its place empty. */
+static void keep_only(const int held[HELD])
+{
+	int high[HELD];
+
+	for (int i = 0; i < HELD; i++)
+		high[i] = fcntl(held[i], F_DUPFD, 10);
+	(void)sys_close_range(0, 9, 0);
+	for (int i = 0; i < HELD; i++)
+		if (high[i] >= 0)
+			(void)dup2(high[i], i);
+	(void)sys_close_range(HELD, ~0u, 0);
+}
+
+/* A byte means that all is well; the end of the pipe without one, or the end
+ * of the launcher, that it is not. */
+static int is_dismissed(void)
+{
+	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
+				  { .fd = DISMISS, .events = POLLIN } };
+	char byte;
+
+	while (poll(waits, ARRAY_LEN(waits), -1) < 0)
+		if (errno != EINTR)
+			return 0;
+	/* The pipe first: both may have happened. */
+	return waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1;
+}
+
+__attribute__((noreturn)) static void watch(struct terminal t, struct upper u)
+{
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "hutch-janitor");
+	if (is_dismissed())
+		_exit(0);
+	t.is_raw = t.fd >= 0;
+	t.fd = TERMINAL;
+	terminal_restore(&t);
+	u.lock = LOCK;
+	upper_remove(&u);
+	_exit(0);
+}
+
+int janitor_start(struct janitor *j, const struct terminal *t, const struct upper *u,
+		  struct err *e)
+{
+	int ends[2];
+
+	if (t->fd < 0 && !u->path)
+		return 0;
+	AUTO_CLOSE int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (launcher < 0)
+		return err_sys(e, "pidfd_open");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int listen = ends[0];
+	j->dismiss = ends[1];
+
+	j->pid = fork();
+	if (j->pid < 0)
+		return err_sys(e, "start the janitor");
+	if (j->pid == 0) {
+		keep_only((const int[HELD]){ t->fd, launcher, listen, u->lock });
+		watch(*t, *u);
+	}
+	return 0;
+}
+
+void janitor_dismiss(struct janitor *j)
+{
+	if (j->pid > 0) {
+		(void)io_write_all(j->dismiss, "", 1); /* it may have been killed */
+		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	own_close(&j->dismiss);
+	j->pid = 0;
+}

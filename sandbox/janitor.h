@@ -1,0 +1,33 @@
+/* janitor -- undoes what the launcher can no longer undo.
+ *
+ * A process, forked before anything is changed.  It holds a pidfd of the
+ * launcher and a list of what to put back; when the launcher ends without
+ * having dismissed it, SIGKILL included, it does what the list says.  It is in
+ * a session of its own, so that no Ctrl-C and no hang-up reaches it.
+ *
+ * What can be on the list of `hutch run` are the modes of the caller's terminal
+ * and the folder of an overlay's upper layer.  A sandbox's processes, mounts
+ * and tmpfs need no janitor: they end with its pid 1, which the kernel kills
+ * with the launcher (PR_SET_PDEATHSIG).  With nothing on the list there is
+ * none. */
+#pragma once
+#include <sys/types.h>
+
+struct err;
+struct terminal;
+struct upper;
+
+struct janitor {
+	pid_t pid;   /* 0: none */
+	int dismiss; /* owned: a byte written here sends it home */
+};
+
+void janitor_init(struct janitor *j);
+
+/* Starts one that puts back the modes of `t`, where it has a descriptor, and
+ * removes `u`, where it has a path. */
+int janitor_start(struct janitor *j, const struct terminal *t, const struct upper *u,
+		  struct err *e);
+
+/* Sends it home and waits for it.  The caller has undone everything itself. */
+void janitor_dismiss(struct janitor *j);

@@ -1,0 +1,28 @@
+/* mounts -- executes the plan's steps and makes the result the root.
+ *
+ * Theory of operation.  We are in the child, in a mount namespace of its own
+ * that is a copy of the host's.  Owned by another user namespace, that copy
+ * receives nothing that we mount towards the host (MS_SLAVE, see
+ * mount_namespaces(7)).  The new root is mounted over "/", where our own path
+ * look-ups still start from below it, so the host's paths stay nameable as
+ * sources while targets are resolved inside the new root's descriptor only.
+ * At the end pivot_root(".", ".") swaps the two and the old tree is detached
+ * whole: from then on no path, no ".." and no open descriptor leads to it.
+ *
+ * Each mount is made detached (open_tree, fsmount), given its flags with
+ * mount_setattr(AT_RECURSIVE) and private propagation while nobody can see it,
+ * and only then attached: there is no moment in which a read-only mount is
+ * writable.  mountinfo is never read, so the cost is linear. */
+#pragma once
+
+struct err;
+struct plan;
+
+/* Needs: child's namespaces and id maps.  Does: all steps, pivot_root.
+ * Leaves: cwd at the new root, no trace of the old. */
+int mounts_run(const struct plan *p, struct err *e);
+
+/* A detached, read-only clone of one file's mount, to execute it from: whoever
+ * opens /proc/PID/exe of the process gets the read-only mount.  An O_PATH
+ * descriptor. */
+int mounts_clone_file(const char *path, struct err *e);

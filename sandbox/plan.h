@@ -1,0 +1,113 @@
+/* plan -- everything that a launch will do, as data.
+ *
+ * A policy says what is wanted; plan_build() looks at the host once and writes
+ * down the steps in the order in which they will be done.  A plan can be
+ * printed (`hutch run --dry-run`), checked and unit-tested with no privilege;
+ * spawn then executes it in order and decides nothing more.
+ *
+ *	plan_init, plan_build, (plan_print | spawn), plan_done
+ *
+ * Targets are paths below the new root.  Sources are absolute paths of the
+ * host together with the device and inode that the host side saw: the child
+ * opens them again by path in its own mount namespace and a difference fails,
+ * since an unprivileged open_tree(OPEN_TREE_CLONE) of a descriptor that was
+ * opened before the clone is EPERM. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "base/message.h"
+#include "sandbox/idmap.h"
+
+struct err;
+struct identity;
+struct policy;
+
+enum step_kind {
+	STEP_ROOT,     /* tmpfs: the root itself; data: its size */
+	STEP_OVERLAY,  /* overlay on source: the root itself; data: tmpfs size */
+	STEP_DIR,      /* directory with mode */
+	STEP_SYMLINK,  /* data: where it points */
+	STEP_FILE,     /* data: its content */
+	STEP_BIND,     /* source with its submounts, with attr */
+	STEP_SCRATCH,  /* directory of the root tmpfs, writable after the seal */
+	STEP_TMPFS,    /* data: its size, "" for the default */
+	STEP_PROC,     /* procfs of the new pid namespace */
+	STEP_DEVPTS,   /* devpts instance of its own */
+	STEP_MASK,     /* file or directory that nobody may open; skipped if absent */
+	STEP_READONLY, /* what is at target already, read-only */
+	STEP_SEAL,     /* the root's own mount becomes read-only */
+	STEP_KIND_COUNT
+};
+
+struct step {
+	enum step_kind kind;
+	char *source, *target, *data; /* owned; NULL where the kind has none */
+	uint64_t attr;		      /* MOUNT_ATTR_* of mount_setattr(2) */
+	mode_t mode;
+	dev_t dev; /* of the source, as the host side saw it */
+	ino_t ino;
+	bool is_dir;	   /* the source is a directory */
+	const char *upper; /* STEP_OVERLAY: a folder for the upper layer, borrowed;
+			    * NULL: a tmpfs */
+	const char *from;  /* the caller's words; borrowed from the policy */
+};
+
+/* A sysctl of the user namespace (namespaces(7), /proc/sys/user). */
+struct sysctl {
+	const char *name;
+	uint64_t value;
+};
+
+#define PLAN_MAX_SYSCTLS 4
+#define EXECUTOR_ID	 65536 /* inside, with ranges: nobody else's */
+
+struct plan {
+	struct step *steps;
+	size_t count, room;
+
+	bool is_dry_run; /* set before plan_build: hutch's own folders, which a
+			  * mount has to have masked, are not made */
+	uint64_t namespaces; /* CLONE_NEW* */
+	struct idmap uids[IDMAP_MAX], gids[IDMAP_MAX];
+	size_t uid_count, gid_count;
+	bool has_ranges;      /* maps are written by newuidmap */
+	bool hides_abstract;  /* shared network: Landlock scopes abstract sockets */
+	bool refuses_unix;    /* shared network, no Landlock ABI 6: no AF_UNIX */
+
+	uint32_t uid, gid;    /* of the command, inside */
+	uint64_t caps;	      /* handed on to commands */
+	struct sysctl sysctls[PLAN_MAX_SYSCTLS];
+	size_t sysctl_count;
+	struct exec_rlimit rlimits[EXEC_MAX_RLIMITS];
+	uint32_t rlimit_count;
+
+	char *hostname, *workdir; /* owned */
+	struct list env;
+};
+
+void plan_init(struct plan *p);
+void plan_done(struct plan *p);
+
+/* Looks at the host and writes the steps down.  Fails on what the host has not
+ * (ERR_NOT_FOUND) and on what would give away hutch's own folders. */
+int plan_build(struct plan *p, const struct policy *policy, const struct identity *who,
+	       struct err *e);
+
+/* Adds a zeroed step; the returned pointer is good until the next add. */
+struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
+
+/* Whether it needs a folder on disk (upper.h), and the one that was made. */
+bool plan_needs_upper(const struct plan *p);
+void plan_set_upper(struct plan *p, const char *path);
+
+/* What the executor itself must hold: what it hands on and, with ranges, what
+ * it needs to become and to signal other ids. */
+uint64_t plan_executor_caps(const struct plan *p);
+
+/* One line a step, in order; for --dry-run. */
+void plan_print(const struct plan *p, const struct policy *policy, FILE *to);

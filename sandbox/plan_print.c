@@ -1,0 +1,139 @@
+/* The plan, as a person reads it: `hutch run --dry-run`. */
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "policy/policy.h"
+#include "policy/quantity.h"
+#include "sandbox/caps.h"
+#include "sandbox/plan.h"
+
+static const char *const kind_names[] = {
+	[STEP_ROOT] = "root",	    [STEP_OVERLAY] = "overlay",
+	[STEP_DIR] = "folder",	    [STEP_SYMLINK] = "link",
+	[STEP_FILE] = "file",	    [STEP_BIND] = "bind",
+	[STEP_SCRATCH] = "scratch", [STEP_TMPFS] = "tmpfs",
+	[STEP_PROC] = "proc",	    [STEP_DEVPTS] = "devpts",
+	[STEP_MASK] = "mask",	    [STEP_READONLY] = "readonly",
+	[STEP_SEAL] = "seal",
+};
+_Static_assert(ARRAY_LEN(kind_names) == STEP_KIND_COUNT, "a step has no name");
+
+static void print_field(FILE *to, const char *key, const char *value)
+{
+	AUTO_FREE char *line = visible_line(value);
+
+	(void)fprintf(to, " %s%s", key, line);
+}
+
+static void print_step(const struct step *s, FILE *to)
+{
+	(void)fprintf(to, "%-9s", kind_names[s->kind]);
+	print_field(to, "", s->target);
+	if (s->source)
+		print_field(to, "<- ", s->source);
+	if (s->kind == STEP_BIND)
+		(void)fprintf(to, " %s%s%s", s->attr & MOUNT_ATTR_RDONLY ? "ro" : "rw",
+			      s->attr & MOUNT_ATTR_NODEV ? ",nodev" : "",
+			      s->attr & MOUNT_ATTR_NOEXEC ? ",noexec" : "");
+	if (s->kind == STEP_SYMLINK)
+		print_field(to, "-> ", s->data);
+	else if (s->kind == STEP_FILE)
+		(void)fprintf(to, " %zu bytes", strlen(s->data));
+	else if (s->data)
+		print_field(to, "", s->data);
+	if (s->mode)
+		(void)fprintf(to, " %04o", (unsigned)s->mode);
+	if (s->from)
+		print_field(to, " (", s->from);
+	(void)fprintf(to, "%s\n", s->from ? ")" : "");
+}
+
+static void print_maps(const char *name, const struct idmap *maps, size_t count, FILE *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		(void)fprintf(to, "%-9s %u inside is %u on this host", name, maps[i].inside,
+			      maps[i].outside);
+		if (maps[i].count > 1)
+			(void)fprintf(to, ", and so on for %u", maps[i].count);
+		(void)fprintf(to, "\n");
+	}
+}
+
+static void print_namespaces(uint64_t flags, FILE *to)
+{
+	static const struct {
+		uint64_t flag;
+		const char *name;
+	} names[] = { { CLONE_NEWUSER, "user" }, { CLONE_NEWNS, "mount" },
+		      { CLONE_NEWPID, "pid" },	 { CLONE_NEWNET, "net" },
+		      { CLONE_NEWIPC, "ipc" },	 { CLONE_NEWUTS, "uts" },
+		      { CLONE_NEWCGROUP, "cgroup" } };
+
+	(void)fprintf(to, "new      ");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (flags & names[i].flag)
+			(void)fprintf(to, " %s", names[i].name);
+	(void)fprintf(to, "\n");
+}
+
+static void print_caps(uint64_t caps, FILE *to)
+{
+	(void)fprintf(to, "caps     ");
+	for (int n = 0; n < 64; n++)
+		if (caps & (1ull << n))
+			(void)fprintf(to, " %s", caps_name(n));
+	(void)fprintf(to, "%s\n", caps ? "" : " none");
+}
+
+static void print_limits(const struct plan *p, FILE *to)
+{
+	for (uint32_t i = 0; i < p->rlimit_count; i++) {
+		const struct exec_rlimit *r = &p->rlimits[i];
+		(void)fprintf(to, "limit     %s ", quantity_ulimit_name((int)r->resource));
+		if (r->soft == UINT64_MAX)
+			(void)fprintf(to, "unlimited\n");
+		else
+			(void)fprintf(to, "%llu\n", (unsigned long long)r->soft);
+	}
+	for (size_t i = 0; i < p->sysctl_count; i++)
+		(void)fprintf(to, "sysctl    user.%s = %llu\n", p->sysctls[i].name,
+			      (unsigned long long)p->sysctls[i].value);
+}
+
+void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
+{
+	print_namespaces(p->namespaces, to);
+	print_maps("uid", p->uids, p->uid_count, to);
+	print_maps("gid", p->gids, p->gid_count, to);
+	for (size_t i = 0; i < p->count; i++)
+		print_step(&p->steps[i], to);
+	(void)fprintf(to, "network   %s\n",
+		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
+	if (p->hides_abstract)
+		(void)fprintf(to, "landlock  abstract sockets and signals stay inside\n");
+	if (p->refuses_unix)
+		(void)fprintf(to, "seccomp   socket(AF_UNIX) is refused\n");
+	(void)fprintf(to, "hostname  %s\n", p->hostname);
+	print_limits(p, to);
+	print_caps(p->caps, to);
+	(void)fprintf(to, "seccomp  ");
+	print_field(to, "", policy->seccomp ? policy->seccomp : "the default profile");
+	(void)fprintf(to, "\nuser      %u:%u\nfolder   ", p->uid, p->gid);
+	print_field(to, "", p->workdir);
+	(void)fprintf(to, "\n");
+	for (size_t i = 0; i < p->env.count; i++) {
+		(void)fprintf(to, "env      ");
+		print_field(to, "", p->env.items[i]);
+		(void)fprintf(to, "\n");
+	}
+	(void)fprintf(to, "run      ");
+	for (size_t i = 0; i < policy->argv.count; i++)
+		print_field(to, "", policy->argv.items[i]);
+	(void)fprintf(to, "\n");
+}

@@ -1,0 +1,30 @@
+/* program -- hutch's own helper programs.
+ *
+ * hutch finds them beside itself: DIR/libexec/NAME in a build tree, and
+ * DIR/../libexec/hutch/NAME where it was installed.  A hutch that was moved or
+ * copied without them says so. */
+#pragma once
+#include <sys/types.h>
+
+struct err;
+
+struct program {
+	char *path; /* owned */
+	int fd;	    /* owned; -1 until program_open */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Finds NAME, such as "hutch-executor".  *ret_path is allocated. */
+int program_find(const char *name, char **ret_path, struct err *e);
+
+/* Finds and opens it.  Must be done before root is dropped, since the folder
+ * that hutch is installed in may be closed to the user it becomes. */
+int program_open(const char *name, struct program *ret, struct err *e);
+void program_done(struct program *p);
+
+/* In the child, still on the host's paths: a descriptor to execute, either of
+ * a read-only mount of the file or, where its path cannot be reached any more,
+ * a sealed memfd with a copy.  Either way nobody can open /proc/1/exe for
+ * writing (runc CVE-2019-5736). */
+int program_seal(const struct program *p, struct err *e);

@@ -1,0 +1,52 @@
+/* pump -- carries bytes between the caller's descriptors and pipes of ours.
+ *
+ * What the caller has as stdin, stdout and stderr does not go into the
+ * sandbox: through a pipe of the caller's a guest can write into its stdin and
+ * read back its stdout, through ">>" it can truncate, a directory opens the
+ * host, a terminal is the caller's keyboard.  Pipes of ours go in, and a pump
+ * stands between.
+ *
+ * A pump never blocks and never spins: pump_poll() says what it waits for, and
+ * pump_run() does one step.  At most 64 KiB are under way in it. */
+#pragma once
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+enum pump_mode {
+	PUMP_SPLICE,  /* one end is a pipe: the bytes stay in the kernel */
+	PUMP_COPY,    /* through a buffer */
+	PUMP_VISIBLE, /* to a terminal that is not the command's own: control
+		       * characters are shown instead of obeyed */
+};
+
+struct pump {
+	int from, to; /* owned; -1 when ended */
+	enum pump_mode mode;
+	bool is_blocked; /* waits for room at `to` */
+	bool is_last;	 /* pump_finish() was called */
+	size_t left;	 /* how much is then still to be read */
+	uint8_t held; /* PUMP_VISIBLE: half a character; 0: none */
+	struct buffer pending;
+};
+
+/* Takes both descriptors over.  `from` and `to` may be blocking: a step is done
+ * only when poll(2) said so, and writes to such are small. */
+void pump_init(struct pump *p, int from, int to, enum pump_mode mode);
+void pump_done(struct pump *p);
+
+bool pump_is_open(const struct pump *p);
+
+/* What to wait for; fd is -1 when it has ended. */
+struct pollfd pump_poll(const struct pump *p);
+
+/* Whoever wrote is dead: what is in the pipe now is all.  Without this a
+ * descriptor that was passed on to somebody else, or that lies in a socket
+ * which the kernel has not collected yet, would keep the pump waiting. */
+void pump_finish(struct pump *p);
+
+/* One step.  Ends, closing both descriptors, when `from` has ended and all is
+ * written, or when nobody reads `to` any more. */
+void pump_run(struct pump *p);

@@ -1,0 +1,36 @@
+/* result -- how a run ended, in one object. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum run_status {
+	RUN_EXITED,
+	RUN_SIGNALED,
+	RUN_TIMEOUT,
+	RUN_OOM,
+	RUN_SETUP_ERROR,
+	RUN_STATUS_COUNT
+};
+
+/* hutch's own exit codes (docs/hutch-run.md). */
+enum { EXIT_TIMED_OUT = 124, EXIT_HUTCH = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+struct result {
+	enum run_status status;
+	int exit_code; /* what hutch exits with */
+	int signal;    /* 0: none */
+	double wall_s, user_s, sys_s;
+	struct err error; /* kind ERR_NONE: none */
+};
+
+void result_exited(struct result *r, int code);
+void result_signaled(struct result *r, int signal);
+void result_timeout(struct result *r);
+/* hutch failed, or the command could not be started: `code` 125 to 127. */
+void result_failed(struct result *r, int code, const struct err *error);
+
+/* The object of `hutch run --json`, one line.  Allocated.  No key is left
+ * out. */
+char *result_json(const struct result *r);

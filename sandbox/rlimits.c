@@ -1,0 +1,132 @@
+#include "sandbox/rlimits.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/quantity.h"
+#include "sandbox/plan.h"
+
+/* A default is the caller's soft limit times num/den, at most `most`. */
+static const struct share {
+	int resource;
+	unsigned num, den;
+	uint64_t most;
+} shares[] = {
+	{ RLIMIT_NPROC, 1, 2, 4096 },
+	/* What all sandboxes of a user have in flight over unix sockets is held
+	 * against the soft limit of each program of that user, and may pass it
+	 * by 253 (unix(7), ETOOMANYREFS): 3/4 of 1024 and 253 is below 1024. */
+	{ RLIMIT_NOFILE, 3, 4, 65536 },
+	{ RLIMIT_SIGPENDING, 1, 4, 16384 },
+	{ RLIMIT_MSGQUEUE, 1, 4, UINT64_MAX },
+	{ RLIMIT_MEMLOCK, 1, 4, UINT64_MAX },
+	/* 0 still runs a core handler of the host; 1 is what core(5) defines as
+	 * no dump for these too. */
+	{ RLIMIT_CORE, 1, 1, 1 },
+	{ RLIMIT_NICE, 0, 1, 0 },
+	{ RLIMIT_RTPRIO, 0, 1, 0 },
+};
+
+static void set_limit(struct plan *p, int resource, uint64_t soft, uint64_t hard)
+{
+	struct exec_rlimit *r = p->rlimits;
+	struct exec_rlimit *end = r + p->rlimit_count;
+
+	while (r < end && r->resource != (uint32_t)resource)
+		r++;
+	if (r == end)
+		p->rlimit_count++;
+	*r = (struct exec_rlimit){ (uint32_t)resource, soft, hard };
+}
+
+static void set_share(struct plan *p, const struct share *s, const struct rlimit *own)
+{
+	uint64_t value = s->most;
+
+	if (own->rlim_cur != RLIM_INFINITY && own->rlim_cur / s->den * s->num < value)
+		value = own->rlim_cur / s->den * s->num;
+	/* With no limit of the caller's there is nothing to take a share of. */
+	if (value == UINT64_MAX)
+		value = RLIM_INFINITY;
+	if (s->resource == RLIMIT_CORE)
+		value = own->rlim_max < 1 ? own->rlim_max : 1;
+	set_limit(p, s->resource, value, value);
+}
+
+static int set_ulimit(struct plan *p, const struct ulimit *u, struct err *e)
+{
+	struct rlimit own;
+
+	if (getrlimit(u->resource, &own) < 0)
+		return err_sys(e, "getrlimit %s", quantity_ulimit_name(u->resource));
+	if (own.rlim_max != RLIM_INFINITY && u->hard > own.rlim_max) {
+		(void)err_set(e, ERR_LIMIT, "%s cannot be raised above %llu, the hard limit "
+					    "that hutch itself runs under",
+			      quantity_ulimit_name(u->resource),
+			      (unsigned long long)own.rlim_max);
+		return err_from(e, u->from);
+	}
+	set_limit(p, u->resource, u->soft, u->hard);
+	return 0;
+}
+
+static uint64_t read_sysctl(const char *name)
+{
+	AUTO_FREE char *text = NULL;
+	char path[96];
+	size_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/sys/user/%s", name);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, path, 64, &text, &len, NULL) < 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+static void add_sysctl(struct plan *p, const char *name, uint64_t value)
+{
+	p->sysctls[p->sysctl_count++] = (struct sysctl){ name, value };
+}
+
+int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
+		struct rlimit own;
+		if (getrlimit(shares[i].resource, &own) < 0)
+			return err_sys(e, "getrlimit %s",
+				       quantity_ulimit_name(shares[i].resource));
+		set_share(p, &shares[i], &own);
+	}
+	for (size_t i = 0; i < policy->ulimit_count; i++)
+		if (set_ulimit(p, &policy->ulimits[i], e) < 0)
+			return -1;
+
+	/* No namespaces below ours, whatever a filter lets through. */
+	add_sysctl(p, "max_user_namespaces", 0);
+	add_sysctl(p, "max_inotify_instances", read_sysctl("max_inotify_instances") / 4);
+	add_sysctl(p, "max_inotify_watches", read_sysctl("max_inotify_watches") / 4);
+	return 0;
+}
+
+int rlimits_apply_sysctls(const struct plan *p, struct err *e)
+{
+	AUTO_CLOSE int dir = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return err_sys(e, "open /proc/sys/user");
+	for (size_t i = 0; i < p->sysctl_count; i++) {
+		char value[32];
+		(void)snprintf(value, sizeof(value), "%llu",
+			       (unsigned long long)p->sysctls[i].value);
+		if (io_write_proc(dir, p->sysctls[i].name, value, e) < 0)
+			return err_in(e, "limit what the user namespace may use");
+	}
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* seccomp -- the filter that a sandbox's processes live under.
+ *
+ * A program is finished BPF: the fixed floor and a profile (policy/compile.h).  The
+ * default one is an array made when hutch is built.  Another profile is compiled by
+ * libexec/hutch-seccomp, a process of its own, since the launcher links neither
+ * libseccomp nor a JSON reader; its result is kept under its content in a cache
+ * (sandbox/seccomp_cache.h), so that only the first launch waits for it.
+ *
+ *	struct seccomp_program program;
+ *
+ *	if (seccomp_obtain(&request, &program, e))	parent
+ *		return -1;
+ *	...
+ *	if (seccomp_install(&program, e))		child, last before execveat
+ *	...
+ *	seccomp_done(&program);
+ *
+ * Under the floor clone3 answers ENOSYS to whoever runs after the install. */
+#pragma once
+#include <stddef.h>
+
+struct err;
+struct sock_filter;
+
+struct seccomp_program {
+	const struct sock_filter *insns;
+	size_t count;
+	void *owned; /* NULL for the built-in program */
+};
+
+struct seccomp_request {
+	const char *profile;	 /* file with OCI's or Docker's JSON; NULL: built in */
+	const char *cache_dir;	 /* NULL: nothing is kept */
+	const char *compiler;	 /* hutch-seccomp */
+	const char *const *caps; /* "CAP_...", ends with NULL; may be NULL.  What
+				  * the sandbox may hold: Docker's conditions. */
+};
+
+/* The built-in program. */
+void seccomp_default(struct seccomp_program *ret);
+
+/* The floor alone: for the executor when commands have a profile of the user's,
+ * which may forbid what an init needs.  They enter theirs on top of it. */
+void seccomp_floor(struct seccomp_program *ret);
+
+/* The program for a request.  Fails with a sentence that names the profile if it
+ * can't be read or is refused by the compiler.  A cache that is absent, can't be
+ * made, or is not the user's own (owner, group or world writable, a link) is not
+ * used, which is no error.  Needs descriptors 0, 1 and 2 to be open and SIGCHLD not
+ * to be ignored.  On failure `ret` is untouched. */
+int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program *ret,
+		   struct err *e);
+
+/* Puts the calling thread, and what it starts, under the program for ever.  Needs
+ * no_new_privs (seccomp(2)). */
+int seccomp_install(const struct seccomp_program *program, struct err *e);
+
+/* Frees what a program owns; the zero object is allowed. */
+void seccomp_done(struct seccomp_program *program);

@@ -1,0 +1,317 @@
+/* Theory of operation.
+ *
+ *	parent				child (new namespaces)
+ *	clone3 ------------------------> start the network helper
+ *					 wait for maps, or write them itself
+ *	newuidmap (ranges only) -------> become the executor's id (ranges only)
+ *	watch failure, channel		 sysctls of the user namespace
+ *					 open the executor on the host's paths
+ *					 mounts, pivot_root
+ *					 hostname, enter the network namespace
+ *					 descriptors: 0-2 null, 3 channel
+ *					 no_new_privs, Landlock, capabilities
+ *					 seccomp
+ *					 execveat
+ *
+ * Up to execveat the child is our own code and nothing of the inside has run.
+ * The order is forced: mounts need CAP_SYS_ADMIN over the namespace, so the
+ * capabilities go late; the filter refuses half of what came before it, so it
+ * goes last.  With one id the child writes its own maps, which an unprivileged
+ * process may (user_namespaces(7)); that saves two context switches. */
+#include "sandbox/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "sandbox/caps.h"
+#include "sandbox/diagnose.h"
+#include "sandbox/landlock.h"
+#include "sandbox/mounts.h"
+#include "sandbox/network.h"
+#include "sandbox/plan.h"
+#include "sandbox/program.h"
+#include "sandbox/rlimits.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/sockets.h"
+
+/* Where the executor finds its socket (docs/protocol.md). */
+#define CHANNEL_FD 3
+
+/* The child's own ends, and what it opens on its way. */
+struct child {
+	const struct spawn_parts *parts;
+	int channel, failure, maps_ready, maps_go;
+	int executor, null;
+	struct network network;
+};
+
+/* Needs: CAP_SYS_ADMIN over the user namespace.  Leaves: a helper at work. */
+static int stage_network(struct child *c, struct err *e)
+{
+	if (!(c->parts->plan->namespaces & CLONE_NEWNET))
+		return 0;
+	return network_begin(&c->network, e);
+}
+
+/* Needs: namespaces.  Does: this process stands for its ids inside.  Leaves:
+ * all capabilities over the user namespace. */
+static int stage_ids(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+	char go;
+
+	if (!p->has_ranges)
+		return idmap_deny_setgroups(e) < 0 ||
+				       idmap_write_own("uid_map", &p->uids[0], e) < 0 ||
+				       idmap_write_own("gid_map", &p->gids[0], e) < 0
+			       ? -1
+			       : 0;
+	/* Else we would wait for ourselves when the launcher is killed. */
+	own_close(&c->maps_go);
+	if (io_read_full(c->maps_ready, &go, 1) != 1)
+		return err_set(e, ERR_SYSTEM, "no id maps were installed");
+	return 0;
+}
+
+/* Needs: the host's paths and /proc.  Does: bounds on kernel accounts, opens
+ * what must be opened before the host's paths are gone.  Leaves: descriptors. */
+static int stage_host_paths(struct child *c, struct err *e)
+{
+	if (rlimits_apply_sysctls(c->parts->plan, e) < 0)
+		return -1;
+	c->executor = program_seal(c->parts->executor, e);
+	if (c->executor < 0)
+		return -1;
+	c->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
+}
+
+/* Needs: CAP_SYS_ADMIN over all namespaces.  Leaves: only the sandbox's own
+ * paths, name and network. */
+static int stage_world(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+
+	umask(0);
+	if (mounts_run(p, e) < 0)
+		return -1;
+	umask(022);
+	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
+		return err_sys(e, "set the hostname");
+	if (setdomainname("", 0) < 0) /* a copy of the host's until now */
+		return err_sys(e, "clear the domain name");
+	return c->network.helper ? network_enter(&c->network, e) : 0;
+}
+
+/* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, everything else
+ * ends at execveat.  Leaves: no descriptor of the host but these. */
+static int stage_descriptors(struct child *c, struct err *e)
+{
+	/* Above the places that are about to be filled, so that none of ours
+	 * is overwritten while it is still needed. */
+	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null };
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		int high = fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
+		if (high < 0)
+			return err_sys(e, "move a descriptor");
+		*kept[i] = high;
+	}
+	for (int fd = 0; fd < CHANNEL_FD; fd++)
+		if (dup2(c->null, fd) < 0)
+			return err_sys(e, "set descriptor %d", fd);
+	if (dup2(c->channel, CHANNEL_FD) < 0)
+		return err_sys(e, "set the channel");
+	if (sys_close_range(CHANNEL_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return err_sys(e, "close_range");
+	return 0;
+}
+
+/* Needs: ranges.  Does: the executor gets an id that no command has.  The
+ * capabilities survive the change of id, and are reduced right after. */
+static int become_executor(struct err *e)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
+		return err_sys(e, "prctl PR_SET_KEEPCAPS");
+	if (syscall(SYS_setgroups, 0, NULL) < 0)
+		return err_sys(e, "drop supplementary groups");
+	if (setresgid(EXECUTOR_ID, EXECUTOR_ID, EXECUTOR_ID) < 0 ||
+	    setresuid(EXECUTOR_ID, EXECUTOR_ID, EXECUTOR_ID) < 0)
+		return err_sys(e, "become the executor's id");
+	return 0;
+}
+
+/* Needs: all mounts done.  Does: gives up everything, for good.  Leaves: a
+ * process that can do no more than a command, but for the channel. */
+static int stage_privileges(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+
+	if (p->has_ranges && become_executor(e) < 0)
+		return -1;
+	/* After the last change of ids, which would clear it (prctl(2)). */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_sys(e, "prctl PR_SET_PDEATHSIG");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
+	if (p->hides_abstract && landlock_scope(e) < 0)
+		return -1;
+	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
+		return -1;
+	if (caps_reduce(plan_executor_caps(p), p->caps, geteuid() == 0, e) < 0)
+		return -1;
+	return seccomp_install(c->parts->filter, e);
+}
+
+static int stage_exec(struct child *c, struct err *e)
+{
+	char name[] = "hutch-executor";
+	char *argv[] = { name, NULL }, *env[] = { NULL };
+
+	(void)syscall(SYS_execveat, c->executor, "", argv, env, AT_EMPTY_PATH);
+	return err_sys(e, "execute %s", c->parts->executor->path);
+}
+
+static int (*const stages[])(struct child *, struct err *) = {
+	stage_network,	   stage_ids,	     stage_host_paths, stage_world,
+	stage_descriptors, stage_privileges, stage_exec,
+};
+
+/* What the launcher blocks for its signalfd is not to be blocked inside.  What
+ * its caller ignores the executor sets to its default. */
+static void unblock_signals(void)
+{
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+}
+
+__attribute__((noreturn)) static void run_child(struct child *c)
+{
+	struct err e = { 0 };
+
+	unblock_signals();
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (stages[i](c, &e) < 0)
+			break;
+	(void)io_write_all(c->failure, &e, sizeof(e)); /* if it fails: silence says so */
+	_exit(125);
+}
+
+static int install_ranges(const struct plan *p, const struct sandbox *s, int go,
+			  struct err *e)
+{
+	if (!p->has_ranges)
+		return 0;
+	if (idmap_write_helper("newuidmap", s->pid, p->uids, p->uid_count, e) < 0 ||
+	    idmap_write_helper("newgidmap", s->pid, p->gids, p->gid_count, e) < 0)
+		return err_in(e, "--idmap ranges");
+	return io_write_all(go, "", 1) < 0 ? err_sys(e, "let the child go on") : 0;
+}
+
+static int make_child(struct child *c, struct sandbox *s, struct err *e)
+{
+	struct clone_args args = {
+		/* The network namespace comes later (network.h). */
+		.flags = (c->parts->plan->namespaces & ~(uint64_t)CLONE_NEWNET) | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&s->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return diagnose_clone(c->parts->plan->namespaces, e);
+	if (pid == 0)
+		run_child(c);
+	s->pid = (pid_t)pid;
+	return 0;
+}
+
+/* Pipes and pairs first, the clone last.  The child's ends close on return, in
+ * the parent only. */
+static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err *e)
+{
+	int pair[2], failure[2], maps[2] = { -1, -1 };
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "make the channel");
+	s->channel = pair[0];
+	AUTO_CLOSE int child_channel = pair[1];
+	if (pipe2(failure, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	s->failure = failure[0];
+	AUTO_CLOSE int child_failure = failure[1];
+	if (parts->plan->has_ranges && pipe2(maps, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int maps_ready = maps[0];
+	AUTO_CLOSE int maps_go = maps[1];
+
+	struct child c = { .parts = parts, .channel = child_channel,
+			   .failure = child_failure, .maps_ready = maps_ready,
+			   .maps_go = maps_go,
+			   .executor = -1, .null = -1, .network.ns = -1 };
+	if (make_child(&c, s, e) < 0)
+		return -1;
+	return install_ranges(parts->plan, s, maps_go, e);
+}
+
+void sandbox_init(struct sandbox *s)
+{
+	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1 };
+}
+
+void sandbox_done(struct sandbox *s)
+{
+	if (!s)
+		return;
+	if (s->pid > 0) {
+		(void)kill(s->pid, SIGKILL); /* ours and not yet reaped, so the right one */
+		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	own_close(&s->pidfd);
+	own_close(&s->channel);
+	own_close(&s->failure);
+	s->pid = 0;
+}
+
+int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e)
+{
+	struct sandbox s;
+
+	sandbox_init(&s);
+	if (spawn(parts, &s, e) < 0) {
+		sandbox_done(&s);
+		return -1;
+	}
+	*ret = s;
+	return 0;
+}
+
+int spawn_failure(const struct sandbox *s, struct err *ret_cause)
+{
+	struct err cause;
+
+	if (io_read_full(s->failure, &cause, sizeof(cause)) != sizeof(cause))
+		return 0;
+	err_sanitize(&cause);
+	diagnose_setup(&cause);
+	*ret_cause = cause;
+	return 1;
+}

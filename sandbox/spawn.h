@@ -1,0 +1,39 @@
+/* spawn -- from a plan to a running executor.
+ *
+ * spawn_sandbox() clones a child into all namespaces at once.  The child goes
+ * through its stages, ends in execveat() of the executor, and either is then
+ * pid 1 of a finished sandbox or has sent one struct err over a pipe.  The
+ * parent does not wait for it: it watches `failure` and `channel` together
+ * with everything else. */
+#pragma once
+#include <sys/types.h>
+
+struct err;
+struct plan;
+struct program;
+struct seccomp_program;
+
+struct sandbox {
+	pid_t pid;   /* of pid 1, as the host numbers it; 0: none */
+	int pidfd;   /* owned */
+	int channel; /* owned: the supervisor's end of docs/protocol.md */
+	int failure; /* owned: one struct err, or end of file when all is well */
+};
+
+/* What a child needs beside its plan; all borrowed. */
+struct spawn_parts {
+	const struct plan *plan;
+	const struct program *executor;
+	const struct seccomp_program *filter;
+};
+
+void sandbox_init(struct sandbox *s);
+
+/* Kills what is left, waits for it, closes everything. */
+void sandbox_done(struct sandbox *s);
+
+int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e);
+
+/* After `failure` became readable: 1 and *ret_cause is why the child gave up,
+ * 0 when it reached execveat. */
+int spawn_failure(const struct sandbox *s, struct err *ret_cause);

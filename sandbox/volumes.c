@@ -1,0 +1,433 @@
+#include "sandbox/volumes.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/folders.h"
+#include "sandbox/plan.h"
+
+/* As many as the kernel follows (path_resolution(7)). */
+#define MAX_LINKS 40
+
+/* Hutch's own folders, and the links by which one gets to them. */
+struct own {
+	struct list folders, links;
+};
+
+/* "" when `path` is `dir`, "/rest" when it lies below it, NULL when not. */
+static const char *below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 1) /* "/" */
+		return path;
+	if (strncmp(path, dir, len) || (path[len] && path[len] != '/'))
+		return NULL;
+	return path + len;
+}
+
+/* The path with all links resolved, also when its last parts do not exist. */
+static char *resolve_missing(const char *path)
+{
+	AUTO_FREE char *head = text_copy(path);
+
+	for (;;) {
+		char *real = realpath(head, NULL);
+		char *slash = strrchr(head, '/');
+		if (real || !slash || slash == head) {
+			AUTO_FREE char *base = real ? real : text_copy("");
+			return text_format("%s%s", strcmp(base, "/") ? base : "",
+					   path + strlen(head));
+		}
+		*slash = '\0';
+	}
+}
+
+static char *join(const char *dir, const char *rest)
+{
+	return text_format("%s%s", strcmp(dir, "/") ? dir : "", rest);
+}
+
+static void add_once(struct list *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->items[i], text))
+			return;
+	list_add(l, text);
+}
+
+/* The home that /etc/passwd names, allocated, or NULL: under sudo, or with HOME
+ * set to something else, $HOME is not where this user's next hutch will look. */
+static char *home_of(uid_t uid)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	struct passwd *entry = NULL;
+
+	while (users && (entry = fgetpwent(users)) && entry->pw_uid != uid)
+		;
+	char *home = entry ? text_copy(entry->pw_dir) : NULL;
+	if (users)
+		(void)fclose(users); /* it was only read */
+	return home;
+}
+
+static void list_below_home(struct list *paths, const char *home)
+{
+	static const char *const below_home[] = { ".local/share/hutch", ".cache/hutch",
+						  ".config/hutch" };
+
+	for (size_t i = 0; home && *home == '/' && i < ARRAY_LEN(below_home); i++) {
+		AUTO_FREE char *path = text_format("%s/%s", home, below_home[i]);
+		add_once(paths, path);
+	}
+}
+
+/* Where any hutch of this user may keep something, also one that was started
+ * with another environment. */
+static void list_candidates(struct list *paths)
+{
+	AUTO_FREE char *listed = home_of(geteuid());
+
+	for (int i = 0; i < FOLDER_COUNT; i++) {
+		AUTO_FREE char *path = folder_path((enum folder)i);
+		if (path)
+			add_once(paths, path);
+	}
+	list_below_home(paths, getenv("HOME"));
+	list_below_home(paths, listed);
+	AUTO_FREE char *run = text_format("/run/user/%u/hutch", geteuid());
+	AUTO_FREE char *tmp = text_format("/tmp/hutch-%u", geteuid());
+	add_once(paths, run);
+	add_once(paths, tmp);
+}
+
+/* The first part of `path` that is a link, cut off behind it, or NULL. */
+static char *first_link(const char *path)
+{
+	AUTO_FREE char *at = text_copy(path);
+	struct stat st;
+
+	for (char *end = at + 1; *end; end++) {
+		end += strcspn(end, "/");
+		char was = *end;
+		*end = '\0';
+		if (lstat(at, &st) < 0)
+			return NULL;
+		if (S_ISLNK(st.st_mode))
+			return text_copy(at);
+		*end = was;
+		if (!was)
+			break;
+	}
+	return NULL;
+}
+
+/* What `path` is when its first link, at `link`, has been followed once. */
+static char *follow(const char *path, const char *link)
+{
+	char to[4096];
+	const char *rest = path + strlen(link);
+	ssize_t len = readlink(link, to, sizeof(to) - 1);
+
+	if (len <= 0)
+		return NULL;
+	to[len] = '\0';
+	if (to[0] == '/')
+		return text_format("%s%s", to, rest);
+	return text_format("%.*s/%s%s", (int)(strrchr(link, '/') - link), link, to, rest);
+}
+
+/* Where the links on the way to `path` lie, as canonical paths. */
+static void add_links(struct list *links, const char *path)
+{
+	AUTO_FREE char *at = text_copy(path);
+
+	for (int i = 0; i < MAX_LINKS; i++) {
+		AUTO_FREE char *link = first_link(at);
+		char *next = link ? follow(at, link) : NULL;
+		if (!next)
+			return;
+		char *slash = strrchr(link, '/');
+		*slash = '\0';
+		AUTO_FREE char *folder = realpath(*link ? link : "/", NULL);
+		if (folder) {
+			AUTO_FREE char *place = join(folder, "/");
+			AUTO_FREE char *whole = text_format("%s%s", place, slash + 1);
+			add_once(links, whole);
+		}
+		free(at);
+		at = next;
+	}
+}
+
+static void list_own_folders(struct own *own)
+{
+	struct list paths = { 0 };
+
+	list_candidates(&paths);
+	for (size_t i = 0; i < paths.count; i++) {
+		AUTO_FREE char *real = resolve_missing(paths.items[i]);
+		add_once(&own->folders, real);
+		add_links(&own->links, paths.items[i]);
+	}
+	list_done(&paths);
+}
+
+static struct step *add_bind(struct plan *p, const struct volume *v, const char *source,
+			     const char *target, const struct stat *st)
+{
+	struct step *s = plan_add(p, STEP_BIND, target);
+
+	s->source = text_copy(source);
+	s->attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+		  (v->is_writable ? 0 : MOUNT_ATTR_RDONLY);
+	s->dev = st->st_dev;
+	s->ino = st->st_ino;
+	s->is_dir = S_ISDIR(st->st_mode);
+	s->from = v->from;
+	return s;
+}
+
+/* The folders on the way to `rest`, but not itself. */
+static void add_parents(struct list *pins, const char *rest)
+{
+	AUTO_FREE char *at = text_copy(rest);
+
+	for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		add_once(pins, at);
+		*slash = '/';
+	}
+}
+
+/* What has to be pinned and masked below a source, as paths relative to it. */
+struct guards {
+	struct list pins, masks;
+};
+
+static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "mount %.200s: %.200s %s", v->source, what, why);
+	return err_from(e, v->from);
+}
+
+/* A link that the guest may replace leads the next hutch where the guest
+ * likes, and no mask on what it leads to now can change that. */
+static int check_links(const struct volume *v, const char *source, const struct own *own,
+		       struct err *e)
+{
+	for (size_t i = 0; v->is_writable && i < own->links.count; i++) {
+		if (!below(own->links.items[i], source))
+			continue;
+		(void)refuse(v, own->links.items[i],
+			     "is a link on the way to a folder of hutch's own", e);
+		return err_remedy(e, "mount it :ro, or make it a folder, or set XDG_CACHE_HOME "
+				     "and its kin to places outside");
+	}
+	return 0;
+}
+
+/* Makes a folder that is not there yet, so that there is something to mask
+ * before a guest can put its own there.  1: it is there.  0: it is not, and
+ * where we may not make one, neither may the guest, which is us. */
+static int ensure_folder(const struct plan *p, const char *folder, struct err *e)
+{
+	if (p->is_dry_run || access(folder, F_OK) == 0 || folder_create(folder, e) == 0)
+		return 1;
+	return e->sys == EACCES || e->sys == EPERM || e->sys == EROFS ? 0 : -1;
+}
+
+/* The kernel's own files of the host.  Through its /proc a guest of the same
+ * user could slow the user's programs or have them chosen by the OOM killer, and
+ * through /sys reach a delegated cgroup: no permission is in the way of that. */
+static int find_kernel_folders(const struct volume *v, const char *source,
+			       struct guards *found, struct err *e)
+{
+	static const char *const folders[] = { "/proc", "/sys" };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		if (below(source, folders[i]) && (i == 0 || v->is_writable))
+			return refuse(v, folders[i], i == 0 ? "shows this host's processes"
+							    : "can only be mounted :ro", e);
+		const char *rest = below(folders[i], source);
+		if (rest && *rest && access(folders[i], F_OK) == 0)
+			add_once(&found->masks, rest);
+	}
+	return 0;
+}
+
+static int find_own_folders(const struct plan *p, const struct volume *v,
+			    const char *source, const struct own *own,
+			    struct guards *found, struct err *e)
+{
+	for (size_t i = 0; i < own->folders.count; i++) {
+		const char *folder = own->folders.items[i], *rest = below(folder, source);
+		if (below(source, folder))
+			return refuse(v, folder, "is hutch's own and never inside", e);
+		int is_there = rest ? ensure_folder(p, folder, e) : 0;
+		if (is_there < 0)
+			return err_from(e, v->from);
+		if (!is_there)
+			continue;
+		add_parents(&found->pins, rest);
+		add_once(&found->masks, rest);
+	}
+	return check_links(v, source, own, e);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Each pin once and parents first, all pins before the masks: a mount over a
+ * folder hides what was mounted below it before. */
+static int add_guards(struct plan *p, const struct volume *v, const char *source,
+		      const struct guards *g, struct err *e)
+{
+	if (g->pins.count)
+		qsort(g->pins.items, g->pins.count, sizeof(*g->pins.items), by_text);
+	for (size_t i = 0; i < g->pins.count; i++) {
+		struct stat st;
+		AUTO_FREE char *from = join(source, g->pins.items[i]);
+		AUTO_FREE char *to = join(v->target, g->pins.items[i]);
+		if (stat(from, &st) == 0)
+			(void)add_bind(p, v, from, to, &st);
+		else if (!p->is_dry_run)
+			return err_sys(e, "look at %.300s", from);
+	}
+	for (size_t i = 0; i < g->masks.count; i++) {
+		AUTO_FREE char *target = join(v->target, g->masks.items[i]);
+		struct step *s = plan_add(p, STEP_MASK, target);
+		s->is_dir = true;
+		s->from = v->from;
+	}
+	return 0;
+}
+
+static int guard_own_folders(struct plan *p, const struct volume *v, const char *source,
+			     const struct own *own, struct err *e)
+{
+	struct guards found = { 0 };
+	int result = find_own_folders(p, v, source, own, &found, e);
+
+	if (result == 0)
+		result = find_kernel_folders(v, source, &found, e);
+	if (result == 0)
+		result = add_guards(p, v, source, &found, e);
+	list_done(&found.pins);
+	list_done(&found.masks);
+	return result;
+}
+
+static int source_missing(const struct volume *v, struct err *e)
+{
+	if (errno == ENOENT)
+		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
+			      v->source);
+	else
+		(void)err_sys(e, "mount %.200s", v->source);
+	return err_from(e, v->from);
+}
+
+static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
+		     struct err *e)
+{
+	AUTO_FREE char *source = realpath(v->source, NULL);
+	struct stat st;
+
+	if (!source || stat(source, &st) < 0)
+		return source_missing(v, e);
+	if (v->kind != VOLUME_BIND && !S_ISDIR(st.st_mode)) {
+		(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
+		return err_from(e, v->from);
+	}
+	(void)add_bind(p, v, source, v->target, &st);
+	if (own->folders.count == 0) /* once, and only where it is needed */
+		list_own_folders(own);
+	return guard_own_folders(p, v, source, own, e);
+}
+
+static void plan_tmpfs(struct plan *p, const struct volume *v)
+{
+	struct step *s = plan_add(p, STEP_TMPFS, v->target);
+
+	s->data = v->size ? text_format("size=%llu,mode=1777", (unsigned long long)v->size)
+			  : text_copy("size=25%,mode=1777");
+	s->from = v->from;
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct volume *const *x = a, *const *y = b;
+
+	return strcmp((*x)->target, (*y)->target);
+}
+
+static int plan_sorted(struct plan *p, const struct volume **sorted, size_t count,
+		       struct err *e)
+{
+	struct own own = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		if (sorted[i]->kind == VOLUME_TMPFS)
+			plan_tmpfs(p, sorted[i]);
+		else
+			result = plan_bind(p, sorted[i], &own, e);
+	}
+	list_done(&own.folders);
+	list_done(&own.links);
+	return result;
+}
+
+int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
+{
+	if (policy->volume_count == 0)
+		return 0;
+	AUTO_FREE const struct volume **sorted =
+		calloc(policy->volume_count, sizeof(*sorted));
+	if (!sorted)
+		abort();
+	for (size_t i = 0; i < policy->volume_count; i++)
+		sorted[i] = &policy->volumes[i];
+	/* A parent's text is a prefix of its child's, so it sorts before it. */
+	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
+	return plan_sorted(p, sorted, policy->volume_count, e);
+}
+
+static int mask_image(struct plan *p, const char *path, const struct own *own,
+		      struct err *e)
+{
+	for (size_t i = 0; i < own->folders.count; i++) {
+		const char *folder = own->folders.items[i], *rest = below(folder, path);
+		if (below(path, folder))
+			return err_set(e, ERR_REFUSED,
+				       "the image %.200s: %.200s is hutch's own and never inside",
+				       path, folder);
+		if (rest && access(folder, F_OK) == 0)
+			plan_add(p, STEP_MASK, rest)->is_dir = true;
+	}
+	return 0;
+}
+
+int volumes_mask_image(struct plan *p, const char *path, struct err *e)
+{
+	struct own own = { 0 };
+
+	list_own_folders(&own);
+	int result = mask_image(p, path, &own, e);
+	list_done(&own.folders);
+	list_done(&own.links);
+	return result;
+}

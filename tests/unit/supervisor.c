@@ -1,0 +1,334 @@
+#include "tests/unit/supervisor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "executor/executor.h"
+
+/* Where AddressSanitizer is linked in: do not keep freed memory for long, so
+ * that a test can tell that memory does not grow. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=1";
+}
+
+/* We are the process that plays pid 1. */
+static _Noreturn void play_init(int socket)
+{
+	struct err e = { 0 };
+	sigset_t set;
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* As executor_protect() does it, for whatever our caller ignores. */
+	static const unsigned long defaults[8] = { 0 };
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)syscall(SYS_rt_sigaction, signo, defaults, NULL, (NSIG - 1) / 8);
+	(void)setsid();
+	/* The kernel keeps these two from an init. */
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGPIPE);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	int served = executor_serve(socket, &e);
+	if (served < 0 && getenv("SUPERVISOR_VERBOSE"))
+		(void)dprintf(2, "# executor: %s\n", e.text);
+	_exit(served < 0 ? 1 : 0);
+}
+
+void supervisor_start(struct supervisor *s)
+{
+	int ends[2];
+
+	*s = (struct supervisor){ 0 };
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	s->pid = fork();
+	assert_true(s->pid >= 0);
+	if (s->pid == 0) {
+		(void)close(ends[0]);
+		play_init(ends[1]);
+	}
+	(void)close(ends[1]);
+	s->socket = ends[0];
+	buffer_init(&s->in, FRAME_HEADER + FRAME_MAX_FROM_EXECUTOR);
+	struct answer a = supervisor_expect(s, MSG_HELLO, 0);
+	assert_int_equal(a.hello.version, PROTOCOL_VERSION);
+	assert_int_equal(a.hello.pid, s->pid);
+}
+
+int supervisor_wait(struct supervisor *s)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+	own_close(&s->socket);
+	buffer_done(&s->in);
+	return status;
+}
+
+int supervisor_end(struct supervisor *s)
+{
+	own_close(&s->socket);
+	return supervisor_wait(s);
+}
+
+bool supervisor_try(struct supervisor *s, const void *data, size_t len, const int *fds,
+		    unsigned count)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(253 * sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)data, len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (count > 0) {
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(count * sizeof(int));
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		memcpy(CMSG_DATA(&control.align), fds, count * sizeof(int));
+	}
+	ssize_t n = sendmsg(s->socket, &msg, MSG_NOSIGNAL);
+	return n == (ssize_t)len;
+}
+
+void supervisor_send(struct supervisor *s, const struct buffer *frame, const int *fds,
+		     unsigned count)
+{
+	if (!supervisor_try(s, buffer_data(frame), buffer_len(frame), fds, count))
+		fail_msg("a request was not taken: %s", strerror(errno));
+}
+
+static char *default_env[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+
+void supervisor_ask(struct supervisor *s, const struct ask *a)
+{
+	struct exec x = {
+		.flags = a->flags,
+		.uid = a->is_other_user ? a->uid : getuid(),
+		.gid = a->is_other_user ? a->gid : getgid(),
+		.rows = a->rows,
+		.cols = a->cols,
+		.cwd = a->cwd ? a->cwd : "/",
+		.argv = a->argv,
+		.env = a->env ? a->env : default_env,
+		.rlimit_count = a->has_rlimit,
+		.rlimits = { a->rlimit },
+		.filter = a->filter,
+		.filter_len = a->filter_len,
+	};
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fds[3];
+	struct buffer frame;
+	struct err e;
+
+	for (int i = 0; i < 3; i++)
+		fds[i] = a->fds[i] ? a->fds[i] : null;
+	buffer_init(&frame, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
+	assert_int_equal(message_put_exec(&frame, a->id, &x, &e), 0);
+	supervisor_send(s, &frame, fds, 3);
+	buffer_done(&frame);
+}
+
+void supervisor_signal(struct supervisor *s, uint32_t id, int signo)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_signal(&frame, id, (uint32_t)signo, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
+void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_resize(&frame, id, rows, cols, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
+static bool wait_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ANSWER_MS) == 1;
+}
+
+/* False at the end of the channel. */
+static bool read_more(struct supervisor *s)
+{
+	if (!wait_readable(s->socket))
+		fail_msg("no answer in %d ms", ANSWER_MS);
+	uint8_t *to = buffer_reserve(&s->in, 1);
+	size_t room = s->in.room - s->in.end;
+	ssize_t n = recv(s->socket, to, room, 0);
+	if (n <= 0)
+		return false;
+	buffer_added(&s->in, (size_t)n);
+	return true;
+}
+
+static void decode(const struct frame *f, struct answer *a)
+{
+	struct err e;
+	int done = -1;
+
+	a->type = f->type;
+	a->id = f->id;
+	if (f->type == MSG_HELLO)
+		done = message_get_hello(f, &a->hello, &e);
+	else if (f->type == MSG_STARTED)
+		done = message_get_started(f, &a->pid, &e);
+	else if (f->type == MSG_FAILED)
+		done = message_get_failed(f, &a->failed, &e);
+	else if (f->type == MSG_EXITED)
+		done = message_get_exited(f, &a->exited, &e);
+	assert_int_equal(done, 0);
+}
+
+struct answer supervisor_answer(struct supervisor *s)
+{
+	struct answer a = { .type = MSG_NONE };
+	struct frame f;
+	struct err e;
+	int whole;
+
+	while ((whole = frame_next(&s->in, FRAME_MAX_FROM_EXECUTOR, &f, &e)) == 0)
+		if (!read_more(s))
+			return a;
+	assert_int_equal(whole, 1);
+	decode(&f, &a);
+	buffer_consume(&s->in, FRAME_HEADER + f.len);
+	return a;
+}
+
+struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id)
+{
+	struct answer a = supervisor_answer(s);
+
+	if (a.type != type || a.id != id)
+		fail_msg("'%s' about %u instead of '%s' about %u (stage %s, errno %u)",
+			 message_name(a.type), a.id, message_name(type), id,
+			 exec_stage_name(a.failed.stage), a.failed.sys);
+	return a;
+}
+
+struct exited supervisor_run(struct supervisor *s, const struct ask *a)
+{
+	supervisor_ask(s, a);
+	supervisor_expect(s, MSG_STARTED, a->id);
+	return supervisor_expect(s, MSG_EXITED, a->id).exited;
+}
+
+char *read_all(int fd)
+{
+	struct buffer got;
+
+	buffer_init(&got, 16u << 20);
+	for (ssize_t n = 1; n > 0;) {
+		uint8_t *to = buffer_reserve(&got, 4096);
+		assert_non_null(to);
+		if (!wait_readable(fd))
+			fail_msg("no end in %d ms", ANSWER_MS);
+		n = read(fd, to, 4096);
+		buffer_added(&got, n > 0 ? (size_t)n : 0);
+	}
+	assert_true(buffer_append(&got, "", 1));
+	char *text = strdup((const char *)buffer_data(&got));
+	buffer_done(&got);
+	return text;
+}
+
+void read_until(int fd, const char *text)
+{
+	char got[65536];
+	size_t len = 0;
+
+	got[0] = '\0';
+	while (!strstr(got, text)) {
+		if (len + 1 == sizeof(got) || !wait_readable(fd))
+			fail_msg("'%s' did not come, but '%s'", text, got);
+		ssize_t n = read(fd, got + len, sizeof(got) - 1 - len);
+		if (n <= 0)
+			fail_msg("'%s' did not come, but '%s' and the end", text, got);
+		len += (size_t)n;
+		got[len] = '\0';
+	}
+}
+
+void make_pipe(int ends[2])
+{
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+}
+
+void terminal_begin(struct on_terminal *t, char **argv)
+{
+	struct ask a = { .id = 1, .flags = EXEC_PTY, .argv = argv, .rows = 31, .cols = 97,
+			 .env = ARGV(TEXT("PATH=/usr/bin:/bin"), TEXT("TERM=dumb"),
+				     TEXT("PS1=$ ")) };
+	int in[2], out[2];
+
+	/* First the executor: it is a copy of us, not a program of its own, and
+	 * would keep the pipes open. */
+	supervisor_start(&t->s);
+	make_pipe(in);
+	make_pipe(out);
+	a.fds[0] = in[0];
+	a.fds[1] = out[1];
+	supervisor_ask(&t->s, &a);
+	t->in = in[1];
+	t->out = out[0];
+	(void)close(in[0]);
+	(void)close(out[1]);
+	supervisor_expect(&t->s, MSG_STARTED, 1);
+}
+
+struct exited terminal_finish(struct on_terminal *t)
+{
+	struct exited x = supervisor_expect(&t->s, MSG_EXITED, 1).exited;
+
+	own_close(&t->in);
+	own_close(&t->out);
+	assert_int_equal(WEXITSTATUS(supervisor_end(&t->s)), 1);
+	return x;
+}
+
+void terminal_type(struct on_terminal *t, const char *text)
+{
+	assert_int_equal(io_write_all(t->in, text, strlen(text)), 0);
+}
+
+void terminal_expect(struct on_terminal *t, const char *expected)
+{
+	AUTO_FREE char *got = read_all(t->out);
+
+	assert_string_equal(got, expected);
+}

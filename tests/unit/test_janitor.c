@@ -1,0 +1,196 @@
+/* The launcher is a child of ours that plays it; we are a subreaper, so that the
+ * janitor it leaves behind can be waited for. */
+#include "sandbox/janitor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <termios.h>
+
+#include "base/err.h"
+#include "sandbox/supervise.h"
+#include "sandbox/terminal.h"
+#include "sandbox/upper.h"
+#include "tests/unit/scene.h"
+
+enum launcher_end { DISMISSES, IS_KILLED, EXITS };
+
+static bool is_raw(int tty)
+{
+	struct termios now;
+
+	assert_int_equal(tcgetattr(tty, &now), 0);
+	return !(now.c_lflag & ICANON);
+}
+
+static void wait_for_all(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+__attribute__((noreturn)) static void launch(int tty, struct upper *u,
+					     enum launcher_end end)
+{
+	struct terminal t = { .fd = -1 };
+	struct janitor j;
+	struct err e;
+
+	janitor_init(&j);
+	CHECK(tty < 0 || terminal_open(&t, tty, &e) == 0);
+	CHECK(janitor_start(&j, &t, u, &e) == 0);
+	CHECK(j.pid > 0);
+	CHECK(tty < 0 || terminal_raw(&t, &e) == 0);
+	if (end == DISMISSES)
+		janitor_dismiss(&j);
+	if (end == IS_KILLED)
+		(void)raise(SIGKILL);
+	_exit(0);
+}
+
+static void run_launcher(int tty, struct upper *u, enum launcher_end end)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		launch(tty, u, end);
+	wait_for_all();
+}
+
+static void test_modes_come_back_unless_it_was_dismissed(void **state)
+{
+	static const enum launcher_end ends[] = { IS_KILLED, EXITS, DISMISSES };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		struct upper none;
+		int ours, tty;
+		upper_init(&none);
+		assert_int_equal(openpty(&ours, &tty, NULL, NULL, NULL), 0);
+		run_launcher(tty, &none, ends[i]);
+		assert_int_equal(is_raw(tty), ends[i] == DISMISSES);
+		(void)close(ours);
+		(void)close(tty);
+	}
+}
+
+/* A Ctrl-C goes to the whole foreground of a terminal, a hang-up too.  The
+ * launcher has blocked them before it starts a janitor. */
+static void play_signals(void *arg)
+{
+	struct upper none;
+	struct terminal t = { .fd = -1 };
+	struct janitor j;
+	int ours, tty;
+	struct err e;
+
+	(void)arg;
+	upper_init(&none);
+	janitor_init(&j);
+	CHECK(openpty(&ours, &tty, NULL, NULL, NULL) == 0);
+	CHECK(terminal_open(&t, tty, &e) == 0);
+	CHECK(setpgid(0, 0) == 0);
+	CHECK(supervise_signals(&e) >= 0);
+	CHECK(janitor_start(&j, &t, &none, &e) == 0);
+	CHECK(kill(0, SIGINT) == 0 && kill(0, SIGHUP) == 0);
+	CHECK(waitpid(j.pid, NULL, WNOHANG) == 0);
+	janitor_dismiss(&j);
+	CHECK(j.pid == 0 && j.dismiss == -1);
+	janitor_dismiss(&j);
+}
+
+static void test_signals_of_the_terminal_do_not_reach_it(void **state)
+{
+	(void)state;
+	scene_child(play_signals, NULL);
+}
+
+/* Whoever reads what the caller writes must see its end in time. */
+static void play_pipes(void *arg)
+{
+	struct terminal t = { .fd = -1 };
+	struct upper none;
+	struct janitor j;
+	int ours, tty, ends[2];
+	char byte;
+	struct err e;
+
+	(void)arg;
+	upper_init(&none);
+	janitor_init(&j);
+	CHECK(openpty(&ours, &tty, NULL, NULL, NULL) == 0);
+	CHECK(terminal_open(&t, tty, &e) == 0);
+	CHECK(pipe(ends) == 0 && dup2(ends[1], 1) == 1 && dup2(ends[1], 200) == 200);
+	CHECK(janitor_start(&j, &t, &none, &e) == 0);
+	(void)close(ends[1]);
+	(void)close(1);
+	(void)close(200);
+	CHECK(scene_readable(ends[0], 10000) && read(ends[0], &byte, 1) == 0);
+	CHECK(waitpid(j.pid, NULL, WNOHANG) == 0);
+	janitor_dismiss(&j);
+}
+
+static void test_it_holds_no_pipe_of_the_caller(void **state)
+{
+	(void)state;
+	scene_child(play_pipes, NULL);
+}
+
+static void test_with_nothing_to_undo_there_is_none(void **state)
+{
+	const struct terminal t = { .fd = -1 };
+	struct upper none;
+	struct janitor j;
+	struct err e;
+
+	(void)state;
+	upper_init(&none);
+	janitor_init(&j);
+	assert_int_equal(janitor_start(&j, &t, &none, &e), 0);
+	assert_int_equal(j.pid, 0);
+	janitor_dismiss(&j);
+}
+
+static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "upper-1");
+
+	scene_dir(state, "upper-1");
+	scene_dir(state, "upper-1/upper");
+	scene_dir(state, "upper-1/upper/d");
+	scene_file(state, "upper-1/upper/d/f", "x");
+	scene_file(state, "kept", "x");
+	scene_link(state, "upper-1/upper/link", "../../kept");
+	struct upper u = { .path = text_copy(path),
+			   .lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	run_launcher(-1, &u, IS_KILLED);
+	assert_int_equal(access(path, F_OK), -1);
+	AUTO_FREE char *kept = scene_path(state, "kept");
+	assert_int_equal(access(kept, F_OK), 0);
+	own_close(&u.lock);
+	free(u.path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_modes_come_back_unless_it_was_dismissed),
+		cmocka_unit_test(test_signals_of_the_terminal_do_not_reach_it),
+		cmocka_unit_test(test_it_holds_no_pipe_of_the_caller),
+		cmocka_unit_test(test_with_nothing_to_undo_there_is_none),
+		cmocka_unit_test_setup_teardown(
+			test_an_upper_folder_is_removed_with_what_is_in_it, scene_setup,
+			scene_teardown),
+	};
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	(void)alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

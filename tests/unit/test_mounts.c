@@ -1,0 +1,369 @@
+/* Steps are executed in new namespaces, and what came of them is looked at from
+ * inside. */
+#include "sandbox/mounts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/statvfs.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "sandbox/plan.h"
+#include "tests/unit/scene.h"
+
+#define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* A plan and the host's side of it, for a child. */
+struct world {
+	struct plan plan;
+	char *host; /* the folder of the test */
+	void (*look)(const struct world *w); /* from inside; NULL: it must fail */
+	const char *says;
+};
+
+static struct step *add(struct world *w, enum step_kind kind, const char *target,
+			mode_t mode, const char *data)
+{
+	struct step *s = plan_add(&w->plan, kind, target);
+
+	s->mode = mode;
+	s->data = data ? text_copy(data) : NULL;
+	return s;
+}
+
+static struct step *add_bind(struct world *w, const char *source, const char *target,
+			     uint64_t attr)
+{
+	struct step *s = plan_add(&w->plan, STEP_BIND, target);
+	struct stat st;
+
+	assert_int_equal(stat(source, &st), 0);
+	s->source = text_copy(source);
+	s->attr = attr;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	s->is_dir = S_ISDIR(st.st_mode);
+	s->from = "-v a:b";
+	return s;
+}
+
+static void begin(struct world *w, void **state)
+{
+	*w = (struct world){ .host = *state };
+	plan_init(&w->plan);
+	add(w, STEP_ROOT, "/", 0, "size=1m");
+}
+
+static void run_steps(const struct world *w)
+{
+	struct err e = { 0 };
+
+	(void)umask(0);
+	if (mounts_run(&w->plan, &e) == 0 && w->look) {
+		w->look(w);
+		_exit(0);
+	}
+	if (w->says && strstr(e.text, w->says))
+		_exit(0);
+	(void)dprintf(2, "said: %s\n", e.text);
+	_exit(1);
+}
+
+/* As pid 1, which a fresh procfs wants. */
+static void play(void *arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0)
+		run_steps(arg);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void run(struct world *w)
+{
+	scene_inside(CLONE_NEWNS | CLONE_NEWPID, 1000, play, w);
+	plan_done(&w->plan);
+}
+
+static bool holds(const char *path, const char *text)
+{
+	char got[64] = { 0 };
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0 && !strcmp(got, text);
+}
+
+static void look_at_root(const struct world *w)
+{
+	struct stat st;
+	char link[16] = { 0 };
+
+	CHECK(holds("/etc/name", "content"));
+	CHECK(stat("/etc/name", &st) == 0 && (st.st_mode & 07777) == 0640);
+	CHECK(stat("/dir/deep", &st) == 0 && (st.st_mode & 07777) == 01777);
+	CHECK(readlink("/link", link, sizeof(link) - 1) == 4 && !strcmp(link, "/dir"));
+	/* Sealed, but for the folders that are not. */
+	CHECK(mkdir("/x", 0755) < 0 && errno == EROFS);
+	CHECK(open("/etc/name", O_WRONLY) < 0 && errno == EROFS);
+	CHECK(mkdir("/scratch/x", 0755) == 0 && mkdir("/tmpfs/x", 0755) == 0);
+	struct statvfs fs;
+	CHECK(statvfs("/tmpfs", &fs) == 0 && fs.f_blocks * fs.f_frsize == 65536);
+	CHECK(fs.f_flag & ST_NOSUID && fs.f_flag & ST_NODEV);
+	/* Nothing of the host is left to be named. */
+	CHECK(access(w->host, F_OK) < 0 && access("/usr", F_OK) < 0);
+	CHECK(chdir("..") == 0 && access("usr", F_OK) < 0);
+	CHECK(scene_open_fds() == 0); /* no /proc */
+}
+
+static void test_a_root_of_its_own(void **state)
+{
+	struct world w;
+
+	begin(&w, state);
+	add(&w, STEP_FILE, "/etc/name", 0640, "content");
+	add(&w, STEP_DIR, "/dir/deep", 01777, NULL);
+	add(&w, STEP_SYMLINK, "/link", 0, "/dir");
+	add(&w, STEP_SCRATCH, "/scratch", 0755, NULL);
+	add(&w, STEP_TMPFS, "/tmpfs", 0, "size=64k,mode=0755");
+	add(&w, STEP_SEAL, "/", 0, NULL);
+	w.look = look_at_root;
+	run(&w);
+}
+
+static void look_at_binds(const struct world *w)
+{
+	struct statvfs fs;
+
+	(void)w;
+	CHECK(holds("/ro/f", "x") && holds("/file", "x"));
+	CHECK(open("/ro/f", O_WRONLY) < 0 && errno == EROFS);
+	CHECK(open("/file", O_WRONLY) < 0 && errno == EROFS);
+	CHECK(mkdir("/rw/made", 0755) == 0);
+	CHECK(statvfs("/rw", &fs) == 0);
+	CHECK(fs.f_flag & ST_NOSUID && fs.f_flag & ST_NODEV && !(fs.f_flag & ST_RDONLY));
+}
+
+static void test_what_is_shown_of_the_host(void **state)
+{
+	AUTO_FREE char *dir = scene_path(state, "src"),
+		       *file = scene_path(state, "src/f");
+	AUTO_FREE char *made = scene_path(state, "src/made");
+	struct world w;
+
+	scene_dir(state, "src");
+	scene_file(state, "src/f", "x");
+	begin(&w, state);
+	add_bind(&w, dir, "/ro", SAFE | MOUNT_ATTR_RDONLY);
+	add_bind(&w, dir, "/rw", SAFE);
+	add_bind(&w, file, "/file", SAFE | MOUNT_ATTR_RDONLY);
+	w.look = look_at_binds;
+	run(&w);
+	assert_int_equal(access(made, F_OK), 0);
+}
+
+static void look_at_cover(const struct world *w)
+{
+	(void)w;
+	CHECK(holds("/a/after", "x") && access("/a/before", F_OK) < 0);
+	CHECK(holds("/b/c/after", "x") && access("/b/c/before", F_OK) < 0);
+	CHECK(holds("/d/after", "x") && access("/d/link", F_OK) < 0);
+}
+
+/* What was looked up last lies under what was mounted since. */
+static void test_a_mount_covers_what_was_made_before(void **state)
+{
+	struct world w;
+
+	begin(&w, state);
+	add(&w, STEP_FILE, "/a/before", 0644, "x");
+	add(&w, STEP_TMPFS, "/a", 0, "size=64k,mode=0755");
+	add(&w, STEP_FILE, "/a/after", 0644, "x");
+	add(&w, STEP_DIR, "/b", 0755, NULL);
+	add(&w, STEP_SCRATCH, "/b/c", 0755, NULL);
+	add(&w, STEP_FILE, "/b/c/before", 0644, "x");
+	add(&w, STEP_TMPFS, "/b", 0, "size=64k,mode=0755");
+	add(&w, STEP_FILE, "/b/c/after", 0644, "x");
+	/* A link back: the mount covers the very folder that is remembered. */
+	add(&w, STEP_SYMLINK, "/d/link", 0, "/d");
+	add(&w, STEP_TMPFS, "/d/link", 0, "size=64k,mode=0755");
+	add(&w, STEP_FILE, "/d/after", 0644, "x");
+	w.look = look_at_cover;
+	run(&w);
+}
+
+/* Below a folder of the host that is shown, links are the guest's to make. */
+static void look_at_links(const struct world *w)
+{
+	struct statvfs fs;
+
+	(void)w;
+	CHECK(statvfs("/src/data/t", &fs) == 0 && fs.f_blocks * fs.f_frsize == 4096);
+}
+
+static void test_a_target_below_a_hostile_link_stays_inside(void **state)
+{
+	AUTO_FREE char *dir = scene_path(state, "hostile");
+	AUTO_FREE char *made = scene_path(state, "hostile/data/t");
+	struct world w;
+
+	scene_dir(state, "hostile");
+	scene_dir(state, "hostile/data");
+	scene_link(state, "hostile/link", "/src/data");
+	begin(&w, state);
+	add_bind(&w, dir, "/src", SAFE);
+	add(&w, STEP_TMPFS, "/src/link/t", 0, "size=4k,mode=0755");
+	w.look = look_at_links;
+	run(&w);
+	assert_int_equal(access(made, F_OK), 0);
+}
+
+static void test_a_target_that_leads_out_is_an_error(void **state)
+{
+	AUTO_FREE char *dir = scene_path(state, "out"), *host = scene_path(state, "host");
+	struct world w;
+
+	scene_dir(state, "out");
+	scene_dir(state, "host");
+	scene_link(state, "out/link", host);
+	begin(&w, state);
+	add_bind(&w, dir, "/src", SAFE);
+	add(&w, STEP_TMPFS, "/src/link", 0, "size=4k");
+	w.says = "/src/link inside";
+	run(&w);
+}
+
+/* A file of ours replaces a link and is never written through it. */
+static void look_at_file(const struct world *w)
+{
+	(void)w;
+	CHECK(holds("/src/hosts", "ours"));
+}
+
+static void test_a_file_replaces_a_link(void **state)
+{
+	AUTO_FREE char *dir = scene_path(state, "img"),
+		       *victim = scene_path(state, "victim");
+	struct world w;
+
+	scene_dir(state, "img");
+	scene_file(state, "victim", "safe");
+	scene_link(state, "img/hosts", victim);
+	begin(&w, state);
+	add_bind(&w, dir, "/src", SAFE);
+	add(&w, STEP_FILE, "/src/hosts", 0644, "ours");
+	w.look = look_at_file;
+	run(&w);
+	assert_true(holds(victim, "safe"));
+}
+
+static void test_a_source_that_was_replaced_is_refused(void **state)
+{
+	AUTO_FREE char *dir = scene_path(state, "pinned");
+	struct world w;
+
+	scene_dir(state, "pinned");
+	begin(&w, state);
+	add_bind(&w, dir, "/d", SAFE)->ino++;
+	w.says = "was replaced while the sandbox was being made (from -v a:b)";
+	run(&w);
+	begin(&w, state);
+	add_bind(&w, dir, "/d", SAFE)->dev++;
+	w.says = "was replaced";
+	run(&w);
+	begin(&w, state);
+	add_bind(&w, dir, "/d", SAFE);
+	assert_int_equal(rmdir(dir), 0);
+	w.says = "No such file or directory (from -v a:b)";
+	run(&w);
+}
+
+static void look_at_proc(const struct world *w)
+{
+	(void)w;
+	CHECK(access("/proc/1/status", F_OK) == 0 && access("/proc/version", F_OK) == 0);
+	CHECK(open("/proc/version", O_RDONLY) < 0 && errno == EACCES);
+	CHECK(open("/proc/irq", O_RDONLY) < 0 && errno == EACCES);
+	CHECK(open("/secret", O_RDONLY) < 0 && errno == EACCES);
+	CHECK(open("/proc/sys/kernel/domainname", O_WRONLY) < 0);
+	struct statvfs fs;
+	CHECK(statvfs("/proc/sys", &fs) == 0 && fs.f_flag & ST_RDONLY);
+	CHECK(access("/dev/pts/ptmx", R_OK | W_OK) == 0);
+}
+
+static void test_masks_hide_what_they_cover(void **state)
+{
+	struct world w;
+
+	begin(&w, state);
+	add(&w, STEP_FILE, "/secret", 0666, "secret");
+	add(&w, STEP_DIR, "/proc", 0555, NULL);
+	add(&w, STEP_PROC, "/proc", 0, NULL);
+	add(&w, STEP_MASK, "/proc/version", 0, NULL);
+	add(&w, STEP_MASK, "/proc/irq", 0, NULL);
+	add(&w, STEP_MASK, "/proc/nonesuch", 0, NULL); /* not every kernel has all */
+	add(&w, STEP_MASK, "/secret", 0, NULL);
+	add(&w, STEP_READONLY, "/proc/sys", 0, NULL);
+	add(&w, STEP_DIR, "/dev/pts", 0755, NULL);
+	add(&w, STEP_DEVPTS, "/dev/pts", 0, NULL);
+	w.look = look_at_proc;
+	run(&w);
+}
+
+static void look_at_overlay(const struct world *w)
+{
+	(void)w;
+	CHECK(holds("/f", "x") && unlink("/f") == 0 && access("/f", F_OK) < 0);
+	CHECK(mkdir("/d/new", 0755) == 0 && rename("/d/new", "/e") == 0);
+	CHECK(rmdir("/d") == 0 && mkdir("/d", 0755) == 0 && rmdir("/e") == 0);
+}
+
+static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
+{
+	AUTO_FREE char *dir = scene_path(state, "lower"),
+		       *file = scene_path(state, "lower/f");
+	AUTO_FREE char *kept = scene_path(state, "lower/d");
+	struct world w = { .host = *state };
+	struct stat st;
+
+	scene_dir(state, "lower");
+	scene_dir(state, "lower/d");
+	scene_file(state, "lower/f", "x");
+	assert_int_equal(stat(dir, &st), 0);
+	plan_init(&w.plan);
+	struct step *s = add(&w, STEP_OVERLAY, "/", 0, "size=1m");
+	s->source = text_copy(dir);
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	if (plan_needs_upper(&w.plan)) {
+		plan_done(&w.plan);
+		skip(); /* tmpfs has no user.* attributes here */
+	}
+	w.look = look_at_overlay;
+	run(&w);
+	assert_true(holds(file, "x"));
+	assert_int_equal(access(kept, F_OK), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_root_of_its_own),
+		cmocka_unit_test(test_what_is_shown_of_the_host),
+		cmocka_unit_test(test_a_mount_covers_what_was_made_before),
+		cmocka_unit_test(test_a_target_below_a_hostile_link_stays_inside),
+		cmocka_unit_test(test_a_target_that_leads_out_is_an_error),
+		cmocka_unit_test(test_a_file_replaces_a_link),
+		cmocka_unit_test(test_a_source_that_was_replaced_is_refused),
+		cmocka_unit_test(test_masks_hide_what_they_cover),
+		cmocka_unit_test(test_an_image_that_is_written_to_stays_as_it_was),
+	};
+
+	scene_leave_root();
+	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
+}

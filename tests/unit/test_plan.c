@@ -1,0 +1,345 @@
+/* The plan of a launch, as data: what must hold of it whatever the host has. */
+#include "sandbox/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <linux/capability.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "policy/policy.h"
+#include "policy/volume.h"
+#include "sandbox/identity.h"
+#include "sandbox/image.h"
+#include "sandbox/landlock.h"
+#include "tests/unit/scene.h"
+
+struct world {
+	struct policy policy;
+	struct plan plan;
+	struct err e;
+};
+
+static void begin(struct world *w)
+{
+	*w = (struct world){ 0 };
+	policy_init(&w->policy);
+	plan_init(&w->plan);
+	list_add(&w->policy.argv, "true");
+}
+
+static int build(struct world *w)
+{
+	const struct identity who = { .uid = geteuid() ? geteuid() : 65534,
+				      .gid = getegid() ? getegid() : 65534 };
+
+	return plan_build(&w->plan, &w->policy, &who, &w->e);
+}
+
+static void done(struct world *w)
+{
+	plan_done(&w->plan);
+	policy_done(&w->policy);
+}
+
+static void use_image(struct world *w, const char *path)
+{
+	w->policy.image = IMAGE_DIR;
+	w->policy.image_path = text_copy(path);
+}
+
+static const struct step *find(const struct world *w, enum step_kind kind,
+			       const char *target)
+{
+	for (size_t i = 0; i < w->plan.count; i++)
+		if (w->plan.steps[i].kind == kind &&
+		    !strcmp(w->plan.steps[i].target, target))
+			return &w->plan.steps[i];
+	return NULL;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	return !strncmp(path, dir, strlen(dir)) && strchr("/", path[strlen(dir)]);
+}
+
+/* Devices are the one thing that can be written to. */
+static void check_bind(const struct step *s)
+{
+	static const char *const shown[] = { "/usr",   "/bin",	 "/sbin",   "/lib",
+					     "/lib32", "/lib64", "/libx32", "/nix/store",
+					     "/etc",   "/dev" };
+	bool is_shown = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(shown); i++)
+		is_shown = is_shown || is_below(s->source, shown[i]);
+	if (!is_shown || !s->ino || !(s->attr & MOUNT_ATTR_RDONLY) ||
+	    !(s->attr & MOUNT_ATTR_NOSUID))
+		fail_msg("%s at %s", s->source, s->target);
+	if (is_below(s->source, "/dev"))
+		assert_true(s->attr & MOUNT_ATTR_NOEXEC);
+	else
+		assert_true(s->attr & MOUNT_ATTR_NODEV);
+}
+
+static void test_the_host_image_shows_programs_read_only_and_nothing_else(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_int_equal(build(&w), 0);
+	for (size_t i = 0; i < w.plan.count; i++) {
+		const struct step *s = &w.plan.steps[i];
+		assert_int_equal(s->target[0], '/');
+		assert_null(strstr(s->target, "/.."));
+		if (s->kind == STEP_BIND)
+			check_bind(s);
+		else
+			assert_null(s->source);
+	}
+	done(&w);
+}
+
+static void test_what_of_etc_is_secret_stays_out(void **state)
+{
+	static const char *const secrets[] = {
+		"/etc",	       "/etc/shadow",	  "/etc/gshadow",
+		"/etc/ssh",    "/etc/machine-id", "/etc/fstab",
+		"/etc/passwd", "/etc/hosts",	  "/etc/resolv.conf"
+	};
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_int_equal(build(&w), 0);
+	for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
+		assert_null(find(&w, STEP_BIND, secrets[i]));
+	const char *passwd = find(&w, STEP_FILE, "/etc/passwd")->data;
+	assert_non_null(strstr(passwd, "agent:x:1000:1000:"));
+	assert_null(strstr(find(&w, STEP_FILE, "/etc/resolv.conf")->data, "nameserver"));
+	assert_non_null(
+		strstr(find(&w, STEP_FILE, "/etc/hosts")->data, "localhost hutch"));
+	done(&w);
+}
+
+/* The order is the safety: a root first, its seal last, procfs before what is
+ * masked in it, a mount point before the mount. */
+static void test_the_order_of_steps(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_int_equal(build(&w), 0);
+	assert_int_equal(w.plan.steps[0].kind, STEP_ROOT);
+	assert_int_equal(w.plan.steps[w.plan.count - 1].kind, STEP_SEAL);
+	const struct step *proc = find(&w, STEP_PROC, "/proc");
+	assert_true(find(&w, STEP_DIR, "/proc") < proc);
+	assert_true(proc < find(&w, STEP_MASK, "/proc/keys"));
+	assert_true(proc < find(&w, STEP_READONLY, "/proc/sys"));
+	assert_true(find(&w, STEP_DIR, "/dev/pts") < find(&w, STEP_DEVPTS, "/dev/pts"));
+	assert_non_null(find(&w, STEP_SCRATCH, "/workspace"));
+	assert_non_null(find(&w, STEP_SCRATCH, "/home/agent"));
+	assert_non_null(find(&w, STEP_SCRATCH, "/dev/shm"));
+	done(&w);
+}
+
+static void test_a_read_only_root_leaves_shm_alone_writable(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	w.policy.is_read_only = true;
+	assert_int_equal(build(&w), 0);
+	for (size_t i = 0; i < w.plan.count; i++)
+		if (w.plan.steps[i].kind == STEP_SCRATCH)
+			assert_string_equal(w.plan.steps[i].target, "/dev/shm");
+	done(&w);
+}
+
+static void test_the_defaults(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_int_equal(build(&w), 0);
+	assert_int_equal(w.plan.uid, 1000);
+	assert_int_equal(w.plan.caps, 0);
+	assert_int_equal(plan_executor_caps(&w.plan), 0);
+	assert_int_equal(w.plan.uid_count, 1);
+	assert_int_not_equal(w.plan.uids[0].outside, 0);
+	assert_string_equal(w.plan.hostname, "hutch");
+	assert_string_equal(w.plan.workdir, "/workspace");
+	assert_string_equal(list_get_env(&w.plan.env, "HOME"), "/home/agent");
+	const uint64_t all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+			     CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	assert_int_equal(w.plan.namespaces, all);
+	assert_false(w.plan.hides_abstract || w.plan.refuses_unix || w.plan.has_ranges);
+	done(&w);
+}
+
+/* Abstract sockets of the host are in reach with its network: one of the two
+ * walls stands. */
+static void test_with_the_hosts_network_a_wall_is_added(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	w.policy.network = NETWORK_HOST;
+	assert_int_equal(build(&w), 0);
+	assert_int_equal(w.plan.namespaces & CLONE_NEWNET, 0);
+	assert_true(w.plan.hides_abstract != w.plan.refuses_unix);
+	assert_int_equal(w.plan.hides_abstract, landlock_abi() >= LANDLOCK_ABI_SCOPES);
+	done(&w);
+}
+
+static void test_the_executor_holds_more_with_ranges_only(void **state)
+{
+	struct plan p;
+
+	(void)state;
+	plan_init(&p);
+	p.caps = 1ull << CAP_CHOWN;
+	assert_int_equal(plan_executor_caps(&p), 1ull << CAP_CHOWN);
+	p.has_ranges = true;
+	assert_int_equal(plan_executor_caps(&p), 1ull << CAP_CHOWN | 1ull << CAP_SETUID |
+							 1ull << CAP_SETGID |
+							 1ull << CAP_KILL);
+	plan_done(&p);
+	plan_done(NULL);
+}
+
+static void test_a_folder_as_an_image(void **state)
+{
+	struct world w;
+
+	scene_dir(state, "image");
+	scene_dir(state, "image/bin");
+	scene_dir(state, "image/proc");
+	scene_file(state, "image/bin/bash", "");
+	AUTO_FREE char *path = scene_path(state, "image");
+	AUTO_FREE char *bash = scene_path(state, "image/bin/bash");
+	assert_int_equal(chmod(bash, 0755), 0);
+	begin(&w);
+	use_image(&w, path);
+	assert_int_equal(build(&w), 0);
+	assert_int_equal(w.plan.steps[0].kind, STEP_OVERLAY);
+	assert_string_equal(w.plan.steps[0].source, path);
+	assert_null(find(&w, STEP_SEAL, "/"));
+	assert_int_equal(w.plan.uid, 0);
+	assert_string_equal(list_get_env(&w.plan.env, "SHELL"), "/bin/bash");
+	done(&w);
+
+	begin(&w);
+	use_image(&w, path);
+	w.policy.is_read_only = true;
+	assert_int_equal(build(&w), 0);
+	assert_int_equal(w.plan.steps[0].kind, STEP_ROOT);
+	const struct step *bin = find(&w, STEP_BIND, "/bin");
+	assert_true(bin && (bin->attr & MOUNT_ATTR_RDONLY) &&
+		    (bin->attr & MOUNT_ATTR_NODEV));
+	assert_null(find(&w, STEP_BIND, "/proc"));
+	assert_int_equal(w.plan.steps[w.plan.count - 1].kind, STEP_SEAL);
+	done(&w);
+}
+
+static void test_an_image_that_is_none(void **state)
+{
+	AUTO_FREE char *file = scene_path(state, "file");
+	struct world w;
+
+	scene_file(state, "file", "x");
+	begin(&w);
+	use_image(&w, "/nonesuch");
+	assert_int_equal(build(&w), -1);
+	assert_non_null(strstr(w.e.text, "/nonesuch"));
+	done(&w);
+	begin(&w);
+	use_image(&w, file);
+	assert_int_equal(build(&w), -1);
+	assert_non_null(strstr(w.e.text, "is not a directory"));
+	done(&w);
+}
+
+static void test_the_time_zone(void **state)
+{
+	static const struct {
+		const char *tz, *zone;
+	} zones[] = { { "Europe/Oslo", "Europe/Oslo" }, { "UTC", "UTC" } };
+	static const char *const paths[] = { ":/etc/localtime", "/etc/shadow", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
+		assert_int_equal(setenv("TZ", zones[i].tz, 1), 0);
+		AUTO_FREE char *zone = image_timezone();
+		assert_string_equal(zone, zones[i].zone);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		assert_int_equal(setenv("TZ", paths[i], 1), 0);
+		AUTO_FREE char *zone = image_timezone();
+		assert_true(*zone && *zone != '/' && *zone != ':');
+	}
+	assert_int_equal(unsetenv("TZ"), 0);
+}
+
+/* Names in it are somebody's choice. */
+static void test_a_printed_plan_is_safe_and_whole(void **state)
+{
+	AUTO_FREE char *text = NULL;
+	struct world w;
+	size_t len;
+
+	scene_dir(state, "a\033[2J\n\xc2\x9b");
+	AUTO_FREE char *path = scene_path(state, "a\033[2J\n\xc2\x9b");
+	AUTO_FREE char *word = text_format("%s:/x\033]0;t\a:ro", path);
+	begin(&w);
+	assert_int_equal(volume_parse_bind(&w.policy, word, &w.e), 0);
+	list_add(&w.policy.argv, "\033[31m");
+	list_add(&w.policy.env_set, "A=\r\n\033");
+	w.policy.network = NETWORK_HOST;
+	assert_int_equal(build(&w), 0);
+	FILE *to = open_memstream(&text, &len);
+	assert_non_null(to);
+	plan_print(&w.plan, &w.policy, to);
+	assert_int_equal(fclose(to), 0);
+	size_t lines = 0;
+	for (const char *at = text; *at; at++) {
+		assert_true(*at == '\n' || (unsigned char)*at >= 0x20);
+		lines += *at == '\n';
+	}
+	assert_null(strstr(text, "\xc2\x9b"));
+	assert_true(lines > w.plan.count + w.plan.env.count);
+	assert_non_null(strstr(text, "bind      /x^[]0;t^G"));
+	assert_non_null(strstr(text, "network   this host's"));
+	assert_non_null(strstr(text, "caps      none"));
+	assert_non_null(strstr(text, "run       true ^[[31m\n"));
+	done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_the_host_image_shows_programs_read_only_and_nothing_else),
+		cmocka_unit_test(test_what_of_etc_is_secret_stays_out),
+		cmocka_unit_test(test_the_order_of_steps),
+		cmocka_unit_test(test_a_read_only_root_leaves_shm_alone_writable),
+		cmocka_unit_test(test_the_defaults),
+		cmocka_unit_test(test_with_the_hosts_network_a_wall_is_added),
+		cmocka_unit_test(test_the_executor_holds_more_with_ranges_only),
+		cmocka_unit_test(test_a_folder_as_an_image),
+		cmocka_unit_test(test_an_image_that_is_none),
+		cmocka_unit_test(test_the_time_zone),
+		cmocka_unit_test(test_a_printed_plan_is_safe_and_whole),
+	};
+
+	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
+}

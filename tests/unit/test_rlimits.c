@@ -1,0 +1,188 @@
+#include "sandbox/rlimits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "policy/policy.h"
+#include "policy/quantity.h"
+#include "sandbox/plan.h"
+#include "tests/unit/scene.h"
+
+static const struct exec_rlimit *find(const struct plan *p, int resource)
+{
+	const struct exec_rlimit *found = NULL;
+
+	for (uint32_t i = 0; i < p->rlimit_count; i++) {
+		if (p->rlimits[i].resource != (uint32_t)resource)
+			continue;
+		CHECK(!found); /* once each */
+		found = &p->rlimits[i];
+	}
+	return found;
+}
+
+/* The caller's soft and hard limit, and what a command gets. */
+static const struct share {
+	int resource;
+	uint64_t soft, hard, wanted;
+} shares[] = {
+	{ RLIMIT_NPROC, 1000, 2000, 500 },
+	{ RLIMIT_NPROC, 100000, 100000, 4096 },
+	{ RLIMIT_NOFILE, 400, 400, 300 },
+	{ RLIMIT_SIGPENDING, 100, 100, 25 },
+	{ RLIMIT_MSGQUEUE, 800, 800, 200 },
+	{ RLIMIT_MEMLOCK, 4096, 4096, 1024 },
+	{ RLIMIT_CORE, 0, 0, 0 },
+	{ RLIMIT_CORE, 0, 4096, 1 },
+	{ RLIMIT_CORE, 4096, 4096, 1 },
+	{ RLIMIT_NICE, 0, 0, 0 },
+	{ RLIMIT_RTPRIO, 0, 0, 0 },
+};
+
+static void play_share(void *arg)
+{
+	const struct share *s = arg;
+	const struct rlimit own = { s->soft, s->hard };
+	struct rlimit first;
+	struct policy policy;
+	struct plan p;
+	struct err e;
+
+	policy_init(&policy);
+	plan_init(&p);
+	CHECK(getrlimit(s->resource, &first) == 0);
+	if (first.rlim_max < s->hard)
+		return; /* not ours to raise */
+	CHECK(setrlimit(s->resource, &own) == 0);
+	CHECK(rlimits_plan(&p, &policy, &e) == 0);
+	const struct exec_rlimit *r = find(&p, s->resource);
+	CHECK(r && r->soft == s->wanted && r->hard == s->wanted);
+	plan_done(&p);
+}
+
+static void test_a_sandbox_gets_a_share_of_the_callers_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
+		struct share s = shares[i];
+		scene_child(play_share, &s);
+	}
+}
+
+static void play_ulimits(void *arg)
+{
+	const struct rlimit own = { 300, 600 };
+	struct policy policy;
+	struct plan p;
+	struct err e;
+
+	(void)arg;
+	policy_init(&policy);
+	plan_init(&p);
+	CHECK(setrlimit(RLIMIT_NOFILE, &own) == 0);
+	CHECK(quantity_parse_ulimit(&policy, "nofile=100", &e) == 0);
+	CHECK(quantity_parse_ulimit(&policy, "nofile=400:600", &e) == 0);
+	CHECK(quantity_parse_ulimit(&policy, "cpu=7:8", &e) == 0);
+	CHECK(rlimits_plan(&p, &policy, &e) == 0);
+	const struct exec_rlimit *r = find(&p, RLIMIT_NOFILE);
+	CHECK(r && r->soft == 400 && r->hard == 600);
+	r = find(&p, RLIMIT_CPU);
+	CHECK(r && r->soft == 7 && r->hard == 8);
+	plan_done(&p);
+
+	plan_init(&p);
+	CHECK(quantity_parse_ulimit(&policy, "nofile=400:601", &e) == 0);
+	CHECK(rlimits_plan(&p, &policy, &e) < 0 && e.kind == ERR_LIMIT);
+	CHECK(strstr(e.text, "nofile cannot be raised above 600"));
+	CHECK(strstr(e.text, "(from --ulimit nofile=400:601)"));
+	plan_done(&p);
+	policy_done(&policy);
+}
+
+static void test_a_ulimit_replaces_a_default_up_to_the_hard_limit(void **state)
+{
+	(void)state;
+	scene_child(play_ulimits, NULL);
+}
+
+static void test_every_resource_at_once_fits(void **state)
+{
+	struct policy policy;
+	struct plan p;
+	struct err e;
+
+	(void)state;
+	policy_init(&policy);
+	plan_init(&p);
+	for (int i = 0; i < RLIM_NLIMITS; i++) {
+		AUTO_FREE char *word = text_format("%s=0", quantity_ulimit_name(i));
+		assert_int_equal(quantity_parse_ulimit(&policy, word, &e), 0);
+	}
+	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
+	assert_int_equal(p.rlimit_count, RLIM_NLIMITS);
+	plan_done(&p);
+	policy_done(&policy);
+}
+
+static uint64_t read_sysctl(const char *name)
+{
+	AUTO_FREE char *path = text_format("/proc/sys/user/%s", name);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+	struct err e;
+
+	CHECK(fd >= 0 && io_read_file(fd, path, 64, &text, &len, &e) == 0);
+	return strtoull(text, NULL, 10);
+}
+
+static void play_sysctls(void *arg)
+{
+	const struct plan *p = arg;
+	struct err e;
+
+	CHECK(rlimits_apply_sysctls(p, &e) == 0);
+	for (size_t i = 0; i < p->sysctl_count; i++)
+		CHECK(read_sysctl(p->sysctls[i].name) == p->sysctls[i].value);
+	CHECK(unshare(CLONE_NEWUSER) < 0 && errno == ENOSPC);
+}
+
+static void test_the_namespace_is_bounded_and_nests_no_other(void **state)
+{
+	struct policy policy;
+	struct plan p;
+	struct err e;
+
+	(void)state;
+	policy_init(&policy);
+	plan_init(&p);
+	uint64_t watches = read_sysctl("max_inotify_watches");
+	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
+	assert_int_equal(p.sysctl_count, 3);
+	assert_string_equal(p.sysctls[0].name, "max_user_namespaces");
+	assert_int_equal(p.sysctls[0].value, 0);
+	assert_string_equal(p.sysctls[2].name, "max_inotify_watches");
+	assert_int_equal(p.sysctls[2].value, watches / 4);
+	scene_inside(0, 1000, play_sysctls, &p);
+	assert_int_equal(read_sysctl("max_inotify_watches"), watches);
+	plan_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_sandbox_gets_a_share_of_the_callers_own),
+		cmocka_unit_test(test_a_ulimit_replaces_a_default_up_to_the_hard_limit),
+		cmocka_unit_test(test_every_resource_at_once_fits),
+		cmocka_unit_test(test_the_namespace_is_bounded_and_nests_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* From a plan to pid 1 of a sandbox.  This program is the executor: started as
+ * such it looks around and says on the channel what is not as it must be. */
+#include "sandbox/spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "policy/policy.h"
+#include "sandbox/identity.h"
+#include "sandbox/plan.h"
+#include "sandbox/program.h"
+#include "sandbox/seccomp.h"
+#include "tests/unit/scene.h"
+
+#define EXECUTOR "hutch-executor"
+#define CHANNEL	 3
+#define LOOKED	 42 /* exit code of an executor that has looked */
+
+/* What CHECK() is outside, with the channel as the only way to say it. */
+#define INSIDE(claim) ((claim) ? (void)0 : complain(#claim))
+
+__attribute__((noreturn)) static void complain(const char *claim)
+{
+	(void)send(CHANNEL, claim, strlen(claim), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+static void look_at_descriptors(void)
+{
+	struct stat st;
+
+	for (int fd = 0; fd < CHANNEL; fd++) {
+		INSIDE(fstat(fd, &st) == 0 && S_ISCHR(st.st_mode));
+		INSIDE(st.st_rdev == makedev(1, 3));
+	}
+	INSIDE(fstat(CHANNEL, &st) == 0 && S_ISSOCK(st.st_mode));
+	/* . and .., four of ours, one to list them with. */
+	INSIDE(scene_open_fds() == 2 + 4 + 1);
+}
+
+static bool says(const char *file, const char *line)
+{
+	static char text[65536];
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t len = read(fd, text, sizeof(text) - 1);
+
+	text[len > 0 ? len : 0] = '\0';
+	return strstr(text, line) != NULL;
+}
+
+static void look_at_rights(void)
+{
+	INSIDE(getpid() == 1 && getppid() == 0);
+	INSIDE(getuid() == 1000 && getgid() == 1000);
+	INSIDE(says("/proc/self/status", "\nNoNewPrivs:\t1\n"));
+	INSIDE(says("/proc/self/status", "\nSeccomp:\t2\n"));
+	INSIDE(says("/proc/self/status", "\nCapPrm:\t0000000000000000\n"));
+	INSIDE(says("/proc/self/status", "\nCapBnd:\t0000000000000000\n"));
+	INSIDE(says("/proc/self/status", "\nSigBlk:\t0000000000000000\n"));
+	INSIDE(unshare(CLONE_NEWUSER) < 0);
+	INSIDE(open("/proc/self/exe", O_WRONLY) < 0);
+	int death = 0;
+	INSIDE(prctl(PR_GET_PDEATHSIG, &death) == 0 && death == SIGKILL);
+}
+
+static void look_at_world(void)
+{
+	char name[64], cwd[64];
+	extern char **environ;
+
+	INSIDE(gethostname(name, sizeof(name)) == 0 && !strcmp(name, "hutch"));
+	INSIDE(getcwd(cwd, sizeof(cwd)) && !strcmp(cwd, "/"));
+	INSIDE(!environ || !*environ);
+	INSIDE(umask(0) == 022);
+	INSIDE(access("/usr", R_OK) == 0 && mkdir("/x", 0755) < 0 && errno == EROFS);
+	INSIDE(access("/tmp", W_OK) == 0 && access("/root", F_OK) < 0);
+	INSIDE(access("/etc/shadow", F_OK) < 0);
+	INSIDE(open("/proc/keys", O_RDONLY) < 0);
+}
+
+static int look_around(void)
+{
+	look_at_descriptors();
+	look_at_rights();
+	look_at_world();
+	_exit(LOOKED);
+}
+
+struct world {
+	struct policy policy;
+	struct plan plan;
+	struct program program;
+	struct seccomp_program filter;
+	struct sandbox box;
+	struct err e;
+};
+
+static int world_setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	const struct identity who = { .uid = geteuid(), .gid = getegid() };
+	char self[PATH_MAX] = { 0 };
+	struct stat st;
+
+	if (!w || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return -1;
+	policy_init(&w->policy);
+	plan_init(&w->plan);
+	sandbox_init(&w->box);
+	seccomp_default(&w->filter);
+	list_add(&w->policy.argv, "true");
+	w->program = (struct program){ .path = text_copy(self),
+				       .fd = open(self, O_RDONLY | O_CLOEXEC) };
+	if (fstat(w->program.fd, &st) < 0)
+		return -1;
+	w->program.dev = st.st_dev;
+	w->program.ino = st.st_ino;
+	*state = w;
+	return plan_build(&w->plan, &w->policy, &who, &w->e);
+}
+
+static int world_teardown(void **state)
+{
+	struct world *w = *state;
+
+	sandbox_done(&w->box);
+	program_done(&w->program);
+	seccomp_done(&w->filter);
+	plan_done(&w->plan);
+	policy_done(&w->policy);
+	free(w);
+	return 0;
+}
+
+static void spawn(struct world *w)
+{
+	const struct spawn_parts parts = { &w->plan, &w->program, &w->filter };
+
+	if (spawn_sandbox(&parts, &w->box, &w->e) == 0)
+		return;
+	print_message("skipped: %s\n", w->e.text);
+	skip();
+}
+
+/* Its exit code; what it complained about is said. */
+static int finish(struct world *w)
+{
+	char claim[256] = { 0 };
+	int status = -1;
+
+	(void)io_read_full(w->box.channel, claim, sizeof(claim) - 1);
+	if (*claim)
+		print_message("not so inside: %s\n", claim);
+	assert_int_equal(waitpid(w->box.pid, &status, 0), w->box.pid);
+	w->box.pid = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void test_what_the_executor_finds(void **state)
+{
+	struct world *w = *state;
+	unsigned before = scene_open_fds();
+	sigset_t usr1;
+
+	/* What a caller may have left behind does not go in. */
+	AUTO_CLOSE int secret = open("/", O_RDONLY | O_DIRECTORY);
+	assert_true(secret >= 0);
+	assert_int_equal(sigemptyset(&usr1) | sigaddset(&usr1, SIGUSR1), 0);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &usr1, NULL), 0);
+	spawn(w);
+	assert_int_equal(sigprocmask(SIG_UNBLOCK, &usr1, NULL), 0);
+	assert_int_equal(spawn_failure(&w->box, &w->e), 0);
+	assert_int_equal(finish(w), LOOKED);
+	assert_true(scene_readable(w->box.pidfd, 0));
+	sandbox_done(&w->box);
+	own_close(&secret);
+	assert_int_equal(scene_open_fds(), before);
+}
+
+static void test_a_child_that_fails_says_why_and_is_gone(void **state)
+{
+	struct world *w = *state;
+	struct step *s = plan_add(&w->plan, STEP_BIND, "/x");
+
+	s->source = text_copy("/nonesuch/y");
+	s->from = "-v /nonesuch/y:/x";
+	spawn(w);
+	assert_int_equal(spawn_failure(&w->box, &w->e), 1);
+	assert_non_null(strstr(w->e.text, "mount /nonesuch/y: No such file"));
+	assert_non_null(strstr(w->e.text, "(from -v /nonesuch/y:/x)"));
+	assert_int_equal(finish(w), 125);
+}
+
+static void test_a_program_that_is_none_is_said(void **state)
+{
+	struct world *w = *state;
+	AUTO_CLOSE int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	free(w->program.path);
+	w->program.path = text_copy("/etc/passwd");
+	assert_int_equal(fstat(fd, &st), 0);
+	w->program.dev = st.st_dev;
+	w->program.ino = st.st_ino;
+	spawn(w);
+	assert_int_equal(spawn_failure(&w->box, &w->e), 1);
+	assert_non_null(strstr(w->e.text, "execute /etc/passwd"));
+}
+
+static void test_done_ends_what_still_runs(void **state)
+{
+	struct world *w = *state;
+
+	spawn(w);
+	pid_t pid = w->box.pid;
+	sandbox_done(&w->box);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(w->box.pid, 0);
+	assert_int_equal(w->box.channel, -1);
+	sandbox_done(&w->box);
+	sandbox_done(NULL);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_the_executor_finds),
+		TEST(test_a_child_that_fails_says_why_and_is_gone),
+		TEST(test_a_program_that_is_none_is_said),
+		TEST(test_done_ends_what_still_runs),
+	};
+
+	if (argc == 1 && !strcmp(argv[0], EXECUTOR))
+		return look_around();
+	scene_leave_root();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

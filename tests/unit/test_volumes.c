@@ -1,0 +1,247 @@
+/* What the user mounts, and what of hutch's own in it must not be seen. */
+#include "sandbox/volumes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "policy/policy.h"
+#include "policy/volume.h"
+#include "sandbox/plan.h"
+#include "tests/unit/scene.h"
+
+struct world {
+	struct policy policy;
+	struct plan plan;
+	struct err e;
+};
+
+static void begin(struct world *w)
+{
+	*w = (struct world){ 0 };
+	policy_init(&w->policy);
+	plan_init(&w->plan);
+}
+
+static void done(struct world *w)
+{
+	plan_done(&w->plan);
+	policy_done(&w->policy);
+}
+
+static void bind(struct world *w, void **state, const char *source, const char *rest)
+{
+	AUTO_FREE char *path = scene_path(state, source);
+	AUTO_FREE char *word = text_format("%s:%s", path, rest);
+
+	assert_int_equal(volume_parse_bind(&w->policy, word, &w->e), 0);
+}
+
+static const struct step *find(const struct world *w, enum step_kind kind,
+			       const char *target)
+{
+	for (size_t i = 0; i < w->plan.count; i++)
+		if (w->plan.steps[i].kind == kind &&
+		    !strcmp(w->plan.steps[i].target, target))
+			return &w->plan.steps[i];
+	return NULL;
+}
+
+static int home_setup(void **state)
+{
+	static const char *const variables[] = { "XDG_RUNTIME_DIR", "XDG_DATA_HOME",
+						 "XDG_CACHE_HOME", "XDG_CONFIG_HOME" };
+
+	if (scene_setup(state) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(variables); i++)
+		(void)unsetenv(variables[i]);
+	scene_dir(state, "home");
+	scene_dir(state, "data");
+	AUTO_FREE char *home = scene_path(state, "home");
+	return setenv("HOME", home, 1);
+}
+
+static void test_parents_come_before_what_lies_below_them(void **state)
+{
+	static const char *const wanted[] = { "/a", "/a-b", "/a/b", "/a/b/c", "/z" };
+	struct world w;
+
+	begin(&w);
+	bind(&w, state, "data", "/z");
+	bind(&w, state, "data", "/a/b/c");
+	bind(&w, state, "data", "/a-b");
+	assert_int_equal(volume_parse_tmpfs(&w.policy, "/a/b:size=4k", &w.e), 0);
+	bind(&w, state, "data", "/a:ro");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	assert_int_equal(w.plan.count, ARRAY_LEN(wanted));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		assert_string_equal(w.plan.steps[i].target, wanted[i]);
+	assert_string_equal(find(&w, STEP_TMPFS, "/a/b")->data, "size=4096,mode=1777");
+	done(&w);
+}
+
+static void test_a_bind_is_pinned_to_what_was_seen(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "data"),
+		       *file = scene_path(state, "file");
+	struct stat st;
+	struct world w;
+
+	scene_file(state, "file", "x");
+	scene_link(state, "link", "data");
+	begin(&w);
+	bind(&w, state, "link", "/d");
+	bind(&w, state, "file", "/f:ro");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	const struct step *s = find(&w, STEP_BIND, "/d");
+	assert_string_equal(s->source, path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(s->dev, st.st_dev);
+	assert_int_equal(s->ino, st.st_ino);
+	assert_true(s->is_dir);
+	assert_int_equal(s->attr, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	s = find(&w, STEP_BIND, "/f");
+	assert_string_equal(s->source, file);
+	assert_false(s->is_dir);
+	assert_int_equal(s->attr,
+			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY);
+	done(&w);
+}
+
+static void test_what_cannot_be_mounted_is_named(void **state)
+{
+	AUTO_FREE char *file = scene_path(state, "file"),
+		       *none = scene_path(state, "none");
+	struct world w;
+
+	scene_file(state, "file", "x");
+	begin(&w);
+	bind(&w, state, "none", "/x");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
+	assert_int_equal(w.e.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(w.e.text, none));
+	assert_non_null(strstr(w.e.text, "(from -v "));
+	done(&w);
+	begin(&w);
+	assert_int_equal(volume_parse_workspace(&w.policy, file, &w.e), 0);
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
+	assert_non_null(strstr(w.e.text, "is not a folder"));
+	done(&w);
+}
+
+/* Mounting the home shows hutch's folders; each is masked, made first where it
+ * was missing, and the way to it pinned. */
+static void test_own_folders_are_masked_and_pinned(void **state)
+{
+	static const char *const masks[] = { "/h/.local/share/hutch", "/h/.cache/hutch",
+					     "/h/.config/hutch" };
+	static const char *const pins[] = { "/h/.local", "/h/.local/share", "/h/.cache",
+					    "/h/.config" };
+	AUTO_FREE char *cache = scene_path(state, "home/.cache/hutch");
+	struct world w;
+
+	begin(&w);
+	bind(&w, state, "home", "/h");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(masks); i++)
+		assert_non_null(find(&w, STEP_MASK, masks[i]));
+	for (size_t i = 0; i < ARRAY_LEN(pins); i++) {
+		const struct step *pin = find(&w, STEP_BIND, pins[i]);
+		assert_non_null(pin);
+		assert_true(pin < find(&w, STEP_MASK, masks[i < 2 ? 0 : i - 1]));
+	}
+	assert_string_equal(w.plan.steps[0].target, "/h");
+	assert_int_equal(access(cache, F_OK), 0);
+	done(&w);
+}
+
+static void test_own_folders_are_masked_where_a_variable_names_them(void **state)
+{
+	AUTO_FREE char *runtime = scene_path(state, "data/deep");
+	struct world w;
+
+	scene_dir(state, "data/deep");
+	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+	begin(&w);
+	bind(&w, state, "data", "/d");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	assert_non_null(find(&w, STEP_BIND, "/d/deep"));
+	assert_non_null(find(&w, STEP_MASK, "/d/deep/hutch"));
+	done(&w);
+}
+
+static const char *const own[] = { "home/.cache/hutch", "home/.cache/hutch/seccomp",
+				   "link", "home/.local/../.cache/hutch" };
+
+static void test_own_folders_are_never_mounted(void **state)
+{
+	scene_dir(state, "home/.cache");
+	scene_dir(state, "home/.cache/hutch");
+	scene_dir(state, "home/.cache/hutch/seccomp");
+	scene_dir(state, "home/.cache/hutchinson");
+	scene_dir(state, "home/.local");
+	scene_link(state, "link", "home/.cache/hutch");
+	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+		struct world w;
+		begin(&w);
+		bind(&w, state, own[i], "/x:ro");
+		assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
+		assert_int_equal(w.e.kind, ERR_REFUSED);
+		assert_non_null(strstr(w.e.text, "hutch's own"));
+		done(&w);
+	}
+	struct world w;
+	begin(&w);
+	bind(&w, state, "home/.cache/hutchinson", "/x");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	assert_int_equal(w.plan.count, 1);
+	done(&w);
+}
+
+/* A link on the way to a folder of hutch's: what is masked is where it leads. */
+static void test_a_link_to_own_folders_is_looked_through(void **state)
+{
+	struct world w;
+
+	scene_dir(state, "data/cache");
+	scene_link(state, "home/.cache", "../data/cache");
+	begin(&w);
+	bind(&w, state, "data", "/d");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	assert_non_null(find(&w, STEP_MASK, "/d/cache/hutch"));
+	done(&w);
+}
+
+static void test_no_volumes_no_steps(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
+	assert_int_equal(w.plan.count, 0);
+	done(&w);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, scene_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_parents_come_before_what_lies_below_them),
+		TEST(test_a_bind_is_pinned_to_what_was_seen),
+		TEST(test_what_cannot_be_mounted_is_named),
+		TEST(test_own_folders_are_masked_and_pinned),
+		TEST(test_own_folders_are_masked_where_a_variable_names_them),
+		TEST(test_own_folders_are_never_mounted),
+		TEST(test_a_link_to_own_folders_is_looked_through),
+		TEST(test_no_volumes_no_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
