@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# inside.sh -- the part of the demo that runs in the sandbox, in a fresh copy of the
+# tree.  Prints progress, then lines "see KEY VERDICT TEXT" with tabs between; a
+# VERDICT other than ok is something that should have been out of sight.
+set -uo pipefail
+
+# step NAME COMMAND...: its output only if it fails.
+step() {
+	local name=$1 start=$EPOCHREALTIME log=/tmp/step.log
+	shift
+	if ! "$@" >"$log" 2>&1; then
+		tail -n 40 "$log"
+		echo "$name failed"
+		exit 1
+	fi
+	printf '%-21s %5.1f s   %s\n' "$name" \
+		"$(awk "BEGIN { print ${EPOCHREALTIME/,/.} - ${start/,/.} }")" \
+		"$(summary "$name" "$log")"
+}
+
+summary() {
+	case $1 in
+	make) du -h --apparent-size build/hutch | awk '{ print "build/hutch, " $1 "B, static" }' ;;
+	*) tail -n 1 "$2" ;;
+	esac
+}
+
+see() {
+	printf 'see\t%s\t%s\t%s\n' "$@"
+}
+
+# ok_if COMMAND...: the verdict.
+ok_if() {
+	if "$@"; then echo ok; else echo BAD; fi
+}
+
+# hidden KEY PATH: it must be absent or closed.
+hidden() {
+	local said
+	if said=$(ls -A -- "$2" 2>&1); then
+		see "$1" BAD "$(wc -l <<<"$said") entries"
+	else
+		see "$1" ok "${said##*: }"
+	fi
+}
+
+# A home whose path the sandbox has too (/home/agent, /root): then it must be its own.
+own_or_hidden() {
+	if [[ $2 == "$HOME" ]]; then
+		see "$1" "$(ok_if test -z "$(ls -A "$2")")" 'its own, empty'
+	else
+		hidden "$1" "$2"
+	fi
+}
+
+processes() {
+	local all=(/proc/[0-9]*)
+	see processes "$(ok_if test ${#all[@]} -lt 10)" "${#all[@]}"
+	hidden init /proc/1
+}
+
+network() {
+	local devices said
+	devices=$(tail -n +3 /proc/net/dev | cut -d: -f1 | xargs)
+	see network "$(ok_if test "$devices" = lo)" "$devices"
+	said=$({ : >/dev/tcp/192.0.2.1/80; } 2>&1) && see connect BAD connected && return
+	said=${said##*: }
+	see connect ok "$said"
+}
+
+programs() {
+	local all=(/usr/bin/*) said
+	see usr ok "${#all[@]} programs"
+	said=$(touch /usr/demo 2>&1) && see write BAD 'it worked' && return
+	see write ok "${said##*: }"
+}
+
+rights() {
+	local caps
+	caps=$(sed -n 's/^CapBnd:\t//p' /proc/self/status)
+	see user "$(ok_if test "$((16#$caps))" -eq 0)" "$(id -un), no capabilities"
+}
+
+step make make -j "$(nproc)"
+step 'make check' make -j "$(nproc)" check
+own_or_hidden home "$DEMO_HOME"
+hidden secret "$DEMO_SECRET"
+hidden tree "$DEMO_TREE"
+processes
+network
+see environment ok "$(env | grep -vc '^DEMO_\|^_=\|^SHLVL=\|^PWD=\|^OLDPWD=') variables"
+rights
+programs
+see kernel ok "$(uname -r)"
+setsid sleep "$DEMO_TAG" &
