@@ -1,0 +1,283 @@
+/* What the kernel counts for each user, not for each sandbox: whoever takes
+ * all of it leaves the user's own programs without.  Each probe asks for the
+ * number in `value`, less than an ordinary host gives, and says what it got;
+ * all of it goes back when the trial's process ends. */
+#include "tests/escape/probe.h"
+
+#include "base/own.h"
+
+#include <fcntl.h>
+#include <mqueue.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+/* As many descriptors as we may have: their number is not what is measured. */
+static void raise_nofile(void)
+{
+	struct rlimit limit;
+
+	(void)getrlimit(RLIMIT_NOFILE, &limit); /* cannot fail */
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* up to the hard one: may */
+}
+
+/* RLIMIT_NOFILE is each process's, so one that is full goes on in a child; the
+ * trial's memory is shared, and the last one's word counts. */
+static void in_child_without_files(struct trial *t, long got,
+				   void (*go_on)(struct trial *t, long got))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		(void)close_range(3, ~0U, 0); /* the parent keeps them open */
+		go_on(t, got);
+		_exit(0);
+	}
+	if (pid > 0)
+		(void)child_wait(pid); /* it says what it found */
+}
+
+static void inotify_instances(struct trial *t)
+{
+	long got = 0;
+
+	raise_nofile();
+	while (got < t->probe->value && inotify_init1(IN_CLOEXEC) >= 0)
+		got++;
+	trial_count(t, got, t->probe->value, errno);
+}
+
+/* A watch is of an inode, so each takes a file of its own.  Returns how many
+ * there were before one was refused, for the reason in errno. */
+static long watch_files(const char *dir, long wanted)
+{
+	AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC);
+	char name[560];
+	long got = 0;
+
+	(void)mkdir(dir, 0700); /* seen by the first file */
+	for (; got < wanted; got++) {
+		snprintf(name, sizeof(name), "%s/%ld", dir, got);
+		if (mknod(name, S_IFREG | 0600, 0) ||
+		    inotify_add_watch(fd, name, IN_OPEN) < 0)
+			break;
+	}
+	int error = errno;
+	for (long i = 0; i <= got; i++) {
+		snprintf(name, sizeof(name), "%s/%ld", dir, i);
+		(void)unlink(name); /* the last one may not be there */
+	}
+	(void)rmdir(dir); /* empty now */
+	errno = error;
+	return got;
+}
+
+/* What is left to the user is what counts: half is enough.  Where the limit is
+ * small it is also run into; the default of some hosts is a million. */
+static void inotify_watches(struct trial *t)
+{
+	char text[32] = "";
+
+	if (file_read("/proc/sys/user/max_inotify_watches", text, sizeof(text)) > 0 &&
+	    atoi(text) <= t->set->watches / 2) {
+		trial_says(t, "refused:share", "%d of the user's %d", atoi(text),
+			   t->set->watches);
+		return;
+	}
+	long got = watch_files(path_in(t->set->scratch, "probe-watches").s,
+			       t->probe->value);
+	trial_count(t, got, t->probe->value, errno);
+}
+
+static void timers(struct trial *t)
+{
+	struct sigevent none = { .sigev_notify = SIGEV_NONE };
+	int id;
+	long got = 0;
+
+	/* The raw call: the C library's needs a thread for some kinds. */
+	while (got < t->probe->value &&
+	       !syscall(SYS_timer_create, CLOCK_MONOTONIC, &none, &id))
+		got++;
+	trial_count(t, got, t->probe->value, errno);
+}
+
+/* Queued to ourselves, and blocked: what SIGPENDING bounds. */
+static void pending_signals(struct trial *t)
+{
+	union sigval value = { .sival_int = 0 };
+	sigset_t set;
+	long got = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL); /* arguments are good */
+	while (got < t->probe->value && !sigqueue(getpid(), SIGRTMIN, value))
+		got++;
+	trial_count(t, got, t->probe->value, errno);
+}
+
+/* One pipe made as large as an ordinary user may. */
+static void pipe_size(struct trial *t)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		trial_error(t, "skip", errno);
+	else
+		trial_call(t, fcntl(ends[1], F_SETPIPE_SZ, (int)t->probe->value));
+}
+
+/* Pipes of the usual size are counted for the user too: beyond 16,384 pages of
+ * them (fs.pipe-user-pages-soft) all new ones of that user get one or two. */
+static void open_pipes(struct trial *t, long got)
+{
+	int ends[2];
+	int size = 1 << 16;
+
+	while (got < t->probe->value && size == 1 << 16 &&
+	       !pipe2(ends, O_CLOEXEC)) {
+		size = fcntl(ends[0], F_GETPIPE_SZ);
+		got++;
+	}
+	if (size != 1 << 16)
+		trial_says(t, "allowed", "pipe %ld has %d bytes", got, size);
+	else
+		trial_says(t, "refused:enough-left", "%ld pipes", got);
+	if (got == t->probe->value || size != 1 << 16 || errno != EMFILE)
+		return;
+	in_child_without_files(t, got, open_pipes);
+}
+
+static void pipe_pages(struct trial *t)
+{
+	raise_nofile();
+	open_pipes(t, 0);
+}
+
+/* Descriptors in flight, in batches of 200: they are counted for the user of
+ * the sender, up to its RLIMIT_NOFILE (unix(7): ETOOMANYREFS). */
+static long send_batch(int sock)
+{
+	enum { BATCH = 200 };
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * BATCH)];
+		struct cmsghdr align;
+	} control = { 0 };
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int) * BATCH);
+	/* All are descriptor 0, which the zeroed buffer says already. */
+	return sendmsg(sock, &msg, MSG_DONTWAIT) == 1 ? BATCH : -1;
+}
+
+static void rights_in_flight(struct trial *t)
+{
+	int pair[2];
+	long got = 0, sent = 0;
+	int error = 0;
+
+	raise_nofile();
+	while (got < t->probe->value) {
+		if (sent <= 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) {
+			error = errno;
+			break;
+		}
+		sent = send_batch(pair[0]);
+		if (sent < 0 && errno != EAGAIN) {
+			error = errno;
+			break;
+		}
+		got += sent > 0 ? sent : 0;
+	}
+	trial_count(t, got, t->probe->value, error);
+}
+
+static void posix_queues(struct trial *t)
+{
+	struct mq_attr attr = { .mq_maxmsg = 10, .mq_msgsize = 1024 };
+	char name[32];
+	long got = 0;
+	int error = 0;
+
+	for (; got < t->probe->value; got++) {
+		snprintf(name, sizeof(name), "/probe-%d-%ld", getpid(), got);
+		if (mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr) < 0) {
+			error = errno;
+			break;
+		}
+		(void)mq_unlink(name); /* open, hence counted until we end */
+	}
+	trial_count(t, got, t->probe->value, error);
+}
+
+static void open_terminals(struct trial *t, long got)
+{
+	while (got < t->probe->value &&
+	       open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0)
+		got++;
+	trial_count(t, got, t->probe->value, errno);
+	if (got < t->probe->value && errno == EMFILE)
+		in_child_without_files(t, got, open_terminals);
+}
+
+static void terminals(struct trial *t)
+{
+	raise_nofile();
+	open_terminals(t, 0);
+}
+
+static void aio_contexts(struct trial *t)
+{
+	unsigned long context = 0;
+
+	trial_call(t, syscall(SYS_io_setup, (unsigned int)t->probe->value,
+			      &context));
+}
+
+static void fanotify_groups(struct trial *t)
+{
+	long got = 0;
+
+	raise_nofile();
+	while (got < t->probe->value &&
+	       syscall(SYS_fanotify_init, 0x200 /* FAN_REPORT_FID */, 0) >= 0)
+		got++;
+	if (!got)
+		trial_call(t, -1);
+	else
+		trial_count(t, got, t->probe->value, errno);
+}
+
+#define ACCOUNT(nm, function, wanted) \
+	{ "E74b", nm, .run = function, .value = wanted }
+
+const struct probe accounts_probes[] = {
+	ACCOUNT("inotify-instances", inotify_instances, 100),
+	ACCOUNT("inotify-watches", inotify_watches, 2000),
+	ACCOUNT("timers", timers, 20000),
+	ACCOUNT("pending-signals", pending_signals, 20000),
+	ACCOUNT("pipe-buffers", pipe_size, 1 << 20),
+	ACCOUNT("pipe-pages", pipe_pages, 2000),
+	ACCOUNT("rights-in-flight", rights_in_flight, 20000),
+	ACCOUNT("posix-queues", posix_queues, 40),
+	ACCOUNT("terminals", terminals, 1000),
+	ACCOUNT("aio-contexts", aio_contexts, 4096),
+	ACCOUNT("fanotify-groups", fanotify_groups, 100),
+	{ 0 },
+};

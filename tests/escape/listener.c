@@ -1,0 +1,90 @@
+/* listener -- the host's side of the socket probes.
+ *
+ * Listens at every address of both families on one TCP port, on an abstract
+ * unix socket and on a unix socket by path; takes what comes and drops it.
+ * Prints "PORT\n" when all of them listen, and ends when its stdin does.
+ *
+ *	listener ABSTRACT-NAME PATH */
+#include "base/own.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+static int listen_unix(const char *name, bool is_abstract)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	size_t len = strlen(name);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (len > sizeof(un.sun_path) - 2)
+		return -1;
+	memcpy(un.sun_path + is_abstract, name, len);
+	len += offsetof(struct sockaddr_un, sun_path) + 1;
+	if (bind(fd, (struct sockaddr *)&un, (socklen_t)len) || listen(fd, 64))
+		return -1;
+	return fd;
+}
+
+/* A v6 socket takes v4 as well unless it is told otherwise; where there is no
+ * v6 at all, v4 alone.  Returns the descriptor. */
+static int listen_tcp(int *ret_port)
+{
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	socklen_t len = sizeof(v6);
+	int no = 0;
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0) {
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+		if (bind(fd, (struct sockaddr *)&v6, sizeof(v6)))
+			return -1;
+	} else {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (bind(fd, (struct sockaddr *)&v4, sizeof(v4)))
+			return -1;
+	}
+	/* The port is at the same place in both kinds of address. */
+	if (listen(fd, 64) || getsockname(fd, (struct sockaddr *)&v6, &len))
+		return -1;
+	*ret_port = ntohs(v6.sin6_port);
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd polls[4] = { { .fd = 0, .events = POLLIN } };
+	int port = 0;
+
+	if (argc != 3)
+		return 125;
+	(void)umask(0); /* the path is for every user; cannot fail */
+	polls[1].fd = listen_tcp(&port);
+	polls[2].fd = listen_unix(argv[1], true);
+	polls[3].fd = listen_unix(argv[2], false);
+	for (size_t i = 1; i < ARRAY_LEN(polls); i++) {
+		polls[i].events = POLLIN;
+		if (polls[i].fd < 0)
+			return 1;
+	}
+	printf("%d\n", port);
+	fflush(stdout);
+	while (poll(polls, ARRAY_LEN(polls), -1) > 0) {
+		if (polls[0].revents)
+			return 0;
+		for (size_t i = 1; i < ARRAY_LEN(polls); i++) {
+			AUTO_CLOSE int fd = polls[i].revents
+				? accept(polls[i].fd, NULL, NULL) : -1;
+
+			(void)fd; /* closed again at once */
+		}
+	}
+	return 1;
+}

@@ -1,0 +1,209 @@
+/* Reaching anything beyond the sandbox by a socket: an address of the host's,
+ * the world, the host's loopback, its unix sockets.  The listeners are the
+ * runner's, so that outside each of these gets through. */
+#include "tests/escape/probe.h"
+
+#include "base/own.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#define SLOW_MS 100
+#define GIVE_UP_MS 2000
+
+static double now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* Connects without blocking for longer than GIVE_UP_MS. */
+static int connect_soon(int fd, const struct sockaddr *address, socklen_t len)
+{
+	struct pollfd poll_one = { .fd = fd, .events = POLLOUT };
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (!connect(fd, address, len))
+		return 0;
+	if (errno != EINPROGRESS)
+		return -1;
+	if (poll(&poll_one, 1, GIVE_UP_MS) < 1) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size); /* fd is good */
+	errno = error;
+	return error ? -1 : 0;
+}
+
+static void net_result(struct trial *t, int ret, double began)
+{
+	int error = errno;
+	double took = now_ms() - began;
+
+	switch (ret < 0 ? error : 0) {
+	case 0:
+		trial_says(t, "allowed", "%.1f ms", took);
+		return;
+	case ENOENT:
+	case ENOTDIR:
+		trial_says(t, "absent", "%.1f ms", took);
+		return;
+	default:
+		trial_error(t, took > SLOW_MS ? "slow" : "refused", error);
+		trial_note(t, "%.1f ms", took);
+	}
+}
+
+static void try_connect(struct trial *t, const struct sockaddr *address,
+			socklen_t len)
+{
+	double began = now_ms();
+	AUTO_CLOSE int fd = socket(address->sa_family,
+				   (int)t->probe->value | SOCK_NONBLOCK,
+				   (int)t->probe->value2);
+
+	/* A datagram is sent too: connecting one only looks for a route. */
+	int ret = fd < 0 ? -1 : connect_soon(fd, address, len);
+	if (!ret && (t->probe->value & 0xf) == SOCK_DGRAM)
+		ret = send(fd, "probe", 5, 0) < 0 ? -1 : 0;
+	net_result(t, ret, began);
+}
+
+static void try_address(struct trial *t, const char *text)
+{
+	struct sockaddr_in v4 = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)t->set->tcp),
+	};
+	struct sockaddr_in6 v6 = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons((uint16_t)t->set->tcp),
+	};
+
+	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+		try_connect(t, (struct sockaddr *)&v4, sizeof(v4));
+	else if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
+		try_connect(t, (struct sockaddr *)&v6, sizeof(v6));
+	else
+		trial_says(t, "skip:no-address", "'%s'", text);
+}
+
+static void to_text(struct trial *t)
+{
+	try_address(t, t->probe->text);
+}
+
+static void to_host(struct trial *t)
+{
+	try_address(t, t->set->address);
+}
+
+static void to_host6(struct trial *t)
+{
+	try_address(t, t->set->address6);
+}
+
+/* An echo request, by a datagram "ping" socket (if net.ipv4.ping_group_range
+ * lets us) or a raw one (if we are root). */
+static void ping_host(struct trial *t)
+{
+	static const unsigned char echo[8] = { 8 };
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	double began = now_ms();
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP);
+
+	if (fd < 0)
+		fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	if (inet_pton(AF_INET, t->set->address, &v4.sin_addr) != 1) {
+		trial_says(t, "skip:no-address", "'%s'", t->set->address);
+		return;
+	}
+	ssize_t sent = fd < 0 ? -1 : sendto(fd, echo, sizeof(echo), 0,
+					    (struct sockaddr *)&v4, sizeof(v4));
+	net_result(t, sent < 0 ? -1 : 0, began);
+}
+
+/* `name` is the path, or for an abstract name what follows its NUL. */
+static void try_unix(struct trial *t, const char *name, bool is_abstract)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	size_t len = strlen(name);
+
+	if (len > sizeof(un.sun_path) - 2) {
+		trial_says(t, "skip:long-name", "%zu bytes", len);
+		return;
+	}
+	memcpy(un.sun_path + is_abstract, name, len);
+	len += offsetof(struct sockaddr_un, sun_path) + 1;
+	try_connect(t, (struct sockaddr *)&un, (socklen_t)len);
+}
+
+static void to_abstract(struct trial *t)
+{
+	try_unix(t, t->set->abstract, true);
+}
+
+static void to_path(struct trial *t)
+{
+	try_unix(t, t->set->socket, false);
+}
+
+/* The sockets by which a host is usually taken over.  The first that answers
+ * in any way but with its absence is the result. */
+static void to_known(struct trial *t)
+{
+	static const char *const paths[] = {
+		"/run/docker.sock", "/var/run/docker.sock",
+		"/run/containerd/containerd.sock", "/run/podman/podman.sock",
+		"/run/crio/crio.sock", "/run/dbus/system_bus_socket",
+		"/run/systemd/private", "/run/systemd/journal/socket",
+		"/run/user/1000/bus", "/run/user/1000/wayland-0",
+		"/run/user/1000/docker.sock", "/run/user/1000/pipewire-0",
+		"/run/user/1000/gnupg/S.gpg-agent", "/run/user/0/bus",
+		"/tmp/.X11-unix/X0", "/run/snapd.socket", "/run/nscd/socket",
+		"/var/run/nscd/socket", "/dev/log",
+	};
+
+	trial_says(t, "absent", "none of %zu", ARRAY_LEN(paths));
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		try_unix(t, paths[i], false);
+		if (strcmp(t->result, "absent")) {
+			trial_note(t, "%s", paths[i]);
+			return;
+		}
+	}
+}
+
+#define TCP SOCK_STREAM
+#define UDP SOCK_DGRAM
+
+const struct probe net_probes[] = {
+	{ "D59", "tcp-host-address", .run = to_host, .value = TCP },
+	{ "D59", "tcp-host-address6", .run = to_host6, .value = TCP },
+	{ "D59", "udp-host-address", .run = to_host, .value = UDP },
+	{ "D59", "udp-host-address6", .run = to_host6, .value = UDP },
+	{ "D59", "icmp-host-address", .run = ping_host },
+	{ "D59", "tcp-world", .run = to_text, .text = "198.51.100.1", .value = TCP },
+	{ "D59", "tcp-world6", .run = to_text, .text = "2001:db8::1", .value = TCP },
+	{ "D59", "udp-world", .run = to_text, .text = "198.51.100.1", .value = UDP },
+	{ "D59", "tcp-metadata", .run = to_text, .text = "169.254.169.254",
+	  .value = TCP },
+	{ "D60", "tcp-loopback", .run = to_text, .text = "127.0.0.1", .value = TCP },
+	{ "D60", "tcp-loopback6", .run = to_text, .text = "::1", .value = TCP },
+	{ "D60", "tcp-any", .run = to_text, .text = "0.0.0.0", .value = TCP },
+	{ "D60", "tcp-mapped", .run = to_text, .text = "::ffff:127.0.0.1", .value = TCP },
+	{ "D61", "abstract-stream", .run = to_abstract, .value = SOCK_STREAM },
+	{ "D61", "path-stream", .run = to_path, .value = SOCK_STREAM },
+	{ "D61", "known-sockets", .run = to_known, .value = SOCK_STREAM },
+	{ 0 },
+};

@@ -1,0 +1,172 @@
+/* probe -- tries to get out of a sandbox, one known way at a time.
+ *
+ * The same program runs inside a sandbox, where the attempts are to fail, and
+ * outside, where they are to succeed: a probe that fails everywhere shows
+ * nothing.  So each probe must be harmless where it succeeds: it writes back
+ * what it read, names things that do not exist, attacks its own children.
+ *
+ * A probe is a row of a table (struct probe) with a function that makes the
+ * attempt and says how it ended (trial_*).  The main program runs each in a
+ * forked child of its own, under an alarm, in memory shared for the verdict:
+ * no descriptor besides 0, 1, 2 is open in a trial that did not leak in.
+ *
+ * Results, the words of the third column:
+ *
+ *	allowed[:WORD]	it worked; WORD tells kinds of success apart
+ *	refused:ERRNO	it was refused (or refused:WORD where there is no errno)
+ *	absent		there is nothing of that name
+ *	reached:ERRNO	code behind the permission checks answered
+ *	killed:SIG	the attempt ended the process
+ *	hang		no answer within TRIAL_SECONDS
+ *	skip:REASON	not tried */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TRIAL_SECONDS 5
+
+/* What the runner tells about the place.  Strings are never NULL. */
+struct setting {
+	const char *readonly; /* a folder that the sandbox binds read-only */
+	const char *single;   /* a file that the sandbox binds read-only */
+	const char *scratch;  /* a folder that may be written */
+	const char *secret;   /* a host file, in its /tmp, */
+	const char *source;   /* and one in a folder of the user's */
+	const char *shm;      /* the same in /dev/shm, */
+	const char *run;      /* and below /run */
+	const char *prefix;   /* where the sandbox binds the host's root */
+	const char *abstract; /* a host socket, without its leading NUL */
+	const char *socket;   /* a host socket, by path */
+	const char *address;  /* an address of the host, not a loopback one */
+	const char *address6;
+	int tcp;	      /* the port the host listens on, at all of them */
+	int host_pid;	      /* a host process of the same user */
+	int watches;	      /* how many inotify watches the host's user has */
+	int target;	      /* whom the probes of pid 1 attack */
+	bool own_target;      /* that is a child made for it, not pid 1 */
+};
+
+struct probe;
+
+/* One attempt.  `result` and `detail` are filled in through trial_*(). */
+struct trial {
+	const struct probe *probe;
+	const struct setting *set;
+	char result[40];
+	char detail[200];
+};
+
+enum probe_flag {
+	PROBE_ALONE = 1, /* run only by name: it may end what runs beside it */
+	PROBE_WIDE = 2,	 /* run only by name: it wants the host bound at prefix */
+};
+
+struct probe {
+	const char *number; /* of the checklist: "A11", "B36b" */
+	const char *name;
+	void (*run)(struct trial *t);
+	const char *text; /* what a function shared by several rows needs */
+	long value;
+	long value2;
+	int flags; /* enum probe_flag */
+};
+
+/* The tables, each ended by an empty row. */
+extern const struct probe files_probes[];
+extern const struct probe lower_probes[];
+extern const struct probe procfs_probes[];
+extern const struct probe mounts_probes[];
+extern const struct probe nodes_probes[];
+extern const struct probe spaces_probes[];
+extern const struct probe rights_probes[];
+extern const struct probe pid1_probes[];
+extern const struct probe signals_probes[];
+extern const struct probe syscalls_probes[];
+extern const struct probe foreign_probes[];
+extern const struct probe width_probes[];
+extern const struct probe filter_probes[];
+extern const struct probe terminal_probes[];
+extern const struct probe net_probes[];
+extern const struct probe families_probes[];
+extern const struct probe accounts_probes[];
+extern const struct probe limits_probes[];
+
+/* Sets the result, and the detail from a format.  The last call counts. */
+void trial_says(struct trial *t, const char *result, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* "KIND:ERRNO". */
+void trial_error(struct trial *t, const char *kind, int error);
+
+/* Sets the detail only. */
+void trial_note(struct trial *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* From a return value and errno, for an act on a thing that has a name: what
+ * is not there is `absent`, and any other error that a permission check, a
+ * mount flag or a mask gives is `refused`. */
+void trial_file(struct trial *t, long ret);
+
+/* The same for a system call whose arguments are wrong on purpose: only
+ * EPERM, EACCES and ENOSYS are `refused`, all else is `reached`. */
+void trial_call(struct trial *t, long ret);
+
+/* The same for a limited thing: `got` of `wanted`, ended by `error`. */
+void trial_count(struct trial *t, long got, long wanted, int error);
+
+/* A path, returned by value so that it can stand inside a call. */
+struct path {
+	char s[512];
+};
+
+/* DIR/NAME. */
+struct path path_in(const char *dir, const char *name);
+
+/* /proc/PID/NAME. */
+struct path path_of_pid(int pid, const char *name);
+
+/* Reads up to size - 1 bytes and ends them with NUL.  Returns the number, or
+ * -1 with errno. */
+ssize_t file_read(const char *path, char *buf, size_t size);
+
+/* Makes or replaces a file of a few bytes.  Returns 0, or -1 with errno. */
+int file_make(const char *path, const char *text, mode_t mode);
+
+/* The number that follows `key` in /proc/self/status, in the given base; -1 if
+ * there is none. */
+long long status_value(const char *key, int base);
+
+/* Waits for a child; its exit status, or -1 - signal. */
+int child_wait(pid_t pid);
+
+/* The roles that the program plays for its own probes, and one for the runner,
+ * when it is run as `probe --role=NAME [ARGUMENT...]`.  One word, since a #!
+ * line passes on one argument only.  Returns the exit status. */
+int role_play(const char *name, char **arguments);
+
+/* Runs `program` (this one or a copy of it) in a role, its argument after it,
+ * and gives its exit status; -1 - signal if it was killed; 126 if it could not
+ * be run. */
+int role_run(const char *program, const char *role, const char *argument);
+
+/* Makes an executable copy of this program.  0, or -1 with errno. */
+int role_copy(const char *path);
+
+/* Where the role "hand-exe" finds the socket to hand its descriptor to. */
+#define ROLE_SOCKET 3
+
+/* Sends one descriptor over a unix socket.  0, or -1 with errno. */
+int socket_send_fd(int sock, int fd);
+
+/* Takes one that waits there.  The descriptor, CLOEXEC, or -1. */
+int socket_take_fd(int sock);
+
+/* Bits of the exit status of the role "status". */
+enum role_status {
+	ROLE_NNP = 1,	    /* no_new_privs is set */
+	ROLE_FILTER = 2,    /* a seccomp filter is in force */
+	ROLE_REFUSED = 4,   /* io_uring_setup is refused */
+	ROLE_RAISED = 8,    /* an id was changed by the exec */
+	ROLE_CAPABLE = 16,  /* the effective set is not empty */
+};

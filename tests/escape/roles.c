@@ -1,0 +1,172 @@
+#include "tests/escape/probe.h"
+
+#include "base/own.h"
+
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+static int play_status(char **arguments)
+{
+	int bits = 0;
+
+	(void)arguments; /* it needs none */
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		bits |= ROLE_NNP;
+	if (status_value("\nSeccomp:\t", 10) == 2)
+		bits |= ROLE_FILTER;
+	if (syscall(SYS_io_uring_setup, 0, NULL) < 0 &&
+	    (errno == EPERM || errno == ENOSYS))
+		bits |= ROLE_REFUSED;
+	if (geteuid() != getuid() || getegid() != getgid() || getauxval(AT_SECURE))
+		bits |= ROLE_RAISED;
+	if (status_value("\nCapEff:\t", 16) > 0)
+		bits |= ROLE_CAPABLE;
+	return bits;
+}
+
+/* Gives away an O_PATH descriptor of the file that this process runs: the file
+ * is busy now, but not when we have exited. */
+static int play_hand_exe(char **arguments)
+{
+	AUTO_CLOSE int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+
+	(void)arguments; /* it needs none */
+	return fd < 0 || socket_send_fd(ROLE_SOCKET, fd) ? 1 : 0;
+}
+
+static int play_exec(char **arguments)
+{
+	char *const argv[] = { arguments[0], NULL };
+
+	execv(arguments[0], argv);
+	return 126;
+}
+
+/* Runs a command under a new session keyring that has a key NAME in it. */
+static int play_with_key(char **arguments)
+{
+	if (!arguments[0] || !arguments[1])
+		return 125;
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+		return 125;
+	if (syscall(SYS_add_key, "user", arguments[0], "host", 4,
+		    KEY_SPEC_SESSION_KEYRING) < 0)
+		return 125;
+	execvp(arguments[1], arguments + 1);
+	return 126;
+}
+
+/* Gives a file CAP_NET_RAW, permitted and effective: vfs_cap_data, revision 2.
+ * For root, who has no setcap everywhere. */
+static int play_capable(char **arguments)
+{
+	static const uint32_t data[5] = { 0x02000001, 1u << 13, 0, 0, 0 };
+
+	return setxattr(arguments[0], "security.capability", data, sizeof(data),
+			0) ? 1 : 0;
+}
+
+int role_play(const char *name, char **arguments)
+{
+	static const struct {
+		const char *name;
+		int (*play)(char **arguments);
+	} roles[] = {
+		{ "status", play_status },
+		{ "hand-exe", play_hand_exe },
+		{ "exec", play_exec },
+		{ "with-key", play_with_key },
+		{ "capable", play_capable },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(roles); i++)
+		if (!strcmp(roles[i].name, name))
+			return roles[i].play(arguments);
+	return 125;
+}
+
+int role_run(const char *program, const char *role, const char *argument)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "--role=%s", role);
+	pid_t pid = fork();
+	if (pid < 0)
+		return 126;
+	if (!pid) {
+		execl(program, program, name, argument, (char *)NULL);
+		_exit(126);
+	}
+	return child_wait(pid);
+}
+
+int role_copy(const char *path)
+{
+	AUTO_CLOSE int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return -1;
+
+	struct stat st;
+	if (fstat(from, &st))
+		return -1;
+	(void)unlink(path); /* ENOENT is the usual case */
+	AUTO_CLOSE int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+				 0755);
+	if (to < 0)
+		return -1;
+	return sendfile(to, from, NULL, st.st_size) == st.st_size ? 0 : -1;
+}
+
+int socket_send_fd(int sock, int fd)
+{
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(int));
+	return sendmsg(sock, &msg, MSG_DONTWAIT) == 1 ? 0 : -1;
+}
+
+int socket_take_fd(int sock)
+{
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	int fd = -1;
+
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 1)
+		return -1;
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(head), sizeof(int));
+	return fd;
+}

@@ -1,0 +1,98 @@
+/* The executor is on the inside: arbitrary bytes come from it, cut anywhere.  They
+ * go through a real socket into the supervisor's channel and are decoded by type
+ * as it does.  The first byte of the input says how long the pieces are. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "sandbox/channel.h"
+
+#define BUFFER_MAX (2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Every value that is let through is one that the supervisor can use. */
+static int decode(const struct frame *f, struct err *e)
+{
+	struct hello hello;
+	struct failed failed;
+	struct exited exited;
+	uint32_t pid;
+
+	switch (f->type) {
+	case MSG_HELLO:
+		return message_get_hello(f, &hello, e);
+	case MSG_STARTED:
+		return message_get_started(f, &pid, e);
+	case MSG_FAILED:
+		if (message_get_failed(f, &failed, e) < 0)
+			return -1;
+		if (!*exec_stage_name(failed.stage) || !failed.sys || failed.sys > 4095)
+			abort();
+		return 0;
+	case MSG_EXITED:
+		if (message_get_exited(f, &exited, e) < 0)
+			return -1;
+		if (exited.status > (exited.is_signaled ? 64 : 255))
+			abort();
+		return 0;
+	default:
+		return err_set(e, ERR_PROTOCOL, "type %u", f->type);
+	}
+}
+
+/* False when the supervisor would have ended it. */
+static int take(struct channel *c)
+{
+	struct err e = { 0 };
+	struct frame f;
+	int got, open = channel_fill(c, &e);
+
+	if (buffer_len(&c->in) > BUFFER_MAX)
+		abort();
+	while (open >= 0 && (got = channel_next(c, &f, &e)) != 0) {
+		if (got > 0 && f.len > FRAME_MAX_FROM_EXECUTOR)
+			abort();
+		if (got > 0 && decode(&f, &e) == 0) {
+			channel_took(c, &f);
+			continue;
+		}
+		open = -1;
+	}
+	if (open < 0 && (e.kind != ERR_PROTOCOL || !e.text[0]))
+		abort(); /* ended, and nobody would know why */
+	return open == CHANNEL_READ;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct channel c;
+	int pair[2];
+
+	if (size == 0)
+		return 0;
+	size_t piece = (size_t)data[0] * 32 + 1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	channel_init(&c, pair[0]);
+	for (size_t at = 1; at < size; at += piece) {
+		size_t len = size - at < piece ? size - at : piece;
+		if (send(pair[1], data + at, len, MSG_NOSIGNAL) != (ssize_t)len)
+			abort();
+		if (!take(&c))
+			break;
+	}
+	(void)close(pair[1]);
+	while (take(&c))
+		; /* what is left, to its end */
+	channel_done(&c);
+	(void)close(pair[0]);
+	return 0;
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# What bash offers behind `hutch`.
+
+setup() {
+	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
+	source "$top/completions/hutch.bash"
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir -p source/sub
+	touch source/file profile.json
+}
+
+# complete_words WORD...: what is offered for the last word.  ':' and '=' are words
+# of their own, as readline makes them.
+complete_words() {
+	COMP_WORDS=() COMPREPLY=()
+	local word part
+	for word in "$@"; do
+		while [[ $word =~ ^([^:=]*)([:=])(.*)$ ]]; do
+			part=("${BASH_REMATCH[@]}")
+			[[ -n ${part[1]} ]] && COMP_WORDS+=("${part[1]}")
+			COMP_WORDS+=("${part[2]}")
+			word=${part[3]}
+			[[ -z $word ]] && continue 2
+		done
+		COMP_WORDS+=("$word")
+	done
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	_hutch || true
+	offered=$(printf '%s\n' "${COMPREPLY[@]}" | sort | xargs)
+}
+
+@test "the verbs are completed" {
+	complete_words hutch ''
+	[ "$offered" = "help run version" ]
+	for verb in $offered; do
+		"$HUTCH" help | grep -q "^  $verb "
+	done
+}
+
+@test "every flag of hutch run --help is completed, and no other" {
+	complete_words hutch run -
+	diff <(tr ' ' '\n' <<<"$offered" | sort) \
+		<("$HUTCH" run --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
+			grep -oE -- '--?[a-z-]+' | sort)
+}
+
+@test "the flags that take a value are those that the help shows with one" {
+	for flag in $("$HUTCH" run --help | grep -E '^ +(-[a-z] )?--[a-z-]+ [^ ]' |
+		grep -oE -- '^ +(-[a-z] )?--[a-z-]+' | grep -oE -- '--?[a-z-]+'); do
+		[[ $flag == $_hutch_with_value ]]
+	done
+	for flag in -i -t --tty --rm --read-only --dry-run --json --help; do
+		[[ $flag != $_hutch_with_value ]]
+	done
+}
+
+@test "values that are words are completed, behind a blank and behind =" {
+	complete_words hutch run --network ''
+	[ "$offered" = "host none" ]
+	complete_words hutch run --network=h
+	[ "$offered" = "host" ]
+	complete_words hutch run --idmap ''
+	[ "$offered" = "ranges single" ]
+	complete_words hutch run -it -u r
+	[ "$offered" = "root" ]
+	complete_words hutch run --stdio ''
+	[ "$offered" = "inherit" ]
+}
+
+@test "every offered capability and limit is one that hutch takes" {
+	complete_words hutch run --cap-add ''
+	[ "$(wc -w <<<"$offered")" -gt 30 ]
+	for name in $offered; do
+		"$HUTCH" run --dry-run --cap-add "$name" -- true >/dev/null
+	done
+	complete_words hutch run --cap-drop ''
+	for name in $offered; do
+		"$HUTCH" run --dry-run --cap-drop "$name" -- true >/dev/null
+	done
+	complete_words hutch run --ulimit ''
+	[ "$(wc -w <<<"$offered")" -eq 16 ]
+	for name in $offered; do
+		"$HUTCH" run --dry-run --ulimit "${name}0" -- true >/dev/null
+	done
+}
+
+@test "paths of the host are completed, and the mode behind them" {
+	complete_words hutch run -v sou
+	[ "$offered" = "source" ]
+	complete_words hutch run -v source:/x:
+	[ "$offered" = "ro rw" ]
+	complete_words hutch run --volume=source:/x:r
+	[ "$offered" = "ro rw" ]
+	complete_words hutch run -v source:/x
+	[ "$offered" = "" ]
+	complete_words hutch run --workspace source/
+	[ "$offered" = "source/sub" ]
+	complete_words hutch run --workspace source:
+	[ "$offered" = "ro rw" ]
+	complete_words hutch run --image dir:sou
+	[ "$offered" = "source" ]
+	complete_words hutch run --seccomp pro
+	[ "$offered" = "profile.json" ]
+}
+
+@test "behind the flags comes a command, and files behind that" {
+	complete_words hutch run -v source:/x:ro -e A=b --json=3 --rm bash
+	[[ " $offered " == *" bash "* ]]
+	complete_words hutch run -v source:/x:ro -- cat sou
+	[ "$offered" = "source" ]
+	complete_words hutch run cat --network ''
+	[[ " $offered " == *" source "* ]]
+}

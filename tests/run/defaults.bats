@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# What a command finds around it when nothing was asked for.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
+
+@test "the command is agent, uid and gid 1000, for a root caller too" {
+	inside id
+	[ "$output" = "uid=1000(agent) gid=1000(agent) groups=1000(agent)" ]
+}
+
+@test "one id is mapped, and it is not the host's root" {
+	inside cat /proc/self/uid_map /proc/self/gid_map
+	[ "${#lines[@]}" -eq 2 ]
+	read -r in out count <<<"${lines[0]}"
+	[ "$in $out $count" = "1000 $who 1" ]
+	read -r in out count <<<"${lines[1]}"
+	[ "$in $count" = "1000 1" ]
+	[ "$out" -ne 0 ]
+}
+
+@test "setgroups is denied" {
+	inside cat /proc/self/setgroups
+	[ "$output" = deny ]
+}
+
+@test "the environment is exactly what the contract names" {
+	export NOISE=1 LC_ALL=de_DE.UTF-8 MAIL=x OLDPWD=/
+	TZ=Europe/Berlin inside env
+	diff <(printf '%s\n' "${lines[@]}" | sort) - <<-END
+		HOME=/home/agent
+		LANG=C.UTF-8
+		LOGNAME=agent
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+		SHELL=/bin/bash
+		TZ=Europe/Berlin
+		USER=agent
+	END
+}
+
+@test "TERM is in the environment with a terminal only" {
+	inside sh -c 'echo "${TERM-none}"'
+	[ "$output" = none ]
+	TERM=vt100 inside -t sh -c 'echo "$TERM"'
+	[ "${output%$'\r'}" = vt100 ]
+}
+
+@test "HOME exists, is empty and can be written to" {
+	inside sh -c 'ls -A ~ && cd && echo x >f && cat f && echo "$PWD"'
+	[ "$output" = x$'\n'/home/agent ]
+}
+
+@test "the working directory is /workspace, empty and writable" {
+	inside sh -c 'pwd; ls -A; echo x >f && cat f; stat -c %U .'
+	[ "$output" = /workspace$'\n'x$'\n'agent ]
+}
+
+@test "the hostname is hutch, and resolves to the loopback" {
+	inside sh -c 'hostname; cat /etc/hostname; getent hosts hutch | cut -d" " -f1'
+	[ "${lines[*]}" = "hutch hutch ::1" ] || [ "${lines[*]}" = "hutch hutch 127.0.0.1" ]
+}
+
+@test "nothing of one sandbox is in the next one" {
+	box sh -c 'touch /workspace/f /tmp/f /home/agent/f /run/f /dev/shm/f'
+	inside sh -c 'ls -A /workspace /tmp /home/agent /run /dev/shm | grep -v :$'
+	[ -z "$output" ]
+}
+
+@test "there is a loopback, up, and no other interface" {
+	inside cat /proc/net/dev
+	[ "$(tail -n +3 <<<"$output" | cut -d: -f1 | xargs)" = lo ]
+	inside /usr/bin/python3 -c 'if True:
+		import socket
+		s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+		c = socket.create_connection(s.getsockname()); print("connected")'
+	[ "$output" = connected ]
+}
+
+@test "any other address is unreachable at once, by name too" {
+	inside /usr/bin/python3 -c 'if True:
+		import errno, socket
+		for family, address in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+			for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+				try:
+					socket.socket(family, kind).connect((address, 80))
+					print("reached", address)
+				except OSError as e:
+					print(errno.errorcode[e.errno])
+		try:
+			socket.getaddrinfo("example.com", 80)
+		except socket.gaierror:
+			print("no such name")'
+	[ "${lines[*]}" = "ENETUNREACH ENETUNREACH ENETUNREACH ENETUNREACH no such name" ] ||
+		[ "${lines[*]}" = "ENETUNREACH ENETUNREACH EADDRNOTAVAIL EADDRNOTAVAIL no such name" ]
+}
+
+@test "the root and the host's programs cannot be written to" {
+	inside sh -c 'touch /x; touch /usr/x; touch /etc/x; touch /bin/x; mkdir /srv; true'
+	[ "$(grep -c 'Read-only file system' <<<"$stderr")" -eq 5 ]
+}
+
+@test "no file of the user and no /etc of the host is inside" {
+	echo secret >"$T/secret"
+	inside sh -c "cat '$T/secret' /etc/shadow '$HOME'/x; ls /home /root /mnt /srv /boot /var/log"
+	[ "${lines[*]}" = "/home: agent" ]
+	inside cat /etc/passwd
+	[ "$(cut -d: -f1 <<<"$output" | xargs)" = "root agent nobody" ]
+}
+
+@test "/dev has the usual devices and nothing else" {
+	inside ls /dev
+	[ "${lines[*]}" = "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero" ]
+	inside sh -c 'echo x >/dev/null && head -c 3 /dev/zero | od -An -tx1 && head -c 1 /dev/urandom |
+		wc -c; cat /etc/passwd >/dev/full'
+	[ "${lines[0]} ${lines[1]}" = " 00 00 00 1" ]
+	[[ $stderr == *"No space left"* ]]
+}
+
+@test "the command's processes are all that /proc shows, pid 1 is not to be seen" {
+	inside sh -c 'ls -d /proc/[0-9]* | wc -l; ls /proc/1'
+	[ "${lines[0]}" -le 3 ]
+	[[ $stderr == *"/proc/1"* ]]
+}
+
+@test "the command leads a session of its own, with no signal blocked or ignored" {
+	(
+		trap '' USR1 TERM PIPE
+		box cat /proc/self/status
+	) >status
+	grep -qx $'SigIgn:\t0000000000000000' status
+	grep -qx $'SigBlk:\t0000000000000000' status
+	inside sh -c 'cut -d" " -f1,6 /proc/self/stat; echo $$'
+	[ "${lines[0]##* }" -eq "${lines[1]}" ]
+}
+
+@test "no capability, no new privileges, a filter" {
+	inside cat /proc/self/status
+	for set in Inh Prm Eff Bnd Amb; do
+		has "^Cap$set:.0000000000000000$"
+	done
+	has '^NoNewPrivs:.1$'
+	has '^Seccomp:.2$'
+}
+
+@test "the umask is 022 and the limits are not the host's" {
+	inside sh -c 'umask; ulimit -c'
+	[ "${lines[*]}" = "0022 0" ]
+	inside bash -c 'ulimit -u'
+	[ "$output" -le 4096 ]
+}
+
+@test "only 0, 1 and 2 are open" {
+	inside /usr/bin/python3 -c 'if True:
+		import os
+		print([int(f) for f in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + f)])'
+	[ "$output" = "[0, 1, 2]" ]
+}
+
+@test "a compiler, which is a link into /etc/alternatives, works" {
+	[ -e /etc/alternatives/cc ] || skip "no C compiler on this host"
+	inside sh -c 'echo "int main(void){return 42;}" >a.c && cc a.c && ./a.out; echo $?'
+	[ "$output" = 42 ]
+}
+
+@test "a launch that asks for nothing makes nothing in the user's folders" {
+	before=$(state_of "$HOME" "$XDG_RUNTIME_DIR")
+	box true
+	[ "$(state_of "$HOME" "$XDG_RUNTIME_DIR")" = "$before" ]
+}
+
+@test "hutch works without a home, without an environment and in a folder that is gone" {
+	mkdir gone
+	cd gone
+	rmdir ../gone
+	catch env -i "$HUTCH" run pwd
+	[ "$output" = /workspace ]
+}
+
+@test "hutch works with stdin, stdout and stderr closed" {
+	status=0
+	"$HUTCH" run sh -c 'exit 3' <&- >&- 2>&- || status=$?
+	[ "$status" -eq 3 ]
+}
+
+@test "hutch works where SIGCHLD is ignored and every signal is blocked" {
+	/usr/bin/python3 -c 'if True:
+		import os, signal, sys
+		signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+		signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+		os.execv(sys.argv[1], sys.argv[1:])' "$HUTCH" run sh -c 'exit 4' || rc=$?
+	[ "$rc" -eq 4 ]
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# The page about `hutch run` says what the program does: its flags, its exit codes,
+# and every example that is marked with <!-- run -->.
+
+setup() {
+	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
+	page=$top/docs/hutch-run.md
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# The flags of `hutch run --help`: "-v --volume SRC:DST" gives both.
+flags_of_help() {
+	"$HUTCH" run --help | grep -E '^ +(-[a-z] )?--[a-z]' |
+		grep -oE '^ +(-[a-z] )?--[a-z-]+' | grep -oE -- '--?[a-z-]+' | sort
+}
+
+# A flag's description has its names as a heading.
+flags_of_page() {
+	grep -E '^### -' "$page" | grep -oE -- '(^### |, )--?[a-z-]+' |
+		grep -oE -- '--?[a-z-]+$' | sort
+}
+
+# The argument behind each long flag: "volume SRC:DST[:ro|rw]".
+arguments() {
+	grep -oE -- '--[a-z-]+( [A-Z]+[^ ,]*| inherit|\[=FD\])?' | sort -u
+}
+
+@test "every flag of hutch run --help has its place in docs/hutch-run.md, and no other" {
+	diff <(flags_of_help) <(flags_of_page)
+	[ "$(flags_of_help | wc -l)" -gt 30 ]
+}
+
+@test "the page gives each flag the argument that the help gives it" {
+	diff <("$HUTCH" run --help | grep -E '^ +(-[a-z] )?--' | cut -c1-36 | arguments) \
+		<(grep -E '^### -' "$page" | arguments)
+}
+
+@test "the page names every limit that --ulimit takes" {
+	names=$(sed -n '/^### --ulimit/,/^###* -/p' "$page" | tr '\n' ' ' |
+		sed 's/.*one of: //; s/\..*//; s/,//g')
+	[ "$(wc -w <<<"$names")" -eq 16 ]
+	for name in $names; do
+		run "$HUTCH" run --dry-run --ulimit "$name=0" -- true
+		[ "$status" -eq 0 ]
+	done
+}
+
+# ends_with CODE ARGUMENT...
+ends_with() {
+	local code=0
+	"$HUTCH" run "${@:2}" || code=$?
+	[ "$code" -eq "$1" ]
+}
+
+# Each row of the table of exit codes that starts with a number.
+@test "the table of exit codes is the one that the program has" {
+	codes=$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ ' | tr -dc '0-9\n')
+	[ "$codes" = $'124\n125\n126\n127' ]
+	for code in $codes; do
+		"$HUTCH" run --help | grep -qE "(^|[ ;])$code "
+	done
+	ends_with 3 -- sh -c 'exit 3'
+	ends_with $((128 + 15)) -- sh -c 'kill -TERM $$'
+	ends_with 124 --timeout 100ms -- sleep 60
+	ends_with 125 --no-such-flag -- true
+	ends_with 126 -- /etc/passwd
+	ends_with 127 -- no-such-program
+}
+
+@test "the table of the result object has exactly its keys" {
+	diff <("$HUTCH" run --json -- true 2>&1 | grep -oE '"[a-z_]+":' | tr -d '":' | sort) \
+		<(sed -n '/^## Result object/,/^## /p' "$page" | grep -E '^\| [a-z]' |
+			cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | grep -vx key | sort)
+}
+
+@test "the variables that the page lists are those that a command gets" {
+	diff <("$HUTCH" run -- env | cut -d= -f1 | sort) \
+		<(sed -n '/^The environment is exactly/,/^Nothing else/p' "$page" |
+			grep -E '^\| [A-Z]' | cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | sort)
+}
+
+# "$ COMMAND" and what it prints, up to the next command or the end of the block.
+examples() {
+	awk '/^<!-- run -->/ { marked = 1; next }
+	     marked && /^```/ { inside = !inside; if (!inside) marked = 0; next }
+	     inside && marked' "$page"
+}
+
+@test "the examples that are marked runnable print what the page says" {
+	mkdir bin
+	ln -s "$HUTCH" bin/hutch
+	examples >expected
+	[ "$(grep -c '^\$ ' expected)" -ge 6 ]
+	grep '^\$ ' expected | while IFS= read -r line; do
+		echo "$line"
+		PATH=$PWD/bin:$PATH bash -c "${line#\$ }" 2>&1 </dev/null || true
+	done >printed
+	diff expected printed
+}
+
+@test "the pages become man pages without a complaint" {
+	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
+	command -v groff >/dev/null || skip "groff is not installed"
+	for name in hutch hutch-run; do
+		awk -v name=$name -v version=0 -f "$top/docs/man.awk" "$top/docs/$name.md" |
+			go-md2man >$name.1
+		grep -q "^.TH \"*$(tr a-z A-Z <<<$name)" $name.1
+		run groff -man -Tutf8 -ww -z $name.1
+		echo "$output"
+		[ -z "$output" ]
+	done
+}
+
+@test "links between the documents lead somewhere" {
+	cd "$top"
+	for file in README.md CONTRIBUTING.md docs/*.md; do
+		grep -oE '\]\([^)#]+' "$file" | cut -c3- | grep -v '^https\?:' | while read -r link; do
+			[ -e "$(dirname "$file")/$link" ] || { echo "$file: $link" && exit 1; }
+		done
+	done
+}

@@ -1,0 +1,107 @@
+/* forbid: runs a command behind a seccomp filter, as an outer container would.
+ *
+ *	forbid MODE COMMAND [ARG...]
+ *
+ * What the modes refuse:
+ *	container	what docker's default profile does to somebody without
+ *			CAP_SYS_ADMIN: clone3 is ENOSYS, clone with namespaces, unshare,
+ *			setns and the mount calls are EPERM
+ *	eperm		clone3, clone with namespaces, unshare: EPERM
+ *	mounts		the mount calls alone: EPERM
+ *	newcalls	the mount calls of Linux 5.2 alone: ENOSYS
+ *	none		nothing: a filter that allows everything */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX	 64
+
+#define NAMESPACES                                                             \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | \
+	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+struct code {
+	struct sock_filter insns[MAX];
+	unsigned short len;
+};
+
+static void add(struct code *c, struct sock_filter insn)
+{
+	c->insns[c->len++] = insn;
+}
+
+static void add_refusal(struct code *c, long number, int error)
+{
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1));
+	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					    SECCOMP_RET_ERRNO | (unsigned)error));
+}
+
+static void refuse_namespaces(struct code *c, int clone3_error)
+{
+	add_refusal(c, SYS_clone3, clone3_error);
+	add_refusal(c, SYS_unshare, EPERM);
+	add_refusal(c, SYS_setns, EPERM);
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
+	add(c, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, args[0])));
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1));
+	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+}
+
+static void refuse_mounts(struct code *c, int error, int with_old)
+{
+	static const long calls[] = { SYS_open_tree, SYS_move_mount, SYS_fsopen,
+				      SYS_fsconfig, SYS_fsmount, SYS_mount_setattr };
+	static const long old[] = { SYS_mount, SYS_umount2, SYS_pivot_root };
+
+	for (size_t i = 0; i < COUNT(calls); i++)
+		add_refusal(c, calls[i], error);
+	for (size_t i = 0; with_old && i < COUNT(old); i++)
+		add_refusal(c, old[i], error);
+}
+
+static int fill(struct code *c, const char *mode)
+{
+	add(c, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, nr)));
+	if (!strcmp(mode, "container") || !strcmp(mode, "mounts"))
+		refuse_mounts(c, EPERM, 1);
+	else if (!strcmp(mode, "newcalls"))
+		refuse_mounts(c, ENOSYS, 0);
+	else if (strcmp(mode, "eperm") && strcmp(mode, "none"))
+		return -1;
+	/* Last: it ends in a load of something else. */
+	if (!strcmp(mode, "container") || !strcmp(mode, "eperm"))
+		refuse_namespaces(c, *mode == 'c' ? ENOSYS : EPERM);
+	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct code c = { .len = 0 };
+
+	if (argc < 3 || fill(&c, argv[1]) < 0) {
+		(void)fprintf(stderr, "usage: forbid MODE COMMAND [ARG...]\n");
+		return 2;
+	}
+	struct sock_fprog program = { .len = c.len, .filter = c.insns };
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0) {
+		perror("forbid: install the filter");
+		return 2;
+	}
+	(void)execvp(argv[2], argv + 2);
+	perror(argv[2]);
+	return 127;
+}

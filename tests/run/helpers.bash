@@ -1,0 +1,250 @@
+# helpers.bash -- what the files of the run tier share.  `load helpers` in each, and
+# in setup() and teardown() `begin` and `end`.
+#
+# Every test has a folder of its own, $T, with a home and runtime folder of its own
+# in it, so that nothing depends on, or touches, those of the user.  Root's hutch
+# stands for somebody else ($who), to whom `room` gives what the inside is to write.
+#
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the files that load it
+
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+# How long anything is waited for that has to happen.
+PATIENCE=30
+
+begin() {
+	here=$BATS_TEST_DIRNAME
+	top=$(cd "$here/../.." && pwd)
+	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
+	BUILD=$(dirname "$HUTCH")
+	unset SUDO_UID SUDO_GID SUDO_USER
+	who=$(id -u)
+	((who)) || who=65534
+	T=$(mktemp -d /tmp/hutch-run.XXXXXX) || return 1
+	chmod 755 "$T"
+	room home runtime
+	chmod 700 "$T/runtime"
+	export HOME=$T/home XDG_RUNTIME_DIR=$T/runtime
+	unset XDG_CACHE_HOME XDG_DATA_HOME XDG_CONFIG_HOME
+	# What finds the processes of this test, by their arguments.
+	mark=mark.${T##*.}.$$
+	started=()
+	cd "$T" || return 1
+}
+
+end() {
+	local pid
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	[[ -z ${T:-} ]] || rm -rf "$T"
+}
+
+is_root() {
+	((EUID == 0))
+}
+
+# room NAME...: a folder below $T that the inside may write to.
+room() {
+	local name
+	for name in "$@"; do
+		mkdir -p "$T/$name"
+		give "$T/$name"
+	done
+}
+
+# give PATH...: to whom the inside stands for.
+give() {
+	! is_root || chown -hR "$who:$who" "$@"
+}
+
+# as_who COMMAND...: as whom the inside stands for.
+as_who() {
+	if is_root; then
+		setpriv --reuid "$who" --regid "$who" --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# outer COMMAND...: as that user, with all capabilities over a user namespace and
+# mounts of its own: an outer container.
+outer() {
+	as_who unshare -Uc --keep-caps -m "$@"
+}
+
+# A program that was built for these tests.
+tool() {
+	[[ -x $BUILD/tests/run/$1 ]] || {
+		echo "$BUILD/tests/run/$1 is not there: make tests" >&2
+		return 1
+	}
+	echo "$BUILD/tests/run/$1"
+}
+
+box() {
+	"$HUTCH" run "$@"
+}
+
+# catch COMMAND...: sets status, output, lines, stderr and stderr_lines, and shows
+# them where the test fails.
+catch() {
+	status=0
+	"$@" >"$T/.out" 2>"$T/.err" || status=$?
+	output=$(tr -d '\0' <"$T/.out")
+	stderr=$(tr -d '\0' <"$T/.err")
+	rm "$T/.out" "$T/.err"
+	mapfile -t lines <<<"$output"
+	mapfile -t stderr_lines <<<"$stderr"
+	printf 'status %s\nstdout: %s\nstderr: %s\n' "$status" "$output" "$stderr"
+}
+
+# inside ARG...: what comes out of the sandbox.
+inside() {
+	catch box "$@"
+}
+
+# fails CODE PATTERN ARG...: hutch run ends with that code, prints nothing, and says
+# one sentence that matches, at most with a line about what would help.
+fails() {
+	local code=$1 pattern=$2
+	shift 2
+	inside "$@"
+	[[ $status == "$code" ]]
+	[[ -z $output ]]
+	one_sentence "$pattern"
+}
+
+one_sentence() {
+	[[ ${stderr_lines[0]} =~ ^hutch:\ $1 ]]
+	((${#stderr_lines[@]} <= 2))
+	[[ ${#stderr_lines[@]} == 1 || ${stderr_lines[1]} == 'hutch: hint: '?* ]]
+}
+
+refuses() {
+	fails 125 "$@"
+}
+
+# has PATTERN: the last output has a line of it, as an extended expression.
+has() {
+	grep -qE -- "$1" <<<"$output" || {
+		printf 'no line of the output matches %s:\n%s\n' "$1" "$output"
+		return 1
+	}
+}
+
+has_not() {
+	! grep -E -- "$1" <<<"$output"
+}
+
+# until_true COMMAND...: waits for what no file descriptor tells.
+until_true() {
+	local deadline=$((SECONDS + PATIENCE))
+	until "$@"; do
+		if ((SECONDS >= deadline)); then
+			echo "waited in vain for: $*"
+			return 1
+		fi
+		read -r -t 0.02 <> <(:) || true
+	done
+}
+
+# start ARG...: hutch in the background as $pid, its output on descriptor 7 and its
+# errors in $T/err.  With the signals of a foreground program, since a shell gives
+# a background one SIGINT and SIGQUIT ignored.  Until it has said something it may not
+# be hutch yet.
+start() {
+	mkfifo "$T/out"
+	env --default-signal "$HUTCH" run "$@" >"$T/out" 2>"$T/err" 3>&- </dev/null &
+	pid=$!
+	started+=("$pid")
+	exec 7<"$T/out"
+	rm "$T/out"
+}
+
+# said WORD: the next line that the command in the background prints.
+said() {
+	local line
+	read -r -t "$PATIENCE" line <&7 || {
+		echo "nothing came; stderr: $(cat "$T/err")"
+		return 1
+	}
+	[[ $line == "$1" ]] || {
+		echo "expected '$1', got '$line'"
+		return 1
+	}
+}
+
+# ended CODE: waits for hutch in the background.
+ended() {
+	local rc=0
+	wait "$pid" || rc=$?
+	exec 7<&-
+	[[ $rc == "$1" ]] || {
+		echo "ended with $rc, not $1; stderr: $(cat "$T/err")"
+		return 1
+	}
+}
+
+# marked [MARK]: the processes of this machine with the mark in their arguments.
+marked() {
+	local word=${1:-$mark} file args
+	for file in /proc/[0-9]*/cmdline; do
+		[[ $file == "/proc/$BASHPID/"* || $file == "/proc/$$/"* ]] && continue
+		args=$(tr '\0' ' ' 2>/dev/null <"$file") || continue
+		[[ $args == *"$word"* ]] && echo "${file//[!0-9]/}"
+	done
+	return 0
+}
+
+none_marked() {
+	[[ -z $(marked "$@") ]]
+}
+
+# descendants PID: all below it, as far as the parents are alive.
+descendants() {
+	ps -e -o pid=,ppid= | awk -v top="$1" '
+		{ parent[$1] = $2 }
+		END {
+			for (p in parent) {
+				for (at = p; at in parent && at != top; at = parent[at]) {}
+				if (at == top && p != top)
+					print p
+			}
+		}'
+}
+
+all_gone() {
+	local one
+	for one in "$@"; do
+		# A zombie is gone; whoever is to reap it may be another.
+		[[ $(ps -o state= -p "$one") =~ ^(Z|)$ ]] || return 1
+	done
+}
+
+# state_of DIR...: all that is in these, to compare before and after.
+state_of() {
+	find "$@" -printf '%p %y %m %u %g %l %s\n' | sort
+	find "$@" -type f -exec sha256sum {} + | sort
+}
+
+# A program with sanitizers is dynamic: it runs only where its libraries are.
+needs_static() {
+	! readelf -d "$BUILD/libexec/hutch-executor" 2>/dev/null | grep -q NEEDED ||
+		skip "this build of hutch is not static"
+}
+
+# image NAME: a folder that is a root once the host's /usr is mounted in it, with a
+# file and a folder that writes can be tried on.
+image() {
+	mkdir -p "$T/$1"/{usr,etc,data}
+	ln -s usr/bin usr/sbin usr/lib usr/lib64 "$T/$1"
+	echo "of the image" >"$T/$1/data/file"
+	echo "of the image too" >"$T/$1/data/other"
+	give "$T/$1"
+}
+
+# imaged NAME ARG...: hutch run in it.
+imaged() {
+	box --image "dir:$T/$1" -v /usr:/usr:ro "${@:2}"
+}

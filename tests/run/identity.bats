@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# -u, --cap-add, --cap-drop, and whom a sandbox stands for.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
+
+caps() {
+	box "$@" grep ^CapEff /proc/self/status | cut -f2
+}
+
+@test "-u agent, 1000 and 1000:1000 are the same" {
+	for user in agent 1000 1000:1000 agent:agent; do
+		inside -u "$user" id -u
+		[ "$output" = 1000 ]
+	done
+}
+
+@test "-u root is id 0 with its home, and with few capabilities" {
+	inside -u root sh -c 'id; echo $HOME $USER $LOGNAME; touch ~/x && echo made'
+	[ "${lines[*]}" = "uid=0(root) gid=0(root) groups=0(root) /root root root made" ]
+	# CHOWN DAC_OVERRIDE FOWNER FSETID SETGID SETUID
+	[ "$(caps -u root)" = 00000000000000db ]
+}
+
+@test "-u root stands for the same id of the host as agent does" {
+	room w
+	box -u root -v "$T/w:/w" touch /w/file
+	[ "$(stat -c %u w/file)" -eq "$who" ]
+}
+
+@test "another -u with one id, or one that is no user, is refused" {
+	refuses '-u 5: only one id is mapped' -u 5 true
+	[[ ${stderr_lines[1]} == *'--idmap ranges'* ]]
+	refuses '-u 0:1000: only one id is mapped' -u 0:1000 true
+	for user in nobody '' -- 70000 -1 1000: :1000 0x0 '1000 ' 99999999999999999999; do
+		refuses '-u takes agent, root or a number' -u "$user" true
+	done
+}
+
+@test "--cap-add gives agent a capability, in any spelling" {
+	for cap in NET_RAW net_raw CAP_NET_RAW cap_net_raw; do
+		[ "$(caps --cap-add "$cap")" = 0000000000002000 ]
+	done
+	[ "$(caps --cap-add NET_RAW --cap-add CHOWN)" = 0000000000002001 ]
+}
+
+@test "--cap-add of a capability does what it says, inside only" {
+	inside --cap-add NET_BIND_SERVICE /usr/bin/python3 -c \
+		'import socket; s = socket.socket(); s.bind(("127.0.0.1", 80)); print("bound")'
+	[ "$output" = bound ]
+	inside /usr/bin/python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 80))'
+	[[ $stderr == *"Permission denied"* ]]
+}
+
+@test "--cap-drop takes one from root, ALL takes all, and --cap-add adds to what is left" {
+	[ "$(caps -u root --cap-drop CHOWN)" = 00000000000000da ]
+	[ "$(caps -u root --cap-drop ALL)" = 0000000000000000 ]
+	[ "$(caps -u root --cap-drop all --cap-add KILL)" = 0000000000000020 ]
+	inside -u root --cap-drop ALL grep ^CapBnd /proc/self/status
+	[ "$output" = $'CapBnd:\t0000000000000000' ]
+}
+
+@test "capabilities that would reach the executor, ALL and unknown ones are refused" {
+	for cap in SYS_PTRACE SYS_ADMIN SYS_RESOURCE SYS_NICE; do
+		refuses "--cap-add $cap is refused" --cap-add "$cap" true
+	done
+	refuses '--cap-add ALL is refused' --cap-add ALL true
+	refuses "--cap-add: unknown capability 'NOPE'" --cap-add NOPE true
+	refuses "--cap-drop: unknown capability ''" --cap-drop '' true
+}
+
+@test "the executor keeps nothing that it does not hand on" {
+	start sleep 1000
+	until_true executor_is_there
+	grep -x $'CapEff:\t0000000000000000' "/proc/$executor/status"
+	grep -x $'CapBnd:\t0000000000000000' "/proc/$executor/status"
+}
+
+executor_is_there() {
+	executor=$(ps --ppid "$pid" -o pid= -o args= | awk '/hutch-executor/ {print $1}')
+	[[ -n $executor ]]
+}
+
+@test "root's sandbox stands for SUDO_UID" {
+	is_root || skip "needs root"
+	mkdir w
+	chown 4321:4322 w
+	SUDO_UID=4321 SUDO_GID=4322 inside -v "$T/w:/w" touch /w/file
+	[ "$(stat -c %u:%g w/file)" = 4321:4322 ]
+}
+
+@test "root's sandbox stands for the owner of the workspace" {
+	is_root || skip "needs root"
+	mkdir w
+	chown 4321:4322 w
+	inside --workspace "$T/w" touch file
+	[ "$(stat -c %u:%g w/file)" = 4321:4322 ]
+}
+
+@test "root's sandbox stands for nobody otherwise, and never for root" {
+	is_root || skip "needs root"
+	mkdir w
+	for uid in '' 0 -1 x 4294967295 4294967296; do
+		SUDO_UID=$uid SUDO_GID=0 inside --workspace "$T/w" cat /proc/self/uid_map /proc/self/gid_map
+		[ "$(awk '{print $2}' <<<"$output" | xargs)" = "65534 65534" ]
+	done
+}
+
+@test "root's sandbox has none of root's groups and hutch itself is root no longer" {
+	is_root || skip "needs root"
+	start sleep 1000
+	until_true executor_is_there
+	grep -x $'Uid:\t65534\t65534\t65534\t65534' "/proc/$pid/status"
+	grep -x $'Groups:\t ' "/proc/$pid/status"
+	grep -x $'CapPrm:\t0000000000000000' "/proc/$pid/status"
+}
+
+@test "a hutch that was made setuid refuses to work" {
+	is_root || skip "needs root"
+	cp -r "$HUTCH" "$BUILD/libexec" "$T/"
+	chown 65534:65534 hutch
+	chmod 6755 hutch
+	HUTCH=$T/hutch refuses 'hutch must not be setuid' true
+}
+
+@test "core_pattern and other sysctls cannot be written by any user inside" {
+	before=$(cat /proc/sys/kernel/core_pattern)
+	for user in agent root; do
+		inside -u "$user" sh -c 'for f in kernel/core_pattern kernel/modprobe vm/drop_caches \
+			kernel/hostname net/ipv4/ip_forward; do echo x >/proc/sys/$f && echo $f; done
+			echo b >/proc/sysrq-trigger && echo sysrq'
+		[ -z "$output" ]
+	done
+	[ "$(cat /proc/sys/kernel/core_pattern)" = "$before" ]
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# --idmap ranges: 65536 ids through newuidmap.
+
+load helpers
+
+setup() {
+	begin
+	# Whoever the sandbox stands for needs a range in /etc/subuid.
+	if is_root; then
+		local name
+		name=$(cut -d: -f1 /etc/subuid 2>/dev/null | while read -r n; do
+			id -u "$n" >/dev/null 2>&1 && echo "$n" && break
+		done)
+		[[ -n $name ]] || skip "nobody has a range in /etc/subuid"
+		SUDO_USER=$name
+		SUDO_UID=$(id -u "$name")
+		SUDO_GID=$(id -g "$name")
+		export SUDO_USER SUDO_UID SUDO_GID
+		who=$SUDO_UID
+		give home runtime
+	else
+		USER=$(id -un)
+		export USER
+		grep -q "^$USER:" /etc/subuid || skip "$USER has no range in /etc/subuid"
+	fi
+	command -v newuidmap >/dev/null || skip "no newuidmap"
+}
+
+teardown() {
+	end
+}
+
+ranges() {
+	inside --idmap ranges "$@"
+}
+
+@test "all ids up to 65535 are there, and none is the host's root" {
+	ranges cat /proc/self/uid_map
+	awk '{ n += $3; if ($2 == 0) exit 1 } END { exit n != 65537 }' <<<"$output"
+	awk -v who="$who" '$1 == 1000 && $2 != who { exit 1 }' <<<"$output"
+}
+
+@test "agent still stands for the caller" {
+	room w
+	ranges -v "$T/w:/w" sh -c 'id -u; touch /w/f'
+	[ "$output" = 1000 ]
+	[ "$(stat -c %u w/f)" -eq "$who" ]
+}
+
+@test "-u takes any id, and UID:GID" {
+	ranges -u 5:7 id
+	[[ $output == *uid=5* && $output == *gid=7* ]]
+	ranges -u 65535 id -u
+	[ "$output" = 65535 ]
+	refuses '-u takes' --idmap ranges -u 65536 true
+}
+
+@test "root can give files away and become others" {
+	ranges -u root sh -c 'touch f && chown 33:33 f && stat -c %u:%g f && setpriv --reuid 5 --clear-groups id -u'
+	[ "${lines[*]}" = "33:33 5" ]
+}
+
+@test "the executor has an id of its own, out of the commands' reach" {
+	start --idmap ranges -u root sh -c 'kill -9 1; echo ready; exec sleep 1000'
+	said ready
+	executor=$(ps --ppid "$pid" -o pid= -o args= | awk '/hutch-executor/ {print $1}')
+	command=$(ps --ppid "$executor" -o pid= | tail -1)
+	mine=$(awk '/^Uid/ {print $2}' "/proc/${executor// /}/status")
+	theirs=$(awk '/^Uid/ {print $2}' "/proc/${command// /}/status")
+	[ "$mine" -ne "$theirs" ]
+	[ "$mine" -ne 0 ]
+	kill -TERM "$pid"
+	ended 143
+}
+
+@test "signals, timeouts and terminals work as with one id" {
+	inside --idmap ranges --timeout 0.3 -u 5 sleep 1000
+	[ "$status" -eq 124 ]
+	inside --idmap ranges -t -u 5 sh -c 'tty && stat -c %u $(tty)'
+	[[ ${lines[0]} == /dev/pts/0* ]]
+	[[ ${lines[1]} == 5* ]]
+}
+
+@test "nothing is left behind" {
+	inside --idmap ranges -u root bash -c "setsid setpriv --reuid 7 --clear-groups bash -c 'exec -a $mark sleep 1000' & sleep 0.1"
+	none_marked
+}
+
+@test "nobody without a range is told which command gives one" {
+	if is_root; then
+		SUDO_USER=no-such-user SUDO_UID=54321 SUDO_GID=54321 \
+			refuses '--idmap ranges: /etc/subuid grants no range' --idmap ranges true
+	else
+		USER=no-such-user refuses '--idmap ranges: /etc/subuid grants no range' --idmap ranges true
+	fi
+	[[ ${stderr_lines[1]} == *'usermod --add-subuids'* ]]
+}
+
+@test "another --idmap is refused" {
+	refuses '--idmap takes single or ranges' --idmap all true
+}

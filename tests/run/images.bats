@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# --image dir:PATH: a folder as the root, what is written goes above it.
+
+load helpers
+
+setup() {
+	begin
+	image img
+}
+
+teardown() {
+	end
+}
+
+# A folder of another owner, or of another group, is read-only for us.
+foreign() {
+	if is_root; then
+		chown -R 4321:4321 img
+	else
+		skip "needs root: a folder that is somebody else's"
+	fi
+}
+
+@test "the folder is the root, the user is root, the working directory /workspace" {
+	inside --image "dir:$T/img" -v /usr:/usr:ro sh -c 'id -u; pwd; cat /data/file; echo $HOME'
+	[ "${lines[0]}" = 0 ]
+	[ "${lines[2]}" = "of the image" ]
+}
+
+@test "a program that needs nothing runs in an image that has nothing else" {
+	needs_static
+	mkdir empty
+	cp "$(tool alone)" empty/alone
+	give empty
+	inside --image "dir:$T/empty" /alone
+	[[ $output == "uid 0 gid 0 in /workspace:"*" alone "*"proc"* ]]
+	inside --read-only --image "dir:$T/empty" -u agent /alone
+	[[ $output == "uid 1000 gid 1000 in /workspace:"*" alone "* ]]
+	[ "$(ls empty)" = alone ]
+}
+
+@test "all ways to write succeed inside and change nothing in the folder" {
+	before=$(state_of img)
+	inside --image "dir:$T/img" -v /usr:/usr:ro /usr/bin/python3 -c 'if True:
+		import mmap, os
+		open("/data/file", "w").write("truncated"); print(open("/data/file").read())
+		with open("/data/other", "r+b") as f:
+			m = mmap.mmap(f.fileno(), 0, mmap.MAP_SHARED)
+			m[0:2] = b"OF"; m.flush()
+		print(open("/data/other").read(2))
+		os.rename("/data/other", "/data/renamed"); print(sorted(os.listdir("/data")))
+		os.unlink("/data/file"); print(sorted(os.listdir("/data")))
+		os.mkdir("/data2"); os.rename("/data/renamed", "/data2/renamed"); os.rmdir("/data")
+		os.mkdir("/data"); print(os.listdir("/data"), os.listdir("/data2"))
+		os.link("/data2/renamed", "/data/linked"); os.symlink("x", "/data/sym")
+		os.chmod("/data2/renamed", 0o600); os.utime("/data2/renamed", (1, 1))
+		os.setxattr("/data2/renamed", "user.x", b"1")
+		os.truncate("/data2/renamed", 1 << 20)
+		os.rmdir("/etc") if not os.listdir("/etc") else None'
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	[ "$output" = "truncated
+OF
+['file', 'renamed']
+['renamed']
+[] ['renamed']" ]
+	[ "$(state_of img)" = "$before" ]
+}
+
+@test "copy_file_range and FICLONE into the image change nothing in the folder" {
+	before=$(state_of img)
+	inside --image "dir:$T/img" -v /usr:/usr:ro /usr/bin/python3 -c 'if True:
+		import fcntl, os
+		with open("/data/other", "rb") as s, open("/data/file", "r+b") as d:
+			try:
+				os.copy_file_range(s.fileno(), d.fileno(), 2)
+			except OSError:
+				pass
+			try:
+				fcntl.ioctl(d, 0x40049409, s.fileno())
+			except OSError:
+				pass'
+	[ "$(state_of img)" = "$before" ]
+}
+
+@test "what one sandbox wrote, the next one does not find" {
+	imaged img sh -c 'echo x >/data/new; rm /data/file'
+	inside --image "dir:$T/img" -v /usr:/usr:ro ls /data
+	[ "${lines[*]}" = "file other" ]
+}
+
+@test "a folder of somebody else's can be read and not written to" {
+	foreign
+	chmod -R a+rX img
+	inside --image "dir:$T/img" -v /usr:/usr:ro sh -c 'cat /data/file; echo x >/data/file; rm /data/file; touch /data/x'
+	[ "$output" = "of the image" ]
+	[ "$(grep -c 'Read-only' <<<"$stderr")" -eq 3 ]
+	inside --image "dir:$T/img" -v /usr:/usr:ro sh -c 'touch /tmp/x /workspace/x /run/x && echo scratch'
+	[ "$output" = scratch ]
+}
+
+@test "an ordinary user's image that is the host's own root can be read and not written to" {
+	inside --image dir:/ -u agent sh -c 'echo ran; touch /usr/x; echo x >>/etc/passwd'
+	[ "$output" = ran ]
+	[ "$(grep -ci 'read-only\|denied' <<<"$stderr")" -eq 2 ]
+}
+
+@test "--read-only: nothing of the image can be written, nor changed" {
+	before=$(state_of img)
+	inside --read-only --image "dir:$T/img" -v /usr:/usr:ro sh -c '
+		cat /data/file; echo x >/data/file; rm /data/file; touch /data/x /x /tmp/x /workspace/x
+		touch /dev/shm/x && echo shm'
+	[ "${lines[*]}" = "of the image shm" ]
+	[ "$(grep -c 'Read-only' <<<"$stderr")" -eq 6 ]
+	[ "$(state_of img)" = "$before" ]
+}
+
+@test "/etc/hostname, hosts and resolv.conf are the sandbox's, and the image's own stay" {
+	echo theirs >img/etc/hosts
+	ln -s /data/file img/etc/resolv.conf
+	give img
+	inside --image "dir:$T/img" -v /usr:/usr:ro --hostname mine sh -c 'hostname; cat /etc/hostname /etc/hosts'
+	has '^mine$'
+	has '127.0.0.1.*mine'
+	has_not theirs
+	[ "$(cat img/etc/hosts)" = theirs ]
+	[ "$(cat img/data/file)" = "of the image" ]
+}
+
+@test "an image with device nodes, set-uid files and odd names does no harm" {
+	is_root && mknod img/data/null c 1 3
+	mkfifo img/data/fifo
+	touch "img/a:b,c=d" $'img/new\nline'
+	give img
+	inside --image "dir:$T/img" -v /usr:/usr:ro sh -c 'ls / | wc -l; echo x >/data/null; echo $?'
+	[ "$status" -eq 0 ]
+	is_root && [[ $stderr == *denied* ]]
+	inside --read-only --image "dir:$T/img" -v /usr:/usr:ro sh -c 'echo ran'
+	[ "$output" = ran ]
+}
+
+@test "a path with a colon, a comma, a backslash or a newline is an image like any other" {
+	for name in 'a:b' 'a,b' 'a\b' $'a\nb' 'a b' "$(printf 'long%.0s' {1..60})"; do
+		cp -a img "$name"
+		inside --image "dir:$T/$name" -v /usr:/usr:ro cat /data/file
+		[ "$output" = "of the image" ]
+	done
+}
+
+@test "dir: with a relative path and through a link" {
+	ln -s img link
+	for ref in dir:img dir:./img dir:link; do
+		inside --image "$ref" -v /usr:/usr:ro cat /data/file
+		[ "$output" = "of the image" ]
+	done
+}
+
+@test "the upper folder, where there is one, is gone after any end" {
+	imaged img true
+	imaged img sh -c 'mkdir -p /data/a/b/c && chmod 000 /data/a/b && exit 3' || true
+	inside --timeout 0.2 --image "dir:$T/img" -v /usr:/usr:ro sleep 1000
+	[ "$status" -eq 124 ]
+	inside --image "dir:$T/img" -v /usr:/usr:ro -w /nonexistent true
+	[ "$status" -eq 125 ]
+	[ -z "$(find "$T" -name 'upper-*')" ]
+}
+
+@test "images that are absent, files, unreadable or of an unknown kind are errors" {
+	refuses 'open the image .*/nonexistent: No such file' --image "dir:$T/nonexistent" true
+	refuses 'the image .*/file is not a directory' --image "dir:$T/img/data/file" true
+	refuses "unknown image 'debian:12'" --image debian:12 true
+	refuses "unknown image ''" --image '' true
+	refuses '--image dir: names no folder' --image dir: true
+	ln -s loop loop
+	refuses 'open the image .*loop' --image "dir:$T/loop" true
+}
+
+@test "a command that the image has not is 127" {
+	mkdir none
+	give none
+	inside --image "dir:$T/none" /bin/sh
+	[ "$status" -eq 127 ]
+	one_sentence '/bin/sh: '
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bats
+# Killed at any instant, and launched many times: nothing is left.
+# ROUNDS and LAUNCHES say how often.
+
+load helpers
+
+setup() {
+	begin
+	room w
+	image img
+}
+
+teardown() {
+	end
+}
+
+@test "killed at a random instant, hutch leaves no process, mount, folder or terminal mode" {
+	"$here/killer.py" "$HUTCH" "$T"
+}
+
+@test "78: many launches leave mounts, folders, descriptors and memory as they were" {
+	"$here/leak.bash" "$HUTCH"
+}
+
+@test "a hundred sandboxes at once all run" {
+	seq 100 | xargs -P 100 -I{} "$HUTCH" run sh -c 'echo {}' >out 2>err
+	[ "$(sort -n out | xargs)" = "$(seq 100 | xargs)" ]
+	[ ! -s err ]
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""killer.py HUTCH FOLDER: starts hutch and kills it at a random instant, again and again.
+
+ROUNDS (50) rounds, SEED for the same ones again.  Each starts one of several kinds of
+sandbox and sends one of four signals after 0 to 6 ms, or to 30 in every fourth
+round.  After each: no process of it is left and the terminal is as it was.  At the end:
+mounts, and the entries of /dev/shm, of the state folders and of FOLDER, are as they were.
+FOLDER holds w, a workspace, and img, an image that needs -v /usr:/usr:ro.
+"""
+import os
+import pty
+import random
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+PATIENCE = 30
+HUTCH, FOLDER = sys.argv[1], sys.argv[2]
+ROUNDS = int(os.environ.get("ROUNDS", "50"))
+SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
+
+KINDS = {
+    "plain": [],
+    "terminal": ["-i", "-t"],
+    "workspace": ["--workspace", FOLDER + "/w", "-v", FOLDER + "/w:/m/a:ro"],
+    "image": ["--image", "dir:" + FOLDER + "/img", "-v", "/usr:/usr:ro"],
+    "image on a terminal": ["-it", "--image", "dir:" + FOLDER + "/img", "-v", "/usr:/usr:ro"],
+}
+
+
+def processes_with(mark):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if mark.encode() in f.read() and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def below(top):
+    """All descendants, while their parents are alive."""
+    children = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                parent = int(f.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(pid))
+    found, todo = [], [top]
+    while todo:
+        more = children.get(todo.pop(), [])
+        found += more
+        todo += more
+    return found
+
+
+def is_gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def wait_until(is_so, what):
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        if time.monotonic() > deadline:
+            sys.exit(what)
+        select.select([], [], [], 0.01)
+
+
+def entries(folder):
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return None
+
+
+def state_of_host():
+    # Whom the sandbox of root stands for, when nothing says otherwise.
+    who = os.getuid() or 65534
+    folders = ["/dev/shm", f"/tmp/hutch-{who}", f"/run/user/{who}/hutch"]
+    with open("/proc/self/mountinfo") as f:
+        state = {"mounts": f.readlines()}
+    state.update({folder: entries(folder) for folder in folders})
+    for top in (FOLDER, os.environ["XDG_RUNTIME_DIR"]):
+        state[top] = sorted(os.path.join(d, n) for d, ds, fs in os.walk(top) for n in ds + fs)
+    return state
+
+
+def difference(before, now):
+    return {key: (before[key], now[key]) for key in before if before[key] != now[key]}
+
+
+def be_command(slave):
+    os.setsid()
+    if slave is not None:
+        import fcntl
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    # Whoever started us may have had these ignored.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def play(number, chance):
+    kind = chance.choice(list(KINDS))
+    number_sent = chance.choice(SIGNALS)
+    delay = chance.uniform(0, 0.030 if number % 4 == 0 else 0.006)
+    mark = f"1000.{os.getpid():07}{number:05}"
+    # A shell may lose a signal that comes while it starts another program (dash does),
+    # so there is one only where nothing inside is to hear of the end.
+    words = ["sh", "-c", f"sleep {mark} & sleep {mark}"] if number_sent == signal.SIGKILL else ["sleep", mark]
+    what = f"round {number} (SEED={SEED}): {kind}, {number_sent.name} after {delay * 1000:.1f} ms"
+    command = [HUTCH, "run", *KINDS[kind], *words]
+    master, slave = pty.openpty() if "terminal" in kind else (None, None)
+    modes = termios.tcgetattr(slave) if slave is not None else None
+    stdio = slave if slave is not None else subprocess.DEVNULL
+    child = subprocess.Popen(command, stdin=stdio, stdout=stdio, stderr=stdio, close_fds=True,
+                             preexec_fn=lambda: be_command(slave))
+    select.select([], [], [], delay)
+    family = below(child.pid) if number_sent == signal.SIGKILL else []
+    child.send_signal(number_sent)
+    try:
+        code = child.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        sys.exit(what + ": hutch did not end")
+    wait_until(lambda: all(map(is_gone, family)) and not processes_with(mark),
+               what + ": processes are left")
+    if slave is not None:
+        wait_until(lambda: termios.tcgetattr(slave) == modes, what + ": the terminal is not restored")
+        os.close(slave)
+        os.close(master)
+    if code >= 0 and code != 128 + number_sent:
+        sys.exit(f"{what}: exit code {code}")
+
+
+def main():
+    chance = random.Random(SEED)
+    before = state_of_host()
+    for number in range(ROUNDS):
+        play(number, chance)
+    # A janitor may be at work for a moment longer than its launcher.
+    try:
+        wait_until(lambda: state_of_host() == before, "something is left")
+    except SystemExit as e:
+        sys.exit(f"SEED={SEED}: {e}: {difference(before, state_of_host())}")
+    print(f"{ROUNDS} rounds, nothing left")
+
+
+main()

@@ -1,0 +1,76 @@
+#!/bin/bash
+# leak.bash HUTCH: LAUNCHES (500) launches, and whether the host is as it was: mounts,
+# processes, folders of hutch, descriptors and files of the kernel, its memory for
+# them.  What other programs of the machine do in the meantime is allowed for by a
+# bound that does not grow with the number of launches.
+set -u
+hutch=$1
+launches=${LAUNCHES:-500}
+at_once=8
+
+# What must not change at all.
+exact() {
+	cat /proc/self/mountinfo
+	for folder in "${XDG_RUNTIME_DIR:-/nonexistent}" "/tmp/hutch-$(id -u)" "$HOME/.cache/hutch" \
+		"$HOME/.local/share/hutch"; do
+		find "$folder" 2>/dev/null
+	done
+	pgrep -f "$mark"
+}
+
+# What may change by what others do: open files of the machine, processes, and the
+# kernel's memory that is not reclaimed, in KiB.
+about() {
+	read -r files _ </proc/sys/fs/file-nr
+	tasks=$(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)
+	kernel=$(awk '/^(SUnreclaim|KernelStack|PageTables|Percpu):/ { n += $2 } END { print n }' /proc/meminfo)
+}
+
+launch_all() {
+	local i
+	for ((i = 0; i < $1; i += at_once)); do
+		for ((j = 0; j < at_once; j++)); do
+			"$hutch" run sh -c ": $mark" </dev/null >/dev/null 2>>"$errors" || echo failed >>"$errors" &
+		done
+		wait
+	done
+}
+
+# Namespaces are freed by work that the kernel does later.
+settled() {
+	local deadline=$((SECONDS + 60))
+	while about && ((files > files_before + 400 || tasks > tasks_before + 60 ||
+		kernel > kernel_before + 65536)); do
+		((SECONDS < deadline)) || return 1
+		read -r -t 0.2 <> <(:)
+	done
+	return 0
+}
+
+mark=leak.$$
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
+# What the first ones bring into caches is not a leak.
+launch_all 64
+before=$(exact)
+about
+files_before=$files tasks_before=$tasks kernel_before=$kernel
+launch_all "$launches"
+
+if [[ -s $errors ]]; then
+	echo "launches failed:"
+	sort "$errors" | uniq -c | head -5
+	exit 1
+fi
+if [[ $(exact) != "$before" ]]; then
+	echo "mounts, folders or processes are not as before:"
+	diff <(echo "$before") <(exact)
+	exit 1
+fi
+if ! settled; then
+	echo "files $files_before -> $files, tasks $tasks_before -> $tasks, kernel memory" \
+		"$kernel_before -> $kernel KiB"
+	exit 1
+fi
+echo "$launches launches: files $files_before -> $files, tasks $tasks_before -> $tasks," \
+	"kernel memory $kernel_before -> $kernel KiB"

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# --ulimit and --timeout.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
+
+@test "--ulimit sets one limit, or a soft and a hard one" {
+	inside --ulimit nofile=64:128 --ulimit=fsize=1024 bash -c 'ulimit -Sn; ulimit -Hn; ulimit -Sf; ulimit -Hf'
+	[ "${lines[*]}" = "64 128 1 1" ]
+	inside --ulimit cpu=unlimited --ulimit core=0 bash -c 'ulimit -t; ulimit -c'
+	[ "${lines[*]}" = "unlimited 0" ]
+}
+
+@test "--ulimit fsize ends a command that writes more" {
+	inside --ulimit fsize=4096 sh -c 'exec head -c 9999 /dev/zero >f'
+	[ "$status" -eq 153 ] # SIGXFSZ
+}
+
+@test "--ulimit takes no other name, no number, no soft above hard, nothing above the host's" {
+	refuses "unknown limit 'nope'" --ulimit nope=1 true
+	refuses 'expected NAME=SOFT' --ulimit nofile true
+	refuses 'expected a number' --ulimit nofile= true
+	refuses 'expected a number' --ulimit nofile=x true
+	refuses "'x' is left over" --ulimit nofile=1x true
+	refuses 'the soft limit is above' --ulimit nofile=5:4 true
+	refuses "'99999999999999999999' is too large" --ulimit nofile=99999999999999999999 true
+	ulimit -n 1000
+	refuses 'nofile cannot be raised above 1000.*from --ulimit nofile=2000' --ulimit nofile=2000 true
+	inside --ulimit nofile=1000 true
+	[ "$status" -eq 0 ]
+}
+
+@test "the executor is not held by the command's limits" {
+	inside --ulimit nofile=4 --ulimit fsize=0 --ulimit nproc=1 --ulimit cpu=1 true
+	[ "$status" -eq 0 ]
+}
+
+@test "a fork bomb ends in EAGAIN and the user can still start programs" {
+	inside --ulimit nproc=64 /usr/bin/python3 -c 'if True:
+		import os, signal, time
+		n = 0
+		try:
+			while n < 1000:
+				if os.fork() == 0:
+					signal.pause()
+				n += 1
+		except BlockingIOError:
+			print("refused after", n < 64)'
+	[ "$output" = "refused after True" ]
+	sh -c true
+}
+
+@test "--timeout ends the command with 124 and says so" {
+	inside --timeout 0.2 sleep 1000
+	[ "$status" -eq 124 ]
+	one_sentence 'timed out after 0\.[2-9]'
+}
+
+@test "--timeout ends what ignores signals, is stopped, or went to the background" {
+	inside --timeout 200ms bash -c 'trap "" TERM INT HUP QUIT; while :; do :; done'
+	[ "$status" -eq 124 ]
+	inside --timeout 0.2s bash -c 'sleep 999 & kill -STOP $! $$; sleep 1000'
+	[ "$status" -eq 124 ]
+	inside --timeout 0.2 bash -c "setsid bash -c 'trap \"\" TERM; exec -a $mark sleep 1000' & sleep 1000"
+	[ "$status" -eq 124 ]
+	none_marked
+}
+
+@test "--timeout takes s, m, h, ms, decimals and sums, and is not waited for" {
+	for time in 90 90s 10m 1h30m 1.5h 100000ms 9.5; do
+		inside --timeout "$time" sh -c 'exit 3'
+		[ "$status" -eq 3 ]
+	done
+}
+
+@test "--timeout takes nothing else" {
+	for time in '' x -1 1d 1.x s 1h30 99999999999999999999 9999999999999h; do
+		refuses "--timeout: " --timeout "$time" true
+	done
+	refuses '--timeout: a duration of 0' --timeout 0 true
+	refuses '--timeout: a duration of 0' --timeout 0.0001s true
+}
+
+@test "output from before the timeout arrives" {
+	inside --timeout 0.5 sh -c 'echo before; sleep 1000'
+	[ "$status" -eq 124 ]
+	[ "$output" = before ]
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env bats
+# Nothing survives, and nothing inside reaches a process outside.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
+
+# A sandbox with processes of every kind in it: in sessions of their own, without a
+# living parent, deaf to signals, stopped.
+crowd="exec -a $mark sleep 1000 &
+	setsid bash -c 'trap \"\" TERM HUP INT; exec -a MARK sleep 1000' &
+	(setsid bash -c '(exec -a MARK sleep 1000) & (exec -a MARK sleep 1000) &' &)
+	(exec -a MARK sleep 1000) & kill -STOP \$!
+	until [ \$(grep -l MARK /proc/[0-9]*/cmdline 2>/dev/null | wc -l) -ge 6 ]; do :; done"
+
+crowd_script() {
+	printf '%s' "${crowd//MARK/$mark}" | sed "s/exec -a  sleep/exec -a $mark sleep/"
+}
+
+@test "39: SIGKILL of hutch leaves no process of the sandbox" {
+	start bash -c "$(crowd_script); echo ready; wait; exec sleep 1000"
+	said ready
+	below=$(descendants "$pid")
+	[ "$(wc -l <<<"$below")" -ge 6 ]
+	kill -KILL "$pid"
+	ended 137
+	until_true all_gone $below
+	none_marked
+}
+
+@test "39: a stopped hutch that is killed leaves no process of the sandbox" {
+	start -v "$T:/t:ro" bash -c "$(crowd_script); echo ready; exec sleep 1000"
+	said ready
+	below=$(descendants "$pid")
+	kill -STOP "$pid"
+	kill -KILL "$pid"
+	ended 137
+	until_true all_gone $below
+	none_marked
+}
+
+@test "39: SIGKILL of hutch leaves no mount, folder or file" {
+	image img
+	before=$(state_of "$T"; ls /tmp; cat /proc/self/mountinfo)
+	start --image "dir:$T/img" -v /usr:/usr:ro bash -c 'echo x >/data/file; echo ready; exec sleep 1000'
+	said ready
+	below=$(descendants "$pid")
+	kill -KILL "$pid"
+	ended 137
+	until_true all_gone $below
+	rm -f "$T/err"
+	[ "$(state_of "$T"; ls /tmp; cat /proc/self/mountinfo)" = "$before" ]
+}
+
+@test "40: daemons die with the command" {
+	inside bash -c "$(crowd_script); echo said; exit 5"
+	[ "$status" -eq 5 ]
+	[ "$output" = said ]
+	none_marked
+}
+
+@test "40: a daemon that holds stdout does not keep hutch" {
+	inside bash -c "setsid bash -c 'trap \"\" TERM; exec -a $mark sleep 1000' & echo said"
+	[ "$output" = said ]
+	none_marked
+}
+
+@test "40: a daemon that writes all the time does not keep hutch" {
+	catch bash -c '"$0" run sh -c "setsid yes & exit 3" >/dev/null; exit $?' "$HUTCH"
+	[ "$status" -eq 3 ]
+}
+
+@test "41: 5,000 orphans are reaped" {
+	inside --timeout 120 /usr/bin/python3 -c 'if True:
+		import os
+		for i in range(5000):
+			pid = os.fork()
+			if pid == 0:
+				if os.fork() == 0:
+					os._exit(0)
+				os._exit(0)
+			os.waitpid(pid, 0)
+		def zombies():
+			n = 0
+			for p in os.listdir("/proc"):
+				if p.isdigit():
+					try:
+						n += open(f"/proc/{p}/stat").read().rsplit(")")[1].split()[0] == "Z"
+					except OSError:
+						pass
+			return n
+		for _ in range(1000000):
+			if zombies() == 0:
+				break
+		print("left", zombies())'
+	[ "$output" = "left 0" ]
+}
+
+@test "38: kill -1 inside kills the sandbox's own and nobody else" {
+	sleep 1000 3>&- &
+	other=$!
+	started+=("$other")
+	start bash -c "exec -a $mark sleep 1000 & echo ready; read x <>/dev/zero; exec sleep 1000"
+	said ready
+	inside bash -c 'kill -9 -1; echo alive'
+	[ "$output" = alive ]
+	inside -u root --cap-add KILL sh -c 'kill -9 -1; exit 4'
+	[ "$status" -eq 4 ] || [ "$status" -eq 137 ]
+	kill -0 "$other"
+	kill -0 "$pid"
+	[ "$(marked | wc -l)" -ge 1 ]
+}
+
+@test "38: pids of the host mean nothing inside" {
+	sleep 1000 3>&- &
+	other=$!
+	started+=("$other")
+	inside /usr/bin/python3 -c "if True:
+		import os
+		for pid in range(2, 33000):
+			if pid != os.getpid():
+				try:
+					os.kill(pid, 9)
+					print('killed', pid)
+				except ProcessLookupError:
+					pass"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	kill -0 "$other"
+}
+
+@test "36: the executor cannot be killed, stopped or limited from inside" {
+	for user in agent root; do
+		inside -u "$user" --cap-add KILL /usr/bin/python3 -c 'if True:
+			import os, resource, signal
+			for s in range(1, 65):
+				try:
+					os.kill(1, s)
+				except OSError:
+					pass
+			for f in (lambda: resource.prlimit(1, resource.RLIMIT_CPU, (0, 0)),
+				lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)),
+				lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
+				lambda: os.sched_setaffinity(1, {0})):
+				try:
+					f()
+					print("worked")
+				except OSError:
+					pass
+			print("still here")'
+		[ "$output" = "still here" ]
+		[ "$status" -eq 0 ]
+	done
+}
+
+@test "42: an executor that is killed ends everything, with 137" {
+	start bash -c "echo ready; exec -a $mark sleep 1000"
+	said ready
+	executor=$(descendants "$pid" | sort -n | head -1)
+	kill -KILL "$executor"
+	ended 137
+	none_marked
+}
+
+@test "42: an executor that does not answer keeps neither a timeout nor a signal from ending it" {
+	start --timeout 1 bash -c "echo ready; exec -a $mark sleep 1000"
+	said ready
+	kill -STOP "$(descendants "$pid" | sort -n | head -1)"
+	ended 124
+	none_marked
+	start bash -c "echo ready; exec -a $mark sleep 1000"
+	said ready
+	kill -STOP "$(descendants "$pid" | sort -n | head -1)"
+	for i in 1 2 3; do
+		kill -INT "$pid"
+		until_true took_signal "$i"
+	done
+	ended 130
+	none_marked
+}
+
+# Signals of one kind that wait are one: the next is sent when it has been read.
+took_signal() {
+	! [[ -e /proc/$pid/status ]] || grep -qx $'ShdPnd:\t0000000000000000' "/proc/$pid/status"
+}
+
+@test "6: a descriptor that the caller leaks is not inside" {
+	catch bash -c 'exec 9</etc 8<>"$1" 250</etc/passwd; "$0" run sh -c "ls /proc/self/fd; cat <&9; ls /proc/self/fd/9/"' \
+		"$HUTCH" "$T/file"
+	[ "$(grep -cE '^[0-9]+$' <<<"$output")" -eq 4 ]
+	[[ $stderr == *"9"* ]]
+}
+
+@test "87: what names a process, a folder or a variable cannot become an option or a path" {
+	inside -w /tmp -- sh -c 'echo "$0 $1"' -rf ../../etc
+	[ "$output" = "-rf ../../etc" ]
+	refuses '' -w ../.. true
+	refuses '' -w $'/a\nb' true
+	[ "${#stderr_lines[@]}" -le 2 ]
+	refuses '' -e =x true
+	refuses '' -e '' true
+	refuses '' -e $'A\nB=1' true
+}
+
+@test "89: a crash inside makes no core dump" {
+	room w
+	for limit in '' unlimited; do
+		ulimit -c ${limit:-0} 2>/dev/null || true
+		inside --workspace "$T/w" sh -c 'ulimit -c; kill -SEGV $$'
+		[ "$status" -eq 139 ]
+		inside --workspace "$T/w" /usr/bin/python3 -c 'import ctypes; ctypes.string_at(0)'
+		[ "$status" -eq 139 ]
+	done
+	[ -z "$(ls w)" ]
+}
+
+@test "8: memory of the launcher stays bounded while output floods" {
+	start sh -c 'exec yes'
+	read -r -t "$PATIENCE" line <&7
+	head -c 200000000 <&7 >/dev/null
+	peak=$(awk '/^VmHWM/ {print $2}' "/proc/$pid/status")
+	echo "peak $peak KiB"
+	[ "$peak" -lt 16384 ] || grep -q asan <<<"$HUTCH"
+	kill -KILL "$pid"
+	exec 7<&-
+}

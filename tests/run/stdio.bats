@@ -1,0 +1,363 @@
+#!/usr/bin/env bats
+# stdin, stdout and stderr: what goes in, and what the inside can do to it.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
+
+python=/usr/bin/python3
+
+@test "without -i stdin is /dev/null, whatever the caller's is" {
+	output=$(echo typed | box sh -c 'cat; readlink /proc/self/fd/0')
+	[ "$output" = /dev/null ]
+	output=$(box cat </etc/passwd)
+	[ -z "$output" ]
+}
+
+@test "-i passes a pipe, a file and a here-document on" {
+	[ "$(echo piped | box -i cat)" = piped ]
+	echo filed >file
+	[ "$(box -i cat <file)" = filed ]
+	[ "$(box -i cat <<<'here')" = here ]
+	[ "$(box --interactive cat </dev/null)" = "" ]
+}
+
+@test "-i passes a file on from where the caller had come to" {
+	printf '%s\n' one two three >file
+	{
+		read -r first
+		rest=$(box -i cat)
+	} <file
+	[ "$first" = one ]
+	[ "$rest" = two$'\n'three ]
+}
+
+@test "50 MiB go in and come out byte for byte" {
+	head -c $((50 << 20)) /dev/urandom >big
+	sum=$(sha256sum <big)
+	[ "$(box -i cat <big | sha256sum)" = "$sum" ]
+	[ "$(cat big | box -i cat | sha256sum)" = "$sum" ]
+	box -i cat <big >copy
+	cmp big copy
+	box -i sh -c 'cat >&2' <big 2>copy
+	cmp big copy
+	[ "$(box -i sha256sum <big)" = "$sum" ]
+}
+
+@test "the command sees the end of stdin, and an early end of its own does not hang" {
+	[ "$(printf x | box -i sh -c 'wc -c; echo done')" = 1$'\n'done ]
+	catch bash -c 'yes | "$0" run -i head -1' "$HUTCH"
+	[ "$output" = y ]
+	[ "$status" -eq 0 ]
+	# A writer that stays, and says nothing.
+	mkfifo never
+	exec 8<>never
+	catch box -i true <&8
+	exec 8<&-
+	[ "$status" -eq 0 ]
+}
+
+@test "no descriptor inside is a terminal without -t" {
+	cat >steps <<-END
+		expect (?m)^no no no no
+		exit 0
+	END
+	"$here/terminal.py" steps "$HUTCH" run -i sh -c \
+		'for fd in 0 1 2; do test -t $fd && printf "yes " || printf "no "; done
+		(: </dev/tty) 2>/dev/null && echo yes || echo no'
+}
+
+@test "stdout that nobody reads any more ends the command" {
+	catch bash -c '"$0" run yes | head -1; echo "${PIPESTATUS[0]}"' "$HUTCH"
+	[ "${lines[0]}" = y ]
+	[ "${lines[1]}" -eq 141 ]
+}
+
+@test "2>&1 keeps the order of what is written" {
+	for i in {1..20}; do
+		output=$(box sh -c 'echo 1; echo 2 >&2; echo 3; echo 4 >&2; echo 5' 2>&1)
+		[ "$(xargs <<<"$output")" = "1 2 3 4 5" ]
+	done
+	box sh -c 'echo 1; echo 2 >&2; echo 3' >file 2>&1
+	[ "$(xargs <file)" = "1 2 3" ]
+}
+
+@test "stdout and stderr apart stay apart" {
+	inside sh -c 'echo out; echo err >&2'
+	[ "$output" = out ]
+	[ "$stderr" = err ]
+}
+
+@test "/dev/full as stdout: the command is told, or hutch ends, but does not hang" {
+	catch bash -c '"$0" run sh -c "echo x; echo y; exit 5" >/dev/full' "$HUTCH"
+	[ "$status" -ne 124 ]
+	catch timeout 60 bash -c '"$0" run yes >/dev/full' "$HUTCH"
+	[ "$status" -ne 124 ]
+	[ "$status" -ne 0 ]
+}
+
+# --- checklist 96 to 101 ------------------------------------------------------
+
+@test "96: a file that is stdin cannot be opened again for writing" {
+	echo content >file
+	give file
+	catch box -i sh -c 'for how in ">" ">>" "<>"; do
+		eval "echo evil $how/proc/self/fd/0" 2>/dev/null; done
+		exec 9</proc/self/fd/0; truncate -s 0 /proc/self/fd/0; cat' <file
+	[ "$(cat file)" = content ]
+	sum=$(sha256sum file)
+	catch box -i "$python" -c 'if True:
+		import os
+		for flags in (os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_TRUNC):
+			try:
+				os.pwrite(os.open("/proc/self/fd/0", flags | os.O_NONBLOCK), b"evil", 0)
+			except OSError:
+				pass
+		for f in (lambda: os.ftruncate(0, 0), lambda: os.write(0, b"evil"), lambda: os.fchmod(0, 0o777)):
+			try:
+				f()
+			except OSError:
+				pass' <file
+	[ "$(sha256sum file)" = "$sum" ]
+	[ "$(stat -c %a file)" != 777 ]
+}
+
+@test "97: a folder as stdin or stdout is refused" {
+	refuses 'stdin is a folder' -i true </etc
+	catch bash -c '"$0" run true 1</etc' "$HUTCH"
+	[ "$status" -eq 125 ]
+	# Without -i it does not matter what stdin is.
+	catch box ls -A . </etc
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "97: an O_PATH descriptor as stdin, stdout or stderr is not inside" {
+	cat >path.py <<-'END'
+		import os, sys
+		place, rest = int(sys.argv[1]), sys.argv[2:]
+		os.dup2(os.open("/etc", os.O_PATH | os.O_DIRECTORY), place)
+		os.execv(rest[0], rest)
+	END
+	for fd in 0 1 2; do
+		catch "$python" path.py "$fd" "$HUTCH" run -i sh -c \
+			'for fd in 0 1 2; do cat /proc/self/fd/$fd/passwd /proc/self/fd/$fd/../etc/shadow; done 2>/dev/null
+			exit 0'
+		[[ $output$stderr != *daemon* ]]
+	done
+}
+
+@test "97: a socket as stdin, stdout and stderr is pumped, and not inside" {
+	cat >pair.py <<-'END'
+		import os, socket, subprocess, sys
+		mine, theirs = socket.socketpair()
+		child = subprocess.Popen(sys.argv[1:], stdin=theirs, stdout=theirs)
+		theirs.close()
+		mine.sendall(b"typed\n")
+		mine.shutdown(socket.SHUT_WR)
+		got = b""
+		while chunk := mine.recv(4096):
+		    got += chunk
+		child.wait()
+		sys.stdout.write(got.decode())
+	END
+	catch "$python" pair.py "$HUTCH" run -i sh -c 'cat; readlink /proc/self/fd/0 /proc/self/fd/1'
+	[ "${lines[0]}" = typed ]
+	[[ ${lines[1]} == pipe:* && ${lines[2]} == pipe:* ]]
+}
+
+@test "98: a connected socket of the host's network is never inside" {
+	cat >net.py <<-'END'
+		import socket, subprocess, sys
+		server = socket.create_server(("127.0.0.1", 0))
+		client = socket.create_connection(server.getsockname())
+		peer, _ = server.accept()
+		subprocess.run(sys.argv[1:], stdin=client, stdout=client, check=True)
+		client.close()
+		print(peer.makefile().read(), end="")
+	END
+	catch "$python" net.py "$HUTCH" run sh -c 'readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2'
+	[ "$status" -eq 0 ]
+	[[ $output == *pipe:* && $output != *socket:* ]]
+}
+
+@test "99: a file bound :ro cannot be written to by any way around" {
+	room w
+	echo content >w/file
+	give w
+	catch box -v "$T/w/file:/file:ro" "$python" -c 'if True:
+		import mmap, os
+		fd = os.open("/file", os.O_RDONLY)
+		def again(flags):
+			os.write(os.open("/proc/self/fd/%d" % fd, flags), b"evil")
+		tries = [lambda: again(os.O_WRONLY), lambda: again(os.O_RDWR | os.O_TRUNC),
+			lambda: os.truncate("/file", 0), lambda: os.ftruncate(fd, 0),
+			lambda: mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
+			lambda: os.rename("/file", "/file2"), lambda: os.unlink("/file"),
+			lambda: os.link("/file", "/tmp/link"), lambda: os.chmod("/file", 0o777),
+			lambda: os.utime("/file"), lambda: os.setxattr("/file", "user.x", b"1")]
+		for i, one in enumerate(tries):
+			try:
+				one()
+				print("tried", i, "and it worked")
+			except OSError:
+				pass'
+	[ -z "$output" ]
+	[ "$(cat w/file)" = content ]
+}
+
+@test "100: what is written into stdin reaches no other reader of the caller's pipe" {
+	mkfifo pipe
+	exec 8<>pipe
+	echo for-the-sandbox >&8
+	box -i sh -c 'read x; echo evil >/proc/self/fd/0; echo evil >&0; true' <&8 2>/dev/null
+	echo end >&8
+	# What the pump had taken is the sandbox's; what comes now is not.
+	read -r line <&8
+	exec 8<&-
+	[ "$line" = end ]
+}
+
+@test "100: a pipe that is stdout cannot be read back" {
+	mkfifo pipe
+	exec 8<>pipe
+	echo secret >&8
+	box sh -c 'timeout 1 cat /proc/self/fd/1 >/tmp/got; timeout 1 cat <&1 >>/tmp/got; cat /tmp/got >&2' \
+		>&8 2>got || true
+	exec 8<&-
+	[ -z "$(grep secret got)" ]
+}
+
+@test "101: stdout is '>> file': what was there before stays" {
+	echo earlier >file
+	give file
+	box "$python" -c 'if True:
+		import os
+		for f in (lambda: os.ftruncate(1, 0), lambda: os.lseek(1, 0, 0),
+			lambda: os.open("/proc/self/fd/1", os.O_WRONLY | os.O_TRUNC),
+			lambda: os.truncate("/proc/self/fd/1", 0),
+			lambda: os.pwrite(1, b"evil", 0)):
+			try:
+				f()
+			except OSError:
+				pass
+		os.write(1, b"later\n")' >>file
+	[ "$(cat file)" = earlier$'\n'later ]
+}
+
+@test "101: '> file' behind a header of the caller's keeps the header" {
+	{
+		echo header
+		box sh -c 'truncate -s 0 /proc/self/fd/1; echo body'
+		echo footer
+	} >file 2>/dev/null
+	[ "$(xargs <file)" = "header body footer" ]
+}
+
+@test "101: O_NONBLOCK that is set inside does not reach the caller's descriptors" {
+	cat >flags.py <<-'END'
+		import fcntl, os, subprocess, sys
+		r, w = os.pipe()
+		f = os.open("file", os.O_RDWR | os.O_CREAT)
+		subprocess.run(sys.argv[1:], stdin=r if "pipe" in sys.argv[-1] else f, stdout=w, stderr=f, check=True)
+		for fd in (r, w, f):
+		    assert not fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC)
+	END
+	for what in pipe file; do
+		"$python" flags.py "$HUTCH" run "$python" -c 'if True:
+			import fcntl, os
+			for fd in range(3):
+				fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)' "$what"
+	done
+}
+
+@test "hutch itself leaves no O_NONBLOCK on a terminal it was given" {
+	cat >steps <<-END
+		expect ready
+		nonblocking no
+		send x\n
+		exit 0
+		nonblocking no
+	END
+	"$here/terminal.py" steps "$HUTCH" run -i sh -c 'echo ready; read x'
+}
+
+# --- --stdio inherit ------------------------------------------------------------
+
+@test "--stdio inherit hands all three over as they are" {
+	echo content >file
+	catch box --stdio inherit sh -c 'cat; stat -L -c %i /proc/self/fd/1' <file
+	[ "${lines[0]}" = content ]
+	echo typed | box --stdio inherit cat >out
+	[ "$(cat out)" = typed ]
+	echo first >out
+	box --stdio inherit sh -c 'i=$(stat -L -c %i /proc/$$/fd/1); echo $i >&2' >>out 2>inode
+	[ "$(cat inode)" = "$(stat -c %i out)" ]
+}
+
+@test "--stdio takes nothing else, and no -t with it" {
+	refuses "--stdio takes inherit, not 'pipe'" --stdio pipe true
+	refuses '-t makes a terminal' --stdio inherit -t true
+}
+
+# --- text for terminals ----------------------------------------------------------
+
+@test "85: escape sequences are shown, not obeyed, where stdout is a terminal" {
+	printf '%s\n' 'expect \^\[\]0;evil\^G\^\[\[31mred\^\[\[0m' 'exit 0' 'never \x1b' >steps
+	"$here/terminal.py" steps "$HUTCH" run printf '\033]0;evil\007\033[31mred\033[0m\n'
+	"$here/terminal.py" steps "$HUTCH" run sh -c 'printf "\033]0;evil\007\033[31mred\033[0m\n" >&2'
+	printf '%s\n' 'expect M-\^\]52;c;' 'exit 0' 'never \xc2\x9d' >steps
+	"$here/terminal.py" steps "$HUTCH" run printf '\302\2350;52;c;x\n' || {
+		printf '%s\n' 'expect M-\^\]' 'exit 0' 'never \xc2\x9d' >steps
+		"$here/terminal.py" steps "$HUTCH" run printf '\302\235x\n'
+	}
+}
+
+@test "85: a lone carriage return cannot overwrite a line of the terminal" {
+	printf '%s\n' 'expect safe\^Mevil' 'exit 0' >steps
+	"$here/terminal.py" steps "$HUTCH" run printf 'safe\revil\n'
+	printf '%s\n' 'expect (?m)^one\r+$' 'expect tw.*' 'exit 0' 'never \^M' >steps
+	"$here/terminal.py" steps "$HUTCH" run printf 'one\r\ntwo\n'
+}
+
+@test "85: text, tabs and UTF-8 arrive on a terminal as they are" {
+	printf '%s\n' 'expect a\tb äöü 漢字 😀' 'exit 0' >steps
+	"$here/terminal.py" steps "$HUTCH" run printf 'a\tb äöü 漢字 😀\n'
+}
+
+@test "85: a pipe or a file gets every byte as it is" {
+	box printf '\033]0;x\007\r\0\377' >out
+	[ "$(od -An -tx1 out | tr -d ' \n')" = 1b5d303b78070d00ff ]
+}
+
+@test "85: with -t the terminal is the command's, and gets everything" {
+	printf '%s\n' 'expect \x1b\]0;title\x07' 'exit 0' >steps
+	"$here/terminal.py" steps "$HUTCH" run -t printf '\033]0;title\007'
+}
+
+@test "85: escape sequences in messages of hutch itself are shown" {
+	refuses '' -v $'/\e]0;evil\a:/x' true
+	[[ $stderr == *'^[]0;evil^G'* ]]
+	fails 127 '' $'\e[2J'
+	[[ $stderr == *'^[[2J'* ]]
+	refuses '' --env-file $'/\e[31m' true
+	refuses '' --image $'\e[31m' true
+	refuses '' --$'\e[31m'
+	[[ $stderr != *$'\e'* ]]
+	refuses '' $'-\e' true
+	[[ $stderr != *$'\e'* ]]
+	inside --dry-run -v "$T:"$'/a\nb' true
+	[[ $output == *'/a^Jb'* ]]
+}
+
+@test "85: what a name inside makes hutch say is one line" {
+	room w
+	fails 127 '.*\^J.*' --workspace "$T/w" $'a\nhutch: all is well'
+	[ "${#stderr_lines[@]}" -eq 1 ]
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# -t: a terminal of the sandbox's own, and the caller's as it was afterwards.
+
+load helpers
+
+setup() {
+	begin
+	export TERM=xterm
+}
+
+teardown() {
+	end
+}
+
+# drive STEP...: terminal.py with hutch and the arguments in $command.
+drive() {
+	printf '%s\n' "$@" >steps
+	"$here/terminal.py" steps "${command[@]}"
+}
+
+# An interactive shell inside, with a prompt that is told from its echo.
+shell=(-it -e 'PS1=<''$?''> ' bash --norc --noprofile)
+
+@test "with -t there is a terminal, /dev/pts/0, and /dev/tty is the same" {
+	command=("$HUTCH" run -it sh -c 'tty; test -t 0 && test -t 1 && test -t 2 && echo three
+		echo direct >/dev/pts/0; echo mine >/dev/tty; stat -c %U:%a "$(tty)"')
+	drive 'expect /dev/pts/0' 'expect three' 'expect direct' 'expect mine' \
+		'expect agent:6[20]0' 'exit 0'
+}
+
+@test "the terminal is the sandbox's own: the host's is not to be seen" {
+	command=("$HUTCH" run -it sh -c 'ls /dev/pts | xargs; stat -c %d:%i /dev/pts/0')
+	drive 'expect (?m)^0 ptmx' 'exit 0'
+	command=("$HUTCH" run -it /usr/bin/python3 -c 'if True:
+		import pty, os
+		m, s = pty.openpty(); print("second", os.ttyname(s))')
+	drive 'expect second /dev/pts/1' 'exit 0'
+}
+
+@test "the exit code comes through a terminal, and signals too" {
+	command=("$HUTCH" run -it sh -c 'exit 9')
+	drive 'exit 9'
+	command=("$HUTCH" run -it sh -c 'kill -TERM $$')
+	drive 'exit 143'
+}
+
+@test "all output arrives before the end, however much it is" {
+	command=("$HUTCH" run -it seq 1 20000)
+	drive 'expect (?s)19998\r+\n19999\r+\n20000' 'exit 0'
+}
+
+@test "the window has the caller's size, and follows it" {
+	command=("$HUTCH" run "${shell[@]}")
+	drive 'expect <0> $' 'resize 33 111' 'send trap "echo changed" WINCH; until [ "$(stty size)" = "33 111" ]; do :; done; echo follo"wed"\n' \
+		'expect followed' 'resize 44 123' \
+		'send until [ "$(stty size)" = "44 123" ]; do :; done; echo aga"in"\n' \
+		'expect again' 'send exit\n' 'exit 0'
+	command=(sh -c "stty rows 17 cols 71; exec '$HUTCH' run -it stty size")
+	drive 'expect 17 71' 'exit 0'
+}
+
+@test "Ctrl-C ends the command inside and not the shell, nor hutch" {
+	command=("$HUTCH" run "${shell[@]}")
+	drive 'expect <0> $' 'send sh -c "echo go; exec sleep 1000"\n' 'expect [\r\n]go\r' 'send \x03' \
+		'expect <130> ' 'send exit 4\n' 'exit 4' 'modes same'
+}
+
+@test "Ctrl-Z stops, fg goes on, and jobs are listed" {
+	command=("$HUTCH" run "${shell[@]}")
+	drive 'expect <0> $' 'send sh -c "echo go; exec sleep 1000"\n' 'expect [\r\n]go\r' 'send \x1a' \
+		'expect Stopped' 'expect <148> ' 'send jobs\n' 'expect Stopped +' 'expect sleep 1000' \
+		'expect <0> ' 'send kill %1; fg >/dev/null 2>&1; exit 0\n' 'exit 0'
+}
+
+@test "Ctrl-D is the end of input" {
+	command=("$HUTCH" run -it cat)
+	drive 'modes raw' 'send typed\n' 'expect typed' 'expect typed' 'send \x04' 'exit 0'
+}
+
+@test "an editor's keys reach the command as they are" {
+	command=("$HUTCH" run -it sh -c 'stty raw -echo; printf ready; head -c 5 | od -An -tx1')
+	drive 'expect ready' 'send \x1b[A\x03\x1a' 'expect 1b 5b 41 03 1a' 'exit 0'
+}
+
+@test "the caller's terminal is raw meanwhile, and as it was after the end" {
+	command=("$HUTCH" run -it sh -c 'echo ready; read x')
+	drive 'modes same' 'expect ready' 'modes raw' 'send x\n' 'exit 0' 'modes same'
+}
+
+@test "the caller's terminal is restored after a failed launch" {
+	command=("$HUTCH" run -it -w /nonexistent true)
+	drive 'exit 125' 'modes same'
+	command=("$HUTCH" run -it nonexistent)
+	drive 'exit 127' 'modes same'
+}
+
+@test "the caller's terminal is restored when hutch is sent SIGTERM or SIGHUP" {
+	for signal in TERM HUP; do
+		command=("$HUTCH" run -it sh -c 'echo ready; exec sleep 1000')
+		drive 'expect ready' 'modes raw' "signal $signal" \
+			"exit $((128 + $(kill -l $signal)))" 'modes same'
+	done
+}
+
+@test "the caller's terminal is restored when hutch is killed" {
+	for i in {1..5}; do
+		command=("$HUTCH" run -it sh -c 'echo ready; exec sleep 1000')
+		drive 'expect ready' 'modes raw' 'signal KILL' 'exit -9' 'modes same'
+	done
+}
+
+@test "the caller's terminal is restored when its janitor was killed" {
+	command=("$HUTCH" run -it sh -c 'echo ready; read x; exit 3')
+	drive 'expect ready' 'modes raw' 'kill-child hutch-janitor' 'send x\n' 'exit 3' 'modes same'
+}
+
+@test "a terminal that hangs up ends everything" {
+	command=("$HUTCH" run -it sh -c "echo ready; trap '' HUP; exec sleep 1000; : $mark")
+	drive 'expect ready' 'hangup' 'gone'
+	until_true none_marked
+}
+
+@test "-it without a terminal is an error that says what to leave out" {
+	refuses '-t with -i needs a terminal as stdin' -it true </dev/null
+	[[ ${stderr_lines[1]} == *-t* ]]
+}
+
+@test "-t alone gives a terminal whose output goes anywhere" {
+	box -t sh -c 'test -t 1 && echo terminal' >out
+	[ "$(tr -d '\r' <out)" = terminal ]
+	[ "$(box -t sh -c 'stty size' | tr -d '\r')" = "24 80" ]
+}
+
+@test "-t alone reads nothing of the caller's terminal, and does not end for that" {
+	command=("$HUTCH" run -t sh -c 'echo ready; exec cat')
+	drive 'expect ready' 'modes same' 'send typed\n' 'expect typed' 'signal TERM' 'exit 143' \
+		'never typed(?s:.*)typed'
+}
+
+@test "54: TIOCSTI and TIOCLINUX type nothing on the caller's terminal" {
+	cat >sti.py <<-'END'
+		import fcntl, os
+		try:
+		    os.dup2(os.open("/dev/tty", os.O_RDWR), 3)
+		except OSError:
+		    pass
+		for fd in (0, 1, 2, 3):
+		    for request in (0x5412, 0x541C, 0x5412 + (1 << 31)):
+		        try:
+		            fcntl.ioctl(fd, request, b"#")
+		            print("worked")
+		        except OSError as e:
+		            print("refused")
+	END
+	for flags in -i -it; do
+		command=(sh -c "'$HUTCH' run $flags -v '$T/sti.py:/sti.py:ro' /usr/bin/python3 /sti.py; echo then; cat")
+		drive 'expect then' 'send x\n' 'expect x' 'never worked' 'never #'
+	done
+}
+
+@test "a shell's prompt afterwards is readable: hutch leaves the foreground as it was" {
+	command=(bash --norc --noprofile -i)
+	drive "send PS1='<''\$?''> '\n" 'expect <0> $' "send '$HUTCH' run -it sh -c 'exit 6'\n" \
+		'expect <6> ' "send '$HUTCH' run -i cat\n" 'send line\n' 'expect line' 'send \x03' \
+		'expect <130> ' 'send exit 0\n' 'exit 0'
+}

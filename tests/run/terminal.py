@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""terminal.py STEPS COMMAND...: drives a command on a terminal of its own.
+
+STEPS is a file, one step a line; what is not reached in time, or comes out
+otherwise, is told with all that the terminal showed, and exit code 1.
+
+	expect REGEX		the text that comes next has it (behind the last match)
+	never REGEX		nothing that was shown so far has it
+	send TEXT		types TEXT (\\n, \\x03, ... as in Python)
+	resize ROWS COLS	the terminal changes its size
+	signal NAME		a signal to the command
+	exit CODE		the command ends so; -9 means by signal 9
+	modes same|raw		the terminal's modes are those from the start, or raw
+	nonblocking yes|no	whether the description we gave the command is so
+	kill-child NAME		SIGKILL to the command's child of that name
+	hangup			the terminal is gone
+	gone			the command has ended, however
+"""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+PATIENCE = 30
+
+
+class Failed(Exception):
+    pass
+
+
+class Terminal:
+    def __init__(self, command):
+        self.master, self.slave = pty.openpty()
+        self.resize(24, 80)
+        self.modes = termios.tcgetattr(self.slave)
+        self.shown, self.seen = "", 0
+        self.raw = b""
+        self.code = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            self.be_command(command)
+
+    def be_command(self, command):
+        os.setsid()
+        fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+        for fd in range(3):
+            os.dup2(self.slave, fd)
+        os.closerange(3, 64)
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvp(command[0], command)
+
+    def resize(self, rows, cols):
+        size = struct.pack("HHHH", rows, cols, 0, 0)
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, size)
+
+    def read(self, seconds):
+        """What came within that time; None when nothing did."""
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        if not ready:
+            return None
+        try:
+            self.raw += os.read(self.master, 65536)
+        except OSError:
+            return None
+        self.shown = self.raw.decode("utf-8", "replace")
+        return self.shown
+
+    def expect(self, regex):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            match = re.compile(regex).search(self.shown, self.seen)
+            if match:
+                self.seen = match.end()
+                return
+            left = deadline - time.monotonic()
+            if left <= 0 or (self.read(min(left, 1)) is None and self.is_over()):
+                raise Failed("did not come: " + regex)
+
+    def is_over(self):
+        """The command has ended and all that it wrote was read."""
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid == 0:
+                return False
+            self.code = os.waitstatus_to_exitcode(status)
+            return False
+        return True
+
+    def exit(self, code):
+        deadline = time.monotonic() + PATIENCE
+        while not self.is_over():
+            self.read(0.05)
+            if time.monotonic() > deadline:
+                raise Failed("did not end")
+        while self.read(0) is not None:
+            pass
+        if self.code != code:
+            raise Failed(f"ended with {self.code}")
+
+    def wait_for_end(self):
+        """Without a terminal to read from."""
+        descriptor = os.pidfd_open(self.pid)
+        if not select.select([descriptor], [], [], PATIENCE)[0]:
+            raise Failed("did not end")
+        os.close(descriptor)
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def child(self, name):
+        with open(f"/proc/{self.pid}/task/{self.pid}/children") as children:
+            for pid in children.read().split():
+                with open(f"/proc/{pid}/comm") as comm:
+                    if comm.read().strip() == name:
+                        return int(pid)
+        raise Failed("no such child")
+
+    def wait_for(self, what, is_so):
+        deadline = time.monotonic() + PATIENCE
+        while not is_so():
+            self.read(0.02)
+            if time.monotonic() > deadline:
+                raise Failed(what)
+
+    def has_modes(self, which):
+        now = termios.tcgetattr(self.slave)
+        if which == "same":
+            return now == self.modes
+        return not now[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
+
+    def is_nonblocking(self):
+        return bool(fcntl.fcntl(self.slave, fcntl.F_GETFL) & os.O_NONBLOCK)
+
+    def step(self, word, rest):
+        if word == "expect":
+            self.expect(rest)
+        elif word == "never":
+            if re.search(rest, self.shown):
+                raise Failed("it was shown")
+        elif word == "send":
+            os.write(self.master, rest.encode().decode("unicode_escape").encode())
+        elif word == "resize":
+            self.resize(*map(int, rest.split()))
+        elif word == "signal":
+            os.kill(self.pid, getattr(signal, "SIG" + rest))
+        elif word == "exit":
+            self.exit(int(rest))
+        elif word == "modes":
+            self.wait_for("other modes", lambda: self.has_modes(rest))
+        elif word == "nonblocking":
+            if self.is_nonblocking() != (rest == "yes"):
+                raise Failed("it is otherwise")
+        elif word == "kill-child":
+            os.kill(self.child(rest), signal.SIGKILL)
+        elif word == "hangup":
+            os.close(self.slave)
+            os.close(self.master)
+        elif word == "gone":
+            self.wait_for_end()
+        else:
+            raise Failed("no such step")
+
+
+def main():
+    terminal = Terminal(sys.argv[2:])
+    try:
+        for line in open(sys.argv[1], encoding="utf-8"):
+            word, _, rest = line.rstrip("\n").partition(" ")
+            if not word:
+                continue
+            try:
+                terminal.step(word, rest)
+            except Failed as e:
+                print(f"step '{line.strip()}': {e}; shown: {terminal.shown!r}")
+                return 1
+    finally:
+        if terminal.code is None:
+            try:
+                os.kill(terminal.pid, signal.SIGKILL)
+                os.waitpid(terminal.pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# -v, --workspace, --toolchain, --tmpfs, --read-only.
+
+load helpers
+
+setup() {
+	begin
+	room w
+	echo "of the host" >w/file
+	give w/file
+}
+
+teardown() {
+	end
+}
+
+@test "-v shows a folder, writable unless it says otherwise" {
+	inside -v "$T/w:/data" sh -c 'cat /data/file; echo more >/data/new; stat -c %U:%G /data/new'
+	[ "$output" = "of the host"$'\n'"agent:agent" ]
+	[ "$(cat w/new)" = more ]
+	[ "$(stat -c %u w/new)" -eq "$who" ]
+}
+
+@test "-v with :rw is writable, with :ro it is not" {
+	box -v "$T/w:/data:rw" touch /data/new
+	[ -e w/new ]
+	inside -v "$T/w:/data:ro" sh -c 'cat /data/file; touch /data/x; echo x >/data/file; rm /data/new'
+	[ "$output" = "of the host" ]
+	[ "$(grep -c 'Read-only' <<<"$stderr")" -eq 3 ]
+	[ "$(ls w | xargs)" = "file new" ]
+}
+
+@test "-v:ro holds for what is mounted below the folder too" {
+	mkdir w/below
+	give w
+	catch outer sh -c "
+		mount -t tmpfs -o mode=777 none '$T/w/below' && echo x >'$T/w/below/f' &&
+		'$HUTCH' run -v '$T/w:/data:ro' sh -c 'cat /data/below/f; touch /data/below/y'"
+	[ "$output" = x ]
+	[[ $stderr == *Read-only* ]]
+}
+
+@test "-v shows a single file, and -v:ro protects it" {
+	box -v "$T/w/file:/data/one" sh -c 'echo changed >/data/one'
+	[ "$(cat w/file)" = changed ]
+	inside -v "$T/w/file:/one:ro" sh -c 'cat /one; echo x >/one'
+	[ "$output" = changed ]
+	[[ $stderr == *Read-only* ]]
+}
+
+@test "-v as one word, a source with a colon in its name and one that is relative" {
+	room a:b
+	echo colon >a:b/f
+	inside "-v$T/a:b:/data:ro" cat /data/f
+	[ "$output" = colon ]
+	inside "--volume=./w:/data" cat /data/file
+	[ "$output" = "of the host" ]
+}
+
+@test "-v nests: a volume in a volume, in whatever order" {
+	room outer inner
+	echo deep >inner/f
+	inside -v "$T/inner:/a/b/c" -v "$T/outer:/a" cat /a/b/c/f
+	[ "$output" = deep ]
+}
+
+@test "-v shows through a link of the host, and one target path through links of the root" {
+	ln -s w link
+	inside -v "$T/link:/var/run/x" cat /run/x/file
+	[ "$output" = "of the host" ]
+}
+
+@test "-v at a private folder of the sandbox hides what was there" {
+	for target in /tmp /home/agent /run /workspace /mnt/deep/er; do
+		inside -v "$T/w:$target" cat "$target/file"
+		[ "$output" = "of the host" ]
+	done
+}
+
+@test "a thousand volumes are all there" {
+	args=()
+	for i in {1..1000}; do
+		args+=(-v "$T/w:/m/$i:ro")
+	done
+	inside "${args[@]}" sh -c 'cat /m/*/file | wc -l'
+	[ "$output" = 1000 ]
+}
+
+@test "set-uid bits and devices in a volume have no effect" {
+	inside -v "$T/w:/data" grep ' /data ' /proc/mounts
+	[[ $output == *nosuid,nodev* ]]
+}
+
+@test "mounts made on the host later do not come in, and none of the sandbox's go out" {
+	before=$(cat /proc/self/mountinfo)
+	start -v "$T/w:/data" sh -c 'echo ready; read x <>/dev/zero; sleep 1000'
+	said ready
+	[ "$(cat /proc/self/mountinfo)" = "$before" ]
+	kill -TERM "$pid"
+	ended 143
+	[ "$(cat /proc/self/mountinfo)" = "$before" ]
+}
+
+@test "--workspace is at /workspace and is the working directory" {
+	inside --workspace "$T/w" sh -c 'pwd; cat file; touch made'
+	[ "$output" = /workspace$'\n'"of the host" ]
+	[ -e w/made ]
+	inside --workspace "$T/w:ro" sh -c 'cat file; touch other'
+	[ "$output" = "of the host" ]
+	[ ! -e w/other ]
+	[[ $stderr == *Read-only* ]]
+	inside --workspace "$T/w:rw" touch third
+	[ -e w/third ]
+}
+
+@test "--workspace . is the folder that one is in" {
+	cd w
+	inside --workspace . cat file
+	[ "$output" = "of the host" ]
+}
+
+@test "--toolchain shows a folder at its own path, read-only" {
+	mkdir -p "$T/home/tools/bin"
+	printf '#!/bin/sh\necho tool\n' >"$T/home/tools/bin/tool"
+	chmod +x "$T/home/tools/bin/tool"
+	give home
+	inside --toolchain "$T/home/tools" sh -c "'$T/home/tools/bin/tool'; touch '$T/home/tools/x'"
+	[ "$output" = tool ]
+	[[ $stderr == *Read-only* ]]
+	inside --toolchain "$T/home/tools" -e "PATH=$T/home/tools/bin:/usr/bin" tool
+	[ "$output" = tool ]
+}
+
+@test "--tmpfs makes an empty writable folder of the size asked for" {
+	inside --tmpfs /scratch:size=1m sh -c 'ls -A /scratch; stat -f -c "%b %S" /scratch
+		head -c 2000000 /dev/zero >/scratch/f; stat -c %s /scratch/f'
+	read -r blocks size <<<"${lines[0]}"
+	[ $((blocks * size)) -eq 1048576 ]
+	[ "${lines[1]}" -le 1048576 ]
+	[[ $stderr == *"No space left"* ]]
+	inside --tmpfs /scratch sh -c 'touch /scratch/x && echo made'
+	[ "$output" = made ]
+}
+
+@test "--tmpfs hides a part of a volume, and its host folder is left alone" {
+	mkdir w/node_modules
+	give w
+	box --workspace "$T/w" --tmpfs /workspace/node_modules sh -c 'echo x >node_modules/f'
+	[ -z "$(ls w/node_modules)" ]
+}
+
+@test "--read-only leaves /dev/shm and what is named writable" {
+	room data
+	inside --read-only --tmpfs /scratch -v "$T/data:/data" sh -c '
+		for d in /dev/shm /scratch /data; do touch $d/x && echo $d; done
+		for d in / /workspace /tmp /run /home/agent /var; do touch $d/x; done'
+	[ "${lines[*]}" = "/dev/shm /scratch /data" ]
+	[ "$(grep -c 'Read-only' <<<"$stderr")" -eq 6 ]
+}
+
+@test "private folders share one bound: they are one file system" {
+	inside sh -c 'stat -c %d /tmp /workspace /home/agent /run /dev/shm | sort -u | wc -l'
+	[ "$output" = 1 ]
+}
+
+@test "what may not be read on the host may not be read inside" {
+	echo x >w/closed
+	chmod 000 w/closed
+	inside -v "$T/w:/data" cat /data/closed
+	[ "$status" -ne 0 ]
+	[ -z "$output" ]
+	inside -v /etc:/data:ro cat /data/shadow
+	[ "$status" -ne 0 ]
+	[ -z "$output" ]
+}
+
+@test "root's own files stay out of reach of a sandbox that root starts" {
+	is_root || skip "needs root"
+	echo x >w/closed
+	chmod 600 w/closed
+	chown 0:0 w/closed
+	inside -u root -v "$T/w:/data" sh -c 'cat /data/closed; chmod 644 /data/closed'
+	[ "$status" -ne 0 ]
+	[ -z "$output" ]
+	inside -u root -v /:/h:ro cat /h/etc/shadow
+	[ "$status" -ne 0 ]
+	[ -z "$output" ]
+}
