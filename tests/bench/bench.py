@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""bench -- what hutch costs, beside its peers, in one run on one machine.
+
+    bench.py [--build DIR] [--rounds N] [--user NAME] [--as-root] [--json FILE] [--check]
+
+As root it becomes an ordinary user first (--user, else `hutch-test` if there is one, else
+`nobody`) and, with --as-root, does everything once more as root.  A time is never a
+failure, except with --check, which exits 1 where the goals of a launch are missed.
+Always one are: no bwrap, since there would be nothing to compare with; a floor that does
+not do what hutch does; mounts or folders that launches left behind.
+README.md beside this file says what each figure means.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import platform
+import pwd
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
+
+import goals
+import measure
+import plan
+import rows
+import table
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
+PR_SET_DUMPABLE = 4
+USERS = ("hutch-test", "nobody")
+UNIFIED = "/sys/fs/cgroup/unified"
+
+# Mounts beside the usual ones, and how often: bwrap needs a second for the last.
+VOLUMES = {10: 40, 100: 20, 1000: 5}
+IN_A_ROW = 500
+AT_ONCE = (100, 200)
+ONE_BY_ONE = 200
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--user")
+    parser.add_argument("--as-root", action="store_true")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    options.build = os.path.realpath(options.build)
+    return options
+
+
+def measure_launches(bench, result):
+    kinds = [row.probe() for row in bench.rows.all()]
+    runnable = [row for row in kinds if not row.why_not]
+    figures = bench.timer.turns(bench.rounds, runnable)
+    result["launch"] = {
+        row.name: {"why_not": row.why_not} for row in kinds if row.why_not}
+    result["launch"].update(
+        {row.name: cost.as_dict() for row, cost in zip(runnable, figures)})
+    result["order"] = [row.name for row in kinds]
+
+
+def measure_volumes(bench, result):
+    """A launch with N mounts more, less one with none, both in the same run."""
+    result["volumes"] = {}
+    for count, rounds in VOLUMES.items():
+        pairs = bench.volumes(count)
+        for make in (bench.rows.hutch, bench.rows.bwrap):
+            without, with_them = make().probe(), make(pairs).probe()
+            entry = {"why_not": without.why_not or with_them.why_not}
+            if not entry["why_not"]:
+                none, many = bench.timer.turns(rounds, [without, with_them])
+                entry = {"extra_ms": round(many.p50 - none.p50, 3),
+                         "p50": round(many.p50, 3)}
+            result["volumes"].setdefault(without.name, {})[str(count)] = entry
+
+
+def measure_series(bench, result):
+    """Many in a row.  Both looks at the host come right after launches, so that what
+    the kernel takes down in the background is under way in both."""
+    row = bench.rows.hutch().probe()
+    if row.why_not:
+        result["series"] = {"why_not": row.why_not}
+        return
+    bench.timer.turns(IN_A_ROW // 5, [row])
+    before = measure.host_state(bench.state)
+    cost = bench.timer.turns(IN_A_ROW, [row])[0]
+    after = measure.host_state(bench.state)
+    result["series"] = cost.as_dict()
+    result["series"]["growth"] = {
+        key: round(after[key] - before[key], 1) for key in after}
+
+
+def cpu_of_one(bench, row):
+    """One launch, by its own account and by the whole machine's: the kernel takes
+    namespaces down in threads of its own, on nobody's account."""
+    before = measure.machine_cpu()
+    cost = bench.timer.turns(ONE_BY_ONE, [row])[0]
+    # turns() runs one more round than it counts.
+    return cost.cpu, (measure.machine_cpu() - before) / (ONE_BY_ONE + 1)
+
+
+def start_once(bench, row, count):
+    before = measure.machine_cpu()
+    cost = bench.timer.together(count, row)
+    return cost, measure.machine_cpu() - before
+
+
+def start_together(bench, row, count, one, one_machine):
+    """The middle one of three."""
+    tries = [start_once(bench, row, count) for _ in range(3)]
+    cost, machine = sorted(tries, key=lambda found: found[0].slowest)[1]
+    shared = count / os.cpu_count()
+    return {"all_done_ms": round(cost.slowest, 2), "failed": cost.failed,
+            "one_cpu_ms": round(one, 3), "one_machine_ms": round(one_machine, 3),
+            "ratio": round(cost.slowest / (shared * one), 3),
+            "machine_ratio": round(cost.slowest / (shared * one_machine), 3),
+            "cpu_ms": round(cost.cpu_total, 2), "machine_ms": round(machine, 2)}
+
+
+def measure_together(bench, result):
+    result["together"] = {}
+    for row in (bench.rows.floor(), bench.rows.floor("--beside"), bench.rows.hutch(),
+                bench.rows.bwrap()):
+        row.probe()
+        known = result["together"].setdefault(row.name, {})
+        one = None if row.why_not else cpu_of_one(bench, row)
+        for count in AT_ONCE:
+            known[str(count)] = ({"why_not": row.why_not} if row.why_not
+                                 else start_together(bench, row, count, *one))
+
+
+def measure_memory(bench, result):
+    hutch, bwrap = bench.rows.hutch().probe(), bench.rows.bwrap().probe()
+    result["memory"] = {}
+    for row, argv in ((hutch, hutch.argv[:-1]), (bwrap, bwrap.argv[:-1])):
+        result["memory"][row.name] = ({"why_not": row.why_not} if row.why_not
+                                      else measure.memory_of(argv))
+
+
+class Bench:
+    """What the measurements share: programs, scratch folders, the timer."""
+
+    def __init__(self, options, work):
+        self.rounds = options.rounds
+        self.rows = rows.Rows(options.build, work)
+        self.timer = measure.Timer(options.build)
+        self.work = work
+        self.state = os.path.join(work, "runtime")
+        os.mkdir(self.state, 0o700)
+        os.environ["XDG_RUNTIME_DIR"] = self.state
+
+    def volumes(self, count):
+        pairs = []
+        for number in range(count):
+            source = os.path.join(self.work, f"v{number:04}")
+            os.makedirs(source, exist_ok=True)
+            pairs.append((source, f"/v/{number:04}"))
+        return pairs
+
+    def run(self):
+        result = {"uid": os.getuid(), "kernel": platform.release(),
+                  "machine": platform.machine(), "cores": os.cpu_count(),
+                  "rounds": self.rounds, "load": os.getloadavg()[0]}
+        self.rows.write_table()
+        result["differences"] = self.rows.differences()
+        for part in (measure_launches, measure_volumes, measure_series,
+                     measure_together, measure_memory):
+            part(self, result)
+        result["goals"] = goals.judge(result)
+        return result
+
+
+def call(libc, name, *arguments):
+    if getattr(libc, name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+def show_unified_cgroups():
+    """crun refuses a hybrid hierarchy even where it is to use no cgroup.  In a mount
+    namespace of the bench's own the unified part alone is seen, by every row."""
+    if os.getuid() != 0 or not os.path.isdir(UNIFIED):
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    call(libc, "unshare", CLONE_NEWNS)
+    call(libc, "mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
+    call(libc, "mount", UNIFIED.encode(), b"/sys/fs/cgroup", None, MS_BIND, None)
+
+
+def become(name):
+    user = pwd.getpwnam(name)
+    os.setgroups([])
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+    # The change of ids gave our own /proc/self to root (proc(5)).
+    call(ctypes.CDLL(None, use_errno=True), "prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)
+    os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
+
+
+def measure_all(options):
+    with tempfile.TemporaryDirectory(prefix="hutch-bench-") as work:
+        # As root the launches become another user, who has to get at the table.
+        os.chmod(work, 0o755)
+        try:
+            return Bench(options, work).run()
+        except plan.NotUnderstood as problem:
+            return {"problem": str(problem)}
+
+
+def run_as(name, options):
+    """One pass in a process of its own, since there is no way back from setuid(2)."""
+    ends = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ends[0])
+        if name is not None:
+            become(name)
+        with os.fdopen(ends[1], "w") as out:
+            json.dump(measure_all(options), out)
+        os._exit(0)
+    os.close(ends[1])
+    with os.fdopen(ends[0]) as answer:
+        text = answer.read()
+    if os.waitpid(child, 0)[1] != 0 or not text:
+        sys.exit("bench: the measurements did not finish")
+    result = json.loads(text)
+    if "problem" in result:
+        sys.exit(f"bench: {result['problem']}")
+    return result
+
+
+def passes_of(options):
+    if os.getuid() != 0:
+        return [None]
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    user = options.user or next(name for name in USERS if name in known)
+    return [user, None] if options.as_root else [user]
+
+
+def main():
+    options = parse_arguments()
+    show_unified_cgroups()
+    results = [run_as(name, options) for name in passes_of(options)]
+    for result in results:
+        print(table.render(result))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+            file.write("\n")
+    wrong = [line for result in results
+             for line in goals.failures(result, options.check)]
+    for line in wrong:
+        print(f"bench: {line}", file=sys.stderr)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

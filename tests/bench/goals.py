@@ -1,0 +1,91 @@
+"""goals -- what DESIGN section 8 asks of a launch, held against what was measured."""
+
+HUTCH, BWRAP, FLOOR = "hutch run", "bwrap --unshare-all", "floor"
+
+MAX_OF_BWRAP = 0.75
+MAX_OF_FLOOR = 1.5
+MAX_1000_MOUNTS_MS = 25
+MAX_OF_IDEAL = 1.3
+MAX_PRIVATE_KIB = 1536
+
+
+def number(result, *keys):
+    """A figure by its place in the result, or None where it was not measured."""
+    for key in keys:
+        if not isinstance(result, dict) or key not in result:
+            return None
+        result = result[key]
+    return result
+
+
+def ratio(a, b):
+    return None if a is None or b is None else a / b
+
+
+def memory_total(result):
+    processes = number(result, "memory", HUTCH, "processes")
+    if processes is None:
+        return None
+    # The command's own memory is not the sandbox's.
+    ours = [process.get("private_kib") for process in processes
+            if process["role"] != "command"]
+    return None if None in ours else sum(ours)
+
+
+def left_behind(result):
+    """What 500 launches must not change at all; the rest of what is shown is that of
+    the whole machine, and others use it too."""
+    growth = number(result, "series", "growth") or {}
+    return {what: growth[what] for what in ("mounts", "state folder entries")
+            if growth.get(what, 0) > 0}
+
+
+def judge(result):
+    """A list of goals: what, the bound, the value (None: not measured), whether it is
+    one that --check insists on."""
+    hutch = number(result, "launch", HUTCH, "p50")
+    found = [
+        ("hutch / bwrap, median", MAX_OF_BWRAP,
+         ratio(hutch, number(result, "launch", BWRAP, "p50")), True),
+        ("hutch / floor, median", MAX_OF_FLOOR,
+         ratio(hutch, number(result, "launch", FLOOR, "p50")), True),
+        ("1000 mounts, ms more", MAX_1000_MOUNTS_MS,
+         number(result, "volumes", HUTCH, "1000", "extra_ms"), True),
+        ("100 at once / (100 x CPU of one / cores)", MAX_OF_IDEAL,
+         number(result, "together", HUTCH, "100", "ratio"), False),
+        ("  the same of floor itself", None,
+         number(result, "together", FLOOR, "100", "ratio"), False),
+        ("private memory of an idle sandbox, KiB", MAX_PRIVATE_KIB,
+         memory_total(result), False),
+    ]
+    return [{"what": what, "at_most": bound,
+             "value": None if value is None else round(value, 3),
+             "met": None if None in (value, bound) else value <= bound,
+             "checked": checked}
+            for what, bound, value, checked in found]
+
+
+def unsuccessful(result):
+    """Commands that did not exit with 0, of rows that a figure is quoted of."""
+    places = {f"{name}, in turn": number(result, "launch", name)
+              for name in (FLOOR, HUTCH, BWRAP)}
+    places["hutch, in a row"] = result["series"]
+    for count, entry in result["together"][HUTCH].items():
+        places[f"hutch, {count} at once"] = entry
+    return {place: number(entry, "failed") for place, entry in places.items()
+            if number(entry, "failed")}
+
+
+def failures(result, check):
+    wrong = [f"{place}: {count} failed" for place, count in unsuccessful(result).items()]
+    if number(result, "launch", BWRAP, "p50") is None:
+        why = number(result, "launch", BWRAP, "why_not")
+        wrong.append(f"there is no bwrap to compare with: {why}")
+    wrong += [f"floor is not what hutch does: {line}" for line in result["differences"]]
+    wrong += [f"{result['series']['count']} launches left {what} behind: {left:g} more"
+              for what, left in left_behind(result).items()]
+    if check:
+        wrong += [f"goal missed: {goal['what']} is {goal['value']}, "
+                  f"at most {goal['at_most']} is asked"
+                  for goal in result["goals"] if goal["checked"] and not goal["met"]]
+    return wrong

@@ -1,0 +1,6 @@
+/* nothing -- the command of every row: a static program that exits with 0, so
+ * that what is measured is the tool around it. */
+int main(void)
+{
+	return 0;
+}

@@ -1,0 +1,128 @@
+"""rows -- how each tool is asked to run one command, with what is comparable.
+
+Every tool gets the namespaces user, mount, pid, net, ipc, uts and cgroup, a /proc and,
+unless it has none of its own to offer, a /dev and a /tmp; the command is bound at
+/nothing.  A row that cannot run here says why instead.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+
+import plan
+
+COMMAND = "/nothing"
+
+USR = ["--ro-bind", "/usr", "/usr",
+       "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
+       "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
+
+BWRAP = ["bwrap", "--unshare-all", "--proc", "/proc", "--dev", "/dev",
+         "--tmpfs", "/tmp"] + USR
+
+
+class Row:
+    """A named argv; `why_not` is None, or why there is nothing to measure."""
+
+    def __init__(self, name, argv, why_not=None):
+        self.name = name
+        self.argv = argv
+        self.why_not = why_not
+
+    def probe(self):
+        """Runs it once; a failure becomes `why_not`."""
+        if self.why_not:
+            return self
+        program = shutil.which(self.argv[0])
+        if program is None:
+            self.why_not = f"{self.argv[0]} is not here"
+            return self
+        # posix_spawn searches PATH on every start; the others would pay for it.
+        self.argv[0] = program
+        done = subprocess.run(self.argv, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True)
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines()
+            self.why_not = said[-1] if said else f"exit status {done.returncode}"
+        return self
+
+
+class Rows:
+    """The command lines, for programs in `build` and scratch files in `work`."""
+
+    def __init__(self, build, work):
+        self.bench = os.path.join(build, "bench")
+        self.hutch_path = os.path.join(build, "hutch")
+        self.floor_path = os.path.join(self.bench, "floor")
+        self.nothing = os.path.join(self.bench, "nothing")
+        self.table = os.path.join(work, "table")
+        self.work = work
+
+    def bare(self):
+        return Row("bare exec", [self.nothing])
+
+    def floor(self, *how):
+        """`--beside`: the network namespace as hutch makes it."""
+        name = "floor, as hutch" if how else "floor"
+        return Row(name, [self.floor_path, *how, self.table, COMMAND])
+
+    def write_table(self):
+        """floor does what the plan of the hutch row says."""
+        plan.write_table(self.hutch().argv, self.floor_path, self.table)
+
+    def differences(self):
+        """Where the world inside floor is not the one inside hutch."""
+        hutch, floor = self.hutch().argv[:-1], self.floor().argv[:-1]
+        beside = self.floor("--beside").argv[:-1]
+        return plan.differences(hutch, floor) + plan.differences(hutch, beside)
+
+    def hutch(self, volumes=()):
+        argv = [self.hutch_path, "run", "-v", f"{self.nothing}:{COMMAND}:ro"]
+        for source, target in volumes:
+            argv += ["-v", f"{source}:{target}:ro"]
+        return Row("hutch run", argv + ["--", COMMAND])
+
+    def bwrap(self, volumes=()):
+        argv = BWRAP + ["--ro-bind", self.nothing, COMMAND]
+        for source, target in volumes:
+            argv += ["--ro-bind", source, target]
+        return Row("bwrap --unshare-all", argv + [COMMAND])
+
+    def unshare(self):
+        argv = ["unshare", "-Urpfmnui", "--mount-proc", self.nothing]
+        return Row("unshare -Urpfmnui", argv)
+
+    def runtime(self, name, *options):
+        """An OCI runtime, rootless by specification for root too, so that its
+        namespaces are the same in both passes."""
+        bundle = os.path.join(self.work, name)
+        row = Row(f"{name} run", [name, "--root", os.path.join(bundle, "state"),
+                                  *options, "run", "--bundle", bundle, "bench"])
+        if shutil.which(name) is None:
+            row.why_not = f"{name} is not here"
+        else:
+            self.make_bundle(name, bundle)
+        return row
+
+    def make_bundle(self, name, bundle):
+        os.makedirs(os.path.join(bundle, "rootfs"))
+        shutil.copy(self.nothing, os.path.join(bundle, "rootfs"))
+        subprocess.run([name, "spec", "--rootless"], cwd=bundle, check=True)
+        path = os.path.join(bundle, "config.json")
+        with open(path, encoding="utf-8") as file:
+            spec = json.load(file)
+        spec["process"]["terminal"] = False
+        spec["process"]["args"] = [COMMAND]
+        spec["process"].pop("rlimits", None)
+        kinds = {"user", "mount", "pid", "network", "ipc", "uts", "cgroup"}
+        spec["linux"]["namespaces"] = [{"type": kind} for kind in sorted(kinds)]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(spec, file)
+
+    def all(self):
+        return [self.floor(), self.floor("--beside"), self.hutch(), self.bwrap(),
+                self.unshare(),
+                self.runtime("crun", "--cgroup-manager=disabled"),
+                self.runtime("runc"), self.bare()]

@@ -1,0 +1,128 @@
+"""table -- the result as aligned text."""
+
+import goals
+
+
+def lines_of(rows):
+    """Columns as wide as their widest cell; the first to the left, others right."""
+    widths = [max(len(row[i]) for row in rows if i < len(row))
+              for i in range(max(map(len, rows)))]
+    for row in rows:
+        cells = [cell.ljust(width) if i == 0 else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        yield "  ".join(cells).rstrip()
+
+
+def block(title, rows, notes=()):
+    return [title, *("  " + line for line in lines_of(rows)), *notes, ""]
+
+
+def figure(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def not_run(name, why):
+    return f"  {name}: not run: {why}"
+
+
+def launches(result):
+    known = result["launch"]
+    floor = goals.number(known, goals.FLOOR, "p50")
+    bwrap = goals.number(known, goals.BWRAP, "p50")
+    rows = [["", "p50 ms", "p95 ms", "CPU ms", "x floor", "x bwrap", "RSS MiB"]]
+    notes = []
+    for name in result["order"]:
+        row = known[name]
+        if "why_not" in row:
+            notes.append(not_run(name, row["why_not"]))
+            continue
+        rows.append([name, figure(row["p50"]), figure(row["p95"]), figure(row["cpu"]),
+                     figure(goals.ratio(row["p50"], floor)),
+                     figure(goals.ratio(row["p50"], bwrap)),
+                     figure(row["maxrss"] / 1024, 1)])
+        if row["failed"]:
+            notes.append(f"  {name}: {row['failed']} of {row['count']} failed")
+    title = f"One launch of a static program ({result['rounds']} rounds, in turn)"
+    return block(title, rows, notes)
+
+
+def keyed(title, table, columns, key):
+    rows = [["", *columns]]
+    notes = []
+    for name, entries in table.items():
+        why = next((entry["why_not"] for entry in entries.values()
+                    if entry.get("why_not")), None)
+        if why:
+            notes.append(not_run(name, why))
+        rows.append([name, *(key(entries[column]) for column in columns)])
+    return block(title, rows, notes)
+
+
+def volumes(result):
+    return keyed("Mounts beside the usual ones, ms more than with none",
+                 result["volumes"], ["10", "100", "1000"],
+                 lambda entry: figure(entry.get("extra_ms")))
+
+
+def together_cells(entry):
+    return [figure(entry["all_done_ms"], 0),
+            figure(entry["one_cpu_ms"]), figure(entry["ratio"]),
+            figure(entry["one_machine_ms"]), figure(entry["machine_ratio"]),
+            figure(entry["cpu_ms"], 0), figure(entry["machine_ms"], 0)]
+
+
+def together(result):
+    rows = [["", "at once", "all done ms", "CPU of one", "x ideal", "machine's",
+             "x ideal", "CPU at once", "machine's"]]
+    notes = []
+    for name, entries in result["together"].items():
+        why = next(iter(entries.values())).get("why_not")
+        if why:
+            notes.append(not_run(name, why))
+            continue
+        rows += [[name, count, *together_cells(entry)]
+                 for count, entry in entries.items()]
+        notes += [f"  {name}: {entry['failed']} of {count} failed"
+                  for count, entry in entries.items() if entry["failed"]]
+    return block("Started at once (ideal: N x CPU of one / cores)", rows, notes)
+
+
+def series(result):
+    known = result["series"]
+    if "why_not" in known:
+        return ["In a row", not_run(goals.HUTCH, known["why_not"]), ""]
+    growth = ", ".join(f"{name} {value:+g}" for name, value in known["growth"].items())
+    return [f"{known['count']} launches in a row",
+            f"  total {known['total']:.0f} ms, each p50 {known['p50']:.2f} ms, "
+            f"p95 {known['p95']:.2f} ms, slowest {known['slowest']:.2f} ms",
+            f"  growth on the host: {growth}", ""]
+
+
+def memory(result):
+    lines = ["Private memory while the command sleeps, KiB"]
+    for name, entry in result["memory"].items():
+        if entry.get("why_not"):
+            lines.append(not_run(name, entry["why_not"]))
+            continue
+        for process in entry["processes"]:
+            known = (f"not run: {process['why_not']}" if "why_not" in process
+                     else process["private_kib"])
+            lines.append(f"  {name}, {process['role']} ({process['name']}): {known}")
+    return lines + [""]
+
+
+def verdicts(result):
+    words = {None: "", True: "met", False: "NOT MET"}
+    rows = [["", "at most", "measured", ""]]
+    rows += [[goal["what"], figure(goal["at_most"]),
+              "not measured" if goal["value"] is None else figure(goal["value"]),
+              words[goal["met"]]] for goal in result["goals"]]
+    return block("Goals", rows)
+
+
+def render(result):
+    who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
+    head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
+            f"{result['cores']} cores, load {result['load']:.2f} before", ""]
+    parts = (launches, volumes, series, together, memory, verdicts)
+    return "\n".join(head + [line for part in parts for line in part(result)])
