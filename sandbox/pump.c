@@ -69,7 +69,7 @@ static void run_splice(struct pump *p)
 		took(p, (size_t)n);
 		p->is_blocked = false;
 	} else if (n < 0 && errno == EINVAL) {
-		p->mode = PUMP_COPY; /* such as a file opened with O_APPEND */
+		p->mode = PUMP_COPY; /* `from` is a thing that has no splice */
 	} else if (n < 0 && is_retry()) {
 		/* poll said that there is something to read, so it is the
 		 * other end that has no room. */
@@ -86,7 +86,9 @@ static bool flush(struct pump *p)
 
 	if (len == 0)
 		return true;
-	ssize_t n = write(p->to, buffer_data(&p->pending), len < SMALL ? len : SMALL);
+	if (p->mode != PUMP_FILE && len > SMALL)
+		len = SMALL;
+	ssize_t n = write(p->to, buffer_data(&p->pending), len);
 	if (n < 0)
 		return is_retry();
 	buffer_consume(&p->pending, (size_t)n);

@@ -16,8 +16,10 @@
 #include "base/buffer.h"
 
 enum pump_mode {
-	PUMP_SPLICE,  /* one end is a pipe: the bytes stay in the kernel */
+	PUMP_SPLICE,  /* to a pipe: the bytes stay in the kernel */
 	PUMP_COPY,    /* through a buffer */
+	PUMP_FILE,    /* through a buffer to a file: write(2) locks the offset
+		       * that it shares with others, splice(2) does not */
 	PUMP_VISIBLE, /* to a terminal that is not the command's own: control
 		       * characters are shown instead of obeyed */
 };

@@ -68,7 +68,9 @@ static enum pump_mode mode_for(int fd, const struct stat *st, const struct polic
 {
 	if (isatty(fd))
 		return policy->has_terminal ? PUMP_COPY : PUMP_VISIBLE;
-	return S_ISSOCK(st->st_mode) ? PUMP_COPY : PUMP_SPLICE;
+	if (S_ISREG(st->st_mode))
+		return PUMP_FILE;
+	return S_ISFIFO(st->st_mode) ? PUMP_SPLICE : PUMP_COPY;
 }
 
 /* Our ends do not block, the command's do: they are two descriptions. */

@@ -24,6 +24,7 @@ teardown() {
 
 @test "a hundred sandboxes at once all run" {
 	seq 100 | xargs -P 100 -I{} "$HUTCH" run sh -c 'echo {}' >out 2>err
+	cat err
 	[ "$(sort -n out | xargs)" = "$(seq 100 | xargs)" ]
 	[ ! -s err ]
 }

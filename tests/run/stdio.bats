@@ -260,6 +260,13 @@ python=/usr/bin/python3
 	[ "$(xargs <file)" = "header body footer" ]
 }
 
+@test "many that share one output file overwrite nothing of each other" {
+	seq 16 | xargs -P 16 -I{} "$HUTCH" run \
+		sh -c 'i=0; while [ $i -lt 3000 ]; do echo {}; i=$((i + 1)); done' >out 2>err
+	[ ! -s err ]
+	[ "$(wc -l <out)" -eq 48000 ]
+}
+
 @test "101: O_NONBLOCK that is set inside does not reach the caller's descriptors" {
 	cat >flags.py <<-'END'
 		import fcntl, os, subprocess, sys
