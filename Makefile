@@ -82,6 +82,11 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 PROGRAMS := $(B)/hutch $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp
 
+# V=1 shows each command.
+V ?= 0
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
+
 .PHONY: all
 all: $(PROGRAMS)
 
@@ -95,15 +100,18 @@ LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 
 $(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC))
 	@mkdir -p $(@D)
-	$(LINK_IT)
+	$(call say,LINK)
+	$(Q)$(LINK_IT)
 
 $(B)/libexec/hutch-executor: $(call $(LINK)_obj,$(EXECUTOR_SRC))
 	@mkdir -p $(@D)
-	$(LINK_IT)
+	$(call say,LINK)
+	$(Q)$(LINK_IT)
 
 $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 	@mkdir -p $(@D)
-	$(HOST_LINK) $(COMPILER_LIBS)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
 
 # The default filter is an array, made when hutch is built, and so is the floor
 # alone.  The other architecture's is compiled too, so that neither is broken
@@ -111,19 +119,22 @@ $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 GEN := $(B)/gen/seccomp_default.h $(B)/gen/seccomp_floor.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
-	$(B)/libexec/hutch-seccomp compile --arch x86_64 < $< > /dev/null
-	$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
-	$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
+	$(call say,GEN)
+	$(Q)$(B)/libexec/hutch-seccomp compile --arch x86_64 < $< > /dev/null
+	$(Q)$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
+	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
 
 $(B)/musl/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(MUSL_CFLAGS) $(BASE_CFLAGS) -ffunction-sections -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(MUSL_CFLAGS) $(BASE_CFLAGS) -ffunction-sections -MMD -MP -c -o $@ $<
 
 $(B)/host/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) -MMD -MP -c -o $@ $<
 
 -include $(shell test -d $(B) && find $(B) -name '*.d')
 
@@ -137,7 +148,7 @@ clean:
 # neither is root.
 DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
-        bsdutils groff-base
+        bsdutils groff-base strace
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -160,7 +171,8 @@ MAN := $(B)/man/man1/hutch.1 $(B)/man/man1/hutch-run.1
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk
 	@mkdir -p $(@D)
-	awk -v name=$* -v version=$(VERSION) -f docs/man.awk $< | go-md2man > $@
+	$(call say,MAN)
+	$(Q)awk -v name=$* -v version=$(VERSION) -f docs/man.awk $< | go-md2man > $@
 
 .PHONY: install
 install: all man
@@ -196,29 +208,34 @@ UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) -lcmocka $(COMPILER_LIBS)
 $(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
   $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o $(EXECUTOR_OBJ)
 	@mkdir -p $(@D)
-	$(UNIT_LINK)
+	$(call say,LINK)
+	$(Q)$(UNIT_LINK)
 
 $(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT),$(UNIT))): $(B)/tests/unit/%: \
   $(B)/host/tests/unit/test_%.o $(LIB_OBJ)
 	@mkdir -p $(@D)
-	$(UNIT_LINK)
+	$(call say,LINK)
+	$(Q)$(UNIT_LINK)
 
 # The probe runs in any rootfs, so it is static; with glibc, since it is also
 # built where only that is.
 PROBE_SRC := $(filter-out tests/escape/listener.c,$(wildcard tests/escape/*.c))
 $(B)/tests/probe: $(PROBE_SRC) $(wildcard tests/escape/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $(PROBE_SRC)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $(PROBE_SRC)
 
 $(B)/tests/listener: tests/escape/listener.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
 # Helpers of the behaviour tests, one file each.
 RUN_BIN := $(patsubst tests/run/%.c,$(B)/tests/run/%,$(wildcard tests/run/*.c))
 $(B)/tests/run/%: tests/run/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
 .PHONY: tests check test test-built
 tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN)
@@ -249,7 +266,8 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 fuzz: $(FUZZ_BIN)
 $(B)/fuzz/%: tests/fuzz/fuzz_%.c $(SIDE_SRC) $(GEN)
 	@mkdir -p $(@D)
-	clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fsanitize=fuzzer,address,undefined \
+	$(call say,CC)
+	$(Q)clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all -o $@ $< $(sort $(SIDE_SRC)) $(COMPILER_LIBS)
 
 # --- bench -----------------------------------------------------------------
@@ -262,9 +280,11 @@ bench: all $(BENCH)
 
 $(B)/bench/floor: $(call musl_obj,tests/bench/floor.c)
 	@mkdir -p $(@D)
-	$(MUSL_LINK)
+	$(call say,LINK)
+	$(Q)$(MUSL_LINK)
 $(B)/musl/tests/bench/floor.o: $(GEN)
 
 $(B)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -static -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -static -o $@ $<

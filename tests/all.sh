@@ -145,6 +145,7 @@ for tier in "${tiers[@]}"; do
 	run)
 		run "$built" run as_user
 		[ -z "$user" ] || run "$built" "run (root)"
+		[ -z "$sanitized" ] || run "$clean" "run (sanitized)" as_user
 		;;
 	escape)
 		escape "$built" escape as_user

@@ -228,7 +228,8 @@ state_of() {
 	find "$@" -type f -exec sha256sum {} + | sort
 }
 
-# A program with sanitizers is dynamic: it runs only where its libraries are.
+# A program with sanitizers is dynamic: it runs only where its libraries are, and
+# where the calls are allowed that the sanitizer itself needs.
 needs_static() {
 	! readelf -d "$BUILD/libexec/hutch-executor" 2>/dev/null | grep -q NEEDED ||
 		skip "this build of hutch is not static"

@@ -176,6 +176,7 @@ OF
 }
 
 @test "a command that the image has not is 127" {
+	needs_static
 	mkdir none
 	give none
 	inside --image "dir:$T/none" /bin/sh

@@ -264,6 +264,7 @@ refused_so() {
 }
 
 @test "a host that has run out of descriptors or processes gives one sentence" {
+	needs_static
 	inside true
 	catch bash -c 'ulimit -n 5; exec "$0" run true' "$HUTCH"
 	[[ $status == 0 || $status == 125 ]]
