@@ -31,6 +31,7 @@ struct sample {
 #define NONE	-1
 #define SPLICE	PUMP_SPLICE
 #define COPY	PUMP_COPY
+#define TO_FILE PUMP_FILE
 #define VISIBLE PUMP_VISIBLE
 
 static const struct sample samples[] = {
@@ -39,7 +40,7 @@ static const struct sample samples[] = {
 	{ { PIPE, PIPE, PIPE }, false, false, false, { GOT_NULL, GOT_PIPE, GOT_PIPE },
 	  { NONE, SPLICE, SPLICE }, NULL },
 	{ { FILE_, FILE_, FILE_ }, true, false, false, { GOT_PIPE, GOT_PIPE, GOT_PIPE },
-	  { SPLICE, SPLICE, SPLICE }, NULL },
+	  { SPLICE, TO_FILE, TO_FILE }, NULL },
 	{ { NUL, NUL, NUL }, true, false, false, { GOT_NULL, GOT_NULL, GOT_NULL },
 	  { NONE, NONE, NONE }, NULL },
 	{ { PIPE, PIPE, SAME }, true, false, false, { GOT_PIPE, GOT_PIPE, GOT_SAME },
