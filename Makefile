@@ -252,6 +252,12 @@ test: deps
 	$(MAKE) $(JOBS) fuzz
 	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape fuzz
 
+# 500 rounds of being killed and 10,000 launches: some minutes.
+.PHONY: soak
+soak: deps
+	$(MAKE) $(JOBS) tests
+	tests/all.sh --build $(B) soak
+
 # ASan and UBSan: the same sources with glibc and dynamic, since a static
 # program cannot be instrumented.
 .PHONY: sanitized

@@ -3,7 +3,8 @@
 #
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
-# Tiers: unit run escape fuzz.  Prints TAP; the last line is "N passed, N failed"
+# Tiers: unit run escape fuzz, and soak: the long form of what run does briefly.
+# Prints TAP; the last line is "N passed, N failed"
 # with ", N skipped" where something was.  A skip says why, and with MUST_WORK=1
 # (set in CI) it is a failure, unless "this host has no" what it needs.  Started by root, everything runs as an ordinary
 # user first, whom this makes (hutch-test), and then once more as root.
@@ -93,6 +94,14 @@ run() {
 	done
 }
 
+# The tests that repeat, as often as it takes to trust them.
+soak() {
+	local dir=$1 label=$2
+	shift 2
+	suite "$label" "$@" env HUTCH="$dir/hutch" BUILD="$dir" ROUNDS=500 LAUNCHES=10000 \
+		bats --tap "$base/tests/run/killed.bats"
+}
+
 escape() {
 	local dir=$1 label=$2
 	shift 2
@@ -154,6 +163,10 @@ for tier in "${tiers[@]}"; do
 			LISTENER="$built/tests/listener" tests/escape/run.sh table
 		;;
 	fuzz) fuzz ;;
+	soak)
+		soak "$built" soak as_user
+		[ -z "$user" ] || soak "$built" "soak (root)"
+		;;
 	*) echo "unknown tier $tier" >&2; exit 2 ;;
 	esac
 done
