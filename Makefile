@@ -28,11 +28,11 @@ MAKEFLAGS += --no-builtin-rules
 BASE     := buffer err frame io list message visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := caps channel diagnose folders fs identity idmap image janitor landlock \
+SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock \
             mounts network overlay plan plan_print program pump result rlimits \
             seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
             target terminal upper volumes
-CLI      := main options report run
+CLI      := arena main options report run
 EXECUTOR := caps channel executor main processes relay requests spawn terminal user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -98,7 +98,7 @@ LINK ?= musl
 HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 
-$(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC))
+$(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)

@@ -1,23 +1,19 @@
 /* network -- a network namespace with nothing but a loopback device.
  *
- * Making one is the dearest single step of a launch, about as long as all the
- * mounts together, and neither needs the other.  So a helper process makes it
- * while the child mounts: it shares the child's descriptors, leaves the
- * namespace behind as one of them, and the child enters it (setns(2)) when it
- * is done with the rest. */
+ * Making one is the dearest single step of a launch, nearly as long as all the
+ * mounts together, and neither needs the other.  So it can be made in another
+ * process of the same table of descriptors (beside.h), which leaves it behind
+ * as one of them, and be entered (setns(2)) when all else is done. */
 #pragma once
-#include <sys/types.h>
 
 struct err;
 
-struct network {
-	pid_t helper; /* 0: none */
-	int ns;	      /* owned: becomes the namespace's descriptor */
-};
+/* A descriptor's number that network_make() puts the namespace at. */
+int network_place(struct err *e);
 
-/* In the child, as early as it can: starts the helper. */
-int network_begin(struct network *n, struct err *e);
+/* Makes the namespace, with loopback up, so that what connects to 127.0.0.1 or
+ * ::1 is refused, or served, at once.  The caller itself is then in it. */
+int network_make(int place, struct err *e);
 
-/* Waits for it and enters the namespace.  Loopback is up, so that what connects
- * to 127.0.0.1 or ::1 is refused, or served, at once. */
-int network_enter(struct network *n, struct err *e);
+/* Enters what was made there, and closes it. */
+int network_enter(int *place, struct err *e);

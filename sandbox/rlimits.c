@@ -115,17 +115,20 @@ int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e)
 	return 0;
 }
 
-int rlimits_apply_sysctls(const struct plan *p, struct err *e)
+int rlimits_open_sysctls(struct err *e)
 {
-	AUTO_CLOSE int dir = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int folder = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (dir < 0)
-		return err_sys(e, "open /proc/sys/user");
+	return folder < 0 ? err_sys(e, "open /proc/sys/user") : folder;
+}
+
+int rlimits_apply_sysctls(int folder, const struct plan *p, struct err *e)
+{
 	for (size_t i = 0; i < p->sysctl_count; i++) {
 		char value[32];
 		(void)snprintf(value, sizeof(value), "%llu",
 			       (unsigned long long)p->sysctls[i].value);
-		if (io_write_proc(dir, p->sysctls[i].name, value, e) < 0)
+		if (io_write_proc(folder, p->sysctls[i].name, value, e) < 0)
 			return err_in(e, "limit what the user namespace may use");
 	}
 	return 0;

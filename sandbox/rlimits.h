@@ -16,5 +16,7 @@ struct policy;
  * error. */
 int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e);
 
-/* In the child: /proc/sys/user of its own user namespace (namespaces(7)). */
-int rlimits_apply_sysctls(const struct plan *p, struct err *e);
+/* In the user namespace: opens its /proc/sys/user (namespaces(7)), and writes the
+ * plan's values there. */
+int rlimits_open_sysctls(struct err *e);
+int rlimits_apply_sysctls(int folder, const struct plan *p, struct err *e);

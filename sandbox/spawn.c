@@ -1,10 +1,10 @@
 /* Theory of operation.
  *
  *	parent				child (new namespaces)
- *	clone3 ------------------------> start the network helper
- *					 wait for maps, or write them itself
+ *	clone3 ------------------------> wait for maps, or write them itself
  *	newuidmap (ranges only) -------> become the executor's id (ranges only)
- *	watch failure, channel		 sysctls of the user namespace
+ *	watch failure, channel		 start the helper: network namespace,
+ *					   sysctls of the user namespace
  *					 open the executor on the host's paths
  *					 mounts, pivot_root
  *					 hostname, enter the network namespace
@@ -26,6 +26,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -38,6 +39,7 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "sandbox/beside.h"
 #include "sandbox/caps.h"
 #include "sandbox/diagnose.h"
 #include "sandbox/landlock.h"
@@ -57,16 +59,9 @@ struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
 	int executor, null;
-	struct network network;
+	int sysctls, network;
+	struct beside beside;
 };
-
-/* Needs: CAP_SYS_ADMIN over the user namespace.  Leaves: a helper at work. */
-static int stage_network(struct child *c, struct err *e)
-{
-	if (!(c->parts->plan->namespaces & CLONE_NEWNET))
-		return 0;
-	return network_begin(&c->network, e);
-}
 
 /* Needs: namespaces.  Does: this process stands for its ids inside.  Leaves:
  * all capabilities over the user namespace. */
@@ -88,12 +83,38 @@ static int stage_ids(struct child *c, struct err *e)
 	return 0;
 }
 
-/* Needs: the host's paths and /proc.  Does: bounds on kernel accounts, opens
- * what must be opened before the host's paths are gone.  Leaves: descriptors. */
+static bool has_network(const struct child *c)
+{
+	return c->parts->plan->namespaces & CLONE_NEWNET;
+}
+
+/* In the helper. */
+static int work_beside(const void *arg, struct err *e)
+{
+	const struct child *c = arg;
+
+	if (has_network(c) && network_make(c->network, e) < 0)
+		return -1;
+	return rlimits_apply_sysctls(c->sysctls, c->parts->plan, e);
+}
+
+/* Needs: all capabilities over the user namespace, the host's /proc.  Does: by a
+ * helper, a network namespace and bounds on kernel accounts.  Leaves: the helper
+ * at work. */
+static int stage_beside(struct child *c, struct err *e)
+{
+	c->sysctls = rlimits_open_sysctls(e);
+	if (c->sysctls < 0)
+		return -1;
+	if (has_network(c) && (c->network = network_place(e)) < 0)
+		return -1;
+	return beside_begin(&c->beside, work_beside, c, e);
+}
+
+/* Needs: the host's paths.  Does: opens what must be opened before they are
+ * gone.  Leaves: descriptors. */
 static int stage_host_paths(struct child *c, struct err *e)
 {
-	if (rlimits_apply_sysctls(c->parts->plan, e) < 0)
-		return -1;
 	c->executor = program_seal(c->parts->executor, e);
 	if (c->executor < 0)
 		return -1;
@@ -115,7 +136,9 @@ static int stage_world(struct child *c, struct err *e)
 		return err_sys(e, "set the hostname");
 	if (setdomainname("", 0) < 0) /* a copy of the host's until now */
 		return err_sys(e, "clear the domain name");
-	return c->network.helper ? network_enter(&c->network, e) : 0;
+	if (beside_end(&c->beside, e) < 0)
+		return -1;
+	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
 
 /* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, everything else
@@ -188,7 +211,7 @@ static int stage_exec(struct child *c, struct err *e)
 }
 
 static int (*const stages[])(struct child *, struct err *) = {
-	stage_network,	   stage_ids,	     stage_host_paths, stage_world,
+	stage_ids,	   stage_beside,     stage_host_paths, stage_world,
 	stage_descriptors, stage_privileges, stage_exec,
 };
 
@@ -265,7 +288,8 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 	struct child c = { .parts = parts, .channel = child_channel,
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
-			   .executor = -1, .null = -1, .network.ns = -1 };
+			   .executor = -1, .null = -1, .sysctls = -1, .network = -1 };
+	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;
 	return install_ranges(parts->plan, s, maps_go, e);

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 
 #include "base/err.h"
+#include "sandbox/beside.h"
 #include "sandbox/landlock.h"
 #include "sandbox/sockets.h"
 #include "tests/unit/scene.h"
@@ -44,18 +45,27 @@ static void check_addresses(void)
 	CHECK(connect_to(AF_INET, (void *)&four, sizeof(four)) == ENETUNREACH);
 }
 
+static int make_beside(const void *arg, struct err *e)
+{
+	return network_make(*(const int *)arg, e);
+}
+
 static void play_enter(void *arg)
 {
 	unsigned before = scene_open_fds();
-	struct network n = { .ns = -1 };
 	struct ifaddrs *all;
+	struct beside b;
 	struct err e;
 
 	(void)arg;
-	CHECK(network_begin(&n, &e) == 0);
-	CHECK(n.helper > 0);
-	CHECK(network_enter(&n, &e) == 0);
-	CHECK(n.helper == 0 && n.ns == -1 && waitpid(-1, NULL, WNOHANG) < 0);
+	beside_init(&b);
+	int place = network_place(&e);
+	CHECK(place >= 0);
+	CHECK(beside_begin(&b, make_beside, &place, &e) == 0);
+	CHECK(b.helper > 0);
+	CHECK(beside_end(&b, &e) == 0);
+	CHECK(network_enter(&place, &e) == 0);
+	CHECK(b.helper == 0 && place == -1 && waitpid(-1, NULL, WNOHANG) < 0);
 	CHECK(scene_open_fds() == before);
 	CHECK(getifaddrs(&all) == 0 && all);
 	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
@@ -74,15 +84,13 @@ static void test_loopback_alone_and_at_once(void **state)
 
 static void play_refused(void *arg)
 {
-	struct network n = { .ns = -1 };
 	struct err e;
 
 	AUTO_CLOSE int bound =
 		open("/proc/sys/user/max_net_namespaces", O_WRONLY | O_CLOEXEC);
 	(void)arg;
 	CHECK(write(bound, "0", 1) == 1);
-	CHECK(network_begin(&n, &e) == 0);
-	CHECK(network_enter(&n, &e) < 0);
+	CHECK(network_make(network_place(&e), &e) < 0);
 	CHECK(strstr(e.text, "make a network namespace"));
 	CHECK(strstr(e.remedy, "max_net_namespaces"));
 }
@@ -95,14 +103,12 @@ static void test_a_refusal_says_which_bound_it_is(void **state)
 
 static void play_unprivileged(void *arg)
 {
-	struct network n = { .ns = -1 };
 	struct err e;
 
 	(void)arg;
 	if (geteuid() == 0)
 		CHECK(setresuid(65534, 65534, 65534) == 0);
-	CHECK(network_begin(&n, &e) == 0);
-	CHECK(network_enter(&n, &e) < 0);
+	CHECK(network_make(network_place(&e), &e) < 0);
 	CHECK(e.kind == ERR_REFUSED && strstr(e.remedy, "--network host"));
 }
 

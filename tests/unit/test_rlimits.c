@@ -148,7 +148,8 @@ static void play_sysctls(void *arg)
 	const struct plan *p = arg;
 	struct err e;
 
-	CHECK(rlimits_apply_sysctls(p, &e) == 0);
+	AUTO_CLOSE int folder = rlimits_open_sysctls(&e);
+	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p, &e) == 0);
 	for (size_t i = 0; i < p->sysctl_count; i++)
 		CHECK(read_sysctl(p->sysctls[i].name) == p->sysctls[i].value);
 	CHECK(unshare(CLONE_NEWUSER) < 0 && errno == ENOSPC);

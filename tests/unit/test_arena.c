@@ -1,0 +1,127 @@
+/* The launcher's memory: what malloc(3) promises, and that nothing grows. */
+#include "sandbox/cli/arena.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <sys/resource.h>
+
+static bool holds(const void *p, int byte, size_t len)
+{
+	const uint8_t *at = p;
+
+	for (size_t i = 0; i < len; i++)
+		if (at[i] != (uint8_t)byte)
+			return false;
+	return true;
+}
+
+static void test_blocks_are_aligned_and_apart(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 15, 16, 17, 4000, ARENA_LARGE - 1,
+					ARENA_LARGE, 1 << 20 };
+	enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
+	void *all[COUNT];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		all[i] = arena_allocate(sizes[i]);
+		assert_non_null(all[i]);
+		assert_int_equal((uintptr_t)all[i] % 16, 0);
+		memset(all[i], (int)i + 1, sizes[i]);
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		assert_true(holds(all[i], (int)i + 1, sizes[i]));
+	for (size_t i = COUNT; i-- > 0;)
+		arena_release(all[i]);
+}
+
+/* From a few bytes over the arena's bound to a mapping that moves. */
+static void test_what_grows_keeps_its_content(void **state)
+{
+	for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++) {
+		uint8_t *p = arena_allocate(8);
+		void *neighbour = has_neighbour ? arena_allocate(8) : NULL;
+		memset(p, 7, 8);
+		for (size_t size = 16; size <= 4u << 20; size *= 2) {
+			p = arena_resize(p, size);
+			assert_non_null(p);
+			assert_true(holds(p, 7, size / 2));
+			memset(p, 7, size);
+		}
+		arena_release(p);
+		arena_release(neighbour);
+	}
+	arena_release(arena_resize(NULL, 5));
+	arena_release(NULL);
+	(void)state;
+}
+
+static void test_the_newest_is_given_back(void **state)
+{
+	void *first = arena_allocate(100);
+
+	(void)state;
+	arena_release(first);
+	assert_ptr_equal(arena_allocate(50), first);
+	assert_ptr_equal(arena_resize(first, 1000), first);
+	arena_release(first);
+}
+
+static void test_impossible_sizes(void **state)
+{
+	void *p = arena_allocate(10);
+
+	(void)state;
+	errno = 0;
+	assert_null(arena_allocate(SIZE_MAX));
+	assert_int_equal(errno, ENOMEM);
+	assert_null(arena_allocate(SIZE_MAX - 16));
+	assert_null(arena_resize(p, SIZE_MAX - 32));
+	assert_null(arena_allocate((size_t)1 << 60));
+	arena_release(p);
+}
+
+/* Used up, it goes on with mappings, and these are given back: the limit is
+ * less than what the rounds take in all. */
+static void test_nothing_grows_when_the_arena_is_used_up(void **state)
+{
+	struct rlimit old, low;
+	void *kept[64];
+
+	(void)state;
+	for (size_t taken = 0; taken < ARENA_SIZE; taken += ARENA_LARGE / 2)
+		assert_non_null(arena_allocate(ARENA_LARGE / 2)); /* for good */
+	assert_int_equal(getrlimit(RLIMIT_DATA, &old), 0);
+	low = (struct rlimit){ .rlim_cur = ARENA_SIZE + (4u << 20), .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_DATA, &low), 0);
+	for (int round = 0; round < 1000; round++) {
+		for (size_t i = 0; i < 64; i++) {
+			kept[i] = arena_allocate(100);
+			assert_non_null(kept[i]);
+			memset(kept[i], 1, 100);
+		}
+		for (size_t i = 0; i < 64; i++)
+			arena_release(kept[i]);
+	}
+	assert_int_equal(setrlimit(RLIMIT_DATA, &old), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blocks_are_aligned_and_apart),
+		cmocka_unit_test(test_what_grows_keeps_its_content),
+		cmocka_unit_test(test_the_newest_is_given_back),
+		cmocka_unit_test(test_impossible_sizes),
+		cmocka_unit_test(test_nothing_grows_when_the_arena_is_used_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
