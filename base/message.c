@@ -13,6 +13,9 @@ static const char *const names[] = {
 	[MSG_NONE] = "none",	   [MSG_HELLO] = "hello",   [MSG_EXEC] = "exec",
 	[MSG_STARTED] = "started", [MSG_FAILED] = "failed", [MSG_EXITED] = "exited",
 	[MSG_SIGNAL] = "signal",   [MSG_RESIZE] = "resize", [MSG_STOP] = "stop",
+	[MSG_OPEN] = "open",	   [MSG_RUN] = "run",	    [MSG_CANCEL] = "cancel",
+	[MSG_READ] = "read",	   [MSG_WRITE] = "write",   [MSG_OUTPUT] = "output",
+	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -29,7 +32,7 @@ _Static_assert(ARRAY_LEN(stages) == EXEC_STAGE_COUNT, "a stage has no name");
 
 const char *message_name(uint32_t type)
 {
-	return type < MSG_COUNT ? names[type] : "unknown";
+	return type < MSG_COUNT && names[type] ? names[type] : "unknown";
 }
 
 const char *exec_stage_name(uint32_t stage)
@@ -77,9 +80,10 @@ int message_get_hello(const struct frame *f, struct hello *ret, struct err *e)
 	return 0;
 }
 
-int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e)
+static int put_exec(struct buffer *b, uint16_t type, uint32_t id, const struct exec *x,
+		    struct err *e)
 {
-	size_t begun = frame_begin(b, MSG_EXEC, id);
+	size_t begun = frame_begin(b, type, id);
 
 	frame_put_u32(b, x->flags);
 	frame_put_u32(b, x->uid);
@@ -97,6 +101,16 @@ int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct
 	}
 	frame_put_bytes(b, x->filter, x->filter_len);
 	return frame_end(b, begun, e);
+}
+
+int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e)
+{
+	return put_exec(b, MSG_EXEC, id, x, e);
+}
+
+int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct err *e)
+{
+	return put_exec(b, MSG_OPEN, id, x, e);
 }
 
 /* A NULL-terminated array of borrowed texts. */

@@ -21,6 +21,15 @@ enum message_type {
 	MSG_SIGNAL,  /* to: send a signal to a command's process group */
 	MSG_RESIZE,  /* to: a command's terminal has a new size */
 	MSG_STOP,    /* to: end every process, then yourself */
+	MSG_OPEN = 10, /* to: start a session */
+	MSG_RUN,     /* to: give a session something to do */
+	MSG_CANCEL,  /* to: end an action */
+	MSG_READ,    /* to: read a file */
+	MSG_WRITE,   /* to: write a file */
+	MSG_OUTPUT,  /* from: what was printed, as it comes */
+	MSG_CONTENT, /* from: a part of an answer */
+	MSG_REPORT,  /* from: the end of a MSG_RUN */
+	MSG_DONE,    /* from: the end of a MSG_READ or MSG_WRITE */
 	MSG_COUNT
 };
 
@@ -95,7 +104,9 @@ struct exited {
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e);
 int message_get_hello(const struct frame *f, struct hello *ret, struct err *e);
 
+/* MSG_EXEC, or MSG_OPEN, which has the same body. */
 int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
+int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
 int message_get_exec(const struct frame *f, struct exec *ret, struct err *e);
 void exec_done(struct exec *x);
 

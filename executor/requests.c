@@ -79,6 +79,7 @@ static const struct request requests[] = {
 	[MSG_SIGNAL] = { BUSY | LAST, .is_for_one = true, .answer = answer_signal },
 	[MSG_RESIZE] = { BUSY | LAST, .is_for_one = true, .answer = answer_resize },
 	[MSG_STOP] = { READY | BUSY | LAST, .answer = answer_stop },
+	[MSG_OPEN ... MSG_DONE] = { .when = 0 },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

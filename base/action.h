@@ -1,0 +1,134 @@
+/* action -- what an agent asks for, as messages (docs/protocol.md, "Actions").
+ *
+ * Beside base/message.h, by the same rules: encoding appends a frame, decoding
+ * gives borrowed pointers into one and refuses what is malformed or out of
+ * range. */
+#pragma once
+#include <stdint.h>
+
+#include "base/frame.h"
+
+/* At most this much of a text or a file in one MSG_OUTPUT or MSG_CONTENT. */
+#define ACTION_CHUNK (32u << 10)
+
+/* A file that is read, or written, as a whole. */
+#define ACTION_FILE_MAX (10u << 20)
+
+/* What is longer is not a command. */
+#define ACTION_TEXT_MAX (4u << 20)
+
+#define ACTION_LAST_LINE UINT64_MAX
+#define ACTION_NO_CODE	 UINT32_MAX /* the exit code of what has not ended */
+
+enum run_kind {
+	RUN_NONE,
+	RUN_COMMAND, /* a command for the shell */
+	RUN_INPUT,   /* a line, typed to what is running */
+	RUN_KEY,     /* a key, by its name */
+	RUN_WAIT,    /* nothing: more output is waited for */
+	RUN_KIND_COUNT
+};
+
+enum run_flag { RUN_STREAM = 1, RUN_FLAGS = RUN_STREAM };
+
+struct run_request {
+	uint32_t session;
+	uint32_t kind;	/* enum run_kind */
+	uint32_t flags; /* enum run_flag */
+	uint64_t soft_ms, hard_ms; /* 0: none */
+	struct bytes text; /* borrowed; no 0 byte in it */
+};
+
+enum report_state {
+	REPORT_NONE,
+	REPORT_COMPLETED,
+	REPORT_NO_CHANGE,    /* no output for the soft time-out */
+	REPORT_TIMED_OUT,    /* the hard time-out */
+	REPORT_BUSY,	     /* not executed: something is running */
+	REPORT_NOTHING,	     /* nothing is running */
+	REPORT_UNKNOWN_KEY,
+	REPORT_CANCELLED,
+	REPORT_STATE_COUNT
+};
+
+enum report_flag {
+	REPORT_CONTINUED = 1, /* of this command there was output before */
+	REPORT_KEY = 2,	      /* completed by a key */
+	REPORT_RESTARTED = 4, /* the shell is a new one */
+	REPORT_NOT_TYPED = 8, /* it had ended before the input came */
+	REPORT_FLAGS = 15
+};
+
+struct report {
+	uint32_t state; /* enum report_state */
+	uint32_t flags; /* enum report_flag */
+	uint32_t exit_code; /* 0..255 or ACTION_NO_CODE */
+	uint32_t background; /* the pid of what went to the background; 0: none */
+	uint64_t cut;	     /* bytes left out of the middle of the content */
+	const char *cwd, *interpreter; /* borrowed; "" where unknown */
+};
+
+enum read_form { READ_NONE, READ_TEXT, READ_BASE64, READ_FORM_COUNT };
+
+struct read_request {
+	uint32_t session;
+	uint32_t form; /* enum read_form */
+	uint64_t first, end; /* lines, from 0; READ_TEXT only */
+	const char *path;    /* borrowed */
+};
+
+struct write_request {
+	uint32_t session;
+	uint64_t first, end; /* the lines that are replaced; the whole: 0, LAST */
+	const char *path;    /* borrowed */
+	struct bytes content; /* borrowed */
+};
+
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_NOT_FOUND,
+	OUTCOME_IS_FOLDER,
+	OUTCOME_NOT_UTF8,
+	OUTCOME_BINARY,
+	OUTCOME_TOO_LARGE,
+	OUTCOME_NOT_REGULAR, /* a device, a pipe, a socket */
+	OUTCOME_ERROR,	     /* sys says which */
+	OUTCOME_COUNT
+};
+
+struct done {
+	uint32_t outcome; /* enum outcome */
+	uint32_t sys;	  /* errno, 0..4095 */
+	const char *path; /* borrowed; absolute */
+	const char *cwd;  /* borrowed */
+};
+
+struct buffer;
+struct err;
+
+int action_put_run(struct buffer *b, uint32_t id, const struct run_request *r,
+		   struct err *e);
+int action_get_run(const struct frame *f, struct run_request *ret, struct err *e);
+
+int action_put_cancel(struct buffer *b, uint32_t id, struct err *e);
+int action_get_cancel(const struct frame *f, struct err *e);
+
+int action_put_read(struct buffer *b, uint32_t id, const struct read_request *r,
+		    struct err *e);
+int action_get_read(const struct frame *f, struct read_request *ret, struct err *e);
+
+int action_put_write(struct buffer *b, uint32_t id, const struct write_request *r,
+		     struct err *e);
+int action_get_write(const struct frame *f, struct write_request *ret, struct err *e);
+
+/* MSG_OUTPUT or MSG_CONTENT; at most ACTION_CHUNK bytes. */
+int action_put_text(struct buffer *b, uint16_t type, uint32_t id, struct bytes text,
+		    struct err *e);
+int action_get_text(const struct frame *f, struct bytes *ret, struct err *e);
+
+int action_put_report(struct buffer *b, uint32_t id, const struct report *r,
+		      struct err *e);
+int action_get_report(const struct frame *f, struct report *ret, struct err *e);
+
+int action_put_done(struct buffer *b, uint32_t id, const struct done *d, struct err *e);
+int action_get_done(const struct frame *f, struct done *ret, struct err *e);
