@@ -28,7 +28,7 @@ MAKEFLAGS += --no-builtin-rules
 BASE     := action buffer err frame io list message visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock \
+SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock launch \
             mounts network overlay plan plan_print program pump result rlimits \
             seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
             target terminal upper volumes

@@ -1,0 +1,173 @@
+#include "sandbox/launch.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/caps.h"
+#include "sandbox/folders.h"
+#include "sandbox/supervise.h"
+
+void launch_init(struct launch *l, const struct policy *policy)
+{
+	*l = (struct launch){ .policy = policy, .executor.fd = -1, .terminal.fd = -1,
+			      .signals = -1 };
+	plan_init(&l->plan);
+	stdio_init(&l->stdio);
+	sandbox_init(&l->sandbox);
+	upper_init(&l->upper);
+	janitor_init(&l->janitor);
+}
+
+void launch_done(struct launch *l)
+{
+	sandbox_done(&l->sandbox);
+	terminal_restore(&l->terminal);
+	upper_remove(&l->upper);
+	janitor_dismiss(&l->janitor);
+	stdio_done(&l->stdio);
+	seccomp_done(&l->profile);
+	seccomp_done(&l->filter);
+	program_done(&l->executor);
+	plan_done(&l->plan);
+	own_close(&l->signals);
+}
+
+/* Docker's profiles have rules that depend on what the sandbox may hold. */
+static void list_caps(const struct launch *l, struct list *ret)
+{
+	uint32_t uid, gid;
+
+	if (policy_user(l->policy, &uid, &gid, NULL) < 0)
+		return; /* policy_check() has seen to it */
+	uint64_t caps = caps_for(l->policy, uid);
+	for (int n = 0; n < 64; n++)
+		if (caps & (1ull << n))
+			list_addf(ret, "CAP_%s", caps_name(n));
+}
+
+static int load_profile(struct launch *l, const struct list *caps, struct err *e)
+{
+	AUTO_FREE char *compiler = NULL;
+	AUTO_FREE char *folder = folder_path(FOLDER_CACHE);
+	AUTO_FREE char *cache = folder ? text_format("%s/seccomp", folder) : NULL;
+	struct err uncached;
+
+	if (program_find("hutch-seccomp", &compiler, e) < 0)
+		return -1;
+	/* A launch that is going to fail, or is none, makes no folder. */
+	bool has_use = cache && !l->plan.is_dry_run && access(l->policy->seccomp, R_OK) == 0;
+	const struct seccomp_request request = {
+		.profile = l->policy->seccomp, .compiler = compiler,
+		.cache_dir = has_use && folder_create(cache, &uncached) == 0 ? cache : NULL,
+		.caps = (const char *const *)caps->items,
+	};
+	return seccomp_obtain(&request, &l->profile, e);
+}
+
+static int load_filter(struct launch *l, struct err *e)
+{
+	struct list caps = { 0 };
+
+	if (!l->policy->seccomp) {
+		seccomp_default(&l->filter);
+		return 0;
+	}
+	seccomp_floor(&l->filter);
+	list_caps(l, &caps);
+	int result = load_profile(l, &caps, e);
+	list_done(&caps);
+	if (result == 0)
+		return 0;
+	AUTO_FREE char *from = text_format("--seccomp %.200s", l->policy->seccomp);
+	return err_from(e, from);
+}
+
+/* Everything that looks at the host and changes nothing. */
+int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
+{
+	if (identity_decide(l->policy, &l->who, e) < 0)
+		return -1;
+	/* As whoever called, root included: hutch may be installed, and the
+	 * terminal owned, where the user that root becomes cannot reach. */
+	if (program_open("hutch-executor", &l->executor, e) < 0 ||
+	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0))
+		return -1;
+	if (load_filter(l, e) < 0)
+		return -1;
+	if (identity_become(&l->who, e) < 0)
+		return -1;
+	return plan_build(&l->plan, l->policy, &l->who, e);
+}
+
+static int prepare_upper(struct launch *l, struct err *e)
+{
+	if (!plan_needs_upper(&l->plan))
+		return 0;
+	if (l->plan.has_ranges) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--idmap ranges with a writable image needs "
+						  "user.* attributes on tmpfs, kernel 6.6");
+		return err_remedy(e, "add --read-only");
+	}
+	if (upper_make(&l->upper, e) < 0)
+		return -1;
+	plan_set_upper(&l->plan, l->upper.path);
+	return 0;
+}
+
+/* What outlives us if we are killed is known to the janitor before it is
+ * changed; a folder that was made a moment before is found by its lock. */
+static int prepare_host(struct launch *l, struct err *e)
+{
+	if (prepare_upper(l, e) < 0)
+		return -1;
+	if (l->stdio.has_terminal && terminal_open(&l->terminal, 0, e) < 0)
+		return -1;
+	if (janitor_start(&l->janitor, &l->terminal, &l->upper, e) < 0)
+		return -1;
+	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
+}
+
+struct exec launch_command(const struct launch *l)
+{
+	struct exec x = {
+		.uid = l->plan.uid, .gid = l->plan.gid,
+		.cwd = l->plan.workdir,
+		.argv = l->policy->argv.items, .env = l->plan.env.items,
+		.rlimit_count = l->plan.rlimit_count,
+		.filter = l->profile.insns,
+		.filter_len = (uint32_t)l->profile.count * EXEC_FILTER_UNIT,
+	};
+
+	memcpy(x.rlimits, l->plan.rlimits, sizeof(x.rlimits));
+	return x;
+}
+
+int launch_start(struct launch *l, struct err *e)
+{
+	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter };
+
+	l->signals = supervise_signals(e);
+	if (l->signals < 0 || prepare_host(l, e) < 0)
+		return -1;
+	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
+		return -1;
+	/* The user that root became may have other processes, and root's
+	 * environment is still in here (ptrace(2), access mode checking). */
+	if (l->who.was_root && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	return 0;
+}
+
+int launch_plan(struct launch *l, struct err *e)
+{
+	l->plan.is_dry_run = true;
+	if (identity_decide(l->policy, &l->who, e) < 0 || load_filter(l, e) < 0 ||
+	    identity_become(&l->who, e) < 0)
+		return -1;
+	return plan_build(&l->plan, l->policy, &l->who, e);
+}

@@ -1,0 +1,53 @@
+/* launch -- from a policy to a running sandbox, for every verb that starts one.
+ *
+ *	launch_init, launch_prepare, launch_start, supervise it, launch_done
+ *	launch_init, launch_plan, plan_print, launch_done	(--dry-run)
+ *
+ * launch_prepare() looks at the host and changes nothing, but for whom this
+ * process is: started by root it becomes the user that the inside stands for.
+ * launch_start() changes the host, and has told the janitor first. */
+#pragma once
+#include "base/message.h"
+#include "sandbox/identity.h"
+#include "sandbox/janitor.h"
+#include "sandbox/plan.h"
+#include "sandbox/program.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/spawn.h"
+#include "sandbox/stdio.h"
+#include "sandbox/terminal.h"
+#include "sandbox/upper.h"
+
+struct err;
+struct policy;
+
+/* All that a launch holds; released by launch_done() in one place. */
+struct launch {
+	const struct policy *policy;
+	struct identity who;
+	struct plan plan;
+	struct program executor;
+	struct seccomp_program filter;	/* of the executor, and inherited */
+	struct seccomp_program profile; /* --seccomp: of the command alone */
+	struct stdio stdio;
+	struct sandbox sandbox;
+	struct terminal terminal;
+	struct upper upper;
+	struct janitor janitor;
+	int signals; /* owned */
+};
+
+void launch_init(struct launch *l, const struct policy *policy);
+void launch_done(struct launch *l);
+
+/* With `has_stdio` the caller's stdin, stdout and stderr are made ready for a
+ * command of its own. */
+int launch_prepare(struct launch *l, bool has_stdio, struct err *e);
+int launch_start(struct launch *l, struct err *e);
+
+/* The plan alone: nothing is opened or made. */
+int launch_plan(struct launch *l, struct err *e);
+
+/* The policy's command as the executor is to be asked for it, without flags and
+ * terminal; borrows from the launch and the policy. */
+struct exec launch_command(const struct launch *l);
