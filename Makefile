@@ -25,13 +25,14 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-BASE     := action buffer err frame io list message visible
+BASE     := action buffer err frame io list message utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock launch \
             mounts network overlay plan plan_print program pump result rlimits \
             seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
             target terminal upper volumes
+ACT      := action answers desk observe put stream
 CLI      := arena main options report run
 EXECUTOR := caps channel executor main processes relay requests spawn terminal user
 
@@ -41,6 +42,8 @@ src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
+ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c,$(HUTCH_SRC)) \
+                policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
 
 # --- flags -----------------------------------------------------------------
@@ -55,7 +58,8 @@ BASE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I
                $(WARN) $(HARDEN) $(EXTRA)
 # libseccomp is in the program, so that the program's own identity, which the
 # cache of compiled profiles goes by, covers it.
-COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic -lcjson
+JSON_LIBS     := -lcjson
+COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic $(JSON_LIBS)
 # glibc's; musl has no such checks.
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
@@ -80,7 +84,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- what is built ---------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor seccomp)
 
 # V=1 shows each command.
 V ?= 0
@@ -112,6 +116,11 @@ $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
+
+$(B)/libexec/hutch-act: $(call host_obj,$(ACT_SRC))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) $(JSON_LIBS)
 
 # The default filter is an array, made when hutch is built, and so is the floor
 # alone.  The other architecture's is compiled too, so that neither is broken
@@ -180,8 +189,7 @@ install: all man
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/hutch/seccomp \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp \
-	  $(DESTDIR)$(PREFIX)/libexec/hutch
+	install -m 755 $(filter $(B)/libexec/%,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/hutch
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
 	install -m 644 completions/hutch.bash \
@@ -197,6 +205,7 @@ demo: deps
 # The two sides use some names twice (channel, terminal, caps), so a unit test
 # is linked with one of them: the executor's if it includes a header of it.
 SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
+            $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
             $(filter-out policy/seccomp_main.c,$(COMPILER_SRC))
 LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
 EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))

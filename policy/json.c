@@ -195,6 +195,22 @@ int json_string(const struct json_at *at, const char **ret, struct err *e)
 	return 0;
 }
 
+int json_number(const struct json_at *at, double *ret, struct err *e)
+{
+	if (json_expect(at, JSON_NUMBER, e))
+		return -1;
+	*ret = node(at->value)->valuedouble;
+	return 0;
+}
+
+int json_bool(const struct json_at *at, bool *ret, struct err *e)
+{
+	if (json_expect(at, JSON_BOOL, e))
+		return -1;
+	*ret = cJSON_IsTrue(node(at->value));
+	return 0;
+}
+
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e)
 {
 	if (json_expect(at, JSON_NUMBER, e))

@@ -86,5 +86,10 @@ int json_only(const struct json_at *at, const char *const *keys, struct err *e);
 /* The text of a string; it holds no NUL. */
 int json_string(const struct json_at *at, const char **ret, struct err *e);
 
+/* A number, of any kind. */
+int json_number(const struct json_at *at, double *ret, struct err *e);
+
+int json_bool(const struct json_at *at, bool *ret, struct err *e);
+
 /* A whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);

@@ -152,6 +152,25 @@ static int check_terminal(const struct policy *p, struct err *e)
 	return 0;
 }
 
+static int check_command(const struct policy *p, struct err *e)
+{
+	if (p->takes_actions && p->argv.count > 0) {
+		(void)err_set(e, ERR_USAGE, "hutch act takes no command, but got '%.60s'",
+			      p->argv.items[0]);
+		return err_remedy(e, "actions come on its stdin, one JSON object a line; man "
+				     "hutch-act");
+	}
+	if (p->takes_actions)
+		return 0;
+	if (p->argv.count == 0) {
+		(void)err_set(e, ERR_USAGE, "no command given");
+		return err_remedy(e, "for a shell: hutch run -it bash");
+	}
+	if (!*p->argv.items[0])
+		return err_set(e, ERR_USAGE, "the command is an empty word");
+	return 0;
+}
+
 int policy_check(const struct policy *p, struct err *e)
 {
 	uint32_t uid, gid;
@@ -164,13 +183,7 @@ int policy_check(const struct policy *p, struct err *e)
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
-	if (p->argv.count == 0) {
-		(void)err_set(e, ERR_USAGE, "no command given");
-		return err_remedy(e, "for a shell: hutch run -it bash");
-	}
-	if (!*p->argv.items[0])
-		return err_set(e, ERR_USAGE, "the command is an empty word");
-	return 0;
+	return check_command(p, e);
 }
 
 /* A name that every image of ours has, or a number. */

@@ -63,6 +63,7 @@ struct policy {
 	size_t ulimit_count;
 	uint64_t timeout_ms; /* 0: none */
 
+	bool takes_actions;   /* hutch act: there is no command */
 	bool is_interactive;  /* -i */
 	bool has_terminal;    /* -t */
 	bool is_read_only;    /* --read-only */

@@ -35,14 +35,14 @@ int program_find(const char *name, char **ret_path, struct err *e)
 		return -1;
 	AUTO_FREE char *built = text_format("%s/libexec/%s", dir, name);
 	AUTO_FREE char *installed = text_format("%s/../libexec/hutch/%s", dir, name);
-	if (access(built, X_OK) == 0) {
-		*ret_path = text_copy(built);
-		return 0;
-	}
-	if (access(installed, X_OK) == 0) {
-		*ret_path = text_copy(installed);
-		return 0;
-	}
+	AUTO_FREE char *sibling = text_format("%s/%s", dir, name);
+	char **const places[] = { &built, &installed, &sibling };
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (access(*places[i], X_OK) == 0) {
+			*ret_path = *places[i];
+			*places[i] = NULL;
+			return 0;
+		}
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%s is neither at %.200s nor at %.200s: this hutch was moved or copied "
 		      "without its other programs", name, built, installed);

@@ -1,8 +1,8 @@
 /* program -- hutch's own helper programs.
  *
  * hutch finds them beside itself: DIR/libexec/NAME in a build tree, and
- * DIR/../libexec/hutch/NAME where it was installed.  A hutch that was moved or
- * copied without them says so. */
+ * DIR/../libexec/hutch/NAME where it was installed; they find each other in their
+ * own folder.  A hutch that was moved or copied without them says so. */
 #pragma once
 #include <sys/types.h>
 

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/run.h"
+#include "sandbox/program.h"
 #include "sandbox/result.h"
 
 #ifndef HUTCH_VERSION
@@ -22,11 +24,38 @@ static int print_version(char **argv)
 
 static int print_help(char **argv);
 
+/* Verbs that need a library are programs of their own. */
+static int run_program(const char *program, char **argv)
+{
+	AUTO_FREE char *path = NULL;
+	struct list words = { 0 };
+	struct err e;
+
+	if (program_find(program, &path, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	list_add(&words, program);
+	for (; *argv; argv++)
+		list_add(&words, *argv);
+	(void)execv(path, words.items);
+	(void)err_sys(&e, "execute %s", path);
+	report_error(&e);
+	list_done(&words);
+	return EXIT_HUTCH;
+}
+
+static int act_main(char **argv)
+{
+	return run_program("hutch-act", argv);
+}
+
 static const struct verb {
 	const char *name, *help;
 	int (*main)(char **argv); /* argv starts behind the verb */
 } verbs[] = {
 	{ "run", "one command in a fresh sandbox", run_main },
+	{ "act", "actions as JSON lines, in a fresh sandbox", act_main },
 	{ "version", "print the version", print_version },
 	{ "help", "print this", print_help },
 };
@@ -37,6 +66,8 @@ static int print_help(char **argv)
 
 	if (argv[0] && !strcmp(argv[0], "run"))
 		return run_main(run_help);
+	if (argv[0] && !strcmp(argv[0], "act"))
+		return act_main(run_help);
 	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);

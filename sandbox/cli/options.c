@@ -211,6 +211,13 @@ static int take_rm(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_stream(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->streams = true;
+	return 0;
+}
+
 static int take_help(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -248,27 +255,66 @@ static const struct option {
 	{ 0, "timeout", "DURATION", take_timeout, "end everything after it; exit code 124" },
 	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
+	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
 	{ 0, "rm", NULL, take_rm, "accepted; always so" },
 	{ 'h', "help", NULL, take_help, "this text" },
 };
 
-void options_print_help(void)
+/* What is not for every verb. */
+static const struct {
+	const char *name;
+	enum verb verb;
+} own_options[] = {
+	{ "interactive", VERB_RUN }, { "tty", VERB_RUN }, { "stdio", VERB_RUN },
+	{ "json", VERB_RUN },	     { "rm", VERB_RUN },  { "stream", VERB_ACT },
+};
+
+static bool has_option(enum verb verb, const struct option *o)
 {
-	(void)printf("hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
-		     "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-		const struct option *o = &options[i];
-		AUTO_FREE char *flag = text_format(
-			"%s%c%c --%s%s%s", "  ", o->letter ? '-' : ' ',
-			o->letter ? o->letter : ' ', o->name,
-			!o->argument	     ? "" :
-			*o->argument == '[' ? "" : " ",
-			!o->argument	     ? "" :
-			*o->argument == '[' ? "[=FD]" : o->argument);
-		(void)printf("%-36s %s\n", flag, o->help);
-	}
-	(void)printf("\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n"
-		     "125 hutch failed; 126 found but not run; 127 not found.  More: man hutch-run\n");
+	for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
+		if (!strcmp(own_options[i].name, o->name))
+			return own_options[i].verb == verb;
+	return true;
+}
+
+static void print_option(const struct option *o)
+{
+	const char *value = !o->argument ? "" : *o->argument == '[' ? "[=FD]" : o->argument;
+	AUTO_FREE char *flag = text_format("  %c%c --%s%s%s", o->letter ? '-' : ' ',
+					   o->letter ? o->letter : ' ', o->name,
+					   *value && *value != '[' ? " " : "", value);
+
+	(void)printf("%-36s %s\n", flag, o->help);
+}
+
+void options_print_help(enum verb verb)
+{
+	if (verb == VERB_ACT)
+		(void)printf("hutch act [OPTIONS]\n\nA fresh sandbox that does actions: JSON "
+			     "lines on stdin, one observation a line on stdout.\n\n");
+	else
+		(void)printf("hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
+			     "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (has_option(verb, &options[i]))
+			print_option(&options[i]);
+	if (verb == VERB_ACT)
+		(void)printf("\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, "
+			     "or the\nsandbox ended; 128+N hutch was ended by signal N.  More: man "
+			     "hutch-act\n");
+	else
+		(void)printf("\nExit codes: the command's own; 128+N ended by signal N; 124 timed "
+			     "out;\n125 hutch failed; 126 found but not run; 127 not found.  More: "
+			     "man hutch-run\n");
+}
+
+/* The flag is of another verb. */
+static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
+{
+	if (verb == VERB_RUN)
+		return err_set(e, ERR_USAGE, "--%s is a flag of hutch act", o->name);
+	return err_set(e, ERR_USAGE, "--%s makes no sense for hutch act, whose stdin and stdout "
+				     "are actions and observations", o->name);
 }
 
 static const struct option *find_name(const char *name, size_t len)
@@ -317,6 +363,8 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 
 	if (!o)
 		return unknown_name(word, len, e);
+	if (!has_option(ret->verb, o))
+		return wrong_verb(ret->verb, o, e);
 	if (value && !o->argument)
 		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
 	if (!value && o->argument && *o->argument != '[') {
@@ -337,6 +385,8 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 			(void)err_set(e, ERR_USAGE, "unknown flag -%c", *letter);
 			return err_remedy(e, "hutch run --help lists them");
 		}
+		if (!has_option(ret->verb, o))
+			return wrong_verb(ret->verb, o, e);
 		if (!o->argument) {
 			if (o->take(ret, NULL, e) < 0)
 				return -1;
@@ -367,5 +417,6 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 	}
 	for (; *at; at++)
 		list_add(&ret->policy->argv, *at);
+	ret->policy->takes_actions = ret->verb == VERB_ACT;
 	return 0;
 }

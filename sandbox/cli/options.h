@@ -1,14 +1,19 @@
-/* options -- the flags of `hutch run`, as docker spells them. */
+/* options -- the flags of `hutch run` and `hutch act`, as docker spells them. */
 #pragma once
 #include <stdbool.h>
 
 struct err;
 struct policy;
 
+/* Whose flags these are. */
+enum verb { VERB_RUN, VERB_ACT };
+
 struct run_options {
+	enum verb verb;
 	struct policy *policy; /* filled in */
 	bool is_dry_run;
 	bool wants_help;
+	bool streams; /* --stream */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
 };
 
@@ -18,4 +23,4 @@ struct run_options {
 int options_parse(char **argv, struct run_options *ret, struct err *e);
 
 /* Every flag with its argument and a line about it. */
-void options_print_help(void);
+void options_print_help(enum verb verb);

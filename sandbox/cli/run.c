@@ -105,7 +105,7 @@ static void launch(const struct policy *policy, bool is_dry_run, struct result *
 int run_main(char **argv)
 {
 	struct policy policy;
-	struct run_options options = { .policy = &policy, .json_fd = -1 };
+	struct run_options options = { .verb = VERB_RUN, .policy = &policy, .json_fd = -1 };
 	struct result result = { 0 };
 	struct err e;
 
@@ -118,7 +118,7 @@ int run_main(char **argv)
 	if (options_parse(argv, &options, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else if (options.wants_help)
-		options_print_help();
+		options_print_help(VERB_RUN);
 	else if (policy_check(&policy, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else {

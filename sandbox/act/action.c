@@ -1,0 +1,296 @@
+#include "sandbox/act/action.h"
+
+#include <string.h>
+
+#include "base/action.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "policy/json.h"
+
+/* What an action waits for when it does not say, and at most, in seconds. */
+#define TIMEOUT_DEFAULT 120
+#define TIMEOUT_MAX	1e6
+
+
+static const char *const top_keys[] = {
+	"action", "args",    "timeout",		   "id",	  "timestamp", "source",
+	"message", "cause", "tool_call_metadata", "llm_metrics", "session",   "client",
+	NULL,
+};
+
+/* What every action may have in `args` and what makes no difference here;
+ * keep_prompt and what follows are of older clients. */
+#define COMMON_ARGS                                                            \
+	"thought", "security_risk", "confirmation_state", "is_confirmed", "keep_prompt", \
+		"task_completed", "translated_ipython_code", "timestamp"
+
+static const char *const run_args[] = { "command", "is_input", "blocking", "is_static", "cwd",
+					"hidden", COMMON_ARGS, NULL };
+static const char *const read_args[] = { "path", "start", "end", "impl_source", "view_range",
+					 COMMON_ARGS, NULL };
+static const char *const write_args[] = { "path", "content", "start", "end", COMMON_ARGS,
+					  NULL };
+static const char *const cancel_args[] = { "id", NULL };
+
+static int get_text(const struct json_at *at, const char *key, const char **ret,
+		    struct err *e)
+{
+	struct json_at item;
+
+	return json_member(at, key, &item) ? json_string(&item, ret, e) : 0;
+}
+
+static int get_bool(const struct json_at *at, const char *key, bool *ret, struct err *e)
+{
+	struct json_at item;
+
+	return json_member(at, key, &item) ? json_bool(&item, ret, e) : 0;
+}
+
+static int require_text(const struct json_at *args, const char *key, const char **ret,
+			struct err *e)
+{
+	if (get_text(args, key, ret, e) < 0)
+		return -1;
+	return *ret ? 0 : err_set(e, ERR_USAGE, "args.%s is missing", key);
+}
+
+/* A line number from 0; -1 is the last.  Absent: as it is. */
+static int get_line(const struct json_at *args, const char *key, uint64_t *ret,
+		    struct err *e)
+{
+	struct json_at item;
+	double number;
+
+	if (!json_member(args, key, &item))
+		return 0;
+	if (json_number(&item, &number, e) < 0)
+		return -1;
+	if (number == -1) {
+		*ret = ACTION_LAST_LINE;
+		return 0;
+	}
+	return json_uint(&item, ret, e);
+}
+
+static int get_path(const struct json_at *args, struct action *a, struct err *e)
+{
+	if (require_text(args, "path", &a->path, e) < 0)
+		return -1;
+	if (!*a->path || strlen(a->path) >= 4096)
+		return err_set(e, ERR_USAGE, "args.path: a path of 1 to 4095 bytes was "
+					     "expected");
+	a->start = 0;
+	a->end = ACTION_LAST_LINE;
+	if (get_line(args, "start", &a->start, e) < 0 ||
+	    get_line(args, "end", &a->end, e) < 0)
+		return -1;
+	if (a->start == ACTION_LAST_LINE)
+		return err_set(e, ERR_USAGE, "args.start: not a whole number from 0 to 2^53");
+	return 0;
+}
+
+static int refuse(struct action *a, const char *why)
+{
+	a->kind = ACT_UNSUPPORTED;
+	a->refusal = why;
+	return 0;
+}
+
+static int decode_run(const struct json_at *args, struct action *a, struct err *e)
+{
+	const char *cwd = NULL;
+	bool is_static = false;
+
+	if (require_text(args, "command", &a->command, e) < 0 ||
+	    get_bool(args, "is_input", &a->is_input, e) < 0 ||
+	    get_bool(args, "hidden", &a->is_hidden, e) < 0 ||
+	    get_bool(args, "is_static", &is_static, e) < 0 ||
+	    get_text(args, "cwd", &cwd, e) < 0 ||
+	    get_bool(args, "blocking", &a->is_blocking, e) < 0)
+		return -1;
+	if (strlen(a->command) > ACTION_TEXT_MAX)
+		return err_set(e, ERR_USAGE, "args.command: more than %u bytes",
+			       ACTION_TEXT_MAX);
+	if (is_static)
+		return refuse(a, "is_static is not in this version of hutch.");
+	return 0;
+}
+
+static int decode_read(const struct json_at *args, struct action *a, struct err *e)
+{
+	const char *by = NULL;
+
+	if (get_path(args, a, e) < 0 || get_text(args, "impl_source", &by, e) < 0)
+		return -1;
+	if (by && !strcmp(by, "oh_aci"))
+		return refuse(a, "impl_source oh_aci is not in this version of hutch.");
+	return 0;
+}
+
+static int decode_write(const struct json_at *args, struct action *a, struct err *e)
+{
+	if (get_path(args, a, e) < 0 || require_text(args, "content", &a->content, e) < 0)
+		return -1;
+	if (strlen(a->content) >= FRAME_MAX_TO_EXECUTOR - 8192)
+		return err_set(e, ERR_USAGE, "args.content: more than %u bytes",
+			       FRAME_MAX_TO_EXECUTOR - 8192);
+	return 0;
+}
+
+static int decode_cancel(const struct json_at *args, struct action *a, struct err *e)
+{
+	struct json_at id;
+
+	if (!json_member(args, "id", &id))
+		return err_set(e, ERR_USAGE, "args.id is missing");
+	return json_uint(&id, &a->cancelled, e);
+}
+
+static const struct verb {
+	const char *name;
+	enum action_kind kind;
+	const char *const *args;
+	int (*decode)(const struct json_at *args, struct action *a, struct err *e);
+	const char *refusal;
+} verbs[] = {
+	{ "run", ACT_RUN, run_args, decode_run, NULL },
+	{ "read", ACT_READ, read_args, decode_read, NULL },
+	{ "write", ACT_WRITE, write_args, decode_write, NULL },
+	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
+	{ "edit", ACT_UNSUPPORTED, NULL, NULL, "edit is not in this version of hutch." },
+	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
+	  "JupyterRequirement not found. Unable to run IPython action." },
+	{ "browse", ACT_UNSUPPORTED, NULL, NULL,
+	  "Browser functionality is not supported or disabled." },
+	{ "browse_interactive", ACT_UNSUPPORTED, NULL, NULL,
+	  "Browser functionality is not supported or disabled." },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* Absent or null `args` are an empty object. */
+static int decode_args(const struct json_at *root, const struct verb *v, struct action *a,
+		       struct err *e)
+{
+	struct json_at args;
+
+	a->kind = v->kind;
+	if (v->refusal)
+		return refuse(a, v->refusal);
+	if (json_member(root, "args", &args) && json_only(&args, v->args, e) < 0)
+		return err_in(e, "wrong arguments");
+	return v->decode(&args, a, e);
+}
+
+/* An id of -1 is the reference's "none". */
+static int get_id(const struct json_at *root, struct action *a, struct err *e)
+{
+	struct json_at id;
+	double number;
+
+	if (!json_member(root, "id", &id))
+		return 0;
+	if (json_number(&id, &number, e) < 0)
+		return -1;
+	if (number == -1)
+		return 0;
+	if (json_uint(&id, &a->id, e) < 0)
+		return -1;
+	a->has_id = true;
+	return 0;
+}
+
+static int get_name(const struct json_at *root, const char *key, const char **ret,
+		    struct err *e)
+{
+	if (get_text(root, key, ret, e) < 0)
+		return -1;
+	if (strlen(*ret) > ACTION_NAME_MAX)
+		return err_set(e, ERR_USAGE, "%s: more than %d bytes", key, ACTION_NAME_MAX);
+	return 0;
+}
+
+static int get_timeout(const struct json_at *root, struct action *a, struct err *e)
+{
+	struct json_at item;
+
+	if (!json_member(root, "timeout", &item)) {
+		if (a->kind == ACT_RUN && a->is_blocking)
+			return err_set(e, ERR_USAGE, "Blocking command with no timeout set");
+		a->timeout_s = TIMEOUT_DEFAULT;
+		return 0;
+	}
+	if (json_number(&item, &a->timeout_s, e) < 0)
+		return -1;
+	if (!(a->timeout_s > 0 && a->timeout_s <= TIMEOUT_MAX))
+		return err_set(e, ERR_USAGE, "timeout: seconds above 0, up to %.0f, were "
+					     "expected", TIMEOUT_MAX);
+	return 0;
+}
+
+/* {"action": {...}}, as it travels by HTTP, is unwrapped. */
+static void unwrap(struct json_at *root)
+{
+	struct json_at inner;
+
+	if (json_member(root, "action", &inner) && json_type(&inner) == JSON_OBJECT)
+		*root = inner;
+}
+
+static int decode(struct json_at *root, struct action *a, struct err *e)
+{
+	const char *name = NULL;
+
+	unwrap(root);
+	if (json_expect(root, JSON_OBJECT, e) < 0 || get_id(root, a, e) < 0)
+		return -1;
+	if (json_only(root, top_keys, e) < 0)
+		return -1;
+	if (get_text(root, "action", &name, e) < 0)
+		return -1;
+	if (!name)
+		return err_set(e, ERR_USAGE, "'action' key is not found");
+	const struct verb *v = find_verb(name);
+	if (!v)
+		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
+					     "read, write, cancel", name);
+	if (get_text(root, "timestamp", &a->timestamp, e) < 0 ||
+	    get_name(root, "client", &a->client, e) < 0 ||
+	    get_name(root, "session", &a->session, e) < 0 ||
+	    decode_args(root, v, a, e) < 0)
+		return -1;
+	return get_timeout(root, a, e);
+}
+
+int action_decode(const char *line, size_t len, struct action *ret, struct err *e)
+{
+	struct json_at root;
+
+	*ret = (struct action){ .timestamp = "", .client = "", .session = "main" };
+	ret->doc = json_parse(line, len, e);
+	if (!ret->doc)
+		return -1;
+	json_root(ret->doc, "action", &root);
+	return decode(&root, ret, e);
+}
+
+void action_done(struct action *a)
+{
+	if (!a)
+		return;
+	json_free(a->doc);
+	a->doc = NULL;
+}
+
+bool action_is_control_key(const char *text)
+{
+	return strlen(text) == 3 && text[0] == 'C' && text[1] == '-' &&
+	       ((text[2] >= 'a' && text[2] <= 'z') || (text[2] >= 'A' && text[2] <= 'Z'));
+}

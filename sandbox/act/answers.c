@@ -1,0 +1,204 @@
+#include "sandbox/act/answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/act/action.h"
+
+struct entry {
+	char *client, *timestamp; /* owned */
+	uint64_t id;
+	uint64_t print[2]; /* of the line that asked */
+	char *line;	   /* owned; the answer, NULL while it is under way */
+	size_t len;
+};
+
+/* All that was let go of is at or below these. */
+struct client {
+	char *name; /* owned */
+	bool has_plain, has_timed;
+	uint64_t plain_id;
+	char *timestamp; /* owned */
+	uint64_t timed_id;
+};
+
+struct answers {
+	struct entry *entries; /* owned; in the order in which they were asked */
+	size_t count, room;
+	size_t kept, bytes; /* of those that have an answer */
+	struct client clients[ANSWERS_CLIENTS];
+	size_t client_count;
+};
+
+struct answers *answers_new(void)
+{
+	struct answers *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		abort();
+	return a;
+}
+
+static void entry_done(struct entry *e)
+{
+	free(e->client);
+	free(e->timestamp);
+	free(e->line);
+}
+
+void answers_free(struct answers *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->count; i++)
+		entry_done(&a->entries[i]);
+	for (size_t i = 0; i < a->client_count; i++) {
+		free(a->clients[i].name);
+		free(a->clients[i].timestamp);
+	}
+	free(a->entries);
+	free(a);
+}
+
+/* FNV-1a, from two starts: 128 bits that a repeat has and another line has not,
+ * unless it was made to, by a client that then fools itself. */
+static void fingerprint(const char *line, size_t len, uint64_t ret[2])
+{
+	ret[0] = 0xcbf29ce484222325;
+	ret[1] = 0x84222325cbf29ce4 ^ len;
+	for (size_t i = 0; i < len; i++) {
+		ret[0] = (ret[0] ^ (unsigned char)line[i]) * 0x100000001b3;
+		ret[1] = (ret[1] ^ (unsigned char)line[i]) * 0x9e3779b97f4a7c15;
+	}
+}
+
+static struct entry *find(struct answers *a, const struct action *x)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		struct entry *e = &a->entries[i];
+		if (e->id == x->id && !strcmp(e->client, x->client) &&
+		    !strcmp(e->timestamp, x->timestamp))
+			return e;
+	}
+	return NULL;
+}
+
+static struct client *find_client(struct answers *a, const char *name)
+{
+	for (size_t i = 0; i < a->client_count; i++)
+		if (!strcmp(a->clients[i].name, name))
+			return &a->clients[i];
+	if (a->client_count == ANSWERS_CLIENTS)
+		return NULL;
+	struct client *c = &a->clients[a->client_count++];
+	c->name = text_copy(name);
+	return c;
+}
+
+/* RFC 3339 and ISO 8601 times of one client sort as texts. */
+static bool is_too_old(const struct client *c, const struct action *x)
+{
+	if (!*x->timestamp)
+		return c->has_plain && x->id <= c->plain_id;
+	int order = c->has_timed ? strcmp(x->timestamp, c->timestamp) : 1;
+	return order < 0 || (order == 0 && x->id <= c->timed_id);
+}
+
+static void add(struct answers *a, const struct action *x, const uint64_t print[2])
+{
+	if (a->count == a->room) {
+		a->room = a->room ? a->room * 2 : 16;
+		a->entries = realloc(a->entries, a->room * sizeof(*a->entries));
+		if (!a->entries)
+			abort();
+	}
+	a->entries[a->count++] = (struct entry){
+		.client = text_copy(x->client), .timestamp = text_copy(x->timestamp),
+		.id = x->id, .print = { print[0], print[1] },
+	};
+}
+
+enum answer_state answers_look(struct answers *a, const struct action *x, const char *line,
+			       size_t len, const char **ret_line)
+{
+	const struct entry *e = find(a, x);
+	uint64_t print[2];
+
+	fingerprint(line, len, print);
+	if (e && (e->print[0] != print[0] || e->print[1] != print[1]))
+		return ANSWER_OTHER_BODY;
+	if (e) {
+		*ret_line = e->line;
+		return e->line ? ANSWER_KEPT : ANSWER_UNDER_WAY;
+	}
+	const struct client *c = find_client(a, x->client);
+	if (!c)
+		return ANSWER_TOO_MANY;
+	if (is_too_old(c, x))
+		return ANSWER_TOO_OLD;
+	add(a, x, print);
+	return ANSWER_NEW;
+}
+
+static void raise_plain(struct client *c, const struct entry *e)
+{
+	if (!c->has_plain || e->id > c->plain_id)
+		c->plain_id = e->id;
+	c->has_plain = true;
+}
+
+static void raise_timed(struct client *c, struct entry *e)
+{
+	int order = c->has_timed ? strcmp(e->timestamp, c->timestamp) : 1;
+
+	if (order > 0) {
+		free(c->timestamp);
+		c->timestamp = e->timestamp;
+		e->timestamp = NULL;
+	}
+	if (order > 0 || (order == 0 && e->id > c->timed_id))
+		c->timed_id = e->id;
+	c->has_timed = true;
+}
+
+static void let_go(struct answers *a, size_t i)
+{
+	struct entry *e = &a->entries[i];
+	struct client *c = find_client(a, e->client); /* it is there */
+
+	if (*e->timestamp)
+		raise_timed(c, e);
+	else
+		raise_plain(c, e);
+	a->kept--;
+	a->bytes -= e->len;
+	entry_done(e);
+	memmove(e, e + 1, (--a->count - i) * sizeof(*e));
+}
+
+static void let_go_of_the_oldest(struct answers *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->entries[i].line)
+			return let_go(a, i);
+}
+
+void answers_keep(struct answers *a, const struct action *x, const char *line, size_t len)
+{
+	struct entry *e = find(a, x);
+
+	if (!e || e->line)
+		return;
+	e->line = malloc(len + 1);
+	if (!e->line)
+		abort();
+	memcpy(e->line, line, len);
+	e->line[len] = '\0';
+	e->len = len;
+	a->kept++;
+	a->bytes += len;
+	while (a->kept > ANSWERS_KEPT || (a->bytes > ANSWERS_BYTES && a->kept > 1))
+		let_go_of_the_oldest(a);
+}

@@ -1,0 +1,538 @@
+#include "sandbox/act/desk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/action.h"
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "sandbox/act/action.h"
+#include "sandbox/act/answers.h"
+
+/* Base64 of the largest file, and then some. */
+#define CONTENT_MAX (16u << 20)
+
+/* Room for one observation: every byte of the content can become six. */
+#define LINE_MAX_BYTES (7u * CONTENT_MAX)
+
+/* An action that is under way is waited for by so many more, each of whom gets a
+ * copy of its answer. */
+#define REPEATS_MAX 8
+
+/* Another request waits while this much has not been sent. */
+#define WIRE_BUSY (64u << 10)
+
+enum task_state { TASK_WAITING, TASK_SENT };
+
+struct task {
+	struct action action;
+	uint32_t id; /* on the wire, once sent */
+	enum task_state state;
+	bool is_cancelled;
+	double started; /* ms */
+	size_t bytes;	/* of its line */
+	struct buffer content;
+	unsigned repeats; /* how often it was asked for in the meantime */
+	struct task *next;
+};
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail on Linux */
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+void desk_init(struct desk *d)
+{
+	*d = (struct desk){ .next_id = 1, .answers = answers_new() };
+}
+
+static void task_free(struct task *t)
+{
+	action_done(&t->action);
+	buffer_done(&t->content);
+	free(t);
+}
+
+void desk_done(struct desk *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->session_count; i++) {
+		struct session *s = &d->sessions[i];
+		for (struct task *t = s->first, *next; t; t = next) {
+			next = t->next;
+			task_free(t);
+		}
+		free(s->name);
+	}
+	answers_free(d->answers);
+	*d = (struct desk){ 0 };
+}
+
+/* --- observations --------------------------------------------------------- */
+
+/* Copies a finished line to where it is wanted. */
+static void deliver(struct desk *d, const struct buffer *line, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		(void)buffer_append(d->out, buffer_data(line), buffer_len(line));
+}
+
+static void say_error(struct desk *d, const struct action *a, const char *error_id,
+		      const char *text)
+{
+	const struct observed o = { .action = a };
+
+	observe_error(d->out, &o, error_id, text);
+}
+
+static void say_bad(struct desk *d, const struct action *a, const struct err *e)
+{
+	AUTO_FREE char *text = text_format("ERROR: %s", e->text);
+
+	say_error(d, a, "HUTCH$BAD_ACTION", text);
+}
+
+static struct session *session_of(struct desk *d, const struct task *t)
+{
+	for (size_t i = 0; i < d->session_count; i++)
+		if (!strcmp(d->sessions[i].name, t->action.session))
+			return &d->sessions[i];
+	abort(); /* a task is in the queue of its session */
+}
+
+static void remove_task(struct desk *d, struct task *t)
+{
+	struct session *s = session_of(d, t);
+	struct task **at = &s->first, *before = NULL;
+
+	while (*at != t) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = t->next;
+	if (s->last == t)
+		s->last = before;
+	d->task_count--;
+	d->task_bytes -= t->bytes;
+	task_free(t);
+}
+
+/* The end of a task: its one observation, to everybody who asked for it. */
+static void finish(struct desk *d, struct task *t, struct buffer *line)
+{
+	const char *bytes = (const char *)buffer_data(line);
+
+	if (t->action.has_id)
+		answers_keep(d->answers, &t->action, bytes, buffer_len(line));
+	deliver(d, line, 1 + t->repeats);
+	buffer_done(line);
+	remove_task(d, t);
+}
+
+static struct observed observed_of(const struct task *t)
+{
+	return (struct observed){
+		.action = &t->action,
+		.took_ms = t->started > 0 ? now_ms() - t->started : 0,
+		.content = buffer_data(&t->content),
+		.len = buffer_len(&t->content),
+	};
+}
+
+static void finish_error(struct desk *d, struct task *t, const char *error_id,
+			 const char *text)
+{
+	const struct observed o = observed_of(t);
+	struct buffer line;
+
+	buffer_init(&line, LINE_MAX_BYTES);
+	observe_error(&line, &o, error_id, text);
+	finish(d, t, &line);
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static struct session *find_session(struct desk *d, const char *name)
+{
+	for (size_t i = 0; i < d->session_count; i++)
+		if (!strcmp(d->sessions[i].name, name))
+			return &d->sessions[i];
+	if (d->session_count == DESK_SESSIONS)
+		return NULL;
+	struct session *s = &d->sessions[d->session_count++];
+	*s = (struct session){ .name = text_copy(name), .id = d->next_id++ };
+	return s;
+}
+
+static struct task *find_running(struct desk *d, const struct action *a, uint64_t id)
+{
+	for (size_t i = 0; i < d->session_count; i++)
+		for (struct task *t = d->sessions[i].first; t; t = t->next)
+			if (t->action.has_id && t->action.id == id &&
+			    !strcmp(t->action.client, a->client))
+				return t;
+	return NULL;
+}
+
+static void cancel(struct desk *d, const struct action *a)
+{
+	const struct observed o = { .action = a };
+	struct task *t = find_running(d, a, a->cancelled);
+
+	if (!t)
+		return say_error(d, a, "HUTCH$NOT_FOUND",
+				 "ERROR: No action with this id is under way.");
+	if (t->state == TASK_WAITING)
+		finish_error(d, t, "HUTCH$CANCELLED", "ERROR: The action was cancelled before "
+						      "it started.");
+	else
+		t->is_cancelled = true; /* a file's end is near anyway */
+	if (t->state == TASK_SENT && t->action.kind == ACT_RUN)
+		(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
+	observe_nothing(d->out, &o);
+}
+
+static void enqueue(struct desk *d, struct action *a, size_t len)
+{
+	struct session *s = find_session(d, a->session);
+
+	if (!s) {
+		say_error(d, a, "HUTCH$BAD_ACTION", "ERROR: more than 64 sessions");
+		return action_done(a);
+	}
+	struct task *t = calloc(1, sizeof(*t));
+	if (!t)
+		abort();
+	t->action = *a;
+	t->bytes = len;
+	buffer_init(&t->content, CONTENT_MAX);
+	if (s->last)
+		s->last->next = t;
+	else
+		s->first = t;
+	s->last = t;
+	d->task_count++;
+	d->task_bytes += len;
+}
+
+/* True when it is to be done; else it has been answered, or will be. */
+static bool is_new(struct desk *d, const struct action *a, const char *line, size_t len)
+{
+	static const char *const refusals[] = {
+		[ANSWER_UNDER_WAY] = "ERROR: this action is under way, and enough repeats of "
+				     "it are waiting",
+		[ANSWER_OTHER_BODY] = "ERROR: another action with this id and timestamp was "
+				      "asked for before",
+		[ANSWER_TOO_OLD] = "ERROR: this id is older than all answers that are kept; it "
+				   "is not done again",
+		[ANSWER_TOO_MANY] = "ERROR: more than 64 clients",
+	};
+	const char *kept = NULL;
+
+	if (!a->has_id)
+		return true;
+	enum answer_state state = answers_look(d->answers, a, line, len, &kept);
+	if (state == ANSWER_NEW)
+		return true;
+	if (state == ANSWER_KEPT) {
+		(void)buffer_append(d->out, kept, strlen(kept));
+		return false;
+	}
+	struct task *t = state == ANSWER_UNDER_WAY ? find_running(d, a, a->id) : NULL;
+	if (t && t->repeats < REPEATS_MAX)
+		t->repeats++;
+	else
+		say_error(d, a, "HUTCH$BAD_ACTION", refusals[state]);
+	return false;
+}
+
+void desk_line(struct desk *d, const char *line, size_t len)
+{
+	struct action a;
+	struct err e;
+
+	if (action_decode(line, len, &a, &e) < 0) {
+		say_bad(d, &a, &e);
+		return action_done(&a);
+	}
+	if (a.kind == ACT_CANCEL) {
+		cancel(d, &a);
+		return action_done(&a);
+	}
+	if (!is_new(d, &a, line, len))
+		return action_done(&a);
+	enqueue(d, &a, len);
+}
+
+void desk_long_line(struct desk *d)
+{
+	const struct action none = { .session = "" };
+	struct err e;
+
+	(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
+	say_bad(d, &none, &e);
+}
+
+/* --- what can start ------------------------------------------------------- */
+
+static void put_run(struct desk *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	struct run_request r = {
+		.session = s->id,
+		.kind = a->is_input ? RUN_INPUT : *a->command ? RUN_COMMAND : RUN_WAIT,
+		.flags = d->streams ? RUN_STREAM : 0,
+		.soft_ms = a->is_blocking ? 0 : (uint64_t)(d->setting.soft_s * 1000),
+		.hard_ms = (uint64_t)(a->timeout_s * 1000 + 0.999),
+		.text = { (const uint8_t *)a->command, strlen(a->command) },
+	};
+
+	if (action_is_control_key(a->command))
+		r.kind = RUN_KEY;
+	(void)action_put_run(d->wire, t->id, &r, e); /* it was checked, and has room */
+}
+
+static void put_file(struct desk *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	uint32_t session = s->is_open ? s->id : 0;
+	const struct read_request read = {
+		.session = session, .form = observe_mime(a->path) ? READ_BASE64 : READ_TEXT,
+		.first = a->start, .end = a->end, .path = a->path,
+	};
+	const struct write_request write = {
+		.session = session, .first = a->start, .end = a->end, .path = a->path,
+		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
+	};
+
+	if (a->kind == ACT_READ)
+		(void)action_put_read(d->wire, t->id, &read, e);
+	else
+		(void)action_put_write(d->wire, t->id, &write, e);
+}
+
+static void send_task(struct desk *d, struct session *s, struct task *t)
+{
+	struct err e = { 0 };
+
+	t->id = d->next_id++;
+	t->state = TASK_SENT;
+	t->started = now_ms();
+	if (t->action.kind == ACT_RUN)
+		put_run(d, s, t, &e);
+	else
+		put_file(d, s, t, &e);
+	if (e.kind != ERR_NONE)
+		finish_error(d, t, "HUTCH$BAD_ACTION", e.text);
+}
+
+static void open_session(struct desk *d, struct session *s)
+{
+	struct err e;
+
+	if (message_put_open(d->wire, s->id, d->shell, &e) < 0)
+		return finish_error(d, s->first, "HUTCH$INTERNAL", e.text);
+	s->is_opening = true;
+}
+
+void desk_start(struct desk *d)
+{
+	for (size_t i = 0; i < d->session_count; i++) {
+		struct session *s = &d->sessions[i];
+		while (s->first && s->first->action.kind == ACT_UNSUPPORTED)
+			finish_error(d, s->first, "", s->first->action.refusal);
+		if (!s->first || s->first->state == TASK_SENT || s->is_opening ||
+		    buffer_len(d->wire) > WIRE_BUSY)
+			continue;
+		if (s->first->action.kind == ACT_RUN && !s->is_open)
+			open_session(d, s);
+		else
+			send_task(d, s, s->first);
+	}
+}
+
+/* --- frames --------------------------------------------------------------- */
+
+static struct session *session_by_id(struct desk *d, uint32_t id)
+{
+	for (size_t i = 0; i < d->session_count; i++)
+		if (d->sessions[i].id == id)
+			return &d->sessions[i];
+	return NULL;
+}
+
+/* At most one of each session is under way, and it is the first. */
+static struct task *task_by_id(struct desk *d, uint32_t id)
+{
+	for (size_t i = 0; i < d->session_count; i++) {
+		struct task *t = d->sessions[i].first;
+		if (t && t->state == TASK_SENT && t->id == id)
+			return t;
+	}
+	return NULL;
+}
+
+static int untimely(const struct frame *f, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "it sent '%s' about %u at the wrong time",
+		       message_name(f->type), f->id);
+}
+
+static int on_started(struct desk *d, const struct frame *f, struct err *e)
+{
+	struct session *s = session_by_id(d, f->id);
+	uint32_t pid;
+
+	if (!s || !s->is_opening)
+		return untimely(f, e);
+	if (message_get_started(f, &pid, e) < 0)
+		return -1;
+	s->is_opening = false;
+	s->is_open = true;
+	return 0;
+}
+
+/* No shell: what was to run in it cannot.  The next one tries again. */
+static int on_failed(struct desk *d, const struct frame *f, struct err *e)
+{
+	struct session *s = session_by_id(d, f->id);
+	struct failed failed;
+
+	if (!s || !s->is_opening)
+		return untimely(f, e);
+	if (message_get_failed(f, &failed, e) < 0)
+		return -1;
+	s->is_opening = false;
+	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
+					   exec_stage_name(failed.stage), d->shell->argv[0],
+					   strerror((int)failed.sys));
+	if (s->first)
+		finish_error(d, s->first, "HUTCH$NO_SHELL", text);
+	return 0;
+}
+
+static int on_exited(struct desk *d, const struct frame *f, struct err *e)
+{
+	struct session *s = session_by_id(d, f->id);
+	struct exited exited;
+
+	if (!s || !s->is_open)
+		return untimely(f, e);
+	s->is_open = false;
+	return message_get_exited(f, &exited, e);
+}
+
+static int on_output(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct observed o = { .action = &t->action };
+	struct bytes text;
+
+	if (!d->streams || t->action.kind != ACT_RUN)
+		return untimely(f, e);
+	if (action_get_text(f, &text, e) < 0)
+		return -1;
+	o.content = text.data;
+	o.len = text.len;
+	observe_output(d->out, &o);
+	return 0;
+}
+
+static int on_content(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct bytes text;
+
+	(void)d;
+	if (action_get_text(f, &text, e) < 0)
+		return -1;
+	if (!buffer_append(&t->content, text.data, text.len))
+		return err_set(e, ERR_PROTOCOL, "it sent more content than it may");
+	return 0;
+}
+
+static int on_report(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct report r;
+	struct buffer line;
+
+	if (t->action.kind != ACT_RUN)
+		return untimely(f, e);
+	if (action_get_report(f, &r, e) < 0)
+		return -1;
+	const struct observed o = observed_of(t);
+	buffer_init(&line, LINE_MAX_BYTES);
+	observe_run(&line, &o, &r, &d->setting);
+	finish(d, t, &line);
+	return 0;
+}
+
+static int on_done(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct done done;
+	struct buffer line;
+
+	if (t->action.kind == ACT_RUN)
+		return untimely(f, e);
+	if (action_get_done(f, &done, e) < 0)
+		return -1;
+	const struct observed o = observed_of(t);
+	buffer_init(&line, LINE_MAX_BYTES);
+	if (t->action.kind == ACT_READ)
+		observe_read(&line, &o, &done);
+	else
+		observe_write(&line, &o, &done);
+	finish(d, t, &line);
+	return 0;
+}
+
+static const struct answer {
+	int (*session)(struct desk *, const struct frame *, struct err *);
+	int (*task)(struct desk *, struct task *, const struct frame *, struct err *);
+} takers[MSG_COUNT] = {
+	[MSG_STARTED] = { .session = on_started },
+	[MSG_FAILED] = { .session = on_failed },
+	[MSG_EXITED] = { .session = on_exited },
+	[MSG_OUTPUT] = { .task = on_output },
+	[MSG_CONTENT] = { .task = on_content },
+	[MSG_REPORT] = { .task = on_report },
+	[MSG_DONE] = { .task = on_done },
+};
+
+int desk_frame(struct desk *d, const struct frame *f, struct err *e)
+{
+	const struct answer *a = f->type < MSG_COUNT ? &takers[f->type] : NULL;
+
+	if (!a || (!a->session && !a->task))
+		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
+	if (a->session)
+		return a->session(d, f, e);
+	struct task *t = task_by_id(d, f->id);
+	return t ? a->task(d, t, f, e) : untimely(f, e);
+}
+
+void desk_end(struct desk *d, const char *why)
+{
+	AUTO_FREE char *text = text_format("ERROR: %s", why);
+
+	for (size_t i = 0; i < d->session_count; i++)
+		while (d->sessions[i].first)
+			finish_error(d, d->sessions[i].first, "HUTCH$SANDBOX_ENDED", text);
+}
+
+bool desk_is_idle(const struct desk *d)
+{
+	return d->task_count == 0;
+}
+
+bool desk_is_full(const struct desk *d)
+{
+	return d->task_count >= DESK_TASKS || d->task_bytes >= DESK_BYTES;
+}

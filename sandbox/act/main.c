@@ -1,0 +1,72 @@
+/* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch act`
+ * runs it; it is a program of its own, since the launcher links no JSON.  See
+ * docs/hutch-act.md. */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "policy/policy.h"
+#include "sandbox/act/stream.h"
+#include "sandbox/cli/options.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/launch.h"
+#include "sandbox/plan.h"
+#include "sandbox/result.h"
+
+static int serve(struct launch *l, bool streams)
+{
+	const struct stream stream = { .launch = l, .in = 0, .out = 1, .streams = streams };
+	struct stream_end end;
+
+	stream_serve(&stream, &end);
+	if (end.error.kind != ERR_NONE)
+		report_error(&end.error);
+	return end.exit_code;
+}
+
+static int act(const struct policy *policy, const struct run_options *options)
+{
+	struct launch l;
+	struct err e;
+	int code = EXIT_HUTCH;
+
+	launch_init(&l, policy);
+	if (options->is_dry_run) {
+		if (launch_plan(&l, &e) < 0)
+			report_error(&e);
+		else
+			plan_print(&l.plan, policy, stdout), code = 0;
+	} else if (launch_prepare(&l, false, &e) < 0 || launch_start(&l, &e) < 0) {
+		report_error(&e);
+	} else {
+		code = serve(&l, options->streams);
+	}
+	launch_done(&l);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct policy policy;
+	struct run_options options = { .verb = VERB_ACT, .policy = &policy, .json_fd = -1 };
+	struct err e;
+	int code = EXIT_HUTCH;
+
+	(void)argc;
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sys_close_range(3, ~0u, 0);
+	policy_init(&policy);
+	if (options_parse(argv + 1, &options, &e) < 0)
+		report_error(&e);
+	else if (options.wants_help)
+		options_print_help(VERB_ACT), code = 0;
+	else if (policy_check(&policy, &e) < 0)
+		report_error(&e);
+	else
+		code = act(&policy, &options);
+	policy_done(&policy);
+	return code;
+}

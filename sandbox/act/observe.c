@@ -1,0 +1,291 @@
+#include "sandbox/act/observe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/action.h"
+#include "base/buffer.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/act/action.h"
+#include "sandbox/act/put.h"
+
+#define HOW_TO_GO_ON                                                                  \
+	"You may wait longer to see additional output by sending empty command '', "   \
+	"send other commands to interact with the current process, send keys "        \
+	"(\"C-c\", \"C-z\", \"C-d\") to interrupt/kill the previous command before " \
+	"sending your new command, or use the timeout parameter in execute_bash for " \
+	"future commands."
+
+static void put_kind(struct buffer *out, const char *kind)
+{
+	put_raw(out, "{");
+	put_key(out, "observation", true);
+	put_text(out, kind);
+}
+
+static void put_member(struct buffer *out, const char *key, const char *text)
+{
+	put_key(out, key, false);
+	put_text(out, text);
+}
+
+/* What is ours, and the end of the line. */
+static void put_end(struct buffer *out, const struct observed *o, uint64_t cut,
+		    bool is_restarted)
+{
+	if (o->action->has_id)
+		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
+	put_format(out, ",\"hutch\":{\"log\":null,\"truncated_chars\":%llu,\"restarted\":%s,",
+		   (unsigned long long)cut, is_restarted ? "true" : "false");
+	put_format(out, "\"previous\":null,\"refused\":[],\"took_ms\":%.3f}}\n", o->took_ms);
+}
+
+/* As Python prints a float: with a point, and no digit too many. */
+static char *float_text(double seconds)
+{
+	char *text = text_format("%.12g", seconds);
+
+	if (strpbrk(text, ".e"))
+		return text;
+	char *longer = text_format("%s.0", text);
+	free(text);
+	return longer;
+}
+
+static char *completed_suffix(const struct action *a, const struct report *r)
+{
+	AUTO_FREE char *end = text_format("The command completed with exit code %u.",
+					  r->exit_code);
+
+	if (r->flags & REPORT_NOT_TYPED)
+		return text_format("\n[%s The input was not sent: the command had ended.]",
+				   end);
+	if (r->flags & REPORT_KEY && action_is_control_key(a->command))
+		return text_format("\n[%s CTRL+%c was sent.]", end, a->command[2] & ~0x20);
+	return text_format("\n[%s]", end);
+}
+
+static char *suffix_of(const struct action *a, const struct report *r, const struct setting *s)
+{
+	AUTO_FREE char *hard = float_text(a->timeout_s);
+
+	switch (r->state) {
+	case REPORT_COMPLETED:
+		return completed_suffix(a, r);
+	case REPORT_NO_CHANGE:
+		return text_format("\n[The command has no new output after %.12g seconds. "
+				   HOW_TO_GO_ON "]", s->soft_s);
+	case REPORT_TIMED_OUT:
+		return text_format("\n[The command timed out after %s seconds. "
+				   HOW_TO_GO_ON "]", hard);
+	case REPORT_BUSY:
+		return text_format("\n[Your command \"%s\" is NOT executed. The previous "
+				   "command is still running - You CANNOT send new commands "
+				   "until the previous command is completed. By setting "
+				   "`is_input` to `true`, you can interact with the current "
+				   "process: " HOW_TO_GO_ON "]", a->command);
+	case REPORT_CANCELLED:
+		return text_format("\n[The command was cancelled; its exit code is %u.]",
+				   r->exit_code);
+	default:
+		return text_copy("");
+	}
+}
+
+static const char *prefix_of(const struct report *r)
+{
+	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT ||
+		       r->state == REPORT_BUSY;
+
+	return goes_on && r->flags & REPORT_CONTINUED
+		       ? "[Below is the output of the previous command.]\n"
+		       : "";
+}
+
+static const char *idle_text(const struct action *a, const struct report *r)
+{
+	if (r->state == REPORT_UNKNOWN_KEY)
+		return "ERROR: There is no key of this name.";
+	if (r->state != REPORT_NOTHING)
+		return NULL;
+	return a->is_input || *a->command
+		       ? "ERROR: No previous running command to interact with."
+		       : "ERROR: No previous running command to retrieve logs from.";
+}
+
+static bool has_ended(const struct report *r)
+{
+	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
+}
+
+static void put_metadata(struct buffer *out, const struct action *a, const struct report *r,
+			 const struct setting *s)
+{
+	AUTO_FREE char *suffix = suffix_of(a, r, s);
+	AUTO_FREE char *more = r->flags & REPORT_RESTARTED
+		? text_format("%s\n[The shell had ended; this is a new one, in %s.]", suffix, r->cwd)
+		: text_copy(suffix);
+	bool is_known = has_ended(r);
+
+	put_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
+		   is_known && r->background ? (int)r->background : -1);
+	put_member(out, "username", is_known ? s->username : NULL);
+	put_member(out, "hostname", is_known ? s->hostname : NULL);
+	put_member(out, "working_dir", is_known ? r->cwd : NULL);
+	put_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
+	put_member(out, "prefix", prefix_of(r));
+	put_member(out, "suffix", more);
+	put_raw(out, "}");
+}
+
+void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
+		 const struct setting *s)
+{
+	const struct action *a = o->action;
+	const char *idle = idle_text(a, r);
+	int code = has_ended(r) ? (int)r->exit_code : -1;
+	AUTO_FREE char *message = text_format("Command `%s` executed with exit code %d.",
+					      a->command, code);
+
+	put_kind(out, "run");
+	put_member(out, "message", message);
+	put_key(out, "content", false);
+	if (idle)
+		put_text(out, idle);
+	else
+		put_bytes(out, o->content, o->len);
+	put_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
+	put_key(out, "command", true);
+	put_text(out, a->command);
+	put_format(out, ",\"hidden\":%s,\"metadata\":", a->is_hidden ? "true" : "false");
+	put_metadata(out, a, r, s);
+	put_raw(out, "}");
+	put_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
+}
+
+void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
+		   const char *text)
+{
+	put_kind(out, "error");
+	put_member(out, "message", text);
+	put_member(out, "content", text);
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "error_id", true);
+	put_text(out, error_id);
+	put_raw(out, "}");
+	put_end(out, o, 0, false);
+}
+
+static const struct mime {
+	const char *ending, *type;
+} mimes[] = {
+	{ ".png", "image/png" },	 { ".jpg", "image/jpeg" },
+	{ ".jpeg", "image/jpeg" },	 { ".bmp", "image/bmp" },
+	{ ".gif", "image/gif" },	 { ".pdf", "application/pdf" },
+	{ ".mp4", "video/mp4" },	 { ".webm", "video/webm" },
+	{ ".ogg", "video/ogg" },
+};
+
+const char *observe_mime(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+
+	for (size_t i = 0; ending && i < ARRAY_LEN(mimes); i++)
+		if (!strcasecmp(ending, mimes[i].ending))
+			return mimes[i].type;
+	return NULL;
+}
+
+/* The reference's words for what went wrong with a file. */
+static char *file_error(const struct action *a, const struct done *d)
+{
+	bool is_write = a->kind == ACT_WRITE;
+
+	switch (d->outcome) {
+	case OUTCOME_NOT_FOUND:
+		return is_write ? text_format("File not found: %s", d->path)
+				: text_format("File not found: %s. Your current working "
+					      "directory is %s.", d->path, d->cwd);
+	case OUTCOME_IS_FOLDER:
+		return text_format("Path is a directory: %s. You can only %s files", d->path,
+				   is_write ? "write to" : "read");
+	case OUTCOME_NOT_UTF8:
+		return text_format("File could not be decoded as utf-8: %s.", d->path);
+	case OUTCOME_BINARY:
+		return text_copy("ERROR_BINARY_FILE");
+	case OUTCOME_TOO_LARGE:
+		return text_format("File is too large: %s. At most %u MiB are read or "
+				   "written at once.", d->path, ACTION_FILE_MAX >> 20);
+	case OUTCOME_NOT_REGULAR:
+		return text_format("Not a regular file: %s.", d->path);
+	default:
+		return text_format("%s: %s", d->path, strerror((int)d->sys));
+	}
+}
+
+static bool put_failure(struct buffer *out, const struct observed *o, const struct done *d)
+{
+	if (d->outcome == OUTCOME_DONE)
+		return false;
+	AUTO_FREE char *text = file_error(o->action, d);
+	observe_error(out, o, "", text);
+	return true;
+}
+
+void observe_read(struct buffer *out, const struct observed *o, const struct done *d)
+{
+	const char *mime = observe_mime(o->action->path);
+
+	if (put_failure(out, o, d))
+		return;
+	AUTO_FREE char *message = text_format("I read the file %s.", o->action->path);
+	put_kind(out, "read");
+	put_member(out, "message", message);
+	put_raw(out, ",\"content\":\"");
+	if (mime)
+		put_format(out, "data:%s;base64,", mime);
+	put_part(out, o->content, o->len);
+	put_raw(out, "\",\"extras\":{");
+	put_key(out, "path", true);
+	put_text(out, o->action->path);
+	put_member(out, "impl_source", "default");
+	put_raw(out, "}");
+	put_end(out, o, 0, false);
+}
+
+void observe_write(struct buffer *out, const struct observed *o, const struct done *d)
+{
+	if (put_failure(out, o, d))
+		return;
+	AUTO_FREE char *message = text_format("I wrote to the file %s.", d->path);
+	put_kind(out, "write");
+	put_member(out, "message", message);
+	put_member(out, "content", "");
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "path", true);
+	put_text(out, d->path);
+	put_raw(out, "}");
+	put_end(out, o, 0, false);
+}
+
+void observe_nothing(struct buffer *out, const struct observed *o)
+{
+	put_kind(out, "null");
+	put_member(out, "message", "");
+	put_member(out, "content", "");
+	put_raw(out, ",\"extras\":{}");
+	put_end(out, o, 0, false);
+}
+
+void observe_output(struct buffer *out, const struct observed *o)
+{
+	put_raw(out, "{\"event\":\"output\"");
+	if (o->action->has_id)
+		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
+	put_member(out, "session", o->action->session);
+	put_raw(out, ",\"data\":");
+	put_bytes(out, o->content, o->len);
+	put_raw(out, "}\n");
+}

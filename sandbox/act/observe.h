@@ -1,0 +1,45 @@
+/* observe -- observations, in the reference's shapes, one JSON line each.
+ *
+ * The texts are those that OpenHands' clients and their models know, to the letter
+ * (docs/actions.md).  What is ours is in one object, `hutch`, at the top level,
+ * where clients drop what they do not know. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct action;
+struct buffer;
+struct done;
+struct report;
+
+struct observed {
+	const struct action *action; /* what was asked; its id becomes `cause` */
+	double took_ms;
+	const void *content; /* as it came from inside */
+	size_t len;
+};
+
+/* What the texts about a run need to know beside it. */
+struct setting {
+	double soft_s;
+	const char *username, *hostname; /* inside */
+};
+
+void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
+		 const struct setting *s);
+void observe_read(struct buffer *out, const struct observed *o, const struct done *d);
+void observe_write(struct buffer *out, const struct observed *o, const struct done *d);
+
+/* An action that came to nothing; `error_id` is "" or HUTCH$.... */
+void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
+		   const char *text);
+
+/* A cancel that was passed on. */
+void observe_nothing(struct buffer *out, const struct observed *o);
+
+/* --stream: not an observation, but an event. */
+void observe_output(struct buffer *out, const struct observed *o);
+
+/* The type in a data: URL for the file's name, or NULL where it is read as text. */
+const char *observe_mime(const char *path);

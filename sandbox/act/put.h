@@ -1,0 +1,26 @@
+/* put -- JSON, written into a buffer.
+ *
+ * Strings may hold any bytes: what is no UTF-8 becomes U+FFFD, control characters
+ * are escaped, so that a line is always one valid line.  What does not fit into
+ * the buffer's bound is left out, and put_is_whole() says so. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buffer;
+
+void put_raw(struct buffer *b, const char *json);
+void put_format(struct buffer *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A string with its quotes, from a C string or from bytes; NULL is null. */
+void put_text(struct buffer *b, const char *text);
+void put_bytes(struct buffer *b, const void *bytes, size_t len);
+
+/* The inside of a string, without quotes: for strings put together. */
+void put_part(struct buffer *b, const void *bytes, size_t len);
+
+/* "key": with its colon, and a comma in front unless it is the first. */
+void put_key(struct buffer *b, const char *key, bool is_first);
+
+bool put_is_whole(const struct buffer *b);

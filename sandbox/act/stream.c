@@ -1,0 +1,398 @@
+#include "sandbox/act/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/act/action.h"
+#include "sandbox/act/desk.h"
+#include "sandbox/channel.h"
+#include "sandbox/launch.h"
+#include "sandbox/result.h"
+
+#define READ_AT_ONCE (64u << 10)
+
+/* A pipe that poll(2) calls writable takes this much (PIPE_BUF, pipe(7)). */
+#define WRITE_SMALL 4096
+
+/* Neither lines nor frames are read while this much is to be written... */
+#define OUT_HIGH (4u << 20)
+/* ...and what is under way by then fits on top of it. */
+#define OUT_MAX (1u << 30)
+
+/* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
+#define SOFT_DEFAULT 10
+
+/* A session's terminal. */
+#define ROWS 1000
+#define COLS 1000
+
+enum watch { WATCH_IN, WATCH_OUT, WATCH_CHANNEL, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PID,
+	     WATCH_COUNT };
+
+struct server {
+	const struct stream *stream;
+	struct stream_end *end;
+	struct channel channel;
+	struct desk desk;
+	struct exec shell;
+	struct buffer in, out;
+	bool is_in_done, is_skipping, is_over, has_hello, is_file;
+	int64_t deadline_ms; /* 0: none */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void end(struct server *s, int code, const struct err *e)
+{
+	if (s->is_over)
+		return;
+	s->is_over = true;
+	s->end->exit_code = code;
+	if (e)
+		s->end->error = *e;
+}
+
+static void broke_protocol(struct server *s, struct err *e)
+{
+	(void)err_in(e, "the sandbox's executor broke the protocol and was ended");
+	end(s, EXIT_HUTCH, e);
+}
+
+/* --- input ---------------------------------------------------------------- */
+
+/* Hands over every whole line.  One that is too long is dropped as it comes. */
+static void take_lines(struct server *s)
+{
+	for (;;) {
+		const uint8_t *bytes = buffer_data(&s->in);
+		size_t len = buffer_len(&s->in);
+		const uint8_t *stop = len ? memchr(bytes, '\n', len) : NULL;
+		if (!stop)
+			return;
+		size_t line = (size_t)(stop - bytes);
+		if (s->is_skipping)
+			desk_long_line(&s->desk);
+		else if (line > 0)
+			desk_line(&s->desk, (const char *)bytes, line);
+		s->is_skipping = false;
+		buffer_consume(&s->in, line + 1);
+	}
+}
+
+static void drop_what_is_too_long(struct server *s)
+{
+	if (buffer_len(&s->in) <= ACTION_LINE_MAX && !s->is_skipping)
+		return;
+	s->is_skipping = true;
+	buffer_consume(&s->in, buffer_len(&s->in));
+}
+
+/* What stands behind the last newline is a line too. */
+static void end_input(struct server *s)
+{
+	s->is_in_done = true;
+	if (s->is_skipping || buffer_len(&s->in) > 0) {
+		(void)buffer_append(&s->in, "\n", 1);
+		take_lines(s);
+	}
+	buffer_done(&s->in);
+}
+
+static void on_input(struct server *s)
+{
+	uint8_t *to = buffer_reserve(&s->in, READ_AT_ONCE); /* the bound allows for it */
+	ssize_t n = read(s->stream->in, to, READ_AT_ONCE);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		return end_input(s);
+	buffer_added(&s->in, (size_t)n);
+	take_lines(s);
+	drop_what_is_too_long(s);
+	desk_start(&s->desk);
+}
+
+/* --- output --------------------------------------------------------------- */
+
+static void on_output(struct server *s)
+{
+	size_t len = buffer_len(&s->out);
+	struct err e;
+
+	if (!s->is_file && len > WRITE_SMALL)
+		len = WRITE_SMALL;
+	ssize_t n = write(s->stream->out, buffer_data(&s->out), len);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		(void)err_sys(&e, "write an observation");
+		buffer_consume(&s->out, buffer_len(&s->out));
+		return end(s, EXIT_HUTCH, &e);
+	}
+	buffer_consume(&s->out, (size_t)n);
+}
+
+static bool is_behind(const struct server *s)
+{
+	return buffer_len(&s->out) > OUT_HIGH;
+}
+
+/* --- the executor --------------------------------------------------------- */
+
+static int take_hello(struct server *s, const struct frame *f, struct err *e)
+{
+	struct hello h;
+
+	if (f->type != MSG_HELLO || s->has_hello)
+		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
+			       message_name(f->type));
+	if (message_get_hello(f, &h, e) < 0)
+		return -1;
+	if (h.version != PROTOCOL_VERSION)
+		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
+			       PROTOCOL_VERSION);
+	s->has_hello = true;
+	return 0;
+}
+
+static int take_frames(struct server *s, struct err *e)
+{
+	struct frame f;
+	int got;
+
+	while ((got = channel_next(&s->channel, &f, e)) > 0) {
+		bool is_hello = !s->has_hello || f.type == MSG_HELLO;
+		if ((is_hello ? take_hello(s, &f, e) : desk_frame(&s->desk, &f, e)) < 0)
+			return -1;
+		channel_took(&s->channel, &f);
+	}
+	return got;
+}
+
+static void on_channel(struct server *s, short events)
+{
+	struct err e;
+	int state = CHANNEL_DRY;
+
+	if ((events & POLLOUT) && channel_flush(&s->channel, &e) < 0)
+		return broke_protocol(s, &e);
+	if (events & ~POLLOUT)
+		state = channel_fill(&s->channel, &e);
+	if (state < 0 || take_frames(s, &e) < 0)
+		return broke_protocol(s, &e);
+	desk_start(&s->desk);
+}
+
+/* The child's err, or its end of the pipe closed by a successful execveat. */
+static void on_failure(struct server *s)
+{
+	struct sandbox *box = &s->stream->launch->sandbox;
+	struct err cause;
+
+	if (spawn_failure(box, &cause))
+		end(s, EXIT_HUTCH, &cause);
+	own_close(&box->failure);
+}
+
+/* Its last words may be in the channel still, and poll told us of the end first. */
+static void on_end(struct server *s)
+{
+	struct sandbox *box = &s->stream->launch->sandbox;
+	struct err e;
+	int status;
+
+	if (waitpid(box->pid, &status, 0) < 0)
+		abort(); /* our own child, and SIGCHLD is not ignored */
+	box->pid = 0;
+	if (box->failure >= 0)
+		on_failure(s);
+	while (!s->is_over && channel_fill(&s->channel, &e) == CHANNEL_READ)
+		if (take_frames(s, &e) < 0)
+			return broke_protocol(s, &e);
+	if (WIFSIGNALED(status))
+		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
+			      WTERMSIG(status));
+	else
+		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
+			      WEXITSTATUS(status));
+	end(s, EXIT_HUTCH, &e);
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static void on_signals(struct server *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->stream->launch->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+		    info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT)
+			end(s, 128 + (int)info.ssi_signo, NULL);
+}
+
+static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
+{
+	const struct launch *l = s->stream->launch;
+	bool has_room = !is_behind(s);
+	bool reads = !s->is_in_done && has_room && !desk_is_full(&s->desk);
+	short channel = (short)(has_room ? channel_events(&s->channel)
+					 : channel_events(&s->channel) & POLLOUT);
+
+	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
+	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->out) ? s->stream->out : -1,
+					.events = POLLOUT };
+	w[WATCH_CHANNEL] = (struct pollfd){ .fd = channel ? l->sandbox.channel : -1,
+					    .events = channel };
+	w[WATCH_FAILURE] = (struct pollfd){ .fd = l->sandbox.failure, .events = POLLIN };
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = l->signals, .events = POLLIN };
+	w[WATCH_PID] = (struct pollfd){ .fd = l->sandbox.pidfd, .events = POLLIN };
+}
+
+static int wait_ms(const struct server *s)
+{
+	if (!s->deadline_ms)
+		return -1;
+	int64_t left = s->deadline_ms - now_ms();
+	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+}
+
+static void on_deadline(struct server *s)
+{
+	struct err e;
+
+	if (!s->deadline_ms || now_ms() < s->deadline_ms)
+		return;
+	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
+	end(s, EXIT_TIMED_OUT, &e);
+}
+
+static bool is_done(const struct server *s)
+{
+	return s->is_in_done && desk_is_idle(&s->desk) && buffer_len(&s->out) == 0;
+}
+
+static void turn(struct server *s)
+{
+	struct pollfd w[WATCH_COUNT];
+	struct err e;
+
+	watch_list(s, w);
+	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0)
+		return; /* EINTR: SIGCONT after a stop */
+	if (w[WATCH_OUT].revents)
+		on_output(s);
+	if (w[WATCH_FAILURE].revents)
+		on_failure(s);
+	if (w[WATCH_CHANNEL].revents)
+		on_channel(s, w[WATCH_CHANNEL].revents);
+	if (w[WATCH_IN].revents)
+		on_input(s);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(s);
+	if (w[WATCH_PID].revents && !s->is_over)
+		on_end(s);
+	on_deadline(s);
+	if (!s->is_over && channel_flush(&s->channel, &e) < 0)
+		broke_protocol(s, &e);
+}
+
+/* Everybody who waits is told, as far as they still read: a client that does not
+ * is not waited for once the sandbox is gone and a signal came. */
+static void say_goodbye(struct server *s)
+{
+	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
+							   : "the sandbox was ended");
+	while (buffer_len(&s->out) > 0) {
+		struct pollfd w[] = {
+			{ .fd = s->stream->out, .events = POLLOUT },
+			{ .fd = s->stream->launch->signals, .events = POLLIN },
+		};
+		if (poll(w, ARRAY_LEN(w), -1) < 0)
+			continue;
+		if (w[1].revents)
+			return;
+		on_output(s);
+	}
+}
+
+/* A bash that reads nothing of the caller's and starts as people's do. */
+static void describe_shell(struct server *s, struct list *argv)
+{
+	list_add(argv, "/bin/bash");
+	s->shell = launch_command(s->stream->launch);
+	s->shell.flags = EXEC_PTY;
+	s->shell.argv = argv->items;
+	s->shell.rows = ROWS;
+	s->shell.cols = COLS;
+}
+
+static double soft_seconds(const struct list *env)
+{
+	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");
+	double seconds = text ? strtod(text, NULL) : 0;
+
+	return seconds > 0 && seconds <= 1e6 ? seconds : SOFT_DEFAULT;
+}
+
+static void server_init(struct server *s)
+{
+	const struct launch *l = s->stream->launch;
+	struct stat st;
+
+	channel_init(&s->channel, l->sandbox.channel);
+	desk_init(&s->desk);
+	buffer_init(&s->in, ACTION_LINE_MAX + READ_AT_ONCE + 1);
+	buffer_init(&s->out, OUT_MAX);
+	s->is_file = fstat(s->stream->out, &st) == 0 && S_ISREG(st.st_mode);
+	s->desk.wire = &s->channel.out;
+	s->desk.out = &s->out;
+	s->desk.shell = &s->shell;
+	s->desk.streams = s->stream->streams;
+	s->desk.setting = (struct setting){
+		.soft_s = soft_seconds(&l->plan.env),
+		.username = l->plan.uid == 0 ? "root" : "agent",
+		.hostname = l->plan.hostname,
+	};
+	if (l->policy->timeout_ms)
+		s->deadline_ms = now_ms() + (int64_t)l->policy->timeout_ms;
+}
+
+void stream_serve(const struct stream *stream, struct stream_end *ret)
+{
+	struct server s = { .stream = stream, .end = ret };
+	struct list argv = { 0 };
+
+	*ret = (struct stream_end){ 0 };
+	server_init(&s);
+	describe_shell(&s, &argv);
+	while (!s.is_over && !is_done(&s))
+		turn(&s);
+	if (s.is_over)
+		say_goodbye(&s);
+	channel_done(&s.channel);
+	desk_done(&s.desk);
+	buffer_done(&s.in);
+	buffer_done(&s.out);
+	list_done(&argv);
+}
