@@ -33,7 +33,6 @@ struct task {
 	struct action action;
 	uint32_t id; /* on the wire, once sent */
 	enum task_state state;
-	bool is_cancelled;
 	double started; /* ms */
 	size_t bytes;	/* of its line */
 	struct buffer content;
@@ -191,14 +190,12 @@ static void cancel(struct desk *d, const struct action *a)
 	if (!t)
 		return say_error(d, a, "HUTCH$NOT_FOUND",
 				 "ERROR: No action with this id is under way.");
+	observe_nothing(d->out, &o);
 	if (t->state == TASK_WAITING)
 		finish_error(d, t, "HUTCH$CANCELLED", "ERROR: The action was cancelled before "
 						      "it started.");
-	else
-		t->is_cancelled = true; /* a file's end is near anyway */
-	if (t->state == TASK_SENT && t->action.kind == ACT_RUN)
+	else if (t->action.kind == ACT_RUN) /* a file's end is near anyway */
 		(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
-	observe_nothing(d->out, &o);
 }
 
 static void enqueue(struct desk *d, struct action *a, size_t len)

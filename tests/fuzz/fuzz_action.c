@@ -1,0 +1,75 @@
+/* Lines of actions are anybody's bytes.  What is taken is in its range, what is
+ * refused says why, and whatever comes, the desk answers in whole lines.  Each line
+ * of the input is one. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/message.h"
+#include "sandbox/act/action.h"
+#include "sandbox/act/desk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const char *line, size_t len)
+{
+	struct action a;
+	struct err e = { 0 };
+
+	if (action_decode(line, len, &a, &e) < 0) {
+		if (!e.text[0])
+			abort();
+	} else if (a.kind >= ACT_KIND_COUNT || strlen(a.session) > ACTION_NAME_MAX ||
+		   strlen(a.client) > ACTION_NAME_MAX ||
+		   (a.kind == ACT_RUN && (!a.command || !(a.timeout_s > 0))) ||
+		   (a.kind == ACT_READ && !*a.path) ||
+		   (a.kind == ACT_WRITE && (!*a.path || !a.content))) {
+		abort();
+	}
+	action_done(&a);
+}
+
+/* Each line that was written is whole, and none is empty. */
+static void check_output(struct buffer *out)
+{
+	size_t len = buffer_len(out);
+
+	if (len && (buffer_data(out)[0] != '{' || buffer_data(out)[len - 1] != '\n'))
+		abort();
+	buffer_consume(out, len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
+	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
+	struct buffer wire, out;
+	struct desk d;
+
+	buffer_init(&wire, 64 << 20);
+	buffer_init(&out, 64 << 20);
+	desk_init(&d);
+	d.wire = &wire;
+	d.out = &out;
+	d.shell = &shell;
+	d.setting = (struct setting){ 10, "agent", "hutch" };
+	while (size > 0) {
+		const uint8_t *stop = memchr(data, '\n', size);
+		size_t len = stop ? (size_t)(stop - data) : size;
+		check((const char *)data, len);
+		desk_line(&d, (const char *)data, len);
+		desk_start(&d);
+		check_output(&out);
+		data += stop ? len + 1 : len;
+		size -= stop ? len + 1 : len;
+	}
+	desk_end(&d, "the end");
+	check_output(&out);
+	desk_done(&d);
+	buffer_done(&wire);
+	buffer_done(&out);
+	return 0;
+}

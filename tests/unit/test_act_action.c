@@ -1,0 +1,183 @@
+/* Lines of actions: what is taken, with which values; what is refused, and how. */
+#include "sandbox/act/action.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/own.h"
+
+static int decode(const char *line, struct action *ret, struct err *e)
+{
+	return action_decode(line, strlen(line), ret, e);
+}
+
+static void test_the_least_that_is_needed(void **state)
+{
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(decode("{\"action\":\"run\",\"args\":{\"command\":\"ls\"}}", &a, &e), 0);
+	assert_int_equal(a.kind, ACT_RUN);
+	assert_string_equal(a.command, "ls");
+	assert_string_equal(a.session, "main");
+	assert_string_equal(a.client, "");
+	assert_string_equal(a.timestamp, "");
+	assert_false(a.has_id || a.is_input || a.is_blocking || a.is_hidden);
+	assert_true(a.timeout_s == 120);
+	action_done(&a);
+	assert_int_equal(decode("{\"action\":\"read\",\"args\":{\"path\":\"x\"}}", &a, &e), 0);
+	assert_int_equal(a.start, 0);
+	assert_true(a.end == UINT64_MAX);
+	action_done(&a);
+	assert_int_equal(decode("{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"\"}}",
+				&a, &e), 0);
+	action_done(&a);
+	assert_int_equal(decode("{\"action\":\"browse\"}", &a, &e), 0);
+	assert_int_equal(a.kind, ACT_UNSUPPORTED);
+	assert_non_null(strstr(a.refusal, "Browser functionality"));
+	action_done(&a);
+}
+
+static void test_all_that_a_client_sends(void **state)
+{
+	static const char line[] =
+		"{\"id\":7,\"timestamp\":\"2026-01-01T00:00:00\",\"source\":\"agent\","
+		"\"message\":\"m\",\"cause\":3,\"action\":\"run\",\"tool_call_metadata\":{},"
+		"\"llm_metrics\":{},\"session\":\"s\",\"client\":\"c\",\"timeout\":2.5,"
+		"\"args\":{\"command\":\"x\",\"is_input\":true,\"thought\":\"\",\"blocking\":true,"
+		"\"is_static\":false,\"cwd\":null,\"hidden\":true,\"keep_prompt\":true,"
+		"\"confirmation_state\":\"confirmed\",\"security_risk\":-1}}";
+	AUTO_FREE char *wrapped = NULL;
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_true(asprintf(&wrapped, "{\"action\":%s}", line) > 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(decode(i ? wrapped : line, &a, &e), 0);
+		assert_true(a.has_id && a.id == 7);
+		assert_string_equal(a.timestamp, "2026-01-01T00:00:00");
+		assert_string_equal(a.session, "s");
+		assert_string_equal(a.client, "c");
+		assert_true(a.timeout_s == 2.5);
+		assert_true(a.is_input && a.is_blocking && a.is_hidden);
+		action_done(&a);
+	}
+	assert_int_equal(decode("{\"id\":-1,\"action\":\"read\",\"args\":{\"path\":\"p\","
+				"\"start\":2,\"end\":-1}}", &a, &e), 0);
+	assert_false(a.has_id);
+	assert_true(a.start == 2 && a.end == UINT64_MAX);
+	action_done(&a);
+}
+
+static void test_what_is_refused_and_why(void **state)
+{
+	static const struct {
+		const char *line, *says;
+	} samples[] = {
+		{ "", "a value was expected" },
+		{ "ls", "a value was expected" },
+		{ "[]", "an object was expected" },
+		{ "{}", "'action' key is not found" },
+		{ "{\"action\":null}", "'action' key is not found" },
+		{ "{\"action\":7}", "a string was expected" },
+		{ "{\"action\":\"think\"}", "'think' is not defined" },
+		{ "{\"action\":\"run\"}", "args.command is missing" },
+		{ "{\"action\":\"run\",\"args\":[]}", "an object was expected" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":7}}", "a string was expected" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"a\\u0000b\"}}", "" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"\xff\"}}", "UTF-8" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"code\":\"y\"}}",
+		  "wrong arguments: action.args: unknown key 'code'" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"command\":\"y\"}}", "twice" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"extra\":1}",
+		  "unknown key 'extra'" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":0}", "timeout" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":-1}", "timeout" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":1e9}", "timeout" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":\"5\"}",
+		  "a number was expected" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"blocking\":true}}",
+		  "Blocking command with no timeout set" },
+		{ "{\"action\":\"read\",\"args\":{}}", "args.path is missing" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"\"}}", "1 to 4095 bytes" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"start\":-1}}", "args.start" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":1.5}}", "whole number" },
+		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\"}}", "args.content is missing" },
+		{ "{\"action\":\"cancel\"}", "args.id is missing" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":1.5}", "whole number" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":\"1\"}",
+		  "a number was expected" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"}} x", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		struct action a;
+		struct err e = { 0 };
+		int got = decode(samples[i].line, &a, &e);
+		if (got != -1 || !strstr(e.text, samples[i].says))
+			fail_msg("%s: %d, %s", samples[i].line, got, e.text);
+		action_done(&a);
+	}
+}
+
+static void test_a_refused_line_keeps_its_id(void **state)
+{
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(decode("{\"id\":9,\"action\":\"run\",\"args\":{}}", &a, &e), -1);
+	assert_true(a.has_id && a.id == 9);
+	action_done(&a);
+	action_done(&a);
+}
+
+static void test_names_are_bounded(void **state)
+{
+	AUTO_FREE char *line = NULL;
+	char name[ACTION_NAME_MAX + 2];
+	struct action a;
+	struct err e;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_true(asprintf(&line, "{\"action\":\"read\",\"args\":{\"path\":\"x\"},\"session\":"
+				    "\"%s\"}", name) > 0);
+	assert_int_equal(decode(line, &a, &e), -1);
+	assert_non_null(strstr(e.text, "session: more than 64 bytes"));
+	action_done(&a);
+}
+
+static void test_control_keys(void **state)
+{
+	(void)state;
+	assert_true(action_is_control_key("C-c") && action_is_control_key("C-Z"));
+	assert_false(action_is_control_key("C-") || action_is_control_key("C-cc") ||
+		     action_is_control_key("c-c") || action_is_control_key("C-1") ||
+		     action_is_control_key(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_least_that_is_needed),
+		cmocka_unit_test(test_all_that_a_client_sends),
+		cmocka_unit_test(test_what_is_refused_and_why),
+		cmocka_unit_test(test_a_refused_line_keeps_its_id),
+		cmocka_unit_test(test_names_are_bounded),
+		cmocka_unit_test(test_control_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* An action is done once: what is kept, for how long, and what is refused. */
+#include "sandbox/act/answers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sandbox/act/action.h"
+
+static int setup(void **state)
+{
+	*state = answers_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	answers_free(*state);
+	return 0;
+}
+
+static struct action asked(uint64_t id, const char *timestamp, const char *client)
+{
+	return (struct action){ .has_id = true, .id = id, .timestamp = timestamp,
+				.client = client };
+}
+
+static enum answer_state look(void *a, struct action x, const char *line, const char **ret)
+{
+	return answers_look(a, &x, line, strlen(line), ret);
+}
+
+static void keep(void *a, struct action x, const char *line)
+{
+	answers_keep(a, &x, line, strlen(line));
+}
+
+static void test_once_under_way_and_kept(void **state)
+{
+	const char *kept = NULL;
+	struct action x = asked(1, "t", "");
+
+	assert_int_equal(look(*state, x, "body", &kept), ANSWER_NEW);
+	assert_int_equal(look(*state, x, "body", &kept), ANSWER_UNDER_WAY);
+	assert_int_equal(look(*state, x, "bodY", &kept), ANSWER_OTHER_BODY);
+	keep(*state, x, "answer\n");
+	keep(*state, x, "another\n");
+	assert_int_equal(look(*state, x, "body", &kept), ANSWER_KEPT);
+	assert_string_equal(kept, "answer\n");
+	assert_int_equal(look(*state, x, "bodY", &kept), ANSWER_OTHER_BODY);
+}
+
+static void test_a_key_is_client_id_and_timestamp(void **state)
+{
+	const char *kept = NULL;
+
+	assert_int_equal(look(*state, asked(1, "t", ""), "a", &kept), ANSWER_NEW);
+	assert_int_equal(look(*state, asked(1, "u", ""), "b", &kept), ANSWER_NEW);
+	assert_int_equal(look(*state, asked(2, "t", ""), "c", &kept), ANSWER_NEW);
+	assert_int_equal(look(*state, asked(1, "t", "x"), "d", &kept), ANSWER_NEW);
+	assert_int_equal(look(*state, asked(1, "", ""), "e", &kept), ANSWER_NEW);
+}
+
+static void play(void *a, uint64_t from, uint64_t to, const char *timestamp, const char *answer)
+{
+	const char *kept = NULL;
+
+	for (uint64_t id = from; id < to; id++) {
+		assert_int_equal(look(a, asked(id, timestamp, ""), "x", &kept), ANSWER_NEW);
+		keep(a, asked(id, timestamp, ""), answer);
+	}
+}
+
+static void test_an_old_one_is_never_done_again(void **state)
+{
+	const char *kept = NULL;
+
+	play(*state, 1, 100, "", "ok");
+	assert_int_equal(look(*state, asked(99, "", ""), "x", &kept), ANSWER_KEPT);
+	assert_int_equal(look(*state, asked(36, "", ""), "x", &kept), ANSWER_KEPT);
+	assert_int_equal(look(*state, asked(35, "", ""), "x", &kept), ANSWER_TOO_OLD);
+	assert_int_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_TOO_OLD);
+	/* Another client's are its own. */
+	assert_int_equal(look(*state, asked(1, "", "b"), "x", &kept), ANSWER_NEW);
+}
+
+/* A client that counts from the start again has later times. */
+static void test_later_times_are_new(void **state)
+{
+	const char *kept = NULL;
+
+	play(*state, 1, 100, "2026-01-01T00:00:00", "ok");
+	assert_int_equal(look(*state, asked(1, "2026-01-01T00:00:00", ""), "x", &kept),
+			 ANSWER_TOO_OLD);
+	assert_int_equal(look(*state, asked(500, "2025-12-31T00:00:00", ""), "x", &kept),
+			 ANSWER_TOO_OLD);
+	play(*state, 1, 100, "2026-01-01T00:00:01", "ok");
+}
+
+static void test_bytes_are_bounded_too(void **state)
+{
+	size_t size = ANSWERS_BYTES / 4;
+	const char *kept = NULL;
+	char *answer = malloc(size + 1);
+
+	assert_non_null(answer);
+	memset(answer, 'a', size);
+	answer[size] = '\0';
+	play(*state, 1, 10, "", answer);
+	free(answer);
+	assert_int_equal(look(*state, asked(9, "", ""), "x", &kept), ANSWER_KEPT);
+	assert_int_equal(look(*state, asked(6, "", ""), "x", &kept), ANSWER_KEPT);
+	assert_int_equal(look(*state, asked(5, "", ""), "x", &kept), ANSWER_TOO_OLD);
+}
+
+/* What is under way is not let go of, however many come after it. */
+static void test_what_runs_long_is_remembered(void **state)
+{
+	const char *kept = NULL;
+
+	assert_int_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_NEW);
+	play(*state, 2, 200, "", "ok");
+	assert_int_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_UNDER_WAY);
+	keep(*state, asked(1, "", ""), "late");
+	assert_int_not_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_NEW);
+}
+
+static void test_clients_are_bounded(void **state)
+{
+	const char *kept = NULL;
+	char name[16];
+
+	for (int i = 0; i < ANSWERS_CLIENTS; i++) {
+		(void)snprintf(name, sizeof(name), "c%d", i);
+		assert_int_equal(look(*state, asked(1, "", name), "x", &kept), ANSWER_NEW);
+	}
+	assert_int_equal(look(*state, asked(1, "", "one more"), "x", &kept), ANSWER_TOO_MANY);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_once_under_way_and_kept),
+		TEST(test_a_key_is_client_id_and_timestamp),
+		TEST(test_an_old_one_is_never_done_again),
+		TEST(test_later_times_are_new),
+		TEST(test_bytes_are_bounded_too),
+		TEST(test_what_runs_long_is_remembered),
+		TEST(test_clients_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

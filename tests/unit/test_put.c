@@ -1,0 +1,104 @@
+/* JSON that is written is valid, whatever the bytes. */
+#include "sandbox/act/put.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "policy/json.h"
+
+static void test_strings(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *json;
+	} samples[] = {
+		{ "", 0, "\"\"" },
+		{ "plain", 5, "\"plain\"" },
+		{ "a\"b\\c", 5, "\"a\\\"b\\\\c\"" },
+		{ "\b\t\n\f\r", 5, "\"\\b\\t\\n\\f\\r\"" },
+		{ "\x1b[0m\x7f\0x", 7, "\"\\u001b[0m\\u007f\\u0000x\"" },
+		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x87", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x87\"" },
+		{ "a\xff" "b", 3, "\"a\xef\xbf\xbd" "b\"" },
+		{ "\xc0\xaf", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+		{ "\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
+		{ "\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		struct buffer b;
+		buffer_init(&b, 1000);
+		put_bytes(&b, samples[i].bytes, samples[i].len);
+		assert_int_equal(buffer_len(&b), strlen(samples[i].json));
+		assert_memory_equal(buffer_data(&b), samples[i].json, buffer_len(&b));
+		assert_true(put_is_whole(&b));
+		buffer_done(&b);
+	}
+}
+
+/* Each pair of bytes, read back by the strict reader. */
+static void test_every_pair_of_bytes_is_a_valid_string(void **state)
+{
+	(void)state;
+	for (int n = 0; n < 65536; n++) {
+		char pair[2] = { (char)(n >> 8), (char)n };
+		struct buffer b;
+		struct err e;
+		if (!pair[0] || !pair[1])
+			continue; /* \u0000 is what that reader refuses */
+		buffer_init(&b, 100);
+		put_bytes(&b, pair, 2);
+		AUTO_JSON struct json *doc =
+			json_parse((const char *)buffer_data(&b), buffer_len(&b), &e);
+		if (!doc)
+			fail_msg("%04x: %s", n, e.text);
+		buffer_done(&b);
+	}
+}
+
+static void test_what_does_not_fit_is_known(void **state)
+{
+	struct buffer b;
+
+	(void)state;
+	buffer_init(&b, 4);
+	put_text(&b, "long");
+	assert_false(put_is_whole(&b));
+	buffer_done(&b);
+}
+
+static void test_keys_and_null(void **state)
+{
+	struct buffer b;
+
+	(void)state;
+	buffer_init(&b, 100);
+	put_raw(&b, "{");
+	put_key(&b, "a", true);
+	put_text(&b, NULL);
+	put_key(&b, "b", false);
+	put_format(&b, "%d}", 7);
+	assert_memory_equal(buffer_data(&b), "{\"a\":null,\"b\":7}", buffer_len(&b));
+	buffer_done(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_every_pair_of_bytes_is_a_valid_string),
+		cmocka_unit_test(test_what_does_not_fit_is_known),
+		cmocka_unit_test(test_keys_and_null),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
