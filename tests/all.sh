@@ -113,9 +113,9 @@ fuzz() {
 	local t name seconds
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
-		# The frames are what comes from inside: they get their minute.
+		# What comes from inside, and what agents say, gets its minute.
 		seconds=20
-		[ "$name" = frame ] && seconds=60
+		case $name in frame | action) seconds=60 ;; esac
 		seconds=${FUZZ_SECONDS:-$seconds}
 		suite "fuzz $name" fuzz_one "$name" "$seconds"
 	done
