@@ -175,7 +175,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(B)/man/man1/hutch.1 $(B)/man/man1/hutch-run.1
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-run.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk

@@ -2,11 +2,13 @@
 
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against `hutch run --help`.
-_hutch_verbs='run version help'
+_hutch_verbs='act run version help'
 _hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp --ulimit --timeout --json
 	--dry-run --rm -h --help'
+_hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
+_hutch_act_only='--stream'
 _hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|--ulimit|--timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
@@ -123,7 +125,12 @@ _hutch_run()
 	case ${_hutch_state[0]} in
 	value) _hutch_value "${_hutch_state[1]}" "${_hutch_state[2]}" ;;
 	flag)
-		if [[ $cur == -* ]]; then
+		if [[ $cur == -* && ${COMP_WORDS[1]} == act ]]; then
+			_hutch_words "$(grep -vxFf <(xargs -n1 <<<"$_hutch_run_only") \
+				<(xargs -n1 <<<"$_hutch_flags")) $_hutch_act_only"
+		elif [[ ${COMP_WORDS[1]} == act ]]; then
+			: # it takes no command
+		elif [[ $cur == -* ]]; then
 			_hutch_words "$_hutch_flags"
 		else
 			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
@@ -146,7 +153,7 @@ _hutch()
 	[[ $cur == [:=] ]] && cur=''
 	if ((COMP_CWORD == 1)); then
 		_hutch_words "$_hutch_verbs"
-	elif [[ ${COMP_WORDS[1]} == run ]]; then
+	elif [[ ${COMP_WORDS[1]} == @(run|act) ]]; then
 		_hutch_run
 	elif [[ ${COMP_WORDS[1]} == help ]]; then
 		_hutch_words "$_hutch_verbs"

@@ -32,7 +32,7 @@ complete_words() {
 
 @test "the verbs are completed" {
 	complete_words hutch ''
-	[ "$offered" = "help run version" ]
+	[ "$offered" = "act help run version" ]
 	for verb in $offered; do
 		"$HUTCH" help | grep -q "^  $verb "
 	done
@@ -43,6 +43,15 @@ complete_words() {
 	diff <(tr ' ' '\n' <<<"$offered" | sort) \
 		<("$HUTCH" run --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
 			grep -oE -- '--?[a-z-]+' | sort)
+}
+
+@test "every flag of hutch act --help is completed, and no other" {
+	complete_words hutch act -
+	diff <(tr ' ' '\n' <<<"$offered" | sort) \
+		<("$HUTCH" act --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
+			grep -oE -- '--?[a-z-]+' | sort)
+	complete_words hutch act ''
+	[ -z "$offered" ]
 }
 
 @test "the flags that take a value are those that the help shows with one" {
