@@ -126,8 +126,8 @@ _hutch_run()
 	value) _hutch_value "${_hutch_state[1]}" "${_hutch_state[2]}" ;;
 	flag)
 		if [[ $cur == -* && ${COMP_WORDS[1]} == act ]]; then
-			_hutch_words "$(grep -vxFf <(xargs -n1 <<<"$_hutch_run_only") \
-				<(xargs -n1 <<<"$_hutch_flags")) $_hutch_act_only"
+			_hutch_words "$(grep -vxFf <(tr -s ' \n\t' '\n' <<<"$_hutch_run_only") \
+				<(tr -s ' \n\t' '\n' <<<"$_hutch_flags")) $_hutch_act_only"
 		elif [[ ${COMP_WORDS[1]} == act ]]; then
 			: # it takes no command
 		elif [[ $cur == -* ]]; then
