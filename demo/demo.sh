@@ -200,4 +200,6 @@ printf '  %-21s uid %s of this host%s\n' 'the sandbox is' "$stands_for" \
 echo
 build_inside
 show_cost
-printf '\n%sBuilt, tested and gone.%s  hutch run --help, docs/hutch-run.md\n' "$bold" "$plain"
+headline 'An agent does the same, action by action (hutch act)'
+"$top/demo/agent.py" "$hutch" "$top" || fail "the agent's script did not succeed"
+printf '\n%sBuilt, tested and gone.%s  hutch run --help, docs/hutch-run.md, docs/actions.md\n' "$bold" "$plain"

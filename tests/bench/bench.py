@@ -22,6 +22,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 
+import actions
 import goals
 import measure
 import plan
@@ -143,6 +144,10 @@ def measure_memory(bench, result):
                                       else measure.memory_of(argv))
 
 
+def measure_actions(bench, result):
+    result["actions"] = actions.measure_actions(bench.rows.hutch_path)
+
+
 class Bench:
     """What the measurements share: programs, scratch folders, the timer."""
 
@@ -170,7 +175,7 @@ class Bench:
         self.rows.write_table()
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
-                     measure_together, measure_memory):
+                     measure_together, measure_memory, measure_actions):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -7,6 +7,9 @@ MAX_OF_FLOOR = 1.5
 MAX_1000_MOUNTS_MS = 25
 MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
+MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
+# A page or two may be touched for the first time late.
+MAX_GROWTH_KIB = 64
 
 
 def number(result, *keys):
@@ -57,6 +60,16 @@ def judge(result):
          number(result, "together", FLOOR, "100", "ratio"), False),
         ("private memory of an idle sandbox, KiB", MAX_PRIVATE_KIB,
          memory_total(result), False),
+        ("run of echo hi, p50 ms", MAX_RUN_P50_MS,
+         number(result, "actions", "run of echo hi", "p50_ms"), False),
+        ("run of echo hi, p99 ms", MAX_RUN_P99_MS,
+         number(result, "actions", "run of echo hi", "p99_ms"), False),
+        ("read of 4 KiB, p50 ms", MAX_READ_P50_MS,
+         number(result, "actions", "read of 4 KiB", "p50_ms"), False),
+        ("private memory of hutch act, idle, KiB", MAX_PRIVATE_KIB,
+         number(result, "actions", "memory", "idle_kib"), False),
+        ("  its growth over 100,000 actions, KiB", MAX_GROWTH_KIB,
+         number(result, "actions", "memory", "growth_kib"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

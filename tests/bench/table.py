@@ -111,6 +111,17 @@ def memory(result):
     return lines + [""]
 
 
+def action_rows(result):
+    known = result["actions"]
+    rows = [["", "p50 ms", "p99 ms"]]
+    rows += [[name, figure(entry["p50_ms"], 3), figure(entry["p99_ms"], 3)]
+             for name, entry in known.items() if "p50_ms" in entry]
+    memory_of = known["memory"]
+    return block("Actions through hutch act, one after the other", rows,
+                 [f"  private memory idle {memory_of['idle_kib']} KiB, growth over "
+                  f"{memory_of['actions']} actions {memory_of['growth_kib']:+d} KiB"])
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -124,5 +135,5 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, verdicts)
+    parts = (launches, volumes, series, together, memory, action_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])
