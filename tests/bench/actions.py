@@ -1,0 +1,90 @@
+"""actions -- what an action costs through `hutch act`, by a client's own clock.
+
+The client sends one line, waits for the whole answer, and sends the next.  Beside it,
+what a bare exchange of lines with a process costs on this machine (`cat`), which no
+action can be faster than.
+"""
+
+import json
+import os
+import subprocess
+import time
+
+import measure
+
+ROUNDS = 2000
+MANY = 100000  # actions after which memory is looked at again
+WARM = 200
+PAGE = "x" * 63 + "\n"
+
+
+def line(kind, **args):
+    return json.dumps({"action": kind, "args": args}).encode() + b"\n"
+
+
+class Client:
+    def __init__(self, argv):
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.into, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
+
+    def ask(self, text):
+        """The answer, and the microseconds that it took."""
+        start = time.perf_counter_ns()
+        os.write(self.into, text)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            more = os.read(self.out, 1 << 16)
+            if not more:
+                raise RuntimeError("hutch act has ended")
+            answer += more
+        return answer, (time.perf_counter_ns() - start) / 1e3
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def percentiles(samples):
+    samples = sorted(samples)
+    return {"p50_ms": round(samples[len(samples) // 2] / 1e3, 4),
+            "p99_ms": round(samples[len(samples) * 99 // 100] / 1e3, 4),
+            "count": len(samples)}
+
+
+def repeat(client, text, expected, count):
+    for _ in range(WARM):
+        client.ask(text)
+    samples = []
+    for _ in range(count):
+        answer, took = client.ask(text)
+        if expected not in answer:
+            raise RuntimeError(f"not what was asked for: {answer[:200]}")
+        samples.append(took)
+    return percentiles(samples)
+
+
+def private_memory(client):
+    """The supervisor's and the executor's, in KiB; not the shell's."""
+    pids = [client.process.pid] + measure.children_of(client.process.pid)
+    return sum(measure.private_kib(pid) for pid in pids)
+
+
+def measure_actions(hutch):
+    echo = line("run", command="echo hi")
+    client = Client([hutch, "act"])
+    try:
+        client.ask(line("write", path="page", content=PAGE * 64))
+        result = {"run of echo hi": repeat(client, echo, b'"content":"hi"', ROUNDS),
+                  "read of 4 KiB": repeat(client, line("read", path="page"), b"xxxx", ROUNDS)}
+        before = private_memory(client)
+        for _ in range(MANY):
+            client.ask(echo)
+        result["memory"] = {"idle_kib": before, "growth_kib": private_memory(client) - before,
+                            "actions": MANY}
+    finally:
+        client.close()
+    client = Client(["cat"])
+    result["a line through cat"] = repeat(client, echo, b"echo hi", ROUNDS)
+    client.close()
+    return result

@@ -1,0 +1,313 @@
+#!/usr/bin/env bats
+# hutch act: actions in, observations out (docs/actions.md).
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
+
+# acts CODE [OPTION...]: see act.py.
+acts() {
+	"$here/act.py" "$HUTCH" "$@"
+}
+
+@test "a line that is no action gets an error, and the stream goes on" {
+	acts '
+for line in ("rubbish", "[]", "{}", "\x01", "{\"action\":\"run\"}", "{\"action\":\"fly\"}", "{\"action\":{}}"):
+    o = ask(line)
+    assert o.observation == "error" and o.extras["error_id"] == "HUTCH$BAD_ACTION", line
+    assert o.content.startswith("ERROR: ") and o.message == o.content
+send(b"\xff\xfe\n")
+assert receive().extras["error_id"] == "HUTCH$BAD_ACTION"
+send("")
+send(b"x" * (33 << 20) + b"\n")
+assert "33554432" in receive().content
+assert run("echo still here").content == "still here"
+assert end() == (0, [])
+assert said() == ""'
+}
+
+@test "what its clients know to be off says so in their words" {
+	acts '
+assert ask({"action":"browse","args":{"url":"http://x"}}).content == "Browser functionality is not supported or disabled."
+assert ask({"action":"browse_interactive"}).content == "Browser functionality is not supported or disabled."
+assert "JupyterRequirement not found" in ask({"action":"run_ipython","args":{"code":"1"}}).content
+assert ask({"action":"edit","args":{"path":"/x","command":"view"}}).observation == "error"'
+}
+
+@test "a run gives the reference's observation, with all its keys" {
+	acts '
+o = run("echo hi")
+assert list(o) == ["observation", "message", "content", "success", "extras", "cause", "hutch"]
+assert (o.observation, o.message, o.content, o.success) == ("run", "Command `echo hi` executed with exit code 0.", "hi", True)
+assert list(o.extras) == ["command", "hidden", "metadata"] and o.extras["command"] == "echo hi"
+assert list(o.meta) == ["exit_code", "pid", "username", "hostname", "working_dir", "py_interpreter_path", "prefix", "suffix"]
+assert o.meta["suffix"] == "\n[The command completed with exit code 0.]" and o.meta["prefix"] == ""
+assert (o.meta["username"], o.meta["hostname"], o.meta["working_dir"]) == ("agent", "hutch", "/workspace")
+assert o.meta["pid"] == -1 and o.meta["py_interpreter_path"].startswith("/usr/bin/python")
+assert list(o.hutch) == ["log", "truncated_chars", "restarted", "previous", "refused", "took_ms"]
+assert o.hutch["took_ms"] > 0
+o = run("exit_with() { return $1; }; exit_with 3")
+assert not o.success and o.meta["exit_code"] == 3'
+}
+
+@test "working directory, variables, functions, aliases and options last" {
+	acts '
+run("cd /tmp && x=\"a b\" && f() { echo \"f: $1\"; } && alias g=\"echo g\" && set -o nounset")
+assert run("echo $x; f 1; g; pwd").content == "a b\nf: 1\ng\n/tmp"
+assert run("echo $none").meta["exit_code"] != 0
+assert run("echo still; set +o nounset").content == "still"
+assert run("export E=1; bash -c \"echo \\$E\"").content == "1"'
+}
+
+@test "a command runs exactly as it is given" {
+	acts '
+assert run("echo \"a!b\" $((1+2)) !!").content == "a!b 3 !!"
+assert run("printf \"%s\\n\" \"tab\there\" | cat -A").content == "tab^Ihere$"
+assert run("cat <<END\nline 1\n  line 2 \\$x\nEND").content == "line 1\n  line 2 $x"
+assert run("for i in 1 2\ndo\n  echo $i\ndone").content == "1\n2"
+assert run("echo one \\\n two").content == "one two"
+big = "x" * (1 << 20)
+assert run("v=" + big + "; echo ${#v}").content == str(1 << 20)
+assert run("echo \u00e9\u4e2d\U0001f407").content == "\u00e9\u4e2d\U0001f407"
+assert run("find / -maxdepth 1 -name tmp -exec echo {} \\;").content == "/tmp"'
+}
+
+@test "a syntax error, break, return and an open quote end no session" {
+	acts '
+for command in ("if true; then", "echo \"open", ")", "break", "continue", "return 3", "{", "case x in"):
+    run(command)
+    o = run("echo alive")
+    assert (o.content, o.meta["exit_code"], o.hutch["restarted"]) == ("alive", 0, False), command'
+}
+
+@test "a shell that ended is a new one in the last working directory, and it is said" {
+	acts '
+for command, code in (("exit 3", 3), ("exec true", 0), ("set -e; false", 1), ("kill -9 $$", 137)):
+    run("cd /tmp; x=1")
+    o = run(command)
+    assert o.meta["exit_code"] == code, command
+    p = run("pwd; echo \"<$x>\"")
+    assert p.content == "/tmp\n<>", command
+    assert o.hutch["restarted"] or p.hutch["restarted"], command
+    assert "shell had ended" in (o if o.hutch["restarted"] else p).meta["suffix"], command'
+}
+
+@test "time-outs, input and keys, in the reference's words" {
+	acts '
+o = run("read -p \"Name? \" n; echo Hello $n; sleep 1000", timeout=0.5)
+assert (o.content, o.meta["exit_code"], o.meta["pid"], o.success) == ("Name?", -1, -1, False)
+assert o.meta["username"] is None and o.meta["working_dir"] is None
+assert o.meta["suffix"].startswith("\n[The command timed out after 0.5 seconds. You may wait longer to see")
+o = run("ls", timeout=5)
+assert o.meta["suffix"].startswith("\n[Your command \"ls\" is NOT executed. The previous command is still running")
+assert o.meta["prefix"] == "[Below is the output of the previous command.]\n"
+o = run("Ada", is_input=True, timeout=0.5)
+assert o.content == "Hello Ada", o
+o = run("", timeout=0.3)
+assert o.content == "" and o.meta["exit_code"] == -1
+o = run("C-c")
+assert o.meta["exit_code"] == 130 and o.meta["suffix"] == "\n[The command completed with exit code 130. CTRL+C was sent.]"
+assert run("").content == "ERROR: No previous running command to retrieve logs from."
+assert run("x", is_input=True).content == "ERROR: No previous running command to interact with."
+assert run("C-c").content == "ERROR: No previous running command to interact with."'
+}
+
+@test "no output for NO_CHANGE_TIMEOUT_SECONDS is reported, unless it blocks" {
+	acts '
+o = run("echo a; sleep 1.5; echo b")
+assert o.content == "a" and "has no new output after 1 seconds" in o.meta["suffix"]
+o = run("")
+assert o.content == "b" and o.meta["exit_code"] == 0
+assert run("sleep 1.5; echo c", blocking=True, timeout=30).content == "c"
+assert "no timeout set" in run("echo", blocking=True).content' -e NO_CHANGE_TIMEOUT_SECONDS=1
+}
+
+@test "what a command leaves unread is not run by the shell" {
+	acts '
+run("sleep 0.5", timeout=0.1)
+run("echo leaked; touch /tmp/leaked", is_input=True, timeout=5)
+assert run("ls /tmp/leaked").meta["exit_code"] != 0'
+}
+
+@test "a command in the background is told by its pid, and goes on" {
+	acts '
+o = run("sleep 1000 &")
+assert o.meta["pid"] > 1
+assert run("kill -0 %d && echo there" % o.meta["pid"]).content == "there"'
+}
+
+@test "sessions are independent and go side by side" {
+	acts '
+send({"action":"run","id":1,"session":"a","args":{"command":"mkfifo /tmp/p; read x </tmp/p; echo got $x"}})
+send({"action":"run","id":2,"session":"b","args":{"command":"cd /usr; until [ -p /tmp/p ]; do :; done; echo word >/tmp/p; pwd"}})
+both = {o.cause: o.content for o in (receive(), receive())}
+assert both == {1: "got word", 2: "/usr"}
+assert run("pwd", session="a").content == "/workspace"
+for i in range(70):
+    o = ask({"action":"read","session":"s%d" % i,"args":{"path":"/etc/passwd"}})
+assert "64 sessions" in o.content'
+}
+
+@test "actions of one session are done in order, and all before the end" {
+	acts '
+for i in range(50):
+    send({"action":"run","id":i,"args":{"command":"echo %d" % i}})
+code, all = end()
+assert code == 0 and [(o.cause, o.content) for o in all] == [(i, str(i)) for i in range(50)]'
+}
+
+@test "files are written and read as the reference does" {
+	acts '
+o = write("d/e/a.txt", "one\ntwo\nthree")
+assert (o.observation, o.content, o.extras) == ("write", "", {"path": "/workspace/d/e/a.txt"})
+assert run("cat -A d/e/a.txt; stat -c %a d/e/a.txt").content == "one$\ntwo$\nthree$\n664"
+o = read("d/e/a.txt")
+assert (o.observation, o.content, o.extras) == ("read", "one\ntwo\nthree\n", {"path": "d/e/a.txt", "impl_source": "default"})
+assert read("d/e/a.txt", start=1, end=2).content == "two\n"
+write("d/e/a.txt", "TWO", start=1, end=2)
+assert read("/workspace/d/e/a.txt").content == "one\nTWO\nthree\n"
+run("cd d")
+assert read("e/a.txt", start=2).content == "three\n"
+assert read("none").content == "File not found: /workspace/d/none. Your current working directory is /workspace/d."
+assert read("e").content == "Path is a directory: /workspace/d/e. You can only read files"
+assert write("e", "x").content == "Path is a directory: /workspace/d/e. You can only write to files"
+run("printf \"\\xff\\xfe\" >bin; printf \"a\\x00b\" >zero; mkfifo pipe; printf \"\\x89PNG\" >p.png")
+assert read("zero").content == "ERROR_BINARY_FILE"
+assert read("pipe").observation == "error"
+assert read("p.png").content == "data:image/png;base64,iVBORw=="
+assert read("/etc/shadow").observation == "error"
+assert write("/usr/x", "x").observation == "error"'
+}
+
+@test "reading and writing need no shell" {
+	acts '
+write("a", "x")
+assert read("a").content == "x\n"
+assert ask({"action":"run","session":"other","args":{"command":"pgrep -c bash"}}).content == "1"'
+}
+
+@test "--stream tells what is printed as it comes" {
+	acts '
+send({"action":"run","id":5,"args":{"command":"echo early; read x; echo late $x"},"timeout":30})
+o = receive()
+assert o["event"] == "output" and o["cause"] == 5 and o["session"] == "main" and "observation" not in o
+text = o["data"]
+while "early" not in text:
+    text += receive()["data"]
+send({"action":"cancel","args":{"id":5}})
+kinds = []
+while "run" not in kinds:
+    kinds.append(receive().get("observation"))
+assert "null" in kinds' --stream
+}
+
+@test "cancel ends what runs and what waits" {
+	acts '
+send({"action":"run","id":1,"args":{"command":"trap \"\" INT; sleep 1000; sleep 1000"}})
+send({"action":"run","id":2,"args":{"command":"touch /tmp/done"}})
+send({"action":"cancel","args":{"id":2},"id":10})
+send({"action":"cancel","args":{"id":1},"id":11})
+got = {o.cause: o for o in [receive() for i in range(4)]}
+assert got[2].extras["error_id"] == "HUTCH$CANCELLED"
+assert got[10].observation == got[11].observation == "null"
+assert got[1].observation == "run" and "cancelled" in got[1].meta["suffix"]
+assert run("ls /tmp/done").meta["exit_code"] == 2
+assert ask({"action":"cancel","args":{"id":77}}).extras["error_id"] == "HUTCH$NOT_FOUND"'
+}
+
+@test "an action is done once, however often it is sent" {
+	acts '
+line = {"action":"run","id":1,"timestamp":"2026-01-01T00:00:00","args":{"command":"echo x >>/tmp/n; wc -l </tmp/n; sleep 0.2"}}
+send(line); send(line)
+one, two = receive(), receive()
+assert one == two and one.content == "1"
+assert ask(line) == one
+line["args"]["command"] = "echo other"
+assert "before" in ask(line).content
+line["timestamp"] = "2026-01-01T00:00:01"
+assert ask(line).content == "other"'
+}
+
+@test "output of any size is cut in the middle, and says how much" {
+	acts '
+o = run("seq 1000000")
+assert 30000 <= len(o.content) <= 30100 and o.content.startswith("1\n2\n") and o.content.endswith("\n1000000")
+assert "[... Observation truncated due to length ...]" in o.content
+assert o.hutch["truncated_chars"] > 6000000
+o = run("printf \"\\033[31mred\\033[0m\\r\\n\\x80\"")
+assert o.content == "red\n\ufffd", repr(o.content)'
+}
+
+@test "if the sandbox dies every action is told so, and hutch ends with 125" {
+	acts '
+run("true")
+send({"action":"run","id":50,"args":{"command":"sleep 1000"}})
+send({"action":"run","id":51,"args":{"command":"true"}})
+import subprocess, signal
+children = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(act.pid)], capture_output=True, text=True).stdout
+pid = [int(l.split()[0]) for l in children.splitlines() if "executor" in l][0]
+os.kill(pid, signal.SIGKILL)
+for id in (50, 51):
+    o = receive()
+    assert o.cause == id and o.extras["error_id"] == "HUTCH$SANDBOX_ENDED"
+assert act.wait(30) == 125 and "signal 9" in said()'
+}
+
+@test "--timeout ends the sandbox, and hutch with 124" {
+	acts '
+o = run("sleep 1000")
+assert o.extras["error_id"] == "HUTCH$SANDBOX_ENDED" and "time-out" in o.content
+assert act.wait(30) == 124' --timeout 1s
+}
+
+@test "signals end it with 128+N, and leave no process" {
+	acts '
+import signal
+run("true")
+send({"action":"run","args":{"command":"sleep 987.6543"}})
+act.send_signal(signal.SIGTERM)
+assert act.wait(30) == 143
+import subprocess
+assert subprocess.run(["pgrep", "-f", "sleep 987.6543"]).returncode == 1'
+}
+
+@test "a client that closes its end ends it" {
+	acts '
+act.stdout.close()
+send({"action":"run","args":{"command":"echo hi"}})
+assert act.wait(30) == 125'
+}
+
+@test "options are those of hutch run, but for what makes no sense" {
+	catch "$HUTCH" act -t
+	[ "$status" -eq 125 ]
+	one_sentence '--tty makes no sense'
+	catch "$HUTCH" act -i
+	one_sentence '--interactive makes no sense'
+	catch "$HUTCH" act echo hi
+	one_sentence 'hutch act takes no command'
+	room w
+	acts 'write("f", "x"); run("echo y >>f")' --workspace "$T/w"
+	[ "$(cat w/f)" = $'x\ny' ]
+	acts 'assert run("id -u").content == "0"' -u root
+	acts 'assert run("echo $A").content == "b"' -e A=b
+}
+
+@test "an image without bash says so" {
+	mkdir none
+	give none
+	acts '
+o = ask({"action":"run","args":{"command":"true"}})
+assert o.extras["error_id"] == "HUTCH$NO_SHELL" and "/bin/bash" in o.content
+assert ask({"action":"write","args":{"path":"/tmp/x","content":"y"}}).observation == "write"' --image "dir:$T/none"
+}
+
+@test "the examples of docs/actions.md are what happens" {
+	"$here/examples.py" "$HUTCH" "$top/docs/actions.md"
+}
