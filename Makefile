@@ -25,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-BASE     := buffer err frame io list message visible
+BASE     := buffer err frame io list message quote visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock \
