@@ -209,16 +209,22 @@ static int explain_proc(struct err *e)
 			     "Unmasked; podman --security-opt unmask=ALL");
 }
 
+int mounts_make_proc(struct err *e)
+{
+	int mount = fs_make("proc", "hidepid=ptraceable",
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+	return mount < 0 && errno == EPERM ? explain_proc(e) : mount;
+}
+
 static int do_proc(struct tree *t, const struct step *s, struct err *e)
 {
 	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
-	AUTO_CLOSE int mount =
-		fs_make("proc", "hidepid=ptraceable",
-			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	AUTO_CLOSE int mount = mounts_make_proc(e);
 	if (mount < 0)
-		return errno == EPERM ? explain_proc(e) : -1;
+		return -1;
 	return attach_fd(t, mount, target, s, e);
 }
 

@@ -113,6 +113,26 @@ static void test_a_chroot_around_us(void **state)
 	scene_inside(CLONE_NEWNS, 0, play_chroot, *state);
 }
 
+static void play_try(void *arg)
+{
+	struct err e = { 0 };
+
+	(void)arg;
+	CHECK(diagnose_try(ALL, &e) == 0 && !e.text[0]);
+	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+	CHECK(!diagnose_is_filtered());
+	refuse_clone3();
+	CHECK(diagnose_is_filtered());
+	CHECK(diagnose_try(ALL, &e) == -1);
+	expect(&e, "make a user namespace: ", "seccomp");
+}
+
+static void test_a_trial_leaves_no_process(void **state)
+{
+	(void)state;
+	scene_inside(0, 0, play_try, NULL);
+}
+
 static void play_nothing(void *arg)
 {
 	struct err e = { 0 };
@@ -150,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_a_bound_that_is_reached),
 		cmocka_unit_test(test_a_filter_around_us),
 		cmocka_unit_test(test_a_chroot_around_us),
+		cmocka_unit_test(test_a_trial_leaves_no_process),
 		cmocka_unit_test(test_what_works_alone_is_told_as_it_was),
 		cmocka_unit_test(test_what_has_a_remedy_or_another_cause_is_left_alone),
 	};
