@@ -158,13 +158,31 @@ static void run_helper(const char *program, struct list *argv)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
+/* Whether all ids of the machine are ids here (user_namespaces(7)). */
+static bool has_every_id(void)
+{
+	unsigned inside = 1, outside = 1, count = 0;
+	char line[64] = "";
+
+	AUTO_CLOSE int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_full(fd, line, sizeof(line) - 1) <= 0)
+		return true; /* unknown */
+	return sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
+	       outside == 0 && count == UINT32_MAX;
+}
+
 /* What takes a setuid helper's rights away: that it has none, or a bit on this
- * process that no execve(2) undoes. */
+ * process that no execve(2) undoes; or the ids that it is to map are none. */
 static int explain_helper(const char *program, struct err *e)
 {
 	char path[64];
 	struct stat st;
 
+	if (!has_every_id()) {
+		(void)err_in(e, "hutch is in a user namespace already, which has only some ids");
+		return err_remedy(e, "start hutch outside of it, or give the outer container as "
+				     "many ids as /etc/subuid and /etc/subgid grant in it");
+	}
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) {
 		(void)err_in(e, "no_new_privs is set on this process, so no setuid program "
 				"works");
@@ -190,8 +208,12 @@ static int helper_failed(const char *program, int status, struct err *e)
 		(void)err_set(e, ERR_NOT_FOUND, "--idmap ranges needs %s", program);
 		return err_remedy(e, "as root: apt install uidmap");
 	}
-	(void)err_set(e, ERR_REFUSED, "%s refused the id map (wait status %d)", program,
-		      status);
+	if (WIFEXITED(status))
+		(void)err_set(e, ERR_REFUSED, "%s refused the id map (exit code %d)", program,
+			      WEXITSTATUS(status));
+	else
+		(void)err_set(e, ERR_REFUSED, "%s was ended by signal %d", program,
+			      WTERMSIG(status));
 	return explain_helper(program, e);
 }
 

@@ -214,7 +214,11 @@ int mounts_make_proc(struct err *e)
 	int mount = fs_make("proc", "hidepid=ptraceable",
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
-	return mount < 0 && errno == EPERM ? explain_proc(e) : mount;
+	if (mount >= 0 || errno != EPERM)
+		return mount;
+	/* Where no file system can be mounted, /proc is not the cause. */
+	AUTO_CLOSE int other = fs_make("tmpfs", "", 0, NULL);
+	return other < 0 ? -1 : explain_proc(e);
 }
 
 static int do_proc(struct tree *t, const struct step *s, struct err *e)
