@@ -28,11 +28,12 @@ MAKEFLAGS += --no-builtin-rules
 BASE     := buffer err frame io list message quote visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock \
-            mounts network overlay plan plan_print program pump result rlimits \
-            seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
-            target terminal upper volumes
-CLI      := arena main options report run
+SANDBOX  := beside caps channel checks diagnose folders fs identity idmap image \
+            janitor landlock mounts network overlay plan plan_print probes \
+            probes_cgroup probes_user program pump result rlimits seccomp \
+            seccomp_cache seccomp_compiler sockets spawn stdio supervise target \
+            terminal upper volumes
+CLI      := arena doctor main options report run
 EXECUTOR := caps channel executor main processes relay requests spawn terminal user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -166,7 +167,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(B)/man/man1/hutch.1 $(B)/man/man1/hutch-run.1
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-doctor.1 hutch-run.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk

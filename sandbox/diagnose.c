@@ -18,16 +18,16 @@
 
 static const struct namespace {
 	uint64_t flag;
-	const char *name;   /* as in "a network namespace" */
+	const char *name;   /* as in "make a network namespace" */
 	const char *sysctl; /* its bound in /proc/sys/user */
 } namespaces_known[] = {
-	{ CLONE_NEWUSER, "user", "max_user_namespaces" },
-	{ CLONE_NEWNS, "mount", "max_mnt_namespaces" },
-	{ CLONE_NEWPID, "pid", "max_pid_namespaces" },
-	{ CLONE_NEWNET, "network", "max_net_namespaces" },
-	{ CLONE_NEWIPC, "ipc", "max_ipc_namespaces" },
-	{ CLONE_NEWUTS, "uts", "max_uts_namespaces" },
-	{ CLONE_NEWCGROUP, "cgroup", "max_cgroup_namespaces" },
+	{ CLONE_NEWUSER, "a user", "max_user_namespaces" },
+	{ CLONE_NEWNS, "a mount", "max_mnt_namespaces" },
+	{ CLONE_NEWPID, "a pid", "max_pid_namespaces" },
+	{ CLONE_NEWNET, "a network", "max_net_namespaces" },
+	{ CLONE_NEWIPC, "an ipc", "max_ipc_namespaces" },
+	{ CLONE_NEWUTS, "a uts", "max_uts_namespaces" },
+	{ CLONE_NEWCGROUP, "a cgroup", "max_cgroup_namespaces" },
 };
 
 /* The number in a file, or -1. */
@@ -118,7 +118,7 @@ static int explain_user(struct err *e)
 
 static int explain_bound(const struct namespace *ns, struct err *e)
 {
-	(void)err_set(e, ERR_LIMIT, "make a %s namespace: the bound user.%s is reached",
+	(void)err_set(e, ERR_LIMIT, "make %s namespace: the bound user.%s is reached",
 		      ns->name, ns->sysctl);
 	return err_remedy(e, "as root: sysctl -w user.%s=10000", ns->sysctl);
 }
@@ -138,7 +138,7 @@ int diagnose_try(uint64_t namespaces, struct err *e)
 	    (cause == EPERM || cause == EACCES || cause == ENOSYS))
 		return explain_user(e);
 	errno = cause;
-	(void)err_sys(e, "make a %s namespace", ns->name);
+	(void)err_sys(e, "make %s namespace", ns->name);
 	if (cause == EINVAL)
 		return err_remedy(e, "this kernel was built without it, or an outer sandbox "
 				     "hides it");

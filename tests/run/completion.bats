@@ -32,7 +32,7 @@ complete_words() {
 
 @test "the verbs are completed" {
 	complete_words hutch ''
-	[ "$offered" = "help run version" ]
+	[ "$offered" = "doctor help run version" ]
 	for verb in $offered; do
 		"$HUTCH" help | grep -q "^  $verb "
 	done
@@ -42,6 +42,13 @@ complete_words() {
 	complete_words hutch run -
 	diff <(tr ' ' '\n' <<<"$offered" | sort) \
 		<("$HUTCH" run --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
+			grep -oE -- '--?[a-z-]+' | sort)
+}
+
+@test "every flag of hutch doctor --help is completed, and no other" {
+	complete_words hutch doctor -
+	diff <(tr ' ' '\n' <<<"$offered" | sort) \
+		<("$HUTCH" doctor --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
 			grep -oE -- '--?[a-z-]+' | sort)
 }
 

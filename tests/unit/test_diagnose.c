@@ -35,7 +35,7 @@ static void play_bound(void *arg)
 {
 	const struct bound *b = arg;
 	AUTO_FREE char *path = text_format("/proc/sys/user/%s", b->sysctl);
-	AUTO_FREE char *text = text_format("make a %s namespace", b->name);
+	AUTO_FREE char *text = text_format("make %s namespace", b->name);
 	AUTO_FREE char *remedy = text_format("sysctl -w user.%s=", b->sysctl);
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 	struct err e = { 0 };
@@ -50,10 +50,10 @@ static void play_bound(void *arg)
 static void test_a_bound_that_is_reached(void **state)
 {
 	static const struct bound bounds[] = {
-		{ "max_user_namespaces", "user" },   { "max_mnt_namespaces", "mount" },
-		{ "max_pid_namespaces", "pid" },     { "max_net_namespaces", "network" },
-		{ "max_ipc_namespaces", "ipc" },     { "max_uts_namespaces", "uts" },
-		{ "max_cgroup_namespaces", "cgroup" },
+		{ "max_user_namespaces", "a user" },   { "max_mnt_namespaces", "a mount" },
+		{ "max_pid_namespaces", "a pid" },     { "max_net_namespaces", "a network" },
+		{ "max_ipc_namespaces", "an ipc" },    { "max_uts_namespaces", "a uts" },
+		{ "max_cgroup_namespaces", "a cgroup" },
 	};
 
 	(void)state;
