@@ -212,11 +212,13 @@ static int find_caller(void)
  * a leaf of it, since a cgroup with processes in it hands no controllers on. */
 static void advise_by_hand(struct trial *t, const struct place *p)
 {
-	trial_remedy(t, "as root: c='+memory +cpu +pids' g=%s/hutch; echo $c "
-			">%s/cgroup.subtree_control; mkdir -p $g/shell; chown %u $g "
-			"$g/cgroup.procs $g/cgroup.subtree_control; echo %d >$g/shell/cgroup.procs; "
-			"then: hutch run --cgroup-parent %s/hutch",
-		     p->mount, p->mount, geteuid(), find_caller(), p->mount);
+	unsigned uid = geteuid();
+
+	trial_remedy(t, "as root: cd %s; g=hutch-%u; echo '+memory +cpu +pids' "
+			">cgroup.subtree_control; mkdir -p $g/shell; chown %u $g "
+			"$g/cgroup.procs $g/cgroup.subtree_control; echo %d "
+			">$g/shell/cgroup.procs; then: hutch run --cgroup-parent %s/hutch-%u",
+		     p->mount, uid, uid, find_caller(), p->mount, uid);
 }
 
 static void explain_none(struct trial *t, const struct place *p)
@@ -229,6 +231,23 @@ static void explain_none(struct trial *t, const struct place *p)
 		advise_by_hand(t, p);
 }
 
+/* Who hands controllers on: the service manager, or whoever made the folders. */
+static void advise_controllers(struct trial *t, const struct place *p, const char *folder)
+{
+	if (access("/run/systemd/system", F_OK) == 0) {
+		trial_remedy(t, "as root: mkdir -p /etc/systemd/system/user@.service.d; printf "
+				"'[Service]\\nDelegate=cpu cpuset io memory pids\\n' "
+				">/etc/systemd/system/user@.service.d/delegate.conf; systemctl "
+				"daemon-reload; then log in anew");
+		return;
+	}
+	AUTO_FREE char *below = text_copy(folder + strlen(p->mount));
+	for (char *slash = below; (slash = strchr(slash, '/'));)
+		*slash = ' ';
+	trial_remedy(t, "as root: g=%s; for d in%.300s; do echo '+memory +cpu +pids' "
+			">$g/cgroup.subtree_control; g=$g/$d; done", p->mount, below);
+}
+
 static void explain_manager(struct trial *t, const struct place *p)
 {
 	AUTO_FREE char *folder = manager_folder(p);
@@ -237,10 +256,7 @@ static void explain_manager(struct trial *t, const struct place *p)
 	trial_found(t, *missing ? CHECK_LIMITED : CHECK_OK,
 		    "systemd's user manager makes one%s%s", *missing ? ", without " : "",
 		    missing);
-	trial_remedy(t, "as root: mkdir -p /etc/systemd/system/user@.service.d; printf "
-			"'[Service]\\nDelegate=cpu cpuset io memory pids\\n' "
-			">/etc/systemd/system/user@.service.d/delegate.conf; systemctl "
-			"daemon-reload; then log in anew");
+	advise_controllers(t, p, folder);
 }
 
 /* One that is ours: what it lacks. */
@@ -253,17 +269,16 @@ static void explain_delegated(struct trial *t, const struct place *p)
 		trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, without %s",
 			    p->delegated, geteuid(), missing);
 		trial_means(t, "limits by %s fail unless --best-effort is given", missing);
-		trial_remedy(t, "as root, for each folder above it: echo '+memory +cpu +pids' "
-				">FOLDER/cgroup.subtree_control");
+		advise_controllers(t, p, p->delegated);
 	} else if (others > 0) {
 		trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, but %u other "
 					      "processes live in it", p->delegated, geteuid(),
 			    others);
 		trial_means(t, "limits fail: a cgroup with processes in it hands no controllers "
 			       "on");
-		trial_remedy(t, "mkdir %.200s/shell; for p in $(cat %.200s/cgroup.procs); do "
-				"echo $p >%.200s/shell/cgroup.procs; done", p->delegated,
-			     p->delegated, p->delegated);
+		trial_remedy(t, "g=%.300s; mkdir -p $g/shell; for p in $(cat $g/cgroup.procs); "
+				"do echo $p >$g/shell/cgroup.procs; done 2>/dev/null",
+			     p->delegated);
 	} else if (strcmp(p->own, p->delegated)) {
 		trial_found(t, CHECK_LIMITED, "%.300s, above our own, is delegated to user %u",
 			    p->delegated, geteuid());
@@ -273,6 +288,13 @@ static void explain_delegated(struct trial *t, const struct place *p)
 		trial_found(t, CHECK_OK, "%.300s is delegated to user %u, with memory, cpu and "
 					 "pids", p->own, geteuid());
 	}
+}
+
+/* A remedy is copied into a shell, that of root maybe. */
+static bool is_plain(const char *path)
+{
+	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789/@._:-")] == '\0';
 }
 
 void probe_cgroup(struct trial *t)
@@ -298,6 +320,8 @@ void probe_cgroup(struct trial *t)
 		explain_delegated(t, &p);
 	else
 		explain_none(t, &p);
+	if (!is_plain(p.own))
+		t->check.remedy[0] = '\0';
 	free(p.own);
 	free(p.delegated);
 }

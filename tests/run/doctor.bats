@@ -173,6 +173,7 @@ sysctl_of() {
 	works
 	says missing overlayfs 'mount the overlay: No such device'
 	below overlayfs means '--image dir:PATH fails unless --read-only'
+	below overlayfs remedy "modprobe overlay"
 }
 
 @test "no user attributes anywhere: a writable image has no place, and what gives one" {
