@@ -25,15 +25,16 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-BASE     := action buffer err frame io list message utf8 visible
+BASE     := action buffer err frame io list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock launch \
-            mounts network overlay plan plan_print program pump result rlimits \
-            seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
-            target terminal upper volumes
+SANDBOX  := beside caps channel checks diagnose folders fs identity idmap image \
+            janitor landlock launch mounts network overlay plan plan_print probes \
+            probes_cgroup probes_user program pump result rlimits seccomp \
+            seccomp_cache seccomp_compiler sockets spawn stdio supervise target \
+            terminal upper volumes
 ACT      := action answers desk observe put stream
-CLI      := arena main options report run
+CLI      := arena doctor main options report run
 EXECUTOR := caps channel executor main processes relay requests spawn terminal user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -42,7 +43,8 @@ src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
-ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c,$(HUTCH_SRC)) \
+ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
+                sandbox/cli/doctor.c,$(HUTCH_SRC)) \
                 policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
 
@@ -175,7 +177,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-run.1)
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-doctor.1 hutch-run.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk

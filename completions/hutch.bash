@@ -1,14 +1,15 @@
 # bash completion for hutch(1)
 
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
-# them against `hutch run --help`.
-_hutch_verbs='act run version help'
+# them against `hutch run --help` and `hutch doctor --help`.
+_hutch_verbs='act run doctor version help'
 _hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp --ulimit --timeout --json
 	--dry-run --rm -h --help'
 _hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
 _hutch_act_only='--stream'
+_hutch_doctor_flags='--json -h --help'
 _hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|--ulimit|--timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
@@ -155,6 +156,8 @@ _hutch()
 		_hutch_words "$_hutch_verbs"
 	elif [[ ${COMP_WORDS[1]} == @(run|act) ]]; then
 		_hutch_run
+	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
+		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then
 		_hutch_words "$_hutch_verbs"
 	fi

@@ -18,16 +18,16 @@
 
 static const struct namespace {
 	uint64_t flag;
-	const char *name;   /* as in "a network namespace" */
+	const char *name;   /* as in "make a network namespace" */
 	const char *sysctl; /* its bound in /proc/sys/user */
 } namespaces_known[] = {
-	{ CLONE_NEWUSER, "user", "max_user_namespaces" },
-	{ CLONE_NEWNS, "mount", "max_mnt_namespaces" },
-	{ CLONE_NEWPID, "pid", "max_pid_namespaces" },
-	{ CLONE_NEWNET, "network", "max_net_namespaces" },
-	{ CLONE_NEWIPC, "ipc", "max_ipc_namespaces" },
-	{ CLONE_NEWUTS, "uts", "max_uts_namespaces" },
-	{ CLONE_NEWCGROUP, "cgroup", "max_cgroup_namespaces" },
+	{ CLONE_NEWUSER, "a user", "max_user_namespaces" },
+	{ CLONE_NEWNS, "a mount", "max_mnt_namespaces" },
+	{ CLONE_NEWPID, "a pid", "max_pid_namespaces" },
+	{ CLONE_NEWNET, "a network", "max_net_namespaces" },
+	{ CLONE_NEWIPC, "an ipc", "max_ipc_namespaces" },
+	{ CLONE_NEWUTS, "a uts", "max_uts_namespaces" },
+	{ CLONE_NEWCGROUP, "a cgroup", "max_cgroup_namespaces" },
 };
 
 /* The number in a file, or -1. */
@@ -42,7 +42,7 @@ static long long read_number(const char *path)
 	return strtoll(text, NULL, 10);
 }
 
-static bool is_filtered(void)
+bool diagnose_is_filtered(void)
 {
 	AUTO_FREE char *text = NULL;
 	size_t len;
@@ -82,6 +82,17 @@ static const struct namespace *find_refused(uint64_t wanted, int *ret_errno)
 	return NULL;
 }
 
+static bool is_restricted_by_apparmor(void)
+{
+	return read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
+}
+
+static int advise_apparmor(struct err *e)
+{
+	return err_remedy(e, "as root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, "
+			     "or an AppArmor profile with 'userns,' for the path of hutch");
+}
+
 static int explain_user(struct err *e)
 {
 	if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
@@ -89,7 +100,12 @@ static int explain_user(struct err *e)
 					      "kernel.unprivileged_userns_clone");
 		return err_remedy(e, "as root: sysctl -w kernel.unprivileged_userns_clone=1");
 	}
-	if (is_filtered()) {
+	if (is_restricted_by_apparmor() && !diagnose_is_filtered()) {
+		(void)err_set(e, ERR_REFUSED, "make a user namespace: AppArmor refuses it to "
+					      "this program");
+		return advise_apparmor(e);
+	}
+	if (diagnose_is_filtered()) {
 		(void)err_set(e, ERR_REFUSED, "make a user namespace: refused by a seccomp "
 					      "filter around this process, as a container has");
 		return err_remedy(e, "start the outer container with --security-opt "
@@ -102,27 +118,27 @@ static int explain_user(struct err *e)
 
 static int explain_bound(const struct namespace *ns, struct err *e)
 {
-	(void)err_set(e, ERR_LIMIT, "make a %s namespace: the bound user.%s is reached",
+	(void)err_set(e, ERR_LIMIT, "make %s namespace: the bound user.%s is reached",
 		      ns->name, ns->sysctl);
 	return err_remedy(e, "as root: sysctl -w user.%s=10000", ns->sysctl);
 }
 
-int diagnose_clone(uint64_t namespaces, struct err *e)
+int diagnose_try(uint64_t namespaces, struct err *e)
 {
-	int first = errno, cause = 0;
+	int cause = 0;
 	const struct namespace *ns = find_refused(namespaces, &cause);
 
-	if (!ns) {
-		errno = first;
-		return err_sys(e, "start a process in new namespaces");
-	}
+	if (!ns)
+		return 0;
 	if (cause == ENOSPC)
 		return explain_bound(ns, e);
-	/* ENOSYS is what docker's default filter says to clone3. */
-	if (ns->flag == CLONE_NEWUSER && (cause == EPERM || cause == ENOSYS))
+	/* ENOSYS is what docker's default filter says to clone3, EACCES what
+	 * AppArmor says. */
+	if (ns->flag == CLONE_NEWUSER &&
+	    (cause == EPERM || cause == EACCES || cause == ENOSYS))
 		return explain_user(e);
 	errno = cause;
-	(void)err_sys(e, "make a %s namespace", ns->name);
+	(void)err_sys(e, "make %s namespace", ns->name);
 	if (cause == EINVAL)
 		return err_remedy(e, "this kernel was built without it, or an outer sandbox "
 				     "hides it");
@@ -132,19 +148,27 @@ int diagnose_clone(uint64_t namespaces, struct err *e)
 	return -1;
 }
 
+int diagnose_clone(uint64_t namespaces, struct err *e)
+{
+	int first = errno;
+
+	if (diagnose_try(namespaces, e) < 0)
+		return -1;
+	errno = first;
+	return err_sys(e, "start a process in new namespaces");
+}
+
 void diagnose_setup(struct err *e)
 {
 	if (e->remedy[0] || (e->sys != EPERM && e->sys != EACCES && e->sys != ENOSYS))
 		return;
-	if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1) {
+	if (is_restricted_by_apparmor()) {
 		(void)err_in(e, "AppArmor lets this program make a user namespace but do "
 				"nothing in it");
-		(void)err_remedy(e, "as root: sysctl -w "
-				    "kernel.apparmor_restrict_unprivileged_userns=0, or an "
-				    "AppArmor profile with 'userns,' for the path of hutch");
+		(void)advise_apparmor(e);
 		return;
 	}
-	if (is_filtered())
+	if (diagnose_is_filtered())
 		(void)err_remedy(e, "a seccomp filter around this process may be the cause: "
 				    "in docker, --security-opt seccomp=unconfined");
 }

@@ -4,9 +4,18 @@
  * the kernel does not tell apart.  These look for the cause, by trying where
  * that is possible, and put it into words with the exact command. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
+
+/* Makes each of these namespaces (CLONE_NEW*) on its own, in a child that ends at
+ * once.  0 when each can be made; else -1, and why the first cannot.  SIGCHLD must
+ * not be ignored. */
+int diagnose_try(uint64_t namespaces, struct err *e);
+
+/* Whether this process is under a seccomp filter, as in a container. */
+bool diagnose_is_filtered(void);
 
 /* errno is clone3's: explains it for these CLONE_NEW* flags.  Returns -1. */
 int diagnose_clone(uint64_t namespaces, struct err *e);

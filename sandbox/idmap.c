@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -39,17 +42,54 @@ static bool matches(const char *line, const char *user, uint32_t *ret_start)
 	return true;
 }
 
-static int find_range(const char *file, const char *user, uint32_t *ret_start,
-		      struct err *e)
+static int read_subids(const char *file, char **ret_text, struct err *e)
 {
-	AUTO_FREE char *text = NULL;
 	size_t len;
 
 	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "open %s", file);
-	if (io_read_file(fd, file, SUBIDS_MAX, &text, &len, e) < 0)
-		return -1;
+	return io_read_file(fd, file, SUBIDS_MAX, ret_text, &len, e);
+}
+
+/* The first id from `from` on behind all that the file grants. */
+static unsigned long long behind_all(const char *file, unsigned long long from)
+{
+	AUTO_FREE char *text = NULL;
+	unsigned long long start, count;
+
+	if (read_subids(file, &text, NULL) < 0)
+		return from;
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%*[^:\n]:%20llu:%20llu", &start, &count) == 2 &&
+		    start < UINT32_MAX && count < UINT32_MAX && start + count > from)
+			from = start + count;
+	}
+	return from;
+}
+
+/* A range that is somebody else's too would let each read the other's files.
+ * usermod(8) takes names only; the files take numbers as well. */
+static int advise_range(const char *file, const char *user, struct err *e)
+{
+	unsigned long long start = behind_all(file, 100000);
+
+	start = behind_all("/etc/subgid", behind_all("/etc/subuid", start));
+	if (strspn(user, "0123456789") == strlen(user))
+		return err_remedy(e, "as root: echo %s:%llu:%d | tee -a /etc/subuid /etc/subgid",
+				  user, start, IDS_INSIDE);
+	return err_remedy(e, "as root: usermod --add-subuids %llu-%llu --add-subgids %llu-%llu %s",
+			  start, start + IDS_INSIDE - 1, start, start + IDS_INSIDE - 1, user);
+}
+
+static int find_range(const char *file, const char *user, uint32_t *ret_start,
+		      struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+
+	if (read_subids(file, &text, e) < 0)
+		return e->sys == ENOENT ? advise_range(file, user, e) : -1;
 	for (char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (matches(line, user, ret_start))
@@ -57,8 +97,7 @@ static int find_range(const char *file, const char *user, uint32_t *ret_start,
 	}
 	(void)err_set(e, ERR_NOT_FOUND, "%s grants no range of %d ids to %s", file,
 		      IDS_INSIDE, user);
-	return err_remedy(e, "as root: usermod --add-subuids 100000-165535 "
-			     "--add-subgids 100000-165535 %s", user);
+	return advise_range(file, user, e);
 }
 
 size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
@@ -96,13 +135,20 @@ int idmap_deny_setgroups(struct err *e)
 	return io_write_proc(AT_FDCWD, "/proc/self/setgroups", "deny", e);
 }
 
+int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct err *e)
+{
+	if (idmap_deny_setgroups(e) < 0 || idmap_write_own("uid_map", uid, e) < 0)
+		return -1;
+	return idmap_write_own("gid_map", gid, e);
+}
+
+/* A fixed PATH: the helper is setuid root, so which one is found must not depend
+ * on the caller's environment. */
+static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
+
 static void run_helper(const char *program, struct list *argv)
 {
 	char *env[] = { NULL };
-
-	/* A fixed PATH: the helper is setuid root, so which one is found must
-	 * not depend on the caller's environment. */
-	static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		char path[64];
@@ -112,14 +158,63 @@ static void run_helper(const char *program, struct list *argv)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
+/* Whether all ids of the machine are ids here (user_namespaces(7)). */
+static bool has_every_id(void)
+{
+	unsigned inside = 1, outside = 1, count = 0;
+	char line[64] = "";
+
+	AUTO_CLOSE int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_full(fd, line, sizeof(line) - 1) <= 0)
+		return true; /* unknown */
+	return sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
+	       outside == 0 && count == UINT32_MAX;
+}
+
+/* What takes a setuid helper's rights away: that it has none, or a bit on this
+ * process that no execve(2) undoes; or the ids that it is to map are none. */
+static int explain_helper(const char *program, struct err *e)
+{
+	char path[64];
+	struct stat st;
+
+	if (!has_every_id()) {
+		(void)err_in(e, "hutch is in a user namespace already, which has only some ids");
+		return err_remedy(e, "start hutch outside of it, or give the outer container as "
+				     "many ids as /etc/subuid and /etc/subgid grant in it");
+	}
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) {
+		(void)err_in(e, "no_new_privs is set on this process, so no setuid program "
+				"works");
+		return err_remedy(e, "start hutch without setpriv --no-new-privs, systemd's "
+				     "NoNewPrivileges=, or docker's no-new-privileges");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
+		if (stat(path, &st) < 0)
+			continue;
+		/* Fedora's has a capability of the file's instead. */
+		if (!(st.st_mode & S_ISUID) &&
+		    getxattr(path, "security.capability", NULL, 0) < 0)
+			return err_remedy(e, "as root: chmod u+s %s", path);
+		break;
+	}
+	return -1;
+}
+
 static int helper_failed(const char *program, int status, struct err *e)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
 		(void)err_set(e, ERR_NOT_FOUND, "--idmap ranges needs %s", program);
 		return err_remedy(e, "as root: apt install uidmap");
 	}
-	return err_set(e, ERR_REFUSED, "%s refused the id map (wait status %d)", program,
-		       status);
+	if (WIFEXITED(status))
+		(void)err_set(e, ERR_REFUSED, "%s refused the id map (exit code %d)", program,
+			      WEXITSTATUS(status));
+	else
+		(void)err_set(e, ERR_REFUSED, "%s was ended by signal %d", program,
+			      WTERMSIG(status));
+	return explain_helper(program, e);
 }
 
 int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,

@@ -30,6 +30,9 @@ size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *u
 int idmap_write_own(const char *file, const struct idmap *map, struct err *e);
 int idmap_deny_setgroups(struct err *e);
 
+/* Both maps, in the one order that the kernel takes. */
+int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct err *e);
+
 /* Installs maps through the setuid helper newuidmap or newgidmap
  * (`program`), which checks them against /etc/subuid or /etc/subgid. */
 int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,

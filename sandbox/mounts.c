@@ -209,16 +209,26 @@ static int explain_proc(struct err *e)
 			     "Unmasked; podman --security-opt unmask=ALL");
 }
 
+int mounts_make_proc(struct err *e)
+{
+	int mount = fs_make("proc", "hidepid=ptraceable",
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+	if (mount >= 0 || errno != EPERM)
+		return mount;
+	/* Where no file system can be mounted, /proc is not the cause. */
+	AUTO_CLOSE int other = fs_make("tmpfs", "", 0, NULL);
+	return other < 0 ? -1 : explain_proc(e);
+}
+
 static int do_proc(struct tree *t, const struct step *s, struct err *e)
 {
 	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
-	AUTO_CLOSE int mount =
-		fs_make("proc", "hidepid=ptraceable",
-			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	AUTO_CLOSE int mount = mounts_make_proc(e);
 	if (mount < 0)
-		return errno == EPERM ? explain_proc(e) : -1;
+		return -1;
 	return attach_fd(t, mount, target, s, e);
 }
 

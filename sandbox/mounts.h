@@ -22,6 +22,11 @@ struct plan;
  * Leaves: cwd at the new root, no trace of the old. */
 int mounts_run(const struct plan *p, struct err *e);
 
+/* A fresh procfs, detached, of the caller's pid namespace.  Where parts of the
+ * /proc that is there already are masked the kernel refuses it, and the error
+ * says so. */
+int mounts_make_proc(struct err *e);
+
 /* A detached, read-only clone of one file's mount, to execute it from: whoever
  * opens /proc/PID/exe of the process gets the read-only mount.  An O_PATH
  * descriptor. */

@@ -73,7 +73,10 @@ static int mount_overlay(struct err *e)
 	if (sys_mount("overlay", ROOT, "overlay", MS_NOSUID | MS_NODEV, options) == 0)
 		return 0;
 	(void)err_sys(e, "mount the overlay");
-	if (e->sys == ENODEV || e->sys == EPERM)
+	if (e->sys == ENODEV)
+		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
+				     "module; else add --read-only");
+	if (e->sys == EPERM)
 		return err_remedy(e, "this kernel has no overlayfs for user namespaces; add "
 				     "--read-only");
 	return -1;

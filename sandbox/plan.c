@@ -55,8 +55,7 @@ struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 	return s;
 }
 
-/* Ranges go by name in /etc/subuid, or by number where the name has none. */
-static int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
+int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
 {
 	AUTO_FREE char *number = text_format("%u", who->uid);
 	const struct idmap uid = { 1000, who->uid, 1 }, gid = { 1000, who->gid, 1 };

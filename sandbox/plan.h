@@ -98,6 +98,10 @@ void plan_done(struct plan *p);
 int plan_build(struct plan *p, const struct policy *policy, const struct identity *who,
 	       struct err *e);
 
+/* The part of it that --idmap ranges asks for: the maps, out of /etc/subuid and
+ * /etc/subgid, by the name of the user, or by number where there is no name. */
+int plan_ranges(struct plan *p, const struct identity *who, struct err *e);
+
 /* Adds a zeroed step; the returned pointer is good until the next add. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
 

@@ -1,12 +1,8 @@
 #include "sandbox/result.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/list.h"
 #include "base/own.h"
-#include "base/utf8.h"
+#include "base/quote.h"
 
 static const char *const status_names[] = {
 	[RUN_EXITED] = "exited", [RUN_SIGNALED] = "signaled",
@@ -41,37 +37,12 @@ void result_failed(struct result *r, int code, const struct err *error)
 	r->error = *error;
 }
 
-/* "text" with its quotes; control characters and what is no UTF-8 as \u00xx. */
-static char *json_string(const char *text)
-{
-	size_t left = strlen(text);
-	char *quoted = calloc(1, 6 * left + 3), *to = quoted;
-
-	if (!quoted)
-		abort();
-	*to++ = '"';
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t len = utf8_length(at, left);
-		if (*at == '"' || *at == '\\')
-			to += sprintf(to, "\\%c", *at);
-		else if (*at < ' ' || *at == 0x7f || len == 0)
-			to += sprintf(to, "\\u%04x", *at);
-		else
-			to += sprintf(to, "%.*s", (int)len, at);
-		left -= len ? len : 1;
-		at += len ? len : 1;
-	}
-	*to = '"';
-	return quoted;
-}
-
 static char *json_error(const struct err *error)
 {
 	if (error->kind == ERR_NONE)
 		return text_copy("null");
-	AUTO_FREE char *message = json_string(error->text);
-	AUTO_FREE char *remedy = error->remedy[0] ? json_string(error->remedy)
-						  : text_copy("null");
+	AUTO_FREE char *message = quote_json(error->text);
+	AUTO_FREE char *remedy = quote_json(error->remedy[0] ? error->remedy : NULL);
 	return text_format("{\"kind\":\"%s\",\"message\":%s,\"remedy\":%s}",
 			   err_kind_name(error->kind), message, remedy);
 }

@@ -1,5 +1,6 @@
 #include "sandbox/seccomp.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -185,6 +186,32 @@ int seccomp_install(const struct seccomp_program *program, struct err *e)
 		return err_sys(e, "install the seccomp filter of %zu instructions",
 			       program->count);
 	return 0;
+}
+
+int seccomp_try_listener(struct err *e)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct sock_fprog prog = { .len = 1, .filter = &all };
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			  SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+
+	if (fd >= 0)
+		return (int)fd;
+	int sys = errno;
+	(void)err_sys(e, "install a seccomp listener");
+	if (sys == EBUSY) {
+		(void)err_in(e, "the filter around this process has a listener already, and "
+				"there can be one");
+		return err_remedy(e, "start the outer container with --security-opt "
+				     "seccomp=unconfined");
+	}
+	if (sys == EINVAL)
+		return err_remedy(e, "a kernel with CONFIG_SECCOMP_FILTER, 5.0 or newer");
+	if (sys == EPERM || sys == ENOSYS)
+		return err_remedy(e, "a seccomp filter around this process refuses it: start "
+				     "the outer container with --security-opt "
+				     "seccomp=unconfined");
+	return -1;
 }
 
 void seccomp_done(struct seccomp_program *program)

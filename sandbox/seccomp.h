@@ -55,5 +55,10 @@ int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program
  * no_new_privs (seccomp(2)). */
 int seccomp_install(const struct seccomp_program *program, struct err *e);
 
+/* Puts the calling thread under a filter that allows everything and has a listener
+ * (seccomp_unotify(2)): a descriptor.  One filter around a process can have one, so
+ * under an outer sandbox with its own it is EBUSY.  Needs no_new_privs. */
+int seccomp_try_listener(struct err *e);
+
 /* Frees what a program owns; the zero object is allowed. */
 void seccomp_done(struct seccomp_program *program);

@@ -71,11 +71,7 @@ static int stage_ids(struct child *c, struct err *e)
 	char go;
 
 	if (!p->has_ranges)
-		return idmap_deny_setgroups(e) < 0 ||
-				       idmap_write_own("uid_map", &p->uids[0], e) < 0 ||
-				       idmap_write_own("gid_map", &p->gids[0], e) < 0
-			       ? -1
-			       : 0;
+		return idmap_write_both(&p->uids[0], &p->gids[0], e);
 	/* Else we would wait for ourselves when the launcher is killed. */
 	own_close(&c->maps_go);
 	if (io_read_full(c->maps_ready, &go, 1) != 1)

@@ -167,20 +167,55 @@ static int make_below(struct upper *u, const char *base, struct err *e)
 	return -1;
 }
 
+static const enum folder places[] = { FOLDER_STATE, FOLDER_DATA };
+
+static int no_place(struct err *e)
+{
+	(void)err_in(e, "a writable image needs a place with user.* attributes: tmpfs has none "
+			"before kernel 6.6");
+	return err_remedy(e, "add --read-only, or set XDG_DATA_HOME to a folder on ext4, xfs or "
+			     "btrfs");
+}
+
 int upper_make(struct upper *u, struct err *e)
 {
-	static const enum folder places[] = { FOLDER_STATE, FOLDER_DATA };
-
 	(void)err_set(e, ERR_UNSUPPORTED, "no folder of hutch's own exists");
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		AUTO_FREE char *base = folder_path(places[i]);
 		if (base && make_below(u, base, e) == 0)
 			return 0;
 	}
-	(void)err_in(e, "a writable image needs a place with user.* attributes: tmpfs has none "
-			"before kernel 6.6");
-	return err_remedy(e, "add --read-only, or set XDG_DATA_HOME to a folder on ext4, xfs or "
-			     "btrfs");
+	return no_place(e);
+}
+
+/* The part of `path` that is there. */
+static void cut_to_existing(char *path)
+{
+	struct stat st;
+
+	while (path[1] && lstat(path, &st) < 0) {
+		char *slash = strrchr(path, '/');
+		slash[slash == path] = '\0';
+	}
+}
+
+int upper_try(char **ret_place, struct err *e)
+{
+	(void)err_set(e, ERR_UNSUPPORTED, "no folder of hutch's own exists");
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		AUTO_FREE char *base = folder_path(places[i]);
+		if (!base)
+			continue;
+		AUTO_FREE char *there = text_copy(base);
+		cut_to_existing(there);
+		AUTO_CLOSE int fd = open(there, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (fd >= 0 && fsetxattr(fd, PROBE, "1", 1, 0) == 0) {
+			*ret_place = text_copy(base);
+			return 0;
+		}
+		(void)err_sys(e, "set an attribute below %s", there);
+	}
+	return no_place(e);
 }
 
 void upper_remove(struct upper *u)

@@ -25,6 +25,10 @@ void upper_init(struct upper *u);
 /* Makes a folder on a file system with user.* attributes. */
 int upper_make(struct upper *u, struct err *e);
 
+/* Whether upper_make() would find a place, tried on a file without a name: nothing
+ * is left.  *ret_place is where, allocated. */
+int upper_try(char **ret_place, struct err *e);
+
 /* Removes it with everything in it.  What the guest made there is only
  * unlinked, by descriptor and without following a link. */
 void upper_remove(struct upper *u);

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "sandbox/cli/doctor.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/run.h"
 #include "sandbox/program.h"
@@ -56,18 +57,21 @@ static const struct verb {
 } verbs[] = {
 	{ "run", "one command in a fresh sandbox", run_main },
 	{ "act", "actions as JSON lines, in a fresh sandbox", act_main },
+	{ "doctor", "what this host lacks, and what would change it", doctor_main },
 	{ "version", "print the version", print_version },
 	{ "help", "print this", print_help },
 };
 
 static int print_help(char **argv)
 {
-	char *run_help[] = { (char[]){ "--help" }, NULL };
+	char *help[] = { (char[]){ "--help" }, NULL };
 
 	if (argv[0] && !strcmp(argv[0], "run"))
-		return run_main(run_help);
+		return run_main(help);
 	if (argv[0] && !strcmp(argv[0], "act"))
-		return act_main(run_help);
+		return act_main(help);
+	if (argv[0] && !strcmp(argv[0], "doctor"))
+		return doctor_main(help);
 	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);

@@ -87,7 +87,7 @@ static int dry_run(struct launch *l, struct err *e)
 	return 0;
 }
 
-static void launch(const struct policy *policy, bool is_dry_run, struct result *ret)
+void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret)
 {
 	double started = now();
 	struct launch l;
@@ -125,7 +125,7 @@ int run_main(char **argv)
 		close_others(options.json_fd);
 		if (!options.is_dry_run)
 			warn_about_network(&policy);
-		launch(&policy, options.is_dry_run, &result);
+		run_launch(&policy, options.is_dry_run, &result);
 	}
 	report_result(&result, options.json_fd);
 	policy_done(&policy);

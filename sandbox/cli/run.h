@@ -1,5 +1,14 @@
 /* run -- `hutch run`: one command in a fresh sandbox. */
 #pragma once
+#include <stdbool.h>
+
+struct policy;
+struct result;
 
 /* `argv` starts behind the verb.  Returns the exit code of hutch. */
 int run_main(char **argv);
+
+/* One launch, from a checked policy to the end of its command.  As root it leaves
+ * this process an ordinary user.  Needs SIGCHLD not to be ignored and SIGPIPE to
+ * be. */
+void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret);

@@ -32,7 +32,7 @@ complete_words() {
 
 @test "the verbs are completed" {
 	complete_words hutch ''
-	[ "$offered" = "act help run version" ]
+	[ "$offered" = "act doctor help run version" ]
 	for verb in $offered; do
 		"$HUTCH" help | grep -q "^  $verb "
 	done
@@ -52,6 +52,13 @@ complete_words() {
 			grep -oE -- '--?[a-z-]+' | sort)
 	complete_words hutch act ''
 	[ -z "$offered" ]
+}
+
+@test "every flag of hutch doctor --help is completed, and no other" {
+	complete_words hutch doctor -
+	diff <(tr ' ' '\n' <<<"$offered" | sort) \
+		<("$HUTCH" doctor --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
+			grep -oE -- '--?[a-z-]+' | sort)
 }
 
 @test "the flags that take a value are those that the help shows with one" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The page about `hutch run` says what the program does: its flags, its exit codes,
-# and every example that is marked with <!-- run -->.
+# The pages about `hutch run` and `hutch doctor` say what the program does: flags, exit
+# codes, and every example that is marked with <!-- run -->.
 
 setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -80,11 +80,29 @@ ends_with() {
 			grep -E '^\| [A-Z]' | cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | sort)
 }
 
+# names_of HEADING: the first cells of the table behind it.
+names_of() {
+	sed -n "/^## $1/,/^## /p" "$top/docs/hutch-doctor.md" | grep -E '^\| [a-z0-9]' |
+		cut -d'|' -f2 | tr -d ' '
+}
+
+@test "the page of hutch doctor has its flags, its checks in order, and its keys" {
+	doctor=$top/docs/hutch-doctor.md
+	diff <("$HUTCH" doctor --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
+		grep -oE -- '--?[a-z-]+' | sort) <(page=$doctor && flags_of_page)
+	"$HUTCH" doctor --json >object || true
+	diff <(grep -oE '"name":"[^"]+"' object | cut -d'"' -f4) <(names_of Checks | grep -vx check)
+	diff <(grep -oE '"[a-z]+":' object | tr -d '":' | sort -u) \
+		<(names_of 'Result object' | grep -vx key | sort)
+	[ "$(names_of 'Exit codes' | grep -vx code | xargs)" = "0 1 125" ]
+	[ "$(names_of Status | grep -vx status | xargs)" = "ok limited missing" ]
+}
+
 # "$ COMMAND" and what it prints, up to the next command or the end of the block.
 examples() {
 	awk '/^<!-- run -->/ { marked = 1; next }
 	     marked && /^```/ { inside = !inside; if (!inside) marked = 0; next }
-	     inside && marked' "$page"
+	     inside && marked' "$page" "$top/docs/hutch-doctor.md"
 }
 
 @test "the examples that are marked runnable print what the page says" {
@@ -102,7 +120,7 @@ examples() {
 @test "the pages become man pages without a complaint" {
 	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
 	command -v groff >/dev/null || skip "groff is not installed"
-	for name in hutch hutch-run; do
+	for name in hutch hutch-run hutch-doctor; do
 		awk -v name=$name -v version=0 -f "$top/docs/man.awk" "$top/docs/$name.md" |
 			go-md2man >$name.1
 		grep -q "^.TH \"*$(tr a-z A-Z <<<$name)" $name.1

@@ -9,8 +9,14 @@
  *	eperm		clone3, clone with namespaces, unshare: EPERM
  *	mounts		the mount calls alone: EPERM
  *	newcalls	the mount calls of Linux 5.2 alone: ENOSYS
+ *	overlay		mount(2) alone: ENODEV, as where there is no such file system
+ *	xattr		user attributes: EOPNOTSUPP
+ *	landlock	Landlock: EOPNOTSUPP, as where it was not enabled at boot
+ *	seccomp		seccomp(2): EPERM
+ *	listener	nothing, but it has the one listener that there can be
  *	none		nothing: a filter that allows everything */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -70,6 +76,28 @@ static void refuse_mounts(struct code *c, int error, int with_old)
 		add_refusal(c, old[i], error);
 }
 
+static const struct {
+	const char *mode;
+	long number;
+	int error;
+} single[] = {
+	{ "overlay", SYS_mount, ENODEV },
+	{ "xattr", SYS_fsetxattr, EOPNOTSUPP },
+	{ "landlock", SYS_landlock_create_ruleset, EOPNOTSUPP },
+	{ "seccomp", SYS_seccomp, EPERM },
+};
+
+static int refuse_single(struct code *c, const char *mode)
+{
+	for (size_t i = 0; i < COUNT(single); i++) {
+		if (strcmp(mode, single[i].mode))
+			continue;
+		add_refusal(c, single[i].number, single[i].error);
+		return 0;
+	}
+	return strcmp(mode, "none") && strcmp(mode, "listener") ? -1 : 0;
+}
+
 static int fill(struct code *c, const char *mode)
 {
 	add(c, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -78,13 +106,22 @@ static int fill(struct code *c, const char *mode)
 		refuse_mounts(c, EPERM, 1);
 	else if (!strcmp(mode, "newcalls"))
 		refuse_mounts(c, ENOSYS, 0);
-	else if (strcmp(mode, "eperm") && strcmp(mode, "none"))
+	else if (strcmp(mode, "eperm") && refuse_single(c, mode) < 0)
 		return -1;
 	/* Last: it ends in a load of something else. */
 	if (!strcmp(mode, "container") || !strcmp(mode, "eperm"))
 		refuse_namespaces(c, *mode == 'c' ? ENOSYS : EPERM);
 	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	return 0;
+}
+
+/* The listener stays open, or the filter would have none. */
+static int install(const struct sock_fprog *program, int with_listener)
+{
+	const unsigned flags = with_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
+
+	return fd < 0 || (with_listener && fcntl((int)fd, F_SETFD, 0) < 0) ? -1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -97,7 +134,7 @@ int main(int argc, char **argv)
 	}
 	struct sock_fprog program = { .len = c.len, .filter = c.insns };
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0) {
+	    install(&program, !strcmp(argv[1], "listener")) < 0) {
 		perror("forbid: install the filter");
 		return 2;
 	}

@@ -50,7 +50,7 @@ behind() {
 	for kind in mnt pid ipc uts cgroup; do
 		bounded "max_${kind}_namespaces"
 		[ "$status" -eq 125 ]
-		one_sentence 'make a '
+		one_sentence 'make an? '
 		[[ ${stderr_lines[1]} == *"sysctl -w user.max_${kind}_namespaces="* ]]
 	done
 }

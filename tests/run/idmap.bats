@@ -96,6 +96,17 @@ ranges() {
 	[[ ${stderr_lines[1]} == *'usermod --add-subuids'* ]]
 }
 
+@test "what takes the helpers' rights away is told" {
+	# newuidmap says something of its own before.
+	catch setpriv --no-new-privs "$HUTCH" run --idmap ranges true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'hutch: --idmap ranges: no_new_privs is set on this process'* ]]
+	[[ $stderr == *'hutch: hint: '*NoNewPrivileges=* ]]
+	USER=$(id -un "$who") catch outer "$HUTCH" run --idmap ranges true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'hutch: --idmap ranges: hutch is in a user namespace already'* ]]
+}
+
 @test "another --idmap is refused" {
 	refuses '--idmap takes single or ranges' --idmap all true
 }

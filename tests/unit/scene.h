@@ -133,9 +133,7 @@ static inline void scene_enter(int flags, unsigned id)
 
 	if (unshare(CLONE_NEWUSER | flags) < 0)
 		_exit(SCENE_NO_NAMESPACES);
-	CHECK(idmap_deny_setgroups(&e) == 0);
-	CHECK(idmap_write_own("uid_map", &uid, &e) == 0);
-	CHECK(idmap_write_own("gid_map", &gid, &e) == 0);
+	CHECK(idmap_write_both(&uid, &gid, &e) == 0);
 }
 
 /* The same in a new user namespace, with this id of it, and in these others

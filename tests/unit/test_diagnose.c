@@ -35,7 +35,7 @@ static void play_bound(void *arg)
 {
 	const struct bound *b = arg;
 	AUTO_FREE char *path = text_format("/proc/sys/user/%s", b->sysctl);
-	AUTO_FREE char *text = text_format("make a %s namespace", b->name);
+	AUTO_FREE char *text = text_format("make %s namespace", b->name);
 	AUTO_FREE char *remedy = text_format("sysctl -w user.%s=", b->sysctl);
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 	struct err e = { 0 };
@@ -50,10 +50,10 @@ static void play_bound(void *arg)
 static void test_a_bound_that_is_reached(void **state)
 {
 	static const struct bound bounds[] = {
-		{ "max_user_namespaces", "user" },   { "max_mnt_namespaces", "mount" },
-		{ "max_pid_namespaces", "pid" },     { "max_net_namespaces", "network" },
-		{ "max_ipc_namespaces", "ipc" },     { "max_uts_namespaces", "uts" },
-		{ "max_cgroup_namespaces", "cgroup" },
+		{ "max_user_namespaces", "a user" },   { "max_mnt_namespaces", "a mount" },
+		{ "max_pid_namespaces", "a pid" },     { "max_net_namespaces", "a network" },
+		{ "max_ipc_namespaces", "an ipc" },    { "max_uts_namespaces", "a uts" },
+		{ "max_cgroup_namespaces", "a cgroup" },
 	};
 
 	(void)state;
@@ -113,6 +113,26 @@ static void test_a_chroot_around_us(void **state)
 	scene_inside(CLONE_NEWNS, 0, play_chroot, *state);
 }
 
+static void play_try(void *arg)
+{
+	struct err e = { 0 };
+
+	(void)arg;
+	CHECK(diagnose_try(ALL, &e) == 0 && !e.text[0]);
+	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+	CHECK(!diagnose_is_filtered());
+	refuse_clone3();
+	CHECK(diagnose_is_filtered());
+	CHECK(diagnose_try(ALL, &e) == -1);
+	expect(&e, "make a user namespace: ", "seccomp");
+}
+
+static void test_a_trial_leaves_no_process(void **state)
+{
+	(void)state;
+	scene_inside(0, 0, play_try, NULL);
+}
+
 static void play_nothing(void *arg)
 {
 	struct err e = { 0 };
@@ -150,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_a_bound_that_is_reached),
 		cmocka_unit_test(test_a_filter_around_us),
 		cmocka_unit_test(test_a_chroot_around_us),
+		cmocka_unit_test(test_a_trial_leaves_no_process),
 		cmocka_unit_test(test_what_works_alone_is_told_as_it_was),
 		cmocka_unit_test(test_what_has_a_remedy_or_another_cause_is_left_alone),
 	};

@@ -150,10 +150,30 @@ static void test_a_helper_that_is_missing_or_refuses(void **state)
 	assert_int_equal(idmap_write_helper("true", getpid(), &map, 1, &e), 0);
 }
 
+static void test_the_range_that_is_advised_is_nobodys(void **state)
+{
+	const struct idmap kept = { 1000, 1001, 1 };
+	AUTO_FREE char *path = scene_path(state, "subuid");
+	struct idmap maps[IDMAP_MAX];
+	struct err e = { 0 };
+
+	scene_file(state, "subuid", "ben:900000000:65536\neve:4294967295:9\n");
+	assert_int_equal(idmap_ranges(maps, path, "anna", kept, &e), 0);
+	assert_string_equal(e.remedy, "as root: usermod --add-subuids 900065536-900131071 "
+				      "--add-subgids 900065536-900131071 anna");
+	assert_int_equal(idmap_ranges(maps, path, "65534", kept, &e), 0);
+	assert_string_equal(e.remedy, "as root: echo 65534:900065536:65536 | tee -a "
+				      "/etc/subuid /etc/subgid");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(idmap_ranges(maps, path, "anna", kept, &e), 0);
+	assert_non_null(strstr(e.remedy, "usermod --add-subuids "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_which_lines_grant_ids),
+		cmocka_unit_test(test_the_range_that_is_advised_is_nobodys),
 		cmocka_unit_test(test_ranges_cover_every_id_once),
 		cmocka_unit_test(test_a_file_that_is_not_there),
 		cmocka_unit_test(test_one_id_inside),

@@ -124,6 +124,33 @@ static void test_the_next_one_sweeps_what_nobody_locks(void **state)
 	upper_remove(&u);
 }
 
+static void test_a_trial_leaves_nothing(void **state)
+{
+	AUTO_FREE char *hutch = scene_path(state, "hutch");
+	AUTO_FREE char *place = NULL;
+	struct err e = { 0 };
+
+	if (upper_try(&place, &e) < 0) {
+		print_message("skipped: %s\n", e.text);
+		skip();
+	}
+	assert_string_equal(place, hutch);
+	assert_int_equal(access(hutch, F_OK), -1);
+}
+
+static void test_a_trial_without_a_place_says_what_would_help(void **state)
+{
+	AUTO_FREE char *place = NULL;
+	struct err e = { 0 };
+
+	assert_int_equal(chmod(*state, 0555), 0);
+	assert_int_equal(setenv("XDG_DATA_HOME", *state, 1), 0);
+	assert_int_equal(upper_try(&place, &e), -1);
+	assert_null(place);
+	assert_non_null(strstr(e.text, "a writable image needs a place"));
+	assert_non_null(strstr(e.remedy, "--read-only"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, scene_teardown)
@@ -131,6 +158,8 @@ int main(void)
 		TEST(test_it_is_ours_alone_and_locked),
 		TEST(test_whatever_a_guest_made_is_removed),
 		TEST(test_the_next_one_sweeps_what_nobody_locks),
+		TEST(test_a_trial_leaves_nothing),
+		TEST(test_a_trial_without_a_place_says_what_would_help),
 	};
 
 	scene_leave_root();

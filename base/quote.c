@@ -1,0 +1,33 @@
+#include "base/quote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/utf8.h"
+
+char *quote_json(const char *text)
+{
+	if (!text)
+		return text_copy("null");
+	size_t left = strlen(text);
+	char *quoted = calloc(1, 6 * left + 3), *to = quoted;
+
+	if (!quoted)
+		abort();
+	*to++ = '"';
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		size_t len = utf8_length(at, left);
+		if (*at == '"' || *at == '\\')
+			to += sprintf(to, "\\%c", *at);
+		else if (*at < ' ' || *at == 0x7f || len == 0)
+			to += sprintf(to, "\\u%04x", *at);
+		else
+			to += sprintf(to, "%.*s", (int)len, at);
+		left -= len ? len : 1;
+		at += len ? len : 1;
+	}
+	*to = '"';
+	return quoted;
+}

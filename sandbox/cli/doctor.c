@@ -1,0 +1,222 @@
+#include "sandbox/cli/doctor.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "base/visible.h"
+#include "policy/policy.h"
+#include "sandbox/checks.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/run.h"
+#include "sandbox/identity.h"
+#include "sandbox/result.h"
+
+/* Of the columns in front of a detail: "missing  network-namespace  ". */
+#define STATUS_WIDTH 9
+#define NAME_WIDTH   19
+
+struct doctor_options {
+	bool is_json, wants_help;
+};
+
+/* The whole of it, as `hutch run true` does it.  A command that is not there was
+ * looked for inside by then. */
+static void probe_launch(struct trial *t)
+{
+	struct result result = { 0 };
+	struct policy policy;
+
+	policy_init(&policy);
+	list_add(&policy.argv, "true");
+	policy.timeout_ms = (CHECK_SECONDS - 2) * 1000;
+	run_launch(&policy, false, &result);
+	policy_done(&policy);
+	if (result.status == RUN_EXITED || result.exit_code == EXIT_NOT_FOUND) {
+		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms",
+			    result.wall_s * 1e3);
+	} else if (result.error.kind != ERR_NONE) {
+		t->e = result.error;
+		trial_failed(t);
+	} else {
+		trial_found(t, CHECK_MISSING, "a sandbox was made, and its command ended with "
+					      "code %d", result.exit_code);
+	}
+}
+
+static const struct check_kind launch = { "launch", probe_launch, "hutch run fails", false };
+
+static const char *const colors[] = {
+	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
+};
+_Static_assert(ARRAY_LEN(colors) == CHECK_STATUS_COUNT, "a status has no color");
+
+/* Three columns; paths in the last may be anybody's choice. */
+static void print_row(const char *name, const char *text, FILE *to)
+{
+	AUTO_FREE char *line = visible_line(text);
+
+	(void)fprintf(to, "%-*s%s\n", NAME_WIDTH, name, line);
+}
+
+static void print_below(const char *name, const char *text, FILE *to)
+{
+	if (!*text)
+		return;
+	(void)fprintf(to, "%*s", STATUS_WIDTH, "");
+	print_row(name, text, to);
+}
+
+static void print_check(const struct check *c, bool is_colored, FILE *to)
+{
+	(void)fprintf(to, "%s%-*s%s", is_colored ? colors[c->status] : "", STATUS_WIDTH,
+		      check_status_name(c->status), is_colored ? "\33[m" : "");
+	print_row(c->name, c->detail, to);
+	print_below("  means", c->means, to);
+	print_below("  remedy", c->remedy, to);
+}
+
+static void print_verdict(const struct diagnosis *d, FILE *to)
+{
+	size_t lacking = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		lacking += d->checks[i].status != CHECK_OK;
+	if (!d->works)
+		(void)fprintf(to, "hutch run does not work here: mend the first thing that is "
+				  "missing, and try again.\n");
+	else if (lacking)
+		(void)fprintf(to, "hutch run works here; what is limited or missing matters "
+				  "only to what is named with it.\n");
+	else
+		(void)fprintf(to, "hutch run works here, with every flag that it has.\n");
+}
+
+void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to)
+{
+	for (size_t i = 0; i < d->count; i++)
+		print_check(&d->checks[i], is_colored, to);
+	(void)fputc('\n', to);
+	print_verdict(d, to);
+}
+
+/* The empty sentence is unknown. */
+static void print_member(const char *key, const char *text, FILE *to)
+{
+	AUTO_FREE char *quoted = quote_json(*text ? text : NULL);
+
+	(void)fprintf(to, ",\"%s\":%s", key, quoted);
+}
+
+void doctor_print_json(const struct diagnosis *d, FILE *to)
+{
+	(void)fprintf(to, "{\"version\":1,\"works\":%s,\"checks\":[",
+		      d->works ? "true" : "false");
+	for (size_t i = 0; i < d->count; i++) {
+		const struct check *c = &d->checks[i];
+		(void)fprintf(to, "%s{\"name\":\"%s\",\"status\":\"%s\"", i ? "," : "", c->name,
+			      check_status_name(c->status));
+		print_member("detail", c->detail, to);
+		print_member("means", c->means, to);
+		print_member("remedy", c->remedy, to);
+		(void)fputc('}', to);
+	}
+	(void)fprintf(to, "]}\n");
+}
+
+static void print_help(void)
+{
+	(void)printf(
+		"hutch doctor [OPTIONS]\n\n"
+		"Tries what this host has of what hutch is made of, and says what would help.\n\n"
+		"     --json                          one object instead of lines\n"
+		"  -h --help                          this text\n"
+		"\nExit codes: 0 hutch run works here; 1 it does not; 125 hutch failed.\n"
+		"More: man hutch-doctor\n");
+}
+
+static int parse(char **argv, struct doctor_options *ret, struct err *e)
+{
+	for (; *argv; argv++) {
+		if (!strcmp(*argv, "--json")) {
+			ret->is_json = true;
+		} else if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")) {
+			ret->wants_help = true;
+		} else {
+			(void)err_set(e, ERR_USAGE, "hutch doctor does not know '%.60s'", *argv);
+			return err_remedy(e, "hutch doctor --help lists its flags");
+		}
+	}
+	return 0;
+}
+
+/* The launch first, as whoever called: it needs hutch's own files, which the user
+ * that root becomes may not be able to read.  It is told last. */
+static void examine(struct check checks[CHECKS_HOST + 1])
+{
+	const struct policy plain = { 0 };
+	struct identity who = { 0 };
+	struct err e;
+
+	check_try(&launch, NULL, &checks[CHECKS_HOST]);
+	/* What fails here has failed in the launch too, and is told there. */
+	if (identity_decide(&plain, &who, &e) == 0)
+		(void)identity_become(&who, &e);
+	checks_host(&who, checks);
+}
+
+/* https://no-color.org */
+static bool has_colors(void)
+{
+	const char *refused = getenv("NO_COLOR");
+
+	return isatty(1) && (!refused || !*refused);
+}
+
+static int report(const struct diagnosis *d, bool is_json, struct err *e)
+{
+	if (is_json)
+		doctor_print_json(d, stdout);
+	else
+		doctor_print(d, has_colors(), stdout);
+	return fflush(stdout) || ferror(stdout) ? err_sys(e, "write to stdout") : 0;
+}
+
+static int run(const struct doctor_options *o, struct err *e)
+{
+	struct check checks[CHECKS_HOST + 1];
+	struct diagnosis d = { .checks = checks, .count = ARRAY_LEN(checks) };
+
+	/* Ignored by whoever called, our children could not be waited for; and a
+	 * reader that went away is an error of write(2), not our end. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	examine(checks);
+	d.works = checks[CHECKS_HOST].status == CHECK_OK;
+	if (report(&d, o->is_json, e) < 0)
+		return EXIT_HUTCH;
+	return d.works ? 0 : 1;
+}
+
+int doctor_main(char **argv)
+{
+	struct doctor_options options = { 0 };
+	struct err e = { 0 };
+
+	if (parse(argv, &options, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	if (options.wants_help) {
+		print_help();
+		return 0;
+	}
+	int code = run(&options, &e);
+	if (e.kind != ERR_NONE)
+		report_error(&e);
+	return code;
+}

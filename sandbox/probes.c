@@ -1,0 +1,299 @@
+#include "sandbox/probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/checks.h"
+#include "sandbox/diagnose.h"
+#include "sandbox/fs.h"
+#include "sandbox/identity.h"
+#include "sandbox/landlock.h"
+#include "sandbox/mounts.h"
+#include "sandbox/network.h"
+#include "sandbox/overlay.h"
+#include "sandbox/plan.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/upper.h"
+
+/* The oldest kernel that hutch is made for: RHEL 9's. */
+#define OLDEST_MAJOR 5
+#define OLDEST_MINOR 14
+
+void probe_kernel(struct trial *t)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname name;
+
+	if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
+		trial_found(t, CHECK_LIMITED, "a kernel that does not tell its version");
+		return;
+	}
+	if (major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR)) {
+		trial_found(t, CHECK_OK, "Linux %s", name.release);
+		return;
+	}
+	trial_found(t, CHECK_LIMITED, "Linux %s is older than %d.%d", name.release,
+		    OLDEST_MAJOR, OLDEST_MINOR);
+	trial_remedy(t, "install a newer kernel; on Debian, as root: apt install "
+			"linux-image-amd64 && reboot");
+}
+
+/* What a security module may take away again after the namespace was made; with a
+ * right that needs no other namespace. */
+static int use_rights(struct trial *t)
+{
+	if (prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT, 0, 0, 0) < 0)
+		return err_sys(&t->e, "use a capability in a user namespace");
+	return 0;
+}
+
+void probe_user_namespaces(struct trial *t)
+{
+	if (diagnose_try(CLONE_NEWUSER, &t->e) < 0 ||
+	    trial_inside(t, 0, use_rights) < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "can be made by user %u, %s", geteuid(),
+			    t->who->was_root ? "for whom root's sandboxes stand"
+					     : "who has all rights in it");
+}
+
+void probe_namespaces(struct trial *t)
+{
+	if (diagnose_try(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS, &t->e) < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "mount, pid, ipc and uts can be made");
+}
+
+static int make_network(struct trial *t)
+{
+	int place = network_place(&t->e);
+
+	if (place < 0 || network_make(place, &t->e) < 0)
+		return -1;
+	return network_enter(&place, &t->e);
+}
+
+void probe_network_namespace(struct trial *t)
+{
+	if (trial_inside(t, 0, make_network) < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "can be made, with a loopback device that is up");
+}
+
+void probe_cgroup_namespace(struct trial *t)
+{
+	if (diagnose_try(CLONE_NEWCGROUP, &t->e) < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "can be made");
+}
+
+/* A file of the host, read-only, and a root of our own: one of each call. */
+static int make_mounts(struct trial *t)
+{
+	AUTO_CLOSE int file = mounts_clone_file("/dev/null", &t->e);
+	if (file < 0)
+		return -1;
+	AUTO_CLOSE int root = fs_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, &t->e);
+	if (root < 0)
+		return -1;
+	if (sys_move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(&t->e, "mount a new root");
+	if (fchdir(root) < 0 || mkdir("old", 0700) < 0)
+		return err_sys(&t->e, "write to a tmpfs");
+	if (sys_pivot_root(".", "old") < 0)
+		return err_sys(&t->e, "pivot_root");
+	if (sys_umount2("/old", KERNEL_MNT_DETACH) < 0)
+		return err_sys(&t->e, "let go of the old root");
+	return 0;
+}
+
+void probe_mounts(struct trial *t)
+{
+	if (trial_inside(t, CLONE_NEWNS, make_mounts) < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "a new root can be mounted, and the old one let go");
+}
+
+static int make_proc(struct trial *t)
+{
+	AUTO_CLOSE int mount = mounts_make_proc(&t->e);
+
+	return mount < 0 ? -1 : 0;
+}
+
+void probe_proc(struct trial *t)
+{
+	if (trial_inside(t, CLONE_NEWNS | CLONE_NEWPID, make_proc) < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "a fresh one can be mounted");
+}
+
+/* Below an overlay must be something that is ours, on any host: a tmpfs that we
+ * are moved into, with one file of each kind. */
+static int make_lower(struct err *e)
+{
+	AUTO_CLOSE int base = fs_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, e);
+
+	if (base < 0)
+		return -1;
+	if (sys_move_mount(base, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount a tmpfs");
+	if (fchdir(base) < 0 || chroot(".") < 0)
+		return err_sys(e, "enter a tmpfs");
+	if (mkdir("lower", 0755) < 0 || mkdir("lower/folder", 0755) < 0 ||
+	    mknod("lower/file", S_IFREG | 0644, 0) < 0)
+		return err_sys(e, "write to a tmpfs");
+	return 0;
+}
+
+static int mount_overlay(struct trial *t)
+{
+	char options[] = "size=1m", target[] = "/", source[] = "/lower";
+	struct step s = { .kind = STEP_OVERLAY, .target = target, .source = source,
+			  .data = options };
+	struct stat st;
+
+	if (make_lower(&t->e) < 0)
+		return -1;
+	if (stat(source, &st) < 0)
+		return err_sys(&t->e, "stat a tmpfs");
+	s.dev = st.st_dev;
+	s.ino = st.st_ino;
+	AUTO_CLOSE int root = overlay_mount(&s, &t->e);
+	if (root < 0)
+		return -1;
+	/* With an upper layer that has no user.* attributes the mount succeeds and
+	 * these do not. */
+	if (upper_tmpfs_suffices() && (renameat(root, "file", root, "moved") < 0 ||
+				       unlinkat(root, "folder", AT_REMOVEDIR) < 0 ||
+				       renameat(root, "moved", root, "folder") < 0))
+		return err_sys(&t->e, "change what is in an overlay");
+	return 0;
+}
+
+static void find_upper(struct trial *t)
+{
+	AUTO_FREE char *place = NULL;
+
+	if (upper_try(&place, &t->e) < 0) {
+		trial_failed(t);
+		return;
+	}
+	trial_found(t, CHECK_LIMITED, "works; a tmpfs has no user.* attributes for what is "
+				      "written, but %s can have them", place);
+	trial_means(t, "what a sandbox writes over an image is kept on disk, not in memory, "
+		       "until it ends; --idmap ranges with an image needs --read-only");
+	trial_remedy(t, "a kernel with CONFIG_TMPFS_XATTR, 6.6 or newer");
+}
+
+void probe_overlayfs(struct trial *t)
+{
+	if (trial_inside(t, CLONE_NEWNS, mount_overlay) < 0)
+		trial_failed(t);
+	else if (!upper_tmpfs_suffices())
+		find_upper(t);
+	else
+		trial_found(t, CHECK_OK, "works in a user namespace, with a tmpfs for what is "
+					 "written");
+}
+
+static int set_no_new_privs(struct err *e)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? err_sys(e, "set no_new_privs")
+							  : 0;
+}
+
+void probe_seccomp(struct trial *t)
+{
+	struct seccomp_program filter;
+
+	/* Before: the filter refuses much of what comes after it. */
+	trial_found(t, CHECK_OK, "hutch's filter can be installed");
+	seccomp_default(&filter);
+	if (set_no_new_privs(&t->e) < 0 || seccomp_install(&filter, &t->e) < 0) {
+		trial_failed(t);
+		trial_remedy(t, "a kernel with CONFIG_SECCOMP_FILTER");
+	}
+}
+
+void probe_seccomp_notify(struct trial *t)
+{
+	AUTO_CLOSE int listener =
+		set_no_new_privs(&t->e) < 0 ? -1 : seccomp_try_listener(&t->e);
+
+	if (listener < 0)
+		trial_failed(t);
+	else
+		trial_found(t, CHECK_OK, "a listener for refused calls can be installed");
+}
+
+/* As the kernel lists them, or NULL where securityfs is not mounted. */
+static char *security_modules(void)
+{
+	static const char path[] = "/sys/kernel/security/lsm";
+	char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, path, 4096, &text, &len, NULL) < 0)
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static void explain_no_landlock(struct trial *t, int sys)
+{
+	AUTO_FREE char *modules = security_modules();
+
+	if (sys == EOPNOTSUPP) {
+		trial_found(t, CHECK_MISSING, "the kernel has it, and did not enable it when it "
+					      "was booted");
+		trial_remedy(t, "as root: add lsm=landlock,%.300s to GRUB_CMDLINE_LINUX in "
+				"/etc/default/grub; update-grub && reboot",
+			     modules ? modules : "$(cat /sys/kernel/security/lsm)");
+	} else if (diagnose_is_filtered()) {
+		trial_found(t, CHECK_MISSING, "refused by a seccomp filter around this process, "
+					      "or not in this kernel");
+		trial_remedy(t, "start the outer container with --security-opt "
+				"seccomp=unconfined");
+	} else {
+		trial_found(t, CHECK_MISSING, "this kernel was built without it");
+		trial_remedy(t, "a kernel with CONFIG_SECURITY_LANDLOCK, 6.12 or newer");
+	}
+}
+
+void probe_landlock(struct trial *t)
+{
+	int abi = landlock_abi(), sys = errno;
+
+	if (abi == 0) {
+		explain_no_landlock(t, sys);
+	} else if (set_no_new_privs(&t->e) < 0 || landlock_try(&t->e) < 0) {
+		trial_failed(t);
+	} else if (abi < LANDLOCK_ABI_SCOPES) {
+		trial_found(t, CHECK_LIMITED, "ABI %d; unix sockets can be kept apart from ABI "
+					      "%d on", abi, LANDLOCK_ABI_SCOPES);
+		trial_remedy(t, "a kernel 6.12 or newer");
+	} else {
+		trial_found(t, CHECK_OK, "ABI %d", abi);
+	}
+}

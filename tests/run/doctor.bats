@@ -1,0 +1,455 @@
+#!/usr/bin/env bats
+# hutch doctor: what it says is true.  Each check is seen in both states where this
+# machine can be made to have both; what is missing is made so for doctor alone, in
+# namespaces or behind a filter of its own.
+
+load helpers
+
+setup() {
+	begin
+	# As root, for a user who has a range of ids.
+	if is_root; then
+		export SUDO_UID SUDO_GID SUDO_USER
+		SUDO_USER=$(cut -d: -f1 /etc/subuid | head -1)
+		SUDO_UID=$(id -u "$SUDO_USER")
+		SUDO_GID=$(id -g "$SUDO_USER")
+		who=$SUDO_UID
+		give home runtime
+	fi
+}
+
+teardown() {
+	end
+}
+
+# doctor COMMAND...: hutch doctor, started by that command.
+doctor() {
+	catch "$@" "$HUTCH" doctor
+}
+
+# says STATUS NAME PATTERN: the line of that check.
+says() {
+	has "^$1 +$2 +$3"
+}
+
+# below NAME WORD PATTERN: the line WORD (means, remedy) of that check.
+below() {
+	awk -v name="$1" -v word="$2" '
+		/^[a-z]/ { at = $2 }
+		at == name && $1 == word' <<<"$output" | grep -E -- "$3" || {
+		echo "$1 has no $2 that matches $3"
+		return 1
+	}
+}
+
+# works, works_not: the last line and the exit code.
+works() {
+	[ "$status" -eq 0 ]
+	[[ ${lines[-1]} == 'hutch run works here'* ]]
+	[ -z "$stderr" ]
+}
+
+works_not() {
+	[ "$status" -eq 1 ]
+	[[ ${lines[-1]} == 'hutch run does not work here'* ]]
+	[ -z "$stderr" ]
+}
+
+# sysctl_of NAME VALUE COMMAND...: where /proc/sys/kernel has that file, and where no
+# user namespace can be made.
+sysctl_of() {
+	local name=$1 value=$2
+	shift 2
+	mkdir -p "$T/jail"
+	outer sh -c "mount -t tmpfs none /proc/sys/kernel && echo $value >/proc/sys/kernel/$name &&
+		mount --rbind / '$T/jail' && exec chroot '$T/jail' \"\$@\"" - "$@"
+}
+
+@test "this machine has what hutch run needs, and doctor says so" {
+	doctor env
+	works
+	for name in user-namespaces namespaces network-namespace cgroup-namespace mounts proc \
+		seccomp launch; do
+		says ok $name
+	done
+	[ "$("$HUTCH" run echo ran)" = ran ]
+}
+
+@test "what is optional is there on this machine too" {
+	doctor env
+	says ok kernel "Linux $(uname -r)"
+	says ok seccomp-notify
+	says ok overlayfs
+	says ok landlock 'ABI [0-9]+'
+}
+
+@test "no user namespaces by the sysctl: what it means and the command" {
+	doctor outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' -
+	works_not
+	says missing user-namespaces '.*the bound user.max_user_namespaces is reached'
+	below user-namespaces means 'hutch run fails'
+	below user-namespaces remedy 'as root: sysctl -w user.max_user_namespaces='
+	says missing mounts 'not tried: it needs a user namespace'
+	says missing launch '.*user.max_user_namespaces'
+	says ok seccomp
+}
+
+@test "none of the other namespaces: the check, and the command" {
+	for kind in mnt pid ipc uts; do
+		doctor outer sh -c "echo 0 >/proc/sys/user/max_${kind}_namespaces && exec \"\$@\"" -
+		works_not
+		says missing namespaces
+		below namespaces remedy "sysctl -w user.max_${kind}_namespaces="
+	done
+	doctor outer sh -c "echo 0 >/proc/sys/user/max_cgroup_namespaces && exec \"\$@\"" -
+	works_not
+	says ok namespaces
+	says missing cgroup-namespace
+	below cgroup-namespace remedy "sysctl -w user.max_cgroup_namespaces="
+}
+
+@test "no network namespaces: what does without, and the command" {
+	doctor outer sh -c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' -
+	works_not
+	says ok user-namespaces
+	says missing network-namespace
+	below network-namespace means '--network host'
+	below network-namespace remedy 'sysctl -w user.max_net_namespaces='
+}
+
+@test "a filter that refuses namespaces, as a container has, is named" {
+	for mode in container eperm; do
+		doctor "$(tool forbid)" $mode
+		works_not
+		says missing user-namespaces '.*seccomp filter'
+		below user-namespaces remedy '--security-opt seccomp=unconfined'
+	done
+}
+
+@test "the sysctl of Debian's old kernels is named" {
+	catch sysctl_of unprivileged_userns_clone 0 "$HUTCH" doctor
+	works_not
+	says missing user-namespaces '.*kernel.unprivileged_userns_clone'
+	below user-namespaces remedy 'as root: sysctl -w kernel.unprivileged_userns_clone=1'
+}
+
+@test "the restriction by AppArmor is named" {
+	catch sysctl_of apparmor_restrict_unprivileged_userns 1 "$HUTCH" doctor
+	works_not
+	says missing user-namespaces '.*AppArmor'
+	below user-namespaces remedy 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'
+}
+
+@test "a chroot is named where nothing else forbids user namespaces" {
+	catch sysctl_of apparmor_restrict_unprivileged_userns 0 "$HUTCH" doctor
+	works_not
+	below user-namespaces remedy chroot
+}
+
+@test "a filter that refuses the mount calls is seen by what mounts, and not blamed on /proc" {
+	for mode in mounts newcalls; do
+		doctor "$(tool forbid)" $mode
+		works_not
+		says ok user-namespaces
+		says missing mounts
+		says missing proc
+		below proc remedy seccomp
+		has_not 'proc .*masked'
+	done
+}
+
+@test "a masked /proc is told as one, by proc alone" {
+	doctor outer unshare -mpf --mount-proc sh -c \
+		'mount --bind /dev/null /proc/kallsyms && exec "$@"' -
+	works_not
+	says ok mounts
+	says ok overlayfs
+	says missing proc '.*masked'
+	below proc remedy systempaths=unconfined
+}
+
+@test "no overlayfs: hutch run works, and which flag does without" {
+	doctor "$(tool forbid)" overlay
+	works
+	says missing overlayfs 'mount the overlay: No such device'
+	below overlayfs means '--image dir:PATH fails unless --read-only'
+	below overlayfs remedy "modprobe overlay"
+}
+
+@test "no user attributes anywhere: a writable image has no place, and what gives one" {
+	doctor "$(tool forbid)" xattr
+	works
+	says missing overlayfs '.*needs a place with user.\* attributes'
+	below overlayfs remedy XDG_DATA_HOME
+}
+
+@test "no Landlock: what it means, and how to enable it" {
+	doctor "$(tool forbid)" landlock
+	works
+	says missing landlock 'the kernel has it, and did not enable it'
+	below landlock means '--network host'
+	below landlock remedy 'lsm=landlock,'
+}
+
+@test "no seccomp: hutch run fails" {
+	doctor "$(tool forbid)" seccomp
+	works_not
+	says missing seccomp "install the seccomp filter of [0-9]+ instructions: "
+	says missing seccomp-notify
+}
+
+@test "a listener of an outer sandbox leaves no room for another" {
+	doctor "$(tool forbid)" listener
+	works
+	says missing seccomp-notify '.*has a listener already'
+	says ok seccomp
+	doctor "$(tool forbid)" none
+	says ok seccomp-notify
+}
+
+@test "a range of ids, and none: the command gives one that is nobody's" {
+	doctor env
+	says ok id-ranges '65536 ids from [0-9]+ on'
+	USER=no-such-user SUDO_USER=no-such-user doctor env
+	works
+	says missing id-ranges '.*/etc/subuid grants no range of 65536 ids to no-such-user'
+	below id-ranges means '--idmap ranges fails'
+	below id-ranges remedy 'as root: usermod --add-subuids [0-9]+-[0-9]+ .* no-such-user'
+}
+
+@test "helpers that are not there, not setuid, or without rights" {
+	doctor setpriv --no-new-privs
+	works
+	says missing id-ranges 'no_new_privs is set'
+	# As a user of the machine: in a user namespace no helper has rights.
+	USER=$(id -un "$who") doctor outer
+	says missing id-ranges 'hutch is in a user namespace already'
+	USER=$(id -un "$who") doctor outer sh -c \
+		'mount -t tmpfs none /usr/local/bin && for f in /usr/bin/new?idmap; do
+			mount --bind /nowhere $f 2>/dev/null || mount --bind /dev/null $f; done; exec "$@"' -
+	says missing id-ranges
+}
+
+@test "an old kernel is limited, and not taken for what it has" {
+	doctor setarch --uname-2.6
+	works
+	says limited kernel 'Linux 2\.6\.[0-9]+.* is older than 5.14'
+	below kernel remedy newer
+}
+
+@test "the runtime folder: of the user, of another, unset, closed" {
+	doctor env
+	says ok runtime-dir "$XDG_RUNTIME_DIR$"
+	doctor env XDG_RUNTIME_DIR=/
+	says limited runtime-dir "XDG_RUNTIME_DIR=/ is no folder of user $who: /"
+	doctor env -u XDG_RUNTIME_DIR
+	[ -d "/run/user/$who" ] || says limited runtime-dir 'XDG_RUNTIME_DIR is not set: '
+	works
+	chmod 500 runtime
+	doctor env
+	works
+	says missing runtime-dir "$XDG_RUNTIME_DIR cannot be written to"
+	below runtime-dir remedy "chmod u\+rwx $XDG_RUNTIME_DIR"
+	chmod 700 runtime
+	mkdir -m 777 runtime/hutch
+	chmod 777 runtime/hutch
+	give runtime
+	doctor env
+	says missing runtime-dir '.*others may write to it'
+	below runtime-dir remedy 'chmod 700'
+}
+
+@test "cgroups: version 1 has the controllers, or none is mounted" {
+	[ -d /sys/fs/cgroup/unified ] || skip "this host has no hybrid cgroups"
+	doctor env
+	works
+	says missing cgroup 'cgroup v2 is at /sys/fs/cgroup/unified, but memory, cpu and pids are bound to v1'
+	below cgroup means '--memory, --cpus and --pids-limit fail'
+	below cgroup remedy systemd.unified_cgroup_hierarchy=1
+	doctor outer sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' -
+	says missing cgroup 'cgroup v2 is not mounted'
+	below cgroup remedy 'mount -t cgroup2'
+}
+
+@test "in a sandbox of hutch no user namespace can be made, and doctor says so" {
+	inside -v "$BUILD:/b:ro" /b/hutch doctor
+	works_not
+	says missing user-namespaces '.*seccomp filter'
+	says ok seccomp
+	says missing cgroup 'cgroup v2 is not mounted'
+	below cgroup remedy 'outer container'
+}
+
+@test "a hutch without its other programs: the launch is what is missing" {
+	cp "$HUTCH" "$T/hutch"
+	HUTCH=$T/hutch doctor env
+	works_not
+	says missing launch 'hutch-executor is neither at'
+	[ "$(grep -c '^missing .* not tried' <<<"$output")" -eq 0 ]
+}
+
+@test "a root of a namespace with one id is told why" {
+	doctor as_who unshare -Ur
+	[ "$status" -eq 0 ] || says missing launch '.*no such id is mapped'
+}
+
+@test "the verdict is that of hutch run" {
+	for wrap in "$(tool forbid) none" "$(tool forbid) eperm" "$(tool forbid) mounts" \
+		"$(tool forbid) overlay" "outer" "setpriv --no-new-privs"; do
+		code=0
+		$wrap "$HUTCH" run true 2>/dev/null || code=$?
+		doctor $wrap
+		((code == 0)) && works || works_not
+	done
+}
+
+@test "the lines are aligned: status, name, what was found" {
+	doctor "$(tool forbid)" mounts
+	[ "$(grep -c '^$' <<<"$output")" -eq 1 ]
+	sed '/^$/,$d' <<<"$output" | while IFS= read -r line; do
+		[[ $line =~ ^((ok|limited|missing)\ +|\ {9})[^\ ]* ]]
+		[ "${line:8:1}" = ' ' ]
+		[ "${line:27:1}" = ' ' ]
+		[ "${line:28:1}" != ' ' ]
+	done
+}
+
+@test "colours come on a terminal only, and not with NO_COLOR" {
+	esc=$'\e'
+	doctor env
+	[[ $output != *"$esc"* ]]
+	catch script -qec "'$HUTCH' doctor" /dev/null
+	[[ $output == *"$esc[32mok"*"$esc[m"* ]]
+	NO_COLOR=1 catch script -qec "'$HUTCH' doctor" /dev/null
+	[[ $output == *ok* ]]
+	[[ $output != *"$esc["* ]]
+	NO_COLOR='' catch script -qec "'$HUTCH' doctor" /dev/null
+	[[ $output == *"$esc[32mok"* ]]
+}
+
+@test "names that somebody chose cannot steer the terminal" {
+	XDG_RUNTIME_DIR=$'/\e]0;title\a' doctor env
+	[[ $output != *$'\e'* ]]
+	has '\^\[\]0;title'
+}
+
+@test "--json: the same, as one object with every key" {
+	doctor "$(tool forbid)" overlay
+	lines_of=$(grep -oE '^(ok|limited|missing) +[a-z-]+' <<<"$output" | tr -s ' ')
+	catch "$(tool forbid)" overlay "$HUTCH" doctor --json
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 1 ]
+	diff <(echo "$lines_of") <(python3 -c '
+import json, sys
+d = json.loads(sys.stdin.read())
+assert list(d) == ["version", "works", "checks"] and d["version"] == 1 and d["works"] is True
+for c in d["checks"]:
+    assert list(c) == ["name", "status", "detail", "means", "remedy"]
+    assert c["detail"]
+    assert (c["means"] is None) == (c["status"] == "ok")
+    assert c["status"] != "ok" or c["remedy"] is None
+    assert c["remedy"] != ""
+    print(c["status"], c["name"])' <<<"$output")
+	catch "$(tool forbid)" eperm "$HUTCH" doctor --json
+	[ "$status" -eq 1 ]
+	[[ $output == '{"version":1,"works":false,'*'"detail":"not tried: it needs a user namespace","means":null,"remedy":null}'* ]]
+}
+
+@test "--json: what is no UTF-8 in a name does not break it" {
+	XDG_RUNTIME_DIR=$'/\xff"\\\n' catch "$HUTCH" doctor --json
+	python3 -c 'import json, sys; json.loads(sys.stdin.buffer.read().decode("utf-8"))' <<<"$output"
+}
+
+@test "flags that it does not have are refused; its help lists those it has" {
+	catch "$HUTCH" doctor --jsn
+	[ "$status" -eq 125 ]
+	[ -z "$output" ]
+	one_sentence "hutch doctor does not know '--jsn'"
+	catch "$HUTCH" doctor extra
+	[ "$status" -eq 125 ]
+	catch "$HUTCH" help doctor
+	[ "$status" -eq 0 ]
+	has '--json'
+	catch "$HUTCH" doctor -h
+	has '--json'
+}
+
+@test "what cannot be printed is an error" {
+	[ -e /dev/full ]
+	catch sh -c "'$HUTCH' doctor >/dev/full"
+	[ "$status" -eq 125 ]
+	one_sentence 'write to stdout'
+	catch sh -c "{ '$HUTCH' doctor; echo \$? >'$T/code'; } | :"
+	code=$(cat "$T/code")
+	[[ $code == 125 || $code == 0 ]]
+}
+
+@test "it works with closed descriptors, and with SIGCHLD ignored" {
+	catch sh -c "'$HUTCH' doctor <&- 2>&-"
+	works
+	catch env --ignore-signal=CHLD "$HUTCH" doctor
+	works
+}
+
+@test "nothing is left: no process, mount, file or cgroup" {
+	folders=("$T/home" "$T/runtime")
+	look() {
+		cat /proc/self/mountinfo
+		find "${folders[@]}" "/tmp/hutch-$who"/* -maxdepth 3 2>/dev/null | sort
+		find /sys/fs/cgroup/unified -type d 2>/dev/null | sort
+	}
+	before=$(look)
+	doctor env -u XDG_RUNTIME_DIR
+	doctor env
+	doctor "$(tool forbid)" xattr
+	doctor "$(tool forbid)" mounts
+	diff <(echo "$before") <(look)
+}
+
+@test "nothing is left: its processes are gone when it ends" {
+	# Alone with it in a pid namespace: what /proc shows is all there is.
+	catch outer unshare -pf --mount-proc sh -c \
+		'"$@" >/dev/null; for p in /proc/[0-9]*; do echo "$p"; done' - "$HUTCH" doctor
+	[ "$output" = /proc/1 ]
+}
+
+# stuck: doctor where a check hangs: nobody ever writes to that /etc/subuid.
+stuck() {
+	mkfifo "$T/subuid"
+	chmod 644 "$T/subuid"
+	outer bash -c "mount --bind '$T/subuid' /etc/subuid && exec -a $mark '$HUTCH' doctor" \
+		>"$T/said" 2>&1 3>&- &
+	pid=$!
+	started+=("$pid")
+}
+
+@test "a check that hangs is given up, told, and ended" {
+	SECONDS=0
+	stuck
+	wait "$pid"
+	((SECONDS < 25))
+	output=$(cat "$T/said")
+	says missing id-ranges 'the trial did not end within 10 s'
+	says ok launch
+	says limited\|missing\|ok cgroup
+	none_marked
+}
+
+@test "killed, it leaves no process" {
+	stuck
+	two_of_them() { [ "$(marked | wc -l)" -ge 2 ]; }
+	until_true two_of_them
+	kill -KILL "$pid"
+	until_true none_marked
+}
+
+@test "root's own folders and ids are not what it looks at" {
+	is_root || skip "this host has no root here"
+	doctor env
+	says ok user-namespaces "can be made by user $who, for whom root's sandboxes stand"
+	doctor env -u SUDO_UID -u SUDO_GID -u SUDO_USER
+	says ok user-namespaces 'can be made by user 65534, '
+	says limited runtime-dir '.*no folder of user 65534'
+	below runtime-dir remedy 'ordinary user'
+	works
+}

@@ -1,0 +1,109 @@
+/* The two forms of a diagnosis. */
+#include "sandbox/cli/doctor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+#include "policy/json.h"
+#include "sandbox/checks.h"
+
+static const struct check found[] = {
+	{ .name = "proc", .status = CHECK_OK, .detail = "there" },
+	{ .name = "network-namespace", .status = CHECK_MISSING, .detail = "not \33[2J tried" },
+	{ .name = "cgroup", .status = CHECK_LIMITED, .detail = "half \"of\" it",
+	  .means = "less", .remedy = "as root: \xff\n" },
+};
+
+static char *print(const struct diagnosis *d, bool is_json, bool is_colored)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	assert_non_null(to);
+	if (is_json)
+		doctor_print_json(d, to);
+	else
+		doctor_print(d, is_colored, to);
+	assert_int_equal(fclose(to), 0);
+	return text;
+}
+
+static void test_lines_for_people(void **state)
+{
+	const struct diagnosis d = { found, ARRAY_LEN(found), true };
+
+	(void)state;
+	AUTO_FREE char *text = print(&d, false, false);
+	static const char expected[] =
+		"ok       proc               there\n"
+		"missing  network-namespace  not ^[[2J tried\n"
+		"limited  cgroup             half \"of\" it\n"
+		"           means            less\n"
+		"           remedy           as root: ";
+	assert_memory_equal(text, expected, strlen(expected));
+	assert_non_null(strstr(text, "\n\nhutch run works here; "));
+}
+
+static void test_colors_are_around_the_status_alone(void **state)
+{
+	const struct diagnosis d = { found, ARRAY_LEN(found), false };
+
+	(void)state;
+	AUTO_FREE char *text = print(&d, false, true);
+	assert_non_null(strstr(text, "\33[32mok       \33[mproc "));
+	assert_non_null(strstr(text, "\33[31mmissing  \33[mnetwork-namespace "));
+	assert_non_null(strstr(text, "\33[33mlimited  \33[mcgroup "));
+	assert_null(strstr(text, "\33[2J"));
+}
+
+static void test_the_verdict(void **state)
+{
+	const struct diagnosis not = { found, ARRAY_LEN(found), false };
+	const struct diagnosis all = { found, 1, true };
+
+	(void)state;
+	AUTO_FREE char *a = print(&not, false, false);
+	AUTO_FREE char *b = print(&all, false, false);
+	assert_non_null(strstr(a, "\n\nhutch run does not work here: "));
+	assert_non_null(strstr(b, "\n\nhutch run works here, with every flag"));
+}
+
+/* The reader refuses whatever is not strict JSON in strict UTF-8. */
+static void test_the_object(void **state)
+{
+	const struct diagnosis d = { found, ARRAY_LEN(found), false };
+	struct err e = { 0 };
+
+	(void)state;
+	AUTO_FREE char *text = print(&d, true, false);
+	assert_string_equal(
+		text,
+		"{\"version\":1,\"works\":false,\"checks\":["
+		"{\"name\":\"proc\",\"status\":\"ok\",\"detail\":\"there\",\"means\":null,"
+		"\"remedy\":null},"
+		"{\"name\":\"network-namespace\",\"status\":\"missing\","
+		"\"detail\":\"not \\u001b[2J tried\",\"means\":null,\"remedy\":null},"
+		"{\"name\":\"cgroup\",\"status\":\"limited\",\"detail\":\"half \\\"of\\\" it\","
+		"\"means\":\"less\",\"remedy\":\"as root: \\u00ff\\u000a\"}]}\n");
+	struct json *doc = json_parse(text, strlen(text), &e);
+	assert_non_null(doc);
+	json_free(doc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines_for_people),
+		cmocka_unit_test(test_colors_are_around_the_status_alone),
+		cmocka_unit_test(test_the_verdict),
+		cmocka_unit_test(test_the_object),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
