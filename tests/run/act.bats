@@ -244,6 +244,44 @@ o = run("printf \"\\033[31mred\\033[0m\\r\\n\\x80\"")
 assert o.content == "red\n\ufffd", repr(o.content)'
 }
 
+@test "10,000 random lines, half of them malformed, neither stop it nor grow it" {
+	acts '
+import random, threading
+chance = random.Random(int(os.environ.get("SEED", "1")))
+def random_line(i):
+    kind = chance.randrange(8)
+    args = {"command": chance.choice(["true", "echo %d" % i, "cd /tmp", "x=%d" % i, "false", "(exit 7)"])}
+    if kind < 2:
+        line = {"action": "run", "args": args, "session": chance.choice("ab")}
+    elif kind == 2:
+        line = {"action": "read", "args": {"path": chance.choice(["f", "/etc/passwd", "none", "/"])}}
+    elif kind == 3:
+        line = {"action": "write", "args": {"path": "f", "content": "x" * chance.randrange(1000)}}
+    else:
+        text = bytearray(json.dumps({"action": "run", "id": i, "args": args}).encode())
+        for _ in range(chance.randrange(1, 4)):
+            text[chance.randrange(len(text))] = chance.choice(b"\"{}[]:,\\x\x00\xff\x1b0")
+        return bytes(text).replace(b"\n", b" ") + b"\n"
+    return json.dumps(line).encode() + b"\n"
+def memory():
+    pids = [act.pid] + [int(p) for p in open("/proc/%d/task/%d/children" % (act.pid, act.pid)).read().split()]
+    return sum(int(l.split()[1]) for p in pids for l in open("/proc/%d/smaps_rollup" % p) if l.startswith("Private"))
+def play(count):
+    lines = [random_line(i) for i in range(count)]
+    sender = threading.Thread(target=lambda: [send(l) for l in lines])
+    sender.start()
+    for _ in range(count):
+        receive()
+    sender.join()
+play(500)
+before = memory()
+play(10000)
+grown = memory() - before
+assert grown < 1024, "grown by %d KiB" % grown
+assert run("echo alive").content == "alive"
+assert end() == (0, [])'
+}
+
 @test "if the sandbox dies every action is told so, and hutch ends with 125" {
 	acts '
 run("true")

@@ -7,6 +7,7 @@ round.  After each: no process of it is left and the terminal is as it was.  At 
 mounts, and the entries of /dev/shm, of the state folders and of FOLDER, are as they were.
 FOLDER holds w, a workspace, and img, an image that needs -v /usr:/usr:ro.
 """
+import json
 import os
 import pty
 import random
@@ -28,6 +29,8 @@ KINDS = {
     "terminal": ["-i", "-t"],
     "workspace": ["--workspace", FOLDER + "/w", "-v", FOLDER + "/w:/m/a:ro"],
     "image": ["--image", "dir:" + FOLDER + "/img", "-v", "/usr:/usr:ro"],
+    "actions": ["--workspace", FOLDER + "/w"],
+    "actions in an image": ["--image", "dir:" + FOLDER + "/img", "-v", "/usr:/usr:ro"],
     "image on a terminal": ["-it", "--image", "dir:" + FOLDER + "/img", "-v", "/usr:/usr:ro"],
 }
 
@@ -111,6 +114,13 @@ def be_command(slave):
         signal.signal(number, signal.SIG_DFL)
 
 
+def actions(mark):
+    """A shell that waits for a command and has another in the background; a file."""
+    run = {"action": "run", "args": {"command": f"sleep {mark} & sleep {mark}"}}
+    write = {"action": "write", "session": "b", "args": {"path": "f", "content": "x"}}
+    return "".join(json.dumps(x) + "\n" for x in (write, run)).encode()
+
+
 def play(number, chance):
     kind = chance.choice(list(KINDS))
     number_sent = chance.choice(SIGNALS)
@@ -121,11 +131,17 @@ def play(number, chance):
     words = ["sh", "-c", f"sleep {mark} & sleep {mark}"] if number_sent == signal.SIGKILL else ["sleep", mark]
     what = f"round {number} (SEED={SEED}): {kind}, {number_sent.name} after {delay * 1000:.1f} ms"
     command = [HUTCH, "run", *KINDS[kind], *words]
+    if kind.startswith("actions"):
+        command = [HUTCH, "act", *KINDS[kind]]
     master, slave = pty.openpty() if "terminal" in kind else (None, None)
     modes = termios.tcgetattr(slave) if slave is not None else None
     stdio = slave if slave is not None else subprocess.DEVNULL
-    child = subprocess.Popen(command, stdin=stdio, stdout=stdio, stderr=stdio, close_fds=True,
-                             preexec_fn=lambda: be_command(slave))
+    lines = actions(mark) if kind.startswith("actions") else None
+    child = subprocess.Popen(command, stdin=subprocess.PIPE if lines else stdio, stdout=stdio,
+                             stderr=stdio, close_fds=True, preexec_fn=lambda: be_command(slave))
+    if lines:
+        child.stdin.write(lines)
+        child.stdin.flush()
     select.select([], [], [], delay)
     family = below(child.pid) if number_sent == signal.SIGKILL else []
     child.send_signal(number_sent)
@@ -135,6 +151,8 @@ def play(number, chance):
         sys.exit(what + ": hutch did not end")
     wait_until(lambda: all(map(is_gone, family)) and not processes_with(mark),
                what + ": processes are left")
+    if lines:
+        child.stdin.close()
     if slave is not None:
         wait_until(lambda: termios.tcgetattr(slave) == modes, what + ": the terminal is not restored")
         os.close(slave)
