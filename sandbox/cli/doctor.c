@@ -48,7 +48,7 @@ static void probe_launch(struct trial *t)
 	}
 }
 
-static const struct check_kind launch = { "launch", probe_launch, "hutch run fails", false };
+static const struct check_kind launch = { "launch", probe_launch, "hutch run fails", false, 0 };
 
 static const char *const colors[] = {
 	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
