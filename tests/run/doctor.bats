@@ -401,11 +401,15 @@ for c in d["checks"]:
 	[[ $code == 125 || $code == 0 ]]
 }
 
-@test "it works with closed descriptors, and with SIGCHLD ignored" {
+@test "it works with closed descriptors, few of them, and with SIGCHLD ignored" {
 	catch sh -c "'$HUTCH' doctor <&- 2>&-"
 	works
 	catch env --ignore-signal=CHLD "$HUTCH" doctor
 	works
+	catch sh -c "ulimit -Sn 5; '$HUTCH' run true && '$HUTCH' doctor"
+	works
+	says ok mounts
+	says ok network-namespace
 }
 
 @test "nothing is left: no process, mount, file or cgroup" {
