@@ -30,33 +30,33 @@ _Static_assert(ARRAY_LEN(status_names) == CHECK_STATUS_COUNT, "a status has no n
 /* The user namespace is tried before those that need it. */
 static const struct check_kind kinds[] = {
 	{ "kernel", probe_kernel, "hutch was never tried on it; it may fail, or bound less",
-	  false },
+	  false, 0 },
 	{ USER_NAMESPACES, probe_user_namespaces, "hutch run fails: no sandbox can be made",
-	  false },
-	{ "namespaces", probe_namespaces, "hutch run fails", true },
+	  false, 0 },
+	{ "namespaces", probe_namespaces, "hutch run fails", true, 0 },
 	{ "network-namespace", probe_network_namespace,
 	  "hutch run fails unless --network host is given, which puts this host's network "
 	  "in reach",
-	  true },
-	{ "cgroup-namespace", probe_cgroup_namespace, "hutch run fails", true },
-	{ "mounts", probe_mounts, "hutch run fails", true },
-	{ "proc", probe_proc, "hutch run fails", true },
+	  true, 0 },
+	{ "cgroup-namespace", probe_cgroup_namespace, "hutch run fails", true, 0 },
+	{ "mounts", probe_mounts, "hutch run fails", true, 0 },
+	{ "proc", probe_proc, "hutch run fails", true, 0 },
 	{ "overlayfs", probe_overlayfs, "--image dir:PATH fails unless --read-only is given",
-	  true },
-	{ "seccomp", probe_seccomp, "hutch run fails", false },
+	  true, 0 },
+	{ "seccomp", probe_seccomp, "hutch run fails", false, 0 },
 	{ "seccomp-notify", probe_seccomp_notify,
-	  "which system calls were refused inside cannot be told", false },
+	  "which system calls were refused inside cannot be told", false, 0 },
 	{ "landlock", probe_landlock,
 	  "with --network host unix sockets do not work inside: those of the host could not "
 	  "be kept apart",
-	  false },
+	  false, 0 },
 	{ "id-ranges", probe_id_ranges,
 	  "--idmap ranges fails; without it one id is mapped, which is enough for hutch run",
-	  true },
+	  true, 0 },
 	{ "cgroup", probe_cgroup,
-	  "--memory, --cpus and --pids-limit fail unless --best-effort is given", false },
+	  "--memory, --cpus and --pids-limit fail unless --best-effort is given", false, 0 },
 	{ "runtime-dir", probe_runtime_dir,
-	  "a sandbox that keeps state on disk fails; a plain hutch run keeps none", false },
+	  "a sandbox that keeps state on disk fails; a plain hutch run keeps none", false, 0 },
 };
 _Static_assert(ARRAY_LEN(kinds) == CHECKS_HOST, "checks.h has another number");
 
@@ -150,12 +150,12 @@ static _Noreturn void probe(struct trial *t, const struct check_kind *kind)
 
 /* The probe and what it made hold the other end, so the end of all of them is the
  * end of the pipe: no pidfd is needed, which a filter may refuse. */
-static bool is_over(int alive)
+static bool is_over(int alive, unsigned seconds)
 {
 	struct pollfd p = { .fd = alive, .events = POLLIN };
 	int ready;
 
-	while ((ready = poll(&p, 1, CHECK_SECONDS * 1000)) < 0 && errno == EINTR)
+	while ((ready = poll(&p, 1, (int)seconds * 1000)) < 0 && errno == EINTR)
 		;
 	return ready == 1;
 }
@@ -171,17 +171,14 @@ static void say_no_answer(struct trial *t, int status)
 
 /* A process that hangs in the kernel does not die even of this: it is left to end
  * when it can, and dies then. */
-static void end(struct trial *t, pid_t pid, int alive)
+static void end(struct trial *t, pid_t pid, int alive, unsigned seconds)
 {
 	int status = 0;
 
-	if (!is_over(alive)) {
+	if (!is_over(alive, seconds)) {
 		(void)kill(pid, SIGKILL); /* ours and not yet reaped */
-		struct pollfd p = { .fd = alive, .events = POLLIN };
-		(void)poll(&p, 1, 1000);
-		(void)waitpid(pid, &status, WNOHANG);
-		trial_found(t, CHECK_MISSING, "the trial did not end within %d s",
-			    CHECK_SECONDS);
+		(void)waitpid(pid, NULL, is_over(alive, 1) ? 0 : WNOHANG);
+		trial_found(t, CHECK_MISSING, "the trial did not end within %u s", seconds);
 		return;
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -207,7 +204,7 @@ static void run_probe(struct trial *t, const struct check_kind *kind)
 	if (pid < 0)
 		trial_found(t, CHECK_MISSING, "no trial: fork: %s", strerror(errno));
 	else
-		end(t, pid, alive);
+		end(t, pid, alive, kind->seconds ? kind->seconds : CHECK_SECONDS);
 }
 
 static void finish(struct check *c, const struct check_kind *kind)

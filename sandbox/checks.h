@@ -57,6 +57,7 @@ struct check_kind {
 	void (*probe)(struct trial *t); /* in a child; stdio is /dev/null */
 	const char *means;	/* when it is not ok and the probe says nothing else */
 	bool needs_user;	/* cannot be tried without a user namespace */
+	unsigned seconds;	/* 0: CHECK_SECONDS */
 };
 
 /* Tries one.  SIGCHLD must not be ignored.  A probe that says nothing in time, or

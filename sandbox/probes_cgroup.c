@@ -2,12 +2,15 @@
  *
  * A limit needs a cgroup that hutch may make, and the kernel lets an ordinary user
  * move a process only within a subtree that is his and that the process is in
- * already (cgroups(7), "Delegation containment").  So there are three ways to one:
- * the cgroup that we live in is ours and nobody else lives in it, which is what a
- * delegated scope is; one above it is ours; or systemd's user manager makes us a
- * scope.  Anything that was made to try this would be seen by everybody on the
- * host.  So the kernel is asked whether we may write (access(2), which knows
- * read-only mounts too), and the manager whether it answers. */
+ * already (cgroups(7), "Delegation containment").  What systemd manages is
+ * systemd's alone, though the user may write there, except where a unit was marked
+ * with Delegate=yes.  So there are three ways, in this order: a cgroup above ours,
+ * in our unit, in which no process lives; our own, if nobody else lives in it; a
+ * new scope of systemd's user manager.
+ *
+ * Anything that was made to try this would be seen by everybody on the host.  So
+ * the kernel is asked whether we may write (access(2), which knows read-only mounts
+ * too), and the user's bus whether it answers. */
 #include "sandbox/probes.h"
 
 #include <fcntl.h>
@@ -15,8 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -30,11 +35,12 @@
 
 static const char *const wanted[] = { "memory", "cpu", "pids" };
 
-/* All that the search knows; owned. */
+/* All that the search knows. */
 struct place {
 	const char *mount;
-	char *own;	 /* the folder of the cgroup that we are in */
-	char *delegated; /* it, or the nearest above it, that is ours; or NULL */
+	char *own;   /* owned: the folder of the cgroup that we are in */
+	char *above; /* owned: one above it that can be used as it is; or NULL */
+	bool is_ours; /* own */
 };
 
 static char *read_file(const char *folder, const char *name)
@@ -102,23 +108,6 @@ static unsigned count_others(const char *folder)
 	return others;
 }
 
-/* The nearest in which nobody else lives, else the nearest. */
-static char *find_delegated(const struct place *p)
-{
-	AUTO_FREE char *at = text_copy(p->own);
-	char *found = NULL;
-
-	for (; strlen(at) >= strlen(p->mount); *strrchr(at, '/') = '\0') {
-		if (!is_delegated(at) || (found && count_others(at) > 0))
-			continue;
-		free(found);
-		found = text_copy(at);
-		if (count_others(at) == 0)
-			break;
-	}
-	return found;
-}
-
 static bool has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -129,11 +118,11 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* What of the wanted controllers a folder has not: "memory, cpu", or "".
- * Allocated. */
-static char *missing_controllers(const char *folder)
+/* What of the wanted controllers a folder's file does not name: "memory, cpu", or
+ * "".  Allocated. */
+static char *missing_controllers(const char *folder, const char *file)
 {
-	AUTO_FREE char *have = read_file(folder, "cgroup.controllers");
+	AUTO_FREE char *have = read_file(folder, file);
 	char *missing = text_copy("");
 
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
@@ -145,26 +134,75 @@ static char *missing_controllers(const char *folder)
 	return missing;
 }
 
+static bool is_unit(const char *path)
+{
+	static const char *const endings[] = { ".scope", ".service", ".slice" };
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_LEN(endings); i++)
+		if (!strcmp(dot, endings[i]))
+			return true;
+	return false;
+}
+
+/* Whether the innermost unit that we live in was delegated; where there is none,
+ * nobody manages what we may write to. */
+static bool is_marked(const struct place *p)
+{
+	AUTO_FREE char *at = text_copy(p->own);
+	char mark = 0;
+
+	for (; strlen(at) > strlen(p->mount); *strrchr(at, '/') = '\0')
+		if (is_unit(at))
+			return getxattr(at, "user.delegate", &mark, 1) == 1 && mark == '1';
+	return true;
+}
+
+/* One that hands on all that is wanted, or could, since nobody lives in it. */
+static bool hands_on(const char *folder)
+{
+	AUTO_FREE char *now = missing_controllers(folder, "cgroup.subtree_control");
+	AUTO_FREE char *then = missing_controllers(folder, "cgroup.controllers");
+
+	return !*now || (!*then && count_others(folder) == 0);
+}
+
+static char *find_above(const struct place *p)
+{
+	AUTO_FREE char *at = text_copy(p->own);
+
+	while (!is_unit(at) && strlen(at) > strlen(p->mount)) {
+		*strrchr(at, '/') = '\0';
+		if (!is_delegated(at))
+			break;
+		if (hands_on(at))
+			return text_copy(at);
+	}
+	return NULL;
+}
+
+/* Does somebody answer at the socket, who is the user? */
 static bool is_listening(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
 
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (strlen(path) >= sizeof(at.sun_path))
+	if (strlen(path) >= sizeof(at.sun_path) || stat(path, &st) < 0 ||
+	    st.st_uid != geteuid())
 		return false;
 	memcpy(at.sun_path, path, strlen(path));
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
-/* Does systemd's user manager answer? */
+/* The user's bus, through which systemd's user manager is spoken to. */
 static bool has_manager(void)
 {
-	AUTO_FREE char *usual = text_format("/run/user/%u", geteuid());
 	const char *named = getenv("XDG_RUNTIME_DIR");
-	AUTO_FREE char *path =
-		text_format("%s/systemd/private", named && *named == '/' ? named : usual);
+	AUTO_FREE char *usual = text_format("/run/user/%u/bus", geteuid());
+	AUTO_FREE char *path = text_format("%s/bus", named && *named == '/' ? named : "");
 
-	return is_listening(path);
+	return is_listening(path) || is_listening(usual);
 }
 
 /* The manager's own cgroup, from whose controllers its scopes get theirs. */
@@ -217,8 +255,7 @@ static void advise_by_hand(struct trial *t, const struct place *p)
 	trial_remedy(t, "as root: cd %s; g=hutch-%u; echo '+memory +cpu +pids' "
 			">cgroup.subtree_control; mkdir -p $g/shell; chown %u $g "
 			"$g/cgroup.procs $g/cgroup.subtree_control; echo %d "
-			">$g/shell/cgroup.procs; then: hutch run --cgroup-parent %s/hutch-%u",
-		     p->mount, uid, uid, find_caller(), p->mount, uid);
+			">$g/shell/cgroup.procs", p->mount, uid, uid, find_caller());
 }
 
 static void explain_none(struct trial *t, const struct place *p)
@@ -251,43 +288,34 @@ static void advise_controllers(struct trial *t, const struct place *p, const cha
 static void explain_manager(struct trial *t, const struct place *p)
 {
 	AUTO_FREE char *folder = manager_folder(p);
-	AUTO_FREE char *missing = missing_controllers(folder);
-
-	trial_found(t, *missing ? CHECK_LIMITED : CHECK_OK,
-		    "systemd's user manager makes one%s%s", *missing ? ", without " : "",
-		    missing);
-	advise_controllers(t, p, folder);
-}
-
-/* One that is ours: what it lacks. */
-static void explain_delegated(struct trial *t, const struct place *p)
-{
-	AUTO_FREE char *missing = missing_controllers(p->delegated);
-	unsigned others = count_others(p->delegated);
+	AUTO_FREE char *missing = missing_controllers(folder, "cgroup.controllers");
 
 	if (*missing) {
-		trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, without %s",
-			    p->delegated, geteuid(), missing);
+		trial_found(t, CHECK_LIMITED, "systemd's user manager makes one for each sandbox "
+					      "with a limit, without %s", missing);
 		trial_means(t, "limits by %s fail unless --best-effort is given", missing);
-		advise_controllers(t, p, p->delegated);
-	} else if (others > 0) {
-		trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, but %u other "
-					      "processes live in it", p->delegated, geteuid(),
-			    others);
-		trial_means(t, "limits fail: a cgroup with processes in it hands no controllers "
-			       "on");
-		trial_remedy(t, "g=%.300s; mkdir -p $g/shell; for p in $(cat $g/cgroup.procs); "
-				"do echo $p >$g/shell/cgroup.procs; done 2>/dev/null",
-			     p->delegated);
-	} else if (strcmp(p->own, p->delegated)) {
-		trial_found(t, CHECK_LIMITED, "%.300s, above our own, is delegated to user %u",
-			    p->delegated, geteuid());
-		trial_means(t, "limits work where it is named");
-		trial_remedy(t, "hutch run --cgroup-parent %.300s", p->delegated);
+		advise_controllers(t, p, folder);
 	} else {
-		trial_found(t, CHECK_OK, "%.300s is delegated to user %u, with memory, cpu and "
-					 "pids", p->own, geteuid());
+		trial_found(t, CHECK_OK, "systemd's user manager makes one for each sandbox with "
+					 "a limit");
 	}
+}
+
+static void explain_lack(struct trial *t, const struct place *p, const char *missing)
+{
+	trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, without %s", p->own,
+		    geteuid(), missing);
+	trial_means(t, "limits by %s fail unless --best-effort is given", missing);
+	advise_controllers(t, p, p->own);
+}
+
+static void explain_others(struct trial *t, const struct place *p)
+{
+	trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, but %u other processes "
+				      "live in it", p->own, geteuid(), count_others(p->own));
+	trial_means(t, "limits fail: a cgroup with processes in it hands no controllers on");
+	trial_remedy(t, "g=%.300s; mkdir -p $g/shell; for p in $(cat $g/cgroup.procs); do "
+			"echo $p >$g/shell/cgroup.procs; done 2>/dev/null", p->own);
 }
 
 /* A remedy is copied into a shell, that of root maybe. */
@@ -295,6 +323,29 @@ static bool is_plain(const char *path)
 {
 	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				 "0123456789/@._:-")] == '\0';
+}
+
+/* There is a version 2 with controllers: how do we get at it? */
+static void explain_place(struct trial *t, const struct place *p)
+{
+	AUTO_FREE char *missing = missing_controllers(p->own, "cgroup.controllers");
+	bool is_usable = p->is_ours && !*missing && count_others(p->own) == 0;
+
+	if (p->above)
+		trial_found(t, CHECK_OK, "%.300s, above our own, is delegated to user %u",
+			    p->above, geteuid());
+	else if (is_usable)
+		trial_found(t, CHECK_OK, "%.300s is delegated to user %u", p->own, geteuid());
+	else if (has_manager())
+		explain_manager(t, p);
+	else if (!p->is_ours)
+		explain_none(t, p);
+	else if (*missing)
+		explain_lack(t, p, missing);
+	else
+		explain_others(t, p);
+	if (!is_plain(p->own))
+		t->check.remedy[0] = '\0';
 }
 
 void probe_cgroup(struct trial *t)
@@ -305,23 +356,17 @@ void probe_cgroup(struct trial *t)
 		explain_no_mount(t);
 		return;
 	}
-	AUTO_FREE char *missing = missing_controllers(p.mount);
+	AUTO_FREE char *missing = missing_controllers(p.mount, "cgroup.controllers");
 	if (!strcmp(missing, "memory, cpu, pids")) {
 		explain_version_1(t, &p);
 		return;
 	}
 	p.own = find_own(p.mount);
-	p.delegated = find_delegated(&p);
-	bool is_alone = p.delegated && !strcmp(p.delegated, p.own) &&
-			count_others(p.own) == 0;
-	if (!is_alone && has_manager())
-		explain_manager(t, &p);
-	else if (p.delegated)
-		explain_delegated(t, &p);
-	else
-		explain_none(t, &p);
-	if (!is_plain(p.own))
-		t->check.remedy[0] = '\0';
+	if (is_marked(&p)) {
+		p.is_ours = is_delegated(p.own);
+		p.above = find_above(&p);
+	}
+	explain_place(t, &p);
 	free(p.own);
-	free(p.delegated);
+	free(p.above);
 }

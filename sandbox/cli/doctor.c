@@ -1,6 +1,5 @@
 #include "sandbox/cli/doctor.h"
 
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,7 +47,7 @@ static void probe_launch(struct trial *t)
 	}
 }
 
-static const struct check_kind launch = { "launch", probe_launch, "hutch run fails", false };
+static const struct check_kind launch = { "launch", probe_launch, "hutch run fails", false, 0 };
 
 static const char *const colors[] = {
 	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
@@ -191,10 +190,7 @@ static int run(const struct doctor_options *o, struct err *e)
 	struct check checks[CHECKS_HOST + 1];
 	struct diagnosis d = { .checks = checks, .count = ARRAY_LEN(checks) };
 
-	/* Ignored by whoever called, our children could not be waited for; and a
-	 * reader that went away is an error of write(2), not our end. */
-	(void)signal(SIGCHLD, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_IGN);
+	run_prepare();
 	examine(checks);
 	d.works = checks[CHECKS_HOST].status == CHECK_OK;
 	if (report(&d, o->is_json, e) < 0)

@@ -102,6 +102,15 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 	ret->wall_s = now() - started;
 }
 
+void run_prepare(void)
+{
+	raise_descriptor_limit();
+	/* Ignored by whoever called us, our own child could not be waited for. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	/* A reader that went away is an error of write(2), not our end. */
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
 int run_main(char **argv)
 {
 	struct policy policy;
@@ -110,11 +119,7 @@ int run_main(char **argv)
 	struct err e;
 
 	policy_init(&policy);
-	raise_descriptor_limit();
-	/* Ignored by whoever called us, our own child could not be waited for. */
-	(void)signal(SIGCHLD, SIG_DFL);
-	/* A reader that went away is an error of write(2), not our end. */
-	(void)signal(SIGPIPE, SIG_IGN);
+	run_prepare();
 	if (options_parse(argv, &options, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else if (options.wants_help)

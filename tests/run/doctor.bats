@@ -140,6 +140,18 @@ sysctl_of() {
 	below user-namespaces remedy 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'
 }
 
+@test "a user namespace without rights in it is none" {
+	doctor "$(tool forbid)" rights
+	says missing user-namespaces 'use a right in a user namespace: '
+	mkdir kernel
+	echo 1 >kernel/apparmor_restrict_unprivileged_userns
+	chmod -R a+rX kernel
+	doctor outer sh -c "mount --bind '$T/kernel' /proc/sys/kernel && exec \"\$@\"" - \
+		"$(tool forbid)" rights
+	says missing user-namespaces 'AppArmor lets this program make a user namespace but do nothing'
+	below user-namespaces remedy "'userns,' for the path of hutch"
+}
+
 @test "a chroot is named where nothing else forbids user namespaces" {
 	catch sysctl_of apparmor_restrict_unprivileged_userns 0 "$HUTCH" doctor
 	works_not
@@ -159,8 +171,7 @@ sysctl_of() {
 }
 
 @test "a masked /proc is told as one, by proc alone" {
-	doctor outer unshare -mpf --mount-proc sh -c \
-		'mount --bind /dev/null /proc/kallsyms && exec "$@"' -
+	doctor masked
 	works_not
 	says ok mounts
 	says ok overlayfs
@@ -174,6 +185,12 @@ sysctl_of() {
 	says missing overlayfs 'mount the overlay: No such device'
 	below overlayfs means '--image dir:PATH fails unless --read-only'
 	below overlayfs remedy "modprobe overlay"
+}
+
+@test "an overlay that is mounted and does not work is seen" {
+	doctor "$(tool forbid)" rename
+	works
+	says missing overlayfs 'change what is in an overlay: '
 }
 
 @test "no user attributes anywhere: a writable image has no place, and what gives one" {
@@ -384,11 +401,15 @@ for c in d["checks"]:
 	[[ $code == 125 || $code == 0 ]]
 }
 
-@test "it works with closed descriptors, and with SIGCHLD ignored" {
+@test "it works with closed descriptors, few of them, and with SIGCHLD ignored" {
 	catch sh -c "'$HUTCH' doctor <&- 2>&-"
 	works
 	catch env --ignore-signal=CHLD "$HUTCH" doctor
 	works
+	catch sh -c "ulimit -Sn 5; '$HUTCH' run true && '$HUTCH' doctor"
+	works
+	says ok mounts
+	says ok network-namespace
 }
 
 @test "nothing is left: no process, mount, file or cgroup" {
@@ -437,10 +458,18 @@ stuck() {
 
 @test "killed, it leaves no process" {
 	stuck
-	two_of_them() { [ "$(marked | wc -l)" -ge 2 ]; }
-	until_true two_of_them
-	kill -KILL "$pid"
+	# Opens when the check has opened it too, which then waits for what never comes.
+	exec 8>"$T/subuid"
+	all=$(marked)
+	[ "$(wc -l <<<"$all")" -eq 2 ]
+	# The one whose parent is the other; that must go with it.
+	for one in $all; do
+		parent=$(ps -o ppid= -p "$one" | tr -d ' ')
+		! grep -qx "$parent" <<<"$all" || break
+	done
+	kill -KILL "$parent"
 	until_true none_marked
+	exec 8>&-
 }
 
 @test "root's own folders and ids are not what it looks at" {

@@ -11,6 +11,8 @@
  *	newcalls	the mount calls of Linux 5.2 alone: ENOSYS
  *	overlay		mount(2) alone: ENODEV, as where there is no such file system
  *	xattr		user attributes: EOPNOTSUPP
+ *	rename		renameat(2): EPERM, as in an overlay that does not work
+ *	rights		chroot(2): EPERM, as by who takes capabilities away again
  *	landlock	Landlock: EOPNOTSUPP, as where it was not enabled at boot
  *	seccomp		seccomp(2): EPERM
  *	listener	nothing, but it has the one listener that there can be
@@ -83,6 +85,8 @@ static const struct {
 } single[] = {
 	{ "overlay", SYS_mount, ENODEV },
 	{ "xattr", SYS_fsetxattr, EOPNOTSUPP },
+	{ "rename", SYS_renameat, EPERM },
+	{ "rights", SYS_chroot, EPERM },
 	{ "landlock", SYS_landlock_create_ruleset, EOPNOTSUPP },
 	{ "seccomp", SYS_seccomp, EPERM },
 };

@@ -73,6 +73,19 @@ outer() {
 	as_who unshare -Uc --keep-caps -m "$@"
 }
 
+# masked COMMAND...: in an outer container whose /proc has a mask.  So has any other
+# procfs that this host has mounted, in a chroot maybe: one that is whole would do for
+# the kernel.
+masked() {
+	outer unshare -mpf --mount-proc sh -c '
+		while read -r _ _ _ _ at rest; do
+			case $rest in
+			*" - proc "*) mount --bind /dev/null "$at/kallsyms" ;;
+			esac
+		done </proc/self/mountinfo
+		exec "$@"' - "$@"
+}
+
 # A program that was built for these tests.
 tool() {
 	[[ -x $BUILD/tests/run/$1 ]] || {

@@ -19,7 +19,7 @@ static const struct identity nobody = { .uid = 65534, .gid = 65534, .why = "a te
 
 static struct check try(void (*probe)(struct trial *))
 {
-	const struct check_kind kind = { "it", probe, "nothing works", false };
+	const struct check_kind kind = { "it", probe, "nothing works", false, 1 };
 	unsigned before = scene_open_fds();
 	struct check c;
 
@@ -91,6 +91,24 @@ static void test_silence_is_no_yes(void **state)
 	assert_int_equal(c.status, CHECK_MISSING);
 	assert_string_equal(c.detail, "the trial was ended by signal 9");
 	assert_string_equal(c.means, "nothing works");
+}
+
+static void hang(struct trial *t)
+{
+	trial_found(t, CHECK_OK, "there");
+	if (fork() == 0)
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		(void)pause();
+}
+
+/* try() sees that it is gone. */
+static void test_what_hangs_is_ended(void **state)
+{
+	(void)state;
+	struct check c = try(hang);
+	assert_int_equal(c.status, CHECK_MISSING);
+	assert_string_equal(c.detail, "the trial did not end within 1 s");
 }
 
 /* Whoever gave an answer before it died had one. */
@@ -240,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_answer_comes_as_it_was_given),
 		cmocka_unit_test(test_silence_is_no_yes),
+		cmocka_unit_test(test_what_hangs_is_ended),
 		cmocka_unit_test(test_an_answer_outlives_its_process),
 		cmocka_unit_test(test_what_a_probe_prints_is_not_seen),
 		cmocka_unit_test(test_what_is_tried_inside_stays_inside),
