@@ -33,7 +33,7 @@ SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor
             seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
             target terminal upper volumes
 CLI      := arena main options report run
-EXECUTOR := caps channel executor main processes relay requests spawn terminal user
+EXECUTOR := caps cgroup channel executor main processes relay requests spawn terminal user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
