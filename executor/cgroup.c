@@ -81,6 +81,15 @@ static DIR *open_folder(int parent, const char *name)
 	return dir;
 }
 
+/* A folder that changes its place is written to: its "..". */
+static bool move_up(int folder, const char *name, int top, const char *to)
+{
+	if (renameat(folder, name, top, to) == 0)
+		return true;
+	return errno == EACCES && fchmodat(folder, name, 0700, 0) == 0 &&
+	       renameat(folder, name, top, to) == 0;
+}
+
 /* Unlinks what is in `folder`; what is itself a full folder is moved up to `top`,
  * so that no depth costs more than its entries. */
 static bool flatten(int top, const char *folder, unsigned *number)
@@ -97,8 +106,7 @@ static bool flatten(int top, const char *folder, unsigned *number)
 		    unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR) == 0)
 			continue;
 		(void)snprintf(up, sizeof(up), ".hutch-%u", (*number)++);
-		has_moved |= strcmp(folder, ".") &&
-			     renameat(dirfd(dir), d->d_name, top, up) == 0;
+		has_moved |= move_up(dirfd(dir), d->d_name, top, up);
 	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */
