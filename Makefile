@@ -28,10 +28,10 @@ MAKEFLAGS += --no-builtin-rules
 BASE     := buffer err frame io list message visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor landlock \
-            mounts network overlay plan plan_print program pump result rlimits \
-            seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
-            target terminal upper volumes
+SANDBOX  := beside caps cgroup channel delegate diagnose folders fs identity idmap image janitor landlock \
+            limits mounts network overlay plan plan_print program pump result rlimits \
+            scope seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
+            target terminal upper volumes watchdog
 CLI      := arena main options report run
 EXECUTOR := caps cgroup channel executor main processes relay requests spawn terminal user
 
@@ -40,6 +40,7 @@ UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
+SCOPE_SRC    := scope/main.c
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
 
@@ -80,7 +81,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- what is built ---------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/,hutch-executor hutch-seccomp hutch-scope)
 
 # V=1 shows each command.
 V ?= 0
@@ -112,6 +113,11 @@ $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
+
+$(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) -lsystemd
 
 # The default filter is an array, made when hutch is built, and so is the floor
 # alone.  The other architecture's is compiled too, so that neither is broken
@@ -146,9 +152,9 @@ clean:
 
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
-DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libcmocka-dev go-md2man \
+DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
-        bsdutils groff-base strace
+        bsdutils groff-base strace user-mode-linux
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -181,7 +187,7 @@ install: all man
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/libexec/hutch-executor $(B)/libexec/hutch-seccomp \
-	  $(DESTDIR)$(PREFIX)/libexec/hutch
+	  $(B)/libexec/hutch-scope $(DESTDIR)$(PREFIX)/libexec/hutch
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
 	install -m 644 completions/hutch.bash \
@@ -237,8 +243,15 @@ $(B)/tests/run/%: tests/run/%.c
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
+# What uses things up in the machines of the vm tier.
+VM_BIN := $(B)/tests/vm/hog
+$(B)/tests/vm/%: tests/vm/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -pthread -o $@ $<
+
 .PHONY: tests check test test-built
-tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN)
+tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN)
 
 check: $(UNIT_BIN)
 	tests/all.sh --build $(B) unit

@@ -15,11 +15,13 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "sandbox/caps.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/folders.h"
 #include "sandbox/identity.h"
 #include "sandbox/janitor.h"
+#include "sandbox/limits.h"
 #include "sandbox/plan.h"
 #include "sandbox/program.h"
 #include "sandbox/result.h"
@@ -42,6 +44,8 @@ struct launch {
 	struct sandbox sandbox;
 	struct terminal terminal;
 	struct upper upper;
+	struct cgroup cgroup;
+	unsigned degraded; /* enum degraded */
 	struct janitor janitor;
 	int signals; /* owned */
 };
@@ -54,6 +58,7 @@ static void launch_init(struct launch *l, const struct policy *policy)
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
 	upper_init(&l->upper);
+	cgroup_init(&l->cgroup);
 	janitor_init(&l->janitor);
 }
 
@@ -62,6 +67,7 @@ static void launch_done(struct launch *l)
 	sandbox_done(&l->sandbox);
 	terminal_restore(&l->terminal);
 	upper_remove(&l->upper);
+	cgroup_remove(&l->cgroup, l->janitor.pid);
 	janitor_dismiss(&l->janitor);
 	stdio_done(&l->stdio);
 	seccomp_done(&l->profile);
@@ -159,21 +165,73 @@ static int prepare_upper(struct launch *l, struct err *e)
 						  "user.* attributes on tmpfs, kernel 6.6");
 		return err_remedy(e, "add --read-only");
 	}
+	if (l->policy->limits.disk && !l->policy->is_best_effort) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written over the "
+						  "image: on this kernel it needs a folder on disk");
+		return err_remedy(e, "add --read-only, or --best-effort, or use kernel 6.6");
+	}
+	if (l->policy->limits.disk)
+		l->degraded |= DEGRADED_DISK;
 	if (upper_make(&l->upper, e) < 0)
 		return -1;
 	plan_set_upper(&l->plan, l->upper.path);
 	return 0;
 }
 
+/* What a cgroup would have held. */
+static void degrade(struct launch *l)
+{
+	const struct limits *limits = &l->policy->limits;
+
+	l->degraded |= (limits->memory ? DEGRADED_MEMORY : 0u) |
+		       (limits->cpus ? DEGRADED_CPUS : 0u) |
+		       (limits->pids ? DEGRADED_PIDS : 0u);
+	if (limits->pids)
+		limits_count_processes(&l->plan, limits->pids);
+}
+
+/* policy_check() has let these pass for --best-effort alone. */
+static void degrade_disk(struct launch *l)
+{
+	for (size_t i = 0; l->policy->limits.disk && i < l->policy->volume_count; i++)
+		if (l->policy->volumes[i].is_writable &&
+		    l->policy->volumes[i].kind != VOLUME_TMPFS)
+			l->degraded |= DEGRADED_DISK;
+}
+
+/* No limit asked: no cgroup, no bus. */
+static int place_cgroup(struct launch *l, struct err *e)
+{
+	if (!policy_wants_cgroup(l->policy) || cgroup_place(&l->cgroup, l->policy, e) == 0)
+		return 0;
+	if (!l->policy->is_best_effort)
+		return -1;
+	degrade(l);
+	return 0;
+}
+
+static int make_cgroup(struct launch *l, struct err *e)
+{
+	if (!l->cgroup.parent.path)
+		return 0;
+	if (cgroup_make(&l->cgroup, &l->policy->limits, l->janitor.pid, e) < 0)
+		return -1;
+	AUTO_FREE char *path = cgroup_commands_path(&l->cgroup);
+	return limits_show_cgroup(&l->plan, path, e);
+}
+
 /* What outlives us if we are killed is known to the janitor before it is
  * changed; a folder that was made a moment before is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
-	if (prepare_upper(l, e) < 0)
+	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup };
+
+	degrade_disk(l);
+	if (prepare_upper(l, e) < 0 || place_cgroup(l, e) < 0)
 		return -1;
 	if (l->stdio.has_terminal && terminal_open(&l->terminal, 0, e) < 0)
 		return -1;
-	if (janitor_start(&l->janitor, &l->terminal, &l->upper, e) < 0)
+	if (janitor_start(&l->janitor, &chores, e) < 0 || make_cgroup(l, e) < 0)
 		return -1;
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
@@ -198,11 +256,11 @@ static struct exec describe_command(const struct launch *l)
 
 static int start(struct launch *l, struct err *e)
 {
-	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter };
-
 	l->signals = supervise_signals(e);
 	if (l->signals < 0 || prepare_host(l, e) < 0)
 		return -1;
+	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter,
+					   l->cgroup.into };
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	/* The user that root became may have other processes, and root's
@@ -224,13 +282,52 @@ static void close_others(int json_fd)
 	(void)sys_close_range((unsigned)json_fd + 1, ~0u, 0);
 }
 
+/* Which limit it was that ended it. */
+static void explain_oom(const struct launch *l, const struct usage *used, struct result *ret)
+{
+	struct err e;
+
+	if (used->is_over_limit) {
+		(void)err_set(&e, ERR_LIMIT, "out of memory: everything inside was killed at the "
+					     "limit of %llu MiB (--memory)",
+			      (unsigned long long)l->policy->limits.memory >> 20);
+		(void)err_remedy(&e, "give it more with --memory; private folders take half of "
+				     "that at most");
+	} else {
+		(void)err_set(&e, ERR_LIMIT, "out of memory: this machine, or a cgroup above the "
+					     "sandbox's, had none left; no limit of hutch's was "
+					     "reached");
+	}
+	result_oom(ret, &e);
+}
+
+static void tell_usage(const struct launch *l, struct result *ret)
+{
+	struct usage used;
+
+	cgroup_usage(&l->cgroup, &used);
+	ret->memory_peak = used.memory_peak;
+	ret->pids_peak = used.pids_peak;
+	if (used.oom_kills && ret->status == RUN_SIGNALED && ret->signal == SIGKILL)
+		explain_oom(l, &used, ret);
+	if (used.pids_refused && l->policy->limits.pids)
+		(void)fprintf(stderr, "hutch: note: the limit of %llu processes (--pids-limit) was "
+				      "reached %llu times\n",
+			      (unsigned long long)l->policy->limits.pids,
+			      (unsigned long long)used.pids_refused);
+}
+
 static void run_command(struct launch *l, struct result *ret)
 {
 	const struct exec command = describe_command(l);
 	struct run run = { .sandbox = &l->sandbox, .exec = &command, .stdio = &l->stdio,
 			   .timeout_ms = l->policy->timeout_ms, .signals = l->signals };
 
+	if (l->degraded & DEGRADED_MEMORY)
+		run.watched_memory = l->policy->limits.memory;
 	supervise_run(&run, ret);
+	ret->degraded = l->degraded;
+	tell_usage(l, ret);
 	if (ret->status == RUN_SETUP_ERROR && ret->exit_code == EXIT_NOT_FOUND)
 		report_explain_missing(&ret->error, l->policy);
 }
