@@ -28,20 +28,21 @@ MAKEFLAGS += --no-builtin-rules
 BASE     := action buffer err frame io list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := beside caps channel checks diagnose folders fs identity idmap image \
-            janitor landlock launch mounts network overlay plan plan_print probes \
-            probes_cgroup probes_user program pump result rlimits seccomp \
-            seccomp_cache seccomp_compiler sockets spawn stdio supervise target \
-            terminal upper volumes
+SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs identity \
+            idmap image janitor landlock launch limits mounts network overlay plan \
+            plan_print probes probes_cgroup probes_user program pump result rlimits \
+            scope seccomp seccomp_cache seccomp_compiler sockets spawn stdio \
+            supervise target terminal upper volumes watchdog
 ACT      := action answers desk observe put stream
 CLI      := arena doctor main options report run
-EXECUTOR := caps channel executor main processes relay requests spawn terminal user
+EXECUTOR := caps cgroup channel executor main processes relay requests spawn terminal user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
+SCOPE_SRC    := scope/main.c
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c,$(HUTCH_SRC)) \
@@ -86,7 +87,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- what is built ---------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor seccomp)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor scope seccomp)
 
 # V=1 shows each command.
 V ?= 0
@@ -124,6 +125,11 @@ $(B)/libexec/hutch-act: $(call host_obj,$(ACT_SRC))
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(JSON_LIBS)
 
+$(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) -lsystemd
+
 # The default filter is an array, made when hutch is built, and so is the floor
 # alone.  The other architecture's is compiled too, so that neither is broken
 # unseen.
@@ -157,9 +163,9 @@ clean:
 
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
-DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libcmocka-dev go-md2man \
+DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
-        bsdutils groff-base strace
+        bsdutils groff-base strace user-mode-linux
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -248,8 +254,15 @@ $(B)/tests/run/%: tests/run/%.c
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
+# What uses things up in the machines of the vm tier.
+VM_BIN := $(B)/tests/vm/hog
+$(B)/tests/vm/%: tests/vm/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -pthread -o $@ $<
+
 .PHONY: tests check test test-built
-tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN)
+tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN)
 
 check: $(UNIT_BIN)
 	tests/all.sh --build $(B) unit

@@ -13,6 +13,7 @@ static const char *const names[] = {
 	[MSG_NONE] = "none",	   [MSG_HELLO] = "hello",   [MSG_EXEC] = "exec",
 	[MSG_STARTED] = "started", [MSG_FAILED] = "failed", [MSG_EXITED] = "exited",
 	[MSG_SIGNAL] = "signal",   [MSG_RESIZE] = "resize", [MSG_STOP] = "stop",
+	[MSG_CGROUP] = "cgroup",
 	[MSG_OPEN] = "open",	   [MSG_RUN] = "run",	    [MSG_CANCEL] = "cancel",
 	[MSG_READ] = "read",	   [MSG_WRITE] = "write",   [MSG_OUTPUT] = "output",
 	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
@@ -27,6 +28,7 @@ static const char *const stages[] = {
 	[EXEC_STAGE_LOOKUP] = "find the program",
 	[EXEC_STAGE_FILTER] = "enter the seccomp filter",
 	[EXEC_STAGE_EXECVE] = "execute the program",
+	[EXEC_STAGE_CGROUP] = "enter the cgroup of the limits",
 };
 _Static_assert(ARRAY_LEN(stages) == EXEC_STAGE_COUNT, "a stage has no name");
 
@@ -305,6 +307,18 @@ int message_put_stop(struct buffer *b, struct err *e)
 }
 
 int message_get_stop(const struct frame *f, struct err *e)
+{
+	struct fields in = fields_of(f);
+
+	return checked(f, &in, true, e);
+}
+
+int message_put_cgroup(struct buffer *b, struct err *e)
+{
+	return frame_end(b, frame_begin(b, MSG_CGROUP, 0), e);
+}
+
+int message_get_cgroup(const struct frame *f, struct err *e)
 {
 	struct fields in = fields_of(f);
 

@@ -21,7 +21,8 @@ enum message_type {
 	MSG_SIGNAL,  /* to: send a signal to a command's process group */
 	MSG_RESIZE,  /* to: a command's terminal has a new size */
 	MSG_STOP,    /* to: end every process, then yourself */
-	MSG_OPEN = 10, /* to: start a session */
+	MSG_CGROUP,  /* to: the cgroup that commands enter; once, first */
+	MSG_OPEN,    /* to: start a session */
 	MSG_RUN,     /* to: give a session something to do */
 	MSG_CANCEL,  /* to: end an action */
 	MSG_READ,    /* to: read a file */
@@ -55,6 +56,7 @@ enum exec_stage {
 	EXEC_STAGE_LOOKUP, /* finding the program in PATH */
 	EXEC_STAGE_FILTER, /* entering its own seccomp filter */
 	EXEC_STAGE_EXECVE, /* execve(2) itself */
+	EXEC_STAGE_CGROUP, /* entering the cgroup */
 	EXEC_STAGE_COUNT
 };
 
@@ -131,6 +133,9 @@ int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_
 
 int message_put_stop(struct buffer *b, struct err *e);
 int message_get_stop(const struct frame *f, struct err *e);
+
+int message_put_cgroup(struct buffer *b, struct err *e);
+int message_get_cgroup(const struct frame *f, struct err *e);
 
 /* "hello", "exec", ...; an unknown number gives "unknown". */
 const char *message_name(uint32_t type);

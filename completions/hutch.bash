@@ -5,12 +5,12 @@
 _hutch_verbs='act run doctor version help'
 _hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
-	--network --idmap --cap-add --cap-drop --seccomp --ulimit --timeout --json
-	--dry-run --rm -h --help'
+	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
+	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
 _hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
 _hutch_act_only='--stream'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|--ulimit|--timeout)'
+_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -79,7 +79,7 @@ _hutch_value()
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		;;
 	--env-file | --seccomp) _hutch_paths file ;;
-	--toolchain) _hutch_paths directory ;;
+	--toolchain | --cgroup-parent) _hutch_paths directory ;;
 	--volume | -v) _hutch_volume "$2" ;;
 	--workspace) _hutch_workspace "$2" ;;
 	--image) _hutch_image "$2" ;;

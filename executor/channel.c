@@ -152,6 +152,15 @@ int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e)
 	return 0;
 }
 
+int channel_take_fd(struct channel *c, int *ret_fd, struct err *e)
+{
+	if (c->fd_count != 1)
+		return err_set(e, ERR_PROTOCOL, "%zu descriptors instead of 1", c->fd_count);
+	*ret_fd = fd_take(&c->fds[0]);
+	c->fd_count = 0;
+	return 0;
+}
+
 int channel_received(struct channel *c, const struct frame *f, struct err *e)
 {
 	if (c->fd_count > 0)

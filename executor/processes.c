@@ -29,6 +29,7 @@ void processes_init(struct processes *p)
 	struct rlimit limit = { 0 };
 
 	*p = (struct processes){ 0 };
+	cgroup_init(&p->cgroup);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > FDS_SPARE)
 		p->fds_max = limit.rlim_cur - FDS_SPARE;
 }
@@ -53,7 +54,8 @@ void processes_done(struct processes *p)
 	for (size_t i = 0; i < p->count; i++)
 		let_go(p, &p->commands[i]);
 	free(p->commands);
-	*p = (struct processes){ 0 };
+	cgroup_done(&p->cgroup);
+	*p = (struct processes){ .cgroup = { .procs = -1, .events = -1 } };
 }
 
 struct command *processes_find(struct processes *p, uint32_t id)
@@ -159,6 +161,7 @@ void processes_start(struct processes *p, const struct command_request *request,
 	struct command_request mine = *request;
 	struct spawn s = { .exec = mine.exec,
 			   .self = self,
+			   .cgroup = p->cgroup.procs,
 			   .stdio = { mine.fds[0], mine.fds[1], mine.fds[2] } };
 	int sys = refuses(p, mine.exec);
 	struct command *c = add(p);
@@ -261,6 +264,9 @@ bool processes_reap(struct processes *p)
 		if (pid <= 0)
 			return false;
 		struct command *c = find_pid(p, pid);
+		/* Before anybody is told, and might start the next one. */
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			cgroup_recover(&p->cgroup);
 		if (c)
 			set_exited(c, status, &used);
 	}

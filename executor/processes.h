@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/message.h"
+#include "executor/cgroup.h"
 
 struct buffer;
 struct err;
@@ -47,6 +48,7 @@ struct processes {
 	struct command *commands; /* owned; in the order of the requests */
 	size_t count, room;
 	size_t fds, fds_max; /* descriptors that the commands take, and may */
+	struct cgroup cgroup; /* that the commands live in */
 	bool is_over;	     /* a last command has been reported */
 };
 

@@ -65,6 +65,18 @@ static int answer_stop(struct executor *x, const struct frame *f, struct err *e)
 	return 0;
 }
 
+static int answer_cgroup(struct executor *x, const struct frame *f, struct err *e)
+{
+	int procs;
+
+	if (x->processes.cgroup.procs >= 0)
+		return err_set(e, ERR_PROTOCOL, "a second cgroup");
+	if (message_get_cgroup(f, e) < 0 || channel_take_fd(&x->channel, &procs, e) < 0)
+		return -1;
+	cgroup_hold(&x->processes.cgroup, procs);
+	return 0;
+}
+
 #define READY PHASE_READY
 #define BUSY  PHASE_BUSY
 #define LAST  PHASE_LAST
@@ -79,6 +91,7 @@ static const struct request requests[] = {
 	[MSG_SIGNAL] = { BUSY | LAST, .is_for_one = true, .answer = answer_signal },
 	[MSG_RESIZE] = { BUSY | LAST, .is_for_one = true, .answer = answer_resize },
 	[MSG_STOP] = { READY | BUSY | LAST, .answer = answer_stop },
+	[MSG_CGROUP] = { READY, .answer = answer_cgroup },
 	[MSG_OPEN ... MSG_DONE] = { .when = 0 },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");

@@ -39,6 +39,14 @@ static _Noreturn void fail(enum exec_stage stage)
 	__builtin_trap();
 }
 
+/* "0" is whoever writes (cgroups(7)).  Who may do it was settled when the
+ * supervisor opened the file.  0, or the errno, to be told when the pipe for that
+ * is in its place. */
+static int enter_cgroup(int procs)
+{
+	return procs < 0 || write(procs, "0", 1) == 1 ? 0 : errno;
+}
+
 /* The standard three, the pipe, and nothing else.  A command that stops us in
  * here must not hold the pipes of another one open.  The sources are above 3,
  * since the executor's own 0 to 3 are always open. */
@@ -155,9 +163,14 @@ static void enter_filter(const struct exec *x)
 static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
 								int status)
 {
+	int refused = enter_cgroup(s->cgroup);
 	sigset_t none;
 
 	take_descriptors(s, status);
+	if (refused) {
+		errno = refused;
+		fail(EXEC_STAGE_CGROUP);
+	}
 	begin_session(s->exec);
 	set_limits(s->exec);
 	if (user_become(s->self, s->exec) < 0)

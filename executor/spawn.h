@@ -26,6 +26,7 @@ struct spawn {
 	const struct exec *exec; /* borrowed */
 	const struct user *self; /* borrowed; who we are */
 	int stdio[3];		 /* borrowed; become 0, 1 and 2 */
+	int cgroup;		 /* borrowed; cgroup.procs to enter, or -1 */
 	bool is_alone;		 /* nothing else runs in the sandbox */
 };
 

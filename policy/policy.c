@@ -36,6 +36,7 @@ void policy_done(struct policy *p)
 	free(p->user);
 	free(p->hostname);
 	free(p->seccomp);
+	free(p->cgroup_parent);
 	list_done(&p->env_set);
 	list_done(&p->argv);
 	policy_init(p);
@@ -171,6 +172,28 @@ static int check_command(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* No quota can be set without privilege on a folder of the host's. */
+static int check_disk(const struct policy *p, struct err *e)
+{
+	for (size_t i = 0; p->limits.disk && !p->is_best_effort && i < p->volume_count; i++) {
+		const struct volume *v = &p->volumes[i];
+		if (v->kind == VOLUME_TMPFS || !v->is_writable)
+			continue;
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--disk cannot bound what is written to %.200s, a folder of this "
+			      "host", v->target);
+		(void)err_from(e, v->from);
+		return err_remedy(e, "show it with :ro, or add --best-effort, which leaves it "
+				     "without a bound");
+	}
+	return 0;
+}
+
+bool policy_wants_cgroup(const struct policy *p)
+{
+	return p->limits.memory || p->limits.pids || p->limits.cpus || p->cgroup_parent;
+}
+
 int policy_check(const struct policy *p, struct err *e)
 {
 	uint32_t uid, gid;
@@ -179,7 +202,8 @@ int policy_check(const struct policy *p, struct err *e)
 		if (check_target(&p->volumes[i], e) < 0)
 			return -1;
 	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 ||
-	    check_terminal(p, e) < 0 || policy_user(p, &uid, &gid, e) < 0)
+	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 ||
+	    policy_user(p, &uid, &gid, e) < 0)
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;

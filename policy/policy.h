@@ -42,6 +42,14 @@ struct ulimit {
 
 #define POLICY_MAX_ULIMITS 16
 
+/* What a whole sandbox may use; 0: as much as it likes. */
+struct limits {
+	uint64_t memory; /* --memory: bytes */
+	uint64_t disk;	 /* --disk: bytes */
+	uint64_t pids;	 /* --pids-limit: processes and threads */
+	uint32_t cpus;	 /* --cpus: in thousandths of one */
+};
+
 struct policy {
 	enum image_kind image;
 	char *image_path; /* IMAGE_DIR: as typed */
@@ -63,6 +71,10 @@ struct policy {
 	size_t ulimit_count;
 	uint64_t timeout_ms; /* 0: none */
 
+	struct limits limits;
+	char *cgroup_parent; /* --cgroup-parent, as typed; NULL: found */
+	bool is_best_effort; /* --best-effort */
+
 	bool takes_actions;   /* hutch act: there is no command */
 	bool is_interactive;  /* -i */
 	bool has_terminal;    /* -t */
@@ -78,8 +90,12 @@ struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 				 const char *from);
 
 /* What no single flag can see: duplicate targets, targets where nothing may be
- * mounted, a user that the id map does not have, a name that is no hostname. */
+ * mounted, a user that the id map does not have, a name that is no hostname, a
+ * limit on disk with a folder that has none. */
 int policy_check(const struct policy *p, struct err *e);
+
+/* Whether a cgroup is wanted: a limit that only it can hold, or a place for one. */
+bool policy_wants_cgroup(const struct policy *p);
 
 /* The ids inside.  "root" or 0, "agent" or 1000, and with ranges any number up
  * to 65535, also as UID:GID.  A NULL user gives the image's default. */

@@ -13,6 +13,9 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
+/* The kernel takes no quota below 1 ms in its period of 100 ms. */
+#define MIN_CPUS	10
+#define MAX_CPUS	1000
 #define MAX_DURATION_MS (10ull * 366 * 24 * 3600 * 1000)
 
 static const char *const ulimit_names[] = {
@@ -113,6 +116,26 @@ static uint64_t take_thousandths(const char **at)
 	for (; isdigit((unsigned char)**at); (*at)++, place /= 10)
 		value += (uint64_t)(**at - '0') * place;
 	return value;
+}
+
+int quantity_parse_cpus(const char *text, uint32_t *ret, struct err *e)
+{
+	const char *at = text;
+	uint64_t whole = 0, part = 0;
+
+	if (*at != '.' && take_digits(&at, &whole, e) < 0)
+		return -1;
+	if (*at == '.' && isdigit((unsigned char)at[1])) {
+		at++;
+		part = take_thousandths(&at);
+	}
+	if (*at)
+		return err_set(e, ERR_USAGE, "'%.60s' is not a number of CPUs such as 2 or 1.5",
+			       text);
+	if (whole > MAX_CPUS || whole * 1000 + part < MIN_CPUS)
+		return err_set(e, ERR_USAGE, "'%.60s' is not between 0.01 and 1000", text);
+	*ret = (uint32_t)(whole * 1000 + part);
+	return 0;
 }
 
 int quantity_parse_duration(const char *text, uint64_t *ret_ms, struct err *e)

@@ -12,6 +12,10 @@ int quantity_parse_number(const char *text, uint64_t *ret, struct err *e);
  * behind it allowed), as docker takes them. */
 int quantity_parse_bytes(const char *text, uint64_t *ret, struct err *e);
 
+/* A number of CPUs such as "2" or "1.5", in thousandths: 10 or more.
+ * More than three places behind the point are cut. */
+int quantity_parse_cpus(const char *text, uint32_t *ret, struct err *e);
+
 /* A duration in milliseconds: "90", "1.5s", "250ms", "10m", "2h", "1h30m".  A
  * plain number is seconds.  Zero and more than 10 years are errors. */
 int quantity_parse_duration(const char *text, uint64_t *ret_ms, struct err *e);

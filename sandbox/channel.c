@@ -44,14 +44,15 @@ static ssize_t send_some(struct channel *c)
 			       .iov_len = buffer_len(&c->out) };
 	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
 
-	if (c->is_passing) {
+	if (c->passing_count) {
+		const size_t len = c->passing_count * sizeof(c->passing[0]);
 		message.msg_control = control.space;
-		message.msg_controllen = sizeof(control.space);
+		message.msg_controllen = CMSG_SPACE(len);
 		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 		head->cmsg_level = SOL_SOCKET;
 		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(c->passing));
-		memcpy(CMSG_DATA(head), c->passing, sizeof(c->passing));
+		head->cmsg_len = CMSG_LEN(len);
+		memcpy(CMSG_DATA(head), c->passing, len);
 	}
 	return sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -79,7 +80,7 @@ int channel_flush(struct channel *c, struct err *e)
 		}
 		if (n < 0)
 			return cannot_send(e);
-		c->is_passing = false;
+		c->passing_count = 0;
 		buffer_consume(&c->out, (size_t)n);
 	}
 	return 0;
@@ -87,7 +88,7 @@ int channel_flush(struct channel *c, struct err *e)
 
 bool channel_has_passed(const struct channel *c)
 {
-	return !c->is_passing;
+	return c->passing_count == 0;
 }
 
 int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
@@ -96,8 +97,22 @@ int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 	if (message_put_exec(&c->out, id, x, e) < 0)
 		return err_in(e, "the command's arguments and environment");
 	memcpy(c->passing, fds, sizeof(c->passing));
-	c->is_passing = true;
+	c->passing_count = 3;
 	return channel_flush(c, e);
+}
+
+int channel_send_cgroup(struct channel *c, int procs, struct err *e)
+{
+	if (message_put_cgroup(&c->out, e) < 0)
+		return -1;
+	c->passing[0] = procs;
+	c->passing_count = 1;
+	if (channel_flush(c, e) < 0)
+		return -1;
+	/* Some bytes into a socket that nothing was written to before. */
+	return channel_has_passed(c) || !buffer_len(&c->out)
+		       ? 0
+		       : err_set(e, ERR_INTERNAL, "the executor's channel is full at its start");
 }
 
 int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e)

@@ -18,7 +18,7 @@ struct channel {
 	int fd; /* borrowed */
 	struct buffer in, out;
 	int passing[3]; /* borrowed until sent: descriptors for the next bytes */
-	bool is_passing;
+	unsigned passing_count;
 };
 
 void channel_init(struct channel *c, int fd);
@@ -32,6 +32,9 @@ short channel_events(const struct channel *c);
  * stay open until channel_has_passed. */
 int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 		      const int fds[3], struct err *e);
+/* Before the first exec, of a sandbox whose commands enter a cgroup; `procs` is its
+ * cgroup.procs, opened for writing, and may be closed afterwards. */
+int channel_send_cgroup(struct channel *c, int procs, struct err *e);
 int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e);
 int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
 			struct err *e);

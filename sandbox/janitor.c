@@ -13,12 +13,13 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
 
 /* Where the janitor keeps what it holds; everything else is closed, so that it
  * keeps no pipe of the caller's open. */
-enum { TERMINAL, LAUNCHER, DISMISS, LOCK, HELD };
+enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, HELD };
 
 void janitor_init(struct janitor *j)
 {
@@ -54,8 +55,12 @@ static int is_dismissed(void)
 	return waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1;
 }
 
-__attribute__((noreturn)) static void watch(struct terminal t, struct upper u)
+__attribute__((noreturn)) static void watch(const struct chores *chores)
 {
+	struct terminal t = *chores->terminal;
+	struct upper u = *chores->upper;
+	struct cgroup g = *chores->cgroup;
+
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "hutch-janitor");
 	if (is_dismissed())
@@ -65,15 +70,17 @@ __attribute__((noreturn)) static void watch(struct terminal t, struct upper u)
 	terminal_restore(&t);
 	u.lock = LOCK;
 	upper_remove(&u);
+	g.parent.fd = CGROUP;
+	cgroup_remove(&g, 0);
 	_exit(0);
 }
 
-int janitor_start(struct janitor *j, const struct terminal *t, const struct upper *u,
-		  struct err *e)
+int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 {
+	const int terminal = chores->terminal->fd, lock = chores->upper->lock;
 	int ends[2];
 
-	if (t->fd < 0 && !u->path)
+	if (terminal < 0 && !chores->upper->path && !chores->cgroup->parent.path)
 		return 0;
 	AUTO_CLOSE int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (launcher < 0)
@@ -87,8 +94,9 @@ int janitor_start(struct janitor *j, const struct terminal *t, const struct uppe
 	if (j->pid < 0)
 		return err_sys(e, "start the janitor");
 	if (j->pid == 0) {
-		keep_only((const int[HELD]){ t->fd, launcher, listen, u->lock });
-		watch(*t, *u);
+		keep_only((const int[HELD]){ terminal, launcher, listen, lock,
+					     chores->cgroup->parent.fd });
+		watch(chores);
 	}
 	return 0;
 }

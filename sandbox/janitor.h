@@ -5,14 +5,15 @@
  * having dismissed it, SIGKILL included, it does what the list says.  It is in
  * a session of its own, so that no Ctrl-C and no hang-up reaches it.
  *
- * What can be on the list of `hutch run` are the modes of the caller's terminal
- * and the folder of an overlay's upper layer.  A sandbox's processes, mounts
+ * What can be on the list of `hutch run` are the modes of the caller's terminal,
+ * the folder of an overlay's upper layer and the sandbox's cgroup.  A sandbox's processes, mounts
  * and tmpfs need no janitor: they end with its pid 1, which the kernel kills
  * with the launcher (PR_SET_PDEATHSIG).  With nothing on the list there is
  * none. */
 #pragma once
 #include <sys/types.h>
 
+struct cgroup;
 struct err;
 struct terminal;
 struct upper;
@@ -24,10 +25,15 @@ struct janitor {
 
 void janitor_init(struct janitor *j);
 
-/* Starts one that puts back the modes of `t`, where it has a descriptor, and
- * removes `u`, where it has a path. */
-int janitor_start(struct janitor *j, const struct terminal *t, const struct upper *u,
-		  struct err *e);
+/* What is to be undone; the zero or initialised object is nothing. */
+struct chores {
+	const struct terminal *terminal; /* its modes, where it has a descriptor */
+	const struct upper *upper;	 /* removed, where it has a path */
+	const struct cgroup *cgroup;	 /* the same; not made yet */
+};
+
+/* Starts one, if there is anything on the list. */
+int janitor_start(struct janitor *j, const struct chores *chores, struct err *e);
 
 /* Sends it home and waits for it.  The caller has undone everything itself. */
 void janitor_dismiss(struct janitor *j);

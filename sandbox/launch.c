@@ -10,6 +10,8 @@
 #include "policy/policy.h"
 #include "sandbox/caps.h"
 #include "sandbox/folders.h"
+#include "sandbox/limits.h"
+#include "sandbox/result.h"
 #include "sandbox/supervise.h"
 
 void launch_init(struct launch *l, const struct policy *policy)
@@ -20,6 +22,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
 	upper_init(&l->upper);
+	cgroup_init(&l->cgroup);
 	janitor_init(&l->janitor);
 }
 
@@ -28,6 +31,7 @@ void launch_done(struct launch *l)
 	sandbox_done(&l->sandbox);
 	terminal_restore(&l->terminal);
 	upper_remove(&l->upper);
+	cgroup_remove(&l->cgroup, l->janitor.pid);
 	janitor_dismiss(&l->janitor);
 	stdio_done(&l->stdio);
 	seccomp_done(&l->profile);
@@ -90,6 +94,8 @@ static int load_filter(struct launch *l, struct err *e)
 /* Everything that looks at the host and changes nothing. */
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
+	/* For one command the executor may live and die with it. */
+	l->cgroup.is_split = !has_stdio;
 	if (identity_decide(l->policy, &l->who, e) < 0)
 		return -1;
 	/* As whoever called, root included: hutch may be installed, and the
@@ -113,21 +119,73 @@ static int prepare_upper(struct launch *l, struct err *e)
 						  "user.* attributes on tmpfs, kernel 6.6");
 		return err_remedy(e, "add --read-only");
 	}
+	if (l->policy->limits.disk && !l->policy->is_best_effort) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written over the "
+						  "image: on this kernel it needs a folder on disk");
+		return err_remedy(e, "add --read-only, or --best-effort, or use kernel 6.6");
+	}
+	if (l->policy->limits.disk)
+		l->degraded |= DEGRADED_DISK;
 	if (upper_make(&l->upper, e) < 0)
 		return -1;
 	plan_set_upper(&l->plan, l->upper.path);
 	return 0;
 }
 
+/* What a cgroup would have held. */
+static void degrade(struct launch *l)
+{
+	const struct limits *limits = &l->policy->limits;
+
+	l->degraded |= (limits->memory ? DEGRADED_MEMORY : 0u) |
+		       (limits->cpus ? DEGRADED_CPUS : 0u) |
+		       (limits->pids ? DEGRADED_PIDS : 0u);
+	if (limits->pids)
+		limits_count_processes(&l->plan, limits->pids);
+}
+
+/* policy_check() has let these pass for --best-effort alone. */
+static void degrade_disk(struct launch *l)
+{
+	for (size_t i = 0; l->policy->limits.disk && i < l->policy->volume_count; i++)
+		if (l->policy->volumes[i].is_writable &&
+		    l->policy->volumes[i].kind != VOLUME_TMPFS)
+			l->degraded |= DEGRADED_DISK;
+}
+
+/* No limit asked: no cgroup, no bus. */
+static int place_cgroup(struct launch *l, struct err *e)
+{
+	if (!policy_wants_cgroup(l->policy) || cgroup_place(&l->cgroup, l->policy, e) == 0)
+		return 0;
+	if (!l->policy->is_best_effort)
+		return -1;
+	degrade(l);
+	return 0;
+}
+
+static int make_cgroup(struct launch *l, struct err *e)
+{
+	if (!l->cgroup.parent.path)
+		return 0;
+	if (cgroup_make(&l->cgroup, &l->policy->limits, l->janitor.pid, e) < 0)
+		return -1;
+	AUTO_FREE char *path = cgroup_commands_path(&l->cgroup);
+	return limits_show_cgroup(&l->plan, path, e);
+}
+
 /* What outlives us if we are killed is known to the janitor before it is
  * changed; a folder that was made a moment before is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
-	if (prepare_upper(l, e) < 0)
+	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup };
+
+	degrade_disk(l);
+	if (prepare_upper(l, e) < 0 || place_cgroup(l, e) < 0)
 		return -1;
 	if (l->stdio.has_terminal && terminal_open(&l->terminal, 0, e) < 0)
 		return -1;
-	if (janitor_start(&l->janitor, &l->terminal, &l->upper, e) < 0)
+	if (janitor_start(&l->janitor, &chores, e) < 0 || make_cgroup(l, e) < 0)
 		return -1;
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
@@ -149,11 +207,11 @@ struct exec launch_command(const struct launch *l)
 
 int launch_start(struct launch *l, struct err *e)
 {
-	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter };
-
 	l->signals = supervise_signals(e);
 	if (l->signals < 0 || prepare_host(l, e) < 0)
 		return -1;
+	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter,
+					   l->cgroup.into };
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	/* The user that root became may have other processes, and root's

@@ -8,6 +8,7 @@
  * launch_start() changes the host, and has told the janitor first. */
 #pragma once
 #include "base/message.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/identity.h"
 #include "sandbox/janitor.h"
 #include "sandbox/plan.h"
@@ -33,6 +34,8 @@ struct launch {
 	struct sandbox sandbox;
 	struct terminal terminal;
 	struct upper upper;
+	struct cgroup cgroup;
+	unsigned degraded; /* enum degraded */
 	struct janitor janitor;
 	int signals; /* owned */
 };
@@ -41,7 +44,8 @@ void launch_init(struct launch *l, const struct policy *policy);
 void launch_done(struct launch *l);
 
 /* With `has_stdio` the caller's stdin, stdout and stderr are made ready for a
- * command of its own. */
+ * command of its own, which the sandbox ends with; else the executor is to outlive
+ * what it is asked for. */
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e);
 int launch_start(struct launch *l, struct err *e);
 

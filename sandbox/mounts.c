@@ -169,6 +169,17 @@ static int do_bind(struct tree *t, const struct step *s, struct err *e)
 	return bind_source(t, s, e) < 0 ? err_from(e, s->from) : 0;
 }
 
+/* An image that is read-only may have no place for it. */
+static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (!s->source || bind_source(t, s, &why) == 0 || why.sys == EROFS)
+		return 0;
+	*e = why;
+	return -1;
+}
+
 /* A folder of the root tmpfs mounted upon itself: one superblock, and so one
  * size, serves all writable folders, and the root's own mount can be sealed
  * without them. */
@@ -334,7 +345,7 @@ static int (*const actions[])(struct tree *, const struct step *, struct err *) 
 	[STEP_SCRATCH] = do_scratch, [STEP_TMPFS] = do_tmpfs,
 	[STEP_PROC] = do_proc,	     [STEP_DEVPTS] = do_devpts,
 	[STEP_MASK] = do_mask,	     [STEP_READONLY] = do_readonly,
-	[STEP_SEAL] = do_seal,
+	[STEP_SEAL] = do_seal,	     [STEP_CGROUP] = do_cgroup,
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
 

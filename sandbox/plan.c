@@ -13,6 +13,7 @@
 #include "sandbox/identity.h"
 #include "sandbox/image.h"
 #include "sandbox/landlock.h"
+#include "sandbox/limits.h"
 #include "sandbox/rlimits.h"
 #include "sandbox/upper.h"
 #include "sandbox/volumes.h"
@@ -147,6 +148,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 		return -1;
 	if (volumes_plan(p, policy, e) < 0)
 		return -1;
+	limits_plan(p, policy);
 	if (p->steps[0].kind == STEP_ROOT)
 		plan_add(p, STEP_SEAL, "/");
 	return 0;

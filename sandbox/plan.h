@@ -40,6 +40,7 @@ enum step_kind {
 	STEP_DEVPTS,   /* devpts instance of its own */
 	STEP_MASK,     /* file or directory that nobody may open; skipped if absent */
 	STEP_READONLY, /* what is at target already, read-only */
+	STEP_CGROUP,   /* the commands' cgroup; nothing without a source */
 	STEP_SEAL,     /* the root's own mount becomes read-only */
 	STEP_KIND_COUNT
 };

@@ -20,7 +20,7 @@ static const char *const kind_names[] = {
 	[STEP_SCRATCH] = "scratch", [STEP_TMPFS] = "tmpfs",
 	[STEP_PROC] = "proc",	    [STEP_DEVPTS] = "devpts",
 	[STEP_MASK] = "mask",	    [STEP_READONLY] = "readonly",
-	[STEP_SEAL] = "seal",
+	[STEP_SEAL] = "seal",	    [STEP_CGROUP] = "cgroup",
 };
 _Static_assert(ARRAY_LEN(kind_names) == STEP_KIND_COUNT, "a step has no name");
 
@@ -91,6 +91,30 @@ static void print_caps(uint64_t caps, FILE *to)
 	(void)fprintf(to, "%s\n", caps ? "" : " none");
 }
 
+static void print_number(const char *name, uint64_t value, FILE *to)
+{
+	if (value)
+		(void)fprintf(to, "limit     %s %llu\n", name, (unsigned long long)value);
+}
+
+/* What bounds the sandbox as a whole. */
+static void print_bounds(const struct policy *policy, FILE *to)
+{
+	const struct limits *l = &policy->limits;
+
+	print_number("memory", l->memory, to);
+	if (l->cpus)
+		(void)fprintf(to, "limit     cpus %u.%03u\n", l->cpus / 1000, l->cpus % 1000);
+	print_number("pids", l->pids, to);
+	print_number("disk", l->disk, to);
+	if (!policy_wants_cgroup(policy))
+		return;
+	(void)fprintf(to, "limits by a cgroup");
+	if (policy->cgroup_parent)
+		print_field(to, "in ", policy->cgroup_parent);
+	(void)fprintf(to, "%s\n", policy->is_best_effort ? ", or weaker ones" : "");
+}
+
 static void print_limits(const struct plan *p, FILE *to)
 {
 	for (uint32_t i = 0; i < p->rlimit_count; i++) {
@@ -121,6 +145,7 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 		(void)fprintf(to, "seccomp   socket(AF_UNIX) is refused\n");
 	(void)fprintf(to, "hostname  %s\n", p->hostname);
 	print_limits(p, to);
+	print_bounds(policy, to);
 	print_caps(p->caps, to);
 	(void)fprintf(to, "seccomp  ");
 	print_field(to, "", policy->seccomp ? policy->seccomp : "the default profile");

@@ -1,5 +1,8 @@
 #include "sandbox/result.h"
 
+#include <signal.h>
+#include <stdlib.h>
+
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
@@ -30,6 +33,13 @@ void result_timeout(struct result *r)
 	r->exit_code = EXIT_TIMED_OUT;
 }
 
+void result_oom(struct result *r, const struct err *error)
+{
+	result_signaled(r, SIGKILL);
+	r->status = RUN_OOM;
+	r->error = *error;
+}
+
 void result_failed(struct result *r, int code, const struct err *error)
 {
 	r->status = RUN_SETUP_ERROR;
@@ -47,15 +57,39 @@ static char *json_error(const struct err *error)
 			   err_kind_name(error->kind), message, remedy);
 }
 
+static char *json_count(uint64_t count)
+{
+	return count ? text_format("%llu", (unsigned long long)count) : text_copy("null");
+}
+
+/* "memory","cpus" */
+static char *json_degraded(unsigned degraded)
+{
+	static const char *const flags[] = { "memory", "cpus", "pids-limit", "disk" };
+	char *names = text_copy("");
+
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		if (!(degraded & 1u << i))
+			continue;
+		char *more = text_format("%s%s\"%s\"", names, *names ? "," : "", flags[i]);
+		free(names);
+		names = more;
+	}
+	return names;
+}
+
 char *result_json(const struct result *r)
 {
 	AUTO_FREE char *error = json_error(&r->error);
 	AUTO_FREE char *signal = r->signal ? text_format("%d", r->signal) : text_copy("null");
+	AUTO_FREE char *memory = json_count(r->memory_peak);
+	AUTO_FREE char *pids = json_count(r->pids_peak);
+	AUTO_FREE char *degraded = json_degraded(r->degraded);
 
 	return text_format("{\"version\":1,\"status\":\"%s\",\"exit_code\":%d,\"signal\":%s,"
 			   "\"wall_s\":%.6f,\"user_s\":%.6f,\"sys_s\":%.6f,"
-			   "\"memory_peak_bytes\":null,\"pids_peak\":null,"
-			   "\"degraded\":[],\"refused\":[],\"error\":%s}",
+			   "\"memory_peak_bytes\":%s,\"pids_peak\":%s,"
+			   "\"degraded\":[%s],\"refused\":[],\"error\":%s}",
 			   status_names[r->status], r->exit_code, signal, r->wall_s, r->user_s,
-			   r->sys_s, error);
+			   r->sys_s, memory, pids, degraded, error);
 }

@@ -17,17 +17,29 @@ enum run_status {
 /* hutch's own exit codes (docs/hutch-run.md). */
 enum { EXIT_TIMED_OUT = 124, EXIT_HUTCH = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
+/* What was asked for with --best-effort and not had; bits. */
+enum degraded {
+	DEGRADED_MEMORY = 1,
+	DEGRADED_CPUS = 2,
+	DEGRADED_PIDS = 4,
+	DEGRADED_DISK = 8
+};
+
 struct result {
 	enum run_status status;
 	int exit_code; /* what hutch exits with */
 	int signal;    /* 0: none */
 	double wall_s, user_s, sys_s;
-	struct err error; /* kind ERR_NONE: none */
+	uint64_t memory_peak, pids_peak; /* 0: unknown */
+	unsigned degraded;		 /* enum degraded */
+	struct err error;		 /* kind ERR_NONE: none */
 };
 
 void result_exited(struct result *r, int code);
 void result_signaled(struct result *r, int signal);
 void result_timeout(struct result *r);
+/* Killed for want of memory, for the reason in `error`. */
+void result_oom(struct result *r, const struct err *error);
 /* hutch failed, or the command could not be started: `code` 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
 

@@ -244,6 +244,21 @@ static int install_ranges(const struct plan *p, const struct sandbox *s, int go,
 	return io_write_all(go, "", 1) < 0 ? err_sys(e, "let the child go on") : 0;
 }
 
+/* What the kernel says about the cgroup and about nothing else (clone(2)). */
+static bool is_about_cgroup(int sys)
+{
+	return sys == EACCES || sys == EBUSY || sys == ENOENT || sys == EOPNOTSUPP;
+}
+
+static int cannot_clone(const struct child *c, struct err *e)
+{
+	if (c->parts->cgroup <= 0 || !is_about_cgroup(errno))
+		return diagnose_clone(c->parts->plan->namespaces, e);
+	(void)err_sys(e, "start the sandbox in its cgroup");
+	return err_remedy(e, "hutch itself must live in the same delegated cgroup: systemd-run "
+			     "--user --scope -p Delegate=yes hutch ...");
+}
+
 static int make_child(struct child *c, struct sandbox *s, struct err *e)
 {
 	struct clone_args args = {
@@ -253,9 +268,14 @@ static int make_child(struct child *c, struct sandbox *s, struct err *e)
 		.exit_signal = SIGCHLD,
 	};
 
+	/* Together with CLONE_NEWCGROUP it becomes the root of the new namespace. */
+	if (c->parts->cgroup > 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)c->parts->cgroup;
+	}
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
-		return diagnose_clone(c->parts->plan->namespaces, e);
+		return cannot_clone(c, e);
 	if (pid == 0)
 		run_child(c);
 	s->pid = (pid_t)pid;

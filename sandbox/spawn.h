@@ -25,6 +25,7 @@ struct spawn_parts {
 	const struct plan *plan;
 	const struct program *executor;
 	const struct seccomp_program *filter;
+	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
 };
 
 void sandbox_init(struct sandbox *s);

@@ -36,6 +36,7 @@
 #include "sandbox/spawn.h"
 #include "sandbox/stdio.h"
 #include "sandbox/terminal.h"
+#include "sandbox/watchdog.h"
 
 #define COMMAND_ID 1
 
@@ -59,7 +60,7 @@ struct supervisor {
 	enum state state;
 	bool has_verdict;
 	int interrupts;
-	int64_t deadline_ms, grace_ms, closed_ms; /* 0: none */
+	int64_t deadline_ms, grace_ms, closed_ms, look_ms; /* 0: none */
 };
 
 static int64_t now_ms(void)
@@ -371,6 +372,26 @@ static bool is_due(int64_t *deadline, int64_t now)
 	return true;
 }
 
+/* --memory with --best-effort, and no cgroup. */
+static void look_at_memory(struct supervisor *s, int64_t now)
+{
+	const uint64_t limit = s->run->watched_memory;
+	struct err e;
+
+	if (s->state >= ENDING)
+		return;
+	s->look_ms = now + WATCHDOG_MS;
+	if (watchdog_measure(s->run->sandbox->pid, limit) <= limit)
+		return;
+	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
+				     "(--memory) when hutch looked, and were killed",
+		      (unsigned long long)limit >> 20);
+	if (!s->has_verdict)
+		result_oom(s->result, &e);
+	s->has_verdict = true;
+	end_sandbox(s);
+}
+
 static void on_deadline(struct supervisor *s)
 {
 	int64_t now = now_ms();
@@ -382,6 +403,8 @@ static void on_deadline(struct supervisor *s)
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
+	if (is_due(&s->look_ms, now))
+		look_at_memory(s, now);
 	if (is_due(&s->grace_ms, now)) {
 		if (!s->has_verdict)
 			result_signaled(s->result, SIGKILL);
@@ -397,7 +420,7 @@ static void on_deadline(struct supervisor *s)
 /* Milliseconds to the next deadline, as poll(2) wants them. */
 static int wait_ms(const struct supervisor *s)
 {
-	const int64_t all[] = { s->deadline_ms, s->grace_ms, s->closed_ms };
+	const int64_t all[] = { s->deadline_ms, s->grace_ms, s->closed_ms, s->look_ms };
 	int64_t next = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -471,6 +494,8 @@ void supervise_run(struct run *run, struct result *ret)
 	*ret = (struct result){ 0 };
 	if (run->timeout_ms)
 		s.deadline_ms = now_ms() + (int64_t)run->timeout_ms;
+	if (run->watched_memory)
+		s.look_ms = now_ms() + WATCHDOG_MS;
 	start(&s);
 	while (s.state != DONE)
 		turn(&s);

@@ -18,6 +18,7 @@ struct run {
 	struct stdio *stdio;
 	uint64_t timeout_ms; /* 0: none */
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
+	uint64_t watched_memory; /* bytes; 0: nobody looks (watchdog.h) */
 };
 
 /* Blocks the signals that are watched and returns a signalfd for them.  Before

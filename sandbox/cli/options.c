@@ -125,6 +125,68 @@ static int take_timeout(struct run_options *o, const char *value, struct err *e)
 		       : 0;
 }
 
+/* Below it hardly a program starts, and docker has the same bound. */
+#define MEMORY_MIN (6ull << 20)
+
+static int take_memory(struct run_options *o, const char *value, struct err *e)
+{
+	uint64_t bytes;
+
+	if (quantity_parse_bytes(value, &bytes, e) < 0)
+		return err_in(e, "--memory");
+	/* The kernel counts in pages, and in signed numbers. */
+	if (bytes < MEMORY_MIN || bytes > INT64_MAX)
+		return err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'", value);
+	o->policy->limits.memory = bytes;
+	return 0;
+}
+
+static int take_cpus(struct run_options *o, const char *value, struct err *e)
+{
+	return quantity_parse_cpus(value, &o->policy->limits.cpus, e) < 0
+		       ? err_in(e, "--cpus")
+		       : 0;
+}
+
+static int take_pids(struct run_options *o, const char *value, struct err *e)
+{
+	uint64_t count;
+
+	if (quantity_parse_number(value, &count, e) < 0)
+		return err_in(e, "--pids-limit");
+	if (count == 0 || count > INT32_MAX)
+		return err_set(e, ERR_USAGE, "--pids-limit takes 1 or more, not '%.60s'", value);
+	o->policy->limits.pids = count;
+	return 0;
+}
+
+static int take_disk(struct run_options *o, const char *value, struct err *e)
+{
+	uint64_t bytes;
+
+	if (quantity_parse_bytes(value, &bytes, e) < 0)
+		return err_in(e, "--disk");
+	/* A tmpfs of less than a few pages cannot hold the root folder. */
+	if (bytes < 1u << 20 || bytes > INT64_MAX)
+		return err_set(e, ERR_USAGE, "--disk takes 1m or more, not '%.60s'", value);
+	o->policy->limits.disk = bytes;
+	return 0;
+}
+
+static int take_cgroup_parent(struct run_options *o, const char *value, struct err *e)
+{
+	if (!*value)
+		return err_set(e, ERR_USAGE, "--cgroup-parent names no folder");
+	return set_text(&o->policy->cgroup_parent, value);
+}
+
+static int take_best_effort(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->is_best_effort = true;
+	return 0;
+}
+
 static int take_seccomp(struct run_options *o, const char *value, struct err *e)
 {
 	(void)e; /* opened at the launch */
@@ -251,6 +313,12 @@ static const struct option {
 	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },
 	{ 0, "cap-drop", "CAP", take_cap_drop, "take one away, or ALL" },
 	{ 0, "seccomp", "FILE", take_seccomp, "a filter profile in OCI's or docker's JSON" },
+	{ 'm', "memory", "SIZE", take_memory, "memory of everything inside, such as 512m" },
+	{ 0, "cpus", "NUMBER", take_cpus, "CPU time in CPUs, such as 1.5" },
+	{ 0, "pids-limit", "N", take_pids, "processes and threads" },
+	{ 0, "disk", "SIZE", take_disk, "what may be written to private folders" },
+	{ 0, "cgroup-parent", "DIR", take_cgroup_parent, "the cgroup to make the sandbox's in" },
+	{ 0, "best-effort", NULL, take_best_effort, "weaker limits where there is no cgroup" },
 	{ 0, "ulimit", "NAME=SOFT[:HARD]", take_ulimit, "a resource limit" },
 	{ 0, "timeout", "DURATION", take_timeout, "end everything after it; exit code 124" },
 	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
@@ -336,9 +404,8 @@ static const struct option *find_letter(char letter)
 /* Flags of verbs or versions to come are told from typing errors. */
 static int unknown_name(const char *word, size_t len, struct err *e)
 {
-	static const char *const later[] = { "memory", "cpus", "pids-limit", "disk", "name",
-					     "policy", "allow", "publish", "isolation",
-					     "best-effort", "cgroup-parent" };
+	static const char *const later[] = { "name", "policy", "allow", "publish",
+					     "isolation" };
 
 	for (size_t i = 0; i < ARRAY_LEN(later); i++)
 		if (strlen(later[i]) == len && !strncmp(later[i], word, len))

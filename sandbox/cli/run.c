@@ -10,6 +10,7 @@
 #include "base/kernel.h"
 #include "base/message.h"
 #include "policy/policy.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/launch.h"
@@ -53,13 +54,52 @@ static void close_others(int json_fd)
 	(void)sys_close_range((unsigned)json_fd + 1, ~0u, 0);
 }
 
+/* Which limit it was that ended it. */
+static void explain_oom(const struct launch *l, const struct usage *used, struct result *ret)
+{
+	struct err e;
+
+	if (used->is_over_limit) {
+		(void)err_set(&e, ERR_LIMIT, "out of memory: everything inside was killed at the "
+					     "limit of %llu MiB (--memory)",
+			      (unsigned long long)l->policy->limits.memory >> 20);
+		(void)err_remedy(&e, "give it more with --memory; private folders take half of "
+				     "that at most");
+	} else {
+		(void)err_set(&e, ERR_LIMIT, "out of memory: this machine, or a cgroup above the "
+					     "sandbox's, had none left; no limit of hutch's was "
+					     "reached");
+	}
+	result_oom(ret, &e);
+}
+
+static void tell_usage(const struct launch *l, struct result *ret)
+{
+	struct usage used;
+
+	cgroup_usage(&l->cgroup, &used);
+	ret->memory_peak = used.memory_peak;
+	ret->pids_peak = used.pids_peak;
+	if (used.oom_kills && ret->status == RUN_SIGNALED && ret->signal == SIGKILL)
+		explain_oom(l, &used, ret);
+	if (used.pids_refused && l->policy->limits.pids)
+		(void)fprintf(stderr, "hutch: note: the limit of %llu processes (--pids-limit) was "
+				      "reached %llu times\n",
+			      (unsigned long long)l->policy->limits.pids,
+			      (unsigned long long)used.pids_refused);
+}
+
 static void run_command(struct launch *l, struct result *ret)
 {
 	const struct exec command = describe_command(l);
 	struct run run = { .sandbox = &l->sandbox, .exec = &command, .stdio = &l->stdio,
 			   .timeout_ms = l->policy->timeout_ms, .signals = l->signals };
 
+	if (l->degraded & DEGRADED_MEMORY)
+		run.watched_memory = l->policy->limits.memory;
 	supervise_run(&run, ret);
+	ret->degraded = l->degraded;
+	tell_usage(l, ret);
 	if (ret->status == RUN_SETUP_ERROR && ret->exit_code == EXIT_NOT_FOUND)
 		report_explain_missing(&ret->error, l->policy);
 }

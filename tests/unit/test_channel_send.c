@@ -113,6 +113,23 @@ static void test_a_small_request_goes_at_once(void **state)
 	assert_int_equal(first_frame(p).id, 1);
 }
 
+static void test_a_cgroup_goes_alone_and_before_a_request(void **state)
+{
+	struct pair *p = *state;
+	struct err e;
+
+	assert_int_equal(channel_send_cgroup(&p->ours, p->null, &e), 0);
+	assert_true(channel_has_passed(&p->ours));
+	assert_int_equal(send_exec(p, 10, &e), 0);
+	assert_true(receive(p));
+	assert_int_equal(p->passed, 1);
+	assert_int_equal(p->passed_at, 0);
+	assert_int_equal(first_frame(p).type, MSG_CGROUP);
+	assert_true(receive(p));
+	assert_int_equal(p->passed, 1 + 3);
+	assert_int_equal(p->passed_at, FRAME_HEADER);
+}
+
 static void test_a_large_one_goes_as_the_socket_takes_it(void **state)
 {
 	struct pair *p = *state;
@@ -205,6 +222,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_small_request_goes_at_once),
+		TEST(test_a_cgroup_goes_alone_and_before_a_request),
 		TEST(test_a_large_one_goes_as_the_socket_takes_it),
 		TEST(test_without_room_nothing_has_passed),
 		TEST(test_a_request_beyond_8_mib_is_an_error_and_sends_nothing),

@@ -14,10 +14,13 @@
 #include <termios.h>
 
 #include "base/err.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
 #include "tests/unit/scene.h"
+
+static const struct cgroup no_cgroup; /* as a zero object is */
 
 enum launcher_end { DISMISSES, IS_KILLED, EXITS };
 
@@ -44,7 +47,7 @@ __attribute__((noreturn)) static void launch(int tty, struct upper *u,
 
 	janitor_init(&j);
 	CHECK(tty < 0 || terminal_open(&t, tty, &e) == 0);
-	CHECK(janitor_start(&j, &t, u, &e) == 0);
+	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup }, &e) == 0);
 	CHECK(j.pid > 0);
 	CHECK(tty < 0 || terminal_raw(&t, &e) == 0);
 	if (end == DISMISSES)
@@ -98,7 +101,7 @@ static void play_signals(void *arg)
 	CHECK(terminal_open(&t, tty, &e) == 0);
 	CHECK(setpgid(0, 0) == 0);
 	CHECK(supervise_signals(&e) >= 0);
-	CHECK(janitor_start(&j, &t, &none, &e) == 0);
+	CHECK(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup }, &e) == 0);
 	CHECK(kill(0, SIGINT) == 0 && kill(0, SIGHUP) == 0);
 	CHECK(waitpid(j.pid, NULL, WNOHANG) == 0);
 	janitor_dismiss(&j);
@@ -128,7 +131,7 @@ static void play_pipes(void *arg)
 	CHECK(openpty(&ours, &tty, NULL, NULL, NULL) == 0);
 	CHECK(terminal_open(&t, tty, &e) == 0);
 	CHECK(pipe(ends) == 0 && dup2(ends[1], 1) == 1 && dup2(ends[1], 200) == 200);
-	CHECK(janitor_start(&j, &t, &none, &e) == 0);
+	CHECK(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup }, &e) == 0);
 	(void)close(ends[1]);
 	(void)close(1);
 	(void)close(200);
@@ -153,7 +156,7 @@ static void test_with_nothing_to_undo_there_is_none(void **state)
 	(void)state;
 	upper_init(&none);
 	janitor_init(&j);
-	assert_int_equal(janitor_start(&j, &t, &none, &e), 0);
+	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup }, &e), 0);
 	assert_int_equal(j.pid, 0);
 	janitor_dismiss(&j);
 }

@@ -145,6 +145,12 @@ static void test_signal_resize_stop(void **state)
 	assert_int_equal(message_put_stop(&b, &e), 0);
 	f = only(MSG_STOP, 0);
 	assert_int_equal(message_get_stop(&f, &e), 0);
+	buffer_consume(&b, SIZE_MAX);
+
+	assert_int_equal(message_put_cgroup(&b, &e), 0);
+	f = only(MSG_CGROUP, 0);
+	assert_int_equal(f.len, 0);
+	assert_int_equal(message_get_cgroup(&f, &e), 0);
 }
 
 /* Two numbers of a message, of which one may be out of its range. */

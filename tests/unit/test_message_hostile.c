@@ -71,12 +71,14 @@ static void put_any(uint32_t type)
 		done = message_put_resize(&b, 1, 1, 1, &e);
 	else if (type == MSG_STOP)
 		done = message_put_stop(&b, &e);
+	else if (type == MSG_CGROUP)
+		done = message_put_cgroup(&b, &e);
 	assert_int_equal(done, 0);
 }
 
 static uint32_t id_of(uint32_t type)
 {
-	return type == MSG_HELLO || type == MSG_STOP ? 0 : 1;
+	return type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ? 0 : 1;
 }
 
 static int get_any(const struct frame *f)
@@ -106,6 +108,8 @@ static int get_any(const struct frame *f)
 		return message_get_signal(f, &one, &e);
 	if (f->type == MSG_RESIZE)
 		return message_get_resize(f, &one, &two, &e);
+	if (f->type == MSG_CGROUP)
+		return message_get_cgroup(f, &e);
 	return message_get_stop(f, &e);
 }
 

@@ -108,6 +108,18 @@ static bool has_ulimit(const struct run *r)
 	return r->policy.ulimit_count == 1 &&
 	       r->policy.ulimits[0].resource == RLIMIT_NOFILE;
 }
+static bool has_memory(const struct run *r)
+{
+	return r->policy.limits.memory == 512ull << 20;
+}
+static bool has_cpus(const struct run *r) { return r->policy.limits.cpus == 1500; }
+static bool has_pids(const struct run *r) { return r->policy.limits.pids == 64; }
+static bool has_disk(const struct run *r) { return r->policy.limits.disk == 1ull << 30; }
+static bool has_parent(const struct run *r)
+{
+	return !strcmp(r->policy.cgroup_parent, "/sys/fs/cgroup/x");
+}
+static bool is_lenient(const struct run *r) { return r->policy.is_best_effort; }
 static bool has_timeout(const struct run *r) { return r->policy.timeout_ms == 90000; }
 static bool has_json(const struct run *r) { return r->options.json_fd == 2; }
 static bool has_json_1(const struct run *r) { return r->options.json_fd == 1; }
@@ -160,6 +172,13 @@ static const struct {
 	{ { "--cap-drop", "all", "true" }, drops_all },
 	{ { "--seccomp", "p.json", "true" }, has_profile },
 	{ { "--ulimit", "nofile=5", "true" }, has_ulimit },
+	{ { "--memory", "512m", "true" }, has_memory },
+	{ { "-m512MiB", "true" }, has_memory },
+	{ { "--cpus", "1.5", "true" }, has_cpus },
+	{ { "--pids-limit", "64", "true" }, has_pids },
+	{ { "--disk=1g", "true" }, has_disk },
+	{ { "--cgroup-parent", "/sys/fs/cgroup/x", "true" }, has_parent },
+	{ { "--best-effort", "true" }, is_lenient },
 	{ { "--timeout", "1m30s", "true" }, has_timeout },
 	{ { "--json", "true" }, has_json },
 	{ { "--json=1", "true" }, has_json_1 },
@@ -226,7 +245,17 @@ static const struct {
 	{ { "--zebra" }, ERR_USAGE, "unknown flag --zebra" },
 	{ { "--=x" }, ERR_USAGE, "unknown flag --" },
 	{ { "--" LONG_FLAG }, ERR_USAGE, "unknown flag --0123456789" },
-	{ { "--memory", "2g" }, ERR_UNSUPPORTED, "--memory is not in this version" },
+	{ { "--memory", "much" }, ERR_USAGE, "--memory: expected a number" },
+	{ { "--memory", "5m" }, ERR_USAGE, "6m or more" },
+	{ { "--memory", "8388608t" }, ERR_USAGE, "6m or more" },
+	{ { "--memory", "-1" }, ERR_USAGE, "--memory: " },
+	{ { "--cpus", "0" }, ERR_USAGE, "--cpus: '0' is not between" },
+	{ { "--pids-limit", "0" }, ERR_USAGE, "1 or more" },
+	{ { "--pids-limit", "-1" }, ERR_USAGE, "--pids-limit: " },
+	{ { "--pids-limit", "2147483648" }, ERR_USAGE, "1 or more" },
+	{ { "--disk", "1k" }, ERR_USAGE, "1m or more" },
+	{ { "--cgroup-parent", "" }, ERR_USAGE, "names no folder" },
+	{ { "--best-effort=no" }, ERR_USAGE, "takes no value" },
 	{ { "--name=x" }, ERR_UNSUPPORTED, "--name is not in this version" },
 };
 

@@ -196,6 +196,60 @@ static void test_a_terminal_and_inherited_stdio_exclude_each_other(void **state)
 	policy_done(&p);
 }
 
+static const struct {
+	const char *volume;
+	bool is_lenient, is_refused;
+} shown[] = {
+	{ "/tmp:/a:rw", false, true },
+	{ "/tmp:/a", false, true }, /* rw is the default */
+	{ "/tmp:/a:ro", false, false },
+	{ "/tmp:/a:rw", true, false },
+};
+
+static void test_disk_needs_folders_that_can_be_bounded(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
+		struct policy p;
+		struct err e = { 0 };
+		start(&p);
+		assert_int_equal(volume_parse_tmpfs(&p, "/t", &e), 0);
+		assert_int_equal(volume_parse_bind(&p, shown[i].volume, &e), 0);
+		p.is_best_effort = shown[i].is_lenient;
+		assert_int_equal(policy_check(&p, &e), 0);
+		p.limits.disk = 1 << 20;
+		assert_int_equal(policy_check(&p, &e), shown[i].is_refused ? -1 : 0);
+		if (shown[i].is_refused) {
+			assert_int_equal(e.kind, ERR_UNSUPPORTED);
+			assert_non_null(strstr(e.text, "/a"));
+			assert_non_null(strstr(e.text, "(from -v "));
+			assert_non_null(strstr(e.remedy, "--best-effort"));
+		}
+		policy_done(&p);
+	}
+}
+
+static void test_what_needs_a_cgroup(void **state)
+{
+	struct policy p;
+
+	(void)state;
+	start(&p);
+	p.limits.disk = 1 << 20; /* held by the size of a tmpfs */
+	p.is_best_effort = true;
+	assert_false(policy_wants_cgroup(&p));
+	p.limits.memory = 1;
+	assert_true(policy_wants_cgroup(&p));
+	p.limits = (struct limits){ .pids = 1 };
+	assert_true(policy_wants_cgroup(&p));
+	p.limits = (struct limits){ .cpus = 1 };
+	assert_true(policy_wants_cgroup(&p));
+	p.limits = (struct limits){ 0 };
+	p.cgroup_parent = text_copy("/x");
+	assert_true(policy_wants_cgroup(&p));
+	policy_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +260,8 @@ int main(void)
 		cmocka_unit_test(test_who_a_command_can_be),
 		cmocka_unit_test(test_a_command_is_needed),
 		cmocka_unit_test(test_a_terminal_and_inherited_stdio_exclude_each_other),
+		cmocka_unit_test(test_disk_needs_folders_that_can_be_bounded),
+		cmocka_unit_test(test_what_needs_a_cgroup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,35 @@ static void test_bytes(void **state)
 	check(quantity_parse_bytes, samples, ARRAY_LEN(samples));
 }
 
+static int parse_cpus(const char *text, uint64_t *ret, struct err *e)
+{
+	uint32_t value;
+
+	if (quantity_parse_cpus(text, &value, e) < 0)
+		return -1;
+	*ret = value;
+	return 0;
+}
+
+static void test_cpus(void **state)
+{
+	static const struct sample samples[] = {
+		{ "1", 1000, NULL },	      { "1.5", 1500, NULL },
+		{ "0.25", 250, NULL },	      { ".5", 500, NULL },
+		{ "0.0129", 12, NULL },	      { "1000", 1000000, NULL },
+		{ "0.01", 10, NULL },	      { "0.009", 0, "between" },
+		{ "0", 0, "between" },	      { "1001", 0, "between" },
+		{ "1000.9", 1000900, NULL },  { "99999999999999999999", 0, "too large" },
+		{ "", 0, "expected a number" }, { ".", 0, "not a number of CPUs" },
+		{ "1.", 0, "not a number" },  { "1,5", 0, "not a number" },
+		{ "-1", 0, "expected a number" }, { "1.5.5", 0, "not a number" },
+		{ "two", 0, "expected a number" },
+	};
+
+	(void)state;
+	check(parse_cpus, samples, ARRAY_LEN(samples));
+}
+
 static void test_durations(void **state)
 {
 	static const struct sample samples[] = {
@@ -217,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_cpus),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_ulimits),
 		cmocka_unit_test(test_seventeen_ulimits_are_too_many),

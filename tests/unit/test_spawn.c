@@ -145,7 +145,7 @@ static int world_teardown(void **state)
 
 static void spawn(struct world *w)
 {
-	const struct spawn_parts parts = { &w->plan, &w->program, &w->filter };
+	const struct spawn_parts parts = { &w->plan, &w->program, &w->filter, -1 };
 
 	if (spawn_sandbox(&parts, &w->box, &w->e) == 0)
 		return;

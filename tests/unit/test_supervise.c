@@ -136,7 +136,7 @@ static const struct story broken[] = {
 	  .message = "'failed' at the wrong" },
 	{ "failed in no stage", SAY(WORD_HELLO WORD_FAILED("\0", "\2")), LIVES,
 	  .message = BROKE },
-	{ "failed in a stage beyond", SAY(WORD_HELLO WORD_FAILED("\11", "\2")), LIVES,
+	{ "failed in a stage beyond", SAY(WORD_HELLO WORD_FAILED("\12", "\2")), LIVES,
 	  .message = BROKE },
 	{ "failed without an errno", SAY(WORD_HELLO WORD_FAILED("\7", "\0")), LIVES,
 	  .message = BROKE },

@@ -1,0 +1,45 @@
+/* delegate -- the folder of the cgroup file system that we may make cgroups in.
+ *
+ * cgroups(7) has rules that decide where that is: a process may be put, or
+ * cloned, only below a folder that belongs to us and that it lives below already;
+ * a folder whose children get controllers may not hold processes itself; and
+ * what systemd manages is systemd's alone, except where a unit was marked with
+ * Delegate=yes.  So, in this order:
+ *
+ *	--cgroup-parent DIR
+ *	a folder above us that holds no process, in the unit that we live in
+ *	the folder that we live in, if nobody else does: we move to a leaf of it
+ *	a new scope of the systemd user manager's, with us in it */
+#pragma once
+#include <stdbool.h>
+
+struct err;
+struct policy;
+
+enum controller { CONTROLLER_MEMORY = 1, CONTROLLER_PIDS = 2, CONTROLLER_CPU = 4 };
+
+struct delegate {
+	char *path;	  /* owned; NULL: none */
+	int fd;		  /* owned */
+	unsigned has;	  /* enum controller: what cgroups in it can have */
+	bool is_own;	  /* we live in it */
+	bool is_scope;	  /* made for us by the service manager, which removes it */
+};
+
+void delegate_init(struct delegate *d);
+void delegate_done(struct delegate *d);
+
+/* Finds a folder with the controllers `needs`.  May ask the user manager, which
+ * moves this process. */
+int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,
+		  struct err *e);
+
+/* "+memory" for one controller; `sign` is '+' or '-'. */
+void delegate_word(char word[16], char sign, enum controller which);
+
+/* The controllers that a file such as cgroup.controllers names. */
+unsigned delegate_controllers(int folder, const char *file);
+
+/* Whether the innermost systemd unit of a path below `root` is marked as
+ * delegated; a path with no unit in it is nobody's and counts as such. */
+bool delegate_is_marked(const char *path, const char *root);

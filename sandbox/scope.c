@@ -1,0 +1,97 @@
+#include "sandbox/scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/program.h"
+
+#define SENTENCE_MAX 400
+
+/* A variable that was left behind by sudo names another user's bus: only what is
+ * ours counts. */
+static char *bus_path(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	AUTO_FREE char *usual = text_format("/run/user/%u", geteuid());
+	const char *const folders[] = { runtime && *runtime == '/' ? runtime : usual, usual };
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		char *path = text_format("%s/bus", folders[i]);
+		if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+bool scope_has_bus(void)
+{
+	AUTO_FREE char *path = bus_path();
+
+	return path != NULL;
+}
+
+/* In the child: nothing of ours but a pipe for one sentence. */
+__attribute__((noreturn)) static void run(const char *program, char *const *env, int says)
+{
+	AUTO_FREE char *pid = text_format("%d", (int)getppid());
+	char name[] = "hutch-scope";
+	char *argv[] = { name, pid, NULL };
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	if (dup2(says, 2) == 2)
+		(void)execve(program, argv, env);
+	_exit(127);
+}
+
+static int failed(int status, char *sentence, struct err *e)
+{
+	sentence[strcspn(sentence, "\n")] = '\0';
+	(void)err_set(e, ERR_REFUSED, "%s", *sentence ? sentence : "hutch-scope failed silently");
+	if (!WIFEXITED(status))
+		(void)err_set(e, ERR_INTERNAL, "hutch-scope died of signal %d", WTERMSIG(status));
+	return err_in(e, "ask the systemd user manager for a scope");
+}
+
+int scope_enter(struct err *e)
+{
+	AUTO_FREE char *program = NULL;
+	AUTO_FREE char *path = bus_path();
+	char sentence[SENTENCE_MAX + 1] = "";
+	int ends[2], status;
+
+	if (!path)
+		return err_set(e, ERR_NOT_FOUND, "there is no systemd user manager to ask");
+	if (program_find("hutch-scope", &program, e) < 0)
+		return -1;
+	AUTO_FREE char *address = text_format("DBUS_SESSION_BUS_ADDRESS=unix:path=%s", path);
+	char *env[] = { address, NULL };
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int listen = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		run(program, env, ends[1]);
+	own_close(&ends[1]);
+	if (pid < 0)
+		return err_sys(e, "fork for hutch-scope");
+	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* else: no sentence */
+	own_close(&listen); /* one that says more must not wait for us */
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for hutch-scope");
+	return status == 0 ? 0 : failed(status, sentence, e);
+}

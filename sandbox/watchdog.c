@@ -1,0 +1,112 @@
+#include "sandbox/watchdog.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+/* Processes and threads looked at; RLIMIT_NPROC's default is below it. */
+#define PIDS_MAX 8192
+#define FILE_MAX (128u << 10)
+
+struct herd {
+	pid_t pids[PIDS_MAX];
+	size_t count, threads;
+};
+
+static char *read_proc(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	size_t len;
+
+	return fd < 0 || io_read_file(fd, path, FILE_MAX, &text, &len, NULL) < 0 ? NULL : text;
+}
+
+/* proc(5): the children that a thread has made. */
+static void add_children(struct herd *h, pid_t pid, const char *thread)
+{
+	char path[300];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, thread);
+	AUTO_FREE char *text = read_proc(path);
+	char *rest = text;
+	for (char *word; rest && (word = strsep(&rest, " "));)
+		if (*word && h->count < PIDS_MAX)
+			h->pids[h->count++] = (pid_t)atoi(word);
+}
+
+static void look_at(struct herd *h, pid_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+	while (dir && (entry = readdir(dir)) && h->threads < PIDS_MAX) {
+		if (entry->d_name[0] == '.')
+			continue;
+		h->threads++;
+		add_children(h, pid, entry->d_name);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+}
+
+/* A process may end, and its number go to another, while we look: then this look
+ * is wrong once, by one process. */
+static void gather(struct herd *h, pid_t init)
+{
+	h->pids[h->count++] = init;
+	for (size_t i = 0; i < h->count; i++)
+		look_at(h, h->pids[i]);
+}
+
+/* The second number of statm: resident pages. */
+static uint64_t resident(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	AUTO_FREE char *text = read_proc(path);
+	const char *blank = text ? strchr(text, ' ') : NULL;
+	return blank ? strtoull(blank, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Its share of what it has mapped, and what of that is swapped out. */
+static uint64_t proportional(pid_t pid)
+{
+	static const char *const keys[] = { "\nPss:", "\nSwapPss:" };
+	uint64_t kib = 0;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	AUTO_FREE char *text = read_proc(path);
+	if (!text)
+		return resident(pid);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const char *at = strstr(text, keys[i]);
+		kib += at ? strtoull(at + strlen(keys[i]), NULL, 10) : 0;
+	}
+	return kib << 10;
+}
+
+uint64_t watchdog_measure(pid_t init, uint64_t limit)
+{
+	AUTO_FREE struct herd *h = calloc(1, sizeof(*h));
+	uint64_t rough = 0, exact = 0;
+
+	if (!h)
+		abort();
+	gather(h, init);
+	for (size_t i = 0; i < h->count; i++)
+		rough += resident(h->pids[i]);
+	for (size_t i = 0; rough > limit && i < h->count; i++)
+		exact += proportional(h->pids[i]);
+	return rough > limit ? exact : rough;
+}

@@ -1,0 +1,48 @@
+#!/bin/bash
+# Where nothing was delegated to the user.
+#
+# shellcheck disable=SC2154 # from tap.sh and init.sh
+. "${0%/*}/tap.sh"
+
+refused() {
+	hutch --memory 64m -- true
+	[ $rc = 125 ] && is status '"setup-error"' && grep -q 'not delegated to you' "$T/err" &&
+		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err"
+}
+# It exists and is delegated, but we do not live below it: the kernel refuses.
+elsewhere() {
+	hutch --cgroup-parent "$GROUP" --memory 64m -- true
+	[ $rc = 125 ] && grep -q 'Delegate=yes' "$T/err" && nothing_left
+}
+watched() {
+	hutch --best-effort --memory 64m -- /hog heap 400
+	[ $rc = 137 ] && is status '"oom"' && is degraded '["memory"]' &&
+		grep -q 'when hutch looked' "$T/err"
+}
+spared() {
+	# Reserves far more than it uses, and shares what it uses with its children.
+	hutch --best-effort --memory 64m -- sh -c 'ulimit -v unlimited; /hog heap 30; /hog heap 30'
+	[ $rc = 0 ] && is degraded '["memory"]'
+}
+counted() {
+	hutch --best-effort --pids-limit 16 --cpus 1 -- /hog forks
+	[ $rc = 0 ] && grep -qx '15 Resource temporarily unavailable' "$T/out" &&
+		is degraded '["cpus","pids-limit"]'
+}
+bounded_files() {
+	hutch --best-effort --memory 64m --disk 4m -- /hog file /tmp/a
+	[ $rc = 0 ] && grep -q 'No space left' "$T/out" && is degraded '["memory"]'
+}
+disk_alone() {
+	hutch --disk 4m -- /hog file /tmp/a
+	[ $rc = 0 ] && is degraded '[]'
+}
+
+try 'a limit without a delegated cgroup is an error with its remedy' refused
+try 'so is a delegated cgroup that hutch does not live below' elsewhere
+try '--best-effort: memory is watched' watched
+try '--best-effort: what stays under it is left alone' spared
+try '--best-effort: processes are counted' counted
+try '--best-effort: files in memory are bounded' bounded_files
+try '--disk alone needs no cgroup' disk_alone
+echo "1..$count"

@@ -1,0 +1,196 @@
+/* Uses something up, inside a sandbox:  hog WHAT [MIB | N]
+ *
+ * The memory hogs never stop by themselves: what ends them is the limit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB (1u << 20)
+
+/* 0 MiB: as much as there is. */
+static int is_enough(long done, long mib)
+{
+	return mib && done >= mib;
+}
+
+static int heap(long mib)
+{
+	for (long i = 0; !is_enough(i, mib); i++) {
+		char *p = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+		if (p == MAP_FAILED)
+			return 1;
+		memset(p, 1, MIB);
+	}
+	return 0;
+}
+
+static int fill(int fd, long mib)
+{
+	static char chunk[65536];
+
+	for (long i = 0; !is_enough(i / 16, mib); i++)
+		if (write(fd, chunk, sizeof(chunk)) < 0)
+			return errno;
+	return 0;
+}
+
+/* Says how it ended: at the end of a tmpfs there is an errno, not a signal. */
+static int file(const char *path, long mib)
+{
+	int fd = open(path, O_CREAT | O_WRONLY, 0600), sys;
+
+	if (fd < 0)
+		return 1;
+	sys = fill(fd, mib);
+	(void)printf("%s\n", sys ? strerror(sys) : "full");
+	return 0;
+}
+
+static int memfd(long mib)
+{
+	return fill(memfd_create("hog", 0), mib);
+}
+
+static int shm(long mib)
+{
+	for (long i = 0; !is_enough(i * 8, mib); i++) {
+		int id = shmget(IPC_PRIVATE, 8 * MIB, IPC_CREAT | 0600);
+		char *at = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
+		if (at == (char *)-1)
+			return 1;
+		memset(at, 1, 8 * MIB);
+		(void)shmdt(at);
+		(void)shmctl(id, IPC_SET, &(struct shmid_ds){ .shm_perm.mode = 0,
+			.shm_perm.uid = getuid(), .shm_perm.gid = getgid() });
+	}
+	return 0;
+}
+
+/* 16 pages in each pipe, until descriptors run out; then in a child. */
+static int pipes(long mib)
+{
+	static char page[4096];
+	long pages = 0;
+
+	for (;;) {
+		int ends[2];
+		if (pipe(ends) < 0) {
+			pid_t pid = fork();
+			if (pid < 0)
+				return 1;
+			if (pid > 0)
+				return waitpid(pid, NULL, 0) < 0;
+			for (int fd = 3; fd < 1 << 16; fd++)
+				(void)close(fd); /* the parent keeps them full */
+			continue;
+		}
+		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+		while (write(ends[1], page, sizeof(page)) > 0)
+			if (is_enough(++pages / 256, mib))
+				return 0;
+	}
+}
+
+static void *forever(void *arg)
+{
+	for (volatile unsigned long n = 0;; n++)
+		;
+	return arg;
+}
+
+/* N threads for a second of the wall's time; prints CPU ms and wall ms. */
+static int spin(long threads)
+{
+	struct timespec cpu, from, to;
+	pthread_t id;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &from);
+	for (long i = 0; i < threads; i++)
+		if (pthread_create(&id, NULL, forever, NULL))
+			return 1;
+	do
+		(void)clock_gettime(CLOCK_MONOTONIC, &to);
+	while ((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 2000);
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	(void)printf("%ld %ld\n", (long)cpu.tv_sec * 1000 + cpu.tv_nsec / 1000000,
+		     (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000);
+	return 0;
+}
+
+/* Forks until it can't; prints how many there were and why no more. */
+static int fork_all(long max)
+{
+	long count = 0;
+
+	for (; count < max; count++) {
+		pid_t pid = fork();
+		if (pid < 0)
+			break;
+		if (pid == 0) {
+			(void)pause();
+			_exit(0);
+		}
+	}
+	(void)printf("%ld %s\n", count, count < max ? strerror(errno) : "no end");
+	return 0;
+}
+
+/* The classic: everybody forks for as long as it lasts. */
+__attribute__((noreturn)) static void bomb(void)
+{
+	for (;;)
+		(void)!fork();
+}
+
+static int files(const char *folder, long max)
+{
+	char path[256];
+	long i;
+
+	for (i = 0; i < max; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%ld", folder, i);
+		int fd = open(path, O_CREAT | O_WRONLY, 0600);
+		if (fd < 0)
+			break;
+		(void)close(fd);
+	}
+	(void)printf("%ld %s\n", i, i < max ? strerror(errno) : "no end");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	long n = argc > 2 ? atol(argv[argc - 1]) : 0;
+
+	if (!strcmp(what, "heap"))
+		return heap(n);
+	if (!strcmp(what, "file") && argc > 2)
+		return file(argv[2], argc > 3 ? n : 0);
+	if (!strcmp(what, "files") && argc > 3)
+		return files(argv[2], n);
+	if (!strcmp(what, "memfd"))
+		return memfd(n);
+	if (!strcmp(what, "shm"))
+		return shm(n);
+	if (!strcmp(what, "pipes"))
+		return pipes(n);
+	if (!strcmp(what, "spin"))
+		return spin(n);
+	if (!strcmp(what, "forks"))
+		return fork_all(n ? n : 100000);
+	if (!strcmp(what, "bomb"))
+		bomb();
+	return 2;
+}

@@ -1,0 +1,255 @@
+#!/bin/bash
+# The limits, each proven by something that uses up what is limited.  Run as an
+# ordinary user in a delegated cgroup; GROUP is its folder.
+#
+# shellcheck disable=SC2154 # from tap.sh and init.sh
+. "${0%/*}/tap.sh"
+
+# Where a shell of a service lives: in a leaf.
+mkdir "$GROUP/shell" && echo $$ >"$GROUP/shell/cgroup.procs" || exit
+
+oom_by() { # SIZE HOG...
+	local size=$1
+	shift
+	hutch --memory "$size" --timeout 60s -- /hog "$@"
+	[ $rc = 137 ] && is status '"oom"' && is exit_code 137 && is signal 9 &&
+		grep -q '"kind":"limit".*(--memory)' "$T/json" && grep -q -e --memory "$T/err" &&
+		[ "$(value memory_peak_bytes)" -gt $((${size%m} << 19)) ] &&
+		[ "$(value memory_peak_bytes)" -le $((${size%m} << 20)) ] && nothing_left
+}
+heap() { oom_by 64m heap; }
+memfd() { oom_by 64m memfd; }
+shm() { oom_by 64m shm; }
+pipes() { oom_by 32m pipes; }
+files_and_heap() {
+	hutch --memory 64m --timeout 60s -- sh -c '/hog file /tmp/a; /hog heap 20; /hog heap'
+	[ $rc = 137 ] && is status '"oom"' && grep -q 'No space left' "$T/out"
+}
+everything_dies() {
+	hutch --memory 64m --timeout 60s -- sh -c 'sleep 1000 & /hog heap; echo survived'
+	[ $rc = 137 ] && is status '"oom"' && ! grep -q survived "$T/out"
+}
+files_alone() {
+	hutch --memory 64m --tmpfs /x --timeout 60s -- sh -c '
+		for d in /tmp /workspace /dev/shm /x; do /hog file $d/a; done
+		cat /tmp/a >/dev/null && echo alive'
+	[ $rc = 0 ] && [ "$(grep -c 'No space left' "$T/out")" = 4 ] && grep -qx alive "$T/out" &&
+		[ "$(value memory_peak_bytes)" -lt $((40 << 20)) ]
+}
+many_files() {
+	hutch --memory 64m --timeout 60s -- /hog files /tmp 10000000
+	[ $rc = 0 ] && grep -q 'No space left' "$T/out"
+}
+enough_is_enough() {
+	hutch --memory 64m -- /hog heap 40
+	[ $rc = 0 ] && is status '"exited"' && is error null &&
+		[ "$(value memory_peak_bytes)" -gt $((40 << 20)) ]
+}
+
+fork_limit() {
+	hutch --pids-limit 32 -- /hog forks
+	[ $rc = 0 ] && grep -qx '31 Resource temporarily unavailable' "$T/out" &&
+		is pids_peak 32 && grep -q -e '--pids-limit) was reached' "$T/err"
+}
+fork_bomb() {
+	hutch --pids-limit 32 --timeout 3s -- /hog bomb
+	[ $rc = 124 ] && is status '"timeout"' && is pids_peak 32 && nothing_left
+}
+# While it bombs, the user's own shell forks.
+fork_bomb_beside() {
+	"$H" run --pids-limit 64 --timeout 60s -v "$HOG:/hog:ro" -- /hog bomb >/dev/null 2>&1 &
+	local pid=$! i
+	for ((i = 0; i < 10; i++)); do
+		[ "$(echo forked | cat)" = forked ] || return
+	done
+	kill -KILL $pid || return
+	wait $pid
+	until_true nothing_left
+}
+threads() {
+	hutch --pids-limit 8 -- /hog spin 64
+	[ $rc = 1 ] && is pids_peak 8
+}
+
+spinner() {
+	local cpu wall
+	hutch --cpus 0.5 --timeout 60s -- /hog spin 64
+	read -r cpu wall <"$T/out"
+	[ $rc = 0 ] && [ "$cpu" -gt $((wall * 30 / 100)) ] && [ "$cpu" -lt $((wall * 65 / 100)) ]
+}
+unlimited_spinner() {
+	local cpu wall
+	hutch -- /hog spin 4
+	read -r cpu wall <"$T/out"
+	[ $rc = 0 ] && [ "$cpu" -gt $((wall * 80 / 100)) ]
+}
+spinner_beside() {
+	"$H" run --cpus 0.2 --timeout 60s -v "$HOG:/hog:ro" -- /hog spin 64 >/dev/null &
+	hutch -- true
+	[ $rc = 0 ] && kill -0 $! && wait $!
+}
+
+disk() {
+	hutch --disk 8m --tmpfs /x -- sh -c '/hog file /tmp/a; /hog file /workspace/a; /hog file /x/a
+		stat -c %s /tmp/a /x/a'
+	[ $rc = 0 ] && [ "$(grep -c 'No space left' "$T/out")" = 3 ] && is memory_peak_bytes null &&
+		! grep -qE '^[0-9]{8,}$' <(sed 's/^8388608$//' "$T/out")
+}
+inodes() {
+	hutch --disk 8m -- /hog files /workspace 10000000
+	[ $rc = 0 ] && grep -q 'No space left' "$T/out"
+}
+disk_shown() {
+	hutch --disk 8m -v "$T:/t:rw" -- true
+	[ $rc = 125 ] && is status '"setup-error"' && grep -q -e --best-effort "$T/err" || return
+	hutch --disk 8m --best-effort -v "$T:/t:rw" -- true
+	[ $rc = 0 ] && is degraded '["disk"]'
+}
+
+cgroup_files() {
+	hutch --memory 64m --pids-limit 50 --cpus 1 -- sh -c '
+		cat /proc/self/cgroup /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max
+		for f in cgroup.procs memory.max pids.max cgroup.subtree_control cgroup.kill; do
+			echo 1 2>/dev/null >/sys/fs/cgroup/$f && echo wrote $f
+		done
+		mkdir /sys/fs/cgroup/x && echo made
+		mkdir /tmp/c && mount -t cgroup2 none /tmp/c && echo mounted
+		mount -o remount,rw /sys/fs/cgroup && echo remounted
+		chmod 777 /sys/fs/cgroup && echo changed
+		ls /sys'
+	[ $rc = 0 ] && [ "$(grep -v '^fs$' "$T/out")" = "0::/
+67108864
+100000 100000" ]
+}
+root_cgroup_files() {
+	hutch --memory 64m -u root -- sh -c '
+		mount -t cgroup2 none /tmp && echo mounted
+		echo max 2>/dev/null >/sys/fs/cgroup/memory.max && echo wrote; true'
+	[ $rc = 0 ] && [ ! -s "$T/out" ]
+}
+
+# Its cgroup is that of hutch itself.
+no_limit() {
+	"$H" run -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! child
+	until_true pgrep -x -P $pid hutch-executor || return
+	child=$(pgrep -x -P $pid hutch-executor)
+	[ "$(cat /proc/$pid/cgroup)" = "$(cat "/proc/$child/cgroup")" ] && [ -z "$(left_over)" ]
+	local result=$?
+	kill $pid
+	wait $pid
+	hutch -- sh -c 'ls /sys/fs/cgroup 2>&1'
+	[ $result = 0 ] && [ $rc = 2 ] && is memory_peak_bytes null && is pids_peak null
+}
+limited_place() {
+	"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true pgrep -x sleep || return
+	[ "$(left_over | wc -l)" = 1 ] &&
+		grep -q '/delegated/hutch-.*/cmds$' "/proc/$(pgrep -x sleep)/cgroup" &&
+		grep -qx '0::/delegated/shell' /proc/$pid/cgroup || result=1
+	kill $pid
+	wait $pid
+	[ $result = 0 ] && nothing_left
+}
+
+killed() {
+	"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$!
+	until_true pgrep -x sleep || return
+	kill -KILL $pid
+	wait $pid
+	until_true nothing_left
+}
+killed_at_any_moment() {
+	local i pid
+	for ((i = 0; i < 40; i++)); do
+		"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+		pid=$!
+		sleep "0.00$((i % 10))"
+		kill -KILL $pid
+		wait $pid
+	done 2>/dev/null
+	until_true nothing_left
+}
+# The next launch tidies up.
+killed_with_its_janitor() {
+	"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$!
+	until_true pgrep -x sleep || return
+	kill -KILL "$(pgrep -x hutch-janitor)" $pid
+	wait $pid
+	until_true sh -c '! pgrep -x sleep' >/dev/null
+	[ "$(left_over | wc -l)" = 1 ] || return
+	hutch --pids-limit 20 -- true
+	[ $rc = 0 ] && nothing_left
+}
+
+# The caller's shell lives there too: it would have to be moved, and is not ours.
+shared_group() {
+	mkdir "$GROUP/shared" || return
+	(
+		echo $BASHPID >"$GROUP/shared/cgroup.procs"
+		hutch --cgroup-parent "$GROUP/shared" --memory 64m -- true
+		[ $rc = 125 ] && grep -q 'has other processes in it' "$T/err"
+	)
+	local result=$?
+	rmdir "$GROUP/shared"
+	return $result
+}
+named_group() {
+	mkdir "$GROUP/named" || return
+	"$H" run --cgroup-parent "$GROUP/named" --pids-limit 20 -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true pgrep -x sleep || return
+	grep -q '/delegated/named/hutch-.*/cmds$' "/proc/$(pgrep -x sleep)/cgroup" || result=1
+	kill $pid
+	wait $pid
+	rmdir "$GROUP/named" && [ $result = 0 ]
+}
+wrong_group() {
+	hutch --cgroup-parent /tmp --memory 64m -- true
+	[ $rc = 125 ] && grep -q 'no folder of a cgroup' "$T/err" || return
+	hutch --cgroup-parent /sys/fs/cgroup --memory 64m -- true
+	[ $rc = 125 ] && grep -q 'not delegated to you' "$T/err" || return
+	hutch --cgroup-parent /nonesuch --memory 64m -- true
+	[ $rc = 125 ] && grep -q 'No such file' "$T/err"
+}
+
+# The executor that outlives its commands (checklist 104).
+next_command() {
+	/tmp/hutch/tests/unit/cgroup
+}
+
+try 'E71: a heap that grows is killed at --memory, and the result says so' heap
+try 'E71: a memfd too' memfd
+try 'E71: SysV shared memory too' shm
+try 'E71: buffers of pipes too' pipes
+try 'E71: files in memory are at their end before the limit, programs are not' files_and_heap
+try 'all private folders together stay under half of --memory' files_alone
+try 'so does the number of their files' many_files
+try 'the end for want of memory is the end of all processes' everything_dies
+try 'what stays under the limit is left alone, and its peak is told' enough_is_enough
+try 'E70: fork says EAGAIN at --pids-limit' fork_limit
+try 'E70: a fork bomb lasts until the time-out and leaves nothing' fork_bomb
+try 'E70: beside a fork bomb the shell of its user forks' fork_bomb_beside
+try 'threads count as processes' threads
+try 'E72: 64 spinning threads get the CPU time of --cpus' spinner
+try 'E72: without a limit they get more' unlimited_spinner
+try 'E72: beside them another sandbox starts' spinner_beside
+try 'E73: --disk is the end of what can be written, in each private folder' disk
+try 'E73: and of how many files there can be' inodes
+try '--disk with a folder of the host is an error, or degraded' disk_shown
+try 'E77: the cgroup can be read inside, and not changed' cgroup_files
+try 'E77: nor by root inside' root_cgroup_files
+try 'no limit, no cgroup' no_limit
+try 'with one the commands live in it, and hutch does not' limited_place
+try 'a launcher that is killed leaves no cgroup' killed
+try 'at whatever moment' killed_at_any_moment
+try 'one that is killed with its janitor is tidied up after by the next' killed_with_its_janitor
+try 'a cgroup with others in it is not taken' shared_group
+try '--cgroup-parent is where it is made' named_group
+try 'what is no delegated cgroup is an error' wrong_group
+try 'E104: after an out-of-memory the next command of the sandbox runs' next_command
+try 'nothing is left of all this' nothing_left
+echo "1..$count"

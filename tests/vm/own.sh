@@ -1,0 +1,62 @@
+#!/bin/bash
+# hutch as the only process of a delegated cgroup, as `systemd-run --scope` starts
+# it.  Run by root, who is in no such cgroup; the folder is $1, its user $2.
+#
+# shellcheck disable=SC2154 # from tap.sh
+. "${0%/*}/tap.sh"
+GROUP=$1 user=$2
+
+# alone COMMAND...: becomes it.
+alone() {
+	echo 0 >"$GROUP/cgroup.procs"
+	exec setpriv --reuid "$user" --regid "$user" --clear-groups --reset-env env PATH="$PATH" \
+		HOME=/tmp/home XDG_RUNTIME_DIR=/tmp/runtime "$@"
+}
+as_found() {
+	nothing_left && [ -z "$(cat "$GROUP/cgroup.subtree_control")" ] &&
+		[ -z "$(cat "$GROUP/cgroup.procs")" ]
+}
+
+limited() {
+	(alone "$H" run --memory 64m --cpus 0.5 -v "$HOG:/hog:ro" --json=3 -- /hog heap \
+		2>"$T/err" 3>"$T/json")
+	[ $? = 137 ] && is status '"oom"' && as_found
+}
+two() {
+	local first second
+	alone "$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	first=$!
+	until_true pgrep -x sleep || return
+	[ -d "$GROUP/sup" ] && [ -z "$(cat "$GROUP/cgroup.procs")" ] || return
+	# The cgroup itself takes no process any more, as cgroups(7) says: whoever is
+	# started beside the first one is started in a leaf.
+	mkdir "$GROUP/leaf" && chown -R "$user" "$GROUP/leaf"
+	(GROUP=$GROUP/leaf && alone "$H" run --pids-limit 9 --memory 32m -- true)
+	second=$?
+	kill $first
+	wait $first
+	rmdir "$GROUP/leaf"
+	[ $second = 0 ] && as_found
+}
+killed() {
+	alone "$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$!
+	until_true pgrep -x sleep || return
+	[ -d "$GROUP/sup" ] && grep -q sup$ /proc/$pid/cgroup || return
+	kill -KILL $pid
+	wait $pid
+	until_true as_found
+}
+# Its shell lives there too; moving that is not for us.
+shared() {
+	# shellcheck disable=SC2016
+	(alone sh -c '"$@"; exit $?' sh "$H" run --memory 64m -- true 2>"$T/err")
+	[ $? = 125 ] && grep -q 'has other processes in it' "$T/err" &&
+		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err" && as_found
+}
+
+try 'alone in a delegated cgroup hutch makes room, and goes back' limited
+try 'a second one finds its place beside it' two
+try 'its janitor goes back too, when it was killed' killed
+try 'a cgroup with others in it is not taken' shared
+echo "1..$count"

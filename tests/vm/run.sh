@@ -1,0 +1,31 @@
+#!/bin/bash
+# Runs the vm tier in user-mode-linux: a Linux kernel as an ordinary process, with
+# this machine's file tree as its root and cgroup v2 with all its controllers.
+#
+#	tests/vm/run.sh [--build DIR]
+#
+# Prints TAP.  What the machine inside says ends with a line of its own; without it
+# the machine has not come to its end, which is a failure.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=$top/build
+[ "${1:-}" = --build ] && build=$(cd "$2" && pwd)
+command -v linux.uml >/dev/null || {
+	echo "ok 1 - vm # SKIP user-mode-linux is not installed"
+	exit 0
+}
+
+work=$(mktemp -d) && out=$work/out
+trap 'rm -rf "$work"' EXIT
+# The kernel hands words of its command line that it does not know to init.
+TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-400}" linux.uml mem=1024M \
+	root=/dev/root rootfstype=hostfs rootflags=/ rw init="$top/tests/vm/init.sh" \
+	con=null con0=fd:0,fd:1 loglevel=1 HUTCH_TOP="$top" HUTCH_BUILD="$build" \
+	</dev/null 2>/dev/null | tr -d '\r' >"$out"
+sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
+if ! grep -qx 'vm: end' "$out"; then
+	echo "not ok - the machine did not come to its end"
+	tail -n 40 "$out" | sed 's/^/# /'
+	exit 1
+fi
+! grep -q '^not ok' "$out"
