@@ -4,6 +4,7 @@
 #	make demo	dependencies, build, and hutch at work on its own tree
 #	make test	dependencies, build, every test
 #	make check	unit tests only
+#	make vm-test	limits where systemd delegates, in a machine of its own
 #	make bench	against the kernel's own price and other tools
 #	make install	PREFIX=/usr/local, DESTDIR=
 #
@@ -165,7 +166,8 @@ clean:
 # neither is root.
 DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
-        bsdutils groff-base strace user-mode-linux
+        bsdutils groff-base strace user-mode-linux debootstrap \
+        e2fsprogs
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -274,7 +276,14 @@ test: deps
 	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang all
 	$(MAKE) $(JOBS) CI=1 sanitized
 	$(MAKE) $(JOBS) fuzz
-	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape fuzz
+	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape fuzz vm
+
+# The same limits with systemd's user manager, in a machine that debootstrap
+# installs once: a minute the first time.  Needs root.
+.PHONY: vm-test
+vm-test: deps
+	$(MAKE) $(JOBS) tests
+	tests/all.sh --build $(B) vm vm-systemd
 
 # 500 rounds of being killed and 10,000 launches: some minutes.
 .PHONY: soak

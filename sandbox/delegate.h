@@ -41,5 +41,7 @@ void delegate_word(char word[16], char sign, enum controller which);
 unsigned delegate_controllers(int folder, const char *file);
 
 /* Whether the innermost systemd unit of a path below `root` is marked as
- * delegated; a path with no unit in it is nobody's and counts as such. */
+ * delegated; a path with no unit in it is nobody's and counts as such.  Managers
+ * mark by an attribute, user.delegate; the user manager of systemd 252 does not,
+ * and then a scope is asked for that would not have been needed. */
 bool delegate_is_marked(const char *path, const char *root);

@@ -218,7 +218,7 @@ wrong_group() {
 
 # The executor that outlives its commands (checklist 104).
 next_command() {
-	/tmp/hutch/tests/unit/cgroup
+	/run/hutch/tests/unit/cgroup
 }
 
 try 'E71: a heap that grows is killed at --memory, and the result says so' heap

@@ -10,7 +10,7 @@ GROUP=$1 user=$2
 alone() {
 	echo 0 >"$GROUP/cgroup.procs"
 	exec setpriv --reuid "$user" --regid "$user" --clear-groups --reset-env env PATH="$PATH" \
-		HOME=/tmp/home XDG_RUNTIME_DIR=/tmp/runtime "$@"
+		HOME=/run/home XDG_RUNTIME_DIR=/run/runtime "$@"
 }
 as_found() {
 	nothing_left && [ -z "$(cat "$GROUP/cgroup.subtree_control")" ] &&

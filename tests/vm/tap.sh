@@ -51,5 +51,9 @@ left_over() {
 	find "$GROUP" -type d \( -name 'hutch-*' -o -name sup \)
 }
 nothing_left() {
-	[ -z "$(left_over)" ] && ! pgrep -x 'hutch|hutch-executor|hutch-janitor|hog' >/dev/null
+	local name
+	for name in hutch hutch-executor hutch-janitor hog; do
+		pgrep -x $name && return 1
+	done
+	[ -z "$(left_over)" ]
 }

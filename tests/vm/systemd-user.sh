@@ -1,0 +1,93 @@
+#!/bin/bash
+# Limits where systemd's user manager has the say.  Run by it, as a service that is
+# not delegated.
+#
+# shellcheck disable=SC2154 # from tap.sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+H=/hutch/hutch HOG=/hutch/tests/vm/hog T=$(mktemp -d)
+. "${0%/*}/tap.sh"
+manager=/sys/fs/cgroup/user.slice/user-$UID.slice/user@$UID.service
+GROUP=$manager
+
+scopes() {
+	systemctl --user list-units --all --plain --no-legend 'hutch-*.scope'
+}
+gone() {
+	nothing_left && [ -z "$(scopes)" ] && [ -z "$(find "$manager" -name 'hutch-*')" ]
+}
+group_of() {
+	sed -n 's/^0:://p' "/proc/$1/cgroup"
+}
+
+limited() {
+	hutch --memory 64m -- /hog heap
+	[ $rc = 137 ] && is status '"oom"' && grep -q -e '(--memory)' "$T/err" && until_true gone
+}
+place() {
+	"$H" run --memory 64m --pids-limit 9 -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true pgrep -x sleep || return
+	echo "$(group_of $pid) $(group_of "$(pgrep -x sleep)")"
+	grep -q "/user@$UID.service/.*/hutch-$pid-.*\.scope/sup$" /proc/$pid/cgroup &&
+		grep -q "/hutch-$pid-.*\.scope/hutch-$pid-.*/cmds$" \
+			"/proc/$(pgrep -x sleep)/cgroup" || result=1
+	kill $pid
+	wait $pid
+	until_true gone && [ $result = 0 ]
+}
+spinner() {
+	local cpu wall
+	hutch --cpus 0.5 --timeout 60s -- /hog spin 16
+	read -r cpu wall <"$T/out"
+	[ $rc = 0 ] && [ "$cpu" -gt $((wall * 30 / 100)) ] && [ "$cpu" -lt $((wall * 65 / 100)) ]
+}
+no_limit() {
+	"$H" run -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true pgrep -x sleep || return
+	[ "$(group_of $pid)" = "$(group_of $$)" ] && [ -z "$(scopes)" ] || result=1
+	kill $pid
+	wait $pid
+	[ $result = 0 ]
+}
+killed() {
+	"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$!
+	until_true pgrep -x sleep || return
+	kill -KILL $pid
+	wait $pid
+	until_true gone
+}
+# What the error of a host without a bus tells its user to do.  The user manager of
+# systemd 252 does not mark what it delegates, so that hutch may ask again.
+by_hand() {
+	systemd-run --user --scope -p Delegate=yes --quiet --unit=by-hand \
+		"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true pgrep -x sleep || return
+	grep -q '\.scope/hutch-.*/cmds$' "/proc/$(pgrep -x sleep)/cgroup" || result=1
+	kill $pid
+	wait $pid
+	until_true gone && [ $result = 0 ]
+}
+# A scope that is not delegated is the manager's alone.
+not_marked() {
+	systemd-run --user --scope --quiet --unit=plain \
+		"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true pgrep -x sleep || return
+	grep -q "/hutch-.*\.scope/hutch-.*/cmds$" "/proc/$(pgrep -x sleep)/cgroup" || result=1
+	kill $pid
+	wait $pid
+	until_true gone && [ $result = 0 ]
+}
+
+try 'a limit is held in a scope that the user manager makes' limited
+try 'hutch lives in its leaf, commands in theirs' place
+try '--cpus holds there' spinner
+try 'no limit: no scope, and the bus is not asked' no_limit
+try 'a launcher that is killed leaves no scope' killed
+try 'limits hold in a scope that was delegated by hand' by_hand
+try 'one that was not delegated is left alone' not_marked
+rm -rf "$T"
+echo "1..$count"
