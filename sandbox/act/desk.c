@@ -1,5 +1,6 @@
 #include "sandbox/act/desk.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "base/own.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/answers.h"
+#include "sandbox/cgroup.h"
 
 /* Base64 of the largest file, and then some. */
 #define CONTENT_MAX (16u << 20)
@@ -455,6 +457,20 @@ static int on_content(struct desk *d, struct task *t, const struct frame *f, str
 	return 0;
 }
 
+/* A command that was killed, and since the last look the kernel has killed for
+ * want of memory, at this limit and not the machine's. */
+static uint64_t oom_limit(struct desk *d, const struct report *r)
+{
+	struct usage used;
+
+	if (!d->cgroup || r->exit_code != 128 + SIGKILL)
+		return 0;
+	cgroup_usage(d->cgroup, &used);
+	bool is_oom = used.oom_kills > d->oom_kills && used.is_over_limit;
+	d->oom_kills = used.oom_kills;
+	return is_oom ? d->memory_limit : 0;
+}
+
 static int on_report(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
 	struct report r;
@@ -464,7 +480,8 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 		return untimely(f, e);
 	if (action_get_report(f, &r, e) < 0)
 		return -1;
-	const struct observed o = observed_of(t);
+	struct observed o = observed_of(t);
+	o.oom_limit = oom_limit(d, &r);
 	buffer_init(&line, LINE_MAX_BYTES);
 	observe_run(&line, &o, &r, &d->setting);
 	finish(d, t, &line);

@@ -15,6 +15,7 @@
 #include "sandbox/act/observe.h"
 
 struct buffer;
+struct cgroup;
 struct err;
 struct exec;
 struct frame;
@@ -37,6 +38,8 @@ struct desk {
 	const struct exec *shell;  /* borrowed; how a session is opened */
 	struct setting setting;
 	bool streams; /* --stream */
+	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */
+	uint64_t memory_limit, oom_kills; /* bytes; as last seen */
 
 	struct answers *answers; /* owned */
 	struct session sessions[DESK_SESSIONS];

@@ -120,13 +120,26 @@ static bool has_ended(const struct report *r)
 	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
 }
 
-static void put_metadata(struct buffer *out, const struct action *a, const struct report *r,
-			 const struct setting *s)
+/* What a model must know beside how its command ended. */
+static char *suffix_with_notes(const struct observed *o, const struct report *r,
+			       const struct setting *s)
 {
-	AUTO_FREE char *suffix = suffix_of(a, r, s);
-	AUTO_FREE char *more = r->flags & REPORT_RESTARTED
-		? text_format("%s\n[The shell had ended; this is a new one, in %s.]", suffix, r->cwd)
-		: text_copy(suffix);
+	AUTO_FREE char *suffix = suffix_of(o->action, r, s);
+	AUTO_FREE char *oom = o->oom_limit
+		? text_format("\n[Out of memory: everything that ran was killed at the limit of "
+			      "%llu MiB.]", (unsigned long long)o->oom_limit >> 20)
+		: text_copy("");
+	AUTO_FREE char *restarted = r->flags & REPORT_RESTARTED
+		? text_format("\n[The shell had ended; this is a new one, in %s.]", r->cwd)
+		: text_copy("");
+
+	return text_format("%s%s%s", suffix, oom, restarted);
+}
+
+static void put_metadata(struct buffer *out, const struct observed *o,
+			 const struct report *r, const struct setting *s)
+{
+	AUTO_FREE char *suffix = suffix_with_notes(o, r, s);
 	bool is_known = has_ended(r);
 
 	put_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
@@ -136,7 +149,7 @@ static void put_metadata(struct buffer *out, const struct action *a, const struc
 	put_member(out, "working_dir", is_known ? r->cwd : NULL);
 	put_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
 	put_member(out, "prefix", prefix_of(r));
-	put_member(out, "suffix", more);
+	put_member(out, "suffix", suffix);
 	put_raw(out, "}");
 }
 
@@ -160,7 +173,7 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 	put_key(out, "command", true);
 	put_text(out, a->command);
 	put_format(out, ",\"hidden\":%s,\"metadata\":", a->is_hidden ? "true" : "false");
-	put_metadata(out, a, r, s);
+	put_metadata(out, o, r, s);
 	put_raw(out, "}");
 	put_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
 }

@@ -18,6 +18,7 @@ struct observed {
 	double took_ms;
 	const void *content; /* as it came from inside */
 	size_t len;
+	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
 };
 
 /* What the texts about a run need to know beside it. */

@@ -22,6 +22,7 @@
 #include "sandbox/channel.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
+#include "sandbox/watchdog.h"
 
 #define READ_AT_ONCE (64u << 10)
 
@@ -51,7 +52,7 @@ struct server {
 	struct exec shell;
 	struct buffer in, out;
 	bool is_in_done, is_skipping, is_over, has_hello, is_file;
-	int64_t deadline_ms; /* 0: none */
+	int64_t deadline_ms, look_ms; /* 0: none */
 };
 
 static int64_t now_ms(void)
@@ -271,10 +272,31 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 
 static int wait_ms(const struct server *s)
 {
-	if (!s->deadline_ms)
+	int64_t next = s->deadline_ms;
+
+	if (s->look_ms && (!next || s->look_ms < next))
+		next = s->look_ms;
+	if (!next)
 		return -1;
-	int64_t left = s->deadline_ms - now_ms();
+	int64_t left = next - now_ms();
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+}
+
+/* --memory with --best-effort, and no cgroup (watchdog.h). */
+static void look_at_memory(struct server *s)
+{
+	const struct launch *l = s->stream->launch;
+	uint64_t limit = l->policy->limits.memory;
+	struct err e;
+
+	if (!s->look_ms || now_ms() < s->look_ms)
+		return;
+	s->look_ms = now_ms() + WATCHDOG_MS;
+	if (watchdog_measure(l->sandbox.pid, limit) <= limit)
+		return;
+	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
+				     "(--memory) when hutch looked", (unsigned long long)limit >> 20);
+	end(s, EXIT_HUTCH, &e);
 }
 
 static void on_deadline(struct server *s)
@@ -313,6 +335,8 @@ static void turn(struct server *s)
 	if (w[WATCH_PID].revents && !s->is_over)
 		on_end(s);
 	on_deadline(s);
+	if (!s->is_over)
+		look_at_memory(s);
 	if (!s->is_over && channel_flush(&s->channel, &e) < 0)
 		broke_protocol(s, &e);
 }
@@ -376,6 +400,22 @@ static void server_init(struct server *s)
 	};
 	if (l->policy->timeout_ms)
 		s->deadline_ms = now_ms() + (int64_t)l->policy->timeout_ms;
+	if (l->degraded & DEGRADED_MEMORY)
+		s->look_ms = now_ms() + WATCHDOG_MS;
+	if (l->cgroup.procs < 0)
+		return;
+	s->desk.cgroup = &l->cgroup;
+	s->desk.memory_limit = l->policy->limits.memory;
+}
+
+/* First of all: commands enter it, the executor stays outside. */
+static void send_cgroup(struct server *s)
+{
+	int procs = s->stream->launch->cgroup.procs;
+	struct err e;
+
+	if (procs >= 0 && channel_send_cgroup(&s->channel, procs, &e) < 0)
+		end(s, EXIT_HUTCH, &e);
 }
 
 void stream_serve(const struct stream *stream, struct stream_end *ret)
@@ -386,6 +426,7 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 	*ret = (struct stream_end){ 0 };
 	server_init(&s);
 	describe_shell(&s, &argv);
+	send_cgroup(&s);
 	while (!s.is_over && !is_done(&s))
 		turn(&s);
 	if (s.is_over)
