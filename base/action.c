@@ -176,7 +176,7 @@ static bool is_report(const struct report *r)
 	return r->state > REPORT_NONE && r->state < REPORT_STATE_COUNT &&
 	       !(r->flags & ~(uint32_t)REPORT_FLAGS) &&
 	       (has_code ? r->exit_code <= 255 : r->exit_code == ACTION_NO_CODE) &&
-	       r->background <= INT32_MAX && is_short(r->cwd) && is_short(r->interpreter);
+	       r->background <= INT32_MAX && r->cut <= ACTION_CUT_MAX && is_short(r->cwd) && is_short(r->interpreter);
 }
 
 int action_get_report(const struct frame *f, struct report *ret, struct err *e)

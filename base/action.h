@@ -17,6 +17,8 @@
 /* What is longer is not a command. */
 #define ACTION_TEXT_MAX (4u << 20)
 
+#define ACTION_CUT_MAX (1ull << 53) /* what every reader of JSON can hold */
+
 #define ACTION_LAST_LINE UINT64_MAX
 #define ACTION_NO_CODE	 UINT32_MAX /* the exit code of what has not ended */
 

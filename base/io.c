@@ -85,3 +85,11 @@ int io_write_proc(int dir, const char *path, const char *text, struct err *e)
 		return err_sys(e, "write '%.60s' to %s", text, path);
 	return 0;
 }
+
+int io_fill_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
+}

@@ -24,3 +24,8 @@ int io_read_file(int fd, const char *name, size_t max, char **ret_data,
 /* Writes `text` to the existing file `path` below `dir` in one write(2), as
  * the files of procfs want it. */
 int io_write_proc(int dir, const char *path, const char *text, struct err *e);
+
+/* Makes sure that 0, 1 and 2 are open.  With one of them closed, the next file that
+ * is opened would become it, and be handed to a command or written to as if it
+ * were.  -1 with errno set. */
+int io_fill_standard(void);

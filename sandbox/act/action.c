@@ -1,15 +1,19 @@
 #include "sandbox/act/action.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/action.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "policy/json.h"
 
 /* What an action waits for when it does not say, and at most, in seconds. */
 #define TIMEOUT_DEFAULT 120
 #define TIMEOUT_MAX	1e6
+
+#define BLANKS " \t\r\n\v\f"
 
 
 static const char *const top_keys[] = {
@@ -30,14 +34,22 @@ static const char *const read_args[] = { "path", "start", "end", "impl_source", 
 					 COMMON_ARGS, NULL };
 static const char *const write_args[] = { "path", "content", "start", "end", COMMON_ARGS,
 					  NULL };
-static const char *const cancel_args[] = { "id", NULL };
+static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
+static const char *const wrapper_keys[] = { "action", NULL };
 
-static int get_text(const struct json_at *at, const char *key, const char **ret,
-		    struct err *e)
+/* A copy; absent: as it is. */
+static int get_text(const struct json_at *at, const char *key, char **ret, struct err *e)
 {
 	struct json_at item;
+	const char *text;
 
-	return json_member(at, key, &item) ? json_string(&item, ret, e) : 0;
+	if (!json_member(at, key, &item))
+		return 0;
+	if (json_string(&item, &text, e) < 0)
+		return -1;
+	free(*ret);
+	*ret = text_copy(text);
+	return 0;
 }
 
 static int get_bool(const struct json_at *at, const char *key, bool *ret, struct err *e)
@@ -47,7 +59,7 @@ static int get_bool(const struct json_at *at, const char *key, bool *ret, struct
 	return json_member(at, key, &item) ? json_bool(&item, ret, e) : 0;
 }
 
-static int require_text(const struct json_at *args, const char *key, const char **ret,
+static int require_text(const struct json_at *args, const char *key, char **ret,
 			struct err *e)
 {
 	if (get_text(args, key, ret, e) < 0)
@@ -97,9 +109,20 @@ static int refuse(struct action *a, const char *why)
 	return 0;
 }
 
+/* Takes blanks off both ends, in place. */
+static void strip(char *text)
+{
+	size_t first = strspn(text, BLANKS), len = strlen(text);
+
+	while (len > first && strchr(BLANKS, text[len - 1]))
+		len--;
+	memmove(text, text + first, len - first);
+	text[len - first] = '\0';
+}
+
 static int decode_run(const struct json_at *args, struct action *a, struct err *e)
 {
-	const char *cwd = NULL;
+	AUTO_FREE char *cwd = NULL;
 	bool is_static = false;
 
 	if (require_text(args, "command", &a->command, e) < 0 ||
@@ -112,6 +135,7 @@ static int decode_run(const struct json_at *args, struct action *a, struct err *
 	if (strlen(a->command) > ACTION_TEXT_MAX)
 		return err_set(e, ERR_USAGE, "args.command: more than %u bytes",
 			       ACTION_TEXT_MAX);
+	strip(a->command);
 	if (is_static)
 		return refuse(a, "is_static is not in this version of hutch.");
 	return 0;
@@ -119,7 +143,7 @@ static int decode_run(const struct json_at *args, struct action *a, struct err *
 
 static int decode_read(const struct json_at *args, struct action *a, struct err *e)
 {
-	const char *by = NULL;
+	AUTO_FREE char *by = NULL;
 
 	if (get_path(args, a, e) < 0 || get_text(args, "impl_source", &by, e) < 0)
 		return -1;
@@ -207,8 +231,7 @@ static int get_id(const struct json_at *root, struct action *a, struct err *e)
 	return 0;
 }
 
-static int get_name(const struct json_at *root, const char *key, const char **ret,
-		    struct err *e)
+static int get_name(const struct json_at *root, const char *key, char **ret, struct err *e)
 {
 	if (get_text(root, key, ret, e) < 0)
 		return -1;
@@ -236,19 +259,24 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 }
 
 /* {"action": {...}}, as it travels by HTTP, is unwrapped. */
-static void unwrap(struct json_at *root)
+static int unwrap(struct json_at *root, struct err *e)
 {
 	struct json_at inner;
 
-	if (json_member(root, "action", &inner) && json_type(&inner) == JSON_OBJECT)
-		*root = inner;
+	if (!json_member(root, "action", &inner) || json_type(&inner) != JSON_OBJECT)
+		return 0;
+	if (json_only(root, wrapper_keys, e) < 0)
+		return -1;
+	*root = inner;
+	return 0;
 }
 
 static int decode(struct json_at *root, struct action *a, struct err *e)
 {
-	const char *name = NULL;
+	AUTO_FREE char *name = NULL;
 
-	unwrap(root);
+	if (unwrap(root, e) < 0)
+		return -1;
 	if (json_expect(root, JSON_OBJECT, e) < 0 || get_id(root, a, e) < 0)
 		return -1;
 	if (json_only(root, top_keys, e) < 0)
@@ -261,7 +289,7 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
 					     "read, write, cancel", name);
-	if (get_text(root, "timestamp", &a->timestamp, e) < 0 ||
+	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||
 	    decode_args(root, v, a, e) < 0)
@@ -273,11 +301,12 @@ int action_decode(const char *line, size_t len, struct action *ret, struct err *
 {
 	struct json_at root;
 
-	*ret = (struct action){ .timestamp = "", .client = "", .session = "main" };
-	ret->doc = json_parse(line, len, e);
-	if (!ret->doc)
+	*ret = (struct action){ .timestamp = text_copy(""), .client = text_copy(""),
+				.session = text_copy("main") };
+	AUTO_JSON struct json *doc = json_parse(line, len, e);
+	if (!doc)
 		return -1;
-	json_root(ret->doc, "action", &root);
+	json_root(doc, "action", &root);
 	return decode(&root, ret, e);
 }
 
@@ -285,12 +314,27 @@ void action_done(struct action *a)
 {
 	if (!a)
 		return;
-	json_free(a->doc);
-	a->doc = NULL;
+	free(a->timestamp);
+	free(a->client);
+	free(a->session);
+	free(a->command);
+	free(a->path);
+	free(a->content);
+	*a = (struct action){ 0 };
 }
 
 bool action_is_control_key(const char *text)
 {
-	return strlen(text) == 3 && text[0] == 'C' && text[1] == '-' &&
-	       ((text[2] >= 'a' && text[2] <= 'z') || (text[2] >= 'A' && text[2] <= 'Z'));
+	return strlen(text) == 3 && text[0] == 'C' && text[1] == '-';
+}
+
+bool action_is_key(const char *text)
+{
+	static const char *const names[] = { "Up",    "Down",  "Left",	 "Right", "Enter",
+					     "Tab",   "Space", "BSpace", "Escape" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], text))
+			return true;
+	return action_is_control_key(text);
 }

@@ -2,18 +2,17 @@
  *
  * The line is anybody's bytes: it is scanned, parsed and checked by policy/json,
  * every value against its type and range, and what is unknown is refused by
- * name.  Texts belong to the action and live as long as it does. */
+ * name.  The action keeps copies of the texts that it needs, and of nothing else. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
-struct json;
 
 /* A longer line is refused, unread. */
 #define ACTION_LINE_MAX (32u << 20)
-#define ACTION_NAME_MAX 64 /* of a session or a client, in bytes */
+#define ACTION_NAME_MAX 64 /* of a session, a client, a timestamp, in bytes */
 
 enum action_kind {
 	ACT_RUN,
@@ -26,21 +25,20 @@ enum action_kind {
 
 struct action {
 	enum action_kind kind;
-	struct json *doc; /* owned; the texts are in it */
 
 	bool has_id;
 	uint64_t id;
-	const char *timestamp; /* "" without one */
-	const char *client;    /* "" is this connection */
-	const char *session;
+	char *timestamp; /* owned; "" without one */
+	char *client;	 /* owned; "" is this connection */
+	char *session;	 /* owned */
 
 	double timeout_s;    /* of a run: hard; 0: none */
 	bool is_blocking;    /* no soft time-out */
 
-	const char *command; /* run */
+	char *command; /* run: owned; without outer blanks */
 	bool is_input, is_hidden;
-	const char *path;    /* read, write */
-	const char *content; /* write */
+	char *path;    /* read, write: owned */
+	char *content; /* write: owned */
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
 	const char *refusal; /* unsupported; static */
@@ -52,6 +50,8 @@ struct action {
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
 
-/* Whether the text is the name of a key that commands are interrupted with: C-c,
- * C-d, C-z and other C-LETTER. */
+/* Whether the text is the name of a key with Control, such as C-c: that is sent, with
+ * or without is_input. */
 bool action_is_control_key(const char *text);
+/* Whether it is the name of any key; the others are sent with is_input alone. */
+bool action_is_key(const char *text);

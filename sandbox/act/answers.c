@@ -15,13 +15,12 @@ struct entry {
 	size_t len;
 };
 
-/* All that was let go of is at or below these. */
+/* The largest id, and the latest timestamp, that was let go of. */
 struct client {
 	char *name; /* owned */
-	bool has_plain, has_timed;
-	uint64_t plain_id;
+	bool has_lost;
+	uint64_t id;
 	char *timestamp; /* owned */
-	uint64_t timed_id;
 };
 
 struct answers {
@@ -97,13 +96,11 @@ static struct client *find_client(struct answers *a, const char *name)
 	return c;
 }
 
-/* RFC 3339 and ISO 8601 times of one client sort as texts. */
+/* Times of one client sort as texts (RFC 3339, ISO 8601).  A clock may go back, and
+ * a client may count from the start again, but hardly both at once. */
 static bool is_too_old(const struct client *c, const struct action *x)
 {
-	if (!*x->timestamp)
-		return c->has_plain && x->id <= c->plain_id;
-	int order = c->has_timed ? strcmp(x->timestamp, c->timestamp) : 1;
-	return order < 0 || (order == 0 && x->id <= c->timed_id);
+	return c->has_lost && x->id <= c->id && strcmp(x->timestamp, c->timestamp) <= 0;
 }
 
 static void add(struct answers *a, const struct action *x, const uint64_t print[2])
@@ -142,36 +139,18 @@ enum answer_state answers_look(struct answers *a, const struct action *x, const 
 	return ANSWER_NEW;
 }
 
-static void raise_plain(struct client *c, const struct entry *e)
-{
-	if (!c->has_plain || e->id > c->plain_id)
-		c->plain_id = e->id;
-	c->has_plain = true;
-}
-
-static void raise_timed(struct client *c, struct entry *e)
-{
-	int order = c->has_timed ? strcmp(e->timestamp, c->timestamp) : 1;
-
-	if (order > 0) {
-		free(c->timestamp);
-		c->timestamp = e->timestamp;
-		e->timestamp = NULL;
-	}
-	if (order > 0 || (order == 0 && e->id > c->timed_id))
-		c->timed_id = e->id;
-	c->has_timed = true;
-}
-
 static void let_go(struct answers *a, size_t i)
 {
 	struct entry *e = &a->entries[i];
 	struct client *c = find_client(a, e->client); /* it is there */
 
-	if (*e->timestamp)
-		raise_timed(c, e);
-	else
-		raise_plain(c, e);
+	if (!c->has_lost || e->id > c->id)
+		c->id = e->id;
+	if (!c->has_lost || strcmp(e->timestamp, c->timestamp) > 0) {
+		free(c->timestamp);
+		c->timestamp = text_copy(e->timestamp);
+	}
+	c->has_lost = true;
 	a->kept--;
 	a->bytes -= e->len;
 	entry_done(e);

@@ -2,9 +2,9 @@
  *
  * An action with an id is known by (client, id, timestamp).  Sent again while it
  * runs, it is answered when it has ended; sent again later, it gets the kept
- * answer.  Kept are the last 64 answers or 8 MiB of them.  What is older than
- * all of these, by timestamp and then by id, is refused, since whether it was
- * done can no longer be told: so nothing is done twice. */
+ * answer.  Kept are the last 64 answers or 8 MiB of them.  What has
+ * neither a later timestamp nor a larger id than all that was let go of is refused,
+ * since whether it was done can no longer be told: so nothing is done twice. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

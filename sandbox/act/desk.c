@@ -14,13 +14,21 @@
 #include "base/own.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/answers.h"
+#include "sandbox/act/put.h"
 #include "sandbox/cgroup.h"
 
-/* Base64 of the largest file, and then some. */
-#define CONTENT_MAX (16u << 20)
+/* Base64 of the largest file, and then some; 30,000 characters and a notice. */
+#define FILE_CONTENT_MAX (16u << 20)
+#define RUN_CONTENT_MAX	 (256u << 10)
 
-/* Room for one observation: every byte of the content can become six. */
-#define LINE_MAX_BYTES (7u * CONTENT_MAX)
+/* Room for one observation: every byte can become six, and a command stands in it
+ * up to three times. */
+#define LINE_MAX_BYTES (6 * FILE_CONTENT_MAX + 18 * ACTION_TEXT_MAX + (1u << 20))
+
+/* How much longer than it may take anything is waited for, in ms. */
+#define GRACE_MS  10000
+#define FILE_MS	  60000
+#define OPEN_MS	  60000
 
 /* An action that is under way is waited for by so many more, each of whom gets a
  * copy of its answer. */
@@ -35,7 +43,7 @@ struct task {
 	struct action action;
 	uint32_t id; /* on the wire, once sent */
 	enum task_state state;
-	double started; /* ms */
+	double started, deadline; /* ms */
 	size_t bytes;	/* of its line */
 	struct buffer content;
 	unsigned repeats; /* how often it was asked for in the meantime */
@@ -80,11 +88,13 @@ void desk_done(struct desk *d)
 
 /* --- observations --------------------------------------------------------- */
 
-/* Copies a finished line to where it is wanted. */
+/* Copies a finished line to where it is wanted.  Its room is seen to: the desk is
+ * given no line, and no frame, while much is waiting there. */
 static void deliver(struct desk *d, const struct buffer *line, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
-		(void)buffer_append(d->out, buffer_data(line), buffer_len(line));
+		if (!buffer_append(d->out, buffer_data(line), buffer_len(line)))
+			abort();
 }
 
 static void say_error(struct desk *d, const struct action *a, const char *error_id,
@@ -130,10 +140,16 @@ static void remove_task(struct desk *d, struct task *t)
 /* The end of a task: its one observation, to everybody who asked for it. */
 static void finish(struct desk *d, struct task *t, struct buffer *line)
 {
-	const char *bytes = (const char *)buffer_data(line);
+	const struct observed o = { .action = &t->action };
 
+	if (!put_is_whole(line)) {
+		buffer_done(line);
+		buffer_init(line, LINE_MAX_BYTES);
+		observe_error(line, &o, "HUTCH$TOO_LARGE", "ERROR: the observation is too large");
+	}
 	if (t->action.has_id)
-		answers_keep(d->answers, &t->action, bytes, buffer_len(line));
+		answers_keep(d->answers, &t->action, (const char *)buffer_data(line),
+			     buffer_len(line));
 	deliver(d, line, 1 + t->repeats);
 	buffer_done(line);
 	remove_task(d, t);
@@ -174,46 +190,60 @@ static struct session *find_session(struct desk *d, const char *name)
 	return s;
 }
 
-static struct task *find_running(struct desk *d, const struct action *a, uint64_t id)
+/* The first that has this id; with a timestamp, the one that was sent then. */
+static struct task *find_running(struct desk *d, const struct action *a, uint64_t id,
+				 const char *timestamp)
 {
 	for (size_t i = 0; i < d->session_count; i++)
 		for (struct task *t = d->sessions[i].first; t; t = t->next)
 			if (t->action.has_id && t->action.id == id &&
-			    !strcmp(t->action.client, a->client))
+			    !strcmp(t->action.client, a->client) &&
+			    (!timestamp || !strcmp(t->action.timestamp, timestamp)))
 				return t;
 	return NULL;
+}
+
+static void end_early(struct desk *d, struct task *t)
+{
+	if (t->state == TASK_WAITING)
+		return finish_error(d, t, "HUTCH$CANCELLED",
+				    "ERROR: The action was cancelled before it started.");
+	if (t->action.kind != ACT_RUN)
+		return; /* a file's end is near anyway */
+	(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
+	if (t->deadline > now_ms() + GRACE_MS)
+		t->deadline = now_ms() + GRACE_MS;
 }
 
 static void cancel(struct desk *d, const struct action *a)
 {
 	const struct observed o = { .action = a };
-	struct task *t = find_running(d, a, a->cancelled);
+	struct task *t = find_running(d, a, a->cancelled, NULL);
+	struct buffer line;
 
-	if (!t)
-		return say_error(d, a, "HUTCH$NOT_FOUND",
-				 "ERROR: No action with this id is under way.");
-	observe_nothing(d->out, &o);
-	if (t->state == TASK_WAITING)
-		finish_error(d, t, "HUTCH$CANCELLED", "ERROR: The action was cancelled before "
-						      "it started.");
-	else if (t->action.kind == ACT_RUN) /* a file's end is near anyway */
-		(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
+	buffer_init(&line, LINE_MAX_BYTES);
+	if (t)
+		observe_nothing(&line, &o);
+	else
+		observe_error(&line, &o, "HUTCH$NOT_FOUND",
+			      "ERROR: No action with this id is under way.");
+	if (a->has_id)
+		answers_keep(d->answers, a, (const char *)buffer_data(&line), buffer_len(&line));
+	deliver(d, &line, 1);
+	buffer_done(&line);
+	if (t)
+		end_early(d, t);
 }
 
-static void enqueue(struct desk *d, struct action *a, size_t len)
+static void enqueue(struct desk *d, struct session *s, struct action *a, size_t len)
 {
-	struct session *s = find_session(d, a->session);
-
-	if (!s) {
-		say_error(d, a, "HUTCH$BAD_ACTION", "ERROR: more than 64 sessions");
-		return action_done(a);
-	}
 	struct task *t = calloc(1, sizeof(*t));
+
 	if (!t)
 		abort();
 	t->action = *a;
 	t->bytes = len;
-	buffer_init(&t->content, CONTENT_MAX);
+	buffer_init(&t->content, a->kind == ACT_RUN ? RUN_CONTENT_MAX : FILE_CONTENT_MAX);
 	if (s->last)
 		s->last->next = t;
 	else
@@ -246,7 +276,7 @@ static bool is_new(struct desk *d, const struct action *a, const char *line, siz
 		(void)buffer_append(d->out, kept, strlen(kept));
 		return false;
 	}
-	struct task *t = state == ANSWER_UNDER_WAY ? find_running(d, a, a->id) : NULL;
+	struct task *t = state == ANSWER_UNDER_WAY ? find_running(d, a, a->id, a->timestamp) : NULL;
 	if (t && t->repeats < REPEATS_MAX)
 		t->repeats++;
 	else
@@ -254,27 +284,36 @@ static bool is_new(struct desk *d, const struct action *a, const char *line, siz
 	return false;
 }
 
+/* What was decoded; what is kept of it is taken over. */
+static void take_action(struct desk *d, struct action *a, const char *line, size_t len)
+{
+	struct session *s = a->kind == ACT_CANCEL ? NULL : find_session(d, a->session);
+
+	if (a->kind != ACT_CANCEL && !s)
+		say_error(d, a, "HUTCH$BAD_ACTION", "ERROR: more than 64 sessions");
+	else if (!is_new(d, a, line, len))
+		; /* it has its answer, or will get it */
+	else if (a->kind == ACT_CANCEL)
+		cancel(d, a);
+	else
+		return enqueue(d, s, a, len);
+	action_done(a);
+}
+
 void desk_line(struct desk *d, const char *line, size_t len)
 {
 	struct action a;
 	struct err e;
 
-	if (action_decode(line, len, &a, &e) < 0) {
-		say_bad(d, &a, &e);
-		return action_done(&a);
-	}
-	if (a.kind == ACT_CANCEL) {
-		cancel(d, &a);
-		return action_done(&a);
-	}
-	if (!is_new(d, &a, line, len))
-		return action_done(&a);
-	enqueue(d, &a, len);
+	if (action_decode(line, len, &a, &e) == 0)
+		return take_action(d, &a, line, len);
+	say_bad(d, &a, &e);
+	action_done(&a);
 }
 
 void desk_long_line(struct desk *d)
 {
-	const struct action none = { .session = "" };
+	const struct action none = { .kind = ACT_UNSUPPORTED };
 	struct err e;
 
 	(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
@@ -283,20 +322,36 @@ void desk_long_line(struct desk *d)
 
 /* --- what can start ------------------------------------------------------- */
 
+static enum run_kind kind_of(const struct action *a)
+{
+	if (!*a->command)
+		return RUN_WAIT;
+	if (action_is_control_key(a->command) || (a->is_input && action_is_key(a->command)))
+		return RUN_KEY;
+	return a->is_input ? RUN_INPUT : RUN_COMMAND;
+}
+
+/* A time-out that was asked for is none of 0, which would be none at all. */
+static uint64_t whole_ms(double seconds)
+{
+	double ms = seconds * 1000;
+
+	return ms < 1 ? 1 : (uint64_t)ms;
+}
+
 static void put_run(struct desk *d, const struct session *s, struct task *t, struct err *e)
 {
 	const struct action *a = &t->action;
-	struct run_request r = {
+	const struct run_request r = {
 		.session = s->id,
-		.kind = a->is_input ? RUN_INPUT : *a->command ? RUN_COMMAND : RUN_WAIT,
+		.kind = kind_of(a),
 		.flags = d->streams ? RUN_STREAM : 0,
-		.soft_ms = a->is_blocking ? 0 : (uint64_t)(d->setting.soft_s * 1000),
-		.hard_ms = (uint64_t)(a->timeout_s * 1000 + 0.999),
+		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
+		.hard_ms = whole_ms(a->timeout_s),
 		.text = { (const uint8_t *)a->command, strlen(a->command) },
 	};
 
-	if (action_is_control_key(a->command))
-		r.kind = RUN_KEY;
+	t->deadline = t->started + (double)r.hard_ms + GRACE_MS;
 	(void)action_put_run(d->wire, t->id, &r, e); /* it was checked, and has room */
 }
 
@@ -313,6 +368,7 @@ static void put_file(struct desk *d, const struct session *s, struct task *t, st
 		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
 	};
 
+	t->deadline = t->started + FILE_MS;
 	if (a->kind == ACT_READ)
 		(void)action_put_read(d->wire, t->id, &read, e);
 	else
@@ -330,33 +386,87 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 		put_run(d, s, t, &e);
 	else
 		put_file(d, s, t, &e);
-	if (e.kind != ERR_NONE)
-		finish_error(d, t, "HUTCH$BAD_ACTION", e.text);
+	if (e.kind == ERR_NONE)
+		return;
+	AUTO_FREE char *text = text_format("ERROR: %s", e.text);
+	finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
 static void open_session(struct desk *d, struct session *s)
 {
 	struct err e;
 
-	if (message_put_open(d->wire, s->id, d->shell, &e) < 0)
-		return finish_error(d, s->first, "HUTCH$INTERNAL", e.text);
+	if (message_put_open(d->wire, s->id, d->shell, &e) < 0) {
+		AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s", e.text);
+		return finish_error(d, s->first, "HUTCH$NO_SHELL", text);
+	}
 	s->is_opening = true;
+	s->deadline = now_ms() + OPEN_MS;
+}
+
+/* What may be as large as a frame can be has the wire for itself. */
+static bool has_room(const struct desk *d, const struct session *s)
+{
+	bool is_large = s->first->action.kind == ACT_WRITE || !s->is_open;
+
+	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
+}
+
+/* False when the session has nothing more that could start now. */
+static bool start_one(struct desk *d, struct session *s)
+{
+	struct task *t = s->first;
+
+	if (!t || t->state == TASK_SENT || s->is_opening)
+		return false;
+	if (t->action.kind == ACT_UNSUPPORTED) {
+		finish_error(d, t, "", t->action.refusal);
+		return true;
+	}
+	if (!has_room(d, s))
+		return false;
+	if (t->action.kind == ACT_RUN && !s->is_open)
+		open_session(d, s);
+	else
+		send_task(d, s, t);
+	return true;
 }
 
 void desk_start(struct desk *d)
 {
+	for (size_t i = 0; i < d->session_count; i++)
+		while (start_one(d, &d->sessions[i]))
+			;
+}
+
+/* --- waiting -------------------------------------------------------------- */
+
+static double session_deadline(const struct session *s)
+{
+	if (s->is_opening)
+		return s->deadline;
+	return s->first && s->first->state == TASK_SENT ? s->first->deadline : 0;
+}
+
+int64_t desk_deadline(const struct desk *d)
+{
+	double next = 0;
+
 	for (size_t i = 0; i < d->session_count; i++) {
-		struct session *s = &d->sessions[i];
-		while (s->first && s->first->action.kind == ACT_UNSUPPORTED)
-			finish_error(d, s->first, "", s->first->action.refusal);
-		if (!s->first || s->first->state == TASK_SENT || s->is_opening ||
-		    buffer_len(d->wire) > WIRE_BUSY)
-			continue;
-		if (s->first->action.kind == ACT_RUN && !s->is_open)
-			open_session(d, s);
-		else
-			send_task(d, s, s->first);
+		double one = session_deadline(&d->sessions[i]);
+		if (one > 0 && (next == 0 || one < next))
+			next = one;
 	}
+	return (int64_t)next;
+}
+
+int desk_check(const struct desk *d, struct err *e)
+{
+	int64_t deadline = desk_deadline(d);
+
+	if (!deadline || now_ms() < (double)deadline)
+		return 0;
+	return err_set(e, ERR_PROTOCOL, "it did not answer in time");
 }
 
 /* --- frames --------------------------------------------------------------- */
@@ -414,20 +524,9 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
 					   exec_stage_name(failed.stage), d->shell->argv[0],
 					   strerror((int)failed.sys));
-	if (s->first)
+	if (s->first && s->first->action.kind == ACT_RUN)
 		finish_error(d, s->first, "HUTCH$NO_SHELL", text);
 	return 0;
-}
-
-static int on_exited(struct desk *d, const struct frame *f, struct err *e)
-{
-	struct session *s = session_by_id(d, f->id);
-	struct exited exited;
-
-	if (!s || !s->is_open)
-		return untimely(f, e);
-	s->is_open = false;
-	return message_get_exited(f, &exited, e);
 }
 
 static int on_output(struct desk *d, struct task *t, const struct frame *f, struct err *e)
@@ -513,7 +612,6 @@ static const struct answer {
 } takers[MSG_COUNT] = {
 	[MSG_STARTED] = { .session = on_started },
 	[MSG_FAILED] = { .session = on_failed },
-	[MSG_EXITED] = { .session = on_exited },
 	[MSG_OUTPUT] = { .task = on_output },
 	[MSG_CONTENT] = { .task = on_content },
 	[MSG_REPORT] = { .task = on_report },

@@ -30,6 +30,7 @@ struct session {
 	char *name; /* owned */
 	uint32_t id;
 	bool is_open, is_opening;
+	double deadline; /* ms, while it is opening */
 	struct task *first, *last; /* owned; the first may be under way */
 };
 
@@ -61,6 +62,12 @@ int desk_frame(struct desk *d, const struct frame *f, struct err *e);
 /* Puts on the wire what can start now and fits.  To be called after the others,
  * and when the wire has been written. */
 void desk_start(struct desk *d);
+
+/* When an answer is due, in milliseconds of the monotonic clock; 0: none is.  -1 when
+ * one has not come in time: the executor keeps its own time-outs, and this one is a
+ * good deal longer. */
+int64_t desk_deadline(const struct desk *d);
+int desk_check(const struct desk *d, struct err *e);
 
 /* The sandbox is gone: every action outstanding is told so. */
 void desk_end(struct desk *d, const char *why);

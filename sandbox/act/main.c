@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/kernel.h"
 #include "policy/policy.h"
 #include "sandbox/act/stream.h"
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 	int code = EXIT_HUTCH;
 
 	(void)argc;
+	if (io_fill_standard() < 0)
+		return EXIT_HUTCH;
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sys_close_range(3, ~0u, 0);

@@ -94,12 +94,13 @@ static char *suffix_of(const struct action *a, const struct report *r, const str
 	}
 }
 
+/* On every report of a command but its first, until it has ended. */
 static const char *prefix_of(const struct report *r)
 {
-	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT ||
-		       r->state == REPORT_BUSY;
+	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT;
+	bool is_later = goes_on && r->flags & REPORT_CONTINUED;
 
-	return goes_on && r->flags & REPORT_CONTINUED
+	return is_later || r->state == REPORT_BUSY
 		       ? "[Below is the output of the previous command.]\n"
 		       : "";
 }
@@ -110,9 +111,8 @@ static const char *idle_text(const struct action *a, const struct report *r)
 		return "ERROR: There is no key of this name.";
 	if (r->state != REPORT_NOTHING)
 		return NULL;
-	return a->is_input || *a->command
-		       ? "ERROR: No previous running command to interact with."
-		       : "ERROR: No previous running command to retrieve logs from.";
+	return *a->command ? "ERROR: No previous running command to interact with."
+			   : "ERROR: No previous running command to retrieve logs from.";
 }
 
 static bool has_ended(const struct report *r)
@@ -158,9 +158,10 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 {
 	const struct action *a = o->action;
 	const char *idle = idle_text(a, r);
+	const char *command = idle ? "" : a->command; /* as the reference has it */
 	int code = has_ended(r) ? (int)r->exit_code : -1;
 	AUTO_FREE char *message = text_format("Command `%s` executed with exit code %d.",
-					      a->command, code);
+					      command, code);
 
 	put_kind(out, "run");
 	put_member(out, "message", message);
@@ -171,7 +172,7 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 		put_bytes(out, o->content, o->len);
 	put_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
 	put_key(out, "command", true);
-	put_text(out, a->command);
+	put_text(out, command);
 	put_format(out, ",\"hidden\":%s,\"metadata\":", a->is_hidden ? "true" : "false");
 	put_metadata(out, o, r, s);
 	put_raw(out, "}");

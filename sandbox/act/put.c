@@ -53,6 +53,31 @@ static bool is_plain(unsigned char byte)
 	return byte >= ' ' && byte != '"' && byte != '\\' && byte != 0x7f;
 }
 
+/* C1 control characters (U+0080 to U+009F), which terminals obey, and U+2028 and
+ * U+2029, which some readers take for the end of a line.  0: none of these. */
+static unsigned hidden_control(const unsigned char *at, size_t len)
+{
+	if (len == 2 && at[0] == 0xc2 && at[1] < 0xa0)
+		return at[1];
+	if (len == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9))
+		return 0x2000u + (at[2] & 0x3f);
+	return 0;
+}
+
+/* One character, or a byte that is none; returns its length. */
+static size_t put_special(struct buffer *b, const unsigned char *at, size_t left)
+{
+	size_t len = utf8_length(at, left);
+
+	if (len == 0)
+		put_raw(b, "\xef\xbf\xbd");
+	else if (len > 1)
+		put_format(b, "\\u%04x", hidden_control(at, len));
+	else
+		put_escaped(b, *at);
+	return len ? len : 1;
+}
+
 void put_part(struct buffer *b, const void *bytes, size_t len)
 {
 	const unsigned char *at = bytes, *end = at + len;
@@ -60,16 +85,12 @@ void put_part(struct buffer *b, const void *bytes, size_t len)
 	while (at < end) {
 		const unsigned char *from = at;
 		size_t size = 0;
-		while (at < end && is_plain(*at) && (size = utf8_length(at, (size_t)(end - at))))
+		while (at < end && is_plain(*at) &&
+		       (size = utf8_length(at, (size_t)(end - at))) && !hidden_control(at, size))
 			at += size;
 		add(b, from, (size_t)(at - from));
-		if (at == end)
-			break;
-		if (is_plain(*at))
-			put_raw(b, "\xef\xbf\xbd");
-		else
-			put_escaped(b, *at);
-		at++;
+		if (at < end)
+			at += put_special(b, at, (size_t)(end - at));
 	}
 }
 

@@ -37,6 +37,9 @@
 /* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
 #define SOFT_DEFAULT 10
 
+/* How long a client is waited for that is to be told the end. */
+#define GOODBYE_MS 10000
+
 /* A session's terminal. */
 #define ROWS 1000
 #define COLS 1000
@@ -51,7 +54,9 @@ struct server {
 	struct desk desk;
 	struct exec shell;
 	struct buffer in, out;
-	bool is_in_done, is_skipping, is_over, has_hello, is_file;
+	bool is_at_eof, is_skipping, is_over, has_hello, is_file;
+	bool is_closed;	  /* the executor's end of the channel */
+	bool is_signaled; /* we were sent a signal that ends us */
 	int64_t deadline_ms, look_ms; /* 0: none */
 };
 
@@ -68,6 +73,8 @@ static void end(struct server *s, int code, const struct err *e)
 	if (s->is_over)
 		return;
 	s->is_over = true;
+	if (s->stream->launch->sandbox.pid > 0)
+		(void)kill(s->stream->launch->sandbox.pid, SIGKILL); /* not reaped: still ours */
 	s->end->exit_code = code;
 	if (e)
 		s->end->error = *e;
@@ -81,57 +88,66 @@ static void broke_protocol(struct server *s, struct err *e)
 
 /* --- input ---------------------------------------------------------------- */
 
-/* Hands over every whole line.  One that is too long is dropped as it comes. */
+static bool is_behind(const struct server *s)
+{
+	return buffer_len(&s->out) > OUT_HIGH;
+}
+
+/* Length of the first line; what stands behind the last newline is one too, once
+ * nothing more comes. */
+static bool find_line(const struct server *s, size_t *ret_len)
+{
+	const uint8_t *bytes = buffer_data(&s->in);
+	size_t len = buffer_len(&s->in);
+	const uint8_t *stop = len ? memchr(bytes, '\n', len) : NULL;
+
+	*ret_len = stop ? (size_t)(stop - bytes) : len;
+	return stop || (s->is_at_eof && (len > 0 || s->is_skipping));
+}
+
+/* Hands over whole lines, as long as what comes of them is taken away. */
 static void take_lines(struct server *s)
 {
-	for (;;) {
-		const uint8_t *bytes = buffer_data(&s->in);
-		size_t len = buffer_len(&s->in);
-		const uint8_t *stop = len ? memchr(bytes, '\n', len) : NULL;
-		if (!stop)
-			return;
-		size_t line = (size_t)(stop - bytes);
+	size_t len;
+
+	while (!is_behind(s) && !desk_is_full(&s->desk) && find_line(s, &len)) {
 		if (s->is_skipping)
 			desk_long_line(&s->desk);
-		else if (line > 0)
-			desk_line(&s->desk, (const char *)bytes, line);
+		else if (len > 0)
+			desk_line(&s->desk, (const char *)buffer_data(&s->in), len);
 		s->is_skipping = false;
-		buffer_consume(&s->in, line + 1);
+		buffer_consume(&s->in, len + 1);
 	}
+	desk_start(&s->desk);
 }
 
+/* One that is too long is dropped as it comes. */
 static void drop_what_is_too_long(struct server *s)
 {
-	if (buffer_len(&s->in) <= ACTION_LINE_MAX && !s->is_skipping)
+	size_t len;
+
+	if (find_line(s, &len) || (len <= ACTION_LINE_MAX && !s->is_skipping))
 		return;
 	s->is_skipping = true;
-	buffer_consume(&s->in, buffer_len(&s->in));
-}
-
-/* What stands behind the last newline is a line too. */
-static void end_input(struct server *s)
-{
-	s->is_in_done = true;
-	if (s->is_skipping || buffer_len(&s->in) > 0) {
-		(void)buffer_append(&s->in, "\n", 1);
-		take_lines(s);
-	}
-	buffer_done(&s->in);
+	buffer_consume(&s->in, len);
 }
 
 static void on_input(struct server *s)
 {
 	uint8_t *to = buffer_reserve(&s->in, READ_AT_ONCE); /* the bound allows for it */
 	ssize_t n = read(s->stream->in, to, READ_AT_ONCE);
+	struct err e;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0)
-		return end_input(s);
+	if (n < 0) {
+		(void)err_sys(&e, "read actions from stdin");
+		return end(s, EXIT_HUTCH, &e);
+	}
+	s->is_at_eof = n == 0;
 	buffer_added(&s->in, (size_t)n);
 	take_lines(s);
 	drop_what_is_too_long(s);
-	desk_start(&s->desk);
 }
 
 /* --- output --------------------------------------------------------------- */
@@ -152,11 +168,6 @@ static void on_output(struct server *s)
 		return end(s, EXIT_HUTCH, &e);
 	}
 	buffer_consume(&s->out, (size_t)n);
-}
-
-static bool is_behind(const struct server *s)
-{
-	return buffer_len(&s->out) > OUT_HIGH;
 }
 
 /* --- the executor --------------------------------------------------------- */
@@ -203,6 +214,11 @@ static void on_channel(struct server *s, short events)
 	if (state < 0 || take_frames(s, &e) < 0)
 		return broke_protocol(s, &e);
 	desk_start(&s->desk);
+	if (state != CHANNEL_CLOSED)
+		return;
+	/* Pid 1 is ending, and tells why; or means to live on without us. */
+	s->is_closed = true;
+	(void)kill(s->stream->launch->sandbox.pid, SIGKILL);
 }
 
 /* The child's err, or its end of the pipe closed by a successful execveat. */
@@ -231,7 +247,9 @@ static void on_end(struct server *s)
 	while (!s->is_over && channel_fill(&s->channel, &e) == CHANNEL_READ)
 		if (take_frames(s, &e) < 0)
 			return broke_protocol(s, &e);
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && s->is_closed)
+		(void)err_set(&e, ERR_PROTOCOL, "the sandbox's executor closed its channel");
+	else if (WIFSIGNALED(status))
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
 			      WTERMSIG(status));
 	else
@@ -246,24 +264,29 @@ static void on_signals(struct server *s)
 {
 	struct signalfd_siginfo info;
 
-	while (read(s->stream->launch->signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
-		    info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT)
-			end(s, 128 + (int)info.ssi_signo, NULL);
+	while (read(s->stream->launch->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM &&
+		    info.ssi_signo != SIGHUP && info.ssi_signo != SIGQUIT)
+			continue;
+		s->is_signaled = true;
+		end(s, 128 + (int)info.ssi_signo, NULL);
+	}
 }
 
 static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 {
 	const struct launch *l = s->stream->launch;
 	bool has_room = !is_behind(s);
-	bool reads = !s->is_in_done && has_room && !desk_is_full(&s->desk);
+	size_t len;
+	bool reads = !s->is_at_eof && has_room && !find_line(s, &len);
 	short channel = (short)(has_room ? channel_events(&s->channel)
 					 : channel_events(&s->channel) & POLLOUT);
 
 	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
 	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->out) ? s->stream->out : -1,
 					.events = POLLOUT };
-	w[WATCH_CHANNEL] = (struct pollfd){ .fd = channel ? l->sandbox.channel : -1,
+	w[WATCH_CHANNEL] = (struct pollfd){ .fd = channel && !s->is_closed
+						  ? l->sandbox.channel : -1,
 					    .events = channel };
 	w[WATCH_FAILURE] = (struct pollfd){ .fd = l->sandbox.failure, .events = POLLIN };
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = l->signals, .events = POLLIN };
@@ -272,13 +295,15 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 
 static int wait_ms(const struct server *s)
 {
-	int64_t next = s->deadline_ms;
+	const int64_t all[] = { s->deadline_ms, s->look_ms, desk_deadline(&s->desk) };
+	int64_t next = 0;
 
-	if (s->look_ms && (!next || s->look_ms < next))
-		next = s->look_ms;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (all[i] && (!next || all[i] < next))
+			next = all[i];
 	if (!next)
 		return -1;
-	int64_t left = next - now_ms();
+	int64_t left = next + 1 - now_ms();
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
@@ -303,6 +328,8 @@ static void on_deadline(struct server *s)
 {
 	struct err e;
 
+	if (desk_check(&s->desk, &e) < 0)
+		return broke_protocol(s, &e);
 	if (!s->deadline_ms || now_ms() < s->deadline_ms)
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
@@ -311,7 +338,8 @@ static void on_deadline(struct server *s)
 
 static bool is_done(const struct server *s)
 {
-	return s->is_in_done && desk_is_idle(&s->desk) && buffer_len(&s->out) == 0;
+	return s->is_at_eof && buffer_len(&s->in) == 0 && !s->is_skipping &&
+	       desk_is_idle(&s->desk) && buffer_len(&s->out) == 0;
 }
 
 static void turn(struct server *s)
@@ -324,6 +352,7 @@ static void turn(struct server *s)
 		return; /* EINTR: SIGCONT after a stop */
 	if (w[WATCH_OUT].revents)
 		on_output(s);
+	take_lines(s);
 	if (w[WATCH_FAILURE].revents)
 		on_failure(s);
 	if (w[WATCH_CHANNEL].revents)
@@ -341,10 +370,13 @@ static void turn(struct server *s)
 		broke_protocol(s, &e);
 }
 
-/* Everybody who waits is told, as far as they still read: a client that does not
- * is not waited for once the sandbox is gone and a signal came. */
+/* Everybody who waits is told, and what was observed before is handed over, to a
+ * client that reads.  One that does not is not waited for long, and not at all by
+ * somebody who was sent a signal. */
 static void say_goodbye(struct server *s)
 {
+	int64_t until = now_ms() + GOODBYE_MS;
+
 	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
 	while (buffer_len(&s->out) > 0) {
@@ -352,11 +384,16 @@ static void say_goodbye(struct server *s)
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
 		};
-		if (poll(w, ARRAY_LEN(w), -1) < 0)
-			continue;
+		int64_t left = s->is_signaled ? 0 : until - now_ms();
+		int ready = poll(w, ARRAY_LEN(w), left > 0 ? (int)left : 0);
+		if (ready < 0)
+			continue; /* EINTR: SIGCONT after a stop */
 		if (w[1].revents)
+			on_signals(s);
+		if (!(w[0].revents) && (s->is_signaled || ready == 0))
 			return;
-		on_output(s);
+		if (w[0].revents)
+			on_output(s);
 	}
 }
 

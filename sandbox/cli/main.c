@@ -1,9 +1,9 @@
 /* hutch: a safe place for an agent to act. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cli/doctor.h"
@@ -89,19 +89,9 @@ static int unknown_verb(const char *name)
 	return EXIT_HUTCH;
 }
 
-/* With one of 0, 1, 2 closed, the next file that is opened would become it, and
- * be handed to the command or written to as if it were. */
-static int fill_stdio(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return -1;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
-	if (fill_stdio() < 0)
+	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	if (argc < 2) {
 		(void)print_help(argv + argc);
