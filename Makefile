@@ -33,7 +33,8 @@ SANDBOX  := beside caps channel diagnose folders fs identity idmap image janitor
             seccomp seccomp_cache seccomp_compiler sockets spawn stdio supervise \
             target terminal upper volumes
 CLI      := arena main options report run
-EXECUTOR := caps channel executor main processes relay requests spawn terminal user
+EXECUTOR := caps channel executor files keys main processes relay replies requests \
+            session sessions shell spawn terminal text user utf8
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -201,12 +202,13 @@ SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
 LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
 EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
-                   $(shell grep -l '"executor/\|"tests/unit/supervisor' tests/unit/test_*.c))
+                   $(shell grep -l '"executor/\|"tests/unit/[as][cu]' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
 
 UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) -lcmocka $(COMPILER_LIBS) -lutil
 $(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
-  $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o $(EXECUTOR_OBJ)
+  $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o \
+  $(B)/host/tests/unit/actor.o $(EXECUTOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK)
