@@ -26,7 +26,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-BASE     := action buffer err frame io list message quote utf8 visible
+BASE     := action buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs identity \
@@ -36,7 +36,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs ident
             supervise target terminal upper volumes watchdog
 ACT      := action answers desk observe put stream
 CLI      := arena doctor main options report run
-EXECUTOR := caps cgroup channel executor main processes relay requests spawn terminal user
+EXECUTOR := caps cgroup channel executor files main processes relay replies requests \
+            session sessions shell spawn terminal text user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -220,12 +221,13 @@ SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
 LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
 EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
-                   $(shell grep -l '"executor/\|"tests/unit/supervisor' tests/unit/test_*.c))
+                   $(shell grep -l '"executor/\|"tests/unit/actor\|"tests/unit/supervisor' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
 
 UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) -lcmocka $(COMPILER_LIBS) -lutil
 $(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
-  $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o $(EXECUTOR_OBJ)
+  $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o \
+  $(B)/host/tests/unit/actor.o $(EXECUTOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK)

@@ -31,7 +31,12 @@ enum run_kind {
 	RUN_KIND_COUNT
 };
 
-enum run_flag { RUN_STREAM = 1, RUN_FLAGS = RUN_STREAM };
+enum run_flag {
+	RUN_STREAM = 1,
+	RUN_PREVIOUS = 2, /* RUN_COMMAND: first a report of the command before, where
+			   * that ended while nobody waited (REPORT_PREVIOUS) */
+	RUN_FLAGS = 3
+};
 
 struct run_request {
 	uint32_t session;
@@ -54,11 +59,12 @@ enum report_state {
 };
 
 enum report_flag {
-	REPORT_CONTINUED = 1, /* of this command there was output before */
+	REPORT_CONTINUED = 1, /* not the first report of this command */
 	REPORT_KEY = 2,	      /* completed by a key */
 	REPORT_RESTARTED = 4, /* the shell is a new one */
 	REPORT_NOT_TYPED = 8, /* it had ended before the input came */
-	REPORT_FLAGS = 15
+	REPORT_PREVIOUS = 16, /* of the command before; this action's own follows */
+	REPORT_FLAGS = 31
 };
 
 struct report {

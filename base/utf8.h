@@ -1,8 +1,25 @@
-/* utf8 -- is this a character? (RFC 3629) */
+/* utf8 -- characters in bytes that may be anything (RFC 3629). */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* How many bytes long the character at `at` is, of which `left` bytes are there;
- * 0 when there is none: overlong forms, surrogates, what is above U+10FFFF, a
- * part of a character. */
+/* What U+FFFD, the replacement character, is as bytes. */
+#define UTF8_REPLACEMENT "\xef\xbf\xbd"
+
+/* How many bytes the character at `at` has, of `len` > 0 that are there.  0: it
+ * is cut by the end.  Negative: that many bytes are none. */
+int utf8_char(const uint8_t *at, size_t len);
+
+/* True when all is UTF-8; `may_be_cut`: the last character need not be whole. */
+bool utf8_is_valid(const uint8_t *at, size_t len, bool may_be_cut);
+
+/* How many characters are in valid UTF-8. */
+size_t utf8_count(const uint8_t *at, size_t len);
+
+/* Where the character number `n` begins, from 0; `len` when there are fewer. */
+size_t utf8_skip(const uint8_t *at, size_t len, size_t n);
+
+/* How many bytes long the character at `at` is, of which `left` bytes are there; 0
+ * when there is none, or a part of one. */
 size_t utf8_length(const void *at, size_t left);

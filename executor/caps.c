@@ -58,11 +58,18 @@ static uint64_t get_handed_on(uint64_t permitted)
 	return found;
 }
 
+#define USED (CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETUID))
+
 int caps_settle(const struct caps *c)
 {
-	uint64_t used = CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETUID);
+	return c->permitted ? set(c->permitted & USED, c->permitted, c->inherited) : 0;
+}
 
-	return c->permitted ? set(c->permitted & used, c->permitted, c->inherited) : 0;
+int caps_wear(const struct caps *c)
+{
+	uint64_t effective = (c->permitted & USED) | c->handed_on;
+
+	return c->permitted ? set(effective, c->permitted, c->inherited) : 0;
 }
 
 int caps_init(struct caps *ret)

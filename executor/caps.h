@@ -30,6 +30,10 @@ int caps_init(struct caps *ret);
  * to it.  -1 with errno set. */
 int caps_settle(const struct caps *c);
 
+/* Effective beside that what is handed on, until caps_settle(): for a moment in
+ * which the executor does what a command would.  -1 with errno set. */
+int caps_wear(const struct caps *c);
+
 /* True when a command as the executor's own user needs nothing done to it:
  * the kernel's rules for execve give it what is handed on. */
 bool caps_are_plain(const struct caps *c);

@@ -184,6 +184,10 @@ int channel_flush(struct channel *c, struct err *e)
 			return err_sys(e, "send an answer");
 		buffer_consume(&c->out, (size_t)n);
 	}
+	if (c->out.room > KEEP_ROOM) {
+		buffer_done(&c->out);
+		buffer_init(&c->out, CHANNEL_OUT_MAX);
+	}
 	return 0;
 }
 

@@ -54,17 +54,28 @@ int executor_protect(struct err *e)
 	return 0;
 }
 
+/* A child that is no command. */
+static void child_ended(void *sessions, pid_t pid, int status)
+{
+	sessions_reaped(sessions, pid, status);
+}
+
 static void executor_init(struct executor *x, int channel)
 {
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1 };
 	channel_init(&x->channel, channel);
 	processes_init(&x->processes);
+	sessions_init(&x->sessions, &x->replies, &x->processes, &x->user);
+	x->processes.on_other = child_ended;
+	x->processes.who = &x->sessions;
 }
 
 static void executor_done(struct executor *x)
 {
 	channel_done(&x->channel);
 	processes_done(&x->processes);
+	sessions_done(&x->sessions);
+	replies_done(&x->replies);
 	own_close(&x->signals);
 }
 
@@ -84,11 +95,17 @@ static int say_hello(struct executor *x, struct err *e)
 	return channel_flush(&x->channel, e);
 }
 
+/* Requests wait until what was answered has gone. */
+static bool is_full(const struct executor *x)
+{
+	return channel_is_full(&x->channel) || replies_is_full(&x->replies);
+}
+
 static int answer_requests(struct executor *x, struct err *e)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && !x->is_stopped; i++) {
 		struct frame f;
-		if (channel_is_full(&x->channel))
+		if (is_full(x))
 			return 0;
 		int got = channel_receive(&x->channel, &f, e);
 		if (got <= 0)
@@ -109,32 +126,55 @@ static void forget_signal(int signals)
 	(void)!read(signals, &info, sizeof(info));
 }
 
-static size_t watch(struct executor *x, struct pollfd *fds)
+/* How many places there are for each of the two. */
+struct watched {
+	size_t commands, sessions;
+};
+
+static struct watched watch(struct executor *x, struct pollfd *fds)
 {
-	short events = channel_is_full(&x->channel) ? 0 : POLLIN;
+	bool is_behind = channel_is_full(&x->channel) || !replies_is_empty(&x->replies);
+	short events = is_full(x) ? 0 : POLLIN;
+	struct watched w;
 
 	if (channel_has_output(&x->channel))
 		events |= POLLOUT;
 	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
-	return POLL_COMMANDS + processes_watch(&x->processes, fds + POLL_COMMANDS);
+	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
+	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
+				    is_behind);
+	return w;
+}
+
+/* As much of what is to be said as the socket takes. */
+static int say(struct executor *x, struct err *e)
+{
+	if (processes_report(&x->processes, &x->channel.out, e) < 0)
+		return -1;
+	do {
+		if (replies_send(&x->replies, &x->channel, e) < 0 ||
+		    channel_flush(&x->channel, e) < 0)
+			return -1;
+	} while (!replies_is_empty(&x->replies) && !channel_is_full(&x->channel));
+	return 0;
 }
 
 /* Everything that one return of poll(2) brought.  *has_more: there may be more
  * to reap, without another signal for it. */
-static int turn(struct executor *x, const struct pollfd *fds, bool *has_more,
-		struct err *e)
+static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
+		bool *has_more, struct err *e)
 {
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
+	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
+	sessions_expire(&x->sessions);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
 		return -1;
-	if (processes_report(&x->processes, &x->channel.out, e) < 0)
-		return -1;
-	return channel_flush(&x->channel, e);
+	return say(x, e);
 }
 
 static bool is_over(const struct executor *x)
@@ -145,7 +185,8 @@ static bool is_over(const struct executor *x)
 
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
-	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS;
+	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
+		       x->sessions.count * SESSION_POLLS;
 
 	fds = realloc(fds, count * sizeof(*fds));
 	if (!fds)
@@ -160,10 +201,12 @@ static int loop(struct executor *x, struct err *e)
 
 	while (!is_over(x)) {
 		fds = grow(fds, x);
-		size_t count = watch(x, fds);
-		if (poll(fds, count, has_more ? 0 : -1) < 0 && errno != EINTR)
+		struct watched w = watch(x, fds);
+		int timeout = has_more ? 0 : sessions_timeout(&x->sessions);
+		if (poll(fds, POLL_COMMANDS + w.commands + w.sessions, timeout) < 0 &&
+		    errno != EINTR)
 			return err_sys(e, "poll");
-		if (turn(x, fds, &has_more, e) < 0)
+		if (turn(x, fds, w, &has_more, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,14 +1,16 @@
 /* executor -- pid 1 of a sandbox, as one value.
  *
- * executor_serve() says hello and then answers the supervisor until a reason to
+ * executor_serve() says hello and then replies the supervisor until a reason to
  * end comes up: it asked for that, its last command ended, it closed the
  * channel, or it broke a rule of docs/protocol.md.  The process should then
  * exit, whereupon the kernel ends all others of the pid namespace. */
 #pragma once
 #include <stdbool.h>
 
+#include "executor/replies.h"
 #include "executor/channel.h"
 #include "executor/processes.h"
+#include "executor/sessions.h"
 #include "executor/user.h"
 
 struct err;
@@ -23,6 +25,8 @@ enum phase {
 struct executor {
 	struct channel channel;
 	struct processes processes;
+	struct sessions sessions;
+	struct replies replies; /* of sessions and about files */
 	struct user user;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */

@@ -58,6 +58,19 @@ void processes_done(struct processes *p)
 	*p = (struct processes){ .cgroup = { .procs = -1, .events = -1 } };
 }
 
+bool processes_reserve(struct processes *p, size_t fds)
+{
+	if (p->fds + fds > p->fds_max)
+		return false;
+	p->fds += fds;
+	return true;
+}
+
+void processes_release(struct processes *p, size_t fds)
+{
+	p->fds -= fds;
+}
+
 struct command *processes_find(struct processes *p, uint32_t id)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -269,6 +282,8 @@ bool processes_reap(struct processes *p)
 			cgroup_recover(&p->cgroup);
 		if (c)
 			set_exited(c, status, &used);
+		else if (p->on_other)
+			p->on_other(p->who, pid, status);
 	}
 	return true;
 }

@@ -50,6 +50,10 @@ struct processes {
 	size_t fds, fds_max; /* descriptors that the commands take, and may */
 	struct cgroup cgroup; /* that the commands live in */
 	bool is_over;	     /* a last command has been reported */
+	/* Told of every child that was reaped and is no command: a session's
+	 * shell, or an orphan.  May be NULL. */
+	void (*on_other)(void *who, pid_t pid, int status);
+	void *who; /* borrowed */
 };
 
 /* What is asked for, with the descriptors that came beside it. */
@@ -63,6 +67,10 @@ struct command_request {
 void processes_init(struct processes *p);
 /* Lets go of terminals and descriptors; the processes go on. */
 void processes_done(struct processes *p);
+
+/* Counts descriptors that others in the executor take.  False: too many. */
+bool processes_reserve(struct processes *p, size_t fds);
+void processes_release(struct processes *p, size_t fds);
 
 /* NULL when there is no such command. */
 struct command *processes_find(struct processes *p, uint32_t id);

@@ -2,17 +2,29 @@
 
 #include <stddef.h>
 
+#include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "executor/executor.h"
+#include "executor/files.h"
 
 struct request {
 	unsigned when;	   /* phases in which it is permitted; 0 is never */
 	bool is_for_one;   /* it is about one command: its id is not 0 */
 	int (*answer)(struct executor *x, const struct frame *f, struct err *e);
 };
+
+static bool is_used(struct executor *x, uint32_t id)
+{
+	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id);
+}
+
+static int in_use(const struct frame *f, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "id %u is in use", f->id);
+}
 
 static void start(struct executor *x, struct command_request *request)
 {
@@ -25,8 +37,8 @@ static int answer_exec(struct executor *x, const struct frame *f, struct err *e)
 	struct command_request request = { .id = f->id };
 	struct exec exec;
 
-	if (processes_find(&x->processes, f->id))
-		return err_set(e, ERR_PROTOCOL, "id %u is in use", f->id);
+	if (is_used(x, f->id))
+		return in_use(f, e);
 	if (message_get_exec(f, &exec, e) < 0)
 		return -1;
 	request.exec = &exec;
@@ -77,6 +89,61 @@ static int answer_cgroup(struct executor *x, const struct frame *f, struct err *
 	return 0;
 }
 
+static int answer_open(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	x->phase = PHASE_BUSY;
+	return sessions_open(&x->sessions, f, e);
+}
+
+static int answer_run(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	return sessions_run(&x->sessions, f, e);
+}
+
+static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
+{
+	return sessions_cancel(&x->sessions, f, e);
+}
+
+static int no_session(uint32_t id, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "a file of session %u, which is not", id);
+}
+
+static int answer_read(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct read_request r;
+	struct session_place place;
+
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	if (action_get_read(f, &r, e) < 0)
+		return -1;
+	if (!sessions_place(&x->sessions, r.session, &place))
+		return no_session(r.session, e);
+	struct files files = { &x->replies, &x->user, &place, f->id };
+	return files_read(&files, &r, e);
+}
+
+static int answer_write(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct write_request r;
+	struct session_place place;
+
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	if (action_get_write(f, &r, e) < 0)
+		return -1;
+	if (!sessions_place(&x->sessions, r.session, &place))
+		return no_session(r.session, e);
+	struct files files = { &x->replies, &x->user, &place, f->id };
+	return files_write(&files, &r, e);
+}
+
 #define READY PHASE_READY
 #define BUSY  PHASE_BUSY
 #define LAST  PHASE_LAST
@@ -92,7 +159,12 @@ static const struct request requests[] = {
 	[MSG_RESIZE] = { BUSY | LAST, .is_for_one = true, .answer = answer_resize },
 	[MSG_STOP] = { READY | BUSY | LAST, .answer = answer_stop },
 	[MSG_CGROUP] = { READY, .answer = answer_cgroup },
-	[MSG_OPEN ... MSG_DONE] = { .when = 0 },
+	[MSG_OPEN] = { READY | BUSY, .is_for_one = true, .answer = answer_open },
+	[MSG_RUN] = { BUSY, .is_for_one = true, .answer = answer_run },
+	[MSG_CANCEL] = { BUSY, .is_for_one = true, .answer = answer_cancel },
+	[MSG_READ] = { READY | BUSY, .is_for_one = true, .answer = answer_read },
+	[MSG_WRITE] = { READY | BUSY, .is_for_one = true, .answer = answer_write },
+	[MSG_OUTPUT ... MSG_DONE] = { .when = 0 },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

@@ -47,17 +47,34 @@ static int enter_cgroup(int procs)
 	return procs < 0 || write(procs, "0", 1) == 1 ? 0 : errno;
 }
 
-/* The standard three, the pipe, and nothing else.  A command that stops us in
- * here must not hold the pipes of another one open.  The sources are above 3,
- * since the executor's own 0 to 3 are always open. */
+/* First all above the numbers that they get, since each may be in the place of
+ * another. */
+static void take_more(const struct spawn *s)
+{
+	int high[SPAWN_MORE];
+
+	for (size_t i = 0; i < s->more_count; i++)
+		high[i] = fcntl(s->more[i].from, F_DUPFD_CLOEXEC,
+				SPAWN_MORE_BASE + SPAWN_MORE);
+	for (size_t i = 0; i < s->more_count; i++)
+		(void)dup2(high[i], s->more[i].to); /* fails for no valid one */
+}
+
+/* The standard three, the pipe, and nothing else but what was asked for.  A command
+ * that stops us in here must not hold the pipes of another one open.  The sources
+ * are above 3, since the executor's own 0 to 3 are always open. */
 static void take_descriptors(const struct spawn *s, int status)
 {
 	for (int i = 0; i < 3; i++)
 		(void)dup2(s->stdio[i], i); /* fails for no valid descriptor */
 	if (status != STATUS_FD)
 		(void)dup3(status, STATUS_FD, O_CLOEXEC);
+	take_more(s);
+	unsigned end = SPAWN_MORE_BASE + (unsigned)s->more_count;
 	/* All are close-on-exec; a kernel filter may refuse to do it sooner. */
-	(void)syscall(SYS_close_range, STATUS_FD + 1u, ~0u, 0);
+	if (s->more_count > 0)
+		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
+	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
 }
 
 /* A session of its own, so that a signal to the command's process group and a
@@ -65,7 +82,7 @@ static void take_descriptors(const struct spawn *s, int status)
 static void begin_session(const struct exec *x)
 {
 	(void)setsid(); /* fails for group leaders only; we are new */
-	if ((x->flags & EXEC_PTY) && ioctl(0, TIOCSCTTY, 0) < 0)
+	if ((x->flags & EXEC_PTY) && ioctl(1, TIOCSCTTY, 0) < 0)
 		fail(EXEC_STAGE_PTY);
 }
 

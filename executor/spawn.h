@@ -15,6 +15,7 @@
  * directory, program file) is touched by the child alone. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,11 +23,20 @@ struct exec;
 struct failed;
 struct user;
 
+/* A descriptor, and the number that the command gets it as. */
+struct spawn_fd {
+	int from, to;
+};
+#define SPAWN_MORE_BASE 60 /* the numbers are from here... */
+#define SPAWN_MORE	4  /* ...and these many at most, without a gap */
+
 struct spawn {
 	const struct exec *exec; /* borrowed */
 	const struct user *self; /* borrowed; who we are */
 	int stdio[3];		 /* borrowed; become 0, 1 and 2 */
 	int cgroup;		 /* borrowed; cgroup.procs to enter, or -1 */
+	const struct spawn_fd *more; /* borrowed; further ones */
+	size_t more_count;
 	bool is_alone;		 /* nothing else runs in the sandbox */
 };
 

@@ -66,38 +66,84 @@ static int settle(const struct user *self, int death_signal)
 	return caps_settle(&self->caps);
 }
 
-/* devpts gives a new terminal to the file system ids of its opener. */
-static int open_as(const struct user *self, const struct exec *x, struct terminal *ret)
+static void set_file_ids(uint32_t uid, uint32_t gid)
 {
-	/* Where these may not be changed, user_become fails too and says so. */
-	(void)setfsgid(x->gid);
-	(void)setfsuid(x->uid);
-	int opened = terminal_open(ret, x->rows, x->cols), sys = errno;
-	(void)setfsuid(self->uid);
-	(void)setfsgid(self->gid);
-	errno = sys;
-	return opened;
+	(void)setfsgid(gid); /* they say nothing; is_file_user() does */
+	(void)setfsuid(uid);
+}
+
+static bool is_file_user(uint32_t uid, uint32_t gid)
+{
+	return setfsuid((uid_t)-1) == (int)uid && setfsgid((gid_t)-1) == (int)gid;
+}
+
+static int leave(const struct user *self, const struct user_role *role)
+{
+	if (role->is_other) {
+		set_file_ids(self->uid, self->gid);
+		return settle(self, role->death_signal);
+	}
+	return role->has_more ? caps_settle(&self->caps) : 0;
+}
+
+int user_leave(const struct user *self, const struct user_role *role)
+{
+	int sys = errno, left = leave(self, role);
+
+	if (left == 0)
+		errno = sys;
+	return left;
+}
+
+static int become_file_user(const struct user *self, uint32_t uid, uint32_t gid,
+			    struct user_role *role)
+{
+	if (prctl(PR_GET_PDEATHSIG, &role->death_signal, 0, 0, 0) < 0)
+		return -1;
+	role->is_other = true;
+	set_file_ids(uid, gid);
+	if (!is_file_user(uid, gid)) {
+		errno = EPERM;
+		return -1;
+	}
+	return settle(self, role->death_signal);
+}
+
+int user_enter(const struct user *self, uint32_t uid, uint32_t gid,
+	       struct user_role *ret)
+{
+	struct user_role role = { .has_more = self->caps.handed_on != 0 };
+
+	if ((uid != self->uid || gid != self->gid) &&
+	    become_file_user(self, uid, gid, &role) < 0) {
+		(void)user_leave(self, &role); /* it has failed already */
+		return -1;
+	}
+	if (role.has_more && caps_wear(&self->caps) < 0) {
+		(void)user_leave(self, &role);
+		return -1;
+	}
+	*ret = role;
+	return 0;
 }
 
 int user_open_terminal(const struct user *self, const struct exec *x,
 		       struct terminal *ret)
 {
 	struct terminal t = { -1, -1 };
-	int death_signal = 0;
+	struct user_role role;
 
 	if (is_self(self, x))
 		return terminal_open(ret, x->rows, x->cols);
-	if (prctl(PR_GET_PDEATHSIG, &death_signal, 0, 0, 0) < 0)
+	/* devpts gives a new terminal to the file system ids of its opener. */
+	if (user_enter(self, x->uid, x->gid, &role) < 0)
 		return -1;
-	int opened = open_as(self, x, &t), sys = errno;
-	if (settle(self, death_signal) < 0) {
-		sys = errno;
+	int opened = terminal_open(&t, x->rows, x->cols);
+	if (user_leave(self, &role) < 0)
 		opened = -1;
-	}
 	if (opened < 0)
 		terminal_close(&t);
 	else
 		*ret = t;
-	errno = sys;
 	return opened;
 }

@@ -3,6 +3,7 @@
  * With one id mapped there is nobody else and nothing is done.  With a range
  * the executor has an id of its own and SETUID and SETGID (caps.h). */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "executor/caps.h"
@@ -22,6 +23,20 @@ int user_init(struct user *ret);
  * groups, and the capabilities that are handed on.  Allocates and locks
  * nothing.  -1 with errno set. */
 int user_become(const struct user *self, const struct exec *x);
+
+/* What user_enter() leaves to user_leave(). */
+struct user_role {
+	int death_signal;
+	bool is_other; /* the file system ids are others than ours */
+	bool has_more; /* so are the effective capabilities */
+};
+
+/* From here on files are looked up, opened and made as a command of these ids
+ * would, with its capabilities: -1 with errno set, and nothing changed.  Every
+ * success is followed by user_leave(), whose failure must end the executor. */
+int user_enter(const struct user *self, uint32_t uid, uint32_t gid,
+	       struct user_role *ret);
+int user_leave(const struct user *self, const struct user_role *role);
 
 /* Opens a terminal (terminal.h) that belongs to the command's user, so that it
  * can open its /dev/pts/N again.  -1 with errno set. */

@@ -5,6 +5,7 @@
 
 #include "base/action.h"
 #include "base/err.h"
+#include "base/keys.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/json.h"
@@ -330,11 +331,8 @@ bool action_is_control_key(const char *text)
 
 bool action_is_key(const char *text)
 {
-	static const char *const names[] = { "Up",    "Down",  "Left",	 "Right", "Enter",
-					     "Tab",   "Space", "BSpace", "Escape" };
+	const struct bytes name = { (const uint8_t *)text, strlen(text) };
+	char sent[KEY_MAX];
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcmp(names[i], text))
-			return true;
-	return action_is_control_key(text);
+	return key_find(name, sent) > 0;
 }

@@ -163,9 +163,11 @@ static void test_control_keys(void **state)
 {
 	(void)state;
 	assert_true(action_is_control_key("C-c") && action_is_control_key("C-Z"));
+	assert_true(action_is_control_key("C-\\"));
 	assert_false(action_is_control_key("C-") || action_is_control_key("C-cc") ||
-		     action_is_control_key("c-c") || action_is_control_key("C-1") ||
-		     action_is_control_key(""));
+		     action_is_control_key("c-c") || action_is_control_key(""));
+	assert_true(action_is_key("Up") && action_is_key("C-c") && action_is_key("Enter"));
+	assert_false(action_is_key("") || action_is_key("up") || action_is_key("y"));
 }
 
 int main(void)

@@ -1,0 +1,500 @@
+#include "executor/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/action.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "executor/replies.h"
+#include "executor/sessions.h"
+#include "executor/user.h"
+#include "base/utf8.h"
+
+/* So much of a file decides whether it is text. */
+#define SAMPLE 1024
+
+#define NEW_FILE_MODE	0664
+#define NEW_FOLDER_MODE 0755
+
+struct content {
+	uint8_t *bytes; /* owned */
+	size_t len;
+};
+
+/* How it went: an outcome, and errno where that is OUTCOME_ERROR. */
+struct result {
+	enum outcome outcome;
+	int sys;
+};
+
+static struct result done(void)
+{
+	return (struct result){ OUTCOME_DONE, 0 };
+}
+
+static struct result refused(enum outcome outcome)
+{
+	return (struct result){ outcome, 0 };
+}
+
+static struct result failed(int sys)
+{
+	if (sys == ENOENT || sys == ENOTDIR)
+		return refused(OUTCOME_NOT_FOUND);
+	if (sys == EISDIR)
+		return refused(OUTCOME_IS_FOLDER);
+	if (sys == ENXIO) /* a socket, or a pipe without a reader */
+		return refused(OUTCOME_NOT_REGULAR);
+	return (struct result){ OUTCOME_ERROR, sys };
+}
+
+/* False when the two together are too long. */
+static bool make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
+{
+	const char *slash = *cwd && cwd[strlen(cwd) - 1] == '/' ? "" : "/";
+	int len = *path == '/' ? snprintf(to, PATH_MAX, "%s", path)
+			       : snprintf(to, PATH_MAX, "%s%s%s", cwd, slash, path);
+
+	return len < PATH_MAX;
+}
+
+/* --- what a file is -------------------------------------------------------- */
+
+/* Where the kernel says that an open file is. */
+static bool find_path(int fd, char to[PATH_MAX])
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, to, PATH_MAX - 1);
+	to[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+/* /proc/cpuinfo may be read, /proc/1 and what else is a process's may not. */
+static bool is_of_process(int fd)
+{
+	struct statfs fs;
+	char path[PATH_MAX];
+
+	if (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
+		return false;
+	if (!find_path(fd, path) || strncmp(path, "/proc/", 6) != 0)
+		return true;
+	return path[6] >= '0' && path[6] <= '9';
+}
+
+static struct result open_regular(const char *path, int flags, int *ret_fd,
+				  struct stat *ret_st)
+{
+	const int safe = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int fd = open(path, flags | safe);
+
+	if (fd < 0)
+		return failed(errno);
+	if (fstat(fd, ret_st) < 0)
+		return failed(errno);
+	if (S_ISDIR(ret_st->st_mode))
+		return refused(OUTCOME_IS_FOLDER);
+	if (!S_ISREG(ret_st->st_mode))
+		return refused(OUTCOME_NOT_REGULAR);
+	if (is_of_process(fd))
+		return failed(EACCES);
+	*ret_fd = fd_take(&fd);
+	return done();
+}
+
+static void *allocate(size_t len)
+{
+	void *got = malloc(len ? len : 1);
+
+	if (!got)
+		abort();
+	return got;
+}
+
+/* The size that fstat tells is a first guess: /proc says 0, and files grow. */
+static struct result read_whole(int fd, off_t size, struct content *ret)
+{
+	size_t room = (size_t)size + 1 < 4096 ? 4096 : (size_t)size + 1, len = 0;
+	AUTO_FREE uint8_t *bytes = NULL;
+
+	if (size > (off_t)ACTION_FILE_MAX)
+		return refused(OUTCOME_TOO_LARGE);
+	bytes = allocate(room);
+	for (;;) {
+		ssize_t n = read(fd, bytes + len, room - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return failed(errno);
+		len += (size_t)n;
+		if (n == 0)
+			break;
+		if (len > ACTION_FILE_MAX)
+			return refused(OUTCOME_TOO_LARGE);
+		if (len < room)
+			continue;
+		room *= 2;
+		bytes = realloc(bytes, room);
+		if (!bytes)
+			abort();
+	}
+	*ret = (struct content){ bytes, len };
+	bytes = NULL;
+	return done();
+}
+
+static struct result read_path(const char *path, struct content *ret)
+{
+	struct stat st;
+	int fd = -1;
+	struct result r = open_regular(path, O_RDONLY, &fd, &st);
+
+	if (r.outcome == OUTCOME_DONE)
+		r = read_whole(fd, st.st_size, ret);
+	own_close(&fd);
+	return r;
+}
+
+/* --- what is text ---------------------------------------------------------- */
+
+static bool is_plain(uint8_t c)
+{
+	return (c >= 0x20 && c <= 0x7e) || (c && strchr("\n\r\t\f\b", c));
+}
+
+/* binaryornot's rule: by the shares of bytes that are no ASCII text, and of
+ * those that are no high bytes. */
+static bool looks_binary(const uint8_t *at, size_t len)
+{
+	size_t odd = 0, low = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		odd += !is_plain(at[i]);
+		low += at[i] < 0x7f;
+	}
+	return (odd * 10 > len * 3 && low * 20 < len) ||
+	       (odd * 10 > len * 8 && low * 10 > len * 8) || memchr(at, 0, len) ||
+	       memchr(at, 0xff, len);
+}
+
+static bool has_utf16_mark(const uint8_t *at, size_t len)
+{
+	return len >= 2 && ((at[0] == 0xff && at[1] == 0xfe) ||
+			    (at[0] == 0xfe && at[1] == 0xff));
+}
+
+static bool is_binary(const struct content *c)
+{
+	size_t len = c->len < SAMPLE ? c->len : SAMPLE;
+
+	if (len == 0 || has_utf16_mark(c->bytes, len))
+		return false;
+	if (utf8_is_valid(c->bytes, len, true) && !memchr(c->bytes, 0, len))
+		return false;
+	return looks_binary(c->bytes, len);
+}
+
+static struct result check_text(const struct content *c)
+{
+	if (is_binary(c))
+		return refused(OUTCOME_BINARY);
+	if (!utf8_is_valid(c->bytes, c->len, false))
+		return refused(OUTCOME_NOT_UTF8);
+	return done();
+}
+
+/* Where line `n` begins; the end when there are fewer. */
+static size_t line_begin(const struct content *c, uint64_t n)
+{
+	size_t at = 0;
+
+	if (n >= c->len) /* a line has a byte at least */
+		return c->len;
+	while (n-- > 0 && at < c->len) {
+		const uint8_t *end = memchr(c->bytes + at, '\n', c->len - at);
+		at = end ? (size_t)(end - c->bytes) + 1 : c->len;
+	}
+	return at;
+}
+
+/* --- read ------------------------------------------------------------------ */
+
+/* Leaves lines [first, end) of it. */
+static void slice(struct content *c, uint64_t first, uint64_t end)
+{
+	size_t from = line_begin(c, first);
+	size_t to = end == ACTION_LAST_LINE ? c->len : line_begin(c, end);
+
+	if (to < from)
+		to = from;
+	memmove(c->bytes, c->bytes + from, to - from);
+	c->len = to - from;
+}
+
+static struct result do_read(const char *path, const struct read_request *r,
+			     struct content *ret)
+{
+	struct result got = read_path(path, ret);
+
+	if (got.outcome != OUTCOME_DONE || r->form == READ_BASE64)
+		return got;
+	got = check_text(ret);
+	if (got.outcome == OUTCOME_DONE)
+		slice(ret, r->first, r->end);
+	return got;
+}
+
+/* --- write ----------------------------------------------------------------- */
+
+/* The pieces, each with its newline, between what stays of the old lines. */
+static struct result compose(const struct content *old, const struct write_request *r,
+			     struct content *ret)
+{
+	size_t head = r->first ? line_begin(old, r->first) : 0;
+	size_t tail = r->end == ACTION_LAST_LINE ? old->len : line_begin(old, r->end);
+	size_t len = head + r->content.len + 1 + old->len - tail;
+
+	if (len > ACTION_FILE_MAX)
+		return refused(OUTCOME_TOO_LARGE);
+	*ret = (struct content){ allocate(len), len };
+	if (head > 0)
+		memcpy(ret->bytes, old->bytes, head);
+	if (r->content.len > 0)
+		memcpy(ret->bytes + head, r->content.data, r->content.len);
+	head += r->content.len;
+	ret->bytes[head++] = '\n';
+	if (tail < old->len)
+		memcpy(ret->bytes + head, old->bytes + tail, old->len - tail);
+	return done();
+}
+
+/* What is there by now is somebody's; what else fails, the open will say. */
+static void make_parents(const char *path)
+{
+	char folder[PATH_MAX];
+
+	(void)snprintf(folder, sizeof(folder), "%s", path); /* it is shorter */
+	for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		(void)mkdir(folder, NEW_FOLDER_MODE);
+		*at = '/';
+	}
+}
+
+/* The folder and the name of an open file, if it is still there. */
+static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
+		       const char **ret_name)
+{
+	struct stat now;
+
+	if (!find_path(fd, path) || path[0] != '/')
+		return -1;
+	char *slash = strrchr(path, '/');
+	*ret_name = slash + 1;
+	*slash = '\0';
+	AUTO_CLOSE int folder =
+		open(*path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (folder < 0 || fstatat(folder, *ret_name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    now.st_dev != st->st_dev || now.st_ino != st->st_ino)
+		return -1;
+	return fd_take(&folder);
+}
+
+/* A file of the same owner, mode and content, under a name of its own. */
+static int make_twin(int folder, const char *name, const struct stat *st,
+		     const struct content *c)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	struct stat made;
+	AUTO_CLOSE int fd = openat(folder, name, flags, 0600);
+
+	if (fd < 0)
+		return -1;
+	if (io_write_all(fd, c->bytes, c->len) < 0 || fstat(fd, &made) < 0 ||
+	    made.st_uid != st->st_uid ||
+	    (made.st_gid != st->st_gid && fchown(fd, (uid_t)-1, st->st_gid) < 0) ||
+	    fchmod(fd, st->st_mode & 07777) < 0 || fstat(fd, &made) < 0 ||
+	    made.st_mode != st->st_mode) {
+		(void)unlinkat(folder, name, 0);
+		return -1;
+	}
+	return fd_take(&fd);
+}
+
+/* True when the file was replaced as a whole. */
+static bool replace(int fd, const struct stat *st, const struct content *c)
+{
+	char path[PATH_MAX], twin[64];
+	const char *name;
+
+	if (st->st_nlink != 1 || flistxattr(fd, NULL, 0) > 0)
+		return false;
+	AUTO_CLOSE int folder = open_folder(fd, st, path, &name);
+	if (folder < 0)
+		return false;
+	(void)snprintf(twin, sizeof(twin), ".hutch-%llx-%llx",
+		       (unsigned long long)st->st_ino, (unsigned long long)st->st_mtime);
+	AUTO_CLOSE int made = make_twin(folder, twin, st, c);
+	if (made < 0)
+		return false;
+	if (renameat(folder, twin, folder, name) == 0)
+		return true;
+	(void)unlinkat(folder, twin, 0); /* a mount point, for one */
+	return false;
+}
+
+static struct result fill(int fd, const struct content *c)
+{
+	if (lseek(fd, 0, SEEK_SET) < 0 || io_write_all(fd, c->bytes, c->len) < 0 ||
+	    ftruncate(fd, (off_t)c->len) < 0)
+		return failed(errno);
+	return done();
+}
+
+static bool is_whole(const struct write_request *r)
+{
+	return r->first == 0 && r->end == ACTION_LAST_LINE;
+}
+
+static struct result write_old(const char *path, const struct write_request *r)
+{
+	struct content old = { 0 }, new = { 0 };
+	struct stat st;
+	int fd = -1;
+	struct result got = open_regular(path, is_whole(r) ? O_WRONLY : O_RDWR, &fd, &st);
+
+	if (got.outcome == OUTCOME_DONE && !is_whole(r)) {
+		got = read_whole(fd, st.st_size, &old);
+		if (got.outcome == OUTCOME_DONE && !utf8_is_valid(old.bytes, old.len, false))
+			got = refused(OUTCOME_NOT_UTF8);
+	}
+	if (got.outcome == OUTCOME_DONE)
+		got = compose(&old, r, &new);
+	if (got.outcome == OUTCOME_DONE && !replace(fd, &st, &new))
+		got = fill(fd, &new);
+	free(old.bytes);
+	free(new.bytes);
+	own_close(&fd);
+	return got;
+}
+
+/* Whose writing failed is taken away again. */
+static struct result write_new(const char *path, const struct write_request *r)
+{
+	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+	const struct content nothing = { 0 };
+	struct content new = { 0 };
+	bool is_mine = true;
+	struct result got = compose(&nothing, r, &new);
+
+	if (got.outcome != OUTCOME_DONE)
+		return got;
+	AUTO_CLOSE int fd = open(path, flags | O_EXCL, NEW_FILE_MODE);
+	if (fd < 0 && errno == EEXIST) { /* a link to what is not there */
+		is_mine = false;
+		fd = open(path, flags, NEW_FILE_MODE);
+	}
+	if (fd < 0)
+		got = failed(errno);
+	else if (is_of_process(fd))
+		got = failed(EACCES);
+	else if (fchmod(fd, NEW_FILE_MODE) < 0)
+		got = failed(errno);
+	else
+		got = fill(fd, &new);
+	if (fd >= 0 && is_mine && got.outcome != OUTCOME_DONE)
+		(void)unlink(path);
+	free(new.bytes);
+	return got;
+}
+
+static struct result do_write(const char *path, const struct write_request *r)
+{
+	struct result got = write_old(path, r);
+
+	if (got.outcome != OUTCOME_NOT_FOUND)
+		return got;
+	size_t len = strlen(path);
+	if (path[len - 1] == '/')
+		return refused(OUTCOME_IS_FOLDER);
+	make_parents(path);
+	return write_new(path, r);
+}
+
+/* --- replies --------------------------------------------------------------- */
+
+/* `c` is handed over where the outcome is good. */
+static void say_done(const struct files *f, const char *path, struct result r,
+		     struct content *c, bool is_base64)
+{
+	struct reply a = { .id = f->id, .type = MSG_CONTENT, .is_base64 = is_base64 };
+	struct done d = { .outcome = r.outcome,
+			  .sys = (uint32_t)r.sys,
+			  .path = path,
+			  .cwd = f->place->cwd };
+
+	buffer_init(&a.end, REPLIES_END_MAX);
+	(void)action_put_done(&a.end, f->id, &d, NULL); /* fits: two paths */
+	if (r.outcome == OUTCOME_DONE) {
+		a.bytes = c->bytes;
+		a.len = c->len;
+	} else {
+		free(c->bytes);
+	}
+	replies_add(f->replies, &a);
+}
+
+int files_read(const struct files *f, const struct read_request *r, struct err *e)
+{
+	struct content c = { 0 };
+	struct user_role role;
+	struct result got = failed(ENAMETOOLONG);
+	char path[PATH_MAX];
+
+	if (!make_absolute(path, f->place->cwd, r->path)) {
+		path[0] = '\0';
+	} else if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
+		got = failed(errno);
+	} else {
+		got = do_read(path, r, &c);
+		if (user_leave(f->user, &role) < 0)
+			return err_sys(e, "become the executor again");
+	}
+	say_done(f, path, got, &c, r->form == READ_BASE64);
+	return 0;
+}
+
+int files_write(const struct files *f, const struct write_request *r, struct err *e)
+{
+	struct content none = { 0 };
+	struct user_role role;
+	struct result got = failed(ENAMETOOLONG);
+	char path[PATH_MAX];
+
+	if (!make_absolute(path, f->place->cwd, r->path)) {
+		path[0] = '\0';
+	} else if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
+		got = failed(errno);
+	} else {
+		got = do_write(path, r);
+		if (user_leave(f->user, &role) < 0)
+			return err_sys(e, "become the executor again");
+	}
+	say_done(f, path, got, &none, false);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* session -- one session: its shell, its action, what they printed.
+ *
+ * States, and what leads on:
+ *
+ *   DEAD      no shell         --a command-->         STARTING
+ *   STARTING  a bash begins    --its first report-->  READY, or RUNNING
+ *   READY     waits for one    --a command-->         RUNNING
+ *   RUNNING   one command      --its report-->        READY
+ *   any       --the shell's death-->                  DEAD
+ *
+ * An action is answered when its command ends, a time-out passes, or at once;
+ * sessions.h has the rest. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/message.h"
+#include "executor/shell.h"
+#include "executor/text.h"
+
+struct cgroup;
+struct replies;
+struct pollfd;
+struct run_request;
+struct user;
+
+enum session_state { SESSION_DEAD, SESSION_STARTING, SESSION_READY, SESSION_RUNNING };
+
+/* What somebody waits for. */
+struct session_action {
+	uint32_t id; /* 0: nobody */
+	uint32_t kind, flags;
+	int64_t soft_ms;      /* after the last output */
+	int64_t soft_due, hard_due; /* when, in ms of CLOCK_MONOTONIC */
+	unsigned kills;	      /* how far a cancellation has come */
+	int64_t kill_due;
+};
+
+struct session {
+	uint32_t id;
+	struct replies *replies; /* borrowed */
+	const struct user *user; /* borrowed */
+	const struct cgroup *cgroup; /* borrowed */
+	uint8_t *request;	 /* owned; the body of MSG_OPEN */
+	struct exec exec;	 /* owned; borrows from `request` */
+
+	enum session_state state;
+	struct shell shell; /* owned */
+	bool is_opened;	    /* *started* was said */
+	bool is_gone;	    /* *failed* was said: forget it */
+	bool is_bare;	    /* this start goes without ~/.bashrc */
+	bool is_new;	    /* the shell is, and no report has said so */
+	unsigned place;	    /* which working directory is being tried */
+	int64_t start_due;
+
+	struct session_action action;
+	uint8_t *pending; /* owned; the command that runs, or will */
+	size_t pending_len;
+	bool is_pending; /* it will, when the shell is ready */
+	int64_t begun;	 /* when the shell got it */
+	bool is_second;	 /* it has been given to another shell before */
+
+	struct text text; /* owned; since the last report */
+	uint8_t carry[4]; /* of a character that is not whole, when streaming */
+	size_t carry_len;
+
+	bool is_unread;	  /* the last command ended while nobody waited */
+	uint32_t reports; /* how many there were about it */
+	uint32_t status, background;
+	char *cwd, *python; /* owned; as last reported; NULL before */
+	size_t watched;	    /* places it took for poll(2) */
+};
+
+/* What all sessions share; borrowed. */
+struct session_world {
+	struct replies *replies;
+	const struct user *user;
+	const struct cgroup *cgroup; /* that shells enter */
+};
+
+/* Starts the shell of a new session; the answer comes by itself.  Takes over
+ * `request`, of which `exec` is decoded. */
+struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
+			    const struct session_world *world);
+void session_free(struct session *s);
+
+/* A request about it, when it has no action. */
+void session_run(struct session *s, uint32_t id, const struct run_request *r);
+/* Ends its action. */
+void session_cancel(struct session *s);
+
+/* As in sessions.h, for one. */
+size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);
+void session_serve(struct session *s, const struct pollfd *fds);
+void session_reaped(struct session *s, int status);
+/* When something is due, in ms of CLOCK_MONOTONIC; INT64_MAX: never. */
+int64_t session_due(const struct session *s);
+void session_expire(struct session *s, int64_t now);
+
+int64_t session_now(void);

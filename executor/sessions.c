@@ -1,0 +1,243 @@
+#include "executor/sessions.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/action.h"
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "executor/replies.h"
+#include "executor/processes.h"
+#include "executor/session.h"
+#include "executor/user.h"
+
+void sessions_init(struct sessions *s, struct replies *replies,
+		   struct processes *processes, const struct user *user)
+{
+	*s = (struct sessions){ .replies = replies, .processes = processes, .user = user };
+}
+
+void sessions_done(struct sessions *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		session_free(s->all[i]);
+	free(s->all);
+	free(s->cwd);
+	*s = (struct sessions){ 0 };
+}
+
+static struct session *find(const struct sessions *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i]->id == id)
+			return s->all[i];
+	return NULL;
+}
+
+static struct session *find_action(const struct sessions *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i]->action.id == id)
+			return s->all[i];
+	return NULL;
+}
+
+bool sessions_has(const struct sessions *s, uint32_t id)
+{
+	return find(s, id) || find_action(s, id);
+}
+
+/* Those that could not be started; each has said so. */
+static void sweep(struct sessions *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (!s->all[i]->is_gone) {
+			s->all[kept++] = s->all[i];
+			continue;
+		}
+		session_free(s->all[i]);
+		processes_release(s->processes, SHELL_FDS);
+	}
+	s->count = kept;
+}
+
+static void refuse(struct sessions *s, uint32_t id, int sys)
+{
+	struct reply a = { .id = id };
+	const struct failed why = { EXEC_STAGE_FORK, (uint32_t)sys };
+
+	buffer_init(&a.end, REPLIES_END_MAX);
+	(void)message_put_failed(&a.end, id, &why, NULL); /* fits */
+	replies_add(s->replies, &a);
+}
+
+static void add(struct sessions *s, struct session *one)
+{
+	s->all = realloc(s->all, (s->count + 1) * sizeof(*s->all));
+	if (!s->all)
+		abort();
+	s->all[s->count++] = one;
+}
+
+/* A copy of the message, decoded: it is kept as long as the session. */
+static int decode(const struct frame *f, uint8_t **ret_body, struct exec *ret,
+		  struct err *e)
+{
+	struct frame mine = *f;
+	uint8_t *body = malloc(f->len + 1);
+
+	if (!body)
+		abort();
+	memcpy(body, f->body, f->len);
+	mine.body = body;
+	if (message_get_exec(&mine, ret, e) < 0) {
+		free(body);
+		return -1;
+	}
+	*ret_body = body;
+	return 0;
+}
+
+static void remember_first(struct sessions *s, const struct exec *x)
+{
+	if (s->cwd)
+		return;
+	s->uid = x->uid;
+	s->gid = x->gid;
+	s->cwd = text_copy(x->cwd);
+}
+
+int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
+{
+	struct exec x;
+	uint8_t *body;
+
+	if (decode(f, &body, &x, e) < 0)
+		return -1;
+	bool is_shell = x.flags == EXEC_PTY;
+	int refused = s->count >= SESSIONS_MAX ? EAGAIN : 0;
+	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
+		refused = EMFILE;
+	if (is_shell)
+		remember_first(s, &x);
+	const struct session_world world = { s->replies, s->user, &s->processes->cgroup };
+	if (is_shell && !refused) {
+		add(s, session_new(f->id, body, &x, &world));
+		return 0;
+	}
+	exec_done(&x);
+	free(body);
+	if (!is_shell)
+		return err_set(e, ERR_PROTOCOL, "'open' with flags %u", x.flags);
+	refuse(s, f->id, refused);
+	return 0;
+}
+
+int sessions_run(struct sessions *s, const struct frame *f, struct err *e)
+{
+	struct run_request r;
+
+	if (action_get_run(f, &r, e) < 0)
+		return -1;
+	struct session *one = find(s, r.session);
+	if (!one || one->is_gone)
+		return err_set(e, ERR_PROTOCOL, "'run' in session %u, which is not",
+			       r.session);
+	if (one->action.id)
+		return err_set(e, ERR_PROTOCOL, "session %u has an action already",
+			       r.session);
+	session_run(one, f->id, &r);
+	return 0;
+}
+
+int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e)
+{
+	if (action_get_cancel(f, e) < 0)
+		return -1;
+	struct session *one = find_action(s, f->id);
+	if (one && !one->action.kills)
+		session_cancel(one);
+	return 0;
+}
+
+bool sessions_place(const struct sessions *s, uint32_t id, struct session_place *ret)
+{
+	const struct session *one = id ? find(s, id) : NULL;
+
+	if (id && !one)
+		return false;
+	if (one)
+		*ret = (struct session_place){
+			.uid = one->exec.uid,
+			.gid = one->exec.gid,
+			.cwd = one->cwd && *one->cwd ? one->cwd : one->exec.cwd,
+		};
+	else if (s->cwd)
+		*ret = (struct session_place){ s->uid, s->gid, s->cwd };
+	else
+		*ret = (struct session_place){ s->user->uid, s->user->gid, "/" };
+	return true;
+}
+
+size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		count += session_watch(s->all[i], fds + count, is_full);
+	return count;
+}
+
+void sessions_serve(struct sessions *s, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		size_t watched = s->all[i]->watched;
+		session_serve(s->all[i], fds);
+		fds += watched;
+	}
+	sweep(s);
+}
+
+void sessions_reaped(struct sessions *s, pid_t pid, int status)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->all[i]->shell.pid != pid)
+			continue;
+		session_reaped(s->all[i], status);
+		break;
+	}
+	sweep(s);
+}
+
+int sessions_timeout(const struct sessions *s)
+{
+	int64_t due = INT64_MAX;
+
+	for (size_t i = 0; i < s->count; i++) {
+		int64_t one = session_due(s->all[i]);
+		due = one < due ? one : due;
+	}
+	if (due == INT64_MAX)
+		return -1;
+	due -= session_now();
+	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
+}
+
+void sessions_expire(struct sessions *s)
+{
+	int64_t now = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (session_due(s->all[i]) == INT64_MAX)
+			continue;
+		now = now ? now : session_now();
+		session_expire(s->all[i], now);
+	}
+	sweep(s);
+}

@@ -1,0 +1,74 @@
+/* sessions -- shells that last, and what an agent does in them.
+ *
+ * A session is a shell (shell.h) and at most one action on it.  Its command may
+ * outlive the action that started it: a time-out ends the waiting only.  What it
+ * prints meanwhile is read and kept, within bounds (text.h), so that it never
+ * stands still for want of a reader; only where a supervisor wants to see it as it
+ * comes and does not read does the terminal fill up.
+ *
+ * A shell that ended is started again by the next command, where it was: in the
+ * last working directory, else the first, else the root.
+ *
+ * One turn of the executor's loop: sessions_watch, poll(2) for no longer than
+ * sessions_timeout, sessions_serve, sessions_reaped for each child that is no
+ * command, sessions_expire.  What is to be said goes to `replies`. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/message.h"
+
+struct replies;
+struct err;
+struct frame;
+struct pollfd;
+struct processes;
+struct run_request;
+struct session;
+struct user;
+
+/* More than this get FAILED, stage FORK, EAGAIN. */
+#define SESSIONS_MAX 64
+/* How many pollfds a session fills in at most. */
+#define SESSION_POLLS 3
+
+struct sessions {
+	struct session **all; /* owned, each owned */
+	size_t count;
+	struct replies *replies; /* borrowed */
+	struct processes *processes; /* borrowed; counts the descriptors */
+	const struct user *user;     /* borrowed */
+	uint32_t uid, gid;	     /* of the first session that was asked for */
+	char *cwd;		     /* owned; of that; NULL before */
+};
+
+void sessions_init(struct sessions *s, struct replies *replies,
+		   struct processes *processes, const struct user *user);
+void sessions_done(struct sessions *s);
+
+/* MSG_OPEN, MSG_RUN, MSG_CANCEL.  -1: malformed, or not permitted. */
+int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
+int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
+int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
+
+/* True when a session or an action has this id. */
+bool sessions_has(const struct sessions *s, uint32_t id);
+
+/* Where, and as whom, files are meant of session `id`; 0: of the first one that
+ * was asked for.  False: there is no such session. */
+struct session_place {
+	uint32_t uid, gid;
+	const char *cwd; /* borrowed */
+};
+bool sessions_place(const struct sessions *s, uint32_t id, struct session_place *ret);
+
+/* `is_full`: nothing more is to be streamed now. */
+size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);
+void sessions_serve(struct sessions *s, const struct pollfd *fds);
+void sessions_reaped(struct sessions *s, pid_t pid, int status);
+
+/* Milliseconds until something is due; -1: never.  Then sessions_expire(). */
+int sessions_timeout(const struct sessions *s);
+void sessions_expire(struct sessions *s);

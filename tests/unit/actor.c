@@ -1,0 +1,293 @@
+#include "tests/unit/actor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/list.h"
+#include "base/own.h"
+
+void actor_begin(struct actor *a)
+{
+	char home[] = "/tmp/hutch-actor-XXXXXX";
+
+	*a = (struct actor){ .next = 1000 };
+	assert_non_null(mkdtemp(home));
+	a->home = text_copy(home);
+	supervisor_start(&a->s);
+}
+
+void actor_start(struct actor *a)
+{
+	actor_begin(a);
+	actor_open(a, 1, a->home, NULL);
+	struct act x = actor_expect(a, 1);
+	assert_int_equal(x.type, MSG_STARTED);
+	act_done(&x);
+}
+
+void actor_end(struct actor *a)
+{
+	char *remove = text_format("rm -rf '%s'", a->home);
+
+	assert_int_equal(WEXITSTATUS(supervisor_end(&a->s)), 1);
+	assert_int_equal(system(remove), 0);
+	free(remove);
+	free(a->home);
+}
+
+static void send_frame(struct actor *a, struct buffer *b)
+{
+	size_t len = buffer_len(b);
+
+	/* A large one takes some writes. */
+	while (len > 0) {
+		ssize_t n = send(a->s.socket, buffer_data(b), len, MSG_NOSIGNAL);
+		assert_true(n > 0);
+		buffer_consume(b, (size_t)n);
+		len -= (size_t)n;
+	}
+	buffer_done(b);
+}
+
+static void begin(struct buffer *b)
+{
+	buffer_init(b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
+}
+
+void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env)
+{
+	char *home = text_format("HOME=%s", a->home);
+	char *default_env[] = { TEXT("PATH=/usr/bin:/bin"), TEXT("TERM=xterm-256color"),
+				home, NULL };
+	struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(),
+			  .rows = 1000, .cols = 1000, .cwd = cwd,
+			  .argv = ARGV(TEXT("bash")),
+			  .env = env ? (char **)(uintptr_t)env : default_env };
+	struct buffer b;
+	struct err e;
+
+	begin(&b);
+	assert_int_equal(message_put_open(&b, id, &x, &e), 0);
+	send_frame(a, &b);
+	free(home);
+}
+
+uint32_t actor_send(struct actor *a, struct run_request r)
+{
+	struct buffer b;
+	struct err e;
+
+	begin(&b);
+	assert_int_equal(action_put_run(&b, a->next, &r, &e), 0);
+	send_frame(a, &b);
+	return a->next++;
+}
+
+static struct bytes as_bytes(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+uint32_t actor_send_run(struct actor *a, uint32_t session, uint32_t kind,
+			const char *text)
+{
+	return actor_send(a, (struct run_request){ .session = session, .kind = kind,
+						   .text = as_bytes(text) });
+}
+
+void actor_cancel(struct actor *a, uint32_t id)
+{
+	struct buffer b;
+	struct err e;
+
+	begin(&b);
+	assert_int_equal(action_put_cancel(&b, id, &e), 0);
+	send_frame(a, &b);
+}
+
+static bool read_more(struct supervisor *s)
+{
+	struct pollfd p = { .fd = s->socket, .events = POLLIN };
+
+	if (poll(&p, 1, ANSWER_MS) != 1)
+		fail_msg("no answer in %d ms", ANSWER_MS);
+	uint8_t *to = buffer_reserve(&s->in, 1);
+	assert_non_null(to);
+	ssize_t n = recv(s->socket, to, s->in.room - s->in.end, 0);
+	if (n <= 0)
+		return false;
+	buffer_added(&s->in, (size_t)n);
+	return true;
+}
+
+static void append(char **to, size_t *len, struct bytes more)
+{
+	*to = realloc(*to, *len + more.len + 1);
+	assert_non_null(*to);
+	memcpy(*to + *len, more.data, more.len);
+	*len += more.len;
+	(*to)[*len] = '\0';
+}
+
+static void keep(char to[4200], const char *text)
+{
+	(void)snprintf(to, 4200, "%s", text);
+}
+
+static void decode_end(const struct frame *f, struct act *x)
+{
+	struct done d = { 0 };
+	struct err e = { .text = "?" };
+	int got = -1;
+
+	if (f->type == MSG_REPORT)
+		got = action_get_report(f, &x->report, &e);
+	else if (f->type == MSG_DONE)
+		got = action_get_done(f, &d, &e);
+	else if (f->type == MSG_STARTED)
+		got = message_get_started(f, &x->pid, &e);
+	else if (f->type == MSG_FAILED)
+		got = message_get_failed(f, &x->failed, &e);
+	if (got < 0)
+		fail_msg("type %u: %s", f->type, e.text);
+	keep(x->cwd, f->type == MSG_REPORT ? x->report.cwd : d.cwd ? d.cwd : "");
+	keep(x->interpreter, f->type == MSG_REPORT ? x->report.interpreter : "");
+	keep(x->path, d.path ? d.path : "");
+	x->outcome = d.outcome;
+	x->sys = d.sys;
+}
+
+/* True when it was the end. */
+static bool take(const struct frame *f, struct act *x)
+{
+	struct bytes text;
+	struct err e;
+
+	if (x->id && x->id != f->id)
+		fail_msg("'%s' about %u in the middle of %u", message_name(f->type),
+			 f->id, x->id);
+	x->id = f->id;
+	if (f->type == MSG_OUTPUT || f->type == MSG_CONTENT) {
+		assert_int_equal(action_get_text(f, &text, &e), 0);
+		if (f->type == MSG_CONTENT) {
+			append(&x->content, &x->len, text);
+		} else {
+			append(&x->output, &x->output_len, text);
+			x->outputs++;
+		}
+		return false;
+	}
+	x->type = f->type;
+	decode_end(f, x);
+	return true;
+}
+
+struct act actor_next(struct actor *a)
+{
+	struct act x = { .content = text_copy(""), .output = text_copy("") };
+	struct frame f;
+	struct err e;
+
+	for (bool is_end = false; !is_end;) {
+		int whole = frame_next(&a->s.in, FRAME_MAX_FROM_EXECUTOR, &f, &e);
+		assert_true(whole >= 0);
+		if (whole == 0 && !read_more(&a->s))
+			return x;
+		if (whole == 0)
+			continue;
+		is_end = take(&f, &x);
+		buffer_consume(&a->s.in, FRAME_HEADER + f.len);
+	}
+	return x;
+}
+
+struct act actor_expect(struct actor *a, uint32_t id)
+{
+	struct act x = actor_next(a);
+
+	if (x.id != id)
+		fail_msg("'%s' about %u instead of %u", message_name(x.type), x.id, id);
+	return x;
+}
+
+void act_done(struct act *x)
+{
+	free(x->content);
+	free(x->output);
+	x->content = x->output = NULL;
+}
+
+struct act actor_do(struct actor *a, struct run_request r, uint32_t state)
+{
+	struct act x = actor_expect(a, actor_send(a, r));
+
+	assert_int_equal(x.type, MSG_REPORT);
+	if (x.report.state != state)
+		fail_msg("state %u instead of %u after '%.*s', exit %d: %s", x.report.state,
+			 state, (int)(r.text.len < 200 ? r.text.len : 200), r.text.data,
+			 (int)x.report.exit_code, x.content);
+	return x;
+}
+
+struct act actor_run(struct actor *a, const char *command)
+{
+	struct run_request r = { .session = 1, .kind = RUN_COMMAND,
+				 .text = as_bytes(command) };
+
+	return actor_do(a, r, REPORT_COMPLETED);
+}
+
+void actor_check(struct actor *a, const char *command, const char *content,
+		 uint32_t exit_code)
+{
+	struct act x = actor_run(a, command);
+
+	if (strcmp(x.content, content) != 0 || x.report.exit_code != exit_code)
+		fail_msg("'%.200s' gave '%.300s', %u instead of '%.300s', %u", command,
+			 x.content, x.report.exit_code, content, exit_code);
+	act_done(&x);
+}
+
+struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
+		      uint64_t end)
+{
+	struct read_request r = { .session = 1, .form = form, .first = first, .end = end,
+				  .path = path };
+	struct buffer b;
+	struct err e;
+
+	begin(&b);
+	assert_int_equal(action_put_read(&b, a->next, &r, &e), 0);
+	send_frame(a, &b);
+	struct act x = actor_expect(a, a->next++);
+	assert_int_equal(x.type, MSG_DONE);
+	return x;
+}
+
+struct act actor_write(struct actor *a, const char *path, const char *content,
+		       uint64_t first, uint64_t end)
+{
+	struct write_request r = { .session = 1, .first = first, .end = end, .path = path,
+				   .content = as_bytes(content) };
+	struct buffer b;
+	struct err e;
+
+	begin(&b);
+	assert_int_equal(action_put_write(&b, a->next, &r, &e), 0);
+	send_frame(a, &b);
+	struct act x = actor_expect(a, a->next++);
+	assert_int_equal(x.type, MSG_DONE);
+	return x;
+}

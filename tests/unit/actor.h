@@ -1,0 +1,66 @@
+/* actor -- what a supervisor does with sessions and files, for tests.
+ *
+ * On top of supervisor.h: each call sends one request and waits for its answer,
+ * at most ANSWER_MS; everything that came meanwhile about others fails the test,
+ * except where actor_expect() is used by hand. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/action.h"
+#include "tests/unit/supervisor.h"
+
+#define NO_TIMEOUT 0
+
+struct actor {
+	struct supervisor s;
+	uint32_t next; /* id of the next action */
+	char *home;    /* owned; a folder, removed in the end */
+};
+
+/* The end of an action, with all that came before it. */
+struct act {
+	uint32_t type, id; /* MSG_REPORT, MSG_DONE, MSG_STARTED, MSG_FAILED, MSG_NONE */
+	char *content;	   /* owned; with a 0 behind it */
+	size_t len;
+	char *output; /* owned; what was streamed */
+	size_t output_len, outputs;
+	struct report report;
+	char cwd[4200], interpreter[4200], path[4200];
+	uint32_t outcome, sys, pid;
+	struct failed failed;
+};
+
+/* An executor, a folder that is HOME, and session 1 in it. */
+void actor_start(struct actor *a);
+/* The same without a session. */
+void actor_begin(struct actor *a);
+/* Checks that it ended because the channel did. */
+void actor_end(struct actor *a);
+
+/* Asks for a session; an `env` of NULL is PATH, HOME and TERM. */
+void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env);
+
+uint32_t actor_send_run(struct actor *a, uint32_t session, uint32_t kind,
+			const char *text);
+uint32_t actor_send(struct actor *a, struct run_request r);
+void actor_cancel(struct actor *a, uint32_t id);
+
+/* The next end of an action, whoever's. */
+struct act actor_next(struct actor *a);
+/* It must be about this id. */
+struct act actor_expect(struct actor *a, uint32_t id);
+void act_done(struct act *x);
+
+/* Runs a command in session 1 to its end. */
+struct act actor_run(struct actor *a, const char *command);
+/* The same, and its content and exit code are these. */
+void actor_check(struct actor *a, const char *command, const char *content,
+		 uint32_t exit_code);
+/* The same with a kind and time-outs, and the state is this one. */
+struct act actor_do(struct actor *a, struct run_request r, uint32_t state);
+
+struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
+		      uint64_t end);
+struct act actor_write(struct actor *a, const char *path, const char *content,
+		       uint64_t first, uint64_t end);

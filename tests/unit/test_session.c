@@ -1,0 +1,834 @@
+/* session, shell: what an agent's commands do in a real bash, and what they
+ * cannot do to whoever asked for them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/actor.h"
+
+static struct actor a;
+
+static int setup(void **state)
+{
+	(void)state;
+	actor_start(&a);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	actor_end(&a);
+	return 0;
+}
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+static struct run_request request(uint32_t kind, const char *text, uint64_t soft,
+				  uint64_t hard)
+{
+	return (struct run_request){ .session = 1, .kind = kind, .soft_ms = soft,
+				     .hard_ms = hard, .text = bytes_of(text) };
+}
+
+/* Does it, and looks at state and content, and the exit code where it ended. */
+static void expect(struct run_request r, uint32_t state, const char *content,
+		   uint32_t exit_code)
+{
+	struct act x = actor_do(&a, r, state);
+
+	assert_string_equal(x.content, content);
+	assert_int_equal(x.report.exit_code, exit_code);
+	act_done(&x);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct row {
+	const char *command, *content;
+	uint32_t exit_code;
+};
+
+static void check_rows(const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		actor_check(&a, rows[i].command, rows[i].content, rows[i].exit_code);
+}
+
+static void test_what_a_command_changes_lasts(void **state)
+{
+	static const struct row rows[] = {
+		{ "echo hi", "hi", 0 },
+		{ "cd /usr; x=5; f() { echo f $1; }; alias ll='echo LL'; set -- a b", "", 0 },
+		{ "pwd; echo $x $2; f 1", "/usr\n5 b\nf 1", 0 },
+		{ "ll", "LL", 0 },
+		{ "false", "", 1 },
+		{ "echo $?", "1", 0 },
+		{ "declare -a list=(1 2); declare -i n=3", "", 0 },
+		{ "echo ${list[1]} $n; export E=env; env | grep ^E=", "2 3\nE=env", 0 },
+		{ "exec 3>/dev/null; umask 077", "", 0 },
+		{ "echo x >&3; umask", "0077", 0 },
+		{ "trap 'echo got' USR1", "", 0 },
+		{ "kill -USR1 $$", "got", 0 },
+		{ "nonesuch_program", "bash: nonesuch_program: command not found", 127 },
+		{ "(exit 7)", "", 7 },
+		{ "printf no-newline", "no-newline", 0 },
+		{ "tty >/dev/null && test -t 0 && test -t 1 && stty size", "1000 1000", 0 },
+		{ "", "", 0 },
+		{ "   ", "", 0 },
+		{ "# a comment", "", 0 },
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows));
+	struct act x = actor_run(&a, "cd /tmp");
+	assert_string_equal(x.cwd, "/tmp");
+	act_done(&x);
+}
+
+static void test_text_runs_exactly_as_given(void **state)
+{
+	static const struct row rows[] = {
+		{ "echo \"a!b\" '!!' !x", "a!b !! !x", 0 },
+		{ "cat <<'E'\na\tb\n\t$x `y`\nE\n", "a\tb\n\t$x `y`", 0 },
+		{ "for i in 1 2\ndo\n\techo $i\ndone", "1\n2", 0 },
+		{ "echo a \\\n b", "a b", 0 },
+		{ "echo 'one\ntwo'", "one\ntwo", 0 },
+		{ "printf '%s' '\xc3\xa9\xe2\x82\xac'", "\xc3\xa9\xe2\x82\xac", 0 },
+		{ "printf '\\033[31mred\\033[0m \\377 \\007x'", "red \xef\xbf\xbd x", 0 },
+		{ "[ \"$(printf '\x01\x02\x7f' | od -An -tx1)\" = ' 01 02 7f' ]", "", 0 },
+		{ "echo \x03 | od -An -tx1", " 03 0a", 0 },
+		{ "if true; then", "bash: syntax error: unexpected end of file", 2 },
+		{ "set -x", "", 0 },
+		{ "echo traced", "+ echo traced\ntraced", 0 },
+		{ "set +x", "+ set +x", 0 },
+		{ "echo quiet", "quiet", 0 },
+		{ "set -v", "", 0 },
+		{ "echo verbose", "verbose", 0 },
+		{ "set -a; set +m; set -f; set -u", "", 0 },
+		{ "echo $nope", "bash: nope: unbound variable", 1 },
+		{ "set +a; set -m; set +f; set +u", "", 0 },
+		{ "trap 'echo ERR' ERR; trap 'echo bye' RETURN", "", 0 },
+		{ "true", "", 0 },
+		{ "trap - ERR RETURN", "", 0 },
+		/* Behind this, bash forgets a token of the next line. */
+		{ "echo 'open", "bash: unexpected EOF while looking for matching `''", 2 },
+		{ "echo alive", "alive", 0 },
+		{ "echo alive", "alive", 0 },
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+static void test_a_syntax_error_is_told_and_the_shell_lives(void **state)
+{
+	(void)state;
+	actor_check(&a, "v=kept", "", 0);
+	struct act x = actor_run(&a, "echo )(");
+	assert_non_null(strstr(x.content, "syntax error near unexpected token"));
+	assert_int_equal(x.report.exit_code, 2);
+	act_done(&x);
+	actor_check(&a, "echo $v", "kept", 0);
+}
+
+static void test_a_command_of_a_megabyte_runs(void **state)
+{
+	enum { MIB = 1 << 20 };
+	char *command = malloc(MIB + 100);
+
+	(void)state;
+	strcpy(command, "set -a; x='");
+	memset(command + 11, 'y', MIB);
+	strcpy(command + 11 + MIB, "'; set +a; export -n x; echo ${#x}");
+	actor_check(&a, command, "1048576", 0);
+	free(command);
+	actor_check(&a, "echo ${#x}", "1048576", 0);
+	actor_check(&a, "/bin/echo after", "after", 0);
+}
+
+static void test_break_and_return_do_what_they_do_at_a_prompt(void **state)
+{
+	(void)state;
+	actor_check(&a, "break",
+		    "bash: break: only meaningful in a `for', `while', or `until' loop", 0);
+	actor_check(&a, "continue",
+		    "bash: continue: only meaningful in a `for', `while', or `until' loop",
+		    0);
+	actor_check(&a, "return 3",
+		    "bash: return: can only `return' from a function or sourced script", 2);
+	actor_check(&a, "local x",
+		    "bash: local: can only be used in a function", 1);
+	actor_check(&a, "echo same $$ | tr -d 0-9", "same", 0);
+}
+
+/* The exit code, a new shell that says so, and where the old one was. */
+static void check_death(const char *command, uint32_t code)
+{
+	actor_check(&a, "cd /usr; gone=1", "", 0);
+	struct act x = actor_run(&a, command);
+	if (x.report.exit_code != code)
+		fail_msg("'%s' gave %u, %s", command, x.report.exit_code, x.content);
+	assert_false(x.report.flags & REPORT_RESTARTED);
+	act_done(&x);
+	x = actor_run(&a, "pwd; echo ${gone-new}");
+	assert_string_equal(x.content, "/usr\nnew");
+	assert_true(x.report.flags & REPORT_RESTARTED);
+	act_done(&x);
+	x = actor_run(&a, "true");
+	assert_false(x.report.flags & REPORT_RESTARTED);
+	act_done(&x);
+}
+
+static void test_the_death_of_the_shell_ends_the_action_and_a_new_one_follows(void **state)
+{
+	(void)state;
+	check_death("exit 3", 3);
+	check_death("exec true", 0);
+	check_death("set -e; false", 1);
+	check_death("kill -9 $$", 137);
+	check_death("kill -SEGV $$", 139);
+	check_death("exec /bin/sh -c 'exit 9'", 9);
+}
+
+static void test_the_output_before_the_death_is_there(void **state)
+{
+	(void)state;
+	struct act x = actor_run(&a, "seq 1000; exec seq 1001 2000");
+	assert_int_equal(strlen(x.content), 8892);
+	assert_string_equal(x.content + x.len - 4, "2000");
+	act_done(&x);
+}
+
+static void test_a_folder_that_is_gone_is_replaced_by_the_first(void **state)
+{
+	(void)state;
+	actor_check(&a, "mkdir gone; cd gone; rmdir ../gone; exit 4", "exit", 4);
+	struct act x = actor_run(&a, "echo x");
+	assert_string_equal(x.cwd, a.home);
+	assert_string_equal(x.content, "x");
+	act_done(&x);
+	actor_check(&a, "rm -rf \"$PWD\"; exit 4", "exit", 4);
+	actor_check(&a, "pwd", "/", 0);
+}
+
+static void test_input_is_typed_and_never_shown(void **state)
+{
+	(void)state;
+	expect(request(RUN_COMMAND, "cat; echo end", 100, 0), REPORT_NO_CHANGE, "",
+	       ACTION_NO_CODE);
+	expect(request(RUN_INPUT, "one", 100, 0), REPORT_NO_CHANGE, "one", ACTION_NO_CODE);
+	expect(request(RUN_INPUT, "two\nthree", 100, 0), REPORT_NO_CHANGE, "two\nthree",
+	       ACTION_NO_CODE);
+	struct act x = actor_do(&a, request(RUN_KEY, "C-d", 0, 0), REPORT_COMPLETED);
+	assert_string_equal(x.content, "end");
+	assert_int_equal(x.report.exit_code, 0);
+	assert_int_equal(x.report.flags, REPORT_KEY | REPORT_CONTINUED);
+	act_done(&x);
+}
+
+static void test_read_prompts_and_gets_its_answer(void **state)
+{
+	(void)state;
+	expect(request(RUN_COMMAND, "read -p 'name? ' n; echo hello $n", 200, 0),
+	       REPORT_NO_CHANGE, "name?", ACTION_NO_CODE);
+	expect(request(RUN_INPUT, "John", 0, 0), REPORT_COMPLETED, "hello John", 0);
+}
+
+static void test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(void **state)
+{
+	(void)state;
+	int64_t begun = now_ms();
+	expect(request(RUN_COMMAND, "echo up; sleep 100", 0, 150), REPORT_TIMED_OUT, "up",
+	       ACTION_NO_CODE);
+	assert_true(now_ms() - begun >= 150);
+	struct act x = actor_do(&a, request(RUN_COMMAND, "echo no", 0, 0), REPORT_BUSY);
+	assert_string_equal(x.content, "");
+	assert_int_equal(x.report.flags, REPORT_CONTINUED);
+	act_done(&x);
+	expect(request(RUN_WAIT, "", 50, 0), REPORT_NO_CHANGE, "", ACTION_NO_CODE);
+	expect(request(RUN_KEY, "F13", 0, 0), REPORT_UNKNOWN_KEY, "", ACTION_NO_CODE);
+	expect(request(RUN_KEY, "C-c", 0, 0), REPORT_COMPLETED, "", 130);
+	actor_check(&a, "echo after", "after", 0);
+}
+
+static void test_the_soft_time_out_counts_from_the_last_output(void **state)
+{
+	(void)state;
+	int64_t begun = now_ms();
+	struct act x = actor_do(&a, request(RUN_COMMAND,
+					    "for i in 1 2 3; do sleep .2; echo $i; done; "
+					    "sleep 100", 400, 10000),
+				REPORT_NO_CHANGE);
+	assert_string_equal(x.content, "1\n2\n3");
+	assert_true(now_ms() - begun >= 900);
+	act_done(&x);
+	/* Both have passed: the earlier one is told. */
+	expect(request(RUN_WAIT, "", 60, 50), REPORT_TIMED_OUT, "", ACTION_NO_CODE);
+	expect(request(RUN_WAIT, "", 50, 60), REPORT_NO_CHANGE, "", ACTION_NO_CODE);
+	expect(request(RUN_KEY, "C-c", 0, 0), REPORT_COMPLETED, "", 130);
+}
+
+static void test_a_stopped_job_is_a_completed_command(void **state)
+{
+	(void)state;
+	expect(request(RUN_COMMAND, "sleep 100", 50, 0), REPORT_NO_CHANGE, "",
+	       ACTION_NO_CODE);
+	struct act x = actor_do(&a, request(RUN_KEY, "C-z", 0, 0), REPORT_COMPLETED);
+	assert_int_equal(x.report.exit_code, 148);
+	assert_non_null(strstr(x.content, "Stopped"));
+	act_done(&x);
+	x = actor_run(&a, "kill %1; fg; true");
+	act_done(&x);
+	actor_check(&a, "jobs; echo none", "none", 0);
+}
+
+static void test_nothing_runs_that_could_be_waited_for(void **state)
+{
+	(void)state;
+	expect(request(RUN_WAIT, "", 0, 0), REPORT_NOTHING, "", ACTION_NO_CODE);
+	expect(request(RUN_INPUT, "x", 0, 0), REPORT_NOTHING, "", ACTION_NO_CODE);
+	expect(request(RUN_KEY, "C-c", 0, 0), REPORT_NOTHING, "", ACTION_NO_CODE);
+	actor_check(&a, "echo x", "x", 0);
+}
+
+/* Waits until `path` is there: a command says so that it is about to end. */
+static void wait_for_file(const char *path)
+{
+	int64_t begun = now_ms();
+
+	while (access(path, F_OK) < 0) {
+		const struct timespec moment = { 0, 1000000 };
+		assert_true(now_ms() - begun < ANSWER_MS);
+		(void)nanosleep(&moment, NULL);
+	}
+}
+
+/* Leaves a command that has ended with nobody waiting, its end unread. */
+static void end_unwaited(const char *word)
+{
+	actor_check(&a, "echo $$ >shell", "", 0);
+	char *command = text_format("sleep .2; echo %s; (exit 5)", word);
+
+	expect(request(RUN_COMMAND, command, 50, 0), REPORT_NO_CHANGE, "", ACTION_NO_CODE);
+	free(command);
+	/* When another session has been told that the shell, whose number is in
+	 * `shell`, has no child any more, it has ended but for its report. */
+	actor_open(&a, 2, a.home, NULL);
+	struct act x = actor_expect(&a, 2);
+	act_done(&x);
+	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND,
+					    "while pgrep -P $(cat shell) sleep >/dev/null; "
+					    "do :; done; sleep .1; rm shell"));
+	act_done(&x);
+}
+
+static void test_an_end_that_nobody_waited_for_is_told_once(void **state)
+{
+	(void)state;
+	end_unwaited("rest");
+	expect(request(RUN_WAIT, "", 0, 0), REPORT_COMPLETED, "rest", 5);
+	expect(request(RUN_WAIT, "", 0, 0), REPORT_NOTHING, "", ACTION_NO_CODE);
+}
+
+static void test_input_for_what_has_ended_is_not_typed(void **state)
+{
+	(void)state;
+	end_unwaited("rest");
+	struct act x = actor_do(&a, request(RUN_INPUT, "touch typed", 0, 0),
+				REPORT_COMPLETED);
+	assert_string_equal(x.content, "rest");
+	assert_int_equal(x.report.exit_code, 5);
+	assert_int_equal(x.report.flags, REPORT_CONTINUED | REPORT_NOT_TYPED);
+	act_done(&x);
+	actor_check(&a, "ls", "", 0);
+}
+
+static void test_a_new_command_comes_with_its_own_output_alone(void **state)
+{
+	(void)state;
+	end_unwaited("rest");
+	actor_check(&a, "echo new", "new", 0);
+}
+
+static void test_what_was_left_is_told_first_where_asked_for(void **state)
+{
+	struct run_request r = request(RUN_COMMAND, "echo new", 0, 0);
+
+	(void)state;
+	end_unwaited("rest");
+	r.flags = RUN_PREVIOUS;
+	struct act x = actor_do(&a, r, REPORT_COMPLETED);
+	assert_string_equal(x.content, "rest");
+	assert_int_equal(x.report.flags, REPORT_PREVIOUS | REPORT_CONTINUED);
+	assert_int_equal(x.report.exit_code, 5);
+	struct act own = actor_expect(&a, x.id);
+	assert_string_equal(own.content, "new");
+	assert_int_equal(own.report.flags, 0);
+	act_done(&x);
+	act_done(&own);
+	x = actor_do(&a, r, REPORT_COMPLETED);
+	assert_int_equal(x.report.flags, 0);
+	act_done(&x);
+}
+
+static void test_a_background_process_is_told_by_its_number(void **state)
+{
+	(void)state;
+	struct act x = actor_run(&a, "sleep 1 &");
+	char *expected = text_format("[1] %u", x.report.background);
+	assert_string_equal(x.content, expected);
+	assert_int_equal(kill((pid_t)x.report.background, 0), 0);
+	free(expected);
+	act_done(&x);
+	x = actor_run(&a, "kill -9 $!; wait; true");
+	act_done(&x);
+}
+
+static void test_background_output_is_read_while_nobody_waits(void **state)
+{
+	char *done = text_format("%s/done", a.home);
+
+	(void)state;
+	struct act x = actor_run(&a, "{ seq 100000; touch done; } &");
+	act_done(&x);
+	wait_for_file(done);
+	free(done);
+	x = actor_run(&a, "echo own");
+	assert_non_null(strstr(x.content, "100000"));
+	assert_non_null(strstr(x.content, "own"));
+	act_done(&x);
+}
+
+static void test_a_terminal_left_in_any_mode_is_well_again(void **state)
+{
+	(void)state;
+	actor_check(&a, "stty -echo; stty raw", "", 0);
+	actor_check(&a, "echo a; echo b", "a\nb", 0);
+	actor_check(&a, "stty -isig intr '^-' eof x onlcr ixoff; stty echo", "", 0);
+	expect(request(RUN_COMMAND, "sleep 100", 50, 0), REPORT_NO_CHANGE, "",
+	       ACTION_NO_CODE);
+	expect(request(RUN_KEY, "C-c", 0, 0), REPORT_COMPLETED, "", 130);
+}
+
+static void test_the_prompt_is_the_command_s_to_change_and_nobody_s_harm(void **state)
+{
+	static const struct row rows[] = {
+		{ "PROMPT_COMMAND=:; PS1='x$ '; PS2=y; PS0=z", "", 0 },
+		{ "echo a", "a", 0 },
+		{ "PROMPT_COMMAND=(); PROMPT_COMMAND+=('echo pc')", "", 0 },
+		{ "echo b", "b", 0 },
+		{ "PROMPT_COMMAND=:; PS1='x$ '; echo ${nope?none}; echo never",
+		  "bash: nope: none", 1 },
+		{ "echo c", "c", 0 },
+		{ "readonly PS1; alias eval=false builtin=false; alias printf=false", "", 0 },
+		{ "set -o posix; shopt -s extdebug; set +o posix; shopt -u extdebug", "", 0 },
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+static void test_an_abandoned_command_with_its_own_prompt_is_reported(void **state)
+{
+	(void)state;
+	expect(request(RUN_COMMAND, "unset PROMPT_COMMAND; PROMPT_COMMAND=:; PS1='x$ '; "
+				    "sleep 100", 100, 0),
+	       REPORT_NO_CHANGE, "", ACTION_NO_CODE);
+	struct act x = actor_do(&a, request(RUN_KEY, "C-c", 0, 0), REPORT_COMPLETED);
+	assert_int_equal(x.report.exit_code, 130);
+	act_done(&x);
+	actor_check(&a, "echo after", "after", 0);
+}
+
+static void test_the_shell_s_own_input_cannot_be_taken_away(void **state)
+{
+	static const struct row rows[] = {
+		{ "exec </dev/null; cat; echo eof", "eof", 0 },
+		{ "echo next", "next", 0 },
+		{ "exec 60<&- 61<&- 62>&-; exec 0<&-", "", 0 },
+		{ "echo next", "next", 0 },
+		{ "ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3", 0 },
+		{ "sh -c 'ls /proc/self/fd' | tr '\\n' ' '", "0 1 2 3", 0 },
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows));
+}
+
+static void test_what_was_typed_and_not_read_is_run_by_nobody(void **state)
+{
+	(void)state;
+	expect(request(RUN_COMMAND, "sleep .3", 50, 0), REPORT_NO_CHANGE, "",
+	       ACTION_NO_CODE);
+	expect(request(RUN_INPUT, "touch run-by-the-shell", 0, 0), REPORT_COMPLETED, "", 0);
+	actor_check(&a, "ls; read -t 0.05 x; echo $?", "142", 0);
+}
+
+static void test_more_is_typed_than_anybody_reads(void **state)
+{
+	char *much = malloc((1 << 20) + 1);
+
+	(void)state;
+	for (size_t i = 0; i < 1 << 20; i++)
+		much[i] = i % 80 == 79 ? '\n' : 'x';
+	much[1 << 20] = '\0';
+	expect(request(RUN_COMMAND, "sleep 100", 50, 0), REPORT_NO_CHANGE, "",
+	       ACTION_NO_CODE);
+	for (int i = 0; i < 8; i++)
+		expect(request(RUN_INPUT, much, 20, 0), REPORT_NO_CHANGE, "",
+		       ACTION_NO_CODE);
+	uint32_t id = actor_send_run(&a, 1, RUN_WAIT, "");
+	actor_cancel(&a, id);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_CANCELLED);
+	act_done(&x);
+	actor_check(&a, "echo after", "after", 0);
+	/* And to one that reads, all of it. */
+	expect(request(RUN_COMMAND, "head -c 1048570 | wc -c", 100, 0), REPORT_NO_CHANGE,
+	       "", ACTION_NO_CODE);
+	expect(request(RUN_INPUT, much, 0, 0), REPORT_COMPLETED, "1048570", 0);
+	free(much);
+}
+
+static void test_ten_megabytes_are_cut_in_the_middle(void **state)
+{
+	(void)state;
+	struct act x = actor_run(&a, "seq 1 1400000");
+	assert_int_equal(strncmp(x.content, "1\n2\n3\n", 6), 0);
+	assert_string_equal(x.content + x.len - 16, "\n1399999\n1400000");
+	assert_int_equal(x.len, 30047);
+	/* 10,088,896 bytes and a CR for each line; the sides lose theirs. */
+	assert_in_range(x.report.cut, 11488896 - 131072, 11488896 - 30000);
+	act_done(&x);
+}
+
+static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
+{
+	struct run_request r = request(RUN_COMMAND, "seq 300000; printf '\\303\\251\\303'", 0,
+				       0);
+
+	(void)state;
+	r.flags = RUN_STREAM;
+	uint32_t id = actor_send(&a, r);
+	/* Nobody reads for a while: the command must stand still, not we. */
+	const struct timespec moment = { 0, 300000000 };
+	(void)nanosleep(&moment, NULL);
+	struct act x = actor_expect(&a, id);
+	/* Raw: a CR for each line, and U+FFFD for the half of a character. */
+	assert_int_equal(x.output_len, 1988895 + 300000 + 2 + 3);
+	assert_string_equal(x.output + x.output_len - 13, "300000\r\n\303\251\357\277\275");
+	assert_true(x.outputs > 100);
+	assert_int_equal(x.report.state, REPORT_COMPLETED);
+	act_done(&x);
+}
+
+static void test_two_sessions_side_by_side(void **state)
+{
+	(void)state;
+	actor_open(&a, 2, "/usr", NULL);
+	struct act x = actor_expect(&a, 2);
+	assert_int_equal(x.type, MSG_STARTED);
+	act_done(&x);
+	uint32_t slow = actor_send_run(&a, 1, RUN_COMMAND, "sleep .3; pwd; echo $v");
+	uint32_t quick = actor_send_run(&a, 2, RUN_COMMAND, "v=2; pwd");
+	x = actor_expect(&a, quick);
+	assert_string_equal(x.content, "/usr");
+	act_done(&x);
+	x = actor_expect(&a, slow);
+	assert_int_equal(strncmp(x.content, a.home, strlen(a.home)), 0);
+	assert_int_equal(x.len, strlen(a.home));
+	act_done(&x);
+}
+
+static void test_a_shell_killed_by_another_session_is_a_new_one(void **state)
+{
+	(void)state;
+	struct act x = actor_run(&a, "echo $$");
+	char *command = text_format("kill -9 %s", x.content);
+	act_done(&x);
+	actor_open(&a, 2, "/", NULL);
+	x = actor_expect(&a, 2);
+	act_done(&x);
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up; sleep 100");
+	uint32_t killer = actor_send_run(&a, 2, RUN_COMMAND, command);
+	free(command);
+	for (int i = 0; i < 2; i++) {
+		x = actor_next(&a);
+		assert_true(x.id == id || x.id == killer);
+		assert_int_equal(x.report.exit_code, x.id == id ? 137 : 0);
+		act_done(&x);
+	}
+	x = actor_run(&a, "echo again");
+	assert_string_equal(x.content, "again");
+	assert_true(x.report.flags & REPORT_RESTARTED);
+	act_done(&x);
+	/* The same while nobody waits. */
+	x = actor_run(&a, "echo $$");
+	command = text_format("kill -9 %s", x.content);
+	act_done(&x);
+	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, command));
+	act_done(&x);
+	free(command);
+	x = actor_run(&a, "echo third");
+	assert_string_equal(x.content, "third");
+	act_done(&x);
+	actor_check(&a, "echo fourth", "fourth", 0);
+}
+
+static void test_a_forged_report_ends_an_action_early_and_no_more(void **state)
+{
+	static const char *const junk[] = {
+		"printf '\\0\\0n%s\\0s7\\0f\\0b\\0d/\\0p\\0' 4 >$P",
+		"printf 'abc' >$P",
+		"printf '\\0\\0n' >$P",
+		"printf '\\0\\0n1\\0s999\\0' >$P",
+		"printf '\\0\\0n99999999999\\0s1\\0f\\0b\\0d/\\0p\\0' >$P",
+		"head -c 300000 /dev/zero >$P",
+		"head -c 300000 /dev/urandom >$P",
+		"yes | head -c 300000 >$P",
+	};
+
+	(void)state;
+	/* Where bash keeps it while a command runs. */
+	actor_check(&a, "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
+			"{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P", "", 0);
+	for (size_t i = 0; i < ARRAY_LEN(junk); i++) {
+		actor_check(&a, junk[i], "", 0);
+		actor_check(&a, "echo fine", "fine", 0);
+	}
+	struct act x = actor_run(&a, "printf '\\0\\0n%s\\0s7\\0f\\0b\\0d/nowhere\\0p\\0' "
+				     "$((2 * 8 + 2)) >$P; sleep .2");
+	assert_int_equal(x.report.exit_code, 7);
+	assert_string_equal(x.cwd, "/nowhere");
+	act_done(&x);
+	/* It runs still; the next waits in the shell's pipe for it. */
+	actor_check(&a, "echo next", "next", 0);
+}
+
+static void test_a_cancelled_action_ends_at_once(void **state)
+{
+	(void)state;
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up; sleep 100");
+	actor_cancel(&a, id);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_CANCELLED);
+	assert_int_equal(x.report.exit_code, 130);
+	act_done(&x);
+	actor_cancel(&a, id); /* they may cross */
+	actor_check(&a, "echo after", "after", 0);
+}
+
+static void test_what_ignores_sigint_is_killed(void **state)
+{
+	(void)state;
+	actor_check(&a, "v=kept", "", 0);
+	/* A program of its own: the shell lives on. */
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
+				     "sh -c 'trap \"\" INT; while :; do sleep 1; done'");
+	const struct timespec moment = { 0, 100000000 };
+	(void)nanosleep(&moment, NULL);
+	actor_cancel(&a, id);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_CANCELLED);
+	assert_int_equal(x.report.exit_code, 137);
+	act_done(&x);
+	actor_check(&a, "echo $v", "kept", 0);
+	/* The shell itself. */
+	id = actor_send_run(&a, 1, RUN_COMMAND, "trap '' INT; while :; do sleep 1; done");
+	(void)nanosleep(&moment, NULL);
+	actor_cancel(&a, id);
+	x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_CANCELLED);
+	assert_int_equal(x.report.exit_code, 137);
+	act_done(&x);
+	x = actor_run(&a, "echo ${v-new}");
+	assert_string_equal(x.content, "new");
+	assert_true(x.report.flags & REPORT_RESTARTED);
+	act_done(&x);
+}
+
+/* ~/.bashrc, and what of it a session must survive. */
+static void test_a_bashrc_is_read_and_cannot_disturb(void **state)
+{
+	static const char *const files[] = {
+		"v=set", "v=set; echo noise; PS1=x PROMPT_COMMAND='echo pc'; set -v -x",
+		"v=set; cat; read x; alias eval=false printf=false",
+		"v=set; return 4", "v=set\nif", "v=set; trap 'echo D' EXIT; false",
+	};
+	static const char *const deadly[] = { "exit 3", "exec true", "kill -9 $$", "set -e; false" };
+	uint32_t id = 100;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(files) + ARRAY_LEN(deadly); i++, id++) {
+		bool is_deadly = i >= ARRAY_LEN(files);
+		struct act x = actor_write(&a, ".bashrc",
+					   is_deadly ? deadly[i - ARRAY_LEN(files)]
+						     : files[i], 0, ACTION_LAST_LINE);
+		act_done(&x);
+		actor_open(&a, id, a.home, NULL);
+		x = actor_expect(&a, id);
+		assert_int_equal(x.type, MSG_STARTED);
+		act_done(&x);
+		x = actor_expect(&a, actor_send_run(&a, id, RUN_COMMAND, "echo ${v-not}"));
+		assert_string_equal(x.content, is_deadly ? "not" : "set");
+		act_done(&x);
+	}
+}
+
+static void test_a_session_that_cannot_start_says_why(void **state)
+{
+	(void)state;
+	actor_open(&a, 7, "/nonesuch", NULL);
+	struct act x = actor_expect(&a, 7);
+	assert_int_equal(x.type, MSG_FAILED);
+	assert_int_equal(x.failed.stage, EXEC_STAGE_CWD);
+	assert_int_equal(x.failed.sys, 2);
+	act_done(&x);
+	actor_open(&a, 7, "/", ARGV(TEXT("PATH=/nonesuch")));
+	x = actor_expect(&a, 7);
+	assert_int_equal(x.type, MSG_FAILED);
+	assert_int_equal(x.failed.stage, EXEC_STAGE_LOOKUP);
+	act_done(&x);
+	actor_check(&a, "echo still", "still", 0);
+}
+
+static size_t count_fds(pid_t pid)
+{
+	char *path = text_format("/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	free(path);
+	return count;
+}
+
+static unsigned long memory_of(pid_t pid)
+{
+	char *path = text_format("/proc/%d/status", pid), line[256];
+	unsigned long kib = 0;
+	FILE *f = fopen(path, "re");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		(void)sscanf(line, "RssAnon: %lu", &kib);
+	(void)fclose(f);
+	free(path);
+	return kib;
+}
+
+static void test_sixty_four_sessions_and_no_more(void **state)
+{
+	(void)state;
+	size_t before = 0;
+	for (uint32_t id = 2; id <= 66; id++) {
+		actor_open(&a, id, "/", NULL);
+		struct act x = actor_expect(&a, id);
+		assert_int_equal(x.type, id <= 64 ? MSG_STARTED : MSG_FAILED);
+		if (id > 64)
+			assert_int_equal(x.failed.sys, 11); /* EAGAIN */
+		act_done(&x);
+		if (id == 64)
+			before = count_fds(a.s.pid);
+	}
+	assert_int_equal(count_fds(a.s.pid), before);
+	struct act x = actor_expect(&a, actor_send_run(&a, 64, RUN_COMMAND, "echo last"));
+	assert_string_equal(x.content, "last");
+	act_done(&x);
+}
+
+static void test_ten_thousand_commands_neither_grow_nor_mix(void **state)
+{
+	unsigned long kib = 0;
+	size_t fds = 0;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		char command[64], expected[64];
+		(void)snprintf(command, sizeof(command), "echo %d; (exit %d)", i, i % 200);
+		(void)snprintf(expected, sizeof(expected), "%d", i);
+		if (i % 4 == 0)
+			(void)snprintf(command, sizeof(command), "echo %d; return_%d=", i, i);
+		actor_check(&a, command, expected, i % 4 ? (uint32_t)i % 200 : 0);
+		if (i == 1000) {
+			kib = memory_of(a.s.pid);
+			fds = count_fds(a.s.pid);
+		}
+	}
+	assert_int_equal(count_fds(a.s.pid), fds);
+	assert_in_range(memory_of(a.s.pid), 0, kib + 300);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_a_command_changes_lasts),
+		TEST(test_text_runs_exactly_as_given),
+		TEST(test_a_syntax_error_is_told_and_the_shell_lives),
+		TEST(test_a_command_of_a_megabyte_runs),
+		TEST(test_break_and_return_do_what_they_do_at_a_prompt),
+		TEST(test_the_death_of_the_shell_ends_the_action_and_a_new_one_follows),
+		TEST(test_the_output_before_the_death_is_there),
+		TEST(test_a_folder_that_is_gone_is_replaced_by_the_first),
+		TEST(test_input_is_typed_and_never_shown),
+		TEST(test_read_prompts_and_gets_its_answer),
+		TEST(test_a_command_that_runs_on_is_waited_for_refused_and_interrupted),
+		TEST(test_the_soft_time_out_counts_from_the_last_output),
+		TEST(test_a_stopped_job_is_a_completed_command),
+		TEST(test_nothing_runs_that_could_be_waited_for),
+		TEST(test_an_end_that_nobody_waited_for_is_told_once),
+		TEST(test_input_for_what_has_ended_is_not_typed),
+		TEST(test_a_new_command_comes_with_its_own_output_alone),
+		TEST(test_what_was_left_is_told_first_where_asked_for),
+		TEST(test_a_background_process_is_told_by_its_number),
+		TEST(test_background_output_is_read_while_nobody_waits),
+		TEST(test_a_terminal_left_in_any_mode_is_well_again),
+		TEST(test_the_prompt_is_the_command_s_to_change_and_nobody_s_harm),
+		TEST(test_an_abandoned_command_with_its_own_prompt_is_reported),
+		TEST(test_the_shell_s_own_input_cannot_be_taken_away),
+		TEST(test_what_was_typed_and_not_read_is_run_by_nobody),
+		TEST(test_more_is_typed_than_anybody_reads),
+		TEST(test_ten_megabytes_are_cut_in_the_middle),
+		TEST(test_a_stream_says_everything_and_waits_for_its_reader),
+		TEST(test_two_sessions_side_by_side),
+		TEST(test_a_shell_killed_by_another_session_is_a_new_one),
+		TEST(test_a_forged_report_ends_an_action_early_and_no_more),
+		TEST(test_a_cancelled_action_ends_at_once),
+		TEST(test_what_ignores_sigint_is_killed),
+		TEST(test_a_bashrc_is_read_and_cannot_disturb),
+		TEST(test_a_session_that_cannot_start_says_why),
+		TEST(test_sixty_four_sessions_and_no_more),
+		TEST(test_ten_thousand_commands_neither_grow_nor_mix),
+	};
+
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
