@@ -78,12 +78,29 @@ int action_get_cancel(const struct frame *f, struct err *e)
 	return checked(f, &in, true, e);
 }
 
+static void put_place(struct buffer *b, const struct file_place *p)
+{
+	frame_put_u32(b, p->uid);
+	frame_put_u32(b, p->gid);
+	frame_put_text(b, p->cwd);
+}
+
+static struct file_place get_place(struct fields *in)
+{
+	struct file_place p = { .uid = fields_get_u32(in) };
+
+	p.gid = fields_get_u32(in);
+	p.cwd = fields_get_text(in);
+	return p;
+}
+
 int action_put_read(struct buffer *b, uint32_t id, const struct read_request *r,
 		    struct err *e)
 {
 	size_t begun = frame_begin(b, MSG_READ, id);
 
 	frame_put_u32(b, r->session);
+	put_place(b, &r->place);
 	frame_put_u32(b, r->form);
 	frame_put_u64(b, r->first);
 	frame_put_u64(b, r->end);
@@ -96,11 +113,13 @@ int action_get_read(const struct frame *f, struct read_request *ret, struct err 
 	struct fields in = fields_of(f);
 	struct read_request r = { .session = fields_get_u32(&in) };
 
+	r.place = get_place(&in);
 	r.form = fields_get_u32(&in);
 	r.first = fields_get_u64(&in);
 	r.end = fields_get_u64(&in);
 	r.path = fields_get_text(&in);
-	bool in_range = r.form > READ_NONE && r.form < READ_FORM_COUNT && is_path(r.path);
+	bool in_range = r.form > READ_NONE && r.form < READ_FORM_COUNT && is_path(r.path) &&
+			is_path(r.place.cwd);
 	if (checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = r;
@@ -113,6 +132,7 @@ int action_put_write(struct buffer *b, uint32_t id, const struct write_request *
 	size_t begun = frame_begin(b, MSG_WRITE, id);
 
 	frame_put_u32(b, r->session);
+	put_place(b, &r->place);
 	frame_put_u64(b, r->first);
 	frame_put_u64(b, r->end);
 	frame_put_text(b, r->path);
@@ -125,11 +145,12 @@ int action_get_write(const struct frame *f, struct write_request *ret, struct er
 	struct fields in = fields_of(f);
 	struct write_request r = { .session = fields_get_u32(&in) };
 
+	r.place = get_place(&in);
 	r.first = fields_get_u64(&in);
 	r.end = fields_get_u64(&in);
 	r.path = fields_get_text(&in);
 	r.content = fields_get_bytes(&in);
-	if (checked(f, &in, is_path(r.path), e) < 0)
+	if (checked(f, &in, is_path(r.path) && is_path(r.place.cwd), e) < 0)
 		return -1;
 	*ret = r;
 	return 0;

@@ -78,15 +78,23 @@ struct report {
 
 enum read_form { READ_NONE, READ_TEXT, READ_BASE64, READ_FORM_COUNT };
 
+/* Whose file, and where a relative path starts, while there is no session. */
+struct file_place {
+	uint32_t uid, gid; /* inside */
+	const char *cwd;   /* borrowed; absolute */
+};
+
 struct read_request {
-	uint32_t session;
+	uint32_t session; /* 0: none; then `place` counts */
+	struct file_place place;
 	uint32_t form; /* enum read_form */
 	uint64_t first, end; /* lines, from 0; READ_TEXT only */
 	const char *path;    /* borrowed */
 };
 
 struct write_request {
-	uint32_t session;
+	uint32_t session; /* as above */
+	struct file_place place;
 	uint64_t first, end; /* the lines that are replaced; the whole: 0, LAST */
 	const char *path;    /* borrowed */
 	struct bytes content; /* borrowed */

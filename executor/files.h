@@ -20,14 +20,14 @@
 struct replies;
 struct err;
 struct read_request;
-struct session_place;
+struct file_place;
 struct user;
 struct write_request;
 
 struct files {
 	struct replies *replies;	   /* borrowed; the answer goes there */
 	const struct user *user;	   /* borrowed; who we are */
-	const struct session_place *place; /* borrowed; for whom, and from where */
+	const struct file_place *place; /* borrowed; for whom, and from where */
 	uint32_t id;			   /* of the request */
 };
 

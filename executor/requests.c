@@ -117,30 +117,28 @@ static int no_session(uint32_t id, struct err *e)
 static int answer_read(struct executor *x, const struct frame *f, struct err *e)
 {
 	struct read_request r;
-	struct session_place place;
 
 	if (is_used(x, f->id))
 		return in_use(f, e);
 	if (action_get_read(f, &r, e) < 0)
 		return -1;
-	if (!sessions_place(&x->sessions, r.session, &place))
+	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
-	struct files files = { &x->replies, &x->user, &place, f->id };
+	struct files files = { &x->replies, &x->user, &r.place, f->id };
 	return files_read(&files, &r, e);
 }
 
 static int answer_write(struct executor *x, const struct frame *f, struct err *e)
 {
 	struct write_request r;
-	struct session_place place;
 
 	if (is_used(x, f->id))
 		return in_use(f, e);
 	if (action_get_write(f, &r, e) < 0)
 		return -1;
-	if (!sessions_place(&x->sessions, r.session, &place))
+	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
-	struct files files = { &x->replies, &x->user, &place, f->id };
+	struct files files = { &x->replies, &x->user, &r.place, f->id };
 	return files_write(&files, &r, e);
 }
 

@@ -26,7 +26,6 @@ void sessions_done(struct sessions *s)
 	for (size_t i = 0; i < s->count; i++)
 		session_free(s->all[i]);
 	free(s->all);
-	free(s->cwd);
 	*s = (struct sessions){ 0 };
 }
 
@@ -104,15 +103,6 @@ static int decode(const struct frame *f, uint8_t **ret_body, struct exec *ret,
 	return 0;
 }
 
-static void remember_first(struct sessions *s, const struct exec *x)
-{
-	if (s->cwd)
-		return;
-	s->uid = x->uid;
-	s->gid = x->gid;
-	s->cwd = text_copy(x->cwd);
-}
-
 int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 {
 	struct exec x;
@@ -124,8 +114,6 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 	int refused = s->count >= SESSIONS_MAX ? EAGAIN : 0;
 	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
 		refused = EMFILE;
-	if (is_shell)
-		remember_first(s, &x);
 	const struct session_world world = { s->replies, s->user, &s->processes->cgroup };
 	if (is_shell && !refused) {
 		add(s, session_new(f->id, body, &x, &world));
@@ -166,23 +154,17 @@ int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
-bool sessions_place(const struct sessions *s, uint32_t id, struct session_place *ret)
+bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place)
 {
 	const struct session *one = id ? find(s, id) : NULL;
 
-	if (id && !one)
-		return false;
 	if (one)
-		*ret = (struct session_place){
+		*place = (struct file_place){
 			.uid = one->exec.uid,
 			.gid = one->exec.gid,
 			.cwd = one->cwd && *one->cwd ? one->cwd : one->exec.cwd,
 		};
-	else if (s->cwd)
-		*ret = (struct session_place){ s->uid, s->gid, s->cwd };
-	else
-		*ret = (struct session_place){ s->user->uid, s->user->gid, "/" };
-	return true;
+	return !id || one;
 }
 
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/action.h"
 #include "base/message.h"
 
 struct replies;
@@ -40,8 +41,6 @@ struct sessions {
 	struct replies *replies; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	uint32_t uid, gid;	     /* of the first session that was asked for */
-	char *cwd;		     /* owned; of that; NULL before */
 };
 
 void sessions_init(struct sessions *s, struct replies *replies,
@@ -56,13 +55,9 @@ int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
 /* True when a session or an action has this id. */
 bool sessions_has(const struct sessions *s, uint32_t id);
 
-/* Where, and as whom, files are meant of session `id`; 0: of the first one that
- * was asked for.  False: there is no such session. */
-struct session_place {
-	uint32_t uid, gid;
-	const char *cwd; /* borrowed */
-};
-bool sessions_place(const struct sessions *s, uint32_t id, struct session_place *ret);
+/* Where, and as whom, files are meant of session `id`; what *place says stays for
+ * 0, which is none.  False: there is no such session. */
+bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place);
 
 /* `is_full`: nothing more is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);

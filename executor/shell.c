@@ -40,7 +40,7 @@
 	" \\builtin set +xv\n"						      \
 	" {\n"								      \
 	"  \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0p'"	      \
-	" \"$2\" \"$1\" \"$3\" \"$!\" \"${PWD:0:4095}\"\n"		      \
+	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${PWD-}\"\n"		      \
 	"  \\builtin type -P python\n"					      \
 	"  \\builtin printf '\\0'\n"					      \
 	" } >&62\n"							      \

@@ -359,12 +359,15 @@ static void put_file(struct desk *d, const struct session *s, struct task *t, st
 {
 	const struct action *a = &t->action;
 	uint32_t session = s->is_open ? s->id : 0;
+	const struct file_place place = { d->shell->uid, d->shell->gid, d->shell->cwd };
 	const struct read_request read = {
-		.session = session, .form = observe_mime(a->path) ? READ_BASE64 : READ_TEXT,
+		.session = session, .place = place,
+		.form = observe_mime(a->path) ? READ_BASE64 : READ_TEXT,
 		.first = a->start, .end = a->end, .path = a->path,
 	};
 	const struct write_request write = {
-		.session = session, .first = a->start, .end = a->end, .path = a->path,
+		.session = session, .place = place,
+		.first = a->start, .end = a->end, .path = a->path,
 		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
 	};
 

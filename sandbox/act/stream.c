@@ -40,6 +40,9 @@
 /* How long a client is waited for that is to be told the end. */
 #define GOODBYE_MS 10000
 
+/* How long after closing its channel an executor may take to be gone. */
+#define CLOSED_MS 2000
+
 /* A session's terminal. */
 #define ROWS 1000
 #define COLS 1000
@@ -57,7 +60,7 @@ struct server {
 	bool is_at_eof, is_skipping, is_over, has_hello, is_file;
 	bool is_closed;	  /* the executor's end of the channel */
 	bool is_signaled; /* we were sent a signal that ends us */
-	int64_t deadline_ms, look_ms; /* 0: none */
+	int64_t deadline_ms, look_ms, closed_ms; /* 0: none */
 };
 
 static int64_t now_ms(void)
@@ -218,7 +221,7 @@ static void on_channel(struct server *s, short events)
 		return;
 	/* Pid 1 is ending, and tells why; or means to live on without us. */
 	s->is_closed = true;
-	(void)kill(s->stream->launch->sandbox.pid, SIGKILL);
+	s->closed_ms = now_ms() + CLOSED_MS;
 }
 
 /* The child's err, or its end of the pipe closed by a successful execveat. */
@@ -247,9 +250,7 @@ static void on_end(struct server *s)
 	while (!s->is_over && channel_fill(&s->channel, &e) == CHANNEL_READ)
 		if (take_frames(s, &e) < 0)
 			return broke_protocol(s, &e);
-	if (WIFSIGNALED(status) && s->is_closed)
-		(void)err_set(&e, ERR_PROTOCOL, "the sandbox's executor closed its channel");
-	else if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status))
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
 			      WTERMSIG(status));
 	else
@@ -295,7 +296,8 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 
 static int wait_ms(const struct server *s)
 {
-	const int64_t all[] = { s->deadline_ms, s->look_ms, desk_deadline(&s->desk) };
+	const int64_t all[] = { s->deadline_ms, s->look_ms, s->closed_ms,
+				desk_deadline(&s->desk) };
 	int64_t next = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -330,6 +332,10 @@ static void on_deadline(struct server *s)
 
 	if (desk_check(&s->desk, &e) < 0)
 		return broke_protocol(s, &e);
+	if (s->closed_ms && now_ms() >= s->closed_ms) {
+		(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
+		return broke_protocol(s, &e);
+	}
 	if (!s->deadline_ms || now_ms() < s->deadline_ms)
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");

@@ -38,8 +38,9 @@ class Act:
         self.rest, self.id, self.last = b"", 0, None
 
     def send(self, line):
-        text = line if isinstance(line, str) else json.dumps(line)
-        data = line if isinstance(line, bytes) else text.encode() + b"\n"
+        if isinstance(line, dict):
+            line = json.dumps(line)
+        data = line if isinstance(line, bytes) else line.encode() + b"\n"
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
