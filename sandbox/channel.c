@@ -10,7 +10,7 @@
 /* One frame of the largest size, and what of the next came with it. */
 #define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 #define OUT_MAX (FRAME_MAX_TO_EXECUTOR + FRAME_HEADER)
-#define CHUNK	4096
+#define CHUNK	8192 /* a page of a file, and what is around it */
 
 void channel_init(struct channel *c, int fd)
 {

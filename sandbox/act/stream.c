@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,7 +58,8 @@ struct server {
 	struct desk desk;
 	struct exec shell;
 	struct buffer in, out;
-	bool is_at_eof, is_skipping, is_over, has_hello, is_file;
+	bool is_at_eof, is_skipping, is_over, has_hello;
+	bool is_file, is_slow; /* our stdout: never blocks; cannot be asked not to */
 	bool is_closed;	  /* the executor's end of the channel */
 	bool is_signaled; /* we were sent a signal that ends us */
 	int64_t deadline_ms, look_ms, closed_ms; /* 0: none */
@@ -155,22 +157,46 @@ static void on_input(struct server *s)
 
 /* --- output --------------------------------------------------------------- */
 
-static void on_output(struct server *s)
+/* What our stdout takes now.  It is the caller's, so it is not made non-blocking: a
+ * pipe is asked not to block for this one write, and what does not know that
+ * gets little, after poll(2). */
+static ssize_t write_some(struct server *s, bool is_ready)
 {
-	size_t len = buffer_len(&s->out);
+	const struct iovec all = { (void *)(uintptr_t)buffer_data(&s->out),
+				   buffer_len(&s->out) };
+	size_t small = all.iov_len < WRITE_SMALL ? all.iov_len : WRITE_SMALL;
+
+	if (s->is_file)
+		return write(s->stream->out, all.iov_base, all.iov_len);
+	if (!s->is_slow) {
+		ssize_t n = pwritev2(s->stream->out, &all, 1, -1, RWF_NOWAIT);
+		if (n >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS &&
+			       errno != ESPIPE))
+			return n;
+		s->is_slow = true;
+	}
+	if (is_ready)
+		return write(s->stream->out, all.iov_base, small);
+	errno = EAGAIN;
+	return -1;
+}
+
+static void flush(struct server *s, bool is_ready)
+{
 	struct err e;
 
-	if (!s->is_file && len > WRITE_SMALL)
-		len = WRITE_SMALL;
-	ssize_t n = write(s->stream->out, buffer_data(&s->out), len);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n < 0) {
-		(void)err_sys(&e, "write an observation");
-		buffer_consume(&s->out, buffer_len(&s->out));
-		return end(s, EXIT_HUTCH, &e);
+	while (buffer_len(&s->out) > 0) {
+		ssize_t n = write_some(s, is_ready);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n < 0) {
+			(void)err_sys(&e, "write an observation");
+			buffer_consume(&s->out, buffer_len(&s->out));
+			return end(s, EXIT_HUTCH, &e);
+		}
+		buffer_consume(&s->out, (size_t)n);
+		is_ready = false;
 	}
-	buffer_consume(&s->out, (size_t)n);
 }
 
 /* --- the executor --------------------------------------------------------- */
@@ -357,7 +383,7 @@ static void turn(struct server *s)
 	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	if (w[WATCH_OUT].revents)
-		on_output(s);
+		flush(s, true);
 	take_lines(s);
 	if (w[WATCH_FAILURE].revents)
 		on_failure(s);
@@ -374,6 +400,8 @@ static void turn(struct server *s)
 		look_at_memory(s);
 	if (!s->is_over && channel_flush(&s->channel, &e) < 0)
 		broke_protocol(s, &e);
+	if (!s->is_over)
+		flush(s, false);
 }
 
 /* Everybody who waits is told, and what was observed before is handed over, to a
@@ -399,7 +427,7 @@ static void say_goodbye(struct server *s)
 		if (!(w[0].revents) && (s->is_signaled || ready == 0))
 			return;
 		if (w[0].revents)
-			on_output(s);
+			flush(s, true);
 	}
 }
 
