@@ -70,10 +70,13 @@ static void test_a_key_is_client_id_and_timestamp(void **state)
 static void play(void *a, uint64_t from, uint64_t to, const char *timestamp, const char *answer)
 {
 	const char *kept = NULL;
+	char when[64];
 
 	for (uint64_t id = from; id < to; id++) {
-		assert_int_equal(look(a, asked(id, timestamp, ""), "x", &kept), ANSWER_NEW);
-		keep(a, asked(id, timestamp, ""), answer);
+		(void)snprintf(when, sizeof(when), *timestamp ? "%s.%06u" : "%s", timestamp,
+			       (unsigned)id);
+		assert_int_equal(look(a, asked(id, when, ""), "x", &kept), ANSWER_NEW);
+		keep(a, asked(id, when, ""), answer);
 	}
 }
 
@@ -96,7 +99,7 @@ static void test_later_times_are_new(void **state)
 	const char *kept = NULL;
 
 	play(*state, 1, 100, "2026-01-01T00:00:00", "ok");
-	assert_int_equal(look(*state, asked(1, "2026-01-01T00:00:00", ""), "x", &kept),
+	assert_int_equal(look(*state, asked(1, "2026-01-01T00:00:00.000001", ""), "x", &kept),
 			 ANSWER_TOO_OLD);
 	assert_int_equal(look(*state, asked(1, "2025-12-31T23:59:59", ""), "x", &kept),
 			 ANSWER_TOO_OLD);
