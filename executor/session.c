@@ -43,12 +43,19 @@ int64_t session_now(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void *copy(const void *data, size_t len)
+static void *allocate(size_t len)
 {
 	void *mine = malloc(len ? len : 1);
 
 	if (!mine)
 		abort();
+	return mine;
+}
+
+static void *copy(const void *data, size_t len)
+{
+	void *mine = allocate(len);
+
 	if (len > 0)
 		memcpy(mine, data, len);
 	return mine;
@@ -105,13 +112,13 @@ static bool is_streaming(const struct session *s)
 /* Output as it comes.  A character may be cut by the end of what is there. */
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
-	uint8_t *raw = copy(s->carry, s->carry_len + len), *text;
 	size_t raw_len = s->carry_len + len, used;
+	uint8_t *raw = allocate(raw_len), *text = allocate(3 * raw_len);
 	struct reply a = { .id = s->action.id, .type = MSG_OUTPUT };
 
+	memcpy(raw, s->carry, s->carry_len);
 	if (len > 0)
 		memcpy(raw + s->carry_len, data, len);
-	text = copy("", 3 * raw_len);
 	a.len = text_to_utf8(raw, raw_len, is_end, text, &used);
 	s->carry_len = raw_len - used;
 	memcpy(s->carry, raw + used, s->carry_len);
