@@ -348,6 +348,29 @@ static void be_ready(struct session *s)
 	run(s, (struct bytes){ s->pending, s->pending_len });
 }
 
+/* A SIGINT that bash had not dealt with hit the next command before it did
+ * anything: nobody meant that.  It is given again, once. */
+static bool give_again(struct session *s)
+{
+	if (s->is_second || s->is_interrupted || s->action.kills)
+		return false;
+	s->is_second = true;
+	run(s, (struct bytes){ s->pending, s->pending_len });
+	return true;
+}
+
+static void end_by_report(struct session *s, const struct shell_report *r)
+{
+	read_output(s, DRAIN_MAX);
+	if (!r->has_begun) {
+		text_done(&s->text); /* about half a line of ours */
+		if (give_again(s))
+			return;
+	}
+	shell_settle(&s->shell);
+	end_command(s, r->status, SESSION_READY);
+}
+
 static void take_report(struct session *s)
 {
 	struct shell_report r;
@@ -359,13 +382,8 @@ static void take_report(struct session *s)
 	s->background = r.background;
 	if (s->state == SESSION_STARTING)
 		be_ready(s);
-	else if (s->state == SESSION_RUNNING) {
-		read_output(s, DRAIN_MAX);
-		if (!r.has_begun)
-			text_done(&s->text); /* about half a line of ours */
-		shell_settle(&s->shell);
-		end_command(s, r.status, SESSION_READY);
-	}
+	else if (s->state == SESSION_RUNNING)
+		end_by_report(s, &r);
 }
 
 static uint32_t code_of(int status)
@@ -501,7 +519,7 @@ static void run_command(struct session *s, struct bytes command)
 	s->pending = copy(command.data, command.len);
 	s->pending_len = command.len;
 	s->reports = 0;
-	s->is_second = false;
+	s->is_second = s->is_interrupted = false;
 	if (s->state == SESSION_READY) {
 		run(s, command);
 		return;
@@ -523,8 +541,10 @@ static void press(struct session *s, struct bytes name)
 		return;
 	}
 	(void)shell_type(&s->shell, bytes, len); /* full: nobody reads anyway */
-	if (key_is_signal(bytes, len))
-		shell_ask_again(&s->shell);
+	if (!key_is_signal(bytes, len))
+		return;
+	s->is_interrupted = true;
+	shell_ask_again(&s->shell);
 }
 
 /* A line, ended as the Enter key does. */

@@ -23,20 +23,23 @@
 /* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
-/* Every word that could be an alias or a function of somebody's is quoted, or
+/* A text is evaluated only if `read` came to its end: a part of a command can be
+ * another command.  Every word that could be an alias or a function of somebody's is quoted, or
  * read before ~/.bashrc.  Nothing but conditions and assignments fails, so that
  * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
  * would become part of every environment.  What may be readonly is assigned last, since
  * that would abandon the function. */
 #define RC_HEAD								      \
 	"__hutch_in() {\n"						      \
-	" IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"		      \
+	" if IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"	      \
+	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
 	" \\builtin export -n __hutch_command\n"			      \
-	" __hutch_begun=$2\n"						      \
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
 	"__hutch_out() {\n"						      \
+	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
+	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
 	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
 	" \\builtin set +xv\n"						      \
 	" {\n"								      \
@@ -53,8 +56,6 @@
 	"}\n"								      \
 	"__hutch_late() {\n"						      \
 	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
-	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
-	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
 	" __hutch_out \"$@\"\n"						      \
 	"}\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
@@ -63,6 +64,7 @@
 	"\\builtin set +o history +H +x +v\n"				      \
 	"\\builtin shopt -u checkwinsize\n"				      \
 	"exec 63<&-\n"							      \
+	"__hutch_begun=0\n"						      \
 	"{ __hutch_out 0 0 $-; } 2>/dev/null\n"
 
 /* Redirections are undone where the command was abandoned, too. */

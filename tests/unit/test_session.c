@@ -573,7 +573,10 @@ static void test_a_shell_killed_by_another_session_is_a_new_one(void **state)
 	actor_open(&a, 2, "/", NULL);
 	x = actor_expect(&a, 2);
 	act_done(&x);
-	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up; sleep 100");
+	char *up = text_format("%s/up", a.home);
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up >up; sleep 100");
+	wait_for_file(up);
+	free(up);
 	uint32_t killer = actor_send_run(&a, 2, RUN_COMMAND, command);
 	free(command);
 	for (int i = 0; i < 2; i++) {
@@ -659,10 +662,16 @@ static void test_what_was_printed_before_an_interruption_is_there(void **state)
 /* At any moment of it, also while bash reads its lines. */
 static void test_a_command_may_be_cancelled_at_any_moment(void **state)
 {
+	AUTO_FREE char *long_one = malloc(200100);
+
 	(void)state;
-	for (unsigned i = 0; i < 200; i++) {
-		const struct timespec moment = { 0, i * 2000 };
-		uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "while :; do :; done");
+	memset(long_one, ' ', 200000);
+	memcpy(long_one, "touch part;", 11);
+	strcpy(long_one + 200000, "while :; do :; done");
+	for (unsigned i = 0; i < 400; i++) {
+		const struct timespec moment = { 0, (long)i * 1000 };
+		uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
+					     i % 2 ? "while :; do :; done" : long_one);
 		(void)nanosleep(&moment, NULL);
 		actor_cancel(&a, id);
 		struct act x = actor_expect(&a, id);
