@@ -44,12 +44,19 @@ int64_t session_now(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void *copy(const void *data, size_t len)
+static void *allocate(size_t len)
 {
 	void *mine = malloc(len ? len : 1);
 
 	if (!mine)
 		abort();
+	return mine;
+}
+
+static void *copy(const void *data, size_t len)
+{
+	void *mine = allocate(len);
+
 	if (len > 0)
 		memcpy(mine, data, len);
 	return mine;
@@ -106,13 +113,13 @@ static bool is_streaming(const struct session *s)
 /* Output as it comes.  A character may be cut by the end of what is there. */
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
-	uint8_t *raw = copy(s->carry, s->carry_len + len), *text;
 	size_t raw_len = s->carry_len + len, used;
+	uint8_t *raw = allocate(raw_len), *text = allocate(3 * raw_len);
 	struct reply a = { .id = s->action.id, .type = MSG_OUTPUT };
 
+	memcpy(raw, s->carry, s->carry_len);
 	if (len > 0)
 		memcpy(raw + s->carry_len, data, len);
-	text = copy("", 3 * raw_len);
 	a.len = text_to_utf8(raw, raw_len, is_end, text, &used);
 	s->carry_len = raw_len - used;
 	memcpy(s->carry, raw + used, s->carry_len);
@@ -344,6 +351,29 @@ static void be_ready(struct session *s)
 	run(s, (struct bytes){ s->pending, s->pending_len });
 }
 
+/* A SIGINT that bash had not dealt with hit the next command before it did
+ * anything: nobody meant that.  It is given again, once. */
+static bool give_again(struct session *s)
+{
+	if (s->is_second || s->is_interrupted || s->action.kills)
+		return false;
+	s->is_second = true;
+	run(s, (struct bytes){ s->pending, s->pending_len });
+	return true;
+}
+
+static void end_by_report(struct session *s, const struct shell_report *r)
+{
+	read_output(s, DRAIN_MAX);
+	if (!r->has_begun) {
+		text_done(&s->text); /* about half a line of ours */
+		if (give_again(s))
+			return;
+	}
+	shell_settle(&s->shell);
+	end_command(s, r->status, SESSION_READY);
+}
+
 static void take_report(struct session *s)
 {
 	struct shell_report r;
@@ -355,13 +385,8 @@ static void take_report(struct session *s)
 	s->background = r.background;
 	if (s->state == SESSION_STARTING)
 		be_ready(s);
-	else if (s->state == SESSION_RUNNING) {
-		read_output(s, DRAIN_MAX);
-		if (!r.has_begun)
-			text_done(&s->text); /* about half a line of ours */
-		shell_settle(&s->shell);
-		end_command(s, r.status, SESSION_READY);
-	}
+	else if (s->state == SESSION_RUNNING)
+		end_by_report(s, &r);
 }
 
 static uint32_t code_of(int status)
@@ -498,7 +523,7 @@ static void run_command(struct session *s, struct bytes command)
 	s->pending = copy(command.data, command.len);
 	s->pending_len = command.len;
 	s->reports = 0;
-	s->is_second = false;
+	s->is_second = s->is_interrupted = false;
 	if (s->state == SESSION_READY) {
 		run(s, command);
 		return;
@@ -520,8 +545,10 @@ static void press(struct session *s, struct bytes name)
 		return;
 	}
 	(void)shell_type(&s->shell, bytes, len); /* full: nobody reads anyway */
-	if (key_is_signal(bytes, len))
-		shell_ask_again(&s->shell);
+	if (!key_is_signal(bytes, len))
+		return;
+	s->is_interrupted = true;
+	shell_ask_again(&s->shell);
 }
 
 /* A line, ended as the Enter key does. */

@@ -59,7 +59,8 @@ struct session {
 	size_t pending_len;
 	bool is_pending; /* it will, when the shell is ready */
 	int64_t begun;	 /* when the shell got it */
-	bool is_second;	 /* it has been given to another shell before */
+	bool is_second;	 /* it has been given before, and did nothing */
+	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
 	struct text text; /* owned; since the last report */
 	uint8_t carry[4]; /* of a character that is not whole, when streaming */

@@ -23,43 +23,48 @@
 /* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
-/* Every word that could be an alias or a function of somebody's is quoted, or
+/* A text is evaluated only if `read` came to its end: a part of a command can be
+ * another command.  Every word that could be an alias or a function of somebody's is quoted, or
  * read before ~/.bashrc.  Nothing but conditions and assignments fails, so that
  * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
  * would become part of every environment.  What may be readonly is assigned last, since
  * that would abandon the function. */
 #define RC_HEAD								      \
 	"__hutch_in() {\n"						      \
-	" IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"		      \
+	" if IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"	      \
+	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
 	" \\builtin export -n __hutch_command\n"			      \
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
 	"__hutch_out() {\n"						      \
-	" __hutch_done=$2\n"						      \
+	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
+	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
+	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
 	" \\builtin set +xv\n"						      \
 	" {\n"								      \
 	"  \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0p'"	      \
-	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${PWD-}\"\n"		      \
+	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
 	"  \\builtin type -P python\n"					      \
 	"  \\builtin printf '\\0'\n"					      \
 	" } >&62\n"							      \
 	" __hutch_command=\n"						      \
-	" \\builtin export -n __hutch_done __hutch_begun __hutch_command\n"		      \
+	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
+	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \
 	" \\builtin unset PROMPT_COMMAND\n"				      \
 	" PS1= PS2= PS0=\n"						      \
 	"}\n"								      \
 	"__hutch_late() {\n"						      \
 	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
-	" [[ ${__hutch_begun-} == \"$2\" ]] || \\builtin set -- 130 \"$2\" \"!$3\"\n" \
 	" __hutch_out \"$@\"\n"						      \
 	"}\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
 #define RC_TAIL								      \
 	"\\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
-	"\\builtin set +o history +H +x +v\n"					      \
+	"\\builtin set +o history +H +x +v\n"				      \
 	"\\builtin shopt -u checkwinsize\n"				      \
 	"exec 63<&-\n"							      \
+	"__hutch_begun=0\n"						      \
 	"{ __hutch_out 0 0 $-; } 2>/dev/null\n"
 
 /* Redirections are undone where the command was abandoned, too. */

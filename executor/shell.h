@@ -31,8 +31,9 @@
  *
  * SIGINT may come while bash reads the first line: it forgets what it has read of
  * it, and the rest of it is a syntax error (an `else` without its `if`), never a
- * command.  Then the second line says `!` in f.  SIGINT may also hit the line
- * that reports.  Therefore whoever sends one adds
+ * command.  It may also come while the text is read, of which then nothing is
+ * evaluated.  Either is told by `!` in f.  SIGINT may also hit the line that
+ * reports.  Therefore whoever sends one adds
  * such a line (shell_ask_again). */
 #pragma once
 #include <stdbool.h>

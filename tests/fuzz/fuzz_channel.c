@@ -1,12 +1,15 @@
 /* The executor is on the inside: arbitrary bytes come from it, cut anywhere.  They
  * go through a real socket into the supervisor's channel and are decoded by type
  * as it does.  The first byte of the input says how long the pieces are. */
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
@@ -17,6 +20,47 @@
 #define BUFFER_MAX (2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A report's texts end, and its code is one, or none. */
+static int decode_report(const struct frame *f, struct err *e)
+{
+	struct report r;
+
+	if (action_get_report(f, &r, e) < 0)
+		return -1;
+	if (strlen(r.cwd) >= PATH_MAX || strlen(r.interpreter) >= PATH_MAX ||
+	    (r.exit_code > 255 && r.exit_code != ACTION_NO_CODE) || r.state == REPORT_NONE ||
+	    r.state >= REPORT_STATE_COUNT || r.background > INT32_MAX)
+		abort();
+	return 0;
+}
+
+static int decode_done(const struct frame *f, struct err *e)
+{
+	struct done d;
+
+	if (action_get_done(f, &d, e) < 0)
+		return -1;
+	if (strlen(d.path) >= PATH_MAX || strlen(d.cwd) >= PATH_MAX ||
+	    d.outcome >= OUTCOME_COUNT || d.sys > 4095)
+		abort();
+	return 0;
+}
+
+static int decode_text(const struct frame *f, struct err *e)
+{
+	struct bytes text;
+	unsigned sum = 0;
+
+	if (action_get_text(f, &text, e) < 0)
+		return -1;
+	if (text.len == 0 || text.len > ACTION_CHUNK)
+		abort();
+	for (size_t i = 0; i < text.len; i++)
+		sum += text.data[i]; /* each byte can be read */
+	(void)sum;
+	return 0;
+}
 
 /* Every value that is let through is one that the supervisor can use. */
 static int decode(const struct frame *f, struct err *e)
@@ -43,6 +87,13 @@ static int decode(const struct frame *f, struct err *e)
 		if (exited.status > (exited.is_signaled ? 64 : 255))
 			abort();
 		return 0;
+	case MSG_OUTPUT:
+	case MSG_CONTENT:
+		return decode_text(f, e);
+	case MSG_REPORT:
+		return decode_report(f, e);
+	case MSG_DONE:
+		return decode_done(f, e);
 	default:
 		return err_set(e, ERR_PROTOCOL, "type %u", f->type);
 	}

@@ -22,7 +22,7 @@ void actor_begin(struct actor *a)
 {
 	char home[] = "/tmp/hutch-actor-XXXXXX";
 
-	*a = (struct actor){ .next = 1000 };
+	*a = (struct actor){ .next = 1000, .file_session = 1 };
 	assert_non_null(mkdtemp(home));
 	a->home = text_copy(home);
 	supervisor_start(&a->s);
@@ -66,12 +66,13 @@ static void begin(struct buffer *b)
 	buffer_init(b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
 }
 
-void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env)
+static void ask_open(struct actor *a, uint32_t id, const char *cwd, char *const *env,
+		     uint32_t uid)
 {
 	char *home = text_format("HOME=%s", a->home);
 	char *default_env[] = { TEXT("PATH=/usr/bin:/bin"), TEXT("TERM=xterm-256color"),
 				home, NULL };
-	struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(),
+	struct exec x = { .flags = EXEC_PTY, .uid = uid, .gid = uid == getuid() ? getgid() : uid,
 			  .rows = 1000, .cols = 1000, .cwd = cwd,
 			  .argv = ARGV(TEXT("bash")),
 			  .env = env ? (char **)(uintptr_t)env : default_env };
@@ -84,6 +85,16 @@ void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env)
 	free(home);
 }
 
+void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env)
+{
+	ask_open(a, id, cwd, env, getuid());
+}
+
+void actor_open_as(struct actor *a, uint32_t id, const char *cwd, uint32_t uid)
+{
+	ask_open(a, id, cwd, NULL, uid);
+}
+
 uint32_t actor_send(struct actor *a, struct run_request r)
 {
 	struct buffer b;
@@ -92,6 +103,8 @@ uint32_t actor_send(struct actor *a, struct run_request r)
 	begin(&b);
 	assert_int_equal(action_put_run(&b, a->next, &r, &e), 0);
 	send_frame(a, &b);
+	(void)snprintf(a->last, sizeof(a->last), "%.*s",
+		       (int)(r.text.len < 200 ? r.text.len : 200), r.text.data);
 	return a->next++;
 }
 
@@ -117,12 +130,13 @@ void actor_cancel(struct actor *a, uint32_t id)
 	send_frame(a, &b);
 }
 
-static bool read_more(struct supervisor *s)
+static bool read_more(struct actor *a)
 {
+	struct supervisor *s = &a->s;
 	struct pollfd p = { .fd = s->socket, .events = POLLIN };
 
 	if (poll(&p, 1, ANSWER_MS) != 1)
-		fail_msg("no answer in %d ms", ANSWER_MS);
+		fail_msg("no answer in %d ms to '%s'", ANSWER_MS, a->last);
 	uint8_t *to = buffer_reserve(&s->in, 1);
 	assert_non_null(to);
 	ssize_t n = recv(s->socket, to, s->in.room - s->in.end, 0);
@@ -203,7 +217,7 @@ struct act actor_next(struct actor *a)
 	for (bool is_end = false; !is_end;) {
 		int whole = frame_next(&a->s.in, FRAME_MAX_FROM_EXECUTOR, &f, &e);
 		assert_true(whole >= 0);
-		if (whole == 0 && !read_more(&a->s))
+		if (whole == 0 && !read_more(a))
 			return x;
 		if (whole == 0)
 			continue;
@@ -263,8 +277,9 @@ void actor_check(struct actor *a, const char *command, const char *content,
 struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
 		      uint64_t end)
 {
-	struct read_request r = { .session = 1, .form = form, .first = first, .end = end,
-				  .path = path };
+	struct read_request r = { .session = a->file_session,
+				  .place = { getuid(), getgid(), "/" },
+				  .form = form, .first = first, .end = end, .path = path };
 	struct buffer b;
 	struct err e;
 
@@ -279,7 +294,9 @@ struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t
 struct act actor_write(struct actor *a, const char *path, const char *content,
 		       uint64_t first, uint64_t end)
 {
-	struct write_request r = { .session = 1, .first = first, .end = end, .path = path,
+	struct write_request r = { .session = a->file_session,
+				   .place = { getuid(), getgid(), "/" },
+				   .first = first, .end = end, .path = path,
 				   .content = as_bytes(content) };
 	struct buffer b;
 	struct err e;

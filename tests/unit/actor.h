@@ -15,6 +15,8 @@
 struct actor {
 	struct supervisor s;
 	uint32_t next; /* id of the next action */
+	uint32_t file_session; /* whose files are meant */
+	char last[256]; /* the last command, for messages */
 	char *home;    /* owned; a folder, removed in the end */
 };
 
@@ -40,6 +42,9 @@ void actor_end(struct actor *a);
 
 /* Asks for a session; an `env` of NULL is PATH, HOME and TERM. */
 void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env);
+
+/* As another user; the group has the same number. */
+void actor_open_as(struct actor *a, uint32_t id, const char *cwd, uint32_t uid);
 
 uint32_t actor_send_run(struct actor *a, uint32_t session, uint32_t kind,
 			const char *text);

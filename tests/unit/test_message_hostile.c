@@ -1,6 +1,7 @@
 /* message: bodies that are cut, too long, or changed byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
@@ -43,7 +45,38 @@ static struct frame only(uint16_t type, uint32_t id)
 	return f;
 }
 
-/* One frame of every type, and one of an unknown type. */
+static int put_action(uint32_t type)
+{
+	const struct bytes text = { (const uint8_t *)"text", 4 };
+	struct run_request run = { .kind = RUN_COMMAND, .text = text };
+	struct read_request read = { .place = { .cwd = "/" }, .form = READ_TEXT, .path = "p" };
+	struct write_request write = { .place = { .cwd = "/" }, .path = "p", .content = text };
+	struct report report = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
+	struct done done = { .path = "/p", .cwd = "/" };
+	struct err e;
+
+	if (type == MSG_RUN)
+		return action_put_run(&b, 1, &run, &e);
+	if (type == MSG_CANCEL)
+		return action_put_cancel(&b, 1, &e);
+	if (type == MSG_READ)
+		return action_put_read(&b, 1, &read, &e);
+	if (type == MSG_WRITE)
+		return action_put_write(&b, 1, &write, &e);
+	if (type == MSG_OUTPUT || type == MSG_CONTENT)
+		return action_put_text(&b, (uint16_t)type, 1, text, &e);
+	if (type == MSG_REPORT)
+		return action_put_report(&b, 1, &report, &e);
+	return action_put_done(&b, 1, &done, &e);
+}
+
+/* 9 is nobody's. */
+static bool is_type(uint32_t type)
+{
+	return type != MSG_STOP + 1;
+}
+
+/* One frame of every type. */
 static void put_any(uint32_t type)
 {
 	char *argv[] = { (char *)"argv", NULL }, *env[] = { (char *)"E=n", NULL };
@@ -73,12 +106,41 @@ static void put_any(uint32_t type)
 		done = message_put_stop(&b, &e);
 	else if (type == MSG_CGROUP)
 		done = message_put_cgroup(&b, &e);
+	else if (type == MSG_OPEN)
+		done = message_put_open(&b, 1, &exec, &e);
+	else
+		done = put_action(type);
 	assert_int_equal(done, 0);
 }
 
 static uint32_t id_of(uint32_t type)
 {
 	return type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ? 0 : 1;
+}
+
+static int get_action(const struct frame *f)
+{
+	struct run_request run;
+	struct read_request read;
+	struct write_request write;
+	struct bytes text;
+	struct report report;
+	struct done done;
+	struct err e;
+
+	if (f->type == MSG_RUN)
+		return action_get_run(f, &run, &e);
+	if (f->type == MSG_CANCEL)
+		return action_get_cancel(f, &e);
+	if (f->type == MSG_READ)
+		return action_get_read(f, &read, &e);
+	if (f->type == MSG_WRITE)
+		return action_get_write(f, &write, &e);
+	if (f->type == MSG_OUTPUT || f->type == MSG_CONTENT)
+		return action_get_text(f, &text, &e);
+	if (f->type == MSG_REPORT)
+		return action_get_report(f, &report, &e);
+	return action_get_done(f, &done, &e);
 }
 
 static int get_any(const struct frame *f)
@@ -90,7 +152,7 @@ static int get_any(const struct frame *f)
 	uint32_t one, two;
 	struct err e;
 
-	if (f->type == MSG_EXEC) {
+	if (f->type == MSG_EXEC || f->type == MSG_OPEN) {
 		int got = message_get_exec(f, &exec, &e);
 		if (got == 0)
 			exec_done(&exec);
@@ -110,13 +172,17 @@ static int get_any(const struct frame *f)
 		return message_get_resize(f, &one, &two, &e);
 	if (f->type == MSG_CGROUP)
 		return message_get_cgroup(f, &e);
-	return message_get_stop(f, &e);
+	if (f->type == MSG_STOP)
+		return message_get_stop(f, &e);
+	return get_action(f);
 }
 
 static void test_a_body_cut_anywhere_or_too_long_is_refused(void **state)
 {
 	(void)state;
 	for (uint32_t type = MSG_HELLO; type < MSG_COUNT; type++) {
+		if (!is_type(type))
+			continue;
 		put_any(type);
 		struct frame f = only((uint16_t)type, id_of(type));
 		assert_int_equal(get_any(&f), 0);
@@ -137,6 +203,8 @@ static void test_every_byte_can_be_anything(void **state)
 {
 	(void)state;
 	for (uint32_t type = MSG_HELLO; type < MSG_COUNT; type++) {
+		if (!is_type(type))
+			continue;
 		put_any(type);
 		struct frame f = only((uint16_t)type, id_of(type));
 		AUTO_FREE uint8_t *body = malloc(f.len + 1);

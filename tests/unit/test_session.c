@@ -111,6 +111,11 @@ static void test_what_a_command_changes_lasts(void **state)
 static void test_text_runs_exactly_as_given(void **state)
 {
 	static const struct row rows[] = {
+		/* One + for what is typed, one for the eval that it comes by. */
+		{ "set -x", "", 0 },
+		{ "echo traced", "++ echo traced\ntraced", 0 },
+		{ "set +x", "++ set +x", 0 },
+		{ "echo quiet", "quiet", 0 },
 		{ "echo \"a!b\" '!!' !x", "a!b !! !x", 0 },
 		{ "cat <<'E'\na\tb\n\t$x `y`\nE\n", "a\tb\n\t$x `y`", 0 },
 		{ "for i in 1 2\ndo\n\techo $i\ndone", "1\n2", 0 },
@@ -121,15 +126,11 @@ static void test_text_runs_exactly_as_given(void **state)
 		{ "[ \"$(printf '\x01\x02\x7f' | od -An -tx1)\" = ' 01 02 7f' ]", "", 0 },
 		{ "echo \x03 | od -An -tx1", " 03 0a", 0 },
 		{ "if true; then", "bash: syntax error: unexpected end of file", 2 },
-		{ "set -x", "", 0 },
-		{ "echo traced", "+ echo traced\ntraced", 0 },
-		{ "set +x", "+ set +x", 0 },
-		{ "echo quiet", "quiet", 0 },
 		{ "set -v", "", 0 },
 		{ "echo verbose", "verbose", 0 },
-		{ "set -a; set +m; set -f; set -u", "", 0 },
+		{ "set -a; set +m; set -f; set -u; set +B; unset PWD", "", 0 },
 		{ "echo $nope", "bash: nope: unbound variable", 1 },
-		{ "set +a; set -m; set +f; set +u", "", 0 },
+		{ "set +a; set -m; set +f; set +u; set -B; cd .", "", 0 },
 		{ "trap 'echo ERR' ERR; trap 'echo bye' RETURN", "", 0 },
 		{ "true", "", 0 },
 		{ "trap - ERR RETURN", "", 0 },
@@ -572,7 +573,10 @@ static void test_a_shell_killed_by_another_session_is_a_new_one(void **state)
 	actor_open(&a, 2, "/", NULL);
 	x = actor_expect(&a, 2);
 	act_done(&x);
-	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up; sleep 100");
+	char *up = text_format("%s/up", a.home);
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up >up; sleep 100");
+	wait_for_file(up);
+	free(up);
 	uint32_t killer = actor_send_run(&a, 2, RUN_COMMAND, command);
 	free(command);
 	for (int i = 0; i < 2; i++) {
@@ -638,6 +642,44 @@ static void test_a_cancelled_action_ends_at_once(void **state)
 	assert_int_equal(x.report.exit_code, 130);
 	act_done(&x);
 	actor_cancel(&a, id); /* they may cross */
+	actor_check(&a, "echo after", "after", 0);
+}
+
+static void test_what_was_printed_before_an_interruption_is_there(void **state)
+{
+	(void)state;
+	char *path = text_format("%s/up", a.home);
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo up; >up; sleep 100; echo no");
+	wait_for_file(path);
+	free(path);
+	actor_cancel(&a, id);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.exit_code, 130);
+	assert_string_equal(x.content, "up");
+	act_done(&x);
+}
+
+/* At any moment of it, also while bash reads its lines. */
+static void test_a_command_may_be_cancelled_at_any_moment(void **state)
+{
+	AUTO_FREE char *long_one = malloc(200100);
+
+	(void)state;
+	memset(long_one, ' ', 200000);
+	memcpy(long_one, "touch part;", 11);
+	strcpy(long_one + 200000, "while :; do :; done");
+	for (unsigned i = 0; i < 400; i++) {
+		const struct timespec moment = { 0, (long)i * 1000 };
+		uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
+					     i % 2 ? "while :; do :; done" : long_one);
+		(void)nanosleep(&moment, NULL);
+		actor_cancel(&a, id);
+		struct act x = actor_expect(&a, id);
+		assert_int_equal(x.report.state, REPORT_CANCELLED);
+		assert_int_equal(x.report.exit_code, 130);
+		assert_string_equal(x.content, "");
+		act_done(&x);
+	}
 	actor_check(&a, "echo after", "after", 0);
 }
 
@@ -776,7 +818,7 @@ static void test_ten_thousand_commands_neither_grow_nor_mix(void **state)
 		if (i % 4 == 0)
 			(void)snprintf(command, sizeof(command), "echo %d; return_%d=", i, i);
 		actor_check(&a, command, expected, i % 4 ? (uint32_t)i % 200 : 0);
-		if (i == 1000) {
+		if (i == 5000) {
 			kib = memory_of(a.s.pid);
 			fds = count_fds(a.s.pid);
 		}
@@ -822,6 +864,8 @@ int main(void)
 		TEST(test_a_shell_killed_by_another_session_is_a_new_one),
 		TEST(test_a_forged_report_ends_an_action_early_and_no_more),
 		TEST(test_a_cancelled_action_ends_at_once),
+		TEST(test_what_was_printed_before_an_interruption_is_there),
+		TEST(test_a_command_may_be_cancelled_at_any_moment),
 		TEST(test_what_ignores_sigint_is_killed),
 		TEST(test_a_bashrc_is_read_and_cannot_disturb),
 		TEST(test_a_session_that_cannot_start_says_why),

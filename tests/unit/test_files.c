@@ -1,0 +1,459 @@
+/* files: what is read and written, by a real executor in a real folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/actor.h"
+
+#define LAST ACTION_LAST_LINE
+#define MIB  (1u << 20)
+
+static struct actor a;
+
+static int setup(void **state)
+{
+	(void)state;
+	actor_start(&a);
+	assert_int_equal(chdir(a.home), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(chdir("/"), 0);
+	actor_end(&a);
+	return 0;
+}
+
+static void put(const char *path, const void *data, size_t len)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(io_write_all(fd, data, len), 0);
+}
+
+static void put_text(const char *path, const char *text)
+{
+	put(path, text, strlen(text));
+}
+
+static void check_file(const char *path, const char *expected)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *got = NULL;
+
+	assert_true(fd >= 0);
+	got = read_all(fd);
+	assert_string_equal(got, expected);
+}
+
+static void check_read(const char *path, uint32_t outcome, const char *content)
+{
+	struct act x = actor_read(&a, READ_TEXT, path, 0, LAST);
+
+	if (x.outcome != outcome || strcmp(x.content, content) != 0)
+		fail_msg("%s: outcome %u, errno %u, '%s'", path, x.outcome, x.sys,
+			 x.content);
+	act_done(&x);
+}
+
+static void check_write(const char *path, uint32_t outcome, const char *content)
+{
+	struct act x = actor_write(&a, path, content, 0, LAST);
+
+	if (x.outcome != outcome)
+		fail_msg("%s: outcome %u, errno %u", path, x.outcome, x.sys);
+	act_done(&x);
+}
+
+static void test_a_file_is_read_whole_or_by_lines(void **state)
+{
+	static const struct {
+		uint64_t first, end;
+		const char *content;
+	} rows[] = {
+		{ 0, LAST, "one\ntwo\r\nthree" }, { 0, 1, "one\n" }, { 1, 2, "two\r\n" },
+		{ 1, LAST, "two\r\nthree" },	  { 2, 9, "three" }, { 3, LAST, "" },
+		{ 2, 1, "" },			  { 1, 1, "" },	     { 99, LAST, "" },
+		{ LAST - 1, LAST, "" },		  { 0, 0, "" },
+	};
+
+	(void)state;
+	put_text("f", "one\ntwo\r\nthree");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct act x = actor_read(&a, READ_TEXT, "f", rows[i].first, rows[i].end);
+		assert_int_equal(x.outcome, OUTCOME_DONE);
+		assert_string_equal(x.content, rows[i].content);
+		act_done(&x);
+	}
+	put_text("empty", "");
+	check_read("empty", OUTCOME_DONE, "");
+}
+
+static void test_a_path_is_meant_from_where_the_session_is(void **state)
+{
+	(void)state;
+	actor_check(&a, "mkdir d; cd d; echo x >f", "", 0);
+	struct act x = actor_read(&a, READ_TEXT, "f", 0, LAST);
+	char *folder = text_format("%s/d", a.home), *file = text_format("%s/d/f", a.home);
+	assert_string_equal(x.content, "x\n");
+	assert_string_equal(x.path, file);
+	assert_string_equal(x.cwd, folder);
+	act_done(&x);
+	x = actor_read(&a, READ_TEXT, "/nonesuch", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_NOT_FOUND);
+	assert_string_equal(x.path, "/nonesuch");
+	assert_string_equal(x.cwd, folder);
+	act_done(&x);
+	free(folder);
+	free(file);
+}
+
+static void make_socket(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+}
+
+static void test_what_is_no_text_file_says_what_it_is(void **state)
+{
+	(void)state;
+	put("nul", "a\0b", 3);
+	put("latin", "caf\xe9 au lait, s'il vous pla\xeet", 27);
+	put("ff", "a\xff", 2);
+	put("utf16", "\xff\xfe" "a\0", 4);
+	put("utf8", "\xef\xbb\xbf\xc3\xa9\n", 6);
+	put("elf", "\x7f" "ELF\2\1\1\0\0\0\0", 11);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	make_socket("socket");
+	assert_int_equal(symlink("loop", "loop"), 0);
+	assert_int_equal(symlink("utf8", "link"), 0);
+	check_read("nul", OUTCOME_BINARY, "");
+	check_read("latin", OUTCOME_NOT_UTF8, "");
+	check_read("ff", OUTCOME_BINARY, "");
+	check_read("utf16", OUTCOME_NOT_UTF8, "");
+	check_read("elf", OUTCOME_BINARY, "");
+	check_read("utf8", OUTCOME_DONE, "\xef\xbb\xbf\xc3\xa9\n");
+	check_read("link", OUTCOME_DONE, "\xef\xbb\xbf\xc3\xa9\n");
+	check_read("fifo", OUTCOME_NOT_REGULAR, "");
+	check_read("socket", OUTCOME_NOT_REGULAR, "");
+	check_read("/dev/zero", OUTCOME_NOT_REGULAR, "");
+	check_read("/dev/tty", OUTCOME_NOT_REGULAR, "");
+	check_read(".", OUTCOME_IS_FOLDER, "");
+	check_read("utf8/x", OUTCOME_NOT_FOUND, "");
+	struct act x = actor_read(&a, READ_TEXT, "loop", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_ERROR);
+	assert_int_equal(x.sys, ELOOP);
+	act_done(&x);
+	check_write("fifo", OUTCOME_NOT_REGULAR, "x");
+	check_write("socket", OUTCOME_NOT_REGULAR, "x");
+	check_write("/dev/null", OUTCOME_NOT_REGULAR, "x");
+	check_write(".", OUTCOME_IS_FOLDER, "x");
+	check_write("new/", OUTCOME_IS_FOLDER, "x");
+}
+
+static void test_a_character_at_the_sample_s_end_is_no_matter(void **state)
+{
+	char text[2000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	memcpy(text + 1023, "\xe2\x82\xac", 3);
+	text[1999] = '\0';
+	put_text("f", text);
+	check_read("f", OUTCOME_DONE, text);
+}
+
+/* /proc/self is the executor, for the executor. */
+static void test_files_of_processes_are_refused(void **state)
+{
+	static const char *const paths[] = { "/proc/self/environ", "/proc/self/maps",
+					     "/proc/thread-self/comm", "/proc/1/status",
+					     "/proc/self/root/proc/self/status" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		struct act x = actor_read(&a, READ_TEXT, paths[i], 0, LAST);
+		assert_int_equal(x.outcome, OUTCOME_ERROR);
+		assert_int_equal(x.sys, EACCES);
+		act_done(&x);
+	}
+	struct act x = actor_write(&a, "/proc/self/comm", "x", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_ERROR);
+	assert_int_equal(x.sys, EACCES);
+	act_done(&x);
+	x = actor_read(&a, READ_TEXT, "/proc/cpuinfo", 0, 1);
+	assert_int_equal(x.outcome, OUTCOME_DONE);
+	assert_true(x.len > 0);
+	act_done(&x);
+}
+
+static void test_ten_mebibytes_are_read_and_no_more(void **state)
+{
+	char *much = malloc(10 * MIB + 1);
+
+	(void)state;
+	for (size_t i = 0; i < 10 * MIB; i++)
+		much[i] = i % 100 == 99 ? '\n' : (char)('a' + i % 26);
+	much[10 * MIB] = 'x';
+	put("most", much, 10 * MIB);
+	put("more", much, 10 * MIB + 1);
+	struct act x = actor_read(&a, READ_TEXT, "most", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_DONE);
+	assert_int_equal(x.len, 10 * MIB);
+	assert_memory_equal(x.content, much, x.len);
+	act_done(&x);
+	check_read("more", OUTCOME_TOO_LARGE, "");
+	x = actor_read(&a, READ_BASE64, "most", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_DONE);
+	assert_int_equal(x.len, (10 * MIB + 2) / 3 * 4);
+	act_done(&x);
+	free(much);
+}
+
+static void test_base64_is_what_base64_says(void **state)
+{
+	char bytes[70000];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(i * 7 + i / 256);
+	for (size_t len = 0; len < 70000; len = len < 5 ? len + 1 : len * 3 + 1) {
+		put("f", bytes, len);
+		struct act x = actor_read(&a, READ_BASE64, "f", 0, LAST);
+		assert_int_equal(x.outcome, OUTCOME_DONE);
+		put("got", x.content, x.len);
+		act_done(&x);
+		actor_check(&a, "base64 -w0 f | cmp - got", "", 0);
+	}
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void test_a_new_file_gets_its_folders_and_a_newline(void **state)
+{
+	(void)state;
+	check_write("d/e/f", OUTCOME_DONE, "hello");
+	check_file("d/e/f", "hello\n");
+	assert_int_equal(mode_of("d/e/f"), 0664);
+	assert_int_equal(mode_of("d/e"), 0755);
+	check_write("two", OUTCOME_DONE, "a\nb\n");
+	check_file("two", "a\nb\n\n");
+	check_write("none", OUTCOME_DONE, "");
+	check_file("none", "\n");
+	check_write("two/below-a-file", OUTCOME_NOT_FOUND, "x");
+	assert_int_equal(symlink("aim", "dangling"), 0);
+	check_write("dangling", OUTCOME_DONE, "x");
+	check_file("aim", "x\n");
+}
+
+static void test_lines_of_a_file_are_replaced(void **state)
+{
+	static const struct {
+		const char *content;
+		uint64_t first, end;
+		const char *result;
+	} rows[] = {
+		{ "x", 0, LAST, "x\n" },	     { "x", 0, 1, "x\ntwo\nthree" },
+		{ "x", 1, 2, "one\nx\nthree" },	     { "x\ny", 1, 1, "one\nx\ny\ntwo\nthree" },
+		{ "x", 1, LAST, "one\nx\n" },	     { "x", 0, 0, "x\none\ntwo\nthree" },
+		{ "x", 9, LAST, "one\ntwo\nthreex\n" }, { "x", 2, 3, "one\ntwo\nx\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		put_text("f", "one\ntwo\nthree");
+		struct act x = actor_write(&a, "f", rows[i].content, rows[i].first,
+					   rows[i].end);
+		assert_int_equal(x.outcome, OUTCOME_DONE);
+		check_file("f", rows[i].result);
+		act_done(&x);
+	}
+	put("latin", "caf\xe9\n", 5);
+	struct act x = actor_write(&a, "latin", "x", 1, LAST);
+	assert_int_equal(x.outcome, OUTCOME_NOT_UTF8);
+	act_done(&x);
+	check_file("latin", "caf\xe9\n");
+}
+
+static void test_owner_mode_links_and_other_names_are_kept(void **state)
+{
+	struct stat before, after;
+
+	(void)state;
+	put_text("f", "old");
+	assert_int_equal(chmod("f", 04751), 0);
+	check_write("f", OUTCOME_DONE, "new");
+	assert_int_equal(mode_of("f"), 04751);
+	check_file("f", "new\n");
+	/* Another name sees the new content too. */
+	assert_int_equal(link("f", "other"), 0);
+	check_write("f", OUTCOME_DONE, "newer");
+	check_file("other", "newer\n");
+	/* A link stays one. */
+	assert_int_equal(symlink("other", "link"), 0);
+	check_write("link", OUTCOME_DONE, "newest");
+	assert_int_equal(lstat("link", &before), 0);
+	assert_true(S_ISLNK(before.st_mode));
+	check_file("f", "newest\n");
+	/* Where a file may be written and its folder not, it is, in its place. */
+	put_text("g", "old");
+	assert_int_equal(stat("g", &before), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown("g", 4242, 4243), 0);
+		check_write("g", OUTCOME_DONE, "new");
+		assert_int_equal(stat("g", &after), 0);
+		assert_int_equal(after.st_uid, 4242);
+		assert_int_equal(after.st_gid, 4243);
+		assert_int_equal(after.st_ino, before.st_ino);
+	} else {
+		assert_int_equal(chmod(".", 0500), 0);
+		check_write("g", OUTCOME_DONE, "new");
+		assert_int_equal(chmod(".", 0700), 0);
+	}
+	check_file("g", "new\n");
+	assert_int_equal(stat("g", &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+}
+
+/* Somebody who has the old file open sees the old one to its end. */
+static void test_a_file_is_replaced_as_a_whole(void **state)
+{
+	struct stat before, after;
+	DIR *dir;
+	int count = 0;
+
+	(void)state;
+	put_text("f", "old");
+	AUTO_CLOSE int fd = open("f", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &before), 0);
+	check_write("f", OUTCOME_DONE, "new and longer");
+	AUTO_FREE char *got = read_all(fd);
+	assert_string_equal(got, "old");
+	assert_int_equal(stat("f", &after), 0);
+	assert_int_not_equal(after.st_ino, before.st_ino);
+	/* And no other name is left. */
+	dir = opendir(".");
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	assert_int_equal(count, 3);
+}
+
+static void test_what_is_too_large_changes_nothing(void **state)
+{
+	char *much = malloc(6 * MIB + 1);
+
+	(void)state;
+	memset(much, 'x', 6 * MIB);
+	much[6 * MIB] = '\0';
+	check_write("f", OUTCOME_DONE, much);
+	struct act x = actor_write(&a, "f", much, 1, LAST);
+	assert_int_equal(x.outcome, OUTCOME_TOO_LARGE);
+	act_done(&x);
+	x = actor_read(&a, READ_TEXT, "f", 0, LAST);
+	assert_int_equal(x.len, 6 * MIB + 1);
+	act_done(&x);
+	free(much);
+}
+
+static void test_what_the_user_may_not_is_refused(void **state)
+{
+	(void)state;
+	if (geteuid() == 0)
+		skip(); /* root may */
+	put_text("secret", "x");
+	assert_int_equal(chmod("secret", 0), 0);
+	struct act x = actor_read(&a, READ_TEXT, "secret", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_ERROR);
+	assert_int_equal(x.sys, EACCES);
+	act_done(&x);
+	x = actor_write(&a, "/etc/passwd", "x", 0, LAST);
+	assert_int_equal(x.outcome, OUTCOME_ERROR);
+	assert_int_equal(x.sys, EACCES);
+	act_done(&x);
+}
+
+/* With an id of its own the executor works on files as the session's user. */
+static void test_files_belong_to_the_session_s_user(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* becoming another user takes root */
+	put_text("root-only", "x");
+	assert_int_equal(chmod("root-only", 0600), 0);
+	assert_int_equal(chmod(".", 0777), 0);
+	actor_open_as(&a, 2, a.home, 4001);
+	struct act x = actor_expect(&a, 2);
+	assert_int_equal(x.type, MSG_STARTED);
+	act_done(&x);
+	a.file_session = 2;
+	check_write("theirs", OUTCOME_DONE, "x");
+	assert_int_equal(stat("theirs", &st), 0);
+	assert_int_equal(st.st_uid, 4001);
+	assert_int_equal(st.st_gid, 4001);
+	/* Exactly what a command may: it has our capabilities handed on. */
+	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "cat root-only"));
+	bool may = x.report.exit_code == 0;
+	act_done(&x);
+	check_read("root-only", may ? OUTCOME_DONE : OUTCOME_ERROR, may ? "x" : "");
+	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "id -u; tty >&2; echo up"));
+	assert_int_equal(strncmp(x.content, "4001\n/dev/pts/", 14), 0);
+	act_done(&x);
+	/* And is itself again. */
+	a.file_session = 1;
+	check_read("root-only", OUTCOME_DONE, "x");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_file_is_read_whole_or_by_lines),
+		TEST(test_a_path_is_meant_from_where_the_session_is),
+		TEST(test_what_is_no_text_file_says_what_it_is),
+		TEST(test_a_character_at_the_sample_s_end_is_no_matter),
+		TEST(test_files_of_processes_are_refused),
+		TEST(test_ten_mebibytes_are_read_and_no_more),
+		TEST(test_base64_is_what_base64_says),
+		TEST(test_a_new_file_gets_its_folders_and_a_newline),
+		TEST(test_lines_of_a_file_are_replaced),
+		TEST(test_owner_mode_links_and_other_names_are_kept),
+		TEST(test_a_file_is_replaced_as_a_whole),
+		TEST(test_what_is_too_large_changes_nothing),
+		TEST(test_what_the_user_may_not_is_refused),
+		TEST(test_files_belong_to_the_session_s_user),
+	};
+
+	(void)alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
