@@ -61,7 +61,7 @@ assemble() {
 		"$work/root/etc/systemd/system/multi-user.target.wants/hutch-test.service"
 	# The hosts' time is UTC; nobody logs in.
 	ln -sf /dev/null "$work/root/etc/systemd/system/getty.target"
-	mke2fs -q -t ext4 -d "$work/root" "$work/disk" 1500M && rm -rf "$work/root"
+	mke2fs -q -t ext4 -d "$work/root" "$work/disk" 1500M >/dev/null && rm -rf "$work/root"
 }
 assemble || {
 	echo "not ok - the disk could not be made"
