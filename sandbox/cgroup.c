@@ -312,6 +312,7 @@ void cgroup_remove(struct cgroup *c, pid_t companion)
 	own_close(&c->into);
 	own_close(&c->cmds);
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, NULL);
+	(void)lock; /* without it, others may be removing it too, which is fine */
 	remove_folder(c->parent.fd, c->name);
 	own_close(&c->folder);
 	if (c->parent.is_own && !c->parent.is_scope)

@@ -171,7 +171,8 @@ static void use(struct delegate *d, const char *path, int *fd, unsigned has)
 
 /* Above us, in the unit that we live in: a folder that gives its children what is
  * needed, or can. */
-static bool find_above(struct delegate *d, const char *own, const char *root, unsigned needs)
+static bool find_above(struct delegate *d, const char *own, const char *root,
+		       unsigned needs)
 {
 	AUTO_FREE char *at = text_copy(own);
 
@@ -255,7 +256,8 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, stru
 	return 0;
 }
 
-static int find_in_scope(struct delegate *d, const char *root, unsigned needs, struct err *e)
+static int find_in_scope(struct delegate *d, const char *root, unsigned needs,
+			 struct err *e)
 {
 	if (scope_enter(e) < 0)
 		return -1;

@@ -6,10 +6,10 @@
  * a session of its own, so that no Ctrl-C and no hang-up reaches it.
  *
  * What can be on the list of `hutch run` are the modes of the caller's terminal,
- * the folder of an overlay's upper layer and the sandbox's cgroup.  A sandbox's processes, mounts
- * and tmpfs need no janitor: they end with its pid 1, which the kernel kills
- * with the launcher (PR_SET_PDEATHSIG).  With nothing on the list there is
- * none. */
+ * the folder of an overlay's upper layer and the sandbox's cgroup.  A sandbox's
+ * processes, mounts and tmpfs need no janitor: they end with its pid 1, which
+ * the kernel kills with the launcher (PR_SET_PDEATHSIG).  With nothing on the
+ * list there is none. */
 #pragma once
 #include <sys/types.h>
 

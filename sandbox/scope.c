@@ -60,7 +60,8 @@ __attribute__((noreturn)) static void run(const char *program, char *const *env,
 static int failed(int status, char *sentence, struct err *e)
 {
 	sentence[strcspn(sentence, "\n")] = '\0';
-	(void)err_set(e, ERR_REFUSED, "%s", *sentence ? sentence : "hutch-scope failed silently");
+	(void)err_set(e, ERR_REFUSED, "%s",
+		      *sentence ? sentence : "hutch-scope failed silently");
 	if (!WIFEXITED(status))
 		(void)err_set(e, ERR_INTERNAL, "hutch-scope died of signal %d", WTERMSIG(status));
 	return err_in(e, "ask the systemd user manager for a scope");

@@ -107,10 +107,25 @@ static int stage_beside(struct child *c, struct err *e)
 	return beside_begin(&c->beside, work_beside, c, e);
 }
 
+/* A caller that is to be spared when memory is short hands that on: a limit would
+ * then find nobody to kill (proc(5), oom_score_adj).  Anybody may raise it. */
+static int become_killable(struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, "oom_score_adj", 64, &text, &len, e) < 0)
+		return err_sys(e, "read oom_score_adj");
+	return *text == '-' ? io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", "0", e) : 0;
+}
+
 /* Needs: the host's paths.  Does: opens what must be opened before they are
  * gone.  Leaves: descriptors. */
 static int stage_host_paths(struct child *c, struct err *e)
 {
+	if (c->parts->cgroup > 0 && become_killable(e) < 0)
+		return -1;
 	c->executor = program_seal(c->parts->executor, e);
 	if (c->executor < 0)
 		return -1;

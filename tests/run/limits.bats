@@ -93,3 +93,50 @@ teardown() {
 	[ "$status" -eq 124 ]
 	[ "$output" = before ]
 }
+
+# Where there is one to be had, tests/vm looks at what it does.
+no_cgroup() {
+	inside --pids-limit 9 true
+	[ "$status" -eq 125 ] || skip "here limits are held by a cgroup"
+}
+
+@test "a limit without a cgroup is an error that names the remedy" {
+	no_cgroup
+	for limit in --memory=64m --cpus=1 --pids-limit=9; do
+		inside --json $limit true
+		[ "$status" -eq 125 ]
+		grep -q '"kind":".*limits need a cgroup.*systemd-run --user --scope -p Delegate=yes hutch' <<<"$stderr"
+	done
+}
+
+@test "--best-effort takes weaker ones and says which" {
+	no_cgroup
+	inside --best-effort --json --memory 64m --cpus 1 --pids-limit 9 sh -c 'ulimit -a | grep -i proc'
+	[ "$status" -eq 0 ]
+	has ' 10$'
+	grep -q '"degraded":\["memory","cpus","pids-limit"\]' <<<"$stderr"
+	# Reserved is not used: an address space may be of any size.
+	inside --best-effort --memory 64m /usr/bin/python3 -c 'import mmap; mmap.mmap(-1, 1 << 36, flags=0x4022)'
+	[ "$status" -eq 0 ]
+}
+
+@test "--best-effort ends what uses more memory than it may" {
+	no_cgroup
+	inside --best-effort --json --memory 64m /usr/bin/python3 -c 'if True:
+		import time
+		x = bytearray(200 << 20)
+		time.sleep(1000)'
+	[ "$status" -eq 137 ]
+	grep -q '"status":"oom","exit_code":137,"signal":9' <<<"$stderr"
+}
+
+@test "--disk bounds all private folders, and needs no cgroup" {
+	inside --disk 4m --tmpfs /x sh -c 'for d in /tmp /workspace /x; do
+		head -c 8m /dev/zero >$d/f; stat -c %s $d/f; rm $d/f; done'
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 3 ]
+	for size in "${lines[@]}"; do
+		[ "$size" -le $((4 << 20)) ] && [ "$size" -gt $((3 << 20)) ]
+	done
+	refuses '--disk cannot bound what is written to /t' --disk 4m -v "$T/home:/t" true
+}

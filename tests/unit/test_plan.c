@@ -305,6 +305,8 @@ static void test_a_printed_plan_is_safe_and_whole(void **state)
 	list_add(&w.policy.argv, "\033[31m");
 	list_add(&w.policy.env_set, "A=\r\n\033");
 	w.policy.network = NETWORK_HOST;
+	w.policy.limits = (struct limits){ 64 << 20, 1 << 20, 9, 1250 };
+	w.policy.cgroup_parent = text_copy("/c\033");
 	assert_int_equal(build(&w), 0);
 	FILE *to = open_memstream(&text, &len);
 	assert_non_null(to);
@@ -320,6 +322,10 @@ static void test_a_printed_plan_is_safe_and_whole(void **state)
 	assert_non_null(strstr(text, "bind      /x^[]0;t^G"));
 	assert_non_null(strstr(text, "network   this host's"));
 	assert_non_null(strstr(text, "caps      none"));
+	assert_non_null(strstr(text, "limit     memory 67108864\nlimit     cpus 1.250\n"
+				     "limit     pids 9\nlimit     disk 1048576\n"));
+	assert_non_null(strstr(text, "limits by a cgroup in /c^[\n"));
+	assert_non_null(strstr(text, "cgroup    /sys/fs/cgroup\n"));
 	assert_non_null(strstr(text, "run       true ^[[31m\n"));
 	done(&w);
 }

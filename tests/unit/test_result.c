@@ -46,6 +46,25 @@ static void test_no_key_is_left_out(void **state)
 	assert_non_null(strstr(text, "\"error\":null"));
 }
 
+static void test_what_a_cgroup_tells(void **state)
+{
+	const struct err e = { .kind = ERR_LIMIT, .text = "no" };
+	struct result r = { .memory_peak = 1ull << 40, .pids_peak = 7,
+			    .degraded = DEGRADED_CPUS | DEGRADED_DISK };
+
+	(void)state;
+	result_oom(&r, &e);
+	AUTO_FREE char *text = result_json(&r);
+	json_free(parse(text));
+	assert_non_null(strstr(text, "\"status\":\"oom\",\"exit_code\":137,\"signal\":9,"));
+	assert_non_null(strstr(text, "\"memory_peak_bytes\":1099511627776,\"pids_peak\":7,"));
+	assert_non_null(strstr(text, "\"degraded\":[\"cpus\",\"disk\"],"));
+	assert_non_null(strstr(text, "\"error\":{\"kind\":\"limit\""));
+	r.degraded = DEGRADED_MEMORY | DEGRADED_PIDS;
+	AUTO_FREE char *others = result_json(&r);
+	assert_non_null(strstr(others, "\"degraded\":[\"memory\",\"pids-limit\"],"));
+}
+
 static void test_every_end_has_its_code(void **state)
 {
 	struct result signaled = { 0 }, timeout = { 0 }, failed = { 0 };
@@ -139,6 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_key_is_left_out),
 		cmocka_unit_test(test_every_end_has_its_code),
+		cmocka_unit_test(test_what_a_cgroup_tells),
 		cmocka_unit_test(test_hostile_text_stays_one_string),
 		cmocka_unit_test(test_every_pair_of_bytes_is_json),
 		cmocka_unit_test(test_the_longest_error_fits),

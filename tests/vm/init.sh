@@ -37,7 +37,7 @@ as_user() (
 	shift
 	exec setsid setpriv --reuid $user --regid $user --clear-groups --reset-env \
 		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T=$T H=$H HOG=$HOG \
-		GROUP=$group "$@" 2>&1
+		GROUP=$group HUTCH_ONLY="${HUTCH_ONLY:-}" "$@" 2>&1
 )
 
 exec 2>&1

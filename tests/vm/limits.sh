@@ -124,6 +124,7 @@ cgroup_files() {
 root_cgroup_files() {
 	hutch --memory 64m -u root -- sh -c '
 		mount -t cgroup2 none /tmp && echo mounted
+		mkdir /sys/fs/cgroup/x && echo made
 		echo max 2>/dev/null >/sys/fs/cgroup/memory.max && echo wrote; true'
 	[ $rc = 0 ] && [ ! -s "$T/out" ]
 }

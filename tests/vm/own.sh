@@ -47,6 +47,15 @@ killed() {
 	wait $pid
 	until_true as_found
 }
+# What the caller is spared its commands are not: else nobody could be killed.
+spared() {
+	(
+		echo -1000 >/proc/$BASHPID/oom_score_adj
+		alone "$H" run --memory 64m -v "$HOG:/hog:ro" --json=3 -- /hog heap \
+			2>"$T/err" 3>"$T/json"
+	)
+	[ $? = 137 ] && is status '"oom"' && as_found
+}
 # Its shell lives there too; moving that is not for us.
 shared() {
 	# shellcheck disable=SC2016
@@ -58,5 +67,6 @@ shared() {
 try 'alone in a delegated cgroup hutch makes room, and goes back' limited
 try 'a second one finds its place beside it' two
 try 'its janitor goes back too, when it was killed' killed
+try 'a caller that is spared for want of memory does not hand that on' spared
 try 'a cgroup with others in it is not taken' shared
 echo "1..$count"

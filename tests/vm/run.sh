@@ -21,6 +21,7 @@ trap 'rm -rf "$work"' EXIT
 TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-400}" linux.uml mem=1024M \
 	root=/dev/root rootfstype=hostfs rootflags=/ rw init="$top/tests/vm/init.sh" \
 	con=null con0=fd:0,fd:1 loglevel=1 HUTCH_TOP="$top" HUTCH_BUILD="$build" \
+	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} \
 	</dev/null 2>/dev/null | tr -d '\r' >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then

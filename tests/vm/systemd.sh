@@ -4,14 +4,14 @@
 #
 #	tests/vm/systemd.sh [--build DIR]
 #
-# Needs root and debootstrap, once: the installed system is kept in DIR/vm, by its
+# Needs root and debootstrap, once: the installed system is kept in build-vm, by its
 # list of packages.  Prints TAP.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
 [ "${1:-}" = --build ] && build=$(cd "$2" && pwd)
 packages=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,procps
-suite=bookworm
+suite=bookworm vm=$top/build-vm
 
 for program in linux.uml debootstrap mke2fs; do
 	command -v $program >/dev/null && continue
@@ -23,19 +23,19 @@ done
 	exit 0
 }
 
-base=$build/vm/$(sha256sum <<<"$suite $packages" | cut -c1-16)
+base=$vm/$(sha256sum <<<"$suite $packages" | cut -c1-16)
 if [ ! -d "$base" ]; then
-	mkdir -p "$build/vm" && rm -rf "$base.part" &&
+	mkdir -p "$vm" && rm -rf "$base.part" &&
 		debootstrap --variant=minbase --include=$packages $suite "$base.part" \
-			>"$build/vm/log" 2>&1 && rm -rf "$base.part"/var/cache/apt/archives/*.deb &&
+			>"$vm/log" 2>&1 && rm -rf "$base.part"/var/cache/apt/archives/*.deb &&
 		mv "$base.part" "$base" || {
 		echo "not ok - debootstrap failed"
-		tail -n 5 "$build/vm/log" | sed 's/^/# /'
+		tail -n 5 "$vm/log" | sed 's/^/# /'
 		exit 1
 	}
 fi
 
-work=$(mktemp -d -p "$build/vm") && out=$work/out
+work=$(mktemp -d -p "$vm") && out=$work/out
 trap 'rm -rf "$work"' EXIT
 
 # The system, and beside it what is tested.
@@ -61,7 +61,7 @@ assemble() {
 		"$work/root/etc/systemd/system/multi-user.target.wants/hutch-test.service"
 	# The hosts' time is UTC; nobody logs in.
 	ln -sf /dev/null "$work/root/etc/systemd/system/getty.target"
-	mke2fs -q -t ext4 -d "$work/root" "$work/disk" 1500M && rm -rf "$work/root"
+	mke2fs -q -t ext4 -d "$work/root" "$work/disk" 1500M >/dev/null && rm -rf "$work/root"
 }
 assemble || {
 	echo "not ok - the disk could not be made"

@@ -1,0 +1,148 @@
+/* Folders of an ordinary file system play those of a cgroup one, as far as names,
+ * files and marks go. */
+#include "sandbox/delegate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "tests/unit/scene.h"
+
+static const struct {
+	const char *path; /* below the root */
+	const char *marked; /* the folder with a mark, or NULL */
+	bool is_ours;
+} places[] = {
+	{ "", NULL, true },
+	{ "a", NULL, true },
+	{ "a/b", NULL, true },
+	{ "u.service", NULL, false },
+	{ "u.service", "u.service", true },
+	{ "u.service/leaf", NULL, false },
+	{ "u.service/leaf", "u.service", true },
+	/* What the user manager was given is not given to us. */
+	{ "u.service/x.scope", "u.service", false },
+	{ "u.service/x.scope/y", "u.service", false },
+	{ "u.service/x.scope/y", "u.service/x.scope", true },
+	{ "u.service/app.slice", "u.service", false },
+	{ "not.a.unit", NULL, true },
+};
+
+static void make_folders(const char *root, const char *path)
+{
+	AUTO_FREE char *full = text_format("%s/%s/", root, path);
+
+	for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); *at++ = '/') {
+		*at = '\0';
+		(void)mkdir(full, 0755);
+	}
+}
+
+static void test_whose_unit_it_is(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char name[16];
+		(void)snprintf(name, sizeof(name), "root%zu", i);
+		scene_dir(state, name);
+		AUTO_FREE char *root = scene_path(state, name);
+		AUTO_FREE char *full = places[i].path[0]
+					       ? text_format("%s/%s", root, places[i].path)
+					       : text_copy(root);
+		make_folders(root, places[i].path);
+		if (places[i].marked) {
+			AUTO_FREE char *unit = text_format("%s/%s", root, places[i].marked);
+			if (setxattr(unit, "user.delegate", "1", 1, 0) < 0)
+				skip(); /* this host has no user.* attributes in /tmp */
+		}
+		if (delegate_is_marked(full, root) != places[i].is_ours)
+			fail_msg("%s, marked: %s", places[i].path,
+				 places[i].marked ? places[i].marked : "none");
+	}
+}
+
+static const struct {
+	const char *text;
+	unsigned found;
+} lists[] = {
+	{ "", 0 },
+	{ "\n", 0 },
+	{ "cpuset cpu io memory hugetlb pids rdma misc\n",
+	  CONTROLLER_MEMORY | CONTROLLER_PIDS | CONTROLLER_CPU },
+	{ "memory pids\n", CONTROLLER_MEMORY | CONTROLLER_PIDS },
+	{ "cpuset\n", 0 },
+	{ "cpu", CONTROLLER_CPU },
+};
+
+static void test_lists_of_controllers(void **state)
+{
+	scene_dir(state, "c");
+	AUTO_FREE char *path = scene_path(state, "c");
+	AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(delegate_controllers(dir, "list"), 0); /* not there */
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		AUTO_CLOSE int fd = openat(dir, "list", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC,
+					   0600);
+		assert_int_equal(io_write_all(fd, lists[i].text, strlen(lists[i].text)), 0);
+		assert_int_equal(delegate_controllers(dir, "list"), lists[i].found);
+	}
+}
+
+static void test_words_for_subtree_control(void **state)
+{
+	char word[16];
+
+	(void)state;
+	delegate_word(word, '+', CONTROLLER_MEMORY);
+	assert_string_equal(word, "+memory");
+	delegate_word(word, '-', CONTROLLER_CPU);
+	assert_string_equal(word, "-cpu");
+}
+
+static void test_a_folder_that_is_no_cgroup(void **state)
+{
+	struct policy p;
+	struct delegate d;
+	struct err e = { 0 };
+
+	(void)state;
+	policy_init(&p);
+	delegate_init(&d);
+	p.cgroup_parent = text_copy("/tmp");
+	assert_int_equal(delegate_find(&d, &p, CONTROLLER_PIDS, &e), -1);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_non_null(strstr(e.text, "/tmp is no folder of a cgroup"));
+	assert_non_null(strstr(e.text, "--cgroup-parent"));
+	assert_null(d.path);
+	free(p.cgroup_parent);
+	p.cgroup_parent = text_copy("/nonesuch");
+	assert_int_equal(delegate_find(&d, &p, CONTROLLER_PIDS, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	delegate_done(&d);
+	policy_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whose_unit_it_is),
+		cmocka_unit_test(test_lists_of_controllers),
+		cmocka_unit_test(test_words_for_subtree_control),
+		cmocka_unit_test(test_a_folder_that_is_no_cgroup),
+	};
+
+	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
+}

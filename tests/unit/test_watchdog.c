@@ -1,0 +1,107 @@
+/* A child with a child of its own plays the sandbox: it says when it has what it
+ * was told to take, and lives until it is killed. */
+#include "sandbox/watchdog.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/own.h"
+
+#define MIB 1048576u
+
+/* Takes `own` MiB, makes a child that takes `childs`, and with `is_shared` both
+ * have the first mapped. */
+static void play(int ready, size_t own, size_t childs, int is_shared)
+{
+	int flags = MAP_ANONYMOUS | (is_shared ? MAP_SHARED : MAP_PRIVATE);
+	char *mine = mmap(NULL, own * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	memset(mine, 1, own * MIB);
+	if (fork() == 0) {
+		char *more = mmap(NULL, childs * MIB + 1, PROT_READ | PROT_WRITE,
+				  MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+		memset(more, 1, childs * MIB + 1);
+		for (size_t i = 0; i < own * MIB; i += 4096)
+			((volatile char *)mine)[i];
+		if (write(ready, "", 1) != 1)
+			_exit(1);
+	}
+	for (;;)
+		(void)pause();
+}
+
+static uint64_t measure(size_t own, size_t childs, int is_shared, uint64_t limit)
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)setpgid(0, 0);
+		play(ends[1], own, childs, is_shared);
+	}
+	(void)setpgid(pid, pid);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	uint64_t used = watchdog_measure(pid, limit);
+	assert_int_equal(kill(-pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	own_close(&ends[0]);
+	own_close(&ends[1]);
+	return used / MIB;
+}
+
+static void test_children_count(void **state)
+{
+	(void)state;
+	uint64_t used = measure(10, 20, 0, 0);
+	assert_true(used >= 28 && used < 45);
+}
+
+static void test_what_is_shared_counts_once(void **state)
+{
+	(void)state;
+	uint64_t used = measure(40, 1, 1, 1);
+	assert_true(used >= 38 && used < 55);
+}
+
+/* Far below the limit a rough look is enough, which counts it twice. */
+static void test_a_rough_look_is_no_less(void **state)
+{
+	(void)state;
+	uint64_t used = measure(40, 1, 1, UINT64_MAX);
+	assert_true(used >= 78);
+}
+
+static void test_one_that_has_gone_uses_nothing(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(watchdog_measure(pid, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_children_count),
+		cmocka_unit_test(test_what_is_shared_counts_once),
+		cmocka_unit_test(test_a_rough_look_is_no_less),
+		cmocka_unit_test(test_one_that_has_gone_uses_nothing),
+	};
+
+	(void)alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
