@@ -222,6 +222,47 @@ next_command() {
 	/run/hutch/tests/unit/cgroup
 }
 
+# acts OPTION... <<<LINES: observations are in $T/out.
+acts() {
+	"$H" act -v "$HOG:/hog:ro" "$@" >"$T/out" 2>"$T/err"
+	rc=$?
+	cat "$T/out" "$T/err"
+	[ $rc = 0 ]
+}
+# The shell goes with its command (memory.oom.group), and is a new one.
+next_action() {
+	local what
+	for what in heap memfd shm 'file /dev/shm/f'; do
+		acts --memory 64m <<-END || return
+			{"action":"run","id":1,"timeout":100,"args":{"command":"cd /tmp"}}
+			{"action":"run","id":2,"timeout":100,"args":{"command":"/hog $what; /hog heap"}}
+			{"action":"run","id":3,"timeout":100,"args":{"command":"echo still in \$PWD"}}
+		END
+		grep -q '"exit_code":137.*Out of memory: everything that ran was killed at the limit of 64 MiB.*"cause":2' \
+			"$T/out" && grep -q '"content":"still in /tmp".*"cause":3' "$T/out" || return
+	done
+}
+actions_share() {
+	acts --pids-limit 20 <<-END
+		{"action":"run","id":1,"args":{"command":"for i in 1 2 3 4 5; do sleep 1000 & done; /hog forks"}}
+		{"action":"run","id":2,"session":"b","args":{"command":"cat /sys/fs/cgroup/pids.max"}}
+	END
+	[ $? = 0 ] && grep -q 'Resource temporarily unavailable' "$T/out" && grep -q '"content":"20"' "$T/out"
+}
+killed_act() {
+	local in pid
+	mkfifo "$T/in"
+	"$H" act --memory 64m <"$T/in" >"$T/out" 2>&1 &
+	pid=$!
+	exec {in}>"$T/in"
+	echo '{"action":"run","args":{"command":"sleep 1000 & sleep 1000"}}' >&$in
+	until_true pgrep -x sleep && [ "$(left_over | wc -l)" = 1 ] && kill -KILL $pid
+	wait $pid
+	exec {in}>&-
+	rm "$T/in"
+	until_true nothing_left && ! pgrep -x sleep
+}
+
 try 'E71: a heap that grows is killed at --memory, and the result says so' heap
 try 'E71: a memfd too' memfd
 try 'E71: SysV shared memory too' shm
@@ -252,5 +293,8 @@ try 'a cgroup with others in it is not taken' shared_group
 try '--cgroup-parent is where it is made' named_group
 try 'what is no delegated cgroup is an error' wrong_group
 try 'E104: after an out-of-memory the next command of the sandbox runs' next_command
+try 'E104: and the next action, whatever it was that used the memory up' next_action
+try 'actions share the limit of processes, and of what they left running' actions_share
+try 'a hutch act that is killed leaves no cgroup' killed_act
 try 'nothing is left of all this' nothing_left
 echo "1..$count"
