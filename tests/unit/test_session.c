@@ -757,6 +757,55 @@ static void test_a_session_that_cannot_start_says_why(void **state)
 	actor_check(&a, "echo still", "still", 0);
 }
 
+/* What the supervisor must not ask; each ends the sandbox. */
+static void ask_badly(int what)
+{
+	char *argv[] = { TEXT("bash"), NULL };
+	struct exec x = { .flags = what ? EXEC_PTY | EXEC_LAST : 0, .cwd = "/", .argv = argv,
+			  .uid = getuid(), .gid = getgid() };
+	struct buffer b;
+
+	buffer_init(&b, 10000);
+	switch (what) {
+	case 0: /* no terminal */
+	case 1: /* the last one */
+		assert_int_equal(message_put_open(&b, 9, &x, NULL), 0);
+		supervisor_send(&a.s, &b, NULL, 0);
+		break;
+	case 2: /* an id in use */
+		actor_open(&a, 1, "/", NULL);
+		break;
+	case 3: /* no such session */
+		actor_send_run(&a, 2, RUN_COMMAND, "true");
+		break;
+	case 4: /* two actions at once */
+		actor_send_run(&a, 1, RUN_COMMAND, "sleep 100");
+		actor_send_run(&a, 1, RUN_WAIT, "");
+		break;
+	case 5: /* the session's id for an action */
+		a.next = 1;
+		actor_send_run(&a, 1, RUN_COMMAND, "true");
+		break;
+	default: /* an answer */
+		assert_int_equal(action_put_text(&b, MSG_CONTENT, 7, bytes_of("x"), NULL), 0);
+		supervisor_send(&a.s, &b, NULL, 0);
+	}
+	buffer_done(&b);
+}
+
+static void test_what_may_not_be_asked_ends_the_sandbox(void **state)
+{
+	(void)state;
+	for (int what = 0; what <= 6; what++) {
+		ask_badly(what);
+		struct act x = actor_next(&a);
+		assert_int_equal(x.type, MSG_NONE);
+		act_done(&x);
+		actor_end(&a);
+		actor_start(&a);
+	}
+}
+
 static size_t count_fds(pid_t pid)
 {
 	char *path = text_format("/proc/%d/fd", pid);
@@ -869,6 +918,7 @@ int main(void)
 		TEST(test_what_ignores_sigint_is_killed),
 		TEST(test_a_bashrc_is_read_and_cannot_disturb),
 		TEST(test_a_session_that_cannot_start_says_why),
+		TEST(test_what_may_not_be_asked_ends_the_sandbox),
 		TEST(test_sixty_four_sessions_and_no_more),
 		TEST(test_ten_thousand_commands_neither_grow_nor_mix),
 	};
