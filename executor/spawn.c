@@ -52,9 +52,9 @@ static void take_more(const struct spawn *s)
 		(void)dup2(high[i], s->more[i].to); /* fails for no valid one */
 }
 
-/* The standard three, the pipe, and nothing else but what was asked for.  A command that stops us in
- * here must not hold the pipes of another one open.  The sources are above 3,
- * since the executor's own 0 to 3 are always open. */
+/* The standard three, the pipe, and nothing else but what was asked for.  A
+ * command that stops us in here must not hold the pipes of another one open.
+ * The sources are above 3, since the executor's own 0 to 3 are always open. */
 static void take_descriptors(const struct spawn *s, int status)
 {
 	for (int i = 0; i < 3; i++)

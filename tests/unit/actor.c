@@ -72,7 +72,8 @@ static void ask_open(struct actor *a, uint32_t id, const char *cwd, char *const 
 	char *home = text_format("HOME=%s", a->home);
 	char *default_env[] = { TEXT("PATH=/usr/bin:/bin"), TEXT("TERM=xterm-256color"),
 				home, NULL };
-	struct exec x = { .flags = EXEC_PTY, .uid = uid, .gid = uid == getuid() ? getgid() : uid,
+	struct exec x = { .flags = EXEC_PTY, .uid = uid,
+			  .gid = uid == getuid() ? getgid() : uid,
 			  .rows = 1000, .cols = 1000, .cwd = cwd,
 			  .argv = ARGV(TEXT("bash")),
 			  .env = env ? (char **)(uintptr_t)env : default_env };
@@ -277,7 +278,8 @@ void actor_check(struct actor *a, const char *command, const char *content,
 struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
 		      uint64_t end)
 {
-	struct read_request r = { .session = a->file_session, .form = form, .first = first, .end = end,
+	struct read_request r = { .session = a->file_session, .form = form,
+				  .first = first, .end = end,
 				  .path = path };
 	struct buffer b;
 	struct err e;
@@ -293,7 +295,8 @@ struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t
 struct act actor_write(struct actor *a, const char *path, const char *content,
 		       uint64_t first, uint64_t end)
 {
-	struct write_request r = { .session = a->file_session, .first = first, .end = end, .path = path,
+	struct write_request r = { .session = a->file_session, .first = first,
+				   .end = end, .path = path,
 				   .content = as_bytes(content) };
 	struct buffer b;
 	struct err e;
