@@ -380,7 +380,8 @@ static struct result write_old(const char *path, const struct write_request *r)
 
 	if (got.outcome == OUTCOME_DONE && !is_whole(r)) {
 		got = read_whole(fd, st.st_size, &old);
-		if (got.outcome == OUTCOME_DONE && !utf8_is_valid(old.bytes, old.len, false))
+		if (got.outcome == OUTCOME_DONE &&
+		    !utf8_is_valid(old.bytes, old.len, false))
 			got = refused(OUTCOME_NOT_UTF8);
 	}
 	if (got.outcome == OUTCOME_DONE)

@@ -57,8 +57,8 @@ bool replies_is_full(const struct replies *a)
 /* RFC 4648, 4.  `to` has room for 4 bytes for each 3. */
 static size_t encode_base64(const uint8_t *from, size_t len, uint8_t *to)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789+/";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
 	size_t out = 0;
 
 	for (size_t i = 0; i < len; i += 3) {

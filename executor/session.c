@@ -30,7 +30,12 @@
 /* From SIGINT to SIGKILL for the foreground, and then for the shell. */
 #define KILL_MS	      1000
 #define KILL_SHELL_MS 200
-#define EARLY_MS      100
+/* A signal waits until bash has read and parsed the command, for certain: while
+ * it does, SIGINT makes it forget what it has read and go on with the rest, as
+ * if that were a command; and what it is just starting is not in the foreground
+ * yet.  So many ms, and one more for each 4 KiB. */
+#define EARLY_MS      50
+#define EARLY_SHIFT   12
 /* Time-outs beyond this are none. */
 #define TIMEOUT_MAX (INT64_C(1) << 50)
 
@@ -240,6 +245,7 @@ static void drop_pending(struct session *s)
 static void end_command(struct session *s, uint32_t status, enum session_state state)
 {
 	s->status = status;
+	s->key_due = INT64_MAX;
 	drop_pending(s);
 	if (s->action.id)
 		answer(s, s->action.kills ? REPORT_CANCELLED : REPORT_COMPLETED, 0);
@@ -260,7 +266,8 @@ static void cannot_start(struct session *s, const struct failed *why)
 		say_failed(s, why);
 		return;
 	}
-	int len = snprintf(text, sizeof(text), "hutch: the shell could not be started: %s: %s",
+	int len = snprintf(text, sizeof(text),
+			   "hutch: the shell could not be started: %s: %s",
 			   exec_stage_name(why->stage), strerror((int)why->sys));
 	text_add(&s->text, text, (size_t)len);
 	drop_pending(s);
@@ -455,6 +462,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->replies = world->replies;
 	s->user = world->user;
 	s->cgroup = world->cgroup;
+	s->key_due = INT64_MAX;
 	begin_start(s);
 	return s;
 }
@@ -535,6 +543,19 @@ static void run_command(struct session *s, struct bytes command)
 	begin_start(s);
 }
 
+static int64_t signal_due(const struct session *s)
+{
+	return s->begun + EARLY_MS + (int64_t)(s->pending_len >> EARLY_SHIFT);
+}
+
+static void type_signal(struct session *s)
+{
+	s->key_due = INT64_MAX;
+	s->is_interrupted = true;
+	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
+	shell_ask_again(&s->shell);
+}
+
 static void press(struct session *s, struct bytes name)
 {
 	char bytes[KEY_MAX];
@@ -544,11 +565,14 @@ static void press(struct session *s, struct bytes name)
 		answer_refusal(s, REPORT_UNKNOWN_KEY);
 		return;
 	}
-	(void)shell_type(&s->shell, bytes, len); /* full: nobody reads anyway */
-	if (!key_is_signal(bytes, len))
+	if (!key_is_signal(bytes, len)) {
+		(void)shell_type(&s->shell, bytes, len); /* full: nobody reads */
 		return;
-	s->is_interrupted = true;
-	shell_ask_again(&s->shell);
+	}
+	s->key = bytes[0];
+	s->key_due = signal_due(s);
+	if (session_now() >= s->key_due)
+		type_signal(s);
 }
 
 /* A line, ended as the Enter key does. */
@@ -581,31 +605,15 @@ static void interrupt(struct session *s)
 	shell_ask_again(&s->shell);
 }
 
-/* A program that bash is just starting is not in the foreground yet, and bash,
- * which gets the signal instead, leaves it to the program.  So what began only
- * now gets a second one. */
-void session_cancel(struct session *s)
-{
-	int64_t now = session_now();
-	bool is_early = now - s->begun < EARLY_MS;
-
-	s->action.kills = is_early ? 1 : 2;
-	s->action.kill_due = now + (is_early ? EARLY_MS : KILL_MS);
-	if (s->is_pending) {
-		drop_pending(s);
-		s->status = 128 + SIGINT;
-		answer(s, REPORT_CANCELLED, 0);
-		return;
-	}
-	interrupt(s);
-}
-
-/* First what runs in the foreground, then the shell that it may be a part of. */
+/* What is next: SIGINT, then SIGKILL to what runs in the foreground, then to the
+ * shell that it may be a part of. */
 static void kill_more(struct session *s, int64_t now)
 {
 	pid_t group = 0;
 
-	if (s->action.kills++ == 1) {
+	if (now < s->action.kill_due)
+		return;
+	if (++s->action.kills == 2) {
 		s->action.kill_due = now + KILL_MS;
 		interrupt(s);
 		return;
@@ -621,9 +629,24 @@ static void kill_more(struct session *s, int64_t now)
 		(void)kill(s->shell.pid, SIGKILL);
 }
 
+void session_cancel(struct session *s)
+{
+	int64_t now = session_now(), due = signal_due(s);
+
+	s->action.kills = 1;
+	s->action.kill_due = now < due ? due : now;
+	if (s->is_pending) {
+		drop_pending(s);
+		s->status = 128 + SIGINT;
+		answer(s, REPORT_CANCELLED, 0);
+		return;
+	}
+	kill_more(s, now);
+}
+
 int64_t session_due(const struct session *s)
 {
-	int64_t due = s->state == SESSION_STARTING ? s->start_due : INT64_MAX;
+	int64_t due = s->state == SESSION_STARTING ? s->start_due : s->key_due;
 	const struct session_action *a = &s->action;
 
 	if (!a->id)
@@ -644,11 +667,13 @@ void session_expire(struct session *s, int64_t now)
 		s->start_due = INT64_MAX;
 		(void)kill(s->shell.pid, SIGKILL);
 	}
+	if (s->state == SESSION_RUNNING && now >= s->key_due)
+		type_signal(s);
 	if (!a->id)
 		return;
-	if (a->kills && now >= a->kill_due)
+	if (a->kills)
 		kill_more(s, now);
-	else if (!a->kills && (now >= a->hard_due || now >= a->soft_due))
+	else if (now >= a->hard_due || now >= a->soft_due)
 		answer(s, a->soft_due <= a->hard_due ? REPORT_NO_CHANGE
 						     : REPORT_TIMED_OUT, 0);
 }

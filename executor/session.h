@@ -60,6 +60,8 @@ struct session {
 	bool is_pending; /* it will, when the shell is ready */
 	int64_t begun;	 /* when the shell got it */
 	bool is_second;	 /* it has been given before, and did nothing */
+	char key;	 /* one that is a signal, and waits until key_due */
+	int64_t key_due;
 	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
 	struct text text; /* owned; since the last report */

@@ -18,7 +18,9 @@
 void sessions_init(struct sessions *s, struct replies *replies,
 		   struct processes *processes, const struct user *user)
 {
-	*s = (struct sessions){ .replies = replies, .processes = processes, .user = user };
+	*s = (struct sessions){ .replies = replies,
+				.processes = processes,
+				.user = user };
 }
 
 void sessions_done(struct sessions *s)

@@ -24,11 +24,11 @@
 #define REPORT_MAX (64u << 10)
 
 /* A text is evaluated only if `read` came to its end: a part of a command can be
- * another command.  Every word that could be an alias or a function of somebody's is quoted, or
- * read before ~/.bashrc.  Nothing but conditions and assignments fails, so that
+ * another command.  Every word that could be an alias or a function of somebody's
+ * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments fails, so that
  * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
- * would become part of every environment.  What may be readonly is assigned last, since
- * that would abandon the function. */
+ * would become part of every environment.  What may be readonly is assigned last,
+ * since that would abandon the function. */
 #define RC_HEAD								      \
 	"__hutch_in() {\n"						      \
 	" if IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"	      \

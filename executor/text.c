@@ -187,7 +187,8 @@ static uint8_t *in_order(const struct text *t, size_t *ret_len)
 	} else {
 		memcpy(all, t->bytes, TEXT_SIDE);
 		memcpy(all + TEXT_SIDE, t->bytes + turn, 2 * TEXT_SIDE - turn);
-		memcpy(all + 3 * TEXT_SIDE - turn, t->bytes + TEXT_SIDE, turn - TEXT_SIDE);
+		memcpy(all + 3 * TEXT_SIDE - turn, t->bytes + TEXT_SIDE,
+		       turn - TEXT_SIDE);
 	}
 	*ret_len = len;
 	return all;

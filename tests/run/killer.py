@@ -117,7 +117,7 @@ def be_command(slave):
 def actions(mark):
     """A shell that waits for a command and has another in the background; a file."""
     run = {"action": "run", "args": {"command": f"sleep {mark} & sleep {mark}"}}
-    write = {"action": "write", "session": "b", "args": {"path": "f", "content": "x"}}
+    write = {"action": "write", "session": "b", "args": {"path": "/tmp/f", "content": "x"}}
     return "".join(json.dumps(x) + "\n" for x in (write, run)).encode()
 
 

@@ -72,7 +72,8 @@ static void ask_open(struct actor *a, uint32_t id, const char *cwd, char *const 
 	char *home = text_format("HOME=%s", a->home);
 	char *default_env[] = { TEXT("PATH=/usr/bin:/bin"), TEXT("TERM=xterm-256color"),
 				home, NULL };
-	struct exec x = { .flags = EXEC_PTY, .uid = uid, .gid = uid == getuid() ? getgid() : uid,
+	struct exec x = { .flags = EXEC_PTY, .uid = uid,
+			  .gid = uid == getuid() ? getgid() : uid,
 			  .rows = 1000, .cols = 1000, .cwd = cwd,
 			  .argv = ARGV(TEXT("bash")),
 			  .env = env ? (char **)(uintptr_t)env : default_env };

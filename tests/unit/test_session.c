@@ -665,22 +665,23 @@ static void test_a_command_may_be_cancelled_at_any_moment(void **state)
 	AUTO_FREE char *long_one = malloc(200100);
 
 	(void)state;
+	/* A part of it would make a file. */
 	memset(long_one, ' ', 200000);
-	memcpy(long_one, "touch part;", 11);
-	strcpy(long_one + 200000, "while :; do :; done");
-	for (unsigned i = 0; i < 400; i++) {
-		const struct timespec moment = { 0, (long)i * 1000 };
+	memcpy(long_one, "touch part", 10);
+	strcpy(long_one + 200000, "-c; while :; do :; done");
+	for (unsigned i = 0; i < 60; i++) {
+		const struct timespec moment = { 0, (long)i * 7000 };
 		uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
 					     i % 2 ? "while :; do :; done" : long_one);
 		(void)nanosleep(&moment, NULL);
 		actor_cancel(&a, id);
 		struct act x = actor_expect(&a, id);
 		assert_int_equal(x.report.state, REPORT_CANCELLED);
-		assert_int_equal(x.report.exit_code, 130);
-		assert_string_equal(x.content, "");
+		if (x.report.exit_code != 130 || x.len)
+			fail_msg("round %u: %u '%s'", i, x.report.exit_code, x.content);
 		act_done(&x);
 	}
-	actor_check(&a, "echo after", "after", 0);
+	actor_check(&a, "ls; echo after", "after", 0);
 }
 
 static void test_what_ignores_sigint_is_killed(void **state)
@@ -755,6 +756,55 @@ static void test_a_session_that_cannot_start_says_why(void **state)
 	assert_int_equal(x.failed.stage, EXEC_STAGE_LOOKUP);
 	act_done(&x);
 	actor_check(&a, "echo still", "still", 0);
+}
+
+/* What the supervisor must not ask; each ends the sandbox. */
+static void ask_badly(int what)
+{
+	char *argv[] = { TEXT("bash"), NULL };
+	struct exec x = { .flags = what ? EXEC_PTY | EXEC_LAST : 0, .cwd = "/", .argv = argv,
+			  .uid = getuid(), .gid = getgid() };
+	struct buffer b;
+
+	buffer_init(&b, 10000);
+	switch (what) {
+	case 0: /* no terminal */
+	case 1: /* the last one */
+		assert_int_equal(message_put_open(&b, 9, &x, NULL), 0);
+		supervisor_send(&a.s, &b, NULL, 0);
+		break;
+	case 2: /* an id in use */
+		actor_open(&a, 1, "/", NULL);
+		break;
+	case 3: /* no such session */
+		actor_send_run(&a, 2, RUN_COMMAND, "true");
+		break;
+	case 4: /* two actions at once */
+		actor_send_run(&a, 1, RUN_COMMAND, "sleep 100");
+		actor_send_run(&a, 1, RUN_WAIT, "");
+		break;
+	case 5: /* the session's id for an action */
+		a.next = 1;
+		actor_send_run(&a, 1, RUN_COMMAND, "true");
+		break;
+	default: /* an answer */
+		assert_int_equal(action_put_text(&b, MSG_CONTENT, 7, bytes_of("x"), NULL), 0);
+		supervisor_send(&a.s, &b, NULL, 0);
+	}
+	buffer_done(&b);
+}
+
+static void test_what_may_not_be_asked_ends_the_sandbox(void **state)
+{
+	(void)state;
+	for (int what = 0; what <= 6; what++) {
+		ask_badly(what);
+		struct act x = actor_next(&a);
+		assert_int_equal(x.type, MSG_NONE);
+		act_done(&x);
+		actor_end(&a);
+		actor_start(&a);
+	}
 }
 
 static size_t count_fds(pid_t pid)
@@ -869,6 +919,7 @@ int main(void)
 		TEST(test_what_ignores_sigint_is_killed),
 		TEST(test_a_bashrc_is_read_and_cannot_disturb),
 		TEST(test_a_session_that_cannot_start_says_why),
+		TEST(test_what_may_not_be_asked_ends_the_sandbox),
 		TEST(test_sixty_four_sessions_and_no_more),
 		TEST(test_ten_thousand_commands_neither_grow_nor_mix),
 	};
