@@ -46,6 +46,8 @@ struct task {
 	double started, deadline; /* ms */
 	size_t bytes;	/* of its line */
 	struct buffer content;
+	struct buffer previous; /* the rest of the command before */
+	bool has_previous;
 	unsigned repeats; /* how often it was asked for in the meantime */
 	struct task *next;
 };
@@ -67,6 +69,7 @@ static void task_free(struct task *t)
 {
 	action_done(&t->action);
 	buffer_done(&t->content);
+	buffer_done(&t->previous);
 	free(t);
 }
 
@@ -162,6 +165,9 @@ static struct observed observed_of(const struct task *t)
 		.took_ms = t->started > 0 ? now_ms() - t->started : 0,
 		.content = buffer_data(&t->content),
 		.len = buffer_len(&t->content),
+		.previous = buffer_data(&t->previous),
+		.previous_len = buffer_len(&t->previous),
+		.has_previous = t->has_previous,
 	};
 }
 
@@ -345,7 +351,7 @@ static void put_run(struct desk *d, const struct session *s, struct task *t, str
 	const struct run_request r = {
 		.session = s->id,
 		.kind = kind_of(a),
-		.flags = d->streams ? RUN_STREAM : 0,
+		.flags = RUN_PREVIOUS | (d->streams ? RUN_STREAM : 0u),
 		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
 		.hard_ms = whole_ms(a->timeout_s),
 		.text = { (const uint8_t *)a->command, strlen(a->command) },
@@ -573,6 +579,18 @@ static uint64_t oom_limit(struct desk *d, const struct report *r)
 	return is_oom ? d->memory_limit : 0;
 }
 
+/* What came so far is not this command's, but of the one before, which ended while
+ * nobody waited.  Once for each action. */
+static int keep_previous(struct task *t, const struct frame *f, struct err *e)
+{
+	if (t->has_previous)
+		return untimely(f, e);
+	t->has_previous = true;
+	t->previous = t->content;
+	buffer_init(&t->content, RUN_CONTENT_MAX);
+	return 0;
+}
+
 static int on_report(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
 	struct report r;
@@ -582,6 +600,8 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 		return untimely(f, e);
 	if (action_get_report(f, &r, e) < 0)
 		return -1;
+	if (r.flags & REPORT_PREVIOUS)
+		return keep_previous(t, f, e);
 	struct observed o = observed_of(t);
 	o.oom_limit = oom_limit(d, &r);
 	buffer_init(&line, LINE_MAX_BYTES);

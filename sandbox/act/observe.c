@@ -39,7 +39,12 @@ static void put_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
 	put_format(out, ",\"hutch\":{\"log\":null,\"truncated_chars\":%llu,\"restarted\":%s,",
 		   (unsigned long long)cut, is_restarted ? "true" : "false");
-	put_format(out, "\"previous\":null,\"refused\":[],\"took_ms\":%.3f}}\n", o->took_ms);
+	put_raw(out, "\"previous\":");
+	if (o->has_previous)
+		put_bytes(out, o->previous, o->previous_len);
+	else
+		put_raw(out, "null");
+	put_format(out, ",\"refused\":[],\"took_ms\":%.3f}}\n", o->took_ms);
 }
 
 /* As Python prints a float: with a point, and no digit too many. */

@@ -18,6 +18,9 @@ struct observed {
 	double took_ms;
 	const void *content; /* as it came from inside */
 	size_t len;
+	const void *previous; /* the rest of the command before */
+	size_t previous_len;
+	bool has_previous;
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
 };
 

@@ -128,6 +128,26 @@ assert run("sleep 1.5; echo c", blocking=True, timeout=30).content == "c"
 assert "no timeout set" in run("echo", blocking=True).content' -e NO_CHANGE_TIMEOUT_SECONDS=1
 }
 
+@test "what a command printed while nobody waited is not lost" {
+	acts '
+run("echo one; read x; echo two; exit_code() { return 5; }; exit_code", timeout=0.3)
+run("", timeout=0.1)
+send({"action":"run","id":900,"session":"b","args":{"command":"true"}}); receive()
+run("word", is_input=True, timeout=0.05)
+run("sleep 0.3", session="b")
+o = run("echo mine")
+assert o.content == "mine", o
+assert o.hutch["previous"] in ("two", None)
+run("read y; echo late", timeout=0.2)
+run("go", is_input=True, timeout=30)
+run("read y; sleep 0.3; echo rest", timeout=0.1)
+run("go", is_input=True, timeout=0.1)
+run("sleep 1", session="b")
+o = run("echo own")
+assert (o.content, o.hutch["previous"]) == ("own", "rest"), o
+assert run("true").hutch["previous"] is None'
+}
+
 @test "what a command leaves unread is not run by the shell" {
 	acts '
 run("sleep 0.5", timeout=0.1)
@@ -212,6 +232,7 @@ assert "null" in kinds' --stream
 a.id = 100
 run("true")
 send({"action":"run","id":1,"args":{"command":"trap \"\" INT; sleep 1000; sleep 1000"}})
+assert ask({"action":"read","session":"b","args":{"path":"/etc/passwd"}}).observation == "read"
 send({"action":"run","id":2,"args":{"command":"touch /tmp/done"}})
 send({"action":"cancel","args":{"id":2},"id":10})
 send({"action":"cancel","args":{"id":1},"id":11})
