@@ -416,7 +416,8 @@ static void open_session(struct desk *d, struct session *s)
 /* What may be as large as a frame can be has the wire for itself. */
 static bool has_room(const struct desk *d, const struct session *s)
 {
-	bool is_large = s->first->action.kind == ACT_WRITE || !s->is_open;
+	enum action_kind kind = s->first->action.kind;
+	bool is_large = kind == ACT_WRITE || (kind == ACT_RUN && !s->is_open);
 
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
@@ -441,11 +442,14 @@ static bool start_one(struct desk *d, struct session *s)
 	return true;
 }
 
-void desk_start(struct desk *d)
+bool desk_start(struct desk *d)
 {
+	bool has_started = false;
+
 	for (size_t i = 0; i < d->session_count; i++)
 		while (start_one(d, &d->sessions[i]))
-			;
+			has_started = true;
+	return has_started;
 }
 
 /* --- waiting -------------------------------------------------------------- */

@@ -59,9 +59,9 @@ void desk_long_line(struct desk *d);
 /* What the executor said.  -1: it broke the protocol. */
 int desk_frame(struct desk *d, const struct frame *f, struct err *e);
 
-/* Puts on the wire what can start now and fits.  To be called after the others,
- * and when the wire has been written. */
-void desk_start(struct desk *d);
+/* Puts on the wire what can start now and fits; false when nothing did.  To be
+ * called after the others, and again when the wire has been written. */
+bool desk_start(struct desk *d);
 
 /* When an answer is due, in milliseconds of the monotonic clock; 0: none is.  -1 when
  * one has not come in time: the executor keeps its own time-outs, and this one is a

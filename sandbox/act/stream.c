@@ -123,7 +123,6 @@ static void take_lines(struct server *s)
 		s->is_skipping = false;
 		buffer_consume(&s->in, len + 1);
 	}
-	desk_start(&s->desk);
 }
 
 /* One that is too long is dropped as it comes. */
@@ -242,7 +241,6 @@ static void on_channel(struct server *s, short events)
 		state = channel_fill(&s->channel, &e);
 	if (state < 0 || take_frames(s, &e) < 0)
 		return broke_protocol(s, &e);
-	desk_start(&s->desk);
 	if (state != CHANNEL_CLOSED)
 		return;
 	/* Pid 1 is ending, and tells why; or means to live on without us. */
@@ -374,10 +372,21 @@ static bool is_done(const struct server *s)
 	       desk_is_idle(&s->desk) && buffer_len(&s->out) == 0;
 }
 
+/* What waits for the wire to be empty starts when it has become so. */
+static void send_requests(struct server *s)
+{
+	struct err e;
+
+	while (!s->is_over && desk_start(&s->desk))
+		if (channel_flush(&s->channel, &e) < 0)
+			broke_protocol(s, &e);
+	if (!s->is_over && channel_flush(&s->channel, &e) < 0)
+		broke_protocol(s, &e);
+}
+
 static void turn(struct server *s)
 {
 	struct pollfd w[WATCH_COUNT];
-	struct err e;
 
 	watch_list(s, w);
 	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0)
@@ -398,8 +407,7 @@ static void turn(struct server *s)
 	on_deadline(s);
 	if (!s->is_over)
 		look_at_memory(s);
-	if (!s->is_over && channel_flush(&s->channel, &e) < 0)
-		broke_protocol(s, &e);
+	send_requests(s);
 	if (!s->is_over)
 		flush(s, false);
 }
