@@ -268,6 +268,7 @@ assert o.content == "red\n\ufffd", repr(o.content)'
 }
 
 @test "10,000 random lines, half of them malformed, neither stop it nor grow it" {
+	needs_static
 	acts '
 import random, threading
 chance = random.Random(int(os.environ.get("SEED", "1")))
@@ -364,6 +365,7 @@ assert act.wait(30) == 125'
 }
 
 @test "an image without bash says so" {
+	needs_static
 	mkdir none
 	give none
 	acts '

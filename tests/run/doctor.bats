@@ -402,6 +402,7 @@ for c in d["checks"]:
 }
 
 @test "it works with closed descriptors, few of them, and with SIGCHLD ignored" {
+	needs_static
 	catch sh -c "'$HUTCH' doctor <&- 2>&-"
 	works
 	catch env --ignore-signal=CHLD "$HUTCH" doctor
