@@ -335,14 +335,15 @@ static void end_unwaited(const char *word)
 
 	expect(request(RUN_COMMAND, command, 50, 0), REPORT_NO_CHANGE, "", ACTION_NO_CODE);
 	free(command);
-	/* When another session has been told that the shell, whose number is in
-	 * `shell`, has no child any more, it has ended but for its report. */
+	/* The shell, whose number is in `shell`, waits for its next lines when it has
+	 * made its report (proc(5), wchan). */
 	actor_open(&a, 2, a.home, NULL);
 	struct act x = actor_expect(&a, 2);
 	act_done(&x);
 	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND,
-					    "while pgrep -P $(cat shell) sleep >/dev/null; "
-					    "do :; done; sleep .1; rm shell"));
+					    "until [[ $(cat /proc/$(cat shell)/wchan) == "
+					    "*pipe_read ]] || ((SECONDS > 20)); do :; done; "
+					    "rm shell"));
 	act_done(&x);
 }
 
