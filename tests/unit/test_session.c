@@ -527,6 +527,20 @@ static void test_ten_megabytes_are_cut_in_the_middle(void **state)
 	act_done(&x);
 }
 
+static unsigned long memory_of(pid_t pid)
+{
+	char *path = text_format("/proc/%d/status", pid), line[256];
+	unsigned long kib = 0;
+	FILE *f = fopen(path, "re");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		(void)sscanf(line, "RssAnon: %lu", &kib);
+	(void)fclose(f);
+	free(path);
+	return kib;
+}
+
 static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 {
 	struct run_request r = request(RUN_COMMAND, "seq 300000; printf '\\303\\251\\303'", 0,
@@ -534,10 +548,12 @@ static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 
 	(void)state;
 	r.flags = RUN_STREAM;
+	unsigned long kib = memory_of(a.s.pid);
 	uint32_t id = actor_send(&a, r);
 	/* Nobody reads for a while: the command must stand still, not we. */
-	const struct timespec moment = { 0, 300000000 };
+	const struct timespec moment = { 1, 0 };
 	(void)nanosleep(&moment, NULL);
+	assert_in_range(memory_of(a.s.pid), 0, kib + 400);
 	struct act x = actor_expect(&a, id);
 	/* Raw: a CR for each line, and U+FFFD for the half of a character. */
 	assert_int_equal(x.output_len, 1988895 + 300000 + 2 + 3);
@@ -820,20 +836,6 @@ static size_t count_fds(pid_t pid)
 	(void)closedir(dir);
 	free(path);
 	return count;
-}
-
-static unsigned long memory_of(pid_t pid)
-{
-	char *path = text_format("/proc/%d/status", pid), line[256];
-	unsigned long kib = 0;
-	FILE *f = fopen(path, "re");
-
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		(void)sscanf(line, "RssAnon: %lu", &kib);
-	(void)fclose(f);
-	free(path);
-	return kib;
 }
 
 static void test_sixty_four_sessions_and_no_more(void **state)
