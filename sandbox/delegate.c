@@ -97,7 +97,7 @@ static bool has_others(int folder)
 	return false;
 }
 
-static bool is_unit(const char *path)
+bool delegate_is_unit(const char *path)
 {
 	static const char *const endings[] = { ".scope", ".service", ".slice" };
 	const char *dot = strrchr(path, '.');
@@ -114,7 +114,7 @@ bool delegate_is_marked(const char *path, const char *root)
 	char mark = 0;
 
 	for (; strlen(at) > strlen(root); *strrchr(at, '/') = '\0')
-		if (is_unit(at))
+		if (delegate_is_unit(at))
 			return getxattr(at, "user.delegate", &mark, 1) == 1 && mark == '1';
 	return true;
 }
@@ -176,7 +176,7 @@ static bool find_above(struct delegate *d, const char *own, const char *root,
 {
 	AUTO_FREE char *at = text_copy(own);
 
-	while (!is_unit(at) && strlen(at) > strlen(root)) {
+	while (!delegate_is_unit(at) && strlen(at) > strlen(root)) {
 		*strrchr(at, '/') = '\0';
 		AUTO_CLOSE int fd = open_folder(at);
 		if (fd < 0 || !is_ours(fd))

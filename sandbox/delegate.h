@@ -45,3 +45,6 @@ unsigned delegate_controllers(int folder, const char *file);
  * mark by an attribute, user.delegate; the user manager of systemd 252 does not,
  * and then a scope is asked for that would not have been needed. */
 bool delegate_is_marked(const char *path, const char *root);
+
+/* Whether the last part of a path has the name of a systemd unit. */
+bool delegate_is_unit(const char *path);

@@ -29,6 +29,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/checks.h"
+#include "sandbox/delegate.h"
 
 #define CGROUP2_MAGIC 0x63677270 /* statfs(2), linux/magic.h */
 #define FILE_MAX      (1u << 20)
@@ -134,30 +135,6 @@ static char *missing_controllers(const char *folder, const char *file)
 	return missing;
 }
 
-static bool is_unit(const char *path)
-{
-	static const char *const endings[] = { ".scope", ".service", ".slice" };
-	const char *dot = strrchr(path, '.');
-
-	for (size_t i = 0; dot && i < ARRAY_LEN(endings); i++)
-		if (!strcmp(dot, endings[i]))
-			return true;
-	return false;
-}
-
-/* Whether the innermost unit that we live in was delegated; where there is none,
- * nobody manages what we may write to. */
-static bool is_marked(const struct place *p)
-{
-	AUTO_FREE char *at = text_copy(p->own);
-	char mark = 0;
-
-	for (; strlen(at) > strlen(p->mount); *strrchr(at, '/') = '\0')
-		if (is_unit(at))
-			return getxattr(at, "user.delegate", &mark, 1) == 1 && mark == '1';
-	return true;
-}
-
 /* One that hands on all that is wanted, or could, since nobody lives in it. */
 static bool hands_on(const char *folder)
 {
@@ -171,7 +148,7 @@ static char *find_above(const struct place *p)
 {
 	AUTO_FREE char *at = text_copy(p->own);
 
-	while (!is_unit(at) && strlen(at) > strlen(p->mount)) {
+	while (!delegate_is_unit(at) && strlen(at) > strlen(p->mount)) {
 		*strrchr(at, '/') = '\0';
 		if (!is_delegated(at))
 			break;
@@ -362,7 +339,7 @@ void probe_cgroup(struct trial *t)
 		return;
 	}
 	p.own = find_own(p.mount);
-	if (is_marked(&p)) {
+	if (delegate_is_marked(p.own, p.mount)) {
 		p.is_ours = is_delegated(p.own);
 		p.above = find_above(&p);
 	}
