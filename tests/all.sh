@@ -109,16 +109,23 @@ escape() {
 		LISTENER="$dir/tests/listener" "$base/tests/escape/run.sh" check
 }
 
+# As many at once as there are cores; what each said is told in order.
 fuzz() {
-	local t name seconds
+	local t name seconds said
+	said=$(mktemp -d)
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What comes from inside, and what agents say, gets its minute.
 		seconds=20
 		case $name in frame | action) seconds=60 ;; esac
-		seconds=${FUZZ_SECONDS:-$seconds}
-		suite "fuzz $name" fuzz_one "$name" "$seconds"
+		while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+		fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}" >"$said/$name" 2>&1 &
 	done
+	wait
+	for t in "$said"/*; do
+		suite "fuzz $(basename "$t")" cat "$t"
+	done
+	rm -rf "$said"
 }
 
 fuzz_one() {
