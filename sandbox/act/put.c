@@ -64,6 +64,15 @@ static unsigned hidden_control(const unsigned char *at, size_t len)
 	return 0;
 }
 
+/* Of a character that is written as it is; 0: it is not.  Most are ASCII. */
+static size_t plain_length(const unsigned char *at, size_t left)
+{
+	if (*at < 0x80)
+		return is_plain(*at);
+	size_t len = utf8_length(at, left);
+	return hidden_control(at, len) ? 0 : len;
+}
+
 /* One character, or a byte that is none; returns its length. */
 static size_t put_special(struct buffer *b, const unsigned char *at, size_t left)
 {
@@ -85,8 +94,7 @@ void put_part(struct buffer *b, const void *bytes, size_t len)
 	while (at < end) {
 		const unsigned char *from = at;
 		size_t size = 0;
-		while (at < end && is_plain(*at) &&
-		       (size = utf8_length(at, (size_t)(end - at))) && !hidden_control(at, size))
+		while (at < end && (size = plain_length(at, (size_t)(end - at))))
 			at += size;
 		add(b, from, (size_t)(at - from));
 		if (at < end)
