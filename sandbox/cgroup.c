@@ -165,7 +165,8 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 	if (companion)
 		(void)move_process(c->parent.fd, ".", companion, NULL); /* shows below */
 	(void)move_process(c->parent.fd, ".", getpid(), NULL);
-	(void)unlinkat(c->parent.fd, LEAF, AT_REMOVEDIR); /* others may be in it */
+	/* A launcher that was killed is in it until it is wholly gone. */
+	remove_leaf(c->parent.fd, LEAF);
 }
 
 /* What is not needed may fail. */
