@@ -305,11 +305,21 @@ FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 .PHONY: fuzz
 fuzz: $(FUZZ_BIN)
-$(B)/fuzz/%: tests/fuzz/fuzz_%.c $(SIDE_SRC) $(GEN)
+
+# Compiled once for all targets.
+FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fno-sanitize-recover=all
+fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
+.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(wildcard tests/fuzz/fuzz_*.c))
+$(B)/fuzzed/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=all -o $@ $< $(sort $(SIDE_SRC)) $(COMPILER_LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+$(B)/fuzzed/sandbox/seccomp.o: $(GEN)
+
+$(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(COMPILER_LIBS)
 
 # --- bench -----------------------------------------------------------------
 
