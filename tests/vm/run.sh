@@ -18,7 +18,7 @@ command -v linux.uml >/dev/null || {
 work=$(mktemp -d) && out=$work/out
 trap 'rm -rf "$work"' EXIT
 # The kernel hands words of its command line that it does not know to init.
-TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-400}" linux.uml mem=1024M \
+TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-600}" linux.uml mem=1024M \
 	root=/dev/root rootfstype=hostfs rootflags=/ rw init="$top/tests/vm/init.sh" \
 	con=null con0=fd:0,fd:1 loglevel=1 HUTCH_TOP="$top" HUTCH_BUILD="$build" \
 	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} \
