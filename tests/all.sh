@@ -9,6 +9,9 @@
 # (set in CI) it is a failure, unless "this host has no" what it needs.  Started by root, everything runs as an ordinary
 # user first, whom this makes (hutch-test), and then once more as root.
 set -u
+# Started in the background by some shell or service, SIGINT may be ignored, and what
+# is ignored stays so in everything below; a test of Ctrl-C could not work.
+[ -n "${DEFAULT_SIGNALS:-}" ] || DEFAULT_SIGNALS=1 exec env --default-signal "$0" "$@"
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build sanitized='' tiers=()
 while [ $# -gt 0 ]; do

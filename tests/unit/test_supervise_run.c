@@ -340,5 +340,6 @@ int main(void)
 		cmocka_unit_test(test_descriptors_from_inside_are_dropped),
 	};
 
+	(void)signal(SIGINT, SIG_DFL); /* a shell in the background ignores it */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
