@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 void buffer_init(struct buffer *b, size_t max)
 {
 	*b = (struct buffer){ .max = max };
@@ -54,10 +56,7 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 		/* have + len is within the bound, so this cuts spare room only. */
 		if (room > b->max)
 			room = b->max;
-		uint8_t *bytes = realloc(b->bytes, room);
-		if (!bytes)
-			abort();
-		b->bytes = bytes;
+		b->bytes = mem_resize(b->bytes, room, 1);
 		b->room = room;
 	}
 	return b->bytes + b->end;

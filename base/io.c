@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 int io_write_all(int fd, const void *data, size_t len)
@@ -46,11 +46,9 @@ int io_read_file(int fd, const char *name, size_t max, char **ret_data,
 		 size_t *ret_len, struct err *e)
 {
 	size_t room = max < 4096 ? max + 1 : 4096, len = 0;
-	AUTO_FREE char *data = malloc(room);
+	AUTO_FREE char *data = mem_new(room);
 
 	for (;;) {
-		if (!data)
-			abort();
 		ssize_t n = io_read_full(fd, data + len, room - len);
 		if (n < 0)
 			return err_sys(e, "read %s", name);
@@ -61,10 +59,7 @@ int io_read_file(int fd, const char *name, size_t max, char **ret_data,
 			return err_set(e, ERR_LIMIT, "read %s: larger than %zu bytes",
 				       name, max);
 		room = room * 2 > max ? max + 1 : room * 2;
-		char *more = realloc(data, room);
-		if (!more)
-			abort();
-		data = more;
+		data = mem_resize(data, room, 1);
 	}
 	data[len] = '\0'; /* len < room here */
 	*ret_data = data;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 
 void list_done(struct list *l)
 {
@@ -20,9 +21,7 @@ static void add_owned(struct list *l, char *text)
 {
 	if (l->count + 2 > l->room) {
 		l->room = l->room ? l->room * 2 : 16;
-		l->items = realloc(l->items, l->room * sizeof(*l->items));
-		if (!l->items)
-			abort();
+		l->items = mem_resize(l->items, l->room, sizeof(*l->items));
 	}
 	l->items[l->count++] = text;
 	l->items[l->count] = NULL;
@@ -77,11 +76,7 @@ const char *list_get_env(const struct list *l, const char *key)
 
 char *text_copy(const char *text)
 {
-	char *copy = strdup(text);
-
-	if (!copy)
-		abort();
-	return copy;
+	return mem_or_abort(strdup(text));
 }
 
 char *text_format(const char *fmt, ...)

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 static const char *const names[] = {
@@ -119,10 +120,7 @@ int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct
 static char **get_list(struct fields *in)
 {
 	uint32_t count = fields_get_list(in);
-	char **texts = calloc((size_t)count + 1, sizeof(*texts));
-
-	if (!texts)
-		abort();
+	char **texts = mem_zeroed((size_t)count + 1, sizeof(*texts));
 	/* The frame's bytes are ours to lend: nobody writes through these, but
 	 * execve(2) wants its arrays without const. */
 	for (uint32_t i = 0; i < count; i++)

@@ -1,10 +1,10 @@
 #include "base/quote.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 char *quote_json(const char *text)
@@ -12,10 +12,7 @@ char *quote_json(const char *text)
 	if (!text)
 		return text_copy("null");
 	size_t left = strlen(text);
-	char *quoted = calloc(1, 6 * left + 3), *to = quoted;
-
-	if (!quoted)
-		abort();
+	char *quoted = mem_zeroed(1, 6 * left + 3), *to = quoted;
 	*to++ = '"';
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
 		size_t len = utf8_length(at, left);

@@ -3,10 +3,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/mem.h"
 
 /* The form of the character at `at`, of which `len` bytes are there; how many
  * bytes it takes in the input.  An empty `out` means: as it is. */
@@ -50,10 +50,7 @@ void visible_append(struct buffer *to, const void *data, size_t len)
 char *visible_line(const char *text)
 {
 	size_t len = strlen(text);
-	char *line = calloc(1, 4 * len + 1), *to = line;
-
-	if (!line)
-		abort();
+	char *line = mem_zeroed(1, 4 * len + 1), *to = line;
 	for (size_t i = 0; i < len;) {
 		char out[5];
 		size_t used = form((const uint8_t *)text + i, len - i, out);

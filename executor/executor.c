@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -11,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/frame.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "executor/requests.h"
 
@@ -188,9 +188,7 @@ static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
 		       x->sessions.count * SESSION_POLLS;
 
-	fds = realloc(fds, count * sizeof(*fds));
-	if (!fds)
-		abort();
+	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;
 }
 

@@ -16,6 +16,7 @@
 #include "base/action.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "executor/replies.h"
@@ -117,15 +118,6 @@ static struct result open_regular(const char *path, int flags, int *ret_fd,
 	return done();
 }
 
-static void *allocate(size_t len)
-{
-	void *got = malloc(len ? len : 1);
-
-	if (!got)
-		abort();
-	return got;
-}
-
 /* The size that fstat tells is a first guess: /proc says 0, and files grow. */
 static struct result read_whole(int fd, off_t size, struct content *ret)
 {
@@ -134,7 +126,7 @@ static struct result read_whole(int fd, off_t size, struct content *ret)
 
 	if (size > (off_t)ACTION_FILE_MAX)
 		return refused(OUTCOME_TOO_LARGE);
-	bytes = allocate(room);
+	bytes = mem_new(room);
 	for (;;) {
 		ssize_t n = read(fd, bytes + len, room - len);
 		if (n < 0 && errno == EINTR)
@@ -149,9 +141,7 @@ static struct result read_whole(int fd, off_t size, struct content *ret)
 		if (len < room)
 			continue;
 		room *= 2;
-		bytes = realloc(bytes, room);
-		if (!bytes)
-			abort();
+		bytes = mem_resize(bytes, room, 1);
 	}
 	*ret = (struct content){ bytes, len };
 	bytes = NULL;
@@ -271,7 +261,7 @@ static struct result compose(const struct content *old, const struct write_reque
 
 	if (len > ACTION_FILE_MAX)
 		return refused(OUTCOME_TOO_LARGE);
-	*ret = (struct content){ allocate(len), len };
+	*ret = (struct content){ mem_new(len), len };
 	if (head > 0)
 		memcpy(ret->bytes, old->bytes, head);
 	if (r->content.len > 0)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "executor/relay.h"
 #include "executor/spawn.h"
@@ -91,9 +92,7 @@ static struct command *add(struct processes *p)
 {
 	if (p->count == p->room) {
 		p->room = p->room ? p->room * 2 : 4;
-		p->commands = realloc(p->commands, p->room * sizeof(*p->commands));
-		if (!p->commands)
-			abort();
+		p->commands = mem_resize(p->commands, p->room, sizeof(*p->commands));
 	}
 	return &p->commands[p->count++];
 }
@@ -151,9 +150,7 @@ static void start_on_terminal(struct command *c, struct command_request *request
 	for (int i = 0; i < 3; i++)
 		s->stdio[i] = terminal.slave;
 	make_process(c, s);
-	c->relay = malloc(sizeof(*c->relay));
-	if (!c->relay)
-		abort();
+	c->relay = mem_new(sizeof(*c->relay));
 	relay_init(c->relay, &terminal, fd_take(&request->fds[0]),
 		   fd_take(&request->fds[1]));
 }

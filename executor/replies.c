@@ -4,6 +4,7 @@
 
 #include "base/action.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "executor/channel.h"
 
 /* So many bytes are one message as base64. */
@@ -30,11 +31,8 @@ void replies_done(struct replies *a)
 
 void replies_add(struct replies *a, const struct reply *from)
 {
-	struct reply *mine = malloc(sizeof(*mine));
+	struct reply *mine = mem_copy(from, sizeof(*from));
 
-	if (!mine)
-		abort();
-	*mine = *from;
 	mine->next = NULL;
 	if (a->last)
 		a->last->next = mine;
@@ -79,10 +77,7 @@ static size_t encode_base64(const uint8_t *from, size_t len, uint8_t *to)
 static int send_base64(struct reply *x, struct buffer *out, struct err *e)
 {
 	size_t left = x->len - x->sent, n = left < BASE64_CHUNK ? left : BASE64_CHUNK;
-	uint8_t *text = malloc(ACTION_CHUNK);
-
-	if (!text)
-		abort();
+	uint8_t *text = mem_new(ACTION_CHUNK);
 	struct bytes chunk = { text, encode_base64(x->bytes + x->sent, n, text) };
 	int put = action_put_text(out, x->type, x->id, chunk, e);
 	free(text);

@@ -8,12 +8,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/action.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/keys.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "executor/cgroup.h"
 #include "executor/replies.h"
@@ -41,38 +42,13 @@
 
 #define EXIT_NOT_STARTED 126
 
-int64_t session_now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail */
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void *allocate(size_t len)
-{
-	void *mine = malloc(len ? len : 1);
-
-	if (!mine)
-		abort();
-	return mine;
-}
-
-static void *copy(const void *data, size_t len)
-{
-	void *mine = allocate(len);
-
-	if (len > 0)
-		memcpy(mine, data, len);
-	return mine;
-}
 
 static void set_text(char **to, const char *text)
 {
 	if (*to && strcmp(*to, text) == 0)
 		return;
 	free(*to);
-	*to = copy(text, strlen(text) + 1);
+	*to = mem_copy(text, strlen(text) + 1);
 }
 
 /* --- what is said ---------------------------------------------------------- */
@@ -119,7 +95,7 @@ static bool is_streaming(const struct session *s)
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
 	size_t raw_len = s->carry_len + len, used;
-	uint8_t *raw = allocate(raw_len), *text = allocate(3 * raw_len);
+	uint8_t *raw = mem_new(raw_len), *text = mem_new(3 * raw_len);
 	struct reply a = { .id = s->action.id, .type = MSG_OUTPUT };
 
 	memcpy(raw, s->carry, s->carry_len);
@@ -130,7 +106,7 @@ static void stream(struct session *s, const uint8_t *data, size_t len, bool is_e
 	memcpy(s->carry, raw + used, s->carry_len);
 	free(raw);
 	if (a.len > 0) {
-		a.bytes = copy(text, a.len);
+		a.bytes = mem_copy(text, a.len);
 		replies_add(s->replies, &a);
 	}
 	free(text);
@@ -213,7 +189,7 @@ static void take_output(struct session *s, const uint8_t *data, size_t len)
 	if (is_streaming(s))
 		stream(s, data, len, false);
 	if (s->action.id && s->action.soft_ms)
-		s->action.soft_due = session_now() + s->action.soft_ms;
+		s->action.soft_due = clock_ms() + s->action.soft_ms;
 }
 
 static void read_output(struct session *s, size_t max)
@@ -293,7 +269,7 @@ static void start(struct session *s)
 	struct failed why;
 
 	s->state = SESSION_STARTING;
-	s->start_due = s->is_bare ? INT64_MAX : session_now() + START_MS;
+	s->start_due = s->is_bare ? INT64_MAX : clock_ms() + START_MS;
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 }
@@ -341,7 +317,7 @@ static void look_at_status(struct session *s)
 static void run(struct session *s, struct bytes command)
 {
 	s->state = SESSION_RUNNING;
-	s->begun = session_now();
+	s->begun = clock_ms();
 	if (shell_run(&s->shell, command) < 0)
 		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
 }
@@ -452,10 +428,7 @@ void session_reaped(struct session *s, int status)
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
 			    const struct session_world *world)
 {
-	struct session *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		abort();
+	struct session *s = mem_zeroed(1, sizeof(*s));
 	s->id = id;
 	s->request = request;
 	s->exec = *exec;
@@ -490,7 +463,7 @@ static int64_t limited(uint64_t ms)
 
 static void begin_action(struct session *s, uint32_t id, const struct run_request *r)
 {
-	int64_t now = session_now();
+	int64_t now = clock_ms();
 
 	s->action = (struct session_action){
 		.id = id,
@@ -528,7 +501,7 @@ static void run_command(struct session *s, struct bytes command)
 	}
 	settle_previous(s);
 	drop_pending(s);
-	s->pending = copy(command.data, command.len);
+	s->pending = mem_copy(command.data, command.len);
 	s->pending_len = command.len;
 	s->reports = 0;
 	s->is_second = s->is_interrupted = false;
@@ -571,7 +544,7 @@ static void press(struct session *s, struct bytes name)
 	}
 	s->key = bytes[0];
 	s->key_due = signal_due(s);
-	if (session_now() >= s->key_due)
+	if (clock_ms() >= s->key_due)
 		type_signal(s);
 }
 
@@ -631,7 +604,7 @@ static void kill_more(struct session *s, int64_t now)
 
 void session_cancel(struct session *s)
 {
-	int64_t now = session_now(), due = signal_due(s);
+	int64_t now = clock_ms(), due = signal_due(s);
 
 	s->action.kills = 1;
 	s->action.kill_due = now < due ? due : now;

@@ -101,4 +101,3 @@ void session_reaped(struct session *s, int status);
 int64_t session_due(const struct session *s);
 void session_expire(struct session *s, int64_t now);
 
-int64_t session_now(void);

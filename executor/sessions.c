@@ -8,8 +8,10 @@
 
 #include "base/action.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "executor/replies.h"
 #include "executor/processes.h"
 #include "executor/session.h"
@@ -80,9 +82,7 @@ static void refuse(struct sessions *s, uint32_t id, int sys)
 
 static void add(struct sessions *s, struct session *one)
 {
-	s->all = realloc(s->all, (s->count + 1) * sizeof(*s->all));
-	if (!s->all)
-		abort();
+	s->all = mem_resize(s->all, s->count + 1, sizeof(*s->all));
 	s->all[s->count++] = one;
 }
 
@@ -91,11 +91,8 @@ static int decode(const struct frame *f, uint8_t **ret_body, struct exec *ret,
 		  struct err *e)
 {
 	struct frame mine = *f;
-	uint8_t *body = malloc(f->len + 1);
+	uint8_t *body = mem_copy(f->body, f->len);
 
-	if (!body)
-		abort();
-	memcpy(body, f->body, f->len);
 	mine.body = body;
 	if (message_get_exec(&mine, ret, e) < 0) {
 		free(body);
@@ -209,7 +206,7 @@ int sessions_timeout(const struct sessions *s)
 	}
 	if (due == INT64_MAX)
 		return -1;
-	due -= session_now();
+	due -= clock_ms();
 	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
 }
 
@@ -220,7 +217,7 @@ void sessions_expire(struct sessions *s)
 	for (size_t i = 0; i < s->count; i++) {
 		if (session_due(s->all[i]) == INT64_MAX)
 			continue;
-		now = now ? now : session_now();
+		now = now ? now : clock_ms();
 		session_expire(s->all[i], now);
 	}
 	sweep(s);

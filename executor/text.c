@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
 
@@ -15,15 +16,6 @@ void text_done(struct text *t)
 	*t = (struct text){ 0 };
 }
 
-static void *allocate(size_t len)
-{
-	void *got = malloc(len ? len : 1);
-
-	if (!got)
-		abort();
-	return got;
-}
-
 static void make_room(struct text *t, size_t need)
 {
 	size_t room = t->room ? t->room : 512;
@@ -32,9 +24,7 @@ static void make_room(struct text *t, size_t need)
 		room *= 2;
 	if (room == t->room)
 		return;
-	t->bytes = realloc(t->bytes, room);
-	if (!t->bytes)
-		abort();
+	t->bytes = mem_resize(t->bytes, room, 1);
 	t->room = room;
 }
 
@@ -168,7 +158,7 @@ struct piece {
 
 static struct piece cleaned(const uint8_t *from, size_t len)
 {
-	struct piece p = { allocate(3 * len), 0 };
+	struct piece p = { mem_new(3 * len), 0 };
 
 	p.len = clean(from, len, p.text);
 	return p;
@@ -178,7 +168,7 @@ static struct piece cleaned(const uint8_t *from, size_t len)
 static uint8_t *in_order(const struct text *t, size_t *ret_len)
 {
 	size_t len = t->total < 2 * TEXT_SIDE ? (size_t)t->total : 2 * TEXT_SIDE;
-	uint8_t *all = allocate(len);
+	uint8_t *all = mem_new(len);
 	size_t turn = len < 2 * TEXT_SIDE ? TEXT_SIDE : place(t);
 
 	if (len <= TEXT_SIDE || turn == TEXT_SIDE) {
@@ -227,7 +217,7 @@ static void join(struct text_taken *to, const struct piece *head,
 			      : 0;
 
 	to->len = first + notice + tail->len - from;
-	to->bytes = allocate(to->len);
+	to->bytes = mem_new(to->len);
 	memcpy(to->bytes, head->text, first);
 	memcpy(to->bytes + first, TEXT_NOTICE, notice);
 	memcpy(to->bytes + first + notice, tail->text + from, tail->len - from);

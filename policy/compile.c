@@ -8,6 +8,7 @@
 #include <seccomp.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/bpf.h"
 #include "policy/profile.h"
@@ -95,9 +96,7 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 	size_t rows;
 
 	(void)floor_rows(&rows); /* only how many */
-	ret->list = calloc(p->count + rows, sizeof(struct entry));
-	if (!ret->list)
-		abort();
+	ret->list = mem_zeroed(p->count + rows, sizeof(struct entry));
 	add_floor(arch, ret);
 	for (size_t i = 0; i < p->count; i++)
 		if (add_rule(p, &p->rules[i], arch, ret, e))
@@ -318,9 +317,7 @@ int compile_profile(const struct profile *p, enum arch arch, struct bpf *b, stru
 		free(all.list);
 		return -1;
 	}
-	AUTO_FREE struct bpf_range *ranges = calloc(2 * all.count + 1, sizeof(*ranges));
-	if (!ranges)
-		abort();
+	AUTO_FREE struct bpf_range *ranges = mem_zeroed(2 * all.count + 1, sizeof(*ranges));
 
 	const size_t count = write_calls(b, &all, p->default_action, ranges);
 

@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/json_scan.h"
 
@@ -32,11 +33,8 @@ static int by_key(const void *a, const void *b)
 static int check_keys(const cJSON *object, struct err *e)
 {
 	const size_t count = (size_t)cJSON_GetArraySize(object);
-	AUTO_FREE const cJSON **members = calloc(count + 1, sizeof(const cJSON *));
+	AUTO_FREE const cJSON **members = mem_zeroed(count + 1, sizeof(const cJSON *));
 	size_t n = 0;
-
-	if (!members)
-		abort();
 	for (const cJSON *m = object->child; m; m = m->next)
 		members[n++] = m;
 	qsort(members, n, sizeof(const cJSON *), by_key);

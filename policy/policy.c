@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/quantity.h"
 
@@ -47,9 +48,7 @@ struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 {
 	if (p->volume_count == p->volume_room) {
 		p->volume_room = p->volume_room ? p->volume_room * 2 : 8;
-		p->volumes = realloc(p->volumes, p->volume_room * sizeof(*p->volumes));
-		if (!p->volumes)
-			abort();
+		p->volumes = mem_resize(p->volumes, p->volume_room, sizeof(*p->volumes));
 	}
 	struct volume *v = &p->volumes[p->volume_count++];
 	*v = (struct volume){ .kind = kind, .from = text_copy(from) };
@@ -96,10 +95,7 @@ static int by_target(const void *a, const void *b)
 static int check_duplicates(const struct policy *p, struct err *e)
 {
 	AUTO_FREE const struct volume **sorted =
-		calloc(p->volume_count + 1, sizeof(*sorted));
-
-	if (!sorted)
-		abort();
+		mem_zeroed(p->volume_count + 1, sizeof(*sorted));
 	for (size_t i = 0; i < p->volume_count; i++)
 		sorted[i] = &p->volumes[i];
 	qsort(sorted, p->volume_count, sizeof(*sorted), by_target);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/json.h"
 #include "policy/profile_fit.h"
@@ -217,9 +218,7 @@ static void add_rule(struct reader *r, const struct profile_rule *rule)
 
 	if (p->count == r->room) {
 		r->room = r->room ? 2 * r->room : 512;
-		p->rules = reallocarray(p->rules, r->room, sizeof(p->rules[0]));
-		if (!p->rules)
-			abort();
+		p->rules = mem_resize(p->rules, r->room, sizeof(p->rules[0]));
 	}
 	p->rules[p->count++] = *rule;
 }

@@ -1,7 +1,6 @@
 #include "policy/profile_fit.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/bpf.h"
 #include "policy/compile.h"
@@ -120,15 +121,13 @@ static int print_program(const struct bpf *b, bool is_c_array, struct err *e)
 
 static int compile(const struct options *o, struct err *e)
 {
-	AUTO_FREE struct bpf *b = calloc(1, sizeof(*b));
+	AUTO_FREE struct bpf *b = mem_zeroed(1, sizeof(*b));
 	AUTO_FREE char *text = NULL;
 	struct profile p = { 0 };
 	size_t len;
 
 	if (io_read_file(STDIN_FILENO, "the profile", PROFILE_BYTES_MAX, &text, &len, e))
 		return -1;
-	if (!b)
-		abort();
 	if (profile_parse(text, len, &o->host, &p, e))
 		return -1;
 

@@ -1,11 +1,11 @@
 #include "policy/volume.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
 #include "policy/quantity.h"
@@ -18,9 +18,7 @@ int volume_normalize(const char *path, char **ret, struct err *e)
 		return err_set(e, ERR_USAGE, "a path of %zu bytes is too long",
 			       strlen(path));
 
-	AUTO_FREE char *clean = calloc(1, strlen(path) + 2);
-	if (!clean)
-		abort();
+	AUTO_FREE char *clean = mem_zeroed(1, strlen(path) + 2);
 	char *to = clean;
 	for (const char *at = path; *at;) {
 		size_t len = strcspn(at, "/");

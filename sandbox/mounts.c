@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "base/kernel.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "sandbox/fs.h"
 #include "sandbox/overlay.h"
@@ -134,9 +134,7 @@ static int check_same(int mount, const struct step *s, struct err *e)
  * from then on have it on top: those are made before. */
 static int clone_hosts(struct tree *t, const struct plan *p, struct err *e)
 {
-	t->hosts = calloc(p->count + 1, sizeof(*t->hosts));
-	if (!t->hosts)
-		abort();
+	t->hosts = mem_zeroed(p->count + 1, sizeof(*t->hosts));
 	for (size_t i = 0; i < p->count; i++)
 		t->hosts[i] = -1;
 	for (size_t i = 0; i < p->count; i++) {

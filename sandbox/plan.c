@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
@@ -47,9 +48,7 @@ struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 {
 	if (p->count == p->room) {
 		p->room = p->room ? p->room * 2 : 128;
-		p->steps = realloc(p->steps, p->room * sizeof(*p->steps));
-		if (!p->steps)
-			abort();
+		p->steps = mem_resize(p->steps, p->room, sizeof(*p->steps));
 	}
 	struct step *s = &p->steps[p->count++];
 	*s = (struct step){ .kind = kind, .target = text_copy(target) };

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "base/mem.h"
 #include "base/own.h"
 
 /* An entry: this header, the key, the instructions. */
@@ -122,10 +123,8 @@ struct sock_filter *seccomp_cache_get(int dir, const struct seccomp_key *key,
 		return NULL;
 
 	const size_t size = h.count * sizeof(struct sock_filter);
-	AUTO_FREE char *body = malloc(key->len + size);
-	struct sock_filter *insns = malloc(size);
-	if (!body || !insns)
-		abort();
+	AUTO_FREE char *body = mem_new(key->len + size);
+	struct sock_filter *insns = mem_new(size);
 	if ((size_t)st.st_size != sizeof(h) + key->len + size ||
 	    !read_full(fd, body, key->len + size) || !is_right(&h, body, key)) {
 		free(insns);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 #define PROGRAM_MAX (BPF_MAXINSNS * sizeof(struct sock_filter))
@@ -198,10 +199,8 @@ static int converse(char *const *argv, struct talk *t, struct err *e)
 struct sock_filter *seccomp_compiler_run(char *const *argv, const char *profile,
 					 size_t len, size_t *ret_count, struct err *e)
 {
-	AUTO_FREE struct talk *t = calloc(1, sizeof(*t));
+	AUTO_FREE struct talk *t = mem_zeroed(1, sizeof(*t));
 
-	if (!t)
-		abort();
 	for (int s = 0; s < STREAM_COUNT; s++)
 		t->fds[s] = -1;
 	t->profile = profile;
@@ -212,10 +211,6 @@ struct sock_filter *seccomp_compiler_run(char *const *argv, const char *profile,
 	if (rc)
 		return NULL;
 
-	struct sock_filter *insns = malloc(t->program_len);
-	if (!insns)
-		abort();
-	memcpy(insns, t->program, t->program_len);
-	*ret_count = t->program_len / sizeof(*insns);
-	return insns;
+	*ret_count = t->program_len / sizeof(struct sock_filter);
+	return mem_copy(t->program, t->program_len);
 }

@@ -25,9 +25,9 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/message.h"
 #include "base/own.h"
@@ -63,13 +63,6 @@ struct supervisor {
 	int64_t deadline_ms, grace_ms, closed_ms, look_ms; /* 0: none */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* What the caller ignores, as nohup does, is not for us either. */
 static bool is_ignored(int signo)
@@ -252,7 +245,7 @@ static int read_channel(struct supervisor *s)
 		broke_protocol(s, &e);
 	} else if (state == CHANNEL_CLOSED && s->state < ENDING) {
 		s->state = ENDING;
-		s->closed_ms = now_ms() + CLOSED_MS;
+		s->closed_ms = clock_ms() + CLOSED_MS;
 	}
 	return state;
 }
@@ -299,7 +292,7 @@ static void on_signal(struct supervisor *s, int signo)
 		return on_resize(s);
 	s->interrupts += signo == SIGINT;
 	if ((signo == SIGTERM || signo == SIGHUP) && s->grace_ms == 0)
-		s->grace_ms = now_ms() + GRACE_MS;
+		s->grace_ms = clock_ms() + GRACE_MS;
 	/* The command may be running and its "started" still on its way; the
 	 * executor takes requests in order. */
 	if ((s->state == HELLO || s->state == RUNNING) &&
@@ -394,7 +387,7 @@ static void look_at_memory(struct supervisor *s, int64_t now)
 
 static void on_deadline(struct supervisor *s)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 	struct err e;
 
 	if (is_due(&s->deadline_ms, now)) {
@@ -428,7 +421,7 @@ static int wait_ms(const struct supervisor *s)
 			next = all[i];
 	if (!next || s->state >= DRAINING)
 		return -1;
-	int64_t left = next - now_ms();
+	int64_t left = next - clock_ms();
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
@@ -493,9 +486,9 @@ void supervise_run(struct run *run, struct result *ret)
 
 	*ret = (struct result){ 0 };
 	if (run->timeout_ms)
-		s.deadline_ms = now_ms() + (int64_t)run->timeout_ms;
+		s.deadline_ms = clock_ms() + (int64_t)run->timeout_ms;
 	if (run->watched_memory)
-		s.look_ms = now_ms() + WATCHDOG_MS;
+		s.look_ms = clock_ms() + WATCHDOG_MS;
 	start(&s);
 	while (s.state != DONE)
 		turn(&s);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
 #include "sandbox/folders.h"
@@ -396,9 +397,7 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 	if (policy->volume_count == 0)
 		return 0;
 	AUTO_FREE const struct volume **sorted =
-		calloc(policy->volume_count, sizeof(*sorted));
-	if (!sorted)
-		abort();
+		mem_zeroed(policy->volume_count, sizeof(*sorted));
 	for (size_t i = 0; i < policy->volume_count; i++)
 		sorted[i] = &policy->volumes[i];
 	/* A parent's text is a prefix of its child's, so it sorts before it. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 /* Processes and threads looked at; RLIMIT_NPROC's default is below it. */
@@ -98,11 +99,8 @@ static uint64_t proportional(pid_t pid)
 
 uint64_t watchdog_measure(pid_t init, uint64_t limit)
 {
-	AUTO_FREE struct herd *h = calloc(1, sizeof(*h));
+	AUTO_FREE struct herd *h = mem_zeroed(1, sizeof(*h));
 	uint64_t rough = 0, exact = 0;
-
-	if (!h)
-		abort();
 	gather(h, init);
 	for (size_t i = 0; i < h->count; i++)
 		rough += resident(h->pids[i]);

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <systemd/sd-bus.h>
+
+#include "base/clock.h"
 
 #define MANAGER	  "org.freedesktop.systemd1"
 #define PATH	  "/org/freedesktop/systemd1"
@@ -100,17 +101,9 @@ static int start_unit(sd_bus *bus, uint32_t pid, struct job *job)
 	return r;
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static int wait_for(sd_bus *bus, struct job *job)
 {
-	const uint64_t end = now_us() + PATIENCE_US;
+	const int64_t end = clock_us() + PATIENCE_US;
 
 	for (unsigned i = 0; i < job->count && i < 8; i++)
 		if (!strcmp(job->early[i], job->path))
@@ -121,10 +114,10 @@ static int wait_for(sd_bus *bus, struct job *job)
 			return failed("read from the bus", r);
 		if (r > 0)
 			continue;
-		uint64_t now = now_us();
+		int64_t now = clock_us();
 		if (now >= end)
 			return failed("wait for the scope", -ETIMEDOUT);
-		r = sd_bus_wait(bus, end - now);
+		r = sd_bus_wait(bus, (uint64_t)(end - now));
 		if (r < 0 && r != -EINTR)
 			return failed("wait for the bus", r);
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
 
@@ -33,10 +34,7 @@ struct answers {
 
 struct answers *answers_new(void)
 {
-	struct answers *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		abort();
+	struct answers *a = mem_zeroed(1, sizeof(*a));
 	return a;
 }
 
@@ -107,9 +105,7 @@ static void add(struct answers *a, const struct action *x, const uint64_t print[
 {
 	if (a->count == a->room) {
 		a->room = a->room ? a->room * 2 : 16;
-		a->entries = realloc(a->entries, a->room * sizeof(*a->entries));
-		if (!a->entries)
-			abort();
+		a->entries = mem_resize(a->entries, a->room, sizeof(*a->entries));
 	}
 	a->entries[a->count++] = (struct entry){
 		.client = text_copy(x->client), .timestamp = text_copy(x->timestamp),
@@ -170,9 +166,7 @@ void answers_keep(struct answers *a, const struct action *x, const char *line, s
 
 	if (!e || e->line)
 		return;
-	e->line = malloc(len + 1);
-	if (!e->line)
-		abort();
+	e->line = mem_new(len + 1);
 	memcpy(e->line, line, len);
 	e->line[len] = '\0';
 	e->len = len;

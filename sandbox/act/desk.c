@@ -3,13 +3,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/action.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
@@ -43,7 +44,7 @@ struct task {
 	struct action action;
 	uint32_t id; /* on the wire, once sent */
 	enum task_state state;
-	double started, deadline; /* ms */
+	int64_t started_us, deadline; /* deadline in ms; 0: not yet */
 	size_t bytes;	/* of its line */
 	struct buffer content;
 	struct buffer previous; /* the rest of the command before */
@@ -51,14 +52,6 @@ struct task {
 	unsigned repeats; /* how often it was asked for in the meantime */
 	struct task *next;
 };
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail on Linux */
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 void desk_init(struct desk *d)
 {
@@ -162,7 +155,7 @@ static struct observed observed_of(const struct task *t)
 {
 	return (struct observed){
 		.action = &t->action,
-		.took_ms = t->started > 0 ? now_ms() - t->started : 0,
+		.took_ms = t->started_us ? (double)(clock_us() - t->started_us) / 1e3 : 0,
 		.content = buffer_data(&t->content),
 		.len = buffer_len(&t->content),
 		.previous = buffer_data(&t->previous),
@@ -217,8 +210,8 @@ static void end_early(struct desk *d, struct task *t)
 	if (t->action.kind != ACT_RUN)
 		return; /* a file's end is near anyway */
 	(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
-	if (t->deadline > now_ms() + GRACE_MS)
-		t->deadline = now_ms() + GRACE_MS;
+	if (t->deadline > clock_ms() + GRACE_MS)
+		t->deadline = clock_ms() + GRACE_MS;
 }
 
 static void cancel(struct desk *d, const struct action *a)
@@ -243,10 +236,7 @@ static void cancel(struct desk *d, const struct action *a)
 
 static void enqueue(struct desk *d, struct session *s, struct action *a, size_t len)
 {
-	struct task *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		abort();
+	struct task *t = mem_zeroed(1, sizeof(*t));
 	t->action = *a;
 	t->bytes = len;
 	buffer_init(&t->content, a->kind == ACT_RUN ? RUN_CONTENT_MAX : FILE_CONTENT_MAX);
@@ -357,7 +347,7 @@ static void put_run(struct desk *d, const struct session *s, struct task *t, str
 		.text = { (const uint8_t *)a->command, strlen(a->command) },
 	};
 
-	t->deadline = t->started + (double)r.hard_ms + GRACE_MS;
+	t->deadline = clock_ms() + (int64_t)r.hard_ms + GRACE_MS;
 	(void)action_put_run(d->wire, t->id, &r, e); /* it was checked, and has room */
 }
 
@@ -377,7 +367,7 @@ static void put_file(struct desk *d, const struct session *s, struct task *t, st
 		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
 	};
 
-	t->deadline = t->started + FILE_MS;
+	t->deadline = clock_ms() + FILE_MS;
 	if (a->kind == ACT_READ)
 		(void)action_put_read(d->wire, t->id, &read, e);
 	else
@@ -390,7 +380,7 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 
 	t->id = d->next_id++;
 	t->state = TASK_SENT;
-	t->started = now_ms();
+	t->started_us = clock_us();
 	if (t->action.kind == ACT_RUN)
 		put_run(d, s, t, &e);
 	else
@@ -410,7 +400,7 @@ static void open_session(struct desk *d, struct session *s)
 		return finish_error(d, s->first, "HUTCH$NO_SHELL", text);
 	}
 	s->is_opening = true;
-	s->deadline = now_ms() + OPEN_MS;
+	s->deadline = clock_ms() + OPEN_MS;
 }
 
 /* What may be as large as a frame can be has the wire for itself. */
@@ -454,7 +444,7 @@ bool desk_start(struct desk *d)
 
 /* --- waiting -------------------------------------------------------------- */
 
-static double session_deadline(const struct session *s)
+static int64_t session_deadline(const struct session *s)
 {
 	if (s->is_opening)
 		return s->deadline;
@@ -463,21 +453,21 @@ static double session_deadline(const struct session *s)
 
 int64_t desk_deadline(const struct desk *d)
 {
-	double next = 0;
+	int64_t next = 0;
 
 	for (size_t i = 0; i < d->session_count; i++) {
-		double one = session_deadline(&d->sessions[i]);
+		int64_t one = session_deadline(&d->sessions[i]);
 		if (one > 0 && (next == 0 || one < next))
 			next = one;
 	}
-	return (int64_t)next;
+	return next;
 }
 
 int desk_check(const struct desk *d, struct err *e)
 {
 	int64_t deadline = desk_deadline(d);
 
-	if (!deadline || now_ms() < (double)deadline)
+	if (!deadline || clock_ms() < deadline)
 		return 0;
 	return err_set(e, ERR_PROTOCOL, "it did not answer in time");
 }

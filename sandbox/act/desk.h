@@ -30,7 +30,7 @@ struct session {
 	char *name; /* owned */
 	uint32_t id;
 	bool is_open, is_opening;
-	double deadline; /* ms, while it is opening */
+	int64_t deadline; /* ms, while it is opening */
 	struct task *first, *last; /* owned; the first may be under way */
 };
 

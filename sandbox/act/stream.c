@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
@@ -65,13 +65,6 @@ struct server {
 	int64_t deadline_ms, look_ms, closed_ms; /* 0: none */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void end(struct server *s, int code, const struct err *e)
 {
@@ -245,7 +238,7 @@ static void on_channel(struct server *s, short events)
 		return;
 	/* Pid 1 is ending, and tells why; or means to live on without us. */
 	s->is_closed = true;
-	s->closed_ms = now_ms() + CLOSED_MS;
+	s->closed_ms = clock_ms() + CLOSED_MS;
 }
 
 /* The child's err, or its end of the pipe closed by a successful execveat. */
@@ -329,7 +322,7 @@ static int wait_ms(const struct server *s)
 			next = all[i];
 	if (!next)
 		return -1;
-	int64_t left = next + 1 - now_ms();
+	int64_t left = next + 1 - clock_ms();
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
@@ -340,9 +333,9 @@ static void look_at_memory(struct server *s)
 	uint64_t limit = l->policy->limits.memory;
 	struct err e;
 
-	if (!s->look_ms || now_ms() < s->look_ms)
+	if (!s->look_ms || clock_ms() < s->look_ms)
 		return;
-	s->look_ms = now_ms() + WATCHDOG_MS;
+	s->look_ms = clock_ms() + WATCHDOG_MS;
 	if (watchdog_measure(l->sandbox.pid, limit) <= limit)
 		return;
 	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
@@ -356,11 +349,11 @@ static void on_deadline(struct server *s)
 
 	if (desk_check(&s->desk, &e) < 0)
 		return broke_protocol(s, &e);
-	if (s->closed_ms && now_ms() >= s->closed_ms) {
+	if (s->closed_ms && clock_ms() >= s->closed_ms) {
 		(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
 		return broke_protocol(s, &e);
 	}
-	if (!s->deadline_ms || now_ms() < s->deadline_ms)
+	if (!s->deadline_ms || clock_ms() < s->deadline_ms)
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
 	end(s, EXIT_TIMED_OUT, &e);
@@ -417,7 +410,7 @@ static void turn(struct server *s)
  * somebody who was sent a signal. */
 static void say_goodbye(struct server *s)
 {
-	int64_t until = now_ms() + GOODBYE_MS;
+	int64_t until = clock_ms() + GOODBYE_MS;
 
 	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
@@ -426,7 +419,7 @@ static void say_goodbye(struct server *s)
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
 		};
-		int64_t left = s->is_signaled ? 0 : until - now_ms();
+		int64_t left = s->is_signaled ? 0 : until - clock_ms();
 		int ready = poll(w, ARRAY_LEN(w), left > 0 ? (int)left : 0);
 		if (ready < 0)
 			continue; /* EINTR: SIGCONT after a stop */
@@ -478,9 +471,9 @@ static void server_init(struct server *s)
 		.hostname = l->plan.hostname,
 	};
 	if (l->policy->timeout_ms)
-		s->deadline_ms = now_ms() + (int64_t)l->policy->timeout_ms;
+		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;
 	if (l->degraded & DEGRADED_MEMORY)
-		s->look_ms = now_ms() + WATCHDOG_MS;
+		s->look_ms = clock_ms() + WATCHDOG_MS;
 	if (l->cgroup.procs < 0)
 		return;
 	s->desk.cgroup = &l->cgroup;

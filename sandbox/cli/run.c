@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/message.h"
@@ -104,14 +104,6 @@ static void run_command(struct launch *l, struct result *ret)
 		report_explain_missing(&ret->error, l->policy);
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail on Linux */
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void warn_about_network(const struct policy *policy)
 {
 	if (policy->network == NETWORK_HOST)
@@ -129,7 +121,7 @@ static int dry_run(struct launch *l, struct err *e)
 
 void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret)
 {
-	double started = now();
+	int64_t started = clock_us();
 	struct launch l;
 	struct err e;
 
@@ -139,7 +131,7 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 	else if (!is_dry_run)
 		run_command(&l, ret);
 	launch_done(&l);
-	ret->wall_s = now() - started;
+	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
 void run_prepare(void)

@@ -1,0 +1,38 @@
+/* mem -- memory, or the end: whoever has none left cannot tell anybody either.
+ *
+ * All sizes are bounded by their callers, so that nobody inside decides on them. */
+#pragma once
+#include <stdlib.h>
+#include <string.h>
+
+static inline void *mem_or_abort(void *p)
+{
+	if (!p)
+		abort();
+	return p;
+}
+
+/* `size` bytes, of any content. */
+static inline void *mem_new(size_t size)
+{
+	return mem_or_abort(malloc(size ? size : 1));
+}
+
+/* `count` things of `size` bytes, all zero. */
+static inline void *mem_zeroed(size_t count, size_t size)
+{
+	return mem_or_abort(calloc(count ? count : 1, size ? size : 1));
+}
+
+/* As realloc(3), for `count` > 0 things of `size` bytes. */
+static inline void *mem_resize(void *p, size_t count, size_t size)
+{
+	return mem_or_abort(reallocarray(p, count, size));
+}
+
+static inline void *mem_copy(const void *data, size_t size)
+{
+	void *mine = mem_new(size);
+
+	return size ? memcpy(mine, data, size) : mine;
+}
