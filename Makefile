@@ -221,7 +221,7 @@ SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
 LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
 EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
-                   $(shell grep -lE '"(executor|tests/unit/(supervisor|actor))' tests/unit/test_*.c))
+                   $(shell grep -lE '"(executor|tests/unit/(supervisor|actor|requests))' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
 
 UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) -lcmocka $(COMPILER_LIBS) -lutil

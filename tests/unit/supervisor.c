@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -173,6 +174,65 @@ void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_
 	assert_int_equal(message_put_resize(&frame, id, rows, cols, &e), 0);
 	supervisor_send(s, &frame, NULL, 0);
 	buffer_done(&frame);
+}
+
+void supervisor_expect_violation(struct supervisor *s)
+{
+	struct answer a;
+
+	do
+		a = supervisor_answer(s);
+	while (a.type != MSG_NONE);
+	int status = supervisor_wait(s);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+int supervisor_setup(void **state)
+{
+	static struct supervisor s;
+
+	supervisor_start(&s);
+	*state = &s;
+	return 0;
+}
+
+int supervisor_teardown(void **state)
+{
+	struct supervisor *s = *state;
+
+	if (s->socket < 0)
+		return 0;
+	int status = supervisor_end(s);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 1 ? 0 : -1;
+}
+
+unsigned long supervisor_memory(const struct supervisor *s)
+{
+	char path[64], line[256];
+	unsigned long kib = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", s->pid);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		(void)sscanf(line, "RssAnon: %lu", &kib);
+	(void)fclose(f);
+	return kib;
+}
+
+unsigned supervisor_fds(const struct supervisor *s)
+{
+	char path[64];
+	unsigned count = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", s->pid);
+	DIR *dir = opendir(path);
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
 }
 
 static bool wait_readable(int fd)

@@ -57,6 +57,18 @@ void supervisor_start(struct supervisor *s);
 int supervisor_end(struct supervisor *s);
 /* Waits for it to end by itself. */
 int supervisor_wait(struct supervisor *s);
+/* Waits for it to end because we broke a rule; answers before that may come. */
+void supervisor_expect_violation(struct supervisor *s);
+
+/* The setup and teardown of a test: *state is a supervisor.  One that is over
+ * already has been looked at by the test. */
+int supervisor_setup(void **state);
+int supervisor_teardown(void **state);
+
+/* What the executor holds: KiB of memory that is private and touched; entries of
+ * its /proc/PID/fd, which are two more than its descriptors. */
+unsigned long supervisor_memory(const struct supervisor *s);
+unsigned supervisor_fds(const struct supervisor *s);
 
 /* Sends all of `frame` with these descriptors beside its first byte. */
 void supervisor_send(struct supervisor *s, const struct buffer *frame, const int *fds,

@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,81 +18,8 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/own.h"
+#include "tests/unit/requests.h"
 #include "tests/unit/supervisor.h"
-
-static char *true_argv[] = { TEXT("/bin/true"), NULL };
-static char *sleep_argv[] = { TEXT("/bin/sleep"), TEXT("1000"), NULL };
-static char *no_env[] = { NULL };
-
-static void put_exec_of(struct buffer *b, uint32_t id, uint32_t flags, char **argv)
-{
-	struct exec x = { .flags = flags, .uid = getuid(), .gid = getgid(), .cwd = "/",
-			  .argv = argv, .env = no_env };
-	struct err e;
-
-	assert_int_equal(message_put_exec(b, id, &x, &e), 0);
-}
-
-static void put_exec(struct buffer *b)
-{
-	put_exec_of(b, 1, 0, true_argv);
-}
-
-static void put_signal(struct buffer *b)
-{
-	struct err e;
-
-	assert_int_equal(message_put_signal(b, 1, SIGTERM, &e), 0);
-}
-
-static void put_resize(struct buffer *b)
-{
-	struct err e;
-
-	assert_int_equal(message_put_resize(b, 1, 1, 1, &e), 0);
-}
-
-static void put_stop(struct buffer *b)
-{
-	struct err e;
-
-	assert_int_equal(message_put_stop(b, &e), 0);
-}
-
-static void put_one_byte_too_long(struct buffer *b)
-{
-	const uint32_t len = FRAME_MAX_TO_EXECUTOR + 1;
-	const uint8_t header[FRAME_HEADER] = { (uint8_t)len, (uint8_t)(len >> 8),
-					       (uint8_t)(len >> 16), (uint8_t)(len >> 24),
-					       MSG_EXEC, 0, 0, 0, 1 };
-
-	assert_true(buffer_append(b, header, sizeof(header)));
-}
-
-static void expect_violation(struct supervisor *s)
-{
-	struct answer a;
-
-	do
-		a = supervisor_answer(s);
-	while (a.type != MSG_NONE);
-	int status = supervisor_wait(s);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 1);
-}
-
-static void send_one(struct supervisor *s, void (*put)(struct buffer *), unsigned count)
-{
-	struct buffer b;
-	int fds[253];
-
-	for (unsigned i = 0; i < count; i++)
-		fds[i] = STDERR_FILENO;
-	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
-	put(&b);
-	supervisor_send(s, &b, fds, count);
-	buffer_done(&b);
-}
 
 static void test_many_requests_before_the_first_answer_is_read(void **state)
 {
@@ -144,7 +70,7 @@ static void test_the_largest_request_is_read_and_no_larger_one(void **state)
 	buffer_done(&b);
 	free(argv[1]);
 	send_one(&s, put_one_byte_too_long, 0);
-	expect_violation(&s);
+	supervisor_expect_violation(&s);
 }
 
 static void test_stop_ends_it_properly(void **state)
@@ -195,7 +121,7 @@ static void test_the_last_command_can_be_signalled_but_none_can_follow(void **st
 	supervisor_ask(&s, &a);
 	pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 1).pid;
 	supervisor_ask(&s, &next);
-	expect_violation(&s);
+	supervisor_expect_violation(&s);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 }
 
@@ -235,23 +161,9 @@ static void test_an_end_in_the_middle_of_a_request_ends_it(void **state)
 		if (len > 0)
 			assert_true(supervisor_try(&s, buffer_data(&b), len, fds, 3));
 		assert_int_equal(shutdown(s.socket, SHUT_WR), 0);
-		expect_violation(&s);
+		supervisor_expect_violation(&s);
 	}
 	buffer_done(&b);
-}
-
-static unsigned long resident(pid_t pid)
-{
-	char path[64], line[256];
-	unsigned long kib = 0;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	FILE *f = fopen(path, "re");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		(void)sscanf(line, "RssAnon: %lu", &kib);
-	(void)fclose(f);
-	return kib;
 }
 
 /* Waits until a request can be sent; false when none can for a whole second:
@@ -278,7 +190,7 @@ static void test_a_supervisor_that_does_not_read_is_not_read_either(void **state
 		supervisor_ask(&s, &a);
 		supervisor_expect(&s, MSG_FAILED, 1);
 	}
-	unsigned long kib = resident(s.pid);
+	unsigned long kib = supervisor_memory(&s);
 	assert_int_equal(fcntl(s.socket, F_SETFL, O_NONBLOCK), 0);
 	while (can_send(&s)) {
 		struct buffer b;
@@ -291,7 +203,7 @@ static void test_a_supervisor_that_does_not_read_is_not_read_either(void **state
 		buffer_done(&b);
 	}
 	assert_true(sent > 100 && sent < 100000);
-	assert_true(resident(s.pid) < kib + 2048);
+	assert_true(supervisor_memory(&s) < kib + 2048);
 	for (uint32_t i = 0; i < sent; i++)
 		assert_int_equal(supervisor_answer(&s).type, MSG_FAILED);
 	(void)supervisor_end(&s);

@@ -24,25 +24,6 @@
 #include "executor/processes.h"
 #include "tests/unit/supervisor.h"
 
-static int start(void **state)
-{
-	static struct supervisor s;
-
-	supervisor_start(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	struct supervisor *s = *state;
-
-	if (s->socket < 0)
-		return 0;
-	int status = supervisor_end(s);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 1 ? 0 : -1;
-}
-
 /* Runs a script with its output in a pipe and compares that. */
 static void expect_output(struct supervisor *s, struct ask a, const char *expected)
 {
@@ -312,7 +293,8 @@ static void test_times_used_are_told(void **state)
 	assert_true(x.user_us + x.sys_us < 60000000);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, supervisor_setup, \
+						       supervisor_teardown)
 
 int main(void)
 {

@@ -19,25 +19,6 @@
 #include "executor/processes.h"
 #include "tests/unit/supervisor.h"
 
-static int start(void **state)
-{
-	static struct supervisor s;
-
-	supervisor_start(&s);
-	*state = &s;
-	return 0;
-}
-
-static int end(void **state)
-{
-	struct supervisor *s = *state;
-
-	if (s->socket < 0)
-		return 0;
-	int status = supervisor_end(s);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 1 ? 0 : -1;
-}
-
 /* Prints how many processes are children of the executor and dead. */
 static unsigned count_zombies(pid_t executor)
 {
@@ -159,35 +140,6 @@ static void test_more_commands_than_the_table_holds_are_refused(void **state)
 	supervisor_run(s, &again);
 }
 
-static unsigned count_fds(pid_t pid)
-{
-	char path[64];
-	unsigned count = 0;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	DIR *dir = opendir(path);
-	assert_non_null(dir);
-	while (readdir(dir))
-		count++;
-	(void)closedir(dir);
-	return count;
-}
-
-/* In KiB, of what is private and touched. */
-static unsigned long resident(pid_t pid)
-{
-	char path[64], line[256];
-	unsigned long kib = 0;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	FILE *f = fopen(path, "re");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		(void)sscanf(line, "RssAnon: %lu", &kib);
-	(void)fclose(f);
-	return kib;
-}
-
 static void run_all_kinds(struct supervisor *s)
 {
 	static const uint32_t flags[] = { 0, EXEC_PTY };
@@ -208,13 +160,13 @@ static void test_a_thousand_commands_leave_no_descriptor_and_no_memory(void **st
 
 	for (int i = 0; i < 20; i++)
 		run_all_kinds(s);
-	unsigned fds = count_fds(s->pid);
-	unsigned long kib = resident(s->pid);
+	unsigned fds = supervisor_fds(s);
+	unsigned long kib = supervisor_memory(s);
 	for (int i = 0; i < 250; i++)
 		run_all_kinds(s);
-	assert_int_equal(count_fds(s->pid), fds);
+	assert_int_equal(supervisor_fds(s), fds);
 	/* A sanitizer keeps what was freed for a while. */
-	assert_true(resident(s->pid) < kib + 4096);
+	assert_true(supervisor_memory(s) < kib + 4096);
 }
 
 /* A program file that cannot be opened yet: a lease on it makes execve wait
@@ -252,7 +204,8 @@ static void test_a_child_that_hangs_before_its_execve_holds_up_nobody(void **sta
 	supervisor_expect(s, MSG_EXITED, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, supervisor_setup, \
+						       supervisor_teardown)
 
 int main(void)
 {

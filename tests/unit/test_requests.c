@@ -8,39 +8,17 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/own.h"
+#include "tests/unit/requests.h"
 #include "tests/unit/supervisor.h"
 
-static char *true_argv[] = { TEXT("/bin/true"), NULL };
-static char *sleep_argv[] = { TEXT("/bin/sleep"), TEXT("1000"), NULL };
-static char *no_env[] = { NULL };
-
-/* Builders of one frame each. */
-
-static void put_exec_of(struct buffer *b, uint32_t id, uint32_t flags, char **argv)
-{
-	struct exec x = { .flags = flags, .uid = getuid(), .gid = getgid(), .cwd = "/",
-			  .argv = argv, .env = no_env };
-	struct err e;
-
-	assert_int_equal(message_put_exec(b, id, &x, &e), 0);
-}
-
-static void put_exec(struct buffer *b)
-{
-	put_exec_of(b, 1, 0, true_argv);
-}
+/* As those of requests.h, but none of these is ever right. */
 
 static void put_exec_about_nothing(struct buffer *b)
 {
@@ -88,13 +66,6 @@ static void put_exited(struct buffer *b)
 	assert_int_equal(message_put_exited(b, 1, &x, &e), 0);
 }
 
-static void put_signal(struct buffer *b)
-{
-	struct err e;
-
-	assert_int_equal(message_put_signal(b, 1, SIGTERM, &e), 0);
-}
-
 static void put_signal_zero(struct buffer *b)
 {
 	struct err e;
@@ -109,25 +80,11 @@ static void put_signal_65(struct buffer *b)
 	assert_int_equal(message_put_signal(b, 1, 65, &e), 0);
 }
 
-static void put_resize(struct buffer *b)
-{
-	struct err e;
-
-	assert_int_equal(message_put_resize(b, 1, 1, 1, &e), 0);
-}
-
 static void put_huge_resize(struct buffer *b)
 {
 	struct err e;
 
 	assert_int_equal(message_put_resize(b, 1, 65536, 1, &e), 0);
-}
-
-static void put_stop(struct buffer *b)
-{
-	struct err e;
-
-	assert_int_equal(message_put_stop(b, &e), 0);
 }
 
 static void put_stop_about_one(struct buffer *b)
@@ -173,16 +130,6 @@ static void put_reserved_bytes(struct buffer *b)
 	b->bytes[b->start + 6] = 1;
 }
 
-static void put_one_byte_too_long(struct buffer *b)
-{
-	const uint32_t len = FRAME_MAX_TO_EXECUTOR + 1;
-	const uint8_t header[FRAME_HEADER] = { (uint8_t)len, (uint8_t)(len >> 8),
-					       (uint8_t)(len >> 16), (uint8_t)(len >> 24),
-					       MSG_EXEC, 0, 0, 0, 1 };
-
-	assert_true(buffer_append(b, header, sizeof(header)));
-}
-
 static void put_cut_exec(struct buffer *b)
 {
 	put_exec(b);
@@ -199,31 +146,6 @@ static void (*const in_every_state[])(struct buffer *) = {
 	put_reserved_bytes,	put_one_byte_too_long, put_cut_exec,
 };
 
-static void expect_violation(struct supervisor *s)
-{
-	struct answer a;
-
-	do
-		a = supervisor_answer(s);
-	while (a.type != MSG_NONE);
-	int status = supervisor_wait(s);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 1);
-}
-
-static void send_one(struct supervisor *s, void (*put)(struct buffer *), unsigned count)
-{
-	struct buffer b;
-	int fds[253];
-
-	for (unsigned i = 0; i < count; i++)
-		fds[i] = STDERR_FILENO;
-	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
-	put(&b);
-	supervisor_send(s, &b, fds, count);
-	buffer_done(&b);
-}
-
 static void test_what_is_never_permitted_ends_it_when_ready(void **state)
 {
 	(void)state;
@@ -232,7 +154,7 @@ static void test_what_is_never_permitted_ends_it_when_ready(void **state)
 		supervisor_start(&s);
 		/* With the right descriptors, so that these are not the reason. */
 		send_one(&s, in_every_state[i], 3);
-		expect_violation(&s);
+		supervisor_expect_violation(&s);
 	}
 }
 
@@ -246,7 +168,7 @@ static void test_what_is_never_permitted_ends_it_when_busy(void **state)
 		supervisor_ask(&s, &a);
 		pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 9).pid;
 		send_one(&s, in_every_state[i], 3);
-		expect_violation(&s);
+		supervisor_expect_violation(&s);
 		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace does it */
 	}
 }
@@ -260,7 +182,7 @@ static void test_signal_and_resize_are_untimely_before_any_command(void **state)
 		struct supervisor s;
 		supervisor_start(&s);
 		send_one(&s, untimely[i], 0);
-		expect_violation(&s);
+		supervisor_expect_violation(&s);
 	}
 }
 
@@ -274,7 +196,7 @@ static void test_an_id_in_use_ends_it(void **state)
 	supervisor_ask(&s, &a);
 	pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 1).pid;
 	send_one(&s, put_exec, 3);
-	expect_violation(&s);
+	supervisor_expect_violation(&s);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 }
 
@@ -303,7 +225,7 @@ static void test_another_number_of_descriptors_than_three_ends_it(void **state)
 		struct supervisor s;
 		supervisor_start(&s);
 		send_one(&s, put_exec, counts[i]);
-		expect_violation(&s);
+		supervisor_expect_violation(&s);
 	}
 }
 
@@ -320,7 +242,7 @@ static void test_descriptors_with_another_request_end_it(void **state)
 		supervisor_run(&s, &a);
 		send_one(&s, others[i], 1);
 		if (others[i] != put_stop) {
-			expect_violation(&s);
+			supervisor_expect_violation(&s);
 			continue;
 		}
 		/* It ends either way. */
@@ -343,7 +265,7 @@ static void test_descriptors_inside_a_request_end_it(void **state)
 	buffer_consume(&b, 20);
 	supervisor_send(&s, &b, fds, 1);
 	buffer_done(&b);
-	expect_violation(&s);
+	supervisor_expect_violation(&s);
 }
 
 int main(void)
