@@ -13,35 +13,15 @@
 #include "base/err.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "tests/unit/one_frame.h"
 
-static struct buffer b;
 static struct err e;
-
-static int setup(void **state)
-{
-	(void)state;
-	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	buffer_done(&b);
-	return 0;
-}
 
 /* The one frame that `put` left. */
 static struct frame only(int put, uint16_t type)
 {
-	struct frame f;
-
 	assert_int_equal(put, 0);
-	assert_int_equal(frame_next(&b, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
-	assert_int_equal(FRAME_HEADER + f.len, buffer_len(&b));
-	assert_int_equal(f.type, type);
-	assert_int_equal(f.id, 7);
-	return f;
+	return one_frame(type, 7);
 }
 
 static void refused(int got)
@@ -312,7 +292,8 @@ static void test_one_message_is_not_another(void **state)
 	refused(action_get_report(&f, &report, &e));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, one_frame_setup, one_frame_teardown)
 
 int main(void)
 {

@@ -14,35 +14,7 @@
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/own.h"
-
-static struct buffer b;
-
-static int setup(void **state)
-{
-	(void)state;
-	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	buffer_done(&b);
-	return 0;
-}
-
-/* The one frame in `b`. */
-static struct frame only(uint16_t type, uint32_t id)
-{
-	struct frame f;
-	struct err e;
-
-	assert_int_equal(frame_next(&b, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
-	assert_int_equal(FRAME_HEADER + f.len, buffer_len(&b));
-	assert_int_equal(f.type, type);
-	assert_int_equal(f.id, id);
-	return f;
-}
+#include "tests/unit/one_frame.h"
 
 static void test_hello(void **state)
 {
@@ -51,7 +23,7 @@ static void test_hello(void **state)
 
 	(void)state;
 	assert_int_equal(message_put_hello(&b, &h, &e), 0);
-	struct frame f = only(MSG_HELLO, 0);
+	struct frame f = one_frame(MSG_HELLO, 0);
 	assert_int_equal(message_get_hello(&f, &got, &e), 0);
 	assert_int_equal(got.version, 1);
 	assert_int_equal(got.pid, 2);
@@ -75,7 +47,7 @@ static void test_exec(void **state)
 	for (uint32_t i = 0; i < EXEC_MAX_RLIMITS; i++)
 		x.rlimits[i] = (struct exec_rlimit){ i % RLIM_NLIMITS, i, UINT64_MAX };
 	assert_int_equal(message_put_exec(&b, 77, &x, &e), 0);
-	struct frame f = only(MSG_EXEC, 77);
+	struct frame f = one_frame(MSG_EXEC, 77);
 	assert_int_equal(message_get_exec(&f, &got, &e), 0);
 	assert_int_equal(got.flags, 3);
 	assert_int_equal(got.uid, 5);
@@ -106,19 +78,19 @@ static void test_started_failed_exited(void **state)
 
 	(void)state;
 	assert_int_equal(message_put_started(&b, 1, INT32_MAX, &e), 0);
-	struct frame f = only(MSG_STARTED, 1);
+	struct frame f = one_frame(MSG_STARTED, 1);
 	assert_int_equal(message_get_started(&f, &pid, &e), 0);
 	assert_int_equal(pid, INT32_MAX);
 	buffer_consume(&b, SIZE_MAX);
 
 	assert_int_equal(message_put_failed(&b, 2, &failed, &e), 0);
-	f = only(MSG_FAILED, 2);
+	f = one_frame(MSG_FAILED, 2);
 	assert_int_equal(message_get_failed(&f, &got_failed, &e), 0);
 	assert_memory_equal(&got_failed, &failed, sizeof(failed));
 	buffer_consume(&b, SIZE_MAX);
 
 	assert_int_equal(message_put_exited(&b, UINT32_MAX, &exited, &e), 0);
-	f = only(MSG_EXITED, UINT32_MAX);
+	f = one_frame(MSG_EXITED, UINT32_MAX);
 	assert_int_equal(message_get_exited(&f, &got_exited, &e), 0);
 	assert_memory_equal(&got_exited, &exited, sizeof(exited));
 }
@@ -130,25 +102,25 @@ static void test_signal_resize_stop(void **state)
 
 	(void)state;
 	assert_int_equal(message_put_signal(&b, 1, 64, &e), 0);
-	struct frame f = only(MSG_SIGNAL, 1);
+	struct frame f = one_frame(MSG_SIGNAL, 1);
 	assert_int_equal(message_get_signal(&f, &signo, &e), 0);
 	assert_int_equal(signo, 64);
 	buffer_consume(&b, SIZE_MAX);
 
 	assert_int_equal(message_put_resize(&b, 2, 0, 65535, &e), 0);
-	f = only(MSG_RESIZE, 2);
+	f = one_frame(MSG_RESIZE, 2);
 	assert_int_equal(message_get_resize(&f, &rows, &cols, &e), 0);
 	assert_int_equal(rows, 0);
 	assert_int_equal(cols, 65535);
 	buffer_consume(&b, SIZE_MAX);
 
 	assert_int_equal(message_put_stop(&b, &e), 0);
-	f = only(MSG_STOP, 0);
+	f = one_frame(MSG_STOP, 0);
 	assert_int_equal(message_get_stop(&f, &e), 0);
 	buffer_consume(&b, SIZE_MAX);
 
 	assert_int_equal(message_put_cgroup(&b, &e), 0);
-	f = only(MSG_CGROUP, 0);
+	f = one_frame(MSG_CGROUP, 0);
 	assert_int_equal(f.len, 0);
 	assert_int_equal(message_get_cgroup(&f, &e), 0);
 }
@@ -165,7 +137,7 @@ static int failed_again(const struct pair *p)
 	struct err e;
 
 	assert_int_equal(message_put_failed(&b, 1, &x, &e), 0);
-	struct frame f = only(MSG_FAILED, 1);
+	struct frame f = one_frame(MSG_FAILED, 1);
 	return message_get_failed(&f, &x, &e);
 }
 
@@ -175,7 +147,7 @@ static int exited_again(const struct pair *p)
 	struct err e;
 
 	assert_int_equal(message_put_exited(&b, 1, &x, &e), 0);
-	struct frame f = only(MSG_EXITED, 1);
+	struct frame f = one_frame(MSG_EXITED, 1);
 	return message_get_exited(&f, &x, &e);
 }
 
@@ -185,7 +157,7 @@ static int resize_again(const struct pair *p)
 	struct err e;
 
 	assert_int_equal(message_put_resize(&b, 1, p->one, p->two, &e), 0);
-	struct frame f = only(MSG_RESIZE, 1);
+	struct frame f = one_frame(MSG_RESIZE, 1);
 	return message_get_resize(&f, &rows, &cols, &e);
 }
 
@@ -195,7 +167,7 @@ static int started_again(const struct pair *p)
 	struct err e;
 
 	assert_int_equal(message_put_started(&b, 1, p->one, &e), 0);
-	struct frame f = only(MSG_STARTED, 1);
+	struct frame f = one_frame(MSG_STARTED, 1);
 	return message_get_started(&f, &pid, &e);
 }
 
@@ -205,7 +177,7 @@ static int signal_again(const struct pair *p)
 	struct err e;
 
 	assert_int_equal(message_put_signal(&b, 1, p->one, &e), 0);
-	struct frame f = only(MSG_SIGNAL, 1);
+	struct frame f = one_frame(MSG_SIGNAL, 1);
 	return message_get_signal(&f, &signo, &e);
 }
 
@@ -283,7 +255,7 @@ static int decode_raw(const struct raw_exec *r)
 	}
 	frame_put_bytes(&b, filter, r->filter_len);
 	assert_int_equal(frame_end(&b, begun, &e), 0);
-	struct frame f = only(MSG_EXEC, 1);
+	struct frame f = one_frame(MSG_EXEC, 1);
 	memset(&x, 0x55, sizeof(x));
 	memset(&untouched, 0x55, sizeof(untouched));
 	int got = message_get_exec(&f, &x, &e);
@@ -338,7 +310,8 @@ static void test_names(void **state)
 		assert_true(strlen(exec_stage_name(stage)) > 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, one_frame_setup, one_frame_teardown)
 
 int main(void)
 {

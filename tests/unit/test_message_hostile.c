@@ -15,35 +15,7 @@
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/own.h"
-
-static struct buffer b;
-
-static int setup(void **state)
-{
-	(void)state;
-	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	buffer_done(&b);
-	return 0;
-}
-
-/* The one frame in `b`. */
-static struct frame only(uint16_t type, uint32_t id)
-{
-	struct frame f;
-	struct err e;
-
-	assert_int_equal(frame_next(&b, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
-	assert_int_equal(FRAME_HEADER + f.len, buffer_len(&b));
-	assert_int_equal(f.type, type);
-	assert_int_equal(f.id, id);
-	return f;
-}
+#include "tests/unit/one_frame.h"
 
 static int put_action(uint32_t type)
 {
@@ -184,7 +156,7 @@ static void test_a_body_cut_anywhere_or_too_long_is_refused(void **state)
 		if (!is_type(type))
 			continue;
 		put_any(type);
-		struct frame f = only((uint16_t)type, id_of(type));
+		struct frame f = one_frame((uint16_t)type, id_of(type));
 		assert_int_equal(get_any(&f), 0);
 		size_t whole = f.len;
 		for (size_t len = 0; len <= whole + 5; len++) {
@@ -206,7 +178,7 @@ static void test_every_byte_can_be_anything(void **state)
 		if (!is_type(type))
 			continue;
 		put_any(type);
-		struct frame f = only((uint16_t)type, id_of(type));
+		struct frame f = one_frame((uint16_t)type, id_of(type));
 		AUTO_FREE uint8_t *body = malloc(f.len + 1);
 		memcpy(body, f.body, f.len);
 		struct frame changed = { f.type, f.id, body, f.len };
@@ -220,7 +192,8 @@ static void test_every_byte_can_be_anything(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, one_frame_setup, one_frame_teardown)
 
 int main(void)
 {
