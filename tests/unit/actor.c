@@ -109,7 +109,7 @@ uint32_t actor_send(struct actor *a, struct run_request r)
 	return a->next++;
 }
 
-static struct bytes as_bytes(const char *text)
+struct bytes bytes_of(const char *text)
 {
 	return (struct bytes){ (const uint8_t *)text, strlen(text) };
 }
@@ -118,7 +118,7 @@ uint32_t actor_send_run(struct actor *a, uint32_t session, uint32_t kind,
 			const char *text)
 {
 	return actor_send(a, (struct run_request){ .session = session, .kind = kind,
-						   .text = as_bytes(text) });
+						   .text = bytes_of(text) });
 }
 
 void actor_cancel(struct actor *a, uint32_t id)
@@ -259,7 +259,7 @@ struct act actor_do(struct actor *a, struct run_request r, uint32_t state)
 struct act actor_run(struct actor *a, const char *command)
 {
 	struct run_request r = { .session = 1, .kind = RUN_COMMAND,
-				 .text = as_bytes(command) };
+				 .text = bytes_of(command) };
 
 	return actor_do(a, r, REPORT_COMPLETED);
 }
@@ -298,7 +298,7 @@ struct act actor_write(struct actor *a, const char *path, const char *content,
 	struct write_request r = { .session = a->file_session,
 				   .place = { getuid(), getgid(), "/" },
 				   .first = first, .end = end, .path = path,
-				   .content = as_bytes(content) };
+				   .content = bytes_of(content) };
 	struct buffer b;
 	struct err e;
 

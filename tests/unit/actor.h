@@ -40,6 +40,9 @@ void actor_begin(struct actor *a);
 /* Checks that it ended because the channel did. */
 void actor_end(struct actor *a);
 
+/* A text without its 0. */
+struct bytes bytes_of(const char *text);
+
 /* Asks for a session; an `env` of NULL is PATH, HOME and TERM. */
 void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env);
 

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "tests/unit/actor.h"
@@ -35,11 +35,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct bytes bytes_of(const char *text)
-{
-	return (struct bytes){ (const uint8_t *)text, strlen(text) };
-}
-
 static struct run_request request(uint32_t kind, const char *text, uint64_t soft,
 				  uint64_t hard)
 {
@@ -56,14 +51,6 @@ static void expect(struct run_request r, uint32_t state, const char *content,
 	assert_string_equal(x.content, content);
 	assert_int_equal(x.report.exit_code, exit_code);
 	act_done(&x);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 struct row {
@@ -261,10 +248,10 @@ static void test_read_prompts_and_gets_its_answer(void **state)
 static void test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(void **state)
 {
 	(void)state;
-	int64_t begun = now_ms();
+	int64_t begun = clock_ms();
 	expect(request(RUN_COMMAND, "echo up; sleep 100", 0, 150), REPORT_TIMED_OUT, "up",
 	       ACTION_NO_CODE);
-	assert_true(now_ms() - begun >= 150);
+	assert_true(clock_ms() - begun >= 150);
 	struct act x = actor_do(&a, request(RUN_COMMAND, "echo no", 0, 0), REPORT_BUSY);
 	assert_string_equal(x.content, "");
 	assert_int_equal(x.report.flags, REPORT_CONTINUED);
@@ -278,13 +265,13 @@ static void test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(vo
 static void test_the_soft_time_out_counts_from_the_last_output(void **state)
 {
 	(void)state;
-	int64_t begun = now_ms();
+	int64_t begun = clock_ms();
 	struct act x = actor_do(&a, request(RUN_COMMAND,
 					    "for i in 1 2 3; do sleep .2; echo $i; done; "
 					    "sleep 100", 400, 10000),
 				REPORT_NO_CHANGE);
 	assert_string_equal(x.content, "1\n2\n3");
-	assert_true(now_ms() - begun >= 900);
+	assert_true(clock_ms() - begun >= 900);
 	act_done(&x);
 	/* Both have passed: the earlier one is told. */
 	expect(request(RUN_WAIT, "", 60, 50), REPORT_TIMED_OUT, "", ACTION_NO_CODE);
@@ -318,11 +305,11 @@ static void test_nothing_runs_that_could_be_waited_for(void **state)
 /* Waits until `path` is there: a command says so that it is about to end. */
 static void wait_for_file(const char *path)
 {
-	int64_t begun = now_ms();
+	int64_t begun = clock_ms();
 
 	while (access(path, F_OK) < 0) {
 		const struct timespec moment = { 0, 1000000 };
-		assert_true(now_ms() - begun < ANSWER_MS);
+		assert_true(clock_ms() - begun < ANSWER_MS);
 		(void)nanosleep(&moment, NULL);
 	}
 }
@@ -527,20 +514,6 @@ static void test_ten_megabytes_are_cut_in_the_middle(void **state)
 	act_done(&x);
 }
 
-static unsigned long memory_of(pid_t pid)
-{
-	char *path = text_format("/proc/%d/status", pid), line[256];
-	unsigned long kib = 0;
-	FILE *f = fopen(path, "re");
-
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		(void)sscanf(line, "RssAnon: %lu", &kib);
-	(void)fclose(f);
-	free(path);
-	return kib;
-}
-
 /* In KiB.  AddressSanitizer keeps what was freed for a while. */
 #ifdef __SANITIZE_ADDRESS__
 #define STREAM_ROOM 2000
@@ -555,12 +528,12 @@ static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 
 	(void)state;
 	r.flags = RUN_STREAM;
-	unsigned long kib = memory_of(a.s.pid);
+	unsigned long kib = supervisor_memory(&a.s);
 	uint32_t id = actor_send(&a, r);
 	/* Nobody reads for a while: the command must stand still, not we. */
 	const struct timespec moment = { 1, 0 };
 	(void)nanosleep(&moment, NULL);
-	assert_in_range(memory_of(a.s.pid), 0, kib + STREAM_ROOM);
+	assert_in_range(supervisor_memory(&a.s), 0, kib + STREAM_ROOM);
 	struct act x = actor_expect(&a, id);
 	/* Raw: a CR for each line, and U+FFFD for the half of a character. */
 	assert_int_equal(x.output_len, 1988895 + 300000 + 2 + 3);
@@ -831,24 +804,10 @@ static void test_what_may_not_be_asked_ends_the_sandbox(void **state)
 	}
 }
 
-static size_t count_fds(pid_t pid)
-{
-	char *path = text_format("/proc/%d/fd", pid);
-	DIR *dir = opendir(path);
-	size_t count = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		count++;
-	(void)closedir(dir);
-	free(path);
-	return count;
-}
-
 static void test_sixty_four_sessions_and_no_more(void **state)
 {
 	(void)state;
-	size_t before = 0;
+	unsigned before = 0;
 	for (uint32_t id = 2; id <= 66; id++) {
 		actor_open(&a, id, "/", NULL);
 		struct act x = actor_expect(&a, id);
@@ -857,9 +816,9 @@ static void test_sixty_four_sessions_and_no_more(void **state)
 			assert_int_equal(x.failed.sys, 11); /* EAGAIN */
 		act_done(&x);
 		if (id == 64)
-			before = count_fds(a.s.pid);
+			before = supervisor_fds(&a.s);
 	}
-	assert_int_equal(count_fds(a.s.pid), before);
+	assert_int_equal(supervisor_fds(&a.s), before);
 	struct act x = actor_expect(&a, actor_send_run(&a, 64, RUN_COMMAND, "echo last"));
 	assert_string_equal(x.content, "last");
 	act_done(&x);
@@ -868,7 +827,7 @@ static void test_sixty_four_sessions_and_no_more(void **state)
 static void test_ten_thousand_commands_neither_grow_nor_mix(void **state)
 {
 	unsigned long kib = 0;
-	size_t fds = 0;
+	unsigned fds = 0;
 
 	(void)state;
 	for (int i = 0; i < 10000; i++) {
@@ -879,12 +838,12 @@ static void test_ten_thousand_commands_neither_grow_nor_mix(void **state)
 			(void)snprintf(command, sizeof(command), "echo %d; return_%d=", i, i);
 		actor_check(&a, command, expected, i % 4 ? (uint32_t)i % 200 : 0);
 		if (i == 5000) {
-			kib = memory_of(a.s.pid);
-			fds = count_fds(a.s.pid);
+			kib = supervisor_memory(&a.s);
+			fds = supervisor_fds(&a.s);
 		}
 	}
-	assert_int_equal(count_fds(a.s.pid), fds);
-	assert_in_range(memory_of(a.s.pid), 0, kib + 300);
+	assert_int_equal(supervisor_fds(&a.s), fds);
+	assert_in_range(supervisor_memory(&a.s), 0, kib + 300);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
