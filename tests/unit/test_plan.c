@@ -17,20 +17,7 @@
 #include "sandbox/image.h"
 #include "sandbox/landlock.h"
 #include "tests/unit/scene.h"
-
-struct world {
-	struct policy policy;
-	struct plan plan;
-	struct err e;
-};
-
-static void begin(struct world *w)
-{
-	*w = (struct world){ 0 };
-	policy_init(&w->policy);
-	plan_init(&w->plan);
-	list_add(&w->policy.argv, "true");
-}
+#include "tests/unit/world.h"
 
 static int build(struct world *w)
 {
@@ -40,26 +27,10 @@ static int build(struct world *w)
 	return plan_build(&w->plan, &w->policy, &who, &w->e);
 }
 
-static void done(struct world *w)
-{
-	plan_done(&w->plan);
-	policy_done(&w->policy);
-}
-
 static void use_image(struct world *w, const char *path)
 {
 	w->policy.image = IMAGE_DIR;
 	w->policy.image_path = text_copy(path);
-}
-
-static const struct step *find(const struct world *w, enum step_kind kind,
-			       const char *target)
-{
-	for (size_t i = 0; i < w->plan.count; i++)
-		if (w->plan.steps[i].kind == kind &&
-		    !strcmp(w->plan.steps[i].target, target))
-			return &w->plan.steps[i];
-	return NULL;
 }
 
 static bool is_below(const char *path, const char *dir)
@@ -91,7 +62,7 @@ static void test_the_host_image_shows_programs_read_only_and_nothing_else(void *
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	assert_int_equal(build(&w), 0);
 	for (size_t i = 0; i < w.plan.count; i++) {
 		const struct step *s = &w.plan.steps[i];
@@ -102,7 +73,7 @@ static void test_the_host_image_shows_programs_read_only_and_nothing_else(void *
 		else
 			assert_null(s->source);
 	}
-	done(&w);
+	world_done(&w);
 }
 
 static void test_what_of_etc_is_secret_stays_out(void **state)
@@ -115,16 +86,17 @@ static void test_what_of_etc_is_secret_stays_out(void **state)
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	assert_int_equal(build(&w), 0);
 	for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
-		assert_null(find(&w, STEP_BIND, secrets[i]));
-	const char *passwd = find(&w, STEP_FILE, "/etc/passwd")->data;
+		assert_null(world_find(&w, STEP_BIND, secrets[i]));
+	const char *passwd = world_find(&w, STEP_FILE, "/etc/passwd")->data;
 	assert_non_null(strstr(passwd, "agent:x:1000:1000:"));
-	assert_null(strstr(find(&w, STEP_FILE, "/etc/resolv.conf")->data, "nameserver"));
-	assert_non_null(
-		strstr(find(&w, STEP_FILE, "/etc/hosts")->data, "localhost hutch"));
-	done(&w);
+	const char *resolv = world_find(&w, STEP_FILE, "/etc/resolv.conf")->data;
+	assert_null(strstr(resolv, "nameserver"));
+	const char *hosts = world_find(&w, STEP_FILE, "/etc/hosts")->data;
+	assert_non_null(strstr(hosts, "localhost hutch"));
+	world_done(&w);
 }
 
 /* The order is the safety: a root first, its seal last, procfs before what is
@@ -134,19 +106,20 @@ static void test_the_order_of_steps(void **state)
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	assert_int_equal(build(&w), 0);
 	assert_int_equal(w.plan.steps[0].kind, STEP_ROOT);
 	assert_int_equal(w.plan.steps[w.plan.count - 1].kind, STEP_SEAL);
-	const struct step *proc = find(&w, STEP_PROC, "/proc");
-	assert_true(find(&w, STEP_DIR, "/proc") < proc);
-	assert_true(proc < find(&w, STEP_MASK, "/proc/keys"));
-	assert_true(proc < find(&w, STEP_READONLY, "/proc/sys"));
-	assert_true(find(&w, STEP_DIR, "/dev/pts") < find(&w, STEP_DEVPTS, "/dev/pts"));
-	assert_non_null(find(&w, STEP_SCRATCH, "/workspace"));
-	assert_non_null(find(&w, STEP_SCRATCH, "/home/agent"));
-	assert_non_null(find(&w, STEP_SCRATCH, "/dev/shm"));
-	done(&w);
+	const struct step *proc = world_find(&w, STEP_PROC, "/proc");
+	assert_true(world_find(&w, STEP_DIR, "/proc") < proc);
+	assert_true(proc < world_find(&w, STEP_MASK, "/proc/keys"));
+	assert_true(proc < world_find(&w, STEP_READONLY, "/proc/sys"));
+	assert_true(world_find(&w, STEP_DIR, "/dev/pts") <
+		    world_find(&w, STEP_DEVPTS, "/dev/pts"));
+	assert_non_null(world_find(&w, STEP_SCRATCH, "/workspace"));
+	assert_non_null(world_find(&w, STEP_SCRATCH, "/home/agent"));
+	assert_non_null(world_find(&w, STEP_SCRATCH, "/dev/shm"));
+	world_done(&w);
 }
 
 static void test_a_read_only_root_leaves_shm_alone_writable(void **state)
@@ -154,13 +127,13 @@ static void test_a_read_only_root_leaves_shm_alone_writable(void **state)
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	w.policy.is_read_only = true;
 	assert_int_equal(build(&w), 0);
 	for (size_t i = 0; i < w.plan.count; i++)
 		if (w.plan.steps[i].kind == STEP_SCRATCH)
 			assert_string_equal(w.plan.steps[i].target, "/dev/shm");
-	done(&w);
+	world_done(&w);
 }
 
 static void test_the_defaults(void **state)
@@ -168,7 +141,7 @@ static void test_the_defaults(void **state)
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	assert_int_equal(build(&w), 0);
 	assert_int_equal(w.plan.uid, 1000);
 	assert_int_equal(w.plan.caps, 0);
@@ -182,7 +155,7 @@ static void test_the_defaults(void **state)
 			     CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	assert_int_equal(w.plan.namespaces, all);
 	assert_false(w.plan.hides_abstract || w.plan.refuses_unix || w.plan.has_ranges);
-	done(&w);
+	world_done(&w);
 }
 
 /* Abstract sockets of the host are in reach with its network: one of the two
@@ -192,13 +165,13 @@ static void test_with_the_hosts_network_a_wall_is_added(void **state)
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	w.policy.network = NETWORK_HOST;
 	assert_int_equal(build(&w), 0);
 	assert_int_equal(w.plan.namespaces & CLONE_NEWNET, 0);
 	assert_true(w.plan.hides_abstract != w.plan.refuses_unix);
 	assert_int_equal(w.plan.hides_abstract, landlock_abi() >= LANDLOCK_ABI_SCOPES);
-	done(&w);
+	world_done(&w);
 }
 
 static void test_the_executor_holds_more_with_ranges_only(void **state)
@@ -228,27 +201,27 @@ static void test_a_folder_as_an_image(void **state)
 	AUTO_FREE char *path = scene_path(state, "image");
 	AUTO_FREE char *bash = scene_path(state, "image/bin/bash");
 	assert_int_equal(chmod(bash, 0755), 0);
-	begin(&w);
+	world_begin(&w);
 	use_image(&w, path);
 	assert_int_equal(build(&w), 0);
 	assert_int_equal(w.plan.steps[0].kind, STEP_OVERLAY);
 	assert_string_equal(w.plan.steps[0].source, path);
-	assert_null(find(&w, STEP_SEAL, "/"));
+	assert_null(world_find(&w, STEP_SEAL, "/"));
 	assert_int_equal(w.plan.uid, 0);
 	assert_string_equal(list_get_env(&w.plan.env, "SHELL"), "/bin/bash");
-	done(&w);
+	world_done(&w);
 
-	begin(&w);
+	world_begin(&w);
 	use_image(&w, path);
 	w.policy.is_read_only = true;
 	assert_int_equal(build(&w), 0);
 	assert_int_equal(w.plan.steps[0].kind, STEP_ROOT);
-	const struct step *bin = find(&w, STEP_BIND, "/bin");
+	const struct step *bin = world_find(&w, STEP_BIND, "/bin");
 	assert_true(bin && (bin->attr & MOUNT_ATTR_RDONLY) &&
 		    (bin->attr & MOUNT_ATTR_NODEV));
-	assert_null(find(&w, STEP_BIND, "/proc"));
+	assert_null(world_find(&w, STEP_BIND, "/proc"));
 	assert_int_equal(w.plan.steps[w.plan.count - 1].kind, STEP_SEAL);
-	done(&w);
+	world_done(&w);
 }
 
 static void test_an_image_that_is_none(void **state)
@@ -257,16 +230,16 @@ static void test_an_image_that_is_none(void **state)
 	struct world w;
 
 	scene_file(state, "file", "x");
-	begin(&w);
+	world_begin(&w);
 	use_image(&w, "/nonesuch");
 	assert_int_equal(build(&w), -1);
 	assert_non_null(strstr(w.e.text, "/nonesuch"));
-	done(&w);
-	begin(&w);
+	world_done(&w);
+	world_begin(&w);
 	use_image(&w, file);
 	assert_int_equal(build(&w), -1);
 	assert_non_null(strstr(w.e.text, "is not a directory"));
-	done(&w);
+	world_done(&w);
 }
 
 static void test_the_time_zone(void **state)
@@ -300,7 +273,7 @@ static void test_a_printed_plan_is_safe_and_whole(void **state)
 	scene_dir(state, "a\033[2J\n\xc2\x9b");
 	AUTO_FREE char *path = scene_path(state, "a\033[2J\n\xc2\x9b");
 	AUTO_FREE char *word = text_format("%s:/x\033]0;t\a:ro", path);
-	begin(&w);
+	world_begin(&w);
 	assert_int_equal(volume_parse_bind(&w.policy, word, &w.e), 0);
 	list_add(&w.policy.argv, "\033[31m");
 	list_add(&w.policy.env_set, "A=\r\n\033");
@@ -327,7 +300,7 @@ static void test_a_printed_plan_is_safe_and_whole(void **state)
 	assert_non_null(strstr(text, "limits by a cgroup in /c^[\n"));
 	assert_non_null(strstr(text, "cgroup    /sys/fs/cgroup\n"));
 	assert_non_null(strstr(text, "run       true ^[[31m\n"));
-	done(&w);
+	world_done(&w);
 }
 
 int main(void)

@@ -14,25 +14,7 @@
 #include "policy/volume.h"
 #include "sandbox/plan.h"
 #include "tests/unit/scene.h"
-
-struct world {
-	struct policy policy;
-	struct plan plan;
-	struct err e;
-};
-
-static void begin(struct world *w)
-{
-	*w = (struct world){ 0 };
-	policy_init(&w->policy);
-	plan_init(&w->plan);
-}
-
-static void done(struct world *w)
-{
-	plan_done(&w->plan);
-	policy_done(&w->policy);
-}
+#include "tests/unit/world.h"
 
 static void bind(struct world *w, void **state, const char *source, const char *rest)
 {
@@ -40,16 +22,6 @@ static void bind(struct world *w, void **state, const char *source, const char *
 	AUTO_FREE char *word = text_format("%s:%s", path, rest);
 
 	assert_int_equal(volume_parse_bind(&w->policy, word, &w->e), 0);
-}
-
-static const struct step *find(const struct world *w, enum step_kind kind,
-			       const char *target)
-{
-	for (size_t i = 0; i < w->plan.count; i++)
-		if (w->plan.steps[i].kind == kind &&
-		    !strcmp(w->plan.steps[i].target, target))
-			return &w->plan.steps[i];
-	return NULL;
 }
 
 static int home_setup(void **state)
@@ -72,7 +44,7 @@ static void test_parents_come_before_what_lies_below_them(void **state)
 	static const char *const wanted[] = { "/a", "/a-b", "/a/b", "/a/b/c", "/z" };
 	struct world w;
 
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "data", "/z");
 	bind(&w, state, "data", "/a/b/c");
 	bind(&w, state, "data", "/a-b");
@@ -82,8 +54,9 @@ static void test_parents_come_before_what_lies_below_them(void **state)
 	assert_int_equal(w.plan.count, ARRAY_LEN(wanted));
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
 		assert_string_equal(w.plan.steps[i].target, wanted[i]);
-	assert_string_equal(find(&w, STEP_TMPFS, "/a/b")->data, "size=4096,mode=1777");
-	done(&w);
+	assert_string_equal(world_find(&w, STEP_TMPFS, "/a/b")->data,
+			    "size=4096,mode=1777");
+	world_done(&w);
 }
 
 static void test_a_bind_is_pinned_to_what_was_seen(void **state)
@@ -95,23 +68,23 @@ static void test_a_bind_is_pinned_to_what_was_seen(void **state)
 
 	scene_file(state, "file", "x");
 	scene_link(state, "link", "data");
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "link", "/d");
 	bind(&w, state, "file", "/f:ro");
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
-	const struct step *s = find(&w, STEP_BIND, "/d");
+	const struct step *s = world_find(&w, STEP_BIND, "/d");
 	assert_string_equal(s->source, path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(s->dev, st.st_dev);
 	assert_int_equal(s->ino, st.st_ino);
 	assert_true(s->is_dir);
 	assert_int_equal(s->attr, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	s = find(&w, STEP_BIND, "/f");
+	s = world_find(&w, STEP_BIND, "/f");
 	assert_string_equal(s->source, file);
 	assert_false(s->is_dir);
 	assert_int_equal(s->attr,
 			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY);
-	done(&w);
+	world_done(&w);
 }
 
 static void test_what_cannot_be_mounted_is_named(void **state)
@@ -121,18 +94,18 @@ static void test_what_cannot_be_mounted_is_named(void **state)
 	struct world w;
 
 	scene_file(state, "file", "x");
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "none", "/x");
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
 	assert_int_equal(w.e.kind, ERR_NOT_FOUND);
 	assert_non_null(strstr(w.e.text, none));
 	assert_non_null(strstr(w.e.text, "(from -v "));
-	done(&w);
-	begin(&w);
+	world_done(&w);
+	world_begin(&w);
 	assert_int_equal(volume_parse_workspace(&w.policy, file, &w.e), 0);
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
 	assert_non_null(strstr(w.e.text, "is not a folder"));
-	done(&w);
+	world_done(&w);
 }
 
 /* Mounting the home shows hutch's folders; each is masked, made first where it
@@ -146,19 +119,19 @@ static void test_own_folders_are_masked_and_pinned(void **state)
 	AUTO_FREE char *cache = scene_path(state, "home/.cache/hutch");
 	struct world w;
 
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "home", "/h");
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(masks); i++)
-		assert_non_null(find(&w, STEP_MASK, masks[i]));
+		assert_non_null(world_find(&w, STEP_MASK, masks[i]));
 	for (size_t i = 0; i < ARRAY_LEN(pins); i++) {
-		const struct step *pin = find(&w, STEP_BIND, pins[i]);
+		const struct step *pin = world_find(&w, STEP_BIND, pins[i]);
 		assert_non_null(pin);
-		assert_true(pin < find(&w, STEP_MASK, masks[i < 2 ? 0 : i - 1]));
+		assert_true(pin < world_find(&w, STEP_MASK, masks[i < 2 ? 0 : i - 1]));
 	}
 	assert_string_equal(w.plan.steps[0].target, "/h");
 	assert_int_equal(access(cache, F_OK), 0);
-	done(&w);
+	world_done(&w);
 }
 
 static void test_own_folders_are_masked_where_a_variable_names_them(void **state)
@@ -168,12 +141,12 @@ static void test_own_folders_are_masked_where_a_variable_names_them(void **state
 
 	scene_dir(state, "data/deep");
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "data", "/d");
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
-	assert_non_null(find(&w, STEP_BIND, "/d/deep"));
-	assert_non_null(find(&w, STEP_MASK, "/d/deep/hutch"));
-	done(&w);
+	assert_non_null(world_find(&w, STEP_BIND, "/d/deep"));
+	assert_non_null(world_find(&w, STEP_MASK, "/d/deep/hutch"));
+	world_done(&w);
 }
 
 static const char *const own[] = { "home/.cache/hutch", "home/.cache/hutch/seccomp",
@@ -189,19 +162,19 @@ static void test_own_folders_are_never_mounted(void **state)
 	scene_link(state, "link", "home/.cache/hutch");
 	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
 		struct world w;
-		begin(&w);
+		world_begin(&w);
 		bind(&w, state, own[i], "/x:ro");
 		assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
 		assert_int_equal(w.e.kind, ERR_REFUSED);
 		assert_non_null(strstr(w.e.text, "hutch's own"));
-		done(&w);
+		world_done(&w);
 	}
 	struct world w;
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "home/.cache/hutchinson", "/x");
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
 	assert_int_equal(w.plan.count, 1);
-	done(&w);
+	world_done(&w);
 }
 
 /* A link on the way to a folder of hutch's: what is masked is where it leads. */
@@ -211,11 +184,11 @@ static void test_a_link_to_own_folders_is_looked_through(void **state)
 
 	scene_dir(state, "data/cache");
 	scene_link(state, "home/.cache", "../data/cache");
-	begin(&w);
+	world_begin(&w);
 	bind(&w, state, "data", "/d");
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
-	assert_non_null(find(&w, STEP_MASK, "/d/cache/hutch"));
-	done(&w);
+	assert_non_null(world_find(&w, STEP_MASK, "/d/cache/hutch"));
+	world_done(&w);
 }
 
 static void test_no_volumes_no_steps(void **state)
@@ -223,10 +196,10 @@ static void test_no_volumes_no_steps(void **state)
 	struct world w;
 
 	(void)state;
-	begin(&w);
+	world_begin(&w);
 	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), 0);
 	assert_int_equal(w.plan.count, 0);
-	done(&w);
+	world_done(&w);
 }
 
 int main(void)
