@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # What bash offers behind `hutch`.
 
+load helpers
+
 setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
@@ -30,6 +32,11 @@ complete_words() {
 	offered=$(printf '%s\n' "${COMPREPLY[@]}" | sort | xargs)
 }
 
+offers_the_flags_of() {
+	complete_words hutch "$1" -
+	diff <(tr ' ' '\n' <<<"$offered" | sort) <(flags_of_help "$1")
+}
+
 @test "the verbs are completed" {
 	complete_words hutch ''
 	[ "$offered" = "act doctor help run version" ]
@@ -39,26 +46,17 @@ complete_words() {
 }
 
 @test "every flag of hutch run --help is completed, and no other" {
-	complete_words hutch run -
-	diff <(tr ' ' '\n' <<<"$offered" | sort) \
-		<("$HUTCH" run --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
-			grep -oE -- '--?[a-z-]+' | sort)
+	offers_the_flags_of run
 }
 
 @test "every flag of hutch act --help is completed, and no other" {
-	complete_words hutch act -
-	diff <(tr ' ' '\n' <<<"$offered" | sort) \
-		<("$HUTCH" act --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
-			grep -oE -- '--?[a-z-]+' | sort)
+	offers_the_flags_of act
 	complete_words hutch act ''
 	[ -z "$offered" ]
 }
 
 @test "every flag of hutch doctor --help is completed, and no other" {
-	complete_words hutch doctor -
-	diff <(tr ' ' '\n' <<<"$offered" | sort) \
-		<("$HUTCH" doctor --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
-			grep -oE -- '--?[a-z-]+' | sort)
+	offers_the_flags_of doctor
 }
 
 @test "the flags that take a value are those that the help shows with one" {

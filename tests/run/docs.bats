@@ -2,17 +2,13 @@
 # The pages about `hutch run` and `hutch doctor` say what the program does: flags, exit
 # codes, and every example that is marked with <!-- run -->.
 
+load helpers
+
 setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
 	page=$top/docs/hutch-run.md
 	cd "$BATS_TEST_TMPDIR" || return 1
-}
-
-# The flags of `hutch run --help`: "-v --volume SRC:DST" gives both.
-flags_of_help() {
-	"$HUTCH" run --help | grep -E '^ +(-[a-z] )?--[a-z]' |
-		grep -oE '^ +(-[a-z] )?--[a-z-]+' | grep -oE -- '--?[a-z-]+' | sort
 }
 
 # A flag's description has its names as a heading.
@@ -27,8 +23,8 @@ arguments() {
 }
 
 @test "every flag of hutch run --help has its place in docs/hutch-run.md, and no other" {
-	diff <(flags_of_help) <(flags_of_page)
-	[ "$(flags_of_help | wc -l)" -gt 30 ]
+	diff <(flags_of_help run) <(flags_of_page)
+	[ "$(flags_of_help run | wc -l)" -gt 30 ]
 }
 
 @test "the page gives each flag the argument that the help gives it" {
@@ -88,8 +84,7 @@ names_of() {
 
 @test "the page of hutch doctor has its flags, its checks in order, and its keys" {
 	doctor=$top/docs/hutch-doctor.md
-	diff <("$HUTCH" doctor --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
-		grep -oE -- '--?[a-z-]+' | sort) <(page=$doctor && flags_of_page)
+	diff <(flags_of_help doctor) <(page=$doctor && flags_of_page)
 	"$HUTCH" doctor --json >object || true
 	diff <(grep -oE '"name":"[^"]+"' object | cut -d'"' -f4) <(names_of Checks | grep -vx check)
 	diff <(grep -oE '"[a-z]+":' object | tr -d '":' | sort -u) \

@@ -1,5 +1,6 @@
 # helpers.bash -- what the files of the run tier share.  `load helpers` in each, and
-# in setup() and teardown() `begin` and `end`.
+# in setup() and teardown() `begin` and `end`.  (The two about texts, completion.bats
+# and docs.bats, have the folder that bats gives.)
 #
 # Every test has a folder of its own, $T, with a home and runtime folder of its own
 # in it, so that nothing depends on, or touches, those of the user.  Root's hutch
@@ -136,6 +137,12 @@ one_sentence() {
 
 refuses() {
 	fails 125 "$@"
+}
+
+# flags_of_help VERB: the flags that its help has a line for, short and long.
+flags_of_help() {
+	"$HUTCH" "$1" --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
+		grep -oE -- '--?[a-z-]+' | sort
 }
 
 # has PATTERN: the last output has a line of it, as an extended expression.
