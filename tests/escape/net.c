@@ -3,6 +3,7 @@
  * runner's, so that outside each of these gets through. */
 #include "tests/escape/probe.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 
 #include <arpa/inet.h>
@@ -13,18 +14,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #define SLOW_MS 100
 #define GIVE_UP_MS 2000
-
-static double now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 /* Connects without blocking for longer than GIVE_UP_MS. */
 static int connect_soon(int fd, const struct sockaddr *address, socklen_t len)
@@ -46,10 +38,11 @@ static int connect_soon(int fd, const struct sockaddr *address, socklen_t len)
 	return error ? -1 : 0;
 }
 
-static void net_result(struct trial *t, int ret, double began)
+/* `began` is a clock_us(). */
+static void net_result(struct trial *t, int ret, int64_t began)
 {
 	int error = errno;
-	double took = now_ms() - began;
+	double took = (double)(clock_us() - began) / 1e3;
 
 	switch (ret < 0 ? error : 0) {
 	case 0:
@@ -68,7 +61,7 @@ static void net_result(struct trial *t, int ret, double began)
 static void try_connect(struct trial *t, const struct sockaddr *address,
 			socklen_t len)
 {
-	double began = now_ms();
+	int64_t began = clock_us();
 	AUTO_CLOSE int fd = socket(address->sa_family,
 				   (int)t->probe->value | SOCK_NONBLOCK,
 				   (int)t->probe->value2);
@@ -119,7 +112,7 @@ static void ping_host(struct trial *t)
 {
 	static const unsigned char echo[8] = { 8 };
 	struct sockaddr_in v4 = { .sin_family = AF_INET };
-	double began = now_ms();
+	int64_t began = clock_us();
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP);
 
 	if (fd < 0)
