@@ -166,24 +166,9 @@ static void pipe_pages(struct trial *t)
 static long send_batch(int sock)
 {
 	enum { BATCH = 200 };
-	union {
-		char buf[CMSG_SPACE(sizeof(int) * BATCH)];
-		struct cmsghdr align;
-	} control = { 0 };
-	char byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
-	};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	static const int stdins[BATCH];
 
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int) * BATCH);
-	/* All are descriptor 0, which the zeroed buffer says already. */
-	return sendmsg(sock, &msg, MSG_DONTWAIT) == 1 ? BATCH : -1;
+	return socket_send_fds(sock, stdins, BATCH) ? -1 : BATCH;
 }
 
 static void rights_in_flight(struct trial *t)

@@ -112,6 +112,9 @@ void trial_file(struct trial *t, long ret);
  * EPERM, EACCES and ENOSYS are `refused`, all else is `reached`. */
 void trial_call(struct trial *t, long ret);
 
+/* The same for what a clone(2) returned; the child, which comes here too, ends. */
+void trial_clone(struct trial *t, long pid);
+
 /* The same for a limited thing: `got` of `wanted`, ended by `error`. */
 void trial_count(struct trial *t, long got, long wanted, int error);
 
@@ -158,6 +161,9 @@ int role_copy(const char *path);
 
 /* Sends one descriptor over a unix socket.  0, or -1 with errno. */
 int socket_send_fd(int sock, int fd);
+/* The same for several, at most SEND_MOST, in one message. */
+#define SEND_MOST 253 /* SCM_MAX_FD, unix(7) */
+int socket_send_fds(int sock, const int *fds, unsigned count);
 
 /* Takes one that waits there.  The descriptor, CLOEXEC, or -1. */
 int socket_take_fd(int sock);

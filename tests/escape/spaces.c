@@ -29,11 +29,7 @@ static void space_clone(struct trial *t)
 	long pid = syscall(SYS_clone, (unsigned long)t->probe->value | SIGCHLD,
 			   NULL, NULL, NULL, NULL);
 
-	if (!pid)
-		_exit(0);
-	trial_call(t, pid);
-	if (pid > 0)
-		(void)child_wait((pid_t)pid); /* it ended with 0 */
+	trial_clone(t, pid);
 }
 
 static void space_clone3(struct trial *t)
@@ -43,11 +39,7 @@ static void space_clone3(struct trial *t)
 	};
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
-	if (!pid)
-		_exit(0);
-	trial_call(t, pid);
-	if (pid > 0)
-		(void)child_wait((pid_t)pid); /* it ended with 0 */
+	trial_clone(t, pid);
 }
 
 /* What a namespace of one's own is for: to mount. */

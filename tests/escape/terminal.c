@@ -26,17 +26,8 @@ static int own_terminal(void)
 	return ioctl(fd, TIOCSCTTY, 0) ? -1 : fd;
 }
 
-/* The raw call: the C library might cut the request to 32 bits. */
-static void push(struct trial *t, int fd)
-{
-	/* TIOCLINUX takes its subcode at the same place: 2 sets a selection. */
-	char byte = t->probe->value2 == TIOCLINUX ? 2 : 'x';
-
-	trial_call(t, syscall(SYS_ioctl, fd, (unsigned long)t->probe->value2,
-			      &byte));
-}
-
-static void push_own(struct trial *t)
+/* Does this to it, in a child, since only a leader of a session can have one. */
+static void on_own(struct trial *t, void (*act)(struct trial *t, int fd))
 {
 	pid_t pid = fork();
 
@@ -49,8 +40,23 @@ static void push_own(struct trial *t)
 	if (fd < 0)
 		trial_error(t, "skip", errno);
 	else
-		push(t, fd);
+		act(t, fd);
 	_exit(0);
+}
+
+/* The raw call: the C library might cut the request to 32 bits. */
+static void push(struct trial *t, int fd)
+{
+	/* TIOCLINUX takes its subcode at the same place: 2 sets a selection. */
+	char byte = t->probe->value2 == TIOCLINUX ? 2 : 'x';
+
+	trial_call(t, syscall(SYS_ioctl, fd, (unsigned long)t->probe->value2,
+			      &byte));
+}
+
+static void push_own(struct trial *t)
+{
+	on_own(t, push);
 }
 
 static void push_inherited(struct trial *t)
@@ -70,23 +76,16 @@ static void push_tty(struct trial *t)
 
 /* Another line discipline (1 is SLIP) is a driver to load, and reads what was
  * typed; the console's output is the machine's. */
-static void set_own(struct trial *t)
+static void set(struct trial *t, int fd)
 {
 	static const int discipline = 1;
-	pid_t pid = fork();
 
-	if (pid) {
-		(void)child_wait(pid); /* it says what it found */
-		return;
-	}
-	(void)setsid(); /* a new process leads no group, so it can */
-	int fd = own_terminal();
-	if (fd < 0)
-		trial_error(t, "skip", errno);
-	else
-		trial_call(t, ioctl(fd, (unsigned long)t->probe->value2,
-				    &discipline));
-	_exit(0);
+	trial_call(t, ioctl(fd, (unsigned long)t->probe->value2, &discipline));
+}
+
+static void set_own(struct trial *t)
+{
+	on_own(t, set);
 }
 
 static void open_console(struct trial *t)

@@ -79,6 +79,15 @@ void trial_call(struct trial *t, long ret)
 		trial_error(t, "reached", error);
 }
 
+void trial_clone(struct trial *t, long pid)
+{
+	if (!pid)
+		_exit(0);
+	trial_call(t, pid);
+	if (pid > 0)
+		(void)child_wait((pid_t)pid); /* it ended with 0 */
+}
+
 void trial_count(struct trial *t, long got, long wanted, int error)
 {
 	if (got >= wanted)

@@ -56,11 +56,7 @@ static void wide_clone(struct trial *t)
 	long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD | HIGH, NULL, NULL,
 			   NULL, NULL);
 
-	if (!pid)
-		_exit(0);
-	trial_call(t, pid);
-	if (pid > 0)
-		(void)child_wait((pid_t)pid); /* it ended with 0 */
+	trial_clone(t, pid);
 }
 
 static void wide_unshare(struct trial *t)
