@@ -84,29 +84,51 @@ static void test_modes_come_back_unless_it_was_dismissed(void **state)
 	}
 }
 
+/* A launcher on a terminal of its own, with nothing else to undo. */
+struct launcher {
+	struct terminal t;
+	struct upper none;
+	struct janitor j;
+	int ours; /* the terminal's other end */
+};
+
+static void launcher_begin(struct launcher *l)
+{
+	int tty;
+	struct err e;
+
+	l->t = (struct terminal){ .fd = -1 };
+	upper_init(&l->none);
+	janitor_init(&l->j);
+	CHECK(openpty(&l->ours, &tty, NULL, NULL, NULL) == 0);
+	CHECK(terminal_open(&l->t, tty, &e) == 0);
+}
+
+static void launcher_start_janitor(struct launcher *l)
+{
+	struct err e;
+
+	CHECK(janitor_start(&l->j, &(struct chores){ &l->t, &l->none, &no_cgroup }, &e) ==
+	      0);
+}
+
 /* A Ctrl-C goes to the whole foreground of a terminal, a hang-up too.  The
  * launcher has blocked them before it starts a janitor. */
 static void play_signals(void *arg)
 {
-	struct upper none;
-	struct terminal t = { .fd = -1 };
-	struct janitor j;
-	int ours, tty;
+	struct launcher l;
 	struct err e;
 
 	(void)arg;
-	upper_init(&none);
-	janitor_init(&j);
-	CHECK(openpty(&ours, &tty, NULL, NULL, NULL) == 0);
-	CHECK(terminal_open(&t, tty, &e) == 0);
+	launcher_begin(&l);
 	CHECK(setpgid(0, 0) == 0);
 	CHECK(supervise_signals(&e) >= 0);
-	CHECK(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup }, &e) == 0);
+	launcher_start_janitor(&l);
 	CHECK(kill(0, SIGINT) == 0 && kill(0, SIGHUP) == 0);
-	CHECK(waitpid(j.pid, NULL, WNOHANG) == 0);
-	janitor_dismiss(&j);
-	CHECK(j.pid == 0 && j.dismiss == -1);
-	janitor_dismiss(&j);
+	CHECK(waitpid(l.j.pid, NULL, WNOHANG) == 0);
+	janitor_dismiss(&l.j);
+	CHECK(l.j.pid == 0 && l.j.dismiss == -1);
+	janitor_dismiss(&l.j);
 }
 
 static void test_signals_of_the_terminal_do_not_reach_it(void **state)
@@ -118,26 +140,20 @@ static void test_signals_of_the_terminal_do_not_reach_it(void **state)
 /* Whoever reads what the caller writes must see its end in time. */
 static void play_pipes(void *arg)
 {
-	struct terminal t = { .fd = -1 };
-	struct upper none;
-	struct janitor j;
-	int ours, tty, ends[2];
+	struct launcher l;
+	int ends[2];
 	char byte;
-	struct err e;
 
 	(void)arg;
-	upper_init(&none);
-	janitor_init(&j);
-	CHECK(openpty(&ours, &tty, NULL, NULL, NULL) == 0);
-	CHECK(terminal_open(&t, tty, &e) == 0);
+	launcher_begin(&l);
 	CHECK(pipe(ends) == 0 && dup2(ends[1], 1) == 1 && dup2(ends[1], 200) == 200);
-	CHECK(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup }, &e) == 0);
+	launcher_start_janitor(&l);
 	(void)close(ends[1]);
 	(void)close(1);
 	(void)close(200);
 	CHECK(scene_readable(ends[0], 10000) && read(ends[0], &byte, 1) == 0);
-	CHECK(waitpid(j.pid, NULL, WNOHANG) == 0);
-	janitor_dismiss(&j);
+	CHECK(waitpid(l.j.pid, NULL, WNOHANG) == 0);
+	janitor_dismiss(&l.j);
 }
 
 static void test_it_holds_no_pipe_of_the_caller(void **state)

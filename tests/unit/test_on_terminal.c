@@ -16,6 +16,11 @@
 #include "executor/terminal.h"
 #include "tests/unit/supervisor.h"
 
+/* Takes words as they come, without any file of the user's. */
+#define BARE_BASH                                                               \
+	ARGV(TEXT("/bin/bash"), TEXT("--norc"), TEXT("--noprofile"),            \
+	     TEXT("--noediting"), TEXT("-i"))
+
 static void test_the_terminal_is_the_command_s_three_and_its_controlling_one(void **state)
 {
 	struct on_terminal t;
@@ -46,8 +51,7 @@ static void test_control_c_interrupts_the_foreground_job_only(void **state)
 	struct on_terminal t;
 
 	(void)state;
-	terminal_begin(&t, ARGV(TEXT("/bin/bash"), TEXT("--norc"), TEXT("--noprofile"),
-		       TEXT("--noediting"), TEXT("-i")));
+	terminal_begin(&t, BARE_BASH);
 	terminal_type(&t, "sleep 1000 &\n");
 	terminal_type(&t, "sh -c 'echo fore''ground; exec sleep 1000'\n");
 	read_until(t.out, "foreground\r\n");
@@ -64,8 +68,7 @@ static void test_control_z_stops_and_fg_goes_on(void **state)
 	struct on_terminal t;
 
 	(void)state;
-	terminal_begin(&t, ARGV(TEXT("/bin/bash"), TEXT("--norc"), TEXT("--noprofile"),
-		       TEXT("--noediting"), TEXT("-i")));
+	terminal_begin(&t, BARE_BASH);
 	terminal_type(&t, "sh -c 'echo be''gun; read line; echo got $line'\n");
 	read_until(t.out, "begun\r\n");
 	terminal_type(&t, "\032");
