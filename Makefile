@@ -34,7 +34,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs ident
             plan_print probes probes_cgroup probes_user program pump result rlimits \
             scope seccomp seccomp_cache seccomp_compiler sockets spawn stdio \
             supervise target terminal upper volumes watchdog
-ACT      := action answers desk observe put stream
+ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue stream
 CLI      := arena doctor main options report run
 EXECUTOR := caps cgroup channel executor files main processes relay replies requests \
             session sessions shell spawn terminal text user

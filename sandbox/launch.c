@@ -1,10 +1,13 @@
 #include "sandbox/launch.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
@@ -13,6 +16,38 @@
 #include "sandbox/limits.h"
 #include "sandbox/result.h"
 #include "sandbox/supervise.h"
+
+/* With thousands of mounts the plan opens none at once, but each pump, pipe
+ * and descriptor of the caller's counts; the soft limit is what shells set. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 256) {
+		limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* else: as it was */
+	}
+}
+
+void launch_ready(void)
+{
+	raise_descriptor_limit();
+	/* Ignored by whoever called us, our own child could not be waited for. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	/* A reader that went away is an error of write(2), not our end. */
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+void launch_close_others(int keep)
+{
+	if (keep <= 2) {
+		(void)sys_close_range(3, ~0u, 0);
+		return;
+	}
+	if (keep > 3)
+		(void)sys_close_range(3, (unsigned)keep - 1, 0);
+	(void)sys_close_range((unsigned)keep + 1, ~0u, 0);
+}
 
 void launch_init(struct launch *l, const struct policy *policy)
 {

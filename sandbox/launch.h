@@ -1,5 +1,6 @@
 /* launch -- from a policy to a running sandbox, for every verb that starts one.
  *
+ *	launch_ready, launch_close_others
  *	launch_init, launch_prepare, launch_start, supervise it, launch_done
  *	launch_init, launch_plan, plan_print, launch_done	(--dry-run)
  *
@@ -39,6 +40,13 @@ struct launch {
 	struct janitor janitor;
 	int signals; /* owned */
 };
+
+/* What a launch needs of the process that it is in: signals, room for descriptors. */
+void launch_ready(void);
+
+/* Closes what the caller has open beyond the standard three, which is for nobody
+ * here; `keep`, if it is not -1, stays open. */
+void launch_close_others(int keep);
 
 void launch_init(struct launch *l, const struct policy *policy);
 void launch_done(struct launch *l);

@@ -62,16 +62,24 @@ static char *json_count(uint64_t count)
 	return count ? text_format("%llu", (unsigned long long)count) : text_copy("null");
 }
 
+const char *result_degraded_name(unsigned i)
+{
+	static const char *const flags[DEGRADED_COUNT] = { "memory", "cpus", "pids-limit",
+							   "disk" };
+
+	return flags[i];
+}
+
 /* "memory","cpus" */
 static char *json_degraded(unsigned degraded)
 {
-	static const char *const flags[] = { "memory", "cpus", "pids-limit", "disk" };
 	char *names = text_copy("");
 
-	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+	for (unsigned i = 0; i < DEGRADED_COUNT; i++) {
 		if (!(degraded & 1u << i))
 			continue;
-		char *more = text_format("%s%s\"%s\"", names, *names ? "," : "", flags[i]);
+		char *more = text_format("%s%s\"%s\"", names, *names ? "," : "",
+					 result_degraded_name(i));
 		free(names);
 		names = more;
 	}

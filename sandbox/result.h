@@ -24,6 +24,10 @@ enum degraded {
 	DEGRADED_PIDS = 4,
 	DEGRADED_DISK = 8
 };
+#define DEGRADED_COUNT 4
+
+/* The flag, without its dashes, of bit `i`. */
+const char *result_degraded_name(unsigned i);
 
 struct result {
 	enum run_status status;

@@ -1,13 +1,11 @@
 /* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch act`
  * runs it; it is a program of its own, since the launcher links no JSON.  See
  * docs/hutch-act.md. */
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/kernel.h"
 #include "policy/policy.h"
 #include "sandbox/act/stream.h"
 #include "sandbox/cli/options.h"
@@ -27,6 +25,15 @@ static int serve(struct launch *l, bool streams)
 	return end.exit_code;
 }
 
+static int start(struct launch *l, struct err *e)
+{
+	report_network(l->policy);
+	if (launch_prepare(l, false, e) < 0 || launch_start(l, e) < 0)
+		return -1;
+	report_degraded(l->degraded);
+	return 0;
+}
+
 static int act(const struct policy *policy, const struct run_options *options)
 {
 	struct launch l;
@@ -39,7 +46,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 			report_error(&e);
 		else
 			plan_print(&l.plan, policy, stdout), code = 0;
-	} else if (launch_prepare(&l, false, &e) < 0 || launch_start(&l, &e) < 0) {
+	} else if (start(&l, &e) < 0) {
 		report_error(&e);
 	} else {
 		code = serve(&l, options->streams);
@@ -58,9 +65,8 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
-	(void)signal(SIGCHLD, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)sys_close_range(3, ~0u, 0);
+	launch_ready();
+	launch_close_others(-1);
 	policy_init(&policy);
 	if (options_parse(argv + 1, &options, &e) < 0)
 		report_error(&e);

@@ -1,5 +1,6 @@
 #include "sandbox/act/observe.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -68,7 +69,7 @@ static char *completed_suffix(const struct action *a, const struct report *r)
 		return text_format("\n[%s The input was not sent: the command had ended.]",
 				   end);
 	if (r->flags & REPORT_KEY && action_is_control_key(a->command))
-		return text_format("\n[%s CTRL+%c was sent.]", end, a->command[2] & ~0x20);
+		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)a->command[2]));
 	return text_format("\n[%s]", end);
 }
 

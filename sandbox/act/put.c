@@ -89,7 +89,8 @@ static size_t put_special(struct buffer *b, const unsigned char *at, size_t left
 
 void put_part(struct buffer *b, const void *bytes, size_t len)
 {
-	const unsigned char *at = bytes, *end = at + len;
+	/* Of nothing there need be no bytes, and NULL + 0 is undefined in C. */
+	const unsigned char *at = len ? bytes : (const void *)"", *end = at + len;
 
 	while (at < end) {
 		const unsigned char *from = at;

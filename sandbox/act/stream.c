@@ -1,14 +1,10 @@
 #include "sandbox/act/stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,20 +16,12 @@
 #include "policy/policy.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/desk.h"
+#include "sandbox/act/lines.h"
+#include "sandbox/act/outlet.h"
 #include "sandbox/channel.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
-
-#define READ_AT_ONCE (64u << 10)
-
-/* A pipe that poll(2) calls writable takes this much (PIPE_BUF, pipe(7)). */
-#define WRITE_SMALL 4096
-
-/* Neither lines nor frames are read while this much is to be written... */
-#define OUT_HIGH (4u << 20)
-/* ...and what is under way by then fits on top of it. */
-#define OUT_MAX (1u << 30)
 
 /* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
 #define SOFT_DEFAULT 10
@@ -57,12 +45,13 @@ struct server {
 	struct channel channel;
 	struct desk desk;
 	struct exec shell;
-	struct buffer in, out;
-	bool is_at_eof, is_skipping, is_over, has_hello;
-	bool is_file, is_slow; /* our stdout: never blocks; cannot be asked not to */
+	struct lines lines;
+	struct outlet outlet;
+	bool is_over, has_hello;
 	bool is_closed;	  /* the executor's end of the channel */
 	bool is_signaled; /* we were sent a signal that ends us */
 	int64_t deadline_ms, look_ms, closed_ms; /* 0: none */
+	int64_t away_ms; /* when we last did not listen to the executor */
 };
 
 
@@ -84,111 +73,44 @@ static void broke_protocol(struct server *s, struct err *e)
 	end(s, EXIT_HUTCH, e);
 }
 
-/* --- input ---------------------------------------------------------------- */
+/* --- input and output ------------------------------------------------------ */
 
-static bool is_behind(const struct server *s)
+/* Hands over whole lines, as long as what comes of them is taken away.  True: there
+ * was one. */
+static bool take_lines(struct server *s)
 {
-	return buffer_len(&s->out) > OUT_HIGH;
-}
-
-/* Length of the first line; what stands behind the last newline is one too, once
- * nothing more comes. */
-static bool find_line(const struct server *s, size_t *ret_len)
-{
-	const uint8_t *bytes = buffer_data(&s->in);
-	size_t len = buffer_len(&s->in);
-	const uint8_t *stop = len ? memchr(bytes, '\n', len) : NULL;
-
-	*ret_len = stop ? (size_t)(stop - bytes) : len;
-	return stop || (s->is_at_eof && (len > 0 || s->is_skipping));
-}
-
-/* Hands over whole lines, as long as what comes of them is taken away. */
-static void take_lines(struct server *s)
-{
+	enum line_kind kind;
+	const char *line;
 	size_t len;
+	bool has_some = false;
 
-	while (!is_behind(s) && !desk_is_full(&s->desk) && find_line(s, &len)) {
-		if (s->is_skipping)
+	while (!desk_is_behind(&s->desk) && !desk_is_full(&s->desk) &&
+	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
+		if (kind == LINE_TOO_LONG)
 			desk_long_line(&s->desk);
 		else if (len > 0)
-			desk_line(&s->desk, (const char *)buffer_data(&s->in), len);
-		s->is_skipping = false;
-		buffer_consume(&s->in, len + 1);
+			desk_line(&s->desk, line, len);
+		lines_took(&s->lines);
+		has_some = true;
 	}
-}
-
-/* One that is too long is dropped as it comes. */
-static void drop_what_is_too_long(struct server *s)
-{
-	size_t len;
-
-	if (find_line(s, &len) || (len <= ACTION_LINE_MAX && !s->is_skipping))
-		return;
-	s->is_skipping = true;
-	buffer_consume(&s->in, len);
+	return has_some;
 }
 
 static void on_input(struct server *s)
 {
-	uint8_t *to = buffer_reserve(&s->in, READ_AT_ONCE); /* the bound allows for it */
-	ssize_t n = read(s->stream->in, to, READ_AT_ONCE);
 	struct err e;
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n < 0) {
-		(void)err_sys(&e, "read actions from stdin");
-		return end(s, EXIT_HUTCH, &e);
-	}
-	s->is_at_eof = n == 0;
-	buffer_added(&s->in, (size_t)n);
-	take_lines(s);
-	drop_what_is_too_long(s);
-}
-
-/* --- output --------------------------------------------------------------- */
-
-/* What our stdout takes now.  It is the caller's, so it is not made non-blocking: a
- * pipe is asked not to block for this one write, and what does not know that
- * gets little, after poll(2). */
-static ssize_t write_some(struct server *s, bool is_ready)
-{
-	const struct iovec all = { (void *)(uintptr_t)buffer_data(&s->out),
-				   buffer_len(&s->out) };
-	size_t small = all.iov_len < WRITE_SMALL ? all.iov_len : WRITE_SMALL;
-
-	if (s->is_file)
-		return write(s->stream->out, all.iov_base, all.iov_len);
-	if (!s->is_slow) {
-		ssize_t n = pwritev2(s->stream->out, &all, 1, -1, RWF_NOWAIT);
-		if (n >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS &&
-			       errno != ESPIPE))
-			return n;
-		s->is_slow = true;
-	}
-	if (is_ready)
-		return write(s->stream->out, all.iov_base, small);
-	errno = EAGAIN;
-	return -1;
+	if (lines_read(&s->lines, s->stream->in, &e) < 0)
+		end(s, EXIT_HUTCH, &e);
 }
 
 static void flush(struct server *s, bool is_ready)
 {
 	struct err e;
 
-	while (buffer_len(&s->out) > 0) {
-		ssize_t n = write_some(s, is_ready);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (n < 0) {
-			(void)err_sys(&e, "write an observation");
-			buffer_consume(&s->out, buffer_len(&s->out));
-			return end(s, EXIT_HUTCH, &e);
-		}
-		buffer_consume(&s->out, (size_t)n);
-		is_ready = false;
-	}
+	if (outlet_flush(&s->outlet, is_ready, &e) < 0)
+		return end(s, EXIT_HUTCH, &e);
+	desk_deliver(&s->desk);
 }
 
 /* --- the executor --------------------------------------------------------- */
@@ -209,18 +131,34 @@ static int take_hello(struct server *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
-static int take_frames(struct server *s, struct err *e)
+static int take_frame(struct server *s, const struct frame *f, struct err *e)
+{
+	bool is_hello = !s->has_hello || f->type == MSG_HELLO;
+
+	if ((is_hello ? take_hello(s, f, e) : desk_frame(&s->desk, f, e)) < 0)
+		return -1;
+	channel_took(&s->channel, f);
+	return 0;
+}
+
+/* As long as what is observed is taken away; the last ones in any case, which are no
+ * more than the socket held.  True: there was one. */
+static bool take_frames(struct server *s, bool are_last)
 {
 	struct frame f;
-	int got;
+	struct err e;
+	bool has_some = false;
+	int got = 0;
 
-	while ((got = channel_next(&s->channel, &f, e)) > 0) {
-		bool is_hello = !s->has_hello || f.type == MSG_HELLO;
-		if ((is_hello ? take_hello(s, &f, e) : desk_frame(&s->desk, &f, e)) < 0)
-			return -1;
-		channel_took(&s->channel, &f);
+	while (!s->is_over && (are_last || !desk_is_behind(&s->desk)) &&
+	       (got = channel_next(&s->channel, &f, &e)) > 0) {
+		if (take_frame(s, &f, &e) < 0)
+			broke_protocol(s, &e);
+		has_some = true;
 	}
-	return got;
+	if (got < 0)
+		broke_protocol(s, &e);
+	return has_some;
 }
 
 static void on_channel(struct server *s, short events)
@@ -232,7 +170,7 @@ static void on_channel(struct server *s, short events)
 		return broke_protocol(s, &e);
 	if (events & ~POLLOUT)
 		state = channel_fill(&s->channel, &e);
-	if (state < 0 || take_frames(s, &e) < 0)
+	if (state < 0)
 		return broke_protocol(s, &e);
 	if (state != CHANNEL_CLOSED)
 		return;
@@ -264,9 +202,9 @@ static void on_end(struct server *s)
 	box->pid = 0;
 	if (box->failure >= 0)
 		on_failure(s);
-	while (!s->is_over && channel_fill(&s->channel, &e) == CHANNEL_READ)
-		if (take_frames(s, &e) < 0)
-			return broke_protocol(s, &e);
+	do {
+		(void)take_frames(s, true);
+	} while (!s->is_over && channel_fill(&s->channel, &e) == CHANNEL_READ);
 	if (WIFSIGNALED(status))
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
 			      WTERMSIG(status));
@@ -294,14 +232,13 @@ static void on_signals(struct server *s)
 static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 {
 	const struct launch *l = s->stream->launch;
-	bool has_room = !is_behind(s);
-	size_t len;
-	bool reads = !s->is_at_eof && has_room && !find_line(s, &len);
+	bool has_room = !desk_is_behind(&s->desk);
+	bool reads = !s->lines.is_at_eof && has_room && !desk_is_full(&s->desk);
 	short channel = (short)(has_room ? channel_events(&s->channel)
 					 : channel_events(&s->channel) & POLLOUT);
 
 	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
-	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->out) ? s->stream->out : -1,
+	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->outlet.out) ? s->stream->out : -1,
 					.events = POLLOUT };
 	w[WATCH_CHANNEL] = (struct pollfd){ .fd = channel && !s->is_closed
 						  ? l->sandbox.channel : -1,
@@ -311,10 +248,20 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 	w[WATCH_PID] = (struct pollfd){ .fd = l->sandbox.pidfd, .events = POLLIN };
 }
 
+/* While nobody reads from the executor it need not answer, and it has a while for
+ * what it could not send. */
+static int64_t answer_due(const struct server *s)
+{
+	int64_t due = desk_deadline(&s->desk);
+
+	if (!due || desk_is_behind(&s->desk))
+		return 0;
+	return due < s->away_ms + DESK_GRACE_MS ? s->away_ms + DESK_GRACE_MS : due;
+}
+
 static int wait_ms(const struct server *s)
 {
-	const int64_t all[] = { s->deadline_ms, s->look_ms, s->closed_ms,
-				desk_deadline(&s->desk) };
+	const int64_t all[] = { s->deadline_ms, s->look_ms, s->closed_ms, answer_due(s) };
 	int64_t next = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -347,8 +294,12 @@ static void on_deadline(struct server *s)
 {
 	struct err e;
 
-	if (desk_check(&s->desk, &e) < 0)
+	if (desk_is_behind(&s->desk))
+		s->away_ms = clock_ms();
+	if (answer_due(s) && clock_ms() >= answer_due(s)) {
+		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		return broke_protocol(s, &e);
+	}
 	if (s->closed_ms && clock_ms() >= s->closed_ms) {
 		(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
 		return broke_protocol(s, &e);
@@ -361,8 +312,8 @@ static void on_deadline(struct server *s)
 
 static bool is_done(const struct server *s)
 {
-	return s->is_at_eof && buffer_len(&s->in) == 0 && !s->is_skipping &&
-	       desk_is_idle(&s->desk) && buffer_len(&s->out) == 0;
+	return lines_is_over(&s->lines) && desk_is_idle(&s->desk) &&
+	       buffer_len(&s->outlet.out) == 0;
 }
 
 /* What waits for the wire to be empty starts when it has become so. */
@@ -377,16 +328,32 @@ static void send_requests(struct server *s)
 		broke_protocol(s, &e);
 }
 
+/* Everything that can be done now: what is written away makes room for more lines
+ * and frames, of which poll(2) knows nothing, since they are here already. */
+static void work(struct server *s)
+{
+	bool has_more = true;
+
+	while (has_more && !s->is_over) {
+		has_more = take_frames(s, false);
+		has_more = take_lines(s) || has_more;
+		send_requests(s);
+		if (!s->is_over)
+			flush(s, false);
+	}
+}
+
 static void turn(struct server *s)
 {
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0)
-		return; /* EINTR: SIGCONT after a stop */
+	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0) {
+		s->away_ms = clock_ms(); /* EINTR: SIGCONT after a stop */
+		return;
+	}
 	if (w[WATCH_OUT].revents)
 		flush(s, true);
-	take_lines(s);
 	if (w[WATCH_FAILURE].revents)
 		on_failure(s);
 	if (w[WATCH_CHANNEL].revents)
@@ -397,12 +364,10 @@ static void turn(struct server *s)
 		on_signals(s);
 	if (w[WATCH_PID].revents && !s->is_over)
 		on_end(s);
+	work(s);
 	on_deadline(s);
 	if (!s->is_over)
 		look_at_memory(s);
-	send_requests(s);
-	if (!s->is_over)
-		flush(s, false);
 }
 
 /* Everybody who waits is told, and what was observed before is handed over, to a
@@ -414,7 +379,7 @@ static void say_goodbye(struct server *s)
 
 	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
-	while (buffer_len(&s->out) > 0) {
+	while (buffer_len(&s->outlet.out) > 0 || !desk_is_idle(&s->desk)) {
 		struct pollfd w[] = {
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
@@ -454,20 +419,18 @@ static double soft_seconds(const struct list *env)
 static void server_init(struct server *s)
 {
 	const struct launch *l = s->stream->launch;
-	struct stat st;
 
 	channel_init(&s->channel, l->sandbox.channel);
 	desk_init(&s->desk);
-	buffer_init(&s->in, ACTION_LINE_MAX + READ_AT_ONCE + 1);
-	buffer_init(&s->out, OUT_MAX);
-	s->is_file = fstat(s->stream->out, &st) == 0 && S_ISREG(st.st_mode);
+	lines_init(&s->lines, ACTION_LINE_MAX);
+	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);
 	s->desk.wire = &s->channel.out;
-	s->desk.out = &s->out;
+	s->desk.out = &s->outlet.out;
 	s->desk.shell = &s->shell;
 	s->desk.streams = s->stream->streams;
 	s->desk.setting = (struct setting){
 		.soft_s = soft_seconds(&l->plan.env),
-		.username = l->plan.uid == 0 ? "root" : "agent",
+		.username = list_get_env(&l->plan.env, "USER"),
 		.hostname = l->plan.hostname,
 	};
 	if (l->policy->timeout_ms)
@@ -505,7 +468,7 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 		say_goodbye(&s);
 	channel_done(&s.channel);
 	desk_done(&s.desk);
-	buffer_done(&s.in);
-	buffer_done(&s.out);
+	lines_done(&s.lines);
+	outlet_done(&s.outlet);
 	list_done(&argv);
 }

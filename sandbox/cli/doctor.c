@@ -12,6 +12,7 @@
 #include "sandbox/checks.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/run.h"
+#include "sandbox/launch.h"
 #include "sandbox/identity.h"
 #include "sandbox/result.h"
 
@@ -190,7 +191,7 @@ static int run(const struct doctor_options *o, struct err *e)
 	struct check checks[CHECKS_HOST + 1];
 	struct diagnosis d = { .checks = checks, .count = ARRAY_LEN(checks) };
 
-	run_prepare();
+	launch_ready();
 	examine(checks);
 	d.works = checks[CHECKS_HOST].status == CHECK_OK;
 	if (report(&d, o->is_json, e) < 0)

@@ -41,6 +41,24 @@ void report_result(const struct result *r, int json_fd)
 	(void)io_write_all(json_fd, line, strlen(line)); /* who asked has gone away */
 }
 
+void report_network(const struct policy *policy)
+{
+	if (policy->network == NETWORK_HOST)
+		(void)fprintf(stderr, "hutch: --network host: the sandbox shares this host's "
+				      "network, its loopback services included\n");
+}
+
+void report_degraded(unsigned degraded)
+{
+	if (!degraded)
+		return;
+	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");
+	for (unsigned i = 0; i < DEGRADED_COUNT; i++)
+		if (degraded & 1u << i)
+			(void)fprintf(stderr, " --%s", result_degraded_name(i));
+	(void)fprintf(stderr, "\n");
+}
+
 static bool is_program(const char *path)
 {
 	struct stat st;

@@ -9,6 +9,12 @@ struct result;
  * line of its own; then, with `json_fd` not -1, the object. */
 void report_result(const struct result *r, int json_fd);
 
+/* --network host, which shares more than it seems to. */
+void report_network(const struct policy *policy);
+
+/* The limits that --best-effort could not get, for a verb without a result object. */
+void report_degraded(unsigned degraded);
+
 /* "hutch: SENTENCE", made safe for a terminal. */
 void report_error(const struct err *e);
 

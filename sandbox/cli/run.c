@@ -2,12 +2,10 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/kernel.h"
 #include "base/message.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup.h"
@@ -17,18 +15,6 @@
 #include "sandbox/result.h"
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
-
-/* With thousands of mounts the plan opens none at once, but each pump, pipe
- * and descriptor of the caller's counts; the soft limit is what shells set. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 256) {
-		limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
-		(void)setrlimit(RLIMIT_NOFILE, &limit); /* else: as it was */
-	}
-}
 
 static struct exec describe_command(const struct launch *l)
 {
@@ -40,18 +26,6 @@ static struct exec describe_command(const struct launch *l)
 		terminal_size(isatty(0) ? 0 : 1, &x.rows, &x.cols);
 	}
 	return x;
-}
-
-/* What the caller has open beyond the standard three is for nobody here. */
-static void close_others(int json_fd)
-{
-	if (json_fd <= 2) {
-		(void)sys_close_range(3, ~0u, 0);
-		return;
-	}
-	if (json_fd > 3)
-		(void)sys_close_range(3, (unsigned)json_fd - 1, 0);
-	(void)sys_close_range((unsigned)json_fd + 1, ~0u, 0);
 }
 
 /* Which limit it was that ended it. */
@@ -104,13 +78,6 @@ static void run_command(struct launch *l, struct result *ret)
 		report_explain_missing(&ret->error, l->policy);
 }
 
-static void warn_about_network(const struct policy *policy)
-{
-	if (policy->network == NETWORK_HOST)
-		(void)fprintf(stderr, "hutch: --network host: the sandbox shares this host's "
-				      "network, its loopback services included\n");
-}
-
 static int dry_run(struct launch *l, struct err *e)
 {
 	if (launch_plan(l, e) < 0)
@@ -134,15 +101,6 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
-void run_prepare(void)
-{
-	raise_descriptor_limit();
-	/* Ignored by whoever called us, our own child could not be waited for. */
-	(void)signal(SIGCHLD, SIG_DFL);
-	/* A reader that went away is an error of write(2), not our end. */
-	(void)signal(SIGPIPE, SIG_IGN);
-}
-
 int run_main(char **argv)
 {
 	struct policy policy;
@@ -151,7 +109,7 @@ int run_main(char **argv)
 	struct err e;
 
 	policy_init(&policy);
-	run_prepare();
+	launch_ready();
 	if (options_parse(argv, &options, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else if (options.wants_help)
@@ -159,9 +117,9 @@ int run_main(char **argv)
 	else if (policy_check(&policy, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else {
-		close_others(options.json_fd);
+		launch_close_others(options.json_fd);
 		if (!options.is_dry_run)
-			warn_about_network(&policy);
+			report_network(&policy);
 		run_launch(&policy, options.is_dry_run, &result);
 	}
 	report_result(&result, options.json_fd);

@@ -8,9 +8,6 @@ struct result;
 /* `argv` starts behind the verb.  Returns the exit code of hutch. */
 int run_main(char **argv);
 
-/* What a launch needs of the process that it is in: signals, room for descriptors. */
-void run_prepare(void);
-
-/* One launch, from a checked policy to the end of its command, after run_prepare().
+/* One launch, from a checked policy to the end of its command, after launch_ready().
  * As root it leaves this process an ordinary user. */
 void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret);

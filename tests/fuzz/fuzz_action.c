@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct desk d;
 
 	buffer_init(&wire, 64 << 20);
-	buffer_init(&out, 64 << 20);
+	buffer_init(&out, DESK_OUT_MAX);
 	desk_init(&d);
 	d.wire = &wire;
 	d.out = &out;

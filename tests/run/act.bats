@@ -308,6 +308,40 @@ assert run("echo alive", session="fresh").content == "alive"
 assert end() == (0, [])'
 }
 
+@test "a client that reads late loses nothing, and memory does not grow with what waits" {
+	acts '
+write("/tmp/large", "x" * (1 << 20))
+for i in range(40):
+    send({"action":"read","args":{"path":"/tmp/large"},"id":1000 + i,"session":"s%d" % (i % 8)})
+seen = set()
+for i in range(40):
+    o = receive()
+    assert len(o.content) == (1 << 20) + 1
+    seen.add(o.cause)
+assert seen == set(range(1000, 1040))
+peak = int([l for l in open("/proc/%d/status" % act.pid) if l.startswith("VmHWM")][0].split()[1])
+assert peak < 32 << 10, "%d KiB" % peak
+a.id = 2000
+assert run("echo on").content == "on"
+assert end() == (0, [])'
+}
+
+@test "thousands of lines at once are all answered" {
+	acts '
+send(b"".join(b"{\"action\":\"browse\",\"id\":%d}\n" % i for i in range(3000)))
+assert [receive().cause for i in range(3000)] == list(range(3000))
+assert end() == (0, [])'
+}
+
+@test "what is weaker than asked for, and the shared network, are told on stderr" {
+	[ ! -e /sys/fs/cgroup/cgroup.controllers ] || skip "this host has no lack of cgroups"
+	acts '
+assert run("echo hi").content == "hi"
+assert end() == (0, [])
+assert "hutch: note: weaker here than asked for (--best-effort): --memory --cpus\n" in said()
+assert "shares this host" in said()' --best-effort --memory 1g --cpus 1 --network host
+}
+
 @test "if the sandbox dies every action is told so, and hutch ends with 125" {
 	acts '
 run("true")

@@ -102,7 +102,7 @@ def main():
         lines = sys.argv[2].splitlines()
         frame = [f for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == "test"]
         at = lines[frame[-1].lineno - 1].strip() if frame else ""
-        print(f"{at}\n{traceback.format_exc(limit=0)}last: {json.dumps(a.last)}\nstderr: {a.said()}")
+        print(f"{at}\n{traceback.format_exc(limit=0)}last: {json.dumps(a.last)[:1500]}\nstderr: {a.said()}")
         sys.exit(1)
     finally:
         a.process.kill()

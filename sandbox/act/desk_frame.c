@@ -1,0 +1,166 @@
+#include "sandbox/act/desk.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/action.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "sandbox/cgroup.h"
+
+static int untimely(const struct frame *f, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "it sent '%s' about %u at the wrong time",
+		       message_name(f->type), f->id);
+}
+
+static int on_started(struct desk *d, const struct frame *f, struct err *e)
+{
+	struct session *s = queue_session_by_id(&d->queue, f->id);
+	uint32_t pid;
+
+	if (!s || !s->is_opening)
+		return untimely(f, e);
+	if (message_get_started(f, &pid, e) < 0)
+		return -1;
+	s->is_opening = false;
+	s->is_open = true;
+	return 0;
+}
+
+/* No shell: what was to run in it cannot.  The next one tries again. */
+static int on_failed(struct desk *d, const struct frame *f, struct err *e)
+{
+	struct session *s = queue_session_by_id(&d->queue, f->id);
+	struct failed failed;
+
+	if (!s || !s->is_opening)
+		return untimely(f, e);
+	if (message_get_failed(f, &failed, e) < 0)
+		return -1;
+	s->is_opening = false;
+	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
+					   exec_stage_name(failed.stage), d->shell->argv[0],
+					   strerror((int)failed.sys));
+	if (s->first && s->first->action.kind == ACT_RUN)
+		desk_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
+	return 0;
+}
+
+static int on_output(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct observed o = { .action = &t->action };
+	struct bytes text;
+
+	if (!d->streams || t->action.kind != ACT_RUN)
+		return untimely(f, e);
+	if (action_get_text(f, &text, e) < 0)
+		return -1;
+	o.content = text.data;
+	o.len = text.len;
+	observe_output(d->out, &o);
+	return 0;
+}
+
+static int on_content(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct bytes text;
+
+	(void)d;
+	if (action_get_text(f, &text, e) < 0)
+		return -1;
+	if (!buffer_append(&t->content, text.data, text.len))
+		return err_set(e, ERR_PROTOCOL, "it sent more content than it may");
+	return 0;
+}
+
+/* A command that was killed, and since the last look the kernel has killed for
+ * want of memory, at this limit and not the machine's. */
+static uint64_t oom_limit(struct desk *d, const struct report *r)
+{
+	struct usage used;
+
+	if (!d->cgroup || r->exit_code != 128 + SIGKILL)
+		return 0;
+	cgroup_usage(d->cgroup, &used);
+	bool is_oom = used.oom_kills > d->oom_kills && used.is_over_limit;
+	d->oom_kills = used.oom_kills;
+	return is_oom ? d->memory_limit : 0;
+}
+
+/* What came so far is not this command's, but of the one before, which ended while
+ * nobody waited.  Once for each action. */
+static int keep_previous(struct task *t, const struct frame *f, struct err *e)
+{
+	if (t->has_previous)
+		return untimely(f, e);
+	t->has_previous = true;
+	t->previous = t->content;
+	buffer_init(&t->content, DESK_RUN_MAX);
+	return 0;
+}
+
+static int on_report(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct report r;
+	struct buffer line;
+
+	if (t->action.kind != ACT_RUN)
+		return untimely(f, e);
+	if (action_get_report(f, &r, e) < 0)
+		return -1;
+	if (r.flags & REPORT_PREVIOUS)
+		return keep_previous(t, f, e);
+	struct observed o = desk_observed(t);
+	o.oom_limit = oom_limit(d, &r);
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_run(&line, &o, &r, &d->setting);
+	desk_finish(d, t, &line);
+	return 0;
+}
+
+static int on_done(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct done done;
+	struct buffer line;
+
+	if (t->action.kind == ACT_RUN)
+		return untimely(f, e);
+	if (action_get_done(f, &done, e) < 0)
+		return -1;
+	const struct observed o = desk_observed(t);
+	buffer_init(&line, DESK_LINE_MAX);
+	if (t->action.kind == ACT_READ)
+		observe_read(&line, &o, &done);
+	else
+		observe_write(&line, &o, &done);
+	desk_finish(d, t, &line);
+	return 0;
+}
+
+static const struct answer {
+	int (*session)(struct desk *, const struct frame *, struct err *);
+	int (*task)(struct desk *, struct task *, const struct frame *, struct err *);
+} takers[MSG_COUNT] = {
+	[MSG_STARTED] = { .session = on_started },
+	[MSG_FAILED] = { .session = on_failed },
+	[MSG_OUTPUT] = { .task = on_output },
+	[MSG_CONTENT] = { .task = on_content },
+	[MSG_REPORT] = { .task = on_report },
+	[MSG_DONE] = { .task = on_done },
+};
+
+int desk_frame(struct desk *d, const struct frame *f, struct err *e)
+{
+	const struct answer *a = f->type < MSG_COUNT ? &takers[f->type] : NULL;
+
+	if (!a || (!a->session && !a->task))
+		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
+	if (a->session)
+		return a->session(d, f, e);
+	struct task *t = queue_under_way(&d->queue, f->id);
+	return t ? a->task(d, t, f, e) : untimely(f, e);
+}

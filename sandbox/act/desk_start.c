@@ -1,0 +1,165 @@
+#include "sandbox/act/desk.h"
+
+#include <string.h>
+
+#include "base/action.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "base/own.h"
+
+#define FILE_MS 60000
+#define OPEN_MS 60000
+
+/* Another request waits while this much has not been sent. */
+#define WIRE_BUSY (64u << 10)
+
+static enum run_kind kind_of(const struct action *a)
+{
+	if (!*a->command)
+		return RUN_WAIT;
+	if (action_is_control_key(a->command) || (a->is_input && action_is_key(a->command)))
+		return RUN_KEY;
+	return a->is_input ? RUN_INPUT : RUN_COMMAND;
+}
+
+/* A time-out that was asked for is none of 0, which would be none at all. */
+static uint64_t whole_ms(double seconds)
+{
+	double ms = seconds * 1000;
+
+	return ms < 1 ? 1 : (uint64_t)ms;
+}
+
+static void put_run(struct desk *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct run_request r = {
+		.session = s->id,
+		.kind = kind_of(a),
+		.flags = RUN_PREVIOUS | (d->streams ? RUN_STREAM : 0u),
+		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
+		.hard_ms = whole_ms(a->timeout_s),
+		.text = { (const uint8_t *)a->command, strlen(a->command) },
+	};
+
+	t->deadline_ms = clock_ms() + (int64_t)r.hard_ms + DESK_GRACE_MS;
+	(void)action_put_run(d->wire, t->id, &r, e); /* it was checked, and has room */
+}
+
+static void put_file(struct desk *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	uint32_t session = s->is_open ? s->id : 0;
+	const struct file_place place = { d->shell->uid, d->shell->gid, d->shell->cwd };
+	const struct read_request read = {
+		.session = session, .place = place,
+		.form = observe_mime(a->path) ? READ_BASE64 : READ_TEXT,
+		.first = a->start, .end = a->end, .path = a->path,
+	};
+	const struct write_request write = {
+		.session = session, .place = place,
+		.first = a->start, .end = a->end, .path = a->path,
+		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
+	};
+
+	t->deadline_ms = clock_ms() + FILE_MS;
+	if (a->kind == ACT_READ)
+		(void)action_put_read(d->wire, t->id, &read, e);
+	else
+		(void)action_put_write(d->wire, t->id, &write, e);
+}
+
+static void send_task(struct desk *d, struct session *s, struct task *t)
+{
+	struct err e = { 0 };
+
+	t->id = queue_new_id(&d->queue);
+	t->is_sent = true;
+	t->started_us = clock_us();
+	if (t->action.kind == ACT_RUN) {
+		put_run(d, s, t, &e);
+	} else {
+		d->files++;
+		put_file(d, s, t, &e);
+	}
+	if (e.kind == ERR_NONE)
+		return;
+	AUTO_FREE char *text = text_format("ERROR: %s", e.text);
+	desk_finish_error(d, t, "HUTCH$BAD_ACTION", text);
+}
+
+static void open_session(struct desk *d, struct session *s)
+{
+	struct err e;
+
+	if (message_put_open(d->wire, s->id, d->shell, &e) < 0) {
+		AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s", e.text);
+		return desk_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
+	}
+	s->is_opening = true;
+	s->deadline_ms = clock_ms() + OPEN_MS;
+}
+
+/* What may be as large as a frame can be has the wire for itself. */
+static bool has_room(const struct desk *d, const struct session *s)
+{
+	enum action_kind kind = s->first->action.kind;
+	bool is_large = kind == ACT_WRITE || (kind == ACT_RUN && !s->is_open);
+
+	if (kind != ACT_RUN && d->files == DESK_FILES)
+		return false;
+	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
+}
+
+/* False when the session has nothing more that could start now. */
+static bool start_one(struct desk *d, struct session *s)
+{
+	struct task *t = s->first;
+
+	if (!t || t->is_sent || s->is_opening)
+		return false;
+	if (t->action.kind == ACT_UNSUPPORTED) {
+		desk_finish_error(d, t, "", t->action.refusal);
+		return true;
+	}
+	if (!has_room(d, s))
+		return false;
+	if (t->action.kind == ACT_RUN && !s->is_open)
+		open_session(d, s);
+	else
+		send_task(d, s, t);
+	return true;
+}
+
+bool desk_start(struct desk *d)
+{
+	bool has_started = false;
+
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		while (start_one(d, &d->queue.sessions[i]))
+			has_started = true;
+	return has_started;
+}
+
+/* --- waiting for it ------------------------------------------------------- */
+
+static int64_t session_deadline(const struct session *s)
+{
+	if (s->is_opening)
+		return s->deadline_ms;
+	return s->first && s->first->is_sent ? s->first->deadline_ms : 0;
+}
+
+int64_t desk_deadline(const struct desk *d)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < d->queue.session_count; i++) {
+		int64_t one = session_deadline(&d->queue.sessions[i]);
+		if (one > 0 && (next == 0 || one < next))
+			next = one;
+	}
+	return next;
+}

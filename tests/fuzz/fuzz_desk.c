@@ -1,0 +1,98 @@
+/* Frames of an executor that is the enemy.  It may end the sandbox by breaking the
+ * protocol, and nothing else: what is observed is whole lines, and what is held is
+ * bounded. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "sandbox/act/desk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Two sessions; the second is opening, and so is the first until it is told that it
+ * has started.  Ids on the wire count from 1. */
+static const char *const lines[] = {
+	"{\"action\":\"run\",\"args\":{\"command\":\"a\"},\"session\":\"a\",\"id\":1}",
+	"{\"action\":\"run\",\"args\":{\"command\":\"C-c\",\"is_input\":true},\"session\":\"a\"}",
+	"{\"action\":\"run\",\"args\":{\"command\":\"b\"},\"session\":\"b\"}",
+	"{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"c\",\"id\":2}",
+	"{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"c\",\"id\":2}",
+	"{\"action\":\"read\",\"args\":{\"path\":\"/f.png\"},\"session\":\"d\"}",
+	"{\"action\":\"write\",\"args\":{\"path\":\"/f\",\"content\":\"x\"},\"session\":\"e\"}",
+	"{\"action\":\"cancel\",\"args\":{\"id\":1}}",
+};
+
+/* Whole lines, whose control characters are escaped. */
+static void check_output(struct desk *d)
+{
+	do {
+		desk_deliver(d);
+		size_t len = buffer_len(d->out);
+		const uint8_t *out = buffer_data(d->out);
+		if (len && (out[0] != '{' || out[len - 1] != '\n'))
+			abort();
+		for (size_t i = 0; i < len; i++)
+			if (out[i] < ' ' && out[i] != '\n')
+				abort();
+		buffer_consume(d->out, len);
+	} while (desk_is_behind(d));
+}
+
+static void start(struct desk *d)
+{
+	while (desk_start(d))
+		buffer_consume(d->wire, buffer_len(d->wire));
+}
+
+static void answer(struct desk *d, const struct buffer *in)
+{
+	struct buffer left = *in; /* a view: nothing is added to it */
+	struct frame f;
+	struct err e;
+
+	while (frame_next(&left, FRAME_MAX_FROM_EXECUTOR, &f, &e) > 0) {
+		if (desk_frame(d, &f, &e) < 0)
+			return;
+		buffer_consume(&left, FRAME_HEADER + f.len);
+		start(d);
+		check_output(d);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
+	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
+	struct buffer wire, out, in;
+	struct desk d;
+
+	buffer_init(&wire, 64 << 20);
+	buffer_init(&out, DESK_OUT_MAX);
+	buffer_init(&in, 1 << 20);
+	desk_init(&d);
+	d.wire = &wire;
+	d.out = &out;
+	d.shell = &shell;
+	d.streams = true;
+	d.setting = (struct setting){ 10, "agent", "hutch" };
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		desk_line(&d, lines[i], strlen(lines[i]));
+	start(&d);
+	if (buffer_append(&in, data, size))
+		answer(&d, &in);
+	check_output(&d);
+	desk_end(&d, "the end");
+	check_output(&d);
+	if (!desk_is_idle(&d))
+		abort();
+	desk_done(&d);
+	buffer_done(&wire);
+	buffer_done(&out);
+	buffer_done(&in);
+	return 0;
+}

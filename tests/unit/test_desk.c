@@ -1,0 +1,470 @@
+/* The desk: what an executor that does as it likes can make the host hold. */
+#include "sandbox/act/desk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "base/own.h"
+
+struct office {
+	struct desk desk;
+	struct buffer wire, out, frames;
+	struct exec shell;
+	char *argv[2], *env[1];
+};
+
+static int setup(void **state)
+{
+	static char program[] = "/bin/bash";
+	struct office *o = mem_zeroed(1, sizeof(*o));
+
+	o->argv[0] = program;
+	o->shell = (struct exec){ .flags = EXEC_PTY, .cwd = "/", .argv = o->argv, .env = o->env };
+	buffer_init(&o->wire, 64u << 20);
+	buffer_init(&o->out, DESK_OUT_MAX);
+	buffer_init(&o->frames, 64u << 20);
+	desk_init(&o->desk);
+	o->desk.wire = &o->wire;
+	o->desk.out = &o->out;
+	o->desk.shell = &o->shell;
+	o->desk.setting = (struct setting){ 10, "agent", "hutch" };
+	*state = o;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct office *o = *state;
+
+	desk_done(&o->desk);
+	buffer_done(&o->wire);
+	buffer_done(&o->out);
+	buffer_done(&o->frames);
+	free(o);
+	return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void ask(struct office *o, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int len = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	desk_line(&o->desk, line, (size_t)len);
+	(void)desk_start(&o->desk);
+}
+
+/* Takes the next request off the wire; its type, or 0. */
+static uint16_t requested(struct office *o, uint32_t *ret_id)
+{
+	struct frame f;
+	struct err e;
+
+	*ret_id = 0;
+	if (frame_next(&o->wire, FRAME_MAX_TO_EXECUTOR, &f, &e) <= 0)
+		return 0;
+	uint16_t type = f.type;
+	*ret_id = f.id;
+	buffer_consume(&o->wire, FRAME_HEADER + f.len);
+	return type;
+}
+
+static int answer(struct office *o, struct err *e)
+{
+	struct frame f;
+
+	assert_int_equal(frame_next(&o->frames, FRAME_MAX_FROM_EXECUTOR, &f, e), 1);
+	int result = desk_frame(&o->desk, &f, e);
+	buffer_consume(&o->frames, FRAME_HEADER + f.len);
+	(void)desk_start(&o->desk);
+	return result;
+}
+
+static void answer_content(struct office *o, uint32_t id, char with, size_t len)
+{
+	char chunk[ACTION_CHUNK];
+	struct err e;
+
+	memset(chunk, with, sizeof(chunk));
+	for (size_t n; len > 0; len -= n) {
+		n = len < sizeof(chunk) ? len : sizeof(chunk);
+		struct bytes text = { (const uint8_t *)chunk, n };
+		assert_int_equal(action_put_text(&o->frames, MSG_CONTENT, id, text, &e), 0);
+		assert_int_equal(answer(o, &e), 0);
+	}
+}
+
+static void answer_done(struct office *o, uint32_t id)
+{
+	const struct done done = { OUTCOME_DONE, 0, "/f", "/" };
+	struct err e;
+
+	assert_int_equal(action_put_done(&o->frames, id, &done, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+}
+
+static void answer_report(struct office *o, uint32_t id)
+{
+	const struct report r = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
+	struct err e;
+
+	assert_int_equal(action_put_report(&o->frames, id, &r, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+}
+
+static void answer_started(struct office *o, uint32_t id)
+{
+	struct err e;
+
+	assert_int_equal(message_put_started(&o->frames, id, 2, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+}
+
+/* The next observation, with its newline; allocated. */
+static char *observation(struct office *o)
+{
+	desk_deliver(&o->desk);
+	const char *line = (const char *)buffer_data(&o->out);
+	const char *stop = buffer_len(&o->out) ? memchr(line, '\n', buffer_len(&o->out)) : NULL;
+	if (!stop)
+		return text_copy("");
+	size_t len = (size_t)(stop + 1 - line);
+	char *copy = mem_zeroed(1, len + 1);
+	memcpy(copy, line, len);
+	buffer_consume(&o->out, len);
+	return copy;
+}
+
+static void expect(struct office *o, const char *part)
+{
+	AUTO_FREE char *line = observation(o);
+
+	if (!strstr(line, part))
+		fail_msg("'%s' was expected, and came: %.200s", part, line);
+}
+
+static void expect_nothing(struct office *o)
+{
+	AUTO_FREE char *line = observation(o);
+
+	assert_string_equal(line, "");
+}
+
+/* Runs one command, so that the session is open; its id. */
+static uint32_t open_session(struct office *o, const char *name)
+{
+	uint32_t session, id;
+
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"true\"},\"session\":\"%s\"}", name);
+	assert_int_equal(requested(o, &session), MSG_OPEN);
+	answer_started(o, session);
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	answer_report(o, id);
+	expect(o, "\"observation\":\"run\"");
+	return session;
+}
+
+/* --- what is held --------------------------------------------------------- */
+
+#define READ_IN "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"s%u\"}"
+
+static void test_so_many_files_are_under_way_and_no_more(void **state)
+{
+	struct office *o = *state;
+	uint32_t ids[DESK_FILES + 2], id;
+
+	for (unsigned i = 0; i < DESK_FILES + 2; i++)
+		ask(o, READ_IN, i);
+	for (unsigned i = 0; i < DESK_FILES; i++)
+		assert_int_equal(requested(o, &ids[i]), MSG_READ);
+	assert_int_equal(requested(o, &id), 0);
+	answer_done(o, ids[2]);
+	assert_int_equal(requested(o, &ids[2]), MSG_READ);
+	assert_int_equal(requested(o, &id), 0);
+	answer_done(o, ids[0]);
+	assert_int_equal(requested(o, &ids[0]), MSG_READ);
+	for (unsigned i = 0; i < DESK_FILES; i++)
+		answer_done(o, ids[i]);
+	for (unsigned i = 0; i < DESK_FILES + 2; i++)
+		expect(o, "\"observation\":\"read\"");
+	assert_true(desk_is_idle(&o->desk));
+}
+
+/* Each byte of it becomes six, and one line alone is more than may wait. */
+#define LARGE (2u << 20)
+
+static void test_hostile_content_waits_until_it_is_taken(void **state)
+{
+	struct office *o = *state;
+	uint32_t ids[DESK_FILES];
+
+	for (unsigned i = 0; i < DESK_FILES; i++) {
+		ask(o, READ_IN, i);
+		assert_int_equal(requested(o, &ids[i]), MSG_READ);
+		answer_content(o, ids[i], 1, LARGE);
+	}
+	for (unsigned i = 0; i < DESK_FILES; i++)
+		answer_done(o, ids[i]);
+	assert_true(desk_is_behind(&o->desk));
+	assert_true(buffer_len(&o->out) <= DESK_OUT_HIGH + 6 * LARGE + 4096);
+	for (unsigned i = 0; i < DESK_FILES; i++) {
+		AUTO_FREE char *line = observation(o);
+		assert_true(strlen(line) > 6 * LARGE);
+		assert_non_null(strstr(line, "\\u0001\\u0001"));
+	}
+	expect_nothing(o);
+	assert_false(desk_is_behind(&o->desk));
+	assert_true(desk_is_idle(&o->desk));
+}
+
+static void test_more_content_than_a_file_may_have_breaks_the_protocol(void **state)
+{
+	struct office *o = *state;
+	struct err e;
+	uint32_t id;
+
+	ask(o, READ_IN, 0);
+	assert_int_equal(requested(o, &id), MSG_READ);
+	answer_content(o, id, 'x', DESK_FILE_MAX);
+	const struct bytes text = { (const uint8_t *)"x", 1 };
+	assert_int_equal(action_put_text(&o->frames, MSG_CONTENT, id, text, &e), 0);
+	assert_int_equal(answer(o, &e), -1);
+	assert_non_null(strstr(e.text, "more content than it may"));
+}
+
+static void test_everybody_who_asked_again_gets_a_copy_when_there_is_room(void **state)
+{
+	static const char again[] = "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"id\":7,"
+				    "\"timestamp\":\"t\"}";
+	struct office *o = *state;
+	uint32_t id;
+
+	for (int i = 0; i < 9; i++)
+		ask(o, "%s", again);
+	expect_nothing(o);
+	ask(o, "%s", again);
+	expect(o, "enough repeats");
+	assert_int_equal(requested(o, &id), MSG_READ);
+	answer_content(o, id, 2, LARGE);
+	answer_done(o, id);
+	assert_int_equal(requested(o, &id), 0);
+	for (int i = 0; i < 9; i++) {
+		assert_true(buffer_len(&o->out) <= DESK_OUT_HIGH + 6 * LARGE + 4096);
+		assert_true(desk_is_behind(&o->desk));
+		AUTO_FREE char *line = observation(o);
+		assert_true(strlen(line) > 6 * LARGE);
+	}
+	expect_nothing(o);
+	ask(o, "%s", again);
+	AUTO_FREE char *kept = observation(o);
+	assert_true(strlen(kept) > 6 * LARGE);
+}
+
+static void test_a_desk_that_is_full_says_so(void **state)
+{
+	struct office *o = *state;
+
+	for (int i = 0; i < DESK_TASKS - 1; i++)
+		ask(o, READ_IN, 0);
+	assert_false(desk_is_full(&o->desk));
+	ask(o, READ_IN, 0);
+	assert_true(desk_is_full(&o->desk));
+	desk_end(&o->desk, "it is over");
+	for (int i = 0; i < DESK_TASKS; i++)
+		expect(o, "ERROR: it is over");
+	expect_nothing(o);
+	assert_false(desk_is_full(&o->desk));
+}
+
+static void test_there_are_so_many_sessions(void **state)
+{
+	struct office *o = *state;
+
+	for (unsigned i = 0; i < QUEUE_SESSIONS; i++)
+		ask(o, READ_IN, i);
+	expect_nothing(o);
+	ask(o, READ_IN, QUEUE_SESSIONS);
+	expect(o, "more than 64 sessions");
+}
+
+/* --- order ---------------------------------------------------------------- */
+
+static void test_a_session_does_one_thing_after_the_other(void **state)
+{
+	struct office *o = *state;
+	uint32_t first, second, id;
+
+	(void)open_session(o, "a");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"id\":1}");
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"a\",\"id\":2}");
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"b\",\"id\":3}");
+	assert_int_equal(requested(o, &first), MSG_RUN);
+	assert_int_equal(requested(o, &second), MSG_READ);
+	assert_int_equal(requested(o, &id), 0);
+	answer_done(o, second);
+	expect(o, "\"cause\":3");
+	answer_report(o, first);
+	expect(o, "\"cause\":1");
+	assert_int_equal(requested(o, &id), MSG_READ);
+	answer_done(o, id);
+	expect(o, "\"cause\":2");
+}
+
+static void test_a_cancel_reaches_what_runs_and_what_waits(void **state)
+{
+	struct office *o = *state;
+	uint32_t first, id;
+
+	(void)open_session(o, "a");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"id\":1}");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"2\"},\"session\":\"a\",\"id\":2}");
+	assert_int_equal(requested(o, &first), MSG_RUN);
+	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":2}}");
+	expect(o, "\"observation\":\"null\"");
+	expect(o, "cancelled before it started");
+	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":1}}");
+	expect(o, "\"observation\":\"null\"");
+	assert_int_equal(requested(o, &id), MSG_CANCEL);
+	assert_int_equal(id, first);
+	answer_report(o, first);
+	expect(o, "\"cause\":1");
+	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":1}}");
+	expect(o, "HUTCH$NOT_FOUND");
+	assert_int_equal(requested(o, &id), 0);
+}
+
+static void test_an_answer_is_due_while_one_is_awaited(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	assert_int_equal(desk_deadline(&o->desk), 0);
+	(void)open_session(o, "a");
+	assert_int_equal(desk_deadline(&o->desk), 0);
+	int64_t begun = clock_ms();
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"timeout\":5,"
+	       "\"id\":1}");
+	assert_true(desk_deadline(&o->desk) >= begun + 5000 + DESK_GRACE_MS);
+	assert_true(desk_deadline(&o->desk) <= clock_ms() + 5000 + DESK_GRACE_MS);
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	answer_report(o, id);
+	assert_int_equal(desk_deadline(&o->desk), 0);
+}
+
+/* --- what must not come ---------------------------------------------------- */
+
+enum { IS_RUN = 1, IS_READ = 2, IS_OPENING = 4, IS_OPEN = 8, IS_NOBODY = 16 };
+
+static void put_frame(struct office *o, uint16_t type, uint32_t id)
+{
+	const struct bytes text = { (const uint8_t *)"x", 1 };
+	const struct report report = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
+	const struct done done = { OUTCOME_DONE, 0, "/f", "/" };
+	const struct failed failed = { .stage = EXEC_STAGE_EXECVE, .sys = 2 };
+	struct err e;
+
+	switch (type) {
+	case MSG_STARTED:
+		assert_int_equal(message_put_started(&o->frames, id, 2, &e), 0);
+		break;
+	case MSG_FAILED:
+		assert_int_equal(message_put_failed(&o->frames, id, &failed, &e), 0);
+		break;
+	case MSG_REPORT:
+		assert_int_equal(action_put_report(&o->frames, id, &report, &e), 0);
+		break;
+	case MSG_DONE:
+		assert_int_equal(action_put_done(&o->frames, id, &done, &e), 0);
+		break;
+	default:
+		assert_int_equal(action_put_text(&o->frames, type, id, text, &e), 0);
+		break;
+	}
+}
+
+/* Which frames may come about a command, a file, a session that opens or is open,
+ * and nothing. */
+static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
+{
+	static const struct { uint16_t type; unsigned fits; } frames[] = {
+		{ MSG_STARTED, IS_OPENING }, { MSG_FAILED, IS_OPENING },
+		{ MSG_OUTPUT, 0 }, /* no --stream */
+		{ MSG_CONTENT, IS_RUN | IS_READ },
+		{ MSG_REPORT, IS_RUN },	     { MSG_DONE, IS_READ },
+		{ MSG_HELLO, 0 },	     { MSG_EXITED, 0 },
+		{ MSG_RUN, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(frames); i++)
+		for (unsigned what = IS_RUN; what <= IS_NOBODY; what <<= 1) {
+			struct office *o = *state;
+			struct err e;
+			uint32_t id, session = open_session(o, "a");
+			if (what == IS_RUN)
+				ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},"
+				       "\"session\":\"a\"}");
+			if (what == IS_READ)
+				ask(o, READ_IN, 0);
+			if (what == IS_OPENING)
+				ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"}}");
+			assert_int_equal(requested(o, &id) != 0, what < IS_OPEN);
+			if (what == IS_OPEN)
+				id = session;
+			put_frame(o, frames[i].type, id);
+			bool fits = answer(o, &e) == 0;
+			if (fits != ((frames[i].fits & what) != 0))
+				fail_msg("%s, case %u", message_name(frames[i].type), what);
+			(void)teardown(state);
+			(void)setup(state);
+		}
+}
+
+static void test_what_is_printed_becomes_events_with_stream_alone(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+	struct err e;
+
+	o->desk.streams = true;
+	(void)open_session(o, "a");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"id\":3}");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	put_frame(o, MSG_OUTPUT, id);
+	assert_int_equal(answer(o, &e), 0);
+	expect(o, "{\"event\":\"output\",\"cause\":3,\"session\":\"a\",\"data\":\"x\"}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_so_many_files_are_under_way_and_no_more),
+		TEST(test_hostile_content_waits_until_it_is_taken),
+		TEST(test_more_content_than_a_file_may_have_breaks_the_protocol),
+		TEST(test_everybody_who_asked_again_gets_a_copy_when_there_is_room),
+		TEST(test_a_desk_that_is_full_says_so),
+		TEST(test_there_are_so_many_sessions),
+		TEST(test_a_session_does_one_thing_after_the_other),
+		TEST(test_a_cancel_reaches_what_runs_and_what_waits),
+		TEST(test_an_answer_is_due_while_one_is_awaited),
+		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
+		TEST(test_what_is_printed_becomes_events_with_stream_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
