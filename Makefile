@@ -29,7 +29,7 @@ MAKEFLAGS += --no-builtin-rules
 BASE     := action buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
-SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs identity \
+SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
             idmap image janitor landlock launch limits mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program pump result rlimits \
             scope seccomp seccomp_cache seccomp_compiler sockets spawn stdio \

@@ -38,6 +38,17 @@ const char *message_name(uint32_t type)
 	return type < MSG_COUNT && names[type] ? names[type] : "unknown";
 }
 
+bool message_is_from_executor(uint32_t type)
+{
+	static const bool is_from[MSG_COUNT] = {
+		[MSG_HELLO] = true,  [MSG_STARTED] = true, [MSG_FAILED] = true,
+		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
+		[MSG_REPORT] = true, [MSG_DONE] = true,
+	};
+
+	return type < MSG_COUNT && is_from[type];
+}
+
 const char *exec_stage_name(uint32_t stage)
 {
 	return stage < EXEC_STAGE_COUNT ? stages[stage] : "unknown";

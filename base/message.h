@@ -137,6 +137,9 @@ int message_get_stop(const struct frame *f, struct err *e);
 int message_put_cgroup(struct buffer *b, struct err *e);
 int message_get_cgroup(const struct frame *f, struct err *e);
 
+/* Whether the executor sends messages of this type; the others are ours. */
+bool message_is_from_executor(uint32_t type);
+
 /* "hello", "exec", ...; an unknown number gives "unknown". */
 const char *message_name(uint32_t type);
 const char *exec_stage_name(uint32_t stage);

@@ -1,20 +1,17 @@
 /* Theory of operation.
  *
  *	state		leaves it when
- *	STARTING	"hello" came			-> HELLO
- *	HELLO		"started" came			-> RUNNING
+ *	ASKED		"started" came			-> RUNNING
  *			"failed" came			-> ENDING
  *	RUNNING		"exited" came: pid 1 is killed	-> ENDING
- *	any		deadline, fatal signal, broken
- *			protocol: pid 1 is killed	-> ENDING
+ *	any		deadline, fatal signal, the
+ *			guest's own end (guest.h)	-> ENDING
  *	any		pid 1 was reaped		-> DRAINING
  *	DRAINING	all output is delivered		   done
  *
- * Every verdict is set once: what came first counts.  When pid 1 is gone the
- * kernel has killed and reaped every process of its pid namespace
- * (zap_pid_ns_processes()).  What is in its pipes then is all that is delivered:
- * their ends may have been passed on to others, so their closing is not waited
- * for. */
+ * Every verdict is set once: what came first counts.  When pid 1 is gone nobody
+ * writes any more.  What is in its pipes then is all that is delivered: their ends
+ * may have been passed on to others, so their closing is not waited for. */
 #include "sandbox/supervise.h"
 
 #include <errno.h>
@@ -22,7 +19,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,12 +27,11 @@
 #include "base/err.h"
 #include "base/message.h"
 #include "base/own.h"
-#include "sandbox/channel.h"
+#include "sandbox/guest.h"
 #include "sandbox/result.h"
 #include "sandbox/spawn.h"
 #include "sandbox/stdio.h"
 #include "sandbox/terminal.h"
-#include "sandbox/watchdog.h"
 
 #define COMMAND_ID 1
 
@@ -45,24 +40,20 @@
 #define GRACE_MS	   10000
 #define INTERRUPTS_TO_KILL 3
 
-/* How long after closing its channel an executor may take to be gone. */
-#define CLOSED_MS 2000
+enum state { ASKED, RUNNING, ENDING, DRAINING, DONE };
 
-enum state { STARTING, HELLO, RUNNING, ENDING, DRAINING, DONE };
-
-enum watch { WATCH_CHANNEL, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PID, WATCH_PUMPS,
+enum watch { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 struct supervisor {
 	struct run *run;
 	struct result *result;
-	struct channel channel;
+	struct guest guest;
 	enum state state;
 	bool has_verdict;
 	int interrupts;
-	int64_t deadline_ms, grace_ms, closed_ms, look_ms; /* 0: none */
+	int64_t deadline_ms, grace_ms; /* 0: none */
 };
-
 
 /* What the caller ignores, as nohup does, is not for us either. */
 static bool is_ignored(int signo)
@@ -88,12 +79,10 @@ int supervise_signals(struct err *e)
 	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
-/* pid 1 is killed, and with it everything inside.  What it is reaped with
- * afterwards says nothing any more. */
+/* What pid 1 is reaped with afterwards says nothing any more. */
 static void end_sandbox(struct supervisor *s)
 {
-	if (s->run->sandbox->pid > 0)
-		(void)kill(s->run->sandbox->pid, SIGKILL); /* not reaped: still ours */
+	guest_end(&s->guest);
 	if (s->state < ENDING)
 		s->state = ENDING;
 }
@@ -106,18 +95,12 @@ static void fail(struct supervisor *s, int code, const struct err *cause)
 	end_sandbox(s);
 }
 
-static void broke_protocol(struct supervisor *s, struct err *e)
-{
-	(void)err_in(e, "the sandbox's executor broke the protocol and was ended");
-	fail(s, EXIT_HUTCH, e);
-}
-
 static void send_signal(struct supervisor *s, int signo)
 {
 	struct err e;
 
-	if (channel_send_signal(&s->channel, COMMAND_ID, (uint32_t)signo, &e) < 0)
-		broke_protocol(s, &e);
+	if (channel_send_signal(&s->guest.channel, COMMAND_ID, (uint32_t)signo, &e) < 0)
+		guest_broke_protocol(&s->guest, &e);
 }
 
 /* 126: found but not run, 127: not found, as shells say it. */
@@ -145,19 +128,6 @@ static void command_failed(struct supervisor *s, const struct failed *failed)
 	if (is_folder)
 		(void)err_remedy(&e, "-w takes a folder that exists inside");
 	fail(s, exit_code_for(failed), &e);
-}
-
-static int on_hello(struct supervisor *s, const struct frame *f, struct err *e)
-{
-	struct hello h;
-
-	if (message_get_hello(f, &h, e) < 0)
-		return -1;
-	if (h.version != PROTOCOL_VERSION)
-		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
-			       PROTOCOL_VERSION);
-	s->state = HELLO;
-	return 0;
 }
 
 static int on_started(struct supervisor *s, const struct frame *f, struct err *e)
@@ -199,77 +169,22 @@ static int on_exited(struct supervisor *s, const struct frame *f, struct err *e)
 /* What the executor may say, and when (docs/protocol.md). */
 static const struct answer {
 	enum state when;
-	uint32_t id;
 	int (*take)(struct supervisor *, const struct frame *, struct err *);
 } answers[MSG_COUNT] = {
-	[MSG_HELLO] = { STARTING, 0, on_hello },
-	[MSG_STARTED] = { HELLO, COMMAND_ID, on_started },
-	[MSG_FAILED] = { HELLO, COMMAND_ID, on_failed },
-	[MSG_EXITED] = { RUNNING, COMMAND_ID, on_exited },
+	[MSG_STARTED] = { ASKED, on_started },
+	[MSG_FAILED] = { ASKED, on_failed },
+	[MSG_EXITED] = { RUNNING, on_exited },
 };
 
-static int take_frame(struct supervisor *s, const struct frame *f, struct err *e)
+static int take_frame(void *who, const struct frame *f, struct err *e)
 {
-	const struct answer *a = f->type < MSG_COUNT ? &answers[f->type] : NULL;
+	struct supervisor *s = who;
+	const struct answer *a = &answers[f->type]; /* guest.c has seen to the range */
 
-	if (!a || !a->take)
-		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
-	if (s->state != a->when || f->id != a->id)
+	if (!a->take || s->state != a->when || f->id != COMMAND_ID)
 		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
 			       message_name(f->type));
 	return a->take(s, f, e);
-}
-
-static int take_frames(struct supervisor *s, struct err *e)
-{
-	struct frame f;
-	int got = 1;
-
-	while (s->state < ENDING && (got = channel_next(&s->channel, &f, e)) > 0) {
-		if (take_frame(s, &f, e) < 0)
-			return -1;
-		channel_took(&s->channel, &f);
-	}
-	return got < 0 ? -1 : 0;
-}
-
-/* Reads once and takes what is whole.  A closed channel comes a moment before
- * the end of pid 1, which tells why; or from one that means to go on without
- * us, which it shall not. */
-static int read_channel(struct supervisor *s)
-{
-	struct err e;
-	int state = channel_fill(&s->channel, &e);
-
-	if (state < 0 || take_frames(s, &e) < 0) {
-		broke_protocol(s, &e);
-	} else if (state == CHANNEL_CLOSED && s->state < ENDING) {
-		s->state = ENDING;
-		s->closed_ms = clock_ms() + CLOSED_MS;
-	}
-	return state;
-}
-
-static void on_channel(struct supervisor *s, short events)
-{
-	struct err e;
-
-	if ((events & POLLOUT) && channel_flush(&s->channel, &e) < 0)
-		return broke_protocol(s, &e);
-	if (channel_has_passed(&s->channel))
-		stdio_handed_over(s->run->stdio);
-	if (events & ~POLLOUT)
-		(void)read_channel(s);
-}
-
-/* The child's err, or its end of the pipe closed by a successful execveat. */
-static void on_failure(struct supervisor *s)
-{
-	struct err cause;
-
-	if (spawn_failure(s->run->sandbox, &cause))
-		fail(s, EXIT_HUTCH, &cause);
-	own_close(&s->run->sandbox->failure);
 }
 
 static void on_resize(struct supervisor *s)
@@ -280,8 +195,8 @@ static void on_resize(struct supervisor *s)
 	if (!(s->run->exec->flags & EXEC_PTY) || s->state != RUNNING)
 		return;
 	terminal_size(0, &rows, &cols);
-	if (channel_send_resize(&s->channel, COMMAND_ID, rows, cols, &e) < 0)
-		broke_protocol(s, &e);
+	if (channel_send_resize(&s->guest.channel, COMMAND_ID, rows, cols, &e) < 0)
+		guest_broke_protocol(&s->guest, &e);
 }
 
 /* A signal to us is one for the command.  Where that does not end it, we do:
@@ -294,8 +209,8 @@ static void on_signal(struct supervisor *s, int signo)
 	if ((signo == SIGTERM || signo == SIGHUP) && s->grace_ms == 0)
 		s->grace_ms = clock_ms() + GRACE_MS;
 	/* The command may be running and its "started" still on its way; the
-	 * executor takes requests in order. */
-	if ((s->state == HELLO || s->state == RUNNING) &&
+	 * executor takes requests in order.  One that has not said hello may never. */
+	if (s->guest.state == GUEST_READY && (s->state == ASKED || s->state == RUNNING) &&
 	    s->interrupts < INTERRUPTS_TO_KILL)
 		return send_signal(s, signo);
 	if (signo == SIGUSR1 || signo == SIGUSR2)
@@ -322,34 +237,27 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-/* Pid 1 is gone.  Killed by somebody other than us, and without a word about
- * the command: the kernel's OOM killer, or an administrator. */
-static void on_end(struct supervisor *s)
+/* The verdict, where the guest ended for a reason of its own. */
+static void judge(struct supervisor *s)
 {
-	struct sandbox *box = s->run->sandbox;
-	struct rusage used;
-	struct err e;
-	int status;
+	const struct guest *g = &s->guest;
 
-	if (wait4(box->pid, &status, 0, &used) < 0)
-		abort(); /* our own child, and SIGCHLD is not ignored */
-	box->pid = 0;
-	/* The child's last word may be in the pipe, the executor's in the
-	 * channel, and poll told us of the end first. */
-	if (box->failure >= 0)
-		on_failure(s);
-	while (s->state < ENDING && read_channel(s) == CHANNEL_READ)
-		;
-	if (!s->has_verdict && WIFSIGNALED(status))
-		result_signaled(s->result, WTERMSIG(status));
-	else if (!s->has_verdict) {
-		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
-			      WEXITSTATUS(status));
-		result_failed(s->result, EXIT_HUTCH, &e);
-	}
+	if (s->has_verdict)
+		return;
 	s->has_verdict = true;
-	s->result->user_s = seconds(&used.ru_utime);
-	s->result->sys_s = seconds(&used.ru_stime);
+	if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
+		/* The kernel's OOM killer, or an administrator. */
+		result_signaled(s->result, WTERMSIG(g->status));
+	else if (g->cause == GUEST_OUT_OF_MEMORY)
+		result_oom(s->result, &g->error);
+	else
+		result_failed(s->result, EXIT_HUTCH, &g->error);
+}
+
+static void on_gone(struct supervisor *s)
+{
+	s->result->user_s = seconds(&s->guest.used.ru_utime);
+	s->result->sys_s = seconds(&s->guest.used.ru_stime);
 	s->state = DRAINING;
 	stdio_handed_over(s->run->stdio);
 	pump_done(&s->run->stdio->pumps[0]);
@@ -357,85 +265,51 @@ static void on_end(struct supervisor *s)
 	pump_finish(&s->run->stdio->pumps[2]);
 }
 
-static bool is_due(int64_t *deadline, int64_t now)
+/* What has come of the guest in this turn. */
+static void look_at_guest(struct supervisor *s)
 {
-	if (!*deadline || now < *deadline)
-		return false;
-	*deadline = 0;
-	return true;
-}
-
-/* --memory with --best-effort, and no cgroup. */
-static void look_at_memory(struct supervisor *s, int64_t now)
-{
-	const uint64_t limit = s->run->watched_memory;
-	struct err e;
-
-	if (s->state >= ENDING)
+	if (channel_has_passed(&s->guest.channel))
+		stdio_handed_over(s->run->stdio);
+	if (!guest_is_over(&s->guest) || s->state >= DRAINING)
 		return;
-	s->look_ms = now + WATCHDOG_MS;
-	if (watchdog_measure(s->run->sandbox->pid, limit) <= limit)
-		return;
-	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
-				     "(--memory) when hutch looked, and were killed",
-		      (unsigned long long)limit >> 20);
-	if (!s->has_verdict)
-		result_oom(s->result, &e);
-	s->has_verdict = true;
-	end_sandbox(s);
+	judge(s);
+	if (s->state < ENDING)
+		s->state = ENDING;
+	if (s->guest.state == GUEST_GONE)
+		on_gone(s);
 }
 
 static void on_deadline(struct supervisor *s)
 {
-	int64_t now = clock_ms();
-	struct err e;
-
-	if (is_due(&s->deadline_ms, now)) {
+	if (clock_is_due(s->deadline_ms)) {
+		s->deadline_ms = 0;
 		if (!s->has_verdict)
 			result_timeout(s->result);
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
-	if (is_due(&s->look_ms, now))
-		look_at_memory(s, now);
-	if (is_due(&s->grace_ms, now)) {
+	if (clock_is_due(s->grace_ms)) {
+		s->grace_ms = 0;
 		if (!s->has_verdict)
 			result_signaled(s->result, SIGKILL);
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
-	if (is_due(&s->closed_ms, now)) {
-		(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
-		broke_protocol(s, &e);
-	}
+	guest_expire(&s->guest);
 }
 
-/* Milliseconds to the next deadline, as poll(2) wants them. */
-static int wait_ms(const struct supervisor *s)
+/* When on_deadline() has something to do. */
+static int64_t due(const struct supervisor *s)
 {
-	const int64_t all[] = { s->deadline_ms, s->grace_ms, s->closed_ms, s->look_ms };
-	int64_t next = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (all[i] && (!next || all[i] < next))
-			next = all[i];
-	if (!next || s->state >= DRAINING)
-		return -1;
-	int64_t left = next - clock_ms();
-	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+	if (s->state >= DRAINING)
+		return 0;
+	return clock_sooner(clock_sooner(s->deadline_ms, s->grace_ms), guest_due(&s->guest));
 }
 
 static void watch_list(const struct supervisor *s, struct pollfd w[WATCH_COUNT])
 {
-	const struct sandbox *box = s->run->sandbox;
-	bool is_over = s->state >= ENDING;
-
-	w[WATCH_CHANNEL] = (struct pollfd){ .fd = is_over ? -1 : box->channel,
-					    .events = channel_events(&s->channel) };
-	w[WATCH_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
+	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->run->signals, .events = POLLIN };
-	w[WATCH_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1,
-					.events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&s->run->stdio->pumps[i]);
 }
@@ -450,20 +324,17 @@ static void turn(struct supervisor *s)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0)
+	if (poll(w, WATCH_COUNT, clock_wait(due(s))) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&s->run->stdio->pumps[i]);
-	if (w[WATCH_FAILURE].revents)
-		on_failure(s);
-	if (w[WATCH_CHANNEL].revents && s->state < ENDING)
-		on_channel(s, w[WATCH_CHANNEL].revents);
+	guest_serve(&s->guest, w + WATCH_GUEST);
+	look_at_guest(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
-	if (w[WATCH_PID].revents)
-		on_end(s);
 	on_deadline(s);
+	look_at_guest(s);
 	if (s->state == DRAINING && !has_output_left(s->run->stdio))
 		s->state = DONE;
 }
@@ -472,12 +343,11 @@ static void start(struct supervisor *s)
 {
 	struct err e;
 
-	channel_init(&s->channel, s->run->sandbox->channel);
-	if (channel_send_exec(&s->channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
+	guest_init(&s->guest);
+	if (channel_send_exec(&s->guest.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
 			      &e) < 0)
 		fail(s, EXIT_HUTCH, &e);
-	if (channel_has_passed(&s->channel))
-		stdio_handed_over(s->run->stdio);
+	look_at_guest(s);
 }
 
 void supervise_run(struct run *run, struct result *ret)
@@ -485,12 +355,12 @@ void supervise_run(struct run *run, struct result *ret)
 	struct supervisor s = { .run = run, .result = ret };
 
 	*ret = (struct result){ 0 };
+	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
+				  .watched_memory = run->watched_memory };
 	if (run->timeout_ms)
 		s.deadline_ms = clock_ms() + (int64_t)run->timeout_ms;
-	if (run->watched_memory)
-		s.look_ms = clock_ms() + WATCHDOG_MS;
 	start(&s);
 	while (s.state != DONE)
 		turn(&s);
-	channel_done(&s.channel);
+	guest_done(&s.guest);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -18,10 +17,9 @@
 #include "sandbox/act/desk.h"
 #include "sandbox/act/lines.h"
 #include "sandbox/act/outlet.h"
-#include "sandbox/channel.h"
+#include "sandbox/guest.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
-#include "sandbox/watchdog.h"
 
 /* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
 #define SOFT_DEFAULT 10
@@ -29,48 +27,36 @@
 /* How long a client is waited for that is to be told the end. */
 #define GOODBYE_MS 10000
 
-/* How long after closing its channel an executor may take to be gone. */
-#define CLOSED_MS 2000
-
 /* A session's terminal. */
 #define ROWS 1000
 #define COLS 1000
 
-enum watch { WATCH_IN, WATCH_OUT, WATCH_CHANNEL, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PID,
+enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + GUEST_POLLS, WATCH_OUT, WATCH_SIGNALS,
 	     WATCH_COUNT };
 
 struct server {
 	const struct stream *stream;
 	struct stream_end *end;
-	struct channel channel;
+	struct guest guest;
 	struct desk desk;
 	struct exec shell;
 	struct lines lines;
 	struct outlet outlet;
-	bool is_over, has_hello;
-	bool is_closed;	  /* the executor's end of the channel */
+	bool is_over;
 	bool is_signaled; /* we were sent a signal that ends us */
-	int64_t deadline_ms, look_ms, closed_ms; /* 0: none */
+	int64_t deadline_ms; /* 0: none */
 	int64_t away_ms; /* when we last did not listen to the executor */
 };
-
 
 static void end(struct server *s, int code, const struct err *e)
 {
 	if (s->is_over)
 		return;
 	s->is_over = true;
-	if (s->stream->launch->sandbox.pid > 0)
-		(void)kill(s->stream->launch->sandbox.pid, SIGKILL); /* not reaped: still ours */
+	guest_end(&s->guest);
 	s->end->exit_code = code;
 	if (e)
 		s->end->error = *e;
-}
-
-static void broke_protocol(struct server *s, struct err *e)
-{
-	(void)err_in(e, "the sandbox's executor broke the protocol and was ended");
-	end(s, EXIT_HUTCH, e);
 }
 
 /* --- input and output ------------------------------------------------------ */
@@ -113,108 +99,27 @@ static void flush(struct server *s, bool is_ready)
 	desk_deliver(&s->desk);
 }
 
-/* --- the executor --------------------------------------------------------- */
-
-static int take_hello(struct server *s, const struct frame *f, struct err *e)
-{
-	struct hello h;
-
-	if (f->type != MSG_HELLO || s->has_hello)
-		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
-			       message_name(f->type));
-	if (message_get_hello(f, &h, e) < 0)
-		return -1;
-	if (h.version != PROTOCOL_VERSION)
-		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
-			       PROTOCOL_VERSION);
-	s->has_hello = true;
-	return 0;
-}
-
-static int take_frame(struct server *s, const struct frame *f, struct err *e)
-{
-	bool is_hello = !s->has_hello || f->type == MSG_HELLO;
-
-	if ((is_hello ? take_hello(s, f, e) : desk_frame(&s->desk, f, e)) < 0)
-		return -1;
-	channel_took(&s->channel, f);
-	return 0;
-}
-
-/* As long as what is observed is taken away; the last ones in any case, which are no
- * more than the socket held.  True: there was one. */
-static bool take_frames(struct server *s, bool are_last)
-{
-	struct frame f;
-	struct err e;
-	bool has_some = false;
-	int got = 0;
-
-	while (!s->is_over && (are_last || !desk_is_behind(&s->desk)) &&
-	       (got = channel_next(&s->channel, &f, &e)) > 0) {
-		if (take_frame(s, &f, &e) < 0)
-			broke_protocol(s, &e);
-		has_some = true;
-	}
-	if (got < 0)
-		broke_protocol(s, &e);
-	return has_some;
-}
-
-static void on_channel(struct server *s, short events)
-{
-	struct err e;
-	int state = CHANNEL_DRY;
-
-	if ((events & POLLOUT) && channel_flush(&s->channel, &e) < 0)
-		return broke_protocol(s, &e);
-	if (events & ~POLLOUT)
-		state = channel_fill(&s->channel, &e);
-	if (state < 0)
-		return broke_protocol(s, &e);
-	if (state != CHANNEL_CLOSED)
-		return;
-	/* Pid 1 is ending, and tells why; or means to live on without us. */
-	s->is_closed = true;
-	s->closed_ms = clock_ms() + CLOSED_MS;
-}
-
-/* The child's err, or its end of the pipe closed by a successful execveat. */
-static void on_failure(struct server *s)
-{
-	struct sandbox *box = &s->stream->launch->sandbox;
-	struct err cause;
-
-	if (spawn_failure(box, &cause))
-		end(s, EXIT_HUTCH, &cause);
-	own_close(&box->failure);
-}
-
-/* Its last words may be in the channel still, and poll told us of the end first. */
-static void on_end(struct server *s)
-{
-	struct sandbox *box = &s->stream->launch->sandbox;
-	struct err e;
-	int status;
-
-	if (waitpid(box->pid, &status, 0) < 0)
-		abort(); /* our own child, and SIGCHLD is not ignored */
-	box->pid = 0;
-	if (box->failure >= 0)
-		on_failure(s);
-	do {
-		(void)take_frames(s, true);
-	} while (!s->is_over && channel_fill(&s->channel, &e) == CHANNEL_READ);
-	if (WIFSIGNALED(status))
-		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
-			      WTERMSIG(status));
-	else
-		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
-			      WEXITSTATUS(status));
-	end(s, EXIT_HUTCH, &e);
-}
-
 /* --- the loop ------------------------------------------------------------- */
+
+static int take_frame(void *who, const struct frame *f, struct err *e)
+{
+	struct server *s = who;
+
+	return desk_frame(&s->desk, f, e);
+}
+
+static bool is_behind(void *who)
+{
+	const struct server *s = who;
+
+	return desk_is_behind(&s->desk);
+}
+
+static void look_at_guest(struct server *s)
+{
+	if (guest_is_over(&s->guest))
+		end(s, EXIT_HUTCH, &s->guest.error);
+}
 
 static void on_signals(struct server *s)
 {
@@ -231,21 +136,15 @@ static void on_signals(struct server *s)
 
 static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 {
-	const struct launch *l = s->stream->launch;
-	bool has_room = !desk_is_behind(&s->desk);
-	bool reads = !s->lines.is_at_eof && has_room && !desk_is_full(&s->desk);
-	short channel = (short)(has_room ? channel_events(&s->channel)
-					 : channel_events(&s->channel) & POLLOUT);
+	bool has_room = !desk_is_behind(&s->desk) && !desk_is_full(&s->desk);
+	bool reads = !s->lines.is_at_eof && has_room;
 
+	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
 	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->outlet.out) ? s->stream->out : -1,
 					.events = POLLOUT };
-	w[WATCH_CHANNEL] = (struct pollfd){ .fd = channel && !s->is_closed
-						  ? l->sandbox.channel : -1,
-					    .events = channel };
-	w[WATCH_FAILURE] = (struct pollfd){ .fd = l->sandbox.failure, .events = POLLIN };
-	w[WATCH_SIGNALS] = (struct pollfd){ .fd = l->signals, .events = POLLIN };
-	w[WATCH_PID] = (struct pollfd){ .fd = l->sandbox.pidfd, .events = POLLIN };
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->stream->launch->signals,
+					    .events = POLLIN };
 }
 
 /* While nobody reads from the executor it need not answer, and it has a while for
@@ -259,52 +158,24 @@ static int64_t answer_due(const struct server *s)
 	return due < s->away_ms + DESK_GRACE_MS ? s->away_ms + DESK_GRACE_MS : due;
 }
 
-static int wait_ms(const struct server *s)
+static int64_t due(const struct server *s)
 {
-	const int64_t all[] = { s->deadline_ms, s->look_ms, s->closed_ms, answer_due(s) };
-	int64_t next = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (all[i] && (!next || all[i] < next))
-			next = all[i];
-	if (!next)
-		return -1;
-	int64_t left = next + 1 - clock_ms();
-	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
-}
-
-/* --memory with --best-effort, and no cgroup (watchdog.h). */
-static void look_at_memory(struct server *s)
-{
-	const struct launch *l = s->stream->launch;
-	uint64_t limit = l->policy->limits.memory;
-	struct err e;
-
-	if (!s->look_ms || clock_ms() < s->look_ms)
-		return;
-	s->look_ms = clock_ms() + WATCHDOG_MS;
-	if (watchdog_measure(l->sandbox.pid, limit) <= limit)
-		return;
-	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
-				     "(--memory) when hutch looked", (unsigned long long)limit >> 20);
-	end(s, EXIT_HUTCH, &e);
+	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)), guest_due(&s->guest));
 }
 
 static void on_deadline(struct server *s)
 {
 	struct err e;
 
+	guest_expire(&s->guest);
 	if (desk_is_behind(&s->desk))
 		s->away_ms = clock_ms();
-	if (answer_due(s) && clock_ms() >= answer_due(s)) {
+	if (clock_is_due(answer_due(s))) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
-		return broke_protocol(s, &e);
+		guest_broke_protocol(&s->guest, &e);
 	}
-	if (s->closed_ms && clock_ms() >= s->closed_ms) {
-		(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
-		return broke_protocol(s, &e);
-	}
-	if (!s->deadline_ms || clock_ms() < s->deadline_ms)
+	look_at_guest(s);
+	if (!clock_is_due(s->deadline_ms))
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
 	end(s, EXIT_TIMED_OUT, &e);
@@ -319,13 +190,9 @@ static bool is_done(const struct server *s)
 /* What waits for the wire to be empty starts when it has become so. */
 static void send_requests(struct server *s)
 {
-	struct err e;
-
-	while (!s->is_over && desk_start(&s->desk))
-		if (channel_flush(&s->channel, &e) < 0)
-			broke_protocol(s, &e);
-	if (!s->is_over && channel_flush(&s->channel, &e) < 0)
-		broke_protocol(s, &e);
+	while (!guest_is_over(&s->guest) && desk_start(&s->desk))
+		guest_flush(&s->guest);
+	guest_flush(&s->guest);
 }
 
 /* Everything that can be done now: what is written away makes room for more lines
@@ -335,9 +202,10 @@ static void work(struct server *s)
 	bool has_more = true;
 
 	while (has_more && !s->is_over) {
-		has_more = take_frames(s, false);
+		has_more = guest_take(&s->guest);
 		has_more = take_lines(s) || has_more;
 		send_requests(s);
+		look_at_guest(s);
 		if (!s->is_over)
 			flush(s, false);
 	}
@@ -348,26 +216,21 @@ static void turn(struct server *s)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, wait_ms(s)) < 0) {
+	if (poll(w, WATCH_COUNT, clock_wait(due(s))) < 0) {
 		s->away_ms = clock_ms(); /* EINTR: SIGCONT after a stop */
 		return;
 	}
 	if (w[WATCH_OUT].revents)
 		flush(s, true);
-	if (w[WATCH_FAILURE].revents)
-		on_failure(s);
-	if (w[WATCH_CHANNEL].revents)
-		on_channel(s, w[WATCH_CHANNEL].revents);
+	guest_serve(&s->guest, w + WATCH_GUEST);
 	if (w[WATCH_IN].revents)
 		on_input(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
-	if (w[WATCH_PID].revents && !s->is_over)
-		on_end(s);
 	work(s);
-	on_deadline(s);
+	look_at_guest(s);
 	if (!s->is_over)
-		look_at_memory(s);
+		on_deadline(s);
 }
 
 /* Everybody who waits is told, and what was observed before is handed over, to a
@@ -420,11 +283,15 @@ static void server_init(struct server *s)
 {
 	const struct launch *l = s->stream->launch;
 
-	channel_init(&s->channel, l->sandbox.channel);
+	s->guest = (struct guest){ .sandbox = &s->stream->launch->sandbox, .who = s,
+				   .take = take_frame, .is_full = is_behind };
+	if (l->degraded & DEGRADED_MEMORY)
+		s->guest.watched_memory = l->policy->limits.memory;
+	guest_init(&s->guest);
 	desk_init(&s->desk);
 	lines_init(&s->lines, ACTION_LINE_MAX);
 	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);
-	s->desk.wire = &s->channel.out;
+	s->desk.wire = &s->guest.channel.out;
 	s->desk.out = &s->outlet.out;
 	s->desk.shell = &s->shell;
 	s->desk.streams = s->stream->streams;
@@ -435,8 +302,6 @@ static void server_init(struct server *s)
 	};
 	if (l->policy->timeout_ms)
 		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;
-	if (l->degraded & DEGRADED_MEMORY)
-		s->look_ms = clock_ms() + WATCHDOG_MS;
 	if (l->cgroup.procs < 0)
 		return;
 	s->desk.cgroup = &l->cgroup;
@@ -449,7 +314,7 @@ static void send_cgroup(struct server *s)
 	int procs = s->stream->launch->cgroup.procs;
 	struct err e;
 
-	if (procs >= 0 && channel_send_cgroup(&s->channel, procs, &e) < 0)
+	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, &e) < 0)
 		end(s, EXIT_HUTCH, &e);
 }
 
@@ -466,7 +331,7 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 		turn(&s);
 	if (s.is_over)
 		say_goodbye(&s);
-	channel_done(&s.channel);
+	guest_done(&s.guest);
 	desk_done(&s.desk);
 	lines_done(&s.lines);
 	outlet_done(&s.outlet);

@@ -1,0 +1,235 @@
+#include "sandbox/guest.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "sandbox/spawn.h"
+#include "sandbox/watchdog.h"
+
+/* How long after closing its channel an executor may take to be gone. */
+#define CLOSED_MS 2000
+
+void guest_init(struct guest *g)
+{
+	channel_init(&g->channel, g->sandbox->channel);
+	if (g->watched_memory)
+		g->look_ms = clock_ms() + WATCHDOG_MS;
+}
+
+void guest_done(struct guest *g)
+{
+	channel_done(&g->channel);
+}
+
+/* --- its end -------------------------------------------------------------- */
+
+static void end(struct guest *g, enum guest_cause cause, const struct err *e)
+{
+	if (g->cause == GUEST_RUNS) {
+		g->cause = cause;
+		if (e)
+			g->error = *e;
+	}
+	if (g->sandbox->pid > 0)
+		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
+	if (g->state < GUEST_ENDING)
+		g->state = GUEST_ENDING;
+}
+
+void guest_end(struct guest *g)
+{
+	end(g, GUEST_ENDED, NULL);
+}
+
+void guest_broke_protocol(struct guest *g, struct err *e)
+{
+	(void)err_in(e, "the sandbox's executor broke the protocol and was ended");
+	end(g, GUEST_BROKE_PROTOCOL, e);
+}
+
+/* The child's err, or its end of the pipe closed by a successful execveat. */
+static void on_failure(struct guest *g)
+{
+	struct err cause;
+
+	if (spawn_failure(g->sandbox, &cause))
+		end(g, GUEST_NOT_SET_UP, &cause);
+	own_close(&g->sandbox->failure);
+}
+
+/* --- the channel ---------------------------------------------------------- */
+
+static int take_hello(struct guest *g, const struct frame *f, struct err *e)
+{
+	struct hello h;
+
+	if (f->type != MSG_HELLO || g->state != GUEST_STARTING || f->id != 0)
+		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
+			       message_name(f->type));
+	if (message_get_hello(f, &h, e) < 0)
+		return -1;
+	if (h.version != PROTOCOL_VERSION)
+		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
+			       PROTOCOL_VERSION);
+	g->state = GUEST_READY;
+	return 0;
+}
+
+static int take_frame(struct guest *g, const struct frame *f, struct err *e)
+{
+	bool is_hello = g->state == GUEST_STARTING || f->type == MSG_HELLO;
+
+	if (!message_is_from_executor(f->type))
+		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
+	if ((is_hello ? take_hello(g, f, e) : g->take(g->who, f, e)) < 0)
+		return -1;
+	channel_took(&g->channel, f);
+	return 0;
+}
+
+/* With `are_last` also what its owner is too full for: no more than a socket
+ * holds. */
+static bool take_frames(struct guest *g, bool are_last)
+{
+	struct frame f;
+	struct err e;
+	bool has_some = false;
+	int got = 0;
+
+	while (g->cause == GUEST_RUNS && (are_last || !g->is_full || !g->is_full(g->who)) &&
+	       (got = channel_next(&g->channel, &f, &e)) > 0) {
+		if (take_frame(g, &f, &e) < 0)
+			guest_broke_protocol(g, &e);
+		has_some = true;
+	}
+	if (got < 0)
+		guest_broke_protocol(g, &e);
+	return has_some;
+}
+
+bool guest_take(struct guest *g)
+{
+	return take_frames(g, false);
+}
+
+void guest_flush(struct guest *g)
+{
+	struct err e;
+
+	if (!guest_is_over(g) && channel_flush(&g->channel, &e) < 0)
+		guest_broke_protocol(g, &e);
+}
+
+/* A channel that is closed comes a moment before the end of pid 1, which tells why;
+ * or from one that means to go on without us, which it shall not. */
+static int fill(struct guest *g)
+{
+	struct err e;
+	int state = channel_fill(&g->channel, &e);
+
+	if (state < 0) {
+		guest_broke_protocol(g, &e);
+	} else if (state == CHANNEL_CLOSED && !g->is_closed) {
+		g->is_closed = true;
+		g->closed_ms = clock_ms() + CLOSED_MS;
+	}
+	return state;
+}
+
+static void on_channel(struct guest *g, short events)
+{
+	if (events & POLLOUT)
+		guest_flush(g);
+	if (events & ~POLLOUT)
+		(void)fill(g);
+	(void)guest_take(g);
+}
+
+/* Its last words may be in the channel still, and the child's in the pipe, and poll
+ * told us of the end first. */
+static void on_end(struct guest *g)
+{
+	struct err e;
+
+	if (wait4(g->sandbox->pid, &g->status, 0, &g->used) < 0)
+		abort(); /* our own child, and SIGCHLD is not ignored */
+	g->sandbox->pid = 0;
+	if (g->sandbox->failure >= 0)
+		on_failure(g);
+	do {
+		(void)take_frames(g, true);
+	} while (g->cause == GUEST_RUNS && !g->is_closed && fill(g) == CHANNEL_READ);
+	if (WIFSIGNALED(g->status))
+		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
+			      WTERMSIG(g->status));
+	else
+		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
+			      WEXITSTATUS(g->status));
+	end(g, GUEST_DIED, &e);
+	g->state = GUEST_GONE;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+void guest_watch(const struct guest *g, struct pollfd *w)
+{
+	const struct sandbox *box = g->sandbox;
+	bool is_full = g->is_full && g->is_full(g->who);
+	short events = channel_events(&g->channel);
+	bool listens = !guest_is_over(g) && !g->is_closed;
+
+	if (is_full)
+		events = (short)(events & POLLOUT);
+	w[GUEST_CHANNEL] = (struct pollfd){ .fd = listens && events ? box->channel : -1,
+					    .events = events };
+	w[GUEST_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
+	w[GUEST_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
+}
+
+void guest_serve(struct guest *g, const struct pollfd *w)
+{
+	if (w[GUEST_FAILURE].revents)
+		on_failure(g);
+	if (w[GUEST_CHANNEL].revents && !guest_is_over(g))
+		on_channel(g, w[GUEST_CHANNEL].revents);
+	if (w[GUEST_PID].revents)
+		on_end(g);
+}
+
+int64_t guest_due(const struct guest *g)
+{
+	return g->state == GUEST_GONE ? 0 : clock_sooner(g->closed_ms, g->look_ms);
+}
+
+/* --memory with --best-effort, and no cgroup. */
+static void look_at_memory(struct guest *g)
+{
+	struct err e;
+
+	g->look_ms = clock_ms() + WATCHDOG_MS;
+	if (watchdog_measure(g->sandbox->pid, g->watched_memory) <= g->watched_memory)
+		return;
+	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
+				     "(--memory) when hutch looked; everything was ended",
+		      (unsigned long long)g->watched_memory >> 20);
+	end(g, GUEST_OUT_OF_MEMORY, &e);
+}
+
+void guest_expire(struct guest *g)
+{
+	struct err e;
+
+	if (g->state == GUEST_GONE)
+		return;
+	if (clock_is_due(g->look_ms) && !guest_is_over(g))
+		look_at_memory(g);
+	if (!clock_is_due(g->closed_ms))
+		return;
+	g->closed_ms = 0;
+	(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
+	guest_broke_protocol(g, &e);
+}
