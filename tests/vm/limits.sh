@@ -217,6 +217,11 @@ wrong_group() {
 	[ $rc = 125 ] && grep -q 'No such file' "$T/err"
 }
 
+# doctor tells what a launch does, in each of the three places of this tier.
+doctor() {
+	finds ok "$GROUP, above our own, is delegated to user $UID"
+}
+
 # The executor that outlives its commands (checklist 104).
 next_command() {
 	/run/hutch/tests/unit/cgroup
@@ -292,6 +297,7 @@ try 'one that is killed with its janitor is tidied up after by the next' killed_
 try 'a cgroup with others in it is not taken' shared_group
 try '--cgroup-parent is where it is made' named_group
 try 'what is no delegated cgroup is an error' wrong_group
+try 'hutch doctor says where the cgroups are made' doctor
 try 'E104: after an out-of-memory the next command of the sandbox runs' next_command
 try 'E104: and the next action, whatever it was that used the memory up' next_action
 try 'actions share the limit of processes, and of what they left running' actions_share
