@@ -21,6 +21,15 @@ heap() { oom_by 64m heap; }
 memfd() { oom_by 64m memfd; }
 shm() { oom_by 64m shm; }
 pipes() { oom_by 32m pipes; }
+sockets() { oom_by 32m sockets; }
+tcp() { oom_by 32m tcp; }
+queues() { oom_by 32m queues; }
+# RLIMIT_MSGQUEUE is a quarter of the caller's, and that counts for the sandbox.
+posix_queues() {
+	hutch --memory 32m -- sh -c '/hog posix-queues; /hog posix-queues'
+	[ $rc = 0 ] && is error null && grep -qx '2 Too many open files 160 KiB' "$T/out" &&
+		grep -qx '0 Too many open files 0 KiB' "$T/out"
+}
 files_and_heap() {
 	hutch --memory 64m --timeout 60s -- sh -c '/hog file /tmp/a; /hog heap 20; /hog heap'
 	[ $rc = 137 ] && is status '"oom"' && grep -q 'No space left' "$T/out"
@@ -237,7 +246,7 @@ acts() {
 # The shell goes with its command (memory.oom.group), and is a new one.
 next_action() {
 	local what
-	for what in heap memfd shm 'file /dev/shm/f'; do
+	for what in heap memfd shm queues posix-queues sockets 'file /dev/shm/f'; do
 		acts --memory 64m <<-END || return
 			{"action":"run","id":1,"timeout":100,"args":{"command":"cd /tmp"}}
 			{"action":"run","id":2,"timeout":100,"args":{"command":"/hog $what; /hog heap"}}
@@ -272,6 +281,10 @@ try 'E71: a heap that grows is killed at --memory, and the result says so' heap
 try 'E71: a memfd too' memfd
 try 'E71: SysV shared memory too' shm
 try 'E71: buffers of pipes too' pipes
+try 'E71: buffers of unix sockets too' sockets
+try 'E71: and of connections' tcp
+try 'E71: SysV queues too' queues
+try 'E71: POSIX queues are at their end long before' posix_queues
 try 'E71: files in memory are at their end before the limit, programs are not' files_and_heap
 try 'all private folders together stay under half of --memory' files_alone
 try 'so does the number of their files' many_files
