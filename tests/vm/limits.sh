@@ -243,14 +243,15 @@ acts() {
 	cat "$T/out" "$T/err"
 	[ $rc = 0 ]
 }
-# The shell goes with its command (memory.oom.group), and is a new one.
+# The shell goes with its command (memory.oom.group), and is a new one; what outlived
+# its makers is gone, so that there is room for something again.
 next_action() {
 	local what
 	for what in heap memfd shm queues posix-queues sockets 'file /dev/shm/f'; do
 		acts --memory 64m <<-END || return
 			{"action":"run","id":1,"timeout":100,"args":{"command":"cd /tmp"}}
 			{"action":"run","id":2,"timeout":100,"args":{"command":"/hog $what; /hog heap"}}
-			{"action":"run","id":3,"timeout":100,"args":{"command":"echo still in \$PWD"}}
+			{"action":"run","id":3,"timeout":100,"args":{"command":"/hog heap 40 && echo still in \$PWD"}}
 		END
 		grep -q '"exit_code":137.*Out of memory: everything that ran was killed at the limit of 64 MiB.*"cause":2' \
 			"$T/out" && grep -q '"content":"still in /tmp".*"cause":3' "$T/out" || return
