@@ -48,5 +48,7 @@ as_user $group /run/hutch/limits.sh
 mkdir /sys/fs/cgroup/foreign
 as_user /sys/fs/cgroup/foreign /run/hutch/foreign.sh
 /run/hutch/own.sh /sys/fs/cgroup/alone $user 2>&1
+delegate /sys/fs/cgroup/sudo
+/run/hutch/root.sh /sys/fs/cgroup/sudo $user 2>&1
 echo "vm: end"
 halt -f
