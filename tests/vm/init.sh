@@ -17,6 +17,8 @@ prepare() {
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
 	cp -r "$HUTCH_BUILD/tests/vm" "$HUTCH_BUILD/tests/unit" /run/hutch/tests/
 	cp "$HUTCH_TOP"/tests/vm/*.sh /run/hutch/
+	cp -r "$HUTCH_BUILD/bench" /run/hutch/
+	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
 	chmod -R a+rX /run/hutch
 	chown $user:$user /run/home /run/runtime
 	chmod 700 /run/runtime

@@ -316,5 +316,14 @@ try 'E104: after an out-of-memory the next command of the sandbox runs' next_com
 try 'E104: and the next action, whatever it was that used the memory up' next_action
 try 'actions share the limit of processes, and of what they left running' actions_share
 try 'a hutch act that is killed leaves no cgroup' killed_act
+# What it takes is no failure: this machine is slow, and may be busy.
+timed() {
+	/run/hutch/tests/bench/bench.py --build /run/hutch --limits --rounds 20 >"$T/bench" || return
+	cat "$T/bench"
+	grep -q ' beside a launch of .*x [0-9.]* ' "$T/bench"
+}
+
+try 'a launch with limits is timed beside one without' timed
+[ ! -f "$T/bench" ] || sed 's/^/# /' "$T/bench"
 try 'nothing is left of all this' nothing_left
 echo "1..$count"
