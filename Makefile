@@ -259,7 +259,7 @@ $(B)/tests/run/%: tests/run/%.c
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
 # What uses things up in the machines of the vm tier.
-VM_BIN := $(B)/tests/vm/hog
+VM_BIN := $(B)/tests/vm/hog $(B)/bench/timer $(B)/bench/nothing
 $(B)/tests/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -18,7 +18,7 @@
 #include "policy/policy.h"
 #include "sandbox/scope.h"
 
-#define FILE_MAX (64u << 10)
+#define FILE_MAX (1u << 20)
 #define RUN_SCOPE "systemd-run --user --scope -p Delegate=yes hutch ..."
 
 static const struct {
@@ -26,8 +26,8 @@ static const struct {
 	const char *name;
 } controllers[] = {
 	{ CONTROLLER_MEMORY, "memory" },
-	{ CONTROLLER_PIDS, "pids" },
 	{ CONTROLLER_CPU, "cpu" },
+	{ CONTROLLER_PIDS, "pids" },
 };
 
 void delegate_init(struct delegate *d)
@@ -48,6 +48,19 @@ void delegate_word(char word[16], char sign, enum controller which)
 	for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
 		if (controllers[i].bit == which)
 			(void)snprintf(word, 16, "%c%s", sign, controllers[i].name);
+}
+
+char *delegate_names(unsigned set)
+{
+	char *names = text_copy("");
+
+	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
+		if (!(set & controllers[i].bit))
+			continue;
+		AUTO_FREE char *before = names;
+		names = text_format("%s%s%s", before, *before ? ", " : "", controllers[i].name);
+	}
+	return names;
 }
 
 static char *read_text(int folder, const char *file)
@@ -83,21 +96,24 @@ static bool is_ours(int folder)
 	return true;
 }
 
-/* Whether somebody other than us lives right in it. */
-static bool has_others(int folder)
+/* How many processes live right in it that are neither we nor the companion. */
+static unsigned count_others(int folder, pid_t companion)
 {
 	AUTO_FREE char *text = read_text(folder, "cgroup.procs");
 	char *rest = text;
+	unsigned others = 0;
 
 	if (!text)
-		return true; /* too many to read, or not to be read */
-	for (char *line; (line = strsep(&rest, "\n"));)
-		if (*line && atoi(line) != getpid())
-			return true;
-	return false;
+		return 1; /* at least: too many to read, or not to be read */
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		pid_t pid = (pid_t)atoi(line);
+		/* 0 is one of a pid namespace that is not ours. */
+		others += *line && (!pid || (pid != getpid() && pid != companion));
+	}
+	return others;
 }
 
-bool delegate_is_unit(const char *path)
+static bool is_unit(const char *path)
 {
 	static const char *const endings[] = { ".scope", ".service", ".slice" };
 	const char *dot = strrchr(path, '.');
@@ -114,7 +130,7 @@ bool delegate_is_marked(const char *path, const char *root)
 	char mark = 0;
 
 	for (; strlen(at) > strlen(root); *strrchr(at, '/') = '\0')
-		if (delegate_is_unit(at))
+		if (is_unit(at))
 			return getxattr(at, "user.delegate", &mark, 1) == 1 && mark == '1';
 	return true;
 }
@@ -169,27 +185,54 @@ static void use(struct delegate *d, const char *path, int *fd, unsigned has)
 	d->has = has;
 }
 
+/* The controllers that children of it have, or could have. */
+static unsigned hands_on(int folder, unsigned needs, pid_t companion)
+{
+	unsigned has = delegate_controllers(folder, "cgroup.subtree_control");
+
+	if ((needs & ~has) && count_others(folder, companion) == 0)
+		has = delegate_controllers(folder, "cgroup.controllers");
+	return has;
+}
+
 /* Above us, in the unit that we live in: a folder that gives its children what is
  * needed, or can. */
-static bool find_above(struct delegate *d, const char *own, const char *root,
-		       unsigned needs)
+static char *find_above(const struct outlook *o, unsigned needs, pid_t companion)
 {
-	AUTO_FREE char *at = text_copy(own);
+	AUTO_FREE char *at = text_copy(o->own);
 
-	while (!delegate_is_unit(at) && strlen(at) > strlen(root)) {
+	while (!is_unit(at) && strlen(at) > strlen(o->root)) {
 		*strrchr(at, '/') = '\0';
 		AUTO_CLOSE int fd = open_folder(at);
 		if (fd < 0 || !is_ours(fd))
-			return false;
-		unsigned has = delegate_controllers(fd, "cgroup.subtree_control");
-		if ((needs & ~has) && !has_others(fd))
-			has = delegate_controllers(fd, "cgroup.controllers");
-		if (needs & ~has)
-			continue;
-		use(d, at, &fd, has);
-		return true;
+			break;
+		if (!(needs & ~hands_on(fd, needs, companion)))
+			return text_copy(at);
 	}
-	return false;
+	return NULL;
+}
+
+void delegate_look(struct outlook *ret, unsigned needs, pid_t companion)
+{
+	struct outlook o = { .root = find_root() };
+
+	o.own = o.root ? own_folder(o.root) : NULL;
+	o.is_marked = o.own && delegate_is_marked(o.own, o.root);
+	AUTO_CLOSE int fd = o.own ? open_folder(o.own) : -1;
+	if (fd >= 0) {
+		o.is_ours = is_ours(fd);
+		o.missing = needs & ~delegate_controllers(fd, "cgroup.controllers");
+		o.others = count_others(fd, companion);
+	}
+	if (o.is_marked)
+		o.above = find_above(&o, needs, companion);
+	*ret = o;
+}
+
+void outlook_done(struct outlook *o)
+{
+	own_free(&o->own);
+	own_free(&o->above);
 }
 
 static int lacks(const char *path, unsigned missing, struct err *e)
@@ -205,23 +248,33 @@ static int lacks(const char *path, unsigned missing, struct err *e)
 			     "Delegate=cpu memory pids; then log in again; or add --best-effort");
 }
 
-static int find_own(struct delegate *d, const char *own, unsigned needs, struct err *e)
+static int use_own(struct delegate *d, const struct outlook *o, struct err *e)
 {
-	AUTO_CLOSE int fd = open_folder(own);
+	AUTO_CLOSE int fd = open_folder(o->own);
 	if (fd < 0)
-		return err_sys(e, "open the cgroup %.300s", own);
-	unsigned has = delegate_controllers(fd, "cgroup.controllers");
+		return err_sys(e, "open the cgroup %.300s", o->own);
 
-	if (!is_ours(fd))
+	if (!o->is_ours)
 		return err_set(e, ERR_REFUSED, "the cgroup %.300s, in which hutch was started, "
-					       "is not delegated to you", own);
-	if (needs & ~has)
-		return lacks(own, needs & ~has, e);
-	if (has_others(fd))
+					       "is not delegated to you", o->own);
+	if (o->missing)
+		return lacks(o->own, o->missing, e);
+	if (o->others)
 		return err_set(e, ERR_REFUSED, "the cgroup %.300s, in which hutch was started, "
-					       "has other processes in it", own);
-	use(d, own, &fd, has);
+					       "has other processes in it", o->own);
+	use(d, o->own, &fd, delegate_controllers(fd, "cgroup.controllers"));
 	d->is_own = true;
+	return 0;
+}
+
+static int use_above(struct delegate *d, const struct outlook *o, unsigned needs,
+		     struct err *e)
+{
+	AUTO_CLOSE int fd = open_folder(o->above);
+	if (fd < 0)
+		return err_sys(e, "open the cgroup %.300s", o->above);
+
+	use(d, o->above, &fd, hands_on(fd, needs, 0));
 	return 0;
 }
 
@@ -241,12 +294,12 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, stru
 		return err_remedy(e, "as root: chown you it and its cgroup.procs and "
 				     "cgroup.subtree_control");
 	}
-	const char *root = find_root();
-	AUTO_FREE char *own = root ? own_folder(root) : NULL;
-	if (own && !strcmp(own, path))
-		return find_own(d, own, needs, e);
+	AUTO_OUTLOOK struct outlook o;
+	delegate_look(&o, needs, 0);
+	if (o.own && !strcmp(o.own, path))
+		return use_own(d, &o, e);
 	unsigned has = delegate_controllers(fd, "cgroup.subtree_control");
-	if ((needs & ~has) && has_others(fd))
+	if ((needs & ~has) && count_others(fd, 0))
 		return err_set(e, ERR_REFUSED, "the cgroup %.300s has processes in it, so that "
 					       "cgroups in it cannot have limits", name);
 	has |= delegate_controllers(fd, "cgroup.controllers");
@@ -256,33 +309,35 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, stru
 	return 0;
 }
 
-static int find_in_scope(struct delegate *d, const char *root, unsigned needs,
-			 struct err *e)
+static int find_in_scope(struct delegate *d, unsigned needs, struct err *e)
 {
 	if (scope_enter(e) < 0)
 		return -1;
-	AUTO_FREE char *own = own_folder(root);
-	if (!own)
+	AUTO_OUTLOOK struct outlook o;
+	delegate_look(&o, needs, 0);
+	if (!o.own)
 		return err_set(e, ERR_SYSTEM, "find the scope that was made for hutch");
 	d->is_scope = true;
-	return find_own(d, own, needs, e);
+	return use_own(d, &o, e);
 }
 
 static int find(struct delegate *d, unsigned needs, struct err *e)
 {
-	const char *root = find_root();
-	AUTO_FREE char *own = root ? own_folder(root) : NULL;
+	AUTO_OUTLOOK struct outlook o;
 
-	if (!own)
+	delegate_look(&o, needs, 0);
+	if (!o.own)
 		return err_set(e, ERR_UNSUPPORTED, "no cgroup file system of version 2 is "
 						   "mounted at /sys/fs/cgroup that shows hutch's "
 						   "own cgroup");
-	if (!delegate_is_marked(own, root))
+	if (o.above)
+		return use_above(d, &o, needs, e);
+	if (!o.is_marked)
 		(void)err_set(e, ERR_REFUSED, "the cgroup %.300s, in which hutch was started, "
-					      "is systemd's own and not delegated", own);
-	else if (find_above(d, own, root, needs) || find_own(d, own, needs, e) == 0)
+					      "is systemd's own and not delegated", o.own);
+	else if (use_own(d, &o, e) == 0)
 		return 0;
-	return scope_has_bus() ? find_in_scope(d, root, needs, e) : -1;
+	return scope_has_bus() ? find_in_scope(d, needs, e) : -1;
 }
 
 int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,

@@ -12,11 +12,24 @@
  *	a new scope of the systemd user manager's, with us in it */
 #pragma once
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct err;
 struct policy;
 
 enum controller { CONTROLLER_MEMORY = 1, CONTROLLER_PIDS = 2, CONTROLLER_CPU = 4 };
+
+/* What there is of the second way and the third: what a launch decides by, and
+ * `hutch doctor` explains.  Own is the folder that we live in. */
+struct outlook {
+	const char *root; /* of the file system; NULL: it is not mounted */
+	char *own;	  /* owned; NULL: not to be seen from the root */
+	char *above;	  /* owned; one above it that can be used; NULL: none */
+	bool is_marked;	  /* own: what the manager says allows it */
+	bool is_ours;	  /* own: its files may be written */
+	unsigned missing; /* own: of the controllers that are needed */
+	unsigned others;  /* own: processes in it that are not ours */
+};
 
 struct delegate {
 	char *path;	  /* owned; NULL: none */
@@ -34,6 +47,16 @@ void delegate_done(struct delegate *d);
 int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,
 		  struct err *e);
 
+/* Looks; nothing is changed and nobody is asked.  A folder with processes in it
+ * hands no controllers on: our own in it, and that of `companion`, who would move
+ * with us (0: nobody), do not count. */
+void delegate_look(struct outlook *ret, unsigned needs, pid_t companion);
+void outlook_done(struct outlook *o);
+#define AUTO_OUTLOOK __attribute__((cleanup(outlook_done)))
+
+/* "memory, cpu, pids", of those in the set; allocated. */
+char *delegate_names(unsigned controllers);
+
 /* "+memory" for one controller; `sign` is '+' or '-'. */
 void delegate_word(char word[16], char sign, enum controller which);
 
@@ -45,6 +68,3 @@ unsigned delegate_controllers(int folder, const char *file);
  * mark by an attribute, user.delegate; the user manager of systemd 252 does not,
  * and then a scope is asked for that would not have been needed. */
 bool delegate_is_marked(const char *path, const char *root);
-
-/* Whether the last part of a path has the name of a systemd unit. */
-bool delegate_is_unit(const char *path);

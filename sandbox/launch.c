@@ -188,13 +188,27 @@ static void degrade_disk(struct launch *l)
 			l->degraded |= DEGRADED_DISK;
 }
 
+/* The one to whom nothing was delegated is not the one who reads this. */
+static int explain_to_root(const struct launch *l, struct err *e)
+{
+	if (!l->who.was_root)
+		return -1;
+	(void)err_in(e, "as user %u, for whom root's sandboxes stand (%s)", l->who.uid,
+		     l->who.why);
+	if (e->kind != ERR_REFUSED)
+		return -1;
+	return err_remedy(e, "`hutch doctor`, as root, says how this user gets one; with systemd: "
+			     "systemd-run --uid=%u -p Delegate=yes --pipe hutch ...; or add "
+			     "--best-effort, for limits that are weaker", l->who.uid);
+}
+
 /* No limit asked: no cgroup, no bus. */
 static int place_cgroup(struct launch *l, struct err *e)
 {
 	if (!policy_wants_cgroup(l->policy) || cgroup_place(&l->cgroup, l->policy, e) == 0)
 		return 0;
 	if (!l->policy->is_best_effort)
-		return -1;
+		return explain_to_root(l, e);
 	degrade(l);
 	return 0;
 }

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,22 @@
 
 #define SENTENCE_MAX 400
 
+/* Is it a socket of ours, at which somebody answers?  One that was left behind by a
+ * session does not. */
+static bool is_answered(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
+
+	if (strlen(path) >= sizeof(at.sun_path) || stat(path, &st) < 0 ||
+	    st.st_uid != geteuid())
+		return false;
+	memcpy(at.sun_path, path, strlen(path));
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* EAGAIN: others wait there, too (unix(7)). */
+	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 || errno == EAGAIN;
+}
+
 /* A variable that was left behind by sudo names another user's bus: only what is
  * ours counts. */
 static char *bus_path(void)
@@ -24,11 +42,10 @@ static char *bus_path(void)
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	AUTO_FREE char *usual = text_format("/run/user/%u", geteuid());
 	const char *const folders[] = { runtime && *runtime == '/' ? runtime : usual, usual };
-	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
 		char *path = text_format("%s/bus", folders[i]);
-		if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
+		if (is_answered(path))
 			return path;
 		free(path);
 	}

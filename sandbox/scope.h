@@ -9,7 +9,7 @@
 
 struct err;
 
-/* Whether there is somebody to ask: the socket of a user bus that is ours. */
+/* Whether there is somebody to ask: the socket of a user bus is ours, and answers. */
 bool scope_has_bus(void);
 
 /* Returns when this process lives in its scope. */

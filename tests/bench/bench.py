@@ -2,12 +2,15 @@
 """bench -- what hutch costs, beside its peers, in one run on one machine.
 
     bench.py [--build DIR] [--rounds N] [--user NAME] [--as-root] [--json FILE] [--check]
+             [--limits]
 
 As root it becomes an ordinary user first (--user, else `hutch-test` if there is one, else
 `nobody`) and, with --as-root, does everything once more as root.  A time is never a
 failure, except with --check, which exits 1 where the goals of a launch are missed.
 Always one are: no bwrap, since there would be nothing to compare with; a floor that does
 not do what hutch does; mounts or folders that launches left behind.
+With --limits only the launch with limits is measured, as the caller, and printed on one
+line; a command that failed is a failure.
 README.md beside this file says what each figure means.
 """
 
@@ -50,13 +53,18 @@ def parse_arguments():
     parser.add_argument("--as-root", action="store_true")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--limits", action="store_true")
     options = parser.parse_args()
     options.build = os.path.realpath(options.build)
     return options
 
 
 def measure_launches(bench, result):
-    kinds = [row.probe() for row in bench.rows.all()]
+    measure_rows(bench, result, bench.rows.all())
+
+
+def measure_rows(bench, result, rows_wanted):
+    kinds = [row.probe() for row in rows_wanted]
     runnable = [row for row in kinds if not row.why_not]
     figures = bench.timer.turns(bench.rounds, runnable)
     result["launch"] = {
@@ -181,6 +189,15 @@ class Bench:
         return result
 
 
+def print_limits(options):
+    result = {}
+    with tempfile.TemporaryDirectory(prefix="hutch-bench-") as work:
+        bench = Bench(options, work)
+        measure_rows(bench, result, [bench.rows.hutch(), bench.rows.limited()])
+    print(table.limits(result))
+    return sum(row.get("failed", 0) for row in result["launch"].values())
+
+
 def call(libc, name, *arguments):
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
@@ -250,6 +267,8 @@ def passes_of(options):
 
 def main():
     options = parse_arguments()
+    if options.limits:
+        sys.exit(1 if print_limits(options) else 0)
     show_unified_cgroups()
     results = [run_as(name, options) for name in passes_of(options)]
     for result in results:

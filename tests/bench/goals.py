@@ -1,10 +1,12 @@
 """goals -- what DESIGN section 8 asks of a launch, held against what was measured."""
 
 HUTCH, BWRAP, FLOOR = "hutch run", "bwrap --unshare-all", "floor"
+LIMITED = "  with limits"
 
 MAX_OF_BWRAP = 0.75
 MAX_OF_FLOOR = 1.5
 MAX_1000_MOUNTS_MS = 25
+MAX_LIMITS_MS = 1
 MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
@@ -23,6 +25,12 @@ def number(result, *keys):
 
 def ratio(a, b):
     return None if a is None or b is None else a / b
+
+
+def limits_ms(result):
+    """A launch with limits, less one without, both of the same turns."""
+    limited = number(result, "launch", LIMITED, "p50")
+    return None if limited is None else limited - number(result, "launch", HUTCH, "p50")
 
 
 def memory_total(result):
@@ -52,6 +60,7 @@ def judge(result):
          ratio(hutch, number(result, "launch", BWRAP, "p50")), True),
         ("hutch / floor, median", MAX_OF_FLOOR,
          ratio(hutch, number(result, "launch", FLOOR, "p50")), True),
+        ("with limits, ms more", MAX_LIMITS_MS, limits_ms(result), False),
         ("1000 mounts, ms more", MAX_1000_MOUNTS_MS,
          number(result, "volumes", HUTCH, "1000", "extra_ms"), True),
         ("100 at once / (100 x CPU of one / cores)", MAX_OF_IDEAL,
@@ -81,7 +90,7 @@ def judge(result):
 def unsuccessful(result):
     """Commands that did not exit with 0, of rows that a figure is quoted of."""
     places = {f"{name}, in turn": number(result, "launch", name)
-              for name in (FLOOR, HUTCH, BWRAP)}
+              for name in (FLOOR, HUTCH, LIMITED, BWRAP)}
     places["hutch, in a row"] = result["series"]
     for count, entry in result["together"][HUTCH].items():
         places[f"hutch, {count} at once"] = entry

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 
+import goals
 import plan
 
 COMMAND = "/nothing"
@@ -17,6 +18,8 @@ COMMAND = "/nothing"
 USR = ["--ro-bind", "/usr", "/usr",
        "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
        "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
+
+LIMITS = ["--memory", "64m", "--pids-limit", "100"]
 
 BWRAP = ["bwrap", "--unshare-all", "--proc", "/proc", "--dev", "/dev",
          "--tmpfs", "/tmp"] + USR
@@ -84,6 +87,23 @@ class Rows:
             argv += ["-v", f"{source}:{target}:ro"]
         return Row("hutch run", argv + ["--", COMMAND])
 
+    def limited(self):
+        row = self.hutch()
+        row.name = goals.LIMITED
+        row.argv[2:2] = LIMITS
+        row.why_not = self.why_no_limits()
+        return row
+
+    def why_no_limits(self):
+        """None inside a delegated subtree.  A scope of the user manager's is made by
+        systemd, whose time is not what this is about."""
+        done = subprocess.run([self.hutch_path, "doctor", "--json"], text=True,
+                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        check = next(check for check in json.loads(done.stdout)["checks"]
+                     if check["name"] == "cgroup")
+        is_ours = check["status"] == "ok" and "delegated to user" in check["detail"]
+        return None if is_ours else f"no delegated cgroup: {check['detail']}"
+
     def bwrap(self, volumes=()):
         argv = BWRAP + ["--ro-bind", self.nothing, COMMAND]
         for source, target in volumes:
@@ -122,7 +142,7 @@ class Rows:
             json.dump(spec, file)
 
     def all(self):
-        return [self.floor(), self.floor("--beside"), self.hutch(), self.bwrap(),
-                self.unshare(),
+        return [self.floor(), self.floor("--beside"), self.hutch(), self.limited(),
+                self.bwrap(), self.unshare(),
                 self.runtime("crun", "--cgroup-manager=disabled"),
                 self.runtime("runc"), self.bare()]

@@ -46,6 +46,18 @@ def launches(result):
     return block(title, rows, notes)
 
 
+def limits(result):
+    """One line, for a run that measured nothing else."""
+    limited, plain = (result["launch"][name] for name in (goals.LIMITED, goals.HUTCH))
+    if "why_not" in limited:
+        return f"limits: not run: {limited['why_not']}"
+    more = goals.limits_ms(result)
+    return (f"limits: {more:+.2f} ms beside a launch of {plain['p50']:.2f} ms, "
+            f"x {goals.ratio(limited['p50'], plain['p50']):.2f} "
+            f"({plain['count']} rounds, in turn; goal: {goals.MAX_LIMITS_MS} ms more where a "
+            f"launch takes 3)")
+
+
 def keyed(title, table, columns, key):
     rows = [["", *columns]]
     notes = []

@@ -411,3 +411,70 @@ assert ask({"action":"write","args":{"path":"/tmp/x","content":"y"}}).observatio
 @test "the examples of docs/actions.md are what happens" {
 	"$here/examples.py" "$HUTCH" "$top/docs/actions.md"
 }
+
+# Whom root's sandbox stands for needs a range too (idmap.bats).
+needs_range() {
+	local name
+	name=$(cut -d: -f1 /etc/subuid 2>/dev/null | while read -r name; do
+		id -u "$name" >/dev/null 2>&1 && { is_root || [ "$name" = "$(id -un)" ]; } &&
+			echo "$name" && break
+	done) || true
+	[[ -n $name ]] && command -v newuidmap >/dev/null || skip "this host has no range of ids to give"
+	! is_root || export SUDO_USER=$name
+	who=$(id -u "$name")
+	! is_root || export SUDO_UID=$who SUDO_GID=$(id -g "$name")
+	give home runtime
+}
+
+@test "--idmap ranges: actions are done as whom -u names, and files are theirs" {
+	needs_range
+	acts '
+run("cd /tmp")
+assert run("id -u; id -g").content == "5\n7"
+assert write("made", "x").observation == write("/tmp/d/f", "y").observation == "write"
+assert read("/tmp/d/f").content.strip() == "y"
+assert run("stat -c %u:%g made d d/f").content == "5:7\n5:7\n5:7"
+# The working directory is the agent\x27s.
+assert "Permission denied" in write("/workspace/f", "z").content
+assert write("/etc/x", "z").observation == "error"
+assert run("chown 8 made").meta["exit_code"] == 1' --idmap ranges -u 5:7
+}
+
+@test "--idmap ranges: root gives files away, and others keep them from the rest" {
+	needs_range
+	acts '
+write("mine", "secret")
+run("chmod 600 mine; cp mine theirs; chown 33:33 theirs; chmod 600 theirs")
+assert run("stat -c %u:%g:%a mine theirs").content == "0:0:600\n33:33:600"
+assert run("setpriv --reuid 33 --clear-groups cat mine").meta["exit_code"] == 1
+assert run("setpriv --reuid 33 --clear-groups cat theirs").content == "secret"
+assert read("theirs").content.strip() == "secret"
+write("theirs", "changed")
+assert run("stat -c %u:%g:%a theirs; cat theirs").content == "33:33:600\nchanged"' --idmap ranges -u root
+}
+
+@test "--idmap ranges: agent is the caller in a folder of the host" {
+	needs_range
+	room w
+	acts '
+write("/w/f", "x")
+assert run("id -u; stat -c %u /w/f; cd /w && echo y >g && rm f").content == "1000\n1000"' --idmap ranges -v "$T/w:/w:rw"
+	[ "$(stat -c %u w/g)" -eq "$who" ]
+	[ ! -e w/f ]
+}
+
+@test "--best-effort: memory that is watched ends the sandbox, and every action is told" {
+	local tried=0
+	"$HUTCH" run --memory 64m true 2>/dev/null || tried=$?
+	((tried == 125)) || skip "here limits are held by a cgroup"
+	acts '
+assert run("echo hi").content == "hi"
+send({"action":"run","id":50,"args":{"command":"python3 -c \"import time; x = bytearray(300 << 20); time.sleep(1000)\""}})
+send({"action":"run","id":51,"args":{"command":"echo never"}})
+for id in (50, 51):
+    o = receive()
+    assert o.cause == id and o.observation == "error" and o.extras["error_id"] == "HUTCH$SANDBOX_ENDED"
+    assert "out of memory" in o.content and "more than 64 MiB (--memory) when hutch looked" in o.content
+assert act.wait(30) == 125
+assert said().count("out of memory") == 1' --best-effort --memory 64m --tmpfs /x
+}

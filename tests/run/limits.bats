@@ -102,10 +102,12 @@ no_cgroup() {
 
 @test "a limit without a cgroup is an error that names the remedy" {
 	no_cgroup
+	local remedy='systemd-run --user --scope -p Delegate=yes hutch'
+	! is_root || remedy="systemd-run --uid=$who -p Delegate=yes"
 	for limit in --memory=64m --cpus=1 --pids-limit=9; do
 		inside --json $limit true
 		[ "$status" -eq 125 ]
-		grep -q '"kind":".*limits need a cgroup.*systemd-run --user --scope -p Delegate=yes hutch' <<<"$stderr"
+		grep -q "\"kind\":\".*limits need a cgroup.*$remedy" <<<"$stderr"
 	done
 }
 

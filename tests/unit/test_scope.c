@@ -31,6 +31,8 @@ static void test_a_bus_is_a_socket_that_is_ours(void **state)
 	assert_int_equal(unlink(address.sun_path), 0);
 	AUTO_CLOSE int bus = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(bus, (void *)&address, sizeof(address)), 0);
+	assert_false(scope_has_bus()); /* nobody answers */
+	assert_int_equal(listen(bus, 1), 0);
 	assert_true(scope_has_bus());
 	assert_int_equal(unlink(address.sun_path), 0);
 	struct err e = { 0 };

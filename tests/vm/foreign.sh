@@ -37,6 +37,9 @@ disk_alone() {
 	hutch --disk 4m -- /hog file /tmp/a
 	[ $rc = 0 ] && is degraded '[]'
 }
+doctor() {
+	finds missing "/sys/fs/cgroup/foreign is not delegated to user $UID, and no user manager"
+}
 
 try 'a limit without a delegated cgroup is an error with its remedy' refused
 try 'so is a delegated cgroup that hutch does not live below' elsewhere
@@ -45,4 +48,5 @@ try '--best-effort: what stays under it is left alone' spared
 try '--best-effort: processes are counted' counted
 try '--best-effort: files in memory are bounded' bounded_files
 try '--disk alone needs no cgroup' disk_alone
+try 'hutch doctor says that no limit can be had' doctor
 echo "1..$count"

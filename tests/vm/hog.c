@@ -3,13 +3,17 @@
  * The memory hogs never stop by themselves: what ends them is the limit. */
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -77,18 +81,39 @@ static int shm(long mib)
 	return 0;
 }
 
-/* 16 pages in each pipe, until descriptors run out; then in a child. */
-static int pipes(long mib)
+static int tcp_pair(int ends[2])
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (listener < 0 || ends[1] < 0 || bind(listener, (void *)&at, len) < 0 ||
+	    listen(listener, 1) < 0 || getsockname(listener, (void *)&at, &len) < 0 ||
+	    connect(ends[1], (void *)&at, len) < 0)
+		return -1;
+	ends[0] = accept(listener, NULL, NULL);
+	(void)close(listener);
+	return ends[0] < 0 ? -1 : 0;
+}
+
+static int unix_pair(int ends[2])
+{
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+}
+
+/* What fits into each pair, until descriptors run out; then in a child. */
+static int buffers(int (*make)(int ends[2]), long mib)
 {
 	static char page[4096];
 	long pages = 0;
 
 	for (;;) {
 		int ends[2];
-		if (pipe(ends) < 0) {
-			pid_t pid = fork();
+		if (make(ends) < 0) {
+			pid_t pid = errno == EMFILE ? fork() : -1;
 			if (pid < 0)
-				return 1;
+				return errno;
 			if (pid > 0)
 				return waitpid(pid, NULL, 0) < 0;
 			for (int fd = 3; fd < 1 << 16; fd++)
@@ -100,6 +125,46 @@ static int pipes(long mib)
 			if (is_enough(++pages / 256, mib))
 				return 0;
 	}
+}
+
+/* Queues of System V, and what each takes. */
+static int queues(void)
+{
+	static struct {
+		long type;
+		char text[8192];
+	} message = { .type = 1 };
+
+	for (;;) {
+		int id = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+		if (id < 0)
+			return errno;
+		while (msgsnd(id, &message, sizeof(message.text), IPC_NOWAIT) == 0)
+			;
+	}
+}
+
+/* POSIX's, which stay when we have ended.  Prints how many there were, why no more,
+ * and how many KiB are in them. */
+static int posix_queues(void)
+{
+	static char message[8192];
+	struct mq_attr attr = { .mq_maxmsg = 10, .mq_msgsize = sizeof(message) };
+	long count = 0, sent = 0;
+	char name[32];
+	mqd_t queue;
+
+	for (;; count++) {
+		(void)snprintf(name, sizeof(name), "/hog-%d-%ld", (int)getpid(), count);
+		queue = mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &attr);
+		if (queue < 0)
+			break;
+		while (mq_send(queue, message, sizeof(message), 0) == 0)
+			sent++;
+	}
+	(void)printf("%ld %s %ld KiB\n", count, strerror(errno),
+		     sent * (long)sizeof(message) / 1024);
+	return 0;
 }
 
 static void *forever(void *arg)
@@ -185,7 +250,15 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "shm"))
 		return shm(n);
 	if (!strcmp(what, "pipes"))
-		return pipes(n);
+		return buffers(pipe, n);
+	if (!strcmp(what, "sockets"))
+		return buffers(unix_pair, n);
+	if (!strcmp(what, "tcp"))
+		return buffers(tcp_pair, n);
+	if (!strcmp(what, "queues"))
+		return queues();
+	if (!strcmp(what, "posix-queues"))
+		return posix_queues();
 	if (!strcmp(what, "spin"))
 		return spin(n);
 	if (!strcmp(what, "forks"))

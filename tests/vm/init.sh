@@ -17,6 +17,8 @@ prepare() {
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
 	cp -r "$HUTCH_BUILD/tests/vm" "$HUTCH_BUILD/tests/unit" /run/hutch/tests/
 	cp "$HUTCH_TOP"/tests/vm/*.sh /run/hutch/
+	cp -r "$HUTCH_BUILD/bench" /run/hutch/
+	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
 	chmod -R a+rX /run/hutch
 	chown $user:$user /run/home /run/runtime
 	chmod 700 /run/runtime
@@ -48,5 +50,7 @@ as_user $group /run/hutch/limits.sh
 mkdir /sys/fs/cgroup/foreign
 as_user /sys/fs/cgroup/foreign /run/hutch/foreign.sh
 /run/hutch/own.sh /sys/fs/cgroup/alone $user 2>&1
+delegate /sys/fs/cgroup/sudo
+/run/hutch/root.sh /sys/fs/cgroup/sudo $user 2>&1
 echo "vm: end"
 halt -f

@@ -21,6 +21,15 @@ heap() { oom_by 64m heap; }
 memfd() { oom_by 64m memfd; }
 shm() { oom_by 64m shm; }
 pipes() { oom_by 32m pipes; }
+sockets() { oom_by 32m sockets; }
+tcp() { oom_by 32m tcp; }
+queues() { oom_by 32m queues; }
+# RLIMIT_MSGQUEUE is a quarter of the caller's, and that counts for the sandbox.
+posix_queues() {
+	hutch --memory 32m -- sh -c '/hog posix-queues; /hog posix-queues'
+	[ $rc = 0 ] && is error null && grep -qx '2 Too many open files 160 KiB' "$T/out" &&
+		grep -qx '0 Too many open files 0 KiB' "$T/out"
+}
 files_and_heap() {
 	hutch --memory 64m --timeout 60s -- sh -c '/hog file /tmp/a; /hog heap 20; /hog heap'
 	[ $rc = 137 ] && is status '"oom"' && grep -q 'No space left' "$T/out"
@@ -217,6 +226,11 @@ wrong_group() {
 	[ $rc = 125 ] && grep -q 'No such file' "$T/err"
 }
 
+# doctor tells what a launch does, in each of the three places of this tier.
+doctor() {
+	finds ok "$GROUP, above our own, is delegated to user $UID"
+}
+
 # The executor that outlives its commands (checklist 104).
 next_command() {
 	/run/hutch/tests/unit/cgroup
@@ -229,14 +243,15 @@ acts() {
 	cat "$T/out" "$T/err"
 	[ $rc = 0 ]
 }
-# The shell goes with its command (memory.oom.group), and is a new one.
+# The shell goes with its command (memory.oom.group), and is a new one; what outlived
+# its makers is gone, so that there is room for something again.
 next_action() {
 	local what
-	for what in heap memfd shm 'file /dev/shm/f'; do
+	for what in heap memfd shm queues posix-queues sockets 'file /dev/shm/f'; do
 		acts --memory 64m <<-END || return
 			{"action":"run","id":1,"timeout":100,"args":{"command":"cd /tmp"}}
 			{"action":"run","id":2,"timeout":100,"args":{"command":"/hog $what; /hog heap"}}
-			{"action":"run","id":3,"timeout":100,"args":{"command":"echo still in \$PWD"}}
+			{"action":"run","id":3,"timeout":100,"args":{"command":"/hog heap 40 && echo still in \$PWD"}}
 		END
 		grep -q '"exit_code":137.*Out of memory: everything that ran was killed at the limit of 64 MiB.*"cause":2' \
 			"$T/out" && grep -q '"content":"still in /tmp".*"cause":3' "$T/out" || return
@@ -267,6 +282,10 @@ try 'E71: a heap that grows is killed at --memory, and the result says so' heap
 try 'E71: a memfd too' memfd
 try 'E71: SysV shared memory too' shm
 try 'E71: buffers of pipes too' pipes
+try 'E71: buffers of unix sockets too' sockets
+try 'E71: and of connections' tcp
+try 'E71: SysV queues too' queues
+try 'E71: POSIX queues are at their end long before' posix_queues
 try 'E71: files in memory are at their end before the limit, programs are not' files_and_heap
 try 'all private folders together stay under half of --memory' files_alone
 try 'so does the number of their files' many_files
@@ -292,9 +311,19 @@ try 'one that is killed with its janitor is tidied up after by the next' killed_
 try 'a cgroup with others in it is not taken' shared_group
 try '--cgroup-parent is where it is made' named_group
 try 'what is no delegated cgroup is an error' wrong_group
+try 'hutch doctor says where the cgroups are made' doctor
 try 'E104: after an out-of-memory the next command of the sandbox runs' next_command
 try 'E104: and the next action, whatever it was that used the memory up' next_action
 try 'actions share the limit of processes, and of what they left running' actions_share
 try 'a hutch act that is killed leaves no cgroup' killed_act
+# What it takes is no failure: this machine is slow, and may be busy.
+timed() {
+	/run/hutch/tests/bench/bench.py --build /run/hutch --limits --rounds 20 >"$T/bench" || return
+	cat "$T/bench"
+	grep -q ' beside a launch of .*x [0-9.]* ' "$T/bench"
+}
+
+try 'a launch with limits is timed beside one without' timed
+[ ! -f "$T/bench" ] || sed 's/^/# /' "$T/bench"
 try 'nothing is left of all this' nothing_left
 echo "1..$count"

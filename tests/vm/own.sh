@@ -63,10 +63,19 @@ shared() {
 	[ $? = 125 ] && grep -q 'has other processes in it' "$T/err" &&
 		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err" && as_found
 }
+doctor() {
+	(alone "$H" doctor) >"$T/doctor"
+	found ok "$GROUP is delegated to user $user" || return
+	# shellcheck disable=SC2016
+	(alone sh -c '"$@"; exit $?' sh "$H" doctor) >"$T/doctor"
+	found limited "$GROUP is delegated to user $user, but 1 other processes live in it" &&
+		as_found
+}
 
 try 'alone in a delegated cgroup hutch makes room, and goes back' limited
 try 'a second one finds its place beside it' two
 try 'its janitor goes back too, when it was killed' killed
 try 'a caller that is spared for want of memory does not hand that on' spared
 try 'a cgroup with others in it is not taken' shared
+try 'hutch doctor says the same of both' doctor
 echo "1..$count"

@@ -36,6 +36,15 @@ is() { # KEY VALUE
 	[ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }
 }
 
+# finds STATUS TEXT: what `hutch doctor` says of cgroups.
+finds() {
+	"$H" doctor >"$T/doctor"
+	found "$@"
+}
+found() {
+	grep -q "^$1 *cgroup  *$2" "$T/doctor" || { cat "$T/doctor"; return 1; }
+}
+
 # until_true COMMAND...: waits for something that no descriptor tells of.
 until_true() {
 	local i

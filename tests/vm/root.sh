@@ -1,0 +1,91 @@
+#!/bin/bash
+# Limits where root starts hutch, which then becomes the user $2, or nobody.  Run by
+# root, in the root of all cgroups; $1 is a folder that was delegated to that user.
+#
+# shellcheck disable=SC2154 # from tap.sh and init.sh
+. "${0%/*}/tap.sh"
+GROUP=$1 user=$2 nobody=65534
+by_hand=/sys/fs/cgroup/hutch-$nobody
+export XDG_RUNTIME_DIR=/run/root-runtime HOME=/run
+mkdir -p $XDG_RUNTIME_DIR
+
+# below FOLDER COMMAND...: root himself lives there.
+below() {
+	mkdir "$1/leaf" || return
+	(
+		echo $BASHPID >"$1/leaf/cgroup.procs"
+		shift
+		"$@"
+	)
+	local result=$?
+	rmdir "$1/leaf" && return $result
+}
+
+refused() {
+	hutch --memory 64m -- true
+	[ $rc = 125 ] && is status '"setup-error"' &&
+		grep -q "as user $nobody, for whom root's sandboxes stand (nobody): limits need a cgroup" "$T/err" &&
+		grep -q 'hint: `hutch doctor`, as root, says how' "$T/err" &&
+		grep -q -- "systemd-run --uid=$nobody -p Delegate=yes" "$T/err"
+}
+# Folders are to be had, but a process can only be put where whoever puts it may
+# write all the way, and that is the user.
+elsewhere() {
+	SUDO_UID=$user SUDO_GID=$user hutch --cgroup-parent "$GROUP" --memory 64m -- true
+	[ $rc = 125 ] && grep -q 'must live in the same delegated cgroup' "$T/err" && nothing_left
+}
+weaker() {
+	hutch --best-effort --memory 64m --pids-limit 16 -- /hog forks
+	[ $rc = 0 ] && is degraded '["memory","pids-limit"]' &&
+		grep -q '15 Resource temporarily unavailable' "$T/out"
+}
+# As `sudo hutch` in what was delegated to the user.
+oom() {
+	SUDO_UID=$user SUDO_GID=$user hutch --memory 64m --pids-limit 32 -- /hog heap
+	[ $rc = 137 ] && is status '"oom"' && is degraded '[]' && nothing_left
+}
+limited() { below "$GROUP" oom; }
+killed() {
+	SUDO_UID=$user SUDO_GID=$user "$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
+	local pid=$!
+	until_true pgrep -x sleep || return
+	[ "$(left_over | wc -l)" = 1 ] && kill -KILL $pid
+	wait $pid
+	until_true nothing_left
+}
+tidied() { below "$GROUP" killed; }
+# With one that was delegated to another user nothing is done.
+others_group() {
+	hutch --memory 64m -- true
+	[ $rc = 125 ] && grep -q "is not delegated to you" "$T/err"
+}
+others() { below "$GROUP" others_group; }
+
+# The very command that doctor gives, in a shell of its own.
+told() {
+	"$H" doctor >"$T/doctor"
+	found missing "/sys/fs/cgroup is not delegated to user $nobody" || return
+	sed -n '/^missing *cgroup /,/^[a-z]/s/^ *remedy  *as root: //p' "$T/doctor" >"$T/remedy"
+	cat "$T/remedy"
+	(eval "$(cat "$T/remedy")") || return
+	hutch --memory 64m -- /hog heap
+	[ $rc = 137 ] && is status '"oom"' || return
+	"$H" doctor >"$T/doctor"
+	found ok "$by_hand, above our own, is delegated to user $nobody"
+}
+by_doctor() {
+	# Whoever calls hutch is moved: this shell.
+	told
+	local result=$?
+	echo $BASHPID >/sys/fs/cgroup/cgroup.procs
+	rmdir $by_hand/shell $by_hand && return $result
+}
+
+try 'root: a limit is an error, which says whom it is about and what to do' refused
+try 'root: so it is with a folder that the user has elsewhere' elsewhere
+try 'root: --best-effort takes weaker limits' weaker
+try 'root: below a folder of the user that root becomes limits hold' limited
+try 'root: a launcher that is killed leaves no cgroup' tidied
+try 'root: a folder of another user is not taken' others
+try 'root: what hutch doctor tells root to do makes limits hold' by_doctor
+echo "1..$count"
