@@ -1,5 +1,6 @@
 #include "sandbox/act/desk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -10,10 +11,6 @@
 #include "sandbox/act/action.h"
 #include "sandbox/act/answers.h"
 #include "sandbox/act/put.h"
-
-/* An action that is under way is waited for by so many more, each of whom gets a
- * copy of its answer. */
-#define REPEATS_MAX 8
 
 void desk_init(struct desk *d)
 {
@@ -26,27 +23,47 @@ void desk_done(struct desk *d)
 	if (!d)
 		return;
 	queue_done(&d->queue);
-	outbox_done(&d->outbox);
 	answers_free(d->answers);
 	*d = (struct desk){ 0 };
 }
 
 /* --- answers -------------------------------------------------------------- */
 
-void desk_deliver(struct desk *d)
+void desk_deliver(struct desk_client *c)
 {
-	while (buffer_len(d->out) <= DESK_OUT_HIGH && outbox_deliver(&d->outbox, d->out))
+	while (buffer_len(c->out) <= DESK_OUT_HIGH && outbox_deliver(&c->outbox, c->out))
 		;
 }
 
-/* An answer to somebody who has no task. */
-static void say(struct desk *d, struct buffer *line)
+void desk_leave(struct desk *d, struct desk_client *c)
 {
-	outbox_put(&d->outbox, line, 1);
-	desk_deliver(d);
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		for (struct task *t = d->queue.sessions[i].first; t; t = t->next)
+			for (size_t k = 0; k < t->asker_count; k++)
+				if (t->askers[k].client == c)
+					t->askers[k].client = NULL;
+	outbox_done(&c->outbox);
 }
 
-static void say_error(struct desk *d, const struct action *a, const char *error_id,
+static void post(struct asker *to, struct letter *l)
+{
+	if (!to->client)
+		return;
+	outbox_put(&to->client->outbox, l, to->id);
+	to->id = NULL;
+	desk_deliver(to->client);
+}
+
+/* An answer to somebody who has no task. */
+static void say(struct asker *to, struct buffer *line)
+{
+	struct letter *l = letter_new(line);
+
+	post(to, l);
+	letter_release(l);
+}
+
+static void say_error(struct asker *to, const struct action *a, const char *error_id,
 		      const char *text)
 {
 	const struct observed o = { .action = a };
@@ -54,23 +71,23 @@ static void say_error(struct desk *d, const struct action *a, const char *error_
 
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_error(&line, &o, error_id, text);
-	say(d, &line);
+	say(to, &line);
 }
 
-static void say_bad(struct desk *d, const struct action *a, const struct err *e)
+static void say_bad(struct asker *to, const struct action *a, const struct err *e)
 {
 	AUTO_FREE char *text = text_format("ERROR: %s", e->text);
 
-	say_error(d, a, "HUTCH$BAD_ACTION", text);
+	say_error(to, a, "HUTCH$BAD_ACTION", text);
 }
 
-static void say_again(struct desk *d, const char *kept)
+static void say_again(struct asker *to, const char *kept)
 {
 	struct buffer line;
 
 	buffer_init(&line, DESK_LINE_MAX);
 	(void)buffer_append(&line, kept, strlen(kept)); /* as it did the first time */
-	say(d, &line);
+	say(to, &line);
 }
 
 static void keep(struct desk *d, const struct action *a, const struct buffer *line)
@@ -89,11 +106,16 @@ void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 		observe_error(line, &o, "HUTCH$TOO_LARGE", "ERROR: the observation is too large");
 	}
 	keep(d, &t->action, line);
-	outbox_put(&d->outbox, line, 1 + t->repeats);
+	struct letter *l = letter_new(line);
+	for (size_t i = 0; i < t->asker_count; i++) {
+		if (t->askers[i].client)
+			t->askers[i].client->outstanding--;
+		post(&t->askers[i], l);
+	}
+	letter_release(l);
 	if (t->is_sent && t->action.kind != ACT_RUN)
 		d->files--;
 	queue_remove(&d->queue, t);
-	desk_deliver(d);
 }
 
 struct observed desk_observed(const struct task *t)
@@ -134,7 +156,7 @@ static void end_early(struct desk *d, struct task *t)
 		t->deadline_ms = clock_ms() + DESK_GRACE_MS;
 }
 
-static void cancel(struct desk *d, const struct action *a)
+static void cancel(struct desk *d, struct asker *from, const struct action *a)
 {
 	const struct observed o = { .action = a };
 	struct task *t = queue_find(&d->queue, a->client, a->cancelled, NULL);
@@ -147,13 +169,30 @@ static void cancel(struct desk *d, const struct action *a)
 		observe_error(&line, &o, "HUTCH$NOT_FOUND",
 			      "ERROR: No action with this id is under way.");
 	keep(d, a, &line);
-	say(d, &line);
+	say(from, &line);
 	if (t)
 		end_early(d, t);
 }
 
+bool desk_cancel(struct desk *d, const struct desk_client *c, uint64_t id)
+{
+	struct task *t = queue_find(&d->queue, c->name, id, NULL);
+
+	if (t)
+		end_early(d, t);
+	return t;
+}
+
+static void await(struct task *t, struct asker *from)
+{
+	t->askers[t->asker_count++] = *from;
+	from->client->outstanding++;
+	from->id = NULL;
+}
+
 /* True when it is to be done; else it has been answered, or will be. */
-static bool is_new(struct desk *d, const struct action *a, const char *line, size_t len)
+static bool is_new(struct desk *d, struct asker *from, const struct action *a,
+		   const char *line, size_t len)
 {
 	static const char *const refusals[] = {
 		[ANSWER_UNDER_WAY] = "ERROR: this action is under way, and enough repeats of "
@@ -172,57 +211,82 @@ static bool is_new(struct desk *d, const struct action *a, const char *line, siz
 	if (state == ANSWER_NEW)
 		return true;
 	if (state == ANSWER_KEPT) {
-		say_again(d, kept);
+		say_again(from, kept);
 		return false;
 	}
 	struct task *t = state == ANSWER_UNDER_WAY
 				 ? queue_find(&d->queue, a->client, a->id, a->timestamp)
 				 : NULL;
-	if (t && t->repeats < REPEATS_MAX)
-		t->repeats++;
+	if (t && t->asker_count < QUEUE_ASKERS)
+		await(t, from);
 	else
-		say_error(d, a, "HUTCH$BAD_ACTION", refusals[state]);
+		say_error(from, a, "HUTCH$BAD_ACTION", refusals[state]);
 	return false;
 }
 
+static void enqueue(struct desk *d, struct asker *from, const struct action *a, size_t len)
+{
+	size_t most = a->kind == ACT_RUN ? DESK_RUN_MAX : DESK_FILE_MAX;
+	struct session *s = queue_session(&d->queue, a->session); /* it is there */
+
+	await(queue_add(&d->queue, s, a, len, most), from);
+}
+
 /* What was decoded; what is kept of it is taken over. */
-static void take_action(struct desk *d, struct action *a, const char *line, size_t len)
+static void take_action(struct desk *d, struct asker *from, struct action *a,
+			const char *line, size_t len)
 {
 	bool is_cancel = a->kind == ACT_CANCEL;
-	struct session *s = is_cancel ? NULL : queue_session(&d->queue, a->session);
 
-	if (!is_cancel && !s)
-		say_error(d, a, "HUTCH$BAD_ACTION", "ERROR: more than 64 sessions");
-	else if (!is_new(d, a, line, len))
+	if (!*a->client) {
+		free(a->client);
+		a->client = text_copy(from->client->name);
+	}
+	if (!is_cancel && !queue_session(&d->queue, a->session))
+		say_error(from, a, "HUTCH$BAD_ACTION", "ERROR: more than 64 sessions");
+	else if (!is_new(d, from, a, line, len))
 		; /* it has its answer, or will get it */
 	else if (is_cancel)
-		cancel(d, a);
-	else {
-		size_t most = a->kind == ACT_RUN ? DESK_RUN_MAX : DESK_FILE_MAX;
-		(void)queue_add(&d->queue, s, a, len, most);
-		return;
-	}
+		cancel(d, from, a);
+	else
+		return enqueue(d, from, a, len);
 	action_done(a);
 }
 
-void desk_line(struct desk *d, const char *line, size_t len)
+static void take_line(struct desk *d, struct asker *from, const char *line, size_t len)
 {
 	struct action a;
 	struct err e;
 
 	if (action_decode(line, len, &a, &e) == 0)
-		return take_action(d, &a, line, len);
-	say_bad(d, &a, &e);
+		return take_action(d, from, &a, line, len);
+	say_bad(from, &a, &e);
 	action_done(&a);
 }
 
-void desk_long_line(struct desk *d)
+void desk_line(struct desk *d, struct desk_client *c, const char *line, size_t len)
+{
+	struct asker from = { .client = c };
+
+	take_line(d, &from, line, len);
+}
+
+void desk_request(struct desk *d, struct desk_client *c, char *id, const char *line,
+		  size_t len)
+{
+	struct asker from = { .client = c, .id = id };
+
+	take_line(d, &from, line, len);
+}
+
+void desk_long_line(struct desk_client *c)
 {
 	const struct action none = { .kind = ACT_UNSUPPORTED };
+	struct asker from = { .client = c };
 	struct err e;
 
 	(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
-	say_bad(d, &none, &e);
+	say_bad(&from, &none, &e);
 }
 
 void desk_end(struct desk *d, const char *why)
@@ -236,9 +300,9 @@ void desk_end(struct desk *d, const char *why)
 	}
 }
 
-bool desk_is_idle(const struct desk *d)
+bool desk_is_idle(const struct desk_client *c)
 {
-	return d->queue.count == 0 && outbox_is_empty(&d->outbox);
+	return c->outstanding == 0 && outbox_is_empty(&c->outbox);
 }
 
 bool desk_is_full(const struct desk *d)
@@ -246,7 +310,7 @@ bool desk_is_full(const struct desk *d)
 	return d->queue.count >= DESK_TASKS || d->queue.bytes >= DESK_BYTES;
 }
 
-bool desk_is_behind(const struct desk *d)
+bool desk_is_behind(const struct desk_client *c)
 {
-	return buffer_len(d->out) > DESK_OUT_HIGH || !outbox_is_empty(&d->outbox);
+	return buffer_len(c->out) > DESK_OUT_HIGH || !outbox_is_empty(&c->outbox);
 }

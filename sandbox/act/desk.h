@@ -40,33 +40,50 @@ struct frame;
  * up to three times. */
 #define DESK_LINE_MAX (6 * DESK_FILE_MAX + 18 * ACTION_TEXT_MAX + (1u << 20))
 
-/* The desk is given neither lines nor frames while more than DESK_OUT_HIGH waits in
- * `out`.  What one of them makes fits on top of it: a line, or some of what is
- * short. */
+/* Observations are put into `out` while no more than DESK_OUT_HIGH waits there, and
+ * one fits on top of it, with some of what is short. */
 #define DESK_OUT_HIGH (4u << 20)
 #define DESK_OUT_MAX  (DESK_OUT_HIGH + DESK_LINE_MAX + (8u << 20))
 
+/* Somebody who asks: stdin and stdout, or a connection of the control socket. */
+struct desk_client {
+	struct buffer *out; /* borrowed; holds DESK_OUT_MAX */
+	const char *name;   /* borrowed: of whose actions those are that name no client */
+	bool streams;	    /* wants to see what commands print, as it comes */
+	bool is_rpc;	    /* gets it as notifications (docs/control.md) */
+
+	struct outbox outbox;
+	size_t outstanding; /* actions without an answer */
+	uint64_t dropped;   /* bytes of events that it did not take away */
+};
+
 struct desk {
-	struct buffer *wire, *out; /* borrowed; `out` holds DESK_OUT_MAX */
-	const struct exec *shell;  /* borrowed; how a session is opened */
+	struct buffer *wire;	  /* borrowed */
+	const struct exec *shell; /* borrowed; how a session is opened */
 	struct setting setting;
-	bool streams; /* --stream */
 	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */
 	uint64_t memory_limit, oom_kills; /* bytes; as last seen */
 
 	struct answers *answers; /* owned */
 	struct queue queue;
-	struct outbox outbox;
 	unsigned files; /* under way */
 };
 
 void desk_init(struct desk *d);
 void desk_done(struct desk *d);
 
+/* A client has gone: what it asked for goes on, and is answered to nobody. */
+void desk_leave(struct desk *d, struct desk_client *c);
+
 /* One line of input, without its newline. */
-void desk_line(struct desk *d, const char *line, size_t len);
+void desk_line(struct desk *d, struct desk_client *c, const char *line, size_t len);
 /* A line that was too long to be kept. */
-void desk_long_line(struct desk *d);
+void desk_long_line(struct desk_client *c);
+/* An action that came as a request with this id, a JSON value that is taken over. */
+void desk_request(struct desk *d, struct desk_client *c, char *id, const char *line,
+		  size_t len);
+/* Ends the first action of this client with this id.  False: there is none. */
+bool desk_cancel(struct desk *d, const struct desk_client *c, uint64_t id);
 
 /* What the executor said.  -1: it broke the protocol. */
 int desk_frame(struct desk *d, const struct frame *f, struct err *e);
@@ -76,7 +93,7 @@ int desk_frame(struct desk *d, const struct frame *f, struct err *e);
 bool desk_start(struct desk *d);
 
 /* Moves observations that are done into `out`, as far as it has room. */
-void desk_deliver(struct desk *d);
+void desk_deliver(struct desk_client *c);
 
 /* When the next answer of the executor is due, in ms of clock.h; 0: none is.  It keeps
  * its own time-outs, and these are a good deal longer. */
@@ -85,12 +102,12 @@ int64_t desk_deadline(const struct desk *d);
 /* The sandbox is gone: every action outstanding is told so. */
 void desk_end(struct desk *d, const char *why);
 
-/* Nothing is outstanding; `out` may still hold something. */
-bool desk_is_idle(const struct desk *d);
+/* Nothing is outstanding for it; `out` may still hold something. */
+bool desk_is_idle(const struct desk_client *c);
 /* Too much is outstanding for another line. */
 bool desk_is_full(const struct desk *d);
-/* Too much has not been taken away for another line or frame. */
-bool desk_is_behind(const struct desk *d);
+/* It has not taken away too much for another line of it. */
+bool desk_is_behind(const struct desk_client *c);
 
 /* --- between the parts of the desk ----------------------------------------- */
 

@@ -50,18 +50,30 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
+static void tell_output(struct desk_client *c, const struct observed *o)
+{
+	if (!c || !c->streams)
+		return;
+	if (desk_is_behind(c))
+		c->dropped += o->len;
+	else
+		observe_output(c->out, o, c->is_rpc);
+}
+
 static int on_output(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
 	struct observed o = { .action = &t->action };
 	struct bytes text;
 
-	if (!d->streams || t->action.kind != ACT_RUN)
+	(void)d;
+	if (!t->is_streamed)
 		return untimely(f, e);
 	if (action_get_text(f, &text, e) < 0)
 		return -1;
 	o.content = text.data;
 	o.len = text.len;
-	observe_output(d->out, &o);
+	for (size_t i = 0; i < t->asker_count; i++)
+		tell_output(t->askers[i].client, &o);
 	return 0;
 }
 

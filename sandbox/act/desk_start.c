@@ -32,13 +32,21 @@ static uint64_t whole_ms(double seconds)
 	return ms < 1 ? 1 : (uint64_t)ms;
 }
 
+static bool wants_stream(const struct task *t)
+{
+	for (size_t i = 0; i < t->asker_count; i++)
+		if (t->askers[i].client && t->askers[i].client->streams)
+			return true;
+	return false;
+}
+
 static void put_run(struct desk *d, const struct session *s, struct task *t, struct err *e)
 {
 	const struct action *a = &t->action;
 	const struct run_request r = {
 		.session = s->id,
 		.kind = kind_of(a),
-		.flags = RUN_PREVIOUS | (d->streams ? RUN_STREAM : 0u),
+		.flags = RUN_PREVIOUS | (t->is_streamed ? RUN_STREAM : 0u),
 		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
 		.hard_ms = whole_ms(a->timeout_s),
 		.text = { (const uint8_t *)a->command, strlen(a->command) },
@@ -79,6 +87,7 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	t->is_sent = true;
 	t->started_us = clock_us();
 	if (t->action.kind == ACT_RUN) {
+		t->is_streamed = wants_stream(t);
 		put_run(d, s, t, &e);
 	} else {
 		d->files++;

@@ -299,13 +299,15 @@ void observe_nothing(struct buffer *out, const struct observed *o)
 	put_end(out, o, 0, false);
 }
 
-void observe_output(struct buffer *out, const struct observed *o)
+void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)
 {
-	put_raw(out, "{\"event\":\"output\"");
+	put_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":{"
+			    : "{\"event\":\"output\",");
 	if (o->action->has_id)
-		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
-	put_member(out, "session", o->action->session);
+		put_format(out, "\"cause\":%llu,", (unsigned long long)o->action->id);
+	put_key(out, "session", true);
+	put_text(out, o->action->session);
 	put_raw(out, ",\"data\":");
 	put_bytes(out, o->content, o->len);
-	put_raw(out, "}\n");
+	put_raw(out, is_rpc ? "}}\n" : "}\n");
 }

@@ -42,8 +42,9 @@ void observe_error(struct buffer *out, const struct observed *o, const char *err
 /* A cancel that was passed on. */
 void observe_nothing(struct buffer *out, const struct observed *o);
 
-/* --stream: not an observation, but an event. */
-void observe_output(struct buffer *out, const struct observed *o);
+/* What is printed, as it comes: not an observation, but an event of --stream, or a
+ * notification of the control socket. */
+void observe_output(struct buffer *out, const struct observed *o, bool is_rpc);
 
 /* The type in a data: URL for the file's name, or NULL where it is read as text. */
 const char *observe_mime(const char *path);

@@ -1,14 +1,40 @@
 #include "sandbox/act/outbox.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/list.h"
 #include "base/mem.h"
+#include "base/own.h"
+
+struct letter {
+	struct buffer line; /* owned */
+	unsigned holds;
+};
 
 struct parcel {
-	struct buffer line; /* owned */
-	unsigned times;	    /* to go */
+	struct letter *letter; /* held */
+	char *id;	       /* owned, or NULL */
 	struct parcel *next;
 };
+
+struct letter *letter_new(struct buffer *line)
+{
+	struct letter *l = mem_zeroed(1, sizeof(*l));
+
+	l->line = *line;
+	l->holds = 1;
+	*line = (struct buffer){ 0 };
+	return l;
+}
+
+void letter_release(struct letter *l)
+{
+	if (--l->holds > 0)
+		return;
+	buffer_done(&l->line);
+	free(l);
+}
 
 static void drop_first(struct outbox *o)
 {
@@ -17,7 +43,8 @@ static void drop_first(struct outbox *o)
 	o->first = p->next;
 	if (!o->first)
 		o->last = NULL;
-	buffer_done(&p->line);
+	letter_release(p->letter);
+	free(p->id);
 	free(p);
 }
 
@@ -27,13 +54,13 @@ void outbox_done(struct outbox *o)
 		drop_first(o);
 }
 
-void outbox_put(struct outbox *o, struct buffer *line, unsigned times)
+void outbox_put(struct outbox *o, struct letter *l, char *id)
 {
 	struct parcel *p = mem_zeroed(1, sizeof(*p));
 
-	p->line = *line;
-	p->times = times;
-	*line = (struct buffer){ 0 };
+	l->holds++;
+	p->letter = l;
+	p->id = id;
 	if (o->last)
 		o->last->next = p;
 	else
@@ -41,14 +68,29 @@ void outbox_put(struct outbox *o, struct buffer *line, unsigned times)
 	o->last = p;
 }
 
+/* All of it or nothing. */
+static bool write_parcel(const struct parcel *p, struct buffer *out)
+{
+	const uint8_t *line = buffer_data(&p->letter->line);
+	size_t len = buffer_len(&p->letter->line);
+
+	if (!p->id)
+		return buffer_append(out, line, len);
+	AUTO_FREE char *start = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", p->id);
+	if (!buffer_reserve(out, strlen(start) + len + 1))
+		return false;
+	(void)buffer_append(out, start, strlen(start));
+	(void)buffer_append(out, line, len - 1); /* its newline comes later */
+	return buffer_append(out, "}\n", 2);
+}
+
 bool outbox_deliver(struct outbox *o, struct buffer *out)
 {
 	struct parcel *p = o->first;
 
-	if (!p || !buffer_append(out, buffer_data(&p->line), buffer_len(&p->line)))
+	if (!p || !write_parcel(p, out))
 		return false;
-	if (--p->times == 0)
-		drop_first(o);
+	drop_first(o);
 	return true;
 }
 

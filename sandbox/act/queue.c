@@ -16,6 +16,8 @@ static void task_free(struct task *t)
 	action_done(&t->action);
 	buffer_done(&t->content);
 	buffer_done(&t->previous);
+	for (size_t i = 0; i < t->asker_count; i++)
+		free(t->askers[i].id);
 	free(t);
 }
 

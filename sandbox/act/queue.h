@@ -13,16 +13,26 @@
 
 #define QUEUE_SESSIONS 64
 
+/* So many may wait for the same action: who asked, and who asked again. */
+#define QUEUE_ASKERS 9
+
+struct desk_client;
 struct session;
+
+struct asker {
+	struct desk_client *client; /* borrowed; NULL: it has gone */
+	char *id; /* owned: of its request (docs/control.md); NULL: none */
+};
 
 struct task {
 	struct action action;	 /* owned */
 	struct session *session; /* whose queue it is in */
 	size_t bytes;		 /* of its line */
-	unsigned repeats;	 /* how often it was asked for again */
+	struct asker askers[QUEUE_ASKERS];
+	size_t asker_count;
 
 	/* Once it was sent to the executor: */
-	bool is_sent;
+	bool is_sent, is_streamed;
 	uint32_t id;			 /* on the wire */
 	int64_t started_us, deadline_ms; /* clock.h; 0: not yet */
 	struct buffer content;		 /* what came of it so far */

@@ -39,6 +39,7 @@ struct server {
 	struct stream_end *end;
 	struct guest guest;
 	struct desk desk;
+	struct desk_client client;
 	struct exec shell;
 	struct lines lines;
 	struct outlet outlet;
@@ -70,12 +71,12 @@ static bool take_lines(struct server *s)
 	size_t len;
 	bool has_some = false;
 
-	while (!desk_is_behind(&s->desk) && !desk_is_full(&s->desk) &&
+	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
 		if (kind == LINE_TOO_LONG)
-			desk_long_line(&s->desk);
+			desk_long_line(&s->client);
 		else if (len > 0)
-			desk_line(&s->desk, line, len);
+			desk_line(&s->desk, &s->client, line, len);
 		lines_took(&s->lines);
 		has_some = true;
 	}
@@ -96,7 +97,7 @@ static void flush(struct server *s, bool is_ready)
 
 	if (outlet_flush(&s->outlet, is_ready, &e) < 0)
 		return end(s, EXIT_HUTCH, &e);
-	desk_deliver(&s->desk);
+	desk_deliver(&s->client);
 }
 
 /* --- the loop ------------------------------------------------------------- */
@@ -112,7 +113,7 @@ static bool is_behind(void *who)
 {
 	const struct server *s = who;
 
-	return desk_is_behind(&s->desk);
+	return desk_is_behind(&s->client);
 }
 
 static void look_at_guest(struct server *s)
@@ -136,7 +137,7 @@ static void on_signals(struct server *s)
 
 static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 {
-	bool has_room = !desk_is_behind(&s->desk) && !desk_is_full(&s->desk);
+	bool has_room = !desk_is_behind(&s->client) && !desk_is_full(&s->desk);
 	bool reads = !s->lines.is_at_eof && has_room;
 
 	guest_watch(&s->guest, w + WATCH_GUEST);
@@ -153,7 +154,7 @@ static int64_t answer_due(const struct server *s)
 {
 	int64_t due = desk_deadline(&s->desk);
 
-	if (!due || desk_is_behind(&s->desk))
+	if (!due || desk_is_behind(&s->client))
 		return 0;
 	return due < s->away_ms + DESK_GRACE_MS ? s->away_ms + DESK_GRACE_MS : due;
 }
@@ -168,7 +169,7 @@ static void on_deadline(struct server *s)
 	struct err e;
 
 	guest_expire(&s->guest);
-	if (desk_is_behind(&s->desk))
+	if (desk_is_behind(&s->client))
 		s->away_ms = clock_ms();
 	if (clock_is_due(answer_due(s))) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
@@ -183,7 +184,7 @@ static void on_deadline(struct server *s)
 
 static bool is_done(const struct server *s)
 {
-	return lines_is_over(&s->lines) && desk_is_idle(&s->desk) &&
+	return lines_is_over(&s->lines) && desk_is_idle(&s->client) &&
 	       buffer_len(&s->outlet.out) == 0;
 }
 
@@ -242,7 +243,7 @@ static void say_goodbye(struct server *s)
 
 	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
-	while (buffer_len(&s->outlet.out) > 0 || !desk_is_idle(&s->desk)) {
+	while (buffer_len(&s->outlet.out) > 0 || !desk_is_idle(&s->client)) {
 		struct pollfd w[] = {
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
@@ -292,9 +293,9 @@ static void server_init(struct server *s)
 	lines_init(&s->lines, ACTION_LINE_MAX);
 	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);
 	s->desk.wire = &s->guest.channel.out;
-	s->desk.out = &s->outlet.out;
 	s->desk.shell = &s->shell;
-	s->desk.streams = s->stream->streams;
+	s->client = (struct desk_client){ .out = &s->outlet.out, .name = "",
+					  .streams = s->stream->streams };
 	s->desk.setting = (struct setting){
 		.soft_s = soft_seconds(&l->plan.env),
 		.username = list_get_env(&l->plan.env, "USER"),
@@ -332,6 +333,7 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 	if (s.is_over)
 		say_goodbye(&s);
 	guest_done(&s.guest);
+	desk_leave(&s.desk, &s.client);
 	desk_done(&s.desk);
 	lines_done(&s.lines);
 	outlet_done(&s.outlet);

@@ -47,20 +47,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
 	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
 	struct buffer wire, out;
+	struct desk_client c = { .out = &out, .name = "", .streams = true };
 	struct desk d;
 
 	buffer_init(&wire, 64 << 20);
 	buffer_init(&out, DESK_OUT_MAX);
 	desk_init(&d);
 	d.wire = &wire;
-	d.out = &out;
 	d.shell = &shell;
 	d.setting = (struct setting){ 10, "agent", "hutch" };
 	while (size > 0) {
 		const uint8_t *stop = memchr(data, '\n', size);
 		size_t len = stop ? (size_t)(stop - data) : size;
 		check((const char *)data, len);
-		desk_line(&d, (const char *)data, len);
+		desk_line(&d, &c, (const char *)data, len);
 		desk_start(&d);
 		check_output(&out);
 		data += stop ? len + 1 : len;
@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	desk_end(&d, "the end");
 	check_output(&out);
+	desk_leave(&d, &c);
 	desk_done(&d);
 	buffer_done(&wire);
 	buffer_done(&out);

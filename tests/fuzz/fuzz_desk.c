@@ -28,19 +28,19 @@ static const char *const lines[] = {
 };
 
 /* Whole lines, whose control characters are escaped. */
-static void check_output(struct desk *d)
+static void check_output(struct desk_client *c)
 {
 	do {
-		desk_deliver(d);
-		size_t len = buffer_len(d->out);
-		const uint8_t *out = buffer_data(d->out);
+		desk_deliver(c);
+		size_t len = buffer_len(c->out);
+		const uint8_t *out = buffer_data(c->out);
 		if (len && (out[0] != '{' || out[len - 1] != '\n'))
 			abort();
 		for (size_t i = 0; i < len; i++)
 			if (out[i] < ' ' && out[i] != '\n')
 				abort();
-		buffer_consume(d->out, len);
-	} while (desk_is_behind(d));
+		buffer_consume(c->out, len);
+	} while (desk_is_behind(c));
 }
 
 static void start(struct desk *d)
@@ -49,7 +49,7 @@ static void start(struct desk *d)
 		buffer_consume(d->wire, buffer_len(d->wire));
 }
 
-static void answer(struct desk *d, const struct buffer *in)
+static void answer(struct desk *d, struct desk_client *c, const struct buffer *in)
 {
 	struct buffer left = *in; /* a view: nothing is added to it */
 	struct frame f;
@@ -60,7 +60,7 @@ static void answer(struct desk *d, const struct buffer *in)
 			return;
 		buffer_consume(&left, FRAME_HEADER + f.len);
 		start(d);
-		check_output(d);
+		check_output(c);
 	}
 }
 
@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
 	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
 	struct buffer wire, out, in;
+	struct desk_client c = { .out = &out, .name = "", .streams = true };
 	struct desk d;
 
 	buffer_init(&wire, 64 << 20);
@@ -76,20 +77,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buffer_init(&in, 1 << 20);
 	desk_init(&d);
 	d.wire = &wire;
-	d.out = &out;
 	d.shell = &shell;
-	d.streams = true;
 	d.setting = (struct setting){ 10, "agent", "hutch" };
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		desk_line(&d, lines[i], strlen(lines[i]));
+		desk_line(&d, &c, lines[i], strlen(lines[i]));
 	start(&d);
 	if (buffer_append(&in, data, size))
-		answer(&d, &in);
-	check_output(&d);
+		answer(&d, &c, &in);
+	check_output(&c);
 	desk_end(&d, "the end");
-	check_output(&d);
-	if (!desk_is_idle(&d))
+	check_output(&c);
+	if (!desk_is_idle(&c))
 		abort();
+	desk_leave(&d, &c);
 	desk_done(&d);
 	buffer_done(&wire);
 	buffer_done(&out);

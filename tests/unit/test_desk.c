@@ -21,6 +21,7 @@
 
 struct office {
 	struct desk desk;
+	struct desk_client client;
 	struct buffer wire, out, frames;
 	struct exec shell;
 	char *argv[2], *env[1];
@@ -38,7 +39,7 @@ static int setup(void **state)
 	buffer_init(&o->frames, 64u << 20);
 	desk_init(&o->desk);
 	o->desk.wire = &o->wire;
-	o->desk.out = &o->out;
+	o->client = (struct desk_client){ .out = &o->out, .name = "" };
 	o->desk.shell = &o->shell;
 	o->desk.setting = (struct setting){ 10, "agent", "hutch" };
 	*state = o;
@@ -49,6 +50,7 @@ static int teardown(void **state)
 {
 	struct office *o = *state;
 
+	desk_leave(&o->desk, &o->client);
 	desk_done(&o->desk);
 	buffer_done(&o->wire);
 	buffer_done(&o->out);
@@ -65,7 +67,7 @@ __attribute__((format(printf, 2, 3))) static void ask(struct office *o, const ch
 	va_start(ap, fmt);
 	int len = vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	desk_line(&o->desk, line, (size_t)len);
+	desk_line(&o->desk, &o->client, line, (size_t)len);
 	(void)desk_start(&o->desk);
 }
 
@@ -138,7 +140,7 @@ static void answer_started(struct office *o, uint32_t id)
 /* The next observation, with its newline; allocated. */
 static char *observation(struct office *o)
 {
-	desk_deliver(&o->desk);
+	desk_deliver(&o->client);
 	const char *line = (const char *)buffer_data(&o->out);
 	const char *stop = buffer_len(&o->out) ? memchr(line, '\n', buffer_len(&o->out)) : NULL;
 	if (!stop)
@@ -202,7 +204,7 @@ static void test_so_many_files_are_under_way_and_no_more(void **state)
 		answer_done(o, ids[i]);
 	for (unsigned i = 0; i < DESK_FILES + 2; i++)
 		expect(o, "\"observation\":\"read\"");
-	assert_true(desk_is_idle(&o->desk));
+	assert_true(desk_is_idle(&o->client));
 }
 
 /* Each byte of it becomes six, and one line alone is more than may wait. */
@@ -220,7 +222,7 @@ static void test_hostile_content_waits_until_it_is_taken(void **state)
 	}
 	for (unsigned i = 0; i < DESK_FILES; i++)
 		answer_done(o, ids[i]);
-	assert_true(desk_is_behind(&o->desk));
+	assert_true(desk_is_behind(&o->client));
 	assert_true(buffer_len(&o->out) <= DESK_OUT_HIGH + 6 * LARGE + 4096);
 	for (unsigned i = 0; i < DESK_FILES; i++) {
 		AUTO_FREE char *line = observation(o);
@@ -228,8 +230,8 @@ static void test_hostile_content_waits_until_it_is_taken(void **state)
 		assert_non_null(strstr(line, "\\u0001\\u0001"));
 	}
 	expect_nothing(o);
-	assert_false(desk_is_behind(&o->desk));
-	assert_true(desk_is_idle(&o->desk));
+	assert_false(desk_is_behind(&o->client));
+	assert_true(desk_is_idle(&o->client));
 }
 
 static void test_more_content_than_a_file_may_have_breaks_the_protocol(void **state)
@@ -265,7 +267,7 @@ static void test_everybody_who_asked_again_gets_a_copy_when_there_is_room(void *
 	assert_int_equal(requested(o, &id), 0);
 	for (int i = 0; i < 9; i++) {
 		assert_true(buffer_len(&o->out) <= DESK_OUT_HIGH + 6 * LARGE + 4096);
-		assert_true(desk_is_behind(&o->desk));
+		assert_true(desk_is_behind(&o->client));
 		AUTO_FREE char *line = observation(o);
 		assert_true(strlen(line) > 6 * LARGE);
 	}
@@ -440,7 +442,7 @@ static void test_what_is_printed_becomes_events_with_stream_alone(void **state)
 	uint32_t id;
 	struct err e;
 
-	o->desk.streams = true;
+	o->client.streams = true;
 	(void)open_session(o, "a");
 	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"id\":3}");
 	assert_int_equal(requested(o, &id), MSG_RUN);
