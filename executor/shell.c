@@ -22,10 +22,17 @@
 /* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
+/* What of the shell's own is gone cannot be put back, and without it every later
+ * command would hang: the shell ends, with the command's code where that is known.
+ * The second `exit` is for stopped jobs, of which the first only tells. */
+#define LOST								      \
+	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
+	" 64 takes them; set it in a subshell instead)"
+
 /* A text is evaluated only if `read` came to its end: a part of a command can be
  * another command.  Every word that could be an alias or a function of somebody's
- * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments fails, so that
- * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
+ * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments
+ * fails, so that `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
  * would become part of every environment.  What may be readonly is assigned last,
  * since that would abandon the function. */
 #define RC_HEAD								      \
@@ -36,7 +43,12 @@
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
+	"__hutch_lost() {\n"						      \
+	" \\builtin printf 'hutch: %s\\n' \"" LOST "\"\n"			      \
+	" \\builtin exit \"$1\" || \\builtin exit \"$1\"\n"			      \
+	"}\n"								      \
 	"__hutch_out() {\n"						      \
+	" [[ ! -t 0 ]] || __hutch_lost \"$1\"\n"			      \
 	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
 	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
 	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
@@ -46,7 +58,7 @@
 	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
 	"  \\builtin type -P python\n"					      \
 	"  \\builtin printf '\\0'\n"					      \
-	" } >&62\n"							      \
+	" } >&62 || __hutch_lost \"$1\"\n"				      \
 	" __hutch_command=\n"						      \
 	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
 	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \
@@ -64,17 +76,20 @@
 	"\\builtin shopt -u checkwinsize\n"				      \
 	"exec 63<&-\n"							      \
 	"__hutch_begun=0\n"						      \
-	"{ __hutch_out 0 0 $-; } 2>/dev/null\n"
+	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
 
-/* Redirections are undone where the command was abandoned, too. */
+/* Redirections are undone where the command was abandoned, too: the last one first,
+ * and none behind one that fails (EBADF where `ulimit -n` does not reach it any
+ * more).  Then 0 still is the terminal, and bash would read its lines from there. */
 #define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
 /* The condition sets $? for the command, and no ERR trap sees it. */
 #define LINE							    \
 	"if __hutch_in %u %u; then " EVAL "; else " EVAL "; fi;"	    \
-	" { __hutch_out $? %u $-; } 2>/dev/null\n"
+	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 /* A line of its own before it: behind an unfinished quote bash 5.2 forgets the
  * first token of the next line. */
-#define LATE_LINE  "\n{ __hutch_late $? %u $-; } 2>/dev/null\n"
+#define LATE_LINE								      \
+	"\n{ __hutch_late $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 #define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
 
 /* --- start ---------------------------------------------------------------- */
