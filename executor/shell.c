@@ -269,31 +269,29 @@ static int put_text(struct shell *sh, struct bytes command)
 		return -1;
 	if (pwritev(sh->text, parts, ARRAY_LEN(parts), 0) != (ssize_t)sh->text_len)
 		return -1;
-	return lseek(sh->text, 0, SEEK_SET) < 0 ? -1 : 0;
+	return 0;
 }
 
 int shell_run(struct shell *sh, struct bytes command)
 {
 	char lines[512];
 
-	sh->unread_len = 0;
-	if (reset_terminal(sh) < 0 || put_text(sh, command) < 0)
+	if (lseek(sh->text, 0, SEEK_SET) < 0 || reset_terminal(sh) < 0 ||
+	    put_text(sh, command) < 0)
 		return -1;
 	sh->number++;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
-	if (write(sh->lines, lines, (size_t)len) != len)
-		return -1;
-	sh->unread_len = len;
-	return 0;
+	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
 }
 
+/* The memfd's offset is one for us and for bash.  That the lines were read says
+ * nothing: one that is killed while it waits for them still takes them, since
+ * pipe_read() looks for data before signals. */
 bool shell_has_begun(const struct shell *sh)
 {
-	int unread;
-
-	return ioctl(sh->lines, FIONREAD, &unread) < 0 || unread < sh->unread_len;
+	return lseek(sh->text, 0, SEEK_CUR) != 0;
 }
 
 void shell_ask_again(struct shell *sh)

@@ -73,7 +73,6 @@ struct shell {
 	uint32_t number;	  /* of the last command; 0: starting */
 	size_t text_len;	  /* of the last command, as it is in the memfd */
 	size_t prefix_len;	  /* in front of it, of ours */
-	int unread_len; /* of its lines */
 	uint32_t last_status;
 	bool is_traced; /* `set -x` is on, for commands */
 };
@@ -101,7 +100,7 @@ void shell_done(struct shell *sh);
 /* Runs a command; the shell must be ready.  -1: it cannot be driven any more. */
 int shell_run(struct shell *sh, struct bytes command);
 
-/* After its death: false when it never read the last command. */
+/* After its death: false when it never read the last command's text. */
 bool shell_has_begun(const struct shell *sh);
 
 /* After a SIGINT: another line that reports, if nothing has. */

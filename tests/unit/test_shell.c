@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/frame.h"
-#include "base/list.h"
+#include "base/own.h"
 #include "executor/user.h"
 #include "tests/unit/supervisor.h"
 
@@ -57,13 +58,22 @@ static int setup(void **state)
 	return 0;
 }
 
+static void end(struct shell *sh)
+{
+	int status;
+
+	if (!sh->pid)
+		return;
+	assert_int_equal(kill(sh->pid, SIGKILL), 0);
+	assert_int_equal(waitpid(sh->pid, &status, 0), sh->pid);
+	sh->pid = 0;
+}
+
 static int teardown(void **state)
 {
 	struct stage *st = *state;
-	int status;
 
-	(void)kill(st->shell.pid, SIGKILL);
-	assert_int_equal(waitpid(st->shell.pid, &status, 0), st->shell.pid);
+	end(&st->shell);
 	shell_done(&st->shell);
 	return rmdir(st->home); /* nothing was made in it */
 }
@@ -93,7 +103,7 @@ static void test_a_command_is_run_and_reported(void **state)
 	assert_string_equal(r.cwd, "/usr");
 }
 
-/* As after a signal in the middle of its reading: `read` gives what it has and fails.
+/* As after a signal in the middle: `read` gives what it has, and fails.
  * Here it finds the end of the memfd instead of the 0 byte. */
 static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 {
@@ -121,6 +131,35 @@ static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 	assert_int_equal(r.status, 0);
 }
 
+/* A shell that is killed while it waits for its lines may take them yet. */
+static void test_a_shell_that_only_took_the_lines_has_not_begun(void **state)
+{
+	struct stage *st = *state;
+	struct shell *sh = &st->shell;
+	char path[64], lines[4096];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sh->lines);
+	AUTO_CLOSE int theirs = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(theirs >= 0);
+	stop(sh->pid);
+	assert_int_equal(shell_run(sh, bytes_of("touch made")), 0);
+	assert_true(read(theirs, lines, sizeof(lines)) > 0);
+	assert_int_equal(read(theirs, lines, sizeof(lines)), -1);
+	end(sh);
+	assert_false(shell_has_begun(sh));
+}
+
+static void test_a_shell_that_took_the_text_has_begun(void **state)
+{
+	struct stage *st = *state;
+	struct shell *sh = &st->shell;
+
+	assert_int_equal(shell_run(sh, bytes_of("")), 0);
+	(void)next_report(sh);
+	end(sh);
+	assert_true(shell_has_begun(sh));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -128,6 +167,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_command_is_run_and_reported),
 		TEST(test_a_text_that_is_not_read_to_its_end_is_not_run),
+		TEST(test_a_shell_that_only_took_the_lines_has_not_begun),
+		TEST(test_a_shell_that_took_the_text_has_begun),
 	};
 
 	(void)alarm(60);
