@@ -24,7 +24,8 @@
 
 /* What of the shell's own is gone cannot be put back, and without it every later
  * command would hang: the shell ends, with the command's code where that is known.
- * The second `exit` is for stopped jobs, of which the first only tells. */
+ * The second `exit` is for stopped jobs, of which the first only tells.  It looks for
+ * itself, since SIGINT may leave of our line no more than its call. */
 #define LOST								      \
 	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
 	" 64 takes them; set it in a subshell instead)"
@@ -44,6 +45,7 @@
 	"}\n"								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
 	"__hutch_lost() {\n"						      \
+	" [[ -t 0 ]] || ! { :; } >&62 || \\builtin return 0\n"		      \
 	" \\builtin printf 'hutch: %s\\n' \"" LOST "\"\n"			      \
 	" \\builtin exit \"$1\" || \\builtin exit \"$1\"\n"			      \
 	"}\n"								      \

@@ -131,6 +131,17 @@ static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 	assert_int_equal(r.status, 0);
 }
 
+/* SIGINT makes bash forget the beginning of a line. */
+static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
+{
+	struct stage *st = *state;
+	static const char rest[] = "__hutch_lost 1\n";
+
+	assert_int_equal(write(st->shell.lines, rest, sizeof(rest) - 1), sizeof(rest) - 1);
+	assert_int_equal(shell_run(&st->shell, bytes_of("(exit 7)")), 0);
+	assert_int_equal(next_report(&st->shell).status, 7);
+}
+
 /* A shell that is killed while it waits for its lines may take them yet. */
 static void test_a_shell_that_only_took_the_lines_has_not_begun(void **state)
 {
@@ -167,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_command_is_run_and_reported),
 		TEST(test_a_text_that_is_not_read_to_its_end_is_not_run),
+		TEST(test_the_last_words_of_our_line_alone_end_no_shell),
 		TEST(test_a_shell_that_only_took_the_lines_has_not_begun),
 		TEST(test_a_shell_that_took_the_text_has_begun),
 	};
