@@ -37,7 +37,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue stream
 CLI      := arena doctor main options report run
 EXECUTOR := caps cgroup channel executor files main processes relay replies requests \
-            session sessions shell spawn terminal text user
+            session session_action session_output sessions shell spawn terminal text user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 

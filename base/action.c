@@ -8,15 +8,6 @@
 #include "base/err.h"
 #include "base/message.h"
 
-/* The end of every decode: all fields there, none left, all in range. */
-static int checked(const struct frame *f, const struct fields *in, bool in_range,
-		   struct err *e)
-{
-	if (fields_end(in) && in_range)
-		return 0;
-	return err_set(e, ERR_PROTOCOL, "a malformed '%s' message", message_name(f->type));
-}
-
 /* What may be given to the kernel as a path. */
 static bool is_path(const char *text)
 {
@@ -60,7 +51,7 @@ int action_get_run(const struct frame *f, struct run_request *ret, struct err *e
 	bool in_range = r.kind > RUN_NONE && r.kind < RUN_KIND_COUNT &&
 			!(r.flags & ~(uint32_t)RUN_FLAGS) && r.text.len <= ACTION_TEXT_MAX &&
 			!has_zero(r.text);
-	if (checked(f, &in, in_range, e) < 0)
+	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = r;
 	return 0;
@@ -75,7 +66,7 @@ int action_get_cancel(const struct frame *f, struct err *e)
 {
 	struct fields in = fields_of(f);
 
-	return checked(f, &in, true, e);
+	return message_checked(f, &in, true, e);
 }
 
 static void put_place(struct buffer *b, const struct file_place *p)
@@ -120,7 +111,7 @@ int action_get_read(const struct frame *f, struct read_request *ret, struct err 
 	r.path = fields_get_text(&in);
 	bool in_range = r.form > READ_NONE && r.form < READ_FORM_COUNT && is_path(r.path) &&
 			is_path(r.place.cwd);
-	if (checked(f, &in, in_range, e) < 0)
+	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = r;
 	return 0;
@@ -150,7 +141,7 @@ int action_get_write(const struct frame *f, struct write_request *ret, struct er
 	r.end = fields_get_u64(&in);
 	r.path = fields_get_text(&in);
 	r.content = fields_get_bytes(&in);
-	if (checked(f, &in, is_path(r.path) && is_path(r.place.cwd), e) < 0)
+	if (message_checked(f, &in, is_path(r.path) && is_path(r.place.cwd), e) < 0)
 		return -1;
 	*ret = r;
 	return 0;
@@ -170,7 +161,7 @@ int action_get_text(const struct frame *f, struct bytes *ret, struct err *e)
 	struct fields in = fields_of(f);
 	struct bytes text = fields_get_bytes(&in);
 
-	if (checked(f, &in, text.len > 0 && text.len <= ACTION_CHUNK, e) < 0)
+	if (message_checked(f, &in, text.len > 0 && text.len <= ACTION_CHUNK, e) < 0)
 		return -1;
 	*ret = text;
 	return 0;
@@ -197,7 +188,8 @@ static bool is_report(const struct report *r)
 	return r->state > REPORT_NONE && r->state < REPORT_STATE_COUNT &&
 	       !(r->flags & ~(uint32_t)REPORT_FLAGS) &&
 	       (has_code ? r->exit_code <= 255 : r->exit_code == ACTION_NO_CODE) &&
-	       r->background <= INT32_MAX && r->cut <= ACTION_CUT_MAX && is_short(r->cwd) && is_short(r->interpreter);
+	       r->background <= INT32_MAX && r->cut <= ACTION_CUT_MAX &&
+	       is_short(r->cwd) && is_short(r->interpreter);
 }
 
 int action_get_report(const struct frame *f, struct report *ret, struct err *e)
@@ -211,7 +203,7 @@ int action_get_report(const struct frame *f, struct report *ret, struct err *e)
 	r.cut = fields_get_u64(&in);
 	r.cwd = fields_get_text(&in);
 	r.interpreter = fields_get_text(&in);
-	if (checked(f, &in, is_report(&r), e) < 0)
+	if (message_checked(f, &in, is_report(&r), e) < 0)
 		return -1;
 	*ret = r;
 	return 0;
@@ -238,7 +230,7 @@ int action_get_done(const struct frame *f, struct done *ret, struct err *e)
 	d.cwd = fields_get_text(&in);
 	bool in_range = d.outcome < OUTCOME_COUNT && d.sys < 4096 && is_short(d.path) &&
 			is_short(d.cwd);
-	if (checked(f, &in, in_range, e) < 0)
+	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = d;
 	return 0;

@@ -54,17 +54,12 @@ const char *exec_stage_name(uint32_t stage)
 	return stage < EXEC_STAGE_COUNT ? stages[stage] : "unknown";
 }
 
-static int malformed(const struct frame *f, struct err *e)
+int message_checked(const struct frame *f, const struct fields *in, bool in_range,
+		    struct err *e)
 {
-	return err_set(e, ERR_PROTOCOL, "a malformed '%s' message",
-		       message_name(f->type));
-}
-
-/* The end of every decode: all fields there, none left, all in range. */
-static int checked(const struct frame *f, const struct fields *in, bool in_range,
-		   struct err *e)
-{
-	return fields_end(in) && in_range ? 0 : malformed(f, e);
+	if (fields_end(in) && in_range)
+		return 0;
+	return err_set(e, ERR_PROTOCOL, "a malformed '%s' message", message_name(f->type));
 }
 
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e)
@@ -88,7 +83,7 @@ int message_get_hello(const struct frame *f, struct hello *ret, struct err *e)
 	h.uid = fields_get_u32(&in);
 	h.gid = fields_get_u32(&in);
 	h.caps = fields_get_u64(&in);
-	if (checked(f, &in, true, e) < 0)
+	if (message_checked(f, &in, true, e) < 0)
 		return -1;
 	*ret = h;
 	return 0;
@@ -180,7 +175,7 @@ int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 	bool in_range = get_rlimits(&in, &x) && get_filter(&in, &x) &&
 			!(x.flags & ~(uint32_t)EXEC_FLAGS) && x.rows <= UINT16_MAX &&
 			x.cols <= UINT16_MAX && x.argv[0];
-	if (checked(f, &in, in_range, e) < 0) {
+	if (message_checked(f, &in, in_range, e) < 0) {
 		exec_done(&x);
 		return -1;
 	}
@@ -210,7 +205,7 @@ int message_get_started(const struct frame *f, uint32_t *ret_pid, struct err *e)
 	struct fields in = fields_of(f);
 	uint32_t pid = fields_get_u32(&in);
 
-	if (checked(f, &in, pid > 1 && pid <= INT32_MAX, e) < 0)
+	if (message_checked(f, &in, pid > 1 && pid <= INT32_MAX, e) < 0)
 		return -1;
 	*ret_pid = pid;
 	return 0;
@@ -234,7 +229,7 @@ int message_get_failed(const struct frame *f, struct failed *ret, struct err *e)
 	x.sys = fields_get_u32(&in);
 	bool in_range = x.stage > EXEC_STAGE_NONE && x.stage < EXEC_STAGE_COUNT &&
 			x.sys > 0 && x.sys < 4096;
-	if (checked(f, &in, in_range, e) < 0)
+	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = x;
 	return 0;
@@ -262,7 +257,7 @@ int message_get_exited(const struct frame *f, struct exited *ret, struct err *e)
 	x.sys_us = fields_get_u64(&in);
 	bool is_code = x.is_signaled == 0 && x.status <= 255;
 	bool in_range = is_code || (x.is_signaled == 1 && x.status > 0 && x.status <= 64);
-	if (checked(f, &in, in_range, e) < 0)
+	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = x;
 	return 0;
@@ -281,7 +276,7 @@ int message_get_signal(const struct frame *f, uint32_t *ret_signo, struct err *e
 	struct fields in = fields_of(f);
 	uint32_t signo = fields_get_u32(&in);
 
-	if (checked(f, &in, signo > 0 && signo < NSIG, e) < 0)
+	if (message_checked(f, &in, signo > 0 && signo < NSIG, e) < 0)
 		return -1;
 	*ret_signo = signo;
 	return 0;
@@ -303,7 +298,7 @@ int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_
 	struct fields in = fields_of(f);
 	uint32_t rows = fields_get_u32(&in), cols = fields_get_u32(&in);
 
-	if (checked(f, &in, rows <= UINT16_MAX && cols <= UINT16_MAX, e) < 0)
+	if (message_checked(f, &in, rows <= UINT16_MAX && cols <= UINT16_MAX, e) < 0)
 		return -1;
 	*ret_rows = rows;
 	*ret_cols = cols;
@@ -319,7 +314,7 @@ int message_get_stop(const struct frame *f, struct err *e)
 {
 	struct fields in = fields_of(f);
 
-	return checked(f, &in, true, e);
+	return message_checked(f, &in, true, e);
 }
 
 int message_put_cgroup(struct buffer *b, struct err *e)
@@ -331,5 +326,5 @@ int message_get_cgroup(const struct frame *f, struct err *e)
 {
 	struct fields in = fields_of(f);
 
-	return checked(f, &in, true, e);
+	return message_checked(f, &in, true, e);
 }

@@ -62,6 +62,7 @@ enum exec_stage {
 
 struct buffer;
 struct err;
+struct fields;
 struct frame;
 
 struct hello {
@@ -139,6 +140,11 @@ int message_get_cgroup(const struct frame *f, struct err *e);
 
 /* Whether the executor sends messages of this type; the others are ours. */
 bool message_is_from_executor(uint32_t type);
+
+/* The end of every decode, here and in base/action.c.  -1 unless all fields of `f`
+ * were there, none is left, and all are in range. */
+int message_checked(const struct frame *f, const struct fields *in, bool in_range,
+		    struct err *e);
 
 /* "hello", "exec", ...; an unknown number gives "unknown". */
 const char *message_name(uint32_t type);

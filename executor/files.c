@@ -19,10 +19,9 @@
 #include "base/mem.h"
 #include "base/message.h"
 #include "base/own.h"
-#include "executor/replies.h"
-#include "executor/sessions.h"
-#include "executor/user.h"
 #include "base/utf8.h"
+#include "executor/replies.h"
+#include "executor/user.h"
 
 /* So much of a file decides whether it is text. */
 #define SAMPLE 1024
@@ -450,21 +449,40 @@ static void say_done(const struct files *f, const char *path, struct result r,
 	replies_add(f->replies, &a);
 }
 
+/* --- requests -------------------------------------------------------------- */
+
+/* The absolute path, and the command's user from here until leave(), where the
+ * outcome is good. */
+static struct result enter(const struct files *f, const char *path,
+			   char to[PATH_MAX], struct user_role *role)
+{
+	if (!make_absolute(to, f->place->cwd, path)) {
+		to[0] = '\0';
+		return failed(ENAMETOOLONG);
+	}
+	if (user_enter(f->user, f->place->uid, f->place->gid, role) < 0)
+		return failed(errno);
+	return done();
+}
+
+static int leave(const struct files *f, const struct user_role *role, struct err *e)
+{
+	if (user_leave(f->user, role) < 0)
+		return err_sys(e, "become the executor again");
+	return 0;
+}
+
 int files_read(const struct files *f, const struct read_request *r, struct err *e)
 {
 	struct content c = { 0 };
 	struct user_role role;
-	struct result got = failed(ENAMETOOLONG);
 	char path[PATH_MAX];
+	struct result got = enter(f, r->path, path, &role);
 
-	if (!make_absolute(path, f->place->cwd, r->path)) {
-		path[0] = '\0';
-	} else if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
-		got = failed(errno);
-	} else {
+	if (got.outcome == OUTCOME_DONE) {
 		got = do_read(path, r, &c);
-		if (user_leave(f->user, &role) < 0)
-			return err_sys(e, "become the executor again");
+		if (leave(f, &role, e) < 0)
+			return -1;
 	}
 	say_done(f, path, got, &c, r->form == READ_BASE64);
 	return 0;
@@ -474,17 +492,13 @@ int files_write(const struct files *f, const struct write_request *r, struct err
 {
 	struct content none = { 0 };
 	struct user_role role;
-	struct result got = failed(ENAMETOOLONG);
 	char path[PATH_MAX];
+	struct result got = enter(f, r->path, path, &role);
 
-	if (!make_absolute(path, f->place->cwd, r->path)) {
-		path[0] = '\0';
-	} else if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
-		got = failed(errno);
-	} else {
+	if (got.outcome == OUTCOME_DONE) {
 		got = do_write(path, r);
-		if (user_leave(f->user, &role) < 0)
-			return err_sys(e, "become the executor again");
+		if (leave(f, &role, e) < 0)
+			return -1;
 	}
 	say_done(f, path, got, &none, false);
 	return 0;

@@ -1,4 +1,10 @@
-/* session -- one session: its shell, its action, what they printed.
+/* session -- one session: its shell's life, and what is known of it.
+ *
+ * Its parts, each on the same struct:
+ *
+ *   session	     the states below: starts, commands, reports and deaths
+ *   session_action  who waits: time-outs, input, keys, cancellation
+ *   session_output  what was printed, and every answer
  *
  * States, and what leads on:
  *
@@ -20,9 +26,9 @@
 #include "executor/text.h"
 
 struct cgroup;
-struct replies;
+struct bytes;
 struct pollfd;
-struct run_request;
+struct replies;
 struct user;
 
 enum session_state { SESSION_DEAD, SESSION_STARTING, SESSION_READY, SESSION_RUNNING };
@@ -88,16 +94,13 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 			    const struct session_world *world);
 void session_free(struct session *s);
 
-/* A request about it, when it has no action. */
-void session_run(struct session *s, uint32_t id, const struct run_request *r);
-/* Ends its action. */
-void session_cancel(struct session *s);
+/* A command for the shell, at once or when it is ready, which a dead one is started
+ * for.  No other command may be there. */
+void session_command(struct session *s, struct bytes command);
+/* Forgets it; what has begun runs on. */
+void session_drop_command(struct session *s);
 
 /* As in sessions.h, for one. */
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);
 void session_serve(struct session *s, const struct pollfd *fds);
 void session_reaped(struct session *s, int status);
-/* When something is due, in ms of CLOCK_MONOTONIC; INT64_MAX: never. */
-int64_t session_due(const struct session *s);
-void session_expire(struct session *s, int64_t now);
-

@@ -12,9 +12,10 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
-#include "executor/replies.h"
 #include "executor/processes.h"
+#include "executor/replies.h"
 #include "executor/session.h"
+#include "executor/session_action.h"
 #include "executor/user.h"
 
 void sessions_init(struct sessions *s, struct replies *replies,

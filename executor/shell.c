@@ -22,10 +22,18 @@
 /* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
+/* What of the shell's own is gone cannot be put back, and without it every later
+ * command would hang: the shell ends, with the command's code where that is known.
+ * The second `exit` is for stopped jobs, of which the first only tells.  It looks for
+ * itself, since SIGINT may leave of our line no more than its call. */
+#define LOST								      \
+	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
+	" 64 takes them; set it in a subshell instead)"
+
 /* A text is evaluated only if `read` came to its end: a part of a command can be
  * another command.  Every word that could be an alias or a function of somebody's
- * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments fails, so that
- * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
+ * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments
+ * fails, so that `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
  * would become part of every environment.  What may be readonly is assigned last,
  * since that would abandon the function. */
 #define RC_HEAD								      \
@@ -36,7 +44,13 @@
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
+	"__hutch_lost() {\n"						      \
+	" [[ -t 0 ]] || ! { :; } >&62 || \\builtin return 0\n"		      \
+	" \\builtin printf 'hutch: %s\\n' \"" LOST "\"\n"			      \
+	" \\builtin exit \"$1\" || \\builtin exit \"$1\"\n"			      \
+	"}\n"								      \
 	"__hutch_out() {\n"						      \
+	" [[ ! -t 0 ]] || __hutch_lost \"$1\"\n"			      \
 	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
 	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
 	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
@@ -46,7 +60,7 @@
 	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
 	"  \\builtin type -P python\n"					      \
 	"  \\builtin printf '\\0'\n"					      \
-	" } >&62\n"							      \
+	" } >&62 || __hutch_lost \"$1\"\n"				      \
 	" __hutch_command=\n"						      \
 	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
 	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \
@@ -64,17 +78,20 @@
 	"\\builtin shopt -u checkwinsize\n"				      \
 	"exec 63<&-\n"							      \
 	"__hutch_begun=0\n"						      \
-	"{ __hutch_out 0 0 $-; } 2>/dev/null\n"
+	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
 
-/* Redirections are undone where the command was abandoned, too. */
+/* Redirections are undone where the command was abandoned, too: the last one first,
+ * and none behind one that fails (EBADF where `ulimit -n` does not reach it any
+ * more).  Then 0 still is the terminal, and bash would read its lines from there. */
 #define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
 /* The condition sets $? for the command, and no ERR trap sees it. */
 #define LINE							    \
 	"if __hutch_in %u %u; then " EVAL "; else " EVAL "; fi;"	    \
-	" { __hutch_out $? %u $-; } 2>/dev/null\n"
+	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 /* A line of its own before it: behind an unfinished quote bash 5.2 forgets the
  * first token of the next line. */
-#define LATE_LINE  "\n{ __hutch_late $? %u $-; } 2>/dev/null\n"
+#define LATE_LINE								      \
+	"\n{ __hutch_late $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 #define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
 
 /* --- start ---------------------------------------------------------------- */
@@ -254,31 +271,29 @@ static int put_text(struct shell *sh, struct bytes command)
 		return -1;
 	if (pwritev(sh->text, parts, ARRAY_LEN(parts), 0) != (ssize_t)sh->text_len)
 		return -1;
-	return lseek(sh->text, 0, SEEK_SET) < 0 ? -1 : 0;
+	return 0;
 }
 
 int shell_run(struct shell *sh, struct bytes command)
 {
 	char lines[512];
 
-	sh->unread_len = 0;
-	if (reset_terminal(sh) < 0 || put_text(sh, command) < 0)
+	if (lseek(sh->text, 0, SEEK_SET) < 0 || reset_terminal(sh) < 0 ||
+	    put_text(sh, command) < 0)
 		return -1;
 	sh->number++;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
-	if (write(sh->lines, lines, (size_t)len) != len)
-		return -1;
-	sh->unread_len = len;
-	return 0;
+	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
 }
 
+/* The memfd's offset is one for us and for bash.  That the lines were read says
+ * nothing: one that is killed while it waits for them still takes them, since
+ * pipe_read() looks for data before signals. */
 bool shell_has_begun(const struct shell *sh)
 {
-	int unread;
-
-	return ioctl(sh->lines, FIONREAD, &unread) < 0 || unread < sh->unread_len;
+	return lseek(sh->text, 0, SEEK_CUR) != 0;
 }
 
 void shell_ask_again(struct shell *sh)

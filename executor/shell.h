@@ -20,6 +20,10 @@
  * command.  There is no loop and no function around the command, so `break`,
  * `return`, `declare` and `exit` do what they do at a prompt.
  *
+ * A command that lowers `ulimit -n` to 62 or less takes 60 to 62 from the shell, since
+ * bash cannot put them back behind it.  Such a shell says so and exits, before it
+ * reads another line.
+ *
  * Why not PROMPT_COMMAND and a line typed to the terminal: a command that sets
  * PROMPT_COMMAND and is then abandoned leaves a shell that waits for its
  * terminal and never reports again.
@@ -33,8 +37,7 @@
  * it, and the rest of it is a syntax error (an `else` without its `if`), never a
  * command.  It may also come while the text is read, of which then nothing is
  * evaluated.  Either is told by `!` in f.  SIGINT may also hit the line that
- * reports.  Therefore whoever sends one adds
- * such a line (shell_ask_again). */
+ * reports.  Therefore whoever sends one adds such a line (shell_ask_again). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,7 +73,6 @@ struct shell {
 	uint32_t number;	  /* of the last command; 0: starting */
 	size_t text_len;	  /* of the last command, as it is in the memfd */
 	size_t prefix_len;	  /* in front of it, of ours */
-	int unread_len; /* of its lines */
 	uint32_t last_status;
 	bool is_traced; /* `set -x` is on, for commands */
 };
@@ -98,7 +100,7 @@ void shell_done(struct shell *sh);
 /* Runs a command; the shell must be ready.  -1: it cannot be driven any more. */
 int shell_run(struct shell *sh, struct bytes command);
 
-/* After its death: false when it never read the last command. */
+/* After its death: false when it never read the last command's text. */
 bool shell_has_begun(const struct shell *sh);
 
 /* After a SIGINT: another line that reports, if nothing has. */

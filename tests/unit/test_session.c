@@ -467,6 +467,42 @@ static void test_the_shell_s_own_input_cannot_be_taken_away(void **state)
 	check_rows(rows, ARRAY_LEN(rows));
 }
 
+/* Ends with the command's code, says why, and reads no line from the terminal. */
+static void check_lost(const char *command, uint32_t code)
+{
+	actor_check(&a, "gone=1", "", 0);
+	int64_t begun = now_ms();
+	struct act x = actor_run(&a, command);
+	assert_true(now_ms() - begun < 5000);
+	if (x.report.exit_code != code || !strstr(x.content, "hutch: the shell has ended"))
+		fail_msg("'%s' gave %u, %s", command, x.report.exit_code, x.content);
+	act_done(&x);
+	x = actor_run(&a, "echo ${gone-new}");
+	assert_string_equal(x.content, "new");
+	assert_true(x.report.flags & REPORT_RESTARTED);
+	act_done(&x);
+}
+
+static void test_a_shell_that_loses_its_descriptors_ends_at_once(void **state)
+{
+	(void)state;
+	check_lost("ulimit -n 10; (exit 7)", 7);
+	check_lost("ulimit -n 62", 0);
+	check_lost("set -e; ulimit -n 30", 0);
+	/* A process that has the report pipe still, and a job that holds `exit` up. */
+	check_lost("while :; do sleep 1; done & ulimit -n 30", 0);
+	check_lost("sleep 100 & kill -STOP $!; until jobs | grep -q Stopped; do :; done; "
+		   "ulimit -n 30", 0);
+	check_lost("for f in /proc/$$/fd/*; do f=${f##*/}; ((f < 3)) || eval \"exec $f>&-\"; "
+		   "done; true", 0);
+	/* The last of them: its redirection is undone as the last but one. */
+	check_lost("for f in /proc/$$/fd/*; do [[ $(readlink $f) == /dev/pts/* ]] && "
+		   "((${f##*/} > 2 && ${f##*/} < 60)) && eval \"exec ${f##*/}>&-\"; done; "
+		   "true", 0);
+	actor_check(&a, "ulimit -n 63; kept=1", "", 0);
+	actor_check(&a, "echo $kept; (ulimit -n 10; ulimit -n)", "1\n10", 0);
+}
+
 static void test_what_was_typed_and_not_read_is_run_by_nobody(void **state)
 {
 	(void)state;
@@ -875,6 +911,7 @@ int main(void)
 		TEST(test_the_prompt_is_the_command_s_to_change_and_nobody_s_harm),
 		TEST(test_an_abandoned_command_with_its_own_prompt_is_reported),
 		TEST(test_the_shell_s_own_input_cannot_be_taken_away),
+		TEST(test_a_shell_that_loses_its_descriptors_ends_at_once),
 		TEST(test_what_was_typed_and_not_read_is_run_by_nobody),
 		TEST(test_more_is_typed_than_anybody_reads),
 		TEST(test_ten_megabytes_are_cut_in_the_middle),

@@ -1,0 +1,200 @@
+#include "executor/session_action.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+
+#include "base/action.h"
+#include "base/clock.h"
+#include "base/keys.h"
+#include "executor/session.h"
+#include "executor/session_output.h"
+
+/* From SIGINT to SIGKILL for the foreground, and then for the shell. */
+#define KILL_MS	      1000
+#define KILL_SHELL_MS 200
+/* A signal waits until bash has read and parsed the command, for certain: while
+ * it does, SIGINT makes it forget what it has read and go on with the rest, as
+ * if that were a command; and what it is just starting is not in the foreground
+ * yet.  So many ms, and one more for each 4 KiB. */
+#define EARLY_MS      50
+#define EARLY_SHIFT   12
+/* Time-outs beyond this are none. */
+#define TIMEOUT_MAX (INT64_C(1) << 50)
+
+/* --- requests -------------------------------------------------------------- */
+
+static int64_t limited(uint64_t ms)
+{
+	return ms > (uint64_t)TIMEOUT_MAX ? TIMEOUT_MAX : (int64_t)ms;
+}
+
+static void begin_action(struct session *s, uint32_t id, const struct run_request *r)
+{
+	int64_t now = clock_ms();
+
+	s->action = (struct session_action){
+		.id = id,
+		.kind = r->kind,
+		.flags = r->flags,
+		.soft_ms = limited(r->soft_ms),
+		.soft_due = r->soft_ms ? now + limited(r->soft_ms) : INT64_MAX,
+		.hard_due = r->hard_ms ? now + limited(r->hard_ms) : INT64_MAX,
+	};
+	s->carry_len = 0;
+}
+
+static bool is_busy(const struct session *s)
+{
+	return s->state == SESSION_RUNNING || s->is_pending;
+}
+
+static void run_command(struct session *s, struct bytes command)
+{
+	if (is_busy(s)) {
+		session_answer(s, REPORT_BUSY, 0);
+		return;
+	}
+	session_tell_previous(s);
+	session_command(s, command);
+}
+
+/* --- input and keys -------------------------------------------------------- */
+
+static int64_t signal_due(const struct session *s)
+{
+	return s->begun + EARLY_MS + (int64_t)(s->pending_len >> EARLY_SHIFT);
+}
+
+static void type_signal(struct session *s)
+{
+	s->key_due = INT64_MAX;
+	s->is_interrupted = true;
+	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
+	shell_ask_again(&s->shell);
+}
+
+static void press(struct session *s, struct bytes name)
+{
+	char bytes[KEY_MAX];
+	size_t len = key_find(name, bytes);
+
+	if (len == 0) {
+		session_refuse(s, REPORT_UNKNOWN_KEY);
+		return;
+	}
+	if (!key_is_signal(bytes, len)) {
+		(void)shell_type(&s->shell, bytes, len); /* full: nobody reads */
+		return;
+	}
+	s->key = bytes[0];
+	s->key_due = signal_due(s);
+	if (clock_ms() >= s->key_due)
+		type_signal(s);
+}
+
+/* A line, ended as the Enter key does. */
+static void type(struct session *s, struct bytes line)
+{
+	if (shell_type(&s->shell, line.data, line.len))
+		(void)shell_type(&s->shell, "\r", 1);
+}
+
+void session_run(struct session *s, uint32_t id, const struct run_request *r)
+{
+	begin_action(s, id, r);
+	if (r->kind == RUN_COMMAND)
+		run_command(s, r->text);
+	else if (s->is_unread)
+		session_answer(s, REPORT_COMPLETED, r->kind == RUN_WAIT ? 0 : REPORT_NOT_TYPED);
+	else if (!is_busy(s))
+		session_refuse(s, REPORT_NOTHING);
+	else if (r->kind == RUN_INPUT && s->state == SESSION_RUNNING)
+		type(s, r->text);
+	else if (r->kind == RUN_KEY && s->state == SESSION_RUNNING)
+		press(s, r->text);
+}
+
+/* --- cancellation ---------------------------------------------------------- */
+
+/* By the kernel, whoever they have become and whatever the terminal's mode is
+ * (since 2.6.37 on the master's side). */
+static void interrupt(struct session *s)
+{
+	(void)ioctl(s->shell.terminal.master, TIOCSIG, SIGINT);
+	shell_ask_again(&s->shell);
+}
+
+/* What is next: SIGINT, then SIGKILL to what runs in the foreground, then to the
+ * shell that it may be a part of. */
+static void kill_more(struct session *s, int64_t now)
+{
+	pid_t group = 0;
+
+	if (now < s->action.kill_due)
+		return;
+	if (++s->action.kills == 2) {
+		s->action.kill_due = now + KILL_MS;
+		interrupt(s);
+		return;
+	}
+	if (s->action.kills == 3) {
+		s->action.kill_due = now + KILL_SHELL_MS;
+		if (ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 && group > 1)
+			(void)kill(-group, SIGKILL);
+		return;
+	}
+	s->action.kill_due = INT64_MAX;
+	if (s->shell.pid > 0)
+		(void)kill(s->shell.pid, SIGKILL);
+}
+
+void session_cancel(struct session *s)
+{
+	int64_t now = clock_ms(), due = signal_due(s);
+
+	s->action.kills = 1;
+	s->action.kill_due = now < due ? due : now;
+	if (s->is_pending) {
+		session_drop_command(s);
+		s->status = 128 + SIGINT;
+		session_answer(s, REPORT_CANCELLED, 0);
+		return;
+	}
+	kill_more(s, now);
+}
+
+/* --- what is due ----------------------------------------------------------- */
+
+int64_t session_due(const struct session *s)
+{
+	int64_t due = s->state == SESSION_STARTING ? s->start_due : s->key_due;
+	const struct session_action *a = &s->action;
+
+	if (!a->id)
+		return due;
+	if (a->kills)
+		return a->kill_due < due ? a->kill_due : due;
+	if (a->soft_due < due)
+		due = a->soft_due;
+	return a->hard_due < due ? a->hard_due : due;
+}
+
+void session_expire(struct session *s, int64_t now)
+{
+	const struct session_action *a = &s->action;
+
+	/* Its death is what starts it again. */
+	if (s->state == SESSION_STARTING && now >= s->start_due) {
+		s->start_due = INT64_MAX;
+		(void)kill(s->shell.pid, SIGKILL);
+	}
+	if (s->state == SESSION_RUNNING && now >= s->key_due)
+		type_signal(s);
+	if (!a->id)
+		return;
+	if (a->kills)
+		kill_more(s, now);
+	else if (now >= a->hard_due || now >= a->soft_due)
+		session_answer(s, a->soft_due <= a->hard_due ? REPORT_NO_CHANGE
+						     : REPORT_TIMED_OUT, 0);
+}

@@ -1,0 +1,180 @@
+#include "executor/session_output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/action.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "executor/replies.h"
+#include "executor/session.h"
+
+/* One read(2) of a terminal. */
+#define READ_AT_ONCE (16u << 10)
+
+/* --- what is said ---------------------------------------------------------- */
+
+static struct reply new_reply(uint32_t id)
+{
+	struct reply a = { .id = id, .type = MSG_CONTENT };
+
+	buffer_init(&a.end, REPLIES_END_MAX);
+	return a;
+}
+
+void session_say_started(struct session *s)
+{
+	struct reply a = new_reply(s->id);
+
+	/* Fits, as do the others. */
+	(void)message_put_started(&a.end, s->id, (uint32_t)s->shell.pid, NULL);
+	s->is_opened = true;
+	replies_add(s->replies, &a);
+}
+
+void session_say_failed(struct session *s, const struct failed *why)
+{
+	struct reply a = new_reply(s->id);
+
+	(void)message_put_failed(&a.end, s->id, why, NULL);
+	s->is_gone = true;
+	replies_add(s->replies, &a);
+}
+
+bool session_is_streaming(const struct session *s)
+{
+	return s->action.id && (s->action.flags & RUN_STREAM) &&
+	       s->state == SESSION_RUNNING;
+}
+
+/* Output as it comes.  A character may be cut by the end of what is there. */
+static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
+{
+	size_t raw_len = s->carry_len + len, used;
+	uint8_t *raw = mem_new(raw_len), *text = mem_new(3 * raw_len);
+	struct reply a = { .id = s->action.id, .type = MSG_OUTPUT };
+
+	memcpy(raw, s->carry, s->carry_len);
+	if (len > 0)
+		memcpy(raw + s->carry_len, data, len);
+	a.len = text_to_utf8(raw, raw_len, is_end, text, &used);
+	s->carry_len = raw_len - used;
+	memcpy(s->carry, raw + used, s->carry_len);
+	free(raw);
+	if (a.len > 0) {
+		a.bytes = mem_copy(text, a.len);
+		replies_add(s->replies, &a);
+	}
+	free(text);
+}
+
+static uint32_t report_flags(const struct session *s, uint32_t state)
+{
+	uint32_t flags = s->reports > 0 ? REPORT_CONTINUED : 0;
+
+	if (state == REPORT_COMPLETED && s->action.kind == RUN_KEY)
+		flags |= REPORT_KEY;
+	return flags | (s->is_new ? REPORT_RESTARTED : 0);
+}
+
+static bool has_ended(uint32_t state)
+{
+	return state == REPORT_COMPLETED || state == REPORT_CANCELLED;
+}
+
+/* A report, with what was printed since the last one. */
+static void say_report(struct session *s, uint32_t state, uint32_t flags)
+{
+	struct text_taken taken = text_take(&s->text);
+	struct reply a = new_reply(s->action.id);
+	struct report r = {
+		.state = state,
+		.flags = flags,
+		.exit_code = has_ended(state) ? s->status : ACTION_NO_CODE,
+		.background = s->background,
+		.cut = taken.cut,
+		.cwd = s->cwd ? s->cwd : "",
+		.interpreter = s->python ? s->python : "",
+	};
+
+	(void)action_put_report(&a.end, s->action.id, &r, NULL);
+	a.bytes = taken.bytes;
+	a.len = taken.len;
+	replies_add(s->replies, &a);
+	s->reports++;
+	s->is_new = false;
+	if (has_ended(state))
+		s->is_unread = false;
+}
+
+void session_answer(struct session *s, uint32_t state, uint32_t more_flags)
+{
+	if (s->carry_len > 0)
+		stream(s, NULL, 0, true);
+	say_report(s, state, report_flags(s, state) | more_flags);
+	s->action.id = 0;
+}
+
+void session_refuse(struct session *s, uint32_t state)
+{
+	struct reply a = new_reply(s->action.id);
+	struct report r = { .state = state, .exit_code = ACTION_NO_CODE,
+			    .cwd = s->cwd ? s->cwd : "", .interpreter = "" };
+
+	(void)action_put_report(&a.end, s->action.id, &r, NULL);
+	replies_add(s->replies, &a);
+	s->action.id = 0;
+}
+
+void session_tell_previous(struct session *s)
+{
+	if (!s->is_unread)
+		return;
+	if (s->action.flags & RUN_PREVIOUS)
+		say_report(s, REPORT_COMPLETED,
+			   report_flags(s, REPORT_COMPLETED) | REPORT_PREVIOUS);
+	else
+		text_done(&s->text);
+	s->is_unread = false;
+}
+
+/* --- the terminal ---------------------------------------------------------- */
+
+/* Its master is at an end while the shell lives on: nobody can work with that. */
+static void lose_terminal(struct session *s)
+{
+	terminal_close(&s->shell.terminal);
+	if (s->shell.pid > 0)
+		(void)kill(s->shell.pid, SIGKILL); /* unreaped, so it is ours */
+}
+
+static void take_output(struct session *s, const uint8_t *data, size_t len)
+{
+	if (s->state == SESSION_STARTING)
+		return; /* of start-up files */
+	text_add(&s->text, data, len);
+	if (session_is_streaming(s))
+		stream(s, data, len, false);
+	if (s->action.id && s->action.soft_ms)
+		s->action.soft_due = clock_ms() + s->action.soft_ms;
+}
+
+void session_read(struct session *s, size_t max)
+{
+	uint8_t data[READ_AT_ONCE];
+
+	for (size_t got = 0; got < max && s->shell.terminal.master >= 0;) {
+		ssize_t n = read(s->shell.terminal.master, data, sizeof(data));
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			lose_terminal(s);
+			return;
+		}
+		take_output(s, data, (size_t)n);
+		got += (size_t)n;
+	}
+}

@@ -1,0 +1,29 @@
+/* session_output -- what a session's terminal printed, and what is said of it.
+ *
+ * Output is kept (text.h) until a report takes it along; where the action streams,
+ * it is said as it comes, too.  A report ends the waiting of one action, and a
+ * command may have several: each has what was printed since the one before. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct failed;
+struct session;
+
+/* MSG_OPEN has its answer. */
+void session_say_started(struct session *s);
+void session_say_failed(struct session *s, const struct failed *why);
+
+/* Reads the terminal: about `max` bytes of it at most. */
+void session_read(struct session *s, size_t max);
+bool session_is_streaming(const struct session *s);
+
+/* Answers the action with a report (enum report_state, enum report_flag), and there
+ * is none any more. */
+void session_answer(struct session *s, uint32_t state, uint32_t more_flags);
+/* The same where nothing was done: nothing is told of what runs. */
+void session_refuse(struct session *s, uint32_t state);
+/* A new command comes: the end of the last, where nobody heard of it, is said if the
+ * action asks for that, and forgotten. */
+void session_tell_previous(struct session *s);

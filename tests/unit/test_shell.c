@@ -1,0 +1,188 @@
+/* shell: what reaches bash, and what of it bash may run.  What commands do in it is
+ * test_session.c's; here a shell is driven by hand. */
+#include "executor/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/frame.h"
+#include "base/own.h"
+#include "executor/user.h"
+#include "tests/unit/supervisor.h"
+
+struct stage {
+	struct shell shell;
+	char home[32];
+};
+
+static struct shell_report next_report(struct shell *sh)
+{
+	struct shell_report r;
+
+	do {
+		struct pollfd p = { .fd = sh->reports, .events = POLLIN };
+		assert_int_equal(poll(&p, 1, ANSWER_MS), 1);
+	} while (!shell_report(sh, &r));
+	return r;
+}
+
+static int setup(void **state)
+{
+	static struct stage st;
+	char *env[] = { TEXT("PATH=/usr/bin:/bin"), NULL };
+	const struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(),
+				.rows = 24, .cols = 80, .argv = ARGV(TEXT("bash")),
+				.env = env };
+	struct user self;
+	struct failed why;
+
+	st = (struct stage){ .home = "/tmp/hutch-shell-XXXXXX" };
+	assert_non_null(mkdtemp(st.home));
+	assert_int_equal(user_init(&self), 0);
+	const struct shell_how how = { .exec = &x, .cwd = st.home, .self = &self,
+				       .cgroup = -1, .is_bare = true };
+	assert_int_equal(shell_start(&st.shell, &how, &why), 0);
+	(void)next_report(&st.shell);
+	*state = &st;
+	return 0;
+}
+
+static void end(struct shell *sh)
+{
+	int status;
+
+	if (!sh->pid)
+		return;
+	assert_int_equal(kill(sh->pid, SIGKILL), 0);
+	assert_int_equal(waitpid(sh->pid, &status, 0), sh->pid);
+	sh->pid = 0;
+}
+
+static int teardown(void **state)
+{
+	struct stage *st = *state;
+
+	end(&st->shell);
+	shell_done(&st->shell);
+	return rmdir(st->home); /* nothing was made in it */
+}
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+static void stop(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+}
+
+static void test_a_command_is_run_and_reported(void **state)
+{
+	struct stage *st = *state;
+
+	assert_int_equal(shell_run(&st->shell, bytes_of("cd /usr; (exit 7)")), 0);
+	struct shell_report r = next_report(&st->shell);
+	assert_int_equal(r.status, 7);
+	assert_true(r.has_begun);
+	assert_string_equal(r.cwd, "/usr");
+}
+
+/* As after a signal in the middle: `read` gives what it has, and fails.
+ * Here it finds the end of the memfd instead of the 0 byte. */
+static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
+{
+	struct stage *st = *state;
+	struct shell *sh = &st->shell;
+	struct stat text;
+
+	assert_int_equal(fstat(sh->text, &text), 0);
+	char *part = malloc((size_t)text.st_size);
+	assert_non_null(part);
+	memset(part, ' ', (size_t)text.st_size);
+	memcpy(part, "touch made; ", 12);
+	stop(sh->pid);
+	assert_int_equal(shell_run(sh, bytes_of("true")), 0);
+	assert_int_equal(pwrite(sh->text, part, (size_t)text.st_size, 0), text.st_size);
+	free(part);
+	assert_int_equal(kill(sh->pid, SIGCONT), 0);
+	struct shell_report r = next_report(sh);
+	assert_false(r.has_begun);
+	assert_int_equal(r.status, 130);
+	/* And the next is whole again. */
+	assert_int_equal(shell_run(sh, bytes_of("[[ ! -e made ]]")), 0);
+	r = next_report(sh);
+	assert_true(r.has_begun);
+	assert_int_equal(r.status, 0);
+}
+
+/* SIGINT makes bash forget the beginning of a line. */
+static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
+{
+	struct stage *st = *state;
+	static const char rest[] = "__hutch_lost 1\n";
+
+	assert_int_equal(write(st->shell.lines, rest, sizeof(rest) - 1), sizeof(rest) - 1);
+	assert_int_equal(shell_run(&st->shell, bytes_of("(exit 7)")), 0);
+	assert_int_equal(next_report(&st->shell).status, 7);
+}
+
+/* A shell that is killed while it waits for its lines may take them yet. */
+static void test_a_shell_that_only_took_the_lines_has_not_begun(void **state)
+{
+	struct stage *st = *state;
+	struct shell *sh = &st->shell;
+	char path[64], lines[4096];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sh->lines);
+	AUTO_CLOSE int theirs = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(theirs >= 0);
+	stop(sh->pid);
+	assert_int_equal(shell_run(sh, bytes_of("touch made")), 0);
+	assert_true(read(theirs, lines, sizeof(lines)) > 0);
+	assert_int_equal(read(theirs, lines, sizeof(lines)), -1);
+	end(sh);
+	assert_false(shell_has_begun(sh));
+}
+
+static void test_a_shell_that_took_the_text_has_begun(void **state)
+{
+	struct stage *st = *state;
+	struct shell *sh = &st->shell;
+
+	assert_int_equal(shell_run(sh, bytes_of("")), 0);
+	(void)next_report(sh);
+	end(sh);
+	assert_true(shell_has_begun(sh));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_command_is_run_and_reported),
+		TEST(test_a_text_that_is_not_read_to_its_end_is_not_run),
+		TEST(test_the_last_words_of_our_line_alone_end_no_shell),
+		TEST(test_a_shell_that_only_took_the_lines_has_not_begun),
+		TEST(test_a_shell_that_took_the_text_has_begun),
+	};
+
+	(void)alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
