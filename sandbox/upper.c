@@ -17,7 +17,7 @@
 #include "base/own.h"
 #include "sandbox/folders.h"
 
-#define PREFIX "upper-"
+#define PREFIX ".upper-"
 #define PROBE  "user.hutch"
 
 bool upper_tmpfs_suffices(void)
