@@ -4,9 +4,10 @@
  * liveness.  Below folder_path(FOLDER_STATE), all of it 0700 and ours:
  *
  *	NAME/		one live sandbox
+ *	    id		a link that leads nowhere
  *	    lock	flock(2)ed by who sees to the sandbox: its supervisor and,
- *			sharing the descriptor, its janitor.  Holds the id; at the
- *			end, the record, so that who waits can read it there
+ *			sharing the descriptor, its janitor.  Holds an empty line;
+ *			at the end the record, so that who waits can read it there
  *			whatever becomes of the folder, and so that a disk that is
  *			full has room for it
  *	    control.sock
@@ -16,8 +17,9 @@
  *	.ended/WHEN-ID-NAME/	what is left of one: info, end (the record), log/
  *	.tmp/ID/	being made or removed; what nobody locks there is left over
  *
- * The folder NAME itself is locked too, by the supervisor alone.  So there are
- * three cases: alive (both locks held), being tidied up by the janitor (`lock`
+ * The folder NAME itself is locked too, by the supervisor alone (which also keeps
+ * systemd-tmpfiles(8) from tidying up an old one in /tmp).  So there are three
+ * cases: alive (both locks held), being tidied up by the janitor (`lock`
  * held: whoever wants the name waits for it), and left over by a supervisor that
  * was killed together with its janitor (neither: whoever comes across it moves it
  * to .ended with a record of its own and goes on).  A folder becomes visible as
@@ -33,10 +35,10 @@
  * the entry (registry_done), or the sandbox counts as alive as long as it is.
  *
  * Every function that takes a name refuses a malformed one (ERR_USAGE).  A name
- * that nobody has is ERR_NOT_FOUND, one that somebody has is ERR_LIMIT with `sys`
- * EEXIST (kind `exists` of the control protocol).  All that is read here was
- * written by ourselves; folders are opened relative to the state folder, without
- * following a link, and are refused if they are not ours or not 0700. */
+ * that nobody has is ERR_NOT_FOUND, one that somebody has is ERR_EXISTS.  All that
+ * is read here was written by ourselves; folders are opened relative to the state
+ * folder, without following a link, and are refused (ERR_REFUSED) if they are not
+ * ours or not 0700. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
