@@ -9,10 +9,10 @@
 
 static const char *const kind_names[] = {
 	[ERR_NONE] = "none",		   [ERR_USAGE] = "usage",
-	[ERR_NOT_FOUND] = "not_found",	   [ERR_REFUSED] = "refused",
-	[ERR_UNSUPPORTED] = "unsupported", [ERR_LIMIT] = "limit",
-	[ERR_PROTOCOL] = "protocol",	   [ERR_SYSTEM] = "system",
-	[ERR_INTERNAL] = "internal",
+	[ERR_NOT_FOUND] = "not_found",	   [ERR_EXISTS] = "exists",
+	[ERR_REFUSED] = "refused",	   [ERR_UNSUPPORTED] = "unsupported",
+	[ERR_LIMIT] = "limit",		   [ERR_PROTOCOL] = "protocol",
+	[ERR_SYSTEM] = "system",	   [ERR_INTERNAL] = "internal",
 };
 _Static_assert(sizeof(kind_names) / sizeof(kind_names[0]) == ERR_KIND_COUNT,
 	       "an error kind has no name");

@@ -68,6 +68,14 @@ static inline int sys_openat2(int dir, const char *path, const struct open_how *
 	return (int)syscall(SYS_openat2, dir, path, how, sizeof(*how));
 }
 
+#define KERNEL_RENAME_NOREPLACE 1u /* renameat2(2), as <linux/fs.h> has it */
+
+static inline int sys_renameat2(int from, const char *from_path, int to,
+				const char *to_path, unsigned flags)
+{
+	return (int)syscall(SYS_renameat2, from, from_path, to, to_path, flags);
+}
+
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 {
 	return (int)syscall(SYS_close_range, first, last, flags);

@@ -14,12 +14,14 @@
 #include "base/kernel.h"
 #include "base/own.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/registry.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
 
 /* Where the janitor keeps what it holds; everything else is closed, so that it
  * keeps no pipe of the caller's open. */
-enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, HELD };
+enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, STATE, FOLDER, ENTRY, HELD };
+_Static_assert(HELD < 10, "keep_only() moves what is held up to 10 first");
 
 void janitor_init(struct janitor *j)
 {
@@ -55,11 +57,24 @@ static int is_dismissed(void)
 	return waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1;
 }
 
+/* Without the lock that says that the supervisor lives. */
+static struct registry_entry entry_of(const struct chores *chores)
+{
+	struct registry_entry r;
+
+	registry_init(&r);
+	if (chores->entry)
+		r = *chores->entry;
+	r.alive = -1;
+	return r;
+}
+
 __attribute__((noreturn)) static void watch(const struct chores *chores)
 {
 	struct terminal t = *chores->terminal;
 	struct upper u = *chores->upper;
 	struct cgroup g = *chores->cgroup;
+	struct registry_entry r = entry_of(chores);
 
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "hutch-janitor");
@@ -72,15 +87,21 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	upper_remove(&u);
 	g.parent.fd = CGROUP;
 	cgroup_remove(&g, 0);
+	/* Last: who waits for its end, or for its name, finds all of it gone. */
+	r.state = STATE;
+	r.folder = FOLDER;
+	r.lock = ENTRY;
+	registry_end_killed(&r);
 	_exit(0);
 }
 
 int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 {
 	const int terminal = chores->terminal->fd, lock = chores->upper->lock;
+	const struct registry_entry r = entry_of(chores);
 	int ends[2];
 
-	if (terminal < 0 && !chores->upper->path && !chores->cgroup->parent.path)
+	if (terminal < 0 && !chores->upper->path && !chores->cgroup->parent.path && !r.name[0])
 		return 0;
 	AUTO_CLOSE int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (launcher < 0)
@@ -95,7 +116,8 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 		return err_sys(e, "start the janitor");
 	if (j->pid == 0) {
 		keep_only((const int[HELD]){ terminal, launcher, listen, lock,
-					     chores->cgroup->parent.fd });
+					     chores->cgroup->parent.fd, r.state, r.folder,
+					     r.lock });
 		watch(chores);
 	}
 	return 0;

@@ -5,16 +5,17 @@
  * having dismissed it, SIGKILL included, it does what the list says.  It is in
  * a session of its own, so that no Ctrl-C and no hang-up reaches it.
  *
- * What can be on the list of `hutch run` are the modes of the caller's terminal,
- * the folder of an overlay's upper layer and the sandbox's cgroup.  A sandbox's
- * processes, mounts and tmpfs need no janitor: they end with its pid 1, which
- * the kernel kills with the launcher (PR_SET_PDEATHSIG).  With nothing on the
- * list there is none. */
+ * What can be on the list are the modes of the caller's terminal, the folder of an
+ * overlay's upper layer, the sandbox's cgroup and, of one that has a name, its entry
+ * in the registry, whose lock the janitor shares.  A sandbox's processes, mounts and
+ * tmpfs need no janitor: they end with its pid 1, which the kernel kills with the
+ * launcher (PR_SET_PDEATHSIG).  With nothing on the list there is none. */
 #pragma once
 #include <sys/types.h>
 
 struct cgroup;
 struct err;
+struct registry_entry;
 struct terminal;
 struct upper;
 
@@ -30,6 +31,7 @@ struct chores {
 	const struct terminal *terminal; /* its modes, where it has a descriptor */
 	const struct upper *upper;	 /* removed, where it has a path */
 	const struct cgroup *cgroup;	 /* the same; not made yet */
+	const struct registry_entry *entry; /* ended, where it has a name; may be NULL */
 };
 
 /* Starts one, if there is anything on the list. */

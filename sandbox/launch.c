@@ -227,7 +227,7 @@ static int make_cgroup(struct launch *l, struct err *e)
  * changed; a folder that was made a moment before is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
-	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup };
+	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry };
 
 	degrade_disk(l);
 	if (prepare_upper(l, e) < 0 || place_cgroup(l, e) < 0)

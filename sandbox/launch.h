@@ -22,10 +22,13 @@
 
 struct err;
 struct policy;
+struct registry_entry;
 
 /* All that a launch holds; released by launch_done() in one place. */
 struct launch {
 	const struct policy *policy;
+	/* Borrowed, set before launch_start(); NULL: a sandbox without a name. */
+	const struct registry_entry *entry;
 	struct identity who;
 	struct plan plan;
 	struct program executor;

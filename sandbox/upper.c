@@ -16,8 +16,9 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/folders.h"
+#include "sandbox/tree.h"
 
-#define PREFIX "upper-"
+#define PREFIX ".upper-"
 #define PROBE  "user.hutch"
 
 bool upper_tmpfs_suffices(void)
@@ -32,92 +33,6 @@ void upper_init(struct upper *u)
 	*u = (struct upper){ .lock = -1 };
 }
 
-/* Opens a folder that its owner may have closed to himself. */
-static int open_folder(int parent, const char *name)
-{
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(parent, name, flags);
-
-	if (fd >= 0 || errno != EACCES)
-		return fd;
-	/* By descriptor: fchmodat(2) would follow a link that is put in its
-	 * place.  An O_PATH one takes no fchmod(2), its /proc name does. */
-	AUTO_CLOSE int path = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char self[40];
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
-	if (path < 0 || chmod(self, 0700) < 0)
-		return -1;
-	return openat(parent, name, flags);
-}
-
-static bool is_dots(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
-/* Unlinks what can be unlinked; the name of a folder that is not empty, or
- * NULL when there is none left. */
-static char *clear_files(int folder, bool *ret_progress)
-{
-	char *full = NULL;
-	struct dirent *entry;
-	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = again < 0 ? NULL : fdopendir(again);
-
-	if (!dir)
-		return NULL;
-	(void)fchmod(folder, 0700); /* to unlink in it; what fails shows below */
-	while (!full && (entry = readdir(dir))) {
-		if (is_dots(entry->d_name))
-			continue;
-		if (unlinkat(folder, entry->d_name, 0) == 0 ||
-		    unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0)
-			*ret_progress = true;
-		else if (errno == ENOTEMPTY)
-			full = text_copy(entry->d_name);
-	}
-	(void)closedir(dir); /* it was only read */
-	return full;
-}
-
-static bool is_same(int a, int b)
-{
-	struct stat x, y;
-
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
-/* Empties the tree below `top`, with a handful of descriptors however deep it
- * is: down into a folder that is not empty, and up again when it is.  Having
- * come up to the same full folder without having removed anything means that
- * something in it cannot be removed. */
-static void empty_tree(int top)
-{
-	AUTO_CLOSE int at = fcntl(top, F_DUPFD_CLOEXEC, 0);
-	bool came_up = false;
-
-	while (at >= 0) {
-		bool progress = false;
-		AUTO_FREE char *full = clear_files(at, &progress);
-		if (full ? came_up && !progress : is_same(at, top))
-			return;
-		came_up = !full;
-		int next = open_folder(at, full ? full : "..");
-		own_close(&at);
-		at = next;
-	}
-}
-
-static void remove_folder(int base, const char *name)
-{
-	AUTO_CLOSE int folder = open_folder(base, name);
-
-	if (folder >= 0)
-		empty_tree(folder);
-	(void)unlinkat(base, name, AT_REMOVEDIR); /* else: the next launch tries again */
-}
-
 /* What nobody locks was left by a hutch that was killed with its janitor. */
 static void sweep(int base)
 {
@@ -128,9 +43,9 @@ static void sweep(int base)
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
 			continue;
-		AUTO_CLOSE int old = open_folder(base, entry->d_name);
+		AUTO_CLOSE int old = tree_open(base, entry->d_name);
 		if (old >= 0 && flock(old, LOCK_EX | LOCK_NB) == 0)
-			remove_folder(base, entry->d_name);
+			tree_remove(base, entry->d_name);
 	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */
@@ -227,7 +142,7 @@ void upper_remove(struct upper *u)
 	AUTO_CLOSE int base = open(u->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	*slash = '/';
 	if (base >= 0)
-		remove_folder(base, slash + 1);
+		tree_remove(base, slash + 1);
 	own_close(&u->lock);
 	own_free(&u->path);
 }

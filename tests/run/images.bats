@@ -162,7 +162,7 @@ OF
 	[ "$status" -eq 124 ]
 	inside --image "dir:$T/img" -v /usr:/usr:ro -w /nonexistent true
 	[ "$status" -eq 125 ]
-	[ -z "$(find "$T" -name 'upper-*')" ]
+	[ -z "$(find "$T" -name '.upper-*')" ]
 }
 
 @test "images that are absent, files, unreadable or of an unknown kind are errors" {

@@ -34,7 +34,7 @@ static void make(struct upper *u)
 
 static void test_it_is_ours_alone_and_locked(void **state)
 {
-	AUTO_FREE char *base = scene_path(state, "hutch/upper-");
+	AUTO_FREE char *base = scene_path(state, "hutch/.upper-");
 	struct upper u;
 	struct stat st;
 
@@ -101,18 +101,18 @@ static void test_whatever_a_guest_made_is_removed(void **state)
 
 static void test_the_next_one_sweeps_what_nobody_locks(void **state)
 {
-	AUTO_FREE char *left = scene_path(state, "hutch/upper-left");
-	AUTO_FREE char *held = scene_path(state, "hutch/upper-held");
+	AUTO_FREE char *left = scene_path(state, "hutch/.upper-left");
+	AUTO_FREE char *held = scene_path(state, "hutch/.upper-held");
 	AUTO_FREE char *other = scene_path(state, "hutch/other");
 	struct upper u;
 
 	make(&u);
 	upper_remove(&u);
-	scene_dir(state, "hutch/upper-left");
-	scene_file(state, "hutch/upper-left/f", "x");
-	scene_dir(state, "hutch/upper-held");
+	scene_dir(state, "hutch/.upper-left");
+	scene_file(state, "hutch/.upper-left/f", "x");
+	scene_dir(state, "hutch/.upper-held");
 	scene_dir(state, "hutch/other");
-	scene_link(state, "hutch/upper-link", "other");
+	scene_link(state, "hutch/.upper-link", "other");
 	scene_file(state, "hutch/other/f", "x");
 	AUTO_CLOSE int lock = open(held, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);

@@ -1,0 +1,229 @@
+#include "sandbox/registry_end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "sandbox/shelf.h"
+#include "sandbox/tree.h"
+
+/* --- the record ------------------------------------------------------------ */
+
+/* The lock holds an empty line until it holds the record, an object. */
+static bool has_record(int lock)
+{
+	AUTO_FREE char *line = shelf_line(lock);
+
+	return line && line[0] == '{';
+}
+
+/* In the place of the empty line: where the disk is full, as much as that one's page
+ * holds still goes in. */
+static int write_lock(int lock, const char *record)
+{
+	AUTO_FREE char *line = text_format("%s\n", record);
+	const ssize_t len = (ssize_t)strlen(line);
+
+	errno = ENOSPC; /* what a write that does less means */
+	return pwrite(lock, line, (size_t)len, 0) == len && ftruncate(lock, len) == 0 ? 0 : -1;
+}
+
+static char *our_record(const char *reason, const char *message)
+{
+	AUTO_FREE char *why = quote_json(reason), *what = quote_json(message);
+
+	return text_format("{\"reason\":%s,\"message\":%s}", why, what);
+}
+
+static int write_record(int lock, const char *record, struct err *e)
+{
+	if (record[0] != '{' || strchr(record, '\n') || strlen(record) >= REGISTRY_TEXT_MAX)
+		(void)err_set(e, ERR_INTERNAL, "the record of a sandbox's end is no line of JSON, "
+					       "or too long");
+	else if (write_lock(lock, record) == 0)
+		return 0;
+	else
+		(void)err_sys(e, "write the record of a sandbox's end");
+	AUTO_FREE char *short_one = our_record("unknown", "the record could not be written");
+	(void)write_lock(lock, short_one); /* it fits, or the disk is broken */
+	return -1;
+}
+
+/* --- the folder ------------------------------------------------------------ */
+
+void registry_discard(int state, int parent, const char *name, const char *id)
+{
+	AUTO_CLOSE int tmp = shelf_made(state, SHELF_TMP, NULL);
+
+	if (tmp >= 0 && sys_renameat2(parent, name, tmp, id, KERNEL_RENAME_NOREPLACE) == 0)
+		tree_remove(tmp, id);
+	else if (tmp < 0 || errno != ENOENT) /* else: somebody else did */
+		tree_remove(parent, name);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int move_to_ended(const struct registry_entry *r, int ended)
+{
+	struct shelf_ended x = { .us = now_us() };
+	char to[SHELF_ENDED_MAX];
+
+	memcpy(x.id, r->id, sizeof(x.id));
+	memcpy(x.name, r->name, sizeof(x.name));
+	shelf_ended_print(&x, to);
+	return sys_renameat2(r->state, r->name, ended, to, KERNEL_RENAME_NOREPLACE);
+}
+
+static void collect_ended(void *arg, const char *name)
+{
+	struct shelf_ended x;
+
+	if (shelf_ended_parse(&x, name))
+		list_add(arg, name);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void prune(int state, int ended)
+{
+	struct list names = { 0 };
+	struct shelf_ended x;
+
+	(void)shelf_each(ended, collect_ended, &names, NULL); /* else: at the next end */
+	if (names.count > REGISTRY_ENDED_MAX)
+		qsort(names.items, names.count, sizeof(*names.items), by_text);
+	for (size_t i = 0; i + REGISTRY_ENDED_MAX < names.count; i++)
+		if (shelf_ended_parse(&x, names.items[i]))
+			registry_discard(state, ended, names.items[i], x.id);
+	list_done(&names);
+}
+
+static void keep_rest(const struct registry_entry *r)
+{
+	AUTO_CLOSE int ended = shelf_made(r->state, SHELF_ENDED, NULL);
+
+	if (ended < 0 || move_to_ended(r, ended) < 0) {
+		registry_discard(r->state, r->state, r->name, r->id);
+		return;
+	}
+	(void)renameat(r->folder, SHELF_LOCK, r->folder, SHELF_END); /* found by both names */
+	(void)unlinkat(r->folder, SHELF_STATUS, 0);
+	prune(r->state, ended);
+}
+
+/* By whoever holds the lock, and has seen that NAME leads to the folder.  The
+ * record comes first: who sees that the folder is gone from its place finds it. */
+static int finish(const struct registry_entry *r, const char *record,
+		  enum registry_rest rest, struct err *e)
+{
+	int result = write_record(r->lock, record, e);
+
+	(void)unlinkat(r->folder, SHELF_SOCKET, 0); /* there may be none */
+	if (rest == REGISTRY_KEEP)
+		keep_rest(r);
+	else
+		registry_discard(r->state, r->state, r->name, r->id);
+	/* Not only closed: the janitor has the same lock. */
+	(void)shelf_lock(r->lock, LOCK_UN);
+	return result;
+}
+
+/* What a dead supervisor may have written itself stands. */
+static void finish_dead(const struct registry_entry *r, const char *reason, const char *message)
+{
+	AUTO_FREE char *written = has_record(r->lock) ? shelf_line(r->lock) : NULL;
+	AUTO_FREE char *record = written ? text_copy(written) : our_record(reason, message);
+
+	(void)finish(r, record, REGISTRY_KEEP, NULL); /* there is nobody to tell */
+}
+
+int registry_end(struct registry_entry *r, const char *record, enum registry_rest rest,
+		 struct err *e)
+{
+	if (shelf_is_at(r->state, r->name, r->folder))
+		return finish(r, record, rest, e);
+	/* Some hand or tool has tidied up too much; who waits can be told. */
+	(void)write_record(r->lock, record, NULL);
+	(void)shelf_lock(r->lock, LOCK_UN);
+	return err_set(e, ERR_NOT_FOUND,
+		       "the folder of sandbox '%s' was taken from the state folder", r->name);
+}
+
+void registry_end_killed(struct registry_entry *r)
+{
+	if (!r || !r->name[0])
+		return;
+	if (shelf_find_name(r->state, r->folder, r->name))
+		finish_dead(r, "killed", "the supervisor was killed");
+	registry_done(r);
+}
+
+/* --- names ----------------------------------------------------------------- */
+
+int registry_absent(const char *name, struct err *e)
+{
+	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is running", name);
+	return err_remedy(e, "`hutch ps -a` shows those that run and those that have ended");
+}
+
+static int taken(const char *name, const char *how, struct err *e)
+{
+	(void)err_set(e, ERR_EXISTS, "a sandbox named '%s' is %s", name, how);
+	return err_remedy(e, "choose another name, or end that one: hutch rm -f %s", name);
+}
+
+static int finish_left_over(struct registry_entry *old, struct err *e)
+{
+	/* Whoever had the lock before may have done it. */
+	if (!shelf_is_at(old->state, old->name, old->folder))
+		return 0;
+	shelf_read_id(old->folder, old->id);
+	finish_dead(old, "host_gone", "the supervisor and its janitor were killed");
+	if (shelf_is_at(old->state, old->name, old->folder))
+		return shelf_in_the_way(old->name, "cannot be removed", e);
+	return 0;
+}
+
+int registry_settle(int state, const char *name, bool may_wait, struct err *e)
+{
+	struct registry_entry old = { .state = state };
+	struct err why = { 0 };
+
+	AUTO_CLOSE int folder = shelf_folder(state, name, &why);
+	if (folder < 0 && why.sys == ENOENT)
+		return 0;
+	if (folder < 0 && e)
+		*e = why;
+	if (folder < 0)
+		return -1;
+	AUTO_CLOSE int lock = openat(folder, SHELF_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (shelf_is_alive(folder))
+		return taken(name, "running", e);
+	if (lock < 0) /* it may just have been ended */
+		return shelf_is_at(state, name, folder) ?
+			       shelf_in_the_way(name, "is no sandbox's folder", e) : 0;
+	if (shelf_lock(lock, may_wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
+		return taken(name, "being tidied up", e);
+	(void)snprintf(old.name, sizeof(old.name), "%s", name);
+	old.folder = folder;
+	old.lock = lock;
+	return finish_left_over(&old, e);
+}

@@ -1,0 +1,205 @@
+#include "sandbox/shelf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/folders.h"
+
+#define HEX "0123456789abcdef"
+
+int shelf_state(bool may_make, struct err *e)
+{
+	AUTO_FREE char *path = folder_path(FOLDER_STATE);
+
+	if (may_make && folder_create(path, e) < 0)
+		return -1;
+	return folder_open(path, e);
+}
+
+int shelf_in_the_way(const char *name, const char *what, struct err *e)
+{
+	AUTO_FREE char *state = folder_path(FOLDER_STATE);
+
+	(void)err_set(e, ERR_REFUSED, "%s in %.400s %s", name, state, what);
+	return err_remedy(e, "look at it, and move it out of the way");
+}
+
+int shelf_folder(int parent, const char *name, struct err *e)
+{
+	struct stat st;
+	AUTO_CLOSE int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return shelf_in_the_way(name, "is no folder", e);
+	if (fd < 0)
+		return err_sys(e, "open %s in the state folder", name);
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat %s in the state folder", name);
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return shelf_in_the_way(name, "belongs to somebody else or is open to others", e);
+	return fd_take(&fd);
+}
+
+int shelf_made(int parent, const char *name, struct err *e)
+{
+	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s in the state folder", name);
+	return shelf_folder(parent, name, e);
+}
+
+bool shelf_is_at(int parent, const char *name, int folder)
+{
+	struct stat there, ours;
+
+	return fstatat(parent, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(folder, &ours) == 0 && there.st_dev == ours.st_dev &&
+	       there.st_ino == ours.st_ino;
+}
+
+int shelf_lock(int fd, int operation)
+{
+	while (flock(fd, operation) < 0)
+		if (errno != EINTR)
+			return -1;
+	return 0;
+}
+
+/* Shared, so that two who look are not in each other's way; nobody but the
+ * supervisor, before its folder has a name, asks for it alone. */
+bool shelf_is_alive(int folder)
+{
+	if (shelf_lock(folder, LOCK_SH | LOCK_NB) < 0)
+		return true;
+	(void)shelf_lock(folder, LOCK_UN);
+	return false;
+}
+
+int shelf_file(int folder, const char *file)
+{
+	/* Not blocking: for a fifo, which has no business here. */
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = openat(folder, file ? file : SHELF_LOCK, flags);
+
+	if (fd < 0 && errno == ENOENT && !file)
+		fd = openat(folder, SHELF_END, flags);
+	return fd;
+}
+
+char *shelf_line(int fd)
+{
+	char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+	    io_read_file(fd, "a file of the state folder", REGISTRY_TEXT_MAX + 1, &text, &len,
+			 NULL) < 0)
+		return NULL;
+	char *end = memchr(text, '\n', len);
+	if (!end)
+		own_free(&text);
+	else
+		*end = '\0';
+	return text;
+}
+
+char *shelf_line_of(int folder, const char *file)
+{
+	AUTO_CLOSE int fd = shelf_file(folder, file);
+
+	return shelf_line(fd);
+}
+
+void shelf_read_id(int folder, char id[REGISTRY_ID_LEN + 1])
+{
+	ssize_t len = readlinkat(folder, SHELF_ID, id, REGISTRY_ID_LEN);
+
+	if (len != REGISTRY_ID_LEN)
+		memset(id, '0', REGISTRY_ID_LEN);
+	id[REGISTRY_ID_LEN] = '\0';
+}
+
+static int write_new(int folder, const char *file, const char *line)
+{
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(folder, file, flags, 0600);
+
+	if (fd < 0 || io_write_all(fd, line, strlen(line)) < 0)
+		return -1;
+	return io_write_all(fd, "\n", 1);
+}
+
+int shelf_put(int folder, const char *file, const char *line, struct err *e)
+{
+	AUTO_FREE char *fresh = text_format(".%s", file);
+
+	if (strchr(line, '\n') || strlen(line) >= REGISTRY_TEXT_MAX)
+		return err_set(e, ERR_LIMIT, "write %s of a sandbox: %zu bytes, or several lines",
+			       file, strlen(line));
+	if (write_new(folder, fresh, line) == 0 && renameat(folder, fresh, folder, file) == 0)
+		return 0;
+	(void)err_sys(e, "write %s of a sandbox", file);
+	(void)unlinkat(folder, fresh, 0); /* it may not have come to be */
+	return -1;
+}
+
+int shelf_each(int folder, void (*take)(void *arg, const char *name), void *arg,
+	       struct err *e)
+{
+	AUTO_CLOSE int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	struct dirent *entry;
+
+	if (!dir)
+		return err_sys(e, "read the state folder");
+	again = -1; /* the stream has it */
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			take(arg, entry->d_name);
+	(void)closedir(dir); /* it was only read */
+	return 0;
+}
+
+/* Its descriptor knows, as long as nobody removes it. */
+bool shelf_find_name(int state, int folder, char name[REGISTRY_NAME_MAX + 1])
+{
+	char self[40], path[PATH_MAX];
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", folder);
+	ssize_t len = readlink(self, path, sizeof(path) - 1);
+	path[len < 0 ? 0 : len] = '\0';
+	const char *slash = strrchr(path, '/');
+	if (!slash || registry_check_name(slash + 1, NULL) < 0)
+		return false;
+	(void)snprintf(name, REGISTRY_NAME_MAX + 1, "%s", slash + 1);
+	return shelf_is_at(state, name, folder);
+}
+
+void shelf_ended_print(const struct shelf_ended *x, char text[SHELF_ENDED_MAX])
+{
+	(void)snprintf(text, SHELF_ENDED_MAX, "%016llx-%s-%s", (unsigned long long)x->us, x->id,
+		       x->name);
+}
+
+bool shelf_ended_parse(struct shelf_ended *x, const char *text)
+{
+	const char *id = text + 17, *name = id + REGISTRY_ID_LEN + 1;
+
+	if (strspn(text, HEX) != 16 || text[16] != '-' || strspn(id, HEX) != REGISTRY_ID_LEN ||
+	    id[REGISTRY_ID_LEN] != '-' || registry_check_name(name, NULL) < 0)
+		return false;
+	x->us = (int64_t)strtoull(text, NULL, 16);
+	(void)snprintf(x->id, sizeof(x->id), "%.*s", REGISTRY_ID_LEN, id);
+	(void)snprintf(x->name, sizeof(x->name), "%s", name);
+	return true;
+}

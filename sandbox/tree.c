@@ -1,0 +1,98 @@
+#include "sandbox/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/own.h"
+
+int tree_open(int parent, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(parent, name, flags);
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	/* By descriptor: fchmodat(2) would follow a link that is put in its
+	 * place.  An O_PATH one takes no fchmod(2), its /proc name does. */
+	AUTO_CLOSE int path = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char self[40];
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
+	if (path < 0 || chmod(self, 0700) < 0)
+		return -1;
+	return openat(parent, name, flags);
+}
+
+static bool is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* Unlinks what can be unlinked; the name of a folder that is not empty, or
+ * NULL when there is none left. */
+static char *clear_files(int folder, bool *ret_progress)
+{
+	char *full = NULL;
+	struct dirent *entry;
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+
+	if (!dir)
+		return NULL;
+	(void)fchmod(folder, 0700); /* to unlink in it; what fails shows below */
+	while (!full && (entry = readdir(dir))) {
+		if (is_dots(entry->d_name))
+			continue;
+		if (unlinkat(folder, entry->d_name, 0) == 0 ||
+		    unlinkat(folder, entry->d_name, AT_REMOVEDIR) == 0)
+			*ret_progress = true;
+		else if (errno == ENOTEMPTY)
+			full = text_copy(entry->d_name);
+	}
+	(void)closedir(dir); /* it was only read */
+	return full;
+}
+
+static bool is_same(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* Empties the tree below `top`, with a handful of descriptors however deep it
+ * is: down into a folder that is not empty, and up again when it is.  Having
+ * come up to the same full folder without having removed anything means that
+ * something in it cannot be removed. */
+static void empty_tree(int top)
+{
+	AUTO_CLOSE int at = fcntl(top, F_DUPFD_CLOEXEC, 0);
+	bool came_up = false;
+
+	while (at >= 0) {
+		bool progress = false;
+		AUTO_FREE char *full = clear_files(at, &progress);
+		if (full ? came_up && !progress : is_same(at, top))
+			return;
+		came_up = !full;
+		int next = tree_open(at, full ? full : "..");
+		own_close(&at);
+		at = next;
+	}
+}
+
+void tree_remove(int base, const char *name)
+{
+	AUTO_CLOSE int folder = tree_open(base, name);
+
+	if (folder >= 0)
+		empty_tree(folder);
+	(void)unlinkat(base, name, AT_REMOVEDIR); /* else: the next launch tries again */
+}
