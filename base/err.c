@@ -10,6 +10,7 @@
 static const char *const kind_names[] = {
 	[ERR_NONE] = "none",		   [ERR_USAGE] = "usage",
 	[ERR_NOT_FOUND] = "not_found",	   [ERR_EXISTS] = "exists",
+	[ERR_BUSY] = "busy",		   [ERR_GONE] = "disconnected",
 	[ERR_REFUSED] = "refused",	   [ERR_UNSUPPORTED] = "unsupported",
 	[ERR_LIMIT] = "limit",		   [ERR_PROTOCOL] = "protocol",
 	[ERR_SYSTEM] = "system",	   [ERR_INTERNAL] = "internal",

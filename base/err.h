@@ -19,6 +19,8 @@ enum err_kind {
 	ERR_USAGE,	 /* the caller's flags or values are wrong */
 	ERR_NOT_FOUND,	 /* a path, image or program that was named is absent */
 	ERR_EXISTS,	 /* what is to be made is there already */
+	ERR_BUSY,	 /* not now: it is paused, stopping, or at something else */
+	ERR_GONE,	 /* who was to do it has gone */
 	ERR_REFUSED,	 /* the kernel or a policy of the host forbids it */
 	ERR_UNSUPPORTED, /* the kernel or the host has no such thing */
 	ERR_LIMIT,	 /* a bound of ours or of the host was reached */
