@@ -164,6 +164,15 @@ static void put_run(struct buffer *b)
 	assert_int_equal(action_put_run(b, 2, &r, &e), 0);
 }
 
+static void put_sleep(struct buffer *b)
+{
+	const struct run_request r = { .session = 1, .kind = RUN_COMMAND,
+				       .text = { (const uint8_t *)"read x", 6 } };
+	struct err e;
+
+	assert_int_equal(action_put_run(b, 2, &r, &e), 0);
+}
+
 static void put_cancel(struct buffer *b)
 {
 	struct err e;
@@ -407,6 +416,12 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 		send_one(&s, bad[i], 0);
 		expect_violation(&s);
 	}
+	/* An action's is in use, too. */
+	struct supervisor s;
+	start_with_session(&s);
+	send_one(&s, put_sleep, 0);
+	send_one(&s, put_read, 0);
+	expect_violation(&s);
 }
 
 static void test_an_id_in_use_ends_it(void **state)
