@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -261,24 +260,21 @@ int shell_run(struct shell *sh, struct bytes command)
 {
 	char lines[512];
 
-	sh->unread_len = 0;
-	if (reset_terminal(sh) < 0 || put_text(sh, command) < 0)
+	/* The text first: from here on nothing of it was read. */
+	if (put_text(sh, command) < 0 || reset_terminal(sh) < 0)
 		return -1;
 	sh->number++;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
-	if (write(sh->lines, lines, (size_t)len) != len)
-		return -1;
-	sh->unread_len = len;
-	return 0;
+	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
 }
 
+/* Its place in the text is ours, too.  What it has read of the lines says nothing:
+ * one that was killed takes what is in a pipe before it dies. */
 bool shell_has_begun(const struct shell *sh)
 {
-	int unread;
-
-	return ioctl(sh->lines, FIONREAD, &unread) < 0 || unread < sh->unread_len;
+	return lseek(sh->text, 0, SEEK_CUR) != 0;
 }
 
 void shell_ask_again(struct shell *sh)

@@ -70,7 +70,6 @@ struct shell {
 	uint32_t number;	  /* of the last command; 0: starting */
 	size_t text_len;	  /* of the last command, as it is in the memfd */
 	size_t prefix_len;	  /* in front of it, of ours */
-	int unread_len; /* of its lines */
 	uint32_t last_status;
 	bool is_traced; /* `set -x` is on, for commands */
 };
