@@ -290,6 +290,59 @@ static void test_ten_mebibytes_are_read_and_no_more(void **state)
 	free(much);
 }
 
+static void test_a_long_file_is_cut_between_characters(void **state)
+{
+	enum { COUNT = 40000 };
+	char *text = malloc(3 * COUNT + 1);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		memcpy(text + 3 * i, "\xe2\x82\xac", 3);
+	text[3 * COUNT] = '\0';
+	put_text("f", text);
+	check_read("f", OUTCOME_DONE, text);
+	free(text);
+}
+
+/* In KiB, at its most so far. */
+static unsigned long most_memory_of(pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/status", pid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *status = read_all(fd);
+	unsigned long kib = 0;
+
+	assert_int_equal(sscanf(strstr(status, "VmHWM:"), "VmHWM: %lu", &kib), 1);
+	return kib;
+}
+
+/* Asked for at once, they are not in memory at once. */
+static void test_many_files_are_answered_one_after_the_other(void **state)
+{
+	enum { COUNT = 16 };
+	const struct read_request r = { .session = 1, .place = { getuid(), getgid(), "/" },
+					.form = READ_TEXT, .end = LAST, .path = "f" };
+	char *much = malloc(8 * MIB);
+	struct buffer b;
+
+	(void)state;
+	memset(much, 'x', 8 * MIB);
+	put("f", much, 8 * MIB);
+	free(much);
+	unsigned long before = most_memory_of(a.s.pid);
+	buffer_init(&b, 10000);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(action_put_read(&b, 5000 + i, &r, NULL), 0);
+	supervisor_send(&a.s, &b, NULL, 0);
+	buffer_done(&b);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		struct act x = actor_expect(&a, 5000 + i);
+		assert_int_equal(x.len, 8 * MIB);
+		act_done(&x);
+	}
+	assert_in_range(most_memory_of(a.s.pid), 0, before + (64 << 10));
+}
+
 static void test_base64_is_what_base64_says(void **state)
 {
 	char bytes[70000];
@@ -681,6 +734,8 @@ int main(void)
 		TEST(test_a_character_at_the_sample_s_end_is_no_matter),
 		TEST(test_files_of_processes_are_refused),
 		TEST(test_ten_mebibytes_are_read_and_no_more),
+		TEST(test_a_long_file_is_cut_between_characters),
+		TEST(test_many_files_are_answered_one_after_the_other),
 		TEST(test_base64_is_what_base64_says),
 		TEST(test_a_new_file_gets_its_folders_and_a_newline),
 		TEST(test_lines_of_a_file_are_replaced),
