@@ -111,6 +111,15 @@ no_cgroup() {
 	done
 }
 
+@test "a user manager that is not there is told, and has nothing of the caller's" {
+	no_cgroup
+	as_who /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
+		"$T/runtime/bus"
+	LD_PRELOAD=/nonesuch.so inside --json --memory 64m true
+	[ "$status" -eq 125 ]
+	grep -q "ask the systemd user manager for a scope: connect to the user's bus: " <<<"$stderr"
+}
+
 @test "--best-effort takes weaker ones and says which" {
 	no_cgroup
 	inside --best-effort --json --memory 64m --cpus 1 --pids-limit 9 sh -c 'ulimit -a | grep -i proc'

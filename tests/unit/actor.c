@@ -196,6 +196,8 @@ static bool take(const struct frame *f, struct act *x)
 	x->id = f->id;
 	if (f->type == MSG_OUTPUT || f->type == MSG_CONTENT) {
 		assert_int_equal(action_get_text(f, &text, &e), 0);
+		/* They are cut between characters. */
+		assert_int_not_equal(text.data[0] & 0xc0, 0x80);
 		if (f->type == MSG_CONTENT) {
 			append(&x->content, &x->len, text);
 		} else {

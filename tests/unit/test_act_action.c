@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/action.h"
 #include "base/err.h"
 #include "base/own.h"
 
@@ -117,6 +118,8 @@ static void test_what_is_refused_and_why(void **state)
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":\"1\"}",
 		  "a number was expected" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"}} x", "" },
+		{ "{\"action\":{\"action\":\"run\",\"args\":{\"command\":\"x\"}},\"id\":1}",
+		  "unknown key 'id'" },
 	};
 
 	(void)state;
@@ -142,21 +145,71 @@ static void test_a_refused_line_keeps_its_id(void **state)
 	action_done(&a);
 }
 
-static void test_names_are_bounded(void **state)
+/* Between the two, `len` letters are refused and one less is not. */
+static void check_bound(const char *before, const char *after, size_t len, const char *says)
 {
-	AUTO_FREE char *line = NULL;
-	char name[ACTION_NAME_MAX + 2];
+	char *text = malloc(len + 1);
 	struct action a;
 	struct err e;
 
+	assert_non_null(text);
+	memset(text, 'n', len);
+	for (int less = 0; less <= 1; less++) {
+		AUTO_FREE char *line = NULL;
+		text[len - (size_t)less] = '\0';
+		assert_true(asprintf(&line, "%s%s%s", before, text, after) > 0);
+		int got = decode(line, &a, &e);
+		if (got != less - 1)
+			fail_msg("%zu in %s: %d", len - (size_t)less, before, got);
+		if (!less && !strstr(e.text, says))
+			fail_msg("%zu in %s: %s", len, before, e.text);
+		action_done(&a);
+	}
+	free(text);
+}
+
+static void test_texts_are_bounded(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		size_t len;
+		const char *says;
+	} rows[] = {
+		{ "{\"action\":\"browse\",\"session\":\"", "\"}", ACTION_NAME_MAX + 1,
+		  "session: more than 64 bytes" },
+		{ "{\"action\":\"browse\",\"client\":\"", "\"}", ACTION_NAME_MAX + 1,
+		  "client: more than 64 bytes" },
+		{ "{\"action\":\"browse\",\"timestamp\":\"", "\"}", ACTION_NAME_MAX + 1,
+		  "timestamp: more than 64 bytes" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"", "\"}}", 4096,
+		  "1 to 4095 bytes" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"", "\"}}",
+		  ACTION_TEXT_MAX + 1, "args.command: more than 4194304 bytes" },
+		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"", "\"}}",
+		  FRAME_MAX_TO_EXECUTOR - 8192, "args.content: more than 8380416 bytes" },
+	};
+
 	(void)state;
-	memset(name, 'n', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
-	assert_true(asprintf(&line, "{\"action\":\"read\",\"args\":{\"path\":\"x\"},\"session\":"
-				    "\"%s\"}", name) > 0);
-	assert_int_equal(decode(line, &a, &e), -1);
-	assert_non_null(strstr(e.text, "session: more than 64 bytes"));
-	action_done(&a);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_bound(rows[i].before, rows[i].after, rows[i].len, rows[i].says);
+}
+
+static void test_what_is_off_says_so(void **state)
+{
+	static const char *const lines[] = {
+		"{\"action\":\"run\",\"args\":{\"command\":\"x\",\"is_static\":true}}",
+		"{\"action\":\"read\",\"args\":{\"path\":\"x\",\"impl_source\":\"oh_aci\"}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		struct action a;
+		struct err e;
+		assert_int_equal(decode(lines[i], &a, &e), 0);
+		assert_int_equal(a.kind, ACT_UNSUPPORTED);
+		assert_non_null(strstr(a.refusal, "is not in this version of hutch"));
+		action_done(&a);
+	}
 }
 
 static void test_control_keys(void **state)
@@ -177,7 +230,8 @@ int main(void)
 		cmocka_unit_test(test_all_that_a_client_sends),
 		cmocka_unit_test(test_what_is_refused_and_why),
 		cmocka_unit_test(test_a_refused_line_keeps_its_id),
-		cmocka_unit_test(test_names_are_bounded),
+		cmocka_unit_test(test_texts_are_bounded),
+		cmocka_unit_test(test_what_is_off_says_so),
 		cmocka_unit_test(test_control_keys),
 	};
 

@@ -159,6 +159,10 @@ static void test_a_write_comes_as_it_went_or_is_refused(void **state)
 	r.path = "";
 	f = only(action_put_write(&b, 7, &r, &e), MSG_WRITE);
 	refused(action_get_write(&f, &got, &e));
+	r.path = "f";
+	r.place.cwd = "";
+	f = only(action_put_write(&b, 7, &r, &e), MSG_WRITE);
+	refused(action_get_write(&f, &got, &e));
 }
 
 static void test_a_text_is_neither_empty_nor_too_long(void **state)
@@ -216,6 +220,8 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 
 	(void)state;
 	memset(path, 'x', PATH_MAX);
+	/* With the code of what has not ended, so that this is not the reason. */
+	r.exit_code = ACTION_NO_CODE;
 	r.state = REPORT_NONE;
 	refuse_report(r);
 	r.state = REPORT_STATE_COUNT;
@@ -232,8 +238,14 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 	r.state = REPORT_BUSY;
 	r.exit_code = 0;
 	refuse_report(r);
+	r.state = REPORT_CANCELLED;
+	r.exit_code = ACTION_NO_CODE;
+	refuse_report(r);
 	r = good_report;
 	r.background = (uint32_t)INT32_MAX + 1;
+	refuse_report(r);
+	r = good_report;
+	r.cut = ACTION_CUT_MAX + 1;
 	refuse_report(r);
 	r = good_report;
 	r.cwd = path;

@@ -141,6 +141,39 @@ static void test_what_runs_long_is_remembered(void **state)
 	assert_int_not_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_NEW);
 }
 
+/* Whatever order they were asked in, the largest of both is what counts. */
+static void test_the_largest_that_was_let_go_of_counts(void **state)
+{
+	const char *kept = NULL;
+
+	play(*state, 100, 101, "", "ok");
+	play(*state, 1, ANSWERS_KEPT + 1, "", "ok");
+	play(*state, 101, 102, "", "ok");
+	assert_int_equal(look(*state, asked(100, "", ""), "x", &kept), ANSWER_TOO_OLD);
+	assert_int_equal(look(*state, asked(1, "b", "c"), "x", &kept), ANSWER_NEW);
+	keep(*state, asked(1, "b", "c"), "ok");
+	for (uint64_t id = 2; id < ANSWERS_KEPT * 2; id++) {
+		assert_int_equal(look(*state, asked(id, "a", "c"), "x", &kept), ANSWER_NEW);
+		keep(*state, asked(id, "a", "c"), "ok");
+	}
+	assert_int_equal(look(*state, asked(1, "b", "c"), "x", &kept), ANSWER_TOO_OLD);
+}
+
+static void test_one_that_is_too_large_is_kept_alone(void **state)
+{
+	char *answer = malloc(ANSWERS_BYTES + 2);
+	const char *kept = NULL;
+
+	assert_non_null(answer);
+	memset(answer, 'a', ANSWERS_BYTES + 1);
+	answer[ANSWERS_BYTES + 1] = '\0';
+	play(*state, 1, 3, "", answer);
+	assert_int_equal(look(*state, asked(2, "", ""), "x", &kept), ANSWER_KEPT);
+	assert_string_equal(kept, answer);
+	assert_int_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_TOO_OLD);
+	free(answer);
+}
+
 static void test_clients_are_bounded(void **state)
 {
 	const char *kept = NULL;
@@ -165,6 +198,8 @@ int main(void)
 		TEST(test_a_clock_may_go_back),
 		TEST(test_bytes_are_bounded_too),
 		TEST(test_what_runs_long_is_remembered),
+		TEST(test_the_largest_that_was_let_go_of_counts),
+		TEST(test_one_that_is_too_large_is_kept_alone),
 		TEST(test_clients_are_bounded),
 	};
 

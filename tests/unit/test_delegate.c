@@ -24,20 +24,23 @@ static const struct {
 	const char *path; /* below the root */
 	const char *marked; /* the folder with a mark, or NULL */
 	bool is_ours;
+	const char *mark; /* NULL: "1" */
 } places[] = {
-	{ "", NULL, true },
-	{ "a", NULL, true },
-	{ "a/b", NULL, true },
-	{ "u.service", NULL, false },
-	{ "u.service", "u.service", true },
-	{ "u.service/leaf", NULL, false },
-	{ "u.service/leaf", "u.service", true },
+	{ "", NULL, true, NULL },
+	{ "a", NULL, true, NULL },
+	{ "a/b", NULL, true, NULL },
+	{ "u.service", NULL, false, NULL },
+	{ "u.service", "u.service", true, NULL },
+	{ "u.service/leaf", NULL, false, NULL },
+	{ "u.service/leaf", "u.service", true, NULL },
 	/* What the user manager was given is not given to us. */
-	{ "u.service/x.scope", "u.service", false },
-	{ "u.service/x.scope/y", "u.service", false },
-	{ "u.service/x.scope/y", "u.service/x.scope", true },
-	{ "u.service/app.slice", "u.service", false },
-	{ "not.a.unit", NULL, true },
+	{ "u.service/x.scope", "u.service", false, NULL },
+	{ "u.service/x.scope/y", "u.service", false, NULL },
+	{ "u.service/x.scope/y", "u.service/x.scope", true, NULL },
+	{ "u.service/app.slice", "u.service", false, NULL },
+	{ "not.a.unit", NULL, true, NULL },
+	{ "u.service", "u.service", false, "0" },
+	{ "u.service", "u.service", false, "10" },
 };
 
 static void make_folders(const char *root, const char *path)
@@ -64,7 +67,8 @@ static void test_whose_unit_it_is(void **state)
 		make_folders(root, places[i].path);
 		if (places[i].marked) {
 			AUTO_FREE char *unit = text_format("%s/%s", root, places[i].marked);
-			if (setxattr(unit, "user.delegate", "1", 1, 0) < 0)
+			const char *mark = places[i].mark ? places[i].mark : "1";
+			if (setxattr(unit, "user.delegate", mark, strlen(mark), 0) < 0)
 				skip(); /* this host has no user.* attributes in /tmp */
 		}
 		if (delegate_is_marked(full, root) != places[i].is_ours)

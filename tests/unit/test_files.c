@@ -10,9 +10,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -170,6 +176,56 @@ static void test_what_is_no_text_file_says_what_it_is(void **state)
 	check_write("/dev/null", OUTCOME_NOT_REGULAR, "x");
 	check_write(".", OUTCOME_IS_FOLDER, "x");
 	check_write("new/", OUTCOME_IS_FOLDER, "x");
+	assert_int_equal(access("new", F_OK), -1);
+}
+
+static void check_error(struct act x, uint32_t sys)
+{
+	if (x.outcome != OUTCOME_ERROR || x.sys != sys)
+		fail_msg("%s: outcome %u, errno %u", x.path, x.outcome, x.sys);
+	act_done(&x);
+}
+
+/* Each alone is short enough; a part of it could be another file's. */
+static void test_a_path_that_gets_too_long_is_no_path(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(path); i++)
+		path[i] = i % 2 ? '/' : '.';
+	path[PATH_MAX - 2] = '\0';
+	check_error(actor_read(&a, READ_TEXT, path, 0, LAST), ENAMETOOLONG);
+	check_error(actor_write(&a, path, "x", 0, LAST), ENAMETOOLONG);
+	size_t fits = (PATH_MAX - strlen(a.home) - 4) & ~(size_t)1;
+	path[fits] = 'f';
+	path[fits + 1] = '\0';
+	check_write(path, OUTCOME_DONE, "x");
+	check_file("f", "x\n");
+}
+
+/* The controlling terminal of a process (proc(5)); 0: none. */
+static int terminal_of(pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/stat", pid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *stat = read_all(fd);
+	int terminal = -1;
+
+	assert_int_equal(sscanf(strrchr(stat, ')') + 1, " %*c %*d %*d %*d %d", &terminal), 1);
+	return terminal;
+}
+
+static void test_a_terminal_does_not_become_the_executor_s(void **state)
+{
+	AUTO_CLOSE int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(master >= 0);
+	assert_int_equal(unlockpt(master), 0);
+	check_read(ptsname(master), OUTCOME_NOT_REGULAR, "");
+	check_write(ptsname(master), OUTCOME_NOT_REGULAR, "x");
+	assert_int_equal(terminal_of(a.s.pid), 0);
 }
 
 static void test_a_character_at_the_sample_s_end_is_no_matter(void **state)
@@ -224,11 +280,67 @@ static void test_ten_mebibytes_are_read_and_no_more(void **state)
 	assert_memory_equal(x.content, much, x.len);
 	act_done(&x);
 	check_read("more", OUTCOME_TOO_LARGE, "");
+	/* Nor is room made for it. */
+	assert_int_equal(truncate("more", (off_t)1 << 43), 0);
+	check_read("more", OUTCOME_TOO_LARGE, "");
 	x = actor_read(&a, READ_BASE64, "most", 0, LAST);
 	assert_int_equal(x.outcome, OUTCOME_DONE);
 	assert_int_equal(x.len, (10 * MIB + 2) / 3 * 4);
 	act_done(&x);
 	free(much);
+}
+
+static void test_a_long_file_is_cut_between_characters(void **state)
+{
+	enum { COUNT = 40000 };
+	char *text = malloc(3 * COUNT + 1);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		memcpy(text + 3 * i, "\xe2\x82\xac", 3);
+	text[3 * COUNT] = '\0';
+	put_text("f", text);
+	check_read("f", OUTCOME_DONE, text);
+	free(text);
+}
+
+/* In KiB, at its most so far. */
+static unsigned long most_memory_of(pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/status", pid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *status = read_all(fd);
+	unsigned long kib = 0;
+
+	assert_int_equal(sscanf(strstr(status, "VmHWM:"), "VmHWM: %lu", &kib), 1);
+	return kib;
+}
+
+/* Asked for at once, they are not in memory at once. */
+static void test_many_files_are_answered_one_after_the_other(void **state)
+{
+	enum { COUNT = 16 };
+	const struct read_request r = { .session = 1, .place = { getuid(), getgid(), "/" },
+					.form = READ_TEXT, .end = LAST, .path = "f" };
+	char *much = malloc(8 * MIB);
+	struct buffer b;
+
+	(void)state;
+	memset(much, 'x', 8 * MIB);
+	put("f", much, 8 * MIB);
+	free(much);
+	unsigned long before = most_memory_of(a.s.pid);
+	buffer_init(&b, 10000);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(action_put_read(&b, 5000 + i, &r, NULL), 0);
+	supervisor_send(&a.s, &b, NULL, 0);
+	buffer_done(&b);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		struct act x = actor_expect(&a, 5000 + i);
+		assert_int_equal(x.len, 8 * MIB);
+		act_done(&x);
+	}
+	assert_in_range(most_memory_of(a.s.pid), 0, before + (64 << 10));
 }
 
 static void test_base64_is_what_base64_says(void **state)
@@ -316,6 +428,8 @@ static void test_owner_mode_links_and_other_names_are_kept(void **state)
 	assert_int_equal(link("f", "other"), 0);
 	check_write("f", OUTCOME_DONE, "newer");
 	check_file("other", "newer\n");
+	check_write("f", OUTCOME_DONE, "less");
+	check_file("other", "less\n");
 	/* A link stays one. */
 	assert_int_equal(symlink("other", "link"), 0);
 	check_write("link", OUTCOME_DONE, "newest");
@@ -340,6 +454,60 @@ static void test_owner_mode_links_and_other_names_are_kept(void **state)
 	check_file("g", "new\n");
 	assert_int_equal(stat("g", &after), 0);
 	assert_int_equal(after.st_ino, before.st_ino);
+	actor_check(&a, "ls -A | cat", "f\ng\nlink\nother", 0);
+}
+
+static void test_a_group_is_kept(void **state)
+{
+	struct stat after;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* having another group takes root */
+	put_text("f", "old");
+	assert_int_equal(chown("f", 0, 4243), 0);
+	check_write("f", OUTCOME_DONE, "new");
+	assert_int_equal(stat("f", &after), 0);
+	assert_int_equal(after.st_gid, 4243);
+}
+
+/* They are no part of a twin: an ACL may be among them. */
+static void test_extended_attributes_are_kept(void **state)
+{
+	const char *name = "user.x";
+	char value[4] = "";
+
+	(void)state;
+	put_text("f", "old");
+	if (setxattr("f", name, "y", 1, 0) < 0 &&
+	    setxattr("f", name = "trusted.x", "y", 1, 0) < 0)
+		skip(); /* this file system has none */
+	check_write("f", OUTCOME_DONE, "new");
+	check_file("f", "new\n");
+	assert_int_equal(getxattr("f", name, value, sizeof(value)), 1);
+	assert_string_equal(value, "y");
+}
+
+/* The name that a file is written under first can be told beforehand. */
+static void test_what_has_the_twin_s_name_is_left_alone(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	for (int is_link = 0; is_link <= 1; is_link++) {
+		put_text("f", "old");
+		put_text("theirs", "theirs");
+		assert_int_equal(stat("f", &st), 0);
+		AUTO_FREE char *twin = text_format(".hutch-%llx-%llx",
+						   (unsigned long long)st.st_ino,
+						   (unsigned long long)st.st_mtime);
+		assert_int_equal(is_link ? symlink("theirs", twin) : link("theirs", twin), 0);
+		check_write("f", OUTCOME_DONE, "new");
+		check_file("f", "new\n");
+		check_file("theirs", "theirs");
+		check_file(twin, "theirs");
+		assert_int_equal(unlink(twin), 0);
+	}
 }
 
 /* Somebody who has the old file open sees the old one to its end. */
@@ -428,7 +596,127 @@ static void test_files_belong_to_the_session_s_user(void **state)
 	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "id -u; tty >&2; echo up"));
 	assert_int_equal(strncmp(x.content, "4001\n/dev/pts/", 14), 0);
 	act_done(&x);
-	/* And is itself again. */
+	/* And is itself again, after a write and after a read. */
+	a.file_session = 1;
+	check_read("root-only", OUTCOME_DONE, "x");
+	check_write("ours", OUTCOME_DONE, "x");
+	assert_int_equal(stat("ours", &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	a.file_session = 2;
+	check_write("theirs", OUTCOME_DONE, "y");
+	a.file_session = 1;
+	check_write("ours-too", OUTCOME_DONE, "x");
+	assert_int_equal(stat("ours-too", &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_int_equal(st.st_gid, 0);
+}
+
+static struct act read_as(uint32_t uid)
+{
+	const struct read_request r = { .place = { uid, uid, "/" }, .form = READ_TEXT,
+					.end = LAST, .path = "/etc/passwd" };
+	struct buffer b;
+
+	buffer_init(&b, 1000);
+	assert_int_equal(action_put_read(&b, a.next, &r, NULL), 0);
+	supervisor_send(&a.s, &b, NULL, 0);
+	buffer_done(&b);
+	return actor_expect(&a, a.next++);
+}
+
+static void test_who_cannot_be_become_reads_nothing(void **state)
+{
+	(void)state;
+	if (geteuid() == 0)
+		skip(); /* root can become anybody */
+	check_error(read_as(4001), EPERM);
+}
+
+/* In mounts of their own, and an executor that has them. */
+static void begin_with_mounts(void)
+{
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		skip(); /* mounting takes root */
+	actor_end(&a);
+	actor_begin(&a);
+	a.file_session = 0;
+	assert_int_equal(chdir(a.home), 0);
+}
+
+static char *at_home(const char *name)
+{
+	return text_format("%s/%s", a.home, name);
+}
+
+static void test_what_is_mounted_is_written_in_its_place(void **state)
+{
+	(void)state;
+	begin_with_mounts();
+	AUTO_FREE char *path = at_home("under");
+	put_text("f", "old");
+	put_text("under", "hidden");
+	assert_int_equal(mount("f", "under", NULL, MS_BIND, NULL), 0);
+	check_write(path, OUTCOME_DONE, "new");
+	check_file("f", "new\n");
+	assert_int_equal(umount("under"), 0);
+	check_file("under", "hidden");
+	assert_int_equal(system("test \"$(echo .hutch-*)\" = '.hutch-*'"), 0);
+}
+
+static void test_files_of_processes_are_refused_wherever_they_are(void **state)
+{
+	(void)state;
+	begin_with_mounts();
+	AUTO_FREE char *path = at_home("proc/self/comm");
+	assert_int_equal(mkdir("proc", 0700), 0);
+	assert_int_equal(mount("/proc", "proc", NULL, MS_BIND, NULL), 0);
+	check_error(actor_read(&a, READ_TEXT, path, 0, LAST), EACCES);
+	check_error(actor_write(&a, path, "x", 0, LAST), EACCES);
+	assert_int_equal(umount("proc"), 0);
+}
+
+static void test_a_new_file_that_does_not_fit_is_none(void **state)
+{
+	(void)state;
+	begin_with_mounts();
+	char *much = malloc(MIB + 1);
+	AUTO_FREE char *new = at_home("small/new");
+	AUTO_FREE char *link = at_home("small/link");
+	memset(much, 'x', MIB);
+	much[MIB] = '\0';
+	assert_int_equal(mkdir("small", 0700), 0);
+	assert_int_equal(mount("none", "small", "tmpfs", 0, "size=64k"), 0);
+	check_error(actor_write(&a, new, much, 0, LAST), ENOSPC);
+	assert_int_equal(access(new, F_OK), -1);
+	/* Nobody's link is taken away for it. */
+	assert_int_equal(symlink("aim", link), 0);
+	check_error(actor_write(&a, link, much, 0, LAST), ENOSPC);
+	assert_int_equal(access(link, F_OK), 0);
+	assert_int_equal(umount("small"), 0);
+	free(much);
+}
+
+/* One that has no capability to read everything.  The last of all tests: this
+ * process never gets back what it drops. */
+static void test_a_file_is_read_as_the_session_s_user(void **state)
+{
+	(void)state;
+	if (prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) < 0 ||
+	    prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH, 0, 0, 0) < 0)
+		skip(); /* that takes root */
+	actor_end(&a);
+	actor_start(&a);
+	assert_int_equal(chdir(a.home), 0);
+	assert_int_equal(chmod(".", 0777), 0);
+	put_text("root-only", "x");
+	actor_open_as(&a, 2, a.home, 4001);
+	struct act x = actor_expect(&a, 2);
+	assert_int_equal(x.type, MSG_STARTED);
+	act_done(&x);
+	a.file_session = 2;
+	check_error(actor_read(&a, READ_TEXT, "root-only", 0, LAST), EACCES);
+	check_error(actor_write(&a, "root-only", "y", 0, LAST), EACCES);
 	a.file_session = 1;
 	check_read("root-only", OUTCOME_DONE, "x");
 }
@@ -441,17 +729,29 @@ int main(void)
 		TEST(test_a_file_is_read_whole_or_by_lines),
 		TEST(test_a_path_is_meant_from_where_the_session_is),
 		TEST(test_what_is_no_text_file_says_what_it_is),
+		TEST(test_a_path_that_gets_too_long_is_no_path),
+		TEST(test_a_terminal_does_not_become_the_executor_s),
 		TEST(test_a_character_at_the_sample_s_end_is_no_matter),
 		TEST(test_files_of_processes_are_refused),
 		TEST(test_ten_mebibytes_are_read_and_no_more),
+		TEST(test_a_long_file_is_cut_between_characters),
+		TEST(test_many_files_are_answered_one_after_the_other),
 		TEST(test_base64_is_what_base64_says),
 		TEST(test_a_new_file_gets_its_folders_and_a_newline),
 		TEST(test_lines_of_a_file_are_replaced),
 		TEST(test_owner_mode_links_and_other_names_are_kept),
+		TEST(test_a_group_is_kept),
+		TEST(test_extended_attributes_are_kept),
+		TEST(test_what_has_the_twin_s_name_is_left_alone),
 		TEST(test_a_file_is_replaced_as_a_whole),
 		TEST(test_what_is_too_large_changes_nothing),
 		TEST(test_what_the_user_may_not_is_refused),
 		TEST(test_files_belong_to_the_session_s_user),
+		TEST(test_who_cannot_be_become_reads_nothing),
+		TEST(test_what_is_mounted_is_written_in_its_place),
+		TEST(test_files_of_processes_are_refused_wherever_they_are),
+		TEST(test_a_new_file_that_does_not_fit_is_none),
+		TEST(test_a_file_is_read_as_the_session_s_user),
 	};
 
 	(void)alarm(120);

@@ -88,6 +88,22 @@ static void test_a_large_limit_takes_nothing_away(void **state)
 	policy_done(&policy);
 }
 
+static void test_a_large_folder_has_a_million_files_at_most(void **state)
+{
+	struct policy policy;
+	struct plan p;
+
+	(void)state;
+	policy_init(&policy);
+	plan_init(&p);
+	policy.limits.disk = MIB;
+	plan_add(&p, STEP_TMPFS, "/x")->data = text_copy("size=1t");
+	limits_plan(&p, &policy);
+	assert_string_equal(p.steps[0].data, "size=1099511627776,nr_inodes=1048576");
+	plan_done(&p);
+	policy_done(&policy);
+}
+
 static void test_a_place_for_the_cgroup(void **state)
 {
 	struct policy policy;
@@ -115,7 +131,8 @@ static void test_a_place_for_the_cgroup(void **state)
 	assert_int_equal(stat("/tmp", &st), 0);
 	assert_string_equal(s->source, "/tmp");
 	assert_true(s->dev == st.st_dev && s->ino == st.st_ino && s->is_dir);
-	assert_true(s->attr & MOUNT_ATTR_RDONLY);
+	assert_int_equal(s->attr, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					  MOUNT_ATTR_NOEXEC);
 	plan_done(&p);
 	policy_done(&policy);
 }
@@ -144,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_tmpfs_gets_its_share),
 		cmocka_unit_test(test_a_large_limit_takes_nothing_away),
+		cmocka_unit_test(test_a_large_folder_has_a_million_files_at_most),
 		cmocka_unit_test(test_a_place_for_the_cgroup),
 		cmocka_unit_test(test_processes_are_counted_with_the_executor),
 	};

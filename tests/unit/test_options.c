@@ -254,6 +254,7 @@ static const struct {
 	{ { "--pids-limit", "-1" }, ERR_USAGE, "--pids-limit: " },
 	{ { "--pids-limit", "2147483648" }, ERR_USAGE, "1 or more" },
 	{ { "--disk", "1k" }, ERR_USAGE, "1m or more" },
+	{ { "--disk", "8388608t" }, ERR_USAGE, "1m or more" },
 	{ { "--cgroup-parent", "" }, ERR_USAGE, "names no folder" },
 	{ { "--best-effort=no" }, ERR_USAGE, "takes no value" },
 	{ { "--name=x" }, ERR_UNSUPPORTED, "--name is not in this version" },

@@ -76,6 +76,12 @@ static void test_what_does_not_fit_is_known(void **state)
 	put_text(&b, "long");
 	assert_false(put_is_whole(&b));
 	buffer_done(&b);
+	buffer_init(&b, 1000);
+	put_format(&b, "%255d", 1);
+	assert_true(put_is_whole(&b));
+	put_format(&b, "%256d", 1);
+	assert_false(put_is_whole(&b));
+	buffer_done(&b);
 }
 
 static void test_keys_and_null(void **state)

@@ -12,11 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/own.h"
 #include "tests/unit/requests.h"
 #include "tests/unit/supervisor.h"
+
+static char *bash_argv[] = { TEXT("bash"), NULL };
 
 /* As those of requests.h, but none of these is ever right. */
 
@@ -85,6 +88,111 @@ static void put_huge_resize(struct buffer *b)
 	struct err e;
 
 	assert_int_equal(message_put_resize(b, 1, 65536, 1, &e), 0);
+}
+
+static void put_cgroup(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_cgroup(b, &e), 0);
+}
+
+static void put_open_of(struct buffer *b, uint32_t id)
+{
+	struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(), .cwd = "/",
+			  .argv = bash_argv, .env = (char *[]){ TEXT("PATH=/bin"), NULL } };
+	struct err e;
+
+	assert_int_equal(message_put_open(b, id, &x, &e), 0);
+}
+
+static void put_open_1(struct buffer *b)
+{
+	put_open_of(b, 1);
+}
+
+static void put_open_2(struct buffer *b)
+{
+	put_open_of(b, 2);
+}
+
+static void put_exec_2(struct buffer *b)
+{
+	put_exec_of(b, 2, 0, true_argv);
+}
+
+static void put_run(struct buffer *b)
+{
+	const struct run_request r = { .session = 1, .kind = RUN_WAIT };
+	struct err e;
+
+	assert_int_equal(action_put_run(b, 2, &r, &e), 0);
+}
+
+static void put_sleep(struct buffer *b)
+{
+	const struct run_request r = { .session = 1, .kind = RUN_COMMAND,
+				       .text = { (const uint8_t *)"read x", 6 } };
+	struct err e;
+
+	assert_int_equal(action_put_run(b, 2, &r, &e), 0);
+}
+
+static void put_cancel(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(action_put_cancel(b, 2, &e), 0);
+}
+
+static void put_read_of(struct buffer *b, uint32_t id, uint32_t session)
+{
+	const struct read_request r = { .session = session,
+					.place = { getuid(), getgid(), "/" },
+					.form = READ_TEXT, .path = "/dev/null" };
+	struct err e;
+
+	assert_int_equal(action_put_read(b, id, &r, &e), 0);
+}
+
+static void put_write_of(struct buffer *b, uint32_t id, uint32_t session)
+{
+	const struct write_request r = { .session = session,
+					 .place = { getuid(), getgid(), "/" },
+					 .path = "/dev/null" };
+	struct err e;
+
+	assert_int_equal(action_put_write(b, id, &r, &e), 0);
+}
+
+static void put_read(struct buffer *b)
+{
+	put_read_of(b, 2, 0);
+}
+
+static void put_read_with_id_in_use(struct buffer *b)
+{
+	put_read_of(b, 1, 0);
+}
+
+static void put_read_of_no_session(struct buffer *b)
+{
+	put_read_of(b, 2, 3);
+}
+
+static void put_write(struct buffer *b)
+{
+	put_write_of(b, 2, 0);
+}
+
+static void put_write_with_id_in_use(struct buffer *b)
+{
+	put_write_of(b, 1, 0);
+}
+
+static void put_write_of_no_session(struct buffer *b)
+{
+	put_write_of(b, 2, 3);
 }
 
 static void put_stop_about_one(struct buffer *b)
@@ -173,9 +281,10 @@ static void test_what_is_never_permitted_ends_it_when_busy(void **state)
 	}
 }
 
-static void test_signal_and_resize_are_untimely_before_any_command(void **state)
+static void test_what_is_about_a_command_is_untimely_before_any(void **state)
 {
-	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize };
+	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize,
+							     put_run, put_cancel };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(untimely); i++) {
@@ -184,6 +293,58 @@ static void test_signal_and_resize_are_untimely_before_any_command(void **state)
 		send_one(&s, untimely[i], 0);
 		supervisor_expect_violation(&s);
 	}
+}
+
+/* With session 1 in it. */
+static void start_with_session(struct supervisor *s)
+{
+	supervisor_start(s);
+	send_one(s, put_open_1, 0);
+	(void)supervisor_expect(s, MSG_STARTED, 1);
+}
+
+static void test_nothing_is_begun_beside_the_last_command(void **state)
+{
+	static const struct {
+		void (*put)(struct buffer *);
+		unsigned fds;
+	} rows[] = { { put_exec_2, 3 }, { put_cgroup, 1 }, { put_open_2, 0 },
+		     { put_run, 0 },	{ put_cancel, 0 }, { put_read, 0 },
+		     { put_write, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct supervisor s;
+		struct ask last = { .id = 9, .flags = EXEC_LAST, .argv = sleep_argv };
+		start_with_session(&s);
+		supervisor_ask(&s, &last);
+		pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 9).pid;
+		send_one(&s, rows[i].put, rows[i].fds);
+		supervisor_expect_violation(&s);
+		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace does it */
+	}
+}
+
+static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **state)
+{
+	static void (*const bad[])(struct buffer *) = {
+		put_read_with_id_in_use, put_read_of_no_session,
+		put_write_with_id_in_use, put_write_of_no_session,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct supervisor s;
+		start_with_session(&s);
+		send_one(&s, bad[i], 0);
+		supervisor_expect_violation(&s);
+	}
+	/* An action's is in use, too. */
+	struct supervisor s;
+	start_with_session(&s);
+	send_one(&s, put_sleep, 0);
+	send_one(&s, put_read, 0);
+	supervisor_expect_violation(&s);
 }
 
 static void test_an_id_in_use_ends_it(void **state)
@@ -273,7 +434,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_never_permitted_ends_it_when_ready),
 		cmocka_unit_test(test_what_is_never_permitted_ends_it_when_busy),
-		cmocka_unit_test(test_signal_and_resize_are_untimely_before_any_command),
+		cmocka_unit_test(test_what_is_about_a_command_is_untimely_before_any),
+		cmocka_unit_test(test_nothing_is_begun_beside_the_last_command),
+		cmocka_unit_test(test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own),
 		cmocka_unit_test(test_an_id_in_use_ends_it),
 		cmocka_unit_test(test_an_id_can_be_used_again),
 		cmocka_unit_test(test_another_number_of_descriptors_than_three_ends_it),

@@ -169,6 +169,8 @@ static void test_the_namespace_is_bounded_and_nests_no_other(void **state)
 	assert_int_equal(p.sysctl_count, 3);
 	assert_string_equal(p.sysctls[0].name, "max_user_namespaces");
 	assert_int_equal(p.sysctls[0].value, 0);
+	assert_string_equal(p.sysctls[1].name, "max_inotify_instances");
+	assert_int_equal(p.sysctls[1].value, read_sysctl("max_inotify_instances") / 4);
 	assert_string_equal(p.sysctls[2].name, "max_inotify_watches");
 	assert_int_equal(p.sysctls[2].value, watches / 4);
 	scene_inside(0, 1000, play_sysctls, &p);

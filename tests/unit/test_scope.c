@@ -34,6 +34,16 @@ static void test_a_bus_is_a_socket_that_is_ours(void **state)
 	assert_false(scope_has_bus()); /* nobody answers */
 	assert_int_equal(listen(bus, 1), 0);
 	assert_true(scope_has_bus());
+	/* A path that means another folder elsewhere is none. */
+	assert_int_equal(chdir(runtime), 0);
+	assert_int_equal(setenv("XDG_RUNTIME_DIR", ".", 1), 0);
+	assert_false(scope_has_bus());
+	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+	assert_int_equal(chdir("/"), 0);
+	if (geteuid() == 0) { /* somebody else's */
+		assert_int_equal(chown(address.sun_path, 4001, 4001), 0);
+		assert_false(scope_has_bus());
+	}
 	assert_int_equal(unlink(address.sun_path), 0);
 	struct err e = { 0 };
 	assert_int_equal(scope_enter(&e), -1);

@@ -471,9 +471,9 @@ static void test_the_shell_s_own_input_cannot_be_taken_away(void **state)
 static void check_lost(const char *command, uint32_t code)
 {
 	actor_check(&a, "gone=1", "", 0);
-	int64_t begun = now_ms();
+	int64_t begun = clock_ms();
 	struct act x = actor_run(&a, command);
-	assert_true(now_ms() - begun < 5000);
+	assert_true(clock_ms() - begun < 5000);
 	if (x.report.exit_code != code || !strstr(x.content, "hutch: the shell has ended"))
 		fail_msg("'%s' gave %u, %s", command, x.report.exit_code, x.content);
 	act_done(&x);
@@ -882,6 +882,114 @@ static void test_ten_thousand_commands_neither_grow_nor_mix(void **state)
 	assert_in_range(supervisor_memory(&a.s), 0, kib + 300);
 }
 
+static void test_a_bashrc_that_does_not_end_is_left_out(void **state)
+{
+	(void)state;
+	struct act x = actor_write(&a, ".bashrc", "v=set; sleep 1000", 0, ACTION_LAST_LINE);
+	act_done(&x);
+	actor_open(&a, 2, a.home, NULL);
+	x = actor_expect(&a, 2);
+	assert_int_equal(x.type, MSG_STARTED);
+	act_done(&x);
+	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "echo ${v-not}"));
+	assert_string_equal(x.content, "not");
+	act_done(&x);
+}
+
+static void test_a_time_out_of_ages_is_none(void **state)
+{
+	(void)state;
+	expect(request(RUN_COMMAND, "sleep .1; echo x", UINT64_MAX, UINT64_MAX),
+	       REPORT_COMPLETED, "x", 0);
+}
+
+/* A folder's name may be no longer than what a report takes. */
+static void test_a_folder_with_too_long_a_name_has_none(void **state)
+{
+	(void)state;
+	actor_check(&a, "LC_ALL=C.UTF-8", "", 0);
+	struct act x = actor_run(&a, "PWD=/$(printf '\\303\\251%.0s' {1..4000})");
+	assert_string_equal(x.cwd, "");
+	act_done(&x);
+	x = actor_run(&a, "PWD=/$(printf '\\303\\251%.0s' {1..2000})");
+	assert_int_equal(strlen(x.cwd), 4001);
+	act_done(&x);
+}
+
+/* A command can write to whatever the shell holds: that must not stop us. */
+static void test_pipes_that_a_command_has_filled_stop_nobody(void **state)
+{
+	(void)state;
+	struct act x = actor_do(&a, request(RUN_COMMAND,
+					    "trap '' INT; "
+					    "for P in /proc/$$/fd/*; do case $(readlink $P) in "
+					    "pipe:*) yes '' | head -c 70000 | dd bs=1 of=$P "
+					    "oflag=nonblock 2>/dev/null;; esac; done; "
+					    "echo full; sleep 1000", 1000, 0),
+				REPORT_NO_CHANGE);
+	assert_string_equal(x.content, "full");
+	act_done(&x);
+	uint32_t id = actor_send_run(&a, 1, RUN_WAIT, "");
+	actor_cancel(&a, id);
+	x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_CANCELLED);
+	act_done(&x);
+	actor_check(&a, "echo after", "after", 0);
+}
+
+/* What runs `rest` for each path by which a command can open its own text. */
+#define EACH_TEXT(rest)							       \
+	"for P in /proc/$$/fd/*; do case $(readlink $P) in "		       \
+	"*memfd:hutch-command*) " rest ";; esac; done"
+
+static void test_the_memory_of_a_command_s_text_is_bounded_and_given_back(void **state)
+{
+	enum { MIB = 1 << 20 };
+	char *command = malloc(MIB + 1);
+
+	(void)state;
+	actor_check(&a, EACH_TEXT("truncate -s 0 $P 2>/dev/null && echo cut; "
+				  "truncate -s 9000000 $P 2>/dev/null && echo grown")
+		    "; echo tried", "tried", 0);
+	memset(command, ' ', MIB);
+	memcpy(command, "true", 4);
+	command[MIB] = '\0';
+	actor_check(&a, command, "", 0);
+	actor_check(&a, EACH_TEXT("(($(stat -L -c %b $P) <= 128)) && echo little"), "little",
+		    0);
+	free(command);
+}
+
+static void test_a_forged_report_without_an_end_hides_no_other(void **state)
+{
+	(void)state;
+	actor_check(&a, "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
+			"{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P", "", 0);
+	actor_check(&a, "{ printf '\\0\\0n'; yes | head -c 300000; } >$P", "", 0);
+	actor_check(&a, "echo fine", "fine", 0);
+	/* Nor one of this very command, with a status that is none. */
+	actor_check(&a, "printf '\\0\\0n4\\0s999\\0f\\0b\\0d/\\0p\\0' >$P; sleep .1", "", 0);
+}
+
+static void test_what_nobody_reads_is_not_kept_without_end(void **state)
+{
+	enum { MIB = 1 << 20 };
+	char *much = malloc(MIB + 1);
+
+	(void)state;
+	memset(much, 'x', MIB);
+	much[MIB] = '\0';
+	expect(request(RUN_COMMAND, "sleep 1000", 50, 0), REPORT_NO_CHANGE, "",
+	       ACTION_NO_CODE);
+	unsigned long kib = supervisor_memory(&a.s);
+	for (int i = 0; i < 32; i++)
+		expect(request(RUN_INPUT, much, 1, 0), REPORT_NO_CHANGE, "",
+		       ACTION_NO_CODE);
+	/* Twice what is kept, and a request. */
+	assert_in_range(supervisor_memory(&a.s), 0, kib + 20 * 1024);
+	free(much);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -928,6 +1036,13 @@ int main(void)
 		TEST(test_what_may_not_be_asked_ends_the_sandbox),
 		TEST(test_sixty_four_sessions_and_no_more),
 		TEST(test_ten_thousand_commands_neither_grow_nor_mix),
+		TEST(test_a_bashrc_that_does_not_end_is_left_out),
+		TEST(test_a_time_out_of_ages_is_none),
+		TEST(test_a_folder_with_too_long_a_name_has_none),
+		TEST(test_pipes_that_a_command_has_filled_stop_nobody),
+		TEST(test_the_memory_of_a_command_s_text_is_bounded_and_given_back),
+		TEST(test_a_forged_report_without_an_end_hides_no_other),
+		TEST(test_what_nobody_reads_is_not_kept_without_end),
 	};
 
 	(void)alarm(300);

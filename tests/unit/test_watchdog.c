@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,13 +20,17 @@
 
 /* Takes `own` MiB, makes a child that takes `childs`, and with `is_shared` both
  * have the first mapped. */
-static void play(int ready, size_t own, size_t childs, int is_shared)
+static void play(int ready, size_t own, size_t childs, int is_shared, int is_hidden)
 {
 	int flags = MAP_ANONYMOUS | (is_shared ? MAP_SHARED : MAP_PRIVATE);
 	char *mine = mmap(NULL, own * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	memset(mine, 1, own * MIB);
-	if (fork() == 0) {
+	/* Of what hides what it has mapped, resident pages can be seen still. */
+	if (is_hidden)
+		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	/* The one between has next to nothing, and could not be looked through. */
+	if (fork() == 0 && fork() == 0) {
 		char *more = mmap(NULL, childs * MIB + 1, PROT_READ | PROT_WRITE,
 				  MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
 		memset(more, 1, childs * MIB + 1);
@@ -38,7 +43,8 @@ static void play(int ready, size_t own, size_t childs, int is_shared)
 		(void)pause();
 }
 
-static uint64_t measure(size_t own, size_t childs, int is_shared, uint64_t limit)
+static uint64_t measure_one(size_t own, size_t childs, int is_shared, int is_hidden,
+			    uint64_t limit)
 {
 	int ends[2];
 	char byte;
@@ -48,7 +54,7 @@ static uint64_t measure(size_t own, size_t childs, int is_shared, uint64_t limit
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		(void)setpgid(0, 0);
-		play(ends[1], own, childs, is_shared);
+		play(ends[1], own, childs, is_shared, is_hidden);
 	}
 	(void)setpgid(pid, pid);
 	assert_int_equal(read(ends[0], &byte, 1), 1);
@@ -58,6 +64,20 @@ static uint64_t measure(size_t own, size_t childs, int is_shared, uint64_t limit
 	own_close(&ends[0]);
 	own_close(&ends[1]);
 	return used / MIB;
+}
+
+static uint64_t measure(size_t own, size_t childs, int is_shared, uint64_t limit)
+{
+	return measure_one(own, childs, is_shared, 0, limit);
+}
+
+static void test_what_hides_counts(void **state)
+{
+	(void)state;
+	if (geteuid() == 0)
+		skip(); /* from root nobody hides */
+	uint64_t used = measure_one(40, 1, 1, 1, 1);
+	assert_true(used >= 78);
 }
 
 static void test_children_count(void **state)
@@ -97,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_children_count),
+		cmocka_unit_test(test_what_hides_counts),
 		cmocka_unit_test(test_what_is_shared_counts_once),
 		cmocka_unit_test(test_a_rough_look_is_no_less),
 		cmocka_unit_test(test_one_that_has_gone_uses_nothing),
