@@ -35,7 +35,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             registry_end registry_look result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue stream
+ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
+CONTROL  := clients events jobs methods peer rpc supervisor wire
 CLI      := arena doctor main options report run
 EXECUTOR := caps cgroup channel executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
@@ -50,6 +51,8 @@ EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c,$(HUTCH_SRC)) \
                 policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
+SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
+                $(call src,sandbox/control,$(CONTROL) main)
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
 
 # --- flags -----------------------------------------------------------------
@@ -90,7 +93,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- what is built ---------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor scope seccomp)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor scope seccomp supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -124,6 +127,11 @@ $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
 
 $(B)/libexec/hutch-act: $(call host_obj,$(ACT_SRC))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) $(JSON_LIBS)
+
+$(B)/libexec/hutch-supervise: $(call host_obj,$(SUPERVISE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(JSON_LIBS)
@@ -217,7 +225,7 @@ demo: deps
 # The two sides use some names twice (channel, terminal, caps), so a unit test
 # is linked with one of them: the executor's if it includes a header of it.
 SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
-            $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
+            $(filter-out sandbox/control/main.c,$(SUPERVISE_SRC)) \
             $(filter-out policy/seccomp_main.c,$(COMPILER_SRC))
 LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
 EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))

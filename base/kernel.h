@@ -14,6 +14,11 @@
 
 #define KERNEL_MNT_DETACH 2 /* umount2(2) */
 
+static inline int sys_pidfd_open(int pid, unsigned flags)
+{
+	return (int)syscall(SYS_pidfd_open, pid, flags);
+}
+
 static inline int sys_open_tree(int dir, const char *path, unsigned flags)
 {
 	return (int)syscall(SYS_open_tree, dir, path, flags);

@@ -221,3 +221,8 @@ int json_uint(const struct json_at *at, uint64_t *ret, struct err *e)
 	*ret = (uint64_t)d;
 	return 0;
 }
+
+char *json_text(const struct json_at *at)
+{
+	return mem_or_abort(cJSON_PrintUnformatted(node(at->value)));
+}

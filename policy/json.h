@@ -93,3 +93,6 @@ int json_bool(const struct json_at *at, bool *ret, struct err *e);
 
 /* A whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);
+
+/* The value as JSON on one line, allocated. */
+char *json_text(const struct json_at *at);

@@ -70,8 +70,7 @@ const char *result_degraded_name(unsigned i)
 	return flags[i];
 }
 
-/* "memory","cpus" */
-static char *json_degraded(unsigned degraded)
+char *result_degraded(unsigned degraded)
 {
 	char *names = text_copy("");
 
@@ -92,7 +91,7 @@ char *result_json(const struct result *r)
 	AUTO_FREE char *signal = r->signal ? text_format("%d", r->signal) : text_copy("null");
 	AUTO_FREE char *memory = json_count(r->memory_peak);
 	AUTO_FREE char *pids = json_count(r->pids_peak);
-	AUTO_FREE char *degraded = json_degraded(r->degraded);
+	AUTO_FREE char *degraded = result_degraded(r->degraded);
 
 	return text_format("{\"version\":1,\"status\":\"%s\",\"exit_code\":%d,\"signal\":%s,"
 			   "\"wall_s\":%.6f,\"user_s\":%.6f,\"sys_s\":%.6f,"

@@ -26,6 +26,9 @@ enum degraded {
 };
 #define DEGRADED_COUNT 4
 
+/* Their flags as the inside of a JSON array: "memory","cpus"; allocated. */
+char *result_degraded(unsigned degraded);
+
 /* The flag, without its dashes, of bit `i`. */
 const char *result_degraded_name(unsigned i);
 

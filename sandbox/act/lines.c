@@ -6,12 +6,10 @@
 
 #include "base/err.h"
 
-#define READ_AT_ONCE (64u << 10)
-
 void lines_init(struct lines *l, size_t max)
 {
 	*l = (struct lines){ .max = max };
-	buffer_init(&l->in, max + READ_AT_ONCE);
+	buffer_init(&l->in, max + LINES_AT_ONCE);
 }
 
 void lines_done(struct lines *l)
@@ -58,15 +56,24 @@ void lines_took(struct lines *l)
 	l->is_skipping = false;
 }
 
+uint8_t *lines_room(struct lines *l)
+{
+	return buffer_reserve(&l->in, LINES_AT_ONCE); /* the bound allows for it */
+}
+
+void lines_added(struct lines *l, size_t n)
+{
+	l->is_at_eof = n == 0;
+	buffer_added(&l->in, n);
+}
+
 int lines_read(struct lines *l, int fd, struct err *e)
 {
-	uint8_t *to = buffer_reserve(&l->in, READ_AT_ONCE); /* the bound allows for it */
-	ssize_t n = read(fd, to, READ_AT_ONCE);
+	ssize_t n = read(fd, lines_room(l), LINES_AT_ONCE);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : err_sys(e, "read a line");
-	l->is_at_eof = n == 0;
-	buffer_added(&l->in, (size_t)n);
+	lines_added(l, (size_t)n);
 	return 0;
 }
 

@@ -25,6 +25,12 @@ void lines_done(struct lines *l);
 /* Reads once.  To be called when lines_next() has none. */
 int lines_read(struct lines *l, int fd, struct err *e);
 
+/* The same for who reads in a way of its own: where to, and how much came; 0 is the
+ * end. */
+#define LINES_AT_ONCE (64u << 10)
+uint8_t *lines_room(struct lines *l);
+void lines_added(struct lines *l, size_t n);
+
 /* The next line, good until lines_took(). */
 enum line_kind lines_next(struct lines *l, const char **ret, size_t *ret_len);
 void lines_took(struct lines *l);

@@ -40,6 +40,7 @@ static void drop_first(struct outbox *o)
 {
 	struct parcel *p = o->first;
 
+	o->bytes -= buffer_len(&p->letter->line);
 	o->first = p->next;
 	if (!o->first)
 		o->last = NULL;
@@ -59,6 +60,7 @@ void outbox_put(struct outbox *o, struct letter *l, char *id)
 	struct parcel *p = mem_zeroed(1, sizeof(*p));
 
 	l->holds++;
+	o->bytes += buffer_len(&l->line);
 	p->letter = l;
 	p->id = id;
 	if (o->last)

@@ -20,6 +20,7 @@ struct parcel;
 
 struct outbox {
 	struct parcel *first, *last; /* owned */
+	size_t bytes;		     /* of the lines in it */
 };
 
 void outbox_done(struct outbox *o);

@@ -17,19 +17,13 @@
 #include "sandbox/act/desk.h"
 #include "sandbox/act/lines.h"
 #include "sandbox/act/outlet.h"
+#include "sandbox/act/setting.h"
 #include "sandbox/guest.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 
-/* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
-#define SOFT_DEFAULT 10
-
 /* How long a client is waited for that is to be told the end. */
 #define GOODBYE_MS 10000
-
-/* A session's terminal. */
-#define ROWS 1000
-#define COLS 1000
 
 enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + GUEST_POLLS, WATCH_OUT, WATCH_SIGNALS,
 	     WATCH_COUNT };
@@ -261,25 +255,6 @@ static void say_goodbye(struct server *s)
 	}
 }
 
-/* A bash that reads nothing of the caller's and starts as people's do. */
-static void describe_shell(struct server *s, struct list *argv)
-{
-	list_add(argv, "/bin/bash");
-	s->shell = launch_command(s->stream->launch);
-	s->shell.flags = EXEC_PTY;
-	s->shell.argv = argv->items;
-	s->shell.rows = ROWS;
-	s->shell.cols = COLS;
-}
-
-static double soft_seconds(const struct list *env)
-{
-	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");
-	double seconds = text ? strtod(text, NULL) : 0;
-
-	return seconds > 0 && seconds <= 1e6 ? seconds : SOFT_DEFAULT;
-}
-
 static void server_init(struct server *s)
 {
 	const struct launch *l = s->stream->launch;
@@ -296,11 +271,7 @@ static void server_init(struct server *s)
 	s->desk.shell = &s->shell;
 	s->client = (struct desk_client){ .out = &s->outlet.out, .name = "",
 					  .streams = s->stream->streams };
-	s->desk.setting = (struct setting){
-		.soft_s = soft_seconds(&l->plan.env),
-		.username = list_get_env(&l->plan.env, "USER"),
-		.hostname = l->plan.hostname,
-	};
+	s->desk.setting = setting_of(l);
 	if (l->policy->timeout_ms)
 		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;
 	if (l->cgroup.procs < 0)
@@ -326,7 +297,8 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 
 	*ret = (struct stream_end){ 0 };
 	server_init(&s);
-	describe_shell(&s, &argv);
+	list_add(&argv, "/bin/bash");
+	s.shell = setting_shell(stream->launch, &argv);
 	send_cgroup(&s);
 	while (!s.is_over && !is_done(&s))
 		turn(&s);

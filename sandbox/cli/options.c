@@ -118,6 +118,16 @@ static int take_ulimit(struct run_options *o, const char *value, struct err *e)
 	return quantity_parse_ulimit(o->policy, value, e);
 }
 
+static int take_ttl(struct run_options *o, const char *value, struct err *e)
+{
+	return quantity_parse_duration(value, &o->ttl_ms, e) < 0 ? err_in(e, "--ttl") : 0;
+}
+
+static int take_idle_timeout(struct run_options *o, const char *value, struct err *e)
+{
+	return quantity_parse_duration(value, &o->idle_ms, e) < 0 ? err_in(e, "--idle-timeout") : 0;
+}
+
 static int take_timeout(struct run_options *o, const char *value, struct err *e)
 {
 	return quantity_parse_duration(value, &o->policy->timeout_ms, e) < 0
@@ -321,6 +331,9 @@ static const struct option {
 	{ 0, "best-effort", NULL, take_best_effort, "weaker limits where there is no cgroup" },
 	{ 0, "ulimit", "NAME=SOFT[:HARD]", take_ulimit, "a resource limit" },
 	{ 0, "timeout", "DURATION", take_timeout, "end everything after it; exit code 124" },
+	{ 0, "ttl", "DURATION", take_ttl, "end the sandbox after it" },
+	{ 0, "idle-timeout", "DURATION", take_idle_timeout,
+	  "end the sandbox when nobody has used it for so long" },
 	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
@@ -331,17 +344,19 @@ static const struct option {
 /* What is not for every verb. */
 static const struct {
 	const char *name;
-	enum verb verb;
+	unsigned verbs;
 } own_options[] = {
-	{ "interactive", VERB_RUN }, { "tty", VERB_RUN }, { "stdio", VERB_RUN },
-	{ "json", VERB_RUN },	     { "rm", VERB_RUN },  { "stream", VERB_ACT },
+	{ "interactive", VERB_RUN }, { "tty", VERB_RUN },    { "stdio", VERB_RUN },
+	{ "json", VERB_RUN },	     { "rm", VERB_RUN },     { "stream", VERB_ACT },
+	{ "ttl", VERB_CREATE },	     { "idle-timeout", VERB_CREATE },
+	{ "dry-run", VERB_RUN | VERB_ACT },
 };
 
 static bool has_option(enum verb verb, const struct option *o)
 {
 	for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
 		if (!strcmp(own_options[i].name, o->name))
-			return own_options[i].verb == verb;
+			return own_options[i].verbs & verb;
 	return true;
 }
 
@@ -355,32 +370,49 @@ static void print_option(const struct option *o)
 	(void)printf("%-36s %s\n", flag, o->help);
 }
 
+static const struct {
+	enum verb verb;
+	const char *usage, *end;
+} helps[] = {
+	{ VERB_RUN,
+	  "hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
+	  "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n",
+	  "\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n125 hutch "
+	  "failed; 126 found but not run; 127 not found.  More: man hutch-run\n" },
+	{ VERB_ACT,
+	  "hutch act [OPTIONS]\n\nA fresh sandbox that does actions: JSON lines on stdin, one "
+	  "observation a line on stdout.\n\n",
+	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
+	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },
+	{ VERB_CREATE,
+	  "hutch create [OPTIONS] NAME\n\nA sandbox that lives on under this name, for hutch "
+	  "exec, shell, act, stop.\n\n",
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-create\n" },
+};
+
 void options_print_help(enum verb verb)
 {
-	if (verb == VERB_ACT)
-		(void)printf("hutch act [OPTIONS]\n\nA fresh sandbox that does actions: JSON "
-			     "lines on stdin, one observation a line on stdout.\n\n");
-	else
-		(void)printf("hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
-			     "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (has_option(verb, &options[i]))
-			print_option(&options[i]);
-	if (verb == VERB_ACT)
-		(void)printf("\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, "
-			     "or the\nsandbox ended; 128+N hutch was ended by signal N.  More: man "
-			     "hutch-act\n");
-	else
-		(void)printf("\nExit codes: the command's own; 128+N ended by signal N; 124 timed "
-			     "out;\n125 hutch failed; 126 found but not run; 127 not found.  More: "
-			     "man hutch-run\n");
+	for (size_t h = 0; h < ARRAY_LEN(helps); h++) {
+		if (helps[h].verb != verb)
+			continue;
+		(void)printf("%s", helps[h].usage);
+		for (size_t i = 0; i < ARRAY_LEN(options); i++)
+			if (has_option(verb, &options[i]))
+				print_option(&options[i]);
+		(void)printf("%s", helps[h].end);
+	}
 }
 
 /* The flag is of another verb. */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
+	if (has_option(VERB_CREATE, o) && !has_option(VERB_RUN, o))
+		return err_set(e, ERR_USAGE, "--%s is a flag of hutch create", o->name);
 	if (verb == VERB_RUN)
 		return err_set(e, ERR_USAGE, "--%s is a flag of hutch act", o->name);
+	if (verb == VERB_CREATE)
+		return err_set(e, ERR_USAGE, "--%s makes no sense for hutch create, which runs "
+					     "no command", o->name);
 	return err_set(e, ERR_USAGE, "--%s makes no sense for hutch act, whose stdin and stdout "
 				     "are actions and observations", o->name);
 }

@@ -1,12 +1,13 @@
 /* options -- the flags of `hutch run` and `hutch act`, as docker spells them. */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 struct err;
 struct policy;
 
 /* Whose flags these are. */
-enum verb { VERB_RUN, VERB_ACT };
+enum verb { VERB_RUN = 1, VERB_ACT = 2, VERB_CREATE = 4 };
 
 struct run_options {
 	enum verb verb;
@@ -14,6 +15,7 @@ struct run_options {
 	bool is_dry_run;
 	bool wants_help;
 	bool streams; /* --stream */
+	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
 };
 

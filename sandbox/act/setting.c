@@ -1,0 +1,41 @@
+#include "sandbox/act/setting.h"
+
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "sandbox/launch.h"
+
+/* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
+#define SOFT_DEFAULT 10
+
+/* A session's terminal. */
+#define ROWS 1000
+#define COLS 1000
+
+static double soft_seconds(const struct list *env)
+{
+	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");
+	double seconds = text ? strtod(text, NULL) : 0;
+
+	return seconds > 0 && seconds <= 1e6 ? seconds : SOFT_DEFAULT;
+}
+
+struct setting setting_of(const struct launch *l)
+{
+	return (struct setting){
+		.soft_s = soft_seconds(&l->plan.env),
+		.username = list_get_env(&l->plan.env, "USER"),
+		.hostname = l->plan.hostname,
+	};
+}
+
+struct exec setting_shell(const struct launch *l, const struct list *argv)
+{
+	struct exec x = launch_command(l);
+
+	x.flags = EXEC_PTY;
+	x.argv = argv->items;
+	x.rows = ROWS;
+	x.cols = COLS;
+	return x;
+}

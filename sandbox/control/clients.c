@@ -1,0 +1,261 @@
+#include "sandbox/control/supervisor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "sandbox/act/put.h"
+#include "sandbox/control/peer.h"
+#include "sandbox/control/rpc.h"
+
+/* Events are told while no more than this waits for a client. */
+#define EVENTS_HIGH (1u << 20)
+
+/* --- coming and going ------------------------------------------------------- */
+
+/* Told why, if it reads; nobody waits for that. */
+static void refuse(int fd, const struct err *e)
+{
+	struct buffer line;
+
+	buffer_init(&line, 8192);
+	rpc_put_error(&line, "null", RPC_FAILED, e);
+	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
+	buffer_done(&line);
+	(void)close(fd);
+}
+
+static void tell_count(struct supervisor *s)
+{
+	AUTO_FREE char *more = text_format("\"clients\":%zu", s->client_count);
+
+	supervisor_event(s, "client", more);
+}
+
+static void add_client(struct supervisor *s, int fd)
+{
+	struct client *c = mem_zeroed(1, sizeof(*c));
+
+	wire_init(&c->wire, fd, ACTION_LINE_MAX, DESK_OUT_MAX);
+	(void)snprintf(c->name, sizeof(c->name), "#%llu",
+		       (unsigned long long)++s->client_number);
+	c->desk = (struct desk_client){ .out = &c->wire.out, .name = c->name, .is_rpc = true };
+	s->clients[s->client_count++] = c;
+	tell_count(s);
+}
+
+void clients_accept(struct supervisor *s)
+{
+	struct err e;
+	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return; /* it has gone again, or we have no descriptor left */
+	if (peer_check(fd, &e) < 0)
+		return refuse(fd, &e);
+	if (s->client_count == CLIENTS_MAX) {
+		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
+		return refuse(fd, &e);
+	}
+	add_client(s, fd);
+}
+
+static void drop_mourner(struct supervisor *s, const struct client *c)
+{
+	for (struct mourner **at = &s->mourners; *at;) {
+		struct mourner *m = *at;
+		if (m->client != c) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		free(m->request);
+		free(m);
+	}
+}
+
+static void remove_client(struct supervisor *s, size_t i)
+{
+	struct client *c = s->clients[i];
+
+	s->clients[i] = s->clients[--s->client_count];
+	desk_leave(&s->desk, &c->desk);
+	jobs_leave(&s->jobs, c);
+	drop_mourner(s, c);
+	wire_done(&c->wire);
+	free(c);
+	tell_count(s);
+}
+
+void clients_done(struct supervisor *s)
+{
+	while (s->client_count > 0)
+		remove_client(s, s->client_count - 1);
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+void client_result(struct client *c, const char *id, const char *result)
+{
+	rpc_put_result(&c->wire.out, id, result);
+}
+
+void client_error(struct client *c, const char *id, int code, const struct err *e)
+{
+	rpc_put_error(&c->wire.out, id, (enum rpc_code)code, e);
+}
+
+static void put_notification(struct client *c, const char *method, const char *params)
+{
+	put_raw(&c->wire.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+	put_raw(&c->wire.out, method);
+	put_raw(&c->wire.out, "\",\"params\":");
+	put_raw(&c->wire.out, params);
+	put_raw(&c->wire.out, "}\n");
+}
+
+static bool tell_events(struct supervisor *s, struct client *c)
+{
+	bool has_some = false;
+
+	while (c->has_events && c->next_event < s->events.next &&
+	       buffer_len(&c->wire.out) <= EVENTS_HIGH) {
+		const char *text = events_get(&s->events, c->next_event);
+		if (text) {
+			put_notification(c, "event", text);
+			c->next_event++;
+		} else {
+			uint64_t first = s->events.next - EVENTS_KEPT;
+			AUTO_FREE char *dropped =
+				text_format("{\"event\":\"dropped\",\"count\":%llu}",
+					    (unsigned long long)(first - c->next_event));
+			put_notification(c, "event", dropped);
+			c->next_event = first;
+		}
+		has_some = true;
+	}
+	return has_some;
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void take_request(struct supervisor *s, struct client *c, const char *line,
+			 size_t len, struct wire_fds *fds)
+{
+	struct rpc_request r;
+	struct err e;
+	int code = rpc_decode(line, len, &r, &e);
+
+	if (code == 0 && fds->is_wrong) {
+		(void)err_set(&e, ERR_USAGE, "descriptors come beside the first byte of their "
+					     "line, %d at most", WIRE_FDS);
+		code = RPC_PARAMS;
+	}
+	if (code == 0)
+		code = methods_call(s, c, &r, fds, &e);
+	if (code != 0)
+		client_error(c, r.id, code, &e);
+	rpc_done(&r);
+}
+
+static void take_line(struct supervisor *s, struct client *c, enum line_kind kind,
+		      const char *line, size_t len, struct wire_fds *fds)
+{
+	struct err e;
+
+	if (kind == LINE_TOO_LONG && c->is_stream) {
+		desk_long_line(&c->desk);
+	} else if (kind == LINE_TOO_LONG) {
+		(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
+		client_error(c, "null", RPC_REQUEST, &e);
+	} else if (c->is_stream && len > 0) {
+		desk_line(&s->desk, &c->desk, line, len);
+	} else if (len > 0) {
+		take_request(s, c, line, len, fds);
+	}
+}
+
+static bool may_ask(const struct supervisor *s, const struct client *c)
+{
+	return !c->is_closing && !desk_is_behind(&c->desk) && !desk_is_full(&s->desk) &&
+	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
+}
+
+static bool take_lines(struct supervisor *s, struct client *c)
+{
+	enum line_kind kind;
+	const char *line;
+	size_t len;
+	struct wire_fds fds;
+	bool has_some = false;
+
+	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
+		take_line(s, c, kind, line, len, &fds);
+		wire_fds_done(&fds);
+		wire_took(&c->wire);
+		has_some = true;
+	}
+	return has_some;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+void clients_watch(const struct supervisor *s, struct pollfd *w)
+{
+	for (size_t i = 0; i < s->client_count; i++) {
+		const struct client *c = s->clients[i];
+		bool reads = may_ask(s, c) && wire_may_read(&c->wire);
+		w[i] = (struct pollfd){
+			.fd = c->wire.fd,
+			.events = (short)((reads ? POLLIN : 0) |
+					  (buffer_len(&c->wire.out) ? POLLOUT : 0)),
+		};
+	}
+}
+
+/* A broken connection tells so whatever is asked; one that was only closed for
+ * writing still gets its answers. */
+void clients_serve(struct supervisor *s, const struct pollfd *w)
+{
+	for (size_t i = s->client_count; i-- > 0;) {
+		struct client *c = s->clients[i];
+		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
+		if (is_well && (w[i].revents & POLLOUT))
+			is_well = wire_write(&c->wire);
+		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
+			is_well = wire_read(&c->wire);
+		if (!is_well || ((w[i].revents & POLLHUP) && c->wire.lines.is_at_eof))
+			remove_client(s, i);
+	}
+}
+
+static bool is_finished(const struct client *c)
+{
+	bool has_all = buffer_len(&c->wire.out) == 0 && desk_is_idle(&c->desk);
+
+	if (c->wire.out.is_cut || c->desk.outbox.bytes > CLIENT_WAITING)
+		return true;
+	return has_all && (c->is_closing ||
+			   (lines_is_over(&c->wire.lines) && c->under_way == 0));
+}
+
+bool clients_work(struct supervisor *s)
+{
+	bool has_some = false;
+
+	for (size_t i = s->client_count; i-- > 0;) {
+		struct client *c = s->clients[i];
+		has_some = take_lines(s, c) || has_some;
+		has_some = tell_events(s, c) || has_some;
+		desk_deliver(&c->desk);
+		if (!wire_write(&c->wire) || is_finished(c))
+			remove_client(s, i);
+	}
+	return has_some;
+}

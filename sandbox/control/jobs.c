@@ -1,0 +1,290 @@
+#include "sandbox/control/jobs.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/mem.h"
+#include "sandbox/guest.h"
+
+/* From SIGHUP to SIGKILL for one whose client has gone. */
+#define GRACE_MS 10000
+
+void job_free(struct job *j)
+{
+	wire_fds_done(&j->fds);
+	list_done(&j->argv);
+	list_done(&j->env);
+	free(j->cwd);
+	free(j->request);
+	free(j);
+}
+
+static void waiter_free(struct waiter *w)
+{
+	free(w->request);
+	free(w);
+}
+
+void jobs_done(struct jobs *js)
+{
+	for (struct job *j = js->first, *next; j; j = next) {
+		next = j->next;
+		job_free(j);
+	}
+	for (struct waiter *w = js->waiters, *next; w; w = next) {
+		next = w->next;
+		waiter_free(w);
+	}
+	*js = (struct jobs){ 0 };
+}
+
+struct job *jobs_find(struct jobs *js, uint32_t id)
+{
+	for (struct job *j = js->first; j; j = j->next)
+		if (j->id == id)
+			return j;
+	return NULL;
+}
+
+static void take_out(struct jobs *js, struct job *j)
+{
+	struct job **at = &js->first, *before = NULL;
+
+	while (*at != j) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = j->next;
+	if (js->last == j)
+		js->last = before;
+	if (js->passing == j)
+		js->passing = NULL;
+	job_free(j);
+}
+
+int jobs_add(struct jobs *js, struct job *j, struct err *e)
+{
+	if (js->alive == JOBS_MAX)
+		return err_set(e, ERR_LIMIT, "%d processes run already", JOBS_MAX);
+	j->state = JOB_WAITING;
+	if (js->last)
+		js->last->next = j;
+	else
+		js->first = j;
+	js->last = j;
+	js->alive++;
+	return 0;
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+static void send_signal(struct jobs *js, const struct job *j, int signo)
+{
+	struct err e;
+
+	if (j->state == JOB_ASKED || j->state == JOB_RUNNING)
+		if (channel_send_signal(&js->guest->channel, j->id, (uint32_t)signo, &e) < 0)
+			guest_broke_protocol(js->guest, &e);
+}
+
+/* Descriptors go with the first byte after them, so a request that has some must be
+ * alone in the channel (channel.h), and they stay ours until it is on its way. */
+static void send_one(struct jobs *js, struct job *j)
+{
+	struct err e;
+
+	j->state = JOB_ASKED;
+	js->passing = j;
+	if (j->timeout_ms)
+		j->deadline_ms = clock_ms() + (int64_t)j->timeout_ms;
+	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) < 0)
+		guest_broke_protocol(js->guest, &e);
+}
+
+static bool is_free(const struct jobs *js)
+{
+	const struct channel *c = &js->guest->channel;
+
+	return !guest_is_over(js->guest) && channel_has_passed(c) && buffer_len(&c->out) == 0;
+}
+
+void jobs_send(struct jobs *js)
+{
+	if (js->passing && channel_has_passed(&js->guest->channel)) {
+		wire_fds_done(&js->passing->fds);
+		js->passing = NULL;
+	}
+	for (struct job *j = js->first; j && is_free(js); j = j->next) {
+		if (j->state != JOB_WAITING)
+			continue;
+		send_one(js, j);
+		if (js->passing && channel_has_passed(&js->guest->channel))
+			wire_fds_done(&j->fds), js->passing = NULL;
+	}
+}
+
+/* --- frames --------------------------------------------------------------- */
+
+static int untimely(const struct frame *f, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "it sent '%s' about process %u at the wrong time",
+		       message_name(f->type), f->id);
+}
+
+/* The oldest of those that are only remembered. */
+static void forget(struct jobs *js)
+{
+	for (struct job *j = js->first; j; j = j->next)
+		if (j->state == JOB_ENDED) {
+			js->ended--;
+			take_out(js, j);
+			return;
+		}
+}
+
+static void tell_waiters(struct jobs *js, const struct job *j)
+{
+	for (struct waiter **at = &js->waiters; *at;) {
+		struct waiter *w = *at;
+		if (w->job != j->id) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		js->on_waited(js->who, w, j);
+		waiter_free(w);
+	}
+}
+
+static int on_started(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
+{
+	if (j->state != JOB_ASKED)
+		return untimely(f, e);
+	if (message_get_started(f, &j->pid, e) < 0)
+		return -1;
+	j->state = JOB_RUNNING;
+	js->on_started(js->who, j);
+	return 1;
+}
+
+static int on_failed(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
+{
+	struct failed failed;
+
+	if (j->state != JOB_ASKED)
+		return untimely(f, e);
+	if (message_get_failed(f, &failed, e) < 0)
+		return -1;
+	js->on_failed(js->who, j, &failed);
+	js->alive--;
+	take_out(js, j);
+	return 1;
+}
+
+static int on_exited(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
+{
+	if (j->state != JOB_RUNNING)
+		return untimely(f, e);
+	if (message_get_exited(f, &j->exited, e) < 0)
+		return -1;
+	j->state = JOB_ENDED;
+	j->deadline_ms = j->kill_ms = 0;
+	js->alive--;
+	js->on_ended(js->who, j);
+	tell_waiters(js, j);
+	if (++js->ended > JOBS_REMEMBERED)
+		forget(js);
+	return 1;
+}
+
+int jobs_frame(struct jobs *js, const struct frame *f, struct err *e)
+{
+	struct job *j = jobs_find(js, f->id);
+
+	if (!j || f->id == 0)
+		return 0;
+	switch (f->type) {
+	case MSG_STARTED:
+		return on_started(js, j, f, e);
+	case MSG_FAILED:
+		return on_failed(js, j, f, e);
+	case MSG_EXITED:
+		return on_exited(js, j, f, e);
+	default:
+		return untimely(f, e);
+	}
+}
+
+/* --- clients -------------------------------------------------------------- */
+
+int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, struct err *e)
+{
+	struct job *j = jobs_find(js, id);
+	struct waiter *w;
+
+	if (!j)
+		return err_set(e, ERR_NOT_FOUND, "no process %u", id);
+	w = mem_zeroed(1, sizeof(*w));
+	*w = (struct waiter){ .client = c, .request = request, .job = id, .next = js->waiters };
+	js->waiters = w;
+	if (j->state == JOB_ENDED)
+		tell_waiters(js, j);
+	return 0;
+}
+
+static void drop_waiters(struct jobs *js, const struct client *c)
+{
+	for (struct waiter **at = &js->waiters; *at;) {
+		struct waiter *w = *at;
+		if (w->client == c) {
+			*at = w->next;
+			waiter_free(w);
+		} else {
+			at = &w->next;
+		}
+	}
+}
+
+void jobs_leave(struct jobs *js, const struct client *c)
+{
+	drop_waiters(js, c);
+	for (struct job *j = js->first, *next; j; j = next) {
+		next = j->next;
+		if (j->owner != c)
+			continue;
+		j->owner = NULL;
+		if (j->is_detached || j->state == JOB_ENDED)
+			continue;
+		if (j->state == JOB_WAITING) {
+			js->alive--;
+			take_out(js, j);
+			continue;
+		}
+		send_signal(js, j, SIGHUP);
+		j->kill_ms = clock_ms() + GRACE_MS;
+	}
+}
+
+int64_t jobs_due(const struct jobs *js)
+{
+	int64_t due = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		due = clock_sooner(due, clock_sooner(j->deadline_ms, j->kill_ms));
+	return due;
+}
+
+void jobs_expire(struct jobs *js)
+{
+	for (struct job *j = js->first; j; j = j->next) {
+		bool is_late = clock_is_due(j->deadline_ms);
+		if (!is_late && !clock_is_due(j->kill_ms))
+			continue;
+		j->has_timed_out = is_late;
+		j->deadline_ms = j->kill_ms = 0;
+		send_signal(js, j, SIGKILL);
+	}
+}

@@ -1,0 +1,92 @@
+/* jobs -- the processes that clients start, from the request to the end.
+ *
+ *	state		leaves it when
+ *	WAITING		the channel has room for its descriptors	-> ASKED
+ *	ASKED		"started" came					-> RUNNING
+ *			"failed" came					forgotten
+ *	RUNNING		"exited" came					-> ENDED
+ *	ENDED		JOBS_REMEMBERED others have ended since		forgotten
+ *
+ * A job is one client's.  When that goes, so does the job, unless it is detached:
+ * SIGHUP, and SIGKILL a while later.  Who waits for its end may be anybody. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/message.h"
+#include "sandbox/control/wire.h"
+
+struct client;
+struct err;
+struct frame;
+struct guest;
+
+#define JOBS_MAX	512
+#define JOBS_REMEMBERED 256
+
+enum job_state { JOB_WAITING, JOB_ASKED, JOB_RUNNING, JOB_ENDED };
+
+struct job {
+	uint32_t id; /* on the wire, and for clients */
+	enum job_state state;
+	struct client *owner; /* borrowed; NULL: it has gone */
+	char *request;	      /* owned: the id of its exec.start, until that is answered */
+	bool is_detached, has_terminal, has_timed_out;
+	struct exec exec; /* borrows from the lists and `cwd` */
+	struct list argv, env;
+	char *cwd; /* owned */
+	struct wire_fds fds;
+	uint32_t pid; /* inside */
+	int64_t begun_ms; /* since 1970 */
+	uint64_t timeout_ms; /* 0: none */
+	int64_t deadline_ms, kill_ms; /* clock.h; 0: none */
+	struct exited exited;
+	struct job *next;
+};
+
+/* Somebody who waits for the end of one. */
+struct waiter {
+	struct client *client;
+	char *request; /* owned */
+	uint32_t job;
+	struct waiter *next;
+};
+
+struct jobs {
+	struct guest *guest;	  /* borrowed */
+	struct job *first, *last; /* owned; in the order of the requests */
+	struct waiter *waiters;	  /* owned */
+	struct job *passing;	  /* whose descriptors are on their way */
+	size_t alive, ended;
+	void *who; /* borrowed; for these */
+	void (*on_started)(void *who, struct job *j);
+	void (*on_failed)(void *who, struct job *j, const struct failed *failed);
+	void (*on_ended)(void *who, struct job *j);
+	void (*on_waited)(void *who, const struct waiter *w, const struct job *j);
+};
+
+void jobs_done(struct jobs *js);
+
+/* Takes the job over, which is complete but for its state. */
+int jobs_add(struct jobs *js, struct job *j, struct err *e);
+void job_free(struct job *j);
+
+struct job *jobs_find(struct jobs *js, uint32_t id);
+
+/* Sends what can be sent now. */
+void jobs_send(struct jobs *js);
+
+/* A frame about a process.  1: it was; 0: it is about something else; -1: it breaks
+ * the protocol. */
+int jobs_frame(struct jobs *js, const struct frame *f, struct err *e);
+
+/* on_waited() is called when it has ended; at once if it has.  -1: no such job. */
+int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, struct err *e);
+
+/* Nobody waits for this client any more; what is not detached is ended. */
+void jobs_leave(struct jobs *js, const struct client *c);
+
+int64_t jobs_due(const struct jobs *js);
+void jobs_expire(struct jobs *js);

@@ -1,0 +1,357 @@
+#include "sandbox/control/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "policy/policy.h"
+#include "sandbox/act/setting.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/launch.h"
+#include "sandbox/result.h"
+
+enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_CLIENTS };
+
+/* --- what it is and how it is -------------------------------------------------- */
+
+void supervisor_event(struct supervisor *s, const char *name, const char *more)
+{
+	(void)events_add(&s->events, name, more);
+}
+
+void supervisor_set_status(struct supervisor *s, enum registry_status status)
+{
+	AUTO_FREE char *more = text_format("\"status\":\"%s\"", registry_status_name(status));
+
+	s->status = status;
+	(void)registry_set_status(s->entry, status, NULL); /* for who looks from outside */
+	supervisor_event(s, "status", more);
+}
+
+static char *number_or_null(uint64_t n)
+{
+	return n ? text_format("%llu", (unsigned long long)n) : text_copy("null");
+}
+
+static const char *workspace_of(const struct policy *p)
+{
+	for (size_t i = 0; i < p->volume_count; i++)
+		if (p->volumes[i].kind == VOLUME_WORKSPACE)
+			return p->volumes[i].source;
+	return NULL;
+}
+
+static char *limits_of(const struct policy *p)
+{
+	AUTO_FREE char *memory = number_or_null(p->limits.memory);
+	AUTO_FREE char *pids = number_or_null(p->limits.pids);
+	AUTO_FREE char *disk = number_or_null(p->limits.disk);
+	AUTO_FREE char *cpus = p->limits.cpus ? text_format("%.3f", p->limits.cpus / 1000.0)
+					      : text_copy("null");
+
+	return text_format("{\"memory\":%s,\"cpus\":%s,\"pids\":%s,\"disk\":%s}", memory, cpus,
+			   pids, disk);
+}
+
+char *supervisor_info(const struct supervisor *s)
+{
+	const struct policy *p = s->launch->policy;
+	AUTO_FREE char *path = p->image == IMAGE_DIR ? text_format("dir:%s", p->image_path)
+						     : text_copy("host");
+	AUTO_FREE char *image = quote_json(path);
+	AUTO_FREE char *workspace = quote_json(workspace_of(p));
+	AUTO_FREE char *limits = limits_of(p);
+	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
+
+	return text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
+			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
+			   "\"limits\":%s,\"network\":\"%s\",\"pid\":%d,\"version\":\"%s\","
+			   "\"degraded\":[%s]}",
+			   s->entry->name, s->entry->id, image, registry_status_name(s->status),
+			   s->created, workspace, limits,
+			   p->network == NETWORK_HOST ? "host" : "none",
+			   (int)s->launch->sandbox.pid, HUTCH_VERSION, degraded);
+}
+
+/* --- its end ---------------------------------------------------------------------- */
+
+void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
+		    const char *limit, const struct err *e)
+{
+	if (!s->ending.reason) {
+		s->ending = (struct ending){ .reason = reason, .exit_code = exit_code,
+					     .limit = limit };
+		if (e)
+			s->ending.error = *e;
+	}
+	guest_end(&s->guest);
+}
+
+/* The record, where the guest ended for a reason of its own. */
+static void judge(struct supervisor *s)
+{
+	const struct guest *g = &s->guest;
+
+	if (s->is_stopping)
+		supervisor_end(s, "stopped", 0, NULL, NULL);
+	else if (g->cause == GUEST_OUT_OF_MEMORY)
+		supervisor_end(s, "oom", 137, "memory", &g->error);
+	else if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
+		supervisor_end(s, "killed", 128 + WTERMSIG(g->status), NULL, &g->error);
+	else
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &g->error);
+}
+
+static char *record_of(const struct supervisor *s)
+{
+	const struct ending *x = &s->ending;
+	bool has_error = x->error.kind != ERR_NONE;
+	AUTO_FREE char *limit = quote_json(x->limit);
+	AUTO_FREE char *message = quote_json(has_error ? x->error.text : NULL);
+	AUTO_FREE char *remedy = quote_json(x->error.remedy[0] ? x->error.remedy : NULL);
+	AUTO_FREE char *now = events_time(events_now());
+
+	return text_format("{\"reason\":\"%s\",\"exit_code\":%d,\"limit\":%s,\"message\":%s,"
+			   "\"remedy\":%s,\"ended\":\"%s\"}", x->reason, x->exit_code, limit,
+			   message, remedy, now);
+}
+
+static void answer_mourners(struct supervisor *s)
+{
+	for (struct mourner *m = s->mourners, *next; m; m = next) {
+		next = m->next;
+		client_result(m->client, m->request, "{}");
+		m->client->under_way--;
+		free(m->request);
+		free(m);
+	}
+	s->mourners = NULL;
+}
+
+/* --- the loop ----------------------------------------------------------------------- */
+
+/* What the launcher who waits for us is to hear. */
+static void tell_ready(struct supervisor *s, const struct err *e)
+{
+	if (s->ready < 0)
+		return;
+	(void)io_write_all(s->ready, e, sizeof(*e)); /* who waited has gone */
+	own_close(&s->ready);
+}
+
+static int take_frame(void *who, const struct frame *f, struct err *e)
+{
+	struct supervisor *s = who;
+	int taken = jobs_frame(&s->jobs, f, e);
+
+	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
+}
+
+static void on_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->launch->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||
+		    info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT)
+			supervisor_end(s, "stopped", 0, NULL, NULL);
+}
+
+static bool is_idle(const struct supervisor *s)
+{
+	return s->client_count == 0 && s->jobs.alive == 0 && s->desk.queue.count == 0;
+}
+
+static int64_t idle_due(const struct supervisor *s)
+{
+	return s->idle_ms && is_idle(s) ? s->idle_since_ms + s->idle_ms : 0;
+}
+
+static int64_t due(const struct supervisor *s)
+{
+	int64_t due = clock_sooner(guest_due(&s->guest), jobs_due(&s->jobs));
+
+	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
+	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
+}
+
+static void on_deadline(struct supervisor *s)
+{
+	struct err e;
+
+	guest_expire(&s->guest);
+	jobs_expire(&s->jobs);
+	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk))) {
+		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
+		guest_broke_protocol(&s->guest, &e);
+	}
+	if (clock_is_due(s->end_ms))
+		supervisor_end(s, "timeout", EXIT_TIMED_OUT,
+			       s->timeout_ms && s->end_ms == s->timeout_ms ? "timeout" : "ttl",
+			       NULL);
+	if (clock_is_due(idle_due(s)))
+		supervisor_end(s, "idle", 0, "idle-timeout", NULL);
+}
+
+static void send_requests(struct supervisor *s)
+{
+	while (!guest_is_over(&s->guest) && !s->is_stopping && s->status != REGISTRY_PAUSED &&
+	       desk_start(&s->desk))
+		guest_flush(&s->guest);
+	jobs_send(&s->jobs);
+	guest_flush(&s->guest);
+}
+
+static void look_at_guest(struct supervisor *s)
+{
+	struct err none = { 0 };
+
+	if (guest_is_over(&s->guest))
+		judge(s);
+	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
+		supervisor_set_status(s, REGISTRY_READY);
+		tell_ready(s, &none);
+	}
+	if (!is_idle(s))
+		s->idle_since_ms = clock_ms();
+}
+
+static void work(struct supervisor *s)
+{
+	bool has_more = true;
+
+	while (has_more) {
+		has_more = guest_take(&s->guest);
+		send_requests(s);
+		has_more = clients_work(s) || has_more;
+		look_at_guest(s);
+	}
+}
+
+static void turn(struct supervisor *s)
+{
+	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX];
+	size_t clients = s->client_count;
+
+	guest_watch(&s->guest, w + WATCH_GUEST);
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
+	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
+	clients_watch(s, w + WATCH_CLIENTS);
+	if (poll(w, WATCH_CLIENTS + clients, clock_wait(due(s))) < 0)
+		return; /* EINTR: SIGCONT after a stop */
+	guest_serve(&s->guest, w + WATCH_GUEST);
+	clients_serve(s, w + WATCH_CLIENTS);
+	if (w[WATCH_LISTENER].revents)
+		clients_accept(s);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(s);
+	work(s);
+	on_deadline(s);
+	look_at_guest(s);
+}
+
+/* --- its beginning -------------------------------------------------------------------- */
+
+static void init(struct supervisor *s)
+{
+	const struct launch *l = s->launch;
+	int64_t now = clock_ms();
+
+	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
+				   .take = take_frame };
+	if (l->degraded & DEGRADED_MEMORY)
+		s->guest.watched_memory = l->policy->limits.memory;
+	guest_init(&s->guest);
+	desk_init(&s->desk);
+	methods_init_jobs(s);
+	list_add(&s->shell_argv, "/bin/bash");
+	s->shell = setting_shell(l, &s->shell_argv);
+	s->desk.wire = &s->guest.channel.out;
+	s->desk.shell = &s->shell;
+	s->desk.setting = setting_of(l);
+	if (l->cgroup.procs >= 0) {
+		s->desk.cgroup = &l->cgroup;
+		s->desk.memory_limit = l->policy->limits.memory;
+	}
+	s->created = events_time(events_now());
+	s->idle_since_ms = now;
+	s->timeout_ms = s->timeout_ms ? now + s->timeout_ms : 0;
+	s->ttl_ms = s->ttl_ms ? now + s->ttl_ms : 0;
+	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
+}
+
+static int open_doors(struct supervisor *s, struct err *e)
+{
+	int procs = s->launch->cgroup.procs;
+
+	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, e) < 0)
+		return -1;
+	supervisor_set_status(s, REGISTRY_STARTED);
+	AUTO_FREE char *info = supervisor_info(s);
+	if (registry_set_info(s->entry, info, e) < 0)
+		return -1;
+	s->listener = registry_listen(s->entry, e);
+	return s->listener < 0 ? -1 : 0;
+}
+
+/* Everybody who waits is told; a client that does not read is not waited for. */
+static void finish(struct supervisor *s)
+{
+	AUTO_FREE char *record = record_of(s);
+	AUTO_FREE char *members = text_format("\"record\":%s", record);
+	struct err e;
+
+	tell_ready(s, &s->ending.error);
+	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
+							     : "the sandbox was ended");
+	supervisor_event(s, "ended", members);
+	sandbox_done(&s->launch->sandbox);
+	if (registry_end(s->entry, record, REGISTRY_KEEP, &e) < 0)
+		supervisor_event(s, "error", "");
+	answer_mourners(s);
+	(void)clients_work(s);
+	clients_done(s);
+}
+
+void supervisor_run(struct supervisor *s)
+{
+	struct err e;
+
+	init(s);
+	if (open_doors(s, &e) < 0)
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
+	while (!guest_is_over(&s->guest))
+		turn(s);
+	judge(s);
+	finish(s);
+	own_close(&s->listener);
+	jobs_done(&s->jobs);
+	desk_done(&s->desk);
+	guest_done(&s->guest);
+	events_done(&s->events);
+	list_done(&s->shell_argv);
+	free(s->created);
+}
+
+char *supervisor_stats(const struct supervisor *s)
+{
+	struct usage used = { 0 };
+
+	if (s->launch->cgroup.procs >= 0)
+		cgroup_usage(&s->launch->cgroup, &used);
+	return text_format("{\"memory_peak\":%llu,\"pids_peak\":%llu}",
+			   (unsigned long long)used.memory_peak,
+			   (unsigned long long)used.pids_peak);
+}

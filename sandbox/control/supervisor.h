@@ -1,0 +1,114 @@
+/* supervisor -- sees to one sandbox that has a name, for all its clients.
+ *
+ * One process, one poll(2), no thread.  It holds the registry's entry, the running
+ * guest, the desk for actions, the jobs, and up to CLIENTS_MAX connections of
+ * docs/control.md.  Nobody is waited for: what a client does not take away is
+ * bounded, and one for which too much waits is let go.
+ *
+ *	supervisor.c	the loop, and how it ends
+ *	clients.c	connections: lines in, answers and events out
+ *	methods.c	what each method does */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/message.h"
+#include "sandbox/act/desk.h"
+#include "sandbox/control/events.h"
+#include "sandbox/control/jobs.h"
+#include "sandbox/control/wire.h"
+#include "sandbox/guest.h"
+#include "sandbox/registry.h"
+
+struct launch;
+
+#define CLIENTS_MAX 128
+/* Requests of one client that have no answer yet. */
+#define CLIENT_REQUESTS 256
+/* A client for which more observations than this wait is let go. */
+#define CLIENT_WAITING (64u << 20)
+
+struct client {
+	struct wire wire;
+	struct desk_client desk;
+	char name[24]; /* whose actions without a `client` are */
+	bool has_hello, is_stream, is_closing, has_events;
+	size_t under_way;
+	uint64_t next_event; /* has_events */
+};
+
+/* Why it ended; docs/control.md, "How it ended". */
+struct ending {
+	const char *reason; /* NULL: it has not */
+	int exit_code;
+	const char *limit; /* or NULL */
+	struct err error;  /* kind ERR_NONE: none */
+};
+
+/* Somebody who asked for the end. */
+struct mourner {
+	struct client *client;
+	char *request; /* owned */
+	struct mourner *next;
+};
+
+struct supervisor {
+	struct launch *launch;		/* borrowed; started */
+	struct registry_entry *entry;	/* borrowed */
+	char *created;			/* owned */
+	int64_t timeout_ms, ttl_ms, idle_ms; /* 0: none */
+	int ready; /* owned: told when the sandbox is ready, or why not; -1 */
+
+	struct guest guest;
+	struct desk desk;
+	struct exec shell;
+	struct list shell_argv;
+	struct jobs jobs;
+	struct events events;
+	enum registry_status status;
+	bool is_stopping;
+	struct ending ending;
+	struct mourner *mourners; /* owned */
+
+	int listener; /* owned */
+	struct client *clients[CLIENTS_MAX]; /* owned */
+	size_t client_count;
+	uint64_t client_number;
+	int64_t end_ms, idle_since_ms, away_ms;
+};
+
+/* Serves until the sandbox has ended; the entry is ended then. */
+void supervisor_run(struct supervisor *s);
+
+/* --- between its parts ------------------------------------------------------ */
+
+void supervisor_set_status(struct supervisor *s, enum registry_status status);
+void supervisor_event(struct supervisor *s, const char *name, const char *more);
+/* What is decided first counts; the guest is killed. */
+void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
+		    const char *limit, const struct err *e);
+/* The info of docs/control.md, allocated. */
+char *supervisor_info(const struct supervisor *s);
+/* "cpu_s":..., without braces, allocated. */
+char *supervisor_stats(const struct supervisor *s);
+
+void clients_accept(struct supervisor *s);
+/* Places for poll(2): one for each client. */
+void clients_watch(const struct supervisor *s, struct pollfd *w);
+void clients_serve(struct supervisor *s, const struct pollfd *w);
+/* All that can be done now.  True: there was something. */
+bool clients_work(struct supervisor *s);
+void clients_done(struct supervisor *s);
+
+/* Answers a request that was under way, or is answered at once. */
+void client_result(struct client *c, const char *id, const char *result);
+void client_error(struct client *c, const char *id, int code, const struct err *e);
+
+/* Does a request; 0, or an enum rpc_code and *e.  What it keeps of `fds` it takes
+ * out. */
+struct rpc_request;
+int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
+		 struct wire_fds *fds, struct err *e);
+/* The callbacks of jobs.h. */
+void methods_init_jobs(struct supervisor *s);
