@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "sandbox/watchdog.h"
 
 #define PREFIX "hutch-"
 #define LEAF   "sup"
@@ -303,6 +304,20 @@ void cgroup_usage(const struct cgroup *c, struct usage *ret)
 	ret->oom_kills = read_count(c->cmds, "memory.events", "oom_kill");
 	ret->is_over_limit = read_count(c->cmds, "memory.events", "oom") > 0;
 	ret->pids_refused = read_count(c->cmds, "pids.events", "max");
+}
+
+void cgroup_consumption(const struct cgroup *c, struct consumption *ret)
+{
+	*ret = (struct consumption){
+		.memory = read_count(c->cmds, "memory.current", ""),
+		.cpu_us = read_count(c->cmds, "cpu.stat", "usage_usec"),
+		.pids = read_count(c->cmds, "pids.current", ""),
+	};
+}
+
+int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e)
+{
+	return io_write_proc(c->cmds, "cgroup.freeze", is_frozen ? "1" : "0", e);
 }
 
 void cgroup_remove(struct cgroup *c, pid_t companion)

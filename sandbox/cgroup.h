@@ -62,6 +62,13 @@ char *cgroup_commands_path(const struct cgroup *c);
 
 void cgroup_usage(const struct cgroup *c, struct usage *ret);
 
+/* What the commands use now. */
+struct consumption;
+void cgroup_consumption(const struct cgroup *c, struct consumption *ret);
+
+/* Stops or continues all that is in cmds/; is_split: the executor is not. */
+int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e);
+
 /* Kills what is in it, removes it, and goes back to where we were.  The zero
  * object and one that was not made are fine. */
 void cgroup_remove(struct cgroup *c, pid_t companion);

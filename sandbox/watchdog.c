@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,4 +108,35 @@ uint64_t watchdog_measure(pid_t init, uint64_t limit)
 	for (size_t i = 0; rough > limit && i < h->count; i++)
 		exact += proportional(h->pids[i]);
 	return rough > limit ? exact : rough;
+}
+
+/* Fields 14 to 17 of stat: its time, and that of the children that it has waited
+ * for.  Its name, field 2, may hold anything, so what counts begins behind the last
+ * parenthesis. */
+static uint64_t cpu_of(pid_t pid, bool is_init)
+{
+	unsigned long own[2] = { 0 }, waited[2] = { 0 };
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	AUTO_FREE char *text = read_proc(path);
+	const char *at = text ? strrchr(text, ')') : NULL;
+	if (!at || sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu",
+			  &own[0], &own[1], &waited[0], &waited[1]) != 4)
+		return 0;
+	uint64_t ticks = waited[0] + waited[1] + (is_init ? 0 : own[0] + own[1]);
+	return ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void watchdog_consumption(pid_t init, struct consumption *ret)
+{
+	AUTO_FREE struct herd *h = mem_zeroed(1, sizeof(*h));
+
+	*ret = (struct consumption){ 0 };
+	gather(h, init);
+	for (size_t i = 0; i < h->count; i++) {
+		ret->cpu_us += cpu_of(h->pids[i], i == 0);
+		ret->memory += i ? resident(h->pids[i]) : 0;
+	}
+	ret->pids = h->count - 1;
 }

@@ -14,3 +14,13 @@
  * orphans go to.  When a rough sum, which counts shared pages once for each
  * process, is not above `limit`, that; else the exact one. */
 uint64_t watchdog_measure(pid_t init, uint64_t limit);
+
+/* What they use now; shared pages count once for each process. */
+struct consumption {
+	uint64_t memory; /* bytes */
+	uint64_t cpu_us; /* of those that have ended, too */
+	uint64_t pids;   /* processes; with a cgroup also threads */
+};
+
+/* `init` itself is left out. */
+void watchdog_consumption(pid_t init, struct consumption *ret);

@@ -14,6 +14,7 @@
 #include "base/quote.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/control/rpc.h"
 #include "sandbox/launch.h"
 
@@ -25,12 +26,6 @@ struct call {
 	struct wire_fds *fds;
 	struct err *e;
 };
-
-static int failed(const struct call *call)
-{
-	(void)call;
-	return RPC_FAILED;
-}
 
 /* The request is answered later, by whoever gets its id. */
 static char *take_id(const struct call *call)
@@ -173,6 +168,8 @@ static int do_stop(const struct call *call)
 		return RPC_PARAMS;
 	mourn(call);
 	s->is_stopping = true;
+	if (s->status == REGISTRY_PAUSED && s->launch->cgroup.procs >= 0)
+		(void)cgroup_freeze(&s->launch->cgroup, false, NULL); /* else: killed in the end */
 	supervisor_set_status(s, REGISTRY_STOPPING);
 	if (message_put_stop(&s->guest.channel.out, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
@@ -186,29 +183,40 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
-static int signal_all(const struct call *call, int signo)
+/* With a cgroup the kernel does it, and nobody inside can tell; without one pid 1
+ * sends signals. */
+static int set_paused(const struct call *call, bool is_paused)
 {
-	if (channel_send_signal(&call->s->guest.channel, 0, (uint32_t)signo, call->e) < 0)
-		guest_broke_protocol(&call->s->guest, call->e);
-	return answer(call, "{\"by\":\"signals\"}");
+	struct supervisor *s = call->s;
+	bool has_cgroup = s->launch->cgroup.procs >= 0;
+
+	if (has_cgroup && cgroup_freeze(&s->launch->cgroup, is_paused, call->e) < 0)
+		return RPC_FAILED;
+	if (!has_cgroup && channel_send_signal(&s->guest.channel, 0,
+					       is_paused ? SIGSTOP : SIGCONT, call->e) < 0)
+		guest_broke_protocol(&s->guest, call->e);
+	supervisor_set_status(s, is_paused ? REGISTRY_PAUSED : REGISTRY_READY);
+	return answer(call, has_cgroup ? "{\"by\":\"cgroup\"}" : "{\"by\":\"signals\"}");
 }
 
 static int do_pause(const struct call *call)
 {
-	if (call->s->status == REGISTRY_PAUSED)
-		return answer(call, "{\"by\":\"signals\"}");
-	supervisor_set_status(call->s, REGISTRY_PAUSED);
-	return signal_all(call, SIGSTOP);
+	if (call->s->is_stopping) {
+		(void)err_set(call->e, ERR_BUSY, "the sandbox is stopping");
+		return RPC_FAILED;
+	}
+	if (call->s->status != REGISTRY_PAUSED)
+		return set_paused(call, true);
+	(void)err_set(call->e, ERR_USAGE, "the sandbox is paused already");
+	return RPC_FAILED;
 }
 
 static int do_unpause(const struct call *call)
 {
-	if (call->s->status != REGISTRY_PAUSED) {
-		(void)err_set(call->e, ERR_USAGE, "the sandbox is not paused");
-		return RPC_FAILED;
-	}
-	supervisor_set_status(call->s, REGISTRY_READY);
-	return signal_all(call, SIGCONT);
+	if (call->s->status == REGISTRY_PAUSED)
+		return set_paused(call, false);
+	(void)err_set(call->e, ERR_USAGE, "the sandbox is not paused");
+	return RPC_FAILED;
 }
 
 static int do_rename(const struct call *call)
@@ -583,7 +591,7 @@ static int do_cancel(const struct call *call)
 		return answer(call, "{}");
 	(void)err_set(call->e, ERR_NOT_FOUND, "no action %llu is under way",
 		      (unsigned long long)id);
-	return failed(call);
+	return RPC_FAILED;
 }
 
 /* The desk takes an action as its text, by which it also knows a repeat. */

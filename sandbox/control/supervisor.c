@@ -21,6 +21,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
+#include "sandbox/watchdog.h"
 
 enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_CLIENTS };
 
@@ -347,11 +348,19 @@ void supervisor_run(struct supervisor *s)
 
 char *supervisor_stats(const struct supervisor *s)
 {
-	struct usage used = { 0 };
+	const struct limits *limits = &s->launch->policy->limits;
+	bool has_cgroup = s->launch->cgroup.procs >= 0;
+	AUTO_FREE char *memory = number_or_null(limits->memory);
+	AUTO_FREE char *pids = number_or_null(limits->pids);
+	struct consumption now;
 
-	if (s->launch->cgroup.procs >= 0)
-		cgroup_usage(&s->launch->cgroup, &used);
-	return text_format("{\"memory_peak\":%llu,\"pids_peak\":%llu}",
-			   (unsigned long long)used.memory_peak,
-			   (unsigned long long)used.pids_peak);
+	if (has_cgroup)
+		cgroup_consumption(&s->launch->cgroup, &now);
+	else
+		watchdog_consumption(s->launch->sandbox.pid, &now);
+	return text_format("{\"cpu_s\":%.6f,\"memory_bytes\":%llu,\"memory_limit\":%s,"
+			   "\"pids\":%llu,\"pids_limit\":%s,\"by\":\"%s\"}",
+			   (double)now.cpu_us / 1e6, (unsigned long long)now.memory, memory,
+			   (unsigned long long)now.pids, pids,
+			   has_cgroup ? "cgroup" : "processes");
 }
