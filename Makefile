@@ -195,7 +195,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-doctor.1 hutch-run.1)
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 hutch-run.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,4 +91,24 @@ int identity_become(const struct identity *who, struct err *e)
 	if (prctl(PR_SET_DUMPABLE, 1) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
+}
+
+/* proc(5), environ: the strings where execve(2) has put them. */
+static void forget_environment(void)
+{
+	for (char **at = environ; *at; at++)
+		explicit_bzero(*at, strlen(*at));
+	environ[0] = NULL;
+}
+
+int identity_become_client(struct err *e)
+{
+	const struct policy none = { 0 };
+	struct identity who;
+
+	if (identity_decide(&none, &who, e) < 0)
+		return -1;
+	if (who.was_root)
+		forget_environment();
+	return identity_become(&who, e);
 }

@@ -28,3 +28,9 @@ int identity_decide(const struct policy *policy, struct identity *ret, struct er
 /* Drops root for good: supplementary groups, group, user, capabilities.  Does
  * nothing for an ordinary user. */
 int identity_become(const struct identity *who, struct err *e);
+
+/* Becomes whom root's sandboxes stand for where no workspace says otherwise, for the
+ * verbs that speak with a sandbox which lives: its state folder is that user's, and
+ * it speaks with nobody else.  What the environment says is taken back, since that
+ * user's other processes may look at ours.  Does nothing for an ordinary user. */
+int identity_become_client(struct err *e);

@@ -51,12 +51,18 @@ static int act_main(char **argv)
 	return run_program("hutch-act", argv);
 }
 
+static int create_main(char **argv)
+{
+	return run_program("hutch-supervise", argv);
+}
+
 static const struct verb {
 	const char *name, *help;
 	int (*main)(char **argv); /* argv starts behind the verb */
 } verbs[] = {
 	{ "run", "one command in a fresh sandbox", run_main },
 	{ "act", "actions as JSON lines, in a fresh sandbox", act_main },
+	{ "create", "a sandbox that lives on under a name", create_main },
 	{ "doctor", "what this host lacks, and what would change it", doctor_main },
 	{ "version", "print the version", print_version },
 	{ "help", "print this", print_help },
@@ -70,6 +76,8 @@ static int print_help(char **argv)
 		return run_main(help);
 	if (argv[0] && !strcmp(argv[0], "act"))
 		return act_main(help);
+	if (argv[0] && !strcmp(argv[0], "create"))
+		return create_main(help);
 	if (argv[0] && !strcmp(argv[0], "doctor"))
 		return doctor_main(help);
 	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n\n");
