@@ -98,6 +98,8 @@ void desk_deliver(struct desk_client *c);
 /* When the next answer of the executor is due, in ms of clock.h; 0: none is.  It keeps
  * its own time-outs, and these are a good deal longer. */
 int64_t desk_deadline(const struct desk *d);
+/* The sandbox stood still for so long. */
+void desk_postpone(struct desk *d, int64_t ms);
 
 /* The sandbox is gone: every action outstanding is told so. */
 void desk_end(struct desk *d, const char *why);

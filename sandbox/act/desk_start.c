@@ -172,3 +172,13 @@ int64_t desk_deadline(const struct desk *d)
 	}
 	return next;
 }
+
+void desk_postpone(struct desk *d, int64_t ms)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++) {
+		struct session *s = &d->queue.sessions[i];
+		s->deadline_ms += ms;
+		if (s->first && s->first->is_sent)
+			s->first->deadline_ms += ms;
+	}
+}

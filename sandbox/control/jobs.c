@@ -277,6 +277,14 @@ int64_t jobs_due(const struct jobs *js)
 	return due;
 }
 
+void jobs_postpone(struct jobs *js, int64_t ms)
+{
+	for (struct job *j = js->first; j; j = j->next) {
+		j->deadline_ms += j->deadline_ms ? ms : 0;
+		j->kill_ms += j->kill_ms ? ms : 0;
+	}
+}
+
 void jobs_expire(struct jobs *js)
 {
 	for (struct job *j = js->first; j; j = j->next) {

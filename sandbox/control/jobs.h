@@ -89,4 +89,6 @@ int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, str
 void jobs_leave(struct jobs *js, const struct client *c);
 
 int64_t jobs_due(const struct jobs *js);
+/* The sandbox stood still for so long. */
+void jobs_postpone(struct jobs *js, int64_t ms);
 void jobs_expire(struct jobs *js);

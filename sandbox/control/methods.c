@@ -18,6 +18,9 @@
 #include "sandbox/control/rpc.h"
 #include "sandbox/launch.h"
 
+/* How much longer than its grace an executor may take to end. */
+#define STOP_MS 2000
+
 /* What a method gets, and what it fills in when it fails. */
 struct call {
 	struct supervisor *s;
@@ -168,6 +171,7 @@ static int do_stop(const struct call *call)
 		return RPC_PARAMS;
 	mourn(call);
 	s->is_stopping = true;
+	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
 	if (s->status == REGISTRY_PAUSED && s->launch->cgroup.procs >= 0)
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL); /* else: killed in the end */
 	supervisor_set_status(s, REGISTRY_STOPPING);
@@ -195,6 +199,12 @@ static int set_paused(const struct call *call, bool is_paused)
 	if (!has_cgroup && channel_send_signal(&s->guest.channel, 0,
 					       is_paused ? SIGSTOP : SIGCONT, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
+	if (is_paused) {
+		s->paused_ms = clock_ms();
+	} else {
+		desk_postpone(&s->desk, clock_ms() - s->paused_ms);
+		jobs_postpone(&s->jobs, clock_ms() - s->paused_ms);
+	}
 	supervisor_set_status(s, is_paused ? REGISTRY_PAUSED : REGISTRY_READY);
 	return answer(call, has_cgroup ? "{\"by\":\"cgroup\"}" : "{\"by\":\"signals\"}");
 }

@@ -23,7 +23,11 @@
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
 
-enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_CLIENTS };
+/* How long a sandbox may take to become ready. */
+#define START_MS 60000
+
+enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_READY,
+       WATCH_CLIENTS };
 
 /* --- what it is and how it is -------------------------------------------------- */
 
@@ -182,9 +186,12 @@ static int64_t idle_due(const struct supervisor *s)
 
 static int64_t due(const struct supervisor *s)
 {
-	int64_t due = clock_sooner(guest_due(&s->guest), jobs_due(&s->jobs));
+	int64_t due = guest_due(&s->guest);
 
+	if (s->status != REGISTRY_PAUSED)
+		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
+	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
 }
 
@@ -193,7 +200,15 @@ static void on_deadline(struct supervisor *s)
 	struct err e;
 
 	guest_expire(&s->guest);
-	jobs_expire(&s->jobs);
+	if (s->status != REGISTRY_PAUSED)
+		jobs_expire(&s->jobs);
+	if (clock_is_due(s->start_ms)) {
+		(void)err_set(&e, ERR_SYSTEM, "the sandbox was not ready after %d s",
+			      START_MS / 1000);
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
+	}
+	if (clock_is_due(s->stop_ms))
+		supervisor_end(s, "stopped", 0, NULL, NULL);
 	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk))) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
@@ -223,6 +238,7 @@ static void look_at_guest(struct supervisor *s)
 		judge(s);
 	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
 		supervisor_set_status(s, REGISTRY_READY);
+		s->start_ms = 0;
 		tell_ready(s, &none);
 	}
 	if (!is_idle(s))
@@ -249,6 +265,8 @@ static void turn(struct supervisor *s)
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
+	/* Whoever waits for it to be ready may give up: POLLERR. */
+	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	clients_watch(s, w + WATCH_CLIENTS);
 	if (poll(w, WATCH_CLIENTS + clients, clock_wait(due(s))) < 0)
 		return; /* EINTR: SIGCONT after a stop */
@@ -258,6 +276,8 @@ static void turn(struct supervisor *s)
 		clients_accept(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
+	if (w[WATCH_READY].revents)
+		supervisor_end(s, "stopped", 0, NULL, NULL);
 	work(s);
 	on_deadline(s);
 	look_at_guest(s);
@@ -288,6 +308,7 @@ static void init(struct supervisor *s)
 	}
 	s->created = events_time(events_now());
 	s->idle_since_ms = now;
+	s->start_ms = now + START_MS;
 	s->timeout_ms = s->timeout_ms ? now + s->timeout_ms : 0;
 	s->ttl_ms = s->ttl_ms ? now + s->ttl_ms : 0;
 	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
@@ -312,14 +333,18 @@ static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
 	AUTO_FREE char *members = text_format("\"record\":%s", record);
+	const bool was_ready = s->ready < 0;
 	struct err e;
 
+	if (!was_ready && s->ending.error.kind == ERR_NONE)
+		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
+							  "ready");
 	tell_ready(s, &s->ending.error);
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
 	supervisor_event(s, "ended", members);
 	sandbox_done(&s->launch->sandbox);
-	if (registry_end(s->entry, record, REGISTRY_KEEP, &e) < 0)
+	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
 		supervisor_event(s, "error", "");
 	answer_mourners(s);
 	(void)clients_work(s);

@@ -75,7 +75,10 @@ struct supervisor {
 	struct client *clients[CLIENTS_MAX]; /* owned */
 	size_t client_count;
 	uint64_t client_number;
-	int64_t end_ms, idle_since_ms, away_ms;
+	int64_t end_ms;	  /* --timeout, --ttl */
+	int64_t start_ms; /* when it must have become ready */
+	int64_t stop_ms;  /* when it must have ended by itself */
+	int64_t idle_since_ms, paused_ms;
 };
 
 /* Serves until the sandbox has ended; the entry is ended then. */
