@@ -75,7 +75,7 @@ start_listener()
 
 start_host_process()
 {
-	"${as_user[@]}" env HUTCH_HOST_PROCESS=1 sleep 900 </dev/null >/dev/null 2>&1 &
+	"${as_user[@]}" env HUTCH_HOST_PROCESS=1 sleep $((patience * 8)) </dev/null >/dev/null 2>&1 &
 	host_pid=$!
 	disown
 }

@@ -9,8 +9,8 @@
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# How long anything is waited for that has to happen.
-PATIENCE=30
+# How long anything is waited for that has to happen; an emulated machine is slower.
+PATIENCE=$((30 * ${PATIENCE_TIMES:-1}))
 
 begin() {
 	here=$BATS_TEST_DIRNAME

@@ -18,7 +18,7 @@ import sys
 import termios
 import time
 
-PATIENCE = 30
+PATIENCE = 30 * int(os.environ.get("PATIENCE_TIMES", 1))
 HUTCH, FOLDER = sys.argv[1], sys.argv[2]
 ROUNDS = int(os.environ.get("ROUNDS", "50"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
