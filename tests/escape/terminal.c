@@ -72,7 +72,9 @@ static void push_tty(struct trial *t)
  * typed; the console's output is the machine's. */
 static void set_own(struct trial *t)
 {
-	static const int discipline = 1;
+	/* The one that is always there: others may have to be loaded as modules,
+	 * which dev.tty.ldisc_autoload may forbid. */
+	static const int discipline = N_TTY;
 	pid_t pid = fork();
 
 	if (pid) {
