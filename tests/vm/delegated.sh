@@ -1,8 +1,8 @@
 #!/bin/bash
 # The limits in cgroups that are delegated as a service manager does it, without one.
 # Run by root where cgroup2 is mounted with all its controllers; T, H and HOG are
-# what tap.sh wants, and T belongs to the user 1000.
-user=1000 group=/sys/fs/cgroup/delegated
+# what tap.sh wants, and T belongs to the user, LIMITS_UID (1000).
+user=${LIMITS_UID:-1000} group=/sys/fs/cgroup/delegated
 
 # What a service manager does for a unit with Delegate=yes.
 delegate() {

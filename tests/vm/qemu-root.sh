@@ -3,6 +3,7 @@
 # machine off.
 #
 #	doctor		what hutch doctor says, as comments
+#	command		QEMU_COMMAND, as a user, what it prints as comments: to look into something
 #	limits		limits.sh and its companions, in cgroups that are delegated here
 #	systemd		limits where a user's manager has the say
 #	escape		the escape tier, as a user	escape-root	and as root
@@ -47,11 +48,15 @@ part() {
 doctor() {
 	as_tester $tree/build/hutch doctor 2>&1 | sed 's/^/# /'
 }
+command() {
+	as_tester bash /hutch/command 2>&1 | sed 's/^/# /'
+}
 limits() {
 	mkdir -p /run/hutch /run/home /run/runtime
 	mount --bind /hutch /run/hutch
-	chown 1000:1000 /run/home /run/runtime
-	T=/run/home H=/run/hutch/hutch HOG=/run/hutch/tests/vm/hog /run/hutch/delegated.sh
+	chown 1001:1001 /run/home /run/runtime
+	# Somebody who has no manager that would find another place.
+	LIMITS_UID=1001 T=/run/home H=/run/hutch/hutch HOG=/run/hutch/tests/vm/hog /run/hutch/delegated.sh
 	umount /run/hutch
 }
 escape() {
@@ -70,6 +75,7 @@ cd $tree || exit
 for tier in $QEMU_TIERS; do
 	case $tier in
 	doctor) doctor ;;
+	command) command ;;
 	limits) part limits limits ;;
 	systemd) part systemd as_tester /hutch/systemd-user.sh ;;
 	escape) part escape escape as_tester ;;

@@ -6,7 +6,7 @@
 #	tests/vm/qemu.sh [--build DIR]
 #
 # QEMU_TIERS says what runs inside (qemu-root.sh has the list), HUTCH_ONLY which of the
-# limits.  Needs root, debootstrap and qemu-system-x86_64; the installed system is kept
+# limits, QEMU_COMMAND a command of bash for the tier of that name.  Needs root, debootstrap and qemu-system-x86_64; the installed system is kept
 # in build-vm, by its list of packages.  Prints TAP.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -45,6 +45,7 @@ tree() {
 settings() {
 	printf '%s="%s"\n' QEMU_TIERS "${QEMU_TIERS:-}" HUTCH_ONLY "${HUTCH_ONLY:-}" \
 		>"$work/root/hutch/settings"
+	printf '%s\n' "${QEMU_COMMAND:-:}" >"$work/root/hutch/command"
 	sed -i '/^ExecStart/i EnvironmentFile=/hutch/settings' \
 		"$work/root/etc/systemd/system/hutch-test.service"
 }
