@@ -11,7 +11,7 @@
 #	run:NAME	one file of it			run-root:NAME	and as root
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tree=/hutch/tree
-: "${QEMU_TIERS:=doctor limits systemd escape run:codes run:folders run:images run:volumes}"
+: "${QEMU_TIERS:=doctor limits systemd escape escape-root run:codes run:folders run:images run:volumes}"
 # An emulated processor is slow: whatever has to happen is waited for ten times as long.
 export PATIENCE_TIMES=10
 
