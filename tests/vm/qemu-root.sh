@@ -23,6 +23,13 @@ useradd --create-home --uid 1000 tester && loginctl enable-linger tester
 # The manager is asked for, and its bus is there when it is up.
 systemctl start user@1000.service
 
+# An address of the host's and a way to the world, for who must not get there: what
+# the escape tier sends comes to an end there.
+ip link add outward type dummy && ip link set outward up &&
+	ip address add 192.0.2.1/24 dev outward && ip route add default dev outward &&
+	ip address add 2001:db8::1/64 dev outward nodad &&
+	ip -6 route add default dev outward
+
 # as_tester COMMAND...: a service of that user's manager.
 as_tester() {
 	setpriv --reuid 1000 --regid 1000 --init-groups --reset-env \

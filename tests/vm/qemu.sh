@@ -21,6 +21,10 @@ missing() { # PROGRAM PACKAGE
 	command -v "$1" >/dev/null && return 1
 	echo "ok 1 - vm in qemu # SKIP $1 is not installed: apt-get install --no-install-recommends $2"
 }
+[ "$(uname -m)" = x86_64 ] || {
+	echo "ok 1 - vm in qemu # SKIP only x86-64 is emulated so far"
+	exit 0
+}
 missing qemu-system-x86_64 qemu-system-x86 && exit
 missing debootstrap debootstrap && exit
 missing mke2fs e2fsprogs && exit
