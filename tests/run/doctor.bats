@@ -480,7 +480,6 @@ stuck() {
 	# Opens when the check has opened it too, which then waits for what never comes.
 	exec 8>"$T/subuid"
 	all=$(marked)
-	ps -e -o pid,ppid,state,args | grep -F "$mark"
 	[ "$(wc -l <<<"$all")" -eq 2 ]
 	# The one whose parent is the other; that must go with it.
 	for one in $all; do

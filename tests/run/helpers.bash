@@ -201,13 +201,7 @@ ended() {
 
 # marked [MARK]: the processes of this machine with the mark in their arguments.
 marked() {
-	local word=${1:-$mark} file args
-	for file in /proc/[0-9]*/cmdline; do
-		[[ $file == "/proc/$BASHPID/"* || $file == "/proc/$$/"* ]] && continue
-		args=$(tr '\0' ' ' 2>/dev/null <"$file") || continue
-		[[ $args == *"$word"* ]] && echo "${file//[!0-9]/}"
-	done
-	return 0
+	pgrep -f -- "${1:-$mark}" || true
 }
 
 none_marked() {
