@@ -3,7 +3,7 @@
 # machine off.
 #
 #	doctor		what hutch doctor says, as comments
-#	command		QEMU_COMMAND, as a user, what it prints as comments: to look into something
+#	command		QEMU_COMMAND, as a user; what it prints, as comments
 #	limits		limits.sh and its companions, in cgroups that are delegated here
 #	systemd		limits where a user's manager has the say
 #	escape		the escape tier, as a user	escape-root	and as root
@@ -11,7 +11,8 @@
 #	run:NAME	one file of it			run-root:NAME	and as root
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tree=/hutch/tree
-: "${QEMU_TIERS:=doctor limits systemd escape escape-root run:codes run:folders run:images run:volumes}"
+: "${QEMU_TIERS:=doctor limits systemd escape escape-root run:codes run:folders \
+	run:images run:volumes}"
 # An emulated processor is slow: whatever has to happen is waited for ten times as long.
 export PATIENCE_TIMES=10
 
