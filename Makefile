@@ -4,7 +4,8 @@
 #	make demo	dependencies, build, and hutch at work on its own tree
 #	make test	dependencies, build, every test
 #	make check	unit tests only
-#	make vm-test	limits where systemd delegates, in a machine of its own
+#	make vm-test	in machines of their own: limits where systemd delegates, and
+#			what Debian's kernel has (vm-test-uml, vm-test-qemu)
 #	make bench	against the kernel's own price and other tools
 #	make install	PREFIX=/usr/local, DESTDIR=
 #
@@ -289,12 +290,22 @@ test: deps
 	$(MAKE) $(JOBS) fuzz
 	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape fuzz vm
 
-# The same limits with systemd's user manager, in a machine that debootstrap
-# installs once: a minute the first time.  Needs root.
-.PHONY: vm-test
-vm-test: deps
+# Machines that debootstrap installs once, a minute or two each: the same limits with
+# systemd's user manager in user-mode-linux, and several tiers on Debian's own kernel in
+# qemu, QEMU_TIERS of them (tests/vm/qemu-root.sh), whose processor is emulated.
+# Both need root.
+.PHONY: vm-test vm-test-uml vm-test-qemu vm-deps
+vm-test: vm-deps
+	$(MAKE) $(JOBS) tests
+	tests/all.sh --build $(B) vm vm-systemd vm-qemu
+vm-test-uml: deps
 	$(MAKE) $(JOBS) tests
 	tests/all.sh --build $(B) vm vm-systemd
+vm-test-qemu: vm-deps
+	$(MAKE) $(JOBS) tests
+	tests/all.sh --build $(B) vm-qemu
+vm-deps:
+	@$(MAKE) -s deps DEPS="$(DEPS) qemu-system-x86"
 
 # 500 rounds of being killed and 10,000 launches: some minutes.
 .PHONY: soak

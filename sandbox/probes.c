@@ -162,6 +162,21 @@ static int make_lower(struct err *e)
 	return 0;
 }
 
+/* With an upper layer that has no user.* attributes the mount succeeds, and what
+ * needs them does not: moving and removing what is below.  What is new can be
+ * moved with any. */
+static int change_overlay(int root, struct err *e)
+{
+	if (mknodat(root, "new", S_IFREG | 0644, 0) < 0 ||
+	    renameat(root, "new", root, "newer") < 0)
+		return err_sys(e, "change what is in an overlay");
+	if (upper_tmpfs_suffices() && (renameat(root, "file", root, "moved") < 0 ||
+				       unlinkat(root, "folder", AT_REMOVEDIR) < 0 ||
+				       renameat(root, "moved", root, "folder") < 0))
+		return err_sys(e, "change what is in an overlay");
+	return 0;
+}
+
 static int mount_overlay(struct trial *t)
 {
 	char options[] = "size=1m", target[] = "/", source[] = "/lower";
@@ -178,13 +193,7 @@ static int mount_overlay(struct trial *t)
 	AUTO_CLOSE int root = overlay_mount(&s, &t->e);
 	if (root < 0)
 		return -1;
-	/* With an upper layer that has no user.* attributes the mount succeeds and
-	 * these do not. */
-	if (upper_tmpfs_suffices() && (renameat(root, "file", root, "moved") < 0 ||
-				       unlinkat(root, "folder", AT_REMOVEDIR) < 0 ||
-				       renameat(root, "moved", root, "folder") < 0))
-		return err_sys(&t->e, "change what is in an overlay");
-	return 0;
+	return change_overlay(root, &t->e);
 }
 
 static void find_upper(struct trial *t)

@@ -3,7 +3,7 @@
 #
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
-# Tiers: unit run escape fuzz vm, vm-systemd (for root), and soak: the long form of what run does briefly.
+# Tiers: unit run escape fuzz vm, vm-systemd and vm-qemu (for root), and soak: the long form of what run does briefly.
 # Prints TAP; the last line is "N passed, N failed"
 # with ", N skipped" where something was.  A skip says why, and with MUST_WORK=1
 # (set in CI) it is a failure, unless "this host has no" what it needs.  Started by root, everything runs as an ordinary
@@ -176,6 +176,7 @@ for tier in "${tiers[@]}"; do
 		;;
 	fuzz) fuzz ;;
 	vm-systemd) suite "vm with systemd" "$top/tests/vm/systemd.sh" --build "$build" ;;
+	vm-qemu) suite "vm in qemu" "$top/tests/vm/qemu.sh" --build "$build" ;;
 	vm) suite vm as_user tests/vm/run.sh --build "$built" ;;
 	soak)
 		soak "$built" soak as_user

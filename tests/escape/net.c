@@ -15,7 +15,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define SLOW_MS 100
+/* A share of the time that an attempt may take: 100 ms where that is 5 s. */
+#define SLOW_MS(t) (20.0 * (t)->set->seconds)
 #define GIVE_UP_MS 2000
 
 /* Connects without blocking for longer than GIVE_UP_MS. */
@@ -53,7 +54,7 @@ static void net_result(struct trial *t, int ret, int64_t began)
 		trial_says(t, "absent", "%.1f ms", took);
 		return;
 	default:
-		trial_error(t, took > SLOW_MS ? "slow" : "refused", error);
+		trial_error(t, took > SLOW_MS(t) ? "slow" : "refused", error);
 		trial_note(t, "%.1f ms", took);
 	}
 }

@@ -75,7 +75,7 @@ start_listener()
 
 start_host_process()
 {
-	"${as_user[@]}" env HUTCH_HOST_PROCESS=1 sleep 900 </dev/null >/dev/null 2>&1 &
+	"${as_user[@]}" env HUTCH_HOST_PROCESS=1 sleep $((patience * 8)) </dev/null >/dev/null 2>&1 &
 	host_pid=$!
 	disown
 }
@@ -96,7 +96,8 @@ make_place()
 		--host-pid "$host_pid" --tcp "$port" --abstract "hutch-probe-$$"
 		--socket "$base/socket" --address "$(address . 192.0.2.77)"
 		--address6 "$(address : 2001:db8::77)" --source "$here/run.sh"
-		--watches "$(cat /proc/sys/user/max_inotify_watches)")
+		--watches "$(cat /proc/sys/user/max_inotify_watches)"
+		--seconds $((5 * ${PATIENCE_TIMES:-1})))
 	secrets=(env "HUTCH_TEST_TOKEN=secret" "AWS_SECRET_ACCESS_KEY=secret"
 		"LD_PRELOAD=$base/none.so" "BASH_ENV=/dev/null" "GIT_DIR=$base"
 		"SSH_AUTH_SOCK=$base/socket")

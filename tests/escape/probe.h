@@ -17,14 +17,14 @@
  *	absent		there is nothing of that name
  *	reached:ERRNO	code behind the permission checks answered
  *	killed:SIG	the attempt ended the process
- *	hang		no answer within TRIAL_SECONDS
+ *	hang		no answer within the seconds of the setting
  *	skip:REASON	not tried */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TRIAL_SECONDS 5
+#define TRIAL_SECONDS 5 /* where nothing else is said */
 
 /* What the runner tells about the place.  Strings are never NULL. */
 struct setting {
@@ -43,6 +43,7 @@ struct setting {
 	int tcp;	      /* the port the host listens on, at all of them */
 	int host_pid;	      /* a host process of the same user */
 	int watches;	      /* how many inotify watches the host's user has */
+	unsigned seconds;     /* how long an attempt may take; 0: for ever */
 	int target;	      /* whom the probes of pid 1 attack */
 	bool own_target;      /* that is a child made for it, not pid 1 */
 };

@@ -40,7 +40,7 @@ static void print_trial(const struct trial *t)
 static void trial_ended(struct trial *t, int status)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		trial_says(t, "hang", "%d s", TRIAL_SECONDS);
+		trial_says(t, "hang", "%u s", t->set->seconds);
 	else if (WIFSIGNALED(status))
 		snprintf(t->result, sizeof(t->result), "killed:%s",
 			 sigabbrev_np(WTERMSIG(status)));
@@ -96,7 +96,7 @@ static void trial_run(struct trial *t, const struct setting *set)
 	}
 	if (!pid) {
 		(void)setpgid(0, 0); /* cannot fail right after fork */
-		alarm(TRIAL_SECONDS);
+		alarm(set->seconds);
 		t->probe->run(t);
 		_exit(0);
 	}
@@ -115,7 +115,7 @@ static void trial_run_alone(struct trial *t, const struct setting *set)
 	if (set->own_target)
 		own.target = target_start();
 	t->set = &own;
-	alarm(TRIAL_SECONDS);
+	alarm(set->seconds);
 	t->probe->run(t);
 	alarm(0);
 	trial_sweep(0, set->own_target ? own.target : 0);
@@ -149,7 +149,7 @@ enum option_value {
 	OPT_LIST = 1, OPT_OWN_TARGET, OPT_READONLY, OPT_SINGLE, OPT_SCRATCH,
 	OPT_SECRET, OPT_SHM, OPT_RUN, OPT_PREFIX, OPT_ABSTRACT, OPT_SOCKET,
 	OPT_ADDRESS, OPT_ADDRESS6, OPT_TCP, OPT_HOST_PID,
-	OPT_WATCHES, OPT_SOURCE,
+	OPT_WATCHES, OPT_SOURCE, OPT_SECONDS,
 };
 
 static const struct option options[] = {
@@ -170,6 +170,7 @@ static const struct option options[] = {
 	{ "tcp", required_argument, NULL, OPT_TCP },
 	{ "host-pid", required_argument, NULL, OPT_HOST_PID },
 	{ "watches", required_argument, NULL, OPT_WATCHES },
+	{ "seconds", required_argument, NULL, OPT_SECONDS },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -201,6 +202,8 @@ static int setting_take(struct setting *set, int option, const char *value)
 		set->host_pid = atoi(value);
 	else if (option == OPT_WATCHES)
 		set->watches = atoi(value);
+	else if (option == OPT_SECONDS)
+		set->seconds = (unsigned)atoi(value);
 	else if (option == OPT_OWN_TARGET)
 		set->own_target = true;
 	else
@@ -217,7 +220,7 @@ int main(int argc, char **argv)
 		.run = "/run/nonexistent", .prefix = "/h",
 		.abstract = "hutch-probe", .socket = "/nonexistent/socket",
 		.address = "", .address6 = "", .target = 1,
-		.host_pid = INT_MAX,
+		.host_pid = INT_MAX, .seconds = TRIAL_SECONDS,
 	};
 	int option;
 

@@ -78,7 +78,9 @@ static void push_tty(struct trial *t)
  * typed; the console's output is the machine's. */
 static void set(struct trial *t, int fd)
 {
-	static const int discipline = 1;
+	/* The one that is always there: others may have to be loaded as modules,
+	 * which dev.tty.ldisc_autoload may forbid. */
+	static const int discipline = N_TTY;
 
 	trial_call(t, ioctl(fd, (unsigned long)t->probe->value2, &discipline));
 }

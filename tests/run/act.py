@@ -22,7 +22,7 @@ import sys
 import tempfile
 import traceback
 
-PATIENCE = 60
+PATIENCE = 60 * int(os.environ.get("PATIENCE_TIMES", 1))
 
 
 class Observation(dict):

@@ -120,7 +120,7 @@ teardown() {
 	END
 	swapper=$!
 	started+=("$swapper")
-	deadline=$((SECONDS + 2)) ran=0 stopped=0
+	deadline=$((SECONDS + PATIENCE / 15)) ran=0 stopped=0
 	while ((SECONDS <= deadline)); do
 		if box -v "$T/w:/w" -v "$T/img/data:/w/spot/new" -v "$T/img/data/file:/w/spot/f" true \
 			2>/dev/null; then
@@ -154,7 +154,7 @@ teardown() {
 	END
 	swapper=$!
 	started+=("$swapper")
-	deadline=$((SECONDS + 2))
+	deadline=$((SECONDS + PATIENCE / 15))
 	while ((SECONDS <= deadline)); do
 		catch box -v "$T/w/source:/x:ro" cat /x/f >/dev/null
 		# Either state of the host at one instant, never a mixture that fails late.

@@ -22,8 +22,9 @@ cases() {
 	cat <<'END'
 --nonsense true | unknown flag --nonsense
 --volumes /a:/b true | unknown flag --volumes; is it --volume\?
---memory 1g true | --memory is not in this version
---cpus=2 true | --cpus is not in this version
+--name=x true | --name is not in this version
+--memory 0 true | --memory takes 6m or more, not '0'
+--cpus=x true | --cpus: expected a number at 'x'
 -x true | unknown flag -x
 -ix true | unknown flag -x
 --read-only=yes true | --read-only takes no value
@@ -36,17 +37,17 @@ cases() {
 '' | the command is an empty word
 -- '' x | the command is an empty word
 -v '' true | -v: expected SOURCE:TARGET
--v : true | -v: expected SOURCE:TARGET
+-v : true | -v: unknown mode ''; use ro or rw .*from -v :
 -v /etc true | -v: expected SOURCE:TARGET
--v /etc: true | -v: expected SOURCE:TARGET
+-v /etc: true | -v: unknown mode ''; use ro or rw .*from -v /etc:
 -v :/x true | -v: expected SOURCE:TARGET
--v /etc:x true | -v: target: 'x' is not an absolute path.*from -v /etc:x
+-v /etc:x true | -v: unknown mode 'x'; use ro or rw .*from -v /etc:x
 -v /etc:/x:rx true | -v: unknown mode 'rx'
 -v /etc:/x:cow true | -v: the mode 'cow' is not in this version
 -v /etc:/x/../y true | -v: target: '/x/../y' contains '..'
 -v /nonexistent:/x true | mount /nonexistent: no such folder on the host \(from -v /nonexistent:/x\)
 -v $T/w/file/x:/x true | mount .*/w/file/x
--v $T/w/loop:/x true | mount .*/w/loop: .*symbolic links
+-v $T/w/loop:/x true | mount .*/w/loop: (Symbolic link loop|Too many levels of symbolic links)
 -v nonexistent/relative:/x true | mount nonexistent/relative
 -v /etc:/ true | nothing can be mounted at /
 -v /etc:// true | nothing can be mounted at /

@@ -18,7 +18,7 @@ import sys
 import termios
 import time
 
-PATIENCE = 30
+PATIENCE = 30 * int(os.environ.get("PATIENCE_TIMES", 1))
 HUTCH, FOLDER = sys.argv[1], sys.argv[2]
 ROUNDS = int(os.environ.get("ROUNDS", "50"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
@@ -163,6 +163,9 @@ def play(number, chance):
 
 def main():
     chance = random.Random(SEED)
+    # The state folder stays once it is there, which what is written over an image makes
+    # where that has to be on disk (kernels before 6.6).
+    subprocess.run([HUTCH, "run", *KINDS["image"], "true"], stdin=subprocess.DEVNULL, check=True)
     before = state_of_host()
     for number in range(ROUNDS):
         play(number, chance)

@@ -45,9 +45,19 @@ crowd_script() {
 	none_marked
 }
 
+# Its own places: others use /tmp too.
+left_by_hutch() {
+	state_of "$T"
+	find "/tmp/hutch-$who" 2>/dev/null
+	cat /proc/self/mountinfo
+}
+
 @test "39: SIGKILL of hutch leaves no mount, folder or file" {
 	image img
-	before=$(state_of "$T"; ls /tmp; cat /proc/self/mountinfo)
+	# The state folder stays once it is there: what is written over an image is in it
+	# before kernel 6.6.
+	imaged img true
+	before=$(left_by_hutch)
 	start --image "dir:$T/img" -v /usr:/usr:ro bash -c 'echo x >/data/file; echo ready; exec sleep 1000'
 	said ready
 	below=$(descendants "$pid")
@@ -55,7 +65,7 @@ crowd_script() {
 	ended 137
 	until_true all_gone $below
 	rm -f "$T/err"
-	[ "$(state_of "$T"; ls /tmp; cat /proc/self/mountinfo)" = "$before" ]
+	diff <(echo "$before") <(left_by_hutch)
 }
 
 @test "40: daemons die with the command" {
@@ -77,7 +87,7 @@ crowd_script() {
 }
 
 @test "41: 5,000 orphans are reaped" {
-	inside --timeout 120 /usr/bin/python3 -c 'if True:
+	inside --timeout $((4 * PATIENCE)) /usr/bin/python3 -c 'if True:
 		import os
 		for i in range(5000):
 			pid = os.fork()
@@ -169,7 +179,7 @@ crowd_script() {
 }
 
 @test "42: an executor that does not answer keeps neither a timeout nor a signal from ending it" {
-	start --timeout 1 bash -c "echo ready; exec -a $mark sleep 1000"
+	start --timeout $((PATIENCE / 30)) bash -c "echo ready; exec -a $mark sleep 1000"
 	said ready
 	kill -STOP "$(descendants "$pid" | sort -n | head -1)"
 	ended 124

@@ -27,7 +27,7 @@ import sys
 import termios
 import time
 
-PATIENCE = 30
+PATIENCE = 30 * int(os.environ.get("PATIENCE_TIMES", 1))
 
 
 class Failed(Exception):

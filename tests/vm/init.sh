@@ -2,7 +2,6 @@
 # pid 1 of the machine in which the vm tier runs.  The root is the host's own file
 # tree: nothing is written but to file systems that are mounted here.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-user=1000 group=/sys/fs/cgroup/delegated
 export T=/run/home H=/run/hutch/hutch HOG=/run/hutch/tests/vm/hog
 
 prepare() {
@@ -20,37 +19,16 @@ prepare() {
 	cp -r "$HUTCH_BUILD/bench" /run/hutch/
 	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
 	chmod -R a+rX /run/hutch
-	chown $user:$user /run/home /run/runtime
+	chown 1000:1000 /run/home /run/runtime
 	chmod 700 /run/runtime
 	# Last, since the tree may be in there.
 	mount -t tmpfs -o mode=1777 tmpfs /tmp
 }
 
-# What a service manager does for a unit with Delegate=yes.
-delegate() {
-	echo '+cpu +memory +pids' >/sys/fs/cgroup/cgroup.subtree_control
-	mkdir "$1"
-	chown $user:$user "$1" "$1"/cgroup.{procs,threads,subtree_control}
-}
-
-# as_user GROUP COMMAND...: a session of the user's, started in that group.
-as_user() (
-	echo 0 >"$1/cgroup.procs"
-	shift
-	exec setsid setpriv --reuid $user --regid $user --clear-groups --reset-env \
-		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T=$T H=$H HOG=$HOG \
-		GROUP=$group HUTCH_ONLY="${HUTCH_ONLY:-}" "$@" 2>&1
-)
-
 exec 2>&1
-prepare && delegate $group && delegate /sys/fs/cgroup/alone
+prepare
 cd / || exit
 echo "vm: begin"
-as_user $group /run/hutch/limits.sh
-mkdir /sys/fs/cgroup/foreign
-as_user /sys/fs/cgroup/foreign /run/hutch/foreign.sh
-/run/hutch/own.sh /sys/fs/cgroup/alone $user 2>&1
-delegate /sys/fs/cgroup/sudo
-/run/hutch/root.sh /sys/fs/cgroup/sudo $user 2>&1
+/run/hutch/delegated.sh
 echo "vm: end"
 halt -f

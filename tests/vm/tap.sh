@@ -3,8 +3,9 @@
 # shellcheck shell=bash disable=SC2154 # H, HOG, GROUP, T: from init.sh
 
 count=0 said=
-# How long anything is waited for that has to happen, in tenths of a second.
-PATIENCE=200
+# How long anything is waited for that has to happen, in tenths of a second; an
+# emulated machine is slower.
+PATIENCE=$((200 * ${PATIENCE_TIMES:-1}))
 
 # try NAME FUNCTION: one test.  Functions return what decides; what they print is
 # shown when they fail.  HUTCH_ONLY=PATTERN, without a blank, leaves others out.

@@ -1,0 +1,31 @@
+#!/bin/bash
+# The limits in cgroups that are delegated as a service manager does it, without one.
+# Run by root where cgroup2 is mounted with all its controllers; T, H and HOG are
+# what tap.sh wants, and T belongs to the user, LIMITS_UID (1000).
+user=${LIMITS_UID:-1000} group=/sys/fs/cgroup/delegated
+
+# What a service manager does for a unit with Delegate=yes.
+delegate() {
+	echo '+cpu +memory +pids' >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir "$1"
+	chown $user:$user "$1" "$1"/cgroup.{procs,threads,subtree_control}
+}
+
+# as_user GROUP COMMAND...: a session of the user's, started in that group.
+as_user() (
+	echo 0 >"$1/cgroup.procs"
+	shift
+	exec setsid setpriv --reuid $user --regid $user --clear-groups --reset-env \
+		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \
+		HOG="$HOG" GROUP=$group HUTCH_ONLY="${HUTCH_ONLY:-}" \
+		PATIENCE_TIMES="${PATIENCE_TIMES:-1}" "$@" 2>&1
+)
+
+here=${0%/*}
+delegate $group && delegate /sys/fs/cgroup/alone || exit
+as_user $group "$here/limits.sh"
+mkdir /sys/fs/cgroup/foreign
+as_user /sys/fs/cgroup/foreign "$here/foreign.sh"
+"$here/own.sh" /sys/fs/cgroup/alone $user 2>&1
+delegate /sys/fs/cgroup/sudo
+"$here/root.sh" /sys/fs/cgroup/sudo $user 2>&1

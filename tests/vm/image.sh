@@ -1,0 +1,55 @@
+# image.sh -- a disk with Debian on it and what is tested beside it, for the machines
+# of the vm tier that have systemd.
+#
+# shellcheck shell=bash disable=SC2154 # top, build: from who sources it
+suite=bookworm vm=$top/build-vm
+
+# image_base PACKAGE,...: Debian with these in the folder $base, installed once and
+# kept by their list.
+image_base() {
+	base=$vm/$(sha256sum <<<"$suite $1" | cut -c1-16)
+	[ ! -d "$base" ] || return 0
+	mkdir -p "$vm" && rm -rf "$base.part" &&
+		debootstrap --variant=minbase --include="$1" $suite "$base.part" \
+			>"$vm/log" 2>&1 && rm -rf "$base.part"/var/cache/apt/archives/*.deb &&
+		mv "$base.part" "$base" && return
+	echo "not ok - debootstrap failed"
+	tail -n 5 "$vm/log" | sed 's/^/# /'
+	return 1
+}
+
+# image_root: a copy of it in $work/root with the programs under /hutch.
+image_root() {
+	cp -a "$base" "$work/root" && mkdir -p "$work/root/hutch/tests" &&
+		cp -r "$build/hutch" "$build/libexec" "$work/root/hutch" &&
+		cp -r "$build/tests/vm" "$work/root/hutch/tests" &&
+		cp "$top"/tests/vm/*.sh "$work/root/hutch" &&
+		chmod -R a+rX "$work/root/hutch"
+}
+
+# image_unit SCRIPT TTY: what systemd starts when it is up, and where that speaks.
+# Nobody logs in there, and nobody waits for it to be seen.
+image_unit() {
+	local units=$work/root/etc/systemd/system name
+	cat >"$units/hutch-test.service" <<-UNIT
+		[Unit]
+		After=systemd-user-sessions.service dbus.service
+		[Service]
+		Type=oneshot
+		ExecStart=$1
+		StandardOutput=tty
+		StandardError=tty
+		TTYPath=/dev/$2
+		[Install]
+		WantedBy=multi-user.target
+	UNIT
+	ln -s ../hutch-test.service "$units/multi-user.target.wants/hutch-test.service"
+	for name in getty.target serial-getty@ttyS0.service dev-ttyS0.device; do
+		ln -sf /dev/null "$units/$name"
+	done
+}
+
+# image_disk SIZE: the root becomes $work/disk.
+image_disk() {
+	mke2fs -q -t ext4 -d "$work/root" "$work/disk" "$1" >/dev/null && rm -rf "$work/root"
+}
