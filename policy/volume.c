@@ -45,7 +45,8 @@ static int take_mode(char *word, bool *is_writable, struct err *e)
 {
 	char *colon = strrchr(word, ':');
 
-	if (!colon)
+	/* "/etc:" lacks a target, not a mode. */
+	if (!colon || (!colon[1] && colon == strchr(word, ':')))
 		return 0;
 	if (!strcmp(colon, ":ro"))
 		*is_writable = false;

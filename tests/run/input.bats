@@ -37,9 +37,9 @@ cases() {
 '' | the command is an empty word
 -- '' x | the command is an empty word
 -v '' true | -v: expected SOURCE:TARGET
--v : true | -v: unknown mode ''; use ro or rw .*from -v :
+-v : true | -v: expected SOURCE:TARGET
 -v /etc true | -v: expected SOURCE:TARGET
--v /etc: true | -v: unknown mode ''; use ro or rw .*from -v /etc:
+-v /etc: true | -v: expected SOURCE:TARGET
 -v :/x true | -v: expected SOURCE:TARGET
 -v /etc:x true | -v: unknown mode 'x'; use ro or rw .*from -v /etc:x
 -v /etc:/x:rx true | -v: unknown mode 'rx'

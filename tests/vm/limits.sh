@@ -4,6 +4,7 @@
 #
 # shellcheck disable=SC2154 # from tap.sh and init.sh
 . "${0%/*}/tap.sh"
+minute=$((60 * ${PATIENCE_TIMES:-1}))s # on a slow machine a longer one
 
 # Where a shell of a service lives: in a leaf.
 mkdir "$GROUP/shell" && echo $$ >"$GROUP/shell/cgroup.procs" || exit
@@ -11,7 +12,7 @@ mkdir "$GROUP/shell" && echo $$ >"$GROUP/shell/cgroup.procs" || exit
 oom_by() { # SIZE HOG...
 	local size=$1
 	shift
-	hutch --memory "$size" --timeout 60s -- /hog "$@"
+	hutch --memory "$size" --timeout $minute -- /hog "$@"
 	[ $rc = 137 ] && is status '"oom"' && is exit_code 137 && is signal 9 &&
 		grep -q '"kind":"limit".*(--memory)' "$T/json" && grep -q -e --memory "$T/err" &&
 		[ "$(value memory_peak_bytes)" -gt $((${size%m} << 19)) ] &&
@@ -31,22 +32,22 @@ posix_queues() {
 		grep -qx '0 Too many open files 0 KiB' "$T/out"
 }
 files_and_heap() {
-	hutch --memory 64m --timeout 60s -- sh -c '/hog file /tmp/a; /hog heap 20; /hog heap'
+	hutch --memory 64m --timeout $minute -- sh -c '/hog file /tmp/a; /hog heap 20; /hog heap'
 	[ $rc = 137 ] && is status '"oom"' && grep -q 'No space left' "$T/out"
 }
 everything_dies() {
-	hutch --memory 64m --timeout 60s -- sh -c 'sleep 1000 & /hog heap; echo survived'
+	hutch --memory 64m --timeout $minute -- sh -c 'sleep 1000 & /hog heap; echo survived'
 	[ $rc = 137 ] && is status '"oom"' && ! grep -q survived "$T/out"
 }
 files_alone() {
-	hutch --memory 64m --tmpfs /x --timeout 60s -- sh -c '
+	hutch --memory 64m --tmpfs /x --timeout $minute -- sh -c '
 		for d in /tmp /workspace /dev/shm /x; do /hog file $d/a; done
 		cat /tmp/a >/dev/null && echo alive'
 	[ $rc = 0 ] && [ "$(grep -c 'No space left' "$T/out")" = 4 ] && grep -qx alive "$T/out" &&
 		[ "$(value memory_peak_bytes)" -lt $((40 << 20)) ]
 }
 many_files() {
-	hutch --memory 64m --timeout 60s -- /hog files /tmp 10000000
+	hutch --memory 64m --timeout $minute -- /hog files /tmp 10000000
 	[ $rc = 0 ] && grep -q 'No space left' "$T/out"
 }
 enough_is_enough() {
@@ -66,7 +67,7 @@ fork_bomb() {
 }
 # While it bombs, the user's own shell forks.
 fork_bomb_beside() {
-	"$H" run --pids-limit 64 --timeout 60s -v "$HOG:/hog:ro" -- /hog bomb >/dev/null 2>&1 &
+	"$H" run --pids-limit 64 --timeout $minute -v "$HOG:/hog:ro" -- /hog bomb >/dev/null 2>&1 &
 	local pid=$! i
 	for ((i = 0; i < 10; i++)); do
 		[ "$(echo forked | cat)" = forked ] || return
@@ -82,7 +83,7 @@ threads() {
 
 spinner() {
 	local cpu wall
-	hutch --cpus 0.5 --timeout 60s -- /hog spin 64
+	hutch --cpus 0.5 --timeout $minute -- /hog spin 64
 	read -r cpu wall <"$T/out"
 	[ $rc = 0 ] && [ "$cpu" -gt $((wall * 30 / 100)) ] && [ "$cpu" -lt $((wall * 65 / 100)) ]
 }
@@ -93,7 +94,7 @@ unlimited_spinner() {
 	[ $rc = 0 ] && [ "$cpu" -gt $((wall * 80 / 100)) ]
 }
 spinner_beside() {
-	"$H" run --cpus 0.2 --timeout 60s -v "$HOG:/hog:ro" -- /hog spin 64 >/dev/null &
+	"$H" run --cpus 0.2 --timeout $minute -v "$HOG:/hog:ro" -- /hog spin 64 >/dev/null &
 	hutch -- true
 	[ $rc = 0 ] && kill -0 $! && wait $!
 }
