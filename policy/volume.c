@@ -82,8 +82,9 @@ static int parse_bind(struct policy *p, const char *word, struct err *e)
 	char *colon = strrchr(source, ':');
 	if (!colon || colon == source || !colon[1]) {
 		(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw]");
-		return err_remedy(e, "to show it read-only at its own path: -v %.120s:%.120s:ro",
-				  word, word);
+		source[strcspn(source, ":")] = '\0';
+		return *source ? err_remedy(e, "to show it read-only at its own path: "
+					       "-v %.120s:%.120s:ro", source, source) : -1;
 	}
 	*colon = '\0';
 	if (volume_normalize(colon + 1, &target, e) < 0)
