@@ -61,23 +61,54 @@ as_user() {
 # suite NAME COMMAND...: one program that prints TAP.  One that ends badly without
 # having said so has failed once more.
 suite() {
-	local name=$1 out rc begun=$SECONDS
+	local name=$1 out
 	shift
 	out=$(mktemp)
-	echo "# $name"
+	run_suite "$out" "$@"
+	tell_suite "$name" "$out"
+}
+
+# As many at a time as there are cores; what each said is told in order.
+names=() outs=()
+suite_beside() {
+	local out
+	out=$(mktemp)
+	names+=("$1") outs+=("$out")
+	shift
+	while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+	run_suite "$out" "$@" &
+}
+tell_beside() {
+	local i
+	wait
+	for i in "${!names[@]}"; do
+		tell_suite "${names[i]}" "${outs[i]}"
+	done
+	names=() outs=()
+}
+
+run_suite() {
+	local out=$1 begun=$SECONDS
+	shift
 	"$@" >"$out" 2>&1 </dev/null
-	rc=$?
+	echo "$? $((SECONDS - begun))" >"$out.end"
+}
+
+tell_suite() {
+	local name=$1 out=$2 rc took
+	read -r rc took <"$out.end"
+	echo "# $name"
 	# cmocka marks what it skips as "not ok N # SKIP test".
 	sed -e 's/^not \(ok [0-9]*\) # SKIP \(.*\)/\1 - \2 # SKIP/' "$out" |
 		sed -E "s/^((not )?ok [0-9]+)( - | )/\1 - $name: /" | tee -a "$log"
-	if [ $rc -ne 0 ] && ! grep -q '^not ok' "$out"; then
+	if [ "$rc" -ne 0 ] && ! grep -q '^not ok' "$out"; then
 		echo "not ok - $name: ended with code $rc" | tee -a "$log"
 	fi
-	if [ $rc -eq 0 ] && ! grep -qE '^(ok|not ok .*# SKIP)' "$out"; then
+	if [ "$rc" -eq 0 ] && ! grep -qE '^(ok|not ok .*# SKIP)' "$out"; then
 		echo "not ok - $name: ran no test" | tee -a "$log"
 	fi
-	((SECONDS - begun < 10)) || echo "# $name took $((SECONDS - begun)) s"
-	rm -f "$out"
+	((took < 10)) || echo "# $name took $took s"
+	rm -f "$out" "$out.end"
 }
 
 unit() {
@@ -86,17 +117,19 @@ unit() {
 	for t in "$dir"/tests/unit/*; do
 		# What needs a kernel with cgroup controllers is run by the vm tier.
 		[ -x "$t" ] && [ "$(basename "$t")" != cgroup ] || continue
-		suite "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
+		suite_beside "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
 	done
+	tell_beside
 }
 
 run() {
 	local dir=$1 label=$2 t
 	shift 2
 	for t in "$base"/tests/run/*.bats; do
-		suite "$label $(basename "$t" .bats)" "$@" env HUTCH="$dir/hutch" BUILD="$dir" \
-			bats --tap "$t"
+		suite_beside "$label $(basename "$t" .bats)" "$@" env HUTCH="$dir/hutch" \
+			BUILD="$dir" bats --tap "$t"
 	done
+	tell_beside
 }
 
 # The tests that repeat, as often as it takes to trust them.
@@ -114,23 +147,16 @@ escape() {
 		LISTENER="$dir/tests/listener" "$base/tests/escape/run.sh" check
 }
 
-# As many at once as there are cores; what each said is told in order.
 fuzz() {
-	local t name seconds said
-	said=$(mktemp -d)
+	local t name seconds
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
-		# What comes from inside, and what agents say, gets its minute.
+		# What comes from inside, and what clients say, gets its minute.
 		seconds=20
-		case $name in frame | action | desk) seconds=60 ;; esac
-		while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-		fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}" >"$said/$name" 2>&1 &
+		case $name in frame | action | desk | rpc) seconds=60 ;; esac
+		suite_beside "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
-	wait
-	for t in "$said"/*; do
-		suite "fuzz $(basename "$t")" cat "$t"
-	done
-	rm -rf "$said"
+	tell_beside
 }
 
 fuzz_one() {
