@@ -402,6 +402,9 @@ static char *wait_for_record(struct registry_entry *r, int lock)
 	(void)shelf_lock(lock, LOCK_UN); /* for who settles it */
 	if (line && line[0] == '{')
 		return text_copy(line);
+	/* A process that dies lets go of its two locks in any order. */
+	(void)shelf_lock(r->folder, LOCK_SH);
+	(void)shelf_lock(r->folder, LOCK_UN);
 	if (shelf_find_name(r->state, r->folder, r->name))
 		(void)registry_settle(r->state, r->name, true, NULL); /* shows below */
 	AUTO_FREE char *ours = shelf_line(lock);

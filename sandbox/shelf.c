@@ -96,21 +96,32 @@ int shelf_file(int folder, const char *file)
 	return fd;
 }
 
-char *shelf_line(int fd)
+/* Of a line that does not fit into a page. */
+static char *long_line(int fd)
 {
 	char *text = NULL;
 	size_t len;
 
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-	    io_read_file(fd, "a file of the state folder", REGISTRY_TEXT_MAX + 1, &text, &len,
-			 NULL) < 0)
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    io_read_file(fd, "a line", REGISTRY_TEXT_MAX + 1, &text, &len, NULL) < 0)
 		return NULL;
 	char *end = memchr(text, '\n', len);
-	if (!end)
-		own_free(&text);
-	else
+	if (end)
 		*end = '\0';
+	else
+		own_free(&text);
 	return text;
+}
+
+char *shelf_line(int fd)
+{
+	char page[4096]; /* one read for most: a list of all has thousands */
+	ssize_t len = fd < 0 ? -1 : pread(fd, page, sizeof(page), 0);
+	char *end = len < 0 ? NULL : memchr(page, '\n', (size_t)len);
+
+	if (!end && len == sizeof(page))
+		return long_line(fd);
+	return end ? text_format("%.*s", (int)(end - page), page) : NULL;
 }
 
 char *shelf_line_of(int folder, const char *file)

@@ -1,0 +1,1127 @@
+/* The registry of sandboxes: who has a name, and what is left of whom.  Owners that
+ * are killed are children; we are a subreaper, so that their janitors can be waited
+ * for. */
+#include "sandbox/registry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/janitor.h"
+#include "sandbox/terminal.h"
+#include "sandbox/upper.h"
+#include "tests/unit/scene.h"
+
+#define RECORD "{\"reason\":\"exit\",\"code\":0}"
+
+static int registry_setup(void **state)
+{
+	return scene_setup(state) < 0 ? -1 : setenv("XDG_RUNTIME_DIR", *state, 1);
+}
+
+static void wait_for_all(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static void create(const char *name, struct registry_entry *r)
+{
+	struct err e = { 0 };
+
+	if (registry_create(name, r, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void end(struct registry_entry *r, enum registry_rest rest)
+{
+	struct err e = { 0 };
+
+	if (registry_end(r, RECORD, rest, &e) < 0)
+		fail_msg("%s", e.text);
+	registry_done(r);
+}
+
+static bool is_there(void **state, const char *name)
+{
+	AUTO_FREE char *path = scene_path(state, name);
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/* How many names a folder of the state folder has; -1: there is none. */
+static int count_in(void **state, const char *name)
+{
+	AUTO_FREE char *path = scene_path(state, name);
+	DIR *dir = opendir(path);
+	int count = -2; /* the dots */
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
+}
+
+static void expect_absent(const char *name)
+{
+	struct registry_entry r;
+	struct err e;
+
+	assert_int_equal(registry_open(name, &r, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(e.remedy, "hutch ps -a"));
+}
+
+/* The record's reason of the latest ended one. */
+static void expect_ended(const char *name, const char *record)
+{
+	struct registry_item item;
+	struct err e = { 0 };
+
+	if (registry_find_ended(name, &item, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(item.status, REGISTRY_ENDED);
+	assert_string_equal(item.name, name);
+	if (!strstr(item.record, record))
+		fail_msg("%s is not in %s", record, item.record);
+	registry_item_done(&item);
+}
+
+/* --- one life -------------------------------------------------------------- */
+
+static void test_a_life_from_its_making_to_its_record(void **state)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e;
+	struct stat st;
+	AUTO_FREE char *folder = scene_path(state, "hutch/one");
+
+	unsigned before = scene_open_fds();
+	create("one", &r);
+	assert_int_equal(stat(folder, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(strspn(r.id, "0123456789abcdef"), REGISTRY_ID_LEN);
+	assert_int_equal(registry_look("one", &item, &e), 0);
+	assert_int_equal(item.status, REGISTRY_BUILDING);
+	assert_null(item.info);
+	registry_item_done(&item);
+	for (int s = 0; s < REGISTRY_STATUS_COUNT; s++) {
+		assert_int_equal(registry_set_status(&r, (enum registry_status)s, &e), 0);
+		assert_int_equal(registry_look("one", &item, &e), 0);
+		assert_int_equal(item.status, s);
+		registry_item_done(&item);
+	}
+	assert_int_equal(registry_set_info(&r, "{\"image\":\"host\"}", &e), 0);
+	assert_int_equal(registry_look("one", &item, &e), 0);
+	assert_string_equal(item.info, "{\"image\":\"host\"}");
+	assert_string_equal(item.id, r.id);
+	assert_null(item.record);
+	AUTO_FREE char *id = text_copy(r.id);
+	registry_item_done(&item);
+	end(&r, REGISTRY_KEEP);
+	assert_false(is_there(state, "hutch/one"));
+	expect_absent("one");
+	assert_int_equal(registry_find_ended("one", &item, &e), 0);
+	assert_string_equal(item.id, id);
+	assert_string_equal(item.record, RECORD);
+	assert_string_equal(item.info, "{\"image\":\"host\"}");
+	assert_true(item.ended_us > 1600000000ll * 1000000);
+	registry_item_done(&item);
+	expect_ended("one", RECORD);
+	assert_int_equal(registry_find_ended(id, &item, &e), 0);
+	registry_item_done(&item);
+	assert_int_equal(registry_forget(id, &e), 0);
+	assert_int_equal(registry_find_ended("one", &item, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	assert_int_equal(registry_forget("one", &e), -1);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+	assert_int_equal(scene_open_fds(), before);
+}
+
+static void test_what_is_removed_leaves_nothing(void **state)
+{
+	struct registry_entry r;
+
+	create("one", &r);
+	scene_file(state, "hutch/one/log/main-1", "x");
+	end(&r, REGISTRY_REMOVE);
+	assert_int_equal(count_in(state, "hutch"), 2);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+}
+
+static void test_logs_are_found_before_and_after_the_end(void **state)
+{
+	struct registry_entry r;
+	struct err e;
+
+	create("one", &r);
+	scene_file(state, "hutch/one/log/main-1", "x");
+	for (int i = 0; i < 2; i++) {
+		AUTO_CLOSE int log = registry_log("one", &e);
+		assert_true(log >= 0);
+		assert_int_equal(faccessat(log, "main-1", F_OK, 0), 0);
+		if (i == 0)
+			end(&r, REGISTRY_KEEP);
+	}
+	assert_int_equal(registry_log("other", &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+}
+
+static void test_of_two_with_one_name_the_latest_is_found(void **state)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		AUTO_FREE char *record = text_format("{\"reason\":\"%d\"}", i);
+		create("one", &r);
+		assert_int_equal(registry_end(&r, record, REGISTRY_KEEP, &e), 0);
+		registry_done(&r);
+	}
+	expect_ended("one", "\"2\"");
+	assert_int_equal(registry_forget("one", &e), 0);
+	assert_int_equal(registry_find_ended("one", &item, &e), -1);
+}
+
+static void test_texts_are_bounded_and_one_line(void **state)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e;
+	AUTO_FREE char *huge = text_format("{%0*d}", REGISTRY_TEXT_MAX, 0);
+
+	(void)state;
+	create("one", &r);
+	assert_int_equal(registry_set_info(&r, "{}", &e), 0);
+	assert_int_equal(registry_set_info(&r, huge, &e), -1);
+	assert_int_equal(registry_set_info(&r, "{\n}", &e), -1);
+	assert_int_equal(registry_look("one", &item, &e), 0);
+	assert_string_equal(item.info, "{}");
+	registry_item_done(&item);
+	/* It has ended all the same. */
+	assert_int_equal(registry_end(&r, huge, REGISTRY_KEEP, &e), -1);
+	registry_done(&r);
+	expect_absent("one");
+	expect_ended("one", "\"unknown\"");
+}
+
+/* --- names ----------------------------------------------------------------- */
+
+static void test_a_bad_name_is_quoted_in_one_sentence(void **state)
+{
+	AUTO_FREE char *huge = text_format("%04096d", 0);
+	AUTO_FREE char *long_one = text_format("%064d", 0);
+	const struct { const char *name, *shown; } cases[] = {
+		{ "../x", "'../x' is no name" }, { "a\nb", "'a^Jb' is no name" },
+		{ "-rf", "'-rf' is no name" },	 { ".ended", "'.ended' is no name" },
+		{ "", "'' is no name" },	 { ".", "'.' is no name" },
+		{ "..", "'..' is no name" },	 { "a/b", "'a/b' is no name" },
+		{ "_a", "'_a' is no name" },	 { "a b", "'a b' is no name" },
+		{ "\033[2J", "'^[[2J' is no" },	 { "\xc3\xa9", "'\xc3\xa9' is no name" },
+		{ huge, "00...' is no name" },	 { long_one, "00...' is no name" },
+	};
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *name = cases[i].name;
+		char *record;
+		assert_int_equal(registry_create(name, &r, &e), -1);
+		assert_int_equal(e.kind, ERR_USAGE);
+		if (!strstr(e.text, cases[i].shown) || strlen(e.text) > 200)
+			fail_msg("%s", e.text);
+		assert_int_equal(registry_open(name, &r, NULL), -1);
+		assert_int_equal(registry_look(name, &item, NULL), -1);
+		assert_int_equal(registry_connect(name, NULL), -1);
+		assert_int_equal(registry_find_ended(name, &item, NULL), -1);
+		assert_int_equal(registry_log(name, NULL), -1);
+		assert_int_equal(registry_wait(name, &record, &e), -1);
+		assert_int_equal(e.kind, ERR_USAGE);
+		assert_int_equal(registry_forget(name, &e), -1);
+		assert_int_equal(e.kind, ERR_USAGE);
+	}
+	assert_false(is_there(state, "hutch"));
+	AUTO_FREE char *longest = text_format("a%062d", 0);
+	create(longest, &r);
+	assert_int_equal(registry_rename(&r, "../x", &e), -1);
+	assert_int_equal(e.kind, ERR_USAGE);
+	end(&r, REGISTRY_KEEP);
+	expect_ended(longest, RECORD);
+}
+
+static void test_a_name_that_somebody_has_is_refused(void **state)
+{
+	struct registry_entry r, other;
+	struct err e;
+
+	create("one", &r);
+	assert_int_equal(registry_create("one", &other, &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	assert_string_equal(e.text, "a sandbox named 'one' is running");
+	assert_non_null(strstr(e.remedy, "hutch rm -f one"));
+	assert_int_equal(count_in(state, "hutch/.tmp"), 0);
+	end(&r, REGISTRY_KEEP);
+	create("one", &r);
+	end(&r, REGISTRY_REMOVE);
+}
+
+static void test_a_renamed_one_is_found_by_its_new_name_alone(void **state)
+{
+	struct registry_entry r, other;
+	struct err e;
+
+	(void)state;
+	create("one", &r);
+	create("two", &other);
+	assert_int_equal(registry_rename(&r, "two", &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	assert_string_equal(r.name, "one");
+	assert_int_equal(registry_rename(&r, "three", &e), 0);
+	expect_absent("one");
+	end(&other, REGISTRY_REMOVE);
+	assert_int_equal(registry_open("three", &other, &e), 0);
+	assert_string_equal(other.id, r.id);
+	registry_done(&other);
+	end(&r, REGISTRY_KEEP);
+	expect_ended("three", RECORD);
+}
+
+/* --- who is killed --------------------------------------------------------- */
+
+struct owner {
+	const char *name, *renamed;
+	bool has_janitor;
+	bool writes_record; /* and is killed before it has ended the rest */
+};
+
+/* Owns the name until it is killed; its stdout tells that it does. */
+__attribute__((noreturn)) static void own(const struct owner *o)
+{
+	static const struct terminal no_terminal = { .fd = -1 };
+	static const struct cgroup no_cgroup;
+	struct upper none;
+	struct registry_entry r;
+	struct janitor j;
+	struct err e;
+
+	upper_init(&none);
+	janitor_init(&j);
+	CHECK(registry_create(o->name, &r, &e) == 0);
+	if (o->has_janitor)
+		CHECK(janitor_start(&j, &(struct chores){ &no_terminal, &none, &no_cgroup, &r },
+				    &e) == 0);
+	if (o->renamed)
+		CHECK(registry_rename(&r, o->renamed, &e) == 0);
+	if (o->writes_record)
+		CHECK(pwrite(r.lock, RECORD "\n", sizeof(RECORD), 0) == sizeof(RECORD));
+	CHECK(io_write_all(1, "+", 1) == 0);
+	for (;;)
+		(void)pause();
+}
+
+static pid_t start_owner(const struct owner *o)
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)alarm(SCENE_SECONDS);
+		CHECK(dup2(ends[1], 1) == 1);
+		own(o);
+	}
+	(void)close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	return pid;
+}
+
+static void kill_owner(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_the_name_of_a_killed_owner_is_free_at_once(void **state)
+{
+	static const struct owner owners[] = {
+		{ .name = "one" },
+		{ .name = "one", .has_janitor = true },
+	};
+	struct registry_entry r;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		kill_owner(start_owner(&owners[i % 2]));
+		create("one", &r);
+		expect_ended("one", i % 2 ? "\"reason\":\"killed\"" : "\"reason\":\"host_gone\"");
+		end(&r, REGISTRY_REMOVE);
+		wait_for_all();
+	}
+}
+
+static void test_the_janitor_ends_what_its_supervisor_no_longer_can(void **state)
+{
+	static const struct { struct owner owner; const char *name, *record; } cases[] = {
+		{ { .name = "a", .has_janitor = true }, "a", "\"reason\":\"killed\"" },
+		{ { .name = "b", .renamed = "b2", .has_janitor = true }, "b2", "\"killed\"" },
+		{ { .name = "c", .has_janitor = true, .writes_record = true }, "c", RECORD },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *path = text_format("hutch/%s", cases[i].name);
+		kill_owner(start_owner(&cases[i].owner));
+		wait_for_all();
+		assert_false(is_there(state, path));
+		expect_ended(cases[i].name, cases[i].record);
+	}
+	assert_int_equal(count_in(state, "hutch"), 2);
+}
+
+/* Whatever is done first with one left over. */
+static void look_by_open(void)
+{
+	expect_absent("one");
+}
+
+static void look_by_list(void)
+{
+	struct registry_list list;
+
+	assert_int_equal(registry_list(false, &list, NULL), 0);
+	assert_int_equal(list.count, 0);
+	registry_list_done(&list);
+}
+
+static void look_by_wait(void)
+{
+	char *record;
+
+	assert_int_equal(registry_wait("one", &record, NULL), 0);
+	assert_non_null(strstr(record, "host_gone"));
+	free(record);
+}
+
+static void look_by_rename(void)
+{
+	struct registry_entry r;
+
+	create("two", &r);
+	assert_int_equal(registry_rename(&r, "one", NULL), 0);
+	end(&r, REGISTRY_REMOVE);
+}
+
+static void test_one_left_over_is_ended_by_whoever_comes_across_it(void **state)
+{
+	static void (*const looks[])(void) = { look_by_open, look_by_list, look_by_wait,
+					       look_by_rename };
+
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		kill_owner(start_owner(&(struct owner){ .name = "one" }));
+		assert_true(is_there(state, "hutch/one"));
+		looks[i]();
+		assert_false(is_there(state, "hutch/one"));
+		expect_ended("one", "\"reason\":\"host_gone\"");
+		assert_int_equal(registry_forget("one", NULL), 0);
+	}
+}
+
+/* A janitor at work holds the lock and not the folder's. */
+static void test_one_that_is_tidied_up_is_waited_for_and_not_taken(void **state)
+{
+	struct registry_entry old, r;
+	struct registry_list list;
+	struct err e;
+
+	(void)state;
+	create("one", &old);
+	own_close(&old.alive);
+	expect_absent("one");
+	assert_int_equal(registry_list(false, &list, &e), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].status, REGISTRY_STOPPING);
+	registry_list_done(&list);
+	pid_t janitor = fork();
+	if (janitor == 0) {
+		(void)alarm(SCENE_SECONDS);
+		(void)usleep(50000); /* for the other to wait; it passes without, too */
+		registry_end_killed(&old);
+		_exit(0);
+	}
+	registry_done(&old);
+	create("one", &r);
+	expect_ended("one", "\"killed\"");
+	end(&r, REGISTRY_REMOVE);
+	assert_int_equal(scene_child_code(janitor), 0);
+}
+
+static void test_what_was_being_made_or_removed_is_swept(void **state)
+{
+	struct registry_entry r;
+
+	create("one", &r);
+	scene_dir(state, "hutch/.tmp/left");
+	scene_file(state, "hutch/.tmp/left/f", "x");
+	scene_dir(state, "hutch/.tmp/held");
+	AUTO_FREE char *held = scene_path(state, "hutch/.tmp/held");
+	AUTO_CLOSE int lock = open(held, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+	end(&r, REGISTRY_REMOVE);
+	create("one", &r);
+	assert_false(is_there(state, "hutch/.tmp/left"));
+	assert_true(is_there(state, "hutch/.tmp/held"));
+	assert_true(is_there(state, "hutch/one"));
+	end(&r, REGISTRY_REMOVE);
+}
+
+/* --- races ----------------------------------------------------------------- */
+
+#define RACERS 8
+#define ROUNDS 200
+
+static void say(int fd)
+{
+	CHECK(io_write_all(fd, "+", 1) == 0);
+}
+
+/* Waits for the end of `go`, and takes the name; keeps it until `hold` ends. */
+__attribute__((noreturn)) static void race(int go, int done, int hold)
+{
+	struct registry_entry r;
+	struct err e;
+	char byte;
+
+	(void)alarm(SCENE_SECONDS);
+	CHECK(read(go, &byte, 1) == 0);
+	bool has_won = registry_create("one", &r, &e) == 0;
+	CHECK(has_won || e.kind == ERR_EXISTS);
+	say(done);
+	CHECK(read(hold, &byte, 1) == 0);
+	_exit(has_won ? 7 : 0); /* as if it were killed: the next round finds it left over */
+}
+
+static int run_race(void)
+{
+	int go[2], done[2], hold[2], winners = 0;
+	char bytes[RACERS];
+	pid_t pids[RACERS];
+
+	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC) | pipe2(hold, O_CLOEXEC),
+			 0);
+	for (int i = 0; i < RACERS; i++)
+		if ((pids[i] = fork()) == 0) {
+			(void)close(go[1]);
+			(void)close(hold[1]);
+			race(go[0], done[1], hold[0]);
+		}
+	(void)close(go[1]);
+	(void)close(done[1]);
+	assert_int_equal(io_read_full(done[0], bytes, RACERS), RACERS);
+	(void)close(hold[1]);
+	for (int i = 0; i < RACERS; i++) {
+		int code = scene_child_code(pids[i]);
+		assert_true(code == 0 || code == 7);
+		winners += code == 7;
+	}
+	(void)close(go[0]);
+	(void)close(done[0]);
+	(void)close(hold[0]);
+	return winners;
+}
+
+static void test_of_many_creators_exactly_one_wins(void **state)
+{
+	struct registry_list list;
+
+	for (int i = 0; i < ROUNDS; i++)
+		assert_int_equal(run_race(), 1);
+	/* Nobody was ended twice, nobody was lost. */
+	assert_int_equal(registry_list(true, &list, NULL), 0);
+	assert_int_equal(list.count, REGISTRY_ENDED_MAX);
+	registry_list_done(&list);
+	assert_int_equal(count_in(state, "hutch/.tmp"), 0);
+}
+
+/* Creators that end what they made, removers that kill, lists: all at once.  Who
+ * has made a name has it until it ends it itself. */
+__attribute__((noreturn)) static void churn(int seed)
+{
+	struct registry_entry r;
+	struct registry_list list;
+	struct registry_item item;
+	struct err e;
+
+	(void)alarm(SCENE_SECONDS);
+	for (int i = 0; i < 300; i++) {
+		CHECK(registry_list(i & 1, &list, &e) == 0);
+		registry_list_done(&list);
+		if (registry_create("one", &r, &e) < 0) {
+			CHECK(e.kind == ERR_EXISTS);
+			continue;
+		}
+		CHECK(registry_look("one", &item, &e) == 0 && !strcmp(item.id, r.id));
+		registry_item_done(&item);
+		if ((i + seed) % 3) /* else it is as if it were killed */
+			CHECK(registry_end(&r, RECORD, i & 2 ? REGISTRY_KEEP : REGISTRY_REMOVE,
+					   &e) == 0);
+		registry_done(&r);
+		(void)registry_forget("one", NULL);
+	}
+	_exit(0);
+}
+
+static void test_who_has_a_name_keeps_it_whatever_others_do(void **state)
+{
+	pid_t pids[4];
+
+	for (int i = 0; i < 4; i++)
+		if ((pids[i] = fork()) == 0)
+			churn(i);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(scene_child_code(pids[i]), 0);
+	(void)registry_forget("one", NULL);
+	expect_absent("one");
+	(void)registry_forget("one", NULL);
+	assert_int_equal(count_in(state, "hutch"), 2);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+}
+
+/* --- waiting --------------------------------------------------------------- */
+
+/* Waits for the end of "one" in a child, which prints the record. */
+static pid_t start_waiter(int *ret_out)
+{
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char *record;
+		(void)alarm(SCENE_SECONDS);
+		CHECK(registry_wait("one", &record, NULL) == 0);
+		CHECK(io_write_all(ends[1], record, strlen(record)) == 0);
+		_exit(0);
+	}
+	(void)close(ends[1]);
+	*ret_out = ends[0];
+	return pid;
+}
+
+/* Blocked in the kernel: in flock(2) of the lock. */
+static void await_blocked(pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)pid);
+
+	for (int64_t until = clock_ms() + 10000; clock_ms() < until;) {
+		char text[256] = "";
+		AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(read(fd, text, sizeof(text) - 1) > 0);
+		if (strstr(text, ") S "))
+			return;
+	}
+	fail_msg("the one who waits does not block");
+}
+
+static void expect_record(int *out, const char *record)
+{
+	char text[200] = "";
+
+	assert_true(io_read_full(*out, text, sizeof(text) - 1) >= 0);
+	if (!strstr(text, record))
+		fail_msg("%s is not in '%s'", record, text);
+	own_close(out);
+}
+
+static void test_who_waits_gets_the_record_whatever_becomes_of_the_folder(void **state)
+{
+	static const enum registry_rest rests[] = { REGISTRY_KEEP, REGISTRY_REMOVE };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
+		struct registry_entry r;
+		pid_t pids[3];
+		int outs[3];
+		create("one", &r);
+		for (int w = 0; w < 3; w++) {
+			pids[w] = start_waiter(&outs[w]);
+			await_blocked(pids[w]);
+			assert_false(scene_readable(outs[w], 0));
+		}
+		/* The lock is let go of, although others have it open. */
+		assert_int_equal(registry_end(&r, RECORD, rests[i], NULL), 0);
+		for (int w = 0; w < 3; w++)
+			expect_record(&outs[w], RECORD);
+		registry_done(&r);
+		wait_for_all();
+	}
+}
+
+static void test_who_waits_learns_of_a_kill(void **state)
+{
+	static const struct { struct owner owner; const char *record; } cases[] = {
+		{ { .name = "one", .has_janitor = true }, "\"killed\"" },
+		{ { .name = "one" }, "\"host_gone\"" },
+		{ { .name = "two", .renamed = "one" }, "\"host_gone\"" },
+	};
+	char *record;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int outs[2];
+		pid_t owner = start_owner(&cases[i].owner);
+		for (int w = 0; w < 2; w++)
+			await_blocked(start_waiter(&outs[w]));
+		kill_owner(owner);
+		for (int w = 0; w < 2; w++)
+			expect_record(&outs[w], cases[i].record);
+		wait_for_all();
+	}
+	/* It has ended: at once. */
+	assert_int_equal(registry_wait("one", &record, NULL), 0);
+	assert_non_null(strstr(record, "host_gone"));
+	free(record);
+	struct err e;
+	assert_int_equal(registry_wait("other", &record, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+}
+
+/* --- the socket ------------------------------------------------------------ */
+
+static void test_its_socket_is_reached_by_name(void **state)
+{
+	struct registry_entry r;
+	struct err e = { 0 };
+	struct stat st;
+	char bytes[3] = "";
+	AUTO_FREE char *path = scene_path(state, "hutch/one/control.sock");
+
+	create("one", &r);
+	assert_int_equal(registry_connect("one", &e), -1);
+	assert_int_equal(e.kind, ERR_SYSTEM); /* it lives, and has none yet */
+	AUTO_CLOSE int server = registry_listen(&r, &e);
+	if (server < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISSOCK(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(fcntl(server, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	assert_int_equal(fcntl(server, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	AUTO_CLOSE int client = registry_connect("one", &e);
+	AUTO_CLOSE int peer = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(write(client, "hi", 2), 2);
+	assert_int_equal(read(peer, bytes, 2), 2);
+	assert_string_equal(bytes, "hi");
+	assert_int_equal(fcntl(client, F_GETFL) & O_NONBLOCK, 0);
+	own_close(&server);
+	assert_int_equal(registry_connect("one", &e), -1);
+	assert_int_equal(e.kind, ERR_SYSTEM); /* nobody listens */
+	end(&r, REGISTRY_KEEP);
+	assert_int_equal(registry_connect("one", &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(e.remedy, "hutch ps -a"));
+}
+
+/* unix(7): an address has 108 bytes. */
+static void test_a_socket_needs_no_short_path(void **state)
+{
+	AUTO_FREE char *deep = text_format("%s/%0150d", (const char *)*state, 0);
+	struct registry_entry r;
+
+	assert_int_equal(mkdir(deep, 0700) | setenv("XDG_RUNTIME_DIR", deep, 1), 0);
+	create("one", &r);
+	AUTO_CLOSE int server = registry_listen(&r, NULL);
+	AUTO_CLOSE int client = registry_connect("one", NULL);
+	assert_true(server >= 0 && client >= 0);
+	end(&r, REGISTRY_REMOVE);
+}
+
+/* --- lists ----------------------------------------------------------------- */
+
+static void test_without_a_state_folder_there_is_nothing(void **state)
+{
+	struct registry_list list;
+	struct err e;
+
+	assert_int_equal(registry_list(true, &list, &e), 0);
+	assert_int_equal(list.count, 0);
+	registry_list_done(&list);
+	expect_absent("one");
+	assert_int_equal(registry_forget("one", &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	assert_false(is_there(state, "hutch"));
+}
+
+static void test_a_list_is_sorted_and_passes_over_what_is_none(void **state)
+{
+	static const char *const live[] = { "b", "c", "a" }, *const ended[] = { "z", "y" };
+	static const char *const expected[] = { "a", "b", "c", "y", "z" };
+	struct registry_entry r[3], old;
+	struct registry_list list;
+
+	for (size_t i = 0; i < ARRAY_LEN(ended); i++) {
+		create(ended[i], &old);
+		end(&old, REGISTRY_KEEP);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(live); i++)
+		create(live[i], &r[i]);
+	scene_dir(state, "hutch/.upper-abc");
+	scene_file(state, "hutch/file", "x");
+	scene_link(state, "hutch/link", "a");
+	assert_int_equal(registry_list(true, &list, NULL), 0);
+	assert_int_equal(list.count, ARRAY_LEN(expected));
+	for (size_t i = 0; i < list.count; i++) {
+		assert_string_equal(list.items[i].name, expected[i]);
+		assert_int_equal(list.items[i].status == REGISTRY_ENDED, i > 2);
+	}
+	registry_list_done(&list);
+	registry_list_done(&list);
+	for (size_t i = 0; i < ARRAY_LEN(live); i++)
+		end(&r[i], REGISTRY_REMOVE);
+}
+
+static void test_a_hundred_ended_ones_are_kept(void **state)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e;
+
+	for (int i = 0; i < REGISTRY_ENDED_MAX + 5; i++) {
+		AUTO_FREE char *name = text_format("n%d", i);
+		create(name, &r);
+		end(&r, REGISTRY_KEEP);
+	}
+	assert_int_equal(count_in(state, "hutch/.ended"), REGISTRY_ENDED_MAX);
+	assert_int_equal(count_in(state, "hutch/.tmp"), 0);
+	assert_int_equal(registry_find_ended("n4", &item, &e), -1);
+	expect_ended("n5", RECORD);
+	expect_ended("n104", RECORD);
+}
+
+/* A process may hold fewer descriptors than that: they are 4 owners. */
+#define MANY 1000
+
+__attribute__((noreturn)) static void own_many(int from, int done, int hold)
+{
+	struct registry_entry r;
+	struct err e;
+	char byte;
+
+	(void)alarm(SCENE_SECONDS);
+	for (int i = from; i < from + MANY / 5; i++) {
+		AUTO_FREE char *name = text_format("n%d", i);
+		CHECK(registry_create(name, &r, &e) == 0);
+		CHECK(registry_set_info(&r, "{\"name\":\"n\",\"image\":\"host\"}", &e) == 0);
+		own_close(&r.state); /* what it can do without */
+		own_close(&r.folder);
+	}
+	say(done);
+	CHECK(read(hold, &byte, 1) == 0);
+	_exit(0);
+}
+
+static void test_a_thousand_are_listed_in_time(void **state)
+{
+	int done[2], hold[2];
+	struct registry_list list;
+	char bytes[5];
+	int64_t best = 1000000;
+
+	(void)state;
+	assert_int_equal(pipe2(done, O_CLOEXEC) | pipe2(hold, O_CLOEXEC), 0);
+	for (int i = 0; i < 5; i++)
+		if (fork() == 0) {
+			(void)close(hold[1]);
+			own_many(i * MANY / 5, done[1], hold[0]);
+		}
+	assert_int_equal(io_read_full(done[0], bytes, 5), 5);
+	for (int i = 0; i < 5; i++) {
+		int64_t begin = clock_us();
+		assert_int_equal(registry_list(false, &list, NULL), 0);
+		int64_t took = clock_us() - begin;
+		best = took < best ? took : best;
+		assert_int_equal(list.count, MANY);
+		registry_list_done(&list);
+	}
+	print_message("%d listed in %d us\n", MANY, (int)best);
+	assert_true(best < 50000);
+	(void)close(hold[0]);
+	(void)close(hold[1]);
+	(void)close(done[0]);
+	(void)close(done[1]);
+	wait_for_all();
+}
+
+/* --- what is in the way ---------------------------------------------------- */
+
+static void expect_refused(const char *name)
+{
+	struct registry_entry r;
+	struct err e = { 0 };
+
+	assert_int_equal(registry_create(name, &r, &e), -1);
+	if (e.kind != ERR_REFUSED)
+		fail_msg("%s", e.text);
+	assert_non_null(strstr(e.text, name));
+}
+
+static void test_what_is_no_folder_of_ours_is_left_alone(void **state)
+{
+	struct registry_entry r;
+
+	create("one", &r);
+	scene_dir(state, "aside");
+	scene_file(state, "aside/kept", "x");
+	scene_link(state, "hutch/link", "../aside");
+	scene_link(state, "hutch/self", "one");
+	scene_link(state, "hutch/nowhere", "/nonexistent");
+	scene_file(state, "hutch/file", "x");
+	scene_dir(state, "hutch/open"); /* 0755 */
+	static const char *const names[] = { "link", "self", "nowhere", "file", "open" };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct registry_entry other;
+		struct err e;
+		expect_refused(names[i]);
+		assert_int_equal(registry_open(names[i], &other, &e), -1);
+		assert_int_equal(e.kind, ERR_REFUSED);
+	}
+	AUTO_FREE char *bare = scene_path(state, "hutch/bare");
+	assert_int_equal(mkdir(bare, 0700), 0);
+	expect_refused("bare");
+	assert_true(is_there(state, "aside/kept"));
+	assert_true(is_there(state, "hutch/one"));
+	end(&r, REGISTRY_REMOVE);
+}
+
+static void test_a_link_in_place_of_a_file_is_not_followed(void **state)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	AUTO_FREE char *info = scene_path(state, "hutch/one/info");
+	AUTO_FREE char *kept = scene_path(state, "kept");
+	char text[8] = "";
+
+	create("one", &r);
+	scene_file(state, "kept", "secret\n");
+	scene_link(state, "hutch/one/info", "../../kept");
+	scene_link(state, "hutch/one/.status", "../../kept");
+	assert_int_equal(registry_look("one", &item, NULL), 0);
+	assert_null(item.info);
+	registry_item_done(&item);
+	assert_int_equal(registry_set_info(&r, "{}", NULL), 0); /* replaces the link */
+	assert_int_equal(registry_set_status(&r, REGISTRY_READY, NULL), -1);
+	AUTO_CLOSE int fd = open(kept, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, text, 7), 7);
+	assert_string_equal(text, "secret\n");
+	end(&r, REGISTRY_REMOVE);
+	assert_true(is_there(state, "kept"));
+}
+
+static void test_a_state_folder_that_is_a_link_or_open_is_refused(void **state)
+{
+	struct registry_entry r;
+	struct registry_list list;
+	struct err e;
+	AUTO_FREE char *hutch = scene_path(state, "hutch");
+
+	scene_dir(state, "aside");
+	scene_link(state, "hutch", "aside");
+	assert_int_equal(registry_create("one", &r, &e), -1);
+	assert_int_equal(registry_list(false, &list, &e), -1);
+	assert_int_equal(unlink(hutch), 0);
+	assert_int_equal(mkdir(hutch, 0700) | chmod(hutch, 0777), 0);
+	assert_int_equal(registry_create("one", &r, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_int_equal(registry_list(false, &list, &e), -1);
+	assert_int_equal(count_in(state, "aside"), 0);
+}
+
+static void test_folders_of_the_registry_that_are_links_are_refused(void **state)
+{
+	static const char *const names[] = { "hutch/.ended", "hutch/.tmp" };
+	struct registry_entry r;
+	struct err e;
+
+	create("one", &r);
+	end(&r, REGISTRY_REMOVE);
+	scene_dir(state, "aside");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO_FREE char *path = scene_path(state, names[i]);
+		assert_int_equal(rmdir(path), 0);
+		scene_link(state, names[i], "../aside");
+		assert_int_equal(registry_create("one", &r, &e), -1);
+		assert_int_equal(e.kind, ERR_REFUSED);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(count_in(state, "aside"), 0);
+}
+
+/* The folder is taken away under its owner, by hand. */
+static void test_who_waits_is_told_even_if_the_folder_is_gone(void **state)
+{
+	struct registry_entry r;
+	struct err e;
+	int out;
+	AUTO_FREE char *folder = scene_path(state, "hutch/one");
+	AUTO_FREE char *aside = scene_path(state, "aside");
+
+	create("one", &r);
+	await_blocked(start_waiter(&out));
+	assert_int_equal(rename(folder, aside), 0);
+	assert_int_equal(registry_end(&r, RECORD, REGISTRY_KEEP, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	expect_record(&out, RECORD);
+	registry_done(&r);
+	wait_for_all();
+}
+
+/* --- a full disk ----------------------------------------------------------- */
+
+static void fill_disk(const char *folder)
+{
+	static const char bytes[4096];
+	AUTO_FREE char *path = text_format("%s/filler", folder);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	CHECK(errno == ENOSPC);
+}
+
+static void use_tmpfs(const char *folder, const char *options)
+{
+	CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	CHECK(mount("none", folder, "tmpfs", 0, options) == 0);
+	CHECK(setenv("XDG_RUNTIME_DIR", folder, 1) == 0);
+}
+
+static bool has_rest(const char *folder)
+{
+	void *state = (void *)(uintptr_t)folder;
+
+	return count_in(&state, "hutch") > 2 || count_in(&state, "hutch/.tmp") > 0 ||
+	       count_in(&state, "hutch/.ended") > 0;
+}
+
+/* No room for a page, and then for one inode less than is needed each time. */
+static void play_full_disk(void *folder)
+{
+	struct registry_entry r;
+	struct err e = { 0 };
+
+	use_tmpfs(folder, "size=64k");
+	fill_disk(folder);
+	CHECK(registry_create("one", &r, &e) == -1);
+	CHECK(e.kind == ERR_LIMIT && e.sys == ENOSPC && e.remedy[0] && !has_rest(folder));
+	for (int inodes = 2; inodes < 11; inodes++) {
+		AUTO_FREE char *options = text_format("nr_inodes=%d", inodes);
+		use_tmpfs(folder, options);
+		if (registry_create("one", &r, &e) == 0) {
+			CHECK(inodes > 8 && registry_end(&r, RECORD, REGISTRY_REMOVE, &e) == 0);
+			registry_done(&r);
+		}
+		CHECK(inodes > 8 || e.sys == ENOSPC);
+		CHECK(!has_rest(folder));
+	}
+}
+
+static void play_full_at_the_end(void *folder)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e = { 0 };
+	AUTO_FREE char *large = text_format("{\"reason\":\"%020000d\"}", 0);
+
+	use_tmpfs(folder, "size=64k");
+	CHECK(registry_create("one", &r, &e) == 0);
+	fill_disk(folder);
+	CHECK(registry_set_info(&r, "{}", &e) == -1 && e.sys == ENOSPC);
+	CHECK(registry_set_status(&r, REGISTRY_STOPPING, &e) == -1 && e.sys == ENOSPC);
+	CHECK(registry_look("one", &item, &e) == 0 && item.status == REGISTRY_BUILDING);
+	CHECK(registry_end(&r, RECORD, REGISTRY_KEEP, &e) == 0);
+	registry_done(&r);
+	CHECK(registry_find_ended("one", &item, &e) == 0 && !strcmp(item.record, RECORD));
+	/* A record that has no room is replaced by one that has. */
+	use_tmpfs(folder, "size=64k");
+	CHECK(registry_create("one", &r, &e) == 0);
+	fill_disk(folder);
+	CHECK(registry_end(&r, large, REGISTRY_KEEP, &e) == -1 && e.sys == ENOSPC);
+	registry_done(&r);
+	CHECK(registry_find_ended("one", &item, &e) == 0 && strstr(item.record, "\"unknown\""));
+}
+
+static void test_a_full_disk_leaves_nothing_behind(void **state)
+{
+	scene_inside(CLONE_NEWNS, 0, play_full_disk, *state);
+}
+
+static void test_a_record_finds_room_on_a_full_disk(void **state)
+{
+	scene_inside(CLONE_NEWNS, 0, play_full_at_the_end, *state);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, registry_setup, scene_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_life_from_its_making_to_its_record),
+		TEST(test_what_is_removed_leaves_nothing),
+		TEST(test_logs_are_found_before_and_after_the_end),
+		TEST(test_of_two_with_one_name_the_latest_is_found),
+		TEST(test_texts_are_bounded_and_one_line),
+		TEST(test_a_bad_name_is_quoted_in_one_sentence),
+		TEST(test_a_name_that_somebody_has_is_refused),
+		TEST(test_a_renamed_one_is_found_by_its_new_name_alone),
+		TEST(test_the_name_of_a_killed_owner_is_free_at_once),
+		TEST(test_the_janitor_ends_what_its_supervisor_no_longer_can),
+		TEST(test_one_left_over_is_ended_by_whoever_comes_across_it),
+		TEST(test_one_that_is_tidied_up_is_waited_for_and_not_taken),
+		TEST(test_what_was_being_made_or_removed_is_swept),
+		TEST(test_of_many_creators_exactly_one_wins),
+		TEST(test_who_has_a_name_keeps_it_whatever_others_do),
+		TEST(test_who_waits_gets_the_record_whatever_becomes_of_the_folder),
+		TEST(test_who_waits_learns_of_a_kill),
+		TEST(test_its_socket_is_reached_by_name),
+		TEST(test_a_socket_needs_no_short_path),
+		TEST(test_without_a_state_folder_there_is_nothing),
+		TEST(test_a_list_is_sorted_and_passes_over_what_is_none),
+		TEST(test_a_hundred_ended_ones_are_kept),
+		TEST(test_a_thousand_are_listed_in_time),
+		TEST(test_what_is_no_folder_of_ours_is_left_alone),
+		TEST(test_a_link_in_place_of_a_file_is_not_followed),
+		TEST(test_a_state_folder_that_is_a_link_or_open_is_refused),
+		TEST(test_folders_of_the_registry_that_are_links_are_refused),
+		TEST(test_who_waits_is_told_even_if_the_folder_is_gone),
+		TEST(test_a_full_disk_leaves_nothing_behind),
+		TEST(test_a_record_finds_room_on_a_full_disk),
+	};
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
