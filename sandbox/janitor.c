@@ -102,8 +102,8 @@ static int has_nothing(const struct chores *c)
 }
 
 /* Returns in the launcher; `held` is what the janitor holds. */
-static int fork_janitor(struct janitor *j, const struct chores *chores, const int held[HELD],
-			struct err *e)
+static int fork_janitor(struct janitor *j, const struct chores *chores,
+			const int held[HELD], struct err *e)
 {
 	int ends[2];
 
@@ -140,8 +140,10 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int listen = ends[0];
 	j->dismiss = ends[1];
-	const int held[HELD] = { chores->terminal->fd, launcher, listen, chores->upper->lock,
-				 chores->cgroup->parent.fd, r.state, r.folder, r.lock };
+	const int held[HELD] = {
+		chores->terminal->fd, launcher, listen, chores->upper->lock,
+		chores->cgroup->parent.fd, r.state, r.folder, r.lock,
+	};
 	return fork_janitor(j, chores, held, e);
 }
 

@@ -843,6 +843,15 @@ __attribute__((noreturn)) static void own_many(int from, int done, int hold)
 	_exit(0);
 }
 
+/* Of the processor: others may be at work on this machine. */
+static int64_t cpu_us(void)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 static void test_a_thousand_are_listed_in_time(void **state)
 {
 	int done[2], hold[2];
@@ -859,9 +868,9 @@ static void test_a_thousand_are_listed_in_time(void **state)
 		}
 	assert_int_equal(io_read_full(done[0], bytes, 5), 5);
 	for (int i = 0; i < 5; i++) {
-		int64_t begin = clock_us();
+		int64_t begin = cpu_us();
 		assert_int_equal(registry_list(false, &list, NULL), 0);
-		int64_t took = clock_us() - begin;
+		int64_t took = cpu_us() - begin;
 		best = took < best ? took : best;
 		assert_int_equal(list.count, MANY);
 		registry_list_done(&list);
