@@ -95,13 +95,43 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	_exit(0);
 }
 
+static int has_nothing(const struct chores *c)
+{
+	return c->terminal->fd < 0 && !c->upper->path && !c->cgroup->parent.path &&
+	       !entry_of(c).name[0];
+}
+
+/* Returns in the launcher; `held` is what the janitor holds. */
+static int fork_janitor(struct janitor *j, const struct chores *chores,
+			const int held[HELD], struct err *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int started = ends[0];
+	j->pid = fork();
+	if (j->pid == 0) {
+		keep_only(held);
+		watch(chores);
+	}
+	(void)close(ends[1]);
+	if (j->pid < 0)
+		return err_sys(e, "start the janitor");
+	/* Until it has closed what is not its own it passes, to who looks at the lock
+	 * of a name, for us: if we were killed, for a supervisor that lives. */
+	if (entry_of(chores).name[0])
+		while (read(started, ends, 1) < 0 && errno == EINTR)
+			;
+	return 0;
+}
+
 int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 {
-	const int terminal = chores->terminal->fd, lock = chores->upper->lock;
 	const struct registry_entry r = entry_of(chores);
 	int ends[2];
 
-	if (terminal < 0 && !chores->upper->path && !chores->cgroup->parent.path && !r.name[0])
+	if (has_nothing(chores))
 		return 0;
 	AUTO_CLOSE int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (launcher < 0)
@@ -110,17 +140,11 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int listen = ends[0];
 	j->dismiss = ends[1];
-
-	j->pid = fork();
-	if (j->pid < 0)
-		return err_sys(e, "start the janitor");
-	if (j->pid == 0) {
-		keep_only((const int[HELD]){ terminal, launcher, listen, lock,
-					     chores->cgroup->parent.fd, r.state, r.folder,
-					     r.lock });
-		watch(chores);
-	}
-	return 0;
+	const int held[HELD] = {
+		chores->terminal->fd, launcher, listen, chores->upper->lock,
+		chores->cgroup->parent.fd, r.state, r.folder, r.lock,
+	};
+	return fork_janitor(j, chores, held, e);
 }
 
 void janitor_dismiss(struct janitor *j)

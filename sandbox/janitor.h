@@ -34,7 +34,8 @@ struct chores {
 	const struct registry_entry *entry; /* ended, where it has a name; may be NULL */
 };
 
-/* Starts one, if there is anything on the list. */
+/* Starts one, if there is anything on the list.  With an entry on it, it returns when
+ * the janitor no longer holds the lock that says that the launcher lives. */
 int janitor_start(struct janitor *j, const struct chores *chores, struct err *e);
 
 /* Sends it home and waits for it.  The caller has undone everything itself. */

@@ -54,8 +54,8 @@ int registry_check_name(const char *name, struct err *e)
 	AUTO_FREE char *start = text_format("%.*s", (int)cut, name);
 	AUTO_FREE char *shown = visible_line(start);
 	return err_set(e, ERR_USAGE,
-		       "'%s%s' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 _ . -, the first "
-		       "a letter or a digit", shown, name[cut] ? "..." : "");
+		       "'%s%s' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 _ . -, the "
+		       "first a letter or a digit", shown, name[cut] ? "..." : "");
 }
 
 void registry_init(struct registry_entry *r)
@@ -84,7 +84,8 @@ struct sweep {
 static void sweep_one(void *arg, const char *name)
 {
 	const struct sweep *s = arg;
-	AUTO_CLOSE int old = openat(s->tmp, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int old = openat(s->tmp, name, flags);
 
 	/* Between its opening and its lock it may have become a sandbox. */
 	if (old >= 0 && shelf_lock(old, LOCK_EX | LOCK_NB) == 0 &&
@@ -135,7 +136,8 @@ static int fill(struct registry_entry *r, struct err *e)
 	r->folder = openat(r->alive, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->folder < 0)
 		return err_sys(e, "open a sandbox's folder");
-	r->lock = openat(r->folder, SHELF_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+	r->lock = openat(r->folder, SHELF_LOCK, flags, 0600);
 	if (r->lock < 0 || io_write_all(r->lock, "\n", 1) < 0)
 		return err_sys(e, "make a sandbox's lock");
 	if (shelf_lock(r->lock, LOCK_EX | LOCK_NB) < 0)
@@ -185,7 +187,8 @@ static int not_made(const char *name, struct err *e)
 	if (!e || e->kind == ERR_EXISTS)
 		return -1;
 	if (e->sys == ENOSPC || e->sys == EDQUOT)
-		(void)err_remedy(e, "make room there, or set XDG_RUNTIME_DIR to a folder that has");
+		(void)err_remedy(e, "make room there, or set XDG_RUNTIME_DIR to a folder "
+				    "that has some");
 	return err_in(e, "make sandbox '%s'", name);
 }
 

@@ -34,7 +34,9 @@ static int write_lock(int lock, const char *record)
 	const ssize_t len = (ssize_t)strlen(line);
 
 	errno = ENOSPC; /* what a write that does less means */
-	return pwrite(lock, line, (size_t)len, 0) == len && ftruncate(lock, len) == 0 ? 0 : -1;
+	if (pwrite(lock, line, (size_t)len, 0) != len)
+		return -1;
+	return ftruncate(lock, len);
 }
 
 static char *our_record(const char *reason, const char *message)
@@ -46,15 +48,16 @@ static char *our_record(const char *reason, const char *message)
 
 static int write_record(int lock, const char *record, struct err *e)
 {
-	if (record[0] != '{' || strchr(record, '\n') || strlen(record) >= REGISTRY_TEXT_MAX)
-		(void)err_set(e, ERR_INTERNAL, "the record of a sandbox's end is no line of JSON, "
-					       "or too long");
+	if (record[0] != '{' || strchr(record, '\n') ||
+	    strlen(record) >= REGISTRY_TEXT_MAX)
+		(void)err_set(e, ERR_INTERNAL,
+			      "the record of a sandbox's end is no line of JSON, or too long");
 	else if (write_lock(lock, record) == 0)
 		return 0;
 	else
 		(void)err_sys(e, "write the record of a sandbox's end");
-	AUTO_FREE char *short_one = our_record("unknown", "the record could not be written");
-	(void)write_lock(lock, short_one); /* it fits, or the disk is broken */
+	AUTO_FREE char *ours = our_record("unknown", "the record could not be written");
+	(void)write_lock(lock, ours); /* it fits, or the disk is broken */
 	return -1;
 }
 
@@ -124,7 +127,8 @@ static void keep_rest(const struct registry_entry *r)
 		registry_discard(r->state, r->state, r->name, r->id);
 		return;
 	}
-	(void)renameat(r->folder, SHELF_LOCK, r->folder, SHELF_END); /* found by both names */
+	/* Found by both names. */
+	(void)renameat(r->folder, SHELF_LOCK, r->folder, SHELF_END);
 	(void)unlinkat(r->folder, SHELF_STATUS, 0);
 	prune(r->state, ended);
 }
@@ -147,12 +151,14 @@ static int finish(const struct registry_entry *r, const char *record,
 }
 
 /* What a dead supervisor may have written itself stands. */
-static void finish_dead(const struct registry_entry *r, const char *reason, const char *message)
+static void finish_dead(const struct registry_entry *r, const char *reason,
+			const char *message)
 {
 	AUTO_FREE char *written = has_record(r->lock) ? shelf_line(r->lock) : NULL;
-	AUTO_FREE char *record = written ? text_copy(written) : our_record(reason, message);
+	AUTO_FREE char *ours = our_record(reason, message);
 
-	(void)finish(r, record, REGISTRY_KEEP, NULL); /* there is nobody to tell */
+	/* There is nobody to tell. */
+	(void)finish(r, written ? written : ours, REGISTRY_KEEP, NULL);
 }
 
 int registry_end(struct registry_entry *r, const char *record, enum registry_rest rest,
@@ -163,8 +169,8 @@ int registry_end(struct registry_entry *r, const char *record, enum registry_res
 	/* Some hand or tool has tidied up too much; who waits can be told. */
 	(void)write_record(r->lock, record, NULL);
 	(void)shelf_lock(r->lock, LOCK_UN);
-	return err_set(e, ERR_NOT_FOUND,
-		       "the folder of sandbox '%s' was taken from the state folder", r->name);
+	return err_set(e, ERR_NOT_FOUND, "the folder of sandbox '%s' is no longer in its place",
+		       r->name);
 }
 
 void registry_end_killed(struct registry_entry *r)
@@ -218,8 +224,8 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	if (shelf_is_alive(folder))
 		return taken(name, "running", e);
 	if (lock < 0) /* it may just have been ended */
-		return shelf_is_at(state, name, folder) ?
-			       shelf_in_the_way(name, "is no sandbox's folder", e) : 0;
+		return !shelf_is_at(state, name, folder) ?
+			       0 : shelf_in_the_way(name, "is no sandbox's folder", e);
 	if (shelf_lock(lock, may_wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
 		return taken(name, "being tidied up", e);
 	(void)snprintf(old.name, sizeof(old.name), "%s", name);

@@ -110,18 +110,25 @@ void registry_item_done(struct registry_item *item)
 	*item = (struct registry_item){ 0 };
 }
 
+/* 0: for ever. */
+static int set_patience(int fd, int seconds)
+{
+	const struct timeval time = { .tv_sec = seconds };
+
+	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+}
+
 static int connect_at(int folder)
 {
-	const struct timeval patience = { .tv_sec = CONNECT_SECONDS }, for_ever = { 0 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SHELF_SOCKET,
-		       folder);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path),
+		       "/proc/self/fd/%d/" SHELF_SOCKET, folder);
 	/* It bounds connect(2) too, which waits for room in the queue. */
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	if (fd < 0 || set_patience(fd, CONNECT_SECONDS) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof(for_ever)) < 0)
+	    set_patience(fd, 0) < 0)
 		return -1;
 	return fd_take(&fd);
 }
@@ -214,8 +221,8 @@ static int read_ended(int ended, const char *name, struct registry_item *ret)
 static int absent_ended(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' has ended", name);
-	return err_remedy(e, "`hutch ps -a` shows those that run and the last %d that have ended",
-			  REGISTRY_ENDED_MAX);
+	return err_remedy(e, "`hutch ps -a` shows those that run and the last %d that "
+			     "have ended", REGISTRY_ENDED_MAX);
 }
 
 int registry_find_ended(const char *name, struct registry_item *ret, struct err *e)
@@ -271,7 +278,8 @@ int registry_log(const char *name, struct err *e)
 	if (state < 0)
 		return -1;
 	AUTO_CLOSE int ended = find_ended(state, name, &found);
-	AUTO_CLOSE int folder = found.count ? shelf_folder(ended, found.items[0], NULL) : -1;
+	const char *latest = found.count ? found.items[0] : NULL;
+	AUTO_CLOSE int folder = latest ? shelf_folder(ended, latest, NULL) : -1;
 	list_done(&found);
 	return folder < 0 ? absent_ended(name, e) : open_log(folder, name, e);
 }
@@ -289,7 +297,8 @@ static struct registry_item *add(struct gather *g)
 {
 	if (g->list->count == g->room) {
 		g->room = g->room ? 2 * g->room : 64;
-		g->list->items = mem_resize(g->list->items, g->room, sizeof(*g->list->items));
+		g->list->items = mem_resize(g->list->items, g->room,
+					    sizeof(*g->list->items));
 	}
 	return &g->list->items[g->list->count++];
 }
@@ -402,6 +411,9 @@ static char *wait_for_record(struct registry_entry *r, int lock)
 	(void)shelf_lock(lock, LOCK_UN); /* for who settles it */
 	if (line && line[0] == '{')
 		return text_copy(line);
+	/* A process that dies lets go of its two locks in any order. */
+	(void)shelf_lock(r->folder, LOCK_SH);
+	(void)shelf_lock(r->folder, LOCK_UN);
 	if (shelf_find_name(r->state, r->folder, r->name))
 		(void)registry_settle(r->state, r->name, true, NULL); /* shows below */
 	AUTO_FREE char *ours = shelf_line(lock);
@@ -426,7 +438,8 @@ int registry_wait(const char *name, char **ret_record, struct err *e)
 	if (lock < 0) /* it went just now */
 		return wait_ended(name, ret_record, e);
 	if (!record)
-		return err_set(e, ERR_INTERNAL, "sandbox '%s' has ended without a record", name);
+		return err_set(e, ERR_INTERNAL, "sandbox '%s' has ended without a record",
+			       name);
 	*ret_record = record;
 	record = NULL;
 	return 0;

@@ -38,7 +38,8 @@ int shelf_in_the_way(const char *name, const char *what, struct err *e)
 int shelf_folder(int parent, const char *name, struct err *e)
 {
 	struct stat st;
-	AUTO_CLOSE int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(parent, name, flags);
 
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return shelf_in_the_way(name, "is no folder", e);
@@ -47,7 +48,7 @@ int shelf_folder(int parent, const char *name, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %s in the state folder", name);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return shelf_in_the_way(name, "belongs to somebody else or is open to others", e);
+		return shelf_in_the_way(name, "is another user's or open to others", e);
 	return fd_take(&fd);
 }
 
@@ -96,21 +97,32 @@ int shelf_file(int folder, const char *file)
 	return fd;
 }
 
-char *shelf_line(int fd)
+/* Of a line that does not fit into a page. */
+static char *long_line(int fd)
 {
 	char *text = NULL;
 	size_t len;
 
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-	    io_read_file(fd, "a file of the state folder", REGISTRY_TEXT_MAX + 1, &text, &len,
-			 NULL) < 0)
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    io_read_file(fd, "a line", REGISTRY_TEXT_MAX + 1, &text, &len, NULL) < 0)
 		return NULL;
 	char *end = memchr(text, '\n', len);
-	if (!end)
-		own_free(&text);
-	else
+	if (end)
 		*end = '\0';
+	else
+		own_free(&text);
 	return text;
+}
+
+char *shelf_line(int fd)
+{
+	char page[4096]; /* one read for most: a list of all has thousands */
+	ssize_t len = fd < 0 ? -1 : pread(fd, page, sizeof(page), 0);
+	char *end = len < 0 ? NULL : memchr(page, '\n', (size_t)len);
+
+	if (!end && len == sizeof(page))
+		return long_line(fd);
+	return end ? text_format("%.*s", (int)(end - page), page) : NULL;
 }
 
 char *shelf_line_of(int folder, const char *file)
@@ -144,9 +156,11 @@ int shelf_put(int folder, const char *file, const char *line, struct err *e)
 	AUTO_FREE char *fresh = text_format(".%s", file);
 
 	if (strchr(line, '\n') || strlen(line) >= REGISTRY_TEXT_MAX)
-		return err_set(e, ERR_LIMIT, "write %s of a sandbox: %zu bytes, or several lines",
-			       file, strlen(line));
-	if (write_new(folder, fresh, line) == 0 && renameat(folder, fresh, folder, file) == 0)
+		return err_set(e, ERR_LIMIT,
+			       "write %s of a sandbox: %zu bytes, or several lines", file,
+			       strlen(line));
+	if (write_new(folder, fresh, line) == 0 &&
+	    renameat(folder, fresh, folder, file) == 0)
 		return 0;
 	(void)err_sys(e, "write %s of a sandbox", file);
 	(void)unlinkat(folder, fresh, 0); /* it may not have come to be */
@@ -187,16 +201,19 @@ bool shelf_find_name(int state, int folder, char name[REGISTRY_NAME_MAX + 1])
 
 void shelf_ended_print(const struct shelf_ended *x, char text[SHELF_ENDED_MAX])
 {
-	(void)snprintf(text, SHELF_ENDED_MAX, "%016llx-%s-%s", (unsigned long long)x->us, x->id,
-		       x->name);
+	(void)snprintf(text, SHELF_ENDED_MAX, "%016llx-%s-%s",
+		       (unsigned long long)x->us, x->id, x->name);
 }
 
 bool shelf_ended_parse(struct shelf_ended *x, const char *text)
 {
-	const char *id = text + 17, *name = id + REGISTRY_ID_LEN + 1;
-
-	if (strspn(text, HEX) != 16 || text[16] != '-' || strspn(id, HEX) != REGISTRY_ID_LEN ||
-	    id[REGISTRY_ID_LEN] != '-' || registry_check_name(name, NULL) < 0)
+	if (strspn(text, HEX) != 16 || text[16] != '-')
+		return false;
+	const char *id = text + 17;
+	if (strspn(id, HEX) != REGISTRY_ID_LEN || id[REGISTRY_ID_LEN] != '-')
+		return false;
+	const char *name = id + REGISTRY_ID_LEN + 1;
+	if (registry_check_name(name, NULL) < 0)
 		return false;
 	x->us = (int64_t)strtoull(text, NULL, 16);
 	(void)snprintf(x->id, sizeof(x->id), "%.*s", REGISTRY_ID_LEN, id);

@@ -1,0 +1,459 @@
+/* How sandboxes with names end, who learns of it, and who has the name then.  Owners
+ * that are killed are children; we are a subreaper, so that their janitors can be
+ * waited for. */
+#include "sandbox/registry_end.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/janitor.h"
+#include "sandbox/terminal.h"
+#include "sandbox/upper.h"
+#include "tests/unit/register.h"
+
+/* --- who is killed --------------------------------------------------------- */
+
+struct owner {
+	const char *name, *renamed;
+	bool has_janitor;
+	bool writes_record; /* and is killed before it has ended the rest */
+};
+
+/* Owns the name until it is killed; its stdout tells that it does. */
+__attribute__((noreturn)) static void own(const struct owner *o)
+{
+	static const struct terminal no_terminal = { .fd = -1 };
+	static const struct cgroup no_cgroup;
+	struct upper none;
+	struct registry_entry r;
+	struct janitor j;
+	struct err e;
+
+	upper_init(&none);
+	janitor_init(&j);
+	CHECK(registry_create(o->name, &r, &e) == 0);
+	if (o->has_janitor)
+		CHECK(janitor_start(&j, &(struct chores){ &no_terminal, &none, &no_cgroup, &r },
+				    &e) == 0);
+	if (o->renamed)
+		CHECK(registry_rename(&r, o->renamed, &e) == 0);
+	if (o->writes_record)
+		CHECK(pwrite(r.lock, RECORD "\n", sizeof(RECORD), 0) == sizeof(RECORD));
+	say(1);
+	for (;;)
+		(void)pause();
+}
+
+static pid_t start_owner(const struct owner *o)
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)alarm(SCENE_SECONDS);
+		CHECK(dup2(ends[1], 1) == 1);
+		own(o);
+	}
+	(void)close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	return pid;
+}
+
+static void kill_owner(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_the_name_of_a_killed_owner_is_free_at_once(void **state)
+{
+	static const struct owner owners[] = {
+		{ .name = "one" },
+		{ .name = "one", .has_janitor = true },
+	};
+	struct registry_entry r;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		kill_owner(start_owner(&owners[i % 2]));
+		create("one", &r);
+		expect_ended("one", i % 2 ? "\"reason\":\"killed\"" : "\"reason\":\"host_gone\"");
+		end(&r, REGISTRY_REMOVE);
+		wait_for_all();
+	}
+}
+
+static void test_the_janitor_ends_what_its_supervisor_no_longer_can(void **state)
+{
+	static const struct { struct owner owner; const char *name, *record; } cases[] = {
+		{ { .name = "a", .has_janitor = true }, "a", "\"reason\":\"killed\"" },
+		{ { .name = "b", .renamed = "b2", .has_janitor = true }, "b2", "\"killed\"" },
+		{ { .name = "c", .has_janitor = true, .writes_record = true }, "c", RECORD },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *path = text_format("hutch/%s", cases[i].name);
+		kill_owner(start_owner(&cases[i].owner));
+		wait_for_all();
+		assert_false(is_there(state, path));
+		expect_ended(cases[i].name, cases[i].record);
+	}
+	assert_int_equal(count_in(state, "hutch"), 2);
+}
+
+/* Whatever is done first with one left over. */
+static void look_by_open(void)
+{
+	expect_absent("one");
+}
+
+static void look_by_list(void)
+{
+	struct registry_list list;
+
+	assert_int_equal(registry_list(false, &list, NULL), 0);
+	assert_int_equal(list.count, 0);
+	registry_list_done(&list);
+}
+
+static void look_by_wait(void)
+{
+	char *record;
+
+	assert_int_equal(registry_wait("one", &record, NULL), 0);
+	assert_non_null(strstr(record, "host_gone"));
+	free(record);
+}
+
+static void look_by_rename(void)
+{
+	struct registry_entry r;
+
+	create("two", &r);
+	assert_int_equal(registry_rename(&r, "one", NULL), 0);
+	end(&r, REGISTRY_REMOVE);
+}
+
+static void test_one_left_over_is_ended_by_whoever_comes_across_it(void **state)
+{
+	static void (*const looks[])(void) = { look_by_open, look_by_list, look_by_wait,
+					       look_by_rename };
+
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		kill_owner(start_owner(&(struct owner){ .name = "one" }));
+		assert_true(is_there(state, "hutch/one"));
+		looks[i]();
+		assert_false(is_there(state, "hutch/one"));
+		expect_ended("one", "\"reason\":\"host_gone\"");
+		assert_int_equal(registry_forget("one", NULL), 0);
+	}
+}
+
+/* A janitor at work holds the lock and not the folder's. */
+static void test_one_that_is_tidied_up_is_waited_for_and_not_taken(void **state)
+{
+	struct registry_entry old, r;
+	struct registry_list list;
+	struct err e;
+
+	(void)state;
+	create("one", &old);
+	own_close(&old.alive);
+	expect_absent("one");
+	assert_int_equal(registry_list(false, &list, &e), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].status, REGISTRY_STOPPING);
+	registry_list_done(&list);
+	pid_t janitor = fork();
+	if (janitor == 0) {
+		(void)alarm(SCENE_SECONDS);
+		(void)usleep(50000); /* for the other to wait; it passes without, too */
+		registry_end_killed(&old);
+		_exit(0);
+	}
+	registry_done(&old);
+	create("one", &r);
+	expect_ended("one", "\"killed\"");
+	end(&r, REGISTRY_REMOVE);
+	assert_int_equal(scene_child_code(janitor), 0);
+}
+
+static void test_what_was_being_made_or_removed_is_swept(void **state)
+{
+	struct registry_entry r;
+
+	create("one", &r);
+	scene_dir(state, "hutch/.tmp/left");
+	scene_file(state, "hutch/.tmp/left/f", "x");
+	scene_dir(state, "hutch/.tmp/held");
+	AUTO_FREE char *held = scene_path(state, "hutch/.tmp/held");
+	AUTO_CLOSE int lock = open(held, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+	end(&r, REGISTRY_REMOVE);
+	create("one", &r);
+	assert_false(is_there(state, "hutch/.tmp/left"));
+	assert_true(is_there(state, "hutch/.tmp/held"));
+	assert_true(is_there(state, "hutch/one"));
+	end(&r, REGISTRY_REMOVE);
+}
+
+/* --- races ----------------------------------------------------------------- */
+
+#define RACERS 8
+#define ROUNDS 200
+
+/* Waits for the end of `go`, and takes the name; keeps it until `hold` ends. */
+__attribute__((noreturn)) static void race(int go, int done, int hold)
+{
+	struct registry_entry r;
+	struct err e;
+	char byte;
+
+	(void)alarm(SCENE_SECONDS);
+	CHECK(read(go, &byte, 1) == 0);
+	bool has_won = registry_create("one", &r, &e) == 0;
+	CHECK(has_won || e.kind == ERR_EXISTS);
+	say(done);
+	CHECK(read(hold, &byte, 1) == 0);
+	_exit(has_won ? 7 : 0); /* as if it were killed: the next round finds it left over */
+}
+
+static int run_race(void)
+{
+	int go[2], done[2], hold[2], winners = 0;
+	char bytes[RACERS];
+	pid_t pids[RACERS];
+
+	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC) | pipe2(hold, O_CLOEXEC),
+			 0);
+	for (int i = 0; i < RACERS; i++)
+		if ((pids[i] = fork()) == 0) {
+			(void)close(go[1]);
+			(void)close(hold[1]);
+			race(go[0], done[1], hold[0]);
+		}
+	(void)close(go[1]);
+	(void)close(done[1]);
+	assert_int_equal(io_read_full(done[0], bytes, RACERS), RACERS);
+	(void)close(hold[1]);
+	for (int i = 0; i < RACERS; i++) {
+		int code = scene_child_code(pids[i]);
+		assert_true(code == 0 || code == 7);
+		winners += code == 7;
+	}
+	(void)close(go[0]);
+	(void)close(done[0]);
+	(void)close(hold[0]);
+	return winners;
+}
+
+static void test_of_many_creators_exactly_one_wins(void **state)
+{
+	struct registry_list list;
+
+	for (int i = 0; i < ROUNDS; i++)
+		assert_int_equal(run_race(), 1);
+	/* Nobody was ended twice, nobody was lost. */
+	assert_int_equal(registry_list(true, &list, NULL), 0);
+	assert_int_equal(list.count, REGISTRY_ENDED_MAX);
+	registry_list_done(&list);
+	assert_int_equal(count_in(state, "hutch/.tmp"), 0);
+}
+
+/* Creators that end what they made, removers that kill, lists: all at once.  Who
+ * has made a name has it until it ends it itself. */
+__attribute__((noreturn)) static void churn(int seed)
+{
+	struct registry_entry r;
+	struct registry_list list;
+	struct registry_item item;
+	struct err e;
+
+	(void)alarm(SCENE_SECONDS);
+	for (int i = 0; i < 100; i++) {
+		CHECK(registry_list(i & 1, &list, &e) == 0);
+		registry_list_done(&list);
+		if (registry_create("one", &r, &e) < 0) {
+			CHECK(e.kind == ERR_EXISTS);
+			continue;
+		}
+		CHECK(registry_look("one", &item, &e) == 0 && !strcmp(item.id, r.id));
+		registry_item_done(&item);
+		if ((i + seed) % 3) /* else it is as if it were killed */
+			CHECK(registry_end(&r, RECORD, i & 2 ? REGISTRY_KEEP : REGISTRY_REMOVE,
+					   &e) == 0);
+		registry_done(&r);
+		(void)registry_forget("one", NULL);
+	}
+	_exit(0);
+}
+
+static void test_who_has_a_name_keeps_it_whatever_others_do(void **state)
+{
+	pid_t pids[4];
+
+	for (int i = 0; i < 4; i++)
+		if ((pids[i] = fork()) == 0)
+			churn(i);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(scene_child_code(pids[i]), 0);
+	(void)registry_forget("one", NULL);
+	expect_absent("one");
+	(void)registry_forget("one", NULL);
+	assert_int_equal(count_in(state, "hutch"), 2);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+}
+
+/* --- waiting --------------------------------------------------------------- */
+
+/* Waits for the end of "one" in a child, which prints the record. */
+static pid_t start_waiter(int *ret_out)
+{
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char *record;
+		(void)alarm(SCENE_SECONDS);
+		CHECK(registry_wait("one", &record, NULL) == 0);
+		CHECK(io_write_all(ends[1], record, strlen(record)) == 0);
+		_exit(0);
+	}
+	(void)close(ends[1]);
+	*ret_out = ends[0];
+	return pid;
+}
+
+/* Blocked in the kernel: in flock(2) of the lock. */
+static void await_blocked(pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)pid);
+
+	for (int64_t until = clock_ms() + 10000; clock_ms() < until;) {
+		char text[256] = "";
+		AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(read(fd, text, sizeof(text) - 1) > 0);
+		if (strstr(text, ") S "))
+			return;
+	}
+	fail_msg("the one who waits does not block");
+}
+
+static void expect_record(int *out, const char *record)
+{
+	char text[200] = "";
+
+	assert_true(io_read_full(*out, text, sizeof(text) - 1) >= 0);
+	if (!strstr(text, record))
+		fail_msg("%s is not in '%s'", record, text);
+	own_close(out);
+}
+
+static void test_who_waits_gets_the_record_whatever_becomes_of_the_folder(void **state)
+{
+	static const enum registry_rest rests[] = { REGISTRY_KEEP, REGISTRY_REMOVE };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rests); i++) {
+		struct registry_entry r;
+		pid_t pids[3];
+		int outs[3];
+		create("one", &r);
+		for (int w = 0; w < 3; w++) {
+			pids[w] = start_waiter(&outs[w]);
+			await_blocked(pids[w]);
+			assert_false(scene_readable(outs[w], 0));
+		}
+		/* The lock is let go of, although others have it open. */
+		assert_int_equal(registry_end(&r, RECORD, rests[i], NULL), 0);
+		for (int w = 0; w < 3; w++)
+			expect_record(&outs[w], RECORD);
+		registry_done(&r);
+		wait_for_all();
+	}
+}
+
+static void test_who_waits_learns_of_a_kill(void **state)
+{
+	static const struct { struct owner owner; const char *record; } cases[] = {
+		{ { .name = "one", .has_janitor = true }, "\"killed\"" },
+		{ { .name = "one" }, "\"host_gone\"" },
+		{ { .name = "two", .renamed = "one" }, "\"host_gone\"" },
+	};
+	char *record;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int outs[2];
+		pid_t owner = start_owner(&cases[i].owner);
+		for (int w = 0; w < 2; w++)
+			await_blocked(start_waiter(&outs[w]));
+		kill_owner(owner);
+		for (int w = 0; w < 2; w++)
+			expect_record(&outs[w], cases[i].record);
+		wait_for_all();
+	}
+	/* It has ended: at once. */
+	assert_int_equal(registry_wait("one", &record, NULL), 0);
+	assert_non_null(strstr(record, "host_gone"));
+	free(record);
+	struct err e;
+	assert_int_equal(registry_wait("other", &record, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+}
+
+/* The folder is taken away under its owner, by hand. */
+static void test_who_waits_is_told_even_if_the_folder_is_gone(void **state)
+{
+	struct registry_entry r;
+	struct err e;
+	int out;
+	AUTO_FREE char *folder = scene_path(state, "hutch/one");
+	AUTO_FREE char *aside = scene_path(state, "aside");
+
+	create("one", &r);
+	await_blocked(start_waiter(&out));
+	assert_int_equal(rename(folder, aside), 0);
+	assert_int_equal(registry_end(&r, RECORD, REGISTRY_KEEP, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	expect_record(&out, RECORD);
+	registry_done(&r);
+	wait_for_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_name_of_a_killed_owner_is_free_at_once),
+		TEST(test_the_janitor_ends_what_its_supervisor_no_longer_can),
+		TEST(test_one_left_over_is_ended_by_whoever_comes_across_it),
+		TEST(test_one_that_is_tidied_up_is_waited_for_and_not_taken),
+		TEST(test_what_was_being_made_or_removed_is_swept),
+		TEST(test_of_many_creators_exactly_one_wins),
+		TEST(test_who_has_a_name_keeps_it_whatever_others_do),
+		TEST(test_who_waits_gets_the_record_whatever_becomes_of_the_folder),
+		TEST(test_who_waits_learns_of_a_kill),
+		TEST(test_who_waits_is_told_even_if_the_folder_is_gone),
+	};
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
