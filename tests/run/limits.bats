@@ -111,13 +111,29 @@ no_cgroup() {
 	done
 }
 
-@test "a user manager that is not there is told, and has nothing of the caller's" {
+@test "a bus that nobody answers on is none, and a false one is told" {
 	no_cgroup
+	# Bound, and nobody listens.
 	as_who /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
 		"$T/runtime/bus"
+	inside --json --memory 64m true
+	[ "$status" -eq 125 ]
+	grep -q 'limits need a cgroup' <<<"$stderr"
+	rm "$T/runtime/bus"
+	# It takes connections and closes them.  The helper that asks it has nothing of the
+	# caller's environment.
+	coproc BUS { exec 3>&-; as_who /usr/bin/python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("ready", flush=True)
+while True: s.accept()[0].close()' "$T/runtime/bus"; }
+	read -r _ <&"${BUS[0]}"
 	LD_PRELOAD=/nonesuch.so inside --json --memory 64m true
+	kill "$BUS_PID"
 	[ "$status" -eq 125 ]
 	grep -q "ask the systemd user manager for a scope: connect to the user's bus: " <<<"$stderr"
+	[ "$(grep -c nonesuch <<<"$stderr")" -le "$(LD_PRELOAD=/nonesuch.so "$HUTCH" version 2>&1 | grep -c nonesuch)" ]
 }
 
 @test "--best-effort takes weaker ones and says which" {
