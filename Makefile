@@ -36,7 +36,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             supervise target terminal upper volumes watchdog
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue stream
 CLI      := arena doctor main options report run
-EXECUTOR := caps cgroup channel executor files main processes relay replies requests \
+EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))

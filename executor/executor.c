@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
@@ -65,7 +66,10 @@ static void executor_init(struct executor *x, int channel)
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1 };
 	channel_init(&x->channel, channel);
 	processes_init(&x->processes);
-	sessions_init(&x->sessions, &x->replies, &x->processes, &x->user);
+	x->sessions = (struct sessions){ .replies = &x->replies,
+					 .processes = &x->processes,
+					 .user = &x->user,
+					 .everyone = &x->everyone };
 	x->processes.on_other = child_ended;
 	x->processes.who = &x->sessions;
 }
@@ -160,6 +164,23 @@ static int say(struct executor *x, struct err *e)
 	return 0;
 }
 
+struct leaders executor_leaders(const struct executor *x)
+{
+	struct leaders l = { 0 };
+
+	processes_add_leaders(&x->processes, &l);
+	sessions_add_leaders(&x->sessions, &l);
+	return l;
+}
+
+static void look_at_leaders(struct executor *x)
+{
+	struct leaders l = executor_leaders(x);
+
+	everyone_look(&x->everyone, &l);
+	leaders_done(&l);
+}
+
 /* Everything that one return of poll(2) brought.  *has_more: there may be more
  * to reap, without another signal for it. */
 static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
@@ -172,6 +193,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	sessions_expire(&x->sessions);
+	if (everyone_due(&x->everyone))
+		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
 		return -1;
 	return say(x, e);
@@ -192,6 +215,19 @@ static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 	return fds;
 }
 
+/* How long poll(2) is to wait. */
+static int timeout_of(const struct executor *x, bool has_more)
+{
+	int sessions = sessions_timeout(&x->sessions);
+	int others = clock_wait(everyone_due(&x->everyone));
+
+	if (has_more)
+		return 0;
+	if (sessions < 0 || others < 0)
+		return sessions < 0 ? others : sessions;
+	return sessions < others ? sessions : others;
+}
+
 static int loop(struct executor *x, struct err *e)
 {
 	AUTO_FREE struct pollfd *fds = NULL;
@@ -200,7 +236,7 @@ static int loop(struct executor *x, struct err *e)
 	while (!is_over(x)) {
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
-		int timeout = has_more ? 0 : sessions_timeout(&x->sessions);
+		int timeout = timeout_of(x, has_more);
 		if (poll(fds, POLL_COMMANDS + w.commands + w.sessions, timeout) < 0 &&
 		    errno != EINTR)
 			return err_sys(e, "poll");

@@ -9,6 +9,7 @@
 
 #include "executor/replies.h"
 #include "executor/channel.h"
+#include "executor/everyone.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
 #include "executor/user.h"
@@ -28,6 +29,7 @@ struct executor {
 	struct sessions sessions;
 	struct replies replies; /* of sessions and about files */
 	struct user user;
+	struct everyone everyone;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	bool is_stopped; /* the supervisor said stop */
@@ -36,6 +38,9 @@ struct executor {
 /* Signal dispositions and mask as every command should find them, but SIGCHLD
  * blocked for the executor; a session of its own; not dumpable.  -1 and *e. */
 int executor_protect(struct err *e);
+
+/* Who is on a terminal; leaders_done(). */
+struct leaders executor_leaders(const struct executor *x);
 
 /* Takes over the socket.  0 when the sandbox has come to its proper end. */
 int executor_serve(int channel, struct err *e);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/everyone.h"
 #include "executor/relay.h"
 #include "executor/spawn.h"
 #include "executor/user.h"
@@ -209,6 +210,15 @@ void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t 
 	/* Fails for a terminal that has hung up: nobody looks at its size. */
 	if (c && c->relay)
 		(void)terminal_resize(&c->relay->terminal, rows, cols);
+}
+
+void processes_add_leaders(const struct processes *p, struct leaders *to)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct command *c = &p->commands[i];
+		if (c->pid > 0 && !c->is_reaped && c->relay)
+			leaders_add(to, c->pid, c->relay->terminal.master);
+	}
 }
 
 size_t processes_watch(struct processes *p, struct pollfd *fds)

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 
 #include "base/action.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "executor/cgroup.h"
+#include "executor/everyone.h"
 #include "executor/session_output.h"
 #include "executor/spawn.h"
 
@@ -94,9 +94,11 @@ static void start(struct session *s)
 	struct failed why;
 
 	s->state = SESSION_STARTING;
-	s->start_due = s->is_bare ? INT64_MAX : clock_ms() + START_MS;
+	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
+	else if (everyone_is_paused(s->everyone))
+		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
 }
 
 static void start_again(struct session *s)
@@ -144,7 +146,7 @@ static void give(struct session *s)
 	const struct bytes command = { s->pending, s->pending_len };
 
 	s->state = SESSION_RUNNING;
-	s->begun = clock_ms();
+	s->begun = everyone_now(s->everyone);
 	if (shell_run(&s->shell, command) < 0)
 		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
 }
@@ -264,6 +266,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->replies = world->replies;
 	s->user = world->user;
 	s->cgroup = world->cgroup;
+	s->everyone = world->everyone;
 	s->key_due = INT64_MAX;
 	begin_start(s);
 	return s;

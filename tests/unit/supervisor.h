@@ -52,6 +52,13 @@ struct ask {
 
 /* Starts the executor and takes its hello. */
 void supervisor_start(struct supervisor *s);
+/* The same as the init of a pid namespace, for what concerns everyone in it: in a
+ * user namespace of our own id, unless we are root. */
+void supervisor_start_init(struct supervisor *s);
+/* Takes over a process that serves the other end of `socket`, and its hello. */
+void supervisor_adopt(struct supervisor *s, pid_t pid, int socket);
+/* What such a process does, with its end. */
+_Noreturn void supervisor_play_init(int socket);
 /* Closes the channel and waits: returns the status of waitpid(2).  A proper
  * end is exit code 0, a broken rule 1. */
 int supervisor_end(struct supervisor *s);
