@@ -1,5 +1,6 @@
 #include "executor/everyone.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -126,4 +127,25 @@ int everyone_signal(struct everyone *a, int signo, const struct leaders *l, stru
 	else
 		send_all(signo);
 	return 0;
+}
+
+int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e)
+{
+	if (must_be_init(e) < 0)
+		return -1;
+	a->is_ending = true;
+	send_all(SIGTERM);
+	send_all(SIGHUP); /* an interactive shell ignores SIGTERM */
+	end_pause(a, l);
+	return 0;
+}
+
+/* Every process in our pid namespace descends from us, so when we have no child,
+ * there is nobody. */
+bool everyone_is_gone(void)
+{
+	const int only_look = WEXITED | WNOHANG | WNOWAIT;
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, only_look) < 0 && errno == ECHILD;
 }

@@ -41,14 +41,21 @@ struct everyone {
 	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
 	int64_t stood; /* how long the pauses were that are over */
 	int64_t due;   /* leaders are waited for until then; 0: they are not */
+	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };
 
 /* -1: we are no init, and everyone would be everyone. */
 int everyone_signal(struct everyone *a, int signo, const struct leaders *l, struct err *e);
 
+/* Asks all to end, paused or not, and interactive shells in their own way. */
+int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e);
+
 /* While everyone_due() is not 0: after SIGCHLD, and when it has come. */
 void everyone_look(struct everyone *a, const struct leaders *l);
 int64_t everyone_due(const struct everyone *a);
+
+/* True when there is nobody, not even somebody to be reaped. */
+bool everyone_is_gone(void);
 
 /* In ms; it stands still while paused. */
 int64_t everyone_now(const struct everyone *a);

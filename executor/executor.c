@@ -105,9 +105,23 @@ static bool is_full(const struct executor *x)
 	return channel_is_full(&x->channel) || replies_is_full(&x->replies);
 }
 
+/* Everybody is gone, and everything about them was said. */
+static bool has_emptied(const struct executor *x)
+{
+	return everyone_is_gone() && x->processes.count == 0 &&
+	       replies_is_empty(&x->replies) && !channel_has_output(&x->channel);
+}
+
+static bool is_over(const struct executor *x)
+{
+	if (x->phase == PHASE_ENDING)
+		return clock_is_due(x->end_due) || has_emptied(x);
+	return x->processes.is_over && !channel_has_output(&x->channel);
+}
+
 static int answer_requests(struct executor *x, struct err *e)
 {
-	for (int i = 0; i < REQUESTS_AT_ONCE && !x->is_stopped; i++) {
+	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
 		struct frame f;
 		if (is_full(x))
 			return 0;
@@ -173,6 +187,23 @@ struct leaders executor_leaders(const struct executor *x)
 	return l;
 }
 
+int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
+{
+	int64_t due = clock_ms() + grace_ms;
+
+	if (x->phase != PHASE_ENDING || due < x->end_due)
+		x->end_due = due;
+	if (x->phase == PHASE_ENDING || grace_ms == 0) {
+		x->phase = PHASE_ENDING;
+		return 0;
+	}
+	x->phase = PHASE_ENDING;
+	struct leaders l = executor_leaders(x);
+	int asked = everyone_ask_to_end(&x->everyone, &l, e);
+	leaders_done(&l);
+	return asked;
+}
+
 static void look_at_leaders(struct executor *x)
 {
 	struct leaders l = executor_leaders(x);
@@ -200,12 +231,6 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	return say(x, e);
 }
 
-static bool is_over(const struct executor *x)
-{
-	return x->is_stopped ||
-	       (x->processes.is_over && !channel_has_output(&x->channel));
-}
-
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
@@ -219,7 +244,7 @@ static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 static int timeout_of(const struct executor *x, bool has_more)
 {
 	int sessions = sessions_timeout(&x->sessions);
-	int others = clock_wait(everyone_due(&x->everyone));
+	int others = clock_wait(clock_sooner(everyone_due(&x->everyone), x->end_due));
 
 	if (has_more)
 		return 0;

@@ -21,6 +21,7 @@ enum phase {
 	PHASE_READY = 1, /* hello was said; no command was asked for yet */
 	PHASE_BUSY = 2,	 /* commands were asked for; they may have ended */
 	PHASE_LAST = 4,	 /* the last command was asked for */
+	PHASE_ENDING = 8, /* everyone was asked to end */
 };
 
 struct executor {
@@ -32,7 +33,7 @@ struct executor {
 	struct everyone everyone;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
-	bool is_stopped; /* the supervisor said stop */
+	int64_t end_due; /* ENDING: not later than that, in ms of clock.h */
 };
 
 /* Signal dispositions and mask as every command should find them, but SIGCHLD
@@ -41,6 +42,10 @@ int executor_protect(struct err *e);
 
 /* Who is on a terminal; leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
+
+/* Ends when nobody is left, or when the grace has passed; one that is under way may
+ * become shorter. */
+int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
 /* Takes over the socket.  0 when the sandbox has come to its proper end. */
 int executor_serve(int channel, struct err *e);

@@ -115,19 +115,9 @@ static void look_at_status(struct command *c)
 	c->state = state == SPAWN_FAILED ? COMMAND_FAILED : COMMAND_RUNNING;
 }
 
-/* Every process in our pid namespace descends from us, so when we have no
- * child, there is nobody. */
-static bool is_alone(void)
-{
-	const int only_look = WEXITED | WNOHANG | WNOWAIT;
-	siginfo_t info;
-
-	return waitid(P_ALL, 0, &info, only_look) < 0 && errno == ECHILD;
-}
-
 static void make_process(struct command *c, struct spawn *s)
 {
-	s->is_alone = is_alone();
+	s->is_alone = everyone_is_gone();
 	c->pid = spawn_command(s, &c->status);
 	if (c->pid < 0) {
 		set_failed(c, EXEC_STAGE_FORK, errno);

@@ -82,10 +82,11 @@ static int answer_resize(struct executor *x, const struct frame *f, struct err *
 
 static int answer_stop(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (message_get_stop(f, e) < 0)
+	uint32_t grace_ms;
+
+	if (message_get_stop(f, &grace_ms, e) < 0)
 		return -1;
-	x->is_stopped = true;
-	return 0;
+	return executor_stop(x, grace_ms, e);
 }
 
 static int answer_cgroup(struct executor *x, const struct frame *f, struct err *e)
@@ -157,6 +158,7 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 #define READY  PHASE_READY
 #define BUSY   PHASE_BUSY
 #define LAST   PHASE_LAST
+#define ENDING PHASE_ENDING
 #define PAUSED (1u << 8)
 
 static const struct request requests[] = {
@@ -166,14 +168,16 @@ static const struct request requests[] = {
 	[MSG_STARTED] = { .answer = NULL },
 	[MSG_FAILED] = { .answer = NULL },
 	[MSG_EXITED] = { .answer = NULL },
-	[MSG_SIGNAL] = { .one = BUSY | LAST | PAUSED, .all = READY | BUSY | LAST | PAUSED,
+	[MSG_SIGNAL] = { .one = BUSY | LAST | ENDING | PAUSED,
+			 .all = READY | BUSY | LAST | ENDING | PAUSED,
 			 .answer = answer_signal },
-	[MSG_RESIZE] = { .one = BUSY | LAST | PAUSED, .answer = answer_resize },
-	[MSG_STOP] = { .all = READY | BUSY | LAST | PAUSED, .answer = answer_stop },
+	[MSG_RESIZE] = { .one = BUSY | LAST | ENDING | PAUSED, .answer = answer_resize },
+	[MSG_STOP] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
+		       .answer = answer_stop },
 	[MSG_CGROUP] = { .all = READY, .answer = answer_cgroup },
 	[MSG_OPEN] = { .one = READY | BUSY, .answer = answer_open },
 	[MSG_RUN] = { .one = BUSY, .answer = answer_run },
-	[MSG_CANCEL] = { .one = BUSY | PAUSED, .answer = answer_cancel },
+	[MSG_CANCEL] = { .one = BUSY | ENDING | PAUSED, .answer = answer_cancel },
 	[MSG_READ] = { .one = READY | BUSY | PAUSED, .answer = answer_read },
 	[MSG_WRITE] = { .one = READY | BUSY | PAUSED, .answer = answer_write },
 	[MSG_OUTPUT ... MSG_DONE] = { .answer = NULL },

@@ -119,7 +119,7 @@ static void begin_start(struct session *s)
 static void start_failed(struct session *s, const struct failed *why)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
-			    s->place + 1 < PLACES;
+			    s->place + 1 < PLACES && !s->everyone->is_ending;
 
 	if (!is_elsewhere) {
 		cannot_start(s, why);
@@ -209,13 +209,14 @@ static uint32_t code_of(int status)
 
 static void died_starting(struct session *s)
 {
-	const struct failed no_shell = { EXEC_STAGE_EXECVE, ENOEXEC };
+	const struct failed no_shell = { EXEC_STAGE_EXECVE,
+					 s->everyone->is_ending ? ECANCELED : ENOEXEC };
 
 	if (s->shell.status >= 0)
 		look_at_status(s);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0)
 		return; /* it was no execve, and that is dealt with */
-	if (s->is_bare) {
+	if (s->is_bare || s->everyone->is_ending) {
 		cannot_start(s, &no_shell);
 		return;
 	}
@@ -228,7 +229,7 @@ static void died_starting(struct session *s)
 static bool begin_again(struct session *s)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
-	    shell_has_begun(&s->shell))
+	    s->everyone->is_ending || shell_has_begun(&s->shell))
 		return false;
 	s->is_second = s->is_pending = s->is_new = true;
 	shell_done(&s->shell);

@@ -206,6 +206,17 @@ void supervisor_signal(struct supervisor *s, uint32_t id, int signo)
 	buffer_done(&frame);
 }
 
+void supervisor_stop(struct supervisor *s, uint32_t grace_ms)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_stop(&frame, grace_ms, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols)
 {
 	struct buffer frame;
