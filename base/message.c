@@ -305,16 +305,23 @@ int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_
 	return 0;
 }
 
-int message_put_stop(struct buffer *b, struct err *e)
+int message_put_stop(struct buffer *b, uint32_t grace_ms, struct err *e)
 {
-	return frame_end(b, frame_begin(b, MSG_STOP, 0), e);
+	size_t begun = frame_begin(b, MSG_STOP, 0);
+
+	frame_put_u32(b, grace_ms);
+	return frame_end(b, begun, e);
 }
 
-int message_get_stop(const struct frame *f, struct err *e)
+int message_get_stop(const struct frame *f, uint32_t *ret_grace_ms, struct err *e)
 {
 	struct fields in = fields_of(f);
+	uint32_t grace_ms = fields_get_u32(&in);
 
-	return message_checked(f, &in, true, e);
+	if (message_checked(f, &in, true, e) < 0)
+		return -1;
+	*ret_grace_ms = grace_ms;
+	return 0;
 }
 
 int message_put_cgroup(struct buffer *b, struct err *e)

@@ -20,7 +20,7 @@ enum message_type {
 	MSG_EXITED,  /* from: the command ended */
 	MSG_SIGNAL,  /* to: send a signal to a command's process group */
 	MSG_RESIZE,  /* to: a command's terminal has a new size */
-	MSG_STOP,    /* to: end every process, then yourself */
+	MSG_STOP,    /* to: ask every process to end, then end yourself */
 	MSG_CGROUP,  /* to: the cgroup that commands enter; once, first */
 	MSG_OPEN,    /* to: start a session */
 	MSG_RUN,     /* to: give a session something to do */
@@ -132,8 +132,8 @@ int message_put_resize(struct buffer *b, uint32_t id, uint32_t rows, uint32_t co
 int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_cols,
 		       struct err *e);
 
-int message_put_stop(struct buffer *b, struct err *e);
-int message_get_stop(const struct frame *f, struct err *e);
+int message_put_stop(struct buffer *b, uint32_t grace_ms, struct err *e);
+int message_get_stop(const struct frame *f, uint32_t *ret_grace_ms, struct err *e);
 
 int message_put_cgroup(struct buffer *b, struct err *e);
 int message_get_cgroup(const struct frame *f, struct err *e);

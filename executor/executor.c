@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
@@ -65,7 +66,10 @@ static void executor_init(struct executor *x, int channel)
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1 };
 	channel_init(&x->channel, channel);
 	processes_init(&x->processes);
-	sessions_init(&x->sessions, &x->replies, &x->processes, &x->user);
+	x->sessions = (struct sessions){ .replies = &x->replies,
+					 .processes = &x->processes,
+					 .user = &x->user,
+					 .everyone = &x->everyone };
 	x->processes.on_other = child_ended;
 	x->processes.who = &x->sessions;
 }
@@ -101,9 +105,23 @@ static bool is_full(const struct executor *x)
 	return channel_is_full(&x->channel) || replies_is_full(&x->replies);
 }
 
+/* Everybody is gone, and everything about them was said. */
+static bool has_emptied(const struct executor *x)
+{
+	return everyone_is_gone() && x->processes.count == 0 &&
+	       replies_is_empty(&x->replies) && !channel_has_output(&x->channel);
+}
+
+static bool is_over(const struct executor *x)
+{
+	if (x->phase == PHASE_ENDING)
+		return clock_is_due(x->end_due) || has_emptied(x);
+	return x->processes.is_over && !channel_has_output(&x->channel);
+}
+
 static int answer_requests(struct executor *x, struct err *e)
 {
-	for (int i = 0; i < REQUESTS_AT_ONCE && !x->is_stopped; i++) {
+	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
 		struct frame f;
 		if (is_full(x))
 			return 0;
@@ -160,6 +178,40 @@ static int say(struct executor *x, struct err *e)
 	return 0;
 }
 
+struct leaders executor_leaders(const struct executor *x)
+{
+	struct leaders l = { 0 };
+
+	processes_add_leaders(&x->processes, &l);
+	sessions_add_leaders(&x->sessions, &l);
+	return l;
+}
+
+int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
+{
+	int64_t due = clock_ms() + grace_ms;
+
+	if (x->phase != PHASE_ENDING || due < x->end_due)
+		x->end_due = due;
+	if (x->phase == PHASE_ENDING || grace_ms == 0) {
+		x->phase = PHASE_ENDING;
+		return 0;
+	}
+	x->phase = PHASE_ENDING;
+	struct leaders l = executor_leaders(x);
+	int asked = everyone_ask_to_end(&x->everyone, &l, e);
+	leaders_done(&l);
+	return asked;
+}
+
+static void look_at_leaders(struct executor *x)
+{
+	struct leaders l = executor_leaders(x);
+
+	everyone_look(&x->everyone, &l);
+	leaders_done(&l);
+}
+
 /* Everything that one return of poll(2) brought.  *has_more: there may be more
  * to reap, without another signal for it. */
 static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
@@ -172,15 +224,11 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	sessions_expire(&x->sessions);
+	if (everyone_due(&x->everyone))
+		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
 		return -1;
 	return say(x, e);
-}
-
-static bool is_over(const struct executor *x)
-{
-	return x->is_stopped ||
-	       (x->processes.is_over && !channel_has_output(&x->channel));
 }
 
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
@@ -192,6 +240,19 @@ static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 	return fds;
 }
 
+/* How long poll(2) is to wait. */
+static int timeout_of(const struct executor *x, bool has_more)
+{
+	int sessions = sessions_timeout(&x->sessions);
+	int others = clock_wait(clock_sooner(everyone_due(&x->everyone), x->end_due));
+
+	if (has_more)
+		return 0;
+	if (sessions < 0 || others < 0)
+		return sessions < 0 ? others : sessions;
+	return sessions < others ? sessions : others;
+}
+
 static int loop(struct executor *x, struct err *e)
 {
 	AUTO_FREE struct pollfd *fds = NULL;
@@ -200,7 +261,7 @@ static int loop(struct executor *x, struct err *e)
 	while (!is_over(x)) {
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
-		int timeout = has_more ? 0 : sessions_timeout(&x->sessions);
+		int timeout = timeout_of(x, has_more);
 		if (poll(fds, POLL_COMMANDS + w.commands + w.sessions, timeout) < 0 &&
 		    errno != EINTR)
 			return err_sys(e, "poll");

@@ -9,6 +9,7 @@
 
 #include "executor/replies.h"
 #include "executor/channel.h"
+#include "executor/everyone.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
 #include "executor/user.h"
@@ -20,6 +21,7 @@ enum phase {
 	PHASE_READY = 1, /* hello was said; no command was asked for yet */
 	PHASE_BUSY = 2,	 /* commands were asked for; they may have ended */
 	PHASE_LAST = 4,	 /* the last command was asked for */
+	PHASE_ENDING = 8, /* everyone was asked to end */
 };
 
 struct executor {
@@ -28,14 +30,22 @@ struct executor {
 	struct sessions sessions;
 	struct replies replies; /* of sessions and about files */
 	struct user user;
+	struct everyone everyone;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
-	bool is_stopped; /* the supervisor said stop */
+	int64_t end_due; /* ENDING: not later than that, in ms of clock.h */
 };
 
 /* Signal dispositions and mask as every command should find them, but SIGCHLD
  * blocked for the executor; a session of its own; not dumpable.  -1 and *e. */
 int executor_protect(struct err *e);
+
+/* Who is on a terminal; leaders_done(). */
+struct leaders executor_leaders(const struct executor *x);
+
+/* Ends when nobody is left, or when the grace has passed; one that is under way may
+ * become shorter. */
+int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
 /* Takes over the socket.  0 when the sandbox has come to its proper end. */
 int executor_serve(int channel, struct err *e);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/everyone.h"
 #include "executor/relay.h"
 #include "executor/spawn.h"
 #include "executor/user.h"
@@ -114,19 +115,9 @@ static void look_at_status(struct command *c)
 	c->state = state == SPAWN_FAILED ? COMMAND_FAILED : COMMAND_RUNNING;
 }
 
-/* Every process in our pid namespace descends from us, so when we have no
- * child, there is nobody. */
-static bool is_alone(void)
-{
-	const int only_look = WEXITED | WNOHANG | WNOWAIT;
-	siginfo_t info;
-
-	return waitid(P_ALL, 0, &info, only_look) < 0 && errno == ECHILD;
-}
-
 static void make_process(struct command *c, struct spawn *s)
 {
-	s->is_alone = is_alone();
+	s->is_alone = everyone_is_gone();
 	c->pid = spawn_command(s, &c->status);
 	if (c->pid < 0) {
 		set_failed(c, EXEC_STAGE_FORK, errno);
@@ -209,6 +200,15 @@ void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t 
 	/* Fails for a terminal that has hung up: nobody looks at its size. */
 	if (c && c->relay)
 		(void)terminal_resize(&c->relay->terminal, rows, cols);
+}
+
+void processes_add_leaders(const struct processes *p, struct leaders *to)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct command *c = &p->commands[i];
+		if (c->pid > 0 && !c->is_reaped && c->relay)
+			leaders_add(to, c->pid, c->relay->terminal.master);
+	}
 }
 
 size_t processes_watch(struct processes *p, struct pollfd *fds)

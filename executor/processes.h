@@ -17,6 +17,7 @@
 
 struct buffer;
 struct err;
+struct leaders;
 struct pollfd;
 struct relay;
 struct user;
@@ -84,6 +85,9 @@ void processes_start(struct processes *p, const struct command_request *request,
 void processes_signal(struct processes *p, uint32_t id, int signo);
 /* To the command's terminal; nothing when it has none or has ended. */
 void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols);
+
+/* Those that have a terminal. */
+void processes_add_leaders(const struct processes *p, struct leaders *to);
 
 /* Fills in what to wait for, at most PROCESSES_FDS for each command, and returns
  * how many these are. */

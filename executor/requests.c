@@ -11,8 +11,8 @@
 #include "executor/files.h"
 
 struct request {
-	unsigned when;	   /* phases in which it is permitted; 0 is never */
-	bool is_for_one;   /* it is about one command: its id is not 0 */
+	unsigned one; /* phases in which it is permitted about one command, */
+	unsigned all; /* and without an id; 0 is never */
 	int (*answer)(struct executor *x, const struct frame *f, struct err *e);
 };
 
@@ -49,12 +49,23 @@ static int answer_exec(struct executor *x, const struct frame *f, struct err *e)
 	return taken;
 }
 
+static int signal_all(struct executor *x, int signo, struct err *e)
+{
+	struct leaders l = executor_leaders(x);
+	int sent = everyone_signal(&x->everyone, signo, &l, e);
+
+	leaders_done(&l);
+	return sent;
+}
+
 static int answer_signal(struct executor *x, const struct frame *f, struct err *e)
 {
 	uint32_t signo;
 
 	if (message_get_signal(f, &signo, e) < 0)
 		return -1;
+	if (f->id == 0)
+		return signal_all(x, (int)signo, e);
 	processes_signal(&x->processes, f->id, (int)signo);
 	return 0;
 }
@@ -71,10 +82,11 @@ static int answer_resize(struct executor *x, const struct frame *f, struct err *
 
 static int answer_stop(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (message_get_stop(f, e) < 0)
+	uint32_t grace_ms;
+
+	if (message_get_stop(f, &grace_ms, e) < 0)
 		return -1;
-	x->is_stopped = true;
-	return 0;
+	return executor_stop(x, grace_ms, e);
 }
 
 static int answer_cgroup(struct executor *x, const struct frame *f, struct err *e)
@@ -142,39 +154,48 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 	return files_write(&files, &r, e);
 }
 
-#define READY PHASE_READY
-#define BUSY  PHASE_BUSY
-#define LAST  PHASE_LAST
+/* Beside a phase: while everyone is paused, too. */
+#define READY  PHASE_READY
+#define BUSY   PHASE_BUSY
+#define LAST   PHASE_LAST
+#define ENDING PHASE_ENDING
+#define PAUSED (1u << 8)
 
 static const struct request requests[] = {
-	[MSG_NONE] = { .when = 0 },
-	[MSG_HELLO] = { .when = 0 },
-	[MSG_EXEC] = { READY | BUSY, .is_for_one = true, .answer = answer_exec },
-	[MSG_STARTED] = { .when = 0 },
-	[MSG_FAILED] = { .when = 0 },
-	[MSG_EXITED] = { .when = 0 },
-	[MSG_SIGNAL] = { BUSY | LAST, .is_for_one = true, .answer = answer_signal },
-	[MSG_RESIZE] = { BUSY | LAST, .is_for_one = true, .answer = answer_resize },
-	[MSG_STOP] = { READY | BUSY | LAST, .answer = answer_stop },
-	[MSG_CGROUP] = { READY, .answer = answer_cgroup },
-	[MSG_OPEN] = { READY | BUSY, .is_for_one = true, .answer = answer_open },
-	[MSG_RUN] = { BUSY, .is_for_one = true, .answer = answer_run },
-	[MSG_CANCEL] = { BUSY, .is_for_one = true, .answer = answer_cancel },
-	[MSG_READ] = { READY | BUSY, .is_for_one = true, .answer = answer_read },
-	[MSG_WRITE] = { READY | BUSY, .is_for_one = true, .answer = answer_write },
-	[MSG_OUTPUT ... MSG_DONE] = { .when = 0 },
+	[MSG_NONE] = { .answer = NULL },
+	[MSG_HELLO] = { .answer = NULL },
+	[MSG_EXEC] = { .one = READY | BUSY, .answer = answer_exec },
+	[MSG_STARTED] = { .answer = NULL },
+	[MSG_FAILED] = { .answer = NULL },
+	[MSG_EXITED] = { .answer = NULL },
+	[MSG_SIGNAL] = { .one = BUSY | LAST | ENDING | PAUSED,
+			 .all = READY | BUSY | LAST | ENDING | PAUSED,
+			 .answer = answer_signal },
+	[MSG_RESIZE] = { .one = BUSY | LAST | ENDING | PAUSED, .answer = answer_resize },
+	[MSG_STOP] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
+		       .answer = answer_stop },
+	[MSG_CGROUP] = { .all = READY, .answer = answer_cgroup },
+	[MSG_OPEN] = { .one = READY | BUSY, .answer = answer_open },
+	[MSG_RUN] = { .one = BUSY, .answer = answer_run },
+	[MSG_CANCEL] = { .one = BUSY | ENDING | PAUSED, .answer = answer_cancel },
+	[MSG_READ] = { .one = READY | BUSY | PAUSED, .answer = answer_read },
+	[MSG_WRITE] = { .one = READY | BUSY | PAUSED, .answer = answer_write },
+	[MSG_OUTPUT ... MSG_DONE] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 
+static bool is_permitted(const struct executor *x, const struct frame *f)
+{
+	if (f->type >= MSG_COUNT)
+		return false;
+	unsigned when = f->id ? requests[f->type].one : requests[f->type].all;
+	return (when & x->phase) && (!everyone_is_paused(&x->everyone) || (when & PAUSED));
+}
+
 int request_answer(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (f->type >= MSG_COUNT || !(requests[f->type].when & x->phase))
-		return err_set(e, ERR_PROTOCOL, "'%s' (%u) is not permitted now",
-			       message_name(f->type), f->type);
-
-	const struct request *request = &requests[f->type];
-	if (request->is_for_one != (f->id != 0))
-		return err_set(e, ERR_PROTOCOL, "'%s' about command %u",
-			       message_name(f->type), f->id);
-	return request->answer(x, f, e);
+	if (!is_permitted(x, f))
+		return err_set(e, ERR_PROTOCOL, "'%s' (%u) about %u is not permitted now",
+			       message_name(f->type), f->type, f->id);
+	return requests[f->type].answer(x, f, e);
 }

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 
 #include "base/action.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "executor/cgroup.h"
+#include "executor/everyone.h"
 #include "executor/session_output.h"
 #include "executor/spawn.h"
 
@@ -94,9 +94,11 @@ static void start(struct session *s)
 	struct failed why;
 
 	s->state = SESSION_STARTING;
-	s->start_due = s->is_bare ? INT64_MAX : clock_ms() + START_MS;
+	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
+	else if (everyone_is_paused(s->everyone))
+		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
 }
 
 static void start_again(struct session *s)
@@ -117,7 +119,7 @@ static void begin_start(struct session *s)
 static void start_failed(struct session *s, const struct failed *why)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
-			    s->place + 1 < PLACES;
+			    s->place + 1 < PLACES && !s->everyone->is_ending;
 
 	if (!is_elsewhere) {
 		cannot_start(s, why);
@@ -144,7 +146,7 @@ static void give(struct session *s)
 	const struct bytes command = { s->pending, s->pending_len };
 
 	s->state = SESSION_RUNNING;
-	s->begun = clock_ms();
+	s->begun = everyone_now(s->everyone);
 	if (shell_run(&s->shell, command) < 0)
 		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
 }
@@ -207,13 +209,14 @@ static uint32_t code_of(int status)
 
 static void died_starting(struct session *s)
 {
-	const struct failed no_shell = { EXEC_STAGE_EXECVE, ENOEXEC };
+	const struct failed no_shell = { EXEC_STAGE_EXECVE,
+					 s->everyone->is_ending ? ECANCELED : ENOEXEC };
 
 	if (s->shell.status >= 0)
 		look_at_status(s);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0)
 		return; /* it was no execve, and that is dealt with */
-	if (s->is_bare) {
+	if (s->is_bare || s->everyone->is_ending) {
 		cannot_start(s, &no_shell);
 		return;
 	}
@@ -226,7 +229,7 @@ static void died_starting(struct session *s)
 static bool begin_again(struct session *s)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
-	    shell_has_begun(&s->shell))
+	    s->everyone->is_ending || shell_has_begun(&s->shell))
 		return false;
 	s->is_second = s->is_pending = s->is_new = true;
 	shell_done(&s->shell);
@@ -264,6 +267,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->replies = world->replies;
 	s->user = world->user;
 	s->cgroup = world->cgroup;
+	s->everyone = world->everyone;
 	s->key_due = INT64_MAX;
 	begin_start(s);
 	return s;

@@ -27,6 +27,7 @@
 
 struct cgroup;
 struct bytes;
+struct everyone;
 struct pollfd;
 struct replies;
 struct user;
@@ -38,7 +39,7 @@ struct session_action {
 	uint32_t id; /* 0: nobody */
 	uint32_t kind, flags;
 	int64_t soft_ms;      /* after the last output */
-	int64_t soft_due, hard_due; /* when, in ms of CLOCK_MONOTONIC */
+	int64_t soft_due, hard_due; /* when, in ms of everyone_now() */
 	unsigned kills;	      /* how far a cancellation has come */
 	int64_t kill_due;
 };
@@ -48,6 +49,7 @@ struct session {
 	struct replies *replies; /* borrowed */
 	const struct user *user; /* borrowed */
 	const struct cgroup *cgroup; /* borrowed */
+	const struct everyone *everyone; /* borrowed; times are its */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
 	struct exec exec;	 /* owned; borrows from `request` */
 
@@ -86,6 +88,7 @@ struct session_world {
 	struct replies *replies;
 	const struct user *user;
 	const struct cgroup *cgroup; /* that shells enter */
+	const struct everyone *everyone;
 };
 
 /* Starts the shell of a new session; the answer comes by itself.  Takes over

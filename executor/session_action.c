@@ -4,8 +4,8 @@
 #include <sys/ioctl.h>
 
 #include "base/action.h"
-#include "base/clock.h"
 #include "base/keys.h"
+#include "executor/everyone.h"
 #include "executor/session.h"
 #include "executor/session_output.h"
 
@@ -30,7 +30,7 @@ static int64_t limited(uint64_t ms)
 
 static void begin_action(struct session *s, uint32_t id, const struct run_request *r)
 {
-	int64_t now = clock_ms();
+	int64_t now = everyone_now(s->everyone);
 
 	s->action = (struct session_action){
 		.id = id,
@@ -88,7 +88,7 @@ static void press(struct session *s, struct bytes name)
 	}
 	s->key = bytes[0];
 	s->key_due = signal_due(s);
-	if (clock_ms() >= s->key_due)
+	if (everyone_now(s->everyone) >= s->key_due)
 		type_signal(s);
 }
 
@@ -150,7 +150,7 @@ static void kill_more(struct session *s, int64_t now)
 
 void session_cancel(struct session *s)
 {
-	int64_t now = clock_ms(), due = signal_due(s);
+	int64_t now = everyone_now(s->everyone), due = signal_due(s);
 
 	s->action.kills = 1;
 	s->action.kill_due = now < due ? due : now;

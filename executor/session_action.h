@@ -20,6 +20,6 @@ void session_run(struct session *s, uint32_t id, const struct run_request *r);
 /* Ends its action. */
 void session_cancel(struct session *s);
 
-/* When something is due, in ms of CLOCK_MONOTONIC; INT64_MAX: never. */
+/* When something is due, in ms of everyone_now(); INT64_MAX: never. */
 int64_t session_due(const struct session *s);
 void session_expire(struct session *s, int64_t now);

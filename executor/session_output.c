@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/action.h"
-#include "base/clock.h"
 #include "base/mem.h"
+#include "executor/everyone.h"
 #include "executor/replies.h"
 #include "executor/session.h"
 
@@ -159,7 +159,7 @@ static void take_output(struct session *s, const uint8_t *data, size_t len)
 	if (session_is_streaming(s))
 		stream(s, data, len, false);
 	if (s->action.id && s->action.soft_ms)
-		s->action.soft_due = clock_ms() + s->action.soft_ms;
+		s->action.soft_due = everyone_now(s->everyone) + s->action.soft_ms;
 }
 
 void session_read(struct session *s, size_t max)

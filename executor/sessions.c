@@ -8,23 +8,15 @@
 
 #include "base/action.h"
 #include "base/buffer.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "executor/everyone.h"
 #include "executor/processes.h"
 #include "executor/replies.h"
 #include "executor/session.h"
 #include "executor/session_action.h"
 #include "executor/user.h"
-
-void sessions_init(struct sessions *s, struct replies *replies,
-		   struct processes *processes, const struct user *user)
-{
-	*s = (struct sessions){ .replies = replies,
-				.processes = processes,
-				.user = user };
-}
 
 void sessions_done(struct sessions *s)
 {
@@ -114,7 +106,8 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 	int refused = s->count >= SESSIONS_MAX ? EAGAIN : 0;
 	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
 		refused = EMFILE;
-	const struct session_world world = { s->replies, s->user, &s->processes->cgroup };
+	const struct session_world world = { s->replies, s->user, &s->processes->cgroup,
+					     s->everyone };
 	if (is_shell && !refused) {
 		add(s, session_new(f->id, body, &x, &world));
 		return 0;
@@ -167,6 +160,15 @@ bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *pl
 	return !id || one;
 }
 
+void sessions_add_leaders(const struct sessions *s, struct leaders *to)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct shell *sh = &s->all[i]->shell;
+		if (sh->pid > 0)
+			leaders_add(to, sh->pid, sh->terminal.master);
+	}
+}
+
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full)
 {
 	size_t count = 0;
@@ -207,7 +209,9 @@ int sessions_timeout(const struct sessions *s)
 	}
 	if (due == INT64_MAX)
 		return -1;
-	due -= clock_ms();
+	due -= everyone_now(s->everyone);
+	if (due > 0 && everyone_is_paused(s->everyone))
+		return -1; /* not before time goes on */
 	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
 }
 
@@ -218,7 +222,7 @@ void sessions_expire(struct sessions *s)
 	for (size_t i = 0; i < s->count; i++) {
 		if (session_due(s->all[i]) == INT64_MAX)
 			continue;
-		now = now ? now : clock_ms();
+		now = now ? now : everyone_now(s->everyone);
 		session_expire(s->all[i], now);
 	}
 	sweep(s);

@@ -23,7 +23,9 @@
 
 struct replies;
 struct err;
+struct everyone;
 struct frame;
+struct leaders;
 struct pollfd;
 struct processes;
 struct run_request;
@@ -35,22 +37,25 @@ struct user;
 /* How many pollfds a session fills in at most. */
 #define SESSION_POLLS 3
 
+/* Zero but for what is borrowed. */
 struct sessions {
 	struct session **all; /* owned, each owned */
 	size_t count;
 	struct replies *replies; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
+	const struct everyone *everyone; /* borrowed; whose time it is */
 };
 
-void sessions_init(struct sessions *s, struct replies *replies,
-		   struct processes *processes, const struct user *user);
 void sessions_done(struct sessions *s);
 
 /* MSG_OPEN, MSG_RUN, MSG_CANCEL.  -1: malformed, or not permitted. */
 int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
+
+/* Their shells. */
+void sessions_add_leaders(const struct sessions *s, struct leaders *to);
 
 /* True when a session or an action has this id. */
 bool sessions_has(const struct sessions *s, uint32_t id);

@@ -130,6 +130,13 @@ int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t 
 	return channel_flush(c, e);
 }
 
+int channel_send_stop(struct channel *c, uint32_t grace_ms, struct err *e)
+{
+	if (message_put_stop(&c->out, grace_ms, e) < 0)
+		return -1;
+	return channel_flush(c, e);
+}
+
 int channel_fill(struct channel *c, struct err *e)
 {
 	uint8_t *to = buffer_reserve(&c->in, CHUNK);

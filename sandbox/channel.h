@@ -35,9 +35,13 @@ int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 /* Before the first exec, of a sandbox whose commands enter a cgroup; `procs` is its
  * cgroup.procs, opened for writing, and may be closed afterwards. */
 int channel_send_cgroup(struct channel *c, int procs, struct err *e);
+/* Id 0: to every process inside; SIGSTOP and SIGCONT then are a pause and its end. */
 int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e);
 int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
 			struct err *e);
+/* The executor asks everyone to end and is gone when they have, or after the grace;
+ * 0: at once.  Another one may shorten it; nothing can be started any more. */
+int channel_send_stop(struct channel *c, uint32_t grace_ms, struct err *e);
 int channel_flush(struct channel *c, struct err *e);
 bool channel_has_passed(const struct channel *c);
 

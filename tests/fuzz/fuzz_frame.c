@@ -111,10 +111,11 @@ static void try_resize(const struct frame *f, struct buffer *again)
 
 static void try_stop(const struct frame *f, struct buffer *again)
 {
+	uint32_t grace_ms;
 	struct err e;
 
-	if (message_get_stop(f, &e) == 0)
-		must_equal(f, again, message_put_stop(again, &e));
+	if (message_get_stop(f, &grace_ms, &e) == 0)
+		must_equal(f, again, message_put_stop(again, grace_ms, &e));
 }
 
 static void try_open(const struct frame *f, struct buffer *again)

@@ -18,30 +18,51 @@
 #include "base/list.h"
 #include "base/own.h"
 
-void actor_begin(struct actor *a)
+static void begin_with(struct actor *a, void (*start)(struct supervisor *))
 {
 	char home[] = "/tmp/hutch-actor-XXXXXX";
 
 	*a = (struct actor){ .next = 1000, .file_session = 1 };
 	assert_non_null(mkdtemp(home));
 	a->home = text_copy(home);
-	supervisor_start(&a->s);
+	start(&a->s);
 }
 
-void actor_start(struct actor *a)
+void actor_begin(struct actor *a)
 {
-	actor_begin(a);
+	begin_with(a, supervisor_start);
+}
+
+static void open_first(struct actor *a)
+{
 	actor_open(a, 1, a->home, NULL);
 	struct act x = actor_expect(a, 1);
 	assert_int_equal(x.type, MSG_STARTED);
 	act_done(&x);
 }
 
+void actor_start(struct actor *a)
+{
+	actor_begin(a);
+	open_first(a);
+}
+
+void actor_start_init(struct actor *a)
+{
+	begin_with(a, supervisor_start_init);
+	open_first(a);
+}
+
 void actor_end(struct actor *a)
+{
+	assert_int_equal(WEXITSTATUS(supervisor_end(&a->s)), 1);
+	actor_clean(a);
+}
+
+void actor_clean(struct actor *a)
 {
 	char *remove = text_format("rm -rf '%s'", a->home);
 
-	assert_int_equal(WEXITSTATUS(supervisor_end(&a->s)), 1);
 	assert_int_equal(system(remove), 0);
 	free(remove);
 	free(a->home);

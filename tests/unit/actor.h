@@ -37,8 +37,12 @@ struct act {
 void actor_start(struct actor *a);
 /* The same without a session. */
 void actor_begin(struct actor *a);
+/* As actor_start(), with an executor that is a pid namespace's init. */
+void actor_start_init(struct actor *a);
 /* Checks that it ended because the channel did. */
 void actor_end(struct actor *a);
+/* The same after the executor was waited for. */
+void actor_clean(struct actor *a);
 
 /* A text without its 0. */
 struct bytes bytes_of(const char *text);

@@ -49,7 +49,7 @@ static inline void put_stop(struct buffer *b)
 {
 	struct err e;
 
-	assert_int_equal(message_put_stop(b, &e), 0);
+	assert_int_equal(message_put_stop(b, 0, &e), 0);
 }
 
 /* The header only: that is where it must end. */

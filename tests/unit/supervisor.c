@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -34,7 +35,7 @@ const char *__asan_default_options(void)
 }
 
 /* We are the process that plays pid 1. */
-static _Noreturn void play_init(int socket)
+_Noreturn void supervisor_play_init(int socket)
 {
 	struct err e = { 0 };
 	sigset_t set;
@@ -58,24 +59,64 @@ static _Noreturn void play_init(int socket)
 	_exit(served < 0 ? 1 : 0);
 }
 
-void supervisor_start(struct supervisor *s)
+static void write_to(const char *path, const char *text)
 {
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		_exit(2);
+}
+
+/* Whoever makes a user namespace may map its own id (user_namespaces(7)). */
+static void map_self(uid_t uid, gid_t gid)
+{
+	char map[64];
+
+	write_to("/proc/self/setgroups", "deny");
+	(void)snprintf(map, sizeof(map), "%u %u 1\n", uid, uid);
+	write_to("/proc/self/uid_map", map);
+	(void)snprintf(map, sizeof(map), "%u %u 1\n", gid, gid);
+	write_to("/proc/self/gid_map", map);
+}
+
+/* fork(2), into these namespaces. */
+static void start(struct supervisor *s, unsigned long namespaces)
+{
+	uid_t uid = getuid();
+	gid_t gid = getgid();
 	int ends[2];
 
-	*s = (struct supervisor){ 0 };
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	s->pid = fork();
-	assert_true(s->pid >= 0);
-	if (s->pid == 0) {
+	pid_t pid = namespaces ? (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0)
+			       : fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
 		(void)close(ends[0]);
-		play_init(ends[1]);
+		if (namespaces & CLONE_NEWUSER)
+			map_self(uid, gid);
+		supervisor_play_init(ends[1]);
 	}
 	(void)close(ends[1]);
-	s->socket = ends[0];
+	supervisor_adopt(s, pid, ends[0]);
+}
+
+void supervisor_adopt(struct supervisor *s, pid_t pid, int socket)
+{
+	*s = (struct supervisor){ .pid = pid, .socket = socket };
 	buffer_init(&s->in, FRAME_HEADER + FRAME_MAX_FROM_EXECUTOR);
 	struct answer a = supervisor_expect(s, MSG_HELLO, 0);
 	assert_int_equal(a.hello.version, PROTOCOL_VERSION);
-	assert_int_equal(a.hello.pid, s->pid);
+	assert_true(a.hello.pid == (uint32_t)pid || a.hello.pid == 1);
+}
+
+void supervisor_start(struct supervisor *s)
+{
+	start(s, 0);
+}
+
+void supervisor_start_init(struct supervisor *s)
+{
+	start(s, CLONE_NEWPID | (getuid() ? CLONE_NEWUSER : 0));
 }
 
 int supervisor_wait(struct supervisor *s)
@@ -161,6 +202,17 @@ void supervisor_signal(struct supervisor *s, uint32_t id, int signo)
 
 	buffer_init(&frame, 100);
 	assert_int_equal(message_put_signal(&frame, id, (uint32_t)signo, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
+void supervisor_stop(struct supervisor *s, uint32_t grace_ms)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_stop(&frame, grace_ms, &e), 0);
 	supervisor_send(s, &frame, NULL, 0);
 	buffer_done(&frame);
 }

@@ -52,6 +52,13 @@ struct ask {
 
 /* Starts the executor and takes its hello. */
 void supervisor_start(struct supervisor *s);
+/* The same as the init of a pid namespace, for what concerns everyone in it: in a
+ * user namespace of our own id, unless we are root. */
+void supervisor_start_init(struct supervisor *s);
+/* Takes over a process that serves the other end of `socket`, and its hello. */
+void supervisor_adopt(struct supervisor *s, pid_t pid, int socket);
+/* What such a process does, with its end. */
+_Noreturn void supervisor_play_init(int socket);
 /* Closes the channel and waits: returns the status of waitpid(2).  A proper
  * end is exit code 0, a broken rule 1. */
 int supervisor_end(struct supervisor *s);
@@ -79,6 +86,7 @@ bool supervisor_try(struct supervisor *s, const void *data, size_t len, const in
 
 void supervisor_ask(struct supervisor *s, const struct ask *a);
 void supervisor_signal(struct supervisor *s, uint32_t id, int signo);
+void supervisor_stop(struct supervisor *s, uint32_t grace_ms);
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
 
 struct answer supervisor_answer(struct supervisor *s);

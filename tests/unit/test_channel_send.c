@@ -217,6 +217,29 @@ static void test_signal_and_resize(void **state)
 	assert_int_equal(p->passed, 0);
 }
 
+static void test_a_signal_to_all_and_a_stop(void **state)
+{
+	struct pair *p = *state;
+	uint32_t signo, grace_ms;
+	struct frame f;
+	struct err e;
+
+	assert_int_equal(channel_send_signal(&p->ours, 0, 19, &e), 0);
+	assert_int_equal(channel_send_stop(&p->ours, 10000, &e), 0);
+	while (receive(p))
+		;
+	f = first_frame(p);
+	assert_int_equal(f.id, 0);
+	assert_int_equal(message_get_signal(&f, &signo, &e), 0);
+	assert_int_equal(signo, 19);
+	buffer_consume(&p->got, FRAME_HEADER + f.len);
+	f = first_frame(p);
+	assert_int_equal(f.id, 0);
+	assert_int_equal(message_get_stop(&f, &grace_ms, &e), 0);
+	assert_int_equal(grace_ms, 10000);
+	assert_int_equal(p->passed, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
@@ -228,6 +251,7 @@ int main(void)
 		TEST(test_a_request_beyond_8_mib_is_an_error_and_sends_nothing),
 		TEST(test_a_request_to_nobody_is_dropped_quietly),
 		TEST(test_signal_and_resize),
+		TEST(test_a_signal_to_all_and_a_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void test_started_failed_exited(void **state)
 
 static void test_signal_resize_stop(void **state)
 {
-	uint32_t signo, rows, cols;
+	uint32_t signo, rows, cols, grace_ms;
 	struct err e;
 
 	(void)state;
@@ -114,9 +114,10 @@ static void test_signal_resize_stop(void **state)
 	assert_int_equal(cols, 65535);
 	buffer_consume(&b, SIZE_MAX);
 
-	assert_int_equal(message_put_stop(&b, &e), 0);
+	assert_int_equal(message_put_stop(&b, 10000, &e), 0);
 	f = one_frame(MSG_STOP, 0);
-	assert_int_equal(message_get_stop(&f, &e), 0);
+	assert_int_equal(message_get_stop(&f, &grace_ms, &e), 0);
+	assert_int_equal(grace_ms, 10000);
 	buffer_consume(&b, SIZE_MAX);
 
 	assert_int_equal(message_put_cgroup(&b, &e), 0);

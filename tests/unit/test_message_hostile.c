@@ -75,7 +75,7 @@ static void put_any(uint32_t type)
 	else if (type == MSG_RESIZE)
 		done = message_put_resize(&b, 1, 1, 1, &e);
 	else if (type == MSG_STOP)
-		done = message_put_stop(&b, &e);
+		done = message_put_stop(&b, 1, &e);
 	else if (type == MSG_CGROUP)
 		done = message_put_cgroup(&b, &e);
 	else if (type == MSG_OPEN)
@@ -145,7 +145,7 @@ static int get_any(const struct frame *f)
 	if (f->type == MSG_CGROUP)
 		return message_get_cgroup(f, &e);
 	if (f->type == MSG_STOP)
-		return message_get_stop(f, &e);
+		return message_get_stop(f, &one, &e);
 	return get_action(f);
 }
 

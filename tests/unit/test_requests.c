@@ -198,17 +198,41 @@ static void put_write_of_no_session(struct buffer *b)
 static void put_stop_about_one(struct buffer *b)
 {
 	struct err e;
+	size_t begun = frame_begin(b, MSG_STOP, 1);
 
-	assert_int_equal(frame_end(b, frame_begin(b, MSG_STOP, 1), &e), 0);
+	frame_put_u32(b, 0);
+	assert_int_equal(frame_end(b, begun, &e), 0);
 }
 
-static void put_stop_with_a_field(struct buffer *b)
+static void put_stop_without_a_grace(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(frame_end(b, frame_begin(b, MSG_STOP, 0), &e), 0);
+}
+
+static void put_stop_with_two_fields(struct buffer *b)
 {
 	struct err e;
 	size_t begun = frame_begin(b, MSG_STOP, 0);
 
+	frame_put_u32(b, 0);
 	frame_put_u32(b, 1);
 	assert_int_equal(frame_end(b, begun, &e), 0);
+}
+
+static void put_signal_65_to_all(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_signal(b, 0, 65, &e), 0);
+}
+
+static void put_resize_of_all(struct buffer *b)
+{
+	struct err e;
+
+	assert_int_equal(message_put_resize(b, 0, 1, 1, &e), 0);
 }
 
 static void put_type_zero(struct buffer *b)
@@ -249,7 +273,8 @@ static void (*const in_every_state[])(struct buffer *) = {
 	put_exec_about_nothing, put_exec_without_argv, put_exec_with_unknown_flag,
 	put_hello,		put_started,	       put_failed,
 	put_exited,		put_signal_zero,       put_signal_65,
-	put_huge_resize,	put_stop_about_one,    put_stop_with_a_field,
+	put_huge_resize,	put_stop_about_one,    put_stop_without_a_grace,
+	put_stop_with_two_fields, put_signal_65_to_all, put_resize_of_all,
 	put_type_zero,		put_type_beyond,       put_type_65535,
 	put_reserved_bytes,	put_one_byte_too_long, put_cut_exec,
 };

@@ -1,0 +1,151 @@
+#include "executor/everyone.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Who leads a terminal and cannot be stopped now, since it is in the middle of
+ * something uninterruptible, does not keep the others running for longer. */
+#define LEADERS_MS 200
+
+void leaders_add(struct leaders *l, pid_t pid, int master)
+{
+	l->all = mem_resize(l->all, l->count + 1, sizeof(*l->all));
+	l->all[l->count++] = (struct leader){ pid, master };
+}
+
+void leaders_done(struct leaders *l)
+{
+	free(l->all);
+	*l = (struct leaders){ 0 };
+}
+
+/* Nobody there, or somebody who may not be signalled: there is no more to do. */
+static void send_all(int signo)
+{
+	(void)kill(-1, signo);
+}
+
+/* --- pause ----------------------------------------------------------------- */
+
+static void begin_pause(struct everyone *a, const struct leaders *l)
+{
+	int64_t now = clock_ms();
+
+	a->since = a->since ? a->since : now;
+	a->due = now + LEADERS_MS;
+	for (size_t i = 0; i < l->count; i++)
+		(void)kill(l->all[i].pid, SIGSTOP); /* unreaped, so it is ours */
+	everyone_look(a, l);
+}
+
+/* Stopped, or dead.  It is only looked at: who reaps must still find it. */
+static bool stands(const struct leader *one)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)one->pid, &info,
+		      WSTOPPED | WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
+}
+
+static bool all_stand(const struct leaders *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!stands(&l->all[i]))
+			return false;
+	return true;
+}
+
+void everyone_look(struct everyone *a, const struct leaders *l)
+{
+	if (!a->due || (!all_stand(l) && !clock_is_due(a->due)))
+		return;
+	a->due = 0;
+	send_all(SIGSTOP);
+}
+
+int64_t everyone_due(const struct everyone *a)
+{
+	return a->due;
+}
+
+/* In the moment of kill(2) they count as continued, whether they run yet or not
+ * (prepare_signal()). */
+static void continue_foreground(const struct leader *one)
+{
+	pid_t group = 0;
+
+	if (ioctl(one->master, TIOCGPGRP, &group) == 0 && group > 1 && group != one->pid)
+		(void)kill(-group, SIGCONT); /* it may just have ended */
+}
+
+static void end_pause(struct everyone *a, const struct leaders *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		continue_foreground(&l->all[i]);
+	send_all(SIGCONT);
+	if (a->since)
+		a->stood += clock_ms() - a->since;
+	a->since = a->due = 0;
+}
+
+int64_t everyone_now(const struct everyone *a)
+{
+	return (a->since ? a->since : clock_ms()) - a->stood;
+}
+
+bool everyone_is_paused(const struct everyone *a)
+{
+	return a->since != 0;
+}
+
+/* --- signals --------------------------------------------------------------- */
+
+/* Elsewhere -1 means every process of this user on the machine. */
+static int must_be_init(struct err *e)
+{
+	if (getpid() == 1)
+		return 0;
+	return err_set(e, ERR_INTERNAL, "a signal to everyone, and this is no init");
+}
+
+int everyone_signal(struct everyone *a, int signo, const struct leaders *l, struct err *e)
+{
+	if (must_be_init(e) < 0)
+		return -1;
+	if (signo == SIGSTOP)
+		begin_pause(a, l);
+	else if (signo == SIGCONT)
+		end_pause(a, l);
+	else
+		send_all(signo);
+	return 0;
+}
+
+int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e)
+{
+	if (must_be_init(e) < 0)
+		return -1;
+	a->is_ending = true;
+	send_all(SIGTERM);
+	send_all(SIGHUP); /* an interactive shell ignores SIGTERM */
+	end_pause(a, l);
+	return 0;
+}
+
+/* Every process in our pid namespace descends from us, so when we have no child,
+ * there is nobody. */
+bool everyone_is_gone(void)
+{
+	const int only_look = WEXITED | WNOHANG | WNOWAIT;
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, only_look) < 0 && errno == ECHILD;
+}

@@ -1,0 +1,62 @@
+/* everyone -- all processes inside but the executor, as one.
+ *
+ * kill(2) of -1 from a pid namespace's init is every other process of it: orphans,
+ * sessions of their own, other users.  Who forks meanwhile is hit with the child
+ * (copy_process(), since 4.20).  The kernel judges each one: the same user, or
+ * CAP_KILL over it, which the executor has where there are several (caps.h), over
+ * user namespaces made inside, too.  It does not tell whom it spared.
+ *
+ * *Paused* is from a SIGSTOP to everyone to the next SIGCONT to everyone.  Time
+ * stands still meanwhile: everyone_now() is what time-outs of actions go by.
+ *
+ * A shell with job control waits for stopped children, too.  One that sees its
+ * foreground job stopped goes on without it, and that must not happen for us.  So
+ * who leads a terminal (struct leader) is stopped first, and the rest when the
+ * kernel says that these have; and the foreground of a terminal is continued before
+ * its leader is.  What has shells of its own below that may notice. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+
+/* A child of ours on a terminal. */
+struct leader {
+	pid_t pid;  /* not reaped */
+	int master; /* borrowed; -1: it has hung up */
+};
+
+struct leaders {
+	struct leader *all; /* owned */
+	size_t count;
+};
+
+void leaders_add(struct leaders *l, pid_t pid, int master);
+void leaders_done(struct leaders *l);
+
+/* Zero: nothing happened yet. */
+struct everyone {
+	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
+	int64_t stood; /* how long the pauses were that are over */
+	int64_t due;   /* leaders are waited for until then; 0: they are not */
+	bool is_ending; /* all were asked to end: nothing starts by itself any more */
+};
+
+/* -1: we are no init, and everyone would be everyone. */
+int everyone_signal(struct everyone *a, int signo, const struct leaders *l, struct err *e);
+
+/* Asks all to end, paused or not, and interactive shells in their own way. */
+int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e);
+
+/* While everyone_due() is not 0: after SIGCHLD, and when it has come. */
+void everyone_look(struct everyone *a, const struct leaders *l);
+int64_t everyone_due(const struct everyone *a);
+
+/* True when there is nobody, not even somebody to be reaped. */
+bool everyone_is_gone(void);
+
+/* In ms; it stands still while paused. */
+int64_t everyone_now(const struct everyone *a);
+bool everyone_is_paused(const struct everyone *a);

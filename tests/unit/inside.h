@@ -1,0 +1,84 @@
+/* inside -- the processes of an executor that is a pid namespace's init, seen from
+ * outside.  Include it behind cmocka.h. */
+#pragma once
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/unit/supervisor.h"
+
+static inline bool inside_is(pid_t pid, const char *namespace)
+{
+	char path[64], link[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	ssize_t len = readlink(path, link, sizeof(link) - 1);
+	link[len > 0 ? len : 0] = '\0';
+	return strcmp(link, namespace) == 0;
+}
+
+/* 'T', 'S', ...; 0: there is none. */
+static inline char inside_state(pid_t pid)
+{
+	char path[64], text[512];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		(void)fclose(f);
+	text[len] = '\0';
+	const char *name_end = strrchr(text, ')');
+	return (char)(name_end ? name_end[2] : 0);
+}
+
+/* How many there are beside the executor, and how many of these are stopped. */
+struct inside {
+	unsigned count, stopped;
+};
+
+static inline struct inside inside_look(const struct supervisor *s)
+{
+	struct inside found = { 0 };
+	char path[64], namespace[64];
+	struct dirent *d;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", s->pid);
+	ssize_t len = readlink(path, namespace, sizeof(namespace) - 1);
+	assert_true(len > 0);
+	namespace[len] = '\0';
+	DIR *dir = opendir("/proc");
+	assert_non_null(dir);
+	while ((d = readdir(dir))) {
+		pid_t pid = isdigit(d->d_name[0]) ? atoi(d->d_name) : 0;
+		if (!pid || pid == s->pid || !inside_is(pid, namespace))
+			continue;
+		char state = inside_state(pid);
+		found.count += state != 0 && state != 'Z';
+		found.stopped += state == 'T';
+	}
+	(void)closedir(dir);
+	return found;
+}
+
+/* Waits until there are `count`, and all or none of them stopped: nothing tells of
+ * that but a look. */
+static inline void inside_wait(const struct supervisor *s, unsigned count, bool is_stopped)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	int64_t end = clock_ms() + ANSWER_MS;
+	struct inside now = inside_look(s);
+
+	while (now.count != count || now.stopped != (is_stopped ? count : 0)) {
+		if (clock_ms() > end)
+			fail_msg("%u of %u are stopped, and not %s of %u", now.stopped,
+				 now.count, is_stopped ? "all" : "none", count);
+		(void)nanosleep(&moment, NULL);
+		now = inside_look(s);
+	}
+}

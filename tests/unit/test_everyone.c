@@ -1,0 +1,442 @@
+/* everyone: a signal to all, and a pause, reach whoever is inside, and an agent's
+ * actions are none the worse for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/actor.h"
+#include "tests/unit/inside.h"
+#include "tests/unit/requests.h"
+
+static struct run_request request(const char *text, uint64_t soft, uint64_t hard)
+{
+	return (struct run_request){ .session = 1, .kind = RUN_COMMAND, .soft_ms = soft,
+				     .hard_ms = hard, .text = bytes_of(text) };
+}
+
+/* Nothing comes from the executor for so long. */
+static void expect_silence(const struct supervisor *s, int ms)
+{
+	struct pollfd p = { .fd = s->socket, .events = POLLIN };
+
+	assert_int_equal(poll(&p, 1, ms), 0);
+}
+
+static void test_it_is_refused_where_everyone_is_the_whole_machine(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start(&s);
+	supervisor_signal(&s, 0, SIGURG); /* which harms nobody if it fails */
+	supervisor_expect_violation(&s);
+}
+
+/* A session of its own and its child, their parent, one on a terminal, an orphan. */
+static void start_all_kinds(struct supervisor *s)
+{
+	static char daemon[] = "setsid sh -c 'sleep 1000 & exec sleep 1000' & exec sleep 1000";
+	struct ask plain = { .id = 1, .argv = SH(daemon) };
+	struct ask terminal = { .id = 2, .flags = EXEC_PTY, .argv = sleep_argv };
+	struct ask orphan = { .id = 3, .argv = SH("(setsid sleep 1000 &)") };
+
+	supervisor_ask(s, &plain);
+	supervisor_expect(s, MSG_STARTED, 1);
+	supervisor_ask(s, &terminal);
+	supervisor_expect(s, MSG_STARTED, 2);
+	(void)supervisor_run(s, &orphan);
+	inside_wait(s, 5, false);
+}
+
+static void test_a_pause_stops_all_and_its_end_continues_them(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_init(&s);
+	start_all_kinds(&s);
+	for (int i = 0; i < 20; i++) {
+		supervisor_signal(&s, 0, SIGSTOP);
+		inside_wait(&s, 5, true);
+		supervisor_signal(&s, 0, SIGCONT);
+		inside_wait(&s, 5, false);
+	}
+	/* They can be paused at once again, and signalled meanwhile. */
+	supervisor_signal(&s, 0, SIGSTOP);
+	supervisor_signal(&s, 0, SIGSTOP);
+	supervisor_signal(&s, 0, SIGCONT);
+	supervisor_signal(&s, 0, SIGSTOP);
+	inside_wait(&s, 5, true);
+	supervisor_signal(&s, 2, SIGKILL);
+	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 2).exited.status, SIGKILL);
+	supervisor_signal(&s, 0, SIGKILL);
+	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 1).exited.status, SIGKILL);
+	inside_wait(&s, 0, false);
+	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
+}
+
+static void test_a_signal_to_all_needs_no_command(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = true_argv };
+
+	(void)state;
+	supervisor_start_init(&s);
+	supervisor_signal(&s, 0, SIGCONT);
+	supervisor_signal(&s, 0, SIGTERM);
+	supervisor_signal(&s, 0, SIGSTOP);
+	supervisor_signal(&s, 0, SIGCONT);
+	supervisor_run(&s, &a);
+	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
+}
+
+/* Processes that fork as fast as they can: none is missed. */
+static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .argv = SH("while :; do (:); done") };
+	struct inside now;
+
+	(void)state;
+	supervisor_start_init(&s);
+	for (a.id = 1; a.id <= 4; a.id++) {
+		supervisor_ask(&s, &a);
+		supervisor_expect(&s, MSG_STARTED, a.id);
+	}
+	for (int i = 0; i < 50; i++) {
+		supervisor_signal(&s, 0, SIGSTOP);
+		do
+			now = inside_look(&s);
+		while (now.count != now.stopped);
+		struct inside one = inside_look(&s), two = inside_look(&s);
+		assert_int_equal(one.stopped, one.count);
+		assert_int_equal(two.stopped, one.count);
+		supervisor_signal(&s, 0, SIGCONT);
+		do
+			now = inside_look(&s);
+		while (now.stopped);
+	}
+	(void)supervisor_end(&s);
+}
+
+/* --- sessions -------------------------------------------------------------- */
+
+/* A bash that sees its foreground job stopped gives it up. */
+static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	char *fifo = text_format("%s/fifo", a.home);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	uint32_t id = actor_send(&a, request("sh -c 'read x <fifo; echo got $x'", 0, 0));
+	inside_wait(&a.s, 2, false);
+	for (int i = 0; i < 300; i++) {
+		supervisor_signal(&a.s, 0, SIGSTOP);
+		inside_wait(&a.s, 2, true);
+		supervisor_signal(&a.s, 0, SIGCONT);
+		inside_wait(&a.s, 2, false);
+	}
+	AUTO_CLOSE int to = open(fifo, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(to, "it\n", 3), 3);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_COMPLETED);
+	assert_string_equal(x.content, "got it");
+	assert_int_equal(x.report.exit_code, 0);
+	act_done(&x);
+	free(fifo);
+	actor_end(&a);
+}
+
+/* Time-outs count what was not paused. */
+static void test_a_time_out_does_not_pass_in_a_pause(void **state)
+{
+	static const struct {
+		uint64_t soft, hard;
+		uint32_t state;
+	} rows[] = { { 400, 0, REPORT_NO_CHANGE }, { 0, 400, REPORT_TIMED_OUT } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct actor a;
+		actor_start_init(&a);
+		int64_t asked = clock_ms();
+		uint32_t id = actor_send(&a, request("sleep 1000", rows[i].soft,
+						     rows[i].hard));
+		inside_wait(&a.s, 2, false);
+		supervisor_signal(&a.s, 0, SIGSTOP);
+		inside_wait(&a.s, 2, true);
+		int64_t paused = clock_ms();
+		expect_silence(&a.s, 1000);
+		supervisor_signal(&a.s, 0, SIGCONT);
+		int64_t resumed = clock_ms();
+		struct act x = actor_expect(&a, id);
+		int64_t told = clock_ms();
+		assert_int_equal(x.report.state, rows[i].state);
+		/* What was left of it then, and of that all. */
+		assert_true((paused - asked) + (told - resumed) >= 400);
+		assert_true(told - resumed < 5000);
+		act_done(&x);
+		actor_end(&a);
+	}
+}
+
+/* While time stands still nothing is escalated either; afterwards it is. */
+static void test_an_action_is_cancelled_over_a_pause(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	uint32_t id = actor_send(&a, request("trap '' INT; sleep 1000", 0, 0));
+	inside_wait(&a.s, 2, false);
+	supervisor_signal(&a.s, 0, SIGSTOP);
+	inside_wait(&a.s, 2, true);
+	actor_cancel(&a, id);
+	expect_silence(&a.s, 1500);
+	inside_wait(&a.s, 2, true);
+	supervisor_signal(&a.s, 0, SIGCONT);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.state, REPORT_CANCELLED);
+	act_done(&x);
+	actor_end(&a);
+}
+
+/* The executor itself goes on: files are read and written. */
+static void test_files_are_there_in_a_pause(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	supervisor_signal(&a.s, 0, SIGSTOP);
+	inside_wait(&a.s, 1, true);
+	struct act x = actor_write(&a, "f", "one", 0, UINT64_MAX);
+	assert_int_equal(x.outcome, OUTCOME_DONE);
+	act_done(&x);
+	x = actor_read(&a, READ_TEXT, "f", 0, UINT64_MAX);
+	assert_string_equal(x.content, "one\n");
+	act_done(&x);
+	supervisor_signal(&a.s, 0, SIGCONT);
+	actor_check(&a, "cat f", "one", 0);
+	actor_end(&a);
+}
+
+/* A shell that is killed as it starts is tried once more, and that one waits. */
+static void test_nothing_starts_by_itself_in_a_pause(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	actor_check(&a, "echo 'touch began; read x <fifo' >~/.bashrc; mkfifo fifo", "", 0);
+	actor_check(&a, "exec true", "", 0);
+	inside_wait(&a.s, 0, false);
+	char *began = text_format("%s/began", a.home);
+	uint32_t id = actor_send(&a, request("echo late", 0, 0));
+	for (int64_t end = clock_ms() + ANSWER_MS; access(began, F_OK) < 0;)
+		assert_true(clock_ms() < end);
+	supervisor_signal(&a.s, 0, SIGSTOP);
+	inside_wait(&a.s, 1, true);
+	supervisor_signal(&a.s, 0, SIGKILL);
+	expect_silence(&a.s, 300);
+	inside_wait(&a.s, 1, true);
+	supervisor_signal(&a.s, 0, SIGCONT);
+	struct act x = actor_expect(&a, id);
+	assert_string_equal(x.content, "late");
+	act_done(&x);
+	free(began);
+	actor_end(&a);
+}
+
+static void put_exec_9(struct buffer *b)
+{
+	put_exec_of(b, 9, 0, true_argv);
+}
+
+static void put_open_9(struct buffer *b)
+{
+	struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(), .cwd = "/",
+			  .argv = ARGV(TEXT("bash")), .env = no_env };
+	struct err e;
+
+	assert_int_equal(message_put_open(b, 9, &x, &e), 0);
+}
+
+static void put_run_9(struct buffer *b)
+{
+	struct run_request r = request("true", 0, 0);
+	struct err e;
+
+	assert_int_equal(action_put_run(b, 9, &r, &e), 0);
+}
+
+static const struct untimely {
+	void (*put)(struct buffer *);
+	unsigned fds;
+} starts[] = { { put_exec_9, 3 }, { put_open_9, 0 }, { put_run_9, 0 } };
+
+static void test_nothing_can_be_started_in_a_pause(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(starts); i++) {
+		const struct untimely *u = &starts[i / 2];
+		struct actor a;
+		actor_start_init(&a);
+		supervisor_signal(&a.s, 0, SIGSTOP);
+		if (i % 2)
+			supervisor_signal(&a.s, 0, SIGCONT);
+		send_one(&a.s, u->put, u->fds);
+		if (i % 2) {
+			struct act x = actor_next(&a);
+			assert_int_equal(x.id, 9);
+			act_done(&x);
+			(void)supervisor_end(&a.s);
+		} else {
+			supervisor_expect_violation(&a.s);
+		}
+		actor_clean(&a);
+	}
+}
+
+/* --- a range of ids -------------------------------------------------------- */
+
+#define FIRST_ID 3000000000u
+#define OWN_ID	 65536u
+#define TOOLS	 (1u << CAP_KILL | 1u << CAP_SETUID | 1u << CAP_SETGID)
+
+static void write_map(pid_t pid, const char *file)
+{
+	char *path = text_format("/proc/%d/%s", pid, file);
+	char *map = text_format("0 %u %u\n", FIRST_ID, OWN_ID + 1);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(write(fd, map, strlen(map)), strlen(map));
+	free(path);
+	free(map);
+}
+
+/* As the launcher leaves it with --idmap ranges: an id of its own, and three
+ * capabilities in its user namespace that commands do not get. */
+static int become_executor(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { { TOOLS, TOOLS, 0 }, { 0 } };
+	int failed = 0;
+
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		failed |= prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	failed |= prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	failed |= setresgid(OWN_ID, OWN_ID, OWN_ID) | setresuid(OWN_ID, OWN_ID, OWN_ID);
+	return failed | (int)syscall(SYS_capset, &header, data);
+}
+
+static void start_with_range(struct supervisor *s)
+{
+	int ends[2], go[2];
+	char byte;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	make_pipe(go);
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0, 0,
+				   0, 0);
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)close(ends[0]);
+		if (read(go[0], &byte, 1) != 1 || become_executor())
+			_exit(3);
+		supervisor_play_init(ends[1]);
+	}
+	(void)close(ends[1]);
+	write_map(pid, "uid_map");
+	write_map(pid, "gid_map");
+	assert_int_equal(write(go[1], "g", 1), 1);
+	(void)close(go[0]);
+	(void)close(go[1]);
+	supervisor_adopt(s, pid, ends[0]);
+}
+
+/* Users 5, 7 and root inside, none of which the executor is; and one of them in
+ * a user namespace that it made itself. */
+static void start_others(struct supervisor *s)
+{
+	static const uint32_t uids[] = { 5, 7, 0 };
+	struct ask a = { .argv = sleep_argv, .is_other_user = true };
+
+	for (a.id = 1; a.id <= ARRAY_LEN(uids); a.id++) {
+		a.uid = a.gid = uids[a.id - 1];
+		supervisor_ask(s, &a);
+		supervisor_expect(s, MSG_STARTED, a.id);
+	}
+	a.uid = a.gid = 5;
+	a.argv = ARGV(TEXT("/usr/bin/unshare"), TEXT("-U"), TEXT("/bin/sleep"),
+		      TEXT("1000"));
+	supervisor_ask(s, &a);
+	supervisor_expect(s, MSG_STARTED, a.id);
+	inside_wait(s, 4, false);
+}
+
+static void test_other_users_in_a_range_are_reached(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	if (getuid() != 0)
+		skip(); /* a range of ids cannot be mapped without */
+	start_with_range(&s);
+	start_others(&s);
+	supervisor_signal(&s, 0, SIGSTOP);
+	inside_wait(&s, 4, true);
+	supervisor_signal(&s, 0, SIGCONT);
+	inside_wait(&s, 4, false);
+	supervisor_signal(&s, 0, SIGTERM);
+	for (int i = 0; i < 4; i++) {
+		struct answer a = supervisor_answer(&s);
+		assert_int_equal(a.type, MSG_EXITED);
+		assert_int_equal(a.exited.status, SIGTERM);
+	}
+	(void)supervisor_end(&s);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_it_is_refused_where_everyone_is_the_whole_machine),
+		TEST(test_a_pause_stops_all_and_its_end_continues_them),
+		TEST(test_a_signal_to_all_needs_no_command),
+		TEST(test_who_forks_meanwhile_is_stopped_with_its_child),
+		TEST(test_what_runs_in_a_session_runs_on_after_a_pause),
+		TEST(test_a_time_out_does_not_pass_in_a_pause),
+		TEST(test_an_action_is_cancelled_over_a_pause),
+		TEST(test_files_are_there_in_a_pause),
+		TEST(test_nothing_starts_by_itself_in_a_pause),
+		TEST(test_nothing_can_be_started_in_a_pause),
+		TEST(test_other_users_in_a_range_are_reached),
+	};
+
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,351 @@
+/* stop: who ends when asked is waited for and no longer, and who does not is ended
+ * when the grace has passed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/actor.h"
+#include "tests/unit/inside.h"
+#include "tests/unit/requests.h"
+
+#define LONG_MS	 60000 /* longer than any answer is waited for */
+#define SHORT_MS 400
+
+/* It ends properly, and nobody is left. */
+static void expect_end(struct supervisor *s)
+{
+	struct answer a = supervisor_answer(s);
+
+	if (a.type != MSG_NONE)
+		fail_msg("'%s' about %u in place of the end", message_name(a.type), a.id);
+	assert_int_equal(WEXITSTATUS(supervisor_wait(s)), 0);
+}
+
+static void expect_signaled(struct supervisor *s, uint32_t id, uint32_t signo)
+{
+	struct exited x = supervisor_expect(s, MSG_EXITED, id).exited;
+
+	assert_true(x.is_signaled);
+	assert_int_equal(x.status, signo);
+}
+
+static void start_one(struct supervisor *s, uint32_t id, uint32_t flags, char **argv)
+{
+	struct ask a = { .id = id, .flags = flags, .argv = argv };
+
+	supervisor_ask(s, &a);
+	supervisor_expect(s, MSG_STARTED, id);
+}
+
+/* A command that says "up" when its traps are set. */
+static void start_trapping(struct supervisor *s, uint32_t id, const char *script)
+{
+	int out[2];
+
+	make_pipe(out);
+	struct ask a = { .id = id, .argv = SH(script), .fds = { 0, out[1], 0 } };
+	supervisor_ask(s, &a);
+	supervisor_expect(s, MSG_STARTED, id);
+	(void)close(out[1]);
+	read_until(out[0], "up");
+	(void)close(out[0]);
+}
+
+static void test_an_empty_sandbox_ends_at_once(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = true_argv };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		supervisor_start_init(&s);
+		if (i)
+			supervisor_run(&s, &a);
+		supervisor_stop(&s, LONG_MS);
+		expect_end(&s);
+	}
+}
+
+static void test_who_heeds_sigterm_is_told_of_and_then_all_is_over(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_init(&s);
+	start_one(&s, 1, 0, sleep_argv);
+	supervisor_stop(&s, LONG_MS);
+	expect_signaled(&s, 1, SIGTERM);
+	expect_end(&s);
+}
+
+static void test_daemons_and_orphans_are_asked_too(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = SH("(setsid sleep 1000 &)") };
+
+	(void)state;
+	supervisor_start_init(&s);
+	(void)supervisor_run(&s, &a);
+	inside_wait(&s, 1, false);
+	supervisor_stop(&s, LONG_MS);
+	expect_end(&s);
+}
+
+static void test_one_that_needs_a_moment_gets_it(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_init(&s);
+	start_trapping(&s, 1, "trap 'sleep 0.3; exit 7' TERM; trap '' HUP; echo up;"
+			      " while :; do sleep 0.1; done");
+	supervisor_stop(&s, LONG_MS);
+	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 1).exited.status, 7);
+	expect_end(&s);
+}
+
+static void test_who_ignores_it_is_ended_after_the_grace(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_init(&s);
+	start_trapping(&s, 1, "trap '' TERM HUP; echo up; while :; do sleep 1000; done");
+	start_one(&s, 2, 0, sleep_argv);
+	int64_t begun = clock_ms();
+	supervisor_stop(&s, SHORT_MS);
+	expect_signaled(&s, 2, SIGTERM);
+	expect_end(&s);
+	assert_true(clock_ms() - begun >= SHORT_MS);
+	assert_true(clock_ms() - begun < LONG_MS / 4);
+}
+
+static void test_another_stop_shortens_and_never_lengthens(void **state)
+{
+	static const uint32_t graces[][2] = { { LONG_MS, 0 }, { LONG_MS, SHORT_MS },
+					      { SHORT_MS, LONG_MS } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(graces); i++) {
+		struct supervisor s;
+		supervisor_start_init(&s);
+		start_trapping(&s, 1, "trap '' TERM HUP; echo up; while :; do sleep 1; done");
+		int64_t begun = clock_ms();
+		supervisor_stop(&s, graces[i][0]);
+		supervisor_stop(&s, graces[i][1]);
+		expect_end(&s);
+		assert_true(clock_ms() - begun < LONG_MS / 4);
+	}
+}
+
+static void test_interactive_shells_end(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .flags = EXEC_PTY,
+			 .argv = ARGV(TEXT("bash"), TEXT("--norc"), TEXT("-i")) };
+	int out[2];
+
+	(void)state;
+	supervisor_start_init(&s);
+	make_pipe(out);
+	a.fds[1] = out[1];
+	supervisor_ask(&s, &a);
+	(void)close(out[1]);
+	supervisor_expect(&s, MSG_STARTED, 1);
+	read_until(out[0], "bash-");
+	supervisor_stop(&s, LONG_MS);
+	supervisor_expect(&s, MSG_EXITED, 1);
+	expect_end(&s);
+	(void)close(out[0]);
+}
+
+static void test_a_paused_sandbox_ends_as_well(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_init(&s);
+	start_one(&s, 1, 0, sleep_argv);
+	start_one(&s, 2, EXEC_PTY, sleep_argv);
+	supervisor_signal(&s, 0, SIGSTOP);
+	inside_wait(&s, 2, true);
+	supervisor_stop(&s, LONG_MS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(supervisor_answer(&s).type, MSG_EXITED);
+	expect_end(&s);
+}
+
+/* --- sessions -------------------------------------------------------------- */
+
+static void test_a_session_ends_idle_or_busy(void **state)
+{
+	static const char *const commands[] = { NULL, "sleep 1000", "while :; do :; done",
+						"sleep 1000 & sleep 1000; echo no" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		struct actor a;
+		uint32_t id = 0;
+		actor_start_init(&a);
+		if (commands[i]) {
+			char *text = text_format("touch up; %s", commands[i]);
+			char *up = text_format("%s/up", a.home);
+			id = actor_send_run(&a, 1, RUN_COMMAND, text);
+			for (int64_t end = clock_ms() + ANSWER_MS; access(up, F_OK) < 0;)
+				assert_true(clock_ms() < end);
+			free(text);
+			free(up);
+		}
+		supervisor_stop(&a.s, LONG_MS);
+		if (id) {
+			struct act x = actor_expect(&a, id);
+			assert_int_equal(x.type, MSG_REPORT);
+			assert_null(x.content ? strstr(x.content, "no") : NULL);
+			act_done(&x);
+		}
+		expect_end(&a.s);
+		actor_clean(&a);
+	}
+}
+
+/* A shell that died in starting is started once more, else. */
+static void test_no_session_starts_again(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	actor_check(&a, "echo 'touch began; sleep 1000' >~/.bashrc", "", 0);
+	actor_check(&a, "exec true", "", 0);
+	inside_wait(&a.s, 0, false);
+	char *began = text_format("%s/began", a.home);
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo no");
+	for (int64_t end = clock_ms() + ANSWER_MS; access(began, F_OK) < 0;)
+		assert_true(clock_ms() < end);
+	supervisor_stop(&a.s, LONG_MS);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.type, MSG_REPORT);
+	assert_int_not_equal(x.report.exit_code, 0);
+	act_done(&x);
+	expect_end(&a.s);
+	free(began);
+	actor_clean(&a);
+}
+
+/* --- what may be asked meanwhile -------------------------------------------- */
+
+static void put_exec_9(struct buffer *b)
+{
+	put_exec_of(b, 9, 0, true_argv);
+}
+
+static void put_open_9(struct buffer *b)
+{
+	struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(), .cwd = "/",
+			  .argv = ARGV(TEXT("bash")), .env = no_env };
+	struct err e;
+
+	assert_int_equal(message_put_open(b, 9, &x, &e), 0);
+}
+
+static void put_run_9(struct buffer *b)
+{
+	struct run_request r = { .session = 1, .kind = RUN_COMMAND, .text = bytes_of("true") };
+	struct err e;
+
+	assert_int_equal(action_put_run(b, 9, &r, &e), 0);
+}
+
+static void put_read_9(struct buffer *b)
+{
+	struct read_request r = { .place = { .cwd = "/" }, .form = READ_TEXT,
+				  .path = "/dev/null", .end = UINT64_MAX };
+	struct err e;
+
+	assert_int_equal(action_put_read(b, 9, &r, &e), 0);
+}
+
+static void put_write_9(struct buffer *b)
+{
+	struct write_request r = { .place = { .cwd = "/" }, .path = "/dev/null",
+				   .end = UINT64_MAX, .content = bytes_of("") };
+	struct err e;
+
+	assert_int_equal(action_put_write(b, 9, &r, &e), 0);
+}
+
+/* A sandbox that will not end for a long time, asked to. */
+static void begin_ending(struct actor *a)
+{
+	actor_start_init(a);
+	start_trapping(&a->s, 2, "trap '' TERM HUP; echo up; while :; do sleep 1; done");
+	supervisor_stop(&a->s, LONG_MS);
+}
+
+static void test_nothing_new_is_taken(void **state)
+{
+	static const struct {
+		void (*put)(struct buffer *);
+		unsigned fds;
+	} rows[] = { { put_exec_9, 3 }, { put_open_9, 0 }, { put_run_9, 0 },
+		     { put_read_9, 0 }, { put_write_9, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct actor a;
+		begin_ending(&a);
+		send_one(&a.s, rows[i].put, rows[i].fds);
+		supervisor_expect_violation(&a.s);
+		actor_clean(&a);
+	}
+}
+
+static void test_what_is_there_can_be_signalled(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	begin_ending(&a);
+	supervisor_resize(&a.s, 2, 1, 1);
+	actor_cancel(&a, 77); /* its answer may have crossed */
+	supervisor_signal(&a.s, 2, SIGWINCH);
+	supervisor_signal(&a.s, 0, SIGKILL);
+	expect_signaled(&a.s, 2, SIGKILL);
+	expect_end(&a.s);
+	actor_clean(&a);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_an_empty_sandbox_ends_at_once),
+		TEST(test_who_heeds_sigterm_is_told_of_and_then_all_is_over),
+		TEST(test_daemons_and_orphans_are_asked_too),
+		TEST(test_one_that_needs_a_moment_gets_it),
+		TEST(test_who_ignores_it_is_ended_after_the_grace),
+		TEST(test_another_stop_shortens_and_never_lengthens),
+		TEST(test_interactive_shells_end),
+		TEST(test_a_paused_sandbox_ends_as_well),
+		TEST(test_a_session_ends_idle_or_busy),
+		TEST(test_no_session_starts_again),
+		TEST(test_nothing_new_is_taken),
+		TEST(test_what_is_there_can_be_signalled),
+	};
+
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
