@@ -175,7 +175,7 @@ static int do_stop(const struct call *call)
 	if (s->status == REGISTRY_PAUSED && s->launch->cgroup.procs >= 0)
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL); /* else: killed in the end */
 	supervisor_set_status(s, REGISTRY_STOPPING);
-	if (message_put_stop(&s->guest.channel.out, call->e) < 0)
+	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
 	return 0;
 }

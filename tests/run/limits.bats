@@ -132,7 +132,7 @@ while True: s.accept()[0].close()' "$T/runtime/bus"; }
 	LD_PRELOAD=/nonesuch.so inside --json --memory 64m true
 	kill "$BUS_PID"
 	[ "$status" -eq 125 ]
-	grep -q "ask the systemd user manager for a scope: connect to the user's bus: " <<<"$stderr"
+	grep -q "ask the systemd user manager for a scope: " <<<"$stderr"
 	[ "$(grep -c nonesuch <<<"$stderr")" -le "$(LD_PRELOAD=/nonesuch.so "$HUTCH" version 2>&1 | grep -c nonesuch)" ]
 }
 
