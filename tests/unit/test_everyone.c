@@ -115,7 +115,7 @@ static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
 {
 	struct supervisor s;
 	struct ask a = { .argv = SH("while :; do (:); done") };
-	struct inside now;
+	struct inside one, now;
 
 	(void)state;
 	supervisor_start_init(&s);
@@ -125,12 +125,15 @@ static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
 	}
 	for (int i = 0; i < 50; i++) {
 		supervisor_signal(&s, 0, SIGSTOP);
-		do
+		/* The first look may miss a child whose number it has passed already;
+		 * then its parent was running still. */
+		do {
+			one = inside_look(&s);
 			now = inside_look(&s);
-		while (now.count != now.stopped);
-		struct inside one = inside_look(&s), two = inside_look(&s);
-		assert_int_equal(one.stopped, one.count);
-		assert_int_equal(two.stopped, one.count);
+		} while (one.count != one.stopped || now.count != now.stopped);
+		one = inside_look(&s);
+		assert_int_equal(one.stopped, now.count);
+		assert_int_equal(one.count, now.count);
 		supervisor_signal(&s, 0, SIGCONT);
 		do
 			now = inside_look(&s);
@@ -141,7 +144,12 @@ static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
 
 /* --- sessions -------------------------------------------------------------- */
 
-/* A bash that sees its foreground job stopped gives it up. */
+#define CROWD 1000
+#define BUSY  2
+
+/* A bash that sees its foreground job stopped gives it up.  A crowd stands between
+ * the two, since kill(2) goes by the age of processes; they are nobody's children in
+ * there, of whom bash would hear first. */
 static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 {
 	struct actor a;
@@ -150,19 +158,23 @@ static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 	actor_start_init(&a);
 	char *fifo = text_format("%s/fifo", a.home);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	uint32_t id = actor_send(&a, request("sh -c 'read x <fifo; echo got $x'", 0, 0));
-	inside_wait(&a.s, 2, false);
-	for (int i = 0; i < 300; i++) {
+	char *crowd = text_format("for i in {1..%d}; do (sleep 1000 &) done;"
+				  " for i in {1..%d}; do (while :; do :; done &) done;"
+				  " sh -c 'read x <fifo; echo got $x'", CROWD, BUSY);
+	uint32_t id = actor_send(&a, request(crowd, 0, 0));
+	inside_wait(&a.s, CROWD + BUSY + 2, false);
+	for (int i = 0; i < 15; i++) {
 		supervisor_signal(&a.s, 0, SIGSTOP);
-		inside_wait(&a.s, 2, true);
+		inside_wait(&a.s, CROWD + BUSY + 2, true);
 		supervisor_signal(&a.s, 0, SIGCONT);
-		inside_wait(&a.s, 2, false);
+		inside_wait(&a.s, CROWD + BUSY + 2, false);
 	}
+	free(crowd);
 	AUTO_CLOSE int to = open(fifo, O_WRONLY | O_CLOEXEC);
 	assert_int_equal(write(to, "it\n", 3), 3);
 	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
-	assert_string_equal(x.content, "got it");
+	assert_non_null(strstr(x.content, "got it")); /* behind the jobs' numbers */
 	assert_int_equal(x.report.exit_code, 0);
 	act_done(&x);
 	free(fifo);
@@ -189,13 +201,13 @@ static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 		inside_wait(&a.s, 2, true);
 		int64_t paused = clock_ms();
 		expect_silence(&a.s, 1000);
-		supervisor_signal(&a.s, 0, SIGCONT);
 		int64_t resumed = clock_ms();
+		supervisor_signal(&a.s, 0, SIGCONT);
 		struct act x = actor_expect(&a, id);
 		int64_t told = clock_ms();
 		assert_int_equal(x.report.state, rows[i].state);
-		/* What was left of it then, and of that all. */
-		assert_true((paused - asked) + (told - resumed) >= 400);
+		/* What was left of it then, and of that all, but for rounding. */
+		assert_true((paused - asked) + (told - resumed) >= 398);
 		assert_true(told - resumed < 5000);
 		act_done(&x);
 		actor_end(&a);
