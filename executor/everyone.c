@@ -14,6 +14,9 @@
 /* Who leads a terminal and cannot be stopped now, since it is in the middle of
  * something uninterruptible, does not keep the others running for longer. */
 #define LEADERS_MS 200
+/* A bash forgets a SIGHUP that comes between its prompt and its read(2), so those
+ * on terminals are asked again. */
+#define AGAIN_MS 500
 
 void leaders_add(struct leaders *l, pid_t pid, int master)
 {
@@ -63,9 +66,20 @@ static bool all_stand(const struct leaders *l)
 	return true;
 }
 
+static void ask_again(struct everyone *a, const struct leaders *l)
+{
+	a->due = clock_ms() + AGAIN_MS;
+	for (size_t i = 0; i < l->count; i++)
+		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
+}
+
 void everyone_look(struct everyone *a, const struct leaders *l)
 {
-	if (!a->due || (!all_stand(l) && !clock_is_due(a->due)))
+	bool is_late = clock_is_due(a->due);
+
+	if (a->is_ending && is_late)
+		return ask_again(a, l);
+	if (a->is_ending || !a->due || (!is_late && !all_stand(l)))
 		return;
 	a->due = 0;
 	send_all(SIGSTOP);
@@ -137,6 +151,7 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err 
 	send_all(SIGTERM);
 	send_all(SIGHUP); /* an interactive shell ignores SIGTERM */
 	end_pause(a, l);
+	a->due = clock_ms() + AGAIN_MS;
 	return 0;
 }
 

@@ -40,7 +40,7 @@ void leaders_done(struct leaders *l);
 struct everyone {
 	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
 	int64_t stood; /* how long the pauses were that are over */
-	int64_t due;   /* leaders are waited for until then; 0: they are not */
+	int64_t due;   /* leaders are waited for, or asked again, then; 0: they are not */
 	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };
 
