@@ -28,6 +28,7 @@ sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 import actions
 import goals
 import measure
+import named
 import plan
 import rows
 import table
@@ -156,6 +157,10 @@ def measure_actions(bench, result):
     result["actions"] = actions.measure_actions(bench.rows.hutch_path)
 
 
+def measure_named(bench, result):
+    result["named"] = named.measure_named(bench.timer, bench.rows.hutch_path, bench.rounds)
+
+
 class Bench:
     """What the measurements share: programs, scratch folders, the timer."""
 
@@ -183,7 +188,8 @@ class Bench:
         self.rows.write_table()
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
-                     measure_together, measure_memory, measure_actions):
+                     measure_together, measure_memory, measure_actions,
+                     measure_named):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -10,6 +10,7 @@ MAX_LIMITS_MS = 1
 MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
+MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
 # A page or two may be touched for the first time late.
 MAX_GROWTH_KIB = 64
 
@@ -79,6 +80,15 @@ def judge(result):
          number(result, "actions", "memory", "idle_kib"), False),
         ("  its growth over 100,000 actions, KiB", MAX_GROWTH_KIB,
          number(result, "actions", "memory", "growth_kib"), False),
+        ("hutch exec of true / true on the host", MAX_OF_SPAWN,
+         ratio(number(result, "named", "exec", "in a sandbox", "p50"),
+               number(result, "named", "exec", "on the host", "p50")), False),
+        ("ms for one create and its rm", 1000 / MIN_A_SECOND,
+         ratio(1000, number(result, "named", "rate", "per_second")), False),
+        ("private memory of one of 1,000, KiB", MAX_PRIVATE_KIB,
+         number(result, "named", "many", "kib_each"), False),
+        ("hutch ps of 1,000, p50 ms", MAX_PS_MS,
+         number(result, "named", "many", "ps_ms"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

@@ -134,6 +134,20 @@ def action_rows(result):
                   f"{memory_of['actions']} actions {memory_of['growth_kib']:+d} KiB"])
 
 
+def named_rows(result):
+    known = result["named"]
+    rows = [["", "p50 ms", "p95 ms"]]
+    rows += [["/bin/true " + name, figure(entry["p50"]), figure(entry["p95"])]
+             for name, entry in known["exec"].items()]
+    many = known["many"]
+    return block("Sandboxes with a name", rows, [
+        f"  {known['rate']['count']} created and removed, as many at a time as there are "
+        f"cores: {known['rate']['per_second']:.0f} a second",
+        f"  {many['count']} alive: created in {many['create_s']} s, a process in each in "
+        f"{many['exec_s']} s, removed in {many['remove_s']} s",
+        f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -147,5 +161,6 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, verdicts)
+    parts = (launches, volumes, series, together, memory, action_rows, named_rows,
+             verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])

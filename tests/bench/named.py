@@ -1,0 +1,103 @@
+"""named -- what sandboxes with a name cost: a process in one that lives, a thousand at
+once, and how many a second come and go.
+
+All through the command line, as a person or a script uses it, its own start included.
+"""
+
+import os
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import measure
+
+ALIVE = 1000
+COME_AND_GO = 300
+LOOKS = 20
+
+
+class Command:
+    """What the timer wants of a row."""
+
+    def __init__(self, argv):
+        self.argv = argv
+
+
+def call(*argv):
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def side_by_side(work, things):
+    """As many at a time as there are cores; the seconds that all took."""
+    start = time.perf_counter()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(work, things):
+            pass
+    return time.perf_counter() - start
+
+
+def measure_exec(timer, hutch, rounds):
+    call(hutch, "create", "bench")
+    try:
+        plain, inside = timer.turns(rounds, [Command(["/bin/true"]),
+                                             Command([hutch, "exec", "bench", "/bin/true"])])
+    finally:
+        call(hutch, "rm", "-f", "bench")
+    return {"on the host": plain.as_dict(), "in a sandbox": inside.as_dict()}
+
+
+def come_and_go(hutch, name):
+    call(hutch, "create", name)
+    call(hutch, "rm", "-f", name)
+
+
+def measure_rate(hutch):
+    names = [f"c{n}" for n in range(COME_AND_GO)]
+    took = side_by_side(lambda name: come_and_go(hutch, name), names)
+    return {"count": COME_AND_GO, "per_second": round(COME_AND_GO / took, 1)}
+
+
+def supervisors():
+    """Those of this user, by their words: pid 1 and the janitor are children."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            with open(f"/proc/{name}/comm", encoding="utf-8") as file:
+                is_one = file.read() == "hutch\n"
+        except (OSError, NotADirectoryError):
+            continue
+        if is_one and words[0].endswith(b"hutch-supervise"):
+            found.append(int(name))
+    return found
+
+
+def memory_of_all():
+    """KiB of all supervisors and their children, and how many supervisors."""
+    pids = supervisors()
+    return sum(measure.private_kib(p) for one in pids
+               for p in [one, *measure.children_of(one)]), len(pids)
+
+
+def measure_many(hutch):
+    names = [f"m{n}" for n in range(ALIVE)]
+    took = side_by_side(lambda name: call(hutch, "create", name), names)
+    try:
+        kib, count = memory_of_all()
+        answered = side_by_side(lambda name: call(hutch, "exec", name, "/bin/true"), names)
+        looks = []
+        for _ in range(LOOKS):
+            start = time.perf_counter()
+            call(hutch, "ps")
+            looks.append((time.perf_counter() - start) * 1e3)
+    finally:
+        ended = side_by_side(lambda name: call(hutch, "rm", "-f", name), names)
+    return {"count": count, "create_s": round(took, 2), "exec_s": round(answered, 2),
+            "remove_s": round(ended, 2), "kib_each": round(kib / count, 1),
+            "ps_ms": round(sorted(looks)[LOOKS // 2], 2)}
+
+
+def measure_named(timer, hutch, rounds):
+    return {"exec": measure_exec(timer, hutch, rounds), "rate": measure_rate(hutch),
+            "many": measure_many(hutch)}
