@@ -37,7 +37,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
-CONTROL  := clients events jobs methods peer rpc supervisor wire
+CONTROL  := clients confine events jobs methods peer rpc supervisor wire
 CLI      := arena doctor main options report run
 EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
@@ -142,10 +142,11 @@ $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) -lsystemd
 
-# The default filter is an array, made when hutch is built, and so is the floor
-# alone.  The other architecture's is compiled too, so that neither is broken
+# The default filter is an array, made when hutch is built, and so are the floor
+# alone and the supervisor's own.  The other architecture's is compiled too, so that neither is broken
 # unseen.
-GEN := $(B)/gen/seccomp_default.h $(B)/gen/seccomp_floor.h
+GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h)
+GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -154,6 +155,7 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
+$(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 
 $(B)/musl/%.o: %.c
 	@mkdir -p $(@D)
@@ -335,6 +337,7 @@ $(B)/fuzzed/%.o: %.c
 	$(call say,CC)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
+$(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 
 $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
 	@mkdir -p $(@D)

@@ -118,3 +118,9 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 		return -1;
 	return set_sets(kept, inherited, e);
 }
+
+/* The ambient set is a part of the permitted and inheritable ones (capabilities(7)). */
+int caps_drop(struct err *e)
+{
+	return set_sets(0, 0, e);
+}

@@ -27,3 +27,7 @@ uint64_t caps_for(const struct policy *policy, uint32_t uid);
  * it, by which the executor tells what commands get from what is its own.
  * Everything else is gone for good. */
 int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e);
+
+/* For a process that goes on serving: none are left, in any set but the bounding one,
+ * which no_new_privs makes useless. */
+int caps_drop(struct err *e);

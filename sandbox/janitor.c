@@ -147,13 +147,23 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 	return fork_janitor(j, chores, held, e);
 }
 
+static void wait_for(struct janitor *j)
+{
+	while (j->pid > 0 && waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	j->pid = 0;
+}
+
 void janitor_dismiss(struct janitor *j)
 {
-	if (j->pid > 0) {
+	if (j->pid > 0)
 		(void)io_write_all(j->dismiss, "", 1); /* it may have been killed */
-		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
 	own_close(&j->dismiss);
-	j->pid = 0;
+	wait_for(j);
+}
+
+void janitor_work(struct janitor *j)
+{
+	own_close(&j->dismiss); /* without the byte */
+	wait_for(j);
 }

@@ -11,6 +11,7 @@
  * tmpfs need no janitor: they end with its pid 1, which the kernel kills with the
  * launcher (PR_SET_PDEATHSIG).  With nothing on the list there is none. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct cgroup;
@@ -22,6 +23,8 @@ struct upper;
 struct janitor {
 	pid_t pid;   /* 0: none */
 	int dismiss; /* owned: a byte written here sends it home */
+	bool is_heir; /* does the removal of an upper folder in any case, for a launcher
+		       * that has confined itself */
 };
 
 void janitor_init(struct janitor *j);
@@ -40,3 +43,7 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 
 /* Sends it home and waits for it.  The caller has undone everything itself. */
 void janitor_dismiss(struct janitor *j);
+
+/* Has it do what is on its list, and waits for that.  The caller has undone nothing,
+ * or some of it. */
+void janitor_work(struct janitor *j);

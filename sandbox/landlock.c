@@ -1,7 +1,6 @@
 #include "sandbox/landlock.h"
 
 #include <linux/landlock.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,15 +16,25 @@ int landlock_abi(void)
 	return abi < 0 ? 0 : (int)abi;
 }
 
-static int enter(const struct landlock_scopes *attr, struct err *e)
+static int make(const struct landlock_scopes *attr, struct err *e)
 {
-	AUTO_CLOSE int rules =
-		(int)syscall(SYS_landlock_create_ruleset, attr, sizeof(*attr), 0);
-	if (rules < 0)
-		return err_sys(e, "make a Landlock ruleset");
+	int rules = (int)syscall(SYS_landlock_create_ruleset, attr, sizeof(*attr), 0);
+
+	return rules < 0 ? err_sys(e, "make a Landlock ruleset") : rules;
+}
+
+static int restrict_self(int rules, struct err *e)
+{
 	if (syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		return err_sys(e, "enter the Landlock domain");
 	return 0;
+}
+
+static int enter(const struct landlock_scopes *attr, struct err *e)
+{
+	AUTO_CLOSE int rules = make(attr, e);
+
+	return rules < 0 ? -1 : restrict_self(rules, e);
 }
 
 int landlock_scope(struct err *e)
@@ -45,4 +54,37 @@ int landlock_try(struct err *e)
 	};
 
 	return landlock_abi() >= LANDLOCK_ABI_SCOPES ? landlock_scope(e) : enter(&oldest, e);
+}
+
+/* Everything that it knows: what no rule allows is refused.  Behind its end an older
+ * kernel takes zeros. */
+static struct landlock_scopes all_of(int abi)
+{
+	/* landlock(7): REFER is bit 13, TRUNCATE and IOCTL_DEV the two behind it. */
+	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
+
+	return (struct landlock_scopes){
+		.handled_access_fs = (1ull << bits) - 1,
+		.handled_access_net = abi >= 4 ? 3 : 0, /* to bind, to connect */
+		.scoped = abi >= LANDLOCK_ABI_SCOPES ? LANDLOCK_SCOPED_ABSTRACT_SOCKET : 0,
+	};
+}
+
+int landlock_confine(const struct landlock_rule *rules, size_t count, struct err *e)
+{
+	const struct landlock_scopes all = all_of(landlock_abi());
+	AUTO_CLOSE int set = make(&all, e);
+
+	if (set < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const struct landlock_path_beneath_attr beneath = {
+			.allowed_access = rules[i].allowed & all.handled_access_fs,
+			.parent_fd = rules[i].fd,
+		};
+		if (rules[i].fd >= 0 && syscall(SYS_landlock_add_rule, set,
+						LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
+			return err_sys(e, "add a Landlock rule");
+	}
+	return restrict_self(set, e);
 }

@@ -1,5 +1,8 @@
-/* landlock -- keeps abstract unix sockets of a shared network out of reach. */
+/* landlock -- keeps abstract unix sockets of a shared network out of reach, and
+ * everything but a few files from a process that serves. */
 #pragma once
+#include <stddef.h>
+#include <stdint.h>
 
 struct err;
 
@@ -12,6 +15,32 @@ int landlock_abi(void);
 /* Confines this process and its children to abstract sockets, and signals, of
  * their own.  Needs no_new_privs and ABI 6. */
 int landlock_scope(struct err *e);
+
+/* What may be done with files; the kernel's own LANDLOCK_ACCESS_FS_*, of which older
+ * headers have fewer. */
+#define LANDLOCK_EXECUTE     (1ull << 0)
+#define LANDLOCK_WRITE_FILE  (1ull << 1)
+#define LANDLOCK_READ_FILE   (1ull << 2)
+#define LANDLOCK_READ_DIR    (1ull << 3)
+#define LANDLOCK_REMOVE_DIR  (1ull << 4)
+#define LANDLOCK_REMOVE_FILE (1ull << 5)
+#define LANDLOCK_MAKE_DIR    (1ull << 7)
+#define LANDLOCK_MAKE_REG    (1ull << 8)
+#define LANDLOCK_REFER	     (1ull << 13) /* ABI 2, kernel 5.19 */
+#define LANDLOCK_TRUNCATE    (1ull << 14) /* ABI 3, kernel 6.2 */
+
+/* What is allowed beneath a folder, or with one file: of that no right that is a
+ * folder's. */
+struct landlock_rule {
+	int fd; /* borrowed, O_PATH will do; -1: no rule */
+	uint64_t allowed;
+};
+
+/* Confines this process and its children to these, and to no TCP (ABI 4) and no
+ * abstract sockets but their own (ABI 6), as far as the kernel's ABI goes.  It can
+ * neither trace nor look into processes outside, and still signal them.  Needs
+ * no_new_privs. */
+int landlock_confine(const struct landlock_rule *rules, size_t count, struct err *e);
 
 /* Confines this process as far as the kernel's ABI goes, to see that it does: for
  * one that is about to end.  The errno of a failure is the kernel's: ENOSYS without

@@ -61,13 +61,27 @@ void launch_init(struct launch *l, const struct policy *policy)
 	janitor_init(&l->janitor);
 }
 
+/* One that has confined itself removes no upper folder: the janitor does. */
+static void tidy_up(struct launch *l)
+{
+	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 && l->upper.path;
+
+	if (!has_heir)
+		upper_remove(&l->upper);
+	cgroup_remove(&l->cgroup, l->janitor.pid);
+	if (has_heir)
+		janitor_work(&l->janitor);
+	else
+		janitor_dismiss(&l->janitor);
+	own_close(&l->upper.lock);
+	own_free(&l->upper.path);
+}
+
 void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
 	terminal_restore(&l->terminal);
-	upper_remove(&l->upper);
-	cgroup_remove(&l->cgroup, l->janitor.pid);
-	janitor_dismiss(&l->janitor);
+	tidy_up(l);
 	stdio_done(&l->stdio);
 	seccomp_done(&l->profile);
 	seccomp_done(&l->filter);

@@ -221,8 +221,11 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	if (folder < 0)
 		return -1;
 	AUTO_CLOSE int lock = openat(folder, SHELF_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	bool is_closed_to_us = lock < 0 && errno == EACCES;
 	if (shelf_is_alive(folder))
 		return taken(name, "running", e);
+	if (is_closed_to_us) /* to a supervisor that has confined itself (control/confine.h) */
+		return taken(name, "being tidied up, or left over", e);
 	if (lock < 0) /* it may just have been ended */
 		return !shelf_is_at(state, name, folder) ?
 			       0 : shelf_in_the_way(name, "is no sandbox's folder", e);

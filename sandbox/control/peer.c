@@ -1,20 +1,28 @@
 #include "sandbox/control/peer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/kernel.h"
+#include "base/list.h"
 #include "base/own.h"
 
 /* Since 6.5; in no header of Debian 12. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
+
+/* 340 lines (user_namespaces(7)) of three numbers. */
+#define MAP_MAX 16384
+#define ALL_IDS 4294967295u
 
 /* Before 6.5 by number: right unless the peer has ended and its number was given
  * to another process in between. */
@@ -35,14 +43,77 @@ static bool is_alive(int pidfd)
 	return poll(&p, 1, 0) == 0;
 }
 
+static char *read_map(const char *process, const char *map)
+{
+	AUTO_FREE char *path = text_format("/proc/%s/%s", process, map);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || io_read_file(fd, path, MAP_MAX, &text, &len, NULL) < 0)
+		return NULL;
+	return text;
+}
+
+/* user_namespaces(7): the map of a namespace other than the reader's shows ids of the
+ * reader's; the reader's own shows ids of the one above. */
+static bool has_map(const char *process, const char *map)
+{
+	AUTO_FREE char *ours = read_map("self", map);
+	AUTO_FREE char *its = read_map(process, map);
+
+	return ours && its && *ours && !strcmp(ours, its);
+}
+
+struct range {
+	unsigned inside, outside, count;
+};
+
+static bool next_range(const char **at, struct range *ret)
+{
+	int len = 0;
+
+	if (sscanf(*at, "%u %u %u%n", &ret->inside, &ret->outside, &ret->count, &len) < 3)
+		return false;
+	*at += len;
+	return true;
+}
+
+/* A child's map that leads to an id that we do not have shows "no id" there. */
+static bool has_id(const char *map, unsigned id)
+{
+	struct range r;
+
+	while (next_range(&map, &r))
+		if (id >= r.inside && id - r.inside < r.count)
+			return true;
+	return false;
+}
+
+bool peer_can_tell(void)
+{
+	AUTO_FREE char *map = read_map("self", "uid_map");
+	const char *at = map ? map : "";
+	struct range r;
+
+	while (next_range(&at, &r))
+		if (r.count == ALL_IDS || !has_id(map, r.outside))
+			return true;
+	return false;
+}
+
 static bool is_same_namespace(pid_t pid)
 {
-	char path[64];
+	AUTO_FREE char *number = text_format("%d", (int)pid);
+	AUTO_FREE char *path = text_format("/proc/%s/ns/user", number);
 	struct stat mine, its;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	return stat("/proc/self/ns/user", &mine) == 0 && stat(path, &its) == 0 &&
-	       mine.st_dev == its.st_dev && mine.st_ino == its.st_ino;
+	if (stat("/proc/self/ns/user", &mine) < 0)
+		return false;
+	if (stat(path, &its) == 0)
+		return mine.st_dev == its.st_dev && mine.st_ino == its.st_ino;
+	return errno == EACCES && peer_can_tell() && has_map(number, "uid_map") &&
+	       has_map(number, "gid_map");
 }
 
 int peer_check(int fd, struct err *e)

@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 #include "sandbox/act/setting.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/control/confine.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
@@ -83,11 +84,12 @@ char *supervisor_info(const struct supervisor *s)
 	return text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
 			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
 			   "\"limits\":%s,\"network\":\"%s\",\"pid\":%d,\"version\":\"%s\","
-			   "\"degraded\":[%s]}",
+			   "\"confined\":\"%s\",\"degraded\":[%s]}",
 			   s->entry->name, s->entry->id, image, registry_status_name(s->status),
 			   s->created, workspace, limits,
 			   p->network == NETWORK_HOST ? "host" : "none",
-			   (int)s->launch->sandbox.pid, HUTCH_VERSION, degraded);
+			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
+			   confine_name(s->has_landlock), degraded);
 }
 
 /* --- its end ---------------------------------------------------------------------- */
@@ -314,6 +316,28 @@ static void init(struct supervisor *s)
 	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
 }
 
+/* Everything that is open, but for two that were for the start alone. */
+static int confine(struct supervisor *s, struct err *e)
+{
+	struct launch *l = s->launch;
+	const int keep[] = {
+		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock,
+		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
+		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
+		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
+	};
+	const struct confine c = {
+		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
+		.entry = s->entry, .cgroup = &l->cgroup,
+		.keep = keep, .keep_count = ARRAY_LEN(keep),
+	};
+
+	program_done(&l->executor);
+	own_close(&l->cgroup.into);
+	l->janitor.is_heir = true;
+	return confine_enter(&c, e);
+}
+
 static int open_doors(struct supervisor *s, struct err *e)
 {
 	int procs = s->launch->cgroup.procs;
@@ -321,11 +345,12 @@ static int open_doors(struct supervisor *s, struct err *e)
 	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, e) < 0)
 		return -1;
 	supervisor_set_status(s, REGISTRY_STARTED);
+	s->has_landlock = confine_has_landlock(s->guest.watched_memory > 0);
 	AUTO_FREE char *info = supervisor_info(s);
 	if (registry_set_info(s->entry, info, e) < 0)
 		return -1;
 	s->listener = registry_listen(s->entry, e);
-	return s->listener < 0 ? -1 : 0;
+	return s->listener < 0 ? -1 : confine(s, e);
 }
 
 /* Everybody who waits is told; a client that does not read is not waited for. */

@@ -67,7 +67,7 @@ struct supervisor {
 	struct jobs jobs;
 	struct events events;
 	enum registry_status status;
-	bool is_stopping;
+	bool is_stopping, has_landlock;
 	struct ending ending;
 	struct mourner *mourners; /* owned */
 

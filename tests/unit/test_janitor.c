@@ -22,7 +22,7 @@
 
 static const struct cgroup no_cgroup; /* as a zero object is */
 
-enum launcher_end { DISMISSES, IS_KILLED, EXITS };
+enum launcher_end { DISMISSES, IS_KILLED, EXITS, LEAVES_WORK };
 
 static bool is_raw(int tty)
 {
@@ -52,6 +52,10 @@ __attribute__((noreturn)) static void launch(int tty, struct upper *u,
 	CHECK(tty < 0 || terminal_raw(&t, &e) == 0);
 	if (end == DISMISSES)
 		janitor_dismiss(&j);
+	if (end == LEAVES_WORK) {
+		janitor_work(&j);
+		CHECK(j.pid == 0 && access(u->path, F_OK) < 0 && errno == ENOENT);
+	}
 	if (end == IS_KILLED)
 		(void)raise(SIGKILL);
 	_exit(0);
@@ -64,6 +68,7 @@ static void run_launcher(int tty, struct upper *u, enum launcher_end end)
 	assert_true(pid >= 0);
 	if (pid == 0)
 		launch(tty, u, end);
+	assert_int_equal(scene_child_code(pid), end == IS_KILLED ? 128 + SIGKILL : 0);
 	wait_for_all();
 }
 
@@ -197,6 +202,23 @@ static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
 	free(u.path);
 }
 
+/* By a launcher that has confined itself and may not. */
+static void test_it_does_what_it_is_left(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "upper-1");
+
+	scene_dir(state, "upper-1");
+	scene_dir(state, "upper-1/closed");
+	scene_file(state, "upper-1/closed/f", "x");
+	AUTO_FREE char *closed = scene_path(state, "upper-1/closed");
+	assert_int_equal(chmod(closed, 0), 0);
+	struct upper u = { .path = text_copy(path),
+			   .lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	run_launcher(-1, &u, LEAVES_WORK);
+	own_close(&u.lock);
+	free(u.path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +229,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_upper_folder_is_removed_with_what_is_in_it, scene_setup,
 			scene_teardown),
+		cmocka_unit_test_setup_teardown(test_it_does_what_it_is_left, scene_setup,
+						scene_teardown),
 	};
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

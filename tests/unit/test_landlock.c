@@ -7,8 +7,11 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "tests/unit/scene.h"
@@ -32,6 +35,57 @@ static void play_try(void *arg)
 		CHECK(kill(getppid(), 0) == -1 && errno == EPERM);
 	/* Domains nest; this one denied what no test needs. */
 	CHECK(landlock_try(&e) == 0);
+}
+
+static int connect_to(int port)
+{
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0);
+	return connect(fd, (const struct sockaddr *)&to, sizeof(to));
+}
+
+static int touch(const char *path, int flags)
+{
+	AUTO_CLOSE int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : 0;
+}
+
+#define REFUSED(call, code) CHECK((call) < 0 && errno == (code))
+
+/* In a folder with mine/f, theirs/f, others/. */
+static void play_confined(void *arg)
+{
+	const uint64_t all = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR |
+			     LANDLOCK_WRITE_FILE | LANDLOCK_MAKE_REG |
+			     LANDLOCK_REMOVE_FILE;
+	struct err e = { 0 };
+
+	CHECK(chdir(arg) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	const struct landlock_rule rules[] = {
+		{ open("mine", O_PATH | O_CLOEXEC), all },
+		{ -1, all },
+		{ open("others", O_PATH | O_CLOEXEC), LANDLOCK_READ_DIR },
+	};
+	CHECK(landlock_confine(rules, ARRAY_LEN(rules), &e) == 0);
+	CHECK(touch("mine/f", O_RDWR) == 0 && touch("mine/new", O_WRONLY | O_CREAT) == 0);
+	CHECK(unlink("mine/new") == 0 && touch("others", O_RDONLY | O_DIRECTORY) == 0);
+	CHECK(kill(getppid(), 0) == 0);
+	REFUSED(touch("theirs/f", O_RDONLY), EACCES);
+	REFUSED(touch("theirs/f", O_WRONLY), EACCES);
+	REFUSED(touch("theirs", O_RDONLY | O_DIRECTORY), EACCES);
+	REFUSED(touch("others/new", O_WRONLY | O_CREAT), EACCES);
+	REFUSED(unlink("theirs/f"), EACCES);
+	REFUSED(execl("/bin/true", "true", NULL), EACCES);
+	REFUSED(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL), EPERM);
+	/* Nobody listens at port 1. */
+	REFUSED(connect_to(1), landlock_abi() >= 4 ? EACCES : ECONNREFUSED);
 }
 
 static void need_landlock(void)
@@ -58,9 +112,22 @@ static void test_a_trial_confines(void **state)
 	scene_child(play_try, NULL);
 }
 
+static void test_what_no_rule_allows_is_refused(void **state)
+{
+	need_landlock();
+	scene_dir(state, "mine");
+	scene_dir(state, "theirs");
+	scene_dir(state, "others");
+	scene_file(state, "mine/f", "x");
+	scene_file(state, "theirs/f", "x");
+	scene_child(play_confined, *state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_what_no_rule_allows_is_refused,
+						scene_setup, scene_teardown),
 		cmocka_unit_test(test_it_needs_no_new_privs),
 		cmocka_unit_test(test_a_trial_confines),
 	};

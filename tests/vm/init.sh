@@ -15,7 +15,7 @@ prepare() {
 	mkdir -p /run/hutch/tests /run/home /run/runtime
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
 	cp -r "$HUTCH_BUILD/tests/vm" "$HUTCH_BUILD/tests/unit" /run/hutch/tests/
-	cp "$HUTCH_TOP"/tests/vm/*.sh /run/hutch/
+	cp "$HUTCH_TOP"/tests/vm/*.sh "$HUTCH_TOP/tests/run/confined.py" /run/hutch/
 	cp -r "$HUTCH_BUILD/bench" /run/hutch/
 	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
 	chmod -R a+rX /run/hutch

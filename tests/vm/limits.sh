@@ -265,6 +265,17 @@ actions_share() {
 	END
 	[ $? = 0 ] && grep -q 'Resource temporarily unavailable' "$T/out" && grep -q '"content":"20"' "$T/out"
 }
+# Its files are opened by a supervisor that is confined already.
+confined() {
+	/run/hutch/confined.py "$H" '
+print(info["confined"])
+assert status("Seccomp") == "2" and status("NoNewPrivs") == "1"
+assert wait(start("true")) == 0
+assert call("stats")["memory_peak"] > 0
+send("stop")
+assert ended()["reason"] == "stopped"' --memory 64m --pids-limit 50 || return
+	until_true nothing_left
+}
 killed_act() {
 	local in pid
 	mkfifo "$T/in"
@@ -317,6 +328,7 @@ try 'E104: after an out-of-memory the next command of the sandbox runs' next_com
 try 'E104: and the next action, whatever it was that used the memory up' next_action
 try 'actions share the limit of processes, and of what they left running' actions_share
 try 'a hutch act that is killed leaves no cgroup' killed_act
+try 'a supervisor that is confined leaves none either' confined
 # What it takes is no failure: this machine is slow, and may be busy.
 timed() {
 	/run/hutch/tests/bench/bench.py --build /run/hutch --limits --rounds 20 >"$T/bench" || return

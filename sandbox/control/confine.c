@@ -1,0 +1,199 @@
+#include "sandbox/control/confine.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "sandbox/caps.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/control/peer.h"
+#include "sandbox/landlock.h"
+#include "sandbox/registry.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/shelf.h"
+
+#define LANDLOCK_ABI_REFER 2
+#define MOUNTINFO_MAX	   (4u << 20)
+
+static const struct sock_filter supervisor_program[] = {
+#include "gen/seccomp_supervisor.h"
+};
+
+/* --- whether Landlock can be had ------------------------------------------------ */
+
+/* proc(5): hidepid= is among the options of the file system, behind " - ". */
+static bool hides_processes(void)
+{
+	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || io_read_file(fd, "mountinfo", MOUNTINFO_MAX, &text, &len, NULL) < 0)
+		return true;
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (strstr(line, " /proc ") && strstr(line, "hidepid="))
+			return true;
+	return false;
+}
+
+bool confine_has_landlock(bool reads_memory)
+{
+	return !reads_memory && landlock_abi() >= LANDLOCK_ABI_REFER && peer_can_tell() &&
+	       !hides_processes();
+}
+
+const char *confine_name(bool has_landlock)
+{
+	return has_landlock ? "landlock+seccomp" : "seccomp";
+}
+
+/* --- descriptors ------------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int close_others(const struct confine *c, struct err *e)
+{
+	int sorted[CONFINE_KEEP_MAX];
+	unsigned first = 3;
+
+	if (c->keep_count > CONFINE_KEEP_MAX)
+		return err_set(e, ERR_INTERNAL, "%zu descriptors to keep", c->keep_count);
+	memcpy(sorted, c->keep, c->keep_count * sizeof(*sorted));
+	qsort(sorted, c->keep_count, sizeof(*sorted), by_number);
+	for (size_t i = 0; i < c->keep_count; i++) {
+		if (sorted[i] < (int)first)
+			continue;
+		if (sorted[i] > (int)first &&
+		    sys_close_range(first, (unsigned)sorted[i] - 1, 0) < 0)
+			return err_sys(e, "close descriptors");
+		first = (unsigned)sorted[i] + 1;
+	}
+	return sys_close_range(first, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
+}
+
+/* --- Landlock --------------------------------------------------------------------- */
+
+/* Folders may be moved and made: that is what the end of an entry and a new name are.
+ * It holds for all beneath, others' too, but not for what is in their files. */
+#define STATE_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_MAKE_DIR | LANDLOCK_REMOVE_DIR | \
+		      LANDLOCK_REFER)
+/* Where the oldest records are removed. */
+#define SHELF_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
+#define OWN_RIGHTS   (SHELF_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
+		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
+#define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
+
+enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, PARENT, PROCS, CONTROL, CGROUP, RULES };
+
+/* Of what is not there: none. */
+static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
+{
+	return (struct landlock_rule){ openat(dir, name, O_PATH | O_CLOEXEC), allowed };
+}
+
+/* In the folder above only what leaving it takes (cgroup_remove): other sandboxes'
+ * folders are in there. */
+static void add_cgroup(const struct delegate *parent, const char *name,
+		       struct landlock_rule rules[RULES])
+{
+	if (!parent->path)
+		return;
+	rules[PARENT] = rule(parent->fd, ".", READ_RIGHTS | LANDLOCK_REMOVE_DIR);
+	rules[CGROUP] = rule(parent->fd, name,
+			     READ_RIGHTS | LANDLOCK_REMOVE_DIR | LANDLOCK_WRITE_FILE);
+	if (!parent->is_own || parent->is_scope)
+		return;
+	rules[PROCS] = rule(parent->fd, "cgroup.procs", LANDLOCK_WRITE_FILE);
+	rules[CONTROL] = rule(parent->fd, "cgroup.subtree_control", LANDLOCK_WRITE_FILE);
+}
+
+static int enter_landlock(const struct confine *c, struct err *e)
+{
+	int state = c->entry->state;
+	struct landlock_rule rules[RULES] = {
+		[STATE] = rule(state, ".", STATE_RIGHTS),
+		[ENDED] = rule(state, SHELF_ENDED, SHELF_RIGHTS),
+		[TMP] = rule(state, SHELF_TMP, SHELF_RIGHTS),
+		[OWN] = rule(c->entry->folder, ".", OWN_RIGHTS),
+		[PROC] = rule(-1, "/proc", READ_RIGHTS),
+		[DEV_NULL] = rule(-1, "/dev/null",
+				  LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE),
+		[PARENT] = { .fd = -1 }, [PROCS] = { .fd = -1 },
+		[CONTROL] = { .fd = -1 }, [CGROUP] = { .fd = -1 },
+	};
+
+	add_cgroup(&c->cgroup->parent, c->cgroup->name, rules);
+	int result = landlock_confine(rules, RULES, e);
+	for (size_t i = 0; i < RULES; i++)
+		own_close(&rules[i].fd);
+	return result;
+}
+
+/* --- seccomp ---------------------------------------------------------------------- */
+
+#define WORD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
+#define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
+
+/* On top of the list.  kill(2) takes an int; both architectures are little-endian.
+ * pid 1's number is its own until we have waited for it, and then there is nothing
+ * left to signal; tgkill(2) is abort(3)'s.  Calls of a foreign ABI, whose numbers
+ * mean others, are the list's to refuse. */
+static int narrow_signals(pid_t child, struct err *e)
+{
+	const struct sock_filter insns[] = {
+		WORD(nr),
+		IS(SYS_kill, 2, 0),
+		IS(SYS_tgkill, 3, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		WORD(args[0]),
+		IS(child, 2, 3),
+		WORD(args[0]),
+		IS(getpid(), 0, 1),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_ERRNO | EPERM),
+	};
+	const struct seccomp_program program = { .insns = insns,
+						 .count = ARRAY_LEN(insns) };
+
+	return seccomp_install(&program, e);
+}
+
+static int enter_seccomp(pid_t child, struct err *e)
+{
+	const struct seccomp_program program = { .insns = supervisor_program,
+						 .count = ARRAY_LEN(supervisor_program) };
+
+	/* The list has no seccomp(2). */
+	return narrow_signals(child, e) < 0 ? -1 : seccomp_install(&program, e);
+}
+
+int confine_enter(const struct confine *c, struct err *e)
+{
+	if (close_others(c, e) < 0 || caps_drop(e) < 0)
+		return err_in(e, "confine the supervisor");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(e, "confine the supervisor: prctl PR_SET_NO_NEW_PRIVS");
+	if (c->has_landlock && enter_landlock(c, e) < 0)
+		return err_in(e, "confine the supervisor");
+	if (enter_seccomp(c->child, e) < 0)
+		return err_in(e, "confine the supervisor");
+	return 0;
+}

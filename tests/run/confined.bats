@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# What the supervisor of a sandbox with a name gives up before it serves
+# (sandbox/control/confine.h), and that it works on without.
+
+load helpers
+
+setup() {
+	begin
+	! is_root || skip "as root, sandboxes with names are not finished"
+}
+
+teardown() {
+	end
+}
+
+# controls CODE [OPTION...]: see confined.py.
+controls() {
+	timeout 60 "$here/confined.py" "$HUTCH" "$@"
+}
+
+# Everything that a client can ask for, then END.
+work() {
+	echo '
+assert wait(start("sh", "-c", "exit 3")) == 3
+assert wait(start("sleep", "1000", timeout=0.05)) == 137
+assert wait(start("true", tty=True)) == 0
+p = start("sleep", "1000")
+call("exec.signal", process=p, signal=9)
+assert wait(p) == 137 and len(call("exec.list")) == 4
+run = call("act", action={"action": "run", "args": {"command": "echo here"}})
+assert run["content"] == "here", run
+call("stats")
+call("events.subscribe", since=0)
+call("rename", name="other")
+assert call("info")["name"] == "other"
+lines.close()
+connect("other")
+'
+}
+
+@test "a supervisor has no capability, gains none, and is under seccomp" {
+	controls '
+assert status("NoNewPrivs") == "1" and status("Seccomp") == "2"
+assert {status("Cap" + s) for s in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}'
+}
+
+@test "its info says how it is confined" {
+	controls 'assert info["confined"] in ("landlock+seccomp", "seccomp"), info'
+}
+
+# It looks into the processes inside, which a Landlock domain may not.
+@test "where it has to watch the memory inside itself, that is without Landlock" {
+	controls 'assert info["confined"] == "seccomp", info
+assert wait(start("true")) == 0' --memory 512m --best-effort
+}
+
+@test "what it has open is what it serves with" {
+	controls '
+import collections, re
+paths = [os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")]
+kinds = collections.Counter(re.sub(r"(socket|pipe):.*", r"\1", path) for path in paths)
+# the listener, the channel, this client; the janitor; the folder and its lock
+assert kinds == {"/dev/null": 3, "socket": 3, "pipe": 1, "anon_inode:[signalfd]": 1,
+                 "anon_inode:[pidfd]": 1, state: 1, state + "/box": 2, state + "/box/lock": 1}, paths'
+}
+
+@test "what can be asked for is answered, and a stop leaves its record" {
+	controls "$(work)"'
+send("stop")
+assert ended()["reason"] == "stopped"'
+	[ -z "$(ls "$XDG_RUNTIME_DIR/hutch")" ]
+}
+
+@test "an end by kill, by a limit of time, or of the executor leaves its record" {
+	controls 'send("kill"); assert ended()["reason"] == "killed"'
+	rm -r "$XDG_RUNTIME_DIR/hutch/.ended"
+	controls 'assert ended()["reason"] == "timeout"' --timeout 0.2s
+	rm -r "$XDG_RUNTIME_DIR/hutch/.ended"
+	controls '
+os.kill(info["pid"], 9)
+record = ended()
+assert record["reason"] == "killed" and "signal 9" in record["message"], record'
+	[ -z "$(ls "$XDG_RUNTIME_DIR/hutch")" ]
+}
+
+@test "what is written over an image is gone with it" {
+	image root
+	controls 'assert wait(start("sh", "-c", "echo x >/data/new; chmod 0 /data")) == 0
+send("stop")
+assert ended()["reason"] == "stopped"' --image "dir:$T/root" -v /usr:/usr:ro
+	until_true [ -z "$(find "$T" -name '.upper-*')" ]
+	[ ! -e "$T/root/data/new" ]
+}
+
+# A call that the list lacks is "not implemented", and may go unnoticed.
+@test "nothing that it does is missing from the list of its calls" {
+	strace -o /dev/null true 2>/dev/null || skip "strace is not allowed here"
+	UNDER="strace -f -Z -o $T/trace" controls "$(work)"'
+with open("supervisor", "w") as file:
+    file.write(str(supervisor))
+send("stop")
+ended()'
+	pid=$(cat supervisor)
+	grep -q "^$pid " "$T/trace"
+	! grep -E "^$pid .*(ENOSYS|EPERM)" "$T/trace"
+}
