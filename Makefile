@@ -39,6 +39,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
 CONTROL  := clients events jobs methods peer rpc supervisor wire
 CLI      := arena doctor main options report run
+VERBS    := reply
 EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
@@ -46,11 +47,12 @@ UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
-                $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
+                $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
+                policy/json_scan.c
 SCOPE_SRC    := scope/main.c
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
-                sandbox/cli/doctor.c,$(HUTCH_SRC)) \
+                sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
                 policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
 SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,$(CONTROL) main)
