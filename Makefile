@@ -39,7 +39,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
 CONTROL  := clients events jobs methods peer rpc supervisor wire
 CLI      := arena doctor main options report run
-VERBS    := reply
+VERBS    := client reply
 EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
