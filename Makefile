@@ -39,7 +39,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
 CONTROL  := clients events jobs methods peer rpc supervisor wire
 CLI      := arena doctor main options report run
-VERBS    := client reply
+VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
+            steer stream table
 EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
@@ -198,7 +199,8 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 hutch-run.1)
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 \
+         hutch-run.1 hutch-sandboxes.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk
