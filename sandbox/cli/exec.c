@@ -47,7 +47,8 @@
 
 enum state { ASKED, RUNNING, DRAINING, DONE };
 
-enum watch { WATCH_SOCKET, WATCH_SIGNALS, WATCH_PUMPS, WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
+enum watch { WATCH_SOCKET, WATCH_SIGNALS, WATCH_PUMPS,
+	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 /* One command, and the caller's side of it. */
 struct visit {
@@ -62,6 +63,7 @@ struct visit {
 	int start, wait; /* the requests; 0: not made */
 	int64_t process;
 	bool was_resized; /* before it ran */
+	sigset_t held;	  /* what came before it ran: it may run, and nobody has told us */
 	int interrupts;
 	int64_t grace_ms; /* 0: none */
 	int exit_code;
@@ -75,8 +77,8 @@ static int put_text(FILE *to, const char *what, const char *text, struct err *e)
 	AUTO_FREE char *quoted = quote_json(text);
 
 	if (!utf8_is_valid((const uint8_t *)text, strlen(text), false))
-		return err_set(e, ERR_USAGE, "%s '%.100s' is not UTF-8, which is all that the "
-					     "control socket carries", what, text);
+		return err_set(e, ERR_USAGE, "%s '%.100s' is not UTF-8, which is all "
+					     "that the control socket carries", what, text);
 	(void)fputs(quoted, to);
 	return 0;
 }
@@ -193,6 +195,13 @@ static void resize(struct visit *v)
 	(void)request(v, "exec.resize", more);
 }
 
+static void forward(struct visit *v, int signo)
+{
+	AUTO_FREE char *more = text_format(",\"signal\":%d", signo);
+
+	(void)request(v, "exec.signal", more);
+}
+
 static void on_started(struct visit *v, const struct message *m)
 {
 	if (m->error.text) {
@@ -209,6 +218,9 @@ static void on_started(struct visit *v, const struct message *m)
 	v->wait = request(v, "exec.wait", "");
 	if (v->was_resized && v->state == RUNNING)
 		resize(v);
+	for (int signo = 1; signo < NSIG; signo++)
+		if (v->state == RUNNING && sigismember(&v->held, signo) == 1)
+			forward(v, signo);
 }
 
 static void on_exited(struct visit *v, struct reply how)
@@ -266,13 +278,6 @@ static void leave(struct visit *v, int signo)
 	v->state = DONE;
 }
 
-static void forward(struct visit *v, int signo)
-{
-	AUTO_FREE char *more = text_format(",\"signal\":%d", signo);
-
-	(void)request(v, "exec.signal", more);
-}
-
 static void on_signal(struct visit *v, int signo)
 {
 	if (signo == SIGWINCH) {
@@ -286,6 +291,8 @@ static void on_signal(struct visit *v, int signo)
 		v->grace_ms = clock_ms() + GRACE_MS;
 	if (v->state == RUNNING && v->interrupts < INTERRUPTS_TO_LEAVE)
 		forward(v, signo);
+	else if (v->state == ASKED && v->interrupts < INTERRUPTS_TO_LEAVE)
+		(void)sigaddset(&v->held, signo);
 	else if (signo != SIGUSR1 && signo != SIGUSR2)
 		leave(v, signo);
 }
@@ -333,6 +340,7 @@ static void visit_init(struct visit *v, const struct policy *policy)
 {
 	*v = (struct visit){ .policy = policy, .terminal.fd = -1, .signals = -1,
 			     .exit_code = EXIT_HUTCH };
+	(void)sigemptyset(&v->held);
 	stdio_init(&v->stdio);
 	janitor_init(&v->janitor);
 }
