@@ -39,6 +39,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
 CONTROL  := clients confine events jobs methods peer rpc supervisor wire
 CLI      := arena doctor main options report run
+VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
+            steer stream table
 EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
@@ -46,11 +48,12 @@ UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
-                $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI))
+                $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
+                policy/json_scan.c
 SCOPE_SRC    := scope/main.c
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
-                sandbox/cli/doctor.c,$(HUTCH_SRC)) \
+                sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
                 policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
 SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,$(CONTROL) main)
@@ -198,7 +201,8 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 hutch-run.1)
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 \
+         hutch-run.1 hutch-sandboxes.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk
@@ -329,7 +333,8 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 fuzz: $(FUZZ_BIN)
 
 # Compiled once for all targets.
-FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fno-sanitize-recover=all
+FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
+            -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
 .SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c

@@ -1,16 +1,26 @@
 # bash completion for hutch(1)
 
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
-# them against `hutch run --help` and `hutch doctor --help`.
-_hutch_verbs='act run doctor version help'
+# them against the help of each verb.
+_hutch_verbs='act run create exec shell connect ps inspect logs events stats wait pause unpause
+	rename stop kill rm doctor version help'
 _hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
+_hutch_create_only='--ttl --idle-timeout'
+_hutch_not_create='--dry-run'
 _hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
 _hutch_act_only='--stream'
+_hutch_shell_flags='-e --env --env-file -w --workdir -u --user --timeout -h --help'
+_hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
+# Of the verbs that take names and little else.
+declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --no-trunc'
+	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
+	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='' [rename]=''
+	[stop]='-t --time' [kill]='' [rm]='-f --force')
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout)'
+_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -119,31 +129,96 @@ _hutch_locate()
 	_hutch_state=("flag")
 }
 
+# The sandboxes that live; with an argument those that have ended, too.
+_hutch_names() # [-a]
+{
+	_hutch_words "$("${COMP_WORDS[0]}" ps -q "$@" 2>/dev/null)"
+}
+
+# The flags of a verb that makes a sandbox.
+_hutch_maker_flags() # VERB
+{
+	local not
+	case $1 in
+	run) not='' ;;
+	act) not=$_hutch_run_only ;;
+	create) not="$_hutch_run_only $_hutch_not_create" ;;
+	esac
+	grep -vxFf <(tr -s ' \n\t' '\n' <<<"$not") <(tr -s ' \n\t' '\n' <<<"$_hutch_flags")
+	case $1 in
+	act) echo "$_hutch_act_only" ;;
+	create) echo "$_hutch_create_only" ;;
+	esac
+}
+
 _hutch_run()
 {
-	local _hutch_state=()
+	local _hutch_state=() verb=${COMP_WORDS[1]}
 	_hutch_locate
 	case ${_hutch_state[0]} in
 	value) _hutch_value "${_hutch_state[1]}" "${_hutch_state[2]}" ;;
 	flag)
-		if [[ $cur == -* && ${COMP_WORDS[1]} == act ]]; then
-			_hutch_words "$(grep -vxFf <(tr -s ' \n\t' '\n' <<<"$_hutch_run_only") \
-				<(tr -s ' \n\t' '\n' <<<"$_hutch_flags")) $_hutch_act_only"
-		elif [[ ${COMP_WORDS[1]} == act ]]; then
-			: # it takes no command
-		elif [[ $cur == -* ]]; then
-			_hutch_words "$_hutch_flags"
-		else
+		if [[ $cur == -* ]]; then
+			_hutch_words "$(_hutch_maker_flags "$verb")"
+		elif [[ $verb == act && $COMP_CWORD == 2 ]]; then
+			_hutch_names
+		elif [[ $verb == run ]]; then
 			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 		fi
+		;;
+	command) _hutch_command "${_hutch_state[1]}" ;;
+	esac
+}
+
+# $1: where the command's first word is.
+_hutch_command()
+{
+	if [[ ${COMP_WORDS[1]} == act ]]; then
+		_hutch_words "$_hutch_act_only" # behind a name
+	elif [[ ${COMP_WORDS[1]} == create ]]; then
+		: # a new name, and nothing behind it
+	elif (($1 == COMP_CWORD)); then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	else
+		_hutch_paths file
+	fi
+}
+
+# A name stands before the command, or before the flags of a shell.
+_hutch_exec()
+{
+	local _hutch_state=() flags=$_hutch_exec_flags first
+	[[ ${COMP_WORDS[1]} == shell ]] && flags=$_hutch_shell_flags
+	_hutch_locate
+	first=${_hutch_state[1]}
+	case ${_hutch_state[0]} in
+	value) _hutch_value "${_hutch_state[1]}" "${_hutch_state[2]}" ;;
+	flag)
+		[[ $cur == -* ]] && _hutch_words "$flags" || _hutch_names
 		;;
 	command)
-		if ((_hutch_state[1] == COMP_CWORD)); then
-			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+		if ((first == COMP_CWORD)); then
+			_hutch_names
+		elif [[ ${COMP_WORDS[1]} == shell ]]; then
+			_hutch_words "$flags"
 		else
-			_hutch_paths file
+			[[ ${COMP_WORDS[first + 1]} == -- ]] && first=$((first + 1))
+			_hutch_command $((first + 1))
 		fi
 		;;
+	esac
+}
+
+_hutch_small() # VERB
+{
+	if [[ $cur == -* ]]; then
+		_hutch_words "${_hutch_small_flags[$1]} -h --help"
+		return
+	fi
+	case $1:${COMP_WORDS[COMP_CWORD - 1]} in
+	stop:-t | stop:--time | logs:-n | logs:--tail | ps:*) ;;
+	rm:* | inspect:* | wait:*) _hutch_names -a ;;
+	*) _hutch_names ;;
 	esac
 }
 
@@ -154,8 +229,12 @@ _hutch()
 	[[ $cur == [:=] ]] && cur=''
 	if ((COMP_CWORD == 1)); then
 		_hutch_words "$_hutch_verbs"
-	elif [[ ${COMP_WORDS[1]} == @(run|act) ]]; then
+	elif [[ ${COMP_WORDS[1]} == @(run|act|create) ]]; then
 		_hutch_run
+	elif [[ ${COMP_WORDS[1]} == @(exec|shell) ]]; then
+		_hutch_exec
+	elif [[ -v _hutch_small_flags[${COMP_WORDS[1]}] ]]; then
+		_hutch_small "${COMP_WORDS[1]}"
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

@@ -96,9 +96,16 @@ int identity_become(const struct identity *who, struct err *e)
 /* proc(5), environ: the strings where execve(2) has put them. */
 static void forget_environment(void)
 {
-	for (char **at = environ; *at; at++)
-		explicit_bzero(*at, strlen(*at));
-	environ[0] = NULL;
+	static const char kept[] = "XDG_RUNTIME_DIR="; /* the state folder is below it */
+	char **to = environ;
+
+	for (char **at = environ; *at; at++) {
+		if (!strncmp(*at, kept, sizeof(kept) - 1))
+			*to++ = *at;
+		else
+			explicit_bzero(*at, strlen(*at));
+	}
+	*to = NULL;
 }
 
 int identity_become_client(struct err *e)

@@ -31,6 +31,6 @@ int identity_become(const struct identity *who, struct err *e);
 
 /* Becomes whom root's sandboxes stand for where no workspace says otherwise, for the
  * verbs that speak with a sandbox which lives: its state folder is that user's, and
- * it speaks with nobody else.  What the environment says is taken back, since that
+ * it speaks with nobody else.  What the environment says, but for XDG_RUNTIME_DIR, is taken back, since that
  * user's other processes may look at ours.  Does nothing for an ordinary user. */
 int identity_become_client(struct err *e);

@@ -1,4 +1,5 @@
 /* hutch: a safe place for an agent to act. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +8,11 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cli/doctor.h"
+#include "sandbox/cli/exec.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/run.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/identity.h"
 #include "sandbox/program.h"
 #include "sandbox/result.h"
 
@@ -46,44 +50,95 @@ static int run_program(const char *program, char **argv)
 	return EXIT_HUTCH;
 }
 
-static int act_main(char **argv)
-{
-	return run_program("hutch-act", argv);
-}
-
 static int create_main(char **argv)
 {
 	return run_program("hutch-supervise", argv);
 }
 
+/* Root's sandboxes are somebody else's. */
+static int as_client(int (*verb)(char **argv), char **argv)
+{
+	struct err e;
+
+	if (identity_become_client(&e) == 0)
+		return verb(argv);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+/* `act NAME`: a first word that is no flag, or stands behind --stream. */
+static int act_main(char **argv)
+{
+	const char *first = argv[0];
+
+	if (first && !strcmp(first, "--stream"))
+		first = argv[1];
+	if (first && first[0] != '-')
+		return as_client(act_named, argv);
+	return run_program("hutch-act", argv);
+}
+
 static const struct verb {
 	const char *name, *help;
-	int (*main)(char **argv); /* argv starts behind the verb */
+	int (*main)(char **argv); /* argv starts behind the verb; NULL: a heading */
+	bool is_client;		  /* of sandboxes that live; exec sees to it itself */
 } verbs[] = {
-	{ "run", "one command in a fresh sandbox", run_main },
-	{ "act", "actions as JSON lines, in a fresh sandbox", act_main },
-	{ "create", "a sandbox that lives on under a name", create_main },
-	{ "doctor", "what this host lacks, and what would change it", doctor_main },
-	{ "version", "print the version", print_version },
-	{ "help", "print this", print_help },
+	{ "A sandbox that ends with its command:", NULL, NULL, false },
+	{ "run", "one command in a fresh sandbox", run_main, false },
+	{ "act", "actions as JSON lines, in a fresh sandbox or in one with a name", act_main, false },
+
+	{ "Work in a sandbox that has a name:", NULL, NULL, false },
+	{ "create", "make one that lives on under its name", create_main, false },
+	{ "exec", "run a command in it", exec_main, false },
+	{ "shell", "a shell in it", shell_main, false },
+	{ "connect", "its control socket over stdin and stdout", connect_main, true },
+
+	{ "Watch it:", NULL, NULL, false },
+	{ "ps", "list the sandboxes", ps_main, true },
+	{ "inspect", "all that is known of one, as JSON", inspect_main, true },
+	{ "logs", "what its detached processes printed", logs_main, true },
+	{ "events", "what has happened in it", events_main, true },
+	{ "stats", "what it uses", stats_main, true },
+	{ "wait", "wait for its end, and print its exit code", wait_main, true },
+
+	{ "Steer it:", NULL, NULL, false },
+	{ "pause", "stop everything inside where it stands", pause_main, true },
+	{ "unpause", "let it go on", unpause_main, true },
+	{ "rename", "give it another name", rename_main, true },
+	{ "stop", "end it, after a time to end by itself", stop_main, true },
+	{ "kill", "end it at once", kill_main, true },
+	{ "rm", "remove what is kept of one that has ended", rm_main, true },
+
+	{ "This host and this program:", NULL, NULL, false },
+	{ "doctor", "what this host lacks, and what would change it", doctor_main, false },
+	{ "version", "print the version", print_version, false },
+	{ "help", "print this", print_help, false },
 };
 
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].main && !strcmp(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* `help VERB` is `VERB --help`. */
 static int print_help(char **argv)
 {
-	char *help[] = { (char[]){ "--help" }, NULL };
+	char *flag[] = { (char[]){ "--help" }, NULL };
+	const struct verb *verb = argv[0] ? find_verb(argv[0]) : NULL;
 
-	if (argv[0] && !strcmp(argv[0], "run"))
-		return run_main(help);
-	if (argv[0] && !strcmp(argv[0], "act"))
-		return act_main(help);
-	if (argv[0] && !strcmp(argv[0], "create"))
-		return create_main(help);
-	if (argv[0] && !strcmp(argv[0], "doctor"))
-		return doctor_main(help);
-	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n\n");
+	if (verb && verb->main != print_help && verb->main != print_version)
+		return verb->main(flag);
+	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
-	(void)printf("\nhutch run --help lists the flags; man hutch-run explains them.\n");
+		if (verbs[i].main)
+			(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
+		else
+			(void)printf("\n%s\n", verbs[i].name);
+	(void)printf("\nhutch VERB --help lists its flags; man hutch-run and man hutch-sandboxes "
+		     "explain them.\n");
 	return 0;
 }
 
@@ -110,8 +165,8 @@ int main(int argc, char **argv)
 		name = "version";
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		if (!strcmp(name, verbs[i].name))
-			return verbs[i].main(argv + 2);
-	return unknown_verb(name);
+	const struct verb *verb = find_verb(name);
+	if (!verb)
+		return unknown_verb(name);
+	return verb->is_client ? as_client(verb->main, argv + 2) : verb->main(argv + 2);
 }

@@ -290,6 +290,13 @@ static int take_stream(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_detach(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->detaches = true;
+	return 0;
+}
+
 static int take_help(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -317,6 +324,7 @@ static const struct option {
 	{ 0, "hostname", "NAME", take_hostname, "(default hutch)" },
 	{ 'i', "interactive", NULL, take_interactive, "pass stdin on" },
 	{ 't', "tty", NULL, take_tty, "a terminal of the sandbox's own" },
+	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
 	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default) or host" },
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
@@ -341,15 +349,23 @@ static const struct option {
 	{ 'h', "help", NULL, take_help, "this text" },
 };
 
-/* What is not for every verb. */
+/* The verbs that make a sandbox have all options but these, and the others have only
+ * these. */
+#define MAKERS	 (VERB_RUN | VERB_ACT | VERB_CREATE)
+#define COMMANDS (VERB_EXEC | VERB_SHELL)
+
 static const struct {
 	const char *name;
 	unsigned verbs;
 } own_options[] = {
-	{ "interactive", VERB_RUN }, { "tty", VERB_RUN },    { "stdio", VERB_RUN },
-	{ "json", VERB_RUN },	     { "rm", VERB_RUN },     { "stream", VERB_ACT },
-	{ "ttl", VERB_CREATE },	     { "idle-timeout", VERB_CREATE },
-	{ "dry-run", VERB_RUN | VERB_ACT },
+	{ "env", MAKERS | COMMANDS },		{ "env-file", MAKERS | COMMANDS },
+	{ "workdir", MAKERS | COMMANDS },	{ "user", MAKERS | COMMANDS },
+	{ "timeout", MAKERS | COMMANDS },	{ "help", MAKERS | COMMANDS },
+	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC },
+	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
+	{ "json", VERB_RUN },			{ "rm", VERB_RUN },
+	{ "stream", VERB_ACT },			{ "dry-run", VERB_RUN | VERB_ACT },
+	{ "ttl", VERB_CREATE },			{ "idle-timeout", VERB_CREATE },
 };
 
 static bool has_option(enum verb verb, const struct option *o)
@@ -357,8 +373,12 @@ static bool has_option(enum verb verb, const struct option *o)
 	for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
 		if (!strcmp(own_options[i].name, o->name))
 			return own_options[i].verbs & verb;
-	return true;
+	return verb & MAKERS;
 }
+
+#define COMMAND_CODES \
+	"\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n125 hutch " \
+	"failed; 126 found but not run; 127 not found.  "
 
 static void print_option(const struct option *o)
 {
@@ -372,23 +392,39 @@ static void print_option(const struct option *o)
 
 static const struct {
 	enum verb verb;
-	const char *usage, *end;
+	const char *name, *usage, *end;
 } helps[] = {
-	{ VERB_RUN,
+	{ VERB_RUN, "run",
 	  "hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
 	  "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n",
-	  "\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n125 hutch "
-	  "failed; 126 found but not run; 127 not found.  More: man hutch-run\n" },
-	{ VERB_ACT,
-	  "hutch act [OPTIONS]\n\nA fresh sandbox that does actions: JSON lines on stdin, one "
-	  "observation a line on stdout.\n\n",
+	  COMMAND_CODES "More: man hutch-run\n" },
+	{ VERB_ACT, "act",
+	  "hutch act [OPTIONS]\nhutch act NAME [--stream]\n\nA fresh sandbox, or the one with that "
+	  "name, that does actions: JSON lines on\nstdin, one observation a line on stdout.\n\n",
 	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
 	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },
-	{ VERB_CREATE,
+	{ VERB_CREATE, "create",
 	  "hutch create [OPTIONS] NAME\n\nA sandbox that lives on under this name, for hutch "
 	  "exec, shell, act, stop.\n\n",
 	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-create\n" },
+	{ VERB_EXEC, "exec",
+	  "hutch exec [OPTIONS] NAME [--] CMD [ARG...]\n\n"
+	  "Runs a command in a sandbox that has a name.  Its exit code is hutch's.\n\n",
+	  COMMAND_CODES "More: man hutch-sandboxes\n" },
+	{ VERB_SHELL, "shell",
+	  "hutch shell NAME [OPTIONS]\n\n"
+	  "A shell in a sandbox that has a name.  Its exit code is hutch's.\n\n",
+	  COMMAND_CODES "More: man hutch-sandboxes\n" },
 };
+
+static const char *verb_name(enum verb verb)
+{
+	size_t h = 0;
+
+	while (h + 1 < ARRAY_LEN(helps) && helps[h].verb != verb)
+		h++;
+	return helps[h].name;
+}
 
 void options_print_help(enum verb verb)
 {
@@ -406,10 +442,14 @@ void options_print_help(enum verb verb)
 /* The flag is of another verb. */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
+	if (verb == VERB_EXEC || verb == VERB_SHELL)
+		return err_set(e, ERR_USAGE, "--%s is no flag of hutch %s", o->name,
+			       verb_name(verb));
 	if (has_option(VERB_CREATE, o) && !has_option(VERB_RUN, o))
 		return err_set(e, ERR_USAGE, "--%s is a flag of hutch create", o->name);
 	if (verb == VERB_RUN)
-		return err_set(e, ERR_USAGE, "--%s is a flag of hutch act", o->name);
+		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %s", o->name,
+			       has_option(VERB_ACT, o) ? "act" : "exec");
 	if (verb == VERB_CREATE)
 		return err_set(e, ERR_USAGE, "--%s makes no sense for hutch create, which runs "
 					     "no command", o->name);
@@ -434,7 +474,7 @@ static const struct option *find_letter(char letter)
 }
 
 /* Flags of verbs or versions to come are told from typing errors. */
-static int unknown_name(const char *word, size_t len, struct err *e)
+static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
 	static const char *const later[] = { "name", "policy", "allow", "publish",
 					     "isolation" };
@@ -444,12 +484,13 @@ static int unknown_name(const char *word, size_t len, struct err *e)
 			return err_set(e, ERR_UNSUPPORTED, "--%s is not in this version",
 				       later[i]);
 	for (size_t i = 0; len > 2 && i < ARRAY_LEN(options); i++)
-		if (!strncmp(options[i].name, word, len < 4 ? len : 4))
+		if (has_option(verb, &options[i]) &&
+		    !strncmp(options[i].name, word, len < 4 ? len : 4))
 			return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
 				       (int)(len < 60 ? len : 60), word, options[i].name);
 	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60), word);
-	return err_remedy(e, "hutch run --help lists them; a command that starts with - goes "
-			     "behind --");
+	return err_remedy(e, "hutch %s --help lists them; a command that starts with - goes "
+			     "behind --", verb_name(verb));
 }
 
 /* "--name", "--name=value", or "--name" with the value in the next word. */
@@ -461,7 +502,7 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	const struct option *o = find_name(word, len);
 
 	if (!o)
-		return unknown_name(word, len, e);
+		return unknown_name(ret->verb, word, len, e);
 	if (!has_option(ret->verb, o))
 		return wrong_verb(ret->verb, o, e);
 	if (value && !o->argument)
@@ -482,7 +523,8 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 		const struct option *o = find_letter(*letter);
 		if (!o) {
 			(void)err_set(e, ERR_USAGE, "unknown flag -%c", *letter);
-			return err_remedy(e, "hutch run --help lists them");
+			return err_remedy(e, "hutch %s --help lists them",
+					  verb_name(ret->verb));
 		}
 		if (!has_option(ret->verb, o))
 			return wrong_verb(ret->verb, o, e);

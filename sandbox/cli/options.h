@@ -1,4 +1,4 @@
-/* options -- the flags of `hutch run` and `hutch act`, as docker spells them. */
+/* options -- the flags of the verbs that start commands, as docker spells them. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@ struct err;
 struct policy;
 
 /* Whose flags these are. */
-enum verb { VERB_RUN = 1, VERB_ACT = 2, VERB_CREATE = 4 };
+enum verb { VERB_RUN = 1, VERB_ACT = 2, VERB_CREATE = 4, VERB_EXEC = 8, VERB_SHELL = 16 };
 
 struct run_options {
 	enum verb verb;
@@ -16,12 +16,14 @@ struct run_options {
 	bool wants_help;
 	bool streams; /* --stream */
 	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
+	bool detaches; /* --detach */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
 };
 
 /* Reads flags until the first word that is none, or "--"; the rest is the
- * command.  `argv` starts behind the verb.  Values are checked here as far as
- * each goes alone; policy_check() sees them together. */
+ * command, and of some verbs a name before that.  `argv` starts behind the verb.
+ * Values are checked here as far as each goes alone; policy_check() sees them
+ * together. */
 int options_parse(char **argv, struct run_options *ret, struct err *e);
 
 /* Every flag with its argument and a line about it. */

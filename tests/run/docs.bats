@@ -32,6 +32,34 @@ arguments() {
 		<(grep -E '^### -' "$page" | arguments)
 }
 
+# section VERB: what the page about sandboxes says of it.
+section() {
+	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-sandboxes.md"
+}
+
+named='exec shell act connect ps inspect logs events stats wait pause unpause rename stop kill rm'
+
+@test "each verb about sandboxes has a section with its flags, and the help says them so" {
+	for verb in $named; do
+		[ -n "$(section "$verb")" ]
+		# `act` has two forms; its flags for a fresh sandbox have a page of their own.
+		[ "$verb" = act ] && continue
+		diff <(flags_of_help "$verb" | grep -vx -e -h -e --help) <(section "$verb" |
+			grep -E '^### -' | grep -oE -- '(^### |, )--?[a-z-]+' |
+			grep -oE -- '--?[a-z-]+$' | sort)
+		diff <("$HUTCH" "$verb" --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help |
+			cut -c1-36 | arguments) <(section "$verb" | grep -E '^### -' | arguments)
+		"$HUTCH" help "$verb" | diff - <("$HUTCH" "$verb" --help)
+	done
+}
+
+@test "the page names each verb's form in its synopsis" {
+	for verb in $named; do
+		sed -n '/^## Synopsis/,/^## /p' "$top/docs/hutch-sandboxes.md" |
+			grep -qE "(hutch |\*\*)$verb\*\*"
+	done
+}
+
 @test "the page names every limit that --ulimit takes" {
 	names=$(sed -n '/^### --ulimit/,/^###* -/p' "$page" | tr '\n' ' ' |
 		sed 's/.*one of: //; s/\..*//; s/,//g')
@@ -115,7 +143,7 @@ examples() {
 @test "the pages become man pages without a complaint" {
 	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
 	command -v groff >/dev/null || skip "groff is not installed"
-	for name in hutch hutch-run hutch-doctor; do
+	for name in hutch hutch-run hutch-doctor hutch-sandboxes; do
 		awk -v name=$name -v version=0 -f "$top/docs/man.awk" "$top/docs/$name.md" |
 			go-md2man >$name.1
 		grep -q "^.TH \"*$(tr a-z A-Z <<<$name)" $name.1

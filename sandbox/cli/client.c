@@ -1,0 +1,394 @@
+#include "sandbox/cli/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/result.h"
+
+#define STEP  (16u << 10)
+#define HELLO 1
+
+/* --- open ------------------------------------------------------------------ */
+
+/* Nobody has the name; maybe somebody had. */
+static int explain_absent(const char *name, struct err *e)
+{
+	struct registry_item item;
+	struct reply record;
+
+	(void)err_remedy(e, "hutch ps lists the sandboxes");
+	if (registry_find_ended(name, &item, NULL) < 0)
+		return -1;
+	if (item.record && reply_scan(&record, item.record, strlen(item.record), NULL) == 0) {
+		AUTO_FREE char *reason = reply_string(reply_get(record, "reason"));
+		(void)err_set(e, ERR_NOT_FOUND, "sandbox '%s' has ended (%.60s)", name,
+			      reason ? reason : "unknown");
+		(void)err_remedy(e, "hutch inspect %s tells more; hutch create %s makes a new one",
+				 name, name);
+	}
+	registry_item_done(&item);
+	return -1;
+}
+
+int client_open(struct client *c, const char *name, struct err *e)
+{
+	int fd = registry_connect(name, e);
+
+	if (fd < 0)
+		return e && e->kind == ERR_NOT_FOUND ? explain_absent(name, e) : -1;
+	return client_over(c, fd, name, e);
+}
+
+int client_over(struct client *c, int fd, const char *name, struct err *e)
+{
+	AUTO_FREE char *params = text_format("{\"protocol\":%d}", CLIENT_PROTOCOL);
+
+	*c = (struct client){ .fd = fd, .patience_ms = CLIENT_PATIENCE_MS, .exit_code = EXIT_HUTCH };
+	(void)snprintf(c->name, sizeof(c->name), "%s", name);
+	buffer_init(&c->in, CLIENT_LINE_MAX + STEP);
+	if (client_send(c, "hello", params, e) == HELLO)
+		return 0;
+	client_done(c);
+	return -1;
+}
+
+void client_done(struct client *c)
+{
+	if (!c)
+		return;
+	if (c->in.max) /* else it is the zero object */
+		own_close(&c->fd);
+	buffer_done(&c->in);
+	c->fd = -1;
+}
+
+/* --- out ------------------------------------------------------------------- */
+
+static int stuck(struct client *c, struct err *e)
+{
+	c->is_stuck = true;
+	(void)err_set(e, ERR_SYSTEM, "sandbox '%s' does not answer: its supervisor was stopped or "
+				     "is stuck", c->name);
+	return err_remedy(e, "hutch rm -f %s ends it", c->name);
+}
+
+/* True when it is ready for that within our patience. */
+static bool is_ready(const struct client *c, short events, int64_t due)
+{
+	struct pollfd w = { .fd = c->fd, .events = events };
+	int n;
+
+	do {
+		n = poll(&w, 1, clock_wait(due));
+	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due)));
+	return n > 0;
+}
+
+/* Descriptors go beside the first byte. */
+static void put_fds(struct msghdr *m, const int fds[CLIENT_FDS_MAX])
+{
+	struct cmsghdr *head = m->msg_control;
+
+	*head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(CLIENT_FDS_MAX * sizeof(int)),
+				  .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(head), fds, CLIENT_FDS_MAX * sizeof(int));
+	m->msg_controllen = CMSG_SPACE(CLIENT_FDS_MAX * sizeof(int));
+}
+
+static ssize_t write_some(const struct client *c, const char *line, size_t len, const int *fds)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(CLIENT_FDS_MAX * sizeof(int))] = { 0 };
+	struct iovec part = { (void *)(uintptr_t)line, len };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control };
+
+	if (fds)
+		put_fds(&m, fds);
+	else
+		m.msg_control = NULL;
+	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int write_line(struct client *c, const char *line, size_t len, const int *fds,
+		      struct err *e)
+{
+	while (len > 0) {
+		ssize_t n = write_some(c, line, len, fds);
+		if (n > 0) {
+			line += n;
+			len -= (size_t)n;
+			fds = NULL;
+		} else if (errno == EAGAIN) {
+			if (!is_ready(c, POLLOUT, clock_ms() + c->patience_ms))
+				return stuck(c, e);
+		} else if (errno == EPIPE || errno == ECONNRESET) {
+			return 0; /* what it said before it closed tells more */
+		} else if (errno != EINTR) {
+			return err_sys(e, "write to sandbox '%s'", c->name);
+		}
+	}
+	return 0;
+}
+
+static int send_request(struct client *c, const char *method, const char *params,
+			const int *fds, struct err *e)
+{
+	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","
+					   "\"params\":%s}\n", c->last_id + 1, method,
+					   params ? params : "{}");
+	const size_t len = strlen(line);
+
+	if (len > CLIENT_LINE_MAX)
+		return err_set(e, ERR_LIMIT, "the request is larger than 32 MiB");
+	if (write_line(c, line, len, fds, e) < 0)
+		return -1;
+	return (int)++c->last_id;
+}
+
+int client_send(struct client *c, const char *method, const char *params, struct err *e)
+{
+	return send_request(c, method, params, NULL, e);
+}
+
+int client_send_fds(struct client *c, const char *method, const char *params,
+		    const int fds[CLIENT_FDS_MAX], struct err *e)
+{
+	/* recvmsg(2) may give a line that is still unread and the next one's descriptors in
+	 * one piece, and then the server cannot tell whose they are. */
+	if (client_greet(c, e) < 0)
+		return -1;
+	return send_request(c, method, params, fds, e);
+}
+
+/* --- in -------------------------------------------------------------------- */
+
+/* The line that was handed out is not needed any more. */
+static void drop_taken(struct client *c)
+{
+	buffer_consume(&c->in, c->taken);
+	c->taken = 0;
+}
+
+int client_fill(struct client *c, struct err *e)
+{
+	drop_taken(c);
+	if (c->is_closed)
+		return 0;
+	uint8_t *to = buffer_reserve(&c->in, STEP);
+	if (!to)
+		return err_set(e, ERR_PROTOCOL, "sandbox '%s' sent a line of more than 32 MiB",
+			       c->name);
+	ssize_t n = recv(c->fd, to, STEP, MSG_DONTWAIT);
+	if (n > 0) {
+		buffer_added(&c->in, (size_t)n);
+		return 1;
+	}
+	if (n == 0 || errno == ECONNRESET)
+		c->is_closed = true;
+	else if (errno != EAGAIN && errno != EINTR)
+		return err_sys(e, "read from sandbox '%s'", c->name);
+	return 0;
+}
+
+static int broken(const struct client *c, struct err *e)
+{
+	(void)err_set(e, ERR_PROTOCOL, "what sandbox '%s' said is not of its protocol, version %d",
+		      c->name, CLIENT_PROTOCOL);
+	return err_remedy(e, "was hutch updated since it was created?  hutch rm -f %s and create "
+			     "it again", c->name);
+}
+
+static int read_message(const struct client *c, struct reply line, struct message *ret,
+			struct err *e)
+{
+	const struct reply id = reply_get(line, "id");
+	int64_t number = 0;
+
+	*ret = (struct message){ .error = reply_get(line, "error"),
+				 .result = reply_get(line, "result"),
+				 .method = reply_get(line, "method"),
+				 .params = reply_get(line, "params") };
+	if (reply_integer(id, &number) && number > 0 && number <= c->last_id &&
+	    !ret->error.text != !ret->result.text) {
+		ret->id = (unsigned)number;
+		return 1;
+	}
+	/* What could not be taken for a request has no id, nor has a connection that is
+	 * one too many. */
+	if (reply_type(id) == REPLY_NULL && ret->error.text) {
+		ret->id = c->is_greeted ? c->last_id : HELLO;
+		return 1;
+	}
+	if (!id.text && reply_type(ret->method) == REPLY_STRING)
+		return 1;
+	return broken(c, e);
+}
+
+int client_next(struct client *c, struct message *ret, struct err *e)
+{
+	struct reply line;
+	struct err why;
+
+	drop_taken(c);
+	const char *text = (const char *)buffer_data(&c->in);
+	const size_t len = buffer_len(&c->in);
+	const char *end = len > c->searched ? memchr(text + c->searched, '\n', len - c->searched)
+					    : NULL;
+	c->searched = end ? 0 : len;
+	if (!end)
+		return 0;
+	c->taken = (size_t)(end - text) + 1;
+	if (reply_scan(&line, text, c->taken - 1, &why) < 0)
+		return broken(c, e);
+	return read_message(c, line, ret, e);
+}
+
+/* --- answers --------------------------------------------------------------- */
+
+/* The words of data.kind. */
+static const struct {
+	const char *name;
+	enum err_kind kind;
+} kinds[] = {
+	{ "not_found", ERR_NOT_FOUND },	    { "exists", ERR_EXISTS },
+	{ "busy", ERR_BUSY },		    { "invalid", ERR_USAGE },
+	{ "refused", ERR_REFUSED },	    { "unsupported", ERR_UNSUPPORTED },
+	{ "timeout", ERR_LIMIT },	    { "disconnected", ERR_GONE },
+	{ "limit", ERR_LIMIT },		    { "no_space", ERR_LIMIT },
+	{ "internal", ERR_INTERNAL },
+};
+
+int client_refused(struct client *c, struct reply error, struct err *e)
+{
+	AUTO_FREE char *message = reply_string(reply_get(error, "message"));
+	AUTO_FREE char *remedy = reply_string(reply_get(error, "data.remedy"));
+	const struct reply word = reply_get(error, "data.kind");
+	enum err_kind kind = ERR_INTERNAL;
+	int64_t code = EXIT_HUTCH;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (reply_is(word, kinds[i].name))
+			kind = kinds[i].kind;
+	if (reply_integer(reply_get(error, "data.exit_code"), &code) && code > 0 && code < 256)
+		c->exit_code = (int)code;
+	(void)err_set(e, kind, "sandbox '%s': %.600s", c->name, message ? message : "an error");
+	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
+}
+
+int client_ended(struct client *c, struct err *e)
+{
+	struct registry_item item;
+	struct reply record = { 0 };
+	int64_t code = 0;
+
+	c->is_closed = true;
+	if (registry_find_ended(c->id[0] ? c->id : c->name, &item, NULL) < 0) {
+		(void)err_set(e, ERR_GONE, "sandbox '%s' closed the connection: it has ended, or "
+					     "is ending", c->name);
+		return err_remedy(e, "hutch ps -a tells what became of it");
+	}
+	if (item.record)
+		(void)reply_scan(&record, item.record, strlen(item.record), NULL);
+	AUTO_FREE char *reason = reply_string(reply_get(record, "reason"));
+	AUTO_FREE char *message = reply_string(reply_get(record, "message"));
+	if (reply_integer(reply_get(record, "exit_code"), &code) && code > 0 && code < 256)
+		c->exit_code = (int)code;
+	(void)err_set(e, ERR_GONE, "sandbox '%s' has ended (%.60s)%s%.400s", c->name,
+		      reason ? reason : "unknown", message ? ": " : "", message ? message : "");
+	registry_item_done(&item);
+	return -1;
+}
+
+static int wait_for_more(struct client *c, int64_t due, struct err *e)
+{
+	/* At the end there may be a line before it; it was looked for. */
+	if (c->is_closed)
+		return client_ended(c, e);
+	if (!is_ready(c, POLLIN, due))
+		return stuck(c, e);
+	return client_fill(c, e) < 0 ? -1 : 0;
+}
+
+/* One turn of waiting: 1 with an answer. */
+static int next_answer(struct client *c, int64_t due, struct message *ret, struct err *e)
+{
+	int got = client_next(c, ret, e);
+
+	if (got == 0)
+		return wait_for_more(c, due, e);
+	if (got > 0 && ret->id == 0) {
+		if (c->take)
+			c->take(c->who, ret);
+		return 0;
+	}
+	return got;
+}
+
+static int await(struct client *c, unsigned id, int64_t due, struct message *ret, struct err *e)
+{
+	int got;
+
+	do {
+		got = next_answer(c, due, ret, e);
+	} while (got == 0 || (got > 0 && ret->id != id));
+	return got < 0 ? -1 : 0;
+}
+
+static int wrong_version(const struct client *c, struct reply hello, struct err *e)
+{
+	AUTO_FREE char *version = reply_string(reply_get(hello, "version"));
+
+	(void)err_set(e, ERR_UNSUPPORTED, "sandbox '%s' was created by hutch %.40s, whose control "
+					  "protocol is not version %d", c->name,
+		      version ? version : "of another version", CLIENT_PROTOCOL);
+	return err_remedy(e, "use that hutch for it, or hutch rm -f %s and create it again",
+			  c->name);
+}
+
+int client_greet(struct client *c, struct err *e)
+{
+	struct message m;
+	int64_t protocol = 0;
+
+	if (c->is_greeted)
+		return 0;
+	if (await(c, HELLO, clock_ms() + c->patience_ms, &m, e) < 0)
+		return -1;
+	if (reply_is(reply_get(m.error, "data.kind"), "unsupported"))
+		return wrong_version(c, m.error, e);
+	if (m.error.text)
+		return client_refused(c, m.error, e);
+	if (!reply_integer(reply_get(m.result, "protocol"), &protocol) ||
+	    protocol != CLIENT_PROTOCOL)
+		return wrong_version(c, m.result, e);
+	AUTO_FREE char *id = reply_string(reply_get(m.result, "id"));
+	(void)snprintf(c->id, sizeof(c->id), "%s", id ? id : "");
+	c->is_greeted = true;
+	return 0;
+}
+
+int client_await(struct client *c, int id, struct reply *ret, struct err *e)
+{
+	struct message m;
+
+	if (client_greet(c, e) < 0 || await(c, (unsigned)id, c->due_ms, &m, e) < 0)
+		return -1;
+	if (m.error.text)
+		return client_refused(c, m.error, e);
+	*ret = m.result;
+	return 0;
+}
+
+int client_call(struct client *c, const char *method, const char *params, struct reply *ret,
+		struct err *e)
+{
+	int id = client_send(c, method, params, e);
+
+	return id < 0 ? -1 : client_await(c, id, ret, e);
+}

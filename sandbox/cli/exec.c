@@ -1,0 +1,550 @@
+/* Theory of operation.
+ *
+ *	state		leaves it when
+ *	ASKED		exec.start was answered			-> RUNNING
+ *	RUNNING		the command has ended			-> DRAINING
+ *	both		the connection ended, an error		-> DRAINING
+ *	DRAINING	all output is delivered			   done
+ *	any		a signal that the command does not
+ *			take care of				   done
+ *
+ * What is in the pipes when the command has ended is all that is delivered: others
+ * that it started may hold their ends, and live on. */
+#include "sandbox/cli/exec.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/cli/client.h"
+#include "sandbox/cli/options.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/identity.h"
+#include "sandbox/janitor.h"
+#include "sandbox/launch.h"
+#include "sandbox/result.h"
+#include "sandbox/stdio.h"
+#include "sandbox/supervise.h"
+#include "sandbox/terminal.h"
+#include "sandbox/upper.h"
+
+/* As in `hutch run`: how long a command may take to end after SIGTERM or SIGHUP, and
+ * how many SIGINTs mean that it should not be asked any more. */
+#define GRACE_MS	   10000
+#define INTERRUPTS_TO_LEAVE 3
+
+enum state { ASKED, RUNNING, DRAINING, DONE };
+
+enum watch { WATCH_SOCKET, WATCH_SIGNALS, WATCH_PUMPS,
+	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
+
+/* One command, and the caller's side of it. */
+struct visit {
+	const struct policy *policy;
+	struct client client;
+	struct stdio stdio;
+	struct terminal terminal;
+	struct janitor janitor;
+	int signals; /* owned */
+
+	enum state state;
+	int start, wait; /* the requests; 0: not made */
+	int64_t process;
+	bool was_resized; /* before it ran */
+	sigset_t held;	  /* what came before it ran: it may run, and nobody has told us */
+	int interrupts;
+	int64_t grace_ms; /* 0: none */
+	int exit_code;
+	struct err error; /* kind ERR_NONE: none */
+};
+
+/* --- the request ----------------------------------------------------------- */
+
+static int put_text(FILE *to, const char *what, const char *text, struct err *e)
+{
+	AUTO_FREE char *quoted = quote_json(text);
+
+	if (!utf8_is_valid((const uint8_t *)text, strlen(text), false))
+		return err_set(e, ERR_USAGE, "%s '%.100s' is not UTF-8, which is all "
+					     "that the control socket carries", what, text);
+	(void)fputs(quoted, to);
+	return 0;
+}
+
+static int put_argv(FILE *to, const struct list *argv, struct err *e)
+{
+	(void)fputs("{\"argv\":[", to);
+	for (size_t i = 0; i < argv->count; i++) {
+		if (i)
+			(void)fputc(',', to);
+		if (put_text(to, "the argument", argv->items[i], e) < 0)
+			return -1;
+	}
+	(void)fputc(']', to);
+	return 0;
+}
+
+static int put_env(FILE *to, const struct list *env, struct err *e)
+{
+	(void)fputs(",\"env\":{", to);
+	for (size_t i = 0; i < env->count; i++) {
+		AUTO_FREE char *name = text_copy(env->items[i]);
+		char *value = strchr(name, '=');
+		*value++ = '\0'; /* environment_add() has seen to it */
+		if (i)
+			(void)fputc(',', to);
+		if (put_text(to, "the variable", name, e) < 0)
+			return -1;
+		(void)fputc(':', to);
+		if (put_text(to, "the value", value, e) < 0)
+			return -1;
+	}
+	(void)fputc('}', to);
+	return 0;
+}
+
+static int put_rest(FILE *to, const struct policy *p, bool detaches, struct err *e)
+{
+	uint32_t rows, cols;
+
+	if (p->workdir && (fputs(",\"cwd\":", to), put_text(to, "-w", p->workdir, e) < 0))
+		return -1;
+	if (p->user && (fputs(",\"user\":", to), put_text(to, "-u", p->user, e) < 0))
+		return -1;
+	if (p->has_terminal) {
+		terminal_size(isatty(0) ? 0 : 1, &rows, &cols);
+		(void)fprintf(to, ",\"tty\":true,\"rows\":%u,\"cols\":%u", rows, cols);
+	}
+	if (p->timeout_ms)
+		(void)fprintf(to, ",\"timeout\":%llu.%03llu",
+			      (unsigned long long)p->timeout_ms / 1000,
+			      (unsigned long long)p->timeout_ms % 1000);
+	(void)fputs(detaches ? ",\"detach\":true}" : "}", to);
+	return 0;
+}
+
+/* The params of exec.start, allocated; NULL with an error. */
+static char *start_params(const struct policy *p, bool detaches, struct err *e)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+
+	if (!to)
+		abort();
+	bool is_good = put_argv(to, &p->argv, e) == 0 && put_env(to, &p->env_set, e) == 0 &&
+		       put_rest(to, p, detaches, e) == 0;
+	if (fclose(to) != 0)
+		abort();
+	if (!is_good)
+		own_free(&text);
+	return text;
+}
+
+/* --- what comes ------------------------------------------------------------ */
+
+/* The first verdict counts. */
+static void drain(struct visit *v, int code)
+{
+	if (v->state >= DRAINING)
+		return;
+	v->exit_code = code;
+	v->state = DRAINING;
+	stdio_handed_over(&v->stdio);
+	pump_done(&v->stdio.pumps[0]);
+	pump_finish(&v->stdio.pumps[1]);
+	pump_finish(&v->stdio.pumps[2]);
+}
+
+/* v->error was filled in. */
+static void fail(struct visit *v)
+{
+	drain(v, v->client.exit_code);
+}
+
+/* A request about the command, which is not waited for; `more` begins with a comma. */
+static int request(struct visit *v, const char *method, const char *more)
+{
+	AUTO_FREE char *params = text_format("{\"process\":%lld%s}", (long long)v->process,
+					     more);
+	int id = client_send(&v->client, method, params, &v->error);
+
+	if (id < 0)
+		fail(v);
+	return id;
+}
+
+static void resize(struct visit *v)
+{
+	uint32_t rows, cols;
+
+	terminal_size(0, &rows, &cols);
+	AUTO_FREE char *more = text_format(",\"rows\":%u,\"cols\":%u", rows, cols);
+	(void)request(v, "exec.resize", more);
+}
+
+static void forward(struct visit *v, int signo)
+{
+	AUTO_FREE char *more = text_format(",\"signal\":%d", signo);
+
+	(void)request(v, "exec.signal", more);
+}
+
+static void on_started(struct visit *v, const struct message *m)
+{
+	if (m->error.text) {
+		(void)client_refused(&v->client, m->error, &v->error);
+		return fail(v);
+	}
+	if (!reply_integer(reply_get(m->result, "process"), &v->process)) {
+		(void)err_set(&v->error, ERR_PROTOCOL, "sandbox '%s' does not say what it started",
+			      v->client.name);
+		return fail(v);
+	}
+	v->state = RUNNING;
+	/* Its event would do, if none could be dropped. */
+	v->wait = request(v, "exec.wait", "");
+	if (v->was_resized && v->state == RUNNING)
+		resize(v);
+	for (int signo = 1; signo < NSIG; signo++)
+		if (v->state == RUNNING && sigismember(&v->held, signo) == 1)
+			forward(v, signo);
+}
+
+static void on_exited(struct visit *v, struct reply how)
+{
+	bool timed_out = false;
+	int64_t code = EXIT_HUTCH;
+
+	(void)reply_integer(reply_get(how, "exit_code"), &code);
+	(void)reply_bool(reply_get(how, "timed_out"), &timed_out);
+	if (timed_out) {
+		(void)err_set(&v->error, ERR_LIMIT, "timed out after %.1f s; the command was ended",
+			      (double)v->policy->timeout_ms / 1e3);
+		code = EXIT_TIMED_OUT;
+	}
+	drain(v, (int)code & 255);
+}
+
+static void on_answer(struct visit *v, const struct message *m)
+{
+	if (v->state == ASKED && m->id == (unsigned)v->start)
+		return on_started(v, m);
+	if (v->state != RUNNING || m->id != (unsigned)v->wait)
+		return; /* a signal for one that had just ended, or an event */
+	if (m->result.text)
+		return on_exited(v, m->result);
+	(void)client_refused(&v->client, m->error, &v->error);
+	fail(v);
+}
+
+static void on_socket(struct visit *v)
+{
+	struct message m;
+	int got;
+
+	if (client_fill(&v->client, &v->error) < 0)
+		return fail(v);
+	while (v->state < DRAINING && (got = client_next(&v->client, &m, &v->error)) != 0) {
+		if (got < 0)
+			return fail(v);
+		on_answer(v, &m);
+	}
+	if (v->state < DRAINING && v->client.is_closed) {
+		(void)client_ended(&v->client, &v->error);
+		fail(v);
+	}
+}
+
+/* --- signals --------------------------------------------------------------- */
+
+/* The supervisor ends the command when we are gone. */
+static void leave(struct visit *v, int signo)
+{
+	if (v->state < DRAINING)
+		v->exit_code = 128 + signo;
+	v->state = DONE;
+}
+
+static void on_signal(struct visit *v, int signo)
+{
+	if (signo == SIGWINCH) {
+		if (v->policy->has_terminal && v->state == RUNNING)
+			resize(v);
+		v->was_resized = v->policy->has_terminal;
+		return;
+	}
+	v->interrupts += signo == SIGINT;
+	if ((signo == SIGTERM || signo == SIGHUP) && !v->grace_ms)
+		v->grace_ms = clock_ms() + GRACE_MS;
+	if (v->state == RUNNING && v->interrupts < INTERRUPTS_TO_LEAVE)
+		forward(v, signo);
+	else if (v->state == ASKED && v->interrupts < INTERRUPTS_TO_LEAVE)
+		(void)sigaddset(&v->held, signo);
+	else if (signo != SIGUSR1 && signo != SIGUSR2)
+		leave(v, signo);
+}
+
+static void on_signals(struct visit *v)
+{
+	struct signalfd_siginfo info;
+
+	while (read(v->signals, &info, sizeof(info)) == sizeof(info))
+		on_signal(v, (int)info.ssi_signo);
+}
+
+/* --- the loop -------------------------------------------------------------- */
+
+static bool has_output_left(const struct visit *v)
+{
+	return pump_is_open(&v->stdio.pumps[1]) || pump_is_open(&v->stdio.pumps[2]);
+}
+
+static void turn(struct visit *v)
+{
+	struct pollfd w[WATCH_COUNT];
+
+	w[WATCH_SOCKET] = (struct pollfd){ .fd = v->state < DRAINING ? v->client.fd : -1,
+					   .events = POLLIN };
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = v->signals, .events = POLLIN };
+	for (int i = 0; i < STDIO_COUNT; i++)
+		w[WATCH_PUMPS + i] = pump_poll(&v->stdio.pumps[i]);
+	if (poll(w, WATCH_COUNT, clock_wait(v->state < DRAINING ? v->grace_ms : 0)) < 0)
+		return; /* EINTR: SIGCONT after a stop */
+	for (int i = 0; i < STDIO_COUNT; i++)
+		if (w[WATCH_PUMPS + i].revents)
+			pump_run(&v->stdio.pumps[i]);
+	if (w[WATCH_SOCKET].revents)
+		on_socket(v);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(v);
+	if (v->state < DRAINING && clock_is_due(v->grace_ms))
+		leave(v, SIGKILL);
+}
+
+/* --- begin and end --------------------------------------------------------- */
+
+static void visit_init(struct visit *v, const struct policy *policy)
+{
+	*v = (struct visit){ .policy = policy, .terminal.fd = -1, .signals = -1,
+			     .exit_code = EXIT_HUTCH };
+	(void)sigemptyset(&v->held);
+	stdio_init(&v->stdio);
+	janitor_init(&v->janitor);
+}
+
+static void visit_done(struct visit *v)
+{
+	terminal_restore(&v->terminal);
+	janitor_dismiss(&v->janitor);
+	stdio_done(&v->stdio);
+	client_done(&v->client);
+	own_close(&v->signals);
+}
+
+/* The janitor puts the modes back if we are killed. */
+static int take_terminal(struct visit *v, struct err *e)
+{
+	struct upper upper;
+	struct cgroup cgroup;
+	const struct chores chores = { .terminal = &v->terminal, .upper = &upper,
+				       .cgroup = &cgroup };
+
+	if (!v->stdio.has_terminal)
+		return 0;
+	upper_init(&upper);
+	cgroup_init(&cgroup);
+	if (terminal_open(&v->terminal, 0, e) < 0 || janitor_start(&v->janitor, &chores, e) < 0)
+		return -1;
+	return terminal_raw(&v->terminal, e);
+}
+
+static int begin(struct visit *v, const char *name, struct err *e)
+{
+	AUTO_FREE char *params = start_params(v->policy, false, e);
+
+	v->signals = params ? supervise_signals(e) : -1;
+	if (v->signals < 0 || client_open(&v->client, name, e) < 0)
+		return -1;
+	if (stdio_open(&v->stdio, v->policy, e) < 0 || take_terminal(v, e) < 0)
+		return -1;
+	v->start = client_send_fds(&v->client, "exec.start", params, v->stdio.inside, e);
+	if (v->start < 0)
+		return -1;
+	stdio_handed_over(&v->stdio);
+	return 0;
+}
+
+static void play(struct visit *v)
+{
+	while (v->state < DRAINING || (v->state == DRAINING && has_output_left(v)))
+		turn(v);
+}
+
+static int visit(const char *name, const struct policy *policy)
+{
+	struct visit v;
+
+	visit_init(&v, policy);
+	if (begin(&v, name, &v.error) == 0)
+		play(&v);
+	visit_done(&v); /* the terminal is as it was before anything is said */
+	if (v.error.kind != ERR_NONE)
+		report_error(&v.error);
+	return v.exit_code;
+}
+
+/* -d: the supervisor keeps what it prints. */
+static int start_detached(const char *name, const struct policy *policy)
+{
+	struct client c = { 0 };
+	struct reply answer;
+	struct err e;
+	int64_t process = 0;
+	AUTO_FREE char *params = start_params(policy, true, &e);
+	int code = EXIT_HUTCH;
+
+	if (params && client_open(&c, name, &e) == 0) {
+		if (client_call(&c, "exec.start", params, &answer, &e) == 0)
+			code = 0;
+		else
+			code = c.exit_code;
+	}
+	if (code)
+		report_error(&e);
+	else if (reply_integer(reply_get(answer, "process"), &process))
+		(void)printf("%lld\n", (long long)process);
+	client_done(&c);
+	return code;
+}
+
+/* --- the words ------------------------------------------------------------- */
+
+/* The program inside takes its size and colours from it. */
+static void add_term(struct policy *policy)
+{
+	if (policy->has_terminal && !list_get_env(&policy->env_set, "TERM")) {
+		const char *term = getenv("TERM");
+		list_addf(&policy->env_set, "TERM=%s", term && *term ? term : "xterm");
+	}
+}
+
+static int enter(const char *name, struct policy *policy, bool detaches)
+{
+	struct err e;
+
+	launch_ready();
+	add_term(policy);
+	/* Only now: the flags may have asked for variables of ours. */
+	if (identity_become_client(&e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	return detaches ? start_detached(name, policy) : visit(name, policy);
+}
+
+/* NAME [--] CMD [ARG...] becomes the name, which is the caller's to free, and the
+ * command. */
+static int split(struct list *words, char **ret_name, struct err *e)
+{
+	size_t skip = words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
+
+	if (words->count <= skip) {
+		(void)err_set(e, ERR_USAGE, words->count ? "no command to run in sandbox '%.70s'"
+							 : "no sandbox was named",
+			      words->count ? words->items[0] : "");
+		return err_remedy(e, "hutch exec [OPTIONS] NAME [--] CMD [ARG...]");
+	}
+	*ret_name = words->items[0];
+	if (skip == 2)
+		free(words->items[1]);
+	words->count -= skip;
+	memmove(words->items, words->items + skip, (words->count + 1) * sizeof(*words->items));
+	return 0;
+}
+
+static int exec_words(char **argv, struct run_options *o, struct err *e)
+{
+	AUTO_FREE char *name = NULL;
+
+	if (options_parse(argv, o, e) < 0)
+		return -1;
+	if (o->wants_help) {
+		options_print_help(VERB_EXEC);
+		return 0;
+	}
+	if (o->detaches && o->policy->is_interactive)
+		return err_set(e, ERR_USAGE, "-d and -i exclude each other: nobody is there whose "
+					     "stdin it could be");
+	if (split(&o->policy->argv, &name, e) < 0)
+		return -1;
+	return enter(name, o->policy, o->detaches);
+}
+
+/* $SHELL of the inside, else what is there. */
+#define FIND_SHELL \
+	"for s in \"$SHELL\" /bin/bash; do [ -x \"$s\" ] && exec \"$s\"; done; exec /bin/sh"
+
+static int shell_words(char **argv, struct run_options *o, struct err *e)
+{
+	const char *name = argv[0] && argv[0][0] != '-' ? *argv++ : NULL;
+	struct policy *policy = o->policy;
+
+	if (options_parse(argv, o, e) < 0)
+		return -1;
+	if (o->wants_help) {
+		options_print_help(VERB_SHELL);
+		return 0;
+	}
+	if (policy->argv.count != (name ? 0 : 1)) {
+		(void)err_set(e, ERR_USAGE, "hutch shell takes one name of a sandbox and no command");
+		return err_remedy(e, "hutch exec runs a command");
+	}
+	AUTO_FREE char *copy = text_copy(name ? name : policy->argv.items[0]);
+	list_done(&policy->argv);
+	list_add(&policy->argv, "/bin/sh");
+	list_add(&policy->argv, "-c");
+	list_add(&policy->argv, FIND_SHELL);
+	policy->is_interactive = true;
+	policy->has_terminal = isatty(0);
+	return enter(copy, policy, false);
+}
+
+static int with_policy(char **argv, enum verb verb,
+		       int (*words)(char **, struct run_options *, struct err *))
+{
+	struct policy policy;
+	struct run_options options = { .verb = verb, .policy = &policy, .json_fd = -1 };
+	struct err e;
+
+	policy_init(&policy);
+	int code = words(argv, &options, &e);
+	if (code < 0) {
+		report_error(&e);
+		code = EXIT_HUTCH;
+	}
+	policy_done(&policy);
+	return code;
+}
+
+int exec_main(char **argv)
+{
+	return with_policy(argv, VERB_EXEC, exec_words);
+}
+
+int shell_main(char **argv)
+{
+	return with_policy(argv, VERB_SHELL, shell_words);
+}

@@ -1,0 +1,199 @@
+/* hutch inspect: all that is known of sandboxes, as JSON. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "sandbox/cli/client.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/result.h"
+
+#define INDENT 4
+
+/* --- as people read it ----------------------------------------------------- */
+
+static void new_line(FILE *to, unsigned depth)
+{
+	(void)fprintf(to, "\n%*s", (int)(INDENT * depth), "");
+}
+
+/* Behind the string that begins at `at`, which was scanned. */
+static const char *put_string(FILE *to, const char *at)
+{
+	const char *end = at + 1;
+
+	while (*end != '"')
+		end += *end == '\\' ? 2 : 1;
+	(void)fwrite(at, 1, (size_t)(end + 1 - at), to);
+	return end + 1;
+}
+
+static const char *skip_blanks(const char *at)
+{
+	return at + strspn(at, " \t\r\n");
+}
+
+/* Behind an opening bracket; what has nothing in it stays on its line. */
+static const char *put_open(FILE *to, const char *at, unsigned *depth)
+{
+	const char *next = skip_blanks(at + 1);
+
+	(void)fputc(*at, to);
+	if (*next == '}' || *next == ']') {
+		(void)fputc(*next, to);
+		return next + 1;
+	}
+	new_line(to, ++*depth);
+	return at + 1;
+}
+
+static const char *put_token(FILE *to, const char *at, unsigned *depth)
+{
+	switch (*at) {
+	case '"':
+		return put_string(to, at);
+	case '{':
+	case '[':
+		return put_open(to, at, depth);
+	case '}':
+	case ']':
+		new_line(to, --*depth);
+		(void)fputc(*at, to);
+		return at + 1;
+	case ',':
+		(void)fputc(',', to);
+		new_line(to, *depth);
+		return at + 1;
+	case ':':
+		(void)fputs(": ", to);
+		return at + 1;
+	default:
+		(void)fputc(*at, to);
+		return at + 1;
+	}
+}
+
+/* `text` is JSON. */
+static void put_pretty(FILE *to, const char *text)
+{
+	unsigned depth = 0;
+
+	for (const char *at = skip_blanks(text); *at; at = skip_blanks(at))
+		at = put_token(to, at, &depth);
+	(void)fputc('\n', to);
+}
+
+/* --- one ------------------------------------------------------------------- */
+
+/* What it says of itself, with the state that it is in, and its end. */
+static void put_object(FILE *to, struct reply info, const char *state, struct reply record)
+{
+	struct reply_place place = { 0 };
+
+	(void)fputc('{', to);
+	while (reply_step(info, &place)) {
+		bool is_state = state && reply_is(place.key, "state");
+		(void)fprintf(to, "%.*s:", (int)place.key.len, place.key.text);
+		if (is_state)
+			(void)fprintf(to, "\"%s\",", state);
+		else
+			(void)fprintf(to, "%.*s,", (int)place.value.len, place.value.text);
+	}
+	if (record.text)
+		(void)fprintf(to, "\"exit\":%.*s}", (int)record.len, record.text);
+	else
+		(void)fputs("\"exit\":null}", to);
+}
+
+static int put_live(FILE *to, const char *name, struct err *e)
+{
+	struct client c = { 0 };
+	struct reply info;
+
+	if (client_open(&c, name, e) < 0)
+		return -1;
+	int rc = client_call(&c, "info", NULL, &info, e);
+	if (rc == 0)
+		put_object(to, info, NULL, (struct reply){ 0 });
+	client_done(&c);
+	return rc;
+}
+
+static int put_ended(FILE *to, const char *name, struct err *e)
+{
+	struct registry_item item;
+	struct reply info = { 0 }, record = { 0 };
+
+	if (registry_find_ended(name, &item, e) < 0)
+		return -1;
+	if (item.info)
+		(void)reply_scan(&info, item.info, strlen(item.info), NULL);
+	if (item.record)
+		(void)reply_scan(&record, item.record, strlen(item.record), NULL);
+	put_object(to, info, registry_status_name(REGISTRY_ENDED), record);
+	registry_item_done(&item);
+	return 0;
+}
+
+static int put_one(FILE *to, const char *name, struct err *e)
+{
+	if (put_live(to, name, e) == 0)
+		return 0;
+	return e->kind == ERR_NOT_FOUND ? put_ended(to, name, e) : -1;
+}
+
+/* The array; what could not be had was told and is not in it. */
+static int put_all(FILE *to, char *const *names)
+{
+	const char *between = "";
+	struct err e;
+	int code = 0;
+
+	(void)fputc('[', to);
+	for (; *names; names++) {
+		char *text = NULL;
+		size_t len = 0;
+		FILE *one = open_memstream(&text, &len);
+		int rc = one ? put_one(one, *names, &e) : -1;
+		if (!one || fclose(one) != 0)
+			abort();
+		if (rc == 0) {
+			(void)fprintf(to, "%s%s", between, text);
+			between = ",";
+		} else {
+			report_error(&e);
+			code = EXIT_HUTCH;
+		}
+		free(text);
+	}
+	(void)fputc(']', to);
+	return code;
+}
+
+int inspect_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch inspect NAME...",
+		.about = "What is known of sandboxes, also of those that have ended, as a JSON array.",
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	char *text = NULL;
+	size_t len = 0;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	FILE *to = open_memstream(&text, &len);
+	if (!to)
+		abort();
+	int code = put_all(to, argv);
+	if (fclose(to) != 0)
+		abort();
+	put_pretty(stdout, text);
+	free(text);
+	return code;
+}

@@ -1,0 +1,225 @@
+/* hutch ps: what sandboxes there are.
+ *
+ * Who they are stands in the registry's files.  What they use is asked of their
+ * supervisors, and only where these are few: waking a thousand processes takes longer
+ * than a list may, and `hutch stats` does it for who wants it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/gather.h"
+#include "sandbox/cli/reply.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/table.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/registry.h"
+#include "sandbox/result.h"
+
+/* More are not asked what they use, and how long these have for it. */
+#define ASKED_MAX 100
+#define ASKED_MS  200
+
+#define IMAGE_WIDTH 30
+
+struct ps_options {
+	bool has_ended, is_json, is_quiet, is_whole;
+};
+
+/* What is shown of one: what it says of itself, its end, what it uses. */
+struct row {
+	const struct registry_item *item;
+	struct reply info, record; /* none: not there */
+	const struct sample *used; /* NULL: not asked */
+};
+
+static struct reply scan(const char *text)
+{
+	struct reply r = { 0 };
+
+	if (text)
+		(void)reply_scan(&r, text, strlen(text), NULL); /* none, then */
+	return r;
+}
+
+/* --- for programs ---------------------------------------------------------- */
+
+/* A value as it stands; null where there is none. */
+static void print_value(const char *key, struct reply v)
+{
+	if (v.text)
+		(void)printf(",\"%s\":%.*s", key, (int)v.len, v.text);
+	else
+		(void)printf(",\"%s\":null", key);
+}
+
+static void print_count(const char *key, int64_t count)
+{
+	if (count >= 0)
+		(void)printf(",\"%s\":%lld", key, (long long)count);
+	else
+		(void)printf(",\"%s\":null", key);
+}
+
+static void print_object(const struct row *r)
+{
+	const struct sample unknown = { .memory = -1, .pids = -1 };
+	const struct sample *used = r->used ? r->used : &unknown;
+	AUTO_FREE char *name = quote_json(r->item->name);
+
+	(void)printf("{\"name\":%s,\"id\":\"%s\"", name, r->item->id);
+	print_value("image", reply_get(r->info, "image"));
+	(void)printf(",\"state\":\"%s\"", registry_status_name(r->item->status));
+	print_value("created", reply_get(r->info, "created"));
+	if (used->is_known)
+		(void)printf(",\"cpu_s\":%.3f", used->cpu_s);
+	else
+		(void)printf(",\"cpu_s\":null");
+	print_count("memory_bytes", used->memory);
+	print_count("pids", used->pids);
+	print_value("isolation", reply_get(r->info, "isolation"));
+	print_value("workspace", reply_get(r->info, "workspace"));
+	print_value("exit", r->record);
+	(void)printf("}");
+}
+
+static void print_json(const struct row *rows, size_t count)
+{
+	(void)printf("[");
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			(void)printf(",");
+		print_object(&rows[i]);
+	}
+	(void)printf("]\n");
+}
+
+/* --- for people ------------------------------------------------------------ */
+
+static char *image_of(const struct row *r, bool is_whole)
+{
+	char *image = reply_string(reply_get(r->info, "image"));
+
+	if (image && !is_whole && strlen(image) > IMAGE_WIDTH)
+		memcpy(image + IMAGE_WIDTH - 3, "...", 4);
+	return image;
+}
+
+static char *state_of(const struct row *r)
+{
+	const char *state = registry_status_name(r->item->status);
+	AUTO_FREE char *reason = reply_string(reply_get(r->record, "reason"));
+
+	return reason ? text_format("%s (%s)", state, reason) : text_copy(state);
+}
+
+static void add_row(struct table *t, const struct row *r, bool is_whole)
+{
+	AUTO_FREE char *created = reply_string(reply_get(r->info, "created"));
+	const struct sample *used = r->used;
+
+	table_add(t, text_copy(r->item->name));
+	table_add(t, text_copy(r->item->id));
+	table_add(t, image_of(r, is_whole));
+	table_add(t, state_of(r));
+	table_add(t, table_age(created));
+	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids) : NULL);
+	table_add(t, used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
+}
+
+static void print_table(const struct row *rows, size_t count, bool is_whole)
+{
+	static const char *const heads[] = { "NAME",	"ID",	"IMAGE", "STATE",
+					     "CREATED", "PIDS", "MEMORY" };
+	struct table t = { .columns = ARRAY_LEN(heads) };
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_add(&t, text_copy(heads[i]));
+	for (size_t i = 0; i < count; i++)
+		add_row(&t, &rows[i], is_whole);
+	table_print(&t, stdout);
+	table_done(&t);
+}
+
+/* What other verbs take: the name, or of those that have ended the id, since others
+ * may have had the name. */
+static void print_names(const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		(void)puts(rows[i].record.text ? rows[i].item->id : rows[i].item->name);
+}
+
+/* --- all ------------------------------------------------------------------- */
+
+/* The live ones come first. */
+static size_t count_live(const struct registry_list *list)
+{
+	size_t live = 0;
+
+	while (live < list->count && list->items[live].status != REGISTRY_ENDED)
+		live++;
+	return live;
+}
+
+static struct sample *ask(const struct registry_list *list, size_t live)
+{
+	struct sample *samples = mem_zeroed(live, sizeof(*samples));
+
+	for (size_t i = 0; i < live; i++)
+		samples[i].name = list->items[i].name;
+	gather(samples, live, ASKED_MS);
+	return samples;
+}
+
+static void print(const struct registry_list *list, const struct ps_options *o)
+{
+	const size_t live = count_live(list);
+	const bool asks = !o->is_quiet && live <= ASKED_MAX;
+	AUTO_FREE struct sample *samples = asks ? ask(list, live) : NULL;
+	AUTO_FREE struct row *rows = mem_zeroed(list->count, sizeof(*rows));
+
+	for (size_t i = 0; i < list->count; i++)
+		rows[i] = (struct row){ .item = &list->items[i], .info = scan(list->items[i].info),
+					.record = scan(list->items[i].record),
+					.used = asks && i < live ? &samples[i] : NULL };
+	if (o->is_quiet)
+		print_names(rows, list->count);
+	else if (o->is_json)
+		print_json(rows, list->count);
+	else
+		print_table(rows, list->count, o->is_whole);
+}
+
+int ps_main(char **argv)
+{
+	struct ps_options o = { 0 };
+	const struct flag flags[] = {
+		{ 'a', "all", NULL, "those that have ended, too", &o.has_ended, NULL },
+		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
+		{ 'q', "quiet", NULL, "names alone", &o.is_quiet, NULL },
+		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch ps [OPTIONS]",
+		.about = "Lists the sandboxes that have a name.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+	};
+	struct registry_list list;
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (registry_list(o.has_ended, &list, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	print(&list, &o);
+	registry_list_done(&list);
+	return 0;
+}

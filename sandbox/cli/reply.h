@@ -1,0 +1,68 @@
+/* reply -- one line of JSON, as the control socket writes it, read without a
+ * library.
+ *
+ * reply_scan() refuses what the strict reader of policy/json.h refuses.  After that
+ * a value is a piece of the line: nothing is built, nothing is allocated but strings
+ * that are asked for, and looking for a member walks the text, without recursion.
+ *
+ *	struct reply line, name;
+ *
+ *	if (reply_scan(&line, text, len, e) < 0)
+ *		return -1;
+ *	if (reply_integer(reply_get(line, "result.exit_code"), &code))
+ *		...
+ *
+ * A value is good as long as the line is.  Where something is not there, or of
+ * another type, functions say so and leave *ret_... alone; the value that is none
+ * (the zero object) can be given to all of them. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct reply {
+	const char *text; /* borrowed; NULL: no value */
+	size_t len;	  /* without blanks at either end */
+};
+
+enum reply_type {
+	REPLY_NONE,
+	REPLY_NULL,
+	REPLY_BOOL,
+	REPLY_NUMBER,
+	REPLY_STRING,
+	REPLY_ARRAY,
+	REPLY_OBJECT
+};
+
+/* The whole of a line as a value. */
+int reply_scan(struct reply *ret, const char *line, size_t len, struct err *e);
+
+enum reply_type reply_type(struct reply value);
+
+/* A member by its path, such as "error.data.kind".  None where there is none, and
+ * where a key stands twice, since readers do not agree on which of them counts. */
+struct reply reply_get(struct reply object, const char *path);
+
+bool reply_bool(struct reply value, bool *ret);
+bool reply_number(struct reply value, double *ret);
+/* Without fraction and exponent; what reply_scan() lets pass is exact. */
+bool reply_integer(struct reply value, int64_t *ret);
+
+/* True for this very string. */
+bool reply_is(struct reply value, const char *text);
+/* A string, allocated; NULL for what is none.  It holds no NUL. */
+char *reply_string(struct reply value);
+/* The bytes that a string says in base64 (RFC 4648, with its padding), allocated; NULL
+ * for what is none. */
+uint8_t *reply_base64(struct reply value, size_t *ret_len);
+
+/* What an array or object has, one by one; begins with a zeroed place. */
+struct reply_place {
+	struct reply key; /* a string; none in an array */
+	struct reply value;
+	size_t next; /* where in the container to go on */
+};
+bool reply_step(struct reply container, struct reply_place *place);

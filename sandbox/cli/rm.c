@@ -1,0 +1,169 @@
+/* hutch rm and hutch wait: sandboxes that have ended, or are to. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/cli/client.h"
+#include "sandbox/cli/each.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/result.h"
+
+/* How long a supervisor may take to end its sandbox when it is told to. */
+#define END_MS 10000
+
+/* --- rm -------------------------------------------------------------------- */
+
+/* Who listens at the other end.  It lives: the pid was its own when it began to
+ * listen, and if it had ended since then, so had the connection. */
+static int supervisor_of(const struct client *c, struct err *e)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	struct pollfd w = { .fd = c->fd };
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return err_sys(e, "find the supervisor of sandbox '%s'", c->name);
+	if (who.pid <= 1 || who.uid != geteuid())
+		return err_set(e, ERR_REFUSED, "the supervisor of sandbox '%s' is a process that "
+					       "cannot be ended from here", c->name);
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+	if (pidfd < 0)
+		return err_sys(e, "open the supervisor of sandbox '%s'", c->name);
+	if (poll(&w, 1, 0) != 0 && (w.revents & (POLLHUP | POLLERR)))
+		return err_set(e, ERR_SYSTEM, "the supervisor of sandbox '%s' has ended", c->name);
+	return fd_take(&pidfd);
+}
+
+/* The kernel ends the sandbox with its supervisor, and the janitor tidies up. */
+static int kill_supervisor(const struct client *c, struct err *e)
+{
+	AUTO_CLOSE int pidfd = supervisor_of(c, e);
+
+	if (pidfd < 0)
+		return -1;
+	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+		return err_sys(e, "kill the supervisor of sandbox '%s'", c->name);
+	return 0;
+}
+
+/* Asked to end; one that does not is killed. */
+static int end_connected(struct client *c, struct err *e)
+{
+	struct reply answer;
+
+	c->due_ms = clock_ms() + END_MS;
+	if (client_call(c, "stop", "{\"grace\":0}", &answer, e) == 0 || c->is_closed)
+		return 0;
+	return c->is_stuck ? kill_supervisor(c, e) : -1;
+}
+
+static int end(const char *name, struct err *e)
+{
+	struct client c = { 0 };
+
+	if (client_open(&c, name, e) < 0)
+		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* ended in between */
+	int rc = end_connected(&c, e);
+	client_done(&c);
+	return rc;
+}
+
+static int remove_one(const char *name, bool is_forced, struct err *e)
+{
+	struct registry_item item;
+	char id[REGISTRY_ID_LEN + 1];
+
+	if (registry_look(name, &item, e) < 0)
+		return e->kind == ERR_NOT_FOUND ? registry_forget(name, e) : -1;
+	memcpy(id, item.id, sizeof(id));
+	registry_item_done(&item);
+	if (!is_forced) {
+		(void)err_set(e, ERR_EXISTS, "sandbox '%s' has not ended", name);
+		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name, name);
+	}
+	if (end(name, e) < 0)
+		return -1;
+	each_settle(name, id);
+	(void)registry_forget(id, NULL); /* made with --rm there is nothing to forget */
+	return 0;
+}
+
+int rm_main(char **argv)
+{
+	bool is_forced = false;
+	const struct flag flags[] = {
+		{ 'f', "force", NULL, "end those that live, even stuck ones", &is_forced, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch rm [-f] NAME...",
+		.about = "Removes what is kept of sandboxes that have ended: how, and their logs.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	int code = 0;
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	for (; *argv; argv++) {
+		if (remove_one(*argv, is_forced, &e) == 0) {
+			(void)printf("%s\n", *argv);
+		} else {
+			report_error(&e);
+			code = EXIT_HUTCH;
+		}
+	}
+	return code;
+}
+
+/* --- wait ------------------------------------------------------------------ */
+
+static int wait_one(const char *name, struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	struct reply record;
+	int64_t code = 0;
+
+	if (registry_wait(name, &text, e) < 0)
+		return -1;
+	if (reply_scan(&record, text, strlen(text), e) < 0 ||
+	    !reply_integer(reply_get(record, "exit_code"), &code))
+		return err_set(e, ERR_INTERNAL, "what is recorded of the end of sandbox '%s' is "
+						"not to be understood", name);
+	(void)printf("%lld\n", (long long)code);
+	(void)fflush(stdout);
+	return 0;
+}
+
+int wait_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch wait NAME...",
+		.about = "Waits until sandboxes have ended, and prints their exit codes.",
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	int code = 0;
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	for (; *argv; argv++)
+		if (wait_one(*argv, &e) < 0) {
+			report_error(&e);
+			code = EXIT_HUTCH;
+		}
+	return code;
+}

@@ -1,0 +1,118 @@
+/* hutch connect and hutch act NAME: a connection handed on to stdin and stdout. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "sandbox/cli/bridge.h"
+#include "sandbox/cli/client.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/result.h"
+
+/* A reader that went away is an error of write(2), not our end by SIGPIPE. */
+static void ignore_pipes(void)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* --- connect --------------------------------------------------------------- */
+
+static int connect_to(const char *name, struct err *e)
+{
+	int fd = registry_connect(name, e);
+
+	if (fd < 0)
+		return -1;
+	return bridge(fd, "", 0, e) == BRIDGE_FAILED ? -1 : 0;
+}
+
+int connect_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch connect NAME",
+		.about = "The sandbox's control socket over stdin and stdout.",
+		.operands_min = 1, .operands_max = 1,
+	};
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	ignore_pipes();
+	if (connect_to(argv[0], &e) == 0)
+		return 0;
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+/* --- act ------------------------------------------------------------------- */
+
+/* The sandbox has ended, or is another one by now. */
+static bool has_ended(const struct client *c)
+{
+	struct registry_item item;
+
+	if (registry_look(c->name, &item, NULL) < 0)
+		return true;
+	bool is_same = !strcmp(item.id, c->id);
+	registry_item_done(&item);
+	return !is_same;
+}
+
+static int stream(struct client *c, const char *params, struct err *e)
+{
+	struct message none;
+	struct reply answer;
+
+	if (client_call(c, "act.stream", params, &answer, e) < 0)
+		return -1;
+	/* No notification was asked for, so nothing but observations is there. */
+	(void)client_next(c, &none, NULL);
+	const enum bridge_end end = bridge(fd_take(&c->fd), buffer_data(&c->in),
+					   buffer_len(&c->in), e);
+	if (end == BRIDGE_FAILED)
+		return -1;
+	if (end == BRIDGE_UNREAD)
+		return err_set(e, ERR_SYSTEM, "nobody reads stdout any more");
+	if (end == BRIDGE_CLOSED || has_ended(c))
+		return client_ended(c, e);
+	return 0;
+}
+
+static int act_in(const char *name, const char *params)
+{
+	struct client c;
+	struct err e;
+
+	if (client_open(&c, name, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	int rc = stream(&c, params, &e);
+	if (rc < 0)
+		report_error(&e);
+	client_done(&c);
+	return rc < 0 ? EXIT_HUTCH : 0;
+}
+
+int act_named(char **argv)
+{
+	bool streams = false;
+	const struct flag flags[] = {
+		{ 0, "stream", NULL, "events of output as it comes, too", &streams, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch act NAME [--stream]",
+		.about = "Actions as JSON lines on stdin, in a sandbox that has a name.",
+		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	ignore_pipes();
+	return act_in(argv[0], streams ? "{\"stream\":true}" : "{\"stream\":false}");
+}

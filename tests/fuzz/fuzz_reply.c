@@ -1,0 +1,93 @@
+/* A line from the control socket.  What the scanner takes, the reader agrees with: the
+ * same values, in pieces that lie inside the line, and strings that are text.  What it
+ * refuses is walked too, since staying inside must not depend on it.  The line is
+ * copied to the byte, so that one read beyond it is seen. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "policy/json.h"
+#include "sandbox/cli/reply.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void claim(int is_so)
+{
+	if (!is_so)
+		abort();
+}
+
+static void claim_inside(struct reply line, struct reply v)
+{
+	claim(v.text >= line.text && v.len <= line.len &&
+	      (size_t)(v.text - line.text) <= line.len - v.len);
+}
+
+/* A piece of a line that was scanned is a value by itself. */
+static void check_scalar(struct reply line, struct reply v, bool is_scanned)
+{
+	struct reply again;
+	double number;
+	int64_t integer;
+	size_t len;
+
+	claim_inside(line, v);
+	if (is_scanned)
+		claim(reply_scan(&again, v.text, v.len, NULL) == 0 && again.len == v.len);
+	char *text = reply_string(v);
+	claim(!text || !is_scanned || reply_is(v, text));
+	claim(!text || !is_scanned || utf8_is_valid((uint8_t *)text, strlen(text), false));
+	if (is_scanned && reply_number(v, &number))
+		claim(isfinite(number) &&
+		      (!reply_integer(v, &integer) || (double)integer == number));
+	free(reply_base64(v, &len));
+	free(text);
+}
+
+/* Each key leads to its value, unless it stands twice. */
+static void check_key(struct reply container, const struct reply_place *place)
+{
+	char *key = place->key.text ? reply_string(place->key) : NULL;
+
+	if (key && !strchr(key, '.')) {
+		struct reply found = reply_get(container, key);
+		claim(!found.text || found.text == place->value.text);
+	}
+	free(key);
+}
+
+static void walk(struct reply line, struct reply v, bool is_scanned, unsigned depth)
+{
+	struct reply_place place = { 0 };
+	unsigned count = 0;
+
+	check_scalar(line, v, is_scanned);
+	while (depth < JSON_DEPTH_MAX && count++ < 256 && reply_step(v, &place)) {
+		if (place.key.text)
+			check_scalar(line, place.key, is_scanned);
+		if (is_scanned)
+			check_key(v, &place);
+		walk(line, place.value, is_scanned, depth + 1);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *copy = malloc(size ? size : 1);
+	struct reply line = { copy, size }, v = { copy, size };
+	struct err e;
+
+	claim(copy != NULL);
+	if (size)
+		memcpy(copy, data, size);
+	bool is_scanned = reply_scan(&v, copy, size, &e) == 0;
+	if (is_scanned || size)
+		walk(line, v, is_scanned, 0);
+	(void)reply_get(v, "error.data.kind");
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,405 @@
+#!/usr/bin/env bats
+# Sandboxes that have a name: what the verbs do with the real supervisor.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	local name
+	for name in $("$HUTCH" ps -q 2>/dev/null); do
+		"$HUTCH" rm -f "$name" >/dev/null 2>&1
+	done
+	end
+}
+
+# make NAME [OPTION...]
+make() {
+	catch "$HUTCH" create "${@:2}" "$1"
+	[[ $status == 0 && $output == "$1" ]]
+}
+
+hutch() {
+	catch "$HUTCH" "$@"
+}
+
+# fails_with CODE PATTERN ARG...: as `fails`, for any verb.
+fails_with() {
+	local code=$1 pattern=$2
+	shift 2
+	hutch "$@"
+	[[ $status == "$code" && -z $output ]]
+	one_sentence "$pattern"
+}
+
+# value KEY: of the JSON in $output, by Python's path.
+value() {
+	python3 -c 'import json,sys; print(json.dumps(eval("x" + sys.argv[2], {"x": json.loads(sys.argv[1])})))' \
+		"$output" "$1"
+}
+
+# --- exec ----------------------------------------------------------------------
+
+@test "exec passes output, errors, the exit code and signals through" {
+	make box
+	hutch exec box -- sh -c 'echo out; echo err >&2; exit 7'
+	[[ $status == 7 && $output == out && $stderr == err ]]
+	hutch exec box sh -c 'kill -TERM $$'
+	[[ $status == 143 ]]
+	hutch exec box true
+	[[ $status == 0 && -z $output$stderr ]]
+}
+
+@test "what one command leaves behind the next one finds" {
+	make box
+	"$HUTCH" exec box sh -c 'echo kept >/workspace/file'
+	hutch exec box cat file
+	[[ $output == kept ]]
+}
+
+@test "exec -i passes stdin on, to its end; without it there is none" {
+	make box
+	seq 100000 >numbers
+	catch "$HUTCH" exec -i box sha256sum <numbers
+	[[ $output == "$(sha256sum <numbers)" ]]
+	catch "$HUTCH" exec box cat <numbers
+	[[ $status == 0 && -z $output ]]
+}
+
+@test "all output arrives before the end, however slowly it is read" {
+	make box
+	"$HUTCH" exec box seq 300000 | (sleep 0.3; sha256sum) >sum
+	[[ $(cat sum) == "$(seq 300000 | sha256sum)" ]]
+}
+
+@test "exec does not wait for what a command leaves in the background" {
+	make box
+	hutch exec box sh -c 'sleep 1000 & echo done'
+	[[ $status == 0 && $output == done ]]
+}
+
+@test "-e, --env-file, -w and -u say who and where a command is" {
+	make box
+	echo FROM=file >env
+	hutch exec -e A=b --env-file env -w /tmp box sh -c 'echo "$A $FROM $PWD $USER"'
+	[[ $output == "b file /tmp agent" ]]
+	hutch exec -e "ODD=a\"b\\c$(printf '\t\303\251')" box printenv ODD
+	[[ $output == "a\"b\\c$(printf '\t\303\251')" ]]
+	fails_with 125 "sandbox 'box': .*/nowhere.*" exec -w /nowhere box true
+}
+
+@test "what cannot be run is 126 or 127, as a shell has it" {
+	make box
+	fails_with 127 "sandbox 'box': .*no-such-program.*" exec box no-such-program
+	fails_with 126 "sandbox 'box': .*/etc/passwd.*" exec box /etc/passwd
+}
+
+@test "--timeout ends the command, and the sandbox lives on" {
+	make box
+	hutch exec --timeout 300ms box sleep 1000
+	[[ $status == 124 && $stderr == "hutch: timed out after 0.3 s; the command was ended" ]]
+	hutch exec box true
+	[[ $status == 0 ]]
+}
+
+@test "an argument that is no UTF-8 is refused and not changed" {
+	make box
+	fails_with 125 "the argument '" exec box echo $'\xff'
+	[[ $stderr == *"is not UTF-8, which is all that the control socket carries" ]]
+}
+
+@test "Ctrl-C reaches the command, and its exit code comes back" {
+	make box
+	mkfifo out
+	env --default-signal "$HUTCH" exec box sh -c 'trap "echo caught; exit 9" INT; echo ready
+		while :; do sleep 0.1; done' >out 3>&- </dev/null &
+	pid=$!
+	started+=("$pid")
+	exec 7<out
+	said ready
+	kill -INT "$pid"
+	said caught
+	ended 9
+}
+
+@test "a command that was not detached ends with the hutch that started it" {
+	make box
+	"$HUTCH" exec box sh -c 'sleep 1000; :' 3>&- >/dev/null 2>&1 </dev/null &
+	pid=$!
+	started+=("$pid")
+	until_true "$HUTCH" exec box pgrep sleep
+	kill -KILL "$pid"
+	none_sleeps() { ! "$HUTCH" exec box pgrep sleep; }
+	until_true none_sleeps
+}
+
+@test "exec -d prints a number and leaves the command behind" {
+	make box
+	hutch exec -d box sh -c 'echo >/workspace/was-here; sleep 1000'
+	[[ $status == 0 && $output =~ ^[0-9]+$ ]]
+	until_true "$HUTCH" exec box test -e /workspace/was-here
+	fails_with 125 '-d and -i exclude each other' exec -d -i box true
+}
+
+# --- a terminal -----------------------------------------------------------------
+
+drive() {
+	printf '%s\n' "$@" >steps
+	TERM=xterm "$here/terminal.py" steps "${command[@]}"
+}
+
+@test "exec -it has a terminal of its size, and the caller's is as it was" {
+	make box
+	command=("$HUTCH" exec -it -e 'PS1=<''$?''> ' box bash --norc --noprofile)
+	drive 'expect <0> $' 'modes raw' 'send tty; stty size; echo $TERM\n' 'expect /dev/pts/' \
+		'expect xterm' 'send echo g""o; sleep 1000\n' 'expect [\r\n]go\r' 'send \x03' 'expect <130> ' 'send exit 5\n' \
+		'exit 5' 'modes same'
+}
+
+@test "shell is a shell on a terminal, and reads its commands where there is none" {
+	make box
+	command=("$HUTCH" shell box -e 'PS1=<''$?''> ')
+	drive 'expect \$|>' 'send echo $((6*7)); exit 4\n' 'expect 42' 'exit 4' 'modes same'
+	catch "$HUTCH" shell box <<<'echo $0; exit 3'
+	[[ $status == 3 && $output == /bin/bash ]]
+}
+
+@test "a hutch that is killed leaves the terminal as it was" {
+	make box
+	command=(sh -c '"$0" exec -it box sleep 1000; echo "code $?"' "$HUTCH")
+	drive 'modes raw' 'kill-child hutch' 'expect code 137' 'exit 0' 'modes same'
+}
+
+# --- act and connect ------------------------------------------------------------
+
+@test "act does actions in the sandbox, and its session lasts" {
+	make box
+	catch "$HUTCH" act box <<<'{"action":"run","id":1,"args":{"command":"X=kept; cd /tmp"}}'
+	[[ $status == 0 && $(value '["cause"]') == 1 ]]
+	catch "$HUTCH" act box <<<'{"action":"run","id":2,"args":{"command":"echo $X $PWD"}}'
+	[[ $status == 0 && $(value '["content"]') == '"kept /tmp"' ]]
+}
+
+@test "act ends with 125 when the sandbox does" {
+	make box
+	mkfifo in
+	"$HUTCH" act box <in >out 2>err 3>&- &
+	pid=$!
+	started+=("$pid")
+	exec 8>in
+	echo '{"action":"run","id":1,"args":{"command":"echo up"}}' >&8
+	until_true grep -q '"up"' out
+	"$HUTCH" kill box
+	code=0
+	wait "$pid" || code=$?
+	exec 8>&-
+	[[ $code == 125 ]]
+	grep -q "^hutch: sandbox 'box'" err
+}
+
+@test "connect carries the socket's bytes both ways" {
+	make box
+	printf '{"jsonrpc":"2.0","id":%s,"method":"%s"}\n' 1 hello 2 info >in
+	catch "$HUTCH" connect box <in
+	[[ $status == 0 && ${#lines[@]} == 2 ]]
+	output=${lines[1]}
+	[[ $(value '["result"]["name"]') == '"box"' ]]
+}
+
+# --- watching -------------------------------------------------------------------
+
+@test "ps has a row each, by name, and its JSON exactly the keys that are promised" {
+	make two
+	make one
+	hutch ps
+	[[ ${lines[0]} =~ ^NAME\ +ID\ +IMAGE\ +STATE\ +CREATED\ +PIDS\ +MEMORY$ ]]
+	[[ ${lines[1]} =~ ^one\ +[0-9a-f]{12}\ +host\ +ready ]]
+	[[ ${lines[2]} == two\ * && ${#lines[@]} == 3 ]]
+	hutch ps --json
+	[[ $(value '[0].keys().__iter__().__length_hint__()') == 11 ]]
+	[[ $(value '.__class__([" ".join(o) for o in x][:1])') == \
+		'["name id image state created cpu_s memory_bytes pids isolation workspace exit"]' ]]
+	[[ $(value '[1]["name"]') == '"two"' && $(value '[1]["exit"]') == null ]]
+	hutch ps -q
+	[[ $output == $'one\ntwo' ]]
+}
+
+@test "those that have ended are in ps -a with their reason, and rm takes them away" {
+	make box
+	"$HUTCH" stop box
+	hutch ps -q
+	[[ -z $output ]]
+	hutch ps -a
+	has '^box .* ended \(stopped\)'
+	hutch ps -a --json
+	[[ $(value '[0]["state"]') == '"ended"' && $(value '[0]["exit"]["reason"]') == '"stopped"' ]]
+	hutch rm "$("$HUTCH" ps -aq)"
+	[[ $status == 0 ]]
+	hutch ps -aq
+	[[ -z $output ]]
+}
+
+@test "inspect tells all, of the living and the dead, and what is missing is an error" {
+	make box
+	hutch inspect box
+	[[ $(value '[0]["state"]') == '"ready"' && $(value '[0]["exit"]') == null ]]
+	[[ $(value '[0]["limits"]["memory"]') == null ]]
+	"$HUTCH" kill box
+	hutch inspect box nobody
+	[[ $status == 125 && $(value '[0]["state"]') == '"ended"' ]]
+	[[ $(value '[0]["exit"]["reason"]') == '"killed"' && $(value '.__len__()') == 1 ]]
+}
+
+@test "stats and events tell what is used and what has happened" {
+	make box
+	"$HUTCH" exec box true
+	hutch stats --json box
+	[[ $(value '[0]["name"]') == '"box"' && $(value '[0]["pids"]') =~ ^[0-9]+$ ]]
+	hutch stats
+	has '^box '
+	hutch events --json box
+	grep -q '"event":"exited"' <<<"$output"
+	hutch events
+	has '^[0-9TZ:.-]+ box status status="ready"'
+	fails_with 125 "no sandbox named 'nobody'" stats nobody
+	fails_with 125 "no sandbox named 'nobody'" events nobody
+}
+
+@test "events -f goes on until the sandbox ends" {
+	make box
+	"$HUTCH" events -f box >out 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q ready out
+	"$HUTCH" stop -t 0 box
+	wait "$pid"
+	grep -q ' box ended ' out
+}
+
+# --- steering -------------------------------------------------------------------
+
+@test "a paused sandbox takes no command, and goes on where it stood" {
+	make box
+	hutch pause box
+	[[ $status == 0 && $output == box ]]
+	hutch ps
+	has '^box .* paused '
+	fails_with 125 "sandbox 'box': the sandbox is paused" exec box true
+	hutch unpause box
+	hutch exec box true
+	[[ $status == 0 ]]
+}
+
+@test "rename gives another name, and the old one is free" {
+	make one
+	"$HUTCH" rename one two
+	hutch ps -q
+	[[ $output == two ]]
+	make one
+	fails_with 125 ".*'two'.*" rename one two
+	fails_with 125 "'-rf' is no name" rename one -- -rf
+}
+
+@test "stop waits for those who end by themselves, several at once" {
+	make one
+	make two
+	for name in one two; do
+		"$HUTCH" exec -d "$name" sh -c 'trap "sleep 0.3; exit" TERM; while :; do sleep 0.1; done'
+	done
+	hutch stop one two
+	[[ $status == 0 && $output == $'one\ntwo' ]]
+	hutch ps -q
+	[[ -z $output ]]
+}
+
+@test "wait prints the exit code of each when it has ended" {
+	make one
+	make two
+	"$HUTCH" wait one two >out 3>&- &
+	pid=$!
+	started+=("$pid")
+	"$HUTCH" stop -t 0 one
+	"$HUTCH" kill two
+	wait "$pid"
+	[[ $(cat out) == $'0\n137' ]]
+	hutch wait two
+	[[ $output == 137 ]]
+}
+
+@test "rm refuses one that lives, and rm -f ends it" {
+	make box
+	fails_with 125 "sandbox 'box' has not ended" rm box
+	hutch rm -f box
+	[[ $status == 0 ]]
+	hutch ps -aq
+	[[ -z $output ]]
+	make box
+}
+
+@test "a supervisor that is stuck is told, and rm -f ends its sandbox" {
+	make box
+	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
+	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+	kill -STOP "$supervisor"
+	fails_with 125 "sandbox 'box' does not answer" exec box true
+	[[ ${stderr_lines[1]} == "hutch: hint: hutch rm -f box ends it" ]]
+	hutch rm -f box
+	[[ $status == 0 ]]
+	until_true all_gone "$supervisor" "$inner"
+	make box
+}
+
+@test "a sandbox whose supervisor is killed ends a command with 137" {
+	make box
+	"$HUTCH" exec box sh -c 'echo up; sleep 1000' >out 2>err 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q up out
+	"$HUTCH" kill box
+	code=0
+	wait "$pid" || code=$?
+	[[ $code == 137 ]]
+	grep -q "^hutch: sandbox 'box' has ended (killed)" err
+}
+
+# --- names ----------------------------------------------------------------------
+
+@test "a name that is none, or nobody's, is one clear sentence for each verb" {
+	long=$(printf 'x%.0s' {1..4096})
+	for verb in exec shell connect inspect logs events stats wait pause unpause stop kill rm; do
+		for name in ../x $'a\nb' "$long" .hidden ''; do
+			command=("$verb" "$name")
+			[[ $verb == exec ]] && command+=(true)
+			fails_with_any "no name of a sandbox" "${command[@]}"
+		done
+		command=("$verb" nobody)
+		[[ $verb == exec ]] && command+=(true)
+		fails_with_any "no sandbox named 'nobody'" "${command[@]}"
+	done
+}
+
+# Whatever is printed on stdout, such as the empty array of inspect.
+fails_with_any() {
+	hutch "${@:2}" </dev/null
+	[[ $status == 125 && ${stderr_lines[0]} == "hutch: "*"$1"* ]]
+	((${#stderr_lines[@]} <= 2))
+}
+
+@test "one that has ended is told from one that never was" {
+	make box
+	"$HUTCH" kill box
+	fails_with 125 "sandbox 'box' has ended \(killed\)" exec box true
+}
+
+@test "missing and wrong words are one clear sentence" {
+	fails_with 125 "no sandbox was named" exec
+	fails_with 125 "no command to run in sandbox 'box'" exec box --
+	fails_with 125 "--image is no flag of hutch exec" exec --image host box true
+	fails_with 125 "unknown flag --frob" ps --frob
+	fails_with 125 "a name is missing" stop
+	fails_with 125 "too many words" ps box
+	fails_with 125 "--time: .*" stop -t soon box
+	fails_with 125 "--tail: .*" logs --tail x box
+}
