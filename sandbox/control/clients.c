@@ -181,9 +181,12 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	}
 }
 
+/* A desk that is full is told of to who asks for one action (methods.c): whoever
+ * filled it must not keep others from asking for something else. */
 static bool may_ask(const struct supervisor *s, const struct client *c)
 {
-	return !c->is_closing && !desk_is_behind(&c->desk) && !desk_is_full(&s->desk) &&
+	return !c->is_closing && !desk_is_behind(&c->desk) &&
+	       !(c->is_stream && desk_is_full(&s->desk)) &&
 	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
 }
 
@@ -230,7 +233,8 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 			is_well = wire_write(&c->wire);
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
 			is_well = wire_read(&c->wire);
-		if (!is_well || ((w[i].revents & POLLHUP) && c->wire.lines.is_at_eof))
+		/* Nobody is there any more, and poll(2) would say so again and again. */
+		if (!is_well || ((w[i].revents & POLLHUP) && !wire_may_read(&c->wire)))
 			remove_client(s, i);
 	}
 }
