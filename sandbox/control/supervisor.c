@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
+
+#define DESCRIPTORS 4096
 
 enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_CLIENTS };
 
@@ -264,6 +267,18 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning -------------------------------------------------------------------- */
 
+/* Clients and jobs hold some three thousand at most.  The sandbox, which inherits
+ * limits, is there already. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+		return;
+	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* else: as it was */
+}
+
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -273,6 +288,7 @@ static void init(struct supervisor *s)
 				   .take = take_frame };
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
+	allow_descriptors();
 	guest_init(&s->guest);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
