@@ -1,5 +1,6 @@
 #include "sandbox/control/supervisor.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 
 /* Events are told while no more than this waits for a client. */
 #define EVENTS_HIGH (1u << 20)
+/* Of a request as large as this a hundred thousand small values may have been made,
+ * and free(3) gives back none of what lies below one that is still in use. */
+#define LINE_LARGE (1u << 20)
 
 /* --- coming and going ------------------------------------------------------- */
 
@@ -200,6 +204,8 @@ static bool take_lines(struct supervisor *s, struct client *c)
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
+		if (len > LINE_LARGE)
+			(void)malloc_trim(0);
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;

@@ -485,6 +485,18 @@ void methods_init_jobs(struct supervisor *s)
 				 .on_waited = on_waited };
 }
 
+void methods_end_jobs(struct supervisor *s)
+{
+	struct err e;
+
+	(void)err_set(&e, ERR_GONE, "the sandbox has ended");
+	for (struct job *j = s->jobs.first; j; j = j->next)
+		if (j->owner && (j->state == JOB_WAITING || j->state == JOB_ASKED))
+			client_error(j->owner, j->request, RPC_FAILED, &e);
+	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
+		client_error(w->client, w->request, RPC_FAILED, &e);
+}
+
 static int do_wait(const struct call *call)
 {
 	struct job *j;

@@ -332,6 +332,7 @@ static void finish(struct supervisor *s)
 	tell_ready(s, &s->ending.error);
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
+	methods_end_jobs(s);
 	supervisor_event(s, "ended", members);
 	sandbox_done(&s->launch->sandbox);
 	if (registry_end(s->entry, record, REGISTRY_KEEP, &e) < 0)

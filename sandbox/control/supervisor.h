@@ -112,3 +112,5 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		 struct wire_fds *fds, struct err *e);
 /* The callbacks of jobs.h. */
 void methods_init_jobs(struct supervisor *s);
+/* The sandbox has ended: who waits for a process is told so.  To be called once. */
+void methods_end_jobs(struct supervisor *s);
