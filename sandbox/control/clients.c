@@ -17,9 +17,9 @@
 
 /* Events are told while no more than this waits for a client. */
 #define EVENTS_HIGH (1u << 20)
-/* Of a request as large as this a hundred thousand small values may have been made,
- * and free(3) gives back none of what lies below one that is still in use. */
-#define LINE_LARGE (1u << 20)
+/* A request as large as this may have been a hundred thousand small values, and free(3)
+ * gives back nothing that lies below what is still in use. */
+#define LARGE (1u << 20)
 
 /* --- coming and going ------------------------------------------------------- */
 
@@ -84,9 +84,23 @@ static void drop_mourner(struct supervisor *s, const struct client *c)
 	}
 }
 
+/* Now, and once more when what it asked for is over. */
+static void give_back(struct supervisor *s)
+{
+	(void)malloc_trim(0);
+	s->was_large = s->desk.queue.count > 0;
+}
+
+static bool is_large(const struct client *c)
+{
+	return c->wire.lines.in.room > LARGE || c->wire.out.room > LARGE ||
+	       c->desk.outbox.bytes > LARGE;
+}
+
 static void remove_client(struct supervisor *s, size_t i)
 {
 	struct client *c = s->clients[i];
+	bool was_large = is_large(c);
 
 	s->clients[i] = s->clients[--s->client_count];
 	desk_leave(&s->desk, &c->desk);
@@ -94,6 +108,8 @@ static void remove_client(struct supervisor *s, size_t i)
 	drop_mourner(s, c);
 	wire_done(&c->wire);
 	free(c);
+	if (was_large)
+		give_back(s);
 	tell_count(s);
 }
 
@@ -204,8 +220,8 @@ static bool take_lines(struct supervisor *s, struct client *c)
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
-		if (len > LINE_LARGE)
-			(void)malloc_trim(0);
+		if (len > LARGE)
+			give_back(s);
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;

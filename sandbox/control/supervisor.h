@@ -68,6 +68,7 @@ struct supervisor {
 	struct events events;
 	enum registry_status status;
 	bool is_stopping;
+	bool was_large; /* memory is to be given back when no action is under way */
 	struct ending ending;
 	struct mourner *mourners; /* owned */
 
