@@ -316,7 +316,8 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 fuzz: $(FUZZ_BIN)
 
 # Compiled once for all targets.
-FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fno-sanitize-recover=all
+FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
+            -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
 .SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c

@@ -122,7 +122,7 @@ fuzz() {
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What comes from inside, and what agents say, gets its minute.
 		seconds=20
-		case $name in frame | action | desk) seconds=60 ;; esac
+		case $name in frame | action | desk | rpc) seconds=60 ;; esac
 		while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
 		fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}" >"$said/$name" 2>&1 &
 	done

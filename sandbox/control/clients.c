@@ -42,7 +42,7 @@ static void tell_count(struct supervisor *s)
 	supervisor_event(s, "client", more);
 }
 
-static void add_client(struct supervisor *s, int fd)
+void clients_add(struct supervisor *s, int fd)
 {
 	struct client *c = mem_zeroed(1, sizeof(*c));
 
@@ -67,7 +67,7 @@ void clients_accept(struct supervisor *s)
 		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
 		return refuse(fd, &e);
 	}
-	add_client(s, fd);
+	clients_add(s, fd);
 }
 
 static void drop_mourner(struct supervisor *s, const struct client *c)

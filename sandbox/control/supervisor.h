@@ -95,6 +95,8 @@ char *supervisor_info(const struct supervisor *s);
 char *supervisor_stats(const struct supervisor *s);
 
 void clients_accept(struct supervisor *s);
+/* A connection of the owner's, whose descriptor is taken over. */
+void clients_add(struct supervisor *s, int fd);
 /* Places for poll(2): one for each client. */
 void clients_watch(const struct supervisor *s, struct pollfd *w);
 void clients_serve(struct supervisor *s, const struct pollfd *w);
