@@ -10,6 +10,7 @@
 /* One frame of the largest size, and what of the next came with it. */
 #define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 #define OUT_MAX (FRAME_MAX_TO_EXECUTOR + FRAME_HEADER)
+#define OUT_KEPT (256u << 10) /* of its room, when it is empty */
 #define CHUNK	8192 /* a page of a file, and what is around it */
 
 void channel_init(struct channel *c, int fd)
@@ -82,6 +83,10 @@ int channel_flush(struct channel *c, struct err *e)
 			return cannot_send(e);
 		c->passing_count = 0;
 		buffer_consume(&c->out, (size_t)n);
+	}
+	if (c->out.room > OUT_KEPT) { /* a supervisor lives long, and has many beside it */
+		buffer_done(&c->out);
+		buffer_init(&c->out, OUT_MAX);
 	}
 	return 0;
 }

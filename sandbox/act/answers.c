@@ -175,3 +175,28 @@ void answers_keep(struct answers *a, const struct action *x, const char *line, s
 	while (a->kept > ANSWERS_KEPT || (a->bytes > ANSWERS_BYTES && a->kept > 1))
 		let_go_of_the_oldest(a);
 }
+
+void answers_forget(struct answers *a, const char *client)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		struct entry *e = &a->entries[i];
+		if (strcmp(e->client, client) != 0) {
+			a->entries[count++] = *e;
+			continue;
+		}
+		a->kept -= e->line != NULL;
+		a->bytes -= e->len;
+		entry_done(e);
+	}
+	a->count = count;
+	for (size_t i = 0; i < a->client_count; i++)
+		if (!strcmp(a->clients[i].name, client)) {
+			free(a->clients[i].name);
+			free(a->clients[i].timestamp);
+			a->clients[i] = a->clients[--a->client_count];
+			a->clients[a->client_count] = (struct client){ 0 };
+			return;
+		}
+}

@@ -35,6 +35,9 @@ void answers_free(struct answers *a);
 enum answer_state answers_look(struct answers *a, const struct action *action,
 			       const char *line, size_t len, const char **ret_line);
 
+/* Nobody of this name will ask again: what is known of it is let go of. */
+void answers_forget(struct answers *a, const char *client);
+
 /* The action has ended; its observation is copied. */
 void answers_keep(struct answers *a, const struct action *action, const char *line,
 		  size_t len);

@@ -43,6 +43,7 @@ void desk_leave(struct desk *d, struct desk_client *c)
 				if (t->askers[k].client == c)
 					t->askers[k].client = NULL;
 	outbox_done(&c->outbox);
+	answers_forget(d->answers, c->name);
 }
 
 static void post(struct asker *to, struct letter *l)

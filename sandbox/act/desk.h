@@ -72,7 +72,8 @@ struct desk {
 void desk_init(struct desk *d);
 void desk_done(struct desk *d);
 
-/* A client has gone: what it asked for goes on, and is answered to nobody. */
+/* A client has gone: what it asked for goes on, and is answered to nobody.  No other
+ * has its name. */
 void desk_leave(struct desk *d, struct desk_client *c);
 
 /* One line of input, without its newline. */

@@ -1,5 +1,6 @@
 #include "sandbox/control/supervisor.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 
 /* Events are told while no more than this waits for a client. */
 #define EVENTS_HIGH (1u << 20)
+/* A request as large as this may have been a hundred thousand small values, and free(3)
+ * gives back nothing that lies below what is still in use. */
+#define LARGE (1u << 20)
 
 /* --- coming and going ------------------------------------------------------- */
 
@@ -38,7 +42,7 @@ static void tell_count(struct supervisor *s)
 	supervisor_event(s, "client", more);
 }
 
-static void add_client(struct supervisor *s, int fd)
+void clients_add(struct supervisor *s, int fd)
 {
 	struct client *c = mem_zeroed(1, sizeof(*c));
 
@@ -63,7 +67,7 @@ void clients_accept(struct supervisor *s)
 		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
 		return refuse(fd, &e);
 	}
-	add_client(s, fd);
+	clients_add(s, fd);
 }
 
 static void drop_mourner(struct supervisor *s, const struct client *c)
@@ -80,9 +84,23 @@ static void drop_mourner(struct supervisor *s, const struct client *c)
 	}
 }
 
+/* Now, and once more when what it asked for is over. */
+static void give_back(struct supervisor *s)
+{
+	(void)malloc_trim(0);
+	s->was_large = s->desk.queue.count > 0;
+}
+
+static bool is_large(const struct client *c)
+{
+	return c->wire.lines.in.room > LARGE || c->wire.out.room > LARGE ||
+	       c->desk.outbox.bytes > LARGE;
+}
+
 static void remove_client(struct supervisor *s, size_t i)
 {
 	struct client *c = s->clients[i];
+	bool was_large = is_large(c);
 
 	s->clients[i] = s->clients[--s->client_count];
 	desk_leave(&s->desk, &c->desk);
@@ -90,6 +108,8 @@ static void remove_client(struct supervisor *s, size_t i)
 	drop_mourner(s, c);
 	wire_done(&c->wire);
 	free(c);
+	if (was_large)
+		give_back(s);
 	tell_count(s);
 }
 
@@ -181,9 +201,12 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	}
 }
 
+/* A desk that is full is told of to who asks for one action (methods.c): whoever
+ * filled it must not keep others from asking for something else. */
 static bool may_ask(const struct supervisor *s, const struct client *c)
 {
-	return !c->is_closing && !desk_is_behind(&c->desk) && !desk_is_full(&s->desk) &&
+	return !c->is_closing && !desk_is_behind(&c->desk) &&
+	       !(c->is_stream && desk_is_full(&s->desk)) &&
 	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
 }
 
@@ -197,6 +220,8 @@ static bool take_lines(struct supervisor *s, struct client *c)
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
+		if (len > LARGE)
+			give_back(s);
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;
@@ -230,7 +255,8 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 			is_well = wire_write(&c->wire);
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
 			is_well = wire_read(&c->wire);
-		if (!is_well || ((w[i].revents & POLLHUP) && c->wire.lines.is_at_eof))
+		/* Nobody is there any more, and poll(2) would say so again and again. */
+		if (!is_well || ((w[i].revents & POLLHUP) && !wire_may_read(&c->wire)))
 			remove_client(s, i);
 	}
 }

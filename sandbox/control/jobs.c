@@ -1,5 +1,6 @@
 #include "sandbox/control/jobs.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -90,6 +91,17 @@ static void send_signal(struct jobs *js, const struct job *j, int signo)
 			guest_broke_protocol(js->guest, &e);
 }
 
+/* Arguments and environment that fit no frame are its client's fault: so would
+ * execve(2) say. */
+static void refuse(struct jobs *js, struct job *j)
+{
+	const struct failed failed = { .stage = EXEC_STAGE_EXECVE, .sys = E2BIG };
+
+	js->on_failed(js->who, j, &failed);
+	js->alive--;
+	take_out(js, j);
+}
+
 /* Descriptors go with the first byte after them, so a request that has some must be
  * alone in the channel (channel.h), and they stay ours until it is on its way. */
 static void send_one(struct jobs *js, struct job *j)
@@ -100,7 +112,11 @@ static void send_one(struct jobs *js, struct job *j)
 	js->passing = j;
 	if (j->timeout_ms)
 		j->deadline_ms = clock_ms() + (int64_t)j->timeout_ms;
-	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) < 0)
+	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
+		return;
+	if (e.kind == ERR_LIMIT)
+		refuse(js, j);
+	else
 		guest_broke_protocol(js->guest, &e);
 }
 
@@ -117,12 +133,13 @@ void jobs_send(struct jobs *js)
 		wire_fds_done(&js->passing->fds);
 		js->passing = NULL;
 	}
-	for (struct job *j = js->first; j && is_free(js); j = j->next) {
+	for (struct job *j = js->first, *next; j && is_free(js); j = next) {
+		next = j->next;
 		if (j->state != JOB_WAITING)
 			continue;
 		send_one(js, j);
 		if (js->passing && channel_has_passed(&js->guest->channel))
-			wire_fds_done(&j->fds), js->passing = NULL;
+			wire_fds_done(&js->passing->fds), js->passing = NULL;
 	}
 }
 
@@ -159,9 +176,17 @@ static void tell_waiters(struct jobs *js, const struct job *j)
 	}
 }
 
+/* Until its descriptors have gone they stay open, or their numbers would pass
+ * what is opened next; and nobody can know of it yet. */
+static bool is_asked(const struct jobs *js, const struct job *j)
+{
+	return j->state == JOB_ASKED &&
+	       (js->passing != j || channel_has_passed(&js->guest->channel));
+}
+
 static int on_started(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
 {
-	if (j->state != JOB_ASKED)
+	if (!is_asked(js, j))
 		return untimely(f, e);
 	if (message_get_started(f, &j->pid, e) < 0)
 		return -1;
@@ -174,7 +199,7 @@ static int on_failed(struct jobs *js, struct job *j, const struct frame *f, stru
 {
 	struct failed failed;
 
-	if (j->state != JOB_ASKED)
+	if (!is_asked(js, j))
 		return untimely(f, e);
 	if (message_get_failed(f, &failed, e) < 0)
 		return -1;

@@ -187,6 +187,14 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
+static int busy(const struct call *call)
+{
+	if (!call->s->is_stopping && call->s->status != REGISTRY_PAUSED)
+		return 0;
+	return err_set(call->e, ERR_BUSY, "the sandbox is %s",
+		       call->s->is_stopping ? "stopping" : "paused");
+}
+
 /* With a cgroup the kernel does it, and nobody inside can tell; without one pid 1
  * sends signals. */
 static int set_paused(const struct call *call, bool is_paused)
@@ -263,14 +271,6 @@ static int do_subscribe(const struct call *call)
 
 /* --- processes ---------------------------------------------------------------- */
 
-static int busy(const struct call *call)
-{
-	if (!call->s->is_stopping && call->s->status != REGISTRY_PAUSED)
-		return 0;
-	return err_set(call->e, ERR_BUSY, "the sandbox is %s",
-		       call->s->is_stopping ? "stopping" : "paused");
-}
-
 static int get_argv(const struct call *call, struct job *j)
 {
 	struct json_at list, item = { 0 };
@@ -286,6 +286,19 @@ static int get_argv(const struct call *call, struct job *j)
 		list_add(&j->argv, word);
 	}
 	return j->argv.count ? 0 : err_set(call->e, ERR_USAGE, "params.argv: empty");
+}
+
+/* `count` variables are the sandbox's own.  Those of the request differ from each
+ * other, so only these are looked through: a request may have a hundred thousand. */
+static void set_env(struct list *env, size_t count, const char *key, const char *value)
+{
+	const struct list own = { .items = env->items, .count = count }; /* a view */
+	AUTO_FREE char *word = text_format("%s=%s", key, value);
+
+	if (list_get_env(&own, key))
+		list_set_env(env, word);
+	else
+		list_add(env, word);
 }
 
 /* As -u of hutch run: a name or number that the id map has. */
@@ -322,6 +335,7 @@ static int get_env(const struct call *call, struct job *j)
 	}
 	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
 		list_add(&j->env, "TERM=xterm-256color");
+	const size_t own = j->env.count;
 	if (!json_member(&call->request->params, "env", &env))
 		return 0;
 	if (json_expect(&env, JSON_OBJECT, call->e) < 0)
@@ -331,8 +345,7 @@ static int get_env(const struct call *call, struct job *j)
 			return -1;
 		if (!*key || strchr(key, '='))
 			return err_set(call->e, ERR_USAGE, "params.env: '%.100s' is no name", key);
-		AUTO_FREE char *word = text_format("%s=%s", key, value);
-		list_set_env(&j->env, word);
+		set_env(&j->env, own, key, value);
 	}
 	return 0;
 }
@@ -488,6 +501,18 @@ void methods_init_jobs(struct supervisor *s)
 				 .on_waited = on_waited };
 }
 
+void methods_end_jobs(struct supervisor *s)
+{
+	struct err e;
+
+	(void)err_set(&e, ERR_GONE, "the sandbox has ended");
+	for (struct job *j = s->jobs.first; j; j = j->next)
+		if (j->owner && (j->state == JOB_WAITING || j->state == JOB_ASKED))
+			client_error(j->owner, j->request, RPC_FAILED, &e);
+	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
+		client_error(w->client, w->request, RPC_FAILED, &e);
+}
+
 static int do_wait(const struct call *call)
 {
 	struct job *j;
@@ -620,6 +645,10 @@ static int do_act(const struct call *call)
 	}
 	if (json_expect(&action, JSON_OBJECT, call->e) < 0)
 		return RPC_PARAMS;
+	if (desk_is_full(&call->s->desk)) {
+		(void)err_set(call->e, ERR_LIMIT, "too many actions wait, of all clients");
+		return RPC_FAILED;
+	}
 	AUTO_FREE char *line = json_text(&action);
 	call->client->desk.streams = call->client->desk.streams || streams;
 	desk_request(&call->s->desk, &call->client->desk, take_id(call), line, strlen(line));

@@ -93,6 +93,8 @@ void rpc_put_result(struct buffer *out, const char *id, const char *result)
 
 const char *rpc_kind(const struct err *e)
 {
+	if (e->sys == ENOSPC || e->sys == EDQUOT)
+		return "no_space"; /* of kind ERR_LIMIT, as many are */
 	switch ((enum err_kind)e->kind) {
 	case ERR_USAGE:
 		return "invalid";
@@ -117,7 +119,7 @@ const char *rpc_kind(const struct err *e)
 	case ERR_KIND_COUNT:
 		break;
 	}
-	return e->sys == ENOSPC ? "no_space" : "internal";
+	return "internal";
 }
 
 static void put_error(struct buffer *out, const char *id, enum rpc_code code,

@@ -1,10 +1,12 @@
 #include "sandbox/control/supervisor.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +25,8 @@
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
+
+#define DESCRIPTORS 4096
 
 /* How long a sandbox may take to become ready. */
 #define START_MS 60000
@@ -243,6 +247,10 @@ static void look_at_guest(struct supervisor *s)
 		s->start_ms = 0;
 		tell_ready(s, &none);
 	}
+	if (s->was_large && s->desk.queue.count == 0) {
+		(void)malloc_trim(0);
+		s->was_large = false;
+	}
 	if (!is_idle(s))
 		s->idle_since_ms = clock_ms();
 }
@@ -287,6 +295,18 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning -------------------------------------------------------------------- */
 
+/* Clients and jobs hold some three thousand at most.  The sandbox, which inherits
+ * limits, is there already. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+		return;
+	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* else: as it was */
+}
+
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -296,6 +316,7 @@ static void init(struct supervisor *s)
 				   .take = take_frame };
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
+	allow_descriptors();
 	guest_init(&s->guest);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
@@ -367,6 +388,7 @@ static void finish(struct supervisor *s)
 	tell_ready(s, &s->ending.error);
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
+	methods_end_jobs(s);
 	supervisor_event(s, "ended", members);
 	sandbox_done(&s->launch->sandbox);
 	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)

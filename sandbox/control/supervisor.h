@@ -68,6 +68,7 @@ struct supervisor {
 	struct events events;
 	enum registry_status status;
 	bool is_stopping, has_landlock;
+	bool was_large; /* memory is to be given back when no action is under way */
 	struct ending ending;
 	struct mourner *mourners; /* owned */
 
@@ -97,6 +98,8 @@ char *supervisor_info(const struct supervisor *s);
 char *supervisor_stats(const struct supervisor *s);
 
 void clients_accept(struct supervisor *s);
+/* A connection of the owner's, whose descriptor is taken over. */
+void clients_add(struct supervisor *s, int fd);
 /* Places for poll(2): one for each client. */
 void clients_watch(const struct supervisor *s, struct pollfd *w);
 void clients_serve(struct supervisor *s, const struct pollfd *w);
@@ -115,3 +118,5 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		 struct wire_fds *fds, struct err *e);
 /* The callbacks of jobs.h. */
 void methods_init_jobs(struct supervisor *s);
+/* The sandbox has ended: who waits for a process is told so.  To be called once. */
+void methods_end_jobs(struct supervisor *s);

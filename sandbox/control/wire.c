@@ -48,22 +48,72 @@ static void add_fd(struct wire_fds *f, const unsigned char *at)
 	}
 }
 
-/* The kernel keeps bytes that came with descriptors apart from those before. */
-static void keep_fds(struct wire *w, struct msghdr *m)
+static void get_fds(struct msghdr *m, struct wire_fds *ret)
 {
-	struct wire_fds got = { .is_wrong = m->msg_flags & MSG_CTRUNC };
-
+	*ret = (struct wire_fds){ .is_wrong = m->msg_flags & MSG_CTRUNC };
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (size_t i = 0; i < count; i++)
-			add_fd(&got, CMSG_DATA(c) + i * sizeof(int));
+			add_fd(ret, CMSG_DATA(c) + i * sizeof(int));
 	}
+}
+
+static uint64_t received(const struct wire *w)
+{
+	return w->taken + buffer_len(&w->lines.in);
+}
+
+/* They came with the next byte.  A line has one place, so that half a line cannot
+ * use up all. */
+static void keep_fds(struct wire *w, struct msghdr *m)
+{
+	unsigned last = w->passed_count;
+	struct wire_fds got;
+
+	get_fds(m, &got);
 	if (!got.count && !got.is_wrong)
 		return;
-	w->passed[w->passed_count].at = w->taken + buffer_len(&w->lines.in);
-	w->passed[w->passed_count++].fds = got;
+	if (last > 0 && w->passed[last - 1].line == w->begun)
+		wire_fds_done(&w->passed[--last].fds);
+	if (got.is_wrong || received(w) != w->begun) {
+		wire_fds_done(&got);
+		got.is_wrong = true;
+	}
+	w->passed[last].line = w->begun;
+	w->passed[last].fds = got;
+	w->passed_count = last + 1;
+}
+
+/* How much of what is there may be read at once.  Without room for descriptors the
+ * kernel tells that there are some, and makes none (MSG_CTRUNC): these came with one
+ * of the bytes that it gave.  Then the first byte of a line is read alone, and what
+ * is behind it to its end. */
+static size_t look_ahead(const struct wire *w, uint8_t *room)
+{
+	struct iovec bytes = { room, LINES_AT_ONCE };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_PEEK);
+	const uint8_t *end;
+
+	if (n <= 0)
+		return 1; /* nothing, or the end: so that what comes by now is looked at */
+	if (!(m.msg_flags & MSG_CTRUNC))
+		return (size_t)n;
+	if (received(w) == w->begun)
+		return 1;
+	end = memchr(room, '\n', (size_t)n);
+	return end ? (size_t)(end - room) + 1 : (size_t)n;
+}
+
+static void add_bytes(struct wire *w, const uint8_t *bytes, size_t len)
+{
+	const uint8_t *end = len ? memrchr(bytes, '\n', len) : NULL;
+
+	if (end)
+		w->begun = received(w) + (size_t)(end - bytes) + 1;
+	lines_added(&w->lines, len);
 }
 
 bool wire_read(struct wire *w)
@@ -72,7 +122,10 @@ bool wire_read(struct wire *w)
 		char space[CMSG_SPACE(WIRE_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec bytes = { lines_room(&w->lines), LINES_AT_ONCE };
+	uint8_t *room = lines_room(&w->lines);
+	if (!room)
+		return false; /* what is there was not taken, and its sender has gone */
+	struct iovec bytes = { room, look_ahead(w, room) };
 	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space,
 			    .msg_controllen = sizeof(control.space) };
 	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -81,7 +134,7 @@ bool wire_read(struct wire *w)
 		return errno == EAGAIN || errno == EINTR;
 	if (n > 0)
 		keep_fds(w, &m);
-	lines_added(&w->lines, (size_t)n);
+	add_bytes(w, room, (size_t)n);
 	return true;
 }
 
@@ -97,21 +150,14 @@ bool wire_write(struct wire *w)
 	return true;
 }
 
-/* Those that came before byte `end`; right only at the first one. */
+/* Those of the line that ends before byte `end`. */
 static void take_fds(struct wire *w, uint64_t end, struct wire_fds *ret)
 {
 	*ret = (struct wire_fds){ 0 };
-	while (w->passed_count > 0 && w->passed[0].at < end) {
-		struct wire_fds *f = &w->passed[0].fds;
-		bool is_wrong = f->is_wrong || ret->count || w->passed[0].at != w->taken;
-		wire_fds_done(ret);
-		if (is_wrong)
-			wire_fds_done(f);
-		*ret = *f;
-		ret->is_wrong = is_wrong;
-		memmove(&w->passed[0], &w->passed[1],
-			--w->passed_count * sizeof(w->passed[0]));
-	}
+	if (w->passed_count == 0 || w->passed[0].line >= end)
+		return;
+	*ret = w->passed[0].fds;
+	memmove(&w->passed[0], &w->passed[1], --w->passed_count * sizeof(w->passed[0]));
 }
 
 enum line_kind wire_next(struct wire *w, const char **ret, size_t *ret_len,
@@ -121,7 +167,6 @@ enum line_kind wire_next(struct wire *w, const char **ret, size_t *ret_len,
 	enum line_kind kind = lines_next(&w->lines, ret, ret_len);
 
 	*fds = (struct wire_fds){ 0 };
-	/* What is dropped as it comes takes its descriptors with it. */
 	w->taken += before - buffer_len(&w->lines.in);
 	if (kind != LINE_NONE)
 		take_fds(w, w->taken + *ret_len + 1, fds);

@@ -3,6 +3,8 @@
  *
  * Descriptors belong to the line whose first byte they came with.  What came with
  * another byte, or is more than a line may bring, is closed, and the line says so.
+ * The kernel gives bytes that came before descriptors together with these (unix(7)),
+ * so it is asked first, and reads of what has some end where a line may begin.
  * What is not taken away is bounded by who puts it in (desk.h, events.h). */
 #pragma once
 #include <stdbool.h>
@@ -27,8 +29,9 @@ struct wire {
 	struct lines lines;
 	struct buffer out;
 	uint64_t taken; /* bytes of the lines before */
+	uint64_t begun; /* where the line begins whose bytes come now */
 	struct {
-		uint64_t at; /* the byte that they came with */
+		uint64_t line; /* where it begins */
 		struct wire_fds fds;
 	} passed[WIRE_PASSED];
 	unsigned passed_count;

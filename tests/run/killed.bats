@@ -18,6 +18,11 @@ teardown() {
 	"$here/killer.py" "$HUTCH" "$T"
 }
 
+@test "whoever is killed of a sandbox with a name, its record is left and the name is free" {
+	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-100}" \
+		"$here/killer_named.py" "$HUTCH" "$T"
+}
+
 @test "78: many launches leave mounts, folders, descriptors and memory as they were" {
 	"$here/leak.bash" "$HUTCH"
 }

@@ -177,4 +177,5 @@ def main():
     print(f"{ROUNDS} rounds, nothing left")
 
 
-main()
+if __name__ == "__main__":
+    main()

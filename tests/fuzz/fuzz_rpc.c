@@ -1,0 +1,235 @@
+/* Lines of the control socket are anybody's bytes.  Whatever comes is answered in lines
+ * of the contract's form, and what is held is bounded: the whole way of a request, with
+ * an executor that takes what it is sent and says nothing.  The first byte says how
+ * much is said at once, and which of it comes with descriptors. */
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/json.h"
+#include "policy/policy.h"
+#include "sandbox/control/rpc.h"
+#include "sandbox/control/supervisor.h"
+#include "sandbox/launch.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define HELLO "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"hello\"}\n"
+
+struct scene {
+	struct policy policy;
+	struct launch launch;
+	struct registry_entry entry;
+	struct supervisor s;
+	struct exec shell;
+	struct list argv;
+	int executor, client, nothing;
+	char folder[32];
+};
+
+static void must(int is_so)
+{
+	if (!is_so)
+		abort();
+}
+
+/* The registry's files of this sandbox are in a folder of its own. */
+static void make_entry(struct scene *x)
+{
+	registry_init(&x->entry);
+	strcpy(x->entry.name, "box");
+	strcpy(x->entry.id, "0123456789ab");
+	strcpy(x->folder, "/tmp/hutch-fuzz.XXXXXX");
+	must(mkdtemp(x->folder) != NULL);
+	x->entry.folder = open(x->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	must(x->entry.folder >= 0);
+}
+
+static void remove_entry(struct scene *x)
+{
+	(void)unlinkat(x->entry.folder, "info", 0);
+	(void)unlinkat(x->entry.folder, "status", 0);
+	(void)close(x->entry.folder);
+	(void)rmdir(x->folder);
+}
+
+static void open_scene(struct scene *x)
+{
+	struct supervisor *s = &x->s;
+	int ends[2];
+
+	policy_init(&x->policy);
+	launch_init(&x->launch, &x->policy);
+	x->launch.plan.workdir = text_copy("/");
+	make_entry(x);
+	list_add(&x->argv, "/bin/bash");
+	x->shell = (struct exec){ .cwd = "/", .argv = x->argv.items, .env = x->argv.items };
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+	x->executor = ends[1];
+	x->launch.sandbox.channel = ends[0];
+	*s = (struct supervisor){ .launch = &x->launch, .entry = &x->entry, .ready = -1,
+				  .created = "", .listener = -1, .status = REGISTRY_READY };
+	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
+				   .state = GUEST_READY };
+	guest_init(&s->guest);
+	desk_init(&s->desk);
+	methods_init_jobs(s);
+	s->desk.wire = &s->guest.channel.out;
+	s->desk.shell = &x->shell;
+	s->desk.setting = (struct setting){ 10, "agent", "hutch" };
+	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+	x->client = ends[1];
+	clients_add(s, ends[0]);
+}
+
+static void close_scene(struct scene *x)
+{
+	struct supervisor *s = &x->s;
+
+	clients_done(s);
+	jobs_done(&s->jobs);
+	desk_done(&s->desk);
+	guest_done(&s->guest);
+	events_done(&s->events);
+	(void)close(x->launch.sandbox.channel);
+	x->launch.sandbox.channel = -1;
+	(void)close(x->executor);
+	(void)close(x->client);
+	(void)close(x->nothing);
+	remove_entry(x);
+	list_done(&x->argv);
+	launch_done(&x->launch);
+	policy_done(&x->policy);
+}
+
+/* An answer or a notification, as a whole. */
+static void check_line(const char *line, size_t len)
+{
+	static const char *const keys[] = { "jsonrpc", "id", "method", "params", "result",
+					    "error", NULL };
+	struct json_at root, a, b;
+	struct err e;
+	AUTO_JSON struct json *doc = json_parse(line, len, &e);
+
+	must(doc != NULL);
+	json_root(doc, "line", &root);
+	must(json_only(&root, keys, &e) == 0);
+	must(json_member(&root, "jsonrpc", &a));
+	if (json_member(&root, "method", &a))
+		must(json_member(&root, "params", &b) && !json_member(&root, "id", &b));
+	else if (json_member(&root, "error", &a))
+		must(json_member(&a, "code", &b) && json_member(&a, "message", &b) &&
+		     json_member(&a, "data", &b));
+	else
+		must(json_member(&root, "result", &b) && json_member(&root, "id", &b));
+}
+
+/* One who has asked for act.stream gets observations, which fuzz_action looks at. */
+static void check_answers(struct buffer *in, bool is_stream)
+{
+	const char *end;
+
+	while ((end = memchr(buffer_data(in) ? (const char *)buffer_data(in) : "", '\n',
+			     buffer_len(in)))) {
+		size_t len = (size_t)(end - (const char *)buffer_data(in));
+		if (!is_stream)
+			check_line((const char *)buffer_data(in), len);
+		buffer_consume(in, len + 1);
+	}
+}
+
+/* What the other ends have been sent. */
+static void hear(struct scene *x, struct buffer *in, bool is_stream)
+{
+	char dropped[4096];
+	ssize_t n;
+
+	while (recv(x->executor, dropped, sizeof(dropped), 0) > 0)
+		;
+	while ((n = recv(x->client, dropped, sizeof(dropped), 0)) > 0)
+		must(buffer_append(in, dropped, (size_t)n));
+	check_answers(in, is_stream);
+}
+
+static void turn(struct scene *x, struct buffer *in)
+{
+	struct supervisor *s = &x->s;
+	struct pollfd w[2];
+	bool is_stream = s->client_count && s->clients[0]->is_stream;
+
+	if (s->client_count) {
+		clients_watch(s, w);
+		(void)poll(w, s->client_count, 0);
+		clients_serve(s, w);
+	}
+	do {
+		while (desk_start(&s->desk))
+			guest_flush(&s->guest);
+		jobs_send(&s->jobs);
+		guest_flush(&s->guest);
+	} while (clients_work(s));
+	is_stream = is_stream || (s->client_count && s->clients[0]->is_stream);
+	hear(x, in, is_stream);
+}
+
+static void say(struct scene *x, const void *bytes, size_t len, unsigned count)
+{
+	union {
+		char space[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { .space = { 0 } };
+	struct iovec part = { (void *)(uintptr_t)bytes, len };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (count) {
+		m.msg_control = control.space;
+		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(count * sizeof(int));
+		for (unsigned i = 0; i < count; i++)
+			memcpy(CMSG_DATA(c) + i * sizeof(int), &x->nothing, sizeof(int));
+	}
+	(void)sendmsg(x->client, &m, MSG_NOSIGNAL); /* it may have been let go */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct scene x = { .entry = { .folder = -1 } };
+	struct buffer in;
+	unsigned mode = size ? data[0] : 0, fds = mode & 7;
+	size_t step = mode & 8 ? 7 : 4096;
+
+	if (size < 1)
+		return 0;
+	buffer_init(&in, 256u << 20);
+	open_scene(&x);
+	say(&x, HELLO, sizeof(HELLO) - 1, 0);
+	turn(&x, &in);
+	for (size_t at = 1; at < size; at += step) {
+		say(&x, data + at, size - at < step ? size - at : step, fds > 4 ? 0 : fds);
+		if (!(mode & 16))
+			turn(&x, &in);
+	}
+	(void)shutdown(x.client, SHUT_WR);
+	for (int i = 0; i < 4; i++)
+		turn(&x, &in);
+	if (x.s.client_count == 1)
+		desk_end(&x.s.desk, "the end");
+	methods_end_jobs(&x.s);
+	turn(&x, &in);
+	close_scene(&x);
+	buffer_done(&in);
+	return 0;
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# Clients of the control socket that mean no good: each gets an error of the contract's
+# form, nobody else notices, and the supervisor holds afterwards what it held before.
+
+load helpers
+
+setup() {
+	begin
+	needs_static
+	# In a runtime folder, since the path of a socket is short.
+	"$BUILD/libexec/hutch-supervise" box >out 3>&-
+	control=$(find_control)
+}
+
+# Root's sandbox is that of whom it stands for, in whose state folder it is.
+find_control() {
+	local folder
+	for folder in "$XDG_RUNTIME_DIR/hutch" "/run/user/$who/hutch" "/tmp/hutch-$who"; do
+		[[ ! -S $folder/box/control.sock ]] || echo "$folder/box/control.sock"
+	done
+}
+
+teardown() {
+	[[ ! -S $control ]] || as_who "$here/control_hostile.py" end "$control"
+	end
+}
+
+hostile() {
+	as_who "$here/control_hostile.py" "$1" "$control"
+}
+
+@test "garbage is an error of its own code, with its id where it has one" {
+	hostile garbage
+}
+
+@test "what comes before hello, and another protocol, is refused" {
+	hostile before_hello
+}
+
+@test "half a line and gone leaves nothing" {
+	hostile half_a_line
+}
+
+@test "1 GB of one line is dropped as it comes" {
+	hostile long_line
+}
+
+@test "requests of 31 MiB are refused or done, and the sandbox lives" {
+	hostile large_requests
+}
+
+@test "a thousand requests at once are each answered once" {
+	hostile thousand_at_once
+}
+
+@test "who does not read is not read, and keeps nobody waiting" {
+	hostile does_not_read
+}
+
+@test "who does not read files either" {
+	hostile does_not_read_files
+}
+
+@test "actions of others that wait keep nobody from what is no action" {
+	hostile full_desk
+}
+
+@test "of 200 connections 128 are served, and 72 are told" {
+	hostile two_hundred_connections
+}
+
+@test "10,000 connections that come and go leave nothing" {
+	hostile connect_and_leave
+}
+
+@test "a hundred clients, one after the other, each have their own ids" {
+	hostile hundred_clients_act
+}
+
+@test "descriptors that a method does not take, too many, or beside another byte" {
+	hostile descriptors_everywhere
+}
+
+@test "of many requests at once each has its own descriptors" {
+	hostile descriptors_with_their_request
+}
+
+@test "descriptors of sockets, folders and descriptors" {
+	hostile other_descriptors
+}
+
+@test "a client that was killed: what is not detached ends within the grace" {
+	hostile killed_client
+}
+
+@test "clients that were killed while they asked leave no process" {
+	hostile killed_while_it_asks
+}
+
+@test "more than 512 processes are refused" {
+	hostile too_many_processes
+}
+
+@test "50,000 signals, and such as there are not" {
+	hostile many_signals
+}
+
+@test "two clients in one session take turns, and an action is done once" {
+	hostile two_in_one_session
+}
+
+@test "an action of somebody else is not cancelled" {
+	hostile cancel_of_others
+}
+
+@test "lines of 80 MB in a stream of actions" {
+	hostile stream_of_long_lines
+}
+
+@test "many renames at once: one name holds" {
+	hostile rename_races
+}
+
+@test "at a stop everybody who waits is answered" {
+	hostile stop_while_it_runs
+	[[ ! -e $control ]]
+}
+
+@test "at a kill everybody who waits is answered" {
+	hostile kill_while_it_runs
+	[[ ! -e $control ]]
+}
+
+@test "102: a client in another user namespace is refused" {
+	as_who unshare -Ur "$here/control_hostile.py" foreign "$control"
+	as_who unshare -U "$here/control_hostile.py" foreign "$control"
+	as_who unshare -Urpf --mount-proc "$here/control_hostile.py" foreign "$control"
+}
+
+@test "another user is refused, and does not even come that far" {
+	is_root || skip "started by an ordinary user"
+	"$here/control_hostile.py" foreign "$control"
+	run setpriv --reuid 12345 --clear-groups "$here/control_hostile.py" foreign "$control"
+	[[ $status == 1 && $output == *PermissionError* ]]
+	# With the socket in reach of everybody.
+	chmod 711 "$T/runtime" "$T/runtime/hutch" "$T/runtime/hutch/box"
+	chmod 666 "$control"
+	setpriv --reuid 12345 --clear-groups "$here/control_hostile.py" foreign "$control"
+}

@@ -1,0 +1,390 @@
+/* Jobs, with an executor that may say anything at any time. */
+#include "sandbox/control/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/mem.h"
+#include "sandbox/guest.h"
+#include "sandbox/spawn.h"
+
+struct scene {
+	struct sandbox box;
+	struct guest guest;
+	struct jobs jobs;
+	int executor; /* the other end */
+	struct buffer said; /* what the executor says next */
+	unsigned started, failed, ended, waited;
+	uint32_t sys; /* of the last that failed */
+};
+
+/* Clients are told apart by their address alone. */
+static char clients[2];
+
+static struct client *client(int i)
+{
+	return (struct client *)(void *)&clients[i];
+}
+
+static void on_started(void *who, struct job *j)
+{
+	struct scene *s = who;
+
+	(void)j;
+	s->started++;
+}
+
+static void on_failed(void *who, struct job *j, const struct failed *f)
+{
+	struct scene *s = who;
+
+	(void)j;
+	s->failed++;
+	s->sys = f->sys;
+}
+
+static void on_ended(void *who, struct job *j)
+{
+	struct scene *s = who;
+
+	assert_int_equal(j->state, JOB_ENDED);
+	s->ended++;
+}
+
+static void on_waited(void *who, const struct waiter *w, const struct job *j)
+{
+	struct scene *s = who;
+
+	assert_int_equal(w->job, j->id);
+	s->waited++;
+}
+
+static int setup(void **state)
+{
+	static struct scene s;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+	s = (struct scene){ .executor = ends[1] };
+	sandbox_init(&s.box);
+	s.box.channel = ends[0];
+	s.guest = (struct guest){ .sandbox = &s.box, .state = GUEST_READY };
+	guest_init(&s.guest);
+	s.jobs = (struct jobs){ .guest = &s.guest, .who = &s, .on_started = on_started,
+				.on_failed = on_failed, .on_ended = on_ended,
+				.on_waited = on_waited };
+	buffer_init(&s.said, 1 << 20);
+	*state = &s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	jobs_done(&s->jobs);
+	guest_done(&s->guest);
+	buffer_done(&s->said);
+	(void)close(s->box.channel);
+	(void)close(s->executor);
+	return 0;
+}
+
+static struct job *add(struct scene *s, uint32_t id, struct client *owner)
+{
+	struct job *j = mem_zeroed(1, sizeof(*j));
+	struct err e;
+
+	j->id = id;
+	j->owner = owner;
+	j->request = text_copy("1");
+	j->cwd = text_copy("/");
+	list_add(&j->argv, "true");
+	list_add(&j->env, "A=b");
+	j->exec = (struct exec){ .cwd = j->cwd, .argv = j->argv.items, .env = j->env.items };
+	for (unsigned i = 0; i < WIRE_FDS; i++)
+		j->fds.fds[j->fds.count++] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (jobs_add(&s->jobs, j, &e) == 0)
+		return j;
+	assert_int_equal(e.kind, ERR_LIMIT);
+	job_free(j);
+	return NULL;
+}
+
+/* What jobs_frame() says to the one frame in `said`. */
+static int frame(struct scene *s)
+{
+	struct frame f;
+	struct err e;
+
+	assert_int_equal(frame_next(&s->said, FRAME_MAX_FROM_EXECUTOR, &f, &e), 1);
+	int taken = jobs_frame(&s->jobs, &f, &e);
+	buffer_consume(&s->said, FRAME_HEADER + f.len);
+	return taken;
+}
+
+static int say_started(struct scene *s, uint32_t id)
+{
+	assert_int_equal(message_put_started(&s->said, id, 7, NULL), 0);
+	return frame(s);
+}
+
+static int say_failed(struct scene *s, uint32_t id)
+{
+	const struct failed failed = { .stage = EXEC_STAGE_LOOKUP, .sys = ENOENT };
+
+	assert_int_equal(message_put_failed(&s->said, id, &failed, NULL), 0);
+	return frame(s);
+}
+
+static int say_exited(struct scene *s, uint32_t id)
+{
+	const struct exited exited = { .status = 3 };
+
+	assert_int_equal(message_put_exited(&s->said, id, &exited, NULL), 0);
+	return frame(s);
+}
+
+static void drain(struct scene *s)
+{
+	char dropped[65536];
+	bool has_more = true;
+
+	while (has_more) {
+		has_more = false;
+		while (recv(s->executor, dropped, sizeof(dropped), 0) > 0)
+			has_more = true;
+		guest_flush(&s->guest);
+	}
+}
+
+static void run(struct scene *s, uint32_t id, struct client *owner)
+{
+	assert_non_null(add(s, id, owner));
+	jobs_send(&s->jobs);
+	drain(s);
+	assert_int_equal(say_started(s, id), 1);
+}
+
+static void from_the_request_to_the_end(void **state)
+{
+	struct scene *s = *state;
+	struct err e;
+
+	run(s, 1, client(0));
+	assert_int_equal(jobs_wait(&s->jobs, 1, client(1), text_copy("2"), &e), 0);
+	assert_int_equal(s->waited, 0);
+	assert_int_equal(say_exited(s, 1), 1);
+	assert_int_equal(s->ended, 1);
+	assert_int_equal(s->waited, 1);
+	assert_int_equal(s->jobs.alive, 0);
+	assert_int_equal(jobs_wait(&s->jobs, 1, client(1), text_copy("3"), &e), 0);
+	assert_int_equal(s->waited, 2);
+	char *request = text_copy("4");
+	assert_int_equal(jobs_wait(&s->jobs, 2, client(1), request, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	free(request);
+}
+
+static void what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
+{
+	struct scene *s = *state;
+
+	assert_int_equal(say_started(s, 1), 0); /* of nobody here: a session's, maybe */
+	run(s, 1, client(0));
+	assert_int_equal(say_started(s, 1), -1);
+	assert_int_equal(say_failed(s, 1), -1);
+	assert_int_equal(say_exited(s, 1), 1);
+	assert_int_equal(say_exited(s, 1), -1);
+	assert_int_equal(say_started(s, 1), -1);
+	assert_non_null(add(s, 2, client(0)));
+	assert_int_equal(say_exited(s, 2), -1);
+	assert_int_equal(say_started(s, 2), -1);
+	assert_int_equal(say_failed(s, 2), -1);
+	assert_int_equal(s->started, 1);
+	assert_int_equal(s->failed, 0);
+}
+
+/* An executor that answers before it was asked would have the descriptors closed, and
+ * what is opened next in their place sent to it. */
+static void descriptors_stay_open_until_they_have_gone(void **state)
+{
+	struct scene *s = *state;
+	char much[65536] = { 0 };
+	uint32_t id = 1;
+
+	/* Until the channel takes no more. */
+	while (send(s->box.channel, much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+	struct job *j = add(s, id, client(0));
+	jobs_send(&s->jobs);
+	assert_int_equal(j->state, JOB_ASKED);
+	assert_false(channel_has_passed(&s->guest.channel));
+	assert_int_equal(say_failed(s, id), -1);
+	assert_int_equal(say_started(s, id), -1);
+	for (unsigned i = 0; i < WIRE_FDS; i++)
+		assert_true(fcntl(j->fds.fds[i], F_GETFD) >= 0);
+	drain(s);
+	jobs_send(&s->jobs);
+	assert_int_equal(j->fds.count, 0);
+	assert_int_equal(say_failed(s, id), 1);
+}
+
+static void one_at_a_time_has_its_descriptors_sent(void **state)
+{
+	struct scene *s = *state;
+	char much[65536] = { 0 };
+
+	while (send(s->box.channel, much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+	struct job *first = add(s, 1, client(0)), *second = add(s, 2, client(0));
+	jobs_send(&s->jobs);
+	assert_int_equal(first->state, JOB_ASKED);
+	assert_int_equal(second->state, JOB_WAITING);
+	drain(s);
+	jobs_send(&s->jobs);
+	assert_int_equal(second->state, JOB_ASKED);
+}
+
+static void what_fits_no_frame_fails_alone(void **state)
+{
+	struct scene *s = *state;
+	char *large = mem_new(9u << 20);
+	struct job *j = add(s, 1, client(0));
+
+	memset(large, 'x', (9u << 20) - 1);
+	large[(9u << 20) - 1] = '\0';
+	list_add(&j->argv, large);
+	j->exec.argv = j->argv.items;
+	free(large);
+	assert_non_null(add(s, 2, client(0)));
+	jobs_send(&s->jobs);
+	assert_int_equal(s->failed, 1);
+	assert_int_equal(s->sys, E2BIG);
+	assert_null(jobs_find(&s->jobs, 1));
+	assert_int_equal(s->guest.cause, GUEST_RUNS);
+	assert_int_equal(jobs_find(&s->jobs, 2)->state, JOB_ASKED);
+	assert_int_equal(s->jobs.alive, 1);
+}
+
+static void more_than_may_run_are_refused(void **state)
+{
+	struct scene *s = *state;
+
+	for (uint32_t id = 1; id <= JOBS_MAX; id++)
+		run(s, id, client(0));
+	assert_null(add(s, JOBS_MAX + 1, client(0)));
+	assert_int_equal(say_exited(s, 1), 1);
+	assert_non_null(add(s, JOBS_MAX + 1, client(0)));
+}
+
+static void so_many_are_remembered(void **state)
+{
+	struct scene *s = *state;
+
+	for (uint32_t id = 1; id <= JOBS_REMEMBERED + 1; id++) {
+		run(s, id, client(0));
+		assert_int_equal(say_exited(s, id), 1);
+	}
+	assert_null(jobs_find(&s->jobs, 1));
+	assert_non_null(jobs_find(&s->jobs, 2));
+	assert_non_null(jobs_find(&s->jobs, JOBS_REMEMBERED + 1));
+}
+
+/* The signals that the executor was sent, as numbers. */
+static size_t signals(struct scene *s, uint32_t *ret, size_t max)
+{
+	struct buffer in;
+	struct frame f;
+	struct err e;
+	size_t count = 0;
+	char got[4096];
+	ssize_t n;
+
+	buffer_init(&in, 1 << 20);
+	while ((n = recv(s->executor, got, sizeof(got), 0)) > 0)
+		assert_true(buffer_append(&in, got, (size_t)n));
+	while (frame_next(&in, FRAME_MAX_TO_EXECUTOR, &f, &e) > 0) {
+		if (f.type == MSG_SIGNAL && count < max)
+			assert_int_equal(message_get_signal(&f, &ret[count++], &e), 0);
+		buffer_consume(&in, FRAME_HEADER + f.len);
+	}
+	buffer_done(&in);
+	return count;
+}
+
+static void a_client_that_goes_takes_what_is_its_own(void **state)
+{
+	struct scene *s = *state;
+	uint32_t got[8];
+	struct err e;
+
+	run(s, 1, client(0));
+	run(s, 2, client(0));
+	jobs_find(&s->jobs, 2)->is_detached = true;
+	run(s, 3, client(1));
+	assert_int_equal(jobs_wait(&s->jobs, 3, client(0), text_copy("2"), &e), 0);
+	assert_non_null(add(s, 4, client(0)));
+	jobs_leave(&s->jobs, client(0));
+	assert_null(jobs_find(&s->jobs, 4)); /* it was not even asked for */
+	assert_int_equal(signals(s, got, 8), 1);
+	assert_int_equal(got[0], SIGHUP);
+	assert_true(jobs_due(&s->jobs) > clock_ms());
+	assert_int_equal(say_exited(s, 3), 1);
+	assert_int_equal(s->waited, 0);
+	jobs_find(&s->jobs, 1)->kill_ms = 1; /* it is late */
+	jobs_expire(&s->jobs);
+	assert_int_equal(signals(s, got, 8), 1);
+	assert_int_equal(got[0], SIGKILL);
+	assert_int_equal(jobs_due(&s->jobs), 0);
+}
+
+static void one_that_is_late_is_killed(void **state)
+{
+	struct scene *s = *state;
+	uint32_t got[8];
+	struct job *j = add(s, 1, client(0));
+
+	j->timeout_ms = 1;
+	jobs_send(&s->jobs);
+	drain(s);
+	assert_int_equal(say_started(s, 1), 1);
+	j->deadline_ms = 1;
+	jobs_expire(&s->jobs);
+	assert_int_equal(signals(s, got, 8), 1);
+	assert_int_equal(got[0], SIGKILL);
+	assert_true(j->has_timed_out);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(from_the_request_to_the_end),
+		CASE(what_comes_at_the_wrong_time_breaks_the_protocol),
+		CASE(descriptors_stay_open_until_they_have_gone),
+		CASE(one_at_a_time_has_its_descriptors_sent),
+		CASE(what_fits_no_frame_fails_alone),
+		CASE(more_than_may_run_are_refused),
+		CASE(so_many_are_remembered),
+		CASE(a_client_that_goes_takes_what_is_its_own),
+		CASE(one_that_is_late_is_killed),
+	};
+
+	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}
