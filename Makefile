@@ -27,7 +27,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-BASE     := action buffer err frame io keys list message quote utf8 visible
+BASE     := action base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
@@ -37,7 +37,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
-CONTROL  := clients events jobs methods peer rpc supervisor wire
+CONTROL  := capture clients events jobs kept log methods outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
 EXECUTOR := caps cgroup channel everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
@@ -327,7 +327,7 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 fuzz: $(FUZZ_BIN)
 
 # Compiled once for all targets.
-FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -I. -I$(B) -fno-sanitize-recover=all
+FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
 .SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c
