@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -86,6 +87,7 @@ static void remove_client(struct supervisor *s, size_t i)
 
 	s->clients[i] = s->clients[--s->client_count];
 	desk_leave(&s->desk, &c->desk);
+	outputs_leave(s, c);
 	jobs_leave(&s->jobs, c);
 	drop_mourner(s, c);
 	wire_done(&c->wire);
@@ -120,12 +122,21 @@ static void put_notification(struct client *c, const char *method, const char *p
 	put_raw(&c->wire.out, "}\n");
 }
 
+/* The end of a process is told when all that it printed before has been. */
+static bool may_tell_event(struct supervisor *s, const struct client *c, uint64_t n)
+{
+	uint32_t exited = events_exited(&s->events, n);
+	const struct job *j = exited ? jobs_find(&s->jobs, exited) : NULL;
+
+	return !j || !outputs_is_behind(c, j);
+}
+
 static bool tell_events(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
 
 	while (c->has_events && c->next_event < s->events.next &&
-	       buffer_len(&c->wire.out) <= EVENTS_HIGH) {
+	       buffer_len(&c->wire.out) <= EVENTS_HIGH && may_tell_event(s, c, c->next_event)) {
 		const char *text = events_get(&s->events, c->next_event);
 		if (text) {
 			put_notification(c, "event", text);
@@ -138,6 +149,31 @@ static bool tell_events(struct supervisor *s, struct client *c)
 			put_notification(c, "event", dropped);
 			c->next_event = first;
 		}
+		has_some = true;
+	}
+	return has_some;
+}
+
+/* To the one who started it, whether it asks for events or not. */
+void client_exited(struct supervisor *s, struct client *c, struct job *j)
+{
+	const char *text = events_get(&s->events, j->exit_event);
+
+	j->owes_event = false;
+	if (c->has_events && c->next_event <= j->exit_event)
+		return; /* is told with the others */
+	put_notification(c, "event", text ? text : "{\"event\":\"dropped\",\"count\":1}");
+}
+
+static bool tell_exits(struct supervisor *s, struct client *c)
+{
+	bool has_some = false;
+
+	for (struct job *j = s->jobs.owed ? s->jobs.first : NULL; j; j = j->next) {
+		if (j->owner != c || !j->owes_event || outputs_is_behind(c, j))
+			continue;
+		client_exited(s, c, j);
+		s->jobs.owed--;
 		has_some = true;
 	}
 	return has_some;
@@ -219,6 +255,19 @@ void clients_watch(const struct supervisor *s, struct pollfd *w)
 	}
 }
 
+static bool flush(struct client *c)
+{
+	size_t before = buffer_len(&c->wire.out);
+	bool is_well = wire_write(&c->wire);
+	size_t left = buffer_len(&c->wire.out);
+
+	if (left == 0)
+		c->stuck_ms = 0;
+	else if (left < before || !c->stuck_ms)
+		c->stuck_ms = clock_ms();
+	return is_well;
+}
+
 /* A broken connection tells so whatever is asked; one that was only closed for
  * writing still gets its answers. */
 void clients_serve(struct supervisor *s, const struct pollfd *w)
@@ -227,7 +276,7 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		struct client *c = s->clients[i];
 		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
-			is_well = wire_write(&c->wire);
+			is_well = flush(c);
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
 			is_well = wire_read(&c->wire);
 		if (!is_well || ((w[i].revents & POLLHUP) && c->wire.lines.is_at_eof))
@@ -252,9 +301,12 @@ bool clients_work(struct supervisor *s)
 	for (size_t i = s->client_count; i-- > 0;) {
 		struct client *c = s->clients[i];
 		has_some = take_lines(s, c) || has_some;
+		has_some = outputs_tell(s, c) || has_some;
+		has_some = jobs_tell(&s->jobs, c) || has_some;
+		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
 		desk_deliver(&c->desk);
-		if (!wire_write(&c->wire) || is_finished(c))
+		if (!flush(c) || is_finished(c))
 			remove_client(s, i);
 	}
 	return has_some;

@@ -192,6 +192,7 @@ static int64_t due(const struct supervisor *s)
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
 	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
+	due = clock_sooner(due, s->outputs.look_ms);
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
 }
 
@@ -259,8 +260,8 @@ static void work(struct supervisor *s)
 
 static void turn(struct supervisor *s)
 {
-	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX];
-	size_t clients = s->client_count;
+	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
+	size_t clients = s->client_count, pipes;
 
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
@@ -268,8 +269,10 @@ static void turn(struct supervisor *s)
 	/* Whoever waits for it to be ready may give up: POLLERR. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	clients_watch(s, w + WATCH_CLIENTS);
-	if (poll(w, WATCH_CLIENTS + clients, clock_wait(due(s))) < 0)
+	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
+	if (poll(w, WATCH_CLIENTS + clients + pipes, clock_wait(due(s))) < 0)
 		return; /* EINTR: SIGCONT after a stop */
+	outputs_serve(s, w + WATCH_CLIENTS + clients);
 	guest_serve(&s->guest, w + WATCH_GUEST);
 	clients_serve(s, w + WATCH_CLIENTS);
 	if (w[WATCH_LISTENER].revents)
@@ -297,6 +300,7 @@ static void init(struct supervisor *s)
 	guest_init(&s->guest);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
+	outputs_init(s);
 	list_add(&s->shell_argv, "/bin/bash");
 	s->shell = setting_shell(l, &s->shell_argv);
 	s->desk.wire = &s->guest.channel.out;
@@ -342,6 +346,7 @@ static void finish(struct supervisor *s)
 	tell_ready(s, &s->ending.error);
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
+	outputs_end(s);
 	supervisor_event(s, "ended", members);
 	sandbox_done(&s->launch->sandbox);
 	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
@@ -364,6 +369,7 @@ void supervisor_run(struct supervisor *s)
 	finish(s);
 	own_close(&s->listener);
 	jobs_done(&s->jobs);
+	outputs_done(s);
 	desk_done(&s->desk);
 	guest_done(&s->guest);
 	events_done(&s->events);
