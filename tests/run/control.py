@@ -122,7 +122,7 @@ class Client:
 
     def outputs(self, process=None):
         """The output notifications that have come, their params."""
-        return [n["params"] for n in self.notes if n["method"] == "output" and process in (None, n["params"]["process"])]
+        return [n["params"] for n in self.notes if n["method"] == "output" and process in (None, n["params"].get("process"))]
 
     def output(self, process, stream="stdout"):
         """The bytes that have come so far."""
