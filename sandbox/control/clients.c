@@ -1,5 +1,6 @@
 #include "sandbox/control/supervisor.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 #include "sandbox/control/peer.h"
 #include "sandbox/control/rpc.h"
 
-/* Events are told while no more than this waits for a client. */
-#define EVENTS_HIGH (1u << 20)
+/* How long clients have to take away what waits for them when the sandbox has ended. */
+#define GOODBYE_MS 2000
 
 /* --- coming and going ------------------------------------------------------- */
 
@@ -122,21 +123,14 @@ static void put_notification(struct client *c, const char *method, const char *p
 	put_raw(&c->wire.out, "}\n");
 }
 
-/* The end of a process is told when all that it printed before has been. */
-static bool may_tell_event(struct supervisor *s, const struct client *c, uint64_t n)
-{
-	uint32_t exited = events_exited(&s->events, n);
-	const struct job *j = exited ? jobs_find(&s->jobs, exited) : NULL;
-
-	return !j || !outputs_is_behind(c, j);
-}
-
+/* To be called after outputs_tell(): output that was left then was too much, and then
+ * this is, so that the end of a process comes after all that it has printed. */
 static bool tell_events(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
 
 	while (c->has_events && c->next_event < s->events.next &&
-	       buffer_len(&c->wire.out) <= EVENTS_HIGH && may_tell_event(s, c, c->next_event)) {
+	       buffer_len(&c->wire.out) <= CLIENT_HIGH) {
 		const char *text = events_get(&s->events, c->next_event);
 		if (text) {
 			put_notification(c, "event", text);
@@ -310,4 +304,32 @@ bool clients_work(struct supervisor *s)
 			remove_client(s, i);
 	}
 	return has_some;
+}
+
+/* Whoever has taken everything is let go. */
+static void part_with(struct supervisor *s)
+{
+	for (size_t i = s->client_count; i-- > 0;)
+		if (buffer_len(&s->clients[i]->wire.out) == 0)
+			remove_client(s, i);
+}
+
+void clients_part(struct supervisor *s)
+{
+	int64_t due = clock_ms() + GOODBYE_MS;
+	struct pollfd w[CLIENTS_MAX];
+
+	for (;;) {
+		while (clients_work(s)) {
+			/* There is more room now. */
+		}
+		part_with(s);
+		if (s->client_count == 0 || clock_is_due(due))
+			break;
+		for (size_t i = 0; i < s->client_count; i++)
+			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
+						.events = POLLOUT };
+		(void)poll(w, s->client_count, clock_wait(due)); /* EINTR: once more */
+	}
+	clients_done(s);
 }

@@ -40,20 +40,10 @@ const char *events_add(struct events *ev, const char *name, const char *more)
 	free(*place);
 	*place = text_format("{\"n\":%llu,\"time\":\"%s\",\"event\":\"%s\"%s%s}",
 			     (unsigned long long)ev->next, time, name, *more ? "," : "", more);
-	ev->exited[ev->next % EVENTS_KEPT] = 0;
 	ev->next++;
 	return *place;
 }
 
-void events_mark_exit(struct events *ev, uint32_t process)
-{
-	ev->exited[(ev->next - 1) % EVENTS_KEPT] = process;
-}
-
-uint32_t events_exited(const struct events *ev, uint64_t n)
-{
-	return events_get(ev, n) ? ev->exited[n % EVENTS_KEPT] : 0;
-}
 
 const char *events_get(const struct events *ev, uint64_t n)
 {

@@ -10,7 +10,6 @@
 
 struct events {
 	char *kept[EVENTS_KEPT]; /* owned; number n is at n % EVENTS_KEPT */
-	uint32_t exited[EVENTS_KEPT]; /* the process whose end it is; 0: it is none */
 	uint64_t next;		 /* the number of the next one */
 };
 
@@ -22,11 +21,6 @@ const char *events_add(struct events *ev, const char *name, const char *more);
 
 /* The text of number n, or NULL where it is not kept. */
 const char *events_get(const struct events *ev, uint64_t n);
-
-/* Notes that the last one is the end of a process; and which process's number n is the
- * end of, 0: of none. */
-void events_mark_exit(struct events *ev, uint32_t process);
-uint32_t events_exited(const struct events *ev, uint64_t n);
 
 /* Milliseconds since 1970, and such a time as RFC 3339 has it, allocated. */
 int64_t events_now(void);

@@ -26,8 +26,8 @@ void kept_done(struct kept *k);
 /* How much more memory would keep all of these too, as far as KEPT_MAX goes. */
 size_t kept_wants(const struct kept *k, size_t len);
 
-/* Adds bytes, with `more` bytes of memory granted on top of what it has: none, or
- * what it wants.  The oldest make place. */
+/* Adds bytes, with `more` bytes of memory granted on top of what it has, at most what
+ * it wants, which make a power of two with it.  The oldest make place. */
 void kept_add(struct kept *k, const void *bytes, size_t len, size_t more);
 
 /* Copies what is kept from number `at` on, which is between begin and end; at most

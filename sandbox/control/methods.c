@@ -492,7 +492,6 @@ static void on_ended(void *who, struct job *j)
 	outputs_exited(s, j);
 	j->exit_event = s->events.next;
 	supervisor_event(s, "exited", more);
-	events_mark_exit(&s->events, j->id);
 	j->owes_event = j->owner != NULL;
 	s->jobs.owed += j->owes_event;
 }

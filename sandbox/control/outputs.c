@@ -100,8 +100,9 @@ int outputs_reserve(struct supervisor *s, struct err *e)
 	}
 	if (count + FDS_START <= s->outputs.fds_max)
 		return 0;
-	(void)err_set(e, ERR_LIMIT, "the processes that run have %zu descriptors of the supervisor's "
-				    "already, and %zu are for them", count, s->outputs.fds_max);
+	(void)err_set(e, ERR_LIMIT, "the processes that run have %zu of the supervisor's "
+				    "descriptors, and %zu are for them", count,
+		      s->outputs.fds_max);
 	return err_remedy(e, "a higher limit on open files (ulimit -n) for hutch create");
 }
 
@@ -128,9 +129,9 @@ static size_t grant(struct supervisor *s, const struct job *but, const struct ke
 		for (int i = 0; i < CAPTURE_STREAMS; i++)
 			total += j->capture ? j->capture->kept[i].room : 0;
 	drop_oldest(s, but, &total);
-	if (total <= OUTPUTS_KEPT)
+	if (total <= OUTPUTS_KEPT || k->room + more <= OUTPUTS_LEAST)
 		return more;
-	return k->room ? 0 : KEPT_MIN;
+	return k->room < OUTPUTS_LEAST ? OUTPUTS_LEAST - k->room : 0;
 }
 
 void outputs_put_piece(struct buffer *out, const struct job *j, int stream,
@@ -172,7 +173,7 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 	struct piece p;
 
 	if (*at < j->capture->kept[stream].begin)
-		*at = j->capture->kept[stream].begin; /* memory was short */
+		*at = j->capture->kept[stream].begin; /* half a character was dropped */
 	buffer_init(&line, LOG_LINE_MAX);
 	while (capture_piece(j->capture, stream, *at, &p)) {
 		put_format(&line, "{\"time\":\"%s\",", time);
@@ -185,24 +186,14 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 	buffer_done(&line);
 }
 
-/* Where memory is short the stream keeps less than was read at once, and the log is to
- * have all of it. */
 static void keep(struct supervisor *s, struct job *j, int stream, const uint8_t *bytes,
 		 size_t len)
 {
 	struct kept *k = &j->capture->kept[stream];
 	size_t more = kept_wants(k, len);
 
-	if (more)
-		more = grant(s, j, k, more);
-	while (len > 0) {
-		size_t n = len < k->room + more ? len : k->room + more;
-		kept_add(k, bytes, n, more);
-		log_stream(s, j, stream);
-		bytes += n;
-		len -= n;
-		more = 0;
-	}
+	kept_add(k, bytes, len, more ? grant(s, j, k, more) : 0);
+	log_stream(s, j, stream);
 }
 
 /* Reads once.  Bytes; 0: nothing now, or its end. */

@@ -11,10 +11,8 @@
 #include "sandbox/control/rpc.h"
 #include "sandbox/control/supervisor.h"
 
-/* Output is told while no more than this waits for a client. */
-#define TELL_HIGH (1u << 20)
-
-static const char notification[] = "{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":";
+static const char notification[] =
+	"{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":";
 
 /* --- viewers ---------------------------------------------------------------- */
 
@@ -97,7 +95,7 @@ static bool tell_pieces(struct client *c)
 		if (v->job->state != JOB_RUNNING && v->job->state != JOB_ENDED)
 			continue; /* exec.start is not answered yet */
 		for (int i = 0; i < CAPTURE_STREAMS; i++)
-			if (buffer_len(&c->wire.out) <= TELL_HIGH)
+			if (buffer_len(&c->wire.out) <= CLIENT_HIGH)
 				has_some = tell_piece(c, v, i) || has_some;
 	}
 	return has_some;
@@ -251,7 +249,7 @@ static bool tell_log(const struct log *l, struct client *c)
 
 	for (struct log_reader **at = &c->log_readers; *at;) {
 		struct log_reader *r = *at;
-		while (buffer_len(&c->wire.out) <= TELL_HIGH && (r->follows || r->at < r->until) &&
+		while (buffer_len(&c->wire.out) <= CLIENT_HIGH && (r->follows || r->at < r->until) &&
 		       tell_entries(l, c, r))
 			has_some = true;
 		if (r->follows || r->at < r->until) {
@@ -274,7 +272,7 @@ bool outputs_tell(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
 
-	while (buffer_len(&c->wire.out) <= TELL_HIGH && tell_pieces(c))
+	while (buffer_len(&c->wire.out) <= CLIENT_HIGH && tell_pieces(c))
 		has_some = true;
 	return tell_log(&s->outputs.log, c) || has_some;
 }

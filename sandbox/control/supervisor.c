@@ -352,8 +352,7 @@ static void finish(struct supervisor *s)
 	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
 		supervisor_event(s, "error", "");
 	answer_mourners(s);
-	(void)clients_work(s);
-	clients_done(s);
+	clients_part(s);
 }
 
 void supervisor_run(struct supervisor *s)

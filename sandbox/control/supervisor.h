@@ -28,6 +28,8 @@ struct launch;
 #define CLIENTS_MAX 128
 /* Requests of one client that have no answer yet. */
 #define CLIENT_REQUESTS 256
+/* Output and events are told while no more than this waits for a client. */
+#define CLIENT_HIGH (1u << 20)
 /* A client for which more observations than this wait is let go. */
 #define CLIENT_WAITING (64u << 20)
 
@@ -108,6 +110,9 @@ void clients_watch(const struct supervisor *s, struct pollfd *w);
 void clients_serve(struct supervisor *s, const struct pollfd *w);
 /* All that can be done now.  True: there was something. */
 bool clients_work(struct supervisor *s);
+/* The sandbox has ended: what waits for them is written as far as they take it, for a
+ * while; then all are gone. */
+void clients_part(struct supervisor *s);
 void clients_done(struct supervisor *s);
 
 /* Answers a request that was under way, or is answered at once. */

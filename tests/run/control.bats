@@ -85,7 +85,13 @@ until(lambda: output(p) == b"early\nlate\n")
 d = connect()
 d.call("exec.attach", process=p)
 d.wait(p)
-d.until(lambda: d.output(p) == b"early\nlate\n")'
+d.until(lambda: d.output(p) == b"early\nlate\n")
+# Whoever prints on and on does not either.
+d.close()
+p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
+until(lambda: len(outputs(p)) > 10)
+call("exec.write", process=p, data="\n")
+assert wait(p)["exit_code"] == 0'
 }
 
 @test "bytes that are no text come as base64, and no character is torn" {
@@ -204,7 +210,7 @@ assert sum(o.get("dropped", 0) for o in d.outputs(q)) + len(d.output(q)) == size
 def memory():
     return int(next(l for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS")).split()[1])
 d = connect()
-floods = [d.start("yes", str(n)) for n in range(8)]
+floods = [d.start("yes", str(n)) for n in range(24)]
 took = []
 d.socket.setblocking(True)
 for i in range(100):
@@ -214,8 +220,8 @@ for i in range(100):
     took.append(time.monotonic() - at)
     assert output(p) == b"hi\n"
 took.sort()
-assert took[50] < 0.2 and took[-1] < 2, took[-5:]
-assert memory() < 32000, memory()
+assert took[50] < 0.5 and took[-1] < 4, took[-5:]
+assert memory() < 64000, memory()
 assert sum(os.path.getsize(f"{folder}/log/{f}") for f in os.listdir(folder + "/log")) <= 16 << 20
 for p in floods:
     call("exec.signal", process=p, signal=9)
@@ -236,7 +242,18 @@ assert memory() < 96000, memory()
 assert d.call("exec.attach", process=p)["lost"] == {"stdout": 0, "stderr": 0}
 assert d.call("exec.attach", process=p - 70)["lost"] == {"stdout": 1 << 20, "stderr": 1 << 20}
 d.wait(p)
-assert len(d.output(p)) == 1 << 20'
+assert len(d.output(p)) == 1 << 20
+# Those that run keep less, and what they print is in the log all the same.
+for i in range(50):
+    p = start("sh", "-c", "seq 1 300000 | head -c 1048576; seq 1 300000 | head -c 1048576 >&2; read x; echo end", stdin=True)
+    until(lambda: sum(len(bytes_of(o)) for o in outputs(p)) == 2 << 20)
+    c.notes.clear()
+assert memory() < 96000, memory()
+call("exec.write", process=p, eof=True)
+wait(p)
+assert output(p) == b"end\n"
+kept = d.call("exec.attach", process=p)
+assert kept["kept"]["stdout"] == 128 << 10 and kept["lost"]["stdout"] == (1 << 20) + 4 - (128 << 10)'
 }
 
 # --- input ---------------------------------------------------------------------
@@ -308,7 +325,18 @@ try:
 except Refused as e:
     assert e.kind == "disconnected"
 wait(q)
-refused("exec.write", "disconnected", process=q, data="x")'
+refused("exec.write", "disconnected", process=q, data="x")
+# Somebody who was left behind and holds it open makes no difference.
+q = start("sh", "-c", "setsid sleep 1000 <&0 & echo ready; read x </tmp/go", stdin=True)
+until(lambda: output(q))
+ids = [send("exec.write", process=q, data="x" * (1 << 20)) for i in range(2)]
+call("info")
+call("exec.signal", process=q, signal=9)
+try:
+    answer(ids[1])
+    assert False
+except Refused as e:
+    assert e.kind == "disconnected"'
 }
 
 @test "a process may have a terminal: one stream, a size, and an end of what is typed" {
@@ -326,6 +354,20 @@ assert wait(p)["exit_code"] == 0
 p = start("sh", "-c", "seq 1 30000", tty=True)
 wait(p)
 assert output(p) == b"".join(b"%d\r\n" % n for n in range(1, 30001))'
+}
+
+@test "who asks for the end is answered, however much waits for it before that" {
+	controls '
+d = connect()
+p = start("yes", detach=True)
+d.call("exec.attach", process=p)
+d.until(lambda: len(d.outputs(p)) > 400)
+# Nobody has read from c meanwhile.
+id = send("kill")
+assert answer(id) == {}
+assert len(output(p)) > 1 << 19
+while receive() is not None:
+    pass'
 }
 
 # --- the log -------------------------------------------------------------------
