@@ -223,6 +223,12 @@ took.sort()
 assert took[50] < 0.5 and took[-1] < 4, took[-5:]
 assert memory() < 64000, memory()
 assert sum(os.path.getsize(f"{folder}/log/{f}") for f in os.listdir(folder + "/log")) <= 16 << 20
+# Of one that leaves a flood behind, too, the end is told.
+for i in range(3):
+    p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
+    until(lambda: outputs(p))
+    call("exec.write", process=p, data="\n")
+    assert wait(p)["exit_code"] == 0
 for p in floods:
     call("exec.signal", process=p, signal=9)
 for p in floods:
@@ -327,7 +333,7 @@ except Refused as e:
 wait(q)
 refused("exec.write", "disconnected", process=q, data="x")
 # Somebody who was left behind and holds it open makes no difference.
-q = start("sh", "-c", "setsid sleep 1000 <&0 & echo ready; read x </tmp/go", stdin=True)
+q = start("sh", "-c", "exec 3<&0; setsid sleep 1000 & echo ready; read x </tmp/go", stdin=True)
 until(lambda: output(q))
 ids = [send("exec.write", process=q, data="x" * (1 << 20)) for i in range(2)]
 call("info")
@@ -364,10 +370,10 @@ d.call("exec.attach", process=p)
 d.until(lambda: len(d.outputs(p)) > 400)
 # Nobody has read from c meanwhile.
 id = send("kill")
+while d.receive() is not None:
+    pass
 assert answer(id) == {}
-assert len(output(p)) > 1 << 19
-while receive() is not None:
-    pass'
+assert len(output(p)) > 1 << 19'
 }
 
 # --- the log -------------------------------------------------------------------
