@@ -180,8 +180,6 @@ assert len(text) == size and text == want'
 
 @test "a client that does not read is told how much was dropped, and nobody waits for it" {
 	controls '
-def memory():
-    return int(next(l for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS")).split()[1])
 d = connect()
 size = 64 << 20
 p = start("sh", "-c", "read x; seq 1 20000000 | head -c %d" % size, stdin=True)
@@ -207,8 +205,6 @@ assert sum(o.get("dropped", 0) for o in d.outputs(q)) + len(d.output(q)) == size
 
 @test "a flood is bounded in memory and on disk, and keeps nobody waiting" {
 	controls '
-def memory():
-    return int(next(l for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS")).split()[1])
 d = connect()
 floods = [d.start("yes", str(n)) for n in range(24)]
 took = []
@@ -237,8 +233,6 @@ for p in floods:
 
 @test "what is kept of all processes together is bounded, and the last have theirs" {
 	controls '
-def memory():
-    return int(next(l for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS")).split()[1])
 d = connect()
 for i in range(80):
     p = start("sh", "-c", "seq 1 300000 | head -c 1048576; seq 1 300000 | head -c 1048576 >&2")

@@ -9,6 +9,7 @@ The code has these names, and os, json, time, socket, threading:
 	call(METHOD, **PARAMS)	of c; so are send, answer, receive, refused, start, wait, output
 	pid			of the supervisor
 	folder			STATE/box
+	memory()		of the supervisor, resident, in KiB; 0 where a sanitizer has most of it
 
 It is a module too: `from control import Client, Refused`.
 """
@@ -164,6 +165,13 @@ class Sandbox:
         s.connect(self.folder + "/control.sock")
         return s
 
+    def memory(self):
+        with open(f"/proc/{self.pid}/maps") as maps:
+            if "libasan" in maps.read():
+                return 0
+        with open(f"/proc/{self.pid}/status") as status:
+            return int(next(l for l in status if l.startswith("VmRSS")).split()[1])
+
     def end(self):
         try:
             Client(self.name).call("kill")
@@ -174,7 +182,7 @@ class Sandbox:
 def main():
     box = Sandbox(os.path.abspath(sys.argv[1]), sys.argv[3:])
     c = Client()
-    names = {"c": c, "box": box, "pid": box.pid, "folder": box.folder, "Client": Client, "Refused": Refused,
+    names = {"c": c, "box": box, "pid": box.pid, "folder": box.folder, "memory": box.memory, "Client": Client, "Refused": Refused,
              "connect": Client, "bytes_of": bytes_of, "os": os, "json": json, "time": time, "socket": socket,
              "base64": base64, "threading": threading}
     for name in ("call", "send", "answer", "receive", "refused", "start", "wait", "output", "outputs", "events", "until", "take"):
