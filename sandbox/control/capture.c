@@ -42,7 +42,8 @@ static int make_all(struct capture *c, bool has_terminal, struct wire_fds *fds,
 {
 	int *theirs = fds->fds;
 
-	if (c->has_stdin ? make_pipe(&c->in, &theirs[0], true, e) : make_nothing(&theirs[0], e))
+	if (c->has_stdin ? make_pipe(&c->in, &theirs[0], true, e)
+			 : make_nothing(&theirs[0], e))
 		return -1;
 	if (make_pipe(&c->out[CAPTURE_STDOUT], &theirs[1], false, e) < 0)
 		return -1;

@@ -143,7 +143,8 @@ static int untimely(const struct frame *f, struct err *e)
 }
 
 /* Answers the waiter at *at, or leaves it to jobs_tell().  Returns the next place. */
-static struct waiter **tell_waiter(struct jobs *js, struct waiter **at, const struct job *j)
+static struct waiter **tell_waiter(struct jobs *js, struct waiter **at,
+				   const struct job *j)
 {
 	struct waiter *w = *at;
 

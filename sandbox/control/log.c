@@ -31,8 +31,8 @@ void log_done(struct log *l)
  * leaves all as it is. */
 static int rotate(struct log *l, struct err *e)
 {
-	AUTO_CLOSE int next = openat(l->folder, NAME_NEXT,
-				     O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int next = openat(l->folder, NAME_NEXT, flags, 0600);
 
 	if (next < 0)
 		return err_sys(e, "make the log's next file");

@@ -644,7 +644,8 @@ static int do_logs(const struct call *call)
 	uint64_t tail = UINT64_MAX;
 	bool follows = false;
 
-	if (get_bool(call, "follow", &follows) < 0 || get_uint(call, "tail", 1ull << 53, &tail) < 0)
+	if (get_bool(call, "follow", &follows) < 0 ||
+	    get_uint(call, "tail", 1ull << 53, &tail) < 0)
 		return RPC_PARAMS;
 	outputs_logs(call->s, call->client, take_id(call), follows, tail);
 	return 0;

@@ -51,10 +51,10 @@ static size_t raise_fds(void)
 void outputs_init(struct supervisor *s)
 {
 	struct outputs *o = &s->outputs;
-	struct err e;
+	struct err e; /* without a folder the log says so itself, when there is something */
 
 	o->fds_max = raise_fds();
-	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e)); /* told when needed */
+	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e));
 	/* The caller's limit on the size of files is the log's too: an error, no end. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
@@ -81,7 +81,8 @@ static size_t count_fds(const struct supervisor *s)
 static size_t close_oldest(struct supervisor *s)
 {
 	for (struct job *j = s->jobs.first; j; j = j->next) {
-		size_t count = j->state == JOB_ENDED && j->capture ? capture_fds(j->capture) : 0;
+		bool is_ours = j->state == JOB_ENDED && j->capture;
+		size_t count = is_ours ? capture_fds(j->capture) : 0;
 		if (count == 0)
 			continue;
 		capture_close(j->capture);
@@ -137,7 +138,8 @@ static size_t grant(struct supervisor *s, const struct job *but, const struct ke
 void outputs_put_piece(struct buffer *out, const struct job *j, int stream,
 		       const struct piece *p)
 {
-	put_format(out, "\"process\":%u,\"stream\":\"%s\",", j->id, capture_stream_name(stream));
+	put_format(out, "\"process\":%u,\"stream\":\"%s\",", j->id,
+		   capture_stream_name(stream));
 	if (p->is_text) {
 		put_raw(out, "\"data\":");
 		put_bytes(out, p->bytes, p->len);
@@ -156,7 +158,8 @@ static void log_line(struct supervisor *s, const struct buffer *line)
 
 	if (outcome == LOG_STOPPED) {
 		AUTO_FREE char *why = quote_json(e.text);
-		AUTO_FREE char *more = text_format("\"state\":\"stopped\",\"message\":%s", why);
+		AUTO_FREE char *more = text_format("\"state\":\"stopped\",\"message\":%s",
+						   why);
 		supervisor_event(s, "log", more);
 	} else if (outcome == LOG_RESUMED) {
 		AUTO_FREE char *more = text_format("\"state\":\"resumed\",\"lost\":%llu",
@@ -221,13 +224,15 @@ static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 {
 	const struct client *c = j->owner;
 	const struct viewer *v = c && !j->is_detached ? outputs_viewer(c, j) : NULL;
+	int64_t due;
 
 	/* Less than a character may wait for its rest. */
 	if (!v || j->capture->kept[stream].end - v->at[stream] < 4 || !c->stuck_ms)
 		return false;
-	if (clock_is_due(c->stuck_ms + OUTPUTS_STUCK_MS))
+	due = c->stuck_ms + OUTPUTS_STUCK_MS;
+	if (clock_is_due(due))
 		return false;
-	s->outputs.look_ms = clock_sooner(s->outputs.look_ms, c->stuck_ms + OUTPUTS_STUCK_MS);
+	s->outputs.look_ms = clock_sooner(s->outputs.look_ms, due);
 	return true;
 }
 

@@ -25,7 +25,7 @@ struct supervisor;
 
 /* Of all streams of a sandbox together.  Beyond that, what was kept of processes that
  * have ended goes first, and no stream grows further than this least, which holds what
- * is read of it in a turn and then at its process's end: nobody who keeps up loses any. */
+ * is read of it in a turn and then at its process's end: who keeps up loses none. */
 #define OUTPUTS_KEPT  (64u << 20)
 #define OUTPUTS_LEAST (128u << 10)
 /* How long a client that takes nothing is waited for by its own processes. */

@@ -40,11 +40,11 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 	const struct kept *k;
 
 	if (!j->capture)
-		return err_set(e, ERR_USAGE, "process %u was started with descriptors: what it "
-					     "prints goes there", j->id);
+		return err_set(e, ERR_USAGE, "what process %u prints goes to the "
+					     "descriptors it was started with", j->id);
 	if (outputs_viewer(c, j))
-		return err_set(e, ERR_EXISTS, "this connection is told what process %u prints "
-					      "already", j->id);
+		return err_set(e, ERR_EXISTS, "this connection is told already what "
+					      "process %u prints", j->id);
 	outputs_view(c, j);
 	k = j->capture->kept;
 	*ret = text_format("{\"process\":%u,\"kept\":{\"stdout\":%llu,\"stderr\":%llu},"
@@ -130,16 +130,19 @@ static int check_write(const struct job *j, struct bytes bytes, struct err *e)
 	const struct capture *c = j->capture;
 
 	if (!c || !c->has_stdin)
-		return err_set(e, ERR_USAGE, "process %u was not started with \"stdin\":true", j->id);
+		return err_set(e, ERR_USAGE, "process %u was not started with \"stdin\":true",
+			       j->id);
 	if (c->has_eof)
-		return err_set(e, ERR_USAGE, "the input of process %u was ended by \"eof\"", j->id);
+		return err_set(e, ERR_USAGE, "the input of process %u was ended by \"eof\"",
+			       j->id);
 	if (c->in < 0)
 		return gone(j, e);
 	if (bytes.len > CAPTURE_INPUT)
-		return err_set(e, ERR_LIMIT, "%zu bytes at once, and %u is the most", bytes.len,
-			       CAPTURE_INPUT);
+		return err_set(e, ERR_LIMIT, "%zu bytes at once, and %u is the most",
+			       bytes.len, CAPTURE_INPUT);
 	if (buffer_len(&c->input) > CAPTURE_INPUT)
-		return err_set(e, ERR_BUSY, "a write to process %u waits for room already", j->id);
+		return err_set(e, ERR_BUSY, "a write to process %u waits for room already",
+			       j->id);
 	return 0;
 }
 
@@ -150,7 +153,8 @@ int outputs_write(struct job *j, struct client *c, struct bytes bytes, bool has_
 
 	if (check_write(j, bytes, e) < 0)
 		return -1;
-	(void)buffer_append(&to->input, bytes.data, bytes.len); /* fits: twice the bound */
+	/* It fits: the buffer holds twice the bound. */
+	(void)buffer_append(&to->input, bytes.data, bytes.len);
 	to->has_eof = has_eof;
 	capture_flush(to);
 	if (to->is_broken)
@@ -191,7 +195,8 @@ void outputs_logs(struct supervisor *s, struct client *c, char *request, bool fo
 	const struct log *l = &s->outputs.log;
 	struct log_reader *r = mem_zeroed(1, sizeof(*r)), **at = &c->log_readers;
 
-	*r = (struct log_reader){ .request = request, .follows = follows, .until = l->end };
+	*r = (struct log_reader){ .request = request, .follows = follows,
+				  .until = l->end };
 	r->at = tail == UINT64_MAX ? l->begin : log_tail(l, tail);
 	while (*at)
 		at = &(*at)->next;
@@ -203,7 +208,8 @@ void outputs_logs(struct supervisor *s, struct client *c, char *request, bool fo
 static void put_entries(struct client *c, const uint8_t *entries, size_t len)
 {
 	while (len > 0) {
-		size_t line = (size_t)((const uint8_t *)memchr(entries, '\n', len) - entries);
+		const uint8_t *end = memchr(entries, '\n', len);
+		size_t line = (size_t)(end - entries);
 		put_raw(&c->wire.out, notification);
 		if (!buffer_append(&c->wire.out, entries, line))
 			c->wire.out.is_cut = true;
@@ -243,16 +249,21 @@ static bool tell_entries(const struct log *l, struct client *c, struct log_reade
 	return true;
 }
 
+static bool has_entries(const struct log_reader *r)
+{
+	return r->follows || r->at < r->until;
+}
+
 static bool tell_log(const struct log *l, struct client *c)
 {
 	bool has_some = false;
 
 	for (struct log_reader **at = &c->log_readers; *at;) {
 		struct log_reader *r = *at;
-		while (buffer_len(&c->wire.out) <= CLIENT_HIGH && (r->follows || r->at < r->until) &&
+		while (buffer_len(&c->wire.out) <= CLIENT_HIGH && has_entries(r) &&
 		       tell_entries(l, c, r))
 			has_some = true;
-		if (r->follows || r->at < r->until) {
+		if (has_entries(r)) {
 			at = &r->next;
 			continue;
 		}

@@ -42,7 +42,7 @@ struct client {
 	uint64_t next_event; /* has_events */
 	struct viewer *viewers;		/* owned; outputs.h */
 	struct log_reader *log_readers; /* owned */
-	int64_t stuck_ms; /* since when it has taken nothing of what waits; 0: nothing does */
+	int64_t stuck_ms; /* since when it takes nothing of what waits; 0: nothing does */
 };
 
 /* Why it ended; docs/control.md, "How it ended". */
