@@ -27,7 +27,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-BASE     := action buffer err frame io keys list message quote utf8 visible
+BASE     := action base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
@@ -37,7 +37,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
-CONTROL  := clients confine events jobs methods peer rpc supervisor wire
+CONTROL  := capture clients confine events jobs kept log methods outputs outputs_tell \
+            peer rpc supervisor wire
 CLI      := arena doctor main options report run
 VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
             steer stream table

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/action.h"
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "executor/channel.h"
@@ -52,33 +53,11 @@ bool replies_is_full(const struct replies *a)
 	return a->bytes >= REPLIES_HIGH;
 }
 
-/* RFC 4648, 4.  `to` has room for 4 bytes for each 3. */
-static size_t encode_base64(const uint8_t *from, size_t len, uint8_t *to)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t out = 0;
-
-	for (size_t i = 0; i < len; i += 3) {
-		size_t have = len - i;
-		uint32_t v = (uint32_t)from[i] << 16;
-		if (have > 1)
-			v |= (uint32_t)from[i + 1] << 8;
-		if (have > 2)
-			v |= from[i + 2];
-		to[out++] = (uint8_t)digits[v >> 18];
-		to[out++] = (uint8_t)digits[v >> 12 & 63];
-		to[out++] = have > 1 ? (uint8_t)digits[v >> 6 & 63] : '=';
-		to[out++] = have > 2 ? (uint8_t)digits[v & 63] : '=';
-	}
-	return out;
-}
-
 static int send_base64(struct reply *x, struct buffer *out, struct err *e)
 {
 	size_t left = x->len - x->sent, n = left < BASE64_CHUNK ? left : BASE64_CHUNK;
 	uint8_t *text = mem_new(ACTION_CHUNK);
-	struct bytes chunk = { text, encode_base64(x->bytes + x->sent, n, text) };
+	struct bytes chunk = { text, base64_encode(x->bytes + x->sent, n, text) };
 	int put = action_put_text(out, x->type, x->id, chunk, e);
 	free(text);
 	x->sent += n;

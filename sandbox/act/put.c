@@ -37,15 +37,13 @@ static void put_escaped(struct buffer *b, unsigned char byte)
 {
 	/* Each character stands before what it is written as. */
 	const char *at = "\bb\tt\nn\ff\rr\"\"\\\\";
-	char text[8];
 
 	while (*at && (unsigned char)*at != byte)
 		at += 2;
 	if (*at)
-		(void)snprintf(text, sizeof(text), "\\%c", at[1]);
+		add(b, (const char[]){ '\\', at[1] }, 2); /* every line has one */
 	else
-		(void)snprintf(text, sizeof(text), "\\u%04x", byte);
-	put_raw(b, text);
+		put_format(b, "\\u%04x", byte);
 }
 
 static bool is_plain(unsigned char byte)

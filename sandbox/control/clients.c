@@ -1,12 +1,14 @@
 #include "sandbox/control/supervisor.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -15,11 +17,11 @@
 #include "sandbox/control/peer.h"
 #include "sandbox/control/rpc.h"
 
-/* Events are told while no more than this waits for a client. */
-#define EVENTS_HIGH (1u << 20)
 /* A request as large as this may have been a hundred thousand small values, and free(3)
  * gives back nothing that lies below what is still in use. */
 #define LARGE (1u << 20)
+/* How long clients have to take away what waits for them when the sandbox has ended. */
+#define GOODBYE_MS 2000
 
 /* --- coming and going ------------------------------------------------------- */
 
@@ -104,6 +106,7 @@ static void remove_client(struct supervisor *s, size_t i)
 
 	s->clients[i] = s->clients[--s->client_count];
 	desk_leave(&s->desk, &c->desk);
+	outputs_leave(s, c);
 	jobs_leave(&s->jobs, c);
 	drop_mourner(s, c);
 	wire_done(&c->wire);
@@ -140,12 +143,14 @@ static void put_notification(struct client *c, const char *method, const char *p
 	put_raw(&c->wire.out, "}\n");
 }
 
+/* To be called after outputs_tell(): output that was left then was too much, and then
+ * this is, so that the end of a process comes after all that it has printed. */
 static bool tell_events(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
 
 	while (c->has_events && c->next_event < s->events.next &&
-	       buffer_len(&c->wire.out) <= EVENTS_HIGH) {
+	       buffer_len(&c->wire.out) <= CLIENT_HIGH) {
 		const char *text = events_get(&s->events, c->next_event);
 		if (text) {
 			put_notification(c, "event", text);
@@ -158,6 +163,31 @@ static bool tell_events(struct supervisor *s, struct client *c)
 			put_notification(c, "event", dropped);
 			c->next_event = first;
 		}
+		has_some = true;
+	}
+	return has_some;
+}
+
+/* To the one who started it, whether it asks for events or not. */
+void client_exited(struct supervisor *s, struct client *c, struct job *j)
+{
+	const char *text = events_get(&s->events, j->exit_event);
+
+	j->owes_event = false;
+	if (c->has_events && c->next_event <= j->exit_event)
+		return; /* is told with the others */
+	put_notification(c, "event", text ? text : "{\"event\":\"dropped\",\"count\":1}");
+}
+
+static bool tell_exits(struct supervisor *s, struct client *c)
+{
+	bool has_some = false;
+
+	for (struct job *j = s->jobs.owed ? s->jobs.first : NULL; j; j = j->next) {
+		if (j->owner != c || !j->owes_event || outputs_is_behind(c, j))
+			continue;
+		client_exited(s, c, j);
+		s->jobs.owed--;
 		has_some = true;
 	}
 	return has_some;
@@ -244,6 +274,19 @@ void clients_watch(const struct supervisor *s, struct pollfd *w)
 	}
 }
 
+static bool flush(struct client *c)
+{
+	size_t before = buffer_len(&c->wire.out);
+	bool is_well = wire_write(&c->wire);
+	size_t left = buffer_len(&c->wire.out);
+
+	if (left == 0)
+		c->stuck_ms = 0;
+	else if (left < before || !c->stuck_ms)
+		c->stuck_ms = clock_ms();
+	return is_well;
+}
+
 /* A broken connection tells so whatever is asked; one that was only closed for
  * writing still gets its answers. */
 void clients_serve(struct supervisor *s, const struct pollfd *w)
@@ -252,7 +295,7 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		struct client *c = s->clients[i];
 		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
-			is_well = wire_write(&c->wire);
+			is_well = flush(c);
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
 			is_well = wire_read(&c->wire);
 		/* Nobody is there any more, and poll(2) would say so again and again. */
@@ -278,10 +321,41 @@ bool clients_work(struct supervisor *s)
 	for (size_t i = s->client_count; i-- > 0;) {
 		struct client *c = s->clients[i];
 		has_some = take_lines(s, c) || has_some;
+		has_some = outputs_tell(s, c) || has_some;
+		has_some = jobs_tell(&s->jobs, c) || has_some;
+		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
 		desk_deliver(&c->desk);
-		if (!wire_write(&c->wire) || is_finished(c))
+		if (!flush(c) || is_finished(c))
 			remove_client(s, i);
 	}
 	return has_some;
+}
+
+/* Whoever has taken everything is let go. */
+static void part_with(struct supervisor *s)
+{
+	for (size_t i = s->client_count; i-- > 0;)
+		if (buffer_len(&s->clients[i]->wire.out) == 0)
+			remove_client(s, i);
+}
+
+void clients_part(struct supervisor *s)
+{
+	int64_t due = clock_ms() + GOODBYE_MS;
+	struct pollfd w[CLIENTS_MAX];
+
+	for (;;) {
+		while (clients_work(s)) {
+			/* There is more room now. */
+		}
+		part_with(s);
+		if (s->client_count == 0 || clock_is_due(due))
+			break;
+		for (size_t i = 0; i < s->client_count; i++)
+			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
+						.events = POLLOUT };
+		(void)poll(w, s->client_count, clock_wait(due)); /* EINTR: once more */
+	}
+	clients_done(s);
 }

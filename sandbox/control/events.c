@@ -44,6 +44,7 @@ const char *events_add(struct events *ev, const char *name, const char *more)
 	return *place;
 }
 
+
 const char *events_get(const struct events *ev, uint64_t n)
 {
 	if (n >= ev->next || n + EVENTS_KEPT < ev->next)

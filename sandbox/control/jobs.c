@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
+#include "sandbox/control/capture.h"
 #include "sandbox/guest.h"
 
 /* From SIGHUP to SIGKILL for one whose client has gone. */
@@ -16,6 +17,7 @@
 void job_free(struct job *j)
 {
 	wire_fds_done(&j->fds);
+	capture_free(j->capture);
 	list_done(&j->argv);
 	list_done(&j->env);
 	free(j->cwd);
@@ -48,6 +50,12 @@ struct job *jobs_find(struct jobs *js, uint32_t id)
 		if (j->id == id)
 			return j;
 	return NULL;
+}
+
+static void gone(struct jobs *js, struct job *j)
+{
+	if (js->on_gone)
+		js->on_gone(js->who, j);
 }
 
 static void take_out(struct jobs *js, struct job *j)
@@ -151,29 +159,57 @@ static int untimely(const struct frame *f, struct err *e)
 		       message_name(f->type), f->id);
 }
 
-/* The oldest of those that are only remembered. */
-static void forget(struct jobs *js)
+/* Answers the waiter at *at, or leaves it to jobs_tell().  Returns the next place. */
+static struct waiter **tell_waiter(struct jobs *js, struct waiter **at,
+				   const struct job *j)
 {
-	for (struct job *j = js->first; j; j = j->next)
-		if (j->state == JOB_ENDED) {
-			js->ended--;
-			take_out(js, j);
-			return;
-		}
+	struct waiter *w = *at;
+
+	if (js->may_tell && !js->may_tell(js->who, w->client, j)) {
+		js->held += !w->is_held;
+		w->is_held = true;
+		return &w->next;
+	}
+	*at = w->next;
+	js->held -= w->is_held;
+	js->on_waited(js->who, w, j);
+	waiter_free(w);
+	return at;
 }
 
 static void tell_waiters(struct jobs *js, const struct job *j)
 {
-	for (struct waiter **at = &js->waiters; *at;) {
-		struct waiter *w = *at;
-		if (w->job != j->id) {
-			at = &w->next;
-			continue;
-		}
-		*at = w->next;
-		js->on_waited(js->who, w, j);
-		waiter_free(w);
-	}
+	for (struct waiter **at = &js->waiters; *at;)
+		at = (*at)->job == j->id ? tell_waiter(js, at, j) : &(*at)->next;
+}
+
+bool jobs_tell(struct jobs *js, const struct client *c)
+{
+	size_t held = js->held;
+
+	if (held == 0)
+		return false;
+	for (struct waiter **at = &js->waiters; *at;)
+		if ((*at)->client == c && (*at)->is_held)
+			at = tell_waiter(js, at, jobs_find(js, (*at)->job));
+		else
+			at = &(*at)->next;
+	return js->held != held;
+}
+
+/* The oldest of those that are only remembered. */
+static void forget(struct jobs *js)
+{
+	struct job *j = js->first;
+
+	while (j && j->state != JOB_ENDED)
+		j = j->next;
+	if (!j)
+		return;
+	js->ended--;
+	gone(js, j);
+	tell_waiters(js, j); /* nobody is held up any more */
+	take_out(js, j);
 }
 
 /* Until its descriptors have gone they stay open, or their numbers would pass
@@ -205,6 +241,7 @@ static int on_failed(struct jobs *js, struct job *j, const struct frame *f, stru
 		return -1;
 	js->on_failed(js->who, j, &failed);
 	js->alive--;
+	gone(js, j);
 	take_out(js, j);
 	return 1;
 }
@@ -266,6 +303,7 @@ static void drop_waiters(struct jobs *js, const struct client *c)
 		struct waiter *w = *at;
 		if (w->client == c) {
 			*at = w->next;
+			js->held -= w->is_held;
 			waiter_free(w);
 		} else {
 			at = &w->next;
@@ -281,10 +319,13 @@ void jobs_leave(struct jobs *js, const struct client *c)
 		if (j->owner != c)
 			continue;
 		j->owner = NULL;
+		js->owed -= j->owes_event;
+		j->owes_event = false;
 		if (j->is_detached || j->state == JOB_ENDED)
 			continue;
 		if (j->state == JOB_WAITING) {
 			js->alive--;
+			gone(js, j);
 			take_out(js, j);
 			continue;
 		}

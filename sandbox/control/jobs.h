@@ -18,6 +18,7 @@
 #include "base/message.h"
 #include "sandbox/control/wire.h"
 
+struct capture;
 struct client;
 struct err;
 struct frame;
@@ -38,6 +39,9 @@ struct job {
 	struct list argv, env;
 	char *cwd; /* owned */
 	struct wire_fds fds;
+	struct capture *capture; /* owned; NULL: its descriptors are its client's */
+	bool owes_event;	 /* its owner has still to be told of its end, which is */
+	uint64_t exit_event;	 /* this event */
 	uint32_t pid; /* inside */
 	int64_t begun_ms; /* since 1970 */
 	uint64_t timeout_ms; /* 0: none */
@@ -51,6 +55,7 @@ struct waiter {
 	struct client *client;
 	char *request; /* owned */
 	uint32_t job;
+	bool is_held; /* it has ended, but see may_tell */
 	struct waiter *next;
 };
 
@@ -60,11 +65,17 @@ struct jobs {
 	struct waiter *waiters;	  /* owned */
 	struct job *passing;	  /* whose descriptors are on their way */
 	size_t alive, ended;
+	size_t held, owed; /* waiters whose job has ended; jobs that owe an event */
 	void *who; /* borrowed; for these */
 	void (*on_started)(void *who, struct job *j);
 	void (*on_failed)(void *who, struct job *j, const struct failed *failed);
 	void (*on_ended)(void *who, struct job *j);
 	void (*on_waited)(void *who, const struct waiter *w, const struct job *j);
+	/* These two may be NULL.  Whether the client may be told of the end yet; if not,
+	 * jobs_tell() is called. */
+	bool (*may_tell)(void *who, const struct client *c, const struct job *j);
+	/* Nobody may refer to it any more, and nobody may be held up by it. */
+	void (*on_gone)(void *who, struct job *j);
 };
 
 void jobs_done(struct jobs *js);
@@ -84,6 +95,10 @@ int jobs_frame(struct jobs *js, const struct frame *f, struct err *e);
 
 /* on_waited() is called when it has ended; at once if it has.  -1: no such job. */
 int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, struct err *e);
+
+/* Tells a client that waits of the ends that it may be told of by now.  True: there
+ * was one. */
+bool jobs_tell(struct jobs *js, const struct client *c);
 
 /* Nobody waits for this client any more; what is not detached is ended. */
 void jobs_leave(struct jobs *js, const struct client *c);

@@ -1,11 +1,11 @@
 #include "sandbox/control/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -107,7 +107,8 @@ static int get_process(const struct call *call, struct job **ret)
 	if (json_uint(&at, &id, call->e) < 0)
 		return RPC_PARAMS;
 	*ret = id <= UINT32_MAX ? jobs_find(&call->s->jobs, (uint32_t)id) : NULL;
-	if (*ret)
+	/* Before its start is answered nobody knows of it, and it may come to nothing. */
+	if (*ret && ((*ret)->state == JOB_RUNNING || (*ret)->state == JOB_ENDED))
 		return 0;
 	(void)err_set(call->e, ERR_NOT_FOUND, "no process %llu", (unsigned long long)id);
 	return RPC_FAILED;
@@ -381,33 +382,50 @@ static int get_job(const struct call *call, struct job *j)
 	return 0;
 }
 
-/* Without descriptors there is nobody to read from and to print for. */
-static int get_fds(const struct call *call, struct job *j)
+static int check_fds(const struct call *call, bool *ret_has_stdin)
 {
-	if (call->fds->count != 0 && call->fds->count != WIRE_FDS)
+	unsigned count = call->fds->count;
+
+	*ret_has_stdin = false;
+	if (count != 0 && count != WIRE_FDS)
 		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
-	j->fds = *call->fds;
-	*call->fds = (struct wire_fds){ 0 };
-	while (j->fds.count < WIRE_FDS) {
-		int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fd < 0)
-			return err_sys(call->e, "open /dev/null");
-		j->fds.fds[j->fds.count++] = fd;
-	}
+	if (get_bool(call, "stdin", ret_has_stdin) < 0)
+		return -1;
+	if (count != 0 && *ret_has_stdin)
+		return err_set(call->e, ERR_USAGE, "params.stdin: the descriptors have one");
 	return 0;
+}
+
+/* The client's, or else pipes of ours. */
+static int take_fds(const struct call *call, struct job *j, bool has_stdin)
+{
+	if (outputs_reserve(call->s, call->e) < 0)
+		return -1;
+	if (call->fds->count) {
+		j->fds = *call->fds;
+		*call->fds = (struct wire_fds){ 0 };
+		return 0;
+	}
+	j->capture = capture_new(has_stdin, j->has_terminal, &j->fds, call->e);
+	return j->capture ? 0 : -1;
 }
 
 static int do_start(const struct call *call)
 {
 	struct supervisor *s = call->s;
 	struct job *j;
+	bool has_stdin;
 
 	if (busy(call) < 0)
 		return RPC_FAILED;
 	j = mem_zeroed(1, sizeof(*j));
-	if (get_job(call, j) < 0 || get_fds(call, j) < 0) {
+	if (get_job(call, j) < 0 || check_fds(call, &has_stdin) < 0) {
 		job_free(j);
 		return RPC_PARAMS;
+	}
+	if (take_fds(call, j, has_stdin) < 0) {
+		job_free(j);
+		return RPC_FAILED;
 	}
 	j->id = queue_new_id(&s->desk.queue);
 	while (jobs_find(&s->jobs, j->id))
@@ -418,6 +436,8 @@ static int do_start(const struct call *call)
 		job_free(j);
 		return RPC_FAILED;
 	}
+	if (j->capture)
+		outputs_view(call->client, j);
 	j->request = take_id(call);
 	call->client->under_way++;
 	jobs_send(&s->jobs);
@@ -480,8 +500,30 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 static void on_ended(void *who, struct job *j)
 {
 	AUTO_FREE char *more = exit_members(j);
+	struct supervisor *s = who;
 
-	supervisor_event(who, "exited", more);
+	outputs_exited(s, j);
+	j->exit_event = s->events.next;
+	supervisor_event(s, "exited", more);
+	j->owes_event = j->owner != NULL;
+	s->jobs.owed += j->owes_event;
+}
+
+static bool may_tell(void *who, const struct client *c, const struct job *j)
+{
+	(void)who;
+	return !outputs_is_behind(c, j);
+}
+
+static void on_gone(void *who, struct job *j)
+{
+	struct supervisor *s = who;
+
+	outputs_forget(s, j);
+	if (!j->owes_event)
+		return;
+	client_exited(s, j->owner, j);
+	s->jobs.owed--;
 }
 
 static void on_waited(void *who, const struct waiter *w, const struct job *j)
@@ -498,7 +540,8 @@ void methods_init_jobs(struct supervisor *s)
 {
 	s->jobs = (struct jobs){ .guest = &s->guest, .who = s, .on_started = on_started,
 				 .on_failed = on_failed, .on_ended = on_ended,
-				 .on_waited = on_waited };
+				 .on_waited = on_waited, .may_tell = may_tell,
+				 .on_gone = on_gone };
 }
 
 void methods_end_jobs(struct supervisor *s)
@@ -566,6 +609,71 @@ static int do_resize(const struct call *call)
 	    channel_send_resize(&g->channel, j->id, (uint32_t)rows, (uint32_t)cols, call->e) < 0)
 		guest_broke_protocol(g, call->e);
 	return answer(call, "{}");
+}
+
+static int do_attach(const struct call *call)
+{
+	struct job *j;
+	int code = get_process(call, &j);
+	AUTO_FREE char *result = NULL;
+
+	if (code != 0)
+		return code;
+	if (outputs_attach(call->client, j, &result, call->e) < 0)
+		return RPC_FAILED;
+	return answer(call, result);
+}
+
+/* What is to be written, allocated: the one of the two params that is there. */
+static int get_bytes(const struct call *call, struct bytes *ret, uint8_t **ret_owned)
+{
+	const char *data = NULL, *text = NULL;
+
+	if (get_text(call, "data", &data) < 0 || get_text(call, "base64", &text) < 0)
+		return -1;
+	if (data && text)
+		return err_set(call->e, ERR_USAGE, "params.base64: beside params.data");
+	*ret = (struct bytes){ (const uint8_t *)data, data ? strlen(data) : 0 };
+	if (!text)
+		return 0;
+	*ret_owned = mem_new(strlen(text) / 4 * 3);
+	if (!base64_decode(text, strlen(text), *ret_owned, &ret->len))
+		return err_set(call->e, ERR_USAGE, "params.base64: not base64 (RFC 4648, with "
+						   "padding and without line ends)");
+	ret->data = *ret_owned;
+	return 0;
+}
+
+static int do_write(const struct call *call)
+{
+	struct job *j;
+	int code = get_process(call, &j);
+	AUTO_FREE uint8_t *owned = NULL;
+	AUTO_FREE char *id = NULL;
+	struct bytes bytes;
+	bool has_eof = false;
+
+	if (code != 0)
+		return code;
+	if (get_bytes(call, &bytes, &owned) < 0 || get_bool(call, "eof", &has_eof) < 0)
+		return RPC_PARAMS;
+	id = text_copy(call->request->id);
+	int taken = outputs_write(j, call->client, bytes, has_eof, &id, call->e);
+	if (taken < 0)
+		return RPC_FAILED;
+	return taken ? answer(call, "{}") : 0;
+}
+
+static int do_logs(const struct call *call)
+{
+	uint64_t tail = UINT64_MAX;
+	bool follows = false;
+
+	if (get_bool(call, "follow", &follows) < 0 ||
+	    get_uint(call, "tail", 1ull << 53, &tail) < 0)
+		return RPC_PARAMS;
+	outputs_logs(call->s, call->client, take_id(call), follows, tail);
+	return 0;
 }
 
 /* Grows *list by one object. */
@@ -675,6 +783,8 @@ static const char *const start_keys[] = { "argv", "env", "cwd", "user", "tty", "
 static const char *const process_keys[] = { "process", NULL };
 static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
+static const char *const write_keys[] = { "process", "data", "base64", "eof", NULL };
+static const char *const logs_keys[] = { "follow", "tail", NULL };
 static const char *const act_keys[] = { "action", "stream", NULL };
 static const char *const stream_keys[] = { "stream", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
@@ -702,10 +812,10 @@ static const struct method {
 	{ "act", do_act, act_keys, false },
 	{ "act.stream", do_act_stream, stream_keys, false },
 	{ "cancel", do_cancel, cancel_keys, false },
-	{ "exec.attach", do_later, NULL, false },
-	{ "exec.write", do_later, NULL, false },
+	{ "exec.attach", do_attach, process_keys, false },
+	{ "exec.write", do_write, write_keys, false },
+	{ "logs", do_logs, logs_keys, false },
 	{ "update", do_later, NULL, false },
-	{ "logs", do_later, NULL, false },
 	{ "copy.in", do_later, NULL, true },
 	{ "copy.out", do_later, NULL, true },
 	{ "port.add", do_later, NULL, false },

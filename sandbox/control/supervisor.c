@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,8 +24,6 @@
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
-
-#define DESCRIPTORS 4096
 
 /* How long a sandbox may take to become ready. */
 #define START_MS 60000
@@ -198,6 +195,7 @@ static int64_t due(const struct supervisor *s)
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
 	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
+	due = clock_sooner(due, s->outputs.look_ms);
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
 }
 
@@ -269,8 +267,8 @@ static void work(struct supervisor *s)
 
 static void turn(struct supervisor *s)
 {
-	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX];
-	size_t clients = s->client_count;
+	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
+	size_t clients = s->client_count, pipes;
 
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
@@ -278,8 +276,10 @@ static void turn(struct supervisor *s)
 	/* Whoever waits for it to be ready may give up: POLLERR. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	clients_watch(s, w + WATCH_CLIENTS);
-	if (poll(w, WATCH_CLIENTS + clients, clock_wait(due(s))) < 0)
+	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
+	if (poll(w, WATCH_CLIENTS + clients + pipes, clock_wait(due(s))) < 0)
 		return; /* EINTR: SIGCONT after a stop */
+	outputs_serve(s, w + WATCH_CLIENTS + clients);
 	guest_serve(&s->guest, w + WATCH_GUEST);
 	clients_serve(s, w + WATCH_CLIENTS);
 	if (w[WATCH_LISTENER].revents)
@@ -295,18 +295,6 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning -------------------------------------------------------------------- */
 
-/* Clients and jobs hold some three thousand at most.  The sandbox, which inherits
- * limits, is there already. */
-static void allow_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
-		return;
-	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* else: as it was */
-}
-
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -316,10 +304,10 @@ static void init(struct supervisor *s)
 				   .take = take_frame };
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
-	allow_descriptors();
 	guest_init(&s->guest);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
+	outputs_init(s);
 	list_add(&s->shell_argv, "/bin/bash");
 	s->shell = setting_shell(l, &s->shell_argv);
 	s->desk.wire = &s->guest.channel.out;
@@ -388,14 +376,14 @@ static void finish(struct supervisor *s)
 	tell_ready(s, &s->ending.error);
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
+	outputs_end(s);
 	methods_end_jobs(s);
 	supervisor_event(s, "ended", members);
 	sandbox_done(&s->launch->sandbox);
 	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
 		supervisor_event(s, "error", "");
 	answer_mourners(s);
-	(void)clients_work(s);
-	clients_done(s);
+	clients_part(s);
 }
 
 void supervisor_run(struct supervisor *s)
@@ -411,6 +399,7 @@ void supervisor_run(struct supervisor *s)
 	finish(s);
 	own_close(&s->listener);
 	jobs_done(&s->jobs);
+	outputs_done(s);
 	desk_done(&s->desk);
 	guest_done(&s->guest);
 	events_done(&s->events);

@@ -7,7 +7,8 @@
  *
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
- *	methods.c	what each method does */
+ *	methods.c	what each method does
+ *	outputs.c	what processes print, and outputs_tell.c who is told */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "sandbox/act/desk.h"
 #include "sandbox/control/events.h"
 #include "sandbox/control/jobs.h"
+#include "sandbox/control/outputs.h"
 #include "sandbox/control/wire.h"
 #include "sandbox/guest.h"
 #include "sandbox/registry.h"
@@ -26,6 +28,8 @@ struct launch;
 #define CLIENTS_MAX 128
 /* Requests of one client that have no answer yet. */
 #define CLIENT_REQUESTS 256
+/* Output and events are told while no more than this waits for a client. */
+#define CLIENT_HIGH (1u << 20)
 /* A client for which more observations than this wait is let go. */
 #define CLIENT_WAITING (64u << 20)
 
@@ -36,6 +40,9 @@ struct client {
 	bool has_hello, is_stream, is_closing, has_events;
 	size_t under_way;
 	uint64_t next_event; /* has_events */
+	struct viewer *viewers;		/* owned; outputs.h */
+	struct log_reader *log_readers; /* owned */
+	int64_t stuck_ms; /* since when it takes nothing of what waits; 0: nothing does */
 };
 
 /* Why it ended; docs/control.md, "How it ended". */
@@ -65,6 +72,7 @@ struct supervisor {
 	struct exec shell;
 	struct list shell_argv;
 	struct jobs jobs;
+	struct outputs outputs;
 	struct events events;
 	enum registry_status status;
 	bool is_stopping, has_landlock;
@@ -105,11 +113,16 @@ void clients_watch(const struct supervisor *s, struct pollfd *w);
 void clients_serve(struct supervisor *s, const struct pollfd *w);
 /* All that can be done now.  True: there was something. */
 bool clients_work(struct supervisor *s);
+/* The sandbox has ended: what waits for them is written as far as they take it, for a
+ * while; then all are gone. */
+void clients_part(struct supervisor *s);
 void clients_done(struct supervisor *s);
 
 /* Answers a request that was under way, or is answered at once. */
 void client_result(struct client *c, const char *id, const char *result);
 void client_error(struct client *c, const char *id, int code, const struct err *e);
+/* Tells it that a process of its own has ended. */
+void client_exited(struct supervisor *s, struct client *c, struct job *j);
 
 /* Does a request; 0, or an enum rpc_code and *e.  What it keeps of `fds` it takes
  * out. */

@@ -1,0 +1,348 @@
+#include "sandbox/control/outputs.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "sandbox/act/put.h"
+#include "sandbox/control/supervisor.h"
+#include "sandbox/shelf.h"
+
+/* Read from one pipe at once, which is what a pipe holds, and from all in one turn,
+ * so that a flood keeps nobody waiting for longer than that takes. */
+#define READ_AT_ONCE (64u << 10)
+#define READ_IN_TURN (512u << 10)
+
+/* Descriptors: as many as are of use if the host lets us, and how many of them are
+ * for others: the sandbox's own, clients, and what they pass. */
+#define FDS_WANTED 8192
+#define FDS_OTHERS (64 + CLIENTS_MAX * (1 + WIRE_FDS))
+/* Of a process that is about to be started: both ends of three pipes. */
+#define FDS_START 6
+
+/* --- its beginning and end -------------------------------------------------- */
+
+static size_t raise_fds(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur < FDS_WANTED && limit.rlim_cur < limit.rlim_max) {
+		rlim_t wanted = limit.rlim_max < FDS_WANTED ? limit.rlim_max : FDS_WANTED;
+		struct rlimit higher = { wanted, limit.rlim_max };
+		if (setrlimit(RLIMIT_NOFILE, &higher) == 0)
+			limit = higher;
+	}
+	return limit.rlim_cur > 2 * FDS_OTHERS ? (size_t)limit.rlim_cur - FDS_OTHERS
+					       : (size_t)limit.rlim_cur / 2;
+}
+
+void outputs_init(struct supervisor *s)
+{
+	struct outputs *o = &s->outputs;
+	struct err e; /* without a folder the log says so itself, when there is something */
+
+	o->fds_max = raise_fds();
+	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e));
+	/* The caller's limit on the size of files is the log's too: an error, no end. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+}
+
+void outputs_done(struct supervisor *s)
+{
+	log_done(&s->outputs.log);
+	free(s->outputs.places);
+	s->outputs.places = NULL;
+}
+
+/* --- descriptors -------------------------------------------------------------- */
+
+static size_t count_fds(const struct supervisor *s)
+{
+	size_t count = 0;
+
+	for (const struct job *j = s->jobs.first; j; j = j->next)
+		count += j->fds.count + (j->capture ? capture_fds(j->capture) : 0);
+	return count;
+}
+
+/* What a process leaves behind may print on as long as nobody needs the place. */
+static size_t close_oldest(struct supervisor *s)
+{
+	for (struct job *j = s->jobs.first; j; j = j->next) {
+		bool is_ours = j->state == JOB_ENDED && j->capture;
+		size_t count = is_ours ? capture_fds(j->capture) : 0;
+		if (count == 0)
+			continue;
+		capture_close(j->capture);
+		return count;
+	}
+	return 0;
+}
+
+int outputs_reserve(struct supervisor *s, struct err *e)
+{
+	size_t count = count_fds(s), closed = 1;
+
+	while (count + FDS_START > s->outputs.fds_max && closed > 0) {
+		closed = close_oldest(s);
+		count -= closed;
+	}
+	if (count + FDS_START <= s->outputs.fds_max)
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "the processes that run have %zu of the supervisor's "
+				    "descriptors, and %zu are for them", count,
+		      s->outputs.fds_max);
+	return err_remedy(e, "a higher limit on open files (ulimit -n) for hutch create");
+}
+
+/* --- what is printed ---------------------------------------------------------- */
+
+static void drop_oldest(struct supervisor *s, const struct job *but, size_t *total)
+{
+	for (struct job *j = s->jobs.first; j && *total > OUTPUTS_KEPT; j = j->next)
+		for (int i = 0; i < CAPTURE_STREAMS; i++) {
+			if (j->state != JOB_ENDED || !j->capture || j == but)
+				continue;
+			*total -= j->capture->kept[i].room;
+			kept_drop(&j->capture->kept[i]);
+		}
+}
+
+/* How much more memory a stream may have that wants it. */
+static size_t grant(struct supervisor *s, const struct job *but, const struct kept *k,
+		    size_t more)
+{
+	size_t total = more;
+
+	for (const struct job *j = s->jobs.first; j; j = j->next)
+		for (int i = 0; i < CAPTURE_STREAMS; i++)
+			total += j->capture ? j->capture->kept[i].room : 0;
+	drop_oldest(s, but, &total);
+	if (total <= OUTPUTS_KEPT || k->room + more <= OUTPUTS_LEAST)
+		return more;
+	return k->room < OUTPUTS_LEAST ? OUTPUTS_LEAST - k->room : 0;
+}
+
+void outputs_put_piece(struct buffer *out, const struct job *j, int stream,
+		       const struct piece *p)
+{
+	put_format(out, "\"process\":%u,\"stream\":\"%s\",", j->id,
+		   capture_stream_name(stream));
+	if (p->is_text) {
+		put_raw(out, "\"data\":");
+		put_bytes(out, p->bytes, p->len);
+		return;
+	}
+	uint8_t text[(CAPTURE_PIECE / 3 + 1) * 4];
+	put_raw(out, "\"base64\":");
+	put_bytes(out, text, base64_encode(p->bytes, p->len, text));
+}
+
+static void log_line(struct supervisor *s, const struct buffer *line)
+{
+	struct log *l = &s->outputs.log;
+	struct err e;
+	enum log_outcome outcome = log_add(l, buffer_data(line), buffer_len(line), &e);
+
+	if (outcome == LOG_STOPPED) {
+		AUTO_FREE char *why = quote_json(e.text);
+		AUTO_FREE char *more = text_format("\"state\":\"stopped\",\"message\":%s",
+						   why);
+		supervisor_event(s, "log", more);
+	} else if (outcome == LOG_RESUMED) {
+		AUTO_FREE char *more = text_format("\"state\":\"resumed\",\"lost\":%llu",
+						   (unsigned long long)l->lost);
+		supervisor_event(s, "log", more);
+	}
+}
+
+static void log_stream(struct supervisor *s, struct job *j, int stream)
+{
+	uint64_t *at = &j->capture->logged[stream];
+	AUTO_FREE char *time = events_time(events_now());
+	struct buffer line;
+	struct piece p;
+
+	if (*at < j->capture->kept[stream].begin)
+		*at = j->capture->kept[stream].begin; /* half a character was dropped */
+	buffer_init(&line, LOG_LINE_MAX);
+	while (capture_piece(j->capture, stream, *at, &p)) {
+		put_format(&line, "{\"time\":\"%s\",", time);
+		outputs_put_piece(&line, j, stream, &p);
+		put_raw(&line, "}\n");
+		log_line(s, &line);
+		buffer_consume(&line, buffer_len(&line));
+		*at += p.len;
+	}
+	buffer_done(&line);
+}
+
+static void keep(struct supervisor *s, struct job *j, int stream, const uint8_t *bytes,
+		 size_t len)
+{
+	struct kept *k = &j->capture->kept[stream];
+	size_t more = kept_wants(k, len);
+
+	kept_add(k, bytes, len, more ? grant(s, j, k, more) : 0);
+	log_stream(s, j, stream);
+}
+
+/* Reads once.  Bytes; 0: nothing now, or its end. */
+static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_t max)
+{
+	uint8_t bytes[READ_AT_ONCE];
+	int *fd = &j->capture->out[stream];
+	ssize_t n = read(*fd, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n > 0) {
+		keep(s, j, stream, bytes, (size_t)n);
+		return (size_t)n;
+	}
+	own_close(fd);
+	log_stream(s, j, stream); /* half a character, maybe */
+	return 0;
+}
+
+/* --- the loop ------------------------------------------------------------------- */
+
+/* It has been told all it has room for, so what is left is too much for it. */
+static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
+{
+	const struct client *c = j->owner;
+	const struct viewer *v = c && !j->is_detached ? outputs_viewer(c, j) : NULL;
+	int64_t due;
+
+	/* Less than a character may wait for its rest. */
+	if (!v || j->capture->kept[stream].end - v->at[stream] < 4 || !c->stuck_ms)
+		return false;
+	due = c->stuck_ms + OUTPUTS_STUCK_MS;
+	if (clock_is_due(due))
+		return false;
+	s->outputs.look_ms = clock_sooner(s->outputs.look_ms, due);
+	return true;
+}
+
+static void add_place(struct outputs *o, struct job *j, int stream)
+{
+	if (o->place_count == o->place_room) {
+		o->place_room = o->place_room ? 2 * o->place_room : 16;
+		o->places = mem_resize(o->places, o->place_room, sizeof(*o->places));
+	}
+	o->places[o->place_count++] = (struct place){ j, stream };
+}
+
+static void add_places(struct supervisor *s, struct job *j)
+{
+	const struct capture *c = j->capture;
+
+	if (!c || (j->state != JOB_RUNNING && j->state != JOB_ENDED))
+		return;
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (c->out[i] >= 0 && !is_waited_for(s, j, i))
+			add_place(&s->outputs, j, i);
+	if (c->in >= 0 && buffer_len(&c->input) > 0)
+		add_place(&s->outputs, j, -1);
+}
+
+size_t outputs_watch(struct supervisor *s, struct pollfd *w)
+{
+	struct outputs *o = &s->outputs;
+
+	o->place_count = 0;
+	o->look_ms = 0;
+	for (struct job *j = s->jobs.first; j; j = j->next)
+		add_places(s, j);
+	for (size_t i = 0; i < o->place_count; i++) {
+		const struct place *p = &o->places[i];
+		const struct capture *c = p->job->capture;
+		w[i].fd = p->stream < 0 ? c->in : c->out[p->stream];
+		w[i].events = p->stream < 0 ? POLLOUT : POLLIN;
+	}
+	return o->place_count;
+}
+
+static size_t serve(struct supervisor *s, const struct place *p)
+{
+	if (p->stream >= 0)
+		return read_stream(s, p->job, p->stream, READ_AT_ONCE);
+	capture_flush(p->job->capture);
+	outputs_answer_writer(p->job);
+	return 0;
+}
+
+/* Each turn begins behind where the one before ended. */
+void outputs_serve(struct supervisor *s, const struct pollfd *w)
+{
+	struct outputs *o = &s->outputs;
+	size_t got = 0, first = o->first;
+
+	for (size_t n = 0; n < o->place_count && got < READ_IN_TURN; n++) {
+		size_t i = (first + n) % o->place_count;
+		if (!w[i].revents)
+			continue;
+		got += serve(s, &o->places[i]);
+		o->first = i + 1;
+	}
+}
+
+/* --- ends ------------------------------------------------------------------------- */
+
+/* What is in the pipe now and no more: somebody who was left behind may go on. */
+static void drain(struct supervisor *s, struct job *j, int stream)
+{
+	int left = 0;
+
+	if (j->capture->out[stream] < 0 ||
+	    ioctl(j->capture->out[stream], FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && j->capture->out[stream] >= 0) {
+		size_t n = read_stream(s, j, stream, (size_t)left);
+		if (n == 0)
+			return;
+		left -= (int)n;
+	}
+}
+
+void outputs_exited(struct supervisor *s, struct job *j)
+{
+	struct capture *c = j->capture;
+
+	if (!c)
+		return;
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		drain(s, j, i);
+	c->has_exited = true;
+	c->is_broken = c->is_broken || buffer_len(&c->input) > 0;
+	own_close(&c->in);
+	outputs_answer_writer(j);
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		c->last[i] = c->kept[i].end;
+		log_stream(s, j, i); /* half a character, maybe */
+	}
+}
+
+void outputs_end(struct supervisor *s)
+{
+	for (struct job *j = s->jobs.first; j; j = j->next)
+		if (j->capture && !j->capture->has_exited)
+			outputs_exited(s, j);
+	for (size_t i = 0; i < s->client_count; i++) {
+		struct client *c = s->clients[i];
+		for (struct log_reader *r = c->log_readers; r; r = r->next)
+			r->follows = false, r->until = s->outputs.log.end;
+	}
+}

@@ -1,0 +1,512 @@
+#!/usr/bin/env bats
+# The control socket of a sandbox that has a name (docs/control.md).
+
+load helpers
+
+setup() {
+	begin
+	! is_root || skip "as root, sandboxes with names are not finished"
+}
+
+teardown() {
+	end
+}
+
+# controls CODE [OPTION...]: see control.py.
+controls() {
+	"$here/control.py" "$HUTCH" "$@"
+}
+
+@test "what is asked for gets its answer, and what is not known an error" {
+	controls '
+assert call("info")["name"] == "box"
+assert refused("nix", "invalid").code == -32601
+assert refused("exec.wait", "not_found", process=7).code == -32000
+p = start("sh", "-c", "exit 3")
+assert wait(p)["exit_code"] == 3'
+}
+
+# --- what processes print ------------------------------------------------------
+
+@test "what a process prints comes to who started it, each stream by itself" {
+	controls '
+p = start("sh", "-c", "echo out; echo err >&2")
+wait(p)
+assert (output(p), output(p, "stderr")) == (b"out\n", b"err\n")
+assert all(list(o) == ["process", "stream", "data"] for o in outputs(p))
+d = connect()
+d.call("info")
+assert d.notes == []'
+}
+
+@test "all that a process has printed is told before its end is, whatever it was" {
+	controls '
+call("events.subscribe", since=0)
+for i in range(30):
+    p = start("sh", "-c", "seq 1 20000; echo last >&2")
+    id, seen = send("exec.wait", process=p), b""
+    seen = {"stdout": b"", "stderr": b""}
+    ends = []
+    while len(ends) < 2:
+        m = receive()
+        if m.get("method") == "output":
+            assert not ends, ends
+            seen[m["params"]["stream"]] += bytes_of(m["params"])
+        elif m.get("id") == id:
+            ends.append("answer")
+        elif m["params"]["event"] == "exited":
+            ends.append("event")
+    assert seen["stdout"] == b"".join(b"%d\n" % n for n in range(1, 20001)), len(seen["stdout"])
+    assert seen["stderr"] == b"last\n"'
+}
+
+@test "who started a process is told of its end without asking for events" {
+	controls '
+p = start("sh", "-c", "echo hi; exit 4")
+until(lambda: events("exited"))
+assert output(p) == b"hi\n"
+assert [(e["process"], e["exit_code"]) for e in events("exited")] == [(p, 4)]
+call("events.subscribe", since=0)
+call("info")
+assert len(events("exited")) == 2
+q = start("true")
+wait(q)
+call("info")
+assert [e["process"] for e in events("exited")] == [p, p, q]'
+}
+
+@test "a pipe that is kept open by what a process leaves behind does not delay its end" {
+	controls '
+p = start("sh", "-c", "mkfifo /tmp/go; (read x </tmp/go; echo late) & echo early")
+assert wait(p)["exit_code"] == 0
+assert output(p) == b"early\n"
+wait(start("sh", "-c", "echo >/tmp/go"))
+until(lambda: output(p) == b"early\nlate\n")
+d = connect()
+d.call("exec.attach", process=p)
+d.wait(p)
+d.until(lambda: d.output(p) == b"early\nlate\n")
+# Whoever prints on and on does not either.
+d.close()
+p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
+until(lambda: len(outputs(p)) > 10)
+call("exec.write", process=p, data="\n")
+assert wait(p)["exit_code"] == 0'
+}
+
+@test "bytes that are no text come as base64, and no character is torn" {
+	controls '
+p = start("sh", "-c", "printf \"a\\377b\"; printf \"\\303\" >&2")
+wait(p)
+assert [o.get("base64") for o in outputs(p)] == ["Yf9i", "ww=="]
+p = start("sh", "-c", "printf \"a\\0b\"")
+wait(p)
+assert [o.get("base64") for o in outputs(p)] == ["YQBi"]
+# A euro sign, byte by byte, with somebody looking on at each.
+p = start("sh", "-c", "for b in 342 202 254; do read x; printf \"\\\\$b\"; echo >&2; done", stdin=True)
+for i in range(3):
+    call("exec.write", process=p, data="\n")
+    until(lambda: len(output(p, "stderr")) == i + 1)
+    assert output(p) == (b"" if i < 2 else "€".encode()), i
+wait(p)
+assert [o["data"] for o in outputs(p) if o["stream"] == "stdout"] == ["€"]
+# Many of them, wherever the pieces end.
+p = start("sh", "-c", "printf x; yes € | head -n 100000 | tr -d \"\\n\"")
+wait(p)
+assert all("data" in o for o in outputs(p))
+assert output(p) == b"x" + "€".encode() * 100000'
+}
+
+@test "a client that comes back gets what is kept and then what comes, and so does any other" {
+	controls '
+p = start("sh", "-c", "echo one; read x; echo $x; read x; echo $x", stdin=True, detach=True)
+until(lambda: output(p) == b"one\n")
+c.close()
+d, e = connect(), connect()
+assert d.call("exec.attach", process=p) == {"process": p, "kept": {"stdout": 4, "stderr": 0}, "lost": {"stdout": 0, "stderr": 0}}
+e.call("exec.attach", process=p)
+for k in (d, e):
+    k.until(lambda: k.output(p) == b"one\n")
+d.call("exec.write", process=p, data="two\n")
+for k in (d, e):
+    k.until(lambda: k.output(p) == b"one\ntwo\n")
+e.close()
+d.call("exec.write", process=p, data="three\n")
+assert d.wait(p)["exit_code"] == 0
+assert d.output(p) == b"one\ntwo\nthree\n"
+f = connect()
+f.call("exec.attach", process=p)
+f.wait(p)
+assert f.output(p) == b"one\ntwo\nthree\n"
+d.refused("exec.attach", "exists", process=p)
+d.refused("exec.attach", "not_found", process=p + 1)
+r, w = os.pipe()
+q = f.start("true", fds=[r, w, w])
+d.refused("exec.attach", "invalid", process=q)'
+}
+
+@test "the last MiB of each stream is kept, and what is lost is counted to the byte" {
+	controls '
+all = b"".join(b"%d\n" % n for n in range(1, 400001))
+p = start("sh", "-c", "seq 1 400000; seq 1 400000 | head -c 1048577 >&2")
+wait(p)
+d = connect()
+lost = len(all) - (1 << 20)
+assert d.call("exec.attach", process=p) == {"process": p, "kept": {"stdout": 1 << 20, "stderr": 1 << 20}, "lost": {"stdout": lost, "stderr": 1}}
+d.wait(p)
+assert d.output(p) == all[lost:]
+assert d.output(p, "stderr") == all[1:1048577]'
+}
+
+@test "who started a process loses nothing by being slower than it" {
+	controls '
+size = 24 << 20
+p = start("sh", "-c", "seq 1 10000000 | head -c %d" % size)
+sum, text = 0, b""
+for i in range(20):
+    time.sleep(0.05)
+    m = receive()["params"]
+    text += bytes_of(m)
+id = send("exec.wait", process=p)
+while True:
+    m = receive()
+    if m.get("id") == id:
+        break
+    assert "dropped" not in m["params"], m
+    text += bytes_of(m["params"]) if m["method"] == "output" else b""
+want = b"".join(b"%d\n" % n for n in range(1, 4000000))[:size]
+assert len(text) == size and text == want'
+}
+
+@test "a client that does not read is told how much was dropped, and nobody waits for it" {
+	controls '
+d = connect()
+size = 64 << 20
+p = start("sh", "-c", "read x; seq 1 20000000 | head -c %d" % size, stdin=True)
+d.call("exec.attach", process=p)
+call("exec.write", process=p, data="\n")
+# c takes its own, d nothing.
+assert wait(p)["exit_code"] == 0
+assert len(output(p)) == size
+assert memory() < 16000, memory()
+d.wait(p)
+dropped = sum(o.get("dropped", 0) for o in d.outputs(p))
+assert dropped > 0
+assert dropped + len(d.output(p)) == size
+assert output(p).endswith(d.output(p)[-1000000:])
+# One that started it and does not read is not waited for either.
+q = d.start("sh", "-c", "seq 1 20000000 | head -c %d; echo done >&2" % size)
+call("exec.attach", process=q)
+wait(q)
+assert output(q, "stderr") == b"done\n"
+d.wait(q)
+assert sum(o.get("dropped", 0) for o in d.outputs(q)) + len(d.output(q)) == size'
+}
+
+@test "a flood is bounded in memory and on disk, and keeps nobody waiting" {
+	controls '
+d = connect()
+floods = [d.start("yes", str(n)) for n in range(24)]
+took = []
+d.socket.setblocking(True)
+for i in range(100):
+    at = time.monotonic()
+    p = start("echo", "hi")
+    wait(p)
+    took.append(time.monotonic() - at)
+    assert output(p) == b"hi\n"
+took.sort()
+assert took[50] < 0.5 and took[-1] < 4, took[-5:]
+assert memory() < 64000, memory()
+assert sum(os.path.getsize(f"{folder}/log/{f}") for f in os.listdir(folder + "/log")) <= 16 << 20
+# Of one that leaves a flood behind, too, the end is told.
+for i in range(3):
+    p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
+    until(lambda: outputs(p))
+    call("exec.write", process=p, data="\n")
+    assert wait(p)["exit_code"] == 0
+for p in floods:
+    call("exec.signal", process=p, signal=9)
+for p in floods:
+    assert wait(p)["exit_code"] == 137'
+}
+
+@test "what is kept of all processes together is bounded, and the last have theirs" {
+	controls '
+d = connect()
+for i in range(80):
+    p = start("sh", "-c", "seq 1 300000 | head -c 1048576; seq 1 300000 | head -c 1048576 >&2")
+    wait(p)
+    c.notes.clear()
+assert memory() < 96000, memory()
+assert d.call("exec.attach", process=p)["lost"] == {"stdout": 0, "stderr": 0}
+assert d.call("exec.attach", process=p - 70)["lost"] == {"stdout": 1 << 20, "stderr": 1 << 20}
+d.wait(p)
+assert len(d.output(p)) == 1 << 20
+# Those that run keep less, and what they print is in the log all the same.
+for i in range(50):
+    p = start("sh", "-c", "seq 1 300000 | head -c 1048576; seq 1 300000 | head -c 1048576 >&2; read x; echo end", stdin=True)
+    until(lambda: sum(len(bytes_of(o)) for o in outputs(p)) == 2 << 20)
+    c.notes.clear()
+assert memory() < 96000, memory()
+call("exec.write", process=p, eof=True)
+wait(p)
+assert output(p) == b"end\n"
+kept = d.call("exec.attach", process=p)
+assert kept["kept"]["stdout"] == 128 << 10 and kept["lost"]["stdout"] == (1 << 20) + 4 - (128 << 10)'
+}
+
+# --- input ---------------------------------------------------------------------
+
+@test "what is written to a process arrives, byte for byte, and eof ends it" {
+	controls '
+p = start("cat", stdin=True)
+call("exec.write", process=p, data="text €\n")
+call("exec.write", process=p, base64=base64.b64encode(bytes(range(256))).decode())
+call("exec.write", process=p, eof=True)
+assert wait(p)["exit_code"] == 0
+assert output(p) == "text €\n".encode() + bytes(range(256))
+refused("exec.write", "invalid", process=p, data="more")
+p = start("cat")
+assert wait(p)["exit_code"] == 0 and output(p) == b""
+refused("exec.write", "invalid", process=p, data="x")
+p = start("cat", stdin=True)
+for wrong in ({"base64": "x"}, {"base64": "Zm9v\n"}, {"base64": "Zg==", "data": "f"}, {"data": 1}, {"eof": 1}, {"text": ""}):
+    assert refused("exec.write", "invalid", process=p, **wrong).code == -32602
+call("exec.write", process=p, data="still there", eof=True)
+wait(p)
+assert output(p) == b"still there"
+refused("exec.write", "not_found", process=99)
+r, w = os.pipe()
+refused("exec.start", "invalid", fds=[r, w, w], argv=["cat"], stdin=True)'
+}
+
+@test "what waits for a process is bounded: a write waits for room, and a second one is told so" {
+	controls '
+size, total = 1 << 20, 0
+wait(start("mkfifo", "/tmp/go"))
+p = start("sh", "-c", "read x </tmp/go; cat | wc -c", stdin=True)
+refused("exec.write", "limit", process=p, data="x" * (size + 1))
+waiting = None
+for i in range(4):
+    id = send("exec.write", process=p, data="x" * size)
+    call("info")
+    total += size
+    if id not in c.answers:
+        waiting = id
+        break
+    answer(id)
+assert waiting and i in (1, 2), i
+d = connect()
+d.refused("exec.write", "busy", process=p, data="x")
+wait(start("sh", "-c", "echo go >/tmp/go"))
+assert answer(waiting) == {}
+call("exec.write", process=p, data="", eof=True)
+wait(p)
+assert output(p) == b"%d\n" % total'
+}
+
+@test "who writes to a process that reads no more is told so" {
+	controls '
+wait(start("mkfifo", "/tmp/go"))
+p = start("sh", "-c", "exec <&-; echo closed; read x </tmp/go", stdin=True)
+until(lambda: output(p) == b"closed\n")
+refused("exec.write", "disconnected", process=p, data="x")
+refused("exec.write", "disconnected", process=p, data="x")
+q = start("sh", "-c", "echo ready; read x </tmp/go", stdin=True)
+until(lambda: output(q))
+ids = [send("exec.write", process=q, data="x" * (1 << 20)) for i in range(2)]
+call("info")
+assert ids[0] in c.answers and ids[1] not in c.answers
+call("exec.signal", process=q, signal=9)
+try:
+    answer(ids[1])
+    assert False
+except Refused as e:
+    assert e.kind == "disconnected"
+wait(q)
+refused("exec.write", "disconnected", process=q, data="x")
+# Somebody who was left behind and holds it open makes no difference.
+q = start("sh", "-c", "exec 3<&0; setsid sleep 1000 & echo ready; read x </tmp/go", stdin=True)
+until(lambda: output(q))
+ids = [send("exec.write", process=q, data="x" * (1 << 20)) for i in range(2)]
+call("info")
+call("exec.signal", process=q, signal=9)
+try:
+    answer(ids[1])
+    assert False
+except Refused as e:
+    assert e.kind == "disconnected"'
+}
+
+@test "a process may have a terminal: one stream, a size, and an end of what is typed" {
+	controls '
+p = start("sh", "-c", "tty; stty size; tty <&2; cat", tty=True, stdin=True, rows=30, cols=100)
+until(lambda: output(p).count(b"\r\n") == 3)
+assert output(p) == b"/dev/pts/0\r\n30 100\r\n/dev/pts/0\r\n"
+call("exec.write", process=p, data="typed\n")
+until(lambda: output(p).endswith(b"typed\r\ntyped\r\n"))
+call("exec.write", process=p, eof=True)
+assert wait(p)["exit_code"] == 0
+assert output(p, "stderr") == b""
+p = start("cat", tty=True)
+assert wait(p)["exit_code"] == 0
+p = start("sh", "-c", "seq 1 30000", tty=True)
+wait(p)
+assert output(p) == b"".join(b"%d\r\n" % n for n in range(1, 30001))'
+}
+
+@test "who asks for the end is answered, however much waits for it before that" {
+	controls '
+d = connect()
+p = start("yes", detach=True)
+d.call("exec.attach", process=p)
+d.until(lambda: len(d.outputs(p)) > 400)
+# Nobody has read from c meanwhile.
+id = send("kill")
+while d.receive() is not None:
+    pass
+assert answer(id) == {}
+assert len(output(p)) > 1 << 19'
+}
+
+# --- the log -------------------------------------------------------------------
+
+@test "the log has what was printed, when and by whom, and its end where asked" {
+	controls '
+p = start("sh", "-c", "echo out; echo err >&2; printf \"\\377\"")
+wait(p)
+q = start("echo", "second")
+wait(q)
+c.notes.clear()
+assert call("logs") == {}
+entries = outputs()
+assert all(list(e)[:3] == ["time", "process", "stream"] for e in entries)
+assert output(p) == b"out\n\xff" and output(p, "stderr") == b"err\n" and output(q) == b"second\n"
+assert entries == [json.loads(line) for line in open(folder + "/log/output")]
+for tail in (0, 1, 2, 100):
+    c.notes.clear()
+    call("logs", tail=tail)
+    assert outputs() == entries[len(entries) - min(tail, len(entries)):], tail
+refused("logs", "invalid", tail=-1)
+r, w = os.pipe()
+wait(start("echo", "not logged", fds=[r, w, w]))
+c.notes.clear()
+call("logs")
+assert outputs() == entries'
+}
+
+@test "who follows the log gets what comes, and an answer when the sandbox ends" {
+	controls '
+wait(start("echo", "before"))
+d = connect()
+id = d.send("logs", follow=True)
+d.until(lambda: [bytes_of(o) for o in d.outputs()] == [b"before\n"])
+wait(start("echo", "after"))
+d.until(lambda: [bytes_of(o) for o in d.outputs()] == [b"before\n", b"after\n"])
+assert id not in d.answers
+e = connect()
+sleeper = e.start("sh", "-c", "trap \"\" TERM; printf last; exec sleep 1000")
+d.until(lambda: len(d.outputs()) == 3)
+call("kill")
+assert d.answer(id) == {}
+assert bytes_of(d.outputs()[2]) == b"last"
+ended = os.path.dirname(folder) + "/.ended"
+(one,) = os.listdir(ended)
+lines = [json.loads(l) for l in open(f"{ended}/{one}/log/output")]
+assert [bytes_of(l) for l in lines] == [b"before\n", b"after\n", b"last"]'
+}
+
+@test "of the log 16 MiB are kept, in whole entries, and a reader that is late is told" {
+	controls '
+d = connect()
+id = d.send("logs", follow=True)
+p = start("sh", "-c", "seq 1 4000000")
+wait(p)
+text = output(p)
+sizes = {f: os.path.getsize(f"{folder}/log/{f}") for f in os.listdir(folder + "/log")}
+assert sorted(sizes) == ["output", "output.1"] and max(sizes.values()) <= 8 << 20, sizes
+c.notes.clear()
+call("logs")
+assert text.endswith(output(p)) and len(output(p)) > 7 << 20
+whole = [json.loads(l) for f in ("output.1", "output") for l in open(f"{folder}/log/{f}")]
+assert outputs() == whole
+c.notes.clear()
+call("logs", tail=700)
+assert outputs() == whole[-700:]
+d.until(lambda: d.outputs(p) and bytes_of(d.outputs(p)[-1]).endswith(b"\n4000000\n"))
+assert sum(o["dropped"] for o in d.outputs() if "process" not in o) > 0
+assert text.endswith(d.output(p)[-1000000:])'
+}
+
+# --- what runs short -----------------------------------------------------------
+
+@test "on a full disk the log stops and says so, and nothing else breaks" {
+	cat >"$T/full" <<-'END'
+		mount -t tmpfs -o size=1m,mode=700 tmpfs "$XDG_RUNTIME_DIR" && exec "$@"
+	END
+	outer sh "$T/full" "$here/control.py" "$HUTCH" '
+call("events.subscribe", since=0)
+d = connect()
+id = d.send("logs", follow=True)
+p = start("sh", "-c", "seq 1 300000")
+wait(p)
+text = b"".join(b"%d\n" % n for n in range(1, 300001))
+assert output(p) == text
+until(lambda: events("log"))
+(said,) = events("log")
+assert said["state"] == "stopped" and "No space left" in said["message"], said
+call("logs")
+# In whole entries, as far as it went.
+size = os.path.getsize(folder + "/log/output")
+got = b"".join(bytes_of(json.loads(l)) for l in open(folder + "/log/output"))
+assert 100000 < len(got) < len(text) and text.startswith(got)
+d.until(lambda: d.output(p) == got)
+q = start("sh", "-c", "read x; echo $x", stdin=True)
+call("exec.write", process=q, data="goes on\n")
+wait(q)
+assert output(q) == b"goes on\n"
+assert call("info")["state"] == "ready"
+assert os.path.getsize(folder + "/log/output") == size and len(events("log")) == 1'
+}
+
+@test "a limit on the size of files stops the log and not the sandbox" {
+	(ulimit -f 100 && controls '
+call("events.subscribe", since=0)
+p = start("sh", "-c", "seq 1 100000")
+wait(p)
+assert output(p).endswith(b"\n100000\n")
+until(lambda: events("log"))
+assert "File too large" in events("log")[0]["message"], events("log")
+wait(start("true"))')
+}
+
+@test "processes take no more descriptors than there are, and those that have ended none that are needed" {
+	(ulimit -n 128 && controls '
+def open_files():
+    return len(os.listdir(f"/proc/{pid}/fd"))
+ps = []
+while True:
+    try:
+        ps.append(start("cat", stdin=True))
+    except Refused as e:
+        assert e.kind == "limit" and "ulimit -n" in e.data["remedy"], e
+        break
+assert len(ps) > 15 and open_files() < 128, (len(ps), open_files())
+# Others are served still.
+d = connect()
+d.call("exec.attach", process=ps[0])
+call("exec.write", process=ps[0], data="hi\n")
+d.until(lambda: d.output(ps[0]) == b"hi\n")
+for p in ps:
+    call("exec.write", process=p, eof=True)
+    assert wait(p)["exit_code"] == 0
+# What is left behind holds a pipe until somebody needs it.
+before = open_files()
+for i in range(100):
+    wait(start("sh", "-c", "sleep 1000 & echo $!"))
+assert open_files() < 128
+p = start("echo", "fine")
+wait(p)
+assert output(p) == b"fine\n"')
+}

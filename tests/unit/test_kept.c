@@ -1,0 +1,176 @@
+/* kept: the last of a stream, and the count of what is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sandbox/control/kept.h"
+
+/* What byte number `n` of the stream is: no period that a room has. */
+static uint8_t byte_at(uint64_t n)
+{
+	return (uint8_t)(n % 251);
+}
+
+static void add(struct kept *k, size_t len, size_t more)
+{
+	uint8_t *bytes = malloc(len + 1);
+
+	assert_non_null(bytes);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = byte_at(k->end + i);
+	kept_add(k, bytes, len, more);
+	free(bytes);
+}
+
+/* All that is kept is what was added, wherever one begins to read. */
+static void check(const struct kept *k, uint64_t at)
+{
+	size_t want = (size_t)(k->end - at);
+	uint8_t *got = malloc(want + 1);
+
+	assert_non_null(got);
+	assert_int_equal(kept_copy(k, at, got, want + 1), want);
+	for (size_t i = 0; i < want; i++)
+		assert_int_equal(got[i], byte_at(at + i));
+	free(got);
+}
+
+static void test_the_zero_object_keeps_nothing_and_has_no_memory(void **state)
+{
+	struct kept k = { 0 };
+	uint8_t got;
+
+	(void)state;
+	assert_int_equal(kept_copy(&k, 0, &got, 1), 0);
+	assert_int_equal(kept_wants(&k, 0), KEPT_MIN);
+	kept_add(&k, NULL, 0, 0);
+	assert_null(k.bytes);
+	kept_drop(&k);
+	kept_done(&k);
+}
+
+/* Without memory everything that comes is lost, and counted. */
+static void test_nothing_granted_is_all_lost(void **state)
+{
+	struct kept k = { 0 };
+
+	(void)state;
+	add(&k, 1000, 0);
+	assert_int_equal(k.begin, 1000);
+	assert_int_equal(k.end, 1000);
+	check(&k, 1000);
+	kept_done(&k);
+}
+
+static void test_memory_grows_with_what_is_kept_up_to_the_bound(void **state)
+{
+	struct kept k = { 0 };
+	size_t total = 0;
+
+	(void)state;
+	while (total < 3 * KEPT_MAX) {
+		size_t len = 1 + total / 7 % 9999;
+		add(&k, len, kept_wants(&k, len));
+		total += len;
+		size_t least = total < KEPT_MAX ? total : KEPT_MAX;
+		assert_int_equal(k.end, total);
+		assert_int_equal(k.end - k.begin, least);
+		assert_true(k.room <= KEPT_MAX && k.room >= least);
+		assert_true(k.room == KEPT_MIN || k.room < 2 * least);
+	}
+	check(&k, k.begin);
+	check(&k, k.begin + 12345);
+	kept_done(&k);
+}
+
+static void test_what_is_not_granted_makes_the_oldest_go(void **state)
+{
+	struct kept k = { 0 };
+
+	(void)state;
+	add(&k, 100, KEPT_MIN);
+	add(&k, KEPT_MIN, 0);
+	assert_int_equal(k.begin, 100);
+	assert_int_equal(k.room, KEPT_MIN);
+	check(&k, k.begin);
+	add(&k, 1, 0);
+	assert_int_equal(k.begin, 101);
+	check(&k, k.begin);
+	/* What was kept around the ring's end is so in a larger one. */
+	add(&k, 5000, kept_wants(&k, 5000));
+	assert_int_equal(k.begin, 101);
+	check(&k, k.begin);
+	kept_done(&k);
+}
+
+static void test_more_at_once_than_there_is_room_for(void **state)
+{
+	struct kept k = { 0 };
+
+	(void)state;
+	add(&k, 10, KEPT_MIN);
+	add(&k, 3 * KEPT_MIN + 7, 0);
+	assert_int_equal(k.end, 3 * KEPT_MIN + 17);
+	assert_int_equal(k.begin, k.end - KEPT_MIN);
+	check(&k, k.begin);
+	kept_done(&k);
+	add(&k, 2 * KEPT_MAX, kept_wants(&k, 2 * KEPT_MAX));
+	assert_int_equal(k.room, KEPT_MAX);
+	assert_int_equal(k.begin, KEPT_MAX);
+	check(&k, k.begin);
+	kept_done(&k);
+}
+
+static void test_a_part_is_read_to_the_byte(void **state)
+{
+	struct kept k = { 0 };
+	uint8_t got[8];
+
+	(void)state;
+	add(&k, KEPT_MIN + 3, KEPT_MIN); /* goes around after one byte more than 3 */
+	for (uint64_t at = k.begin; at + 4 <= k.end; at++) {
+		memset(got, 0xee, sizeof(got));
+		assert_int_equal(kept_copy(&k, at, got, 4), 4);
+		for (size_t i = 0; i < 4; i++)
+			assert_int_equal(got[i], byte_at(at + i));
+		assert_int_equal(got[4], 0xee);
+	}
+	assert_int_equal(kept_copy(&k, k.end, got, 4), 0);
+	kept_done(&k);
+}
+
+static void test_what_is_dropped_is_lost_and_the_stream_goes_on(void **state)
+{
+	struct kept k = { 0 };
+
+	(void)state;
+	add(&k, 50000, kept_wants(&k, 50000));
+	kept_drop(&k);
+	assert_int_equal(k.room, 0);
+	assert_int_equal(k.begin, 50000);
+	assert_int_equal(k.end, 50000);
+	add(&k, 10, kept_wants(&k, 10));
+	assert_int_equal(k.begin, 50000);
+	check(&k, 50000);
+	kept_done(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_zero_object_keeps_nothing_and_has_no_memory),
+		cmocka_unit_test(test_nothing_granted_is_all_lost),
+		cmocka_unit_test(test_memory_grows_with_what_is_kept_up_to_the_bound),
+		cmocka_unit_test(test_what_is_not_granted_makes_the_oldest_go),
+		cmocka_unit_test(test_more_at_once_than_there_is_room_for),
+		cmocka_unit_test(test_a_part_is_read_to_the_byte),
+		cmocka_unit_test(test_what_is_dropped_is_lost_and_the_stream_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/* log: entries are whole, the oldest go with their file, and a disk without room stops
+ * it for a while. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "sandbox/control/log.h"
+
+struct place {
+	char path[64];
+	struct log log;
+};
+
+static int setup(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	strcpy(p->path, "/tmp/hutch-log.XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	log_init(&p->log, open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	static const char *const names[] = { "output", "output.1", "output.next" };
+	struct place *p = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		(void)unlinkat(p->log.folder, names[i], 0);
+	assert_int_equal(rmdir(p->path), 0);
+	log_done(&p->log);
+	free(p);
+	return 0;
+}
+
+/* Entry number n, of `len` bytes with its newline. */
+static void add(struct log *l, unsigned n, size_t len)
+{
+	char *line = malloc(len + 16);
+	struct err e;
+
+	assert_non_null(line);
+	memset(line, 'x', len);
+	line[sprintf(line, "%u", n)] = ' ';
+	line[len - 1] = '\n';
+	assert_int_equal(log_add(l, line, len, &e), LOG_WRITTEN);
+	free(line);
+}
+
+/* The number of the entry that begins there. */
+static int entry_at(const struct log *l, uint64_t at)
+{
+	char text[16] = "";
+
+	return at < l->end && log_read(l, at, text, sizeof(text) - 1) ? atoi(text) : -1;
+}
+
+static off_t size_of(const struct log *l, const char *name)
+{
+	struct stat st;
+
+	return fstatat(l->folder, name, &st, 0) == 0 ? st.st_size : -1;
+}
+
+static void test_entries_are_read_from_any_number(void **state)
+{
+	struct log *l = &((struct place *)*state)->log;
+
+	for (unsigned n = 0; n < 100; n++)
+		add(l, n, 10 + n);
+	assert_int_equal(l->begin, 0);
+	assert_int_equal(size_of(l, "output"), (off_t)l->end);
+	assert_int_equal(size_of(l, "output.1"), -1);
+	uint64_t at = 0;
+	for (unsigned n = 0; n < 100; n++) {
+		assert_int_equal(entry_at(l, at), n);
+		at += 10 + n;
+	}
+	assert_int_equal(at, l->end);
+}
+
+static void test_the_tail_is_whole_entries(void **state)
+{
+	struct log *l = &((struct place *)*state)->log;
+
+	assert_int_equal(log_tail(l, 5), 0);
+	for (unsigned n = 0; n < 300; n++)
+		add(l, n, 5000 + 7 * n); /* over many blocks of reading */
+	assert_int_equal(log_tail(l, 0), l->end);
+	for (unsigned count = 1; count <= 300; count++)
+		assert_int_equal(entry_at(l, log_tail(l, count)), 300 - count);
+	assert_int_equal(log_tail(l, 301), 0);
+	assert_int_equal(log_tail(l, UINT64_MAX), 0);
+}
+
+static void test_two_files_are_kept_and_an_entry_is_in_one(void **state)
+{
+	struct log *l = &((struct place *)*state)->log;
+	size_t len = 100003;
+	unsigned fit = LOG_FILE_MAX / (unsigned)len, n = 0;
+
+	for (; n < fit; n++)
+		add(l, n, len);
+	assert_int_equal(size_of(l, "output.1"), -1);
+	add(l, n++, len);
+	assert_int_equal(size_of(l, "output.1"), (off_t)(fit * len));
+	assert_int_equal(size_of(l, "output"), (off_t)len);
+	assert_int_equal(l->begin, 0);
+	for (; n < 3 * fit + 5; n++)
+		add(l, n, len);
+	assert_int_equal(l->begin, 2 * fit * len);
+	assert_int_equal(l->middle, 3 * fit * len);
+	assert_int_equal(size_of(l, "output"), (off_t)(5 * len));
+	assert_int_equal(size_of(l, "output.next"), -1);
+	/* The tail goes on in the older file. */
+	assert_int_equal(entry_at(l, log_tail(l, 5)), n - 5);
+	assert_int_equal(entry_at(l, log_tail(l, 6)), n - 6);
+	assert_int_equal(log_tail(l, fit + 5), l->begin);
+	assert_int_equal(log_tail(l, fit + 6), l->begin);
+	/* Nothing is read across the two. */
+	char *bytes = malloc(2 * len);
+	assert_non_null(bytes);
+	assert_int_equal(log_read(l, l->middle - len, bytes, 2 * len), len);
+	free(bytes);
+}
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries(void **state)
+{
+	struct log *l = &((struct place *)*state)->log;
+	const char *line = "a line\n";
+	struct err e;
+
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	add(l, 0, 100);
+	limit_files(103); /* a part of it fits */
+	assert_int_equal(log_add(l, line, 7, &e), LOG_STOPPED);
+	assert_non_null(strstr(e.text, "write the log"));
+	assert_int_equal(size_of(l, "output"), 100);
+	assert_int_equal(l->end, 100);
+	limit_files(RLIM_INFINITY);
+	/* Nobody tries before the time has come ... */
+	assert_int_equal(log_add(l, line, 7, &e), LOG_SILENT);
+	assert_int_equal(size_of(l, "output"), 100);
+	/* ... and who tries in vain says no more. */
+	limit_files(103);
+	l->retry_ms = 1;
+	assert_int_equal(log_add(l, line, 7, &e), LOG_SILENT);
+	assert_true(l->retry_ms > 1);
+	limit_files(RLIM_INFINITY);
+	l->retry_ms = 1;
+	assert_int_equal(log_add(l, line, 7, &e), LOG_RESUMED);
+	assert_int_equal(l->lost, 21);
+	assert_int_equal(size_of(l, "output"), 107);
+	assert_int_equal(log_add(l, line, 7, &e), LOG_WRITTEN);
+	assert_int_equal(log_tail(l, 1), 107);
+}
+
+/* The files are their owner's, who may have cut them short. */
+static void test_what_is_not_there_any_more_is_nothing(void **state)
+{
+	struct log *l = &((struct place *)*state)->log;
+	char text[8];
+
+	add(l, 0, 100);
+	assert_int_equal(ftruncate(l->now, 0), 0);
+	assert_int_equal(log_read(l, 0, text, sizeof(text)), 0);
+	assert_int_equal(log_tail(l, 1), 0);
+}
+
+static void test_without_a_folder_it_has_stopped(void **state)
+{
+	struct log l;
+	struct err e;
+
+	(void)state;
+	log_init(&l, -1);
+	assert_int_equal(log_tail(&l, 1), 0);
+	assert_int_equal(log_add(&l, "x\n", 2, &e), LOG_STOPPED);
+	assert_int_equal(log_add(&l, "x\n", 2, &e), LOG_SILENT);
+	log_done(&l);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_entries_are_read_from_any_number),
+		TEST(test_the_tail_is_whole_entries),
+		TEST(test_two_files_are_kept_and_an_entry_is_in_one),
+		TEST(test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries),
+		TEST(test_what_is_not_there_any_more_is_nothing),
+		cmocka_unit_test(test_without_a_folder_it_has_stopped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
