@@ -247,6 +247,8 @@ static void on_answer(struct visit *v, const struct message *m)
 	if (m->result.text)
 		return on_exited(v, m->result);
 	(void)client_refused(&v->client, m->error, &v->error);
+	if (v->error.kind == ERR_GONE)
+		(void)client_ended(&v->client, &v->error);
 	fail(v);
 }
 

@@ -334,6 +334,7 @@ static int confine(struct supervisor *s, struct err *e)
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
+		s->outputs.log.folder,
 	};
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
