@@ -6,7 +6,6 @@ load helpers
 
 setup() {
 	begin
-	needs_static
 	# In a runtime folder, since the path of a socket is short.
 	"$BUILD/libexec/hutch-supervise" box >out 3>&-
 	control=$(find_control)
