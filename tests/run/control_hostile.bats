@@ -9,8 +9,7 @@ setup() {
 	# In a runtime folder, since the path of a socket is short.
 	"$BUILD/libexec/hutch-supervise" box >out 3>&-
 	control=$(find_control)
-	# With its pid 1 it ends, also one that does not listen.
-	started+=("$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)")
+	inner=$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)
 }
 
 # Root's sandbox is that of whom it stands for, in whose state folder it is.
@@ -21,8 +20,17 @@ find_control() {
 	done
 }
 
+# With its pid 1 it ends, also one that does not listen.
 teardown() {
+	if [[ -S $control ]]; then
+		kill -KILL "$inner"
+		until_true is_tidy
+	fi
 	end
+}
+
+is_tidy() {
+	[[ ! -e ${control%/*} && -z $(ls -A "${control%/*/*}/.tmp") ]]
 }
 
 hostile() {
