@@ -268,4 +268,8 @@ def main():
     print(f"{ROUNDS} rounds, nothing left")
 
 
-main()
+try:
+    main()
+finally:
+    for left in processes_with(NAME):
+        kill(left)

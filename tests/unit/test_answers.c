@@ -186,6 +186,30 @@ static void test_clients_are_bounded(void **state)
 	assert_int_equal(look(*state, asked(1, "", "one more"), "x", &kept), ANSWER_TOO_MANY);
 }
 
+static void test_who_has_gone_leaves_a_place(void **state)
+{
+	const char *kept = NULL;
+	char name[16];
+
+	for (int i = 0; i < 3 * ANSWERS_CLIENTS; i++) {
+		(void)snprintf(name, sizeof(name), "c%d", i);
+		struct action done = asked(1, "", name), under_way = asked(2, "", name);
+		assert_int_equal(look(*state, done, "x", &kept), ANSWER_NEW);
+		assert_int_equal(look(*state, under_way, "x", &kept), ANSWER_NEW);
+		keep(*state, done, "answer\n");
+		answers_forget(*state, name);
+		keep(*state, under_way, "too late\n");
+	}
+	/* Others keep theirs, and what was let go of is counted right. */
+	assert_int_equal(look(*state, asked(1, "", "a"), "x", &kept), ANSWER_NEW);
+	keep(*state, asked(1, "", "a"), "answer\n");
+	answers_forget(*state, "b");
+	assert_int_equal(look(*state, asked(1, "", "a"), "x", &kept), ANSWER_KEPT);
+	play(*state, 2, ANSWERS_KEPT + 1, "", "y\n");
+	assert_int_equal(look(*state, asked(1, "", "a"), "x", &kept), ANSWER_KEPT);
+	assert_string_equal(kept, "answer\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -201,6 +225,7 @@ int main(void)
 		TEST(test_the_largest_that_was_let_go_of_counts),
 		TEST(test_one_that_is_too_large_is_kept_alone),
 		TEST(test_clients_are_bounded),
+		TEST(test_who_has_gone_leaves_a_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

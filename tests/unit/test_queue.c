@@ -1,0 +1,124 @@
+/* Actions in a row for each session. */
+#include "sandbox/act/queue.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/list.h"
+
+static struct queue queue;
+
+static int setup(void **state)
+{
+	queue_init(&queue);
+	*state = &queue;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	queue_done(*state);
+	return 0;
+}
+
+static struct task *add(const char *session, const char *client, uint64_t id)
+{
+	struct action a = { .kind = ACT_RUN, .has_id = true, .id = id,
+			    .client = text_copy(client), .timestamp = text_copy("t"),
+			    .session = text_copy(session), .command = text_copy("c") };
+
+	return queue_add(&queue, queue_session(&queue, session), &a, 10, 100);
+}
+
+static void a_session_does_one_after_the_other(void **state)
+{
+	struct task *a = add("s", "", 1), *b = add("s", "", 2), *c = add("s", "", 3);
+	struct session *s = queue_session(&queue, "s");
+
+	(void)state;
+	assert_ptr_equal(s->first, a);
+	assert_int_equal(queue.count, 3);
+	assert_int_equal(queue.bytes, 30);
+	queue_remove(&queue, b);
+	assert_ptr_equal(s->first->next, c);
+	queue_remove(&queue, c);
+	assert_ptr_equal(s->last, a);
+	queue_remove(&queue, a);
+	assert_null(s->first);
+	assert_null(s->last);
+	assert_int_equal(queue.count, 0);
+	assert_int_equal(queue.bytes, 0);
+	a = add("s", "", 4);
+	assert_ptr_equal(s->first, a);
+}
+
+static void only_the_first_that_was_sent_is_under_way(void **state)
+{
+	struct task *a = add("s", "", 1), *b = add("s", "", 2);
+
+	(void)state;
+	a->id = b->id = 77;
+	assert_null(queue_under_way(&queue, 77));
+	b->is_sent = true;
+	assert_null(queue_under_way(&queue, 77));
+	a->is_sent = true;
+	assert_ptr_equal(queue_under_way(&queue, 77), a);
+	assert_null(queue_under_way(&queue, 78));
+}
+
+static void an_action_is_found_by_whose_it_is(void **state)
+{
+	struct task *a = add("s", "one", 1), *b = add("u", "other", 1);
+
+	(void)state;
+	assert_ptr_equal(queue_find(&queue, "one", 1, NULL), a);
+	assert_ptr_equal(queue_find(&queue, "other", 1, "t"), b);
+	assert_null(queue_find(&queue, "other", 1, "u"));
+	assert_null(queue_find(&queue, "other", 2, NULL));
+	assert_null(queue_find(&queue, "", 1, NULL));
+}
+
+static void sessions_are_bounded(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < QUEUE_SESSIONS; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		assert_non_null(queue_session(&queue, name));
+	}
+	assert_null(queue_session(&queue, "one more"));
+	assert_non_null(queue_session(&queue, "s0"));
+}
+
+static void ids_go_round_and_leave_out_those_of_sessions(void **state)
+{
+	uint32_t id = queue_session(&queue, "s")->id;
+
+	(void)state;
+	queue.next_id = UINT32_MAX;
+	assert_int_equal(queue_new_id(&queue), UINT32_MAX);
+	assert_int_equal(id, 1);
+	assert_int_equal(queue_new_id(&queue), 2); /* neither 0 nor the session's */
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_session_does_one_after_the_other),
+		CASE(only_the_first_that_was_sent_is_under_way),
+		CASE(an_action_is_found_by_whose_it_is),
+		CASE(sessions_are_bounded),
+		CASE(ids_go_round_and_leave_out_those_of_sessions),
+	};
+
+	return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}
