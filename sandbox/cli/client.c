@@ -159,10 +159,6 @@ int client_send(struct client *c, const char *method, const char *params, struct
 int client_send_fds(struct client *c, const char *method, const char *params,
 		    const int fds[CLIENT_FDS_MAX], struct err *e)
 {
-	/* recvmsg(2) may give a line that is still unread and the next one's descriptors in
-	 * one piece, and then the server cannot tell whose they are. */
-	if (client_greet(c, e) < 0)
-		return -1;
 	return send_request(c, method, params, fds, e);
 }
 

@@ -18,6 +18,9 @@
 #include "sandbox/control/rpc.h"
 #include "sandbox/launch.h"
 
+/* No more small requests while this much has not been sent. */
+#define CHANNEL_BUSY (1u << 20)
+
 /* How much longer than its grace an executor may take to end. */
 #define STOP_MS 2000
 
@@ -567,6 +570,48 @@ static int do_wait(const struct call *call)
 	return jobs_wait(&call->s->jobs, j->id, call->client, take_id(call), call->e);
 }
 
+/* "TERM", "SIGTERM" or 15. */
+static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int signo;
+	} names[] = {
+		{ "HUP", SIGHUP },   { "INT", SIGINT },	  { "QUIT", SIGQUIT }, { "KILL", SIGKILL },
+		{ "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "PIPE", SIGPIPE }, { "ALRM", SIGALRM },
+		{ "TERM", SIGTERM }, { "CHLD", SIGCHLD }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
+		{ "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU }, { "WINCH", SIGWINCH },
+		{ "ABRT", SIGABRT }, { "SEGV", SIGSEGV },
+	};
+	const char *name;
+
+	if (json_type(at) == JSON_NUMBER) {
+		if (json_uint(at, ret, e) < 0)
+			return -1;
+		return *ret >= 1 && *ret <= 64 ? 0 : err_set(e, ERR_USAGE, "params.signal: a number "
+								"from 1 to 64 was expected");
+	}
+	if (json_string(at, &name, e) < 0)
+		return -1;
+	const char *bare = strncmp(name, "SIG", 3) ? name : name + 3;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i].name, bare)) {
+			*ret = (uint64_t)names[i].signo;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "params.signal: there is no signal '%.20s'", name);
+}
+
+/* What is small is sent beside everything else, and could fill the channel if nobody
+ * counted. */
+static bool is_flooded(const struct call *call)
+{
+	if (buffer_len(&call->s->guest.channel.out) <= CHANNEL_BUSY)
+		return false;
+	(void)err_set(call->e, ERR_BUSY, "more has been asked for than the sandbox takes now");
+	return true;
+}
+
 static int do_signal(const struct call *call)
 {
 	struct guest *g = &call->s->guest;
@@ -581,13 +626,10 @@ static int do_signal(const struct call *call)
 		(void)err_set(call->e, ERR_USAGE, "params.signal: missing");
 		return RPC_PARAMS;
 	}
-	if (json_uint(&at, &signo, call->e) < 0)
+	if (get_signal(&at, &signo, call->e) < 0)
 		return RPC_PARAMS;
-	if (signo < 1 || signo > 64) {
-		(void)err_set(call->e, ERR_USAGE, "params.signal: a number from 1 to 64 was "
-						  "expected");
-		return RPC_PARAMS;
-	}
+	if (is_flooded(call))
+		return RPC_FAILED;
 	if (j->state == JOB_RUNNING &&
 	    channel_send_signal(&g->channel, j->id, (uint32_t)signo, call->e) < 0)
 		guest_broke_protocol(g, call->e);
@@ -605,6 +647,8 @@ static int do_resize(const struct call *call)
 		return code;
 	if (get_uint(call, "rows", 65535, &rows) < 0 || get_uint(call, "cols", 65535, &cols) < 0)
 		return RPC_PARAMS;
+	if (is_flooded(call))
+		return RPC_FAILED;
 	if (j->state == JOB_RUNNING && j->has_terminal &&
 	    channel_send_resize(&g->channel, j->id, (uint32_t)rows, (uint32_t)cols, call->e) < 0)
 		guest_broke_protocol(g, call->e);
