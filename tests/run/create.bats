@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# hutch create: a sandbox that lives on, and how it ends by itself (docs/hutch-create.md).
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	local name
+	for name in $("$HUTCH" ps -q 2>/dev/null); do
+		"$HUTCH" rm -f "$name" >/dev/null 2>&1
+	done
+	end
+}
+
+hutch() {
+	catch "$HUTCH" "$@"
+}
+
+make() {
+	hutch create "$@"
+	[[ $status == 0 ]]
+}
+
+# reason NAME REASON CODE [LIMIT]: how it has ended, once it has.
+reason() {
+	hutch wait "$1"
+	[ "$output" = "$3" ]
+	hutch inspect "$1"
+	grep -q "\"reason\": \"$2\"" <<<"$output"
+	[ -z "${4:-}" ] || grep -q "\"limit\": \"$4\"" <<<"$output"
+}
+
+@test "create prints the name when the sandbox is ready, and nobody waits for it" {
+	make box
+	[ "$output" = box ] && [ -z "$stderr" ]
+	hutch exec box echo hi
+	[ "$output" = hi ]
+}
+
+@test "it outlives the terminal and the session that it was made in" {
+	script -qec "'$HUTCH' create box; kill -HUP 0" /dev/null </dev/null >/dev/null || true
+	hutch exec box echo hi
+	[ "$output" = hi ]
+}
+
+@test "its supervisor is called hutch, and holds nothing of the caller's" {
+	cd "$T"
+	make box
+	local pid folder
+	hutch inspect box
+	pid=$(sed -n 's/.*"pid": \([0-9]*\).*/\1/p' <<<"$output")
+	supervisor=$(ps -o ppid= -p "$pid" | tr -d ' ')
+	[ "$(ps -o comm= -p "$supervisor")" = hutch ]
+	[ "$(ps -o tty= -p "$supervisor" | tr -d ' ')" = '?' ]
+	[ "$(ps -o sid= -p "$supervisor" | tr -d ' ')" = "$supervisor" ]
+	is_root || [ "$(readlink "/proc/$supervisor/cwd")" = / ]
+}
+
+@test "--ttl, --timeout and --idle-timeout end it, and the record says which" {
+	make --ttl 200ms one
+	make --timeout 200ms two
+	make --idle-timeout 200ms three
+	reason one timeout 124 ttl
+	reason two timeout 124 timeout
+	reason three idle 0 idle-timeout
+}
+
+@test "one that is used is not idle" {
+	make --idle-timeout 300ms box
+	hutch exec box sleep 1
+	[ "$status" -eq 0 ]
+	hutch exec -d box sleep 1
+	hutch wait box
+	[ "$output" = 0 ]
+	# The process in it was waited for, and its time came on top.
+	hutch inspect box
+	grep -q '"reason": "idle"' <<<"$output"
+}
+
+@test "what cannot be made leaves no name and no record" {
+	hutch create --workspace /nowhere box
+	[ "$status" -eq 125 ]
+	one_sentence 'mount /nowhere: no such folder on the host'
+	hutch create --image dir:/nowhere box
+	[ "$status" -eq 125 ]
+	hutch ps -a -q
+	[ -z "$output" ]
+}
+
+@test "a name that is taken is told, and free as soon as the sandbox has ended" {
+	make box
+	hutch create box
+	[ "$status" -eq 125 ]
+	one_sentence "a sandbox named 'box' is running"
+	hutch stop box
+	make box
+}
+
+@test "flags of a single command make no sense for it" {
+	for flag in -i -t --json --rm --dry-run; do
+		hutch create $flag box
+		[ "$status" -eq 125 ]
+		grep -q 'makes no sense for hutch create' <<<"$stderr"
+	done
+	hutch create
+	one_sentence 'hutch create needs a name'
+	hutch create a b
+	one_sentence "hutch create takes one name, but got also 'b'"
+	hutch run --ttl 3s true
+	one_sentence '--ttl is a flag of hutch create'
+}
