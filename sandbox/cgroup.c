@@ -56,7 +56,7 @@ int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e)
 		return err_sys(e, "getrandom");
 	(void)snprintf(c->name, sizeof(c->name), PREFIX "%d-%016llx", (int)getpid(),
 		       (unsigned long long)random);
-	return delegate_find(&c->parent, policy, needed(&policy->limits), e);
+	return delegate_find(&c->parent, policy, needed(&policy->limits), c->waiter, e);
 }
 
 /* A descriptor that is locked as long as it is open: who makes, removes or looks
@@ -145,7 +145,9 @@ static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
 	if (mkdirat(c->parent.fd, LEAF, 0755) < 0 && errno != EEXIST)
 		return err_sys(e, "make %.300s/" LEAF, c->parent.path);
 	if (move_process(c->parent.fd, LEAF, getpid(), e) < 0 ||
-	    (companion && move_process(c->parent.fd, LEAF, companion, e) < 0))
+	    (companion && move_process(c->parent.fd, LEAF, companion, e) < 0) ||
+	    (c->waiter && !c->parent.is_scope &&
+	     move_process(c->parent.fd, LEAF, c->waiter, e) < 0))
 		return err_in(e, "move to %.300s/" LEAF, c->parent.path);
 	return 0;
 }
@@ -165,6 +167,8 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 	}
 	if (companion)
 		(void)move_process(c->parent.fd, ".", companion, NULL); /* shows below */
+	if (c->waiter && getppid() == c->waiter)
+		(void)move_process(c->parent.fd, ".", c->waiter, NULL);
 	(void)move_process(c->parent.fd, ".", getpid(), NULL);
 	/* A launcher that was killed is in it until it is wholly gone. */
 	remove_leaf(c->parent.fd, LEAF);

@@ -33,6 +33,8 @@ struct cgroup {
 	struct delegate parent; /* path NULL: there is no cgroup */
 	char name[40];
 	bool is_split; /* set before cgroup_make */
+	pid_t waiter;  /* set before cgroup_place: a process of ours that started us and
+			* waits in the same cgroup; it moves with us.  0: none */
 	int folder;    /* owned; locked */
 	int cmds;      /* owned */
 	int into;      /* owned; what to clone pid 1 into, -1: nothing */

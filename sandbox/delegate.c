@@ -279,7 +279,8 @@ static int use_above(struct delegate *d, const struct outlook *o, unsigned needs
 }
 
 /* What the user named is the user's to give: no marks are looked for. */
-static int find_named(struct delegate *d, const char *name, unsigned needs, struct err *e)
+static int find_named(struct delegate *d, const char *name, unsigned needs, pid_t waiter,
+		      struct err *e)
 {
 	AUTO_FREE char *path = realpath(name, NULL);
 	AUTO_CLOSE int fd = path ? open_folder(path) : -1;
@@ -295,7 +296,7 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, stru
 				     "cgroup.subtree_control");
 	}
 	AUTO_OUTLOOK struct outlook o;
-	delegate_look(&o, needs, 0);
+	delegate_look(&o, needs, waiter);
 	if (o.own && !strcmp(o.own, path))
 		return use_own(d, &o, e);
 	unsigned has = delegate_controllers(fd, "cgroup.subtree_control");
@@ -321,11 +322,11 @@ static int find_in_scope(struct delegate *d, unsigned needs, struct err *e)
 	return use_own(d, &o, e);
 }
 
-static int find(struct delegate *d, unsigned needs, struct err *e)
+static int find(struct delegate *d, unsigned needs, pid_t waiter, struct err *e)
 {
 	AUTO_OUTLOOK struct outlook o;
 
-	delegate_look(&o, needs, 0);
+	delegate_look(&o, needs, waiter);
 	if (!o.own)
 		return err_set(e, ERR_UNSUPPORTED, "no cgroup file system of version 2 is "
 						   "mounted at /sys/fs/cgroup that shows hutch's "
@@ -341,11 +342,12 @@ static int find(struct delegate *d, unsigned needs, struct err *e)
 }
 
 int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,
-		  struct err *e)
+		  pid_t waiter, struct err *e)
 {
 	struct err why = { 0 };
-	int found = policy->cgroup_parent ? find_named(d, policy->cgroup_parent, needs, &why)
-					  : find(d, needs, &why);
+	int found = policy->cgroup_parent
+			? find_named(d, policy->cgroup_parent, needs, waiter, &why)
+			: find(d, needs, waiter, &why);
 
 	if (found == 0)
 		return 0;

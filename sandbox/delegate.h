@@ -43,9 +43,9 @@ void delegate_init(struct delegate *d);
 void delegate_done(struct delegate *d);
 
 /* Finds a folder with the controllers `needs`.  May ask the user manager, which
- * moves this process. */
+ * moves this process.  `waiter`: as the companion below. */
 int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,
-		  struct err *e);
+		  pid_t waiter, struct err *e);
 
 /* Looks; nothing is changed and nobody is asked.  A folder with processes in it
  * hands no controllers on: our own in it, and that of `companion`, who would move

@@ -90,6 +90,7 @@ static void supervise(const struct order *o, int ready)
 
 	keep_small();
 	launch_init(&l, &o->policy);
+	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */
 	registry_init(&entry);
 	if (start(&l, &entry, o->name, &e) < 0) {
 		(void)io_write_all(ready, &e, sizeof(e));

@@ -126,14 +126,14 @@ static void test_a_folder_that_is_no_cgroup(void **state)
 	policy_init(&p);
 	delegate_init(&d);
 	p.cgroup_parent = text_copy("/tmp");
-	assert_int_equal(delegate_find(&d, &p, CONTROLLER_PIDS, &e), -1);
+	assert_int_equal(delegate_find(&d, &p, CONTROLLER_PIDS, 0, &e), -1);
 	assert_int_equal(e.kind, ERR_USAGE);
 	assert_non_null(strstr(e.text, "/tmp is no folder of a cgroup"));
 	assert_non_null(strstr(e.text, "--cgroup-parent"));
 	assert_null(d.path);
 	free(p.cgroup_parent);
 	p.cgroup_parent = text_copy("/nonesuch");
-	assert_int_equal(delegate_find(&d, &p, CONTROLLER_PIDS, &e), -1);
+	assert_int_equal(delegate_find(&d, &p, CONTROLLER_PIDS, 0, &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 	delegate_done(&d);
 	policy_done(&p);

@@ -310,6 +310,21 @@ try 'threads count as processes' threads
 try 'E72: 64 spinning threads get the CPU time of --cpus' spinner
 try 'E72: without a limit they get more' unlimited_spinner
 try 'E72: beside them another sandbox starts' spinner_beside
+# With limits that hold, whoever enters it, and stopped by the kernel.
+named() {
+	"$H" create --memory 64m --pids-limit 50 -v "$HOG:/hog:ro" "box" || return
+	"$H" exec "box" /hog heap
+	[ $? = 137 ] || { echo "the hog was not killed"; return 1; }
+	[ "$("$H" exec "box" echo goes on)" = 'goes on' ] || return
+	"$H" stats --json --no-stream "box" >"$T/stats"
+	cat "$T/stats"
+	grep -q '"memory_limit": *67108864' "$T/stats" || return
+	"$H" exec -d "box" /hog spin 4 >/dev/null
+	"$H" pause "box" || return
+	grep -qx 'frozen 1' "$GROUP"/hutch-*/cmds/cgroup.events || return
+	"$H" unpause "box" && "$H" rm -f "box" && nothing_left
+}
+try 'a sandbox with a name has its limits, lives on after an out-of-memory, and freezes' named
 try 'E73: --disk is the end of what can be written, in each private folder' disk
 try 'E73: and of how many files there can be' inodes
 try '--disk with a folder of the host is an error, or degraded' disk_shown

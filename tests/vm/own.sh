@@ -9,12 +9,24 @@ GROUP=$1 user=$2
 # alone COMMAND...: becomes it.
 alone() {
 	echo 0 >"$GROUP/cgroup.procs"
+	as_user "$@"
+}
+as_user() {
 	exec setpriv --reuid "$user" --regid "$user" --clear-groups --reset-env env PATH="$PATH" \
 		HOME=/run/home XDG_RUNTIME_DIR=/run/runtime "$@"
 }
 as_found() {
 	nothing_left && [ -z "$(cat "$GROUP/cgroup.subtree_control")" ] &&
 		[ -z "$(cat "$GROUP/cgroup.procs")" ]
+}
+
+# `hutch create` itself waits in there until the sandbox is ready.
+named() {
+	(alone "$H" create --memory 64m -v "$HOG:/hog:ro" box) || return
+	[ -d "$GROUP/sup" ] && [ -z "$(cat "$GROUP/cgroup.procs")" ] || return
+	(as_user "$H" exec box /hog heap)
+	[ $? = 137 ] && (as_user "$H" exec box true) && (as_user "$H" rm -f box) &&
+		until_true as_found
 }
 
 limited() {
@@ -72,6 +84,7 @@ doctor() {
 		as_found
 }
 
+try 'alone in it: a sandbox with a name' named
 try 'alone in a delegated cgroup hutch makes room, and goes back' limited
 try 'a second one finds its place beside it' two
 try 'its janitor goes back too, when it was killed' killed
