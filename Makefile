@@ -37,8 +37,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
-CONTROL  := capture clients confine events jobs kept log methods outputs outputs_tell \
-            peer rpc supervisor wire
+CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
+            outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
 VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
             steer stream table

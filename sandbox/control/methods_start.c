@@ -1,0 +1,185 @@
+#include "sandbox/control/methods.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "sandbox/control/call.h"
+#include "sandbox/control/supervisor.h"
+#include "sandbox/launch.h"
+
+static int get_argv(const struct call *call, struct job *j)
+{
+	struct json_at list, item = { 0 };
+	const char *word;
+
+	if (!json_member(&call->request->params, "argv", &list))
+		return err_set(call->e, ERR_USAGE, "params.argv: missing");
+	if (json_expect(&list, JSON_ARRAY, call->e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &word, call->e) < 0)
+			return -1;
+		list_add(&j->argv, word);
+	}
+	return j->argv.count ? 0 : err_set(call->e, ERR_USAGE, "params.argv: empty");
+}
+
+/* `count` variables are the sandbox's own.  Those of the request differ from each
+ * other, so only these are looked through: a request may have a hundred thousand. */
+static void set_env(struct list *env, size_t count, const char *key, const char *value)
+{
+	const struct list own = { .items = env->items, .count = count }; /* a view */
+	AUTO_FREE char *word = text_format("%s=%s", key, value);
+
+	if (list_get_env(&own, key))
+		list_set_env(env, word);
+	else
+		list_add(env, word);
+}
+
+/* As -u of hutch run: a name or number that the id map has. */
+static int get_user(const struct call *call, struct job *j)
+{
+	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
+	const char *user = NULL;
+	AUTO_FREE char *copy = NULL;
+
+	if (call_text(call, "user", &user) < 0)
+		return -1;
+	if (!user)
+		return 0;
+	p.user = copy = text_copy(user);
+	if (policy_check(&p, call->e) < 0)
+		return -1;
+	return policy_user(&p, &j->exec.uid, &j->exec.gid, call->e);
+}
+
+static int get_env(const struct call *call, struct job *j)
+{
+	const struct plan *plan = &call->s->launch->plan;
+	struct json_at env, item = { 0 };
+	const char *key, *value;
+
+	if (j->exec.uid == plan->uid) {
+		for (size_t i = 0; i < plan->env.count; i++)
+			list_add(&j->env, plan->env.items[i]);
+	} else {
+		const char *shell = list_get_env(&plan->env, "SHELL");
+		const char *zone = list_get_env(&plan->env, "TZ");
+		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
+				  zone ? zone : "UTC", &j->env);
+	}
+	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
+		list_add(&j->env, "TERM=xterm-256color");
+	const size_t own = j->env.count;
+	if (!json_member(&call->request->params, "env", &env))
+		return 0;
+	if (json_expect(&env, JSON_OBJECT, call->e) < 0)
+		return -1;
+	while (json_step_key(&env, &item, &key)) {
+		if (json_string(&item, &value, call->e) < 0)
+			return -1;
+		if (!*key || strchr(key, '='))
+			return err_set(call->e, ERR_USAGE, "params.env: '%.100s' is no name", key);
+		set_env(&j->env, own, key, value);
+	}
+	return 0;
+}
+
+static int get_place(const struct call *call, struct job *j)
+{
+	const char *cwd = j->exec.cwd;
+	uint64_t rows = 24, cols = 80;
+
+	if (call_text(call, "cwd", &cwd) < 0 || call_uint(call, "rows", 65535, &rows) < 0 ||
+	    call_uint(call, "cols", 65535, &cols) < 0)
+		return -1;
+	if (cwd[0] != '/')
+		return err_set(call->e, ERR_USAGE, "params.cwd: not an absolute path");
+	j->cwd = text_copy(cwd);
+	j->exec.cwd = j->cwd;
+	j->exec.rows = (uint32_t)rows;
+	j->exec.cols = (uint32_t)cols;
+	return 0;
+}
+
+static int get_job(const struct call *call, struct job *j)
+{
+	j->exec = launch_command(call->s->launch);
+	if (get_argv(call, j) < 0 || call_bool(call, "tty", &j->has_terminal) < 0 ||
+	    call_bool(call, "detach", &j->is_detached) < 0 ||
+	    call_seconds(call, "timeout", &j->timeout_ms) < 0 || get_user(call, j) < 0 ||
+	    get_env(call, j) < 0 || get_place(call, j) < 0)
+		return -1;
+	j->exec.argv = j->argv.items;
+	j->exec.env = j->env.items;
+	j->exec.flags = j->has_terminal ? EXEC_PTY : 0;
+	return 0;
+}
+
+static int check_fds(const struct call *call, bool *ret_has_stdin)
+{
+	unsigned count = call->fds->count;
+
+	*ret_has_stdin = false;
+	if (count != 0 && count != WIRE_FDS)
+		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
+	if (call_bool(call, "stdin", ret_has_stdin) < 0)
+		return -1;
+	if (count != 0 && *ret_has_stdin)
+		return err_set(call->e, ERR_USAGE, "params.stdin: the descriptors have one");
+	return 0;
+}
+
+/* The client's, or else pipes of ours. */
+static int take_fds(const struct call *call, struct job *j, bool has_stdin)
+{
+	if (outputs_reserve(call->s, call->e) < 0)
+		return -1;
+	if (call->fds->count) {
+		j->fds = *call->fds;
+		*call->fds = (struct wire_fds){ 0 };
+		return 0;
+	}
+	j->capture = capture_new(has_stdin, j->has_terminal, &j->fds, call->e);
+	return j->capture ? 0 : -1;
+}
+
+int methods_start(const struct call *call)
+{
+	struct supervisor *s = call->s;
+	struct job *j;
+	bool has_stdin;
+
+	if (call_busy(call) < 0)
+		return RPC_FAILED;
+	j = mem_zeroed(1, sizeof(*j));
+	if (get_job(call, j) < 0 || check_fds(call, &has_stdin) < 0) {
+		job_free(j);
+		return RPC_PARAMS;
+	}
+	if (take_fds(call, j, has_stdin) < 0) {
+		job_free(j);
+		return RPC_FAILED;
+	}
+	j->id = queue_new_id(&s->desk.queue);
+	while (jobs_find(&s->jobs, j->id))
+		j->id = queue_new_id(&s->desk.queue);
+	j->owner = call->client;
+	j->begun_ms = events_now();
+	if (jobs_add(&s->jobs, j, call->e) < 0) {
+		job_free(j);
+		return RPC_FAILED;
+	}
+	if (j->capture)
+		outputs_view(call->client, j);
+	j->request = call_take_id(call);
+	call->client->under_way++;
+	jobs_send(&s->jobs);
+	return 0;
+}
