@@ -159,6 +159,10 @@ int client_send(struct client *c, const char *method, const char *params, struct
 int client_send_fds(struct client *c, const char *method, const char *params,
 		    const int fds[CLIENT_FDS_MAX], struct err *e)
 {
+	/* A supervisor that is stuck, or of another version, is told apart from a command
+	 * that takes long to start. */
+	if (client_greet(c, e) < 0)
+		return -1;
 	return send_request(c, method, params, fds, e);
 }
 

@@ -60,7 +60,7 @@ struct visit {
 	int signals; /* owned */
 
 	enum state state;
-	int start, wait; /* the requests; 0: not made */
+	int start; /* the request; 0: not made */
 	int64_t process;
 	bool was_resized; /* before it ran */
 	sigset_t held;	  /* what came before it ran: it may run, and nobody has told us */
@@ -214,8 +214,6 @@ static void on_started(struct visit *v, const struct message *m)
 		return fail(v);
 	}
 	v->state = RUNNING;
-	/* Its event would do, if none could be dropped. */
-	v->wait = request(v, "exec.wait", "");
 	if (v->was_resized && v->state == RUNNING)
 		resize(v);
 	for (int signo = 1; signo < NSIG; signo++)
@@ -238,18 +236,23 @@ static void on_exited(struct visit *v, struct reply how)
 	drain(v, (int)code & 255);
 }
 
+/* Who starts a process is told of its end, whatever else it reads. */
+static bool is_its_end(const struct visit *v, const struct message *m)
+{
+	int64_t process;
+
+	return m->id == 0 && reply_is(m->method, "event") &&
+	       reply_is(reply_get(m->params, "event"), "exited") &&
+	       reply_integer(reply_get(m->params, "process"), &process) &&
+	       process == v->process;
+}
+
 static void on_answer(struct visit *v, const struct message *m)
 {
 	if (v->state == ASKED && m->id == (unsigned)v->start)
 		return on_started(v, m);
-	if (v->state != RUNNING || m->id != (unsigned)v->wait)
-		return; /* a signal for one that had just ended, or an event */
-	if (m->result.text)
-		return on_exited(v, m->result);
-	(void)client_refused(&v->client, m->error, &v->error);
-	if (v->error.kind == ERR_GONE)
-		(void)client_ended(&v->client, &v->error);
-	fail(v);
+	if (v->state == RUNNING && is_its_end(v, m))
+		on_exited(v, m->params);
 }
 
 static void on_socket(struct visit *v)

@@ -130,7 +130,7 @@ print("ready", flush=True)
 while True: s.accept()[0].close()' "$T/runtime/bus"; }
 	read -r _ <&"${BUS[0]}"
 	LD_PRELOAD=/nonesuch.so inside --json --memory 64m true
-	kill "$BUS_PID"
+	pkill -KILL -P "$BUS_PID" python3 || kill "$BUS_PID"
 	[ "$status" -eq 125 ]
 	grep -q "ask the systemd user manager for a scope: " <<<"$stderr"
 	[ "$(grep -c nonesuch <<<"$stderr")" -le "$(LD_PRELOAD=/nonesuch.so "$HUTCH" version 2>&1 | grep -c nonesuch)" ]

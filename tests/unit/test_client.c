@@ -80,7 +80,7 @@ static void test_a_request_goes_out_behind_hello_with_its_descriptors(void **sta
 	int fds;
 
 	(void)state;
-	open_pair(&p, "");
+	open_pair(&p, HELLO);
 	assert_int_equal(client_send_fds(&p.client, "exec.start", "{\"argv\":[\"x\"]}",
 					 (const int[]){ 0, 1, 2 }, &p.e), 2);
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 3);
