@@ -390,7 +390,7 @@ assert act.wait(30) == 125'
 	catch "$HUTCH" act -i
 	one_sentence '--interactive makes no sense'
 	catch "$HUTCH" act echo hi
-	one_sentence 'hutch act takes no command'
+	one_sentence 'too many words'
 	room w
 	acts 'write("f", "x"); run("echo y >>f")' --workspace "$T/w"
 	[ "$(cat w/f)" = $'x\ny' ]
