@@ -151,13 +151,28 @@ static int create(const struct order *o)
 	return wait_ready(ends[0], o->name);
 }
 
+/* The supervisor has another working directory.  What is not there is told of when it
+ * is looked for. */
+static void resolve_paths(struct policy *p)
+{
+	char *path = p->cgroup_parent ? realpath(p->cgroup_parent, NULL) : NULL;
+
+	if (!path)
+		return;
+	free(p->cgroup_parent);
+	p->cgroup_parent = path;
+}
+
 static int parse(char **argv, struct order *o, struct err *e)
 {
 	if (options_parse(argv, &o->options, e) < 0)
 		return -1;
 	if (o->options.wants_help)
 		return 0;
-	return take_name(o, e) < 0 ? -1 : policy_check(&o->policy, e);
+	if (take_name(o, e) < 0 || policy_check(&o->policy, e) < 0)
+		return -1;
+	resolve_paths(&o->policy);
+	return 0;
 }
 
 int main(int argc, char **argv)
