@@ -1,4 +1,6 @@
 /* hutch logs: what processes printed whose output the supervisor keeps. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/visible.h"
 #include "policy/quantity.h"
@@ -16,7 +19,12 @@
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/registry.h"
 #include "sandbox/result.h"
+
+/* Larger than what the supervisor keeps in a file (sandbox/control/log.h). */
+#define LOG_MAX (16u << 20)
+#define ALL	UINT64_MAX
 
 struct printer {
 	struct client client;
@@ -48,29 +56,39 @@ static uint8_t *output_of(struct reply params, size_t *ret_len)
 	return (uint8_t *)text;
 }
 
+/* One entry, to where it was written. */
+static int put_entry(struct reply entry, struct err *e)
+{
+	const int fd = reply_is(reply_get(entry, "stream"), "stderr") ? 2 : 1;
+	size_t len = 0;
+	AUTO_FREE uint8_t *data = output_of(entry, &len);
+
+	if (!data || write_out(fd, data, len) == 0)
+		return 0;
+	return err_sys(e, "write to %s", fd == 1 ? "stdout" : "stderr");
+}
+
+/* --- of one that lives ------------------------------------------------------ */
+
 static void take(void *who, const struct message *m)
 {
 	struct printer *p = who;
-	const int fd = reply_is(reply_get(m->params, "stream"), "stderr") ? 2 : 1;
-	size_t len = 0;
 
 	if (!reply_is(m->method, "output") || p->error.kind != ERR_NONE)
 		return;
-	AUTO_FREE uint8_t *data = output_of(m->params, &len);
-	if (!data || write_out(fd, data, len) == 0)
-		return;
-	/* There is no use in the rest. */
-	(void)err_sys(&p->error, "write to %s", fd == 1 ? "stdout" : "stderr");
-	(void)shutdown(p->client.fd, SHUT_RDWR);
+	if (put_entry(m->params, &p->error) < 0)
+		(void)shutdown(p->client.fd, SHUT_RDWR); /* there is no use in the rest */
 }
 
-static int print(const char *name, const char *params, struct err *e)
+static int print_live(struct printer *live, bool follows, uint64_t tail, struct err *e)
 {
-	struct printer p = { 0 };
+	struct printer p = *live;
 	struct reply answer;
+	AUTO_FREE char *last = tail == ALL ? text_copy("null")
+					   : text_format("%llu", (unsigned long long)tail);
+	AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s}",
+					     follows ? "true" : "false", last);
 
-	if (client_open(&p.client, name, e) < 0)
-		return -1;
 	p.client.who = &p;
 	p.client.take = take;
 	int rc = client_call(&p.client, "logs", params, &answer, e);
@@ -82,17 +100,80 @@ static int print(const char *name, const char *params, struct err *e)
 	return rc;
 }
 
-static int read_tail(const char *text, char **ret, struct err *e)
-{
-	uint64_t lines;
+/* --- of one that has ended --------------------------------------------------- */
 
-	if (!text) {
-		*ret = text_copy("null");
-		return 0;
+/* Behind the first `count` newlines from the end; the last byte is one. */
+static const char *find_tail(const char *text, size_t len, uint64_t count)
+{
+	uint64_t newlines = 0;
+
+	for (size_t n = len; n-- > 0;)
+		if (text[n] == '\n' && newlines++ == count)
+			return text + n + 1;
+	return text;
+}
+
+static int print_entries(const char *at, const char *end, struct err *e)
+{
+	for (const char *stop; at < end && (stop = memchr(at, '\n', (size_t)(end - at)));
+	     at = stop + 1) {
+		struct reply entry;
+		if (reply_scan(&entry, at, (size_t)(stop - at), NULL) == 0 &&
+		    put_entry(entry, e) < 0)
+			return -1;
 	}
-	if (quantity_parse_number(text, &lines, e) < 0)
+	return 0;
+}
+
+static int read_log(int folder, const char *name, char **ret, size_t *ret_len, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	*ret = NULL;
+	*ret_len = 0;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open the log");
+	return io_read_file(fd, "the log", LOG_MAX, ret, ret_len, e);
+}
+
+/* The older file, and the one that was written last. */
+static int print_ended(const char *name, uint64_t tail, struct err *e)
+{
+	AUTO_CLOSE int folder = registry_log(name, e);
+	AUTO_FREE char *before = NULL, *now = NULL;
+	size_t before_len, now_len;
+
+	if (folder < 0 || read_log(folder, "output.1", &before, &before_len, e) < 0 ||
+	    read_log(folder, "output", &now, &now_len, e) < 0)
+		return -1;
+	AUTO_FREE char *all = mem_new(before_len + now_len);
+	if (before_len)
+		memcpy(all, before, before_len);
+	if (now_len)
+		memcpy(all + before_len, now, now_len);
+	const char *end = all + before_len + now_len;
+	return print_entries(find_tail(all, before_len + now_len, tail), end, e);
+}
+
+/* --- the verb ------------------------------------------------------------------ */
+
+static int print(const char *name, bool follows, uint64_t tail, struct err *e)
+{
+	struct printer p = { 0 };
+
+	if (client_open(&p.client, name, e) == 0)
+		return print_live(&p, follows, tail, e);
+	return e->kind == ERR_NOT_FOUND ? print_ended(name, tail, e) : -1;
+}
+
+static int read_tail(const char *text, uint64_t *ret, struct err *e)
+{
+	*ret = ALL;
+	if (!text)
+		return 0;
+	if (quantity_parse_number(text, ret, e) < 0)
 		return err_in(e, "--tail");
-	*ret = text_format("%llu", (unsigned long long)(lines < INT32_MAX ? lines : INT32_MAX));
+	*ret = *ret < INT32_MAX ? *ret : INT32_MAX;
 	return 0;
 }
 
@@ -102,25 +183,21 @@ int logs_main(char **argv)
 	const char *tail = NULL;
 	const struct flag flags[] = {
 		{ 'f', "follow", NULL, "and what comes, until the sandbox ends", &follows, NULL },
-		{ 'n', "tail", "N", "the last N lines only", NULL, &tail },
+		{ 'n', "tail", "N", "the last N entries only", NULL, &tail },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch logs [-f] [--tail N] NAME",
 		.about = "Prints what is kept of the output of detached processes.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
 	};
-	AUTO_FREE char *lines = NULL;
+	uint64_t last;
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (read_tail(tail, &lines, &e) == 0) {
-		AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s}",
-						     follows ? "true" : "false", lines);
-		if (print(argv[0], params, &e) == 0)
-			return 0;
-	}
+	if (read_tail(tail, &last, &e) == 0 && print(argv[0], follows, last, &e) == 0)
+		return 0;
 	report_error(&e);
 	return EXIT_HUTCH;
 }

@@ -403,3 +403,19 @@ fails_with_any() {
 	fails_with 125 "--time: .*" stop -t soon box
 	fails_with 125 "--tail: .*" logs --tail x box
 }
+
+@test "logs tells what detached processes printed, of the living and the dead" {
+	make box
+	"$HUTCH" exec -d box sh -c 'echo one; echo two >&2; touch first'
+	# Its end is told behind its output.
+	hutch exec box sh -c 'until [ -e first ] && [ -e done ]; do sleep 0.05; done' &
+	"$HUTCH" exec -d box sh -c 'echo three; touch done'
+	wait $!
+	hutch stop box
+	hutch logs box
+	[[ $status == 0 && $output == $'one\nthree' && $stderr == two ]]
+	hutch logs -n 1 box
+	[[ $output == three && -z $stderr ]]
+	hutch logs nobody
+	[[ $status == 125 ]] && one_sentence "no sandbox named 'nobody'"
+}
