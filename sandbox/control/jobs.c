@@ -71,6 +71,7 @@ static void take_out(struct jobs *js, struct job *j)
 		js->last = before;
 	if (js->passing == j)
 		js->passing = NULL;
+	gone(js, j);
 	job_free(j);
 }
 
@@ -241,7 +242,6 @@ static int on_failed(struct jobs *js, struct job *j, const struct frame *f, stru
 		return -1;
 	js->on_failed(js->who, j, &failed);
 	js->alive--;
-	gone(js, j);
 	take_out(js, j);
 	return 1;
 }
@@ -325,7 +325,6 @@ void jobs_leave(struct jobs *js, const struct client *c)
 			continue;
 		if (j->state == JOB_WAITING) {
 			js->alive--;
-			gone(js, j);
 			take_out(js, j);
 			continue;
 		}

@@ -154,7 +154,7 @@ drive() {
 	make box
 	command=("$HUTCH" exec -it -e 'PS1=<''$?''> ' box bash --norc --noprofile)
 	drive 'expect <0> $' 'modes raw' 'send tty; stty size; echo $TERM\n' 'expect /dev/pts/' \
-		'expect xterm' 'send echo g""o; sleep 1000\n' 'expect [\r\n]go\r' 'send \x03' 'expect <130> ' 'send exit 5\n' \
+		'expect xterm' 'send sh -c "echo g''o; exec sleep 1000"\n' 'expect [\r\n]go\r' 'send \x03' 'expect <130> ' 'send exit 5\n' \
 		'exit 5' 'modes same'
 }
 
