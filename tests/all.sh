@@ -203,7 +203,8 @@ for tier in "${tiers[@]}"; do
 	fuzz) fuzz ;;
 	vm-systemd) suite "vm with systemd" "$top/tests/vm/systemd.sh" --build "$build" ;;
 	vm-qemu) suite "vm in qemu" "$top/tests/vm/qemu.sh" --build "$build" ;;
-	vm) suite vm as_user tests/vm/run.sh --build "$built" ;;
+	# One core is enough for it; the tier behind it has the others.
+	vm) suite_beside vm as_user tests/vm/run.sh --build "$built" ;;
 	soak)
 		soak "$built" soak as_user
 		[ -z "$user" ] || soak "$built" "soak (root)"
@@ -211,6 +212,8 @@ for tier in "${tiers[@]}"; do
 	*) echo "unknown tier $tier" >&2; exit 2 ;;
 	esac
 done
+
+tell_beside
 
 # What one pass skips and another one does, as root or with other ids, is done.
 key() {
