@@ -752,8 +752,7 @@ def stop_while_it_runs():
     a.ok("info")
     first, second = b.send("stop", {"grace": 1}), c.send("stop", {"grace": 1})
     assert "result" in b.answer(first) and "result" in c.answer(second)
-    ends = [a.line() for _ in range(2)]
-    ends = {m["id"]: m for m in ends + a.notes if "id" in m}
+    ends = {number: a.answer(number) for number in (acts, waits)}
     assert "result" in ends[acts], ends
     answer = ends[waits]
     assert "result" in answer or answer["error"]["data"]["kind"] == "disconnected", answer
