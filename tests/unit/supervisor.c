@@ -89,6 +89,8 @@ static void start(struct supervisor *s, unsigned long namespaces)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	pid_t pid = namespaces ? (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0)
 			       : fork();
+	if (pid < 0 && namespaces && (errno == EPERM || errno == ENOSYS || errno == ENOSPC))
+		skip(); /* such as inside a sandbox of hutch's */
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		(void)close(ends[0]);
