@@ -262,7 +262,7 @@ static void test_nothing_starts_by_itself_in_a_pause(void **state)
 
 	(void)state;
 	actor_start_init(&a);
-	actor_check(&a, "echo 'touch began; read x <fifo' >~/.bashrc; mkfifo fifo", "", 0);
+	actor_check(&a, "echo ': >began; read x <fifo' >~/.bashrc; mkfifo fifo", "", 0);
 	actor_check(&a, "exec true", "", 0);
 	inside_wait(&a.s, 0, false);
 	char *began = text_format("%s/began", a.home);
