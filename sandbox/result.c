@@ -1,9 +1,11 @@
 #include "sandbox/result.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "base/message.h"
 #include "base/own.h"
 #include "base/quote.h"
 
@@ -60,6 +62,31 @@ static char *json_error(const struct err *error)
 static char *json_count(uint64_t count)
 {
 	return count ? text_format("%llu", (unsigned long long)count) : text_copy("null");
+}
+
+/* 126: found but not run, 127: not found, as shells say it. */
+static int exit_code_for(const struct failed *failed)
+{
+	if (failed->stage == EXEC_STAGE_EXECVE)
+		return EXIT_CANNOT_RUN;
+	if (failed->stage != EXEC_STAGE_LOOKUP)
+		return EXIT_HUTCH;
+	return failed->sys == EACCES ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
+}
+
+int result_not_started(const struct failed *failed, const struct exec *x, struct err *e)
+{
+	bool is_folder = failed->stage == EXEC_STAGE_CWD;
+
+	errno = (int)failed->sys;
+	(void)err_sys(e, "%s: %.200s", exec_stage_name(failed->stage),
+		      is_folder ? x->cwd : x->argv[0]);
+	if (failed->stage == EXEC_STAGE_EXECVE && failed->sys == ENOENT)
+		(void)err_remedy(e, "its interpreter, after #! or its dynamic loader, is not "
+				    "inside");
+	if (is_folder)
+		(void)err_remedy(e, "-w takes a folder that exists inside");
+	return exit_code_for(failed);
 }
 
 const char *result_degraded_name(unsigned i)

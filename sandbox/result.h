@@ -5,6 +5,9 @@
 
 #include "base/err.h"
 
+struct exec;
+struct failed;
+
 enum run_status {
 	RUN_EXITED,
 	RUN_SIGNALED,
@@ -49,6 +52,10 @@ void result_timeout(struct result *r);
 void result_oom(struct result *r, const struct err *error);
 /* hutch failed, or the command could not be started: `code` 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
+
+/* What the executor says of a command that it could not start, as an error, and the exit
+ * code for it: 125, 126 or 127, as shells have it. */
+int result_not_started(const struct failed *failed, const struct exec *x, struct err *e);
 
 /* The object of `hutch run --json`, one line.  Allocated.  No key is left
  * out. */

@@ -103,33 +103,6 @@ static void send_signal(struct supervisor *s, int signo)
 		guest_broke_protocol(&s->guest, &e);
 }
 
-/* 126: found but not run, 127: not found, as shells say it. */
-static int exit_code_for(const struct failed *failed)
-{
-	if (failed->stage == EXEC_STAGE_EXECVE)
-		return EXIT_CANNOT_RUN;
-	if (failed->stage != EXEC_STAGE_LOOKUP)
-		return EXIT_HUTCH;
-	return failed->sys == EACCES ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
-}
-
-static void command_failed(struct supervisor *s, const struct failed *failed)
-{
-	const struct exec *x = s->run->exec;
-	bool is_folder = failed->stage == EXEC_STAGE_CWD;
-	struct err e;
-
-	errno = (int)failed->sys;
-	(void)err_sys(&e, "%s: %.200s", exec_stage_name(failed->stage),
-		      is_folder ? x->cwd : x->argv[0]);
-	if (failed->stage == EXEC_STAGE_EXECVE && failed->sys == ENOENT)
-		(void)err_remedy(&e, "its interpreter, after #! or its dynamic loader, is not "
-				     "inside");
-	if (is_folder)
-		(void)err_remedy(&e, "-w takes a folder that exists inside");
-	fail(s, exit_code_for(failed), &e);
-}
-
 static int on_started(struct supervisor *s, const struct frame *f, struct err *e)
 {
 	uint32_t pid;
@@ -146,7 +119,9 @@ static int on_failed(struct supervisor *s, const struct frame *f, struct err *e)
 
 	if (message_get_failed(f, &failed, e) < 0)
 		return -1;
-	command_failed(s, &failed);
+	struct err cause;
+	int code = result_not_started(&failed, s->run->exec, &cause);
+	fail(s, code, &cause);
 	return 0;
 }
 

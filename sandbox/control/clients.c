@@ -1,5 +1,6 @@
 #include "sandbox/control/supervisor.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 /* A request as large as this may have been a hundred thousand small values, and free(3)
  * gives back nothing that lies below what is still in use. */
 #define LARGE (1u << 20)
+#define DEAF_MS 100
 /* How long clients have to take away what waits for them when the sandbox has ended. */
 #define GOODBYE_MS 2000
 
@@ -61,8 +63,12 @@ void clients_accept(struct supervisor *s)
 	struct err e;
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	/* It has gone again; or we have no descriptor left, and poll(2) would say at once
+	 * that it waits. */
+	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
+		s->deaf_ms = clock_ms() + DEAF_MS;
 	if (fd < 0)
-		return; /* it has gone again, or we have no descriptor left */
+		return;
 	if (peer_check(fd, &e) < 0)
 		return refuse(fd, &e);
 	if (s->client_count == CLIENTS_MAX) {

@@ -1,6 +1,5 @@
 #include "sandbox/control/methods.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,9 @@
 #include "base/quote.h"
 #include "sandbox/control/call.h"
 #include "sandbox/control/supervisor.h"
+#include "sandbox/result.h"
+
+#define PROGRAM_MAX 256
 
 /* No more small requests while this much has not been sent. */
 #define CHANNEL_BUSY (1u << 20)
@@ -30,10 +32,25 @@ static char *exit_members(const struct job *j)
 			   (double)x->sys_us / 1e6);
 }
 
+/* Its name for events and lists, which are kept: no longer than is read. */
+static char *program_of(const struct job *j)
+{
+	const char *name = j->argv.items[0];
+	size_t len = strlen(name);
+
+	if (len > PROGRAM_MAX) {
+		len = PROGRAM_MAX;
+		while (len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80)
+			len--; /* in the middle of a character */
+	}
+	AUTO_FREE char *cut = text_format("%.*s", (int)len, name);
+	return quote_json(cut);
+}
+
 static void on_started(void *who, struct job *j)
 {
 	struct supervisor *s = who;
-	AUTO_FREE char *program = quote_json(j->argv.items[0]);
+	AUTO_FREE char *program = program_of(j);
 	AUTO_FREE char *result = text_format("{\"process\":%u,\"pid\":%u}", j->id, j->pid);
 	AUTO_FREE char *more = text_format("\"process\":%u,\"pid\":%u,\"program\":%s", j->id,
 					   j->pid, program);
@@ -45,28 +62,15 @@ static void on_started(void *who, struct job *j)
 	j->owner->under_way--;
 }
 
-/* 126: found but not run, 127: not found, as shells say it. */
-static int exit_code_for(const struct failed *f)
-{
-	if (f->stage == EXEC_STAGE_EXECVE)
-		return 126;
-	if (f->stage != EXEC_STAGE_LOOKUP)
-		return 125;
-	return f->sys == EACCES ? 126 : 127;
-}
-
 static void on_failed(void *who, struct job *j, const struct failed *f)
 {
-	bool is_folder = f->stage == EXEC_STAGE_CWD;
 	struct err e;
+	int code = result_not_started(f, &j->exec, &e);
 
 	(void)who;
 	if (!j->owner)
 		return;
-	errno = (int)f->sys;
-	(void)err_sys(&e, "%s: %.200s", exec_stage_name(f->stage),
-		      is_folder ? j->exec.cwd : j->argv.items[0]);
-	rpc_put_not_started(&j->owner->wire.out, j->request, exit_code_for(f), &e);
+	rpc_put_not_started(&j->owner->wire.out, j->request, code, &e);
 	j->owner->under_way--;
 }
 
@@ -281,7 +285,7 @@ int methods_write(const struct call *call)
 /* Grows *list by one object. */
 static void add_job(char **list, const struct job *j)
 {
-	AUTO_FREE char *program = quote_json(j->argv.items[0]);
+	AUTO_FREE char *program = program_of(j);
 	AUTO_FREE char *started = events_time(j->begun_ms);
 	const struct exited *x = &j->exited;
 	AUTO_FREE char *code = j->state != JOB_ENDED ? text_copy("null")

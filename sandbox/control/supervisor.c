@@ -195,6 +195,7 @@ static int64_t due(const struct supervisor *s)
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
 	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
+	due = clock_sooner(due, s->deaf_ms);
 	due = clock_sooner(due, s->outputs.look_ms);
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
 }
@@ -272,7 +273,10 @@ static void turn(struct supervisor *s)
 
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
-	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
+	if (clock_is_due(s->deaf_ms))
+		s->deaf_ms = 0;
+	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
+					     .events = POLLIN };
 	/* Whoever waits for it to be ready may give up: POLLERR. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	clients_watch(s, w + WATCH_CLIENTS);

@@ -81,6 +81,7 @@ struct supervisor {
 	struct mourner *mourners; /* owned */
 
 	int listener; /* owned */
+	int64_t deaf_ms; /* nobody is let in until then: there was no descriptor left */
 	struct client *clients[CLIENTS_MAX]; /* owned */
 	size_t client_count;
 	uint64_t client_number;
