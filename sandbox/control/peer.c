@@ -127,7 +127,9 @@ int peer_check(int fd, struct err *e)
 		return err_set(e, ERR_REFUSED, "the peer is another user");
 	AUTO_CLOSE int pidfd = open_peer(fd, who.pid);
 	/* What was looked at was the peer if that is alive afterwards. */
-	if (pidfd < 0 || !is_same_namespace(who.pid) || !is_alive(pidfd))
+	if (pidfd < 0)
+		return err_sys(e, "look at the peer");
+	if (!is_same_namespace(who.pid) || !is_alive(pidfd))
 		return err_set(e, ERR_REFUSED, "the peer is in another user namespace");
 	return 0;
 }
