@@ -179,8 +179,9 @@ class Before:
 
 
 def warm_up():
-    """What is kept is full: 1024 events, 256 processes."""
+    """What is kept is full, 1024 events, 256 processes; and the log is open."""
     client = Client()
+    client.wait(client.run("echo"))
     for _ in range(6):
         for _ in range(100):
             client.send("exec.start", {"argv": ["/bin/true"]})
@@ -564,7 +565,9 @@ def killed_client():
 
     def body(client):
         started = [client.run("sleep", "1000"), client.run("sleep", "1000", detach=True),
-                   client.run("sh", "-c", "trap '' HUP; while :; do sleep 1000; done")]
+                   client.run("sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 1000; done")]
+        while not any(n.get("method") == "output" for n in client.notes):
+            client.notes.append(client.line())
         for process in started:
             client.send("exec.wait", {"process": process})
         client.send("exec.start", {"argv": ["sleep", "1000"]})
