@@ -43,20 +43,16 @@ int client_open(struct client *c, const char *name, struct err *e)
 
 	if (fd < 0)
 		return e && e->kind == ERR_NOT_FOUND ? explain_absent(name, e) : -1;
-	return client_over(c, fd, name, e);
+	client_over(c, fd, name);
+	return 0;
 }
 
-int client_over(struct client *c, int fd, const char *name, struct err *e)
+void client_over(struct client *c, int fd, const char *name)
 {
-	AUTO_FREE char *params = text_format("{\"protocol\":%d}", CLIENT_PROTOCOL);
-
-	*c = (struct client){ .fd = fd, .patience_ms = CLIENT_PATIENCE_MS, .exit_code = EXIT_HUTCH };
+	*c = (struct client){ .fd = fd, .last_id = HELLO, .patience_ms = CLIENT_PATIENCE_MS,
+			      .exit_code = EXIT_HUTCH };
 	(void)snprintf(c->name, sizeof(c->name), "%s", name);
 	buffer_init(&c->in, CLIENT_LINE_MAX + STEP);
-	if (client_send(c, "hello", params, e) == HELLO)
-		return 0;
-	client_done(c);
-	return -1;
 }
 
 void client_done(struct client *c)
@@ -102,10 +98,10 @@ static void put_fds(struct msghdr *m, const int fds[CLIENT_FDS_MAX])
 	m->msg_controllen = CMSG_SPACE(CLIENT_FDS_MAX * sizeof(int));
 }
 
-static ssize_t write_some(const struct client *c, const char *line, size_t len, const int *fds)
+static ssize_t write_some(const struct client *c, const char *text, size_t len, const int *fds)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(CLIENT_FDS_MAX * sizeof(int))] = { 0 };
-	struct iovec part = { (void *)(uintptr_t)line, len };
+	struct iovec part = { (void *)(uintptr_t)text, len };
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control };
 
 	if (fds)
@@ -115,13 +111,13 @@ static ssize_t write_some(const struct client *c, const char *line, size_t len, 
 	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int write_line(struct client *c, const char *line, size_t len, const int *fds,
-		      struct err *e)
+static int write_all(struct client *c, const char *text, size_t len, const int *fds,
+		     struct err *e)
 {
 	while (len > 0) {
-		ssize_t n = write_some(c, line, len, fds);
+		ssize_t n = write_some(c, text, len, fds);
 		if (n > 0) {
-			line += n;
+			text += n;
 			len -= (size_t)n;
 			fds = NULL;
 		} else if (errno == EAGAIN) {
@@ -136,34 +132,40 @@ static int write_line(struct client *c, const char *line, size_t len, const int 
 	return 0;
 }
 
-static int send_request(struct client *c, const char *method, const char *params,
-			const int *fds, struct err *e)
+#define QUOTE(text) #text
+#define DIGITS(number) QUOTE(number)
+static const char greeting[] = "{\"jsonrpc\":\"2.0\",\"id\":" DIGITS(HELLO)
+			       ",\"method\":\"hello\",\"params\":{\"protocol\":"
+			       DIGITS(CLIENT_PROTOCOL) "}}\n";
+
+static int say_hello(struct client *c, struct err *e)
 {
-	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","
-					   "\"params\":%s}\n", c->last_id + 1, method,
-					   params ? params : "{}");
-	const size_t len = strlen(line);
+	if (c->has_said_hello)
+		return 0;
+	c->has_said_hello = true;
+	return write_all(c, greeting, strlen(greeting), NULL, e);
+}
+
+int client_send_fds(struct client *c, const char *method, const char *params,
+		    const int fds[CLIENT_FDS_MAX], struct err *e)
+{
+	/* In one piece, so that the server reads both at once. */
+	AUTO_FREE char *text = text_format("%s{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","
+					   "\"params\":%s}\n", c->has_said_hello ? "" : greeting,
+					   c->last_id + 1, method, params ? params : "{}");
+	const size_t len = strlen(text);
 
 	if (len > CLIENT_LINE_MAX)
 		return err_set(e, ERR_LIMIT, "the request is larger than 32 MiB");
-	if (write_line(c, line, len, fds, e) < 0)
+	c->has_said_hello = true;
+	if (write_all(c, text, len, fds, e) < 0)
 		return -1;
 	return (int)++c->last_id;
 }
 
 int client_send(struct client *c, const char *method, const char *params, struct err *e)
 {
-	return send_request(c, method, params, NULL, e);
-}
-
-int client_send_fds(struct client *c, const char *method, const char *params,
-		    const int fds[CLIENT_FDS_MAX], struct err *e)
-{
-	/* A supervisor that is stuck, or of another version, is told apart from a command
-	 * that takes long to start. */
-	if (client_greet(c, e) < 0)
-		return -1;
-	return send_request(c, method, params, fds, e);
+	return client_send_fds(c, method, params, NULL, e);
 }
 
 /* --- in -------------------------------------------------------------------- */
@@ -358,6 +360,8 @@ int client_greet(struct client *c, struct err *e)
 
 	if (c->is_greeted)
 		return 0;
+	if (say_hello(c, e) < 0)
+		return -1;
 	if (await(c, HELLO, clock_ms() + c->patience_ms, &m, e) < 0)
 		return -1;
 	if (reply_is(reply_get(m.error, "data.kind"), "unsupported"))

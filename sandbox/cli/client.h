@@ -1,11 +1,11 @@
 /* client -- a connection to a sandbox's control socket (docs/control.md).
  *
- *	client_open		connects, and sends the hello
+ *	client_open		connects
  *	client_send		a request; client_await for its answer
  *	client_done
  *
- * The answer to hello is awaited with the first other answer, so that a request
- * without descriptors goes out right behind it.
+ * The hello goes out with the first request, in one piece, and its answer is awaited
+ * with the first other answer.
  *
  * Who has more to wait for than answers polls `fd`, calls client_fill() and takes
  * messages one by one with client_next(); client_greet() before that.
@@ -40,7 +40,7 @@ struct client {
 	char id[REGISTRY_ID_LEN + 1]; /* of the sandbox, once it was greeted */
 	int fd;			      /* owned; blocking */
 	unsigned last_id;	      /* of the requests; 1 is hello */
-	bool is_greeted;
+	bool has_said_hello, is_greeted;
 	bool is_closed;	 /* the server's end */
 	bool is_stuck;	 /* it did not answer hello, or does not read */
 	int patience_ms;
@@ -57,18 +57,18 @@ struct client {
 /* NAME's sandbox.  On failure there is nothing to release. */
 int client_open(struct client *c, const char *name, struct err *e);
 /* The same over a connection that is there already; takes it over. */
-int client_over(struct client *c, int fd, const char *name, struct err *e);
+void client_over(struct client *c, int fd, const char *name);
 void client_done(struct client *c);
 
 /* Sends a request; `params` is a JSON object, or NULL for none.  Its id, which is not
  * 0, or -1. */
 int client_send(struct client *c, const char *method, const char *params, struct err *e);
-/* The same with descriptors beside it, which stay the caller's; waits for the answer to
- * hello first. */
+/* The same with descriptors beside it, which stay the caller's; NULL: none. */
 int client_send_fds(struct client *c, const char *method, const char *params,
 		    const int fds[CLIENT_FDS_MAX], struct err *e);
 
-/* Waits for the answer to hello. */
+/* Waits for the answer to hello: a supervisor that is stuck, or of another version, is
+ * told apart from one that has much to do for the request. */
 int client_greet(struct client *c, struct err *e);
 
 /* Waits for the answer to one request; notifications go to `take`.  An answer that is

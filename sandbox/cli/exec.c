@@ -389,7 +389,7 @@ static int begin(struct visit *v, const char *name, struct err *e)
 	if (v->start < 0)
 		return -1;
 	stdio_handed_over(&v->stdio);
-	return 0;
+	return client_greet(&v->client, e);
 }
 
 static void play(struct visit *v)

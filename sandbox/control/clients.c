@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sandbox/act/put.h"
-#include "sandbox/control/peer.h"
 #include "sandbox/control/rpc.h"
 
 /* A request as large as this may have been a hundred thousand small values, and free(3)
@@ -69,13 +68,15 @@ void clients_accept(struct supervisor *s)
 		s->deaf_ms = clock_ms() + DEAF_MS;
 	if (fd < 0)
 		return;
-	if (peer_check(fd, &e) < 0)
+	if (peer_check(&s->self, fd, &e) < 0)
 		return refuse(fd, &e);
 	if (s->client_count == CLIENTS_MAX) {
 		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
 		return refuse(fd, &e);
 	}
 	clients_add(s, fd);
+	/* What it asks for is mostly here already.  What is broken tells so later. */
+	(void)wire_read(&s->clients[s->client_count - 1]->wire);
 }
 
 static void drop_mourner(struct supervisor *s, const struct client *c)
@@ -115,6 +116,7 @@ static void remove_client(struct supervisor *s, size_t i)
 	outputs_leave(s, c);
 	jobs_leave(&s->jobs, c);
 	drop_mourner(s, c);
+	wire_fds_done(&c->early);
 	wire_done(&c->wire);
 	free(c);
 	if (was_large)
@@ -201,6 +203,20 @@ static bool tell_exits(struct supervisor *s, struct client *c)
 
 /* --- lines ---------------------------------------------------------------- */
 
+/* A request has those of the hello before it, if these came with that. */
+static void add_early(struct client *c, struct wire_fds *fds)
+{
+	if (c->early.count == 0)
+		return;
+	if (fds->count) {
+		fds->is_wrong = true;
+		wire_fds_done(&c->early);
+	} else if (!fds->is_wrong) {
+		*fds = c->early;
+		c->early = (struct wire_fds){ 0 };
+	}
+}
+
 static void take_request(struct supervisor *s, struct client *c, const char *line,
 			 size_t len, struct wire_fds *fds)
 {
@@ -208,6 +224,7 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 	struct err e;
 	int code = rpc_decode(line, len, &r, &e);
 
+	add_early(c, fds);
 	if (code == 0 && fds->is_wrong) {
 		(void)err_set(&e, ERR_USAGE, "descriptors come beside the first byte of their "
 					     "line, %d at most", WIRE_FDS);

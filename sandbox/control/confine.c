@@ -47,9 +47,9 @@ static bool hides_processes(void)
 	return false;
 }
 
-bool confine_has_landlock(bool reads_memory)
+bool confine_has_landlock(const struct peer_self *self, bool reads_memory)
 {
-	return !reads_memory && landlock_abi() >= LANDLOCK_ABI_REFER && peer_can_tell() &&
+	return !reads_memory && landlock_abi() >= LANDLOCK_ABI_REFER && self->can_tell &&
 	       !hides_processes();
 }
 

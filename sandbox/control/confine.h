@@ -26,6 +26,7 @@
 
 struct cgroup;
 struct err;
+struct peer_self;
 struct registry_entry;
 
 /* So many descriptors can be kept. */
@@ -46,7 +47,7 @@ struct confine {
  * them from whoever may not (hidepid), where clients could then not be told from
  * guests (peer.h), nor where the memory of the guest's processes must be looked at
  * (watchdog.h). */
-bool confine_has_landlock(bool reads_memory);
+bool confine_has_landlock(const struct peer_self *self, bool reads_memory);
 
 /* "landlock+seccomp", "seccomp" */
 const char *confine_name(bool has_landlock);

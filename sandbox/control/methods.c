@@ -33,6 +33,8 @@ static int do_hello(const struct call *call)
 		return RPC_FAILED;
 	}
 	call->client->has_hello = true;
+	call->client->early = *call->fds;
+	*call->fds = (struct wire_fds){ 0 };
 	AUTO_FREE char *text = text_format(
 		"{\"protocol\":1,\"version\":\"" HUTCH_VERSION "\",\"name\":\"%s\",\"id\":\"%s\","
 		"\"state\":\"%s\"}", s->entry->name, s->entry->id, registry_status_name(s->status));
@@ -265,7 +267,7 @@ static const struct method {
 	const char *const *keys; /* NULL: any */
 	bool takes_fds;
 } methods[] = {
-	{ "hello", do_hello, hello_keys, false },
+	{ "hello", do_hello, hello_keys, true },
 	{ "info", do_info, no_keys, false },
 	{ "stats", do_stats, no_keys, false },
 	{ "stop", do_stop, stop_keys, false },

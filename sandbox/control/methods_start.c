@@ -136,6 +136,14 @@ static int check_fds(const struct call *call, bool *ret_has_stdin)
 	return 0;
 }
 
+/* A process that it would be ended with, and of which nobody would hear. */
+static int check_client(const struct call *call, const struct job *j)
+{
+	if (j->is_detached || !wire_is_deserted(&call->client->wire))
+		return 0;
+	return err_set(call->e, ERR_GONE, "its client has gone");
+}
+
 /* The client's, or else pipes of ours. */
 static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 {
@@ -163,7 +171,7 @@ int methods_start(const struct call *call)
 		job_free(j);
 		return RPC_PARAMS;
 	}
-	if (take_fds(call, j, has_stdin) < 0) {
+	if (check_client(call, j) < 0 || take_fds(call, j, has_stdin) < 0) {
 		job_free(j);
 		return RPC_FAILED;
 	}

@@ -55,16 +55,6 @@ static char *read_map(const char *process, const char *map)
 	return text;
 }
 
-/* user_namespaces(7): the map of a namespace other than the reader's shows ids of the
- * reader's; the reader's own shows ids of the one above. */
-static bool has_map(const char *process, const char *map)
-{
-	AUTO_FREE char *ours = read_map("self", map);
-	AUTO_FREE char *its = read_map(process, map);
-
-	return ours && its && *ours && !strcmp(ours, its);
-}
-
 struct range {
 	unsigned inside, outside, count;
 };
@@ -90,10 +80,9 @@ static bool has_id(const char *map, unsigned id)
 	return false;
 }
 
-bool peer_can_tell(void)
+static bool can_tell(const char *map)
 {
-	AUTO_FREE char *map = read_map("self", "uid_map");
-	const char *at = map ? map : "";
+	const char *at = map;
 	struct range r;
 
 	while (next_range(&at, &r))
@@ -102,21 +91,47 @@ bool peer_can_tell(void)
 	return false;
 }
 
-static bool is_same_namespace(pid_t pid)
+void peer_self_init(struct peer_self *self)
 {
-	AUTO_FREE char *number = text_format("%d", (int)pid);
-	AUTO_FREE char *path = text_format("/proc/%s/ns/user", number);
-	struct stat mine, its;
+	struct stat mine;
 
-	if (stat("/proc/self/ns/user", &mine) < 0)
-		return false;
-	if (stat(path, &its) == 0)
-		return mine.st_dev == its.st_dev && mine.st_ino == its.st_ino;
-	return errno == EACCES && peer_can_tell() && has_map(number, "uid_map") &&
-	       has_map(number, "gid_map");
+	*self = (struct peer_self){ .uid_map = read_map("self", "uid_map"),
+				    .gid_map = read_map("self", "gid_map") };
+	if (stat("/proc/self/ns/user", &mine) == 0) {
+		self->dev = mine.st_dev;
+		self->ino = mine.st_ino; /* never 0 */
+	}
+	self->can_tell = self->uid_map && self->gid_map && can_tell(self->uid_map);
 }
 
-int peer_check(int fd, struct err *e)
+void peer_self_done(struct peer_self *self)
+{
+	own_free(&self->uid_map);
+	own_free(&self->gid_map);
+}
+
+/* user_namespaces(7): the map of a namespace other than the reader's shows ids of the
+ * reader's; the reader's own shows ids of the one above. */
+static bool has_map(pid_t pid, const char *map, const char *ours)
+{
+	AUTO_FREE char *number = text_format("%d", (int)pid);
+	AUTO_FREE char *its = read_map(number, map);
+
+	return its && *ours && !strcmp(ours, its);
+}
+
+static bool is_in(const struct peer_self *self, pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/ns/user", (int)pid);
+	struct stat its;
+
+	if (stat(path, &its) == 0)
+		return its.st_dev == self->dev && its.st_ino == self->ino;
+	return errno == EACCES && self->can_tell &&
+	       has_map(pid, "uid_map", self->uid_map) && has_map(pid, "gid_map", self->gid_map);
+}
+
+int peer_check(const struct peer_self *self, int fd, struct err *e)
 {
 	struct ucred who;
 	socklen_t len = sizeof(who);
@@ -129,7 +144,7 @@ int peer_check(int fd, struct err *e)
 	/* What was looked at was the peer if that is alive afterwards. */
 	if (pidfd < 0)
 		return err_sys(e, "look at the peer");
-	if (!is_same_namespace(who.pid) || !is_alive(pidfd))
+	if (!is_in(self, who.pid) || !is_alive(pidfd))
 		return err_set(e, ERR_REFUSED, "the peer is in another user namespace");
 	return 0;
 }

@@ -312,6 +312,7 @@ static void init(struct supervisor *s)
 	desk_init(&s->desk);
 	methods_init_jobs(s);
 	outputs_init(s);
+	peer_self_init(&s->self);
 	list_add(&s->shell_argv, "/bin/bash");
 	s->shell = setting_shell(l, &s->shell_argv);
 	s->desk.wire = &s->guest.channel.out;
@@ -359,7 +360,7 @@ static int open_doors(struct supervisor *s, struct err *e)
 	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, e) < 0)
 		return -1;
 	supervisor_set_status(s, REGISTRY_STARTED);
-	s->has_landlock = confine_has_landlock(s->guest.watched_memory > 0);
+	s->has_landlock = confine_has_landlock(&s->self, s->guest.watched_memory > 0);
 	AUTO_FREE char *info = supervisor_info(s);
 	if (registry_set_info(s->entry, info, e) < 0)
 		return -1;
@@ -409,6 +410,7 @@ void supervisor_run(struct supervisor *s)
 	guest_done(&s->guest);
 	events_done(&s->events);
 	list_done(&s->shell_argv);
+	peer_self_done(&s->self);
 	free(s->created);
 }
 

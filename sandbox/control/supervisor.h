@@ -19,6 +19,7 @@
 #include "sandbox/control/events.h"
 #include "sandbox/control/jobs.h"
 #include "sandbox/control/outputs.h"
+#include "sandbox/control/peer.h"
 #include "sandbox/control/wire.h"
 #include "sandbox/guest.h"
 #include "sandbox/registry.h"
@@ -35,6 +36,7 @@ struct launch;
 
 struct client {
 	struct wire wire;
+	struct wire_fds early; /* came with hello, for the request behind it */
 	struct desk_client desk;
 	char name[24]; /* whose actions without a `client` are */
 	bool has_hello, is_stream, is_closing, has_events;
@@ -81,6 +83,7 @@ struct supervisor {
 	struct mourner *mourners; /* owned */
 
 	int listener; /* owned */
+	struct peer_self self;
 	int64_t deaf_ms; /* nobody is let in until then: there was no descriptor left */
 	struct client *clients[CLIENTS_MAX]; /* owned */
 	size_t client_count;

@@ -1,6 +1,7 @@
 #include "sandbox/control/wire.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -90,7 +91,7 @@ static void keep_fds(struct wire *w, struct msghdr *m)
  * kernel tells that there are some, and makes none (MSG_CTRUNC): these came with one
  * of the bytes that it gave.  Then the first byte of a line is read alone, and what
  * is behind it to its end. */
-static size_t look_ahead(const struct wire *w, uint8_t *room)
+static size_t look_ahead(const struct wire *w, uint8_t *room, bool *ret_is_alone)
 {
 	struct iovec bytes = { room, LINES_AT_ONCE };
 	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1 };
@@ -101,7 +102,8 @@ static size_t look_ahead(const struct wire *w, uint8_t *room)
 		return 1; /* nothing, or the end: so that what comes by now is looked at */
 	if (!(m.msg_flags & MSG_CTRUNC))
 		return (size_t)n;
-	if (received(w) == w->begun)
+	*ret_is_alone = received(w) == w->begun;
+	if (*ret_is_alone)
 		return 1;
 	end = memchr(room, '\n', (size_t)n);
 	return end ? (size_t)(end - room) + 1 : (size_t)n;
@@ -116,7 +118,8 @@ static void add_bytes(struct wire *w, const uint8_t *bytes, size_t len)
 	lines_added(&w->lines, len);
 }
 
-bool wire_read(struct wire *w)
+/* *ret_is_alone: a byte was, and there is more. */
+static bool read_once(struct wire *w, bool *ret_is_alone)
 {
 	union {
 		char space[CMSG_SPACE(WIRE_FDS * sizeof(int))];
@@ -125,7 +128,7 @@ bool wire_read(struct wire *w)
 	uint8_t *room = lines_room(&w->lines);
 	if (!room)
 		return false; /* what is there was not taken, and its sender has gone */
-	struct iovec bytes = { room, look_ahead(w, room) };
+	struct iovec bytes = { room, look_ahead(w, room, ret_is_alone) };
 	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space,
 			    .msg_controllen = sizeof(control.space) };
 	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -138,6 +141,13 @@ bool wire_read(struct wire *w)
 	return true;
 }
 
+bool wire_read(struct wire *w)
+{
+	bool is_alone = false;
+
+	return read_once(w, &is_alone) && (!is_alone || read_once(w, &is_alone));
+}
+
 bool wire_write(struct wire *w)
 {
 	while (buffer_len(&w->out) > 0) {
@@ -148,6 +158,13 @@ bool wire_write(struct wire *w)
 		buffer_consume(&w->out, (size_t)n);
 	}
 	return true;
+}
+
+bool wire_is_deserted(const struct wire *w)
+{
+	struct pollfd p = { .fd = w->fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
 }
 
 /* Those of the line that ends before byte `end`. */

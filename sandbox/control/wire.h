@@ -47,6 +47,9 @@ bool wire_may_read(const struct wire *w);
 bool wire_read(struct wire *w);
 bool wire_write(struct wire *w);
 
+/* Whether the peer has closed all of it: nobody reads an answer. */
+bool wire_is_deserted(const struct wire *w);
+
 /* As lines_next(); `fds` are taken over by the caller. */
 enum line_kind wire_next(struct wire *w, const char **ret, size_t *ret_len,
 			 struct wire_fds *fds);

@@ -93,12 +93,20 @@ hostile() {
 	hostile descriptors_with_their_request
 }
 
+@test "descriptors beside hello are for the request behind it" {
+	hostile descriptors_with_hello
+}
+
 @test "descriptors of sockets, folders and descriptors" {
 	hostile other_descriptors
 }
 
 @test "a client that was killed: what is not detached ends within the grace" {
 	hostile killed_client
+}
+
+@test "what a client asked for that has gone meanwhile is not started" {
+	hostile asked_and_gone
 }
 
 @test "clients that were killed while they asked leave no process" {

@@ -181,7 +181,7 @@ class Before:
 def warm_up():
     """What is kept is full, 1024 events, 256 processes; and the log is open."""
     client = Client()
-    client.wait(client.run("echo"))
+    client.wait(client.run("cat", "/etc/hosts"))
     for _ in range(6):
         for _ in range(100):
             client.send("exec.start", {"argv": ["/bin/true"]})
@@ -483,7 +483,7 @@ def descriptors_everywhere():
     before = Before()
     client = Client()
     methods = ["info", "stats", "pause", "unpause", "rename", "events.subscribe", "exec.wait",
-               "exec.signal", "exec.resize", "exec.list", "act", "cancel", "hello", "stop", "kill",
+               "exec.signal", "exec.resize", "exec.list", "act", "cancel", "stop", "kill",
                "exec.attach", "exec.write", "update", "logs", "nothing"]
     for method in methods:
         for count in (1, 3):
@@ -518,6 +518,40 @@ def descriptors_with_their_request():
         with os.fdopen(r) as f:
             assert f.read() == f"{i}\n", i
     client.close()
+    before.look()
+
+
+def descriptors_with_hello():
+    """They are for the request behind it, and for no other."""
+    before = Before()
+    r, w = os.pipe()
+    start = request(2, "exec.start", {"argv": ["echo", "hi"]})
+    client = Client(hello=False)
+    client.raw(request(1, "hello") + start, fds=[w, w, w])
+    client.number = 2
+    assert client.wait(client.answer(2)["result"]["process"])["exit_code"] == 0
+    assert os.read(r, 100) == b"hi\n"
+    client.ok("exec.start", {"argv": ["true"]})  # they have gone with the one before
+
+    other = Client(hello=False)
+    other.raw(request(1, "hello") + request(2, "info"), fds=[w, w, w])
+    expect(other.answer(2), -32602, None)
+
+    twice = Client(hello=False)
+    twice.raw(request(1, "hello"), fds=[w, w, w])
+    twice.answer(1)
+    twice.raw(start, fds=[w, w, w])
+    expect(twice.answer(2), -32602, None)
+
+    # A hello after the other; and one that asks for nothing, and goes.
+    thrice = Client(hello=False)
+    for number in (1, 2, 3):
+        thrice.raw(request(number, "hello"), fds=[w])
+        thrice.answer(number)
+    for one in (client, other, twice, thrice):
+        one.close()
+    os.close(w)
+    os.close(r)
     before.look()
 
 
@@ -588,6 +622,24 @@ def killed_client():
     assert running == [detached], running
     other.ok("exec.signal", {"process": detached, "signal": 9})
     assert other.wait(detached)["signal"] == 9
+    other.close()
+    before.look()
+
+
+def asked_and_gone():
+    """What is not detached is not started for a client that has gone meanwhile."""
+    before = Before()
+    other = Client()
+    os.kill(PID, signal.SIGSTOP)
+    for program in ("echo", "printf"):
+        gone = Client(hello=False)
+        start = {"argv": [program, ""], "detach": program == "printf"}
+        gone.raw(request(1, "hello") + request(2, "exec.start", start))
+        gone.close()
+    os.kill(PID, signal.SIGCONT)
+    until(lambda: [p for p in other.ok("exec.list") if p["detached"]], "the detached one")
+    programs = [p["program"] for p in other.ok("exec.list")]
+    assert programs.count("echo") == 0 and programs.count("printf") == 1, programs
     other.close()
     before.look()
 

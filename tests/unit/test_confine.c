@@ -33,7 +33,28 @@ struct place {
 	struct cgroup cgroup;
 	int listener; /* a unix socket at "door", or -1 */
 	bool has_landlock;
+	struct peer_self self;
 };
+
+/* Whether peers can be told from guests here, and Landlock be used. */
+static bool can_tell(bool *ret_has_landlock, bool reads_memory)
+{
+	struct peer_self self;
+
+	peer_self_init(&self);
+	*ret_has_landlock = confine_has_landlock(&self, reads_memory);
+	bool result = self.can_tell;
+	peer_self_done(&self);
+	return result;
+}
+
+static bool may_use_landlock(void)
+{
+	bool result;
+
+	(void)can_tell(&result, false);
+	return result;
+}
 
 static pid_t make_idle(void)
 {
@@ -64,6 +85,7 @@ static void place_make(struct place *p, const char *folder)
 	p->stranger = make_idle();
 	p->listener = -1;
 	cgroup_init(&p->cgroup);
+	peer_self_init(&p->self);
 	CHECK(open("secret", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0);
 }
 
@@ -335,7 +357,7 @@ static void run(void **state, bool has_landlock, void (*play)(void *arg))
 {
 	struct scene s = { *state, has_landlock, play };
 
-	if (has_landlock && !confine_has_landlock(false)) {
+	if (has_landlock && !may_use_landlock()) {
 		print_message("skipped: no Landlock that could be used here\n");
 		skip();
 	}
@@ -498,7 +520,7 @@ static void play_privileges(void *arg)
 		"\nNoNewPrivs:\t1\n", "\nSeccomp:\t2\n",
 	};
 	static char text[8192];
-	struct place p = { .has_landlock = confine_has_landlock(false) };
+	struct place p = { .has_landlock = may_use_landlock() };
 
 	place_make(&p, arg);
 	place_enter(&p);
@@ -556,7 +578,7 @@ static int check_next(const struct place *p, struct err *e)
 	AUTO_CLOSE int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
 
 	CHECK(fd >= 0);
-	return peer_check(fd, e);
+	return peer_check(&p->self, fd, e);
 }
 
 static void wait_for_peer(const struct place *p)
@@ -629,15 +651,19 @@ static void test_a_guest_is_refused_without_landlock(void **state)
 
 static void play_tells(void *arg)
 {
+	bool has_landlock;
+
 	(void)arg;
-	CHECK(peer_can_tell());
+	CHECK(can_tell(&has_landlock, false));
 }
 
 /* A child of ours could have a map that looks like ours. */
 static void play_cannot_tell(void *arg)
 {
+	bool has_landlock;
+
 	(void)arg;
-	CHECK(!peer_can_tell() && !confine_has_landlock(false));
+	CHECK(!can_tell(&has_landlock, false) && !has_landlock);
 }
 
 static void test_an_outer_sandbox_may_look_like_an_inner_one(void **state)
@@ -657,7 +683,8 @@ static void play_hidden(void *arg)
 		_exit(scene_child_code(pid));
 	if (mount("proc", "/proc", "proc", 0, "hidepid=2") < 0)
 		_exit(SCENE_NO_NAMESPACES);
-	CHECK(peer_can_tell() && !confine_has_landlock(false));
+	bool has_landlock;
+	CHECK(can_tell(&has_landlock, false) && !has_landlock);
 	_exit(0);
 }
 
@@ -670,7 +697,10 @@ static void test_where_processes_are_hidden_no_domain_is_entered(void **state)
 static void test_memory_cannot_be_looked_at_from_a_domain(void **state)
 {
 	(void)state;
-	assert_false(confine_has_landlock(true));
+	bool has_landlock;
+
+	(void)can_tell(&has_landlock, true);
+	assert_false(has_landlock);
 	assert_string_equal(confine_name(true), "landlock+seccomp");
 	assert_string_equal(confine_name(false), "seccomp");
 }
