@@ -33,7 +33,7 @@ SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
             idmap image janitor landlock launch limits mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program pump registry \
-            registry_end registry_look result rlimits scope seccomp seccomp_cache \
+            registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
 ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream

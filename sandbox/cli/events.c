@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -13,6 +14,7 @@
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/registry_watch.h"
 #include "sandbox/result.h"
 
 /* One sandbox that is listened to. */
@@ -24,9 +26,12 @@ struct source {
 };
 
 struct listener {
-	struct source *sources; /* owned */
-	size_t count, left;
-	bool follows, is_json, has_names;
+	struct source **sources; /* owned */
+	size_t count;
+	bool follows, is_json;
+	const char *name; /* NULL: all */
+	struct registry_watch arrivals; /* of all, followed */
+	struct err error; /* of a listener to one that came */
 };
 
 /* --- shown ----------------------------------------------------------------- */
@@ -75,12 +80,6 @@ static void show(const struct listener *l, const struct source *s, const struct 
 
 /* --- listening ------------------------------------------------------------- */
 
-static void over(struct listener *l, struct source *s)
-{
-	s->is_over = true;
-	l->left--;
-}
-
 /* -1: something went wrong. */
 static int take(struct listener *l, struct source *s, const struct message *m, struct err *e)
 {
@@ -96,8 +95,7 @@ static int take(struct listener *l, struct source *s, const struct message *m, s
 		(void)reply_integer(reply_get(m->result, "next"), &s->next);
 		s->request = 0;
 	}
-	if (!l->follows && !s->request && s->seen >= s->next)
-		over(l, s);
+	s->is_over = !l->follows && !s->request && s->seen >= s->next;
 	return 0;
 }
 
@@ -111,103 +109,168 @@ static int serve(struct listener *l, struct source *s, struct err *e)
 	while (!s->is_over && (got = client_next(&s->client, &m, e)) != 0)
 		if (got < 0 || take(l, s, &m, e) < 0)
 			return -1;
-	if (!s->is_over && s->client.is_closed)
-		over(l, s); /* with its sandbox, which it has said */
+	if (s->client.is_closed)
+		s->is_over = true; /* with its sandbox, which it has said */
 	return 0;
 }
 
-static int listen_to_all(struct listener *l, struct err *e)
+static void source_free(struct source *s)
 {
-	AUTO_FREE struct pollfd *w = mem_zeroed(l->count, sizeof(*w));
+	client_done(&s->client);
+	free(s);
+}
 
-	while (l->left) {
-		for (size_t i = 0; i < l->count; i++)
-			w[i] = (struct pollfd){ .fd = l->sources[i].is_over
-							      ? -1
-							      : l->sources[i].client.fd,
-						.events = POLLIN };
-		if (poll(w, l->count, -1) < 0 && errno != EINTR)
-			return err_sys(e, "poll");
-		for (size_t i = 0; i < l->count; i++)
-			if (w[i].fd >= 0 && w[i].revents && serve(l, &l->sources[i], e) < 0)
-				return -1;
+static void drop_finished(struct listener *l)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (l->sources[i]->is_over)
+			source_free(l->sources[i]);
+		else
+			l->sources[left++] = l->sources[i];
+	l->count = left;
+}
+
+/* --- who is listened to ---------------------------------------------------- */
+
+/* One that was renamed is heard already. */
+static bool is_known(struct listener *l, const struct client *c)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		struct client *known = &l->sources[i]->client;
+		if (strcmp(known->id, c->id) != 0)
+			continue;
+		memcpy(known->name, c->name, sizeof(known->name));
+		return true;
+	}
+	return false;
+}
+
+static int subscribe(struct listener *l, const char *name, struct err *e)
+{
+	struct source *s = mem_zeroed(1, sizeof(*s));
+
+	if (client_open(&s->client, name, e) < 0 || client_greet(&s->client, e) < 0)
+		goto failed;
+	if (is_known(l, &s->client)) {
+		source_free(s);
+		return 0;
+	}
+	s->request = client_send(&s->client, "events.subscribe", "{\"since\":0}", e);
+	if (s->request < 0)
+		goto failed;
+	l->sources = mem_resize(l->sources, l->count + 1, sizeof(*l->sources));
+	l->sources[l->count++] = s;
+	return 0;
+failed:
+	source_free(s);
+	return -1;
+}
+
+/* One of all: that it has ended in between is no error. */
+static int subscribe_one_of_all(struct listener *l, const char *name, struct err *e)
+{
+	if (subscribe(l, name, e) == 0)
+		return 0;
+	return e->kind == ERR_NOT_FOUND || e->kind == ERR_GONE ? 0 : -1;
+}
+
+static void on_arrival(void *who, const char *name)
+{
+	struct listener *l = who;
+	struct err e;
+
+	if (subscribe_one_of_all(l, name, &e) < 0 && l->error.kind == ERR_NONE)
+		l->error = e;
+}
+
+/* What on_arrival() met. */
+static int after_arrivals(const struct listener *l, int rc, struct err *e)
+{
+	if (rc < 0 || l->error.kind == ERR_NONE)
+		return rc;
+	*e = l->error;
+	return -1;
+}
+
+static int follow_all(struct listener *l, struct err *e)
+{
+	if (registry_watch_open(&l->arrivals, e) < 0)
+		return -1;
+	return after_arrivals(l, registry_watch_list(&l->arrivals, on_arrival, l, e), e);
+}
+
+static int look_for_arrivals(struct listener *l, struct err *e)
+{
+	return after_arrivals(l, registry_watch_take(&l->arrivals, on_arrival, l, e), e);
+}
+
+static int subscribe_all(struct listener *l, struct err *e)
+{
+	struct registry_list all;
+	int rc = 0;
+
+	if (registry_list(false, &all, e) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count && rc == 0; i++)
+		if (all.items[i].status >= REGISTRY_STARTED) /* else it has no socket yet */
+			rc = subscribe_one_of_all(l, all.items[i].name, e);
+	registry_list_done(&all);
+	return rc;
+}
+
+static int begin(struct listener *l, struct err *e)
+{
+	if (l->name)
+		return subscribe(l, l->name, e);
+	return l->follows ? follow_all(l, e) : subscribe_all(l, e);
+}
+
+/* --- the loop -------------------------------------------------------------- */
+
+static int turn(struct listener *l, struct err *e)
+{
+	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 1, sizeof(*w));
+	const size_t count = l->count;
+
+	w[count] = (struct pollfd){ .fd = l->arrivals.fd, .events = POLLIN };
+	for (size_t i = 0; i < count; i++)
+		w[i] = (struct pollfd){ .fd = l->sources[i]->client.fd, .events = POLLIN };
+	if (poll(w, count + 1, -1) < 0)
+		return errno == EINTR ? 0 : err_sys(e, "poll");
+	for (size_t i = 0; i < count; i++)
+		if (w[i].revents && serve(l, l->sources[i], e) < 0)
+			return -1;
+	return w[count].revents ? look_for_arrivals(l, e) : 0;
+}
+
+static int run(struct listener *l, struct err *e)
+{
+	if (begin(l, e) < 0)
+		return -1;
+	/* Until all have said what there is, or ended; all, followed, for ever. */
+	while (l->count > 0 || l->arrivals.fd >= 0) {
+		if (turn(l, e) < 0)
+			return -1;
+		drop_finished(l);
 	}
 	return 0;
 }
 
-/* One that has ended in between is no error, unless it was named. */
-static int subscribe(struct listener *l, const char *name, struct err *e)
-{
-	struct source *s = &l->sources[l->count];
-
-	*s = (struct source){ 0 };
-	if (client_open(&s->client, name, e) < 0)
-		return l->has_names || e->kind != ERR_NOT_FOUND ? -1 : 0;
-	l->count++;
-	l->left++;
-	s->request = client_send(&s->client, "events.subscribe", "{\"since\":0}", e);
-	if (s->request < 0 || client_greet(&s->client, e) < 0)
-		return -1;
-	return 0;
-}
-
-static int subscribe_all(struct listener *l, char *const *names, struct err *e)
-{
-	size_t count = 0;
-
-	while (names[count])
-		count++;
-	l->sources = mem_zeroed(count, sizeof(*l->sources));
-	for (size_t i = 0; i < count; i++)
-		if (subscribe(l, names[i], e) < 0)
-			return -1;
-	return 0;
-}
-
-/* What came right behind the greeting is not told by poll. */
-static int listen_first(struct listener *l, struct err *e)
+static void listener_done(struct listener *l)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (serve(l, &l->sources[i], e) < 0)
-			return -1;
-	return listen_to_all(l, e);
-}
-
-static int live_names(struct list *ret, struct err *e)
-{
-	struct registry_list all;
-
-	if (registry_list(false, &all, e) < 0)
-		return -1;
-	for (size_t i = 0; i < all.count; i++)
-		list_add(ret, all.items[i].name);
-	registry_list_done(&all);
-	return 0;
-}
-
-static int run(struct listener *l, char *const *names, struct err *e)
-{
-	char *const none[] = { NULL };
-	struct list all = { 0 };
-
-	l->has_names = names[0] != NULL;
-	int rc = l->has_names ? 0 : live_names(&all, e);
-	if (rc == 0)
-		rc = subscribe_all(l, l->has_names ? names : all.items ? all.items : none, e);
-	list_done(&all);
-	if (rc == 0)
-		rc = listen_first(l, e);
-	for (size_t i = 0; i < l->count; i++)
-		client_done(&l->sources[i].client);
+		source_free(l->sources[i]);
 	free(l->sources);
-	return rc;
+	registry_watch_done(&l->arrivals);
 }
 
 int events_main(char **argv)
 {
-	struct listener l = { 0 };
+	struct listener l = { .arrivals = { .fd = -1, .state = -1 } };
 	const struct flag flags[] = {
-		{ 'f', "follow", NULL, "and what comes, until the sandboxes end", &l.follows, NULL },
+		{ 'f', "follow", NULL, "and what comes; of all, also of those that are made later", &l.follows, NULL },
 		{ 0, "json", NULL, "an object a line", &l.is_json, NULL },
 	};
 	const struct usage usage = {
@@ -221,8 +284,10 @@ int events_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (run(&l, argv, &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	l.name = argv[0];
+	int rc = run(&l, &e);
+	listener_done(&l);
+	if (rc < 0)
+		report_error(&e);
+	return rc < 0 ? EXIT_HUTCH : 0;
 }

@@ -260,9 +260,9 @@ static void work(struct supervisor *s)
 
 	while (has_more) {
 		has_more = guest_take(&s->guest);
+		look_at_guest(s); /* before the clients, who are told of what it finds */
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
-		look_at_guest(s);
 	}
 }
 

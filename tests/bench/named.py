@@ -46,15 +46,22 @@ def measure_exec(timer, hutch, rounds):
     return {"on the host": plain.as_dict(), "in a sandbox": inside.as_dict()}
 
 
-def come_and_go(hutch, name):
-    call(hutch, "create", name)
-    call(hutch, "rm", "-f", name)
+# As a script would have it; a shell costs less than an interpreter of ours, whose own
+# share of the processors would count.
+COME_AND_GO_AGAIN = """
+while [ "$3" -gt 0 ]; do
+    "$1" create "$2" >/dev/null && "$1" rm -f "$2" >/dev/null || exit 1
+    set -- "$1" "$2" $(($3 - 1))
+done
+"""
 
 
 def measure_rate(hutch):
-    names = [f"c{n}" for n in range(COME_AND_GO)]
-    took = side_by_side(lambda name: come_and_go(hutch, name), names)
-    return {"count": COME_AND_GO, "per_second": round(COME_AND_GO / took, 1)}
+    lanes = os.cpu_count()
+    each = COME_AND_GO // lanes
+    took = side_by_side(lambda lane: call("/bin/sh", "-c", COME_AND_GO_AGAIN, "sh", hutch,
+                                          f"c{lane}", str(each)), range(lanes))
+    return {"count": lanes * each, "per_second": round(lanes * each / took, 1)}
 
 
 def supervisors():

@@ -267,6 +267,28 @@ drive() {
 	fails_with 125 "no sandbox named 'nobody'" events nobody
 }
 
+@test "events -f without a name follows sandboxes that come, under their new names" {
+	make first
+	"$HUTCH" events -f >out 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q ' first status status="ready"' out
+	"$HUTCH" create second
+	until_true grep -q ' second status status="ready"' out
+	"$HUTCH" rename second third
+	"$HUTCH" exec third true
+	until_true grep -q ' third exited ' out
+	"$HUTCH" rm -f third
+	until_true grep -q ' ended ' out
+	# Nothing is told twice, and it goes on when all have ended.
+	"$HUTCH" rm -f first
+	"$HUTCH" create second
+	until_true eval '[[ $(grep -c " second status status=.ready." out) == 2 ]]'
+	[[ $(grep -c ' first status status="ready"' out) == 1 ]]
+	[[ $(grep -c ' ended ' out) == 2 ]]
+	kill "$pid"
+}
+
 @test "events -f goes on until the sandbox ends" {
 	make box
 	"$HUTCH" events -f box >out 3>&- &
