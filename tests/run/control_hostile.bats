@@ -105,6 +105,11 @@ hostile() {
 	hostile killed_client
 }
 
+@test "without a descriptor left nobody is let in, and nothing spins" {
+	[[ $(id -u) != 0 ]] || skip "root may not look into a supervisor that is nobody's"
+	hostile no_descriptor_left
+}
+
 @test "what a client asked for that has gone meanwhile is not started" {
 	hostile asked_and_gone
 }

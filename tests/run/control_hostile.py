@@ -8,6 +8,7 @@ as before.  Exit code 0, or an assertion on stderr.
 import array
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -571,6 +572,36 @@ def other_descriptors():
     os.close(folder)
     a.close()
     b.close()
+    client.close()
+    before.look()
+
+
+def cpu_seconds():
+    with open(f"/proc/{PID}/stat", encoding="ascii") as f:
+        words = f.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def no_descriptor_left():
+    """Whoever comes then waits, and so does the supervisor; it does not try all the time."""
+    before = Before()
+    client = Client()
+    limits = resource.prlimit(PID, resource.RLIMIT_NOFILE)
+    taken = {int(fd) for fd in os.listdir(f"/proc/{PID}/fd")}
+    free = min(set(range(len(taken) + 1)) - taken)
+    resource.prlimit(PID, resource.RLIMIT_NOFILE, (free, limits[1]))
+    late = Client(hello=False)
+    late.send("hello")
+    begun = cpu_seconds()
+    ended = time.monotonic() + 2
+    while time.monotonic() < ended:
+        client.ok("info")  # the others are served
+        select.select([], [], [], 0.1)
+    used = cpu_seconds() - begun
+    assert used < 0.5, f"{used} s of 2 s"
+    resource.prlimit(PID, resource.RLIMIT_NOFILE, limits)
+    assert "result" in late.answer(1)
+    late.close()
     client.close()
     before.look()
 

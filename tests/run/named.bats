@@ -267,6 +267,25 @@ drive() {
 	fails_with 125 "no sandbox named 'nobody'" events nobody
 }
 
+@test "stats on a terminal looks again and again, at those that come too, until ^C" {
+	make one
+	"$HUTCH" exec -d one sleep 1000
+	cat >steps <<-'STEPS'
+		expect NAME +CPU +CPU TIME +MEMORY +PIDS
+		expect one +- +[0-9.]+s +[0-9.]+MiB +1\b
+		expect one +[0-9.]+% +[0-9.]+s +[0-9.]+MiB +1\b
+		expect one +[0-9.]+%
+		expect two +
+		send \x03
+		exit -2
+	STEPS
+	"$here/terminal.py" steps "$HUTCH" stats 3>&- &
+	pid=$!
+	started+=("$pid")
+	make two
+	wait "$pid"
+}
+
 @test "events -f without a name follows sandboxes that come, under their new names" {
 	make first
 	"$HUTCH" events -f >out 3>&- &
