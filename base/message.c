@@ -18,6 +18,7 @@ static const char *const names[] = {
 	[MSG_OPEN] = "open",	   [MSG_RUN] = "run",	    [MSG_CANCEL] = "cancel",
 	[MSG_READ] = "read",	   [MSG_WRITE] = "write",   [MSG_OUTPUT] = "output",
 	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
+	[MSG_END] = "end",	   [MSG_HOLD] = "hold",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -321,6 +322,37 @@ int message_get_stop(const struct frame *f, uint32_t *ret_grace_ms, struct err *
 	if (message_checked(f, &in, true, e) < 0)
 		return -1;
 	*ret_grace_ms = grace_ms;
+	return 0;
+}
+
+int message_put_end(struct buffer *b, uint32_t id, struct err *e)
+{
+	return frame_end(b, frame_begin(b, MSG_END, id), e);
+}
+
+int message_get_end(const struct frame *f, struct err *e)
+{
+	struct fields in = fields_of(f);
+
+	return message_checked(f, &in, true, e);
+}
+
+int message_put_hold(struct buffer *b, bool is_held, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_HOLD, 0);
+
+	frame_put_u32(b, is_held);
+	return frame_end(b, begun, e);
+}
+
+int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t is_held = fields_get_u32(&in);
+
+	if (message_checked(f, &in, is_held <= 1, e) < 0)
+		return -1;
+	*ret_is_held = is_held;
 	return 0;
 }
 

@@ -86,6 +86,14 @@ static void begin_session(const struct exec *x)
 		fail(EXEC_STAGE_PTY);
 }
 
+/* Where whoever loses its parent ends up, as long as the command lives; it survives
+ * execve(2), and nobody inherits it. */
+static void become_subreaper(const struct exec *x)
+{
+	if (x->flags & EXEC_TREE)
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* cannot fail */
+}
+
 static void set_limits(const struct exec *x)
 {
 	for (uint32_t i = 0; i < x->rlimit_count; i++) {
@@ -189,6 +197,7 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 		fail(EXEC_STAGE_CGROUP);
 	}
 	begin_session(s->exec);
+	become_subreaper(s->exec);
 	set_limits(s->exec);
 	if (user_become(s->self, s->exec) < 0)
 		fail(EXEC_STAGE_USER);

@@ -65,6 +65,18 @@ static void mourn(const struct call *call)
 	call->client->under_way++;
 }
 
+static void let_time_stand(struct supervisor *s)
+{
+	s->paused_ms = clock_ms();
+	jobs_pause(&s->jobs);
+}
+
+static void let_time_go_on(struct supervisor *s)
+{
+	desk_postpone(&s->desk, clock_ms() - s->paused_ms);
+	jobs_resume(&s->jobs);
+}
+
 static int do_stop(const struct call *call)
 {
 	struct supervisor *s = call->s;
@@ -75,10 +87,13 @@ static int do_stop(const struct call *call)
 	    call_seconds(call, "grace", &grace_ms) < 0)
 		return RPC_PARAMS;
 	mourn(call);
-	s->is_stopping = true;
+	s->is_stopping = s->jobs.is_closed = true;
 	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
-	if (s->status == REGISTRY_PAUSED && s->launch->cgroup.procs >= 0)
-		(void)cgroup_freeze(&s->launch->cgroup, false, NULL); /* else: killed in the end */
+	if (s->status == REGISTRY_PAUSED) {
+		let_time_go_on(s);
+		if (s->launch->cgroup.procs >= 0) /* if it fails: they are killed in the end */
+			(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
+	}
 	supervisor_set_status(s, REGISTRY_STOPPING);
 	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
@@ -92,6 +107,26 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
+static void hold(struct supervisor *s, bool is_held)
+{
+	struct err e;
+
+	if (channel_send_hold(&s->guest.channel, is_held, &e) < 0)
+		guest_broke_protocol(&s->guest, &e);
+}
+
+/* The executor, which is not in that cgroup, holds its clocks before anybody stands
+ * still and until all go on. */
+static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
+{
+	if (is_frozen)
+		hold(s, true);
+	int done = cgroup_freeze(&s->launch->cgroup, is_frozen, e);
+	if (is_frozen != (done == 0))
+		hold(s, false);
+	return done;
+}
+
 /* With a cgroup the kernel does it, and nobody inside can tell; without one pid 1
  * sends signals. */
 static int set_paused(const struct call *call, bool is_paused)
@@ -99,17 +134,15 @@ static int set_paused(const struct call *call, bool is_paused)
 	struct supervisor *s = call->s;
 	bool has_cgroup = s->launch->cgroup.procs >= 0;
 
-	if (has_cgroup && cgroup_freeze(&s->launch->cgroup, is_paused, call->e) < 0)
+	if (has_cgroup && freeze(s, is_paused, call->e) < 0)
 		return RPC_FAILED;
 	if (!has_cgroup && channel_send_signal(&s->guest.channel, 0,
 					       is_paused ? SIGSTOP : SIGCONT, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
-	if (is_paused) {
-		s->paused_ms = clock_ms();
-	} else {
-		desk_postpone(&s->desk, clock_ms() - s->paused_ms);
-		jobs_postpone(&s->jobs, clock_ms() - s->paused_ms);
-	}
+	if (is_paused)
+		let_time_stand(s);
+	else
+		let_time_go_on(s);
 	supervisor_set_status(s, is_paused ? REGISTRY_PAUSED : REGISTRY_READY);
 	return call_answer(call, has_cgroup ? "{\"by\":\"cgroup\"}" : "{\"by\":\"signals\"}");
 }

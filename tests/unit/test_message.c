@@ -49,7 +49,7 @@ static void test_exec(void **state)
 	assert_int_equal(message_put_exec(&b, 77, &x, &e), 0);
 	struct frame f = one_frame(MSG_EXEC, 77);
 	assert_int_equal(message_get_exec(&f, &got, &e), 0);
-	assert_int_equal(got.flags, 3);
+	assert_int_equal(got.flags, EXEC_FLAGS);
 	assert_int_equal(got.uid, 5);
 	assert_int_equal(got.gid, 6);
 	assert_int_equal(got.rows, 65535);
@@ -126,6 +126,25 @@ static void test_signal_resize_stop(void **state)
 	assert_int_equal(message_get_cgroup(&f, &e), 0);
 }
 
+static void test_end_and_hold(void **state)
+{
+	bool is_held;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(message_put_end(&b, 7, &e), 0);
+	struct frame f = one_frame(MSG_END, 7);
+	assert_int_equal(f.len, 0);
+	assert_int_equal(message_get_end(&f, &e), 0);
+	for (int i = 0; i < 2; i++) {
+		buffer_consume(&b, SIZE_MAX);
+		assert_int_equal(message_put_hold(&b, i, &e), 0);
+		f = one_frame(MSG_HOLD, 0);
+		assert_int_equal(message_get_hold(&f, &is_held, &e), 0);
+		assert_int_equal(is_held, i);
+	}
+}
+
 /* Two numbers of a message, of which one may be out of its range. */
 struct pair {
 	uint32_t one, two;
@@ -182,6 +201,18 @@ static int signal_again(const struct pair *p)
 	return message_get_signal(&f, &signo, &e);
 }
 
+static int hold_again(const struct pair *p)
+{
+	size_t begun = frame_begin(&b, MSG_HOLD, 0);
+	bool is_held;
+	struct err e;
+
+	frame_put_u32(&b, p->one);
+	assert_int_equal(frame_end(&b, begun, &e), 0);
+	struct frame f = one_frame(MSG_HOLD, 0);
+	return message_get_hold(&f, &is_held, &e);
+}
+
 static void test_values_out_of_range_are_refused(void **state)
 {
 	static const struct {
@@ -216,6 +247,9 @@ static void test_values_out_of_range_are_refused(void **state)
 		{ signal_again, { 64, 0, true } },
 		{ signal_again, { 65, 0, false } },
 		{ signal_again, { UINT32_MAX, 0, false } },
+		{ hold_again, { 0, 0, true } },
+		{ hold_again, { 1, 0, true } },
+		{ hold_again, { 2, 0, false } },
 	};
 
 	(void)state;
@@ -321,6 +355,7 @@ int main(void)
 		TEST(test_exec),
 		TEST(test_started_failed_exited),
 		TEST(test_signal_resize_stop),
+		TEST(test_end_and_hold),
 		TEST(test_values_out_of_range_are_refused),
 		TEST(test_a_command_out_of_range_is_refused),
 		TEST(test_names),
