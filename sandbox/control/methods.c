@@ -149,8 +149,11 @@ static int set_paused(const struct call *call, bool is_paused)
 
 static int do_pause(const struct call *call)
 {
-	if (call->s->is_stopping) {
-		(void)err_set(call->e, ERR_BUSY, "the sandbox is stopping");
+	/* Before it is ready pid 1 may not know of it yet, and whoever made it would be
+	 * told too late, or never. */
+	if (call->s->is_stopping || call->s->status == REGISTRY_STARTED) {
+		(void)err_set(call->e, ERR_BUSY, "the sandbox is %s",
+			      call->s->is_stopping ? "stopping" : "not ready yet");
 		return RPC_FAILED;
 	}
 	if (call->s->status != REGISTRY_PAUSED)

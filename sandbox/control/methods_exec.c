@@ -129,8 +129,10 @@ void methods_end_jobs(struct supervisor *s)
 	for (struct job *j = s->jobs.first; j; j = j->next)
 		if (j->owner && (j->state == JOB_WAITING || j->state == JOB_ASKED))
 			client_error(j->owner, j->request, RPC_FAILED, &e);
+	/* Who has still to be told what an ended one printed is answered behind that. */
 	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
-		client_error(w->client, w->request, RPC_FAILED, &e);
+		if (!w->is_held)
+			client_error(w->client, w->request, RPC_FAILED, &e);
 }
 
 int methods_wait(const struct call *call)

@@ -370,6 +370,21 @@ assert answer(id) == {}
 assert len(output(p)) > 1 << 19'
 }
 
+@test "who is still told what a process printed when the sandbox ends gets one answer to its wait" {
+	controls '
+p = start("sh", "-c", "yes | head -c 1000000; yes | head -c 1000000 >&2; exit 3", detach=True)
+wait(p)
+d = connect()
+d.send("exec.attach", process=p)
+id = d.send("exec.wait", process=p)
+gone = send("kill")
+answers = []
+while (message := d.receive()) is not None:
+    answers += [message] if message.get("id") == id else []
+assert [a.get("result", a)["exit_code"] for a in answers] == [3], answers
+assert answer(gone) == {}'
+}
+
 # --- trees, and time -----------------------------------------------------------
 
 # Each of a tree has the pipe that is its stdout and says a dot there: who reads its end
