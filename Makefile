@@ -27,6 +27,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
+ARCHIVE  := inodes
 BASE     := action base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
@@ -48,11 +49,12 @@ EXECUTOR := caps cgroup channel everyone executor files main processes relay rep
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
-HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
+HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
                 policy/json_scan.c
 SCOPE_SRC    := scope/main.c
-EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
+EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) \
+                $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
                 policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
