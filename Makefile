@@ -27,7 +27,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-ARCHIVE  := inodes
+ARCHIVE  := entries inodes pack tar trail unpack
 BASE     := action base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
@@ -276,6 +276,13 @@ $(B)/tests/run/%: tests/run/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
+
+# It is of the launcher's own parts, so it is linked as that is.
+$(B)/tests/run/archive: $(call $(LINK)_obj,tests/run/archive.c $(call src,archive,$(ARCHIVE)) \
+                          $(call src,base,$(BASE)))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK_IT)
 
 # What uses things up in the machines of the vm tier.
 VM_BIN := $(B)/tests/vm/hog $(B)/bench/timer $(B)/bench/nothing
