@@ -32,7 +32,7 @@ BASE     := action base64 buffer err frame io keys list message quote utf8 visib
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
-            idmap image janitor landlock launch limits mounts network overlay plan \
+            idmap image jail janitor landlock launch limits mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program pump registry \
             registry_end registry_look result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
@@ -149,10 +149,11 @@ $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 	$(Q)$(HOST_LINK) -lsystemd
 
 # The default filter is an array, made when hutch is built, and so are the floor
-# alone and the supervisor's own.  The other architecture's is compiled too, so that neither is broken
-# unseen.
+# alone, the supervisor's own and the jail's.  The other architecture's is compiled
+# too, so that neither is broken unseen.
 GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h)
 GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
+GEN_JAIL := $(B)/gen/seccomp_jail.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -162,6 +163,7 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
 $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
+$(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
 
 $(B)/musl/%.o: %.c
 	@mkdir -p $(@D)
@@ -353,6 +355,7 @@ $(B)/fuzzed/%.o: %.c
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
+$(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 
 $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
 	@mkdir -p $(@D)
