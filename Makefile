@@ -41,8 +41,8 @@ ACT      := action answers desk desk_frame desk_start lines observe outbox outle
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
-VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
-            steer stream table
+VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
+            party porter ps reply rm stats steer stream table
 EXECUTOR := caps cgroup channel copy everyone executor files main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
@@ -206,7 +206,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 \
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-doctor.1 \
          hutch-run.1 hutch-sandboxes.1)
 .PHONY: man
 man: $(MAN)
