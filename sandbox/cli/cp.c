@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/visible.h"
 #include "policy/quantity.h"
@@ -51,8 +52,9 @@ struct end {
 struct wish {
 	bool follows, is_quiet;
 	uint64_t size_max;
-	struct end to;
+	struct end *from; /* owned */
 	size_t from_count;
+	struct end to;
 };
 
 static void end_done(struct end *x)
@@ -310,6 +312,8 @@ static void tell_failure(struct copy *c, int side)
 	if (c->parties[side].outcome.is_inside && last)
 		(void)err_set(&e, (enum err_kind)e.kind, "sandbox '%s': %.600s",
 			      c->ends[side]->box, last);
+	if (side == READER && c->ends[side]->kind == END_HOST)
+		(void)err_in(&e, "unpack into %.200s", c->ends[side]->path);
 	report_error(&e);
 }
 
@@ -352,7 +356,7 @@ static int finish(struct copy *c)
 	struct err e;
 
 	for (int i = 0; i < SIDES; i++)
-		hearing_end(&c->hearings[i], cause == i);
+		hearing_end(&c->hearings[i], failure_of(c, i) != NULL);
 	if (cause >= 0) {
 		tell_failure(c, cause);
 		return EXIT_HUTCH;
@@ -431,18 +435,13 @@ static int check_pair(const struct wish *w, const struct end *from, struct err *
 	return 0;
 }
 
-static int copy_words(struct wish *w, char **words, int signals, struct err *e)
+/* One that fails does not hold up the others; a signal does. */
+static int copy_each(const struct wish *w, int signals)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < w->from_count && code <= EXIT_HUTCH; i++) {
-		struct end from;
-		int got = EXIT_HUTCH;
-		if (end_init(&from, words[i], e) < 0 || check_pair(w, &from, e) < 0)
-			report_error(e);
-		else
-			got = copy_one(w, &from, signals);
-		end_done(&from);
+		int got = copy_one(w, &w->from[i], signals);
 		code = got ? got : code;
 	}
 	return code;
@@ -456,21 +455,35 @@ static int read_size(const char *text, uint64_t *ret, struct err *e)
 	return *ret ? 0 : err_set(e, ERR_USAGE, "--max-size takes at least one byte");
 }
 
+static int read_words(struct wish *w, char **words, struct err *e)
+{
+	while (words[w->from_count + 1])
+		w->from_count++;
+	w->from = mem_zeroed(w->from_count, sizeof(*w->from));
+	if (end_init(&w->to, words[w->from_count], e) < 0)
+		return -1;
+	for (size_t i = 0; i < w->from_count; i++)
+		if (end_init(&w->from[i], words[i], e) < 0 ||
+		    check_pair(w, &w->from[i], e) < 0)
+			return -1;
+	return 0;
+}
+
 static int copy_all(struct wish *w, char **words, const char *size)
 {
 	struct err e;
 	int signals = -1, code = EXIT_HUTCH;
 
-	while (words[w->from_count + 1])
-		w->from_count++;
-	if (read_size(size, &w->size_max, &e) == 0 &&
-	    end_init(&w->to, words[w->from_count], &e) == 0)
+	if (read_size(size, &w->size_max, &e) == 0 && read_words(w, words, &e) == 0)
 		signals = supervise_signals(&e);
 	if (signals >= 0)
-		code = copy_words(w, words, signals, &e);
+		code = copy_each(w, signals);
 	else
 		report_error(&e);
 	own_close(&signals);
+	for (size_t i = 0; w->from && i < w->from_count; i++)
+		end_done(&w->from[i]);
+	free(w->from);
 	end_done(&w->to);
 	return code;
 }
