@@ -27,7 +27,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-ARCHIVE  := entries inodes pack tar trail unpack
+ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
 BASE     := action base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit

@@ -207,9 +207,10 @@ static int scan_count(const char **at, uint64_t *ret)
 	uint64_t value = 0;
 
 	for (; **at >= '0' && **at <= '9'; (*at)++) {
-		if (value > (INT64_MAX - 9) / 10)
+		uint64_t digit = (uint64_t)(**at - '0');
+		if (value > (INT64_MAX - digit) / 10)
 			return -1;
-		value = value * 10 + (uint64_t)(**at - '0');
+		value = value * 10 + digit;
 	}
 	*ret = value;
 	return *at > digits ? 0 : -1;
