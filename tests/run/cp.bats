@@ -527,6 +527,20 @@ packer() {
 	done
 }
 
+@test "it reads and writes what a command of the same user can: root inside has its capabilities" {
+	make box -u 0
+	inside_ sh -c 'cd /tmp && echo f >f && chmod 0 f && mkdir d && chmod 0555 d'
+	[[ $(inside_ cat /tmp/f) == f ]]
+	copies box:/tmp/f f
+	chmod 600 f
+	copies f box:/tmp/d
+	[[ $(inside_ stat -c %u /tmp/d/f) == 0 ]]
+	make agents
+	"$HUTCH" exec agents sh -c 'cd /tmp && echo f >f && chmod 0 f && mkdir d && chmod 0555 d'
+	cp_fails "sandbox 'agents': .*Permission denied" agents:/tmp/f g
+	cp_fails "sandbox 'agents': .*Permission denied" f agents:/tmp/d
+}
+
 @test "the process that packs is a command in all but its program, and closed to the others" {
 	make box
 	stalled
