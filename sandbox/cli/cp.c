@@ -294,14 +294,14 @@ static const struct outcome *failure_of(const struct copy *c, int side)
 }
 
 /* When one gives up, the other one fails for want of it.  Who writes the tar is the
- * cause, unless nobody read it any more. */
+ * cause, unless nobody read it any more: then its reader is, or had seen its end. */
 static int cause_of(const struct copy *c)
 {
-	const struct outcome *writer = failure_of(c, WRITER), *reader = failure_of(c, READER);
+	const struct outcome *writer = failure_of(c, WRITER);
 
-	if (writer && !(writer->is_closed && reader))
+	if (writer && !writer->is_closed)
 		return WRITER;
-	return reader ? READER : -1;
+	return failure_of(c, READER) ? READER : -1;
 }
 
 static void tell_failure(struct copy *c, int side)
