@@ -9,13 +9,16 @@
 struct inodes {
 	struct inode *table; /* owned; open addressing, a power of two */
 	size_t count, room;
+	char *texts; /* owned */
+	size_t texts_len, texts_room;
 };
 
 void inodes_done(struct inodes *s);
 
 bool inodes_has(const struct inodes *s, const struct stat *st);
 
-/* What was said about it when it was added, borrowed, or NULL. */
+/* What was said about it when it was added, or NULL; good until the next is
+ * added. */
 const char *inodes_get(const struct inodes *s, const struct stat *st);
 
 /* Adds it with a copy of `text`, which may be NULL; nothing changes if it is

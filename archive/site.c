@@ -15,7 +15,7 @@
 /* A folder on the trail. */
 struct site_level {
 	bool is_ours;
-	struct looks looks; /* if it is */
+	struct looks looks; /* are given if it is */
 };
 
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
@@ -162,8 +162,6 @@ void site_folder(struct site *s, const struct looks *looks)
 	struct site_level *l = level(s);
 	mode_t born = s->trail.steps[s->trail.depth].st.st_mode & S_ISGID;
 
-	if (!l->is_ours)
-		return;
 	l->looks = *looks;
 	l->looks.mode |= born;
 }

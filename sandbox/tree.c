@@ -41,12 +41,13 @@ static char *clear_files(int folder, bool *ret_progress)
 {
 	char *full = NULL;
 	struct dirent *entry;
+
+	/* To look up "." and to unlink in it; what fails shows below. */
+	(void)fchmod(folder, 0700);
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again < 0 ? NULL : fdopendir(again);
-
 	if (!dir)
 		return NULL;
-	(void)fchmod(folder, 0700); /* to unlink in it; what fails shows below */
 	while (!full && (entry = readdir(dir))) {
 		if (is_dots(entry->d_name))
 			continue;
