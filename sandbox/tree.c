@@ -95,8 +95,10 @@ static int go_down(struct way *w, int at, const char *name)
  * from, and everything there would be taken for a part of the tree. */
 static int go_up(struct way *w, int at)
 {
-	AUTO_CLOSE int up = w->count > 0 ? tree_open(at, "..") : -1;
+	AUTO_CLOSE int up = -1;
 
+	if (w->count > 0) /* not by tree_open(), which may change a mode */
+		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (up < 0 || !is_at(up, &w->places[--w->count]))
 		return -1;
 	return fd_take(&up);
