@@ -80,8 +80,9 @@ static int judge_end(const struct courier *c, struct reply end, struct outcome *
 	const enum err_kind kind = kind_of(word);
 	o->is_inside = true;
 	o->is_closed = kind == ERR_GONE;
-	return err_set(&o->error, kind, "sandbox '%s': the copy of %.300s ended with code %lld (%.20s)",
-		       c->sandbox, c->path, (long long)code, text ? text : "unknown");
+	return err_set(&o->error, kind, "sandbox '%s': the copy of %.300s ended with code %lld "
+					"(%.20s)", c->sandbox, c->path, (long long)code,
+		       text ? text : "unknown");
 }
 
 static int talk(struct courier *c, struct client *client, struct outcome *o)
@@ -93,8 +94,8 @@ static int talk(struct courier *c, struct client *client, struct outcome *o)
 	if (id < 0 || client_await(client, id, &answer, &o->error) < 0)
 		return -1;
 	if (!reply_integer(reply_get(answer, "process"), &process))
-		return err_set(&o->error, ERR_PROTOCOL, "sandbox '%s' does not say what it started",
-			       c->sandbox);
+		return err_set(&o->error, ERR_PROTOCOL, "sandbox '%s' does not say what it "
+							"started", c->sandbox);
 	AUTO_FREE char *which = text_format("{\"process\":%lld}", (long long)process);
 	if (client_call(client, "exec.wait", which, &answer, &o->error) < 0)
 		return -1;

@@ -500,9 +500,10 @@ int cp_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch cp [-L] [-q] [--max-size BYTES] SRC... DST",
-		.about = "Copies files and folders into a sandbox, out of it, or from one to another.\n"
-			 "SRC, DST: PATH on this host, NAME:PATH in a sandbox, or - (a tar, on stdin or\n"
-			 "stdout).  FOLDER/. is what is in a folder.  man hutch-cp tells more.",
+		.about = "Copies files and folders into a sandbox, out of it, or from one to "
+			 "another.\nSRC, DST: PATH on this host, NAME:PATH in a sandbox, or - (a "
+			 "tar, on stdin\nor stdout).  FOLDER/. is what is in a folder.  man hutch-cp "
+			 "tells more.",
 		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 2, .operands_max = SIZE_MAX,
 	};

@@ -47,7 +47,8 @@ static int become_owner(struct landing *l, int folder, struct err *e)
 	(void)setfsuid(st.st_uid);
 	if (setfsgid((gid_t)-1) != (int)st.st_gid || setfsuid((uid_t)-1) != (int)st.st_uid) {
 		errno = EPERM;
-		return err_sys(e, "make files as user %u, to whom the folder belongs", st.st_uid);
+		return err_sys(e, "make files as user %u, to whom the folder belongs",
+			       st.st_uid);
 	}
 	return 0;
 }
@@ -115,7 +116,8 @@ static int make_stage(struct landing *l, struct err *e)
 		       random[0], random[1], random[2], random[3], random[4], random[5],
 		       random[6], random[7]);
 	if (mkdirat(l->above, l->stage, 0700) < 0) {
-		(void)err_sys(e, "make a folder beside %.200s, where the copy comes first", l->name);
+		(void)err_sys(e, "make a folder beside %.200s, where the copy comes first",
+			      l->name);
 		l->stage[0] = '\0';
 		return -1;
 	}

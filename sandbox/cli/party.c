@@ -97,10 +97,11 @@ static void explain_silence(struct outcome *o, int status)
 {
 	*o = (struct outcome){ 0 };
 	if (WIFSIGNALED(status))
-		(void)err_set(&o->error, ERR_SYSTEM, "a process of the copy was ended by signal %d",
-			      WTERMSIG(status));
+		(void)err_set(&o->error, ERR_SYSTEM, "a process of the copy was ended by signal "
+						     "%d", WTERMSIG(status));
 	else
-		(void)err_set(&o->error, ERR_SYSTEM, "a process of the copy ended without a result");
+		(void)err_set(&o->error, ERR_SYSTEM, "a process of the copy ended without a "
+						     "result");
 }
 
 void party_collect(struct party *p)

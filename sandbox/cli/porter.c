@@ -19,8 +19,8 @@
 
 static void remember(struct outcome *o, const char *path, const char *what)
 {
-	if (!o->first[0])
-		(void)snprintf(o->first, sizeof(o->first), "%.90s: %.60s", path, what); /* may be cut */
+	if (!o->first[0]) /* may be cut */
+		(void)snprintf(o->first, sizeof(o->first), "%.90s: %.60s", path, what);
 }
 
 /* --- pack ------------------------------------------------------------------- */
