@@ -61,9 +61,11 @@ static void grow(struct inodes *s)
 		return;
 	larger.room = s->room ? 2 * s->room : 64;
 	larger.table = mem_zeroed(larger.room, sizeof(*larger.table));
-	for (const struct inode *i = s->table; i < s->table + s->room; i++)
+	for (size_t n = 0; n < s->room; n++) {
+		const struct inode *i = &s->table[n];
 		if (i->ino)
 			*place_of(&larger, i->dev, i->ino) = *i;
+	}
 	free(s->table);
 	*s = larger;
 }

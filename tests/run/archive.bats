@@ -17,8 +17,9 @@ setup() {
 	ln tree/file tree/folder/hard
 	echo x >tree/"$(printf 'n%.0s' {1..240})"
 	ln -s "$(printf 'l%.0s' {1..150})" tree/long-link
-	mkdir -p "tree/$(printf 'p%.0s' {1..90})/$(printf 'q%.0s' {1..90})/$(printf 'r%.0s' {1..90})"
-	echo y >tree/p*/q*/r*/deep
+	deep=tree/$(printf 'p%.0s' {1..90})/$(printf 'q%.0s' {1..90})/$(printf 'r%.0s' {1..90})
+	mkdir -p "$deep"
+	echo y >"$deep/file"
 	echo z >tree/$'new\nline \xc3\xa4 \xff'
 	chmod 640 tree/file
 	chmod 711 tree/folder
@@ -37,7 +38,7 @@ teardown() {
 # Everything that a tar keeps; times to the second or, with %T@, as they are.
 looks() {
 	(cd "$1" && find . -mindepth 1 -printf "%P %y %m ${2:-%T@} %n %l\n" |
-		sed -E "${3:-}" | LC_ALL=C sort)
+		LC_ALL=C sed -E "${3:-}" | LC_ALL=C sort)
 }
 same() {
 	diff -r --no-dereference tree "$1"
@@ -110,7 +111,8 @@ has() {
 	has python3
 	"$A" pack tree tree >tree.tar
 	python3 -c 'import tarfile; tarfile.open("tree.tar").extractall("out")'
-	same out/tree %Ts
+	# It sets no times of links.
+	same out/tree %Ts 's/^(.* l 777) [0-9]+/\1/'
 }
 
 @test "what Python packs in any of its forms is the same when it is unpacked here" {
@@ -139,8 +141,8 @@ with tarfile.open("p.tar", "w", format=getattr(tarfile, sys.argv[1] + "_FORMAT")
 
 @test "what is packed here is the same when busybox unpacks it, and the other way round" {
 	has busybox
-	# It knows no times before 1970.
-	touch -d @5 tree/folder/nothing
+	# It knows no times before 1970, and none in far years.
+	touch -d @5 tree/folder/nothing tree/folder/large
 	"$A" pack tree tree | busybox tar -C out -xpf -
 	same out/tree %T@ "$seconds"
 	chmod 700 out/tree/shut
