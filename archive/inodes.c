@@ -19,7 +19,7 @@ void inodes_done(struct inodes *s)
 	*s = (struct inodes){ 0 };
 }
 
-/* Where it is, or the empty place where it would be. Needs a place that is empty. */
+/* Where it is, or the empty place where it would be.  Needs a place that is empty. */
 static struct inode *place_of(const struct inodes *s, dev_t dev, ino_t ino)
 {
 	/* Fibonacci hashing: inode numbers come in rows. */
