@@ -42,7 +42,8 @@ struct unpack {
 	 * stays, and the tar decides on the names in `root`. */
 	const char *rename;
 	/* Most of what may be made, and most bytes in them, or 0; beyond it
-	 * ERR_LIMIT. */
+	 * ERR_LIMIT.  What is left out counts as an entry, and long names and other
+	 * records count as bytes. */
 	uint64_t entries_max, bytes_max;
 	bool keeps_ids;	  /* the tar's owners; for root */
 	bool keeps_setid; /* the setuid, setgid and sticky bits too */

@@ -48,7 +48,7 @@ same() {
 seconds='s/(^.* [fdl] [0-7]+ -?[0-9]+)\.[0-9]+/\1/'
 
 has() {
-	command -v "$1" >/dev/null || skip "there is no $1"
+	command -v "$1" >/dev/null || skip "this host has no $1"
 }
 
 @test "what is packed here is the same when it is unpacked here" {
@@ -151,13 +151,26 @@ with tarfile.open("p.tar", "w", format=getattr(tarfile, sys.argv[1] + "_FORMAT")
 	same out/tree %T@ "$seconds"
 }
 
-@test "a file of 9 GiB, most of it a hole, says its size and comes back sparse" {
-	has tar
-	truncate -s 9G tree/disk
+@test "what is a hole comes back as one" {
+	truncate -s 300M tree/disk
 	echo end >>tree/disk
 	"$A" pack disk tree/disk | "$A" unpack out
-	cmp <(tail -c 100 tree/disk) <(tail -c 100 out/disk)
-	(($(stat -c %s out/disk) == 9 * 1024 ** 3 + 4))
+	cmp tree/disk out/disk
 	(($(stat -c %b out/disk) < 10000))
-	"$A" pack disk tree/disk 2>/dev/null | tar -tvf - | grep -q ' 9663676420 '
+}
+
+# More than the digits of a header can say; the head of it is enough to know.
+@test "a file of 9 GiB says its size to GNU tar, and GNU tar's to us" {
+	has tar
+	local form
+	truncate -s 9G tree/disk
+	"$A" pack disk tree/disk 2>/dev/null | head -c 10240 >head.tar
+	tar -tvf head.tar 2>/dev/null | grep ' 9663676416 '
+	for form in gnu posix; do
+		tar --format=$form -cf - tree/disk | head -c 10240 >head.tar
+		run "$A" unpack -b 9663676415 out <head.tar
+		[[ $output == *limit:*"9663676415 bytes"* ]]
+		run "$A" unpack -b 9663680000 out <head.tar
+		[[ $output == *protocol:*"stops before its end"* ]]
+	done
 }
