@@ -45,7 +45,8 @@ static ssize_t refill(struct entries *t, struct err *e)
 }
 
 /* At most `most` bytes that are there; 0 is the end. */
-static ssize_t some(struct entries *t, uint64_t most, const uint8_t **ret, struct err *e)
+static ssize_t some(struct entries *t, uint64_t most, const uint8_t **ret,
+		    struct err *e)
 {
 	if (t->start == t->end) {
 		ssize_t n = refill(t, e);
@@ -146,9 +147,9 @@ static int start_entry(struct entries *t, struct err *e)
 	tar_pax_apply(&t->pax, &t->now);
 	if (t->now.type == TAR_UNREADABLE)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "%.300s is in the tar in a form of GNU tar's that cannot be "
-			       "read (type '%c'); tar without --sparse, --multi-volume and "
-			       "--incremental writes another one",
+			       "%.300s is in the tar in a form of GNU tar's that cannot "
+			       "be read (type '%c'); tar without --sparse, "
+			       "--multi-volume and --incremental writes another one",
 			       t->now.path, t->now.flag);
 	if (is_folder_by_name(&t->now))
 		t->now.type = TAR_FOLDER;

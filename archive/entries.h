@@ -9,7 +9,7 @@
  *	entries_done(&t);
  *
  * What extends a header is put into it; labels and records about all entries are
- * passed over. The tar may be hostile: memory is bounded by TAR_HEADER_MAX and one
+ * passed over.  The tar may be hostile: memory is bounded by TAR_HEADER_MAX and one
  * buffer. */
 #pragma once
 #include <stddef.h>
@@ -41,8 +41,8 @@ struct entries {
 void entries_init(struct entries *t, int in);
 void entries_done(struct entries *t);
 
-/* 1: t->now is an entry, of a type before TAR_LABEL. 0: the end. What was not read
- * of the one before is passed over. ERR_PROTOCOL also where the tar stops without an
+/* 1: t->now is an entry, of a type before TAR_LABEL. 0: the end.  What was not read
+ * of the one before is passed over.  ERR_PROTOCOL also where the tar stops without an
  * end. */
 int entries_next(struct entries *t, struct err *e);
 

@@ -19,7 +19,7 @@ void inodes_done(struct inodes *s)
 	*s = (struct inodes){ 0 };
 }
 
-/* Where it is, or the empty place where it would be. Needs a place that is empty. */
+/* Where it is, or the empty place where it would be.  Needs a place that is empty. */
 static struct inode *place_of(const struct inodes *s, dev_t dev, ino_t ino)
 {
 	/* Fibonacci hashing: inode numbers come in rows. */
@@ -61,9 +61,11 @@ static void grow(struct inodes *s)
 		return;
 	larger.room = s->room ? 2 * s->room : 64;
 	larger.table = mem_zeroed(larger.room, sizeof(*larger.table));
-	for (const struct inode *i = s->table; i < s->table + s->room; i++)
+	for (size_t n = 0; n < s->room; n++) {
+		const struct inode *i = &s->table[n];
 		if (i->ino)
 			*place_of(&larger, i->dev, i->ino) = *i;
+	}
 	free(s->table);
 	*s = larger;
 }

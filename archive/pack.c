@@ -19,7 +19,8 @@
 
 /* What is opened was a regular file a moment ago.  If it no longer is, the open does
  * not wait, and no terminal becomes ours. */
-static int add_file(struct pack *p, const struct pack_item *i, int nofollow, struct err *e)
+static int add_file(struct pack *p, const struct pack_item *i, int nofollow,
+		    struct err *e)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	struct stat st;
@@ -74,10 +75,14 @@ static const char *kind_of(mode_t mode)
 static int add_one(struct pack *p, const struct pack_item *i, const struct stat *st,
 		   int nofollow, struct err *e)
 {
-	int result = S_ISREG(st->st_mode)   ? add_file(p, i, nofollow, e)
-		     : S_ISLNK(st->st_mode) ? add_link(p, i, st, e)
-					    : pack_leave_out_kind(p, i, kind_of(st->st_mode), e);
+	int result;
 
+	if (S_ISREG(st->st_mode))
+		result = add_file(p, i, nofollow, e);
+	else if (S_ISLNK(st->st_mode))
+		result = add_link(p, i, st, e);
+	else
+		result = pack_leave_out_kind(p, i, kind_of(st->st_mode), e);
 	return result < 0 ? -1 : pack_flush_much(p, e);
 }
 
@@ -187,8 +192,10 @@ static int end_folder(struct walk *w, struct err *e)
 /* Too deep is an error, since nothing that is deeper would be there. */
 static int add_folder(struct walk *w, const struct pack_item *i, struct err *e)
 {
-	if (trail_down(&w->trail, i->name, e) < 0)
-		return e->kind == ERR_LIMIT && !e->sys ? -1 : pack_leave_out(w->pack, i, e);
+	if (trail_down(&w->trail, i->name, e) < 0) {
+		bool is_too_deep = e->kind == ERR_LIMIT && !e->sys;
+		return is_too_deep ? -1 : pack_leave_out(w->pack, i, e);
+	}
 	if (put_folder(w, e) < 0)
 		return -1;
 	begin_folder(w);
@@ -252,7 +259,8 @@ int pack_add(struct pack *p, int at, const char *name, const char *as, struct er
 		return err_set(e, ERR_USAGE, "%.300s is no folder", name);
 	if (!S_ISDIR(st.st_mode))
 		return add_one(p, &i, &st, nofollow, e);
-	AUTO_CLOSE int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | nofollow);
+	AUTO_CLOSE int folder =
+		openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | nofollow);
 	if (folder < 0)
 		return err_sys(e, "open the folder %.300s", name);
 	return walk(p, fd_take(&folder), as, e);

@@ -223,5 +223,7 @@ int pack_content(struct pack *p, int fd, const struct pack_item *i, struct stat 
 	if (size == 0)
 		return put_untold(p, fd, i, st, e);
 	pack_header(p, TAR_FILE, i, st, NULL);
-	return size <= SMALL ? put_small(p, fd, i, size, e) : put_large(p, fd, i, size, e);
+	if (size <= SMALL)
+		return put_small(p, fd, i, size, e);
+	return put_large(p, fd, i, size, e);
 }

@@ -44,8 +44,8 @@ static int check_part(const char *part, size_t len, const char *path, struct err
 			       "%.300s: a name with \"..\" in it leads out of the folder",
 			       path);
 	if (len > NAME_MAX)
-		return err_set(e, ERR_PROTOCOL, "%.300s...: a part of the name is too long",
-			       path);
+		return err_set(e, ERR_PROTOCOL,
+			       "%.300s...: a part of the name is too long", path);
 	return 0;
 }
 

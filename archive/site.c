@@ -116,8 +116,8 @@ static void note_level(struct site *s, bool is_new)
 static int is_no_folder(const char *path, struct err *e)
 {
 	return err_set(e, ERR_EXISTS,
-		       "%.300s: a folder is to be there, and something else is (a link is "
-		       "not followed)",
+		       "%.300s: a folder is to be there, and something else is (a link "
+		       "is not followed)",
 		       path);
 }
 

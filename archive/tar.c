@@ -170,8 +170,10 @@ static int get_numbers(const uint8_t *block, struct tar_entry *to)
 {
 	uint64_t mode;
 
-	if (get_count(block, MODE, &mode) < 0 || get_count(block, UID, &to->uid) < 0 ||
-	    get_count(block, GID, &to->gid) < 0 || get_count(block, SIZE, &to->size) < 0 ||
+	if (get_count(block, MODE, &mode) < 0 ||
+	    get_count(block, UID, &to->uid) < 0 ||
+	    get_count(block, GID, &to->gid) < 0 ||
+	    get_count(block, SIZE, &to->size) < 0 ||
 	    get_number(block, MTIME, &to->mtime) < 0)
 		return -1;
 	to->mode = mode & 07777;
@@ -310,9 +312,8 @@ static int split_record(char *at, size_t left, char **ret_key, char **ret_value,
 	*ret_key = at + front;
 	*ret_value = equals + 1;
 	*ret_len = len;
-	if (is_text(*ret_key) && strlen(*ret_value) != (size_t)(at + len - 1 - *ret_value))
-		return -1;
-	return 0;
+	size_t value_len = (size_t)(at + len - 1 - *ret_value);
+	return is_text(*ret_key) && strlen(*ret_value) != value_len ? -1 : 0;
 }
 
 int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e)
@@ -367,7 +368,7 @@ static void put_padding(struct buffer *out, uint64_t size)
 	put(out, zeros, (size_t)(tar_padded(size) - size));
 }
 
-/* Digits of 3 bits, a 0 behind them. What does not fit is in a record, and 0
+/* Digits of 3 bits, a 0 behind them.  What does not fit is in a record, and 0
  * here. */
 static void set_number(uint8_t *block, struct field f, uint64_t value)
 {
@@ -407,7 +408,8 @@ static void split_name(struct name *n)
 	size_t all = n->len + n->slash;
 
 	n->fits = all <= NAME.len;
-	for (size_t i = all - NAME.len - 1; !n->fits && i <= PREFIX.len && i < n->len; i++)
+	size_t last = n->len - 1 < PREFIX.len ? n->len - 1 : PREFIX.len;
+	for (size_t i = all - NAME.len - 1; !n->fits && i <= last; i++)
 		if (i > 0 && n->text[i] == '/') {
 			n->split = i;
 			n->fits = true;

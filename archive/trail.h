@@ -1,7 +1,7 @@
 /* trail -- the way from a folder down to one below it.
  *
  * Each step is one name, looked up by openat2(2) beneath the folder before it and
- * through no link. However long the way is, only its last TRAIL_HELD folders are
+ * through no link.  However long the way is, only its last TRAIL_HELD folders are
  * held open: to come back to one before them, ".." is opened and must be the folder
  * that was there on the way down, so that a tree that is moved about meanwhile leads
  * nowhere else. */

@@ -247,7 +247,8 @@ static int make_link(struct work *w, struct err *e)
 static int not_made(struct work *w, struct err *e)
 {
 	return err_set(e, ERR_PROTOCOL,
-		       "%.200s is to be a hard link to %.200s, which this tar has not made",
+		       "%.200s is to be a hard link to %.200s, which this tar has not "
+		       "made",
 		       w->tar.now.path, w->tar.now.link);
 }
 
@@ -283,9 +284,10 @@ static int find_target(struct work *w, struct stat *ret, struct err *e)
 /* Whether the place has this very file already. */
 static bool has_file(const struct work *w, const struct stat *file)
 {
+	const char *name = w->place.name;
 	struct stat st;
 
-	return fstatat(site_here(&w->site), w->place.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(site_here(&w->site), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 

@@ -17,8 +17,9 @@ setup() {
 	ln tree/file tree/folder/hard
 	echo x >tree/"$(printf 'n%.0s' {1..240})"
 	ln -s "$(printf 'l%.0s' {1..150})" tree/long-link
-	mkdir -p "tree/$(printf 'p%.0s' {1..90})/$(printf 'q%.0s' {1..90})/$(printf 'r%.0s' {1..90})"
-	echo y >tree/p*/q*/r*/deep
+	deep=tree/$(printf 'p%.0s' {1..90})/$(printf 'q%.0s' {1..90})/$(printf 'r%.0s' {1..90})
+	mkdir -p "$deep"
+	echo y >"$deep/file"
 	echo z >tree/$'new\nline \xc3\xa4 \xff'
 	chmod 640 tree/file
 	chmod 711 tree/folder
@@ -37,7 +38,7 @@ teardown() {
 # Everything that a tar keeps; times to the second or, with %T@, as they are.
 looks() {
 	(cd "$1" && find . -mindepth 1 -printf "%P %y %m ${2:-%T@} %n %l\n" |
-		sed -E "${3:-}" | LC_ALL=C sort)
+		LC_ALL=C sed -E "${3:-}" | LC_ALL=C sort)
 }
 same() {
 	diff -r --no-dereference tree "$1"
@@ -47,7 +48,7 @@ same() {
 seconds='s/(^.* [fdl] [0-7]+ -?[0-9]+)\.[0-9]+/\1/'
 
 has() {
-	command -v "$1" >/dev/null || skip "there is no $1"
+	command -v "$1" >/dev/null || skip "this host has no $1"
 }
 
 @test "what is packed here is the same when it is unpacked here" {
@@ -110,7 +111,8 @@ has() {
 	has python3
 	"$A" pack tree tree >tree.tar
 	python3 -c 'import tarfile; tarfile.open("tree.tar").extractall("out")'
-	same out/tree %Ts
+	# It sets no times of links.
+	same out/tree %Ts 's/^(.* l 777) [0-9]+/\1/'
 }
 
 @test "what Python packs in any of its forms is the same when it is unpacked here" {
@@ -139,8 +141,8 @@ with tarfile.open("p.tar", "w", format=getattr(tarfile, sys.argv[1] + "_FORMAT")
 
 @test "what is packed here is the same when busybox unpacks it, and the other way round" {
 	has busybox
-	# It knows no times before 1970.
-	touch -d @5 tree/folder/nothing
+	# It knows no times before 1970, and none in far years.
+	touch -d @5 tree/folder/nothing tree/folder/large
 	"$A" pack tree tree | busybox tar -C out -xpf -
 	same out/tree %T@ "$seconds"
 	chmod 700 out/tree/shut
@@ -149,13 +151,26 @@ with tarfile.open("p.tar", "w", format=getattr(tarfile, sys.argv[1] + "_FORMAT")
 	same out/tree %T@ "$seconds"
 }
 
-@test "a file of 9 GiB, most of it a hole, says its size and comes back sparse" {
-	has tar
-	truncate -s 9G tree/disk
+@test "what is a hole comes back as one" {
+	truncate -s 300M tree/disk
 	echo end >>tree/disk
 	"$A" pack disk tree/disk | "$A" unpack out
-	cmp <(tail -c 100 tree/disk) <(tail -c 100 out/disk)
-	(($(stat -c %s out/disk) == 9 * 1024 ** 3 + 4))
+	cmp tree/disk out/disk
 	(($(stat -c %b out/disk) < 10000))
-	"$A" pack disk tree/disk 2>/dev/null | tar -tvf - | grep -q ' 9663676420 '
+}
+
+# More than the digits of a header can say; the head of it is enough to know.
+@test "a file of 9 GiB says its size to GNU tar, and GNU tar's to us" {
+	has tar
+	local form
+	truncate -s 9G tree/disk
+	"$A" pack disk tree/disk 2>/dev/null | head -c 10240 >head.tar
+	tar -tvf head.tar 2>/dev/null | grep ' 9663676416 '
+	for form in gnu posix; do
+		tar --format=$form -cf - tree/disk | head -c 10240 >head.tar
+		run "$A" unpack -b 9663676415 out <head.tar
+		[[ $output == *limit:*"9663676415 bytes"* ]]
+		run "$A" unpack -b 9663680000 out <head.tar
+		[[ $output == *protocol:*"stops before its end"* ]]
+	done
 }

@@ -414,14 +414,12 @@ static void test_a_file_and_a_folder_do_not_replace_each_other(void **state)
 
 static void test_hard_links_are_to_files_of_the_same_tar(void **state)
 {
-	static const char *const targets[] = { "there", "folder", "new/", "nothing", "a/b",
-					       ".", "/", "made" };
+	static const char *const targets[] = { "there", "folder", "nothing", "a/b", ".",
+					       "/", "made", "" };
 
 	scene_file(state, "in/there", "x");
 	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
 		struct buffer tar;
-		if (!strcmp(targets[i], "new/"))
-			continue; /* says "new" */
 		tar_start(&tar);
 		tar_folder(&tar, "made");
 		tar_folder(&tar, "folder");
