@@ -102,12 +102,12 @@ static int talk(struct courier *c, struct client *client, struct outcome *o)
 	return judge_end(c, answer, o);
 }
 
-void courier_do(void *arg, int result, struct outcome *o)
+void courier_do(void *arg, int leash, struct outcome *o)
 {
 	struct courier *c = arg;
 	struct client client = { 0 };
 
-	(void)result;
+	(void)leash;
 	if (check_text(c->path, &o->error) < 0 ||
 	    (c->name && check_text(c->name, &o->error) < 0) ||
 	    identity_become_client(&o->error) < 0)

@@ -19,4 +19,4 @@ struct courier {
 };
 
 /* The work of a party; `arg` is a struct courier. */
-void courier_do(void *arg, int result, struct outcome *o);
+void courier_do(void *arg, int leash, struct outcome *o);

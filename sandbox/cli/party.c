@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct outcome) <= PIPE_BUF, "an outcome must be one write
 
 void party_init(struct party *p)
 {
-	*p = (struct party){ .result = -1 };
+	*p = (struct party){ .result = -1, .leash = -1 };
 }
 
 /* --- the child ----------------------------------------------------------------- */
@@ -31,14 +31,15 @@ static int by_number(const void *a, const void *b)
 }
 
 /* An end of a pipe that is held here by mistake would keep its reader waiting. */
-static void close_others(const struct work *work, int result)
+static void close_others(const struct work *work, int result, int leash)
 {
-	int kept[PARTY_FDS_MAX + 1];
+	int kept[PARTY_FDS_MAX + 2];
 	size_t count = work->fd_count;
 	unsigned first = 3;
 
 	memcpy(kept, work->fds, count * sizeof(*kept));
 	kept[count++] = result;
+	kept[count++] = leash;
 	qsort(kept, count, sizeof(*kept), by_number);
 	for (size_t i = 0; i < count; i++) {
 		if (kept[i] < (int)first)
@@ -50,16 +51,16 @@ static void close_others(const struct work *work, int result)
 	(void)sys_close_range(first, ~0u, 0);
 }
 
-static _Noreturn void serve(const struct work *work, int result, pid_t parent)
+static _Noreturn void serve(const struct work *work, int result, int leash, pid_t parent)
 {
 	struct outcome o = { 0 };
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
-	close_others(work, result);
+	close_others(work, result, leash);
 	(void)signal(SIGPIPE, SIG_IGN); /* an error tells more */
-	work->do_it(work->arg, result, &o);
+	work->do_it(work->arg, leash, &o);
 	(void)io_write_all(result, &o, sizeof(o)); /* else: silence says so */
 	_exit(0);
 }
@@ -69,18 +70,22 @@ static _Noreturn void serve(const struct work *work, int result, pid_t parent)
 int party_start(struct party *p, const struct work *work, struct err *e)
 {
 	const pid_t self = getpid();
-	int ends[2];
+	int ends[2], leash[2];
 
 	party_init(p);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int from = ends[0];
 	AUTO_CLOSE int to = ends[1];
+	if (pipe2(leash, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int held = leash[1];
+	p->leash = leash[0];
 	pid_t pid = fork();
 	if (pid < 0)
 		return err_sys(e, "make a process");
 	if (pid == 0)
-		serve(work, to, self);
+		serve(work, to, held, self);
 	p->pid = pid;
 	p->result = fd_take(&from);
 	return 0;
@@ -129,10 +134,11 @@ void party_done(struct party *p)
 		(void)kill(p->pid, SIGKILL);
 		wait_for(p->pid, NULL);
 	}
-	/* Its own children die of its death, and hold the pipe until they have. */
-	while (p->result >= 0 && io_read_full(p->result, rest, sizeof(rest)) > 0) {
-		/* nobody wants to know */
+	/* Its own children die of its death, and hold this until they have. */
+	while (p->leash >= 0 && io_read_full(p->leash, rest, sizeof(rest)) > 0) {
+		/* nobody has anything to say here */
 	}
+	own_close(&p->leash);
 	own_close(&p->result);
 	p->pid = 0;
 }

@@ -27,12 +27,13 @@ struct outcome {
 struct party {
 	pid_t pid;  /* 0: none */
 	int result; /* owned; -1: none, or it was collected */
+	int leash;  /* owned: at its end when nobody is left who works for it */
 	struct outcome outcome;
 };
 
 struct work {
-	/* What it is to do; `result` is the pipe to the caller, to be kept open. */
-	void (*do_it)(void *arg, int result, struct outcome *o);
+	/* What it is to do.  Whoever works for it holds `leash` open, as it does. */
+	void (*do_it)(void *arg, int leash, struct outcome *o);
 	void *arg;
 	int fds[PARTY_FDS_MAX]; /* borrowed: all that it keeps of descriptors above 2; */
 	size_t fd_count;	/* the numbers stay */

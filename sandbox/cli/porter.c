@@ -30,13 +30,13 @@ static void on_left_out(void *who, const char *path, const char *why)
 	remember(who, path, why);
 }
 
-void porter_pack(void *arg, int result, struct outcome *o)
+void porter_pack(void *arg, int leash, struct outcome *o)
 {
 	const struct porter_pack *w = arg;
 	struct pack p = { .out = w->out, .follows = w->follows, .who = o,
 			  .on_left_out = on_left_out };
 
-	(void)result;
+	(void)leash;
 	if (pack_add(&p, AT_FDCWD, w->path, w->as, &o->error) == 0)
 		(void)pack_end(&p, &o->error);
 	o->is_closed = o->error.kind != ERR_NONE && o->error.sys == EPIPE;
@@ -69,11 +69,11 @@ static void unpack(const void *arg, int folder, int in, void *result)
 	o->links_out = u.links_out;
 }
 
-void porter_unpack(void *arg, int result, struct outcome *o)
+void porter_unpack(void *arg, int leash, struct outcome *o)
 {
 	const struct porter_unpack *w = arg;
 	const struct jail jail = {
-		.folder = w->folder, .in = w->in, .leash = result,
+		.folder = w->folder, .in = w->in, .leash = leash,
 		.uid = w->uid, .gid = w->gid, .file_max = w->bytes_max,
 		.work = unpack, .arg = w, .result_len = sizeof(*o),
 	};
@@ -86,13 +86,13 @@ void porter_unpack(void *arg, int result, struct outcome *o)
 
 /* --- pump --------------------------------------------------------------------- */
 
-void porter_pump(void *arg, int result, struct outcome *o)
+void porter_pump(void *arg, int leash, struct outcome *o)
 {
 	const struct porter_pump *w = arg;
 	uint8_t *bytes = mem_new(PUMP_BYTES);
 	ssize_t n;
 
-	(void)result;
+	(void)leash;
 	while ((n = read(w->in, bytes, PUMP_BYTES)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;

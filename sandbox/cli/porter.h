@@ -14,7 +14,7 @@ struct porter_pack {
 	bool follows;
 	int out;
 };
-void porter_pack(void *arg, int result, struct outcome *o);
+void porter_pack(void *arg, int leash, struct outcome *o);
 
 /* A tar that the inside made, or anybody: in a jail (sandbox/jail.h). */
 struct porter_unpack {
@@ -25,11 +25,11 @@ struct porter_unpack {
 	const char *rename; /* as unpack.h has it */
 	uint64_t bytes_max, entries_max;
 };
-void porter_unpack(void *arg, int result, struct outcome *o);
+void porter_unpack(void *arg, int leash, struct outcome *o);
 
 /* Bytes as they are. */
 struct porter_pump {
 	int in, out;
 	const char *what; /* "stdin", "stdout": what may fail */
 };
-void porter_pump(void *arg, int result, struct outcome *o);
+void porter_pump(void *arg, int leash, struct outcome *o);
