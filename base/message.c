@@ -161,6 +161,25 @@ static bool get_filter(struct fields *in, struct exec *x)
 	return got.len <= EXEC_MAX_FILTER && got.len % EXEC_FILTER_UNIT == 0;
 }
 
+/* What a copy is given, and what excludes what. */
+static bool is_command(const struct exec *x)
+{
+	uint32_t copies = x->flags & EXEC_COPIES;
+	size_t words = 0;
+
+	while (words < 4 && x->argv[words])
+		words++;
+	if ((x->flags & ~(uint32_t)EXEC_FLAGS) || words == 0)
+		return false;
+	if (!copies)
+		return !(x->flags & EXEC_FOLLOW);
+	if (copies == EXEC_COPIES || (x->flags & (EXEC_PTY | EXEC_LAST)))
+		return false;
+	if (copies == EXEC_PACK)
+		return words == 2;
+	return !(x->flags & EXEC_FOLLOW) && (words == 2 || words == 3);
+}
+
 int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 {
 	struct fields in = fields_of(f);
@@ -174,8 +193,7 @@ int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 	x.argv = get_list(&in);
 	x.env = get_list(&in);
 	bool in_range = get_rlimits(&in, &x) && get_filter(&in, &x) &&
-			!(x.flags & ~(uint32_t)EXEC_FLAGS) && x.rows <= UINT16_MAX &&
-			x.cols <= UINT16_MAX && x.argv[0];
+			x.rows <= UINT16_MAX && x.cols <= UINT16_MAX && is_command(&x);
 	if (message_checked(f, &in, in_range, e) < 0) {
 		exec_done(&x);
 		return -1;

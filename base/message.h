@@ -44,8 +44,25 @@ enum message_type {
 enum exec_flag {
 	EXEC_PTY = 1,  /* give the command a terminal of the sandbox's own */
 	EXEC_LAST = 2, /* the sandbox ends with this command */
-	EXEC_TREE = 16, /* the command is the subreaper of what it starts */
-	EXEC_FLAGS = EXEC_PTY | EXEC_LAST | EXEC_TREE
+	EXEC_PACK = 4,	 /* nothing is executed: it writes a tar of argv[1] ... */
+	EXEC_UNPACK = 8, /* ... or reads one into argv[1], as argv[2] */
+	EXEC_TREE = 16,	 /* the command is the subreaper of what it starts */
+	EXEC_FOLLOW = 32, /* with EXEC_PACK: argv[1] may be a link */
+	EXEC_FLAGS = EXEC_PTY | EXEC_LAST | EXEC_PACK | EXEC_UNPACK | EXEC_TREE | EXEC_FOLLOW
+};
+#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either of them */
+
+/* The exit code of one that copies. */
+enum copy_exit {
+	COPY_DONE,
+	COPY_FAILED,
+	COPY_NOT_FOUND,
+	COPY_REFUSED,
+	COPY_EXISTS,
+	COPY_NO_SPACE,
+	COPY_LIMIT,
+	COPY_INVALID,
+	COPY_EXIT_COUNT
 };
 
 /* Which step of starting a command failed (MSG_FAILED). */

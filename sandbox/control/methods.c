@@ -288,6 +288,8 @@ static const char *const rename_keys[] = { "name", NULL };
 static const char *const since_keys[] = { "since", NULL };
 static const char *const start_keys[] = { "argv", "env", "cwd", "user", "tty", "rows", "cols",
 					  "stdin", "timeout", "detach", NULL };
+static const char *const copy_in_keys[] = { "path", "name", NULL };
+static const char *const copy_out_keys[] = { "path", "follow", NULL };
 static const char *const process_keys[] = { "process", NULL };
 static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
@@ -313,6 +315,8 @@ static const struct method {
 	{ "rename", do_rename, rename_keys, false },
 	{ "events.subscribe", do_subscribe, since_keys, false },
 	{ "exec.start", methods_start, start_keys, true },
+	{ "copy.in", methods_copy_in, copy_in_keys, true },
+	{ "copy.out", methods_copy_out, copy_out_keys, true },
 	{ "exec.wait", methods_wait, process_keys, false },
 	{ "exec.signal", methods_signal, signal_keys, false },
 	{ "exec.resize", methods_resize, resize_keys, false },
@@ -324,8 +328,6 @@ static const struct method {
 	{ "exec.write", methods_write, write_keys, false },
 	{ "logs", do_logs, logs_keys, false },
 	{ "update", do_later, NULL, false },
-	{ "copy.in", do_later, NULL, true },
-	{ "copy.out", do_later, NULL, true },
 	{ "port.add", do_later, NULL, false },
 	{ "port.remove", do_later, NULL, false },
 	{ "port.list", do_later, NULL, false },

@@ -36,7 +36,7 @@ static void test_exec(void **state)
 {
 	char *argv[] = { (char *)"sh", (char *)"", (char *)"a b\n", NULL };
 	char *env[] = { (char *)"A=b", NULL };
-	struct exec x = { .flags = EXEC_FLAGS, .uid = 5, .gid = 6, .rows = 65535,
+	struct exec x = { .flags = EXEC_PTY | EXEC_LAST, .uid = 5, .gid = 6, .rows = 65535,
 			  .cols = 0, .cwd = "/", .argv = argv, .env = env,
 			  .rlimit_count = EXEC_MAX_RLIMITS,
 			  .filter = "a program of 2!!", .filter_len = 16 };
@@ -264,16 +264,18 @@ static void test_values_out_of_range_are_refused(void **state)
 struct raw_exec {
 	uint32_t flags, rows, cols, count, resource, filter_len;
 	bool has_no_argv;
+	int words; /* of argv, behind the first */
 };
 
 static int decode_raw(const struct raw_exec *r)
 {
 	static const uint8_t filter[EXEC_MAX_FILTER + EXEC_FILTER_UNIT];
-	char *argv[] = { r->has_no_argv ? NULL : (char *)"x", NULL };
+	char *argv[] = { (char *)"x", (char *)"x", (char *)"x", (char *)"x", (char *)"x", NULL };
 	struct exec x, untouched;
 	struct err e;
 	size_t begun = frame_begin(&b, MSG_EXEC, 1);
 
+	argv[r->has_no_argv ? 0 : r->words + 1] = NULL;
 	frame_put_u32(&b, r->flags);
 	frame_put_u32(&b, 0);
 	frame_put_u32(&b, 0);
@@ -309,8 +311,22 @@ static void test_a_command_out_of_range_is_refused(void **state)
 		bool is_good;
 	} rows[] = {
 		{ { .flags = 0 }, true },
-		{ { .flags = EXEC_FLAGS }, true },
+		{ { .flags = EXEC_PTY | EXEC_LAST, .words = 4 }, true },
 		{ { .flags = EXEC_FLAGS + 1 }, false },
+		{ { .flags = EXEC_PACK, .words = 1 }, true },
+		{ { .flags = EXEC_PACK | EXEC_FOLLOW, .words = 1 }, true },
+		{ { .flags = EXEC_UNPACK, .words = 1 }, true },
+		{ { .flags = EXEC_UNPACK, .words = 2 }, true },
+		{ { .flags = EXEC_PACK }, false },
+		{ { .flags = EXEC_PACK, .words = 2 }, false },
+		{ { .flags = EXEC_UNPACK }, false },
+		{ { .flags = EXEC_UNPACK, .words = 3 }, false },
+		{ { .flags = EXEC_UNPACK, .words = 4 }, false },
+		{ { .flags = EXEC_UNPACK | EXEC_FOLLOW, .words = 1 }, false },
+		{ { .flags = EXEC_FOLLOW, .words = 1 }, false },
+		{ { .flags = EXEC_PACK | EXEC_UNPACK, .words = 1 }, false },
+		{ { .flags = EXEC_PACK | EXEC_PTY, .words = 1 }, false },
+		{ { .flags = EXEC_UNPACK | EXEC_LAST, .words = 1 }, false },
 		{ { .flags = 0x80000000u }, false },
 		{ { .rows = 65535, .cols = 65535 }, true },
 		{ { .rows = 65536 }, false },
