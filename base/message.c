@@ -173,7 +173,7 @@ static bool is_command(const struct exec *x)
 		return false;
 	if (!copies)
 		return !(x->flags & EXEC_FOLLOW);
-	if (copies == EXEC_COPIES || (x->flags & (EXEC_PTY | EXEC_LAST)))
+	if (copies == EXEC_COPIES || (x->flags & (EXEC_PTY | EXEC_LAST | EXEC_TREE)))
 		return false;
 	if (copies == EXEC_PACK)
 		return words == 2;

@@ -36,8 +36,8 @@ static void test_exec(void **state)
 {
 	char *argv[] = { (char *)"sh", (char *)"", (char *)"a b\n", NULL };
 	char *env[] = { (char *)"A=b", NULL };
-	struct exec x = { .flags = EXEC_PTY | EXEC_LAST, .uid = 5, .gid = 6, .rows = 65535,
-			  .cols = 0, .cwd = "/", .argv = argv, .env = env,
+	struct exec x = { .flags = EXEC_PTY | EXEC_LAST | EXEC_TREE, .uid = 5, .gid = 6,
+			  .rows = 65535, .cols = 0, .cwd = "/", .argv = argv, .env = env,
 			  .rlimit_count = EXEC_MAX_RLIMITS,
 			  .filter = "a program of 2!!", .filter_len = 16 };
 	struct exec got;
@@ -49,7 +49,7 @@ static void test_exec(void **state)
 	assert_int_equal(message_put_exec(&b, 77, &x, &e), 0);
 	struct frame f = one_frame(MSG_EXEC, 77);
 	assert_int_equal(message_get_exec(&f, &got, &e), 0);
-	assert_int_equal(got.flags, EXEC_FLAGS);
+	assert_int_equal(got.flags, x.flags);
 	assert_int_equal(got.uid, 5);
 	assert_int_equal(got.gid, 6);
 	assert_int_equal(got.rows, 65535);
@@ -327,6 +327,7 @@ static void test_a_command_out_of_range_is_refused(void **state)
 		{ { .flags = EXEC_PACK | EXEC_UNPACK, .words = 1 }, false },
 		{ { .flags = EXEC_PACK | EXEC_PTY, .words = 1 }, false },
 		{ { .flags = EXEC_UNPACK | EXEC_LAST, .words = 1 }, false },
+		{ { .flags = EXEC_UNPACK | EXEC_TREE, .words = 1 }, false },
 		{ { .flags = 0x80000000u }, false },
 		{ { .rows = 65535, .cols = 65535 }, true },
 		{ { .rows = 65536 }, false },
