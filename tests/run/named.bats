@@ -80,6 +80,16 @@ value() {
 	[[ $status == 0 && $output == done ]]
 }
 
+@test "a client that runs last hears all that came at once" {
+	# On one processor, which the client gets when nobody else has anything to do.
+	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	taskset -c "$cpu" "$HUTCH" create box
+	for i in 1 2 3 4 5; do
+		catch timeout "$PATIENCE" taskset -c "$cpu" chrt -i 0 "$HUTCH" exec box echo "$i"
+		[[ $status == 0 && $output == "$i" ]]
+	done
+}
+
 @test "-e, --env-file, -w and -u say who and where a command is" {
 	make box
 	echo FROM=file >env
