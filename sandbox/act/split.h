@@ -19,6 +19,8 @@ struct buffer;
 
 /* Commands beyond these are counted and not listed. */
 #define SPLIT_MAX 1000
+/* The list is longer than the text by no more than this. */
+#define SPLIT_LIST_EXTRA (16 * SPLIT_MAX)
 
 /* What of the text belongs to a command: from `start` to the next one's, with the
  * blanks and comments between them, which begin at `end`. */
