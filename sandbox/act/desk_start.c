@@ -20,7 +20,7 @@ static enum run_kind kind_of(const struct action *a)
 {
 	if (!*a->command)
 		return RUN_WAIT;
-	if (action_is_control_key(a->command) || (a->is_input && action_is_key(a->command)))
+	if (action_is_key(a->command))
 		return RUN_KEY;
 	return a->is_input ? RUN_INPUT : RUN_COMMAND;
 }

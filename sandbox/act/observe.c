@@ -68,8 +68,9 @@ static char *completed_suffix(const struct action *a, const struct report *r)
 	if (r->flags & REPORT_NOT_TYPED)
 		return text_format("\n[%s The input was not sent: the command had ended.]",
 				   end);
-	if (r->flags & REPORT_KEY && action_is_control_key(a->command))
-		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)a->command[2]));
+	char c = r->flags & REPORT_KEY ? action_control(a->command) : '\0';
+	if (c)
+		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)c));
 	return text_format("\n[%s]", end);
 }
 
