@@ -180,7 +180,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 	put_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
 	put_key(out, "command", true);
 	put_text(out, command);
-	put_format(out, ",\"hidden\":%s,\"metadata\":", a->is_hidden ? "true" : "false");
+	put_format(out, ",\"hidden\":%s,\"metadata\":",
+		   a->is_hidden && !idle ? "true" : "false");
 	put_metadata(out, o, r, s);
 	put_raw(out, "}");
 	put_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
