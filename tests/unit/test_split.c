@@ -190,24 +190,53 @@ static void any_text_takes_linear_time(void **state)
 	}
 }
 
-/* A substitution in a substitution, as deep as somebody may write it. */
-static void what_is_deep_is_read_up_to_a_limit(void **state)
+/* --- words in words -------------------------------------------------------- */
+
+/* "echo $(a $(a ... x...x ))", a line. */
+static char *put_deep(char *at, int depth, size_t fill)
 {
-	char text[2000];
+	at = stpcpy(at, "echo ");
+	for (int i = 0; i < depth; i++)
+		at = stpcpy(at, "$(a ");
+	memset(at, 'x', fill);
+	at += fill;
+	for (int i = 0; i < depth; i++)
+		at = stpcpy(at, ")");
+	return stpcpy(at, "\n");
+}
+
+/* How many commands are in `lines` of those. */
+static size_t count_deep(size_t lines, int depth, size_t fill)
+{
+	AUTO_FREE char *text = mem_new(lines * (5 * (size_t)depth + fill + 10));
+	char *at = text;
 	struct split s;
 
+	for (size_t i = 0; i < lines; i++)
+		at = put_deep(at, depth, fill);
+	split_init(&s, text, (size_t)(at - text));
+	size_t count = s.count;
+	split_done(&s);
+	return count;
+}
+
+static void what_is_deep_is_read_up_to_a_limit(void **state)
+{
 	(void)state;
-	for (int depth = 1; depth <= 200; depth += 199) {
-		char *at = stpcpy(text, "echo ");
-		for (int i = 0; i < depth; i++)
-			at = stpcpy(at, "$(a ");
-		for (int i = 0; i < depth; i++)
-			at = stpcpy(at, ")");
-		at = stpcpy(at, "\nls");
-		split_init(&s, text, (size_t)(at - text));
-		assert_int_equal(s.count, depth == 1 ? 2 : 0);
-		split_done(&s);
-	}
+	assert_int_equal(count_deep(2, 1, 1), 2);
+	assert_int_equal(count_deep(2, 64, 1), 2);
+	assert_int_equal(count_deep(2, 65, 1), 0);
+	assert_int_equal(count_deep(2, 900, 1), 0);
+}
+
+static void deep_words_take_no_more_time_and_memory_than_others(void **state)
+{
+	(void)state;
+	assert_int_equal(count_deep(2, 1, 1u << 20), 2);
+	assert_int_equal(count_deep(1000, 10, 10), 1000);
+	/* The longer they are, the fewer copies; the more there are, the fewer looks. */
+	assert_int_equal(count_deep(2, 20, 1u << 20), 0);
+	assert_int_equal(count_deep(10000, 60, 1), 0);
 }
 
 int main(void)
@@ -220,6 +249,7 @@ int main(void)
 		cmocka_unit_test(many_are_counted_and_a_thousand_are_kept),
 		cmocka_unit_test(any_text_takes_linear_time),
 		cmocka_unit_test(what_is_deep_is_read_up_to_a_limit),
+		cmocka_unit_test(deep_words_take_no_more_time_and_memory_than_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
