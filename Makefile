@@ -37,7 +37,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
+ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting split split_expand \
+            split_grammar split_token split_word stream
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run

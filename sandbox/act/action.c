@@ -324,15 +324,19 @@ void action_done(struct action *a)
 	*a = (struct action){ 0 };
 }
 
-bool action_is_control_key(const char *text)
+static struct bytes bytes_of(const char *text)
 {
-	return strlen(text) == 3 && text[0] == 'C' && text[1] == '-';
+	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+char action_control(const char *text)
+{
+	return key_control(bytes_of(text));
 }
 
 bool action_is_key(const char *text)
 {
-	const struct bytes name = { (const uint8_t *)text, strlen(text) };
 	char sent[KEY_MAX];
 
-	return key_find(name, sent) > 0;
+	return action_control(text) || key_find(bytes_of(text), sent) > 0;
 }

@@ -50,8 +50,8 @@ struct action {
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
 
-/* Whether the text is the name of a key with Control, such as C-c: that is sent, with
- * or without is_input. */
-bool action_is_control_key(const char *text);
-/* Whether it is the name of any key; the others are sent with is_input alone. */
+/* Whether the text is written as a key is (base/keys.h), which is sent and not typed or
+ * run, with or without is_input.  With Control there need not be such a key. */
 bool action_is_key(const char *text);
+/* What is held together with Control, as it was written; 0: it is another text. */
+char action_control(const char *text);

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "sandbox/act/split.h"
 
 #define FILE_MS 60000
 #define OPEN_MS 60000
@@ -19,7 +20,7 @@ static enum run_kind kind_of(const struct action *a)
 {
 	if (!*a->command)
 		return RUN_WAIT;
-	if (action_is_control_key(a->command) || (a->is_input && action_is_key(a->command)))
+	if (action_is_key(a->command))
 		return RUN_KEY;
 	return a->is_input ? RUN_INPUT : RUN_COMMAND;
 }
@@ -122,6 +123,41 @@ static bool has_room(const struct desk *d, const struct session *s)
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
 
+/* Several commands on lines of their own, in the reference's words. */
+static void refuse(struct desk *d, struct task *t, const struct split *s)
+{
+	static const char why[] =
+		"ERROR: Cannot execute multiple commands at once.\n"
+		"Please run each command separately OR chain them into a single command "
+		"via && or ;\n"
+		"Provided commands:\n";
+	struct buffer text;
+
+	buffer_init(&text, sizeof(why) + s->len + SPLIT_LIST_EXTRA);
+	(void)buffer_append(&text, why, strlen(why)); /* it fits, and the list too */
+	split_list(s, &text);
+	(void)buffer_append(&text, "", 1);
+	desk_finish_error(d, t, "", (const char *)buffer_data(&text));
+	buffer_done(&text);
+}
+
+/* True: the command is several, and has its answer.  Input is typed as it is. */
+static bool refused(struct desk *d, struct task *t)
+{
+	const struct action *a = &t->action;
+	struct split s;
+
+	if (a->kind != ACT_RUN || a->is_input || t->is_one)
+		return false;
+	split_init(&s, a->command, strlen(a->command));
+	t->is_one = s.count < 2;
+	bool is_one = t->is_one;
+	if (!is_one)
+		refuse(d, t, &s);
+	split_done(&s);
+	return !is_one;
+}
+
 /* False when the session has nothing more that could start now. */
 static bool start_one(struct desk *d, struct session *s)
 {
@@ -133,6 +169,8 @@ static bool start_one(struct desk *d, struct session *s)
 		desk_finish_error(d, t, "", t->action.refusal);
 		return true;
 	}
+	if (refused(d, t))
+		return true;
 	if (!has_room(d, s))
 		return false;
 	if (t->action.kind == ACT_RUN && !s->is_open)

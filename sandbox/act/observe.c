@@ -68,8 +68,9 @@ static char *completed_suffix(const struct action *a, const struct report *r)
 	if (r->flags & REPORT_NOT_TYPED)
 		return text_format("\n[%s The input was not sent: the command had ended.]",
 				   end);
-	if (r->flags & REPORT_KEY && action_is_control_key(a->command))
-		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)a->command[2]));
+	char c = r->flags & REPORT_KEY ? action_control(a->command) : '\0';
+	if (c)
+		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)c));
 	return text_format("\n[%s]", end);
 }
 
@@ -179,7 +180,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 	put_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
 	put_key(out, "command", true);
 	put_text(out, command);
-	put_format(out, ",\"hidden\":%s,\"metadata\":", a->is_hidden ? "true" : "false");
+	put_format(out, ",\"hidden\":%s,\"metadata\":",
+		   a->is_hidden && !idle ? "true" : "false");
 	put_metadata(out, o, r, s);
 	put_raw(out, "}");
 	put_end(out, o, r->cut, r->flags & REPORT_RESTARTED);

@@ -78,6 +78,29 @@ assert run("echo \u00e9\u4e2d\U0001f407").content == "\u00e9\u4e2d\U0001f407"
 assert run("find / -maxdepth 1 -name tmp -exec echo {} \\;").content == "/tmp"'
 }
 
+@test "several commands on lines of their own are refused, in the reference's words" {
+	acts '
+refusal = "ERROR: Cannot execute multiple commands at once.\nPlease run each command separately OR chain them into a single command via && or ;\nProvided commands:\n"
+o = run("ls\npwd")
+assert (o.observation, o.content, o.extras) == ("error", refusal + "(1) ls\n(2) pwd", {"error_id": ""}), o
+o = run("# first\ntouch /tmp/x\n\ntouch /tmp/y # second\n")
+assert o.content == refusal + "(1) # first\n(2) touch /tmp/x\n(3) touch /tmp/y # second", o
+assert run("ls /tmp/x /tmp/y").meta["exit_code"] != 0
+o = run("# where?\n# here:\npwd")
+assert (o.content, o.extras["command"]) == ("/workspace", "# where?\n# here:\npwd")
+# It is looked at before the session is.
+run("sleep 1000", timeout=0.2)
+assert run("ls\npwd").content == refusal + "(1) ls\n(2) pwd"
+assert run("C-c").meta["exit_code"] == 130
+# What cannot be read is accepted, and bash does all of it.
+assert run("a=(1 2)\necho ${a[1]}\n[[ x == x ]]\necho $((1+2))").content == "2\n3"
+assert run("case x in\nx) echo a;;\nesac\necho b").content == "a\nb"
+run("cat", timeout=0.2)
+o = run("one\ntwo", is_input=True, timeout=0.5)
+assert o.content.startswith("one\ntwo"), o
+assert run("C-d").meta["exit_code"] == 0'
+}
+
 @test "a syntax error, break, return and an open quote end no session" {
 	acts '
 for command in ("if true; then", "echo \"open", ")", "break", "continue", "return 3", "{", "case x in"):

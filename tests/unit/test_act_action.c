@@ -215,11 +215,17 @@ static void test_what_is_off_says_so(void **state)
 static void test_control_keys(void **state)
 {
 	(void)state;
-	assert_true(action_is_control_key("C-c") && action_is_control_key("C-Z"));
-	assert_true(action_is_control_key("C-\\"));
-	assert_false(action_is_control_key("C-") || action_is_control_key("C-cc") ||
-		     action_is_control_key("c-c") || action_is_control_key(""));
-	assert_true(action_is_key("Up") && action_is_key("C-c") && action_is_key("Enter"));
+	assert_int_equal(action_control("C-c"), 'c');
+	assert_int_equal(action_control("C-Z"), 'Z');
+	assert_int_equal(action_control("C-\\"), '\\');
+	assert_int_equal(action_control("CTRL+d"), 'd');
+	assert_int_equal(action_control("Ctrl-D"), 'D');
+	assert_int_equal(action_control("C-1"), '1'); /* there is none, and it is no text */
+	assert_false(action_control("C-") || action_control("C-cc") || action_control("") ||
+		     action_control("CTRL+") || action_control("CTRL c") ||
+		     action_control("Up"));
+	assert_true(action_is_key("Up") && action_is_key("C-c") && action_is_key("Enter") &&
+		    action_is_key("C-1"));
 	assert_false(action_is_key("") || action_is_key("up") || action_is_key("y"));
 }
 

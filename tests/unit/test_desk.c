@@ -182,6 +182,41 @@ static uint32_t open_session(struct office *o, const char *name)
 	return session;
 }
 
+/* --- several commands ------------------------------------------------------ */
+
+static void test_several_commands_are_refused_and_start_no_shell(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"run\",\"id\":7,\"args\":{\"command\":\"ls\\npwd\"}}");
+	assert_int_equal(requested(o, &id), 0);
+	expect(o, "\"content\":\"ERROR: Cannot execute multiple commands at once.\\n"
+		  "Please run each command separately OR chain them into a single command via "
+		  "&& or ;\\nProvided commands:\\n(1) ls\\n(2) pwd\",\"extras\":{\"error_id\":"
+		  "\"\"},\"cause\":7");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"# ls\\npwd\"}}");
+	assert_int_equal(requested(o, &id), MSG_OPEN);
+}
+
+/* Refused or not, an action is answered when those before it have been. */
+static void test_a_refusal_waits_for_its_turn(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	(void)open_session(o, "main");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"a &&\\nb\"}}");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"a\\nb\"}}");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"a\\nb\",\"is_input\":true}}");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	expect_nothing(o);
+	answer_report(o, id);
+	expect(o, "\"observation\":\"run\"");
+	expect(o, "(1) a\\n(2) b");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+}
+
 /* --- what is held --------------------------------------------------------- */
 
 #define READ_IN "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"s%u\"}"
@@ -477,6 +512,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_several_commands_are_refused_and_start_no_shell),
+		TEST(test_a_refusal_waits_for_its_turn),
 		TEST(test_so_many_files_are_under_way_and_no_more),
 		TEST(test_hostile_content_waits_until_it_is_taken),
 		TEST(test_more_content_than_a_file_may_have_breaks_the_protocol),
