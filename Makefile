@@ -42,7 +42,7 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
 CLI      := arena doctor main options report run
 VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
             steer stream table
-EXECUTOR := caps cgroup channel diff everyone executor files history main processes relay replies requests \
+EXECUTOR := caps cgroup channel diff edit everyone executor files history main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
@@ -333,11 +333,13 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 .PHONY: fuzz
 fuzz: $(FUZZ_BIN)
 
-# Compiled once for all targets.
+# Compiled once for all targets; of the executor, which has some names of the other side
+# too, what reads foreign bytes and does nothing else.
+FUZZ_SRC := $(sort $(SIDE_SRC)) $(call src,executor,diff edit)
 FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
             -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
-.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(wildcard tests/fuzz/fuzz_*.c))
+.SECONDARY: $(call fuzz_obj,$(FUZZ_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -345,7 +347,7 @@ $(B)/fuzzed/%.o: %.c
 $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 
-$(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
+$(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(FUZZ_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(COMPILER_LIBS)
