@@ -42,7 +42,8 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
 CLI      := arena doctor main options report run
 VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
             steer stream table
-EXECUTOR := caps cgroup channel diff edit everyone executor files history main processes relay replies requests \
+EXECUTOR := caps cgroup channel diff edit editor editor_change editor_file editor_say \
+            editor_view everyone executor files history listing main processes relay replies requests \
             session session_action session_output sessions shell spawn terminal text user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))

@@ -18,6 +18,7 @@ static const char *const names[] = {
 	[MSG_OPEN] = "open",	   [MSG_RUN] = "run",	    [MSG_CANCEL] = "cancel",
 	[MSG_READ] = "read",	   [MSG_WRITE] = "write",   [MSG_OUTPUT] = "output",
 	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
+	[MSG_EDIT] = "edit",	   [MSG_EDITED] = "edited",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -43,7 +44,7 @@ bool message_is_from_executor(uint32_t type)
 	static const bool is_from[MSG_COUNT] = {
 		[MSG_HELLO] = true,  [MSG_STARTED] = true, [MSG_FAILED] = true,
 		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
-		[MSG_REPORT] = true, [MSG_DONE] = true,
+		[MSG_REPORT] = true, [MSG_DONE] = true,	   [MSG_EDITED] = true,
 	};
 
 	return type < MSG_COUNT && is_from[type];

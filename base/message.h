@@ -31,6 +31,8 @@ enum message_type {
 	MSG_CONTENT, /* from: a part of an answer */
 	MSG_REPORT,  /* from: the end of a MSG_RUN */
 	MSG_DONE,    /* from: the end of a MSG_READ or MSG_WRITE */
+	MSG_EDIT,    /* to: edit a file, or show it as an editor does */
+	MSG_EDITED,  /* from: the end of a MSG_EDIT */
 	MSG_COUNT
 };
 

@@ -16,6 +16,8 @@
 
 /* More characters than this are clipped, in a view or a snippet. */
 #define EDIT_CLIP 16000
+/* So many lines are shown before and behind what was changed. */
+#define EDIT_CONTEXT 4
 #define EDIT_CLIPPED_BEGIN \
 	"<response clipped><NOTE>Due to the max output limit, only part of this "
 #define EDIT_CLIPPED_FILE                                                          \
