@@ -446,9 +446,9 @@ static size_t end_of_line(struct bytes text, size_t at)
 /* Where the line that ends there begins. */
 static size_t begin_of_line(struct bytes text, size_t end)
 {
-	const uint8_t *at = memrchr(text.data, '\n', end);
-
-	return at ? (size_t)(at - text.data) + 1 : 0;
+	while (end > 0 && text.data[end - 1] != '\n')
+		end--;
+	return end;
 }
 
 static struct bytes piece(struct bytes text, size_t from, size_t to)
