@@ -222,7 +222,8 @@ static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 
 	if (id == NONE || m->begins[id + 1] - m->begins[id] > m->popular)
 		return spend(m, 1);
-	uint32_t to = m->begins[id + 1], at = first_place(m, m->begins[id], to, r->blo);
+	uint32_t to = m->begins[id + 1];
+	uint32_t at = first_place(m, m->begins[id], to, r->blo);
 	for (; at < to && m->places[at] < r->bhi; at++) {
 		uint32_t j = m->places[at]; /* its own cell is j + 1 */
 		uint32_t len = before[j].row == row - 1 ? before[j].len + 1 : 1;
@@ -276,8 +277,8 @@ static void push(struct matcher *m, struct region r)
 static void add_match(struct matcher *m, struct match x)
 {
 	if ((m->found_count & (m->found_count - 1)) == 0)
-		m->found = mem_resize(m->found, m->found_count ? 2 * m->found_count : 1,
-				      sizeof(x));
+		m->found = mem_resize(m->found, m->found_count ? 2 * m->found_count :
+				      1, sizeof(x));
 	m->found[m->found_count++] = x;
 }
 
@@ -391,7 +392,8 @@ static int print_range(char *to, size_t room, const struct part *p)
 {
 	if (p->count == 1)
 		return snprintf(to, room, "%zu", p->line + 1);
-	return snprintf(to, room, "%zu,%zu", p->count ? p->line + 1 : p->line, p->count);
+	return snprintf(to, room, "%zu,%zu", p->count ? p->line + 1 : p->line,
+			p->count);
 }
 
 static void put_hunk(struct out *o, const struct part *old, const struct part *new)
@@ -425,7 +427,8 @@ static void put_hunks(struct out *o, const struct matcher *m)
 		struct match x = { (uint32_t)m->a.count, (uint32_t)m->b.count, 0 };
 		if (k < m->found_count)
 			x = m->found[k];
-		struct part old = part_of(&m->a, i, x.a), new = part_of(&m->b, j, x.b);
+		struct part old = part_of(&m->a, i, x.a);
+		struct part new = part_of(&m->b, j, x.b);
 		if (old.count + new.count > 0)
 			put_hunk(o, &old, &new);
 		i = x.a + x.size;
@@ -460,7 +463,8 @@ static struct bytes piece(struct bytes text, size_t from, size_t to)
 static void skip_head(struct part *x, struct part *y)
 {
 	while (x->from < x->to && y->from < y->to) {
-		size_t i = end_of_line(x->text, x->from), j = end_of_line(y->text, y->from);
+		size_t i = end_of_line(x->text, x->from);
+		size_t j = end_of_line(y->text, y->from);
 		if (!is_same(piece(x->text, x->from, i), piece(y->text, y->from, j)))
 			return;
 		x->from = i + 1;
@@ -478,7 +482,8 @@ static void skip_tail(struct part *x, struct part *y)
 	while (x->from < x->to && y->from < y->to) {
 		size_t i = begin_of_line(x->text, x->to - 1);
 		size_t j = begin_of_line(y->text, y->to - 1);
-		if (!is_same(piece(x->text, i, x->to - 1), piece(y->text, j, y->to - 1)))
+		if (!is_same(piece(x->text, i, x->to - 1),
+			     piece(y->text, j, y->to - 1)))
 			return;
 		x->to = i;
 		y->to = j;

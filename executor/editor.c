@@ -19,8 +19,9 @@
 
 static bool unknown(struct job *j)
 {
-	return EDITOR_FAIL(j, "Unrecognized command %s. The allowed commands for the oh_editor tool "
-		       "are: view, create, str_replace, insert, undo_edit", j->r->command);
+	return EDITOR_FAIL(j, "Unrecognized command %s. The allowed commands for "
+			   "the oh_editor tool are: view, create, str_replace, "
+			   "insert, undo_edit", j->r->command);
 }
 
 static const struct verb {
@@ -51,7 +52,8 @@ static bool fail_relative(struct job *j)
 	char whole[2 * PATH_MAX];
 	struct stat st;
 
-	(void)editor_fail_path(j, "The path should be an absolute path, starting with `/`.");
+	(void)editor_fail_path(j, "The path should be an absolute path, starting "
+			       "with `/`.");
 	(void)snprintf(whole, sizeof(whole), "%s/%s", j->r->place.cwd, j->path);
 	edit_tidy_path(whole);
 	if (stat(whole, &st) == 0)
@@ -76,8 +78,8 @@ static bool check_path(struct job *j, const struct verb *v)
 	if (!is_there && !is_absent(why))
 		return editor_fail_sys(j, why, v->is_create ? "write to" : "read");
 	if (v->is_create && is_there)
-		return editor_fail_path(j, "File already exists at: @. Cannot overwrite files using "
-				    "command `create`.");
+		return editor_fail_path(j, "File already exists at: @. Cannot "
+					"overwrite files using command `create`.");
 	if (!v->is_create && !is_there)
 		return editor_fail_gone(j);
 	if (!v->is_view && is_there && S_ISDIR(st.st_mode))
@@ -91,9 +93,10 @@ static bool check_ending(struct job *j, const struct verb *v)
 
 	if (!ending)
 		return true;
-	return EDITOR_FAIL(j, "Invalid `path` parameter: %s. The path %s points to a binary file (%s) "
-		       "and only the `view` command can be used on supported binary files.",
-		    j->path, j->path, ending);
+	return EDITOR_FAIL(j, "Invalid `path` parameter: %s. The path %s points to "
+			   "a binary file (%s) and only the `view` command can be "
+			   "used on supported binary files.", j->path, j->path,
+			   ending);
 }
 
 static void run(struct job *j)
@@ -102,8 +105,8 @@ static void run(struct job *j)
 	int64_t line;
 
 	if (j->r->flags & EDIT_LINE && !edit_number(j->r->line, &line))
-		(void)EDITOR_FAIL(j, "Invalid insert_line value: '%s'. Expected an integer.",
-			   j->r->line);
+		(void)EDITOR_FAIL(j, "Invalid insert_line value: '%s'. Expected an "
+				  "integer.", j->r->line);
 	else if (check_path(j, v) && check_ending(j, v))
 		(void)v->run(j); /* what went wrong, it has said */
 }

@@ -52,16 +52,17 @@ static bool is_same(struct bytes a, struct bytes b)
 /* What is to be replaced by what, and where. */
 struct change {
 	struct bytes old, new;
-	uint8_t *needle; /* owned: `old` as it is looked for */
-	size_t needle_len;
+	uint8_t *owned;
+	struct bytes needle; /* `old` as it is looked for: the bytes of `owned` */
 	struct edit_found found;
 };
 
 static void look(struct change *c, const struct file *f)
 {
-	free(c->needle);
-	c->needle = edit_needle(c->old, &c->needle_len);
-	c->found = edit_find(f->text.lines, (struct bytes){ c->needle, c->needle_len });
+	free(c->owned);
+	c->owned = edit_needle(c->old, &c->needle.len);
+	c->needle.data = c->owned;
+	c->found = edit_find(f->text.lines, c->needle);
 }
 
 static bool fail_change(struct job *j, const struct file *f, const struct change *c)
@@ -69,15 +70,15 @@ static bool fail_change(struct job *j, const struct file *f, const struct change
 	bool is_several = c->found.count > 1;
 
 	editor_begin_error(j);
-	editor_say(j, is_several ? "No replacement was performed. Multiple occurrences of old_str `"
-			  : "No replacement was performed, old_str `");
+	editor_say(j, "No replacement was performed");
+	editor_say(j, is_several ? ". Multiple occurrences of old_str `" : ", old_str `");
 	editor_say_bytes(j, c->old.data, c->old.len);
 	if (!is_several) {
 		editor_say_format(j, "` did not appear verbatim in %s.", j->path);
 		return false;
 	}
 	editor_say(j, "` in lines ");
-	edit_put_places(&j->say, f->text.lines, (struct bytes){ c->needle, c->needle_len });
+	edit_put_places(&j->say, f->text.lines, c->needle);
 	editor_say(j, ". Please ensure it is unique.");
 	return false;
 }
@@ -107,17 +108,20 @@ static size_t count_newlines(struct bytes text)
 
 static void show_snippet(struct job *j, struct bytes lines, size_t first, size_t end)
 {
-	j->cut += edit_put_numbered(&j->say, edit_slice(lines, first, end), first + 1);
+	struct bytes some = edit_slice(lines, first, end);
+
+	j->cut += edit_put_numbered(&j->say, some, first + 1);
 	editor_say(j, "Review the changes and make sure they are as expected");
 }
 
 /* From four lines before the first to four behind the last. */
 static void say_replaced(struct job *j, struct bytes lines, const struct change *c)
 {
-	size_t line = c->found.line + 1, first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
+	size_t line = c->found.line + 1;
+	size_t first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
 
-	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN "a snippet of %s:\n", j->path,
-		   j->path);
+	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN
+			  "a snippet of %s:\n", j->path, j->path);
 	show_snippet(j, lines, first, line + EDIT_CONTEXT + count_newlines(c->new));
 	editor_say(j, ". Edit the file again if necessary.");
 }
@@ -128,7 +132,7 @@ static bool replace(struct job *j, const struct file *f, const struct change *c)
 	struct edit_text text;
 	struct buffer made;
 
-	edit_splice(&f->text, at, at + c->needle_len, c->new, &made);
+	edit_splice(&f->text, at, at + c->needle.len, c->new, &made);
 	bool is_stored = editor_store(j, f, &made, &text);
 	if (is_stored) {
 		remember(j, f);
@@ -144,7 +148,8 @@ static bool fail_same(struct job *j)
 	editor_begin_error(j);
 	editor_say(j, "Invalid `new_str` parameter: ");
 	editor_say_bytes(j, j->r->new_str.data, j->r->new_str.len);
-	editor_say(j, ". No replacement was performed. `new_str` and `old_str` must be different.");
+	editor_say(j, ". No replacement was performed. `new_str` and `old_str` must "
+		   "be different.");
 	return false;
 }
 
@@ -157,8 +162,9 @@ bool editor_str_replace(struct job *j)
 		return editor_fail_missing(j, "old_str");
 	if (j->r->flags & EDIT_NEW_STR && is_same(c.old, c.new))
 		return fail_same(j);
-	bool is_done = editor_load(j, &f, true) && find_change(j, &f, &c) && replace(j, &f, &c);
-	free(c.needle);
+	bool is_done = editor_load(j, &f, true) && find_change(j, &f, &c) &&
+		       replace(j, &f, &c);
+	free(c.owned);
 	editor_file_done(&f);
 	return is_done;
 }
@@ -170,11 +176,11 @@ static void say_inserted(struct job *j, struct bytes lines, size_t line)
 	size_t first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
 	size_t added = count_newlines(j->r->new_str) + 1;
 
-	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN "a snippet of the edited file:\n",
-		   j->path);
+	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN
+			  "a snippet of the edited file:\n", j->path);
 	show_snippet(j, lines, first, line + EDIT_CONTEXT + added);
-	editor_say(j, " (correct indentation, no duplicate lines, etc). Edit the file again if "
-	       "necessary.");
+	editor_say(j, " (correct indentation, no duplicate lines, etc). Edit the "
+		   "file again if necessary.");
 }
 
 static bool insert_at(struct job *j, const struct file *f, size_t line)
@@ -199,9 +205,9 @@ static bool insert_into(struct job *j, const struct file *f)
 
 	(void)edit_number(j->r->line, &line); /* it was checked */
 	if (line < 0 || line > count)
-		return EDITOR_FAIL(j, "Invalid `insert_line` parameter: %lld. It should be within the "
-			       "range of allowed values: [0, %lld]", (long long)line,
-			    (long long)count);
+		return EDITOR_FAIL(j, "Invalid `insert_line` parameter: %lld. It "
+				   "should be within the range of allowed values: "
+				   "[0, %lld]", (long long)line, (long long)count);
 	return insert_at(j, f, (size_t)line);
 }
 

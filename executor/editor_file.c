@@ -19,7 +19,8 @@ void editor_file_done(struct file *f)
 /* What cannot be written may still be read: that comes first. */
 static struct result open_file(struct job *j, struct file *f, bool writes)
 {
-	struct result got = files_open(j->path, writes ? O_RDWR : O_RDONLY, &f->fd, &f->st);
+	struct result got = files_open(j->path, writes ? O_RDWR : O_RDONLY, &f->fd,
+				       &f->st);
 
 	if (!writes || got.outcome != OUTCOME_ERROR || got.sys == EMFILE)
 		return got;
@@ -43,8 +44,8 @@ static bool fail_binary(struct job *j)
 		j->is_binary = true;
 		return false;
 	}
-	return editor_fail_file(j, "File appears to be binary and this file type cannot be read or "
-			    "edited by this tool.");
+	return editor_fail_file(j, "File appears to be binary and this file type "
+				"cannot be read or edited by this tool.");
 }
 
 static bool fail_large(struct job *j, const struct file *f)
@@ -64,9 +65,10 @@ static bool load_text(struct job *j, struct file *f)
 		return fail_binary(j);
 	if (edit_text_init(&f->text, (struct bytes){ f->raw.bytes, f->raw.len }, &bad))
 		return true;
-	return EDITOR_FAIL(j, "File validation failed for %s: File is not UTF-8 (byte 0x%02x in "
-		       "position %zu), and no other encoding can be read or edited by this "
-		       "tool.", j->path, f->raw.bytes[bad], bad);
+	return EDITOR_FAIL(j, "File validation failed for %s: File is not UTF-8 "
+			   "(byte 0x%02x in position %zu), and no other encoding "
+			   "can be read or edited by this tool.", j->path,
+			   f->raw.bytes[bad], bad);
 }
 
 bool editor_load(struct job *j, struct file *f, bool writes)
@@ -77,7 +79,9 @@ bool editor_load(struct job *j, struct file *f, bool writes)
 		got = files_read_whole(f->fd, f->st.st_size, &f->raw);
 	if (got.outcome == OUTCOME_TOO_LARGE)
 		return fail_large(j, f);
-	return got.outcome == OUTCOME_DONE ? load_text(j, f) : editor_fail_result(j, got, "read");
+	if (got.outcome != OUTCOME_DONE)
+		return editor_fail_result(j, got, "read");
+	return load_text(j, f);
 }
 
 /* Whether the path still leads to it, and nobody wrote to it since it was opened. */
@@ -101,8 +105,9 @@ static bool put(struct job *j, const struct file *f, const struct buffer *made)
 	if (f->write_error)
 		return editor_fail_sys(j, f->write_error, "write to");
 	if (!is_unchanged(j, f))
-		return EDITOR_FAIL(j, "Ran into a change of the file by somebody else while trying to "
-			       "write to %s. View it and edit it again.", j->path);
+		return EDITOR_FAIL(j, "Ran into a change of the file by somebody "
+				   "else while trying to write to %s. View it and "
+				   "edit it again.", j->path);
 	got = files_put(f->fd, &f->st, &c);
 	return got.outcome == OUTCOME_DONE || editor_fail_sys(j, got.sys, "write to");
 }
@@ -110,15 +115,15 @@ static bool put(struct job *j, const struct file *f, const struct buffer *made)
 bool editor_store(struct job *j, const struct file *f, const struct buffer *made,
 		  struct edit_text *ret_text)
 {
+	const struct bytes bytes = { buffer_data(made), buffer_len(made) };
 	size_t bad;
 
 	if (!put(j, f, made))
 		return false;
 	/* It is UTF-8, since all its parts are; else there is no more to tell. */
-	if (!edit_text_init(ret_text, (struct bytes){ buffer_data(made), buffer_len(made) },
-			    &bad))
-		return EDITOR_FAIL(j, "Ran into a text that is not UTF-8, which was written to %s",
-			    j->path);
+	if (!edit_text_init(ret_text, bytes, &bad))
+		return EDITOR_FAIL(j, "Ran into a text that is not UTF-8, which was "
+				   "written to %s", j->path);
 	diff_put(&j->diff, j->r->path, f->text.lines, ret_text->lines);
 	return true;
 }

@@ -73,7 +73,8 @@ void editor_show(struct job *j, struct bytes lines, size_t first);
 
 /* What follows is the whole answer, and an error. */
 void editor_begin_error(struct job *j);
-#define EDITOR_FAIL(j, ...) (editor_begin_error(j), editor_say_format(j, __VA_ARGS__), false)
+#define EDITOR_FAIL(j, ...) \
+	(editor_begin_error(j), editor_say_format(j, __VA_ARGS__), false)
 
 /* All of these return false. */
 

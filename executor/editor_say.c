@@ -66,8 +66,8 @@ static const char *words_of(int sys)
 
 bool editor_fail_sys(struct job *j, int sys, const char *doing)
 {
-	return EDITOR_FAIL(j, "Ran into [Errno %d] %s: '%s' while trying to %s %s", sys,
-		    words_of(sys), j->path, doing, j->path);
+	return EDITOR_FAIL(j, "Ran into [Errno %d] %s: '%s' while trying to %s %s",
+			   sys, words_of(sys), j->path, doing, j->path);
 }
 
 bool editor_fail_path(struct job *j, const char *why)
@@ -75,7 +75,10 @@ bool editor_fail_path(struct job *j, const char *why)
 	editor_begin_error(j);
 	editor_say_format(j, "Invalid `path` parameter: %s. ", j->path);
 	for (const char *at = why; *at; at++)
-		editor_say_bytes(j, *at == '@' ? j->path : at, *at == '@' ? strlen(j->path) : 1);
+		if (*at == '@')
+			editor_say(j, j->path);
+		else
+			editor_say_bytes(j, at, 1);
 	return false;
 }
 
@@ -92,20 +95,21 @@ bool editor_fail_file(struct job *j, const char *why)
 
 bool editor_fail_size(struct job *j, uint64_t size)
 {
-	return EDITOR_FAIL(j, "File validation failed for %s: File is too large (%.1fMB). Maximum "
-		       "allowed size is %uMB.",
-		    j->path, (double)size / (1 << 20), ACTION_FILE_MAX >> 20);
+	return EDITOR_FAIL(j, "File validation failed for %s: File is too large "
+			   "(%.1fMB). Maximum allowed size is %uMB.", j->path,
+			   (double)size / (1 << 20), ACTION_FILE_MAX >> 20);
 }
 
 bool editor_fail_gone(struct job *j)
 {
-	return editor_fail_path(j, "The path @ does not exist. Please provide a valid path.");
+	return editor_fail_path(j, "The path @ does not exist. Please provide a "
+				"valid path.");
 }
 
 bool editor_fail_folder(struct job *j)
 {
-	return editor_fail_path(j, "The path @ is a directory and only the `view` command can be "
-			    "used on directories.");
+	return editor_fail_path(j, "The path @ is a directory and only the `view` "
+				"command can be used on directories.");
 }
 
 bool editor_fail_result(struct job *j, struct result got, const char *doing)
@@ -115,8 +119,8 @@ bool editor_fail_result(struct job *j, struct result got, const char *doing)
 	if (got.outcome == OUTCOME_IS_FOLDER)
 		return editor_fail_folder(j);
 	if (got.outcome == OUTCOME_NOT_REGULAR)
-		return editor_fail_path(j, "The path @ is not a regular file, and no other can be "
-				    "viewed or edited.");
+		return editor_fail_path(j, "The path @ is not a regular file, and "
+					"no other can be viewed or edited.");
 	return editor_fail_sys(j, got.sys, doing);
 }
 

@@ -11,7 +11,8 @@
 
 static bool view_folder(struct job *j)
 {
-	AUTO_CLOSE int fd = open(j->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd = open(j->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK |
+				 O_CLOEXEC);
 	size_t hidden, cut;
 
 	if (fd < 0)
@@ -19,17 +20,17 @@ static bool view_folder(struct job *j)
 	if (files_is_of_process(fd))
 		return editor_fail_sys(j, EACCES, "read");
 	if (*j->r->range)
-		return EDITOR_FAIL(j, "Invalid `view_range` parameter: %s. The `view_range` parameter "
-			       "is not allowed when `path` points to a directory.",
-			    j->r->range);
-	editor_say_format(j, "Here's the files and directories up to 2 levels deep in %s, excluding "
-		      "hidden items:\n", j->path);
+		return EDITOR_FAIL(j, "Invalid `view_range` parameter: %s. The "
+				   "`view_range` parameter is not allowed when "
+				   "`path` points to a directory.", j->r->range);
+	editor_say_format(j, "Here's the files and directories up to 2 levels deep "
+			  "in %s, excluding hidden items:\n", j->path);
 	listing_put(&j->say, fd, j->path, &hidden, &cut);
 	j->cut += cut;
 	if (hidden > 0)
-		editor_say_format(j, "\n\n%zu hidden files/directories in this directory are "
-			      "excluded. You can use 'ls -la %s' to see them.",
-			   hidden, j->path);
+		editor_say_format(j, "\n\n%zu hidden files/directories in this "
+				  "directory are excluded. You can use 'ls -la %s' "
+				  "to see them.", hidden, j->path);
 	return true;
 }
 
@@ -43,7 +44,8 @@ static bool fail_range(struct job *j, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	return EDITOR_FAIL(j, "Invalid `view_range` parameter: %s. %s", j->r->range, why);
+	return EDITOR_FAIL(j, "Invalid `view_range` parameter: %s. %s", j->r->range,
+			   why);
 }
 
 /* The first line and the last, from 1. */
@@ -54,16 +56,18 @@ static bool get_range(struct job *j, int64_t count, int64_t range[2])
 	if (count == 0)
 		return fail_range(j, "The file is empty: it has no lines.");
 	if (range[0] < 1 || range[0] > count)
-		return fail_range(j, "Its first element `%lld` should be within the range of "
-				     "lines of the file: [1, %lld].",
-				  (long long)range[0], (long long)count);
+		return fail_range(j, "Its first element `%jd` should be within the range "
+				     "of lines of the file: [1, %jd].",
+				  (intmax_t)range[0], (intmax_t)count);
 	if (range[1] != -1 && range[1] < range[0])
-		return fail_range(j, "Its second element `%lld` should be greater than or "
-				     "equal to the first element `%lld`.",
-				  (long long)range[1], (long long)range[0]);
+		return fail_range(j, "Its second element `%jd` should be greater than or "
+				     "equal to the first element `%jd`.",
+				  (intmax_t)range[1], (intmax_t)range[0]);
 	if (range[1] > count)
-		editor_say_format(j, "NOTE: We only show up to %lld since there're only %lld lines in "
-			      "this file.\n", (long long)count, (long long)count);
+		editor_say_format(j, "NOTE: We only show up to %lld since there're "
+				  "only %lld lines in this file.\n", (long
+								      long)count,
+				  (long long)count);
 	return true;
 }
 
@@ -98,8 +102,8 @@ bool editor_view(struct job *j)
 	if (stat(j->path, &st) == 0 && S_ISDIR(st.st_mode))
 		return view_folder(j);
 	if (ending)
-		return EDITOR_FAIL(j, "The file %s (%s) cannot be shown by this sandbox", j->path,
-			    ending);
+		return EDITOR_FAIL(j, "The file %s (%s) cannot be shown by this "
+				   "sandbox", j->path, ending);
 	bool is_done = editor_load(j, &f, false) && view_text(j, &f);
 	editor_file_done(&f);
 	return is_done;

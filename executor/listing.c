@@ -72,7 +72,8 @@ static size_t read_folder(struct listing *l, int fd, const char *path)
 		if (d->d_name[0] == '.')
 			hidden++;
 		else
-			add(l, text_format("%s/%s", parent, d->d_name), is_folder(fd, d));
+			add(l, text_format("%s/%s", parent, d->d_name), is_folder(fd,
+										  d));
 	}
 	(void)closedir(dir);
 	return hidden;
@@ -107,7 +108,8 @@ static int compare(const void *one, const void *other)
  * The slash does not count: the reference puts it behind what it has cut. */
 static size_t put_item(struct buffer *to, const struct item *x, size_t left, size_t *cut)
 {
-	AUTO_FREE char *line = text_format("%s%s", buffer_len(to) ? "\n" : "", x->path);
+	AUTO_FREE char *line = text_format("%s%s", buffer_len(to) ? "\n" : "",
+					   x->path);
 	const uint8_t *at = (const uint8_t *)line;
 	size_t len = strlen(line), chars = utf8_count(at, len);
 
@@ -134,7 +136,8 @@ static void put_items(struct buffer *to, const struct listing *l, size_t *ret_cu
 	(void)buffer_append(to, buffer_data(&lines), buffer_len(&lines));
 	buffer_done(&lines);
 	if (*ret_cut > 0 || l->names == LISTING_NAMES)
-		(void)buffer_append(to, EDIT_CLIPPED_FOLDER, strlen(EDIT_CLIPPED_FOLDER));
+		(void)buffer_append(to, EDIT_CLIPPED_FOLDER,
+				    strlen(EDIT_CLIPPED_FOLDER));
 }
 
 void listing_put(struct buffer *to, int folder, const char *path, size_t *ret_hidden,
