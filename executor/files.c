@@ -74,7 +74,7 @@ static bool find_path(int fd, char to[PATH_MAX])
 	return len > 0;
 }
 
-/* /proc/cpuinfo may be read, /proc/1 and what else is a process's may not. */
+/* /proc itself and /proc/cpuinfo may be read, /proc/1 and what else is a process's may not. */
 bool files_is_of_process(int fd)
 {
 	struct statfs fs;
@@ -82,8 +82,10 @@ bool files_is_of_process(int fd)
 
 	if (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
 		return false;
-	if (!find_path(fd, path) || strncmp(path, "/proc/", 6) != 0)
+	if (!find_path(fd, path))
 		return true;
+	if (strncmp(path, "/proc/", 6) != 0)
+		return strcmp(path, "/proc") != 0;
 	return path[6] >= '0' && path[6] <= '9';
 }
 

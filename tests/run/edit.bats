@@ -183,9 +183,12 @@ run("mkdir -p b/c/d .git; >b/c/f; >a; >.env; >b/.x; ln -s b l")
 o = view("/workspace")
 assert o.content == ("Here\x27s the files and directories up to 2 levels deep in /workspace, excluding hidden items:\n/workspace/\n/workspace/a\n/workspace/b/\n/workspace/b/c/\n/workspace/l/\n/workspace/l/c/\n\n"
     "2 hidden files/directories in this directory are excluded. You can use \x27ls -la /workspace\x27 to see them."), o.content
-run("mkdir many; cd many; seq 70000 | xargs touch", timeout=60)
+run("mkdir many hidden; (cd many; seq 3000 | xargs touch); cd hidden; seq -f .%g 70000 | xargs touch; cd ..", timeout=60)
 o = edit("view", "/workspace/many/")
 assert o.content.count("/workspace/many/") < 1000 and "part of this directory" in o.content and o.hutch["truncated_chars"] > 0
+# So many names are read and no more.
+o = edit("view", "/workspace/hidden")
+assert "65536 hidden files" in o.content and "part of this directory" in o.content, o.content
 assert edit("view", "/").content.startswith("Here\x27s the files and directories up to 2 levels deep in /, excluding hidden items:\n/\n/bin")'
 }
 
@@ -211,6 +214,33 @@ assert view("/workspace/none", view_range=[1, "a"]).content.startswith("ERROR:\n
 run("echo x >f")
 assert view("/workspace/f", view_range=[1, "a"]).content == "ERROR:\nInvalid `view_range` parameter: [1, \x27a\x27]. It should be a list of two integers."
 assert run("echo still here").content == "still here"'
+}
+
+@test "pictures, PDF and video are data URLs, and the binary rule is about the others" {
+	acts '
+import base64
+types = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "bmp": "image/bmp", "gif": "image/gif",
+         "pdf": "application/pdf", "mp4": "video/mp4", "webm": "video/webm", "PNG": "image/png"}
+run("head -c 5000 /dev/urandom >bytes")
+data = base64.b64decode(run("base64 -w 0 bytes").content)
+assert len(data) == 5000
+for ending, kind in types.items():
+    run(f"cp bytes /workspace/f.{ending}")
+    for path in (f"f.{ending}", f"/workspace/f.{ending}"):
+        o = read(path)
+        assert o.observation == "read" and o.content == f"data:{kind};base64," + base64.b64encode(data).decode(), path
+assert read("bytes").content == "ERROR_BINARY_FILE" and read("/workspace/bytes").observation == "error"
+rows = {"": "", "a\\0b": None, "\\177ELF\\2\\1\\1\\0": None, "a\\377": None, "\\303\\251t\\303\\251\\n": "\u00e9t\u00e9\n",
+        "\\377\\376a\\0": "not utf-8", "caf\\351 au lait\\n": "not utf-8", "plain\\ttext\\r\\n": "plain\ttext\r\n"}
+for octal, want in rows.items():
+    run(f"printf \x27{octal}\x27 >x".replace("\\\\", "\\"))
+    o = read("x")
+    if want is None:
+        assert o.content == "ERROR_BINARY_FILE" and o.observation == "error", octal
+    elif want == "not utf-8":
+        assert o.content == "File could not be decoded as utf-8: /workspace/x.", octal
+    else:
+        assert o.observation == "read" and o.content == want, (octal, o)'
 }
 
 @test "hostile texts neither stop it nor grow it" {

@@ -502,6 +502,18 @@ static void test_a_folder_is_shown_two_levels_deep(void **state)
 				       "~/empty, excluding hidden items:\n~/empty/");
 }
 
+/* /proc/self would be the executor, and its descriptors are nobody's business. */
+static void test_folders_of_processes_are_named_and_not_looked_into(void **state)
+{
+	(void)state;
+	struct act x = ask(request("view", "/proc"));
+	assert_non_null(strstr(x.content, "\n/proc/1/\n"));
+	assert_null(strstr(x.content, "\n/proc/1/attr"));
+	act_done(&x);
+	begins(request("view", "/proc/self/fd"), "ERROR:\nRan into [Errno 13]");
+	begins(request("view", "/proc/thread-self/../.."), "ERROR:\nRan into [Errno 13]");
+}
+
 static void test_a_large_folder_is_clipped(void **state)
 {
 	char name[32];
@@ -543,6 +555,7 @@ int main(void)
 		TEST(test_views_are_clipped_and_count_what_is_missing),
 		TEST(test_a_diff_of_any_size_is_bounded),
 		TEST(test_a_folder_is_shown_two_levels_deep),
+		TEST(test_folders_of_processes_are_named_and_not_looked_into),
 		TEST(test_a_large_folder_is_clipped),
 	};
 
