@@ -174,7 +174,13 @@ assert "[Errno 30] Read-only file system" in edit("create", "/usr/x", file_text=
 o = edit("str_replace", "/etc/passwd", old_str="no such user", new_str="x")
 assert "did not appear verbatim" in o.content
 o = edit("insert", "/usr/bin/ldd", insert_line=0, new_str="x")
-assert failed(o) and "while trying to write to /usr/bin/ldd" in o.content, o.content'
+assert o.content in ("ERROR:\nRan into [Errno 30] Read-only file system: \x27/usr/bin/ldd\x27 while trying to write to /usr/bin/ldd",
+                     "ERROR:\nRan into [Errno 13] Permission denied: \x27/usr/bin/ldd\x27 while trying to write to /usr/bin/ldd"), o.content
+# The folder would let it be replaced all the same.
+run("echo one >f; chmod 400 f")
+o = edit("str_replace", "/workspace/f", old_str="one", new_str="two")
+assert o.content == "ERROR:\nRan into [Errno 13] Permission denied: \x27/workspace/f\x27 while trying to write to /workspace/f", o.content
+assert run("cat f").content == "one"'
 }
 
 @test "a folder is listed two levels deep, and hidden names are counted" {
