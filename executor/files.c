@@ -74,7 +74,8 @@ static bool find_path(int fd, char to[PATH_MAX])
 	return len > 0;
 }
 
-/* /proc itself and /proc/cpuinfo may be read, /proc/1 and what else is a process's may not. */
+/* /proc itself and /proc/cpuinfo may be read, /proc/1 and what else is a process's may
+ * not. */
 bool files_is_of_process(int fd)
 {
 	struct statfs fs;

@@ -143,11 +143,11 @@ static void put_items(struct buffer *to, const struct listing *l, size_t *ret_cu
 void listing_put(struct buffer *to, int folder, const char *path, size_t *ret_hidden,
 		 size_t *ret_cut)
 {
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	struct listing l = { 0 };
 
 	add(&l, text_copy(path), true);
-	*ret_hidden = read_folder(&l, openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-				  path);
+	*ret_hidden = read_folder(&l, openat(folder, ".", flags), path);
 	l.items[0].is_folder = false; /* it is not in itself */
 	read_folders(&l, folder);
 	l.items[0].is_folder = true;
