@@ -44,8 +44,10 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
 CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
-EXECUTOR := caps cgroup channel copy everyone executor files main processes relay replies requests \
-            session session_action session_output sessions shell spawn terminal text tree user
+EXECUTOR := caps cgroup channel copy diff edit editor editor_change editor_file editor_say \
+            editor_view everyone executor files history listing main processes relay \
+            replies requests session session_action session_output sessions shell spawn \
+            terminal text tree user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -346,11 +348,13 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 .PHONY: fuzz
 fuzz: $(FUZZ_BIN)
 
-# Compiled once for all targets.
+# Compiled once for all targets; of the executor, which has some names of the other side
+# too, what reads foreign bytes and does nothing else.
+FUZZ_SRC := $(sort $(SIDE_SRC)) $(call src,executor,diff edit)
 FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
             -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
-.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(wildcard tests/fuzz/fuzz_*.c))
+.SECONDARY: $(call fuzz_obj,$(FUZZ_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -359,7 +363,7 @@ $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 
-$(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
+$(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(FUZZ_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(COMPILER_LIBS)

@@ -18,6 +18,7 @@ enum action_kind {
 	ACT_RUN,
 	ACT_READ,
 	ACT_WRITE,
+	ACT_EDIT,
 	ACT_CANCEL,
 	ACT_UNSUPPORTED, /* of the reference, and not here: `refusal` says so */
 	ACT_KIND_COUNT
@@ -35,10 +36,14 @@ struct action {
 	double timeout_s;    /* of a run: hard; 0: none */
 	bool is_blocking;    /* no soft time-out */
 
-	char *command; /* run: owned; without outer blanks */
+	char *command; /* run: owned; without outer blanks.  edit: owned, as it is */
 	bool is_input, is_hidden;
-	char *path;    /* read, write: owned */
+	char *path;    /* read, write, edit: owned */
 	char *content; /* write: owned */
+	bool is_viewed; /* read: as the editor shows it */
+	/* edit and such a read: owned, NULL where absent; `line` is insert_line, and
+	 * `range` is view_range as Python prints it. */
+	char *file_text, *old_str, *new_str, *line, *range;
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
 	const char *refusal; /* unsupported; static */
@@ -49,6 +54,9 @@ struct action {
  * still due. */
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
+
+/* Whether the editor does it. */
+bool action_is_edit(const struct action *a);
 
 /* Whether the text is written as a key is (base/keys.h), which is sent and not typed or
  * run, with or without is_input.  With Control there need not be such a key. */

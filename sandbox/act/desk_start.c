@@ -80,6 +80,41 @@ static void put_file(struct desk *d, const struct session *s, struct task *t, st
 		(void)action_put_write(d->wire, t->id, &write, e);
 }
 
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, text ? strlen(text) : 0 };
+}
+
+static uint32_t edit_flags(const struct action *a)
+{
+	/* A picture is none of those that the binary rule is about. */
+	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
+
+	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
+	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
+	       (has_rule ? EDIT_IS_READ : 0u);
+}
+
+static void put_edit(struct desk *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct edit_request r = {
+		.session = s->is_open ? s->id : 0,
+		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.flags = edit_flags(a),
+		.command = a->kind == ACT_READ ? "view" : a->command,
+		.path = a->path,
+		.line = a->line ? a->line : "",
+		.range = a->range ? a->range : "",
+		.file_text = bytes_of(a->file_text),
+		.old_str = bytes_of(a->old_str),
+		.new_str = bytes_of(a->new_str),
+	};
+
+	t->deadline_ms = clock_ms() + FILE_MS;
+	(void)action_put_edit(d->wire, t->id, &r, e);
+}
+
 static void send_task(struct desk *d, struct session *s, struct task *t)
 {
 	struct err e = { 0 };
@@ -92,7 +127,7 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 		put_run(d, s, t, &e);
 	} else {
 		d->files++;
-		put_file(d, s, t, &e);
+		(action_is_edit(&t->action) ? put_edit : put_file)(d, s, t, &e);
 	}
 	if (e.kind == ERR_NONE)
 		return;
@@ -116,7 +151,8 @@ static void open_session(struct desk *d, struct session *s)
 static bool has_room(const struct desk *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
-	bool is_large = kind == ACT_WRITE || (kind == ACT_RUN && !s->is_open);
+	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT ||
+			(kind == ACT_RUN && !s->is_open);
 
 	if (kind != ACT_RUN && d->files == DESK_FILES)
 		return false;

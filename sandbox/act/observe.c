@@ -292,6 +292,45 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	put_end(out, o, 0, false);
 }
 
+/* What only an edit has: the texts that were asked for, and the difference. */
+static void put_difference(struct buffer *out, const struct observed *o,
+			   const struct edited *x)
+{
+	const uint8_t *content = o->content;
+
+	put_raw(out, ",\"prev_exist\":false");
+	put_member(out, "old_content", o->action->old_str);
+	put_member(out, "new_content", o->action->new_str);
+	put_member(out, "impl_source", "oh_aci");
+	put_key(out, "diff", false);
+	put_bytes(out, content ? content + x->text_len : NULL, o->len - x->text_len);
+	put_raw(out, ",\"_diff_cache\":null");
+}
+
+void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x)
+{
+	bool is_edit = o->action->kind == ACT_EDIT;
+	const char *path = o->action->path;
+
+	if (x->outcome == OUTCOME_BINARY)
+		return observe_error(out, o, "", "ERROR_BINARY_FILE");
+	AUTO_FREE char *message = text_format("I %s the file %s.", is_edit ? "edited" : "read",
+					      path);
+	put_kind(out, is_edit ? "edit" : "read");
+	put_member(out, "message", message);
+	put_key(out, "content", false);
+	put_bytes(out, o->content, x->text_len);
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "path", true);
+	put_text(out, path);
+	if (is_edit)
+		put_difference(out, o, x);
+	else
+		put_member(out, "impl_source", "oh_aci");
+	put_raw(out, "}");
+	put_end(out, o, x->cut, false);
+}
+
 void observe_nothing(struct buffer *out, const struct observed *o)
 {
 	put_kind(out, "null");

@@ -36,8 +36,7 @@ assert said() == ""'
 	acts '
 assert ask({"action":"browse","args":{"url":"http://x"}}).content == "Browser functionality is not supported or disabled."
 assert ask({"action":"browse_interactive"}).content == "Browser functionality is not supported or disabled."
-assert "JupyterRequirement not found" in ask({"action":"run_ipython","args":{"code":"1"}}).content
-assert ask({"action":"edit","args":{"path":"/x","command":"view"}}).observation == "error"'
+assert "JupyterRequirement not found" in ask({"action":"run_ipython","args":{"code":"1"}}).content'
 }
 
 @test "a run gives the reference's observation, with all its keys" {
@@ -461,6 +460,18 @@ assert run("stat -c %u:%g made d d/f").content == "5:7\n5:7\n5:7"
 assert "Permission denied" in write("/workspace/f", "z").content
 assert write("/etc/x", "z").observation == "error"
 assert run("chown 8 made").meta["exit_code"] == 1' --idmap ranges -u 5:7
+}
+
+@test "--idmap ranges: the editor is whom -u names, too" {
+	needs_range
+	acts '
+edit = lambda command, path, **more: a.action("edit", command=command, path=path, **more)
+assert edit("create", "/tmp/f", file_text="x\n").content.startswith("File created")
+run("chmod 640 /tmp/f")
+assert "has been edited" in edit("str_replace", "/tmp/f", old_str="x", new_str="y").content
+assert run("stat -c %u:%g:%a /tmp/f; cat /tmp/f").content == "5:7:640\ny"
+# The working directory is the agent\x27s.
+assert "[Errno 13] Permission denied" in edit("create", "/workspace/f", file_text="x").content' --idmap ranges -u 5:7
 }
 
 @test "--idmap ranges: root gives files away, and others keep them from the rest" {
