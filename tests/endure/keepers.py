@@ -540,6 +540,6 @@ async def compare(box, before):
     print(f"# {box}: {before[0]} KiB of its own and {len(before[1])} descriptors before, {kib} and {len(fds)} after")
     if len(fds) > len(before[1]):
         soak.broken(f"{box} has {fds} open, before {before[1]}", box)
-    # What was freed lies between what is used: 3 MiB after five minutes, and ever less more.
+    # What was freed lies between what is used: some 3 MiB after five minutes.
     if kib is not None and kib > before[0] + GROWTH_KIB:
         soak.broken(f"{box} has {kib} KiB of its own, before {before[0]}", box)
