@@ -388,6 +388,7 @@ static int begin(struct visit *v, const char *name, struct err *e)
 	v->signals = params ? supervise_signals(e) : -1;
 	if (v->signals < 0 || client_open(&v->client, name, e) < 0)
 		return -1;
+	v->client.is_bound = true;
 	if (stdio_open(&v->stdio, v->policy, e) < 0 || take_terminal(v, e) < 0)
 		return -1;
 	v->start = client_send_fds(&v->client, "exec.start", params, v->stdio.inside, e);

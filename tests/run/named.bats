@@ -415,6 +415,24 @@ drive() {
 	grep -q "^hutch: sandbox 'box' has ended (killed)" err
 }
 
+@test "so it does when the supervisor is killed by the kernel or its owner" {
+	for n in 1 2 3 4 5; do
+		make "box$n"
+		inner=$(output=$("$HUTCH" inspect "box$n") && value '[0]["pid"]')
+		supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+		rm -f out
+		"$HUTCH" exec "box$n" sh -c 'echo up; sleep 1000' >out 2>err 3>&- &
+		pid=$!
+		started+=("$pid")
+		until_true grep -q up out
+		kill -KILL "$supervisor"
+		code=0
+		wait "$pid" || code=$?
+		[[ $code == 137 ]]
+		grep -q "^hutch: sandbox 'box$n' has ended (killed)" err
+	done
+}
+
 # --- names ----------------------------------------------------------------------
 
 @test "a record that its janitor wrote is as whole as any" {
