@@ -27,11 +27,12 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
+ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
 BASE     := action base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
-            idmap image janitor landlock launch limits mounts network overlay plan \
+            idmap image jail janitor landlock launch limits mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
@@ -40,21 +41,22 @@ ACT      := action answers desk desk_frame desk_start lines observe outbox outle
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
-VERBS    := bridge client each events exec flags gather inspect logs ps reply rm stats \
-            steer stream table
-EXECUTOR := caps cgroup channel display emulator everyone excerpt executor files main \
+VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
+            party porter ps reply rm stats steer stream table
+EXECUTOR := caps cgroup channel copy display emulator everyone excerpt executor files main \
             processes relay replies requests row screen screen_control screen_draw \
             scrollback sequence session session_action session_output sessions sheet shell \
-            spawn terminal text told user
+            spawn terminal text told tree user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
-HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,policy,$(POLICY)) \
+HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
                 policy/json_scan.c
 SCOPE_SRC    := scope/main.c
-EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,executor,$(EXECUTOR))
+EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) \
+                $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
                 policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
@@ -155,10 +157,11 @@ $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 	$(Q)$(HOST_LINK) -lsystemd
 
 # The default filter is an array, made when hutch is built, and so are the floor
-# alone and the supervisor's own.  The other architecture's is compiled too, so that neither is broken
-# unseen.
+# alone, the supervisor's own and the jail's.  The other architecture's is compiled
+# too, so that neither is broken unseen.
 GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h)
 GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
+GEN_JAIL := $(B)/gen/seccomp_jail.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -168,6 +171,7 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
 $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
+$(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
 
 $(B)/musl/%.o: %.c
 	@mkdir -p $(@D)
@@ -210,7 +214,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-create.1 hutch-doctor.1 \
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-doctor.1 \
          hutch-run.1 hutch-sandboxes.1)
 .PHONY: man
 man: $(MAN)
@@ -283,6 +287,13 @@ $(B)/tests/run/%: tests/run/%.c
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
+# It is of the launcher's own parts, so it is linked as that is.
+$(B)/tests/run/archive: $(call $(LINK)_obj,tests/run/archive.c $(call src,archive,$(ARCHIVE)) \
+                          $(call src,base,$(BASE)))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK_IT)
+
 # What uses things up in the machines of the vm tier.
 VM_BIN := $(B)/tests/vm/hog $(B)/bench/timer $(B)/bench/nothing
 $(B)/tests/vm/%: tests/vm/%.c
@@ -352,6 +363,7 @@ $(B)/fuzzed/%.o: %.c
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
+$(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 
 # One side for each, as with unit tests.
 EXECUTOR_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,\

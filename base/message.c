@@ -18,6 +18,7 @@ static const char *const names[] = {
 	[MSG_OPEN] = "open",	   [MSG_RUN] = "run",	    [MSG_CANCEL] = "cancel",
 	[MSG_READ] = "read",	   [MSG_WRITE] = "write",   [MSG_OUTPUT] = "output",
 	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
+	[MSG_END] = "end",	   [MSG_HOLD] = "hold",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -160,6 +161,25 @@ static bool get_filter(struct fields *in, struct exec *x)
 	return got.len <= EXEC_MAX_FILTER && got.len % EXEC_FILTER_UNIT == 0;
 }
 
+/* What a copy is given, and what excludes what. */
+static bool is_command(const struct exec *x)
+{
+	uint32_t copies = x->flags & EXEC_COPIES;
+	size_t words = 0;
+
+	while (words < 4 && x->argv[words])
+		words++;
+	if ((x->flags & ~(uint32_t)EXEC_FLAGS) || words == 0)
+		return false;
+	if (!copies)
+		return !(x->flags & EXEC_FOLLOW);
+	if (copies == EXEC_COPIES || (x->flags & (EXEC_PTY | EXEC_LAST | EXEC_TREE)))
+		return false;
+	if (copies == EXEC_PACK)
+		return words == 2;
+	return !(x->flags & EXEC_FOLLOW) && (words == 2 || words == 3);
+}
+
 int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 {
 	struct fields in = fields_of(f);
@@ -173,8 +193,7 @@ int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 	x.argv = get_list(&in);
 	x.env = get_list(&in);
 	bool in_range = get_rlimits(&in, &x) && get_filter(&in, &x) &&
-			!(x.flags & ~(uint32_t)EXEC_FLAGS) && x.rows <= UINT16_MAX &&
-			x.cols <= UINT16_MAX && x.argv[0];
+			x.rows <= UINT16_MAX && x.cols <= UINT16_MAX && is_command(&x);
 	if (message_checked(f, &in, in_range, e) < 0) {
 		exec_done(&x);
 		return -1;
@@ -321,6 +340,37 @@ int message_get_stop(const struct frame *f, uint32_t *ret_grace_ms, struct err *
 	if (message_checked(f, &in, true, e) < 0)
 		return -1;
 	*ret_grace_ms = grace_ms;
+	return 0;
+}
+
+int message_put_end(struct buffer *b, uint32_t id, struct err *e)
+{
+	return frame_end(b, frame_begin(b, MSG_END, id), e);
+}
+
+int message_get_end(const struct frame *f, struct err *e)
+{
+	struct fields in = fields_of(f);
+
+	return message_checked(f, &in, true, e);
+}
+
+int message_put_hold(struct buffer *b, bool is_held, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_HOLD, 0);
+
+	frame_put_u32(b, is_held);
+	return frame_end(b, begun, e);
+}
+
+int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t is_held = fields_get_u32(&in);
+
+	if (message_checked(f, &in, is_held <= 1, e) < 0)
+		return -1;
+	*ret_is_held = is_held;
 	return 0;
 }
 

@@ -31,6 +31,8 @@ enum message_type {
 	MSG_CONTENT, /* from: a part of an answer */
 	MSG_REPORT,  /* from: the end of a MSG_RUN */
 	MSG_DONE,    /* from: the end of a MSG_READ or MSG_WRITE */
+	MSG_END,     /* to: end a command with its tree */
+	MSG_HOLD,    /* to: everything inside stands still, or no longer */
 	MSG_COUNT
 };
 
@@ -42,7 +44,25 @@ enum message_type {
 enum exec_flag {
 	EXEC_PTY = 1,  /* give the command a terminal of the sandbox's own */
 	EXEC_LAST = 2, /* the sandbox ends with this command */
-	EXEC_FLAGS = EXEC_PTY | EXEC_LAST
+	EXEC_PACK = 4,	 /* nothing is executed: it writes a tar of argv[1] ... */
+	EXEC_UNPACK = 8, /* ... or reads one into argv[1], as argv[2] */
+	EXEC_TREE = 16,	 /* the command is the subreaper of what it starts */
+	EXEC_FOLLOW = 32, /* with EXEC_PACK: argv[1] may be a link */
+	EXEC_FLAGS = EXEC_PTY | EXEC_LAST | EXEC_PACK | EXEC_UNPACK | EXEC_TREE | EXEC_FOLLOW
+};
+#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either of them */
+
+/* The exit code of one that copies. */
+enum copy_exit {
+	COPY_DONE,
+	COPY_FAILED,
+	COPY_NOT_FOUND,
+	COPY_REFUSED,
+	COPY_EXISTS,
+	COPY_NO_SPACE,
+	COPY_LIMIT,
+	COPY_INVALID,
+	COPY_EXIT_COUNT
 };
 
 /* Which step of starting a command failed (MSG_FAILED). */
@@ -134,6 +154,12 @@ int message_get_resize(const struct frame *f, uint32_t *ret_rows, uint32_t *ret_
 
 int message_put_stop(struct buffer *b, uint32_t grace_ms, struct err *e);
 int message_get_stop(const struct frame *f, uint32_t *ret_grace_ms, struct err *e);
+
+int message_put_end(struct buffer *b, uint32_t id, struct err *e);
+int message_get_end(const struct frame *f, struct err *e);
+
+int message_put_hold(struct buffer *b, bool is_held, struct err *e);
+int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
 
 int message_put_cgroup(struct buffer *b, struct err *e);
 int message_get_cgroup(const struct frame *f, struct err *e);

@@ -2,7 +2,7 @@
 
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
-_hutch_verbs='act run create exec shell connect ps inspect logs events stats wait pause unpause
+_hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
 	rename stop kill rm doctor version help'
 _hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
@@ -19,6 +19,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='' [rename]=''
 	[stop]='-t --time' [kill]='' [rm]='-f --force')
+_hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
 _hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
@@ -209,6 +210,21 @@ _hutch_exec()
 	esac
 }
 
+# A path of this host, or NAME: and a path that only the sandbox knows.
+_hutch_cp()
+{
+	local before=${COMP_WORDS[COMP_CWORD - 1]}
+	if [[ $cur == -* ]]; then
+		_hutch_words "$_hutch_cp_flags"
+	elif [[ $before == : || ${COMP_WORDS[COMP_CWORD]} == : || $before == --max-size ]]; then
+		:
+	else
+		mapfile -t COMPREPLY < <(compgen -A file -- "$cur"
+			compgen -S : -W "$("${COMP_WORDS[0]}" ps -q 2>/dev/null)" -- "$cur")
+		compopt -o filenames -o nospace 2>/dev/null
+	fi
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -233,6 +249,8 @@ _hutch()
 		_hutch_run
 	elif [[ ${COMP_WORDS[1]} == @(exec|shell) ]]; then
 		_hutch_exec
+	elif [[ ${COMP_WORDS[1]} == cp ]]; then
+		_hutch_cp
 	elif [[ -v _hutch_small_flags[${COMP_WORDS[1]}] ]]; then
 		_hutch_small "${COMP_WORDS[1]}"
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then

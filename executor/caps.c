@@ -72,6 +72,11 @@ int caps_wear(const struct caps *c)
 	return c->permitted ? set(effective, c->permitted, c->inherited) : 0;
 }
 
+int caps_use(const struct caps *c)
+{
+	return c->permitted ? set(c->handed_on, c->handed_on, 0) : 0;
+}
+
 int caps_init(struct caps *ret)
 {
 	struct caps c = { 0 };

@@ -45,3 +45,7 @@ int caps_keep(const struct caps *c);
 /* Leaves what is handed on, so that execve as `uid` gives exactly that.  -1 with
  * errno set. */
 int caps_hand_on(const struct caps *c, uint32_t uid);
+
+/* In a child that will not execve: what a command gets, effective, and nothing else.
+ * -1 with errno set. */
+int caps_use(const struct caps *c);

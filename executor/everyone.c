@@ -100,14 +100,31 @@ static void continue_foreground(const struct leader *one)
 		(void)kill(-group, SIGCONT); /* it may just have ended */
 }
 
+static void let_time_go_on(struct everyone *a)
+{
+	if (a->since)
+		a->stood += clock_ms() - a->since;
+	a->since = a->due = 0;
+	a->is_held = false;
+}
+
 static void end_pause(struct everyone *a, const struct leaders *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		continue_foreground(&l->all[i]);
 	send_all(SIGCONT);
-	if (a->since)
-		a->stood += clock_ms() - a->since;
-	a->since = a->due = 0;
+	let_time_go_on(a);
+}
+
+/* Whose pause was ended by a stop meanwhile is not paused any more. */
+void everyone_hold(struct everyone *a, bool is_held)
+{
+	if (!is_held && a->is_held)
+		let_time_go_on(a);
+	if (!is_held || a->since || a->is_ending)
+		return;
+	a->since = clock_ms();
+	a->is_held = true;
 }
 
 int64_t everyone_now(const struct everyone *a)
@@ -118,6 +135,11 @@ int64_t everyone_now(const struct everyone *a)
 bool everyone_is_paused(const struct everyone *a)
 {
 	return a->since != 0;
+}
+
+bool everyone_is_stopped(const struct everyone *a)
+{
+	return everyone_is_paused(a) && !a->is_held;
 }
 
 /* --- signals --------------------------------------------------------------- */

@@ -6,8 +6,9 @@
  * CAP_KILL over it, which the executor has where there are several (caps.h), over
  * user namespaces made inside, too.  It does not tell whom it spared.
  *
- * *Paused* is from a SIGSTOP to everyone to the next SIGCONT to everyone.  Time
- * stands still meanwhile: everyone_now() is what time-outs of actions go by.
+ * *Paused* is from a SIGSTOP to everyone to the next SIGCONT to everyone, or while
+ * the supervisor holds them by a cgroup's freezer.  Time stands still meanwhile:
+ * everyone_now() is what time-outs of actions go by.
  *
  * A shell with job control waits for stopped children, too.  One that sees its
  * foreground job stopped goes on without it, and that must not happen for us.  So
@@ -41,11 +42,15 @@ struct everyone {
 	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
 	int64_t stood; /* how long the pauses were that are over */
 	int64_t due;   /* leaders are waited for, or asked again, then; 0: they are not */
+	bool is_held;	/* paused by others, who need no signal of ours */
 	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };
 
 /* -1: we are no init, and everyone would be everyone. */
 int everyone_signal(struct everyone *a, int signo, const struct leaders *l, struct err *e);
+
+/* The supervisor stops them by other means, or no longer. */
+void everyone_hold(struct everyone *a, bool is_held);
 
 /* Asks all to end, paused or not, and interactive shells in their own way. */
 int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e);
@@ -60,3 +65,5 @@ bool everyone_is_gone(void);
 /* In ms; it stands still while paused. */
 int64_t everyone_now(const struct everyone *a);
 bool everyone_is_paused(const struct everyone *a);
+/* And by signals: who is new has to get one. */
+bool everyone_is_stopped(const struct everyone *a);

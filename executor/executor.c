@@ -61,9 +61,9 @@ static void child_ended(void *sessions, pid_t pid, int status)
 	sessions_reaped(sessions, pid, status);
 }
 
-static void executor_init(struct executor *x, int channel)
+static void executor_init(struct executor *x, int channel, int proc)
 {
-	*x = (struct executor){ .phase = PHASE_READY, .signals = -1 };
+	*x = (struct executor){ .phase = PHASE_READY, .signals = -1, .proc = proc };
 	channel_init(&x->channel, channel);
 	processes_init(&x->processes);
 	x->sessions = (struct sessions){ .replies = &x->replies,
@@ -81,6 +81,7 @@ static void executor_done(struct executor *x)
 	sessions_done(&x->sessions);
 	replies_done(&x->replies);
 	own_close(&x->signals);
+	own_close(&x->proc);
 }
 
 static int say_hello(struct executor *x, struct err *e)
@@ -271,12 +272,12 @@ static int loop(struct executor *x, struct err *e)
 	return 0;
 }
 
-int executor_serve(int channel, struct err *e)
+int executor_serve(int channel, int proc, struct err *e)
 {
 	sigset_t watched = only_sigchld();
 	struct executor x;
 
-	executor_init(&x, channel);
+	executor_init(&x, channel, proc);
 	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
 	if (served == 0)

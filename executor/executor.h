@@ -33,6 +33,7 @@ struct executor {
 	struct everyone everyone;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
+	int proc;	/* owned; tree.h; -1: none */
 	int64_t end_due; /* ENDING: not later than that, in ms of clock.h */
 };
 
@@ -47,5 +48,6 @@ struct leaders executor_leaders(const struct executor *x);
  * become shorter. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket.  0 when the sandbox has come to its proper end. */
-int executor_serve(int channel, struct err *e);
+/* Takes over the socket, and `proc` (tree.h; -1: there is none).  0 when the sandbox
+ * has come to its proper end. */
+int executor_serve(int channel, int proc, struct err *e);

@@ -2,19 +2,22 @@
  *
  * It is started by execveat(2) from a descriptor, as the first and only process
  * of its pid namespace, with an empty environment, /dev/null as 0, 1 and 2, and
- * the socket to the supervisor as 3.  Namespaces, mounts, capabilities,
+ * the socket to the supervisor as 3, maybe a procfs as 4.  Namespaces, mounts, capabilities,
  * no_new_privs, the seccomp filter and PR_SET_PDEATHSIG are in place already.
  *
  * It has nowhere to say what went wrong, and nobody inside should learn it:
  * the supervisor sees the channel close and this process's exit code. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "executor/executor.h"
+#include "executor/tree.h"
 
 #define CHANNEL_FD 3
+#define PROC_FD	   4
 #define EXIT_HUTCH 125 /* hutch itself failed */
 
 /* Started by hand, in a place where exiting ends nobody else. */
@@ -33,6 +36,14 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
+/* Only of a sandbox that has a name; -1: there is none. */
+static int take_proc(void)
+{
+	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 && tree_can_look(PROC_FD);
+
+	return is_there ? PROC_FD : -1;
+}
+
 int main(void)
 {
 	struct err e;
@@ -41,5 +52,5 @@ int main(void)
 		return EXIT_HUTCH;
 	if (executor_protect(&e) < 0)
 		return EXIT_HUTCH;
-	return executor_serve(CHANNEL_FD, &e) < 0 ? EXIT_HUTCH : 0;
+	return executor_serve(CHANNEL_FD, take_proc(), &e) < 0 ? EXIT_HUTCH : 0;
 }

@@ -14,6 +14,7 @@
 #include "executor/everyone.h"
 #include "executor/relay.h"
 #include "executor/spawn.h"
+#include "executor/tree.h"
 #include "executor/user.h"
 
 /* How many processes are reaped before the channel gets its turn. */
@@ -191,6 +192,14 @@ void processes_signal(struct processes *p, uint32_t id, int signo)
 	/* Before its setsid a child is not in a group of its own yet. */
 	if (kill(-c->pid, signo) < 0 && errno == ESRCH)
 		(void)kill(c->pid, signo); /* it is unreaped, so it exists */
+}
+
+void processes_end(struct processes *p, uint32_t id, int proc)
+{
+	const struct command *c = processes_find(p, id);
+
+	if (c && c->pid > 0 && !c->is_reaped)
+		tree_end(proc, c->pid);
 }
 
 void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols)

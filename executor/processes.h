@@ -83,6 +83,9 @@ void processes_start(struct processes *p, const struct command_request *request,
 
 /* To the command's process group; nothing when the command has ended. */
 void processes_signal(struct processes *p, uint32_t id, int signo);
+/* Ends the command's tree; nothing when the command has ended.  `proc` is as in
+ * tree.h. */
+void processes_end(struct processes *p, uint32_t id, int proc);
 /* To the command's terminal; nothing when it has none or has ended. */
 void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols);
 

@@ -70,6 +70,26 @@ static int answer_signal(struct executor *x, const struct frame *f, struct err *
 	return 0;
 }
 
+static int answer_end(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (message_get_end(f, e) < 0)
+		return -1;
+	if (x->proc < 0)
+		return err_set(e, ERR_PROTOCOL, "'end', and nothing to look at a tree with");
+	processes_end(&x->processes, f->id, x->proc);
+	return 0;
+}
+
+static int answer_hold(struct executor *x, const struct frame *f, struct err *e)
+{
+	bool is_held;
+
+	if (message_get_hold(f, &is_held, e) < 0)
+		return -1;
+	everyone_hold(&x->everyone, is_held);
+	return 0;
+}
+
 static int answer_resize(struct executor *x, const struct frame *f, struct err *e)
 {
 	uint32_t rows, cols;
@@ -181,6 +201,9 @@ static const struct request requests[] = {
 	[MSG_READ] = { .one = READY | BUSY | PAUSED, .answer = answer_read },
 	[MSG_WRITE] = { .one = READY | BUSY | PAUSED, .answer = answer_write },
 	[MSG_OUTPUT ... MSG_DONE] = { .answer = NULL },
+	[MSG_END] = { .one = BUSY | LAST | ENDING | PAUSED, .answer = answer_end },
+	[MSG_HOLD] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
+		       .answer = answer_hold },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

@@ -97,7 +97,7 @@ static void start(struct session *s)
 	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
-	else if (everyone_is_paused(s->everyone))
+	else if (everyone_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
 }
 

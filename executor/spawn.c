@@ -15,6 +15,7 @@
 
 #include "base/message.h"
 #include "base/own.h"
+#include "executor/copy.h"
 #include "executor/user.h"
 
 /* What a PATH is when the environment has none, as confstr(3) says it. */
@@ -84,6 +85,14 @@ static void begin_session(const struct exec *x)
 	(void)setsid(); /* fails for group leaders only; we are new */
 	if ((x->flags & EXEC_PTY) && ioctl(1, TIOCSCTTY, 0) < 0)
 		fail(EXEC_STAGE_PTY);
+}
+
+/* Where whoever loses its parent ends up, as long as the command lives; it survives
+ * execve(2), and nobody inherits it. */
+static void become_subreaper(const struct exec *x)
+{
+	if (x->flags & EXEC_TREE)
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* cannot fail */
 }
 
 static void set_limits(const struct exec *x)
@@ -177,6 +186,15 @@ static void enter_filter(const struct exec *x)
 		fail(EXEC_STAGE_FILTER);
 }
 
+/* In a copy of the parent's memory; see make_child(). */
+static _Noreturn void copy(const struct spawn *s)
+{
+	if (user_stay(s->self) < 0)
+		fail(EXEC_STAGE_USER);
+	(void)close(STATUS_FD); /* it has begun */
+	copy_run(s->exec);
+}
+
 static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
 								int status)
 {
@@ -189,6 +207,7 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 		fail(EXEC_STAGE_CGROUP);
 	}
 	begin_session(s->exec);
+	become_subreaper(s->exec);
 	set_limits(s->exec);
 	if (user_become(s->self, s->exec) < 0)
 		fail(EXEC_STAGE_USER);
@@ -197,6 +216,8 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
 	enter_filter(s->exec);
+	if (s->exec->flags & EXEC_COPIES)
+		copy(s);
 	execute(s->exec);
 }
 
@@ -205,7 +226,8 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 /* A frame of its own for vfork, which returns into it twice. */
 static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
 {
-	pid_t pid = s->is_alone ? vfork() : fork();
+	bool borrows = s->is_alone && !(s->exec->flags & EXEC_COPIES);
+	pid_t pid = borrows ? vfork() : fork();
 
 	if (pid == 0)
 		become_command(s, status);

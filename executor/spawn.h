@@ -11,6 +11,9 @@
  * can stop it before its execve, and vfork would leave us, pid 1, waiting with
  * it.
  *
+ * One that copies (EXEC_COPIES) executes nothing: it is a fork(2) in any case, closes
+ * the pipe itself, and goes on in copy.h.
+ *
  * Everything that a command could have prepared against us (its PATH, working
  * directory, program file) is touched by the child alone. */
 #pragma once

@@ -56,6 +56,11 @@ int user_become(const struct user *self, const struct exec *x)
 	return caps_hand_on(&self->caps, x->uid);
 }
 
+int user_stay(const struct user *self)
+{
+	return caps_use(&self->caps) < 0 ? -1 : stay_undumpable();
+}
+
 /* What a change of the file system ids does beside that: it sets dumpable,
  * shifts effective capabilities, and clears the signal that the supervisor's
  * death sends us (PR_SET_PDEATHSIG). */

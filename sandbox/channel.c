@@ -127,6 +127,20 @@ int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct e
 	return channel_flush(c, e);
 }
 
+int channel_send_end(struct channel *c, uint32_t id, struct err *e)
+{
+	if (message_put_end(&c->out, id, e) < 0)
+		return -1;
+	return channel_flush(c, e);
+}
+
+int channel_send_hold(struct channel *c, bool is_held, struct err *e)
+{
+	if (message_put_hold(&c->out, is_held, e) < 0)
+		return -1;
+	return channel_flush(c, e);
+}
+
 int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
 			struct err *e)
 {

@@ -273,8 +273,9 @@ int launch_start(struct launch *l, struct err *e)
 	l->signals = supervise_signals(e);
 	if (l->signals < 0 || prepare_host(l, e) < 0)
 		return -1;
+	/* Only one that has a name is asked to end a command with its tree. */
 	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter,
-					   l->cgroup.into };
+					   l->cgroup.into, l->entry != NULL };
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	/* The user that root became may have other processes, and root's

@@ -218,9 +218,9 @@ static int explain_proc(struct err *e)
 			     "Unmasked; podman --security-opt unmask=ALL");
 }
 
-int mounts_make_proc(struct err *e)
+static int make_proc(const char *options, struct err *e)
 {
-	int mount = fs_make("proc", "hidepid=ptraceable",
+	int mount = fs_make("proc", options,
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
 	if (mount >= 0 || errno != EPERM)
@@ -228,6 +228,16 @@ int mounts_make_proc(struct err *e)
 	/* Where no file system can be mounted, /proc is not the cause. */
 	AUTO_CLOSE int other = fs_make("tmpfs", "", 0, NULL);
 	return other < 0 ? -1 : explain_proc(e);
+}
+
+int mounts_make_proc(struct err *e)
+{
+	return make_proc("hidepid=ptraceable", e);
+}
+
+int mounts_make_own_proc(struct err *e)
+{
+	return make_proc("subset=pid", e);
 }
 
 static int do_proc(struct tree *t, const struct step *s, struct err *e)

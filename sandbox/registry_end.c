@@ -39,11 +39,32 @@ static int write_lock(int lock, const char *record)
 	return ftruncate(lock, len);
 }
 
-static char *our_record(const char *reason, const char *message)
-{
-	AUTO_FREE char *why = quote_json(reason), *what = quote_json(message);
+/* What is left to be said where there is no record of the supervisor's. */
+struct verdict {
+	const char *reason, *message;
+	int exit_code;
+};
 
-	return text_format("{\"reason\":%s,\"message\":%s}", why, what);
+static const struct verdict was_killed = { "killed", "the supervisor was killed", 137 };
+static const struct verdict host_gone = {
+	"host_gone", "the supervisor and its janitor were killed", 125
+};
+static const struct verdict not_written = {
+	"unknown", "the record could not be written", 125
+};
+
+/* All its keys are there, as in a supervisor's (docs/control.md). */
+static char *our_record(const struct verdict *v)
+{
+	AUTO_FREE char *why = quote_json(v->reason), *what = quote_json(v->message);
+	const time_t now = time(NULL);
+	char ended[32];
+	struct tm tm;
+
+	(void)gmtime_r(&now, &tm);
+	(void)strftime(ended, sizeof(ended), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return text_format("{\"reason\":%s,\"exit_code\":%d,\"limit\":null,\"message\":%s,"
+			   "\"remedy\":null,\"ended\":\"%s\"}", why, v->exit_code, what, ended);
 }
 
 static int write_record(int lock, const char *record, struct err *e)
@@ -56,7 +77,7 @@ static int write_record(int lock, const char *record, struct err *e)
 		return 0;
 	else
 		(void)err_sys(e, "write the record of a sandbox's end");
-	AUTO_FREE char *ours = our_record("unknown", "the record could not be written");
+	AUTO_FREE char *ours = our_record(&not_written);
 	(void)write_lock(lock, ours); /* it fits, or the disk is broken */
 	return -1;
 }
@@ -151,11 +172,10 @@ static int finish(const struct registry_entry *r, const char *record,
 }
 
 /* What a dead supervisor may have written itself stands. */
-static void finish_dead(const struct registry_entry *r, const char *reason,
-			const char *message)
+static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 {
 	AUTO_FREE char *written = has_record(r->lock) ? shelf_line(r->lock) : NULL;
-	AUTO_FREE char *ours = our_record(reason, message);
+	AUTO_FREE char *ours = our_record(v);
 
 	/* There is nobody to tell. */
 	(void)finish(r, written ? written : ours, REGISTRY_KEEP, NULL);
@@ -178,7 +198,7 @@ void registry_end_killed(struct registry_entry *r)
 	if (!r || !r->name[0])
 		return;
 	if (shelf_find_name(r->state, r->folder, r->name))
-		finish_dead(r, "killed", "the supervisor was killed");
+		finish_dead(r, &was_killed);
 	registry_done(r);
 }
 
@@ -202,7 +222,7 @@ static int finish_left_over(struct registry_entry *old, struct err *e)
 	if (!shelf_is_at(old->state, old->name, old->folder))
 		return 0;
 	shelf_read_id(old->folder, old->id);
-	finish_dead(old, "host_gone", "the supervisor and its janitor were killed");
+	finish_dead(old, &host_gone);
 	if (shelf_is_at(old->state, old->name, old->folder))
 		return shelf_in_the_way(old->name, "cannot be removed", e);
 	return 0;

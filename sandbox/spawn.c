@@ -8,7 +8,7 @@
  *					 open the executor on the host's paths
  *					 mounts, pivot_root
  *					 hostname, enter the network namespace
- *					 descriptors: 0-2 null, 3 channel
+ *					 descriptors: 0-2 null, 3 channel, 4 procfs
  *					 no_new_privs, Landlock, capabilities
  *					 seccomp
  *					 execveat
@@ -51,14 +51,15 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/sockets.h"
 
-/* Where the executor finds its socket (docs/protocol.md). */
+/* Where the executor finds its socket, and a procfs (docs/protocol.md). */
 #define CHANNEL_FD 3
+#define PROC_FD	   4
 
 /* The child's own ends, and what it opens on its way. */
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
-	int executor, null;
+	int executor, null, proc;
 	int sysctls, network;
 	struct beside beside;
 };
@@ -120,14 +121,16 @@ static int become_killable(struct err *e)
 	return *text == '-' ? io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", "0", e) : 0;
 }
 
-/* Needs: the host's paths.  Does: opens what must be opened before they are
- * gone.  Leaves: descriptors. */
+/* Needs: the host's paths, and its /proc without masks of ours.  Does: opens what
+ * must be opened before they are gone.  Leaves: descriptors. */
 static int stage_host_paths(struct child *c, struct err *e)
 {
 	if (c->parts->cgroup > 0 && become_killable(e) < 0)
 		return -1;
 	c->executor = program_seal(c->parts->executor, e);
 	if (c->executor < 0)
+		return -1;
+	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)
 		return -1;
 	c->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
@@ -152,15 +155,17 @@ static int stage_world(struct child *c, struct err *e)
 	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
 
-/* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, everything else
- * ends at execveat.  Leaves: no descriptor of the host but these. */
+/* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, 4 the procfs if there
+ * is one, everything else ends at execveat.  Leaves: no descriptor of the host but
+ * these. */
 static int stage_descriptors(struct child *c, struct err *e)
 {
 	/* Above the places that are about to be filled, so that none of ours
 	 * is overwritten while it is still needed. */
-	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null };
+	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc };
+	const bool has_proc = c->proc >= 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(kept) - !has_proc; i++) {
 		int high = fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
 		if (high < 0)
 			return err_sys(e, "move a descriptor");
@@ -171,7 +176,9 @@ static int stage_descriptors(struct child *c, struct err *e)
 			return err_sys(e, "set descriptor %d", fd);
 	if (dup2(c->channel, CHANNEL_FD) < 0)
 		return err_sys(e, "set the channel");
-	if (sys_close_range(CHANNEL_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+	if (has_proc && dup2(c->proc, PROC_FD) < 0)
+		return err_sys(e, "set the procfs");
+	if (sys_close_range(CHANNEL_FD + 1u + has_proc, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(e, "close_range");
 	return 0;
 }
@@ -319,7 +326,7 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 	struct child c = { .parts = parts, .channel = child_channel,
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
-			   .executor = -1, .null = -1, .sysctls = -1, .network = -1 };
+			   .executor = -1, .null = -1, .proc = -1, .sysctls = -1, .network = -1 };
 	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;

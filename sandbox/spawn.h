@@ -6,6 +6,7 @@
  * parent does not wait for it: it watches `failure` and `channel` together
  * with everything else. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -26,6 +27,7 @@ struct spawn_parts {
 	const struct program *executor;
 	const struct seccomp_program *filter;
 	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
+	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
 };
 
 void sandbox_init(struct sandbox *s);

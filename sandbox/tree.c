@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 int tree_open(int parent, const char *name)
@@ -40,12 +41,13 @@ static char *clear_files(int folder, bool *ret_progress)
 {
 	char *full = NULL;
 	struct dirent *entry;
+
+	/* To look up "." and to unlink in it; what fails shows below. */
+	(void)fchmod(folder, 0700);
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again < 0 ? NULL : fdopendir(again);
-
 	if (!dir)
 		return NULL;
-	(void)fchmod(folder, 0700); /* to unlink in it; what fails shows below */
 	while (!full && (entry = readdir(dir))) {
 		if (is_dots(entry->d_name))
 			continue;
@@ -59,12 +61,47 @@ static char *clear_files(int folder, bool *ret_progress)
 	return full;
 }
 
-static bool is_same(int a, int b)
-{
-	struct stat x, y;
+/* The folders that lead to where we are. */
+struct way {
+	struct place {
+		dev_t dev;
+		ino_t ino;
+	} *places;
+	size_t count, room;
+};
 
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
+static bool is_at(int folder, const struct place *p)
+{
+	struct stat st;
+
+	return fstat(folder, &st) == 0 && st.st_dev == p->dev && st.st_ino == p->ino;
+}
+
+static int go_down(struct way *w, int at, const char *name)
+{
+	struct stat st;
+
+	if (fstat(at, &st) < 0)
+		return -1;
+	if (w->count == w->room) {
+		w->room = w->room ? 2 * w->room : 16;
+		w->places = mem_resize(w->places, w->room, sizeof(*w->places));
+	}
+	w->places[w->count++] = (struct place){ st.st_dev, st.st_ino };
+	return tree_open(at, name);
+}
+
+/* Somebody may have moved the folder that we are in: then ".." is not where we came
+ * from, and everything there would be taken for a part of the tree. */
+static int go_up(struct way *w, int at)
+{
+	AUTO_CLOSE int up = -1;
+
+	if (w->count > 0) /* not by tree_open(), which may change a mode */
+		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (up < 0 || !is_at(up, &w->places[--w->count]))
+		return -1;
+	return fd_take(&up);
 }
 
 /* Empties the tree below `top`, with a handful of descriptors however deep it
@@ -74,18 +111,20 @@ static bool is_same(int a, int b)
 static void empty_tree(int top)
 {
 	AUTO_CLOSE int at = fcntl(top, F_DUPFD_CLOEXEC, 0);
+	struct way way = { 0 };
 	bool came_up = false;
 
 	while (at >= 0) {
 		bool progress = false;
 		AUTO_FREE char *full = clear_files(at, &progress);
-		if (full ? came_up && !progress : is_same(at, top))
-			return;
+		if (full && came_up && !progress)
+			break;
 		came_up = !full;
-		int next = tree_open(at, full ? full : "..");
+		int next = full ? go_down(&way, at, full) : go_up(&way, at);
 		own_close(&at);
 		at = next;
 	}
+	free(way.places);
 }
 
 void tree_remove(int base, const char *name)

@@ -1,7 +1,8 @@
 /* tree -- a folder removed with everything in it.
  *
  * Whatever is in it, written by a guest or not, is only unlinked, by descriptor and
- * without following a link, with a handful of descriptors however deep it is. */
+ * without following a link, with a handful of descriptors however deep it is.  What
+ * somebody moves out of it meanwhile leads nowhere else. */
 #pragma once
 
 /* Opens a folder that its owner may have closed to himself, following no link.  A

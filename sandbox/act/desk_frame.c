@@ -1,5 +1,6 @@
 #include "sandbox/act/desk.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -31,6 +32,19 @@ static int on_started(struct desk *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
+static void finish_not_started(struct desk *d, struct task *first, const struct failed *f)
+{
+	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
+					   exec_stage_name(f->stage), d->shell->argv[0],
+					   strerror((int)f->sys));
+
+	/* Pid 1's word for it (executor/session.c). */
+	if (f->sys == ECANCELED)
+		desk_finish_error(d, first, "HUTCH$SANDBOX_ENDED", "ERROR: the sandbox is stopping");
+	else
+		desk_finish_error(d, first, "HUTCH$NO_SHELL", text);
+}
+
 /* No shell: what was to run in it cannot.  The next one tries again. */
 static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 {
@@ -42,11 +56,8 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	if (message_get_failed(f, &failed, e) < 0)
 		return -1;
 	s->is_opening = false;
-	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
-					   exec_stage_name(failed.stage), d->shell->argv[0],
-					   strerror((int)failed.sys));
 	if (s->first && s->first->action.kind == ACT_RUN)
-		desk_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
+		finish_not_started(d, s->first, &failed);
 	return 0;
 }
 

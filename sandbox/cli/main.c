@@ -91,6 +91,7 @@ static const struct verb {
 	{ "create", "make one that lives on under its name", create_main, false },
 	{ "exec", "run a command in it", exec_main, false },
 	{ "shell", "a shell in it", shell_main, false },
+	{ "cp", "copy files into it, out of it, or from one to another", cp_main, false },
 	{ "connect", "its control socket over stdin and stdout", connect_main, true },
 
 	{ "Watch it:", NULL, NULL, false },

@@ -7,6 +7,7 @@
 
 int act_named(char **argv); /* hutch act NAME */
 int connect_main(char **argv);
+int cp_main(char **argv);
 int events_main(char **argv);
 int inspect_main(char **argv);
 int kill_main(char **argv);

@@ -11,7 +11,7 @@
 #include "sandbox/control/capture.h"
 #include "sandbox/guest.h"
 
-/* From SIGHUP to SIGKILL for one whose client has gone. */
+/* From SIGHUP to the end for one whose client has gone. */
 #define GRACE_MS 10000
 
 void job_free(struct job *j)
@@ -100,6 +100,21 @@ static void send_signal(struct jobs *js, const struct job *j, int signo)
 			guest_broke_protocol(js->guest, &e);
 }
 
+static void send_end(struct jobs *js, const struct job *j)
+{
+	struct err e;
+
+	if (j->state == JOB_ASKED || j->state == JOB_RUNNING)
+		if (channel_send_end(&js->guest->channel, j->id, &e) < 0)
+			guest_broke_protocol(js->guest, &e);
+}
+
+/* In a pause it is the moment in which that began. */
+static int64_t now(const struct jobs *js)
+{
+	return js->paused_ms ? js->paused_ms : clock_ms();
+}
+
 /* Arguments and environment that fit no frame are its client's fault: so would
  * execve(2) say. */
 static void refuse(struct jobs *js, struct job *j)
@@ -119,8 +134,10 @@ static void send_one(struct jobs *js, struct job *j)
 
 	j->state = JOB_ASKED;
 	js->passing = j;
-	if (j->timeout_ms)
+	if (j->timeout_ms) {
 		j->deadline_ms = clock_ms() + (int64_t)j->timeout_ms;
+		j->exec.flags |= EXEC_TREE;
+	}
 	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
 		return;
 	if (e.kind == ERR_LIMIT)
@@ -133,7 +150,8 @@ static bool is_free(const struct jobs *js)
 {
 	const struct channel *c = &js->guest->channel;
 
-	return !guest_is_over(js->guest) && channel_has_passed(c) && buffer_len(&c->out) == 0;
+	return !guest_is_over(js->guest) && !js->is_closed && !js->paused_ms &&
+	       channel_has_passed(c) && buffer_len(&c->out) == 0;
 }
 
 void jobs_send(struct jobs *js)
@@ -329,7 +347,7 @@ void jobs_leave(struct jobs *js, const struct client *c)
 			continue;
 		}
 		send_signal(js, j, SIGHUP);
-		j->kill_ms = clock_ms() + GRACE_MS;
+		j->kill_ms = now(js) + GRACE_MS;
 	}
 }
 
@@ -337,13 +355,21 @@ int64_t jobs_due(const struct jobs *js)
 {
 	int64_t due = 0;
 
-	for (const struct job *j = js->first; j; j = j->next)
+	for (const struct job *j = js->first; j && !js->paused_ms; j = j->next)
 		due = clock_sooner(due, clock_sooner(j->deadline_ms, j->kill_ms));
 	return due;
 }
 
-void jobs_postpone(struct jobs *js, int64_t ms)
+void jobs_pause(struct jobs *js)
 {
+	js->paused_ms = clock_ms();
+}
+
+void jobs_resume(struct jobs *js)
+{
+	int64_t ms = clock_ms() - js->paused_ms;
+
+	js->paused_ms = 0;
 	for (struct job *j = js->first; j; j = j->next) {
 		j->deadline_ms += j->deadline_ms ? ms : 0;
 		j->kill_ms += j->kill_ms ? ms : 0;
@@ -352,12 +378,12 @@ void jobs_postpone(struct jobs *js, int64_t ms)
 
 void jobs_expire(struct jobs *js)
 {
-	for (struct job *j = js->first; j; j = j->next) {
+	for (struct job *j = js->first; j && !js->paused_ms; j = j->next) {
 		bool is_late = clock_is_due(j->deadline_ms);
 		if (!is_late && !clock_is_due(j->kill_ms))
 			continue;
 		j->has_timed_out = is_late;
 		j->deadline_ms = j->kill_ms = 0;
-		send_signal(js, j, SIGKILL);
+		send_end(js, j);
 	}
 }

@@ -8,7 +8,10 @@
  *	ENDED		JOBS_REMEMBERED others have ended since		forgotten
  *
  * A job is one client's.  When that goes, so does the job, unless it is detached:
- * SIGHUP, and SIGKILL a while later.  Who waits for its end may be anybody. */
+ * SIGHUP, and a while later it is ended with its tree, as one is that is late.  Who
+ * waits for its end may be anybody.
+ *
+ * While the sandbox is paused nothing is sent that starts one, and no time passes. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,6 +68,8 @@ struct jobs {
 	struct waiter *waiters;	  /* owned */
 	struct job *passing;	  /* whose descriptors are on their way */
 	size_t alive, ended;
+	bool is_closed;	   /* nothing is to be started any more */
+	int64_t paused_ms; /* since then, in ms of clock.h; 0: it is not paused */
 	size_t held, owed; /* waiters whose job has ended; jobs that owe an event */
 	void *who; /* borrowed; for these */
 	void (*on_started)(void *who, struct job *j);
@@ -103,7 +108,10 @@ bool jobs_tell(struct jobs *js, const struct client *c);
 /* Nobody waits for this client any more; what is not detached is ended. */
 void jobs_leave(struct jobs *js, const struct client *c);
 
+/* When jobs_expire() has something to do; 0: never, or not in a pause. */
 int64_t jobs_due(const struct jobs *js);
-/* The sandbox stood still for so long. */
-void jobs_postpone(struct jobs *js, int64_t ms);
 void jobs_expire(struct jobs *js);
+
+void jobs_pause(struct jobs *js);
+/* What was due is due later by as long as the pause was. */
+void jobs_resume(struct jobs *js);

@@ -65,6 +65,18 @@ static void mourn(const struct call *call)
 	call->client->under_way++;
 }
 
+static void let_time_stand(struct supervisor *s)
+{
+	s->paused_ms = clock_ms();
+	jobs_pause(&s->jobs);
+}
+
+static void let_time_go_on(struct supervisor *s)
+{
+	desk_postpone(&s->desk, clock_ms() - s->paused_ms);
+	jobs_resume(&s->jobs);
+}
+
 static int do_stop(const struct call *call)
 {
 	struct supervisor *s = call->s;
@@ -75,10 +87,13 @@ static int do_stop(const struct call *call)
 	    call_seconds(call, "grace", &grace_ms) < 0)
 		return RPC_PARAMS;
 	mourn(call);
-	s->is_stopping = true;
+	s->is_stopping = s->jobs.is_closed = true;
 	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
-	if (s->status == REGISTRY_PAUSED && s->launch->cgroup.procs >= 0)
-		(void)cgroup_freeze(&s->launch->cgroup, false, NULL); /* else: killed in the end */
+	if (s->status == REGISTRY_PAUSED) {
+		let_time_go_on(s);
+		if (s->launch->cgroup.procs >= 0) /* if it fails: they are killed in the end */
+			(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
+	}
 	supervisor_set_status(s, REGISTRY_STOPPING);
 	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
@@ -92,6 +107,26 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
+static void hold(struct supervisor *s, bool is_held)
+{
+	struct err e;
+
+	if (channel_send_hold(&s->guest.channel, is_held, &e) < 0)
+		guest_broke_protocol(&s->guest, &e);
+}
+
+/* The executor, which is not in that cgroup, holds its clocks before anybody stands
+ * still and until all go on. */
+static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
+{
+	if (is_frozen)
+		hold(s, true);
+	int done = cgroup_freeze(&s->launch->cgroup, is_frozen, e);
+	if (is_frozen != (done == 0))
+		hold(s, false);
+	return done;
+}
+
 /* With a cgroup the kernel does it, and nobody inside can tell; without one pid 1
  * sends signals. */
 static int set_paused(const struct call *call, bool is_paused)
@@ -99,25 +134,26 @@ static int set_paused(const struct call *call, bool is_paused)
 	struct supervisor *s = call->s;
 	bool has_cgroup = s->launch->cgroup.procs >= 0;
 
-	if (has_cgroup && cgroup_freeze(&s->launch->cgroup, is_paused, call->e) < 0)
+	if (has_cgroup && freeze(s, is_paused, call->e) < 0)
 		return RPC_FAILED;
 	if (!has_cgroup && channel_send_signal(&s->guest.channel, 0,
 					       is_paused ? SIGSTOP : SIGCONT, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
-	if (is_paused) {
-		s->paused_ms = clock_ms();
-	} else {
-		desk_postpone(&s->desk, clock_ms() - s->paused_ms);
-		jobs_postpone(&s->jobs, clock_ms() - s->paused_ms);
-	}
+	if (is_paused)
+		let_time_stand(s);
+	else
+		let_time_go_on(s);
 	supervisor_set_status(s, is_paused ? REGISTRY_PAUSED : REGISTRY_READY);
 	return call_answer(call, has_cgroup ? "{\"by\":\"cgroup\"}" : "{\"by\":\"signals\"}");
 }
 
 static int do_pause(const struct call *call)
 {
-	if (call->s->is_stopping) {
-		(void)err_set(call->e, ERR_BUSY, "the sandbox is stopping");
+	/* Before it is ready pid 1 may not know of it yet, and whoever made it would be
+	 * told too late, or never. */
+	if (call->s->is_stopping || call->s->status == REGISTRY_STARTED) {
+		(void)err_set(call->e, ERR_BUSY, "the sandbox is %s",
+			      call->s->is_stopping ? "stopping" : "not ready yet");
 		return RPC_FAILED;
 	}
 	if (call->s->status != REGISTRY_PAUSED)
@@ -252,6 +288,8 @@ static const char *const rename_keys[] = { "name", NULL };
 static const char *const since_keys[] = { "since", NULL };
 static const char *const start_keys[] = { "argv", "env", "cwd", "user", "tty", "rows", "cols",
 					  "stdin", "timeout", "detach", NULL };
+static const char *const copy_in_keys[] = { "path", "name", NULL };
+static const char *const copy_out_keys[] = { "path", "follow", NULL };
 static const char *const process_keys[] = { "process", NULL };
 static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
@@ -277,6 +315,8 @@ static const struct method {
 	{ "rename", do_rename, rename_keys, false },
 	{ "events.subscribe", do_subscribe, since_keys, false },
 	{ "exec.start", methods_start, start_keys, true },
+	{ "copy.in", methods_copy_in, copy_in_keys, true },
+	{ "copy.out", methods_copy_out, copy_out_keys, true },
 	{ "exec.wait", methods_wait, process_keys, false },
 	{ "exec.signal", methods_signal, signal_keys, false },
 	{ "exec.resize", methods_resize, resize_keys, false },
@@ -288,8 +328,6 @@ static const struct method {
 	{ "exec.write", methods_write, write_keys, false },
 	{ "logs", do_logs, logs_keys, false },
 	{ "update", do_later, NULL, false },
-	{ "copy.in", do_later, NULL, true },
-	{ "copy.out", do_later, NULL, true },
 	{ "port.add", do_later, NULL, false },
 	{ "port.remove", do_later, NULL, false },
 	{ "port.list", do_later, NULL, false },

@@ -1,7 +1,7 @@
 /* methods -- what can be asked for over the control socket (docs/control.md).
  *
  *	methods.c	the table; the sandbox itself, its log, actions
- *	methods_start.c	exec.start: a job out of params
+ *	methods_start.c	exec.start, copy.in, copy.out: a job out of params
  *	methods_exec.c	the others about processes, and what is told of these */
 #pragma once
 
@@ -9,6 +9,8 @@ struct call;
 
 /* 0: answered, or it will be; else an enum rpc_code and the call's error. */
 int methods_start(const struct call *call);
+int methods_copy_in(const struct call *call);
+int methods_copy_out(const struct call *call);
 int methods_wait(const struct call *call);
 int methods_signal(const struct call *call);
 int methods_resize(const struct call *call);

@@ -19,6 +19,22 @@
 /* No more small requests while this much has not been sent. */
 #define CHANNEL_BUSY (1u << 20)
 
+/* What came of a copy, as JSON.  SIGPIPE: nobody read its tar any more. */
+static const char *copy_error(const struct exited *x)
+{
+	static const char *const errors[] = {
+		[COPY_DONE] = "null",		    [COPY_FAILED] = "\"internal\"",
+		[COPY_NOT_FOUND] = "\"not_found\"", [COPY_REFUSED] = "\"refused\"",
+		[COPY_EXISTS] = "\"exists\"",	    [COPY_NO_SPACE] = "\"no_space\"",
+		[COPY_LIMIT] = "\"limit\"",	    [COPY_INVALID] = "\"invalid\"",
+	};
+	_Static_assert(ARRAY_LEN(errors) == COPY_EXIT_COUNT, "an exit has no name");
+
+	if (x->is_signaled)
+		return x->status == SIGPIPE ? "\"disconnected\"" : "\"internal\"";
+	return x->status < ARRAY_LEN(errors) ? errors[x->status] : "\"internal\"";
+}
+
 static char *exit_members(const struct job *j)
 {
 	const struct exited *x = &j->exited;
@@ -26,10 +42,12 @@ static char *exit_members(const struct job *j)
 	AUTO_FREE char *signal = x->is_signaled ? text_format("%u", x->status)
 						: text_copy("null");
 
+	bool is_copy = j->exec.flags & EXEC_COPIES;
 	return text_format("\"process\":%u,\"exit_code\":%d,\"signal\":%s,\"timed_out\":%s,"
-			   "\"user_s\":%.6f,\"sys_s\":%.6f", j->id, code, signal,
+			   "\"user_s\":%.6f,\"sys_s\":%.6f%s%s", j->id, code, signal,
 			   j->has_timed_out ? "true" : "false", (double)x->user_us / 1e6,
-			   (double)x->sys_us / 1e6);
+			   (double)x->sys_us / 1e6, is_copy ? ",\"error\":" : "",
+			   is_copy ? copy_error(x) : "");
 }
 
 /* Its name for events and lists, which are kept: no longer than is read. */
@@ -129,8 +147,10 @@ void methods_end_jobs(struct supervisor *s)
 	for (struct job *j = s->jobs.first; j; j = j->next)
 		if (j->owner && (j->state == JOB_WAITING || j->state == JOB_ASKED))
 			client_error(j->owner, j->request, RPC_FAILED, &e);
+	/* Who has still to be told what an ended one printed is answered behind that. */
 	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
-		client_error(w->client, w->request, RPC_FAILED, &e);
+		if (!w->is_held)
+			client_error(w->client, w->request, RPC_FAILED, &e);
 }
 
 int methods_wait(const struct call *call)

@@ -158,36 +158,93 @@ static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 	return j->capture ? 0 : -1;
 }
 
-int methods_start(const struct call *call)
+/* To be forgotten where it cannot be begun. */
+static int begin(const struct call *call, struct job *j, bool has_stdin)
 {
 	struct supervisor *s = call->s;
-	struct job *j;
-	bool has_stdin;
 
-	if (call_busy(call) < 0)
+	if (check_client(call, j) < 0 || take_fds(call, j, has_stdin) < 0)
 		return RPC_FAILED;
-	j = mem_zeroed(1, sizeof(*j));
-	if (get_job(call, j) < 0 || check_fds(call, &has_stdin) < 0) {
-		job_free(j);
-		return RPC_PARAMS;
-	}
-	if (check_client(call, j) < 0 || take_fds(call, j, has_stdin) < 0) {
-		job_free(j);
-		return RPC_FAILED;
-	}
 	j->id = queue_new_id(&s->desk.queue);
 	while (jobs_find(&s->jobs, j->id))
 		j->id = queue_new_id(&s->desk.queue);
 	j->owner = call->client;
 	j->begun_ms = events_now();
-	if (jobs_add(&s->jobs, j, call->e) < 0) {
-		job_free(j);
+	if (jobs_add(&s->jobs, j, call->e) < 0)
 		return RPC_FAILED;
-	}
 	if (j->capture)
 		outputs_view(call->client, j);
 	j->request = call_take_id(call);
 	call->client->under_way++;
 	jobs_send(&s->jobs);
 	return 0;
+}
+
+int methods_start(const struct call *call)
+{
+	struct job *j;
+	bool has_stdin;
+	int code = RPC_PARAMS;
+
+	if (call_busy(call) < 0)
+		return RPC_FAILED;
+	j = mem_zeroed(1, sizeof(*j));
+	if (get_job(call, j) == 0 && check_fds(call, &has_stdin) == 0)
+		code = begin(call, j, has_stdin);
+	if (code != 0)
+		job_free(j);
+	return code;
+}
+
+/* --- copies ------------------------------------------------------------------- */
+
+/* The executor's own code: its words are no program's. */
+static int get_copy(const struct call *call, struct job *j, uint32_t flags)
+{
+	const char *path = NULL, *name = NULL;
+	bool follows = false;
+
+	if (call_text(call, "path", &path) < 0 || call_text(call, "name", &name) < 0 ||
+	    call_bool(call, "follow", &follows) < 0)
+		return -1;
+	if (!path || !*path)
+		return err_set(call->e, ERR_USAGE, "params.path: %s", path ? "empty" : "missing");
+	if (call->fds->count != 0 && call->fds->count != WIRE_FDS)
+		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
+	j->exec = launch_command(call->s->launch);
+	list_add(&j->argv, call->request->method);
+	list_add(&j->argv, path);
+	if (name)
+		list_add(&j->argv, name);
+	j->cwd = text_copy(j->exec.cwd);
+	j->exec.cwd = j->cwd;
+	j->exec.argv = j->argv.items;
+	j->exec.env = &j->argv.items[j->argv.count]; /* none: the list's end */
+	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0);
+	return 0;
+}
+
+static int copy(const struct call *call, uint32_t flags)
+{
+	struct job *j;
+	int code = RPC_PARAMS;
+
+	if (call_busy(call) < 0)
+		return RPC_FAILED;
+	j = mem_zeroed(1, sizeof(*j));
+	if (get_copy(call, j, flags) == 0)
+		code = begin(call, j, flags == EXEC_UNPACK && !call->fds->count);
+	if (code != 0)
+		job_free(j);
+	return code;
+}
+
+int methods_copy_out(const struct call *call)
+{
+	return copy(call, EXEC_PACK);
+}
+
+int methods_copy_in(const struct call *call)
+{
+	return copy(call, EXEC_UNPACK);
 }

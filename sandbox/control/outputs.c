@@ -175,6 +175,8 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 	struct buffer line;
 	struct piece p;
 
+	if (j->exec.flags & EXEC_COPIES)
+		return; /* a tar is no output to be read again */
 	if (*at < j->capture->kept[stream].begin)
 		*at = j->capture->kept[stream].begin; /* half a character was dropped */
 	buffer_init(&line, LOG_LINE_MAX);

@@ -207,13 +207,31 @@ static void try_done(const struct frame *f, struct buffer *again)
 	must_equal(f, again, action_put_done(again, f->id, &d, &e));
 }
 
+static void try_end(const struct frame *f, struct buffer *again)
+{
+	struct err e;
+
+	if (message_get_end(f, &e) == 0)
+		must_equal(f, again, message_put_end(again, f->id, &e));
+}
+
+static void try_hold(const struct frame *f, struct buffer *again)
+{
+	bool is_held;
+	struct err e;
+
+	if (message_get_hold(f, &is_held, &e) == 0)
+		must_equal(f, again, message_put_hold(again, is_held, &e));
+}
+
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_HELLO] = try_hello,   [MSG_EXEC] = try_exec,     [MSG_STARTED] = try_started,
 	[MSG_FAILED] = try_failed, [MSG_EXITED] = try_exited, [MSG_SIGNAL] = try_signal,
 	[MSG_RESIZE] = try_resize, [MSG_STOP] = try_stop,     [MSG_OPEN] = try_open,
 	[MSG_RUN] = try_run,	   [MSG_CANCEL] = try_cancel, [MSG_READ] = try_read,
 	[MSG_WRITE] = try_write,   [MSG_OUTPUT] = try_text,   [MSG_CONTENT] = try_text,
-	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,
+	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
+	[MSG_HOLD] = try_hold,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

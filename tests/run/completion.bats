@@ -43,7 +43,7 @@ offers_the_flags_of() {
 }
 
 @test "the flags of each verb are completed, and no other" {
-	for verb in create exec shell connect ps inspect logs events stats wait pause unpause \
+	for verb in create exec shell cp connect ps inspect logs events stats wait pause unpause \
 		rename stop kill rm; do
 		offers_the_flags_of "$verb"
 	done
@@ -120,6 +120,19 @@ offers_the_flags_of() {
 	[ "$offered" = "source" ]
 	complete_words hutch run --seccomp pro
 	[ "$offered" = "profile.json" ]
+}
+
+@test "behind cp come paths of the host, and nothing behind NAME:" {
+	complete_words hutch cp sou
+	[ "$offered" = "source" ]
+	complete_words hutch cp source/
+	[ "$offered" = "source/file source/sub" ]
+	complete_words hutch cp box:
+	[ -z "$offered" ]
+	complete_words hutch cp box:sou
+	[ -z "$offered" ]
+	complete_words hutch cp box:/x sou
+	[ "$offered" = "source" ]
 }
 
 @test "behind the flags comes a command, and files behind that" {

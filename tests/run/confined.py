@@ -63,7 +63,7 @@ def wait(process):
 def ended():
     while answer():
         pass
-    (path,) = glob.glob(f"{state}/.ended/*/end")
+    (path,) = glob.glob(f"{state}/.ended/*{info['id']}*/end")
     with open(path) as file:
         return json.load(file)
 

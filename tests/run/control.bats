@@ -370,6 +370,109 @@ assert answer(id) == {}
 assert len(output(p)) > 1 << 19'
 }
 
+@test "who is still told what a process printed when the sandbox ends gets one answer to its wait" {
+	controls '
+p = start("sh", "-c", "yes | head -c 1000000; yes | head -c 1000000 >&2; exit 3", detach=True)
+wait(p)
+d = connect()
+d.send("exec.attach", process=p)
+id = d.send("exec.wait", process=p)
+gone = send("kill")
+answers = []
+while (message := d.receive()) is not None:
+    answers += [message] if message.get("id") == id else []
+assert [a.get("result", a)["exit_code"] for a in answers] == [3], answers
+assert answer(gone) == {}'
+}
+
+# --- trees, and time -----------------------------------------------------------
+
+# Each of a tree has the pipe that is its stdout and says a dot there: who reads its end
+# knows that all have gone.
+trees='
+null = os.open("/dev/null", os.O_RDWR)
+say = "printf .; "
+stay = say + "exec sleep 1000"
+class Tree:
+    def __init__(self, count, *argv, c=c, **params):
+        self.pipe, w = os.pipe()
+        self.p = c.start(*argv, fds=[null, w, null], **params)
+        os.close(w)
+        for i in range(count):
+            assert os.read(self.pipe, 1) == b".", (argv, i)
+    def gone(self):
+        """Waits until nobody has the pipe."""
+        while os.read(self.pipe, 65536):
+            pass
+def quoted(s):
+    return "\x27" + s.replace("\x27", "\x27\\\x27\x27") + "\x27"
+def sh(s):
+    return "sh -c " + quoted(s)
+'
+
+@test "a time-out ends the whole tree, whatever sessions and groups it has made, and nobody else" {
+	controls "$trees"'
+beside = Tree(2, "sh", "-c", "setsid " + sh(stay) + " & " + stay, timeout=1000)
+trees = [Tree(*t, timeout=4) for t in (
+    (2, "sh", "-c", "setsid " + sh(stay) + " & " + say + "wait"),
+    (2, "sh", "-c", "(setsid " + sh("(" + stay + ") & exit") + " &); " + stay),
+    (2, "sh", "-c", "nohup " + sh(stay) + " & " + say + "wait"),
+    (3, "bash", "-mc", "(%s) & (%s) | (%s) & %s wait" % (stay, stay, stay, say)),
+    (2, "sh", "-c", "trap : TERM; setsid " + sh("trap \"\" TERM HUP INT; " + stay) + " & " + say + "while :; do wait; done"),
+    (2, "sh", "-c", "setsid " + sh("while :; do " + sh(stay) + "; done") + " & " + say + "wait"),
+    (200, "python3", "-c", "import os, time\nfor i in range(200):\n if os.fork() == 0: os.setsid(); os.write(1, b\".\"); time.sleep(1000)\ntime.sleep(1000)"))]
+nested = "unshare -Urpf "
+if wait(start("sh", "-c", nested + "true"))["exit_code"] == 0:
+    trees.append(Tree(3, "sh", "-c", nested + sh("setsid " + sh(stay) + " & " + say + "wait") + " & " + say + "wait", timeout=4))
+for t in trees:
+    end = wait(t.p)
+    assert (end["timed_out"], end["signal"]) == (True, 9), end
+    t.gone()
+os.set_blocking(beside.pipe, False)
+try:
+    assert os.read(beside.pipe, 1) == None
+except BlockingIOError:
+    pass
+assert [p["process"] for p in call("exec.list") if p["state"] == "running"] == [beside.p]'
+}
+
+@test "so does the grace of a process whose client has gone" {
+	controls "$trees"'
+d = connect()
+t = Tree(3, "sh", "-c", "trap \"\" HUP; setsid " + sh(stay) + " & (" + sh(stay) + " &); " + say + "wait", c=d)
+begun = time.monotonic()
+d.close()
+t.gone()
+assert time.monotonic() - begun > 9
+assert wait(t.p)["timed_out"] == False'
+}
+
+@test "what a process has left behind when it ended by itself stays" {
+	controls "$trees"'
+t = Tree(1, "sh", "-c", "(setsid " + sh(stay) + " &)", timeout=1)
+assert wait(t.p)["exit_code"] == 0
+wait(start("sleep", "1.5"))
+os.set_blocking(t.pipe, False)
+try:
+    assert os.read(t.pipe, 1) == None
+except BlockingIOError:
+    pass'
+}
+
+@test "in a pause no time passes for a process, nor for an action" {
+	controls "$trees"'
+call("act", action={"action": "run", "id": 1, "args": {"command": "mkfifo /tmp/go /tmp/run"}})
+t = Tree(1, "sh", "-c", say + "read x </tmp/run; exit 3", timeout=2)
+a = send("act", action={"action": "run", "id": 2, "timeout": 2, "args": {"command": "touch /tmp/began; read x </tmp/go; echo went"}})
+wait(start("sh", "-c", "until [ -e /tmp/began ]; do :; done"))
+assert call("pause") == {"by": "signals"}
+time.sleep(3)
+call("unpause")
+wait(start("sh", "-c", "echo >/tmp/go; echo >/tmp/run"))
+assert wait(t.p)["exit_code"] == 3
+assert answer(a)["content"] == "went"'
+}
+
 # --- the log -------------------------------------------------------------------
 
 @test "the log has what was printed, when and by whom, and its end where asked" {

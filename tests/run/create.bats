@@ -40,6 +40,10 @@ reason() {
 	[ "$output" = hi ]
 }
 
+@test "whoever comes before it is ready cannot pause it" {
+	as_who env PYTHONDONTWRITEBYTECODE=1 "$here/early.py" "$HUTCH"
+}
+
 @test "it outlives the terminal and the session that it was made in" {
 	script -qec "'$HUTCH' create box; kill -HUP 0" /dev/null </dev/null >/dev/null || true
 	hutch exec box echo hi

@@ -13,8 +13,8 @@ setup() {
 
 # A flag's description has its names as a heading.
 flags_of_page() {
-	grep -E '^### -' "$page" | grep -oE -- '(^### |, )--?[a-z-]+' |
-		grep -oE -- '--?[a-z-]+$' | sort
+	grep -E '^### -' "$page" | grep -oE -- '(^### |, )--?[A-Za-z-]+' |
+		grep -oE -- '--?[A-Za-z-]+$' | sort
 }
 
 # The argument behind each long flag: "volume SRC:DST[:ro|rw]".
@@ -51,6 +51,15 @@ named='exec shell act connect ps inspect logs events stats wait pause unpause re
 			cut -c1-36 | arguments) <(section "$verb" | grep -E '^### -' | arguments)
 		"$HUTCH" help "$verb" | diff - <("$HUTCH" "$verb" --help)
 	done
+}
+
+@test "the page of hutch cp has its flags with their arguments, and its exit codes" {
+	page=$top/docs/hutch-cp.md
+	diff <(flags_of_help cp | grep -vx -e -h -e --help) <(flags_of_page)
+	diff <("$HUTCH" cp --help | grep -E '^ +(-[A-Za-z] )?--' | grep -v -- --help | cut -c1-36 |
+		arguments) <(grep -E '^### -' "$page" | arguments)
+	[ "$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ \|' | xargs)" = '| 0 | | 125 |' ]
+	"$HUTCH" help cp | diff - <("$HUTCH" cp --help)
 }
 
 @test "the page names each verb's form in its synopsis" {

@@ -139,8 +139,8 @@ refuses() {
 
 # flags_of_help VERB: the flags that its help has a line for, short and long.
 flags_of_help() {
-	"$HUTCH" "$1" --help | grep -oE '^ +(-[a-z] )?--[a-z-]+' |
-		grep -oE -- '--?[a-z-]+' | sort
+	"$HUTCH" "$1" --help | grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' |
+		grep -oE -- '--?[A-Za-z-]+' | sort
 }
 
 # has PATTERN: the last output has a line of it, as an extended expression.

@@ -407,6 +407,16 @@ drive() {
 
 # --- names ----------------------------------------------------------------------
 
+@test "a record that its janitor wrote is as whole as any" {
+	make box
+	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
+	kill -KILL "$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")"
+	hutch wait box
+	[[ $status == 0 && $output == 137 ]]
+	hutch ps -a --json
+	[[ $(value '[0]["exit"].keys() ^ {"reason", "exit_code", "limit", "message", "remedy", "ended"} == set()') == true ]]
+}
+
 @test "a name that is none, or nobody's, is one clear sentence for each verb" {
 	long=$(printf 'x%.0s' {1..4096})
 	for verb in exec shell connect inspect logs events stats wait pause unpause stop kill rm; do

@@ -23,8 +23,10 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/own.h"
 #include "executor/executor.h"
+#include "executor/tree.h"
 
 /* Where AddressSanitizer is linked in: do not keep freed memory for long, so
  * that a test can tell that memory does not grow. */
@@ -34,8 +36,22 @@ const char *__asan_default_options(void)
 	return "quarantine_size_mb=1";
 }
 
+/* As the launcher makes it for one that has a name. */
+static int make_proc(void)
+{
+	AUTO_CLOSE int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
+
+	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_SET_STRING, "subset", "pid") < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
+		_exit(2);
+	AUTO_CLOSE int proc = sys_fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (!tree_can_look(proc))
+		_exit(2);
+	return fd_take(&proc);
+}
+
 /* We are the process that plays pid 1. */
-_Noreturn void supervisor_play_init(int socket)
+static _Noreturn void play_init(int socket, int proc)
 {
 	struct err e = { 0 };
 	sigset_t set;
@@ -53,10 +69,15 @@ _Noreturn void supervisor_play_init(int socket)
 	(void)sigaddset(&set, SIGPIPE);
 	(void)sigaddset(&set, SIGCHLD);
 	(void)sigprocmask(SIG_SETMASK, &set, NULL);
-	int served = executor_serve(socket, &e);
+	int served = executor_serve(socket, proc, &e);
 	if (served < 0 && getenv("SUPERVISOR_VERBOSE"))
 		(void)dprintf(2, "# executor: %s\n", e.text);
 	_exit(served < 0 ? 1 : 0);
+}
+
+_Noreturn void supervisor_play_init(int socket)
+{
+	play_init(socket, -1);
 }
 
 static void write_to(const char *path, const char *text)
@@ -96,7 +117,7 @@ static void start(struct supervisor *s, unsigned long namespaces)
 		(void)close(ends[0]);
 		if (namespaces & CLONE_NEWUSER)
 			map_self(uid, gid);
-		supervisor_play_init(ends[1]);
+		play_init(ends[1], namespaces & CLONE_NEWNS ? make_proc() : -1);
 	}
 	(void)close(ends[1]);
 	supervisor_adopt(s, pid, ends[0]);
@@ -119,6 +140,11 @@ void supervisor_start(struct supervisor *s)
 void supervisor_start_init(struct supervisor *s)
 {
 	start(s, CLONE_NEWPID | (getuid() ? CLONE_NEWUSER : 0));
+}
+
+void supervisor_start_seeing(struct supervisor *s)
+{
+	start(s, CLONE_NEWPID | CLONE_NEWNS | (getuid() ? CLONE_NEWUSER : 0));
 }
 
 int supervisor_wait(struct supervisor *s)
@@ -204,6 +230,28 @@ void supervisor_signal(struct supervisor *s, uint32_t id, int signo)
 
 	buffer_init(&frame, 100);
 	assert_int_equal(message_put_signal(&frame, id, (uint32_t)signo, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
+void supervisor_end_tree(struct supervisor *s, uint32_t id)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_end(&frame, id, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
+void supervisor_hold(struct supervisor *s, bool is_held)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_hold(&frame, is_held, &e), 0);
 	supervisor_send(s, &frame, NULL, 0);
 	buffer_done(&frame);
 }

@@ -55,6 +55,8 @@ void supervisor_start(struct supervisor *s);
 /* The same as the init of a pid namespace, for what concerns everyone in it: in a
  * user namespace of our own id, unless we are root. */
 void supervisor_start_init(struct supervisor *s);
+/* And with a procfs of that namespace: its pids are those inside. */
+void supervisor_start_seeing(struct supervisor *s);
 /* Takes over a process that serves the other end of `socket`, and its hello. */
 void supervisor_adopt(struct supervisor *s, pid_t pid, int socket);
 /* What such a process does, with its end. */
@@ -86,6 +88,8 @@ bool supervisor_try(struct supervisor *s, const void *data, size_t len, const in
 
 void supervisor_ask(struct supervisor *s, const struct ask *a);
 void supervisor_signal(struct supervisor *s, uint32_t id, int signo);
+void supervisor_end_tree(struct supervisor *s, uint32_t id);
+void supervisor_hold(struct supervisor *s, bool is_held);
 void supervisor_stop(struct supervisor *s, uint32_t grace_ms);
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
 

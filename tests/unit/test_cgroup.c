@@ -106,7 +106,7 @@ static void begin(struct world *w)
 	must(cgroup_make(&w->cgroup, &w->policy.limits, 0, &w->e), &w->e);
 	build(w);
 	const struct spawn_parts parts = { &w->plan, &w->executor, &w->filter,
-					   w->cgroup.into };
+					   w->cgroup.into, false };
 	must(spawn_sandbox(&parts, &w->box, &w->e), &w->e);
 	channel_init(&w->channel, w->box.channel);
 	must(channel_send_cgroup(&w->channel, w->cgroup.procs, &w->e), &w->e);

@@ -217,6 +217,28 @@ static void test_signal_and_resize(void **state)
 	assert_int_equal(p->passed, 0);
 }
 
+static void test_end_and_hold(void **state)
+{
+	struct pair *p = *state;
+	bool is_held;
+	struct frame f;
+	struct err e;
+
+	assert_int_equal(channel_send_end(&p->ours, 7, &e), 0);
+	assert_int_equal(channel_send_hold(&p->ours, true, &e), 0);
+	while (receive(p))
+		;
+	f = first_frame(p);
+	assert_int_equal(f.id, 7);
+	assert_int_equal(f.type, MSG_END);
+	assert_int_equal(message_get_end(&f, &e), 0);
+	buffer_consume(&p->got, FRAME_HEADER + f.len);
+	f = first_frame(p);
+	assert_int_equal(f.id, 0);
+	assert_int_equal(message_get_hold(&f, &is_held, &e), 0);
+	assert_true(is_held);
+}
+
 static void test_a_signal_to_all_and_a_stop(void **state)
 {
 	struct pair *p = *state;
@@ -251,6 +273,7 @@ int main(void)
 		TEST(test_a_request_beyond_8_mib_is_an_error_and_sends_nothing),
 		TEST(test_a_request_to_nobody_is_dropped_quietly),
 		TEST(test_signal_and_resize),
+		TEST(test_end_and_hold),
 		TEST(test_a_signal_to_all_and_a_stop),
 	};
 

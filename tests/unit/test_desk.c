@@ -1,6 +1,7 @@
 /* The desk: what an executor that does as it likes can make the host hold. */
 #include "sandbox/act/desk.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -368,6 +369,27 @@ static void test_an_answer_is_due_while_one_is_awaited(void **state)
 	assert_int_equal(desk_deadline(&o->desk), 0);
 }
 
+/* Pid 1 starts nothing any more once it has been told to stop. */
+static void test_no_shell_is_told_from_a_sandbox_that_stops(void **state)
+{
+	static const struct { uint32_t sys; const char *error; } cases[] = {
+		{ ENOENT, "HUTCH$NO_SHELL" }, { ECANCELED, "HUTCH$SANDBOX_ENDED" },
+	};
+	struct office *o = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct failed failed = { .stage = EXEC_STAGE_EXECVE, .sys = cases[i].sys };
+		struct err e;
+		uint32_t id;
+		ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"}}");
+		while (requested(o, &id) != MSG_OPEN)
+			assert_int_not_equal(id, 0);
+		assert_int_equal(message_put_failed(&o->frames, id, &failed, &e), 0);
+		assert_int_equal(answer(o, &e), 0);
+		expect(o, cases[i].error);
+	}
+}
+
 /* --- what must not come ---------------------------------------------------- */
 
 enum { IS_RUN = 1, IS_READ = 2, IS_OPENING = 4, IS_OPEN = 8, IS_NOBODY = 16 };
@@ -464,6 +486,7 @@ int main(void)
 		TEST(test_a_session_does_one_thing_after_the_other),
 		TEST(test_a_cancel_reaches_what_runs_and_what_waits),
 		TEST(test_an_answer_is_due_while_one_is_awaited),
+		TEST(test_no_shell_is_told_from_a_sandbox_that_stops),
 		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};

@@ -214,6 +214,52 @@ static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 	}
 }
 
+/* As when a cgroup's freezer does it: nobody gets a signal. */
+static void test_nor_does_one_while_others_hold_it(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	int64_t asked = clock_ms();
+	uint32_t id = actor_send(&a, request("sleep 1000", 0, 400));
+	inside_wait(&a.s, 2, false);
+	supervisor_hold(&a.s, true);
+	int64_t held = clock_ms();
+	expect_silence(&a.s, 1000);
+	inside_wait(&a.s, 2, false);
+	supervisor_hold(&a.s, true); /* twice is once */
+	int64_t resumed = clock_ms();
+	supervisor_hold(&a.s, false);
+	supervisor_hold(&a.s, false);
+	struct act x = actor_expect(&a, id);
+	int64_t told = clock_ms();
+	assert_int_equal(x.report.state, REPORT_TIMED_OUT);
+	assert_true((held - asked) + (told - resumed) >= 398);
+	assert_true(told - resumed < 5000);
+	act_done(&x);
+	actor_end(&a);
+}
+
+/* A stop is the end of it, and what comes after that is nothing. */
+static void test_a_stop_ends_a_hold(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = sleep_argv };
+
+	(void)state;
+	supervisor_start_init(&s);
+	supervisor_hold(&s, true);
+	supervisor_hold(&s, false);
+	supervisor_ask(&s, &a);
+	supervisor_expect(&s, MSG_STARTED, 1);
+	supervisor_hold(&s, true);
+	supervisor_stop(&s, ANSWER_MS);
+	supervisor_hold(&s, false);
+	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 1).exited.status, SIGTERM);
+	assert_int_equal(WEXITSTATUS(supervisor_wait(&s)), 0);
+}
+
 /* While time stands still nothing is escalated either; afterwards it is. */
 static void test_an_action_is_cancelled_over_a_pause(void **state)
 {
@@ -255,12 +301,20 @@ static void test_files_are_there_in_a_pause(void **state)
 	actor_end(&a);
 }
 
-/* A shell that is killed as it starts is tried once more, and that one waits. */
-static void test_nothing_starts_by_itself_in_a_pause(void **state)
+static void pause_all(struct supervisor *s, bool is_held, bool is_paused)
+{
+	if (is_held)
+		supervisor_hold(s, is_paused);
+	else
+		supervisor_signal(s, 0, is_paused ? SIGSTOP : SIGCONT);
+}
+
+/* A shell that is killed as it starts is tried once more, and that one waits; who
+ * holds everyone stops it as well, and we do not. */
+static void starts_again(bool is_held)
 {
 	struct actor a;
 
-	(void)state;
 	actor_start_init(&a);
 	actor_check(&a, "echo ': >began; read x <fifo' >~/.bashrc; mkfifo fifo", "", 0);
 	actor_check(&a, "exec true", "", 0);
@@ -269,17 +323,25 @@ static void test_nothing_starts_by_itself_in_a_pause(void **state)
 	uint32_t id = actor_send(&a, request("echo late", 0, 0));
 	for (int64_t end = clock_ms() + ANSWER_MS; access(began, F_OK) < 0;)
 		assert_true(clock_ms() < end);
-	supervisor_signal(&a.s, 0, SIGSTOP);
-	inside_wait(&a.s, 1, true);
+	pause_all(&a.s, is_held, true);
+	inside_wait(&a.s, 1, !is_held);
 	supervisor_signal(&a.s, 0, SIGKILL);
-	expect_silence(&a.s, 300);
-	inside_wait(&a.s, 1, true);
-	supervisor_signal(&a.s, 0, SIGCONT);
+	if (!is_held)
+		expect_silence(&a.s, 300);
+	inside_wait(&a.s, 1, !is_held);
+	pause_all(&a.s, is_held, false);
 	struct act x = actor_expect(&a, id);
 	assert_string_equal(x.content, "late");
 	act_done(&x);
 	free(began);
 	actor_end(&a);
+}
+
+static void test_nothing_starts_by_itself_in_a_pause(void **state)
+{
+	(void)state;
+	starts_again(false);
+	starts_again(true);
 }
 
 static void put_exec_9(struct buffer *b)
@@ -312,15 +374,16 @@ static const struct untimely {
 static void test_nothing_can_be_started_in_a_pause(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < 2 * ARRAY_LEN(starts); i++) {
-		const struct untimely *u = &starts[i / 2];
+	for (size_t i = 0; i < 4 * ARRAY_LEN(starts); i++) {
+		const struct untimely *u = &starts[i / 4];
+		bool is_held = i & 1, is_over = i & 2;
 		struct actor a;
 		actor_start_init(&a);
-		supervisor_signal(&a.s, 0, SIGSTOP);
-		if (i % 2)
-			supervisor_signal(&a.s, 0, SIGCONT);
+		pause_all(&a.s, is_held, true);
+		if (is_over)
+			pause_all(&a.s, is_held, false);
 		send_one(&a.s, u->put, u->fds);
-		if (i % 2) {
+		if (is_over) {
 			struct act x = actor_next(&a);
 			assert_int_equal(x.id, 9);
 			act_done(&x);
@@ -442,6 +505,8 @@ int main(void)
 		TEST(test_who_forks_meanwhile_is_stopped_with_its_child),
 		TEST(test_what_runs_in_a_session_runs_on_after_a_pause),
 		TEST(test_a_time_out_does_not_pass_in_a_pause),
+		TEST(test_nor_does_one_while_others_hold_it),
+		TEST(test_a_stop_ends_a_hold),
 		TEST(test_an_action_is_cancelled_over_a_pause),
 		TEST(test_files_are_there_in_a_pause),
 		TEST(test_nothing_starts_by_itself_in_a_pause),

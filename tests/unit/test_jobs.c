@@ -305,6 +305,8 @@ static void so_many_are_remembered(void **state)
 	assert_non_null(jobs_find(&s->jobs, JOBS_REMEMBERED + 1));
 }
 
+#define THE_END 1000 /* with the tree */
+
 /* The signals that the executor was sent, as numbers. */
 static size_t signals(struct scene *s, uint32_t *ret, size_t max)
 {
@@ -321,6 +323,8 @@ static size_t signals(struct scene *s, uint32_t *ret, size_t max)
 	while (frame_next(&in, FRAME_MAX_TO_EXECUTOR, &f, &e) > 0) {
 		if (f.type == MSG_SIGNAL && count < max)
 			assert_int_equal(message_get_signal(&f, &ret[count++], &e), 0);
+		if (f.type == MSG_END && count < max)
+			ret[count++] = THE_END;
 		buffer_consume(&in, FRAME_HEADER + f.len);
 	}
 	buffer_done(&in);
@@ -349,7 +353,7 @@ static void a_client_that_goes_takes_what_is_its_own(void **state)
 	jobs_find(&s->jobs, 1)->kill_ms = 1; /* it is late */
 	jobs_expire(&s->jobs);
 	assert_int_equal(signals(s, got, 8), 1);
-	assert_int_equal(got[0], SIGKILL);
+	assert_int_equal(got[0], THE_END);
 	assert_int_equal(jobs_due(&s->jobs), 0);
 }
 
@@ -361,13 +365,74 @@ static void one_that_is_late_is_killed(void **state)
 
 	j->timeout_ms = 1;
 	jobs_send(&s->jobs);
+	assert_int_equal(j->exec.flags, EXEC_TREE);
 	drain(s);
 	assert_int_equal(say_started(s, 1), 1);
 	j->deadline_ms = 1;
 	jobs_expire(&s->jobs);
 	assert_int_equal(signals(s, got, 8), 1);
-	assert_int_equal(got[0], SIGKILL);
+	assert_int_equal(got[0], THE_END);
 	assert_true(j->has_timed_out);
+	run(s, 2, client(0));
+	assert_int_equal(jobs_find(&s->jobs, 2)->exec.flags, 0); /* without a time-out */
+}
+
+/* `ms` ago. */
+static void pause_since(struct scene *s, int64_t ms)
+{
+	jobs_pause(&s->jobs);
+	s->jobs.paused_ms -= ms;
+}
+
+static void in_a_pause_no_time_passes(void **state)
+{
+	struct scene *s = *state;
+	uint32_t got[8];
+	struct job *j = add(s, 1, client(0));
+	const int64_t begun = clock_ms();
+
+	j->timeout_ms = 60000;
+	jobs_send(&s->jobs);
+	drain(s);
+	assert_int_equal(say_started(s, 1), 1);
+	run(s, 2, client(1));
+	pause_since(s, 1000000);
+	jobs_leave(&s->jobs, client(1)); /* in the pause: its grace is whole after it */
+	assert_int_equal(signals(s, got, 8), 1);
+	j->deadline_ms = 1;
+	assert_int_equal(jobs_due(&s->jobs), 0);
+	jobs_expire(&s->jobs);
+	assert_int_equal(signals(s, got, 8), 0);
+	j->deadline_ms = begun + 60000;
+	jobs_resume(&s->jobs);
+	assert_true(j->deadline_ms >= begun + 1060000);
+	assert_true(j->deadline_ms < begun + 1090000);
+	assert_true(jobs_find(&s->jobs, 2)->kill_ms >= begun + 9000);
+	assert_true(jobs_find(&s->jobs, 2)->kill_ms < begun + 40000);
+	jobs_expire(&s->jobs);
+	assert_int_equal(signals(s, got, 8), 0);
+	assert_false(j->has_timed_out);
+}
+
+/* The executor would call that untimely. */
+static void nothing_is_started_in_a_pause_or_a_stop(void **state)
+{
+	struct scene *s = *state;
+	struct job *j = add(s, 1, client(0));
+
+	jobs_pause(&s->jobs);
+	jobs_send(&s->jobs);
+	assert_int_equal(j->state, JOB_WAITING);
+	jobs_resume(&s->jobs);
+	jobs_send(&s->jobs);
+	assert_int_equal(j->state, JOB_ASKED);
+	drain(s);
+	jobs_send(&s->jobs);
+	assert_int_equal(j->fds.count, 0);
+	j = add(s, 2, client(0));
+	s->jobs.is_closed = true;
+	jobs_send(&s->jobs);
+	assert_int_equal(j->state, JOB_WAITING);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -384,6 +449,8 @@ int main(void)
 		CASE(so_many_are_remembered),
 		CASE(a_client_that_goes_takes_what_is_its_own),
 		CASE(one_that_is_late_is_killed),
+		CASE(in_a_pause_no_time_passes),
+		CASE(nothing_is_started_in_a_pause_or_a_stop),
 	};
 
 	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);

@@ -36,8 +36,8 @@ static void test_exec(void **state)
 {
 	char *argv[] = { (char *)"sh", (char *)"", (char *)"a b\n", NULL };
 	char *env[] = { (char *)"A=b", NULL };
-	struct exec x = { .flags = EXEC_FLAGS, .uid = 5, .gid = 6, .rows = 65535,
-			  .cols = 0, .cwd = "/", .argv = argv, .env = env,
+	struct exec x = { .flags = EXEC_PTY | EXEC_LAST | EXEC_TREE, .uid = 5, .gid = 6,
+			  .rows = 65535, .cols = 0, .cwd = "/", .argv = argv, .env = env,
 			  .rlimit_count = EXEC_MAX_RLIMITS,
 			  .filter = "a program of 2!!", .filter_len = 16 };
 	struct exec got;
@@ -49,7 +49,7 @@ static void test_exec(void **state)
 	assert_int_equal(message_put_exec(&b, 77, &x, &e), 0);
 	struct frame f = one_frame(MSG_EXEC, 77);
 	assert_int_equal(message_get_exec(&f, &got, &e), 0);
-	assert_int_equal(got.flags, 3);
+	assert_int_equal(got.flags, x.flags);
 	assert_int_equal(got.uid, 5);
 	assert_int_equal(got.gid, 6);
 	assert_int_equal(got.rows, 65535);
@@ -126,6 +126,25 @@ static void test_signal_resize_stop(void **state)
 	assert_int_equal(message_get_cgroup(&f, &e), 0);
 }
 
+static void test_end_and_hold(void **state)
+{
+	bool is_held;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(message_put_end(&b, 7, &e), 0);
+	struct frame f = one_frame(MSG_END, 7);
+	assert_int_equal(f.len, 0);
+	assert_int_equal(message_get_end(&f, &e), 0);
+	for (int i = 0; i < 2; i++) {
+		buffer_consume(&b, SIZE_MAX);
+		assert_int_equal(message_put_hold(&b, i, &e), 0);
+		f = one_frame(MSG_HOLD, 0);
+		assert_int_equal(message_get_hold(&f, &is_held, &e), 0);
+		assert_int_equal(is_held, i);
+	}
+}
+
 /* Two numbers of a message, of which one may be out of its range. */
 struct pair {
 	uint32_t one, two;
@@ -182,6 +201,18 @@ static int signal_again(const struct pair *p)
 	return message_get_signal(&f, &signo, &e);
 }
 
+static int hold_again(const struct pair *p)
+{
+	size_t begun = frame_begin(&b, MSG_HOLD, 0);
+	bool is_held;
+	struct err e;
+
+	frame_put_u32(&b, p->one);
+	assert_int_equal(frame_end(&b, begun, &e), 0);
+	struct frame f = one_frame(MSG_HOLD, 0);
+	return message_get_hold(&f, &is_held, &e);
+}
+
 static void test_values_out_of_range_are_refused(void **state)
 {
 	static const struct {
@@ -216,6 +247,9 @@ static void test_values_out_of_range_are_refused(void **state)
 		{ signal_again, { 64, 0, true } },
 		{ signal_again, { 65, 0, false } },
 		{ signal_again, { UINT32_MAX, 0, false } },
+		{ hold_again, { 0, 0, true } },
+		{ hold_again, { 1, 0, true } },
+		{ hold_again, { 2, 0, false } },
 	};
 
 	(void)state;
@@ -230,16 +264,18 @@ static void test_values_out_of_range_are_refused(void **state)
 struct raw_exec {
 	uint32_t flags, rows, cols, count, resource, filter_len;
 	bool has_no_argv;
+	int words; /* of argv, behind the first */
 };
 
 static int decode_raw(const struct raw_exec *r)
 {
 	static const uint8_t filter[EXEC_MAX_FILTER + EXEC_FILTER_UNIT];
-	char *argv[] = { r->has_no_argv ? NULL : (char *)"x", NULL };
+	char *argv[] = { (char *)"x", (char *)"x", (char *)"x", (char *)"x", (char *)"x", NULL };
 	struct exec x, untouched;
 	struct err e;
 	size_t begun = frame_begin(&b, MSG_EXEC, 1);
 
+	argv[r->has_no_argv ? 0 : r->words + 1] = NULL;
 	frame_put_u32(&b, r->flags);
 	frame_put_u32(&b, 0);
 	frame_put_u32(&b, 0);
@@ -275,8 +311,23 @@ static void test_a_command_out_of_range_is_refused(void **state)
 		bool is_good;
 	} rows[] = {
 		{ { .flags = 0 }, true },
-		{ { .flags = EXEC_FLAGS }, true },
+		{ { .flags = EXEC_PTY | EXEC_LAST, .words = 4 }, true },
 		{ { .flags = EXEC_FLAGS + 1 }, false },
+		{ { .flags = EXEC_PACK, .words = 1 }, true },
+		{ { .flags = EXEC_PACK | EXEC_FOLLOW, .words = 1 }, true },
+		{ { .flags = EXEC_UNPACK, .words = 1 }, true },
+		{ { .flags = EXEC_UNPACK, .words = 2 }, true },
+		{ { .flags = EXEC_PACK }, false },
+		{ { .flags = EXEC_PACK, .words = 2 }, false },
+		{ { .flags = EXEC_UNPACK }, false },
+		{ { .flags = EXEC_UNPACK, .words = 3 }, false },
+		{ { .flags = EXEC_UNPACK, .words = 4 }, false },
+		{ { .flags = EXEC_UNPACK | EXEC_FOLLOW, .words = 1 }, false },
+		{ { .flags = EXEC_FOLLOW, .words = 1 }, false },
+		{ { .flags = EXEC_PACK | EXEC_UNPACK, .words = 1 }, false },
+		{ { .flags = EXEC_PACK | EXEC_PTY, .words = 1 }, false },
+		{ { .flags = EXEC_UNPACK | EXEC_LAST, .words = 1 }, false },
+		{ { .flags = EXEC_UNPACK | EXEC_TREE, .words = 1 }, false },
 		{ { .flags = 0x80000000u }, false },
 		{ { .rows = 65535, .cols = 65535 }, true },
 		{ { .rows = 65536 }, false },
@@ -321,6 +372,7 @@ int main(void)
 		TEST(test_exec),
 		TEST(test_started_failed_exited),
 		TEST(test_signal_resize_stop),
+		TEST(test_end_and_hold),
 		TEST(test_values_out_of_range_are_refused),
 		TEST(test_a_command_out_of_range_is_refused),
 		TEST(test_names),

@@ -78,6 +78,10 @@ static void put_any(uint32_t type)
 		done = message_put_stop(&b, 1, &e);
 	else if (type == MSG_CGROUP)
 		done = message_put_cgroup(&b, &e);
+	else if (type == MSG_END)
+		done = message_put_end(&b, 1, &e);
+	else if (type == MSG_HOLD)
+		done = message_put_hold(&b, true, &e);
 	else if (type == MSG_OPEN)
 		done = message_put_open(&b, 1, &exec, &e);
 	else
@@ -87,7 +91,10 @@ static void put_any(uint32_t type)
 
 static uint32_t id_of(uint32_t type)
 {
-	return type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ? 0 : 1;
+	bool is_of_all = type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ||
+			 type == MSG_HOLD;
+
+	return is_of_all ? 0 : 1;
 }
 
 static int get_action(const struct frame *f)
@@ -122,6 +129,7 @@ static int get_any(const struct frame *f)
 	struct failed failed;
 	struct exited exited;
 	uint32_t one, two;
+	bool is_held;
 	struct err e;
 
 	if (f->type == MSG_EXEC || f->type == MSG_OPEN) {
@@ -144,6 +152,10 @@ static int get_any(const struct frame *f)
 		return message_get_resize(f, &one, &two, &e);
 	if (f->type == MSG_CGROUP)
 		return message_get_cgroup(f, &e);
+	if (f->type == MSG_END)
+		return message_get_end(f, &e);
+	if (f->type == MSG_HOLD)
+		return message_get_hold(f, &is_held, &e);
 	if (f->type == MSG_STOP)
 		return message_get_stop(f, &one, &e);
 	return get_action(f);

@@ -101,7 +101,9 @@ static void test_the_name_of_a_killed_owner_is_free_at_once(void **state)
 static void test_the_janitor_ends_what_its_supervisor_no_longer_can(void **state)
 {
 	static const struct { struct owner owner; const char *name, *record; } cases[] = {
-		{ { .name = "a", .has_janitor = true }, "a", "\"reason\":\"killed\"" },
+		{ { .name = "a", .has_janitor = true }, "a",
+		  "{\"reason\":\"killed\",\"exit_code\":137,\"limit\":null,\"message\":\"the "
+		  "supervisor was killed\",\"remedy\":null,\"ended\":\"20" },
 		{ { .name = "b", .renamed = "b2", .has_janitor = true }, "b2", "\"killed\"" },
 		{ { .name = "c", .has_janitor = true, .writes_record = true }, "c", RECORD },
 	};
@@ -159,7 +161,7 @@ static void test_one_left_over_is_ended_by_whoever_comes_across_it(void **state)
 		assert_true(is_there(state, "hutch/one"));
 		looks[i]();
 		assert_false(is_there(state, "hutch/one"));
-		expect_ended("one", "\"reason\":\"host_gone\"");
+		expect_ended("one", "\"reason\":\"host_gone\",\"exit_code\":125,");
 		assert_int_equal(registry_forget("one", NULL), 0);
 	}
 }

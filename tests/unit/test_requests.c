@@ -228,6 +228,32 @@ static void put_signal_65_to_all(struct buffer *b)
 	assert_int_equal(message_put_signal(b, 0, 65, &e), 0);
 }
 
+static void put_end_of(struct buffer *b, uint32_t id)
+{
+	struct err e;
+
+	assert_int_equal(message_put_end(b, id, &e), 0);
+}
+
+static void put_end(struct buffer *b)
+{
+	put_end_of(b, 1);
+}
+
+static void put_end_of_all(struct buffer *b)
+{
+	put_end_of(b, 0);
+}
+
+static void put_hold_about_one(struct buffer *b)
+{
+	size_t begun = frame_begin(b, MSG_HOLD, 1);
+	struct err e;
+
+	frame_put_u32(b, 1);
+	assert_int_equal(frame_end(b, begun, &e), 0);
+}
+
 static void put_resize_of_all(struct buffer *b)
 {
 	struct err e;
@@ -277,6 +303,7 @@ static void (*const in_every_state[])(struct buffer *) = {
 	put_stop_with_two_fields, put_signal_65_to_all, put_resize_of_all,
 	put_type_zero,		put_type_beyond,       put_type_65535,
 	put_reserved_bytes,	put_one_byte_too_long, put_cut_exec,
+	put_end_of_all,		put_hold_about_one,
 };
 
 static void test_what_is_never_permitted_ends_it_when_ready(void **state)
@@ -308,7 +335,7 @@ static void test_what_is_never_permitted_ends_it_when_busy(void **state)
 
 static void test_what_is_about_a_command_is_untimely_before_any(void **state)
 {
-	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize,
+	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize, put_end,
 							     put_run, put_cancel };
 
 	(void)state;

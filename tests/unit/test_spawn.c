@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -25,6 +26,7 @@
 
 #define EXECUTOR "hutch-executor"
 #define CHANNEL	 3
+#define PROC	 4
 #define LOOKED	 42 /* exit code of an executor that has looked */
 
 /* What CHECK() is outside, with the channel as the only way to say it. */
@@ -36,6 +38,19 @@ __attribute__((noreturn)) static void complain(const char *claim)
 	_exit(1);
 }
 
+/* Of this pid namespace, with all of its processes and nothing else. */
+static void look_at_own_proc(void)
+{
+	struct statfs fs;
+	char self[16] = { 0 };
+
+	INSIDE(fstatfs(PROC, &fs) == 0 && fs.f_type == 0x9fa0);
+	INSIDE(readlinkat(PROC, "self", self, sizeof(self)) == 1 && self[0] == '1');
+	INSIDE(faccessat(PROC, "1/stat", R_OK, 0) == 0);
+	INSIDE(faccessat(PROC, "sys", F_OK, 0) < 0 && errno == ENOENT);
+	INSIDE(faccessat(PROC, "../etc", F_OK, 0) < 0); /* it is mounted nowhere */
+}
+
 static void look_at_descriptors(void)
 {
 	struct stat st;
@@ -45,8 +60,10 @@ static void look_at_descriptors(void)
 		INSIDE(st.st_rdev == makedev(1, 3));
 	}
 	INSIDE(fstat(CHANNEL, &st) == 0 && S_ISSOCK(st.st_mode));
-	/* . and .., four of ours, one to list them with. */
-	INSIDE(scene_open_fds() == 2 + 4 + 1);
+	/* . and .., four of ours or five, one to list them with. */
+	INSIDE(scene_open_fds() == 2u + 4 + 1 + (fstat(PROC, &st) == 0));
+	if (fstat(PROC, &st) == 0)
+		look_at_own_proc();
 }
 
 static bool says(const char *file, const char *line)
@@ -103,6 +120,7 @@ struct world {
 	struct program program;
 	struct seccomp_program filter;
 	struct sandbox box;
+	bool has_proc;
 	struct err e;
 };
 
@@ -145,7 +163,8 @@ static int world_teardown(void **state)
 
 static void spawn(struct world *w)
 {
-	const struct spawn_parts parts = { &w->plan, &w->program, &w->filter, -1 };
+	const struct spawn_parts parts = { &w->plan, &w->program, &w->filter, -1,
+					   w->has_proc };
 
 	if (spawn_sandbox(&parts, &w->box, &w->e) == 0)
 		return;
@@ -186,6 +205,16 @@ static void test_what_the_executor_finds(void **state)
 	sandbox_done(&w->box);
 	own_close(&secret);
 	assert_int_equal(scene_open_fds(), before);
+}
+
+static void test_with_a_procfs_of_its_own(void **state)
+{
+	struct world *w = *state;
+
+	w->has_proc = true;
+	spawn(w);
+	assert_int_equal(spawn_failure(&w->box, &w->e), 0);
+	assert_int_equal(finish(w), LOOKED);
 }
 
 static void test_a_child_that_fails_says_why_and_is_gone(void **state)
@@ -237,6 +266,7 @@ int main(int argc, char **argv)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_the_executor_finds),
+		TEST(test_with_a_procfs_of_its_own),
 		TEST(test_a_child_that_fails_says_why_and_is_gone),
 		TEST(test_a_program_that_is_none_is_said),
 		TEST(test_done_ends_what_still_runs),

@@ -78,6 +78,8 @@ static void play_guest(void *arg)
 	CHECK(mkdir("closed", 0700) == 0 && mkdir("closed/in", 0700) == 0);
 	CHECK(mkdir("sealed", 0700) == 0 && mknod("sealed/f", S_IFIFO | 0600, 0) == 0);
 	CHECK(chmod("closed", 0) == 0 && chmod("sealed", 0500) == 0);
+	CHECK(mkdir("listed", 0700) == 0 && mkdir("listed/in", 0700) == 0);
+	CHECK(chmod("listed", 0400) == 0);
 	make_deep(".");
 }
 

@@ -325,6 +325,37 @@ named() {
 	"$H" unpause "box" && "$H" rm -f "box" && nothing_left
 }
 try 'a sandbox with a name has its limits, lives on after an out-of-memory, and freezes' named
+# What is frozen longer than its time-outs are goes on with what was left of them.
+time_stands_still() {
+	mkdir -p "$T/t"
+	/run/hutch/confined.py "$H" '
+import time
+call("act", action={"action": "run", "id": 1, "args": {"command": "mkfifo /tmp/go /tmp/run"}})
+p = start("sh", "-c", "read x </tmp/run; exit 3", timeout=10)
+send("act", action={"action": "run", "id": 2, "timeout": 10, "args": {"command": "touch /tmp/began; read x </tmp/go; echo went"}})
+action = number
+assert wait(start("sh", "-c", "until [ -e /tmp/began ]; do sleep 0.1; done")) == 0
+assert call("pause") == {"by": "cgroup"}
+time.sleep(12)
+call("unpause")
+send("exec.start", argv=["sh", "-c", "echo >/tmp/go; echo >/tmp/run"])
+while (got := answer())["id" if "id" in got else "method"] != action:
+    pass
+print(got["result"])
+assert got["result"]["content"] == "went"
+assert got["result"]["extras"]["metadata"]["exit_code"] == 0
+assert wait(p) == 3
+# A stop while it is frozen has its grace whole.
+p = start("sh", "-c", "trap : HUP; trap \"echo asked >/t/asked; exit\" TERM; echo ready >/t/ready; while :; do sleep 0.1; done")
+while not os.path.exists(os.environ["T"] + "/t/ready"):
+    call("info")
+call("pause")
+send("stop", grace=30)
+assert ended()["reason"] == "stopped"
+assert os.path.exists(os.environ["T"] + "/t/asked")' --memory 64m -v "$T/t:/t:rw" || return
+	until_true nothing_left
+}
+try 'while it is frozen no time passes, for actions and processes' time_stands_still
 try 'E73: --disk is the end of what can be written, in each private folder' disk
 try 'E73: and of how many files there can be' inodes
 try '--disk with a folder of the host is an error, or degraded' disk_shown

@@ -1,0 +1,280 @@
+#include "archive/pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "archive/pack_output.h"
+#include "archive/trail.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+/* --- one thing --------------------------------------------------------------- */
+
+/* What is opened was a regular file a moment ago.  If it no longer is, the open does
+ * not wait, and no terminal becomes ours. */
+static int add_file(struct pack *p, const struct pack_item *i, int nofollow,
+		    struct err *e)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct stat st;
+	const char *first;
+
+	AUTO_CLOSE int fd = openat(i->at, i->name, flags | nofollow);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return pack_leave_out(p, i, e);
+	if (!S_ISREG(st.st_mode))
+		return pack_leave_out_kind(p, i, "no longer a file", e);
+	first = st.st_nlink > 1 ? inodes_get(&p->linked, &st) : NULL;
+	if (first) {
+		pack_header(p, TAR_HARD_LINK, i, &st, first);
+		return 0;
+	}
+	if (pack_content(p, fd, i, &st, e) < 0)
+		return -1;
+	if (st.st_nlink > 1)
+		inodes_add(&p->linked, &st, i->as);
+	return 0;
+}
+
+static int add_link(struct pack *p, const struct pack_item *i, const struct stat *st,
+		    struct err *e)
+{
+	char to[PATH_MAX];
+	ssize_t len = readlinkat(i->at, i->name, to, sizeof(to) - 1);
+
+	if (len < 0)
+		return pack_leave_out(p, i, e);
+	to[len] = '\0';
+	pack_header(p, TAR_LINK, i, st, to);
+	return 0;
+}
+
+static const char *kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFCHR:
+	case S_IFBLK:
+		return "a device, which is not copied";
+	case S_IFIFO:
+		return "a FIFO, which is not copied";
+	case S_IFSOCK:
+		return "a socket, which is not copied";
+	default:
+		return "nothing that can be copied";
+	}
+}
+
+/* Anything but a folder. */
+static int add_one(struct pack *p, const struct pack_item *i, const struct stat *st,
+		   int nofollow, struct err *e)
+{
+	int result;
+
+	if (S_ISREG(st->st_mode))
+		result = add_file(p, i, nofollow, e);
+	else if (S_ISLNK(st->st_mode))
+		result = add_link(p, i, st, e);
+	else
+		result = pack_leave_out_kind(p, i, kind_of(st->st_mode), e);
+	return result < 0 ? -1 : pack_flush_much(p, e);
+}
+
+/* --- folders ----------------------------------------------------------------- */
+
+/* The names in a folder, each with its 0; read at once, so that no position in a
+ * folder that changes has to be kept. */
+struct names {
+	char *text; /* owned */
+	size_t len, room, next;
+};
+
+struct kernel_dirent {
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
+};
+
+static void add_name(struct names *n, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return;
+	if (n->len + len > n->room) {
+		n->room = 2 * (n->len + len);
+		n->text = mem_resize(n->text, n->room, 1);
+	}
+	memcpy(n->text + n->len, name, len);
+	n->len += len;
+}
+
+/* By the system call, since opendir(3) would open the folder once more. -1 with
+ * errno set; what was read by then is there. */
+static int read_names(int folder, struct names *ret)
+{
+	_Alignas(struct kernel_dirent) char chunk[32 << 10];
+	long got;
+
+	*ret = (struct names){ 0 };
+	while ((got = syscall(SYS_getdents64, folder, chunk, sizeof(chunk))) > 0)
+		for (long at = 0; at < got;) {
+			const struct kernel_dirent *d = (void *)(chunk + at);
+			add_name(ret, d->name);
+			at += d->reclen;
+		}
+	if (got < 0 && errno == EBADF)
+		errno = EACCES; /* it could only be opened O_PATH */
+	return got < 0 ? -1 : 0;
+}
+
+static const char *next_name(struct names *n)
+{
+	const char *name = n->text + n->next;
+
+	if (n->next == n->len)
+		return NULL;
+	n->next += strlen(name) + 1;
+	return name;
+}
+
+/* A folder with all that is below it.  Without recursion: it may be deep. */
+struct walk {
+	struct pack *pack;
+	struct trail trail;
+	struct names *names; /* owned; one for each step of the trail */
+	size_t room;
+};
+
+static void walk_done(struct walk *w)
+{
+	for (size_t i = 0; w->trail.steps && w->names && i <= w->trail.depth; i++)
+		free(w->names[i].text);
+	free(w->names);
+	trail_done(&w->trail);
+}
+
+/* The folder where the trail is now. */
+static void begin_folder(struct walk *w)
+{
+	size_t depth = w->trail.depth;
+
+	if (depth >= w->room) {
+		w->room = 2 * (depth + 8);
+		w->names = mem_resize(w->names, w->room, sizeof(*w->names));
+	}
+	if (read_names(trail_here(&w->trail), &w->names[depth]) < 0)
+		pack_tell(w->pack, trail_path(&w->trail), strerror(errno));
+}
+
+static int put_folder(struct walk *w, struct err *e)
+{
+	const struct pack_item i = { .as = trail_path(&w->trail) };
+
+	pack_header(w->pack, TAR_FOLDER, &i, &w->trail.steps[w->trail.depth].st, NULL);
+	return pack_flush_much(w->pack, e);
+}
+
+static int end_folder(struct walk *w, struct err *e)
+{
+	own_free(&w->names[w->trail.depth].text);
+	return w->trail.depth > 0 ? trail_up(&w->trail, e) : 0;
+}
+
+/* Too deep is an error, since nothing that is deeper would be there. */
+static int add_folder(struct walk *w, const struct pack_item *i, struct err *e)
+{
+	if (trail_down(&w->trail, i->name, e) < 0) {
+		bool is_too_deep = e->kind == ERR_LIMIT && !e->sys;
+		return is_too_deep ? -1 : pack_leave_out(w->pack, i, e);
+	}
+	if (put_folder(w, e) < 0)
+		return -1;
+	begin_folder(w);
+	return 0;
+}
+
+static int add_named(struct walk *w, const char *name, struct err *e)
+{
+	struct stat st;
+	const struct pack_item i = {
+		.at = trail_here(&w->trail),
+		.name = name,
+		.as = trail_name(&w->trail, name),
+	};
+
+	if (fstatat(i.at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return pack_leave_out(w->pack, &i, e);
+	return S_ISDIR(st.st_mode) ? add_folder(w, &i, e)
+				   : add_one(w->pack, &i, &st, O_NOFOLLOW, e);
+}
+
+static int walk_on(struct walk *w, struct err *e)
+{
+	begin_folder(w);
+	for (;;) {
+		const char *name = next_name(&w->names[w->trail.depth]);
+		bool is_last = !name && w->trail.depth == 0;
+		int result = name ? add_named(w, name, e) : end_folder(w, e);
+		if (result < 0 || is_last)
+			return result;
+	}
+}
+
+static int walk(struct pack *p, int folder, const char *as, struct err *e)
+{
+	struct walk w = { .pack = p };
+	bool is_content = !strcmp(as, ".");
+
+	int result = trail_start(&w.trail, folder, is_content ? "" : as, e);
+	if (result == 0 && !is_content)
+		result = put_folder(&w, e);
+	if (result == 0)
+		result = walk_on(&w, e);
+	walk_done(&w);
+	return result;
+}
+
+/* ----------------------------------------------------------------------------- */
+
+int pack_add(struct pack *p, int at, const char *name, const char *as, struct err *e)
+{
+	const struct pack_item i = { .at = at, .name = name, .as = as, .is_given = true };
+	int nofollow = p->follows ? 0 : O_NOFOLLOW;
+	struct err mine;
+	struct stat st;
+
+	e = e ? e : &mine;
+	if (fstatat(at, name, &st, p->follows ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "%.300s", name);
+	if (!S_ISDIR(st.st_mode) && !strcmp(as, "."))
+		return err_set(e, ERR_USAGE, "%.300s is no folder", name);
+	if (!S_ISDIR(st.st_mode))
+		return add_one(p, &i, &st, nofollow, e);
+	AUTO_CLOSE int folder =
+		openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | nofollow);
+	if (folder < 0)
+		return err_sys(e, "open the folder %.300s", name);
+	return walk(p, fd_take(&folder), as, e);
+}
+
+int pack_end(struct pack *p, struct err *e)
+{
+	if (!p->pending.max)
+		buffer_init(&p->pending, 2 * TAR_BLOCK);
+	return pack_zeros(p, 0, (uint64_t)2 * TAR_BLOCK, e) < 0 ? -1 : pack_flush(p, e);
+}
+
+void pack_done(struct pack *p)
+{
+	buffer_done(&p->pending);
+	inodes_done(&p->linked);
+}

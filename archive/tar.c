@@ -1,0 +1,588 @@
+#include "archive/tar.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+/* Where a header has what. */
+struct field {
+	size_t at, len;
+};
+static const struct field NAME = { 0, 100 }, MODE = { 100, 8 }, UID = { 108, 8 },
+			  GID = { 116, 8 }, SIZE = { 124, 12 }, MTIME = { 136, 12 },
+			  SUM = { 148, 8 }, LINK = { 157, 100 }, MAGIC = { 257, 8 },
+			  PREFIX = { 345, 155 };
+#define FLAG 156
+
+/* --- reading ----------------------------------------------------------------- */
+
+bool tar_is_end(const uint8_t *block)
+{
+	for (size_t i = 0; i < TAR_BLOCK; i++)
+		if (block[i])
+			return false;
+	return true;
+}
+
+static int not_one(struct err *e, const char *what)
+{
+	return err_set(e, ERR_PROTOCOL, "this is no tar, or a damaged one: %s", what);
+}
+
+/* GNU: the highest bit is a mark, the next one the sign of what is left. */
+static int get_binary(const uint8_t *at, size_t len, int64_t *ret)
+{
+	bool is_negative = *at & 0x40;
+	uint64_t value = is_negative ? ~UINT64_C(0x3f) | (*at & 0x3f) : *at & 0x3f;
+
+	for (size_t i = 1; i < len; i++) {
+		uint64_t lost = value >> 55;
+		if (lost != (is_negative ? 0x1ff : 0))
+			return -1;
+		value = value << 8 | at[i];
+	}
+	*ret = (int64_t)value;
+	return 0;
+}
+
+static bool is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\0';
+}
+
+static int get_octal(const uint8_t *at, size_t len, int64_t *ret)
+{
+	int64_t value = 0; /* of 12 digits at most */
+	size_t i = 0;
+
+	while (i < len && is_blank(at[i]))
+		i++;
+	for (; i < len && at[i] >= '0' && at[i] <= '7'; i++)
+		value = value * 8 + (at[i] - '0');
+	if (i < len && !is_blank(at[i]))
+		return -1;
+	*ret = value;
+	return 0;
+}
+
+static int get_number(const uint8_t *block, struct field f, int64_t *ret)
+{
+	const uint8_t *at = block + f.at;
+
+	return *at & 0x80 ? get_binary(at, f.len, ret) : get_octal(at, f.len, ret);
+}
+
+static int get_count(const uint8_t *block, struct field f, uint64_t *ret)
+{
+	int64_t value;
+
+	if (get_number(block, f, &value) < 0 || value < 0)
+		return -1;
+	*ret = (uint64_t)value;
+	return 0;
+}
+
+/* Old tars summed up bytes as signed ones where char is. */
+static bool has_its_sum(const uint8_t *block)
+{
+	int64_t expected, plain = 0, old = 0;
+
+	if (get_number(block, SUM, &expected) < 0)
+		return false;
+	for (size_t i = 0; i < TAR_BLOCK; i++) {
+		uint8_t byte = i - SUM.at < SUM.len ? ' ' : block[i];
+		plain += byte;
+		old += (int8_t)byte;
+	}
+	return expected == plain || expected == old;
+}
+
+/* Ended by a 0 or by the field's end. */
+static size_t get_text(const uint8_t *block, struct field f, char *to)
+{
+	size_t len = strnlen((const char *)block + f.at, f.len);
+
+	memcpy(to, block + f.at, len);
+	to[len] = '\0';
+	return len;
+}
+
+/* GNU tar has other things where POSIX has the front part of a long name. */
+static void get_path(const uint8_t *block, char path[257])
+{
+	size_t len = 0;
+
+	if (memcmp(block + MAGIC.at, "ustar", 6) == 0)
+		len = get_text(block, PREFIX, path);
+	if (len > 0)
+		path[len++] = '/';
+	(void)get_text(block, NAME, path + len);
+}
+
+static enum tar_type type_of(char flag)
+{
+	switch (flag) {
+	case '\0':
+	case '0':
+	case '7': /* "contiguous" */
+		return TAR_FILE;
+	case '1':
+		return TAR_HARD_LINK;
+	case '2':
+		return TAR_LINK;
+	case '5':
+		return TAR_FOLDER;
+	case 'x':
+	case 'X': /* Solaris */
+		return TAR_PAX;
+	case 'g':
+		return TAR_PAX_ALL;
+	case 'L':
+		return TAR_LONG_NAME;
+	case 'K':
+		return TAR_LONG_LINK;
+	case 'V':
+		return TAR_LABEL;
+	case 'S':
+	case 'M':
+	case 'D':
+	case 'N':
+		return TAR_UNREADABLE;
+	default:
+		return TAR_OTHER;
+	}
+}
+
+/* Nothing follows these, whatever their size says (POSIX; a folder's is what it may
+ * come to hold). */
+static bool is_header_only(char flag)
+{
+	return flag >= '1' && flag <= '6';
+}
+
+static int get_numbers(const uint8_t *block, struct tar_entry *to)
+{
+	uint64_t mode;
+
+	if (get_count(block, MODE, &mode) < 0 ||
+	    get_count(block, UID, &to->uid) < 0 ||
+	    get_count(block, GID, &to->gid) < 0 ||
+	    get_count(block, SIZE, &to->size) < 0 ||
+	    get_number(block, MTIME, &to->mtime) < 0)
+		return -1;
+	to->mode = mode & 07777;
+	if (is_header_only(to->flag))
+		to->size = 0;
+	return 0;
+}
+
+int tar_decode(const uint8_t *block, struct tar_entry *ret, struct tar_text *text,
+	       struct err *e)
+{
+	char flag = (char)block[FLAG];
+	struct tar_entry entry = { .type = type_of(flag), .flag = flag };
+
+	if (!has_its_sum(block))
+		return not_one(e, "a header's checksum is wrong");
+	if (get_numbers(block, &entry) < 0)
+		return not_one(e, "a number in a header is none");
+	get_path(block, text->path);
+	(void)get_text(block, LINK, text->link);
+	entry.path = text->path;
+	entry.link = text->link;
+	*ret = entry;
+	return 0;
+}
+
+/* --- reading pax records ----------------------------------------------------- */
+
+/* Digits up to `stop`; moves behind them.  More than fits is none. */
+static int scan_count(const char **at, uint64_t *ret)
+{
+	const char *digits = *at;
+	uint64_t value = 0;
+
+	for (; **at >= '0' && **at <= '9'; (*at)++) {
+		uint64_t digit = (uint64_t)(**at - '0');
+		if (value > (INT64_MAX - digit) / 10)
+			return -1;
+		value = value * 10 + digit;
+	}
+	*ret = value;
+	return *at > digits ? 0 : -1;
+}
+
+static int get_decimal(const char *text, uint64_t *ret)
+{
+	uint64_t value;
+
+	if (scan_count(&text, &value) < 0 || *text)
+		return -1;
+	*ret = value;
+	return 0;
+}
+
+/* What is behind the point, in billionths; more digits than nine say nothing. */
+static int get_fraction(const char *text, uint32_t *ret)
+{
+	uint32_t ns = 0, unit = 100000000;
+
+	for (; *text >= '0' && *text <= '9'; text++, unit /= 10)
+		ns += (uint32_t)(*text - '0') * unit;
+	*ret = ns;
+	return *text ? -1 : 0;
+}
+
+static int get_time(const char *text, struct tar_pax *to)
+{
+	bool is_before = *text == '-';
+	uint64_t seconds;
+	uint32_t ns = 0;
+
+	text += is_before;
+	if (scan_count(&text, &seconds) < 0 || (*text && *text != '.') ||
+	    (*text && get_fraction(text + 1, &ns) < 0))
+		return -1;
+	to->mtime = is_before ? -(int64_t)seconds : (int64_t)seconds;
+	if (is_before && ns > 0) {
+		to->mtime--;
+		ns = 1000000000 - ns;
+	}
+	to->mtime_ns = ns;
+	to->has_mtime = true;
+	return 0;
+}
+
+/* An empty value takes back what an earlier record said. */
+static int get_some(const char *value, uint64_t *to, bool *has)
+{
+	*has = *value;
+	return *value ? get_decimal(value, to) : 0;
+}
+
+static int read_record(const char *key, const char *value, struct tar_pax *to)
+{
+	if (!strcmp(key, "path"))
+		to->path = *value ? value : NULL;
+	else if (!strcmp(key, "linkpath"))
+		to->link = *value ? value : NULL;
+	else if (!strcmp(key, "size"))
+		return get_some(value, &to->size, &to->has_size);
+	else if (!strcmp(key, "uid"))
+		return get_some(value, &to->uid, &to->has_uid);
+	else if (!strcmp(key, "gid"))
+		return get_some(value, &to->gid, &to->has_gid);
+	else if (!strcmp(key, "mtime") && *value)
+		return get_time(value, to);
+	else if (!strcmp(key, "mtime"))
+		to->has_mtime = false;
+	return 0;
+}
+
+/* Keys whose value is text that we use; in others a 0 is nothing to us. */
+static bool is_text(const char *key)
+{
+	return !strcmp(key, "path") || !strcmp(key, "linkpath");
+}
+
+/* "LEN KEY=VALUE\n", LEN being that of all of it: *ret_len. */
+static int split_record(char *at, size_t left, char **ret_key, char **ret_value,
+			size_t *ret_len)
+{
+	const char *text = at;
+	uint64_t len;
+
+	/* What is behind the records is a 0, so digits end. */
+	if (scan_count(&text, &len) < 0 || *text != ' ' || len > left)
+		return -1;
+	size_t front = (size_t)(text - at) + 1;
+	if (len <= front || at[len - 1] != '\n')
+		return -1;
+	at[len - 1] = '\0';
+	char *equals = memchr(at + front, '=', len - front);
+	if (!equals)
+		return -1;
+	*equals = '\0';
+	*ret_key = at + front;
+	*ret_value = equals + 1;
+	*ret_len = len;
+	size_t value_len = (size_t)(at + len - 1 - *ret_value);
+	return is_text(*ret_key) && strlen(*ret_value) != value_len ? -1 : 0;
+}
+
+int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e)
+{
+	char *key, *value;
+	size_t used;
+
+	for (size_t at = 0; at < len; at += used) {
+		if (split_record(records + at, len - at, &key, &value, &used) < 0)
+			return not_one(e, "a pax record is none");
+		if (!strncmp(key, "GNU.sparse.", strlen("GNU.sparse.")))
+			return err_set(e, ERR_UNSUPPORTED,
+				       "a sparse file in GNU tar's form cannot be read; "
+				       "tar without --sparse writes another form");
+		if (read_record(key, value, to) < 0)
+			return not_one(e, "a number in a pax record is none");
+	}
+	return 0;
+}
+
+void tar_pax_apply(const struct tar_pax *from, struct tar_entry *to)
+{
+	if (from->path)
+		to->path = from->path;
+	if (from->link)
+		to->link = from->link;
+	if (from->has_size && !is_header_only(to->flag))
+		to->size = from->size;
+	if (from->has_uid)
+		to->uid = from->uid;
+	if (from->has_gid)
+		to->gid = from->gid;
+	if (from->has_mtime) {
+		to->mtime = from->mtime;
+		to->mtime_ns = from->mtime_ns;
+	}
+}
+
+/* --- writing ----------------------------------------------------------------- */
+
+/* The buffer has room for it, by the header's promise. */
+static void put(struct buffer *out, const void *data, size_t len)
+{
+	memcpy(mem_or_abort(buffer_reserve(out, len)), data, len);
+	buffer_added(out, len);
+}
+
+static void put_padding(struct buffer *out, uint64_t size)
+{
+	static const uint8_t zeros[TAR_BLOCK];
+
+	put(out, zeros, (size_t)(tar_padded(size) - size));
+}
+
+/* Digits of 3 bits, a 0 behind them.  What does not fit is in a record, and 0
+ * here. */
+static void set_number(uint8_t *block, struct field f, uint64_t value)
+{
+	if (value >> (3 * (f.len - 1)))
+		value = 0;
+	for (size_t i = f.len - 1; i-- > 0; value >>= 3)
+		block[f.at + i] = (uint8_t)('0' + (value & 7));
+}
+
+static void set_text(uint8_t *block, struct field f, const char *text, size_t len)
+{
+	memcpy(block + f.at, text, len < f.len ? len : f.len);
+}
+
+static void set_sum(uint8_t *block)
+{
+	uint64_t sum = 0;
+
+	memset(block + SUM.at, ' ', SUM.len);
+	for (size_t i = 0; i < TAR_BLOCK; i++)
+		sum += block[i];
+	set_number(block, (struct field){ SUM.at, SUM.len - 1 }, sum);
+}
+
+/* A path as a header has it: a folder's ends with a slash. */
+struct name {
+	const char *text;
+	size_t len;   /* without that slash */
+	size_t slash; /* 1 or 0 */
+	size_t split; /* what goes into PREFIX; 0: nothing */
+	bool fits;
+};
+
+/* Both parts must fit, and the slash between them is in neither. */
+static void split_name(struct name *n)
+{
+	size_t all = n->len + n->slash;
+
+	n->fits = all <= NAME.len;
+	size_t last = n->len - 1 < PREFIX.len ? n->len - 1 : PREFIX.len;
+	for (size_t i = all - NAME.len - 1; !n->fits && i <= last; i++)
+		if (i > 0 && n->text[i] == '/') {
+			n->split = i;
+			n->fits = true;
+		}
+}
+
+static struct name name_of(const struct tar_entry *entry)
+{
+	struct name n = {
+		.text = entry->path,
+		.len = strlen(entry->path),
+		.slash = entry->type == TAR_FOLDER,
+	};
+
+	split_name(&n);
+	return n;
+}
+
+static void set_name(uint8_t *block, const struct name *n)
+{
+	size_t from = n->split ? n->split + 1 : 0, len = n->len - from;
+
+	set_text(block, PREFIX, n->text, n->split);
+	set_text(block, NAME, n->text + from, len);
+	if (n->slash && len < NAME.len)
+		block[NAME.at + len] = '/';
+}
+
+struct record {
+	const char *key;
+	const char *value; /* NULL: there is no such record */
+	size_t len;	   /* of the value */
+	bool has_slash;	   /* behind it */
+	char text[48];
+};
+
+enum { PATH, LINKPATH, BYTES, OWNER, GROUP, TIME, RECORDS };
+
+static size_t digits_of(size_t n)
+{
+	size_t digits = 1;
+
+	while (n /= 10)
+		digits++;
+	return digits;
+}
+
+/* Its own length is part of it. */
+static size_t record_len(const struct record *r)
+{
+	size_t rest = strlen(r->key) + r->len + r->has_slash + strlen(" =\n");
+	size_t len = rest + digits_of(rest);
+
+	return rest + digits_of(len);
+}
+
+static void put_record(struct buffer *out, const struct record *r)
+{
+	char front[48];
+	int len = snprintf(front, sizeof(front), "%zu %s=", record_len(r), r->key);
+
+	put(out, front, (size_t)len);
+	put(out, r->value, r->len);
+	put(out, r->has_slash ? "/\n" : "\n", (size_t)1 + r->has_slash);
+}
+
+static void record_count(struct record *r, const char *key, uint64_t value,
+			 struct field f)
+{
+	if (!(value >> (3 * (f.len - 1))))
+		return;
+	int len = snprintf(r->text, sizeof(r->text), "%" PRIu64, value);
+	r->key = key;
+	r->value = r->text;
+	r->len = (size_t)len;
+}
+
+/* A time before 1970 is written as its distance to it. */
+static void record_time(struct record *r, const struct tar_entry *entry)
+{
+	bool is_before = entry->mtime < 0, is_whole = entry->mtime_ns == 0;
+	uint64_t seconds = (uint64_t)entry->mtime;
+	uint32_t ns = entry->mtime_ns;
+
+	if (is_whole && !is_before && !(seconds >> (3 * (MTIME.len - 1))))
+		return;
+	if (is_before)
+		seconds = -seconds - !is_whole;
+	if (is_before && !is_whole)
+		ns = 1000000000 - ns;
+	int len = snprintf(r->text, sizeof(r->text), "%s%" PRIu64 ".%09" PRIu32,
+			   is_before ? "-" : "", seconds, ns);
+	r->key = "mtime";
+	r->value = r->text;
+	r->len = (size_t)len;
+}
+
+static void record_texts(struct record r[RECORDS], const struct tar_entry *entry,
+			 const struct name *n)
+{
+	size_t len = entry->link ? strlen(entry->link) : 0;
+
+	if (!n->fits)
+		r[PATH] = (struct record){ .key = "path", .value = n->text, .len = n->len,
+					   .has_slash = n->slash };
+	if (len > LINK.len)
+		r[LINKPATH] = (struct record){ .key = "linkpath", .value = entry->link,
+					       .len = len };
+}
+
+/* What a header has in any case. */
+static void set_common(uint8_t *block, char flag, uint64_t size)
+{
+	block[FLAG] = (uint8_t)flag;
+	set_text(block, MAGIC, "ustar\00000", 8);
+	set_number(block, SIZE, size);
+	/* Of devices; some readers want digits there. */
+	set_number(block, (struct field){ 329, 8 }, 0);
+	set_number(block, (struct field){ 337, 8 }, 0);
+}
+
+static void put_records(struct buffer *out, const struct record r[RECORDS])
+{
+	uint8_t block[TAR_BLOCK] = { 0 };
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < RECORDS; i++)
+		size += r[i].value ? record_len(&r[i]) : 0;
+	if (size == 0)
+		return;
+	set_common(block, 'x', size);
+	set_text(block, NAME, "PaxHeaders/entry", 16);
+	set_number(block, MODE, 0644);
+	set_number(block, UID, 0);
+	set_number(block, GID, 0);
+	set_number(block, MTIME, 0);
+	set_sum(block);
+	put(out, block, sizeof(block));
+	for (size_t i = 0; i < RECORDS; i++)
+		if (r[i].value)
+			put_record(out, &r[i]);
+	put_padding(out, size);
+}
+
+static void put_header(struct buffer *out, const struct tar_entry *entry,
+		       const struct name *n)
+{
+	static const char flags[] = { [TAR_FILE] = '0', [TAR_HARD_LINK] = '1',
+				      [TAR_LINK] = '2', [TAR_FOLDER] = '5' };
+	uint8_t block[TAR_BLOCK] = { 0 };
+
+	set_common(block, flags[entry->type], entry->size);
+	set_name(block, n);
+	if (entry->link)
+		set_text(block, LINK, entry->link, strlen(entry->link));
+	set_number(block, MODE, entry->mode & 07777);
+	set_number(block, UID, entry->uid);
+	set_number(block, GID, entry->gid);
+	set_number(block, MTIME, entry->mtime < 0 ? 0 : (uint64_t)entry->mtime);
+	set_sum(block);
+	put(out, block, sizeof(block));
+}
+
+void tar_encode(struct buffer *out, const struct tar_entry *entry)
+{
+	const struct name n = name_of(entry);
+	struct record records[RECORDS] = { 0 };
+
+	record_texts(records, entry, &n);
+	record_count(&records[BYTES], "size", entry->size, SIZE);
+	record_count(&records[OWNER], "uid", entry->uid, UID);
+	record_count(&records[GROUP], "gid", entry->gid, GID);
+	record_time(&records[TIME], entry);
+	put_records(out, records);
+	put_header(out, entry, &n);
+}

@@ -1,0 +1,175 @@
+#include "archive/trail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+int trail_here(const struct trail *t)
+{
+	return t->steps[t->depth].fd;
+}
+
+/* What may be passed through but not read is opened O_PATH. */
+static int open_folder(int at, const char *name, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = resolve,
+	};
+	int fd = sys_openat2(at, name, &how);
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	return sys_openat2(at, name, &how);
+}
+
+static int open_below(int at, const char *name)
+{
+	return open_folder(at, name,
+			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+/* Puts `name` behind what leads here; its length then. */
+static size_t extend(struct trail *t, const char *name)
+{
+	size_t here = t->steps[t->depth].path_len, len = strlen(name);
+	size_t slash = here > 0 ? 1 : 0, room = here + slash + len + 1;
+
+	if (room > t->path_room) {
+		t->path_room = 2 * room;
+		t->path = mem_resize(t->path, t->path_room, 1);
+	}
+	if (slash)
+		t->path[here] = '/';
+	memcpy(t->path + here + slash, name, len + 1);
+	return here + slash + len;
+}
+
+/* A name may have been put behind it. */
+const char *trail_path(struct trail *t)
+{
+	t->path[t->steps[t->depth].path_len] = '\0';
+	return t->path;
+}
+
+const char *trail_name(struct trail *t, const char *name)
+{
+	(void)extend(t, name);
+	return t->path;
+}
+
+/* Makes `fd`, which is taken over, the step of this number. */
+static int set_step(struct trail *t, size_t number, int fd, struct err *e)
+{
+	AUTO_CLOSE int mine = fd;
+
+	if (number == t->room) {
+		t->room = t->room ? 2 * t->room : 16;
+		t->steps = mem_resize(t->steps, t->room, sizeof(*t->steps));
+	}
+	t->steps[number].fd = -1;
+	if (fstat(fd, &t->steps[number].st) < 0)
+		return err_sys(e, "stat %.300s", t->path);
+	t->steps[number].fd = fd_take(&mine);
+	return 0;
+}
+
+int trail_start(struct trail *t, int fd, const char *path, struct err *e)
+{
+	size_t len = strlen(path);
+
+	*t = (struct trail){ .path = mem_copy(path, len + 1), .path_room = len + 1 };
+	if (set_step(t, 0, fd, e) < 0)
+		return -1;
+	t->steps[0].path_len = len;
+	return 0;
+}
+
+void trail_done(struct trail *t)
+{
+	for (size_t i = 0; t->steps && i <= t->depth; i++)
+		own_close(&t->steps[i].fd);
+	free(t->steps);
+	free(t->path);
+	*t = (struct trail){ 0 };
+}
+
+int trail_down(struct trail *t, const char *name, struct err *e)
+{
+	size_t len;
+
+	if (t->depth == TRAIL_DEPTH_MAX)
+		return err_set(e, ERR_LIMIT, "%.200s...: deeper than %d folders",
+			       trail_path(t), TRAIL_DEPTH_MAX);
+	int fd = open_below(trail_here(t), name);
+	if (fd < 0)
+		return err_sys(e, "open the folder %.300s", trail_name(t, name));
+	len = extend(t, name);
+	if (set_step(t, t->depth + 1, fd, e) < 0)
+		return -1;
+	t->depth++;
+	t->steps[t->depth].path_len = len;
+	if (t->depth >= TRAIL_HELD)
+		own_close(&t->steps[t->depth - TRAIL_HELD].fd);
+	return 0;
+}
+
+/* We have come through it, so it may be passed through. */
+static int open_again(struct trail_step *up, int below, const char *path, struct err *e)
+{
+	AUTO_CLOSE int fd = open_folder(below, "..", RESOLVE_NO_SYMLINKS);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "come back from %.300s", path);
+	if (st.st_dev != up->st.st_dev || st.st_ino != up->st.st_ino)
+		return err_set(e, ERR_BUSY,
+			       "%.300s was moved to another place meanwhile", path);
+	up->fd = fd_take(&fd);
+	return 0;
+}
+
+int trail_up(struct trail *t, struct err *e)
+{
+	struct trail_step *up = &t->steps[t->depth - 1];
+
+	if (up->fd < 0 && open_again(up, trail_here(t), trail_path(t), e) < 0)
+		return -1;
+	own_close(&t->steps[t->depth].fd);
+	t->depth--;
+	return 0;
+}
+
+/* `len` bytes of it lead to a folder: nothing, or the name up to a slash or the
+ * end. */
+static bool is_on_way(const struct trail *t, const char *path, size_t from, size_t len)
+{
+	return strncmp(t->path + from, path + from, len - from) == 0 &&
+	       (len == 0 || path[len] == '/' || path[len] == '\0');
+}
+
+size_t trail_common(const struct trail *t, const char *path)
+{
+	size_t steps = 0;
+
+	while (steps < t->depth && is_on_way(t, path, t->steps[steps].path_len,
+					     t->steps[steps + 1].path_len))
+		steps++;
+	return steps;
+}
+
+const char *trail_rest(const struct trail *t, const char *path)
+{
+	const char *rest = path + t->steps[t->depth].path_len;
+
+	return *rest == '/' ? rest + 1 : rest;
+}

@@ -1,0 +1,514 @@
+/* hutch cp: files from this host into a sandbox, out of it, or from one to another.
+ *
+ * A tar goes through a pipe.  Two processes hold its ends: whoever writes it and whoever
+ * reads it, each a courier that asks a sandbox or a porter on this host.  This one waits
+ * for both and for signals, and puts what came where it belongs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "policy/quantity.h"
+#include "sandbox/cli/courier.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/hearing.h"
+#include "sandbox/cli/landing.h"
+#include "sandbox/cli/party.h"
+#include "sandbox/cli/porter.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/registry.h"
+#include "sandbox/result.h"
+#include "sandbox/supervise.h"
+
+#define SIZE_DEFAULT (64ull << 30)
+#define ENTRIES_MAX  4000000
+
+/* --- the words --------------------------------------------------------------- */
+
+enum end_kind { END_HOST, END_BOX, END_STREAM };
+
+/* A word: PATH, NAME:PATH or -. */
+struct end {
+	enum end_kind kind;
+	char *box;  /* owned */
+	char *path; /* owned */
+	char *name; /* owned: what it is called at the other end; NULL: the content of a
+		     * folder, which has none */
+	bool is_folder; /* so its word says */
+};
+
+struct wish {
+	bool follows, is_quiet;
+	uint64_t size_max;
+	struct end *from; /* owned */
+	size_t from_count;
+	struct end to;
+};
+
+static void end_done(struct end *x)
+{
+	free(x->box);
+	free(x->path);
+	free(x->name);
+}
+
+/* As docker: a path of this host that has a colon is written ./a:b. */
+static size_t box_len(const char *word)
+{
+	const size_t len = strcspn(word, ":/");
+
+	return word[len] == ':' && word[0] != '.' ? len : 0;
+}
+
+/* The last of a path's names, if it is one. */
+static void set_name(struct end *x)
+{
+	AUTO_FREE char *path = text_copy(x->path);
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0', x->is_folder = true;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	if (*name && strcmp(name, ".") && strcmp(name, ".."))
+		x->name = text_copy(name);
+}
+
+static int end_init(struct end *x, const char *word, struct err *e)
+{
+	const size_t len = box_len(word);
+
+	*x = (struct end){ .kind = len ? END_BOX : strcmp(word, "-") ? END_HOST : END_STREAM };
+	if (len) {
+		x->box = text_format("%.*s", (int)len, word);
+		word += len + 1;
+	}
+	x->path = text_copy(word);
+	if (x->kind == END_STREAM)
+		return 0;
+	if (!*x->path) {
+		(void)err_set(e, ERR_USAGE, "no path behind '%.80s%s'", x->box ? x->box : "",
+			      x->box ? ":" : "");
+		return err_remedy(e, "NAME:. is the folder that commands in it start in");
+	}
+	set_name(x);
+	return x->box ? registry_check_name(x->box, e) : 0;
+}
+
+/* --- one copy ------------------------------------------------------------------- */
+
+enum { WRITER, READER, SIDES };
+
+struct copy {
+	const struct wish *wish;
+	const struct end *ends[SIDES]; /* where it comes from, and goes to */
+	char *paths[SIDES];	       /* owned: of a sandbox, as it is asked for */
+	struct landing landing;
+	struct courier couriers[SIDES];
+	union {
+		struct porter_pack pack;
+		struct porter_unpack unpack;
+		struct porter_pump pump;
+	} porters[SIDES];
+	struct party parties[SIDES];
+	struct hearing hearings[SIDES];
+};
+
+/* What is packed on this host must be there before anybody is asked for anything. */
+static int check_source(const struct copy *c, struct err *e)
+{
+	const struct end *from = c->ends[WRITER];
+	bool follows = c->wish->follows || from->is_folder || !from->name;
+	struct stat st;
+
+	if (from->kind != END_HOST)
+		return 0;
+	if (fstatat(AT_FDCWD, from->path, &st, follows ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "copy %.300s", from->path);
+	return 0;
+}
+
+static int open_landing(struct copy *c, struct err *e)
+{
+	const struct end *from = c->ends[WRITER], *to = c->ends[READER];
+
+	return to->kind == END_HOST ? landing_open(&c->landing, to->path, from->name,
+						   c->wish->from_count > 1, e)
+				    : 0;
+}
+
+/* What the sandboxes are asked for. */
+static void choose_paths(struct copy *c)
+{
+	const struct end *from = c->ends[WRITER], *to = c->ends[READER];
+	bool is_content = from->name && c->landing.wants_content;
+	bool is_below = from->name && c->wish->from_count > 1;
+
+	c->paths[WRITER] = text_format("%s%s", from->path, is_content ? "/." : "");
+	c->paths[READER] = text_format("%s%s", to->path, is_below ? "/" : "");
+}
+
+static void set_courier(struct copy *c, int side, int tar, int sentences, struct work *w)
+{
+	c->couriers[side] = (struct courier){
+		.sandbox = c->ends[side]->box, .path = c->paths[side],
+		.name = side == READER ? c->ends[WRITER]->name : NULL,
+		.packs = side == WRITER, .follows = c->wish->follows,
+		.tar = tar, .sentences = sentences,
+	};
+	w->do_it = courier_do;
+	w->arg = &c->couriers[side];
+	w->fds[w->fd_count++] = sentences;
+}
+
+static void set_pump(struct copy *c, int side, int tar, struct work *w)
+{
+	c->porters[side].pump = (struct porter_pump){ .in = side == WRITER ? 0 : tar,
+						      .out = side == WRITER ? tar : 1 };
+	c->porters[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
+	w->do_it = porter_pump;
+	w->arg = &c->porters[side].pump;
+}
+
+static void set_pack(struct copy *c, int tar, struct work *w)
+{
+	const struct end *from = c->ends[WRITER];
+
+	c->porters[WRITER].pack = (struct porter_pack){
+		.path = from->path, .as = from->name ? from->name : ".",
+		.follows = c->wish->follows || from->is_folder, .out = tar,
+	};
+	w->do_it = porter_pack;
+	w->arg = &c->porters[WRITER].pack;
+}
+
+static void set_unpack(struct copy *c, int tar, struct work *w)
+{
+	c->porters[READER].unpack = (struct porter_unpack){
+		.in = tar, .folder = c->landing.folder, .uid = c->landing.uid,
+		.gid = c->landing.gid, .rename = c->landing.rename,
+		.bytes_max = c->wish->size_max, .entries_max = ENTRIES_MAX,
+	};
+	w->do_it = porter_unpack;
+	w->arg = &c->porters[READER].unpack;
+	w->fds[w->fd_count++] = c->landing.folder;
+}
+
+/* The child's ends close on return. */
+static int start_side(struct copy *c, int side, int tar, struct err *e)
+{
+	struct work w = { .fds = { tar }, .fd_count = 1 };
+	AUTO_CLOSE int sentences = -1;
+
+	switch (c->ends[side]->kind) {
+	case END_BOX:
+		sentences = hearing_open(&c->hearings[side], c->ends[side]->box, e);
+		if (sentences < 0)
+			return -1;
+		set_courier(c, side, tar, sentences, &w);
+		break;
+	case END_STREAM:
+		set_pump(c, side, tar, &w);
+		break;
+	case END_HOST:
+		if (side == WRITER)
+			set_pack(c, tar, &w);
+		else
+			set_unpack(c, tar, &w);
+		break;
+	}
+	return party_start(&c->parties[side], &w, e);
+}
+
+static int start(struct copy *c, struct err *e)
+{
+	int ends[2];
+
+	if (check_source(c, e) < 0 || open_landing(c, e) < 0)
+		return -1;
+	choose_paths(c);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int out = ends[0];
+	AUTO_CLOSE int in = ends[1];
+	return start_side(c, WRITER, in, e) < 0 ? -1 : start_side(c, READER, out, e);
+}
+
+/* --- waiting ---------------------------------------------------------------------- */
+
+static int fatal_signal(int signals)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+		    info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT)
+			return (int)info.ssi_signo;
+	return 0;
+}
+
+/* Until both have ended: 0; or the signal that ends this. */
+static int wait_for_both(struct copy *c, int signals)
+{
+	enum { SIGNALS, RESULTS, HEARINGS = RESULTS + SIDES, WATCHED = HEARINGS + SIDES };
+	struct pollfd w[WATCHED];
+	int signo = 0;
+
+	while (signo == 0 && (c->parties[WRITER].pid || c->parties[READER].pid)) {
+		w[SIGNALS] = (struct pollfd){ .fd = signals, .events = POLLIN };
+		for (int i = 0; i < SIDES; i++) {
+			w[RESULTS + i] = (struct pollfd){ c->parties[i].result, POLLIN, 0 };
+			w[HEARINGS + i] = (struct pollfd){ c->hearings[i].fd, POLLIN, 0 };
+		}
+		if (poll(w, WATCHED, -1) < 0)
+			continue; /* EINTR: SIGCONT after a stop */
+		for (int i = 0; i < SIDES; i++) {
+			if (w[HEARINGS + i].revents)
+				hearing_listen(&c->hearings[i]);
+			if (w[RESULTS + i].revents)
+				party_collect(&c->parties[i]);
+		}
+		signo = w[SIGNALS].revents ? fatal_signal(signals) : 0;
+	}
+	return signo;
+}
+
+/* --- the end ----------------------------------------------------------------------- */
+
+static const struct outcome *failure_of(const struct copy *c, int side)
+{
+	const struct outcome *o = &c->parties[side].outcome;
+
+	return o->error.kind == ERR_NONE ? NULL : o;
+}
+
+/* When one gives up, the other one fails for want of it.  Who writes the tar is the
+ * cause, unless nobody read it any more: then its reader is, or had seen its end. */
+static int cause_of(const struct copy *c)
+{
+	const struct outcome *writer = failure_of(c, WRITER);
+
+	if (writer && !writer->is_closed)
+		return WRITER;
+	return failure_of(c, READER) ? READER : -1;
+}
+
+static void tell_failure(struct copy *c, int side)
+{
+	struct err e = c->parties[side].outcome.error;
+	AUTO_FREE char *last = hearing_last(&c->hearings[side]);
+
+	if (c->parties[side].outcome.is_inside && last)
+		(void)err_set(&e, (enum err_kind)e.kind, "sandbox '%s': %.600s",
+			      c->ends[side]->box, last);
+	if (side == READER && c->ends[side]->kind == END_HOST)
+		(void)err_in(&e, "unpack into %.200s", c->ends[side]->path);
+	report_error(&e);
+}
+
+static void tell_note(uint64_t count, const char *one, const char *many, const char *first)
+{
+	AUTO_FREE char *shown = visible_line(first);
+
+	if (count)
+		(void)fprintf(stderr, "hutch: note: %llu %s: %s%s\n", (unsigned long long)count,
+			      count == 1 ? one : many, shown, count == 1 ? "" : ", ...");
+}
+
+/* Counts that a jail told are as foreign as what it unpacked. */
+static void tell_notes(const struct copy *c)
+{
+	const struct outcome *in = &c->parties[WRITER].outcome;
+	const struct outcome *out = &c->parties[READER].outcome;
+
+	if (c->ends[WRITER]->kind == END_HOST)
+		tell_note(in->left_out, "is left out or not whole", "are left out or not whole",
+			  in->first);
+	if (c->ends[READER]->kind == END_HOST)
+		tell_note(out->links_out, "link leads out of what was copied",
+			  "links lead out of what was copied", out->first);
+}
+
+static void tell_sum(const struct copy *c)
+{
+	const int side = c->ends[WRITER]->kind == END_HOST ? WRITER : READER;
+	const struct outcome *o = &c->parties[side].outcome;
+
+	if (!c->wish->is_quiet && isatty(2) && c->ends[side]->kind == END_HOST)
+		(void)fprintf(stderr, "hutch: copied %llu files and folders, %llu bytes\n",
+			      (unsigned long long)o->entries, (unsigned long long)o->bytes);
+}
+
+static int finish(struct copy *c)
+{
+	int cause = cause_of(c);
+	struct err e;
+
+	for (int i = 0; i < SIDES; i++)
+		hearing_end(&c->hearings[i], failure_of(c, i) != NULL);
+	if (cause >= 0) {
+		tell_failure(c, cause);
+		return EXIT_HUTCH;
+	}
+	if (c->ends[READER]->kind == END_HOST && landing_settle(&c->landing, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	tell_notes(c);
+	tell_sum(c);
+	return 0;
+}
+
+static void copy_init(struct copy *c, const struct wish *w, const struct end *from)
+{
+	*c = (struct copy){ .wish = w, .ends = { from, &w->to } };
+	landing_init(&c->landing);
+	for (int i = 0; i < SIDES; i++) {
+		party_init(&c->parties[i]);
+		hearing_init(&c->hearings[i]);
+	}
+}
+
+/* Nobody is left who could write to the landing when that goes. */
+static void copy_done(struct copy *c)
+{
+	for (int i = 0; i < SIDES; i++) {
+		party_done(&c->parties[i]);
+		hearing_done(&c->hearings[i]);
+		free(c->paths[i]);
+	}
+	landing_done(&c->landing);
+}
+
+/* The exit code; 128 and more: of a signal. */
+static int copy_one(const struct wish *w, const struct end *from, int signals)
+{
+	struct copy c;
+	struct err e;
+	int code = EXIT_HUTCH;
+
+	copy_init(&c, w, from);
+	if (start(&c, &e) < 0) {
+		report_error(&e);
+	} else {
+		int signo = wait_for_both(&c, signals);
+		code = signo ? 128 + signo : finish(&c);
+	}
+	copy_done(&c);
+	return code;
+}
+
+/* --- the verb ---------------------------------------------------------------------- */
+
+static int refuse(struct err *e, const char *why, const char *remedy)
+{
+	(void)err_set(e, ERR_USAGE, "%s", why);
+	return err_remedy(e, "%s", remedy);
+}
+
+static int check_pair(const struct wish *w, const struct end *from, struct err *e)
+{
+	const struct end *to = &w->to;
+
+	if (from->kind == END_HOST && to->kind != END_BOX)
+		return refuse(e, "neither of both is in a sandbox",
+			      "a path inside is written NAME:PATH");
+	if ((from->kind == END_STREAM || to->kind == END_STREAM) && w->from_count > 1)
+		return refuse(e, "a tar on stdin or stdout is one copy, not several",
+			      "name one source");
+	if (from->kind == END_STREAM && to->kind == END_STREAM)
+		return refuse(e, "from stdin to stdout there is nothing to be done here",
+			      "hutch cp - NAME:FOLDER, or hutch cp NAME:PATH -");
+	if (to->kind == END_STREAM && isatty(1))
+		return refuse(e, "a tar is nothing for a terminal", "hutch cp NAME:PATH - >FILE");
+	return 0;
+}
+
+/* One that fails does not hold up the others; a signal does. */
+static int copy_each(const struct wish *w, int signals)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < w->from_count && code <= EXIT_HUTCH; i++) {
+		int got = copy_one(w, &w->from[i], signals);
+		code = got ? got : code;
+	}
+	return code;
+}
+
+static int read_size(const char *text, uint64_t *ret, struct err *e)
+{
+	*ret = SIZE_DEFAULT;
+	if (text && quantity_parse_bytes(text, ret, e) < 0)
+		return err_in(e, "--max-size");
+	return *ret ? 0 : err_set(e, ERR_USAGE, "--max-size takes at least one byte");
+}
+
+static int read_words(struct wish *w, char **words, struct err *e)
+{
+	while (words[w->from_count + 1])
+		w->from_count++;
+	w->from = mem_zeroed(w->from_count, sizeof(*w->from));
+	if (end_init(&w->to, words[w->from_count], e) < 0)
+		return -1;
+	for (size_t i = 0; i < w->from_count; i++)
+		if (end_init(&w->from[i], words[i], e) < 0 ||
+		    check_pair(w, &w->from[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int copy_all(struct wish *w, char **words, const char *size)
+{
+	struct err e;
+	int signals = -1, code = EXIT_HUTCH;
+
+	if (read_size(size, &w->size_max, &e) == 0 && read_words(w, words, &e) == 0)
+		signals = supervise_signals(&e);
+	if (signals >= 0)
+		code = copy_each(w, signals);
+	else
+		report_error(&e);
+	own_close(&signals);
+	for (size_t i = 0; w->from && i < w->from_count; i++)
+		end_done(&w->from[i]);
+	free(w->from);
+	end_done(&w->to);
+	return code;
+}
+
+int cp_main(char **argv)
+{
+	struct wish wish = { 0 };
+	const char *size = NULL;
+	const struct flag flags[] = {
+		{ 'L', "follow-link", NULL, "if SRC is a link, copy what it leads to",
+		  &wish.follows, NULL },
+		{ 'q', "quiet", NULL, "no sum on a terminal", &wish.is_quiet, NULL },
+		{ 0, "max-size", "BYTES", "most that may come out (default 64g)", NULL, &size },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch cp [-L] [-q] [--max-size BYTES] SRC... DST",
+		.about = "Copies files and folders into a sandbox, out of it, or from one to "
+			 "another.\nSRC, DST: PATH on this host, NAME:PATH in a sandbox, or - (a "
+			 "tar, on stdin\nor stdout).  FOLDER/. is what is in a folder.  man hutch-cp "
+			 "tells more.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 2, .operands_max = SIZE_MAX,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+
+	return got == FLAGS_READ ? copy_all(&wish, argv, size)
+				 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+}

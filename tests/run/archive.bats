@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# What hutch packs and unpacks, set beside other programs that know tar.  The program
+# archive does it as hutch cp does, without a sandbox.
+
+load helpers
+
+setup() {
+	begin
+	A=$BUILD/tests/run/archive
+	umask 022
+	mkdir tree tree/folder tree/empty tree/shut
+	echo text >tree/file
+	head -c 300000 /dev/urandom >tree/folder/large
+	: >tree/folder/nothing
+	ln -s ../file tree/folder/link
+	ln -s /nowhere/at/all tree/absolute
+	ln tree/file tree/folder/hard
+	echo x >tree/"$(printf 'n%.0s' {1..240})"
+	ln -s "$(printf 'l%.0s' {1..150})" tree/long-link
+	deep=tree/$(printf 'p%.0s' {1..90})/$(printf 'q%.0s' {1..90})/$(printf 'r%.0s' {1..90})
+	mkdir -p "$deep"
+	echo y >"$deep/file"
+	echo z >tree/$'new\nline \xc3\xa4 \xff'
+	chmod 640 tree/file
+	chmod 711 tree/folder
+	touch -d @1234567890.123456789 tree/file
+	touch -d @-5 tree/folder/nothing
+	touch -d @99999999999 tree/folder/large
+	chmod 500 tree/shut
+	mkdir out
+}
+
+teardown() {
+	chmod 700 "$T"/*/shut "$T"/*/*/shut 2>/dev/null
+	end
+}
+
+# Everything that a tar keeps; times to the second or, with %T@, as they are.
+looks() {
+	(cd "$1" && find . -mindepth 1 -printf "%P %y %m ${2:-%T@} %n %l\n" |
+		LC_ALL=C sed -E "${3:-}" | LC_ALL=C sort)
+}
+same() {
+	diff -r --no-dereference tree "$1"
+	diff <(looks tree "${2:-%T@}" "${3:-}") <(looks "$1" "${2:-%T@}" "${3:-}")
+}
+# For those who know whole seconds only.
+seconds='s/(^.* [fdl] [0-7]+ -?[0-9]+)\.[0-9]+/\1/'
+
+has() {
+	command -v "$1" >/dev/null || skip "this host has no $1"
+}
+
+@test "what is packed here is the same when it is unpacked here" {
+	"$A" pack tree tree | "$A" unpack out
+	same out/tree
+}
+
+@test "what is packed here is the same when GNU tar unpacks it" {
+	has tar
+	"$A" pack tree tree | tar -C out -xpf -
+	same out/tree
+}
+
+@test "GNU tar finds no difference between what is packed here and the tree" {
+	has tar
+	"$A" pack tree tree >tree.tar
+	tar -df tree.tar
+	# And it would find one.
+	echo other >tree/file
+	! tar -df tree.tar
+}
+
+@test "what GNU tar packs in any of its forms is the same when it is unpacked here" {
+	has tar
+	local form
+	for form in gnu posix; do
+		rm -rf out/tree
+		tar --format=$form -cf - tree | "$A" unpack out
+		if [[ $form = posix ]]; then same out/tree; else same out/tree %T@ "$seconds"; fi
+		chmod 700 out/tree/shut
+	done
+}
+
+@test "old forms of GNU tar's are unpacked, with what they can say" {
+	has tar
+	local form
+	rm -rf tree/p* tree/n* tree/long-link tree/folder/large tree/folder/nothing
+	for form in v7 oldgnu ustar; do
+		rm -rf out/tree
+		tar --format=$form -cf - tree | "$A" unpack out
+		same out/tree %T@ "$seconds"
+		chmod 700 out/tree/shut
+	done
+}
+
+@test "a sparse file of GNU tar's is refused, and it says how to have it" {
+	has tar
+	truncate -s 10M tree/disk
+	local form
+	for form in gnu posix; do
+		tar --sparse --format=$form -cf - tree/disk >sparse.tar
+		run "$A" unpack out <sparse.tar
+		((status == 1))
+		[[ $output == *unsupported:*"without --sparse"* ]]
+		[[ ! -e out/tree/disk ]]
+	done
+}
+
+@test "what is packed here is the same when Python unpacks it" {
+	has python3
+	"$A" pack tree tree >tree.tar
+	python3 -c 'import tarfile; tarfile.open("tree.tar").extractall("out")'
+	# It sets no times of links.
+	same out/tree %Ts 's/^(.* l 777) [0-9]+/\1/'
+}
+
+@test "what Python packs in any of its forms is the same when it is unpacked here" {
+	has python3
+	local form
+	for form in GNU PAX; do
+		rm -rf out/tree
+		python3 -c 'import sys, tarfile
+with tarfile.open("p.tar", "w", format=getattr(tarfile, sys.argv[1] + "_FORMAT")) as t:
+    t.add("tree")' $form
+		"$A" unpack out <p.tar
+		same out/tree %T@ "$seconds"
+		chmod 700 out/tree/shut
+	done
+}
+
+@test "what is packed here is the same when bsdtar unpacks it, and the other way round" {
+	has bsdtar
+	"$A" pack tree tree | bsdtar -C out -xpf -
+	same out/tree
+	chmod 700 out/tree/shut
+	rm -rf out/tree
+	bsdtar --format=pax -cf - tree | "$A" unpack out
+	same out/tree
+}
+
+@test "what is packed here is the same when busybox unpacks it, and the other way round" {
+	has busybox
+	# It knows no times before 1970, and none in far years.
+	touch -d @5 tree/folder/nothing tree/folder/large
+	"$A" pack tree tree | busybox tar -C out -xpf -
+	same out/tree %T@ "$seconds"
+	chmod 700 out/tree/shut
+	rm -rf out/tree
+	busybox tar -cf - tree | "$A" unpack out
+	same out/tree %T@ "$seconds"
+}
+
+@test "what is a hole comes back as one" {
+	truncate -s 300M tree/disk
+	echo end >>tree/disk
+	"$A" pack disk tree/disk | "$A" unpack out
+	cmp tree/disk out/disk
+	(($(stat -c %b out/disk) < 10000))
+}
+
+# More than the digits of a header can say; the head of it is enough to know.
+@test "a file of 9 GiB says its size to GNU tar, and GNU tar's to us" {
+	has tar
+	local form
+	truncate -s 9G tree/disk
+	"$A" pack disk tree/disk 2>/dev/null | head -c 10240 >head.tar
+	tar -tvf head.tar 2>/dev/null | grep ' 9663676416 '
+	for form in gnu posix; do
+		tar --format=$form -cf - tree/disk | head -c 10240 >head.tar
+		run "$A" unpack -b 9663676415 out <head.tar
+		[[ $output == *limit:*"9663676415 bytes"* ]]
+		run "$A" unpack -b 9663680000 out <head.tar
+		[[ $output == *protocol:*"stops before its end"* ]]
+	done
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""early.py HUTCH: makes sandboxes until a client was there early enough, three times: it has said hello
+and asked for a pause before the sandbox was ready.  It is refused, and whoever makes the sandbox is told of it."""
+import subprocess
+import sys
+
+from control import Client, Refused
+
+ROUNDS, WANTED, early = 1000, 3, 0
+
+
+def pause(maker):
+    """Whether it was refused: else it was ready, or nobody was to be reached until it was."""
+    while maker.poll() is None:
+        try:
+            client = Client("early", hello=False)
+        except OSError:
+            continue
+        client.send("hello")
+        try:
+            client.call("pause")
+            client.call("unpause")
+        except Refused as e:
+            assert e.kind == "busy", e
+            return True
+        return False
+    return False
+
+
+for number in range(ROUNDS):
+    made = subprocess.Popen([sys.argv[1], "create", "early"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    early += pause(made)
+    if made.wait(30) != 0:
+        sys.exit("hutch create has failed")
+    subprocess.run([sys.argv[1], "kill", "early"], check=True, stdout=subprocess.DEVNULL)
+    if early == WANTED:
+        sys.exit()
+sys.exit(f"in {ROUNDS} rounds nobody came early enough {WANTED} times, but {early}")

@@ -1,0 +1,362 @@
+/* tree: whatever a command has started ends with it, and nobody else does. */
+#include "executor/tree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/inside.h"
+#include "tests/unit/requests.h"
+
+/* --- lines of /proc ---------------------------------------------------------- */
+
+#define REST " S 2 3 4 34816 -1 4194304 1 2 3 4 5 6 7 8 20 -5 1 0 987654321 1 2 3"
+
+static void test_a_line_is_read_whatever_the_name(void **state)
+{
+	static const char *const good[] = {
+		"5 (sh)" REST, "5 ()" REST, "5 (a) S 9 9 9 (b)" REST, "5 (\n)" REST,
+		"5 ()))) )" REST, "5 (S 7 7 7 7 7)" REST,
+	};
+	static const char *const bad[] = {
+		"", "5", "5 sh" REST, "5 (sh)", "5 (sh) ", "5 (sh) S", "5 (sh) S 2 3 4",
+		"5 (sh) S 2 3 4 x 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21",
+		"5 (sh) S 2 3 99999999999999999999999 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
+	};
+	struct tree_process p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		assert_true(tree_parse(good[i], &p));
+		assert_int_equal(p.pid, 5);
+		assert_int_equal(p.parent, 2);
+		assert_int_equal(p.group, 3);
+		assert_int_equal(p.session, 4);
+		assert_int_equal(p.birth, 987654321);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_false(tree_parse(bad[i], &p));
+}
+
+static void test_only_a_procfs_of_ones_own_is_looked_at(void **state)
+{
+	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int below = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int other = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(tree_can_look(proc));
+	assert_false(tree_can_look(below));
+	assert_false(tree_can_look(other));
+	assert_false(tree_can_look(-1));
+}
+
+/* --- whole trees ------------------------------------------------------------- */
+
+/* A command whose stdout everybody whom it starts has, too: at its end all are gone.
+ * `ready` processes say so there, a byte each. */
+struct grove {
+	struct supervisor s;
+	int out;
+};
+
+static void plant(struct grove *g, struct ask *a, unsigned ready)
+{
+	char byte;
+	int ends[2];
+
+	make_pipe(ends);
+	a->fds[1] = ends[1];
+	supervisor_ask(&g->s, a);
+	(void)close(ends[1]);
+	g->out = ends[0];
+	(void)supervisor_expect(&g->s, MSG_STARTED, a->id);
+	for (unsigned i = 0; i < ready; i++) {
+		struct pollfd p = { .fd = g->out, .events = POLLIN };
+		assert_int_equal(poll(&p, 1, ANSWER_MS), 1);
+		if (read(g->out, &byte, 1) != 1)
+			fail_msg("%u of %u were ready", i, ready);
+	}
+}
+
+/* The command is told as killed, and nobody holds the pipe any more. */
+static void fell(struct grove *g, uint32_t id)
+{
+	supervisor_end_tree(&g->s, id);
+	struct exited x = supervisor_expect(&g->s, MSG_EXITED, id).exited;
+	assert_true(x.is_signaled);
+	assert_int_equal(x.status, SIGKILL);
+	free(read_all(g->out));
+	own_close(&g->out);
+}
+
+#define SAY "printf . ; "
+#define STAY SAY "exec sleep 1000"
+
+static const struct {
+	const char *what, *script;
+	unsigned ready;
+	uint32_t flags;
+	bool is_bash;
+} trees[] = {
+	{ "alone", STAY, 1, 0, false },
+	{ "a child", "sh -c '" STAY "' & " SAY "wait", 2, 0, false },
+	{ "a session", "setsid sh -c '" STAY "' & " SAY "wait", 2, 0, false },
+	{ "a session of a session", "setsid sh -c 'setsid sh -c \"" STAY "\" & " SAY "wait' & "
+	  SAY "wait", 3, 0, false },
+	{ "nohup", "nohup sh -c '" STAY "' & " SAY "wait", 2, 0, false },
+	{ "an orphan in its session", "(sh -c '" STAY "' &) ; " STAY, 2, 0, false },
+	{ "an orphaned job", "(set -m; (" STAY ") &) ; " STAY, 2, 0, true },
+	{ "a daemon", "(setsid sh -c '(" STAY ") & exit' &) ; " STAY, 2, EXEC_TREE, false },
+	{ "daemons of a daemon", "(setsid sh -c '(setsid sh -c \"(" STAY ") & " SAY
+	  "\" &)' &) ; " STAY, 3, EXEC_TREE, false },
+	{ "jobs", "set -m; (" STAY ") & (" STAY ") | cat & " SAY "wait", 3, 0, true },
+	{ "jobs of jobs", "set -m; (set -m; (" STAY ") & " SAY "wait) & " SAY "wait", 3, 0,
+	  true },
+	{ "who is deaf", "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP INT; " STAY
+	  "' & " SAY "wait", 2, 0, false },
+	{ "who is stopped", "sh -c '" SAY "kill -STOP $$; exec sleep 1000' & " SAY "wait", 2, 0,
+	  false },
+	{ "who watches over others", "setsid sh -c 'while :; do sh -c \"" STAY
+	  "\"; done' & " SAY "wait", 2, 0, false },
+};
+
+static void test_a_tree_ends_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		char *name = TEXT(trees[i].is_bash ? "/bin/bash" : "/bin/sh");
+		struct ask a = { .id = 1, .flags = trees[i].flags,
+				 .argv = ARGV(name, TEXT("-c"), TEXT(trees[i].script)) };
+		struct grove g;
+		print_message("%s\n", trees[i].what);
+		supervisor_start_seeing(&g.s);
+		plant(&g, &a, trees[i].ready);
+		fell(&g, 1);
+		assert_int_equal(WEXITSTATUS(supervisor_end(&g.s)), 1);
+	}
+}
+
+/* Its init has to be a child of the one that made the namespaces. */
+static void test_namespaces_of_its_own_do_not_help_it(void **state)
+{
+	struct ask a = { .id = 1, .argv = SH("unshare -Urpf sh -c 'setsid sh -c \"" STAY
+					     "\" & " SAY "wait' & " SAY "wait") };
+	struct grove g;
+
+	(void)state;
+	if (system("unshare -Urpf true 2>/dev/null") != 0)
+		skip(); /* not here */
+	supervisor_start_seeing(&g.s);
+	plant(&g, &a, 3);
+	fell(&g, 1);
+	(void)supervisor_end(&g.s);
+}
+
+/* On a terminal there is a relay, and the shell is interactive. */
+static void test_a_shell_on_a_terminal_ends_with_its_jobs(void **state)
+{
+	static char line[] = "sleep 1000 & setsid sleep 1000 | cat &\n";
+	struct ask a = { .id = 1, .flags = EXEC_PTY | EXEC_TREE, .rows = 24, .cols = 80,
+			 .argv = ARGV(TEXT("/bin/bash"), TEXT("--norc"), TEXT("-i")) };
+	struct grove g;
+	int in[2];
+
+	(void)state;
+	make_pipe(in);
+	supervisor_start_seeing(&g.s);
+	a.fds[0] = in[0];
+	plant(&g, &a, 0);
+	assert_int_equal(write(in[1], line, strlen(line)), strlen(line));
+	inside_wait(&g.s, 4, false); /* the shell, two who sleep, and cat */
+	supervisor_end_tree(&g.s, 1);
+	assert_int_equal(supervisor_expect(&g.s, MSG_EXITED, 1).exited.status, SIGKILL);
+	inside_wait(&g.s, 0, false);
+	(void)close(in[0]);
+	(void)close(in[1]);
+	own_close(&g.out);
+	(void)supervisor_end(&g.s);
+}
+
+/* All that goes on of others goes on. */
+static void test_others_are_left_alone(void **state)
+{
+	static char work[] = "exec 3<&0; setsid sh -c 'printf .; read x <&3; echo one' & "
+			     "(sh -c 'printf .; read x <&3; echo two' &); "
+			     "printf .; read x; echo three; wait";
+	struct ask victim = { .id = 1, .flags = EXEC_TREE, .argv = SH("setsid sh -c '" STAY
+								    "' & " SAY "wait") };
+	struct ask other = { .id = 2, .flags = EXEC_TREE, .argv = SH(work) };
+	struct grove g, beside;
+	int in[2];
+
+	(void)state;
+	supervisor_start_seeing(&g.s);
+	make_pipe(in);
+	other.fds[0] = in[0];
+	beside.s = g.s;
+	plant(&beside, &other, 3);
+	g.s = beside.s;
+	plant(&g, &victim, 2);
+	fell(&g, 1);
+	assert_int_equal(write(in[1], "\n\n\n", 3), 3);
+	(void)close(in[1]);
+	(void)close(in[0]);
+	struct exited x = supervisor_expect(&g.s, MSG_EXITED, 2).exited;
+	assert_false(x.is_signaled);
+	AUTO_FREE char *said = read_all(beside.out);
+	assert_non_null(strstr(said, "one"));
+	assert_non_null(strstr(said, "two"));
+	assert_non_null(strstr(said, "three"));
+	own_close(&beside.out);
+	(void)supervisor_end(&g.s);
+}
+
+/* --- races ------------------------------------------------------------------- */
+
+/* Programs that fork as fast as they can; `count` is the most that there may be. */
+static const struct {
+	const char *what, *body;
+} bombs[] = {
+	{ "each stays", "def go():\n while room(): os.fork()\n time.sleep(1000)\n" },
+	{ "each in a session of its own", "def go():\n while room():\n  if os.fork() == 0:\n"
+					  "   os.setsid()\n time.sleep(1000)\n" },
+	{ "one that never stops", "def go():\n if os.fork() == 0:\n  os.setsid()\n"
+				  "  while True:\n   if os.fork() == 0: break\n"
+				  "   time.sleep(.002)\n  os.setsid()\n  room()\n"
+				  " time.sleep(1000)\n" },
+};
+
+#define BOMB 200
+
+static void test_a_fork_bomb_ends(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bombs); i++) {
+		struct grove g;
+		AUTO_FREE char *program = text_format(
+			"import os, time, mmap\n"
+			"shared = mmap.mmap(-1, 4096)\n"
+			"def room():\n"
+			" n = int.from_bytes(shared[:4], 'little') + 1\n"
+			" shared[:4] = n.to_bytes(4, 'little')\n"
+			" if n == %d: os.write(1, b'.')\n"
+			" return n < %d * 2\n"
+			"%sgo()\n", BOMB, BOMB, bombs[i].body);
+		struct ask a = { .id = 1, /* and nobody whom orphans would come to */
+				 .argv = ARGV(TEXT("/usr/bin/python3"), TEXT("-c"), program) };
+		supervisor_start_seeing(&g.s);
+		plant(&g, &a, 1);
+		int64_t begun = clock_us();
+		fell(&g, 1);
+		print_message("%s: %d us\n", bombs[i].what, (int)(clock_us() - begun));
+		(void)supervisor_end(&g.s);
+	}
+}
+
+/* Whoever is born starts the next and dies: a number is hardly read when it is
+ * nobody's. */
+static void test_a_chain_that_never_stays_ends(void **state)
+{
+	struct grove g;
+	static char program[] = "import os, sys\n"
+				"if os.fork():\n"
+				" while True:\n"
+				"  try: os.wait()\n"
+				"  except ChildProcessError: pass\n"
+				"if sys.argv[1] == 'far': os.setsid()\n"
+				"os.write(1, b'.')\n"
+				"while True:\n"
+				" if os.fork(): os._exit(0)\n";
+	struct ask a = { .id = 1, .flags = EXEC_TREE };
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		a.argv = ARGV(TEXT("/usr/bin/python3"), TEXT("-c"), program,
+			      TEXT(i % 2 ? "near" : "far"));
+		supervisor_start_seeing(&g.s);
+		plant(&g, &a, 1);
+		fell(&g, 1);
+		(void)supervisor_end(&g.s);
+	}
+}
+
+static void test_one_that_has_ended_is_forgotten(void **state)
+{
+	struct grove g;
+	struct ask a = { .id = 1, .argv = true_argv };
+
+	(void)state;
+	supervisor_start_seeing(&g.s);
+	(void)supervisor_run(&g.s, &a);
+	supervisor_end_tree(&g.s, 1);
+	a.id = 2;
+	(void)supervisor_run(&g.s, &a);
+	assert_int_equal(WEXITSTATUS(supervisor_end(&g.s)), 1);
+}
+
+/* As one that has just been asked for. */
+static void test_one_that_has_hardly_begun_ends(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .argv = sleep_argv };
+
+	(void)state;
+	supervisor_start_seeing(&s);
+	for (a.id = 1; a.id <= 100; a.id++) {
+		supervisor_ask(&s, &a);
+		supervisor_end_tree(&s, a.id);
+		(void)supervisor_expect(&s, MSG_STARTED, a.id);
+		assert_int_equal(supervisor_expect(&s, MSG_EXITED, a.id).exited.status, SIGKILL);
+	}
+	(void)supervisor_end(&s);
+}
+
+static void test_it_is_refused_where_nobody_can_be_seen(void **state)
+{
+	struct supervisor s;
+	struct ask a = { .id = 1, .argv = sleep_argv };
+
+	(void)state;
+	supervisor_start_init(&s);
+	supervisor_ask(&s, &a);
+	(void)supervisor_expect(&s, MSG_STARTED, 1);
+	supervisor_end_tree(&s, 1);
+	supervisor_expect_violation(&s);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_line_is_read_whatever_the_name),
+		TEST(test_only_a_procfs_of_ones_own_is_looked_at),
+		TEST(test_a_tree_ends_whole),
+		TEST(test_namespaces_of_its_own_do_not_help_it),
+		TEST(test_a_shell_on_a_terminal_ends_with_its_jobs),
+		TEST(test_others_are_left_alone),
+		TEST(test_a_fork_bomb_ends),
+		TEST(test_a_chain_that_never_stays_ends),
+		TEST(test_one_that_has_ended_is_forgotten),
+		TEST(test_one_that_has_hardly_begun_ends),
+		TEST(test_it_is_refused_where_nobody_can_be_seen),
+	};
+
+	(void)alarm(300);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
