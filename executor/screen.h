@@ -26,7 +26,7 @@
 #define SCREEN_COLS 1000
 
 /* What is longer loses its beginning. */
-#define SCREEN_TEXT_MAX (6u << 20)
+#define SCREEN_TEXT_MAX (4u << 20)
 
 struct buffer;
 struct emulator;
