@@ -314,7 +314,7 @@ test: deps
 	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang all
 	$(MAKE) $(JOBS) CI=1 sanitized
 	$(MAKE) $(JOBS) fuzz
-	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape vm fuzz
+	tests/all.sh --build $(B) --sanitized $(B)/asan unit run escape endure vm fuzz
 
 # Machines that debootstrap installs once, a minute or two each: the same limits with
 # systemd's user manager in user-mode-linux, and several tiers on Debian's own kernel in
@@ -333,7 +333,8 @@ vm-test-qemu: vm-deps
 vm-deps:
 	@$(MAKE) -s deps DEPS="$(DEPS) qemu-system-x86"
 
-# 500 rounds of being killed and 10,000 launches: some minutes.
+# 500 rounds of being killed and 10,000 launches, some minutes, and a quarter of an hour
+# of random clients; both as an ordinary user and as root.
 .PHONY: soak
 soak: deps
 	$(MAKE) $(JOBS) tests

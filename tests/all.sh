@@ -3,7 +3,8 @@
 #
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
-# Tiers: unit run escape fuzz vm, vm-systemd and vm-qemu (for root), and soak: the long form of what run does briefly.
+# Tiers: unit run escape endure fuzz vm, vm-systemd and vm-qemu (for root), and soak: the long form of what run and
+# endure do briefly.
 # Prints TAP; the last line is "N passed, N failed"
 # with ", N skipped" where something was.  A skip says why, and with MUST_WORK=1
 # (set in CI) it is a failure, unless "this host has no" what it needs.  Started by root, everything runs as an ordinary
@@ -69,18 +70,24 @@ suite() {
 }
 
 # As many at a time as there are cores; what each said is told in order.
-names=() outs=()
+names=() outs=() places=$(nproc)
 suite_beside() {
 	local out
 	out=$(mktemp)
 	names+=("$1") outs+=("$out")
 	shift
-	while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+	while [ "$(jobs -rp | wc -l)" -ge "$places" ]; do wait -n; done
 	run_suite "$out" "$@" &
+}
+# In no other's place: it waits for half of its time.
+suite_aside() {
+	places=$((places + 1))
+	suite_beside "$@"
 }
 tell_beside() {
 	local i
 	wait
+	places=$(nproc)
 	for i in "${!names[@]}"; do
 		tell_suite "${names[i]}" "${outs[i]}"
 	done
@@ -138,6 +145,15 @@ soak() {
 	shift 2
 	suite "$label" "$@" env HUTCH="$dir/hutch" BUILD="$dir" ROUNDS=500 LAUNCHES=10000 \
 		bats --tap "$base/tests/run/killed.bats"
+	suite "$label endure" endure_for "${ENDURE_SECONDS:-900}" "$dir" "$@"
+}
+
+# Random clients at a dozen sandboxes, for a time.
+endure_for() {
+	local seconds=$1 dir=$2
+	shift 2
+	"$@" env PYTHONDONTWRITEBYTECODE=1 ENDURE_SECONDS="$seconds" ${SEED:+SEED="$SEED"} \
+		python3 "$base/tests/endure/soak.py" "$dir/hutch"
 }
 
 escape() {
@@ -199,6 +215,12 @@ for tier in "${tiers[@]}"; do
 		[ -z "$user" ] || escape "$built" "escape (root)"
 		as_user env HUTCH="$built/hutch" PROBE="$built/tests/probe" \
 			LISTENER="$built/tests/listener" tests/escape/run.sh table
+		;;
+	# Beside the tiers behind it, as vm.
+	endure)
+		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" "$built" as_user
+		[ -z "$sanitized" ] || suite_beside "endure (sanitized)" \
+			endure_for "${ENDURE_SECONDS:-60}" "$clean" as_user
 		;;
 	fuzz) fuzz ;;
 	vm-systemd) suite "vm with systemd" "$top/tests/vm/systemd.sh" --build "$build" ;;

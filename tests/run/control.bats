@@ -390,6 +390,7 @@ assert answer(gone) == {}'
 # Each of a tree has the pipe that is its stdout and says a dot there: who reads its end
 # knows that all have gone.
 trees='
+import select
 null = os.open("/dev/null", os.O_RDWR)
 say = "printf .; "
 stay = say + "exec sleep 1000"
@@ -402,8 +403,10 @@ class Tree:
             assert os.read(self.pipe, 1) == b".", (argv, i)
     def gone(self):
         """Waits until nobody has the pipe."""
-        while os.read(self.pipe, 65536):
-            pass
+        while True:
+            assert select.select([self.pipe], [], [], 30)[0], "somebody is left"
+            if not os.read(self.pipe, 65536):
+                return
 def quoted(s):
     return "\x27" + s.replace("\x27", "\x27\\\x27\x27") + "\x27"
 def sh(s):
@@ -420,6 +423,8 @@ trees = [Tree(*t, timeout=4) for t in (
     (3, "bash", "-mc", "(%s) & (%s) | (%s) & %s wait" % (stay, stay, stay, say)),
     (2, "sh", "-c", "trap : TERM; setsid " + sh("trap \"\" TERM HUP INT; " + stay) + " & " + say + "while :; do wait; done"),
     (2, "sh", "-c", "setsid " + sh("while :; do " + sh(stay) + "; done") + " & " + say + "wait"),
+    # Whom the /proc inside hides from pid 1.
+    (2, "python3", "-c", "import ctypes, os, time\nctypes.CDLL(None).prctl(4, 0)\nif os.fork() == 0: os.setsid()\nos.write(1, b\".\"); time.sleep(1000)"),
     (200, "python3", "-c", "import os, time\nfor i in range(200):\n if os.fork() == 0: os.setsid(); os.write(1, b\".\"); time.sleep(1000)\ntime.sleep(1000)"))]
 nested = "unshare -Urpf "
 if wait(start("sh", "-c", nested + "true"))["exit_code"] == 0:

@@ -1,0 +1,178 @@
+"""A sandbox as the soak knows it: what may be true of it, and how it may end.
+
+Whoever asks a sandbox for something opens a Look.  What may hold while that is open
+(`ending`, `gone`, `paused`, `renaming`) is noted in it, so that an answer can be judged by what was possible
+between its question and itself, whoever did something to the sandbox in the meantime.
+"""
+import asyncio
+import collections
+import contextlib
+import glob
+import json
+import os
+import time
+
+import contract
+
+# How it may end for what was done to it: reason, exit code, limit.
+STOPPED, KILLED, HOST_GONE = ("stopped", 0, None), ("killed", 137, None), ("host_gone", 125, None)
+ENDS = {
+    "stop": {STOPPED},
+    "rm -f": {STOPPED},
+    "SIGTERM": {STOPPED},
+    "kill": {KILLED},
+    "supervisor killed": {KILLED},
+    "executor killed": {KILLED},
+    "supervisor and janitor killed": {KILLED, HOST_GONE},
+    "ttl": {("timeout", 124, "ttl")},
+    "timeout": {("timeout", 124, "timeout")},
+    "idle": {("idle", 0, "idle-timeout")},
+    "memory": {("oom", 137, "memory")},
+}
+# Nobody is left to tell clients something.
+SUDDEN = {"supervisor killed", "supervisor and janitor killed"}
+
+
+class Look:
+    def __init__(self, box):
+        self.box, self.seen, self.begun = box, set(box.held), time.monotonic()
+        self.name, self.is_paused = box.name, box.is_paused  # is_paused: for sure, all the time
+
+    def may(self, *conditions):
+        return bool(self.seen & set(conditions))
+
+    @property
+    def is_calm(self):
+        return not self.seen
+
+
+class Box:
+    def __init__(self, soak, name, kind):
+        self.soak, self.name, self.kind = soak, name, kind
+        self.names = {name}
+        self.id = None
+        self.supervisor = self.executor = None
+        self.janitors = []
+        self.has_janitor = True
+        self.begun = time.monotonic()
+        self.last_asked = self.begun  # a question that was answered was asked then
+        self.causes = {}  # what was done to it: when
+        self.held = collections.Counter()
+        self.looks = set()
+        self.is_paused = False
+        self.steering = asyncio.Lock()  # pause, unpause, rename: one of them at a time
+        self.processes = {}  # number: Process, of those that are kept account of
+        self.sessions = collections.defaultdict(asyncio.Lock)
+        self.ended = asyncio.get_running_loop().create_future()  # how it ended is known
+        self.gone = asyncio.get_running_loop().create_future()  # its supervisor is
+        self.is_forgotten = False  # somebody asks for its record to be removed
+        self.record = self.told_record = None
+        self.unanswered = []  # what a connection that ended had not answered
+        self.past = collections.deque(maxlen=60)
+
+    def __str__(self):
+        return f"{self.name} ({self.id}, {self.kind})"
+
+    def note(self, text):
+        self.past.append(f"{time.monotonic() - self.soak.begun:8.3f} {text}")
+
+    # what holds
+
+    def begin(self, condition):
+        self.held[condition] += 1
+        for look in self.looks:
+            look.seen.add(condition)
+
+    def cease(self, condition):
+        self.held[condition] -= 1
+        self.held += collections.Counter()
+
+    @contextlib.contextmanager
+    def holding(self, condition):
+        self.begin(condition)
+        try:
+            yield
+        finally:
+            self.cease(condition)
+
+    @contextlib.contextmanager
+    def look(self):
+        look = Look(self)
+        self.looks.add(look)
+        try:
+            yield look
+        finally:
+            self.looks.discard(look)
+
+    def set_paused(self, is_paused):
+        self.is_paused = is_paused
+        if not is_paused:
+            for look in self.looks:
+                look.is_paused = False
+
+    def cause(self, what):
+        """Something that may end it from now on."""
+        self.note(f"-- {what}")
+        self.causes.setdefault(what, time.monotonic())
+        self.begin("ending")
+
+    @property
+    def may_end(self):
+        return self.held["ending"] > 0
+
+    # its end
+
+    def allowed(self):
+        return set().union(*(ENDS[cause] for cause in self.causes))
+
+    def find_record(self):
+        # Of one whose folder was moved by somebody who was killed then it has the name of the lock.
+        found = glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/end") or \
+            glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/lock")
+        if len(found) > 1:
+            self.soak.fail(f"{self} has {len(found)} records", self)
+        if not found:
+            return None
+        with open(found[0]) as f:
+            return json.loads(f.read())
+
+    def judge_record(self):
+        """Its supervisor and its janitor have ended."""
+        record = self.record = self.find_record()
+        if record is None and not self.is_forgotten:
+            return f"{self} ended without a record; done to it: {list(self.causes)}"
+        if record is None:
+            record = self.told_record
+        if record is None:
+            return None
+        if wrong := contract.record(record):
+            return f"{self}: {wrong}"
+        if self.told_record not in (None, record):
+            return f"{self}: the event said {self.told_record}, the record says {record}"
+        how = (record["reason"], record["exit_code"], record["limit"])
+        if how not in self.allowed():
+            return f"{self} ended as {how}; done to it: {list(self.causes)}"
+        self.soak.ends[record["reason"]] += 1
+        return None
+
+
+def stat_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+
+
+def parent_of(pid):
+    stat = stat_of(pid)
+    return int(stat[1]) if stat else None
+
+
+def children_of(top):
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == top]
+
+
+def below(top):
+    found = children_of(top)
+    return found + [pid for child in found for pid in below(child)]
