@@ -131,24 +131,27 @@ static void reset_modes(struct screen *s)
 	s->is_ahead = true;
 }
 
+/* Moves of the cursor; and what changes rows, or asks. */
+static bool is_passed(struct screen *s, const struct sequence *q)
+{
+	if (strchr("ABCDEFGHIZ`adefjk", q->final))
+		pass(s, q, EMULATOR_MOVES);
+	else if (strchr("@KLMPXnc", q->final))
+		pass(s, q, 0);
+	else if (q->final == 'S')
+		pass(s, q, EMULATOR_KEEPS);
+	else if (q->final == 'T' && q->count <= 1) /* else it is the mouse's */
+		pass(s, q, 0);
+	else
+		return false;
+	return true;
+}
+
 static void standard_csi(struct screen *s, const struct sequence *q)
 {
+	if (is_passed(s, q))
+		return;
 	switch (q->final) {
-	case 'A': case 'B': case 'C': case 'D': case 'E': case 'F': case 'G': case 'H':
-	case 'I': case 'Z': case '`': case 'a': case 'd': case 'e': case 'f': case 'j':
-	case 'k':
-		pass(s, q, EMULATOR_MOVES);
-		return;
-	case '@': case 'K': case 'L': case 'M': case 'P': case 'X': case 'n': case 'c':
-		pass(s, q, 0);
-		return;
-	case 'S':
-		pass(s, q, EMULATOR_KEEPS);
-		return;
-	case 'T':
-		if (q->count <= 1) /* else it is the mouse's */
-			pass(s, q, 0);
-		return;
 	case 'J':
 		erase_display(s, q);
 		return;
