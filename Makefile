@@ -44,10 +44,11 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
 CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
-EXECUTOR := caps cgroup channel copy diff edit editor editor_change editor_file editor_say \
-            editor_view everyone executor files history listing main processes relay \
-            replies requests session session_action session_output sessions shell spawn \
-            terminal text tree user
+EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
+            editor_file editor_say editor_view emulator everyone excerpt executor \
+            files history listing main processes relay replies requests row screen \
+            screen_control screen_draw scrollback sequence session session_action \
+            session_output sessions sheet shell spawn terminal text told tree user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -79,6 +80,8 @@ BASE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I
 # cache of compiled profiles goes by, covers it.
 JSON_LIBS     := -lcjson
 COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic $(JSON_LIBS)
+# The terminal's: in the executor, and in what is linked with its parts.
+VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 # glibc's; musl has no such checks.
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
@@ -98,7 +101,7 @@ endif
 MUSL_CFLAGS = -nostdinc -isystem /usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
               -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
 MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
-              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o,$^) -L$(MUSL) -lc \
+              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o,$^) $(MUSL_LIBS) -L$(MUSL) -lc \
               $$($(CC) -print-libgcc-file-name) $(MUSL)/crtn.o
 
 # --- what is built ---------------------------------------------------------
@@ -118,7 +121,7 @@ host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
 
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
-HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^)
+HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 
 $(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o)
@@ -126,7 +129,11 @@ $(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) $(if $(filter musl,$(LINK)),$(B)/mu
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-$(B)/libexec/hutch-executor: $(call $(LINK)_obj,$(EXECUTOR_SRC))
+# Debian's libvterm.a is made for glibc, whose checked functions glibc.c has; by its
+# path, since musl must find none of the other libraries that are beside it.
+$(B)/libexec/hutch-executor: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libvterm.a
+$(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
+$(B)/libexec/hutch-executor: $(call $(LINK)_obj,$(EXECUTOR_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/executor/glibc.o)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
@@ -188,7 +195,7 @@ clean:
 
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
-DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libcmocka-dev go-md2man \
+DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux debootstrap \
         e2fsprogs
@@ -254,7 +261,7 @@ $(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
   $(B)/host/tests/unit/actor.o $(EXECUTOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(UNIT_LINK)
+	$(Q)$(UNIT_LINK) $(VTERM_LIBS)
 
 $(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT),$(UNIT))): $(B)/tests/unit/%: \
   $(B)/host/tests/unit/test_%.o $(LIB_OBJ)
@@ -348,13 +355,11 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 .PHONY: fuzz
 fuzz: $(FUZZ_BIN)
 
-# Compiled once for all targets; of the executor, which has some names of the other side
-# too, what reads foreign bytes and does nothing else.
-FUZZ_SRC := $(sort $(SIDE_SRC)) $(call src,executor,diff edit)
+# Compiled once for all targets.
 FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
             -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
-.SECONDARY: $(call fuzz_obj,$(FUZZ_SRC) $(wildcard tests/fuzz/fuzz_*.c))
+.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(EXECUTOR_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -363,7 +368,17 @@ $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 
-$(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(FUZZ_SRC))
+# One side for each, as with unit tests.
+EXECUTOR_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,\
+                   $(shell grep -l '"executor/' tests/fuzz/fuzz_*.c))
+$(addprefix $(B)/fuzz/,$(EXECUTOR_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
+  $(call fuzz_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(VTERM_LIBS)
+
+$(addprefix $(B)/fuzz/,$(filter-out $(EXECUTOR_FUZZ),$(FUZZ))): $(B)/fuzz/%: \
+  $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(COMPILER_LIBS)

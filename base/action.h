@@ -35,7 +35,8 @@ enum run_flag {
 	RUN_STREAM = 1,
 	RUN_PREVIOUS = 2, /* RUN_COMMAND: first a report of the command before, where
 			   * that ended while nobody waited (REPORT_PREVIOUS) */
-	RUN_FLAGS = 3
+	RUN_WHOLE = 4, /* the middle of a long text is not cut out */
+	RUN_FLAGS = 7
 };
 
 struct run_request {
@@ -72,7 +73,8 @@ struct report {
 	uint32_t flags; /* enum report_flag */
 	uint32_t exit_code; /* 0..255 or ACTION_NO_CODE */
 	uint32_t background; /* the pid of what went to the background; 0: none */
-	uint64_t cut;	     /* bytes left out of the middle of the content */
+	uint64_t cut;	     /* bytes left out of the content */
+	uint64_t lines; /* not 0: that the content has, and some are missing in front */
 	const char *cwd, *interpreter; /* borrowed; "" where unknown */
 };
 

@@ -70,7 +70,7 @@ static void cannot_start(struct session *s, const struct failed *why)
 	int len = snprintf(text, sizeof(text),
 			   "hutch: the shell could not be started: %s: %s",
 			   exec_stage_name(why->stage), strerror((int)why->sys));
-	text_add(&s->text, text, (size_t)len);
+	screen_feed(&s->screen, text, (size_t)len);
 	session_drop_command(s);
 	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);
 }
@@ -178,7 +178,7 @@ static void end_by_report(struct session *s, const struct shell_report *r)
 {
 	session_read(s, DRAIN_MAX);
 	if (!r->has_begun) {
-		text_done(&s->text); /* about half a line of ours */
+		screen_clear(&s->screen); /* about half a line of ours */
 		if (give_again(s))
 			return;
 	}
@@ -257,6 +257,12 @@ void session_reaped(struct session *s, int status)
 
 /* --- what is asked of it --------------------------------------------------- */
 
+/* What is larger gets a reader of this size, and no size at all, too. */
+static unsigned limited(uint32_t size, unsigned max)
+{
+	return size > 1 && size < max ? size : max;
+}
+
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
 			    const struct session_world *world)
 {
@@ -269,6 +275,8 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->cgroup = world->cgroup;
 	s->everyone = world->everyone;
 	s->key_due = INT64_MAX;
+	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
+		    limited(exec->cols, SCREEN_COLS));
 	begin_start(s);
 	return s;
 }
@@ -283,7 +291,7 @@ void session_free(struct session *s)
 	free(s->pending);
 	free(s->cwd);
 	free(s->python);
-	text_done(&s->text);
+	screen_clear(&s->screen);
 	free(s);
 }
 

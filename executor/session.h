@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/message.h"
+#include "executor/screen.h"
 #include "executor/shell.h"
-#include "executor/text.h"
 
 struct cgroup;
 struct bytes;
@@ -72,7 +72,7 @@ struct session {
 	int64_t key_due;
 	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
-	struct text text; /* owned; since the last report */
+	struct screen screen; /* owned; empty when a command's end was told */
 	uint8_t carry[4]; /* of a character that is not whole, when streaming */
 	size_t carry_len;
 

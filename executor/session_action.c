@@ -18,6 +18,8 @@
  * yet.  So many ms, and one more for each 4 KiB. */
 #define EARLY_MS      50
 #define EARLY_SHIFT   12
+/* More than a terminal holds. */
+#define READ_FIRST (64u << 10)
 /* Time-outs beyond this are none. */
 #define TIMEOUT_MAX (INT64_C(1) << 50)
 
@@ -65,8 +67,21 @@ static int64_t signal_due(const struct session *s)
 	return s->begun + EARLY_MS + (int64_t)(s->pending_len >> EARLY_SHIFT);
 }
 
+/* A key that is a signal shows, as on a terminal that echoes: behind all that was
+ * printed before it. */
+static void show_signal(struct session *s)
+{
+	const char shown[] = { '^', (char)(s->key ^ 0x40) };
+
+	if (!terminal_has_signals(&s->shell.terminal))
+		return;
+	session_read(s, READ_FIRST);
+	screen_feed(&s->screen, shown, sizeof(shown));
+}
+
 static void type_signal(struct session *s)
 {
+	show_signal(s);
 	s->key_due = INT64_MAX;
 	s->is_interrupted = true;
 	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */

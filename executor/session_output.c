@@ -11,9 +11,12 @@
 #include "executor/everyone.h"
 #include "executor/replies.h"
 #include "executor/session.h"
+#include "executor/text.h"
 
 /* One read(2) of a terminal. */
 #define READ_AT_ONCE (16u << 10)
+/* Of answers that a program has not read. */
+#define ANSWERS_MAX 4096
 
 /* --- what is said ---------------------------------------------------------- */
 
@@ -85,10 +88,21 @@ static bool has_ended(uint32_t state)
 	return state == REPORT_COMPLETED || state == REPORT_CANCELLED;
 }
 
-/* A report, with what was printed since the last one. */
+/* What was printed since the last report. */
+static struct screen_text take_text(struct session *s, uint32_t state, uint32_t flags)
+{
+	bool is_whole = s->action.flags & RUN_WHOLE && !(flags & REPORT_PREVIOUS);
+	struct screen_text t = screen_take(&s->screen, (has_ended(state) ? SCREEN_ENDED : 0u) |
+							       (is_whole ? SCREEN_WHOLE : 0u));
+
+	if (has_ended(state))
+		screen_clear(&s->screen);
+	return t;
+}
+
 static void say_report(struct session *s, uint32_t state, uint32_t flags)
 {
-	struct text_taken taken = text_take(&s->text);
+	struct screen_text taken = take_text(s, state, flags);
 	struct reply a = new_reply(s->action.id);
 	struct report r = {
 		.state = state,
@@ -96,6 +110,7 @@ static void say_report(struct session *s, uint32_t state, uint32_t flags)
 		.exit_code = has_ended(state) ? s->status : ACTION_NO_CODE,
 		.background = s->background,
 		.cut = taken.cut,
+		.lines = taken.lines,
 		.cwd = s->cwd ? s->cwd : "",
 		.interpreter = s->python ? s->python : "",
 	};
@@ -137,7 +152,7 @@ void session_tell_previous(struct session *s)
 		say_report(s, REPORT_COMPLETED,
 			   report_flags(s, REPORT_COMPLETED) | REPORT_PREVIOUS);
 	else
-		text_done(&s->text);
+		screen_clear(&s->screen);
 	s->is_unread = false;
 }
 
@@ -151,11 +166,25 @@ static void lose_terminal(struct session *s)
 		(void)kill(s->shell.pid, SIGKILL); /* unreaped, so it is ours */
 }
 
+/* What a program asked the terminal goes where it reads, unless it asks and does not
+ * read. */
+static void answer_program(struct session *s)
+{
+	struct buffer *b = screen_answers(&s->screen);
+
+	if (!b)
+		return;
+	if (s->state == SESSION_RUNNING && buffer_len(&s->shell.typed) < ANSWERS_MAX)
+		(void)shell_type(&s->shell, buffer_data(b), buffer_len(b));
+	buffer_consume(b, buffer_len(b));
+}
+
 static void take_output(struct session *s, const uint8_t *data, size_t len)
 {
 	if (s->state == SESSION_STARTING)
 		return; /* of start-up files */
-	text_add(&s->text, data, len);
+	screen_feed(&s->screen, data, len);
+	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, len, false);
 	if (s->action.id && s->action.soft_ms)

@@ -1,8 +1,8 @@
 /* session_output -- what a session's terminal printed, and what is said of it.
  *
- * Output is kept (text.h) until a report takes it along; where the action streams,
- * it is said as it comes, too.  A report ends the waiting of one action, and a
- * command may have several: each has what was printed since the one before. */
+ * A screen (screen.h) reads the terminal, and a report has what is new on it; where
+ * the action streams, the bytes are said as they come, too.  A report ends the waiting
+ * of one action, and a command may have several. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

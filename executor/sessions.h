@@ -2,7 +2,7 @@
  *
  * A session is a shell (shell.h) and at most one action on it.  Its command may
  * outlive the action that started it: a time-out ends the waiting only.  What it
- * prints meanwhile is read and kept, within bounds (text.h), so that it never
+ * prints meanwhile is read and kept, within bounds (screen.h), so that it never
  * stands still for want of a reader; only where a supervisor wants to see it as it
  * comes and does not read does the terminal fill up.
  *

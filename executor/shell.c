@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/action.h"
+#include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "executor/spawn.h"
@@ -217,14 +218,28 @@ static int start(struct shell *sh, struct ends *theirs, const struct shell_how *
 	return 0;
 }
 
+/* The environment, with a TERM where it has none. */
+static struct list with_term(char *const *env)
+{
+	struct list all = { 0 };
+
+	for (; *env; env++)
+		list_add(&all, *env);
+	if (!list_get_env(&all, "TERM"))
+		list_addf(&all, "TERM=%s", terminal_kind());
+	return all;
+}
+
 int shell_start(struct shell *sh, const struct shell_how *how, struct failed *ret)
 {
 	char *argv[] = { how->exec->argv[0], (char *)"--noediting", (char *)"--rcfile",
 			 (char *)"/proc/self/fd/63", (char *)"-i", NULL };
 	struct exec mine = *how->exec;
 	struct ends theirs = { -1, -1, -1 };
+	struct list env = with_term(mine.env);
 
 	mine.argv = argv;
+	mine.env = env.items;
 	mine.cwd = how->cwd;
 	mine.flags = EXEC_PTY;
 	empty(sh);
@@ -233,6 +248,7 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 	own_close(&theirs.lines);
 	own_close(&theirs.reports);
 	own_close(&theirs.rc);
+	list_done(&env);
 	if (started < 0)
 		shell_done(sh);
 	return started;

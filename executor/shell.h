@@ -50,7 +50,6 @@
 struct bytes;
 struct exec;
 struct failed;
-struct text;
 struct user;
 
 /* Descriptors that a shell takes: both ends of the terminal, two pipes, a

@@ -82,6 +82,29 @@ int terminal_is_by_line(const struct terminal *t)
 	return tcgetattr(t->slave, &mode) == 0 && (mode.c_lflag & ICANON);
 }
 
+int terminal_has_signals(const struct terminal *t)
+{
+	struct termios mode;
+
+	return tcgetattr(t->slave, &mode) == 0 && (mode.c_lflag & ISIG);
+}
+
+const char *terminal_kind(void)
+{
+	/* Where Debian's and others' ncurses look, and Alpine's. */
+	static const char *const places[] = {
+		"/etc/terminfo/t/tmux-256color",
+		"/lib/terminfo/t/tmux-256color",
+		"/usr/share/terminfo/t/tmux-256color",
+		"/usr/lib/terminfo/t/tmux-256color",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (access(places[i], R_OK) == 0)
+			return "tmux-256color";
+	return "xterm-256color";
+}
+
 void terminal_close(struct terminal *t)
 {
 	if (!t)

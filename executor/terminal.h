@@ -24,5 +24,12 @@ int terminal_eof_char(const struct terminal *t);
 /* True in canonical mode, where the kernel hands out input by the line. */
 int terminal_is_by_line(const struct terminal *t);
 
+/* True where keys like ^C are signals. */
+int terminal_has_signals(const struct terminal *t);
+
+/* The TERM of a screen (screen.h): tmux-256color where ncurses inside knows it, else
+ * xterm-256color, which everything knows. */
+const char *terminal_kind(void);
+
 /* Closes both sides that are open. */
 void terminal_close(struct terminal *t);

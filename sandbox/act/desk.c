@@ -227,7 +227,9 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 
 static void enqueue(struct desk *d, struct asker *from, const struct action *a, size_t len)
 {
-	size_t most = a->kind == ACT_RUN ? DESK_RUN_MAX : DESK_FILE_MAX;
+	size_t most = a->kind != ACT_RUN ? DESK_FILE_MAX
+		      : a->is_hidden	 ? DESK_WHOLE_MAX
+					 : DESK_RUN_MAX;
 	struct session *s = queue_session(&d->queue, a->session); /* it is there */
 
 	await(queue_add(&d->queue, s, a, len, most), from);

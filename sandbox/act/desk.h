@@ -35,6 +35,7 @@ struct frame;
  * some; 30,000 characters and a notice. */
 #define DESK_FILE_MAX (16u << 20)
 #define DESK_RUN_MAX  (256u << 10)
+#define DESK_WHOLE_MAX (4u << 20) /* where it is not cut to these */
 
 /* Room for one observation: every byte can become six, and a command stands in it
  * up to three times. */

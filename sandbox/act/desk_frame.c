@@ -122,7 +122,7 @@ static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 		return untimely(f, e);
 	t->has_previous = true;
 	t->previous = t->content;
-	buffer_init(&t->content, DESK_RUN_MAX);
+	buffer_init(&t->content, t->previous.max);
 	return 0;
 }
 

@@ -47,7 +47,8 @@ static void put_run(struct desk *d, const struct session *s, struct task *t, str
 	const struct run_request r = {
 		.session = s->id,
 		.kind = kind_of(a),
-		.flags = RUN_PREVIOUS | (t->is_streamed ? RUN_STREAM : 0u),
+		.flags = RUN_PREVIOUS | (t->is_streamed ? RUN_STREAM : 0u) |
+			 (a->is_hidden ? RUN_WHOLE : 0u),
 		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
 		.hard_ms = whole_ms(a->timeout_s),
 		.text = { (const uint8_t *)a->command, strlen(a->command) },

@@ -101,15 +101,21 @@ static char *suffix_of(const struct action *a, const struct report *r, const str
 	}
 }
 
-/* On every report of a command but its first, until it has ended. */
-static const char *prefix_of(const struct report *r)
+/* On every report of a command but its first, until it has ended; and on one that
+ * lost its first lines. */
+static char *prefix_of(const struct report *r)
 {
 	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT;
 	bool is_later = goes_on && r->flags & REPORT_CONTINUED;
 
-	return is_later || r->state == REPORT_BUSY
-		       ? "[Below is the output of the previous command.]\n"
-		       : "";
+	const char *later = is_later || r->state == REPORT_BUSY
+				    ? "[Below is the output of the previous command.]\n"
+				    : "";
+	if (r->lines == 0)
+		return text_copy(later);
+	return text_format("%s[Previous command outputs are truncated. Showing the last "
+			   "%llu lines of the output below.]\n", later,
+			   (unsigned long long)r->lines);
 }
 
 static const char *idle_text(const struct action *a, const struct report *r)
@@ -147,6 +153,7 @@ static void put_metadata(struct buffer *out, const struct observed *o,
 			 const struct report *r, const struct setting *s)
 {
 	AUTO_FREE char *suffix = suffix_with_notes(o, r, s);
+	AUTO_FREE char *prefix = prefix_of(r);
 	bool is_known = has_ended(r);
 
 	put_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
@@ -155,7 +162,7 @@ static void put_metadata(struct buffer *out, const struct observed *o,
 	put_member(out, "hostname", is_known ? s->hostname : NULL);
 	put_member(out, "working_dir", is_known ? r->cwd : NULL);
 	put_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
-	put_member(out, "prefix", prefix_of(r));
+	put_member(out, "prefix", prefix);
 	put_member(out, "suffix", suffix);
 	put_raw(out, "}");
 }

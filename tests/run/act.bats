@@ -282,11 +282,67 @@ assert ask(line).content == "other"'
 @test "output of any size is cut in the middle, and says how much" {
 	acts '
 o = run("seq 1000000")
-assert 30000 <= len(o.content) <= 30100 and o.content.startswith("1\n2\n") and o.content.endswith("\n1000000")
-assert "[... Observation truncated due to length ...]" in o.content
-assert o.hutch["truncated_chars"] > 6000000
+notice = "\n[... Observation truncated due to length ...]\n"
+lines = 1000001 - int(o.content.split("\n")[0])
+assert 10001 <= lines <= 11360 and o.content.endswith("\n1000000")
+assert len(o.content) == 30047 and o.content[15000:].startswith(notice)
+assert o.meta["prefix"] == "[Previous command outputs are truncated. Showing the last %d lines of the output below.]\n" % lines
+assert o.hutch["truncated_chars"] == 6888895 - 30000
+o = run("seq 5000", hidden=True)
+assert o.content == "\n".join(map(str, range(1, 5001))) and not o.meta["prefix"] and not o.hutch["truncated_chars"]
+o = run("seq 6000")
+assert o.content.startswith("1\n2\n") and o.content.endswith("\n6000") and notice not in o.content
+o = run("seq 9000")
+assert o.content.startswith("1\n2\n") and o.content.endswith("\n9000") and notice in o.content and not o.meta["prefix"]
+o = run("seq 50000; read x; seq 100000", timeout=3)
+assert o.meta["prefix"].startswith("[Previous command outputs are truncated.")
+o = run("", timeout=0.1)
+assert (o.content, o.meta["prefix"]) == ("", "[Below is the output of the previous command.]\n")
+o = run("x", is_input=True)
+assert o.meta["prefix"].startswith("[Previous command outputs are truncated.") and o.content.endswith("\n100000")
 o = run("printf \"\\033[31mred\\033[0m\\r\\n\\x80\"")
 assert o.content == "red\n\ufffd", repr(o.content)'
+}
+
+@test "what a terminal shows is what an agent reads" {
+	acts '
+assert run("printf \"10%%\\r20%%\\n\"").content == "20%"
+assert run("printf \"   x\\n\\ty\\n\"").content == "x\n        y"
+assert run("printf %01200d 7").content == "0" * 1199 + "7"
+assert run("echo old; printf \"\\033[H\\033[2J\\033[3J\"; echo new").content == "new"
+assert run("echo one; printf \"\\033[?1049h\\033[Hmenu\\033[?1049l\"; echo two").content == "one\ntwo"
+assert run("echo $TERM").content in ("tmux-256color", "xterm-256color")
+assert run("echo $COLUMNS $LINES; stty size").content.endswith("1000 1000")
+o = run("printf \"\\033[?1049h\\033[2;3Hmenu\"; read x", timeout=0.5)
+assert o.content == "menu"
+assert run("C-c").content == "^C"
+assert run("stty -icanon; printf \"\\033[6n\"; read -t 9 -d R x; echo \"${x#*[}\"").content == "1;1"'
+}
+
+@test "a Python, an editor and a pager are driven as a person does" {
+	acts '
+import shutil
+have = lambda name: run("type -P " + name).content != ""
+if have("python3"):
+    o = run("python3 -q", timeout=3)
+    if o.meta["exit_code"] == -1:
+        assert o.content == ">>>", o
+        assert run("1+1", is_input=True, timeout=0.7).content == "2\n>>>"
+        assert run("print(\"x\"*3)", is_input=True, timeout=0.7).content == "xxx\n>>>"
+        assert run("exit()", is_input=True).content == ""
+if have("vi"):
+    run("printf \"first\\nsecond\\n\" >f")
+    o = run("vi f", timeout=2)
+    assert "first\nsecond\n~\n~" in o.content, o
+    run("ihello", is_input=True, timeout=0.5)
+    run("Escape", is_input=True, timeout=0.5)
+    o = run(":wq", is_input=True, timeout=10)
+    assert o.meta["exit_code"] == 0, o
+    assert run("head -n 2 f").content == "hello\nfirst"
+if have("less"):
+    o = run("seq 3000 | less", timeout=2)
+    assert o.content.startswith("1\n2\n") and "\n999" in o.content, o
+    assert run("q", is_input=True, timeout=10).meta["exit_code"] == 0'
 }
 
 @test "10,000 random lines, half of them malformed, neither stop it nor grow it" {

@@ -186,7 +186,8 @@ static void test_a_text_is_neither_empty_nor_too_long(void **state)
 
 static const struct report good_report = {
 	.state = REPORT_COMPLETED, .flags = REPORT_FLAGS, .exit_code = 255,
-	.background = INT32_MAX, .cut = ACTION_CUT_MAX, .cwd = "/", .interpreter = "",
+	.background = INT32_MAX, .cut = ACTION_CUT_MAX,
+	.lines = ACTION_CUT_MAX, .cwd = "/", .interpreter = "",
 };
 
 static void test_a_report_comes_as_it_went(void **state)
@@ -200,7 +201,7 @@ static void test_a_report_comes_as_it_went(void **state)
 	assert_int_equal(got.flags, REPORT_FLAGS);
 	assert_int_equal(got.exit_code, 255);
 	assert_int_equal(got.background, INT32_MAX);
-	assert_true(got.cut == ACTION_CUT_MAX);
+	assert_true(got.cut == ACTION_CUT_MAX && got.lines == ACTION_CUT_MAX);
 	assert_string_equal(got.cwd, "/");
 	assert_string_equal(got.interpreter, "");
 }
@@ -246,6 +247,9 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 	refuse_report(r);
 	r = good_report;
 	r.cut = ACTION_CUT_MAX + 1;
+	refuse_report(r);
+	r = good_report;
+	r.lines = ACTION_CUT_MAX + 1;
 	refuse_report(r);
 	r = good_report;
 	r.cwd = path;

@@ -1,0 +1,204 @@
+#include "executor/display.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static struct sheet *sheet_of(struct display *d)
+{
+	return &d->sheets[d->is_second];
+}
+
+void display_init(struct display *d, unsigned rows, unsigned cols)
+{
+	*d = (struct display){ .rows = rows, .cols = cols, .budget = DISPLAY_CELLS };
+	for (int i = 0; i < 2; i++)
+		d->sheets[i] = (struct sheet){ .height = rows, .budget = &d->budget };
+}
+
+void display_clear(struct display *d)
+{
+	for (int i = 0; i < 2; i++) {
+		sheet_done(&d->sheets[i]);
+		told_done(&d->told[i]);
+	}
+	scrollback_done(&d->back);
+	d->is_second = d->is_changed = false;
+	d->told_to = 0;
+}
+
+/* --- drawing --------------------------------------------------------------- */
+
+static struct row_place place(struct display *d, unsigned row, unsigned col)
+{
+	return (struct row_place){ sheet_row(sheet_of(d), row), &d->budget, col };
+}
+
+void display_put_ascii(struct display *d, unsigned row, unsigned col,
+		       const uint8_t *text, size_t len)
+{
+	row_put_ascii(place(d, row, col), text, len);
+}
+
+void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
+		 unsigned width)
+{
+	row_put(place(d, row, col), cell, width);
+}
+
+char display_ascii(const struct display *d, unsigned row, unsigned col)
+{
+	const struct row *r = sheet_look(&d->sheets[d->is_second], row);
+
+	return r ? row_ascii(r, col) : 0;
+}
+
+void display_set_wrap(struct display *d, unsigned row, bool wraps)
+{
+	struct row *r = sheet_look(sheet_of(d), row);
+
+	if (r)
+		r->wraps = wraps;
+}
+
+void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned col,
+		   unsigned end)
+{
+	struct sheet *s = sheet_of(d);
+
+	for (; row < bottom && row < s->count; row++)
+		row_erase(sheet_look(s, row), col, end);
+}
+
+void display_shift(struct display *d, unsigned row, unsigned col, int by)
+{
+	if (sheet_look(sheet_of(d), row))
+		row_shift(place(d, row, col), by, d->cols);
+}
+
+void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
+{
+	sheet_scroll(sheet_of(d), top, bottom, by);
+}
+
+/* --- what goes up ---------------------------------------------------------- */
+
+static void keep(struct display *d, const struct row *r)
+{
+	uint64_t at = scrollback_end(&d->back);
+	bool is_whole, was_told = d->told[0].first < d->told[0].count;
+	int cells = told_pass(&d->told[0], r, &is_whole);
+
+	scrollback_add(&d->back, r);
+	if (cells < 0)
+		d->is_changed = true;
+	else if (was_told)
+		d->told_to = is_whole ? scrollback_end(&d->back)
+				      : at + row_bytes(r, (unsigned)cells);
+}
+
+void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by)
+{
+	const struct sheet *s = &d->sheets[0];
+	unsigned rows = by > 0 && top == 0 && !d->is_second ? (unsigned)by : 0;
+
+	for (unsigned i = 0; i < rows && i < bottom && i < s->count; i++)
+		keep(d, sheet_look(s, i));
+	display_scroll(d, top, bottom, by);
+}
+
+void display_put_away(struct display *d)
+{
+	if (!d->is_second)
+		display_scroll_up(d, 0, d->rows, (int)sheet_used(&d->sheets[0]));
+}
+
+void display_forget(struct display *d)
+{
+	scrollback_clear(&d->back);
+	told_done(&d->told[0]);
+	d->told_to = scrollback_end(&d->back);
+	d->is_changed = false;
+}
+
+void display_choose(struct display *d, bool is_second)
+{
+	if (is_second == d->is_second)
+		return;
+	d->is_second = is_second;
+	sheet_done(&d->sheets[1]);
+	told_done(&d->told[1]);
+}
+
+/* --- what is new ----------------------------------------------------------- */
+
+static size_t text_bound(const struct sheet *s, unsigned row, unsigned used)
+{
+	size_t bound = 0;
+
+	for (; row < used; row++) {
+		const struct row *r = sheet_look(s, row);
+		bound += 1 + (size_t)r->used * (r->is_broad ? ROW_CELL_BYTES : 1);
+	}
+	return bound;
+}
+
+static struct display_text text_of(const uint8_t *lines, size_t lines_len,
+				   const struct sheet *s, struct told_place from)
+{
+	unsigned used = sheet_used(s);
+	struct display_text t = {
+		.bytes = mem_new(lines_len + text_bound(s, from.row, used)),
+		.len = lines_len,
+	};
+
+	if (lines_len > 0)
+		memcpy(t.bytes, lines, lines_len);
+	for (unsigned i = from.row; i < used; i++) {
+		const struct row *r = sheet_look(s, i);
+		t.len += row_utf8(r, i == from.row ? from.col : 0, r->used,
+				  t.bytes + t.len);
+		if (!r->wraps)
+			t.bytes[t.len++] = '\n';
+	}
+	return t;
+}
+
+static bool is_open(const struct scrollback *b)
+{
+	size_t len;
+	const uint8_t *last = scrollback_from(b, scrollback_end(b) - 1, &len);
+
+	return len > 0 && *last != '\n';
+}
+
+static struct display_text take_first(struct display *d)
+{
+	uint64_t end = scrollback_end(&d->back), place = d->told_to;
+	struct told_place from = { 0 };
+	bool is_change = d->is_changed;
+	size_t len;
+
+	if (place == end) {
+		from = told_place(&d->told[0], &d->sheets[0]);
+		is_change = from.is_change && from.row == 0 && is_open(&d->back);
+	}
+	if (is_change)
+		place = scrollback_line(&d->back, place);
+	const uint8_t *lines = scrollback_from(&d->back, place, &len);
+	struct display_text t = text_of(lines, len, &d->sheets[0], from);
+	t.lost = d->back.gone > d->told_to ? d->back.gone - d->told_to : 0;
+	d->told_to = end;
+	d->is_changed = false;
+	return t;
+}
+
+struct display_text display_take(struct display *d)
+{
+	struct display_text t = d->is_second
+		? text_of(NULL, 0, &d->sheets[1], told_place(&d->told[1], &d->sheets[1]))
+		: take_first(d);
+
+	told_note(&d->told[d->is_second], sheet_of(d));
+	return t;
+}

@@ -1,0 +1,58 @@
+/* glibc -- what a library that Debian made for glibc asks of musl.
+ *
+ * libvterm.a was compiled with _FORTIFY_SOURCE, so it calls the checked forms of some
+ * functions, which musl has not.  They do what glibc's do (Linux Standard Base,
+ * "libc", __*_chk): what would overflow ends the program.  In the musl link only. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int __snprintf_chk(char *to, size_t max, int flag, size_t room, const char *format,
+		   ...);
+int __vsnprintf_chk(char *to, size_t max, int flag, size_t room, const char *format,
+		    va_list args);
+int __fprintf_chk(FILE *to, int flag, const char *format, ...);
+char *__strncpy_chk(char *to, const char *from, size_t max, size_t room);
+
+__attribute__((format(printf, 5, 0)))
+int __vsnprintf_chk(char *to, size_t max, int flag, size_t room, const char *format,
+		    va_list args)
+{
+	(void)flag;
+	if (max > room)
+		abort();
+	return vsnprintf(to, max, format, args);
+}
+
+__attribute__((format(printf, 5, 6)))
+int __snprintf_chk(char *to, size_t max, int flag, size_t room, const char *format,
+		   ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	int len = __vsnprintf_chk(to, max, flag, room, format, args);
+	va_end(args);
+	return len;
+}
+
+__attribute__((format(printf, 3, 4)))
+int __fprintf_chk(FILE *to, int flag, const char *format, ...)
+{
+	va_list args;
+
+	(void)flag;
+	va_start(args, format);
+	int len = vfprintf(to, format, args);
+	va_end(args);
+	return len;
+}
+
+char *__strncpy_chk(char *to, const char *from, size_t max, size_t room)
+{
+	if (max > room)
+		abort();
+	return strncpy(to, from, max);
+}

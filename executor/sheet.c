@@ -1,0 +1,110 @@
+#include "executor/sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void sheet_done(struct sheet *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		row_done(&s->rows[i], s->budget);
+	free(s->rows);
+	s->rows = NULL;
+	s->count = s->room = s->first = 0;
+}
+
+/* The ring turns only when it is full. */
+static struct row *place(const struct sheet *s, unsigned i)
+{
+	unsigned at = s->first + i;
+
+	return &s->rows[at >= s->height ? at - s->height : at];
+}
+
+static void grow(struct sheet *s, unsigned count)
+{
+	unsigned room = s->room ? s->room : 4;
+
+	while (room < count)
+		room *= 2;
+	if (room > s->height)
+		room = s->height;
+	if (room > s->room) {
+		s->rows = mem_resize(s->rows, room, sizeof(*s->rows));
+		s->room = room;
+	}
+	memset(s->rows + s->count, 0, (count - s->count) * sizeof(*s->rows));
+	s->count = count;
+}
+
+struct row *sheet_row(struct sheet *s, unsigned i)
+{
+	if (i >= s->count)
+		grow(s, i + 1);
+	return place(s, i);
+}
+
+struct row *sheet_look(const struct sheet *s, unsigned i)
+{
+	return i < s->count ? place(s, i) : NULL;
+}
+
+unsigned sheet_used(const struct sheet *s)
+{
+	unsigned n = s->count;
+
+	while (n > 0 && row_length(place(s, n - 1)) == 0)
+		n--;
+	return n;
+}
+
+static void swap(struct row *a, struct row *b)
+{
+	struct row other = *a;
+
+	*a = *b;
+	*b = other;
+}
+
+/* What leaves comes in again at the other side, blank, with its memory. */
+static void move(struct sheet *s, unsigned top, unsigned bottom, int by)
+{
+	unsigned count = (unsigned)abs(by);
+
+	if (by > 0)
+		for (unsigned i = top; i + count < bottom; i++)
+			swap(place(s, i), place(s, i + count));
+	else
+		for (unsigned i = bottom; i-- > top + count;)
+			swap(place(s, i), place(s, i - count));
+	unsigned blank = by > 0 ? bottom - count : top;
+	for (unsigned i = 0; i < count; i++)
+		row_clear(place(s, blank + i));
+}
+
+static int limited(int by, unsigned rows)
+{
+	if (by > (int)rows)
+		return (int)rows;
+	return by < -(int)rows ? -(int)rows : by;
+}
+
+void sheet_scroll(struct sheet *s, unsigned top, unsigned bottom, int by)
+{
+	if (bottom > s->height || top >= bottom || top >= s->count)
+		return;
+	by = limited(by, bottom - top);
+	if (by == 1 && top == 0 && bottom == s->height && s->count == s->height) {
+		row_clear(place(s, 0));
+		s->first = s->first + 1 == s->height ? 0 : s->first + 1;
+		return;
+	}
+	/* Blank rows below need not be there to move up, but some to move down. */
+	if (by < 0 && s->count < bottom)
+		sheet_row(s, s->count - (unsigned)by < bottom ? s->count - (unsigned)by - 1
+							      : bottom - 1);
+	if (bottom > s->count)
+		bottom = s->count;
+	move(s, top, bottom, limited(by, bottom - top));
+}

@@ -1,0 +1,83 @@
+/* What a program prints.  The first two bytes say how large the screen is and how
+ * often it is read; the rest is printed.  Whatever it is: the cursor stays on the
+ * screen, the store within its bounds, and what is read is text of the length that
+ * was promised. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "executor/emulator.h"
+#include "executor/excerpt.h"
+#include "executor/screen.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void claim(int is_so)
+{
+	if (!is_so)
+		abort();
+}
+
+static void check_store(const struct screen *s)
+{
+	const struct display *d = &s->display;
+
+	claim(s->row < d->rows && s->col < d->cols);
+	claim(d->budget <= DISPLAY_CELLS);
+	claim(d->sheets[0].count <= d->rows && d->sheets[1].count <= d->rows);
+	claim(d->back.room <= SCROLLBACK_ROOM && d->back.lines <= SCROLLBACK_LINES);
+	claim(d->told_to <= scrollback_end(&d->back));
+}
+
+static void check_text(struct screen *s, unsigned wishes)
+{
+	struct screen_text t = screen_take(s, wishes);
+
+	claim(t.len <= SCREEN_TEXT_MAX);
+	claim(wishes & SCREEN_WHOLE || utf8_count(t.bytes, t.len) <=
+					       EXCERPT_CHARS + EXCERPT_ROOM);
+	claim(utf8_is_valid(t.bytes, t.len, false));
+	for (size_t i = 0; i < t.len; i++)
+		claim(t.bytes[i] >= ' ' || t.bytes[i] == '\n');
+	claim(t.len == 0 || (t.bytes[0] > ' ' && t.bytes[t.len - 1] > ' '));
+	free(t.bytes);
+	/* Nothing is new in what was just read. */
+	t = screen_take(s, wishes);
+	claim(t.len == 0);
+}
+
+static void check_answers(struct screen *s)
+{
+	struct buffer *b = screen_answers(s);
+
+	if (!b)
+		return;
+	claim(buffer_len(b) <= EMULATOR_ANSWERS);
+	buffer_consume(b, buffer_len(b));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const unsigned sizes[][2] = { { 1, 2 }, { 3, 5 }, { 24, 80 },
+					     { SCREEN_ROWS, SCREEN_COLS } };
+	struct screen s;
+
+	if (size < 2)
+		return 0;
+	const unsigned *dims = sizes[data[0] % 4];
+	size_t piece = data[1] + 1u;
+	screen_init(&s, dims[0], dims[1]);
+	for (size_t at = 2; at < size; at += piece) {
+		screen_feed(&s, data + at, size - at < piece ? size - at : piece);
+		check_store(&s);
+		if (data[at] % 4 == 0)
+			check_text(&s, data[at] % 8 ? SCREEN_WHOLE : 0);
+		check_answers(&s);
+	}
+	check_text(&s, SCREEN_ENDED);
+	screen_clear(&s);
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* screen: whatever a program prints, memory and time have a bound. */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+#include "base/utf8.h"
+#include "executor/excerpt.h"
+#include "executor/screen.h"
+
+#define E "\x1b"
+#define C "\x1b["
+
+/* What the header says. */
+#define BOUND (DISPLAY_CELLS + SCROLLBACK_ROOM + (64u << 10))
+
+/* What malloc(3) holds back of what it got back. */
+#define CACHED 16384
+
+static size_t in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Each is printed again and again, until it is so many bytes. */
+static const struct flood {
+	const char *text;
+	size_t bytes;
+} floods[] = {
+	{ "y\r\n", 64u << 20 },
+	{ "all work and no play makes a terminal a dull place; ", 64u << 20 },
+	{ "\xe6\xbc\xa2\xe5\xad\x97", 2u << 20 },
+	{ "\xcc\x81", 1u << 20 },
+	{ "a\xcc\x81\xcc\x81\xcc\x81\xcc\x81", 1u << 20 },
+	{ C "1;999H\xcc\x81\xcc\x81", 1u << 20 },
+	{ C "?7l" C "1;999H\xcc\x81\xcc\x81", 1u << 20 },
+	{ "\xff", 1u << 20 },
+	{ C "999999999b", 256u << 10 },
+	{ "x" C "999999999b", 256u << 10 },
+	{ C "2147483648I", 1u << 20 },
+	{ C "4294967295L" C "99999999999999999999M", 128u << 10 },
+	{ C "999999999S", 16u << 10 },
+	{ "x" C "999999999T", 64u << 10 },
+	{ C "999999999@" "x", 128u << 10 },
+	{ C "999999999P" "x", 128u << 10 },
+	{ C "999999999;999999999H" "x" C "2J", 16u << 10 },
+	{ C "1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1H", 1u << 20 },
+	{ "1;", 1u << 20 },
+	{ E "#8", 64u << 10 },
+	{ E "c", 64u << 10 },
+	{ C "?1049h\xe6\xbc\xa2" C "?1049l", 128u << 10 },
+	{ C "2;999r" C "999H\n\n\n\n\n\n\n\n", 64u << 10 },
+	{ C "r" C "H" E "M" E "M" E "M" E "M", 64u << 10 },
+	{ C "4hx", 256u << 10 },
+	{ C "6n" C "c", 256u << 10 },
+	{ C "1000;1H\xc3\xa9\r\n", 256u << 10 },
+	{ E "7" E "8" E "D" E "E" E "H" C "3g", 256u << 10 },
+};
+
+static void feed_flood(struct screen *s, const struct flood *f)
+{
+	size_t len = strlen(f->text), many = 16384 / len;
+	AUTO_FREE char *piece = malloc(many * len);
+
+	for (size_t i = 0; i < many; i++)
+		memcpy(piece + i * len, f->text, len);
+	for (size_t fed = 0; fed < f->bytes; fed += many * len)
+		screen_feed(s, piece, many * len);
+}
+
+static void check_text(struct screen *s)
+{
+	struct screen_text t = screen_take(s, SCREEN_ENDED);
+
+	assert_true(utf8_is_valid(t.bytes, t.len, false));
+	assert_true(utf8_count(t.bytes, t.len) <=
+		    EXCERPT_CHARS + strlen(EXCERPT_NOTICE));
+	free(t.bytes);
+}
+
+/* A microsecond or two a byte is what a hostile one may cost; with sanitizers, more. */
+static void test_floods_have_a_bound(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
+		struct screen s;
+		size_t before = in_use();
+		double begun = seconds();
+		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+		feed_flood(&s, &floods[i]);
+		double took = seconds() - begun;
+		if (getenv("SHOW"))
+			printf("# %8.1f ns/byte %8zu KiB  '%s'\n",
+			       took * 1e9 / (double)floods[i].bytes,
+			       (in_use() - before) >> 10, floods[i].text + 1);
+		if (in_use() - before > BOUND)
+			fail_msg("row %zu: %zu bytes", i, in_use() - before);
+		if (took * 1e9 / (double)floods[i].bytes > 50000)
+			fail_msg("row %zu: %.1f s", i, took);
+		check_text(&s);
+		screen_clear(&s);
+	}
+}
+
+/* The library would keep each of them, and look at all of them for each. */
+static void test_combining_characters_are_not_piled_up(void **state)
+{
+	static const struct flood piles[] = {
+		{ "\xcc\x81", 2u << 20 },
+		{ C "1;999H\xcc\x81\xcc\x82", 1u << 20 },
+		{ "a" C "1;2H\xcc\x81" "\b", 1u << 20 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(piles); i++) {
+		struct screen s;
+		size_t before = in_use();
+		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+		feed_flood(&s, &piles[i]);
+		assert_in_range(in_use(), 0, before + (64u << 10));
+		screen_clear(&s);
+	}
+}
+
+/* Nothing follows the beginning of a string but what is in it. */
+static void test_strings_of_any_length_are_passed_over(void **state)
+{
+	static const char *const begins[] = { E "]0;", E "P", E "_", E "^", E "X", C };
+	AUTO_FREE char *piece = malloc(1 << 20);
+
+	(void)state;
+	memset(piece, '1', 1 << 20);
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
+		struct screen s;
+		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+		size_t before = in_use();
+		screen_feed(&s, begins[i], strlen(begins[i]));
+		for (int j = 0; j < 32; j++)
+			screen_feed(&s, piece, 1 << 20);
+		assert_in_range(in_use(), 0, before + 1024);
+		screen_feed(&s, E "\\m\nafter", 9);
+		struct screen_text t = screen_take(&s, SCREEN_ENDED);
+		assert_non_null(memmem(t.bytes, t.len, "after", 5));
+		free(t.bytes);
+		screen_clear(&s);
+	}
+}
+
+/* An idle one has nothing, and what was printed is not kept when it is over. */
+static void test_memory_follows_the_text(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	size_t before = in_use();
+	screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+	assert_int_equal(in_use(), before);
+	screen_feed(&s, "hi\r\n", 4);
+	assert_in_range(in_use(), before, before + 512);
+	screen_feed(&s, "\xc3\xa9", 2);
+	assert_in_range(in_use(), before, before + (32u << 10));
+	feed_flood(&s, &floods[0]);
+	assert_in_range(in_use(), before, before + (256u << 10));
+	screen_clear(&s);
+	assert_in_range(in_use(), 0, before + CACHED);
+}
+
+static void test_both_sheets_full_of_large_characters(void **state)
+{
+	struct screen s;
+	size_t before = in_use();
+
+	(void)state;
+	screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+	for (int sheet = 0; sheet < 2; sheet++) {
+		for (size_t i = 0; i < 1100000; i += 1000)
+			for (int j = 0; j < 250; j++)
+				screen_feed(&s, "\xf0\x9d\x94\xb8\xcc\x81\xcc\x82"
+						"\xf0\x9d\x94\xb8\xcc\x81\xcc\x82"
+						"\xf0\x9d\x94\xb8\xcc\x81\xcc\x82"
+						"\xf0\x9d\x94\xb8\xcc\x81\xcc\x82", 32);
+		screen_feed(&s, C "?1049h", 8);
+	}
+	assert_in_range(in_use(), before, before + BOUND);
+	struct screen_text t = screen_take(&s, SCREEN_WHOLE);
+	assert_in_range(t.len, 0, SCREEN_TEXT_MAX);
+	free(t.bytes);
+	screen_feed(&s, C "?1049l", 8);
+	t = screen_take(&s, SCREEN_WHOLE);
+	assert_in_range(t.len, 1, SCREEN_TEXT_MAX);
+	assert_true(utf8_is_valid(t.bytes, t.len, false));
+	assert_true(t.cut > 0);
+	free(t.bytes);
+	screen_clear(&s);
+	assert_in_range(in_use(), 0, before + CACHED);
+}
+
+static void test_any_bytes_at_all(void **state)
+{
+	static const char liked[] = E "[]()?;0123456789ABCDHJKLMPSTXcbhlrmn78"
+				    "\n\r\t\b\x0e\x0f ";
+
+	(void)state;
+	srand(7);
+	for (int i = 0; i < 2000; i++) {
+		char in[300];
+		struct screen s;
+		size_t len = (size_t)rand() % sizeof(in);
+		for (size_t j = 0; j < len; j++)
+			in[j] = rand() % 3 ? liked[(size_t)rand() % (sizeof(liked) - 1)]
+					   : (char)rand();
+		screen_init(&s, 4, 7);
+		screen_feed(&s, in, len / 2);
+		check_text(&s);
+		screen_feed(&s, in + len / 2, len - len / 2);
+		check_text(&s);
+		screen_clear(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_floods_have_a_bound),
+		cmocka_unit_test(test_combining_characters_are_not_piled_up),
+		cmocka_unit_test(test_strings_of_any_length_are_passed_over),
+		cmocka_unit_test(test_memory_follows_the_text),
+		cmocka_unit_test(test_both_sheets_full_of_large_characters),
+		cmocka_unit_test(test_any_bytes_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* session and screen: what an agent gets to see of what real programs do with a real
+ * terminal.  tests/unit/test_screen.c has the rest, by the byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/actor.h"
+
+static struct actor a;
+
+static int setup(void **state)
+{
+	(void)state;
+	actor_start(&a);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	actor_end(&a);
+	return 0;
+}
+
+static struct run_request request(uint32_t kind, const char *text, uint64_t soft)
+{
+	return (struct run_request){ .session = 1, .kind = kind, .soft_ms = soft,
+				     .hard_ms = 20000, .text = bytes_of(text) };
+}
+
+static void expect(uint32_t kind, const char *text, uint32_t state, const char *content)
+{
+	struct act x = actor_do(&a, request(kind, text, 400), state);
+
+	assert_string_equal(x.content, content);
+	act_done(&x);
+}
+
+static const struct {
+	const char *command, *content;
+} rows[] = {
+	{ "printf '   x\\n\\ty\\n'", "x\n        y" },
+	{ "printf 'a\\rb\\n'", "b" },
+	{ "printf 'dos\\r\\nline\\r\\n'", "dos\nline" },
+	{ "for i in 1 2 3; do printf \"\\r$i of 3\"; done; echo", "3 of 3" },
+	{ "printf 'a   \\n\\n b\\n'", "a\n\n b" },
+	{ "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\n'", "red x" },
+	{ "printf 'one\\ntwo\\n'; printf '\\033[2A\\033[2Kup\\033[2B\\n'", "up\ntwo" },
+	{ "echo old; clear; echo new", "new" },
+	{ "printf 'h\\303\\251 \\346\\274\\242\\377\\n'", "h\xc3\xa9 \xe6\xbc\xa2\xef\xbf\xbd" },
+	{ "echo before; printf '\\033[?1049h\\033[Hfull\\033[?1049l'; echo after",
+	  "before\nafter" },
+	{ "printf '%01200d\\n' 7 | tee long; cut -c1191- long; rm long", NULL },
+	{ "tput cols; tput lines", "1000\n1000" },
+	/* Nothing of one command is left for the next. */
+	{ "printf '\\033[?1049h\\033[5;9r\\033[?6h\\033[4h\\033[?7l\\033(0'", "" },
+	{ "printf '1234\\rX\\nqqq\\n'", "X234\nqqq" },
+	{ "stty -icanon; printf 'ab\\033[6n'; read -t 9 -d R x; echo \"<${x#*[}>\"",
+	  "ab<1;3>" },
+	{ "stty -icanon; printf '\\033[c'; read -t 9 -d c x; echo \"<${x#*[}>\"",
+	  "<?1;2>" },
+};
+
+static void test_output_is_what_a_person_sees(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].content) {
+			actor_check(&a, rows[i].command, rows[i].content, 0);
+			continue;
+		}
+		struct act x = actor_run(&a, rows[i].command);
+		assert_int_equal(x.len, 1200 + 1 + 10);
+		assert_string_equal(x.content + 1199, "7\n0000000007");
+		act_done(&x);
+	}
+}
+
+static void test_each_report_has_what_is_new(void **state)
+{
+	(void)state;
+	expect(RUN_COMMAND, "read -p 'Name? ' n && echo Hello $n", REPORT_NO_CHANGE, "Name?");
+	expect(RUN_INPUT, "Ann", REPORT_COMPLETED, "Hello Ann");
+	expect(RUN_COMMAND, "echo get; printf '10%%'; read x; printf '\\r20%%'; read x; "
+			    "printf '\\r100%%\\n'; echo done", REPORT_NO_CHANGE, "get\n10%");
+	expect(RUN_WAIT, "", REPORT_NO_CHANGE, "");
+	expect(RUN_INPUT, "x", REPORT_NO_CHANGE, "20%");
+	expect(RUN_INPUT, "x", REPORT_COMPLETED, "100%\ndone");
+	expect(RUN_COMMAND, "cat", REPORT_NO_CHANGE, "");
+	expect(RUN_INPUT, "as typed", REPORT_NO_CHANGE, "as typed");
+	expect(RUN_INPUT, "as typed", REPORT_NO_CHANGE, "as typed");
+	expect(RUN_KEY, "C-d", REPORT_COMPLETED, "");
+}
+
+/* 3.3: keys that are signals show, and in their place; where they are none, not. */
+static void test_keys_that_are_signals_show(void **state)
+{
+	(void)state;
+	expect(RUN_COMMAND, "sleep 100", REPORT_NO_CHANGE, "");
+	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "^C");
+	expect(RUN_COMMAND, "sleep 100", REPORT_NO_CHANGE, "");
+	expect(RUN_KEY, "C-z", REPORT_COMPLETED,
+	       "^Z\n[1]+  Stopped                 sleep 100");
+	struct act x = actor_run(&a, "p=$(jobs -p); disown %1; kill -9 $p");
+	act_done(&x);
+	expect(RUN_COMMAND, "trap 'echo caught; exit 3' INT; printf busy; read x; read x",
+	       REPORT_NO_CHANGE, "busy");
+	expect(RUN_COMMAND, "", REPORT_BUSY, "");
+	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "^Ccaught");
+	expect(RUN_COMMAND, "stty raw; head -c 1 | od -An -tx1; stty -raw", REPORT_NO_CHANGE,
+	       "");
+	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "03");
+}
+
+/* Readline shows what it reads unless the terminal was told not to, as ours is. */
+static void test_what_is_typed_to_readline_is_not_told(void **state)
+{
+	(void)state;
+	expect(RUN_COMMAND, "PS1='> ' bash --norc -i", REPORT_NO_CHANGE, ">");
+	expect(RUN_INPUT, "echo $((1 + 1))", REPORT_NO_CHANGE, "2\n>");
+	expect(RUN_INPUT, "printf 'x\\ny'; echo", REPORT_NO_CHANGE, "x\ny\n>");
+	expect(RUN_INPUT, "eval echo eval", REPORT_NO_CHANGE, "eval\n>");
+	expect(RUN_INPUT, "exit", REPORT_COMPLETED, "exit"); /* bash says that itself */
+}
+
+static void test_a_full_screen_program_is_seen_while_it_runs(void **state)
+{
+	(void)state;
+	expect(RUN_COMMAND, "echo first; read x; printf '\\033[?1049h\\033[2;3Hmenu'; read x; "
+			    "printf '\\033[4;1Hstatus'; read x; printf '\\033[?1049l'; "
+			    "echo last", REPORT_NO_CHANGE, "first");
+	expect(RUN_INPUT, "", REPORT_NO_CHANGE, "menu");
+	expect(RUN_INPUT, "", REPORT_NO_CHANGE, "status");
+	expect(RUN_INPUT, "", REPORT_COMPLETED, "last");
+}
+
+/* 3.7 and the last row of 3.3. */
+static void test_of_fifty_thousand_lines_there_is_a_window(void **state)
+{
+	struct run_request r = request(RUN_COMMAND,
+				       "for i in {1..50000}; do echo Line $i; done", 0);
+
+	(void)state;
+	struct act x = actor_do(&a, r, REPORT_COMPLETED);
+	assert_in_range(x.report.lines, 10001, 11360);
+	assert_non_null(strstr(x.content, "\nLine 40000\n"));
+	assert_string_equal(x.content + x.len - 11, "\nLine 50000");
+	assert_int_equal(x.len, 30047);
+	act_done(&x);
+	r.flags = RUN_WHOLE;
+	x = actor_do(&a, r, REPORT_COMPLETED);
+	AUTO_FREE char *first = text_format("Line %u\n", 50001 - (unsigned)x.report.lines);
+	assert_int_equal(strncmp(x.content, first, strlen(first)), 0);
+	assert_int_equal(x.len, x.report.lines * 11 - 1);
+	act_done(&x);
+	r.text = bytes_of("seq 5000");
+	x = actor_do(&a, r, REPORT_COMPLETED);
+	assert_int_equal(x.report.lines, 0);
+	assert_int_equal(x.report.cut, 0);
+	assert_int_equal(strncmp(x.content, "1\n2\n", 4), 0);
+	act_done(&x);
+}
+
+/* Asked without end by who never reads: bounded, and nobody runs the answers. */
+static void test_answers_that_nobody_reads(void **state)
+{
+	(void)state;
+	struct act x = actor_run(&a, "yes \"$(printf '\\033[6n\\033[c')\" | head -n 200000");
+	assert_int_equal(x.report.exit_code, 0);
+	act_done(&x);
+	actor_check(&a, "read -t 0.1 x; echo $? \"<$x>\"", "142 <>", 0);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+/* What was printed is not kept; in KiB, of the executor as it is in these tests. */
+static void test_an_idle_session_has_forgotten_all(void **state)
+{
+	(void)state;
+	struct act x = actor_run(&a, "printf '\\303\\251\\n'; seq 300000");
+	act_done(&x);
+	actor_check(&a, "true", "", 0);
+	unsigned long before = supervisor_memory(&a.s);
+	for (uint32_t id = 2; id < 10; id++) {
+		actor_open(&a, id, "/", NULL);
+		x = actor_expect(&a, id);
+		act_done(&x);
+		uint32_t run = actor_send_run(&a, id, RUN_COMMAND,
+					      "printf '\\303\\251\\n'; seq 30000");
+		x = actor_expect(&a, run);
+		act_done(&x);
+	}
+	assert_in_range(supervisor_memory(&a.s), 0, before + 8 * 256);
+}
+#endif
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_output_is_what_a_person_sees),
+		TEST(test_each_report_has_what_is_new),
+		TEST(test_keys_that_are_signals_show),
+		TEST(test_what_is_typed_to_readline_is_not_told),
+		TEST(test_a_full_screen_program_is_seen_while_it_runs),
+		TEST(test_of_fifty_thousand_lines_there_is_a_window),
+		TEST(test_answers_that_nobody_reads),
+#ifndef __SANITIZE_ADDRESS__
+		TEST(test_an_idle_session_has_forgotten_all),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
