@@ -37,14 +37,16 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting stream
+ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting split split_expand \
+            split_grammar split_token split_word stream
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
-EXECUTOR := caps cgroup channel copy display emulator everyone excerpt executor files main \
-            processes relay replies requests row screen screen_control screen_draw \
+EXECUTOR := caps cgroup channel copy diff display edit editor editor_change editor_file \
+            editor_say editor_view emulator everyone excerpt executor files history listing \
+            main processes relay replies requests row screen screen_control screen_draw \
             scrollback sequence session session_action session_output sessions sheet shell \
             spawn terminal text told tree user
 

@@ -238,3 +238,70 @@ int action_get_done(const struct frame *f, struct done *ret, struct err *e)
 	*ret = d;
 	return 0;
 }
+
+int action_put_edit(struct buffer *b, uint32_t id, const struct edit_request *r,
+		    struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_EDIT, id);
+
+	frame_put_u32(b, r->session);
+	put_place(b, &r->place);
+	frame_put_u32(b, r->flags);
+	frame_put_text(b, r->command);
+	frame_put_text(b, r->path);
+	frame_put_text(b, r->line);
+	frame_put_text(b, r->range);
+	frame_put_bytes(b, r->file_text.data, r->file_text.len);
+	frame_put_bytes(b, r->old_str.data, r->old_str.len);
+	frame_put_bytes(b, r->new_str.data, r->new_str.len);
+	return frame_end(b, begun, e);
+}
+
+int action_get_edit(const struct frame *f, struct edit_request *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct edit_request r = { .session = fields_get_u32(&in) };
+
+	r.place = get_place(&in);
+	r.flags = fields_get_u32(&in);
+	r.command = fields_get_text(&in);
+	r.path = fields_get_text(&in);
+	r.line = fields_get_text(&in);
+	r.range = fields_get_text(&in);
+	r.file_text = fields_get_bytes(&in);
+	r.old_str = fields_get_bytes(&in);
+	r.new_str = fields_get_bytes(&in);
+	bool in_range = !(r.flags & ~(uint32_t)EDIT_FLAGS) && is_path(r.path) &&
+			is_path(r.place.cwd) && is_short(r.command) && is_short(r.line) &&
+			is_short(r.range);
+	if (message_checked(f, &in, in_range, e) < 0)
+		return -1;
+	*ret = r;
+	return 0;
+}
+
+int action_put_edited(struct buffer *b, uint32_t id, const struct edited *x,
+		      struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_EDITED, id);
+
+	frame_put_u32(b, x->outcome);
+	frame_put_u64(b, x->text_len);
+	frame_put_u64(b, x->cut);
+	return frame_end(b, begun, e);
+}
+
+int action_get_edited(const struct frame *f, struct edited *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct edited x = { .outcome = fields_get_u32(&in) };
+
+	x.text_len = fields_get_u64(&in);
+	x.cut = fields_get_u64(&in);
+	bool in_range = (x.outcome == OUTCOME_DONE || x.outcome == OUTCOME_BINARY) &&
+			x.cut <= ACTION_CUT_MAX;
+	if (message_checked(f, &in, in_range, e) < 0)
+		return -1;
+	*ret = x;
+	return 0;
+}

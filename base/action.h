@@ -102,6 +102,33 @@ struct write_request {
 	struct bytes content; /* borrowed */
 };
 
+enum edit_flag {
+	EDIT_FILE_TEXT = 1, /* there is one, be it empty; so for the next three */
+	EDIT_OLD_STR = 2,
+	EDIT_NEW_STR = 4,
+	EDIT_LINE = 8,
+	EDIT_IS_READ = 16, /* of a file that looks binary say OUTCOME_BINARY alone */
+	EDIT_FLAGS = 31
+};
+
+/* As an agent asked for it: what the words mean is for the editor to say. */
+struct edit_request {
+	uint32_t session; /* as above, but place.cwd always counts */
+	struct file_place place;
+	uint32_t flags; /* enum edit_flag */
+	const char *command, *path; /* borrowed */
+	const char *line;	    /* borrowed: insert_line */
+	const char *range; /* borrowed: view_range, as Python prints it; "": none */
+	struct bytes file_text, old_str, new_str; /* borrowed */
+};
+
+/* The content of the answer is a text, and behind it a diff. */
+struct edited {
+	uint32_t outcome; /* OUTCOME_DONE, or OUTCOME_BINARY with no content */
+	uint64_t text_len; /* bytes */
+	uint64_t cut;	   /* characters that are left out of the text */
+};
+
 enum outcome {
 	OUTCOME_DONE,
 	OUTCOME_NOT_FOUND,
@@ -147,6 +174,14 @@ int action_get_text(const struct frame *f, struct bytes *ret, struct err *e);
 int action_put_report(struct buffer *b, uint32_t id, const struct report *r,
 		      struct err *e);
 int action_get_report(const struct frame *f, struct report *ret, struct err *e);
+
+int action_put_edit(struct buffer *b, uint32_t id, const struct edit_request *r,
+		    struct err *e);
+int action_get_edit(const struct frame *f, struct edit_request *ret, struct err *e);
+
+int action_put_edited(struct buffer *b, uint32_t id, const struct edited *x,
+		      struct err *e);
+int action_get_edited(const struct frame *f, struct edited *ret, struct err *e);
 
 int action_put_done(struct buffer *b, uint32_t id, const struct done *d, struct err *e);
 int action_get_done(const struct frame *f, struct done *ret, struct err *e);

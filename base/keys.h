@@ -1,8 +1,13 @@
 /* keys -- what a terminal sends for a key, by the key's name.
  *
- * The names are tmux's: C-a to C-z, C-\, C-], C-[, C-^, C-_, C-@, Enter, Tab,
- * BTab, Space, BSpace, Escape, Up, Down, Left, Right, Home, End, PgUp, PgDn, DC,
- * IC, F1 to F12; the sequences are those of TERM=tmux-256color and xterm. */
+ * The names are tmux's: C-a to C-z, C-\, C-], C-[, C-^, C-_, C-@, C-?, C-Space,
+ * Enter, Tab, BTab, Space, BSpace, Escape, Up, Down, Left, Right, Home, End, PgUp, PgDn,
+ * PageUp, PageDown, PPage, NPage, DC, Delete, IC, Insert, F1 to F12; and those of
+ * OpenHands V1's terminal: ENTER TAB BS ESC UP DOWN LEFT RIGHT HOME END PGUP PGDN,
+ * CTRL+a and CTRL-a.  Letters behind Control and the word CTRL may be of either case, and
+ * nothing else: what differs is a text, which somebody may want to type.
+ *
+ * The sequences are those of TERM=tmux-256color and xterm. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +18,10 @@
 
 /* The bytes of a key; 0 when there is no such key. */
 size_t key_find(struct bytes name, char ret[KEY_MAX]);
+
+/* What is held together with Control, as it was written, where `name` is written as
+ * such a key: C-x, CTRL+x, CTRL-x; else 0.  There need not be such a key. */
+char key_control(struct bytes name);
 
 /* True for what the terminal turns into a signal: C-c, C-\, C-z. */
 bool key_is_signal(const char *bytes, size_t len);

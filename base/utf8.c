@@ -88,3 +88,51 @@ size_t utf8_length(const void *at, size_t left)
 
 	return n > 0 ? (size_t)n : 0;
 }
+
+static uint32_t code_point(const uint8_t *at, int len)
+{
+	static const uint8_t firsts[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code = at[0] & firsts[len];
+
+	for (int i = 1; i < len; i++)
+		code = code << 6 | (at[i] & 0x3f);
+	return code;
+}
+
+/* Beyond ASCII it is what Unicode calls Zs, Zl and Zp, and U+0085. */
+static bool is_blank(uint32_t c)
+{
+	if (c < 0x80)
+		return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
+	return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+	       c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+size_t utf8_blank(const uint8_t *at, size_t left)
+{
+	int len = left > 0 ? utf8_char(at, left) : 0;
+
+	return len > 0 && is_blank(code_point(at, len)) ? (size_t)len : 0;
+}
+
+size_t utf8_trimmed(const uint8_t *at, size_t len)
+{
+	while (len > 0) {
+		size_t first = len - 1;
+		while (first > 0 && len - first < 4 && !is_first(at[first]))
+			first--;
+		if (utf8_blank(at + first, len - first) != len - first)
+			break;
+		len = first;
+	}
+	return len;
+}
+
+size_t utf8_blanks(const uint8_t *at, size_t len)
+{
+	size_t n = 0, one;
+
+	while ((one = utf8_blank(at + n, len - n)) > 0)
+		n += one;
+	return n;
+}

@@ -23,3 +23,12 @@ size_t utf8_skip(const uint8_t *at, size_t len, size_t n);
 /* How many bytes long the character at `at` is, of which `left` bytes are there; 0
  * when there is none, or a part of one. */
 size_t utf8_length(const void *at, size_t left);
+
+/* What Python's str.isspace() says of it: the length of the white space character at
+ * `at`, 0 when there is none. */
+size_t utf8_blank(const uint8_t *at, size_t left);
+
+/* How much of it is left without white space at its end, and how much of it is white
+ * space at its begin. */
+size_t utf8_trimmed(const uint8_t *at, size_t len);
+size_t utf8_blanks(const uint8_t *at, size_t len);

@@ -80,6 +80,7 @@ static void executor_done(struct executor *x)
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
 	replies_done(&x->replies);
+	history_done(&x->history);
 	own_close(&x->signals);
 	own_close(&x->proc);
 }

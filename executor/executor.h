@@ -10,6 +10,7 @@
 #include "executor/replies.h"
 #include "executor/channel.h"
 #include "executor/everyone.h"
+#include "executor/history.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
 #include "executor/user.h"
@@ -30,6 +31,7 @@ struct executor {
 	struct sessions sessions;
 	struct replies replies; /* of sessions and about files */
 	struct user user;
+	struct history history; /* of what an editor changed */
 	struct everyone everyone;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */

@@ -20,6 +20,7 @@
 #include "base/message.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "executor/files_parts.h"
 #include "executor/replies.h"
 #include "executor/user.h"
 
@@ -28,17 +29,6 @@
 
 #define NEW_FILE_MODE	0664
 #define NEW_FOLDER_MODE 0755
-
-struct content {
-	uint8_t *bytes; /* owned */
-	size_t len;
-};
-
-/* How it went: an outcome, and errno where that is OUTCOME_ERROR. */
-struct result {
-	enum outcome outcome;
-	int sys;
-};
 
 static struct result done(void)
 {
@@ -53,7 +43,7 @@ static struct result refused(enum outcome outcome)
 static struct result failed(int sys)
 {
 	if (sys == ENOENT || sys == ENOTDIR)
-		return refused(OUTCOME_NOT_FOUND);
+		return (struct result){ OUTCOME_NOT_FOUND, sys };
 	if (sys == EISDIR)
 		return refused(OUTCOME_IS_FOLDER);
 	if (sys == ENXIO) /* a socket, or a pipe without a reader */
@@ -84,21 +74,23 @@ static bool find_path(int fd, char to[PATH_MAX])
 	return len > 0;
 }
 
-/* /proc/cpuinfo may be read, /proc/1 and what else is a process's may not. */
-static bool is_of_process(int fd)
+/* /proc itself and /proc/cpuinfo may be read, /proc/1 and what else is a process's may
+ * not. */
+bool files_is_of_process(int fd)
 {
 	struct statfs fs;
 	char path[PATH_MAX];
 
 	if (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
 		return false;
-	if (!find_path(fd, path) || strncmp(path, "/proc/", 6) != 0)
+	if (!find_path(fd, path))
 		return true;
+	if (strncmp(path, "/proc/", 6) != 0)
+		return strcmp(path, "/proc") != 0;
 	return path[6] >= '0' && path[6] <= '9';
 }
 
-static struct result open_regular(const char *path, int flags, int *ret_fd,
-				  struct stat *ret_st)
+struct result files_open(const char *path, int flags, int *ret_fd, struct stat *ret_st)
 {
 	const int safe = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	AUTO_CLOSE int fd = open(path, flags | safe);
@@ -111,14 +103,14 @@ static struct result open_regular(const char *path, int flags, int *ret_fd,
 		return refused(OUTCOME_IS_FOLDER);
 	if (!S_ISREG(ret_st->st_mode))
 		return refused(OUTCOME_NOT_REGULAR);
-	if (is_of_process(fd))
+	if (files_is_of_process(fd))
 		return failed(EACCES);
 	*ret_fd = fd_take(&fd);
 	return done();
 }
 
 /* The size that fstat tells is a first guess: /proc says 0, and files grow. */
-static struct result read_whole(int fd, off_t size, struct content *ret)
+struct result files_read_whole(int fd, off_t size, struct content *ret)
 {
 	size_t room = (size_t)size + 1 < 4096 ? 4096 : (size_t)size + 1, len = 0;
 	AUTO_FREE uint8_t *bytes = NULL;
@@ -151,10 +143,10 @@ static struct result read_path(const char *path, struct content *ret)
 {
 	struct stat st;
 	int fd = -1;
-	struct result r = open_regular(path, O_RDONLY, &fd, &st);
+	struct result r = files_open(path, O_RDONLY, &fd, &st);
 
 	if (r.outcome == OUTCOME_DONE)
-		r = read_whole(fd, st.st_size, ret);
+		r = files_read_whole(fd, st.st_size, ret);
 	own_close(&fd);
 	return r;
 }
@@ -187,7 +179,7 @@ static bool has_utf16_mark(const uint8_t *at, size_t len)
 			    (at[0] == 0xfe && at[1] == 0xff));
 }
 
-static bool is_binary(const struct content *c)
+bool files_look_binary(const struct content *c)
 {
 	size_t len = c->len < SAMPLE ? c->len : SAMPLE;
 
@@ -200,7 +192,7 @@ static bool is_binary(const struct content *c)
 
 static struct result check_text(const struct content *c)
 {
-	if (is_binary(c))
+	if (files_look_binary(c))
 		return refused(OUTCOME_BINARY);
 	if (!utf8_is_valid(c->bytes, c->len, false))
 		return refused(OUTCOME_NOT_UTF8);
@@ -314,19 +306,28 @@ static int make_twin(int folder, const char *name, const struct stat *st,
 
 	if (fd < 0)
 		return -1;
+	errno = 0;
 	if (io_write_all(fd, c->bytes, c->len) < 0 || fstat(fd, &made) < 0 ||
 	    made.st_uid != st->st_uid ||
 	    (made.st_gid != st->st_gid && fchown(fd, (uid_t)-1, st->st_gid) < 0) ||
 	    fchmod(fd, st->st_mode & 07777) < 0 || fstat(fd, &made) < 0 ||
 	    made.st_mode != st->st_mode) {
+		int why = errno;
 		(void)unlinkat(folder, name, 0);
+		errno = why;
 		return -1;
 	}
 	return fd_take(&fd);
 }
 
-/* True when the file was replaced as a whole. */
-static bool replace(int fd, const struct stat *st, const struct content *c)
+static bool is_full(int sys)
+{
+	return sys == ENOSPC || sys == EDQUOT;
+}
+
+/* True when the file was replaced as a whole.  *ret_is_full: there was no space. */
+static bool replace(int fd, const struct stat *st, const struct content *c,
+		    bool *ret_is_full)
 {
 	char path[PATH_MAX], twin[64];
 	const char *name;
@@ -339,6 +340,7 @@ static bool replace(int fd, const struct stat *st, const struct content *c)
 	(void)snprintf(twin, sizeof(twin), ".hutch-%llx-%llx",
 		       (unsigned long long)st->st_ino, (unsigned long long)st->st_mtime);
 	AUTO_CLOSE int made = make_twin(folder, twin, st, c);
+	*ret_is_full = made < 0 && is_full(errno);
 	if (made < 0)
 		return false;
 	if (renameat(folder, twin, folder, name) == 0)
@@ -355,6 +357,19 @@ static struct result fill(int fd, const struct content *c)
 	return done();
 }
 
+/* Where there is no space for a second file, what grows is not begun in place either: it
+ * would be left as a half of each. */
+struct result files_put(int fd, const struct stat *st, const struct content *c)
+{
+	bool has_no_space = false;
+
+	if (replace(fd, st, c, &has_no_space))
+		return done();
+	if (has_no_space && c->len > (size_t)st->st_size)
+		return failed(ENOSPC);
+	return fill(fd, c);
+}
+
 static bool is_whole(const struct write_request *r)
 {
 	return r->first == 0 && r->end == ACTION_LAST_LINE;
@@ -365,18 +380,18 @@ static struct result write_old(const char *path, const struct write_request *r)
 	struct content old = { 0 }, new = { 0 };
 	struct stat st;
 	int fd = -1;
-	struct result got = open_regular(path, is_whole(r) ? O_WRONLY : O_RDWR, &fd, &st);
+	struct result got = files_open(path, is_whole(r) ? O_WRONLY : O_RDWR, &fd, &st);
 
 	if (got.outcome == OUTCOME_DONE && !is_whole(r)) {
-		got = read_whole(fd, st.st_size, &old);
+		got = files_read_whole(fd, st.st_size, &old);
 		if (got.outcome == OUTCOME_DONE &&
 		    !utf8_is_valid(old.bytes, old.len, false))
 			got = refused(OUTCOME_NOT_UTF8);
 	}
 	if (got.outcome == OUTCOME_DONE)
 		got = compose(&old, r, &new);
-	if (got.outcome == OUTCOME_DONE && !replace(fd, &st, &new))
-		got = fill(fd, &new);
+	if (got.outcome == OUTCOME_DONE)
+		got = files_put(fd, &st, &new);
 	free(old.bytes);
 	free(new.bytes);
 	own_close(&fd);
@@ -384,16 +399,12 @@ static struct result write_old(const char *path, const struct write_request *r)
 }
 
 /* Whose writing failed is taken away again. */
-static struct result write_new(const char *path, const struct write_request *r)
+struct result files_make(const char *path, const struct content *c)
 {
 	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
-	const struct content nothing = { 0 };
-	struct content new = { 0 };
 	bool is_mine = true;
-	struct result got = compose(&nothing, r, &new);
+	struct result got;
 
-	if (got.outcome != OUTCOME_DONE)
-		return got;
 	AUTO_CLOSE int fd = open(path, flags | O_EXCL, NEW_FILE_MODE);
 	if (fd < 0 && errno == EEXIST) { /* a link to what is not there */
 		is_mine = false;
@@ -401,14 +412,25 @@ static struct result write_new(const char *path, const struct write_request *r)
 	}
 	if (fd < 0)
 		got = failed(errno);
-	else if (is_of_process(fd))
+	else if (files_is_of_process(fd))
 		got = failed(EACCES);
 	else if (fchmod(fd, NEW_FILE_MODE) < 0)
 		got = failed(errno);
 	else
-		got = fill(fd, &new);
+		got = fill(fd, c);
 	if (fd >= 0 && is_mine && got.outcome != OUTCOME_DONE)
 		(void)unlink(path);
+	return got;
+}
+
+static struct result write_new(const char *path, const struct write_request *r)
+{
+	const struct content nothing = { 0 };
+	struct content new = { 0 };
+	struct result got = compose(&nothing, r, &new);
+
+	if (got.outcome == OUTCOME_DONE)
+		got = files_make(path, &new);
 	free(new.bytes);
 	return got;
 }
@@ -434,7 +456,7 @@ static void say_done(const struct files *f, const char *path, struct result r,
 {
 	struct reply a = { .id = f->id, .type = MSG_CONTENT, .is_base64 = is_base64 };
 	struct done d = { .outcome = r.outcome,
-			  .sys = (uint32_t)r.sys,
+			  .sys = r.outcome == OUTCOME_ERROR ? (uint32_t)r.sys : 0,
 			  .path = path,
 			  .cwd = f->place->cwd };
 

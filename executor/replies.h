@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 
 /* No further requests from here on; one more answer, that is one file as
- * base64, and the reports of all sessions may come on top. */
+ * base64 or what an editor says, and the reports of all sessions may come on top. */
 #define REPLIES_HIGH (256u << 10)
 /* The largest closing message: two paths. */
 #define REPLIES_END_MAX (16u << 10)

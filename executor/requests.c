@@ -7,6 +7,7 @@
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "executor/editor.h"
 #include "executor/executor.h"
 #include "executor/files.h"
 
@@ -174,6 +175,22 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 	return files_write(&files, &r, e);
 }
 
+/* The request's own cwd stays: it is where the sandbox began. */
+static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct edit_request r;
+
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	if (action_get_edit(f, &r, e) < 0)
+		return -1;
+	struct file_place place = r.place;
+	if (!sessions_place(&x->sessions, r.session, &place))
+		return no_session(r.session, e);
+	struct files files = { &x->replies, &x->user, &place, f->id };
+	return editor_edit(&files, &r, &x->history, e);
+}
+
 /* Beside a phase: while everyone is paused, too. */
 #define READY  PHASE_READY
 #define BUSY   PHASE_BUSY
@@ -204,6 +221,8 @@ static const struct request requests[] = {
 	[MSG_END] = { .one = BUSY | LAST | ENDING | PAUSED, .answer = answer_end },
 	[MSG_HOLD] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
 		       .answer = answer_hold },
+	[MSG_EDIT] = { .one = READY | BUSY | PAUSED, .answer = answer_edit },
+	[MSG_EDITED] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

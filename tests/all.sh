@@ -169,7 +169,7 @@ fuzz() {
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What comes from inside, and what clients say, gets its minute.
 		seconds=20
-		case $name in frame | action | desk | rpc | tar) seconds=60 ;; esac
+		case $name in frame | action | desk | rpc | split | tar) seconds=60 ;; esac
 		suite_beside "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
 	tell_beside

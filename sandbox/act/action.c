@@ -35,6 +35,9 @@ static const char *const read_args[] = { "path", "start", "end", "impl_source", 
 					 COMMON_ARGS, NULL };
 static const char *const write_args[] = { "path", "content", "start", "end", COMMON_ARGS,
 					  NULL };
+static const char *const edit_args[] = { "path", "command", "file_text", "old_str", "new_str",
+					 "insert_line", "content", "start", "end",
+					 "impl_source", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
 
@@ -142,15 +145,129 @@ static int decode_run(const struct json_at *args, struct action *a, struct err *
 	return 0;
 }
 
+/* --- what the editor gets --------------------------------------------------- */
+
+/* Longer lists are no ranges, whatever they hold. */
+#define RANGE_MAX 256
+
+static bool is_whole(double number)
+{
+	return number >= -0x1p53 && number <= 0x1p53 && number == (double)(int64_t)number;
+}
+
+static char *number_text(double number)
+{
+	return is_whole(number) ? text_format("%.0f", number) : text_format("%.17g", number);
+}
+
+/* As Python prints it in a list; of what has no place in a range, that much. */
+static char *item_text(const struct json_at *item)
+{
+	double number = 0;
+	const char *text = "";
+	bool is_true = false;
+
+	switch (json_type(item)) {
+	case JSON_NUMBER:
+		(void)json_number(item, &number, NULL); /* it is one */
+		return number_text(number);
+	case JSON_STRING:
+		(void)json_string(item, &text, NULL); /* it is one */
+		return text_format("'%.64s'", text);
+	case JSON_BOOL:
+		(void)json_bool(item, &is_true, NULL); /* it is one */
+		return text_copy(is_true ? "True" : "False");
+	case JSON_NULL:
+		return text_copy("None");
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		break;
+	}
+	return text_copy(json_type(item) == JSON_ARRAY ? "[...]" : "{...}");
+}
+
+/* An empty list is none. */
+static int get_range(const struct json_at *args, char **ret, struct err *e)
+{
+	struct json_at list, item = { 0 };
+	char *text = NULL;
+
+	if (!json_member(args, "view_range", &list))
+		return 0;
+	if (json_expect(&list, JSON_ARRAY, e) < 0)
+		return -1;
+	while ((!text || strlen(text) < RANGE_MAX) && json_step(&list, &item)) {
+		AUTO_FREE char *one = item_text(&item), *before = text;
+		text = text_format("%s%s%s", before ? before : "[", before ? ", " : "", one);
+	}
+	if (text)
+		*ret = text_format("%s]", text);
+	free(text);
+	return 0;
+}
+
+/* A number, or a text that may be one. */
+static int get_insert_line(const struct json_at *args, char **ret, struct err *e)
+{
+	struct json_at item;
+	double number;
+
+	if (!json_member(args, "insert_line", &item))
+		return 0;
+	if (json_type(&item) == JSON_STRING)
+		return get_text(args, "insert_line", ret, e);
+	if (json_number(&item, &number, e) < 0)
+		return -1;
+	*ret = number_text(number);
+	return 0;
+}
+
+static size_t length(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+/* All of it is one message to the executor, beside some paths. */
+static int check_lengths(const struct action *a, struct err *e)
+{
+	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
+
+	if (length(a->command) >= 4096 || length(a->line) >= 4096)
+		return err_set(e, ERR_USAGE, "args.%s: more than 4095 bytes",
+			       length(a->command) >= 4096 ? "command" : "insert_line");
+	if (length(a->file_text) + length(a->old_str) + length(a->new_str) <= most)
+		return 0;
+	return err_set(e, ERR_USAGE, "args.file_text, old_str, new_str: more than %zu bytes",
+		       most);
+}
+
+static int decode_edit(const struct json_at *args, struct action *a, struct err *e)
+{
+	AUTO_FREE char *by = NULL, *content = NULL;
+
+	if (get_path(args, a, e) < 0 || get_text(args, "command", &a->command, e) < 0 ||
+	    get_text(args, "file_text", &a->file_text, e) < 0 ||
+	    get_text(args, "old_str", &a->old_str, e) < 0 ||
+	    get_text(args, "new_str", &a->new_str, e) < 0 ||
+	    get_insert_line(args, &a->line, e) < 0 ||
+	    get_text(args, "content", &content, e) < 0 ||
+	    get_text(args, "impl_source", &by, e) < 0)
+		return -1;
+	if (!a->command)
+		a->command = text_copy("");
+	if (by && strcmp(by, "oh_aci") != 0)
+		return err_set(e, ERR_USAGE, "args.impl_source: only oh_aci is done here");
+	return check_lengths(a, e);
+}
+
 static int decode_read(const struct json_at *args, struct action *a, struct err *e)
 {
 	AUTO_FREE char *by = NULL;
 
 	if (get_path(args, a, e) < 0 || get_text(args, "impl_source", &by, e) < 0)
 		return -1;
-	if (by && !strcmp(by, "oh_aci"))
-		return refuse(a, "impl_source oh_aci is not in this version of hutch.");
-	return 0;
+	a->is_viewed = by && !strcmp(by, "oh_aci");
+	return a->is_viewed ? get_range(args, &a->range, e) : 0;
 }
 
 static int decode_write(const struct json_at *args, struct action *a, struct err *e)
@@ -182,8 +299,8 @@ static const struct verb {
 	{ "run", ACT_RUN, run_args, decode_run, NULL },
 	{ "read", ACT_READ, read_args, decode_read, NULL },
 	{ "write", ACT_WRITE, write_args, decode_write, NULL },
+	{ "edit", ACT_EDIT, edit_args, decode_edit, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
-	{ "edit", ACT_UNSUPPORTED, NULL, NULL, "edit is not in this version of hutch." },
 	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
 	  "JupyterRequirement not found. Unable to run IPython action." },
 	{ "browse", ACT_UNSUPPORTED, NULL, NULL,
@@ -289,7 +406,7 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	const struct verb *v = find_verb(name);
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
-					     "read, write, cancel", name);
+					     "read, write, edit, cancel", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||
@@ -321,18 +438,32 @@ void action_done(struct action *a)
 	free(a->command);
 	free(a->path);
 	free(a->content);
+	free(a->file_text);
+	free(a->old_str);
+	free(a->new_str);
+	free(a->line);
+	free(a->range);
 	*a = (struct action){ 0 };
 }
 
-bool action_is_control_key(const char *text)
+bool action_is_edit(const struct action *a)
 {
-	return strlen(text) == 3 && text[0] == 'C' && text[1] == '-';
+	return a->kind == ACT_EDIT || (a->kind == ACT_READ && a->is_viewed);
+}
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+char action_control(const char *text)
+{
+	return key_control(bytes_of(text));
 }
 
 bool action_is_key(const char *text)
 {
-	const struct bytes name = { (const uint8_t *)text, strlen(text) };
 	char sent[KEY_MAX];
 
-	return key_find(name, sent) > 0;
+	return action_control(text) || key_find(bytes_of(text), sent) > 0;
 }

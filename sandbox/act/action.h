@@ -18,6 +18,7 @@ enum action_kind {
 	ACT_RUN,
 	ACT_READ,
 	ACT_WRITE,
+	ACT_EDIT,
 	ACT_CANCEL,
 	ACT_UNSUPPORTED, /* of the reference, and not here: `refusal` says so */
 	ACT_KIND_COUNT
@@ -35,10 +36,14 @@ struct action {
 	double timeout_s;    /* of a run: hard; 0: none */
 	bool is_blocking;    /* no soft time-out */
 
-	char *command; /* run: owned; without outer blanks */
+	char *command; /* run: owned; without outer blanks.  edit: owned, as it is */
 	bool is_input, is_hidden;
-	char *path;    /* read, write: owned */
+	char *path;    /* read, write, edit: owned */
 	char *content; /* write: owned */
+	bool is_viewed; /* read: as the editor shows it */
+	/* edit and such a read: owned, NULL where absent; `line` is insert_line, and
+	 * `range` is view_range as Python prints it. */
+	char *file_text, *old_str, *new_str, *line, *range;
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
 	const char *refusal; /* unsupported; static */
@@ -50,8 +55,11 @@ struct action {
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
 
-/* Whether the text is the name of a key with Control, such as C-c: that is sent, with
- * or without is_input. */
-bool action_is_control_key(const char *text);
-/* Whether it is the name of any key; the others are sent with is_input alone. */
+/* Whether the editor does it. */
+bool action_is_edit(const struct action *a);
+
+/* Whether the text is written as a key is (base/keys.h), which is sent and not typed or
+ * run, with or without is_input.  With Control there need not be such a key. */
 bool action_is_key(const char *text);
+/* What is held together with Control, as it was written; 0: it is another text. */
+char action_control(const char *text);

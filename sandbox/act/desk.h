@@ -31,8 +31,8 @@ struct frame;
 /* So many files are read and written at a time: their content is held here. */
 #define DESK_FILES 4
 
-/* Content: base64 of the largest file, and then some; 30,000 characters and a
- * notice. */
+/* Content: base64 of the largest file, or what an editor says and its diff, and then
+ * some; 30,000 characters and a notice. */
 #define DESK_FILE_MAX (16u << 20)
 #define DESK_RUN_MAX  (256u << 10)
 #define DESK_WHOLE_MAX (4u << 20) /* where it is not cut to these */

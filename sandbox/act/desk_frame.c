@@ -150,7 +150,7 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 	struct done done;
 	struct buffer line;
 
-	if (t->action.kind == ACT_RUN)
+	if (t->action.kind == ACT_RUN || action_is_edit(&t->action))
 		return untimely(f, e);
 	if (action_get_done(f, &done, e) < 0)
 		return -1;
@@ -160,6 +160,24 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 		observe_read(&line, &o, &done);
 	else
 		observe_write(&line, &o, &done);
+	desk_finish(d, t, &line);
+	return 0;
+}
+
+static int on_edited(struct desk *d, struct task *t, const struct frame *f, struct err *e)
+{
+	struct edited x;
+	struct buffer line;
+
+	if (!action_is_edit(&t->action))
+		return untimely(f, e);
+	if (action_get_edited(f, &x, e) < 0)
+		return -1;
+	const struct observed o = desk_observed(t);
+	if (x.text_len > o.len)
+		return err_set(e, ERR_PROTOCOL, "it sent less text than it said");
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_edit(&line, &o, &x);
 	desk_finish(d, t, &line);
 	return 0;
 }
@@ -174,6 +192,7 @@ static const struct answer {
 	[MSG_CONTENT] = { .task = on_content },
 	[MSG_REPORT] = { .task = on_report },
 	[MSG_DONE] = { .task = on_done },
+	[MSG_EDITED] = { .task = on_edited },
 };
 
 int desk_frame(struct desk *d, const struct frame *f, struct err *e)

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "sandbox/act/split.h"
 
 #define FILE_MS 60000
 #define OPEN_MS 60000
@@ -19,7 +20,7 @@ static enum run_kind kind_of(const struct action *a)
 {
 	if (!*a->command)
 		return RUN_WAIT;
-	if (action_is_control_key(a->command) || (a->is_input && action_is_key(a->command)))
+	if (action_is_key(a->command))
 		return RUN_KEY;
 	return a->is_input ? RUN_INPUT : RUN_COMMAND;
 }
@@ -80,6 +81,41 @@ static void put_file(struct desk *d, const struct session *s, struct task *t, st
 		(void)action_put_write(d->wire, t->id, &write, e);
 }
 
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, text ? strlen(text) : 0 };
+}
+
+static uint32_t edit_flags(const struct action *a)
+{
+	/* A picture is none of those that the binary rule is about. */
+	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
+
+	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
+	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
+	       (has_rule ? EDIT_IS_READ : 0u);
+}
+
+static void put_edit(struct desk *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct edit_request r = {
+		.session = s->is_open ? s->id : 0,
+		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.flags = edit_flags(a),
+		.command = a->kind == ACT_READ ? "view" : a->command,
+		.path = a->path,
+		.line = a->line ? a->line : "",
+		.range = a->range ? a->range : "",
+		.file_text = bytes_of(a->file_text),
+		.old_str = bytes_of(a->old_str),
+		.new_str = bytes_of(a->new_str),
+	};
+
+	t->deadline_ms = clock_ms() + FILE_MS;
+	(void)action_put_edit(d->wire, t->id, &r, e);
+}
+
 static void send_task(struct desk *d, struct session *s, struct task *t)
 {
 	struct err e = { 0 };
@@ -92,7 +128,7 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 		put_run(d, s, t, &e);
 	} else {
 		d->files++;
-		put_file(d, s, t, &e);
+		(action_is_edit(&t->action) ? put_edit : put_file)(d, s, t, &e);
 	}
 	if (e.kind == ERR_NONE)
 		return;
@@ -116,11 +152,47 @@ static void open_session(struct desk *d, struct session *s)
 static bool has_room(const struct desk *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
-	bool is_large = kind == ACT_WRITE || (kind == ACT_RUN && !s->is_open);
+	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT ||
+			(kind == ACT_RUN && !s->is_open);
 
 	if (kind != ACT_RUN && d->files == DESK_FILES)
 		return false;
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
+}
+
+/* Several commands on lines of their own, in the reference's words. */
+static void refuse(struct desk *d, struct task *t, const struct split *s)
+{
+	static const char why[] =
+		"ERROR: Cannot execute multiple commands at once.\n"
+		"Please run each command separately OR chain them into a single command "
+		"via && or ;\n"
+		"Provided commands:\n";
+	struct buffer text;
+
+	buffer_init(&text, sizeof(why) + s->len + SPLIT_LIST_EXTRA);
+	(void)buffer_append(&text, why, strlen(why)); /* it fits, and the list too */
+	split_list(s, &text);
+	(void)buffer_append(&text, "", 1);
+	desk_finish_error(d, t, "", (const char *)buffer_data(&text));
+	buffer_done(&text);
+}
+
+/* True: the command is several, and has its answer.  Input is typed as it is. */
+static bool refused(struct desk *d, struct task *t)
+{
+	const struct action *a = &t->action;
+	struct split s;
+
+	if (a->kind != ACT_RUN || a->is_input || t->is_one)
+		return false;
+	split_init(&s, a->command, strlen(a->command));
+	t->is_one = s.count < 2;
+	bool is_one = t->is_one;
+	if (!is_one)
+		refuse(d, t, &s);
+	split_done(&s);
+	return !is_one;
 }
 
 /* False when the session has nothing more that could start now. */
@@ -134,6 +206,8 @@ static bool start_one(struct desk *d, struct session *s)
 		desk_finish_error(d, t, "", t->action.refusal);
 		return true;
 	}
+	if (refused(d, t))
+		return true;
 	if (!has_room(d, s))
 		return false;
 	if (t->action.kind == ACT_RUN && !s->is_open)

@@ -68,8 +68,9 @@ static char *completed_suffix(const struct action *a, const struct report *r)
 	if (r->flags & REPORT_NOT_TYPED)
 		return text_format("\n[%s The input was not sent: the command had ended.]",
 				   end);
-	if (r->flags & REPORT_KEY && action_is_control_key(a->command))
-		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)a->command[2]));
+	char c = r->flags & REPORT_KEY ? action_control(a->command) : '\0';
+	if (c)
+		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)c));
 	return text_format("\n[%s]", end);
 }
 
@@ -186,7 +187,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 	put_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
 	put_key(out, "command", true);
 	put_text(out, command);
-	put_format(out, ",\"hidden\":%s,\"metadata\":", a->is_hidden ? "true" : "false");
+	put_format(out, ",\"hidden\":%s,\"metadata\":",
+		   a->is_hidden && !idle ? "true" : "false");
 	put_metadata(out, o, r, s);
 	put_raw(out, "}");
 	put_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
@@ -295,6 +297,45 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	put_text(out, d->path);
 	put_raw(out, "}");
 	put_end(out, o, 0, false);
+}
+
+/* What only an edit has: the texts that were asked for, and the difference. */
+static void put_difference(struct buffer *out, const struct observed *o,
+			   const struct edited *x)
+{
+	const uint8_t *content = o->content;
+
+	put_raw(out, ",\"prev_exist\":false");
+	put_member(out, "old_content", o->action->old_str);
+	put_member(out, "new_content", o->action->new_str);
+	put_member(out, "impl_source", "oh_aci");
+	put_key(out, "diff", false);
+	put_bytes(out, content ? content + x->text_len : NULL, o->len - x->text_len);
+	put_raw(out, ",\"_diff_cache\":null");
+}
+
+void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x)
+{
+	bool is_edit = o->action->kind == ACT_EDIT;
+	const char *path = o->action->path;
+
+	if (x->outcome == OUTCOME_BINARY)
+		return observe_error(out, o, "", "ERROR_BINARY_FILE");
+	AUTO_FREE char *message = text_format("I %s the file %s.", is_edit ? "edited" : "read",
+					      path);
+	put_kind(out, is_edit ? "edit" : "read");
+	put_member(out, "message", message);
+	put_key(out, "content", false);
+	put_bytes(out, o->content, x->text_len);
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "path", true);
+	put_text(out, path);
+	if (is_edit)
+		put_difference(out, o, x);
+	else
+		put_member(out, "impl_source", "oh_aci");
+	put_raw(out, "}");
+	put_end(out, o, x->cut, false);
 }
 
 void observe_nothing(struct buffer *out, const struct observed *o)

@@ -11,6 +11,7 @@
 struct action;
 struct buffer;
 struct done;
+struct edited;
 struct report;
 
 struct observed {
@@ -34,6 +35,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 		 const struct setting *s);
 void observe_read(struct buffer *out, const struct observed *o, const struct done *d);
 void observe_write(struct buffer *out, const struct observed *o, const struct done *d);
+/* What the editor said: an `edit`, or a `read` that it was asked for. */
+void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x);
 
 /* An action that came to nothing; `error_id` is "" or HUTCH$.... */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,

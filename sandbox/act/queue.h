@@ -30,6 +30,7 @@ struct task {
 	size_t bytes;		 /* of its line */
 	struct asker askers[QUEUE_ASKERS];
 	size_t asker_count;
+	bool is_one; /* a run, and no more than one command: it was looked at */
 
 	/* Once it was sent to the executor: */
 	bool is_sent, is_streamed;

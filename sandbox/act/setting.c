@@ -1,5 +1,6 @@
 #include "sandbox/act/setting.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -12,12 +13,16 @@
 #define ROWS 1000
 #define COLS 1000
 
+/* A number and nothing else; what is none, or none that can be waited for, is as if
+ * it were not there. */
 static double soft_seconds(const struct list *env)
 {
 	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");
-	double seconds = text ? strtod(text, NULL) : 0;
+	char *end = NULL;
+	double seconds = text ? strtod(text, &end) : 0;
+	bool is_number = end && end != text && *end == '\0';
 
-	return seconds > 0 && seconds <= 1e6 ? seconds : SOFT_DEFAULT;
+	return is_number && seconds > 0 && seconds <= 1e6 ? seconds : SOFT_DEFAULT;
 }
 
 struct setting setting_of(const struct launch *l)

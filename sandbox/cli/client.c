@@ -283,28 +283,39 @@ int client_refused(struct client *c, struct reply error, struct err *e)
 	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
 }
 
-int client_ended(struct client *c, struct err *e)
+/* One that was killed has its record from its janitor, a moment later. */
+static char *record_of(const struct client *c)
 {
 	struct registry_item item;
+	char *record = NULL;
+
+	if (registry_find_ended(c->id[0] ? c->id : c->name, &item, NULL) == 0) {
+		record = item.record ? text_copy(item.record) : NULL;
+		registry_item_done(&item);
+	} else if (c->is_bound) {
+		(void)registry_wait(c->name, &record, NULL); /* then nothing is known */
+	}
+	return record;
+}
+
+int client_ended(struct client *c, struct err *e)
+{
 	struct reply record = { 0 };
 	int64_t code = 0;
 
 	c->is_closed = true;
-	if (registry_find_ended(c->id[0] ? c->id : c->name, &item, NULL) < 0) {
+	AUTO_FREE char *text = record_of(c);
+	if (!text || reply_scan(&record, text, strlen(text), NULL) < 0) {
 		(void)err_set(e, ERR_GONE, "sandbox '%s' closed the connection: it has ended, or "
 					     "is ending", c->name);
 		return err_remedy(e, "hutch ps -a tells what became of it");
 	}
-	if (item.record)
-		(void)reply_scan(&record, item.record, strlen(item.record), NULL);
 	AUTO_FREE char *reason = reply_string(reply_get(record, "reason"));
 	AUTO_FREE char *message = reply_string(reply_get(record, "message"));
 	if (reply_integer(reply_get(record, "exit_code"), &code) && code > 0 && code < 256)
 		c->exit_code = (int)code;
-	(void)err_set(e, ERR_GONE, "sandbox '%s' has ended (%.60s)%s%.400s", c->name,
-		      reason ? reason : "unknown", message ? ": " : "", message ? message : "");
-	registry_item_done(&item);
-	return -1;
+	return err_set(e, ERR_GONE, "sandbox '%s' has ended (%.60s)%s%.400s", c->name,
+		       reason ? reason : "unknown", message ? ": " : "", message ? message : "");
 }
 
 static int wait_for_more(struct client *c, int64_t due, struct err *e)

@@ -42,6 +42,7 @@ struct client {
 	unsigned last_id;	      /* of the requests; 1 is hello */
 	bool has_said_hello, is_greeted;
 	bool is_closed;	 /* the server's end */
+	bool is_bound;	 /* that it closes means the end of the sandbox, which is waited for */
 	bool is_stuck;	 /* it did not answer hello, or does not read */
 	int patience_ms;
 	int64_t due_ms;	 /* answers are waited for until then (clock.h); 0: for ever */

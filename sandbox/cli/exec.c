@@ -255,18 +255,23 @@ static void on_answer(struct visit *v, const struct message *m)
 		on_exited(v, m->params);
 }
 
-static void on_socket(struct visit *v)
+static void take_messages(struct visit *v)
 {
 	struct message m;
 	int got;
 
-	if (client_fill(&v->client, &v->error) < 0)
-		return fail(v);
 	while (v->state < DRAINING && (got = client_next(&v->client, &m, &v->error)) != 0) {
 		if (got < 0)
 			return fail(v);
 		on_answer(v, &m);
 	}
+}
+
+static void on_socket(struct visit *v)
+{
+	if (client_fill(&v->client, &v->error) < 0)
+		return fail(v);
+	take_messages(v);
 	if (v->state < DRAINING && v->client.is_closed) {
 		(void)client_ended(&v->client, &v->error);
 		fail(v);
@@ -383,6 +388,7 @@ static int begin(struct visit *v, const char *name, struct err *e)
 	v->signals = params ? supervise_signals(e) : -1;
 	if (v->signals < 0 || client_open(&v->client, name, e) < 0)
 		return -1;
+	v->client.is_bound = true;
 	if (stdio_open(&v->stdio, v->policy, e) < 0 || take_terminal(v, e) < 0)
 		return -1;
 	v->start = client_send_fds(&v->client, "exec.start", params, v->stdio.inside, e);
@@ -394,6 +400,7 @@ static int begin(struct visit *v, const char *name, struct err *e)
 
 static void play(struct visit *v)
 {
+	take_messages(v); /* what came with the greeting is told by no poll(2) */
 	while (v->state < DRAINING || (v->state == DRAINING && has_output_left(v)))
 		turn(v);
 }

@@ -299,42 +299,45 @@ static const char *const act_keys[] = { "action", "stream", NULL };
 static const char *const stream_keys[] = { "stream", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
 
+/* Takes descriptors; tells how the sandbox is, and uses it for nothing. */
+enum { FDS = 1, LOOKS = 2 };
+
 static const struct method {
 	const char *name;
 	int (*call)(const struct call *call);
 	const char *const *keys; /* NULL: any */
-	bool takes_fds;
+	unsigned flags;
 } methods[] = {
-	{ "hello", do_hello, hello_keys, true },
-	{ "info", do_info, no_keys, false },
-	{ "stats", do_stats, no_keys, false },
-	{ "stop", do_stop, stop_keys, false },
-	{ "kill", do_kill, no_keys, false },
-	{ "pause", do_pause, no_keys, false },
-	{ "unpause", do_unpause, no_keys, false },
-	{ "rename", do_rename, rename_keys, false },
-	{ "events.subscribe", do_subscribe, since_keys, false },
-	{ "exec.start", methods_start, start_keys, true },
-	{ "copy.in", methods_copy_in, copy_in_keys, true },
-	{ "copy.out", methods_copy_out, copy_out_keys, true },
-	{ "exec.wait", methods_wait, process_keys, false },
-	{ "exec.signal", methods_signal, signal_keys, false },
-	{ "exec.resize", methods_resize, resize_keys, false },
-	{ "exec.list", methods_list, no_keys, false },
-	{ "act", do_act, act_keys, false },
-	{ "act.stream", do_act_stream, stream_keys, false },
-	{ "cancel", do_cancel, cancel_keys, false },
-	{ "exec.attach", methods_attach, process_keys, false },
-	{ "exec.write", methods_write, write_keys, false },
-	{ "logs", do_logs, logs_keys, false },
-	{ "update", do_later, NULL, false },
-	{ "port.add", do_later, NULL, false },
-	{ "port.remove", do_later, NULL, false },
-	{ "port.list", do_later, NULL, false },
-	{ "diff", do_later, NULL, false },
-	{ "apply", do_later, NULL, false },
-	{ "discard", do_later, NULL, false },
-	{ "snapshot", do_later, NULL, false },
+	{ "hello", do_hello, hello_keys, FDS | LOOKS },
+	{ "info", do_info, no_keys, LOOKS },
+	{ "stats", do_stats, no_keys, LOOKS },
+	{ "stop", do_stop, stop_keys, 0 },
+	{ "kill", do_kill, no_keys, 0 },
+	{ "pause", do_pause, no_keys, 0 },
+	{ "unpause", do_unpause, no_keys, 0 },
+	{ "rename", do_rename, rename_keys, 0 },
+	{ "events.subscribe", do_subscribe, since_keys, 0 },
+	{ "exec.start", methods_start, start_keys, FDS },
+	{ "copy.in", methods_copy_in, copy_in_keys, FDS },
+	{ "copy.out", methods_copy_out, copy_out_keys, FDS },
+	{ "exec.wait", methods_wait, process_keys, 0 },
+	{ "exec.signal", methods_signal, signal_keys, 0 },
+	{ "exec.resize", methods_resize, resize_keys, 0 },
+	{ "exec.list", methods_list, no_keys, 0 },
+	{ "act", do_act, act_keys, 0 },
+	{ "act.stream", do_act_stream, stream_keys, 0 },
+	{ "cancel", do_cancel, cancel_keys, 0 },
+	{ "exec.attach", methods_attach, process_keys, 0 },
+	{ "exec.write", methods_write, write_keys, 0 },
+	{ "logs", do_logs, logs_keys, 0 },
+	{ "update", do_later, NULL, 0 },
+	{ "port.add", do_later, NULL, 0 },
+	{ "port.remove", do_later, NULL, 0 },
+	{ "port.list", do_later, NULL, 0 },
+	{ "diff", do_later, NULL, 0 },
+	{ "apply", do_later, NULL, 0 },
+	{ "discard", do_later, NULL, 0 },
+	{ "snapshot", do_later, NULL, 0 },
 };
 
 static const struct method *find(const char *name)
@@ -359,10 +362,11 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		(void)err_set(e, ERR_USAGE, "the first request is 'hello'");
 		return RPC_REQUEST;
 	}
-	if (fds->count && !m->takes_fds) {
+	if (fds->count && !(m->flags & FDS)) {
 		(void)err_set(e, ERR_USAGE, "%s takes no descriptors", m->name);
 		return RPC_PARAMS;
 	}
+	c->is_user = c->is_user || !(m->flags & LOOKS);
 	if (m->keys && r->params.value && json_only(&r->params, m->keys, e) < 0)
 		return RPC_PARAMS;
 	return m->call(&call);

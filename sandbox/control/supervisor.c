@@ -179,7 +179,10 @@ static void on_signals(struct supervisor *s)
 
 static bool is_idle(const struct supervisor *s)
 {
-	return s->client_count == 0 && s->jobs.alive == 0 && s->desk.queue.count == 0;
+	for (size_t i = 0; i < s->client_count; i++)
+		if (s->clients[i]->is_user)
+			return false;
+	return s->jobs.alive == 0 && s->desk.queue.count == 0;
 }
 
 static int64_t idle_due(const struct supervisor *s)

@@ -40,6 +40,7 @@ struct client {
 	struct desk_client desk;
 	char name[24]; /* whose actions without a `client` are */
 	bool has_hello, is_stream, is_closing, has_events;
+	bool is_user; /* it asked for more than how the sandbox is, which is no use of it */
 	size_t under_way;
 	uint64_t next_event; /* has_events */
 	struct viewer *viewers;		/* owned; outputs.h */

@@ -39,11 +39,8 @@ class Look:
         self.name, self.is_paused = box.name, box.is_paused  # is_paused: for sure, all the time
 
     def may(self, *conditions):
+        self.box.look_at_clock()
         return bool(self.seen & set(conditions))
-
-    @property
-    def is_calm(self):
-        return not self.seen
 
 
 class Box:
@@ -57,6 +54,7 @@ class Box:
         self.begun = time.monotonic()
         self.last_asked = self.begun  # a question that was answered was asked then
         self.causes = {}  # what was done to it: when
+        self.limit, self.due, self.seconds = None, 0, 0  # what may end it by itself from then on, and after how long
         self.held = collections.Counter()
         self.looks = set()
         self.is_paused = False
@@ -116,8 +114,14 @@ class Box:
         self.causes.setdefault(what, time.monotonic())
         self.begin("ending")
 
+    def look_at_clock(self):
+        """Whether the time has come that it was made with.  We may be told of its end before a timer of ours runs."""
+        if self.limit and time.monotonic() >= self.due and self.limit not in self.causes:
+            self.cause(self.limit)
+
     @property
     def may_end(self):
+        self.look_at_clock()
         return self.held["ending"] > 0
 
     # its end

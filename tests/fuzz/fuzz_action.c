@@ -26,6 +26,8 @@ static void check(const char *line, size_t len)
 		   strlen(a.client) > ACTION_NAME_MAX ||
 		   (a.kind == ACT_RUN && (!a.command || !(a.timeout_s > 0))) ||
 		   (a.kind == ACT_READ && !*a.path) ||
+		   (a.kind == ACT_EDIT && (!*a.path || !a.command)) ||
+		   (a.range && a.range[0] != '[') ||
 		   (a.kind == ACT_WRITE && (!*a.path || !a.content))) {
 		abort();
 	}

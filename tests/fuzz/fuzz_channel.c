@@ -47,6 +47,17 @@ static int decode_done(const struct frame *f, struct err *e)
 	return 0;
 }
 
+static int decode_edited(const struct frame *f, struct err *e)
+{
+	struct edited x;
+
+	if (action_get_edited(f, &x, e) < 0)
+		return -1;
+	if (x.outcome >= OUTCOME_COUNT || x.cut > ACTION_CUT_MAX)
+		abort();
+	return 0;
+}
+
 static int decode_text(const struct frame *f, struct err *e)
 {
 	struct bytes text;
@@ -94,6 +105,8 @@ static int decode(const struct frame *f, struct err *e)
 		return decode_report(f, e);
 	case MSG_DONE:
 		return decode_done(f, e);
+	case MSG_EDITED:
+		return decode_edited(f, e);
 	default:
 		return err_set(e, ERR_PROTOCOL, "type %u", f->type);
 	}

@@ -25,6 +25,9 @@ static const char *const lines[] = {
 	"{\"action\":\"read\",\"args\":{\"path\":\"/f.png\"},\"session\":\"d\"}",
 	"{\"action\":\"write\",\"args\":{\"path\":\"/f\",\"content\":\"x\"},\"session\":\"e\"}",
 	"{\"action\":\"cancel\",\"args\":{\"id\":1}}",
+	"{\"action\":\"edit\",\"args\":{\"path\":\"/f\",\"old_str\":\"x\"},\"session\":\"f\"}",
+	"{\"action\":\"read\",\"args\":{\"path\":\"/f\",\"impl_source\":\"oh_aci\"},"
+	"\"session\":\"g\"}",
 };
 
 /* Whole lines, whose control characters are escaped. */

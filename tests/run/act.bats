@@ -36,8 +36,7 @@ assert said() == ""'
 	acts '
 assert ask({"action":"browse","args":{"url":"http://x"}}).content == "Browser functionality is not supported or disabled."
 assert ask({"action":"browse_interactive"}).content == "Browser functionality is not supported or disabled."
-assert "JupyterRequirement not found" in ask({"action":"run_ipython","args":{"code":"1"}}).content
-assert ask({"action":"edit","args":{"path":"/x","command":"view"}}).observation == "error"'
+assert "JupyterRequirement not found" in ask({"action":"run_ipython","args":{"code":"1"}}).content'
 }
 
 @test "a run gives the reference's observation, with all its keys" {
@@ -76,6 +75,29 @@ big = "x" * (1 << 20)
 assert run("v=" + big + "; echo ${#v}").content == str(1 << 20)
 assert run("echo \u00e9\u4e2d\U0001f407").content == "\u00e9\u4e2d\U0001f407"
 assert run("find / -maxdepth 1 -name tmp -exec echo {} \\;").content == "/tmp"'
+}
+
+@test "several commands on lines of their own are refused, in the reference's words" {
+	acts '
+refusal = "ERROR: Cannot execute multiple commands at once.\nPlease run each command separately OR chain them into a single command via && or ;\nProvided commands:\n"
+o = run("ls\npwd")
+assert (o.observation, o.content, o.extras) == ("error", refusal + "(1) ls\n(2) pwd", {"error_id": ""}), o
+o = run("# first\ntouch /tmp/x\n\ntouch /tmp/y # second\n")
+assert o.content == refusal + "(1) # first\n(2) touch /tmp/x\n(3) touch /tmp/y # second", o
+assert run("ls /tmp/x /tmp/y").meta["exit_code"] != 0
+o = run("# where?\n# here:\npwd")
+assert (o.content, o.extras["command"]) == ("/workspace", "# where?\n# here:\npwd")
+# It is looked at before the session is.
+run("sleep 1000", timeout=0.2)
+assert run("ls\npwd").content == refusal + "(1) ls\n(2) pwd"
+assert run("C-c").meta["exit_code"] == 130
+# What cannot be read is accepted, and bash does all of it.
+assert run("a=(1 2)\necho ${a[1]}\n[[ x == x ]]\necho $((1+2))").content == "2\n3"
+assert run("case x in\nx) echo a;;\nesac\necho b").content == "a\nb"
+run("cat", timeout=0.2)
+o = run("one\ntwo", is_input=True, timeout=0.5)
+assert o.content.startswith("one\ntwo"), o
+assert run("C-d").meta["exit_code"] == 0'
 }
 
 @test "a syntax error, break, return and an open quote end no session" {
@@ -494,6 +516,18 @@ assert run("stat -c %u:%g made d d/f").content == "5:7\n5:7\n5:7"
 assert "Permission denied" in write("/workspace/f", "z").content
 assert write("/etc/x", "z").observation == "error"
 assert run("chown 8 made").meta["exit_code"] == 1' --idmap ranges -u 5:7
+}
+
+@test "--idmap ranges: the editor is whom -u names, too" {
+	needs_range
+	acts '
+edit = lambda command, path, **more: a.action("edit", command=command, path=path, **more)
+assert edit("create", "/tmp/f", file_text="x\n").content.startswith("File created")
+run("chmod 640 /tmp/f")
+assert "has been edited" in edit("str_replace", "/tmp/f", old_str="x", new_str="y").content
+assert run("stat -c %u:%g:%a /tmp/f; cat /tmp/f").content == "5:7:640\ny"
+# The working directory is the agent\x27s.
+assert "[Errno 13] Permission denied" in edit("create", "/workspace/f", file_text="x").content' --idmap ranges -u 5:7
 }
 
 @test "--idmap ranges: root gives files away, and others keep them from the rest" {

@@ -478,6 +478,14 @@ assert wait(t.p)["exit_code"] == 3
 assert answer(a)["content"] == "went"'
 }
 
+@test "an action waits for output as long as the environment inside says, and is one command" {
+	controls '
+a = call("act", action={"action": "run", "args": {"command": "read x"}})
+assert "no new output after 1 seconds" in a["extras"]["metadata"]["suffix"]
+a = call("act", action={"action": "run", "args": {"command": "ls\npwd"}})
+assert a["observation"] == "error" and a["content"].endswith("\n(1) ls\n(2) pwd")' -e NO_CHANGE_TIMEOUT_SECONDS=1
+}
+
 # --- the log -------------------------------------------------------------------
 
 @test "the log has what was printed, when and by whom, and its end where asked" {

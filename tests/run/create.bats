@@ -84,6 +84,14 @@ reason() {
 	grep -q '"reason": "idle"' <<<"$output"
 }
 
+@test "who only looks does not keep it from being idle" {
+	make --idle-timeout 1s box
+	while "$HUTCH" stats box >/dev/null 2>&1 && "$HUTCH" ps | grep -q '^box'; do
+		((++looks < 1000))
+	done
+	reason box idle 0 idle-timeout
+}
+
 @test "what cannot be made leaves no name and no record" {
 	hutch create --workspace /nowhere box
 	[ "$status" -eq 125 ]

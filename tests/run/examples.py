@@ -3,7 +3,7 @@
 
 Each example is a fresh `hutch act`.  A line "> JSON" is sent; the lines "< KEY: VALUE"
 behind it are what the observation has: `content` with outer blanks cut, a key of
-extras, or of its metadata.
+extras, or of its metadata.  Newlines and tabs in it are written as \\n and \\t.
 """
 import json
 import re
@@ -29,7 +29,7 @@ def play(hutch, text):
             at += 1
             continue
         key, _, want = line[2:].partition(":")
-        got = value_of(observations[at], key)
+        got = value_of(observations[at], key).replace("\n", "\\n").replace("\t", "\\t")
         if got != want.strip():
             sys.exit(f"{line}\nis not so: {observations[at]}")
     return at + 1

@@ -80,6 +80,16 @@ value() {
 	[[ $status == 0 && $output == done ]]
 }
 
+@test "a client that runs last hears all that came at once" {
+	# On one processor, which the client gets when nobody else has anything to do.
+	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	taskset -c "$cpu" "$HUTCH" create box
+	for i in 1 2 3 4 5; do
+		catch timeout "$PATIENCE" taskset -c "$cpu" chrt -i 0 "$HUTCH" exec box echo "$i"
+		[[ $status == 0 && $output == "$i" ]]
+	done
+}
+
 @test "-e, --env-file, -w and -u say who and where a command is" {
 	make box
 	echo FROM=file >env
@@ -403,6 +413,24 @@ drive() {
 	wait "$pid" || code=$?
 	[[ $code == 137 ]]
 	grep -q "^hutch: sandbox 'box' has ended (killed)" err
+}
+
+@test "so it does when the supervisor is killed by the kernel or its owner" {
+	for n in 1 2 3 4 5; do
+		make "box$n"
+		inner=$(output=$("$HUTCH" inspect "box$n") && value '[0]["pid"]')
+		supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+		rm -f out
+		"$HUTCH" exec "box$n" sh -c 'echo up; sleep 1000' >out 2>err 3>&- &
+		pid=$!
+		started+=("$pid")
+		until_true grep -q up out
+		kill -KILL "$supervisor"
+		code=0
+		wait "$pid" || code=$?
+		[[ $code == 137 ]]
+		grep -q "^hutch: sandbox 'box$n' has ended (killed)" err
+	done
 }
 
 # --- names ----------------------------------------------------------------------

@@ -192,6 +192,8 @@ static void decode_end(const struct frame *f, struct act *x)
 		got = action_get_report(f, &x->report, &e);
 	else if (f->type == MSG_DONE)
 		got = action_get_done(f, &d, &e);
+	else if (f->type == MSG_EDITED)
+		got = action_get_edited(f, &x->edited, &e);
 	else if (f->type == MSG_STARTED)
 		got = message_get_started(f, &x->pid, &e);
 	else if (f->type == MSG_FAILED)
@@ -330,5 +332,23 @@ struct act actor_write(struct actor *a, const char *path, const char *content,
 	send_frame(a, &b);
 	struct act x = actor_expect(a, a->next++);
 	assert_int_equal(x.type, MSG_DONE);
+	return x;
+}
+
+struct act actor_edit(struct actor *a, struct edit_request r)
+{
+	struct buffer b;
+	struct err e;
+
+	r.session = a->file_session;
+	r.place = (struct file_place){ getuid(), getgid(), a->home };
+	r.line = r.line ? r.line : "";
+	r.range = r.range ? r.range : "";
+	begin(&b);
+	assert_int_equal(action_put_edit(&b, a->next, &r, &e), 0);
+	send_frame(a, &b);
+	struct act x = actor_expect(a, a->next++);
+	assert_int_equal(x.type, MSG_EDITED);
+	assert_true(x.edited.text_len <= x.len);
 	return x;
 }

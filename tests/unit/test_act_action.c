@@ -113,6 +113,17 @@ static void test_what_is_refused_and_why(void **state)
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"start\":-1}}", "args.start" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":1.5}}", "whole number" },
 		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\"}}", "args.content is missing" },
+		{ "{\"action\":\"edit\"}", "args.path is missing" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"view_range\":[1,2]}}",
+		  "unknown key 'view_range'" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"command\":7}}",
+		  "a string was expected" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"insert_line\":[]}}",
+		  "a number was expected" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"impl_source\":"
+		  "\"llm_based_edit\"}}", "only oh_aci" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"impl_source\":\"oh_aci\","
+		  "\"view_range\":\"1\"}}", "an array was expected" },
 		{ "{\"action\":\"cancel\"}", "args.id is missing" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":1.5}", "whole number" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":\"1\"}",
@@ -183,6 +194,10 @@ static void test_texts_are_bounded(void **state)
 		  "timestamp: more than 64 bytes" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"", "\"}}", 4096,
 		  "1 to 4095 bytes" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"command\":\"", "\"}}", 4096,
+		  "args.command: more than 4095 bytes" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"insert_line\":\"", "\"}}", 4096,
+		  "args.insert_line: more than 4095 bytes" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"", "\"}}",
 		  ACTION_TEXT_MAX + 1, "args.command: more than 4194304 bytes" },
 		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"", "\"}}",
@@ -198,7 +213,6 @@ static void test_what_is_off_says_so(void **state)
 {
 	static const char *const lines[] = {
 		"{\"action\":\"run\",\"args\":{\"command\":\"x\",\"is_static\":true}}",
-		"{\"action\":\"read\",\"args\":{\"path\":\"x\",\"impl_source\":\"oh_aci\"}}",
 	};
 
 	(void)state;
@@ -212,14 +226,127 @@ static void test_what_is_off_says_so(void **state)
 	}
 }
 
+static void test_an_edit_is_taken_as_it_is_meant(void **state)
+{
+	static const char line[] =
+		"{\"action\":\"edit\",\"args\":{\"path\":\"/a\",\"command\":\" insert\","
+		"\"file_text\":null,\"old_str\":\"\",\"new_str\":\" n \",\"insert_line\":3,"
+		"\"content\":\"\",\"start\":1,\"end\":-1,\"thought\":\"\","
+		"\"security_risk\":-1,\"impl_source\":\"oh_aci\"}}";
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(decode(line, &a, &e), 0);
+	assert_int_equal(a.kind, ACT_EDIT);
+	assert_true(action_is_edit(&a));
+	assert_string_equal(a.command, " insert");
+	assert_null(a.file_text);
+	assert_string_equal(a.old_str, "");
+	assert_string_equal(a.new_str, " n ");
+	assert_string_equal(a.line, "3");
+	action_done(&a);
+	assert_int_equal(decode("{\"action\":\"edit\",\"args\":{\"path\":\"/a\"}}", &a, &e), 0);
+	assert_string_equal(a.command, "");
+	assert_true(!a.file_text && !a.old_str && !a.new_str && !a.line && !a.range);
+	action_done(&a);
+}
+
+static void test_numbers_of_lines_come_as_python_prints_them(void **state)
+{
+	static const char *const lines[][2] = {
+		{ "7", "7" }, { "-1", "-1" }, { "2.5", "2.5" }, { "\"x\"", "x" },
+		{ "\"\"", "" }, { "1e3", "1000" },
+	};
+	static const char *const ranges[][2] = {
+		{ "[1,2]", "[1, 2]" }, { "[ -1 ]", "[-1]" }, { "[1,\"a\",null,true]",
+		  "[1, 'a', None, True]" }, { "[1.5,{},[]]", "[1.5, {...}, [...]]" },
+	};
+	char text[256];
+	struct action a;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		(void)snprintf(text, sizeof(text), "{\"action\":\"edit\",\"args\":{\"path\":\"x\","
+			       "\"insert_line\":%s}}", lines[i][0]);
+		assert_int_equal(decode(text, &a, &e), 0);
+		assert_string_equal(a.line, lines[i][1]);
+		action_done(&a);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++) {
+		(void)snprintf(text, sizeof(text), "{\"action\":\"read\",\"args\":{\"path\":\"x\","
+			       "\"impl_source\":\"oh_aci\",\"view_range\":%s}}", ranges[i][0]);
+		assert_int_equal(decode(text, &a, &e), 0);
+		assert_true(a.is_viewed && action_is_edit(&a));
+		assert_string_equal(a.range, ranges[i][1]);
+		action_done(&a);
+	}
+}
+
+static void test_no_range_is_none_and_a_long_one_is_cut(void **state)
+{
+	static const char begin[] = "{\"action\":\"read\",\"args\":{\"path\":\"x\","
+				    "\"impl_source\":\"oh_aci\",\"view_range\":[";
+	static const char *const none[] = { "[]", "null" };
+	char text[20000];
+	struct action a;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		(void)snprintf(text, sizeof(text), "%.*s%s}}", (int)sizeof(begin) - 2, begin,
+			       none[i]);
+		assert_int_equal(decode(text, &a, &e), 0);
+		assert_true(a.is_viewed && !a.range);
+		action_done(&a);
+	}
+	size_t len = (size_t)snprintf(text, sizeof(text), "%s1", begin);
+	for (int i = 0; i < 5000; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, ",1");
+	(void)snprintf(text + len, sizeof(text) - len, "]}}");
+	assert_int_equal(decode(text, &a, &e), 0);
+	assert_true(strlen(a.range) < 400);
+	action_done(&a);
+}
+
+/* Together they are one message. */
+static void test_the_texts_of_an_edit_are_bounded_together(void **state)
+{
+	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
+	char *text = malloc(most + 256);
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t more = 0; more <= 1; more++) {
+		int n = sprintf(text, "{\"action\":\"edit\",\"args\":{\"path\":\"x\","
+				      "\"new_str\":\"n\",\"old_str\":\"");
+		memset(text + n, 'o', most - 1 + more);
+		(void)strcpy(text + n + most - 1 + more, "\"}}");
+		assert_int_equal(decode(text, &a, &e), more ? -1 : 0);
+		if (more)
+			assert_non_null(strstr(e.text, "file_text, old_str, new_str: more than"));
+		action_done(&a);
+	}
+	free(text);
+}
+
 static void test_control_keys(void **state)
 {
 	(void)state;
-	assert_true(action_is_control_key("C-c") && action_is_control_key("C-Z"));
-	assert_true(action_is_control_key("C-\\"));
-	assert_false(action_is_control_key("C-") || action_is_control_key("C-cc") ||
-		     action_is_control_key("c-c") || action_is_control_key(""));
-	assert_true(action_is_key("Up") && action_is_key("C-c") && action_is_key("Enter"));
+	assert_int_equal(action_control("C-c"), 'c');
+	assert_int_equal(action_control("C-Z"), 'Z');
+	assert_int_equal(action_control("C-\\"), '\\');
+	assert_int_equal(action_control("CTRL+d"), 'd');
+	assert_int_equal(action_control("Ctrl-D"), 'D');
+	assert_int_equal(action_control("C-1"), '1'); /* there is none, and it is no text */
+	assert_false(action_control("C-") || action_control("C-cc") || action_control("") ||
+		     action_control("CTRL+") || action_control("CTRL c") ||
+		     action_control("Up"));
+	assert_true(action_is_key("Up") && action_is_key("C-c") && action_is_key("Enter") &&
+		    action_is_key("C-1"));
 	assert_false(action_is_key("") || action_is_key("up") || action_is_key("y"));
 }
 
@@ -232,6 +359,10 @@ int main(void)
 		cmocka_unit_test(test_a_refused_line_keeps_its_id),
 		cmocka_unit_test(test_texts_are_bounded),
 		cmocka_unit_test(test_what_is_off_says_so),
+		cmocka_unit_test(test_an_edit_is_taken_as_it_is_meant),
+		cmocka_unit_test(test_numbers_of_lines_come_as_python_prints_them),
+		cmocka_unit_test(test_no_range_is_none_and_a_long_one_is_cut),
+		cmocka_unit_test(test_the_texts_of_an_edit_are_bounded_together),
 		cmocka_unit_test(test_control_keys),
 	};
 

@@ -296,6 +296,88 @@ static void test_a_done_comes_as_it_went_or_is_refused(void **state)
 	refuse_done(d);
 }
 
+static struct edit_request good_edit(void)
+{
+	const struct bytes text = { (const uint8_t *)"a\0b", 3 };
+
+	return (struct edit_request){ .session = 5, .place = { 1, 2, "/c" }, .flags = EDIT_FLAGS,
+				      .command = "insert", .path = "/f", .line = "12",
+				      .range = "[1, 2]", .file_text = text,
+				      .old_str = { text.data, 2 }, .new_str = { text.data, 1 } };
+}
+
+static void test_an_edit_comes_as_it_went(void **state)
+{
+	struct edit_request r = good_edit(), got;
+
+	(void)state;
+	struct frame f = only(action_put_edit(&b, 7, &r, &e), MSG_EDIT);
+	assert_int_equal(action_get_edit(&f, &got, &e), 0);
+	assert_true(got.session == 5 && got.place.uid == 1 && got.place.gid == 2);
+	assert_string_equal(got.place.cwd, "/c");
+	assert_int_equal(got.flags, EDIT_FLAGS);
+	assert_string_equal(got.command, "insert");
+	assert_string_equal(got.path, "/f");
+	assert_string_equal(got.line, "12");
+	assert_string_equal(got.range, "[1, 2]");
+	assert_memory_equal(got.file_text.data, "a\0b", 3);
+	assert_true(got.file_text.len == 3 && got.old_str.len == 2 && got.new_str.len == 1);
+}
+
+static void refuse_edit(struct edit_request r)
+{
+	struct edit_request got;
+	struct frame f = only(action_put_edit(&b, 7, &r, &e), MSG_EDIT);
+
+	refused(action_get_edit(&f, &got, &e));
+}
+
+static void test_each_bad_field_of_an_edit_is_refused(void **state)
+{
+	AUTO_FREE char *much = calloc(1, PATH_MAX + 1);
+	struct edit_request r = good_edit();
+
+	(void)state;
+	memset(much, 'x', PATH_MAX);
+	r.flags = EDIT_FLAGS + 1;
+	refuse_edit(r);
+	r = good_edit();
+	r.path = "";
+	refuse_edit(r);
+	r.path = much;
+	refuse_edit(r);
+	r = good_edit();
+	r.place.cwd = "";
+	refuse_edit(r);
+	r = good_edit();
+	r.command = much;
+	refuse_edit(r);
+	r = good_edit();
+	r.line = much;
+	refuse_edit(r);
+	r = good_edit();
+	r.range = much;
+	refuse_edit(r);
+}
+
+static void test_an_edited_comes_as_it_went_or_is_refused(void **state)
+{
+	struct edited x = { OUTCOME_BINARY, UINT64_MAX, ACTION_CUT_MAX }, got;
+
+	(void)state;
+	struct frame f = only(action_put_edited(&b, 7, &x, &e), MSG_EDITED);
+	assert_int_equal(action_get_edited(&f, &got, &e), 0);
+	assert_int_equal(got.outcome, OUTCOME_BINARY);
+	assert_true(got.text_len == UINT64_MAX && got.cut == ACTION_CUT_MAX);
+	buffer_consume(&b, SIZE_MAX);
+	x.cut++;
+	f = only(action_put_edited(&b, 7, &x, &e), MSG_EDITED);
+	refused(action_get_edited(&f, &got, &e));
+	x = (struct edited){ .outcome = OUTCOME_ERROR };
+	f = only(action_put_edited(&b, 7, &x, &e), MSG_EDITED);
+	refused(action_get_edited(&f, &got, &e));
+}
+
 static void test_one_message_is_not_another(void **state)
 {
 	struct run_request run;
@@ -323,6 +405,9 @@ int main(void)
 		TEST(test_a_report_comes_as_it_went),
 		TEST(test_each_bad_field_of_a_report_is_refused),
 		TEST(test_a_done_comes_as_it_went_or_is_refused),
+		TEST(test_an_edit_comes_as_it_went),
+		TEST(test_each_bad_field_of_an_edit_is_refused),
+		TEST(test_an_edited_comes_as_it_went_or_is_refused),
 		TEST(test_one_message_is_not_another),
 	};
 

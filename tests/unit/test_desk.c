@@ -182,6 +182,41 @@ static uint32_t open_session(struct office *o, const char *name)
 	return session;
 }
 
+/* --- several commands ------------------------------------------------------ */
+
+static void test_several_commands_are_refused_and_start_no_shell(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"run\",\"id\":7,\"args\":{\"command\":\"ls\\npwd\"}}");
+	assert_int_equal(requested(o, &id), 0);
+	expect(o, "\"content\":\"ERROR: Cannot execute multiple commands at once.\\n"
+		  "Please run each command separately OR chain them into a single command via "
+		  "&& or ;\\nProvided commands:\\n(1) ls\\n(2) pwd\",\"extras\":{\"error_id\":"
+		  "\"\"},\"cause\":7");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"# ls\\npwd\"}}");
+	assert_int_equal(requested(o, &id), MSG_OPEN);
+}
+
+/* Refused or not, an action is answered when those before it have been. */
+static void test_a_refusal_waits_for_its_turn(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	(void)open_session(o, "main");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"a &&\\nb\"}}");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"a\\nb\"}}");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"a\\nb\",\"is_input\":true}}");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	expect_nothing(o);
+	answer_report(o, id);
+	expect(o, "\"observation\":\"run\"");
+	expect(o, "(1) a\\n(2) b");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+}
+
 /* --- what is held --------------------------------------------------------- */
 
 #define READ_IN "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"s%u\"}"
@@ -392,13 +427,14 @@ static void test_no_shell_is_told_from_a_sandbox_that_stops(void **state)
 
 /* --- what must not come ---------------------------------------------------- */
 
-enum { IS_RUN = 1, IS_READ = 2, IS_OPENING = 4, IS_OPEN = 8, IS_NOBODY = 16 };
+enum { IS_RUN = 1, IS_READ = 2, IS_EDIT = 4, IS_OPENING = 8, IS_OPEN = 16, IS_NOBODY = 32 };
 
 static void put_frame(struct office *o, uint16_t type, uint32_t id)
 {
 	const struct bytes text = { (const uint8_t *)"x", 1 };
 	const struct report report = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
 	const struct done done = { OUTCOME_DONE, 0, "/f", "/" };
+	const struct edited edited = { .outcome = OUTCOME_DONE };
 	const struct failed failed = { .stage = EXEC_STAGE_EXECVE, .sys = 2 };
 	struct err e;
 
@@ -415,6 +451,9 @@ static void put_frame(struct office *o, uint16_t type, uint32_t id)
 	case MSG_DONE:
 		assert_int_equal(action_put_done(&o->frames, id, &done, &e), 0);
 		break;
+	case MSG_EDITED:
+		assert_int_equal(action_put_edited(&o->frames, id, &edited, &e), 0);
+		break;
 	default:
 		assert_int_equal(action_put_text(&o->frames, type, id, text, &e), 0);
 		break;
@@ -428,8 +467,9 @@ static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 	static const struct { uint16_t type; unsigned fits; } frames[] = {
 		{ MSG_STARTED, IS_OPENING }, { MSG_FAILED, IS_OPENING },
 		{ MSG_OUTPUT, 0 }, /* no --stream */
-		{ MSG_CONTENT, IS_RUN | IS_READ },
+		{ MSG_CONTENT, IS_RUN | IS_READ | IS_EDIT },
 		{ MSG_REPORT, IS_RUN },	     { MSG_DONE, IS_READ },
+		{ MSG_EDITED, IS_EDIT },     { MSG_EDIT, 0 },
 		{ MSG_HELLO, 0 },	     { MSG_EXITED, 0 },
 		{ MSG_RUN, 0 },
 	};
@@ -444,6 +484,9 @@ static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 				       "\"session\":\"a\"}");
 			if (what == IS_READ)
 				ask(o, READ_IN, 0);
+			if (what == IS_EDIT)
+				ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"},"
+				       "\"session\":\"a\"}");
 			if (what == IS_OPENING)
 				ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"}}");
 			assert_int_equal(requested(o, &id) != 0, what < IS_OPEN);
@@ -456,6 +499,38 @@ static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 			(void)teardown(state);
 			(void)setup(state);
 		}
+}
+
+static void answer_edited(struct office *o, uint32_t id, uint64_t text_len, int expected)
+{
+	const struct edited edited = { .outcome = OUTCOME_DONE, .text_len = text_len };
+	struct err e;
+
+	answer_content(o, id, 'x', 10);
+	assert_int_equal(action_put_edited(&o->frames, id, &edited, &e), 0);
+	assert_int_equal(answer(o, &e), expected);
+}
+
+static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\",\"old_str\":\"o\"},\"id\":4}");
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 7, 0);
+	expect(o, "\"content\":\"xxxxxxx\",\"extras\":{\"path\":\"/f\",\"prev_exist\":false,"
+		  "\"old_content\":\"o\",\"new_content\":null,\"impl_source\":\"oh_aci\","
+		  "\"diff\":\"xxx\",\"_diff_cache\":null},\"cause\":4,");
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\",\"impl_source\":\"oh_aci\"}}");
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 10, 0);
+	expect(o, "\"content\":\"xxxxxxxxxx\",\"extras\":{\"path\":\"/f\","
+		  "\"impl_source\":\"oh_aci\"}");
+	/* More text than came. */
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 11, -1);
 }
 
 static void test_what_is_printed_becomes_events_with_stream_alone(void **state)
@@ -477,6 +552,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_several_commands_are_refused_and_start_no_shell),
+		TEST(test_a_refusal_waits_for_its_turn),
 		TEST(test_so_many_files_are_under_way_and_no_more),
 		TEST(test_hostile_content_waits_until_it_is_taken),
 		TEST(test_more_content_than_a_file_may_have_breaks_the_protocol),
@@ -488,6 +565,7 @@ int main(void)
 		TEST(test_an_answer_is_due_while_one_is_awaited),
 		TEST(test_no_shell_is_told_from_a_sandbox_that_stops),
 		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
+		TEST(test_an_edit_has_a_text_and_the_rest_is_its_diff),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};
 

@@ -25,6 +25,10 @@ static int put_action(uint32_t type)
 	struct write_request write = { .place = { .cwd = "/" }, .path = "p", .content = text };
 	struct report report = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
 	struct done done = { .path = "/p", .cwd = "/" };
+	struct edit_request edit = { .place = { .cwd = "/" }, .command = "c", .path = "p",
+				     .line = "l", .range = "r", .file_text = text,
+				     .old_str = text, .new_str = text };
+	struct edited edited = { .text_len = 1 };
 	struct err e;
 
 	if (type == MSG_RUN)
@@ -39,6 +43,10 @@ static int put_action(uint32_t type)
 		return action_put_text(&b, (uint16_t)type, 1, text, &e);
 	if (type == MSG_REPORT)
 		return action_put_report(&b, 1, &report, &e);
+	if (type == MSG_EDIT)
+		return action_put_edit(&b, 1, &edit, &e);
+	if (type == MSG_EDITED)
+		return action_put_edited(&b, 1, &edited, &e);
 	return action_put_done(&b, 1, &done, &e);
 }
 
@@ -105,8 +113,14 @@ static int get_action(const struct frame *f)
 	struct bytes text;
 	struct report report;
 	struct done done;
+	struct edit_request edit;
+	struct edited edited;
 	struct err e;
 
+	if (f->type == MSG_EDIT)
+		return action_get_edit(f, &edit, &e);
+	if (f->type == MSG_EDITED)
+		return action_get_edited(f, &edited, &e);
 	if (f->type == MSG_RUN)
 		return action_get_run(f, &run, &e);
 	if (f->type == MSG_CANCEL)

@@ -1,0 +1,164 @@
+#include "executor/editor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/action.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "executor/diff.h"
+#include "executor/editor_parts.h"
+#include "executor/files.h"
+#include "executor/replies.h"
+#include "executor/user.h"
+
+/* What is said: a text that was looked for may stand in it. */
+#define SAY_MAX (10u << 20)
+
+static bool unknown(struct job *j)
+{
+	return EDITOR_FAIL(j, "Unrecognized command %s. The allowed commands for "
+			   "the oh_editor tool are: view, create, str_replace, "
+			   "insert, undo_edit", j->r->command);
+}
+
+static const struct verb {
+	const char *name;
+	bool is_view, is_create;
+	bool (*run)(struct job *j);
+} verbs[] = {
+	{ .name = "view", .is_view = true, .run = editor_view },
+	{ .name = "create", .is_create = true, .run = editor_create },
+	{ .name = "str_replace", .run = editor_str_replace },
+	{ .name = "insert", .run = editor_insert },
+	{ .name = "undo_edit", .run = editor_undo_edit },
+	{ .name = NULL, .run = unknown },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	const struct verb *v = verbs;
+
+	while (v->name && strcmp(v->name, name) != 0)
+		v++;
+	return v;
+}
+
+/* With a hint where it is one of the working directory. */
+static bool fail_relative(struct job *j)
+{
+	char whole[2 * PATH_MAX];
+	struct stat st;
+
+	(void)editor_fail_path(j, "The path should be an absolute path, starting "
+			       "with `/`.");
+	(void)snprintf(whole, sizeof(whole), "%s/%s", j->r->place.cwd, j->path);
+	edit_tidy_path(whole);
+	if (stat(whole, &st) == 0)
+		editor_say_format(j, " Maybe you meant %s?", whole);
+	return false;
+}
+
+static bool is_absent(int sys)
+{
+	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
+}
+
+/* The reference looks at all this before it looks at the command. */
+static bool check_path(struct job *j, const struct verb *v)
+{
+	struct stat st;
+	bool is_there = stat(j->path, &st) == 0;
+	int why = is_there ? 0 : errno;
+
+	if (j->path[0] != '/')
+		return fail_relative(j);
+	if (!is_there && !is_absent(why))
+		return editor_fail_sys(j, why, v->is_create ? "write to" : "read");
+	if (v->is_create && is_there)
+		return editor_fail_path(j, "File already exists at: @. Cannot "
+					"overwrite files using command `create`.");
+	if (!v->is_create && !is_there)
+		return editor_fail_gone(j);
+	if (!v->is_view && is_there && S_ISDIR(st.st_mode))
+		return editor_fail_folder(j);
+	return true;
+}
+
+static bool check_ending(struct job *j, const struct verb *v)
+{
+	const char *ending = v->is_view ? NULL : edit_document(j->path);
+
+	if (!ending)
+		return true;
+	return EDITOR_FAIL(j, "Invalid `path` parameter: %s. The path %s points to "
+			   "a binary file (%s) and only the `view` command can be "
+			   "used on supported binary files.", j->path, j->path,
+			   ending);
+}
+
+static void run(struct job *j)
+{
+	const struct verb *v = find_verb(j->r->command);
+	int64_t line;
+
+	if (j->r->flags & EDIT_LINE && !edit_number(j->r->line, &line))
+		(void)EDITOR_FAIL(j, "Invalid insert_line value: '%s'. Expected an "
+				  "integer.", j->r->line);
+	else if (check_path(j, v) && check_ending(j, v))
+		(void)v->run(j); /* what went wrong, it has said */
+}
+
+/* The text, then the diff. */
+static void reply(const struct files *f, struct job *j)
+{
+	struct reply a = { .id = f->id, .type = MSG_CONTENT };
+	const struct edited x = {
+		.outcome = j->is_binary ? OUTCOME_BINARY : OUTCOME_DONE,
+		.text_len = j->is_binary ? 0 : buffer_len(&j->say),
+		.cut = j->cut,
+	};
+
+	buffer_init(&a.end, REPLIES_END_MAX);
+	(void)action_put_edited(&a.end, f->id, &x, NULL); /* fits */
+	if (!j->is_binary) {
+		a.len = buffer_len(&j->say) + buffer_len(&j->diff);
+		a.bytes = mem_new(a.len);
+		memcpy(a.bytes, buffer_data(&j->say), buffer_len(&j->say));
+		if (buffer_len(&j->diff) > 0)
+			memcpy(a.bytes + x.text_len, buffer_data(&j->diff),
+			       buffer_len(&j->diff));
+	}
+	replies_add(f->replies, &a);
+}
+
+static void job_init(struct job *j, const struct edit_request *r, struct history *h)
+{
+	*j = (struct job){ .r = r, .history = h };
+	(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is shorter */
+	edit_tidy_path(j->path);
+	buffer_init(&j->say, SAY_MAX);
+	buffer_init(&j->diff, DIFF_MAX);
+}
+
+int editor_edit(const struct files *f, const struct edit_request *r, struct history *h,
+		struct err *e)
+{
+	struct user_role role;
+	struct job j;
+
+	job_init(&j, r, h);
+	if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
+		(void)editor_fail_sys(&j, errno, "read");
+	} else {
+		run(&j);
+		if (user_leave(f->user, &role) < 0)
+			return err_sys(e, "become the executor again");
+	}
+	reply(f, &j);
+	buffer_done(&j.say);
+	buffer_done(&j.diff);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* files_parts -- what files.c does with one file, for editor.c too.
+ *
+ * All of it as whoever user_enter() has made us. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/action.h"
+
+struct stat;
+
+struct content {
+	uint8_t *bytes; /* owned */
+	size_t len;
+};
+
+/* How it went: an outcome, and errno where that is OUTCOME_ERROR or NOT_FOUND. */
+struct result {
+	enum outcome outcome;
+	int sys;
+};
+
+/* Opens a regular file without waiting; of any other kind of thing it says which it is.
+ * *ret_st is filled in as soon as something is open. */
+struct result files_open(const char *path, int flags, int *ret_fd, struct stat *ret_st);
+
+/* Reads to the end; at most ACTION_FILE_MAX.  The caller frees the bytes. */
+struct result files_read_whole(int fd, off_t size, struct content *ret);
+
+/* Gives an open file, which was opened for writing too, another content: a finished file
+ * takes its place where that changes nothing else, or else it is written in place. */
+struct result files_put(int fd, const struct stat *st, const struct content *c);
+
+/* A new file, mode 0664.  One of that name must not be there; a link to what is not
+ * there is followed. */
+struct result files_make(const char *path, const struct content *c);
+
+/* binaryornot's rule, by the first bytes. */
+bool files_look_binary(const struct content *c);
+
+/* Whether it tells of a process: /proc/self would be the executor. */
+bool files_is_of_process(int fd);

@@ -1,0 +1,168 @@
+/* split_parts -- what the parts of split share; nobody else includes this.
+ *
+ *	split		the commands of a text, one after the other
+ *	split_grammar	one command: which token may follow which
+ *	split_token	the tokens, and the here-documents between them
+ *	split_word	where a word ends: quotes, ${}, $(), one in the other
+ *	split_expand	what is in a word: $(), `` and <() are texts with a command
+ *
+ * A command in a word is read again, from the word without its continued lines, as
+ * often as it is deep inside others.  `work` and the arena bound that. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Words in words, and brackets in brackets.  bashlex gives up sooner. */
+#define SPLIT_DEPTH    64
+#define SPLIT_NESTING  1000
+/* Bytes looked at, and of words kept, for a text of so many. */
+#define SPLIT_WORK(len)	 (16 * (len) + (64u << 10))
+#define SPLIT_ARENA(len) (4 * (len) + (64u << 10))
+
+enum token_kind {
+	TOKEN_NONE, /* before the first */
+	TOKEN_END,
+	TOKEN_NEWLINE,
+	TOKEN_WORD,
+	TOKEN_ASSIGNMENT,
+	TOKEN_NUMBER, /* in front of a redirection, or behind <& and >& */
+	TOKEN_TO,     /* > < >> >| <> <<< */
+	TOKEN_DUP,    /* <& >& */
+	TOKEN_BOTH,   /* &> &>> */
+	TOKEN_HERE,   /* << <<- */
+	TOKEN_DASH,   /* behind <& and >& */
+	TOKEN_AND_OR,
+	TOKEN_PIPE,
+	TOKEN_SEMICOLON,
+	TOKEN_AMPERSAND,
+	TOKEN_OPEN,
+	TOKEN_CLOSE,
+	TOKEN_OPEN_BRACE,
+	TOKEN_CLOSE_BRACE,
+	TOKEN_BANG,
+	TOKEN_IF,
+	TOKEN_THEN,
+	TOKEN_ELIF,
+	TOKEN_ELSE,
+	TOKEN_FI,
+	TOKEN_LOOP, /* while, until */
+	TOKEN_FOR,
+	TOKEN_IN,
+	TOKEN_DO,
+	TOKEN_DONE,
+	TOKEN_FUNCTION,
+	TOKEN_HOLE, /* what the reference has no reader for: case, [[, time, ... */
+	TOKEN_KIND_COUNT
+};
+
+struct token {
+	enum token_kind kind;
+	bool leads;	   /* a reserved word may follow */
+	bool strips;	   /* <<- */
+	size_t start, end; /* in the text */
+	size_t word, len;  /* of a word: what it is, in the arena */
+};
+
+/* A here-document that begins at the next line. */
+struct heredoc {
+	size_t word, len; /* what ends it, quotes and all, in the arena */
+	bool strips;
+};
+
+#define SPLIT_HEREDOCS 64
+
+struct lexer {
+	const char *text; /* borrowed */
+	size_t len;	  /* with the newline that is thought behind it */
+	size_t real;	  /* without */
+	size_t at;
+	struct token now, last, before;
+	bool may_brace; /* f() and `function f`: a { behind it opens */
+
+	struct heredoc heredocs[SPLIT_HEREDOCS];
+	size_t heredoc_count;
+	size_t heredoc_end; /* where the last one ended; 0: there was none */
+};
+
+struct splitter {
+	bool is_lost; /* it cannot be read */
+	size_t work;  /* left */
+
+	char *arena; /* owned */
+	size_t used, room;
+
+	uint8_t *nesting; /* owned; SPLIT_NESTING places (split_grammar.c) */
+	size_t nested;
+
+	struct pair *pairs; /* owned; SPLIT_NESTING places (split_word.c) */
+	size_t pair_count;
+
+	unsigned depth;
+};
+
+/* A text that is read up to its end, to a ) or to the end of a command in a word. */
+enum ending { ENDS_ALONE, ENDS_CLOSED };
+
+/* Where the first command of a text is.  False: there is none, or, when the splitter is
+ * lost, none that can be read. */
+struct extent {
+	size_t start, end;
+	size_t next; /* where to go on: behind its here-documents */
+};
+bool grammar_read(struct splitter *s, const char *text, size_t len, enum ending ending,
+		  struct extent *ret);
+
+/* --- split_token.c --------------------------------------------------------- */
+
+void lexer_init(struct lexer *l, const char *text, size_t len);
+/* The next token is l->now. */
+void lexer_next(struct splitter *s, struct lexer *l);
+/* Reads those that were asked for. */
+void lexer_heredocs(struct splitter *s, struct lexer *l);
+
+#define LEXER_END (-1)
+/* The next byte.  `joins`: a backslash at the end of a line is left out, with it. */
+int lexer_get(struct splitter *s, struct lexer *l, bool joins);
+void lexer_back(struct lexer *l);
+
+static inline bool is_in(int c, const char *set)
+{
+	for (; *set; set++)
+		if (c == *set)
+			return true;
+	return false;
+}
+
+static inline bool is_blank(int c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static inline bool is_meta(int c)
+{
+	return is_in(c, "()<>;&|");
+}
+
+static inline bool is_break(int c)
+{
+	return is_meta(c) || is_blank(c) || c == '\n';
+}
+
+static inline bool is_quote(int c)
+{
+	return c == '"' || c == '\'' || c == '`';
+}
+
+/* --- split_word.c ---------------------------------------------------------- */
+
+/* SPLIT_NESTING of them; the caller frees them. */
+struct pair *pairs_new(void);
+/* Reads the word that begins with `first` into the arena; returns the byte that ended
+ * it, which is still to come. */
+int word_read(struct splitter *s, struct lexer *l, int first);
+
+/* --- split_expand.c -------------------------------------------------------- */
+
+/* Reads the commands in a word; lost where the reference fails. */
+void expand(struct splitter *s, const char *word, size_t len);

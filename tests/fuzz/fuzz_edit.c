@@ -1,0 +1,126 @@
+/* Edits of arbitrary files: what was put in is there afterwards, everything else is as
+ * it was, and what is shown and told of it fits its bounds.  The input is a file, what
+ * is looked for, and what is put in, with a byte 0 between them. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/utf8.h"
+#include "executor/diff.h"
+#include "executor/edit.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_so)
+{
+	if (!is_so)
+		abort();
+}
+
+/* Up to the next 0. */
+static struct bytes take(const uint8_t **data, size_t *size)
+{
+	const uint8_t *end = *size ? memchr(*data, 0, *size) : NULL;
+	struct bytes b = { *data, end ? (size_t)(end - *data) : *size };
+
+	*data += b.len + (end != NULL);
+	*size -= b.len + (end != NULL);
+	return b;
+}
+
+static bool ends_as(struct bytes whole, struct bytes end)
+{
+	return whole.len >= end.len &&
+	       (end.len == 0 || !memcmp(whole.data + whole.len - end.len, end.data, end.len));
+}
+
+static bool begins_as(struct bytes whole, struct bytes begin)
+{
+	return whole.len >= begin.len &&
+	       (begin.len == 0 || !memcmp(whole.data, begin.data, begin.len));
+}
+
+/* The file that was made, seen again: head, what was put in, tail.  One that begins
+ * with a mark now, which is what was put in, is not looked at. */
+static void check_lines(const struct buffer *made, struct bytes head, struct bytes new,
+			struct bytes tail)
+{
+	AUTO_FREE uint8_t *seen = NULL;
+	struct edit_text t;
+	size_t bad, len;
+
+	must(edit_text_init(&t, (struct bytes){ buffer_data(made), buffer_len(made) }, &bad));
+	seen = edit_needle(new, &len);
+	if (t.lines.len != head.len + len + tail.len && t.mark && head.len == 0)
+		return edit_text_done(&t);
+	must(t.lines.len == head.len + len + tail.len);
+	must(begins_as(t.lines, head) && ends_as(t.lines, tail));
+	must(len == 0 || !memcmp(t.lines.data + head.len, seen, len));
+	edit_text_done(&t);
+}
+
+static void splice(const struct edit_text *t, struct bytes needle, struct bytes new)
+{
+	struct edit_found f = edit_find(t->lines, needle);
+	size_t behind = f.at + needle.len;
+	struct buffer made;
+
+	if (f.count == 0)
+		return;
+	edit_splice(t, f.at, behind, new, &made);
+	must(!made.is_cut && buffer_len(&made) <= made.max);
+	check_lines(&made, (struct bytes){ t->lines.data, f.at }, new,
+		    (struct bytes){ t->lines.data + behind, t->lines.len - behind });
+	buffer_done(&made);
+}
+
+static void show(struct bytes lines, size_t first)
+{
+	struct buffer b;
+
+	buffer_init(&b, lines.len * 24 + 1024);
+	size_t cut = edit_put_numbered(&b, lines, first);
+	must(cut == 0 || utf8_count(lines.data, lines.len) == cut + EDIT_CLIP);
+	must(buffer_data(&b)[buffer_len(&b) - 1] == '\n');
+	must(utf8_is_valid(buffer_data(&b), buffer_len(&b), false));
+	buffer_done(&b);
+}
+
+static void tell(struct bytes old, struct bytes new, uint32_t steps)
+{
+	struct buffer b;
+
+	buffer_init(&b, 4096);
+	diff_put_in(&b, "/f", old, new, steps);
+	must(buffer_len(&b) <= 4096);
+	buffer_done(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes raw = take(&data, &size), old = take(&data, &size), new = take(&data, &size);
+	struct edit_text t;
+	struct buffer places;
+	size_t bad, len;
+
+	tell(raw, new, 64);
+	tell(raw, new, DIFF_STEPS);
+	if (!edit_text_init(&t, raw, &bad)) {
+		must(bad < raw.len && utf8_is_valid(raw.data, bad, false));
+		return 0;
+	}
+	AUTO_FREE uint8_t *needle = edit_needle(old, &len);
+	if (utf8_is_valid(old.data, old.len, false) && utf8_is_valid(new.data, new.len, false))
+		splice(&t, (struct bytes){ needle, len }, new);
+	show(edit_slice(t.lines, 1, 4), 2);
+	show(t.lines, 1);
+	must(edit_count(t.lines) <= t.lines.len);
+	buffer_init(&places, 8 * EDIT_PLACES);
+	edit_put_places(&places, t.lines, (struct bytes){ needle, len });
+	buffer_done(&places);
+	edit_text_done(&t);
+	return 0;
+}

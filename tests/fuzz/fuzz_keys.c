@@ -1,0 +1,22 @@
+/* A key's name is anybody's text.  Its bytes fit, and with Control it is one byte. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/keys.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct bytes name = { data, size };
+	char bytes[KEY_MAX] = { 0 };
+	size_t len = key_find(name, bytes);
+	char c = key_control(name);
+
+	if (len > KEY_MAX || (c && len > 1) || (c && data[size - 1] != (uint8_t)c))
+		abort();
+	if (key_is_signal(bytes, len) && len != 1)
+		abort();
+	return 0;
+}

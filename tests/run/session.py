@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""session.py HUTCH NAME [OPTION...]: plays the sequence of that name through a new
+`hutch act OPTION...` and compares each observation with what the row says.
+
+A row is an action and what is expected of its observation: a key of the observation, of
+extras, or of its metadata.  A value that is a function is asked.  What a completed or a
+running command has in common need not be said: see the functions.
+"""
+import json
+import select
+import subprocess
+import sys
+import tempfile
+
+PATIENCE = 60
+
+GO_ON = ("You may wait longer to see additional output by sending empty command '', send "
+         "other commands to interact with the current process, send keys (\"C-c\", \"C-z\", "
+         "\"C-d\") to interrupt/kill the previous command before sending your new command, or "
+         "use the timeout parameter in execute_bash for future commands.")
+BELOW = "[Below is the output of the previous command.]\n"
+NOT_SENT = " The input was not sent: the command had ended."
+UNKNOWN = {"username": None, "hostname": None, "working_dir": None,
+           "py_interpreter_path": None, "pid": -1}
+
+
+# --- what is sent
+
+def do(command, **more):
+    action = {"action": "run", "args": {"command": command}}
+    for key in ("timeout", "session"):
+        if key in more:
+            action[key] = more.pop(key)
+    action["args"].update(more)
+    return action
+
+
+def type_(text, **more):
+    return do(text, is_input=True, **more)
+
+
+# --- what comes
+
+def ended(content, code=0, note="", prefix="", **more):
+    text = f"\n[The command completed with exit code {code}.{note}]"
+    return {"observation": "run", "content": content, "exit_code": code, "prefix": prefix,
+            "suffix": text, "success": code == 0, "username": "agent", "hostname": "hutch", **more}
+
+
+def runs(suffix, content, prefix=""):
+    return {"observation": "run", "content": content, "exit_code": -1, "prefix": prefix,
+            "suffix": f"\n[{suffix}]", "success": False, **UNKNOWN}
+
+
+def timed_out(seconds, content, prefix=""):
+    return runs(f"The command timed out after {seconds} seconds. {GO_ON}", content, prefix)
+
+
+def quiet(seconds, content, prefix=""):
+    return runs(f"The command has no new output after {seconds} seconds. {GO_ON}", content,
+                prefix)
+
+
+def busy(command, content):
+    return runs(f'Your command "{command}" is NOT executed. The previous command is still '
+                "running - You CANNOT send new commands until the previous command is "
+                "completed. By setting `is_input` to `true`, you can interact with the current "
+                f"process: {GO_ON}", content, BELOW)
+
+
+def idle(text):
+    return {"observation": "run", "content": f"ERROR: {text}", "command": "", "hidden": False,
+            "exit_code": -1, "prefix": "", "suffix": "", "success": False, **UNKNOWN}
+
+
+def several(*commands):
+    text = ("ERROR: Cannot execute multiple commands at once.\nPlease run each command "
+            "separately OR chain them into a single command via && or ;\nProvided commands:")
+    for i, command in enumerate(commands):
+        text += f"\n({i + 1}) {command}"
+    return {"observation": "error", "content": text, "message": text, "error_id": ""}
+
+
+NOTHING_TO_SEE = idle("No previous running command to retrieve logs from.")
+NOTHING_TO_TELL = idle("No previous running command to interact with.")
+
+# A command of the session main that waits for a line and then prints "rest" and ends with 3,
+# while nobody waits for it; the session b knows when it is gone.
+ENDS_UNSEEN = [
+    (do("bash -c 'echo $$ >/tmp/pid; read x; while [ ! -e /tmp/go ]; do :; done; echo rest; "
+        "exit 3'", timeout=0.3), timed_out("0.3", "")),
+    (type_("x", timeout=0.1), timed_out("0.1", "", BELOW)),
+    (do("touch /tmp/go; while kill -0 $(cat /tmp/pid); do :; done 2>/dev/null", session="b"),
+     ended("")),
+    (do("true", session="b"), ended("")),
+]
+
+# Reads one key as it comes, and shows its bytes.
+KEY = "IFS= read -rsn1 k; while IFS= read -rsn1 -t0.2 m; do k+=$m; done; printf '<%q>' \"$k\""
+
+
+def keys(*pairs):
+    rows = []
+    for name, bytes_, more in pairs:
+        note = f" CTRL+{name[2:].upper()} was sent." if name.startswith("C-") else ""
+        rows += [(do(KEY, timeout=0.3), timed_out("0.3", "")),
+                 (do(name, **more), ended(f"<{bytes_}>", 0, note))]
+    return rows
+
+
+SEQUENCES = {
+    "nothing runs": [
+        (do(""), NOTHING_TO_SEE),
+        (do("  \n\t "), NOTHING_TO_SEE),
+        (do("", hidden=True), NOTHING_TO_SEE),
+        (type_(""), NOTHING_TO_SEE),
+        (type_("y"), NOTHING_TO_TELL),
+        (type_("a\nb"), NOTHING_TO_TELL),
+        (type_("C-c"), NOTHING_TO_TELL),
+        (do("C-c"), NOTHING_TO_TELL),
+        (do("C-z"), NOTHING_TO_TELL),
+        (do("CTRL+c"), NOTHING_TO_TELL),
+        (do("Up"), NOTHING_TO_TELL),
+        (do("echo on"), ended("on")),
+        (do(""), NOTHING_TO_SEE),
+    ],
+    "completed": [
+        (do("echo hi"), ended("hi", command="echo hi", hidden=False, working_dir="/workspace",
+                              message="Command `echo hi` executed with exit code 0.")),
+        (do("  echo hi \n"), ended("hi", command="echo hi")),
+        (do("false"), ended("", 1)),
+        (do("exit_with() { return 42; }; exit_with"), ended("", 42)),
+        (do("echo x", hidden=True), ended("x", hidden=True)),
+        (do("cd /tmp"), ended("", working_dir="/tmp")),
+        (do("nonesuch"), ended("bash: nonesuch: command not found", 127)),
+    ],
+    "several commands": [
+        (do("ls\npwd"), several("ls", "pwd")),
+        (do("# c\nls\npwd"), several("# c", "ls", "pwd")),
+        (do("# c\necho one"), ended("one")),
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+        (do("ls\npwd"), several("ls", "pwd")),
+        (do("C-c"), lambda o: o.exit_code == 130),
+    ],
+    "hard time-out": [
+        (do("read x", timeout=1), timed_out("1.0", "")),
+        (do("", timeout=0.5), timed_out("0.5", "", BELOW)),
+        (do("", timeout=0.25), timed_out("0.25", "", BELOW)),
+        (type_("y"), ended("")),
+        (do("echo one; read x; echo two", timeout=0.3), timed_out("0.3", "one")),
+        (do("", timeout=0.3), timed_out("0.3", "", BELOW)),
+        (type_("y"), ended("two")),
+    ],
+    "soft time-out": [
+        (do("echo one; read x; echo two; read y"), quiet("0.5", "one")),
+        (do(""), quiet("0.5", "", BELOW)),
+        (type_("y"), quiet("0.5", "two", BELOW)),
+        (type_("y"), ended("")),
+        # Any output is reason to wait on.
+        (do("for i in 1 2 3; do echo $i; sleep 0.3; done"), ended("1\n2\n3")),
+        (do("sleep 0.8", blocking=True, timeout=30), ended("")),
+        (do("sleep 0.8", blocking=True), lambda o: o.observation == "error" and
+            o.content == "ERROR: Blocking command with no timeout set"),
+    ],
+    "one second": [
+        (do("echo one; read x"), quiet("1", "one")),
+    ],
+    "the earlier time-out": [
+        (do("read x", timeout=0.3), timed_out("0.3", "")),
+        (do("", timeout=1), quiet("0.5", "", BELOW)),
+        (do("", timeout=0.5), quiet("0.5", "", BELOW)),
+        (type_("y"), ended("")),
+        (do("while ! read -t 0.1 x; do echo .; done", timeout=0.8),
+         lambda o: o.suffix == timed_out("0.8", "")["suffix"] and o.content.startswith(".\n.")),
+        (type_("y", timeout=30), lambda o: o.exit_code == 0),
+    ],
+    "busy": [
+        (do("echo one; read x; echo two; read x; echo three", timeout=0.3),
+         timed_out("0.3", "one")),
+        (do("ls"), {**busy("ls", ""), "command": "ls", "hidden": False}),
+        (do("ls -l", hidden=True), {**busy("ls -l", ""), "hidden": True}),
+        (type_("y", timeout=0.3), timed_out("0.3", "two", BELOW)),
+        (do("echo 'a\nb'"), busy("echo 'a\nb'", "")),
+        (do("Alice"), busy("Alice", "")),
+        (do("", timeout=0.3), timed_out("0.3", "", BELOW)),
+        (type_("y"), ended("three")),
+    ],
+    "control keys": [
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+        (type_("C-c"), lambda o: o.suffix == ended("", 130, " CTRL+C was sent.")["suffix"]),
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+        (do("C-c"), lambda o: o.suffix == ended("", 130, " CTRL+C was sent.")["suffix"] and
+            o.prefix == "" and o.command == "C-c"),
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+        (do(" C-C\n"), lambda o: o.suffix == ended("", 130, " CTRL+C was sent.")["suffix"]),
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+        (do("CTRL+c"), lambda o: o.suffix == ended("", 130, " CTRL+C was sent.")["suffix"]),
+        (do("cat", timeout=0.2), timed_out("0.2", "")),
+        (do("C-d"), ended("", 0, " CTRL+D was sent.")),
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+        (type_("C-z"), lambda o: o.suffix == ended("", 148, " CTRL+Z was sent.")["suffix"] and
+            "Stopped" in o.content and "sleep 1000" in o.content),
+        # The shell tells of the job's end when it likes.
+        (do("kill -9 %1; wait; true"), lambda o: o.exit_code == 0),
+        (do("true"), lambda o: o.exit_code == 0),
+        # Who does not want to end goes on.
+        (do("trap 'echo no' INT; read x; trap - INT", timeout=0.2),
+         lambda o: o.exit_code == -1),
+        (do("C-c", timeout=0.3), lambda o: o.exit_code == -1 and "no" in o.content),
+        (type_("y"), ended("")),
+        (do("read x", timeout=0.2), timed_out("0.2", "")),
+        (do("C-1"), idle("There is no key of this name.")),
+        (type_("y"), ended("")),
+    ],
+    "named keys": keys(
+        ("Up", r"$'\E[A'", {}), ("UP", r"$'\E[A'", {"is_input": True}),
+        ("Left", r"$'\E[D'", {"is_input": True}), ("Tab", r"$'\t'", {}),
+        ("TAB", r"$'\t'", {"is_input": True}), ("Space", r"\ ", {"is_input": True}),
+        ("BSpace", r"$'\177'", {}), ("BS", r"$'\177'", {"is_input": True}),
+        ("Escape", r"$'\E'", {}), ("ESC", r"$'\E'", {"is_input": True}),
+        ("PgUp", r"$'\E[5~'", {}), ("PGDN", r"$'\E[6~'", {}), ("C-a", r"$'\001'", {}),
+        ("F1", r"$'\EOP'", {"is_input": True}),
+    ) + [
+        (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
+        (do("Enter"), ended("<>")),
+        (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
+        (type_("ENTER"), ended("<>")),
+        # What is no key's name is typed, with Enter.
+        (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
+        (type_("up"), lambda o: o.exit_code == 0 and o.content.endswith("<up>")),
+    ],
+    "input": [
+        (do("read x; read y; echo \"<$x,$y>\"", timeout=0.2), timed_out("0.2", "")),
+        (type_("  a b  ", timeout=0.2), timed_out("0.2", "", BELOW)),
+        (type_("c"), ended("<a b,c>")),
+        (do("read x; read y; echo \"<$x,$y>\"", timeout=0.2), timed_out("0.2", "")),
+        (type_("a\nb"), ended("<a,b>")),
+        (do("read -s -n1 x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
+        (type_("y"), ended("<y>")),
+    ],
+    "ended unseen, then nothing": ENDS_UNSEEN + [
+        (do(""), ended("rest", 3)),
+        (do(""), NOTHING_TO_SEE),
+    ],
+    "ended unseen, then a command": ENDS_UNSEEN + [
+        (do("echo own"), {**ended("own"), "hutch": lambda h: h["previous"] == "rest"}),
+        (do("echo own"), {**ended("own"), "hutch": lambda h: h["previous"] is None}),
+    ],
+    "ended unseen, then input": ENDS_UNSEEN + [
+        (type_("touch /tmp/typed"), ended("rest", 3, NOT_SENT)),
+        (do("ls /tmp/typed"), lambda o: o.exit_code == 2),
+    ],
+    "ended unseen, then a key": ENDS_UNSEEN + [
+        (do("C-c"), ended("rest", 3, NOT_SENT)),
+        (do("C-c"), NOTHING_TO_TELL),
+    ],
+    "ended unseen, then several commands": ENDS_UNSEEN + [
+        (do("ls\npwd"), several("ls", "pwd")),
+        (do(""), ended("rest", 3)),
+    ],
+}
+
+
+class Observation:
+    """The keys of an observation, its extras and their metadata, as attributes."""
+
+    def __init__(self, o):
+        extras = o.get("extras", {})
+        self.__dict__.update({**extras.get("metadata", {}), **extras, **o})
+
+
+class Act:
+    def __init__(self, hutch, options):
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([hutch, "act", *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors)
+
+    def ask(self, action):
+        self.process.stdin.write(json.dumps(action).encode() + b"\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            raise TimeoutError("no observation came")
+        line = self.process.stdout.readline()
+        if not line:
+            self.errors.seek(0)
+            raise EOFError("hutch act has ended: " + self.errors.read())
+        return json.loads(line)
+
+
+def differences(got, want):
+    if callable(want):
+        return [] if want(got) else ["it is not as the row says"]
+    out = []
+    for key, value in want.items():
+        has = getattr(got, key, "(no such key)")
+        if value(has) if callable(value) else has == value:
+            continue
+        out.append(f"{key}: {has!r} and not {value!r}")
+    return out
+
+
+def main():
+    act = Act(sys.argv[1], sys.argv[3:])
+    try:
+        for i, (action, want) in enumerate(SEQUENCES[sys.argv[2]]):
+            answer = act.ask(action)
+            wrong = differences(Observation(answer), want)
+            if wrong:
+                sys.exit(f"row {i + 1}, {json.dumps(action)}:\n" + "\n".join(wrong) +
+                         f"\nin {json.dumps(answer)[:1500]}")
+    finally:
+        act.process.kill()
+        act.process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+/* editor_file: a file that others change while it is edited.  The executor does an edit
+ * in one go, so the steps are done here one by one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/action.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "executor/editor_parts.h"
+
+static const struct edit_request request = { .path = "f" };
+
+struct desk {
+	char folder[32];
+	struct job job;
+	struct file file;
+	struct buffer made;
+	struct edit_text text;
+};
+
+static void put(const char *path, const char *text)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(io_write_all(fd, text, strlen(text)), 0);
+}
+
+static void check_file(const char *path, const char *expected)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char got[100] = "";
+
+	assert_true(fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0);
+	assert_string_equal(got, expected);
+}
+
+static int setup(void **state)
+{
+	struct desk *d = calloc(1, sizeof(*d));
+
+	assert_non_null(d);
+	(void)snprintf(d->folder, sizeof(d->folder), "/tmp/hutch-unit.XXXXXX");
+	assert_non_null(mkdtemp(d->folder));
+	assert_int_equal(chdir(d->folder), 0);
+	put("f", "one\n");
+	d->job = (struct job){ .r = &request, .path = "f" };
+	buffer_init(&d->job.say, 1000);
+	buffer_init(&d->job.diff, 1000);
+	buffer_init(&d->made, 100);
+	assert_true(buffer_append(&d->made, "two\n", 4));
+	assert_true(editor_load(&d->job, &d->file, true));
+	*state = d;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct desk *d = *state;
+
+	editor_file_done(&d->file);
+	buffer_done(&d->job.say);
+	buffer_done(&d->job.diff);
+	buffer_done(&d->made);
+	(void)unlink("f");
+	(void)unlink("g");
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(d->folder), 0);
+	free(d);
+	return 0;
+}
+
+static void check_refused(struct desk *d)
+{
+	const char expected[] = "ERROR:\nRan into a change of the file by somebody else while "
+				"trying to write to f. View it and edit it again.";
+
+	assert_false(editor_store(&d->job, &d->file, &d->made, &d->text));
+	assert_int_equal(buffer_len(&d->job.say), strlen(expected));
+	assert_memory_equal(buffer_data(&d->job.say), expected, strlen(expected));
+	assert_int_equal(buffer_len(&d->job.diff), 0);
+}
+
+static void test_what_nobody_touched_is_replaced(void **state)
+{
+	struct desk *d = *state;
+
+	assert_true(editor_store(&d->job, &d->file, &d->made, &d->text));
+	edit_text_done(&d->text);
+	check_file("f", "two\n");
+	assert_true(buffer_len(&d->job.diff) > 0);
+}
+
+static void test_what_somebody_wrote_to_is_left_alone(void **state)
+{
+	put("f", "longer than before\n");
+	check_refused(*state);
+	check_file("f", "longer than before\n");
+}
+
+/* Of the same length: the time tells. */
+static void test_what_somebody_wrote_over_is_left_alone(void **state)
+{
+	const struct timespec later[] = { { 1, 1 }, { 1, 1 } };
+
+	put("f", "1ne\n");
+	assert_int_equal(utimensat(AT_FDCWD, "f", later, 0), 0);
+	check_refused(*state);
+	check_file("f", "1ne\n");
+}
+
+static void test_what_another_file_took_the_place_of_is_left_alone(void **state)
+{
+	put("g", "one\n");
+	assert_int_equal(rename("g", "f"), 0);
+	check_refused(*state);
+	check_file("f", "one\n");
+}
+
+static void test_what_was_removed_does_not_come_back(void **state)
+{
+	assert_int_equal(unlink("f"), 0);
+	check_refused(*state);
+	assert_int_equal(access("f", F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_what_nobody_touched_is_replaced),
+		TEST(test_what_somebody_wrote_to_is_left_alone),
+		TEST(test_what_somebody_wrote_over_is_left_alone),
+		TEST(test_what_another_file_took_the_place_of_is_left_alone),
+		TEST(test_what_was_removed_does_not_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* history: what can be undone, and what all of it may take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "executor/history.h"
+
+#define MIB (1u << 20)
+
+static void add(struct history *h, const char *path, const char *old)
+{
+	history_add(h, path, (struct bytes){ (const uint8_t *)old, strlen(old) });
+}
+
+/* The last step is this text; taken back when it was looked at. */
+static void undo(struct history *h, const char *path, const char *old)
+{
+	struct bytes got;
+
+	assert_true(history_last(h, path, &got));
+	assert_int_equal(got.len, strlen(old));
+	assert_memory_equal(got.data, old, got.len);
+	history_drop_last(h, path);
+}
+
+static void none(const struct history *h, const char *path)
+{
+	struct bytes got;
+
+	assert_false(history_last(h, path, &got));
+}
+
+static void empty(struct history *h)
+{
+	assert_int_equal(h->count, 0);
+	assert_int_equal(h->bytes, 0);
+	assert_null(h->files);
+}
+
+static void test_steps_come_back_the_last_one_first(void **state)
+{
+	struct history h = { 0 };
+
+	(void)state;
+	none(&h, "/a");
+	history_drop_last(&h, "/a");
+	history_forget(&h, "/a");
+	add(&h, "/a", "one");
+	add(&h, "/b", "other");
+	add(&h, "/a", "");
+	add(&h, "/a", "three");
+	undo(&h, "/a", "three");
+	undo(&h, "/a", "");
+	undo(&h, "/b", "other");
+	none(&h, "/b");
+	undo(&h, "/a", "one");
+	none(&h, "/a");
+	empty(&h);
+}
+
+static void test_a_file_that_is_new_has_no_history(void **state)
+{
+	struct history h = { 0 };
+
+	(void)state;
+	add(&h, "/a", "one");
+	add(&h, "/a", "two");
+	add(&h, "/b", "stays");
+	history_forget(&h, "/a");
+	none(&h, "/a");
+	undo(&h, "/b", "stays");
+	empty(&h);
+}
+
+static void test_a_hundred_steps_of_a_file_are_kept(void **state)
+{
+	struct history h = { 0 };
+	char text[32];
+
+	(void)state;
+	for (int i = 0; i < HISTORY_STEPS + 7; i++) {
+		(void)snprintf(text, sizeof(text), "%d", i);
+		add(&h, "/a", text);
+	}
+	for (int i = HISTORY_STEPS + 6; i >= 7; i--) {
+		(void)snprintf(text, sizeof(text), "%d", i);
+		undo(&h, "/a", text);
+	}
+	none(&h, "/a");
+	empty(&h);
+}
+
+static size_t count_steps(struct history *h, const char *path)
+{
+	struct bytes got;
+	size_t count = 0;
+
+	for (; history_last(h, path, &got); count++)
+		history_drop_last(h, path);
+	return count;
+}
+
+static void test_16_mib_of_a_file_are_kept(void **state)
+{
+	AUTO_FREE uint8_t *much = mem_zeroed(HISTORY_FILE_BYTES + 1, 1);
+	struct history h = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		history_add(&h, "/a", (struct bytes){ much, 3 * MIB });
+	assert_int_equal(h.bytes, 15 * MIB);
+	assert_int_equal(count_steps(&h, "/a"), 5);
+	history_add(&h, "/a", (struct bytes){ much, 1 });
+	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES });
+	assert_int_equal(count_steps(&h, "/a"), 1);
+	/* What cannot be kept must not leave an older one in its place. */
+	add(&h, "/a", "older");
+	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES + 1 });
+	none(&h, "/a");
+	empty(&h);
+}
+
+static void test_all_files_together_are_bounded(void **state)
+{
+	AUTO_FREE uint8_t *much = mem_zeroed(10, MIB);
+	struct history h = { 0 };
+	char path[32];
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		(void)snprintf(path, sizeof(path), "/%d", i);
+		history_add(&h, path, (struct bytes){ much, 10 * MIB });
+		assert_true(h.bytes <= HISTORY_BYTES);
+	}
+	none(&h, "/3");
+	assert_int_equal(count_steps(&h, "/4"), 1);
+	history_done(&h);
+	empty(&h);
+	for (int i = 0; i < HISTORY_FILES + 3; i++) {
+		(void)snprintf(path, sizeof(path), "/%d", i);
+		add(&h, path, "x");
+	}
+	assert_int_equal(h.count, HISTORY_FILES);
+	none(&h, "/2");
+	undo(&h, "/3", "x");
+	history_done(&h);
+	empty(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_steps_come_back_the_last_one_first),
+		cmocka_unit_test(test_a_file_that_is_new_has_no_history),
+		cmocka_unit_test(test_a_hundred_steps_of_a_file_are_kept),
+		cmocka_unit_test(test_16_mib_of_a_file_are_kept),
+		cmocka_unit_test(test_all_files_together_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
