@@ -46,11 +46,11 @@ void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 	row_put(place(d, row, col), cell, width);
 }
 
-char display_ascii(const struct display *d, unsigned row, unsigned col)
+size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4])
 {
 	const struct row *r = sheet_look(&d->sheets[d->is_second], row);
 
-	return r ? row_ascii(r, col) : 0;
+	return r ? row_char(r, col, to) : 0;
 }
 
 void display_set_wrap(struct display *d, unsigned row, bool wraps)

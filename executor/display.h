@@ -46,7 +46,8 @@ void display_put_ascii(struct display *d, unsigned row, unsigned col,
 		       const uint8_t *text, size_t len);
 void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 		 unsigned width);
-char display_ascii(const struct display *d, unsigned row, unsigned col);
+/* As row_char(). */
+size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4]);
 /* Whether the line goes on in the next row. */
 void display_set_wrap(struct display *d, unsigned row, bool wraps);
 

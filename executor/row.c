@@ -37,13 +37,6 @@ static uint64_t cell_at(const struct row *r, unsigned col)
 	return r->is_broad ? broad(r)[col] : slim(r)[col];
 }
 
-char row_ascii(const struct row *r, unsigned col)
-{
-	uint64_t cell = cell_at(r, col);
-
-	return cell < 0x80 && col < r->used ? (char)cell : 0;
-}
-
 /* --- room ------------------------------------------------------------------ */
 
 static size_t cell_size(const struct row *r)
@@ -275,6 +268,19 @@ static size_t put_cell(uint8_t *to, uint64_t cell)
 		len += put_char(to + len, (uint32_t)(cell & CHAR_MASK));
 	while (cell >>= CHAR_BITS);
 	return len;
+}
+
+size_t row_char(const struct row *r, unsigned *col, uint8_t to[4])
+{
+	unsigned at = *col;
+
+	if (at > 0 && cell_at(r, at) == ROW_TAIL)
+		at--;
+	uint64_t cell = cell_at(r, at);
+	if (at >= r->used || cell > CHAR_MASK)
+		return 0;
+	*col = at;
+	return put_char(to, (uint32_t)cell);
 }
 
 size_t row_utf8(const struct row *r, unsigned from, unsigned end, uint8_t *to)

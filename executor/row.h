@@ -35,8 +35,9 @@ struct row_place {
 
 /* The cell of `count` > 0 characters. */
 uint64_t row_cell(const uint32_t *chars, size_t count);
-/* What is in a cell of this row if that is printable ASCII, else 0. */
-char row_ascii(const struct row *r, unsigned col);
+/* The character that the cell is a part of, if nothing combines with it: where it
+ * begins, and how many bytes of UTF-8 it is; 0: none. */
+size_t row_char(const struct row *r, unsigned *col, uint8_t to[4]);
 
 void row_put_ascii(struct row_place at, const uint8_t *text, size_t len);
 /* `width` 1 or 2. */

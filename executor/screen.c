@@ -105,6 +105,16 @@ static void put_replacement(struct screen *s)
 	screen_put_text(s, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
 }
 
+/* Of a character of 2 to 4 bytes. */
+static uint32_t code_of(const uint8_t *at, int len)
+{
+	uint32_t c = at[0] & (0x7fu >> len);
+
+	for (int i = 1; i < len; i++)
+		c = c << 6 | (at[i] & 0x3f);
+	return c;
+}
+
 /* The rest of a character whose beginning came before. */
 static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 {
@@ -122,17 +132,33 @@ static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 		return more;
 	}
 	s->carry_len = 0;
-	if (n > 0)
-		(void)put_chars(s, bytes, (size_t)n);
-	else
+	if (n < 0)
 		put_replacement(s);
+	else if (!screen_put_char(s, code_of(bytes, n)))
+		(void)put_chars(s, bytes, (size_t)n);
 	return (size_t)abs(n) - had; /* the beginning is within it, valid or not */
+}
+
+/* Those that need no emulator. */
+static size_t put_plain_chars(struct screen *s, const uint8_t *at, size_t left)
+{
+	size_t used = 0;
+
+	while (used < left && at[used] >= 0x80) {
+		int n = utf8_char(at + used, left - used);
+		if (n < 2 || !screen_put_char(s, code_of(at + used, n)))
+			break;
+		used += (size_t)n;
+	}
+	return used;
 }
 
 static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
 {
-	size_t used = put_chars(s, at, left);
+	size_t used = put_plain_chars(s, at, left);
 
+	if (used == 0)
+		used = put_chars(s, at, left);
 	if (used == 0) {
 		memcpy(s->carry, at, left);
 		s->carry_len = left;

@@ -41,7 +41,7 @@ struct screen {
 	unsigned modes;	 /* enum screen_mode; 0: plain */
 	uint8_t carry[4]; /* of a character that is not whole */
 	size_t carry_len;
-	uint8_t last; /* the last ASCII character, for repeating */
+	uint32_t last; /* the last character, for repeating; 0: none */
 };
 
 struct screen_text {

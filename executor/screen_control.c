@@ -106,13 +106,17 @@ static void set_margins(struct screen *s, const struct sequence *q)
 static void repeat(struct screen *s, const struct sequence *q)
 {
 	unsigned count = sequence_arg(q, 0, 1);
+	uint32_t c = s->last;
 	uint8_t run[64];
 
 	if (count > s->display.cols)
 		count = s->display.cols;
-	if (!s->last)
+	if (c >= 0x80)
+		while (count > 0 && screen_put_char(s, c))
+			count--;
+	if (c == 0 || c >= 0x80)
 		return;
-	memset(run, s->last, sizeof(run));
+	memset(run, (int)c, sizeof(run));
 	for (unsigned n; count > 0; count -= n) {
 		n = count < sizeof(run) ? count : sizeof(run);
 		screen_put_ascii(s, run, n);

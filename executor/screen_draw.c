@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/own.h"
 #include "executor/emulator.h"
 #include "executor/screen.h"
 
@@ -24,12 +25,15 @@ static void move_emulator(struct screen *s, unsigned col)
 static bool draw_again(struct screen *s)
 {
 	unsigned col = s->wraps_next ? s->col : s->col - 1;
-	char c = display_ascii(&s->display, s->row, col);
+	uint8_t c[4];
 
-	if ((s->col == 0 && !s->wraps_next) || !c)
+	if (s->col == 0 && !s->wraps_next)
+		return false;
+	size_t len = display_char(&s->display, s->row, &col, c);
+	if (len == 0)
 		return false;
 	move_emulator(s, col);
-	emulator_text(s->emulator, &c, 1);
+	emulator_text(s->emulator, (const char *)c, len);
 	return true;
 }
 
@@ -59,6 +63,7 @@ void screen_emulate(struct screen *s, const char *bytes, size_t len, unsigned ef
 void screen_put_text(struct screen *s, const char *text, size_t len)
 {
 	catch_up(s);
+	s->last = 0;
 	emulator_text(s->emulator, text, len);
 	settle(s);
 }
@@ -104,17 +109,62 @@ static void put_plain(struct screen *s, const uint8_t *text, size_t len)
 	s->is_ahead = true;
 }
 
-void screen_put_ascii(struct screen *s, const uint8_t *text, size_t len)
+/* Characters that combine with nothing before them, of a width that the emulator has
+ * for all of them.  What is not here, it is asked for. */
+static unsigned plain_width(uint32_t c)
 {
-	if (len > 0)
-		s->last = text[len - 1];
-	if (!s->modes) {
-		put_plain(s, text, len);
-		return;
-	}
+	static const struct {
+		uint32_t first, last;
+		unsigned width;
+	} known[] = {
+		{ 0xae, 0x2ff, 1 },	/* Latin */
+		{ 0x370, 0x482, 1 },	/* Greek, Cyrillic */
+		{ 0x48a, 0x52f, 1 },
+		{ 0x2500, 0x25fc, 1 },	/* lines, blocks */
+		{ 0x3041, 0x3096, 2 },	/* kana, ideographs, Hangul */
+		{ 0x30a1, 0x30fa, 2 },
+		{ 0x4e00, 0x9fff, 2 },
+		{ 0xac00, 0xd7a3, 2 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known) && c >= known[i].first; i++)
+		if (c <= known[i].last)
+			return known[i].width;
+	return 0;
+}
+
+bool screen_put_char(struct screen *s, uint32_t c)
+{
+	unsigned width = s->modes ? 0 : plain_width(c), cols = s->display.cols;
+
+	if (width == 0)
+		return false;
+	if (s->wraps_next || s->col + width > cols)
+		wrap(s);
+	display_put(&s->display, s->row, s->col, c, width);
+	/* As the emulator has it: before the last character, not behind it. */
+	s->wraps_next = s->col + width == cols;
+	s->col += s->wraps_next ? 0 : width;
+	s->is_ahead = true;
+	s->last = c;
+	return true;
+}
+
+static void emulate_ascii(struct screen *s, const uint8_t *text, size_t len)
+{
 	for (size_t at = 0; at < len; at += EMULATOR_TEXT)
 		screen_put_text(s, (const char *)text + at,
 				len - at < EMULATOR_TEXT ? len - at : EMULATOR_TEXT);
+}
+
+void screen_put_ascii(struct screen *s, const uint8_t *text, size_t len)
+{
+	if (!s->modes)
+		put_plain(s, text, len);
+	else
+		emulate_ascii(s, text, len);
+	if (len > 0)
+		s->last = text[len - 1];
 }
 
 static void tabulate(struct screen *s)

@@ -1,5 +1,6 @@
 /* screen_draw -- characters where the cursor stands, by our hand or the emulator's. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@ enum screen_mode {
 
 /* Printable ASCII. */
 void screen_put_ascii(struct screen *s, const uint8_t *text, size_t len);
+/* Another character; false where that is the emulator's to do. */
+bool screen_put_char(struct screen *s, uint32_t c);
 /* Whole characters, at most EMULATOR_TEXT bytes. */
 void screen_put_text(struct screen *s, const char *text, size_t len);
 /* BS, HT, LF, VT, FF, CR, SO, SI; others do nothing. */

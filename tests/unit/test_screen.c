@@ -66,6 +66,8 @@ static const struct row_case large[] = {
 	{ "a" E "Db" E "Ec", "a\n b\nc" },
 	{ "a\r\nb" E "Mc", "ac\nb" },
 	{ C "3b" "-" C "5b|", "------|" },
+	{ "\xe2\x94\x80" C "2b|", "\xe2\x94\x80\xe2\x94\x80\xe2\x94\x80|" },
+	{ "-\xe2\x82\xac" C "2b|", "-\xe2\x82\xac|" },
 	/* erase, insert, delete */
 	{ "hello" C "3D" C "K", "he" },
 	{ "hello" C "3D" C "1K", "lo" },
@@ -95,6 +97,8 @@ static const struct row_case large[] = {
 	{ "bell\a nul del\x7f", "bell nul del" },
 	{ "e\xcc\x81x", "e\xcc\x81x" },
 	{ "e\xcc\x81\r\n", "e\xcc\x81" },
+	{ "\xd0\xb5\xcc\x88x", "\xd0\xb5\xcc\x88x" },
+	{ "\xe3\x81\x8b\xe3\x82\x99x", "\xe3\x81\x8b\xe3\x82\x99x" },
 	{ "a\xcc\x81\xcc\x82\xcc\x83z", "a\xcc\x81\xcc\x82z" },
 	{ "\xcc\x81x", "x" },
 	{ "\xe6\xbc\xa2\xe5\xad\x97\rx", "x \xe5\xad\x97" },
@@ -413,6 +417,43 @@ static void test_questions_are_answered(void **state)
 	}
 }
 
+/* --- characters that need no emulator -------------------------------------- */
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+	if (c < 0x800)
+		return (size_t)sprintf(to, "%c%c", (int)(0xc0 | c >> 6),
+				       (int)(0x80 | (c & 0x3f)));
+	return (size_t)sprintf(to, "%c%c%c", (int)(0xe0 | c >> 12),
+			       (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
+}
+
+static unsigned column_after(const char *begin, const char *text, size_t len)
+{
+	struct screen s;
+
+	screen_init(&s, 3, 5);
+	screen_feed(&s, begin, strlen(begin));
+	screen_feed(&s, text, len);
+	unsigned col = s.col;
+	screen_clear(&s);
+	return col;
+}
+
+/* HTS in the first column changes nothing but who draws. */
+static void test_whoever_draws_a_character_it_has_the_same_width(void **state)
+{
+	(void)state;
+	for (uint32_t c = 0xa0; c < 0x10000; c++) {
+		char text[4];
+		if (c >= 0xd800 && c < 0xe000)
+			continue;
+		size_t len = put_utf8(text, c);
+		if (column_after("a", text, len) != column_after(E "Ha", text, len))
+			fail_msg("U+%04x", c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_reported_is_not_missing),
 		cmocka_unit_test(test_a_line_of_any_length_is_one),
 		cmocka_unit_test(test_questions_are_answered),
+		cmocka_unit_test(test_whoever_draws_a_character_it_has_the_same_width),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
