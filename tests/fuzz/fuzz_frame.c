@@ -224,6 +224,29 @@ static void try_hold(const struct frame *f, struct buffer *again)
 		must_equal(f, again, message_put_hold(again, is_held, &e));
 }
 
+static void try_edit(const struct frame *f, struct buffer *again)
+{
+	struct edit_request r;
+	struct err e;
+
+	if (action_get_edit(f, &r, &e) < 0)
+		return;
+	must_end(f, r.command);
+	must_end(f, r.path);
+	must_end(f, r.line);
+	must_end(f, r.range);
+	must_equal(f, again, action_put_edit(again, f->id, &r, &e));
+}
+
+static void try_edited(const struct frame *f, struct buffer *again)
+{
+	struct edited x;
+	struct err e;
+
+	if (action_get_edited(f, &x, &e) == 0)
+		must_equal(f, again, action_put_edited(again, f->id, &x, &e));
+}
+
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_HELLO] = try_hello,   [MSG_EXEC] = try_exec,     [MSG_STARTED] = try_started,
 	[MSG_FAILED] = try_failed, [MSG_EXITED] = try_exited, [MSG_SIGNAL] = try_signal,
@@ -231,7 +254,7 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_RUN] = try_run,	   [MSG_CANCEL] = try_cancel, [MSG_READ] = try_read,
 	[MSG_WRITE] = try_write,   [MSG_OUTPUT] = try_text,   [MSG_CONTENT] = try_text,
 	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
-	[MSG_HOLD] = try_hold,
+	[MSG_HOLD] = try_hold,	   [MSG_EDIT] = try_edit,     [MSG_EDITED] = try_edited,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 
