@@ -38,6 +38,7 @@ static enum err_kind kind_of_errno(int sys)
 	case EDQUOT:
 	case EAGAIN:
 	case E2BIG:
+	case ETOOMANYREFS:
 		return ERR_LIMIT;
 	default:
 		return ERR_SYSTEM;

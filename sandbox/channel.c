@@ -103,7 +103,14 @@ int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 		return err_in(e, "the command's arguments and environment");
 	memcpy(c->passing, fds, sizeof(c->passing));
 	c->passing_count = 3;
-	return channel_flush(c, e);
+	if (channel_flush(c, e) == 0)
+		return 0;
+	/* The kernel takes no descriptors now: nothing of the request is on its way. */
+	if (e->sys == ETOOMANYREFS && c->passing_count) {
+		buffer_consume(&c->out, buffer_len(&c->out));
+		c->passing_count = 0;
+	}
+	return -1;
 }
 
 int channel_send_cgroup(struct channel *c, int procs, struct err *e)

@@ -116,10 +116,15 @@ static int64_t now(const struct jobs *js)
 }
 
 /* Arguments and environment that fit no frame are its client's fault: so would
- * execve(2) say. */
-static void refuse(struct jobs *js, struct job *j)
+ * execve(2) say.  Or programs of this user have so many descriptors under way over unix
+ * sockets that the kernel takes no more (unix(7)): that passes, and is no reason to end
+ * the sandbox. */
+static void refuse(struct jobs *js, struct job *j, int sys)
 {
-	const struct failed failed = { .stage = EXEC_STAGE_EXECVE, .sys = E2BIG };
+	const struct failed failed = {
+		.stage = sys == ETOOMANYREFS ? EXEC_STAGE_FORK : EXEC_STAGE_EXECVE,
+		.sys = sys == ETOOMANYREFS ? ETOOMANYREFS : E2BIG,
+	};
 
 	js->on_failed(js->who, j, &failed);
 	js->alive--;
@@ -141,7 +146,7 @@ static void send_one(struct jobs *js, struct job *j)
 	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
 		return;
 	if (e.kind == ERR_LIMIT)
-		refuse(js, j);
+		refuse(js, j, e.sys);
 	else
 		guest_broke_protocol(js->guest, &e);
 }
