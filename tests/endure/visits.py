@@ -396,7 +396,7 @@ async def burst(v):
             method, params = v.dice.choice([
                 ("info", {}), ("stats", {}), ("exec.list", {}), ("exec.start", {"argv": ["true"]}),
                 ("exec.wait", {"process": 4000000000}), ("exec.signal", {"process": 4000000001, "signal": "TERM"}),
-                ("nothing", {}), ("info", {"what": 1}), ("exec.start", {"argv": []}), ("copy.in", {}),
+                ("nothing", {}), ("info", {"what": 1}), ("exec.start", {"argv": []}), ("update", {}),
                 ("events.subscribe", {"since": 0}), ("logs", {"tail": 1}), ("cancel", {"id": 1}),
             ])
             asked.append((method, params, peer.send(method, **params)))
@@ -405,7 +405,7 @@ async def burst(v):
 
 
 async def judge_burst(v, method, params, answer):
-    expected = {"exec.wait": "not_found", "exec.signal": "not_found", "copy.in": "unsupported", "cancel": "not_found"}
+    expected = {"exec.wait": "not_found", "exec.signal": "not_found", "update": "unsupported", "cancel": "not_found"}
     try:
         await v.soak.patiently(answer, f"the answer to {method}", v.box)
         kind = code = None
