@@ -25,50 +25,10 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "tests/unit/actor.h"
+#include "tests/unit/at_home.h"
 
 #define LAST ACTION_LAST_LINE
 #define MIB  (1u << 20)
-
-static struct actor a;
-
-static int setup(void **state)
-{
-	(void)state;
-	actor_start(&a);
-	assert_int_equal(chdir(a.home), 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	assert_int_equal(chdir("/"), 0);
-	actor_end(&a);
-	return 0;
-}
-
-static void put(const char *path, const void *data, size_t len)
-{
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(io_write_all(fd, data, len), 0);
-}
-
-static void put_text(const char *path, const char *text)
-{
-	put(path, text, strlen(text));
-}
-
-static void check_file(const char *path, const char *expected)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	AUTO_FREE char *got = NULL;
-
-	assert_true(fd >= 0);
-	got = read_all(fd);
-	assert_string_equal(got, expected);
-}
 
 static void check_read(const char *path, uint32_t outcome, const char *content)
 {
