@@ -33,7 +33,8 @@ bool editor_create(struct job *j)
 
 static void remember(struct job *j, const struct file *f)
 {
-	history_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len });
+	history_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len },
+		    f->text.encoding);
 }
 
 static struct bytes stripped(struct bytes text)
@@ -130,16 +131,17 @@ static bool replace(struct job *j, const struct file *f, const struct change *c)
 {
 	size_t at = c->found.at;
 	struct edit_text text;
-	struct buffer made;
+	struct made m = { .encoding = f->text.encoding };
+	uint32_t lacks = edit_splice(&f->text, at, at + c->needle.len, c->new, &m.bytes);
+	bool is_stored = lacks ? editor_fail_lacks(j, m.encoding, lacks)
+			       : editor_store(j, f, &m, &text);
 
-	edit_splice(&f->text, at, at + c->needle.len, c->new, &made);
-	bool is_stored = editor_store(j, f, &made, &text);
 	if (is_stored) {
 		remember(j, f);
 		say_replaced(j, text.lines, c);
 		edit_text_done(&text);
 	}
-	buffer_done(&made);
+	buffer_done(&m.bytes);
 	return is_stored;
 }
 
@@ -186,16 +188,17 @@ static void say_inserted(struct job *j, struct bytes lines, size_t line)
 static bool insert_at(struct job *j, const struct file *f, size_t line)
 {
 	struct edit_text text;
-	struct buffer made;
+	struct made m = { .encoding = f->text.encoding };
+	uint32_t lacks = edit_insert(&f->text, line, j->r->new_str, &m.bytes);
+	bool is_stored = lacks ? editor_fail_lacks(j, m.encoding, lacks)
+			       : editor_store(j, f, &m, &text);
 
-	edit_insert(&f->text, line, j->r->new_str, &made);
-	bool is_stored = editor_store(j, f, &made, &text);
 	if (is_stored) {
 		remember(j, f);
 		say_inserted(j, text.lines, line);
 		edit_text_done(&text);
 	}
-	buffer_done(&made);
+	buffer_done(&m.bytes);
 	return is_stored;
 }
 
@@ -230,20 +233,21 @@ static bool undo(struct job *j, const struct file *f)
 {
 	struct edit_text text;
 	struct bytes old;
-	struct buffer made;
+	struct made m;
 
 	if (!history_last(j->history, j->path, &old))
 		return EDITOR_FAIL(j, "No edit history found for %s.", j->path);
-	buffer_init(&made, old.len + 1);
-	(void)buffer_append(&made, old.data, old.len); /* fits */
-	bool is_stored = editor_store(j, f, &made, &text);
+	m.encoding = history_encoding(j->history, j->path);
+	buffer_init(&m.bytes, old.len + 1);
+	(void)buffer_append(&m.bytes, old.data, old.len); /* fits */
+	bool is_stored = editor_store(j, f, &m, &text);
 	if (is_stored) {
 		history_drop_last(j->history, j->path);
 		editor_say_format(j, "Last edit to %s undone successfully. ", j->path);
 		editor_show(j, text.lines, 1);
 		edit_text_done(&text);
 	}
-	buffer_done(&made);
+	buffer_done(&m.bytes);
 	return is_stored;
 }
 

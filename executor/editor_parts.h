@@ -20,6 +20,7 @@
 #include "executor/files_parts.h"
 
 struct edit_request;
+struct encoding;
 struct history;
 
 /* One request, and what is to be answered. */
@@ -41,6 +42,12 @@ struct file {
 	int write_error; /* it can be read only */
 };
 
+/* What it is to be then. */
+struct made {
+	struct buffer bytes;
+	const struct encoding *encoding;
+};
+
 /* --- commands -------------------------------------------------------------- */
 
 bool editor_view(struct job *j);
@@ -55,9 +62,9 @@ bool editor_undo_edit(struct job *j);
 bool editor_load(struct job *j, struct file *f, bool writes);
 void editor_file_done(struct file *f);
 
-/* Replaces it, and tells the difference.  *ret_text, of what is in `made`, is the
- * caller's then. */
-bool editor_store(struct job *j, const struct file *f, const struct buffer *made,
+/* Replaces it, and tells the difference.  *ret_text, of what is in `m`, is the caller's
+ * then. */
+bool editor_store(struct job *j, const struct file *f, const struct made *m,
 		  struct edit_text *ret_text);
 
 /* --- words ----------------------------------------------------------------- */
@@ -89,4 +96,6 @@ bool editor_fail_folder(struct job *j);
 bool editor_fail_missing(struct job *j, const char *parameter);
 /* What is wrong with the file. */
 bool editor_fail_file(struct job *j, const char *why);
+/* A character that its encoding does not have. */
+bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character);
 bool editor_fail_size(struct job *j, uint64_t size);

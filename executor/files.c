@@ -20,6 +20,7 @@
 #include "base/message.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "executor/encoding.h"
 #include "executor/files_parts.h"
 #include "executor/replies.h"
 #include "executor/user.h"
@@ -186,6 +187,8 @@ bool files_look_binary(const struct content *c)
 	if (len == 0 || has_utf16_mark(c->bytes, len))
 		return false;
 	if (utf8_is_valid(c->bytes, len, true) && !memchr(c->bytes, 0, len))
+		return false;
+	if (encoding_is_russian((struct bytes){ c->bytes, len }))
 		return false;
 	return looks_binary(c->bytes, len);
 }

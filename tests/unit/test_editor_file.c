@@ -15,6 +15,8 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "executor/editor_parts.h"
+#include "executor/encoding.h"
+#include "executor/history.h"
 
 static const struct edit_request request = { .path = "f" };
 
@@ -22,7 +24,8 @@ struct desk {
 	char folder[32];
 	struct job job;
 	struct file file;
-	struct buffer made;
+	struct history history;
+	struct made made;
 	struct edit_text text;
 };
 
@@ -52,11 +55,12 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(d->folder));
 	assert_int_equal(chdir(d->folder), 0);
 	put("f", "one\n");
-	d->job = (struct job){ .r = &request, .path = "f" };
+	d->job = (struct job){ .r = &request, .path = "f", .history = &d->history };
 	buffer_init(&d->job.say, 1000);
 	buffer_init(&d->job.diff, 1000);
-	buffer_init(&d->made, 100);
-	assert_true(buffer_append(&d->made, "two\n", 4));
+	d->made.encoding = &encoding_utf8;
+	buffer_init(&d->made.bytes, 100);
+	assert_true(buffer_append(&d->made.bytes, "two\n", 4));
 	assert_true(editor_load(&d->job, &d->file, true));
 	*state = d;
 	return 0;
@@ -69,7 +73,7 @@ static int teardown(void **state)
 	editor_file_done(&d->file);
 	buffer_done(&d->job.say);
 	buffer_done(&d->job.diff);
-	buffer_done(&d->made);
+	buffer_done(&d->made.bytes);
 	(void)unlink("f");
 	(void)unlink("g");
 	assert_int_equal(chdir("/"), 0);
