@@ -45,7 +45,7 @@ CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change editor_file \
-            editor_say editor_view emulator encoding everyone excerpt executor files history listing \
+            editor_say editor_view emulator encoding everyone excerpt executor files history lint lints listing \
             main processes relay replies requests row screen screen_control screen_draw \
             scrollback sequence session session_action session_output sessions sheet shell \
             spawn terminal text told tree user

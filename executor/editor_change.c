@@ -96,6 +96,11 @@ static bool find_change(struct job *j, const struct file *f, struct change *c)
 	return c->found.count == 1 || fail_change(j, f, c);
 }
 
+/* Lines from 0, `end` not included. */
+struct span {
+	size_t first, end;
+};
+
 static size_t count_newlines(struct bytes text)
 {
 	AUTO_FREE uint8_t *lines = NULL;
@@ -107,23 +112,39 @@ static size_t count_newlines(struct bytes text)
 	return count;
 }
 
-static void show_snippet(struct job *j, struct bytes lines, size_t first, size_t end)
+/* For the linter; the texts are gone when it is asked. */
+static void keep_change(struct job *j, struct bytes old, struct bytes new)
 {
-	struct bytes some = edit_slice(lines, first, end);
+	if (!(j->r->flags & EDIT_LINT))
+		return;
+	j->change = (struct change_made){
+		.old = mem_copy(old.data, old.len), .old_len = old.len,
+		.new = mem_copy(new.data, new.len), .new_len = new.len,
+		.at = buffer_len(&j->say),
+	};
+}
 
-	j->cut += edit_put_numbered(&j->say, some, first + 1);
+static void show_snippet(struct job *j, const struct file *f, struct bytes lines,
+			 struct span span)
+{
+	struct bytes some = edit_slice(lines, span.first, span.end);
+
+	j->cut += edit_put_numbered(&j->say, some, span.first + 1);
+	keep_change(j, f->text.lines, lines);
 	editor_say(j, "Review the changes and make sure they are as expected");
 }
 
 /* From four lines before the first to four behind the last. */
-static void say_replaced(struct job *j, struct bytes lines, const struct change *c)
+static void say_replaced(struct job *j, const struct file *f, struct bytes lines,
+			 const struct change *c)
 {
 	size_t line = c->found.line + 1;
 	size_t first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
 
 	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN
 			  "a snippet of %s:\n", j->path, j->path);
-	show_snippet(j, lines, first, line + EDIT_CONTEXT + count_newlines(c->new));
+	show_snippet(j, f, lines, (struct span){ first, line + EDIT_CONTEXT +
+							count_newlines(c->new) });
 	editor_say(j, ". Edit the file again if necessary.");
 }
 
@@ -138,7 +159,7 @@ static bool replace(struct job *j, const struct file *f, const struct change *c)
 
 	if (is_stored) {
 		remember(j, f);
-		say_replaced(j, text.lines, c);
+		say_replaced(j, f, text.lines, c);
 		edit_text_done(&text);
 	}
 	buffer_done(&m.bytes);
@@ -173,14 +194,15 @@ bool editor_str_replace(struct job *j)
 
 /* --- insert ----------------------------------------------------------------- */
 
-static void say_inserted(struct job *j, struct bytes lines, size_t line)
+static void say_inserted(struct job *j, const struct file *f, struct bytes lines,
+			 size_t line)
 {
 	size_t first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
 	size_t added = count_newlines(j->r->new_str) + 1;
 
 	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN
 			  "a snippet of the edited file:\n", j->path);
-	show_snippet(j, lines, first, line + EDIT_CONTEXT + added);
+	show_snippet(j, f, lines, (struct span){ first, line + EDIT_CONTEXT + added });
 	editor_say(j, " (correct indentation, no duplicate lines, etc). Edit the "
 		   "file again if necessary.");
 }
@@ -195,7 +217,7 @@ static bool insert_at(struct job *j, const struct file *f, size_t line)
 
 	if (is_stored) {
 		remember(j, f);
-		say_inserted(j, text.lines, line);
+		say_inserted(j, f, text.lines, line);
 		edit_text_done(&text);
 	}
 	buffer_done(&m.bytes);

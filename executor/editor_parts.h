@@ -23,6 +23,14 @@ struct edit_request;
 struct encoding;
 struct history;
 
+/* What a linter is to be asked about, with EDIT_LINT; zero: nothing was changed that
+ * it is asked about. */
+struct change_made {
+	uint8_t *old, *new; /* owned: the lines */
+	size_t old_len, new_len;
+	size_t at; /* where in what is said its words belong */
+};
+
 /* One request, and what is to be answered. */
 struct job {
 	const struct edit_request *r;
@@ -31,6 +39,7 @@ struct job {
 	struct buffer say, diff;
 	uint64_t cut;
 	bool is_binary; /* nothing is said but that */
+	struct change_made change;
 };
 
 /* A file that is looked at, and perhaps changed. */

@@ -64,6 +64,9 @@ bool sessions_has(const struct sessions *s, uint32_t id);
  * 0, which is none.  False: there is no such session. */
 bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place);
 
+/* How it is started; NULL: there is no such session. */
+const struct exec *sessions_exec(const struct sessions *s, uint32_t id);
+
 /* `is_full`: nothing more is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);
 void sessions_serve(struct sessions *s, const struct pollfd *fds);

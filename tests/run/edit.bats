@@ -272,6 +272,29 @@ for octal, want in rows.items():
         assert o.observation == "read" and o.content == want, (octal, o)'
 }
 
+@test "--lint says what a linter inside finds, and other sessions go on meanwhile" {
+	acts '
+edit("create", "/workspace/a.py", file_text="def f():\n    return 1\n")
+o = edit("str_replace", "/workspace/a.py", old_str="return 1", new_str="return )")
+assert o.content == ("The file /workspace/a.py has been edited. Here\x27s the result of running `cat -n` on a snippet of /workspace/a.py:\n     1\tdef f():\n     2\t    return )\n     3\t\n"
+    "\nLinting issues found in the changes:\n- Line 2, Column 12: unmatched \x27)\x27\n\nReview the changes and make sure they are as expected. Edit the file again if necessary."), o.content
+o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
+assert "\n\nNo linting issues found in the changes.\nReview the changes and make sure they are as expected (correct" in o.content, o.content
+assert "inting issues" not in edit("undo_edit", "/workspace/a.py").content
+run("printf \"# x\\n\" >f")
+assert "inting issues" not in edit("str_replace", "/workspace/f", old_str="x", new_str="y").content
+# As the session\x27s user, and in its place among the commands; found on its PATH.
+run("mkdir /tmp/bin; printf \x27#!/bin/sh\\necho \"stdin:1: $(id -u) $(readlink /proc/self/cwd)\"\\n\x27 >/tmp/bin/flake8; chmod +x /tmp/bin/flake8; mkfifo /tmp/go")
+o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
+assert "- Line 1, Column 1: " + run("id -u").content + " /\n" in o.content, o.content
+run("printf \x27#!/bin/sh\\nmkdir /tmp/once || exit 0; read x </tmp/go; echo \"stdin:1: it $x\"\\n\x27 >/tmp/bin/flake8")
+a.send({"action":"edit","id":900,"args":{"command":"insert","path":"/workspace/a.py","insert_line":0,"new_str":"x"}})
+o = ask({"action":"run","id":901,"session":"other","args":{"command":"echo went on >/tmp/go; echo here"}})
+first, second = sorted((o, receive()), key=lambda x: x.cause)
+assert second.content == "here" and "- Line 1, Column 1: it went on\n" in first.content, first
+assert a.run("echo still here").content == "still here"' --lint -e PATH=/tmp/bin:/usr/bin:/bin
+}
+
 @test "hostile texts neither stop it nor grow it" {
 	acts '
 p = "/workspace/f"
