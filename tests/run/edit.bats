@@ -188,6 +188,11 @@ assert failed(o) and "[Errno 28] No space left on device: \x27/x/f\x27 while try
 assert "No space left" in write("/x/f", "y" * (2 << 20)).content
 assert "No space left" in edit("create", "/x/new", file_text="x" * 100000).content
 assert run("[ \"$sum\" = \"$(md5sum </x/f)\" ] && ls -A /x | xargs").content == "f rest"
+# One of two names is written in its place, and as a whole or not at all.
+run("rm /x/rest; ln /x/f /x/g; head -c 1G /dev/zero >/x/rest 2>/dev/null")
+o = edit("str_replace", "/x/f", old_str=line, new_str=line + "\nmore" * 3000)
+assert failed(o) and "No space left" in o.content, o.content
+assert run("[ \"$sum\" = \"$(md5sum </x/f)\" ] && echo same").content == "same"
 assert failed(edit("undo_edit", "/x/f"))' --tmpfs /x:size=2m
 }
 

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/action.h"
@@ -136,6 +138,30 @@ static void test_what_was_removed_does_not_come_back(void **state)
 	assert_int_equal(access("f", F_OK), -1);
 }
 
+/* Between the look at the path and the opening. */
+static void test_what_came_meanwhile_is_not_overwritten(void **state)
+{
+	uint8_t text[] = { 'x' };
+	const struct content c = { text, 1 };
+	struct result got = files_make("f", &c);
+
+	(void)state;
+	assert_int_equal(got.outcome, OUTCOME_ERROR);
+	assert_int_equal(got.sys, EEXIST);
+	check_file("f", "one\n");
+	assert_int_equal(symlink("g", "link"), 0);
+	got = files_make("link", &c);
+	assert_int_equal(got.outcome, OUTCOME_DONE);
+	check_file("g", "x");
+	got = files_make("link", &c); /* it leads to a file by now */
+	assert_int_equal(got.sys, EEXIST);
+	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(mkfifo("link", 0600), 0);
+	AUTO_CLOSE int reader = open("link", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_int_equal(files_make("link", &c).sys, EEXIST);
+	assert_int_equal(unlink("link"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +171,7 @@ int main(void)
 		TEST(test_what_somebody_wrote_over_is_left_alone),
 		TEST(test_what_another_file_took_the_place_of_is_left_alone),
 		TEST(test_what_was_removed_does_not_come_back),
+		TEST(test_what_came_meanwhile_is_not_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
