@@ -360,6 +360,21 @@ static void test_an_encoding_is_remembered_between_edits(void **state)
 	check_file("f", "// x\n");
 }
 
+/* The byte of this letter is what files that are no text are known by. */
+static void test_an_edit_does_not_lock_itself_out(void **state)
+{
+	(void)state;
+	put_text("f", "caf\xe9\n");
+	begins(replacing("f", "caf", "\xc3\xbf"), EDITED);
+	check_file("f", "\xff\xe9\n");
+	says(request("view", "f"), SHOWN "~/f:\n     1\t\xc3\xbf\xc3\xa9\n     2\t\n");
+	begins(request("undo_edit", "f"), "Last edit to ~/f undone");
+	check_file("f", "caf\xe9\n");
+	begins(replacing("f", "caf", "\xc3\xbf"), EDITED);
+	put("f", "\xff\0\1", 3);
+	begins(request("view", "f"), "ERROR:\nFile validation failed");
+}
+
 static void test_a_diff_is_of_what_is_seen(void **state)
 {
 	struct act x;
@@ -608,6 +623,7 @@ int main(void)
 		TEST(test_what_is_no_text_file),
 		TEST(test_every_encoding_is_kept),
 		TEST(test_an_encoding_is_remembered_between_edits),
+		TEST(test_an_edit_does_not_lock_itself_out),
 		TEST(test_a_diff_is_of_what_is_seen),
 		TEST(test_a_read_of_what_looks_binary_says_that_alone),
 		TEST(test_documents_are_neither_shown_nor_edited),
