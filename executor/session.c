@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/action.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "executor/cgroup.h"
@@ -69,7 +70,7 @@ static void cannot_start(struct session *s, const struct failed *why)
 	}
 	int len = snprintf(text, sizeof(text),
 			   "hutch: the shell could not be started: %s: %s",
-			   exec_stage_name(why->stage), strerror((int)why->sys));
+			   exec_stage_name(why->stage), err_words((int)why->sys));
 	screen_feed(&s->screen, text, (size_t)len);
 	session_drop_command(s);
 	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);

@@ -36,7 +36,7 @@ static void finish_not_started(struct desk *d, struct task *first, const struct 
 {
 	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
 					   exec_stage_name(f->stage), d->shell->argv[0],
-					   strerror((int)f->sys));
+					   err_words((int)f->sys));
 
 	/* Pid 1's word for it (executor/session.c). */
 	if (f->sys == ECANCELED)

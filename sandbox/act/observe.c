@@ -7,6 +7,7 @@
 
 #include "base/action.h"
 #include "base/buffer.h"
+#include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
@@ -250,7 +251,7 @@ static char *file_error(const struct action *a, const struct done *d)
 	case OUTCOME_NOT_REGULAR:
 		return text_format("Not a regular file: %s.", d->path);
 	default:
-		return text_format("%s: %s", d->path, strerror((int)d->sys));
+		return text_format("%s: %s", d->path, err_words((int)d->sys));
 	}
 }
 
