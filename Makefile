@@ -44,11 +44,12 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
 CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
-EXECUTOR := caps cgroup channel copy diff display edit editor editor_change editor_file \
-            editor_say editor_view emulator everyone excerpt executor files history listing \
-            main processes relay replies requests row screen screen_control screen_draw \
-            scrollback sequence session session_action session_output sessions sheet shell \
-            spawn terminal text told tree user
+EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
+            editor_file editor_say editor_view emulator everyone excerpt executor \
+            files history listing main matcher needle pattern pattern_bracket \
+            pattern_rust processes program relay replies requests row runes screen \
+            screen_control screen_draw scrollback sequence session session_action \
+            session_output sessions sheet shell spawn terminal text told tree user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
