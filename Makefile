@@ -48,11 +48,11 @@ VERBS    := bridge client courier cp each events exec flags gather hearing inspe
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             editor_file editor_say editor_view emulator errand errand_change \
             errand_grep errand_list errands everyone excerpt executor files finds glob \
-            history listing main matcher name needle pattern pattern_bracket \
-            pattern_rust processes program relay replies requests row runes screen \
-            screen_control screen_draw scrollback sequence session session_action \
-            session_output sessions sheet shell spawn terminal text told tree user \
-            walk
+            grep grep_paths grep_tree history listing main matcher name needle pattern \
+            pattern_bracket pattern_rust processes program relay replies requests \
+            ripgrep row runes screen screen_control screen_draw scrollback sequence \
+            session session_action session_output sessions sheet shell spawn terminal \
+            text told tree user walk
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -200,7 +200,7 @@ clean:
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
 DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
-        clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
+        clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux debootstrap \
         e2fsprogs
 .PHONY: deps

@@ -190,6 +190,7 @@ void errand_run(const void *order)
 	(void)prctl(PR_SET_NAME, "hutch-errand"); /* for who looks from outside */
 	(void)sigprocmask(SIG_BLOCK, &late, NULL); /* valid arguments */
 	x->ask = o->request;
+	x->as = o->as;
 	buffer_init(&x->text, ERRAND_TEXT_MAX);
 	do_it(x);
 	tell(x, o->id);

@@ -24,10 +24,14 @@
 #include "base/action.h"
 #include "base/buffer.h"
 
+struct exec;
+
 /* What the process is given. */
 struct errand_order {
 	uint32_t id;
 	const struct errand_request *request; /* borrowed */
+	/* Borrowed; how commands of its session are run; NULL: it has none yet. */
+	const struct exec *as;
 };
 
 /* Does it and exits; `order` is a struct errand_order. */
@@ -37,6 +41,7 @@ void errand_run(const void *order);
 
 struct errand {
 	const struct errand_request *ask; /* borrowed */
+	const struct exec *as;		  /* borrowed; as above */
 	char path[PATH_MAX];		  /* absolute */
 	char other[PATH_MAX];		  /* of a move: absolute */
 	char shown[PATH_MAX]; /* stands before the names that are found: "" or DIR/ */

@@ -145,10 +145,10 @@ static int64_t due_of(const struct errands *s, uint64_t timeout_ms)
 
 /* The process, with its pipe; -1 with errno set. */
 static int start_process(const struct errands *s, struct errand_child *c,
-			 const struct errand_request *r)
+			 const struct errand_request *r, const struct exec *as)
 {
 	const struct exec exec = { .uid = r->place.uid, .gid = r->place.gid, .cwd = "/" };
-	const struct errand_order order = { c->id, r };
+	const struct errand_order order = { c->id, r, as };
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -180,7 +180,8 @@ static struct errand_child *child_new(const struct errands *s, uint32_t id,
 	return c;
 }
 
-void errands_start(struct errands *s, uint32_t id, const struct errand_request *r)
+void errands_start(struct errands *s, uint32_t id, const struct errand_request *r,
+		   const struct exec *as)
 {
 	const struct returned busy = { .outcome = OUTCOME_ERROR, .sys = EAGAIN,
 				       .path = r->path, .cwd = r->place.cwd,
@@ -191,7 +192,7 @@ void errands_start(struct errands *s, uint32_t id, const struct errand_request *
 		return;
 	}
 	struct errand_child *c = child_new(s, id, r);
-	if (start_process(s, c, r) == 0) {
+	if (start_process(s, c, r, as) == 0) {
 		s->all[s->count++] = c;
 		return;
 	}

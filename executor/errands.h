@@ -18,6 +18,7 @@
 struct errand_child;
 struct errand_request;
 struct everyone;
+struct exec;
 struct pollfd;
 struct processes;
 struct replies;
@@ -38,8 +39,10 @@ struct errands {
 
 void errands_done(struct errands *s);
 
-/* `r->place` says whose it is, whatever the session is. */
-void errands_start(struct errands *s, uint32_t id, const struct errand_request *r);
+/* `r->place` says whose it is, whatever the session is; `as` how commands of it are run,
+ * for programs of the rootfs that may help; NULL: none. */
+void errands_start(struct errands *s, uint32_t id, const struct errand_request *r,
+		   const struct exec *as);
 
 /* True while it was not told about. */
 bool errands_has(const struct errands *s, uint32_t id);

@@ -119,7 +119,13 @@ static int read_item(struct reader *r, struct escape *ret)
 		return read_class(r, &ret->set);
 	}
 	ret->rune = reader_rune(r);
-	return ret->rune == '\\' ? reader_escape(r, ret) : 0;
+	if (ret->rune != '\\')
+		return 0;
+	if (r->at == r->end || *r->at != 'n')
+		return reader_escape(r, ret);
+	ret->rune = '\n'; /* no line has one, so [^\n] is all characters */
+	r->at++;
+	return 0;
 }
 
 /* The - behind an item has been read. */

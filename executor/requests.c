@@ -205,7 +205,8 @@ static int answer_errand(struct executor *x, const struct frame *f, struct err *
 	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
 	x->phase = PHASE_BUSY; /* it enters the cgroup, as commands do */
-	errands_start(&x->errands, f->id, &r);
+	errands_start(&x->errands, f->id, &r,
+		      sessions_exec(&x->sessions, r.session));
 	return 0;
 }
 

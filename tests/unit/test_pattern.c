@@ -100,6 +100,7 @@ static const struct {
 	{ "k\303\244", "[K-Kk-k][\\x{c4}-\\x{c4}\\x{e4}-\\x{e4}]", true },
 	{ "[^x]", "[\\x{0}-\\x{9}\\x{b}-W"
 	  "Y-wy-\\x{d7ff}\\x{e000}-\\x{10ffff}]", true },
+	{ "[^a\\n]", "[\\x{0}-\\x{9}\\x{b}-\\x{60}b-\\x{d7ff}\\x{e000}-\\x{10ffff}]", false },
 	{ "[^\\s\\S]", NULL, false },
 	{ "\\t\\.\\/", "\\x{9}\\x{2e}\\x{2f}", false },
 };
