@@ -108,13 +108,24 @@ static enum walk_step removed(struct errand *x, const struct walk_name *n, int f
 	return WALK_END;
 }
 
+/* A folder is tried at once: of a mount the kernel says that it is busy before it says
+ * that it is not empty, and so nothing in one is touched. */
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
-	return n->type == DT_DIR ? WALK_ON : removed(who, n, 0);
+	if (n->type != DT_DIR)
+		return removed(who, n, 0);
+	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0)
+		return WALK_PAST;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return WALK_ON;
+	return removed(who, n, AT_REMOVEDIR);
 }
 
+/* What is in it still could not be looked into, or is new: the end will tell. */
 static enum walk_step on_left(void *who, const struct walk_name *n)
 {
+	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY)
+		return WALK_ON;
 	return removed(who, n, AT_REMOVEDIR);
 }
 
@@ -124,7 +135,9 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-static int empty(struct errand *x)
+/* And then the folder itself: where it is not empty by then, that is for what could
+ * not be looked into. */
+static int remove_all(struct errand *x)
 {
 	struct walk w = { .on_name = on_name, .on_left = on_left, .is_late = is_late,
 			  .who = x };
@@ -135,35 +148,24 @@ static int empty(struct errand *x)
 	(void)walk_run(&w, folder);
 	if (x->end.outcome != OUTCOME_DONE)
 		return -1;
-	if (w.is_cut)
+	if (rmdir(x->path) == 0)
+		return 0;
+	int sys = w.closed > 0 ? w.sys : errno;
+	if (errand_is_late())
 		x->end.outcome = OUTCOME_TIMED_OUT;
-	else if (w.closed > 0)
-		(void)errand_fail(x, NULL, w.sys);
-	return x->end.outcome == OUTCOME_DONE ? 0 : -1;
+	else
+		(void)errand_fail(x, NULL, sys);
+	return -1;
 }
 
-/* A mount's own folder cannot be removed, so nothing in it is; "/" is one. */
-static bool is_mount(const char *path)
-{
-	char above[PATH_MAX + 3];
-	struct stat here, there;
-
-	(void)snprintf(above, sizeof(above), "%s/..", path);
-	return lstat(path, &here) == 0 && stat(above, &there) == 0 &&
-	       (here.st_dev != there.st_dev || here.st_ino == there.st_ino);
-}
-
+/* That it is a mount, or "/", the first attempt says; see on_name(). */
 static int remove_folder(struct errand *x)
 {
-	if (is_mount(x->path))
-		return errand_fail(x, NULL, EBUSY);
 	if (rmdir(x->path) == 0)
 		return 0;
 	if ((errno != ENOTEMPTY && errno != EEXIST) || !(x->ask->flags & ERRAND_RECURSIVE))
 		return errand_fail(x, NULL, errno);
-	if (empty(x) < 0)
-		return -1;
-	return rmdir(x->path) < 0 ? errand_fail(x, NULL, errno) : 0;
+	return remove_all(x);
 }
 
 /* A slash behind a link would be what it leads to. */

@@ -158,17 +158,18 @@ static int by_time(const void *one, const void *other)
  * that stand for themselves alone are a path. */
 static const char *take_root(struct errand *x, const char *pattern)
 {
-	size_t len = 0;
+	size_t slashes = strspn(pattern, "/"), len = 0;
 
-	if (*pattern != '/')
+	if (slashes == 0)
 		return pattern;
-	for (size_t at = strspn(pattern, "/"), end; pattern[at]; at = end + 1) {
+	pattern += slashes - 1;
+	for (size_t at = 1, end; pattern[at]; at = end + 1) {
 		end = at + strcspn(pattern + at, "/");
 		if (!pattern[end] || strcspn(pattern + at, "*?[{\\") < end - at)
 			break;
 		len = end;
 	}
-	while (len > 1 && pattern[len - 1] == '/')
+	while (len > 0 && pattern[len - 1] == '/')
 		len--;
 	(void)snprintf(x->path, sizeof(x->path), "%.*s", len ? (int)len : 1, pattern);
 	(void)snprintf(x->shown, sizeof(x->shown), "%.*s/", (int)len, pattern);

@@ -67,9 +67,10 @@ static const char *kind_words(const struct action *a, uint32_t sys)
 					     "is replaced"
 					   : "it is there, and is no folder";
 	case ENOTEMPTY:
-		return a->kind == ACT_REMOVE ? "the folder is not empty; with \"recursive\": "
-					       "true all that is in it is removed, too"
-					     : NULL;
+		return a->kind != ACT_REMOVE ? NULL
+		       : a->errand_flags     ? "something was put into it meanwhile"
+					     : "the folder is not empty; with \"recursive\": "
+					       "true all that is in it is removed, too";
 	case EXDEV:
 		return "that is on another mount; `mv` in a run copies it there";
 	case EBUSY:
