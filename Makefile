@@ -28,7 +28,7 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
-BASE     := action base64 buffer err frame io keys list message quote utf8 visible
+BASE     := action action_errand base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
@@ -37,18 +37,22 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting split split_expand \
+ACT      := action action_errand answers args desk desk_frame desk_start lines observe \
+            observe_errand outbox outlet put queue setting split split_expand \
             split_grammar split_token split_word stream
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
-EXECUTOR := caps cgroup channel copy diff display edit editor editor_change editor_file \
-            editor_say editor_view emulator everyone excerpt executor files history listing \
-            main processes relay replies requests row screen screen_control screen_draw \
-            scrollback sequence session session_action session_output sessions sheet shell \
-            spawn terminal text told tree user
+EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
+            editor_file editor_say editor_view emulator errand errand_change \
+            errand_grep errand_list errands everyone excerpt executor files finds glob \
+            grep grep_paths grep_tree history listing main matcher name needle pattern \
+            pattern_bracket pattern_rust processes program relay replies requests \
+            ripgrep row runes screen screen_control screen_draw scrollback sequence \
+            session session_action session_output sessions sheet shell spawn terminal \
+            text told tree user walk
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -195,7 +199,7 @@ clean:
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
 DEPS := gcc libc6-dev musl-tools libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
-        clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
+        clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux debootstrap \
         e2fsprogs
 .PHONY: deps

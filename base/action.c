@@ -231,7 +231,7 @@ int action_get_done(const struct frame *f, struct done *ret, struct err *e)
 	d.sys = fields_get_u32(&in);
 	d.path = fields_get_text(&in);
 	d.cwd = fields_get_text(&in);
-	bool in_range = d.outcome < OUTCOME_COUNT && d.sys < 4096 && is_short(d.path) &&
+	bool in_range = d.outcome < OUTCOME_FILE_COUNT && d.sys < 4096 && is_short(d.path) &&
 			is_short(d.cwd);
 	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;

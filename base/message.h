@@ -35,6 +35,8 @@ enum message_type {
 	MSG_HOLD,    /* to: everything inside stands still, or no longer */
 	MSG_EDIT,    /* to: edit a file, or show it as an editor does */
 	MSG_EDITED,  /* from: the end of a MSG_EDIT */
+	MSG_ERRAND,  /* to: look for, or change, what is in a folder */
+	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
 	MSG_COUNT
 };
 

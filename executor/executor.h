@@ -9,6 +9,7 @@
 
 #include "executor/replies.h"
 #include "executor/channel.h"
+#include "executor/errands.h"
 #include "executor/everyone.h"
 #include "executor/history.h"
 #include "executor/processes.h"
@@ -29,7 +30,8 @@ struct executor {
 	struct channel channel;
 	struct processes processes;
 	struct sessions sessions;
-	struct replies replies; /* of sessions and about files */
+	struct errands errands;
+	struct replies replies; /* of sessions, errands and about files */
 	struct user user;
 	struct history history; /* of what an editor changed */
 	struct everyone everyone;

@@ -19,7 +19,8 @@ struct request {
 
 static bool is_used(struct executor *x, uint32_t id)
 {
-	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id);
+	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id) ||
+	       errands_has(&x->errands, id);
 }
 
 static int in_use(const struct frame *f, struct err *e)
@@ -139,6 +140,8 @@ static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 
 static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
 {
+	if (errands_cancel(&x->errands, f->id))
+		return action_get_cancel(f, e);
 	return sessions_cancel(&x->sessions, f, e);
 }
 
@@ -191,6 +194,22 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 	return editor_edit(&files, &r, &x->history, e);
 }
 
+static int answer_errand(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct errand_request r;
+
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	if (action_get_errand(f, &r, e) < 0)
+		return -1;
+	if (!sessions_place(&x->sessions, r.session, &r.place))
+		return no_session(r.session, e);
+	x->phase = PHASE_BUSY; /* it enters the cgroup, as commands do */
+	errands_start(&x->errands, f->id, &r,
+		      sessions_exec(&x->sessions, r.session));
+	return 0;
+}
+
 /* Beside a phase: while everyone is paused, too. */
 #define READY  PHASE_READY
 #define BUSY   PHASE_BUSY
@@ -223,6 +242,8 @@ static const struct request requests[] = {
 		       .answer = answer_hold },
 	[MSG_EDIT] = { .one = READY | BUSY | PAUSED, .answer = answer_edit },
 	[MSG_EDITED] = { .answer = NULL },
+	[MSG_ERRAND] = { .one = READY | BUSY, .answer = answer_errand },
+	[MSG_RETURNED] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

@@ -160,6 +160,13 @@ bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *pl
 	return !id || one;
 }
 
+const struct exec *sessions_exec(const struct sessions *s, uint32_t id)
+{
+	const struct session *one = id ? find(s, id) : NULL;
+
+	return one ? &one->exec : NULL;
+}
+
 void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 {
 	for (size_t i = 0; i < s->count; i++) {

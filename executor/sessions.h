@@ -24,6 +24,7 @@
 struct replies;
 struct err;
 struct everyone;
+struct exec;
 struct frame;
 struct leaders;
 struct pollfd;
@@ -63,6 +64,9 @@ bool sessions_has(const struct sessions *s, uint32_t id);
 /* Where, and as whom, files are meant of session `id`; what *place says stays for
  * 0, which is none.  False: there is no such session. */
 bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place);
+
+/* How commands of it are run; NULL for 0, and for none. */
+const struct exec *sessions_exec(const struct sessions *s, uint32_t id);
 
 /* `is_full`: nothing more is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);

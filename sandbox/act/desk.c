@@ -114,7 +114,9 @@ void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 		post(&t->askers[i], l);
 	}
 	letter_release(l);
-	if (t->is_sent && t->action.kind != ACT_RUN)
+	if (t->is_sent && action_is_errand(&t->action))
+		d->errands--;
+	else if (t->is_sent && t->action.kind != ACT_RUN)
 		d->files--;
 	queue_remove(&d->queue, t);
 }
@@ -150,7 +152,7 @@ static void end_early(struct desk *d, struct task *t)
 	if (!t->is_sent)
 		return desk_finish_error(d, t, "HUTCH$CANCELLED",
 					 "ERROR: The action was cancelled before it started.");
-	if (t->action.kind != ACT_RUN)
+	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
 		return; /* a file's end is near anyway */
 	(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
 	if (t->deadline_ms > clock_ms() + DESK_GRACE_MS)
@@ -227,7 +229,8 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 
 static void enqueue(struct desk *d, struct asker *from, const struct action *a, size_t len)
 {
-	size_t most = a->kind != ACT_RUN ? DESK_FILE_MAX
+	size_t most = action_is_errand(a)  ? ERRAND_TEXT_MAX
+		      : a->kind != ACT_RUN ? DESK_FILE_MAX
 		      : a->is_hidden	 ? DESK_WHOLE_MAX
 					 : DESK_RUN_MAX;
 	struct session *s = queue_session(&d->queue, a->session); /* it is there */

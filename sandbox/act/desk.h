@@ -30,6 +30,8 @@ struct frame;
 #define DESK_BYTES (64u << 20)
 /* So many files are read and written at a time: their content is held here. */
 #define DESK_FILES 4
+/* So many errands are under way at a time. */
+#define DESK_ERRANDS 8
 
 /* Content: base64 of the largest file, or what an editor says and its diff, and then
  * some; 30,000 characters and a notice. */
@@ -67,7 +69,7 @@ struct desk {
 
 	struct answers *answers; /* owned */
 	struct queue queue;
-	unsigned files; /* under way */
+	unsigned files, errands; /* under way */
 };
 
 void desk_init(struct desk *d);

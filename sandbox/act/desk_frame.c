@@ -150,7 +150,8 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 	struct done done;
 	struct buffer line;
 
-	if (t->action.kind == ACT_RUN || action_is_edit(&t->action))
+	if (t->action.kind != ACT_WRITE &&
+	    (t->action.kind != ACT_READ || action_is_edit(&t->action)))
 		return untimely(f, e);
 	if (action_get_done(f, &done, e) < 0)
 		return -1;
@@ -182,6 +183,23 @@ static int on_edited(struct desk *d, struct task *t, const struct frame *f, stru
 	return 0;
 }
 
+static int on_returned(struct desk *d, struct task *t, const struct frame *f,
+		       struct err *e)
+{
+	struct returned x;
+	struct buffer line;
+
+	if (!action_is_errand(&t->action))
+		return untimely(f, e);
+	if (action_get_returned(f, &x, e) < 0)
+		return -1;
+	const struct observed o = desk_observed(t);
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_errand(&line, &o, &x);
+	desk_finish(d, t, &line);
+	return 0;
+}
+
 static const struct answer {
 	int (*session)(struct desk *, const struct frame *, struct err *);
 	int (*task)(struct desk *, struct task *, const struct frame *, struct err *);
@@ -193,6 +211,7 @@ static const struct answer {
 	[MSG_REPORT] = { .task = on_report },
 	[MSG_DONE] = { .task = on_done },
 	[MSG_EDITED] = { .task = on_edited },
+	[MSG_RETURNED] = { .task = on_returned },
 };
 
 int desk_frame(struct desk *d, const struct frame *f, struct err *e)

@@ -116,6 +116,33 @@ static void put_edit(struct desk *d, const struct session *s, struct task *t, st
 	(void)action_put_edit(d->wire, t->id, &r, e);
 }
 
+static const uint32_t errand_kinds[ACT_KIND_COUNT] = {
+	[ACT_LIST] = ERRAND_LIST,     [ACT_GLOB] = ERRAND_GLOB, [ACT_STAT] = ERRAND_STAT,
+	[ACT_MOVE] = ERRAND_MOVE,     [ACT_GREP] = ERRAND_GREP, [ACT_MKDIR] = ERRAND_MKDIR,
+	[ACT_REMOVE] = ERRAND_REMOVE,
+};
+
+static void put_errand(struct desk *d, const struct session *s, struct task *t,
+		       struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct errand_request r = {
+		.session = s->is_open ? s->id : 0,
+		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.kind = errand_kinds[a->kind],
+		.flags = a->errand_flags,
+		.depth = a->depth,
+		.limit = a->limit,
+		.timeout_ms = whole_ms(a->timeout_s),
+		.path = a->path,
+		.other = a->other ? a->other : "",
+		.include = a->include ? a->include : "",
+	};
+
+	t->deadline_ms = clock_ms() + (int64_t)r.timeout_ms + DESK_GRACE_MS;
+	(void)action_put_errand(d->wire, t->id, &r, e);
+}
+
 static void send_task(struct desk *d, struct session *s, struct task *t)
 {
 	struct err e = { 0 };
@@ -126,6 +153,9 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	if (t->action.kind == ACT_RUN) {
 		t->is_streamed = wants_stream(t);
 		put_run(d, s, t, &e);
+	} else if (action_is_errand(&t->action)) {
+		d->errands++;
+		put_errand(d, s, t, &e);
 	} else {
 		d->files++;
 		(action_is_edit(&t->action) ? put_edit : put_file)(d, s, t, &e);
@@ -155,6 +185,8 @@ static bool has_room(const struct desk *d, const struct session *s)
 	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT ||
 			(kind == ACT_RUN && !s->is_open);
 
+	if (action_is_errand(&s->first->action))
+		return d->errands < DESK_ERRANDS && buffer_len(d->wire) <= WIRE_BUSY;
 	if (kind != ACT_RUN && d->files == DESK_FILES)
 		return false;
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);

@@ -221,6 +221,32 @@ static void put_edit_of_no_session(struct buffer *b)
 	put_edit_of(b, 2, 3);
 }
 
+static void put_errand_of(struct buffer *b, uint32_t id, uint32_t session)
+{
+	const struct errand_request r = { .session = session,
+					  .place = { getuid(), getgid(), "/" },
+					  .kind = ERRAND_STAT, .path = "/", .other = "",
+					  .include = "" };
+	struct err e;
+
+	assert_int_equal(action_put_errand(b, id, &r, &e), 0);
+}
+
+static void put_errand(struct buffer *b)
+{
+	put_errand_of(b, 2, 0);
+}
+
+static void put_errand_with_id_in_use(struct buffer *b)
+{
+	put_errand_of(b, 1, 0);
+}
+
+static void put_errand_of_no_session(struct buffer *b)
+{
+	put_errand_of(b, 2, 3);
+}
+
 static void put_stop_about_one(struct buffer *b)
 {
 	struct err e;
@@ -388,7 +414,7 @@ static void test_nothing_is_begun_beside_the_last_command(void **state)
 		unsigned fds;
 	} rows[] = { { put_exec_2, 3 }, { put_cgroup, 1 }, { put_open_2, 0 },
 		     { put_run, 0 },	{ put_cancel, 0 }, { put_read, 0 },
-		     { put_write, 0 },	{ put_edit, 0 } };
+		     { put_write, 0 },	{ put_edit, 0 },   { put_errand, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -409,6 +435,7 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 		put_read_with_id_in_use, put_read_of_no_session,
 		put_write_with_id_in_use, put_write_of_no_session,
 		put_edit_with_id_in_use, put_edit_of_no_session,
+		put_errand_with_id_in_use, put_errand_of_no_session,
 	};
 
 	(void)state;
