@@ -108,7 +108,8 @@ enum edit_flag {
 	EDIT_NEW_STR = 4,
 	EDIT_LINE = 8,
 	EDIT_IS_READ = 16, /* of a file that looks binary say OUTCOME_BINARY alone */
-	EDIT_FLAGS = 31
+	EDIT_LINT = 32, /* ask a linter about the change */
+	EDIT_FLAGS = 63
 };
 
 /* As an agent asked for it: what the words mean is for the editor to say. */

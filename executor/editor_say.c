@@ -8,6 +8,7 @@
 #include "base/action.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "executor/encoding.h"
 
 void editor_say_bytes(struct job *j, const void *data, size_t len)
 {
@@ -67,6 +68,13 @@ bool editor_fail_missing(struct job *j, const char *parameter)
 bool editor_fail_file(struct job *j, const char *why)
 {
 	return EDITOR_FAIL(j, "File validation failed for %s: %s", j->path, why);
+}
+
+bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character)
+{
+	return EDITOR_FAIL(j, "Ran into U+%04X, which %s, the encoding of the file, does "
+			   "not have, while trying to write to %s", character,
+			   encoding_name(encoding), j->path);
 }
 
 bool editor_fail_size(struct job *j, uint64_t size)

@@ -60,7 +60,7 @@ static void child_ended(void *executor, pid_t pid, int status)
 {
 	struct executor *x = executor;
 
-	if (!errands_reaped(&x->errands, pid))
+	if (!errands_reaped(&x->errands, pid) && !lints_reaped(&x->lints, pid))
 		sessions_reaped(&x->sessions, pid, status);
 }
 
@@ -77,6 +77,10 @@ static void executor_init(struct executor *x, int channel, int proc)
 				       .processes = &x->processes,
 				       .user = &x->user,
 				       .everyone = &x->everyone };
+	x->lints = (struct lints){ .replies = &x->replies,
+				   .processes = &x->processes,
+				   .user = &x->user,
+				   .everyone = &x->everyone };
 	x->processes.on_other = child_ended;
 	x->processes.who = x;
 }
@@ -87,6 +91,7 @@ static void executor_done(struct executor *x)
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
 	errands_done(&x->errands);
+	lints_done(&x->lints);
 	replies_done(&x->replies);
 	history_done(&x->history);
 	own_close(&x->signals);
@@ -154,9 +159,9 @@ static void forget_signal(int signals)
 	(void)!read(signals, &info, sizeof(info));
 }
 
-/* How many places there are for each of the two. */
+/* How many places there are for each of them. */
 struct watched {
-	size_t commands, sessions, errands;
+	size_t commands, sessions, errands, lints;
 };
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
@@ -174,6 +179,8 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 				    is_behind);
 	w.errands = errands_watch(&x->errands,
 				  fds + POLL_COMMANDS + w.commands + w.sessions);
+	w.lints = lints_watch(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions +
+						 w.errands);
 	return w;
 }
 
@@ -232,12 +239,14 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
 	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands);
 	errands_serve(&x->errands, fds + POLL_COMMANDS + w.commands + w.sessions);
+	lints_serve(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions + w.errands);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	sessions_expire(&x->sessions);
 	errands_expire(&x->errands);
+	lints_expire(&x->lints);
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
@@ -248,7 +257,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS + ERRANDS_MAX;
+		       x->sessions.count * SESSION_POLLS + ERRANDS_MAX + LINTS_MAX;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;
@@ -269,6 +278,7 @@ static int timeout_of(const struct executor *x, bool has_more)
 
 	if (has_more)
 		return 0;
+	others = sooner(others, lints_timeout(&x->lints));
 	return sooner(sooner(sessions_timeout(&x->sessions), errands_timeout(&x->errands)),
 		      others);
 }
@@ -282,7 +292,8 @@ static int loop(struct executor *x, struct err *e)
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
 		int timeout = timeout_of(x, has_more);
-		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.errands;
+		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.errands +
+			       w.lints;
 		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (turn(x, fds, w, &has_more, e) < 0)

@@ -12,6 +12,7 @@
 #include "executor/errands.h"
 #include "executor/everyone.h"
 #include "executor/history.h"
+#include "executor/lints.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
 #include "executor/user.h"
@@ -34,6 +35,7 @@ struct executor {
 	struct replies replies; /* of sessions, errands and about files */
 	struct user user;
 	struct history history; /* of what an editor changed */
+	struct lints lints;	/* of those changes */
 	struct everyone everyone;
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */

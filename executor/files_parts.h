@@ -41,7 +41,7 @@ struct result files_put(int fd, const struct stat *st, const struct content *c);
  * there is followed. */
 struct result files_make(const char *path, const struct content *c);
 
-/* binaryornot's rule, by the first bytes. */
+/* binaryornot's rule, by the first bytes; what is Russian is text (encoding.h). */
 bool files_look_binary(const struct content *c);
 
 /* Whether it tells of a process: /proc/self would be the executor. */

@@ -20,7 +20,7 @@ struct request {
 static bool is_used(struct executor *x, uint32_t id)
 {
 	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id) ||
-	       errands_has(&x->errands, id);
+	       errands_has(&x->errands, id) || lints_has(&x->lints, id);
 }
 
 static int in_use(const struct frame *f, struct err *e)
@@ -140,7 +140,7 @@ static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 
 static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (errands_cancel(&x->errands, f->id))
+	if (errands_cancel(&x->errands, f->id) || lints_cancel(&x->lints, f->id))
 		return action_get_cancel(f, e);
 	return sessions_cancel(&x->sessions, f, e);
 }
@@ -191,7 +191,9 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 	if (!sessions_place(&x->sessions, r.session, &place))
 		return no_session(r.session, e);
 	struct files files = { &x->replies, &x->user, &place, f->id };
-	return editor_edit(&files, &r, &x->history, e);
+	const struct editor editor = { &x->history, &x->lints,
+				       sessions_exec(&x->sessions, r.session) };
+	return editor_edit(&files, &r, &editor, e);
 }
 
 static int answer_errand(struct executor *x, const struct frame *f, struct err *e)

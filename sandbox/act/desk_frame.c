@@ -56,6 +56,7 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	if (message_get_failed(f, &failed, e) < 0)
 		return -1;
 	s->is_opening = false;
+	s->has_no_shell = true;
 	if (s->first && s->first->action.kind == ACT_RUN)
 		finish_not_started(d, s->first, &failed);
 	return 0;

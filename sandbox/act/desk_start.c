@@ -86,14 +86,14 @@ static struct bytes bytes_of(const char *text)
 	return (struct bytes){ (const uint8_t *)text, text ? strlen(text) : 0 };
 }
 
-static uint32_t edit_flags(const struct action *a)
+static uint32_t edit_flags(const struct desk *d, const struct action *a)
 {
 	/* A picture is none of those that the binary rule is about. */
 	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
 	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
-	       (has_rule ? EDIT_IS_READ : 0u);
+	       (has_rule ? EDIT_IS_READ : 0u) | (d->setting.lints ? EDIT_LINT : 0u);
 }
 
 static void put_edit(struct desk *d, const struct session *s, struct task *t, struct err *e)
@@ -102,7 +102,7 @@ static void put_edit(struct desk *d, const struct session *s, struct task *t, st
 	const struct edit_request r = {
 		.session = s->is_open ? s->id : 0,
 		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
-		.flags = edit_flags(a),
+		.flags = edit_flags(d, a),
 		.command = a->kind == ACT_READ ? "view" : a->command,
 		.path = a->path,
 		.line = a->line ? a->line : "",
@@ -178,12 +178,22 @@ static void open_session(struct desk *d, struct session *s)
 	s->deadline_ms = clock_ms() + OPEN_MS;
 }
 
+/* Whether a shell is to be there first: for a linter, whose environment and limits are
+ * those of the session. */
+static bool needs_shell(const struct desk *d, const struct session *s)
+{
+	const struct action *a = &s->first->action;
+
+	if (a->kind == ACT_EDIT)
+		return !s->is_open && d->setting.lints && !s->has_no_shell;
+	return !s->is_open && a->kind == ACT_RUN;
+}
+
 /* What may be as large as a frame can be has the wire for itself. */
 static bool has_room(const struct desk *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
-	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT ||
-			(kind == ACT_RUN && !s->is_open);
+	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT || needs_shell(d, s);
 
 	if (action_is_errand(&s->first->action))
 		return d->errands < DESK_ERRANDS && buffer_len(d->wire) <= WIRE_BUSY;
@@ -242,7 +252,7 @@ static bool start_one(struct desk *d, struct session *s)
 		return true;
 	if (!has_room(d, s))
 		return false;
-	if (t->action.kind == ACT_RUN && !s->is_open)
+	if (needs_shell(d, s))
 		open_session(d, s);
 	else
 		send_task(d, s, t);

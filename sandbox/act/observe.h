@@ -32,6 +32,7 @@ struct observed {
 struct setting {
 	double soft_s;
 	const char *username, *hostname; /* inside */
+	bool lints; /* the rootfs' linter is asked about edits */
 };
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,

@@ -47,6 +47,7 @@ struct session {
 	char *name; /* owned */
 	uint32_t id;
 	bool is_open, is_opening;
+	bool has_no_shell; /* it could not be opened; only a command tries again */
 	int64_t deadline_ms; /* while it is opening */
 	struct task *first, *last; /* owned */
 };

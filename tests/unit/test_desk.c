@@ -42,7 +42,8 @@ static int setup(void **state)
 	o->desk.wire = &o->wire;
 	o->client = (struct desk_client){ .out = &o->out, .name = "" };
 	o->desk.shell = &o->shell;
-	o->desk.setting = (struct setting){ 10, "agent", "hutch" };
+	o->desk.setting = (struct setting){ .soft_s = 10, .username = "agent",
+					  .hostname = "hutch" };
 	*state = o;
 	return 0;
 }
@@ -511,6 +512,39 @@ static void answer_edited(struct office *o, uint32_t id, uint64_t text_len, int 
 	assert_int_equal(answer(o, &e), expected);
 }
 
+/* Its PATH and its limits are the session's; where none can be, it is edited all the
+ * same. */
+static void test_a_session_is_there_for_a_linter(void **state)
+{
+	const struct failed failed = { EXEC_STAGE_LOOKUP, 2 };
+	struct office *o = *state;
+	struct err e;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 0, 0);
+	o->desk.setting.lints = true;
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_READ);
+	answer_done(o, id);
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_OPEN);
+	assert_int_equal(message_put_failed(&o->frames, id, &failed, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(requested(o, &id), MSG_EDIT);
+		answer_edited(o, id, 0, 0);
+		ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	}
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 0, 0);
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"},\"session\":\"b\"}");
+	assert_int_equal(requested(o, &id), MSG_OPEN);
+	answer_started(o, id);
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+}
+
 static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 {
 	struct office *o = *state;
@@ -565,6 +599,7 @@ int main(void)
 		TEST(test_an_answer_is_due_while_one_is_awaited),
 		TEST(test_no_shell_is_told_from_a_sandbox_that_stops),
 		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
+		TEST(test_a_session_is_there_for_a_linter),
 		TEST(test_an_edit_has_a_text_and_the_rest_is_its_diff),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};
