@@ -56,6 +56,11 @@ int executor_protect(struct err *e)
 }
 
 /* A child that is no command. */
+static void child_is_ending(void *sessions, pid_t pid)
+{
+	sessions_dying(sessions, pid);
+}
+
 static void child_ended(void *sessions, pid_t pid, int status)
 {
 	sessions_reaped(sessions, pid, status);
@@ -69,7 +74,9 @@ static void executor_init(struct executor *x, int channel, int proc)
 	x->sessions = (struct sessions){ .replies = &x->replies,
 					 .processes = &x->processes,
 					 .user = &x->user,
-					 .everyone = &x->everyone };
+					 .everyone = &x->everyone,
+					 .proc = proc };
+	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.who = &x->sessions;
 }

@@ -36,7 +36,7 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Only of a sandbox that has a name; -1: there is none. */
+/* Only where we outlive a command; -1: there is none. */
 static int take_proc(void)
 {
 	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 && tree_can_look(PROC_FD);

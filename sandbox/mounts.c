@@ -256,8 +256,9 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
-	/* max: ptys are counted for the whole machine (kernel.pty.max). */
-	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=64",
+	/* max: ptys are counted for the whole machine (kernel.pty.max).  64 sessions,
+	 * those whose processes are just dying, and some for who asks for them. */
+	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=128",
 				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (mount < 0)
 		return -1;

@@ -38,6 +38,8 @@ struct action {
 
 	char *command; /* run: owned; without outer blanks.  edit: owned, as it is */
 	bool is_input, is_hidden;
+	bool is_static; /* run: in a session of its own, which begins in... */
+	char *cwd;	/* owned; NULL: where the sandbox does */
 	char *path;    /* read, write, edit: owned */
 	char *content; /* write: owned */
 	bool is_viewed; /* read: as the editor shows it */

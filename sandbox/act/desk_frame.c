@@ -29,13 +29,16 @@ static int on_started(struct desk *d, const struct frame *f, struct err *e)
 		return -1;
 	s->is_opening = false;
 	s->is_open = true;
+	desk_close(d, s); /* its action was cancelled meanwhile */
 	return 0;
 }
 
 static void finish_not_started(struct desk *d, struct task *first, const struct failed *f)
 {
+	AUTO_FREE char *cwd = desk_cwd(d, first->session);
+	const char *what = f->stage == EXEC_STAGE_CWD ? cwd : d->shell->argv[0];
 	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
-					   exec_stage_name(f->stage), d->shell->argv[0],
+					   exec_stage_name(f->stage), what,
 					   strerror((int)f->sys));
 
 	/* Pid 1's word for it (executor/session.c). */
@@ -58,6 +61,8 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	s->is_opening = false;
 	if (s->first && s->first->action.kind == ACT_RUN)
 		finish_not_started(d, s->first, &failed);
+	else
+		desk_close(d, s);
 	return 0;
 }
 

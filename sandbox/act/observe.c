@@ -146,7 +146,12 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 		? text_format("\n[The shell had ended; this is a new one, in %s.]", r->cwd)
 		: text_copy("");
 
-	return text_format("%s%s%s", suffix, oom, restarted);
+	const char *closed = o->action->is_static && !has_ended(r) && !idle_text(o->action, r)
+		? "\n[It ran in a session of its own (is_static) and was ended: nothing can be "
+		  "sent to it any more.]"
+		: "";
+
+	return text_format("%s%s%s%s", suffix, oom, restarted, closed);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,
