@@ -48,7 +48,7 @@ EXECUTOR := caps cgroup channel copy diff display edit editor editor_change edit
             editor_say editor_view emulator everyone excerpt executor files history listing \
             main processes relay replies requests row screen screen_control screen_draw \
             scrollback sequence session session_action session_output sessions sheet shell \
-            spawn terminal text told tree user
+            spawn tape terminal text told tree user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 

@@ -66,7 +66,7 @@ static void child_ended(void *sessions, pid_t pid, int status)
 	sessions_reaped(sessions, pid, status);
 }
 
-static void executor_init(struct executor *x, int channel, int proc)
+static void executor_init(struct executor *x, int channel, int proc, int logs)
 {
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1, .proc = proc };
 	channel_init(&x->channel, channel);
@@ -75,7 +75,9 @@ static void executor_init(struct executor *x, int channel, int proc)
 					 .processes = &x->processes,
 					 .user = &x->user,
 					 .everyone = &x->everyone,
-					 .proc = proc };
+					 .proc = proc,
+					 .tapes = &x->tapes };
+	tapes_init(&x->tapes, logs);
 	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.who = &x->sessions;
@@ -86,6 +88,7 @@ static void executor_done(struct executor *x)
 	channel_done(&x->channel);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
+	tapes_done(&x->tapes);
 	replies_done(&x->replies);
 	history_done(&x->history);
 	own_close(&x->signals);
@@ -280,12 +283,12 @@ static int loop(struct executor *x, struct err *e)
 	return 0;
 }
 
-int executor_serve(int channel, int proc, struct err *e)
+int executor_serve(int channel, int proc, int logs, struct err *e)
 {
 	sigset_t watched = only_sigchld();
 	struct executor x;
 
-	executor_init(&x, channel, proc);
+	executor_init(&x, channel, proc, logs);
 	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
 	if (served == 0)

@@ -13,6 +13,7 @@
 #include "executor/history.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
+#include "executor/tape.h"
 #include "executor/user.h"
 
 struct err;
@@ -33,6 +34,7 @@ struct executor {
 	struct user user;
 	struct history history; /* of what an editor changed */
 	struct everyone everyone;
+	struct tapes tapes; /* what commands print */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
@@ -50,6 +52,6 @@ struct leaders executor_leaders(const struct executor *x);
  * become shorter. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, and `proc` (tree.h; -1: there is none).  0 when the sandbox
- * has come to its proper end. */
-int executor_serve(int channel, int proc, struct err *e);
+/* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 where there
+ * are none.  0 when the sandbox has come to its proper end. */
+int executor_serve(int channel, int proc, int logs, struct err *e);

@@ -110,7 +110,7 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
 		refused = EMFILE;
 	const struct session_world world = { s->replies, s->user, &s->processes->cgroup,
-					     s->everyone };
+					     s->everyone, s->tapes };
 	if (is_shell && !refused) {
 		add(s, session_new(f->id, body, &x, &world));
 		return 0;

@@ -30,6 +30,7 @@ struct pollfd;
 struct processes;
 struct run_request;
 struct session;
+struct tapes;
 struct user;
 
 /* More than this get FAILED, stage FORK, EAGAIN. */
@@ -46,6 +47,7 @@ struct sessions {
 	const struct user *user;     /* borrowed */
 	const struct everyone *everyone; /* borrowed; whose time it is */
 	int proc; /* borrowed; tree.h; -1: none */
+	struct tapes *tapes; /* borrowed */
 };
 
 void sessions_done(struct sessions *s);

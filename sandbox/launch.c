@@ -144,7 +144,7 @@ static int load_filter(struct launch *l, struct err *e)
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
 	/* For one command the executor may live and die with it. */
-	l->outlives = l->cgroup.is_split = !has_stdio;
+	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
 	if (identity_decide(l->policy, &l->who, e) < 0)
 		return -1;
 	/* As whoever called, root included: hutch may be installed, and the

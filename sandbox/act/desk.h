@@ -123,6 +123,10 @@ bool desk_is_behind(const struct desk_client *c);
 	"ERROR: more than 64 sessions: so many are there, each for as long as the sandbox " \
 	"lives; name one of these, without is_static"
 
+/* What the names of a session's logs begin with: its own name, of which only letters,
+ * digits, '-' and '_' and no more than fit stay. */
+#define DESK_LABEL_MAX 33
+void desk_label(const struct session *s, char ret[DESK_LABEL_MAX]);
 /* Where the shell of a session begins; allocated. */
 char *desk_cwd(const struct desk *d, const struct session *s);
 

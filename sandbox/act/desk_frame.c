@@ -131,6 +131,17 @@ static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 	return 0;
 }
 
+/* Its name is ours but for the number (desk_label()). */
+static char *log_path(const struct task *t, const struct report *r)
+{
+	char label[DESK_LABEL_MAX];
+
+	if (!r->log)
+		return NULL;
+	desk_label(t->session, label);
+	return text_format("/run/hutch/log/%s-%u", label, r->log);
+}
+
 static int on_report(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
 	struct report r;
@@ -142,8 +153,10 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 		return -1;
 	if (r.flags & REPORT_PREVIOUS)
 		return keep_previous(t, f, e);
+	AUTO_FREE char *log = log_path(t, &r);
 	struct observed o = desk_observed(t);
 	o.oom_limit = oom_limit(d, &r);
+	o.log = log;
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_run(&line, &o, &r, &d->setting);
 	desk_finish(d, t, &line);

@@ -13,6 +13,9 @@
 #define FILE_MS 60000
 #define OPEN_MS 60000
 
+#define LABEL_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 /* Another request waits while this much has not been sent. */
 #define WIRE_BUSY (64u << 10)
 
@@ -147,12 +150,26 @@ char *desk_cwd(const struct desk *d, const struct session *s)
 			     : text_format("%s/%s", d->shell->cwd, asked);
 }
 
+void desk_label(const struct session *s, char ret[DESK_LABEL_MAX])
+{
+	const char *name = queue_is_static(s) ? "static" : s->name;
+	size_t len = 0;
+
+	for (; *name && len + 1 < DESK_LABEL_MAX; name++)
+		ret[len++] = strchr(LABEL_LETTERS, *name) ? *name : '_';
+	ret[len] = '\0';
+}
+
 static void open_session(struct desk *d, struct session *s)
 {
 	AUTO_FREE char *cwd = desk_cwd(d, s);
+	char label[DESK_LABEL_MAX];
+	char *argv[] = { d->shell->argv[0], label, NULL };
 	struct exec shell = *d->shell;
 	struct err e;
 
+	desk_label(s, label);
+	shell.argv = argv;
 	shell.cwd = cwd;
 	if (queue_is_static(s))
 		shell.flags |= EXEC_TREE;

@@ -22,6 +22,7 @@ struct observed {
 	const void *previous; /* the rest of the command before */
 	size_t previous_len;
 	bool has_previous;
+	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
 };
 
