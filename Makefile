@@ -52,7 +52,7 @@ EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             main matcher name needle pattern pattern_bracket pattern_rust processes \
             program relay replies requests ripgrep row runes screen screen_control \
             screen_draw scrollback sequence session session_action session_output \
-            sessions sheet shell spawn terminal text told tree user walk
+            sessions sheet shell spawn tape terminal text told tree user walk
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 

@@ -75,6 +75,8 @@ struct report {
 	uint32_t background; /* the pid of what went to the background; 0: none */
 	uint64_t cut;	     /* bytes left out of the content */
 	uint64_t lines; /* not 0: that the content has, and some are missing in front */
+	uint32_t log;	   /* the number of the file that the output is in; 0: none */
+	uint64_t unlogged; /* bytes that are not in it */
 	const char *cwd, *interpreter; /* borrowed; "" where unknown */
 };
 

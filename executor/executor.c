@@ -56,6 +56,13 @@ int executor_protect(struct err *e)
 }
 
 /* A child that is no command. */
+static void child_is_ending(void *executor, pid_t pid)
+{
+	struct executor *x = executor;
+
+	sessions_dying(&x->sessions, pid);
+}
+
 static void child_ended(void *executor, pid_t pid, int status)
 {
 	struct executor *x = executor;
@@ -64,7 +71,7 @@ static void child_ended(void *executor, pid_t pid, int status)
 		sessions_reaped(&x->sessions, pid, status);
 }
 
-static void executor_init(struct executor *x, int channel, int proc)
+static void executor_init(struct executor *x, int channel, int proc, int logs)
 {
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1, .proc = proc };
 	channel_init(&x->channel, channel);
@@ -72,7 +79,10 @@ static void executor_init(struct executor *x, int channel, int proc)
 	x->sessions = (struct sessions){ .replies = &x->replies,
 					 .processes = &x->processes,
 					 .user = &x->user,
-					 .everyone = &x->everyone };
+					 .everyone = &x->everyone,
+					 .proc = proc,
+					 .tapes = &x->tapes };
+	tapes_init(&x->tapes, logs);
 	x->errands = (struct errands){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
@@ -81,6 +91,7 @@ static void executor_init(struct executor *x, int channel, int proc)
 				   .processes = &x->processes,
 				   .user = &x->user,
 				   .everyone = &x->everyone };
+	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.who = x;
 }
@@ -92,6 +103,7 @@ static void executor_done(struct executor *x)
 	sessions_done(&x->sessions);
 	errands_done(&x->errands);
 	lints_done(&x->lints);
+	tapes_done(&x->tapes);
 	replies_done(&x->replies);
 	history_done(&x->history);
 	own_close(&x->signals);
@@ -302,12 +314,12 @@ static int loop(struct executor *x, struct err *e)
 	return 0;
 }
 
-int executor_serve(int channel, int proc, struct err *e)
+int executor_serve(int channel, int proc, int logs, struct err *e)
 {
 	sigset_t watched = only_sigchld();
 	struct executor x;
 
-	executor_init(&x, channel, proc);
+	executor_init(&x, channel, proc, logs);
 	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
 	if (served == 0)

@@ -15,6 +15,7 @@
 #include "executor/lints.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
+#include "executor/tape.h"
 #include "executor/user.h"
 
 struct err;
@@ -37,6 +38,7 @@ struct executor {
 	struct history history; /* of what an editor changed */
 	struct lints lints;	/* of those changes */
 	struct everyone everyone;
+	struct tapes tapes; /* what commands print */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
@@ -54,6 +56,6 @@ struct leaders executor_leaders(const struct executor *x);
  * become shorter. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, and `proc` (tree.h; -1: there is none).  0 when the sandbox
- * has come to its proper end. */
-int executor_serve(int channel, int proc, struct err *e);
+/* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 where there
+ * are none.  0 when the sandbox has come to its proper end. */
+int executor_serve(int channel, int proc, int logs, struct err *e);

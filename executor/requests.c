@@ -79,7 +79,7 @@ static int answer_end(struct executor *x, const struct frame *f, struct err *e)
 	if (x->proc < 0)
 		return err_set(e, ERR_PROTOCOL, "'end', and nothing to look at a tree with");
 	processes_end(&x->processes, f->id, x->proc);
-	return 0;
+	return sessions_end(&x->sessions, f->id, e);
 }
 
 static int answer_hold(struct executor *x, const struct frame *f, struct err *e)

@@ -90,22 +90,19 @@ static void strip(char *text)
 
 static int decode_run(const struct json_at *args, struct action *a, struct err *e)
 {
-	AUTO_FREE char *cwd = NULL;
-	bool is_static = false;
-
 	if (args_require(args, "command", &a->command, e) < 0 ||
 	    args_bool(args, "is_input", &a->is_input, e) < 0 ||
 	    args_bool(args, "hidden", &a->is_hidden, e) < 0 ||
-	    args_bool(args, "is_static", &is_static, e) < 0 ||
-	    args_text(args, "cwd", &cwd, e) < 0 ||
+	    args_bool(args, "is_static", &a->is_static, e) < 0 ||
+	    args_text(args, "cwd", &a->cwd, e) < 0 ||
 	    args_bool(args, "blocking", &a->is_blocking, e) < 0)
 		return -1;
 	if (strlen(a->command) > ACTION_TEXT_MAX)
 		return err_set(e, ERR_USAGE, "args.command: more than %u bytes",
 			       ACTION_TEXT_MAX);
+	if (a->is_static && a->cwd && strlen(a->cwd) >= 4096)
+		return err_set(e, ERR_USAGE, "args.cwd: more than 4095 bytes");
 	strip(a->command);
-	if (is_static)
-		return refuse(a, "is_static is not in this version of hutch.");
 	return 0;
 }
 
@@ -408,6 +405,7 @@ void action_done(struct action *a)
 	free(a->client);
 	free(a->session);
 	free(a->command);
+	free(a->cwd);
 	free(a->path);
 	free(a->other);
 	free(a->include);

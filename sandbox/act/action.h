@@ -45,6 +45,8 @@ struct action {
 
 	char *command; /* run: owned; without outer blanks.  edit: owned, as it is */
 	bool is_input, is_hidden;
+	bool is_static; /* run: in a session of its own, which begins in... */
+	char *cwd;	/* owned; NULL: where the sandbox does */
 	char *path;    /* of all but run and cancel: owned */
 	char *other;   /* move: `to`; glob, grep: `pattern`; owned, else NULL */
 	char *include; /* grep: owned, "" where absent; else NULL */

@@ -13,6 +13,9 @@
 #define FILE_MS 60000
 #define OPEN_MS 60000
 
+#define LABEL_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 /* Another request waits while this much has not been sent. */
 #define WIRE_BUSY (64u << 10)
 
@@ -166,11 +169,41 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	desk_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
+/* A text for the inside, as all paths. */
+char *desk_cwd(const struct desk *d, const struct session *s)
+{
+	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
+
+	if (!asked || !*asked)
+		return text_copy(d->shell->cwd);
+	return *asked == '/' ? text_copy(asked)
+			     : text_format("%s/%s", d->shell->cwd, asked);
+}
+
+void desk_label(const struct session *s, char ret[DESK_LABEL_MAX])
+{
+	const char *name = queue_is_static(s) ? "static" : s->name;
+	size_t len = 0;
+
+	for (; *name && len + 1 < DESK_LABEL_MAX; name++)
+		ret[len++] = strchr(LABEL_LETTERS, *name) ? *name : '_';
+	ret[len] = '\0';
+}
+
 static void open_session(struct desk *d, struct session *s)
 {
+	AUTO_FREE char *cwd = desk_cwd(d, s);
+	char label[DESK_LABEL_MAX];
+	char *argv[] = { d->shell->argv[0], label, NULL };
+	struct exec shell = *d->shell;
 	struct err e;
 
-	if (message_put_open(d->wire, s->id, d->shell, &e) < 0) {
+	desk_label(s, label);
+	shell.argv = argv;
+	shell.cwd = cwd;
+	if (queue_is_static(s))
+		shell.flags |= EXEC_TREE;
+	if (message_put_open(d->wire, s->id, &shell, &e) < 0) {
 		AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s", e.text);
 		return desk_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
 	}
@@ -237,11 +270,25 @@ static bool refused(struct desk *d, struct task *t)
 	return !is_one;
 }
 
+/* False when nobody of the lobby can have a session now. */
+static bool seat_one(struct desk *d)
+{
+	struct session *lobby = &d->queue.sessions[0];
+
+	if (lobby->first && !queue_has_place(&d->queue)) {
+		desk_finish_error(d, lobby->first, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
+		return true;
+	}
+	return queue_seat(&d->queue) != NULL;
+}
+
 /* False when the session has nothing more that could start now. */
 static bool start_one(struct desk *d, struct session *s)
 {
 	struct task *t = s->first;
 
+	if (s == d->queue.sessions)
+		return seat_one(d);
 	if (!t || t->is_sent || s->is_opening)
 		return false;
 	if (t->action.kind == ACT_UNSUPPORTED) {

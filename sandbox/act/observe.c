@@ -72,8 +72,10 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 {
 	if (o->action->has_id)
 		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
-	put_format(out, ",\"hutch\":{\"log\":null,\"truncated_chars\":%llu,\"restarted\":%s,",
-		   (unsigned long long)cut, is_restarted ? "true" : "false");
+	put_raw(out, ",\"hutch\":{\"log\":");
+	put_text(out, o->log);
+	put_format(out, ",\"truncated_chars\":%llu,\"restarted\":%s,", (unsigned long long)cut,
+		   is_restarted ? "true" : "false");
 	put_raw(out, "\"previous\":");
 	if (o->has_previous)
 		put_bytes(out, o->previous, o->previous_len);
@@ -170,6 +172,22 @@ static bool has_ended(const struct report *r)
 	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
 }
 
+/* Where the rest of a content is that is not whole. */
+static char *log_note(const struct observed *o, const struct report *r)
+{
+	unsigned long long missing = r->unlogged;
+
+	if (!r->cut && !r->lines)
+		return text_copy("");
+	if (!o->log)
+		return text_copy(missing ? "\n[The rest of the output was not kept: logs of other "
+					   "commands needed the room.]" : "");
+	if (!missing)
+		return text_format("\n[The whole output is in %s.]", o->log);
+	return text_format("\n[The output is in %s, but for %llu bytes in its middle.]", o->log,
+			   missing);
+}
+
 /* What a model must know beside how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct setting *s)
@@ -183,7 +201,14 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 		? text_format("\n[The shell had ended; this is a new one, in %s.]", r->cwd)
 		: text_copy("");
 
-	return text_format("%s%s%s", suffix, oom, restarted);
+	const char *closed = o->action->is_static && !has_ended(r) && !idle_text(o->action, r)
+		? "\n[It ran in a session of its own (is_static) and was ended: nothing can be "
+		  "sent to it any more.]"
+		: "";
+
+	AUTO_FREE char *log = log_note(o, r);
+
+	return text_format("%s%s%s%s%s", suffix, oom, restarted, closed, log);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,

@@ -297,6 +297,16 @@ static void put_end_of_all(struct buffer *b)
 	put_end_of(b, 0);
 }
 
+static void put_open_tree(struct buffer *b)
+{
+	struct exec x = { .flags = EXEC_PTY | EXEC_TREE, .uid = getuid(), .gid = getgid(),
+			  .cwd = "/", .argv = bash_argv,
+			  .env = (char *[]){ TEXT("PATH=/bin"), NULL } };
+	struct err e;
+
+	assert_int_equal(message_put_open(b, 2, &x, &e), 0);
+}
+
 static void put_hold_about_one(struct buffer *b)
 {
 	size_t begun = frame_begin(b, MSG_HOLD, 1);
@@ -453,6 +463,45 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 	supervisor_expect_violation(&s);
 }
 
+static void test_a_session_ends_and_its_id_is_free(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_seeing(&s);
+	for (int i = 0; i < 3; i++) {
+		send_one(&s, i ? put_open_1 : put_open_tree, 0);
+		(void)supervisor_expect(&s, MSG_STARTED, i ? 1 : 2);
+		unsigned fds = supervisor_fds(&s);
+		supervisor_end_tree(&s, i ? 1 : 2);
+		supervisor_run(&s, &(struct ask){ .id = 7, .argv = true_argv });
+		assert_true(supervisor_fds(&s) < fds);
+	}
+	supervisor_end_tree(&s, 1); /* it is no more: nothing */
+	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
+}
+
+static void test_a_session_is_not_ended_before_it_is_there_nor_in_an_action(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_seeing(&s);
+	send_one(&s, put_open_1, 0);
+	send_one(&s, put_end, 0);
+	supervisor_expect_violation(&s);
+	supervisor_start_seeing(&s);
+	send_one(&s, put_open_1, 0);
+	(void)supervisor_expect(&s, MSG_STARTED, 1);
+	send_one(&s, put_sleep, 0);
+	send_one(&s, put_end, 0);
+	supervisor_expect_violation(&s);
+	/* Nothing to look at a tree with. */
+	supervisor_start(&s);
+	send_one(&s, put_open_tree, 0);
+	supervisor_expect_violation(&s);
+}
+
 static void test_an_id_in_use_ends_it(void **state)
 {
 	struct supervisor s;
@@ -543,6 +592,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_about_a_command_is_untimely_before_any),
 		cmocka_unit_test(test_nothing_is_begun_beside_the_last_command),
 		cmocka_unit_test(test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own),
+		cmocka_unit_test(test_a_session_ends_and_its_id_is_free),
+		cmocka_unit_test(test_a_session_is_not_ended_before_it_is_there_nor_in_an_action),
 		cmocka_unit_test(test_an_id_in_use_ends_it),
 		cmocka_unit_test(test_an_id_can_be_used_again),
 		cmocka_unit_test(test_another_number_of_descriptors_than_three_ends_it),
