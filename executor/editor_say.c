@@ -1,12 +1,12 @@
 #include "executor/editor_parts.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/action.h"
+#include "base/err.h"
 #include "base/own.h"
 #include "executor/encoding.h"
 
@@ -41,34 +41,10 @@ void editor_begin_error(struct job *j)
 	editor_say(j, "ERROR:\n");
 }
 
-/* As glibc says it, hence Python; musl has words of its own for some. */
-static const char *words_of(int sys)
-{
-	static const struct {
-		int sys;
-		const char *words;
-	} others[] = {
-		{ EIO, "Input/output error" },
-		{ ENXIO, "No such device or address" },
-		{ ENOMEM, "Cannot allocate memory" },
-		{ EBUSY, "Device or resource busy" },
-		{ ENFILE, "Too many open files in system" },
-		{ EMFILE, "Too many open files" },
-		{ ENAMETOOLONG, "File name too long" },
-		{ ELOOP, "Too many levels of symbolic links" },
-		{ EDQUOT, "Disk quota exceeded" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (others[i].sys == sys)
-			return others[i].words;
-	return strerror(sys);
-}
-
 bool editor_fail_sys(struct job *j, int sys, const char *doing)
 {
 	return EDITOR_FAIL(j, "Ran into [Errno %d] %s: '%s' while trying to %s %s",
-			   sys, words_of(sys), j->path, doing, j->path);
+			   sys, err_words(sys), j->path, doing, j->path);
 }
 
 bool editor_fail_path(struct job *j, const char *why)

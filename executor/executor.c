@@ -56,15 +56,22 @@ int executor_protect(struct err *e)
 }
 
 /* A child that is no command. */
+static void child_is_ending(void *executor, pid_t pid)
+{
+	struct executor *x = executor;
+
+	sessions_dying(&x->sessions, pid);
+}
+
 static void child_ended(void *executor, pid_t pid, int status)
 {
 	struct executor *x = executor;
 
-	if (!lints_reaped(&x->lints, pid))
+	if (!errands_reaped(&x->errands, pid) && !lints_reaped(&x->lints, pid))
 		sessions_reaped(&x->sessions, pid, status);
 }
 
-static void executor_init(struct executor *x, int channel, int proc)
+static void executor_init(struct executor *x, int channel, int proc, int logs)
 {
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1, .proc = proc };
 	channel_init(&x->channel, channel);
@@ -72,11 +79,19 @@ static void executor_init(struct executor *x, int channel, int proc)
 	x->sessions = (struct sessions){ .replies = &x->replies,
 					 .processes = &x->processes,
 					 .user = &x->user,
-					 .everyone = &x->everyone };
+					 .everyone = &x->everyone,
+					 .proc = proc,
+					 .tapes = &x->tapes };
+	tapes_init(&x->tapes, logs);
+	x->errands = (struct errands){ .replies = &x->replies,
+				       .processes = &x->processes,
+				       .user = &x->user,
+				       .everyone = &x->everyone };
 	x->lints = (struct lints){ .replies = &x->replies,
 				   .processes = &x->processes,
 				   .user = &x->user,
 				   .everyone = &x->everyone };
+	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.who = x;
 }
@@ -86,7 +101,9 @@ static void executor_done(struct executor *x)
 	channel_done(&x->channel);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
+	errands_done(&x->errands);
 	lints_done(&x->lints);
+	tapes_done(&x->tapes);
 	replies_done(&x->replies);
 	history_done(&x->history);
 	own_close(&x->signals);
@@ -156,7 +173,7 @@ static void forget_signal(int signals)
 
 /* How many places there are for each of them. */
 struct watched {
-	size_t commands, sessions, lints;
+	size_t commands, sessions, errands, lints;
 };
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
@@ -172,7 +189,10 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
 				    is_behind);
-	w.lints = lints_watch(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions);
+	w.errands = errands_watch(&x->errands,
+				  fds + POLL_COMMANDS + w.commands + w.sessions);
+	w.lints = lints_watch(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions +
+						 w.errands);
 	return w;
 }
 
@@ -230,12 +250,14 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 {
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
 	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands);
-	lints_serve(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions);
+	errands_serve(&x->errands, fds + POLL_COMMANDS + w.commands + w.sessions);
+	lints_serve(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions + w.errands);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	sessions_expire(&x->sessions);
+	errands_expire(&x->errands);
 	lints_expire(&x->lints);
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
@@ -247,7 +269,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS + LINTS_MAX;
+		       x->sessions.count * SESSION_POLLS + ERRANDS_MAX + LINTS_MAX;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;
@@ -268,7 +290,8 @@ static int timeout_of(const struct executor *x, bool has_more)
 
 	if (has_more)
 		return 0;
-	return sooner(sooner(sessions_timeout(&x->sessions), lints_timeout(&x->lints)),
+	others = sooner(others, lints_timeout(&x->lints));
+	return sooner(sooner(sessions_timeout(&x->sessions), errands_timeout(&x->errands)),
 		      others);
 }
 
@@ -281,7 +304,8 @@ static int loop(struct executor *x, struct err *e)
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
 		int timeout = timeout_of(x, has_more);
-		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.lints;
+		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.errands +
+			       w.lints;
 		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (turn(x, fds, w, &has_more, e) < 0)
@@ -290,12 +314,12 @@ static int loop(struct executor *x, struct err *e)
 	return 0;
 }
 
-int executor_serve(int channel, int proc, struct err *e)
+int executor_serve(int channel, int proc, int logs, struct err *e)
 {
 	sigset_t watched = only_sigchld();
 	struct executor x;
 
-	executor_init(&x, channel, proc);
+	executor_init(&x, channel, proc, logs);
 	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
 	if (served == 0)

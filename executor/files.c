@@ -52,8 +52,7 @@ static struct result failed(int sys)
 	return (struct result){ OUTCOME_ERROR, sys };
 }
 
-/* False when the two together are too long. */
-static bool make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
+bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
 {
 	const char *slash = *cwd && cwd[strlen(cwd) - 1] == '/' ? "" : "/";
 	int len = *path == '/' ? snprintf(to, PATH_MAX, "%s", path)
@@ -523,7 +522,7 @@ static void say_done(const struct files *f, const char *path, struct result r,
 static struct result enter(const struct files *f, const char *path,
 			   char to[PATH_MAX], struct user_role *role)
 {
-	if (!make_absolute(to, f->place->cwd, path)) {
+	if (!files_make_absolute(to, f->place->cwd, path)) {
 		to[0] = '\0';
 		return failed(ENAMETOOLONG);
 	}

@@ -1,7 +1,8 @@
-/* files_parts -- what files.c does with one file, for editor.c too.
+/* files_parts -- what files.c does with one file, for editor.c and errand.c too.
  *
  * All of it as whoever user_enter() has made us. */
 #pragma once
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,9 @@ struct result {
 	enum outcome outcome;
 	int sys;
 };
+
+/* `path` below the absolute `cwd`.  False when the two together are too long. */
+bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path);
 
 /* Opens a regular file without waiting; of any other kind of thing it says which it is.
  * *ret_st is filled in as soon as something is open. */

@@ -105,7 +105,7 @@ static void set_limits(const struct exec *x)
 	}
 }
 
-static const char *path_of(char *const *env)
+const char *spawn_path(char *const *env)
 {
 	for (; *env; env++)
 		if (strncmp(*env, "PATH=", 5) == 0)
@@ -147,7 +147,7 @@ static bool is_elsewhere(const char *path)
 
 static _Noreturn void execute_from_path(const struct exec *x)
 {
-	const char *name = x->argv[0], *dir = path_of(x->env);
+	const char *name = x->argv[0], *dir = spawn_path(x->env);
 	char path[PATH_MAX];
 	bool is_refused = false;
 
@@ -184,6 +184,13 @@ static void enter_filter(const struct exec *x)
 
 	if (program.len > 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		fail(EXEC_STAGE_FILTER);
+}
+
+void spawn_execute(const struct exec *x)
+{
+	set_limits(x);
+	enter_filter(x);
+	execute(x);
 }
 
 static bool executes(const struct spawn *s)

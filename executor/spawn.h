@@ -57,3 +57,10 @@ enum spawn_state {
 
 /* Reads the pipe; does not block. */
 enum spawn_state spawn_result(int status, struct failed *ret);
+
+/* In a process that has become all that a command of `x` would be but for its limits and
+ * its filter (errand.h): these, and the program.  What fails ends it with 127. */
+_Noreturn void spawn_execute(const struct exec *x);
+
+/* Where the programs are that this environment knows. */
+const char *spawn_path(char *const *env);
