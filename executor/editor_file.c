@@ -98,7 +98,7 @@ static bool is_unchanged(const struct job *j, const struct file *f)
 {
 	struct stat now;
 
-	return stat(j->path, &now) == 0 && now.st_dev == f->st.st_dev &&
+	return files_stat(j->path, &now) == 0 && now.st_dev == f->st.st_dev &&
 	       now.st_ino == f->st.st_ino && now.st_size == f->st.st_size &&
 	       now.st_ctim.tv_sec == f->st.st_ctim.tv_sec &&
 	       now.st_ctim.tv_nsec == f->st.st_ctim.tv_nsec;
