@@ -28,7 +28,7 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
-BASE     := action base64 buffer err frame io keys list message quote utf8 visible
+BASE     := action base64 buffer err frame io keys list message quote utf8 variables visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
@@ -47,7 +47,7 @@ VERBS    := bridge client courier cp each events exec flags gather hearing inspe
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change editor_file \
             editor_say editor_view emulator everyone excerpt executor files history listing \
             main processes relay replies requests row screen screen_control screen_draw \
-            scrollback sequence session session_action session_output sessions sheet shell \
+            script scrollback sequence session session_action session_output sessions sheet shell \
             spawn terminal text told tree user
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))

@@ -8,6 +8,7 @@
 #include "base/keys.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/variables.h"
 #include "policy/json.h"
 
 /* What an action waits for when it does not say, and at most, in seconds. */
@@ -38,6 +39,7 @@ static const char *const write_args[] = { "path", "content", "start", "end", COM
 static const char *const edit_args[] = { "path", "command", "file_text", "old_str", "new_str",
 					 "insert_line", "content", "start", "end",
 					 "impl_source", COMMON_ARGS, NULL };
+static const char *const env_args[] = { "set", "unset", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
 
@@ -289,6 +291,59 @@ static int decode_cancel(const struct json_at *args, struct action *a, struct er
 	return json_uint(&id, &a->cancelled, e);
 }
 
+/* --- the environment ------------------------------------------------------- */
+
+static int get_set(const struct json_at *args, struct list *ret, struct err *e)
+{
+	struct json_at object, item = { 0 };
+	const char *name, *value;
+
+	if (!json_member(args, "set", &object))
+		return 0;
+	if (json_expect(&object, JSON_OBJECT, e) < 0)
+		return -1;
+	while (json_step_key(&object, &item, &name)) {
+		/* Before '=' is put behind it: it may have one of its own. */
+		if (!variable_is_name(name))
+			return err_set(e, ERR_USAGE, "args.set: '%.60s' is no name for a variable",
+				       name);
+		if (json_string(&item, &value, e) < 0)
+			return -1;
+		list_addf(ret, "%s=%s", name, value);
+	}
+	return 0;
+}
+
+static int get_names(const struct json_at *args, const char *key, struct list *ret,
+		     struct err *e)
+{
+	struct json_at list, item = { 0 };
+	const char *name;
+
+	if (!json_member(args, key, &list))
+		return 0;
+	if (json_expect(&list, JSON_ARRAY, e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &name, e) < 0)
+			return -1;
+		if (!variable_is_name(name))
+			return err_set(e, ERR_USAGE, "args.%s: '%.60s' is no name for a variable",
+				       key, name);
+		list_add(ret, name);
+	}
+	return 0;
+}
+
+static int decode_env(const struct json_at *args, struct action *a, struct err *e)
+{
+	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0)
+		return -1;
+	if (a->set.count + a->unset.count > VARIABLES_MAX) /* and so it fits a message */
+		return err_set(e, ERR_USAGE, "args: more than %d variables", VARIABLES_MAX);
+	return 0;
+}
+
 static const struct verb {
 	const char *name;
 	enum action_kind kind;
@@ -300,6 +355,7 @@ static const struct verb {
 	{ "read", ACT_READ, read_args, decode_read, NULL },
 	{ "write", ACT_WRITE, write_args, decode_write, NULL },
 	{ "edit", ACT_EDIT, edit_args, decode_edit, NULL },
+	{ "env", ACT_ENV, env_args, decode_env, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
 	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
 	  "JupyterRequirement not found. Unable to run IPython action." },
@@ -406,7 +462,7 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	const struct verb *v = find_verb(name);
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
-					     "read, write, edit, cancel", name);
+					     "read, write, edit, env, cancel", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||
@@ -443,6 +499,8 @@ void action_done(struct action *a)
 	free(a->new_str);
 	free(a->line);
 	free(a->range);
+	list_done(&a->set);
+	list_done(&a->unset);
 	*a = (struct action){ 0 };
 }
 

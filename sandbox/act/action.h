@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct err;
 
 /* A longer line is refused, unread. */
@@ -19,6 +21,7 @@ enum action_kind {
 	ACT_READ,
 	ACT_WRITE,
 	ACT_EDIT,
+	ACT_ENV,
 	ACT_CANCEL,
 	ACT_UNSUPPORTED, /* of the reference, and not here: `refusal` says so */
 	ACT_KIND_COUNT
@@ -46,6 +49,7 @@ struct action {
 	char *file_text, *old_str, *new_str, *line, *range;
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
+	struct list set, unset; /* env: owned; NAME=value, and names */
 	const char *refusal; /* unsupported; static */
 };
 

@@ -23,6 +23,7 @@ void desk_done(struct desk *d)
 	if (!d)
 		return;
 	queue_done(&d->queue);
+	variables_done(&d->variables);
 	answers_free(d->answers);
 	*d = (struct desk){ 0 };
 }

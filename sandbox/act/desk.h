@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/action.h"
+#include "base/variables.h"
 #include "sandbox/act/observe.h"
 #include "sandbox/act/outbox.h"
 #include "sandbox/act/queue.h"
@@ -61,6 +62,7 @@ struct desk_client {
 struct desk {
 	struct buffer *wire;	  /* borrowed */
 	const struct exec *shell; /* borrowed; how a session is opened */
+	struct variables variables; /* those of env actions; pid 1 has them too */
 	struct setting setting;
 	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */
 	uint64_t memory_limit, oom_kills; /* bytes; as last seen */

@@ -338,6 +338,36 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 	put_end(out, o, x->cut, false);
 }
 
+/* Of NAME=value the first part. */
+static void put_names(struct buffer *out, const struct list *words)
+{
+	put_raw(out, "[");
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->items[i];
+		put_raw(out, i ? "," : "");
+		put_bytes(out, word, strcspn(word, "="));
+	}
+	put_raw(out, "]");
+}
+
+void observe_env(struct buffer *out, const struct observed *o)
+{
+	const struct action *a = o->action;
+	AUTO_FREE char *message = text_format("I set %zu and unset %zu environment variables.",
+					      a->set.count, a->unset.count);
+
+	put_kind(out, "env");
+	put_member(out, "message", message);
+	put_member(out, "content", "");
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "set", true);
+	put_names(out, &a->set);
+	put_key(out, "unset", false);
+	put_names(out, &a->unset);
+	put_raw(out, "}");
+	put_end(out, o, 0, false);
+}
+
 void observe_nothing(struct buffer *out, const struct observed *o)
 {
 	put_kind(out, "null");

@@ -74,6 +74,7 @@ static int get_env(const struct call *call, struct job *j)
 		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
 				  zone ? zone : "UTC", &j->env);
 	}
+	variables_apply(&call->s->desk.variables, &j->env);
 	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
 		list_add(&j->env, "TERM=xterm-256color");
 	const size_t own = j->env.count;
