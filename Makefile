@@ -28,7 +28,7 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
-BASE     := action base64 buffer err frame io keys list message quote utf8 variables visible
+BASE     := action base64 buffer err frame io keys list mask message quote utf8 variables visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
@@ -37,8 +37,8 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting split split_expand \
-            split_grammar split_token split_word stream
+ACT      := action answers desk desk_env desk_frame desk_start lines observe outbox outlet put queue setting split split_expand \
+            split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run

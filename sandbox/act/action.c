@@ -39,7 +39,7 @@ static const char *const write_args[] = { "path", "content", "start", "end", COM
 static const char *const edit_args[] = { "path", "command", "file_text", "old_str", "new_str",
 					 "insert_line", "content", "start", "end",
 					 "impl_source", COMMON_ARGS, NULL };
-static const char *const env_args[] = { "set", "unset", COMMON_ARGS, NULL };
+static const char *const env_args[] = { "set", "unset", "secret", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
 
@@ -335,9 +335,26 @@ static int get_names(const struct json_at *args, const char *key, struct list *r
 	return 0;
 }
 
+/* Names, or true: all that are set. */
+static int get_secret(const struct json_at *args, struct action *a, struct err *e)
+{
+	struct json_at item;
+	bool are_all = false;
+
+	if (!json_member(args, "secret", &item))
+		return 0;
+	if (json_type(&item) != JSON_BOOL)
+		return get_names(args, "secret", &a->secret, e);
+	(void)json_bool(&item, &are_all, NULL); /* it is one */
+	for (size_t i = 0; are_all && i < a->set.count; i++)
+		list_addf(&a->secret, "%.*s", (int)strcspn(a->set.items[i], "="), a->set.items[i]);
+	return 0;
+}
+
 static int decode_env(const struct json_at *args, struct action *a, struct err *e)
 {
-	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0)
+	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0 ||
+	    get_secret(args, a, e) < 0)
 		return -1;
 	if (a->set.count + a->unset.count > VARIABLES_MAX) /* and so it fits a message */
 		return err_set(e, ERR_USAGE, "args: more than %d variables", VARIABLES_MAX);
@@ -501,6 +518,7 @@ void action_done(struct action *a)
 	free(a->range);
 	list_done(&a->set);
 	list_done(&a->unset);
+	list_done(&a->secret);
 	*a = (struct action){ 0 };
 }
 

@@ -50,6 +50,7 @@ struct action {
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
 	struct list set, unset; /* env: owned; NAME=value, and names */
+	struct list secret;	/* env: owned; names whose values are to be hidden */
 	const char *refusal; /* unsupported; static */
 };
 

@@ -8,7 +8,6 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
-#include "sandbox/act/setting.h"
 #include "sandbox/act/split.h"
 
 #define FILE_MS 60000
@@ -137,38 +136,6 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	desk_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
-/* --- the environment ------------------------------------------------------- */
-
-static void look_at_environment(struct desk *d)
-{
-	struct list env = { 0 };
-
-	for (char *const *at = d->shell->env; *at; at++)
-		list_add(&env, *at);
-	variables_apply(&d->variables, &env);
-	d->setting.soft_s = setting_soft_seconds(&env);
-	list_done(&env);
-}
-
-/* Shells get it from pid 1; what is started by *exec* has it put in here. */
-static void set_env(struct desk *d, struct task *t)
-{
-	const struct observed o = desk_observed(t);
-	const struct action *a = &t->action;
-	struct buffer line;
-	struct err e;
-
-	if (variables_change(&d->variables, &a->set, &a->unset, &e) < 0 ||
-	    message_put_env(d->wire, &a->set, &a->unset, &e) < 0) {
-		AUTO_FREE char *text = text_format("ERROR: %s", e.text);
-		return desk_finish_error(d, t, "HUTCH$BAD_ACTION", text);
-	}
-	look_at_environment(d);
-	buffer_init(&line, DESK_LINE_MAX);
-	observe_env(&line, &o);
-	desk_finish(d, t, &line);
-}
-
 static void open_session(struct desk *d, struct session *s)
 {
 	struct err e;
@@ -244,7 +211,7 @@ static bool start_one(struct desk *d, struct session *s)
 	if (!has_room(d, s))
 		return false;
 	if (t->action.kind == ACT_ENV)
-		set_env(d, t);
+		desk_set_env(d, t);
 	else if (t->action.kind == ACT_RUN && !s->is_open)
 		open_session(d, s);
 	else

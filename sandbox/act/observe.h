@@ -38,8 +38,11 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 /* What the editor said: an `edit`, or a `read` that it was asked for. */
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x);
 
-/* What was changed of the environment: names, never values. */
-void observe_env(struct buffer *out, const struct observed *o);
+/* What was changed of the environment: names, never values.  Secrets: which are hidden
+ * from now on, and which are too short for it. */
+struct list;
+void observe_env(struct buffer *out, const struct observed *o, const struct list *hidden,
+		 const struct list *not_hidden);
 
 /* An action that came to nothing; `error_id` is "" or HUTCH$.... */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,

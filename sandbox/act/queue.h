@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/mask.h"
 #include "sandbox/act/action.h"
 
 #define QUEUE_SESSIONS 64
@@ -48,6 +49,7 @@ struct session {
 	uint32_t id;
 	bool is_open, is_opening;
 	int64_t deadline_ms; /* while it is opening */
+	struct mask_stream shown; /* owned; of what is streamed */
 	struct task *first, *last; /* owned */
 };
 

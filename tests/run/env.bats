@@ -29,7 +29,7 @@ $1" "${@:2}"
 for value in ("bar", "", "it'\''s", "\"quoted\"", "$HOME `id` $(id)", "a\nb\n", "\\", "*", "{\"json\": \"x\"}",
               "h\u00e9\u4e2d\U0001f407", "!!", "-n", "x" * 100000):
     o = env(set={"FOOBAR": value})
-    assert o.observation == "env" and o.extras == {"set": ["FOOBAR"], "unset": []}, value[:20]
+    assert o.observation == "env" and o.extras == {"set": ["FOOBAR"], "unset": [], "secret": []}, value[:20]
     assert value == "" or len(value) < 3 or value not in json.dumps(o)
     assert run("printf %s \"$FOOBAR\" > out; python3 -c \"import os; print(os.environ[\\\"FOOBAR\\\"], end=chr(46))\" | cmp - <(printf %s. \"$FOOBAR\") && echo same").content == "same"
     assert read("out").content == value
@@ -104,7 +104,7 @@ assert run("sh -c \"echo \\${#Y6}\"").content == "130000"'
 	catch "$HUTCH" exec box sh -c 'echo $V'
 	[[ $output == first ]]
 	catch "$HUTCH" act box <<<'{"action":"env","args":{"set":{"V":"a \"b\" $c"},"unset":["W"]}}'
-	[[ $output == *'"set":["V"],"unset":["W"]'* ]]
+	[[ $output == *'"set":["V"],"unset":["W"],"secret":[]'* ]]
 	catch "$HUTCH" exec box sh -c 'echo "$V ${W-none}"'
 	[[ $output == 'a "b" $c none' ]]
 	catch "$HUTCH" exec -u 1000 box sh -c 'echo "$V"'
