@@ -16,6 +16,10 @@ plays() {
 	"$here/session.py" "$HUTCH" "$@"
 }
 
+@test "every sequence that was recorded from the reference agrees" {
+	"$here/golden_session.py" "$HUTCH" "$here/golden/session.json"
+}
+
 @test "while nothing runs there is nothing to see and nothing to tell" {
 	plays "nothing runs"
 }
