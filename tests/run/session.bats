@@ -56,6 +56,10 @@ plays() {
 	plays "named keys"
 }
 
+@test "the arrows are what a program asked for" {
+	plays "application keys"
+}
+
 @test "input is typed without outer blanks, of several lines too, and its echo is no content" {
 	plays "input"
 }
