@@ -97,6 +97,8 @@ static void press(struct session *s, struct bytes name)
 		session_refuse(s, REPORT_UNKNOWN_KEY);
 		return;
 	}
+	if (s->screen.has_application_keys)
+		key_for_application(bytes, len);
 	if (!key_is_signal(bytes, len)) {
 		(void)shell_type(&s->shell, bytes, len); /* full: nobody reads */
 		return;
