@@ -72,6 +72,18 @@
 	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
 	" __hutch_out \"$@\"\n"						      \
 	"}\n"
+#define RC_ENV								      \
+	"__hutch_set() {\n"						      \
+	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\" &&\n"	      \
+	" \\builtin export \"$1=$2\"\n"					      \
+	"} 2>/dev/null\n"						      \
+	"__hutch_unset() {\n"						      \
+	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\"\n"	      \
+	"} 2>/dev/null\n"						      \
+	"__hutch_kept() {\n"						      \
+	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
+	" \"$1\" || \\builtin return 0\n"				      \
+	"}\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
 #define RC_TAIL								      \
 	"\\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
@@ -113,7 +125,7 @@ static int make_memfd(const char *name, size_t len, const char *content)
 
 static int make_rc(bool is_bare)
 {
-	const char *rc = is_bare ? RC_HEAD RC_TAIL : RC_HEAD RC_USER RC_TAIL;
+	const char *rc = is_bare ? RC_HEAD RC_ENV RC_TAIL : RC_HEAD RC_ENV RC_USER RC_TAIL;
 
 	return make_memfd("hutch-shell", strlen(rc), rc);
 }
@@ -236,7 +248,7 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 			 (char *)"/proc/self/fd/63", (char *)"-i", NULL };
 	struct exec mine = *how->exec;
 	struct ends theirs = { -1, -1, -1 };
-	struct list env = with_term(mine.env);
+	struct list env = with_term(how->env ? how->env : mine.env);
 
 	mine.argv = argv;
 	mine.env = env.items;
@@ -271,7 +283,7 @@ static int reset_terminal(struct shell *sh)
 static int put_text(struct shell *sh, struct bytes command)
 {
 	char prefix[64] = "";
-	int prefix_len = sh->is_traced ? snprintf(prefix, sizeof(prefix), TRACE_LINE,
+	int prefix_len = sh->is_traced && !sh->is_silent ? snprintf(prefix, sizeof(prefix), TRACE_LINE,
 						  sh->last_status)
 				       : 0;
 	const struct iovec parts[] = {
@@ -289,7 +301,7 @@ static int put_text(struct shell *sh, struct bytes command)
 	return 0;
 }
 
-int shell_run(struct shell *sh, struct bytes command)
+static int give(struct shell *sh, struct bytes command)
 {
 	char lines[512];
 
@@ -301,6 +313,18 @@ int shell_run(struct shell *sh, struct bytes command)
 			   sh->number, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
+}
+
+int shell_run(struct shell *sh, struct bytes command)
+{
+	sh->is_silent = false;
+	return give(sh, command);
+}
+
+int shell_set(struct shell *sh, struct bytes script)
+{
+	sh->is_silent = true;
+	return give(sh, script);
 }
 
 /* The memfd's offset is one for us and for bash.  That the lines were read says
@@ -429,8 +453,10 @@ static bool read_report(struct shell *sh, const struct parsed *p,
 		python[--python_len] = '\0';
 	r.python = as_path(python, python_len);
 	r.has_begun = !strchr(p->field[FLAGS], '!');
-	sh->is_traced = strchr(p->field[FLAGS], 'x') != NULL;
-	sh->last_status = r.status;
+	if (!sh->is_silent) {
+		sh->is_traced = strchr(p->field[FLAGS], 'x') != NULL;
+		sh->last_status = r.status;
+	}
 	*ret = r;
 	return true;
 }
