@@ -172,11 +172,10 @@ static void put(struct buffer *out, const void *data, size_t len)
 		out->is_cut = true;
 }
 
-/* Runs end later and later; those that touch become one. */
+/* Runs end later and later; those that touch become one.  The beginning of one may have
+ * been handed on. */
 static void add_run(struct mask_stream *s, uint64_t from, uint64_t to)
 {
-	if (from < s->begin)
-		from = s->begin; /* the rest of it was handed on */
 	while (s->run_count > s->run_first && s->runs[s->run_count - 1].to >= from) {
 		s->run_count--;
 		if (s->runs[s->run_count].from < from)
