@@ -58,15 +58,19 @@ static uint32_t add_child(struct mask *m, uint32_t node, uint8_t byte)
 	return new;
 }
 
-static void add_value(struct mask *m, const char *value, size_t len)
+/* False: it was there. */
+static bool add_value(struct mask *m, const char *value, size_t len)
 {
+	const size_t before = m->count;
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		uint32_t child = child_of(m, node, (uint8_t)value[i]);
 		node = child ? child : add_child(m, node, (uint8_t)value[i]);
 	}
+	bool is_new = m->count > before || m->nodes[node].longest != m->nodes[node].depth;
 	m->nodes[node].longest = m->nodes[node].depth;
+	return is_new;
 }
 
 /* A node's is found when those of all that are less deep are known; of those that have
@@ -149,11 +153,12 @@ int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err 
 		m->nodes = mem_zeroed(m->room, sizeof(*m->nodes));
 		m->count = 1;
 	}
-	add_value(m, part.at, part.len);
+	bool is_new = add_value(m, part.at, part.len);
 	while (next_line(&value, &part))
-		if (part.len >= MASK_MIN)
-			add_value(m, part.at, part.len);
-	link_all(m);
+		if (part.len >= MASK_MIN && add_value(m, part.at, part.len))
+			is_new = true;
+	if (is_new)
+		link_all(m);
 	return 0;
 }
 
