@@ -244,12 +244,20 @@ static void take(const struct mask *m, struct mask_stream *s, uint8_t byte,
 		release(s, s->end - m->nodes[s->node].depth, out);
 }
 
+/* Two bytes of the text are looked at: one alone begins too many words. */
+static bool begins_value(const struct mask *m, const uint8_t *at, size_t left)
+{
+	uint32_t first = m->first[*at];
+
+	return first && (left == 1 || child_of(m, first, at[1]));
+}
+
 /* How many bytes begin no value; most texts are such. */
 static size_t harmless(const struct mask *m, const uint8_t *at, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && !m->first[at[n]])
+	while (n < len && !begins_value(m, at + n, len - n))
 		n++;
 	return n;
 }
