@@ -77,6 +77,12 @@ size_t key_find(struct bytes name, char ret[KEY_MAX])
 	return 0;
 }
 
+void key_for_application(char *bytes, size_t len)
+{
+	if (len == 3 && bytes[1] == '[' && bytes[2] >= 'A' && bytes[2] <= 'D')
+		bytes[1] = 'O';
+}
+
 bool key_is_signal(const char *bytes, size_t len)
 {
 	return len == 1 && (*bytes == 'C' - '@' || *bytes == '\\' - '@' ||

@@ -19,6 +19,10 @@
 /* The bytes of a key; 0 when there is no such key. */
 size_t key_find(struct bytes name, char ret[KEY_MAX]);
 
+/* The same key where the program has asked for application keys (DECCKM), as less and
+ * others do: the arrows then begin with ESC O. */
+void key_for_application(char *bytes, size_t len);
+
 /* What is held together with Control, as it was written, where `name` is written as
  * such a key: C-x, CTRL+x, CTRL-x; else 0.  There need not be such a key. */
 char key_control(struct bytes name);

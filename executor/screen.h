@@ -39,6 +39,7 @@ struct screen {
 	bool wraps_next; /* it is behind the last column */
 	bool is_ahead;	 /* of the emulator's */
 	unsigned modes;	 /* enum screen_mode; 0: plain */
+	bool has_application_keys; /* DECCKM */
 	uint8_t carry[4]; /* of a character that is not whole */
 	size_t carry_len;
 	uint32_t last; /* the last character, for repeating; 0: none */

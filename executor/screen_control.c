@@ -67,6 +67,9 @@ static void set_private_mode(struct screen *s, unsigned mode, bool is_on)
 			      .args = { (uint16_t)(mode == 47 ? 1047 : mode) } };
 
 	switch (mode) {
+	case 1:
+		s->has_application_keys = is_on;
+		return;
 	case 6:
 		pass(s, &q, EMULATOR_MOVES);
 		set_mode(s, SCREEN_ORIGIN, is_on);
@@ -78,7 +81,7 @@ static void set_private_mode(struct screen *s, unsigned mode, bool is_on)
 	case 47: case 1047: case 1048: case 1049:
 		pass(s, &q, EMULATOR_MOVES);
 		return;
-	default: /* the keyboard's, the mouse's, how the cursor looks */
+	default: /* the mouse's, how the cursor looks */
 		return;
 	}
 }
@@ -130,6 +133,7 @@ static void reset_modes(struct screen *s)
 
 	emulate(s, "\x1b[r\x1b[?6l\x1b[4l\x1b[20l\x1b[?7h\x1b(B\x0f", EMULATOR_MOVES);
 	s->modes &= SCREEN_TABS;
+	s->has_application_keys = false;
 	s->row = row;
 	s->col = col;
 	s->is_ahead = true;
@@ -224,7 +228,7 @@ static void reset_all(struct screen *s)
 	emulator_free(s->emulator);
 	s->emulator = NULL;
 	s->row = s->col = s->modes = 0;
-	s->wraps_next = false;
+	s->wraps_next = s->has_application_keys = false;
 }
 
 static void set_charset(struct screen *s, const struct sequence *q)

@@ -76,7 +76,7 @@ static void show_signal(struct session *s)
 	if (!terminal_has_signals(&s->shell.terminal))
 		return;
 	session_read(s, READ_FIRST);
-	screen_feed(&s->screen, shown, sizeof(shown));
+	session_show(s, shown, sizeof(shown));
 }
 
 static void type_signal(struct session *s)
@@ -97,6 +97,8 @@ static void press(struct session *s, struct bytes name)
 		session_refuse(s, REPORT_UNKNOWN_KEY);
 		return;
 	}
+	if (s->screen.has_application_keys)
+		key_for_application(bytes, len);
 	if (!key_is_signal(bytes, len)) {
 		(void)shell_type(&s->shell, bytes, len); /* full: nobody reads */
 		return;

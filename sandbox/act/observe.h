@@ -13,6 +13,8 @@ struct buffer;
 struct done;
 struct edited;
 struct report;
+struct returned;
+struct stat_told;
 
 struct observed {
 	const struct action *action; /* what was asked; its id becomes `cause` */
@@ -22,6 +24,8 @@ struct observed {
 	const void *previous; /* the rest of the command before */
 	size_t previous_len;
 	bool has_previous;
+	const struct stat_told *stat; /* NULL: none was asked for */
+	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
 };
 
@@ -29,6 +33,7 @@ struct observed {
 struct setting {
 	double soft_s;
 	const char *username, *hostname; /* inside */
+	bool lints; /* the rootfs' linter is asked about edits */
 };
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
@@ -38,6 +43,9 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 /* What the editor said: an `edit`, or a `read` that it was asked for. */
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x);
 
+/* What came of an errand: it, or an error (observe_errand.c). */
+void observe_errand(struct buffer *out, const struct observed *o,
+		    const struct returned *x);
 /* What was changed of the environment: names, never values.  Secrets: which are hidden
  * from now on, and which are too short for it. */
 struct list;

@@ -16,6 +16,10 @@ plays() {
 	"$here/session.py" "$HUTCH" "$@"
 }
 
+@test "every sequence that was recorded from the reference agrees" {
+	"$here/golden_session.py" "$HUTCH" "$here/golden/session.json"
+}
+
 @test "while nothing runs there is nothing to see and nothing to tell" {
 	plays "nothing runs"
 }
@@ -50,6 +54,10 @@ plays() {
 
 @test "the other keys are sent by their names, without Enter" {
 	plays "named keys"
+}
+
+@test "the arrows are what a program asked for" {
+	plays "application keys"
 }
 
 @test "input is typed without outer blanks, of several lines too, and its echo is no content" {

@@ -229,6 +229,14 @@ SEQUENCES = {
         (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
         (type_("up"), lambda o: o.exit_code == 0 and o.content.endswith("<up>")),
     ],
+    # less, vim and others ask for them (DECCKM), until they end.
+    "application keys": [row for name, bytes_, mode in (
+        ("Up", r"$'\EOA'", "h"), ("Left", r"$'\EOD'", "h"), ("Home", r"$'\E[1~'", "h"),
+        ("Up", r"$'\E[A'", "h\\e[?1l"), ("Up", r"$'\E[A'", "h\\e[!p"), ("Up", r"$'\E[A'", "h\\ec"),
+    ) for row in (
+        (do(f"printf '\\e[?1{mode}'; {KEY}", timeout=0.3), timed_out("0.3", "")),
+        (do(name), ended(f"<{bytes_}>")),
+    )] + keys(("Up", r"$'\E[A'", {})),
     "input": [
         (do("read x; read y; echo \"<$x,$y>\"", timeout=0.2), timed_out("0.2", "")),
         (type_("  a b  ", timeout=0.2), timed_out("0.2", "", BELOW)),

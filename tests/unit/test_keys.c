@@ -34,6 +34,14 @@ static const struct {
 	{ "F4", "\x1bOS" },	{ "F5", "\x1b[15~" },	{ "F12", "\x1b[24~" },
 };
 
+static const struct {
+	const char *name, *bytes;
+} application[] = {
+	{ "Up", "\x1bOA" },    { "Down", "\x1bOB" },   { "Right", "\x1bOC" },
+	{ "Left", "\x1bOD" },  { "BTab", "\x1b[Z" },   { "Home", "\x1b[1~" },
+	{ "PgUp", "\x1b[5~" }, { "F1", "\x1bOP" },     { "C-c", "\x03" },
+};
+
 /* Texts that somebody may want to type. */
 static const char *const unknown[] = {
 	"",	"c",	 "C",	  "C-",	   "C-cc",   "C c",   "C-c ",	"-c",	  "up",
@@ -44,6 +52,20 @@ static const char *const unknown[] = {
 static struct bytes bytes_of(const char *text)
 {
 	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+static void arrows_are_others_for_an_application(void **state)
+{
+	char bytes[KEY_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(application); i++) {
+		size_t len = key_find(bytes_of(application[i].name), bytes);
+
+		key_for_application(bytes, len);
+		assert_int_equal(len, strlen(application[i].bytes));
+		assert_memory_equal(bytes, application[i].bytes, len);
+	}
 }
 
 static void each_name_has_its_bytes(void **state)
@@ -107,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_name_has_its_bytes),
+		cmocka_unit_test(arrows_are_others_for_an_application),
 		cmocka_unit_test(what_is_nearly_a_name_is_none),
 		cmocka_unit_test(what_is_held_with_control_is_told),
 		cmocka_unit_test(three_keys_are_signals),

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""golden_session.py HUTCH FILE: replays what the reference's session was asked, and compares.
+
+FILE is a list of sequences, each with its `actions` and the `observations` that they gave,
+null where the reference tells nothing of it.  Each sequence has a sandbox of its own, and
+several go side by side: most of their time is a soft time-out.  Only numbers of processes
+may differ; the recording has none of what the reference does wrong.
+"""
+import json
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+sys.dont_write_bytecode = True
+from session import Act, Observation  # noqa: E402
+
+
+def plain(key, value):
+    """Without the process ids that the shell tells of its jobs."""
+    if key != "content" or value is None:
+        return value
+    return re.sub(r"^(\[\d+\]) \d+$", r"\1 PID", value, flags=re.M)
+
+
+def sent(action):
+    action = dict(action)
+    line = {"action": "run", "args": action}
+    if "timeout" in action:
+        line["timeout"] = action.pop("timeout")
+    return line
+
+
+def play(hutch, sequence):
+    """What differs, a line each."""
+    act = Act(hutch, ["-e", f"NO_CHANGE_TIMEOUT_SECONDS={sequence['no_change_timeout']}"])
+    wrong = []
+    try:
+        for action, want in zip(sequence["actions"], sequence["observations"], strict=True):
+            got = Observation(act.ask(sent(action)))
+            for key, value in want.items():
+                has = getattr(got, key, None)
+                if plain(key, has) != plain(key, value):
+                    wrong.append(f"{sequence['name']}, {action}, {key}: {has!r}, not {value!r}")
+    finally:
+        act.process.kill()
+        act.process.wait()
+    return wrong
+
+
+def main():
+    with open(sys.argv[2]) as f:
+        sequences = json.load(f)
+    assert sequences
+    with ThreadPoolExecutor(9) as pool:
+        wrong = sum(pool.map(lambda s: play(sys.argv[1], s), sequences), [])
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print(len(sequences), "sequences")
+
+
+main()
