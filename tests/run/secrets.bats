@@ -138,6 +138,34 @@ told() {
 	has "^$1$"
 }
 
+@test "what only looks like a secret is told all the same, and a tar as it is" {
+	! is_root || skip "the test's client of the control socket is for ordinary users"
+	"$here/control.py" "$HUTCH" '
+T, M = os.environ["TOKEN"], b"<secret-hidden>"
+p = start("sh", "-c", "printf \"Name of the h\"; read -r x; echo \"$x\"; printf hunt; sleep 1000 & exit 0", stdin=True)
+c.until(lambda: output(p) == b"Name of the h")
+call("exec.write", process=p, data=T + "\n")
+assert wait(p)["exit_code"] == 0
+assert output(p) == b"Name of the h" + M + b"\nhunt", output(p)
+d = connect()
+d.call("exec.attach", process=p)
+d.until(lambda: d.output(p) == output(p))
+p = start("sh", "-c", "printf hunter-; sleep 1; echo \"${TOKEN#hunter-}\"")
+wait(p)
+assert output(p) == b"hunter-" + M + b"\n", output(p)
+wait(start("sh", "-c", "echo \"$TOKEN\" >/workspace/file"))
+p = call("copy.out", path="/workspace/file")["process"]
+wait(p)
+assert T.encode() in output(p)
+assert refused("exec.start", "invalid", argv=["true"], secret=["NONE"]).message.count("NONE") == 1
+assert T not in refused("exec.start", "invalid", argv=["true"], env={T + "=": ""}).message
+assert T not in json.dumps(refused("rename", "invalid", name=T).message)
+wait(start("sh", "-c", "echo $A value", env={"A": "a value"}, secret=["A"]))
+p = start("sh", "-c", "echo a value")
+wait(p)
+assert output(p) == M + b"\n"' --secret TOKEN
+}
+
 @test "words of a process do not have it, and no core file would" {
 	"$HUTCH" create --secret "WORD=a word of $mark" box >"$T/made"
 	none_marked
