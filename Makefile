@@ -28,40 +28,44 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
-BASE     := action base64 buffer err frame io keys list message quote utf8 visible
+BASE     := action action_errand base64 buffer err frame io keys list message quote utf8 visible
 POLICY   := environment policy quantity volume
-SECCOMP  := bpf compile floor json json_scan profile profile_fit
+SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
             idmap image jail janitor landlock launch limits mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action answers desk desk_frame desk_start lines observe outbox outlet put queue setting split split_expand \
+ACT      := action action_errand answers args desk desk_frame desk_start lines observe \
+            observe_errand outbox outlet put queue setting split split_expand \
             split_grammar split_token split_word stream
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
-EXECUTOR := caps cgroup channel copy diff display edit editor editor_change editor_file \
-            editor_say editor_view emulator everyone excerpt executor files history listing \
-            main processes relay replies requests row screen screen_control screen_draw \
-            scrollback sequence session session_action session_output sessions sheet shell \
-            spawn terminal text told tree user
+EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
+            editor_file editor_say editor_view emulator encoding errand \
+            errand_change errand_grep errand_list errands everyone excerpt executor \
+            files finds glob grep grep_paths grep_tree history lint lints listing \
+            main matcher name needle pattern pattern_bracket pattern_rust processes \
+            program relay replies requests ripgrep row runes screen screen_control \
+            screen_draw scrollback sequence session session_action session_output \
+            sessions sheet shell spawn tape terminal text told tree user walk
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
-                policy/json_scan.c
+                $(call src,policy,json_scan json_string)
 SCOPE_SRC    := scope/main.c
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) \
                 $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
-                policy/json.c policy/json_scan.c $(call src,sandbox/act,$(ACT) main)
+                policy/json.c $(call src,sandbox/act,$(ACT) main)
 SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,$(CONTROL) main)
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
@@ -78,8 +82,7 @@ BASE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I
                $(WARN) $(HARDEN) $(EXTRA)
 # libseccomp is in the program, so that the program's own identity, which the
 # cache of compiled profiles goes by, covers it.
-JSON_LIBS     := -lcjson
-COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic $(JSON_LIBS)
+COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic
 # The terminal's: in the executor, and in what is linked with its parts.
 VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 # glibc's; musl has no such checks.
@@ -143,15 +146,15 @@ $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
 
-$(B)/libexec/hutch-act: $(call host_obj,$(ACT_SRC))
+$(B)/libexec/hutch-act: $(call $(LINK)_obj,$(ACT_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(HOST_LINK) $(JSON_LIBS)
+	$(Q)$(LINK_IT)
 
-$(B)/libexec/hutch-supervise: $(call host_obj,$(SUPERVISE_SRC))
+$(B)/libexec/hutch-supervise: $(call $(LINK)_obj,$(SUPERVISE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(HOST_LINK) $(JSON_LIBS)
+	$(Q)$(LINK_IT)
 
 $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 	@mkdir -p $(@D)
@@ -172,7 +175,7 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
-$(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
+$(B)/musl/sandbox/control/confine.o $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
 
 $(B)/musl/%.o: %.c
@@ -195,8 +198,8 @@ clean:
 
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
-DEPS := gcc libc6-dev musl-tools libseccomp-dev libcjson-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
-        clang libclang-rt-14-dev bats bubblewrap uidmap python3 git procps util-linux \
+DEPS := gcc libc6-dev musl-tools libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
+        clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux debootstrap \
         e2fsprogs vim less curl
 .PHONY: deps

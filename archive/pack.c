@@ -172,7 +172,7 @@ static void begin_folder(struct walk *w)
 		w->names = mem_resize(w->names, w->room, sizeof(*w->names));
 	}
 	if (read_names(trail_here(&w->trail), &w->names[depth]) < 0)
-		pack_tell(w->pack, trail_path(&w->trail), strerror(errno));
+		pack_tell(w->pack, trail_path(&w->trail), err_words(errno));
 }
 
 static int put_folder(struct walk *w, struct err *e)

@@ -49,7 +49,7 @@ int pack_leave_out(struct pack *p, const struct pack_item *i, struct err *e)
 {
 	if (i->is_given)
 		return err_sys(e, "%.300s", i->name);
-	pack_tell(p, i->as, strerror(errno));
+	pack_tell(p, i->as, err_words(errno));
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int put_small(struct pack *p, int fd, const struct pack_item *i, uint64_t
 	ssize_t got = io_read_full(fd, to, (size_t)size + 1);
 
 	if (got < 0)
-		pack_tell(p, i->as, strerror(errno));
+		pack_tell(p, i->as, err_words(errno));
 	else if ((uint64_t)got < size)
 		pack_tell(p, i->as, IS_SHORTER);
 	else if ((uint64_t)got > size)
@@ -179,7 +179,7 @@ static int put_large(struct pack *p, int fd, const struct pack_item *i, uint64_t
 	if (result < 0)
 		return -1;
 	if (result > 0)
-		pack_tell(p, i->as, strerror(errno));
+		pack_tell(p, i->as, err_words(errno));
 	else if (sent < size)
 		pack_tell(p, i->as, IS_SHORTER);
 	else if (fstat(fd, &now) == 0 && (uint64_t)now.st_size > size)

@@ -177,6 +177,8 @@ int action_put_report(struct buffer *b, uint32_t id, const struct report *r, str
 	frame_put_u32(b, r->background);
 	frame_put_u64(b, r->cut);
 	frame_put_u64(b, r->lines);
+	frame_put_u32(b, r->log);
+	frame_put_u64(b, r->unlogged);
 	frame_put_text(b, r->cwd);
 	frame_put_text(b, r->interpreter);
 	return frame_end(b, begun, e);
@@ -190,7 +192,7 @@ static bool is_report(const struct report *r)
 	       !(r->flags & ~(uint32_t)REPORT_FLAGS) &&
 	       (has_code ? r->exit_code <= 255 : r->exit_code == ACTION_NO_CODE) &&
 	       r->background <= INT32_MAX && r->cut <= ACTION_CUT_MAX &&
-	       r->lines <= ACTION_CUT_MAX &&
+	       r->lines <= ACTION_CUT_MAX && r->unlogged <= ACTION_CUT_MAX &&
 	       is_short(r->cwd) && is_short(r->interpreter);
 }
 
@@ -204,6 +206,8 @@ int action_get_report(const struct frame *f, struct report *ret, struct err *e)
 	r.background = fields_get_u32(&in);
 	r.cut = fields_get_u64(&in);
 	r.lines = fields_get_u64(&in);
+	r.log = fields_get_u32(&in);
+	r.unlogged = fields_get_u64(&in);
 	r.cwd = fields_get_text(&in);
 	r.interpreter = fields_get_text(&in);
 	if (message_checked(f, &in, is_report(&r), e) < 0)
@@ -231,7 +235,7 @@ int action_get_done(const struct frame *f, struct done *ret, struct err *e)
 	d.sys = fields_get_u32(&in);
 	d.path = fields_get_text(&in);
 	d.cwd = fields_get_text(&in);
-	bool in_range = d.outcome < OUTCOME_COUNT && d.sys < 4096 && is_short(d.path) &&
+	bool in_range = d.outcome < OUTCOME_FILE_COUNT && d.sys < 4096 && is_short(d.path) &&
 			is_short(d.cwd);
 	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;

@@ -75,6 +75,8 @@ struct report {
 	uint32_t background; /* the pid of what went to the background; 0: none */
 	uint64_t cut;	     /* bytes left out of the content */
 	uint64_t lines; /* not 0: that the content has, and some are missing in front */
+	uint32_t log;	   /* the number of the file that the output is in; 0: none */
+	uint64_t unlogged; /* bytes that are not in it */
 	const char *cwd, *interpreter; /* borrowed; "" where unknown */
 };
 
@@ -108,7 +110,8 @@ enum edit_flag {
 	EDIT_NEW_STR = 4,
 	EDIT_LINE = 8,
 	EDIT_IS_READ = 16, /* of a file that looks binary say OUTCOME_BINARY alone */
-	EDIT_FLAGS = 31
+	EDIT_LINT = 32, /* ask a linter about the change */
+	EDIT_FLAGS = 63
 };
 
 /* As an agent asked for it: what the words mean is for the editor to say. */
@@ -129,6 +132,62 @@ struct edited {
 	uint64_t cut;	   /* characters that are left out of the text */
 };
 
+enum errand_kind {
+	ERRAND_NONE,
+	ERRAND_LIST,
+	ERRAND_GLOB,
+	ERRAND_STAT,
+	ERRAND_MOVE,
+	ERRAND_REMOVE,
+	ERRAND_MKDIR,
+	ERRAND_GREP,
+	ERRAND_KIND_COUNT
+};
+
+enum errand_flag {
+	ERRAND_OVERWRITE = 1,	/* move */
+	ERRAND_RECURSIVE = 2,	/* remove */
+	ERRAND_IGNORE_CASE = 4, /* grep */
+	ERRAND_FLAGS = 7
+};
+
+/* How far down is looked, how much is found, and how many bytes of it are told. */
+#define ERRAND_DEPTH_MAX 4096
+#define ERRAND_LIMIT_MAX 10000
+#define ERRAND_TEXT_MAX	 (1u << 20)
+
+/* What does not concern a kind is 0 or "" (docs/protocol.md). */
+struct errand_request {
+	uint32_t session; /* as above */
+	struct file_place place;
+	uint32_t kind;	/* enum errand_kind */
+	uint32_t flags; /* enum errand_flag */
+	uint32_t depth; /* list */
+	uint32_t limit; /* list, glob, grep */
+	uint64_t timeout_ms; /* 0: none */
+	const char *path;    /* borrowed */
+	const char *other;   /* borrowed: move: where to; glob, grep: the pattern */
+	const char *include; /* borrowed: grep */
+};
+
+/* What a path is; mode 0: that was not asked. */
+struct stat_told {
+	uint32_t mode, uid, gid; /* mode: st_mode */
+	uint64_t size;
+	int64_t seconds; /* of its last change */
+	uint32_t nanoseconds;
+	const char *target; /* borrowed: of a link, else "" */
+};
+
+struct returned {
+	uint32_t outcome; /* enum outcome */
+	uint32_t sys;	  /* errno, 0..4095 */
+	uint64_t cut;	  /* bytes that are left out of the text */
+	const char *path; /* borrowed; absolute; what it is about */
+	const char *cwd;  /* borrowed */
+	struct stat_told stat;
+};
+
 enum outcome {
 	OUTCOME_DONE,
 	OUTCOME_NOT_FOUND,
@@ -138,6 +197,10 @@ enum outcome {
 	OUTCOME_TOO_LARGE,
 	OUTCOME_NOT_REGULAR, /* a device, a pipe, a socket */
 	OUTCOME_ERROR,	     /* sys says which */
+	OUTCOME_FILE_COUNT,  /* what follows is of an errand alone */
+	OUTCOME_TIMED_OUT = OUTCOME_FILE_COUNT,
+	OUTCOME_CANCELLED,
+	OUTCOME_REFUSED, /* the text says why */
 	OUTCOME_COUNT
 };
 
@@ -182,6 +245,14 @@ int action_get_edit(const struct frame *f, struct edit_request *ret, struct err 
 int action_put_edited(struct buffer *b, uint32_t id, const struct edited *x,
 		      struct err *e);
 int action_get_edited(const struct frame *f, struct edited *ret, struct err *e);
+
+int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request *r,
+		      struct err *e);
+int action_get_errand(const struct frame *f, struct errand_request *ret, struct err *e);
+
+int action_put_returned(struct buffer *b, uint32_t id, const struct returned *x,
+			struct err *e);
+int action_get_returned(const struct frame *f, struct returned *ret, struct err *e);
 
 int action_put_done(struct buffer *b, uint32_t id, const struct done *d, struct err *e);
 int action_get_done(const struct frame *f, struct done *ret, struct err *e);

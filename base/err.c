@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/own.h"
+
 static const char *const kind_names[] = {
 	[ERR_NONE] = "none",		   [ERR_USAGE] = "usage",
 	[ERR_NOT_FOUND] = "not_found",	   [ERR_EXISTS] = "exists",
@@ -60,6 +62,38 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	return -1;
 }
 
+const char *err_words(int sys)
+{
+	static const struct {
+		int sys;
+		const char *words;
+	} others[] = {
+		{ EIO, "Input/output error" },
+		{ ENXIO, "No such device or address" },
+		{ ENOMEM, "Cannot allocate memory" },
+		{ EBUSY, "Device or resource busy" },
+		{ EXDEV, "Invalid cross-device link" },
+		{ ENFILE, "Too many open files in system" },
+		{ EMFILE, "Too many open files" },
+		{ ENOTTY, "Inappropriate ioctl for device" },
+		{ ESPIPE, "Illegal seek" },
+		{ ENAMETOOLONG, "File name too long" },
+		{ ELOOP, "Too many levels of symbolic links" },
+		{ EUSERS, "Too many users" },
+		{ EMSGSIZE, "Message too long" },
+		{ EOPNOTSUPP, "Operation not supported" },
+		{ EADDRINUSE, "Address already in use" },
+		{ ENETUNREACH, "Network is unreachable" },
+		{ ETOOMANYREFS, "Too many references: cannot splice" },
+		{ EDQUOT, "Disk quota exceeded" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (others[i].sys == sys)
+			return others[i].words;
+	return strerror(sys);
+}
+
 int err_sys(struct err *e, const char *fmt, ...)
 {
 	int sys = errno;
@@ -75,7 +109,7 @@ int err_sys(struct err *e, const char *fmt, ...)
 	va_end(ap);
 
 	size_t len = strlen(e->text);
-	(void)snprintf(e->text + len, sizeof(e->text) - len, ": %s", strerror(sys));
+	(void)snprintf(e->text + len, sizeof(e->text) - len, ": %s", err_words(sys));
 	errno = sys;
 	return -1;
 }

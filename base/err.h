@@ -46,7 +46,11 @@ struct err {
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same for a failed system call: appends ": " and strerror(errno), keeps
+/* strerror(3) in the words of glibc, which people know and Python prints; musl has words
+ * of its own for some, and none for others. */
+const char *err_words(int sys);
+
+/* The same for a failed system call: appends ": " and err_words(errno), keeps
  * errno in `sys`, and derives the kind from it. */
 int err_sys(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -20,6 +20,7 @@ static const char *const names[] = {
 	[MSG_CONTENT] = "content", [MSG_REPORT] = "report", [MSG_DONE] = "done",
 	[MSG_END] = "end",	   [MSG_HOLD] = "hold",
 	[MSG_EDIT] = "edit",	   [MSG_EDITED] = "edited",
+	[MSG_ERRAND] = "errand",   [MSG_RETURNED] = "returned",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -46,6 +47,7 @@ bool message_is_from_executor(uint32_t type)
 		[MSG_HELLO] = true,  [MSG_STARTED] = true, [MSG_FAILED] = true,
 		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
 		[MSG_REPORT] = true, [MSG_DONE] = true,	   [MSG_EDITED] = true,
+		[MSG_RETURNED] = true,
 	};
 
 	return type < MSG_COUNT && is_from[type];

@@ -31,10 +31,12 @@ enum message_type {
 	MSG_CONTENT, /* from: a part of an answer */
 	MSG_REPORT,  /* from: the end of a MSG_RUN */
 	MSG_DONE,    /* from: the end of a MSG_READ or MSG_WRITE */
-	MSG_END,     /* to: end a command with its tree */
+	MSG_END,     /* to: end a command, or a session, with its tree */
 	MSG_HOLD,    /* to: everything inside stands still, or no longer */
 	MSG_EDIT,    /* to: edit a file, or show it as an editor does */
 	MSG_EDITED,  /* from: the end of a MSG_EDIT */
+	MSG_ERRAND,  /* to: look for, or change, what is in a folder */
+	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
 	MSG_COUNT
 };
 

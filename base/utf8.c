@@ -89,12 +89,12 @@ size_t utf8_length(const void *at, size_t left)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static uint32_t code_point(const uint8_t *at, int len)
+uint32_t utf8_code(const uint8_t *at, size_t len)
 {
 	static const uint8_t firsts[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
 	uint32_t code = at[0] & firsts[len];
 
-	for (int i = 1; i < len; i++)
+	for (size_t i = 1; i < len; i++)
 		code = code << 6 | (at[i] & 0x3f);
 	return code;
 }
@@ -112,7 +112,7 @@ size_t utf8_blank(const uint8_t *at, size_t left)
 {
 	int len = left > 0 ? utf8_char(at, left) : 0;
 
-	return len > 0 && is_blank(code_point(at, len)) ? (size_t)len : 0;
+	return len > 0 && is_blank(utf8_code(at, len)) ? (size_t)len : 0;
 }
 
 size_t utf8_trimmed(const uint8_t *at, size_t len)

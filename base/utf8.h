@@ -24,6 +24,9 @@ size_t utf8_skip(const uint8_t *at, size_t len, size_t n);
  * when there is none, or a part of one. */
 size_t utf8_length(const void *at, size_t left);
 
+/* Which character the `len` bytes at `at`, which are one, are. */
+uint32_t utf8_code(const uint8_t *at, size_t len);
+
 /* What Python's str.isspace() says of it: the length of the white space character at
  * `at`, 0 when there is none. */
 size_t utf8_blank(const uint8_t *at, size_t left);

@@ -12,6 +12,7 @@ _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
 _hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
 _hutch_act_only='--stream'
+_hutch_act_create='--lint'
 _hutch_shell_flags='-e --env --env-file -w --workdir -u --user --timeout -h --help'
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # Of the verbs that take names and little else.
@@ -147,8 +148,8 @@ _hutch_maker_flags() # VERB
 	esac
 	grep -vxFf <(tr -s ' \n\t' '\n' <<<"$not") <(tr -s ' \n\t' '\n' <<<"$_hutch_flags")
 	case $1 in
-	act) echo "$_hutch_act_only" ;;
-	create) echo "$_hutch_create_only" ;;
+	act) echo "$_hutch_act_only $_hutch_act_create" ;;
+	create) echo "$_hutch_create_only $_hutch_act_create" ;;
 	esac
 }
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "executor/encoding.h"
 
 #define MARK "\xef\xbb\xbf"
 
@@ -53,32 +54,22 @@ static const char *usual_newline(struct bytes text)
 	return cr > lf ? "\r" : "\n";
 }
 
-static size_t first_bad(struct bytes text)
+bool edit_text_init(struct edit_text *t, struct bytes raw, const struct encoding *encoding,
+		    size_t *ret_bad)
 {
-	size_t at = 0;
+	uint8_t *decoded;
+	size_t len;
 
-	while (at < text.len) {
-		int n = utf8_char(text.data + at, text.len - at);
-		if (n <= 0)
-			break;
-		at += (size_t)n;
-	}
-	return at;
-}
-
-bool edit_text_init(struct edit_text *t, struct bytes raw, size_t *ret_bad)
-{
 	if (raw.len == 0) /* NULL + 0 is undefined in C */
 		raw.data = (const uint8_t *)"";
-	size_t bad = first_bad(raw);
-	if (bad < raw.len) {
-		*ret_bad = bad;
+	if (!encoding_decode(encoding, raw, &decoded, &len, ret_bad))
 		return false;
-	}
-	*t = (struct edit_text){ .raw = raw, .newline = "\n" };
-	if (raw.len >= strlen(MARK) && !memcmp(raw.data, MARK, strlen(MARK)))
+	*t = (struct edit_text){ .raw = raw, .encoding = encoding, .decoded = decoded,
+				 .newline = "\n" };
+	t->text = (struct bytes){ decoded ? decoded : raw.data, len };
+	if (len >= strlen(MARK) && !memcmp(t->text.data, MARK, strlen(MARK)))
 		t->mark = strlen(MARK);
-	t->lines = (struct bytes){ raw.data + t->mark, raw.len - t->mark };
+	t->lines = (struct bytes){ t->text.data + t->mark, len - t->mark };
 	if (!memchr(t->lines.data, '\r', t->lines.len))
 		return true;
 	t->newline = usual_newline(t->lines);
@@ -90,18 +81,19 @@ bool edit_text_init(struct edit_text *t, struct bytes raw, size_t *ret_bad)
 void edit_text_done(struct edit_text *t)
 {
 	free(t->owned);
+	free(t->decoded);
 	*t = (struct edit_text){ 0 };
 }
 
-/* Where in the file byte `at` of its lines is. */
-static size_t place_in_file(const struct edit_text *t, size_t at)
+/* Where in the text byte `at` of its lines is. */
+static size_t place_in_text(const struct edit_text *t, size_t at)
 {
 	size_t i = t->mark;
 
 	if (!t->owned)
 		return t->mark + at;
 	while (at-- > 0) {
-		size_t end = end_length(t->raw, i);
+		size_t end = end_length(t->text, i);
 		i += end ? end : 1;
 	}
 	return i;
@@ -254,19 +246,54 @@ static void put_new(struct buffer *to, struct bytes new, const char *newline)
 	}
 }
 
-void edit_splice(const struct edit_text *t, size_t from, size_t to, struct bytes new,
-		 struct buffer *to_file)
+/* What comes between `head` and `tail` of the text, such that no ends of line there
+ * become one. */
+static void put_middle(const struct edit_text *t, size_t head, size_t tail,
+		       struct bytes new, struct buffer *to)
 {
-	size_t head = place_in_file(t, from), tail = place_in_file(t, to);
+	bool is_open = head > 0 && t->text.data[head - 1] == '\r';
 
-	buffer_init(to_file, t->raw.len + 2 * new.len + 4);
-	join(to_file, t->raw.data, head);
-	put_new(to_file, new, t->newline);
-	join(to_file, t->raw.data + tail, t->raw.len - tail);
+	if (is_open) /* as if it were here, for join() */
+		put_string(to, "\r");
+	put_new(to, new, t->newline);
+	if (last_byte(to) == '\r' && tail < t->text.len && t->text.data[tail] == '\n')
+		put_string(to, "\n");
+	if (is_open)
+		buffer_consume(to, 1);
 }
 
-void edit_insert(const struct edit_text *t, size_t line, struct bytes new,
-		 struct buffer *to_file)
+/* All but the middle is the bytes that the file has. */
+static uint32_t put_file(const struct edit_text *t, size_t head, size_t tail,
+			 const struct buffer *middle, struct buffer *to_file)
+{
+	const struct bytes text = { buffer_data(middle), buffer_len(middle) };
+	size_t from = encoding_place(t->encoding, t->raw, head);
+	size_t to = encoding_place(t->encoding, t->raw, tail);
+	uint32_t lacks;
+
+	buffer_init(to_file, t->raw.len + 2 * text.len + 1);
+	(void)buffer_append(to_file, t->raw.data, from);
+	if (!encoding_put(t->encoding, text, to_file, &lacks))
+		return lacks;
+	(void)buffer_append(to_file, t->raw.data + to, t->raw.len - to);
+	return 0;
+}
+
+uint32_t edit_splice(const struct edit_text *t, size_t from, size_t to, struct bytes new,
+		     struct buffer *to_file)
+{
+	size_t head = place_in_text(t, from), tail = place_in_text(t, to);
+	struct buffer middle;
+
+	buffer_init(&middle, 2 * new.len + 4);
+	put_middle(t, head, tail, new, &middle);
+	uint32_t lacks = put_file(t, head, tail, &middle, to_file);
+	buffer_done(&middle);
+	return lacks;
+}
+
+uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
+		     struct buffer *to_file)
 {
 	size_t at = begin_of(t->lines, line);
 	bool is_open = at > 0 && t->lines.data[at - 1] != '\n';
@@ -276,8 +303,9 @@ void edit_insert(const struct edit_text *t, size_t line, struct bytes new,
 	if (new.len > 0)
 		memcpy(text + 1, new.data, new.len);
 	text[new.len + 1] = '\n';
-	edit_splice(t, at, at,
-		    (struct bytes){ text + !is_open, new.len + 1 + is_open }, to_file);
+	return edit_splice(t, at, at,
+			   (struct bytes){ text + !is_open, new.len + 1 + is_open },
+			   to_file);
 }
 
 /* --- views ----------------------------------------------------------------- */

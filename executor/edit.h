@@ -1,9 +1,10 @@
 /* edit -- what an editor does to a text, and how it shows it; no file is touched here.
  *
- * A file is UTF-8, with or without a byte order mark in front, and its lines end with
- * \n, \r\n or \r, as Python's universal newlines have it.  Whoever edits it sees neither
- * the mark nor the carriage returns: `lines` has \n only.  What is written keeps every
- * byte that was not edited, and new lines end as most lines of the file do.
+ * A file is in one of the encodings of encoding.h, with or without a byte order mark in
+ * front, and its lines end with \n, \r\n or \r, as Python's universal newlines have it.
+ * Whoever edits it sees UTF-8, and neither the mark nor the carriage returns: `lines` has
+ * \n only.  What is written keeps every byte that was not edited, and new lines end as
+ * most lines of the file do.
  *
  * Lines are counted from 0 here.  One behind the last newline is no line of a file
  * (edit_count), but is shown as an empty one (edit_put_numbered): the reference's way. */
@@ -32,18 +33,22 @@
 #define EDIT_PLACES 1000
 
 struct buffer;
+struct encoding;
 
 struct edit_text {
 	struct bytes raw;    /* borrowed: the file */
-	struct bytes lines;  /* of raw, or of `owned` */
-	uint8_t *owned;	     /* or NULL */
+	const struct encoding *encoding;
+	struct bytes text;   /* of raw, or of `decoded`: the same as UTF-8 */
+	struct bytes lines;  /* of text, or of `owned` */
+	uint8_t *decoded, *owned; /* or NULL */
 	const char *newline; /* how most lines of the file end; "\n" where none does */
-	size_t mark;	     /* bytes of the byte order mark */
+	size_t mark;	     /* bytes of the byte order mark, in the text */
 };
 
-/* False when it is not UTF-8: *ret_bad is the first byte that is not.  Otherwise good
- * for as long as `raw` is; then edit_text_done(). */
-bool edit_text_init(struct edit_text *t, struct bytes raw, size_t *ret_bad);
+/* False when it is not of this encoding: *ret_bad is the first byte that is not.
+ * Otherwise good for as long as `raw` is; then edit_text_done(). */
+bool edit_text_init(struct edit_text *t, struct bytes raw, const struct encoding *encoding,
+		    size_t *ret_bad);
 void edit_text_done(struct edit_text *t);
 
 /* How many lines it has; the last one need not end. */
@@ -63,13 +68,15 @@ struct edit_found edit_find(struct bytes lines, struct bytes needle);
 /* "[1, 4]": the lines, from 1, where it begins. */
 void edit_put_places(struct buffer *to, struct bytes lines, struct bytes needle);
 
-/* The file with bytes [from, to) of `lines` replaced.  `to_file` gets it. */
-void edit_splice(const struct edit_text *t, size_t from, size_t to, struct bytes new,
-		 struct buffer *to_file);
+/* The file with bytes [from, to) of `lines` replaced.  `to_file` gets it.  Returned is 0,
+ * or the first character of `new` that the file's encoding does not have; `to_file` is
+ * nothing then, and buffer_done() is due all the same. */
+uint32_t edit_splice(const struct edit_text *t, size_t from, size_t to, struct bytes new,
+		     struct buffer *to_file);
 /* The file with lines put in front of line `line`, which may be edit_count().  Each
  * piece of `new` becomes one, the last too. */
-void edit_insert(const struct edit_text *t, size_t line, struct bytes new,
-		 struct buffer *to_file);
+uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
+		     struct buffer *to_file);
 
 /* Each line with its number, `first` for the first one, as `cat -n` prints them, and a
  * newline; cut after EDIT_CLIP characters.  Returns how many are missing. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/action.h"
@@ -11,6 +12,7 @@
 #include "executor/diff.h"
 #include "executor/editor_parts.h"
 #include "executor/files.h"
+#include "executor/lints.h"
 #include "executor/replies.h"
 #include "executor/user.h"
 
@@ -111,27 +113,48 @@ static void run(struct job *j)
 		(void)v->run(j); /* what went wrong, it has said */
 }
 
-/* The text, then the diff. */
-static void reply(const struct files *f, struct job *j)
+void editor_answer(const struct editor_answer *from, struct replies *to)
 {
-	struct reply a = { .id = f->id, .type = MSG_CONTENT };
+	struct reply a = { .id = from->id, .type = MSG_CONTENT };
 	const struct edited x = {
-		.outcome = j->is_binary ? OUTCOME_BINARY : OUTCOME_DONE,
-		.text_len = j->is_binary ? 0 : buffer_len(&j->say),
-		.cut = j->cut,
+		.outcome = from->is_binary ? OUTCOME_BINARY : OUTCOME_DONE,
+		.text_len = from->is_binary ? 0 : buffer_len(&from->say),
+		.cut = from->cut,
 	};
 
 	buffer_init(&a.end, REPLIES_END_MAX);
-	(void)action_put_edited(&a.end, f->id, &x, NULL); /* fits */
-	if (!j->is_binary) {
-		a.len = buffer_len(&j->say) + buffer_len(&j->diff);
+	(void)action_put_edited(&a.end, from->id, &x, NULL); /* fits */
+	if (!from->is_binary) {
+		a.len = buffer_len(&from->say) + buffer_len(&from->diff);
 		a.bytes = mem_new(a.len);
-		memcpy(a.bytes, buffer_data(&j->say), buffer_len(&j->say));
-		if (buffer_len(&j->diff) > 0)
-			memcpy(a.bytes + x.text_len, buffer_data(&j->diff),
-			       buffer_len(&j->diff));
+		memcpy(a.bytes, buffer_data(&from->say), buffer_len(&from->say));
+		if (buffer_len(&from->diff) > 0)
+			memcpy(a.bytes + x.text_len, buffer_data(&from->diff),
+			       buffer_len(&from->diff));
 	}
-	replies_add(f->replies, &a);
+	replies_add(to, &a);
+}
+
+void editor_answer_done(struct editor_answer *a)
+{
+	buffer_done(&a->say);
+	buffer_done(&a->diff);
+}
+
+/* Now, or when a linter has said what it has to. */
+static void reply(const struct files *f, struct job *j, const struct editor *to)
+{
+	struct editor_answer a = { .id = f->id, .say = j->say, .diff = j->diff,
+				   .cut = j->cut, .lint_at = j->change.at,
+				   .is_binary = j->is_binary };
+	const struct lint_edit edit = { j->path, { j->change.old, j->change.old_len },
+					{ j->change.new, j->change.new_len }, to->exec };
+
+	if (!j->change.new || !lints_start(to->lints, &edit, &a))
+		editor_answer(&a, f->replies);
+	editor_answer_done(&a);
+	free(j->change.old);
+	free(j->change.new);
 }
 
 static void job_init(struct job *j, const struct edit_request *r, struct history *h)
@@ -143,13 +166,13 @@ static void job_init(struct job *j, const struct edit_request *r, struct history
 	buffer_init(&j->diff, DIFF_MAX);
 }
 
-int editor_edit(const struct files *f, const struct edit_request *r, struct history *h,
-		struct err *e)
+int editor_edit(const struct files *f, const struct edit_request *r,
+		const struct editor *to, struct err *e)
 {
 	struct user_role role;
 	struct job j;
 
-	job_init(&j, r, h);
+	job_init(&j, r, to->history);
 	if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
 		(void)editor_fail_sys(&j, errno, "read");
 	} else {
@@ -157,8 +180,6 @@ int editor_edit(const struct files *f, const struct edit_request *r, struct hist
 		if (user_leave(f->user, &role) < 0)
 			return err_sys(e, "become the executor again");
 	}
-	reply(f, &j);
-	buffer_done(&j.say);
-	buffer_done(&j.diff);
+	reply(f, &j, to);
 	return 0;
 }

@@ -33,7 +33,8 @@ bool editor_create(struct job *j)
 
 static void remember(struct job *j, const struct file *f)
 {
-	history_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len });
+	history_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len },
+		    f->text.encoding);
 }
 
 static struct bytes stripped(struct bytes text)
@@ -95,6 +96,11 @@ static bool find_change(struct job *j, const struct file *f, struct change *c)
 	return c->found.count == 1 || fail_change(j, f, c);
 }
 
+/* Lines from 0, `end` not included. */
+struct span {
+	size_t first, end;
+};
+
 static size_t count_newlines(struct bytes text)
 {
 	AUTO_FREE uint8_t *lines = NULL;
@@ -106,23 +112,39 @@ static size_t count_newlines(struct bytes text)
 	return count;
 }
 
-static void show_snippet(struct job *j, struct bytes lines, size_t first, size_t end)
+/* For the linter; the texts are gone when it is asked. */
+static void keep_change(struct job *j, struct bytes old, struct bytes new)
 {
-	struct bytes some = edit_slice(lines, first, end);
+	if (!(j->r->flags & EDIT_LINT))
+		return;
+	j->change = (struct change_made){
+		.old = mem_copy(old.data, old.len), .old_len = old.len,
+		.new = mem_copy(new.data, new.len), .new_len = new.len,
+		.at = buffer_len(&j->say),
+	};
+}
 
-	j->cut += edit_put_numbered(&j->say, some, first + 1);
+static void show_snippet(struct job *j, const struct file *f, struct bytes lines,
+			 struct span span)
+{
+	struct bytes some = edit_slice(lines, span.first, span.end);
+
+	j->cut += edit_put_numbered(&j->say, some, span.first + 1);
+	keep_change(j, f->text.lines, lines);
 	editor_say(j, "Review the changes and make sure they are as expected");
 }
 
 /* From four lines before the first to four behind the last. */
-static void say_replaced(struct job *j, struct bytes lines, const struct change *c)
+static void say_replaced(struct job *j, const struct file *f, struct bytes lines,
+			 const struct change *c)
 {
 	size_t line = c->found.line + 1;
 	size_t first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
 
 	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN
 			  "a snippet of %s:\n", j->path, j->path);
-	show_snippet(j, lines, first, line + EDIT_CONTEXT + count_newlines(c->new));
+	show_snippet(j, f, lines, (struct span){ first, line + EDIT_CONTEXT +
+							count_newlines(c->new) });
 	editor_say(j, ". Edit the file again if necessary.");
 }
 
@@ -130,16 +152,17 @@ static bool replace(struct job *j, const struct file *f, const struct change *c)
 {
 	size_t at = c->found.at;
 	struct edit_text text;
-	struct buffer made;
+	struct made m = { .encoding = f->text.encoding };
+	uint32_t lacks = edit_splice(&f->text, at, at + c->needle.len, c->new, &m.bytes);
+	bool is_stored = lacks ? editor_fail_lacks(j, m.encoding, lacks)
+			       : editor_store(j, f, &m, &text);
 
-	edit_splice(&f->text, at, at + c->needle.len, c->new, &made);
-	bool is_stored = editor_store(j, f, &made, &text);
 	if (is_stored) {
 		remember(j, f);
-		say_replaced(j, text.lines, c);
+		say_replaced(j, f, text.lines, c);
 		edit_text_done(&text);
 	}
-	buffer_done(&made);
+	buffer_done(&m.bytes);
 	return is_stored;
 }
 
@@ -171,14 +194,15 @@ bool editor_str_replace(struct job *j)
 
 /* --- insert ----------------------------------------------------------------- */
 
-static void say_inserted(struct job *j, struct bytes lines, size_t line)
+static void say_inserted(struct job *j, const struct file *f, struct bytes lines,
+			 size_t line)
 {
 	size_t first = line > EDIT_CONTEXT ? line - EDIT_CONTEXT : 0;
 	size_t added = count_newlines(j->r->new_str) + 1;
 
 	editor_say_format(j, "The file %s has been edited. " EDITOR_SHOWN
 			  "a snippet of the edited file:\n", j->path);
-	show_snippet(j, lines, first, line + EDIT_CONTEXT + added);
+	show_snippet(j, f, lines, (struct span){ first, line + EDIT_CONTEXT + added });
 	editor_say(j, " (correct indentation, no duplicate lines, etc). Edit the "
 		   "file again if necessary.");
 }
@@ -186,16 +210,17 @@ static void say_inserted(struct job *j, struct bytes lines, size_t line)
 static bool insert_at(struct job *j, const struct file *f, size_t line)
 {
 	struct edit_text text;
-	struct buffer made;
+	struct made m = { .encoding = f->text.encoding };
+	uint32_t lacks = edit_insert(&f->text, line, j->r->new_str, &m.bytes);
+	bool is_stored = lacks ? editor_fail_lacks(j, m.encoding, lacks)
+			       : editor_store(j, f, &m, &text);
 
-	edit_insert(&f->text, line, j->r->new_str, &made);
-	bool is_stored = editor_store(j, f, &made, &text);
 	if (is_stored) {
 		remember(j, f);
-		say_inserted(j, text.lines, line);
+		say_inserted(j, f, text.lines, line);
 		edit_text_done(&text);
 	}
-	buffer_done(&made);
+	buffer_done(&m.bytes);
 	return is_stored;
 }
 
@@ -230,20 +255,21 @@ static bool undo(struct job *j, const struct file *f)
 {
 	struct edit_text text;
 	struct bytes old;
-	struct buffer made;
+	struct made m;
 
 	if (!history_last(j->history, j->path, &old))
 		return EDITOR_FAIL(j, "No edit history found for %s.", j->path);
-	buffer_init(&made, old.len + 1);
-	(void)buffer_append(&made, old.data, old.len); /* fits */
-	bool is_stored = editor_store(j, f, &made, &text);
+	m.encoding = history_encoding(j->history, j->path);
+	buffer_init(&m.bytes, old.len + 1);
+	(void)buffer_append(&m.bytes, old.data, old.len); /* fits */
+	bool is_stored = editor_store(j, f, &m, &text);
 	if (is_stored) {
 		history_drop_last(j->history, j->path);
 		editor_say_format(j, "Last edit to %s undone successfully. ", j->path);
 		editor_show(j, text.lines, 1);
 		edit_text_done(&text);
 	}
-	buffer_done(&made);
+	buffer_done(&m.bytes);
 	return is_stored;
 }
 

@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/action.h"
 #include "base/own.h"
 #include "executor/diff.h"
+#include "executor/encoding.h"
+#include "executor/history.h"
 
 void editor_file_done(struct file *f)
 {
@@ -59,16 +62,21 @@ static bool fail_large(struct job *j, const struct file *f)
 
 static bool load_text(struct job *j, struct file *f)
 {
+	const struct bytes raw = { f->raw.bytes, f->raw.len };
+	const struct encoding *x;
 	size_t bad;
 
 	if (files_look_binary(&f->raw))
 		return fail_binary(j);
-	if (edit_text_init(&f->text, (struct bytes){ f->raw.bytes, f->raw.len }, &bad))
-		return true;
-	return EDITOR_FAIL(j, "File validation failed for %s: File is not UTF-8 "
-			   "(byte 0x%02x in position %zu), and no other encoding "
-			   "can be read or edited by this tool.", j->path,
-			   f->raw.bytes[bad], bad);
+	x = encoding_guess(raw, history_encoding(j->history, j->path));
+	if (!edit_text_init(&f->text, raw, x, &bad))
+		return EDITOR_FAIL(j, "File validation failed for %s: File is not "
+				   "valid %s (position %zu).", j->path,
+				   encoding_name(x), bad);
+	/* A mark of UTF-16 in front of anything is not enough. */
+	if (f->text.decoded && memchr(f->text.text.data, '\0', f->text.text.len))
+		return fail_binary(j);
+	return true;
 }
 
 bool editor_load(struct job *j, struct file *f, bool writes)
@@ -112,18 +120,19 @@ static bool put(struct job *j, const struct file *f, const struct buffer *made)
 	return got.outcome == OUTCOME_DONE || editor_fail_sys(j, got.sys, "write to");
 }
 
-bool editor_store(struct job *j, const struct file *f, const struct buffer *made,
+bool editor_store(struct job *j, const struct file *f, const struct made *m,
 		  struct edit_text *ret_text)
 {
-	const struct bytes bytes = { buffer_data(made), buffer_len(made) };
+	const struct bytes bytes = { buffer_data(&m->bytes), buffer_len(&m->bytes) };
 	size_t bad;
 
-	if (!put(j, f, made))
+	if (!put(j, f, &m->bytes))
 		return false;
-	/* It is UTF-8, since all its parts are; else there is no more to tell. */
-	if (!edit_text_init(ret_text, bytes, &bad))
-		return EDITOR_FAIL(j, "Ran into a text that is not UTF-8, which was "
-				   "written to %s", j->path);
+	/* It is of the file's encoding, since all its parts are; else there is no more
+	 * to tell. */
+	if (!edit_text_init(ret_text, bytes, m->encoding, &bad))
+		return EDITOR_FAIL(j, "Ran into a text that is not %s, which was "
+				   "written to %s", encoding_name(m->encoding), j->path);
 	diff_put(&j->diff, j->r->path, f->text.lines, ret_text->lines);
 	return true;
 }

@@ -20,7 +20,16 @@
 #include "executor/files_parts.h"
 
 struct edit_request;
+struct encoding;
 struct history;
+
+/* What a linter is to be asked about, with EDIT_LINT; zero: nothing was changed that
+ * it is asked about. */
+struct change_made {
+	uint8_t *old, *new; /* owned: the lines */
+	size_t old_len, new_len;
+	size_t at; /* where in what is said its words belong */
+};
 
 /* One request, and what is to be answered. */
 struct job {
@@ -30,6 +39,7 @@ struct job {
 	struct buffer say, diff;
 	uint64_t cut;
 	bool is_binary; /* nothing is said but that */
+	struct change_made change;
 };
 
 /* A file that is looked at, and perhaps changed. */
@@ -39,6 +49,12 @@ struct file {
 	struct content raw;
 	struct edit_text text;
 	int write_error; /* it can be read only */
+};
+
+/* What it is to be then. */
+struct made {
+	struct buffer bytes;
+	const struct encoding *encoding;
 };
 
 /* --- commands -------------------------------------------------------------- */
@@ -55,9 +71,9 @@ bool editor_undo_edit(struct job *j);
 bool editor_load(struct job *j, struct file *f, bool writes);
 void editor_file_done(struct file *f);
 
-/* Replaces it, and tells the difference.  *ret_text, of what is in `made`, is the
- * caller's then. */
-bool editor_store(struct job *j, const struct file *f, const struct buffer *made,
+/* Replaces it, and tells the difference.  *ret_text, of what is in `m`, is the caller's
+ * then. */
+bool editor_store(struct job *j, const struct file *f, const struct made *m,
 		  struct edit_text *ret_text);
 
 /* --- words ----------------------------------------------------------------- */
@@ -89,4 +105,6 @@ bool editor_fail_folder(struct job *j);
 bool editor_fail_missing(struct job *j, const char *parameter);
 /* What is wrong with the file. */
 bool editor_fail_file(struct job *j, const char *why);
+/* A character that its encoding does not have. */
+bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character);
 bool editor_fail_size(struct job *j, uint64_t size);

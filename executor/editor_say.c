@@ -1,13 +1,14 @@
 #include "executor/editor_parts.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/action.h"
+#include "base/err.h"
 #include "base/own.h"
+#include "executor/encoding.h"
 
 void editor_say_bytes(struct job *j, const void *data, size_t len)
 {
@@ -40,34 +41,10 @@ void editor_begin_error(struct job *j)
 	editor_say(j, "ERROR:\n");
 }
 
-/* As glibc says it, hence Python; musl has words of its own for some. */
-static const char *words_of(int sys)
-{
-	static const struct {
-		int sys;
-		const char *words;
-	} others[] = {
-		{ EIO, "Input/output error" },
-		{ ENXIO, "No such device or address" },
-		{ ENOMEM, "Cannot allocate memory" },
-		{ EBUSY, "Device or resource busy" },
-		{ ENFILE, "Too many open files in system" },
-		{ EMFILE, "Too many open files" },
-		{ ENAMETOOLONG, "File name too long" },
-		{ ELOOP, "Too many levels of symbolic links" },
-		{ EDQUOT, "Disk quota exceeded" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (others[i].sys == sys)
-			return others[i].words;
-	return strerror(sys);
-}
-
 bool editor_fail_sys(struct job *j, int sys, const char *doing)
 {
 	return EDITOR_FAIL(j, "Ran into [Errno %d] %s: '%s' while trying to %s %s",
-			   sys, words_of(sys), j->path, doing, j->path);
+			   sys, err_words(sys), j->path, doing, j->path);
 }
 
 bool editor_fail_path(struct job *j, const char *why)
@@ -91,6 +68,13 @@ bool editor_fail_missing(struct job *j, const char *parameter)
 bool editor_fail_file(struct job *j, const char *why)
 {
 	return EDITOR_FAIL(j, "File validation failed for %s: %s", j->path, why);
+}
+
+bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character)
+{
+	return EDITOR_FAIL(j, "Ran into U+%04X, which %s, the encoding of the file, does "
+			   "not have, while trying to write to %s", character,
+			   encoding_name(encoding), j->path);
 }
 
 bool editor_fail_size(struct job *j, uint64_t size)

@@ -56,12 +56,22 @@ int executor_protect(struct err *e)
 }
 
 /* A child that is no command. */
-static void child_ended(void *sessions, pid_t pid, int status)
+static void child_is_ending(void *executor, pid_t pid)
 {
-	sessions_reaped(sessions, pid, status);
+	struct executor *x = executor;
+
+	sessions_dying(&x->sessions, pid);
 }
 
-static void executor_init(struct executor *x, int channel, int proc)
+static void child_ended(void *executor, pid_t pid, int status)
+{
+	struct executor *x = executor;
+
+	if (!errands_reaped(&x->errands, pid) && !lints_reaped(&x->lints, pid))
+		sessions_reaped(&x->sessions, pid, status);
+}
+
+static void executor_init(struct executor *x, int channel, int proc, int logs)
 {
 	*x = (struct executor){ .phase = PHASE_READY, .signals = -1, .proc = proc };
 	channel_init(&x->channel, channel);
@@ -69,9 +79,21 @@ static void executor_init(struct executor *x, int channel, int proc)
 	x->sessions = (struct sessions){ .replies = &x->replies,
 					 .processes = &x->processes,
 					 .user = &x->user,
-					 .everyone = &x->everyone };
+					 .everyone = &x->everyone,
+					 .proc = proc,
+					 .tapes = &x->tapes };
+	tapes_init(&x->tapes, logs);
+	x->errands = (struct errands){ .replies = &x->replies,
+				       .processes = &x->processes,
+				       .user = &x->user,
+				       .everyone = &x->everyone };
+	x->lints = (struct lints){ .replies = &x->replies,
+				   .processes = &x->processes,
+				   .user = &x->user,
+				   .everyone = &x->everyone };
+	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
-	x->processes.who = &x->sessions;
+	x->processes.who = x;
 }
 
 static void executor_done(struct executor *x)
@@ -79,6 +101,9 @@ static void executor_done(struct executor *x)
 	channel_done(&x->channel);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
+	errands_done(&x->errands);
+	lints_done(&x->lints);
+	tapes_done(&x->tapes);
 	replies_done(&x->replies);
 	history_done(&x->history);
 	own_close(&x->signals);
@@ -146,9 +171,9 @@ static void forget_signal(int signals)
 	(void)!read(signals, &info, sizeof(info));
 }
 
-/* How many places there are for each of the two. */
+/* How many places there are for each of them. */
 struct watched {
-	size_t commands, sessions;
+	size_t commands, sessions, errands, lints;
 };
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
@@ -164,6 +189,10 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
 				    is_behind);
+	w.errands = errands_watch(&x->errands,
+				  fds + POLL_COMMANDS + w.commands + w.sessions);
+	w.lints = lints_watch(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions +
+						 w.errands);
 	return w;
 }
 
@@ -221,11 +250,15 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 {
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
 	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands);
+	errands_serve(&x->errands, fds + POLL_COMMANDS + w.commands + w.sessions);
+	lints_serve(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions + w.errands);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	sessions_expire(&x->sessions);
+	errands_expire(&x->errands);
+	lints_expire(&x->lints);
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
@@ -236,23 +269,30 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS;
+		       x->sessions.count * SESSION_POLLS + ERRANDS_MAX + LINTS_MAX;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;
 }
 
+/* The shorter of two waits; -1 is for ever. */
+static int sooner(int a, int b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? b : a;
+	return a < b ? a : b;
+}
+
 /* How long poll(2) is to wait. */
 static int timeout_of(const struct executor *x, bool has_more)
 {
-	int sessions = sessions_timeout(&x->sessions);
 	int others = clock_wait(clock_sooner(everyone_due(&x->everyone), x->end_due));
 
 	if (has_more)
 		return 0;
-	if (sessions < 0 || others < 0)
-		return sessions < 0 ? others : sessions;
-	return sessions < others ? sessions : others;
+	others = sooner(others, lints_timeout(&x->lints));
+	return sooner(sooner(sessions_timeout(&x->sessions), errands_timeout(&x->errands)),
+		      others);
 }
 
 static int loop(struct executor *x, struct err *e)
@@ -264,8 +304,9 @@ static int loop(struct executor *x, struct err *e)
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
 		int timeout = timeout_of(x, has_more);
-		if (poll(fds, POLL_COMMANDS + w.commands + w.sessions, timeout) < 0 &&
-		    errno != EINTR)
+		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.errands +
+			       w.lints;
+		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (turn(x, fds, w, &has_more, e) < 0)
 			return -1;
@@ -273,12 +314,12 @@ static int loop(struct executor *x, struct err *e)
 	return 0;
 }
 
-int executor_serve(int channel, int proc, struct err *e)
+int executor_serve(int channel, int proc, int logs, struct err *e)
 {
 	sigset_t watched = only_sigchld();
 	struct executor x;
 
-	executor_init(&x, channel, proc);
+	executor_init(&x, channel, proc, logs);
 	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
 	if (served == 0)

@@ -9,10 +9,13 @@
 
 #include "executor/replies.h"
 #include "executor/channel.h"
+#include "executor/errands.h"
 #include "executor/everyone.h"
 #include "executor/history.h"
+#include "executor/lints.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
+#include "executor/tape.h"
 #include "executor/user.h"
 
 struct err;
@@ -29,10 +32,13 @@ struct executor {
 	struct channel channel;
 	struct processes processes;
 	struct sessions sessions;
-	struct replies replies; /* of sessions and about files */
+	struct errands errands;
+	struct replies replies; /* of sessions, errands and about files */
 	struct user user;
 	struct history history; /* of what an editor changed */
+	struct lints lints;	/* of those changes */
 	struct everyone everyone;
+	struct tapes tapes; /* what commands print */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
@@ -50,6 +56,6 @@ struct leaders executor_leaders(const struct executor *x);
  * become shorter. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, and `proc` (tree.h; -1: there is none).  0 when the sandbox
- * has come to its proper end. */
-int executor_serve(int channel, int proc, struct err *e);
+/* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 where there
+ * are none.  0 when the sandbox has come to its proper end. */
+int executor_serve(int channel, int proc, int logs, struct err *e);

@@ -20,6 +20,7 @@
 #include "base/message.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "executor/encoding.h"
 #include "executor/files_parts.h"
 #include "executor/replies.h"
 #include "executor/user.h"
@@ -51,8 +52,7 @@ static struct result failed(int sys)
 	return (struct result){ OUTCOME_ERROR, sys };
 }
 
-/* False when the two together are too long. */
-static bool make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
+bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
 {
 	const char *slash = *cwd && cwd[strlen(cwd) - 1] == '/' ? "" : "/";
 	int len = *path == '/' ? snprintf(to, PATH_MAX, "%s", path)
@@ -197,6 +197,8 @@ bool files_look_binary(const struct content *c)
 	if (utf8_is_valid(c->bytes, len, true) && !is_ascii(c->bytes, len) &&
 	    !memchr(c->bytes, 0, len))
 		return false;
+	if (encoding_is_russian((struct bytes){ c->bytes, len }))
+		return false;
 	return looks_binary(c->bytes, len);
 }
 
@@ -306,7 +308,8 @@ static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
 	return fd_take(&folder);
 }
 
-/* A file of the same owner, mode and content, under a name of its own. */
+/* A file of the same owner, mode and content, under a name of its own.  One that a
+ * folder's default ACL lets others into is none. */
 static int make_twin(int folder, const char *name, const struct stat *st,
 		     const struct content *c)
 {
@@ -321,7 +324,7 @@ static int make_twin(int folder, const char *name, const struct stat *st,
 	    made.st_uid != st->st_uid ||
 	    (made.st_gid != st->st_gid && fchown(fd, (uid_t)-1, st->st_gid) < 0) ||
 	    fchmod(fd, st->st_mode & 07777) < 0 || fstat(fd, &made) < 0 ||
-	    made.st_mode != st->st_mode) {
+	    made.st_mode != st->st_mode || flistxattr(fd, NULL, 0) > 0) {
 		int why = errno;
 		(void)unlinkat(folder, name, 0);
 		errno = why;
@@ -367,8 +370,25 @@ static struct result fill(int fd, const struct content *c)
 	return done();
 }
 
-/* Where there is no space for a second file, what grows is not begun in place either: it
- * would be left as a half of each. */
+/* 0, or why there is none.  Holes count; what cannot be asked may be there. */
+static int find_space(int fd, size_t len)
+{
+	if (len == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)len) == 0)
+		return 0;
+	return is_full(errno) || errno == EFBIG ? errno : 0;
+}
+
+/* The kernel takes these bits away from who writes without CAP_FSETID. */
+static void keep_mode(int fd, const struct stat *st)
+{
+	struct stat now;
+
+	if (fstat(fd, &now) == 0 && now.st_mode != st->st_mode)
+		(void)fchmod(fd, st->st_mode & 07777); /* or it is not ours */
+}
+
+/* In place, only where there is space for all of it: it would be left as a half of
+ * each. */
 struct result files_put(int fd, const struct stat *st, const struct content *c)
 {
 	bool has_no_space = false;
@@ -377,7 +397,11 @@ struct result files_put(int fd, const struct stat *st, const struct content *c)
 		return done();
 	if (has_no_space && c->len > (size_t)st->st_size)
 		return failed(ENOSPC);
-	return fill(fd, c);
+	int sys = find_space(fd, c->len);
+	struct result got = sys ? failed(sys) : fill(fd, c);
+	if (got.outcome == OUTCOME_DONE && st->st_mode & (S_ISUID | S_ISGID))
+		keep_mode(fd, st);
+	return got;
 }
 
 static bool is_whole(const struct write_request *r)
@@ -408,18 +432,36 @@ static struct result write_old(const char *path, const struct write_request *r)
 	return got;
 }
 
+/* A new file, or one through a link to what is not there.  What came there meanwhile is
+ * somebody's. */
+static int open_new(const char *path, bool *ret_is_mine)
+{
+	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+	struct stat st;
+	AUTO_CLOSE int fd = open(path, flags | O_EXCL, NEW_FILE_MODE);
+
+	*ret_is_mine = fd >= 0;
+	if (fd >= 0 || errno != EEXIST)
+		return fd_take(&fd);
+	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode)) {
+		errno = EEXIST;
+		return -1;
+	}
+	fd = open(path, flags, NEW_FILE_MODE);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > 0)) {
+		errno = EEXIST;
+		return -1;
+	}
+	return fd_take(&fd);
+}
+
 /* Whose writing failed is taken away again. */
 struct result files_make(const char *path, const struct content *c)
 {
-	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
-	bool is_mine = true;
+	bool is_mine;
 	struct result got;
 
-	AUTO_CLOSE int fd = open(path, flags | O_EXCL, NEW_FILE_MODE);
-	if (fd < 0 && errno == EEXIST) { /* a link to what is not there */
-		is_mine = false;
-		fd = open(path, flags, NEW_FILE_MODE);
-	}
+	AUTO_CLOSE int fd = open_new(path, &is_mine);
 	if (fd < 0)
 		got = failed(errno);
 	else if (files_is_of_process(fd))
@@ -428,8 +470,8 @@ struct result files_make(const char *path, const struct content *c)
 		got = failed(errno);
 	else
 		got = fill(fd, c);
-	if (fd >= 0 && is_mine && got.outcome != OUTCOME_DONE)
-		(void)unlink(path);
+	if (fd >= 0 && got.outcome != OUTCOME_DONE)
+		(void)(is_mine ? unlink(path) : ftruncate(fd, 0)); /* or as it is */
 	return got;
 }
 
@@ -455,7 +497,9 @@ static struct result do_write(const char *path, const struct write_request *r)
 	if (path[len - 1] == '/')
 		return refused(OUTCOME_IS_FOLDER);
 	make_parents(path);
-	return write_new(path, r);
+	got = write_new(path, r);
+	/* It is there by now. */
+	return got.outcome == OUTCOME_ERROR && got.sys == EEXIST ? write_old(path, r) : got;
 }
 
 /* --- replies --------------------------------------------------------------- */
@@ -488,7 +532,7 @@ static void say_done(const struct files *f, const char *path, struct result r,
 static struct result enter(const struct files *f, const char *path,
 			   char to[PATH_MAX], struct user_role *role)
 {
-	if (!make_absolute(to, f->place->cwd, path)) {
+	if (!files_make_absolute(to, f->place->cwd, path)) {
 		to[0] = '\0';
 		return failed(ENAMETOOLONG);
 	}

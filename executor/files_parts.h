@@ -1,7 +1,8 @@
-/* files_parts -- what files.c does with one file, for editor.c too.
+/* files_parts -- what files.c does with one file, for editor.c and errand.c too.
  *
  * All of it as whoever user_enter() has made us. */
 #pragma once
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,9 @@ struct result {
 	int sys;
 };
 
+/* `path` below the absolute `cwd`.  False when the two together are too long. */
+bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path);
+
 /* Opens a regular file without waiting; of any other kind of thing it says which it is.
  * *ret_st is filled in as soon as something is open. */
 struct result files_open(const char *path, int flags, int *ret_fd, struct stat *ret_st);
@@ -37,7 +41,7 @@ struct result files_put(int fd, const struct stat *st, const struct content *c);
  * there is followed. */
 struct result files_make(const char *path, const struct content *c);
 
-/* binaryornot's rule, by the first bytes. */
+/* binaryornot's rule, by the first bytes; what is Russian is text (encoding.h). */
 bool files_look_binary(const struct content *c);
 
 /* Whether it tells of a process: /proc/self would be the executor. */

@@ -9,6 +9,7 @@
 struct step {
 	uint8_t *bytes; /* owned */
 	size_t len;
+	const struct encoding *encoding; /* static */
 	uint64_t number; /* in the order of all steps */
 };
 
@@ -87,7 +88,8 @@ static void make_room(struct history *h, const char *path, size_t len)
 		drop_step(h, oldest(h), 0);
 }
 
-void history_add(struct history *h, const char *path, struct bytes old)
+void history_add(struct history *h, const char *path, struct bytes old,
+		 const struct encoding *encoding)
 {
 	if (old.len > HISTORY_FILE_BYTES) {
 		history_forget(h, path); /* an older one would be the wrong one */
@@ -99,7 +101,7 @@ void history_add(struct history *h, const char *path, struct bytes old)
 		f = add_file(h, path);
 	f->steps = mem_resize(f->steps, f->count + 1, sizeof(*f->steps));
 	f->steps[f->count++] = (struct step){ mem_copy(old.data, old.len), old.len,
-					      h->added++ };
+					      encoding, h->added++ };
 	f->bytes += old.len;
 	h->bytes += old.len;
 }
@@ -112,6 +114,13 @@ bool history_last(const struct history *h, const char *path, struct bytes *ret)
 		return false;
 	*ret = (struct bytes){ f->steps[f->count - 1].bytes, f->steps[f->count - 1].len };
 	return true;
+}
+
+const struct encoding *history_encoding(const struct history *h, const char *path)
+{
+	const struct history_file *f = find(h, path);
+
+	return f ? f->steps[f->count - 1].encoding : NULL;
 }
 
 void history_drop_last(struct history *h, const char *path)

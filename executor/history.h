@@ -16,6 +16,7 @@
 #define HISTORY_FILES	   256
 #define HISTORY_BYTES	   (64u << 20)
 
+struct encoding;
 struct history_file;
 
 struct history {
@@ -27,12 +28,15 @@ struct history {
 
 void history_done(struct history *h);
 
-/* The file of this path was `old` before an edit.  Copied. */
-void history_add(struct history *h, const char *path, struct bytes old);
+/* The file of this path was `old` before an edit, as text of this encoding.  Copied. */
+void history_add(struct history *h, const char *path, struct bytes old,
+		 const struct encoding *encoding);
 
 /* What it was before the last one, good until the history changes.  False: nothing
  * is known. */
 bool history_last(const struct history *h, const char *path, struct bytes *ret);
+/* What it was taken for then; NULL: nothing is known. */
+const struct encoding *history_encoding(const struct history *h, const char *path);
 /* The last edit was undone. */
 void history_drop_last(struct history *h, const char *path);
 

@@ -2,7 +2,7 @@
  *
  * It is started by execveat(2) from a descriptor, as the first and only process
  * of its pid namespace, with an empty environment, /dev/null as 0, 1 and 2, and
- * the socket to the supervisor as 3, maybe a procfs as 4.  Namespaces, mounts, capabilities,
+ * the socket to the supervisor as 3, maybe a procfs as 4 and a folder as 5.  Namespaces, mounts, capabilities,
  * no_new_privs, the seccomp filter and PR_SET_PDEATHSIG are in place already.
  *
  * It has nowhere to say what went wrong, and nobody inside should learn it:
@@ -18,6 +18,7 @@
 
 #define CHANNEL_FD 3
 #define PROC_FD	   4
+#define LOGS_FD	   5
 #define EXIT_HUTCH 125 /* hutch itself failed */
 
 /* Started by hand, in a place where exiting ends nobody else. */
@@ -36,12 +37,20 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Only of a sandbox that has a name; -1: there is none. */
+/* Only where we outlive a command; -1: there is none. */
 static int take_proc(void)
 {
 	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 && tree_can_look(PROC_FD);
 
 	return is_there ? PROC_FD : -1;
+}
+
+/* Nothing is recorded where nobody could read it: something is mounted over it. */
+static int take_logs(void)
+{
+	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 && tapes_is_seen(LOGS_FD);
+
+	return is_there ? LOGS_FD : -1;
 }
 
 int main(void)
@@ -52,5 +61,5 @@ int main(void)
 		return EXIT_HUTCH;
 	if (executor_protect(&e) < 0)
 		return EXIT_HUTCH;
-	return executor_serve(CHANNEL_FD, take_proc(), &e) < 0 ? EXIT_HUTCH : 0;
+	return executor_serve(CHANNEL_FD, take_proc(), take_logs(), &e) < 0 ? EXIT_HUTCH : 0;
 }

@@ -274,15 +274,25 @@ static void set_exited(struct command *c, int status, const struct rusage *used)
 		relay_drain(c->relay);
 }
 
+/* Who has ended and is not reaped, so that the number is still theirs; 0: nobody. */
+static pid_t next_zombie(void)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? 0 : info.si_pid;
+}
+
 bool processes_reap(struct processes *p)
 {
 	for (int i = 0; i < REAP_AT_ONCE; i++) {
 		struct rusage used;
 		int status;
-		pid_t pid = wait4(-1, &status, WNOHANG, &used);
-		if (pid <= 0)
-			return false;
+		pid_t pid = next_zombie();
 		struct command *c = find_pid(p, pid);
+		if (pid > 0 && !c && p->before_other)
+			p->before_other(p->who, pid);
+		if (pid <= 0 || wait4(pid, &status, WNOHANG, &used) != pid)
+			return false;
 		/* Before anybody is told, and might start the next one. */
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 			cgroup_recover(&p->cgroup);

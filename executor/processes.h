@@ -51,8 +51,9 @@ struct processes {
 	size_t fds, fds_max; /* descriptors that the commands take, and may */
 	struct cgroup cgroup; /* that the commands live in */
 	bool is_over;	     /* a last command has been reported */
-	/* Told of every child that was reaped and is no command: a session's
-	 * shell, or an orphan.  May be NULL. */
+	/* Told of every child that is no command: a session's shell, or an orphan;
+	 * when it has ended, and when it was reaped.  May be NULL. */
+	void (*before_other)(void *who, pid_t pid);
 	void (*on_other)(void *who, pid_t pid, int status);
 	void *who; /* borrowed */
 };

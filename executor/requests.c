@@ -19,7 +19,8 @@ struct request {
 
 static bool is_used(struct executor *x, uint32_t id)
 {
-	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id);
+	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id) ||
+	       errands_has(&x->errands, id) || lints_has(&x->lints, id);
 }
 
 static int in_use(const struct frame *f, struct err *e)
@@ -78,7 +79,7 @@ static int answer_end(struct executor *x, const struct frame *f, struct err *e)
 	if (x->proc < 0)
 		return err_set(e, ERR_PROTOCOL, "'end', and nothing to look at a tree with");
 	processes_end(&x->processes, f->id, x->proc);
-	return 0;
+	return sessions_end(&x->sessions, f->id, e);
 }
 
 static int answer_hold(struct executor *x, const struct frame *f, struct err *e)
@@ -139,6 +140,8 @@ static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 
 static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
 {
+	if (errands_cancel(&x->errands, f->id) || lints_cancel(&x->lints, f->id))
+		return action_get_cancel(f, e);
 	return sessions_cancel(&x->sessions, f, e);
 }
 
@@ -188,7 +191,25 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 	if (!sessions_place(&x->sessions, r.session, &place))
 		return no_session(r.session, e);
 	struct files files = { &x->replies, &x->user, &place, f->id };
-	return editor_edit(&files, &r, &x->history, e);
+	const struct editor editor = { &x->history, &x->lints,
+				       sessions_exec(&x->sessions, r.session) };
+	return editor_edit(&files, &r, &editor, e);
+}
+
+static int answer_errand(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct errand_request r;
+
+	if (is_used(x, f->id))
+		return in_use(f, e);
+	if (action_get_errand(f, &r, e) < 0)
+		return -1;
+	if (!sessions_place(&x->sessions, r.session, &r.place))
+		return no_session(r.session, e);
+	x->phase = PHASE_BUSY; /* it enters the cgroup, as commands do */
+	errands_start(&x->errands, f->id, &r,
+		      sessions_exec(&x->sessions, r.session));
+	return 0;
 }
 
 /* Beside a phase: while everyone is paused, too. */
@@ -223,6 +244,8 @@ static const struct request requests[] = {
 		       .answer = answer_hold },
 	[MSG_EDIT] = { .one = READY | BUSY | PAUSED, .answer = answer_edit },
 	[MSG_EDITED] = { .answer = NULL },
+	[MSG_ERRAND] = { .one = READY | BUSY, .answer = answer_errand },
+	[MSG_RETURNED] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/action.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "executor/cgroup.h"
@@ -69,8 +70,8 @@ static void cannot_start(struct session *s, const struct failed *why)
 	}
 	int len = snprintf(text, sizeof(text),
 			   "hutch: the shell could not be started: %s: %s",
-			   exec_stage_name(why->stage), strerror((int)why->sys));
-	screen_feed(&s->screen, text, (size_t)len);
+			   exec_stage_name(why->stage), err_words((int)why->sys));
+	session_show(s, text, (size_t)len);
 	session_drop_command(s);
 	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);
 }
@@ -178,7 +179,7 @@ static void end_by_report(struct session *s, const struct shell_report *r)
 {
 	session_read(s, DRAIN_MAX);
 	if (!r->has_begun) {
-		screen_clear(&s->screen); /* about half a line of ours */
+		session_forget(s); /* about half a line of ours */
 		if (give_again(s))
 			return;
 	}
@@ -277,6 +278,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->key_due = INT64_MAX;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
+	tape_init(&s->tape, world->tapes, exec->argv[1]);
 	begin_start(s);
 	return s;
 }
@@ -291,7 +293,7 @@ void session_free(struct session *s)
 	free(s->pending);
 	free(s->cwd);
 	free(s->python);
-	screen_clear(&s->screen);
+	session_forget(s);
 	free(s);
 }
 

@@ -24,6 +24,7 @@
 #include "base/message.h"
 #include "executor/screen.h"
 #include "executor/shell.h"
+#include "executor/tape.h"
 
 struct cgroup;
 struct bytes;
@@ -73,6 +74,7 @@ struct session {
 	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
 	struct screen screen; /* owned; empty when a command's end was told */
+	struct tape tape;     /* owned; the same, as it came */
 	uint8_t carry[4]; /* of a character that is not whole, when streaming */
 	size_t carry_len;
 
@@ -89,6 +91,7 @@ struct session_world {
 	const struct user *user;
 	const struct cgroup *cgroup; /* that shells enter */
 	const struct everyone *everyone;
+	struct tapes *tapes;
 };
 
 /* Starts the shell of a new session; the answer comes by itself.  Takes over

@@ -76,7 +76,7 @@ static void show_signal(struct session *s)
 	if (!terminal_has_signals(&s->shell.terminal))
 		return;
 	session_read(s, READ_FIRST);
-	screen_feed(&s->screen, shown, sizeof(shown));
+	session_show(s, shown, sizeof(shown));
 }
 
 static void type_signal(struct session *s)

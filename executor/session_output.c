@@ -95,14 +95,25 @@ static struct screen_text take_text(struct session *s, uint32_t state, uint32_t 
 	struct screen_text t = screen_take(&s->screen, (has_ended(state) ? SCREEN_ENDED : 0u) |
 							       (is_whole ? SCREEN_WHOLE : 0u));
 
-	if (has_ended(state))
-		screen_clear(&s->screen);
 	return t;
+}
+
+void session_show(struct session *s, const void *data, size_t len)
+{
+	screen_feed(&s->screen, data, len);
+	tape_write(&s->tape, data, len);
+}
+
+void session_forget(struct session *s)
+{
+	screen_clear(&s->screen);
+	tape_end(&s->tape);
 }
 
 static void say_report(struct session *s, uint32_t state, uint32_t flags)
 {
 	struct screen_text taken = take_text(s, state, flags);
+	struct tape_told told = tape_tell(&s->tape, taken.cut > 0 || taken.lines > 0);
 	struct reply a = new_reply(s->action.id);
 	struct report r = {
 		.state = state,
@@ -111,6 +122,8 @@ static void say_report(struct session *s, uint32_t state, uint32_t flags)
 		.background = s->background,
 		.cut = taken.cut,
 		.lines = taken.lines,
+		.log = told.number,
+		.unlogged = told.missing,
 		.cwd = s->cwd ? s->cwd : "",
 		.interpreter = s->python ? s->python : "",
 	};
@@ -121,8 +134,10 @@ static void say_report(struct session *s, uint32_t state, uint32_t flags)
 	replies_add(s->replies, &a);
 	s->reports++;
 	s->is_new = false;
-	if (has_ended(state))
-		s->is_unread = false;
+	if (!has_ended(state))
+		return;
+	s->is_unread = false;
+	session_forget(s);
 }
 
 void session_answer(struct session *s, uint32_t state, uint32_t more_flags)
@@ -152,7 +167,7 @@ void session_tell_previous(struct session *s)
 		say_report(s, REPORT_COMPLETED,
 			   report_flags(s, REPORT_COMPLETED) | REPORT_PREVIOUS);
 	else
-		screen_clear(&s->screen);
+		session_forget(s);
 	s->is_unread = false;
 }
 
@@ -183,7 +198,7 @@ static void take_output(struct session *s, const uint8_t *data, size_t len)
 {
 	if (s->state == SESSION_STARTING)
 		return; /* of start-up files */
-	screen_feed(&s->screen, data, len);
+	session_show(s, data, len);
 	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, len, false);

@@ -15,6 +15,10 @@ struct session;
 void session_say_started(struct session *s);
 void session_say_failed(struct session *s, const struct failed *why);
 
+/* It was printed: the screen has it, and what is recorded.  And nothing was. */
+void session_show(struct session *s, const void *data, size_t len);
+void session_forget(struct session *s);
+
 /* Reads the terminal: about `max` bytes of it at most. */
 void session_read(struct session *s, size_t max);
 bool session_is_streaming(const struct session *s);

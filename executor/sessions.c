@@ -16,6 +16,7 @@
 #include "executor/replies.h"
 #include "executor/session.h"
 #include "executor/session_action.h"
+#include "executor/tree.h"
 #include "executor/user.h"
 
 void sessions_done(struct sessions *s)
@@ -47,7 +48,8 @@ bool sessions_has(const struct sessions *s, uint32_t id)
 	return find(s, id) || find_action(s, id);
 }
 
-/* Those that could not be started; each has said so. */
+/* Those that could not be started, each of which has said so, and those that were
+ * ended. */
 static void sweep(struct sessions *s)
 {
 	size_t kept = 0;
@@ -102,12 +104,13 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 
 	if (decode(f, &body, &x, e) < 0)
 		return -1;
-	bool is_shell = x.flags == EXEC_PTY;
+	bool is_shell = x.flags == EXEC_PTY ||
+			(x.flags == (EXEC_PTY | EXEC_TREE) && s->proc >= 0);
 	int refused = s->count >= SESSIONS_MAX ? EAGAIN : 0;
 	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
 		refused = EMFILE;
 	const struct session_world world = { s->replies, s->user, &s->processes->cgroup,
-					     s->everyone };
+					     s->everyone, s->tapes };
 	if (is_shell && !refused) {
 		add(s, session_new(f->id, body, &x, &world));
 		return 0;
@@ -147,6 +150,21 @@ int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
+int sessions_end(struct sessions *s, uint32_t id, struct err *e)
+{
+	struct session *one = find(s, id);
+
+	if (!one)
+		return 0;
+	if (!one->is_opened || one->action.id)
+		return err_set(e, ERR_PROTOCOL, "'end' of session %u at the wrong time", id);
+	if (one->shell.pid > 0)
+		tree_end(s->proc, one->shell.pid);
+	one->is_gone = true;
+	sweep(s);
+	return 0;
+}
+
 bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place)
 {
 	const struct session *one = id ? find(s, id) : NULL;
@@ -158,6 +176,13 @@ bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *pl
 			.cwd = one->cwd && *one->cwd ? one->cwd : one->exec.cwd,
 		};
 	return !id || one;
+}
+
+const struct exec *sessions_exec(const struct sessions *s, uint32_t id)
+{
+	const struct session *one = id ? find(s, id) : NULL;
+
+	return one ? &one->exec : NULL;
 }
 
 void sessions_add_leaders(const struct sessions *s, struct leaders *to)
@@ -186,6 +211,15 @@ void sessions_serve(struct sessions *s, const struct pollfd *fds)
 		fds += watched;
 	}
 	sweep(s);
+}
+
+/* Who lost the shell above them are pid 1's children by now, like any orphan; but
+ * they are in its session. */
+void sessions_dying(struct sessions *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i]->shell.pid == pid && s->all[i]->exec.flags & EXEC_TREE)
+			tree_end(s->proc, pid);
 }
 
 void sessions_reaped(struct sessions *s, pid_t pid, int status)

@@ -24,12 +24,14 @@
 struct replies;
 struct err;
 struct everyone;
+struct exec;
 struct frame;
 struct leaders;
 struct pollfd;
 struct processes;
 struct run_request;
 struct session;
+struct tapes;
 struct user;
 
 /* More than this get FAILED, stage FORK, EAGAIN. */
@@ -45,6 +47,8 @@ struct sessions {
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
 	const struct everyone *everyone; /* borrowed; whose time it is */
+	int proc; /* borrowed; tree.h; -1: none */
+	struct tapes *tapes; /* borrowed */
 };
 
 void sessions_done(struct sessions *s);
@@ -53,6 +57,10 @@ void sessions_done(struct sessions *s);
 int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
+
+/* Ends the one of this id with its tree (MSG_END), and forgets it; nothing where there is
+ * none.  -1: it is not started, or has an action. */
+int sessions_end(struct sessions *s, uint32_t id, struct err *e);
 
 /* Their shells. */
 void sessions_add_leaders(const struct sessions *s, struct leaders *to);
@@ -64,9 +72,14 @@ bool sessions_has(const struct sessions *s, uint32_t id);
  * 0, which is none.  False: there is no such session. */
 bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place);
 
+/* How commands of it are run; NULL for 0, and for none. */
+const struct exec *sessions_exec(const struct sessions *s, uint32_t id);
+
 /* `is_full`: nothing more is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);
 void sessions_serve(struct sessions *s, const struct pollfd *fds);
+/* A child has ended, and is about to be reaped: its number is its own still. */
+void sessions_dying(struct sessions *s, pid_t pid);
 void sessions_reaped(struct sessions *s, pid_t pid, int status);
 
 /* Milliseconds until something is due; -1: never.  Then sessions_expire(). */

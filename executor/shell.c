@@ -244,7 +244,6 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 	mine.argv = argv;
 	mine.env = env.items;
 	mine.cwd = how->cwd;
-	mine.flags = EXEC_PTY;
 	empty(sh);
 	errno = 0;
 	int started = start(sh, &theirs, how, &mine, ret);

@@ -105,7 +105,7 @@ static void set_limits(const struct exec *x)
 	}
 }
 
-static const char *path_of(char *const *env)
+const char *spawn_path(char *const *env)
 {
 	for (; *env; env++)
 		if (strncmp(*env, "PATH=", 5) == 0)
@@ -147,7 +147,7 @@ static bool is_elsewhere(const char *path)
 
 static _Noreturn void execute_from_path(const struct exec *x)
 {
-	const char *name = x->argv[0], *dir = path_of(x->env);
+	const char *name = x->argv[0], *dir = spawn_path(x->env);
 	char path[PATH_MAX];
 	bool is_refused = false;
 
@@ -186,13 +186,28 @@ static void enter_filter(const struct exec *x)
 		fail(EXEC_STAGE_FILTER);
 }
 
+void spawn_execute(const struct exec *x)
+{
+	set_limits(x);
+	enter_filter(x);
+	execute(x);
+}
+
+static bool executes(const struct spawn *s)
+{
+	return !(s->exec->flags & EXEC_COPIES) && !s->instead;
+}
+
 /* In a copy of the parent's memory; see make_child(). */
-static _Noreturn void copy(const struct spawn *s)
+static _Noreturn void stay(const struct spawn *s)
 {
 	if (user_stay(s->self) < 0)
 		fail(EXEC_STAGE_USER);
 	(void)close(STATUS_FD); /* it has begun */
-	copy_run(s->exec);
+	if (!s->instead)
+		copy_run(s->exec);
+	s->instead(s->what);
+	__builtin_trap(); /* it does not return */
 }
 
 static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
@@ -216,8 +231,8 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
 	enter_filter(s->exec);
-	if (s->exec->flags & EXEC_COPIES)
-		copy(s);
+	if (!executes(s))
+		stay(s);
 	execute(s->exec);
 }
 
@@ -226,8 +241,7 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 /* A frame of its own for vfork, which returns into it twice. */
 static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
 {
-	bool borrows = s->is_alone && !(s->exec->flags & EXEC_COPIES);
-	pid_t pid = borrows ? vfork() : fork();
+	pid_t pid = s->is_alone && executes(s) ? vfork() : fork();
 
 	if (pid == 0)
 		become_command(s, status);

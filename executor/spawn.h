@@ -11,8 +11,8 @@
  * can stop it before its execve, and vfork would leave us, pid 1, waiting with
  * it.
  *
- * One that copies (EXEC_COPIES) executes nothing: it is a fork(2) in any case, closes
- * the pipe itself, and goes on in copy.h.
+ * One that copies (EXEC_COPIES), or does what `instead` says, executes nothing: it is a
+ * fork(2) in any case, closes the pipe itself, and goes on in copy.h, or there.
  *
  * Everything that a command could have prepared against us (its PATH, working
  * directory, program file) is touched by the child alone. */
@@ -41,6 +41,9 @@ struct spawn {
 	const struct spawn_fd *more; /* borrowed; further ones */
 	size_t more_count;
 	bool is_alone;		 /* nothing else runs in the sandbox */
+	/* Done in place of execve(2), in a copy of our memory; does not return. */
+	void (*instead)(const void *what);
+	const void *what; /* borrowed */
 };
 
 /* Returns the pid and in *ret_status the pipe, or -1 with errno set. */
@@ -54,3 +57,10 @@ enum spawn_state {
 
 /* Reads the pipe; does not block. */
 enum spawn_state spawn_result(int status, struct failed *ret);
+
+/* In a process that has become all that a command of `x` would be but for its limits and
+ * its filter (errand.h): these, and the program.  What fails ends it with 127. */
+_Noreturn void spawn_execute(const struct exec *x);
+
+/* Where the programs are that this environment knows. */
+const char *spawn_path(char *const *env);

@@ -4,80 +4,185 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/json_scan.h"
+#include "policy/json_string.h"
 
-/* struct json has no members of its own: it is cJSON's node under a name that keeps
- * the library out of every header. */
-static const cJSON *node(const struct json *value)
+struct json {
+	enum json_type type;
+	const char *key;    /* decoded; of an object's member, else NULL */
+	const char *string; /* decoded; of a string, else NULL */
+	double number;	    /* of a number; of true, 1 */
+	const char *source; /* borrowed from the text that was parsed */
+	size_t len;	    /* of the source */
+	const struct json *next, *child;
+};
+
+/* --- from text to tree ----------------------------------------------------------
+ *
+ * The scanner has let the text pass and counted its values, so nothing of it is
+ * doubted here, and one piece of memory has room for all: the values, of which the
+ * first is the outermost, and behind them the strings, which are decoded no longer
+ * than they were with their quotes. */
+
+struct build {
+	const char *text;
+	size_t at, len;
+	struct json *values;
+	size_t count;
+	char *chars;
+};
+
+static struct json *build_value(struct build *b);
+
+static char peek(const struct build *b)
 {
-	return (const cJSON *)(const void *)value;
+	return b->at < b->len ? b->text[b->at] : '\0';
 }
 
-static const struct json *face(const cJSON *item)
+static void skip_blanks(struct build *b)
 {
-	return (const struct json *)(const void *)item;
+	while (b->at < b->len && memchr(" \t\r\n", b->text[b->at], 4))
+		b->at++;
+}
+
+static const char *build_string(struct build *b)
+{
+	const char *start = b->chars;
+
+	b->at++;
+	b->chars = json_decode_all(b->text, b->len, &b->at, b->chars) + 1;
+	return start;
+}
+
+/* From behind one bracket to behind the other. */
+static const struct json *build_items(struct build *b, bool has_keys)
+{
+	const struct json *first = NULL, **next = &first;
+
+	b->at++;
+	for (skip_blanks(b); !memchr("]}", peek(b), 3); skip_blanks(b)) {
+		const char *key = has_keys ? build_string(b) : NULL;
+		skip_blanks(b);
+		b->at += has_keys; /* the colon */
+		struct json *item = build_value(b);
+		item->key = key;
+		*next = item;
+		next = &item->next;
+		skip_blanks(b);
+		b->at += peek(b) == ',';
+	}
+	b->at++;
+	return first;
+}
+
+/* A number, or one of the three words. */
+static double build_word(struct build *b, enum json_type type)
+{
+	char digits[JSON_NUMBER_MAX]; /* the text need not end behind it */
+	size_t start = b->at;
+
+	while (b->at < b->len && !memchr(",]} \t\r\n", b->text[b->at], 7))
+		b->at++;
+	if (type != JSON_NUMBER)
+		return type == JSON_BOOL && b->text[start] == 't';
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(b->at - start), b->text + start);
+	return strtod(digits, NULL);
+}
+
+static enum json_type type_of(char first)
+{
+	switch (first) {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return JSON_STRING;
+	case 't':
+	case 'f':
+		return JSON_BOOL;
+	case 'n':
+		return JSON_NULL;
+	default:
+		return JSON_NUMBER;
+	}
+}
+
+/* Recursion is bounded: the scanner has refused what is deeper than JSON_DEPTH_MAX. */
+static struct json *build_value(struct build *b)
+{
+	struct json *value = &b->values[b->count++];
+
+	skip_blanks(b);
+	*value = (struct json){ .type = type_of(peek(b)), .source = b->text + b->at };
+	if (value->type == JSON_OBJECT || value->type == JSON_ARRAY)
+		value->child = build_items(b, value->type == JSON_OBJECT);
+	else if (value->type == JSON_STRING)
+		value->string = build_string(b);
+	else
+		value->number = build_word(b, value->type);
+	value->len = (size_t)(b->text + b->at - value->source);
+	return value;
 }
 
 static int by_key(const void *a, const void *b)
 {
-	return strcmp((*(const cJSON *const *)a)->string,
-		      (*(const cJSON *const *)b)->string);
+	return strcmp((*(const struct json *const *)a)->key,
+		      (*(const struct json *const *)b)->key);
 }
 
 /* Sorted, equal keys are neighbours: an object of many keys costs no square. */
-static int check_keys(const cJSON *object, struct err *e)
+static int check_keys(const struct json *object, const struct json **room, struct err *e)
 {
-	const size_t count = (size_t)cJSON_GetArraySize(object);
-	AUTO_FREE const cJSON **members = mem_zeroed(count + 1, sizeof(const cJSON *));
 	size_t n = 0;
-	for (const cJSON *m = object->child; m; m = m->next)
-		members[n++] = m;
-	qsort(members, n, sizeof(const cJSON *), by_key);
+
+	for (const struct json *m = object->child; m; m = m->next)
+		room[n++] = m;
+	qsort(room, n, sizeof(*room), by_key);
 	for (size_t i = 1; i < n; i++)
-		if (by_key(&members[i - 1], &members[i]) == 0)
+		if (by_key(&room[i - 1], &room[i]) == 0)
 			return err_set(e, ERR_USAGE,
 				       "the key '%.64s' stands twice in an object",
-				       members[i]->string);
+				       room[i]->key);
 	return 0;
 }
 
-/* Recursion is bounded: the scanner has refused what is deeper than JSON_DEPTH_MAX. */
-static int check_tree(const cJSON *item, struct err *e)
+static int check_all_keys(const struct build *b, struct err *e)
 {
-	if (cJSON_IsObject(item) && check_keys(item, e))
-		return -1;
-	for (const cJSON *c = item->child; c; c = c->next)
-		if (check_tree(c, e))
+	AUTO_FREE const struct json **room = mem_new(b->count * sizeof(*room));
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->values[i].type == JSON_OBJECT && check_keys(&b->values[i], room, e) < 0)
 			return -1;
 	return 0;
 }
 
 struct json *json_parse(const char *text, size_t len, struct err *e)
 {
-	if (json_scan(text, len, e))
-		return NULL;
+	size_t count;
 
-	cJSON *doc = cJSON_ParseWithLength(text, len);
-	if (!doc) {
-		(void)err_set(e, ERR_INTERNAL, "the JSON library refuses this text");
+	if (json_scan(text, len, &count, e) < 0)
+		return NULL;
+	struct json *values = mem_new(count * sizeof(*values) + len);
+	struct build b = { .text = text, .len = len, .values = values,
+			   .chars = (char *)(values + count) };
+	(void)build_value(&b); /* the first of the values */
+	if (check_all_keys(&b, e) < 0) {
+		free(values);
 		return NULL;
 	}
-	if (check_tree(doc, e)) {
-		cJSON_Delete(doc);
-		return NULL;
-	}
-	return (struct json *)(void *)doc;
+	return values;
 }
 
 void json_free(struct json *doc)
 {
-	cJSON_Delete((cJSON *)(void *)doc);
+	free(doc);
 }
+
+/* --- its values ----------------------------------------------------------------- */
 
 void json_root(const struct json *doc, const char *name, struct json_at *ret)
 {
@@ -87,21 +192,7 @@ void json_root(const struct json *doc, const char *name, struct json_at *ret)
 
 enum json_type json_type(const struct json_at *at)
 {
-	switch (node(at->value)->type & 0xff) {
-	case cJSON_False:
-	case cJSON_True:
-		return JSON_BOOL;
-	case cJSON_Number:
-		return JSON_NUMBER;
-	case cJSON_String:
-		return JSON_STRING;
-	case cJSON_Array:
-		return JSON_ARRAY;
-	case cJSON_Object:
-		return JSON_OBJECT;
-	default:
-		return JSON_NULL;
-	}
+	return at->value->type;
 }
 
 /* "OUTER.KEY"; a place that does not fit is cut, at the end. */
@@ -114,12 +205,15 @@ static void put_key_place(const struct json_at *outer, const char *key,
 
 bool json_member(const struct json_at *at, const char *key, struct json_at *ret)
 {
-	const cJSON *found = cJSON_GetObjectItemCaseSensitive(node(at->value), key);
+	bool is_object = at->value && at->value->type == JSON_OBJECT;
+	const struct json *m = is_object ? at->value->child : NULL;
 
 	*ret = (struct json_at){ 0 };
-	if (!found || cJSON_IsNull(found))
+	while (m && strcmp(m->key, key) != 0)
+		m = m->next;
+	if (!m || m->type == JSON_NULL)
 		return false;
-	ret->value = face(found);
+	ret->value = m;
 	put_key_place(at, key, ret);
 	return true;
 }
@@ -127,11 +221,10 @@ bool json_member(const struct json_at *at, const char *key, struct json_at *ret)
 static bool step(const struct json_at *outer, struct json_at *item)
 {
 	const bool is_first = !item->value;
-	const cJSON *to = is_first ? node(outer->value)->child : node(item->value)->next;
 
 	item->index = is_first ? 0 : item->index + 1;
-	item->value = face(to);
-	return to;
+	item->value = is_first ? outer->value->child : item->value->next;
+	return item->value;
 }
 
 bool json_step(const struct json_at *list, struct json_at *item)
@@ -147,7 +240,7 @@ bool json_step_key(const struct json_at *object, struct json_at *item, const cha
 {
 	if (json_type(object) != JSON_OBJECT || !step(object, item))
 		return false;
-	*ret = node(item->value)->string;
+	*ret = item->value->key;
 	put_key_place(object, *ret, item);
 	return true;
 }
@@ -189,7 +282,7 @@ int json_string(const struct json_at *at, const char **ret, struct err *e)
 {
 	if (json_expect(at, JSON_STRING, e))
 		return -1;
-	*ret = node(at->value)->valuestring;
+	*ret = at->value->string;
 	return 0;
 }
 
@@ -197,7 +290,7 @@ int json_number(const struct json_at *at, double *ret, struct err *e)
 {
 	if (json_expect(at, JSON_NUMBER, e))
 		return -1;
-	*ret = node(at->value)->valuedouble;
+	*ret = at->value->number;
 	return 0;
 }
 
@@ -205,16 +298,16 @@ int json_bool(const struct json_at *at, bool *ret, struct err *e)
 {
 	if (json_expect(at, JSON_BOOL, e))
 		return -1;
-	*ret = cJSON_IsTrue(node(at->value));
+	*ret = at->value->number != 0;
 	return 0;
 }
 
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e)
 {
-	if (json_expect(at, JSON_NUMBER, e))
-		return -1;
+	double d;
 
-	const double d = node(at->value)->valuedouble;
+	if (json_number(at, &d, e))
+		return -1;
 	if (!(d >= 0 && d <= 9007199254740992.0) || d != (double)(uint64_t)d)
 		return err_set(e, ERR_USAGE, "%s: not a whole number from 0 to 2^53",
 			       at->place);
@@ -222,7 +315,8 @@ int json_uint(const struct json_at *at, uint64_t *ret, struct err *e)
 	return 0;
 }
 
-char *json_text(const struct json_at *at)
+const char *json_source(const struct json_at *at, size_t *ret_len)
 {
-	return mem_or_abort(cJSON_PrintUnformatted(node(at->value)));
+	*ret_len = at->value->len;
+	return at->value->source;
 }

@@ -17,7 +17,8 @@
  *		while (json_step(&names, &name))
  *			...
  *
- * All values and strings belong to the document and live as long as it does. */
+ * All values and strings belong to the document and live as long as it does; it is
+ * one piece of memory, and the text that it was made of need not stay. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ void json_root(const struct json *doc, const char *name, struct json_at *ret);
 enum json_type json_type(const struct json_at *at);
 
 /* An object's member.  False, and no value, if it is absent or null or `at` is no
- * object.  Keys are compared exactly. */
+ * object or no value.  Keys are compared exactly. */
 bool json_member(const struct json_at *at, const char *key, struct json_at *ret);
 
 /* Goes to the first element of an array (when `item` is no value) or to the next.
@@ -94,5 +95,5 @@ int json_bool(const struct json_at *at, bool *ret, struct err *e);
 /* A whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);
 
-/* The value as JSON on one line, allocated. */
-char *json_text(const struct json_at *at);
+/* The value as it stands in the text that was parsed, which must still be there. */
+const char *json_source(const struct json_at *at, size_t *ret_len);

@@ -12,7 +12,6 @@
 
 /* A double holds every integer up to here, and not the next one. */
 #define INTEGER_MAX 9007199254740992u
-#define NUMBER_MAX  64
 
 struct scan {
 	const unsigned char *text;
@@ -186,7 +185,7 @@ static int scan_tail(struct scan *s, bool *ret_is_integer)
 
 static int check_number(struct scan *s, size_t start, bool is_integer)
 {
-	char digits[NUMBER_MAX];
+	char digits[JSON_NUMBER_MAX];
 	const size_t len = s->at - start;
 	const size_t minus = s->text[start] == '-';
 
@@ -282,12 +281,15 @@ static int scan_value(struct scan *s)
 	}
 }
 
-int json_scan(const char *text, size_t len, struct err *e)
+int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e)
 {
 	struct scan s = { .text = (const unsigned char *)text, .len = len, .e = e };
 
 	if (scan_value(&s))
 		return -1;
 	skip_blanks(&s);
-	return s.at == len ? 0 : refuse(&s, "something follows the value");
+	if (s.at < len)
+		return refuse(&s, "something follows the value");
+	*ret_values = s.values;
+	return 0;
 }

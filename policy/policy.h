@@ -76,6 +76,7 @@ struct policy {
 	bool is_best_effort; /* --best-effort */
 
 	bool takes_actions;   /* hutch act: there is no command */
+	bool lints;	      /* --lint */
 	bool is_interactive;  /* -i */
 	bool has_terminal;    /* -t */
 	bool is_read_only;    /* --read-only */

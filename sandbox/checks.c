@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/own.h"
 #include "sandbox/diagnose.h"
 #include "sandbox/idmap.h"
@@ -192,7 +193,7 @@ static void run_probe(struct trial *t, const struct check_kind *kind)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0) {
-		trial_found(t, CHECK_MISSING, "no trial: make a pipe: %s", strerror(errno));
+		trial_found(t, CHECK_MISSING, "no trial: make a pipe: %s", err_words(errno));
 		return;
 	}
 	AUTO_CLOSE int alive = ends[0];
@@ -202,7 +203,7 @@ static void run_probe(struct trial *t, const struct check_kind *kind)
 		probe(t, kind);
 	own_close(&held);
 	if (pid < 0)
-		trial_found(t, CHECK_MISSING, "no trial: fork: %s", strerror(errno));
+		trial_found(t, CHECK_MISSING, "no trial: fork: %s", err_words(errno));
 	else
 		end(t, pid, alive, kind->seconds ? kind->seconds : CHECK_SECONDS);
 }
@@ -224,7 +225,7 @@ void check_try(const struct check_kind *kind, const struct identity *who, struct
 	*ret = (struct check){ .name = kind->name, .status = CHECK_MISSING };
 	if (t == MAP_FAILED) {
 		(void)snprintf(ret->detail, sizeof(ret->detail), "no trial: map memory: %s",
-			       strerror(errno));
+			       err_words(errno));
 		return;
 	}
 	t->who = who;

@@ -144,7 +144,7 @@ static int load_filter(struct launch *l, struct err *e)
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
 	/* For one command the executor may live and die with it. */
-	l->cgroup.is_split = !has_stdio;
+	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
 	if (identity_decide(l->policy, &l->who, e) < 0)
 		return -1;
 	/* As whoever called, root included: hutch may be installed, and the
@@ -273,9 +273,9 @@ int launch_start(struct launch *l, struct err *e)
 	l->signals = supervise_signals(e);
 	if (l->signals < 0 || prepare_host(l, e) < 0)
 		return -1;
-	/* Only one that has a name is asked to end a command with its tree. */
+	/* Where one command is all there is, none is ended with its tree. */
 	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter,
-					   l->cgroup.into, l->entry != NULL };
+					   l->cgroup.into, l->outlives };
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	/* The user that root became may have other processes, and root's

@@ -29,6 +29,7 @@ struct launch {
 	const struct policy *policy;
 	/* Borrowed, set before launch_start(); NULL: a sandbox without a name. */
 	const struct registry_entry *entry;
+	bool outlives; /* the executor outlives what it is asked for */
 	struct identity who;
 	struct plan plan;
 	struct program executor;

@@ -18,6 +18,13 @@
 #define SIZE	  "size="
 #define UNSIZED	  "size=25%"
 #define PLACE	  "/sys/fs/cgroup"
+
+/* What commands print (executor/tape.h): outside the cgroup, since the executor
+ * writes it, and therefore a small part of what the inside may have. */
+#define LOGS_PLACE "/run/hutch/log"
+#define LOGS_SIZE  (256ull << 20)
+#define LOGS_SHARE 8
+#define LOGS_FILES 1024
 #define FILES_MAX (1u << 20)
 
 /* Bytes of a tmpfs for each file that may be in it: the smallest that a file
@@ -84,6 +91,21 @@ static void plan_sizes(struct plan *p, const struct limits *l)
 	for (size_t i = 0; i < p->count; i++)
 		if (is_tmpfs(&p->steps[i]))
 			bound(&p->steps[i], l, share);
+}
+
+void limits_plan_logs(struct plan *p, const struct policy *policy)
+{
+	uint64_t size = LOGS_SIZE, share = policy->limits.memory / LOGS_SHARE;
+
+	if (policy->limits.memory && share < size)
+		size = share;
+	struct step *s = plan_add(p, STEP_LOGS, LOGS_PLACE);
+	/* The executor's, whoever makes it. */
+	s->data = p->has_ranges
+		? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
+			      (unsigned long long)size, LOGS_FILES, EXECUTOR_ID, EXECUTOR_ID)
+		: text_format(SIZE "%llu,nr_inodes=%d,mode=0755", (unsigned long long)size,
+			      LOGS_FILES);
 }
 
 void limits_plan(struct plan *p, const struct policy *policy)

@@ -12,6 +12,9 @@ struct err;
 struct plan;
 struct policy;
 
+/* Adds the step for what commands print. */
+void limits_plan_logs(struct plan *p, const struct policy *policy);
+
 /* With all steps but the seal in the plan: gives each tmpfs its size, and makes a
  * place for the sandbox's own cgroup at /sys/fs/cgroup. */
 void limits_plan(struct plan *p, const struct policy *policy);

@@ -24,6 +24,7 @@ struct tree {
 		      * folder; -1: none yet */
 	struct targets targets;
 	size_t at;  /* the step that is being done */
+	int logs; /* owned: STEP_LOGS as the executor writes to it; -1: none */
 	int *hosts; /* owned: a clone of the host's whole tree for each step that
 		     * shows it, else -1 */
 };
@@ -205,6 +206,25 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 	return 0;
 }
 
+/* Two mounts of one file system: the inside's is read-only, and the writable one is
+ * attached nowhere.  That one is a clone of what was attached already, which can be
+ * cloned since 5.2; one that is attached nowhere cannot before 6.15. */
+static int do_logs(struct tree *t, const struct step *s, struct err *e)
+{
+	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	AUTO_TARGET struct target at = { .fd = -1 };
+
+	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+		return -1;
+	AUTO_CLOSE int mount = fs_make("tmpfs", s->data, attr, e);
+	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
+		return -1;
+	t->logs = fs_clone(mount, "", false, e);
+	if (t->logs < 0)
+		return -1;
+	return fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
+}
+
 /* The kernel allows a fresh procfs only where the one that is there already
  * is wholly visible: a container's /proc with masks in it is not
  * (mount_too_revealing() in fs/namespace.c). */
@@ -256,8 +276,9 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
-	/* max: ptys are counted for the whole machine (kernel.pty.max). */
-	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=64",
+	/* max: ptys are counted for the whole machine (kernel.pty.max).  64 sessions,
+	 * those whose processes are just dying, and some for who asks for them. */
+	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=128",
 				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (mount < 0)
 		return -1;
@@ -354,6 +375,7 @@ static int (*const actions[])(struct tree *, const struct step *, struct err *) 
 	[STEP_PROC] = do_proc,	     [STEP_DEVPTS] = do_devpts,
 	[STEP_MASK] = do_mask,	     [STEP_READONLY] = do_readonly,
 	[STEP_SEAL] = do_seal,	     [STEP_CGROUP] = do_cgroup,
+	[STEP_LOGS] = do_logs,
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
 
@@ -380,12 +402,13 @@ static void tree_done(struct tree *t, size_t count)
 	targets_done(&t->targets);
 	own_close(&t->mask[0]);
 	own_close(&t->mask[1]);
+	own_close(&t->logs);
 	own_close(&t->root);
 }
 
-int mounts_run(const struct plan *p, struct err *e)
+int mounts_run(const struct plan *p, int *ret_logs, struct err *e)
 {
-	struct tree t = { .root = -1, .mask = { -1, -1 } };
+	struct tree t = { .root = -1, .mask = { -1, -1 }, .logs = -1 };
 
 	targets_init(&t.targets, -1);
 	int result = clone_hosts(&t, p, e);
@@ -393,6 +416,8 @@ int mounts_run(const struct plan *p, struct err *e)
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
 	if (result == 0)
 		result = pivot(t.root, e);
+	if (result == 0)
+		*ret_logs = fd_take(&t.logs);
 	tree_done(&t, p->count);
 	return result;
 }

@@ -19,8 +19,9 @@ struct err;
 struct plan;
 
 /* Needs: child's namespaces and id maps.  Does: all steps, pivot_root.
- * Leaves: cwd at the new root, no trace of the old. */
-int mounts_run(const struct plan *p, struct err *e);
+ * Leaves: cwd at the new root, no trace of the old; in *ret_logs the folder that
+ * STEP_LOGS made, writable, or -1. */
+int mounts_run(const struct plan *p, int *ret_logs, struct err *e);
 
 /* A fresh procfs, detached, of the caller's pid namespace.  Where parts of the
  * /proc that is there already are masked the kernel refuses it, and the error

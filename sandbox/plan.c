@@ -145,6 +145,9 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 	if ((policy->image == IMAGE_HOST ? image_plan_host(p, policy, e)
 					 : image_plan_dir(p, policy, e)) < 0)
 		return -1;
+	/* Before what may be mounted over it. */
+	if (p->has_logs)
+		limits_plan_logs(p, policy);
 	if (volumes_plan(p, policy, e) < 0)
 		return -1;
 	limits_plan(p, policy);

@@ -41,6 +41,7 @@ enum step_kind {
 	STEP_MASK,     /* file or directory that nobody may open; skipped if absent */
 	STEP_READONLY, /* what is at target already, read-only */
 	STEP_CGROUP,   /* the commands' cgroup; nothing without a source */
+	STEP_LOGS,     /* tmpfs of the executor's, that the inside may read; data: its size */
 	STEP_SEAL,     /* the root's own mount becomes read-only */
 	STEP_KIND_COUNT
 };
@@ -73,6 +74,7 @@ struct plan {
 
 	bool is_dry_run; /* set before plan_build: hutch's own folders, which a
 			  * mount has to have masked, are not made */
+	bool has_logs; /* set before plan_build: STEP_LOGS */
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmap uids[IDMAP_MAX], gids[IDMAP_MAX];
 	size_t uid_count, gid_count;

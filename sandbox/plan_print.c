@@ -21,6 +21,7 @@ static const char *const kind_names[] = {
 	[STEP_PROC] = "proc",	    [STEP_DEVPTS] = "devpts",
 	[STEP_MASK] = "mask",	    [STEP_READONLY] = "readonly",
 	[STEP_SEAL] = "seal",	    [STEP_CGROUP] = "cgroup",
+	[STEP_LOGS] = "logs",
 };
 _Static_assert(ARRAY_LEN(kind_names) == STEP_KIND_COUNT, "a step has no name");
 

@@ -113,7 +113,7 @@ static void explain_unwritable(struct trial *t, const char *base)
 	int sys = errno;
 	struct stat st;
 
-	trial_found(t, CHECK_MISSING, "%.300s cannot be written to: %s", base, strerror(sys));
+	trial_found(t, CHECK_MISSING, "%.300s cannot be written to: %s", base, err_words(sys));
 	if (sys == EACCES && stat(base, &st) == 0 && st.st_uid == geteuid())
 		trial_remedy(t, "chmod u+rwx %.300s", base);
 	else

@@ -8,7 +8,8 @@
  *					 open the executor on the host's paths
  *					 mounts, pivot_root
  *					 hostname, enter the network namespace
- *					 descriptors: 0-2 null, 3 channel, 4 procfs
+ *					 descriptors: 0-2 null, 3 channel, 4 procfs,
+ *					   5 logs
  *					 no_new_privs, Landlock, capabilities
  *					 seccomp
  *					 execveat
@@ -51,15 +52,16 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/sockets.h"
 
-/* Where the executor finds its socket, and a procfs (docs/protocol.md). */
+/* Where the executor finds its socket, a procfs, and a folder (docs/protocol.md). */
 #define CHANNEL_FD 3
 #define PROC_FD	   4
+#define LOGS_FD	   5
 
 /* The child's own ends, and what it opens on its way. */
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
-	int executor, null, proc;
+	int executor, null, proc, logs;
 	int sysctls, network;
 	struct beside beside;
 };
@@ -143,7 +145,7 @@ static int stage_world(struct child *c, struct err *e)
 	const struct plan *p = c->parts->plan;
 
 	umask(0);
-	if (mounts_run(p, e) < 0)
+	if (mounts_run(p, &c->logs, e) < 0)
 		return -1;
 	umask(022);
 	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
@@ -155,32 +157,39 @@ static int stage_world(struct child *c, struct err *e)
 	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
 
-/* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, 4 the procfs if there
- * is one, everything else ends at execveat.  Leaves: no descriptor of the host but
- * these. */
+/* `fd`, or nothing: what is close-on-exec is not there for the executor. */
+static int place(int fd, int at, const char *what, struct err *e)
+{
+	if (fd < 0 || dup2(fd, at) >= 0)
+		return 0;
+	return err_sys(e, "set %s", what);
+}
+
+/* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, 4 the procfs and 5 the
+ * folder for logs where these are, everything else ends at execveat.  Leaves: no
+ * descriptor of the host but these. */
 static int stage_descriptors(struct child *c, struct err *e)
 {
 	/* Above the places that are about to be filled, so that none of ours
 	 * is overwritten while it is still needed. */
-	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc };
-	const bool has_proc = c->proc >= 0;
+	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
+			      &c->logs };
 
-	for (size_t i = 0; i < ARRAY_LEN(kept) - !has_proc; i++) {
-		int high = fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
-		if (high < 0)
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		int high = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
+		if (*kept[i] >= 0 && high < 0)
 			return err_sys(e, "move a descriptor");
 		*kept[i] = high;
 	}
-	for (int fd = 0; fd < CHANNEL_FD; fd++)
-		if (dup2(c->null, fd) < 0)
-			return err_sys(e, "set descriptor %d", fd);
-	if (dup2(c->channel, CHANNEL_FD) < 0)
-		return err_sys(e, "set the channel");
-	if (has_proc && dup2(c->proc, PROC_FD) < 0)
-		return err_sys(e, "set the procfs");
-	if (sys_close_range(CHANNEL_FD + 1u + has_proc, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+	if (sys_close_range(CHANNEL_FD, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(e, "close_range");
-	return 0;
+	for (int fd = 0; fd < CHANNEL_FD; fd++)
+		if (place(c->null, fd, "a standard descriptor", e) < 0)
+			return -1;
+	if (place(c->channel, CHANNEL_FD, "the channel", e) < 0 ||
+	    place(c->proc, PROC_FD, "the procfs", e) < 0)
+		return -1;
+	return place(c->logs, LOGS_FD, "the folder for logs", e);
 }
 
 /* Needs: ranges.  Does: the executor gets an id that no command has.  The
@@ -326,7 +335,8 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 	struct child c = { .parts = parts, .channel = child_channel,
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
-			   .executor = -1, .null = -1, .proc = -1, .sysctls = -1, .network = -1 };
+			   .executor = -1, .null = -1, .proc = -1, .logs = -1,
+			   .sysctls = -1, .network = -1 };
 	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;

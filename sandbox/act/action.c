@@ -9,6 +9,8 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/json.h"
+#include "sandbox/act/action_errand.h"
+#include "sandbox/act/args.h"
 
 /* What an action waits for when it does not say, and at most, in seconds. */
 #define TIMEOUT_DEFAULT 120
@@ -16,18 +18,11 @@
 
 #define BLANKS " \t\r\n\v\f"
 
-
 static const char *const top_keys[] = {
 	"action", "args",    "timeout",		   "id",	  "timestamp", "source",
 	"message", "cause", "tool_call_metadata", "llm_metrics", "session",   "client",
 	NULL,
 };
-
-/* What every action may have in `args` and what makes no difference here;
- * keep_prompt and what follows are of older clients. */
-#define COMMON_ARGS                                                            \
-	"thought", "security_risk", "confirmation_state", "is_confirmed", "keep_prompt", \
-		"task_completed", "translated_ipython_code", "timestamp"
 
 static const char *const run_args[] = { "command", "is_input", "blocking", "is_static", "cwd",
 					"hidden", COMMON_ARGS, NULL };
@@ -40,36 +35,6 @@ static const char *const edit_args[] = { "path", "command", "file_text", "old_st
 					 "impl_source", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
-
-/* A copy; absent: as it is. */
-static int get_text(const struct json_at *at, const char *key, char **ret, struct err *e)
-{
-	struct json_at item;
-	const char *text;
-
-	if (!json_member(at, key, &item))
-		return 0;
-	if (json_string(&item, &text, e) < 0)
-		return -1;
-	free(*ret);
-	*ret = text_copy(text);
-	return 0;
-}
-
-static int get_bool(const struct json_at *at, const char *key, bool *ret, struct err *e)
-{
-	struct json_at item;
-
-	return json_member(at, key, &item) ? json_bool(&item, ret, e) : 0;
-}
-
-static int require_text(const struct json_at *args, const char *key, char **ret,
-			struct err *e)
-{
-	if (get_text(args, key, ret, e) < 0)
-		return -1;
-	return *ret ? 0 : err_set(e, ERR_USAGE, "args.%s is missing", key);
-}
 
 /* A line number from 0; -1 is the last.  Absent: as it is. */
 static int get_line(const struct json_at *args, const char *key, uint64_t *ret,
@@ -91,11 +56,10 @@ static int get_line(const struct json_at *args, const char *key, uint64_t *ret,
 
 static int get_path(const struct json_at *args, struct action *a, struct err *e)
 {
-	if (require_text(args, "path", &a->path, e) < 0)
+	if (args_require(args, "path", &a->path, e) < 0)
 		return -1;
-	if (!*a->path || strlen(a->path) >= 4096)
-		return err_set(e, ERR_USAGE, "args.path: a path of 1 to 4095 bytes was "
-					     "expected");
+	if (args_path(a->path, "path", e) < 0)
+		return -1;
 	a->start = 0;
 	a->end = ACTION_LAST_LINE;
 	if (get_line(args, "start", &a->start, e) < 0 ||
@@ -126,22 +90,19 @@ static void strip(char *text)
 
 static int decode_run(const struct json_at *args, struct action *a, struct err *e)
 {
-	AUTO_FREE char *cwd = NULL;
-	bool is_static = false;
-
-	if (require_text(args, "command", &a->command, e) < 0 ||
-	    get_bool(args, "is_input", &a->is_input, e) < 0 ||
-	    get_bool(args, "hidden", &a->is_hidden, e) < 0 ||
-	    get_bool(args, "is_static", &is_static, e) < 0 ||
-	    get_text(args, "cwd", &cwd, e) < 0 ||
-	    get_bool(args, "blocking", &a->is_blocking, e) < 0)
+	if (args_require(args, "command", &a->command, e) < 0 ||
+	    args_bool(args, "is_input", &a->is_input, e) < 0 ||
+	    args_bool(args, "hidden", &a->is_hidden, e) < 0 ||
+	    args_bool(args, "is_static", &a->is_static, e) < 0 ||
+	    args_text(args, "cwd", &a->cwd, e) < 0 ||
+	    args_bool(args, "blocking", &a->is_blocking, e) < 0)
 		return -1;
 	if (strlen(a->command) > ACTION_TEXT_MAX)
 		return err_set(e, ERR_USAGE, "args.command: more than %u bytes",
 			       ACTION_TEXT_MAX);
+	if (a->is_static && a->cwd && strlen(a->cwd) >= 4096)
+		return err_set(e, ERR_USAGE, "args.cwd: more than 4095 bytes");
 	strip(a->command);
-	if (is_static)
-		return refuse(a, "is_static is not in this version of hutch.");
 	return 0;
 }
 
@@ -215,7 +176,7 @@ static int get_insert_line(const struct json_at *args, char **ret, struct err *e
 	if (!json_member(args, "insert_line", &item))
 		return 0;
 	if (json_type(&item) == JSON_STRING)
-		return get_text(args, "insert_line", ret, e);
+		return args_text(args, "insert_line", ret, e);
 	if (json_number(&item, &number, e) < 0)
 		return -1;
 	*ret = number_text(number);
@@ -245,13 +206,13 @@ static int decode_edit(const struct json_at *args, struct action *a, struct err 
 {
 	AUTO_FREE char *by = NULL, *content = NULL;
 
-	if (get_path(args, a, e) < 0 || get_text(args, "command", &a->command, e) < 0 ||
-	    get_text(args, "file_text", &a->file_text, e) < 0 ||
-	    get_text(args, "old_str", &a->old_str, e) < 0 ||
-	    get_text(args, "new_str", &a->new_str, e) < 0 ||
+	if (get_path(args, a, e) < 0 || args_text(args, "command", &a->command, e) < 0 ||
+	    args_text(args, "file_text", &a->file_text, e) < 0 ||
+	    args_text(args, "old_str", &a->old_str, e) < 0 ||
+	    args_text(args, "new_str", &a->new_str, e) < 0 ||
 	    get_insert_line(args, &a->line, e) < 0 ||
-	    get_text(args, "content", &content, e) < 0 ||
-	    get_text(args, "impl_source", &by, e) < 0)
+	    args_text(args, "content", &content, e) < 0 ||
+	    args_text(args, "impl_source", &by, e) < 0)
 		return -1;
 	if (!a->command)
 		a->command = text_copy("");
@@ -264,7 +225,7 @@ static int decode_read(const struct json_at *args, struct action *a, struct err 
 {
 	AUTO_FREE char *by = NULL;
 
-	if (get_path(args, a, e) < 0 || get_text(args, "impl_source", &by, e) < 0)
+	if (get_path(args, a, e) < 0 || args_text(args, "impl_source", &by, e) < 0)
 		return -1;
 	a->is_viewed = by && !strcmp(by, "oh_aci");
 	return a->is_viewed ? get_range(args, &a->range, e) : 0;
@@ -272,7 +233,7 @@ static int decode_read(const struct json_at *args, struct action *a, struct err 
 
 static int decode_write(const struct json_at *args, struct action *a, struct err *e)
 {
-	if (get_path(args, a, e) < 0 || require_text(args, "content", &a->content, e) < 0)
+	if (get_path(args, a, e) < 0 || args_require(args, "content", &a->content, e) < 0)
 		return -1;
 	if (strlen(a->content) >= FRAME_MAX_TO_EXECUTOR - 8192)
 		return err_set(e, ERR_USAGE, "args.content: more than %u bytes",
@@ -300,6 +261,13 @@ static const struct verb {
 	{ "read", ACT_READ, read_args, decode_read, NULL },
 	{ "write", ACT_WRITE, write_args, decode_write, NULL },
 	{ "edit", ACT_EDIT, edit_args, decode_edit, NULL },
+	{ "list", ACT_LIST, action_list_args, action_decode_list, NULL },
+	{ "glob", ACT_GLOB, action_glob_args, action_decode_glob, NULL },
+	{ "grep", ACT_GREP, action_grep_args, action_decode_grep, NULL },
+	{ "stat", ACT_STAT, action_stat_args, action_decode_path, NULL },
+	{ "move", ACT_MOVE, action_move_args, action_decode_move, NULL },
+	{ "remove", ACT_REMOVE, action_remove_args, action_decode_remove, NULL },
+	{ "mkdir", ACT_MKDIR, action_mkdir_args, action_decode_path, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
 	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
 	  "JupyterRequirement not found. Unable to run IPython action." },
@@ -351,7 +319,7 @@ static int get_id(const struct json_at *root, struct action *a, struct err *e)
 
 static int get_name(const struct json_at *root, const char *key, char **ret, struct err *e)
 {
-	if (get_text(root, key, ret, e) < 0)
+	if (args_text(root, key, ret, e) < 0)
 		return -1;
 	if (strlen(*ret) > ACTION_NAME_MAX)
 		return err_set(e, ERR_USAGE, "%s: more than %d bytes", key, ACTION_NAME_MAX);
@@ -399,14 +367,15 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 		return -1;
 	if (json_only(root, top_keys, e) < 0)
 		return -1;
-	if (get_text(root, "action", &name, e) < 0)
+	if (args_text(root, "action", &name, e) < 0)
 		return -1;
 	if (!name)
 		return err_set(e, ERR_USAGE, "'action' key is not found");
 	const struct verb *v = find_verb(name);
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
-					     "read, write, edit, cancel", name);
+					     "read, write, edit, list, glob, grep, stat, "
+					     "move, remove, mkdir, cancel", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||
@@ -436,7 +405,10 @@ void action_done(struct action *a)
 	free(a->client);
 	free(a->session);
 	free(a->command);
+	free(a->cwd);
 	free(a->path);
+	free(a->other);
+	free(a->include);
 	free(a->content);
 	free(a->file_text);
 	free(a->old_str);
@@ -449,6 +421,11 @@ void action_done(struct action *a)
 bool action_is_edit(const struct action *a)
 {
 	return a->kind == ACT_EDIT || (a->kind == ACT_READ && a->is_viewed);
+}
+
+bool action_is_errand(const struct action *a)
+{
+	return a->kind >= ACT_LIST && a->kind <= ACT_GREP;
 }
 
 static struct bytes bytes_of(const char *text)

@@ -19,6 +19,13 @@ enum action_kind {
 	ACT_READ,
 	ACT_WRITE,
 	ACT_EDIT,
+	ACT_LIST, /* from here to ACT_GREP: errands (base/action.h) */
+	ACT_GLOB,
+	ACT_STAT,
+	ACT_MOVE,
+	ACT_REMOVE,
+	ACT_MKDIR,
+	ACT_GREP,
 	ACT_CANCEL,
 	ACT_UNSUPPORTED, /* of the reference, and not here: `refusal` says so */
 	ACT_KIND_COUNT
@@ -38,7 +45,13 @@ struct action {
 
 	char *command; /* run: owned; without outer blanks.  edit: owned, as it is */
 	bool is_input, is_hidden;
-	char *path;    /* read, write, edit: owned */
+	bool is_static; /* run: in a session of its own, which begins in... */
+	char *cwd;	/* owned; NULL: where the sandbox does */
+	char *path;    /* of all but run and cancel: owned */
+	char *other;   /* move: `to`; glob, grep: `pattern`; owned, else NULL */
+	char *include; /* grep: owned, "" where absent; else NULL */
+	uint32_t errand_flags;	/* enum errand_flag */
+	uint32_t depth, limit; /* of an errand */
 	char *content; /* write: owned */
 	bool is_viewed; /* read: as the editor shows it */
 	/* edit and such a read: owned, NULL where absent; `line` is insert_line, and
@@ -55,8 +68,9 @@ struct action {
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
 
-/* Whether the editor does it. */
+/* Whether the editor does it; whether it is an errand. */
 bool action_is_edit(const struct action *a);
+bool action_is_errand(const struct action *a);
 
 /* Whether the text is written as a key is (base/keys.h), which is sent and not typed or
  * run, with or without is_input.  With Control there need not be such a key. */

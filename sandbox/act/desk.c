@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/message.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/answers.h"
@@ -114,9 +115,22 @@ void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 		post(&t->askers[i], l);
 	}
 	letter_release(l);
-	if (t->is_sent && t->action.kind != ACT_RUN)
+	if (t->is_sent && action_is_errand(&t->action))
+		d->errands--;
+	else if (t->is_sent && t->action.kind != ACT_RUN)
 		d->files--;
+	struct session *s = t->session;
 	queue_remove(&d->queue, t);
+	desk_close(d, s);
+}
+
+void desk_close(struct desk *d, struct session *s)
+{
+	if (!queue_is_static(s) || s->first || s->is_opening)
+		return;
+	if (s->is_open)
+		(void)message_put_end(d->wire, s->id, NULL); /* small: there is room */
+	queue_leave(&d->queue, s);
 }
 
 struct observed desk_observed(const struct task *t)
@@ -150,7 +164,7 @@ static void end_early(struct desk *d, struct task *t)
 	if (!t->is_sent)
 		return desk_finish_error(d, t, "HUTCH$CANCELLED",
 					 "ERROR: The action was cancelled before it started.");
-	if (t->action.kind != ACT_RUN)
+	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
 		return; /* a file's end is near anyway */
 	(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
 	if (t->deadline_ms > clock_ms() + DESK_GRACE_MS)
@@ -227,12 +241,22 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 
 static void enqueue(struct desk *d, struct asker *from, const struct action *a, size_t len)
 {
-	size_t most = a->kind != ACT_RUN ? DESK_FILE_MAX
+	size_t most = action_is_errand(a)  ? ERRAND_TEXT_MAX
+		      : a->kind != ACT_RUN ? DESK_FILE_MAX
 		      : a->is_hidden	 ? DESK_WHOLE_MAX
 					 : DESK_RUN_MAX;
-	struct session *s = queue_session(&d->queue, a->session); /* it is there */
+	/* It is there: has_session() made sure. */
+	struct session *s = a->is_static ? NULL : queue_session(&d->queue, a->session);
 
 	await(queue_add(&d->queue, s, a, len, most), from);
+}
+
+static bool has_session(struct desk *d, const struct action *a)
+{
+	if (a->kind == ACT_CANCEL)
+		return true;
+	return a->is_static ? queue_has_place(&d->queue)
+			    : queue_session(&d->queue, a->session) != NULL;
 }
 
 /* What was decoded; what is kept of it is taken over. */
@@ -245,8 +269,8 @@ static void take_action(struct desk *d, struct asker *from, struct action *a,
 		free(a->client);
 		a->client = text_copy(from->client->name);
 	}
-	if (!is_cancel && !queue_session(&d->queue, a->session))
-		say_error(from, a, "HUTCH$BAD_ACTION", "ERROR: more than 64 sessions");
+	if (!has_session(d, a))
+		say_error(from, a, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
 	else if (!is_new(d, from, a, line, len))
 		; /* it has its answer, or will get it */
 	else if (is_cancel)

@@ -30,6 +30,8 @@ struct frame;
 #define DESK_BYTES (64u << 20)
 /* So many files are read and written at a time: their content is held here. */
 #define DESK_FILES 4
+/* So many errands are under way at a time. */
+#define DESK_ERRANDS 8
 
 /* Content: base64 of the largest file, or what an editor says and its diff, and then
  * some; 30,000 characters and a notice. */
@@ -67,7 +69,7 @@ struct desk {
 
 	struct answers *answers; /* owned */
 	struct queue queue;
-	unsigned files; /* under way */
+	unsigned files, errands; /* under way */
 };
 
 void desk_init(struct desk *d);
@@ -117,6 +119,21 @@ bool desk_is_behind(const struct desk_client *c);
 
 /* How much longer than it may take anything is waited for, in ms. */
 #define DESK_GRACE_MS 10000
+
+/* No session can be had for an action. */
+#define DESK_NO_PLACE                                                                   \
+	"ERROR: more than 64 sessions: so many are there, each for as long as the sandbox " \
+	"lives; name one of these, without is_static"
+
+/* What the names of a session's logs begin with: its own name, of which only letters,
+ * digits, '-' and '_' and no more than fit stay. */
+#define DESK_LABEL_MAX 33
+void desk_label(const struct session *s, char ret[DESK_LABEL_MAX]);
+/* Where the shell of a session begins; allocated. */
+char *desk_cwd(const struct desk *d, const struct session *s);
+
+/* Ends a session that was for one action, if that is done. */
+void desk_close(struct desk *d, struct session *s);
 
 /* What is known of the task, for its observation. */
 struct observed desk_observed(const struct task *t);

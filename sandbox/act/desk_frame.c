@@ -29,14 +29,17 @@ static int on_started(struct desk *d, const struct frame *f, struct err *e)
 		return -1;
 	s->is_opening = false;
 	s->is_open = true;
+	desk_close(d, s); /* its action was cancelled meanwhile */
 	return 0;
 }
 
 static void finish_not_started(struct desk *d, struct task *first, const struct failed *f)
 {
+	AUTO_FREE char *cwd = desk_cwd(d, first->session);
+	const char *what = f->stage == EXEC_STAGE_CWD ? cwd : d->shell->argv[0];
 	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
-					   exec_stage_name(f->stage), d->shell->argv[0],
-					   strerror((int)f->sys));
+					   exec_stage_name(f->stage), what,
+					   err_words((int)f->sys));
 
 	/* Pid 1's word for it (executor/session.c). */
 	if (f->sys == ECANCELED)
@@ -56,8 +59,11 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	if (message_get_failed(f, &failed, e) < 0)
 		return -1;
 	s->is_opening = false;
+	s->has_no_shell = true;
 	if (s->first && s->first->action.kind == ACT_RUN)
 		finish_not_started(d, s->first, &failed);
+	else
+		desk_close(d, s);
 	return 0;
 }
 
@@ -126,6 +132,17 @@ static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 	return 0;
 }
 
+/* Its name is ours but for the number (desk_label()). */
+static char *log_path(const struct task *t, const struct report *r)
+{
+	char label[DESK_LABEL_MAX];
+
+	if (!r->log)
+		return NULL;
+	desk_label(t->session, label);
+	return text_format("/run/hutch/log/%s-%u", label, r->log);
+}
+
 static int on_report(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
 	struct report r;
@@ -137,8 +154,10 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 		return -1;
 	if (r.flags & REPORT_PREVIOUS)
 		return keep_previous(t, f, e);
+	AUTO_FREE char *log = log_path(t, &r);
 	struct observed o = desk_observed(t);
 	o.oom_limit = oom_limit(d, &r);
+	o.log = log;
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_run(&line, &o, &r, &d->setting);
 	desk_finish(d, t, &line);
@@ -150,7 +169,8 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 	struct done done;
 	struct buffer line;
 
-	if (t->action.kind == ACT_RUN || action_is_edit(&t->action))
+	if (t->action.kind != ACT_WRITE &&
+	    (t->action.kind != ACT_READ || action_is_edit(&t->action)))
 		return untimely(f, e);
 	if (action_get_done(f, &done, e) < 0)
 		return -1;
@@ -182,6 +202,23 @@ static int on_edited(struct desk *d, struct task *t, const struct frame *f, stru
 	return 0;
 }
 
+static int on_returned(struct desk *d, struct task *t, const struct frame *f,
+		       struct err *e)
+{
+	struct returned x;
+	struct buffer line;
+
+	if (!action_is_errand(&t->action))
+		return untimely(f, e);
+	if (action_get_returned(f, &x, e) < 0)
+		return -1;
+	const struct observed o = desk_observed(t);
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_errand(&line, &o, &x);
+	desk_finish(d, t, &line);
+	return 0;
+}
+
 static const struct answer {
 	int (*session)(struct desk *, const struct frame *, struct err *);
 	int (*task)(struct desk *, struct task *, const struct frame *, struct err *);
@@ -193,6 +230,7 @@ static const struct answer {
 	[MSG_REPORT] = { .task = on_report },
 	[MSG_DONE] = { .task = on_done },
 	[MSG_EDITED] = { .task = on_edited },
+	[MSG_RETURNED] = { .task = on_returned },
 };
 
 int desk_frame(struct desk *d, const struct frame *f, struct err *e)

@@ -13,6 +13,9 @@
 #define FILE_MS 60000
 #define OPEN_MS 60000
 
+#define LABEL_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
 /* Another request waits while this much has not been sent. */
 #define WIRE_BUSY (64u << 10)
 
@@ -86,14 +89,14 @@ static struct bytes bytes_of(const char *text)
 	return (struct bytes){ (const uint8_t *)text, text ? strlen(text) : 0 };
 }
 
-static uint32_t edit_flags(const struct action *a)
+static uint32_t edit_flags(const struct desk *d, const struct action *a)
 {
 	/* A picture is none of those that the binary rule is about. */
 	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
 	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
-	       (has_rule ? EDIT_IS_READ : 0u);
+	       (has_rule ? EDIT_IS_READ : 0u) | (d->setting.lints ? EDIT_LINT : 0u);
 }
 
 static void put_edit(struct desk *d, const struct session *s, struct task *t, struct err *e)
@@ -102,7 +105,7 @@ static void put_edit(struct desk *d, const struct session *s, struct task *t, st
 	const struct edit_request r = {
 		.session = s->is_open ? s->id : 0,
 		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
-		.flags = edit_flags(a),
+		.flags = edit_flags(d, a),
 		.command = a->kind == ACT_READ ? "view" : a->command,
 		.path = a->path,
 		.line = a->line ? a->line : "",
@@ -116,6 +119,33 @@ static void put_edit(struct desk *d, const struct session *s, struct task *t, st
 	(void)action_put_edit(d->wire, t->id, &r, e);
 }
 
+static const uint32_t errand_kinds[ACT_KIND_COUNT] = {
+	[ACT_LIST] = ERRAND_LIST,     [ACT_GLOB] = ERRAND_GLOB, [ACT_STAT] = ERRAND_STAT,
+	[ACT_MOVE] = ERRAND_MOVE,     [ACT_GREP] = ERRAND_GREP, [ACT_MKDIR] = ERRAND_MKDIR,
+	[ACT_REMOVE] = ERRAND_REMOVE,
+};
+
+static void put_errand(struct desk *d, const struct session *s, struct task *t,
+		       struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct errand_request r = {
+		.session = s->is_open ? s->id : 0,
+		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.kind = errand_kinds[a->kind],
+		.flags = a->errand_flags,
+		.depth = a->depth,
+		.limit = a->limit,
+		.timeout_ms = whole_ms(a->timeout_s),
+		.path = a->path,
+		.other = a->other ? a->other : "",
+		.include = a->include ? a->include : "",
+	};
+
+	t->deadline_ms = clock_ms() + (int64_t)r.timeout_ms + DESK_GRACE_MS;
+	(void)action_put_errand(d->wire, t->id, &r, e);
+}
+
 static void send_task(struct desk *d, struct session *s, struct task *t)
 {
 	struct err e = { 0 };
@@ -126,6 +156,9 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	if (t->action.kind == ACT_RUN) {
 		t->is_streamed = wants_stream(t);
 		put_run(d, s, t, &e);
+	} else if (action_is_errand(&t->action)) {
+		d->errands++;
+		put_errand(d, s, t, &e);
 	} else {
 		d->files++;
 		(action_is_edit(&t->action) ? put_edit : put_file)(d, s, t, &e);
@@ -136,11 +169,41 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	desk_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
+/* A text for the inside, as all paths. */
+char *desk_cwd(const struct desk *d, const struct session *s)
+{
+	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
+
+	if (!asked || !*asked)
+		return text_copy(d->shell->cwd);
+	return *asked == '/' ? text_copy(asked)
+			     : text_format("%s/%s", d->shell->cwd, asked);
+}
+
+void desk_label(const struct session *s, char ret[DESK_LABEL_MAX])
+{
+	const char *name = queue_is_static(s) ? "static" : s->name;
+	size_t len = 0;
+
+	for (; *name && len + 1 < DESK_LABEL_MAX; name++)
+		ret[len++] = strchr(LABEL_LETTERS, *name) ? *name : '_';
+	ret[len] = '\0';
+}
+
 static void open_session(struct desk *d, struct session *s)
 {
+	AUTO_FREE char *cwd = desk_cwd(d, s);
+	char label[DESK_LABEL_MAX];
+	char *argv[] = { d->shell->argv[0], label, NULL };
+	struct exec shell = *d->shell;
 	struct err e;
 
-	if (message_put_open(d->wire, s->id, d->shell, &e) < 0) {
+	desk_label(s, label);
+	shell.argv = argv;
+	shell.cwd = cwd;
+	if (queue_is_static(s))
+		shell.flags |= EXEC_TREE;
+	if (message_put_open(d->wire, s->id, &shell, &e) < 0) {
 		AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s", e.text);
 		return desk_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
 	}
@@ -148,13 +211,25 @@ static void open_session(struct desk *d, struct session *s)
 	s->deadline_ms = clock_ms() + OPEN_MS;
 }
 
+/* Whether a shell is to be there first: for a linter, whose environment and limits are
+ * those of the session. */
+static bool needs_shell(const struct desk *d, const struct session *s)
+{
+	const struct action *a = &s->first->action;
+
+	if (a->kind == ACT_EDIT)
+		return !s->is_open && d->setting.lints && !s->has_no_shell;
+	return !s->is_open && a->kind == ACT_RUN;
+}
+
 /* What may be as large as a frame can be has the wire for itself. */
 static bool has_room(const struct desk *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
-	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT ||
-			(kind == ACT_RUN && !s->is_open);
+	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT || needs_shell(d, s);
 
+	if (action_is_errand(&s->first->action))
+		return d->errands < DESK_ERRANDS && buffer_len(d->wire) <= WIRE_BUSY;
 	if (kind != ACT_RUN && d->files == DESK_FILES)
 		return false;
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
@@ -195,11 +270,25 @@ static bool refused(struct desk *d, struct task *t)
 	return !is_one;
 }
 
+/* False when nobody of the lobby can have a session now. */
+static bool seat_one(struct desk *d)
+{
+	struct session *lobby = &d->queue.sessions[0];
+
+	if (lobby->first && !queue_has_place(&d->queue)) {
+		desk_finish_error(d, lobby->first, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
+		return true;
+	}
+	return queue_seat(&d->queue) != NULL;
+}
+
 /* False when the session has nothing more that could start now. */
 static bool start_one(struct desk *d, struct session *s)
 {
 	struct task *t = s->first;
 
+	if (s == d->queue.sessions)
+		return seat_one(d);
 	if (!t || t->is_sent || s->is_opening)
 		return false;
 	if (t->action.kind == ACT_UNSUPPORTED) {
@@ -210,7 +299,7 @@ static bool start_one(struct desk *d, struct session *s)
 		return true;
 	if (!has_room(d, s))
 		return false;
-	if (t->action.kind == ACT_RUN && !s->is_open)
+	if (needs_shell(d, s))
 		open_session(d, s);
 	else
 		send_task(d, s, t);

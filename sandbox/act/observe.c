@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/action.h"
 #include "base/buffer.h"
+#include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
+#include "sandbox/act/observe_parts.h"
 #include "sandbox/act/put.h"
 
 #define HOW_TO_GO_ON                                                                  \
@@ -19,33 +22,69 @@
 	"sending your new command, or use the timeout parameter in execute_bash for " \
 	"future commands."
 
-static void put_kind(struct buffer *out, const char *kind)
+void observe_kind(struct buffer *out, const char *kind)
 {
 	put_raw(out, "{");
 	put_key(out, "observation", true);
 	put_text(out, kind);
 }
 
-static void put_member(struct buffer *out, const char *key, const char *text)
+void observe_member(struct buffer *out, const char *key, const char *text)
 {
 	put_key(out, key, false);
 	put_text(out, text);
 }
 
-/* What is ours, and the end of the line. */
-static void put_end(struct buffer *out, const struct observed *o, uint64_t cut,
-		    bool is_restarted)
+const char *observe_type(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return "file";
+	case S_IFDIR:
+		return "folder";
+	case S_IFLNK:
+		return "link";
+	case S_IFIFO:
+		return "pipe";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFBLK:
+		return "block device";
+	default:
+		return "character device";
+	}
+}
+
+static void put_stat(struct buffer *out, const struct stat_told *st)
+{
+	put_raw(out, "\"stat\":{");
+	put_key(out, "type", true);
+	put_text(out, observe_type(st->mode));
+	put_format(out, ",\"size\":%llu,\"mode\":%u,\"uid\":%u,\"gid\":%u,\"mtime\":%lld.%09u",
+		   (unsigned long long)st->size, st->mode & 07777, st->uid, st->gid,
+		   (long long)st->seconds, st->nanoseconds);
+	observe_member(out, "target", S_ISLNK(st->mode) ? st->target : NULL);
+	put_raw(out, "},");
+}
+
+void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
+		 bool is_restarted)
 {
 	if (o->action->has_id)
 		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
-	put_format(out, ",\"hutch\":{\"log\":null,\"truncated_chars\":%llu,\"restarted\":%s,",
-		   (unsigned long long)cut, is_restarted ? "true" : "false");
+	put_raw(out, ",\"hutch\":{\"log\":");
+	put_text(out, o->log);
+	put_format(out, ",\"truncated_chars\":%llu,\"restarted\":%s,", (unsigned long long)cut,
+		   is_restarted ? "true" : "false");
 	put_raw(out, "\"previous\":");
 	if (o->has_previous)
 		put_bytes(out, o->previous, o->previous_len);
 	else
 		put_raw(out, "null");
-	put_format(out, ",\"refused\":[],\"took_ms\":%.3f}}\n", o->took_ms);
+	put_raw(out, ",\"refused\":[],");
+	if (o->stat)
+		put_stat(out, o->stat);
+	put_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
 }
 
 /* As Python prints a float: with a point, and no digit too many. */
@@ -133,6 +172,22 @@ static bool has_ended(const struct report *r)
 	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
 }
 
+/* Where the rest of a content is that is not whole. */
+static char *log_note(const struct observed *o, const struct report *r)
+{
+	unsigned long long missing = r->unlogged;
+
+	if (!r->cut && !r->lines)
+		return text_copy("");
+	if (!o->log)
+		return text_copy(missing ? "\n[The rest of the output was not kept: logs of other "
+					   "commands needed the room.]" : "");
+	if (!missing)
+		return text_format("\n[The whole output is in %s.]", o->log);
+	return text_format("\n[The output is in %s, but for %llu bytes in its middle.]", o->log,
+			   missing);
+}
+
 /* What a model must know beside how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct setting *s)
@@ -146,7 +201,14 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 		? text_format("\n[The shell had ended; this is a new one, in %s.]", r->cwd)
 		: text_copy("");
 
-	return text_format("%s%s%s", suffix, oom, restarted);
+	const char *closed = o->action->is_static && !has_ended(r) && !idle_text(o->action, r)
+		? "\n[It ran in a session of its own (is_static) and was ended: nothing can be "
+		  "sent to it any more.]"
+		: "";
+
+	AUTO_FREE char *log = log_note(o, r);
+
+	return text_format("%s%s%s%s%s", suffix, oom, restarted, closed, log);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,
@@ -158,12 +220,12 @@ static void put_metadata(struct buffer *out, const struct observed *o,
 
 	put_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
 		   is_known && r->background ? (int)r->background : -1);
-	put_member(out, "username", is_known ? s->username : NULL);
-	put_member(out, "hostname", is_known ? s->hostname : NULL);
-	put_member(out, "working_dir", is_known ? r->cwd : NULL);
-	put_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
-	put_member(out, "prefix", prefix);
-	put_member(out, "suffix", suffix);
+	observe_member(out, "username", is_known ? s->username : NULL);
+	observe_member(out, "hostname", is_known ? s->hostname : NULL);
+	observe_member(out, "working_dir", is_known ? r->cwd : NULL);
+	observe_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
+	observe_member(out, "prefix", prefix);
+	observe_member(out, "suffix", suffix);
 	put_raw(out, "}");
 }
 
@@ -177,8 +239,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 	AUTO_FREE char *message = text_format("Command `%s` executed with exit code %d.",
 					      command, code);
 
-	put_kind(out, "run");
-	put_member(out, "message", message);
+	observe_kind(out, "run");
+	observe_member(out, "message", message);
 	put_key(out, "content", false);
 	if (idle)
 		put_text(out, idle);
@@ -191,20 +253,20 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 		   a->is_hidden && !idle ? "true" : "false");
 	put_metadata(out, o, r, s);
 	put_raw(out, "}");
-	put_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
+	observe_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
 }
 
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text)
 {
-	put_kind(out, "error");
-	put_member(out, "message", text);
-	put_member(out, "content", text);
+	observe_kind(out, "error");
+	observe_member(out, "message", text);
+	observe_member(out, "content", text);
 	put_raw(out, ",\"extras\":{");
 	put_key(out, "error_id", true);
 	put_text(out, error_id);
 	put_raw(out, "}");
-	put_end(out, o, 0, false);
+	observe_end(out, o, 0, false);
 }
 
 static const struct mime {
@@ -250,7 +312,7 @@ static char *file_error(const struct action *a, const struct done *d)
 	case OUTCOME_NOT_REGULAR:
 		return text_format("Not a regular file: %s.", d->path);
 	default:
-		return text_format("%s: %s", d->path, strerror((int)d->sys));
+		return text_format("%s: %s", d->path, err_words((int)d->sys));
 	}
 }
 
@@ -270,8 +332,8 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 	if (put_failure(out, o, d))
 		return;
 	AUTO_FREE char *message = text_format("I read the file %s.", o->action->path);
-	put_kind(out, "read");
-	put_member(out, "message", message);
+	observe_kind(out, "read");
+	observe_member(out, "message", message);
 	put_raw(out, ",\"content\":\"");
 	if (mime)
 		put_format(out, "data:%s;base64,", mime);
@@ -279,9 +341,9 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 	put_raw(out, "\",\"extras\":{");
 	put_key(out, "path", true);
 	put_text(out, o->action->path);
-	put_member(out, "impl_source", "default");
+	observe_member(out, "impl_source", "default");
 	put_raw(out, "}");
-	put_end(out, o, 0, false);
+	observe_end(out, o, 0, false);
 }
 
 void observe_write(struct buffer *out, const struct observed *o, const struct done *d)
@@ -289,14 +351,14 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	if (put_failure(out, o, d))
 		return;
 	AUTO_FREE char *message = text_format("I wrote to the file %s.", d->path);
-	put_kind(out, "write");
-	put_member(out, "message", message);
-	put_member(out, "content", "");
+	observe_kind(out, "write");
+	observe_member(out, "message", message);
+	observe_member(out, "content", "");
 	put_raw(out, ",\"extras\":{");
 	put_key(out, "path", true);
 	put_text(out, d->path);
 	put_raw(out, "}");
-	put_end(out, o, 0, false);
+	observe_end(out, o, 0, false);
 }
 
 /* What only an edit has: the texts that were asked for, and the difference. */
@@ -306,9 +368,9 @@ static void put_difference(struct buffer *out, const struct observed *o,
 	const uint8_t *content = o->content;
 
 	put_raw(out, ",\"prev_exist\":false");
-	put_member(out, "old_content", o->action->old_str);
-	put_member(out, "new_content", o->action->new_str);
-	put_member(out, "impl_source", "oh_aci");
+	observe_member(out, "old_content", o->action->old_str);
+	observe_member(out, "new_content", o->action->new_str);
+	observe_member(out, "impl_source", "oh_aci");
 	put_key(out, "diff", false);
 	put_bytes(out, content ? content + x->text_len : NULL, o->len - x->text_len);
 	put_raw(out, ",\"_diff_cache\":null");
@@ -323,8 +385,8 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 		return observe_error(out, o, "", "ERROR_BINARY_FILE");
 	AUTO_FREE char *message = text_format("I %s the file %s.", is_edit ? "edited" : "read",
 					      path);
-	put_kind(out, is_edit ? "edit" : "read");
-	put_member(out, "message", message);
+	observe_kind(out, is_edit ? "edit" : "read");
+	observe_member(out, "message", message);
 	put_key(out, "content", false);
 	put_bytes(out, o->content, x->text_len);
 	put_raw(out, ",\"extras\":{");
@@ -333,18 +395,18 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 	if (is_edit)
 		put_difference(out, o, x);
 	else
-		put_member(out, "impl_source", "oh_aci");
+		observe_member(out, "impl_source", "oh_aci");
 	put_raw(out, "}");
-	put_end(out, o, x->cut, false);
+	observe_end(out, o, x->cut, false);
 }
 
 void observe_nothing(struct buffer *out, const struct observed *o)
 {
-	put_kind(out, "null");
-	put_member(out, "message", "");
-	put_member(out, "content", "");
+	observe_kind(out, "null");
+	observe_member(out, "message", "");
+	observe_member(out, "content", "");
 	put_raw(out, ",\"extras\":{}");
-	put_end(out, o, 0, false);
+	observe_end(out, o, 0, false);
 }
 
 void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)

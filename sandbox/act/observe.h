@@ -13,6 +13,8 @@ struct buffer;
 struct done;
 struct edited;
 struct report;
+struct returned;
+struct stat_told;
 
 struct observed {
 	const struct action *action; /* what was asked; its id becomes `cause` */
@@ -22,6 +24,8 @@ struct observed {
 	const void *previous; /* the rest of the command before */
 	size_t previous_len;
 	bool has_previous;
+	const struct stat_told *stat; /* NULL: none was asked for */
+	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
 };
 
@@ -29,6 +33,7 @@ struct observed {
 struct setting {
 	double soft_s;
 	const char *username, *hostname; /* inside */
+	bool lints; /* the rootfs' linter is asked about edits */
 };
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
@@ -37,6 +42,10 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 void observe_write(struct buffer *out, const struct observed *o, const struct done *d);
 /* What the editor said: an `edit`, or a `read` that it was asked for. */
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x);
+
+/* What came of an errand: it, or an error (observe_errand.c). */
+void observe_errand(struct buffer *out, const struct observed *o,
+		    const struct returned *x);
 
 /* An action that came to nothing; `error_id` is "" or HUTCH$.... */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,

@@ -5,10 +5,11 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/own.h"
 
 void queue_init(struct queue *q)
 {
-	*q = (struct queue){ .next_id = 1 };
+	*q = (struct queue){ .next_id = 1, .session_count = 1 };
 }
 
 static void task_free(struct task *t)
@@ -36,7 +37,7 @@ void queue_done(struct queue *q)
 
 struct session *queue_session_by_id(struct queue *q, uint32_t id)
 {
-	for (size_t i = 0; i < q->session_count; i++)
+	for (size_t i = 0; id && i < q->session_count; i++)
 		if (q->sessions[i].id == id)
 			return &q->sessions[i];
 	return NULL;
@@ -53,16 +54,83 @@ uint32_t queue_new_id(struct queue *q)
 	return id;
 }
 
+/* A place for a session, with an id; NULL: there are too many. */
+static struct session *take_place(struct queue *q)
+{
+	size_t at = 1;
+
+	while (at < q->session_count && q->sessions[at].id)
+		at++;
+	if (at == ARRAY_LEN(q->sessions))
+		return NULL;
+	q->session_count += at == q->session_count;
+	q->sessions[at] = (struct session){ .id = queue_new_id(q) };
+	return &q->sessions[at];
+}
+
 struct session *queue_session(struct queue *q, const char *name)
 {
 	for (size_t i = 0; i < q->session_count; i++)
-		if (!strcmp(q->sessions[i].name, name))
+		if (q->sessions[i].name && !strcmp(q->sessions[i].name, name))
 			return &q->sessions[i];
-	if (q->session_count == QUEUE_SESSIONS)
+	struct session *s = take_place(q);
+	if (s)
+		s->name = text_copy(name);
+	return s;
+}
+
+bool queue_is_static(const struct session *s)
+{
+	return s->id && !s->name;
+}
+
+static size_t count_statics(const struct queue *q)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < q->session_count; i++)
+		count += queue_is_static(&q->sessions[i]);
+	return count;
+}
+
+bool queue_has_place(const struct queue *q)
+{
+	for (size_t i = 1; i < ARRAY_LEN(q->sessions); i++)
+		if (i >= q->session_count || !q->sessions[i].name)
+			return true;
+	return false;
+}
+
+void queue_leave(struct queue *q, struct session *s)
+{
+	*s = (struct session){ 0 };
+	while (q->session_count > 1 && !q->sessions[q->session_count - 1].id)
+		q->session_count--;
+}
+
+static void line_up(struct session *s, struct task *t)
+{
+	t->session = s;
+	if (s->last)
+		s->last->next = t;
+	else
+		s->first = t;
+	s->last = t;
+}
+
+struct session *queue_seat(struct queue *q)
+{
+	struct session *lobby = &q->sessions[0];
+	struct task *t = lobby->first;
+	struct session *s = t && count_statics(q) < QUEUE_STATICS ? take_place(q) : NULL;
+
+	if (!s)
 		return NULL;
-	struct session *s = &q->sessions[q->session_count];
-	*s = (struct session){ .name = text_copy(name), .id = queue_new_id(q) };
-	q->session_count++;
+	lobby->first = t->next;
+	if (!lobby->first)
+		lobby->last = NULL;
+	t->next = NULL;
+	line_up(s, t);
 	return s;
 }
 
@@ -72,14 +140,9 @@ struct task *queue_add(struct queue *q, struct session *s, const struct action *
 	struct task *t = mem_zeroed(1, sizeof(*t));
 
 	t->action = *a;
-	t->session = s;
 	t->bytes = bytes;
 	buffer_init(&t->content, content_max);
-	if (s->last)
-		s->last->next = t;
-	else
-		s->first = t;
-	s->last = t;
+	line_up(s ? s : &q->sessions[0], t);
 	q->count++;
 	q->bytes += bytes;
 	return t;

@@ -2,7 +2,10 @@
  * session.
  *
  * Each session does its actions one after the other, in the order in which they
- * came; sessions go side by side.  Only the first of a session can be under way. */
+ * came; sessions go side by side.  Only the first of a session can be under way.
+ *
+ * An action that has a session of its own waits in the first place of all, the lobby,
+ * until there is a place for that session, which is given back behind it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +15,8 @@
 #include "sandbox/act/action.h"
 
 #define QUEUE_SESSIONS 64
+/* Of which so many are for one action each, at a time. */
+#define QUEUE_STATICS 16
 
 /* So many may wait for the same action: who asked, and who asked again. */
 #define QUEUE_ASKERS 9
@@ -44,16 +49,18 @@ struct task {
 };
 
 struct session {
-	char *name; /* owned */
-	uint32_t id;
+	char *name; /* owned; NULL: of one action, or nobody's, or the lobby */
+	uint32_t id; /* 0: nobody's, or the lobby */
 	bool is_open, is_opening;
+	bool has_no_shell; /* it could not be opened; only a command tries again */
 	int64_t deadline_ms; /* while it is opening */
 	struct task *first, *last; /* owned */
 };
 
 struct queue {
-	struct session sessions[QUEUE_SESSIONS];
-	size_t session_count, count, bytes; /* count, bytes: of the tasks in it */
+	struct session sessions[1 + QUEUE_SESSIONS]; /* the first is the lobby */
+	size_t session_count; /* places that are looked at */
+	size_t count, bytes;  /* of the tasks */
 	uint32_t next_id; /* sessions and tasks share the ids of the wire */
 };
 
@@ -67,7 +74,16 @@ uint32_t queue_new_id(struct queue *q);
 struct session *queue_session(struct queue *q, const char *name);
 struct session *queue_session_by_id(struct queue *q, uint32_t id);
 
-/* Takes the action over.  At most `content_max` bytes are to come of it. */
+/* Whether a session for one action can be had, at once or when others have ended. */
+bool queue_has_place(const struct queue *q);
+/* Moves the first task of the lobby to a session of its own, and gives that; NULL:
+ * there is none now, or no task. */
+struct session *queue_seat(struct queue *q);
+/* A session that was for one action, which is done, gives its place back. */
+void queue_leave(struct queue *q, struct session *s);
+bool queue_is_static(const struct session *s);
+
+/* Takes the action over; without `s` into the lobby.  At most `content_max` bytes are to come of it. */
 struct task *queue_add(struct queue *q, struct session *s, const struct action *a,
 		       size_t bytes, size_t content_max);
 void queue_remove(struct queue *q, struct task *t);

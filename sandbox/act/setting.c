@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "policy/policy.h"
 #include "sandbox/launch.h"
 
 /* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
@@ -29,6 +30,7 @@ struct setting setting_of(const struct launch *l)
 {
 	return (struct setting){
 		.soft_s = soft_seconds(&l->plan.env),
+		.lints = l->policy->lints,
 		.username = list_get_env(&l->plan.env, "USER"),
 		.hostname = l->plan.hostname,
 	};

@@ -290,6 +290,13 @@ static int take_stream(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_lint(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->lints = true;
+	return 0;
+}
+
 static int take_detach(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -345,6 +352,7 @@ static const struct option {
 	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
+	{ 0, "lint", NULL, take_lint, "what the rootfs' linter says of an edit, too" },
 	{ 0, "rm", NULL, take_rm, "accepted; always so" },
 	{ 'h', "help", NULL, take_help, "this text" },
 };
@@ -366,6 +374,7 @@ static const struct {
 	{ "json", VERB_RUN },			{ "rm", VERB_RUN },
 	{ "stream", VERB_ACT },			{ "dry-run", VERB_RUN | VERB_ACT },
 	{ "ttl", VERB_CREATE },			{ "idle-timeout", VERB_CREATE },
+	{ "lint", VERB_ACT | VERB_CREATE },
 };
 
 static bool has_option(enum verb verb, const struct option *o)

@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "policy/json_scan.h"
-
-#define NUMBER_MAX 64 /* json_scan has no longer ones */
+#include "policy/json_string.h"
 
 /* Every function that walks stops at the end of the text, whatever it holds: that
  * it was scanned is not what keeps us inside. */
@@ -73,9 +72,9 @@ static struct reply take_value(struct reply t, size_t *at)
 int reply_scan(struct reply *ret, const char *line, size_t len, struct err *e)
 {
 	const struct reply all = { line, len };
-	size_t at = 0;
+	size_t at = 0, values;
 
-	if (json_scan(line, len, e) < 0)
+	if (json_scan(line, len, &values, e) < 0)
 		return -1;
 	*ret = take_value(all, &at);
 	return 0;
@@ -127,90 +126,14 @@ bool reply_step(struct reply container, struct reply_place *place)
 
 /* --- strings --------------------------------------------------------------- */
 
-static unsigned hex4(const char *at)
-{
-	unsigned value = 0;
-
-	for (int i = 0; i < 4; i++) {
-		const char c = at[i];
-		const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-		value = value * 16 + ((unsigned)digit & 15);
-	}
-	return value;
-}
-
-static size_t put_utf8(char *to, unsigned c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
-/* The character behind \u, or the two halves of one. */
-static size_t decode_unicode(struct reply s, size_t *at, char to[4])
-{
-	if (s.len - *at < 4) {
-		*at = s.len;
-		return 0;
-	}
-	unsigned c = hex4(s.text + *at);
-	*at += 4;
-	if (c >= 0xd800 && c < 0xdc00 && s.len - *at >= 6) {
-		c = 0x10000 + ((c - 0xd800) << 10) + ((hex4(s.text + *at + 2) - 0xdc00) & 0x3ff);
-		*at += 6;
-	}
-	return put_utf8(to, c);
-}
-
-/* What stands at *at in a string, as bytes; how many: 0 at its closing quote. */
-static size_t decode(struct reply s, size_t *at, char to[4])
-{
-	static const char escapes[] = "b\bf\fn\nr\rt\t";
-
-	if (*at >= s.len || s.text[*at] == '"')
-		return 0;
-	to[0] = s.text[(*at)++];
-	if (to[0] != '\\' || *at >= s.len)
-		return 1;
-	to[0] = s.text[(*at)++];
-	if (to[0] == 'u')
-		return decode_unicode(s, at, to);
-	for (size_t i = 0; escapes[i]; i += 2)
-		if (escapes[i] == to[0]) {
-			to[0] = escapes[i + 1];
-			break;
-		}
-	return 1;
-}
-
 char *reply_string(struct reply value)
 {
-	size_t at = 1, len;
+	size_t at = 1;
 
 	if (reply_type(value) != REPLY_STRING)
 		return NULL;
-	/* An escape is never shorter than what it stands for. */
-	char *text = mem_new(value.len + 4), *to = text;
-	while ((len = decode(value, &at, to)) > 0)
-		to += len;
-	*to = '\0';
+	char *text = mem_new(value.len);
+	(void)json_decode_all(value.text, value.len, &at, text);
 	return text;
 }
 
@@ -222,7 +145,7 @@ static bool is_text(struct reply value, const char *want, size_t len)
 
 	if (reply_type(value) != REPLY_STRING)
 		return false;
-	while ((n = decode(value, &at, piece)) > 0) {
+	while ((n = json_decode(value.text, value.len, &at, piece)) > 0) {
 		if (n > len || memcmp(piece, want, n) != 0)
 			return false;
 		want += n;
@@ -323,9 +246,9 @@ bool reply_bool(struct reply value, bool *ret)
 }
 
 /* Its text, ended by a NUL. */
-static bool number_text(struct reply value, char text[NUMBER_MAX])
+static bool number_text(struct reply value, char text[JSON_NUMBER_MAX])
 {
-	if (reply_type(value) != REPLY_NUMBER || value.len >= NUMBER_MAX)
+	if (reply_type(value) != REPLY_NUMBER || value.len >= JSON_NUMBER_MAX)
 		return false;
 	memcpy(text, value.text, value.len);
 	text[value.len] = '\0';
@@ -334,7 +257,7 @@ static bool number_text(struct reply value, char text[NUMBER_MAX])
 
 bool reply_number(struct reply value, double *ret)
 {
-	char text[NUMBER_MAX];
+	char text[JSON_NUMBER_MAX];
 
 	if (!number_text(value, text))
 		return false;
@@ -344,7 +267,7 @@ bool reply_number(struct reply value, double *ret)
 
 bool reply_integer(struct reply value, int64_t *ret)
 {
-	char text[NUMBER_MAX];
+	char text[JSON_NUMBER_MAX];
 
 	if (!number_text(value, text) || strpbrk(text, ".eE"))
 		return false;

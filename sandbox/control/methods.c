@@ -250,6 +250,7 @@ static int do_act(const struct call *call)
 {
 	struct json_at action;
 	bool streams = false;
+	size_t len;
 
 	if (call_busy(call) < 0)
 		return RPC_FAILED;
@@ -265,9 +266,9 @@ static int do_act(const struct call *call)
 		(void)err_set(call->e, ERR_LIMIT, "too many actions wait, of all clients");
 		return RPC_FAILED;
 	}
-	AUTO_FREE char *line = json_text(&action);
+	const char *line = json_source(&action, &len);
 	call->client->desk.streams = call->client->desk.streams || streams;
-	desk_request(&call->s->desk, &call->client->desk, call_take_id(call), line, strlen(line));
+	desk_request(&call->s->desk, &call->client->desk, call_take_id(call), line, len);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "executor/diff.h"
 #include "executor/edit.h"
+#include "executor/encoding.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,14 +46,15 @@ static bool begins_as(struct bytes whole, struct bytes begin)
 
 /* The file that was made, seen again: head, what was put in, tail.  One that begins
  * with a mark now, which is what was put in, is not looked at. */
-static void check_lines(const struct buffer *made, struct bytes head, struct bytes new,
-			struct bytes tail)
+static void check_lines(const struct encoding *x, const struct buffer *made,
+			struct bytes head, struct bytes new, struct bytes tail)
 {
 	AUTO_FREE uint8_t *seen = NULL;
 	struct edit_text t;
 	size_t bad, len;
 
-	must(edit_text_init(&t, (struct bytes){ buffer_data(made), buffer_len(made) }, &bad));
+	must(edit_text_init(&t, (struct bytes){ buffer_data(made), buffer_len(made) }, x,
+			    &bad));
 	seen = edit_needle(new, &len);
 	if (t.lines.len != head.len + len + tail.len && t.mark && head.len == 0)
 		return edit_text_done(&t);
@@ -60,6 +62,21 @@ static void check_lines(const struct buffer *made, struct bytes head, struct byt
 	must(begins_as(t.lines, head) && ends_as(t.lines, tail));
 	must(len == 0 || !memcmp(t.lines.data + head.len, seen, len));
 	edit_text_done(&t);
+}
+
+/* As text and in its encoding again it is the file. */
+static void check_there_and_back(const struct edit_text *t)
+{
+	struct buffer back;
+	uint32_t lacks;
+
+	must(utf8_is_valid(t->text.data, t->text.len, false));
+	must(encoding_place(t->encoding, t->raw, t->text.len) == t->raw.len);
+	buffer_init(&back, t->raw.len + 1);
+	must(encoding_put(t->encoding, t->text, &back, &lacks));
+	must(buffer_len(&back) == t->raw.len);
+	must(t->raw.len == 0 || !memcmp(buffer_data(&back), t->raw.data, t->raw.len));
+	buffer_done(&back);
 }
 
 static void splice(const struct edit_text *t, struct bytes needle, struct bytes new)
@@ -70,9 +87,13 @@ static void splice(const struct edit_text *t, struct bytes needle, struct bytes 
 
 	if (f.count == 0)
 		return;
-	edit_splice(t, f.at, behind, new, &made);
+	uint32_t lacks = edit_splice(t, f.at, behind, new, &made);
 	must(!made.is_cut && buffer_len(&made) <= made.max);
-	check_lines(&made, (struct bytes){ t->lines.data, f.at }, new,
+	if (lacks) {
+		must(lacks >= 0x80);
+		return buffer_done(&made);
+	}
+	check_lines(t->encoding, &made, (struct bytes){ t->lines.data, f.at }, new,
 		    (struct bytes){ t->lines.data + behind, t->lines.len - behind });
 	buffer_done(&made);
 }
@@ -108,10 +129,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	tell(raw, new, 64);
 	tell(raw, new, DIFF_STEPS);
-	if (!edit_text_init(&t, raw, &bad)) {
-		must(bad < raw.len && utf8_is_valid(raw.data, bad, false));
+	const struct encoding *x = encoding_guess(raw, NULL);
+	if (!edit_text_init(&t, raw, x, &bad)) {
+		must(bad < raw.len);
 		return 0;
 	}
+	check_there_and_back(&t);
 	AUTO_FREE uint8_t *needle = edit_needle(old, &len);
 	if (utf8_is_valid(old.data, old.len, false) && utf8_is_valid(new.data, new.len, false))
 		splice(&t, (struct bytes){ needle, len }, new);

@@ -74,6 +74,29 @@ assert run("od -An -c f | tr -d \" \\n\"").content == "357273277one\\r\\ntwo\\r\
 assert run("stat -c %a:%u:%g f").content == before'
 }
 
+@test "a file is edited in the encoding that it has, and no other byte changes" {
+	acts '
+p = "/workspace/f"
+rows = [("windows-1252", "caf\u00e9\r\nend\r\n", "\u00e9", "e \u20ac\nx"), ("windows-1251", "# \u0444\u0430\u0439\u043b\nend\n", "\u0444", "\u0424"),
+        ("koi8-r", "# \u0444\u0430\u0439\u043b\nend\n", "\u0444", "\u0424"), ("utf-16", "a\u20ac\r\nend", "a", "\U0001f600\nb"), ("utf-8-sig", "caf\u00e9\n", "\u00e9", "\u9f8d")]
+put = lambda b: run("printf \x27" + "".join("\\%03o" % x for x in b) + "\x27 >f")
+get = lambda: bytes.fromhex(run("od -An -v -tx1 f").content)
+for name, text, old, new in rows:
+    put(text.encode(name))
+    seen = text.replace("\r\n", "\n")
+    assert view(p).content == shown(p) + "".join(f"{i:6}\t{l}\n" for i, l in enumerate(seen.split("\n"), 1)), name
+    o = edit("str_replace", p, old_str=old, new_str=new)
+    assert not failed(o) and old in o.extras["diff"], (name, o.content)
+    end = "\r\n" if "\r" in text else "\n"
+    assert get() == text.replace(old, new.replace("\n", end), 1).encode(name), (name, get())
+    assert not failed(edit("undo_edit", p)) and get() == text.encode(name)
+put("caf\u00e9\n".encode("latin-1"))
+o = edit("insert", p, insert_line=1, new_str="\u9f8d")
+assert o.content == "ERROR:\nRan into U+9F8D, which windows-1252, the encoding of the file, does not have, while trying to write to /workspace/f", o.content
+assert get() == b"caf\xe9\n" and failed(edit("undo_edit", p))
+assert read(p).content == "File could not be decoded as utf-8: /workspace/f."'
+}
+
 @test "undo: nothing after a create, each step once, and not what failed" {
 	acts '
 p = "/workspace/f"
@@ -112,9 +135,9 @@ assert o.observation == "read" and failed(o) and "[1, 0]" not in o.content and "
 
 @test "what is no text is refused in the editor's form, and nothing is waited for" {
 	acts '
-run("mkfifo fifo; head -c 11M /dev/zero | tr \"\\0\" x >large; printf \"a\\0b\" >nul; printf \"caf\\351 au lait\" >latin; mkdir d; ln -s loop loop; (umask 777; >secret); cp nul nul.png; cp nul nul.pdf; head -c 11M /dev/zero >zeros")
+run("mkfifo fifo; head -c 11M /dev/zero | tr \"\\0\" x >large; printf \"a\\0b\" >nul; printf \"\\377\\376a\" >odd; mkdir d; ln -s loop loop; (umask 777; >secret); cp nul nul.png; cp nul nul.pdf; head -c 11M /dev/zero >zeros")
 words = {"fifo": "not a regular file", "large": "File is too large (11.0MB). Maximum allowed size is 10MB.",
-         "nul": "appears to be binary", "latin": "not UTF-8", "loop": "does not exist", "nul/x": "does not exist", "none": "does not exist"}
+         "nul": "appears to be binary", "odd": "not valid UTF-16LE (position 2)", "loop": "does not exist", "nul/x": "does not exist", "none": "does not exist"}
 for name, word in words.items():
     for o in (edit("view", "/workspace/" + name), edit("str_replace", "/workspace/" + name, old_str="x", new_str="y"),
               edit("insert", "/workspace/" + name, insert_line=0, new_str="y"), edit("undo_edit", "/workspace/" + name)):
@@ -165,6 +188,11 @@ assert failed(o) and "[Errno 28] No space left on device: \x27/x/f\x27 while try
 assert "No space left" in write("/x/f", "y" * (2 << 20)).content
 assert "No space left" in edit("create", "/x/new", file_text="x" * 100000).content
 assert run("[ \"$sum\" = \"$(md5sum </x/f)\" ] && ls -A /x | xargs").content == "f rest"
+# One of two names is written in its place, and as a whole or not at all.
+run("rm /x/rest; ln /x/f /x/g; head -c 1G /dev/zero >/x/rest 2>/dev/null")
+o = edit("str_replace", "/x/f", old_str=line, new_str=line + "\nmore" * 3000)
+assert failed(o) and "No space left" in o.content, o.content
+assert run("[ \"$sum\" = \"$(md5sum </x/f)\" ] && echo same").content == "same"
 assert failed(edit("undo_edit", "/x/f"))' --tmpfs /x:size=2m
 }
 
@@ -248,6 +276,29 @@ for octal, want in rows.items():
         assert o.content == "File could not be decoded as utf-8: /workspace/x.", octal
     else:
         assert o.observation == "read" and o.content == want, (octal, o)'
+}
+
+@test "--lint says what a linter inside finds, and other sessions go on meanwhile" {
+	acts '
+edit("create", "/workspace/a.py", file_text="def f():\n    return 1\n")
+o = edit("str_replace", "/workspace/a.py", old_str="return 1", new_str="return )")
+assert o.content == ("The file /workspace/a.py has been edited. Here\x27s the result of running `cat -n` on a snippet of /workspace/a.py:\n     1\tdef f():\n     2\t    return )\n     3\t\n"
+    "\nLinting issues found in the changes:\n- Line 2, Column 12: unmatched \x27)\x27\n\nReview the changes and make sure they are as expected. Edit the file again if necessary."), o.content
+o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
+assert "\n\nNo linting issues found in the changes.\nReview the changes and make sure they are as expected (correct" in o.content, o.content
+assert "inting issues" not in edit("undo_edit", "/workspace/a.py").content
+run("printf \"# x\\n\" >f")
+assert "inting issues" not in edit("str_replace", "/workspace/f", old_str="x", new_str="y").content
+# As the session\x27s user, and in its place among the commands; found on its PATH.
+run("mkdir /tmp/bin; printf \x27#!/bin/sh\\necho \"stdin:1: $(id -u) $(readlink /proc/self/cwd)\"\\n\x27 >/tmp/bin/flake8; chmod +x /tmp/bin/flake8; mkfifo /tmp/go")
+o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
+assert "- Line 1, Column 1: " + run("id -u").content + " /\n" in o.content, o.content
+run("printf \x27#!/bin/sh\\nmkdir /tmp/once || exit 0; read x </tmp/go; echo \"stdin:1: it $x\"\\n\x27 >/tmp/bin/flake8")
+a.send({"action":"edit","id":900,"args":{"command":"insert","path":"/workspace/a.py","insert_line":0,"new_str":"x"}})
+o = ask({"action":"run","id":901,"session":"other","args":{"command":"echo went on >/tmp/go; echo here"}})
+first, second = sorted((o, receive()), key=lambda x: x.cause)
+assert second.content == "here" and "- Line 1, Column 1: it went on\n" in first.content, first
+assert a.run("echo still here").content == "still here"' --lint -e PATH=/tmp/bin:/usr/bin:/bin
 }
 
 @test "hostile texts neither stop it nor grow it" {

@@ -335,7 +335,7 @@ struct act actor_write(struct actor *a, const char *path, const char *content,
 	return x;
 }
 
-struct act actor_edit(struct actor *a, struct edit_request r)
+uint32_t actor_send_edit(struct actor *a, struct edit_request r)
 {
 	struct buffer b;
 	struct err e;
@@ -347,7 +347,13 @@ struct act actor_edit(struct actor *a, struct edit_request r)
 	begin(&b);
 	assert_int_equal(action_put_edit(&b, a->next, &r, &e), 0);
 	send_frame(a, &b);
-	struct act x = actor_expect(a, a->next++);
+	return a->next++;
+}
+
+struct act actor_edit(struct actor *a, struct edit_request r)
+{
+	struct act x = actor_expect(a, actor_send_edit(a, r));
+
 	assert_int_equal(x.type, MSG_EDITED);
 	assert_true(x.edited.text_len <= x.len);
 	return x;

@@ -78,5 +78,7 @@ struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t
 		      uint64_t end);
 /* Fills in whose it is; the texts that are NULL are empty. */
 struct act actor_edit(struct actor *a, struct edit_request r);
+/* Without waiting; its id. */
+uint32_t actor_send_edit(struct actor *a, struct edit_request r);
 struct act actor_write(struct actor *a, const char *path, const char *content,
 		       uint64_t first, uint64_t end);

@@ -209,21 +209,22 @@ static void test_texts_are_bounded(void **state)
 		check_bound(rows[i].before, rows[i].after, rows[i].len, rows[i].says);
 }
 
-static void test_what_is_off_says_so(void **state)
+static void test_a_session_of_its_own_begins_somewhere(void **state)
 {
-	static const char *const lines[] = {
-		"{\"action\":\"run\",\"args\":{\"command\":\"x\",\"is_static\":true}}",
-	};
+	struct action a;
+	struct err e;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-		struct action a;
-		struct err e;
-		assert_int_equal(decode(lines[i], &a, &e), 0);
-		assert_int_equal(a.kind, ACT_UNSUPPORTED);
-		assert_non_null(strstr(a.refusal, "is not in this version of hutch"));
-		action_done(&a);
-	}
+	assert_int_equal(decode("{\"action\":\"run\",\"args\":{\"command\":\"x\"}}", &a, &e), 0);
+	assert_false(a.is_static);
+	assert_null(a.cwd);
+	action_done(&a);
+	assert_int_equal(decode("{\"action\":\"run\",\"args\":{\"command\":\"x\",\"cwd\":\"/c\","
+				"\"is_static\":true}}", &a, &e), 0);
+	assert_int_equal(a.kind, ACT_RUN);
+	assert_true(a.is_static);
+	assert_string_equal(a.cwd, "/c");
+	action_done(&a);
 }
 
 static void test_an_edit_is_taken_as_it_is_meant(void **state)
@@ -358,7 +359,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_refused_and_why),
 		cmocka_unit_test(test_a_refused_line_keeps_its_id),
 		cmocka_unit_test(test_texts_are_bounded),
-		cmocka_unit_test(test_what_is_off_says_so),
+		cmocka_unit_test(test_a_session_of_its_own_begins_somewhere),
 		cmocka_unit_test(test_an_edit_is_taken_as_it_is_meant),
 		cmocka_unit_test(test_numbers_of_lines_come_as_python_prints_them),
 		cmocka_unit_test(test_no_range_is_none_and_a_long_one_is_cut),

@@ -42,7 +42,8 @@ static int setup(void **state)
 	o->desk.wire = &o->wire;
 	o->client = (struct desk_client){ .out = &o->out, .name = "" };
 	o->desk.shell = &o->shell;
-	o->desk.setting = (struct setting){ 10, "agent", "hutch" };
+	o->desk.setting = (struct setting){ .soft_s = 10, .username = "agent",
+					  .hostname = "hutch" };
 	*state = o;
 	return 0;
 }
@@ -511,6 +512,39 @@ static void answer_edited(struct office *o, uint32_t id, uint64_t text_len, int 
 	assert_int_equal(answer(o, &e), expected);
 }
 
+/* Its PATH and its limits are the session's; where none can be, it is edited all the
+ * same. */
+static void test_a_session_is_there_for_a_linter(void **state)
+{
+	const struct failed failed = { EXEC_STAGE_LOOKUP, 2 };
+	struct office *o = *state;
+	struct err e;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 0, 0);
+	o->desk.setting.lints = true;
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_READ);
+	answer_done(o, id);
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	assert_int_equal(requested(o, &id), MSG_OPEN);
+	assert_int_equal(message_put_failed(&o->frames, id, &failed, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(requested(o, &id), MSG_EDIT);
+		answer_edited(o, id, 0, 0);
+		ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
+	}
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+	answer_edited(o, id, 0, 0);
+	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"},\"session\":\"b\"}");
+	assert_int_equal(requested(o, &id), MSG_OPEN);
+	answer_started(o, id);
+	assert_int_equal(requested(o, &id), MSG_EDIT);
+}
+
 static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 {
 	struct office *o = *state;
@@ -531,6 +565,78 @@ static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
 	assert_int_equal(requested(o, &id), MSG_EDIT);
 	answer_edited(o, id, 11, -1);
+}
+
+#define STATIC "{\"action\":\"run\",\"id\":%d,\"args\":{\"command\":\"c\",\"is_static\":true}}"
+
+static void test_a_session_for_one_action_is_opened_and_ended(void **state)
+{
+	struct office *o = *state;
+	uint32_t session, id, other;
+
+	(void)open_session(o, "main");
+	ask(o, STATIC, 1);
+	assert_int_equal(requested(o, &session), MSG_OPEN);
+	ask(o, STATIC, 2);
+	assert_int_equal(requested(o, &other), MSG_OPEN);
+	assert_int_not_equal(session, other);
+	answer_started(o, session);
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	answer_report(o, id);
+	expect(o, "\"cause\":1");
+	assert_int_equal(requested(o, &id), MSG_END);
+	assert_int_equal(id, session);
+	/* Cancelled while its shell was starting. */
+	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":2}}");
+	expect(o, "\"observation\":\"null\"");
+	expect(o, "HUTCH$CANCELLED");
+	assert_int_equal(requested(o, &id), 0);
+	answer_started(o, other);
+	assert_int_equal(requested(o, &id), MSG_END);
+	assert_int_equal(id, other);
+	assert_int_equal(o->desk.queue.session_count, 2); /* the lobby and main */
+}
+
+static void test_a_session_for_one_action_that_could_not_start_is_not_ended(void **state)
+{
+	struct office *o = *state;
+	const struct failed f = { EXEC_STAGE_CWD, ENOENT };
+	uint32_t session, id;
+	struct err e;
+
+	ask(o, STATIC, 1);
+	assert_int_equal(requested(o, &session), MSG_OPEN);
+	assert_int_equal(message_put_failed(&o->frames, session, &f, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+	expect(o, "HUTCH$NO_SHELL");
+	assert_int_equal(requested(o, &id), 0);
+	assert_int_equal(o->desk.queue.session_count, 1);
+	/* It can be answered once. */
+	assert_int_equal(message_put_failed(&o->frames, session, &f, &e), 0);
+	assert_int_equal(answer(o, &e), -1);
+}
+
+static void test_what_waits_for_a_session_is_told_when_there_can_be_none(void **state)
+{
+	struct office *o = *state;
+	char name[16];
+
+	for (int i = 0; i < QUEUE_STATICS + 1; i++)
+		ask(o, STATIC, i);
+	for (int i = 0; i < QUEUE_SESSIONS - QUEUE_STATICS; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		assert_non_null(queue_session(&o->desk.queue, name));
+	}
+	ask(o, STATIC, 90);
+	expect_nothing(o);
+	for (int i = 0; i < QUEUE_STATICS; i++) {
+		ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":%d}}", i);
+		expect(o, "\"observation\":\"null\"");
+		expect(o, "HUTCH$CANCELLED");
+	}
+	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":%d}}", QUEUE_STATICS);
+	expect(o, "\"observation\":\"null\"");
+	expect(o, "HUTCH$CANCELLED");
 }
 
 static void test_what_is_printed_becomes_events_with_stream_alone(void **state)
@@ -565,7 +671,11 @@ int main(void)
 		TEST(test_an_answer_is_due_while_one_is_awaited),
 		TEST(test_no_shell_is_told_from_a_sandbox_that_stops),
 		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
+		TEST(test_a_session_is_there_for_a_linter),
 		TEST(test_an_edit_has_a_text_and_the_rest_is_its_diff),
+		TEST(test_a_session_for_one_action_is_opened_and_ended),
+		TEST(test_a_session_for_one_action_that_could_not_start_is_not_ended),
+		TEST(test_what_waits_for_a_session_is_told_when_there_can_be_none),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};
 

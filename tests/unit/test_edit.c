@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "executor/edit.h"
+#include "executor/encoding.h"
 
 static struct bytes text(const char *t)
 {
@@ -47,7 +48,8 @@ static void test_a_file_is_seen_with_newlines_only(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct edit_text t;
-		bool is_text = edit_text_init(&t, text(rows[i].raw), &bad);
+		bool is_text = edit_text_init(&t, text(rows[i].raw), &encoding_utf8,
+					      &bad);
 		assert_int_equal(is_text, rows[i].lines != NULL);
 		if (!is_text)
 			continue;
@@ -65,9 +67,9 @@ static void test_the_first_byte_that_is_no_utf8_is_told(void **state)
 	size_t bad = 99;
 
 	(void)state;
-	assert_false(edit_text_init(&t, text("caf\xe9 \xff"), &bad));
+	assert_false(edit_text_init(&t, text("caf\xe9 \xff"), &encoding_utf8, &bad));
 	assert_int_equal(bad, 3);
-	assert_false(edit_text_init(&t, text("ab\xc3"), &bad));
+	assert_false(edit_text_init(&t, text("ab\xc3"), &encoding_utf8, &bad));
 	assert_int_equal(bad, 2);
 }
 
@@ -181,8 +183,9 @@ static void test_what_was_not_edited_stays_byte_for_byte(void **state)
 		struct edit_text t;
 		struct buffer b;
 		size_t bad;
-		assert_true(edit_text_init(&t, text(rows[i].raw), &bad));
-		edit_splice(&t, rows[i].from, rows[i].to, text(rows[i].new), &b);
+		assert_true(edit_text_init(&t, text(rows[i].raw), &encoding_utf8, &bad));
+		assert_int_equal(edit_splice(&t, rows[i].from, rows[i].to,
+					     text(rows[i].new), &b), 0);
 		same(&b, rows[i].after);
 		buffer_done(&b);
 		edit_text_done(&t);
@@ -212,8 +215,8 @@ static void test_lines_are_put_between_lines(void **state)
 		struct edit_text t;
 		struct buffer b;
 		size_t bad;
-		assert_true(edit_text_init(&t, text(rows[i].raw), &bad));
-		edit_insert(&t, rows[i].line, text(rows[i].new), &b);
+		assert_true(edit_text_init(&t, text(rows[i].raw), &encoding_utf8, &bad));
+		assert_int_equal(edit_insert(&t, rows[i].line, text(rows[i].new), &b), 0);
 		same(&b, rows[i].after);
 		buffer_done(&b);
 		edit_text_done(&t);

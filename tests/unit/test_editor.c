@@ -237,9 +237,10 @@ static void test_what_is_no_text_file(void **state)
 	} rows[] = {
 		{ "nul", "File validation failed for ~/nul: File appears to be binary and this "
 			 "file type cannot be read or edited by this tool." },
-		{ "latin", "File validation failed for ~/latin: File is not UTF-8 (byte 0xe9 in "
-			   "position 3), and no other encoding can be read or edited by this "
-			   "tool." },
+		{ "odd", "File validation failed for ~/odd: File is not valid UTF-16LE "
+			 "(position 4)." },
+		{ "wide", "File validation failed for ~/wide: File appears to be binary and this "
+			  "file type cannot be read or edited by this tool." },
 		{ "large", "File validation failed for ~/large: File is too large (11.0MB). "
 			   "Maximum allowed size is 10MB." },
 		{ "fifo", "Invalid `path` parameter: ~/fifo. The path ~/fifo is not a regular "
@@ -257,7 +258,8 @@ static void test_what_is_no_text_file(void **state)
 
 	(void)state;
 	put("nul", "a\0b", 3);
-	put("latin", "caf\xe9 au lait, s'il vous pla\xeet", 27);
+	put("odd", "\xff\xfe" "a\0b", 5);
+	put("wide", "\xff\xfe\0\0a\0\0\0", 8); /* UTF-32 */
 	put_text("large", "x");
 	assert_int_equal(truncate("large", 11 << 20), 0);
 	put_text("large2", "x");
@@ -274,6 +276,101 @@ static void test_what_is_no_text_file(void **state)
 				     "trying to write to ~/nul/x");
 	says(creating("loop", "y"), "ERROR:\nRan into [Errno 40] Too many levels of symbolic "
 				    "links: '~/loop' while trying to write to ~/loop");
+}
+
+static void check_bytes(const char *path, const char *expected, size_t len)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char got[200];
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, got, sizeof(got)), len);
+	assert_memory_equal(got, expected, len);
+}
+
+#define SEEN(text) SHOWN "~/f:\n     1\t" text "\n     2\tend\n"
+#define REPLACED(text)                                                             \
+	EDITED SHOWN "a snippet of ~/f:\n     1\t" text "\n     2\tend\nReview the " \
+	"changes and make sure they are as expected. Edit the file again if necessary."
+
+/* What was not edited stays byte for byte, and comes back by undo. */
+static void test_every_encoding_is_kept(void **state)
+{
+	static const struct {
+		const char *raw;
+		size_t raw_len;
+		const char *seen, *old, *new, *after;
+		size_t after_len;
+		const char *says;
+	} rows[] = {
+#define RAW(text) text, sizeof(text) - 1
+		/* Western; also what windows-1252 leaves out. */
+		{ RAW("caf\xe9 \x81\r\nend"), SEEN("caf\xc3\xa9 \xc2\x81"), "caf\xc3\xa9",
+		  "\xe2\x82\xac\n", RAW("\x80\r\n \x81\r\nend"), NULL },
+		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "f\xc3\xa9", "", RAW("ca\nend"),
+		  REPLACED("ca") },
+		/* Russian. */
+		{ RAW("\xf4\xe0\xe9\xeb\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
+		  "\xd1\x84", "\xd0\x96", RAW("\xc6\xe0\xe9\xeb\nend"),
+		  REPLACED("\xd0\x96\xd0\xb0\xd0\xb9\xd0\xbb") },
+		{ RAW("\xc6\xc1\xca\xcc\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
+		  "\xd1\x84", "\xd0\x96", RAW("\xf6\xc1\xca\xcc\nend"),
+		  REPLACED("\xd0\x96\xd0\xb0\xd0\xb9\xd0\xbb") },
+		/* UTF-16: the mark, the ends of line and a pair. */
+		{ RAW("\xff\xfe" "a\0\r\0\n\0e\0n\0d\0"), SEEN("a"), "a", "\xf0\x9f\x98\x80\nb",
+		  RAW("\xff\xfe\x3d\xd8\x00\xde\r\0\n\0b\0\r\0\n\0e\0n\0d\0"), NULL },
+		{ RAW("\xfe\xff\0a\0\n\0e\0n\0d"), SEEN("a"), "a", "\xc3\xa9",
+		  RAW("\xfe\xff\0\xe9\0\n\0e\0n\0d"), REPLACED("\xc3\xa9") },
+		/* What it cannot say. */
+		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "caf", "\xe9\xbe\x8d",
+		  RAW("caf\xe9\nend"), "ERROR:\nRan into U+9F8D, which windows-1252, the "
+		  "encoding of the file, does not have, while trying to write to ~/f" },
+		{ RAW("\xf4\xe0\xe9\xeb\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
+		  "end", "\xc3\xa9", RAW("\xf4\xe0\xe9\xeb\nend"), "ERROR:\nRan into U+00E9, "
+		  "which windows-1251, the encoding of the file, does not have, while trying "
+		  "to write to ~/f" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct edit_request r = replacing("f", rows[i].old, rows[i].new);
+		bool fails = rows[i].says && !strncmp(rows[i].says, "ERROR", 5);
+		put("f", rows[i].raw, rows[i].raw_len);
+		says(request("view", "f"), rows[i].seen);
+		rows[i].says ? says(r, rows[i].says) : begins(r, EDITED);
+		check_bytes("f", rows[i].after, rows[i].after_len);
+		begins(request("undo_edit", "f"), fails ? "ERROR:\nNo edit history" : "Last edit");
+		check_bytes("f", rows[i].raw, rows[i].raw_len);
+	}
+}
+
+/* Its last Russian letter goes and another comes: it was not UTF-8 in between. */
+static void test_an_encoding_is_remembered_between_edits(void **state)
+{
+	(void)state;
+	put_text("f", "// \xf4\xe0\xe9\xeb\n");
+	begins(replacing("f", "\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb", "x"), EDITED);
+	check_file("f", "// x\n");
+	begins(inserting("f", "1", "\xd1\x89"), EDITED);
+	check_file("f", "// x\n\xf9\n");
+	says(request("view", "f"), SHOWN "~/f:\n     1\t// x\n     2\t\xd1\x89\n     3\t\n");
+	put_text("f", "\xc3\xa9\n"); /* somebody made it UTF-8 */
+	says(request("view", "f"), SHOWN "~/f:\n     1\t\xc3\xa9\n     2\t\n");
+	begins(request("undo_edit", "f"), "Last edit to ~/f undone");
+	check_file("f", "// x\n");
+}
+
+static void test_a_diff_is_of_what_is_seen(void **state)
+{
+	struct act x;
+
+	(void)state;
+	put_text("f", "caf\xe9\n");
+	x = ask(replacing("f", "caf", "th"));
+	AUTO_FREE char *diff = text_format("%.*s", (int)(x.len - x.edited.text_len),
+					   (const char *)x.content + x.edited.text_len);
+	act_done(&x);
+	assert_non_null(strstr(diff, "\n@@ -1 +1 @@\n-caf\xc3\xa9\n+th\xc3\xa9"));
 }
 
 static void test_a_read_of_what_looks_binary_says_that_alone(void **state)
@@ -509,6 +606,9 @@ int main(void)
 		TEST(test_what_is_asked_for_in_the_wrong_words),
 		TEST(test_a_path_that_is_not_absolute_gets_a_hint),
 		TEST(test_what_is_no_text_file),
+		TEST(test_every_encoding_is_kept),
+		TEST(test_an_encoding_is_remembered_between_edits),
+		TEST(test_a_diff_is_of_what_is_seen),
 		TEST(test_a_read_of_what_looks_binary_says_that_alone),
 		TEST(test_documents_are_neither_shown_nor_edited),
 		TEST(test_what_grows_too_large_is_not_written),

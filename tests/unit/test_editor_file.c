@@ -8,13 +8,17 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/action.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "executor/editor_parts.h"
+#include "executor/encoding.h"
+#include "executor/history.h"
 
 static const struct edit_request request = { .path = "f" };
 
@@ -22,7 +26,8 @@ struct desk {
 	char folder[32];
 	struct job job;
 	struct file file;
-	struct buffer made;
+	struct history history;
+	struct made made;
 	struct edit_text text;
 };
 
@@ -52,11 +57,12 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(d->folder));
 	assert_int_equal(chdir(d->folder), 0);
 	put("f", "one\n");
-	d->job = (struct job){ .r = &request, .path = "f" };
+	d->job = (struct job){ .r = &request, .path = "f", .history = &d->history };
 	buffer_init(&d->job.say, 1000);
 	buffer_init(&d->job.diff, 1000);
-	buffer_init(&d->made, 100);
-	assert_true(buffer_append(&d->made, "two\n", 4));
+	d->made.encoding = &encoding_utf8;
+	buffer_init(&d->made.bytes, 100);
+	assert_true(buffer_append(&d->made.bytes, "two\n", 4));
 	assert_true(editor_load(&d->job, &d->file, true));
 	*state = d;
 	return 0;
@@ -69,7 +75,7 @@ static int teardown(void **state)
 	editor_file_done(&d->file);
 	buffer_done(&d->job.say);
 	buffer_done(&d->job.diff);
-	buffer_done(&d->made);
+	buffer_done(&d->made.bytes);
 	(void)unlink("f");
 	(void)unlink("g");
 	assert_int_equal(chdir("/"), 0);
@@ -132,6 +138,30 @@ static void test_what_was_removed_does_not_come_back(void **state)
 	assert_int_equal(access("f", F_OK), -1);
 }
 
+/* Between the look at the path and the opening. */
+static void test_what_came_meanwhile_is_not_overwritten(void **state)
+{
+	uint8_t text[] = { 'x' };
+	const struct content c = { text, 1 };
+	struct result got = files_make("f", &c);
+
+	(void)state;
+	assert_int_equal(got.outcome, OUTCOME_ERROR);
+	assert_int_equal(got.sys, EEXIST);
+	check_file("f", "one\n");
+	assert_int_equal(symlink("g", "link"), 0);
+	got = files_make("link", &c);
+	assert_int_equal(got.outcome, OUTCOME_DONE);
+	check_file("g", "x");
+	got = files_make("link", &c); /* it leads to a file by now */
+	assert_int_equal(got.sys, EEXIST);
+	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(mkfifo("link", 0600), 0);
+	AUTO_CLOSE int reader = open("link", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_int_equal(files_make("link", &c).sys, EEXIST);
+	assert_int_equal(unlink("link"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +171,7 @@ int main(void)
 		TEST(test_what_somebody_wrote_over_is_left_alone),
 		TEST(test_what_another_file_took_the_place_of_is_left_alone),
 		TEST(test_what_was_removed_does_not_come_back),
+		TEST(test_what_came_meanwhile_is_not_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,6 +390,10 @@ static void test_owner_mode_links_and_other_names_are_kept(void **state)
 	check_file("other", "newer\n");
 	check_write("f", OUTCOME_DONE, "less");
 	check_file("other", "less\n");
+	/* And the mode stays, which writing takes these bits from. */
+	assert_int_equal(chmod("f", 06755), 0);
+	check_write("f", OUTCOME_DONE, "other");
+	assert_int_equal(mode_of("f"), 06755);
 	/* A link stays one. */
 	assert_int_equal(symlink("other", "link"), 0);
 	check_write("link", OUTCOME_DONE, "newest");
@@ -446,6 +450,26 @@ static void test_extended_attributes_are_kept(void **state)
 	check_file("f", "new\n");
 	assert_int_equal(getxattr("f", name, value, sizeof(value)), 1);
 	assert_string_equal(value, "y");
+}
+
+/* A folder may let others into what is made in it, and into no file that was there
+ * before. */
+static void test_a_folder_s_acl_gets_into_no_old_file(void **state)
+{
+	/* user::rwx, user:4242:rwx, group::r-x, mask::rwx, other::--- (acl(5)) */
+	static const uint8_t acl[] = { 2, 0, 0, 0, 1, 0, 7, 0, 0xff, 0xff, 0xff, 0xff,
+				       2, 0, 7, 0, 0x92, 0x10, 0, 0, 4, 0, 5, 0, 0xff, 0xff,
+				       0xff, 0xff, 0x10, 0, 7, 0, 0xff, 0xff, 0xff, 0xff,
+				       0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff };
+
+	(void)state;
+	put_text("f", "old");
+	if (setxattr(".", "system.posix_acl_default", acl, sizeof(acl), 0) < 0)
+		skip(); /* this file system has none */
+	check_write("f", OUTCOME_DONE, "new");
+	check_file("f", "new\n");
+	assert_int_equal(listxattr("f", NULL, 0), 0);
+	assert_int_equal(system("test \"$(echo .hutch-*)\" = '.hutch-*'"), 0);
 }
 
 /* The name that a file is written under first can be told beforehand. */
@@ -657,6 +681,34 @@ static void test_a_new_file_that_does_not_fit_is_none(void **state)
 	free(much);
 }
 
+/* Of two names, so it is written in its place; with a hole, which takes space too. */
+static void test_a_file_that_grows_too_much_is_as_it_was(void **state)
+{
+	static const char *const names[] = { "small/f", "small/hole" };
+	char *much = malloc(MIB + 1);
+
+	(void)state;
+	begin_with_mounts();
+	memset(much, 'x', MIB);
+	assert_int_equal(mkdir("small", 0700), 0);
+	assert_int_equal(mount("none", "small", "tmpfs", 0, "size=64k"), 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO_FREE char *path = at_home(names[i]);
+		put_text(path, "as it was\n");
+		assert_int_equal(link(path, "small/other"), 0);
+		much[i ? 100000 : MIB] = '\0';
+		if (i)
+			assert_int_equal(truncate(path, 200000), 0);
+		check_error(actor_write(&a, path, much, 0, LAST), ENOSPC);
+		assert_int_equal(truncate(path, 10), 0);
+		check_file("small/other", "as it was\n");
+		assert_int_equal(unlink("small/other"), 0);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(umount("small"), 0);
+	free(much);
+}
+
 /* One that has no capability to read everything.  The last of all tests: this
  * process never gets back what it drops. */
 static void test_a_file_is_read_as_the_session_s_user(void **state)
@@ -702,6 +754,7 @@ int main(void)
 		TEST(test_owner_mode_links_and_other_names_are_kept),
 		TEST(test_a_group_is_kept),
 		TEST(test_extended_attributes_are_kept),
+		TEST(test_a_folder_s_acl_gets_into_no_old_file),
 		TEST(test_what_has_the_twin_s_name_is_left_alone),
 		TEST(test_a_file_is_replaced_as_a_whole),
 		TEST(test_what_is_too_large_changes_nothing),
@@ -711,6 +764,7 @@ int main(void)
 		TEST(test_what_is_mounted_is_written_in_its_place),
 		TEST(test_files_of_processes_are_refused_wherever_they_are),
 		TEST(test_a_new_file_that_does_not_fit_is_none),
+		TEST(test_a_file_that_grows_too_much_is_as_it_was),
 		TEST(test_a_file_is_read_as_the_session_s_user),
 	};
 

@@ -16,7 +16,7 @@
 
 static void add(struct history *h, const char *path, const char *old)
 {
-	history_add(h, path, (struct bytes){ (const uint8_t *)old, strlen(old) });
+	history_add(h, path, (struct bytes){ (const uint8_t *)old, strlen(old) }, NULL);
 }
 
 /* The last step is this text; taken back when it was looked at. */
@@ -114,15 +114,15 @@ static void test_16_mib_of_a_file_are_kept(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++)
-		history_add(&h, "/a", (struct bytes){ much, 3 * MIB });
+		history_add(&h, "/a", (struct bytes){ much, 3 * MIB }, NULL);
 	assert_int_equal(h.bytes, 15 * MIB);
 	assert_int_equal(count_steps(&h, "/a"), 5);
-	history_add(&h, "/a", (struct bytes){ much, 1 });
-	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES });
+	history_add(&h, "/a", (struct bytes){ much, 1 }, NULL);
+	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES }, NULL);
 	assert_int_equal(count_steps(&h, "/a"), 1);
 	/* What cannot be kept must not leave an older one in its place. */
 	add(&h, "/a", "older");
-	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES + 1 });
+	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES + 1 }, NULL);
 	none(&h, "/a");
 	empty(&h);
 }
@@ -136,7 +136,7 @@ static void test_all_files_together_are_bounded(void **state)
 	(void)state;
 	for (int i = 0; i < 10; i++) {
 		(void)snprintf(path, sizeof(path), "/%d", i);
-		history_add(&h, path, (struct bytes){ much, 10 * MIB });
+		history_add(&h, path, (struct bytes){ much, 10 * MIB }, NULL);
 		assert_true(h.bytes <= HISTORY_BYTES);
 	}
 	none(&h, "/3");

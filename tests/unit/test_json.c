@@ -194,6 +194,7 @@ static void readers_know_where_they_are(void **state)
 	json_root(doc, "file", &root);
 	assert_false(json_member(&root, "none", &item));
 	assert_null(item.value);
+	assert_false(json_member(&item, "none", &list)); /* of no value */
 	assert_false(json_member(&root, "LIST", &item));
 	assert_true(json_member(&root, "list", &list));
 	assert_string_equal(list.place, "file.list");

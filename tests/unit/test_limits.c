@@ -51,6 +51,37 @@ static void build(struct plan *p, const struct policy *policy)
 	limits_plan(p, policy);
 }
 
+static void test_logs_are_an_eighth_of_memory_at_most(void **state)
+{
+	static const struct {
+		uint64_t memory;
+		bool has_ranges;
+		const char *data;
+	} rows[] = {
+		{ 0, false, "size=268435456,nr_inodes=1024,mode=0755" },
+		{ 4096 * MIB, false, "size=268435456,nr_inodes=1024,mode=0755" },
+		{ 64 * MIB, false, "size=8388608,nr_inodes=1024,mode=0755" },
+		{ 0, true, "size=268435456,nr_inodes=1024,mode=0755,uid=65536,gid=65536" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct policy policy;
+		struct plan p;
+		policy_init(&policy);
+		policy.limits.memory = rows[i].memory;
+		plan_init(&p);
+		p.has_ranges = rows[i].has_ranges;
+		limits_plan_logs(&p, &policy);
+		limits_plan(&p, &policy); /* which leaves it alone */
+		assert_int_equal(p.steps[0].kind, STEP_LOGS);
+		assert_string_equal(p.steps[0].target, "/run/hutch/log");
+		assert_string_equal(p.steps[0].data, rows[i].data);
+		plan_done(&p);
+		policy_done(&policy);
+	}
+}
+
 static void test_each_tmpfs_gets_its_share(void **state)
 {
 	(void)state;
@@ -159,6 +190,7 @@ static void test_processes_are_counted_with_the_executor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_logs_are_an_eighth_of_memory_at_most),
 		cmocka_unit_test(test_each_tmpfs_gets_its_share),
 		cmocka_unit_test(test_a_large_limit_takes_nothing_away),
 		cmocka_unit_test(test_a_large_folder_has_a_million_files_at_most),

@@ -29,6 +29,9 @@ static int put_action(uint32_t type)
 				     .line = "l", .range = "r", .file_text = text,
 				     .old_str = text, .new_str = text };
 	struct edited edited = { .text_len = 1 };
+	struct errand_request errand = { .place = { 1, 1, "/" }, .kind = ERRAND_GREP, .limit = 1,
+					 .path = "p", .other = "o", .include = "i" };
+	struct returned returned = { .path = "p", .cwd = "/", .stat = { .mode = 1, .target = "" } };
 	struct err e;
 
 	if (type == MSG_RUN)
@@ -47,6 +50,10 @@ static int put_action(uint32_t type)
 		return action_put_edit(&b, 1, &edit, &e);
 	if (type == MSG_EDITED)
 		return action_put_edited(&b, 1, &edited, &e);
+	if (type == MSG_ERRAND)
+		return action_put_errand(&b, 1, &errand, &e);
+	if (type == MSG_RETURNED)
+		return action_put_returned(&b, 1, &returned, &e);
 	return action_put_done(&b, 1, &done, &e);
 }
 
@@ -115,8 +122,14 @@ static int get_action(const struct frame *f)
 	struct done done;
 	struct edit_request edit;
 	struct edited edited;
+	struct errand_request errand;
+	struct returned returned;
 	struct err e;
 
+	if (f->type == MSG_ERRAND)
+		return action_get_errand(f, &errand, &e);
+	if (f->type == MSG_RETURNED)
+		return action_get_returned(f, &returned, &e);
 	if (f->type == MSG_EDIT)
 		return action_get_edit(f, &edit, &e);
 	if (f->type == MSG_EDITED)

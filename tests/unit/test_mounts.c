@@ -58,12 +58,15 @@ static void begin(struct world *w, void **state)
 	add(w, STEP_ROOT, "/", 0, "size=1m");
 }
 
+/* As the last run gave it. */
+static int logs = -1;
+
 static void run_steps(const struct world *w)
 {
 	struct err e = { 0 };
 
 	(void)umask(0);
-	if (mounts_run(&w->plan, &e) == 0 && w->look) {
+	if (mounts_run(&w->plan, &logs, &e) == 0 && w->look) {
 		w->look(w);
 		_exit(0);
 	}
@@ -133,6 +136,26 @@ static void test_a_root_of_its_own(void **state)
 	add(&w, STEP_TMPFS, "/tmpfs", 0, "size=64k,mode=0755");
 	add(&w, STEP_SEAL, "/", 0, NULL);
 	w.look = look_at_root;
+	run(&w);
+}
+
+static void look_at_logs(const struct world *w)
+{
+	(void)w;
+	CHECK(mkdirat(logs, "made", 0755) == 0);
+	CHECK(access("/run/log/made", F_OK) == 0);
+	CHECK(mkdir("/run/log/other", 0755) < 0 && errno == EROFS);
+}
+
+static void test_logs_are_written_by_one_and_read_by_all(void **state)
+{
+	struct world w;
+
+	begin(&w, state);
+	add(&w, STEP_SCRATCH, "/run", 0755, NULL);
+	add(&w, STEP_LOGS, "/run/log", 0, "size=64k,mode=0755");
+	add(&w, STEP_SEAL, "/", 0, NULL);
+	w.look = look_at_logs;
 	run(&w);
 }
 
@@ -354,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_root_of_its_own),
+		cmocka_unit_test(test_logs_are_written_by_one_and_read_by_all),
 		cmocka_unit_test(test_what_is_shown_of_the_host),
 		cmocka_unit_test(test_a_mount_covers_what_was_made_before),
 		cmocka_unit_test(test_a_target_below_a_hostile_link_stays_inside),

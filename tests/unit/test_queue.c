@@ -97,6 +97,66 @@ static void sessions_are_bounded(void **state)
 	assert_non_null(queue_session(&queue, "s0"));
 }
 
+static struct task *add_static(uint64_t id)
+{
+	struct action a = { .kind = ACT_RUN, .has_id = true, .id = id, .is_static = true,
+			    .client = text_copy(""), .timestamp = text_copy("t"),
+			    .session = text_copy("s"), .command = text_copy("c") };
+
+	return queue_add(&queue, NULL, &a, 10, 100);
+}
+
+static void what_has_a_session_of_its_own_waits_for_a_place(void **state)
+{
+	struct session *seats[QUEUE_STATICS + 1];
+	struct task *t = NULL;
+
+	(void)state;
+	assert_null(queue_seat(&queue));
+	for (uint64_t i = 0; i <= QUEUE_STATICS; i++)
+		t = add_static(i);
+	assert_ptr_equal(queue_find(&queue, "", QUEUE_STATICS, NULL), t);
+	for (int i = 0; i < QUEUE_STATICS; i++) {
+		seats[i] = queue_seat(&queue);
+		assert_non_null(seats[i]);
+		assert_true(queue_is_static(seats[i]));
+		assert_ptr_equal(seats[i]->first, seats[i]->last);
+		assert_int_equal(seats[i]->first->action.id, i);
+		assert_ptr_equal(seats[i]->first->session, seats[i]);
+	}
+	assert_null(queue_seat(&queue));
+	queue_remove(&queue, seats[3]->first);
+	uint32_t id = seats[3]->id;
+	queue_leave(&queue, seats[3]);
+	assert_null(queue_session_by_id(&queue, id));
+	struct session *s = queue_seat(&queue);
+	assert_ptr_equal(s->first, t);
+	assert_int_not_equal(s->id, id);
+	assert_null(queue_seat(&queue));
+	assert_int_equal(queue.count, QUEUE_STATICS);
+}
+
+static void a_place_that_was_given_back_is_anybodys(void **state)
+{
+	char name[16];
+
+	(void)state;
+	(void)add_static(1);
+	struct session *s = queue_seat(&queue);
+	for (int i = 1; i < QUEUE_SESSIONS; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		assert_non_null(queue_session(&queue, name));
+	}
+	assert_null(queue_session(&queue, "one more"));
+	assert_true(queue_has_place(&queue)); /* when that one has ended */
+	queue_remove(&queue, s->first);
+	queue_leave(&queue, s);
+	assert_ptr_equal(queue_session(&queue, "one more"), s);
+	assert_false(queue_has_place(&queue));
+	(void)add_static(2);
+	assert_null(queue_seat(&queue));
+}
+
 static void ids_go_round_and_leave_out_those_of_sessions(void **state)
 {
 	uint32_t id = queue_session(&queue, "s")->id;
@@ -117,6 +177,8 @@ int main(void)
 		CASE(only_the_first_that_was_sent_is_under_way),
 		CASE(an_action_is_found_by_whose_it_is),
 		CASE(sessions_are_bounded),
+		CASE(what_has_a_session_of_its_own_waits_for_a_place),
+		CASE(a_place_that_was_given_back_is_anybodys),
 		CASE(ids_go_round_and_leave_out_those_of_sessions),
 	};
 

@@ -221,6 +221,32 @@ static void put_edit_of_no_session(struct buffer *b)
 	put_edit_of(b, 2, 3);
 }
 
+static void put_errand_of(struct buffer *b, uint32_t id, uint32_t session)
+{
+	const struct errand_request r = { .session = session,
+					  .place = { getuid(), getgid(), "/" },
+					  .kind = ERRAND_STAT, .path = "/", .other = "",
+					  .include = "" };
+	struct err e;
+
+	assert_int_equal(action_put_errand(b, id, &r, &e), 0);
+}
+
+static void put_errand(struct buffer *b)
+{
+	put_errand_of(b, 2, 0);
+}
+
+static void put_errand_with_id_in_use(struct buffer *b)
+{
+	put_errand_of(b, 1, 0);
+}
+
+static void put_errand_of_no_session(struct buffer *b)
+{
+	put_errand_of(b, 2, 3);
+}
+
 static void put_stop_about_one(struct buffer *b)
 {
 	struct err e;
@@ -269,6 +295,16 @@ static void put_end(struct buffer *b)
 static void put_end_of_all(struct buffer *b)
 {
 	put_end_of(b, 0);
+}
+
+static void put_open_tree(struct buffer *b)
+{
+	struct exec x = { .flags = EXEC_PTY | EXEC_TREE, .uid = getuid(), .gid = getgid(),
+			  .cwd = "/", .argv = bash_argv,
+			  .env = (char *[]){ TEXT("PATH=/bin"), NULL } };
+	struct err e;
+
+	assert_int_equal(message_put_open(b, 2, &x, &e), 0);
 }
 
 static void put_hold_about_one(struct buffer *b)
@@ -388,7 +424,7 @@ static void test_nothing_is_begun_beside_the_last_command(void **state)
 		unsigned fds;
 	} rows[] = { { put_exec_2, 3 }, { put_cgroup, 1 }, { put_open_2, 0 },
 		     { put_run, 0 },	{ put_cancel, 0 }, { put_read, 0 },
-		     { put_write, 0 },	{ put_edit, 0 } };
+		     { put_write, 0 },	{ put_edit, 0 },   { put_errand, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -409,6 +445,7 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 		put_read_with_id_in_use, put_read_of_no_session,
 		put_write_with_id_in_use, put_write_of_no_session,
 		put_edit_with_id_in_use, put_edit_of_no_session,
+		put_errand_with_id_in_use, put_errand_of_no_session,
 	};
 
 	(void)state;
@@ -423,6 +460,45 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 	start_with_session(&s);
 	send_one(&s, put_sleep, 0);
 	send_one(&s, put_read, 0);
+	supervisor_expect_violation(&s);
+}
+
+static void test_a_session_ends_and_its_id_is_free(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_seeing(&s);
+	for (int i = 0; i < 3; i++) {
+		send_one(&s, i ? put_open_1 : put_open_tree, 0);
+		(void)supervisor_expect(&s, MSG_STARTED, i ? 1 : 2);
+		unsigned fds = supervisor_fds(&s);
+		supervisor_end_tree(&s, i ? 1 : 2);
+		supervisor_run(&s, &(struct ask){ .id = 7, .argv = true_argv });
+		assert_true(supervisor_fds(&s) < fds);
+	}
+	supervisor_end_tree(&s, 1); /* it is no more: nothing */
+	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
+}
+
+static void test_a_session_is_not_ended_before_it_is_there_nor_in_an_action(void **state)
+{
+	struct supervisor s;
+
+	(void)state;
+	supervisor_start_seeing(&s);
+	send_one(&s, put_open_1, 0);
+	send_one(&s, put_end, 0);
+	supervisor_expect_violation(&s);
+	supervisor_start_seeing(&s);
+	send_one(&s, put_open_1, 0);
+	(void)supervisor_expect(&s, MSG_STARTED, 1);
+	send_one(&s, put_sleep, 0);
+	send_one(&s, put_end, 0);
+	supervisor_expect_violation(&s);
+	/* Nothing to look at a tree with. */
+	supervisor_start(&s);
+	send_one(&s, put_open_tree, 0);
 	supervisor_expect_violation(&s);
 }
 
@@ -516,6 +592,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_about_a_command_is_untimely_before_any),
 		cmocka_unit_test(test_nothing_is_begun_beside_the_last_command),
 		cmocka_unit_test(test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own),
+		cmocka_unit_test(test_a_session_ends_and_its_id_is_free),
+		cmocka_unit_test(test_a_session_is_not_ended_before_it_is_there_nor_in_an_action),
 		cmocka_unit_test(test_an_id_in_use_ends_it),
 		cmocka_unit_test(test_an_id_can_be_used_again),
 		cmocka_unit_test(test_another_number_of_descriptors_than_three_ends_it),

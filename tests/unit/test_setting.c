@@ -10,12 +10,13 @@
 
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/policy.h"
 #include "sandbox/launch.h"
 
 static double soft(const char *variable)
 {
-	static const struct launch none;
-	struct launch l = none;
+	static const struct policy policy;
+	struct launch l = { .policy = &policy };
 
 	if (variable)
 		list_set_env(&l.plan.env, variable);
@@ -51,10 +52,22 @@ static void test_the_soft_time_out(void **state)
 			fail_msg("%s is %g", rows[i].variable, soft(rows[i].variable));
 }
 
+static void test_edits_are_linted_where_the_policy_says_so(void **state)
+{
+	const struct policy policy = { .lints = true }, other = { 0 };
+	struct launch l = { .policy = &policy };
+
+	(void)state;
+	assert_true(setting_of(&l).lints);
+	l.policy = &other;
+	assert_false(setting_of(&l).lints);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_soft_time_out),
+		cmocka_unit_test(test_edits_are_linted_where_the_policy_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

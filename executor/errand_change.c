@@ -1,0 +1,222 @@
+#include "executor/errand.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/kernel.h"
+#include "base/own.h"
+#include "executor/files_parts.h"
+#include "executor/walk.h"
+
+#define NEW_FOLDER_MODE 0755
+
+/* --- stat ---------------------------------------------------------------------- */
+
+static uint64_t bounded(off_t size)
+{
+	return (uint64_t)size < ACTION_CUT_MAX ? (uint64_t)size : ACTION_CUT_MAX;
+}
+
+static void fill_in(struct errand *x, int at, const struct stat *st)
+{
+	ssize_t len = S_ISLNK(st->st_mode)
+			      ? readlinkat(at, "", x->target, sizeof(x->target) - 1)
+			      : 0;
+
+	x->target[len > 0 ? len : 0] = '\0';
+	x->end.stat = (struct stat_told){
+		.mode = st->st_mode,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.size = bounded(st->st_size),
+		.seconds = st->st_mtim.tv_sec,
+		.nanoseconds = (uint32_t)st->st_mtim.tv_nsec,
+		.target = x->target,
+	};
+}
+
+void errand_stat(struct errand *x)
+{
+	struct stat st;
+	AUTO_CLOSE int at = open(x->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (at < 0 || fstat(at, &st) < 0)
+		(void)errand_fail(x, NULL, errno);
+	else if (files_is_of_process(at))
+		(void)errand_fail(x, NULL, EACCES);
+	else
+		fill_in(x, at, &st);
+}
+
+/* --- move ---------------------------------------------------------------------- */
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/* Not every file system can refuse to replace by itself (EINVAL); there it is looked
+ * before. */
+static int rename_to_new(const char *from, const char *to)
+{
+	if (sys_renameat2(AT_FDCWD, from, AT_FDCWD, to, KERNEL_RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -1;
+	if (!is_there(to))
+		return rename(from, to);
+	errno = EEXIST;
+	return -1;
+}
+
+/* Whether the other path is what it failed at. */
+static bool is_about_other(const struct errand *x, int sys)
+{
+	if (sys == ENOENT || sys == ENOTDIR)
+		return is_there(x->path);
+	return sys == EEXIST || sys == ENOTEMPTY || sys == EISDIR;
+}
+
+void errand_move(struct errand *x)
+{
+	bool replaces = x->ask->flags & ERRAND_OVERWRITE;
+
+	if ((replaces ? rename(x->path, x->other) : rename_to_new(x->path, x->other)) == 0)
+		return;
+	int sys = errno;
+	(void)errand_fail(x, is_about_other(x, sys) ? x->other : NULL, sys);
+}
+
+/* --- remove -------------------------------------------------------------------- */
+
+/* A failure ends it: what is left is still there. */
+static enum walk_step removed(struct errand *x, const struct walk_name *n, int flags)
+{
+	if (unlinkat(n->folder, n->name, flags) == 0 || errno == ENOENT)
+		return WALK_ON;
+	int sys = errno;
+	int len = snprintf(x->target, sizeof(x->target), "%s/%s", x->path, n->path);
+	bool is_whole = len < (int)sizeof(x->target);
+	(void)errand_fail(x, is_whole ? x->target : NULL, sys);
+	return WALK_END;
+}
+
+/* A folder is tried at once: of a mount the kernel says that it is busy before it says
+ * that it is not empty, and so nothing in one is touched. */
+static enum walk_step on_name(void *who, const struct walk_name *n)
+{
+	if (n->type != DT_DIR)
+		return removed(who, n, 0);
+	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0)
+		return WALK_PAST;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return WALK_ON;
+	return removed(who, n, AT_REMOVEDIR);
+}
+
+/* What is in it still could not be looked into, or is new: the end will tell. */
+static enum walk_step on_left(void *who, const struct walk_name *n)
+{
+	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY)
+		return WALK_ON;
+	return removed(who, n, AT_REMOVEDIR);
+}
+
+static bool is_late(void *who)
+{
+	(void)who;
+	return errand_is_late();
+}
+
+/* And then the folder itself: where it is not empty by then, that is for what could
+ * not be looked into. */
+static int remove_all(struct errand *x)
+{
+	struct walk w = { .on_name = on_name, .on_left = on_left, .is_late = is_late,
+			  .who = x };
+	int folder = open(x->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0)
+		return errand_fail(x, NULL, errno);
+	(void)walk_run(&w, folder);
+	if (x->end.outcome != OUTCOME_DONE)
+		return -1;
+	if (rmdir(x->path) == 0)
+		return 0;
+	int sys = w.closed > 0 ? w.sys : errno;
+	if (errand_is_late())
+		x->end.outcome = OUTCOME_TIMED_OUT;
+	else
+		(void)errand_fail(x, NULL, sys);
+	return -1;
+}
+
+/* That it is a mount, or "/", the first attempt says; see on_name(). */
+static int remove_folder(struct errand *x)
+{
+	if (rmdir(x->path) == 0)
+		return 0;
+	if ((errno != ENOTEMPTY && errno != EEXIST) || !(x->ask->flags & ERRAND_RECURSIVE))
+		return errand_fail(x, NULL, errno);
+	return remove_all(x);
+}
+
+/* A slash behind a link would be what it leads to. */
+static void cut_slashes(char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+}
+
+/* The kernel says of ".." that it is not empty, and it is to stay so. */
+static bool is_name(const char *path)
+{
+	const char *last = strrchr(path, '/') + 1;
+
+	return *last && strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
+}
+
+void errand_remove(struct errand *x)
+{
+	cut_slashes(x->path);
+	int sys = !is_name(x->path) ? EBUSY : unlink(x->path) < 0 ? errno : 0;
+	if (sys == EISDIR || sys == EPERM)
+		(void)remove_folder(x);
+	else if (sys)
+		(void)errand_fail(x, NULL, sys);
+}
+
+/* --- mkdir --------------------------------------------------------------------- */
+
+/* What is there by now is somebody's; what else fails, the last one will say. */
+static void make_parents(char *path)
+{
+	for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		(void)mkdir(path, NEW_FOLDER_MODE);
+		*at = '/';
+	}
+}
+
+void errand_mkdir(struct errand *x)
+{
+	struct stat st;
+
+	cut_slashes(x->path);
+	make_parents(x->path);
+	if (mkdir(x->path, NEW_FOLDER_MODE) == 0)
+		return;
+	int sys = errno;
+	/* A read-only one that is there already is fine, too. */
+	if (stat(x->path, &st) < 0 || !S_ISDIR(st.st_mode))
+		(void)errand_fail(x, NULL, sys);
+}

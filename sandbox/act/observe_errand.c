@@ -1,0 +1,166 @@
+#include "sandbox/act/observe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/action.h"
+#include "base/buffer.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/act/action.h"
+#include "sandbox/act/observe_parts.h"
+#include "sandbox/act/put.h"
+
+/* --- what is told of a path ------------------------------------------------------- */
+
+/* "-rwxr-xr-x", without the type. */
+static void put_mode(char to[10], uint32_t mode)
+{
+	static const char letters[] = "rwxrwxrwx";
+
+	for (int i = 0; i < 9; i++)
+		to[i] = mode & (0400u >> i) ? letters[i] : '-';
+	if (mode & S_ISUID)
+		to[2] = mode & S_IXUSR ? 's' : 'S';
+	if (mode & S_ISGID)
+		to[5] = mode & S_IXGRP ? 's' : 'S';
+	if (mode & S_ISVTX)
+		to[8] = mode & S_IXOTH ? 't' : 'T';
+	to[9] = '\0';
+}
+
+static char *time_text(int64_t seconds)
+{
+	time_t at = (time_t)seconds;
+	struct tm tm;
+	char text[64];
+
+	if (!gmtime_r(&at, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		return text_format("%lld s after 1970", (long long)seconds);
+	return text_copy(text);
+}
+
+static char *stat_text(const struct returned *x)
+{
+	const struct stat_told *st = &x->stat;
+	AUTO_FREE char *when = time_text(st->seconds);
+	bool is_link = S_ISLNK(st->mode);
+	char mode[10];
+
+	put_mode(mode, st->mode);
+	return text_format("%s: %s%s%s, %llu bytes, mode %04o (%s), owner %u:%u, changed %s",
+			   x->path, observe_type(st->mode), is_link ? " to " : "",
+			   st->target, (unsigned long long)st->size, st->mode & 07777, mode,
+			   st->uid, st->gid, when);
+}
+
+/* --- what went wrong --------------------------------------------------------------- */
+
+/* Words for errors of this kind that say more than the kernel's. */
+static const char *kind_words(const struct action *a, uint32_t sys)
+{
+	switch (sys) {
+	case EEXIST:
+		return a->kind == ACT_MOVE ? "it is there already; with \"overwrite\": true it "
+					     "is replaced"
+					   : "it is there, and is no folder";
+	case ENOTEMPTY:
+		return a->kind != ACT_REMOVE ? NULL
+		       : a->errand_flags     ? "something was put into it meanwhile"
+					     : "the folder is not empty; with \"recursive\": "
+					       "true all that is in it is removed, too";
+	case EXDEV:
+		return "that is on another mount; `mv` in a run copies it there";
+	case EBUSY:
+		return a->kind == ACT_REMOVE ? "it is a mount, or no name" : NULL;
+	case EINTR:
+		return "it was ended by a signal before it was done";
+	case EAGAIN:
+		return "too much is under way";
+	default:
+		return NULL;
+	}
+}
+
+static char *error_text(const struct observed *o, const struct returned *x)
+{
+	const char *words = kind_words(o->action, x->sys);
+
+	switch (x->outcome) {
+	case OUTCOME_NOT_FOUND:
+		return text_format("File not found: %s. Your current working directory is %s.",
+				   x->path, x->cwd);
+	case OUTCOME_TIMED_OUT:
+		return text_format("ERROR: %s: it was not done within %.12g seconds.", x->path,
+				   o->action->timeout_s);
+	case OUTCOME_CANCELLED:
+		return text_copy("ERROR: The action was cancelled.");
+	case OUTCOME_REFUSED:
+		return text_format("ERROR: %.*s", (int)o->len, (const char *)o->content);
+	default:
+		return text_format("%s: %s.", x->path, words ? words : strerror((int)x->sys));
+	}
+}
+
+static void say_error(struct buffer *out, const struct observed *o, const struct returned *x)
+{
+	AUTO_FREE char *text = error_text(o, x);
+
+	observe_error(out, o, x->outcome == OUTCOME_CANCELLED ? "HUTCH$CANCELLED" : "", text);
+}
+
+/* --- what was done ------------------------------------------------------------------ */
+
+/* The observation is named after the action. */
+static const struct shape {
+	const char *name, *message, *other; /* message: of the path; other: its key */
+} shapes[ACT_KIND_COUNT] = {
+	[ACT_LIST] = { "list", "I listed the folder %s.", NULL },
+	[ACT_GLOB] = { "glob", "I looked for files in %s.", "pattern" },
+	[ACT_GREP] = { "grep", "I searched %s.", "pattern" },
+	[ACT_STAT] = { "stat", "I looked at %s.", NULL },
+	[ACT_MOVE] = { "move", "I moved %s.", "to" },
+	[ACT_REMOVE] = { "remove", "I removed %s.", NULL },
+	[ACT_MKDIR] = { "mkdir", "I made the folder %s.", NULL },
+};
+
+/* The message, with the path in it. */
+static char *message_of(const struct shape *s, const char *path)
+{
+	const char *at = strchr(s->message, '%');
+
+	return text_format("%.*s%s%s", (int)(at - s->message), s->message, path, at + 2);
+}
+
+static void put_extras(struct buffer *out, const struct action *a, const struct shape *s)
+{
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "path", true);
+	put_text(out, a->path);
+	if (s->other)
+		observe_member(out, s->other, a->other);
+	if (a->kind == ACT_GREP)
+		observe_member(out, "include", *a->include ? a->include : NULL);
+	put_raw(out, "}");
+}
+
+void observe_errand(struct buffer *out, const struct observed *o, const struct returned *x)
+{
+	const struct action *a = o->action;
+	const struct shape *s = &shapes[a->kind];
+	struct observed mine = *o;
+
+	if (x->outcome != OUTCOME_DONE)
+		return say_error(out, o, x);
+	AUTO_FREE char *message = message_of(s, x->path);
+	AUTO_FREE char *stat = x->stat.mode ? stat_text(x) : NULL;
+	mine.stat = x->stat.mode ? &x->stat : NULL;
+	observe_kind(out, s->name);
+	observe_member(out, "message", message);
+	put_key(out, "content", false);
+	put_bytes(out, stat ? stat : o->content, stat ? strlen(stat) : o->len);
+	put_extras(out, a, s);
+	observe_end(out, &mine, x->cut, false);
+}

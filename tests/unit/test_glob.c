@@ -1,0 +1,164 @@
+/* What patterns match, as data; what bash says of the same is in tests/run/errand.bats. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "executor/glob.h"
+
+static const struct row {
+	const char *pattern, *path;
+	bool matches;
+} rows[] = {
+	{ "a", "a", true },	      { "a", "b", false },	   { "a", "ab", false },
+	{ "*", "a", true },	      { "*", "a/b", false },	   { "*", ".a", false },
+	{ ".*", ".a", true },	      { "\\.a", ".a", true },	   { "[.]a", ".a", false },
+	{ "?a", ".a", false },	      { "*a", "aa", true },	   { "*a*b*", "xaxbx", true },
+	{ "*a*b", "xaxbx", false },   { "a*", "a", true },	   { "**", "a/b/c", true },
+	{ "**", "a/.b/c", false },    { "**", "a/b/.c", false },  { "a/**", "a", false },
+	{ "a/**", "a/b", true },      { "**/a", "a", true },	   { "**/a", "x/y/a", true },
+	{ "**/a", "x/y/ab", false },  { "a/**/b", "a/b", true },  { "a/**/b", "a/x/y/b", true },
+	{ "**/.h/**/b", "x/.h/y/b", true },  { "**/a/**/b", "a/.h/a/b", false },
+	{ "**/x/y/**/z", "x/x/y/z", true },  { "**/*/**", "a", false }, { "**/*/**", "a/b", true },
+	{ "**a", "xa", true },	      { "**a", "x/a", false },	   { "a**/b", "a/b", true },
+	{ "[a-c]", "b", true },	      { "[a-c]", "d", false },	   { "[!a-c]", "d", true },
+	{ "[^a-c]", "b", false },     { "[]]", "]", true },	   { "[]-a]", "_", true },
+	{ "[a-]", "-", true },	      { "[-a]", "-", true },	   { "[a", "[a", true },
+	{ "[a/b]", "[a/b]", true },   { "[\\]]", "]", true },	   { "[\\a-c]", "b", true },
+	{ "[!]", "[!]", true },	      { "[\xc3\xa0-\xc3\xbf]", "\xc3\xa9", true },
+	{ "?", "\xc3\xa9", true },    { "??", "\xc3\xa9", false }, { "?", "\xff", true },
+	{ "\xff", "\xff", true },     { "\xe9?", "\xe9x", true },  { "[\xe9]", "\xe9", true },
+	{ "\\*", "*", true },	      { "\\*", "a", false },	   { "a\\", "a\\", true },
+	{ "{a,b}c", "bc", true },     { "{a,b}c", "c", false },	   { "{a,}c", "c", true },
+	{ "{a,{b,c}}", "c", true },   { "{a}", "{a}", true },	   { "{a,b", "{a,b", true },
+	{ "{a,b/c}/d", "b/c/d", true },	     { "a{b,c}d{e,f}", "acdf", true },
+	{ "\\{a,b}", "{a,b}", true }, { "{a\\,b,c}", "a,b", true },	{ "{[,],x}", ",", true },
+	{ "{a,b}}", "b}", true },     { "{{a,b}", "{a", true },	   { "{x,**/y}", "a/y", true },
+};
+
+static void test_what_matches_is_as_the_table_has_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *why;
+		struct glob *g = glob_new(rows[i].pattern, &why);
+		if (!g)
+			fail_msg("%s: %s", rows[i].pattern, why);
+		if (glob_matches(g, rows[i].path) != rows[i].matches)
+			fail_msg("%s and %s", rows[i].pattern, rows[i].path);
+		glob_free(g);
+	}
+}
+
+static const struct row ways[] = {
+	{ "a/b/c", "a", true },	   { "a/b/c", "a/b", true },   { "a/b/c", "a/b/c", false },
+	{ "a/b", "x", false },	   { "*", "a", false },	       { "**", "a", true },
+	{ "**", ".a", false },	   { "**/x", "a/b/c", true },  { "**/x", "a/.b", false },
+	{ "a/**/x", "b", false },  { "a/**/x", "a", true },    { ".*/x", ".a", true },
+	{ "{a,b/c}/d", "b", true }, { "{a,b/c}/d", "c", false }, { "**/.h/x", "a/.h", true },
+	{ "**/x", "x", true },	   { "a/**", "a", true },      { "a/*/c", "a/b", true },
+};
+
+static void test_folders_that_cannot_hold_one_are_known(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		const char *why;
+		struct glob *g = glob_new(ways[i].pattern, &why);
+		assert_non_null(g);
+		if (glob_leads_to(g, ways[i].path) != ways[i].matches)
+			fail_msg("%s and %s", ways[i].pattern, ways[i].path);
+		glob_free(g);
+	}
+}
+
+/* Whatever matches is led to, all the way. */
+static void test_every_match_is_led_to(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *why;
+		struct glob *g = glob_new(rows[i].pattern, &why);
+		char path[64];
+		(void)strcpy(path, rows[i].path);
+		for (char *slash; rows[i].matches && (slash = strrchr(path, '/'));) {
+			*slash = '\0';
+			if (!glob_leads_to(g, path))
+				fail_msg("%s and %s", rows[i].pattern, path);
+		}
+		glob_free(g);
+	}
+}
+
+static void test_what_is_no_pattern_says_why(void **state)
+{
+	static const char *const none[] = { "",	   "{,a}", "a/../b", "..",	 "./a",
+					    "a/.", "{.,a}", "/a",     "{a,/b}", "a/{..,b}/c" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		const char *why = NULL;
+		assert_null(glob_new(none[i], &why));
+		assert_non_null(why);
+	}
+}
+
+static char *repeat(const char *text, size_t times)
+{
+	size_t len = strlen(text);
+	char *all = calloc(times * len + 2, 1);
+
+	assert_non_null(all);
+	for (size_t i = 0; i < times; i++)
+		memcpy(all + i * len, text, len);
+	return all;
+}
+
+/* Alternatives are bounded; what is hard for those who try again is not for us. */
+static void test_hostile_patterns_come_to_an_end(void **state)
+{
+	char *many = repeat("{a,b}", 9), *most = repeat("{a,b}", 8), *stars = repeat("*a", 2000),
+	     *name = repeat("a", 4000), *folders = repeat("**/a/", 800), *deep = repeat("a/", 2000);
+	int64_t begun = clock_ms();
+	const char *why;
+
+	(void)state;
+	assert_null(glob_new(many, &why));
+	struct glob *g = glob_new(most, &why), *s = glob_new(strcat(stars, "b"), &why),
+		    *f = glob_new(strcat(folders, "b"), &why);
+	deep[strlen(deep) - 1] = '\0';
+	assert_true(glob_matches(g, "abababab"));
+	assert_false(glob_matches(s, name));
+	assert_false(glob_matches(f, deep));
+	assert_true(glob_leads_to(f, deep));
+	assert_true(clock_ms() - begun < 10000);
+	glob_free(g);
+	glob_free(s);
+	glob_free(f);
+	free(many);
+	free(most);
+	free(stars);
+	free(name);
+	free(folders);
+	free(deep);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_matches_is_as_the_table_has_it),
+		cmocka_unit_test(test_folders_that_cannot_hold_one_are_known),
+		cmocka_unit_test(test_every_match_is_led_to),
+		cmocka_unit_test(test_what_is_no_pattern_says_why),
+		cmocka_unit_test(test_hostile_patterns_come_to_an_end),
+	};
+
+	(void)alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

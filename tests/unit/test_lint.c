@@ -1,0 +1,305 @@
+/* lint: what a linter says of an edit, asked by a real executor; the linters are scripts
+ * of the test's own where their words matter, and the machine's where theirs do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "executor/lints.h"
+#include "tests/unit/actor.h"
+
+static struct actor a;
+
+/* An executor, and a session that looks for programs in bin/ first. */
+static int setup(void **state)
+{
+	(void)state;
+	actor_begin(&a);
+	assert_int_equal(chdir(a.home), 0);
+	assert_int_equal(mkdir("bin", 0755), 0);
+	AUTO_FREE char *path = text_format("PATH=%s/bin:/usr/bin:/bin", a.home);
+	AUTO_FREE char *home = text_format("HOME=%s", a.home);
+	actor_open(&a, 1, a.home, ARGV(path, home, TEXT("TERM=dumb")));
+	struct act x = actor_expect(&a, 1);
+	assert_int_equal(x.type, MSG_STARTED);
+	act_done(&x);
+	a.file_session = 1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(chdir("/"), 0);
+	actor_end(&a);
+	return 0;
+}
+
+static void put(const char *path, const char *text, mode_t mode)
+{
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+
+	assert_true(fd >= 0);
+	assert_int_equal(io_write_all(fd, text, strlen(text)), 0);
+}
+
+static void put_program(const char *name, const char *script)
+{
+	AUTO_FREE char *path = text_format("bin/%s", name);
+	AUTO_FREE char *text = text_format("#!/bin/sh\n%s\n", script);
+
+	put(path, text, 0755);
+}
+
+static struct edit_request replacing(const char *path, const char *old, const char *new)
+{
+	return (struct edit_request){ .flags = EDIT_OLD_STR | EDIT_NEW_STR | EDIT_LINT,
+				      .command = "str_replace", .path = path,
+				      .old_str = bytes_of(old), .new_str = bytes_of(new) };
+}
+
+/* What stands between the snippet and what follows it. */
+static char *words_of(const struct act *x)
+{
+	const char *end = strstr(x->content, "Review the changes and make sure");
+
+	assert_int_equal(x->type, MSG_EDITED);
+	assert_non_null(end);
+	const char *tab = memrchr(x->content, '\t', (size_t)(end - x->content));
+	const char *at = strchr(tab, '\n') + 1;
+	return text_format("%.*s", (int)(end - at), at);
+}
+
+static void check_words(struct act *x, const char *expected, size_t row)
+{
+	AUTO_FREE char *words = words_of(x);
+
+	if (strcmp(words, expected) != 0)
+		fail_msg("row %zu: '%s' instead of '%s'", row, words, expected);
+	act_done(x);
+}
+
+static void lints(struct edit_request r, const char *expected, size_t row)
+{
+	AUTO_FREE char *path = text_format("%s/%s", a.home, r.path);
+
+	r.path = path;
+	struct act x = actor_edit(&a, r);
+	check_words(&x, expected, row);
+}
+
+#define FOUND(text) "\nLinting issues found in the changes:\n" text "\n\n"
+#define NOTHING	    "\nNo linting issues found in the changes.\n"
+
+/* A linter that does not like capitals. */
+#define PICKY "awk '{ at = match($0, /[A-Z]/) } at { print \"stdin:\" NR \":\" at \": capital \" " \
+	      "substr($0, at, 1) }'"
+
+static void test_what_is_new_is_told(void **state)
+{
+	static const struct {
+		const char *file, *old, *new, *says;
+	} rows[] = {
+		{ "a\nb\nc\n", "b", "x", NOTHING },
+		{ "a\nb\nc\n", "b", " B", FOUND("- Line 2, Column 2: capital B") },
+		{ "a\nB\nc\n", "B", "b", NOTHING },
+		/* What was there before is not, wherever it is by now... */
+		{ "A\nb\nC\n", "b", "x", NOTHING },
+		{ "A\nb\nC\n", "b", "x\ny\nz", NOTHING },
+		{ "A\nb\nc\nd\nE\n", "b\nc\n", "", NOTHING },
+		{ "b\nC", "b\n", "", NOTHING },
+		{ "b\nC", "b", "x\nb", NOTHING },
+		/* ...but in a line that was changed. */
+		{ "A\nB\nC\n", "B", "B!", FOUND("- Line 2, Column 1: capital B") },
+		{ "A\nB\nC\n", "B", "B\nB", FOUND("- Line 3, Column 1: capital B") },
+		{ "a\nb\n", "a\nb", "X\n Y", FOUND("- Line 1, Column 1: capital X\n"
+						     "- Line 2, Column 2: capital Y") },
+		{ "caf\xe9\nb\n", "b", "B", FOUND("- Line 2, Column 1: capital B") },
+	};
+
+	(void)state;
+	put_program("flake8", PICKY);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		put("f.py", rows[i].file, 0600);
+		lints(replacing("f.py", rows[i].old, rows[i].new), rows[i].says, i);
+	}
+	/* And of an insert. */
+	put("f.py", "A\nb\n", 0600);
+	struct edit_request r = replacing("f.py", "", "C");
+	r.command = "insert";
+	r.line = "2";
+	r.flags = EDIT_LINE | EDIT_NEW_STR | EDIT_LINT;
+	lints(r, FOUND("- Line 3, Column 1: capital C"), 99);
+}
+
+/* Those of the machine. */
+static void test_who_is_asked(void **state)
+{
+	static const struct {
+		const char *path, *file, *old, *new, *says;
+	} rows[] = {
+		{ "a.py", "x = 1\n", "1", "(1", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "a.py", "x = 1\n", "1", "2", NOTHING },
+		{ "a.py", "x = (\n", "x", "y", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "a.json", "{\n}\n", "}", "x}", FOUND("- Line 2, Column 1: Expecting property name "
+							   "enclosed in double quotes") },
+		{ "a.sh", "true\n", "true", "if true\nfi",
+		  FOUND("- Line 2, Column 1: syntax error near unexpected token `fi'\n"
+			"- Line 2, Column 1: `fi'") },
+		{ "b.sh", "true\n", "true", "exit 1", NOTHING },
+		{ "a.txt", "(\n", "(", "((", "" },
+		{ "py", "(\n", "(", "((", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		put(rows[i].path, rows[i].file, 0600);
+		lints(replacing(rows[i].path, rows[i].old, rows[i].new), rows[i].says, i);
+	}
+}
+
+/* Of programs that do not work, do not come to an end, or say what nobody can read. */
+static void test_a_linter_that_does_not_work(void **state)
+{
+	static const struct {
+		const char *script, *says;
+	} rows[] = {
+		/* The next one is asked. */
+		{ "exit 3", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "echo stdin:1:1: x; kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "exit 0", NOTHING },
+		{ "echo other:1:1: x; echo stdin:x:1: y; echo stdin:; echo; exit 0", NOTHING },
+		{ "echo stdin:1:1: x; exit 1", FOUND("- Line 1, Column 1: x") },
+		{ "echo stdin:1: x", FOUND("- Line 1, Column 1: x") },
+		{ "echo stdin:7: x", NOTHING }, /* behind the end, as before */
+		{ "echo stdin:0:0: x", FOUND("- Line 1, Column 1: x") },
+		{ "printf 'stdin:1:9: z\\nstdin:1:1: b\\nstdin:1:1: a'",
+		  FOUND("- Line 1, Column 1: b\n- Line 1, Column 1: a\n"
+			"- Line 1, Column 9: z") },
+		{ "printf 'stdin:1:1: a\\033[31m\\377b\\t'", FOUND("- Line 1, Column 1: a [31m\xef\xbf\xbd" "b") },
+		{ "echo stdin:99999999999:1: x", NOTHING },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		put_program("flake8", rows[i].script);
+		put("f.py", "x = 1\n", 0600);
+		lints(replacing("f.py", "1", "(1"), rows[i].says, i);
+	}
+}
+
+static void test_a_flood_of_findings_is_bounded(void **state)
+{
+	struct act x;
+
+	(void)state;
+	put_program("flake8", "yes 'stdin:1:1: too much of it'");
+	put("f.py", "x = 1\n", 0600);
+	AUTO_FREE char *path = text_format("%s/f.py", a.home);
+	x = actor_edit(&a, replacing(path, "1", "2"));
+	AUTO_FREE char *words = words_of(&x);
+	act_done(&x);
+	size_t lines = 0;
+	for (const char *at = words; (at = strstr(at, "\n- Line 1")); at++)
+		lines++;
+	assert_int_equal(lines, 100);
+}
+
+/* Its process group is ended, and nobody waits for it meanwhile. */
+static void hang(uint32_t *ret_id)
+{
+	AUTO_FREE char *path = text_format("%s/f.py", a.home);
+	AUTO_FREE char *script = text_format("mkfifo %s/fifo 2>/dev/null; sleep 1000 & echo $! >%s/pid; "
+					     "echo >%s/fifo; wait", a.home, a.home, a.home);
+
+	put_program("flake8", script);
+	put("f.py", "x = 1\n", 0600);
+	*ret_id = actor_send_edit(&a, replacing(path, "1", "2"));
+	actor_check(&a, "until [ -p fifo ]; do :; done; read <fifo; echo hi", "hi", 0);
+}
+
+static void check_gone(void)
+{
+	actor_check(&a, "while kill -0 $(cat pid) 2>/dev/null; do :; done; echo gone", "gone", 0);
+}
+
+static void test_a_linter_that_hangs_is_ended_by_a_cancel(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	hang(&id);
+	actor_cancel(&a, id);
+	struct act x = actor_expect(&a, id);
+	check_words(&x, "", 0);
+	check_gone();
+}
+
+static void test_a_linter_that_hangs_is_ended_by_time(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	hang(&id);
+	struct act x = actor_expect(&a, id);
+	check_words(&x, "\nThe linter was ended, since it took more than 5 seconds.\n", 0);
+	check_gone();
+}
+
+static void test_nobody_is_asked_where_nobody_wants_it(void **state)
+{
+	struct edit_request r = replacing("f.py", "1", "B");
+	struct act x;
+
+	(void)state;
+	put_program("flake8", PICKY);
+	put("f.py", "x = 1\n", 0600);
+	r.flags &= ~(uint32_t)EDIT_LINT;
+	lints(r, "", 0);
+	r = replacing("f.py", "B", "C");
+	a.file_session = 0; /* without a session there is no PATH */
+	lints(r, "", 1);
+	a.file_session = 1;
+	/* What failed, and a create, say what they always say. */
+	AUTO_FREE char *path = text_format("%s/f.py", a.home);
+	x = actor_edit(&a, replacing(path, "none", "x"));
+	assert_non_null(strstr(x.content, "did not appear verbatim"));
+	assert_null(strstr(x.content, "inting issues"));
+	act_done(&x);
+	r = replacing(path, "", "");
+	r.flags = EDIT_LINT;
+	r.command = "undo_edit";
+	x = actor_edit(&a, r);
+	assert_non_null(strstr(x.content, "undone successfully"));
+	assert_null(strstr(x.content, "inting issues"));
+	act_done(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(test_what_is_new_is_told),
+		TEST(test_who_is_asked),
+		TEST(test_a_linter_that_does_not_work),
+		TEST(test_a_flood_of_findings_is_bounded),
+		TEST(test_a_linter_that_hangs_is_ended_by_a_cancel),
+		TEST(test_a_linter_that_hangs_is_ended_by_time),
+		TEST(test_nobody_is_asked_where_nobody_wants_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
