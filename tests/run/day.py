@@ -100,6 +100,8 @@ def run_follows(do, see, place, pace):
     if see.get("restarted"):
         out["suffix"] += ("\n[The shell had ended; this is a new one, in "
                           f"{place['working_dir']}.]")
+    if see.get("log") and see.get("truncated_chars"):
+        out["suffix"] += f"\n[The whole output is in {see['log']}.]"
     out.update(command=command, hidden=args.get("hidden", False),
                message=f"Command `{command}` executed with exit code {code}.")
     return out
@@ -168,7 +170,7 @@ def said(row, has, place, pace):
         see["observation"] = has["observation"]
     if has.get("exit_code", 0) and not see.get("told"):
         see["exit_code"] = has["exit_code"]
-    for key in ("content", "prefix", "restarted"):
+    for key in ("content", "prefix", "restarted", "log", "truncated_chars"):
         if has.get(key):
             see[key] = has[key]
     want = wanted(row, see, place, pace)

@@ -26,6 +26,10 @@ def still(seconds, *texts, prefix=""):
 
 # --- what commands print
 
+# Where the content lacks something.
+IN_LOG = ended("")["suffix"] + "\n[The whole output is in /run/hutch/log/main-{}.]"
+
+
 def fifty_thousand(o):
     head, tail = o.content.split(CLIP)
     return (len(head) == len(tail) == 15000 and "\nLine 40000\n" in head and
@@ -234,11 +238,11 @@ CLIENTS = {
         (do("cat <<E\nline 1\nline 2\nE"), ended("line 1\nline 2")),
     ],
     "long output": [
-        (do("for i in $(seq 1 5000); do echo \"Line $i\"; done"), has("Line 1\n", CLIP, "Line 5000")),
+        (do("for i in $(seq 1 5000); do echo \"Line $i\"; done"), has("Line 1\n", CLIP, "Line 5000", suffix=IN_LOG.format(1))),
         (do(LINES), fifty_thousand),
         (do("for i in $(seq 100); do mkdir folder_$i; (cd folder_$i; touch $(seq -f file_%g.txt 100)); "
             "done; ls -R", blocking=True, timeout=60),
-         has("folder_1", "file_1.txt", "folder_100", "file_100.txt", CLIP)),
+         has("folder_1", "file_1.txt", "folder_100", "file_100.txt", CLIP, suffix=IN_LOG.format(3))),
     ],
     "output and time-outs": [row for _ in range(3) for row in (
         (do("ps aux | awk '{printf \"%.1f %s\\n\", $4, $11}' | sort -rn | grep -v '^0.0' | awk '{print}'; "
