@@ -28,7 +28,8 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
-BASE     := action action_errand base64 buffer err frame io keys list message quote utf8 visible
+BASE     := action action_errand base64 buffer err frame io keys list mask message \
+            quote utf8 variables visible
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
@@ -37,9 +38,9 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
-ACT      := action action_errand answers args desk desk_frame desk_start lines observe \
-            observe_errand outbox outlet put queue setting split split_expand \
-            split_grammar split_token split_word stream
+ACT      := action action_errand answers args desk desk_env desk_frame desk_start \
+            lines observe observe_errand outbox outlet put queue setting split \
+            split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire
 CLI      := arena doctor main options report run
@@ -51,8 +52,9 @@ EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             files finds glob grep grep_paths grep_tree history lint lints listing \
             main matcher name needle pattern pattern_bracket pattern_rust processes \
             program relay replies requests ripgrep row runes screen screen_control \
-            screen_draw scrollback sequence session session_action session_output \
-            sessions sheet shell spawn tape terminal text told tree user walk
+            screen_draw script scrollback sequence session session_action \
+            session_output sessions sheet shell spawn tape terminal text told tree \
+            user walk
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 

@@ -64,6 +64,20 @@ void list_set_env(struct list *l, const char *key_value)
 	list_add(l, key_value);
 }
 
+void list_unset_env(struct list *l, const char *key)
+{
+	size_t len = strlen(key), kept = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (strncmp(l->items[i], key, len) || l->items[i][len] != '=')
+			l->items[kept++] = l->items[i];
+		else
+			free(l->items[i]);
+	l->count = kept;
+	if (l->items)
+		l->items[kept] = NULL;
+}
+
 const char *list_get_env(const struct list *l, const char *key)
 {
 	size_t len = strlen(key);

@@ -19,6 +19,8 @@ void list_addf(struct list *l, const char *fmt, ...)
 
 /* Environment manners: "KEY=..." replaces an earlier "KEY=..." in its place. */
 void list_set_env(struct list *l, const char *key_value);
+/* Takes every "KEY=..." out. */
+void list_unset_env(struct list *l, const char *key);
 /* The value of KEY in a list of "KEY=VALUE", or NULL. */
 const char *list_get_env(const struct list *l, const char *key);
 

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 
@@ -21,6 +22,7 @@ static const char *const names[] = {
 	[MSG_END] = "end",	   [MSG_HOLD] = "hold",
 	[MSG_EDIT] = "edit",	   [MSG_EDITED] = "edited",
 	[MSG_ERRAND] = "errand",   [MSG_RETURNED] = "returned",
+	[MSG_ENV] = "env",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -212,6 +214,46 @@ void exec_done(struct exec *x)
 	free(x->argv);
 	free(x->env);
 	x->argv = x->env = NULL;
+}
+
+int message_put_env(struct buffer *b, const struct list *set, const struct list *unset,
+		    struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_ENV, 0);
+
+	frame_put_list(b, set->items);
+	frame_put_list(b, unset->items);
+	return frame_end(b, begun, e);
+}
+
+static struct list copied_list(struct fields *in)
+{
+	uint32_t count = fields_get_list(in);
+	struct list texts = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *text = fields_get_text(in);
+		if (text)
+			list_add(&texts, text);
+	}
+	return texts;
+}
+
+/* What the words are is checked where they are used (variables.h). */
+int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
+		    struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct list set = copied_list(&in), unset = copied_list(&in);
+
+	if (message_checked(f, &in, true, e) < 0) {
+		list_done(&set);
+		list_done(&unset);
+		return -1;
+	}
+	*ret_set = set;
+	*ret_unset = unset;
+	return 0;
 }
 
 int message_put_started(struct buffer *b, uint32_t id, uint32_t pid, struct err *e)

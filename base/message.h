@@ -37,6 +37,7 @@ enum message_type {
 	MSG_EDITED,  /* from: the end of a MSG_EDIT */
 	MSG_ERRAND,  /* to: look for, or change, what is in a folder */
 	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
+	MSG_ENV,     /* to: the environment of sessions has changed */
 	MSG_COUNT
 };
 
@@ -88,6 +89,7 @@ struct buffer;
 struct err;
 struct fields;
 struct frame;
+struct list;
 
 struct hello {
 	uint32_t version;
@@ -164,6 +166,12 @@ int message_get_end(const struct frame *f, struct err *e);
 
 int message_put_hold(struct buffer *b, bool is_held, struct err *e);
 int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
+
+/* "NAME=value" and names; the decoded lists are the caller's. */
+int message_put_env(struct buffer *b, const struct list *set, const struct list *unset,
+		    struct err *e);
+int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
+		    struct err *e);
 
 int message_put_cgroup(struct buffer *b, struct err *e);
 int message_get_cgroup(const struct frame *f, struct err *e);

@@ -5,7 +5,7 @@
 _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
 	rename stop kill rm doctor version help'
 _hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
-	--env-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
+	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
 _hutch_create_only='--ttl --idle-timeout'
@@ -13,7 +13,7 @@ _hutch_not_create='--dry-run'
 _hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
 _hutch_act_only='--stream'
 _hutch_act_create='--lint'
-_hutch_shell_flags='-e --env --env-file -w --workdir -u --user --timeout -h --help'
+_hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # Of the verbs that take names and little else.
 declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --no-trunc'
@@ -22,7 +22,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[stop]='-t --time' [kill]='' [rm]='-f --force')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
+_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -86,11 +86,11 @@ _hutch_value()
 		compopt -o nospace 2>/dev/null
 		COMPREPLY=("${COMPREPLY[@]/%/=}")
 		;;
-	--env | -e)
+	--env | -e | --secret)
 		[[ $2 == *=* ]] && return
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		;;
-	--env-file | --seccomp) _hutch_paths file ;;
+	--env-file | --secret-file | --seccomp) _hutch_paths file ;;
 	--toolchain | --cgroup-parent) _hutch_paths directory ;;
 	--volume | -v) _hutch_volume "$2" ;;
 	--workspace) _hutch_workspace "$2" ;;

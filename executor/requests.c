@@ -131,6 +131,11 @@ static int answer_open(struct executor *x, const struct frame *f, struct err *e)
 	return sessions_open(&x->sessions, f, e);
 }
 
+static int answer_env(struct executor *x, const struct frame *f, struct err *e)
+{
+	return sessions_env(&x->sessions, f, e);
+}
+
 static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 {
 	if (is_used(x, f->id))
@@ -246,6 +251,7 @@ static const struct request requests[] = {
 	[MSG_EDITED] = { .answer = NULL },
 	[MSG_ERRAND] = { .one = READY | BUSY, .answer = answer_errand },
 	[MSG_RETURNED] = { .answer = NULL },
+	[MSG_ENV] = { .all = READY | BUSY, .answer = answer_env },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

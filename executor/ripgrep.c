@@ -216,11 +216,11 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 
 	if (pid < 0)
 		return -1;
-	AUTO_CLOSE int out = ends.out;
 	AUTO_CLOSE int said = ends.said;
 	buffer_init(&h.bytes, 256u << 10);
 	while (listen_once(&h, &ends, r->late))
 		;
+	own_close(&ends.out);
 	if (h.is_wrong || h.is_late || ret->is_cut)
 		(void)kill(pid, SIGKILL); /* it is unreaped, so it exists */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

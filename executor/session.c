@@ -9,11 +9,15 @@
 #include <sys/wait.h>
 
 #include "base/action.h"
+#include "base/buffer.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/variables.h"
 #include "executor/cgroup.h"
 #include "executor/everyone.h"
+#include "executor/script.h"
 #include "executor/session_output.h"
 #include "executor/spawn.h"
 
@@ -24,8 +28,13 @@
 
 /* A ~/.bashrc that takes longer is left out. */
 #define START_MS 10000
+/* One that does not take its variables (a trap on DEBUG that waits) is ended. */
+#define SET_MS 5000
 
 #define EXIT_NOT_STARTED 126
+
+/* Then the command is done without them, and the next one tries again. */
+#define SETS_MAX 3
 
 /* --- the shell's life ------------------------------------------------------ */
 
@@ -88,15 +97,38 @@ static const char *place_of(const struct session *s)
 						  : s->exec.cwd;
 }
 
+/* The environment of the first start, with what was changed since. */
+static struct list environment(const struct session *s)
+{
+	struct list env = { 0 };
+
+	for (char *const *at = s->exec.env; *at; at++)
+		list_add(&env, *at);
+	variables_apply(s->variables, &env);
+	return env;
+}
+
+static int start_shell(struct session *s, struct failed *ret)
+{
+	struct list env = environment(s);
+	char *none[] = { NULL };
+	const struct shell_how how = { .exec = &s->exec, .env = env.items ? env.items : none,
+				       .cwd = place_of(s), .self = s->user,
+				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
+	int started = shell_start(&s->shell, &how, ret);
+
+	s->known = s->variables->number;
+	list_done(&env);
+	return started;
+}
+
 static void start(struct session *s)
 {
-	const struct shell_how how = { .exec = &s->exec, .cwd = place_of(s), .self = s->user,
-				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
 	struct failed why;
 
 	s->state = SESSION_STARTING;
 	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
-	if (shell_start(&s->shell, &how, &why) < 0)
+	if (start_shell(s, &why) < 0)
 		cannot_start(s, &why);
 	else if (everyone_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
@@ -152,16 +184,55 @@ static void give(struct session *s)
 		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
 }
 
+/* What changed since it last knew is told to the shell first; it cannot take part of
+ * it. */
+static void set_variables(struct session *s)
+{
+	struct buffer script;
+
+	buffer_init(&script, SCRIPT_MAX);
+	script_write(&script, s->variables, s->known);
+	const struct bytes commands = { buffer_data(&script), buffer_len(&script) };
+	s->state = SESSION_SETTING;
+	s->start_due = everyone_now(s->everyone) + SET_MS;
+	s->being_set = s->variables->number;
+	if (shell_set(&s->shell, commands) < 0)
+		(void)kill(s->shell.pid, SIGKILL); /* the next one has them */
+	buffer_done(&script);
+}
+
+/* The shell is ready; what is pending can be done. */
+static void go_on(struct session *s)
+{
+	s->state = SESSION_READY;
+	if (!s->is_pending)
+		return;
+	if (s->known != s->variables->number && s->sets < SETS_MAX) {
+		set_variables(s);
+		return;
+	}
+	s->is_pending = false; /* and kept, see begin_again() */
+	give(s);
+}
+
 static void be_ready(struct session *s)
 {
 	session_read(s, DRAIN_MAX); /* and forget it: we are starting still */
-	s->state = SESSION_READY;
 	if (!s->is_opened)
 		session_say_started(s);
-	if (!s->is_pending)
-		return;
-	s->is_pending = false; /* and kept, see begin_again() */
-	give(s);
+	go_on(s);
+}
+
+/* A SIGINT that bash had not dealt with may have hit our commands: again, then. */
+static void end_setting(struct session *s, const struct shell_report *r)
+{
+	bool is_done = r->has_begun && r->status == 0;
+
+	s->sets = is_done ? 0 : s->sets + 1;
+	if (is_done)
+		s->known = s->being_set;
+	shell_settle(&s->shell);
+	go_on(s);
 }
 
 /* A SIGINT that bash had not dealt with hit the next command before it did
@@ -198,6 +269,8 @@ static void take_report(struct session *s)
 	s->background = r.background;
 	if (s->state == SESSION_STARTING)
 		be_ready(s);
+	else if (s->state == SESSION_SETTING)
+		end_setting(s, &r);
 	else if (s->state == SESSION_RUNNING)
 		end_by_report(s, &r);
 }
@@ -254,6 +327,10 @@ void session_reaped(struct session *s, int status)
 	if (state == SESSION_RUNNING)
 		end_command(s, code_of(status), SESSION_DEAD);
 	s->state = SESSION_DEAD;
+	if (state != SESSION_SETTING || !s->is_pending)
+		return;
+	s->is_new = true;
+	begin_start(s);
 }
 
 /* --- what is asked of it --------------------------------------------------- */
@@ -275,6 +352,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->user = world->user;
 	s->cgroup = world->cgroup;
 	s->everyone = world->everyone;
+	s->variables = world->variables;
 	s->key_due = INT64_MAX;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
@@ -304,12 +382,11 @@ void session_command(struct session *s, struct bytes command)
 	s->pending_len = command.len;
 	s->reports = 0;
 	s->is_second = s->is_interrupted = false;
-	if (s->state == SESSION_READY) {
-		give(s);
-		return;
-	}
 	s->is_pending = true;
-	if (s->state == SESSION_STARTING)
+	s->sets = 0;
+	if (s->state == SESSION_READY)
+		go_on(s);
+	if (s->state != SESSION_DEAD)
 		return;
 	s->is_new = true;
 	begin_start(s);

@@ -10,7 +10,9 @@
  *
  *   DEAD      no shell         --a command-->         STARTING
  *   STARTING  a bash begins    --its first report-->  READY, or RUNNING
- *   READY     waits for one    --a command-->         RUNNING
+ *   READY     waits for one    --a command-->         RUNNING, or SETTING
+ *   SETTING   its environment, --its report-->        READY, or RUNNING
+ *	       for a command
  *   RUNNING   one command      --its report-->        READY
  *   any       --the shell's death-->                  DEAD
  *
@@ -32,8 +34,10 @@ struct everyone;
 struct pollfd;
 struct replies;
 struct user;
+struct variables;
 
-enum session_state { SESSION_DEAD, SESSION_STARTING, SESSION_READY, SESSION_RUNNING };
+enum session_state { SESSION_DEAD, SESSION_STARTING, SESSION_READY, SESSION_SETTING,
+		     SESSION_RUNNING };
 
 /* What somebody waits for. */
 struct session_action {
@@ -51,6 +55,7 @@ struct session {
 	const struct user *user; /* borrowed */
 	const struct cgroup *cgroup; /* borrowed */
 	const struct everyone *everyone; /* borrowed; times are its */
+	const struct variables *variables; /* borrowed */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
 	struct exec exec;	 /* owned; borrows from `request` */
 
@@ -62,6 +67,8 @@ struct session {
 	bool is_new;	    /* the shell is, and no report has said so */
 	unsigned place;	    /* which working directory is being tried */
 	int64_t start_due;
+	uint64_t known, being_set; /* changes of variables, by their numbers */
+	unsigned sets;		   /* how often they were given without success */
 
 	struct session_action action;
 	uint8_t *pending; /* owned; the command that runs, or will */
@@ -92,6 +99,7 @@ struct session_world {
 	const struct cgroup *cgroup; /* that shells enter */
 	const struct everyone *everyone;
 	struct tapes *tapes;
+	const struct variables *variables;
 };
 
 /* Starts the shell of a new session; the answer comes by itself.  Takes over

@@ -184,7 +184,8 @@ void session_cancel(struct session *s)
 
 int64_t session_due(const struct session *s)
 {
-	int64_t due = s->state == SESSION_STARTING ? s->start_due : s->key_due;
+	bool begins = s->state == SESSION_STARTING || s->state == SESSION_SETTING;
+	int64_t due = begins ? s->start_due : s->key_due;
 	const struct session_action *a = &s->action;
 
 	if (!a->id)
@@ -201,7 +202,8 @@ void session_expire(struct session *s, int64_t now)
 	const struct session_action *a = &s->action;
 
 	/* Its death is what starts it again. */
-	if (s->state == SESSION_STARTING && now >= s->start_due) {
+	if ((s->state == SESSION_STARTING || s->state == SESSION_SETTING) &&
+	    now >= s->start_due) {
 		s->start_due = INT64_MAX;
 		(void)kill(s->shell.pid, SIGKILL);
 	}

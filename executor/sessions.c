@@ -24,6 +24,7 @@ void sessions_done(struct sessions *s)
 	for (size_t i = 0; i < s->count; i++)
 		session_free(s->all[i]);
 	free(s->all);
+	variables_done(&s->variables);
 	*s = (struct sessions){ 0 };
 }
 
@@ -97,6 +98,20 @@ static int decode(const struct frame *f, uint8_t **ret_body, struct exec *ret,
 	return 0;
 }
 
+int sessions_env(struct sessions *s, const struct frame *f, struct err *e)
+{
+	struct list set, unset;
+
+	if (message_get_env(f, &set, &unset, e) < 0)
+		return -1;
+	int changed = variables_change(&s->variables, &set, &unset, e);
+	if (changed < 0)
+		e->kind = ERR_PROTOCOL;
+	list_done(&set);
+	list_done(&unset);
+	return changed;
+}
+
 int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 {
 	struct exec x;
@@ -110,7 +125,7 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
 		refused = EMFILE;
 	const struct session_world world = { s->replies, s->user, &s->processes->cgroup,
-					     s->everyone, s->tapes };
+					     s->everyone, s->tapes, &s->variables };
 	if (is_shell && !refused) {
 		add(s, session_new(f->id, body, &x, &world));
 		return 0;

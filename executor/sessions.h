@@ -20,6 +20,7 @@
 
 #include "base/action.h"
 #include "base/message.h"
+#include "base/variables.h"
 
 struct replies;
 struct err;
@@ -49,11 +50,13 @@ struct sessions {
 	const struct everyone *everyone; /* borrowed; whose time it is */
 	int proc; /* borrowed; tree.h; -1: none */
 	struct tapes *tapes; /* borrowed */
+	struct variables variables; /* owned; what shells get beside their own */
 };
 
 void sessions_done(struct sessions *s);
 
-/* MSG_OPEN, MSG_RUN, MSG_CANCEL.  -1: malformed, or not permitted. */
+/* MSG_ENV, MSG_OPEN, MSG_RUN, MSG_CANCEL.  -1: malformed, or not permitted. */
+int sessions_env(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);

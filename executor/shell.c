@@ -72,6 +72,18 @@
 	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
 	" __hutch_out \"$@\"\n"						      \
 	"}\n"
+#define RC_ENV								      \
+	"__hutch_set() {\n"						      \
+	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\" &&\n"	      \
+	" \\builtin export \"$1=$2\"\n"					      \
+	"} 2>/dev/null\n"						      \
+	"__hutch_unset() {\n"						      \
+	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\"\n"	      \
+	"} 2>/dev/null\n"						      \
+	"__hutch_kept() {\n"						      \
+	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
+	" \"$1\" || \\builtin return 0\n"				      \
+	"}\n"
 /* As the reference has it: what an agent asks git comes whole, and waits for no key.
  * It is in front of ~/.bashrc, which may have it otherwise. */
 #define RC_GIT "\\builtin alias git='git --no-pager'\n"
@@ -116,7 +128,8 @@ static int make_memfd(const char *name, size_t len, const char *content)
 
 static int make_rc(bool is_bare)
 {
-	const char *rc = is_bare ? RC_HEAD RC_GIT RC_TAIL : RC_HEAD RC_GIT RC_USER RC_TAIL;
+	const char *rc = is_bare ? RC_HEAD RC_ENV RC_GIT RC_TAIL
+				 : RC_HEAD RC_ENV RC_GIT RC_USER RC_TAIL;
 
 	return make_memfd("hutch-shell", strlen(rc), rc);
 }
@@ -239,7 +252,7 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 			 (char *)"/proc/self/fd/63", (char *)"-i", NULL };
 	struct exec mine = *how->exec;
 	struct ends theirs = { -1, -1, -1 };
-	struct list env = with_term(mine.env);
+	struct list env = with_term(how->env ? how->env : mine.env);
 
 	mine.argv = argv;
 	mine.env = env.items;
@@ -274,7 +287,7 @@ static int reset_terminal(struct shell *sh)
 static int put_text(struct shell *sh, struct bytes command)
 {
 	char prefix[64] = "";
-	int prefix_len = sh->is_traced ? snprintf(prefix, sizeof(prefix), TRACE_LINE,
+	int prefix_len = sh->is_traced && !sh->is_silent ? snprintf(prefix, sizeof(prefix), TRACE_LINE,
 						  sh->last_status)
 				       : 0;
 	const struct iovec parts[] = {
@@ -292,7 +305,7 @@ static int put_text(struct shell *sh, struct bytes command)
 	return 0;
 }
 
-int shell_run(struct shell *sh, struct bytes command)
+static int give(struct shell *sh, struct bytes command)
 {
 	char lines[512];
 
@@ -304,6 +317,18 @@ int shell_run(struct shell *sh, struct bytes command)
 			   sh->number, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
+}
+
+int shell_run(struct shell *sh, struct bytes command)
+{
+	sh->is_silent = false;
+	return give(sh, command);
+}
+
+int shell_set(struct shell *sh, struct bytes script)
+{
+	sh->is_silent = true;
+	return give(sh, script);
 }
 
 /* The memfd's offset is one for us and for bash.  That the lines were read says
@@ -432,8 +457,10 @@ static bool read_report(struct shell *sh, const struct parsed *p,
 		python[--python_len] = '\0';
 	r.python = as_path(python, python_len);
 	r.has_begun = !strchr(p->field[FLAGS], '!');
-	sh->is_traced = strchr(p->field[FLAGS], 'x') != NULL;
-	sh->last_status = r.status;
+	if (!sh->is_silent) {
+		sh->is_traced = strchr(p->field[FLAGS], 'x') != NULL;
+		sh->last_status = r.status;
+	}
 	*ret = r;
 	return true;
 }

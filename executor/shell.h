@@ -74,6 +74,7 @@ struct shell {
 	size_t prefix_len;	  /* in front of it, of ours */
 	uint32_t last_status;
 	bool is_traced; /* `set -x` is on, for commands */
+	bool is_silent; /* the last command was one of ours */
 };
 
 struct shell_report {
@@ -85,6 +86,7 @@ struct shell_report {
 /* How a shell is started; all borrowed. */
 struct shell_how {
 	const struct exec *exec; /* of its argv only the first is used: a bash */
+	char *const *env; /* NULL: its own */
 	const char *cwd;
 	const struct user *self;
 	int cgroup;   /* the cgroup.procs that it enters, or -1 */
@@ -98,6 +100,9 @@ void shell_done(struct shell *sh);
 
 /* Runs a command; the shell must be ready.  -1: it cannot be driven any more. */
 int shell_run(struct shell *sh, struct bytes command);
+
+/* The same for commands of ours (script.h): `$?`, and what is traced, stay as they are. */
+int shell_set(struct shell *sh, struct bytes script);
 
 /* After its death: false when it never read the last command's text. */
 bool shell_has_begun(const struct shell *sh);

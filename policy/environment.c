@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/mask.h"
 #include "base/own.h"
 #include "policy/policy.h"
 
@@ -30,7 +31,39 @@ int environment_add(struct policy *p, const char *word, struct err *e)
 	return 0;
 }
 
-static int add_lines(struct policy *p, char *text, struct err *e)
+bool environment_is_secret(const struct policy *p, const char *name, size_t len)
+{
+	for (size_t i = 0; i < p->secrets.count; i++)
+		if (strlen(p->secrets.items[i]) == len &&
+		    !strncmp(p->secrets.items[i], name, len))
+			return true;
+	return false;
+}
+
+int environment_add_secret(struct policy *p, const char *word, struct err *e)
+{
+	size_t len = strcspn(word, "=");
+	AUTO_FREE char *name = text_format("%.*s", (int)len, word);
+
+	if (len == 0 || strcspn(word, " \t\n") < len)
+		return err_set(e, ERR_USAGE, "'%.60s' is no name of a variable", name);
+	if (!word[len] && !getenv(name))
+		return err_set(e, ERR_USAGE, "%.60s: the caller's environment has none", name);
+	if (!environment_is_secret(p, name, len))
+		list_add(&p->secrets, name);
+	return environment_add(p, word, e);
+}
+
+int environment_mask(const struct policy *p, struct mask *ret, struct err *e)
+{
+	for (size_t i = 0; i < p->secrets.count; i++)
+		if (mask_add(ret, list_get_env(&p->env_set, p->secrets.items[i]), NULL, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_lines(struct policy *p, char *text,
+		     int (*add)(struct policy *, const char *, struct err *), struct err *e)
 {
 	unsigned number = 0;
 
@@ -41,14 +74,15 @@ static int add_lines(struct policy *p, char *text, struct err *e)
 		size_t len = strlen(line);
 		if (len && line[len - 1] == '\r')
 			line[len - 1] = '\0';
-		if (*line && *line != '#' && environment_add(p, line, e) < 0)
+		if (*line && *line != '#' && add(p, line, e) < 0)
 			return err_in(e, "line %u", number + 1);
 		line = next;
 	}
 	return 0;
 }
 
-static int read_file(struct policy *p, const char *path, struct err *e)
+static int read_file(struct policy *p, const char *path,
+		     int (*add)(struct policy *, const char *, struct err *), struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 	size_t len;
@@ -60,14 +94,22 @@ static int read_file(struct policy *p, const char *path, struct err *e)
 		return -1;
 	if (strlen(text) != len)
 		return err_set(e, ERR_USAGE, "%.200s: contains a NUL byte", path);
-	return add_lines(p, text, e) < 0 ? err_in(e, "%.100s", path) : 0;
+	return add_lines(p, text, add, e) < 0 ? err_in(e, "%.100s", path) : 0;
 }
 
 int environment_add_file(struct policy *p, const char *path, struct err *e)
 {
-	if (read_file(p, path, e) == 0)
+	if (read_file(p, path, environment_add, e) == 0)
 		return 0;
 	AUTO_FREE char *from = text_format("--env-file %.200s", path);
+	return err_from(e, from);
+}
+
+int environment_add_secret_file(struct policy *p, const char *path, struct err *e)
+{
+	if (read_file(p, path, environment_add_secret, e) == 0)
+		return 0;
+	AUTO_FREE char *from = text_format("--secret-file %.200s", path);
 	return err_from(e, from);
 }
 

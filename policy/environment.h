@@ -4,6 +4,7 @@
  * -e and --env-file name.  Nothing of the caller's passes otherwise. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The PATH that commands get. */
@@ -21,6 +22,17 @@ int environment_add(struct policy *p, const char *word, struct err *e);
  * passed over.  A NUL byte, a missing name or a name with a blank in it is an
  * error that names the line.  At most 1 MiB. */
 int environment_add_file(struct policy *p, const char *path, struct err *e);
+
+/* --secret and --secret-file: the same, and what is set so is to be hidden where it
+ * is shown.  A caller who has no value is an error, and no error tells a value. */
+int environment_add_secret(struct policy *p, const char *word, struct err *e);
+int environment_add_secret_file(struct policy *p, const char *path, struct err *e);
+
+bool environment_is_secret(const struct policy *p, const char *name, size_t len);
+
+/* Adds the values of all secrets.  -1: there is no room for them. */
+struct mask;
+int environment_mask(const struct policy *p, struct mask *ret, struct err *e);
 
 /* Writes the whole environment into *ret, defaults first. `shell` is the
  * program that the image has, `timezone` the value of TZ. */

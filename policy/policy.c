@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mask.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/environment.h"
 #include "policy/quantity.h"
 
 #define HOSTNAME_MAX_LEN 63
@@ -39,6 +41,7 @@ void policy_done(struct policy *p)
 	free(p->seccomp);
 	free(p->cgroup_parent);
 	list_done(&p->env_set);
+	list_done(&p->secrets);
 	list_done(&p->argv);
 	policy_init(p);
 }
@@ -190,6 +193,16 @@ bool policy_wants_cgroup(const struct policy *p)
 	return p->limits.memory || p->limits.pids || p->limits.cpus || p->cgroup_parent;
 }
 
+/* There is room for all of them. */
+static int check_secrets(const struct policy *p, struct err *e)
+{
+	struct mask m = { 0 };
+	int added = environment_mask(p, &m, e);
+
+	mask_done(&m);
+	return added < 0 ? err_in(e, "--secret") : 0;
+}
+
 int policy_check(const struct policy *p, struct err *e)
 {
 	uint32_t uid, gid;
@@ -203,7 +216,7 @@ int policy_check(const struct policy *p, struct err *e)
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
-	return check_command(p, e);
+	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }
 
 /* A name that every image of ours has, or a number. */

@@ -56,7 +56,8 @@ struct policy {
 	struct volume *volumes;
 	size_t volume_count, volume_room;
 
-	struct list env_set;   /* -e and --env-file, in order: KEY=VALUE */
+	struct list env_set;   /* -e, --secret and their files, in order: KEY=VALUE */
+	struct list secrets;   /* --secret and --secret-file: the names */
 	struct list argv;      /* the command */
 	char *workdir;	       /* -w; NULL: the default */
 	char *user;	       /* -u; NULL: the default */

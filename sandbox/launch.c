@@ -279,8 +279,9 @@ int launch_start(struct launch *l, struct err *e)
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	/* The user that root became may have other processes, and root's
-	 * environment is still in here (ptrace(2), access mode checking). */
-	if (l->who.was_root && prctl(PR_SET_DUMPABLE, 0) < 0)
+	 * environment is still in here (ptrace(2), access mode checking).  Secrets get
+	 * into no core file. */
+	if ((l->who.was_root || l->policy->secrets.count) && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
 }

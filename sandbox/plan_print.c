@@ -6,8 +6,11 @@
 
 #include "base/err.h"
 #include "base/kernel.h"
+#include "base/list.h"
+#include "base/mask.h"
 #include "base/own.h"
 #include "base/visible.h"
+#include "policy/environment.h"
 #include "policy/policy.h"
 #include "policy/quantity.h"
 #include "sandbox/caps.h"
@@ -131,6 +134,28 @@ static void print_limits(const struct plan *p, FILE *to)
 			      (unsigned long long)p->sysctls[i].value);
 }
 
+static void print_variable(const struct policy *policy, const char *variable, FILE *to)
+{
+	size_t len = strcspn(variable, "=");
+	AUTO_FREE char *hidden = text_format("%.*s=" MASK_TEXT, (int)len, variable);
+
+	print_field(to, "", environment_is_secret(policy, variable, len) ? hidden : variable);
+}
+
+/* Words may have a secret's value in them. */
+static void print_words(const struct policy *policy, FILE *to)
+{
+	struct mask m = { 0 };
+
+	(void)environment_mask(policy, &m, NULL); /* as policy_check() has */
+	for (size_t i = 0; i < policy->argv.count; i++) {
+		const char *word = policy->argv.items[i];
+		AUTO_FREE char *shown = mask_copy(&m, word);
+		print_field(to, "", shown);
+	}
+	mask_done(&m);
+}
+
 void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	print_namespaces(p->namespaces, to);
@@ -155,11 +180,10 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 	(void)fprintf(to, "\n");
 	for (size_t i = 0; i < p->env.count; i++) {
 		(void)fprintf(to, "env      ");
-		print_field(to, "", p->env.items[i]);
+		print_variable(policy, p->env.items[i], to);
 		(void)fprintf(to, "\n");
 	}
 	(void)fprintf(to, "run      ");
-	for (size_t i = 0; i < policy->argv.count; i++)
-		print_field(to, "", policy->argv.items[i]);
+	print_words(policy, to);
 	(void)fprintf(to, "\n");
 }

@@ -8,6 +8,7 @@
 #include "base/keys.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/variables.h"
 #include "policy/json.h"
 #include "sandbox/act/action_errand.h"
 #include "sandbox/act/args.h"
@@ -33,6 +34,7 @@ static const char *const write_args[] = { "path", "content", "start", "end", COM
 static const char *const edit_args[] = { "path", "command", "file_text", "old_str", "new_str",
 					 "insert_line", "content", "start", "end",
 					 "impl_source", COMMON_ARGS, NULL };
+static const char *const env_args[] = { "set", "unset", "secret", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
 
@@ -250,6 +252,76 @@ static int decode_cancel(const struct json_at *args, struct action *a, struct er
 	return json_uint(&id, &a->cancelled, e);
 }
 
+/* --- the environment ------------------------------------------------------- */
+
+static int get_set(const struct json_at *args, struct list *ret, struct err *e)
+{
+	struct json_at object, item = { 0 };
+	const char *name, *value;
+
+	if (!json_member(args, "set", &object))
+		return 0;
+	if (json_expect(&object, JSON_OBJECT, e) < 0)
+		return -1;
+	while (json_step_key(&object, &item, &name)) {
+		/* Before '=' is put behind it: it may have one of its own. */
+		if (!variable_is_name(name))
+			return err_set(e, ERR_USAGE, "args.set: '%.60s' is no name for a variable",
+				       name);
+		if (json_string(&item, &value, e) < 0)
+			return -1;
+		list_addf(ret, "%s=%s", name, value);
+	}
+	return 0;
+}
+
+static int get_names(const struct json_at *args, const char *key, struct list *ret,
+		     struct err *e)
+{
+	struct json_at list, item = { 0 };
+	const char *name;
+
+	if (!json_member(args, key, &list))
+		return 0;
+	if (json_expect(&list, JSON_ARRAY, e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &name, e) < 0)
+			return -1;
+		if (!variable_is_name(name))
+			return err_set(e, ERR_USAGE, "args.%s: '%.60s' is no name for a variable",
+				       key, name);
+		list_add(ret, name);
+	}
+	return 0;
+}
+
+/* Names, or true: all that are set. */
+static int get_secret(const struct json_at *args, struct action *a, struct err *e)
+{
+	struct json_at item;
+	bool are_all = false;
+
+	if (!json_member(args, "secret", &item))
+		return 0;
+	if (json_type(&item) != JSON_BOOL)
+		return get_names(args, "secret", &a->secret, e);
+	(void)json_bool(&item, &are_all, NULL); /* it is one */
+	for (size_t i = 0; are_all && i < a->set.count; i++)
+		list_addf(&a->secret, "%.*s", (int)strcspn(a->set.items[i], "="), a->set.items[i]);
+	return 0;
+}
+
+static int decode_env(const struct json_at *args, struct action *a, struct err *e)
+{
+	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0 ||
+	    get_secret(args, a, e) < 0)
+		return -1;
+	if (a->set.count + a->unset.count > VARIABLES_MAX) /* and so it fits a message */
+		return err_set(e, ERR_USAGE, "args: more than %d variables", VARIABLES_MAX);
+	return 0;
+}
+
 static const struct verb {
 	const char *name;
 	enum action_kind kind;
@@ -268,6 +340,7 @@ static const struct verb {
 	{ "move", ACT_MOVE, action_move_args, action_decode_move, NULL },
 	{ "remove", ACT_REMOVE, action_remove_args, action_decode_remove, NULL },
 	{ "mkdir", ACT_MKDIR, action_mkdir_args, action_decode_path, NULL },
+	{ "env", ACT_ENV, env_args, decode_env, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
 	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
 	  "JupyterRequirement not found. Unable to run IPython action." },
@@ -375,7 +448,7 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
 					     "read, write, edit, list, glob, grep, stat, "
-					     "move, remove, mkdir, cancel", name);
+					     "move, remove, mkdir, env, cancel", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||
@@ -415,6 +488,9 @@ void action_done(struct action *a)
 	free(a->new_str);
 	free(a->line);
 	free(a->range);
+	list_done(&a->set);
+	list_done(&a->unset);
+	list_done(&a->secret);
 	*a = (struct action){ 0 };
 }
 

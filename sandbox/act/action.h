@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct err;
 
 /* A longer line is refused, unread. */
@@ -26,6 +28,7 @@ enum action_kind {
 	ACT_REMOVE,
 	ACT_MKDIR,
 	ACT_GREP,
+	ACT_ENV,
 	ACT_CANCEL,
 	ACT_UNSUPPORTED, /* of the reference, and not here: `refusal` says so */
 	ACT_KIND_COUNT
@@ -59,6 +62,8 @@ struct action {
 	char *file_text, *old_str, *new_str, *line, *range;
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
+	struct list set, unset; /* env: owned; NAME=value, and names */
+	struct list secret;	/* env: owned; names whose values are to be hidden */
 	const char *refusal; /* unsupported; static */
 };
 

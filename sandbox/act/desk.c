@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "sandbox/act/action.h"
 #include "sandbox/act/answers.h"
 #include "sandbox/act/put.h"
+#include "sandbox/act/veil.h"
 
 void desk_init(struct desk *d)
 {
@@ -24,8 +26,22 @@ void desk_done(struct desk *d)
 	if (!d)
 		return;
 	queue_done(&d->queue);
+	variables_done(&d->variables);
+	mask_done(&d->mask);
 	answers_free(d->answers);
 	*d = (struct desk){ 0 };
+}
+
+int desk_hide(struct desk *d, const char *value, bool *ret_is_hidden, struct err *e)
+{
+	bool is_first = mask_is_empty(&d->mask);
+
+	if (mask_add(&d->mask, value, ret_is_hidden, e) < 0)
+		return -1;
+	/* From now on there is something that must not get into a core file. */
+	if (is_first && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	return 0;
 }
 
 /* --- answers -------------------------------------------------------------- */
@@ -57,39 +73,41 @@ static void post(struct asker *to, struct letter *l)
 }
 
 /* An answer to somebody who has no task. */
-static void say(struct asker *to, struct buffer *line)
+static void say(const struct desk *d, struct asker *to, struct buffer *line)
 {
+	veil_line(&d->mask, line);
 	struct letter *l = letter_new(line);
 
 	post(to, l);
 	letter_release(l);
 }
 
-static void say_error(struct asker *to, const struct action *a, const char *error_id,
-		      const char *text)
+static void say_error(const struct desk *d, struct asker *to, const struct action *a,
+		      const char *error_id, const char *text)
 {
 	const struct observed o = { .action = a };
 	struct buffer line;
 
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_error(&line, &o, error_id, text);
-	say(to, &line);
+	say(d, to, &line);
 }
 
-static void say_bad(struct asker *to, const struct action *a, const struct err *e)
+static void say_bad(const struct desk *d, struct asker *to, const struct action *a,
+		    const struct err *e)
 {
 	AUTO_FREE char *text = text_format("ERROR: %s", e->text);
 
-	say_error(to, a, "HUTCH$BAD_ACTION", text);
+	say_error(d, to, a, "HUTCH$BAD_ACTION", text);
 }
 
-static void say_again(struct asker *to, const char *kept)
+static void say_again(const struct desk *d, struct asker *to, const char *kept)
 {
 	struct buffer line;
 
 	buffer_init(&line, DESK_LINE_MAX);
 	(void)buffer_append(&line, kept, strlen(kept)); /* as it did the first time */
-	say(to, &line);
+	say(d, to, &line);
 }
 
 static void keep(struct desk *d, const struct action *a, const struct buffer *line)
@@ -102,6 +120,8 @@ void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 {
 	const struct observed o = { .action = &t->action };
 
+	desk_flush_output(d, t);
+	veil_line(&d->mask, line);
 	if (!put_is_whole(line)) {
 		buffer_done(line);
 		buffer_init(line, DESK_LINE_MAX);
@@ -183,8 +203,9 @@ static void cancel(struct desk *d, struct asker *from, const struct action *a)
 	else
 		observe_error(&line, &o, "HUTCH$NOT_FOUND",
 			      "ERROR: No action with this id is under way.");
+	veil_line(&d->mask, &line);
 	keep(d, a, &line);
-	say(from, &line);
+	say(d, from, &line);
 	if (t)
 		end_early(d, t);
 }
@@ -226,7 +247,7 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 	if (state == ANSWER_NEW)
 		return true;
 	if (state == ANSWER_KEPT) {
-		say_again(from, kept);
+		say_again(d, from, kept);
 		return false;
 	}
 	struct task *t = state == ANSWER_UNDER_WAY
@@ -235,7 +256,7 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 	if (t && t->asker_count < QUEUE_ASKERS)
 		await(t, from);
 	else
-		say_error(from, a, "HUTCH$BAD_ACTION", refusals[state]);
+		say_error(d, from, a, "HUTCH$BAD_ACTION", refusals[state]);
 	return false;
 }
 
@@ -270,7 +291,7 @@ static void take_action(struct desk *d, struct asker *from, struct action *a,
 		a->client = text_copy(from->client->name);
 	}
 	if (!has_session(d, a))
-		say_error(from, a, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
+		say_error(d, from, a, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
 	else if (!is_new(d, from, a, line, len))
 		; /* it has its answer, or will get it */
 	else if (is_cancel)
@@ -287,7 +308,7 @@ static void take_line(struct desk *d, struct asker *from, const char *line, size
 
 	if (action_decode(line, len, &a, &e) == 0)
 		return take_action(d, from, &a, line, len);
-	say_bad(from, &a, &e);
+	say_bad(d, from, &a, &e);
 	action_done(&a);
 }
 
@@ -306,14 +327,14 @@ void desk_request(struct desk *d, struct desk_client *c, char *id, const char *l
 	take_line(d, &from, line, len);
 }
 
-void desk_long_line(struct desk_client *c)
+void desk_long_line(struct desk *d, struct desk_client *c)
 {
 	const struct action none = { .kind = ACT_UNSUPPORTED };
 	struct asker from = { .client = c };
 	struct err e;
 
 	(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
-	say_bad(&from, &none, &e);
+	say_bad(d, &from, &none, &e);
 }
 
 void desk_end(struct desk *d, const char *why)

@@ -6,6 +6,7 @@
  *
  *	desk.c		lines: decoded, done once, put into the queue, answered
  *	desk_start.c	what of the queue can start, as frames for the executor
+ *	desk_env.c	variables, and which of them are secrets
  *	desk_frame.c	the executor's frames, and what is observed of them
  *
  * A session's shell is started when it is first needed, so that a stream that only
@@ -16,6 +17,8 @@
 #include <stdint.h>
 
 #include "base/action.h"
+#include "base/mask.h"
+#include "base/variables.h"
 #include "sandbox/act/observe.h"
 #include "sandbox/act/outbox.h"
 #include "sandbox/act/queue.h"
@@ -63,6 +66,8 @@ struct desk_client {
 struct desk {
 	struct buffer *wire;	  /* borrowed */
 	const struct exec *shell; /* borrowed; how a session is opened */
+	struct variables variables; /* those of env actions; pid 1 has them too */
+	struct mask mask; /* what nobody is told */
 	struct setting setting;
 	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */
 	uint64_t memory_limit, oom_kills; /* bytes; as last seen */
@@ -82,7 +87,7 @@ void desk_leave(struct desk *d, struct desk_client *c);
 /* One line of input, without its newline. */
 void desk_line(struct desk *d, struct desk_client *c, const char *line, size_t len);
 /* A line that was too long to be kept. */
-void desk_long_line(struct desk_client *c);
+void desk_long_line(struct desk *d, struct desk_client *c);
 /* An action that came as a request with this id, a JSON value that is taken over. */
 void desk_request(struct desk *d, struct desk_client *c, char *id, const char *line,
 		  size_t len);
@@ -95,6 +100,10 @@ int desk_frame(struct desk *d, const struct frame *f, struct err *e);
 /* Puts on the wire what can start now and fits; false when nothing did.  To be
  * called after the others, and again when the wire has been written. */
 bool desk_start(struct desk *d);
+
+/* The value is hidden in all that is told from now on.  *ret_is_hidden: whether it is
+ * long enough.  -1: there is no room for it. */
+int desk_hide(struct desk *d, const char *value, bool *ret_is_hidden, struct err *e);
 
 /* Moves observations that are done into `out`, as far as it has room. */
 void desk_deliver(struct desk_client *c);
@@ -137,6 +146,11 @@ void desk_close(struct desk *d, struct session *s);
 
 /* What is known of the task, for its observation. */
 struct observed desk_observed(const struct task *t);
+
+/* ACT_ENV, which is done at once. */
+void desk_set_env(struct desk *d, struct task *t);
+/* What is streamed of a session: hands on what was held of a secret that it may be. */
+void desk_flush_output(struct desk *d, struct task *t);
 
 /* The end of a task: its one observation, whose bytes are taken over, to everybody
  * who asked for it.  The task is gone. */

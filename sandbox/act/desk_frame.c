@@ -77,20 +77,49 @@ static void tell_output(struct desk_client *c, const struct observed *o)
 		observe_output(c->out, o, c->is_rpc);
 }
 
+/* What is not hidden of it, to all who asked. */
+static void tell_all(struct task *t, const void *data, size_t len)
+{
+	const struct observed o = { .action = &t->action, .content = data, .len = len };
+
+	for (size_t i = 0; i < t->asker_count && o.len > 0; i++)
+		tell_output(t->askers[i].client, &o);
+}
+
+void desk_flush_output(struct desk *d, struct task *t)
+{
+	struct buffer shown;
+
+	if (!t->is_streamed || mask_is_empty(&d->mask))
+		return;
+	buffer_init(&shown, MASK_GROWTH * MASK_BYTES);
+	mask_flush(&t->session->shown, &shown);
+	tell_all(t, buffer_data(&shown), buffer_len(&shown));
+	buffer_done(&shown);
+}
+
+static void tell_masked(struct desk *d, struct task *t, struct bytes text)
+{
+	struct buffer shown;
+
+	buffer_init(&shown, MASK_GROWTH * (MASK_BYTES + ACTION_CHUNK));
+	mask_feed(&d->mask, &t->session->shown, text.data, text.len, &shown);
+	tell_all(t, buffer_data(&shown), buffer_len(&shown));
+	buffer_done(&shown);
+}
+
 static int on_output(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
-	struct observed o = { .action = &t->action };
 	struct bytes text;
 
-	(void)d;
 	if (!t->is_streamed)
 		return untimely(f, e);
 	if (action_get_text(f, &text, e) < 0)
 		return -1;
-	o.content = text.data;
-	o.len = text.len;
-	for (size_t i = 0; i < t->asker_count; i++)
-		tell_output(t->askers[i].client, &o);
+	if (mask_is_empty(&d->mask))
+		tell_all(t, text.data, text.len);
+	else
+		tell_masked(d, t, text);
 	return 0;
 }
 

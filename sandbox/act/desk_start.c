@@ -226,11 +226,12 @@ static bool needs_shell(const struct desk *d, const struct session *s)
 static bool has_room(const struct desk *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
-	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT || needs_shell(d, s);
+	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT || kind == ACT_ENV ||
+			needs_shell(d, s);
 
 	if (action_is_errand(&s->first->action))
 		return d->errands < DESK_ERRANDS && buffer_len(d->wire) <= WIRE_BUSY;
-	if (kind != ACT_RUN && d->files == DESK_FILES)
+	if (kind != ACT_RUN && kind != ACT_ENV && d->files == DESK_FILES)
 		return false;
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
@@ -299,7 +300,9 @@ static bool start_one(struct desk *d, struct session *s)
 		return true;
 	if (!has_room(d, s))
 		return false;
-	if (needs_shell(d, s))
+	if (t->action.kind == ACT_ENV)
+		desk_set_env(d, t);
+	else if (needs_shell(d, s))
 		open_session(d, s);
 	else
 		send_task(d, s, t);

@@ -21,13 +21,14 @@ static int serve(struct launch *l, bool streams)
 
 	stream_serve(&stream, &end);
 	if (end.error.kind != ERR_NONE)
-		report_error(&end.error);
+		report_masked(l->policy, &end.error);
 	return end.exit_code;
 }
 
 static int start(struct launch *l, struct err *e)
 {
 	report_network(l->policy);
+	report_secrets(l->policy);
 	if (launch_prepare(l, false, e) < 0 || launch_start(l, e) < 0)
 		return -1;
 	report_degraded(l->degraded);

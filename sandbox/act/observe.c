@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mask.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/observe_parts.h"
@@ -398,6 +399,54 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 		observe_member(out, "impl_source", "oh_aci");
 	put_raw(out, "}");
 	observe_end(out, o, x->cut, false);
+}
+
+/* Of NAME=value the first part. */
+static void put_names(struct buffer *out, const struct list *words)
+{
+	put_raw(out, "[");
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->items[i];
+		put_raw(out, i ? "," : "");
+		put_bytes(out, word, strcspn(word, "="));
+	}
+	put_raw(out, "]");
+}
+
+/* Allocated. */
+static char *short_text(const struct list *not_hidden)
+{
+	char *text = text_copy("");
+
+	for (size_t i = 0; i < not_hidden->count; i++) {
+		char *longer = text_format("%sThe value of %s is shorter than %d bytes, and is "
+					   "not hidden.\n", text, not_hidden->items[i], MASK_MIN);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+void observe_env(struct buffer *out, const struct observed *o, const struct list *hidden,
+		 const struct list *not_hidden)
+{
+	AUTO_FREE char *content = short_text(not_hidden);
+	const struct action *a = o->action;
+	AUTO_FREE char *message = text_format("I set %zu and unset %zu environment variables.",
+					      a->set.count, a->unset.count);
+
+	observe_kind(out, "env");
+	observe_member(out, "message", message);
+	observe_member(out, "content", content);
+	put_raw(out, ",\"extras\":{");
+	put_key(out, "set", true);
+	put_names(out, &a->set);
+	put_key(out, "unset", false);
+	put_names(out, &a->unset);
+	put_key(out, "secret", false);
+	put_names(out, hidden);
+	put_raw(out, "}");
+	observe_end(out, o, 0, false);
 }
 
 void observe_nothing(struct buffer *out, const struct observed *o)

@@ -46,6 +46,11 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 /* What came of an errand: it, or an error (observe_errand.c). */
 void observe_errand(struct buffer *out, const struct observed *o,
 		    const struct returned *x);
+/* What was changed of the environment: names, never values.  Secrets: which are hidden
+ * from now on, and which are too short for it. */
+struct list;
+void observe_env(struct buffer *out, const struct observed *o, const struct list *hidden,
+		 const struct list *not_hidden);
 
 /* An action that came to nothing; `error_id` is "" or HUTCH$.... */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,

@@ -30,6 +30,7 @@ void queue_done(struct queue *q)
 			next = t->next;
 			task_free(t);
 		}
+		mask_stream_done(&s->shown);
 		free(s->name);
 	}
 	*q = (struct queue){ 0 };

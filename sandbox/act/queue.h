@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/mask.h"
 #include "sandbox/act/action.h"
 
 #define QUEUE_SESSIONS 64
@@ -54,6 +55,7 @@ struct session {
 	bool is_open, is_opening;
 	bool has_no_shell; /* it could not be opened; only a command tries again */
 	int64_t deadline_ms; /* while it is opening */
+	struct mask_stream shown; /* owned; of what is streamed */
 	struct task *first, *last; /* owned */
 };
 

@@ -16,7 +16,7 @@
 
 /* A number and nothing else; what is none, or none that can be waited for, is as if
  * it were not there. */
-static double soft_seconds(const struct list *env)
+double setting_soft_seconds(const struct list *env)
 {
 	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");
 	char *end = NULL;
@@ -29,7 +29,7 @@ static double soft_seconds(const struct list *env)
 struct setting setting_of(const struct launch *l)
 {
 	return (struct setting){
-		.soft_s = soft_seconds(&l->plan.env),
+		.soft_s = setting_soft_seconds(&l->plan.env),
 		.lints = l->policy->lints,
 		.username = list_get_env(&l->plan.env, "USER"),
 		.hostname = l->plan.hostname,

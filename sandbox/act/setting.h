@@ -6,6 +6,9 @@
 struct launch;
 struct list;
 
+/* The soft time-out of that environment. */
+double setting_soft_seconds(const struct list *env);
+
 /* Borrows from the launch. */
 struct setting setting_of(const struct launch *l);
 

@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/desk.h"
@@ -68,7 +69,7 @@ static bool take_lines(struct server *s)
 	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
 		if (kind == LINE_TOO_LONG)
-			desk_long_line(&s->client);
+			desk_long_line(&s->desk, &s->client);
 		else if (len > 0)
 			desk_line(&s->desk, &s->client, line, len);
 		lines_took(&s->lines);
@@ -272,6 +273,7 @@ static void server_init(struct server *s)
 	s->client = (struct desk_client){ .out = &s->outlet.out, .name = "",
 					  .streams = s->stream->streams };
 	s->desk.setting = setting_of(l);
+	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
 	if (l->policy->timeout_ms)
 		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;
 	if (l->cgroup.procs < 0)

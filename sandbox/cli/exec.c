@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -109,9 +110,21 @@ static int put_env(FILE *to, const struct list *env, struct err *e)
 			return -1;
 		(void)fputc(':', to);
 		if (put_text(to, "the value", value, e) < 0)
-			return -1;
+			return err_set(e, ERR_USAGE, "the value of %.60s is not UTF-8, which is all "
+						     "that the control socket carries", name);
 	}
 	(void)fputc('}', to);
+	return 0;
+}
+
+static int put_secrets(FILE *to, const struct list *names, struct err *e)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		(void)fputs(i ? "," : ",\"secret\":[", to);
+		if (put_text(to, "the variable", names->items[i], e) < 0)
+			return -1;
+	}
+	(void)fputs(names->count ? "]" : "", to);
 	return 0;
 }
 
@@ -145,7 +158,7 @@ static char *start_params(const struct policy *p, bool detaches, struct err *e)
 	if (!to)
 		abort();
 	bool is_good = put_argv(to, &p->argv, e) == 0 && put_env(to, &p->env_set, e) == 0 &&
-		       put_rest(to, p, detaches, e) == 0;
+		       put_secrets(to, &p->secrets, e) == 0 && put_rest(to, p, detaches, e) == 0;
 	if (fclose(to) != 0)
 		abort();
 	if (!is_good)
@@ -414,7 +427,7 @@ static int visit(const char *name, const struct policy *policy)
 		play(&v);
 	visit_done(&v); /* the terminal is as it was before anything is said */
 	if (v.error.kind != ERR_NONE)
-		report_error(&v.error);
+		report_masked(policy, &v.error);
 	return v.exit_code;
 }
 
@@ -435,7 +448,7 @@ static int start_detached(const char *name, const struct policy *policy)
 			code = c.exit_code;
 	}
 	if (code)
-		report_error(&e);
+		report_masked(policy, &e);
 	else if (reply_integer(reply_get(answer, "process"), &process))
 		(void)printf("%lld\n", (long long)process);
 	client_done(&c);
@@ -453,12 +466,24 @@ static void add_term(struct policy *policy)
 	}
 }
 
+/* We stay dumpable, since the supervisor looks at our user namespace before it lets us
+ * in (ptrace(2), access mode checking); but no core file is written. */
+static void hold_secrets(const struct policy *policy)
+{
+	const struct rlimit none = { 0 };
+
+	if (policy->secrets.count)
+		(void)setrlimit(RLIMIT_CORE, &none); /* lowering never fails */
+}
+
 static int enter(const char *name, struct policy *policy, bool detaches)
 {
 	struct err e;
 
 	launch_ready();
 	add_term(policy);
+	report_secrets(policy);
+	hold_secrets(policy);
 	/* Only now: the flags may have asked for variables of ours. */
 	if (identity_become_client(&e) < 0) {
 		report_error(&e);

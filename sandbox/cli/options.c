@@ -68,6 +68,23 @@ static int take_env_file(struct run_options *o, const char *value, struct err *e
 	return environment_add_file(o->policy, value, e);
 }
 
+/* The words of a process can be read by everybody (proc(5), cmdline): nobody is to
+ * find the value there for longer than it takes to copy it. */
+static int take_secret(struct run_options *o, const char *value, struct err *e)
+{
+	char *at = strchr((char *)(uintptr_t)value, '=');
+	int added = environment_add_secret(o->policy, value, e);
+
+	if (at)
+		memset(at + 1, '*', strlen(at + 1));
+	return added < 0 ? err_in(e, "--secret") : 0;
+}
+
+static int take_secret_file(struct run_options *o, const char *value, struct err *e)
+{
+	return environment_add_secret_file(o->policy, value, e);
+}
+
 static int take_workdir(struct run_options *o, const char *value, struct err *e)
 {
 	AUTO_FREE char *clean = NULL;
@@ -326,6 +343,8 @@ static const struct option {
 	{ 0, "read-only", NULL, take_read_only, "only what is named is writable" },
 	{ 'e', "env", "KEY[=VALUE]", take_env, "set a variable, or pass the caller's on" },
 	{ 0, "env-file", "FILE", take_env_file, "variables from a file" },
+	{ 0, "secret", "KEY[=VALUE]", take_secret, "a variable that is hidden where it is shown" },
+	{ 0, "secret-file", "FILE", take_secret_file, "such variables from a file" },
 	{ 'w', "workdir", "DIR", take_workdir, "working directory (default /workspace)" },
 	{ 'u', "user", "USER", take_user, "agent, root, or with ranges UID[:GID]" },
 	{ 0, "hostname", "NAME", take_hostname, "(default hutch)" },
@@ -367,6 +386,7 @@ static const struct {
 	unsigned verbs;
 } own_options[] = {
 	{ "env", MAKERS | COMMANDS },		{ "env-file", MAKERS | COMMANDS },
+	{ "secret", MAKERS | COMMANDS },	{ "secret-file", MAKERS | COMMANDS },
 	{ "workdir", MAKERS | COMMANDS },	{ "user", MAKERS | COMMANDS },
 	{ "timeout", MAKERS | COMMANDS },	{ "help", MAKERS | COMMANDS },
 	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC },

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
+#include "base/mask.h"
 #include "base/own.h"
 #include "base/visible.h"
 #include "policy/environment.h"
@@ -46,6 +47,31 @@ void report_network(const struct policy *policy)
 	if (policy->network == NETWORK_HOST)
 		(void)fprintf(stderr, "hutch: --network host: the sandbox shares this host's "
 				      "network, its loopback services included\n");
+}
+
+void report_secrets(const struct policy *policy)
+{
+	struct mask m = { 0 };
+
+	for (size_t i = 0; i < policy->secrets.count; i++) {
+		const char *name = policy->secrets.items[i];
+		bool is_hidden = true;
+		(void)mask_add(&m, list_get_env(&policy->env_set, name), &is_hidden, NULL);
+		if (!is_hidden)
+			(void)fprintf(stderr, "hutch: note: the value of %s is shorter than %d "
+					      "bytes, and is not hidden\n", name, MASK_MIN);
+	}
+	mask_done(&m);
+}
+
+void report_masked(const struct policy *policy, struct err *e)
+{
+	struct mask m = { 0 };
+
+	(void)environment_mask(policy, &m, NULL); /* as policy_check() has */
+	mask_err(&m, e);
+	mask_done(&m);
+	report_error(e);
 }
 
 void report_degraded(unsigned degraded)

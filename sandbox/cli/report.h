@@ -12,6 +12,12 @@ void report_result(const struct result *r, int json_fd);
 /* --network host, which shares more than it seems to. */
 void report_network(const struct policy *policy);
 
+/* Secrets that are too short to be hidden. */
+void report_secrets(const struct policy *policy);
+
+/* An error in which a secret may be. */
+void report_masked(const struct policy *policy, struct err *e);
+
 /* The limits that --best-effort could not get, for a verb without a result object. */
 void report_degraded(unsigned degraded);
 

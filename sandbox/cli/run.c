@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/mask.h"
 #include "base/message.h"
+#include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/cli/options.h"
@@ -101,6 +103,16 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
+/* What could not be started may be named by one. */
+static void hide_secrets(const struct policy *policy, struct result *r)
+{
+	struct mask m = { 0 };
+
+	if (environment_mask(policy, &m, NULL) == 0)
+		mask_err(&m, &r->error);
+	mask_done(&m);
+}
+
 int run_main(char **argv)
 {
 	struct policy policy;
@@ -118,10 +130,13 @@ int run_main(char **argv)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else {
 		launch_close_others(options.json_fd);
-		if (!options.is_dry_run)
+		if (!options.is_dry_run) {
 			report_network(&policy);
+			report_secrets(&policy);
+		}
 		run_launch(&policy, options.is_dry_run, &result);
 	}
+	hide_secrets(&policy, &result);
 	report_result(&result, options.json_fd);
 	policy_done(&policy);
 	return result.exit_code;

@@ -75,7 +75,7 @@ void capture_free(struct capture *c)
 		return;
 	capture_close(c);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		kept_done(&c->kept[i]);
+		kept_done(&c->kept[i]), mask_stream_done(&c->shown[i]);
 	buffer_done(&c->input);
 	free(c->request);
 	free(c);

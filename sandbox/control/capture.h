@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/mask.h"
 #include "sandbox/control/kept.h"
 
 struct client;
@@ -27,6 +28,8 @@ struct capture {
 	int in;			  /* owned; -1: closed, or it has none */
 	int out[CAPTURE_STREAMS]; /* owned; -1: at its end */
 	struct kept kept[CAPTURE_STREAMS];
+	struct mask_stream shown[CAPTURE_STREAMS]; /* owned; what of it is not kept yet */
+	int64_t shown_ms[CAPTURE_STREAMS]; /* clock.h: when nobody waits for its rest */
 	uint64_t logged[CAPTURE_STREAMS]; /* up to which byte */
 	uint64_t last[CAPTURE_STREAMS];	  /* has_exited: where the stream was then */
 	bool has_exited, has_stdin, has_eof;

@@ -214,8 +214,10 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 	}
 	if (code == 0)
 		code = methods_call(s, c, &r, fds, &e);
-	if (code != 0)
+	if (code != 0) {
+		mask_err(&s->desk.mask, &e); /* it may tell what was asked for */
 		client_error(c, r.id, code, &e);
+	}
 	rpc_done(&r);
 }
 
@@ -225,7 +227,7 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	struct err e;
 
 	if (kind == LINE_TOO_LONG && c->is_stream) {
-		desk_long_line(&c->desk);
+		desk_long_line(&s->desk, &c->desk);
 	} else if (kind == LINE_TOO_LONG) {
 		(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
 		client_error(c, "null", RPC_REQUEST, &e);

@@ -121,6 +121,7 @@ static int create(const struct order *o)
 	int ends[2];
 
 	report_network(&o->policy);
+	report_secrets(&o->policy);
 	if (pipe2(ends, O_CLOEXEC) < 0) {
 		(void)err_sys(&e, "pipe");
 		report_error(&e);

@@ -288,7 +288,7 @@ static const char *const stop_keys[] = { "grace", NULL };
 static const char *const rename_keys[] = { "name", NULL };
 static const char *const since_keys[] = { "since", NULL };
 static const char *const start_keys[] = { "argv", "env", "cwd", "user", "tty", "rows", "cols",
-					  "stdin", "timeout", "detach", NULL };
+					  "secret", "stdin", "timeout", "detach", NULL };
 static const char *const copy_in_keys[] = { "path", "name", NULL };
 static const char *const copy_out_keys[] = { "path", "follow", NULL };
 static const char *const process_keys[] = { "process", NULL };

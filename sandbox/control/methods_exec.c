@@ -51,9 +51,9 @@ static char *exit_members(const struct job *j)
 }
 
 /* Its name for events and lists, which are kept: no longer than is read. */
-static char *program_of(const struct job *j)
+static char *program_of(const struct supervisor *s, const struct job *j)
 {
-	const char *name = j->argv.items[0];
+	AUTO_FREE char *name = mask_copy(&s->desk.mask, j->argv.items[0]);
 	size_t len = strlen(name);
 
 	if (len > PROGRAM_MAX) {
@@ -68,7 +68,7 @@ static char *program_of(const struct job *j)
 static void on_started(void *who, struct job *j)
 {
 	struct supervisor *s = who;
-	AUTO_FREE char *program = program_of(j);
+	AUTO_FREE char *program = program_of(s, j);
 	AUTO_FREE char *result = text_format("{\"process\":%u,\"pid\":%u}", j->id, j->pid);
 	AUTO_FREE char *more = text_format("\"process\":%u,\"pid\":%u,\"program\":%s", j->id,
 					   j->pid, program);
@@ -84,10 +84,11 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 {
 	struct err e;
 	int code = result_not_started(f, &j->exec, &e);
+	const struct supervisor *s = who;
 
-	(void)who;
 	if (!j->owner)
 		return;
+	mask_err(&s->desk.mask, &e);
 	rpc_put_not_started(&j->owner->wire.out, j->request, code, &e);
 	j->owner->under_way--;
 }
@@ -303,9 +304,9 @@ int methods_write(const struct call *call)
 }
 
 /* Grows *list by one object. */
-static void add_job(char **list, const struct job *j)
+static void add_job(const struct supervisor *s, char **list, const struct job *j)
 {
-	AUTO_FREE char *program = program_of(j);
+	AUTO_FREE char *program = program_of(s, j);
 	AUTO_FREE char *started = events_time(j->begun_ms);
 	const struct exited *x = &j->exited;
 	AUTO_FREE char *code = j->state != JOB_ENDED ? text_copy("null")
@@ -327,7 +328,7 @@ int methods_list(const struct call *call)
 
 	for (const struct job *j = call->s->jobs.first; j; j = j->next)
 		if (j->state == JOB_RUNNING || j->state == JOB_ENDED)
-			add_job(&list, j);
+			add_job(call->s, &list, j);
 	AUTO_FREE char *result = text_format("[%s]", list);
 	return call_answer(call, result);
 }

@@ -74,6 +74,7 @@ static int get_env(const struct call *call, struct job *j)
 		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
 				  zone ? zone : "UTC", &j->env);
 	}
+	variables_apply(&call->s->desk.variables, &j->env);
 	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
 		list_add(&j->env, "TERM=xterm-256color");
 	const size_t own = j->env.count;
@@ -87,6 +88,30 @@ static int get_env(const struct call *call, struct job *j)
 		if (!*key || strchr(key, '='))
 			return err_set(call->e, ERR_USAGE, "params.env: '%.100s' is no name", key);
 		set_env(&j->env, own, key, value);
+	}
+	return 0;
+}
+
+/* Hidden from now on in all that is told, of whatever process. */
+static int get_secret(const struct call *call, const struct job *j)
+{
+	struct json_at list, item = { 0 };
+	const char *name;
+	bool is_hidden;
+
+	if (!json_member(&call->request->params, "secret", &list))
+		return 0;
+	if (json_expect(&list, JSON_ARRAY, call->e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &name, call->e) < 0)
+			return -1;
+		const char *value = list_get_env(&j->env, name);
+		if (!value)
+			return err_set(call->e, ERR_USAGE, "params.secret: there is no variable "
+							   "'%.60s'", name);
+		if (desk_hide(&call->s->desk, value, &is_hidden, call->e) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -114,7 +139,7 @@ static int get_job(const struct call *call, struct job *j)
 	if (get_argv(call, j) < 0 || call_bool(call, "tty", &j->has_terminal) < 0 ||
 	    call_bool(call, "detach", &j->is_detached) < 0 ||
 	    call_seconds(call, "timeout", &j->timeout_ms) < 0 || get_user(call, j) < 0 ||
-	    get_env(call, j) < 0 || get_place(call, j) < 0)
+	    get_env(call, j) < 0 || get_secret(call, j) < 0 || get_place(call, j) < 0)
 		return -1;
 	j->exec.argv = j->argv.items;
 	j->exec.env = j->env.items;

@@ -23,6 +23,10 @@
 #define READ_AT_ONCE (64u << 10)
 #define READ_IN_TURN (512u << 10)
 
+/* A part of a secret, at the end of what was printed, waits so long for the rest: no
+ * prompt that only looks like one is held back for longer. */
+#define SHOWN_MS 200
+
 /* Descriptors: as many as are of use if the host lets us, and how many of them are
  * for others: the sandbox's own, clients, and what they pass. */
 #define FDS_WANTED 8192
@@ -77,6 +81,8 @@ static size_t count_fds(const struct supervisor *s)
 	return count;
 }
 
+static void close_pipes(struct supervisor *s, struct job *j);
+
 /* What a process leaves behind may print on as long as nobody needs the place. */
 static size_t close_oldest(struct supervisor *s)
 {
@@ -85,7 +91,7 @@ static size_t close_oldest(struct supervisor *s)
 		size_t count = is_ours ? capture_fds(j->capture) : 0;
 		if (count == 0)
 			continue;
-		capture_close(j->capture);
+		close_pipes(s, j);
 		return count;
 	}
 	return 0;
@@ -194,11 +200,66 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 static void keep(struct supervisor *s, struct job *j, int stream, const uint8_t *bytes,
 		 size_t len)
 {
+	if (len == 0)
+		return;
 	struct kept *k = &j->capture->kept[stream];
 	size_t more = kept_wants(k, len);
 
 	kept_add(k, bytes, len, more ? grant(s, j, k, more) : 0);
 	log_stream(s, j, stream);
+}
+
+/* --- secrets: nothing that is hidden is kept ------------------------------------ */
+
+static void keep_shown(struct supervisor *s, struct job *j, int stream, struct buffer *shown)
+{
+	keep(s, j, stream, buffer_data(shown), buffer_len(shown));
+	buffer_done(shown);
+}
+
+static void keep_masked(struct supervisor *s, struct job *j, int stream,
+			const uint8_t *bytes, size_t len)
+{
+	struct capture *c = j->capture;
+	struct buffer shown;
+
+	/* Of what is copied nothing is told but the tar. */
+	if (mask_is_empty(&s->desk.mask) || (j->exec.flags & EXEC_COPIES))
+		return keep(s, j, stream, bytes, len);
+	buffer_init(&shown, MASK_GROWTH * (MASK_BYTES + READ_AT_ONCE));
+	mask_feed(&s->desk.mask, &c->shown[stream], bytes, len, &shown);
+	bool holds = c->shown[stream].end > c->shown[stream].begin;
+	c->shown_ms[stream] = holds ? clock_ms() + SHOWN_MS : 0;
+	keep_shown(s, j, stream, &shown);
+}
+
+/* What is held of a secret that does not come. */
+static void keep_held(struct supervisor *s, struct job *j, int stream)
+{
+	struct capture *c = j->capture;
+	struct buffer shown;
+
+	if (!c->shown_ms[stream])
+		return;
+	c->shown_ms[stream] = 0;
+	buffer_init(&shown, MASK_GROWTH * MASK_BYTES);
+	mask_flush(&c->shown[stream], &shown);
+	keep_shown(s, j, stream, &shown);
+}
+
+static void keep_due(struct supervisor *s)
+{
+	for (struct job *j = s->jobs.first; j; j = j->next)
+		for (int i = 0; j->capture && i < CAPTURE_STREAMS; i++)
+			if (clock_is_due(j->capture->shown_ms[i]))
+				keep_held(s, j, i);
+}
+
+static void close_pipes(struct supervisor *s, struct job *j)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		keep_held(s, j, i);
+	capture_close(j->capture);
 }
 
 /* Reads once.  Bytes; 0: nothing now, or its end. */
@@ -211,10 +272,11 @@ static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n > 0) {
-		keep(s, j, stream, bytes, (size_t)n);
+		keep_masked(s, j, stream, bytes, (size_t)n);
 		return (size_t)n;
 	}
 	own_close(fd);
+	keep_held(s, j, stream);
 	log_stream(s, j, stream); /* half a character, maybe */
 	return 0;
 }
@@ -266,8 +328,11 @@ size_t outputs_watch(struct supervisor *s, struct pollfd *w)
 
 	o->place_count = 0;
 	o->look_ms = 0;
-	for (struct job *j = s->jobs.first; j; j = j->next)
+	for (struct job *j = s->jobs.first; j; j = j->next) {
+		for (int i = 0; j->capture && i < CAPTURE_STREAMS; i++)
+			o->look_ms = clock_sooner(o->look_ms, j->capture->shown_ms[i]);
 		add_places(s, j);
+	}
 	for (size_t i = 0; i < o->place_count; i++) {
 		const struct place *p = &o->places[i];
 		const struct capture *c = p->job->capture;
@@ -292,6 +357,7 @@ void outputs_serve(struct supervisor *s, const struct pollfd *w)
 	struct outputs *o = &s->outputs;
 	size_t got = 0, first = o->first;
 
+	keep_due(s);
 	for (size_t n = 0; n < o->place_count && got < READ_IN_TURN; n++) {
 		size_t i = (first + n) % o->place_count;
 		if (!w[i].revents)
@@ -325,8 +391,10 @@ void outputs_exited(struct supervisor *s, struct job *j)
 
 	if (!c)
 		return;
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		drain(s, j, i);
+		keep_held(s, j, i);
+	}
 	c->has_exited = true;
 	c->is_broken = c->is_broken || buffer_len(&c->input) > 0;
 	own_close(&c->in);

@@ -16,8 +16,10 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
+#include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/act/setting.h"
+#include "sandbox/act/veil.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control/confine.h"
 #include "sandbox/launch.h"
@@ -81,7 +83,7 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *limits = limits_of(p);
 	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
 
-	return text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
+	char *info = text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
 			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
 			   "\"limits\":%s,\"network\":\"%s\",\"pid\":%d,\"version\":\"%s\","
 			   "\"confined\":\"%s\",\"degraded\":[%s]}",
@@ -90,6 +92,8 @@ char *supervisor_info(const struct supervisor *s)
 			   p->network == NETWORK_HOST ? "host" : "none",
 			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
 			   confine_name(s->has_landlock), degraded);
+	veil_text(&s->desk.mask, &info);
+	return info;
 }
 
 /* --- its end ---------------------------------------------------------------------- */
@@ -121,9 +125,11 @@ static void judge(struct supervisor *s)
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &g->error);
 }
 
-static char *record_of(const struct supervisor *s)
+static char *record_of(struct supervisor *s)
 {
-	const struct ending *x = &s->ending;
+	struct ending *x = &s->ending;
+
+	mask_err(&s->desk.mask, &x->error);
 	bool has_error = x->error.kind != ERR_NONE;
 	AUTO_FREE char *limit = quote_json(x->limit);
 	AUTO_FREE char *message = quote_json(has_error ? x->error.text : NULL);
@@ -316,6 +322,7 @@ static void init(struct supervisor *s)
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &s->shell;
 	s->desk.setting = setting_of(l);
+	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
 	if (l->cgroup.procs >= 0) {
 		s->desk.cgroup = &l->cgroup;
 		s->desk.memory_limit = l->policy->limits.memory;

@@ -49,16 +49,17 @@ static void add_fd(struct wire_fds *f, const unsigned char *at)
 	}
 }
 
+/* All descriptors come in one piece, and no option of the socket asks for another. */
 static void get_fds(struct msghdr *m, struct wire_fds *ret)
 {
+	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
+
 	*ret = (struct wire_fds){ .is_wrong = m->msg_flags & MSG_CTRUNC };
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count; i++)
-			add_fd(ret, CMSG_DATA(c) + i * sizeof(int));
-	}
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	for (size_t i = 0; i < count; i++)
+		add_fd(ret, CMSG_DATA(c) + i * sizeof(int));
 }
 
 static uint64_t received(const struct wire *w)

@@ -117,6 +117,28 @@ void actor_open_as(struct actor *a, uint32_t id, const char *cwd, uint32_t uid)
 	ask_open(a, id, cwd, NULL, uid);
 }
 
+static struct list list_of(const char *one)
+{
+	struct list l = { 0 };
+
+	if (one)
+		list_add(&l, one);
+	return l;
+}
+
+void actor_env(struct actor *a, const char *set, const char *unset)
+{
+	struct list sets = list_of(set), unsets = list_of(unset);
+	struct buffer b;
+	struct err e;
+
+	begin(&b);
+	assert_int_equal(message_put_env(&b, &sets, &unsets, &e), 0);
+	send_frame(a, &b);
+	list_done(&sets);
+	list_done(&unsets);
+}
+
 uint32_t actor_send(struct actor *a, struct run_request r)
 {
 	struct buffer b;

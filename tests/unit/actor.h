@@ -58,6 +58,8 @@ void actor_open_as(struct actor *a, uint32_t id, const char *cwd, uint32_t uid);
 uint32_t actor_send_run(struct actor *a, uint32_t session, uint32_t kind,
 			const char *text);
 uint32_t actor_send(struct actor *a, struct run_request r);
+/* MSG_ENV: one that is set, and one that is not any more; NULL: none. */
+void actor_env(struct actor *a, const char *set, const char *unset);
 void actor_cancel(struct actor *a, uint32_t id);
 
 /* The next end of an action, whoever's. */

@@ -75,6 +75,25 @@ static void test_a_variable_replaces_its_own_and_no_other(void **state)
 	list_done(&l);
 }
 
+static void test_a_variable_is_taken_out_and_no_other(void **state)
+{
+	static const char *const sets[] = { "AB=1", "A=2", "B=3" };
+	struct list l = { 0 };
+
+	(void)state;
+	list_unset_env(&l, "A");
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
+		list_add(&l, sets[i]);
+	list_add(&l, "A=again");
+	list_unset_env(&l, "A");
+	list_unset_env(&l, "");
+	assert_int_equal(l.count, 2);
+	assert_string_equal(l.items[0], "AB=1");
+	assert_string_equal(l.items[1], "B=3");
+	assert_null(l.items[2]);
+	list_done(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +101,7 @@ int main(void)
 		cmocka_unit_test(test_it_is_null_terminated_after_every_add),
 		cmocka_unit_test(test_it_keeps_copies),
 		cmocka_unit_test(test_a_variable_replaces_its_own_and_no_other),
+		cmocka_unit_test(test_a_variable_is_taken_out_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
+#include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "tests/unit/one_frame.h"
@@ -68,6 +69,7 @@ static void put_any(uint32_t type)
 {
 	char *argv[] = { (char *)"argv", NULL }, *env[] = { (char *)"E=n", NULL };
 	struct exec exec = { .cwd = "/", .argv = argv, .env = env, .rlimit_count = 1 };
+	struct list some = { .items = env, .count = 1 };
 	struct hello hello = { 1, 1, 1, 1, 1 };
 	struct failed failed = { 1, 1 };
 	struct exited exited = { 0 };
@@ -95,6 +97,8 @@ static void put_any(uint32_t type)
 		done = message_put_cgroup(&b, &e);
 	else if (type == MSG_END)
 		done = message_put_end(&b, 1, &e);
+	else if (type == MSG_ENV)
+		done = message_put_env(&b, &some, &some, &e);
 	else if (type == MSG_HOLD)
 		done = message_put_hold(&b, true, &e);
 	else if (type == MSG_OPEN)
@@ -107,7 +111,7 @@ static void put_any(uint32_t type)
 static uint32_t id_of(uint32_t type)
 {
 	bool is_of_all = type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ||
-			 type == MSG_HOLD;
+			 type == MSG_HOLD || type == MSG_ENV;
 
 	return is_of_all ? 0 : 1;
 }
@@ -157,8 +161,15 @@ static int get_any(const struct frame *f)
 	struct exited exited;
 	uint32_t one, two;
 	bool is_held;
+	struct list set, unset;
 	struct err e;
 
+	if (f->type == MSG_ENV) {
+		int got = message_get_env(f, &set, &unset, &e);
+		if (got == 0)
+			list_done(&set), list_done(&unset);
+		return got;
+	}
 	if (f->type == MSG_EXEC || f->type == MSG_OPEN) {
 		int got = message_get_exec(f, &exec, &e);
 		if (got == 0)

@@ -1,0 +1,333 @@
+#include "base/mask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define BLANKS " \t\r\n\v\f"
+
+/* --- the automaton --------------------------------------------------------- */
+
+void mask_done(struct mask *m)
+{
+	if (!m)
+		return;
+	if (m->nodes)
+		explicit_bzero(m->nodes, m->count * sizeof(*m->nodes));
+	free(m->nodes);
+	*m = (struct mask){ 0 };
+}
+
+static uint32_t child_of(const struct mask *m, uint32_t node, uint8_t byte)
+{
+	if (node == 0)
+		return m->first[byte];
+	uint32_t child = m->nodes[node].child;
+	while (child && m->nodes[child].byte != byte)
+		child = m->nodes[child].sibling;
+	return child;
+}
+
+static uint32_t step(const struct mask *m, uint32_t node, uint8_t byte)
+{
+	uint32_t child;
+
+	while (!(child = child_of(m, node, byte)) && node)
+		node = m->nodes[node].fail;
+	return child;
+}
+
+static uint32_t add_child(struct mask *m, uint32_t node, uint8_t byte)
+{
+	const uint32_t new = (uint32_t)m->count;
+
+	if (m->count == m->room) {
+		m->room *= 2;
+		m->nodes = mem_resize(m->nodes, m->room, sizeof(*m->nodes));
+	}
+	m->nodes[new] = (struct mask_node){ .sibling = node ? m->nodes[node].child : 0,
+					    .depth = m->nodes[node].depth + 1,
+					    .byte = byte };
+	if (node == 0)
+		m->first[byte] = new;
+	else
+		m->nodes[node].child = new;
+	m->count++;
+	return new;
+}
+
+static void add_value(struct mask *m, const char *value, size_t len)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		uint32_t child = child_of(m, node, (uint8_t)value[i]);
+		node = child ? child : add_child(m, node, (uint8_t)value[i]);
+	}
+	m->nodes[node].longest = m->nodes[node].depth;
+}
+
+/* A node's is found when those of all that are less deep are known; of those that have
+ * a depth of 1 it is the beginning. */
+static void link_child(struct mask *m, uint32_t node, uint32_t child)
+{
+	struct mask_node *n = &m->nodes[child];
+
+	n->fail = step(m, m->nodes[node].fail, n->byte);
+	if (n->longest != n->depth)
+		n->longest = m->nodes[n->fail].longest;
+}
+
+static void link_all(struct mask *m)
+{
+	uint32_t *queue = mem_zeroed(m->count, sizeof(*queue));
+	size_t put = 0;
+
+	for (int byte = 0; byte < 256; byte++)
+		if (m->first[byte])
+			queue[put++] = m->first[byte];
+	for (size_t at = 0; at < put; at++)
+		for (uint32_t c = m->nodes[queue[at]].child; c; c = m->nodes[c].sibling) {
+			link_child(m, queue[at], c);
+			queue[put++] = c;
+		}
+	free(queue);
+}
+
+/* --- values ---------------------------------------------------------------- */
+
+struct part {
+	const char *at;
+	size_t len;
+};
+
+static struct part trimmed(const char *at, size_t len)
+{
+	while (len > 0 && strchr(BLANKS, at[len - 1]))
+		len--;
+	while (len > 0 && strchr(BLANKS, *at))
+		at++, len--;
+	return (struct part){ at, len };
+}
+
+/* The next line, or false; *at goes behind it. */
+static bool next_line(const char **at, struct part *ret)
+{
+	if (!**at)
+		return false;
+	size_t len = strcspn(*at, "\n");
+	*ret = trimmed(*at, len);
+	*at += len + ((*at)[len] == '\n');
+	return true;
+}
+
+static size_t size_of(const char *value)
+{
+	size_t size = trimmed(value, strlen(value)).len;
+	struct part line;
+
+	while (next_line(&value, &line))
+		size += line.len;
+	return size;
+}
+
+int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err *e)
+{
+	struct part part = trimmed(value, strlen(value));
+
+	if (ret_is_hidden)
+		*ret_is_hidden = part.len >= MASK_MIN;
+	if (part.len < MASK_MIN)
+		return 0;
+	if (m->count + size_of(value) > MASK_BYTES)
+		return err_set(e, ERR_LIMIT, "the values of secrets have more than %u bytes "
+					     "together", MASK_BYTES);
+	if (m->count == 0) {
+		m->room = 256;
+		m->nodes = mem_zeroed(m->room, sizeof(*m->nodes));
+		m->count = 1;
+	}
+	add_value(m, part.at, part.len);
+	while (next_line(&value, &part))
+		if (part.len >= MASK_MIN)
+			add_value(m, part.at, part.len);
+	link_all(m);
+	return 0;
+}
+
+/* --- text ------------------------------------------------------------------ */
+
+void mask_stream_done(struct mask_stream *s)
+{
+	buffer_done(&s->held);
+	free(s->runs);
+	*s = (struct mask_stream){ 0 };
+}
+
+static void put(struct buffer *out, const void *data, size_t len)
+{
+	if (len > 0 && !buffer_append(out, data, len))
+		out->is_cut = true;
+}
+
+/* Runs end later and later; those that touch become one. */
+static void add_run(struct mask_stream *s, uint64_t from, uint64_t to)
+{
+	if (from < s->begin)
+		from = s->begin; /* the rest of it was handed on */
+	while (s->run_count > s->run_first && s->runs[s->run_count - 1].to >= from) {
+		s->run_count--;
+		if (s->runs[s->run_count].from < from)
+			from = s->runs[s->run_count].from;
+	}
+	if (s->run_count == s->run_room) {
+		s->run_room = s->run_room ? 2 * s->run_room : 4;
+		s->runs = mem_resize(s->runs, s->run_room, sizeof(*s->runs));
+	}
+	s->runs[s->run_count++] = (struct mask_run){ from, to };
+}
+
+static void pass(struct mask_stream *s, uint64_t to, bool is_hidden, struct buffer *out)
+{
+	size_t len = (size_t)(to - s->begin);
+
+	if (len == 0)
+		return;
+	if (!is_hidden)
+		put(out, buffer_data(&s->held), len);
+	else if (!s->was_hidden)
+		put(out, MASK_TEXT, sizeof(MASK_TEXT) - 1);
+	s->was_hidden = is_hidden;
+	buffer_consume(&s->held, len);
+	s->begin = to;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Hands on what is before byte `to`. */
+static void release(struct mask_stream *s, uint64_t to, struct buffer *out)
+{
+	while (s->begin < to && s->run_first < s->run_count) {
+		const struct mask_run run = s->runs[s->run_first];
+		pass(s, sooner(to, run.from > s->begin ? run.from : s->begin), false, out);
+		if (s->begin < run.from)
+			return;
+		pass(s, sooner(to, run.to), true, out);
+		s->run_first += s->begin == run.to;
+	}
+	if (s->run_first == s->run_count)
+		s->run_first = s->run_count = 0;
+	if (s->begin < to)
+		pass(s, to, false, out);
+}
+
+static void take(const struct mask *m, struct mask_stream *s, uint8_t byte,
+		 struct buffer *out)
+{
+	(void)buffer_append(&s->held, &byte, 1); /* no more than the longest value */
+	s->end++;
+	s->node = step(m, s->node, byte);
+	if (m->nodes[s->node].longest)
+		add_run(s, s->end - m->nodes[s->node].longest, s->end);
+	while (s->node && !m->nodes[s->node].child) /* nothing follows that could be more */
+		s->node = m->nodes[s->node].fail;
+	if (s->end - m->nodes[s->node].depth > s->begin)
+		release(s, s->end - m->nodes[s->node].depth, out);
+}
+
+/* How many bytes begin no value; most texts are such. */
+static size_t harmless(const struct mask *m, const uint8_t *at, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && !m->first[at[n]])
+		n++;
+	return n;
+}
+
+void mask_feed(const struct mask *m, struct mask_stream *s, const void *data, size_t len,
+	       struct buffer *out)
+{
+	const uint8_t *at = data, *end = at + len;
+
+	if (mask_is_empty(m)) {
+		put(out, data, len);
+		return;
+	}
+	if (s->held.max == 0)
+		buffer_init(&s->held, MASK_BYTES + 1);
+	while (at < end) {
+		size_t n = s->node == 0 ? harmless(m, at, (size_t)(end - at)) : 0;
+		put(out, at, n);
+		s->begin += n;
+		s->end += n;
+		s->was_hidden = n > 0 ? false : s->was_hidden;
+		at += n;
+		if (at < end)
+			take(m, s, *at++, out);
+	}
+}
+
+void mask_flush(struct mask_stream *s, struct buffer *out)
+{
+	release(s, s->end, out);
+}
+
+bool mask_text(const struct mask *m, const void *data, size_t len, struct buffer *out)
+{
+	const uint8_t *at = data;
+	uint32_t node = 0;
+	size_t i = 0;
+
+	if (mask_is_empty(m))
+		return false;
+	while (i < len && !m->nodes[node].longest)
+		node = step(m, node, at[i++]);
+	if (!m->nodes[node].longest)
+		return false;
+	struct mask_stream s = { 0 };
+	mask_feed(m, &s, data, len, out);
+	mask_flush(&s, out);
+	mask_stream_done(&s);
+	return true;
+}
+
+char *mask_copy(const struct mask *m, const char *text)
+{
+	size_t len = strlen(text);
+	struct buffer out;
+
+	buffer_init(&out, MASK_GROWTH * len + 1);
+	if (!mask_text(m, text, len, &out)) {
+		buffer_done(&out);
+		return mem_copy(text, len + 1);
+	}
+	char *copy = mem_zeroed(1, buffer_len(&out) + 1);
+	memcpy(copy, buffer_data(&out), buffer_len(&out));
+	buffer_done(&out);
+	return copy;
+}
+
+static void mask_words(const struct mask *m, char *words, size_t room)
+{
+	struct buffer out;
+
+	buffer_init(&out, MASK_GROWTH * room);
+	if (mask_text(m, words, strlen(words), &out)) {
+		size_t len = buffer_len(&out) < room - 1 ? buffer_len(&out) : room - 1;
+		memcpy(words, buffer_data(&out), len);
+		words[len] = '\0';
+	}
+	buffer_done(&out);
+}
+
+void mask_err(const struct mask *m, struct err *e)
+{
+	mask_words(m, e->text, sizeof(e->text));
+	mask_words(m, e->remedy, sizeof(e->remedy));
+}

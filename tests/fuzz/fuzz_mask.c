@@ -1,0 +1,103 @@
+/* What is printed inside is anybody's bytes.  The first line of the input is how it is
+ * cut, the next ones, up to an empty one, are values; what is left is the text.  It
+ * comes out as the naive way would have it, in whatever pieces it comes. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tests/unit/naive_mask.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define VALUES 8
+#define FLUSHES 64
+#define TEXT_MAX 4096
+
+struct input {
+	char *all; /* owned */
+	const char *cuts, *values[VALUES], *text;
+	size_t cut_count, count, len;
+};
+
+/* A line, ended by a 0 in place; what is left is from *at on. */
+static char *line(char **at)
+{
+	char *begin = *at, *stop = strchr(begin, '\n');
+
+	*at = stop ? stop + 1 : begin + strlen(begin);
+	if (stop)
+		*stop = '\0';
+	return begin;
+}
+
+/* A value's own lines are divided by \1. */
+static void read_input(struct input *in, const uint8_t *data, size_t size)
+{
+	char *at = in->all = mem_zeroed(1, size + 1);
+
+	memcpy(at, data, size);
+	in->cuts = line(&at);
+	in->cut_count = strlen(in->cuts);
+	while (in->count < VALUES) {
+		char *value = line(&at);
+		if (!*value)
+			break;
+		for (char *c = value; *c; c++)
+			*c = *c == '\1' ? '\n' : *c;
+		in->values[in->count++] = value;
+	}
+	in->text = at;
+	in->len = size - (size_t)(at - in->all);
+	in->len = in->len < TEXT_MAX ? in->len : TEXT_MAX;
+}
+
+static void feed(const struct input *in, const struct mask *m, struct naive *n,
+		 struct buffer *out)
+{
+	struct mask_stream s = { 0 };
+	size_t at = 0;
+
+	for (size_t i = 0; at < in->len; i++) {
+		unsigned char cut = i < in->cut_count ? (unsigned char)in->cuts[i] : 0;
+		size_t len = cut ? cut >> 1 : in->len;
+		len = len < in->len - at ? len : in->len - at;
+		mask_feed(m, &s, in->text + at, len, out);
+		at += len;
+		if ((cut & 1) && n->flush_count < FLUSHES) {
+			mask_flush(&s, out);
+			n->flushes[n->flush_count++] = at;
+		}
+	}
+	mask_flush(&s, out);
+	mask_stream_done(&s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { 0 };
+	struct mask m = { 0 };
+	struct buffer out;
+	size_t flushes[FLUSHES], len;
+	struct err e;
+
+	read_input(&in, data, size);
+	for (size_t i = 0; i < in.count; i++)
+		if (mask_add(&m, in.values[i], NULL, &e) < 0 && strlen(in.values[i]) < 1024)
+			abort();
+	if (m.count < MASK_BYTES / 2) {
+		struct naive n = { in.values, in.count, in.text, in.len, flushes, 0, NULL };
+		buffer_init(&out, (MASK_GROWTH * TEXT_MAX) + FLUSHES * sizeof(MASK_TEXT));
+		feed(&in, &m, &n, &out);
+		char *want = naive_mask(&n, &len);
+		if (out.is_cut || len != buffer_len(&out) ||
+		    (len && memcmp(want, buffer_data(&out), len) != 0))
+			abort();
+		free(want);
+		buffer_done(&out);
+	}
+	mask_done(&m);
+	free(in.all);
+	return 0;
+}

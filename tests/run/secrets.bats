@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# Secrets: variables whose values nobody is told (docs/hutch-run.md, --secret;
+# docs/actions.md, "Secrets").
+
+load helpers
+
+setup() {
+	begin
+	export TOKEN='hunter-22/"\$x' KEY=$'-----BEGIN-----\n  bG9uZyBsaW5l\r\n}\n-----END-----\n'
+	M='<secret-hidden>'
+}
+
+teardown() {
+	local name
+	for name in $("$HUTCH" ps -q 2>/dev/null); do
+		"$HUTCH" rm -f "$name" >/dev/null 2>&1
+	done
+	end
+}
+
+# acts CODE [OPTION...]: see act.py; `hidden` looks at all that has come.
+acts() {
+	"$here/act.py" "$HUTCH" '
+T, M = os.environ["TOKEN"], "<secret-hidden>"
+import builtins
+seen = []
+real = a.receive
+def receive():
+    o = real()
+    seen.append(json.dumps(o))
+    assert json.dumps(T)[1:-1] not in seen[-1] and "bG9uZyBsaW5l" not in seen[-1], seen[-1]
+    return o
+a.receive = receive
+'"$1" "${@:2}"
+}
+
+@test "inside it is there, and outside it is hidden in all that is told" {
+	acts '
+assert run("[ ${#TOKEN} = 14 ] && echo \"$TOKEN\"").content == M
+o = run("echo " + "\x27" + T + "\x27 | tr -d h")
+assert o.content == T[1:] and o.message.startswith("Command `echo \x27" + M) and o.extras["command"].count(M) == 1
+o = run("cd \"$(mktemp -d)\" && mkdir -p \"$TOKEN\" && cd \"$TOKEN\"")
+assert M in o.meta["working_dir"]
+assert run("cd /workspace").content == ""
+assert run("echo \"$KEY\"").content == M + "\n  " + M + "\n}\n" + M
+assert write("f", "a " + T + " b").observation == "write"
+assert read("f").content == "a " + M + " b\n"
+assert run("stat -c %s f").content == str(5 + len(T))
+assert M in read("none" + T).content
+o = a.action("edit", command="create", path="/workspace/" + "e", file_text="x\n" + T + "\n")
+o = a.action("edit", command="str_replace", path="/workspace/e", old_str=T, new_str="y" + T)
+assert o.extras["old_content"] == M and o.extras["new_content"] == "y" + M and o.extras["diff"].count(M) == 2 and M in o.content
+assert M in a.action("edit", command="str_replace", path="/workspace/e", old_str="z" + T, new_str="").content
+o = run("sleep 0.1; read x", timeout=0.3)
+assert M in run("echo " + T).meta["suffix"]
+run("C-c")
+o = a.action("run", command="echo a\necho \x27" + T + "\x27")
+assert o.observation == "error" and M in o.content
+assert M in a.action("fly" + T).content
+o = run("sleep 0.4; echo $TOKEN", timeout=0.1)
+import time; time.sleep(0.6)
+assert run("echo next").hutch["previous"].count(M) == 1
+line = {"action": "run", "args": {"command": "echo $TOKEN"}, "id": 777, "timestamp": "2030"}
+assert ask(line) == ask(line)' --secret TOKEN --secret KEY
+}
+
+@test "what is streamed is hidden, in whatever pieces it comes, and nothing else waits" {
+	acts '
+def events():
+    text, o = "", receive()
+    while o.event:
+        text, o = text + o.data, receive()
+    return text, o
+send({"action": "run", "args": {"command": "for i in $(seq 0 13); do printf %s \"${TOKEN:$i:1}\"; sleep 0.01; done; echo; printf \"${TOKEN:0:7}\"; sleep 0.02; echo; printf hunt"}})
+text, o = events()
+assert text == M + "\r\nhunter-\r\nhunt", text
+assert o.content == M + "\nhunter-\nhunt"
+send({"action": "run", "timeout": 0.3, "args": {"command": "printf \"Name of the h\"; read x"}})
+text, o = events()
+assert text == "Name of the h" and o.meta["exit_code"] == -1
+send({"action": "run", "args": {"command": "x", "is_input": True}})
+text, o = events()
+assert o.meta["exit_code"] == 0
+send({"action": "run", "args": {"command": "yes \"$TOKEN\" | head -n 20000"}, "timeout": 100})
+text, o = events()
+assert text.count(M) == 20000' --stream --secret TOKEN
+}
+
+@test "an action can say that its values are secrets, or that a variable is one" {
+	acts '
+o = a.action("env", set={"A": "value of a", "B": "xyz"}, secret=True)
+assert o.extras == {"set": ["A", "B"], "unset": [], "secret": ["A"]}
+assert o.content == "The value of B is shorter than 4 bytes, and is not hidden.\n"
+assert run("echo $A $B $P").content == M + " xyz plain value"
+assert a.action("env", secret=["P"]).extras["secret"] == ["P"]
+assert run("echo $A $B $P").content == M + " xyz " + M
+a.action("env", unset=["A"])
+assert run("echo ${A-none} value of a").content == "none " + M
+for secret, word in ((["NONE"], "NONE"), ("A", "array"), (["A B"], "A B"), ([1], "string")):
+    o = a.action("env", secret=secret)
+    assert o.observation == "error" and word in o.content, o
+o = a.action("env", set=dict(("S%d" % i, str(i) * 20000) for i in range(10, 20)), secret=True)
+assert o.observation == "error" and "262144" in o.content
+assert run("echo ${S10-none}").content == "none"' -e P='plain value'
+}
+
+@test "what a value has in common with our own words leaves the line as it is" {
+	acts '
+o = run("echo run content observation main n123; printf \"\\n123\"; echo {}:,")
+assert o.observation == "run" and o.extras["metadata"]["exit_code"] == 0
+assert o.content == "run " + M + " " + M + " " + M + " " + M + "\n\n123{}:,"' --secret A=content --secret B=observation \
+		--secret C=main --secret D=n123 --secret E='"extras"' --secret F='null' --secret G='run ' --secret H=':{"'
+}
+
+@test "of a sandbox with a name nothing is told, kept or written either" {
+	"$HUTCH" create --secret TOKEN box >"$T/made"
+	catch "$HUTCH" act box <<<'{"action":"run","args":{"command":"echo \"$TOKEN\""}}'
+	[[ $output == *"\"content\":\"$M\""* ]]
+	as_who true
+	"$HUTCH" exec -d box sh -c 'echo "out $TOKEN"; printf "%s" "${TOKEN%?}"; sleep 0.05; printf "%s\n" "${TOKEN#?????????????}"; echo end'
+	until_true told 'end'
+	[[ $output == "out $M"$'\n'"$M"$'\n'end ]]
+	catch "$HUTCH" exec -d box "/bin/$TOKEN"
+	[[ $status != 0 && $stderr == *"$M"* && $stderr != *hunter* ]]
+	catch "$HUTCH" exec box sh -c 'printf "%s" "$TOKEN"' # the caller's own descriptors
+	[[ $output == "$TOKEN" ]]
+	catch "$HUTCH" exec --secret OTHER='other secret' -d box sh -c 'echo $OTHER; echo other end'
+	until_true told 'other end'
+	[[ $output == *$'\n'"$M"$'\nother end' ]]
+	catch "$HUTCH" inspect box
+	"$HUTCH" stop -t 0 box
+	catch grep -rlE 'hunter|other secret' "$XDG_RUNTIME_DIR"
+	[[ $status == 1 && -z $output ]]
+}
+
+told() {
+	catch "$HUTCH" logs box
+	has "^$1$"
+}
+
+@test "words of a process do not have it, and no core file would" {
+	"$HUTCH" create --secret "WORD=a word of $mark" box >"$T/made"
+	none_marked
+	pid=$("$HUTCH" inspect box | python3 -c 'import json,sys; x = json.load(sys.stdin); print((x[0] if isinstance(x, list) else x)["pid"])')
+	supervisor=$(ps -o ppid= -p "$pid" | tr -d ' ')
+	[[ $(stat -c %U "/proc/$supervisor/environ") == root ]]
+	"$HUTCH" create plain >"$T/made"
+	catch "$HUTCH" act plain <<<'{"action":"env","args":{"set":{"A":"value"},"secret":true}}'
+	[[ $output == *'"secret":["A"]'* ]]
+	pid=$("$HUTCH" inspect plain | python3 -c 'import json,sys; x = json.load(sys.stdin); print((x[0] if isinstance(x, list) else x)["pid"])')
+	supervisor=$(ps -o ppid= -p "$pid" | tr -d ' ')
+	[[ $(stat -c %U "/proc/$supervisor/environ") == root ]]
+}
+
+@test "run hides it in its plan and its errors" {
+	catch box --dry-run --secret TOKEN -- "$TOKEN"
+	[[ $output == *"TOKEN=$M"* && $output == *"run       $M" ]]
+	catch box --json --secret TOKEN -- "/bin/$TOKEN"
+	[[ $status == 127 && $stderr == *"/bin/$M: command not found"* && $stderr != *hunter* ]]
+	inside --secret TOKEN -- sh -c 'printf %s "$TOKEN"'
+	[[ $output == "$TOKEN" ]]
+}
+
+@test "a secret that is none is said to be" {
+	unset NONE
+	refuses '--secret: NONE: the caller.s environment has none$' --secret NONE -- true
+	refuses "--secret: '' is no name of a variable$" --secret =value -- true
+	refuses "--secret: 'A B' is no name of a variable$" --secret 'A B=value' -- true
+	refuses '--secret: the values of secrets have more than 262144 bytes together$' \
+		--secret A="$(printf %0100000d 1)" --secret B="$(printf %0100000d 2)" -- true
+	catch box --secret A=abc -- true
+	[[ $status == 0 && $stderr == "hutch: note: the value of A is shorter than 4 bytes, and is not hidden" ]]
+	printf '# two\nONE=first value\n\nTOKEN\r\n' >"$T/secrets"
+	catch box --dry-run --secret-file "$T/secrets" -- true
+	[[ $output == *"ONE=$M"*"TOKEN=$M"* ]]
+	printf 'ONE=1234\n=rest of it\n' >"$T/secrets"
+	refuses ".*line 2: '' is no name of a variable .from --secret-file $T/secrets.$" --secret-file "$T/secrets" -- true
+}

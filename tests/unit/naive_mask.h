@@ -1,0 +1,61 @@
+/* The same as base/mask.h, byte by byte: for its test and its fuzzer. */
+#pragma once
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mask.h"
+#include "base/mem.h"
+
+#define NAIVE_BLANKS " \t\r\n\v\f"
+
+struct naive {
+	const char *const *values;
+	size_t count;
+	const char *text;
+	size_t len, *flushes, flush_count; /* where the text was handed on, rising */
+	bool *hidden;
+};
+
+/* Of an occurrence what was handed on before it was whole is seen. */
+static void naive_hide(struct naive *n, size_t from, size_t to)
+{
+	for (size_t i = 0; i < n->flush_count; i++)
+		if (n->flushes[i] > from && n->flushes[i] < to)
+			from = n->flushes[i];
+	memset(n->hidden + from, true, to - from);
+}
+
+static void naive_part(struct naive *n, const char *at, size_t len)
+{
+	while (len > 0 && strchr(NAIVE_BLANKS, at[len - 1]))
+		len--;
+	while (len > 0 && strchr(NAIVE_BLANKS, *at))
+		at++, len--;
+	for (size_t i = 0; len >= MASK_MIN && i + len <= n->len; i++)
+		if (!memcmp(n->text + i, at, len))
+			naive_hide(n, i, i + len);
+}
+
+/* Allocated. */
+static char *naive_mask(struct naive *n, size_t *ret_len)
+{
+	char *out = mem_zeroed(1, n->len * sizeof(MASK_TEXT) + 1);
+	size_t len = 0;
+
+	n->hidden = mem_zeroed(n->len + 1, sizeof(bool));
+	for (size_t v = 0; v < n->count; v++) {
+		const char *at = n->values[v], *stop;
+		naive_part(n, at, strlen(at));
+		for (; (stop = strchr(at, '\n')); at = stop + 1)
+			naive_part(n, at, (size_t)(stop - at));
+		naive_part(n, at, strlen(at));
+	}
+	for (size_t i = 0; i < n->len; i++)
+		if (!n->hidden[i])
+			out[len++] = n->text[i];
+		else if (i == 0 || !n->hidden[i - 1])
+			len = (size_t)(stpcpy(out + len, MASK_TEXT) - out);
+	free(n->hidden);
+	*ret_len = len;
+	return out;
+}

@@ -1,0 +1,319 @@
+/* mask: secrets are hidden wherever they are, and nothing else is. */
+#include "base/mask.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "tests/unit/naive_mask.h"
+
+#define M MASK_TEXT
+
+static void add(struct mask *m, const char *value, bool is_hidden)
+{
+	struct err e;
+	bool got = !is_hidden;
+
+	assert_int_equal(mask_add(m, value, &got, &e), 0);
+	assert_int_equal(got, is_hidden);
+}
+
+static char *text_of(struct buffer *b)
+{
+	assert_false(b->is_cut);
+	char *text = text_format("%.*s", (int)buffer_len(b),
+				 buffer_len(b) ? (const char *)buffer_data(b) : "");
+	buffer_done(b);
+	return text;
+}
+
+static char *masked(const struct mask *m, const char *text)
+{
+	struct buffer out;
+
+	buffer_init(&out, 1 << 20);
+	if (mask_text(m, text, strlen(text), &out))
+		return text_of(&out);
+	assert_int_equal(buffer_len(&out), 0);
+	buffer_done(&out);
+	return text_copy(text);
+}
+
+static void test_what_is_hidden(void **state)
+{
+	static const struct {
+		const char *values[4], *text, *want;
+	} rows[] = {
+		{ { "secret" }, "a secret.", "a " M "." },
+		{ { "secret" }, "secret", M },
+		{ { "secret" }, "secretsecret", M },
+		{ { "secret" }, "secret secret", M " " M },
+		{ { "secret" }, "secre", "secre" },
+		{ { "secret" }, "sesecret", "se" M },
+		{ { "secret" }, "", "" },
+		{ { "secret" }, "SECRET", "SECRET" },
+		{ { "abcd", "bcdef" }, "abcdef", M },
+		{ { "abcd", "cdef" }, "xabcdefx", "x" M "x" },
+		{ { "abcdefgh", "cdef" }, "abcdefg", "ab" M "g" },
+		{ { "abcdefgh", "cdef" }, "abcdefgh!", M "!" },
+		{ { "aaaa" }, "aaaaaaa", M },
+		{ { "aaaa" }, "aaa", "aaa" },
+		{ { "abc" }, "abc", "abc" },
+		{ { "" }, "x", "x" },
+		{ { "  secret \n" }, "secret", M },
+		{ { "first\nsecond\n}" }, "x first y second z }", "x " M " y " M " z }" },
+		{ { "first\nsecond\n}" }, "first\nsecond\n}", M },
+		{ { "first\r\nsecond" }, "first\r\r\nsecond", M "\r\r\n" M },
+		{ { "\xc3\xa9\xc3\xa9" }, "\xc3\xa9\xc3\xa9 \xc3\xa9", M " \xc3\xa9" },
+		{ { "\xff\xfe\xfd\xfc" }, "a\xff\xfe\xfd\xfc", "a" M },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct mask m = { 0 };
+		struct err e;
+		for (size_t v = 0; v < 4 && rows[i].values[v]; v++)
+			assert_int_equal(mask_add(&m, rows[i].values[v], NULL, &e), 0);
+		AUTO_FREE char *got = masked(&m, rows[i].text);
+		assert_string_equal(got, rows[i].want);
+		mask_done(&m);
+	}
+	mask_done(NULL);
+}
+
+static void test_what_is_short_is_not_hidden_and_told(void **state)
+{
+	struct mask m = { 0 };
+
+	(void)state;
+	add(&m, "", false);
+	add(&m, "abc", false);
+	add(&m, "\n ab \n", false);
+	assert_true(mask_is_empty(&m));
+	add(&m, "abcd", true);
+	assert_false(mask_is_empty(&m));
+	mask_done(&m);
+}
+
+static void test_there_is_room_for_so_much(void **state)
+{
+	struct mask m = { 0 };
+	char *value = mem_zeroed(1, MASK_BYTES + 1);
+	struct err e;
+
+	(void)state;
+	/* Counted twice: as a value, and as its line. */
+	memset(value, 'x', MASK_BYTES / 2);
+	assert_int_equal(mask_add(&m, value, NULL, &e), 0);
+	memset(value, 'y', MASK_BYTES / 2 + 1);
+	assert_int_equal(mask_add(&m, value, NULL, &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	add(&m, "small", true);
+	AUTO_FREE char *got = masked(&m, "small yyyy");
+	assert_string_equal(got, M " yyyy");
+	free(value);
+	mask_done(&m);
+}
+
+static void feed(const struct mask *m, struct mask_stream *s, const char *text,
+		 const char *want)
+{
+	struct buffer out;
+
+	buffer_init(&out, 1 << 16);
+	if (text)
+		mask_feed(m, s, text, strlen(text), &out);
+	else
+		mask_flush(s, &out);
+	AUTO_FREE char *got = text_of(&out);
+	assert_string_equal(got, want);
+}
+
+/* NULL hands on what is held. */
+static void test_what_comes_in_pieces(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "a sec", "a " },   { "ret b", M " b" },   { "sec", "" },  { "tor", "sector" },
+		{ "s", "" },	     { NULL, "s" },	    { NULL, "" },   { "ecre", "" },
+		{ "t", M },	     { "secret", M },	    { "sec", "" },  { NULL, "sec" },
+		{ "urity", "urity" }, { "s", "" },	    { "e", "" },    { "c", "" },
+		{ "secret", "sec" M }, { "the", "the" },
+	};
+	struct mask m = { 0 };
+	struct mask_stream s = { 0 };
+
+	(void)state;
+	add(&m, "secret", true);
+	/* A run goes on over pieces: the fourteenth is one with the one before. */
+	for (size_t i = 0; i < 9; i++)
+		feed(&m, &s, rows[i].text, rows[i].want);
+	feed(&m, &s, "secret", "");
+	for (size_t i = 10; i < ARRAY_LEN(rows); i++)
+		feed(&m, &s, rows[i].text, rows[i].want);
+	mask_stream_done(&s);
+	mask_done(&m);
+}
+
+static void test_a_value_that_is_added_is_hidden_from_then_on(void **state)
+{
+	struct mask m = { 0 };
+	struct mask_stream s = { 0 };
+
+	(void)state;
+	feed(&m, &s, "first", "first");
+	add(&m, "first", true);
+	feed(&m, &s, "first sec", M " sec");
+	feed(&m, &s, "fir", "");
+	add(&m, "firm", true);
+	add(&m, "second", true);
+	feed(&m, &s, "m second.", M " " M ".");
+	mask_stream_done(&s);
+	mask_done(&m);
+}
+
+static unsigned seed = 1;
+
+static size_t below(size_t n)
+{
+	return (size_t)rand_r(&seed) % n;
+}
+
+/* Of few letters, so that much of it is equal. */
+static char *random_text(size_t max, const char *letters)
+{
+	size_t len = below(max + 1);
+	char *text = mem_zeroed(1, len + 1);
+
+	for (size_t i = 0; i < len; i++)
+		text[i] = letters[below(strlen(letters))];
+	return text;
+}
+
+static void try_once(bool has_flushes)
+{
+	struct mask m = { 0 };
+	struct mask_stream s = { 0 };
+	char *values[5];
+	size_t count = 1 + below(5), flushes[40], flush_count = 0, at = 0;
+	struct buffer out;
+	struct err e;
+
+	buffer_init(&out, 1 << 16);
+	for (size_t i = 0; i < count; i++) {
+		values[i] = random_text(9, "ab\nc");
+		assert_int_equal(mask_add(&m, values[i], NULL, &e), 0);
+	}
+	char *text = random_text(200, "aaabbbc\n");
+	size_t len = strlen(text);
+	while (at < len) {
+		size_t n = 1 + below(len - at);
+		mask_feed(&m, &s, text + at, n, &out);
+		at += n;
+		if (has_flushes && flush_count < 40 && below(2)) {
+			mask_flush(&s, &out);
+			flushes[flush_count++] = at;
+		}
+	}
+	mask_flush(&s, &out);
+	struct naive naive = { (const char *const *)values, count, text, len, flushes,
+			       flush_count, NULL };
+	size_t want_len;
+	char *want = naive_mask(&naive, &want_len);
+	assert_int_equal(buffer_len(&out), want_len);
+	assert_memory_equal(want_len ? buffer_data(&out) : (const uint8_t *)"", want, want_len);
+	for (size_t i = 0; i < count; i++)
+		free(values[i]);
+	free(want);
+	free(text);
+	buffer_done(&out);
+	mask_stream_done(&s);
+	mask_done(&m);
+}
+
+static void test_it_does_what_the_naive_way_does(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		try_once(i % 2);
+}
+
+/* 4 MiB of what is nearly a value all the time: with memcmp at each place that would be
+ * 2^38 steps. */
+static void test_a_hostile_text_takes_no_longer_than_another(void **state)
+{
+	const size_t len = 4u << 20, value_len = 100000;
+	char *value = mem_zeroed(1, value_len + 1), *text = mem_zeroed(1, len + 1);
+	struct mask m = { 0 };
+	struct buffer out;
+	int64_t began;
+
+	(void)state;
+	memset(value, 'a', value_len);
+	value[value_len - 1] = 'b';
+	memset(text, 'a', len);
+	add(&m, value, true);
+	began = clock_ms();
+	buffer_init(&out, 4 * len);
+	struct mask_stream s = { 0 };
+	mask_feed(&m, &s, text, len, &out);
+	assert_true(buffer_len(&s.held) < value_len);
+	mask_flush(&s, &out);
+	assert_int_equal(buffer_len(&out), len);
+	assert_true(clock_ms() - began < 10000);
+	buffer_done(&out);
+	mask_stream_done(&s);
+	mask_done(&m);
+	free(value);
+	free(text);
+}
+
+static void test_an_error_is_masked_in_place(void **state)
+{
+	struct mask m = { 0 };
+	struct err e;
+
+	(void)state;
+	add(&m, "hunter22", true);
+	(void)err_set(&e, ERR_USAGE, "'hunter22' is no file");
+	(void)err_remedy(&e, "try not hunter22");
+	mask_err(&m, &e);
+	assert_string_equal(e.text, "'" M "' is no file");
+	assert_string_equal(e.remedy, "try not " M);
+	add(&m, "aaaa", true);
+	memset(e.text, ' ', sizeof(e.text));
+	for (size_t i = 0; i + 5 < sizeof(e.text); i += 5)
+		memcpy(e.text + i, "aaaa", 4);
+	e.text[sizeof(e.text) - 1] = '\0';
+	mask_err(&m, &e);
+	assert_true(strlen(e.text) == sizeof(e.text) - 1);
+	assert_null(strstr(e.text, "aaaa"));
+	mask_done(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_hidden),
+		cmocka_unit_test(test_what_is_short_is_not_hidden_and_told),
+		cmocka_unit_test(test_there_is_room_for_so_much),
+		cmocka_unit_test(test_what_comes_in_pieces),
+		cmocka_unit_test(test_a_value_that_is_added_is_hidden_from_then_on),
+		cmocka_unit_test(test_it_does_what_the_naive_way_does),
+		cmocka_unit_test(test_a_hostile_text_takes_no_longer_than_another),
+		cmocka_unit_test(test_an_error_is_masked_in_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
