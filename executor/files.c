@@ -181,7 +181,8 @@ static bool is_plain(uint8_t c)
 }
 
 /* binaryornot's rule: by the shares of bytes that are no ASCII text, and of
- * those that are no high bytes. */
+ * those that are no high bytes.  What has another encoding than ASCII is text before
+ * it comes to that. */
 static bool looks_binary(const uint8_t *at, size_t len)
 {
 	size_t odd = 0, low = 0;
@@ -201,13 +202,22 @@ static bool has_utf16_mark(const uint8_t *at, size_t len)
 			    (at[0] == 0xfe && at[1] == 0xff));
 }
 
+static bool is_ascii(const uint8_t *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (at[i] >= 0x80)
+			return false;
+	return true;
+}
+
 bool files_look_binary(const struct content *c)
 {
 	size_t len = c->len < SAMPLE ? c->len : SAMPLE;
 
 	if (len == 0 || has_utf16_mark(c->bytes, len))
 		return false;
-	if (utf8_is_valid(c->bytes, len, true) && !memchr(c->bytes, 0, len))
+	if (utf8_is_valid(c->bytes, len, true) && !is_ascii(c->bytes, len) &&
+	    !memchr(c->bytes, 0, len))
 		return false;
 	if (encoding_is_russian((struct bytes){ c->bytes, len }))
 		return false;
