@@ -202,7 +202,7 @@ static void take_output(struct session *s, const uint8_t *data, size_t len)
 	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, len, false);
-	if (s->action.id && s->action.soft_ms)
+	if (s->action.id && s->action.soft_ms && !s->action.is_held)
 		s->action.soft_due = everyone_now(s->everyone) + s->action.soft_ms;
 }
 

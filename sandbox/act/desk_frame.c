@@ -66,14 +66,20 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
-static void tell_output(struct desk_client *c, const struct observed *o)
+/* Commands wait for whoever does not read (desk_start()); this is for one who does not
+ * read his observations either, which wait for him elsewhere. */
+static void tell_output(struct asker *to, struct observed *o)
 {
+	struct desk_client *c = to->client;
+
 	if (!c || !c->streams)
 		return;
-	if (desk_is_behind(c))
-		c->dropped += o->len;
-	else
-		observe_output(c->out, o, c->is_rpc);
+	if (desk_is_behind(c)) {
+		to->dropped += o->len;
+		return;
+	}
+	desk_tell_dropped(to, o->action);
+	observe_output(c->out, o, c->is_rpc);
 }
 
 static int on_output(struct desk *d, struct task *t, const struct frame *f, struct err *e)
@@ -89,7 +95,7 @@ static int on_output(struct desk *d, struct task *t, const struct frame *f, stru
 	o.content = text.data;
 	o.len = text.len;
 	for (size_t i = 0; i < t->asker_count; i++)
-		tell_output(t->askers[i].client, &o);
+		tell_output(&t->askers[i], &o);
 	return 0;
 }
 
