@@ -286,13 +286,13 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	session_forget(s); /* whose label is in the request */
 	shell_done(&s->shell);
 	exec_done(&s->exec);
 	free(s->request);
 	free(s->pending);
 	free(s->cwd);
 	free(s->python);
-	session_forget(s);
 	free(s);
 }
 
