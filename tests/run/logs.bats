@@ -83,11 +83,11 @@ assert run("df --output=used /tmp | tail -n 1 | awk \"{ print (\\$1 < 1024) }\""
 	acts '
 LINE = "x" * 998
 for i in range(1, 8):
-    o = run("yes " + LINE + " | head -n 3000")
+    o = run("yes " + LINE + " | head -n 9000")
     assert o.hutch["log"] == f"/run/hutch/log/main-{i}"
-    assert o.meta["suffix"].endswith(f" but for {3000 * 1000 - (2 << 20)} bytes in its middle.]"), o.meta
+    assert o.meta["suffix"].endswith(f" but for {9000 * 1000 - (8 << 20)} bytes in its middle.]"), o.meta
 assert run("ls -1 /run/hutch/log").content == "main-4\nmain-5\nmain-6\nmain-7"
-assert run("df --output=size -B1 /run/hutch/log | tail -n 1").content.strip() == "8388608"' --memory 64m --best-effort
+assert run("df --output=size -B1 /run/hutch/log | tail -n 1").content.strip() == "33554432"' --memory 256m --best-effort
 }
 
 @test "where something is mounted over them there are no logs, and nothing is made in it" {
