@@ -466,7 +466,11 @@ void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)
 		put_format(out, "\"cause\":%llu,", (unsigned long long)o->action->id);
 	put_key(out, "session", true);
 	put_text(out, o->action->session);
-	put_raw(out, ",\"data\":");
-	put_bytes(out, o->content, o->len);
+	if (o->dropped) {
+		put_format(out, ",\"dropped\":%llu", (unsigned long long)o->dropped);
+	} else {
+		put_raw(out, ",\"data\":");
+		put_bytes(out, o->content, o->len);
+	}
 	put_raw(out, is_rpc ? "}}\n" : "}\n");
 }

@@ -567,6 +567,104 @@ static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 	answer_edited(o, id, 11, -1);
 }
 
+static void put_output(struct office *o, uint32_t id, size_t len)
+{
+	char chunk[ACTION_CHUNK];
+	struct err e;
+
+	memset(chunk, 'y', sizeof(chunk));
+	for (size_t n; len > 0; len -= n) {
+		n = len < sizeof(chunk) ? len : sizeof(chunk);
+		struct bytes text = { (const uint8_t *)chunk, n };
+		assert_int_equal(action_put_text(&o->frames, MSG_OUTPUT, id, text, &e), 0);
+		assert_int_equal(answer(o, &e), 0);
+	}
+}
+
+static bool requested_hold(struct office *o, uint32_t want)
+{
+	struct frame f;
+	struct err e;
+	bool is_held;
+
+	assert_int_equal(frame_next(&o->wire, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
+	assert_int_equal(f.type, MSG_HOLD);
+	assert_int_equal(f.id, want);
+	assert_int_equal(message_get_hold(&f, &is_held, &e), 0);
+	buffer_consume(&o->wire, FRAME_HEADER + f.len);
+	return is_held;
+}
+
+/* Streams a command of session "a" in which so much has been printed. */
+static uint32_t begin_stream(struct office *o, size_t len)
+{
+	uint32_t id;
+
+	o->client.streams = true;
+	(void)open_session(o, "a");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"id\":3}");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	put_output(o, id, len);
+	return id;
+}
+
+static void test_what_streams_is_held_while_its_client_does_not_read(void **state)
+{
+	struct office *o = *state;
+	uint32_t id = begin_stream(o, DESK_STREAM_HIGH / 2), other;
+
+	assert_int_equal(requested(o, &other), 0);
+	put_output(o, id, DESK_STREAM_HIGH / 2);
+	assert_true(requested_hold(o, id));
+	put_output(o, id, ACTION_CHUNK); /* it was under way */
+	assert_int_equal(requested(o, &other), 0);
+	/* Half of it is not enough, in order that it is not asked all the time. */
+	buffer_consume(&o->out, buffer_len(&o->out) - DESK_STREAM_HIGH / 2 - 1);
+	(void)desk_start(&o->desk);
+	assert_int_equal(requested(o, &other), 0);
+	buffer_consume(&o->out, 1);
+	(void)desk_start(&o->desk);
+	assert_false(requested_hold(o, id));
+}
+
+static void test_nobody_is_held_for_a_client_that_has_gone(void **state)
+{
+	struct office *o = *state;
+	uint32_t id = begin_stream(o, DESK_STREAM_HIGH + 1);
+
+	assert_true(requested_hold(o, id));
+	desk_leave(&o->desk, &o->client);
+	(void)desk_start(&o->desk);
+	assert_false(requested_hold(o, id));
+}
+
+static void test_what_is_not_told_is_counted(void **state)
+{
+	struct office *o = *state;
+	uint32_t id = begin_stream(o, DESK_STREAM_HIGH);
+
+	assert_true(requested_hold(o, id));
+	while (!desk_is_behind(&o->client))
+		put_output(o, id, ACTION_CHUNK);
+	size_t full = buffer_len(&o->out);
+	put_output(o, id, 2 * ACTION_CHUNK + 5);
+	assert_int_equal(buffer_len(&o->out), full);
+	buffer_consume(&o->out, full);
+	put_output(o, id, 1);
+	expect(o, "{\"event\":\"output\",\"cause\":3,\"session\":\"a\",\"dropped\":65541}");
+	expect(o, "\"data\":\"y\"}");
+	assert_false(requested_hold(o, id));
+	/* And where nothing follows it is before the observation. */
+	while (!desk_is_behind(&o->client))
+		put_output(o, id, ACTION_CHUNK);
+	put_output(o, id, 7);
+	full = buffer_len(&o->out);
+	answer_report(o, id);
+	buffer_consume(&o->out, full);
+	expect(o, "\"dropped\":7}");
+	expect(o, "\"observation\":\"run\"");
+}
+
 #define STATIC "{\"action\":\"run\",\"id\":%d,\"args\":{\"command\":\"c\",\"is_static\":true}}"
 
 static void test_a_session_for_one_action_is_opened_and_ended(void **state)
@@ -676,6 +774,9 @@ int main(void)
 		TEST(test_a_session_for_one_action_is_opened_and_ended),
 		TEST(test_a_session_for_one_action_that_could_not_start_is_not_ended),
 		TEST(test_what_waits_for_a_session_is_told_when_there_can_be_none),
+		TEST(test_what_streams_is_held_while_its_client_does_not_read),
+		TEST(test_nobody_is_held_for_a_client_that_has_gone),
+		TEST(test_what_is_not_told_is_counted),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};
 
