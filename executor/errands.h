@@ -34,6 +34,7 @@ struct errands {
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
 	const struct everyone *everyone; /* borrowed; whose time it is */
+	void (*run)(const void *order); /* what a process does: errand_run() */
 };
 
 void errands_done(struct errands *s);
