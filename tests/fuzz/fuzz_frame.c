@@ -255,6 +255,7 @@ static void try_errand(const struct frame *f, struct buffer *again)
 
 	if (action_get_errand(f, &r, &e) < 0)
 		return;
+	must_end(f, r.place.cwd);
 	must_end(f, r.path);
 	must_end(f, r.other);
 	must_end(f, r.include);
