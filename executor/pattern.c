@@ -249,7 +249,7 @@ static int read_group(struct reader *r, uint32_t *ret)
 	if (read_choice(r, ret) < 0)
 		return -1;
 	if (!take(r, ")"))
-		return reader_refuse(r, where, "it is not closed by a ); the character itself is \\(");
+		return reader_refuse(r, where, "it is not closed by a );" ITSELF);
 	r->depth--;
 	return 0;
 }
@@ -302,7 +302,7 @@ static int read_sign(struct reader *r, uint32_t *ret)
 	case '\\':
 		return read_escape(r, ret);
 	case ')':
-		return reader_refuse(r, where, "it closes nothing; the character itself is \\)");
+		return reader_refuse(r, where, "it closes nothing;" ITSELF);
 	case '\n':
 		return reader_refuse(r, where, "each line is looked at alone, and has no newline");
 	case '.':
@@ -325,8 +325,7 @@ static int read_part(struct reader *r, uint32_t *ret)
 	struct interval n;
 
 	if (read_repetition(r, &n))
-		return reader_refuse(r, where, "it has nothing to repeat; the character itself"
-				     " has a backslash in front");
+		return reader_refuse(r, where, "it has nothing to repeat;" ITSELF);
 	if (read_sign(r, ret) < 0)
 		return -1;
 	return repeat(r, ret);

@@ -65,7 +65,7 @@ int reader_escape(struct reader *r, struct escape *ret)
 
 	*ret = (struct escape){ 0 };
 	if (r->at == r->end)
-		return reader_refuse(r, where, "it quotes nothing; a backslash itself is \\\\");
+		return reader_refuse(r, where, "it quotes nothing;" ITSELF);
 	uint32_t c = reader_rune(r);
 	const char *letter = c < 128 ? strchr(letters, (int)c) : NULL;
 	if (c < 128 && class_of((char)c, &ret->set)) {
@@ -82,7 +82,7 @@ int reader_escape(struct reader *r, struct escape *ret)
 
 static int refuse_open(const struct reader *r, const uint8_t *from)
 {
-	return reader_refuse(r, from, "it is not closed by a ]; the character itself is \\[");
+	return reader_refuse(r, from, "it is not closed by a ];" ITSELF);
 }
 
 /* [:NAME:], whose first two characters have been seen. */
