@@ -29,13 +29,15 @@ def rg(script):
 TREE='
 run("mkdir -p t/src/deep t/.git t/.cfg; cd t; printf \"int main(void)\\r\\n\\n\\treturn 0;\\n\" > src/m.c; echo \"int x; // main\" > src/deep/x.h; "
     "echo \"*.h\" > .gitignore; echo int > .git/int; echo \"int = 1\" > .cfg/a; printf \"int\\0\" > bin.o; printf \"caf\\351 int\" > latin; ln -s src/m.c link; "
-    "ln -s src dir; mkfifo fifo; echo Int > \"b c\"; echo int > \"$(printf \"n\\nl\")\"; echo int > src!; cd ..")
+    "ln -s src dir; mkfifo fifo; echo Int > \"b c\"; echo int > \"$(printf \"n\\nl\")\"; echo int > src!; "
+    "{ echo int; head -c 200000 /dev/zero | tr \"\\0\" z; printf \"\\0\"; } > .a.bin; cd ..")
 '
 
 @test "grep: lines as path, number and text, in the order of the paths" {
 	acts "$TREE"'
 o = grep("int", path="t")
 assert lines(o) == ["t/.cfg/a:1:int = 1", "t/latin:1:caf\ufffd int", "$'"'"'t/n\\nl'"'"':1:int", "t/src/deep/x.h:1:int x; // main", "t/src/m.c:1:int main(void)", "t/src!:1:int"], o.content
+assert grep("int", path="t", limit=6).content == o.content   # the lines of what turned out to be no text do not count
 assert o.extras == {"path": "t", "pattern": "int", "include": None} and o.hutch["truncated_chars"] == 0
 run("cd t")
 assert lines(grep("^int main\\(void\\)$")) == ["src/m.c:1:int main(void)"]      # a carriage return is no text

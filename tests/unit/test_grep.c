@@ -2,7 +2,10 @@
  * GNU's grep; and what is no text, or no file. */
 #include "executor/grep.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -585,6 +590,7 @@ static const struct {
 	{ "printf './a\\0'; printf './b'", 0, 1 },
 	{ "printf '/etc/passwd\\0\\0./\\0../x\\0./a\\nb\\0'", 0, 1 },
 	{ "head -c 300000 /dev/zero | tr '\\0' x", -1, 0 },
+	{ "exec >&-; sleep 0.1; echo an error >&2; exit 2", -1, 0 },
 	{ "exec /nonexistent/interpreter", -1, 0 },
 	{ "cat; printf './a\\0'", -1, 0 }, /* it has no input */
 };
@@ -598,6 +604,51 @@ static void an_rg_that_is_something_else_is_survived(void **state)
 			fail_msg("%s: %d, %zu", false_ones[i].script, rc, found.count);
 		grep_paths_done(&found);
 	}
+}
+
+/* Places that depend on where it is asked are none: the folder that is searched could be
+ * one. */
+static void an_rg_that_is_not_named_from_the_root_is_none(void **state)
+{
+	static char path[] = "PATH=.::false";
+	char *env[] = { path, NULL };
+	const struct exec as = { .env = env };
+	const struct world *w = *state;
+
+	put_file(w->root, "rg", "#!/bin/sh\n", 10);
+	assert_int_equal(fchmodat(w->root, "rg", 0755, 0), 0);
+	AUTO_CLOSE int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fchdir(w->root), 0);
+	assert_int_equal(access("rg", X_OK), 0);
+	assert_false(ripgrep_is_there(&as));
+	assert_int_equal(fchdir(here), 0);
+	assert_int_equal(unlinkat(w->root, "rg", 0), 0);
+}
+
+/* One that lets nothing be executed. */
+static void ripgrep_is_under_the_filter_of_commands(void **state)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct world *w = *state;
+	struct exec as = { .env = environment() };
+	const struct ripgrep r = { .as = &as, .pattern = "foo", .late = -1 };
+	struct grep_paths found = { 0 };
+
+	if (!has_program("rg"))
+		skip();
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(ripgrep_tree(w->root, &r, &found), 0);
+	assert_true(found.count > 0);
+	grep_paths_done(&found);
+	as.filter = steps;
+	as.filter_len = sizeof(steps);
+	assert_int_equal(ripgrep_tree(w->root, &r, &found), -1);
+	grep_paths_done(&found);
 }
 
 /* Names without end: up to the bound. */
@@ -635,6 +686,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_wanted_or_too_late_is_not_looked_at),
 		cmocka_unit_test(a_wide_folder_is_divided),
 		cmocka_unit_test(an_rg_that_is_something_else_is_survived),
+		cmocka_unit_test(an_rg_that_is_not_named_from_the_root_is_none),
+		cmocka_unit_test(ripgrep_is_under_the_filter_of_commands),
 		cmocka_unit_test(an_rg_that_never_ends_is_ended),
 		cmocka_unit_test(globs_are_told_that_both_read_alike),
 	};

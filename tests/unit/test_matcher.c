@@ -1,6 +1,7 @@
 /* matcher: the lines that a pattern is in, whatever the text, in linear time. */
 #include "executor/matcher.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -306,9 +307,17 @@ static void any_pattern_takes_linear_time(void **state)
 	}
 }
 
+static size_t allocated(void)
+{
+	struct mallinfo2 now = mallinfo2();
+
+	return now.uordblks + now.hblkhd;
+}
+
 /* More states than there is room for: what is forgotten is made again. */
 static void what_is_forgotten_is_made_again(void **state)
 {
+	size_t before = allocated();
 	const size_t len = 20000;
 	AUTO_FREE uint8_t *text = mem_new(len);
 	struct machine m;
@@ -327,6 +336,7 @@ static void what_is_forgotten_is_made_again(void **state)
 	assert_true(matcher_find(m.matcher, text, text + len, &found));
 	text[len - 403] = 'y';
 	assert_false(matcher_find(m.matcher, text, text + len, &found));
+	assert_true(allocated() - before < 4 * MATCHER_ROOM);
 	machine_done(&m);
 }
 
