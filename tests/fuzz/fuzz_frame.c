@@ -247,6 +247,33 @@ static void try_edited(const struct frame *f, struct buffer *again)
 		must_equal(f, again, action_put_edited(again, f->id, &x, &e));
 }
 
+static void try_errand(const struct frame *f, struct buffer *again)
+{
+	struct errand_request r;
+	struct err e;
+
+	if (action_get_errand(f, &r, &e) < 0)
+		return;
+	must_end(f, r.place.cwd);
+	must_end(f, r.path);
+	must_end(f, r.other);
+	must_end(f, r.include);
+	must_equal(f, again, action_put_errand(again, f->id, &r, &e));
+}
+
+static void try_returned(const struct frame *f, struct buffer *again)
+{
+	struct returned x;
+	struct err e;
+
+	if (action_get_returned(f, &x, &e) < 0)
+		return;
+	must_end(f, x.path);
+	must_end(f, x.cwd);
+	must_end(f, x.stat.target);
+	must_equal(f, again, action_put_returned(again, f->id, &x, &e));
+}
+
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_HELLO] = try_hello,   [MSG_EXEC] = try_exec,     [MSG_STARTED] = try_started,
 	[MSG_FAILED] = try_failed, [MSG_EXITED] = try_exited, [MSG_SIGNAL] = try_signal,
@@ -255,6 +282,7 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_WRITE] = try_write,   [MSG_OUTPUT] = try_text,   [MSG_CONTENT] = try_text,
 	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
 	[MSG_HOLD] = try_hold,	   [MSG_EDIT] = try_edit,     [MSG_EDITED] = try_edited,
+	[MSG_ERRAND] = try_errand, [MSG_RETURNED] = try_returned,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 
