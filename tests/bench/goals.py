@@ -11,6 +11,7 @@ MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
+MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 # A page or two may be touched for the first time late.
 MAX_GROWTH_KIB = 64
 
@@ -32,6 +33,12 @@ def limits_ms(result):
     """A launch with limits, less one without, both of the same turns."""
     limited = number(result, "launch", LIMITED, "p50")
     return None if limited is None else limited - number(result, "launch", HUTCH, "p50")
+
+
+def search_ratio(result, row, other):
+    """The worst of all patterns."""
+    known = number(result, "search", "patterns")
+    return max(times[row] / times[other] for times in known.values()) if known else None
 
 
 def memory_total(result):
@@ -89,6 +96,10 @@ def judge(result):
          number(result, "named", "many", "kib_each"), False),
         ("hutch ps of 1,000, p50 ms", MAX_PS_MS,
          number(result, "named", "many", "ps_ms"), False),
+        ("grep of 100,000 files, rg inside / rg", MAX_OF_RIPGREP,
+         search_ratio(result, "hutch, rg inside", "rg"), False),
+        ("  without rg / grep -r", MAX_OF_GREP,
+         search_ratio(result, "hutch, no rg", "grep -r"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

@@ -34,11 +34,13 @@ static bool is_common(const char *pattern)
 	return strlen(pattern) < 24 && !strstr(pattern, "(?");
 }
 
-static void compare(const char *pattern, bool ignores_case, const char *line, bool is_found)
+static void compare(const char *pattern, bool ignores_case, const char *line,
+		    bool is_found)
 {
 	regex_t r;
 
-	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB | (ignores_case ? REG_ICASE : 0)))
+	if (regcomp(&r, pattern,
+		    REG_EXTENDED | REG_NOSUB | (ignores_case ? REG_ICASE : 0)))
 		return;
 	must((regexec(&r, line, 0, NULL, 0) == 0) == is_found);
 	regfree(&r);

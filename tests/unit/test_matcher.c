@@ -133,7 +133,8 @@ static bool next_line(const char **list, char line[64])
 	return true;
 }
 
-static void check_lines(struct machine *m, const char *list, bool is_match, const char *of)
+static void check_lines(struct machine *m, const char *list, bool is_match,
+			const char *of)
 {
 	char line[64], open[80], inside[80];
 	struct line found;
@@ -182,8 +183,10 @@ static void check_text(struct machine *m, const char *with, const char *without,
 		strcat(strcat(text, line), "\n");
 		is_more = true;
 	}
-	for (const char *at = text; finds(m, at, &found); at = (const char *)found.end + 1) {
-		if (found_count == count || (const char *)found.start != expected[found_count])
+	for (const char *at = text; finds(m, at, &found);
+	     at = (const char *)found.end + 1) {
+		if (found_count == count ||
+		    (const char *)found.start != expected[found_count])
 			fail_msg("%s: another line: %s", of, (const char *)found.start);
 		found_count++;
 	}
@@ -239,8 +242,8 @@ static void the_longest_and_rarest_literal_is_looked_for(void **state)
 		const struct needle *n = &m.prepared.needle;
 		if (n->len != strlen(needles[i].needle) ||
 		    memcmp(n->bytes, needles[i].needle, n->len) != 0)
-			fail_msg("%s: '%.*s' is looked for", needles[i].pattern, (int)n->len,
-				 n->bytes);
+			fail_msg("%s: '%.*s' is looked for", needles[i].pattern,
+				 (int)n->len, n->bytes);
 		if (n->len > 0)
 			assert_int_equal(n->is_all, needles[i].is_all);
 		machine_done(&m);
@@ -259,8 +262,9 @@ static void a_needle_is_found_wherever_it_is(void **state)
 		for (size_t at = 0; at + 3 <= len; at++) {
 			memset(text, 'q', len);
 			memcpy(text + at, "quX", 3);
-			assert_ptr_equal(needle_find(&m.prepared.needle, text, text + len),
-					 text + at);
+			assert_ptr_equal(
+				needle_find(&m.prepared.needle, text, text + len),
+				text + at);
 			text[at + 2] = 'y';
 			assert_null(needle_find(&m.prepared.needle, text, text + len));
 		}
@@ -281,8 +285,8 @@ static double seconds_of(const char *pattern, const char *unit, size_t count)
 	text[len * count] = '\0';
 	machine_init(&m, pattern, false);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-	assert_false(matcher_find(m.matcher, (uint8_t *)text, (uint8_t *)text + len * count,
-				  &found));
+	assert_false(matcher_find(m.matcher, (uint8_t *)text,
+				  (uint8_t *)text + len * count, &found));
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	machine_done(&m);
 	return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
@@ -303,7 +307,8 @@ static void any_pattern_takes_linear_time(void **state)
 		double once = seconds_of(slow[i], "aababbbabaababa", count);
 		double four = seconds_of(slow[i], "aababbbabaababa", 4 * count);
 		if (four > 0.02 && four > 10 * once)
-			fail_msg("%s: %.3f s, and four times as much %.3f s", slow[i], once, four);
+			fail_msg("%s: %.3f s, and four times as much %.3f s", slow[i],
+				 once, four);
 	}
 }
 
