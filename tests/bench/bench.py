@@ -31,6 +31,7 @@ import measure
 import named
 import plan
 import rows
+import search
 import sessions
 import table
 
@@ -166,6 +167,10 @@ def measure_named(bench, result):
     result["named"] = named.measure_named(bench.timer, bench.rows.hutch_path, bench.rounds)
 
 
+def measure_search(bench, result):
+    result["search"] = search.measure_search(bench.rows.hutch_path)
+
+
 class Bench:
     """What the measurements share: programs, scratch folders, the timer."""
 
@@ -194,7 +199,7 @@ class Bench:
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
                      measure_together, measure_memory, measure_actions,
-                     measure_sessions, measure_named):
+                     measure_sessions, measure_named, measure_search):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -14,6 +14,7 @@ MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
 # Of what is held against them, the bare ways' share of hutch's: 1 / 0.8, 1 / 0.5.
 MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
 MAX_BUSY_PERCENT, MAX_PID1_KIB, MAX_SESSION_KIB = 5, 1024, 256
+MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 # A page or two may be touched for the first time late.
 MAX_GROWTH_KIB = 64
 
@@ -35,6 +36,12 @@ def limits_ms(result):
     """A launch with limits, less one without, both of the same turns."""
     limited = number(result, "launch", LIMITED, "p50")
     return None if limited is None else limited - number(result, "launch", HUTCH, "p50")
+
+
+def search_ratio(result, row, other):
+    """The worst of all patterns."""
+    known = number(result, "search", "patterns")
+    return max(times[row] / times[other] for times in known.values()) if known else None
 
 
 def memory_total(result):
@@ -107,6 +114,10 @@ def judge(result):
          number(result, "named", "many", "kib_each"), False),
         ("hutch ps of 1,000, p50 ms", MAX_PS_MS,
          number(result, "named", "many", "ps_ms"), False),
+        ("grep of 100,000 files, rg inside / rg", MAX_OF_RIPGREP,
+         search_ratio(result, "hutch, rg inside", "rg"), False),
+        ("  without rg / grep -r", MAX_OF_GREP,
+         search_ratio(result, "hutch, no rg", "grep -r"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

@@ -158,6 +158,17 @@ def named_rows(result):
         f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
 
 
+def search_rows(result):
+    known = result["search"]
+    if "why_not" in known:
+        return block("grep of a tree", [], [f"  not run: {known['why_not']}"])
+    names = list(next(iter(known["patterns"].values())))
+    rows = [["ms, in the middle of the turns"] + names]
+    rows += [[pattern] + [figure(times[name], 1) for name in names]
+             for pattern, times in known["patterns"].items()]
+    return block(f"grep of {known['files']} files, all in the page cache", rows, [])
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -171,6 +182,6 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows,
+    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows,
              verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])
