@@ -93,8 +93,9 @@ LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
 # What starts with a sandbox is static: the launcher and the executor start three
 # times a launch between them and the command, and a named sandbox starts its
-# supervisor, so what the C library does before main() counts: glibc's start-up executes some forty cpuid instructions, each of which
-# traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
+# supervisor, so what the C library does before main() counts: glibc's start-up
+# executes some forty cpuid instructions, each of which traps to the hypervisor of
+# a virtual machine (docs/speed.md).  musl's does not.
 # Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
 # its parts are named here.
 MUSL     := /usr/lib/$(ARCH)-linux-musl
