@@ -203,7 +203,7 @@ clean:
 DEPS := gcc libc6-dev musl-tools libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux debootstrap \
-        e2fsprogs
+        e2fsprogs vim less curl
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \

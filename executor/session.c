@@ -366,6 +366,7 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	session_forget(s); /* whose label is in the request */
 	shell_done(&s->shell);
 	if (s->exec_number)
 		s->exec.env = NULL; /* the list's */
@@ -375,7 +376,6 @@ void session_free(struct session *s)
 	free(s->pending);
 	free(s->cwd);
 	free(s->python);
-	session_forget(s);
 	free(s);
 }
 
@@ -410,7 +410,8 @@ static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full)
 {
 	const struct shell *sh = &s->shell;
-	int reads = is_full && session_is_streaming(s) ? 0 : POLLIN;
+	bool waits = (is_full || s->action.is_held) && session_is_streaming(s);
+	int reads = waits ? 0 : POLLIN;
 	int writes = buffer_len(&sh->typed) > 0 ? POLLOUT : 0;
 
 	s->watched = 0;

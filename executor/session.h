@@ -48,6 +48,7 @@ struct session_action {
 	int64_t soft_due, hard_due; /* when, in ms of everyone_now() */
 	unsigned kills;	      /* how far a cancellation has come */
 	int64_t kill_due;
+	bool is_held; /* nobody reads what it streams */
 };
 
 struct session {

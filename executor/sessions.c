@@ -165,6 +165,14 @@ int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
+void sessions_hold(struct sessions *s, uint32_t id, bool is_held)
+{
+	struct session *one = find_action(s, id);
+
+	if (one)
+		session_hold(one, is_held);
+}
+
 int sessions_end(struct sessions *s, uint32_t id, struct err *e)
 {
 	struct session *one = find(s, id);

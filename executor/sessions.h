@@ -61,6 +61,9 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
 
+/* What the action prints has no reader, or has one again. */
+void sessions_hold(struct sessions *s, uint32_t id, bool is_held);
+
 /* Ends the one of this id with its tree (MSG_END), and forgets it; nothing where there is
  * none.  -1: it is not started, or has an action. */
 int sessions_end(struct sessions *s, uint32_t id, struct err *e);

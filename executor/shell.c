@@ -84,6 +84,9 @@
 	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
 	" \"$1\" || \\builtin return 0\n"				      \
 	"}\n"
+/* As the reference has it: what an agent asks git comes whole, and waits for no key.
+ * It is in front of ~/.bashrc, which may have it otherwise. */
+#define RC_GIT "\\builtin alias git='git --no-pager'\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
 #define RC_TAIL								      \
 	"\\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
@@ -125,7 +128,8 @@ static int make_memfd(const char *name, size_t len, const char *content)
 
 static int make_rc(bool is_bare)
 {
-	const char *rc = is_bare ? RC_HEAD RC_ENV RC_TAIL : RC_HEAD RC_ENV RC_USER RC_TAIL;
+	const char *rc = is_bare ? RC_HEAD RC_ENV RC_GIT RC_TAIL
+				 : RC_HEAD RC_ENV RC_GIT RC_USER RC_TAIL;
 
 	return make_memfd("hutch-shell", strlen(rc), rc);
 }

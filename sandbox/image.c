@@ -231,7 +231,9 @@ static void add_scratch(struct plan *p, bool is_read_only)
 
 int image_plan_host(struct plan *p, const struct policy *policy, struct err *e)
 {
-	plan_add(p, STEP_ROOT, "/")->data = text_copy(SCRATCH_SIZE);
+	/* Where there is a root, "/" is his, as everywhere. */
+	plan_add(p, STEP_ROOT, "/")->data =
+		text_copy(p->has_ranges ? SCRATCH_SIZE ",uid=0,gid=0" : SCRATCH_SIZE);
 	add_programs(p);
 	if (add_etc_entries(p, e) < 0)
 		return -1;

@@ -222,7 +222,7 @@ static void try_hold(const struct frame *f, struct buffer *again)
 	struct err e;
 
 	if (message_get_hold(f, &is_held, &e) == 0)
-		must_equal(f, again, message_put_hold(again, is_held, &e));
+		must_equal(f, again, action_put_hold(again, f->id, is_held, &e));
 }
 
 static void try_edit(const struct frame *f, struct buffer *again)
@@ -248,6 +248,33 @@ static void try_edited(const struct frame *f, struct buffer *again)
 		must_equal(f, again, action_put_edited(again, f->id, &x, &e));
 }
 
+static void try_errand(const struct frame *f, struct buffer *again)
+{
+	struct errand_request r;
+	struct err e;
+
+	if (action_get_errand(f, &r, &e) < 0)
+		return;
+	must_end(f, r.place.cwd);
+	must_end(f, r.path);
+	must_end(f, r.other);
+	must_end(f, r.include);
+	must_equal(f, again, action_put_errand(again, f->id, &r, &e));
+}
+
+static void try_returned(const struct frame *f, struct buffer *again)
+{
+	struct returned x;
+	struct err e;
+
+	if (action_get_returned(f, &x, &e) < 0)
+		return;
+	must_end(f, x.path);
+	must_end(f, x.cwd);
+	must_end(f, x.stat.target);
+	must_equal(f, again, action_put_returned(again, f->id, &x, &e));
+}
+
 static void try_env(const struct frame *f, struct buffer *again)
 {
 	struct list set, unset;
@@ -268,7 +295,7 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_WRITE] = try_write,   [MSG_OUTPUT] = try_text,   [MSG_CONTENT] = try_text,
 	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
 	[MSG_HOLD] = try_hold,	   [MSG_EDIT] = try_edit,     [MSG_EDITED] = try_edited,
-	[MSG_ENV] = try_env,
+	[MSG_ENV] = try_env,	   [MSG_ERRAND] = try_errand, [MSG_RETURNED] = try_returned,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

@@ -254,7 +254,7 @@ assert run("echo still here").content == "still here"'
 	acts '
 import base64
 types = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "bmp": "image/bmp", "gif": "image/gif",
-         "pdf": "application/pdf", "mp4": "video/mp4", "webm": "video/webm", "PNG": "image/png"}
+         "pdf": "application/pdf", "mp4": "video/mp4", "webm": "video/webm", "ogg": "video/ogg", "PNG": "image/png"}
 run("head -c 5000 /dev/urandom >bytes")
 data = base64.b64decode(run("base64 -w 0 bytes").content)
 assert len(data) == 5000
@@ -264,7 +264,8 @@ for ending, kind in types.items():
         o = read(path)
         assert o.observation == "read" and o.content == f"data:{kind};base64," + base64.b64encode(data).decode(), path
 assert read("bytes").content == "ERROR_BINARY_FILE" and read("/workspace/bytes").observation == "error"
-rows = {"": "", "a\\0b": None, "\\177ELF\\2\\1\\1\\0": None, "a\\377": None, "\\303\\251t\\303\\251\\n": "\u00e9t\u00e9\n",
+rows = {"": "", "a\\0b": None, "\\177ELF\\2\\1\\1\\0": None, "a\\377": None,
+        "\\1\\2\\3\\4": None, "\\1\\2\\3ab": "\x01\x02\x03ab", "\\303\\251t\\303\\251\\n": "\u00e9t\u00e9\n",
         "\\377\\376a\\0": "not utf-8", "caf\\351 au lait\\n": "not utf-8", "plain\\ttext\\r\\n": "plain\ttext\r\n"}
 for octal, want in rows.items():
     run(f"printf \x27{octal}\x27 >x".replace("\\\\", "\\"))

@@ -55,6 +55,11 @@ ranges() {
 	refuses '-u takes' --idmap ranges -u 65536 true
 }
 
+@test "the root folder is root's, and the agent's are the agent's" {
+	ranges stat -c %U / /workspace /home/agent
+	[ "${lines[*]}" = "root agent agent" ]
+}
+
 @test "root can give files away and become others" {
 	ranges -u root sh -c 'touch f && chown 33:33 f && stat -c %u:%g f && setpriv --reuid 5 --clear-groups id -u'
 	[ "${lines[*]}" = "33:33 5" ]

@@ -26,13 +26,16 @@ UNKNOWN = {"username": None, "hostname": None, "working_dir": None,
 
 # --- what is sent
 
-def do(command, **more):
-    action = {"action": "run", "args": {"command": command}}
+def act(kind, **args):
+    action = {"action": kind}
     for key in ("timeout", "session"):
-        if key in more:
-            action[key] = more.pop(key)
-    action["args"].update(more)
-    return action
+        if key in args:
+            action[key] = args.pop(key)
+    return {**action, "args": args}
+
+
+def do(command, **more):
+    return act("run", command=command, **more)
 
 
 def type_(text, **more):
@@ -132,6 +135,7 @@ SEQUENCES = {
         (do("exit_with() { return 42; }; exit_with"), ended("", 42)),
         (do("echo x", hidden=True), ended("x", hidden=True)),
         (do("cd /tmp"), ended("", working_dir="/tmp")),
+        (do("alias git"), ended("alias git='git --no-pager'")),
         (do("nonesuch"), ended("bash: nonesuch: command not found", 127)),
     ],
     "several commands": [
@@ -307,19 +311,19 @@ def differences(got, want):
     return out
 
 
-def main():
-    act = Act(sys.argv[1], sys.argv[3:])
+def main(sequences):
+    agent = Act(sys.argv[1], sys.argv[3:])
     try:
-        for i, (action, want) in enumerate(SEQUENCES[sys.argv[2]]):
-            answer = act.ask(action)
+        for i, (action, want) in enumerate(sequences[sys.argv[2]]):
+            answer = agent.ask(action)
             wrong = differences(Observation(answer), want)
             if wrong:
                 sys.exit(f"row {i + 1}, {json.dumps(action)}:\n" + "\n".join(wrong) +
                          f"\nin {json.dumps(answer)[:1500]}")
     finally:
-        act.process.kill()
-        act.process.wait()
+        agent.process.kill()
+        agent.process.wait()
 
 
 if __name__ == "__main__":
-    main()
+    main(SEQUENCES)

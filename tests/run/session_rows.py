@@ -1,0 +1,477 @@
+#!/usr/bin/env python3
+"""session_rows.py HUTCH NAME [OPTION...]: as session.py, with more sequences: what commands
+and edits answer, what the reference is known to do wrong, and what its own tests ask.
+"""
+import sys
+
+sys.dont_write_bytecode = True
+from session import (BELOW, act, busy, do, ended, main, quiet, runs, several,  # noqa: E402
+                     timed_out, type_)
+
+W = "/workspace"
+FRONT = "[Previous command outputs are truncated. Showing the last 10999 lines of the output below.]\n"
+CLIP = "\n[... Observation truncated due to length ...]\n"
+
+
+def has(*texts, code=0, **more):
+    """Completed with that code, and all these in the content."""
+    want = ended("", code)
+    want.update(content=lambda c: all(t in c for t in texts), **more)
+    return want
+
+
+def still(seconds, *texts, prefix=""):
+    return {**timed_out(seconds, "", prefix), "content": lambda c: all(t in c for t in texts)}
+
+
+# --- what commands print
+
+# Where the content lacks something.
+IN_LOG = ended("")["suffix"] + "\n[The whole output is in /run/hutch/log/main-{}.]"
+
+
+def fifty_thousand(o):
+    head, tail = o.content.split(CLIP)
+    return (len(head) == len(tail) == 15000 and "\nLine 40000\n" in head and
+            tail.endswith("\nLine 50000") and o.prefix == FRONT and o.exit_code == 0)
+
+
+def fifty_thousand_whole(o):
+    lines = o.content.split("\n")
+    return (o.prefix == FRONT and len(lines) == 10999 and lines[-1] == "Line 50000" and
+            lines == [f"Line {i}" for i in range(39002, 50001)])
+
+
+LINES = 'for i in $(seq 1 50000); do echo "Line $i"; done'
+
+OUTPUT = [
+    (do("echo hi"), ended("hi")),
+    (do("printf '   x\\n\\ty\\n'"), ended("x\n        y")),
+    (do("cat", timeout=0.3), timed_out("0.3", "")),
+    (type_("one line", timeout=0.3), timed_out("0.3", "one line", BELOW)),
+    (type_("C-d"), ended("", 0, " CTRL+D was sent.")),
+    (do("sleep 100", timeout=0.3), timed_out("0.3", "")),
+    (type_("C-c"), ended("^C", 130, " CTRL+C was sent.")),
+    (do("sleep 100", timeout=0.3), timed_out("0.3", "")),
+    (type_("C-z"), ended("^Z\n[1]+  Stopped                 sleep 100", 148, " CTRL+Z was sent.")),
+    (do("kill -9 %1; wait; true"), lambda o: o.exit_code == 0),
+    (do("true"), lambda o: o.exit_code == 0),
+    (do("sleep 5 &"), lambda o: o.content == f"[1] {o.pid}" and o.pid > 1 and o.exit_code == 0),
+    (do("printf 'a\\rb\\n'"), ended("b")),
+    (do("printf '\\033[31mred\\033[0m\\n'"), ended("red")),
+    (do("printf '%1200s\\n' x | tr ' ' y"), ended("y" * 1199 + "x")),
+    (do(LINES, hidden=True), fifty_thousand_whole),
+    (do(LINES), fifty_thousand),
+    (do("stty size; echo $TERM"), ended("1000 1000\ntmux-256color")),
+    (do("alias git"), ended("alias git='git --no-pager'")),
+    (do("printf 'a  \\nb\\t\\n\\n\\n'"), ended("a\nb")),
+    (do("printf '\\n\\n  a'"), ended("a")),
+]
+
+# Which commands are several.  The first piece of each row is what is sent.
+SEVERAL = [
+    ("ls\npwd", "ls", "pwd"),
+    ("# comment\nls\npwd", "# comment", "ls", "pwd"),
+    ("ls &\npwd", "ls &", "pwd"),
+    ("if true; then\nls\nfi\nls", "if true; then\nls\nfi", "ls"),
+    ("for i in 1; do\nls\ndone\nls", "for i in 1; do\nls\ndone", "ls"),
+    ("while false; do ls; done\nls", "while false; do ls; done", "ls"),
+    ("f() { ls; }\nls", "f() { ls; }", "ls"),
+    ("((i++))\nls", "((i++))", "ls"),
+    ("ls <(pwd)\npwd", "ls <(pwd)", "pwd"),
+]
+ONE = [
+    ("# comment\necho x", "x"), ("true && echo b", "b"), ("echo a; echo b", "a\nb"),
+    ("printf 'x\\ny\\n' |\ngrep x", "x"), ("true &&\npwd", W),
+    ("cat <<E\nx\ny\nE", "x\ny"), ("cat <<E\nx\nE\n", "x"), ("echo a \\\nb", "a b"),
+    ("echo 'a\nb'", "a\nb"), ("bash -c 'echo a\npwd'", "a\n" + W),
+    # What bashlex cannot read is one command, whose code is the last one's.
+    ("a=(1 2)\necho ${a[1]}", "2"), ("[[ -f x ]]\necho $?", "1"), ("echo $((1+2))\necho y", "3\ny"),
+    ("time true >/dev/null\npwd", lambda c: c.endswith("\n" + W)),
+    ("for ((i = 0; i < 2; i++)); do echo $i; done\necho y", "0\n1\ny"),
+    ("case x in x) echo 1;; esac\necho y", "1\ny"),
+]
+
+# --- what the reference does wrong
+
+LONG = "echo " + "x" * 5000
+LONGER = "echo " + "x" * 16500
+RESTARTED = "\n[The command completed with exit code 0.]\n[The shell had ended; this is a new one, in /tmp.]"
+NEW_SHELL = {"content": "here", "suffix": RESTARTED, "exit_code": 0, "working_dir": "/tmp",
+             "hutch": lambda h: h["restarted"]}
+
+DEFECTS = {
+    "defect 1": [(do(LONG), ended("x" * 5000, command=LONG)), (do("echo on"), ended("on"))],
+    "defect 2": [
+        (do(LONGER), ended("x" * 16500)),
+        (do(f"v={'x' * (128 << 10)}; echo ${{#v}}"), ended(str(128 << 10))),
+        (do(f"v={'x' * (1 << 20)}; echo ${{#v}}"), ended(str(1 << 20))),
+        (do(f"cat <<E | wc -c\n{'line of text' * 9}\n{'x' * (1 << 20)}\nE"),
+         ended(str(12 * 9 + (1 << 20) + 2))),
+        (do("echo on"), ended("on")),
+    ],
+    "defect 3": [row for end, content, code in (
+        ("exit", "exit", 0), ("set -e; false", "", 1), ("exec true", "", 0), ("exec false", "", 1),
+        ("exit 7", "exit", 7), ("kill -9 $$", "", 137),
+    ) for row in (
+        (do("cd /tmp"), lambda o: o.working_dir == "/tmp"),
+        (do(end), ended(content, code)),
+        (do("echo here"), NEW_SHELL),
+        (do("echo here"), ended("here")),
+    )],
+    "defect 4": [
+        (do('echo "a!b"'), ended("a!b")), (do("echo !! !1 a!"), ended("!! !1 a!")),
+        (do('false "a!b"'), ended("", 1)),
+    ],
+    "defect 5": [
+        (do("touch f"), ended("")),
+        (do("find . -type f -exec echo {} \\;"),
+         ended("./f", command="find . -type f -exec echo {} \\;")),
+        (do("find . -type f -exec ls {} \\; -exec echo a\\;b \\;"), ended("./f\na;b")),
+    ],
+    "defect 6": [
+        (do("cat <<'E'\n\tone\n\t\ttwo\tthree\nE"), ended("one\n                two     three")),
+        (do("cat <<'E' | od -An -c\n\ta\tb\nE"), ended("\\t   a  \\t   b  \\n")),
+        (do("for i in 1 2; do\n\techo\t$i\ndone"), ended("1\n2")),
+        (do("cat >m <<'E'\nall:\n\t@echo made\nE"), ended("")),
+        (do("make -f m"), ended("made")),
+    ],
+    "defect 7": [
+        (do("clear"), ended("")), (do("echo a; clear; echo b"), ended("b")),
+        (do("clear; echo b"), ended("b")), (do("printf '\\033c'; echo b"), ended("b")),
+    ],
+    "defect 8": [
+        (do("sleep 100", timeout=0.3), timed_out("0.3", "")),
+        (do("C-c"), ended("^C", 130, " CTRL+C was sent.")),
+    ],
+    "defect 9": [row for _ in range(25) for row in (
+        (do("false"), ended("", 1)), (do("echo x"), ended("x")), (do("(exit 3)"), ended("", 3)))],
+    "defect 10": [
+        (do("echo '###PS1JSON###'; echo '{\"exit_code\": 7}'; echo '###PS1END###'"),
+         ended('###PS1JSON###\n{"exit_code": 7}\n###PS1END###')),
+        (do("printf '\\n###PS1END###'; false"), ended("###PS1END###", 1)),
+        (do("PROMPT_COMMAND='echo prompted'; PS1='> '; PS2='more> '"), ended("")),
+        (do("echo a"), ended("a")),
+        (do("PS1=\"(base) $PS1\"; export PS1 PROMPT_COMMAND=false"), ended("")),
+        (do("cat <<E\nx\nE"), ended("x")),
+        (do("PROMPT_COMMAND=(false 'exit 9')"), ended("")),
+        (do("(exit 4)"), ended("", 4)),
+    ],
+    # The reference polls twice a second.
+    "defect 11": [(do("echo x"), {**ended("x"), "hutch": lambda h: h["took_ms"] < 250})
+                  for _ in range(5)],
+}
+
+
+# --- what the reference's own tests ask
+
+LOOP = ("for i in 1 2 3 4 5; do until [ -e /tmp/go.$i ]; do sleep 0.01; done; echo $i; "
+        "touch /tmp/did.$i; done")
+GO = "touch /tmp/go.{0}; until [ -e /tmp/did.{0} ]; do sleep 0.01; done"
+
+
+def go(i):
+    return do(GO.format(i), session="other"), ended("")
+
+
+SERVER = "python3 -u -m http.server 8123"
+SERVING = "Serving HTTP on"
+ASKS = "read -p 'Do you want to continue? [Y/n] ' answer; [ \"$answer\" = Y ]"
+
+CLIENTS = {
+    "a server": [
+        (do(SERVER, timeout=1), still("1.0", SERVING)),
+        (type_("C-c", timeout=30), {**has("Keyboard interrupt received, exiting.", working_dir=W),
+                                    "suffix": ended("", 0, " CTRL+C was sent.")["suffix"]}),
+        (do("ls", timeout=3), ended("", working_dir=W)),
+        (do(SERVER, timeout=1), still("1.0", SERVING)),
+        (type_("C-c"), has("exiting.", suffix=ended("", 0, " CTRL+C was sent.")["suffix"])),
+    ],
+    "a server in the background": [
+        (do("python3 -m http.server 8123 >log 2>&1 &"), has("[1] ")),
+        (do("curl -s --retry-connrefused --retry 50 --retry-delay 0 -o page http://localhost:8123/ && "
+            "grep -c 'Directory listing' page"), has("")),
+        (do("pkill -f http.server"), has("")),
+    ],
+    "several lines": [
+        (do("echo one \\\n  two \\\n  three"), ended("one two three")),
+        (do("echo \"first\nsecond\""), ended("first\nsecond")),
+        (do("cat <<E\n> not a prompt\nE"), ended("> not a prompt")),
+        (do("for i in 1 2\ndo\n  echo \"n $i\"\ndone"), ended("n 1\nn 2")),
+        (do("echo a\necho b\necho c\necho d\necho e\necho f"),
+         several(*(f"echo {c}" for c in "abcdef"))),
+        (do("echo a && echo b && echo c"), ended("a\nb\nc")),
+        (do("count=0; tries=0; while [ $count -lt 3 ]; do count=$((count + 1)); tries=$((tries + 1)); "
+            "done; echo \"Got $count heads in a row after $tries flips!\""),
+         ended("Got 3 heads in a row after 3 flips!")),
+        (do("for f in a b; do\n\techo \"file $f\" >$f.txt\n\tsed -i 's/file/FILE/' $f.txt\n"
+            "\tcat $f.txt\ndone"), ended("FILE a\nFILE b")),
+    ],
+    "files and folders": [
+        (do("ls -l " + W), ended("total 0")),
+        (do("mkdir test && ls -l | grep -c 'agent.* test$'"), ended("1")),
+        (do("touch test/f && rm -rf test && ls"), ended("")),
+        (do("cd ~ && pwd"), ended("/home/agent", working_dir="/home/agent")),
+        (do("mkdir -p /tmp/a && cd /tmp/a"), ended("", working_dir="/tmp/a")),
+        (do("pwd"), ended("/tmp/a", working_dir="/tmp/a", username="agent")),
+        (do("ls /nonexistent_folder"), has("No such file", code=2)),
+        (do("nonexistent_command"), ended("bash: nonexistent_command: command not found", 127)),
+        (do("python3 --version"), has("Python 3")),
+        (do("mkdir d && touch d/the_file && find d -name the_file -exec ls {} \\;"), ended("d/the_file")),
+    ],
+    "git": [
+        (do("git init -q . && git config user.name a && git config user.email a@b"), ended("")),
+        (do("echo hello >test_file.txt && git add . && git diff --no-color --cached"),
+         has("b/test_file.txt", "+hello")),
+        (do("git commit -m one"), has("1 file changed")),
+        (do("git remote -v"), ended("")),
+        (do("git remote add origin https://example.org/x.git"), ended("")),
+        (do("git remote -v"), lambda o: "git remote -v" not in o.content and
+            o.content.startswith("origin\thttps://") or o.content.startswith("origin  https://")),
+        # Longer than a screen, and no pager waits at its end.
+        (do("seq 5000 >long && git add . && git diff --cached", hidden=True), has("+5000")),
+    ],
+    "a question": [
+        (do("read -p 'What is your name? ' name && echo \"Hello $name\""),
+         quiet("0.5", "What is your name?")),
+        (type_("John"), ended("Hello John")),
+        (do("cat <<E\nline 1\nline 2\nE"), ended("line 1\nline 2")),
+    ],
+    "long output": [
+        (do("for i in $(seq 1 5000); do echo \"Line $i\"; done"), has("Line 1\n", CLIP, "Line 5000", suffix=IN_LOG.format(1))),
+        (do(LINES), fifty_thousand),
+        (do("for i in $(seq 100); do mkdir folder_$i; (cd folder_$i; touch $(seq -f file_%g.txt 100)); "
+            "done; ls -R", blocking=True, timeout=60),
+         has("folder_1", "file_1.txt", "folder_100", "file_100.txt", CLIP, suffix=IN_LOG.format(3))),
+    ],
+    "output and time-outs": [row for _ in range(3) for row in (
+        (do("ps aux | awk '{printf \"%.1f %s\\n\", $4, $11}' | sort -rn | grep -v '^0.0' | awk '{print}'; "
+            "true"), has("")),
+        (do(ASKS), quiet("0.5", "Do you want to continue? [Y/n]")),
+        (type_("Y"), ended("")),
+        (do("while :; do printf '%01000d\\n' 0 | tr 0 '*'; sleep 0.1; done", timeout=0.6),
+         still("0.6", "*" * 1000)),
+        (do("ls"), lambda o: o.exit_code == -1 and "The previous command is still running" in o.suffix),
+        (type_("C-c"), lambda o: o.exit_code == 130),
+        (do("ls"), ended("")),
+    )],
+    "one by one": [
+        (do("touch /tmp/go.1", session="other"), ended("")),
+        (do(LOOP, timeout=0.4), timed_out("0.4", "1")),
+        go(2), (do("", timeout=0.3), timed_out("0.3", "2", BELOW)),
+        go(3), (do("", timeout=0.3), timed_out("0.3", "3", BELOW)),
+        (do("ls"), busy("ls", "")),
+        go(4), (do("ls"), lambda o: o.prefix == BELOW and o.content in ("", "4")),
+        (do("touch /tmp/go.5", session="other"), ended("")),
+        (do(""), lambda o: o.content in ("5", "4\n5") and o.prefix == "" and
+            o.suffix == ended("")["suffix"]),
+    ],
+    "Python asks": [
+        (act("write", path="ask.py", content="name = input('Enter your name: ')\n"
+             "age = input('Enter your age: ')\nprint(f'Hello {name}, you will be {int(age) + 1}')"),
+         {"observation": "write"}),
+        (do("python3 ask.py"), quiet("0.5", "Enter your name:")),
+        (do("Alice"), busy("Alice", "")),
+        (type_("Alice"), quiet("0.5", "Enter your age:", BELOW)),
+        (type_("25"), ended("Hello Alice, you will be 26")),
+    ],
+    # The reference's test has it by sudo; there are two ids all the same.
+    "two owners": [
+        (do("chown -R agent:root ."), ended("", username="root")),
+        (do("ls -alh . | grep ' \\.$'"), has("agent", "root", username="root")),
+        (do("ls -alh . | grep ' \\.\\.$'"), lambda o: "root" in o.content and "agent" not in o.content),
+        (do("become='setpriv --reuid agent --regid agent --clear-groups env HOME=/home/agent'"), ended("", username="root")),
+        (do("$become git init -q && $become touch test_file.txt && stat -c '%U %G' test_file.txt"),
+         ended("agent agent", username="root")),
+        (do("touch /root/test.txt && chmod 600 /root/test.txt && $become cat /root/test.txt"),
+         has("Permission denied", code=1, username="root")),
+    ],
+}
+
+
+# --- the editor
+
+def edit(command, path, content, diff="", **args):
+    return (act("edit", command=command, path=path, **args),
+            {"observation": "edit", "content": content, "diff": diff, "path": path,
+             "prev_exist": False, "impl_source": "oh_aci", "old_content": args.get("old_str"),
+             "new_content": args.get("new_str"), "message": f"I edited the file {path}."})
+
+
+def fails(command, path, content, **args):
+    return edit(command, path, "ERROR:\n" + content, **args)
+
+
+def shows(path, content, **args):
+    return (act("read", path=path, impl_source="oh_aci", **args),
+            {"observation": "read", "content": content, "path": path, "impl_source": "oh_aci",
+             "message": f"I read the file {path}."})
+
+
+F = W + "/f.txt"
+FOUND = f"Here's the result of running `cat -n` on {F}:\n"
+RANGE = "ERROR:\nInvalid `view_range` parameter: "
+EDITED = f"The file {F} has been edited. Here's the result of running `cat -n` on a snippet of "
+CHECK = "Review the changes and make sure they are as expected"
+AGAIN = " Edit the file again if necessary."
+DIFF = f"--- {F}\n+++ {F}\n"
+NO_PATH = "Invalid `path` parameter: "
+
+EDITOR = [
+    edit("create", F, f"File created successfully at: {F}", f"{DIFF}@@ -0,0 +1,3 @@\n+one\n+two\n+three",
+         file_text="one\ntwo\nthree\n"),
+    fails("create", F, f"{NO_PATH}{F}. File already exists at: {F}. Cannot overwrite files using "
+          "command `create`.", file_text="x"),
+    fails("create", W, f"{NO_PATH}{W}. File already exists at: {W}. Cannot overwrite files using "
+          "command `create`.", file_text="x"),
+    fails("create", W + "/no/f", f"Ran into [Errno 2] No such file or directory: '{W}/no/f' while "
+          f"trying to write to {W}/no/f", file_text="x"),
+    fails("create", W + "/g", "Parameter `file_text` is required for command: create."),
+    edit("view", F, FOUND + "     1\tone\n     2\ttwo\n     3\tthree\n     4\t\n"),
+    shows(F, FOUND + "     2\ttwo\n     3\tthree\n", view_range=[2, -1]),
+    shows(F, "NOTE: We only show up to 3 since there're only 3 lines in this file.\n" + FOUND +
+          "     2\ttwo\n     3\tthree\n", view_range=[2, 9]),
+    shows(F, RANGE + "[0, 2]. Its first element `0` should be within the range of lines of the "
+          "file: [1, 3].", view_range=[0, 2]),
+    shows(F, RANGE + "[3, 2]. Its second element `2` should be greater than or equal to the first "
+          "element `3`.", view_range=[3, 2]),
+    shows(F, RANGE + "[1]. It should be a list of two integers.", view_range=[1]),
+    (do("mkdir -p d/e && touch d/e/f .hidden"), ended("")),
+    edit("view", W, f"Here's the files and directories up to 2 levels deep in {W}, excluding hidden "
+         f"items:\n{W}/\n{W}/d/\n{W}/d/e/\n{F}\n\n1 hidden files/directories in this directory are "
+         f"excluded. You can use 'ls -la {W}' to see them."),
+    shows(W, RANGE + "[1, 2]. The `view_range` parameter is not allowed when `path` points to a "
+          "directory.", view_range=[1, 2]),
+    fails("view", W + "/g", f"{NO_PATH}{W}/g. The path {W}/g does not exist. Please provide a valid path."),
+    fails("view", "f.txt", f"{NO_PATH}f.txt. The path should be an absolute path, starting with `/`. "
+          f"Maybe you meant {F}?"),
+    fails("view", "g.txt", f"{NO_PATH}g.txt. The path should be an absolute path, starting with `/`."),
+    fails("str_replace", W, f"{NO_PATH}{W}. The path {W} is a directory and only the `view` command "
+          "can be used on directories.", old_str="a", new_str="b"),
+    edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\t2\n     3\tthree\n     4\t\n{CHECK}.{AGAIN}",
+         DIFF + "@@ -2 +2 @@\n-two\n+2", old_str="two", new_str="2"),
+    # Not there as it is, but without the blanks around it.
+    edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t\n{CHECK}.{AGAIN}",
+         DIFF + "@@ -2 +2 @@\n-2\n+two", old_str="  2 ", new_str=" two "),
+    edit("insert", F, EDITED + f"the edited file:\n     1\tone\n     2\tmore\n     3\ttwo\n     4\tthree\n"
+         f"     5\t\n{CHECK} (correct indentation, no duplicate lines, etc).{AGAIN}",
+         DIFF + "@@ -1,0 +2 @@\n+more", insert_line=1, new_str="more"),
+    edit("undo_edit", F, f"Last edit to {F} undone successfully. {FOUND}     1\tone\n     2\ttwo\n"
+         "     3\tthree\n     4\t\n", DIFF + "@@ -2 +1,0 @@\n-more"),
+    fails("str_replace", F, f"No replacement was performed, old_str `X` did not appear verbatim in {F}.",
+          old_str="X", new_str="Y"),
+    fails("str_replace", F, "No replacement was performed. Multiple occurrences of old_str `t` in lines "
+          "[2, 3]. Please ensure it is unique.", old_str="t", new_str="Y"),
+    fails("str_replace", F, "No replacement was performed. Multiple occurrences of old_str `` in lines "
+          "[1, 2, 3, 4]. Please ensure it is unique.", old_str="", new_str="Y"),
+    fails("str_replace", F, "Invalid `new_str` parameter: two. No replacement was performed. `new_str` "
+          "and `old_str` must be different.", old_str="two", new_str="two"),
+    fails("str_replace", F, "Parameter `old_str` is required for command: str_replace.", new_str="a"),
+    fails("insert", F, "Parameter `insert_line` is required for command: insert.", new_str="a"),
+    fails("insert", F, "Parameter `new_str` is required for command: insert.", insert_line=1),
+    fails("insert", F, "Invalid `insert_line` parameter: 99. It should be within the range of allowed "
+          "values: [0, 3]", insert_line=99, new_str="a"),
+    fails("insert", F, "Invalid insert_line value: 'x'. Expected an integer.", insert_line="x", new_str="a"),
+    fails("undo_edit", W + "/d/e/f", f"No edit history found for {W}/d/e/f."),
+    fails("mend", F, "Unrecognized command mend. The allowed commands for the oh_editor tool are: view, "
+          "create, str_replace, insert, undo_edit"),
+    (do("truncate -s 11M big; printf 'a\\0b' >bin; touch x.pdf x.docx"), ended("")),
+    fails("view", W + "/big", f"File validation failed for {W}/big: File is too large (11.0MB). Maximum "
+          "allowed size is 10MB."),
+    fails("view", W + "/bin", f"File validation failed for {W}/bin: File appears to be binary and this "
+          "file type cannot be read or edited by this tool."),
+    *(fails("str_replace", f"{W}/x.{end}", f"{NO_PATH}{W}/x.{end}. The path {W}/x.{end} points to a binary "
+            f"file (.{end}) and only the `view` command can be used on supported binary files.",
+            old_str="a", new_str="b") for end in ("pdf", "docx")),
+    (act("edit", command="view", path=W + "/x.docx"),
+     {"observation": "edit", "content": lambda c: c.startswith("ERROR:\n") and
+      "cannot be shown by this sandbox" in c}),
+    (do("seq -f 'Line %g' 16000 >long"), ended("")),
+    (act("edit", command="view", path=W + "/long"),
+     {"content": lambda c: "     1\tLine 1\n" in c and "Due to the max output limit, only part of this "
+      "file has been shown to you." in c, "hutch": lambda h: h["truncated_chars"] > 100000}),
+]
+
+EDITOR_DEFECTS = [
+    (do("printf 'a\\r\\nb\\r\\n' >dos; printf 'a\\nb\\n' >m; chmod 755 m; touch empty"), ended("")),
+    (act("edit", command="str_replace", path=W + "/dos", old_str="b", new_str="c"),
+     {"diff": f"--- {W}/dos\n+++ {W}/dos\n@@ -2 +2 @@\n-b\n+c"}),
+    (act("edit", command="insert", path=W + "/dos", insert_line=1, new_str="n"), {"observation": "edit"}),
+    (do("od -An -c dos"), ended("a  \\r  \\n   n  \\r  \\n   c  \\r  \\n")),
+    (act("edit", command="insert", path=W + "/m", insert_line=1, new_str="n"), {"observation": "edit"}),
+    (do("stat -c %a m; cat m"), ended("755\na\nn\nb")),
+    edit("create", F, f"File created successfully at: {F}", DIFF + "@@ -1 +1 @@\n-\n+x", file_text="x"),
+    fails("undo_edit", F, f"No edit history found for {F}."),
+    (do("cat f.txt"), ended("x")),
+    (act("read", path=W + "/empty", impl_source="oh_aci", view_range=[1, 1]),
+     {"content": lambda c: c.startswith("ERROR:\n") and "[1, 0]" not in c}),
+]
+
+# --- reading and writing
+
+def error(text):
+    return {"observation": "error", "content": text, "message": text, "error_id": ""}
+
+
+def reads(path, content, **args):
+    return (act("read", path=path, **args),
+            {"observation": "read", "content": content, "path": path, "impl_source": "default"})
+
+
+def writes(path, content, full, **args):
+    return (act("write", path=path, content=content, **args),
+            {"observation": "write", "content": "", "path": full,
+             "message": f"I wrote to the file {full}."})
+
+
+FILES = [
+    (do("mkdir d && cd d"), ended("", working_dir=W + "/d")),
+    writes("a", "one\ntwo\nthree", W + "/d/a"),
+    (do("stat -c '%a %U' a; cat -A a"), ended("664 agent\none$\ntwo$\nthree$")),
+    reads("a", "one\ntwo\nthree\n"), reads(W + "/d/a", "one\ntwo\nthree\n"),
+    reads("a", "two\n", start=1, end=2), reads("a", "two\nthree\n", start=1),
+    reads("a", "one\n", start=0, end=1), reads("a", "", start=9), reads("./../d//a", "one\n", end=1),
+    (do("chmod 640 a"), ended("")),
+    writes("a", "2", W + "/d/a", start=1, end=2), reads("a", "one\n2\nthree\n"),
+    writes("a", "end", W + "/d/a", start=2), reads("a", "one\n2\nend\n"),
+    writes("a", "begin", W + "/d/a", end=1), reads("a", "begin\n2\nend\n"),
+    writes("a", "all", W + "/d/a"), reads("a", "all\n"),
+    (do("stat -c %a a"), ended("640")),
+    writes("new/er/f", "", W + "/d/new/er/f"), reads("new/er/f", "\n"),
+    # Another session is elsewhere.
+    (act("read", path="a", session="b"),
+     error(f"File not found: {W}/a. Your current working directory is {W}.")),
+    (act("read", path="none"), error(f"File not found: {W}/d/none. Your current working directory is {W}/d.")),
+    (act("read", path="new"), error(f"Path is a directory: {W}/d/new. You can only read files")),
+    (act("write", path="new", content="x"),
+     error(f"Path is a directory: {W}/d/new. You can only write to files")),
+    (do("printf 'caf\\351 x\\n' >latin; printf 'a\\0b' >nul; printf 'a\\377' >ff; printf '\\1\\2\\3\\4' >low; "
+        "touch empty; printf 'caf\\303\\251\\n' >utf; printf '\\211PNG' >p.png; cp p.png q; ln -s a l"), ended("")),
+    (act("read", path="latin"), error(f"File could not be decoded as utf-8: {W}/d/latin.")),
+    (act("write", path="latin", content="x", start=1), error(f"File could not be decoded as utf-8: {W}/d/latin.")),
+    *((act("read", path=f), error("ERROR_BINARY_FILE")) for f in ("nul", "ff", "low")),
+    (act("read", path=W + "/d/nul", impl_source="oh_aci"), error("ERROR_BINARY_FILE")),
+    reads("empty", ""), reads("utf", "caf\u00e9\n"), reads("l", "all\n"),
+    # Images are told by their names, by an absolute path too.
+    *(row for end, kind in (("png", "image/png"), ("jpg", "image/jpeg"), ("jpeg", "image/jpeg"),
+                            ("bmp", "image/bmp"), ("gif", "image/gif"), ("pdf", "application/pdf"),
+                            ("mp4", "video/mp4"), ("webm", "video/webm"), ("ogg", None))
+      for row in ((do(f"cp q x.{end}"), ended("")),
+                  (act("read", path=f"{W}/d/x.{end}"),
+                   {"content": lambda c, kind=kind: c.endswith(";base64,iVBORw==") and
+                    (not kind or c.startswith(f"data:{kind};"))}))),
+]
+
+SEQUENCES = {
+    "output": OUTPUT,
+    "several": [(do(c), several(*pieces)) for c, *pieces in SEVERAL] +
+               [(do(c), {"observation": "run", "exit_code": 0, "content": content}) for c, content in ONE],
+    "editor": EDITOR,
+    "editor's defects": EDITOR_DEFECTS,
+    "files": FILES,
+    **DEFECTS,
+    **CLIENTS,
+}
+
+if __name__ == "__main__":
+    main(SEQUENCES)
