@@ -97,38 +97,39 @@ static const char *place_of(const struct session *s)
 						  : s->exec.cwd;
 }
 
-/* The environment of the first start, with what was changed since. */
-static struct list environment(const struct session *s)
+/* The request's own environment, until something of it is changed. */
+static void own_environment(struct session *s)
 {
-	struct list env = { 0 };
-
+	if (s->exec_number)
+		return;
 	for (char *const *at = s->exec.env; *at; at++)
-		list_add(&env, *at);
-	variables_apply(s->variables, &env);
-	return env;
+		list_add(&s->env, *at);
+	list_add(&s->env, "="); /* so that there is a list, whatever is unset */
+	list_unset_env(&s->env, "");
+	free(s->exec.env);
 }
 
-static int start_shell(struct session *s, struct failed *ret)
+void session_refresh(struct session *s)
 {
-	struct list env = environment(s);
-	char *none[] = { NULL };
-	const struct shell_how how = { .exec = &s->exec, .env = env.items ? env.items : none,
-				       .cwd = place_of(s), .self = s->user,
-				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
-	int started = shell_start(&s->shell, &how, ret);
-
-	s->known = s->variables->number;
-	list_done(&env);
-	return started;
+	if (s->exec_number == s->variables->number)
+		return;
+	own_environment(s);
+	variables_apply(s->variables, &s->env);
+	s->exec.env = s->env.items;
+	s->exec_number = s->variables->number;
 }
 
 static void start(struct session *s)
 {
+	session_refresh(s);
+	const struct shell_how how = { .exec = &s->exec, .cwd = place_of(s), .self = s->user,
+				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
 	struct failed why;
 
+	s->known = s->exec_number;
 	s->state = SESSION_STARTING;
 	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
-	if (start_shell(s, &why) < 0)
+	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (everyone_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
@@ -367,6 +368,9 @@ void session_free(struct session *s)
 		return;
 	session_forget(s); /* whose label is in the request */
 	shell_done(&s->shell);
+	if (s->exec_number)
+		s->exec.env = NULL; /* the list's */
+	list_done(&s->env);
 	exec_done(&s->exec);
 	free(s->request);
 	free(s->pending);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/message.h"
 #include "executor/screen.h"
 #include "executor/shell.h"
@@ -58,7 +59,9 @@ struct session {
 	const struct everyone *everyone; /* borrowed; times are its */
 	const struct variables *variables; /* borrowed */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
-	struct exec exec;	 /* owned; borrows from `request` */
+	struct exec exec;	 /* owned; borrows from `request`, and from `env` */
+	struct list env;	 /* owned; empty as long as no variable was changed */
+	uint64_t exec_number;	 /* of the last change that is in it */
 
 	enum session_state state;
 	struct shell shell; /* owned */
@@ -108,6 +111,9 @@ struct session_world {
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
 			    const struct session_world *world);
 void session_free(struct session *s);
+
+/* Puts what was changed of the environment into `exec`, for whatever is started. */
+void session_refresh(struct session *s);
 
 /* A command for the shell, at once or when it is ready, which a dead one is started
  * for.  No other command may be there. */

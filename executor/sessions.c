@@ -203,9 +203,12 @@ bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *pl
 
 const struct exec *sessions_exec(const struct sessions *s, uint32_t id)
 {
-	const struct session *one = id ? find(s, id) : NULL;
+	struct session *one = id ? find(s, id) : NULL;
 
-	return one ? &one->exec : NULL;
+	if (!one)
+		return NULL;
+	session_refresh(one);
+	return &one->exec;
 }
 
 void sessions_add_leaders(const struct sessions *s, struct leaders *to)
