@@ -94,6 +94,7 @@ struct session {
 	uint32_t status, background;
 	char *cwd, *python; /* owned; as last reported; NULL before */
 	size_t watched;	    /* places it took for poll(2) */
+	int parked; /* borrowed: the epoll(7) that watches it instead; -1: none */
 };
 
 /* What all sessions share; borrowed. */
@@ -120,6 +121,12 @@ void session_refresh(struct session *s);
 void session_command(struct session *s, struct bytes command);
 /* Forgets it; what has begun runs on. */
 void session_drop_command(struct session *s);
+
+/* Whoever does nothing is watched by `epoll` (-1: by nobody, and takes its places),
+ * until it does something again. */
+void session_park(struct session *s, int epoll);
+/* Something happened to one that is parked. */
+void session_stir(struct session *s);
 
 /* As in sessions.h, for one. */
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);
