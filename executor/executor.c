@@ -13,6 +13,7 @@
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/errand.h"
 #include "executor/requests.h"
 
 /* Requests answered before the commands get their turn. */
@@ -76,7 +77,8 @@ static void executor_init(struct executor *x, int channel, int proc)
 	x->errands = (struct errands){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
-				       .everyone = &x->everyone };
+				       .everyone = &x->everyone,
+				       .run = errand_run };
 	x->processes.on_other = child_ended;
 	x->processes.who = x;
 }
