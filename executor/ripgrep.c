@@ -94,8 +94,9 @@ struct ends {
 	int pid;       /* readable when it has ended; -1: not known */
 };
 
-/* Never to be waited for by anybody once its parent is gone. */
-static _Noreturn void become(const struct ripgrep *r, int root, char *path, struct ends e)
+/* It ends with its parent, also with one that has ended by now. */
+static _Noreturn void become(const struct ripgrep *r, int root, char *path,
+			     pid_t parent, struct ends e)
 {
 	char *args[ARGS_MAX];
 	struct exec x = *r->as;
@@ -104,7 +105,8 @@ static _Noreturn void become(const struct ripgrep *r, int root, char *path, stru
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* valid arguments */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
-	if (fchdir(root) < 0 || dup2(e.out, 1) < 0 || dup2(e.said, 2) < 0)
+	if (getppid() != parent || fchdir(root) < 0 || dup2(e.out, 1) < 0 ||
+	    dup2(e.said, 2) < 0)
 		_exit(127);
 	/* It has no use for an input; what can only be written to is none. */
 	(void)dup2(e.said, 0);
@@ -125,9 +127,9 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 	if (pipe2(said, O_CLOEXEC) < 0)
 		return -1;
 	AUTO_CLOSE int from_said = said[0], into_said = said[1];
-	pid_t pid = fork();
+	pid_t self = getpid(), pid = fork();
 	if (pid == 0)
-		become(r, root, path, (struct ends){ into, into_said, -1 });
+		become(r, root, path, self, (struct ends){ into, into_said, -1 });
 	if (pid > 0)
 		*ret = (struct ends){ fd_take(&from), fd_take(&from_said),
 				      (int)syscall(SYS_pidfd_open, pid, 0) };
