@@ -187,7 +187,7 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 		assert_int_equal(user_init(&user), 0);
 		struct errands s = { .replies = &replies, .processes = &processes,
 				     .user = &user, .everyone = &everyone, .run = run };
-		errands_start(&s, ID, &r);
+		errands_start(&s, ID, &r, NULL);
 		wait_for_end(&s);
 		struct reply *a = replies.first;
 		assert_true(a && !a->next && a->id == ID && a->type == MSG_CONTENT);
