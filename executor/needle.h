@@ -1,7 +1,8 @@
 /* needle -- a literal that every match of a pattern contains.
  *
- * It is found by its two rarest bytes, sixteen places at a time: musl's memmem() takes
- * four times as long.  Letters of ASCII may be of either case. */
+ * It is found by its two rarest bytes, sixteen places at a time: in a text of
+ * C sources musl's memmem() took 3 to 16 times as long.  Letters of ASCII may be of
+ * either case. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

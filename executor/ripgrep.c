@@ -91,10 +91,12 @@ static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
 
 struct ends {
 	int out, said; /* what it finds, and what it complains of */
+	int pid;       /* readable when it has ended; -1: not known */
 };
 
-/* Never to be waited for by anybody once its parent is gone. */
-static _Noreturn void become(const struct ripgrep *r, int root, char *path, struct ends e)
+/* It ends with its parent, also with one that has ended by now. */
+static _Noreturn void become(const struct ripgrep *r, int root, char *path,
+			     pid_t parent, struct ends e)
 {
 	char *args[ARGS_MAX];
 	struct exec x = *r->as;
@@ -103,7 +105,8 @@ static _Noreturn void become(const struct ripgrep *r, int root, char *path, stru
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* valid arguments */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
-	if (fchdir(root) < 0 || dup2(e.out, 1) < 0 || dup2(e.said, 2) < 0)
+	if (getppid() != parent || fchdir(root) < 0 || dup2(e.out, 1) < 0 ||
+	    dup2(e.said, 2) < 0)
 		_exit(127);
 	/* It has no use for an input; what can only be written to is none. */
 	(void)dup2(e.said, 0);
@@ -124,11 +127,12 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 	if (pipe2(said, O_CLOEXEC) < 0)
 		return -1;
 	AUTO_CLOSE int from_said = said[0], into_said = said[1];
-	pid_t pid = fork();
+	pid_t self = getpid(), pid = fork();
 	if (pid == 0)
-		become(r, root, path, (struct ends){ into, into_said });
+		become(r, root, path, self, (struct ends){ into, into_said, -1 });
 	if (pid > 0)
-		*ret = (struct ends){ fd_take(&from), fd_take(&from_said) };
+		*ret = (struct ends){ fd_take(&from), fd_take(&from_said),
+				      (int)syscall(SYS_pidfd_open, pid, 0) };
 	return pid;
 }
 
@@ -156,37 +160,48 @@ static void take_paths(struct hearing *h)
 	buffer_consume(&h->bytes, (size_t)(at - from));
 }
 
-/* False at the end, or when it is no use any more. */
-static bool hear(struct hearing *h, int out)
+/* False when it is no use any more. */
+static bool hear(struct hearing *h, int *out)
 {
 	const size_t most = 64u << 10;
 	uint8_t *room = buffer_reserve(&h->bytes, most);
-	ssize_t n = room ? read(out, room, most) : -1;
+	ssize_t n = room ? read(*out, room, most) : -1;
 
 	if (n < 0 && room && errno == EINTR)
 		return true;
-	h->is_wrong = h->is_wrong || n < 0;
-	if (n <= 0)
-		return false;
+	if (n < 0)
+		return !(h->is_wrong = true);
+	if (n == 0) {
+		own_close(out);
+		return true;
+	}
 	buffer_added(&h->bytes, (size_t)n);
 	take_paths(h);
 	return !h->found->is_cut;
 }
 
-/* It complains of nothing but what it cannot do at all (--no-messages). */
-static bool listen_once(struct hearing *h, const struct ends *e, int late)
+/* False when it has ended and said all, or is no use any more.  It complains of nothing
+ * but what it cannot do at all (--no-messages). */
+static bool listen_once(struct hearing *h, struct ends *e, int late)
 {
 	struct pollfd fds[] = { { .fd = e->out, .events = POLLIN },
 				{ .fd = e->said, .events = POLLIN },
-				{ .fd = late, .events = POLLIN } };
+				{ .fd = late, .events = POLLIN },
+				{ .fd = e->out < 0 ? e->pid : -1, .events = POLLIN } };
 
+	if (e->out < 0 && e->pid < 0)
+		return false;
 	if (poll(fds, ARRAY_LEN(fds), -1) < 0)
 		return errno == EINTR || !(h->is_wrong = true);
 	if (fds[1].revents & POLLIN)
 		return !(h->is_wrong = true);
 	if (fds[2].revents & POLLIN)
 		return !(h->is_late = true);
-	return !fds[0].revents || hear(h, e->out);
+	if (fds[3].revents)
+		return false;
+	if (fds[1].revents) /* it is closed, and would be so each time */
+		own_close(&e->said);
+	return !fds[0].revents || hear(h, &e->out);
 }
 
 /* 0 some, 1 none, 2 some could not be read. */
@@ -207,19 +222,18 @@ static bool has_said_more(int said)
 {
 	struct pollfd fd = { .fd = said, .events = POLLIN };
 
-	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLIN);
+	return said >= 0 && poll(&fd, 1, 0) == 1 && (fd.revents & POLLIN);
 }
 
 int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 {
 	struct hearing h = { .found = ret };
-	struct ends ends;
+	struct ends ends = { -1, -1, -1 };
 	pid_t pid = start(r, root, &ends);
 	int status = 0;
 
 	if (pid < 0)
 		return -1;
-	AUTO_CLOSE int said = ends.said;
 	buffer_init(&h.bytes, 256u << 10);
 	while (listen_once(&h, &ends, r->late))
 		;
@@ -228,7 +242,10 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 		(void)kill(pid, SIGKILL); /* it is unreaped, so it exists */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	h.is_wrong = h.is_wrong || has_said_more(said);
+	h.is_wrong = h.is_wrong || has_said_more(ends.said);
+	own_close(&ends.out);
+	own_close(&ends.said);
+	own_close(&ends.pid);
 	buffer_done(&h.bytes);
 	return judge(&h, status);
 }

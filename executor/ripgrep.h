@@ -5,7 +5,8 @@
  * grep.h then reads itself.  It is asked for names alone, so nothing of its output has to
  * be understood but bytes 0, and it is done with a file at the first match.
  *
- * rg 12 or later.  Whatever goes wrong with it, the answer is -1 and somebody else's. */
+ * Tried with rg 13; one that does not know an option says so.  Whatever goes wrong with
+ * it, the answer is -1 and somebody else's. */
 #pragma once
 #include <stdbool.h>
 
