@@ -2,8 +2,9 @@
  *
  * It is started by execveat(2) from a descriptor, as the first and only process
  * of its pid namespace, with an empty environment, /dev/null as 0, 1 and 2, and
- * the socket to the supervisor as 3, maybe a procfs as 4 and a folder as 5.  Namespaces, mounts, capabilities,
- * no_new_privs, the seccomp filter and PR_SET_PDEATHSIG are in place already.
+ * the socket to the supervisor as 3, maybe a procfs as 4 and a folder as 5.
+ * Namespaces, mounts, capabilities, no_new_privs, the seccomp filter and
+ * PR_SET_PDEATHSIG are in place already.
  *
  * It has nowhere to say what went wrong, and nobody inside should learn it:
  * the supervisor sees the channel close and this process's exit code. */
@@ -61,5 +62,6 @@ int main(void)
 		return EXIT_HUTCH;
 	if (executor_protect(&e) < 0)
 		return EXIT_HUTCH;
-	return executor_serve(CHANNEL_FD, take_proc(), take_logs(), &e) < 0 ? EXIT_HUTCH : 0;
+	int served = executor_serve(CHANNEL_FD, take_proc(), take_logs(), &e);
+	return served < 0 ? EXIT_HUTCH : 0;
 }

@@ -184,9 +184,11 @@ void session_hold(struct session *s, bool is_held)
 {
 	struct session_action *a = &s->action;
 
+	int64_t due = everyone_now(s->everyone) + a->soft_ms;
+
 	a->is_held = is_held && (a->flags & RUN_STREAM);
 	if (a->soft_ms)
-		a->soft_due = a->is_held ? INT64_MAX : everyone_now(s->everyone) + a->soft_ms;
+		a->soft_due = a->is_held ? INT64_MAX : due;
 }
 
 /* --- what is due ----------------------------------------------------------- */

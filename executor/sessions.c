@@ -184,7 +184,8 @@ int sessions_end(struct sessions *s, uint32_t id, struct err *e)
 	if (!one)
 		return 0;
 	if (!one->is_opened || one->action.id)
-		return err_set(e, ERR_PROTOCOL, "'end' of session %u at the wrong time", id);
+		return err_set(e, ERR_PROTOCOL, "'end' of session %u at the wrong time",
+			       id);
 	if (one->shell.pid > 0)
 		tree_end(s->proc, one->shell.pid);
 	one->is_gone = true;

@@ -87,7 +87,8 @@ struct session *queue_seat(struct queue *q);
 void queue_leave(struct queue *q, struct session *s);
 bool queue_is_static(const struct session *s);
 
-/* Takes the action over; without `s` into the lobby.  At most `content_max` bytes are to come of it. */
+/* Takes the action over; without `s` into the lobby.  At most `content_max` bytes are
+ * to come of it. */
 struct task *queue_add(struct queue *q, struct session *s, const struct action *a,
 		       size_t bytes, size_t content_max);
 void queue_remove(struct queue *q, struct task *t);
