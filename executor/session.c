@@ -97,8 +97,7 @@ static const char *place_of(const struct session *s)
 						  : s->exec.cwd;
 }
 
-/* The environment of the first start, with what was changed since. */
-static struct list environment(const struct session *s)
+struct list session_environment(const struct session *s)
 {
 	struct list env = { 0 };
 
@@ -110,7 +109,7 @@ static struct list environment(const struct session *s)
 
 static int start_shell(struct session *s, struct failed *ret)
 {
-	struct list env = environment(s);
+	struct list env = session_environment(s);
 	char *none[] = { NULL };
 	const struct shell_how how = { .exec = &s->exec, .env = env.items ? env.items : none,
 				       .cwd = place_of(s), .self = s->user,

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/message.h"
 #include "executor/screen.h"
 #include "executor/shell.h"
@@ -108,6 +109,9 @@ struct session_world {
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
 			    const struct session_world *world);
 void session_free(struct session *s);
+
+/* That of its first start, with what was changed since; the caller's. */
+struct list session_environment(const struct session *s);
 
 /* A command for the shell, at once or when it is ready, which a dead one is started
  * for.  No other command may be there. */

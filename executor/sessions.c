@@ -208,6 +208,13 @@ const struct exec *sessions_exec(const struct sessions *s, uint32_t id)
 	return one ? &one->exec : NULL;
 }
 
+struct list sessions_environment(const struct sessions *s, uint32_t id)
+{
+	const struct session *one = id ? find(s, id) : NULL;
+
+	return one ? session_environment(one) : (struct list){ 0 };
+}
+
 void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 {
 	for (size_t i = 0; i < s->count; i++) {

@@ -80,6 +80,8 @@ bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *pl
 
 /* How commands of it are run; NULL for 0, and for none. */
 const struct exec *sessions_exec(const struct sessions *s, uint32_t id);
+/* With which environment; the caller's. */
+struct list sessions_environment(const struct sessions *s, uint32_t id);
 
 /* `is_full`: nothing more is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);

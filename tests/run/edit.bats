@@ -293,6 +293,11 @@ assert "inting issues" not in edit("str_replace", "/workspace/f", old_str="x", n
 run("mkdir /tmp/bin; printf \x27#!/bin/sh\\necho \"stdin:1: $(id -u) $(readlink /proc/self/cwd)\"\\n\x27 >/tmp/bin/flake8; chmod +x /tmp/bin/flake8; mkfifo /tmp/go")
 o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
 assert "- Line 1, Column 1: " + run("id -u").content + " /\n" in o.content, o.content
+# With what was put into its environment since, too.
+a.action("env", set={"ADDED": "later"})
+run("printf \x27#!/bin/sh\\necho \"stdin:1: added $ADDED\"\\n\x27 >/tmp/bin/flake8")
+o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import sys")
+assert "- Line 1, Column 1: added later\n" in o.content, o.content
 run("printf \x27#!/bin/sh\\nmkdir /tmp/once || exit 0; read x </tmp/go; echo \"stdin:1: it $x\"\\n\x27 >/tmp/bin/flake8")
 a.send({"action":"edit","id":900,"args":{"command":"insert","path":"/workspace/a.py","insert_line":0,"new_str":"x"}})
 o = ask({"action":"run","id":901,"session":"other","args":{"command":"echo went on >/tmp/go; echo here"}})
