@@ -40,6 +40,12 @@ void display_put_ascii(struct display *d, unsigned row, unsigned col,
 	row_put_ascii(place(d, row, col), text, len);
 }
 
+void display_put_cells(struct display *d, unsigned row, unsigned col,
+		       const uint64_t *cells, size_t len)
+{
+	row_put_cells(place(d, row, col), cells, len);
+}
+
 void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 		 unsigned width)
 {

@@ -44,6 +44,8 @@ void display_clear(struct display *d);
 
 void display_put_ascii(struct display *d, unsigned row, unsigned col,
 		       const uint8_t *text, size_t len);
+void display_put_cells(struct display *d, unsigned row, unsigned col,
+		       const uint64_t *cells, size_t len);
 void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 		 unsigned width);
 /* As row_char(). */

@@ -271,7 +271,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS + ERRANDS_MAX + LINTS_MAX;
+		       x->sessions.count * SESSION_POLLS + 1 + ERRANDS_MAX + LINTS_MAX;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;

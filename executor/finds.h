@@ -24,6 +24,7 @@ struct finds {
 
 	struct find *all; /* owned */
 	size_t count, bytes; /* bytes: of their paths */
+	size_t sure; /* so many are sorted, and what comes behind the last is dropped */
 	uint64_t dropped;	/* how many there were beyond the limit... */
 	uint64_t dropped_bytes; /* ...and the length of their paths */
 };

@@ -5,7 +5,6 @@
 #include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "executor/editor.h"
@@ -187,22 +186,6 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 	return files_write(&files, &r, e);
 }
 
-/* As a command of the session would be run now; false: there is no session.  list_done()
- * of *env. */
-static bool exec_now(const struct executor *x, uint32_t session, struct exec *ret,
-		     struct list *env)
-{
-	const struct exec *first = sessions_exec(&x->sessions, session);
-
-	if (!first)
-		return false;
-	*ret = *first;
-	*env = sessions_environment(&x->sessions, session);
-	if (env->items)
-		ret->env = env->items;
-	return true;
-}
-
 /* The request's own cwd stays: it is where the sandbox began. */
 static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 {
@@ -216,13 +199,9 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 	if (!sessions_place(&x->sessions, r.session, &place))
 		return no_session(r.session, e);
 	struct files files = { &x->replies, &x->user, &place, f->id };
-	struct list env = { 0 };
-	struct exec exec;
-	bool has_linter = r.flags & EDIT_LINT && exec_now(x, r.session, &exec, &env);
-	const struct editor editor = { &x->history, &x->lints, has_linter ? &exec : NULL };
-	int edited = editor_edit(&files, &r, &editor, e);
-	list_done(&env);
-	return edited;
+	const struct editor editor = { &x->history, &x->lints,
+				       sessions_exec(&x->sessions, r.session) };
+	return editor_edit(&files, &r, &editor, e);
 }
 
 static int answer_errand(struct executor *x, const struct frame *f, struct err *e)

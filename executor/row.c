@@ -125,6 +125,21 @@ void row_put_ascii(struct row_place at, const uint8_t *text, size_t len)
 		broad(r)[at.col + i] = text[i];
 }
 
+void row_put_cells(struct row_place at, const uint64_t *cells, size_t len)
+{
+	struct row *r = at.row;
+	unsigned end = at.col + (unsigned)len;
+
+	if (!become_broad(r, at.budget))
+		return;
+	part(r, at.col, end); /* while what is there is known */
+	if (at.col == r->used && make_room(r, end * sizeof(*cells), at.budget))
+		r->used = (uint16_t)end;
+	if (!reach(r, end, at.budget))
+		return;
+	memcpy(broad(r) + at.col, cells, len * sizeof(*cells));
+}
+
 void row_put(struct row_place at, uint64_t cell, unsigned width)
 {
 	struct row *r = at.row;

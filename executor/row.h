@@ -40,6 +40,8 @@ uint64_t row_cell(const uint32_t *chars, size_t count);
 size_t row_char(const struct row *r, unsigned *col, uint8_t to[4]);
 
 void row_put_ascii(struct row_place at, const uint8_t *text, size_t len);
+/* Cells as they are, a character of double width as it and ROW_TAIL; `len` > 0. */
+void row_put_cells(struct row_place at, const uint64_t *cells, size_t len);
 /* `width` 1 or 2. */
 void row_put(struct row_place at, uint64_t cell, unsigned width);
 

@@ -139,23 +139,9 @@ static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 	return (size_t)abs(n) - had; /* the beginning is within it, valid or not */
 }
 
-/* Those that need no emulator. */
-static size_t put_plain_chars(struct screen *s, const uint8_t *at, size_t left)
-{
-	size_t used = 0;
-
-	while (used < left && at[used] >= 0x80) {
-		int n = utf8_char(at + used, left - used);
-		if (n < 2 || !screen_put_char(s, code_of(at + used, n)))
-			break;
-		used += (size_t)n;
-	}
-	return used;
-}
-
 static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
 {
-	size_t used = put_plain_chars(s, at, left);
+	size_t used = screen_put_chars(s, at, left);
 
 	if (used == 0)
 		used = put_chars(s, at, left);

@@ -117,14 +117,18 @@ static unsigned plain_width(uint32_t c)
 		uint32_t first, last;
 		unsigned width;
 	} known[] = {
-		{ 0xae, 0x2ff, 1 },	/* Latin */
+		{ 0xa1, 0xac, 1 },	/* Latin */
+		{ 0xae, 0x2ff, 1 },
 		{ 0x370, 0x482, 1 },	/* Greek, Cyrillic */
 		{ 0x48a, 0x52f, 1 },
+		{ 0x2010, 0x2027, 1 },	/* dashes, quotes, dots */
 		{ 0x2500, 0x25fc, 1 },	/* lines, blocks */
-		{ 0x3041, 0x3096, 2 },	/* kana, ideographs, Hangul */
-		{ 0x30a1, 0x30fa, 2 },
+		{ 0x3001, 0x3029, 2 },	/* marks, kana, ideographs, Hangul */
+		{ 0x3041, 0x3096, 2 },
+		{ 0x30a1, 0x30fe, 2 },
 		{ 0x4e00, 0x9fff, 2 },
 		{ 0xac00, 0xd7a3, 2 },
+		{ 0xff01, 0xff60, 2 },	/* wide ASCII */
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known) && c >= known[i].first; i++)
@@ -133,21 +137,97 @@ static unsigned plain_width(uint32_t c)
 	return 0;
 }
 
+/* Cells that are to be drawn at once; the last character is at `last`. */
+struct run {
+	uint64_t cells[128];
+	size_t len, last;
+};
+
+/* One character more; false where it is not ours, or does not fit into `room` cells. */
+static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
+{
+	if (width == 0 || run->len + width > room)
+		return false;
+	run->last = run->len;
+	run->cells[run->len++] = c;
+	if (width == 2)
+		run->cells[run->len++] = ROW_TAIL;
+	return true;
+}
+
+/* The cursor stays before the last character of a row and not behind it: the emulator
+ * has it so. */
+static void draw(struct screen *s, const struct run *run)
+{
+	display_put_cells(&s->display, s->row, s->col, run->cells, run->len);
+	s->last = (uint32_t)run->cells[run->last];
+	s->wraps_next = s->col + run->len == s->display.cols;
+	s->col += (unsigned)(s->wraps_next ? run->last : run->len);
+	s->is_ahead = true;
+}
+
 bool screen_put_char(struct screen *s, uint32_t c)
 {
 	unsigned width = s->modes ? 0 : plain_width(c), cols = s->display.cols;
+	struct run run;
 
 	if (width == 0)
 		return false;
 	if (s->wraps_next || s->col + width > cols)
 		wrap(s);
-	display_put(&s->display, s->row, s->col, c, width);
-	/* As the emulator has it: before the last character, not behind it. */
-	s->wraps_next = s->col + width == cols;
-	s->col += s->wraps_next ? 0 : width;
-	s->is_ahead = true;
-	s->last = c;
+	run.len = 0;
+	(void)add_cell(&run, c, width, ARRAY_LEN(run.cells)); /* is not full */
+	draw(s, &run);
 	return true;
+}
+
+/* Up to 3 bytes, which is all that plain_width() knows; returns how many, 0: none. */
+static size_t plain_char(const uint8_t *at, size_t left, uint32_t *ret)
+{
+	if (at[0] < 0x80) {
+		*ret = at[0];
+		return 1;
+	}
+	if (at[0] >= 0xc2 && at[0] < 0xe0 && left > 1 && (at[1] & 0xc0) == 0x80) {
+		*ret = (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu);
+		return 2;
+	}
+	/* Those that begin with e0 have shorter forms, and nothing that is known. */
+	if (at[0] > 0xe0 && at[0] < 0xf0 && left > 2 && (at[1] & 0xc0) == 0x80 &&
+	    (at[2] & 0xc0) == 0x80) {
+		*ret = (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+		return 3;
+	}
+	return 0;
+}
+
+static unsigned width_of(uint32_t c)
+{
+	if (c >= 0x80)
+		return plain_width(c);
+	return c >= 0x20 && c < 0x7f;
+}
+
+size_t screen_put_chars(struct screen *s, const uint8_t *at, size_t left)
+{
+	size_t used = 0, len, room;
+	struct run run;
+	uint32_t c;
+
+	len = plain_char(at, left, &c);
+	if (s->modes || len < 2 || !plain_width(c))
+		return 0;
+	if (s->wraps_next || s->col + plain_width(c) > s->display.cols)
+		wrap(s);
+	room = s->display.cols - s->col;
+	if (room > ARRAY_LEN(run.cells))
+		room = ARRAY_LEN(run.cells);
+	for (run.len = 0; len > 0 && add_cell(&run, c, width_of(c), room);) {
+		used += len;
+		len = used < left ? plain_char(at + used, left - used, &c) : 0;
+	}
+	draw(s, &run);
+	return used;
 }
 
 static void emulate_ascii(struct screen *s, const uint8_t *text, size_t len)

@@ -20,6 +20,9 @@ enum screen_mode {
 
 /* Printable ASCII. */
 void screen_put_ascii(struct screen *s, const uint8_t *text, size_t len);
+/* Characters that begin with another than ASCII, as far as they are ours to draw and fit
+ * into a row; returns how many bytes these were. */
+size_t screen_put_chars(struct screen *s, const uint8_t *at, size_t left);
 /* Another character; false where that is the emulator's to do. */
 bool screen_put_char(struct screen *s, uint32_t c);
 /* Whole characters, at most EMULATOR_TEXT bytes. */

@@ -158,8 +158,8 @@ void desk_close(struct desk *d, struct session *s)
 {
 	if (!queue_is_static(s) || s->first || s->is_opening)
 		return;
-	if (s->is_open)
-		(void)message_put_end(d->wire, s->id, NULL); /* small: there is room */
+	if (s->is_open && message_put_end(d->wire, s->id, NULL) < 0)
+		return; /* no room behind a large one: desk_start() comes again */
 	queue_leave(&d->queue, s);
 }
 

@@ -328,16 +328,18 @@ static void hold_or_let_go(struct desk *d, struct task *t)
 
 	if (!t || is_held == t->is_held)
 		return;
-	t->is_held = is_held;
-	(void)action_put_hold(d->wire, t->id, is_held, NULL); /* small: there is room */
+	if (action_put_hold(d->wire, t->id, is_held, NULL) == 0)
+		t->is_held = is_held; /* else when there is room */
 }
 
 bool desk_start(struct desk *d)
 {
 	bool has_started = false;
 
-	for (size_t i = 0; i < d->queue.session_count; i++)
+	for (size_t i = d->queue.session_count; i-- > 0;) {
 		hold_or_let_go(d, d->queue.sessions[i].first);
+		desk_close(d, &d->queue.sessions[i]);
+	}
 	for (size_t i = 0; i < d->queue.session_count; i++)
 		while (start_one(d, &d->queue.sessions[i]))
 			has_started = true;

@@ -310,6 +310,9 @@ static void try_all(const struct frame *f)
 		abort();
 	memcpy(body, f->body, f->len);
 	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+		/* These two have no body. */
+		if (!tries[i] && i != MSG_NONE && i != MSG_CGROUP)
+			abort();
 		if (!tries[i])
 			continue;
 		struct frame own = { f->type, f->id, body, f->len };

@@ -18,5 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (key_is_signal(bytes, len) && len != 1)
 		abort();
+	/* Only the arrows are others, and of no other length. */
+	char first = bytes[0], last = len ? bytes[len - 1] : 0;
+	key_for_application(bytes, len);
+	if (len && (bytes[0] != first || bytes[len - 1] != last))
+		abort();
 	return 0;
 }

@@ -64,6 +64,19 @@ line = {"action": "run", "args": {"command": "echo $TOKEN"}, "id": 777, "timesta
 assert ask(line) == ask(line)' --secret TOKEN --secret KEY
 }
 
+@test "it is hidden in what is said of files and folders" {
+	acts '
+name = T.replace("/", "-")
+a.action("env", set={"NAME": name}, secret=True)
+run("mkdir d && cd d && echo \"$NAME in it\" >\"$NAME\" && echo \"$TOKEN\" >plain && cd ..")
+for o in (a.action("list", path="d"), a.action("glob", pattern="d/*"), a.action("grep", pattern="hunter", path="d"),
+          a.action("stat", path="d/" + name), a.action("mkdir", path="d/" + name), a.action("move", path="d/" + name, to="d/" + name + "2"),
+          a.action("remove", path="d/" + name + "3")):
+    text = json.dumps(o)
+    assert "hunter-22" not in text, text
+assert M in json.dumps(a.action("list", path="d"))' --secret TOKEN
+}
+
 @test "what is streamed is hidden, in whatever pieces it comes, and nothing else waits" {
 	acts '
 def events():
@@ -83,7 +96,11 @@ text, o = events()
 assert o.meta["exit_code"] == 0
 send({"action": "run", "args": {"command": "yes \"$TOKEN\" | head -n 20000"}, "timeout": 100})
 text, o = events()
-assert text.count(M) == 20000' --stream --secret TOKEN
+assert text.count(M) == 20000
+for i in range(3):
+    send({"action": "run", "args": {"command": "echo \"$TOKEN\"; printf hunt", "is_static": True}})
+    text, o = events()
+    assert text == M + "\r\nhunt" and o.content == M + "\nhunt"' --stream --secret TOKEN
 }
 
 @test "an action can say that its values are secrets, or that a variable is one" {

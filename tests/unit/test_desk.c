@@ -704,6 +704,28 @@ static void test_a_session_for_one_action_is_opened_and_ended(void **state)
 	assert_int_equal(o->desk.queue.session_count, 2); /* the lobby and main */
 }
 
+static void test_an_end_for_which_there_is_no_room_comes_later(void **state)
+{
+	struct office *o = *state;
+	uint32_t session, id;
+
+	ask(o, STATIC, 1);
+	assert_int_equal(requested(o, &session), MSG_OPEN);
+	answer_started(o, session);
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	size_t max = o->wire.max;
+	o->wire.max = FRAME_HEADER - 1;
+	answer_report(o, id);
+	expect(o, "\"cause\":1");
+	assert_int_equal(requested(o, &id), 0);
+	assert_int_equal(o->desk.queue.session_count, 2);
+	o->wire.max = max;
+	(void)desk_start(&o->desk);
+	assert_int_equal(requested(o, &id), MSG_END);
+	assert_int_equal(id, session);
+	assert_int_equal(o->desk.queue.session_count, 1);
+}
+
 static void test_a_session_for_one_action_that_could_not_start_is_not_ended(void **state)
 {
 	struct office *o = *state;
@@ -870,6 +892,7 @@ int main(void)
 		TEST(test_a_session_is_there_for_a_linter),
 		TEST(test_an_edit_has_a_text_and_the_rest_is_its_diff),
 		TEST(test_a_session_for_one_action_is_opened_and_ended),
+		TEST(test_an_end_for_which_there_is_no_room_comes_later),
 		TEST(test_a_session_for_one_action_that_could_not_start_is_not_ended),
 		TEST(test_what_waits_for_a_session_is_told_when_there_can_be_none),
 		TEST(test_what_streams_is_held_while_its_client_does_not_read),

@@ -454,6 +454,60 @@ static void test_whoever_draws_a_character_it_has_the_same_width(void **state)
 	}
 }
 
+/* What needs no emulator. */
+static const char *const bits[] = {
+	"a", "b", " ", "xyz", "\xd0\xb8", "\xd1\x91", "\xc2\xab", "\xe2\x80\x94",
+	"\xe6\xbc\xa2", "\xe3\x81\x8b", "\xe3\x80\x82", "\xed\x95\x9c", "\xef\xbc\xa1",
+	"\xd0\xb8 \xd1\x91", "\xe6\xbc\xa2\xed\x95\x9c", "\r\n", "\r", "\b", "\t", C "31m",
+};
+
+static size_t mix(char *to, size_t room, unsigned *seed)
+{
+	size_t len = 0;
+
+	while (len + 16 < room) {
+		*seed = *seed * 1103515245 + 12345;
+		const char *bit = bits[(*seed >> 16) % ARRAY_LEN(bits)];
+		memcpy(to + len, bit, strlen(bit));
+		len += strlen(bit);
+	}
+	return len;
+}
+
+static struct screen_text drawn(const char *text, size_t len, size_t piece, unsigned cols)
+{
+	struct screen s;
+
+	screen_init(&s, 3, cols);
+	for (size_t at = 0; at < len; at += piece)
+		screen_feed(&s, text + at, len - at < piece ? len - at : piece);
+	struct screen_text t = screen_take(&s, SCREEN_ENDED);
+	screen_clear(&s);
+	return t;
+}
+
+static void test_characters_drawn_at_once_are_as_those_drawn_one_by_one(void **state)
+{
+	static const unsigned widths[] = { 2, 3, 5, 8, 80, 300 };
+	unsigned seed = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		char text[400];
+		unsigned cols = widths[i % ARRAY_LEN(widths)];
+		size_t len = mix(text, i % 4 ? 60 : sizeof(text), &seed);
+		struct screen_text all = drawn(text, len, len, cols);
+		struct screen_text each = drawn(text, len, 1, cols);
+		if (all.len != each.len ||
+		    (all.len && memcmp(all.bytes, each.bytes, all.len) != 0))
+			fail_msg("text %u on %u columns: '%.*s' and not '%.*s'", i, cols,
+				 (int)all.len, (char *)all.bytes, (int)each.len,
+				 (char *)each.bytes);
+		free(all.bytes);
+		free(each.bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -467,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_of_any_length_is_one),
 		cmocka_unit_test(test_questions_are_answered),
 		cmocka_unit_test(test_whoever_draws_a_character_it_has_the_same_width),
+		cmocka_unit_test(test_characters_drawn_at_once_are_as_those_drawn_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
