@@ -46,11 +46,14 @@ def change(t):
         elif what < 0.7: del l[i:i + random.randint(1, 4)]
         else: j = random.randrange(len(l) + 1); l[i:i] = l[j:j + random.randint(1, 30)]
     return "\n".join(l)
+# What is control characters for the most part is no text to the editor.
+is_binary = lambda t: t.count("\x1f") * 2 > len(t)
 old = text()
+while is_binary(old): old = text()
 assert edit("create", path, file_text=old).content.startswith("File created")
 for i in range(4000):
     new = change(old) if random.random() < 0.7 else text()
-    if new == old: continue
+    if new == old or is_binary(new): continue
     o = edit("str_replace", path, old_str=old, new_str=new)
     assert not failed(o), (seed, i, old, new)
     want = "\n".join(x.rstrip() for x in difflib.unified_diff(old.split("\n"), new.split("\n"), path, path, n=0))
@@ -293,6 +296,11 @@ assert "inting issues" not in edit("str_replace", "/workspace/f", old_str="x", n
 run("mkdir /tmp/bin; printf \x27#!/bin/sh\\necho \"stdin:1: $(id -u) $(readlink /proc/self/cwd)\"\\n\x27 >/tmp/bin/flake8; chmod +x /tmp/bin/flake8; mkfifo /tmp/go")
 o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import os")
 assert "- Line 1, Column 1: " + run("id -u").content + " /\n" in o.content, o.content
+# With what was put into its environment since, too.
+a.action("env", set={"ADDED": "later"})
+run("printf \x27#!/bin/sh\\necho \"stdin:1: added $ADDED\"\\n\x27 >/tmp/bin/flake8")
+o = edit("insert", "/workspace/a.py", insert_line=0, new_str="import sys")
+assert "- Line 1, Column 1: added later\n" in o.content, o.content
 run("printf \x27#!/bin/sh\\nmkdir /tmp/once || exit 0; read x </tmp/go; echo \"stdin:1: it $x\"\\n\x27 >/tmp/bin/flake8")
 a.send({"action":"edit","id":900,"args":{"command":"insert","path":"/workspace/a.py","insert_line":0,"new_str":"x"}})
 o = ask({"action":"run","id":901,"session":"other","args":{"command":"echo went on >/tmp/go; echo here"}})
