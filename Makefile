@@ -91,10 +91,11 @@ VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# The launcher and the executor are static and start three times a launch
-# between them and the command, so what the C library does before main()
-# counts: glibc's start-up executes some forty cpuid instructions, each of which
-# traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
+# What starts with a sandbox is static: the launcher and the executor start three
+# times a launch between them and the command, and a named sandbox starts its
+# supervisor, so what the C library does before main() counts: glibc's start-up
+# executes some forty cpuid instructions, each of which traps to the hypervisor of
+# a virtual machine (docs/speed.md).  musl's does not.
 # Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
 # its parts are named here.
 MUSL     := /usr/lib/$(ARCH)-linux-musl

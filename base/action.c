@@ -69,6 +69,14 @@ int action_get_cancel(const struct frame *f, struct err *e)
 	return message_checked(f, &in, true, e);
 }
 
+int action_put_hold(struct buffer *b, uint32_t id, bool is_held, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_HOLD, id);
+
+	frame_put_u32(b, is_held);
+	return frame_end(b, begun, e);
+}
+
 static void put_place(struct buffer *b, const struct file_place *p)
 {
 	frame_put_u32(b, p->uid);

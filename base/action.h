@@ -4,6 +4,7 @@
  * gives borrowed pointers into one and refuses what is malformed or out of
  * range. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/frame.h"
@@ -220,6 +221,9 @@ int action_get_run(const struct frame *f, struct run_request *ret, struct err *e
 
 int action_put_cancel(struct buffer *b, uint32_t id, struct err *e);
 int action_get_cancel(const struct frame *f, struct err *e);
+
+/* MSG_HOLD about one action; message_get_hold() decodes it. */
+int action_put_hold(struct buffer *b, uint32_t id, bool is_held, struct err *e);
 
 int action_put_read(struct buffer *b, uint32_t id, const struct read_request *r,
 		    struct err *e);

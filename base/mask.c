@@ -58,15 +58,19 @@ static uint32_t add_child(struct mask *m, uint32_t node, uint8_t byte)
 	return new;
 }
 
-static void add_value(struct mask *m, const char *value, size_t len)
+/* False: it was there. */
+static bool add_value(struct mask *m, const char *value, size_t len)
 {
+	const size_t before = m->count;
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		uint32_t child = child_of(m, node, (uint8_t)value[i]);
 		node = child ? child : add_child(m, node, (uint8_t)value[i]);
 	}
+	bool is_new = m->count > before || m->nodes[node].longest != m->nodes[node].depth;
 	m->nodes[node].longest = m->nodes[node].depth;
+	return is_new;
 }
 
 /* A node's is found when those of all that are less deep are known; of those that have
@@ -149,11 +153,12 @@ int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err 
 		m->nodes = mem_zeroed(m->room, sizeof(*m->nodes));
 		m->count = 1;
 	}
-	add_value(m, part.at, part.len);
+	bool is_new = add_value(m, part.at, part.len);
 	while (next_line(&value, &part))
-		if (part.len >= MASK_MIN)
-			add_value(m, part.at, part.len);
-	link_all(m);
+		if (part.len >= MASK_MIN && add_value(m, part.at, part.len))
+			is_new = true;
+	if (is_new)
+		link_all(m);
 	return 0;
 }
 
@@ -172,11 +177,10 @@ static void put(struct buffer *out, const void *data, size_t len)
 		out->is_cut = true;
 }
 
-/* Runs end later and later; those that touch become one. */
+/* Runs end later and later; those that touch become one.  The beginning of one may have
+ * been handed on. */
 static void add_run(struct mask_stream *s, uint64_t from, uint64_t to)
 {
-	if (from < s->begin)
-		from = s->begin; /* the rest of it was handed on */
 	while (s->run_count > s->run_first && s->runs[s->run_count - 1].to >= from) {
 		s->run_count--;
 		if (s->runs[s->run_count].from < from)
@@ -240,12 +244,20 @@ static void take(const struct mask *m, struct mask_stream *s, uint8_t byte,
 		release(s, s->end - m->nodes[s->node].depth, out);
 }
 
+/* Two bytes of the text are looked at: one alone begins too many words. */
+static bool begins_value(const struct mask *m, const uint8_t *at, size_t left)
+{
+	uint32_t first = m->first[*at];
+
+	return first && (left == 1 || child_of(m, first, at[1]));
+}
+
 /* How many bytes begin no value; most texts are such. */
 static size_t harmless(const struct mask *m, const uint8_t *at, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && !m->first[at[n]])
+	while (n < len && !begins_value(m, at + n, len - n))
 		n++;
 	return n;
 }

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* The length that a first byte announces; 0 for what is no first byte. */
 static int announced(uint8_t c)
 {
@@ -46,9 +48,30 @@ int utf8_char(const uint8_t *at, size_t len)
 	return want;
 }
 
+size_t utf8_ascii(const uint8_t *at, size_t len)
+{
+	const uint64_t high = UINT64_C(0x8080808080808080);
+	size_t n = 0;
+	uint64_t word;
+
+	for (; n + sizeof(word) <= len; n += sizeof(word)) {
+		memcpy(&word, at + n, sizeof(word));
+		if (word & high)
+			break;
+	}
+	while (n < len && at[n] < 0x80)
+		n++;
+	return n;
+}
+
 bool utf8_is_valid(const uint8_t *at, size_t len, bool may_be_cut)
 {
 	while (len > 0) {
+		size_t plain = utf8_ascii(at, len);
+		at += plain;
+		len -= plain;
+		if (len == 0)
+			break;
 		int n = utf8_char(at, len);
 		if (n == 0)
 			return may_be_cut;

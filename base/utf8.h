@@ -11,6 +11,9 @@
  * is cut by the end.  Negative: that many bytes are none. */
 int utf8_char(const uint8_t *at, size_t len);
 
+/* How many of the first bytes are ASCII: all of them, mostly. */
+size_t utf8_ascii(const uint8_t *at, size_t len);
+
 /* True when all is UTF-8; `may_be_cut`: the last character need not be whole. */
 bool utf8_is_valid(const uint8_t *at, size_t len, bool may_be_cut);
 

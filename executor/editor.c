@@ -58,7 +58,7 @@ static bool fail_relative(struct job *j)
 			       "with `/`.");
 	(void)snprintf(whole, sizeof(whole), "%s/%s", j->r->place.cwd, j->path);
 	edit_tidy_path(whole);
-	if (stat(whole, &st) == 0)
+	if (files_stat(whole, &st) == 0)
 		editor_say_format(j, " Maybe you meant %s?", whole);
 	return false;
 }
@@ -72,7 +72,7 @@ static bool is_absent(int sys)
 static bool check_path(struct job *j, const struct verb *v)
 {
 	struct stat st;
-	bool is_there = stat(j->path, &st) == 0;
+	bool is_there = files_stat(j->path, &st) == 0;
 	int why = is_there ? 0 : errno;
 
 	if (j->path[0] != '/')

@@ -63,12 +63,12 @@ static bool fail_large(struct job *j, const struct file *f)
 static bool load_text(struct job *j, struct file *f)
 {
 	const struct bytes raw = { f->raw.bytes, f->raw.len };
-	const struct encoding *x;
+	const struct encoding *was = history_encoding(j->history, j->path), *x;
 	size_t bad;
 
-	if (files_look_binary(&f->raw))
+	if (files_look_binary(&f->raw) && !encoding_stays(was, raw))
 		return fail_binary(j);
-	x = encoding_guess(raw, history_encoding(j->history, j->path));
+	x = encoding_guess(raw, was);
 	if (!edit_text_init(&f->text, raw, x, &bad))
 		return EDITOR_FAIL(j, "File validation failed for %s: File is not "
 				   "valid %s (position %zu).", j->path,
@@ -92,15 +92,16 @@ bool editor_load(struct job *j, struct file *f, bool writes)
 	return load_text(j, f);
 }
 
-/* Whether the path still leads to it, and nobody wrote to it since it was opened. */
+/* Whether the path still leads to it, and nobody wrote to it, or changed its mode, since
+ * it was opened.  What tells is the time that nobody can set. */
 static bool is_unchanged(const struct job *j, const struct file *f)
 {
 	struct stat now;
 
-	return stat(j->path, &now) == 0 && now.st_dev == f->st.st_dev &&
+	return files_stat(j->path, &now) == 0 && now.st_dev == f->st.st_dev &&
 	       now.st_ino == f->st.st_ino && now.st_size == f->st.st_size &&
-	       now.st_mtim.tv_sec == f->st.st_mtim.tv_sec &&
-	       now.st_mtim.tv_nsec == f->st.st_mtim.tv_nsec;
+	       now.st_ctim.tv_sec == f->st.st_ctim.tv_sec &&
+	       now.st_ctim.tv_nsec == f->st.st_ctim.tv_nsec;
 }
 
 static bool put(struct job *j, const struct file *f, const struct buffer *made)

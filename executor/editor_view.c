@@ -11,8 +11,8 @@
 
 static bool view_folder(struct job *j)
 {
-	AUTO_CLOSE int fd = open(j->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK |
-				 O_CLOEXEC);
+	AUTO_CLOSE int fd = files_at(AT_FDCWD, j->path,
+				     O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	size_t hidden, cut;
 
 	if (fd < 0)
@@ -99,7 +99,7 @@ bool editor_view(struct job *j)
 	struct stat st;
 	struct file f;
 
-	if (stat(j->path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (files_stat(j->path, &st) == 0 && S_ISDIR(st.st_mode))
 		return view_folder(j);
 	if (ending)
 		return EDITOR_FAIL(j, "The file %s (%s) cannot be shown by this "

@@ -199,12 +199,22 @@ const struct encoding *encoding_guess(struct bytes raw, const struct encoding *w
 	return x ? x : &western;
 }
 
-bool encoding_is_russian(struct bytes raw)
+static bool has_control(struct bytes raw)
 {
 	for (size_t i = 0; i < raw.len; i++)
 		if (raw.data[i] < ' ' && !(raw.data[i] && strchr("\n\r\t\f\b", raw.data[i])))
-			return false;
-	return guess_russian(raw) != NULL;
+			return true;
+	return false;
+}
+
+bool encoding_is_russian(struct bytes raw)
+{
+	return !has_control(raw) && guess_russian(raw);
+}
+
+bool encoding_stays(const struct encoding *was, struct bytes raw)
+{
+	return was && was->high && !has_control(sample(raw));
 }
 
 /* --- characters ------------------------------------------------------------ */
@@ -330,8 +340,18 @@ static size_t put_unit(const struct encoding *x, uint32_t unit, uint8_t *to)
 	return 2;
 }
 
+/* The tables the other way round: no character in them is beyond.  0: it is not there. */
+#define REVERSE_MAX 0x2600
+
+static void reverse(const struct encoding *x, uint8_t to[REVERSE_MAX])
+{
+	memset(to, 0, REVERSE_MAX);
+	for (unsigned i = 0; x->high && i < 128; i++)
+		to[x->high[i]] = (uint8_t)(0x80 + i);
+}
+
 /* How many bytes it is; 0: it is not in there. */
-static size_t put(const struct encoding *x, uint32_t c, uint8_t to[4])
+static size_t put(const struct encoding *x, const uint8_t *byte_of, uint32_t c, uint8_t to[4])
 {
 	if (x->unit == 2 && c > 0xffff)
 		return put_unit(x, 0xd800 + ((c - 0x10000) >> 10), to) +
@@ -341,27 +361,24 @@ static size_t put(const struct encoding *x, uint32_t c, uint8_t to[4])
 	to[0] = (uint8_t)c;
 	if (c < 0x80)
 		return 1;
-	for (unsigned i = 0; i < 128; i++)
-		if (x->high[i] == c) {
-			to[0] = (uint8_t)(0x80 + i);
-			return 1;
-		}
-	return 0;
+	to[0] = c < REVERSE_MAX ? byte_of[c] : 0;
+	return to[0] != 0;
 }
 
 bool encoding_put(const struct encoding *x, struct bytes text, struct buffer *to,
 		  uint32_t *ret_lacks)
 {
-	uint8_t character[4];
+	uint8_t character[4], byte_of[REVERSE_MAX];
 
 	if (x == &encoding_utf8) {
 		(void)buffer_append(to, text.data, text.len); /* its owner knows */
 		return true;
 	}
+	reverse(x, byte_of);
 	for (size_t at = 0, used; at < text.len; at += used) {
 		used = utf8_length(text.data + at, text.len - at);
 		uint32_t c = used ? utf8_code(text.data + at, used) : 0xfffd;
-		size_t len = used ? put(x, c, character) : 0;
+		size_t len = used ? put(x, byte_of, c, character) : 0;
 		*ret_lacks = c;
 		if (len == 0)
 			return false;

@@ -39,6 +39,11 @@ const char *encoding_name(const struct encoding *x);
  * without control characters.  The other rules would take some for binary. */
 bool encoding_is_russian(struct bytes raw);
 
+/* Whether it is still what it was, one of one byte a character, for all that can be seen
+ * of that: the bytes have no control characters.  What an edit has put in may look like
+ * no text otherwise. */
+bool encoding_stays(const struct encoding *was, struct bytes raw);
+
 /* The bytes as UTF-8, a mark too.  *ret is the caller's then; NULL when it is what the
  * bytes are already.  False: from *ret_bad on they are none of this encoding. */
 bool encoding_decode(const struct encoding *x, struct bytes raw, uint8_t **ret,

@@ -40,7 +40,7 @@ struct search {
 	int64_t due;		  /* when it is too late even for that */
 };
 
-/* --- what is asked for ------------------------------------------------------------ */
+/* --- what is asked for ------------------------------------------------------ */
 
 static int read_pattern(struct search *s)
 {
@@ -82,7 +82,7 @@ static bool wants(void *who, const char *path)
 	return glob_matches(s->include, s->has_path || !slash ? path : slash + 1);
 }
 
-/* --- the lines of a file ---------------------------------------------------------- */
+/* --- the lines of a file ---------------------------------------------------- */
 
 static bool is_past(void *who)
 {
@@ -182,7 +182,8 @@ static void tell_files(struct search *s, int root)
 static void put_notes(struct search *s)
 {
 	if (s->has_more)
-		errand_note(s->x, "[There are more lines; these are the first %u.]", s->told);
+		errand_note(s->x, "[There are more lines; these are the first %u.]",
+			    s->told);
 	if (s->found.closed > 0)
 		errand_note(s->x, "[Some files or folders could not be read.]");
 	if (s->found.is_cut)
@@ -191,7 +192,7 @@ static void put_notes(struct search *s)
 	s->x->end.cut += s->has_more && s->x->end.cut == 0;
 }
 
-/* --- where ------------------------------------------------------------------------ */
+/* --- where ------------------------------------------------------------------ */
 
 static bool is_late(void *who)
 {
@@ -227,11 +228,9 @@ static int ask_ripgrep(struct search *s, int folder)
 	if (!as || !s->rust || is_root(folder) || grep_is_of_kernel(folder))
 		return -1;
 	AUTO_CLOSE int late = open_late();
-	const struct ripgrep r = {
-		.as = as, .pattern = s->rust, .late = late,
-		.include = *include && !s->has_path && ripgrep_knows_glob(include) ? include
-										   : NULL,
-	};
+	bool is_known = *include && !s->has_path && ripgrep_knows_glob(include);
+	const struct ripgrep r = { .as = as, .pattern = s->rust, .late = late,
+				   .include = is_known ? include : NULL };
 	if (late >= 0 && ripgrep_tree(folder, &r, &s->found) == 0)
 		return 0;
 	grep_paths_done(&s->found);
@@ -260,8 +259,10 @@ static void search_file(struct search *s, int fd)
 	int sys = errno;
 	reader_done(&g);
 	if (end == GREP_NO_TEXT) {
-		AUTO_FREE char *why = text_format("%s is no text: it has bytes 0, or a line of"
-						  " more than 64 MiB.", shown);
+		AUTO_FREE char *why =
+			text_format("%s is no text: it has bytes 0, or a line of"
+				    " more than 64 MiB.",
+				    shown);
 		(void)errand_refuse(s->x, why);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "executor/finds.h"
@@ -53,7 +54,7 @@ static void put_notes(struct search *s, const struct walk *w)
 	if (w->closed > 0)
 		errand_note(x, "[%llu %s could not be looked into: %s.]",
 			    (unsigned long long)w->closed,
-			    w->closed == 1 ? "folder" : "folders", strerror(w->sys));
+			    w->closed == 1 ? "folder" : "folders", err_words(w->sys));
 	if (w->is_cut)
 		errand_note(x, "[It took too long, and was ended after %llu names: there "
 			       "may be more.]", (unsigned long long)w->names);

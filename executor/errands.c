@@ -160,7 +160,7 @@ static int start_process(const struct errands *s, struct errand_child *c,
 				   .self = s->user,
 				   .stdio = { theirs, theirs, theirs },
 				   .cgroup = s->processes->cgroup.procs,
-				   .instead = errand_run,
+				   .instead = s->run,
 				   .what = &order };
 	c->pid = spawn_command(&how, &c->status);
 	return c->pid < 0 ? -1 : 0;

@@ -35,6 +35,7 @@ struct errands {
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
 	const struct everyone *everyone; /* borrowed; whose time it is */
+	void (*run)(const void *order); /* what a process does: errand_run() */
 };
 
 void errands_done(struct errands *s);

@@ -13,6 +13,7 @@
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/errand.h"
 #include "executor/requests.h"
 
 /* Requests answered before the commands get their turn. */
@@ -86,7 +87,8 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 	x->errands = (struct errands){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
-				       .everyone = &x->everyone };
+				       .everyone = &x->everyone,
+				       .run = errand_run };
 	x->lints = (struct lints){ .replies = &x->replies,
 				   .processes = &x->processes,
 				   .user = &x->user,
@@ -269,7 +271,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS + ERRANDS_MAX + LINTS_MAX;
+		       x->sessions.count * SESSION_POLLS + 1 + ERRANDS_MAX + LINTS_MAX;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;

@@ -16,6 +16,7 @@
 #include "base/action.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "base/message.h"
 #include "base/own.h"
@@ -90,10 +91,31 @@ bool files_is_of_process(int fd)
 	return path[6] >= '0' && path[6] <= '9';
 }
 
+int files_at(int folder, const char *path, int flags)
+{
+	const struct open_how how = { .flags = (uint64_t)(unsigned)flags | O_CLOEXEC,
+				      .mode = flags & O_CREAT ? NEW_FILE_MODE : 0,
+				      .resolve = RESOLVE_NO_MAGICLINKS };
+
+	int fd = sys_openat2(folder, path, &how);
+	if (fd >= 0 || errno != ELOOP || flags & O_NOFOLLOW)
+		return fd;
+	/* Is it a loop, or such a link?  O_PATH opens nothing. */
+	AUTO_CLOSE int linked = openat(folder, path, O_PATH | O_CLOEXEC);
+	errno = linked < 0 ? ELOOP : EACCES;
+	return -1;
+}
+
+int files_stat(const char *path, struct stat *ret)
+{
+	AUTO_CLOSE int fd = files_at(AT_FDCWD, path, O_PATH);
+
+	return fd < 0 ? -1 : fstat(fd, ret);
+}
+
 struct result files_open(const char *path, int flags, int *ret_fd, struct stat *ret_st)
 {
-	const int safe = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	AUTO_CLOSE int fd = open(path, flags | safe);
+	AUTO_CLOSE int fd = files_at(AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return failed(errno);
@@ -279,13 +301,18 @@ static struct result compose(const struct content *old, const struct write_reque
 /* What is there by now is somebody's; what else fails, the open will say. */
 static void make_parents(const char *path)
 {
-	char folder[PATH_MAX];
+	AUTO_CLOSE int at = files_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY);
+	char parts[PATH_MAX];
 
-	(void)snprintf(folder, sizeof(folder), "%s", path); /* it is shorter */
-	for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		(void)mkdir(folder, NEW_FOLDER_MODE);
-		*at = '/';
+	(void)snprintf(parts, sizeof(parts), "%s", path); /* it is shorter */
+	for (char *name = parts, *end; at >= 0 && (end = strchr(name, '/')); name = end + 1) {
+		*end = '\0';
+		if (!*name)
+			continue;
+		(void)mkdirat(at, name, NEW_FOLDER_MODE);
+		int below = files_at(at, name, O_PATH | O_DIRECTORY);
+		own_close(&at);
+		at = below;
 	}
 }
 
@@ -300,8 +327,8 @@ static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
 	char *slash = strrchr(path, '/');
 	*ret_name = slash + 1;
 	*slash = '\0';
-	AUTO_CLOSE int folder =
-		open(*path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	AUTO_CLOSE int folder = files_at(AT_FDCWD, *path ? path : "/",
+					 O_PATH | O_DIRECTORY | O_NOFOLLOW);
 	if (folder < 0 || fstatat(folder, *ret_name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    now.st_dev != st->st_dev || now.st_ino != st->st_ino)
 		return -1;
@@ -434,20 +461,20 @@ static struct result write_old(const char *path, const struct write_request *r)
 
 /* A new file, or one through a link to what is not there.  What came there meanwhile is
  * somebody's. */
-static int open_new(const char *path, bool *ret_is_mine)
+static int open_new(int folder, const char *name, bool *ret_is_mine)
 {
-	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK;
 	struct stat st;
-	AUTO_CLOSE int fd = open(path, flags | O_EXCL, NEW_FILE_MODE);
+	AUTO_CLOSE int fd = files_at(folder, name, flags | O_EXCL);
 
 	*ret_is_mine = fd >= 0;
 	if (fd >= 0 || errno != EEXIST)
 		return fd_take(&fd);
-	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode)) {
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode)) {
 		errno = EEXIST;
 		return -1;
 	}
-	fd = open(path, flags, NEW_FILE_MODE);
+	fd = files_at(folder, name, flags);
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > 0)) {
 		errno = EEXIST;
 		return -1;
@@ -455,13 +482,28 @@ static int open_new(const char *path, bool *ret_is_mine)
 	return fd_take(&fd);
 }
 
+/* The folder that the last name of a path is in. */
+static int open_above(const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+
+	*ret_name = slash ? slash + 1 : path;
+	if (slash) /* it is shorter */
+		(void)snprintf(folder, sizeof(folder), "%.*s",
+			       slash > path ? (int)(slash - path) : 1, path);
+	return files_at(AT_FDCWD, folder, O_PATH | O_DIRECTORY);
+}
+
 /* Whose writing failed is taken away again. */
 struct result files_make(const char *path, const struct content *c)
 {
-	bool is_mine;
+	bool is_mine = false;
 	struct result got;
+	const char *name;
 
-	AUTO_CLOSE int fd = open_new(path, &is_mine);
+	AUTO_CLOSE int folder = open_above(path, &name);
+	AUTO_CLOSE int fd = folder < 0 ? -1 : open_new(folder, name, &is_mine);
 	if (fd < 0)
 		got = failed(errno);
 	else if (files_is_of_process(fd))
@@ -471,7 +513,7 @@ struct result files_make(const char *path, const struct content *c)
 	else
 		got = fill(fd, c);
 	if (fd >= 0 && got.outcome != OUTCOME_DONE)
-		(void)(is_mine ? unlink(path) : ftruncate(fd, 0)); /* or as it is */
+		(void)(is_mine ? unlinkat(folder, name, 0) : ftruncate(fd, 0));
 	return got;
 }
 

@@ -26,6 +26,13 @@ struct result {
 /* `path` below the absolute `cwd`.  False when the two together are too long. */
 bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path);
 
+/* As openat(2), and stat(2), but not through what /proc says that a process has open:
+ * /proc/self is the executor here, and what it has open is nobody else's: EACCES, or
+ * ELOOP where nothing is there.
+ * A new file gets mode 0664.  -1 with errno set. */
+int files_at(int folder, const char *path, int flags);
+int files_stat(const char *path, struct stat *ret);
+
 /* Opens a regular file without waiting; of any other kind of thing it says which it is.
  * *ret_st is filled in as soon as something is open. */
 struct result files_open(const char *path, int flags, int *ret_fd, struct stat *ret_st);

@@ -27,10 +27,11 @@ void grep_done(struct grep *g)
 
 int grep_open(int at, const char *path)
 {
-	return openat(at, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return openat(at, path,
+		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* --- one file ---------------------------------------------------------------------- */
+/* --- one file --------------------------------------------------------------- */
 
 /* What is in the buffer: [0, len), and up to `whole` in lines that are complete. */
 struct reading {
@@ -61,7 +62,8 @@ static int fill(struct reading *r)
 
 	while (r->len < g->room && !r->is_over) {
 		size_t most = g->room - r->len;
-		ssize_t n = read(r->fd, g->bytes + r->len, most < r->left ? most : r->left);
+		ssize_t n =
+			read(r->fd, g->bytes + r->len, most < r->left ? most : r->left);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -119,7 +121,8 @@ static void look_for_one(struct reading *r)
 {
 	struct line l;
 
-	r->is_found = matcher_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
+	r->is_found =
+		matcher_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
 }
 
 /* What is complete has been looked at; the rest is the begin of a line. */

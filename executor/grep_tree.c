@@ -63,7 +63,7 @@ struct worker {
 	uint64_t closed;
 };
 
-/* --- work ------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------- */
 
 static struct work *work_new(const char *path, size_t len, const char *name)
 {
@@ -136,7 +136,7 @@ static bool is_late(struct tree *t)
 	return true;
 }
 
-/* --- files -------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------ */
 
 bool grep_is_of_kernel(int fd)
 {
@@ -185,7 +185,7 @@ static void look_at_all(struct worker *k, const struct work *w, int folder,
 		look_at(k, w, folder, at);
 }
 
-/* --- folders ------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------- */
 
 static bool is_left_out(const char *name)
 {
@@ -232,7 +232,8 @@ static void on_entry(struct worker *k, const struct work *w, int folder,
 	} else if (type == DT_REG) {
 		if (k->names.len > PORTION)
 			hand_over(k, w);
-		(void)grep_paths_add(&k->names, d->name, strlen(d->name)); /* it is small */
+		(void)grep_paths_add(&k->names, d->name,
+				     strlen(d->name)); /* it is small */
 	}
 }
 
@@ -280,7 +281,7 @@ static void do_work(struct worker *k, const struct work *w)
 		read_folder(k, w, folder);
 }
 
-/* --- threads ------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------- */
 
 static bool is_late_for(void *tree)
 {

@@ -273,14 +273,14 @@ static bool get_finding(const struct linter *l, const char *line, struct finding
 	return true;
 }
 
-static void get_findings(const struct linter *l, struct buffer *out, struct findings *to)
+static void get_findings(const struct linter *l, struct bytes said, struct findings *to)
 {
-	(void)buffer_append(out, "", 1); /* or the last byte is cut off */
-	char *text = (char *)out->bytes + out->start, *rest;
+	AUTO_FREE char *text = mem_zeroed(said.len + 1, 1);
+	char *rest;
 
-	if (buffer_len(out) == 0)
-		return;
-	text[buffer_len(out) - 1] = '\0';
+	*to = (struct findings){ mem_zeroed(LINT_FINDINGS, sizeof(*to->all)), 0 };
+	if (said.len > 0)
+		memcpy(text, said.data, said.len);
 	for (char *line = strtok_r(text, "\n", &rest); line && to->count < LINT_FINDINGS;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		struct finding *f = &to->all[to->count];
@@ -295,12 +295,12 @@ static bool ask(const struct linter *l, const char *program, struct bytes text,
 {
 	struct buffer out;
 
-	*ret = (struct findings){ mem_zeroed(LINT_FINDINGS, sizeof(*ret->all)), 0 };
 	buffer_init(&out, LINT_OUTPUT_MAX);
 	int code = run(l, program, text, o, &out);
 	bool is_cut = buffer_len(&out) == LINT_OUTPUT_MAX;
-	if (code >= 0 || is_cut)
-		get_findings(l, &out, ret);
+	bool counts = code >= 0 || is_cut;
+	get_findings(l, (struct bytes){ buffer_data(&out), counts ? buffer_len(&out) : 0 },
+		     ret);
 	buffer_done(&out);
 	return code == 0 || ret->count > 0;
 }
@@ -384,6 +384,18 @@ static void put_new(struct buffer *to, const struct lint_order *o,
 	static const char none[] = "No linting issues found in the changes.";
 	if (told == 0)
 		(void)buffer_append(to, none, strlen(none));
+}
+
+void lint_tell(const struct lint_order *o, struct bytes old_said, struct bytes new_said,
+	       struct buffer *to)
+{
+	struct findings old, new;
+
+	get_findings(&linters[0], old_said, &old);
+	get_findings(&linters[0], new_said, &new);
+	put_new(to, o, &old, &new);
+	free(old.all);
+	free(new.all);
 }
 
 /* --- the process ----------------------------------------------------------- */

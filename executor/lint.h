@@ -18,6 +18,8 @@
 
 #include "base/frame.h"
 
+struct buffer;
+
 #define LINT_OUTPUT_MAX (256u << 10)
 #define LINT_FINDINGS	100
 /* What it may write into the pipe. */
@@ -32,6 +34,10 @@ struct lint_order {
 
 /* Whether there may be a linter for such a file. */
 bool lint_knows(const char *path);
+
+/* Puts what is to be said where flake8 has said this of the old text and of the new. */
+void lint_tell(const struct lint_order *o, struct bytes old_said, struct bytes new_said,
+	       struct buffer *to);
 
 /* Does it and exits; `order` is a struct lint_order. */
 void lint_run(const void *order);

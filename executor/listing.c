@@ -90,7 +90,7 @@ static void read_folders(struct listing *l, int folder)
 		if (!l->items[i].is_folder)
 			continue;
 		char *path = text_copy(l->items[i].path); /* the items may move */
-		AUTO_CLOSE int fd = openat(folder, strrchr(path, '/') + 1, flags);
+		AUTO_CLOSE int fd = files_at(folder, strrchr(path, '/') + 1, flags);
 		if (fd >= 0 && !files_is_of_process(fd))
 			(void)read_folder(l, fd_take(&fd), path);
 		free(path);
@@ -147,7 +147,7 @@ void listing_put(struct buffer *to, int folder, const char *path, size_t *ret_hi
 	struct listing l = { 0 };
 
 	add(&l, text_copy(path), true);
-	*ret_hidden = read_folder(&l, openat(folder, ".", flags), path);
+	*ret_hidden = read_folder(&l, files_at(folder, ".", flags), path);
 	l.items[0].is_folder = false; /* it is not in itself */
 	read_folders(&l, folder);
 	l.items[0].is_folder = true;

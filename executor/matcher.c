@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "executor/pattern.h"
 
-/* --- what is prepared -------------------------------------------------------------- */
+/* --- what is prepared ------------------------------------------------------- */
 
 int prepared_init(struct prepared *p, const struct pattern *from, struct err *e)
 {
@@ -24,7 +24,7 @@ void prepared_done(struct prepared *p)
 	program_done(&p->program);
 }
 
-/* --- sets of steps ------------------------------------------------------------------ */
+/* --- sets of steps ---------------------------------------------------------- */
 
 /* Steps in the order in which they came, each once. */
 struct steps {
@@ -73,7 +73,7 @@ static void steps_sort(struct steps *s, uint32_t max)
 			s->list[count++] = 64 * i + (uint32_t)__builtin_ctzll(left);
 }
 
-/* --- states ------------------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------- */
 
 /* What stands in front of the next byte. */
 enum front { FRONT_BEGIN, FRONT_WORD, FRONT_OTHER };
@@ -161,9 +161,11 @@ static void grow_states(struct matcher *m)
 {
 	uint32_t classes = m->p->program.class_count;
 
-	m->state_room = 2 * m->state_room > m->state_max ? m->state_max : 2 * m->state_room;
+	m->state_room = 2 * m->state_room > m->state_max ? m->state_max :
+							   2 * m->state_room;
 	m->states = mem_resize(m->states, m->state_room, sizeof(*m->states));
-	m->table = mem_resize(m->table, (size_t)m->state_room * classes, sizeof(*m->table));
+	m->table =
+		mem_resize(m->table, (size_t)m->state_room * classes, sizeof(*m->table));
 	m->hash_room *= 2;
 	free(m->hashed);
 	m->hashed = mem_zeroed(m->hash_room, sizeof(*m->hashed));
@@ -210,13 +212,14 @@ static uint32_t state_of(struct matcher *m, struct steps *s, enum front front)
 	uint32_t mask = m->hash_room - 1;
 
 	steps_sort(s, m->p->program.count);
-	for (uint32_t at = hash_of(s, front) & mask; m->hashed[at] != 0; at = (at + 1) & mask)
+	for (uint32_t at = hash_of(s, front) & mask; m->hashed[at] != 0;
+	     at = (at + 1) & mask)
 		if (is_same(m, &m->states[m->hashed[at]], s, front))
 			return m->hashed[at];
 	return add_state(m, s, front);
 }
 
-/* --- a step ------------------------------------------------------------------------- */
+/* --- a step ----------------------------------------------------------------- */
 
 static bool is_so(enum pattern_kind place, enum front front, uint8_t next)
 {
@@ -288,7 +291,8 @@ static uint32_t make_step(struct matcher *m, uint32_t from, uint8_t c)
 		if (takes(p, at, c))
 			steps_add(&m->then, p, at->next);
 	}
-	return is_matched(&m->then) ? STATE_MATCHED : state_of(m, &m->then, front_of(m, c));
+	return is_matched(&m->then) ? STATE_MATCHED :
+				      state_of(m, &m->then, front_of(m, c));
 }
 
 /* The same through the table.  A step that made all others be forgotten is not noted:
@@ -331,7 +335,8 @@ static const uint8_t *run(struct matcher *m, const uint8_t *at, const uint8_t *e
 		return at;
 	for (; at < end; at++) {
 		uint32_t next = m->table[(size_t)state * count + classes[*at]];
-		if (next <= STATE_MATCHED && (next = step(m, state, *at)) == STATE_MATCHED)
+		if (next <= STATE_MATCHED &&
+		    (next = step(m, state, *at)) == STATE_MATCHED)
 			return at;
 		state = next;
 	}
@@ -339,7 +344,7 @@ static const uint8_t *run(struct matcher *m, const uint8_t *at, const uint8_t *e
 	return is_open && step(m, state, '\n') == STATE_MATCHED ? end : NULL;
 }
 
-/* --- lines -------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------ */
 
 static struct line line_around(const uint8_t *from, const uint8_t *at, const uint8_t *end)
 {
@@ -380,7 +385,7 @@ bool matcher_find(struct matcher *m, const uint8_t *at, const uint8_t *end,
 	return told != NULL;
 }
 
-/* --- life --------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------- */
 
 static uint32_t power_above(uint32_t n)
 {

@@ -9,16 +9,19 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-static bool is_control(unsigned char c)
+/* Of ASCII, or U+0080 to U+009F, which some terminals obey, too. */
+static bool is_control(const char *at)
 {
-	return c < ' ' || c == 0x7f;
+	unsigned char c = (unsigned char)*at, next = c ? (unsigned char)at[1] : 0;
+
+	return c < ' ' || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0);
 }
 
 /* What begins as our own form would be read as that. */
 static bool is_plain(const char *path, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (is_control((unsigned char)path[i]))
+		if (is_control(path + i))
 			return false;
 	return strncmp(path, "$'", 2) != 0 &&
 	       utf8_is_valid((const uint8_t *)path, len, false);
@@ -42,7 +45,7 @@ char *name_shown(const char *path)
 	char *shown = mem_new(4 * left + 4), *to = shown + sprintf(shown, "$'");
 	while (left > 0) {
 		size_t len = utf8_length(path, left);
-		if (len == 0 || is_control((unsigned char)*path) || strchr("'\\", *path))
+		if (len == 0 || is_control(path) || strchr("'\\", *path))
 			to = put_escaped(to, (unsigned char)*path), len = 1;
 		else
 			to = mempcpy(to, path, len);

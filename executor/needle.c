@@ -5,7 +5,7 @@
 #include "executor/pattern.h"
 #include "executor/runes.h"
 
-/* --- which literal --------------------------------------------------------------- */
+/* --- which literal ---------------------------------------------------------- */
 
 /* What the bytes are that come one behind the other, so far. */
 struct run {
@@ -167,7 +167,7 @@ void needle_init(struct needle *n, const struct pattern *p)
 	choose_rare(n);
 }
 
-/* --- looking for it ---------------------------------------------------------------- */
+/* --- looking for it --------------------------------------------------------- */
 
 /* The compiler's own vectors: SSE2 on x86-64, NEON on aarch64. */
 typedef uint8_t vector __attribute__((vector_size(16)));
@@ -219,7 +219,8 @@ const uint8_t *needle_find(const struct needle *n, const uint8_t *at, const uint
 
 	const uint8_t *last = end - n->len; /* where it may begin at most */
 	const vector rare = fill(n->bytes[n->rare]), other = fill(n->bytes[n->other]);
-	const vector rare_mask = fill(n->masks[n->rare]), other_mask = fill(n->masks[n->other]);
+	const vector rare_mask = fill(n->masks[n->rare]),
+		     other_mask = fill(n->masks[n->other]);
 	const size_t r = n->rare, o = n->other, step = 2 * sizeof(vector);
 
 	for (; (size_t)(last + 1 - at) >= step; at += step) {

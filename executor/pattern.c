@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "executor/pattern_parts.h"
 
-/* --- the tree ------------------------------------------------------------------ */
+/* --- the tree --------------------------------------------------------------- */
 
 struct pattern {
 	struct pattern_node *nodes; /* owned; the first is none */
@@ -86,15 +86,16 @@ const struct pattern_node *pattern_node(const struct pattern *p, uint32_t at)
 	return &p->nodes[at];
 }
 
-/* --- characters ------------------------------------------------------------------ */
+/* --- characters ------------------------------------------------------------- */
 
 int reader_refuse(const struct reader *r, const uint8_t *where, const char *why)
 {
 	size_t number = utf8_count(r->text, (size_t)(where - r->text)) + 1;
 	size_t len = (size_t)(r->end - where), shown = utf8_skip(where, len, 6);
 
-	return err_set(r->e, ERR_USAGE, "the pattern at character %zu, `%.*s%s`: %s", number,
-		       (int)shown, (const char *)where, shown < len ? "..." : "", why);
+	return err_set(r->e, ERR_USAGE, "the pattern at character %zu, `%.*s%s`: %s",
+		       number, (int)shown, (const char *)where, shown < len ? "..." : "",
+		       why);
 }
 
 uint32_t reader_rune(struct reader *r)
@@ -124,7 +125,7 @@ static bool take(struct reader *r, const char *text)
 	return true;
 }
 
-/* --- repetitions ------------------------------------------------------------------ */
+/* --- repetitions ------------------------------------------------------------ */
 
 struct interval {
 	uint32_t min, max;
@@ -188,7 +189,8 @@ static bool read_repetition(struct reader *r, struct interval *ret)
 
 static int check_interval(const struct reader *r, const uint8_t *where, struct interval n)
 {
-	if (n.min > PATTERN_COUNT_MAX || (n.max != PATTERN_ENDLESS && n.max > PATTERN_COUNT_MAX))
+	if (n.min > PATTERN_COUNT_MAX ||
+	    (n.max != PATTERN_ENDLESS && n.max > PATTERN_COUNT_MAX))
 		return reader_refuse(r, where, "1000 times is the most");
 	if (n.max < n.min)
 		return reader_refuse(r, where, "the first number is the smaller one");
@@ -212,7 +214,8 @@ static int repeat(struct reader *r, uint32_t *part)
 	if (check_interval(r, where, n) < 0)
 		return -1;
 	if (is_place(r->made->nodes[*part].kind))
-		return reader_refuse(r, where, "a place is there or not, so it cannot be repeated");
+		return reader_refuse(r, where,
+				     "a place is there or not, so it cannot be repeated");
 	uint32_t made = add_kind(r->made, PATTERN_REPEAT);
 	r->made->nodes[made].min = n.min;
 	r->made->nodes[made].max = n.max;
@@ -221,11 +224,12 @@ static int repeat(struct reader *r, uint32_t *part)
 	(void)take(r, "?"); /* or there is none */
 	where = r->at;
 	if (read_repetition(r, &n))
-		return reader_refuse(r, where, "two repetitions in a row; put the first into (...)");
+		return reader_refuse(
+			r, where, "two repetitions in a row; put the first into (...)");
 	return 0;
 }
 
-/* --- the grammar ------------------------------------------------------------------ */
+/* --- the grammar ------------------------------------------------------------ */
 
 static int read_choice(struct reader *r, uint32_t *ret);
 
@@ -249,7 +253,7 @@ static int read_group(struct reader *r, uint32_t *ret)
 	if (read_choice(r, ret) < 0)
 		return -1;
 	if (!take(r, ")"))
-		return reader_refuse(r, where, "it is not closed by a ); the character itself is \\(");
+		return reader_refuse(r, where, "it is not closed by a );" ITSELF);
 	r->depth--;
 	return 0;
 }
@@ -271,7 +275,8 @@ static int read_escape(struct reader *r, uint32_t *ret)
 	struct escape found;
 
 	if (is_next(r, "b") || is_next(r, "B")) {
-		*ret = add_kind(r->made, *r->at == 'b' ? PATTERN_WORD_EDGE : PATTERN_NO_EDGE);
+		*ret = add_kind(r->made,
+				*r->at == 'b' ? PATTERN_WORD_EDGE : PATTERN_NO_EDGE);
 		r->at++;
 		return 0;
 	}
@@ -302,15 +307,17 @@ static int read_sign(struct reader *r, uint32_t *ret)
 	case '\\':
 		return read_escape(r, ret);
 	case ')':
-		return reader_refuse(r, where, "it closes nothing; the character itself is \\)");
+		return reader_refuse(r, where, "it closes nothing;" ITSELF);
 	case '\n':
-		return reader_refuse(r, where, "each line is looked at alone, and has no newline");
+		return reader_refuse(r, where,
+				     "each line is looked at alone, and has no newline");
 	case '.':
 		*ret = add_any(r->made);
 		return 0;
 	case '^':
 	case '$':
-		*ret = add_kind(r->made, c == '^' ? PATTERN_LINE_BEGIN : PATTERN_LINE_END);
+		*ret = add_kind(r->made,
+				c == '^' ? PATTERN_LINE_BEGIN : PATTERN_LINE_END);
 		return 0;
 	default:
 		*ret = add_rune(r, c);
@@ -325,8 +332,7 @@ static int read_part(struct reader *r, uint32_t *ret)
 	struct interval n;
 
 	if (read_repetition(r, &n))
-		return reader_refuse(r, where, "it has nothing to repeat; the character itself"
-				     " has a backslash in front");
+		return reader_refuse(r, where, "it has nothing to repeat;" ITSELF);
 	if (read_sign(r, ret) < 0)
 		return -1;
 	return repeat(r, ret);
@@ -365,7 +371,8 @@ static int read_all(struct reader *r)
 	size_t len = (size_t)(r->end - r->text);
 
 	if (len > PATTERN_LENGTH_MAX)
-		return err_set(r->e, ERR_LIMIT, "the pattern has %zu bytes; %d is the most", len,
+		return err_set(r->e, ERR_LIMIT,
+			       "the pattern has %zu bytes; %d is the most", len,
 			       PATTERN_LENGTH_MAX);
 	if (!utf8_is_valid(r->text, len, false))
 		return err_set(r->e, ERR_USAGE, "the pattern is not UTF-8");

@@ -29,7 +29,9 @@ static void add_ranges(struct runes *s, const char *ranges)
 
 static bool class_of(char letter, struct runes *set)
 {
-	static const char *const of[] = { ['d'] = "09", ['w'] = "09AZ__az", ['s'] = "\t\r  " };
+	static const char *const of[] = {
+		['d'] = "09", ['w'] = "09AZ__az", ['s'] = "\t\r  "
+	};
 	int small = tolower((uint8_t)letter);
 
 	if (small != 'd' && small != 'w' && small != 's')
@@ -46,15 +48,20 @@ static int refuse_escape(struct reader *r, const uint8_t *where)
 	char why[160];
 
 	if (c == '<' || c == '>')
-		snprintf(why, sizeof(why), "some read it as a word's edge, others as the character;"
-			 " write \\b or [%c]", c);
+		snprintf(why, sizeof(why),
+			 "some read it as a word's edge, others as the character;"
+			 " write \\b or [%c]",
+			 c);
 	else if (c == 'n')
-		snprintf(why, sizeof(why), "each line is looked at alone, and has no newline");
+		snprintf(why, sizeof(why),
+			 "each line is looked at alone, and has no newline");
 	else if (isdigit(c))
 		snprintf(why, sizeof(why), "there are no back-references");
 	else
-		snprintf(why, sizeof(why), "there is no such escape; there are"
-			 " \\b \\B \\d \\D \\s \\S \\w \\W \\t \\r \\f \\v and quoted signs");
+		snprintf(
+			why, sizeof(why),
+			"there is no such escape; there are"
+			" \\b \\B \\d \\D \\s \\S \\w \\W \\t \\r \\f \\v and quoted signs");
 	return reader_refuse(r, where, why);
 }
 
@@ -65,7 +72,7 @@ int reader_escape(struct reader *r, struct escape *ret)
 
 	*ret = (struct escape){ 0 };
 	if (r->at == r->end)
-		return reader_refuse(r, where, "it quotes nothing; a backslash itself is \\\\");
+		return reader_refuse(r, where, "it quotes nothing;" ITSELF);
 	uint32_t c = reader_rune(r);
 	const char *letter = c < 128 ? strchr(letters, (int)c) : NULL;
 	if (c < 128 && class_of((char)c, &ret->set)) {
@@ -82,7 +89,7 @@ int reader_escape(struct reader *r, struct escape *ret)
 
 static int refuse_open(const struct reader *r, const uint8_t *from)
 {
-	return reader_refuse(r, from, "it is not closed by a ]; the character itself is \\[");
+	return reader_refuse(r, from, "it is not closed by a ];" ITSELF);
 }
 
 /* [:NAME:], whose first two characters have been seen. */
@@ -94,14 +101,17 @@ static int read_class(struct reader *r, struct runes *set)
 
 	for (size_t i = 0; end && i < ARRAY_LEN(classes); i++) {
 		size_t len = strlen(classes[i].name);
-		if ((size_t)(end - name) != len || memcmp(name, classes[i].name, len) != 0)
+		if ((size_t)(end - name) != len ||
+		    memcmp(name, classes[i].name, len) != 0)
 			continue;
 		add_ranges(set, classes[i].ranges);
 		r->at = end + 2;
 		return 0;
 	}
-	return reader_refuse(r, where, "there is no such class; there are alnum alpha blank cntrl"
-			     " digit graph lower print punct space upper xdigit, as [[:alpha:]]");
+	return reader_refuse(
+		r, where,
+		"there is no such class; there are alnum alpha blank cntrl"
+		" digit graph lower print punct space upper xdigit, as [[:alpha:]]");
 }
 
 /* A character, or a class with or without a backslash. */
@@ -181,7 +191,8 @@ int reader_bracket(struct reader *r, struct runes *set)
 	if (r->at == r->end)
 		return refuse_open(r, from);
 	if (r->at - first > 2 && *first == ':' && r->at[-1] == ':')
-		return reader_refuse(r, from, "a class stands in two pairs, as [[:alpha:]]");
+		return reader_refuse(r, from,
+				     "a class stands in two pairs, as [[:alpha:]]");
 	r->at++;
 	runes_settle(set);
 	/* Before it is turned round: [^a] is then neither a nor A. */

@@ -20,6 +20,9 @@ struct reader {
 	struct err *e;
 };
 
+/* The end of many of those. */
+#define ITSELF " the character itself has a backslash in front"
+
 /* Says what is wrong with the character at `where`; always -1. */
 int reader_refuse(const struct reader *r, const uint8_t *where, const char *why);
 

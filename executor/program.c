@@ -7,7 +7,7 @@
 #include "executor/pattern.h"
 #include "executor/runes.h"
 
-/* --- steps --------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------ */
 
 /* Each part is made with what comes behind it known, so the end is made first.  A
  * program that is full goes on being "made": its steps are all the first one. */
@@ -43,7 +43,8 @@ static uint32_t add_split(struct maker *m, uint32_t next, uint32_t other)
 static uint32_t add_place(struct maker *m, enum pattern_kind place, uint32_t next)
 {
 	return add_step(m, (struct program_step){ .op = PROGRAM_PLACE,
-						  .place = (uint8_t)place, .next = next });
+						  .place = (uint8_t)place,
+						  .next = next });
 }
 
 /* The same range in front of the same step is made once, if it was made lately: the
@@ -56,14 +57,14 @@ static uint32_t add_range(struct maker *m, uint32_t since, struct program_step s
 	step.op = PROGRAM_RANGE;
 	for (uint32_t i = from; i < p->count; i++) {
 		const struct program_step *s = &p->steps[i];
-		if (s->op == PROGRAM_RANGE && s->low == step.low && s->high == step.high &&
-		    s->next == step.next)
+		if (s->op == PROGRAM_RANGE && s->low == step.low &&
+		    s->high == step.high && s->next == step.next)
 			return i;
 	}
 	return add_step(m, step);
 }
 
-/* --- characters ------------------------------------------------------------------ */
+/* --- characters ------------------------------------------------------------- */
 
 struct sequences {
 	struct maker *m;
@@ -127,7 +128,8 @@ static void add_range_of_runes(struct sequences *s, struct runes_range r)
 static void set_bits(struct program_set *to, const struct runes *from)
 {
 	for (size_t i = 0; i < from->count; i++)
-		for (uint32_t c = from->ranges[i].first; c <= from->ranges[i].last && c < 128; c++)
+		for (uint32_t c = from->ranges[i].first;
+		     c <= from->ranges[i].last && c < 128; c++)
 			to->bits[c >> 6] |= (uint64_t)1 << (c & 63);
 }
 
@@ -162,12 +164,14 @@ static uint32_t make_set(struct maker *m, uint32_t node, uint32_t next)
 	}
 	if (set->count > 0 && set->ranges[0].first < 0x80)
 		add_alternative(&s, add_step(m, (struct program_step){
-			.op = PROGRAM_SET, .set = set_number(m, node, set), .next = next }));
+							.op = PROGRAM_SET,
+							.set = set_number(m, node, set),
+							.next = next }));
 	return s.has_any ? s.alternatives
 			 : add_step(m, (struct program_step){ .op = PROGRAM_FAIL });
 }
 
-/* --- parts ---------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------ */
 
 static uint32_t make(struct maker *m, uint32_t node, uint32_t next);
 
@@ -201,7 +205,8 @@ static uint32_t make_repeat(struct maker *m, const struct pattern_node *n, uint3
 		made = make_loop(m, n->last, next, min > 0);
 		min -= min > 0;
 	}
-	for (uint32_t i = n->min; n->max != PATTERN_ENDLESS && i < n->max && !m->is_full; i++)
+	for (uint32_t i = n->min; n->max != PATTERN_ENDLESS && i < n->max && !m->is_full;
+	     i++)
 		made = add_split(m, make(m, n->last, made), next);
 	/* What is nothing is nothing however often: (((){9}){9}){9} would take its time. */
 	for (uint32_t i = 0, after; i < min && !m->is_full; i++, made = after)
@@ -223,12 +228,14 @@ static uint32_t make_line_end(struct maker *m, uint32_t next)
 static uint32_t make_place(struct maker *m, enum pattern_kind kind, uint32_t next)
 {
 	m->p->has_edges |= kind == PATTERN_WORD_EDGE || kind == PATTERN_NO_EDGE;
-	return kind == PATTERN_LINE_END ? make_line_end(m, next) : add_place(m, kind, next);
+	return kind == PATTERN_LINE_END ? make_line_end(m, next) :
+					  add_place(m, kind, next);
 }
 
 static uint32_t make_cat(struct maker *m, uint32_t last, uint32_t next)
 {
-	for (uint32_t at = last; at != 0 && !m->is_full; at = pattern_node(m->from, at)->before)
+	for (uint32_t at = last; at != 0 && !m->is_full;
+	     at = pattern_node(m->from, at)->before)
 		next = make(m, at, next);
 	return next;
 }
@@ -250,7 +257,7 @@ static uint32_t make(struct maker *m, uint32_t node, uint32_t next)
 	return make_place(m, n->kind, next);
 }
 
-/* --- classes --------------------------------------------------------------------- */
+/* --- classes ---------------------------------------------------------------- */
 
 /* Splits every class into what `has` and what does not. */
 static void refine(struct program *p, const struct program_set *has)
@@ -325,7 +332,8 @@ int program_init(struct program *p, const struct pattern *from, struct err *e)
 	free(m.sets);
 	if (m.is_full) {
 		program_done(p);
-		return err_set(e, ERR_LIMIT, "the pattern is too large, because of what it"
+		return err_set(e, ERR_LIMIT,
+			       "the pattern is too large, because of what it"
 			       " repeats; write smaller counts, or * and +");
 	}
 	classify(p);

@@ -88,7 +88,10 @@ static int answer_hold(struct executor *x, const struct frame *f, struct err *e)
 
 	if (message_get_hold(f, &is_held, e) < 0)
 		return -1;
-	everyone_hold(&x->everyone, is_held);
+	if (f->id)
+		sessions_hold(&x->sessions, f->id, is_held);
+	else
+		everyone_hold(&x->everyone, is_held);
 	return 0;
 }
 
@@ -245,7 +248,8 @@ static const struct request requests[] = {
 	[MSG_WRITE] = { .one = READY | BUSY | PAUSED, .answer = answer_write },
 	[MSG_OUTPUT ... MSG_DONE] = { .answer = NULL },
 	[MSG_END] = { .one = BUSY | LAST | ENDING | PAUSED, .answer = answer_end },
-	[MSG_HOLD] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
+	[MSG_HOLD] = { .one = BUSY | ENDING | PAUSED,
+		       .all = READY | BUSY | LAST | ENDING | PAUSED,
 		       .answer = answer_hold },
 	[MSG_EDIT] = { .one = READY | BUSY | PAUSED, .answer = answer_edit },
 	[MSG_EDITED] = { .answer = NULL },

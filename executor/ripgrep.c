@@ -19,14 +19,15 @@
 #include "executor/grep_tree.h"
 #include "executor/spawn.h"
 
-/* --- where it is ---------------------------------------------------------------------- */
+/* --- where it is ------------------------------------------------------------ */
 
 static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
 {
 	/* One that is relative would have the folder that is searched decide. */
 	if (len == 0 || *dir != '/')
 		return false;
-	int made = snprintf(path, PATH_MAX, "%.*s/rg", len < PATH_MAX ? (int)len : 0, dir);
+	int made =
+		snprintf(path, PATH_MAX, "%.*s/rg", len < PATH_MAX ? (int)len : 0, dir);
 	return made < PATH_MAX && access(path, X_OK) == 0;
 }
 
@@ -57,7 +58,7 @@ bool ripgrep_knows_glob(const char *include)
 	return include[strspn(include, known)] == '\0' && !strstr(include, "**");
 }
 
-/* --- the process ---------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------ */
 
 /* One rule for everybody, whatever its user has told it elsewhere: hidden files and those
  * that are ignored are there, .git is not, bytes are as they are.  What stands behind -g
@@ -67,8 +68,8 @@ bool ripgrep_knows_glob(const char *include)
 static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
 {
 	static const char *const fixed[] = {
-		"--no-config", "--no-messages", "--no-ignore", "--hidden", "--color=never",
-		"--encoding=none", "--files-with-matches", "--null",
+		"--no-config",	 "--no-messages",   "--no-ignore",	    "--hidden",
+		"--color=never", "--encoding=none", "--files-with-matches", "--null",
 	};
 	size_t n = 0;
 
@@ -131,7 +132,7 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 	return pid;
 }
 
-/* --- what it says ----------------------------------------------------------------------- */
+/* --- what it says ----------------------------------------------------------- */
 
 struct hearing {
 	struct grep_paths *found; /* borrowed */
@@ -142,13 +143,15 @@ struct hearing {
 /* "./PATH" each; what is something else is not looked at. */
 static void take_paths(struct hearing *h)
 {
-	const uint8_t *at = buffer_data(&h->bytes), *end = at + buffer_len(&h->bytes), *zero;
+	const uint8_t *at = buffer_data(&h->bytes), *end = at + buffer_len(&h->bytes),
+		      *zero;
 	const uint8_t *from = at;
 
 	for (; at < end && (zero = memchr(at, 0, (size_t)(end - at))); at = zero + 1) {
 		size_t len = (size_t)(zero - at);
 		if (len > 2 && at[0] == '.' && at[1] == '/')
-			(void)grep_paths_add(h->found, (const char *)at + 2, len - 2); /* is_cut */
+			(void)grep_paths_add(h->found, (const char *)at + 2,
+					     len - 2); /* is_cut */
 	}
 	buffer_consume(&h->bytes, (size_t)(at - from));
 }

@@ -102,7 +102,8 @@ void runes_fold(struct runes *s)
 	struct runes more = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		for (uint32_t c = cases[i].first; c <= cases[i].last; c += cases[i].step) {
+		for (uint32_t c = cases[i].first; c <= cases[i].last;
+		     c += cases[i].step) {
 			uint32_t small = c + (uint32_t)cases[i].small;
 			if (runes_has(s, c))
 				runes_add(&more, small, small);

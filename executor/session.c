@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 
 #include "base/action.h"
@@ -35,6 +36,19 @@
 
 /* Then the command is done without them, and the next one tries again. */
 #define SETS_MAX 3
+
+/* --- who does nothing ------------------------------------------------------- */
+
+/* Before its descriptors are closed, too: others may have them open for a moment (a
+ * child before its execve), and epoll(7) would go on telling of them. */
+static void unpark(struct session *s)
+{
+	if (s->parked < 0)
+		return;
+	(void)epoll_ctl(s->parked, EPOLL_CTL_DEL, s->shell.reports, NULL);
+	(void)epoll_ctl(s->parked, EPOLL_CTL_DEL, s->shell.terminal.master, NULL);
+	s->parked = -1;
+}
 
 /* --- the shell's life ------------------------------------------------------ */
 
@@ -97,38 +111,39 @@ static const char *place_of(const struct session *s)
 						  : s->exec.cwd;
 }
 
-/* The environment of the first start, with what was changed since. */
-static struct list environment(const struct session *s)
+/* The request's own environment, until something of it is changed. */
+static void own_environment(struct session *s)
 {
-	struct list env = { 0 };
-
+	if (s->exec_number)
+		return;
 	for (char *const *at = s->exec.env; *at; at++)
-		list_add(&env, *at);
-	variables_apply(s->variables, &env);
-	return env;
+		list_add(&s->env, *at);
+	list_add(&s->env, "="); /* so that there is a list, whatever is unset */
+	list_unset_env(&s->env, "");
+	free(s->exec.env);
 }
 
-static int start_shell(struct session *s, struct failed *ret)
+void session_refresh(struct session *s)
 {
-	struct list env = environment(s);
-	char *none[] = { NULL };
-	const struct shell_how how = { .exec = &s->exec, .env = env.items ? env.items : none,
-				       .cwd = place_of(s), .self = s->user,
-				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
-	int started = shell_start(&s->shell, &how, ret);
-
-	s->known = s->variables->number;
-	list_done(&env);
-	return started;
+	if (s->exec_number == s->variables->number)
+		return;
+	own_environment(s);
+	variables_apply(s->variables, &s->env);
+	s->exec.env = s->env.items;
+	s->exec_number = s->variables->number;
 }
 
 static void start(struct session *s)
 {
+	session_refresh(s);
+	const struct shell_how how = { .exec = &s->exec, .cwd = place_of(s), .self = s->user,
+				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
 	struct failed why;
 
+	s->known = s->exec_number;
 	s->state = SESSION_STARTING;
 	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
-	if (start_shell(s, &why) < 0)
+	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (everyone_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
@@ -315,6 +330,7 @@ void session_reaped(struct session *s, int status)
 {
 	enum session_state state = s->state;
 
+	unpark(s);
 	s->shell.pid = 0;
 	if (state == SESSION_STARTING) {
 		died_starting(s);
@@ -354,6 +370,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->everyone = world->everyone;
 	s->variables = world->variables;
 	s->key_due = INT64_MAX;
+	s->parked = -1;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
 	tape_init(&s->tape, world->tapes, exec->argv[1]);
@@ -365,13 +382,17 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	unpark(s);
+	session_forget(s); /* whose label is in the request */
 	shell_done(&s->shell);
+	if (s->exec_number)
+		s->exec.env = NULL; /* the list's */
+	list_done(&s->env);
 	exec_done(&s->exec);
 	free(s->request);
 	free(s->pending);
 	free(s->cwd);
 	free(s->python);
-	session_forget(s);
 	free(s);
 }
 
@@ -403,14 +424,48 @@ static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 	return count + 1;
 }
 
+/* Nobody waits for it, and it has all that it needs. */
+static bool is_idle(const struct session *s)
+{
+	const struct shell *sh = &s->shell;
+
+	return s->state == SESSION_READY && !s->action.id && sh->status < 0 &&
+	       sh->reports >= 0 && sh->terminal.master >= 0 && buffer_len(&sh->typed) == 0;
+}
+
+void session_park(struct session *s, int epoll)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = s->id };
+
+	if (!is_idle(s)) {
+		unpark(s);
+		return;
+	}
+	if (s->parked >= 0 || epoll < 0)
+		return;
+	s->parked = epoll;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, s->shell.reports, &event) < 0 ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, s->shell.terminal.master, &event) < 0)
+		unpark(s);
+}
+
+void session_stir(struct session *s)
+{
+	unpark(s);
+	session_read(s, READ_PER_TURN);
+	if (s->shell.reports >= 0)
+		take_report(s);
+}
+
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full)
 {
 	const struct shell *sh = &s->shell;
-	int reads = is_full && session_is_streaming(s) ? 0 : POLLIN;
+	bool waits = (is_full || s->action.is_held) && session_is_streaming(s);
+	int reads = waits ? 0 : POLLIN;
 	int writes = buffer_len(&sh->typed) > 0 ? POLLOUT : 0;
 
 	s->watched = 0;
-	if (s->state == SESSION_DEAD)
+	if (s->state == SESSION_DEAD || s->parked >= 0)
 		return 0;
 	s->watched = watch(fds, s->watched, sh->status, POLLIN);
 	s->watched = watch(fds, s->watched, sh->reports, POLLIN);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/message.h"
 #include "executor/screen.h"
 #include "executor/shell.h"
@@ -47,6 +48,7 @@ struct session_action {
 	int64_t soft_due, hard_due; /* when, in ms of everyone_now() */
 	unsigned kills;	      /* how far a cancellation has come */
 	int64_t kill_due;
+	bool is_held; /* nobody reads what it streams */
 };
 
 struct session {
@@ -57,7 +59,9 @@ struct session {
 	const struct everyone *everyone; /* borrowed; times are its */
 	const struct variables *variables; /* borrowed */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
-	struct exec exec;	 /* owned; borrows from `request` */
+	struct exec exec;	 /* owned; borrows from `request`, and from `env` */
+	struct list env;	 /* owned; empty as long as no variable was changed */
+	uint64_t exec_number;	 /* of the last change that is in it */
 
 	enum session_state state;
 	struct shell shell; /* owned */
@@ -90,6 +94,7 @@ struct session {
 	uint32_t status, background;
 	char *cwd, *python; /* owned; as last reported; NULL before */
 	size_t watched;	    /* places it took for poll(2) */
+	int parked; /* borrowed: the epoll(7) that watches it instead; -1: none */
 };
 
 /* What all sessions share; borrowed. */
@@ -108,11 +113,20 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 			    const struct session_world *world);
 void session_free(struct session *s);
 
+/* Puts what was changed of the environment into `exec`, for whatever is started. */
+void session_refresh(struct session *s);
+
 /* A command for the shell, at once or when it is ready, which a dead one is started
  * for.  No other command may be there. */
 void session_command(struct session *s, struct bytes command);
 /* Forgets it; what has begun runs on. */
 void session_drop_command(struct session *s);
+
+/* Whoever does nothing is watched by `epoll` (-1: by nobody, and takes its places),
+ * until it does something again. */
+void session_park(struct session *s, int epoll);
+/* Something happened to one that is parked. */
+void session_stir(struct session *s);
 
 /* As in sessions.h, for one. */
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);

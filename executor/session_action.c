@@ -180,6 +180,15 @@ void session_cancel(struct session *s)
 	kill_more(s, now);
 }
 
+void session_hold(struct session *s, bool is_held)
+{
+	struct session_action *a = &s->action;
+
+	a->is_held = is_held && (a->flags & RUN_STREAM);
+	if (a->soft_ms)
+		a->soft_due = a->is_held ? INT64_MAX : everyone_now(s->everyone) + a->soft_ms;
+}
+
 /* --- what is due ----------------------------------------------------------- */
 
 int64_t session_due(const struct session *s)

@@ -10,6 +10,7 @@
  *
  * A SIGINT, typed or of a cancellation, is held back while bash reads and parses. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct run_request;
@@ -19,6 +20,9 @@ struct session;
 void session_run(struct session *s, uint32_t id, const struct run_request *r);
 /* Ends its action. */
 void session_cancel(struct session *s);
+
+/* Whoever streams it does not read, or does again: it waits with what it prints. */
+void session_hold(struct session *s, bool is_held);
 
 /* When something is due, in ms of everyone_now(); INT64_MAX: never. */
 int64_t session_due(const struct session *s);

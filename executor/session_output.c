@@ -8,6 +8,7 @@
 
 #include "base/action.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "executor/everyone.h"
 #include "executor/replies.h"
 #include "executor/session.h"
@@ -53,24 +54,32 @@ bool session_is_streaming(const struct session *s)
 	       s->state == SESSION_RUNNING;
 }
 
+static void say_output(struct session *s, const void *text, size_t len)
+{
+	struct reply a = { .id = s->action.id, .type = MSG_OUTPUT, .len = len };
+
+	if (len == 0)
+		return;
+	a.bytes = mem_copy(text, len);
+	replies_add(s->replies, &a);
+}
+
 /* Output as it comes.  A character may be cut by the end of what is there. */
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
 	size_t raw_len = s->carry_len + len, used;
-	uint8_t *raw = mem_new(raw_len), *text = mem_new(3 * raw_len);
-	struct reply a = { .id = s->action.id, .type = MSG_OUTPUT };
 
+	if (s->carry_len == 0 && utf8_ascii(data, len) == len)
+		return say_output(s, data, len); /* which most of it is */
+	uint8_t *raw = mem_new(raw_len), *text = mem_new(3 * raw_len);
 	memcpy(raw, s->carry, s->carry_len);
 	if (len > 0)
 		memcpy(raw + s->carry_len, data, len);
-	a.len = text_to_utf8(raw, raw_len, is_end, text, &used);
+	size_t text_len = text_to_utf8(raw, raw_len, is_end, text, &used);
 	s->carry_len = raw_len - used;
 	memcpy(s->carry, raw + used, s->carry_len);
 	free(raw);
-	if (a.len > 0) {
-		a.bytes = mem_copy(text, a.len);
-		replies_add(s->replies, &a);
-	}
+	say_output(s, text, text_len);
 	free(text);
 }
 
@@ -202,7 +211,7 @@ static void take_output(struct session *s, const uint8_t *data, size_t len)
 	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, len, false);
-	if (s->action.id && s->action.soft_ms)
+	if (s->action.id && s->action.soft_ms && !s->action.is_held)
 		s->action.soft_due = everyone_now(s->everyone) + s->action.soft_ms;
 }
 

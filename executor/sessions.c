@@ -5,12 +5,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "executor/everyone.h"
 #include "executor/processes.h"
 #include "executor/replies.h"
@@ -25,6 +27,8 @@ void sessions_done(struct sessions *s)
 		session_free(s->all[i]);
 	free(s->all);
 	variables_done(&s->variables);
+	if (s->epoll > 0)
+		own_close(&s->epoll);
 	*s = (struct sessions){ 0 };
 }
 
@@ -165,6 +169,14 @@ int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
+void sessions_hold(struct sessions *s, uint32_t id, bool is_held)
+{
+	struct session *one = find_action(s, id);
+
+	if (one)
+		session_hold(one, is_held);
+}
+
 int sessions_end(struct sessions *s, uint32_t id, struct err *e)
 {
 	struct session *one = find(s, id);
@@ -195,9 +207,12 @@ bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *pl
 
 const struct exec *sessions_exec(const struct sessions *s, uint32_t id)
 {
-	const struct session *one = id ? find(s, id) : NULL;
+	struct session *one = id ? find(s, id) : NULL;
 
-	return one ? &one->exec : NULL;
+	if (!one)
+		return NULL;
+	session_refresh(one);
+	return &one->exec;
 }
 
 void sessions_add_leaders(const struct sessions *s, struct leaders *to)
@@ -209,17 +224,48 @@ void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 	}
 }
 
+/* Where there is none each takes its own places. */
+static int epoll_of(struct sessions *s)
+{
+	if (s->epoll == 0)
+		s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return s->epoll;
+}
+
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full)
 {
 	size_t count = 0;
 
+	s->has_parked = false;
+	for (size_t i = 0; i < s->count; i++) {
+		session_park(s->all[i], epoll_of(s));
+		s->has_parked = s->has_parked || s->all[i]->parked >= 0;
+	}
+	if (s->has_parked)
+		fds[count++] = (struct pollfd){ .fd = s->epoll, .events = POLLIN };
 	for (size_t i = 0; i < s->count; i++)
 		count += session_watch(s->all[i], fds + count, is_full);
 	return count;
 }
 
+static void stir(struct sessions *s)
+{
+	struct epoll_event events[16];
+	int count = epoll_wait(s->epoll, events, ARRAY_LEN(events), 0);
+
+	for (int i = 0; i < count; i++) {
+		struct session *one = find(s, events[i].data.u32);
+		if (one && one->parked >= 0) /* else it was for both descriptors */
+			session_stir(one);
+	}
+}
+
 void sessions_serve(struct sessions *s, const struct pollfd *fds)
 {
+	const struct pollfd *parked = s->has_parked ? fds++ : NULL;
+
+	if (parked && parked->revents)
+		stir(s);
 	for (size_t i = 0; i < s->count; i++) {
 		size_t watched = s->all[i]->watched;
 		session_serve(s->all[i], fds);

@@ -9,6 +9,9 @@
  * A shell that ended is started again by the next command, where it was: in the
  * last working directory, else the first, else the root.
  *
+ * Sessions that do nothing are watched by one epoll(7), so that sixty of them cost no
+ * more than one; when it tells of something, that one is looked at.
+ *
  * One turn of the executor's loop: sessions_watch, poll(2) for no longer than
  * sessions_timeout, sessions_serve, sessions_reaped for each child that is no
  * command, sessions_expire.  What is to be said goes to `replies`. */
@@ -37,7 +40,7 @@ struct user;
 
 /* More than this get FAILED, stage FORK, EAGAIN. */
 #define SESSIONS_MAX 64
-/* How many pollfds a session fills in at most. */
+/* How many pollfds a session fills in at most, and all of them one more. */
 #define SESSION_POLLS 3
 
 /* Zero but for what is borrowed. */
@@ -51,6 +54,8 @@ struct sessions {
 	int proc; /* borrowed; tree.h; -1: none */
 	struct tapes *tapes; /* borrowed */
 	struct variables variables; /* owned; what shells get beside their own */
+	int epoll; /* owned; of those who do nothing; 0: none yet */
+	bool has_parked; /* it took a place for poll(2) */
 };
 
 void sessions_done(struct sessions *s);
@@ -60,6 +65,9 @@ int sessions_env(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
+
+/* What the action prints has no reader, or has one again. */
+void sessions_hold(struct sessions *s, uint32_t id, bool is_held);
 
 /* Ends the one of this id with its tree (MSG_END), and forgets it; nothing where there is
  * none.  -1: it is not started, or has an action. */

@@ -252,7 +252,7 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 			 (char *)"/proc/self/fd/63", (char *)"-i", NULL };
 	struct exec mine = *how->exec;
 	struct ends theirs = { -1, -1, -1 };
-	struct list env = with_term(how->env ? how->env : mine.env);
+	struct list env = with_term(mine.env);
 
 	mine.argv = argv;
 	mine.env = env.items;

@@ -86,7 +86,6 @@ struct shell_report {
 /* How a shell is started; all borrowed. */
 struct shell_how {
 	const struct exec *exec; /* of its argv only the first is used: a bash */
-	char *const *env; /* NULL: its own */
 	const char *cwd;
 	const struct user *self;
 	int cgroup;   /* the cgroup.procs that it enters, or -1 */

@@ -116,6 +116,15 @@ static void keep(struct desk *d, const struct action *a, const struct buffer *li
 		answers_keep(d->answers, a, (const char *)buffer_data(line), buffer_len(line));
 }
 
+void desk_tell_dropped(struct asker *to, const struct action *a)
+{
+	const struct observed o = { .action = a, .dropped = to->dropped };
+
+	if (to->dropped && to->client)
+		observe_output(to->client->out, &o, to->client->is_rpc);
+	to->dropped = 0;
+}
+
 void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 {
 	const struct observed o = { .action = &t->action };
@@ -132,6 +141,7 @@ void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 	for (size_t i = 0; i < t->asker_count; i++) {
 		if (t->askers[i].client)
 			t->askers[i].client->outstanding--;
+		desk_tell_dropped(&t->askers[i], &t->action);
 		post(&t->askers[i], l);
 	}
 	letter_release(l);
@@ -148,8 +158,8 @@ void desk_close(struct desk *d, struct session *s)
 {
 	if (!queue_is_static(s) || s->first || s->is_opening)
 		return;
-	if (s->is_open)
-		(void)message_put_end(d->wire, s->id, NULL); /* small: there is room */
+	if (s->is_open && message_put_end(d->wire, s->id, NULL) < 0)
+		return; /* no room behind a large one: desk_start() comes again */
 	queue_leave(&d->queue, s);
 }
 

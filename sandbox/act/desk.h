@@ -51,6 +51,10 @@ struct frame;
 #define DESK_OUT_HIGH (4u << 20)
 #define DESK_OUT_MAX  (DESK_OUT_HIGH + DESK_LINE_MAX + (8u << 20))
 
+/* What prints waits for a client that has so much of it before it, until no more than
+ * half of that is left. */
+#define DESK_STREAM_HIGH (1u << 20)
+
 /* Somebody who asks: stdin and stdout, or a connection of the control socket. */
 struct desk_client {
 	struct buffer *out; /* borrowed; holds DESK_OUT_MAX */
@@ -60,7 +64,6 @@ struct desk_client {
 
 	struct outbox outbox;
 	size_t outstanding; /* actions without an answer */
-	uint64_t dropped;   /* bytes of events that it did not take away */
 };
 
 struct desk {
@@ -133,6 +136,9 @@ bool desk_is_behind(const struct desk_client *c);
 #define DESK_NO_PLACE                                                                   \
 	"ERROR: more than 64 sessions: so many are there, each for as long as the sandbox " \
 	"lives; name one of these, without is_static"
+
+/* Says how much of the output it was not told, if any. */
+void desk_tell_dropped(struct asker *to, const struct action *a);
 
 /* What the names of a session's logs begin with: its own name, of which only letters,
  * digits, '-' and '_' and no more than fit stay. */

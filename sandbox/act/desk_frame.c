@@ -67,14 +67,20 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
-static void tell_output(struct desk_client *c, const struct observed *o)
+/* Commands wait for whoever does not read (desk_start()); this is for one who does not
+ * read his observations either, which wait for him elsewhere. */
+static void tell_output(struct asker *to, const struct observed *o)
 {
+	struct desk_client *c = to->client;
+
 	if (!c || !c->streams)
 		return;
-	if (desk_is_behind(c))
-		c->dropped += o->len;
-	else
-		observe_output(c->out, o, c->is_rpc);
+	if (desk_is_behind(c)) {
+		to->dropped += o->len;
+		return;
+	}
+	desk_tell_dropped(to, o->action);
+	observe_output(c->out, o, c->is_rpc);
 }
 
 /* What is not hidden of it, to all who asked. */
@@ -83,7 +89,7 @@ static void tell_all(struct task *t, const void *data, size_t len)
 	const struct observed o = { .action = &t->action, .content = data, .len = len };
 
 	for (size_t i = 0; i < t->asker_count && o.len > 0; i++)
-		tell_output(t->askers[i].client, &o);
+		tell_output(&t->askers[i], &o);
 }
 
 void desk_flush_output(struct desk *d, struct task *t)

@@ -309,10 +309,37 @@ static bool start_one(struct desk *d, struct session *s)
 	return true;
 }
 
+static bool has_too_much(const struct task *t)
+{
+	size_t most = t->is_held ? DESK_STREAM_HIGH / 2 : DESK_STREAM_HIGH;
+
+	for (size_t i = 0; i < t->asker_count; i++) {
+		const struct desk_client *c = t->askers[i].client;
+		if (c && c->streams && (buffer_len(c->out) > most || desk_is_behind(c)))
+			return true;
+	}
+	return false;
+}
+
+/* What streams waits for whoever does not read, and only that. */
+static void hold_or_let_go(struct desk *d, struct task *t)
+{
+	bool is_held = t && t->is_sent && t->is_streamed && has_too_much(t);
+
+	if (!t || is_held == t->is_held)
+		return;
+	if (action_put_hold(d->wire, t->id, is_held, NULL) == 0)
+		t->is_held = is_held; /* else when there is room */
+}
+
 bool desk_start(struct desk *d)
 {
 	bool has_started = false;
 
+	for (size_t i = d->queue.session_count; i-- > 0;) {
+		hold_or_let_go(d, d->queue.sessions[i].first);
+		desk_close(d, &d->queue.sessions[i]);
+	}
 	for (size_t i = 0; i < d->queue.session_count; i++)
 		while (start_one(d, &d->queue.sessions[i]))
 			has_started = true;

@@ -43,6 +43,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 
 	launch_init(&l, policy);
 	if (options->is_dry_run) {
+		l.plan.has_logs = true; /* launch_prepare() does it else */
 		if (launch_plan(&l, &e) < 0)
 			report_error(&e);
 		else

@@ -56,14 +56,25 @@ const char *observe_type(uint32_t mode)
 	}
 }
 
+/* Nanoseconds count upwards, before 1970 too. */
+static void put_time(struct buffer *out, const struct stat_told *st)
+{
+	bool borrows = st->seconds < 0 && st->nanoseconds > 0;
+	long long whole = (long long)st->seconds + borrows;
+	unsigned parts = borrows ? 1000000000 - st->nanoseconds : st->nanoseconds;
+
+	put_format(out, ",\"mtime\":%s%lld.%09u", st->seconds < 0 ? "-" : "",
+		   whole < 0 ? -whole : whole, parts);
+}
+
 static void put_stat(struct buffer *out, const struct stat_told *st)
 {
 	put_raw(out, "\"stat\":{");
 	put_key(out, "type", true);
 	put_text(out, observe_type(st->mode));
-	put_format(out, ",\"size\":%llu,\"mode\":%u,\"uid\":%u,\"gid\":%u,\"mtime\":%lld.%09u",
-		   (unsigned long long)st->size, st->mode & 07777, st->uid, st->gid,
-		   (long long)st->seconds, st->nanoseconds);
+	put_format(out, ",\"size\":%llu,\"mode\":%u,\"uid\":%u,\"gid\":%u",
+		   (unsigned long long)st->size, st->mode & 07777, st->uid, st->gid);
+	put_time(out, st);
 	observe_member(out, "target", S_ISLNK(st->mode) ? st->target : NULL);
 	put_raw(out, "},");
 }
@@ -466,7 +477,11 @@ void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)
 		put_format(out, "\"cause\":%llu,", (unsigned long long)o->action->id);
 	put_key(out, "session", true);
 	put_text(out, o->action->session);
-	put_raw(out, ",\"data\":");
-	put_bytes(out, o->content, o->len);
+	if (o->dropped) {
+		put_format(out, ",\"dropped\":%llu", (unsigned long long)o->dropped);
+	} else {
+		put_raw(out, ",\"data\":");
+		put_bytes(out, o->content, o->len);
+	}
 	put_raw(out, is_rpc ? "}}\n" : "}\n");
 }

@@ -7,6 +7,7 @@
 
 #include "base/action.h"
 #include "base/buffer.h"
+#include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
@@ -100,7 +101,7 @@ static char *error_text(const struct observed *o, const struct returned *x)
 	case OUTCOME_REFUSED:
 		return text_format("ERROR: %.*s", (int)o->len, (const char *)o->content);
 	default:
-		return text_format("%s: %s.", x->path, words ? words : strerror((int)x->sys));
+		return text_format("%s: %s.", x->path, words ? words : err_words((int)x->sys));
 	}
 }
 

@@ -104,6 +104,7 @@ bool queue_has_place(const struct queue *q)
 
 void queue_leave(struct queue *q, struct session *s)
 {
+	mask_stream_done(&s->shown);
 	*s = (struct session){ 0 };
 	while (q->session_count > 1 && !q->sessions[q->session_count - 1].id)
 		q->session_count--;

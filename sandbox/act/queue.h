@@ -28,6 +28,7 @@ struct session;
 struct asker {
 	struct desk_client *client; /* borrowed; NULL: it has gone */
 	char *id; /* owned: of its request (docs/control.md); NULL: none */
+	uint64_t dropped; /* bytes of events that it was not told */
 };
 
 struct task {
@@ -40,6 +41,7 @@ struct task {
 
 	/* Once it was sent to the executor: */
 	bool is_sent, is_streamed;
+	bool is_held; /* the executor knows that somebody does not read */
 	uint32_t id;			 /* on the wire */
 	int64_t started_us, deadline_ms; /* clock.h; 0: not yet */
 	struct buffer content;		 /* what came of it so far */

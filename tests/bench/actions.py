@@ -39,6 +39,19 @@ class Client:
             answer += more
         return answer, (time.perf_counter_ns() - start) / 1e3
 
+    def ask_all(self, command):
+        """Runs a command, reads past what --stream tells meanwhile; the observation."""
+        os.write(self.into, line("run", command=command.decode()))
+        rest = b""
+        while True:
+            more = os.read(self.out, 1 << 18)
+            if not more:
+                raise RuntimeError("hutch act has ended")
+            *whole, rest = (rest + more).split(b"\n")
+            for one in whole:
+                if not one.startswith(b'{"event"'):
+                    return json.loads(one)
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()

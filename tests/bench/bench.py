@@ -31,6 +31,8 @@ import measure
 import named
 import plan
 import rows
+import search
+import sessions
 import table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -157,8 +159,16 @@ def measure_actions(bench, result):
     result["actions"] = actions.measure_actions(bench.rows.hutch_path)
 
 
+def measure_sessions(bench, result):
+    result["sessions"] = sessions.measure_sessions(bench.rows.hutch_path, bench.work)
+
+
 def measure_named(bench, result):
     result["named"] = named.measure_named(bench.timer, bench.rows.hutch_path, bench.rounds)
+
+
+def measure_search(bench, result):
+    result["search"] = search.measure_search(bench.rows.hutch_path)
 
 
 class Bench:
@@ -189,7 +199,7 @@ class Bench:
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
                      measure_together, measure_memory, measure_actions,
-                     measure_named):
+                     measure_sessions, measure_named, measure_search):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -11,6 +11,10 @@ MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
+# Of what is held against them, the bare ways' share of hutch's: 1 / 0.8, 1 / 0.5.
+MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
+MAX_BUSY_PERCENT, MAX_PID1_KIB, MAX_SESSION_KIB = 5, 1024, 256
+MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 # A page or two may be touched for the first time late.
 MAX_GROWTH_KIB = 64
 
@@ -32,6 +36,12 @@ def limits_ms(result):
     """A launch with limits, less one without, both of the same turns."""
     limited = number(result, "launch", LIMITED, "p50")
     return None if limited is None else limited - number(result, "launch", HUTCH, "p50")
+
+
+def search_ratio(result, row, other):
+    """The worst of all patterns."""
+    known = number(result, "search", "patterns")
+    return max(times[row] / times[other] for times in known.values()) if known else None
 
 
 def memory_total(result):
@@ -80,6 +90,21 @@ def judge(result):
          number(result, "actions", "memory", "idle_kib"), False),
         ("  its growth over 100,000 actions, KiB", MAX_GROWTH_KIB,
          number(result, "actions", "memory", "growth_kib"), False),
+        ("cat through a pipe / hutch exec", MAX_PIPE_OF_EXEC,
+         ratio(number(result, "sessions", "output", "cat through a pipe"),
+               number(result, "sessions", "output", "hutch exec")), False),
+        ("cat on a terminal / hutch act", MAX_TERMINAL_OF_SESSION,
+         ratio(number(result, "sessions", "output", "cat on a terminal"),
+               number(result, "sessions", "output", "hutch act")), False),
+        ("cat on a terminal / hutch act --stream", MAX_TERMINAL_OF_SESSION,
+         ratio(number(result, "sessions", "output", "cat on a terminal"),
+               number(result, "sessions", "output", "hutch act --stream")), False),
+        ("64 sessions, a command a second, % of a core", MAX_BUSY_PERCENT,
+         number(result, "sessions", "many", "busy_percent"), False),
+        ("private memory of pid 1, no session, KiB", MAX_PID1_KIB,
+         number(result, "sessions", "many", "before_kib"), False),
+        ("  for each idle session, KiB", MAX_SESSION_KIB,
+         number(result, "sessions", "many", "kib_each"), False),
         ("hutch exec of true / true on the host", MAX_OF_SPAWN,
          ratio(number(result, "named", "exec", "in a sandbox", "p50"),
                number(result, "named", "exec", "on the host", "p50")), False),
@@ -89,6 +114,10 @@ def judge(result):
          number(result, "named", "many", "kib_each"), False),
         ("hutch ps of 1,000, p50 ms", MAX_PS_MS,
          number(result, "named", "many", "ps_ms"), False),
+        ("grep of 100,000 files, rg inside / rg", MAX_OF_RIPGREP,
+         search_ratio(result, "hutch, rg inside", "rg"), False),
+        ("  without rg / grep -r", MAX_OF_GREP,
+         search_ratio(result, "hutch, no rg", "grep -r"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

@@ -134,6 +134,16 @@ def action_rows(result):
                   f"{memory_of['actions']} actions {memory_of['growth_kib']:+d} KiB"])
 
 
+def session_rows(result):
+    known, many = result["sessions"]["output"], result["sessions"]["many"]
+    rows = [["", "MB/s"]] + [[name, figure(rate, 0)] for name, rate in known.items()]
+    return block("Output of `cat` of a file of lines, to its reader", rows, [
+        f"  {many['sessions']} sessions in one sandbox, each a command a second: "
+        f"{many['busy_percent']:.1f} % of a core",
+        f"  private memory of pid 1 before the first {many['before_kib']} KiB, and "
+        f"{many['kib_each']} KiB for each idle one"])
+
+
 def named_rows(result):
     known = result["named"]
     rows = [["", "p50 ms", "p95 ms"]]
@@ -146,6 +156,17 @@ def named_rows(result):
         f"  {many['count']} alive: created in {many['create_s']} s, a process in each in "
         f"{many['exec_s']} s, removed in {many['remove_s']} s",
         f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
+
+
+def search_rows(result):
+    known = result["search"]
+    if "why_not" in known:
+        return block("grep of a tree", [], [f"  not run: {known['why_not']}"])
+    names = list(next(iter(known["patterns"].values())))
+    rows = [["ms, in the middle of the turns"] + names]
+    rows += [[pattern] + [figure(times[name], 1) for name in names]
+             for pattern, times in known["patterns"].items()]
+    return block(f"grep of {known['files']} files, all in the page cache", rows, [])
 
 
 def verdicts(result):
@@ -161,6 +182,6 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, named_rows,
+    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows,
              verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])

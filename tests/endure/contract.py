@@ -59,7 +59,7 @@ def error(value):
 
 
 def observation(value):
-    if not isinstance(value, dict) or not OBSERVATION <= set(value) or set(value["hutch"]) != HUTCH:
+    if not isinstance(value, dict) or not OBSERVATION <= set(value) or set(value["hutch"]) - {"stat"} != HUTCH:
         return f"no observation: {str(value)[:300]}"
 
 

@@ -155,9 +155,19 @@ async def exec_killed(v):
     await v.soak.patiently(program.communicate(), "exec that was killed", v.box)
 
 
+ERRANDS = {
+    "list": {"path": "/", "depth": 3},
+    "glob": {"pattern": "/usr/b*/ba*"},
+    "stat": {"path": "/usr"},
+    "mkdir": {"path": "/tmp/many/folders"},
+}
+
+
 def act_line(v, session):
-    kind = v.dice.choice(["run", "run", "write"])
+    kind = v.dice.choice(["run", "run", "write", v.dice.choice([*ERRANDS])])
     code = v.dice.choice([0, 1, 42])
+    if kind in ERRANDS:
+        return {"action": kind, "session": session, "args": ERRANDS[kind]}, None
     if kind == "write":
         return {"action": "write", "session": session, "args": {"path": f"/tmp/{v.tag}", "content": v.tag}}, None
     return {"action": "run", "session": session, "args": {"command": f"echo {v.tag}; (exit {code})"}}, code
@@ -168,12 +178,15 @@ def judge_observation(v, action, code, seen):
         v.broken(wrong)
     if seen["observation"] == "error":
         text = json.dumps(seen)
-        if not ("HUTCH$SANDBOX_ENDED" in text and v.look.may("ending", "gone")):
+        is_end = "HUTCH$SANDBOX_ENDED" in text or (action["action"] in ERRANDS and "ended by a signal" in text)
+        if not (is_end and v.look.may("ending", "gone")):
             v.broken(f"{action} -> {text[:700]}")
     elif action["action"] == "run":
         right = seen["content"] == v.tag and seen["extras"]["metadata"]["exit_code"] == code
         if not right and not v.look.may("ending", "gone"):
             v.broken(f"{action} -> {json.dumps(seen)[:900]}")
+    elif seen["observation"] != action["action"]:
+        v.broken(f"{action} -> {json.dumps(seen)[:900]}")
 
 
 async def act_by_command(v):

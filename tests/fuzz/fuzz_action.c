@@ -14,6 +14,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What an errand is asked for with is what the executor takes. */
+static bool is_errand(const struct action *a)
+{
+	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB || a->kind == ACT_GREP;
+	bool has_other = a->kind == ACT_MOVE || a->kind == ACT_GLOB || a->kind == ACT_GREP;
+
+	return *a->path && strlen(a->path) < 4096 && a->timeout_s > 0 &&
+	       (a->limit > 0) == has_limit && (a->depth > 0) == (a->kind == ACT_LIST) &&
+	       (a->other != NULL) == has_other && (!a->other || *a->other) &&
+	       (a->include != NULL) == (a->kind == ACT_GREP);
+}
+
 static void check(const char *line, size_t len)
 {
 	struct action a;
@@ -28,6 +40,7 @@ static void check(const char *line, size_t len)
 		   (a.kind == ACT_READ && !*a.path) ||
 		   (a.kind == ACT_EDIT && (!*a.path || !a.command)) ||
 		   (a.range && a.range[0] != '[') ||
+		   (action_is_errand(&a) && !is_errand(&a)) ||
 		   (a.kind == ACT_WRITE && (!*a.path || !a.content))) {
 		abort();
 	}

@@ -42,7 +42,7 @@ static int decode_done(const struct frame *f, struct err *e)
 	if (action_get_done(f, &d, e) < 0)
 		return -1;
 	if (strlen(d.path) >= PATH_MAX || strlen(d.cwd) >= PATH_MAX ||
-	    d.outcome >= OUTCOME_COUNT || d.sys > 4095)
+	    d.outcome >= OUTCOME_FILE_COUNT || d.sys > 4095)
 		abort();
 	return 0;
 }
@@ -54,6 +54,20 @@ static int decode_edited(const struct frame *f, struct err *e)
 	if (action_get_edited(f, &x, e) < 0)
 		return -1;
 	if (x.outcome >= OUTCOME_COUNT || x.cut > ACTION_CUT_MAX)
+		abort();
+	return 0;
+}
+
+static int decode_returned(const struct frame *f, struct err *e)
+{
+	struct returned x;
+
+	if (action_get_returned(f, &x, e) < 0)
+		return -1;
+	if (strlen(x.path) >= PATH_MAX || strlen(x.cwd) >= PATH_MAX ||
+	    strlen(x.stat.target) >= PATH_MAX || x.outcome >= OUTCOME_COUNT || x.sys > 4095 ||
+	    x.cut > ACTION_CUT_MAX || x.stat.size > ACTION_CUT_MAX ||
+	    x.stat.nanoseconds > 999999999 || (x.stat.mode && x.outcome != OUTCOME_DONE))
 		abort();
 	return 0;
 }
@@ -107,6 +121,8 @@ static int decode(const struct frame *f, struct err *e)
 		return decode_done(f, e);
 	case MSG_EDITED:
 		return decode_edited(f, e);
+	case MSG_RETURNED:
+		return decode_returned(f, e);
 	default:
 		return err_set(e, ERR_PROTOCOL, "type %u", f->type);
 	}

@@ -28,6 +28,10 @@ static const char *const lines[] = {
 	"{\"action\":\"edit\",\"args\":{\"path\":\"/f\",\"old_str\":\"x\"},\"session\":\"f\"}",
 	"{\"action\":\"read\",\"args\":{\"path\":\"/f\",\"impl_source\":\"oh_aci\"},"
 	"\"session\":\"g\"}",
+	"{\"action\":\"stat\",\"args\":{\"path\":\"/f\"},\"session\":\"h\"}",
+	"{\"action\":\"grep\",\"args\":{\"pattern\":\"x\"},\"session\":\"i\",\"id\":3}",
+	"{\"action\":\"remove\",\"args\":{\"path\":\"/f\"},\"session\":\"j\"}",
+	"{\"action\":\"cancel\",\"args\":{\"id\":3}}",
 };
 
 /* Whole lines, whose control characters are escaped. */

@@ -12,6 +12,7 @@
 #include "executor/diff.h"
 #include "executor/edit.h"
 #include "executor/encoding.h"
+#include "executor/lint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,6 +63,21 @@ static void check_lines(const struct encoding *x, const struct buffer *made,
 	must(begins_as(t.lines, head) && ends_as(t.lines, tail));
 	must(len == 0 || !memcmp(t.lines.data + head.len, seen, len));
 	edit_text_done(&t);
+}
+
+/* What is put in is a linter's words, too: of both texts. */
+static void lint(struct bytes old, struct bytes new)
+{
+	const struct lint_order o = { "f.py", old, new, NULL };
+	struct buffer b;
+
+	buffer_init(&b, LINT_TEXT_MAX);
+	lint_tell(&o, old, new, &b);
+	must(buffer_len(&b) > 0 && utf8_is_valid(buffer_data(&b), buffer_len(&b), false));
+	buffer_consume(&b, buffer_len(&b));
+	lint_tell(&o, new, new, &b);
+	must(buffer_len(&b) > 0);
+	buffer_done(&b);
 }
 
 /* As text and in its encoding again it is the file. */
@@ -129,6 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	tell(raw, new, 64);
 	tell(raw, new, DIFF_STEPS);
+	lint(old, new);
+	lint(raw, old);
 	const struct encoding *x = encoding_guess(raw, NULL);
 	if (!edit_text_init(&t, raw, x, &bad)) {
 		must(bad < raw.len);

@@ -222,7 +222,7 @@ static void try_hold(const struct frame *f, struct buffer *again)
 	struct err e;
 
 	if (message_get_hold(f, &is_held, &e) == 0)
-		must_equal(f, again, message_put_hold(again, is_held, &e));
+		must_equal(f, again, action_put_hold(again, f->id, is_held, &e));
 }
 
 static void try_edit(const struct frame *f, struct buffer *again)
@@ -255,6 +255,7 @@ static void try_errand(const struct frame *f, struct buffer *again)
 
 	if (action_get_errand(f, &r, &e) < 0)
 		return;
+	must_end(f, r.place.cwd);
 	must_end(f, r.path);
 	must_end(f, r.other);
 	must_end(f, r.include);

@@ -254,7 +254,7 @@ assert run("echo still here").content == "still here"'
 	acts '
 import base64
 types = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "bmp": "image/bmp", "gif": "image/gif",
-         "pdf": "application/pdf", "mp4": "video/mp4", "webm": "video/webm", "PNG": "image/png"}
+         "pdf": "application/pdf", "mp4": "video/mp4", "webm": "video/webm", "ogg": "video/ogg", "PNG": "image/png"}
 run("head -c 5000 /dev/urandom >bytes")
 data = base64.b64decode(run("base64 -w 0 bytes").content)
 assert len(data) == 5000

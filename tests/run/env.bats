@@ -66,6 +66,22 @@ o = run("sleep 100")
 assert o.meta["exit_code"] == -1 and "no new output after 0.2 seconds" in o.meta["suffix"]' -e V=first
 }
 
+@test "a session for one command has it too, and so have linters" {
+	acts '
+run("mkdir bin && printf \"#!/bin/sh\\necho stdin:1:1: E999 found by \\$WHO\\n\" >bin/flake8 && chmod +x bin/flake8")
+def edit(old, new):
+    return a.action("edit", command="str_replace", path="/workspace/a.py", old_str=old, new_str=new).content
+write("a.py", "x = 1")
+assert "found by" not in edit("1", "2")
+env(set={"PATH": "/workspace/bin:/usr/bin:/bin", "WHO": "ours"})
+assert run("echo $WHO", is_static=True).content == "ours"
+assert "found by ours" in edit("2", "3"), a.last
+env(set={"WHO": "another"})
+assert "found by another" in edit("3", "4"), a.last
+env(unset=["WHO", "PATH"])
+assert run("echo ${WHO-none}", is_static=True).content == "none"' --lint
+}
+
 @test "a readonly variable stays, and the next command says so" {
 	acts '
 run("readonly R=1")

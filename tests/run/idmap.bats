@@ -115,3 +115,21 @@ ranges() {
 @test "another --idmap is refused" {
 	refuses '--idmap takes single or ranges' --idmap all true
 }
+
+# The executor is another user here, with capabilities that commands do not get.
+@test "who looks for files and makes folders is whom commands are" {
+	local id
+	for id in 1000 1234 0; do
+		"$here/act.py" "$HUTCH" '
+o = a.action("mkdir", path="/tmp/mine")
+assert o.observation == "mkdir", o
+st = a.action("stat", path="/tmp/mine").hutch["stat"]
+assert (str(st["uid"]), str(st["gid"])) == tuple(run("id -u; id -g").content.split()), st
+if st["uid"]:
+    run("mkdir -m 700 /tmp/mine/secret; echo x >/tmp/mine/secret/x")
+    assert read("/tmp/mine/secret/x").content == "x\n"
+    for kind, args in (("mkdir", {"path": "/usr/x"}), ("mkdir", {"path": "/root/x"}), ("remove", {"path": "/etc/passwd"})):
+        o = a.action(kind, **args)
+        assert o.observation == "error", (kind, args, o)' --idmap ranges -u "$id"
+	done
+}

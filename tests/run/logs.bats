@@ -75,7 +75,7 @@ assert run("stat -c %s /run/hutch/log/main-1; head -n 1 /run/hutch/log/main-1 | 
 o = run("grep -aoE \"^0[0-9]{7} \" /run/hutch/log/main-1 | sort -c && echo sorted")
 assert o.content == "sorted", o.content
 for pid in processes():
-    assert kib(pid, "Private_Dirty") < 24 << 10, pid
+    assert kib(pid, "Private_Dirty") < 24 << 10 or "libasan" in open(f"/proc/{pid}/maps").read(), pid
 assert run("df --output=used /tmp | tail -n 1 | awk \"{ print (\\$1 < 1024) }\"").content == "1"' --disk 8m
 }
 
@@ -83,11 +83,11 @@ assert run("df --output=used /tmp | tail -n 1 | awk \"{ print (\\$1 < 1024) }\""
 	acts '
 LINE = "x" * 998
 for i in range(1, 8):
-    o = run("yes " + LINE + " | head -n 3000")
+    o = run("yes " + LINE + " | head -n 9000")
     assert o.hutch["log"] == f"/run/hutch/log/main-{i}"
-    assert o.meta["suffix"].endswith(f" but for {3000 * 1000 - (2 << 20)} bytes in its middle.]"), o.meta
+    assert o.meta["suffix"].endswith(f" but for {9000 * 1000 - (8 << 20)} bytes in its middle.]"), o.meta
 assert run("ls -1 /run/hutch/log").content == "main-4\nmain-5\nmain-6\nmain-7"
-assert run("df --output=size -B1 /run/hutch/log | tail -n 1").content.strip() == "8388608"' --memory 64m --best-effort
+assert run("df --output=size -B1 /run/hutch/log | tail -n 1").content.strip() == "33554432"' --memory 256m --best-effort
 }
 
 @test "where something is mounted over them there are no logs, and nothing is made in it" {

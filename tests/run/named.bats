@@ -192,6 +192,16 @@ drive() {
 	[[ $status == 0 && $(value '["content"]') == '"kept /tmp"' ]]
 }
 
+@test "with create --lint the sandbox's linter is asked about what act edits" {
+	make box --lint
+	catch "$HUTCH" act box <<-'END'
+		{"action":"write","id":1,"args":{"path":"/workspace/a.sh","content":"true"}}
+		{"action":"edit","id":2,"args":{"command":"insert","path":"/workspace/a.sh","insert_line":1,"new_str":"fi"}}
+	END
+	[[ $status == 0 ]]
+	grep -q 'Linting issues found in the changes:\\n- Line 2, Column 1: syntax error' <<<"$output"
+}
+
 @test "act ends with 125 when the sandbox does" {
 	make box
 	mkfifo in

@@ -64,6 +64,19 @@ line = {"action": "run", "args": {"command": "echo $TOKEN"}, "id": 777, "timesta
 assert ask(line) == ask(line)' --secret TOKEN --secret KEY
 }
 
+@test "it is hidden in what is said of files and folders" {
+	acts '
+name = T.replace("/", "-")
+a.action("env", set={"NAME": name}, secret=True)
+run("mkdir d && cd d && echo \"$NAME in it\" >\"$NAME\" && echo \"$TOKEN\" >plain && cd ..")
+for o in (a.action("list", path="d"), a.action("glob", pattern="d/*"), a.action("grep", pattern="hunter", path="d"),
+          a.action("stat", path="d/" + name), a.action("mkdir", path="d/" + name), a.action("move", path="d/" + name, to="d/" + name + "2"),
+          a.action("remove", path="d/" + name + "3")):
+    text = json.dumps(o)
+    assert "hunter-22" not in text, text
+assert M in json.dumps(a.action("list", path="d"))' --secret TOKEN
+}
+
 @test "what is streamed is hidden, in whatever pieces it comes, and nothing else waits" {
 	acts '
 def events():
@@ -83,7 +96,11 @@ text, o = events()
 assert o.meta["exit_code"] == 0
 send({"action": "run", "args": {"command": "yes \"$TOKEN\" | head -n 20000"}, "timeout": 100})
 text, o = events()
-assert text.count(M) == 20000' --stream --secret TOKEN
+assert text.count(M) == 20000
+for i in range(3):
+    send({"action": "run", "args": {"command": "echo \"$TOKEN\"; printf hunt", "is_static": True}})
+    text, o = events()
+    assert text == M + "\r\nhunt" and o.content == M + "\nhunt"' --stream --secret TOKEN
 }
 
 @test "an action can say that its values are secrets, or that a variable is one" {
@@ -136,6 +153,34 @@ assert o.content == "run " + M + " " + M + " " + M + " " + M + "\n\n123{}:,"' --
 told() {
 	catch "$HUTCH" logs box
 	has "^$1$"
+}
+
+@test "what only looks like a secret is told all the same, and a tar as it is" {
+	! is_root || skip "the test's client of the control socket is for ordinary users"
+	"$here/control.py" "$HUTCH" '
+T, M = os.environ["TOKEN"], b"<secret-hidden>"
+p = start("sh", "-c", "printf \"Name of the h\"; read -r x; echo \"$x\"; printf hunt; sleep 1000 & exit 0", stdin=True)
+c.until(lambda: output(p) == b"Name of the h")
+call("exec.write", process=p, data=T + "\n")
+assert wait(p)["exit_code"] == 0
+assert output(p) == b"Name of the h" + M + b"\nhunt", output(p)
+d = connect()
+d.call("exec.attach", process=p)
+d.until(lambda: d.output(p) == output(p))
+p = start("sh", "-c", "printf hunter-; sleep 1; echo \"${TOKEN#hunter-}\"")
+wait(p)
+assert output(p) == b"hunter-" + M + b"\n", output(p)
+wait(start("sh", "-c", "echo \"$TOKEN\" >/workspace/file"))
+p = call("copy.out", path="/workspace/file")["process"]
+wait(p)
+assert T.encode() in output(p)
+assert refused("exec.start", "invalid", argv=["true"], secret=["NONE"]).message.count("NONE") == 1
+assert T not in refused("exec.start", "invalid", argv=["true"], env={T + "=": ""}).message
+assert T not in json.dumps(refused("rename", "invalid", name=T).message)
+wait(start("sh", "-c", "echo $A value", env={"A": "a value"}, secret=["A"]))
+p = start("sh", "-c", "echo a value")
+wait(p)
+assert output(p) == M + b"\n"' --secret TOKEN
 }
 
 @test "words of a process do not have it, and no core file would" {

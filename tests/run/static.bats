@@ -137,3 +137,28 @@ LINES
 	"$HUTCH" exec box -- sh -c 'while pgrep -f "^sleep 4245"; do :; done'
 	"$HUTCH" rm -f box
 }
+
+@test "a thousand actions and many sessions leave nothing in pid 1, whose idle sessions are small" {
+	acts '
+import subprocess
+def kib():
+    pid = subprocess.run(["pgrep", "-P", str(act.pid), "hutch-executor"], capture_output=True, text=True).stdout.split()[0]
+    if "libasan" in open(f"/proc/{pid}/maps").read():
+        return 0
+    return sum(int(l.split()[1]) for l in open(f"/proc/{pid}/smaps_rollup") if l.startswith("Private_"))
+def work(count):
+    for i in range(count):
+        run("echo hi")
+        if i % 20 == 0:
+            run("seq 1 9000", is_static=True)
+read("/etc/hostname")
+before = kib()
+assert before < 1024, before
+for i in range(40):
+    run("true", session="s%d" % i)
+assert (kib() - before) / 40 < 256, (before, kib())
+work(300)
+warm = kib()
+work(1200)
+assert kib() - warm <= 64, (warm, kib())'
+}

@@ -204,6 +204,19 @@ static void keep(char to[4200], const char *text)
 	(void)snprintf(to, 4200, "%s", text);
 }
 
+/* Its texts are in the frame, which goes. */
+static void keep_returned(struct act *x)
+{
+	struct returned *r = &x->returned;
+
+	keep(x->cwd, r->cwd);
+	keep(x->path, r->path);
+	keep(x->interpreter, r->stat.target);
+	r->cwd = r->path = r->stat.target = NULL;
+	x->outcome = r->outcome;
+	x->sys = r->sys;
+}
+
 static void decode_end(const struct frame *f, struct act *x)
 {
 	struct done d = { 0 };
@@ -216,6 +229,8 @@ static void decode_end(const struct frame *f, struct act *x)
 		got = action_get_done(f, &d, &e);
 	else if (f->type == MSG_EDITED)
 		got = action_get_edited(f, &x->edited, &e);
+	else if (f->type == MSG_RETURNED)
+		got = action_get_returned(f, &x->returned, &e);
 	else if (f->type == MSG_STARTED)
 		got = message_get_started(f, &x->pid, &e);
 	else if (f->type == MSG_FAILED)
@@ -227,6 +242,8 @@ static void decode_end(const struct frame *f, struct act *x)
 	keep(x->path, d.path ? d.path : "");
 	x->outcome = d.outcome;
 	x->sys = d.sys;
+	if (f->type == MSG_RETURNED)
+		keep_returned(x);
 }
 
 /* True when it was the end. */
@@ -378,5 +395,28 @@ struct act actor_edit(struct actor *a, struct edit_request r)
 
 	assert_int_equal(x.type, MSG_EDITED);
 	assert_true(x.edited.text_len <= x.len);
+	return x;
+}
+
+uint32_t actor_send_errand(struct actor *a, struct errand_request r)
+{
+	struct buffer b;
+	struct err e;
+
+	r.session = a->file_session;
+	r.place = (struct file_place){ getuid(), getgid(), a->home };
+	r.other = r.other ? r.other : "";
+	r.include = r.include ? r.include : "";
+	begin(&b);
+	assert_int_equal(action_put_errand(&b, a->next, &r, &e), 0);
+	send_frame(a, &b);
+	return a->next++;
+}
+
+struct act actor_errand(struct actor *a, struct errand_request r)
+{
+	struct act x = actor_expect(a, actor_send_errand(a, r));
+
+	assert_int_equal(x.type, MSG_RETURNED);
 	return x;
 }

@@ -22,8 +22,8 @@ struct actor {
 
 /* The end of an action, with all that came before it. */
 struct act {
-	uint32_t type, id; /* MSG_REPORT, MSG_DONE, MSG_EDITED, MSG_STARTED, MSG_FAILED,
-			  * MSG_NONE */
+	uint32_t type, id; /* MSG_REPORT, MSG_DONE, MSG_EDITED, MSG_RETURNED, MSG_STARTED,
+			  * MSG_FAILED, MSG_NONE */
 	char *content;	   /* owned; with a 0 behind it */
 	size_t len;
 	char *output; /* owned; what was streamed */
@@ -31,6 +31,7 @@ struct act {
 	struct report report;
 	char cwd[4200], interpreter[4200], path[4200];
 	uint32_t outcome, sys, pid;
+	struct returned returned; /* but its texts: path, cwd and interpreter (the target) */
 	struct edited edited; /* what is behind its text is the diff */
 	struct failed failed;
 };
@@ -82,5 +83,8 @@ struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t
 struct act actor_edit(struct actor *a, struct edit_request r);
 /* Without waiting; its id. */
 uint32_t actor_send_edit(struct actor *a, struct edit_request r);
+/* Fills in whose it is, and the texts that are NULL. */
+uint32_t actor_send_errand(struct actor *a, struct errand_request r);
+struct act actor_errand(struct actor *a, struct errand_request r);
 struct act actor_write(struct actor *a, const char *path, const char *content,
 		       uint64_t first, uint64_t end);

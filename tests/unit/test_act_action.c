@@ -334,6 +334,54 @@ static void test_the_texts_of_an_edit_are_bounded_together(void **state)
 	free(text);
 }
 
+static void test_errands_have_what_they_were_asked_with_or_what_is_usual(void **state)
+{
+	static const struct {
+		const char *line;
+		enum action_kind kind;
+		const char *path, *other, *include;
+		uint32_t flags, depth, limit;
+	} rows[] = {
+		{ "list\"", ACT_LIST, ".", NULL, NULL, 0, 1, 1000 },
+		{ "list\",\"args\":null", ACT_LIST, ".", NULL, NULL, 0, 1, 1000 },
+		{ "list\",\"args\":{\"path\":\"a\",\"depth\":4096,\"limit\":10000}", ACT_LIST, "a",
+		  NULL, NULL, 0, 4096, 10000 },
+		{ "glob\",\"args\":{\"pattern\":\"*\",\"path\":null}", ACT_GLOB, ".", "*", NULL, 0, 0,
+		  100 },
+		{ "stat\",\"args\":{\"path\":\"a\"}", ACT_STAT, "a", NULL, NULL, 0, 0, 0 },
+		{ "mkdir\",\"args\":{\"path\":\"a\"}", ACT_MKDIR, "a", NULL, NULL, 0, 0, 0 },
+		{ "move\",\"args\":{\"path\":\"a\",\"to\":\"b\"}", ACT_MOVE, "a", "b", NULL, 0, 0, 0 },
+		{ "move\",\"args\":{\"path\":\"a\",\"to\":\"b\",\"overwrite\":true}", ACT_MOVE, "a",
+		  "b", NULL, ERRAND_OVERWRITE, 0, 0 },
+		{ "remove\",\"args\":{\"path\":\"a\",\"recursive\":false}", ACT_REMOVE, "a", NULL,
+		  NULL, 0, 0, 0 },
+		{ "remove\",\"args\":{\"path\":\"a\",\"recursive\":true}", ACT_REMOVE, "a", NULL,
+		  NULL, ERRAND_RECURSIVE, 0, 0 },
+		{ "grep\",\"args\":{\"pattern\":\"x\"}", ACT_GREP, ".", "x", "", 0, 0, 250 },
+		{ "grep\",\"args\":{\"pattern\":\"x\",\"include\":\"*.c\",\"ignore_case\":true,"
+		  "\"limit\":1}", ACT_GREP, ".", "x", "*.c", ERRAND_IGNORE_CASE, 0, 1 },
+	};
+	char text[512];
+	struct action a;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		(void)snprintf(text, sizeof(text), "{\"action\":\"%s}", rows[i].line);
+		if (decode(text, &a, &e) < 0)
+			fail_msg("%s: %s", text, e.text);
+		assert_int_equal(a.kind, rows[i].kind);
+		assert_true(action_is_errand(&a) && !action_is_edit(&a) && a.timeout_s == 120);
+		assert_string_equal(a.path, rows[i].path);
+		assert_string_equal(a.other ? a.other : "-", rows[i].other ? rows[i].other : "-");
+		assert_string_equal(a.include ? a.include : "-",
+				    rows[i].include ? rows[i].include : "-");
+		assert_true(a.errand_flags == rows[i].flags && a.depth == rows[i].depth &&
+			    a.limit == rows[i].limit);
+		action_done(&a);
+	}
+}
+
 static void test_control_keys(void **state)
 {
 	(void)state;
@@ -364,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_of_lines_come_as_python_prints_them),
 		cmocka_unit_test(test_no_range_is_none_and_a_long_one_is_cut),
 		cmocka_unit_test(test_the_texts_of_an_edit_are_bounded_together),
+		cmocka_unit_test(test_errands_have_what_they_were_asked_with_or_what_is_usual),
 		cmocka_unit_test(test_control_keys),
 	};
 

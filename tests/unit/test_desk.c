@@ -428,7 +428,8 @@ static void test_no_shell_is_told_from_a_sandbox_that_stops(void **state)
 
 /* --- what must not come ---------------------------------------------------- */
 
-enum { IS_RUN = 1, IS_READ = 2, IS_EDIT = 4, IS_OPENING = 8, IS_OPEN = 16, IS_NOBODY = 32 };
+enum { IS_RUN = 1, IS_READ = 2, IS_EDIT = 4, IS_ERRAND = 8, IS_OPENING = 16, IS_OPEN = 32,
+       IS_NOBODY = 64 };
 
 static void put_frame(struct office *o, uint16_t type, uint32_t id)
 {
@@ -436,6 +437,7 @@ static void put_frame(struct office *o, uint16_t type, uint32_t id)
 	const struct report report = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
 	const struct done done = { OUTCOME_DONE, 0, "/f", "/" };
 	const struct edited edited = { .outcome = OUTCOME_DONE };
+	const struct returned returned = { .path = "/f", .cwd = "/", .stat.target = "" };
 	const struct failed failed = { .stage = EXEC_STAGE_EXECVE, .sys = 2 };
 	struct err e;
 
@@ -455,6 +457,9 @@ static void put_frame(struct office *o, uint16_t type, uint32_t id)
 	case MSG_EDITED:
 		assert_int_equal(action_put_edited(&o->frames, id, &edited, &e), 0);
 		break;
+	case MSG_RETURNED:
+		assert_int_equal(action_put_returned(&o->frames, id, &returned, &e), 0);
+		break;
 	default:
 		assert_int_equal(action_put_text(&o->frames, type, id, text, &e), 0);
 		break;
@@ -468,9 +473,10 @@ static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 	static const struct { uint16_t type; unsigned fits; } frames[] = {
 		{ MSG_STARTED, IS_OPENING }, { MSG_FAILED, IS_OPENING },
 		{ MSG_OUTPUT, 0 }, /* no --stream */
-		{ MSG_CONTENT, IS_RUN | IS_READ | IS_EDIT },
+		{ MSG_CONTENT, IS_RUN | IS_READ | IS_EDIT | IS_ERRAND },
 		{ MSG_REPORT, IS_RUN },	     { MSG_DONE, IS_READ },
 		{ MSG_EDITED, IS_EDIT },     { MSG_EDIT, 0 },
+		{ MSG_RETURNED, IS_ERRAND }, { MSG_ERRAND, 0 },
 		{ MSG_HELLO, 0 },	     { MSG_EXITED, 0 },
 		{ MSG_RUN, 0 },
 	};
@@ -487,6 +493,9 @@ static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 				ask(o, READ_IN, 0);
 			if (what == IS_EDIT)
 				ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"},"
+				       "\"session\":\"a\"}");
+			if (what == IS_ERRAND)
+				ask(o, "{\"action\":\"stat\",\"args\":{\"path\":\"/f\"},"
 				       "\"session\":\"a\"}");
 			if (what == IS_OPENING)
 				ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"}}");
@@ -567,6 +576,104 @@ static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 	answer_edited(o, id, 11, -1);
 }
 
+static void put_output(struct office *o, uint32_t id, size_t len)
+{
+	char chunk[ACTION_CHUNK];
+	struct err e;
+
+	memset(chunk, 'y', sizeof(chunk));
+	for (size_t n; len > 0; len -= n) {
+		n = len < sizeof(chunk) ? len : sizeof(chunk);
+		struct bytes text = { (const uint8_t *)chunk, n };
+		assert_int_equal(action_put_text(&o->frames, MSG_OUTPUT, id, text, &e), 0);
+		assert_int_equal(answer(o, &e), 0);
+	}
+}
+
+static bool requested_hold(struct office *o, uint32_t want)
+{
+	struct frame f;
+	struct err e;
+	bool is_held;
+
+	assert_int_equal(frame_next(&o->wire, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
+	assert_int_equal(f.type, MSG_HOLD);
+	assert_int_equal(f.id, want);
+	assert_int_equal(message_get_hold(&f, &is_held, &e), 0);
+	buffer_consume(&o->wire, FRAME_HEADER + f.len);
+	return is_held;
+}
+
+/* Streams a command of session "a" in which so much has been printed. */
+static uint32_t begin_stream(struct office *o, size_t len)
+{
+	uint32_t id;
+
+	o->client.streams = true;
+	(void)open_session(o, "a");
+	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"id\":3}");
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	put_output(o, id, len);
+	return id;
+}
+
+static void test_what_streams_is_held_while_its_client_does_not_read(void **state)
+{
+	struct office *o = *state;
+	uint32_t id = begin_stream(o, DESK_STREAM_HIGH / 2), other;
+
+	assert_int_equal(requested(o, &other), 0);
+	put_output(o, id, DESK_STREAM_HIGH / 2);
+	assert_true(requested_hold(o, id));
+	put_output(o, id, ACTION_CHUNK); /* it was under way */
+	assert_int_equal(requested(o, &other), 0);
+	/* Half of it is not enough, in order that it is not asked all the time. */
+	buffer_consume(&o->out, buffer_len(&o->out) - DESK_STREAM_HIGH / 2 - 1);
+	(void)desk_start(&o->desk);
+	assert_int_equal(requested(o, &other), 0);
+	buffer_consume(&o->out, 1);
+	(void)desk_start(&o->desk);
+	assert_false(requested_hold(o, id));
+}
+
+static void test_nobody_is_held_for_a_client_that_has_gone(void **state)
+{
+	struct office *o = *state;
+	uint32_t id = begin_stream(o, DESK_STREAM_HIGH + 1);
+
+	assert_true(requested_hold(o, id));
+	desk_leave(&o->desk, &o->client);
+	(void)desk_start(&o->desk);
+	assert_false(requested_hold(o, id));
+}
+
+static void test_what_is_not_told_is_counted(void **state)
+{
+	struct office *o = *state;
+	uint32_t id = begin_stream(o, DESK_STREAM_HIGH);
+
+	assert_true(requested_hold(o, id));
+	while (!desk_is_behind(&o->client))
+		put_output(o, id, ACTION_CHUNK);
+	size_t full = buffer_len(&o->out);
+	put_output(o, id, 2 * ACTION_CHUNK + 5);
+	assert_int_equal(buffer_len(&o->out), full);
+	buffer_consume(&o->out, full);
+	put_output(o, id, 1);
+	expect(o, "{\"event\":\"output\",\"cause\":3,\"session\":\"a\",\"dropped\":65541}");
+	expect(o, "\"data\":\"y\"}");
+	assert_false(requested_hold(o, id));
+	/* And where nothing follows it is before the observation. */
+	while (!desk_is_behind(&o->client))
+		put_output(o, id, ACTION_CHUNK);
+	put_output(o, id, 7);
+	full = buffer_len(&o->out);
+	answer_report(o, id);
+	buffer_consume(&o->out, full);
+	expect(o, "\"dropped\":7}");
+	expect(o, "\"observation\":\"run\"");
+}
+
 #define STATIC "{\"action\":\"run\",\"id\":%d,\"args\":{\"command\":\"c\",\"is_static\":true}}"
 
 static void test_a_session_for_one_action_is_opened_and_ended(void **state)
@@ -595,6 +702,28 @@ static void test_a_session_for_one_action_is_opened_and_ended(void **state)
 	assert_int_equal(requested(o, &id), MSG_END);
 	assert_int_equal(id, other);
 	assert_int_equal(o->desk.queue.session_count, 2); /* the lobby and main */
+}
+
+static void test_an_end_for_which_there_is_no_room_comes_later(void **state)
+{
+	struct office *o = *state;
+	uint32_t session, id;
+
+	ask(o, STATIC, 1);
+	assert_int_equal(requested(o, &session), MSG_OPEN);
+	answer_started(o, session);
+	assert_int_equal(requested(o, &id), MSG_RUN);
+	size_t max = o->wire.max;
+	o->wire.max = FRAME_HEADER - 1;
+	answer_report(o, id);
+	expect(o, "\"cause\":1");
+	assert_int_equal(requested(o, &id), 0);
+	assert_int_equal(o->desk.queue.session_count, 2);
+	o->wire.max = max;
+	(void)desk_start(&o->desk);
+	assert_int_equal(requested(o, &id), MSG_END);
+	assert_int_equal(id, session);
+	assert_int_equal(o->desk.queue.session_count, 1);
 }
 
 static void test_a_session_for_one_action_that_could_not_start_is_not_ended(void **state)
@@ -639,6 +768,95 @@ static void test_what_waits_for_a_session_is_told_when_there_can_be_none(void **
 	expect(o, "HUTCH$CANCELLED");
 }
 
+static void answer_returned(struct office *o, uint32_t id, const struct returned *x)
+{
+	struct err e;
+
+	assert_int_equal(action_put_returned(&o->frames, id, x, &e), 0);
+	assert_int_equal(answer(o, &e), 0);
+}
+
+/* What goes wrong is a plain sentence, which says what it is about. */
+static void test_what_becomes_of_an_errand_is_said(void **state)
+{
+	static const struct { const char *line; uint32_t outcome, sys; const char *expected; } rows[] = {
+		{ "mkdir\",\"args\":{\"path\":\"f\"}", OUTCOME_DONE, 0,
+		  "\"message\":\"I made the folder /p.\",\"content\":\"xx\",\"extras\":{\"path\":\"f\"}," },
+		{ "stat\",\"args\":{\"path\":\"f\"}", OUTCOME_NOT_FOUND, ENOENT,
+		  "File not found: /p. Your current working directory is /." },
+		{ "stat\",\"args\":{\"path\":\"f\"}", OUTCOME_ERROR, EACCES, "/p: Permission denied." },
+		{ "list\"", OUTCOME_TIMED_OUT, 0, "/p: it was not done within 120 seconds." },
+		{ "list\",\"timeout\":0.5", OUTCOME_TIMED_OUT, 0, "not done within 0.5 seconds." },
+		{ "list\"", OUTCOME_CANCELLED, 0, "HUTCH$CANCELLED" },
+		{ "glob\",\"args\":{\"pattern\":\"..\"}", OUTCOME_REFUSED, 0, "\"ERROR: xx\"" },
+		{ "list\"", OUTCOME_ERROR, EAGAIN, "/p: too much is under way." },
+		{ "list\"", OUTCOME_ERROR, EINTR, "/p: it was ended by a signal" },
+		{ "move\",\"args\":{\"path\":\"f\",\"to\":\"g\"}", OUTCOME_ERROR, EXDEV, "another mount" },
+		{ "mkdir\",\"args\":{\"path\":\"f\"}", OUTCOME_ERROR, EEXIST, "is no folder" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct returned x = { .outcome = rows[i].outcome, .sys = rows[i].sys,
+					    .path = "/p", .cwd = "/", .stat.target = "" };
+		struct office *o = *state;
+		uint32_t id;
+		ask(o, "{\"action\":\"%s}", rows[i].line);
+		assert_int_equal(requested(o, &id), MSG_ERRAND);
+		answer_content(o, id, 'x', 2);
+		answer_returned(o, id, &x);
+		expect(o, rows[i].expected);
+	}
+}
+
+/* Of a hostile executor, too: nothing is in a stat that is no JSON. */
+static void test_a_stat_is_told_in_numbers(void **state)
+{
+	const struct returned x = { .path = "/p", .cwd = "/",
+				    .stat = { .mode = 0120777, .uid = 5, .gid = 6, .size = 7,
+					      .seconds = -1, .nanoseconds = 5, .target = "\"\n" } };
+	struct office *o = *state;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"stat\",\"args\":{\"path\":\"/p\"}}");
+	assert_int_equal(requested(o, &id), MSG_ERRAND);
+	answer_returned(o, id, &x);
+	expect(o, "\"stat\":{\"type\":\"link\",\"size\":7,\"mode\":511,\"uid\":5,\"gid\":6,"
+		  "\"mtime\":-0.999999995,\"target\":\"\\\"\\n\"},");
+}
+
+/* A cancel goes to the one that is under way, whose answer is still awaited. */
+static void test_an_errand_can_be_cancelled(void **state)
+{
+	struct office *o = *state;
+	uint32_t id, cancelled;
+
+	ask(o, "{\"action\":\"list\",\"id\":4}");
+	assert_int_equal(requested(o, &id), MSG_ERRAND);
+	ask(o, "{\"action\":\"cancel\",\"args\":{\"id\":4}}");
+	assert_int_equal(requested(o, &cancelled), MSG_CANCEL);
+	assert_int_equal(cancelled, id);
+}
+
+static void test_so_many_errands_are_under_way_beside_files(void **state)
+{
+	struct office *o = *state;
+	uint32_t id, first = 0;
+
+	for (int i = 0; i < DESK_ERRANDS + 2; i++)
+		ask(o, "{\"action\":\"list\",\"session\":\"s%d\"}", i);
+	for (int i = 0; i < DESK_ERRANDS; i++) {
+		assert_int_equal(requested(o, &id), MSG_ERRAND);
+		first = first ? first : id;
+	}
+	assert_int_equal(requested(o, &id), 0);
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"r\"}");
+	assert_int_equal(requested(o, &id), MSG_READ);
+	const struct returned x = { .path = "/p", .cwd = "/", .stat.target = "" };
+	answer_returned(o, first, &x);
+	assert_int_equal(requested(o, &id), MSG_ERRAND);
+	assert_int_equal(requested(o, &id), 0);
+}
+
 static void test_what_is_printed_becomes_events_with_stream_alone(void **state)
 {
 	struct office *o = *state;
@@ -674,8 +892,16 @@ int main(void)
 		TEST(test_a_session_is_there_for_a_linter),
 		TEST(test_an_edit_has_a_text_and_the_rest_is_its_diff),
 		TEST(test_a_session_for_one_action_is_opened_and_ended),
+		TEST(test_an_end_for_which_there_is_no_room_comes_later),
 		TEST(test_a_session_for_one_action_that_could_not_start_is_not_ended),
 		TEST(test_what_waits_for_a_session_is_told_when_there_can_be_none),
+		TEST(test_what_streams_is_held_while_its_client_does_not_read),
+		TEST(test_nobody_is_held_for_a_client_that_has_gone),
+		TEST(test_what_is_not_told_is_counted),
+		TEST(test_what_becomes_of_an_errand_is_said),
+		TEST(test_a_stat_is_told_in_numbers),
+		TEST(test_an_errand_can_be_cancelled),
+		TEST(test_so_many_errands_are_under_way_beside_files),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};
 

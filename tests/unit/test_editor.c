@@ -360,6 +360,21 @@ static void test_an_encoding_is_remembered_between_edits(void **state)
 	check_file("f", "// x\n");
 }
 
+/* The byte of this letter is what files that are no text are known by. */
+static void test_an_edit_does_not_lock_itself_out(void **state)
+{
+	(void)state;
+	put_text("f", "caf\xe9\n");
+	begins(replacing("f", "caf", "\xc3\xbf"), EDITED);
+	check_file("f", "\xff\xe9\n");
+	says(request("view", "f"), SHOWN "~/f:\n     1\t\xc3\xbf\xc3\xa9\n     2\t\n");
+	begins(request("undo_edit", "f"), "Last edit to ~/f undone");
+	check_file("f", "caf\xe9\n");
+	begins(replacing("f", "caf", "\xc3\xbf"), EDITED);
+	put("f", "\xff\0\1", 3);
+	begins(request("view", "f"), "ERROR:\nFile validation failed");
+}
+
 static void test_a_diff_is_of_what_is_seen(void **state)
 {
 	struct act x;
@@ -575,6 +590,27 @@ static void test_folders_of_processes_are_named_and_not_looked_into(void **state
 	begins(request("view", "/proc/thread-self/../.."), "ERROR:\nRan into [Errno 13]");
 }
 
+/* What the executor has open is reached by no command of the editor either. */
+static void test_links_of_proc_lead_nowhere(void **state)
+{
+	AUTO_FREE char *path = text_format("/proc/self/root%s/f", a.home);
+	AUTO_FREE char *new = text_format("/proc/self/root%s/new", a.home);
+	AUTO_FREE char *folder = text_format("/proc/self/root%s", a.home);
+
+	(void)state;
+	put_text("f", "mine\n");
+	assert_int_equal(symlink("/proc/self/root", "link"), 0);
+	begins(request("view", path), "ERROR:\nRan into [Errno 13] Permission denied");
+	begins(request("view", folder), "ERROR:\nRan into [Errno 13] Permission denied");
+	begins(replacing(path, "mine", "yours"), "ERROR:\nRan into [Errno 13]");
+	begins(inserting(path, "0", "yours"), "ERROR:\nRan into [Errno 13]");
+	begins(creating(new, "yours"), "ERROR:\nRan into [Errno 13]");
+	says(request("view", ""), "Here's the files and directories up to 2 levels deep in ~, "
+				  "excluding hidden items:\n~/\n~/f\n~/link/");
+	check_file("f", "mine\n");
+	assert_int_equal(access("new", F_OK), -1);
+}
+
 static void test_a_large_folder_is_clipped(void **state)
 {
 	char name[32];
@@ -608,6 +644,7 @@ int main(void)
 		TEST(test_what_is_no_text_file),
 		TEST(test_every_encoding_is_kept),
 		TEST(test_an_encoding_is_remembered_between_edits),
+		TEST(test_an_edit_does_not_lock_itself_out),
 		TEST(test_a_diff_is_of_what_is_seen),
 		TEST(test_a_read_of_what_looks_binary_says_that_alone),
 		TEST(test_documents_are_neither_shown_nor_edited),
@@ -620,6 +657,7 @@ int main(void)
 		TEST(test_a_diff_of_any_size_is_bounded),
 		TEST(test_a_folder_is_shown_two_levels_deep),
 		TEST(test_folders_of_processes_are_named_and_not_looked_into),
+		TEST(test_links_of_proc_lead_nowhere),
 		TEST(test_a_large_folder_is_clipped),
 	};
 

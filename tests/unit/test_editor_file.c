@@ -112,15 +112,41 @@ static void test_what_somebody_wrote_to_is_left_alone(void **state)
 	check_file("f", "longer than before\n");
 }
 
-/* Of the same length: the time tells. */
+/* The clock of files may tick no sooner than in some milliseconds. */
+static void wait_for_tick(struct desk *d)
+{
+	struct stat st;
+
+	do {
+		assert_int_equal(stat("f", &st), 0);
+		assert_int_equal(chmod("f", st.st_mode & 07777), 0);
+		assert_int_equal(stat("f", &st), 0);
+	} while (st.st_ctim.tv_nsec == d->file.st.st_ctim.tv_nsec);
+}
+
+/* Of the same length, and with the time put back: there is another time that tells. */
 static void test_what_somebody_wrote_over_is_left_alone(void **state)
 {
-	const struct timespec later[] = { { 1, 1 }, { 1, 1 } };
+	struct desk *d = *state;
+	const struct timespec before[] = { d->file.st.st_atim, d->file.st.st_mtim };
 
 	put("f", "1ne\n");
-	assert_int_equal(utimensat(AT_FDCWD, "f", later, 0), 0);
+	wait_for_tick(d);
+	assert_int_equal(utimensat(AT_FDCWD, "f", before, 0), 0);
 	check_refused(*state);
 	check_file("f", "1ne\n");
+}
+
+/* The finished file would have the mode that was. */
+static void test_a_mode_that_somebody_changed_is_left_alone(void **state)
+{
+	struct stat st;
+
+	wait_for_tick(*state);
+	assert_int_equal(chmod("f", 0400), 0);
+	check_refused(*state);
+	assert_int_equal(stat("f", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0400);
 }
 
 static void test_what_another_file_took_the_place_of_is_left_alone(void **state)
@@ -169,6 +195,7 @@ int main(void)
 		TEST(test_what_nobody_touched_is_replaced),
 		TEST(test_what_somebody_wrote_to_is_left_alone),
 		TEST(test_what_somebody_wrote_over_is_left_alone),
+		TEST(test_a_mode_that_somebody_changed_is_left_alone),
 		TEST(test_what_another_file_took_the_place_of_is_left_alone),
 		TEST(test_what_was_removed_does_not_come_back),
 		TEST(test_what_came_meanwhile_is_not_overwritten),

@@ -214,6 +214,25 @@ static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 	}
 }
 
+/* It stands still with everybody else, and has its time when it goes on. */
+static void test_an_errand_has_its_time_after_a_pause(void **state)
+{
+	const struct errand_request r = { .kind = ERRAND_LIST, .path = "/", .limit = 1,
+					  .depth = ERRAND_DEPTH_MAX, .timeout_ms = 400 };
+	struct actor a;
+
+	(void)state;
+	actor_start_init(&a);
+	uint32_t id = actor_send_errand(&a, r);
+	supervisor_signal(&a.s, 0, SIGSTOP);
+	expect_silence(&a.s, 1500);
+	supervisor_signal(&a.s, 0, SIGCONT);
+	struct act x = actor_expect(&a, id);
+	assert_true(x.type == MSG_RETURNED && x.outcome == OUTCOME_DONE && x.len > 0);
+	act_done(&x);
+	actor_end(&a);
+}
+
 /* As when a cgroup's freezer does it: nobody gets a signal. */
 static void test_nor_does_one_while_others_hold_it(void **state)
 {
@@ -366,10 +385,21 @@ static void put_run_9(struct buffer *b)
 	assert_int_equal(action_put_run(b, 9, &r, &e), 0);
 }
 
+static void put_errand_9(struct buffer *b)
+{
+	const struct errand_request r = { .place = { getuid(), getgid(), "/" },
+					  .kind = ERRAND_STAT, .path = "/", .other = "",
+					  .include = "" };
+	struct err e;
+
+	assert_int_equal(action_put_errand(b, 9, &r, &e), 0);
+}
+
 static const struct untimely {
 	void (*put)(struct buffer *);
 	unsigned fds;
-} starts[] = { { put_exec_9, 3 }, { put_open_9, 0 }, { put_run_9, 0 } };
+} starts[] = { { put_exec_9, 3 }, { put_open_9, 0 }, { put_run_9, 0 },
+	       { put_errand_9, 0 } };
 
 static void test_nothing_can_be_started_in_a_pause(void **state)
 {
@@ -505,6 +535,7 @@ int main(void)
 		TEST(test_who_forks_meanwhile_is_stopped_with_its_child),
 		TEST(test_what_runs_in_a_session_runs_on_after_a_pause),
 		TEST(test_a_time_out_does_not_pass_in_a_pause),
+		TEST(test_an_errand_has_its_time_after_a_pause),
 		TEST(test_nor_does_one_while_others_hold_it),
 		TEST(test_a_stop_ends_a_hold),
 		TEST(test_an_action_is_cancelled_over_a_pause),

@@ -224,6 +224,34 @@ static void test_files_of_processes_are_refused(void **state)
 	act_done(&x);
 }
 
+/* They lead to what the executor has open, which commands cannot reach: its log folder,
+ * its own procfs. */
+static void test_links_of_proc_lead_nowhere(void **state)
+{
+	static const char *const before[] = { "/proc/self/root", "/proc/thread-self/root", "link" };
+	static const char *const files[] = { "f", "none", "none/none" };
+
+	(void)state;
+	assert_int_equal(symlink("/proc/self/root", "link"), 0);
+	put_text("f", "mine");
+	for (size_t i = 0; i < ARRAY_LEN(before) * ARRAY_LEN(files); i++) {
+		const char *file = files[i % ARRAY_LEN(files)];
+		AUTO_FREE char *path = text_format("%s%s/%s", before[i / ARRAY_LEN(files)], a.home,
+						   file);
+		struct act x = actor_read(&a, READ_TEXT, path, 0, LAST);
+		if (x.outcome != OUTCOME_ERROR || (x.sys != EACCES && x.sys != ELOOP))
+			fail_msg("%s: %u, %u", path, x.outcome, x.sys);
+		act_done(&x);
+		x = actor_write(&a, path, "yours", 0, LAST);
+		if (x.outcome != OUTCOME_ERROR || (x.sys != EACCES && x.sys != ELOOP))
+			fail_msg("%s: %u, %u", path, x.outcome, x.sys);
+		act_done(&x);
+	}
+	check_file("f", "mine");
+	assert_int_equal(access("none", F_OK), -1);
+	check_error(actor_read(&a, READ_BASE64, "/proc/self/exe", 0, LAST), EACCES);
+}
+
 static void test_ten_mebibytes_are_read_and_no_more(void **state)
 {
 	char *much = malloc(10 * MIB + 1);
@@ -745,6 +773,7 @@ int main(void)
 		TEST(test_a_terminal_does_not_become_the_executor_s),
 		TEST(test_a_character_at_the_sample_s_end_is_no_matter),
 		TEST(test_files_of_processes_are_refused),
+		TEST(test_links_of_proc_lead_nowhere),
 		TEST(test_ten_mebibytes_are_read_and_no_more),
 		TEST(test_a_long_file_is_cut_between_characters),
 		TEST(test_many_files_are_answered_one_after_the_other),

@@ -2,7 +2,10 @@
  * GNU's grep; and what is no text, or no file. */
 #include "executor/grep.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -27,7 +32,7 @@
 #include "executor/ripgrep.h"
 #include "tests/unit/grep_cases.h"
 
-/* --- the texts -------------------------------------------------------------------- */
+/* --- the texts -------------------------------------------------------------- */
 
 #define AAA   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define XXX   "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
@@ -62,8 +67,9 @@ static const struct {
 	  "\320\234\320\236\320\241\320\232\320\222\320\220 \320\274\320\276\321\201\320\272\320"
 	  "\262\320\260\n\360\237\230\200 smile\n\342\204\252 kelvin\n a\302\240b \302\240\n"
 	  "\303\251\n\303\251 x\nx \303\251y\n" },
-	{ "latin1.txt", "caf\351\nna\357ve\n\344\366\374 int x\ncut \303\nsur \355\240\200 x\n"
-			"over \300\257 x\n\377\376 foo\n" },
+	{ "latin1.txt",
+	  "caf\351\nna\357ve\n\344\366\374 int x\ncut \303\nsur \355\240\200 x\n"
+	  "over \300\257 x\n\377\376 foo\n" },
 	{ "crlf.txt", "foo;\r\n\r\nint x;\r\n \r\nx\r\r\nthe end\r\nfoo bar" },
 	{ "open.txt", "first foo\nno newline at the end" },
 	{ "empty.txt", "" },
@@ -117,7 +123,8 @@ static int set_up(void **state)
 	w->root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (files[i].text)
-			put_file(w->root, files[i].path, files[i].text, strlen(files[i].text));
+			put_file(w->root, files[i].path, files[i].text,
+				 strlen(files[i].text));
 		else
 			assert_int_equal(mkdirat(w->root, files[i].path, 0755), 0);
 	put_binaries(w->root);
@@ -139,7 +146,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* --- ourselves ---------------------------------------------------------------------- */
+/* --- ourselves -------------------------------------------------------------- */
 
 struct telling {
 	struct buffer text;
@@ -149,7 +156,8 @@ struct telling {
 static bool tell(void *who, const struct grep_line *l)
 {
 	struct telling *t = who;
-	AUTO_FREE char *head = text_format("%s:%llu:", t->path, (unsigned long long)l->number);
+	AUTO_FREE char *head =
+		text_format("%s:%llu:", t->path, (unsigned long long)l->number);
 
 	assert_true(buffer_append(&t->text, head, strlen(head)));
 	assert_true(buffer_append(&t->text, l->text, l->len));
@@ -209,7 +217,7 @@ static void prepare(const struct grep_case *c, struct prepared *ret, char **ret_
 	pattern_free(p);
 }
 
-/* --- others ------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------- */
 
 static bool has_program(const char *name)
 {
@@ -284,8 +292,9 @@ static char *output_of(const struct world *w, const char *pattern, const char *c
 	return text_of(&b);
 }
 
-#define RG "rg --no-config --no-ignore --hidden -g '!.git' --encoding none --color never " \
-	   "--no-messages -j1 -n --no-heading --with-filename -e \"$P\" ./"
+#define RG                                                                              \
+	"rg --no-config --no-ignore --hidden -g '!.git' --encoding none --color never " \
+	"--no-messages -j1 -n --no-heading --with-filename -e \"$P\" ./"
 #define GNU "grep -arnE --exclude-dir=.git --exclude=.git --exclude='*.bin' "
 
 static char **environment(void)
@@ -311,7 +320,7 @@ static void must_equal(const struct grep_case *c, const char *who, const char *a
 		 c->ignores_case ? "ignoring case" : "as it is", a + at, who, b + at);
 }
 
-/* --- what is compared --------------------------------------------------------------- */
+/* --- what is compared ------------------------------------------------------- */
 
 /* What the errand makes of it. */
 static void compare_files(const struct world *w, const struct grep_case *c,
@@ -384,7 +393,7 @@ static void gnu_grep_finds_what_we_find_where_the_dialects_agree(void **state)
 			compare_with_gnu(*state, &cases[i]);
 }
 
-/* --- ours alone --------------------------------------------------------------------- */
+/* --- ours alone ------------------------------------------------------------- */
 
 static const struct grep_case foo = { "foo", ALL, false };
 
@@ -548,9 +557,10 @@ static void a_wide_folder_is_divided(void **state)
 	assert_int_equal(system(line), 0);
 }
 
-/* --- an rg that is something else ----------------------------------------------------- */
+/* --- an rg that is something else ------------------------------------------- */
 
-static int ask_false_one(const struct world *w, const char *script, struct grep_paths *ret)
+static int ask_false_one(const struct world *w, const char *script,
+			 struct grep_paths *ret)
 {
 	AUTO_FREE char *bin = text_format("%s/false", w->path);
 	AUTO_FREE char *path = text_format("PATH=relative::%s/nowhere:%s", w->path, bin);
@@ -585,6 +595,7 @@ static const struct {
 	{ "printf './a\\0'; printf './b'", 0, 1 },
 	{ "printf '/etc/passwd\\0\\0./\\0../x\\0./a\\nb\\0'", 0, 1 },
 	{ "head -c 300000 /dev/zero | tr '\\0' x", -1, 0 },
+	{ "exec >&-; sleep 0.1; echo an error >&2; exit 2", -1, 0 },
 	{ "exec /nonexistent/interpreter", -1, 0 },
 	{ "cat; printf './a\\0'", -1, 0 }, /* it has no input */
 };
@@ -594,10 +605,56 @@ static void an_rg_that_is_something_else_is_survived(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(false_ones); i++) {
 		struct grep_paths found = { 0 };
 		int rc = ask_false_one(*state, false_ones[i].script, &found);
-		if (rc != false_ones[i].rc || (rc == 0 && found.count != false_ones[i].count))
+		if (rc != false_ones[i].rc ||
+		    (rc == 0 && found.count != false_ones[i].count))
 			fail_msg("%s: %d, %zu", false_ones[i].script, rc, found.count);
 		grep_paths_done(&found);
 	}
+}
+
+/* Places that depend on where it is asked are none: the folder that is searched could be
+ * one. */
+static void an_rg_that_is_not_named_from_the_root_is_none(void **state)
+{
+	static char path[] = "PATH=.::false";
+	char *env[] = { path, NULL };
+	const struct exec as = { .env = env };
+	const struct world *w = *state;
+
+	put_file(w->root, "rg", "#!/bin/sh\n", 10);
+	assert_int_equal(fchmodat(w->root, "rg", 0755, 0), 0);
+	AUTO_CLOSE int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fchdir(w->root), 0);
+	assert_int_equal(access("rg", X_OK), 0);
+	assert_false(ripgrep_is_there(&as));
+	assert_int_equal(fchdir(here), 0);
+	assert_int_equal(unlinkat(w->root, "rg", 0), 0);
+}
+
+/* One that lets nothing be executed. */
+static void ripgrep_is_under_the_filter_of_commands(void **state)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct world *w = *state;
+	struct exec as = { .env = environment() };
+	const struct ripgrep r = { .as = &as, .pattern = "foo", .late = -1 };
+	struct grep_paths found = { 0 };
+
+	if (!has_program("rg"))
+		skip();
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(ripgrep_tree(w->root, &r, &found), 0);
+	assert_true(found.count > 0);
+	grep_paths_done(&found);
+	as.filter = steps;
+	as.filter_len = sizeof(steps);
+	assert_int_equal(ripgrep_tree(w->root, &r, &found), -1);
+	grep_paths_done(&found);
 }
 
 /* Names without end: up to the bound. */
@@ -605,8 +662,11 @@ static void an_rg_that_never_ends_is_ended(void **state)
 {
 	struct grep_paths found = { 0 };
 
-	assert_int_equal(ask_false_one(*state, "while printf './%01000d\\0' 1 2 3 4 5 6 7 8; "
-					       "do :; done", &found), 0);
+	assert_int_equal(ask_false_one(*state,
+				       "while printf './%01000d\\0' 1 2 3 4 5 6 7 8; "
+				       "do :; done",
+				       &found),
+			 0);
 	assert_true(found.is_cut);
 	assert_true(found.len <= GREP_PATHS_MAX);
 	grep_paths_done(&found);
@@ -635,6 +695,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_wanted_or_too_late_is_not_looked_at),
 		cmocka_unit_test(a_wide_folder_is_divided),
 		cmocka_unit_test(an_rg_that_is_something_else_is_survived),
+		cmocka_unit_test(an_rg_that_is_not_named_from_the_root_is_none),
+		cmocka_unit_test(ripgrep_is_under_the_filter_of_commands),
 		cmocka_unit_test(an_rg_that_never_ends_is_ended),
 		cmocka_unit_test(globs_are_told_that_both_read_alike),
 	};

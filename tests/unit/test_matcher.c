@@ -1,6 +1,7 @@
 /* matcher: the lines that a pattern is in, whatever the text, in linear time. */
 #include "executor/matcher.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +133,8 @@ static bool next_line(const char **list, char line[64])
 	return true;
 }
 
-static void check_lines(struct machine *m, const char *list, bool is_match, const char *of)
+static void check_lines(struct machine *m, const char *list, bool is_match,
+			const char *of)
 {
 	char line[64], open[80], inside[80];
 	struct line found;
@@ -181,8 +183,10 @@ static void check_text(struct machine *m, const char *with, const char *without,
 		strcat(strcat(text, line), "\n");
 		is_more = true;
 	}
-	for (const char *at = text; finds(m, at, &found); at = (const char *)found.end + 1) {
-		if (found_count == count || (const char *)found.start != expected[found_count])
+	for (const char *at = text; finds(m, at, &found);
+	     at = (const char *)found.end + 1) {
+		if (found_count == count ||
+		    (const char *)found.start != expected[found_count])
 			fail_msg("%s: another line: %s", of, (const char *)found.start);
 		found_count++;
 	}
@@ -238,8 +242,8 @@ static void the_longest_and_rarest_literal_is_looked_for(void **state)
 		const struct needle *n = &m.prepared.needle;
 		if (n->len != strlen(needles[i].needle) ||
 		    memcmp(n->bytes, needles[i].needle, n->len) != 0)
-			fail_msg("%s: '%.*s' is looked for", needles[i].pattern, (int)n->len,
-				 n->bytes);
+			fail_msg("%s: '%.*s' is looked for", needles[i].pattern,
+				 (int)n->len, n->bytes);
 		if (n->len > 0)
 			assert_int_equal(n->is_all, needles[i].is_all);
 		machine_done(&m);
@@ -258,8 +262,9 @@ static void a_needle_is_found_wherever_it_is(void **state)
 		for (size_t at = 0; at + 3 <= len; at++) {
 			memset(text, 'q', len);
 			memcpy(text + at, "quX", 3);
-			assert_ptr_equal(needle_find(&m.prepared.needle, text, text + len),
-					 text + at);
+			assert_ptr_equal(
+				needle_find(&m.prepared.needle, text, text + len),
+				text + at);
 			text[at + 2] = 'y';
 			assert_null(needle_find(&m.prepared.needle, text, text + len));
 		}
@@ -280,8 +285,8 @@ static double seconds_of(const char *pattern, const char *unit, size_t count)
 	text[len * count] = '\0';
 	machine_init(&m, pattern, false);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-	assert_false(matcher_find(m.matcher, (uint8_t *)text, (uint8_t *)text + len * count,
-				  &found));
+	assert_false(matcher_find(m.matcher, (uint8_t *)text,
+				  (uint8_t *)text + len * count, &found));
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	machine_done(&m);
 	return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
@@ -302,13 +307,22 @@ static void any_pattern_takes_linear_time(void **state)
 		double once = seconds_of(slow[i], "aababbbabaababa", count);
 		double four = seconds_of(slow[i], "aababbbabaababa", 4 * count);
 		if (four > 0.02 && four > 10 * once)
-			fail_msg("%s: %.3f s, and four times as much %.3f s", slow[i], once, four);
+			fail_msg("%s: %.3f s, and four times as much %.3f s", slow[i],
+				 once, four);
 	}
+}
+
+static size_t allocated(void)
+{
+	struct mallinfo2 now = mallinfo2();
+
+	return now.uordblks + now.hblkhd;
 }
 
 /* More states than there is room for: what is forgotten is made again. */
 static void what_is_forgotten_is_made_again(void **state)
 {
+	size_t before = allocated();
 	const size_t len = 20000;
 	AUTO_FREE uint8_t *text = mem_new(len);
 	struct machine m;
@@ -327,6 +341,7 @@ static void what_is_forgotten_is_made_again(void **state)
 	assert_true(matcher_find(m.matcher, text, text + len, &found));
 	text[len - 403] = 'y';
 	assert_false(matcher_find(m.matcher, text, text + len, &found));
+	assert_true(allocated() - before < 4 * MATCHER_ROOM);
 	machine_done(&m);
 }
 

@@ -98,9 +98,12 @@ static const struct {
 	{ "[\\]\\d]", "[0-9\\x{5d}-\\x{5d}]", false },
 	{ "[[:digit:]a&&b]", "[\\x{26}-\\x{26}0-9a-b]", false },
 	{ "k\303\244", "[K-Kk-k][\\x{c4}-\\x{c4}\\x{e4}-\\x{e4}]", true },
-	{ "[^x]", "[\\x{0}-\\x{9}\\x{b}-W"
-	  "Y-wy-\\x{d7ff}\\x{e000}-\\x{10ffff}]", true },
-	{ "[^a\\n]", "[\\x{0}-\\x{9}\\x{b}-\\x{60}b-\\x{d7ff}\\x{e000}-\\x{10ffff}]", false },
+	{ "[^x]",
+	  "[\\x{0}-\\x{9}\\x{b}-W"
+	  "Y-wy-\\x{d7ff}\\x{e000}-\\x{10ffff}]",
+	  true },
+	{ "[^a\\n]", "[\\x{0}-\\x{9}\\x{b}-\\x{60}b-\\x{d7ff}\\x{e000}-\\x{10ffff}]",
+	  false },
 	{ "[^\\s\\S]", NULL, false },
 	{ "\\t\\.\\/", "\\x{9}\\x{2e}\\x{2f}", false },
 };
@@ -111,7 +114,8 @@ static void ripgrep_is_told_the_same(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
 		struct err e = { 0 };
 		struct pattern *p = NULL;
-		assert_int_equal(pattern_new(&p, told[i].text, told[i].ignores_case, &e), 0);
+		assert_int_equal(pattern_new(&p, told[i].text, told[i].ignores_case, &e),
+				 0);
 		AUTO_FREE char *rust = pattern_in_rust(p);
 		if (told[i].rust)
 			assert_string_equal(rust, told[i].rust);
@@ -192,7 +196,8 @@ static void what_repeats_too_much_is_refused(void **state)
 	assert_int_equal(program_of("(((a{1000}){1000}){1000}){1000}", &e), -1);
 	assert_int_equal(program_of("(((^){1000}){1000}){1000}", &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	assert_non_null(strstr(e.text, "the pattern is too large, because of what it repeats"));
+	assert_non_null(
+		strstr(e.text, "the pattern is too large, because of what it repeats"));
 }
 
 int main(void)

@@ -307,15 +307,6 @@ static void put_open_tree(struct buffer *b)
 	assert_int_equal(message_put_open(b, 2, &x, &e), 0);
 }
 
-static void put_hold_about_one(struct buffer *b)
-{
-	size_t begun = frame_begin(b, MSG_HOLD, 1);
-	struct err e;
-
-	frame_put_u32(b, 1);
-	assert_int_equal(frame_end(b, begun, &e), 0);
-}
-
 static void put_resize_of_all(struct buffer *b)
 {
 	struct err e;
@@ -365,7 +356,7 @@ static void (*const in_every_state[])(struct buffer *) = {
 	put_stop_with_two_fields, put_signal_65_to_all, put_resize_of_all,
 	put_type_zero,		put_type_beyond,       put_type_65535,
 	put_reserved_bytes,	put_one_byte_too_long, put_cut_exec,
-	put_end_of_all,		put_hold_about_one,
+	put_end_of_all,
 };
 
 static void test_what_is_never_permitted_ends_it_when_ready(void **state)

@@ -32,6 +32,27 @@ static void test_a_stream_is_valid_wherever_it_is_cut(void **state)
 	}
 }
 
+static void test_what_is_no_ascii_is_found_wherever_it_is(void **state)
+{
+	uint8_t in[40], out[3 * sizeof(in)];
+	size_t used;
+
+	(void)state;
+	for (size_t len = 1; len < sizeof(in); len++) {
+		for (size_t at = 0; at < len; at++) {
+			memset(in, 'x', len);
+			assert_int_equal(utf8_ascii(in, len), len);
+			assert_true(utf8_is_valid(in, len, false));
+			in[at] = 0xff;
+			assert_int_equal(utf8_ascii(in, len), at);
+			assert_false(utf8_is_valid(in, len, true));
+			assert_int_equal(text_to_utf8(in, len, false, out, &used), len + 2);
+			assert_memory_equal(out + at, R, 3);
+			assert_int_equal(out[len + 1], at + 1 == len ? 0xbd : 'x');
+		}
+	}
+}
+
 static void test_characters_are_counted_and_found(void **state)
 {
 	const uint8_t text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x87z";
@@ -52,6 +73,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_is_valid_wherever_it_is_cut),
+		cmocka_unit_test(test_what_is_no_ascii_is_found_wherever_it_is),
 		cmocka_unit_test(test_characters_are_counted_and_found),
 	};
 

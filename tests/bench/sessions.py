@@ -1,0 +1,164 @@
+"""sessions -- how fast output comes out of a sandbox, and what many sessions cost.
+
+Output is a file of lines that is bound into the sandbox.  Each way out is timed by the same
+reader, in turn with what it is held against: `cat` through a pipe, and `cat` on a
+terminal that nobody but the reader is at.
+"""
+
+import json
+import os
+import pty
+import statistics
+import subprocess
+import time
+
+import actions
+import measure
+
+BYTES = 64 << 20
+LINE = b"0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ and some more\n"
+TIMES = 8  # that often, where it is fast
+ROUNDS = 7
+SESSIONS = 64
+SECONDS = 10
+AT_ONCE = 1 << 18
+
+
+def drain(fd):
+    """Reads to the end; a terminal's is an error."""
+    into = bytearray(AT_ONCE)
+    count = 0
+    while True:
+        try:
+            more = os.readv(fd, [into])
+        except OSError:
+            return count
+        if not more:
+            return count
+        count += more
+
+
+def through_pipe(argv):
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        start = time.perf_counter()
+        count = drain(process.stdout.fileno())
+    if count != BYTES * TIMES:
+        raise RuntimeError(f"{argv[0]}: {count} bytes came")
+    return time.perf_counter() - start
+
+
+def through_terminal(path):
+    ours, theirs = pty.openpty()
+    start = time.perf_counter()
+    process = subprocess.Popen(["cat", path], stdin=subprocess.DEVNULL, stdout=theirs)
+    os.close(theirs)
+    count = drain(ours)
+    took = time.perf_counter() - start
+    process.wait()
+    os.close(ours)
+    if count < BYTES:
+        raise RuntimeError(f"{count} bytes came through a terminal")
+    return took
+
+
+class Session:
+    """`hutch act` with the file at /lines."""
+
+    def __init__(self, hutch, path, *options):
+        self.client = actions.Client([hutch, "act", "-v", f"{path}:/lines:ro", *options])
+        self.client.ask_all(b"true")
+
+    def time(self):
+        start = time.perf_counter()
+        answer = self.client.ask_all(b"cat /lines")
+        if answer["extras"]["metadata"]["exit_code"] != 0:
+            raise RuntimeError(f"not what was asked for: {answer}")
+        return time.perf_counter() - start
+
+
+def measure_output(hutch, path):
+    ways = {"cat through a pipe": lambda: through_pipe(["cat"] + [path] * TIMES),
+            "hutch exec": lambda: through_pipe([hutch, "exec", "bench", "cat"] +
+                                               ["/lines"] * TIMES),
+            "cat on a terminal": lambda: through_terminal(path)}
+    subprocess.run([hutch, "create", "-v", f"{path}:/lines:ro", "bench"], check=True,
+                   stdout=subprocess.DEVNULL)
+    sessions = {"hutch act": Session(hutch, path),
+                "hutch act --stream": Session(hutch, path, "--stream")}
+    for name, session in sessions.items():
+        ways[name] = session.time
+    samples = {name: [] for name in ways}
+    try:
+        for _ in range(ROUNDS):
+            for name, way in ways.items():
+                samples[name].append(way())
+    finally:
+        for session in sessions.values():
+            session.client.close()
+        subprocess.run([hutch, "rm", "-f", "bench"], check=True, stdout=subprocess.DEVNULL)
+    return {name: round(bytes_of(name) / statistics.median(some) / 1e6, 1)
+            for name, some in samples.items()}
+
+
+def bytes_of(way):
+    return BYTES * (TIMES if way in ("cat through a pipe", "hutch exec") else 1)
+
+
+def below(pid):
+    return [pid] + [p for child in measure.children_of(pid) for p in below(child)]
+
+
+def busy_ns(pids):
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/schedstat", encoding="utf-8") as file:
+                total += int(file.read().split()[0])
+        except FileNotFoundError:
+            pass
+    return total
+
+
+def line_of(session):
+    return json.dumps({"action": "run", "session": f"s{session}",
+                       "args": {"command": "echo hi"}}).encode() + b"\n"
+
+
+def run_each_second(client):
+    """One command after the other, evenly; the share of a core that all processes of
+    the sandbox take, hutch act with them."""
+    pids = below(client.process.pid)
+    before, start = busy_ns(pids), time.perf_counter()
+    for number in range(SESSIONS * SECONDS):
+        left = start + number / SESSIONS - time.perf_counter()
+        if left > 0:
+            time.sleep(left)
+        client.ask(line_of(number % SESSIONS))
+    return (busy_ns(pids) - before) / 1e9 / (time.perf_counter() - start)
+
+
+def measure_many(hutch):
+    client = actions.Client([hutch, "act"])
+    try:
+        client.ask(actions.line("read", path="/etc/hostname"))
+        executor = measure.children_of(client.process.pid)[0]
+        before = measure.private_kib(executor)
+        for session in range(SESSIONS):
+            client.ask(line_of(session))
+        idle = measure.private_kib(executor)
+        share = run_each_second(client)
+        return {"sessions": SESSIONS, "before_kib": before,
+                "kib_each": round((idle - before) / SESSIONS, 1),
+                "busy_percent": round(share * 100, 2)}
+    finally:
+        client.close()
+
+
+def measure_sessions(hutch, work):
+    path = os.path.join(work, "lines")
+    with open(path, "wb") as file:
+        file.write((LINE * (BYTES // len(LINE) + 1))[:BYTES - 1] + b"\n")
+    try:
+        return {"output": measure_output(hutch, path), "many": measure_many(hutch)}
+    finally:
+        os.remove(path)

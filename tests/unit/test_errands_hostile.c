@@ -1,0 +1,216 @@
+/* The process of an errand looks at hostile files: whatever it writes, the supervisor is
+ * told one good answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/action.h"
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "executor/errand.h"
+#include "executor/errands.h"
+#include "executor/everyone.h"
+#include "executor/processes.h"
+#include "executor/replies.h"
+#include "executor/user.h"
+
+#define ID 7u
+
+static const struct returned fine = { .path = "/p", .cwd = "/", .stat.target = "" };
+
+static void put(const void *bytes, size_t len)
+{
+	(void)io_write_all(1, bytes, len); /* the reader may have had enough */
+}
+
+static void put_frame(uint16_t type, uint32_t id, const struct returned *x)
+{
+	struct buffer b;
+
+	buffer_init(&b, 1 << 20);
+	(void)action_put_returned(&b, id, x, NULL); /* it fits */
+	buffer_data(&b);
+	b.bytes[4] = (uint8_t)type;
+	put(buffer_data(&b), buffer_len(&b));
+}
+
+static void put_much(size_t len)
+{
+	char *much = mem_zeroed(len, 1);
+
+	memset(much, 'x', len);
+	put(much, len);
+}
+
+static void good(void)
+{
+	put_frame(MSG_RETURNED, ID, &fine);
+	put("text", 4);
+}
+
+static void nothing(void)
+{
+}
+
+static void garbage(void)
+{
+	put("what is this, and why is it here?", 33);
+}
+
+static void of_another_id(void)
+{
+	put_frame(MSG_RETURNED, ID + 1, &fine);
+}
+
+static void of_another_type(void)
+{
+	put_frame(MSG_DONE, ID, &fine);
+}
+
+static void out_of_range(void)
+{
+	const struct returned x = { .outcome = OUTCOME_COUNT, .path = "/p", .cwd = "/",
+				    .stat.target = "" };
+
+	put_frame(MSG_RETURNED, ID, &x);
+}
+
+static void too_long_a_frame(void)
+{
+	const uint8_t head[12] = { 0, 0, 0, 1, MSG_RETURNED, 0, 0, 0, ID };
+
+	put(head, sizeof(head));
+	put_much(100000);
+}
+
+static void half_a_frame(void)
+{
+	const uint8_t head[12] = { 100, 0, 0, 0, MSG_RETURNED, 0, 0, 0, ID };
+
+	put(head, sizeof(head));
+}
+
+static void two_frames(void)
+{
+	put_frame(MSG_RETURNED, ID, &fine);
+	put_frame(MSG_RETURNED, ID, &fine);
+}
+
+static void too_much_text(void)
+{
+	put_frame(MSG_RETURNED, ID, &fine);
+	put_much(ERRAND_TEXT_MAX + 1);
+}
+
+static void text_without_end(void)
+{
+	put_frame(MSG_RETURNED, ID, &fine);
+	for (;;)
+		put_much(1 << 16);
+}
+
+static void killed(void)
+{
+	put_frame(MSG_RETURNED, ID, &fine);
+	(void)kill(getpid(), SIGKILL);
+}
+
+static const struct row {
+	void (*write)(void);
+	uint32_t outcome, sys;
+	size_t text;
+} rows[] = {
+	{ good, OUTCOME_DONE, 0, 4 },
+	{ nothing, OUTCOME_ERROR, EINTR, 0 },
+	{ garbage, OUTCOME_ERROR, EINTR, 0 },
+	{ of_another_id, OUTCOME_ERROR, EINTR, 0 },
+	{ of_another_type, OUTCOME_ERROR, EINTR, 0 },
+	{ out_of_range, OUTCOME_ERROR, EINTR, 0 },
+	{ too_long_a_frame, OUTCOME_ERROR, EINTR, 0 },
+	{ half_a_frame, OUTCOME_ERROR, EINTR, 0 },
+	{ two_frames, OUTCOME_DONE, 0, SIZE_MAX }, /* the second is text */
+	{ too_much_text, OUTCOME_DONE, 0, ERRAND_TEXT_MAX },
+	{ text_without_end, OUTCOME_DONE, 0, ERRAND_TEXT_MAX },
+	{ killed, OUTCOME_DONE, 0, 0 }, /* it was whole */
+};
+
+/* Which row it is stands in the request's limit. */
+static void run(const void *order)
+{
+	const struct errand_order *o = order;
+
+	rows[o->request->limit].write();
+	_exit(0);
+}
+
+static void wait_for_end(struct errands *s)
+{
+	while (s->count > 0) {
+		struct pollfd fds[ERRANDS_MAX];
+		int status;
+		size_t n = errands_watch(s, fds);
+		(void)poll(fds, n, 20);
+		errands_serve(s, fds);
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+		if (pid > 0)
+			assert_true(errands_reaped(s, pid));
+	}
+}
+
+static void test_whatever_it_writes_there_is_one_good_answer(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct replies replies = { 0 };
+		struct processes processes;
+		struct everyone everyone = { 0 };
+		struct user user;
+		struct returned x;
+		struct frame f;
+		struct err e;
+		const struct errand_request r = { .place = { getuid(), getgid(), "/" },
+						  .path = "/asked", .limit = (uint32_t)i };
+		processes_init(&processes);
+		assert_int_equal(user_init(&user), 0);
+		struct errands s = { .replies = &replies, .processes = &processes,
+				     .user = &user, .everyone = &everyone, .run = run };
+		errands_start(&s, ID, &r, NULL);
+		wait_for_end(&s);
+		struct reply *a = replies.first;
+		assert_true(a && !a->next && a->id == ID && a->type == MSG_CONTENT);
+		assert_int_equal(frame_next(&a->end, REPLIES_END_MAX, &f, &e), 1);
+		assert_int_equal(f.id, ID);
+		assert_int_equal(action_get_returned(&f, &x, &e), 0);
+		if (x.outcome != rows[i].outcome || x.sys != rows[i].sys ||
+		    (rows[i].text != SIZE_MAX && a->len != rows[i].text))
+			fail_msg("row %zu: %u, %u, %zu bytes", i, x.outcome, x.sys, a->len);
+		assert_string_equal(x.path, x.outcome == OUTCOME_DONE ? "/p" : "/asked");
+		assert_int_equal(processes.fds, 0);
+		errands_done(&s);
+		replies_done(&replies);
+		processes_done(&processes);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whatever_it_writes_there_is_one_good_answer),
+	};
+
+	(void)alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
