@@ -138,35 +138,67 @@ void display_choose(struct display *d, bool is_second)
 
 /* --- what is new ----------------------------------------------------------- */
 
-static size_t text_bound(const struct sheet *s, unsigned row, unsigned used)
+static size_t row_text(const struct row *r, unsigned col)
 {
-	size_t bound = 0;
-
-	for (; row < used; row++) {
-		const struct row *r = sheet_look(s, row);
-		bound += 1 + (size_t)r->used * (r->is_broad ? ROW_CELL_BYTES : 1);
-	}
-	return bound;
+	return row_bytes(r, r->used) - row_bytes(r, col) + !r->wraps;
 }
 
+static size_t rows_text(const struct sheet *s, struct told_place from)
+{
+	unsigned used = sheet_used(s);
+	size_t len = 0;
+
+	for (; from.row < used; from.row++, from.col = 0)
+		len += row_text(sheet_look(s, from.row), from.col);
+	return len;
+}
+
+/* The first row that is not all of it among the `excess` bytes in front. */
+static struct told_place pass_over(const struct sheet *s, struct told_place from,
+				   size_t excess)
+{
+	unsigned used = sheet_used(s);
+
+	for (; from.row < used; from.row++, from.col = 0) {
+		size_t len = row_text(sheet_look(s, from.row), from.col);
+		if (len > excess)
+			break;
+		excess -= len;
+	}
+	return from;
+}
+
+static void put_rows(struct display_text *t, const struct sheet *s, struct told_place from)
+{
+	unsigned used = sheet_used(s);
+
+	for (; from.row < used; from.row++, from.col = 0) {
+		const struct row *r = sheet_look(s, from.row);
+		t->len += row_utf8(r, from.col, r->used, t->bytes + t->len);
+		if (!r->wraps)
+			t->bytes[t->len++] = '\n';
+	}
+}
+
+/* What is too much in front is not even copied, so that a report costs no more memory
+ * than what is told. */
 static struct display_text text_of(const uint8_t *lines, size_t lines_len,
 				   const struct sheet *s, struct told_place from)
 {
-	unsigned used = sheet_used(s);
-	struct display_text t = {
-		.bytes = mem_new(lines_len + text_bound(s, from.row, used)),
-		.len = lines_len,
-	};
+	size_t rows = rows_text(s, from), all = lines_len + rows;
+	size_t excess = all > DISPLAY_TEXT_MAX ? all - DISPLAY_TEXT_MAX : 0;
+	size_t skip = excess < lines_len ? excess : lines_len;
 
-	if (lines_len > 0)
-		memcpy(t.bytes, lines, lines_len);
-	for (unsigned i = from.row; i < used; i++) {
-		const struct row *r = sheet_look(s, i);
-		t.len += row_utf8(r, i == from.row ? from.col : 0, r->used,
-				  t.bytes + t.len);
-		if (!r->wraps)
-			t.bytes[t.len++] = '\n';
-	}
+	from = pass_over(s, from, excess - skip);
+	rows = rows_text(s, from);
+	struct display_text t = {
+		.bytes = mem_new(lines_len - skip + rows),
+		.len = lines_len - skip,
+		.lost = all - (lines_len - skip + rows),
+	};
+	if (t.len > 0)
+		memcpy(t.bytes, lines + skip, t.len);
+	put_rows(&t, s, from);
 	return t;
 }
 
@@ -193,7 +225,7 @@ static struct display_text take_first(struct display *d)
 		place = scrollback_line(&d->back, place);
 	const uint8_t *lines = scrollback_from(&d->back, place, &len);
 	struct display_text t = text_of(lines, len, &d->sheets[0], from);
-	t.lost = d->back.gone > d->told_to ? d->back.gone - d->told_to : 0;
+	t.lost += d->back.gone > d->told_to ? d->back.gone - d->told_to : 0;
 	d->told_to = end;
 	d->is_changed = false;
 	return t;

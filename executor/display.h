@@ -19,6 +19,10 @@
 /* 1000 columns by 1000 rows of characters that are not ASCII. */
 #define DISPLAY_CELLS (8u << 20)
 
+/* What is read at once: a row's text more at most, and the beginning may be a part of a
+ * character, which the caller has to take away. */
+#define DISPLAY_TEXT_MAX ((4u << 20) + 64)
+
 struct display {
 	unsigned rows, cols;
 	size_t budget; /* bytes that rows may still take */
@@ -34,7 +38,7 @@ struct display {
 struct display_text {
 	uint8_t *bytes; /* the caller frees it */
 	size_t len;
-	uint64_t lost; /* bytes in front of it that were not kept */
+	uint64_t lost; /* bytes in front of it that were not kept, or are too much */
 };
 
 /* Not to be moved afterwards. */
