@@ -69,8 +69,9 @@ suite() {
 	tell_suite "$name" "$out"
 }
 
-# As many at a time as there are cores; what each said is told in order.
-names=() outs=() places=$(nproc)
+# Most suites wait most of the time, for time-outs and for ends: two of them for each
+# core go at a time.  What each said is told in order.
+names=() outs=() places=$(($(nproc) * 2))
 suite_beside() {
 	local out
 	out=$(mktemp)
@@ -87,7 +88,7 @@ suite_aside() {
 tell_beside() {
 	local i
 	wait
-	places=$(nproc)
+	places=$(($(nproc) * 2))
 	for i in "${!names[@]}"; do
 		tell_suite "${names[i]}" "${outs[i]}"
 	done
