@@ -44,7 +44,7 @@ static char peek(const struct build *b)
 
 static void skip_blanks(struct build *b)
 {
-	while (b->at < b->len && memchr(" \t\r\n", b->text[b->at], 4))
+	while (b->at < b->len && json_is_blank(b->text[b->at]))
 		b->at++;
 }
 

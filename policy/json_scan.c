@@ -50,7 +50,7 @@ static bool take(struct scan *s, unsigned char c)
 
 static void skip_blanks(struct scan *s)
 {
-	while (s->at < s->len && memchr(" \t\r\n", s->text[s->at], 4))
+	while (s->at < s->len && json_is_blank(s->text[s->at]))
 		s->at++;
 }
 

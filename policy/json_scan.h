@@ -3,6 +3,7 @@
  * The half of json that looks at bytes; what it refuses is listed in policy/json.h,
  * equal keys excepted, which json finds in the tree. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -12,3 +13,9 @@ struct err;
 /* 0, and how many values there are, or an error that names line and column (both from
  * 1, columns in bytes). */
 int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e);
+
+/* What may stand between values; asked of most bytes outside of strings. */
+static inline bool json_is_blank(int c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}

@@ -12,7 +12,7 @@
 
 static size_t skip_blanks(struct reply t, size_t at)
 {
-	while (at < t.len && memchr(" \t\r\n", t.text[at], 4))
+	while (at < t.len && json_is_blank(t.text[at]))
 		at++;
 	return at;
 }

@@ -1,6 +1,7 @@
 #include "sandbox/control/supervisor.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 /* A request as large as this may have been a hundred thousand small values, and free(3)
  * gives back nothing that lies below what is still in use. */
+#define LARGE (1u << 20)
 #define DEAF_MS 100
 /* How long clients have to take away what waits for them when the sandbox has ended. */
 #define GOODBYE_MS 2000
@@ -91,9 +93,23 @@ static void drop_mourner(struct supervisor *s, const struct client *c)
 	}
 }
 
+/* Now, and once more when what it asked for is over. */
+static void give_back(struct supervisor *s)
+{
+	(void)malloc_trim(0);
+	s->was_large = s->desk.queue.count > 0;
+}
+
+static bool is_large(const struct client *c)
+{
+	return c->wire.lines.in.room > LARGE || c->wire.out.room > LARGE ||
+	       c->desk.outbox.bytes > LARGE;
+}
+
 static void remove_client(struct supervisor *s, size_t i)
 {
 	struct client *c = s->clients[i];
+	bool was_large = is_large(c);
 
 	s->clients[i] = s->clients[--s->client_count];
 	desk_leave(&s->desk, &c->desk);
@@ -103,6 +119,8 @@ static void remove_client(struct supervisor *s, size_t i)
 	wire_fds_done(&c->early);
 	wire_done(&c->wire);
 	free(c);
+	if (was_large)
+		give_back(s);
 	tell_count(s);
 }
 
@@ -257,6 +275,8 @@ static bool take_lines(struct supervisor *s, struct client *c)
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
+		if (len > LARGE)
+			give_back(s);
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;

@@ -1,6 +1,7 @@
 #include "sandbox/control/supervisor.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -253,6 +254,10 @@ static void look_at_guest(struct supervisor *s)
 		supervisor_set_status(s, REGISTRY_READY);
 		s->start_ms = 0;
 		tell_ready(s, &none);
+	}
+	if (s->was_large && s->desk.queue.count == 0) {
+		(void)malloc_trim(0);
+		s->was_large = false;
 	}
 	if (!is_idle(s))
 		s->idle_since_ms = clock_ms();

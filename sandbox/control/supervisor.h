@@ -79,6 +79,7 @@ struct supervisor {
 	struct events events;
 	enum registry_status status;
 	bool is_stopping, has_landlock;
+	bool was_large; /* memory is to be given back when no action is under way */
 	struct ending ending;
 	struct mourner *mourners; /* owned */
 
