@@ -52,7 +52,7 @@ struct tree {
 	bool is_over;
 };
 
-struct worker {
+struct searcher {
 	struct tree *tree;
 	struct grep grep;
 	char *entries;	       /* owned */
@@ -146,7 +146,7 @@ bool grep_is_of_kernel(int fd)
 	       (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC);
 }
 
-static size_t make_path(struct worker *k, const struct work *w, const char *name)
+static size_t make_path(struct searcher *k, const struct work *w, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -159,7 +159,7 @@ static size_t make_path(struct worker *k, const struct work *w, const char *name
 	return w->path_len + len;
 }
 
-static void look_at(struct worker *k, const struct work *w, int folder, const char *name)
+static void look_at(struct searcher *k, const struct work *w, int folder, const char *name)
 {
 	const struct grep_wanted *wanted = k->tree->wanted;
 	size_t len = make_path(k, w, name);
@@ -177,7 +177,7 @@ static void look_at(struct worker *k, const struct work *w, int folder, const ch
 	pthread_mutex_unlock(&k->tree->lock);
 }
 
-static void look_at_all(struct worker *k, const struct work *w, int folder,
+static void look_at_all(struct searcher *k, const struct work *w, int folder,
 			struct grep_paths names)
 {
 	for (const char *at = names.bytes, *end = at + names.len; at < end;
@@ -205,7 +205,7 @@ static unsigned char type_of(int folder, const struct entry *d)
 }
 
 /* A portion of names is for whoever comes first. */
-static void hand_over(struct worker *k, const struct work *w)
+static void hand_over(struct searcher *k, const struct work *w)
 {
 	struct work *more = work_new(w->path, w->path_len, "");
 
@@ -217,7 +217,7 @@ static void hand_over(struct worker *k, const struct work *w)
 	k->names.len = 0;
 }
 
-static void on_entry(struct worker *k, const struct work *w, int folder,
+static void on_entry(struct searcher *k, const struct work *w, int folder,
 		     const struct entry *d)
 {
 	unsigned char type;
@@ -237,7 +237,7 @@ static void on_entry(struct worker *k, const struct work *w, int folder,
 	}
 }
 
-static void push_folders(struct worker *k)
+static void push_folders(struct searcher *k)
 {
 	if (!k->folders)
 		return;
@@ -249,7 +249,7 @@ static void push_folders(struct worker *k)
 	pthread_mutex_unlock(&k->tree->lock);
 }
 
-static void read_folder(struct worker *k, const struct work *w, int folder)
+static void read_folder(struct searcher *k, const struct work *w, int folder)
 {
 	long n;
 
@@ -265,7 +265,7 @@ static void read_folder(struct worker *k, const struct work *w, int folder)
 	look_at_all(k, w, folder, k->names);
 }
 
-static void do_work(struct worker *k, const struct work *w)
+static void do_work(struct searcher *k, const struct work *w)
 {
 	AUTO_CLOSE int folder = openat(k->tree->root, w->path_len ? w->path : ".",
 				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -291,7 +291,7 @@ static bool is_late_for(void *tree)
 static void *work(void *tree)
 {
 	struct tree *t = tree;
-	struct worker k = { .tree = t };
+	struct searcher k = { .tree = t };
 
 	k.grep = (struct grep){ .matcher = matcher_new(t->wanted->prepared),
 				.is_late = is_late_for, .who = t };
