@@ -54,7 +54,7 @@ EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             program relay replies requests ripgrep row runes screen screen_control \
             screen_draw script scrollback sequence session session_action \
             session_output sessions sheet shell spawn tape terminal text told tree \
-            user walk
+            user walk workers
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
