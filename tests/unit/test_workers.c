@@ -43,7 +43,8 @@ static void on_tell(const struct workers *s, struct worker *w, enum worker_end h
 	seen.how = how;
 	seen.len = buffer_len(&w->got);
 	assert_true(seen.len <= GOT_MAX);
-	memcpy(seen.got, buffer_data(&w->got), seen.len);
+	if (seen.len > 0)
+		memcpy(seen.got, buffer_data(&w->got), seen.len);
 	seen.got[seen.len] = '\0';
 }
 
@@ -74,14 +75,18 @@ static void speak(const void *what)
 	_exit(0);
 }
 
+/* Also when nobody listens any more. */
 static void speak_without_end(const void *what)
 {
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the test fails */
 	for (;;)
 		say(what);
 }
 
 static void stay(const void *what)
 {
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the test fails */
 	say(what);
 	for (;;)
 		(void)pause();
@@ -108,7 +113,11 @@ static void ignore_alarm(const void *what)
 
 static void stay_with_a_child(const void *what)
 {
-	stay(fork() == 0 ? "" : what);
+	if (fork() > 0)
+		stay(what);
+	(void)alarm(120); /* where the test fails */
+	(void)pause();
+	_exit(0);
 }
 
 /* --- what the executor does ---------------------------------------------------- */
