@@ -8,28 +8,19 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/entry.h"
 #include "executor/grep.h"
 #include "executor/matcher.h"
 
 /* Names of files that one thread takes at once; what is more is for the others. */
 #define PORTION ((size_t)4 << 10)
 #define ENTRIES_ROOM ((size_t)32 << 10)
-
-/* As the kernel writes it (getdents64(2)). */
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	unsigned char type;
-	char name[];
-};
 
 /* A folder to be read, or names of files in it. */
 struct work {
@@ -193,17 +184,6 @@ static bool is_left_out(const char *name)
 				  !strcmp(name, ".git"));
 }
 
-static unsigned char type_of(int folder, const struct entry *d)
-{
-	struct stat st;
-
-	if (d->type != DT_UNKNOWN)
-		return d->type;
-	if (fstatat(folder, d->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return DT_UNKNOWN;
-	return (unsigned char)IFTODT(st.st_mode);
-}
-
 /* A portion of names is for whoever comes first. */
 static void hand_over(struct searcher *k, const struct work *w)
 {
@@ -224,7 +204,7 @@ static void on_entry(struct searcher *k, const struct work *w, int folder,
 
 	if (is_left_out(d->name))
 		return;
-	type = type_of(folder, d);
+	type = entry_type(folder, d);
 	if (type == DT_DIR) {
 		struct work *below = work_new(w->path, w->path_len, d->name);
 		below->below = k->folders;
