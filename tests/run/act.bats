@@ -3,19 +3,6 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
-teardown() {
-	end
-}
-
-# acts CODE [OPTION...]: see act.py.
-acts() {
-	"$here/act.py" "$HUTCH" "$@"
-}
-
 @test "a line that is no action gets an error, and the stream goes on" {
 	acts '
 for line in ("rubbish", "[]", "{}", "\x01", "{\"action\":\"run\"}", "{\"action\":\"fly\"}", "{\"action\":{}}"):

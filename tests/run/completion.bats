@@ -7,6 +7,7 @@ setup() {
 	top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 	HUTCH=$(realpath "${HUTCH:-$top/build/hutch}")
 	source "$top/completions/hutch.bash"
+	unset -f hutch # completion runs what it completes
 	cd "$BATS_TEST_TMPDIR" || return 1
 	mkdir -p source/sub
 	touch source/file profile.json

@@ -10,10 +10,7 @@ setup() {
 }
 
 teardown() {
-	local name
-	for name in $("$HUTCH" ps -q 2>/dev/null); do
-		"$HUTCH" rm -f "$name" >/dev/null 2>&1
-	done
+	remove_boxes
 	chmod -R u+rwX "$T/mine" 2>/dev/null # a tree of our own, without mounts
 	rm -rf "$T/mine"
 	end

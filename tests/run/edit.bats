@@ -3,14 +3,6 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
-teardown() {
-	end
-}
-
 # acts CODE [OPTION...]: see act.py; with `edit(COMMAND, PATH, **args)`, `view(PATH, ...)`,
 # the text that stands before a view, and whether a content is an error.
 acts() {

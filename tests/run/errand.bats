@@ -3,14 +3,6 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
-teardown() {
-	end
-}
-
 # acts CODE [OPTION...]: see act.py; with an action for each, and `failed(OBSERVATION, WORDS)`.
 acts() {
 	"$here/act.py" "$HUTCH" '

@@ -1,6 +1,7 @@
-# helpers.bash -- what the files of the run tier share.  `load helpers` in each, and
-# in setup() and teardown() `begin` and `end`.  (The two about texts, completion.bats
-# and docs.bats, have the folder that bats gives.)
+# helpers.bash -- what the files of the run tier share.  `load helpers` in each.  Where
+# setup() and teardown() are to do more than `begin` and `end`, a file has its own, with
+# these in them.  (The two about texts, completion.bats and docs.bats, have the folder
+# that bats gives.)
 #
 # Every test has a folder of its own, $T, with a home and runtime folder of its own
 # in it, so that nothing depends on, or touches, those of the user.  Root's hutch
@@ -12,6 +13,18 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 # How long anything is waited for that has to happen; an emulated machine is slower.
 PATIENCE=$((30 * ${PATIENCE_TIMES:-1}))
+
+# Not from the environment: end() removes the one and kills what is in the other, even
+# where nothing has begun.
+T='' started=()
+
+setup() {
+	begin
+}
+
+teardown() {
+	end
+}
 
 begin() {
 	here=$BATS_TEST_DIRNAME
@@ -39,6 +52,14 @@ end() {
 		kill -KILL "$pid" 2>/dev/null
 	done
 	[[ -z ${T:-} ]] || rm -rf "$T"
+}
+
+# Before `end`, where sandboxes live on.
+remove_boxes() {
+	local name
+	for name in $("$HUTCH" ps -q 2>/dev/null); do
+		"$HUTCH" rm -f "$name" >/dev/null 2>&1
+	done
 }
 
 is_root() {
@@ -125,6 +146,16 @@ catch() {
 	mapfile -t lines <<<"$output"
 	mapfile -t stderr_lines <<<"$stderr"
 	printf 'status %s\nstdout: %s\nstderr: %s\n' "$status" "$output" "$stderr"
+}
+
+# hutch VERB ARG...: any verb, caught.
+hutch() {
+	catch "$HUTCH" "$@"
+}
+
+# acts CODE [OPTION...]: see act.py.
+acts() {
+	"$here/act.py" "$HUTCH" "$@"
 }
 
 # inside ARG...: what comes out of the sandbox.

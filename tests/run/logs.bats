@@ -4,18 +4,9 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
 teardown() {
-	"$HUTCH" rm -f box >/dev/null 2>&1 || true
+	remove_boxes
 	end
-}
-
-# acts CODE [OPTION...]: see act.py.
-acts() {
-	"$here/act.py" "$HUTCH" "$@"
 }
 
 @test "what the content has all of has no log, and what is cut has one with every byte" {

@@ -3,15 +3,8 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
 teardown() {
-	local name
-	for name in $("$HUTCH" ps -q 2>/dev/null); do
-		"$HUTCH" rm -f "$name" >/dev/null 2>&1
-	done
+	remove_boxes
 	end
 }
 
@@ -19,10 +12,6 @@ teardown() {
 make() {
 	catch "$HUTCH" create "${@:2}" "$1"
 	[[ $status == 0 && $output == "$1" ]]
-}
-
-hutch() {
-	catch "$HUTCH" "$@"
 }
 
 # fails_with CODE PATTERN ARG...: as `fails`, for any verb.

@@ -11,10 +11,7 @@ setup() {
 }
 
 teardown() {
-	local name
-	for name in $("$HUTCH" ps -q 2>/dev/null); do
-		"$HUTCH" rm -f "$name" >/dev/null 2>&1
-	done
+	remove_boxes
 	end
 }
 

@@ -3,14 +3,6 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
-teardown() {
-	end
-}
-
 # plays NAME [OPTION...]
 plays() {
 	"$here/session.py" "$HUTCH" "$@"

@@ -4,14 +4,6 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
-teardown() {
-	end
-}
-
 # plays NAME [OPTION...]
 plays() {
 	"$here/session_rows.py" "$HUTCH" "$@"

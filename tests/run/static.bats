@@ -4,18 +4,9 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
 teardown() {
-	"$HUTCH" rm -f box >/dev/null 2>&1 || true
+	remove_boxes
 	end
-}
-
-# acts CODE [OPTION...]: see act.py.
-acts() {
-	"$here/act.py" "$HUTCH" "$@"
 }
 
 @test "a static run begins in cwd or where the sandbox does, and shares nothing with a session" {

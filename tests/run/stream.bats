@@ -3,12 +3,8 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
 teardown() {
-	"$HUTCH" rm -f box >/dev/null 2>&1 || true
+	remove_boxes
 	end
 }
 

@@ -3,14 +3,6 @@
 
 load helpers
 
-setup() {
-	begin
-}
-
-teardown() {
-	end
-}
-
 # acts CODE [OPTION...]: see act.py; with `flood(TEXT, COUNT)`, the lines of a hidden
 # observation, of which the first lost its beginning, and what prefix says of them.
 acts() {

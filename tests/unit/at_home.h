@@ -1,31 +1,12 @@
-/* at_home -- an executor, and this test in the folder that is HOME inside; what is put
- * there, and what is found.  For tests of files: to be included once in each. */
+/* at_home -- what is put into the folder that is HOME inside, and what is found there.
+ * For tests of files, and as in_session.h: to be included once in each. */
 #pragma once
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "base/own.h"
-#include "tests/unit/actor.h"
-
-static struct actor a;
-
-static int setup(void **state)
-{
-	(void)state;
-	actor_start(&a);
-	assert_int_equal(chdir(a.home), 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	assert_int_equal(chdir("/"), 0);
-	actor_end(&a);
-	return 0;
-}
+#include "tests/unit/in_session.h"
 
 static void put(const char *path, const void *data, size_t len)
 {

@@ -19,11 +19,10 @@
 #include "base/own.h"
 #include "executor/lints.h"
 #include "tests/unit/actor.h"
-
-static struct actor a;
+#include "tests/unit/in_session.h"
 
 /* An executor, and a session that looks for programs in bin/ first. */
-static int setup(void **state)
+static int setup_programs(void **state)
 {
 	(void)state;
 	actor_begin(&a);
@@ -36,14 +35,6 @@ static int setup(void **state)
 	assert_int_equal(x.type, MSG_STARTED);
 	act_done(&x);
 	a.file_session = 1;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	assert_int_equal(chdir("/"), 0);
-	actor_end(&a);
 	return 0;
 }
 
@@ -291,7 +282,7 @@ static void test_nobody_is_asked_where_nobody_wants_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_programs, teardown)
 		TEST(test_what_is_new_is_told),
 		TEST(test_who_is_asked),
 		TEST(test_a_linter_that_does_not_work),

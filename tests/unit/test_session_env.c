@@ -18,22 +18,7 @@
 #include "base/variables.h"
 #include "executor/script.h"
 #include "tests/unit/actor.h"
-
-static struct actor a;
-
-static int setup(void **state)
-{
-	(void)state;
-	actor_start(&a);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	actor_end(&a);
-	return 0;
-}
+#include "tests/unit/in_session.h"
 
 /* The values that a shell could make something else of; as data. */
 static const char *const values[] = {

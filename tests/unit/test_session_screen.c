@@ -12,22 +12,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "tests/unit/actor.h"
-
-static struct actor a;
-
-static int setup(void **state)
-{
-	(void)state;
-	actor_start(&a);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	actor_end(&a);
-	return 0;
-}
+#include "tests/unit/in_session.h"
 
 static struct run_request request(uint32_t kind, const char *text, uint64_t soft)
 {
