@@ -47,14 +47,14 @@ CLI      := arena doctor main options report run
 VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
             party porter ps reply rm stats steer stream table
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
-            editor_file editor_say editor_view emulator encoding errand \
+            editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \
             files finds glob grep grep_paths grep_tree history lint lints listing \
             main matcher name needle pattern pattern_bracket pattern_rust processes \
             program relay replies requests ripgrep row runes screen screen_control \
             screen_draw script scrollback sequence session session_action \
             session_output sessions sheet shell spawn tape terminal text told tree \
-            user walk
+            user walk workers
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 

@@ -18,8 +18,8 @@ struct err;
 struct exec;
 struct files;
 struct history;
-struct lints;
 struct replies;
+struct workers;
 
 /* What is to be said. */
 struct editor_answer {
@@ -37,7 +37,7 @@ void editor_answer_done(struct editor_answer *a);
 /* What outlives an edit; all borrowed. */
 struct editor {
 	struct history *history;
-	struct lints *lints;
+	struct workers *workers; /* linters are asked by them */
 	const struct exec *exec; /* how the session is started; NULL: there is none */
 };
 

@@ -1,6 +1,7 @@
 #include "executor/everyone.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -130,6 +131,16 @@ void everyone_hold(struct everyone *a, bool is_held)
 int64_t everyone_now(const struct everyone *a)
 {
 	return (a->since ? a->since : clock_ms()) - a->stood;
+}
+
+int everyone_wait(const struct everyone *a, int64_t due)
+{
+	if (due == INT64_MAX)
+		return -1;
+	due -= everyone_now(a);
+	if (due > 0 && everyone_is_paused(a))
+		return -1; /* not before time goes on */
+	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
 }
 
 bool everyone_is_paused(const struct everyone *a)

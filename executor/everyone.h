@@ -64,6 +64,9 @@ bool everyone_is_gone(void);
 
 /* In ms; it stands still while paused. */
 int64_t everyone_now(const struct everyone *a);
+/* How long poll(2) is to wait until `due` of that, INT64_MAX: for ever.  -1: until something
+ * else happens. */
+int everyone_wait(const struct everyone *a, int64_t due);
 bool everyone_is_paused(const struct everyone *a);
 /* And by signals: who is new has to get one. */
 bool everyone_is_stopped(const struct everyone *a);

@@ -13,7 +13,8 @@
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/errand.h"
+#include "executor/errands.h"
+#include "executor/lints.h"
 #include "executor/requests.h"
 
 /* Requests answered before the commands get their turn. */
@@ -68,7 +69,7 @@ static void child_ended(void *executor, pid_t pid, int status)
 {
 	struct executor *x = executor;
 
-	if (!errands_reaped(&x->errands, pid) && !lints_reaped(&x->lints, pid))
+	if (!workers_reaped(&x->workers, pid))
 		sessions_reaped(&x->sessions, pid, status);
 }
 
@@ -84,15 +85,10 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 					 .proc = proc,
 					 .tapes = &x->tapes };
 	tapes_init(&x->tapes, logs);
-	x->errands = (struct errands){ .replies = &x->replies,
+	x->workers = (struct workers){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
-				       .everyone = &x->everyone,
-				       .run = errand_run };
-	x->lints = (struct lints){ .replies = &x->replies,
-				   .processes = &x->processes,
-				   .user = &x->user,
-				   .everyone = &x->everyone };
+				       .everyone = &x->everyone };
 	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.who = x;
@@ -103,8 +99,7 @@ static void executor_done(struct executor *x)
 	channel_done(&x->channel);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
-	errands_done(&x->errands);
-	lints_done(&x->lints);
+	workers_done(&x->workers);
 	tapes_done(&x->tapes);
 	replies_done(&x->replies);
 	history_done(&x->history);
@@ -173,9 +168,11 @@ static void forget_signal(int signals)
 	(void)!read(signals, &info, sizeof(info));
 }
 
+_Static_assert(ERRANDS_MAX + LINTS_MAX <= WORKERS_MAX, "one kind keeps another out");
+
 /* How many places there are for each of them. */
 struct watched {
-	size_t commands, sessions, errands, lints;
+	size_t commands, sessions, workers;
 };
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
@@ -191,10 +188,8 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
 				    is_behind);
-	w.errands = errands_watch(&x->errands,
+	w.workers = workers_watch(&x->workers,
 				  fds + POLL_COMMANDS + w.commands + w.sessions);
-	w.lints = lints_watch(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions +
-						 w.errands);
 	return w;
 }
 
@@ -252,15 +247,13 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 {
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
 	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands);
-	errands_serve(&x->errands, fds + POLL_COMMANDS + w.commands + w.sessions);
-	lints_serve(&x->lints, fds + POLL_COMMANDS + w.commands + w.sessions + w.errands);
+	workers_serve(&x->workers, fds + POLL_COMMANDS + w.commands + w.sessions);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	sessions_expire(&x->sessions);
-	errands_expire(&x->errands);
-	lints_expire(&x->lints);
+	workers_expire(&x->workers);
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
@@ -271,7 +264,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 {
 	size_t count = POLL_COMMANDS + x->processes.count * PROCESSES_FDS +
-		       x->sessions.count * SESSION_POLLS + 1 + ERRANDS_MAX + LINTS_MAX;
+		       x->sessions.count * SESSION_POLLS + 1 + WORKERS_MAX;
 
 	fds = mem_resize(fds, count, sizeof(*fds));
 	return fds;
@@ -292,8 +285,7 @@ static int timeout_of(const struct executor *x, bool has_more)
 
 	if (has_more)
 		return 0;
-	others = sooner(others, lints_timeout(&x->lints));
-	return sooner(sooner(sessions_timeout(&x->sessions), errands_timeout(&x->errands)),
+	return sooner(sooner(sessions_timeout(&x->sessions), workers_timeout(&x->workers)),
 		      others);
 }
 
@@ -306,8 +298,7 @@ static int loop(struct executor *x, struct err *e)
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
 		int timeout = timeout_of(x, has_more);
-		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.errands +
-			       w.lints;
+		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.workers;
 		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (turn(x, fds, w, &has_more, e) < 0)

@@ -9,14 +9,13 @@
 
 #include "executor/replies.h"
 #include "executor/channel.h"
-#include "executor/errands.h"
 #include "executor/everyone.h"
 #include "executor/history.h"
-#include "executor/lints.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
 #include "executor/tape.h"
 #include "executor/user.h"
+#include "executor/workers.h"
 
 struct err;
 
@@ -32,11 +31,10 @@ struct executor {
 	struct channel channel;
 	struct processes processes;
 	struct sessions sessions;
-	struct errands errands;
+	struct workers workers; /* errands, and linters */
 	struct replies replies; /* of sessions, errands and about files */
 	struct user user;
 	struct history history; /* of what an editor changed */
-	struct lints lints;	/* of those changes */
 	struct everyone everyone;
 	struct tapes tapes; /* what commands print */
 	unsigned phase; /* enum phase */

@@ -8,28 +8,19 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/entry.h"
 #include "executor/grep.h"
 #include "executor/matcher.h"
 
 /* Names of files that one thread takes at once; what is more is for the others. */
 #define PORTION ((size_t)4 << 10)
 #define ENTRIES_ROOM ((size_t)32 << 10)
-
-/* As the kernel writes it (getdents64(2)). */
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	unsigned char type;
-	char name[];
-};
 
 /* A folder to be read, or names of files in it. */
 struct work {
@@ -52,7 +43,7 @@ struct tree {
 	bool is_over;
 };
 
-struct worker {
+struct searcher {
 	struct tree *tree;
 	struct grep grep;
 	char *entries;	       /* owned */
@@ -146,7 +137,7 @@ bool grep_is_of_kernel(int fd)
 	       (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC);
 }
 
-static size_t make_path(struct worker *k, const struct work *w, const char *name)
+static size_t make_path(struct searcher *k, const struct work *w, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -159,7 +150,7 @@ static size_t make_path(struct worker *k, const struct work *w, const char *name
 	return w->path_len + len;
 }
 
-static void look_at(struct worker *k, const struct work *w, int folder, const char *name)
+static void look_at(struct searcher *k, const struct work *w, int folder, const char *name)
 {
 	const struct grep_wanted *wanted = k->tree->wanted;
 	size_t len = make_path(k, w, name);
@@ -177,7 +168,7 @@ static void look_at(struct worker *k, const struct work *w, int folder, const ch
 	pthread_mutex_unlock(&k->tree->lock);
 }
 
-static void look_at_all(struct worker *k, const struct work *w, int folder,
+static void look_at_all(struct searcher *k, const struct work *w, int folder,
 			struct grep_paths names)
 {
 	for (const char *at = names.bytes, *end = at + names.len; at < end;
@@ -193,19 +184,8 @@ static bool is_left_out(const char *name)
 				  !strcmp(name, ".git"));
 }
 
-static unsigned char type_of(int folder, const struct entry *d)
-{
-	struct stat st;
-
-	if (d->type != DT_UNKNOWN)
-		return d->type;
-	if (fstatat(folder, d->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return DT_UNKNOWN;
-	return (unsigned char)IFTODT(st.st_mode);
-}
-
 /* A portion of names is for whoever comes first. */
-static void hand_over(struct worker *k, const struct work *w)
+static void hand_over(struct searcher *k, const struct work *w)
 {
 	struct work *more = work_new(w->path, w->path_len, "");
 
@@ -217,14 +197,14 @@ static void hand_over(struct worker *k, const struct work *w)
 	k->names.len = 0;
 }
 
-static void on_entry(struct worker *k, const struct work *w, int folder,
+static void on_entry(struct searcher *k, const struct work *w, int folder,
 		     const struct entry *d)
 {
 	unsigned char type;
 
 	if (is_left_out(d->name))
 		return;
-	type = type_of(folder, d);
+	type = entry_type(folder, d);
 	if (type == DT_DIR) {
 		struct work *below = work_new(w->path, w->path_len, d->name);
 		below->below = k->folders;
@@ -237,7 +217,7 @@ static void on_entry(struct worker *k, const struct work *w, int folder,
 	}
 }
 
-static void push_folders(struct worker *k)
+static void push_folders(struct searcher *k)
 {
 	if (!k->folders)
 		return;
@@ -249,7 +229,7 @@ static void push_folders(struct worker *k)
 	pthread_mutex_unlock(&k->tree->lock);
 }
 
-static void read_folder(struct worker *k, const struct work *w, int folder)
+static void read_folder(struct searcher *k, const struct work *w, int folder)
 {
 	long n;
 
@@ -265,7 +245,7 @@ static void read_folder(struct worker *k, const struct work *w, int folder)
 	look_at_all(k, w, folder, k->names);
 }
 
-static void do_work(struct worker *k, const struct work *w)
+static void do_work(struct searcher *k, const struct work *w)
 {
 	AUTO_CLOSE int folder = openat(k->tree->root, w->path_len ? w->path : ".",
 				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -291,7 +271,7 @@ static bool is_late_for(void *tree)
 static void *work(void *tree)
 {
 	struct tree *t = tree;
-	struct worker k = { .tree = t };
+	struct searcher k = { .tree = t };
 
 	k.grep = (struct grep){ .matcher = matcher_new(t->wanted->prepared),
 				.is_late = is_late_for, .who = t };

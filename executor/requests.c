@@ -8,6 +8,8 @@
 #include "base/message.h"
 #include "base/own.h"
 #include "executor/editor.h"
+#include "executor/errand.h"
+#include "executor/errands.h"
 #include "executor/executor.h"
 #include "executor/files.h"
 
@@ -20,7 +22,7 @@ struct request {
 static bool is_used(struct executor *x, uint32_t id)
 {
 	return processes_find(&x->processes, id) || sessions_has(&x->sessions, id) ||
-	       errands_has(&x->errands, id) || lints_has(&x->lints, id);
+	       workers_has(&x->workers, id);
 }
 
 static int in_use(const struct frame *f, struct err *e)
@@ -148,7 +150,7 @@ static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 
 static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (errands_cancel(&x->errands, f->id) || lints_cancel(&x->lints, f->id))
+	if (workers_cancel(&x->workers, f->id))
 		return action_get_cancel(f, e);
 	return sessions_cancel(&x->sessions, f, e);
 }
@@ -199,7 +201,7 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 	if (!sessions_place(&x->sessions, r.session, &place))
 		return no_session(r.session, e);
 	struct files files = { &x->replies, &x->user, &place, f->id };
-	const struct editor editor = { &x->history, &x->lints,
+	const struct editor editor = { &x->history, &x->workers,
 				       sessions_exec(&x->sessions, r.session) };
 	return editor_edit(&files, &r, &editor, e);
 }
@@ -215,8 +217,9 @@ static int answer_errand(struct executor *x, const struct frame *f, struct err *
 	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
 	x->phase = PHASE_BUSY; /* it enters the cgroup, as commands do */
-	errands_start(&x->errands, f->id, &r,
-		      sessions_exec(&x->sessions, r.session));
+	const struct errand_order order = { f->id, &r,
+					    sessions_exec(&x->sessions, r.session) };
+	errands_start(&x->workers, &order, errand_run);
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 #include "executor/sessions.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,12 +302,7 @@ int sessions_timeout(const struct sessions *s)
 		int64_t one = session_due(s->all[i]);
 		due = one < due ? one : due;
 	}
-	if (due == INT64_MAX)
-		return -1;
-	due -= everyone_now(s->everyone);
-	if (due > 0 && everyone_is_paused(s->everyone))
-		return -1; /* not before time goes on */
-	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
+	return everyone_wait(s->everyone, due);
 }
 
 void sessions_expire(struct sessions *s)

@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "archive/trail.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "executor/entry.h"
 #include "executor/files_parts.h"
 
 /* What one getdents64(2) may tell. */
@@ -19,15 +19,6 @@
 
 /* So many names, and it is asked whether it is late. */
 #define LOOK_UP 256
-
-/* As the kernel writes it (getdents64(2)). */
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	unsigned char type;
-	char name[];
-};
 
 /* Names of folders that are still to be looked into, each with a 0 behind it; those
  * of the folder where we are begin at the last mark, those of the one above it at the
@@ -113,18 +104,6 @@ static enum walk_step step_of(struct walker *k, enum walk_step step)
 	return step;
 }
 
-/* The file system did not say it. */
-static unsigned char type_of(int folder, const struct entry *d)
-{
-	struct stat st;
-
-	if (d->type != DT_UNKNOWN)
-		return d->type;
-	if (fstatat(folder, d->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return DT_UNKNOWN;
-	return (unsigned char)IFTODT(st.st_mode);
-}
-
 /* True when there is to be an end of it. */
 static bool has_enough(struct walker *k)
 {
@@ -139,7 +118,7 @@ static bool has_enough(struct walker *k)
 static void tell_name(struct walker *k, const struct entry *d)
 {
 	const struct walk_name n =
-		name_of(k, d->name, type_of(trail_here(&k->trail), d));
+		name_of(k, d->name, entry_type(trail_here(&k->trail), d));
 
 	k->w->names++;
 	enum walk_step step = step_of(k, k->w->on_name(k->w->who, &n));

@@ -26,6 +26,7 @@
 #include "executor/processes.h"
 #include "executor/replies.h"
 #include "executor/user.h"
+#include "executor/workers.h"
 
 #define ID 7u
 
@@ -156,17 +157,17 @@ static void run(const void *order)
 	_exit(0);
 }
 
-static void wait_for_end(struct errands *s)
+static void wait_for_end(struct workers *s)
 {
 	while (s->count > 0) {
-		struct pollfd fds[ERRANDS_MAX];
+		struct pollfd fds[WORKERS_MAX];
 		int status;
-		size_t n = errands_watch(s, fds);
+		size_t n = workers_watch(s, fds);
 		(void)poll(fds, n, 20);
-		errands_serve(s, fds);
+		workers_serve(s, fds);
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 		if (pid > 0)
-			assert_true(errands_reaped(s, pid));
+			assert_true(workers_reaped(s, pid));
 	}
 }
 
@@ -185,9 +186,9 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 						  .path = "/asked", .limit = (uint32_t)i };
 		processes_init(&processes);
 		assert_int_equal(user_init(&user), 0);
-		struct errands s = { .replies = &replies, .processes = &processes,
-				     .user = &user, .everyone = &everyone, .run = run };
-		errands_start(&s, ID, &r, NULL);
+		struct workers s = { .replies = &replies, .processes = &processes,
+				     .user = &user, .everyone = &everyone };
+		errands_start(&s, &(struct errand_order){ ID, &r, NULL }, run);
 		wait_for_end(&s);
 		struct reply *a = replies.first;
 		assert_true(a && !a->next && a->id == ID && a->type == MSG_CONTENT);
@@ -199,7 +200,7 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 			fail_msg("row %zu: %u, %u, %zu bytes", i, x.outcome, x.sys, a->len);
 		assert_string_equal(x.path, x.outcome == OUTCOME_DONE ? "/p" : "/asked");
 		assert_int_equal(processes.fds, 0);
-		errands_done(&s);
+		workers_done(&s);
 		replies_done(&replies);
 		processes_done(&processes);
 	}

@@ -1,0 +1,223 @@
+#include "executor/workers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "executor/everyone.h"
+#include "executor/processes.h"
+#include "executor/spawn.h"
+
+/* Its pipe, and that of spawn.h. */
+#define WORKER_FDS 2
+
+/* Read at once; what a pipe holds. */
+#define CHUNK (64u << 10)
+
+/* Time-outs beyond this are none. */
+#define TIMEOUT_MAX (UINT64_C(1) << 50)
+
+/* All but the process, which may not end at once. */
+static void let_go(struct worker *w)
+{
+	own_close(&w->out);
+	own_close(&w->status);
+	buffer_done(&w->got);
+}
+
+static void worker_free(struct workers *s, struct worker *w)
+{
+	let_go(w);
+	w->kind->free(w);
+	processes_release(s->processes, WORKER_FDS);
+}
+
+void workers_done(struct workers *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		worker_free(s, s->all[i]);
+	*s = (struct workers){ 0 };
+}
+
+/* Its group, which it may not lead yet, and itself; it is unreaped, so it exists. */
+static void end(const struct worker *w)
+{
+	(void)kill(-w->pid, SIGKILL);
+	(void)kill(w->pid, SIGKILL);
+}
+
+static void give_up(const struct workers *s, struct worker *w, enum worker_end how)
+{
+	end(w);
+	w->kind->tell(s, w, how);
+	w->is_told = true;
+	let_go(w);
+}
+
+/* --- a new one ------------------------------------------------------------- */
+
+static bool is_full(const struct workers *s, const struct worker_kind *kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		count += s->all[i]->kind == kind;
+	return count >= kind->most || s->count == WORKERS_MAX;
+}
+
+static int64_t due_of(const struct workers *s, uint64_t timeout_ms)
+{
+	if (timeout_ms == 0 || timeout_ms > TIMEOUT_MAX)
+		return INT64_MAX;
+	return everyone_now(s->everyone) + (int64_t)timeout_ms;
+}
+
+/* The process, with its pipe; -1 with errno set. */
+static int start_process(const struct workers *s, struct worker *w,
+			 const struct worker_task *task)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	w->out = ends[0];
+	AUTO_CLOSE int theirs = ends[1];
+	(void)fcntl(w->out, F_SETFL, O_NONBLOCK); /* valid arguments; theirs may block */
+	const struct spawn how = { .exec = task->exec,
+				   .self = s->user,
+				   .stdio = { theirs, theirs, theirs },
+				   .cgroup = s->processes->cgroup.procs,
+				   .instead = task->run,
+				   .what = task->what };
+	w->pid = spawn_command(&how, &w->status);
+	if (w->pid < 0)
+		own_close(&w->out);
+	return w->pid < 0 ? -1 : 0;
+}
+
+int workers_start(struct workers *s, struct worker *w, const struct worker_task *task)
+{
+	w->out = w->status = -1;
+	w->due = due_of(s, task->timeout_ms);
+	buffer_init(&w->got, w->kind->got_max);
+	if (is_full(s, w->kind) || !processes_reserve(s->processes, WORKER_FDS)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (start_process(s, w, task) < 0) {
+		processes_release(s->processes, WORKER_FDS);
+		return -1;
+	}
+	s->all[s->count++] = w;
+	return 0;
+}
+
+/* --- those that are under way ---------------------------------------------- */
+
+static struct worker *find(const struct workers *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i]->id == id && !s->all[i]->is_told)
+			return s->all[i];
+	return NULL;
+}
+
+bool workers_has(const struct workers *s, uint32_t id)
+{
+	return find(s, id);
+}
+
+bool workers_cancel(struct workers *s, uint32_t id)
+{
+	struct worker *w = find(s, id);
+
+	if (w)
+		give_up(s, w, WORKER_CANCELLED);
+	return w;
+}
+
+/* False when there is nothing more for now. */
+static bool read_some(struct worker *w)
+{
+	size_t left = w->kind->got_max - buffer_len(&w->got);
+	size_t len = left < CHUNK ? left : CHUNK;
+
+	if (len == 0) { /* more than it may: it cannot be what we made */
+		end(w);
+		own_close(&w->out);
+		return false;
+	}
+	ssize_t n = read(w->out, buffer_reserve(&w->got, len), len);
+	if (n > 0)
+		buffer_added(&w->got, (size_t)n);
+	if (n == 0)
+		own_close(&w->out);
+	return n > 0;
+}
+
+size_t workers_watch(const struct workers *s, struct pollfd *fds)
+{
+	for (size_t i = 0; i < s->count; i++)
+		fds[i] = (struct pollfd){ .fd = s->all[i]->out, .events = POLLIN };
+	return s->count;
+}
+
+/* Once each: what is more comes with the next turn. */
+void workers_serve(struct workers *s, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i]->out >= 0 && fds[i].revents)
+			(void)read_some(s->all[i]);
+}
+
+bool workers_reaped(struct workers *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct worker *w = s->all[i];
+		if (w->pid != pid)
+			continue;
+		while (w->out >= 0 && read_some(w))
+			;
+		if (!w->is_told)
+			w->kind->tell(s, w, WORKER_ENDED);
+		worker_free(s, w);
+		s->all[i] = s->all[--s->count];
+		return true;
+	}
+	return false;
+}
+
+/* --- time ------------------------------------------------------------------ */
+
+int workers_timeout(const struct workers *s)
+{
+	int64_t due = INT64_MAX;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->all[i]->is_told && s->all[i]->due < due)
+			due = s->all[i]->due;
+	return everyone_wait(s->everyone, due);
+}
+
+static void expire(const struct workers *s, struct worker *w, int64_t now)
+{
+	int64_t last_words_ms = w->kind->last_words_ms;
+
+	if (w->was_asked || !last_words_ms)
+		return give_up(s, w, WORKER_LATE);
+	w->was_asked = true;
+	w->due = now + last_words_ms;
+	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
+}
+
+void workers_expire(struct workers *s)
+{
+	int64_t now = s->count ? everyone_now(s->everyone) : 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->all[i]->is_told && now >= s->all[i]->due)
+			expire(s, s->all[i], now);
+}

@@ -1,0 +1,325 @@
+/* workers: whatever becomes of a process, its kind is told of it once, and nothing of it
+ * is left. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "executor/everyone.h"
+#include "executor/processes.h"
+#include "executor/user.h"
+#include "executor/workers.h"
+
+#define GOT_MAX 100
+#define MOST	3
+
+/* What the kinds were told; it outlives what they were told of. */
+static struct {
+	unsigned told, freed;
+	enum worker_end how;
+	size_t len;
+	char got[GOT_MAX + 1];
+} seen;
+
+static void on_tell(const struct workers *s, struct worker *w, enum worker_end how)
+{
+	(void)s;
+	seen.told++;
+	seen.how = how;
+	seen.len = buffer_len(&w->got);
+	assert_true(seen.len <= GOT_MAX);
+	if (seen.len > 0)
+		memcpy(seen.got, buffer_data(&w->got), seen.len);
+	seen.got[seen.len] = '\0';
+}
+
+static void on_free(struct worker *w)
+{
+	seen.freed++;
+	free(w);
+}
+
+static const struct worker_kind patient = {
+	.tell = on_tell, .free = on_free, .most = MOST, .got_max = GOT_MAX,
+	.last_words_ms = 60
+};
+static const struct worker_kind strict = {
+	.tell = on_tell, .free = on_free, .most = MOST, .got_max = GOT_MAX
+};
+
+/* --- what they do ------------------------------------------------------------ */
+
+static void say(const char *text)
+{
+	(void)io_write_all(1, text, strlen(text)); /* the reader may have had enough */
+}
+
+static void speak(const void *what)
+{
+	say(what);
+	_exit(0);
+}
+
+/* Also when nobody listens any more. */
+static void speak_without_end(const void *what)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the test fails */
+	for (;;)
+		say(what);
+}
+
+static void stay(const void *what)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the test fails */
+	say(what);
+	for (;;)
+		(void)pause();
+}
+
+static void say_last_words(int signo)
+{
+	(void)signo;
+	say("last words");
+	_exit(0);
+}
+
+static void wait_for_alarm(const void *what)
+{
+	(void)signal(SIGALRM, say_last_words);
+	stay(what);
+}
+
+static void ignore_alarm(const void *what)
+{
+	(void)signal(SIGALRM, SIG_IGN);
+	stay(what);
+}
+
+static void stay_with_a_child(const void *what)
+{
+	if (fork() > 0)
+		stay(what);
+	(void)alarm(120); /* where the test fails */
+	(void)pause();
+	_exit(0);
+}
+
+/* --- what the executor does ---------------------------------------------------- */
+
+struct stage {
+	struct processes processes;
+	struct everyone everyone;
+	struct user user;
+	struct workers workers;
+};
+
+static void stage_init(struct stage *s)
+{
+	memset(&seen, 0, sizeof(seen));
+	*s = (struct stage){ 0 };
+	processes_init(&s->processes);
+	assert_int_equal(user_init(&s->user), 0);
+	s->workers = (struct workers){ .processes = &s->processes, .user = &s->user,
+				       .everyone = &s->everyone };
+}
+
+static void stage_done(struct stage *s)
+{
+	assert_int_equal(s->processes.fds, 0);
+	workers_done(&s->workers);
+	processes_done(&s->processes);
+}
+
+static int start(struct stage *s, const struct worker_kind *kind, uint32_t id,
+		 const struct worker_task *task)
+{
+	const struct exec exec = { .uid = getuid(), .gid = getgid(), .cwd = "/" };
+	struct worker_task t = *task;
+	struct worker *w = mem_zeroed(1, sizeof(*w));
+
+	t.exec = &exec;
+	w->kind = kind;
+	w->id = id;
+	if (workers_start(&s->workers, w, &t) == 0)
+		return 0;
+	free(w);
+	return -1;
+}
+
+/* A child's end ends the wait. */
+static void wait_for_more(struct stage *s)
+{
+	struct pollfd fds[WORKERS_MAX];
+	int ms = workers_timeout(&s->workers);
+	const struct timespec wait = { ms / 1000, ms % 1000 * 1000000L };
+	size_t n = workers_watch(&s->workers, fds);
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	if (ppoll(fds, n, ms < 0 ? NULL : &wait, &none) > 0)
+		workers_serve(&s->workers, fds);
+}
+
+static void turn(struct stage *s)
+{
+	wait_for_more(s);
+	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
+		assert_true(workers_reaped(&s->workers, pid));
+	workers_expire(&s->workers);
+}
+
+static void until_gone(struct stage *s)
+{
+	while (s->workers.count > 0)
+		turn(s);
+}
+
+/* --- tests --------------------------------------------------------------------- */
+
+static const struct row {
+	const struct worker_kind *kind;
+	void (*run)(const void *what);
+	uint64_t timeout_ms;
+	enum worker_end how;
+	const char *got; /* NULL: as much as it may write */
+} rows[] = {
+	{ &strict, speak, 0, WORKER_ENDED, "words" },
+	{ &strict, speak, 60000, WORKER_ENDED, "words" },
+	{ &strict, speak, UINT64_MAX, WORKER_ENDED, "words" },
+	{ &strict, speak_without_end, 0, WORKER_ENDED, NULL },
+	{ &strict, stay, 30, WORKER_LATE, "words" },
+	{ &strict, wait_for_alarm, 30, WORKER_LATE, "words" },
+	{ &patient, wait_for_alarm, 200, WORKER_ENDED, "wordslast words" },
+	{ &patient, ignore_alarm, 200, WORKER_LATE, "words" },
+};
+
+static void test_each_is_told_about_once(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct row *r = &rows[i];
+		const struct worker_task task = { .run = r->run, .what = "words",
+						  .timeout_ms = r->timeout_ms };
+		struct stage s;
+		stage_init(&s);
+		assert_int_equal(start(&s, r->kind, 7, &task), 0);
+		assert_true(workers_has(&s.workers, 7));
+		until_gone(&s);
+		if (seen.told != 1 || seen.freed != 1 || seen.how != r->how ||
+		    (r->got ? strcmp(seen.got, r->got) != 0 : seen.len != GOT_MAX))
+			fail_msg("row %zu: told %u, freed %u, %u, \"%s\"", i, seen.told,
+				 seen.freed, seen.how, seen.got);
+		stage_done(&s);
+	}
+}
+
+static void test_one_that_is_cancelled_takes_its_group_along(void **state)
+{
+	const struct worker_task task = { .run = stay_with_a_child, .what = "words" };
+	struct stage s;
+
+	(void)state;
+	stage_init(&s);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	assert_int_equal(start(&s, &strict, 7, &task), 0);
+	while (buffer_len(&s.workers.all[0]->got) == 0) /* then there are both */
+		wait_for_more(&s);
+	assert_false(workers_cancel(&s.workers, 8));
+	assert_true(workers_cancel(&s.workers, 7));
+	assert_true(seen.told == 1 && seen.how == WORKER_CANCELLED);
+	assert_string_equal(seen.got, "words");
+	assert_false(workers_has(&s.workers, 7));
+	assert_false(workers_cancel(&s.workers, 7));
+	unsigned ours = 0;
+	for (pid_t pid; (pid = waitpid(-1, NULL, 0)) > 0;)
+		ours += workers_reaped(&s.workers, pid);
+	assert_int_equal(ours, 1); /* and the other has gone, too */
+	assert_true(seen.told == 1 && seen.freed == 1);
+	stage_done(&s);
+}
+
+static void test_there_are_so_many_of_a_kind_and_no_more(void **state)
+{
+	const struct worker_task task = { .run = stay, .what = "" };
+	struct stage s;
+
+	(void)state;
+	stage_init(&s);
+	for (uint32_t i = 0; i < MOST; i++)
+		assert_int_equal(start(&s, &strict, 1 + i, &task), 0);
+	errno = 0;
+	assert_true(start(&s, &strict, 10, &task) < 0 && errno == EAGAIN);
+	assert_int_equal(start(&s, &patient, 11, &task), 0); /* its places are its own */
+	assert_true(workers_cancel(&s.workers, 2));
+	assert_int_equal(start(&s, &strict, 10, &task), -1); /* it is there still */
+	while (s.workers.count > MOST)
+		turn(&s);
+	assert_int_equal(start(&s, &strict, 10, &task), 0);
+	static const uint32_t left[] = { 1, 3, 10, 11 };
+	for (size_t i = 0; i < ARRAY_LEN(left); i++)
+		assert_true(workers_cancel(&s.workers, left[i]));
+	until_gone(&s);
+	assert_true(seen.told == MOST + 2 && seen.freed == MOST + 2);
+	stage_done(&s);
+}
+
+static void test_time_stands_still_while_everyone_is_paused(void **state)
+{
+	const struct worker_task task = { .run = stay, .what = "", .timeout_ms = 60000 };
+	struct stage s;
+
+	(void)state;
+	stage_init(&s);
+	assert_int_equal(workers_timeout(&s.workers), -1);
+	assert_int_equal(start(&s, &strict, 7, &task), 0);
+	int ms = workers_timeout(&s.workers);
+	assert_true(ms > 0 && ms <= 60000);
+	everyone_hold(&s.everyone, true);
+	assert_int_equal(workers_timeout(&s.workers), -1);
+	everyone_hold(&s.everyone, false);
+	assert_true(workers_timeout(&s.workers) > 0);
+	assert_true(workers_cancel(&s.workers, 7));
+	assert_int_equal(workers_timeout(&s.workers), -1); /* it has had its end */
+	until_gone(&s);
+	stage_done(&s);
+}
+
+static void on_child(int signo)
+{
+	(void)signo; /* ppoll(2) returns */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_is_told_about_once),
+		cmocka_unit_test(test_one_that_is_cancelled_takes_its_group_along),
+		cmocka_unit_test(test_there_are_so_many_of_a_kind_and_no_more),
+		cmocka_unit_test(test_time_stands_still_while_everyone_is_paused),
+	};
+	const struct sigaction act = { .sa_handler = on_child };
+	sigset_t child;
+
+	(void)alarm(60);
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	(void)sigaction(SIGCHLD, &act, NULL);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
