@@ -69,9 +69,8 @@ suite() {
 	tell_suite "$name" "$out"
 }
 
-# Most suites wait most of the time, for time-outs and for ends: two of them for each
-# core go at a time.  What each said is told in order.
-names=() outs=() places=$(($(nproc) * 2))
+# As many at a time as there are cores; what each said is told in order.
+names=() outs=() places=$(nproc)
 suite_beside() {
 	local out
 	out=$(mktemp)
@@ -88,7 +87,7 @@ suite_aside() {
 tell_beside() {
 	local i
 	wait
-	places=$(($(nproc) * 2))
+	places=$(nproc)
 	for i in "${!names[@]}"; do
 		tell_suite "${names[i]}" "${outs[i]}"
 	done
@@ -130,9 +129,11 @@ unit() {
 	tell_beside
 }
 
+# These wait most of the time, for time-outs and for ends: two for each core.
 run() {
 	local dir=$1 label=$2 t
 	shift 2
+	places=$(($(nproc) * 2))
 	for t in "$base"/tests/run/*.bats; do
 		local how=suite_beside
 		# A recorded day waits more than it does anything.
