@@ -69,15 +69,24 @@ suite() {
 	tell_suite "$name" "$out"
 }
 
-# As many at a time as there are cores; what each said is told in order.
-names=() outs=() places=$(nproc)
+# As many at a time as there are places; what each said is told in order.
+names=() outs=() pids=() places=$(nproc)
+late_names=() late_outs=() late_pids=()
+late_running() {
+	local pid count=0
+	for pid in "${late_pids[@]}"; do
+		! kill -0 "$pid" 2>/dev/null || count=$((count + 1))
+	done
+	echo $count
+}
 suite_beside() {
 	local out
 	out=$(mktemp)
 	names+=("$1") outs+=("$out")
 	shift
-	while [ "$(jobs -rp | wc -l)" -ge "$places" ]; do wait -n; done
+	while [ "$(jobs -rp | wc -l)" -ge $((places + $(late_running))) ]; do wait -n; done
 	run_suite "$out" "$@" &
+	pids+=("$!")
 }
 # In no other's place: it waits for half of its time.
 suite_aside() {
@@ -86,12 +95,25 @@ suite_aside() {
 }
 tell_beside() {
 	local i
-	wait
+	[ ${#pids[@]} -eq 0 ] || wait "${pids[@]}"
 	places=$(nproc)
 	for i in "${!names[@]}"; do
 		tell_suite "${names[i]}" "${outs[i]}"
 	done
-	names=() outs=()
+	names=() outs=() pids=()
+}
+# Beside all that comes, in no place, and told at the end.
+suite_late() {
+	local out
+	out=$(mktemp)
+	late_names+=("$1") late_outs+=("$out")
+	shift
+	run_suite "$out" "$@" &
+	late_pids+=("$!")
+}
+tell_late() {
+	names=("${late_names[@]}") outs=("${late_outs[@]}") pids=("${late_pids[@]}")
+	tell_beside
 }
 
 run_suite() {
@@ -170,6 +192,7 @@ escape() {
 
 fuzz() {
 	local t name seconds
+	places=$(($(nproc) * 2))
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets its minute; FUZZ_SECONDS=3600 is for a night.
@@ -221,10 +244,10 @@ for tier in "${tiers[@]}"; do
 		as_user env HUTCH="$built/hutch" PROBE="$built/tests/probe" \
 			LISTENER="$built/tests/listener" tests/escape/run.sh table
 		;;
-	# Beside the tiers behind it, as vm.
+	# Beside the tiers behind it.
 	endure)
-		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" "$built" as_user
-		[ -z "$sanitized" ] || suite_beside "endure (sanitized)" \
+		suite_late endure endure_for "${ENDURE_SECONDS:-300}" "$built" as_user
+		[ -z "$sanitized" ] || suite_late "endure (sanitized)" \
 			endure_for "${ENDURE_SECONDS:-60}" "$clean" as_user
 		;;
 	fuzz) fuzz ;;
@@ -241,6 +264,7 @@ for tier in "${tiers[@]}"; do
 done
 
 tell_beside
+tell_late
 
 # What one pass skips and another one does, as root or with other ids, is done.
 key() {
