@@ -151,11 +151,11 @@ unit() {
 	tell_beside
 }
 
-# These wait most of the time, for time-outs and for ends: two for each core.
+# These wait most of the time, for time-outs and for ends: three for two cores.
 run() {
 	local dir=$1 label=$2 t
 	shift 2
-	places=$(($(nproc) * 2))
+	places=$(($(nproc) + $(nproc) / 2))
 	for t in "$base"/tests/run/*.bats; do
 		local how=suite_beside
 		# A recorded day waits more than it does anything.
@@ -192,7 +192,6 @@ escape() {
 
 fuzz() {
 	local t name seconds
-	places=$(($(nproc) * 2))
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets its minute; FUZZ_SECONDS=3600 is for a night.

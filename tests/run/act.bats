@@ -362,7 +362,7 @@ def play(count):
     for _ in range(count):
         receive()
     sender.join()
-play(500)
+play(2000) # as much waits then as ever
 before = memory()
 play(10000)
 grown = memory() - before
