@@ -162,19 +162,21 @@ assert d.output(p, "stderr") == all[1:1048577]'
 	controls '
 size = 24 << 20
 p = start("sh", "-c", "seq 1 10000000 | head -c %d" % size)
-sum, text = 0, b""
+parts = []
 for i in range(20):
     time.sleep(0.05)
     m = receive()["params"]
-    text += bytes_of(m)
+    parts.append(bytes_of(m))
 id = send("exec.wait", process=p)
 while True:
     m = receive()
     if m.get("id") == id:
         break
     assert "dropped" not in m["params"], m
-    text += bytes_of(m["params"]) if m["method"] == "output" else b""
+    if m["method"] == "output":
+        parts.append(bytes_of(m["params"]))
 want = b"".join(b"%d\n" % n for n in range(1, 4000000))[:size]
+text = b"".join(parts)
 assert len(text) == size and text == want'
 }
 
