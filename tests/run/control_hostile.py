@@ -375,7 +375,7 @@ def does_not_read():
     begun = time.monotonic()
     for _ in range(50):
         other.ok("info")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < (30 if is_sanitized() else 5)
     is_below("VmHWM", peak + 10 * 12 * MIB)
     for client in clients + [other]:
         client.close()
