@@ -153,11 +153,11 @@ unit() {
 
 # Nothing of a stranger's is read in these: the sanitizers need not watch.
 unwatched=' codes completion defaults docs doctor environment folders hosts identity images network results stdio volumes '
-# These wait most of the time, for time-outs and for ends: three for two cores.
+# These wait most of the time, for time-outs and for ends: two for each core.
 run() {
 	local dir=$1 label=$2 t
 	shift 2
-	places=$(($(nproc) + $(nproc) / 2))
+	places=$(($(nproc) * 2))
 	for t in "$base"/tests/run/*.bats; do
 		[[ $dir != "$clean" || $unwatched != *" $(basename "$t" .bats) "* ]] || continue
 		local how=suite_beside
@@ -195,6 +195,7 @@ escape() {
 
 fuzz() {
 	local t name seconds
+	places=$(($(nproc) * 2))
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets its minute; FUZZ_SECONDS=3600 is for a night.
