@@ -39,7 +39,7 @@ SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest
             seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
             upper volumes watchdog
 ACT      := action action_errand answers args desk desk_env desk_frame desk_start \
-            lines observe observe_errand outbox outlet put queue setting split \
+            heap lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc supervisor wire

@@ -1,12 +1,13 @@
 /* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch act`
- * runs it; it is a program of its own, since the launcher links no JSON.  See
- * docs/hutch-act.md. */
+ * runs it; it is a program of its own, since what serves for hours is linked with
+ * another C library than what starts (Makefile).  See docs/hutch-act.md. */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "policy/policy.h"
+#include "sandbox/act/heap.h"
 #include "sandbox/act/stream.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/report.h"
@@ -67,6 +68,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
+	heap_keep_small();
 	launch_ready();
 	launch_close_others(-1);
 	policy_init(&policy);

@@ -1,7 +1,6 @@
 #include "sandbox/control/supervisor.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sandbox/act/heap.h"
 #include "sandbox/act/put.h"
 #include "sandbox/control/rpc.h"
 
@@ -21,6 +21,8 @@
  * gives back nothing that lies below what is still in use. */
 #define LARGE (1u << 20)
 #define DEAF_MS 100
+/* What one client may take of a turn, before others are looked at. */
+#define SHARE_MS 2
 /* How long clients have to take away what waits for them when the sandbox has ended. */
 #define GOODBYE_MS 2000
 
@@ -96,7 +98,7 @@ static void drop_mourner(struct supervisor *s, const struct client *c)
 /* Now, and once more when what it asked for is over. */
 static void give_back(struct supervisor *s)
 {
-	(void)malloc_trim(0);
+	heap_give_back();
 	s->was_large = s->desk.queue.count > 0;
 }
 
@@ -272,6 +274,7 @@ static bool take_lines(struct supervisor *s, struct client *c)
 	size_t len;
 	struct wire_fds fds;
 	bool has_some = false;
+	int64_t until = clock_ms() + SHARE_MS;
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
@@ -280,6 +283,10 @@ static bool take_lines(struct supervisor *s, struct client *c)
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;
+		if (clock_is_due(until)) {
+			s->has_left = true;
+			break;
+		}
 	}
 	return has_some;
 }

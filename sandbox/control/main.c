@@ -2,7 +2,6 @@
  * create` runs it; it returns when the sandbox is ready, and leaves this process in
  * the background.  See docs/hutch-create.md. */
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "sandbox/act/heap.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/control/supervisor.h"
@@ -73,14 +73,6 @@ static int start(struct launch *l, struct registry_entry *entry, const char *nam
 	return leave_caller(e) < 0 ? -1 : launch_start(l, e);
 }
 
-/* A line of 32 MiB leaves nothing behind: what is large comes from the kernel and goes
- * back.  By default glibc raises both with what it has seen (mallopt(3)). */
-static void keep_small(void)
-{
-	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	(void)mallopt(M_TRIM_THRESHOLD, 128 << 10);
-}
-
 /* The background process; whoever waits at `ready` is told. */
 static void supervise(const struct order *o, int ready)
 {
@@ -88,7 +80,7 @@ static void supervise(const struct order *o, int ready)
 	struct launch l;
 	struct err e;
 
-	keep_small();
+	heap_keep_small();
 	launch_init(&l, &o->policy);
 	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */
 	registry_init(&entry);

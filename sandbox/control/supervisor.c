@@ -1,7 +1,6 @@
 #include "sandbox/control/supervisor.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/quote.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "sandbox/act/heap.h"
 #include "sandbox/act/setting.h"
 #include "sandbox/act/veil.h"
 #include "sandbox/cgroup.h"
@@ -29,6 +29,8 @@
 
 /* How long a sandbox may take to become ready. */
 #define START_MS 60000
+/* When there were more processes and are no longer, memory is given back. */
+#define MANY_JOBS 32
 
 enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_READY,
        WATCH_CLIENTS };
@@ -255,8 +257,9 @@ static void look_at_guest(struct supervisor *s)
 		s->start_ms = 0;
 		tell_ready(s, &none);
 	}
-	if (s->was_large && s->desk.queue.count == 0) {
-		(void)malloc_trim(0);
+	s->was_large = s->was_large || s->jobs.alive > MANY_JOBS;
+	if (s->was_large && s->desk.queue.count == 0 && s->jobs.alive <= MANY_JOBS) {
+		heap_give_back();
 		s->was_large = false;
 	}
 	if (!is_idle(s))
@@ -267,7 +270,8 @@ static void work(struct supervisor *s)
 {
 	bool has_more = true;
 
-	while (has_more) {
+	s->has_left = false;
+	while (has_more && !s->has_left) {
 		has_more = guest_take(&s->guest);
 		look_at_guest(s); /* before the clients, who are told of what it finds */
 		send_requests(s);
@@ -290,7 +294,7 @@ static void turn(struct supervisor *s)
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	clients_watch(s, w + WATCH_CLIENTS);
 	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
-	if (poll(w, WATCH_CLIENTS + clients + pipes, clock_wait(due(s))) < 0)
+	if (poll(w, WATCH_CLIENTS + clients + pipes, s->has_left ? 0 : clock_wait(due(s))) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
 	guest_serve(&s->guest, w + WATCH_GUEST);

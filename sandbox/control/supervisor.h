@@ -79,7 +79,8 @@ struct supervisor {
 	struct events events;
 	enum registry_status status;
 	bool is_stopping, has_landlock;
-	bool was_large; /* memory is to be given back when no action is under way */
+	bool was_large; /* memory is to be given back when little is under way */
+	bool has_left;	/* a client's share of the turn was over, and lines of it wait */
 	struct ending ending;
 	struct mourner *mourners; /* owned */
 

@@ -362,7 +362,7 @@ def play(count):
     for _ in range(count):
         receive()
     sender.join()
-play(2000) # as much waits then as ever
+play(500)
 before = memory()
 play(10000)
 grown = memory() - before

@@ -375,7 +375,7 @@ def does_not_read():
     begun = time.monotonic()
     for _ in range(50):
         other.ok("info")
-    assert time.monotonic() - begun < (30 if is_sanitized() else 5)
+    assert time.monotonic() - begun < 5
     is_below("VmHWM", peak + 10 * 12 * MIB)
     for client in clients + [other]:
         client.close()
@@ -713,7 +713,7 @@ def too_many_processes():
     until(lambda: not [p for p in client.ok("exec.list") if p["state"] == "running"],
           "processes outlive their clients")
     client.close()
-    before.look(3 * MIB)  # what was freed of so many lies between what is used
+    before.look()
 
 
 def many_signals():
