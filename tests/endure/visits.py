@@ -447,15 +447,23 @@ async def attach(v):
         for process, p in v.dice.sample(known, min(len(known), 3)):
             try:
                 at = await peer.call("exec.attach", process=process)
+                if v.dice.random() < 0.2:
+                    return  # in the middle
+                how = await peer.call("exec.wait", process=process)
             except Refused as e:
-                if e.kind == "not_found":  # 256 are remembered
-                    v.box.processes.pop(process, None)
-                    continue
-                raise
-            if v.dice.random() < 0.2:
-                return  # in the middle
-            how = await peer.call("exec.wait", process=process)
+                if e.kind != "not_found":
+                    raise
+                await judge_forgotten(v, peer, process)
+                continue
             judge_end(v, peer, process, p, how, may_drop=True, lost=at["lost"])
+
+
+async def judge_forgotten(v, peer, process):
+    """That 256 others have ended since, for which there is one number each."""
+    v.box.processes.pop(process, None)
+    newest = await peer.start(["true"])
+    if newest - process <= 256:
+        v.broken(f"process {process} is forgotten, and the newest is {newest}")
 
 
 async def write_flood(v):
