@@ -3,7 +3,7 @@
 #
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
-# Tiers: unit run sanitized (what of run reads a stranger's bytes, with --sanitized) escape endure fuzz vm,
+# Tiers: unit run sanitized (run, of the build that --sanitized names) escape endure fuzz vm,
 # vm-systemd and vm-qemu (for root), and soak: the long form of what run and endure do briefly.
 # Prints TAP; the last line is "N passed, N failed"
 # with ", N skipped" where something was.  A skip says why, and with MUST_WORK=1
@@ -59,70 +59,47 @@ as_user() {
 		MUST_WORK="${MUST_WORK:-}" CI="${CI:-}" "${exports[@]}" "$@"
 }
 
-# suite NAME COMMAND...: one program that prints TAP.  One that ends badly without
-# having said so has failed once more.
+# suite NAME COMMAND...: a program that prints TAP.  Suites start in the order in which they are named,
+# as many at a time as there are places: two for each core, since they wait half of their
+# time.  What they said is told in the same order.
+names=() outs=() told=0 places=$(($(nproc) * 2)) aside=()
 suite() {
-	local name=$1 out
-	shift
-	out=$(mktemp)
-	run_suite "$out" "$@"
-	tell_suite "$name" "$out"
-}
-
-# As many at a time as there are places; what each said is told in order.
-names=() outs=() pids=() places=$(nproc)
-late_names=() late_outs=() late_pids=()
-late_running() {
-	local pid count=0
-	for pid in "${late_pids[@]}"; do
-		! kill -0 "$pid" 2>/dev/null || count=$((count + 1))
+	while [ "$(running)" -ge "$places" ]; do
+		wait -n
+		tell_ended
 	done
-	echo $count
+	begin "$@"
 }
-suite_beside() {
+# In no place of the others: it waits most of its time, or is to be beside all that comes.
+suite_aside() {
+	begin "$@"
+	aside+=($!)
+}
+running() {
+	jobs -rp | grep -cvxFf <(printf '%s\n' "${aside[@]:-none}")
+}
+begin() {
 	local out
 	out=$(mktemp)
 	names+=("$1") outs+=("$out")
 	shift
-	while [ "$(jobs -rp | wc -l)" -ge $((places + $(late_running))) ]; do wait -n; done
 	run_suite "$out" "$@" &
-	pids+=("$!")
 }
-# In no other's place: it waits for half of its time.
-suite_aside() {
-	places=$((places + 1))
-	suite_beside "$@"
-}
-tell_beside() {
-	local i
-	[ ${#pids[@]} -eq 0 ] || wait "${pids[@]}"
-	places=$(nproc)
-	for i in "${!names[@]}"; do
-		tell_suite "${names[i]}" "${outs[i]}"
-	done
-	names=() outs=() pids=()
-}
-# Beside all that comes, in no place, and told at the end.
-suite_late() {
-	local out
-	out=$(mktemp)
-	late_names+=("$1") late_outs+=("$out")
-	shift
-	run_suite "$out" "$@" &
-	late_pids+=("$!")
-}
-tell_late() {
-	names=("${late_names[@]}") outs=("${late_outs[@]}") pids=("${late_pids[@]}")
-	tell_beside
-}
-
 run_suite() {
 	local out=$1 begun=$SECONDS
 	shift
 	"$@" >"$out" 2>&1 </dev/null
-	echo "$? $((SECONDS - begun))" >"$out.end"
+	echo "$? $((SECONDS - begun))" >"$out.ending"
+	mv "$out.ending" "$out.end"
+}
+tell_ended() {
+	while [ "$told" -lt ${#outs[@]} ] && [ -e "${outs[told]}.end" ]; do
+		tell_suite "${names[told]}" "${outs[told]}"
+		told=$((told + 1))
+	done
 }
 
+# One that ends badly without having said so has failed once more.
 tell_suite() {
 	local name=$1 out=$2 rc took
 	read -r rc took <"$out.end"
@@ -146,27 +123,20 @@ unit() {
 	for t in "$dir"/tests/unit/*; do
 		# What needs a kernel with cgroup controllers is run by the vm tier.
 		[ -x "$t" ] && [ "$(basename "$t")" != cgroup ] || continue
-		suite_beside "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
+		suite "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
 	done
-	tell_beside
 }
 
-# Nothing of a stranger's is read in these: the sanitizers need not watch.
-unwatched=' codes completion defaults docs doctor environment folders hosts identity images network results stdio volumes '
-# These wait most of the time, for time-outs and for ends: two for each core.
 run() {
-	local dir=$1 label=$2 t
+	local dir=$1 label=$2 t how
 	shift 2
-	places=$(($(nproc) * 2))
 	for t in "$base"/tests/run/*.bats; do
-		[[ $dir != "$clean" || $unwatched != *" $(basename "$t" .bats) "* ]] || continue
-		local how=suite_beside
+		how=suite
 		# A recorded day waits more than it does anything.
 		[ "$(basename "$t")" != day.bats ] || how=suite_aside
 		$how "$label $(basename "$t" .bats)" "$@" env HUTCH="$dir/hutch" \
 			BUILD="$dir" bats --tap "$t"
 	done
-	tell_beside
 }
 
 # The tests that repeat, as often as it takes to trust them.
@@ -193,17 +163,26 @@ escape() {
 		LISTENER="$dir/tests/listener" "$base/tests/escape/run.sh" check
 }
 
+# For who reads: the same probes in hutch, in bwrap and outside.
+escape_table() {
+	local table rc
+	table=$("$@" env HUTCH="$built/hutch" PROBE="$built/tests/probe" \
+		LISTENER="$built/tests/listener" "$base/tests/escape/run.sh" table)
+	rc=$?
+	[ $rc -ne 0 ] || echo "ok 1 - drawn"
+	sed 's/^/# /' <<<"$table"
+	return $rc
+}
+
 fuzz() {
 	local t name seconds
-	places=$(($(nproc) * 2))
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets its minute; FUZZ_SECONDS=3600 is for a night.
-		seconds=10
+		seconds=20
 		[ "$name" != action ] || seconds=60
-		suite_beside "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
+		suite "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
-	tell_beside
 }
 
 fuzz_one() {
@@ -230,6 +209,7 @@ clean=$base/${sanitized#"$top"/}
 cd "$base" || exit 1
 
 for tier in "${tiers[@]}"; do
+	case $tier in vm-* | soak) places=1 ;; esac # what takes all there is
 	case $tier in
 	unit)
 		unit "$built" unit as_user
@@ -244,20 +224,17 @@ for tier in "${tiers[@]}"; do
 	escape)
 		escape "$built" escape as_user
 		[ -z "$user" ] || escape "$built" "escape (root)"
-		as_user env HUTCH="$built/hutch" PROBE="$built/tests/probe" \
-			LISTENER="$built/tests/listener" tests/escape/run.sh table
+		suite "escape table" escape_table as_user
 		;;
-	# Beside the tiers behind it.
 	endure)
-		suite_late endure endure_for "${ENDURE_SECONDS:-300}" "$built" as_user
-		[ -z "$sanitized" ] || suite_late "endure (sanitized)" \
+		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" "$built" as_user
+		[ -z "$sanitized" ] || suite_aside "endure (sanitized)" \
 			endure_for "${ENDURE_SECONDS:-60}" "$clean" as_user
 		;;
 	fuzz) fuzz ;;
 	vm-systemd) suite "vm with systemd" "$top/tests/vm/systemd.sh" --build "$build" ;;
 	vm-qemu) suite "vm in qemu" "$top/tests/vm/qemu.sh" --build "$build" ;;
-	# One core is enough for it; the tier behind it has the others.
-	vm) suite_beside vm as_user tests/vm/run.sh --build "$built" ;;
+	vm) suite vm as_user tests/vm/run.sh --build "$built" ;;
 	soak)
 		soak "$built" soak as_user
 		[ -z "$user" ] || soak "$built" "soak (root)"
@@ -266,8 +243,8 @@ for tier in "${tiers[@]}"; do
 	esac
 done
 
-tell_beside
-tell_late
+wait
+tell_ended
 
 # What one pass skips and another one does, as root or with other ids, is done.
 key() {
