@@ -86,10 +86,10 @@ begin() {
 	run_suite "$out" "$@" &
 }
 run_suite() {
-	local out=$1 begun=$SECONDS
+	local out=$1 TIMEFORMAT='%0R %0U %0S'
 	shift
-	"$@" >"$out" 2>&1 </dev/null
-	echo "$? $((SECONDS - begun))" >"$out.ending"
+	{ time "$@" >"$out" 2>&1 </dev/null; } 2>"$out.ending"
+	echo "$?" >>"$out.ending"
 	mv "$out.ending" "$out.end"
 }
 tell_ended() {
@@ -101,9 +101,10 @@ tell_ended() {
 
 # One that ends badly without having said so has failed once more.
 tell_suite() {
-	local name=$1 out=$2 rc took
-	read -r rc took <"$out.end"
+	local name=$1 out=$2 rc took user system
+	{ read -r took user system && read -r rc; } < <(tail -n 2 "$out.end")
 	echo "# $name"
+	head -n -2 "$out.end" | sed 's/^/# /' # what the shell says of one that was killed
 	# cmocka marks what it skips as "not ok N # SKIP test".
 	sed -e 's/^not \(ok [0-9]*\) # SKIP \(.*\)/\1 - \2 # SKIP/' "$out" |
 		sed -E "s/^((not )?ok [0-9]+)( - | )/\1 - $name: /" | tee -a "$log"
@@ -113,7 +114,7 @@ tell_suite() {
 	if [ "$rc" -eq 0 ] && ! grep -qE '^(ok|not ok .*# SKIP)' "$out"; then
 		echo "not ok - $name: ran no test" | tee -a "$log"
 	fi
-	((took < 10)) || echo "# $name took $took s"
+	((took < 10)) || echo "# $name took $took s, $user in programs and $system in the kernel"
 	rm -f "$out" "$out.end"
 }
 

@@ -13,6 +13,8 @@ MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
 # Of what is held against them, the bare ways' share of hutch's: 1 / 0.8, 1 / 0.5.
 MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
+# 100 MiB at 1 GB/s.
+MAX_COPY_MS = 104.9
 MAX_BUSY_PERCENT, MAX_PID1_KIB, MAX_SESSION_KIB = 5, 1024, 256
 MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 # A page or two may be touched for the first time late.
@@ -99,7 +101,13 @@ def judge(result):
         ("cat on a terminal / hutch act --stream", MAX_TERMINAL_OF_SESSION,
          ratio(number(result, "sessions", "output", "cat on a terminal"),
                number(result, "sessions", "output", "hutch act --stream")), False),
-        ("64 sessions, a command a second, % of a core", MAX_BUSY_PERCENT,
+        ("hutch cp of 100 MiB in, ms", MAX_COPY_MS,
+         number(result, "sessions", "copy", "in"), False),
+        ("  the same out, ms", MAX_COPY_MS,
+         number(result, "sessions", "copy", "out"), False),
+        ("64 sessions, a command a second, % of a core", # 100 MiB at 1 GB/s.
+MAX_COPY_MS = 104.9
+MAX_BUSY_PERCENT,
          number(result, "sessions", "many", "busy_percent"), False),
         ("private memory of pid 1, no session, KiB", MAX_PID1_KIB,
          number(result, "sessions", "many", "before_kib"), False),

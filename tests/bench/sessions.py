@@ -1,10 +1,12 @@
-"""sessions -- how fast output comes out of a sandbox, and what many sessions cost.
+"""sessions -- how fast output and files get out of a sandbox, files in, and what many
+sessions cost.
 
 Output is a file of lines that is bound into the sandbox.  Each way out is timed by the same
 reader, in turn with what it is held against: `cat` through a pipe, and `cat` on a
 terminal that nobody but the reader is at.
 """
 
+import filecmp
 import json
 import os
 import pty
@@ -19,6 +21,7 @@ BYTES = 64 << 20
 LINE = b"0123456789abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ and some more\n"
 TIMES = 8  # that often, where it is fast
 ROUNDS = 7
+COPIED = 100 << 20
 SESSIONS = 64
 SECONDS = 10
 AT_ONCE = 1 << 18
@@ -106,6 +109,32 @@ def bytes_of(way):
     return BYTES * (TIMES if way in ("cat through a pipe", "cat | cat", "hutch exec") else 1)
 
 
+def measure_copy(hutch, work):
+    """ms for one file by `hutch cp`, its start included, into memory inside and to a
+    folder outside.  Each copy makes the file anew."""
+    there, here = os.path.join(work, "there"), os.path.join(work, "here")
+    with open(there, "wb") as file:
+        for _ in range(COPIED >> 20):
+            file.write(os.urandom(1 << 20))
+    ways = {"in": [there, "bench:/tmp/copy"], "out": ["bench:/tmp/copy", here]}
+    samples = {name: [] for name in ways}
+    subprocess.run([hutch, "create", "bench"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(ROUNDS):
+            subprocess.run([hutch, "exec", "bench", "rm", "-f", "/tmp/copy"], check=True)
+            for name, words in ways.items():
+                start = time.perf_counter()
+                subprocess.run([hutch, "cp", *words], check=True)
+                samples[name].append((time.perf_counter() - start) * 1e3)
+            if not filecmp.cmp(there, here, shallow=False):
+                raise RuntimeError("what came out is not what went in")
+            os.remove(here)
+    finally:
+        subprocess.run([hutch, "rm", "-f", "bench"], check=True, stdout=subprocess.DEVNULL)
+        os.remove(there)
+    return {name: round(statistics.median(some), 1) for name, some in samples.items()}
+
+
 def below(pid):
     return [pid] + [p for child in measure.children_of(pid) for p in below(child)]
 
@@ -161,6 +190,7 @@ def measure_sessions(hutch, work):
     with open(path, "wb") as file:
         file.write((LINE * (BYTES // len(LINE) + 1))[:BYTES - 1] + b"\n")
     try:
-        return {"output": measure_output(hutch, path), "many": measure_many(hutch)}
+        return {"output": measure_output(hutch, path), "copy": measure_copy(hutch, work),
+                "many": measure_many(hutch)}
     finally:
         os.remove(path)

@@ -145,6 +145,12 @@ def is_sanitized():
     return status("VmSize") > 1 << 40
 
 
+def busy_seconds():
+    """Of a processor's time, whatever else the machine does."""
+    with open(f"/proc/{PID}/schedstat") as f:
+        return int(f.read().split()[0]) / 1e9
+
+
 def is_below(key, most):
     assert is_sanitized() or status(key) < most, f"{key}: {status(key)}, not below {most}"
 
@@ -372,10 +378,11 @@ def does_not_read():
     # It took what it may, and no more.
     select.select([], [], [], 0.5)
     other = Client()
-    begun = time.monotonic()
+    # A turn of the others' takes 2 ms each at most, so this takes one second of its time.
+    busy = busy_seconds()
     for _ in range(50):
         other.ok("info")
-    assert time.monotonic() - begun < 5
+    assert busy_seconds() - busy < 2
     is_below("VmHWM", peak + 10 * 12 * MIB)
     for client in clients + [other]:
         client.close()
