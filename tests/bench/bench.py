@@ -15,6 +15,7 @@ README.md beside this file says what each figure means.
 """
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -171,17 +172,26 @@ def measure_search(bench, result):
     result["search"] = search.measure_search(bench.rows.hutch_path)
 
 
+@contextlib.contextmanager
+def folders():
+    """For scratch, and for XDG_RUNTIME_DIR: that is in memory where a login makes it, so
+    it is here too, if there is a tmpfs for everybody."""
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="hutch-bench-") as work, \
+            tempfile.TemporaryDirectory(prefix="hutch-bench-", dir=shared) as runtime:
+        yield work, runtime
+
+
 class Bench:
     """What the measurements share: programs, scratch folders, the timer."""
 
-    def __init__(self, options, work):
+    def __init__(self, options, work, runtime):
         self.rounds = options.rounds
         self.rows = rows.Rows(options.build, work)
         self.timer = measure.Timer(options.build)
         self.work = work
-        self.state = os.path.join(work, "runtime")
-        os.mkdir(self.state, 0o700)
-        os.environ["XDG_RUNTIME_DIR"] = self.state
+        self.state = runtime
+        os.environ["XDG_RUNTIME_DIR"] = runtime
 
     def volumes(self, count):
         pairs = []
@@ -207,8 +217,8 @@ class Bench:
 
 def print_limits(options):
     result = {}
-    with tempfile.TemporaryDirectory(prefix="hutch-bench-") as work:
-        bench = Bench(options, work)
+    with folders() as (work, runtime):
+        bench = Bench(options, work, runtime)
         measure_rows(bench, result, [bench.rows.hutch(), bench.rows.limited()])
     print(table.limits(result))
     return sum(row.get("failed", 0) for row in result["launch"].values())
@@ -242,11 +252,11 @@ def become(name):
 
 
 def measure_all(options):
-    with tempfile.TemporaryDirectory(prefix="hutch-bench-") as work:
+    with folders() as (work, runtime):
         # As root the launches become another user, who has to get at the table.
         os.chmod(work, 0o755)
         try:
-            return Bench(options, work).run()
+            return Bench(options, work, runtime).run()
         except plan.NotUnderstood as problem:
             return {"problem": str(problem)}
 

@@ -105,9 +105,7 @@ def judge(result):
          number(result, "sessions", "copy", "in"), False),
         ("  the same out, ms", MAX_COPY_MS,
          number(result, "sessions", "copy", "out"), False),
-        ("64 sessions, a command a second, % of a core", # 100 MiB at 1 GB/s.
-MAX_COPY_MS = 104.9
-MAX_BUSY_PERCENT,
+        ("64 sessions, a command a second, % of a core", MAX_BUSY_PERCENT,
          number(result, "sessions", "many", "busy_percent"), False),
         ("private memory of pid 1, no session, KiB", MAX_PID1_KIB,
          number(result, "sessions", "many", "before_kib"), False),

@@ -26,7 +26,7 @@ NAMESPACES = {"user": 0x10000000, "mount": 0x20000, "pid": 0x20000000,
               "cgroup": 0x2000000}
 
 # What the plan has no word for, since hutch gives no choice of it.
-DEVPTS = {"mode": "0620", "ptmxmode": "0666", "max": "64"}
+DEVPTS = {"mode": "0620", "ptmxmode": "0666", "max": "128"}
 PROC = {"hidepid": "ptraceable"}
 CLOSED_FOLDER = "/proc/tty/driver"
 

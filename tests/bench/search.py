@@ -38,7 +38,7 @@ def make_tree(top):
             text = draw.choices(lines, k=draw.randrange(10, 150))
             if number == folder % FILES_EACH and folder % 10 < 5:
                 text[3:3] = found
-            with open(os.path.join(path, f"f{number:02}.c"), "w", encoding="ascii") as file:
+            with open(os.path.join(path, f"f{number:02}.c"), "w", encoding="utf-8") as file:
                 file.write("\n".join(text) + "\n")
 
 

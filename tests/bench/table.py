@@ -153,8 +153,8 @@ def named_rows(result):
              for name, entry in known["exec"].items()]
     many = known["many"]
     return block("Sandboxes with a name", rows, [
-        f"  {known['rate']['count']} created and removed, as many at a time as there are "
-        f"cores: {known['rate']['per_second']:.0f} a second",
+        f"  {known['rate']['count']} created and removed, two at a time for each "
+        f"core: {known['rate']['per_second']:.0f} a second",
         f"  {many['count']} alive: created in {many['create_s']} s, a process in each in "
         f"{many['exec_s']} s, removed in {many['remove_s']} s",
         f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
