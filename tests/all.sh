@@ -3,12 +3,13 @@
 #
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
-# Tiers: unit run sanitized (run, of the build that --sanitized names) escape endure fuzz vm,
-# vm-systemd and vm-qemu (for root), and soak: the long form of what run and endure do briefly.
-# Prints TAP; the last line is "N passed, N failed"
-# with ", N skipped" where something was.  A skip says why, and with MUST_WORK=1
-# (set in CI) it is a failure, unless "this host has no" what it needs.  Started by root, everything runs as an ordinary
-# user first, whom this makes (hutch-test), and then once more as root.
+# Tiers: unit, inside (unit, in a sandbox), run, sanitized (run, of the build that
+# --sanitized names), escape, endure, fuzz, vm, vm-systemd and vm-qemu (for root), and
+# soak: the long form of what run and endure do briefly.  Prints TAP; the last line is
+# "N passed, N failed", with ", N skipped" where something was.  A skip says why, and
+# with MUST_WORK=1 (set in CI) it is a failure, unless "this host has no" what it needs.
+# Started by root, everything runs as an ordinary user first, whom this makes
+# (hutch-test), and unit, run and escape once more as root.
 set -u
 # Started in the background by some shell or service, SIGINT may be ignored, and what
 # is ignored stays so in everything below; a test of Ctrl-C could not work.
@@ -59,10 +60,11 @@ as_user() {
 		MUST_WORK="${MUST_WORK:-}" CI="${CI:-}" "${exports[@]}" "$@"
 }
 
-# suite NAME COMMAND...: a program that prints TAP.  Suites start in the order in which they are named,
-# as many at a time as there are places: two for each core, since they wait half of their
-# time.  What they said is told in the same order.
-names=() outs=() told=0 places=$(($(nproc) * 2)) aside=()
+# suite NAME COMMAND...: a program that prints TAP.  Suites start in the order in which
+# they are named, as many at a time as there are places: two for each core, since they
+# wait half of their time, and three where they wait most of it.  What they said is told
+# in the same order.
+names=() outs=() told=0 places=0 aside=()
 suite() {
 	while [ "$(running)" -ge "$places" ]; do
 		wait -n
@@ -125,6 +127,16 @@ unit() {
 		# What needs a kernel with cgroup controllers is run by the vm tier.
 		[ -x "$t" ] && [ "$(basename "$t")" != cgroup ] || continue
 		suite "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
+	done
+}
+
+# In a sandbox, as make demo has them: whatever they need must be there too.
+inside() {
+	local t
+	for t in "$built"/tests/unit/*; do
+		[ -x "$t" ] && [ "$(basename "$t")" != cgroup ] || continue
+		suite "unit (inside) $(basename "$t")" as_user "$built/hutch" run \
+			--workspace "$base:ro" -e CMOCKA_MESSAGE_OUTPUT=TAP -- "${t#"$base"/}"
 	done
 }
 
@@ -210,13 +222,18 @@ clean=$base/${sanitized#"$top"/}
 cd "$base" || exit 1
 
 for tier in "${tiers[@]}"; do
-	case $tier in vm-* | soak) places=1 ;; esac # what takes all there is
+	case $tier in
+	unit | inside) places=$(($(nproc) * 3)) ;;
+	vm-* | soak) places=1 ;; # these take all there is
+	*) places=$(($(nproc) * 2)) ;;
+	esac
 	case $tier in
 	unit)
 		unit "$built" unit as_user
 		[ -z "$user" ] || unit "$built" "unit (root)"
 		[ -z "$sanitized" ] || unit "$clean" "unit (sanitized)" as_user
 		;;
+	inside) inside ;;
 	run)
 		run "$built" run as_user
 		[ -z "$user" ] || run "$built" "run (root)"
@@ -249,7 +266,7 @@ tell_ended
 
 # What one pass skips and another one does, as root or with other ids, is done.
 key() {
-	sed -e 's/^ok [0-9]* - //' -e 's/ (root)//; s/ (sanitized)//' -e 's/ # [Ss][Kk][Ii][Pp].*//'
+	sed -e 's/^ok [0-9]* - //' -e 's/ (root)//; s/ (sanitized)//; s/ (inside)//' -e 's/ # [Ss][Kk][Ii][Pp].*//'
 }
 left_out() {
 	grep -v '# [Ss][Kk][Ii][Pp]' "$log" | grep '^ok' | key | sort -u >"$log.done"
