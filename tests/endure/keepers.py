@@ -81,6 +81,8 @@ class Slot:
         while not self.soak.is_over.is_set():
             if self.box is None:
                 await self.make(self.dice.choices(list(WEIGHTS), WEIGHTS.values())[0])
+            if self.box is None:
+                continue  # it was over before it was looked at
             await self.live()
             if not self.lasts and not self.soak.is_over.is_set():
                 await self.end()
@@ -107,19 +109,32 @@ class Slot:
             asyncio.get_running_loop().call_at(box.due + 0.001, box.look_at_clock)
         if early:
             await early
-        await self.adopt(box)
-        self.box = box
+        try:
+            await self.adopt(box)
+            self.box = box
+        except (Gone, ProcessLookupError):
+            if not box.may_end:
+                soak.broken(f"{box} is not there when it was made", box)
+            await self.account(box)
+
+    async def account(self, box):
+        """For one that has ended by itself, on a busy machine, before anybody knew its processes."""
+        if not box.id:
+            return  # nor anything else of it
+        self.soak.boxes.append(box)
+        box.gone.set_result(None)
+        await self.soak.until(box.find_record, f"{box} to have a record", box)
+        if wrong := box.judge_record():
+            self.soak.broken(wrong, box)
+        box.ended.set_result(None)
 
     async def adopt(self, box):
         soak = self.soak
-        try:
-            async with await Peer.connect(box) as peer:
-                info = await peer.call("info")
-        except Gone:
-            soak.broken(f"{box} is not there when it was made", box)
+        async with await Peer.connect(box) as peer:
+            info = await peer.call("info")
         supervisor = model.parent_of(info["pid"])
         if not supervisor:
-            soak.broken(f"{box}: pid {info['pid']} of its info is nobody's", box)
+            raise ProcessLookupError
         family = model.children_of(supervisor)
         box.supervisor, box.executor = Process(supervisor), Process(info["pid"])
         box.janitors = [Process(pid) for pid in family if pid != info["pid"]]
@@ -132,7 +147,7 @@ class Slot:
     async def come_early(self, box):
         """Somebody who asks for things before it is ready."""
         path = f"{self.soak.state}/{box.name}/control.sock"
-        await self.soak.until(lambda: box.id or os.path.exists(path), f"{box.name} to be there", box)
+        await self.soak.until(lambda: box.id or box.may_end or os.path.exists(path), f"{box.name} to be there", box)
         early = model.Box(self.soak, box.name, box.kind)  # of its own: the one before may be there still
         early.begin("ending")
         early.causes["early"] = 0
