@@ -53,7 +53,10 @@ static int get_line(const struct json_at *args, const char *key, uint64_t *ret,
 		*ret = ACTION_LAST_LINE;
 		return 0;
 	}
-	return json_uint(&item, ret, e);
+	if (json_uint(&item, ret, NULL) == 0)
+		return 0;
+	return err_set(e, ERR_USAGE, "args.%s: not a whole number from 0 to 2^53%s", key,
+		       strcmp(key, "end") ? "" : ", or -1, the last line");
 }
 
 static int get_path(const struct json_at *args, struct action *a, struct err *e)
