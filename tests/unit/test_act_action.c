@@ -209,7 +209,7 @@ static void test_texts_are_bounded(void **state)
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"", "\"}}",
 		  ACTION_TEXT_MAX + 1, "args.command: more than 4194304 bytes" },
 		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"", "\"}}",
-		  FRAME_MAX_TO_EXECUTOR - 8192, "args.content: more than 8380416 bytes" },
+		  FRAME_MAX_TO_EXECUTOR - 8192, "args.content: more than 8380415 bytes" },
 	};
 
 	(void)state;
