@@ -208,7 +208,7 @@ assert output(p) == M + b"\n"' --secret TOKEN
 	refuses '--secret: NONE: the caller.s environment has none$' --secret NONE -- true
 	refuses "--secret: '' is no name of a variable$" --secret =value -- true
 	refuses "--secret: 'A B' is no name of a variable$" --secret 'A B=value' -- true
-	refuses '--secret: the values of secrets have more than 262144 bytes together$' \
+	refuses '--secret: the values of secrets have more than 262144 bytes together, each line counted again$' \
 		--secret A="$(printf %0100000d 1)" --secret B="$(printf %0100000d 2)" -- true
 	catch box --secret A=abc -- true
 	[[ $status == 0 && $stderr == "hutch: note: the value of A is shorter than 4 bytes, and is not hidden" ]]
