@@ -65,8 +65,13 @@ static const char *kind_words(const struct action *a, uint32_t sys)
 	switch (sys) {
 	case EEXIST:
 		return a->kind == ACT_MOVE ? "it is there already; with \"overwrite\": true it "
-					     "is replaced"
+					     "is replaced, but a folder only by one and if "
+					     "it is empty"
 					   : "it is there, and is no folder";
+	case EISDIR:
+		return a->kind == ACT_MOVE ? "it is a folder, which no file replaces; \"to\" is "
+					     "the new path itself, not where to put it"
+					   : NULL;
 	case ENOTEMPTY:
 		return a->kind != ACT_REMOVE ? NULL
 		       : a->errand_flags     ? "something was put into it meanwhile"

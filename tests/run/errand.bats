@@ -142,11 +142,11 @@ assert "stat" not in ls().hutch and failed(stat("f/"), "File not found")'
 run("echo one >f; echo two >g; mkdir -p d/sub e full/x; ln -s none link")
 o = move("f", to="h")
 assert (o.observation, o.content, o.extras) == ("move", "", {"path": "f", "to": "h"}) and o.message == "I moved /workspace/f."
-assert failed(move("h", to="g"), "/workspace/g: it is there already; with \"overwrite\": true") and run("cat g h").content == "two\none"
+assert failed(move("h", to="g"), "/workspace/g: it is there already; with \"overwrite\": true it is replaced, but a folder only by one and if it is empty.") and run("cat g h").content == "two\none"
 assert failed(move("h", to="link"), "/workspace/link: it is there already")
 assert move("h", to="g", overwrite=True).observation == "move" and run("cat g; ls").content.split() == ["one", "d", "e", "full", "g", "link"]
 assert move("d", to="e", overwrite=True).observation == "move" and ls("e").content == "sub/"
-assert failed(move("e", to="full", overwrite=True), "/workspace/full: ") and failed(move("g", to="e", overwrite=True), "/workspace/e: ")
+assert failed(move("e", to="full", overwrite=True), "/workspace/full: ") and failed(move("g", to="e", overwrite=True), "/workspace/e: it is a folder, which no file replaces; \"to\" is the new path itself")
 assert failed(move("none", to="x"), "File not found: /workspace/none.") and failed(move("g", to="none/x"), "File not found: /workspace/none.")
 assert failed(move("full", to="full/x/y"), "/workspace/full: a folder cannot be moved into itself.") and failed(move("g", to="/dev/shm/g"), "another mount")
 assert move("link", to="/workspace/full/link").observation == "move" and stat("full/link").hutch["stat"]["target"] == "none"
