@@ -218,3 +218,14 @@ assert output(p) == M + b"\n"' --secret TOKEN
 	printf 'ONE=1234\n=rest of it\n' >"$T/secrets"
 	refuses ".*line 2: '' is no name of a variable .from --secret-file $T/secrets.$" --secret-file "$T/secrets" -- true
 }
+
+@test "a file of secrets can be a pipe that the caller has open" {
+	catch box --dry-run --secret-file <(echo PIPE=from-a-pipe) -- true
+	[[ $status == 0 && $output == *"PIPE=$M"* ]]
+	catch "$HUTCH" act --dry-run --secret-file <(echo PIPE=from-a-pipe)
+	[[ $status == 0 && $output == *"PIPE=$M"* ]]
+	hutch create --secret-file <(echo PIPE=from-a-pipe) box
+	[[ $status == 0 ]]
+	hutch exec box sh -c 'echo $PIPE'
+	[[ $output == from-a-pipe ]]
+}
