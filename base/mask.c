@@ -147,7 +147,8 @@ int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err 
 		return 0;
 	if (m->count + size_of(value) > MASK_BYTES)
 		return err_set(e, ERR_LIMIT, "the values of secrets have more than %u bytes "
-					     "together", MASK_BYTES);
+					     "together, each line counted again",
+			       MASK_BYTES);
 	if (m->count == 0) {
 		m->room = 256;
 		m->nodes = mem_zeroed(m->room, sizeof(*m->nodes));

@@ -51,7 +51,8 @@ static int check(const struct variables *v, const char *name, const char *value,
 	size_t len = value ? strlen(value) : 0;
 
 	if (!variable_is_name(name))
-		return err_set(e, ERR_USAGE, "'%.60s' is no name for a variable", name);
+		return err_set(e, ERR_USAGE, "'%.60s' is no name for a variable: "
+					     VARIABLE_NAME_RULE, name);
 	if (strlen(name) + len + 2 > VARIABLE_MAX)
 		return err_set(e, ERR_LIMIT, "the value of %.60s has %zu bytes; no program could "
 					     "be started with more than %u in NAME=value", name,

@@ -34,6 +34,8 @@ void variables_done(struct variables *v);
 
 /* What shells take for one: letters, digits and _, no digit first.  Names that begin
  * with __hutch are the session's own. */
+#define VARIABLE_NAME_RULE \
+	"letters, digits and _, no digit first, up to 255, without __hutch in front"
 bool variable_is_name(const char *name);
 
 /* A value of NULL unsets it.  -1: no name, or a bound was reached; nothing changed. */

@@ -62,6 +62,22 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A slash behind a link would be what it leads to. */
+static void cut_slashes(char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+}
+
 /* Not every file system can refuse to replace by itself (EINVAL); there it is looked
  * before. */
 static int rename_to_new(const char *from, const char *to)
@@ -76,22 +92,52 @@ static int rename_to_new(const char *from, const char *to)
 	return -1;
 }
 
-/* Whether the other path is what it failed at. */
-static bool is_about_other(const struct errand *x, int sys)
+/* The folder of the other path, in a buffer that a move has no other use for. */
+static const char *other_folder(struct errand *x)
 {
-	if (sys == ENOENT || sys == ENOTDIR)
-		return is_there(x->path);
-	return sys == EEXIST || sys == ENOTEMPTY || sys == EISDIR;
+	int len = (int)(strrchr(x->other, '/') - x->other);
+
+	(void)snprintf(x->target, sizeof(x->target), "%.*s%s", len, x->other,
+		       len ? "" : "/");
+	return x->target;
+}
+
+/* Which path it failed at; NULL: the first, which is told where it is not there. */
+static const char *culprit(struct errand *x, int sys)
+{
+	const char *folder = other_folder(x);
+	bool is_other = sys == EEXIST || sys == ENOTEMPTY || sys == EISDIR;
+
+	if (is_other)
+		return x->other;
+	if (!is_there(x->path) || sys == EXDEV || sys == EBUSY || sys == EINVAL)
+		return NULL;
+	if (sys == EACCES)
+		return access(folder, W_OK | X_OK) < 0 ? folder : NULL;
+	if (sys == ENOENT)
+		return folder;
+	if (sys == ENOTDIR)
+		return is_folder(folder) ? x->other : folder;
+	return sys == ENAMETOOLONG || sys == ELOOP ? x->other : NULL;
+}
+
+/* What is no folder is there, other than what is in it. */
+static void fail_to_move(struct errand *x, int sys)
+{
+	const char *path = culprit(x, sys);
+
+	(void)errand_fail(x, path, sys);
+	if (path && sys == ENOTDIR)
+		x->end.outcome = OUTCOME_ERROR;
 }
 
 void errand_move(struct errand *x)
 {
 	bool replaces = x->ask->flags & ERRAND_OVERWRITE;
 
-	if ((replaces ? rename(x->path, x->other) : rename_to_new(x->path, x->other)) == 0)
-		return;
-	int sys = errno;
-	(void)errand_fail(x, is_about_other(x, sys) ? x->other : NULL, sys);
+	cut_slashes(x->path);
+	if ((replaces ? rename(x->path, x->other) : rename_to_new(x->path, x->other)) < 0)
+		fail_to_move(x, errno);
 }
 
 /* --- remove -------------------------------------------------------------------- */
@@ -168,15 +214,6 @@ static int remove_folder(struct errand *x)
 	return remove_all(x);
 }
 
-/* A slash behind a link would be what it leads to. */
-static void cut_slashes(char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		path[--len] = '\0';
-}
-
 /* The kernel says of ".." that it is not empty, and it is to stay so. */
 static bool is_name(const char *path)
 {
@@ -197,26 +234,33 @@ void errand_remove(struct errand *x)
 
 /* --- mkdir --------------------------------------------------------------------- */
 
-/* What is there by now is somebody's; what else fails, the last one will say. */
-static void make_parents(char *path)
+/* What is there by now is somebody's, and a read-only one is fine, too. */
+static int make_one(const char *path)
+{
+	if (mkdir(path, NEW_FOLDER_MODE) == 0)
+		return 0;
+	int sys = errno;
+	return is_folder(path) ? 0 : sys;
+}
+
+/* Those above it, then itself.  Where that fails, `path` ends with the one that could
+ * not be made: of those below it the kernel would say that they are not there. */
+static int make_all(char *path)
 {
 	for (char *at = path + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
-		(void)mkdir(path, NEW_FOLDER_MODE);
+		int sys = make_one(path);
+		if (sys)
+			return sys;
 		*at = '/';
 	}
+	return make_one(path);
 }
 
 void errand_mkdir(struct errand *x)
 {
-	struct stat st;
-
 	cut_slashes(x->path);
-	make_parents(x->path);
-	if (mkdir(x->path, NEW_FOLDER_MODE) == 0)
-		return;
-	int sys = errno;
-	/* A read-only one that is there already is fine, too. */
-	if (stat(x->path, &st) < 0 || !S_ISDIR(st.st_mode))
+	int sys = make_all(x->path);
+	if (sys)
 		(void)errand_fail(x, NULL, sys);
 }

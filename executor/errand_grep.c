@@ -64,12 +64,19 @@ static int read_pattern(struct search *s)
 static int read_include(struct search *s)
 {
 	const char *include = s->x->ask->include, *why = NULL;
+	size_t len = strlen(include);
 
-	if (!*include)
+	if (!len)
 		return 0;
 	s->has_path = strchr(include, '/');
-	s->include = glob_new(include, &why);
-	return s->include ? 0 : errand_refuse(s->x, why);
+	if (include[len - 1] == '/')
+		why = "With a slash at its end it is of folders, and only files are searched.";
+	else
+		s->include = glob_new(include, &why);
+	if (s->include)
+		return 0;
+	AUTO_FREE char *text = text_format("include: %s", why);
+	return errand_refuse(s->x, text);
 }
 
 static bool wants(void *who, const char *path)

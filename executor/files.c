@@ -298,22 +298,27 @@ static struct result compose(const struct content *old, const struct write_reque
 	return done();
 }
 
-/* What is there by now is somebody's; what else fails, the open will say. */
-static void make_parents(const char *path)
+/* What is there by now is somebody's.  0, or why one of them is not there: the open
+ * would say of the file that it is not found, which is no news of a new one. */
+static int make_parents(const char *path)
 {
 	AUTO_CLOSE int at = files_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY);
 	char parts[PATH_MAX];
+	int sys = 0;
 
 	(void)snprintf(parts, sizeof(parts), "%s", path); /* it is shorter */
 	for (char *name = parts, *end; at >= 0 && (end = strchr(name, '/')); name = end + 1) {
 		*end = '\0';
 		if (!*name)
 			continue;
-		(void)mkdirat(at, name, NEW_FOLDER_MODE);
+		sys = mkdirat(at, name, NEW_FOLDER_MODE) < 0 ? errno : 0;
 		int below = files_at(at, name, O_PATH | O_DIRECTORY);
+		if (below < 0 && (sys == 0 || sys == EEXIST))
+			sys = errno;
 		own_close(&at);
 		at = below;
 	}
+	return at < 0 ? sys : 0;
 }
 
 /* The folder and the name of an open file, if it is still there. */
@@ -538,7 +543,9 @@ static struct result do_write(const char *path, const struct write_request *r)
 	size_t len = strlen(path);
 	if (path[len - 1] == '/')
 		return refused(OUTCOME_IS_FOLDER);
-	make_parents(path);
+	int sys = make_parents(path);
+	if (sys && sys != ENOENT)
+		return (struct result){ OUTCOME_ERROR, sys };
 	got = write_new(path, r);
 	/* It is there by now. */
 	return got.outcome == OUTCOME_ERROR && got.sys == EEXIST ? write_old(path, r) : got;

@@ -246,6 +246,17 @@ static const char *choice_end(const char *at, const char *close)
 	return close;
 }
 
+/* Slashes in a row are one, as in a path. */
+static void squeeze(char *branch)
+{
+	char *to = branch;
+
+	for (const char *at = branch; *at; at++)
+		if (*at != '/' || at[1] != '/')
+			*to++ = *at;
+	*to = '\0';
+}
+
 /* Each pattern with braces becomes one for each choice, behind the others; the list is
  * its own queue.  False: there are too many. */
 static bool expand(struct glob *g, const char *pattern)
@@ -257,8 +268,10 @@ static bool expand(struct glob *g, const char *pattern)
 	for (size_t i = 0; is_fine && i < waiting.count; i++) {
 		const char *one = waiting.items[i];
 		struct braces b = find_braces(one);
-		if (!b.open)
+		if (!b.open) {
 			list_add(&g->branches, one);
+			squeeze(g->branches.items[g->branches.count - 1]);
+		}
 		for (const char *at = b.open; at && at < b.close && is_fine;) {
 			const char *end = choice_end(at + 1, b.close);
 			list_addf(&waiting, "%.*s%.*s%s", (int)(b.open - one), one,
@@ -279,7 +292,8 @@ static const char *fault_of(const char *branch)
 	if (!*branch)
 		return "An empty pattern matches nothing.";
 	if (*branch == '/')
-		return "The pattern begins with a slash in one of its braces.";
+		return "The pattern begins with a slash, or one of its braces does; 'path' says "
+		       "where it begins.";
 	for (const char *p = branch; p; p = next_part(p))
 		if (p[0] == '.' && (is_slash_or_end(p[1]) ||
 				    (p[1] == '.' && is_slash_or_end(p[2]))))

@@ -233,9 +233,17 @@ static int repeat(struct reader *r, uint32_t *part)
 
 static int read_choice(struct reader *r, uint32_t *ret);
 
+static bool has_sign(const struct reader *r, size_t after, const char *any)
+{
+	return (size_t)(r->end - r->at) > after && r->at[after] &&
+	       strchr(any, r->at[after]);
+}
+
 static int refuse_question(const struct reader *r, const uint8_t *where)
 {
-	if (r->at < r->end && strchr("=!<", *r->at))
+	if (has_sign(r, 0, "P") || (has_sign(r, 0, "<") && !has_sign(r, 1, "=!")))
+		return reader_refuse(r, where, "there are no names of groups; write (...)");
+	if (has_sign(r, 0, "=!<"))
 		return reader_refuse(r, where, "there is no looking ahead or behind");
 	return reader_refuse(r, where, "there are no options in a pattern; ignore_case is"
 			     " an argument of the action");

@@ -29,7 +29,7 @@
  * itself, since SIGINT may leave of our line no more than its call. */
 #define LOST								      \
 	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
-	" 64 takes them; set it in a subshell instead)"
+	" 63 takes them; set it in a subshell instead)"
 
 /* A text is evaluated only if `read` came to its end: a part of a command can be
  * another command.  Every word that could be an alias or a function of somebody's

@@ -157,8 +157,8 @@ static int check_command(const struct policy *p, struct err *e)
 	if (p->takes_actions && p->argv.count > 0) {
 		(void)err_set(e, ERR_USAGE, "hutch act takes no command, but got '%.60s'",
 			      p->argv.items[0]);
-		return err_remedy(e, "actions come on its stdin, one JSON object a line; man "
-				     "hutch-act");
+		return err_remedy(e, "actions come on its stdin, one JSON object a line; in a "
+				     "sandbox that has a name: hutch act NAME [--stream]");
 	}
 	if (p->takes_actions)
 		return 0;

@@ -53,7 +53,10 @@ static int get_line(const struct json_at *args, const char *key, uint64_t *ret,
 		*ret = ACTION_LAST_LINE;
 		return 0;
 	}
-	return json_uint(&item, ret, e);
+	if (json_uint(&item, ret, NULL) == 0)
+		return 0;
+	return err_set(e, ERR_USAGE, "args.%s: not a whole number from 0 to 2^53%s", key,
+		       strcmp(key, "end") ? "" : ", or -1, the last line");
 }
 
 static int get_path(const struct json_at *args, struct action *a, struct err *e)
@@ -239,7 +242,7 @@ static int decode_write(const struct json_at *args, struct action *a, struct err
 		return -1;
 	if (strlen(a->content) >= FRAME_MAX_TO_EXECUTOR - 8192)
 		return err_set(e, ERR_USAGE, "args.content: more than %u bytes",
-			       FRAME_MAX_TO_EXECUTOR - 8192);
+			       FRAME_MAX_TO_EXECUTOR - 8192 - 1);
 	return 0;
 }
 
@@ -266,8 +269,8 @@ static int get_set(const struct json_at *args, struct list *ret, struct err *e)
 	while (json_step_key(&object, &item, &name)) {
 		/* Before '=' is put behind it: it may have one of its own. */
 		if (!variable_is_name(name))
-			return err_set(e, ERR_USAGE, "args.set: '%.60s' is no name for a variable",
-				       name);
+			return err_set(e, ERR_USAGE, "args.set: '%.60s' is no name for a variable: "
+						     VARIABLE_NAME_RULE, name);
 		if (json_string(&item, &value, e) < 0)
 			return -1;
 		list_addf(ret, "%s=%s", name, value);
@@ -289,8 +292,8 @@ static int get_names(const struct json_at *args, const char *key, struct list *r
 		if (json_string(&item, &name, e) < 0)
 			return -1;
 		if (!variable_is_name(name))
-			return err_set(e, ERR_USAGE, "args.%s: '%.60s' is no name for a variable",
-				       key, name);
+			return err_set(e, ERR_USAGE, "args.%s: '%.60s' is no name for a variable: "
+						     VARIABLE_NAME_RULE, key, name);
 		list_add(ret, name);
 	}
 	return 0;

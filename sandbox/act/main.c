@@ -70,7 +70,6 @@ int main(int argc, char **argv)
 		return EXIT_HUTCH;
 	heap_keep_small();
 	launch_ready();
-	launch_close_others(-1);
 	policy_init(&policy);
 	if (options_parse(argv + 1, &options, &e) < 0)
 		report_error(&e);
@@ -78,8 +77,11 @@ int main(int argc, char **argv)
 		options_print_help(VERB_ACT), code = 0;
 	else if (policy_check(&policy, &e) < 0)
 		report_error(&e);
-	else
+	else {
+		/* Not before: --secret-file <(...) is one of the caller's. */
+		launch_close_others(-1);
 		code = act(&policy, &options);
+	}
 	policy_done(&policy);
 	return code;
 }

@@ -65,8 +65,13 @@ static const char *kind_words(const struct action *a, uint32_t sys)
 	switch (sys) {
 	case EEXIST:
 		return a->kind == ACT_MOVE ? "it is there already; with \"overwrite\": true it "
-					     "is replaced"
+					     "is replaced, but a folder only by one and if "
+					     "it is empty"
 					   : "it is there, and is no folder";
+	case EISDIR:
+		return a->kind == ACT_MOVE ? "it is a folder, which no file replaces; \"to\" is "
+					     "the new path itself, not where to put it"
+					   : NULL;
 	case ENOTEMPTY:
 		return a->kind != ACT_REMOVE ? NULL
 		       : a->errand_flags     ? "something was put into it meanwhile"
@@ -75,7 +80,10 @@ static const char *kind_words(const struct action *a, uint32_t sys)
 	case EXDEV:
 		return "that is on another mount; `mv` in a run copies it there";
 	case EBUSY:
-		return a->kind == ACT_REMOVE ? "it is a mount, or no name" : NULL;
+		return a->kind == ACT_REMOVE || a->kind == ACT_MOVE ? "it is a mount, or no name"
+								    : NULL;
+	case EINVAL:
+		return a->kind == ACT_MOVE ? "a folder cannot be moved into itself" : NULL;
 	case EINTR:
 		return "it was ended by a signal before it was done";
 	case EAGAIN:
@@ -98,6 +106,8 @@ static char *error_text(const struct observed *o, const struct returned *x)
 				   o->action->timeout_s);
 	case OUTCOME_CANCELLED:
 		return text_copy("ERROR: The action was cancelled.");
+	case OUTCOME_NOT_REGULAR:
+		return text_format("Not a regular file: %s.", x->path);
 	case OUTCOME_REFUSED:
 		return text_format("ERROR: %.*s", (int)o->len, (const char *)o->content);
 	default:

@@ -475,7 +475,8 @@ static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 		return err_set(e, ERR_USAGE, "--%s is no flag of hutch %s", o->name,
 			       verb_name(verb));
 	if (has_option(VERB_CREATE, o) && !has_option(VERB_RUN, o))
-		return err_set(e, ERR_USAGE, "--%s is a flag of hutch create", o->name);
+		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %screate", o->name,
+			       has_option(VERB_ACT, o) ? "act and hutch " : "");
 	if (verb == VERB_RUN)
 		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %s", o->name,
 			       has_option(VERB_ACT, o) ? "act" : "exec");

@@ -179,14 +179,16 @@ int main(int argc, char **argv)
 		return EXIT_HUTCH;
 	o.options.policy = &o.policy;
 	launch_ready();
-	launch_close_others(-1);
 	policy_init(&o.policy);
 	if (parse(argv + 1, &o, &e) < 0)
 		report_error(&e);
 	else if (o.options.wants_help)
 		options_print_help(VERB_CREATE), code = 0;
-	else
+	else {
+		/* Not before: --secret-file <(...) is one of the caller's. */
+		launch_close_others(-1);
 		code = create(&o);
+	}
 	free(o.name);
 	policy_done(&o.policy);
 	return code;

@@ -211,7 +211,7 @@ assert read("zero").content == "ERROR_BINARY_FILE"
 assert read("pipe").observation == "error"
 assert read("p.png").content == "data:image/png;base64,iVBORw=="
 assert read("/etc/shadow").observation == "error"
-assert write("/usr/x", "x").observation == "error"'
+assert write("/usr/x", "x").observation == "error" and write("/usr/none/x", "x").content == "/usr/none/x: Read-only file system"'
 }
 
 @test "reading and writing need no shell" {

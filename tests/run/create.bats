@@ -112,4 +112,8 @@ reason() {
 	one_sentence "hutch create takes one name, but got also 'b'"
 	hutch run --ttl 3s true
 	one_sentence '--ttl is a flag of hutch create'
+	hutch run --lint true
+	one_sentence '--lint is a flag of hutch act and hutch create'
+	hutch act --lint box
+	one_sentence "hutch act takes no command, but got 'box'" && grep -q 'hutch act NAME' <<<"$stderr"
 }

@@ -142,16 +142,25 @@ assert "stat" not in ls().hutch and failed(stat("f/"), "File not found")'
 run("echo one >f; echo two >g; mkdir -p d/sub e full/x; ln -s none link")
 o = move("f", to="h")
 assert (o.observation, o.content, o.extras) == ("move", "", {"path": "f", "to": "h"}) and o.message == "I moved /workspace/f."
-assert failed(move("h", to="g"), "/workspace/g: it is there already; with \"overwrite\": true") and run("cat g h").content == "two\none"
+assert failed(move("h", to="g"), "/workspace/g: it is there already; with \"overwrite\": true it is replaced, but a folder only by one and if it is empty.") and run("cat g h").content == "two\none"
 assert failed(move("h", to="link"), "/workspace/link: it is there already")
 assert move("h", to="g", overwrite=True).observation == "move" and run("cat g; ls").content.split() == ["one", "d", "e", "full", "g", "link"]
 assert move("d", to="e", overwrite=True).observation == "move" and ls("e").content == "sub/"
-assert failed(move("e", to="full", overwrite=True), "/workspace/full: ") and failed(move("g", to="e", overwrite=True), "/workspace/e: ")
-assert failed(move("none", to="x"), "File not found: /workspace/none.") and failed(move("g", to="none/x"), "File not found: /workspace/none/x.")
-assert failed(move("full", to="full/x/y"), "Invalid argument") and failed(move("g", to="/dev/shm/g"), "another mount")
+assert failed(move("e", to="full", overwrite=True), "/workspace/full: ") and failed(move("g", to="e", overwrite=True), "/workspace/e: it is a folder, which no file replaces; \"to\" is the new path itself")
+assert failed(move("none", to="x"), "File not found: /workspace/none.") and failed(move("g", to="none/x"), "File not found: /workspace/none.")
+assert failed(move("full", to="full/x/y"), "/workspace/full: a folder cannot be moved into itself.") and failed(move("g", to="/dev/shm/g"), "another mount")
 assert move("link", to="/workspace/full/link").observation == "move" and stat("full/link").hutch["stat"]["target"] == "none"
 assert move("g", to="g2", overwrite=False).observation == "move" and failed(move("g2", to="/usr/bin/g2"), "/workspace/g2: ")
-assert move("g2", to="g2", overwrite=True).observation == "move" and run("cat g2").content == "one"'
+assert move("g2", to="g2", overwrite=True).observation == "move" and run("cat g2").content == "one"
+# What it failed at is told, and that is not always the first path.
+assert failed(move("full", to="g2", overwrite=True), "/workspace/g2: Not a directory.") and failed(move("g2", to="p/q/x"), "/workspace/p/q.")
+assert failed(move("full", to="g2/x"), "/workspace/g2: Not a directory.") and failed(move("g2/x", to="y"), "File not found: /workspace/g2/x.")
+assert failed(move("g2", to="x" * 256), "/workspace/" + "x" * 256 + ": File name too long.") and failed(move("full/..", to="y"), "/workspace/full/..: it is a mount, or no name.")
+run("ln -s loop loop; ln -s full to-full; mkdir ro; chmod 555 ro")
+assert failed(move("g2", to="loop/x"), "/workspace/loop/x: Too many levels") and move("to-full/", to="to").hutch and stat("to").hutch["stat"]["type"] == "link"
+if run("id -u").content != "0":
+    assert failed(move("g2", to="ro/x"), "/workspace/ro: Permission denied.")
+assert run("cat g2").content == "one"'
 }
 
 @test "a remove takes what it was told to and nothing else" {
@@ -217,8 +226,12 @@ assert stat("a/b/c").hutch["stat"]["mode"] == 0o755
 run("touch f; ln -s a link; ln -s none gone")
 assert mkdir("link").observation == "mkdir" and mkdir("link/new").observation == "mkdir" and ls("a").content == "b/\nnew/"
 assert failed(mkdir("f"), "/workspace/f: it is there, and is no folder") and failed(mkdir("gone"), "is no folder")
-assert failed(mkdir("f/x"), "File not found: /workspace/f/x.") and failed(mkdir("x" * 256), "File name too long")
-assert failed(mkdir("/proc/x"), "File not found") and failed(mkdir("/usr/new/x"), "/usr/new/x")'
+assert failed(mkdir("f/x/y"), "/workspace/f: it is there, and is no folder") and failed(mkdir("x" * 256), "File name too long")
+assert failed(mkdir("/proc/x"), "File not found") and failed(mkdir("/usr/new/x"), "/usr/new: Read-only file system.")
+run("mkdir ro; chmod 555 ro")
+if run("id -u").content != "0":
+    assert failed(mkdir("ro/x/y"), "/workspace/ro/x: Permission denied.")
+assert mkdir("ro").observation == "mkdir"'
 }
 
 @test "what is full can be emptied, and what is read-only says so" {

@@ -58,13 +58,13 @@ assert "/bin/bash" in grep("^root:", path="/etc/passwd").content'
 assert failed(grep("a(b"), "the pattern at character 2, `(b`: it is not closed by a )")
 assert failed(grep("(?=x)"), "there is no looking ahead")
 assert failed(grep("((a{1000}){1000}){1000}"), "the pattern is too large")
-assert failed(grep("x", include="{a,b}" * 9), "too many alternatives")
+assert failed(grep("x", include="{a,b}" * 9), "ERROR: include: The pattern has too many alternatives.")
+assert failed(grep("x", include="/workspace/t/*"), "include: The pattern begins with a slash, or one of its braces does") and failed(grep("x", include="src/"), "include: With a slash at its end it is of folders")
 assert failed(grep("x", path="none"), "File not found: /workspace/none.")
 assert failed(grep("x", path="t/src/m.c/x"), "File not found")
 assert failed(grep("int", path="t/bin.o"), "t/bin.o is no text")
 for path in ("t/fifo", "/dev/zero", "/dev/null"):
-    o = grep("x", path=path)
-    assert o.observation == "error", (path, o)
+    assert failed(grep("x", path=path), "Not a regular file: /"), path
 assert grep("x", path="/proc", timeout=10).observation == "error" or not grep("x", path="/proc").content
 assert failed(grep("x", path="/proc/self"), "Permission denied") and grep("x", path="/proc/self/status").observation == "error"
 assert lines(grep("zzz", path="/proc/sys", timeout=10)) == []

@@ -208,7 +208,7 @@ assert output(p) == M + b"\n"' --secret TOKEN
 	refuses '--secret: NONE: the caller.s environment has none$' --secret NONE -- true
 	refuses "--secret: '' is no name of a variable$" --secret =value -- true
 	refuses "--secret: 'A B' is no name of a variable$" --secret 'A B=value' -- true
-	refuses '--secret: the values of secrets have more than 262144 bytes together$' \
+	refuses '--secret: the values of secrets have more than 262144 bytes together, each line counted again$' \
 		--secret A="$(printf %0100000d 1)" --secret B="$(printf %0100000d 2)" -- true
 	catch box --secret A=abc -- true
 	[[ $status == 0 && $stderr == "hutch: note: the value of A is shorter than 4 bytes, and is not hidden" ]]
@@ -217,4 +217,15 @@ assert output(p) == M + b"\n"' --secret TOKEN
 	[[ $output == *"ONE=$M"*"TOKEN=$M"* ]]
 	printf 'ONE=1234\n=rest of it\n' >"$T/secrets"
 	refuses ".*line 2: '' is no name of a variable .from --secret-file $T/secrets.$" --secret-file "$T/secrets" -- true
+}
+
+@test "a file of secrets can be a pipe that the caller has open" {
+	catch box --dry-run --secret-file <(echo PIPE=from-a-pipe) -- true
+	[[ $status == 0 && $output == *"PIPE=$M"* ]]
+	catch "$HUTCH" act --dry-run --secret-file <(echo PIPE=from-a-pipe)
+	[[ $status == 0 && $output == *"PIPE=$M"* ]]
+	hutch create --secret-file <(echo PIPE=from-a-pipe) box
+	[[ $status == 0 ]]
+	hutch exec box sh -c 'echo $PIPE'
+	[[ $output == from-a-pipe ]]
 }

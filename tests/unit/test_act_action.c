@@ -112,6 +112,14 @@ static void test_what_is_refused_and_why(void **state)
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"\"}}", "1 to 4095 bytes" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"start\":-1}}", "args.start" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":1.5}}", "whole number" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":-2}}",
+		  "args.end: not a whole number from 0 to 2^53, or -1, the last line" },
+		{ "{\"action\":\"list\",\"args\":{\"depth\":1.5}}",
+		  "args.depth: not a whole number from 1 to 4096" },
+		{ "{\"action\":\"list\",\"args\":{\"limit\":-3}}",
+		  "args.limit: not a whole number from 1 to 10000" },
+		{ "{\"action\":\"glob\",\"args\":{\"pattern\":\"x\",\"limit\":1e99}}",
+		  "args.limit: not a whole number from 1 to 10000" },
 		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\"}}", "args.content is missing" },
 		{ "{\"action\":\"edit\"}", "args.path is missing" },
 		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"view_range\":[1,2]}}",
@@ -201,7 +209,7 @@ static void test_texts_are_bounded(void **state)
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"", "\"}}",
 		  ACTION_TEXT_MAX + 1, "args.command: more than 4194304 bytes" },
 		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"", "\"}}",
-		  FRAME_MAX_TO_EXECUTOR - 8192, "args.content: more than 8380416 bytes" },
+		  FRAME_MAX_TO_EXECUTOR - 8192, "args.content: more than 8380415 bytes" },
 	};
 
 	(void)state;

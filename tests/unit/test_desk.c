@@ -793,6 +793,10 @@ static void test_what_becomes_of_an_errand_is_said(void **state)
 		{ "list\"", OUTCOME_ERROR, EINTR, "/p: it was ended by a signal" },
 		{ "move\",\"args\":{\"path\":\"f\",\"to\":\"g\"}", OUTCOME_ERROR, EXDEV, "another mount" },
 		{ "mkdir\",\"args\":{\"path\":\"f\"}", OUTCOME_ERROR, EEXIST, "is no folder" },
+		{ "move\",\"args\":{\"path\":\"f\",\"to\":\"f/g\"}", OUTCOME_ERROR, EINVAL,
+		  "/p: a folder cannot be moved into itself." },
+		{ "grep\",\"args\":{\"pattern\":\"x\"}", OUTCOME_NOT_REGULAR, 0,
+		  "Not a regular file: /p." },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -367,7 +367,10 @@ static void test_a_new_file_gets_its_folders_and_a_newline(void **state)
 	check_file("two", "a\nb\n\n");
 	check_write("none", OUTCOME_DONE, "");
 	check_file("none", "\n");
-	check_write("two/below-a-file", OUTCOME_NOT_FOUND, "x");
+	check_error(actor_write(&a, "two/below-a-file", "x", 0, LAST), ENOTDIR);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	check_error(actor_write(&a, "loop/d/f", "x", 0, LAST), ELOOP);
+	check_write("/proc/none/f", OUTCOME_NOT_FOUND, "x");
 	assert_int_equal(symlink("aim", "dangling"), 0);
 	check_write("dangling", OUTCOME_DONE, "x");
 	check_file("aim", "x\n");

@@ -22,6 +22,8 @@ static const struct row {
 	{ "?a", ".a", false },	      { "*a", "aa", true },	   { "*a*b*", "xaxbx", true },
 	{ "*a*b", "xaxbx", false },   { "a*", "a", true },	   { "**", "a/b/c", true },
 	{ "**", "a/.b/c", false },    { "**", "a/b/.c", false },  { "a/**", "a", false },
+	{ "a//b", "a/b", true },      { "a///*", "a/b", true },	   { "{a/,b}/c", "a/c", true },
+	{ "**//a", "x/a", true },     { "a//b", "a/x/b", false },
 	{ "a/**", "a/b", true },      { "**/a", "a", true },	   { "**/a", "x/y/a", true },
 	{ "**/a", "x/y/ab", false },  { "a/**/b", "a/b", true },  { "a/**/b", "a/x/y/b", true },
 	{ "**/.h/**/b", "x/.h/y/b", true },  { "**/a/**/b", "a/.h/a/b", false },

@@ -104,7 +104,7 @@ static void test_all_or_nothing(void **state)
 	list_add(&set, "A=2");
 	list_add(&set, "B C=3");
 	assert_int_equal(variables_change(&v, &set, &none, &e), -1);
-	assert_string_equal(e.text, "'B C' is no name for a variable");
+	assert_string_equal(e.text, "'B C' is no name for a variable: " VARIABLE_NAME_RULE);
 	list_done(&set);
 	list_add(&set, "A");
 	assert_int_equal(variables_change(&v, &set, &none, &e), -1);
