@@ -81,6 +81,8 @@ assert len(o.content) <= 1 << 20 and "[There are more lines; " in o.content and 
 rg("echo asked >> /workspace/asked; exec /usr/bin/rg \"$@\"")
 asks = [dict(pattern=p, path=w, **more) for p in ("int", "^int|x$", "\\bmain\\b", ".", "^$", "[^a-z]$", "\\d", "caf.", "\\(", "a{", "no such", "[^\\s\\S]")
         for w, more in (("t", {}), ("./t", {"ignore_case": True}), ("t/src", {"include": "*.c"}), ("t", {"limit": 2}), ("t", {"include": "src/**"}))]
+run("echo int > t/\u00e9.q; echo int > t/{a}.q; echo int > t/x.q")
+asks += [dict(pattern="int", path="t", include=i) for i in ("?.q", "{a}.q", "x.q{,y}", "{x,{a}}.q", "*.{q,c}")]
 if run("id -u").content != "0":
     run("mkdir -m 0 t/closed")
 told = []

@@ -676,7 +676,14 @@ static void globs_are_told_that_both_read_alike(void **state)
 {
 	(void)state;
 	assert_true(ripgrep_knows_glob("*.c"));
-	assert_true(ripgrep_knows_glob("test_?.{py,pyi}"));
+	assert_true(ripgrep_knows_glob("test_*.{py,pyi}"));
+	assert_false(ripgrep_knows_glob("test_?.py"));
+	assert_false(ripgrep_knows_glob("{py}"));
+	assert_false(ripgrep_knows_glob("*{,.c}"));
+	assert_false(ripgrep_knows_glob("*{.c,}"));
+	assert_false(ripgrep_knows_glob("{a,{b}}"));
+	assert_false(ripgrep_knows_glob("{a,b/c}"));
+	assert_false(ripgrep_knows_glob("{a,b"));
 	assert_false(ripgrep_knows_glob("!*.c"));
 	assert_false(ripgrep_knows_glob("src/*.c"));
 	assert_false(ripgrep_knows_glob("**.c"));
