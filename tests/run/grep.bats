@@ -100,7 +100,8 @@ assert "[It took too long" in o.content, o.content
 rg("printf \"./src/m.c\\0\"; exec sleep 1000 >&- 2>&-")
 o = grep("int", path="t", timeout=0.3)
 assert lines(o)[0] == "t/src/m.c:1:int main(void)" and "[It took too long" in o.content, o.content
-rg("while :; do printf \"./src/m.c\\0../../etc/passwd\\0/etc/passwd\\0\"; sleep 0.001; done")
+run("mkdir -p other; echo int outside > other/passwd")
+rg("while :; do printf \"./src/m.c\\0./../other/passwd\\0../../etc/passwd\\0/etc/passwd\\0\"; sleep 0.001; done")
 assert "passwd" not in grep("int|root", path="t", timeout=0.3).content
 assert run("pgrep -x sleep; pgrep rg").content == ""   # neither is left' -e "$WITHOUT"
 }
