@@ -3,8 +3,9 @@
  * Every byte that belongs to an occurrence of a value is hidden, whichever values
  * overlap; a run of such bytes becomes one MASK_TEXT.  Of a value of several lines
  * each line counts for itself as well, without the white space around it: a terminal
- * and an editor put something in front of lines.  What is shorter than MASK_MIN would
- * hide too much, and is passed over.
+ * and an editor put something in front of lines.  What is no UTF-8 is looked for as it
+ * is and as it is told, with U+FFFD in it.  What is shorter than MASK_MIN would hide too
+ * much, and is passed over.
  *
  * Theory of operation.  All values are in one automaton (Aho and Corasick, 1975), so
  * that a byte costs the same however many values there are and however much of

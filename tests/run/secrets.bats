@@ -194,6 +194,13 @@ assert output(p) == M + b"\n"' --secret TOKEN
 	[[ $(stat -c %U "/proc/$supervisor/environ") == root ]]
 }
 
+@test "one that is no UTF-8 is hidden as it is told" {
+	TOKEN=$'p\xe4ssword-\xe2\x82-22'
+	"$here/act.py" "$HUTCH" '
+for o in (run("echo \"$TOKEN\""), run("mkdir -p \"d/$TOKEN\"; cd \"d/$TOKEN\"")):
+    assert "<secret-hidden>" in json.dumps(o) and "ssword" not in json.dumps(o), o' --secret TOKEN
+}
+
 @test "run hides it in its plan and its errors" {
 	catch box --dry-run --secret TOKEN -- "$TOKEN"
 	[[ $output == *"TOKEN=$M"* && $output == *"run       $M" ]]
