@@ -332,20 +332,61 @@ void mask_flush(struct mask_stream *s, struct buffer *out)
 	release(s, s->end, out);
 }
 
+static bool is_cut(const uint8_t *at, size_t left)
+{
+	return left >= strlen(MASK_CUT) && !memcmp(at, MASK_CUT, strlen(MASK_CUT));
+}
+
+static bool hides(const struct mask *m, const uint8_t *at, size_t len, bool cuts)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < len;) {
+		node = step(m, node, at[i++]);
+		if (m->nodes[node].longest)
+			return true;
+		if (cuts && m->nodes[node].depth >= MASK_MIN && is_cut(at + i, len - i))
+			return true;
+	}
+	return false;
+}
+
 bool mask_text(const struct mask *m, const void *data, size_t len, struct buffer *out)
 {
-	const uint8_t *at = data;
-	uint32_t node = 0;
-	size_t i = 0;
-
-	if (mask_is_empty(m))
-		return false;
-	while (i < len && !m->nodes[node].longest)
-		node = step(m, node, at[i++]);
-	if (!m->nodes[node].longest)
+	if (mask_is_empty(m) || !hides(m, data, len, false))
 		return false;
 	struct mask_stream s = { 0 };
 	mask_feed(m, &s, data, len, out);
+	mask_flush(&s, out);
+	mask_stream_done(&s);
+	return true;
+}
+
+/* The rest of what could be the beginning of a value was left out here. */
+static void end_cut(const struct mask *m, struct mask_stream *s, struct buffer *out)
+{
+	uint32_t depth = m->nodes[s->node].depth;
+
+	if (depth < MASK_MIN)
+		return;
+	add_run(s, s->end - depth, s->end);
+	mask_flush(s, out);
+}
+
+bool mask_cut_text(const struct mask *m, const void *data, size_t len, struct buffer *out)
+{
+	const uint8_t *at = data, *end = at + len, *cut;
+
+	if (mask_is_empty(m) || !hides(m, data, len, true))
+		return false;
+	struct mask_stream s = { 0 };
+	while ((cut = memmem(at, (size_t)(end - at), MASK_CUT, strlen(MASK_CUT)))) {
+		mask_feed(m, &s, at, (size_t)(cut - at), out);
+		end_cut(m, &s, out);
+		mask_feed(m, &s, cut, strlen(MASK_CUT), out);
+		at = cut + strlen(MASK_CUT);
+	}
+	mask_feed(m, &s, at, (size_t)(end - at), out);
 	mask_flush(&s, out);
 	mask_stream_done(&s);
 	return true;

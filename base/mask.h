@@ -83,7 +83,12 @@ void mask_flush(struct mask_stream *s, struct buffer *out);
  * nothing was added to it. */
 bool mask_text(const struct mask *m, const void *data, size_t len, struct buffer *out);
 
-/* The same, allocated. */
+/* The same; in front of MASK_CUT, where the rest of a long line was left out, the first
+ * MASK_MIN bytes or more of a value are hidden, too. */
+#define MASK_CUT "[... "
+bool mask_cut_text(const struct mask *m, const void *data, size_t len, struct buffer *out);
+
+/* As mask_text(), allocated. */
 char *mask_copy(const struct mask *m, const char *text);
 
 /* In place. */

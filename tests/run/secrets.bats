@@ -71,7 +71,9 @@ for o in (a.action("list", path="d"), a.action("glob", pattern="d/*"), a.action(
           a.action("remove", path="d/" + name + "3")):
     text = json.dumps(o)
     assert "hunter-22" not in text, text
-assert M in json.dumps(a.action("list", path="d"))' --secret TOKEN
+assert M in json.dumps(a.action("list", path="d"))
+run("printf \"%0995d%s\\n\" 0 \"$TOKEN\" >long")
+assert a.action("grep", pattern="0", path="long").content == "long:1:" + "0" * 995 + M + "[... 9 more bytes]"' --secret TOKEN
 }
 
 @test "what is streamed is hidden, in whatever pieces it comes, and nothing else waits" {
