@@ -47,11 +47,13 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 		return NULL;
 	if (b->room - b->end >= len && b->bytes)
 		return b->bytes + b->end;
+	/* What is moved has room then, or it would be moved again for every few bytes. */
+	size_t spare = b->start > 0 ? have / 4 : 0;
 	if (b->bytes)
 		compact(b);
-	if (b->room - b->end < len || !b->bytes) {
+	if ((b->room - b->end < len + spare && b->room < b->max) || !b->bytes) {
 		size_t room = b->room ? b->room : 256;
-		while (room < have + len)
+		while (room < have + len + spare)
 			room *= 2;
 		/* have + len is within the bound, so this cuts spare room only. */
 		if (room > b->max)

@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/own.h"
+#include "base/utf8.h"
 
 #define BLANKS " \t\r\n\v\f"
 
@@ -137,15 +139,43 @@ static size_t size_of(const char *value)
 	return size;
 }
 
-int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err *e)
+/* What a text has in its place that is told as UTF-8: U+FFFD for each byte that is none
+ * (put.h), or for all that begin a character together (text.h).  The caller's. */
+static char *as_told(const char *value, bool by_byte)
+{
+	size_t left = strlen(value);
+	char *told = mem_zeroed(3, left + 1), *to = told;
+
+	for (const uint8_t *at = (const uint8_t *)value; left > 0;) {
+		int n = utf8_char(at, left);
+		size_t len = n > 0 ? (size_t)n : by_byte ? 1 : n < 0 ? (size_t)-n : left;
+		to = mempcpy(to, n > 0 ? (const char *)at : UTF8_REPLACEMENT,
+			     n > 0 ? len : 3);
+		at += len;
+		left -= len;
+	}
+	return told;
+}
+
+static bool add_all(struct mask *m, const char *value)
 {
 	struct part part = trimmed(value, strlen(value));
+	bool is_new = add_value(m, part.at, part.len);
 
-	if (ret_is_hidden)
-		*ret_is_hidden = part.len >= MASK_MIN;
-	if (part.len < MASK_MIN)
-		return 0;
-	if (m->count + size_of(value) > MASK_BYTES)
+	while (next_line(&value, &part))
+		if (part.len >= MASK_MIN && add_value(m, part.at, part.len))
+			is_new = true;
+	return is_new;
+}
+
+static int add_forms(struct mask *m, const char *const forms[], size_t count, struct err *e)
+{
+	size_t size = m->count;
+	bool is_new = false;
+
+	for (size_t i = 0; i < count; i++)
+		size += size_of(forms[i]);
+	if (size > MASK_BYTES)
 		return err_set(e, ERR_LIMIT, "the values of secrets have more than %u bytes "
 					     "together, each line counted again",
 			       MASK_BYTES);
@@ -154,13 +184,25 @@ int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err 
 		m->nodes = mem_zeroed(m->room, sizeof(*m->nodes));
 		m->count = 1;
 	}
-	bool is_new = add_value(m, part.at, part.len);
-	while (next_line(&value, &part))
-		if (part.len >= MASK_MIN && add_value(m, part.at, part.len))
-			is_new = true;
+	for (size_t i = 0; i < count; i++)
+		is_new = add_all(m, forms[i]) || is_new;
 	if (is_new)
 		link_all(m);
 	return 0;
+}
+
+int mask_add(struct mask *m, const char *value, bool *ret_is_hidden, struct err *e)
+{
+	size_t len = trimmed(value, strlen(value)).len;
+
+	if (ret_is_hidden)
+		*ret_is_hidden = len >= MASK_MIN;
+	if (len < MASK_MIN)
+		return 0;
+	if (utf8_is_valid((const uint8_t *)value, strlen(value), false))
+		return add_forms(m, &value, 1, e);
+	AUTO_FREE char *told = as_told(value, false), *by_byte = as_told(value, true);
+	return add_forms(m, (const char *const[]){ value, told, by_byte }, 3, e);
 }
 
 /* --- text ------------------------------------------------------------------ */
@@ -291,20 +333,61 @@ void mask_flush(struct mask_stream *s, struct buffer *out)
 	release(s, s->end, out);
 }
 
+static bool is_cut(const uint8_t *at, size_t left)
+{
+	return left >= strlen(MASK_CUT) && !memcmp(at, MASK_CUT, strlen(MASK_CUT));
+}
+
+static bool hides(const struct mask *m, const uint8_t *at, size_t len, bool cuts)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < len;) {
+		node = step(m, node, at[i++]);
+		if (m->nodes[node].longest)
+			return true;
+		if (cuts && m->nodes[node].depth >= MASK_MIN && is_cut(at + i, len - i))
+			return true;
+	}
+	return false;
+}
+
 bool mask_text(const struct mask *m, const void *data, size_t len, struct buffer *out)
 {
-	const uint8_t *at = data;
-	uint32_t node = 0;
-	size_t i = 0;
-
-	if (mask_is_empty(m))
-		return false;
-	while (i < len && !m->nodes[node].longest)
-		node = step(m, node, at[i++]);
-	if (!m->nodes[node].longest)
+	if (mask_is_empty(m) || !hides(m, data, len, false))
 		return false;
 	struct mask_stream s = { 0 };
 	mask_feed(m, &s, data, len, out);
+	mask_flush(&s, out);
+	mask_stream_done(&s);
+	return true;
+}
+
+/* The rest of what could be the beginning of a value was left out here. */
+static void end_cut(const struct mask *m, struct mask_stream *s, struct buffer *out)
+{
+	uint32_t depth = m->nodes[s->node].depth;
+
+	if (depth < MASK_MIN)
+		return;
+	add_run(s, s->end - depth, s->end);
+	mask_flush(s, out);
+}
+
+bool mask_cut_text(const struct mask *m, const void *data, size_t len, struct buffer *out)
+{
+	const uint8_t *at = data, *end = at + len, *cut;
+
+	if (mask_is_empty(m) || !hides(m, data, len, true))
+		return false;
+	struct mask_stream s = { 0 };
+	while ((cut = memmem(at, (size_t)(end - at), MASK_CUT, strlen(MASK_CUT)))) {
+		mask_feed(m, &s, at, (size_t)(cut - at), out);
+		end_cut(m, &s, out);
+		mask_feed(m, &s, cut, strlen(MASK_CUT), out);
+		at = cut + strlen(MASK_CUT);
+	}
+	mask_feed(m, &s, at, (size_t)(end - at), out);
 	mask_flush(&s, out);
 	mask_stream_done(&s);
 	return true;

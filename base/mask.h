@@ -3,8 +3,9 @@
  * Every byte that belongs to an occurrence of a value is hidden, whichever values
  * overlap; a run of such bytes becomes one MASK_TEXT.  Of a value of several lines
  * each line counts for itself as well, without the white space around it: a terminal
- * and an editor put something in front of lines.  What is shorter than MASK_MIN would
- * hide too much, and is passed over.
+ * and an editor put something in front of lines.  What is no UTF-8 is looked for as it
+ * is and as it is told, with U+FFFD in it.  What is shorter than MASK_MIN would hide too
+ * much, and is passed over.
  *
  * Theory of operation.  All values are in one automaton (Aho and Corasick, 1975), so
  * that a byte costs the same however many values there are and however much of
@@ -82,7 +83,12 @@ void mask_flush(struct mask_stream *s, struct buffer *out);
  * nothing was added to it. */
 bool mask_text(const struct mask *m, const void *data, size_t len, struct buffer *out);
 
-/* The same, allocated. */
+/* The same; in front of MASK_CUT, where the rest of a long line was left out, the first
+ * MASK_MIN bytes or more of a value are hidden, too. */
+#define MASK_CUT "[... "
+bool mask_cut_text(const struct mask *m, const void *data, size_t len, struct buffer *out);
+
+/* As mask_text(), allocated. */
 char *mask_copy(const struct mask *m, const char *text);
 
 /* In place. */

@@ -122,15 +122,14 @@ static bool on_line(void *who, const struct grep_line *line)
 	       buffer_append(&s->lines, left, strlen(left) + 1);
 }
 
-/* False: there is no room for more. */
-static bool put_lines(struct search *s)
+/* `told` were before, and those count that there is room for.  False: it is not for all. */
+static bool put_lines(struct search *s, uint32_t told)
 {
 	const char *at = (const char *)buffer_data(&s->lines);
 	const char *end = at + buffer_len(&s->lines);
 
-	for (size_t len; at < end; at += len + 1) {
-		len = strlen(at);
-		if (!errand_line(s->x, at, len)) {
+	for (s->told = told; at < end; at += strlen(at) + 1, s->told++) {
+		if (!errand_line(s->x, at, strlen(at))) {
 			s->has_more = true;
 			return false;
 		}
@@ -149,7 +148,7 @@ static bool tell_file(struct search *s, struct grep *g, int fd, const char *path
 	buffer_consume(&s->lines, SIZE_MAX);
 	enum grep_end end = grep_file(g, fd);
 	if (end == GREP_FOUND || end == GREP_ENDED)
-		return put_lines(s) && !s->has_more;
+		return put_lines(s, told) && !s->has_more;
 	s->told = told; /* what has been seen of no text does not count */
 	s->has_more = had_more;
 	return true;
@@ -278,7 +277,7 @@ static void search_file(struct search *s, int fd)
 		return;
 	}
 	s->found.is_cut = s->due != 0;
-	(void)put_lines(s);
+	(void)put_lines(s, 0);
 	put_notes(s);
 }
 

@@ -197,12 +197,17 @@ struct braces {
 	const char *open, *close; /* the first pair that has a comma; NULL: none */
 };
 
-static const char *skip(const char *at)
+/* The next thing.  Behind a bracket that has no end none has, in the same part, so it is
+ * looked for once: *open is how far that is known, and no further than `at` to begin
+ * with. */
+static const char *skip(const char *at, const char **open)
 {
-	const char *end = *at == '[' ? class_end(at) : NULL;
+	const char *end = *at == '[' && at >= *open ? class_end(at) : NULL;
 
 	if (end)
 		return end;
+	if (*at == '[' && at >= *open)
+		*open = at + strcspn(at, "/");
 	return at + (at[0] == '\\' && at[1] ? 2 : 1);
 }
 
@@ -210,10 +215,11 @@ static const char *skip(const char *at)
  * no others are around. */
 static const char *find_close(const char *at, bool *ret_has_comma)
 {
+	const char *open = at;
 	int depth = 0;
 
 	*ret_has_comma = false;
-	for (; *at; at = skip(at)) {
+	for (; *at; at = skip(at, &open)) {
 		depth += *at == '{';
 		*ret_has_comma = *ret_has_comma || (*at == ',' && depth == 1);
 		if (*at == '}' && --depth == 0)
@@ -224,7 +230,7 @@ static const char *find_close(const char *at, bool *ret_has_comma)
 
 static struct braces find_braces(const char *at)
 {
-	for (; *at; at = skip(at)) {
+	for (const char *open = at; *at; at = skip(at, &open)) {
 		bool has_comma;
 		const char *close = *at == '{' ? find_close(at, &has_comma) : NULL;
 		if (close && has_comma)
@@ -236,9 +242,10 @@ static struct braces find_braces(const char *at)
 /* The comma behind `at` that no other braces are around, or the end. */
 static const char *choice_end(const char *at, const char *close)
 {
+	const char *open = at;
 	int depth = 0;
 
-	for (; at < close; at = skip(at)) {
+	for (; at < close; at = skip(at, &open)) {
 		if (*at == ',' && depth == 0)
 			return at;
 		depth += (*at == '{') - (*at == '}');
@@ -257,6 +264,31 @@ static void squeeze(char *branch)
 	*to = '\0';
 }
 
+/* With a backslash in front of brackets that have no end, or each match would look for
+ * it.  The caller's. */
+static char *without_open(const char *branch)
+{
+	char *to = mem_new(2 * strlen(branch) + 1), *end = to;
+	const char *open = branch;
+
+	for (const char *at = branch, *next; *at; at = next) {
+		next = skip(at, &open);
+		if (*at == '[' && at < open)
+			*end++ = '\\';
+		end = mempcpy(end, at, (size_t)(next - at));
+	}
+	*end = '\0';
+	return to;
+}
+
+static void add_branch(struct glob *g, const char *branch)
+{
+	AUTO_FREE char *closed = without_open(branch);
+
+	squeeze(closed);
+	list_add(&g->branches, closed);
+}
+
 /* Each pattern with braces becomes one for each choice, behind the others; the list is
  * its own queue.  False: there are too many. */
 static bool expand(struct glob *g, const char *pattern)
@@ -268,10 +300,8 @@ static bool expand(struct glob *g, const char *pattern)
 	for (size_t i = 0; is_fine && i < waiting.count; i++) {
 		const char *one = waiting.items[i];
 		struct braces b = find_braces(one);
-		if (!b.open) {
-			list_add(&g->branches, one);
-			squeeze(g->branches.items[g->branches.count - 1]);
-		}
+		if (!b.open)
+			add_branch(g, one);
 		for (const char *at = b.open; at && at < b.close && is_fine;) {
 			const char *end = choice_end(at + 1, b.close);
 			list_addf(&waiting, "%.*s%.*s%s", (int)(b.open - one), one,

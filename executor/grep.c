@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "executor/matcher.h"
 
@@ -25,10 +26,25 @@ void grep_done(struct grep *g)
 	g->room = 0;
 }
 
+/* O_NOFOLLOW alone is about the last name, and not even that with a slash behind it. */
+static int open_below(int at, const char *path, unsigned flags)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | flags,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return sys_openat2(at, path, &how);
+}
+
 int grep_open(int at, const char *path)
 {
-	return openat(at, path,
-		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return open_below(at, path, O_NONBLOCK | O_NOCTTY);
+}
+
+int grep_open_folder(int at, const char *path)
+{
+	return open_below(at, path, O_DIRECTORY);
 }
 
 /* --- one file --------------------------------------------------------------- */

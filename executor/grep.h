@@ -51,8 +51,11 @@ struct grep {
 
 void grep_done(struct grep *g);
 
-/* Opens it below the folder `at`, through no link, without waiting; -1 with errno. */
+/* Opens it below the folder `at`, through no link and not out of it, without waiting;
+ * -1 with errno. */
 int grep_open(int at, const char *path);
+/* The same of a folder; "." is `at` itself. */
+int grep_open_folder(int at, const char *path);
 
 /* Of an open file, from its begin. */
 enum grep_end grep_file(struct grep *g, int fd);

@@ -247,8 +247,8 @@ static void read_folder(struct searcher *k, const struct work *w, int folder)
 
 static void do_work(struct searcher *k, const struct work *w)
 {
-	AUTO_CLOSE int folder = openat(k->tree->root, w->path_len ? w->path : ".",
-				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int folder =
+		grep_open_folder(k->tree->root, w->path_len ? w->path : ".");
 
 	if (folder < 0) {
 		k->closed += errno != ENOENT && errno != ELOOP && errno != ENOTDIR;

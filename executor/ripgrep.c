@@ -50,12 +50,43 @@ bool ripgrep_is_there(const struct exec *as)
 	return find_program(as, path);
 }
 
+static bool is_plain(char c)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-+*";
+
+	return c && strchr(plain, c);
+}
+
+/* The end of a choice of two or more, each of them something: braces without a comma
+ * are text for us, and rg passes by what is nothing.  NULL: it is none. */
+static const char *choice_end(const char *open)
+{
+	bool has_comma = false;
+
+	for (const char *at = open + 1;; at++) {
+		if (is_plain(*at))
+			continue;
+		if ((*at != ',' && *at != '}') || at[-1] == '{' || at[-1] == ',')
+			return NULL;
+		if (*at == '}')
+			return has_comma ? at : NULL;
+		has_comma = true;
+	}
+}
+
+/* No `?`, which is a character for us and a byte for rg. */
 bool ripgrep_knows_glob(const char *include)
 {
-	static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789._-+*?{},";
-
-	return include[strspn(include, known)] == '\0' && !strstr(include, "**");
+	if (strstr(include, "**"))
+		return false;
+	for (; *include; include++) {
+		if (*include == '{' && !(include = choice_end(include)))
+			return false;
+		if (!is_plain(*include) && *include != ',' && *include != '}')
+			return false;
+	}
+	return true;
 }
 
 /* --- the process ------------------------------------------------------------ */

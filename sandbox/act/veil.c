@@ -99,7 +99,7 @@ static void put_inside(struct walk *w, const char *at, size_t len)
 		raw_len = buffer_len(&w->raw);
 	}
 	start_text(&w->masked, MASK_GROWTH * raw_len);
-	if (!is_plain(w) && mask_text(w->mask, raw, raw_len, &w->masked))
+	if (!is_plain(w) && mask_cut_text(w->mask, raw, raw_len, &w->masked))
 		put_part(w->out, buffer_data(&w->masked), buffer_len(&w->masked));
 	else
 		copy(w->out, at, len);

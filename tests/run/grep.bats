@@ -73,7 +73,8 @@ o = grep("x", path="long")
 assert o.content == "long:1:" + "x" * 1000 + "[... 2000 more bytes]", o.content
 run("yes $(printf %0200d) | head -n 9000 > many")
 o = grep("0", path="many", limit=10000)
-assert len(o.content) <= 1 << 20 and "[There are more lines; " in o.content and o.hutch["truncated_chars"] > 0'
+assert len(o.content) <= 1 << 20 and o.hutch["truncated_chars"] > 0
+assert lines(o)[-1] == "[There are more lines; these are the first %d.]" % (len(lines(o)) - 1), lines(o)[-1]'
 }
 
 @test "grep: with ripgrep and without, the same is told" {
@@ -81,6 +82,8 @@ assert len(o.content) <= 1 << 20 and "[There are more lines; " in o.content and 
 rg("echo asked >> /workspace/asked; exec /usr/bin/rg \"$@\"")
 asks = [dict(pattern=p, path=w, **more) for p in ("int", "^int|x$", "\\bmain\\b", ".", "^$", "[^a-z]$", "\\d", "caf.", "\\(", "a{", "no such", "[^\\s\\S]")
         for w, more in (("t", {}), ("./t", {"ignore_case": True}), ("t/src", {"include": "*.c"}), ("t", {"limit": 2}), ("t", {"include": "src/**"}))]
+run("echo int > t/\u00e9.q; echo int > t/{a}.q; echo int > t/x.q")
+asks += [dict(pattern="int", path="t", include=i) for i in ("?.q", "{a}.q", "x.q{,y}", "{x,{a}}.q", "*.{q,c}")]
 if run("id -u").content != "0":
     run("mkdir -m 0 t/closed")
 told = []
@@ -97,7 +100,8 @@ assert "[It took too long" in o.content, o.content
 rg("printf \"./src/m.c\\0\"; exec sleep 1000 >&- 2>&-")
 o = grep("int", path="t", timeout=0.3)
 assert lines(o)[0] == "t/src/m.c:1:int main(void)" and "[It took too long" in o.content, o.content
-rg("while :; do printf \"./src/m.c\\0../../etc/passwd\\0/etc/passwd\\0\"; sleep 0.001; done")
+run("mkdir -p other; echo int outside > other/passwd")
+rg("while :; do printf \"./src/m.c\\0./../other/passwd\\0../../etc/passwd\\0/etc/passwd\\0\"; sleep 0.001; done")
 assert "passwd" not in grep("int|root", path="t", timeout=0.3).content
 assert run("pgrep -x sleep; pgrep rg").content == ""   # neither is left' -e "$WITHOUT"
 }

@@ -71,7 +71,9 @@ for o in (a.action("list", path="d"), a.action("glob", pattern="d/*"), a.action(
           a.action("remove", path="d/" + name + "3")):
     text = json.dumps(o)
     assert "hunter-22" not in text, text
-assert M in json.dumps(a.action("list", path="d"))' --secret TOKEN
+assert M in json.dumps(a.action("list", path="d"))
+run("printf \"%0995d%s\\n\" 0 \"$TOKEN\" >long")
+assert a.action("grep", pattern="0", path="long").content == "long:1:" + "0" * 995 + M + "[... 9 more bytes]"' --secret TOKEN
 }
 
 @test "what is streamed is hidden, in whatever pieces it comes, and nothing else waits" {
@@ -192,6 +194,13 @@ assert output(p) == M + b"\n"' --secret TOKEN
 	pid=$("$HUTCH" inspect plain | python3 -c 'import json,sys; x = json.load(sys.stdin); print((x[0] if isinstance(x, list) else x)["pid"])')
 	supervisor=$(ps -o ppid= -p "$pid" | tr -d ' ')
 	[[ $(stat -c %U "/proc/$supervisor/environ") == root ]]
+}
+
+@test "one that is no UTF-8 is hidden as it is told" {
+	TOKEN=$'p\xe4ssword-\xe2\x82-22'
+	"$here/act.py" "$HUTCH" '
+for o in (run("echo \"$TOKEN\""), run("mkdir -p \"d/$TOKEN\"; cd \"d/$TOKEN\"")):
+    assert "<secret-hidden>" in json.dumps(o) and "ssword" not in json.dumps(o), o' --secret TOKEN
 }
 
 @test "run hides it in its plan and its errors" {

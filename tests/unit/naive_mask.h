@@ -5,6 +5,8 @@
 
 #include "base/mask.h"
 #include "base/mem.h"
+#include "base/own.h"
+#include "base/utf8.h"
 
 #define NAIVE_BLANKS " \t\r\n\v\f"
 
@@ -36,6 +38,30 @@ static void naive_part(struct naive *n, const char *at, size_t len)
 			naive_hide(n, i, i + len);
 }
 
+static void naive_value(struct naive *n, const char *at)
+{
+	const char *stop;
+
+	naive_part(n, at, strlen(at));
+	for (; (stop = strchr(at, '\n')); at = stop + 1)
+		naive_part(n, at, (size_t)(stop - at));
+	naive_part(n, at, strlen(at));
+}
+
+/* With U+FFFD in place of what is no UTF-8: of each byte, or of what begins a character. */
+static void naive_told(struct naive *n, const char *at, bool by_byte)
+{
+	AUTO_FREE char *told = mem_zeroed(3, strlen(at) + 1);
+
+	while (*at) {
+		int len = utf8_char((const uint8_t *)at, strlen(at));
+		int used = len > 0 ? len : by_byte ? 1 : len < 0 ? -len : (int)strlen(at);
+		strncat(told, len > 0 ? at : UTF8_REPLACEMENT, len > 0 ? (size_t)len : 3);
+		at += used;
+	}
+	naive_value(n, told);
+}
+
 /* Allocated. */
 static char *naive_mask(struct naive *n, size_t *ret_len)
 {
@@ -44,11 +70,9 @@ static char *naive_mask(struct naive *n, size_t *ret_len)
 
 	n->hidden = mem_zeroed(n->len + 1, sizeof(bool));
 	for (size_t v = 0; v < n->count; v++) {
-		const char *at = n->values[v], *stop;
-		naive_part(n, at, strlen(at));
-		for (; (stop = strchr(at, '\n')); at = stop + 1)
-			naive_part(n, at, (size_t)(stop - at));
-		naive_part(n, at, strlen(at));
+		naive_value(n, n->values[v]);
+		naive_told(n, n->values[v], false);
+		naive_told(n, n->values[v], true);
 	}
 	for (size_t i = 0; i < n->len; i++)
 		if (!n->hidden[i])

@@ -128,6 +128,30 @@ static void test_it_is_a_queue_whatever_the_lengths(void **state)
 	buffer_done(&b);
 }
 
+/* Else a queue that stays long would cost its length for every few bytes. */
+static void test_a_long_queue_is_seldom_moved(void **state)
+{
+	static const uint8_t bytes[1000] = { 0 };
+	const uint8_t *before;
+	size_t moves = 0;
+	struct buffer b;
+
+	(void)state;
+	buffer_init(&b, 1 << 20);
+	assert_true(buffer_append(&b, bytes, 1000));
+	assert_true(buffer_append(&b, bytes, 23));
+	before = buffer_data(&b);
+	for (int i = 0; i < 10000; i++) {
+		assert_true(buffer_append(&b, bytes, 1));
+		moves += buffer_data(&b) != before;
+		buffer_consume(&b, 1);
+		before = buffer_data(&b);
+	}
+	assert_in_range(moves, 1, 50);
+	assert_true(b.room <= 4096);
+	buffer_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_fits_always),
 		cmocka_unit_test(test_reserved_room_is_what_was_added),
 		cmocka_unit_test(test_it_is_a_queue_whatever_the_lengths),
+		cmocka_unit_test(test_a_long_queue_is_seldom_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "executor/glob.h"
 
@@ -122,6 +123,31 @@ static char *repeat(const char *text, size_t times)
 	return all;
 }
 
+/* Brackets that are none, which all look for their end. */
+static void test_open_brackets_cost_no_more_than_others(void **state)
+{
+	char *braces = repeat("{[", 1900), *brackets = repeat("[", 4000),
+	     *name = repeat("[", 3998);
+	AUTO_FREE char *many = text_format("{a,b}{a,b}{a,b}%s", braces);
+	AUTO_FREE char *star = text_format("*%s", brackets);
+	AUTO_FREE char *same = text_format("%sx", name);
+	int64_t begun = clock_ms();
+	const char *why;
+
+	(void)state;
+	struct glob *g = glob_new(many, &why), *s = glob_new(star, &why);
+	AUTO_FREE char *found = text_format("aba%s", braces);
+	assert_true(glob_matches(g, found));
+	assert_false(glob_matches(s, same));
+	assert_true(glob_matches(s, brackets));
+	assert_true(clock_ms() - begun < 10000);
+	glob_free(g);
+	glob_free(s);
+	free(braces);
+	free(brackets);
+	free(name);
+}
+
 /* Alternatives are bounded; what is hard for those who try again is not for us. */
 static void test_hostile_patterns_come_to_an_end(void **state)
 {
@@ -159,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_every_match_is_led_to),
 		cmocka_unit_test(test_what_is_no_pattern_says_why),
 		cmocka_unit_test(test_hostile_patterns_come_to_an_end),
+		cmocka_unit_test(test_open_brackets_cost_no_more_than_others),
 	};
 
 	(void)alarm(120);

@@ -457,6 +457,8 @@ static void what_has_a_zero_anywhere_is_no_text(void **state)
 	assert_int_equal(end_of(w->root, "newlines.txt", tell, &t), GREP_NONE);
 	assert_int_equal(end_of(w->root, "code.c", want_no_more, &t), GREP_ENDED);
 	assert_int_equal(grep_open(w->root, "link.c"), -1);
+	assert_int_equal(grep_open(w->root, "link/deep/x.txt"), -1);
+	assert_int_equal(grep_open(w->root, ".."), -1);
 	buffer_done(&t.text);
 }
 
@@ -555,6 +557,54 @@ static void a_wide_folder_is_divided(void **state)
 	prepared_done(&p);
 	AUTO_FREE char *line = text_format("rm -r %s/wide", w->path);
 	assert_int_equal(system(line), 0);
+}
+
+struct swap {
+	int folder;
+	const char *path, *link;
+};
+
+/* Puts a link where a folder is that will be looked into. */
+static bool swap_at_first(void *who, const char *path)
+{
+	const struct swap *x = who;
+
+	if (strcmp(path, "a/first") == 0) {
+		assert_int_equal(renameat(x->folder, x->path, x->folder, "away"), 0);
+		assert_int_equal(symlinkat(x->link, x->folder, x->path), 0);
+	}
+	return true;
+}
+
+static void a_folder_that_becomes_a_link_is_not_followed(void **state)
+{
+	static const char *const ways[][2] = { { "a", "../other" }, { "a/b", "../../other/b" } };
+	const struct world *w = *state;
+	AUTO_FREE char *rust = NULL;
+	struct prepared p;
+
+	prepare(&foo, &p, &rust);
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		AUTO_FREE char *make = text_format(
+			"cd %s && mkdir -p race/a/b other/b && echo foo | tee race/a/first "
+			"race/a/b/in >other/b/out", w->path);
+		AUTO_FREE char *clean = text_format("rm -r %s/race %s/other", w->path, w->path);
+		struct grep_paths found = { 0 };
+		assert_int_equal(system(make), 0);
+		struct swap x = { .path = ways[i][0], .link = ways[i][1] };
+		x.folder = openat(w->root, "race", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		const struct grep_wanted wanted = { .prepared = &p, .threads = 1, .who = &x,
+						    .wants = swap_at_first };
+		grep_tree(x.folder, &wanted, &found);
+		grep_paths_sort(&found);
+		assert_int_equal(found.closed, 0);
+		for (size_t k = 0; k < found.count; k++)
+			assert_null(strstr(found.sorted[k], "out"));
+		grep_paths_done(&found);
+		close(x.folder);
+		assert_int_equal(system(clean), 0);
+	}
+	prepared_done(&p);
 }
 
 /* --- an rg that is something else ------------------------------------------- */
@@ -676,7 +726,14 @@ static void globs_are_told_that_both_read_alike(void **state)
 {
 	(void)state;
 	assert_true(ripgrep_knows_glob("*.c"));
-	assert_true(ripgrep_knows_glob("test_?.{py,pyi}"));
+	assert_true(ripgrep_knows_glob("test_*.{py,pyi}"));
+	assert_false(ripgrep_knows_glob("test_?.py"));
+	assert_false(ripgrep_knows_glob("{py}"));
+	assert_false(ripgrep_knows_glob("*{,.c}"));
+	assert_false(ripgrep_knows_glob("*{.c,}"));
+	assert_false(ripgrep_knows_glob("{a,{b}}"));
+	assert_false(ripgrep_knows_glob("{a,b/c}"));
+	assert_false(ripgrep_knows_glob("{a,b"));
 	assert_false(ripgrep_knows_glob("!*.c"));
 	assert_false(ripgrep_knows_glob("src/*.c"));
 	assert_false(ripgrep_knows_glob("**.c"));
@@ -694,6 +751,7 @@ int main(void)
 		cmocka_unit_test(long_lines_are_found_and_cut),
 		cmocka_unit_test(what_is_not_wanted_or_too_late_is_not_looked_at),
 		cmocka_unit_test(a_wide_folder_is_divided),
+		cmocka_unit_test(a_folder_that_becomes_a_link_is_not_followed),
 		cmocka_unit_test(an_rg_that_is_something_else_is_survived),
 		cmocka_unit_test(an_rg_that_is_not_named_from_the_root_is_none),
 		cmocka_unit_test(ripgrep_is_under_the_filter_of_commands),

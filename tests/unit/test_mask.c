@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/utf8.h"
 #include "tests/unit/naive_mask.h"
 
 #define M MASK_TEXT
@@ -49,6 +50,8 @@ static char *masked(const struct mask *m, const char *text)
 	return text_copy(text);
 }
 
+#define BAD UTF8_REPLACEMENT
+
 static void test_what_is_hidden(void **state)
 {
 	static const struct {
@@ -76,6 +79,10 @@ static void test_what_is_hidden(void **state)
 		{ { "first\r\nsecond" }, "first\r\r\nsecond", M "\r\r\n" M },
 		{ { "\xc3\xa9\xc3\xa9" }, "\xc3\xa9\xc3\xa9 \xc3\xa9", M " \xc3\xa9" },
 		{ { "\xff\xfe\xfd\xfc" }, "a\xff\xfe\xfd\xfc", "a" M },
+		{ { "p\xe4ss\xe2\x82" }, "p\xe4ss\xe2\x82.", M "." },
+		{ { "p\xe4ss\xe2\x82" }, "p" BAD "ss" BAD "x", M "x" },
+		{ { "p\xe4ss\xe2\x82" }, "p" BAD "ss" BAD BAD "x", M "x" },
+		{ { "p\xe2\x82ss" }, "p" BAD "ss p" BAD BAD "ss", M " " M },
 	};
 
 	(void)state;
