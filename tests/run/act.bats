@@ -362,8 +362,8 @@ def play(count):
     for _ in range(count):
         receive()
     sender.join()
-play(3000)
-before = memory() # what is remembered of actions and shown of terminals is at its most
+play(10000)
+before = memory() # with buffers and what is remembered at their most
 play(10000)
 grown = memory() - before
 a.id = 1000000
