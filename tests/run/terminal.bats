@@ -84,7 +84,7 @@ shell=(-it -e 'PS1=<''$?''> ' bash --norc --noprofile)
 
 @test "the caller's terminal is raw meanwhile, and as it was after the end" {
 	command=("$HUTCH" run -it sh -c 'echo ready; read x')
-	drive 'modes same' 'expect ready' 'modes raw' 'send x\n' 'exit 0' 'modes same'
+	drive 'expect ready' 'modes raw' 'send x\n' 'exit 0' 'modes same'
 }
 
 @test "the caller's terminal is restored after a failed launch" {
