@@ -326,7 +326,7 @@ test: deps
 	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang all
 	$(MAKE) $(JOBS) CI=1 sanitized
 	$(MAKE) $(JOBS) fuzz
-	tests/all.sh --build $(B) --sanitized $(B)/asan unit inside run endure vm sanitized escape fuzz
+	tests/all.sh --build $(B) --sanitized $(B)/asan vm unit inside run endure sanitized escape fuzz
 
 # Machines that debootstrap installs once, a minute or two each: the same limits with
 # systemd's user manager in user-mode-linux, and several tiers on Debian's own kernel in
