@@ -48,6 +48,15 @@ static void naive_value(struct naive *n, const char *at)
 	naive_part(n, at, strlen(at));
 }
 
+static size_t naive_len(const char *at)
+{
+	size_t len = strlen(at), blanks = strspn(at, NAIVE_BLANKS);
+
+	while (len > blanks && strchr(NAIVE_BLANKS, at[len - 1]))
+		len--;
+	return len - blanks;
+}
+
 /* With U+FFFD in place of what is no UTF-8: of each byte, or of what begins a character. */
 static void naive_told(struct naive *n, const char *at, bool by_byte)
 {
@@ -71,6 +80,8 @@ static char *naive_mask(struct naive *n, size_t *ret_len)
 	n->hidden = mem_zeroed(n->len + 1, sizeof(bool));
 	for (size_t v = 0; v < n->count; v++) {
 		naive_value(n, n->values[v]);
+		if (naive_len(n->values[v]) < MASK_MIN)
+			continue;
 		naive_told(n, n->values[v], false);
 		naive_told(n, n->values[v], true);
 	}
