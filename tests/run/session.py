@@ -88,13 +88,14 @@ NOTHING_TO_SEE = idle("No previous running command to retrieve logs from.")
 NOTHING_TO_TELL = idle("No previous running command to interact with.")
 
 # A command of the session main that waits for a line and then prints "rest" and ends with 3,
-# while nobody waits for it; the session b knows when it is gone.
+# while nobody waits for it; the session b knows when it is gone, and when its shell has
+# said so and waits for the next one.
 ENDS_UNSEEN = [
-    (do("bash -c 'echo $$ >/tmp/pid; read x; while [ ! -e /tmp/go ]; do :; done; echo rest; "
+    (do("bash -c 'echo $$ $PPID >/tmp/pid; read x; while [ ! -e /tmp/go ]; do :; done; echo rest; "
         "exit 3'", timeout=0.3), timed_out("0.3", "")),
     (type_("x", timeout=0.1), timed_out("0.1", "", BELOW)),
-    (do("touch /tmp/go; while kill -0 $(cat /tmp/pid); do :; done 2>/dev/null", session="b"),
-     ended("")),
+    (do("read own shell </tmp/pid; touch /tmp/go; while kill -0 $own; do :; done 2>/dev/null; "
+        "until grep -q '^State:.S' /proc/$shell/status; do :; done", session="b"), ended("")),
     (do("true", session="b"), ended("")),
 ]
 
