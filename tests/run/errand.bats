@@ -278,7 +278,7 @@ got = {o.cause: o for o in (receive(), receive())}
 assert got[None].observation == "null" and got[1001].extras == {"error_id": "HUTCH$CANCELLED"}, got
 o = receive()
 assert (o.cause, o.observation) == (1002, "error") and o.content == "ERROR: /: it was not done within 2 seconds.", o
-run("touch stop; wait $sub", session="w")
+run("kill $sub; wait $sub 2>/dev/null", session="w")
 assert ls().observation == "list" and run("echo still here").content == "still here"'
 }
 
