@@ -192,7 +192,7 @@ fuzz() {
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets its minute; FUZZ_SECONDS=3600 is for a night.
-		seconds=10
+		seconds=20
 		[ "$name" != action ] || seconds=60
 		suite "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
