@@ -187,6 +187,8 @@ static void on_signals(struct supervisor *s)
 
 static bool is_idle(const struct supervisor *s)
 {
+	if (s->start_ms) /* it is not there yet */
+		return false;
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
@@ -255,6 +257,7 @@ static void look_at_guest(struct supervisor *s)
 	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
 		supervisor_set_status(s, REGISTRY_READY);
 		s->start_ms = 0;
+		s->idle_since_ms = clock_ms();
 		tell_ready(s, &none);
 	}
 	s->was_large = s->was_large || s->jobs.alive > MANY_JOBS;

@@ -17,7 +17,7 @@ KINDS = {
     "workspace": lambda soak, dice: (["--workspace", f"{soak.folder}/w"], None),
     "ttl": lambda soak, dice: (["--ttl", "{0}s"], ("ttl", round(dice.uniform(3, 6), 2))),
     "timeout": lambda soak, dice: (["--timeout", "{0}s"], ("timeout", round(dice.uniform(3, 6), 2))),
-    "idle": lambda soak, dice: (["--idle-timeout", "{0}s"], ("idle", round(dice.uniform(3.0, 4.0), 2))),
+    "idle": lambda soak, dice: (["--idle-timeout", "{0}s"], ("idle", round(dice.uniform(1.5, 2.5), 2))),
     "memory": lambda soak, dice: (["--memory", "192M", "--best-effort"], None),
 }
 # What a supervisor may use more at the end than at the beginning.

@@ -73,6 +73,11 @@ reason() {
 	grep -q '"reason": "idle"' <<<"$output"
 }
 
+@test "it is not idle before it is there" {
+	make --idle-timeout 1ms box
+	reason box idle 0 idle-timeout
+}
+
 @test "who only looks does not keep it from being idle" {
 	make --idle-timeout 1s box
 	while "$HUTCH" stats box >/dev/null 2>&1 && "$HUTCH" ps | grep -q '^box'; do
