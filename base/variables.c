@@ -31,6 +31,16 @@ bool variable_is_name(const char *name)
 	       strncmp(name, OWN, strlen(OWN)) != 0;
 }
 
+int variable_check_size(const char *name, size_t name_len, size_t value_len, struct err *e)
+{
+	if (name_len + value_len + 2 <= VARIABLE_MAX)
+		return 0;
+	return err_set(e, ERR_LIMIT, "the value of %.*s has %zu bytes; no program could be "
+				     "started with more than %u in NAME=value",
+		       (int)(name_len < 60 ? name_len : 60), name, value_len,
+		       VARIABLE_MAX - 1);
+}
+
 static struct variable *find(const struct variables *v, const char *name)
 {
 	for (size_t i = 0; i < v->count; i++)
@@ -53,10 +63,8 @@ static int check(const struct variables *v, const char *name, const char *value,
 	if (!variable_is_name(name))
 		return err_set(e, ERR_USAGE, "'%.60s' is no name for a variable: "
 					     VARIABLE_NAME_RULE, name);
-	if (strlen(name) + len + 2 > VARIABLE_MAX)
-		return err_set(e, ERR_LIMIT, "the value of %.60s has %zu bytes; no program could "
-					     "be started with more than %u in NAME=value", name,
-			       len, VARIABLE_MAX - 1);
+	if (variable_check_size(name, strlen(name), len, e) < 0)
+		return -1;
 	if (!old && v->count == VARIABLES_MAX)
 		return err_set(e, ERR_LIMIT, "more than %d variables", VARIABLES_MAX);
 	if (v->bytes - size_of(old) + strlen(name) + len > VARIABLES_BYTES)

@@ -38,6 +38,9 @@ void variables_done(struct variables *v);
 	"letters, digits and _, no digit first, up to 255, without __hutch in front"
 bool variable_is_name(const char *name);
 
+/* Whether a program can be started with NAME=value of these lengths (execve(2)). */
+int variable_check_size(const char *name, size_t name_len, size_t value_len, struct err *e);
+
 /* A value of NULL unsets it.  -1: no name, or a bound was reached; nothing changed. */
 int variables_set(struct variables *v, const char *name, const char *value, struct err *e);
 

@@ -14,17 +14,6 @@
 
 #define ENV_FILE_MAX (1u << 20)
 
-/* What the caller has is not too long: it was started with it. */
-static int check_length(const char *pair, size_t name_len, struct err *e)
-{
-	if (strlen(pair) < VARIABLE_MAX)
-		return 0;
-	return err_set(e, ERR_USAGE, "the value of %.*s has %zu bytes; no program could be "
-				     "started with more than %u in NAME=value",
-		       (int)(name_len < 60 ? name_len : 60), pair,
-		       strlen(pair) - name_len - 1, VARIABLE_MAX - 1);
-}
-
 int environment_add(struct policy *p, const char *word, struct err *e)
 {
 	size_t len = strcspn(word, "=");
@@ -32,7 +21,7 @@ int environment_add(struct policy *p, const char *word, struct err *e)
 	if (len == 0 || strcspn(word, " \t\n") < len)
 		return err_set(e, ERR_USAGE, "'%.60s' is not KEY=VALUE or KEY", word);
 	if (word[len] == '=') {
-		if (check_length(word, len, e) < 0)
+		if (variable_check_size(word, len, strlen(word + len + 1), e) < 0)
 			return -1;
 		list_set_env(&p->env_set, word);
 		return 0;
