@@ -41,6 +41,7 @@ static ssize_t refill(struct entries *t, struct err *e)
 	while (n < 0 && errno == EINTR);
 	t->start = 0;
 	t->end = n > 0 ? (size_t)n : 0;
+	t->came += t->end;
 	return n < 0 ? err_sys(e, "read the tar") : n;
 }
 
@@ -158,15 +159,42 @@ static int start_entry(struct entries *t, struct err *e)
 	return 1;
 }
 
+/* 1: there is something where a header is to be. */
+static int is_more(struct entries *t, struct err *e)
+{
+	if (!t->may_just_end || t->start < t->end || t->extra_count > 0)
+		return 1;
+	ssize_t n = refill(t, e);
+	return n > 0 ? 1 : (int)n;
+}
+
+/* Where the end of `in` may stand for the tar's, the last entry may lack it, as what
+ * umoci insert writes does. */
+static int skip_pad(struct entries *t, struct err *e)
+{
+	const uint8_t *data;
+
+	while (t->pad > 0) {
+		ssize_t n = some(t, t->pad, &data, e);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			return t->may_just_end ? 0 : is_cut(e);
+		t->pad -= (uint64_t)n;
+	}
+	return 0;
+}
+
 int entries_next(struct entries *t, struct err *e)
 {
 	uint8_t block[TAR_BLOCK];
+	int more;
 
-	if (skip(t, t->left, e) < 0 || skip(t, t->pad, e) < 0)
+	if (skip(t, t->left, e) < 0 || skip_pad(t, e) < 0)
 		return -1;
 	t->left = t->pad = 0;
 	forget_extra(t);
-	for (;;) {
+	while ((more = is_more(t, e)) > 0) {
 		if (take(t, block, sizeof(block), e) < 0)
 			return -1;
 		if (tar_is_end(block))
@@ -178,6 +206,7 @@ int entries_next(struct entries *t, struct err *e)
 		if (read_extra(t, e) < 0)
 			return -1;
 	}
+	return more;
 }
 
 ssize_t entries_read(struct entries *t, const uint8_t **ret, struct err *e)
@@ -189,6 +218,11 @@ ssize_t entries_read(struct entries *t, const uint8_t **ret, struct err *e)
 		return n < 0 ? -1 : is_cut(e);
 	t->left -= (uint64_t)n;
 	return n;
+}
+
+uint64_t entries_offset(const struct entries *t)
+{
+	return t->came - (t->end - t->start);
 }
 
 void entries_drain(struct entries *t)

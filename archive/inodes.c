@@ -97,3 +97,13 @@ void inodes_add(struct inodes *s, const struct stat *st, const char *text)
 	};
 	s->count++;
 }
+
+void inodes_put(struct inodes *s, const struct stat *st, const char *text)
+{
+	if (!inodes_has(s, st)) {
+		inodes_add(s, st, text);
+		return;
+	}
+	struct inode *i = place_of(s, st->st_dev, st->st_ino);
+	i->text = keep_text(s, text);
+}

@@ -24,3 +24,6 @@ const char *inodes_get(const struct inodes *s, const struct stat *st);
 /* Adds it with a copy of `text`, which may be NULL; nothing changes if it is
  * there. */
 void inodes_add(struct inodes *s, const struct stat *st, const char *text);
+
+/* The same, in place of what was said about it before. */
+void inodes_put(struct inodes *s, const struct stat *st, const char *text);

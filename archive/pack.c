@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "archive/pack_output.h"
+#include "archive/roll.h"
 #include "archive/trail.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -88,76 +88,18 @@ static int add_one(struct pack *p, const struct pack_item *i, const struct stat 
 
 /* --- folders ----------------------------------------------------------------- */
 
-/* The names in a folder, each with its 0; read at once, so that no position in a
- * folder that changes has to be kept. */
-struct names {
-	char *text; /* owned */
-	size_t len, room, next;
-};
-
-struct kernel_dirent {
-	uint64_t ino;
-	int64_t off;
-	unsigned short reclen;
-	unsigned char type;
-	char name[];
-};
-
-static void add_name(struct names *n, const char *name)
-{
-	size_t len = strlen(name) + 1;
-
-	if (!strcmp(name, ".") || !strcmp(name, ".."))
-		return;
-	if (n->len + len > n->room) {
-		n->room = 2 * (n->len + len);
-		n->text = mem_resize(n->text, n->room, 1);
-	}
-	memcpy(n->text + n->len, name, len);
-	n->len += len;
-}
-
-/* By the system call, since opendir(3) would open the folder once more. -1 with
- * errno set; what was read by then is there. */
-static int read_names(int folder, struct names *ret)
-{
-	_Alignas(struct kernel_dirent) char chunk[32 << 10];
-	long got;
-
-	*ret = (struct names){ 0 };
-	while ((got = syscall(SYS_getdents64, folder, chunk, sizeof(chunk))) > 0)
-		for (long at = 0; at < got;) {
-			const struct kernel_dirent *d = (void *)(chunk + at);
-			add_name(ret, d->name);
-			at += d->reclen;
-		}
-	if (got < 0 && errno == EBADF)
-		errno = EACCES; /* it could only be opened O_PATH */
-	return got < 0 ? -1 : 0;
-}
-
-static const char *next_name(struct names *n)
-{
-	const char *name = n->text + n->next;
-
-	if (n->next == n->len)
-		return NULL;
-	n->next += strlen(name) + 1;
-	return name;
-}
-
 /* A folder with all that is below it.  Without recursion: it may be deep. */
 struct walk {
 	struct pack *pack;
 	struct trail trail;
-	struct names *names; /* owned; one for each step of the trail */
+	struct roll *names; /* owned; one for each step of the trail */
 	size_t room;
 };
 
 static void walk_done(struct walk *w)
 {
 	for (size_t i = 0; w->trail.steps && w->names && i <= w->trail.depth; i++)
-		free(w->names[i].text);
+		roll_done(&w->names[i]);
 	free(w->names);
 	trail_done(&w->trail);
 }
@@ -171,7 +113,7 @@ static void begin_folder(struct walk *w)
 		w->room = 2 * (depth + 8);
 		w->names = mem_resize(w->names, w->room, sizeof(*w->names));
 	}
-	if (read_names(trail_here(&w->trail), &w->names[depth]) < 0)
+	if (roll_read(trail_here(&w->trail), SIZE_MAX, &w->names[depth]) < 0)
 		pack_tell(w->pack, trail_path(&w->trail), err_words(errno));
 }
 
@@ -185,7 +127,7 @@ static int put_folder(struct walk *w, struct err *e)
 
 static int end_folder(struct walk *w, struct err *e)
 {
-	own_free(&w->names[w->trail.depth].text);
+	roll_done(&w->names[w->trail.depth]);
 	return w->trail.depth > 0 ? trail_up(&w->trail, e) : 0;
 }
 
@@ -221,7 +163,7 @@ static int walk_on(struct walk *w, struct err *e)
 {
 	begin_folder(w);
 	for (;;) {
-		const char *name = next_name(&w->names[w->trail.depth]);
+		const char *name = roll_next(&w->names[w->trail.depth]);
 		bool is_last = !name && w->trail.depth == 0;
 		int result = name ? add_named(w, name, e) : end_folder(w, e);
 		if (result < 0 || is_last)

@@ -35,6 +35,7 @@ struct err;
 struct pack {
 	int out;      /* borrowed; blocking: a pipe, a socket or a file */
 	bool follows; /* a name that is given and is a link means what it points to */
+	int64_t newest; /* no time in it is later; 0: any may be */
 	void *who;
 	/* For: what was left out or is not whole, by its name in the tar, and why.
 	 * The name has any bytes but 0.  NULL: nobody wants to know. */

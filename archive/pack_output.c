@@ -65,8 +65,9 @@ int pack_leave_out_kind(struct pack *p, const struct pack_item *i, const char *w
 void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 		       const struct stat *st, const char *link)
 {
-	const struct tar_entry entry = {
+	struct tar_entry entry = {
 		.type = type,
+		.flag = '6', /* of TAR_OTHER */
 		.path = i->as,
 		.link = link,
 		.mode = st->st_mode & 07777,
@@ -75,10 +76,16 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 		.size = type == TAR_FILE ? (uint64_t)st->st_size : 0,
 		.mtime = st->st_mtim.tv_sec,
 		.mtime_ns = (uint32_t)st->st_mtim.tv_nsec,
+		.xattrs = i->xattrs,
+		.xattr_count = i->xattr_count,
 	};
 
 	if (!p->pending.max)
 		buffer_init(&p->pending, 2 * TAR_HEADER_MAX + PENDING + UNTOLD_MAX);
+	if (p->newest && entry.mtime >= p->newest) {
+		entry.mtime = p->newest;
+		entry.mtime_ns = 0;
+	}
 	tar_encode(&p->pending, &entry);
 	p->entries++;
 	p->bytes += entry.size;

@@ -5,6 +5,7 @@
  * which stays in the kernel. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -20,6 +21,8 @@ struct pack_item {
 	const char *name; /* in `at` */
 	const char *as;	  /* in the tar */
 	bool is_given;
+	const struct tar_xattr *xattrs; /* borrowed; what is put into its header */
+	size_t xattr_count;
 };
 
 /* Writes what is pending; the second one if it is much. */
@@ -35,7 +38,7 @@ int pack_leave_out(struct pack *p, const struct pack_item *i, struct err *e);
 int pack_leave_out_kind(struct pack *p, const struct pack_item *i, const char *why,
 			struct err *e);
 
-/* The header of it; `link` is what a link points to, else NULL. */
+/* The header of it; `link` is what a link points to, else NULL.  TAR_OTHER: a FIFO. */
 void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 		 const struct stat *st, const char *link);
 

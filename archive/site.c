@@ -4,19 +4,31 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "archive/layer.h"
 #include "archive/place.h"
 #include "archive/unpack.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 
 /* A folder on the trail. */
 struct site_level {
-	bool is_ours;
+	bool is_ours, is_new;
 	struct looks looks; /* are given if it is */
 };
+
+/* A folder whose mode would keep us from coming back to it. */
+struct site_closed {
+	char *path; /* owned */
+	mode_t mode;
+};
+
+/* Nobody needs as many. */
+#define CLOSED_MAX 4096
 
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
 	       struct err *e)
@@ -66,7 +78,7 @@ int site_start(struct site *s, struct unpack *u, int root, struct err *e)
 		return err_sys(e, "open the folder");
 	if (trail_start(&s->trail, mine, "", e) < 0)
 		return -1;
-	*level(s) = (struct site_level){ .is_ours = false };
+	*level(s) = (struct site_level){ .is_ours = u->layer, .looks.mode = 0755 };
 	return 0;
 }
 
@@ -75,17 +87,73 @@ void site_done(struct site *s)
 	trail_done(&s->trail);
 	inodes_done(&s->made);
 	free(s->levels);
+	while (s->closed_count > 0)
+		own_free(&s->closed[--s->closed_count].path);
+	free(s->closed);
 	*s = (struct site){ 0 };
+}
+
+/* --- folders that are closed to their owner ---------------------------------------- */
+
+static bool is_closed(mode_t mode)
+{
+	return (mode & 0500) != 0500;
+}
+
+static int close_later(struct site *s, const char *path, mode_t mode, struct err *e)
+{
+	if (s->closed_count == CLOSED_MAX)
+		return err_set(e, ERR_LIMIT,
+			       "the layer has more than %d folders that are closed to their "
+			       "owner", CLOSED_MAX);
+	s->closed = mem_resize(s->closed, s->closed_count + 1, sizeof(*s->closed));
+	s->closed[s->closed_count++] = (struct site_closed){ text_copy(path), mode };
+	return 0;
+}
+
+void site_forget(struct site *s, const char *path)
+{
+	size_t len = strlen(path), kept = 0;
+
+	for (size_t i = 0; i < s->closed_count; i++) {
+		char *other = s->closed[i].path;
+		if (!strncmp(other, path, len) && (!other[len] || other[len] == '/'))
+			free(other);
+		else
+			s->closed[kept++] = s->closed[i];
+	}
+	s->closed_count = kept;
+}
+
+static void forget_one(struct site *s, const char *path)
+{
+	for (size_t i = 0; i < s->closed_count; i++)
+		if (!strcmp(s->closed[i].path, path)) {
+			free(s->closed[i].path);
+			s->closed[i] = s->closed[--s->closed_count];
+			return;
+		}
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct site_closed *)a)->path,
+		      ((const struct site_closed *)b)->path);
 }
 
 /* Up by one, the folder being finished for now. */
 static int leave(struct site *s, struct err *e)
 {
-	const struct site_level *l = level(s);
+	struct site_level *l = level(s);
 	const struct stat *st = &s->trail.steps[s->trail.depth].st;
+	const char *path = trail_path(&s->trail);
 
-	if (l->is_ours && looks_give(&l->looks, site_here(s), st,
-				     trail_path(&s->trail), e) < 0)
+	if (l->is_ours && s->u->layer && is_closed(l->looks.mode)) {
+		if (close_later(s, path, l->looks.mode, e) < 0)
+			return -1;
+		l->looks.mode |= 0700;
+	}
+	if (l->is_ours && looks_give(&l->looks, site_here(s), st, path, e) < 0)
 		return -1;
 	return trail_up(&s->trail, e);
 }
@@ -97,9 +165,11 @@ static void note_level(struct site *s, bool is_new)
 	struct stat *st = &s->trail.steps[s->trail.depth].st;
 	struct site_level *l = level(s);
 
-	*l = (struct site_level){ .is_ours = is_new || inodes_has(&s->made, st) };
+	*l = (struct site_level){ .is_new = is_new };
+	l->is_ours = is_new || s->u->layer || inodes_has(&s->made, st);
 	if (is_new) {
-		inodes_add(&s->made, st, NULL);
+		if (!s->u->layer)
+			inodes_add(&s->made, st, NULL);
 		/* A folder in a setgid one is born one (inode(7)). */
 		l->looks.mode = 0755 | (st->st_mode & S_ISGID);
 		return;
@@ -121,6 +191,20 @@ static int is_no_folder(const char *path, struct err *e)
 		       path);
 }
 
+/* In a layer: what is in the way goes, and then still hides what is below. */
+static int enter_instead(struct site *s, const char *name, struct err *e)
+{
+	int here = site_here(s);
+
+	if (unlinkat(here, name, 0) < 0 || mkdirat(here, name, 0700) < 0)
+		return err_sys(e, "replace %.300s by a folder", trail_name(&s->trail, name));
+	s->u->entries++;
+	if (trail_down(&s->trail, name, e) < 0)
+		return -1;
+	note_level(s, true);
+	return layer_make_opaque(site_here(s), trail_path(&s->trail), e);
+}
+
 static int enter(struct site *s, const char *name, struct err *e)
 {
 	struct err mine;
@@ -131,15 +215,18 @@ static int enter(struct site *s, const char *name, struct err *e)
 	if (!is_new && errno != EEXIST)
 		return err_sys(e, "make the folder %.300s", trail_name(&s->trail, name));
 	s->u->entries += is_new;
-	if (trail_down(&s->trail, name, &mine) < 0) {
-		if (mine.sys == ENOTDIR || mine.sys == ELOOP)
-			return is_no_folder(trail_name(&s->trail, name), e);
-		if (e)
-			*e = mine;
-		return -1;
+	if (trail_down(&s->trail, name, &mine) == 0) {
+		note_level(s, is_new);
+		return 0;
 	}
-	note_level(s, is_new);
-	return 0;
+	bool is_other = mine.sys == ENOTDIR || mine.sys == ELOOP;
+	if (is_other && s->u->layer)
+		return enter_instead(s, name, e);
+	if (is_other)
+		return is_no_folder(trail_name(&s->trail, name), e);
+	if (e)
+		*e = mine;
+	return -1;
 }
 
 int site_go(struct site *s, const char *path, struct err *e)
@@ -162,14 +249,56 @@ void site_folder(struct site *s, const struct looks *looks)
 	struct site_level *l = level(s);
 	mode_t born = s->trail.steps[s->trail.depth].st.st_mode & S_ISGID;
 
+	forget_one(s, trail_path(&s->trail));
+	l->is_new = false;
 	l->looks = *looks;
 	l->looks.mode |= born;
 }
 
-int site_leave_all(struct site *s, struct err *e)
+bool site_is_new(const struct site *s)
+{
+	return s->levels[s->trail.depth].is_new;
+}
+
+/* By descriptor, when we are out of it: the way up is through it. */
+static int close_one(struct site *s, const struct site_closed *c, struct err *e)
+{
+	if (site_go(s, c->path, e) < 0)
+		return -1;
+	AUTO_CLOSE int fd = fcntl(site_here(s), F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && leave(s, e) < 0)
+		return -1;
+	if (fd < 0 || fchmod(fd, c->mode) < 0)
+		return err_sys(e, "set the mode of %.300s", c->path);
+	return 0;
+}
+
+/* What is below comes before what it is in. */
+static int close_all(struct site *s, struct err *e)
+{
+	if (s->closed_count > 0)
+		qsort(s->closed, s->closed_count, sizeof(*s->closed), by_path);
+	for (size_t i = s->closed_count; i-- > 0;)
+		if (close_one(s, &s->closed[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int leave_below(struct site *s, struct err *e)
 {
 	while (s->trail.depth > 0)
 		if (leave(s, e) < 0)
 			return -1;
 	return 0;
+}
+
+int site_leave_all(struct site *s, struct err *e)
+{
+	if (leave_below(s, e) < 0)
+		return -1;
+	if (!s->u->layer)
+		return 0;
+	if (close_all(s, e) < 0 || leave_below(s, e) < 0)
+		return -1;
+	return looks_give(&level(s)->looks, site_here(s), &s->trail.steps[0].st, "/", e);
 }

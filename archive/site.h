@@ -4,7 +4,10 @@
  * before stays as it is.  One that this tar made gets its looks when the tar goes on
  * elsewhere, and again if it comes back: by then what is in it is made, so that its
  * time stays and a mode that forbids writing forbids nothing.  Files that the tar made
- * are known by inode. */
+ * are known by inode.
+ *
+ * In a layer, the tar made everything, the root too, and what is in the way of a folder
+ * goes.  A folder that its owner may not even enter gets its mode at the end. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +40,8 @@ struct site {
 	/* Private. */
 	struct site_level *levels; /* owned; one for each step of the trail */
 	size_t room;
+	struct site_closed *closed; /* owned: folders that are to be closed */
+	size_t closed_count;
 };
 
 /* Starts in the folder `root`, borrowed.  After a failure too, site_done() is to be
@@ -52,6 +57,12 @@ int site_go(struct site *s, const char *path, struct err *e);
 
 /* What the folder where we are is to get, if this tar made it. */
 void site_folder(struct site *s, const struct looks *looks);
+
+/* Whether that folder was made when we came to it, and said nothing of since. */
+bool site_is_new(const struct site *s);
+
+/* That `path` is no more, nor what was below it. */
+void site_forget(struct site *s, const char *path);
 
 /* Back to the root: every folder is finished then. */
 int site_leave_all(struct site *s, struct err *e);

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 
@@ -19,6 +20,9 @@ static const struct field NAME = { 0, 100 }, MODE = { 100, 8 }, UID = { 108, 8 }
 			  SUM = { 148, 8 }, LINK = { 157, 100 }, MAGIC = { 257, 8 },
 			  PREFIX = { 345, 155 };
 #define FLAG 156
+
+/* Before the name of an extended attribute, in the key of a pax record. */
+#define PAX_XATTR "SCHILY.xattr."
 
 /* --- reading ----------------------------------------------------------------- */
 
@@ -266,9 +270,35 @@ static int get_some(const char *value, uint64_t *to, bool *has)
 	return *value ? get_decimal(value, to) : 0;
 }
 
-static int read_record(const char *key, const char *value, struct tar_pax *to)
+/* Of one entry's records. */
+struct pax_record {
+	const char *key, *value; /* a 0 behind each */
+	size_t value_len;
+};
+
+static bool is_xattr(const char *key)
 {
-	if (!strcmp(key, "path"))
+	return !strncmp(key, PAX_XATTR, strlen(PAX_XATTR));
+}
+
+static void add_xattr(struct tar_pax *to, const struct pax_record *r)
+{
+	if (to->xattr_count < TAR_XATTRS_MAX)
+		to->xattrs[to->xattr_count] = (struct tar_xattr){
+			.name = r->key + strlen(PAX_XATTR),
+			.value = r->value,
+			.len = r->value_len,
+		};
+	to->xattr_count++;
+}
+
+static int read_record(const struct pax_record *r, struct tar_pax *to)
+{
+	const char *key = r->key, *value = r->value;
+
+	if (is_xattr(key))
+		add_xattr(to, r);
+	else if (!strcmp(key, "path"))
 		to->path = *value ? value : NULL;
 	else if (!strcmp(key, "linkpath"))
 		to->link = *value ? value : NULL;
@@ -292,8 +322,7 @@ static bool is_text(const char *key)
 }
 
 /* "LEN KEY=VALUE\n", LEN being that of all of it: *ret_len. */
-static int split_record(char *at, size_t left, char **ret_key, char **ret_value,
-			size_t *ret_len)
+static int split_record(char *at, size_t left, struct pax_record *ret, size_t *ret_len)
 {
 	const char *text = at;
 	uint64_t len;
@@ -309,26 +338,25 @@ static int split_record(char *at, size_t left, char **ret_key, char **ret_value,
 	if (!equals)
 		return -1;
 	*equals = '\0';
-	*ret_key = at + front;
-	*ret_value = equals + 1;
+	*ret = (struct pax_record){ .key = at + front, .value = equals + 1 };
+	ret->value_len = (size_t)(at + len - 1 - ret->value);
 	*ret_len = len;
-	size_t value_len = (size_t)(at + len - 1 - *ret_value);
-	return is_text(*ret_key) && strlen(*ret_value) != value_len ? -1 : 0;
+	return is_text(ret->key) && strlen(ret->value) != ret->value_len ? -1 : 0;
 }
 
 int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e)
 {
-	char *key, *value;
+	struct pax_record r;
 	size_t used;
 
 	for (size_t at = 0; at < len; at += used) {
-		if (split_record(records + at, len - at, &key, &value, &used) < 0)
+		if (split_record(records + at, len - at, &r, &used) < 0)
 			return not_one(e, "a pax record is none");
-		if (!strncmp(key, "GNU.sparse.", strlen("GNU.sparse.")))
+		if (!strncmp(r.key, "GNU.sparse.", strlen("GNU.sparse.")))
 			return err_set(e, ERR_UNSUPPORTED,
 				       "a sparse file in GNU tar's form cannot be read; "
 				       "tar without --sparse writes another form");
-		if (read_record(key, value, to) < 0)
+		if (read_record(&r, to) < 0)
 			return not_one(e, "a number in a pax record is none");
 	}
 	return 0;
@@ -468,10 +496,9 @@ static size_t record_len(const struct record *r)
 
 static void put_record(struct buffer *out, const struct record *r)
 {
-	char front[48];
-	int len = snprintf(front, sizeof(front), "%zu %s=", record_len(r), r->key);
+	AUTO_FREE char *front = text_format("%zu %s=", record_len(r), r->key);
 
-	put(out, front, (size_t)len);
+	put(out, front, strlen(front));
 	put(out, r->value, r->len);
 	put(out, r->has_slash ? "/\n" : "\n", (size_t)1 + r->has_slash);
 }
@@ -531,13 +558,27 @@ static void set_common(uint8_t *block, char flag, uint64_t size)
 	set_number(block, (struct field){ 337, 8 }, 0);
 }
 
-static void put_records(struct buffer *out, const struct record r[RECORDS])
+/* libarchive's and GNU tar's way; the value is in it as it is. */
+static void put_xattr(struct buffer *out, const struct tar_xattr *x, uint64_t *ret_len)
+{
+	AUTO_FREE char *key = text_format("SCHILY.xattr.%s", x->name);
+	const struct record r = { .key = key, .value = x->value, .len = x->len };
+
+	*ret_len += record_len(&r);
+	if (out)
+		put_record(out, &r);
+}
+
+static void put_records(struct buffer *out, const struct record r[RECORDS],
+			const struct tar_entry *entry)
 {
 	uint8_t block[TAR_BLOCK] = { 0 };
-	uint64_t size = 0;
+	uint64_t size = 0, again = 0;
 
 	for (size_t i = 0; i < RECORDS; i++)
 		size += r[i].value ? record_len(&r[i]) : 0;
+	for (size_t i = 0; i < entry->xattr_count; i++)
+		put_xattr(NULL, &entry->xattrs[i], &size);
 	if (size == 0)
 		return;
 	set_common(block, 'x', size);
@@ -551,6 +592,8 @@ static void put_records(struct buffer *out, const struct record r[RECORDS])
 	for (size_t i = 0; i < RECORDS; i++)
 		if (r[i].value)
 			put_record(out, &r[i]);
+	for (size_t i = 0; i < entry->xattr_count; i++)
+		put_xattr(out, &entry->xattrs[i], &again);
 	put_padding(out, size);
 }
 
@@ -561,7 +604,9 @@ static void put_header(struct buffer *out, const struct tar_entry *entry,
 				      [TAR_LINK] = '2', [TAR_FOLDER] = '5' };
 	uint8_t block[TAR_BLOCK] = { 0 };
 
-	set_common(block, flags[entry->type], entry->size);
+	char flag = entry->type == TAR_OTHER ? entry->flag : flags[entry->type];
+
+	set_common(block, flag, entry->size);
 	set_name(block, n);
 	if (entry->link)
 		set_text(block, LINK, entry->link, strlen(entry->link));
@@ -583,6 +628,6 @@ void tar_encode(struct buffer *out, const struct tar_entry *entry)
 	record_count(&records[OWNER], "uid", entry->uid, UID);
 	record_count(&records[GROUP], "gid", entry->gid, GID);
 	record_time(&records[TIME], entry);
-	put_records(out, records);
+	put_records(out, records, entry);
 	put_header(out, entry, &n);
 }

@@ -30,6 +30,13 @@ enum tar_type {
 	TAR_UNREADABLE /* GNU: sparse, a volume's second part, a folder's list */
 };
 
+/* An extended attribute, as star has them in pax records ("SCHILY.xattr.NAME"). */
+struct tar_xattr {
+	const char *name;
+	const void *value; /* any bytes */
+	size_t len;
+};
+
 struct tar_entry {
 	enum tar_type type;
 	char flag;	  /* the type as the header has it */
@@ -40,6 +47,8 @@ struct tar_entry {
 	uint64_t size; /* of what follows */
 	int64_t mtime; /* seconds since 1970 */
 	uint32_t mtime_ns;
+	const struct tar_xattr *xattrs; /* borrowed; to be written, reading sets none */
+	size_t xattr_count;
 };
 
 /* Where the texts of a decoded header are. */
@@ -60,6 +69,9 @@ bool tar_is_end(const uint8_t *block);
 int tar_decode(const uint8_t *block, struct tar_entry *ret, struct tar_text *text,
 	       struct err *e);
 
+/* How many of them are kept of one entry. */
+#define TAR_XATTRS_MAX 32
+
 /* What pax records say about the entry behind them; a zeroed struct says nothing. */
 struct tar_pax {
 	const char *path, *link; /* borrowed from the records */
@@ -67,6 +79,8 @@ struct tar_pax {
 	uint64_t size, uid, gid;
 	int64_t mtime;
 	uint32_t mtime_ns;
+	struct tar_xattr xattrs[TAR_XATTRS_MAX]; /* borrowed from the records */
+	size_t xattr_count; /* those beyond the most count too, and are not there */
 };
 
 /* Reads `len` bytes of records, which are changed: a 0 ends each value.  Other keys
@@ -76,6 +90,7 @@ int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e)
 /* Puts what they say into the entry. */
 void tar_pax_apply(const struct tar_pax *from, struct tar_entry *to);
 
-/* Appends the header of an entry of one of the first four types, with pax records
- * before it if it needs any: at most strlen(path) + strlen(link) + 4096 bytes. */
+/* Appends the header of an entry of one of the first four types, or of TAR_OTHER with its
+ * flag, with pax records before it if it needs any: at most strlen(path) + strlen(link) +
+ * 4096 bytes, and what the attributes take. */
 void tar_encode(struct buffer *out, const struct tar_entry *entry);

@@ -7,19 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/content.h"
 #include "archive/entries.h"
 #include "archive/inodes.h"
+#include "archive/layer.h"
 #include "archive/place.h"
 #include "archive/site.h"
 #include "archive/trail.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
-
-/* The pieces in which content is written, and the shortest one that may become a hole. */
-#define PIECE	 (64u << 10)
-#define HOLE_MIN 4096
 
 struct work {
 	struct unpack *u;
@@ -29,12 +26,20 @@ struct work {
 	struct place place, target;
 };
 
+static int start_look(struct work *w, struct err *e)
+{
+	int root = fcntl(w->u->root, F_DUPFD_CLOEXEC, 0);
+
+	return root < 0 ? err_sys(e, "open the folder") : trail_start(&w->look, root, "", e);
+}
+
 static struct looks looks_of(const struct work *w)
 {
 	const struct tar_entry *entry = &w->tar.now;
 
 	return (struct looks){
-		.mode = entry->mode & (w->u->keeps_setid ? 07777 : 0777),
+		.mode = w->u->layer ? layer_mode(entry) :
+				      entry->mode & (w->u->keeps_setid ? 07777 : 0777),
 		.has_ids = w->u->keeps_ids,
 		.uid = (uid_t)entry->uid,
 		.gid = (gid_t)entry->gid,
@@ -43,14 +48,22 @@ static struct looks looks_of(const struct work *w)
 	};
 }
 
+static int give_folder(struct work *w, struct err *e)
+{
+	return w->u->layer ? layer_give(site_here(&w->site), &w->tar.now, &w->tar.pax,
+					site_is_new(&w->site), &w->u->left_out, e) :
+			     0;
+}
+
 static int make_folder(struct work *w, struct err *e)
 {
 	const struct looks looks = looks_of(w);
 	uint64_t before = w->u->entries;
 
-	if (!*w->place.path) /* the root is not ours */
+	if (!*w->place.path && !w->u->layer) /* the root is not ours */
 		return 0;
-	if (site_go(&w->site, w->place.path, e) < 0)
+	if (site_check_count(&w->site, e) < 0 || site_go(&w->site, w->place.path, e) < 0 ||
+	    give_folder(w, e) < 0)
 		return -1;
 	site_folder(&w->site, &looks);
 	if (w->u->entries == before)
@@ -70,7 +83,16 @@ static int reach_place(struct work *w, struct err *e)
 	return site_check_count(&w->site, e);
 }
 
-/* What is at the entry's place goes, unless it is a folder. */
+/* The way to where hard links point to may lead through it. */
+static int clear_folder(struct work *w, struct err *e)
+{
+	w->u->layer->remove(site_here(&w->site), w->place.name);
+	site_forget(&w->site, place_whole(&w->place));
+	trail_done(&w->look);
+	return start_look(w, e);
+}
+
+/* What is at the entry's place goes; a folder only in a layer. */
 static int clear_place(struct work *w, struct err *e)
 {
 	int here = site_here(&w->site);
@@ -78,6 +100,8 @@ static int clear_place(struct work *w, struct err *e)
 
 	if (fstatat(here, w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "%.300s", place_whole(&w->place));
+	if (S_ISDIR(st.st_mode) && w->u->layer)
+		return clear_folder(w, e);
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_EXISTS,
 			       "%.300s is a folder, and the tar has something else of "
@@ -102,12 +126,21 @@ static int check_bytes(const struct work *w, struct err *e)
 	return 0;
 }
 
-/* Nobody may have it before its owner does. */
+/* Nobody may have it before its owner does; who gives attributes must be allowed to
+ * write. */
+static mode_t mode_at_first(const struct work *w)
+{
+	const struct tar_entry *entry = &w->tar.now;
+	bool is_given = w->u->layer && layer_has_any(entry, &w->tar.pax);
+
+	return w->u->keeps_ids ? 0600 : (entry->mode & 0777) | (is_given ? 0600 : 0);
+}
+
 static int create(const struct work *w)
 {
 	const struct open_how how = {
 		.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		.mode = w->u->keeps_ids ? 0600 : w->tar.now.mode & 0777,
+		.mode = mode_at_first(w),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
@@ -127,48 +160,11 @@ static int create_anew(struct work *w, struct err *e)
 	return fd < 0 ? err_sys(e, "make %.300s", place_whole(&w->place)) : fd;
 }
 
-/* musl's memcmp(3) goes byte by byte. */
-static bool is_zeros(const uint8_t *data, size_t len)
+/* All that is there is the layer's. */
+static void note_made(struct work *w, const struct stat *st)
 {
-	uint64_t eight[8], any = 0;
-
-	for (; len >= sizeof(eight); data += sizeof(eight), len -= sizeof(eight)) {
-		memcpy(eight, data, sizeof(eight));
-		for (size_t i = 0; i < ARRAY_LEN(eight); i++)
-			any |= eight[i];
-		if (any)
-			return false;
-	}
-	while (len > 0)
-		any |= data[--len];
-	return !any;
-}
-
-/* A hole reads as zeros (lseek(2)). */
-static int write_piece(int fd, const uint8_t *data, size_t len)
-{
-	if (len >= HOLE_MIN && is_zeros(data, len))
-		return lseek(fd, (off_t)len, SEEK_CUR) < 0 ? -1 : 0;
-	return io_write_all(fd, data, len);
-}
-
-static int write_content(struct work *w, int fd, struct err *e)
-{
-	const uint8_t *data;
-	ssize_t got;
-
-	while ((got = entries_read(&w->tar, &data, e)) > 0)
-		for (size_t len = (size_t)got, step; len > 0; data += step, len -= step) {
-			step = len < PIECE ? len : PIECE;
-			if (write_piece(fd, data, step) < 0)
-				return err_sys(e, "write %.300s", place_whole(&w->place));
-		}
-	if (got < 0)
-		return -1;
-	/* A hole at the end is not there before the file is so long. */
-	if (w->tar.now.size >= HOLE_MIN && ftruncate(fd, (off_t)w->tar.now.size) < 0)
-		return err_sys(e, "write %.300s", place_whole(&w->place));
-	return 0;
+	if (!w->u->layer)
+		inodes_add(&w->site.made, st, NULL);
 }
 
 static int finish_file(struct work *w, int fd, struct err *e)
@@ -178,9 +174,12 @@ static int finish_file(struct work *w, int fd, struct err *e)
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %.300s", place_whole(&w->place));
+	if (w->u->layer && layer_give(fd, &w->tar.now, &w->tar.pax, true, &w->u->left_out,
+				      e) < 0)
+		return -1;
 	if (looks_give(&looks, fd, &st, place_whole(&w->place), e) < 0)
 		return -1;
-	inodes_add(&w->site.made, &st, NULL);
+	note_made(w, &st);
 	w->u->entries++;
 	w->u->bytes += w->tar.now.size;
 	return 0;
@@ -193,7 +192,8 @@ static int make_file(struct work *w, struct err *e)
 	AUTO_CLOSE int fd = create_anew(w, e);
 	if (fd < 0)
 		return -1;
-	if (write_content(w, fd, e) == 0 && finish_file(w, fd, e) == 0)
+	if (content_write(&w->tar, fd, place_whole(&w->place), e) == 0 &&
+	    finish_file(w, fd, e) == 0)
 		return 0;
 	/* Nobody is to take the half for the whole. */
 	(void)unlinkat(site_here(&w->site), w->place.name, 0);
@@ -227,9 +227,8 @@ static int finish_link(struct work *w, struct err *e)
 	/* Not every file system keeps it, and nobody misses it. */
 	(void)utimensat(here, name, times, AT_SYMLINK_NOFOLLOW);
 	if (fstatat(here, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		inodes_add(&w->site.made, &st, NULL);
+		note_made(w, &st);
 	w->u->entries++;
-	tell_link(w);
 	return 0;
 }
 
@@ -239,7 +238,10 @@ static int make_link(struct work *w, struct err *e)
 		return -1;
 	if (symlinkat(w->tar.now.link, site_here(&w->site), w->place.name) < 0)
 		return err_sys(e, "make the link %.300s", place_whole(&w->place));
-	return finish_link(w, e);
+	if (finish_link(w, e) < 0)
+		return -1;
+	tell_link(w);
+	return 0;
 }
 
 /* --- hard links -------------------------------------------------------------- */
@@ -268,6 +270,11 @@ static int look_at(struct work *w, const char *folder)
 	return 0;
 }
 
+static bool is_made(const struct work *w, const struct stat *st)
+{
+	return w->u->layer || inodes_has(&w->site.made, st);
+}
+
 static int find_target(struct work *w, struct stat *ret, struct err *e)
 {
 	struct place *target = &w->target;
@@ -276,7 +283,7 @@ static int find_target(struct work *w, struct stat *ret, struct err *e)
 		return -1;
 	if (!*target->path || look_at(w, place_folder(target)) < 0 ||
 	    fstatat(trail_here(&w->look), target->name, ret, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    S_ISDIR(ret->st_mode) || !inodes_has(&w->site.made, ret))
+	    S_ISDIR(ret->st_mode) || S_ISCHR(ret->st_mode) || !is_made(w, ret))
 		return not_made(w, e);
 	return 0;
 }
@@ -318,6 +325,50 @@ static int make_hard_link(struct work *w, struct err *e)
 	return 0;
 }
 
+/* --- what only layers have --------------------------------------------------- */
+
+static int make_fifo(struct work *w, struct err *e)
+{
+	if (reach_place(w, e) < 0 || clear_place(w, e) < 0)
+		return -1;
+	/* Its mode would be what umask(2) leaves, and it cannot be opened to be given it:
+	 * who opens a FIFO to write waits. */
+	if (mknodat(site_here(&w->site), w->place.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
+		return err_sys(e, "make the FIFO %.300s", place_whole(&w->place));
+	return finish_link(w, e);
+}
+
+/* What the layer itself has at that place stays: of a folder, only what is below it in
+ * other layers is deleted. */
+static int make_whiteout(struct work *w, struct err *e)
+{
+	struct stat st;
+
+	if (reach_place(w, e) < 0)
+		return -1;
+	w->u->entries++;
+	if (fstatat(site_here(&w->site), w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return layer_hide(site_here(&w->site), w->place.name,
+				  place_whole(&w->place), e);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	if (site_go(&w->site, place_whole(&w->place), e) < 0)
+		return -1;
+	return layer_make_opaque(site_here(&w->site), place_whole(&w->place), e);
+}
+
+static int make_opaque(struct work *w, struct err *e)
+{
+	const char *folder = place_folder(&w->place);
+
+	if (site_go(&w->site, folder, e) < 0 || site_check_count(&w->site, e) < 0)
+		return -1;
+	w->u->entries++;
+	if (!*folder)
+		w->u->layer->hides_all = true;
+	return layer_make_opaque(site_here(&w->site), folder, e);
+}
+
 /* --- entries ----------------------------------------------------------------- */
 
 static const char *why_not(char flag)
@@ -354,7 +405,7 @@ static int check_ids(const struct work *w, struct err *e)
 	return 0;
 }
 
-static int make_entry(struct work *w, struct err *e)
+static int make_by_type(struct work *w, struct err *e)
 {
 	static int (*const make[])(struct work *, struct err *) = {
 		[TAR_FILE] = make_file,	    [TAR_HARD_LINK] = make_hard_link,
@@ -362,10 +413,37 @@ static int make_entry(struct work *w, struct err *e)
 		[TAR_OTHER] = leave_out,
 	};
 
+	if (w->u->layer && w->tar.now.flag == '6')
+		return make_fifo(w, e);
+	return make[w->tar.now.type](w, e);
+}
+
+static int make_of_layer(struct work *w, struct err *e)
+{
+	enum layer_kind kind;
+
+	if (layer_read(&w->place, &kind, e) < 0)
+		return -1;
+	switch (kind) {
+	case LAYER_WHITEOUT:
+		return make_whiteout(w, e);
+	case LAYER_OPAQUE:
+		return make_opaque(w, e);
+	case LAYER_NOTHING: /* counts, so that it is not free */
+		w->u->entries++;
+		return site_check_count(&w->site, e);
+	case LAYER_THING:
+		break;
+	}
+	return make_by_type(w, e);
+}
+
+static int make_entry(struct work *w, struct err *e)
+{
 	if (check_ids(w, e) < 0 ||
 	    place_read(&w->place, w->tar.now.path, w->u->rename, e) < 0)
 		return -1;
-	return make[w->tar.now.type](w, e);
+	return w->u->layer ? make_of_layer(w, e) : make_by_type(w, e);
 }
 
 static int make_all(struct work *w, struct err *e)
@@ -387,11 +465,8 @@ static int make_all(struct work *w, struct err *e)
 
 static int start(struct work *w, struct err *e)
 {
-	int root = fcntl(w->u->root, F_DUPFD_CLOEXEC, 0);
-
-	if (root < 0)
-		return err_sys(e, "open the folder");
-	if (trail_start(&w->look, root, "", e) < 0)
+	w->tar.may_just_end = w->u->layer;
+	if (start_look(w, e) < 0)
 		return -1;
 	return site_start(&w->site, w->u, w->u->root, e);
 }

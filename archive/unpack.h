@@ -34,6 +34,26 @@
 
 struct err;
 
+/* A tar that is a layer of an image (archive/layer.h), to be a lower folder of overlays.
+ * `root`, which is opened to be read, is empty and becomes all of it:
+ *
+ * The entry "./" gives it mode, time and attributes.  What comes later takes the place of
+ * what this layer has there, of whatever kind: a folder goes with all that is in it, and
+ * where a folder is needed on the way, what is something else goes, links too.  What was
+ * hidden by that stays so: a folder that takes the place of something is opaque.  As the
+ * specification says, a whiteout deletes nothing that the layer itself has; of a folder
+ * that it has it deletes what is below.
+ *
+ * A hard link can only be to what the layer has made: the folders below are not looked
+ * at, and who writes layers repeats the file.  FIFOs are made; sticky bits of folders
+ * are set; a folder that is closed to its owner is closed at the end.  Attributes that
+ * are not kept count as left out.  The end of `in` may stand for the tar's end. */
+struct unpack_layer {
+	/* Removes a folder that the tar made, which may be closed to its owner. */
+	void (*remove)(int parent, const char *name);
+	bool hides_all; /* found: it deletes everything below it */
+};
+
 struct unpack {
 	int in;	  /* borrowed; blocking */
 	int root; /* borrowed: a folder; O_PATH is enough */
@@ -47,6 +67,7 @@ struct unpack {
 	uint64_t entries_max, bytes_max;
 	bool keeps_ids;	  /* the tar's owners; for root */
 	bool keeps_setid; /* the setuid, setgid and sticky bits too */
+	struct unpack_layer *layer; /* borrowed; NULL: it is none */
 	void *who;
 	/* For: what was left out, by its name in the tar, and why.  The name is
 	 * foreign and has any bytes but 0.  NULL: nobody wants to know. */

@@ -74,6 +74,7 @@ static inline int sys_openat2(int dir, const char *path, const struct open_how *
 }
 
 #define KERNEL_RENAME_NOREPLACE 1u /* renameat2(2), as <linux/fs.h> has it */
+#define KERNEL_RENAME_EXCHANGE	2u
 
 static inline int sys_renameat2(int from, const char *from_path, int to,
 				const char *to_path, unsigned flags)

@@ -22,7 +22,7 @@ static const char *const names[] = {
 	[MSG_END] = "end",	   [MSG_HOLD] = "hold",
 	[MSG_EDIT] = "edit",	   [MSG_EDITED] = "edited",
 	[MSG_ERRAND] = "errand",   [MSG_RETURNED] = "returned",
-	[MSG_ENV] = "env",
+	[MSG_ENV] = "env",	   [MSG_PAUSED] = "paused",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -49,7 +49,7 @@ bool message_is_from_executor(uint32_t type)
 		[MSG_HELLO] = true,  [MSG_STARTED] = true, [MSG_FAILED] = true,
 		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
 		[MSG_REPORT] = true, [MSG_DONE] = true,	   [MSG_EDITED] = true,
-		[MSG_RETURNED] = true,
+		[MSG_RETURNED] = true, [MSG_PAUSED] = true,
 	};
 
 	return type < MSG_COUNT && is_from[type];
@@ -416,6 +416,25 @@ int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e)
 	if (message_checked(f, &in, is_held <= 1, e) < 0)
 		return -1;
 	*ret_is_held = is_held;
+	return 0;
+}
+
+int message_put_paused(struct buffer *b, uint32_t number, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_PAUSED, 0);
+
+	frame_put_u32(b, number);
+	return frame_end(b, begun, e);
+}
+
+int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t number = fields_get_u32(&in);
+
+	if (message_checked(f, &in, f->id == 0 && number > 0, e) < 0)
+		return -1;
+	*ret_number = number;
 	return 0;
 }
 

@@ -38,6 +38,7 @@ enum message_type {
 	MSG_ERRAND,  /* to: look for, or change, what is in a folder */
 	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
 	MSG_ENV,     /* to: the environment of sessions has changed */
+	MSG_PAUSED,  /* from: everyone has got the SIGSTOP that was asked for */
 	MSG_COUNT
 };
 
@@ -166,6 +167,10 @@ int message_get_end(const struct frame *f, struct err *e);
 
 int message_put_hold(struct buffer *b, bool is_held, struct err *e);
 int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
+
+/* `number` of the SIGSTOPs to everyone that were asked for, from 1. */
+int message_put_paused(struct buffer *b, uint32_t number, struct err *e);
+int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e);
 
 /* "NAME=value" and names; the decoded lists are the caller's. */
 int message_put_env(struct buffer *b, const struct list *set, const struct list *unset,

@@ -3,13 +3,10 @@
  * no more than the limits allow.  Checksums are put right, so that what is behind them is
  * reached, where a block is marked as a header. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,45 +15,10 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/tree.h"
-
-#define ENTRIES_MAX 64
-#define BYTES_MAX   (1u << 20)
+#include "tests/fuzz/tar_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool claim)
-{
-	if (!claim)
-		abort();
-}
-
-static void put_sum(uint8_t *block)
-{
-	unsigned sum = 0;
-	char text[8];
-
-	memset(block + 148, ' ', 8);
-	for (size_t i = 0; i < TAR_BLOCK; i++)
-		sum += block[i];
-	(void)snprintf(text, sizeof(text), "%06o", sum);
-	memcpy(block + 148, text, 7);
-}
-
-/* A file with the input in it. */
-static int make_input(const uint8_t *data, size_t size)
-{
-	AUTO_FREE uint8_t *mine = mem_copy(data, size);
-	int fd = memfd_create("tar", MFD_CLOEXEC);
-
-	for (size_t at = 0; at + TAR_BLOCK <= size; at += TAR_BLOCK)
-		if (memcmp(mine + at + 257, "ustar", 5) == 0)
-			put_sum(mine + at);
-	must(fd >= 0 && io_write_all(fd, mine, size) == 0 && lseek(fd, 0, SEEK_SET) == 0);
-	return fd;
-}
 
 /* As it is written again by us, it must be read the same. */
 static void check_again(const struct tar_entry *entry)
@@ -138,28 +100,6 @@ static void unpack_it(int fd, int top, const char *rename)
 	must(fstat(root, &st) == 0 && (st.st_mode & 07777) == 0755);
 	tree_remove(top, "in");
 	must(faccessat(top, "in", F_OK, AT_SYMLINK_NOFOLLOW) < 0);
-}
-
-/* In memory where there is such a place: a disk would have most of the time. */
-static char top_path[] = "/dev/shm/hutch-fuzz-XXXXXX";
-
-static void leave(void)
-{
-	tree_remove(AT_FDCWD, top_path);
-}
-
-static int open_top(void)
-{
-	static int top = -1;
-
-	if (top >= 0)
-		return top;
-	if (access("/dev/shm", W_OK) < 0)
-		memcpy(top_path, "/var/tmp", strlen("/var/tmp"));
-	must(mkdtemp(top_path) && atexit(leave) == 0);
-	top = open(top_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	must(top >= 0 && mkdirat(top, "beside", 0755) == 0);
-	return top;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,6 +11,7 @@
 
 #include "archive/pack.h"
 #include "archive/tar.h"
+#include "tests/tar_sum.h"
 #include "archive/trail.h"
 #include "archive/unpack.h"
 #include "base/buffer.h"
@@ -18,7 +19,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/tree.h"
+#include "store/tree.h"
 #include "tests/unit/scene.h"
 
 /* What was left out, and which links lead out. */
@@ -90,19 +91,6 @@ static inline void tar_link(struct buffer *tar, const char *path, const char *to
 static inline void tar_hard_link(struct buffer *tar, const char *path, const char *to)
 {
 	tar_put(tar, TAR_HARD_LINK, path, to);
-}
-
-/* The sum of a header that was changed by hand. */
-static inline void tar_sum(uint8_t *block)
-{
-	unsigned sum = 0;
-	char text[8];
-
-	memset(block + 148, ' ', 8);
-	for (size_t i = 0; i < TAR_BLOCK; i++)
-		sum += block[i];
-	(void)snprintf(text, sizeof(text), "%06o", sum);
-	memcpy(block + 148, text, 7);
 }
 
 /* A header of any type, its content behind it. */

@@ -213,6 +213,16 @@ static int hold_again(const struct pair *p)
 	return message_get_hold(&f, &is_held, &e);
 }
 
+static int paused_again(const struct pair *p)
+{
+	uint32_t number;
+	struct err e;
+
+	assert_int_equal(message_put_paused(&b, p->one, &e), 0);
+	struct frame f = one_frame(MSG_PAUSED, 0);
+	return message_get_paused(&f, &number, &e);
+}
+
 static void test_values_out_of_range_are_refused(void **state)
 {
 	static const struct {
@@ -220,6 +230,9 @@ static void test_values_out_of_range_are_refused(void **state)
 		struct pair pair;
 	} rows[] = {
 		{ failed_again, { EXEC_STAGE_COUNT - 1, 1, true } },
+		{ paused_again, { 1, 0, true } },
+		{ paused_again, { UINT32_MAX, 0, true } },
+		{ paused_again, { 0, 0, false } },
 		{ failed_again, { EXEC_STAGE_COUNT, 1, false } },
 		{ failed_again, { EXEC_STAGE_NONE, 1, false } },
 		{ failed_again, { UINT32_MAX, 1, false } },

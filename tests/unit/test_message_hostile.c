@@ -101,6 +101,8 @@ static void put_any(uint32_t type)
 		done = message_put_env(&b, &some, &some, &e);
 	else if (type == MSG_HOLD)
 		done = message_put_hold(&b, true, &e);
+	else if (type == MSG_PAUSED)
+		done = message_put_paused(&b, 1, &e);
 	else if (type == MSG_OPEN)
 		done = message_put_open(&b, 1, &exec, &e);
 	else
@@ -111,7 +113,7 @@ static void put_any(uint32_t type)
 static uint32_t id_of(uint32_t type)
 {
 	bool is_of_all = type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ||
-			 type == MSG_HOLD || type == MSG_ENV;
+			 type == MSG_HOLD || type == MSG_ENV || type == MSG_PAUSED;
 
 	return is_of_all ? 0 : 1;
 }
@@ -194,6 +196,8 @@ static int get_any(const struct frame *f)
 		return message_get_end(f, &e);
 	if (f->type == MSG_HOLD)
 		return message_get_hold(f, &is_held, &e);
+	if (f->type == MSG_PAUSED)
+		return message_get_paused(f, &one, &e);
 	if (f->type == MSG_STOP)
 		return message_get_stop(f, &one, &e);
 	return get_action(f);

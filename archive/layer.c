@@ -1,0 +1,188 @@
+#include "archive/layer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "archive/place.h"
+#include "archive/tar.h"
+#include "base/err.h"
+
+#define MARK	  ".wh."
+#define MARK_LEN  4
+#define META	  ".wh..wh."
+#define META_LEN  8
+#define OPAQUE	  ".wh..wh..opq"
+
+#define ATTR_STAT     "user.hutch.stat"
+#define ATTR_OPAQUE   "user.overlay.opaque"
+#define ATTR_NAME_MAX 255
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* --- names ------------------------------------------------------------------------ */
+
+/* Of the folders that it is in. */
+static enum layer_kind kind_of_folder(const char *path)
+{
+	char part[NAME_MAX + 1];
+
+	while (place_next(&path, part)) {
+		if (begins(part, META))
+			return LAYER_NOTHING;
+		if (begins(part, MARK))
+			return LAYER_WHITEOUT;
+	}
+	return LAYER_THING;
+}
+
+static int no_whiteout(const char *path, const char *why, struct err *e)
+{
+	return err_set(e, ERR_PROTOCOL, "%.300s: in a layer this deletes %s", path, why);
+}
+
+/* What is behind the mark takes its place. */
+static int read_whiteout(struct place *p, enum layer_kind *ret, struct err *e)
+{
+	char *name = p->name;
+
+	if (!place_is_name(name + MARK_LEN))
+		return no_whiteout(place_whole(p), "something without a name", e);
+	memmove(name, name + MARK_LEN, strlen(name + MARK_LEN) + 1);
+	*ret = LAYER_WHITEOUT;
+	return 0;
+}
+
+int layer_read(struct place *p, enum layer_kind *ret, struct err *e)
+{
+	enum layer_kind folder = kind_of_folder(place_folder(p));
+	const char *name = p->name, *path = place_whole(p);
+
+	if (folder == LAYER_WHITEOUT)
+		return no_whiteout(path, "what has something in it", e);
+	*ret = LAYER_THING;
+	if (folder == LAYER_NOTHING)
+		*ret = LAYER_NOTHING;
+	else if (!strcmp(name, OPAQUE))
+		*ret = LAYER_OPAQUE;
+	else if (begins(name, META))
+		*ret = LAYER_NOTHING;
+	else if (begins(name, MARK))
+		return read_whiteout(p, ret, e);
+	return 0;
+}
+
+/* --- what overlayfs reads ----------------------------------------------------------- */
+
+/* mknod(2): "since Linux 5.8, whiteouts can be created without CAP_MKNOD". */
+int layer_hide(int folder, const char *name, const char *path, struct err *e)
+{
+	if (mknodat(folder, name, S_IFCHR, makedev(0, 0)) < 0)
+		return err_sys(e, "make the whiteout %.300s", path);
+	return 0;
+}
+
+static int cannot_keep(const char *path, struct err *e)
+{
+	(void)err_sys(e, "set an attribute of %.300s", path);
+	if (errno == EOPNOTSUPP)
+		(void)err_remedy(e, "images need a file system with user.* attributes: "
+				    "XDG_DATA_HOME=FOLDER, on ext4, xfs, btrfs, or tmpfs "
+				    "since Linux 6.6");
+	return -1;
+}
+
+int layer_make_opaque(int fd, const char *path, struct err *e)
+{
+	return fsetxattr(fd, ATTR_OPAQUE, "y", 1, 0) < 0 ? cannot_keep(path, e) : 0;
+}
+
+/* --- what is kept as data ------------------------------------------------------------ */
+
+uint32_t layer_mode(const struct tar_entry *entry)
+{
+	return entry->mode & (entry->type == TAR_FOLDER ? 01777 : 0777);
+}
+
+/* The last id stands for "no change" (chown(2)), so nobody has it. */
+static bool has_ids(const struct tar_entry *entry)
+{
+	return entry->uid < UINT32_MAX && entry->gid < UINT32_MAX;
+}
+
+static bool has_stat(const struct tar_entry *entry)
+{
+	return (has_ids(entry) && (entry->uid || entry->gid)) ||
+	       layer_mode(entry) != entry->mode;
+}
+
+static int give_stat(int fd, const struct tar_entry *entry, struct err *e)
+{
+	char text[48];
+	int len = snprintf(text, sizeof(text), "%u %u %04o",
+			   has_ids(entry) ? (unsigned)entry->uid : 0,
+			   has_ids(entry) ? (unsigned)entry->gid : 0, entry->mode);
+
+	return fsetxattr(fd, ATTR_STAT, text, (size_t)len, 0) < 0 ?
+		       cannot_keep(entry->path, e) : 0;
+}
+
+/* A folder that comes twice. */
+static int take_stat(int fd, const struct tar_entry *entry, struct err *e)
+{
+	if (fremovexattr(fd, ATTR_STAT) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+		return cannot_keep(entry->path, e);
+	return 0;
+}
+
+/* Only user.* is anybody's, and of that not what overlayfs and we believe. */
+static bool is_anybodys(const struct tar_xattr *x)
+{
+	return begins(x->name, "user.") && x->name[strlen("user.")] &&
+	       strlen(x->name) <= ATTR_NAME_MAX && !begins(x->name, "user.overlay.") &&
+	       !begins(x->name, "user.hutch.");
+}
+
+/* Too much for the file system, or it has none: that is no reason to have no image. */
+static bool is_left_out(int sys)
+{
+	return sys == E2BIG || sys == ENOSPC || sys == ERANGE || sys == EOPNOTSUPP;
+}
+
+static int give_xattr(int fd, const struct tar_entry *entry, const struct tar_xattr *x,
+		      uint64_t *left_out, struct err *e)
+{
+	if (is_anybodys(x) && fsetxattr(fd, x->name, x->value, x->len, 0) == 0)
+		return 0;
+	if (is_anybodys(x) && !is_left_out(errno))
+		return cannot_keep(entry->path, e);
+	++*left_out;
+	return 0;
+}
+
+/* Ours comes first: there must be room for it. */
+int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax, bool is_new,
+	       uint64_t *left_out, struct err *e)
+{
+	size_t count = pax->xattr_count < TAR_XATTRS_MAX ? pax->xattr_count : TAR_XATTRS_MAX;
+
+	if (has_stat(entry) ? give_stat(fd, entry, e) < 0 :
+			      !is_new && take_stat(fd, entry, e) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (give_xattr(fd, entry, &pax->xattrs[i], left_out, e) < 0)
+			return -1;
+	*left_out += pax->xattr_count - count + !has_ids(entry);
+	return 0;
+}
+
+bool layer_has_any(const struct tar_entry *entry, const struct tar_pax *pax)
+{
+	return pax->xattr_count > 0 || has_stat(entry) || !has_ids(entry);
+}

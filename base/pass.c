@@ -1,0 +1,67 @@
+#include "base/pass.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union control {
+	char space[CMSG_SPACE(PASS_MAX * sizeof(int))];
+	struct cmsghdr align;
+};
+
+ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count)
+{
+	union control control = { .space = { 0 } };
+	struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (count > PASS_MAX) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (count) {
+		m.msg_control = control.space;
+		m.msg_controllen = CMSG_SPACE(count * sizeof(*fds));
+		control.align = (struct cmsghdr){ .cmsg_len = CMSG_LEN(count * sizeof(*fds)),
+						  .cmsg_level = SOL_SOCKET,
+						  .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.align), fds, count * sizeof(*fds));
+	}
+	return sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* The room for one holds two, by its alignment. */
+static int take_first(const struct cmsghdr *c)
+{
+	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int first = -1, fd;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		if (i == 0)
+			first = fd;
+		else
+			(void)close(fd);
+	}
+	return first;
+}
+
+ssize_t pass_receive(int socket, void *bytes, size_t len, int *ret_fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { .space = { 0 } };
+	struct iovec part = { .iov_base = bytes, .iov_len = len };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
+			    .msg_controllen = sizeof(control.space) };
+	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
+
+	*ret_fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		*ret_fd = take_first(c);
+	return n;
+}

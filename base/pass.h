@@ -1,0 +1,14 @@
+/* pass -- bytes over a unix socket with descriptors beside the first of them (unix(7),
+ * SCM_RIGHTS).  Neither waits. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PASS_MAX 3
+
+/* As send(2); `fds` stay the caller's, up to PASS_MAX. */
+ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count);
+
+/* As recv(2).  The descriptor that came with them, which is the caller's and
+ * close-on-exec, is in *ret_fd, or -1; there is room for one. */
+ssize_t pass_receive(int socket, void *bytes, size_t len, int *ret_fd);

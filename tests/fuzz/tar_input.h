@@ -1,0 +1,65 @@
+/* tar_input.h -- what the fuzz targets that unpack share: an input whose checksums are
+ * put right, and a folder of our own to unpack in.  One file includes it. */
+#pragma once
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/tar.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "store/tree.h"
+#include "tests/tar_sum.h"
+
+/* What one may make. */
+#define ENTRIES_MAX 64
+#define BYTES_MAX   (1u << 20)
+
+static void must(bool claim)
+{
+	if (!claim)
+		abort();
+}
+
+/* A file with the input in it; a block that is marked as a header has its right sum. */
+static int make_input(const uint8_t *data, size_t size)
+{
+	AUTO_FREE uint8_t *mine = mem_copy(data, size);
+	int fd = memfd_create("input", MFD_CLOEXEC);
+
+	for (size_t at = 0; at + TAR_BLOCK <= size; at += TAR_BLOCK)
+		if (memcmp(mine + at + 257, "ustar", 5) == 0)
+			tar_sum(mine + at);
+	must(fd >= 0 && io_write_all(fd, mine, size) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	return fd;
+}
+
+/* In memory where there is such a place: a disk would have most of the time. */
+static char top_path[] = "/dev/shm/hutch-fuzz-XXXXXX";
+
+static void leave(void)
+{
+	tree_remove(AT_FDCWD, top_path);
+}
+
+/* Of this process, with the folder "beside" in it. */
+static int open_top(void)
+{
+	static int top = -1;
+
+	if (top >= 0)
+		return top;
+	if (access("/dev/shm", W_OK) < 0)
+		memcpy(top_path, "/var/tmp", strlen("/var/tmp"));
+	must(mkdtemp(top_path) && atexit(leave) == 0);
+	top = open(top_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(top >= 0 && mkdirat(top, "beside", 0755) == 0);
+	return top;
+}
