@@ -1,4 +1,4 @@
-#include "sandbox/folders.h"
+#include "store/folders.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

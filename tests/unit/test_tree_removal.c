@@ -1,5 +1,5 @@
 /* Trees that are removed while somebody moves what is in them. */
-#include "sandbox/tree.h"
+#include "store/tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

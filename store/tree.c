@@ -1,4 +1,4 @@
-#include "sandbox/tree.h"
+#include "store/tree.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "sandbox/folders.h"
+#include "store/folders.h"
 
 #include <errno.h>
 #include <fcntl.h>
