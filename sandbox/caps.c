@@ -124,3 +124,8 @@ int caps_drop(struct err *e)
 {
 	return set_sets(0, 0, e);
 }
+
+int caps_keep(uint64_t kept, struct err *e)
+{
+	return set_sets(kept, 0, e);
+}

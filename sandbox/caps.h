@@ -31,3 +31,5 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e);
 /* For a process that goes on serving: none are left, in any set but the bounding one,
  * which no_new_privs makes useless. */
 int caps_drop(struct err *e);
+/* The same, but for these, which are lost with execve(2). */
+int caps_keep(uint64_t kept, struct err *e);

@@ -93,14 +93,39 @@ int identity_become(const struct identity *who, struct err *e)
 	return 0;
 }
 
-/* proc(5), environ: the strings where execve(2) has put them. */
-static void forget_environment(void)
+/* Folders of ours are below these (store/folders.h), if the user that we become owns
+ * them. */
+static const char *const kept_by_clients[] = {
+	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", NULL,
+};
+
+/* Where images are, and what it takes to get them: credentials are in files that these
+ * name, and a proxy's password, if it has one, has to be told.  The last two are what
+ * builds go by. */
+static const char *const kept_for_images[] = {
+	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "PATH",
+	"TERM", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "SSL_CERT_FILE", "http_proxy",
+	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+	"SOURCE_DATE_EPOCH", "OH_RUNTIME_RUNTIME_IMAGE_REPO", NULL,
+};
+
+static bool is_kept(const char *variable, const char *const *kept)
 {
-	static const char kept[] = "XDG_RUNTIME_DIR="; /* the state folder is below it */
+	const size_t len = strcspn(variable, "=");
+
+	for (; *kept; kept++)
+		if (strlen(*kept) == len && !strncmp(variable, *kept, len))
+			return true;
+	return false;
+}
+
+/* proc(5), environ: the strings where execve(2) has put them. */
+static void forget_environment(const char *const *kept)
+{
 	char **to = environ;
 
 	for (char **at = environ; *at; at++) {
-		if (!strncmp(*at, kept, sizeof(kept) - 1))
+		if (is_kept(*at, kept))
 			*to++ = *at;
 		else
 			explicit_bzero(*at, strlen(*at));
@@ -108,7 +133,12 @@ static void forget_environment(void)
 	*to = NULL;
 }
 
-int identity_become_client(struct err *e)
+void identity_forget_for_images(void)
+{
+	forget_environment(kept_for_images);
+}
+
+static int become_keeping(const char *const *kept, struct err *e)
 {
 	const struct policy none = { 0 };
 	struct identity who;
@@ -116,6 +146,16 @@ int identity_become_client(struct err *e)
 	if (identity_decide(&none, &who, e) < 0)
 		return -1;
 	if (who.was_root)
-		forget_environment();
+		forget_environment(kept);
 	return identity_become(&who, e);
+}
+
+int identity_become_client(struct err *e)
+{
+	return become_keeping(kept_by_clients, e);
+}
+
+int identity_become_for_images(struct err *e)
+{
+	return become_keeping(kept_for_images, e);
 }

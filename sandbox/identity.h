@@ -31,6 +31,14 @@ int identity_become(const struct identity *who, struct err *e);
 
 /* Becomes whom root's sandboxes stand for where no workspace says otherwise, for the
  * verbs that speak with a sandbox which lives: its state folder is that user's, and
- * it speaks with nobody else.  What the environment says, but for XDG_RUNTIME_DIR, is taken back, since that
- * user's other processes may look at ours.  Does nothing for an ordinary user. */
+ * it speaks with nobody else.  What the environment says, but for HOME and the XDG
+ * folders, is taken back, since that user's other processes may look at ours.  Does
+ * nothing for an ordinary user. */
 int identity_become_client(struct err *e);
+
+/* The same for who keeps images: what says where they are, and what it takes to get them,
+ * stays in the environment. */
+int identity_become_for_images(struct err *e);
+
+/* What else is in the environment is overwritten and gone. */
+void identity_forget_for_images(void);

@@ -100,24 +100,65 @@ static int find_range(const char *file, const char *user, uint32_t *ret_start,
 	return advise_range(file, user, e);
 }
 
-size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
-		    struct idmap kept, struct err *e)
+/* 65536 granted ids: one for each id but the kept one, which is the
+ * caller's own, and the one that is left over for the executor. */
+static size_t lay_out(struct idmap ret[IDMAP_MAX], uint32_t start, struct idmap kept)
 {
-	uint32_t start = 0;
 	size_t n = 0;
 
-	if (find_range(file, user, &start, e) < 0)
-		return (void)err_in(e, "--idmap ranges"), 0;
-
-	/* 65536 granted ids: one for each id but the kept one, which is the
-	 * caller's own, and the one that is left over for the executor. */
 	if (kept.inside > 0)
 		ret[n++] = (struct idmap){ 0, start, kept.inside };
 	ret[n++] = kept;
 	ret[n++] = (struct idmap){ kept.inside + 1, start + kept.inside,
 				   IDS_INSIDE - kept.inside - 1 };
-	ret[n++] = (struct idmap){ IDS_INSIDE, start + IDS_INSIDE - 1, 1 };
+	ret[n++] = (struct idmap){ IDMAP_ABOVE, start + IDS_INSIDE - 1, 1 };
 	return n;
+}
+
+size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
+		    struct idmap kept, struct err *e)
+{
+	uint32_t start = 0;
+
+	if (find_range(file, user, &start, e) < 0)
+		return (void)err_in(e, "--idmap ranges"), 0;
+	return lay_out(ret, start, kept);
+}
+
+int idmaps_find(struct idmaps *ret, const char *user, uid_t uid, gid_t gid, struct err *e)
+{
+	const struct idmap own_uid = { IDMAP_AGENT, uid, 1 }, own_gid = { IDMAP_AGENT, gid, 1 };
+
+	ret->uid_count = idmap_ranges(ret->uids, "/etc/subuid", user, own_uid, e);
+	if (ret->uid_count == 0)
+		return -1;
+	ret->gid_count = idmap_ranges(ret->gids, "/etc/subgid", user, own_gid, e);
+	return ret->gid_count == 0 ? -1 : 0;
+}
+
+char *idmaps_print(const struct idmaps *m)
+{
+	return text_format("%u.%u.%u.%u", m->uids[1].outside, m->gids[1].outside,
+			   m->uids[0].outside, m->gids[0].outside);
+}
+
+static bool may_start(uint32_t start)
+{
+	return start > 0 && start <= UINT32_MAX - IDS_INSIDE;
+}
+
+int idmaps_parse(const char *text, struct idmaps *ret, struct err *e)
+{
+	unsigned uid, gid, uids, gids;
+	char more;
+
+	if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 43 ||
+	    sscanf(text, "%10u.%10u.%10u.%10u%c", &uid, &gid, &uids, &gids, &more) != 4 ||
+	    !uid || !gid || !may_start(uids) || !may_start(gids))
+		return err_set(e, ERR_USAGE, "'%.60s' does not say which ids are mapped", text);
+	ret->uid_count = lay_out(ret->uids, uids, (struct idmap){ IDMAP_AGENT, uid, 1 });
+	ret->gid_count = lay_out(ret->gids, gids, (struct idmap){ IDMAP_AGENT, gid, 1 });
+	return 0;
 }
 
 int idmap_write_own(const char *file, const struct idmap *map, struct err *e)
@@ -240,4 +281,28 @@ int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
 		if (errno != EINTR)
 			return err_sys(e, "wait for %s", program);
 	return status == 0 ? 0 : helper_failed(program, status, e);
+}
+
+int idmaps_write(const struct idmaps *m, pid_t pid, struct err *e)
+{
+	if (idmap_write_helper("newuidmap", pid, m->uids, m->uid_count, e) < 0)
+		return -1;
+	return idmap_write_helper("newgidmap", pid, m->gids, m->gid_count, e);
+}
+
+int idmaps_install(const struct idmaps *m, pid_t pid, int go, struct err *e)
+{
+	if (idmaps_write(m, pid, e) < 0)
+		return err_in(e, "--idmap ranges");
+	return io_write_all(go, "", 1) < 0 ? err_sys(e, "let the child go on") : 0;
+}
+
+int idmaps_await(int ready, int *go, struct err *e)
+{
+	char byte;
+
+	own_close(go);
+	if (io_read_full(ready, &byte, 1) != 1)
+		return err_set(e, ERR_SYSTEM, "no id maps were installed");
+	return 0;
 }

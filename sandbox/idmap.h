@@ -11,7 +11,15 @@ struct idmap {
 	uint32_t inside, outside, count;
 };
 
-#define IDMAP_MAX 4
+#define IDMAP_MAX   4
+#define IDMAP_AGENT 1000 /* whom with ranges the caller is inside */
+#define IDMAP_ABOVE 65536 /* with ranges, one more than commands have */
+
+/* Both maps of a user namespace. */
+struct idmaps {
+	struct idmap uids[IDMAP_MAX], gids[IDMAP_MAX];
+	size_t uid_count, gid_count;
+};
 
 /* One id inside stands for one id outside: what a process may write into its
  * own maps without privilege (user_namespaces(7)). */
@@ -33,7 +41,26 @@ int idmap_deny_setgroups(struct err *e);
 /* Both maps, in the one order that the kernel takes. */
 int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct err *e);
 
+/* --- ranges ----------------------------------------------------------------------- */
+
+/* The maps with ranges of `user`, who is uid and gid. */
+int idmaps_find(struct idmaps *ret, const char *user, uid_t uid, gid_t gid, struct err *e);
+
+/* All that they depend on, in a word that may be the name of a folder: "UID.GID.START.START",
+ * where the ranges begin.  Allocated. */
+char *idmaps_print(const struct idmaps *m);
+/* What it says is not looked up: newuidmap does. */
+int idmaps_parse(const char *text, struct idmaps *ret, struct err *e);
+
 /* Installs maps through the setuid helper newuidmap or newgidmap
  * (`program`), which checks them against /etc/subuid or /etc/subgid. */
 int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
 		       size_t count, struct err *e);
+
+/* Both, on `pid`. */
+int idmaps_write(const struct idmaps *m, pid_t pid, struct err *e);
+
+/* A child that waits until it has them, on a pipe: in its parent, and in itself, which
+ * closes `go` first, or it would wait for itself once the parent has gone. */
+int idmaps_install(const struct idmaps *m, pid_t pid, int go, struct err *e);
+int idmaps_await(int ready, int *go, struct err *e);

@@ -169,6 +169,34 @@ static void test_the_range_that_is_advised_is_nobodys(void **state)
 	assert_non_null(strstr(e.remedy, "usermod --add-subuids "));
 }
 
+/* Who made a tree is in its name, and what is not one of these is no name. */
+static void test_maps_are_told_in_a_word(void **state)
+{
+	static const char *const wrong[] = {
+		"", "1", "1.2.3", "1.2.3.4.5", "1.2.3.4 ", " 1.2.3.4", "1.2.3.-4", "0.2.3.4",
+		"1.0.3.4", "1.2.0.4", "1.2.3.0", "1.2.3.4294901760", "1.2.3.99999999999", "..",
+		"1.2..4",
+	};
+	struct idmaps maps = { 0 }, again = { 0 };
+	struct err e;
+
+	(void)state;
+	assert_int_equal(idmaps_parse("1001.1002.100000.200000", &maps, &e), 0);
+	assert_int_equal(maps.uid_count + maps.gid_count, 8);
+	const struct idmap uids[] = { { 0, 100000, 1000 }, { 1000, 1001, 1 },
+				      { 1001, 101000, 64535 }, { 65536, 165535, 1 } };
+	assert_memory_equal(maps.uids, uids, sizeof(uids));
+	assert_int_equal(maps.gids[1].outside, 1002);
+	assert_int_equal(maps.gids[0].outside, 200000);
+	AUTO_FREE char *word = idmaps_print(&maps);
+	assert_string_equal(word, "1001.1002.100000.200000");
+	assert_int_equal(idmaps_parse(word, &again, &e), 0);
+	assert_memory_equal(&maps, &again, sizeof(maps));
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		if (idmaps_parse(wrong[i], &again, &e) == 0)
+			fail_msg("'%s'", wrong[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_that_is_not_there),
 		cmocka_unit_test(test_one_id_inside),
 		cmocka_unit_test(test_a_helper_that_is_missing_or_refuses),
+		cmocka_unit_test(test_maps_are_told_in_a_word),
 	};
 
 	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);

@@ -1,0 +1,33 @@
+/* subids -- somebody with a range of subordinate ids, for a unit test.  Include it behind
+ * cmocka.h. */
+#pragma once
+#include <grp.h>
+#include <pwd.h>
+
+#include "sandbox/idmap.h"
+#include "tests/unit/scene.h"
+
+static inline bool subids_of(const struct passwd *pw, struct idmaps *ret)
+{
+	struct err e;
+
+	return pw && pw->pw_uid && idmaps_find(ret, pw->pw_name, pw->pw_uid, pw->pw_gid, &e) == 0;
+}
+
+/* The caller; for root, the first one who has any.  Skips the test where there is none. */
+static inline void subids_find(struct idmaps *ret, uid_t *ret_uid, gid_t *ret_gid)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	bool is_found = access("/usr/bin/newuidmap", X_OK) == 0 && subids_of(pw, ret);
+
+	setpwent();
+	if (geteuid() == 0 && access("/usr/bin/newuidmap", X_OK) == 0)
+		while (!is_found && (pw = getpwent()))
+			is_found = subids_of(pw, ret);
+	if (!is_found) {
+		print_message("skipped: nobody here has a range in /etc/subuid\n");
+		skip();
+	}
+	*ret_uid = pw->pw_uid;
+	*ret_gid = pw->pw_gid;
+}
