@@ -1,0 +1,565 @@
+#include "rootfs-tools/apply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "rootfs-tools/obstacle.h"
+#include "store/folders.h"
+#include "store/tree.h"
+
+#define RECORD_MAX (64u << 20)
+#define PIECE	   (64u << 10)
+
+#define MODE(m) ((m)->item->mode & 0777)
+
+static const char CHANGED[] = "was changed on this host since the sandbox began",
+		  APPEARED[] = "is being changed on this host right now";
+
+/* 1, for "this one not, but go on". */
+static int refuse(struct apply *a, const char *path, const char *why)
+{
+	a->refused++;
+	if (a->on_refused)
+		a->on_refused(a->who, path, why);
+	return 1;
+}
+
+static int refuse_errno(struct apply *a, const char *path, const char *what)
+{
+	AUTO_FREE char *why = text_format("%s: %s", what, err_words(errno));
+
+	return refuse(a, path, why);
+}
+
+/* --- what was applied before --------------------------------------------- */
+
+static char *time_text(const struct stat *st)
+{
+	return text_format("%lld.%09ld", (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+}
+
+/* "DEV INO CTIME\n"; a last line that is not whole was cut by a kill. */
+static void read_line(struct apply *a, char *line)
+{
+	unsigned long long dev, ino;
+	char when[40];
+
+	if (sscanf(line, "%20llu %20llu %39s", &dev, &ino, when) != 3)
+		return;
+	const struct stat st = { .st_dev = (dev_t)dev, .st_ino = (ino_t)ino };
+	inodes_put(&a->applied, &st, when);
+}
+
+static int read_record(struct apply *a, struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (a->record < 0)
+		return 0;
+	if (io_read_file(a->record, "what was applied", RECORD_MAX, &text, &len, e) < 0)
+		return -1;
+	for (char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
+		*end = '\0';
+		read_line(a, at);
+	}
+	return 0;
+}
+
+/* If it cannot be written down, the next change of it is a conflict. */
+static void write_down(struct apply *a, const struct meeting *m)
+{
+	struct stat st;
+
+	if (fstatat(m->at, m->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	AUTO_FREE char *when = time_text(&st);
+	inodes_put(&a->applied, &st, when);
+	AUTO_FREE char *line = text_format("%llu %llu %s\n", (unsigned long long)st.st_dev,
+					   (unsigned long long)st.st_ino, when);
+	if (a->record >= 0)
+		(void)io_write_all(a->record, line, strlen(line));
+}
+
+/* --- whether somebody else was at it ------------------------------------- */
+
+static bool is_changed(const struct apply *a, const struct stat *st)
+{
+	if (a->is_forced)
+		return false;
+	int64_t when = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+	const char *ours = inodes_get(&a->applied, st);
+	AUTO_FREE char *text = time_text(st);
+
+	return when > a->started_ns && !(ours && !strcmp(ours, text));
+}
+
+/* hutch's own folders are masked inside; nothing that is told of them is true. */
+static void find_own(struct apply *a)
+{
+	struct stat st;
+
+	for (int i = 0; i < FOLDER_COUNT; i++) {
+		AUTO_FREE char *path = folder_path((enum folder)i);
+		if (path && stat(path, &st) == 0)
+			inodes_add(&a->own, &st, NULL);
+	}
+}
+
+static const char *why_not_removed(const void *who, const struct stat *st)
+{
+	const struct apply *a = who;
+
+	if (is_changed(a, st))
+		return CHANGED;
+	return S_ISDIR(st->st_mode) && inodes_has(&a->own, st) ? "is hutch's own" : NULL;
+}
+
+static int check_folder(struct apply *a, const struct meeting *m)
+{
+	if (inodes_has(&a->own, &m->host))
+		return refuse(a, m->path, "is hutch's own");
+	AUTO_FREE char *found = obstacle_find(m->at, m->name, why_not_removed, a);
+	return found ? refuse(a, m->path, found) : 0;
+}
+
+/* 0: it may be made there. */
+static int check_place(struct apply *a, const struct meeting *m)
+{
+	struct stat at;
+
+	if (m->item && m->item->kind == TELL_FIFO)
+		return refuse(a, m->path, "is a FIFO, and these are not applied");
+	if (!strncmp(m->name, APPLY_TEMPORARY, strlen(APPLY_TEMPORARY)))
+		return refuse(a, m->path, "has a name of hutch's own");
+	if (fstat(m->at, &at) < 0 || inodes_has(&a->own, &at))
+		return refuse(a, m->path, "is in a folder of hutch's own");
+	return 0;
+}
+
+/* 0: it may be changed. */
+static int check_unchanged(struct apply *a, const struct meeting *m)
+{
+	bool is_folder = m->exists && S_ISDIR(m->host.st_mode);
+
+	if (!m->exists)
+		return 0;
+	/* Its times are those of what is in it. */
+	if (is_folder && m->item && m->item->kind == TELL_FOLDER)
+		return 0;
+	if (is_changed(a, &m->host))
+		return refuse(a, m->path, CHANGED);
+	return is_folder ? check_folder(a, m) : 0;
+}
+
+/* --- places ------------------------------------------------------------ */
+
+static void remove_temporary(struct apply *a, int at)
+{
+	if (unlinkat(at, a->temporary, 0) < 0 && errno != ENOENT)
+		tree_remove(at, a->temporary);
+}
+
+static bool is_the_one(int at, const char *name, const struct stat *was)
+{
+	struct stat st;
+
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == was->st_ino &&
+	       st.st_dev == was->st_dev && st.st_mode == was->st_mode &&
+	       (S_ISDIR(st.st_mode) ||
+		(st.st_size == was->st_size && st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+		 st.st_mtim.tv_nsec == was->st_mtim.tv_nsec));
+}
+
+static int rename_to(int at, const char *from, const char *to, unsigned flags)
+{
+	if (sys_renameat2(at, from, at, to, flags) == 0)
+		return 0;
+	/* A file system that can only replace. */
+	return (errno == EINVAL || errno == ENOSYS) ? renameat(at, from, at, to) : -1;
+}
+
+static int put_new(struct apply *a, const struct meeting *m)
+{
+	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE) == 0)
+		return 0;
+	int result = errno == EEXIST ? refuse(a, m->path, APPEARED)
+				     : refuse_errno(a, m->path, "give it its name");
+	remove_temporary(a, m->at);
+	return result;
+}
+
+/* What was there is under the temporary name then, to be looked at once more. */
+static int put_instead(struct apply *a, const struct meeting *m)
+{
+	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
+		int result = refuse_errno(a, m->path, "give it its name");
+		remove_temporary(a, m->at);
+		return result;
+	}
+	if (!a->is_forced && faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !is_the_one(m->at, a->temporary, &m->host)) {
+		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE);
+		remove_temporary(a, m->at);
+		return refuse(a, m->path, APPEARED);
+	}
+	remove_temporary(a, m->at);
+	return 0;
+}
+
+static int put_in_place(struct apply *a, const struct meeting *m)
+{
+	return m->exists ? put_instead(a, m) : put_new(a, m);
+}
+
+/* --- each kind ----------------------------------------------------------- */
+
+/* Its group, where we may: that of a shared folder's files is not ours. */
+static void set_up(int fd, const struct meeting *m)
+{
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = m->item->mtime, .tv_nsec = m->item->mtime_ns },
+	};
+
+	if (m->exists && S_ISREG(m->host.st_mode) && m->host.st_gid != getegid() &&
+	    fchown(fd, (uid_t)-1, m->host.st_gid) < 0)
+		errno = 0; /* then it is ours, as what anybody makes anew */
+	(void)fchmod(fd, MODE(m));
+	(void)futimens(fd, times); /* what is shown as changed is; its time is a courtesy */
+}
+
+static int refuse_content(struct apply *a, const struct tell *t, const struct meeting *m,
+			  const struct err *why, struct err *e)
+{
+	if (!t->is_broken)
+		return refuse(a, m->path, why->text);
+	*e = *why;
+	return -1;
+}
+
+static int copy_content(struct apply *a, struct tell *t, const struct meeting *m, int fd,
+			struct err *e)
+{
+	const uint8_t *data;
+	struct err why;
+	ssize_t len;
+
+	while ((len = tell_read(t, &data, &why)) > 0)
+		if (io_write_all(fd, data, (size_t)len) < 0)
+			return refuse_errno(a, m->path, "write it");
+	return len == 0 ? 0 : refuse_content(a, t, m, &why, e);
+}
+
+/* 1: refused.  Without a telling, what is held. */
+static int write_file(struct apply *a, struct tell *t, const struct meeting *m,
+		      struct err *e)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(m->at, a->temporary, flags, 0600);
+	int result;
+
+	if (fd < 0)
+		return refuse_errno(a, m->path, "make it");
+	if (t)
+		result = copy_content(a, t, m, fd, e);
+	else
+		result = io_write_all(fd, a->held, a->held_len) == 0
+				 ? 0 : refuse_errno(a, m->path, "write it");
+	if (result != 0)
+		remove_temporary(a, m->at);
+	else
+		set_up(fd, m);
+	return result;
+}
+
+/* --- one that may be there already --------------------------------------- */
+
+/* Content that goes on behind its size is refused in the end, so it may be cut. */
+static int hold(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
+{
+	const uint8_t *data;
+	struct err why;
+	ssize_t len;
+
+	if (!a->held)
+		a->held = mem_new(2 * PIECE);
+	a->held_len = 0;
+	while ((len = tell_read(t, &data, &why)) > 0) {
+		size_t room = PIECE - a->held_len;
+		size_t some = (size_t)len < room ? (size_t)len : room;
+		memcpy(a->held + a->held_len, data, some);
+		a->held_len += some;
+	}
+	return len == 0 ? 0 : refuse_content(a, t, m, &why, e);
+}
+
+static bool is_held(const struct apply *a, const struct meeting *m)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(m->at, m->name, flags);
+	char *there = a->held + PIECE, more;
+
+	return fd >= 0 && io_read_full(fd, there, a->held_len) == (ssize_t)a->held_len &&
+	       !memcmp(a->held, there, a->held_len) && io_read_full(fd, &more, 1) == 0;
+}
+
+/* A file that would be made to be looked at, and removed again, would cost more each
+ * time: some file systems (ext4) do not give out its inode again for a while, and look
+ * through all such for the next. */
+static int apply_small(struct apply *a, struct tell *t, const struct meeting *m,
+		       struct err *e)
+{
+	int result = hold(a, t, m, e);
+
+	if (result == 0)
+		result = is_held(a, m) ? 1 : check_unchanged(a, m);
+	if (result == 0)
+		result = write_file(a, NULL, m, e);
+	return result == 0 ? put_in_place(a, m) : result;
+}
+
+static bool is_same_file(int at, const char *one, const char *two)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int first = openat(at, one, flags);
+	AUTO_CLOSE int second = openat(at, two, flags);
+	AUTO_FREE char *room = mem_new(2 * PIECE);
+	ssize_t n = 0, other = 0;
+
+	if (first < 0 || second < 0)
+		return false;
+	do {
+		n = io_read_full(first, room, PIECE);
+		other = io_read_full(second, room + PIECE, PIECE);
+	} while (n > 0 && n == other && !memcmp(room, room + PIECE, (size_t)n));
+	return n == 0 && other == 0;
+}
+
+/* A large one is written first and then looked at. */
+static int apply_large(struct apply *a, struct tell *t, const struct meeting *m,
+		       struct err *e)
+{
+	int result = write_file(a, t, m, e);
+
+	if (result != 0)
+		return result;
+	result = is_same_file(m->at, a->temporary, m->name) ? 1 : check_unchanged(a, m);
+	if (result == 0)
+		return put_in_place(a, m);
+	remove_temporary(a, m->at);
+	return result;
+}
+
+static int apply_file(struct apply *a, struct tell *t, const struct meeting *m,
+		      struct err *e)
+{
+	if (m->may_be_same && m->item->size <= PIECE)
+		return apply_small(a, t, m, e);
+	if (m->may_be_same)
+		return apply_large(a, t, m, e);
+	int result = write_file(a, t, m, e);
+	return result == 0 ? put_in_place(a, m) : result;
+}
+
+static int apply_link(struct apply *a, struct tell *t, const struct meeting *m,
+		      struct err *e)
+{
+	(void)t;
+	(void)e;
+	if (symlinkat(m->item->link, m->at, a->temporary) < 0)
+		return refuse_errno(a, m->path, "make it");
+	return put_in_place(a, m);
+}
+
+/* Files are to be put into it, so that its owner may: later. */
+static mode_t mode_now(struct apply *a, const struct meeting *m)
+{
+	if ((MODE(m) & 0700) != 0700)
+		list_addf(&a->closed, "%04o%s", MODE(m), m->path);
+	return MODE(m) | 0700;
+}
+
+static int set_mode(struct apply *a, const struct meeting *m, const char *name)
+{
+	AUTO_CLOSE int fd = tree_open(m->at, name);
+
+	if (fd >= 0 && fchmod(fd, mode_now(a, m)) == 0)
+		return 0;
+	return refuse_errno(a, m->path, "change its mode");
+}
+
+static int apply_folder(struct apply *a, struct tell *t, const struct meeting *m,
+			struct err *e)
+{
+	(void)t;
+	(void)e;
+	if (m->exists && S_ISDIR(m->host.st_mode))
+		return m->is_on_way ? 0 : set_mode(a, m, m->name);
+	if (mkdirat(m->at, a->temporary, 0700) < 0)
+		return refuse_errno(a, m->path, "make it");
+	if (set_mode(a, m, a->temporary)) {
+		remove_temporary(a, m->at);
+		return 1;
+	}
+	return put_in_place(a, m);
+}
+
+/* Moved aside, looked at once more, and then removed. */
+static int apply_removal(struct apply *a, struct tell *t, const struct meeting *m,
+			 struct err *e)
+{
+	(void)t;
+	(void)e;
+	if (sys_renameat2(m->at, m->name, m->at, a->temporary, KERNEL_RENAME_NOREPLACE) < 0)
+		return refuse_errno(a, m->path, "remove it");
+	if (!a->is_forced && !is_the_one(m->at, a->temporary, &m->host)) {
+		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE);
+		return refuse(a, m->path, APPEARED);
+	}
+	remove_temporary(a, m->at);
+	return 0;
+}
+
+typedef int apply_kind(struct apply *, struct tell *, const struct meeting *, struct err *);
+
+static apply_kind *const kinds[] = {
+	[TELL_FOLDER] = apply_folder, [TELL_FILE] = apply_file, [TELL_LINK] = apply_link,
+	[TELL_GONE] = apply_removal,
+};
+
+static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
+		     struct err *e)
+{
+	const enum tell_kind kind = m->item ? m->item->kind : TELL_GONE;
+	int result = check_place(a, m);
+
+	if (result == 0 && m->may_be_same && a->is_dry)
+		result = ground_is_same(t, m, e);
+	if (result == 0 && !(m->may_be_same && !a->is_dry))
+		result = check_unchanged(a, m);
+	if (result != 0 || a->is_dry)
+		return result;
+	return kinds[kind](a, t, m, e);
+}
+
+/* What is in a folder that was refused is not spoken of. */
+static void remember_refused(struct apply *a, const struct meeting *m)
+{
+	if (!m->item || m->item->kind != TELL_FOLDER)
+		return;
+	list_done(&a->shut);
+	list_add(&a->shut, m->path);
+}
+
+static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct err *e)
+{
+	struct apply *a = who;
+
+	bool is_shut = a->shut.count && ground_is_wanted(&a->shut, m->path);
+
+	if (m->at < 0) { /* its folder was refused; or would be made */
+		if (a->is_dry && a->on_done && !is_shut)
+			a->on_done(a->who, m);
+		return 0;
+	}
+	int result = apply_one(a, t, m, e);
+	if (result > 0)
+		remember_refused(a, m);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	a->done++;
+	if (!a->is_dry && m->item && m->item->kind != TELL_GONE)
+		write_down(a, m);
+	if (!m->is_on_way && a->on_done)
+		a->on_done(a->who, m);
+	return 0;
+}
+
+/* --- all ------------------------------------------------------------ */
+
+static void close_folders(struct apply *a)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	while (a->closed.count > 0) { /* those in others first */
+		char *item = a->closed.items[--a->closed.count];
+		struct open_how mine = how;
+		AUTO_CLOSE int fd = sys_openat2(a->dir, item + 4, &mine);
+		item[4] = '\0';
+		if (fd >= 0)
+			(void)fchmod(fd, (mode_t)strtoul(item, NULL, 8));
+		own_free(&a->closed.items[a->closed.count]);
+	}
+}
+
+int apply_begin(struct apply *a, struct err *e)
+{
+	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s", a->id);
+	find_own(a);
+	return read_record(a, e);
+}
+
+void apply_done(struct apply *a)
+{
+	inodes_done(&a->applied);
+	inodes_done(&a->own);
+	list_done(&a->closed);
+	list_done(&a->shut);
+	own_free(&a->held);
+}
+
+static void sweep_folder(void *who, int at)
+{
+	struct apply *a = who;
+
+	if (!a->is_dry)
+		remove_temporary(a, at);
+}
+
+static void on_left_out(void *who, const char *path, const char *why)
+{
+	struct apply *a = who;
+
+	a->left_out++;
+	if (a->on_left_out)
+		a->on_left_out(a->who, path, why);
+}
+
+int apply_all(struct apply *a, struct tell *t, struct err *e)
+{
+	const struct ground g = { .dir = a->dir, .wanted = a->wanted, .who = a,
+				  .on_meeting = on_meeting, .on_folder = sweep_folder,
+				  .on_left_out = on_left_out };
+	int result = ground_walk(&g, t, e);
+
+	close_folders(a);
+	return result;
+}
+
+static int pass_over(void *who, struct tell *t, const struct meeting *m, struct err *e)
+{
+	(void)who, (void)t, (void)m, (void)e;
+	return 0;
+}
+
+int apply_sweep(struct apply *a, struct tell *t, struct err *e)
+{
+	const struct ground g = { .dir = a->dir, .who = a, .on_meeting = pass_over,
+				  .on_folder = sweep_folder };
+
+	return ground_walk(&g, t, e);
+}

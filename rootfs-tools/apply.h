@@ -1,0 +1,59 @@
+/* apply -- what was changed inside is done on the host.
+ *
+ * One name after the other, each whole or not at all: what is new is made under a name of
+ * ours in the same folder and then takes its place with one rename(2); what is removed is
+ * moved to that name first.  A kill leaves at most something under that name, which the
+ * next apply removes, and each file as it was or as it shall be.  What is there already as
+ * it shall be is passed over, so a second apply goes on where the first one ended.
+ *
+ * What was changed on the host since the sandbox began is not touched.  That is known by
+ * its ctime, which nobody can set: it is not later than the sandbox's beginning, or what
+ * an apply of the same sandbox left, which is written down.  Of a folder that is to be
+ * removed that holds for all that is in it.  A file that somebody changes in the moment
+ * when it is exchanged is found changed, and put back. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "archive/inodes.h"
+#include "rootfs-tools/ground.h"
+
+struct err;
+
+#define APPLY_TEMPORARY ".hutch-apply-"
+
+struct apply {
+	int dir;		   /* borrowed: the host's folder */
+	const struct list *wanted; /* as ground.h has it */
+	const char *id;		   /* of the changes: what is temporary is named by it */
+	int64_t started_ns;
+	bool is_forced, is_dry;
+	int record; /* borrowed: where what was applied is written down, O_APPEND; -1: not */
+	void *who;
+	/* For each that is done, or would be. */
+	void (*on_done)(void *who, const struct meeting *m);
+	/* For each that is not, and why. */
+	void (*on_refused)(void *who, const char *path, const char *why);
+	/* For each that is not even told, such as a socket, and why.  May be NULL. */
+	void (*on_left_out)(void *who, const char *path, const char *why);
+	/* So far. */
+	uint64_t done, refused, left_out;
+	/* Private. */
+	struct inodes applied, own;
+	struct list closed; /* folders that are to be closed to their owner in the end */
+	struct list shut;   /* the folder that was refused last */
+	char *held;	    /* owned: content of a small file */
+	size_t held_len;
+	char temporary[sizeof(APPLY_TEMPORARY) + 32];
+};
+
+/* Reads what was written down.  Before apply_all(); apply_done() in any case. */
+int apply_begin(struct apply *a, struct err *e);
+void apply_done(struct apply *a);
+
+/* -1: it did not come to its end. */
+int apply_all(struct apply *a, struct tell *t, struct err *e);
+
+/* Removes what a kill has left, and nothing else. */
+int apply_sweep(struct apply *a, struct tell *t, struct err *e);

@@ -1,0 +1,43 @@
+/* credentials -- what a registry may be told to know who asks.
+ *
+ * They are those of docker login and its like (docker-credential-helpers' protocol;
+ * containers-auth.json(5)): the file is $REGISTRY_AUTH_FILE, else
+ * $DOCKER_CONFIG/config.json, else ~/.docker/config.json.  In it, for a host:
+ *
+ *	credHelpers	{"HOST": "NAME"}: the program docker-credential-NAME tells them
+ *	auths		{"HOST": {"auth": base64 of USER:PASSWORD}}; also username,
+ *			password and identitytoken.  HOST may be a URL, as docker hub's
+ *			"https://index.docker.io/v1/", or HOST/PATH for what is below it
+ *	credsStore	"NAME": the same for all other hosts
+ *
+ * Secrets are in none of the errors, and in no process's words: a helper is told the host
+ * over its stdin. */
+#pragma once
+#include <stddef.h>
+
+struct err;
+
+#define CREDENTIALS_FILE_MAX   (1u << 20)
+#define CREDENTIALS_SECRET_MAX 16384 /* bytes: some are tokens */
+
+struct credentials {
+	char *user, *password; /* owned; NULL: none */
+	char *token;	       /* owned; an identity token, in place of both */
+	char *from;	       /* owned; where they were found; NULL: nowhere */
+};
+
+/* `registry` as references have it: "docker.io", "localhost:5000".  None at all is no
+ * error: `ret` is then the zero object. */
+int credentials_find(const char *registry, const char *repository,
+		     struct credentials *ret, struct err *e);
+void credentials_done(struct credentials *c);
+
+/* What a file, called `from`, says: them, or in *ret_helper (allocated) the NAME of who
+ * is to be asked. */
+int credentials_read(const char *text, size_t len, const char *from, const char *registry,
+		     const char *repository, struct credentials *ret, char **ret_helper,
+		     struct err *e);
+
+/* What a helper answered. */
+int credentials_read_answer(const char *text, size_t len, struct credentials *ret,
+			    struct err *e);

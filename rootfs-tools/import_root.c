@@ -1,0 +1,280 @@
+/* Root file systems: a tar, a folder.  Each becomes an image of one layer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/entries.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "rootfs-tools/apart.h"
+#include "rootfs-tools/blobs.h"
+#include "rootfs-tools/changes.h"
+#include "rootfs-tools/images.h"
+#include "rootfs-tools/import.h"
+#include "rootfs-tools/inflate.h"
+#include "rootfs-tools/layers.h"
+#include "sandbox/cli/party.h"
+#include "sandbox/jail.h"
+#include "store/reference.h"
+#include "store/store.h"
+#include "store/tree.h"
+
+#define PIECE	   (256u << 10)
+#define RATIO_MAX  200
+#define RATIO_FREE (1ull << 30)
+
+/* --- what comes out of a pipe or a file ------------------------------------------------ */
+
+static int add_all(struct blob *b, int from, uint64_t max, struct err *e)
+{
+	AUTO_FREE char *piece = mem_new(PIECE);
+	ssize_t n;
+
+	while ((n = read(from, piece, PIECE)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "read what is imported");
+		if (blob_at(b) + (uint64_t)n > max)
+			return err_set(e, ERR_LIMIT, "it has more than %llu bytes when it is "
+						     "decompressed", (unsigned long long)max);
+		if (blob_add(b, piece, (size_t)n, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The blob is a layer: unpacked, it is an image. */
+static int finish(const struct import *i, const struct digest *blob, struct err *e)
+{
+	struct list blobs = { 0 }, diff_ids = { 0 };
+	struct digest diff_id;
+	AUTO_CLOSE int fd = blobs_open(i->store, blob, e);
+
+	if (fd < 0 || layers_unpack(i->store, fd, NULL, NULL, &diff_id, NULL, e) < 0)
+		return -1;
+	list_add(&blobs, blob->hex);
+	list_add(&diff_ids, diff_id.hex);
+	int rc = images_make(i->store, NULL, &blobs, &diff_ids, i->called, NULL, e);
+	list_done(&blobs);
+	list_done(&diff_ids);
+	return rc;
+}
+
+/* What `work` writes to its standard output's stand-in becomes a blob. */
+struct worker {
+	int (*work)(void *worker, void *result, struct err *e);
+	const struct store *store;
+	int in, out;  /* borrowed */
+	int other;    /* borrowed: the pipe's end that is the reader's alone */
+	uint64_t max; /* of what comes out */
+	void *said;   /* borrowed: for its result */
+	size_t said_len;
+};
+
+/* The worker's error says more than that of who reads from it. */
+static int collect(struct worker *w, struct blob *b, struct err *e)
+{
+	struct apart a;
+	struct err theirs;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = ends[0];
+	AUTO_CLOSE int to = ends[1];
+	w->out = to;
+	w->other = from;
+	if (apart_start(w->work, w, &a, e) < 0)
+		return -1;
+	own_close(&to);
+	int rc = add_all(b, from, w->max, e);
+	own_close(&from);
+	if (apart_finish(&a, w->said, w->said_len, &theirs) < 0 && rc == 0) {
+		*e = theirs;
+		rc = -1;
+	}
+	return rc;
+}
+
+static int collect_blob(const struct import *i, struct worker *w, struct err *e)
+{
+	struct blob *b = NULL;
+	struct digest d;
+
+	if (blob_begin(i->store, NULL, &b, e) < 0)
+		return -1;
+	int rc = w->work ? collect(w, b, e) : add_all(b, w->in, w->max, e);
+	if (rc == 0)
+		rc = blob_commit(b, UINT64_MAX, &d, e);
+	blob_done(b);
+	return rc < 0 ? -1 : finish(i, &d, e);
+}
+
+/* --- a tar ----------------------------------------------------------------------------------- */
+
+static void work_in_jail(const void *arg, int folder, int in, void *result)
+{
+	(void)arg, (void)folder;
+	(void)inflate_all(in, STDOUT_FILENO, result);
+}
+
+/* As layers are bounded (rootfs-tools/layers.h). */
+static uint64_t inflated_max(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size * RATIO_MAX + RATIO_FREE;
+}
+
+/* In a folder of ours, in which it can write nothing. */
+static int inflate_in(int folder, int in, int out, struct err *e)
+{
+	struct err theirs = { 0 };
+	int leash[2];
+
+	if (inflate_begin(e) < 0)
+		return -1;
+	if (pipe2(leash, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int near = leash[0];
+	(void)near; /* it is held, and that is all */
+	AUTO_CLOSE int far = leash[1];
+	const struct jail j = { .folder = folder, .in = in, .out = out, .leash = far,
+				.uid = geteuid(), .gid = getegid(), .file_max = inflated_max(in),
+				.work = work_in_jail, .result_len = sizeof(theirs) };
+	if (jail_run(&j, &theirs, e) < 0)
+		return -1;
+	if (theirs.kind == ERR_NONE)
+		return 0;
+	err_sanitize(&theirs);
+	*e = theirs;
+	return -1;
+}
+
+/* In the child: or who writes would not see that nobody reads any more. */
+static void leave_reading(const struct worker *w)
+{
+	if (w->other > 0)
+		(void)close(w->other); /* a copy */
+}
+
+static int work_inflate(void *arg, void *result, struct err *e)
+{
+	const struct worker *w = arg;
+	leave_reading(w);
+	AUTO_FREE char *name = NULL;
+	AUTO_CLOSE int tmp = store_folder(w->store, STORE_TMP, e);
+	AUTO_CLOSE int stage = tmp < 0 ? -1 : store_stage(w->store, &name, e);
+
+	(void)result;
+	if (stage < 0)
+		return -1;
+	int rc = inflate_in(stage, w->in, w->out, e);
+	(void)unlinkat(tmp, name, AT_REMOVEDIR); /* else: swept away by the next */
+	return rc;
+}
+
+int import_inflate(const struct store *s, int in, int out, struct err *e)
+{
+	struct worker w = { .store = s, .in = in, .out = out };
+	struct apart a;
+
+	if (apart_start(work_inflate, &w, &a, e) < 0)
+		return -1;
+	return apart_finish(&a, NULL, 0, e);
+}
+
+static bool reads_parts(int from)
+{
+	struct entries t;
+	int more;
+
+	entries_init(&t, from);
+	while ((more = entries_next(&t, NULL)) > 0)
+		if (!import_is_part(t.now.path))
+			break;
+	entries_done(&t);
+	return more == 0;
+}
+
+bool import_has_parts(const struct store *s, int in)
+{
+	struct worker w = { .store = s, .in = in };
+	struct apart a;
+	int ends[2];
+
+	if (lseek(in, 0, SEEK_SET) < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	AUTO_CLOSE int from = ends[0];
+	AUTO_CLOSE int to = ends[1];
+	w.out = to;
+	w.other = from;
+	if (apart_start(work_inflate, &w, &a, NULL) < 0)
+		return false;
+	own_close(&to);
+	bool has_parts = reads_parts(from);
+	own_close(&from);
+	(void)apart_finish(&a, NULL, 0, NULL); /* it may well not have come to its end */
+	return has_parts;
+}
+
+/* Of the forms that layers may have in an image xz's is none. */
+static bool is_xz(int fd)
+{
+	unsigned char begin[6];
+
+	return pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+	       !memcmp(begin, "\xfd" "7zXZ", sizeof(begin));
+}
+
+int import_tar(const struct import *i, int fd, struct err *e)
+{
+	struct worker w = { .work = is_xz(fd) ? work_inflate : NULL, .store = i->store,
+			    .in = fd, .max = is_xz(fd) ? inflated_max(fd) : UINT64_MAX };
+
+	if (import_name(i, NULL, e) < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_sys(e, "read the archive from its begin");
+	return collect_blob(i, &w, e);
+}
+
+/* --- a folder ---------------------------------------------------------------------------------- */
+
+struct left_out {
+	uint64_t count;
+	char first[160];
+};
+
+static int work_pack(void *arg, void *result, struct err *e)
+{
+	struct worker *w = arg;
+	struct left_out *left = result;
+	struct outcome o = { 0 };
+
+	leave_reading(w);
+	const struct changes c = { .upper = w->in, .out = w->out };
+	if (changes_tar(&c, &o, e) < 0)
+		return -1;
+	left->count = o.left_out;
+	memcpy(left->first, o.first, sizeof(left->first));
+	return 0;
+}
+
+int import_tree(const struct import *i, int folder, struct err *e)
+{
+	struct left_out left = { 0 };
+	struct worker w = { .work = work_pack, .store = i->store, .in = folder,
+			    .max = UINT64_MAX, .said = &left, .said_len = sizeof(left) };
+
+	if (import_name(i, NULL, e) < 0 || collect_blob(i, &w, e) < 0)
+		return -1;
+	if (left.count && i->on_left_out)
+		i->on_left_out(left.count, left.first);
+	return 0;
+}

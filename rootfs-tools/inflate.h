@@ -1,0 +1,21 @@
+/* inflate -- what gzip, zstd or xz made smaller, as it was, by libarchive.
+ *
+ * Which of them it was is found out by its first bytes; what none of them made is passed
+ * on as it is.  Only one: what is compressed twice is refused, since the first would have
+ * no bound. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+#define INFLATE_MARK 6 /* bytes that tell what made it */
+
+/* Whether one of the three made what begins so. */
+bool inflate_knows(const void *first, size_t len);
+
+/* Before the jail that inflate_all() is called in, where nothing can be loaded. */
+int inflate_begin(struct err *e);
+
+/* From `in`, to its end, to `out`. */
+int inflate_all(int in, int out, struct err *e);

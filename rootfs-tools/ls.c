@@ -1,0 +1,209 @@
+/* hutch image ls: what is in the store, and what it is called. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "rootfs-tools/census.h"
+#include "rootfs-tools/verbs.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/table.h"
+#include "sandbox/result.h"
+#include "store/store.h"
+
+#define ID_SHOWN 12
+#define NONE	 "<none>"
+
+struct ls_options {
+	bool is_json, is_quiet, has_digests, is_whole;
+};
+
+/* A name and its image, or an image without one. */
+struct row {
+	const struct reference *name; /* or NULL */
+	const struct census_image *image;
+};
+
+static char *created_of(const struct census_image *image)
+{
+	time_t at = (time_t)image->recipe.created;
+	char text[40];
+	struct tm t;
+
+	if (!gmtime_r(&at, &t) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &t))
+		return NULL;
+	return text_copy(text);
+}
+
+/* As short as it can be said, without its tag. */
+static char *repository_of(const struct reference *r)
+{
+	struct reference bare = *r;
+	char text[REFERENCE_MAX];
+
+	memset(&bare.pin, 0, sizeof(bare.pin));
+	(void)snprintf(bare.tag, sizeof(bare.tag), "latest");
+	reference_print_short(&bare, text);
+	return text_copy(text);
+}
+
+/* --- for programs ------------------------------------------------------------------------- */
+
+static void print_json(const struct row *r, bool is_first)
+{
+	AUTO_FREE char *repository = r->name ? repository_of(r->name) : NULL;
+	AUTO_FREE char *quoted = quote_json(repository);
+	AUTO_FREE char *tag = quote_json(r->name && r->name->tag[0] ? r->name->tag : NULL);
+	AUTO_FREE char *created = created_of(r->image);
+	AUTO_FREE char *when = quote_json(created);
+
+	(void)printf("%s{\"repository\":%s,\"tag\":%s,\"id\":\"sha256:%s\","
+		     "\"digest\":\"sha256:%s\",\"created\":%s,\"size\":%llu}",
+		     is_first ? "" : ",", quoted, tag, r->image->recipe.config.hex,
+		     r->image->digest.hex, when, (unsigned long long)r->image->recipe.size);
+}
+
+/* --- for people ----------------------------------------------------------------------------- */
+
+static char *id_of(const struct row *r, const struct ls_options *o)
+{
+	const char *hex = r->image->recipe.config.hex;
+
+	return o->is_whole ? text_format("sha256:%s", hex) :
+			     text_format("%.*s", ID_SHOWN, hex);
+}
+
+static void add_row(struct table *t, const struct row *r, const struct ls_options *o)
+{
+	AUTO_FREE char *created = created_of(r->image);
+
+	table_add(t, r->name ? repository_of(r->name) : text_copy(NONE));
+	table_add(t, text_copy(r->name && r->name->tag[0] ? r->name->tag : NONE));
+	if (o->has_digests)
+		table_add(t, text_format("sha256:%s", r->image->digest.hex));
+	table_add(t, r->image->is_broken ? text_copy("(broken)") : id_of(r, o));
+	table_add(t, created && r->image->recipe.created ? table_age(created) : NULL);
+	table_add(t, table_bytes(r->image->recipe.size));
+}
+
+static void begin_table(struct table *t, const struct ls_options *o)
+{
+	static const char *const heads[] = { "REPOSITORY", "TAG",     "DIGEST",
+					     "IMAGE ID",   "CREATED", "SIZE" };
+
+	*t = (struct table){ .columns = ARRAY_LEN(heads) - !o->has_digests };
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		if (o->has_digests || strcmp(heads[i], "DIGEST"))
+			table_add(t, text_copy(heads[i]));
+}
+
+/* --- all ---------------------------------------------------------------------------------- */
+
+/* Each id once. */
+static void print_ids(const struct row *rows, size_t count, const struct ls_options *o)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool is_again = false;
+		for (size_t k = 0; k < i && !is_again; k++)
+			is_again = digest_equal(&rows[k].image->recipe.config,
+						&rows[i].image->recipe.config);
+		AUTO_FREE char *id = id_of(&rows[i], o);
+		if (!is_again)
+			(void)puts(id);
+	}
+}
+
+static void print(const struct row *rows, size_t count, const struct ls_options *o)
+{
+	struct table t;
+
+	if (o->is_quiet) {
+		print_ids(rows, count, o);
+		return;
+	}
+	if (o->is_json) {
+		(void)printf("[");
+		for (size_t i = 0; i < count; i++)
+			print_json(&rows[i], i == 0);
+		(void)printf("]\n");
+		return;
+	}
+	begin_table(&t, o);
+	for (size_t i = 0; i < count; i++)
+		add_row(&t, &rows[i], o);
+	table_print(&t, stdout);
+	table_done(&t);
+}
+
+/* Those with a name in the order of these, then the others.  What builds remember is
+ * not to be listed. */
+static void print_census(const struct census *c, const struct ls_options *o)
+{
+	AUTO_FREE struct row *rows = mem_zeroed(c->name_count + c->image_count, sizeof(*rows));
+	AUTO_FREE bool *is_named = mem_zeroed(c->image_count, sizeof(*is_named));
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->name_count; i++) {
+		if (c->names[i].image == SIZE_MAX)
+			continue;
+		is_named[c->names[i].image] = true;
+		if (!strcmp(c->names[i].reference.registry, REFERENCE_BUILDS))
+			continue;
+		rows[count++] = (struct row){ &c->names[i].reference,
+					      &c->images[c->names[i].image] };
+	}
+	for (size_t i = 0; i < c->image_count; i++)
+		if (!is_named[i])
+			rows[count++] = (struct row){ NULL, &c->images[i] };
+	print(rows, count, o);
+}
+
+static int ls(const struct ls_options *o, struct err *e)
+{
+	const struct census none = { 0 };
+	struct census c;
+	struct store s;
+
+	if (store_open(&s, false, e) < 0) {
+		if (e->kind == ERR_NOT_FOUND)
+			print_census(&none, o);
+		return e->kind == ERR_NOT_FOUND ? 0 : -1;
+	}
+	int rc = census_take(&s, &c, e);
+	store_done(&s);
+	if (rc == 0) {
+		print_census(&c, o);
+		census_done(&c);
+	}
+	return rc;
+}
+
+int image_ls_main(char **argv)
+{
+	struct ls_options o = { 0 };
+	const struct flag flags[] = {
+		{ 0, "digests", NULL, "the digests of their manifests, too", &o.has_digests, NULL },
+		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
+		{ 'q', "quiet", NULL, "ids alone", &o.is_quiet, NULL },
+		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch image ls [OPTIONS]",
+		.about = "Lists the images that are in the store.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+	};
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (ls(&o, &e) == 0)
+		return 0;
+	report_error(&e);
+	return EXIT_HUTCH;
+}

@@ -1,0 +1,63 @@
+/* What a launch runs where there is no overlayfs:
+ *
+ *	hutch-image copy-root WHY [HEX...]
+ *
+ * Copies what its standard input is, the store's folder of layers or, without a HEX, a
+ * folder, to the empty folder that its standard output is.  Descriptors, since the
+ * launcher has seen to it that they are what was asked for. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "rootfs-tools/replica.h"
+#include "rootfs-tools/verbs.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/result.h"
+
+static int copy(const struct list *hexes, struct err *e)
+{
+	/* Above the standard ones. */
+	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, 3);
+	AUTO_CLOSE int to = fcntl(1, F_DUPFD_CLOEXEC, 3);
+	const struct replica r = { .hexes = hexes->count ? hexes : NULL, .from = from,
+				   .to = to };
+	struct replica_sum sum;
+
+	if (from < 0 || to < 0)
+		return err_sys(e, "take the folders");
+	if (replica_make(&r, &sum, e) < 0)
+		return -1;
+	if (!sum.left_out)
+		return 0;
+	AUTO_FREE char *first = visible_line(sum.first);
+	(void)fprintf(stderr, "hutch: note: %llu of the image cannot be copied and %s not in it, "
+			      "such as %s\n", (unsigned long long)sum.left_out,
+		      sum.left_out == 1 ? "is" : "are", first);
+	return 0;
+}
+
+int image_copy_root_main(char **argv)
+{
+	struct list hexes = { 0 };
+	struct err e;
+
+	if (!argv[0]) {
+		(void)err_set(&e, ERR_USAGE, "copy-root is a verb of hutch's own");
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	(void)fprintf(stderr, "hutch: note: the root is a copy of the image, since there is no "
+			      "overlayfs here (%s); hutch diff and snapshot cannot tell what is "
+			      "written to it\n", argv[0]);
+	for (size_t i = 1; argv[i]; i++)
+		list_add(&hexes, argv[i]);
+	int rc = copy(&hexes, &e);
+	list_done(&hexes);
+	if (rc < 0)
+		report_error(&e);
+	return rc < 0 ? EXIT_HUTCH : 0;
+}

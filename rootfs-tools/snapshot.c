@@ -1,0 +1,218 @@
+#include "rootfs-tools/snapshot.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "rootfs-tools/blobs.h"
+#include "rootfs-tools/changes.h"
+#include "rootfs-tools/image_config.h"
+#include "rootfs-tools/images.h"
+#include "rootfs-tools/layers.h"
+#include "sandbox/cli/client.h"
+#include "sandbox/cli/party.h"
+#include "sandbox/cli/past_root.h"
+#include "store/names.h"
+#include "store/reference.h"
+#include "store/store.h"
+
+#define HOST	   "localhost" /* of names that nobody chose: no registry but one's own */
+#define NUMBER_MAX 999999u
+
+/* What is there once the sandbox goes on. */
+struct taken {
+	struct blob *tar; /* owned: of what it has written */
+	struct digest image;
+	uint64_t entries;
+	int has_ranges; /* what was written belongs to these ids */
+	struct idmaps ids;
+};
+
+/* --- the sandbox ------------------------------------------------------------------ */
+
+static int take_answer(struct client *c, struct reply answer, struct taken *t,
+		       struct err *e)
+{
+	AUTO_FREE char *hex = reply_string(reply_get(answer, "digest"));
+
+	if (hex && digest_is_hex(hex)) {
+		memcpy(t->image.hex, hex, sizeof(t->image.hex));
+		return 0;
+	}
+	(void)err_set(e, ERR_UNSUPPORTED, "sandbox '%s' was made of a folder, and a snapshot is "
+					  "a layer over an image", c->name);
+	return err_remedy(e, "hutch image import FOLDER --name REF makes an image of it, for "
+			     "sandboxes to come");
+}
+
+/* A descriptor of the folder; everything inside stands still then. */
+static int stop_and_get(struct client *c, struct taken *t, struct err *e)
+{
+	struct reply answer;
+	AUTO_CLOSE int upper = past_root_ask(c, "snapshot", &answer, e);
+
+	if (upper < 0 || take_answer(c, answer, t, e) < 0)
+		return -1;
+	t->has_ranges = past_root_ids(answer, &t->ids, e);
+	if (t->has_ranges < 0)
+		return -1;
+	return fd_take(&upper);
+}
+
+static void tell_left_out(const struct outcome *o)
+{
+	if (o->left_out)
+		(void)fprintf(stderr, "hutch: note: %llu left out, such as %s\n",
+			      (unsigned long long)o->left_out, o->first);
+}
+
+static int write_tar(const struct store *s, struct client *c, struct taken *t,
+		     struct err *e)
+{
+	struct outcome outcome = { 0 };
+
+	if (blob_begin(s, NULL, &t->tar, e) < 0)
+		return -1;
+	AUTO_CLOSE int upper = stop_and_get(c, t, e);
+	const struct changes changes = { .upper = upper, .out = blob_file(t->tar),
+					 .ranges = t->has_ranges ? &t->ids : NULL };
+	if (upper < 0 || changes_tar(&changes, &outcome, e) < 0)
+		return -1;
+	tell_left_out(&outcome);
+	t->entries = outcome.entries;
+	return 0;
+}
+
+/* The end of the connection lets the sandbox go on, however this ends. */
+static int read_sandbox(const struct store *s, const char *name, struct taken *t,
+			struct err *e)
+{
+	struct client c;
+
+	if (client_open(&c, name, e) < 0)
+		return -1;
+	int rc = write_tar(s, &c, t, e);
+	client_done(&c);
+	return rc;
+}
+
+/* --- the image -------------------------------------------------------------------- */
+
+static int add_layer(const struct store *s, const struct taken *t,
+		     struct image_config *config, struct err *e)
+{
+	struct digest layer;
+
+	if (blob_catch_up(t->tar, e) < 0 || blob_commit(t->tar, UINT64_MAX, &layer, e) < 0)
+		return -1;
+	AUTO_CLOSE int fd = blobs_open(s, &layer, e);
+	/* It is not compressed, so its digest is that of its tar. */
+	if (fd < 0 || layers_unpack(s, fd, &layer, NULL, NULL, NULL, e) < 0)
+		return -1;
+	list_add(&config->layers, layer.hex);
+	list_add(&config->diff_ids, layer.hex);
+	return 0;
+}
+
+static int make_image(const struct store *s, const struct snapshot *what,
+		      const struct taken *t, struct digest *ret, struct err *e)
+{
+	struct image_config config;
+
+	*ret = t->image;
+	if (!t->entries)
+		return 0;
+	image_config_init(&config);
+	int rc = image_config_read(s, &t->image, &config, e);
+	if (rc == 0)
+		rc = add_layer(s, t, &config, e);
+	if (rc == 0) {
+		AUTO_FREE char *told = text_format("hutch snapshot%s%s",
+						   what->message ? ": " : "",
+						   what->message ? what->message : "");
+		image_config_touch(&config, time(NULL));
+		image_config_told(&config, told, true);
+		AUTO_FREE char *text = image_config_print(&config);
+		rc = images_make(s, text, &config.layers, &config.diff_ids, NULL, ret, e);
+	}
+	image_config_done(&config);
+	return rc;
+}
+
+/* --- its name --------------------------------------------------------------------- */
+
+static int begin_name(const char *sandbox, struct reference *ret, struct err *e)
+{
+	AUTO_FREE char *text = text_format(HOST "/%s", sandbox);
+
+	for (char *at = text; *at; at++)
+		*at = (char)tolower((unsigned char)*at);
+	if (reference_parse(text, ret, e) == 0)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "'%s' cannot be in the name of an image", sandbox);
+	return err_remedy(e, "say what it is to be called: hutch snapshot %s REF", sandbox);
+}
+
+struct highest {
+	const struct reference *like;
+	unsigned number;
+};
+
+static void look(void *who, const struct reference *r, const struct digest *image)
+{
+	struct highest *h = who;
+	size_t digits = strspn(r->tag, "0123456789");
+
+	(void)image;
+	if (!digits || digits > 6 || r->tag[digits] || strcmp(r->registry, h->like->registry) ||
+	    strcmp(r->repository, h->like->repository))
+		return;
+	unsigned number = (unsigned)strtoul(r->tag, NULL, 10);
+	h->number = number > h->number ? number : h->number;
+}
+
+/* Somebody else may take one at the same time. */
+static int give_number(const struct store *s, struct reference *r, const struct digest *image,
+		       struct err *e)
+{
+	struct highest h = { .like = r };
+
+	if (names_each(s, look, &h, e) < 0)
+		return -1;
+	while (h.number++ < NUMBER_MAX) {
+		(void)snprintf(r->tag, sizeof(r->tag), "%u", h.number);
+		if (names_add(s, r, image, e) == 0)
+			return 0;
+		if (e->sys != EEXIST)
+			return -1;
+	}
+	return err_set(e, ERR_LIMIT, "there are too many snapshots of this name");
+}
+
+int snapshot_take(const struct store *s, const struct snapshot *what,
+		  const struct reference *r, struct reference *ret_name, struct err *e)
+{
+	struct taken t = { 0 };
+	struct digest image;
+	AUTO_CLOSE int lock = -1;
+
+	if (r)
+		*ret_name = *r;
+	else if (begin_name(what->sandbox, ret_name, e) < 0)
+		return -1;
+	lock = store_lock(s, false, true, e);
+	if (lock < 0)
+		return -1;
+	int rc = read_sandbox(s, what->sandbox, &t, e);
+	if (rc == 0)
+		rc = make_image(s, what, &t, &image, e);
+	blob_done(t.tar);
+	if (rc < 0)
+		return -1;
+	return r ? names_put(s, r, &image, e) : give_number(s, ret_name, &image, e);
+}

@@ -1,0 +1,189 @@
+/* hutch snapshot, hutch commit, and what hutch fork begins with. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "rootfs-tools/census.h"
+#include "rootfs-tools/snapshot.h"
+#include "rootfs-tools/verbs.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/registry.h"
+#include "sandbox/result.h"
+#include "store/names.h"
+#include "store/reference.h"
+#include "store/store.h"
+
+static int print_name(const struct reference *r, struct err *e)
+{
+	char name[REFERENCE_MAX];
+
+	reference_print_short(r, name);
+	if (printf("%s\n", name) < 0 || fflush(stdout))
+		return err_sys(e, "write to stdout");
+	return 0;
+}
+
+/* A word that no sandbox can have for a name, or of one that does not live. */
+static bool is_live(const char *name)
+{
+	struct registry_entry entry;
+
+	if (registry_check_name(name, NULL) < 0 || registry_open(name, &entry, NULL) < 0)
+		return false;
+	registry_done(&entry);
+	return true;
+}
+
+static int in_store(int (*do_it)(const struct store *s, char **words, struct err *e),
+		    char **words, struct err *e)
+{
+	struct store s;
+
+	if (store_open(&s, true, e) < 0)
+		return -1;
+	int rc = do_it(&s, words, e);
+	store_done(&s);
+	return rc;
+}
+
+static int end(int rc, const struct err *e)
+{
+	if (rc == 0)
+		return 0;
+	report_error(e);
+	return EXIT_HUTCH;
+}
+
+/* --- snapshot ------------------------------------------------------------------- */
+
+static const char *message;
+
+static int take(const struct store *s, const char *sandbox, const char *as, struct err *e)
+{
+	const struct snapshot what = { .sandbox = sandbox, .message = message };
+	struct reference r, name;
+
+	if ((as && reference_parse_name(as, &r, e) < 0) ||
+	    snapshot_take(s, &what, as ? &r : NULL, &name, e) < 0)
+		return -1;
+	return print_name(&name, e);
+}
+
+static int snapshot(const struct store *s, char **words, struct err *e)
+{
+	return take(s, words[0], words[1], e);
+}
+
+int image_snapshot_main(char **argv)
+{
+	const struct flag flags[] = {
+		{ 'm', "message", "TEXT", "for the image's history", NULL, &message },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch snapshot [-m TEXT] NAME [REF]",
+		.about = "Keeps what a sandbox has written to its root, as an image over its own; "
+			 "prints\nwhat that is called (default: localhost/NAME:1, 2, ...).",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 1, .operands_max = 2,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return end(in_store(snapshot, argv, &e), &e);
+}
+
+/* --- commit ----------------------------------------------------------------------- */
+
+static int commit_image(const struct store *s, const char *from, const char *to,
+			struct err *e)
+{
+	struct digest image;
+	struct reference r;
+	AUTO_CLOSE int lock = store_lock(s, false, true, e);
+
+	if (lock < 0 || reference_parse_name(to, &r, e) < 0)
+		return -1;
+	if (census_resolve(s, from, &image, NULL, e) < 0)
+		return err_in(e, "no sandbox '%.63s' runs", from);
+	return names_put(s, &r, &image, e) < 0 ? -1 : print_name(&r, e);
+}
+
+static int commit(const struct store *s, char **words, struct err *e)
+{
+	return is_live(words[0]) ? take(s, words[0], words[1], e)
+				 : commit_image(s, words[0], words[1], e);
+}
+
+int image_commit_main(char **argv)
+{
+	const struct flag flags[] = {
+		{ 'm', "message", "TEXT", "for the image's history", NULL, &message },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch commit [-m TEXT] NAME|SNAPSHOT REF",
+		.about = "Makes an image of a sandbox as it is, or of a snapshot, under a name of "
+			 "your own.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 2, .operands_max = 2,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return end(in_store(commit, argv, &e), &e);
+}
+
+/* --- what a fork begins with -------------------------------------------------------- */
+
+/* It stays, as the fork's image. */
+static void report_snapshot(const struct reference *r)
+{
+	char name[REFERENCE_MAX];
+
+	reference_print_short(r, name);
+	(void)fprintf(stderr, "hutch: the snapshot that it is made of is %s\n", name);
+}
+
+static int print_source(const struct store *s, char **words, struct err *e)
+{
+	struct digest image;
+	struct reference name;
+
+	/* Before a snapshot is made for it. */
+	if (is_live(words[1]))
+		return err_set(e, ERR_EXISTS, "a sandbox '%.63s' exists already", words[1]);
+	if (is_live(words[0])) {
+		const struct snapshot what = { .sandbox = words[0] };
+		if (snapshot_take(s, &what, NULL, &name, e) < 0)
+			return -1;
+		report_snapshot(&name);
+		return print_name(&name, e);
+	}
+	if (census_resolve(s, words[0], &image, &name, e) < 0)
+		return err_in(e, "no sandbox '%.63s' runs", words[0]);
+	if (!name.registry[0]) /* it was meant by its id */
+		name = (struct reference){ .registry = "localhost", .repository = "image",
+					   .pin = image };
+	return print_name(&name, e);
+}
+
+/* Of hutch fork, for itself: a sandbox that lives becomes a snapshot, an image stays. */
+int image_fork_source_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch image fork-source NAME|SNAPSHOT FORK",
+		.about = "Prints the image that hutch fork makes a sandbox FORK of.",
+		.operands_min = 2, .operands_max = 2,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return end(in_store(print_source, argv, &e), &e);
+}

@@ -1,0 +1,13 @@
+/* source_hash -- the MD5 of a folder as python's dirhash 0.5 has it (the Dirhash Standard
+ * with the entry properties "name" and "data"), which OpenHands names its images by.
+ *
+ * Left out, as it does: what is below a folder whose name begins with '.', below one
+ * called __pycache__ or NAME.pyc, files called NAME.pyc, and folders in which nothing is
+ * left.  Links are followed; one that leads to a folder that it is in is an error. */
+#pragma once
+
+struct err;
+
+#define SOURCE_HASH_TEXT 33
+
+int source_hash(const char *folder, char ret[SOURCE_HASH_TEXT], struct err *e);

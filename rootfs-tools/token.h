@@ -1,0 +1,30 @@
+/* token -- the word that a registry lets one in for (distribution specification, "token
+ * authentication": RFC 6750's bearer, fetched from who the registry names). */
+#pragma once
+#include <stddef.h>
+
+struct challenge;
+struct credentials;
+struct err;
+struct http;
+
+#define TOKEN_MAX	 65536 /* bytes */
+#define TOKEN_ANSWER_MAX (TOKEN_MAX + 65536)
+
+enum token_result {
+	TOKEN_FAILED = -1, /* `e` says why */
+	TOKEN_GOT,
+	TOKEN_AGAIN /* nobody answered for now; `e` says how */
+};
+
+/* *ret (allocated, secret) is the value of the Authorization header that answers `c`.
+ * `scope` is asked for where the challenge says none.  Without credentials (the zero
+ * object), as anybody. */
+enum token_result token_get(struct http *h, const struct challenge *c, const char *scope,
+			    const struct credentials *who, char **ret, struct err *e);
+
+/* The value for Basic; allocated, secret. */
+char *token_basic(const struct credentials *who);
+
+/* The token in a server's answer, allocated. */
+int token_read(const char *text, size_t len, char **ret, struct err *e);

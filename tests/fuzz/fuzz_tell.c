@@ -1,0 +1,65 @@
+/* Whatever tells of changes: what is taken of it is a tree, part by part. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "rootfs-tools/tell.h"
+
+#define INPUT_MAX (64u << 10) /* what a socket holds without a reader */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* No part of it leads up, nowhere, or to the root. */
+static void check(const struct tell_item *i)
+{
+	const char *at = i->path;
+
+	if (i->kind == TELL_LEFT_OUT)
+		return;
+	while (*at) {
+		size_t len = strcspn(at, "/");
+		if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && !strncmp(at, "..", 2)))
+			abort();
+		at += len;
+		if (*at && !*++at)
+			abort();
+	}
+	if (!*i->path || i->mode > 07777 || i->mtime_ns > 999999999)
+		abort();
+}
+
+static void listen_to(int fd)
+{
+	struct tell t;
+	struct tell_item item;
+	const uint8_t *bytes;
+	struct err e;
+
+	tell_listen(&t, fd);
+	while (tell_next(&t, &item, &e) > 0) {
+		check(&item);
+		if (item.kind == TELL_FILE && item.size % 2)
+			while (tell_read(&t, &bytes, &e) > 0) {
+				/* only read */
+			}
+	}
+	tell_done(&t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int ends[2];
+
+	if (size > INPUT_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return 0;
+	if (send(ends[1], data, size, MSG_NOSIGNAL) == (ssize_t)size && shutdown(ends[1], SHUT_WR) == 0)
+		listen_to(ends[0]);
+	else
+		(void)close(ends[0]);
+	(void)close(ends[1]);
+	return 0;
+}

@@ -1,0 +1,472 @@
+#!/usr/bin/env bats
+# hutch image build: what a Dockerfile says becomes an image that runs.
+
+load helpers
+load busybox
+
+setup() {
+	begin
+	own_store
+	needs_static
+	busybox_image
+	mkdir ctx
+}
+
+teardown() {
+	end
+}
+
+# build [FLAG...]: of ctx with the Dockerfile that is on stdin, as t:1.
+build() {
+	cat >ctx/Dockerfile
+	give ctx
+	catch "$HUTCH" image build -t t:1 "$@" ctx
+}
+
+# built: the same, and it has to succeed; the digest alone is on stdout.
+built() {
+	build "$@"
+	[[ $status == 0 && ${#lines[@]} == 1 && $output =~ ^sha256:[0-9a-f]{64}$ ]]
+}
+
+# in_image COMMAND...: what it prints in t:1.
+in_image() {
+	inside --image t:1 -- "$@"
+}
+
+# says PATTERN: a line of the last stderr.
+says() {
+	grep -qE -- "$1" <<<"$stderr" || {
+		printf 'no line of stderr matches %s\n' "$1"
+		return 1
+	}
+}
+
+# refused PATTERN: it failed, and the sentence that says why matches.
+refused() {
+	[[ $status == 125 && -z $output ]] && says "^hutch: $1" &&
+		[[ $(grep -v '^hutch: hint:' <<<"$stderr" | tail -1) == hutch:* ]]
+}
+
+@test "what is run, copied and set is in the image" {
+	echo content >ctx/f
+	built <<-'E'
+		FROM bb:1
+		ENV a=b PATH=/bin
+		RUN echo hello $a >/out
+		COPY f /data/
+		WORKDIR /w/x
+		WORKDIR ../y
+		LABEL k="v w"
+		EXPOSE 80 90-91/udp
+		CMD ["cat", "/out", "/data/f"]
+	E
+	says '^\[1/5\] FROM bb:1$'
+	says '^\[2/5\] RUN echo hello'
+	inside --image t:1
+	[ "$output" = $'hello b\ncontent' ]
+	in_image sh -c 'pwd; echo $a; stat -c "%a %u:%g" /data /data/f /w/y'
+	[ "$output" = $'/w/y\nb\n755 0:0\n644 0:0\n755 0:0' ]
+}
+
+@test "what a command prints is seen, and with -q it is not" {
+	echo 'FROM bb:1
+RUN echo out; echo err >&2' >ctx/Dockerfile
+	catch "$HUTCH" image build ctx
+	says '^out$' && says '^err$'
+	catch "$HUTCH" image build --no-cache -q ctx
+	[[ $status == 0 && -z $stderr && $output == sha256:* ]]
+}
+
+@test "an unchanged build is found whole, and has the same digest" {
+	echo 1 >ctx/f
+	local file=$'FROM bb:1\nRUN echo x >/x\nCOPY f /f\nRUN cat /f >/g'
+	built <<<"$file"
+	first=$output
+	touch -d 2001-01-01 ctx/f
+	built <<<"$file"
+	[ "$output" = "$first" ]
+	[ "$(grep -c CACHED <<<"$stderr")" = 3 ]
+	built --no-cache <<<"$file"
+	! says CACHED
+}
+
+@test "what follows from something that changed is made anew, and what is before it is not" {
+	local file=$'FROM bb:1\nRUN echo x >/x\nCOPY f /f\nRUN cat /f >/g'
+	echo 1 >ctx/f
+	built <<<"$file"
+	echo 2 >ctx/f
+	built <<<"$file"
+	says '^\[2/4\] CACHED RUN' && says '^\[3/4\] COPY' && says '^\[4/4\] RUN'
+	in_image cat /g
+	[ "$output" = 2 ]
+	chmod 700 ctx/f # a mode counts
+	built <<<"$file"
+	says '^\[3/4\] COPY'
+	built <<<"${file/echo x/echo y}"
+	says '^\[2/4\] RUN' && says '^\[3/4\] COPY'
+	built <<<$'FROM bb:1\nENV a=1\n'"${file#*$'\n'}"
+	says '^\[2/4\] RUN'
+}
+
+@test "an ARG that changed makes anew what comes after it, and no more" {
+	local file=$'FROM bb:1\nRUN echo before >/x\nARG v=1\nRUN echo $v >/v'
+	built <<<"$file"
+	built --build-arg v=2 <<<"$file"
+	says '^\[2/3\] CACHED RUN' && says '^\[3/3\] RUN'
+	in_image cat /v
+	[ "$output" = 2 ]
+	built <<<"$file"
+	[ "$(grep -c CACHED <<<"$stderr")" = 2 ]
+	built --build-arg w=2 <<<"$file"
+	says 'no ARG takes --build-arg w'
+}
+
+@test "variables are replaced where docker replaces them" {
+	built --build-arg given=yes <<-'E'
+		ARG tag=1
+		FROM bb:${tag}
+		ARG tag
+		ARG given=no other=${given}-x none
+		ENV env=e
+		ARG env=a
+		ENV abc=hello
+		ENV abc=bye def=$abc
+		ENV quoted="a b" single='$abc'
+		ENV old style  value
+		RUN echo "$tag|$given|$other|$none|$env|$abc|$def|$quoted|$single|$old" >/vars
+		WORKDIR /a/$abc
+		COPY <<EOF <<'RAW' ./
+		$abc ${none:-none}
+		EOF
+		$abc
+		RAW
+		LABEL l=${TARGETOS}
+	E
+	in_image cat /vars /a/bye/EOF /a/bye/RAW
+	[ "$output" = $'1|yes|yes-x||e|bye|hello|a b|$abc|style  value\nbye none\n$abc' ]
+}
+
+@test "heredocs are run by the shell" {
+	built <<-'E'
+		FROM bb:1
+		RUN <<EOF
+		echo one >/1
+		false || echo two >/2
+		EOF
+		RUN cat <<A >/3 && cat <<-"B" >/4
+		three $((1+2))
+		A
+			four $HOME
+		B
+	E
+	in_image cat /1 /2 /3 /4
+	[ "$output" = $'one\ntwo\nthree 3\nfour $HOME' ]
+}
+
+@test "stages: one begins with another, copies from it, and what nobody needs is not built" {
+	built <<-'E'
+		FROM bb:1 AS base
+		RUN echo base >/base
+		FROM bb:1 AS unneeded
+		RUN false
+		FROM base AS made
+		RUN mkdir -p /d/e && echo made >/d/e/f && ln -s e /d/link && chmod 750 /d/e
+		FROM base
+		COPY --from=made /d /copied
+		COPY --from=0 /base /again
+		COPY --from=bb:1 /etc/passwd /passwd
+	E
+	says '^\[base 1/2\]' && says '^\[made 2/2\] RUN' && says '^\[stage-3 2/4\] COPY'
+	! says unneeded
+	in_image sh -c 'cat /base /copied/link/f /again; wc -l </passwd; stat -c %a /copied/e'
+	[ "$output" = $'base\nmade\nbase\n2\n750' ]
+	catch "$HUTCH" image build -t t:1 --target made ctx
+	in_image cat /d/e/f
+	[ "$output" = made ]
+	build <<<$'FROM bb:1\nCOPY --from=127.0.0.1:1/none /x /y'
+	refused 'Dockerfile:2: COPY: --from=127.0.0.1:1/none is no earlier stage, and as an image: '
+	printf 'FROM bb:1 AS unneeded\nRUN false\n' >ctx/Dockerfile
+	catch "$HUTCH" image build --target unneeded ctx
+	[ "$status" = 125 ]
+	catch "$HUTCH" image build --target none ctx
+	refused "Dockerfile: there is no stage 'none' \(from --target\)"
+}
+
+@test "an image from scratch has what was copied, and nothing else" {
+	needs_static
+	cp "$(tool alone)" ctx/alone
+	built <<-'E'
+		FROM scratch
+		COPY alone /
+		ENTRYPOINT ["/alone"]
+	E
+	inside --image t:1
+	[[ $output == "uid 0 gid 0 in /"*": "*alone* ]]
+}
+
+@test "a deleted file is gone, and a folder that was made anew is empty" {
+	built <<-'E'
+		FROM bb:1
+		RUN mkdir /d && touch /d/a /d/b /e
+		RUN rm /d/a /e
+		RUN rm -r /d && mkdir /d && touch /d/c
+	E
+	in_image sh -c 'ls /d; ls /e'
+	[ "$output" = c ]
+	[ "$status" = 1 ]
+}
+
+@test "owners are kept as data, by number and by the image's own names" {
+	mkdir ctx/sub
+	echo x | tee ctx/f >ctx/sub/g
+	built <<-'E'
+		FROM bb:1
+		COPY --chown=5:6 --chmod=4711 f /n
+		COPY --chown=ada sub /u
+		COPY --chown=ada:babbage sub /ug/
+	E
+	for blob in "$XDG_DATA_HOME"/hutch/store/blobs/*; do
+		tar -tvf "$blob" --numeric-owner 2>/dev/null || true
+	done >list
+	grep -qE '^-rws--x--x 5/6 .* n$' list
+	grep -qE '^drwx.* 7/8 .* u/$' list
+	grep -qE '^-rw.* 7/9 .* ug/g$' list
+	build <<<$'FROM bb:1\nCOPY --chown=nobody f /n'
+	refused 'Dockerfile:2: COPY: there is no user nobody in the image.s /etc/passwd'
+}
+
+@test "links in the context lead nowhere outside of it" {
+	ln -s /etc/passwd ctx/absolute
+	ln -s ../../../../../../../../etc/passwd ctx/relative
+	mkdir -p ctx/etc
+	build <<<$'FROM bb:1\nCOPY absolute /x'
+	refused "Dockerfile:2: COPY: 'absolute' is not in the context"
+	echo inner >ctx/etc/passwd # where the links lead within the context
+	built <<<$'FROM bb:1\nCOPY absolute /x\nCOPY relative /y'
+	in_image cat /x /y
+	[ "$output" = $'inner\ninner' ]
+	ln -s / ctx/root
+	build <<<$'FROM bb:1\nCOPY root/home /x'
+	[ "$status" = 125 ]
+	build <<<$'FROM bb:1\nCOPY ../bb /x'
+	refused "Dockerfile:2: COPY: '../bb' is not in the context"
+}
+
+@test "what is copied over a link of the image goes where it leads within the image" {
+	mkdir -p ctx/root/lib ctx/root/out ctx/etc
+	echo x | tee ctx/root/lib/so ctx/root/out/o >ctx/f
+	built <<-'E'
+		FROM bb:1
+		RUN ln -s /../../../../etc /out && ln -s /etc/new /dangling
+		COPY root /
+		COPY f /dangling
+		COPY f /out/sub/
+	E
+	in_image sh -c 'ls -d /lib; stat -c %N /lib /out; cat /usr/lib/so /etc/o /etc/new /etc/sub/f'
+	[[ ${lines[1]} == *usr/lib* && ${lines[2]} == *etc* ]]
+	[ "$(grep -c '^x$' <<<"$output")" = 4 ]
+	build <<<$'FROM bb:1\nCOPY f /etc/passwd/'
+	refused 'Dockerfile:2: COPY: /etc/passwd is no folder in the image'
+	mkdir -p ctx/x/etc/passwd
+	build <<<$'FROM bb:1\nCOPY x /'
+	refused 'Dockerfile:2: COPY: /etc/passwd is no folder in the image'
+	mkdir -p ctx/y && touch ctx/y/etc
+	build <<<$'FROM bb:1\nCOPY y /'
+	refused 'Dockerfile:2: COPY: /etc is a folder in the image, and a file'
+}
+
+@test "a name that would delete another file is refused" {
+	mkdir ctx/d
+	touch ctx/d/.wh.passwd
+	build <<<$'FROM bb:1\nCOPY d /etc/'
+	refused 'Dockerfile:2: COPY: /d/.wh.passwd: in a layer a name with .wh. in front deletes'
+	tar -C ctx/d -cf ctx/a.tar .wh.passwd
+	build <<<$'FROM bb:1\nADD a.tar /etc/'
+	[ "$status" = 125 ] && says '.wh.passwd'
+}
+
+@test "sources may be patterns, and a folder is its content" {
+	mkdir -p ctx/a/b
+	touch ctx/x.c ctx/y.c ctx/z.h ctx/a/b/c
+	built <<-'E'
+		FROM bb:1
+		COPY *.c a/*/c /p/
+		COPY a /q
+		COPY ["z.h", "/r s"]
+	E
+	in_image sh -c 'ls /p; ls /q/b; ls -d "/r s"'
+	[ "$output" = $'c\nx.c\ny.c\nc\n/r s' ]
+	build <<<$'FROM bb:1\nCOPY *.c /p'
+	refused 'Dockerfile:2: COPY: there are 2 sources, so the destination must end with a slash'
+	build <<<$'FROM bb:1\nCOPY x.c y.c /p'
+	refused 'Dockerfile:2: COPY: there are 2 sources'
+	build <<<$'FROM bb:1\nCOPY *.none /p/'
+	refused "Dockerfile:2: COPY: '\*.none' is not in the context"
+}
+
+@test ".dockerignore leaves out what it names" {
+	mkdir -p ctx/d/e ctx/keep
+	touch ctx/d/a.md ctx/d/README.md ctx/d/e/secret ctx/keep/x ctx/keep/y
+	printf '# all\n**/*.md\n!d/README.md\nd/e\nkeep\n!keep/x\n' >ctx/.dockerignore
+	built <<<$'FROM bb:1\nCOPY . /all/'
+	in_image sh -c 'cd /all; find . ! -type d'
+	[ "$(sort <<<"$output" | xargs)" = "./.dockerignore ./Dockerfile ./d/README.md ./keep/x" ]
+	build <<<$'FROM bb:1\nCOPY d/a.md /x'
+	refused "Dockerfile:2: COPY: 'd/a.md' is not in the context"
+	says '.dockerignore leaves it out'
+}
+
+@test "ADD unpacks archives, with their owners, and copies what is none" {
+	mkdir -p in/etc/sub
+	echo new | tee in/etc/sub/f >in/etc/x
+	ln in/etc/x in/etc/hard
+	tar -C in -czf ctx/a.tgz --owner=5 --group=6 etc
+	tar -C in -cf ctx/b.tar etc
+	gzip -c in/etc/x >ctx/plain.gz
+	built <<-'E'
+		FROM bb:1
+		ADD a.tgz /
+		ADD b.tar plain.gz /sub/
+	E
+	in_image sh -c 'cat /etc/x /etc/sub/f /etc/hard /sub/etc/x; ls /sub; grep -c ada /etc/passwd'
+	[ "$output" = $'new\nnew\nnew\nnew\netc\nplain.gz\n1' ]
+	build <<<$'FROM bb:1\nADD https://example.org/x /x'
+	refused "Dockerfile:2: ADD: ADD of an address is not supported"
+	python3 -c 'import bz2; open("ctx/b.bz2", "wb").write(bz2.compress(open("ctx/b.tar", "rb").read()))'
+	build <<<$'FROM bb:1\nADD b.bz2 /x/'
+	refused 'Dockerfile:2: ADD: b.bz2 is compressed by bzip2'
+	head -c 700 ctx/b.tar >ctx/cut.tar
+	build <<<$'FROM bb:1\nADD cut.tar /x/'
+	[ "$status" = 125 ] && says '^hutch: Dockerfile:2: ADD: '
+}
+
+@test "a hostile archive stays within the image" {
+	python3 - <<-'E'
+		import io, tarfile
+		def add(t, name, data=b"evil", **k):
+		    i = tarfile.TarInfo(name); i.size = len(data)
+		    for a, v in k.items(): setattr(i, a, v)
+		    t.addfile(i, io.BytesIO(data))
+		with tarfile.open("ctx/link.tar", "w") as t:
+		    add(t, "l", b"", type=tarfile.SYMTYPE, linkname="/etc")
+		    add(t, "l/passwd")
+		with tarfile.open("ctx/up.tar", "w") as t:
+		    add(t, "../../../../../../../../tmp/hutch-evil")
+	E
+	build <<<$'FROM bb:1\nADD up.tar /d/'
+	[ "$status" = 125 ] && says "'\.\.' leads out of it"
+	build <<<$'FROM bb:1\nADD link.tar /d/\nRUN grep -q ada /etc/passwd'
+	[ ! -e /tmp/hutch-evil ]
+	[ "$status" = 125 ] || in_image grep -c ada /etc/passwd
+}
+
+@test "errors name the line, and a failed command its code" {
+	build <<<$'FROM bb:1\n\nRUN true\nRUN exit 3'
+	[ "$status" = 125 ]
+	says "^hutch: Dockerfile:4: RUN: 'RUN exit 3' ended with exit code 3$"
+	says 'hint: a RUN has no network unless the build has --network host'
+	build <<<$'FROM bb:1\nRUNN true'
+	refused "Dockerfile:2: 'RUNN' is no instruction"
+	build <<<$'FROM bb:1\nRUN --mount=type=cache,target=/x true'
+	refused 'Dockerfile:2: --mount is not supported'
+	catch "$HUTCH" image build -q ctx2
+	refused 'open the context ctx2: No such file'
+	catch "$HUTCH" image build -f none ctx
+	refused 'open none: No such file'
+	printf 'FROM bb:1\nRUN echo why; exit 4' >ctx/Dockerfile
+	catch "$HUTCH" image build -q ctx
+	[[ $status == 125 ]] && says '^why$' && says 'exit code 4'
+}
+
+@test "a RUN has no network, unless it is asked for" {
+	build <<<$'FROM bb:1\nRUN ls /sys/class/net 2>/dev/null; cat /proc/net/dev | wc -l >/n'
+	in_image cat /n
+	[ "$output" = 3 ] # two lines of heading, and lo
+	built --network host <<<$'FROM bb:1\nRUN cat /proc/net/dev | wc -l >/host'
+	in_image cat /host
+	[ "$output" = "$(wc -l </proc/net/dev)" ]
+}
+
+@test "with SOURCE_DATE_EPOCH what is built twice is the same" {
+	export SOURCE_DATE_EPOCH=1000000000
+	mkdir ctx/d
+	echo x >ctx/d/f
+	local file=$'FROM bb:1\nCOPY d /d/\nRUN echo y >/y; mkdir /z\nWORKDIR /new'
+	built --no-cache <<<"$file"
+	first=$output
+	touch ctx/d/f
+	built --no-cache <<<"$file"
+	[ "$output" = "$first" ]
+	in_image stat -c %Y /d/f /y /z /new
+	[ "$(sort -u <<<"$output")" = 1000000000 ]
+}
+
+@test "Ctrl-C ends a build with its command" {
+	printf 'FROM bb:1\nRUN echo begun; sleep 1000 # %s' "$mark" >ctx/Dockerfile
+	env --default-signal "$HUTCH" image build -t t:1 ctx >/dev/null 2>err 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q '^begun$' err
+	kill -INT "$pid"
+	wait "$pid" || status=$?
+	[ "$status" = 130 ]
+	until_true none_marked
+	! "$HUTCH" image exists t:1
+	"$HUTCH" image verify
+}
+
+@test "a build that is killed leaves nothing half-done" {
+	local rounds=${ROUNDS:-3} i
+	mkdir ctx/d
+	for i in 1 2 3 4 5 6 7 8; do head -c 100000 /dev/urandom >"ctx/d/$i"; done
+	printf 'FROM bb:1\nCOPY d /d/\nRUN cat /d/* >/all\nADD d /e/\nRUN rm /d/1\n' >ctx/Dockerfile
+	for ((i = 0; i < rounds; i++)); do
+		"$HUTCH" image build --no-cache -q -t t:1 ctx >/dev/null 2>&1 3>&- &
+		pid=$!
+		started+=("$pid")
+		read -r -t "0.$(printf %03d $((RANDOM % 400)))" <> <(:) || true
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" || true
+	done
+	"$HUTCH" image verify
+	catch "$HUTCH" image build --no-cache -t t:1 ctx
+	[ "$status" = 0 ]
+	in_image sh -c 'ls /e | wc -l; ls /d | wc -l; cat /all | wc -c'
+	[ "$output" = $'8\n7\n800000' ]
+	until_true none_marked "$T/home/data"
+}
+
+@test "what was built is an image to others" {
+	command -v umoci >/dev/null && command -v skopeo >/dev/null || skip "this host has no umoci and skopeo"
+	echo x >ctx/f
+	built <<-'E'
+		FROM bb:1 AS base
+		RUN mkdir /d && echo y >/d/y && rm /etc/group
+		FROM base
+		ENV A="b c"
+		COPY --chown=3:4 f /d/f
+		USER ada
+		EXPOSE 80
+		LABEL k=v
+		ENTRYPOINT ["/bin/cat"]
+		CMD cat /d/f
+	E
+	"$HUTCH" image export t:1 -o home/out
+	skopeo inspect --config oci:home/out >config
+	python3 - <<-'E'
+		import json
+		c = json.load(open("config"))
+		assert c["config"]["Env"] == ["A=b c"], c
+		assert c["config"]["User"] == "ada" and c["config"]["Labels"] == {"k": "v"}, c
+		assert c["config"]["ExposedPorts"] == {"80/tcp": {}}, c
+		assert c["config"]["Entrypoint"] == ["/bin/cat"], c
+		assert c["config"]["Cmd"] == ["/bin/sh", "-c", "cat /d/f"], c
+		layers = [h for h in c["history"] if not h.get("empty_layer")]
+		assert len(layers) == len(c["rootfs"]["diff_ids"]) == 3, c
+	E
+	tag=$(python3 -c 'import json; print(json.load(open("home/out/index.json"))["manifests"][0]["annotations"]["org.opencontainers.image.ref.name"])')
+	umoci unpack --rootless --image "home/out:$tag" bundle
+	[ "$(cat bundle/rootfs/d/f bundle/rootfs/d/y)" = $'x\ny' ]
+	[ ! -e bundle/rootfs/etc/group ]
+}

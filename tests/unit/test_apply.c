@@ -1,0 +1,457 @@
+/* apply: what an upper layer says is done in a folder of the host's, whatever it says and
+ * whoever is at that folder meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/inotify.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "rootfs-tools/apply.h"
+#include "tests/unit/archive.h"
+
+#define ID	  "0123456789ab"
+#define TEMPORARY APPLY_TEMPORARY ID
+
+static int setup(void **state)
+{
+	if (scene_setup(state) < 0)
+		return -1;
+	scene_dir(state, "upper");
+	scene_dir(state, "host");
+	scene_dir(state, "outside");
+	scene_file(state, "outside/safe", "safe");
+	return 0;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What is there from now on was changed meanwhile, also by a clock that ticks slowly. */
+static int64_t begin(void)
+{
+	const struct timespec tick = { .tv_nsec = 20000000 };
+	int64_t started = now_ns();
+
+	assert_int_equal(nanosleep(&tick, NULL), 0);
+	return started;
+}
+
+struct heard {
+	struct list done, refused;
+	bool asks; /* for content, file by file */
+	void (*hook)(void **state, const char *path); /* behind each that was done */
+	void **state;
+};
+
+static void on_done(void *who, const struct meeting *m)
+{
+	struct heard *h = who;
+
+	list_addf(&h->done, "%c %s", m->kind, m->path);
+	if (h->hook)
+		h->hook(h->state, m->path);
+}
+
+static void on_refused(void *who, const char *path, const char *why)
+{
+	list_addf(&((struct heard *)who)->refused, "%s: %s", path, why);
+}
+
+static void heard_done(struct heard *h)
+{
+	list_done(&h->done);
+	list_done(&h->refused);
+}
+
+/* 0 or -1 as apply_all(); a process that may make no namespaces skips. */
+static int apply(void **state, struct apply *a, struct heard *h)
+{
+	AUTO_FREE char *host = scene_path(state, "host"), *upper = scene_path(state, "upper");
+	AUTO_CLOSE int dir = open(host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int changes = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned before = scene_open_fds();
+	struct tell t;
+	struct err e = { 0 };
+
+	assert_true(dir >= 0 && changes >= 0);
+	h->state = state;
+	a->dir = dir;
+	a->id = ID;
+	a->who = h;
+	a->on_done = on_done;
+	a->on_refused = on_refused;
+	assert_int_equal(apply_begin(a, &e), 0);
+	int result = h->asks ? tell_begin(&t, changes, &e)
+			     : tell_begin_with_content(&t, changes, &e);
+	if (result == 0)
+		result = apply_all(a, &t, &e);
+	tell_done(&t);
+	apply_done(a);
+	if (result < 0 && e.kind == ERR_REFUSED && strstr(e.text, "jail"))
+		skip();
+	if (result < 0)
+		(void)fprintf(stderr, "%s\n", e.text);
+	assert_int_equal(scene_open_fds(), before);
+	return result;
+}
+
+static void check_refused(const struct heard *h, const char *text)
+{
+	assert_int_equal(h->refused.count, 1);
+	if (!strstr(h->refused.items[0], text))
+		fail_msg("'%s' has no '%s'", h->refused.items[0], text);
+}
+
+static void gone(void **state, const char *name)
+{
+	AUTO_FREE char *path = scene_path(state, name);
+
+	assert_int_equal(mknod(path, S_IFCHR | 0600, makedev(0, 0)), 0);
+}
+
+static void no_temporary(void **state, const char *folder)
+{
+	AUTO_FREE char *path = text_format("%s/" TEMPORARY, folder);
+
+	assert_false(scene_has(state, path));
+}
+
+/* --- what was changed underneath -------------------------------------------------- */
+
+static void test_what_changed_after_the_beginning_is_refused(void **state)
+{
+	struct heard h = { 0 };
+
+	scene_file(state, "host/f", "was");
+	struct apply a = { .started_ns = begin(), .record = -1 };
+	scene_file(state, "host/f", "theirs");
+	scene_file(state, "upper/f", "mine");
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, "f: was changed on this host");
+	scene_check_text(state, "host/f", "theirs");
+	no_temporary(state, "host");
+	heard_done(&h);
+}
+
+/* Not even a temporary one is made of it; of a large one it is. */
+static void test_what_is_there_already_as_it_shall_be_is_passed_over(void **state)
+{
+	AUTO_FREE char *folder = scene_path(state, "host");
+	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	struct heard h = { 0 };
+	struct apply a = { .started_ns = begin(), .record = -1 };
+	char event[4096];
+
+	scene_file(state, "host/f", "same");
+	scene_file(state, "upper/f", "same");
+	scene_link(state, "host/l", "to");
+	scene_link(state, "upper/l", "to");
+	scene_dir(state, "host/d");
+	scene_dir(state, "upper/d");
+	gone(state, "upper/d/none");
+	assert_true(inotify_add_watch(watch, folder, IN_CREATE) >= 0);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(h.refused.count, 0);
+	assert_int_equal(h.done.count, 0);
+	assert_int_equal(read(watch, event, sizeof(event)), -1);
+	heard_done(&h);
+}
+
+static void fill(void **state, const char *name, int byte, size_t len)
+{
+	AUTO_FREE char *path = scene_path(state, name), *bytes = mem_new(len);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	memset(bytes, byte, len);
+	assert_int_equal(io_write_all(fd, bytes, len), 0);
+}
+
+/* Small and large, new, other and the same: with content that comes along and such that
+ * is asked for. */
+static void check_contents(void **state, bool asks)
+{
+	const size_t sizes[] = { 0, 1, 65535, 65536, 65537, 200000 };
+	int64_t later = now_ns() + 60000000000;
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct heard h = { .asks = asks }, again = { .asks = asks };
+		struct apply a = { .started_ns = later, .record = -1 }, b = a;
+		fill(state, "upper/new", 'n', sizes[i]);
+		fill(state, "upper/other", 'o', sizes[i]);
+		fill(state, "upper/same", 's', sizes[i]);
+		fill(state, "host/other", 'x', sizes[i]);
+		fill(state, "host/same", 's', sizes[i]);
+		assert_int_equal(apply(state, &a, &h), 0);
+		assert_int_equal(h.done.count, sizes[i] ? 2 : 1);
+		assert_int_equal(scene_stat(state, "host/new").st_size, sizes[i]);
+		assert_int_equal(apply(state, &b, &again), 0);
+		assert_int_equal(again.done.count + again.refused.count, 0);
+		AUTO_FREE char *new = scene_path(state, "host/new");
+		assert_int_equal(unlink(new), 0);
+		no_temporary(state, "host");
+		heard_done(&h);
+		heard_done(&again);
+	}
+}
+
+static void test_contents_of_any_length_are_made_what_they_are_inside(void **state)
+{
+	check_contents(state, false);
+	check_contents(state, true);
+}
+
+static void test_what_an_apply_left_may_be_changed_by_the_next(void **state)
+{
+	AUTO_CLOSE int record = memfd_create("record", MFD_CLOEXEC);
+	struct heard h = { 0 };
+
+	scene_file(state, "host/f", "was");
+	int64_t started = begin();
+	scene_file(state, "upper/f", "first");
+	struct apply a = { .started_ns = started, .record = record };
+	assert_int_equal(apply(state, &a, &h), 0);
+	scene_check_text(state, "host/f", "first");
+	scene_file(state, "upper/f", "second");
+	assert_int_equal(lseek(record, 0, SEEK_SET), 0);
+	struct apply b = { .started_ns = started, .record = record };
+	assert_int_equal(apply(state, &b, &h), 0);
+	scene_check_text(state, "host/f", "second");
+	scene_file(state, "host/f", "theirs");
+	scene_file(state, "upper/f", "third");
+	assert_int_equal(lseek(record, 0, SEEK_SET), 0);
+	struct apply c = { .started_ns = started, .record = record };
+	assert_int_equal(apply(state, &c, &h), 0);
+	check_refused(&h, "was changed");
+	scene_check_text(state, "host/f", "theirs");
+	heard_done(&h);
+}
+
+static void test_a_folder_goes_only_if_nothing_in_it_changed(void **state)
+{
+	struct heard h = { 0 };
+
+	scene_dir(state, "host/d");
+	scene_dir(state, "host/d/e");
+	scene_file(state, "host/d/e/f", "was");
+	struct apply a = { .started_ns = begin(), .record = -1 };
+	gone(state, "upper/d");
+	AUTO_FREE char *file = scene_path(state, "host/d/e/f");
+	assert_int_equal(chmod(file, 0600), 0);
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, "d: e/f in it was changed");
+	scene_check_text(state, "host/d/e/f", "was");
+	heard_done(&h);
+
+	h = (struct heard){ 0 };
+	struct apply forced = { .started_ns = a.started_ns, .record = -1, .is_forced = true };
+	assert_int_equal(apply(state, &forced, &h), 0);
+	assert_false(scene_has(state, "host/d"));
+	heard_done(&h);
+}
+
+static void test_hutchs_own_folders_stay_even_by_force(void **state)
+{
+	AUTO_FREE char *cache = scene_path(state, "host/d");
+	struct heard h = { 0 };
+
+	scene_dir(state, "host/d");
+	scene_dir(state, "host/d/hutch");
+	scene_file(state, "host/d/hutch/program", "ours");
+	scene_dir(state, "upper/d");
+	scene_dir(state, "upper/d/hutch");
+	scene_file(state, "upper/d/hutch/program", "evil");
+	assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+	struct apply a = { .started_ns = now_ns() + 1000000000, .record = -1, .is_forced = true };
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, "is in a folder of hutch's own");
+	heard_done(&h);
+
+	h = (struct heard){ 0 };
+	AUTO_FREE char *upper = scene_path(state, "upper");
+	AUTO_CLOSE int at = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	tree_remove(at, "d");
+	gone(state, "upper/d");
+	struct apply b = { .started_ns = a.started_ns, .record = -1, .is_forced = true };
+	assert_int_equal(apply(state, &b, &h), 0);
+	check_refused(&h, "is hutch's own");
+	scene_check_text(state, "host/d/hutch/program", "ours");
+	assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+	heard_done(&h);
+}
+
+/* --- in the middle ------------------------------------------------------------------ */
+
+/* A folder of the host's becomes a link, just before its turn. */
+static void swap(void **state, const char *path)
+{
+	AUTO_FREE char *folder = scene_path(state, "host/b"), *away = scene_path(state, "away"),
+		       *outside = scene_path(state, "outside");
+
+	if (!strcmp(path, "a")) {
+		assert_int_equal(rename(folder, away), 0);
+		assert_int_equal(symlink(outside, folder), 0);
+	}
+}
+
+static void test_a_link_that_takes_a_folders_place_leads_nowhere(void **state)
+{
+	struct heard h = { .hook = swap };
+	struct apply a = { .started_ns = begin(), .record = -1, .is_forced = true };
+
+	scene_dir(state, "host/b");
+	scene_file(state, "upper/a", "");
+	scene_dir(state, "upper/b");
+	scene_file(state, "upper/b/evil", "evil");
+	gone(state, "upper/b/safe");
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_false(scene_has(state, "outside/evil"));
+	scene_check_text(state, "outside/safe", "safe");
+	assert_false(scene_has(state, "away/evil"));
+	heard_done(&h);
+}
+
+/* Somebody who writes to the file as soon as its new content is being written. */
+static void write_meanwhile(void **state, int ready)
+{
+	AUTO_FREE char *folder = scene_path(state, "host");
+	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC);
+	char event[4096];
+
+	CHECK(inotify_add_watch(watch, folder, IN_CREATE) >= 0);
+	CHECK(write(ready, "r", 1) == 1);
+	CHECK(read(watch, event, sizeof(event)) > 0);
+	AUTO_FREE char *file = scene_path(state, "host/f");
+	AUTO_CLOSE int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, "theirs", 6) == 6);
+	_exit(0);
+}
+
+static void test_what_is_written_in_that_very_moment_is_put_back(void **state)
+{
+	AUTO_FREE char *large = scene_path(state, "upper/f");
+	struct heard h = { 0 };
+	int ready[2];
+	char byte;
+
+	scene_file(state, "host/f", "was");
+	scene_file(state, "upper/f", "");
+	assert_int_equal(truncate(large, 256 << 20), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	struct apply a = { .started_ns = begin(), .record = -1 };
+	pid_t pid = fork();
+	if (pid == 0)
+		write_meanwhile(state, ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(scene_child_code(pid), 0);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	check_refused(&h, "is being changed");
+	scene_check_text(state, "host/f", "theirs");
+	no_temporary(state, "host");
+	heard_done(&h);
+}
+
+static void test_what_a_kill_has_left_is_removed(void **state)
+{
+	struct heard h = { 0 };
+
+	scene_dir(state, "host/d");
+	scene_file(state, "host/" TEMPORARY, "half");
+	scene_dir(state, "host/d/" TEMPORARY);
+	scene_file(state, "host/d/" TEMPORARY "/in", "half");
+	scene_file(state, "host/" APPLY_TEMPORARY "ba9876543210", "another's");
+	struct apply a = { .started_ns = begin(), .record = -1 };
+	scene_dir(state, "upper/d");
+	assert_int_equal(apply(state, &a, &h), 0);
+	no_temporary(state, "host");
+	no_temporary(state, "host/d");
+	assert_true(scene_has(state, "host/" APPLY_TEMPORARY "ba9876543210"));
+	heard_done(&h);
+}
+
+static void test_the_inside_chooses_no_temporary_name(void **state)
+{
+	struct heard h = { 0 };
+	struct apply a = { .started_ns = begin(), .record = -1 };
+
+	scene_file(state, "upper/" TEMPORARY, "evil");
+	scene_file(state, "upper/z", "z");
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, "a name of hutch's own");
+	scene_check_text(state, "host/z", "z");
+	heard_done(&h);
+}
+
+/* --- kinds --------------------------------------------------------------------------- */
+
+static void test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep(void **state)
+{
+	AUTO_FREE char *opaque = scene_path(state, "upper/d");
+	struct heard h = { 0 };
+
+	scene_dir(state, "host/d");
+	scene_dir(state, "host/d/e");
+	scene_file(state, "host/d/e/old", "");
+	scene_file(state, "host/d/old", "");
+	scene_dir(state, "upper/d");
+	scene_dir(state, "upper/d/e");
+	scene_file(state, "upper/d/e/new", "");
+	if (setxattr(opaque, "user.overlay.opaque", "y", 1, 0) < 0)
+		skip(); /* a tmpfs before 6.6 */
+	struct apply a = { .started_ns = begin(), .record = -1 };
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(h.refused.count, 0);
+	assert_false(scene_has(state, "host/d/old"));
+	assert_false(scene_has(state, "host/d/e/old"));
+	assert_true(scene_has(state, "host/d/e/new"));
+	heard_done(&h);
+}
+
+static void test_setuid_bits_are_not_made(void **state)
+{
+	AUTO_FREE char *tool = scene_path(state, "upper/tool");
+	struct heard h = { 0 };
+	struct apply a = { .started_ns = begin(), .record = -1 };
+
+	scene_file(state, "upper/tool", "x");
+	assert_int_equal(chmod(tool, 06755), 0);
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(scene_stat(state, "host/tool").st_mode & 07777, 0755);
+	heard_done(&h);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, tree_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_changed_after_the_beginning_is_refused),
+		TEST(test_what_is_there_already_as_it_shall_be_is_passed_over),
+		TEST(test_contents_of_any_length_are_made_what_they_are_inside),
+		TEST(test_what_an_apply_left_may_be_changed_by_the_next),
+		TEST(test_a_folder_goes_only_if_nothing_in_it_changed),
+		TEST(test_hutchs_own_folders_stay_even_by_force),
+		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
+		TEST(test_what_is_written_in_that_very_moment_is_put_back),
+		TEST(test_what_a_kill_has_left_is_removed),
+		TEST(test_the_inside_chooses_no_temporary_name),
+		TEST(test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep),
+		TEST(test_setuid_bits_are_not_made),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

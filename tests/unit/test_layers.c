@@ -1,0 +1,315 @@
+/* layers: what is whole and what was expected stands in the store, unpacked, and nothing
+ * else does. */
+#include "rootfs-tools/layers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#include "base/mem.h"
+#include "rootfs-tools/hash.h"
+#include "tests/unit/archive.h"
+#include "tests/unit/in_store.h"
+
+/* A layer of a folder with a file, and its diff_id. */
+static int small_layer(struct digest *ret, const char *text)
+{
+	struct buffer tar;
+
+	tar_start(&tar);
+	tar_folder(&tar, "./");
+	tar_folder(&tar, "etc");
+	tar_file(&tar, "etc/file", text);
+	tar_file(&tar, "etc/.wh.gone", "");
+	tar_raw(&tar, '3', "null", "", 0);
+	tar_finish(&tar);
+	hash_bytes(buffer_data(&tar), buffer_len(&tar), ret);
+	int fd = tar_open(&tar);
+	buffer_done(&tar);
+	return fd;
+}
+
+/* In a sandbox nobody has a jail. */
+static void skip_without_namespaces(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0);
+	if (scene_child_code(pid))
+		skip();
+}
+
+static void check_nothing(const struct store *s, const struct digest *d)
+{
+	AUTO_FREE char *layers = text_format("%s/layers", s->path);
+	AUTO_FREE char *tmp = text_format("%s/tmp", s->path);
+
+	assert_false(layers_has(s, d, NULL));
+	assert_int_equal(rmdir(layers), 0); /* they are empty */
+	assert_int_equal(rmdir(tmp), 0);
+	assert_int_equal(mkdir(layers, 0700), 0);
+	assert_int_equal(mkdir(tmp, 0700), 0);
+}
+
+static void unpack(const struct store *s, int blob, const struct digest *d,
+		   struct layer_about *ret)
+{
+	struct digest is = { 0 };
+	struct err e = { 0 };
+
+	if (layers_unpack(s, blob, d, NULL, &is, ret, &e) < 0) {
+		if (e.kind == ERR_REFUSED && strstr(e.text, "jail"))
+			skip(); /* no namespaces */
+		fail_msg("%s", e.text);
+	}
+	if (d)
+		assert_true(digest_equal(&is, d));
+}
+
+static void check_small(const struct store *s, const struct digest *d, const char *text)
+{
+	AUTO_FREE char *path = text_format("%s/layers/%s/fs/etc/file", s->path, d->hex);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *is = NULL;
+	size_t len;
+
+	assert_true(fd >= 0);
+	assert_int_equal(io_read_file(fd, path, 4096, &is, &len, NULL), 0);
+	assert_string_equal(is, text);
+}
+
+static void test_a_layer_is_unpacked_once(void **state)
+{
+	struct layer_about about = { 0 }, again = { 0 };
+	struct store s;
+	struct digest d;
+
+	(void)state;
+	in_store_open(&s);
+	AUTO_CLOSE int blob = small_layer(&d, "text");
+	AUTO_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	unsigned before = scene_open_fds();
+	assert_false(layers_has(&s, &d, NULL));
+	unpack(&s, blob, &d, &about);
+	assert_int_equal(about.entries, 4);
+	assert_int_equal(about.bytes, 4);
+	assert_int_equal(about.left_out, 1);
+	assert_false(about.hides_all);
+	assert_true(layers_has(&s, &d, &again));
+	assert_memory_equal(&about, &again, sizeof(about));
+	check_small(&s, &d, "text");
+	/* The blob is not even looked at. */
+	unpack(&s, null, &d, &again);
+	assert_memory_equal(&about, &again, sizeof(about));
+	/* Nobody knew that it is there. */
+	unpack(&s, blob, NULL, &again);
+	assert_memory_equal(&about, &again, sizeof(about));
+	assert_int_equal(scene_open_fds(), before);
+	assert_int_equal(lseek(blob, 0, SEEK_CUR), 0);
+	store_done(&s);
+}
+
+static void test_what_has_another_digest_is_refused_and_removed(void **state)
+{
+	struct store s;
+	struct digest is, other, untouched = { "x" };
+	struct err e = { 0 };
+
+	(void)state;
+	skip_without_namespaces();
+	in_store_open(&s);
+	AUTO_CLOSE int blob = small_layer(&is, "text");
+	hash_bytes("", 0, &other);
+	assert_int_equal(layers_unpack(&s, blob, &other, NULL, &untouched, NULL, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_non_null(strstr(e.text, is.hex));
+	assert_non_null(strstr(e.text, other.hex));
+	assert_string_equal(untouched.hex, "x");
+	check_nothing(&s, &other);
+	assert_false(layers_has(&s, &is, NULL));
+	store_done(&s);
+}
+
+/* What the tar says is only believed when it is the right one; but that it is none is
+ * said better than that it has another digest. */
+static void test_what_is_no_tar_is_refused_and_removed(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *says;
+	} rows[] = {
+		{ "", 0, "decompress" },
+		{ "\x1f\x8b\x08\0\0\0\0\0\0\3garbage", 17, "decompress" },
+		{ "\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff", 10, "decompress" },
+		{ "\xfd" "7zXZ\0\0\0\0\0\0\0", 12, "decompress" },
+		{ "#!/bin/sh\n", 10, "stops before its end" },
+	};
+	struct store s;
+	struct digest d;
+
+	(void)state;
+	skip_without_namespaces();
+	in_store_open(&s);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err e = { 0 };
+		AUTO_CLOSE int blob = memfd_create("blob", MFD_CLOEXEC);
+		assert_int_equal(io_write_all(blob, rows[i].bytes, rows[i].len), 0);
+		hash_bytes(rows[i].bytes, rows[i].len, &d);
+		assert_int_equal(layers_unpack(&s, blob, &d, NULL, NULL, NULL, &e), -1);
+		if (e.kind != ERR_PROTOCOL || !strstr(e.text, rows[i].says))
+			fail_msg("%zu: %s: %s", i, err_kind_name(e.kind), e.text);
+		check_nothing(&s, &d);
+	}
+	store_done(&s);
+}
+
+/* What is behind the tar's end is a part of what has the digest. */
+static void test_what_is_behind_the_end_is_hashed(void **state)
+{
+	const size_t more = 100 << 20;
+	struct layer_about about;
+	struct buffer tar;
+	struct store s;
+	struct digest d;
+	struct hash *h = hash_new();
+
+	(void)state;
+	in_store_open(&s);
+	tar_start(&tar);
+	tar_file(&tar, "etc/file", "1");
+	tar_finish(&tar);
+	AUTO_FREE char *zeros = mem_zeroed(1, more);
+	AUTO_CLOSE int blob = tar_open(&tar);
+	assert_int_equal(ftruncate(blob, (off_t)(buffer_len(&tar) + more)), 0);
+	hash_add(h, buffer_data(&tar), buffer_len(&tar));
+	hash_add(h, zeros, more);
+	hash_end(h, &d);
+	hash_free(h);
+	buffer_done(&tar);
+	unpack(&s, blob, &d, &about);
+	assert_int_equal(about.entries, 2);
+	check_small(&s, &d, "1");
+	store_done(&s);
+}
+
+static void test_bounds_are_kept(void **state)
+{
+	static const struct {
+		struct layer_limits limits;
+		const char *says;
+	} rows[] = {
+		{ { .entries_max = 3 }, "more than 3 entries" },
+		{ { .bytes_max = 2048 }, "more than 2048 bytes" },
+	};
+	struct store s;
+	struct digest d;
+
+	(void)state;
+	skip_without_namespaces();
+	in_store_open(&s);
+	AUTO_CLOSE int blob = small_layer(&d, "text");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err e = { 0 };
+		assert_int_equal(layers_unpack(&s, blob, &d, &rows[i].limits, NULL, NULL, &e),
+				 -1);
+		if (e.kind != ERR_LIMIT || !strstr(e.text, rows[i].says))
+			fail_msg("%zu: %s: %s", i, err_kind_name(e.kind), e.text);
+		check_nothing(&s, &d);
+	}
+	store_done(&s);
+}
+
+/* --- several at once ------------------------------------------------------------------ */
+
+static void be_another(const struct store *s, int blob, const struct digest *d)
+{
+	struct err e = { 0 };
+
+	if (layers_unpack(s, blob, d, NULL, NULL, NULL, &e) < 0)
+		(void)dprintf(2, "%s\n", e.text);
+	_exit(e.kind != ERR_NONE);
+}
+
+static void test_several_at_once_agree(void **state)
+{
+	enum { OTHERS = 8 };
+	struct store s;
+	struct digest d;
+	pid_t pids[OTHERS];
+
+	(void)state;
+	skip_without_namespaces();
+	in_store_open(&s);
+	AUTO_CLOSE int blob = small_layer(&d, "text");
+	for (size_t i = 0; i < OTHERS; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (pids[i] == 0) /* half of them do not know its name */
+			be_another(&s, blob, i % 2 ? &d : NULL);
+	}
+	for (size_t i = 0; i < OTHERS; i++)
+		assert_int_equal(scene_child_code(pids[i]), 0);
+	check_small(&s, &d, "text");
+	AUTO_FREE char *tmp = text_format("%s/tmp", s.path);
+	assert_int_equal(rmdir(tmp), 0);
+	store_done(&s);
+}
+
+/* Who is killed over it leaves what the next one removes. */
+static void test_what_a_kill_leaves_is_in_nobodys_way(void **state)
+{
+	struct buffer tar;
+	struct store s;
+	struct digest d;
+
+	(void)state;
+	in_store_open(&s);
+	tar_start(&tar);
+	for (size_t i = 0; i < 2000; i++) {
+		AUTO_FREE char *name = text_format("etc/%zu", i);
+		tar_file(&tar, name, name);
+	}
+	tar_file(&tar, "etc/file", "1");
+	tar_finish(&tar);
+	hash_bytes(buffer_data(&tar), buffer_len(&tar), &d);
+	AUTO_CLOSE int blob = tar_open(&tar);
+	buffer_done(&tar);
+	for (useconds_t us = 1000; !layers_has(&s, &d, NULL) && us < 3000000; us *= 2) {
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0)
+			be_another(&s, blob, &d);
+		(void)usleep(us); /* an instant, whichever */
+		assert_int_equal(kill(pid, SIGKILL), 0);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	unpack(&s, blob, &d, NULL);
+	check_small(&s, &d, "1");
+	store_done(&s);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, in_store_setup, scene_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_layer_is_unpacked_once),
+		TEST(test_what_has_another_digest_is_refused_and_removed),
+		TEST(test_what_is_no_tar_is_refused_and_removed),
+		TEST(test_what_is_behind_the_end_is_hashed),
+		TEST(test_bounds_are_kept),
+		TEST(test_several_at_once_agree),
+		TEST(test_what_a_kill_leaves_is_in_nobodys_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
