@@ -1,0 +1,263 @@
+/* hutch apply and hutch discard: what a sandbox has changed in folders that were shown
+ * copy-on-write is done on the host, or thrown away. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "rootfs-tools/apply.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/past.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/result.h"
+
+struct job {
+	struct past past;
+	bool is_forced, is_dry;
+	int applying, record; /* owned */
+	const char *target;
+	uint64_t done, refused, left_out;
+	char *first; /* owned: of what was left out */
+};
+
+/* --- one change ---------------------------------------------------------- */
+
+static char *path_of(const struct job *j, const char *path)
+{
+	return text_format("%s/%s", strcmp(j->target, "/") ? j->target : "", path);
+}
+
+static void on_done(void *who, const struct meeting *m)
+{
+	AUTO_FREE char *whole = path_of(who, m->path), *path = visible_line(whole);
+
+	(void)printf("%c %s\n", m->kind, path);
+}
+
+static void on_refused(void *who, const char *path, const char *why)
+{
+	AUTO_FREE char *whole = path_of(who, path), *shown = visible_line(whole),
+		       *because = visible_line(why);
+
+	(void)fprintf(stderr, "hutch: not applied: %s: %s\n", shown, because);
+}
+
+static void on_left_out(void *who, const char *path, const char *why)
+{
+	struct job *j = who;
+
+	if (!j->first)
+		j->first = text_format("%s: %s", path, why);
+}
+
+static void note_left_out(const struct job *j)
+{
+	if (!j->first)
+		return;
+	AUTO_FREE char *first = visible_line(j->first);
+	(void)fprintf(stderr, "hutch: note: %llu cannot be applied, such as %s\n",
+		      (unsigned long long)j->left_out, first);
+}
+
+/* --- all ------------------------------------------------------------ */
+
+/* One at a time; what stands there when nobody holds it was killed. */
+static int begin(struct job *j, struct err *e)
+{
+	const struct cow *c = &j->past.cow;
+
+	j->applying = openat(c->folder, COW_APPLYING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			     0600);
+	if (j->applying < 0)
+		return err_sys(e, "make %s/" COW_APPLYING, c->path);
+	if (flock(j->applying, LOCK_EX | LOCK_NB) < 0)
+		return err_set(e, ERR_BUSY, "somebody else is applying the changes of '%s'",
+			       c->name);
+	j->record = openat(c->folder, COW_APPLIED,
+			   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return j->record < 0 ? err_sys(e, "make %s/" COW_APPLIED, c->path) : 0;
+}
+
+static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct tell *,
+							  struct err *), struct err *e)
+{
+	const struct cow *c = &j->past.cow;
+	const struct list *wanted = &j->past.wanted[number];
+	struct tell t = { .fd = -1 };
+
+	if (j->past.is_partial && !wanted->count)
+		return 0;
+	AUTO_CLOSE int dir = past_source(&c->folders[number], e);
+	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
+	if (upper < 0 || lseek(j->record, 0, SEEK_SET) < 0)
+		return -1;
+	struct apply a = { .dir = dir, .wanted = wanted, .id = c->id, .record = j->record,
+			   .started_ns = c->started_ns, .is_forced = j->is_forced,
+			   .is_dry = j->is_dry, .who = j, .on_done = on_done,
+			   .on_refused = on_refused, .on_left_out = on_left_out };
+	bool wants_content = work == apply_all && !j->is_dry && !wanted->count;
+	j->target = c->folders[number].target;
+	int result = apply_begin(&a, e);
+	if (result == 0) {
+		result = wants_content ? tell_begin_with_content(&t, upper, e)
+				       : tell_begin(&t, upper, e);
+		if (result == 0)
+			result = work(&a, &t, e);
+		tell_done(&t);
+	}
+	/* Before what is kept goes, which settle() sees to. */
+	bool may_go = a.done && !j->past.is_partial && !c->is_live && !j->is_dry;
+	if (result == 0 && may_go && syncfs(dir) < 0)
+		result = err_sys(e, "have the disk write what was applied");
+	j->done += a.done;
+	j->refused += a.refused;
+	j->left_out += a.left_out;
+	apply_done(&a);
+	return result;
+}
+
+static int walk_all(struct job *j, int (*work)(struct apply *, struct tell *, struct err *),
+		    struct err *e)
+{
+	for (size_t i = 0; i < j->past.cow.count; i++)
+		if (walk(j, i, work, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* Then there is nothing to be compared once more. */
+static bool is_all_applied(const struct job *j)
+{
+	return !j->past.is_partial && !j->refused && !j->left_out;
+}
+
+/* Of a sandbox that lives they stay, since it goes on from there. */
+static int settle(struct job *j, struct err *e)
+{
+	struct cow *c = &j->past.cow;
+
+	if (j->is_dry)
+		return 0;
+	(void)unlinkat(c->folder, COW_APPLYING, 0);
+	if (c->is_live || cow_lock(c, NULL) < 0)
+		return 0;
+	if (!is_all_applied(j))
+		return past_settle(c, e) < 0 ? -1 : 0;
+	cow_remove(c);
+	return 0;
+}
+
+static int refused(const struct job *j, struct err *e)
+{
+	if (!j->refused)
+		return 0;
+	(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' %s not applied, and the files "
+				      "are as they were", (unsigned long long)j->refused,
+		      j->past.cow.name, j->refused == 1 ? "was" : "were");
+	return err_remedy(e, "hutch diff -p %s PATH shows what it would be; with --force it is "
+			     "done all the same", j->past.cow.name);
+}
+
+static int apply(struct job *j, struct err *e)
+{
+	if (begin(j, e) < 0 || walk_all(j, apply_all, e) < 0)
+		return -1;
+	if (fflush(stdout))
+		return err_sys(e, "write to stdout");
+	note_left_out(j);
+	return settle(j, e) < 0 ? -1 : refused(j, e);
+}
+
+static void job_done(struct job *j)
+{
+	own_close(&j->applying);
+	own_close(&j->record);
+	own_free(&j->first);
+	past_done(&j->past);
+}
+
+int apply_main(char **argv)
+{
+	struct job j = { .applying = -1, .record = -1 };
+	const struct flag flags[] = {
+		{ 'f', "force", NULL, "over what was changed on this host meanwhile, too",
+		  &j.is_forced, NULL },
+		{ 0, "dry-run", NULL, "say what would be done, and do nothing", &j.is_dry, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch apply [OPTIONS] NAME [PATH...]",
+		.about = "Does on this host what a sandbox has changed in folders shown with :cow.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	bool is_done = past_open(&j.past, argv[0], argv + 1, NULL, &e) == 0 && apply(&j, &e) == 0;
+	if (!is_done)
+		report_error(&e);
+	job_done(&j);
+	return is_done ? 0 : EXIT_HUTCH;
+}
+
+/* --- discard ------------------------------------------------------------ */
+
+/* What a killed apply has left on the host goes, too. */
+static int sweep(struct job *j, struct err *e)
+{
+	if (faccessat(j->past.cow.folder, COW_APPLYING, F_OK, 0) < 0)
+		return 0;
+	return begin(j, e) < 0 ? -1 : walk_all(j, apply_sweep, e);
+}
+
+static int discard_one(const char *name, struct err *e)
+{
+	struct job j = { .applying = -1, .record = -1 };
+	char *none[] = { NULL };
+	struct err swept;
+
+	int result = past_open(&j.past, name, none, NULL, e);
+	if (result == 0 && (result = cow_lock(&j.past.cow, e)) < 0)
+		(void)err_remedy(e, "hutch stop %s first", name);
+	/* If its folder is not there any more, nothing is left there. */
+	if (result == 0 && sweep(&j, &swept) < 0 && swept.kind == ERR_BUSY) {
+		*e = swept;
+		result = -1;
+	}
+	if (result == 0)
+		cow_remove(&j.past.cow);
+	job_done(&j);
+	return result;
+}
+
+int discard_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch discard NAME...",
+		.about = "Throws away what sandboxes have changed in folders shown with :cow.",
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+	int code = 0;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	for (; *argv; argv++)
+		if (discard_one(*argv, &e) < 0) {
+			report_error(&e);
+			code = EXIT_HUTCH;
+		} else {
+			(void)printf("%s\n", *argv);
+		}
+	return code;
+}

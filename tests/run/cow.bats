@@ -1,0 +1,408 @@
+#!/usr/bin/env bats
+# Folders shown copy-on-write: the host's stays as it is, and what was changed is listed,
+# applied or thrown away.
+
+load helpers
+
+setup() {
+	begin
+	room project
+	mkdir -p project/src project/old/sub
+	echo hello >project/a
+	echo code >project/src/main.c
+	echo x >project/old/x
+	echo y >project/old/sub/y
+	ln -s a project/link
+	seq 30 >project/n30
+	room spare
+	give project
+}
+
+teardown() {
+	remove_boxes
+	for name in $("$HUTCH" ps -aq); do "$HUTCH" discard "$name" >/dev/null 2>&1; done
+	end
+}
+
+# work COMMAND...: in a copy of the project; $name is what its changes are kept as.
+work() {
+	"$HUTCH" run --workspace project:cow -- "$@" 2>err || return
+	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
+}
+
+# What is on the host, as far as a person sees it.
+tree_of() {
+	(cd "$1" && find . -printf '%p %y %m %l\n' | sort && find . -type f -exec cksum {} + | sort -k3)
+}
+
+lines_of() {
+	"$HUTCH" diff "$@" | sed -E 's/ +/ /g'
+}
+
+two_are_kept() {
+	(($("$HUTCH" ps -aq | wc -l) == 2))
+}
+
+nothing_is_kept() {
+	[[ -z $(as_who find "$T/home" "$T/runtime" -path "*changes/*" 2>/dev/null) ]]
+}
+
+changes='
+M 11 /workspace/a
+D - /workspace/link
+A - /workspace/link2 -> a
+M 86 /workspace/n30
+A 4 /workspace/new
+A - /workspace/new.d/
+A - /workspace/new.d/e/
+A 2 /workspace/new.d/e/f
+A 2 /workspace/old/z
+D - /workspace/old/sub/
+D 2 /workspace/old/x
+D 5 /workspace/src/main.c'
+script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
+	mkdir -p new.d/e; echo f >new.d/e/f; rm -r old; mkdir old; echo z >old/z; rm src/main.c'
+
+@test "what is changed inside is listed, and the host's folder stays as it is" {
+	before=$(tree_of project)
+	work sh -c "$script; cat a; ls"
+	[[ $(tree_of project) == "$before" ]]
+	diff <(lines_of "$name") <(tail -n +2 <<<"$changes")
+}
+
+@test "if nothing was changed nothing is said, and nothing is kept" {
+	# Root's says it of whatever was touched, and looks closer later.
+	is_root || work sh -c 'cat a >/dev/null; touch a; echo hello >a; chmod 600 a; chmod 644 a; >b; rm b'
+	work sh -c 'cat a >/dev/null; >b; rm b'
+	[[ ! -s err ]]
+	nothing_is_kept
+	"$HUTCH" act --workspace project:cow </dev/null 2>err
+	[[ ! -s err ]]
+	nothing_is_kept
+}
+
+@test "a launch that fails leaves nothing" {
+	hutch run --workspace project:cow -- /no/such
+	[[ $status == 127 ]]
+	hutch run --workspace project:cow -w /no -- true
+	[[ $status == 125 ]]
+	nothing_is_kept
+}
+
+@test "apply makes the host's folder what the inside's was" {
+	work sh -c "$script"
+	hutch apply "$name"
+	[[ $status == 0 ]]
+	diff <(sed -E 's/ [0-9-]+ / /; s| ->.*||; s|/$||' <<<"$changes" | tail -n +2) <(echo "$output")
+	cd project
+	[[ $(cat a) == $'hello\nmore' && $(readlink link2) == a && ! -L link && ! -e src/main.c ]]
+	[[ $(cat new new.d/e/f old/z) == $'new\nf\nz' && $(ls old) == z && $(sed -n 15p n30) == fifteen ]]
+	[[ -z $(find . -name '.hutch*') ]]
+	nothing_is_kept
+	hutch diff "$name"
+	[[ $status == 125 && $stderr == *"no changes are kept"* ]]
+}
+
+@test "what cannot be applied stays kept, and is not lost with the rest" {
+	work python3 -c 'import socket
+open("a", "a").write("more")
+socket.socket(socket.AF_UNIX).bind("s")'
+	hutch apply "$name"
+	[[ $status == 0 && $output == 'M /workspace/a' && ! -e project/s ]]
+	[[ $stderr == 'hutch: note: 1 cannot be applied, such as s: '* ]]
+	[[ $("$HUTCH" ps -aq) == "$name" && $(lines_of "$name") == '' ]]
+	"$HUTCH" discard "$name"
+	nothing_is_kept
+}
+
+@test "a part of it is applied, and the rest stays kept" {
+	work sh -c "$script"
+	hutch apply "$name" a /workspace/new.d/e
+	[[ $status == 0 && $output == $'M /workspace/a\nA /workspace/new.d/e\nA /workspace/new.d/e/f' ]]
+	[[ $(cat project/a) == $'hello\nmore' && -f project/new.d/e/f && -e project/old/x ]]
+	[[ $(lines_of "$name" a new.d) == '' && $(lines_of "$name" src) == 'D 5 /workspace/src/main.c' ]]
+	hutch apply "$name" /elsewhere
+	[[ $status == 125 && $stderr == *"is in no folder that was shown"* ]]
+	hutch apply "$name"
+	[[ $status == 0 ]]
+	nothing_is_kept
+}
+
+@test "discard throws it away, and once" {
+	before=$(tree_of project)
+	work sh -c "$script"
+	hutch discard "$name"
+	[[ $status == 0 && $output == "$name" ]]
+	nothing_is_kept
+	[[ $(tree_of project) == "$before" ]]
+	hutch discard "$name"
+	[[ $status == 125 ]]
+}
+
+@test "a dry run says the same and does nothing" {
+	work sh -c "$script"
+	before=$(tree_of project)
+	said=$("$HUTCH" apply --dry-run "$name")
+	[[ $(tree_of project) == "$before" ]]
+	[[ $("$HUTCH" apply "$name") == "$said" ]]
+}
+
+@test "the patch is one that git applies" {
+	work sh -c "$script; printf 'no newline' >src/n; rm -r old"
+	"$HUTCH" diff --patch "$name" >patch
+	cp -a project spare/copy
+	(cd spare/copy && git init -q && git apply --unidiff-zero "$T/patch" 2>/dev/null || git apply "$T/patch")
+	[[ $(cat spare/copy/a spare/copy/src/n) == $'hello\nmore\nno newline' && ! -e spare/copy/src/main.c ]]
+	[[ $(readlink spare/copy/link2) == a && $(sed -n 15p spare/copy/n30) == fifteen ]]
+}
+
+@test "json has each change with its keys" {
+	work sh -c "$script"; "$HUTCH" diff --json "$name" >json
+	python3 - <<-'END'
+		import json
+		x = json.load(open("json"))
+		assert [set(o) for o in x] == [{"kind", "type", "path", "size", "mode", "link"}] * 12, x
+		assert x[0] == {"kind": "M", "type": "file", "path": "/workspace/a", "size": 11,
+		                "mode": "0644", "link": None}, x[0]
+		assert x[2]["link"] == "a" and x[2]["type"] == "link" and x[1]["kind"] == "D"
+	END
+}
+
+# --- what changed underneath --------------------------------------------------------
+
+@test "what was changed on the host meanwhile is not touched, and the rest is applied" {
+	work sh -c "echo mine >>a; echo mine >>n30; rm src/main.c; rm -r old; echo new >new"
+	echo host >>project/a
+	echo host >project/src/main.c
+	echo host >project/old/sub/fresh
+	echo host >project/new
+	before=$(tree_of project | grep -v n30)
+	hutch apply "$name"
+	[[ $status == 125 ]]
+	for path in a src/main.c old new; do
+		[[ $stderr == *"not applied: /workspace/$path: "* ]]
+	done
+	[[ $stderr == *"sub in it was changed on this host"* && $output == *"M /workspace/n30"* ]]
+	[[ $(tree_of project | grep -v n30) == "$before" && $(tail -1 project/n30) == mine ]]
+	hutch apply --force "$name"
+	[[ $status == 0 && $(cat project/a) == $'hello\nmine' && ! -e project/old && ! -e project/src/main.c ]]
+	nothing_is_kept
+}
+
+@test "a time that was set back does not hide a change" {
+	work sh -c "echo mine >>a"
+	echo hallo >project/a
+	touch -d 2001-01-01 project/a
+	hutch apply "$name"
+	[[ $status == 125 && $(cat project/a) == hallo ]]
+}
+
+@test "a folder that has become another one is not applied to" {
+	work sh -c "echo mine >>a"
+	mv project project.was
+	room project
+	echo hello >project/a
+	hutch apply "$name"
+	[[ $status == 125 && $stderr == *"is another folder now"* && $(cat project/a) == hello ]]
+}
+
+@test "a link that takes a folder's place on the host leads nowhere" {
+	work sh -c "echo evil >src/main.c; echo evil >src/new"
+	mkdir spare/outside
+	echo safe >spare/outside/main.c
+	rm -r project/src
+	ln -s ../spare/outside project/src
+	hutch apply "$name"
+	[[ $status == 125 && $(ls spare/outside) == main.c && $(cat spare/outside/main.c) == safe ]]
+	[[ -L project/src ]]
+}
+
+# --- sandboxes with a name ----------------------------------------------------------
+
+@test "the changes of a sandbox with a name are its own, live and after its end" {
+	"$HUTCH" create --workspace project:cow box
+	"$HUTCH" exec box -- sh -c 'echo more >>a'
+	[[ $(lines_of box) == 'M 11 /workspace/a' ]]
+	hutch discard box
+	[[ $status == 125 && $stderr == *"has not ended"* ]]
+	"$HUTCH" apply box
+	[[ $(cat project/a) == $'hello\nmore' && $(lines_of box) == '' ]]
+	"$HUTCH" exec box -- sh -c 'echo yet more >>a; echo b >b'
+	[[ $(lines_of box) == $'M 20 /workspace/a\nA 2 /workspace/b' ]]
+	"$HUTCH" apply box a
+	[[ $(tail -1 project/a) == 'yet more' ]]
+	"$HUTCH" rename box crate
+	[[ $(lines_of crate) == 'A 2 /workspace/b' ]]
+	"$HUTCH" stop crate
+	[[ $(lines_of crate) == 'A 2 /workspace/b' ]]
+	hutch rm crate
+	[[ $status == 0 && $output == crate ]]
+	[[ $stderr == 'hutch: changes are kept as box; hutch diff|apply|discard box' ]]
+	hutch ps -a
+	[[ $output == *"box "*" 2B"* ]]
+	hutch create --workspace project:cow box
+	[[ $status == 125 && $stderr == *"changes of an earlier sandbox 'box' are kept"* ]]
+	"$HUTCH" discard box
+	nothing_is_kept
+}
+
+@test "rm says what is kept of one that it ends, and nothing where nothing was changed" {
+	"$HUTCH" create --workspace project:cow box
+	"$HUTCH" exec box -- sh -c 'echo more >>a'
+	hutch rm -f box
+	[[ $status == 0 && $output == box ]]
+	[[ $stderr == 'hutch: changes are kept as box; hutch diff|apply|discard box' ]]
+	"$HUTCH" discard box
+	for change in true 'echo >b'; do
+		"$HUTCH" create --workspace project:cow box
+		"$HUTCH" exec box -- sh -c "$change"
+		"$HUTCH" kill box
+		"$HUTCH" wait box
+		hutch rm box
+		[[ $status == 0 && $stderr == "${kept:-}" ]]
+		kept='hutch: changes are kept as box; hutch diff|apply|discard box'
+	done
+	"$HUTCH" discard box
+	nothing_is_kept
+}
+
+@test "ps -a lists what is kept with its size, and of a launch that was killed too" {
+	work sh -c 'head -c 3000 /dev/zero >zeros'
+	"$HUTCH" run --workspace project:cow -- sh -c 'echo 12345 >b; echo up; sleep 1000' >out &
+	pid=$!
+	started+=("$pid")
+	until_true test -s out
+	[[ $("$HUTCH" ps -aq) == "$name" ]]
+	kill -KILL "$pid"
+	wait "$pid" || true
+	until_true two_are_kept
+	"$HUTCH" ps -a --json | python3 -c 'import json, sys
+x = json.load(sys.stdin)
+assert len(x) == 2, x
+assert {o["state"] for o in x} == {"ended"}, x
+assert all(o["workspace"].endswith("/project") for o in x), x'
+	[[ $("$HUTCH" ps -a | awk 'NR > 1 { print $NF }' | sort | xargs) == "2.9KiB 6B" ]]
+	for name in $("$HUTCH" ps -aq); do "$HUTCH" discard "$name"; done
+	nothing_is_kept
+}
+
+@test "several folders are each their own, and one in another is the inner one's" {
+	mkdir spare/data
+	give spare
+	"$HUTCH" run --workspace project:cow -v spare/data:/workspace/old/sub:cow -v spare:/s:cow -- \
+		sh -c 'echo 1 >a; echo 2 >old/sub/two; echo 3 >/s/three' 2>err
+	name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
+	[[ $(lines_of "$name" | sort -k3) == $'A 2 /s/three\nM 2 /workspace/a\nA 2 /workspace/old/sub/two' ]]
+	"$HUTCH" apply "$name" /workspace/old/sub
+	[[ $(cat spare/data/two) == 2 && $(cat project/a) == hello && ! -e project/old/sub/two ]]
+	"$HUTCH" apply "$name"
+	[[ $(cat spare/three) == 3 && $(cat project/a) == 1 ]]
+}
+
+# --- hostile ones -------------------------------------------------------------------
+
+@test "hutch's own folders are masked in a copy too, and never applied to" {
+	mkdir -p home/p
+	give home
+	"$HUTCH" run --workspace "$T/home:cow" -- sh -c '! ls .local/share/hutch && ! echo >.local/share/hutch/x
+		! mv .local/share/hutch y; echo ok >p/f' 2>err
+	name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
+	[[ $(lines_of "$name") == 'A 3 /workspace/p/f' ]]
+}
+
+@test "names with newlines, escapes and .wh. are listed safely and applied as they are" {
+	work sh -c 'echo 1 >"$(printf "n\nl")"; echo 2 >"$(printf "e\033]0;t\007")"; echo 3 >.wh.a; mkdir .wh..wh..opq'
+	[[ $(lines_of "$name") == $'A - /workspace/.wh..wh..opq/\nA 2 /workspace/.wh.a\nA 2 /workspace/e^[]0;t^G\nA 2 /workspace/n^Jl' ]]
+	"$HUTCH" apply "$name"
+	[[ $(cat project/$'n\nl') == 1 && $(cat project/.wh.a) == 3 && -e project/a && -d project/.wh..wh..opq ]]
+}
+
+@test "a FIFO where a file was is listed and not made, and nobody waits for it" {
+	work sh -c 'rm a; mkfifo a; rm -r old; mkfifo old'
+	hutch diff "$name"
+	[[ $output == $'M            - /workspace/a\nM            - /workspace/old' ]]
+	hutch apply "$name"
+	[[ $status == 125 && $stderr == *"/workspace/a: is a FIFO"* && $(cat project/a) == hello ]]
+	hutch diff --patch "$name"
+	[[ $status == 0 ]]
+	"$HUTCH" discard "$name"
+}
+
+@test "kinds take each other's place: file, folder, link" {
+	work sh -c 'rm a; mkdir a; echo in >a/b; rm -r old; echo file >old; rm link; mkdir link; rm -r src; ln -s /etc src'
+	"$HUTCH" apply "$name"
+	[[ $(cat project/a/b) == in && $(cat project/old) == file && -d project/link && ! -L project/link ]]
+	[[ $(readlink project/src) == /etc ]]
+	nothing_is_kept
+}
+
+@test "a folder that its owner may not write to is applied with what is in it" {
+	work sh -c 'mkdir -p shut/in; echo x >shut/in/f; chmod 555 shut/in; chmod 0 shut; echo y >no; chmod 0 no'
+	"$HUTCH" apply "$name"
+	[[ $(stat -c %a project/shut project/no) == $'0\n0' ]]
+	as_who chmod 755 project/shut
+	[[ $(stat -c %a project/shut/in) == 555 && $(cat project/shut/in/f) == x ]]
+	as_who chmod -R u+rwX project
+}
+
+@test "a tree that is very deep is listed and applied as far as folders go" {
+	work python3 -c 'import os
+for i in range(5000):
+    os.mkdir("d"); os.chdir("d")
+os.chdir("/workspace"); open("z", "w").write("z")'
+	hutch diff "$name"
+	[[ $status == 0 && ${#lines[@]} -gt 4000 && $stderr == *"1 is not shown, such as d/d"*"is too deep"* ]]
+	"$HUTCH" apply "$name" z
+	[[ $(cat project/z) == z ]]
+	"$HUTCH" discard "$name"
+}
+
+@test "what is shown copy-on-write and cannot be so is an error that says why" {
+	hutch run -v /etc/passwd:/x:cow true
+	[[ $status == 125 && $stderr == *"/etc/passwd is not a folder"* ]]
+	hutch run --disk 1m --workspace project:cow true
+	[[ $status == 125 && $stderr == *"--disk cannot bound"*"--workspace project:cow"* ]]
+}
+
+# --- killed -------------------------------------------------------------------------
+
+@test "a kill in the middle of an apply leaves each file old or new, and a second one goes on" {
+	mkdir project/many
+	for i in {1..60}; do echo "old $i" >"project/many/$i"; done
+	give project
+	work sh -c 'for i in many/*; do echo "new ${i#many/}" >"$i"; done; echo new 0 >many/0; rm many/60; mkdir many/60; echo n >many/60/n'
+	cp -a project spare/first
+	for ((round = 0; round < ${ROUNDS:-8}; round++)); do
+		"$HUTCH" apply "$name" >out 2>&1 &
+		pid=$!
+		perl -e "select undef, undef, undef, $((RANDOM % 20)) / 1000"
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" || true
+		for i in {1..59}; do
+			text=$(cat "project/many/$i")
+			[[ $text == "old $i" || $text == "new $i" ]]
+		done
+		[[ $(cat project/many/60 2>/dev/null) == 'old 60' || -d project/many/60 ]]
+	done
+	if [[ -n $("$HUTCH" ps -aq) ]]; then
+		hutch apply "$name"
+		[[ $status == 0 ]]
+	fi
+	for i in {0..59}; do [[ $(cat "project/many/$i") == "new $i" ]]; done
+	[[ $(cat project/many/60/n) == n && -z $(find project -name '.hutch*') ]]
+	nothing_is_kept
+}
+
+@test "over an image, and with a secret, it is the same" {
+	image root
+	imaged root -v project:/w:cow -- /bin/sh -c 'echo more >>/w/a; echo x >/x' 2>err
+	name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
+	[[ $(lines_of "$name") == 'M 11 /w/a' ]]
+	"$HUTCH" discard "$name"
+	TOKEN=very-secret "$HUTCH" run --secret TOKEN --workspace project:cow -- sh -c 'echo more >>a' 2>err
+	name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
+	[[ $(lines_of "$name") == 'M 11 /workspace/a' ]]
+	"$HUTCH" run --secret TOKEN=very-secret --workspace project:cow -- true 2>err
+	"$HUTCH" discard "$name"
+	nothing_is_kept
+}

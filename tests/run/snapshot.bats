@@ -1,0 +1,426 @@
+#!/usr/bin/env bats
+# What a sandbox with a name has written to the root of its image: listed, kept as an
+# image, branched from.
+
+bats_require_minimum_version 1.5.0
+load helpers
+load busybox
+
+setup() {
+	begin
+	needs_static
+	own_store
+	busybox_image >/dev/null
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# made NAME [OPTION...]: a sandbox of the image.
+made() {
+	"$HUTCH" create --image bb:1 "${@:2}" "$1" >/dev/null
+}
+
+# in_box NAME SCRIPT
+in_box() {
+	"$HUTCH" exec "$1" -- sh -c "$2"
+}
+
+works() {
+	in_box "$1" 'echo new >/new; echo changed >/etc/passwd; mkdir -p /a/b; echo x >/a/b/c
+		rm /bin/mv; ln -s x /link; rm -r /etc/group; mkdir /etc/group; echo y >/etc/group/y
+		chmod 700 /usr'
+}
+
+changes='A - /a/
+A - /a/b/
+A 2 /a/b/c
+D - /bin/mv
+M - /etc/group/
+A 2 /etc/group/y
+M 8 /etc/passwd
+A - /link -> x
+A 4 /new
+M - /usr/'
+
+lines_of() {
+	"$HUTCH" diff "$@" | sed -E 's/ +/ /g'
+}
+
+@test "what was written to the root is listed against the image" {
+	made box
+	[[ -z $(lines_of box) ]]
+	works box
+	diff <(lines_of box) - <<<"$changes"
+	[[ $(lines_of box /a/b etc/passwd) == "A - /a/b/
+A 2 /a/b/c
+M 8 /etc/passwd" ]]
+	diff <(lines_of box /) - <<<"$changes"
+	[[ $("$HUTCH" diff --json box /new) == '[{"kind":"A","type":"file","path":"/new","size":4,"mode":"0644","link":null}]' ]]
+	# As git has it, and as patch(1) takes it.
+	command -v patch >/dev/null || skip "this host has no patch"
+	cp -r bb mine
+	"$HUTCH" diff -p box /etc/passwd /new >p
+	(cd mine && patch -s -p1 <../p)
+	[[ $(cat mine/etc/passwd mine/new) == $'changed\nnew' ]]
+}
+
+@test "what is as it was is no change, and what was mounted is none" {
+	room work
+	made box --workspace work -v "$T/work:/data/deep:rw"
+	in_box box 'cp /etc/passwd /p; mv /p /etc/passwd; echo z >/bin/gone; rm /bin/gone; echo x >/workspace/f; echo y >/data/deep/g'
+	# A place for a mount stays.
+	changes=$(lines_of box)
+	echo "$changes"
+	[[ $changes == $'A - /data/\nA - /data/deep/' ]]
+}
+
+@test "a folder with :cow and the root are listed together, and each by its path" {
+	room project
+	echo hi >project/f
+	give project
+	made box --workspace project:cow
+	in_box box 'echo more >>f; echo r >/r'
+	[[ $(lines_of box) == $'M 8 /workspace/f\nA 2 /r' ]]
+	[[ $(lines_of box f) == 'M 8 /workspace/f' ]]
+	[[ $(lines_of box /r) == 'A 2 /r' ]]
+	"$HUTCH" rm -f box >/dev/null 2>&1
+	[[ $(lines_of box) == 'M 8 /workspace/f' ]]
+	"$HUTCH" discard box >/dev/null
+}
+
+@test "a snapshot has all of it, and a fork begins with it and goes its own way" {
+	made box
+	works box
+	hutch snapshot box
+	[[ $output == localhost/box:1 ]]
+	# No reference to what comes after.
+	in_box box 'echo later >/new; rm -r /a'
+	hutch fork localhost/box:1 two
+	[[ $output == two && -z $stderr ]]
+	hutch exec two -- sh -c 'cat /new /etc/passwd /a/b/c /etc/group/y; ls /etc/group /bin/mv; stat -c %a /usr; readlink /link'
+	[[ $output == $'new\nchanged\nx\ny\n/etc/group:\ny\n700\nx' ]]
+	[[ $stderr == *"/bin/mv: No such"* ]]
+	[[ -z $(lines_of two) ]]
+	in_box two 'echo mine >/new'
+	[[ $(in_box box 'cat /new') == later ]]
+	[[ $(lines_of two) == 'M 5 /new' ]]
+	run -0 "$HUTCH" image verify
+}
+
+@test "of a fork there are forks, each over the one before" {
+	local i
+	made box0
+	for i in 1 2 3 4 5; do
+		in_box box$((i - 1)) "echo $i >/f$i; rm -f /f$((i - 2))"
+		hutch fork box$((i - 1)) box$i
+		[[ $status == 0 && $stderr == "hutch: the snapshot that it is made of is localhost/box$((i - 1)):1" ]]
+	done
+	[[ $(in_box box5 'echo /f*') == '/f4 /f5' ]]
+	[[ -z $(lines_of box5) ]]
+	in_box box5 'rm /f4; echo again >/f1'
+	[[ $(lines_of box5) == $'A 6 /f1\nD 2 /f4' ]]
+}
+
+@test "snapshots are numbered, or called as one says, and of nothing new they are the same" {
+	made box
+	for n in 1 2; do
+		hutch snapshot box
+		[[ $output == localhost/box:$n ]]
+	done
+	[[ $("$HUTCH" image ls -q | sort -u | wc -l) == 1 ]]
+	in_box box 'echo x >/x'
+	hutch snapshot -m 'after x' box mine:good
+	[[ $output == mine:good ]]
+	hutch image inspect mine:good
+	[[ $output == *"hutch snapshot: after x"* ]]
+	hutch snapshot box
+	[[ $output == localhost/box:3 ]]
+	made Upper_Case
+	hutch snapshot Upper_Case
+	[[ $output == localhost/upper_case:1 ]]
+}
+
+@test "a commit is an image like others: of a sandbox, and of a snapshot" {
+	made box
+	works box
+	hutch commit box me/tool:1
+	[[ $output == me/tool:1 ]]
+	inside --image me/tool:1 cat /new
+	[[ $output == new ]]
+	hutch snapshot box
+	hutch commit localhost/box:1 me/tool:2
+	[[ $output == me/tool:2 ]]
+	# For others, and in again.
+	room work
+	"$HUTCH" image export me/tool:2 >work/out.tar
+	"$HUTCH" image rm me/tool:1 me/tool:2 localhost/box:1 >/dev/null
+	"$HUTCH" image import work/out.tar --name again:1 >/dev/null
+	inside --image again:1 -- sh -c 'cat /new; ls /bin/mv'
+	[[ $output == new && $stderr == *"No such"* ]]
+}
+
+@test "the image's configuration stays, and a fork takes the options of create" {
+	room work
+	echo of-host >work/f
+	made box -e INSIDE=1
+	in_box box 'echo x >/x'
+	hutch fork --workspace work:ro -e COLOUR=red --hostname here box two
+	[[ $status == 0 ]]
+	[[ $(in_box two 'cat f /x; echo $COLOUR$INSIDE; cat /etc/hostname') == $'of-host\nx\nred\nhere' ]]
+}
+
+# One that renames files all the time, the second always behind the first.  There is much
+# between the two in the order in which they are read.
+@test "everything stands still while a snapshot is taken" {
+	made box
+	in_box box 'mkdir /a /m /z; i=0; while [ $i -lt 1500 ]; do i=$((i+1)); echo $i >/m/$i; done
+		echo 0 >/a/one; echo 0 >/z/two'
+	"$HUTCH" exec -d box -- sh -c 'i=0; while :; do i=$((i+1))
+		echo $i >/t1; mv /t1 /a/one; echo $i >/t2; mv /t2 /z/two; done'
+	local n one two
+	for n in 1 2 3; do
+		hutch snapshot box
+		[[ $status == 0 ]]
+		inside --image "localhost/box:$n" cat /a/one /z/two
+		one=${lines[0]} two=${lines[1]}
+		((one == two || one == two + 1))
+	done
+	# And it goes on.
+	one=$(in_box box 'cat /a/one')
+	goes_on() { (($(in_box box 'cat /a/one') > one)); }
+	until_true goes_on
+}
+
+@test "it goes on when whoever reads has gone, and stays paused if it was" {
+	! is_root || skip "as root, the control socket is another user's"
+	"$here/control.py" "$HUTCH" '
+import socket as s
+def ask(client, method):
+    ours, theirs = s.socketpair()
+    answer = client.call(method, fds=[theirs.fileno()])
+    theirs.close()
+    return answer, s.recv_fds(ours, 1, 4)[1]
+def state():
+    return call("info")["state"]
+def until(what):
+    deadline = time.monotonic() + 30
+    while state() != what:
+        assert time.monotonic() < deadline, state()
+answer, fds = ask(c, "diff")
+assert answer["image"] == "bb:1" and len(answer["digest"]) == 64 and len(answer["lowers"]) == 1, answer
+assert state() == "ready" and len(fds) == 1
+d = connect()
+answer, fds = ask(d, "snapshot")
+assert state() == "paused" and len(fds) == 1
+assert refused("exec.start", "busy", argv=["true"])
+e = connect()
+try:
+    ask(e, "snapshot")
+    assert False
+except Refused as r:
+    assert r.kind == "busy", r
+d.socket.close()
+until("ready")
+# It can be read, and not be written to, and there is nothing above it.
+wait(start("sh", "-c", "echo hello >/seen"))
+assert open(os.open("seen", os.O_RDONLY, dir_fd=fds[0])).read() == "hello\n"
+for path in "seen", "fresh":
+    try:
+        os.open(path, os.O_WRONLY | os.O_CREAT, dir_fd=fds[0])
+        assert False
+    except OSError as x:
+        assert x.errno == 30, x
+above = os.stat("..", dir_fd=fds[0])
+assert (above.st_dev, above.st_ino) == (os.fstat(fds[0]).st_dev, os.fstat(fds[0]).st_ino)
+# A pause of somebody else, before it and within it.
+call("pause")
+d = connect()
+ask(d, "snapshot")
+d.socket.close()
+assert state() == "paused"
+call("unpause")
+d = connect()
+ask(d, "snapshot")
+call("pause")
+d.socket.close()
+assert state() == "paused"
+call("unpause")
+assert state() == "ready"
+# Somebody ends it early.
+d = connect()
+ask(d, "snapshot")
+call("unpause")
+assert state() == "ready"
+ask(d, "snapshot")
+d.socket.close()
+until("ready")
+# What is no request for it.
+for method in "diff", "snapshot":
+    assert refused(method, "invalid").code == -32602
+    assert refused(method, "invalid", x=1).code == -32602
+    ours, theirs = s.socketpair()
+    try:
+        call(method, fds=[theirs.fileno(), ours.fileno()])
+        assert False
+    except Refused as r:
+        assert r.code == -32602
+    nothing = os.open("/dev/null", os.O_RDWR)
+    try:
+        call(method, fds=[nothing])
+        assert False
+    except Refused as r:
+        assert r.code == -32000
+    until("ready")
+wait(start("true"))' --image bb:1
+}
+
+# Its parent cannot be stopped before the child of vfork(2) has gone; it leads a terminal,
+# and so the others are stopped after it, or 200 ms later.
+vforker='
+import ctypes
+libc = ctypes.CDLL(None)
+libc.vfork()
+libc.write(1, b"in the middle\n", 14)
+libc.sleep(3)
+libc._exit(0)'
+
+@test "whoever reads waits until all stand still, one that takes its time too" {
+	! is_root || skip "as root, the control socket is another user's"
+	VFORKER=$vforker "$here/control.py" "$HUTCH" '
+import socket as s
+wait(start("/bin/ln", "-s", "usr/lib64", "/lib64"))
+slow = start("/usr/bin/python3", "-c", os.environ["VFORKER"], tty=True)
+c.until(lambda: b"in the middle" in output(slow))
+start("/bin/sh", "-c", "i=0; while :; do i=$((i+1)); echo $i >/t; /bin/mv /t /one; done")
+ours, theirs = s.socketpair()
+call("diff", fds=[theirs.fileno()])
+folder = s.recv_fds(ours, 1, 4)[1][0]
+def look():
+    try:
+        return int(open(os.open("one", os.O_RDONLY, dir_fd=folder)).read())
+    except FileNotFoundError:
+        return 0
+while look() < 3:
+    pass
+before = look()
+call("snapshot", fds=[theirs.fileno()])
+then = look()
+assert then > before, "it was to take a while"
+time.sleep(0.3)
+assert look() == then' --image bb:1 -v /usr:/usr:ro
+}
+
+@test "what cannot be had says so, and what would help" {
+	"$HUTCH" create host >/dev/null
+	local verb
+	for verb in "snapshot host" "commit host x:1" "fork host two" "diff host"; do
+		hutch $verb
+		[[ $status == 125 && -z $output && $stderr == *"'host': the root of this sandbox is not written over an image"*"--image REF"* ]]
+	done
+	"$HUTCH" create --image bb:1 --read-only shut >/dev/null
+	[[ -z $(lines_of shut) ]]
+	"$HUTCH" create --image "dir:$T/bb" folder >/dev/null
+	in_box folder 'echo x >/x'
+	[[ $(lines_of folder) == 'A 2 /x' ]]
+	hutch snapshot folder
+	[[ $status == 125 && $stderr == *"'folder' was made of a folder"*"hutch image import FOLDER"* ]]
+	for verb in snapshot diff; do
+		hutch $verb nobody
+		[[ $status == 125 && $stderr == *"no sandbox"*"nobody"* ]]
+	done
+	for verb in "fork nobody two" "commit nobody x:1"; do
+		hutch $verb
+		[[ $status == 125 && $stderr == *"no sandbox 'nobody' runs"*"no image 'nobody'"* ]]
+		((${#stderr_lines[@]} == 2))
+	done
+	hutch snapshot host 'NOT a name'
+	[[ $status == 125 && $stderr == *"NOT a name"* ]]
+	hutch fork shut host
+	[[ $status == 125 && $stderr == *"'host' exists already"* ]]
+	hutch fork --image bb:1 shut two
+	[[ $status == 125 && $stderr == *"--image is no flag of hutch fork"* ]]
+	hutch fork shut
+	[[ $status == 125 && $stderr == *"takes two names"* ]]
+	# Not one of them was made for nothing.
+	[[ $("$HUTCH" image ls -q | wc -l) == 1 ]]
+	hutch ps -q
+	[[ $(sort <<<"$output") == $'folder\nhost\nshut' ]]
+}
+
+@test "what a hostile inside has written is kept, or named as left out" {
+	made box
+	in_box box 'mkdir /h; echo s >/h/.wh.x; echo n >"/h/$(printf "new\nline \377")"; mkfifo /h/fifo
+		i=0; p=/h/d; while [ $i -lt 300 ]; do i=$((i+1)); p=$p/d; done; mkdir -p $p; echo deep >$p/f
+		echo 0 >/h/shut; chmod 0 /h/shut; mkdir /h/dark; echo d >/h/dark/d; chmod 0 /h/dark
+		ln /h/shut /h/hard; ln -s ../../../../../../../../etc/shadow /h/link; rm -r /usr; ln -s /h /usr
+		for size in 64M 1000G 2000G; do truncate -s $size /h/hole$size; done'
+	run -0 timeout 60 "$HUTCH" snapshot box hostile:1
+	[[ $output == *"3 left out, such as h/.wh.x"* ]]
+	inside --image hostile:1 -- sh -c 'cat /h/shut /h/hard /h/dark/d; stat -c %a /h/dark; readlink /h/link; readlink /usr
+		p=/h/d; i=0; while [ $i -lt 300 ]; do i=$((i+1)); p=$p/d; done; cat $p/f; ls /h | wc -l; stat -c %s:%h /h/hole64M /h/hard; ls -d /h/hole*'
+	[[ $output == "0
+0
+d
+0
+../../../../../../../../etc/shadow
+/h
+deep
+8
+67108864:1
+2:2
+/h/hole64M" ]]
+	run -0 "$HUTCH" image verify
+	# Folders that are shut, too.
+	"$HUTCH" rm -f box >/dev/null
+	"$HUTCH" image rm hostile:1 >/dev/null
+}
+
+@test "two that take one of the same sandbox, and many of several, get all of them" {
+	local n
+	made one
+	made two
+	in_box one 'echo 1 >/1'
+	in_box two 'echo 2 >/2'
+	for n in 1 2 3 4; do
+		"$HUTCH" snapshot one >>"$T/out1" 2>>"$T/err1" &
+		"$HUTCH" snapshot two >>"$T/out1" 2>>"$T/err1" &
+	done
+	wait
+	# One that came while another one read was told so.
+	(($(wc -l <out1) >= 2 && $(wc -l <out1) + $(wc -l <err1) == 8))
+	! grep -v "another client takes a snapshot" err1
+	(($(sort -u out1 | wc -l) == $(wc -l <out1)))
+	run -0 "$HUTCH" image verify
+	hutch ps
+	has_not paused
+}
+
+# ROUNDS=200 by hand.
+@test "snapshots that are killed leave a store that works, and a sandbox that goes on" {
+	local n pid
+	made box
+	in_box box 'mkdir /m; i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo $i >/m/$i; done'
+	for ((n = 0; n < ${ROUNDS:-12}; n++)); do
+		in_box box "echo $n >/n"
+		setsid "$HUTCH" snapshot box last:1 >/dev/null 2>&1 3>&- &
+		pid=$!
+		read -r -t "0.0$((RANDOM % 10))$((RANDOM % 10))" <> <(:) || true
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" || true
+		run -0 "$HUTCH" image verify
+		goes_on() { in_box box true 2>/dev/null; }
+		until_true goes_on
+	done
+	hutch snapshot box last:1
+	[[ $status == 0 ]]
+	inside --image last:1 cat /n
+	((output == ${ROUNDS:-12} - 1))
+	"$HUTCH" rm -f box >/dev/null
+	"$HUTCH" image rm last:1 >/dev/null
+	"$HUTCH" image gc >/dev/null
+	[[ $("$HUTCH" image ls -q | wc -l) == 1 ]]
+	[[ -z $(as_who find "$XDG_DATA_HOME/hutch/store/tmp" -mindepth 1) ]]
+}
