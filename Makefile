@@ -6,6 +6,7 @@
 #	make check	unit tests only
 #	make vm-test	in machines of their own: limits where systemd delegates, and
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
+#	make image-test	package managers in an image of Debian's
 #	make bench	against the kernel's own price and other tools
 #	make install	PREFIX=/usr/local, DESTDIR=
 #
@@ -27,25 +28,26 @@ MAKEFLAGS += --no-builtin-rules
 
 # --- sources ---------------------------------------------------------------
 
-ARCHIVE  := entries inodes pack pack_output place site tar trail unpack
-BASE     := action action_errand base64 buffer err frame io keys list mask message \
+ARCHIVE  := content entries inodes layer pack pack_output place roll site tar trail unpack
+BASE     := action action_errand base64 buffer err frame io keys list mask message pass \
             quote utf8 variables visible
+STORE    := digest folders lock names recipe reference store tree
 POLICY   := environment policy quantity volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := beside caps cgroup channel checks delegate diagnose folders fs guest identity \
-            idmap image jail janitor landlock launch limits mounts network overlay plan \
+SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
+            fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lowers mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
-            seccomp_compiler shelf sockets spawn stdio supervise target terminal tree \
-            upper volumes watchdog
+            seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
+            upper view volumes watchdog
 ACT      := action action_errand answers args desk desk_env desk_frame desk_start \
             heap lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
-            outputs outputs_tell peer rpc supervisor wire
-CLI      := arena doctor main options report run
-VERBS    := bridge client courier cp each events exec flags gather hearing inspect landing logs \
-            party porter ps reply rm stats steer stream table
+            outputs outputs_tell peer rpc still supervisor wire
+CLI      := arena doctor main options party past report run
+VERBS    := apply bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
+            past_root patch porter ps reply rm stats steer stream table unified
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \
@@ -56,12 +58,26 @@ EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             session_output sessions sheet shell spawn tape terminal text told tree \
             user walk workers
 
+ROOTFS   := main
+ROOTFS   += apart blobs config document hash images images_make index library source
+ROOTFS   += import import_layout import_root
+ROOTFS   += census collect count export inspect ls quota quota_verb rm sink snapshot snapshot_main tag verify
+ROOTFS   += gunzip inflate layers sluice
+ROOTFS   += ranged ranged_main replica replica_main
+ROOTFS   += challenge credentials crew fetch helper http mirrors progress pull remote token
+# Of rootfs-tools what the launcher has too.
+PAST     := apply changes delta ground obstacle reader tell
+# What hutch image build is made of.
+BUILDER  := base_image build build_cache build_main copy_step copying dockerfile \
+            dockerfile_lines expand ignore image_config merged placing run_step \
+            runtime_main runtime_tags source_hash sources stages steps
+
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
 src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
-HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) $(call src,policy,$(POLICY)) \
+HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) $(call src,store,$(STORE)) $(call src,policy,$(POLICY)) \
                 $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
-                $(call src,policy,json_scan json_string)
+                $(call src,rootfs-tools,$(PAST)) $(call src,policy,json_scan json_string)
 SCOPE_SRC    := scope/main.c
 EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) \
                 $(call src,executor,$(EXECUTOR))
@@ -70,6 +86,10 @@ ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/ar
                 policy/json.c $(call src,sandbox/act,$(ACT) main)
 SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,$(CONTROL) main)
+# hutch-image: the launcher's modules but its verbs, and its own.
+IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
+                sandbox/cli/doctor.c,$(HUTCH_SRC)) policy/json.c \
+                $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
 
 # --- flags -----------------------------------------------------------------
@@ -80,7 +100,9 @@ HARDEN := -fPIE -fstack-protector-strong -fno-common -fcf-protection
 ifneq ($(ARCH),x86_64)
 HARDEN := $(filter-out -fcf-protection,$(HARDEN))
 endif
-BASE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
+# What is built to be tested, or to hear what another compiler has to say, is built quicker.
+OPTIMIZE ?= -O2 -g
+BASE_CFLAGS := -std=gnu11 $(OPTIMIZE) -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
                $(WARN) $(HARDEN) $(EXTRA)
 # libseccomp is in the program, so that the program's own identity, which the
 # cache of compiled profiles goes by, covers it.
@@ -111,7 +133,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- what is built ---------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor scope seccomp supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor image scope seccomp supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -163,6 +185,13 @@ $(B)/libexec/hutch-supervise: $(call host_obj,$(SUPERVISE_SRC))
 	$(call say,LINK)
 	$(Q)$(LINK_SUPERVISE)
 
+# libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/library.h).
+IMAGE_LIBS := -lcrypto
+$(B)/libexec/hutch-image: $(call host_obj,$(IMAGE_SRC))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) $(IMAGE_LIBS)
+
 $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -171,7 +200,7 @@ $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 # The default filter is an array, made when hutch is built, and so are the floor
 # alone, the supervisor's own and the jail's.  The other architecture's is compiled
 # too, so that neither is broken unseen.
-GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h)
+GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h pretend.h)
 GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
 GEN_JAIL := $(B)/gen/seccomp_jail.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
@@ -205,10 +234,10 @@ clean:
 
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
-DEPS := gcc libc6-dev musl-tools libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
+DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux debootstrap \
-        e2fsprogs vim less curl
+        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static fuse-overlayfs attr zstd xz-utils
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -226,8 +255,8 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-doctor.1 \
-         hutch-run.1 hutch-sandboxes.1)
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
+         hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk
@@ -265,16 +294,38 @@ EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
                    $(shell grep -lE '"(executor|tests/unit/(supervisor|actor|requests))' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
 
-UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) -lcmocka $(COMPILER_LIBS) -lutil
+# One that includes a header of hutch-image is linked with its modules and libraries, too.
+IMAGE_OBJ := $(sort $(call host_obj,$(filter-out rootfs-tools/main.c,$(IMAGE_SRC))))
+IMAGE_UNIT := $(patsubst tests/unit/test_%.c,%,\
+                $(shell grep -l '"rootfs-tools/' tests/unit/test_*.c))
+
+# A test runs once for each time that it is compiled.
+$(B)/host/tests/%.o: private OPTIMIZE = -O1 -g
+
+# From an archive a test gets what it uses, which is a tenth of all.
+UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(COMPILER_LIBS) -lutil
+$(B)/host/side.a: $(LIB_OBJ)
+$(B)/host/image.a: $(IMAGE_OBJ)
+$(B)/host/executor.a: $(EXECUTOR_OBJ)
+$(B)/%.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcsTD $@ $^
+
+$(addprefix $(B)/tests/unit/,$(IMAGE_UNIT)): $(B)/tests/unit/%: \
+  $(B)/host/tests/unit/test_%.o $(B)/host/image.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(UNIT_LINK) $(IMAGE_LIBS)
+
 $(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
   $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o \
-  $(B)/host/tests/unit/actor.o $(EXECUTOR_OBJ)
+  $(B)/host/tests/unit/actor.o $(B)/host/executor.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK) $(VTERM_LIBS)
 
-$(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT),$(UNIT))): $(B)/tests/unit/%: \
-  $(B)/host/tests/unit/test_%.o $(LIB_OBJ)
+$(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT) $(IMAGE_UNIT),$(UNIT))): $(B)/tests/unit/%: \
+  $(B)/host/tests/unit/test_%.o $(B)/host/side.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK)
@@ -306,6 +357,12 @@ $(B)/tests/run/archive: $(call $(LINK)_obj,tests/run/archive.c $(call src,archiv
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
+# ... and this one of hutch-image's.
+$(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(IMAGE_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK) $(IMAGE_LIBS)
+
 # What uses things up in the machines of the vm tier.
 VM_BIN := $(B)/tests/vm/hog $(B)/bench/timer $(B)/bench/nothing
 $(B)/tests/vm/%: tests/vm/%.c
@@ -323,7 +380,7 @@ check: $(UNIT_BIN)
 JOBS := -j$(shell nproc)
 test: deps
 	$(MAKE) $(JOBS) CI=1 tests
-	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang all
+	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang OPTIMIZE=-O0 FORTIFY= all
 	$(MAKE) $(JOBS) CI=1 sanitized
 	$(MAKE) $(JOBS) fuzz
 	tests/all.sh --build $(B) --sanitized $(B)/asan vm unit inside run endure sanitized escape fuzz
@@ -345,6 +402,12 @@ vm-test-qemu: vm-deps
 vm-deps:
 	@$(MAKE) -s deps DEPS="$(DEPS) qemu-system-x86"
 
+# Package managers in an image of Debian's, which debootstrap installs once; needs root.
+.PHONY: image-test
+image-test: deps
+	$(MAKE) $(JOBS) tests
+	tests/all.sh --build $(B) packages
+
 # 500 rounds of being killed and 10,000 launches, some minutes, and a quarter of an hour
 # of random clients; both as an ordinary user and as root.
 .PHONY: soak
@@ -357,7 +420,7 @@ soak: deps
 .PHONY: sanitized
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitized:
-	$(MAKE) B=$(B)/asan HOST_EXTRA="$(SANITIZE)" FORTIFY= LINK=host tests
+	$(MAKE) B=$(B)/asan HOST_EXTRA="$(SANITIZE)" OPTIMIZE="-O1 -g1" FORTIFY= LINK=host tests
 
 # libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.
 FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -366,10 +429,10 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 fuzz: $(FUZZ_BIN)
 
 # Compiled once for all targets.
-FUZZ_CC  := clang -std=gnu11 -O1 -g -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
+FUZZ_CC  := clang -std=gnu11 -O1 -g1 -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
             -fno-sanitize-recover=all
 fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
-.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(EXECUTOR_SRC) $(wildcard tests/fuzz/fuzz_*.c))
+.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(IMAGE_SRC) $(EXECUTOR_SRC) $(wildcard tests/fuzz/fuzz_*.c))
 $(B)/fuzzed/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -378,26 +441,38 @@ $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 
-# One side for each, as with unit tests.
+# One side for each, and an archive, as with unit tests.
+FUZZ_LINK = $(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^)
+$(B)/fuzzed/side.a: $(call fuzz_obj,$(sort $(SIDE_SRC)))
+$(B)/fuzzed/image.a: $(call fuzz_obj,$(sort $(filter-out rootfs-tools/main.c,$(IMAGE_SRC))))
+$(B)/fuzzed/executor.a: $(call fuzz_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
 EXECUTOR_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,\
                    $(shell grep -l '"executor/' tests/fuzz/fuzz_*.c))
 $(addprefix $(B)/fuzz/,$(EXECUTOR_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
-  $(call fuzz_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
+  $(B)/fuzzed/executor.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(VTERM_LIBS)
+	$(Q)$(FUZZ_LINK) $(VTERM_LIBS)
 
-$(addprefix $(B)/fuzz/,$(filter-out $(EXECUTOR_FUZZ),$(FUZZ))): $(B)/fuzz/%: \
-  $(B)/fuzzed/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(sort $(SIDE_SRC)))
+IMAGE_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,\
+                $(shell grep -l '"rootfs-tools/' tests/fuzz/fuzz_*.c))
+$(addprefix $(B)/fuzz/,$(IMAGE_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
+  $(B)/fuzzed/image.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(COMPILER_LIBS)
+	$(Q)$(FUZZ_LINK) $(IMAGE_LIBS)
+
+$(addprefix $(B)/fuzz/,$(filter-out $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))): $(B)/fuzz/%: \
+  $(B)/fuzzed/tests/fuzz/fuzz_%.o $(B)/fuzzed/side.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(FUZZ_LINK) $(COMPILER_LIBS)
 
 # --- bench -----------------------------------------------------------------
 
 # floor is linked as hutch is, or the ratio would compare two C libraries.
 .PHONY: bench
-BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor
+BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/tests/run/layer
 bench: all $(BENCH)
 	tests/bench/bench.py --build $(B) $(BENCH_FLAGS)
 

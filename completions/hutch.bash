@@ -3,14 +3,15 @@
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
 _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
-	rename stop kill rm doctor version help'
-_hutch_flags='--image -v --volume --workspace --toolchain --tmpfs --read-only -e --env
+	rename stop kill rm diff apply discard snapshot fork commit image doctor version help'
+_hutch_flags='--image --pull --entrypoint --upper -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
 _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
-_hutch_run_only='-i --interactive -t --tty --stdio --json --rm'
+_hutch_not_fork='--image --pull'
+_hutch_run_only='--entrypoint -i --interactive -t --tty --stdio --json --rm'
 _hutch_act_only='--stream'
 _hutch_act_create='--lint'
 _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
@@ -19,10 +20,12 @@ _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --no-trunc'
 	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='' [rename]=''
-	[stop]='-t --time' [kill]='' [rm]='-f --force')
+	[stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
+	[apply]='-f --force --dry-run' [discard]='' [snapshot]='-m --message'
+	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--image|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
+_hutch_with_value='@(--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -48,7 +51,7 @@ _hutch_paths() # file|directory
 _hutch_volume() # the flag's words up to here
 {
 	case $1 in
-	*:*:*) _hutch_words 'ro rw' ;;
+	*:*:*) _hutch_words 'ro rw cow' ;;
 	*:*) ;; # a path inside
 	*) _hutch_paths file ;;
 	esac
@@ -57,7 +60,7 @@ _hutch_volume() # the flag's words up to here
 _hutch_workspace()
 {
 	case $1 in
-	*:*) _hutch_words 'ro rw' ;;
+	*:*) _hutch_words 'ro rw cow' ;;
 	*) _hutch_paths directory ;;
 	esac
 }
@@ -74,6 +77,7 @@ _hutch_image()
 _hutch_value()
 {
 	case $1 in
+	--pull) _hutch_words 'missing always never' ;;
 	--network) _hutch_words 'none host' ;;
 	--idmap) _hutch_words 'single ranges' ;;
 	--stdio) _hutch_words inherit ;;
@@ -91,7 +95,7 @@ _hutch_value()
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		;;
 	--env-file | --secret-file | --seccomp) _hutch_paths file ;;
-	--toolchain | --cgroup-parent) _hutch_paths directory ;;
+	--toolchain | --cgroup-parent | --upper) _hutch_paths directory ;;
 	--volume | -v) _hutch_volume "$2" ;;
 	--workspace) _hutch_workspace "$2" ;;
 	--image) _hutch_image "$2" ;;
@@ -137,6 +141,16 @@ _hutch_names() # [-a]
 	_hutch_words "$("${COMP_WORDS[0]}" ps -q "$@" 2>/dev/null)"
 }
 
+# What a sandbox can be forked from, or an image be made of.
+_hutch_sources()
+{
+	local words
+	_hutch_names
+	words=("${COMPREPLY[@]}")
+	_hutch_references
+	COMPREPLY+=("${words[@]}")
+}
+
 # The flags of a verb that makes a sandbox.
 _hutch_maker_flags() # VERB
 {
@@ -145,11 +159,12 @@ _hutch_maker_flags() # VERB
 	run) not='' ;;
 	act) not=$_hutch_run_only ;;
 	create) not="$_hutch_run_only $_hutch_not_create" ;;
+	fork) not="$_hutch_run_only $_hutch_not_create $_hutch_not_fork" ;;
 	esac
 	grep -vxFf <(tr -s ' \n\t' '\n' <<<"$not") <(tr -s ' \n\t' '\n' <<<"$_hutch_flags")
 	case $1 in
 	act) echo "$_hutch_act_only $_hutch_act_create" ;;
-	create) echo "$_hutch_create_only $_hutch_act_create" ;;
+	create | fork) echo "$_hutch_create_only $_hutch_act_create" ;;
 	esac
 }
 
@@ -164,6 +179,8 @@ _hutch_run()
 			_hutch_words "$(_hutch_maker_flags "$verb")"
 		elif [[ $verb == act && $COMP_CWORD == 2 ]]; then
 			_hutch_names
+		elif [[ $verb == fork ]]; then
+			_hutch_sources
 		elif [[ $verb == run ]]; then
 			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 		fi
@@ -179,6 +196,8 @@ _hutch_command()
 		_hutch_words "$_hutch_act_only" # behind a name
 	elif [[ ${COMP_WORDS[1]} == create ]]; then
 		: # a new name, and nothing behind it
+	elif [[ ${COMP_WORDS[1]} == fork ]]; then
+		(($1 < COMP_CWORD)) || _hutch_sources # and then a new name
 	elif (($1 == COMP_CWORD)); then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	else
@@ -226,6 +245,65 @@ _hutch_cp()
 	fi
 }
 
+# The verbs of `hutch image`, and the flags of each.
+declare -gA _hutch_image_verbs=(
+	[pull]='-q --quiet --platform --insecure --no-progress'
+	[import]='-n --name'
+	[build]='-f --file -t --tag --build-arg --target --no-cache --pull --network -q --quiet'
+	[runtime-build]='--base --repo --oh-version --extra-deps --setup --install --no-browser
+		--force --dry-run --network -q --quiet'
+	[ls]='--digests --json -q --quiet --no-trunc'
+	[inspect]=
+	[exists]=
+	[tag]=
+	[rm]='-f --force'
+	[gc]='--build-cache --dry-run'
+	[export]='-o --output --format'
+	[quota]=
+	[verify]='--repair'
+	[help]=
+)
+
+# The images that are in the store, as short as they can be said.
+_hutch_references()
+{
+	_hutch_words "$("${COMP_WORDS[0]}" image ls 2>/dev/null |
+		awk 'NR > 1 && $2 != "<none>" { print $1 ":" $2 }')"
+}
+
+# What stands behind a word of build or runtime-build: a flag's value, or the folder.
+_hutch_building() # WORD
+{
+	case $1 in
+	-f | --file) _hutch_paths file ;;
+	-t | --tag | --base) _hutch_references ;;
+	--network) _hutch_words 'none host' ;;
+	--build-arg) mapfile -t COMPREPLY < <(compgen -e -- "$cur") ;;
+	--target | --repo | --oh-version | --extra-deps | --setup | --install) ;;
+	*) _hutch_paths directory ;;
+	esac
+}
+
+_hutch_images()
+{
+	local verb=${COMP_WORDS[2]}
+	if ((COMP_CWORD == 2)); then
+		_hutch_words "${!_hutch_image_verbs[*]}"
+	elif [[ $cur == -* && -v _hutch_image_verbs[$verb] && $verb != help ]]; then
+		_hutch_words "${_hutch_image_verbs[$verb]} -h --help"
+	elif [[ $verb:${COMP_WORDS[COMP_CWORD - 1]} == export:--format ]]; then
+		_hutch_words 'oci docker'
+	elif [[ $verb:${COMP_WORDS[COMP_CWORD - 1]} == export:@(-o|--output) ]]; then
+		_hutch_paths file
+	elif [[ $verb == @(build|runtime-build) ]]; then
+		_hutch_building "${COMP_WORDS[COMP_CWORD - 1]}"
+	elif [[ $verb == import && ${COMP_WORDS[COMP_CWORD - 1]} != -?(-)n?(ame) ]]; then
+		_hutch_paths file
+	elif [[ $verb == @(pull|inspect|exists|tag|rm|export) ]]; then
+		_hutch_references
+	fi
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -233,8 +311,9 @@ _hutch_small() # VERB
 		return
 	fi
 	case $1:${COMP_WORDS[COMP_CWORD - 1]} in
-	stop:-t | stop:--time | logs:-n | logs:--tail | ps:*) ;;
-	rm:* | inspect:* | wait:*) _hutch_names -a ;;
+	stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:*) ;;
+	commit:*) _hutch_sources ;;
+	rm:* | inspect:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
 	*) _hutch_names ;;
 	esac
 }
@@ -246,7 +325,7 @@ _hutch()
 	[[ $cur == [:=] ]] && cur=''
 	if ((COMP_CWORD == 1)); then
 		_hutch_words "$_hutch_verbs"
-	elif [[ ${COMP_WORDS[1]} == @(run|act|create) ]]; then
+	elif [[ ${COMP_WORDS[1]} == @(run|act|create|fork) ]]; then
 		_hutch_run
 	elif [[ ${COMP_WORDS[1]} == @(exec|shell) ]]; then
 		_hutch_exec
@@ -254,6 +333,8 @@ _hutch()
 		_hutch_cp
 	elif [[ -v _hutch_small_flags[${COMP_WORDS[1]}] ]]; then
 		_hutch_small "${COMP_WORDS[1]}"
+	elif [[ ${COMP_WORDS[1]} == image ]]; then
+		_hutch_images
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

@@ -14,8 +14,9 @@
 #include "executor/spawn.h"
 #include "executor/workers.h"
 
-/* From "tell what you have" to SIGKILL. */
-#define LAST_WORDS_MS 500
+/* From "tell what you have" to SIGKILL: what it stands in may be a folder that comes from a busy
+ * disk. */
+#define LAST_WORDS_MS 2000
 
 struct errand_child {
 	struct worker worker;

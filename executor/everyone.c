@@ -13,8 +13,9 @@
 #include "base/mem.h"
 
 /* Who leads a terminal and cannot be stopped now, since it is in the middle of
- * something uninterruptible, does not keep the others running for longer. */
-#define LEADERS_MS 200
+ * something uninterruptible, does not keep the others running for longer.  A machine with
+ * much to do may need a while to let one get that far. */
+#define LEADERS_MS 2000
 /* A bash forgets a SIGHUP that comes between its prompt and its read(2), so those
  * on terminals are asked again. */
 #define AGAIN_MS 500
@@ -31,10 +32,12 @@ void leaders_done(struct leaders *l)
 	*l = (struct leaders){ 0 };
 }
 
-/* Nobody there, or somebody who may not be signalled: there is no more to do. */
+/* Nobody there, or somebody who may not be signalled: there is no more to do.  Looked
+ * first, since for -1 the kernel goes through every process of the host. */
 static void send_all(int signo)
 {
-	(void)kill(-1, signo);
+	if (!everyone_is_gone())
+		(void)kill(-1, signo);
 }
 
 /* --- pause ----------------------------------------------------------------- */
@@ -45,6 +48,7 @@ static void begin_pause(struct everyone *a, const struct leaders *l)
 
 	a->since = a->since ? a->since : now;
 	a->due = now + LEADERS_MS;
+	a->asked++;
 	for (size_t i = 0; i < l->count; i++)
 		(void)kill(l->all[i].pid, SIGSTOP); /* unreaped, so it is ours */
 	everyone_look(a, l);
@@ -84,6 +88,7 @@ void everyone_look(struct everyone *a, const struct leaders *l)
 		return;
 	a->due = 0;
 	send_all(SIGSTOP);
+	a->stopped = a->asked;
 }
 
 int64_t everyone_due(const struct everyone *a)
@@ -181,8 +186,12 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err 
 	if (must_be_init(e) < 0)
 		return -1;
 	a->is_ending = true;
-	send_all(SIGTERM);
-	send_all(SIGHUP); /* an interactive shell ignores SIGTERM */
+	/* An interactive shell ignores SIGTERM.  With nothing between the two, or it would
+	 * go on with what is behind a command that SIGTERM has ended. */
+	if (!everyone_is_gone()) {
+		(void)kill(-1, SIGTERM);
+		(void)kill(-1, SIGHUP);
+	}
 	end_pause(a, l);
 	a->due = clock_ms() + AGAIN_MS;
 	return 0;

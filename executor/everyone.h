@@ -42,6 +42,8 @@ struct everyone {
 	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
 	int64_t stood; /* how long the pauses were that are over */
 	int64_t due;   /* leaders are waited for, or asked again, then; 0: they are not */
+	uint32_t asked; /* how many SIGSTOPs there were, */
+	uint32_t stopped; /* and which of these all have got; a SIGCONT may be between */
 	bool is_held;	/* paused by others, who need no signal of ours */
 	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };

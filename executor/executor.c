@@ -193,10 +193,18 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 	return w;
 }
 
+static int report_pause(struct executor *x, struct err *e)
+{
+	if (x->told_stopped == x->everyone.stopped)
+		return 0;
+	x->told_stopped = x->everyone.stopped;
+	return message_put_paused(&x->channel.out, x->told_stopped, e);
+}
+
 /* As much of what is to be said as the socket takes. */
 static int say(struct executor *x, struct err *e)
 {
-	if (processes_report(&x->processes, &x->channel.out, e) < 0)
+	if (report_pause(x, e) < 0 || processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;
 	do {
 		if (replies_send(&x->replies, &x->channel, e) < 0 ||

@@ -36,6 +36,7 @@ struct executor {
 	struct user user;
 	struct history history; /* of what an editor changed */
 	struct everyone everyone;
+	uint32_t told_stopped; /* what of everyone.stopped was said */
 	struct tapes tapes; /* what commands print */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */

@@ -259,6 +259,7 @@ static const struct request requests[] = {
 	[MSG_ERRAND] = { .one = READY | BUSY, .answer = answer_errand },
 	[MSG_RETURNED] = { .answer = NULL },
 	[MSG_ENV] = { .all = READY | BUSY, .answer = answer_env },
+	[MSG_PAUSED] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

@@ -35,6 +35,8 @@ void policy_done(struct policy *p)
 		free(p->ulimits[i].from);
 	free(p->volumes);
 	free(p->image_path);
+	free(p->upper);
+	free(p->entrypoint);
 	free(p->workdir);
 	free(p->user);
 	free(p->hostname);
@@ -160,7 +162,11 @@ static int check_command(const struct policy *p, struct err *e)
 		return err_remedy(e, "actions come on its stdin, one JSON object a line; in a "
 				     "sandbox that has a name: hutch act NAME [--stream]");
 	}
-	if (p->takes_actions)
+	if (p->entrypoint && p->image != IMAGE_STORE)
+		return err_set(e, ERR_USAGE, "--entrypoint is for an image that has one, of the "
+					     "store");
+	/* An image of the store may name a command. */
+	if (p->takes_actions || (p->image == IMAGE_STORE && p->argv.count == 0))
 		return 0;
 	if (p->argv.count == 0) {
 		(void)err_set(e, ERR_USAGE, "no command given");
@@ -179,12 +185,32 @@ static int check_disk(const struct policy *p, struct err *e)
 		if (v->kind == VOLUME_TMPFS || !v->is_writable)
 			continue;
 		(void)err_set(e, ERR_UNSUPPORTED,
-			      "--disk cannot bound what is written to %.200s, a folder of this "
-			      "host", v->target);
+			      "--disk cannot bound what is written to %.200s, %s", v->target,
+			      v->is_cow ? "which is kept on this host's disk"
+					: "a folder of this host");
 		(void)err_from(e, v->from);
 		return err_remedy(e, "show it with :ro, or add --best-effort, which leaves it "
 				     "without a bound");
 	}
+	return 0;
+}
+
+/* What is written over an image can be kept, where there is something to write over. */
+static int check_upper(const struct policy *p, struct err *e)
+{
+	if (!p->upper)
+		return 0;
+	if (p->image == IMAGE_HOST) {
+		(void)err_set(e, ERR_USAGE, "--upper keeps what is written over an image, and "
+					    "the host's own /usr is not written over");
+		return err_remedy(e, "add --image");
+	}
+	if (p->is_read_only)
+		return err_set(e, ERR_USAGE, "--upper keeps what is written, and --read-only has "
+					     "nothing written; choose one");
+	if (p->idmap == IDMAP_RANGES)
+		return err_set(e, ERR_UNSUPPORTED, "--upper is for one mapped id: what others "
+						   "wrote could not be removed by you");
 	return 0;
 }
 
@@ -210,9 +236,9 @@ int policy_check(const struct policy *p, struct err *e)
 	for (size_t i = 0; i < p->volume_count; i++)
 		if (check_target(&p->volumes[i], e) < 0)
 			return -1;
-	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 ||
+	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 || check_upper(p, e) < 0 ||
 	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 ||
-	    policy_user(p, &uid, &gid, e) < 0)
+	    (p->image != IMAGE_STORE && policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;

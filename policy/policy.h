@@ -14,7 +14,8 @@
 
 struct err;
 
-enum image_kind { IMAGE_HOST, IMAGE_DIR };
+enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
+enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
 
@@ -30,6 +31,7 @@ struct volume {
 	char *source; /* as typed; NULL for a tmpfs */
 	char *target; /* absolute, normalized: no //, /./, /../, no final / */
 	bool is_writable;
+	bool is_cow;   /* writable, and the host's folder stays as it is */
 	uint64_t size; /* bytes, tmpfs only; 0: the default */
 	char *from;
 };
@@ -52,7 +54,10 @@ struct limits {
 
 struct policy {
 	enum image_kind image;
-	char *image_path; /* IMAGE_DIR: as typed */
+	char *image_path; /* IMAGE_DIR: as typed; IMAGE_STORE: the reference, as typed */
+	enum pull pull;	  /* IMAGE_STORE: --pull */
+	char *entrypoint; /* IMAGE_STORE: --entrypoint; "": none; NULL: the image's */
+	char *upper;	  /* --upper DIR, as typed; NULL: nothing is kept */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
 
@@ -100,6 +105,7 @@ int policy_check(const struct policy *p, struct err *e);
 bool policy_wants_cgroup(const struct policy *p);
 
 /* The ids inside.  "root" or 0, "agent" or 1000, and with ranges any number up
- * to 65535, also as UID:GID.  A NULL user gives the image's default. */
+ * to 65535, also as UID:GID.  A NULL user gives the image's default.  Not for an image
+ * of the store, which has users of its own (sandbox/stock.h). */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

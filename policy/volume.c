@@ -39,26 +39,28 @@ int volume_normalize(const char *path, char **ret, struct err *e)
 	return 0;
 }
 
-/* Cuts a final ":ro" or ":rw" off `word`.  Any other last part is left alone
- * when `is_optional` allows it to be part of a path. */
-static int take_mode(char *word, bool *is_writable, struct err *e)
+struct mode {
+	bool is_writable, is_cow;
+};
+
+/* Cuts a final ":ro", ":rw" or ":cow" off `word`.  A last part with a slash is one of a
+ * path. */
+static int take_mode(char *word, struct mode *m, struct err *e)
 {
+	*m = (struct mode){ .is_writable = true };
 	char *colon = strrchr(word, ':');
 
 	/* "/etc:" lacks a target, not a mode. */
 	if (!colon || (!colon[1] && colon == strchr(word, ':')))
 		return 0;
 	if (!strcmp(colon, ":ro"))
-		*is_writable = false;
-	else if (!strcmp(colon, ":rw"))
-		*is_writable = true;
+		m->is_writable = false;
 	else if (!strcmp(colon, ":cow"))
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the mode 'cow' is not in this version; use ro or rw");
-	else if (!strchr(colon, '/'))
-		return err_set(e, ERR_USAGE, "unknown mode '%.60s'; use ro or rw",
+		m->is_cow = true;
+	else if (strcmp(colon, ":rw") && !strchr(colon, '/'))
+		return err_set(e, ERR_USAGE, "unknown mode '%.60s'; use ro, rw or cow",
 			       colon + 1);
-	else
+	else if (strcmp(colon, ":rw"))
 		return 0;
 	*colon = '\0';
 	return 0;
@@ -75,13 +77,13 @@ static int parse_bind(struct policy *p, const char *word, struct err *e)
 {
 	AUTO_FREE char *source = text_copy(word);
 	AUTO_FREE char *target = NULL;
-	bool is_writable = true;
+	struct mode mode;
 
-	if (take_mode(source, &is_writable, e) < 0)
+	if (take_mode(source, &mode, e) < 0)
 		return -1;
 	char *colon = strrchr(source, ':');
 	if (!colon || colon == source || !colon[1]) {
-		(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw]");
+		(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw|:cow]");
 		source[strcspn(source, ":")] = '\0';
 		return *source ? err_remedy(e, "to show it read-only at its own path: "
 					       "-v %.120s:%.120s:ro", source, source) : -1;
@@ -95,7 +97,8 @@ static int parse_bind(struct policy *p, const char *word, struct err *e)
 	v->source = text_copy(source);
 	v->target = target;
 	target = NULL;
-	v->is_writable = is_writable;
+	v->is_writable = mode.is_writable;
+	v->is_cow = mode.is_cow;
 	return 0;
 }
 
@@ -107,18 +110,19 @@ int volume_parse_bind(struct policy *p, const char *word, struct err *e)
 static int parse_workspace(struct policy *p, const char *word, struct err *e)
 {
 	AUTO_FREE char *source = text_copy(word);
-	bool is_writable = true;
+	struct mode mode;
 
-	if (take_mode(source, &is_writable, e) < 0)
+	if (take_mode(source, &mode, e) < 0)
 		return -1;
 	if (!*source)
-		return err_set(e, ERR_USAGE, "expected DIR[:ro|:rw]");
+		return err_set(e, ERR_USAGE, "expected DIR[:ro|:rw|:cow]");
 
 	AUTO_FREE char *from = text_format("--workspace %s", word);
 	struct volume *v = policy_add_volume(p, VOLUME_WORKSPACE, from);
 	v->source = text_copy(source);
 	v->target = text_copy("/workspace");
-	v->is_writable = is_writable;
+	v->is_writable = mode.is_writable;
+	v->is_cow = mode.is_cow;
 	return 0;
 }
 

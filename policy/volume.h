@@ -4,9 +4,9 @@
 struct err;
 struct policy;
 
-/* SRC:DST[:ro|:rw], as docker: default rw.  SRC is made absolute when used. */
+/* SRC:DST[:ro|:rw|:cow], as docker: default rw.  SRC is made absolute when used. */
 int volume_parse_bind(struct policy *p, const char *word, struct err *e);
-/* DIR[:ro|:rw], mounted at /workspace. */
+/* DIR[:ro|:rw|:cow], mounted at /workspace. */
 int volume_parse_workspace(struct policy *p, const char *word, struct err *e);
 /* DIR, mounted read-only at its own absolute path. */
 int volume_parse_toolchain(struct policy *p, const char *word, struct err *e);

@@ -324,6 +324,24 @@ int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e)
 	return io_write_proc(c->cmds, "cgroup.freeze", is_frozen ? "1" : "0", e);
 }
 
+int cgroup_events(const struct cgroup *c, struct err *e)
+{
+	int fd = openat(c->cmds, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(e, "open cgroup.events") : fd;
+}
+
+int cgroup_is_frozen(int events, struct err *e)
+{
+	char text[256];
+	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return err_sys(e, "read cgroup.events");
+	text[n] = '\0';
+	return strstr(text, "frozen 1") != NULL;
+}
+
 void cgroup_remove(struct cgroup *c, pid_t companion)
 {
 	if (!c || !c->parent.path)

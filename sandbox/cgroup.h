@@ -71,6 +71,11 @@ void cgroup_consumption(const struct cgroup *c, struct consumption *ret);
 /* Stops or continues all that is in cmds/; is_split: the executor is not. */
 int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e);
 
+/* Whether all that is in cmds/ stands still by now.  The descriptor has POLLPRI when that
+ * may have changed since it was asked last; -1 on failure, as of both. */
+int cgroup_events(const struct cgroup *c, struct err *e);
+int cgroup_is_frozen(int events, struct err *e);
+
 /* Kills what is in it, removes it, and goes back to where we were.  The zero
  * object and one that was not made are fine. */
 void cgroup_remove(struct cgroup *c, pid_t companion);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/message.h"
+#include "base/pass.h"
 
 /* One frame of the largest size, and what of the next came with it. */
 #define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
@@ -37,25 +38,8 @@ short channel_events(const struct channel *c)
  * request that they belong to must be alone in the queue. */
 static ssize_t send_some(struct channel *c)
 {
-	union {
-		char space[CMSG_SPACE(sizeof(c->passing))];
-		struct cmsghdr align;
-	} control = { .space = { 0 } };
-	struct iovec bytes = { .iov_base = c->out.bytes + c->out.start,
-			       .iov_len = buffer_len(&c->out) };
-	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
-
-	if (c->passing_count) {
-		const size_t len = c->passing_count * sizeof(c->passing[0]);
-		message.msg_control = control.space;
-		message.msg_controllen = CMSG_SPACE(len);
-		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(len);
-		memcpy(CMSG_DATA(head), c->passing, len);
-	}
-	return sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out), c->passing,
+			 c->passing_count);
 }
 
 static int cannot_send(struct err *e)

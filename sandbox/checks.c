@@ -42,7 +42,7 @@ static const struct check_kind kinds[] = {
 	{ "cgroup-namespace", probe_cgroup_namespace, "hutch run fails", true, 0 },
 	{ "mounts", probe_mounts, "hutch run fails", true, 0 },
 	{ "proc", probe_proc, "hutch run fails", true, 0 },
-	{ "overlayfs", probe_overlayfs, "--image dir:PATH fails unless --read-only is given",
+	{ "overlayfs", probe_overlayfs, "--image dir:PATH fails unless --read-only is given; --image REF fails",
 	  true, 0 },
 	{ "seccomp", probe_seccomp, "hutch run fails", false, 0 },
 	{ "seccomp-notify", probe_seccomp_notify,

@@ -1,5 +1,7 @@
 #include "sandbox/guest.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,6 +14,9 @@
 
 /* How long after closing its channel an executor may take to be gone. */
 #define CLOSED_MS 2000
+
+/* How long the end of a process takes that has closed its descriptors. */
+#define SERVER_END_MS 2000
 
 void guest_init(struct guest *g)
 {
@@ -36,6 +41,8 @@ static void end(struct guest *g, enum guest_cause cause, const struct err *e)
 	}
 	if (g->sandbox->pid > 0)
 		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
+	/* One that stands still would hold in the kernel whoever waits for its answer. */
+	fuse_kill(&g->sandbox->fuse);
 	if (g->state < GUEST_ENDING)
 		g->state = GUEST_ENDING;
 }
@@ -51,13 +58,46 @@ void guest_broke_protocol(struct guest *g, struct err *e)
 	end(g, GUEST_BROKE_PROTOCOL, e);
 }
 
-/* The child's err, or its end of the pipe closed by a successful execveat. */
+static bool has_ended(const struct fuse *f)
+{
+	struct pollfd p = { .fd = f->pidfd, .events = POLLIN };
+
+	return f->pid > 0 && poll(&p, 1, SERVER_END_MS) == 1;
+}
+
+/* What the set-up fails with when it has nobody to ask: why that is says more. */
+static void explain_server(struct guest *g, struct err *cause)
+{
+	bool is_about = cause->sys == ENOTCONN || cause->sys == ECONNABORTED ||
+			cause->sys == EPIPE || cause->sys == ECONNRESET;
+
+	if (is_about && has_ended(&g->sandbox->fuse))
+		(void)fuse_has_failed(&g->sandbox->fuse, cause);
+}
+
+/* When it has not failed the mount is gone, and so is pid 1, or will be. */
+static void on_server_end(struct guest *g)
+{
+	struct err e;
+
+	if (fuse_has_failed(&g->sandbox->fuse, &e))
+		end(g, GUEST_LOST_ROOT, &e);
+	else if (g->sandbox->pid > 0)
+		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
+}
+
+/* The child's err, or its end of the socket closed by a successful execveat. */
 static void on_failure(struct guest *g)
 {
 	struct err cause;
+	enum spawn_news news = spawn_hear(g->sandbox, &cause);
 
-	if (spawn_failure(g->sandbox, &cause))
+	if (news == SPAWN_GOES_ON)
+		return;
+	if (news == SPAWN_GAVE_UP) {
+		explain_server(g, &cause);
 		end(g, GUEST_NOT_SET_UP, &cause);
+	}
 	own_close(&g->sandbox->failure);
 }
 
@@ -149,7 +189,7 @@ static void on_channel(struct guest *g, short events)
 	(void)guest_take(g);
 }
 
-/* Its last words may be in the channel still, and the child's in the pipe, and poll
+/* Its last words may be in the channel still, and the child's in its socket, and poll
  * told us of the end first. */
 static void on_end(struct guest *g)
 {
@@ -158,7 +198,7 @@ static void on_end(struct guest *g)
 	if (wait4(g->sandbox->pid, &g->status, 0, &g->used) < 0)
 		abort(); /* our own child, and SIGCHLD is not ignored */
 	g->sandbox->pid = 0;
-	if (g->sandbox->failure >= 0)
+	for (int i = 0; i < SPAWN_NEWS_MAX && g->sandbox->failure >= 0; i++)
 		on_failure(g);
 	do {
 		(void)take_frames(g, true);
@@ -187,6 +227,8 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 	w[GUEST_CHANNEL] = (struct pollfd){ .fd = listens && events ? box->channel : -1,
 					    .events = events };
 	w[GUEST_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
+	w[GUEST_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
+					   .events = POLLIN };
 	w[GUEST_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 }
 
@@ -198,6 +240,8 @@ void guest_serve(struct guest *g, const struct pollfd *w)
 		on_channel(g, w[GUEST_CHANNEL].revents);
 	if (w[GUEST_PID].revents)
 		on_end(g);
+	if (w[GUEST_SERVER].revents && g->sandbox->fuse.pid)
+		on_server_end(g);
 }
 
 int64_t guest_due(const struct guest *g)

@@ -37,10 +37,11 @@ enum guest_cause {
 	GUEST_NOT_SET_UP,    /* `error` tells which stage of spawn.c */
 	GUEST_BROKE_PROTOCOL,
 	GUEST_OUT_OF_MEMORY, /* watchdog.h */
+	GUEST_LOST_ROOT,     /* who serves it has ended (fuse.h) */
 	GUEST_DIED	     /* by itself or by a signal of somebody else: `status` */
 };
 
-enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_POLLS };
+enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_POLLS };
 
 struct guest {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */

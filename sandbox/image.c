@@ -14,7 +14,10 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "sandbox/limits.h"
+#include "sandbox/lowers.h"
 #include "sandbox/plan.h"
+#include "sandbox/stock.h"
 #include "sandbox/volumes.h"
 
 /* A quarter of the machine's memory for all private writable folders together;
@@ -147,7 +150,7 @@ static char *hosts_file(const struct plan *p)
 
 static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 {
-	AUTO_FREE char *shell = image_shell(policy);
+	AUTO_FREE char *shell = image_shell(p, policy);
 
 	add_file(p, "/etc/passwd",
 		 text_format("root:x:0:0:root:/root:%s\n"
@@ -229,7 +232,7 @@ static void add_scratch(struct plan *p, bool is_read_only)
 	plan_add(p, STEP_SCRATCH, "/dev/shm")->mode = 01777;
 }
 
-int image_plan_host(struct plan *p, const struct policy *policy, struct err *e)
+static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 {
 	/* Where there is a root, "/" is his, as everywhere. */
 	plan_add(p, STEP_ROOT, "/")->data =
@@ -289,35 +292,133 @@ static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_onl
 	return 0;
 }
 
+/* What is the sandbox's own in /etc, whatever the image has there. */
+static void add_own_files(struct plan *p, const struct policy *policy)
+{
+	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
+	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
+}
+
+/* What an image may have that is looked for. */
+enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
+
+static void look_at_image(const struct list *lowers, struct lowers_entry ret[LOOKED_FOR])
+{
+	static const char *const paths[] = {
+		[PROC] = "proc", [DEV] = "dev", [TMP] = "tmp", [RUN] = "run", [SYS] = "sys",
+		[WORKSPACE] = "workspace", [ETC] = "etc", [MTAB] = "etc/mtab",
+		[APT] = "etc/apt", [APT_CONF] = "etc/apt/apt.conf.d",
+	};
+
+	for (size_t i = 0; i < LOOKED_FOR; i++)
+		ret[i] = (struct lowers_entry){ .path = paths[i] };
+	lowers_look(lowers, ret, LOOKED_FOR);
+}
+
+/* Where an image has something else than a folder, a link maybe, it stays: what is
+ * mounted or written there later goes where the image leads, or fails. */
+static bool add_own_folder(struct plan *p, const struct lowers_entry *entry)
+{
+	AUTO_FREE char *path = text_format("/%s", entry->path);
+	bool is_missing = entry->error == ENOENT;
+
+	if (!is_missing && (entry->error || !S_ISDIR(entry->st.st_mode)))
+		return false;
+	/* It will be shown in place of the image's. */
+	add_dir(p, path, is_missing ? 0755 : entry->st.st_mode & 07777);
+	return true;
+}
+
+/* Without it apt goes on as a user whom one mapped id cannot become. */
+static void add_apt(struct plan *p, const struct lowers_entry *found)
+{
+	if (p->pretends && !found[APT].error && add_own_folder(p, &found[APT]) &&
+	    add_own_folder(p, &found[APT_CONF]))
+		add_file(p, "/etc/apt/apt.conf.d/zz-hutch",
+			 text_copy("APT::Sandbox::User \"root\";\n"));
+}
+
+static void give_last(struct plan *p)
+{
+	p->steps[p->count - 1].uid = p->uid;
+	p->steps[p->count - 1].gid = p->gid;
+}
+
+/* A layer of our own over the image's: the mount points that it has not, and files.
+ * True: the files are in it. */
+static bool add_own_layer(struct plan *p, const struct policy *policy,
+			  const struct list *lowers)
+{
+	static const mode_t modes[] = { [PROC] = 0555, [DEV] = 0755, [TMP] = 01777,
+					[RUN] = 0755, [WORKSPACE] = 0755 };
+	struct lowers_entry found[LOOKED_FOR];
+
+	look_at_image(lowers, found);
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		AUTO_FREE char *path = text_format("/%s", found[i].path);
+		if (found[i].error == ENOENT)
+			add_dir(p, path, modes[i]);
+	}
+	/* The command is to work there; the others, with ranges, are root's. */
+	if (found[WORKSPACE].error == ENOENT)
+		give_last(p);
+	if (p->has_logs && add_own_folder(p, &found[RUN])) {
+		add_dir(p, "/run/hutch", 0755);
+		add_dir(p, LIMITS_LOGS, 0755);
+	}
+	if (policy_wants_cgroup(policy) && add_own_folder(p, &found[SYS])) {
+		add_dir(p, "/sys/fs", 0755);
+		add_dir(p, LIMITS_CGROUP, 0755);
+	}
+	if (!add_own_folder(p, &found[ETC]))
+		return false;
+	add_own_files(p, policy);
+	if (found[MTAB].error == ENOENT)
+		add_symlink(p, "/etc/mtab", "/proc/mounts");
+	add_apt(p, found);
+	return true;
+}
+
 /* The image below, what is written above it.  /dev is a tmpfs of its own,
  * since an overlay may not hold the mount points of devices for long: the
  * image may have a /dev with anything in it. */
+static int plan_overlay(struct plan *p, const struct policy *policy,
+			const struct list *lowers, struct err *e)
+{
+	bool has_files = add_own_layer(p, policy, lowers);
+
+	plan_add(p, STEP_MERGE, "/");
+	if (!has_files)
+		add_own_files(p, policy);
+	plan_add(p, STEP_TMPFS, "/dev")->data = text_copy("size=64k,mode=0755");
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	add_dir(p, "/dev/shm", 01777);
+	plan_add(p, STEP_TMPFS, "/dev/shm")->data = text_copy("size=25%,mode=1777");
+	return 0;
+}
+
 static int plan_dir_overlay(struct plan *p, const struct policy *policy,
 			    const char *path, const struct stat *st, struct err *e)
 {
 	struct step *root = plan_add(p, STEP_OVERLAY, "/");
+	struct list lowers = { 0 };
 
 	root->source = text_copy(path);
 	root->data = text_copy(SCRATCH_SIZE);
 	root->dev = st->st_dev;
 	root->ino = st->st_ino;
 	root->is_dir = true;
-	add_dir(p, "/dev", 0755);
-	plan_add(p, STEP_TMPFS, "/dev")->data = text_copy("size=64k,mode=0755");
-	if (add_dev(p, e) < 0)
-		return -1;
-	add_proc(p);
-	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
-	add_file(p, "/etc/hosts", hosts_file(p));
-	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
-	add_dir(p, "/dev/shm", 01777);
-	plan_add(p, STEP_TMPFS, "/dev/shm")->data = text_copy("size=25%,mode=1777");
-	add_dir(p, "/workspace", 0755);
-	add_dir(p, "/tmp", 01777);
-	return 0;
+	root->is_roots = p->has_ranges;
+	list_add(&lowers, path);
+	int planned = plan_overlay(p, policy, &lowers, e);
+	list_done(&lowers);
+	return planned;
 }
 
-int image_plan_dir(struct plan *p, const struct policy *policy, struct err *e)
+static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 {
 	AUTO_FREE char *path = realpath(policy->image_path, NULL);
 	struct stat st;
@@ -337,12 +438,41 @@ int image_plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 	return planned < 0 ? -1 : volumes_mask_image(p, path, e);
 }
 
-char *image_shell(const struct policy *policy)
+static int plan_store(struct plan *p, const struct policy *policy, struct err *e)
 {
-	AUTO_FREE char *bash = text_format(
+	struct step *root = plan_add(p, STEP_OVERLAY, "/");
+
+	root->data = text_copy(SCRATCH_SIZE);
+	root->is_roots = p->has_ranges;
+	root->lowers = p->has_ranges ? &p->stock->ranged : &p->stock->lowers;
+	return plan_overlay(p, policy, &p->stock->lowers, e);
+}
+
+int image_plan(struct plan *p, const struct policy *policy, struct err *e)
+{
+	if (p->stock)
+		return plan_store(p, policy, e);
+	return policy->image == IMAGE_HOST ? plan_host(p, policy, e) : plan_dir(p, policy, e);
+}
+
+/* A /bin that is a link to /usr/bin may be in another layer than what is there. */
+static bool has_bash(const struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *path = text_format(
 		"%s/bin/bash", policy->image == IMAGE_DIR ? policy->image_path : "");
 
-	return text_copy(access(bash, X_OK) == 0 ? "/bin/bash" : "/bin/sh");
+	struct lowers_entry found[] = { { .path = "bin/bash", .follows = true },
+					{ .path = "usr/bin/bash", .follows = true } };
+
+	if (!p->stock)
+		return access(path, X_OK) == 0;
+	lowers_look(&p->stock->lowers, found, ARRAY_LEN(found));
+	return !found[0].error || !found[1].error;
+}
+
+char *image_shell(const struct plan *p, const struct policy *policy)
+{
+	return text_copy(has_bash(p, policy) ? "/bin/bash" : "/bin/sh");
 }
 
 char *image_timezone(void)

@@ -20,7 +20,7 @@
 
 /* Where the janitor keeps what it holds; everything else is closed, so that it
  * keeps no pipe of the caller's open. */
-enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, STATE, FOLDER, ENTRY, HELD };
+enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, STATE, FOLDER, ENTRY, IMAGE, HELD };
 _Static_assert(HELD < 10, "keep_only() moves what is held up to 10 first");
 
 void janitor_init(struct janitor *j)
@@ -97,7 +97,7 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 
 static int has_nothing(const struct chores *c)
 {
-	return c->terminal->fd < 0 && !c->upper->path && !c->cgroup->parent.path &&
+	return c->terminal->fd < 0 && (!c->upper->path || c->upper->is_kept) && !c->cgroup->parent.path &&
 	       !entry_of(c).name[0];
 }
 
@@ -143,6 +143,7 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 	const int held[HELD] = {
 		chores->terminal->fd, launcher, listen, chores->upper->lock,
 		chores->cgroup->parent.fd, r.state, r.folder, r.lock,
+		chores->image > 0 ? chores->image : -1,
 	};
 	return fork_janitor(j, chores, held, e);
 }

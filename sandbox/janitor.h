@@ -35,6 +35,7 @@ struct chores {
 	const struct upper *upper;	 /* removed, where it has a path */
 	const struct cgroup *cgroup;	 /* the same; not made yet */
 	const struct registry_entry *entry; /* ended, where it has a name; may be NULL */
+	int image; /* the lock of an image, held until all is undone; 0 or less: none */
 };
 
 /* Starts one, if there is anything on the list.  With an entry on it, it returns when

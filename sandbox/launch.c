@@ -1,6 +1,7 @@
 #include "sandbox/launch.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,8 +13,10 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "sandbox/caps.h"
-#include "sandbox/folders.h"
+#include "sandbox/copied.h"
+#include "store/folders.h"
 #include "sandbox/limits.h"
+#include "sandbox/overlay.h"
 #include "sandbox/result.h"
 #include "sandbox/supervise.h"
 
@@ -51,12 +54,15 @@ void launch_close_others(int keep)
 
 void launch_init(struct launch *l, const struct policy *policy)
 {
-	*l = (struct launch){ .policy = policy, .executor.fd = -1, .terminal.fd = -1,
-			      .signals = -1 };
+	*l = (struct launch){ .policy = policy, .executor.fd = -1, .server.program.fd = -1,
+			      .terminal.fd = -1,
+			      .words = 2, .signals = -1 };
 	plan_init(&l->plan);
+	stock_init(&l->stock);
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
 	upper_init(&l->upper);
+	cow_init(&l->cow);
 	cgroup_init(&l->cgroup);
 	janitor_init(&l->janitor);
 }
@@ -86,7 +92,9 @@ void launch_done(struct launch *l)
 	seccomp_done(&l->profile);
 	seccomp_done(&l->filter);
 	program_done(&l->executor);
+	fuse_overlayfs_done(&l->server);
 	plan_done(&l->plan);
+	stock_done(&l->stock);
 	own_close(&l->signals);
 }
 
@@ -95,7 +103,11 @@ static void list_caps(const struct launch *l, struct list *ret)
 {
 	uint32_t uid, gid;
 
-	if (policy_user(l->policy, &uid, &gid, NULL) < 0)
+	/* An image of the store may have another user than root: a rule for what he may
+	 * not do anyway. */
+	if (l->policy->image == IMAGE_STORE)
+		uid = 0;
+	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
 		return; /* policy_check() has seen to it */
 	uint64_t caps = caps_for(l->policy, uid);
 	for (int n = 0; n < 64; n++)
@@ -140,7 +152,23 @@ static int load_filter(struct launch *l, struct err *e)
 	return err_from(e, from);
 }
 
-/* Everything that looks at the host and changes nothing. */
+static int build_plan(struct launch *l, struct err *e)
+{
+	if (l->policy->image == IMAGE_STORE) {
+		l->stock.was_root = l->who.was_root;
+		if (stock_open(&l->stock, l->policy, l->plan.is_dry_run, e) < 0)
+			return -1;
+		l->plan.stock = &l->stock;
+	}
+	if (plan_build(&l->plan, l->policy, &l->who, e) < 0)
+		return -1;
+	if (l->plan.stock && l->plan.has_ranges)
+		stock_name_ranged(&l->stock, &l->plan.ids);
+	if (l->plan.pretends)
+		seccomp_pretend(&l->profile);
+	return 0;
+}
+
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
 	/* For one command the executor may live and die with it. */
@@ -154,14 +182,28 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (load_filter(l, e) < 0)
 		return -1;
-	if (identity_become(&l->who, e) < 0)
-		return -1;
-	return plan_build(&l->plan, l->policy, &l->who, e);
+	return identity_become(&l->who, e) < 0 ? -1 : build_plan(l, e);
+}
+
+/* --- the root ---------------------------------------------------------------------- */
+
+static int make_upper(struct launch *l, struct err *e)
+{
+	if (!l->policy->upper)
+		return upper_make(&l->upper, e);
+	if (plan_has_overlay(&l->plan))
+		return upper_keep(&l->upper, l->policy->upper, e);
+	(void)err_set(e, ERR_REFUSED, "--upper: the image %.200s belongs to somebody else, and "
+				      "cannot be written over", l->policy->image_path);
+	return err_remedy(e, "give all of it your owner and group, in a copy of it maybe");
 }
 
 static int prepare_upper(struct launch *l, struct err *e)
 {
-	if (!plan_needs_upper(&l->plan))
+	bool is_needed = plan_has_overlay(&l->plan) && !l->policy->is_read_only &&
+			 !upper_tmpfs_suffices();
+
+	if (!is_needed && !l->policy->upper)
 		return 0;
 	if (l->plan.has_ranges) {
 		(void)err_set(e, ERR_UNSUPPORTED, "--idmap ranges with a writable image needs "
@@ -170,16 +212,85 @@ static int prepare_upper(struct launch *l, struct err *e)
 	}
 	if (l->policy->limits.disk && !l->policy->is_best_effort) {
 		(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written over the "
-						  "image: on this kernel it needs a folder on disk");
+						  "image: %s a folder on disk",
+			      l->policy->upper ? "--upper names" : "on this kernel it needs");
 		return err_remedy(e, "add --read-only, or --best-effort, or use kernel 6.6");
 	}
 	if (l->policy->limits.disk)
 		l->degraded |= DEGRADED_DISK;
-	if (upper_make(&l->upper, e) < 0)
+	if (make_upper(l, e) < 0)
 		return -1;
 	plan_set_upper(&l->plan, l->upper.path);
 	return 0;
 }
+
+/* What takes an upper layer of the kernel's; `is` is what there is instead. */
+static int check_other(const struct launch *l, const char *is, const struct err *why,
+		       struct err *e)
+{
+	const char *what = l->policy->upper  ? "--upper"
+			   : l->plan.has_ranges ? "--idmap ranges with an image"
+						: NULL;
+
+	if (what) {
+		(void)err_set(e, ERR_UNSUPPORTED, "%s takes overlayfs, which is not here: %s", what,
+			      why->text);
+		return err_remedy(e, "%s", why->remedy);
+	}
+	if (!l->policy->limits.disk || l->policy->is_best_effort)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written to the root: it "
+					  "is a folder on disk, %s, since there is no overlayfs "
+					  "here (%s)", is, why->text);
+	return err_remedy(e, "%s; or add --best-effort", why->remedy);
+}
+
+static int prepare_copy(struct launch *l, const struct err *why, struct err *e)
+{
+	if (check_other(l, "a copy of the image", why, e) < 0 ||
+	    upper_make_root(&l->upper, e) < 0)
+		return -1;
+	plan_set_copy(&l->plan, l->upper.path);
+	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
+	const struct copied copy = { .root = &l->plan.steps[0], .why = why,
+				     .words = l->words, .was_root = l->who.was_root };
+	return copied_fill(&copy, e);
+}
+
+static int prepare_served(struct launch *l, const struct err *why, struct err *e)
+{
+	if (check_other(l, "above the image by fuse-overlayfs", why, e) < 0 ||
+	    upper_make_root(&l->upper, e) < 0)
+		return -1;
+	plan_set_served(&l->plan, l->upper.path);
+	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
+	(void)dprintf(l->words, "hutch: note: the root is served by %s, since there is no "
+				"overlayfs here (%s); hutch diff and snapshot cannot tell what is "
+				"written to it\n", l->server.program.path, why->text);
+	return 0;
+}
+
+static int prepare_layered(struct launch *l, struct err *e)
+{
+	if (prepare_upper(l, e) < 0)
+		return -1;
+	if (!l->plan.stock || !l->plan.has_ranges)
+		return 0;
+	return stock_make_ranged(&l->stock, &l->plan.ids, l->words, e);
+}
+
+static int prepare_root(struct launch *l, struct err *e)
+{
+	struct err why, none;
+
+	if (!plan_has_overlay(&l->plan) || overlay_try(&why) == 0)
+		return prepare_layered(l, e);
+	if (fuse_suits(&l->plan) && fuse_find(&l->server, &none) == 0)
+		return prepare_served(l, &why, e);
+	return prepare_copy(l, &why, e);
+}
+
+/* --- the host ---------------------------------------------------------------------- */
 
 /* What a cgroup would have held. */
 static void degrade(struct launch *l)
@@ -241,10 +352,15 @@ static int make_cgroup(struct launch *l, struct err *e)
  * changed; a folder that was made a moment before is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
-	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry };
+	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
+				       l->stock.lock };
 
 	degrade_disk(l);
-	if (prepare_upper(l, e) < 0 || place_cgroup(l, e) < 0)
+	l->cow.is_roots = l->who.was_root;
+	if (prepare_root(l, e) < 0 ||
+	    cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e) < 0)
+		return -1;
+	if (place_cgroup(l, e) < 0)
 		return -1;
 	if (l->stdio.has_terminal && terminal_open(&l->terminal, 0, e) < 0)
 		return -1;
@@ -258,7 +374,7 @@ struct exec launch_command(const struct launch *l)
 	struct exec x = {
 		.uid = l->plan.uid, .gid = l->plan.gid,
 		.cwd = l->plan.workdir,
-		.argv = l->policy->argv.items, .env = l->plan.env.items,
+		.argv = l->plan.argv.items, .env = l->plan.env.items,
 		.rlimit_count = l->plan.rlimit_count,
 		.filter = l->profile.insns,
 		.filter_len = (uint32_t)l->profile.count * EXEC_FILTER_UNIT,
@@ -274,8 +390,11 @@ int launch_start(struct launch *l, struct err *e)
 	if (l->signals < 0 || prepare_host(l, e) < 0)
 		return -1;
 	/* Where one command is all there is, none is ended with its tree. */
-	const struct spawn_parts parts = { &l->plan, &l->executor, &l->filter,
-					   l->cgroup.into, l->outlives };
+	const struct spawn_parts parts = {
+		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
+		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
+		.cgroup = l->cgroup.into, .has_proc = l->outlives,
+	};
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	/* The user that root became may have other processes, and root's
@@ -292,5 +411,5 @@ int launch_plan(struct launch *l, struct err *e)
 	if (identity_decide(l->policy, &l->who, e) < 0 || load_filter(l, e) < 0 ||
 	    identity_become(&l->who, e) < 0)
 		return -1;
-	return plan_build(&l->plan, l->policy, &l->who, e);
+	return build_plan(l, e);
 }

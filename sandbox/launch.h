@@ -4,12 +4,13 @@
  *	launch_init, launch_prepare, launch_start, supervise it, launch_done
  *	launch_init, launch_plan, plan_print, launch_done	(--dry-run)
  *
- * launch_prepare() looks at the host and changes nothing, but for whom this
- * process is: started by root it becomes the user that the inside stands for.
+ * launch_prepare() looks at the host and changes nothing, but that it fetches an image
+ * which the store has not, and for whom this process is: started by root it becomes the user that the inside stands for.
  * launch_start() changes the host, and has told the janitor first. */
 #pragma once
 #include "base/message.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/cow.h"
 #include "sandbox/identity.h"
 #include "sandbox/janitor.h"
 #include "sandbox/plan.h"
@@ -17,6 +18,7 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"
 #include "sandbox/stdio.h"
+#include "sandbox/stock.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
 
@@ -29,16 +31,23 @@ struct launch {
 	const struct policy *policy;
 	/* Borrowed, set before launch_start(); NULL: a sandbox without a name. */
 	const struct registry_entry *entry;
+	const char *verb; /* set before: what a name is made from where there is none */
+	int words; /* borrowed: where another program of ours speaks; stderr unless set
+		    * before launch_start() */
 	bool outlives; /* the executor outlives what it is asked for */
 	struct identity who;
 	struct plan plan;
+	struct stock stock; /* the image of the store, where it is one */
 	struct program executor;
+	struct fuse_overlayfs server; /* of the root, where there is one */
 	struct seccomp_program filter;	/* of the executor, and inherited */
-	struct seccomp_program profile; /* --seccomp: of the command alone */
+	struct seccomp_program profile; /* of the command alone: --seccomp, or what
+					 * plan.pretends asks for */
 	struct stdio stdio;
 	struct sandbox sandbox;
 	struct terminal terminal;
 	struct upper upper;
+	struct cow cow; /* launch_done() leaves it, for who settles what was changed */
 	struct cgroup cgroup;
 	unsigned degraded; /* enum degraded */
 	struct janitor janitor;

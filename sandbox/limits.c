@@ -17,11 +17,9 @@
 
 #define SIZE	  "size="
 #define UNSIZED	  "size=25%"
-#define PLACE	  "/sys/fs/cgroup"
 
 /* What commands print (executor/tape.h): outside the cgroup, since the executor
  * writes it, and therefore a small part of what the inside may have. */
-#define LOGS_PLACE "/run/hutch/log"
 #define LOGS_SIZE  (256ull << 20)
 #define LOGS_SHARE 8
 #define LOGS_FILES 1024
@@ -99,7 +97,7 @@ void limits_plan_logs(struct plan *p, const struct policy *policy)
 
 	if (policy->limits.memory && share < size)
 		size = share;
-	struct step *s = plan_add(p, STEP_LOGS, LOGS_PLACE);
+	struct step *s = plan_add(p, STEP_LOGS, LIMITS_LOGS);
 	/* The executor's, whoever makes it. */
 	s->data = p->has_ranges
 		? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
@@ -113,7 +111,7 @@ void limits_plan(struct plan *p, const struct policy *policy)
 	if (policy->limits.memory || policy->limits.disk)
 		plan_sizes(p, &policy->limits);
 	if (policy_wants_cgroup(policy))
-		plan_add(p, STEP_CGROUP, PLACE);
+		plan_add(p, STEP_CGROUP, LIMITS_CGROUP);
 }
 
 int limits_show_cgroup(struct plan *p, const char *path, struct err *e)

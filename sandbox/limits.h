@@ -8,6 +8,11 @@
 #pragma once
 #include <stdint.h>
 
+/* Where what commands print is. */
+#define LIMITS_LOGS "/run/hutch/log"
+/* And where a sandbox with limits sees its cgroup. */
+#define LIMITS_CGROUP "/sys/fs/cgroup"
+
 struct err;
 struct plan;
 struct policy;

@@ -12,19 +12,27 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sandbox/cow_mount.h"
 #include "sandbox/fs.h"
+#include "sandbox/fuse.h"
 #include "sandbox/overlay.h"
 #include "sandbox/plan.h"
 #include "sandbox/target.h"
 
+#define ROOTS_MAX 8 /* so many may lie over each other */
+
 /* What the steps work on. */
 struct tree {
 	int root;    /* owned: of the new tree, attached over "/" */
+	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
+	int server;  /* borrowed: for a root that is served */
+	const struct step *overlay; /* until it is merged root is a layer of it; NULL:
+				     * none, a copy or served */
 	int mask[2]; /* owned: attached masks to clone from, of a file and of a
 		      * folder; -1: none yet */
 	struct targets targets;
 	size_t at;  /* the step that is being done */
-	int logs; /* owned: STEP_LOGS as the executor writes to it; -1: none */
+	struct mounted left; /* owned */
 	int *hosts; /* owned: a clone of the host's whole tree for each step that
 		     * shows it, else -1 */
 };
@@ -61,20 +69,71 @@ static int do_root(struct tree *t, const struct step *s, struct err *e)
 	return 0;
 }
 
+static int clone_copy(const struct step *s, struct err *e)
+{
+	AUTO_FREE char *path = text_format("%s/upper", s->upper);
+
+	AUTO_CLOSE int root = fs_clone(AT_FDCWD, path, false, e);
+	if (root < 0 || fs_set_attr(root, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path,
+				    e) < 0)
+		return -1;
+	return fd_take(&root);
+}
+
+/* What is the sandbox's own is then written into it. */
+static int mount_whole(struct tree *t, const struct step *s, struct err *e)
+{
+	t->root = s->is_served ? fuse_mount(t->server, e) : clone_copy(s, e);
+	if (t->root < 0)
+		return -1;
+	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount the root");
+	targets_init(&t->targets, t->root);
+	return 0;
+}
+
 static int do_overlay(struct tree *t, const struct step *s, struct err *e)
 {
-	t->root = overlay_mount(s, e);
+	if (s->is_copied || s->is_served)
+		return mount_whole(t, s, e);
+	t->overlay = s;
+	t->root = overlay_prepare(s, &t->base, e);
 	if (t->root < 0)
 		return -1;
 	targets_init(&t->targets, t->root);
+	t->targets.is_roots = s->is_roots;
 	return 0;
+}
+
+static int do_merge(struct tree *t, const struct step *s, struct err *e)
+{
+	(void)s; /* what is merged, that of the overlay says */
+	if (!t->overlay)
+		return 0; /* it is whole */
+	int root = overlay_merge(t->overlay, t->base, e);
+	if (root < 0)
+		return -1;
+	targets_done(&t->targets);
+	own_close(&t->root);
+	t->root = root;
+	targets_init(&t->targets, root);
+	t->targets.is_roots = t->overlay->is_roots;
+	t->left.upper = overlay_upper(e);
+	return t->left.upper < 0 ? -1 : 0;
 }
 
 static int do_dir(struct tree *t, const struct step *s, struct err *e)
 {
 	AUTO_TARGET struct target at = { .fd = -1 };
 
-	return target_make(&t->targets, s->target, true, s->mode, &at, e);
+	if (target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
+		return -1;
+	/* One that was there stays whose it is. */
+	if (!t->targets.is_roots || !*at.name || (!s->uid && !s->gid))
+		return 0;
+	if (fchownat(at.dir, at.name, s->uid, s->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "give %s to whom it is for", s->target);
+	return 0;
 }
 
 static int do_symlink(struct tree *t, const struct step *s, struct err *e)
@@ -84,9 +143,9 @@ static int do_symlink(struct tree *t, const struct step *s, struct err *e)
 
 	if (parent < 0)
 		return -1;
-	if (symlinkat(s->data, parent, name) < 0 && errno != EEXIST)
-		return err_sys(e, "make the link %s", s->target);
-	return 0;
+	if (symlinkat(s->data, parent, name) == 0)
+		return target_own(&t->targets, parent, name, e);
+	return errno == EEXIST ? 0 : err_sys(e, "make the link %s", s->target);
 }
 
 static int cannot_write(const struct step *s, struct err *e)
@@ -114,7 +173,7 @@ static int do_file(struct tree *t, const struct step *s, struct err *e)
 		fd = openat(parent, name, flags, s->mode);
 	if (fd < 0 || io_write_all(fd, s->data, strlen(s->data)) < 0)
 		return cannot_write(s, e);
-	return 0;
+	return target_own(&t->targets, parent, name, e);
 }
 
 /* The plan was made from what the host side saw; between then and now somebody
@@ -168,6 +227,23 @@ static int do_bind(struct tree *t, const struct step *s, struct err *e)
 	return bind_source(t, s, e) < 0 ? err_from(e, s->from) : 0;
 }
 
+static int mount_cow(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int mount = cow_mount(s, e);
+
+	if (mount < 0)
+		return -1;
+	AUTO_TARGET struct target at = { .fd = -1 };
+	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+		return -1;
+	return attach(t, mount, &at, s, e);
+}
+
+static int do_cow(struct tree *t, const struct step *s, struct err *e)
+{
+	return mount_cow(t, s, e) < 0 ? err_from(e, s->from) : 0;
+}
+
 /* An image that is read-only may have no place for it. */
 static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
 {
@@ -199,8 +275,10 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 	AUTO_TARGET struct target at = { .fd = -1 };
 	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
 		return err_from(e, s->from);
+	AUTO_FREE char *options = text_format("%s%s", s->data, t->targets.is_roots ?
+					      ",uid=0,gid=0" : "");
 	AUTO_CLOSE int mount =
-		fs_make("tmpfs", s->data, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+		fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
 		return err_from(e, s->from);
 	return 0;
@@ -219,8 +297,8 @@ static int do_logs(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int mount = fs_make("tmpfs", s->data, attr, e);
 	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
 		return -1;
-	t->logs = fs_clone(mount, "", false, e);
-	if (t->logs < 0)
+	t->left.logs = fs_clone(mount, "", false, e);
+	if (t->left.logs < 0)
 		return -1;
 	return fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
 }
@@ -371,13 +449,39 @@ static int (*const actions[])(struct tree *, const struct step *, struct err *) 
 	[STEP_ROOT] = do_root,	     [STEP_OVERLAY] = do_overlay,
 	[STEP_DIR] = do_dir,	     [STEP_SYMLINK] = do_symlink,
 	[STEP_FILE] = do_file,	     [STEP_BIND] = do_bind,
+	[STEP_COW] = do_cow,
 	[STEP_SCRATCH] = do_scratch, [STEP_TMPFS] = do_tmpfs,
 	[STEP_PROC] = do_proc,	     [STEP_DEVPTS] = do_devpts,
 	[STEP_MASK] = do_mask,	     [STEP_READONLY] = do_readonly,
 	[STEP_SEAL] = do_seal,	     [STEP_CGROUP] = do_cgroup,
-	[STEP_LOGS] = do_logs,
+	[STEP_LOGS] = do_logs,	     [STEP_MERGE] = do_merge,
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
+
+/* Where something is mounted over the root, ".." of the root is its. */
+static int is_covered(int root, struct err *e)
+{
+	struct stat own, above;
+
+	if (fstat(root, &own) < 0 || stat("/..", &above) < 0)
+		return err_sys(e, "look at the new root");
+	return own.st_dev != above.st_dev || own.st_ino != above.st_ino;
+}
+
+/* What is over the new root after pivot_root(".", ".") is the old one and, over that,
+ * what was mounted over "/" and is not the new root: the tmpfs of an overlay.
+ * umount(2) takes off the topmost. */
+static int uncover(int root, struct err *e)
+{
+	int covered = 1;
+
+	for (int i = 0; i < ROOTS_MAX && covered > 0; i++) {
+		if (sys_umount2(".", KERNEL_MNT_DETACH) < 0)
+			return err_sys(e, "let go of the old root");
+		covered = is_covered(root, e);
+	}
+	return covered > 0 ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : covered;
+}
 
 /* With "." as both, the old root ends up over the new one at the same place
  * (pivot_root(2)), and is then taken off. */
@@ -387,8 +491,8 @@ static int pivot(int root, struct err *e)
 		return err_sys(e, "enter the new root");
 	if (sys_pivot_root(".", ".") < 0)
 		return err_sys(e, "pivot_root");
-	if (sys_umount2(".", KERNEL_MNT_DETACH) < 0)
-		return err_sys(e, "let go of the old root");
+	if (uncover(root, e) < 0)
+		return -1;
 	if (chdir("/") < 0)
 		return err_sys(e, "enter the new root");
 	return 0;
@@ -402,13 +506,17 @@ static void tree_done(struct tree *t, size_t count)
 	targets_done(&t->targets);
 	own_close(&t->mask[0]);
 	own_close(&t->mask[1]);
-	own_close(&t->logs);
+	own_close(&t->left.logs);
+	own_close(&t->left.upper);
 	own_close(&t->root);
+	own_close(&t->base);
 }
 
-int mounts_run(const struct plan *p, int *ret_logs, struct err *e)
+int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e)
 {
-	struct tree t = { .root = -1, .mask = { -1, -1 }, .logs = -1 };
+	static const struct mounted nothing = { .logs = -1, .upper = -1 };
+	struct tree t = { .root = -1, .base = -1, .server = server, .mask = { -1, -1 },
+			  .left = nothing };
 
 	targets_init(&t.targets, -1);
 	int result = clone_hosts(&t, p, e);
@@ -416,8 +524,10 @@ int mounts_run(const struct plan *p, int *ret_logs, struct err *e)
 		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
 	if (result == 0)
 		result = pivot(t.root, e);
-	if (result == 0)
-		*ret_logs = fd_take(&t.logs);
+	if (result == 0) {
+		*ret = t.left;
+		t.left = nothing;
+	}
 	tree_done(&t, p->count);
 	return result;
 }

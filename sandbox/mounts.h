@@ -18,10 +18,16 @@
 struct err;
 struct plan;
 
-/* Needs: child's namespaces and id maps.  Does: all steps, pivot_root.
- * Leaves: cwd at the new root, no trace of the old; in *ret_logs the folder that
- * STEP_LOGS made, writable, or -1. */
-int mounts_run(const struct plan *p, int *ret_logs, struct err *e);
+/* What the steps leave open, for others; -1: there is none. */
+struct mounted {
+	int logs;  /* owned: the folder that STEP_LOGS made, writable */
+	int upper; /* owned: the folder that STEP_OVERLAY's root writes to */
+};
+
+/* Needs: child's namespaces and id maps; for a root that is served, the socket of
+ * fuse_start(), else -1.  Does: all steps, pivot_root.  Leaves: cwd at the new root, no
+ * trace of the old but ret->upper. */
+int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e);
 
 /* A fresh procfs, detached, of the caller's pid namespace.  Where parts of the
  * /proc that is there already are masked the kernel refuses it, and the error

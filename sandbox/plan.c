@@ -16,7 +16,7 @@
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
 #include "sandbox/rlimits.h"
-#include "sandbox/upper.h"
+#include "sandbox/stock.h"
 #include "sandbox/volumes.h"
 
 #define ALL_NAMESPACES                                                              \
@@ -41,6 +41,7 @@ void plan_done(struct plan *p)
 	free(p->hostname);
 	free(p->workdir);
 	list_done(&p->env);
+	list_done(&p->argv);
 	*p = (struct plan){ 0 };
 }
 
@@ -58,16 +59,11 @@ struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
 {
 	AUTO_FREE char *number = text_format("%u", who->uid);
-	const struct idmap uid = { 1000, who->uid, 1 }, gid = { 1000, who->gid, 1 };
 	const char *name = getenv(who->was_root ? "SUDO_USER" : "USER");
 
 	if (!name || !*name)
 		name = number;
-	p->uid_count = idmap_ranges(p->uids, "/etc/subuid", name, uid, e);
-	if (p->uid_count == 0)
-		return -1;
-	p->gid_count = idmap_ranges(p->gids, "/etc/subgid", name, gid, e);
-	if (p->gid_count == 0)
+	if (idmaps_find(&p->ids, name, who->uid, who->gid, e) < 0)
 		return -1;
 	p->has_ranges = true;
 	return 0;
@@ -76,12 +72,18 @@ int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
 static int plan_ids(struct plan *p, const struct policy *policy,
 		    const struct identity *who, struct err *e)
 {
-	if (policy_user(policy, &p->uid, &p->gid, e) < 0)
+	if (p->stock) {
+		p->uid = p->stock->uid;
+		p->gid = p->stock->gid;
+	} else if (policy_user(policy, &p->uid, &p->gid, e) < 0) {
 		return -1;
+	}
+	p->pretends = policy->image != IMAGE_HOST && policy->idmap == IDMAP_SINGLE &&
+		      p->uid == 0 && !policy->seccomp;
 	if (policy->idmap == IDMAP_RANGES)
 		return plan_ranges(p, who, e);
-	p->uid_count = idmap_single(p->uids, p->uid, who->uid);
-	p->gid_count = idmap_single(p->gids, p->gid, who->gid);
+	p->ids.uid_count = idmap_single(p->ids.uids, p->uid, who->uid);
+	p->ids.gid_count = idmap_single(p->ids.gids, p->gid, who->gid);
 	return 0;
 }
 
@@ -97,30 +99,93 @@ static void plan_network(struct plan *p, const struct policy *policy)
 	p->refuses_unix = !p->hides_abstract;
 }
 
+static bool has_workspace(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->volume_count; i++)
+		if (policy->volumes[i].kind == VOLUME_WORKSPACE)
+			return true;
+	return false;
+}
+
+/* What an image says counts where the caller does not. */
 static void plan_place(struct plan *p, const struct policy *policy)
 {
-	const char *workdir = policy->workdir ? policy->workdir : "/workspace";
+	const char *of_image = p->stock ? p->stock->workdir : NULL;
+	const char *workdir = policy->workdir			     ? policy->workdir
+			      : of_image && !has_workspace(policy) ? of_image
+								     : "/workspace";
 
 	p->hostname = text_copy(policy->hostname ? policy->hostname : "hutch");
 	p->workdir = text_copy(workdir);
 }
 
+/* Over what every sandbox has, and under what the caller has set. */
+static void set_unless_said(struct plan *p, const struct policy *policy, const char *pair)
+{
+	AUTO_FREE char *name = text_format("%.*s", (int)strcspn(pair, "="), pair);
+
+	if (!list_get_env(&policy->env_set, name))
+		list_set_env(&p->env, pair);
+}
+
+static void plan_image_environment(struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *user = text_format("USER=%s", p->stock->user);
+	AUTO_FREE char *logname = text_format("LOGNAME=%s", p->stock->user);
+	AUTO_FREE char *home = text_format("HOME=%s", p->stock->home);
+
+	set_unless_said(p, policy, user);
+	set_unless_said(p, policy, logname);
+	set_unless_said(p, policy, home);
+	for (size_t i = 0; i < p->stock->recipe.env.count; i++)
+		set_unless_said(p, policy, p->stock->recipe.env.items[i]);
+}
+
 static void plan_environment(struct plan *p, const struct policy *policy)
 {
-	AUTO_FREE char *shell = image_shell(policy);
+	AUTO_FREE char *shell = image_shell(p, policy);
 	AUTO_FREE char *zone = image_timezone();
 
 	environment_build(policy, p->uid, shell, zone, &p->env);
+	if (p->stock)
+		plan_image_environment(p, policy);
 }
 
-bool plan_needs_upper(const struct plan *p)
+static void plan_command(struct plan *p, const struct policy *policy)
 {
-	return p->count && p->steps[0].kind == STEP_OVERLAY && !upper_tmpfs_suffices();
+	const struct list *argv = p->stock ? &p->stock->argv : &policy->argv;
+
+	for (size_t i = 0; i < argv->count; i++)
+		list_add(&p->argv, argv->items[i]);
+}
+
+/* Docker makes the working directory, too. */
+static void plan_workdir(struct plan *p)
+{
+	if (p->stock && strcmp(p->workdir, "/") != 0)
+		plan_add(p, STEP_DIR, p->workdir)->mode = 0755;
+}
+
+bool plan_has_overlay(const struct plan *p)
+{
+	return p->count && p->steps[0].kind == STEP_OVERLAY;
 }
 
 void plan_set_upper(struct plan *p, const char *path)
 {
 	p->steps[0].upper = path;
+}
+
+void plan_set_copy(struct plan *p, const char *path)
+{
+	plan_set_upper(p, path);
+	p->steps[0].is_copied = true;
+}
+
+void plan_set_served(struct plan *p, const char *path)
+{
+	plan_set_upper(p, path);
+	p->steps[0].is_served = true;
 }
 
 uint64_t plan_executor_caps(const struct plan *p)
@@ -140,18 +205,19 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 	plan_network(p, policy);
 	plan_place(p, policy);
 	plan_environment(p, policy);
+	plan_command(p, policy);
 	if (rlimits_plan(p, policy, e) < 0)
 		return -1;
-	if ((policy->image == IMAGE_HOST ? image_plan_host(p, policy, e)
-					 : image_plan_dir(p, policy, e)) < 0)
+	if (image_plan(p, policy, e) < 0)
 		return -1;
 	/* Before what may be mounted over it. */
 	if (p->has_logs)
 		limits_plan_logs(p, policy);
 	if (volumes_plan(p, policy, e) < 0)
 		return -1;
+	plan_workdir(p);
 	limits_plan(p, policy);
-	if (p->steps[0].kind == STEP_ROOT)
+	if (p->steps[0].kind == STEP_ROOT || policy->is_read_only)
 		plan_add(p, STEP_SEAL, "/");
 	return 0;
 }

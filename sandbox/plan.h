@@ -26,14 +26,17 @@
 struct err;
 struct identity;
 struct policy;
+struct stock;
 
 enum step_kind {
 	STEP_ROOT,     /* tmpfs: the root itself; data: its size */
-	STEP_OVERLAY,  /* overlay on source: the root itself; data: tmpfs size */
+	STEP_OVERLAY,  /* a folder for what is ours in an image; data: tmpfs size */
+	STEP_MERGE,    /* the overlay of that and the image: the root itself */
 	STEP_DIR,      /* directory with mode */
 	STEP_SYMLINK,  /* data: where it points */
 	STEP_FILE,     /* data: its content */
 	STEP_BIND,     /* source with its submounts, with attr */
+	STEP_COW,      /* overlay: the source below, `upper` above */
 	STEP_SCRATCH,  /* directory of the root tmpfs, writable after the seal */
 	STEP_TMPFS,    /* data: its size, "" for the default */
 	STEP_PROC,     /* procfs of the new pid namespace */
@@ -54,8 +57,15 @@ struct step {
 	dev_t dev; /* of the source, as the host side saw it */
 	ino_t ino;
 	bool is_dir;	   /* the source is a directory */
-	const char *upper; /* STEP_OVERLAY: a folder for the upper layer, borrowed;
-			    * NULL: a tmpfs */
+	const struct list *lowers; /* STEP_OVERLAY, in place of a source: paths, the
+				    * lowest first; borrowed */
+	const char *upper; /* STEP_OVERLAY, STEP_COW: a folder for the upper layer,
+			    * borrowed; NULL: a tmpfs */
+	bool is_roots;	   /* STEP_OVERLAY: what is made in it belongs to root inside */
+	uint32_t uid, gid; /* STEP_DIR below such a root: whose it is, where it is made */
+	bool is_copied;	   /* STEP_OVERLAY: "upper" in it is a copy of the image, and the
+			    * root (copied.h) */
+	bool is_served;	   /* STEP_OVERLAY: it is fuse-overlayfs' (fuse.h) */
 	const char *from;  /* the caller's words; borrowed from the policy */
 };
 
@@ -66,7 +76,7 @@ struct sysctl {
 };
 
 #define PLAN_MAX_SYSCTLS 4
-#define EXECUTOR_ID	 65536 /* inside, with ranges: nobody else's */
+#define EXECUTOR_ID	 IDMAP_ABOVE /* inside, with ranges: nobody else's */
 
 struct plan {
 	struct step *steps;
@@ -75,12 +85,16 @@ struct plan {
 	bool is_dry_run; /* set before plan_build: hutch's own folders, which a
 			  * mount has to have masked, are not made */
 	bool has_logs; /* set before plan_build: STEP_LOGS */
+	const struct stock *stock; /* set before plan_build, borrowed: the image of the
+				    * store; NULL: it is none */
 	uint64_t namespaces; /* CLONE_NEW* */
-	struct idmap uids[IDMAP_MAX], gids[IDMAP_MAX];
-	size_t uid_count, gid_count;
+	struct idmaps ids;
 	bool has_ranges;      /* maps are written by newuidmap */
 	bool hides_abstract;  /* shared network: Landlock scopes abstract sockets */
 	bool refuses_unix;    /* shared network, no Landlock ABI 6: no AF_UNIX */
+
+	bool pretends;	      /* one id, an image, its root: calls that change owners
+			       * and ids say that they did (policy/seccomp/pretend.json) */
 
 	uint32_t uid, gid;    /* of the command, inside */
 	uint64_t caps;	      /* handed on to commands */
@@ -90,7 +104,7 @@ struct plan {
 	uint32_t rlimit_count;
 
 	char *hostname, *workdir; /* owned */
-	struct list env;
+	struct list env, argv;
 };
 
 void plan_init(struct plan *p);
@@ -108,9 +122,12 @@ int plan_ranges(struct plan *p, const struct identity *who, struct err *e);
 /* Adds a zeroed step; the returned pointer is good until the next add. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
 
-/* Whether it needs a folder on disk (upper.h), and the one that was made. */
-bool plan_needs_upper(const struct plan *p);
+/* Whether the root is an overlay, and the folder on disk that was made for what is
+ * written over it (upper.h). */
+bool plan_has_overlay(const struct plan *p);
 void plan_set_upper(struct plan *p, const char *path);
+void plan_set_copy(struct plan *p, const char *path);
+void plan_set_served(struct plan *p, const char *path);
 
 /* What the executor itself must hold: what it hands on and, with ranges, what
  * it needs to become and to signal other ids. */

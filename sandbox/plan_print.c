@@ -20,11 +20,12 @@ static const char *const kind_names[] = {
 	[STEP_ROOT] = "root",	    [STEP_OVERLAY] = "overlay",
 	[STEP_DIR] = "folder",	    [STEP_SYMLINK] = "link",
 	[STEP_FILE] = "file",	    [STEP_BIND] = "bind",
+	[STEP_COW] = "cow",
 	[STEP_SCRATCH] = "scratch", [STEP_TMPFS] = "tmpfs",
 	[STEP_PROC] = "proc",	    [STEP_DEVPTS] = "devpts",
 	[STEP_MASK] = "mask",	    [STEP_READONLY] = "readonly",
 	[STEP_SEAL] = "seal",	    [STEP_CGROUP] = "cgroup",
-	[STEP_LOGS] = "logs",
+	[STEP_LOGS] = "logs",	    [STEP_MERGE] = "merge",
 };
 _Static_assert(ARRAY_LEN(kind_names) == STEP_KIND_COUNT, "a step has no name");
 
@@ -41,6 +42,8 @@ static void print_step(const struct step *s, FILE *to)
 	print_field(to, "", s->target);
 	if (s->source)
 		print_field(to, "<- ", s->source);
+	for (size_t i = 0; s->lowers && i < s->lowers->count; i++)
+		print_field(to, "<- ", s->lowers->items[i]);
 	if (s->kind == STEP_BIND)
 		(void)fprintf(to, " %s%s%s", s->attr & MOUNT_ATTR_RDONLY ? "ro" : "rw",
 			      s->attr & MOUNT_ATTR_NODEV ? ",nodev" : "",
@@ -143,13 +146,13 @@ static void print_variable(const struct policy *policy, const char *variable, FI
 }
 
 /* Words may have a secret's value in them. */
-static void print_words(const struct policy *policy, FILE *to)
+static void print_words(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	struct mask m = { 0 };
 
 	(void)environment_mask(policy, &m, NULL); /* as policy_check() has */
-	for (size_t i = 0; i < policy->argv.count; i++) {
-		const char *word = policy->argv.items[i];
+	for (size_t i = 0; i < p->argv.count; i++) {
+		const char *word = p->argv.items[i];
 		AUTO_FREE char *shown = mask_copy(&m, word);
 		print_field(to, "", shown);
 	}
@@ -159,8 +162,8 @@ static void print_words(const struct policy *policy, FILE *to)
 void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	print_namespaces(p->namespaces, to);
-	print_maps("uid", p->uids, p->uid_count, to);
-	print_maps("gid", p->gids, p->gid_count, to);
+	print_maps("uid", p->ids.uids, p->ids.uid_count, to);
+	print_maps("gid", p->ids.gids, p->ids.gid_count, to);
 	for (size_t i = 0; i < p->count; i++)
 		print_step(&p->steps[i], to);
 	(void)fprintf(to, "network   %s\n",
@@ -175,6 +178,8 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 	print_caps(p->caps, to);
 	(void)fprintf(to, "seccomp  ");
 	print_field(to, "", policy->seccomp ? policy->seccomp : "the default profile");
+	if (p->pretends)
+		(void)fprintf(to, "\nseccomp   changes of owners and ids pretend");
 	(void)fprintf(to, "\nuser      %u:%u\nfolder   ", p->uid, p->gid);
 	print_field(to, "", p->workdir);
 	(void)fprintf(to, "\n");
@@ -184,6 +189,6 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 		(void)fprintf(to, "\n");
 	}
 	(void)fprintf(to, "run      ");
-	print_words(policy, to);
+	print_words(p, policy, to);
 	(void)fprintf(to, "\n");
 }

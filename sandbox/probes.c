@@ -18,6 +18,7 @@
 #include "sandbox/checks.h"
 #include "sandbox/diagnose.h"
 #include "sandbox/fs.h"
+#include "sandbox/fuse.h"
 #include "sandbox/identity.h"
 #include "sandbox/landlock.h"
 #include "sandbox/mounts.h"
@@ -190,7 +191,10 @@ static int mount_overlay(struct trial *t)
 		return err_sys(&t->e, "stat a tmpfs");
 	s.dev = st.st_dev;
 	s.ino = st.st_ino;
-	AUTO_CLOSE int root = overlay_mount(&s, &t->e);
+	int base = -1;
+	AUTO_CLOSE int ours = overlay_prepare(&s, &base, &t->e);
+	AUTO_CLOSE int held = base;
+	AUTO_CLOSE int root = ours < 0 ? -1 : overlay_merge(&s, held, &t->e);
 	if (root < 0)
 		return -1;
 	return change_overlay(root, &t->e);
@@ -211,9 +215,52 @@ static void find_upper(struct trial *t)
 	trial_remedy(t, "a kernel with CONFIG_TMPFS_XATTR, 6.6 or newer");
 }
 
+static void say_served(struct trial *t, const struct fuse_overlayfs *f, const char *place)
+{
+	trial_found(t, CHECK_LIMITED, "%s; images are served by %s, version %u.%u, and what is "
+				      "written to one is kept in %s",
+		    t->e.text, f->program.path, f->major, f->minor, place);
+	trial_means(t, "calls for files of an image take longer; hutch diff, hutch snapshot, "
+		       "--upper, :cow and RUN in hutch image build fail");
+	trial_remedy(t, "%s", t->e.remedy);
+}
+
+static void say_copied(struct trial *t, const char *place, bool shares, const struct err *why)
+{
+	trial_found(t, CHECK_LIMITED, "%s; each sandbox gets a copy of its image in %s%s; %s",
+		    t->e.text, place, shares ? ", whose content is shared" : "",
+		    why->text);
+	trial_means(t, "a launch of an image takes %s; hutch diff, hutch snapshot, --upper, :cow "
+		       "and RUN in hutch image build fail", shares
+		       ? "time for each of its files" : "the time and the room of a copy of it");
+	trial_remedy(t, "%s%s%s", t->e.remedy, *why->remedy ? "; or " : "", why->remedy);
+}
+
+/* There is no overlayfs, says t->e: what a launch would do then (prepare_root() in
+ * launch.c). */
+static void find_other(struct trial *t)
+{
+	AUTO_FREE char *place = NULL;
+	struct fuse_overlayfs served = { .program.fd = -1 };
+	struct err none, why;
+	bool shares = false;
+
+	if (upper_try_root(&place, &shares, &none) < 0) {
+		trial_found(t, CHECK_MISSING, "%s", none.text);
+		trial_remedy(t, "%s", t->e.remedy);
+	} else if (fuse_find(&served, &why) == 0) {
+		say_served(t, &served, place);
+	} else {
+		say_copied(t, place, shares, &why);
+	}
+	fuse_overlayfs_done(&served);
+}
+
 void probe_overlayfs(struct trial *t)
 {
-	if (trial_inside(t, CLONE_NEWNS, mount_overlay) < 0)
+	if (overlay_try(&t->e) < 0)
+		find_other(t);
+	else if (trial_inside(t, CLONE_NEWNS, mount_overlay) < 0)
 		trial_failed(t);
 	else if (!upper_tmpfs_suffices())
 		find_upper(t);

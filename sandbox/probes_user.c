@@ -19,7 +19,7 @@
 #include "base/own.h"
 #include "sandbox/checks.h"
 #include "sandbox/diagnose.h"
-#include "sandbox/folders.h"
+#include "store/folders.h"
 #include "sandbox/identity.h"
 #include "sandbox/plan.h"
 
@@ -43,8 +43,7 @@ static _Noreturn void wait_for_maps(struct trial *t, int ready)
 
 static int install(const struct plan *p, pid_t pid, int go, struct err *e)
 {
-	if (idmap_write_helper("newuidmap", pid, p->uids, p->uid_count, e) < 0 ||
-	    idmap_write_helper("newgidmap", pid, p->gids, p->gid_count, e) < 0)
+	if (idmaps_write(&p->ids, pid, e) < 0)
 		return -1;
 	return io_write_all(go, "", 1) < 0 ? err_sys(e, "let a trial go on") : 0;
 }
@@ -81,7 +80,7 @@ void probe_id_ranges(struct trial *t)
 		trial_failed(t);
 	else
 		trial_found(t, CHECK_OK, "65536 ids from %u on, by newuidmap and newgidmap",
-			    p.uids[0].outside);
+			    p.ids.uids[0].outside);
 	plan_done(&p);
 }
 

@@ -19,7 +19,7 @@
 #include "base/visible.h"
 #include "sandbox/registry_end.h"
 #include "sandbox/shelf.h"
-#include "sandbox/tree.h"
+#include "store/tree.h"
 
 #define DIGITS	"0123456789"
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -14,7 +14,7 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "sandbox/shelf.h"
-#include "sandbox/tree.h"
+#include "store/tree.h"
 
 /* --- the record ------------------------------------------------------------ */
 

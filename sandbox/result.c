@@ -92,7 +92,7 @@ int result_not_started(const struct failed *failed, const struct exec *x, struct
 const char *result_degraded_name(unsigned i)
 {
 	static const char *const flags[DEGRADED_COUNT] = { "memory", "cpus", "pids-limit",
-							   "disk" };
+							   "disk", "image" };
 
 	return flags[i];
 }

@@ -20,14 +20,15 @@ enum run_status {
 /* hutch's own exit codes (docs/hutch-run.md). */
 enum { EXIT_TIMED_OUT = 124, EXIT_HUTCH = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-/* What was asked for with --best-effort and not had; bits. */
+/* What was asked for, with --best-effort, and not had; bits. */
 enum degraded {
 	DEGRADED_MEMORY = 1,
 	DEGRADED_CPUS = 2,
 	DEGRADED_PIDS = 4,
-	DEGRADED_DISK = 8
+	DEGRADED_DISK = 8,
+	DEGRADED_IMAGE = 16 /* nobody asked: a copy, as there is no overlayfs */
 };
-#define DEGRADED_COUNT 4
+#define DEGRADED_COUNT 5
 
 /* Their flags as the inside of a JSON array: "memory","cpus"; allocated. */
 char *result_degraded(unsigned degraded);

@@ -43,6 +43,12 @@ void seccomp_default(struct seccomp_program *ret);
  * which may forbid what an init needs.  They enter theirs on top of it. */
 void seccomp_floor(struct seccomp_program *ret);
 
+/* On top of either, for commands: calls that change owners and ids, and that make devices,
+ * say that they did it (policy/seccomp/pretend.json).  Of two filters that answer with an
+ * error the last one's is told (seccomp(2)), and 0 is none: so it names no call that the
+ * default program or the floor refuses, and goes on top of no other. */
+void seccomp_pretend(struct seccomp_program *ret);
+
 /* The program for a request.  Fails with a sentence that names the profile if it
  * can't be read or is refused by the compiler.  A cache that is absent, can't be
  * made, or is not the user's own (owner, group or world writable, a link) is not

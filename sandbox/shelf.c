@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/folders.h"
+#include "store/folders.h"
 
 #define HEX "0123456789abcdef"
 

@@ -40,6 +40,7 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "base/pass.h"
 #include "sandbox/beside.h"
 #include "sandbox/caps.h"
 #include "sandbox/diagnose.h"
@@ -61,7 +62,9 @@
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
-	int executor, null, proc, logs;
+	int executor, null, proc;
+	int server; /* the socket to who serves the root; -1: nobody does */
+	struct mounted mounted;
 	int sysctls, network;
 	struct beside beside;
 };
@@ -71,15 +74,10 @@ struct child {
 static int stage_ids(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
-	char go;
 
 	if (!p->has_ranges)
-		return idmap_write_both(&p->uids[0], &p->gids[0], e);
-	/* Else we would wait for ourselves when the launcher is killed. */
-	own_close(&c->maps_go);
-	if (io_read_full(c->maps_ready, &go, 1) != 1)
-		return err_set(e, ERR_SYSTEM, "no id maps were installed");
-	return 0;
+		return idmap_write_both(&p->ids.uids[0], &p->ids.gids[0], e);
+	return idmaps_await(c->maps_ready, &c->maps_go, e);
 }
 
 static bool has_network(const struct child *c)
@@ -138,6 +136,14 @@ static int stage_host_paths(struct child *c, struct err *e)
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
+/* The only descriptor that ever comes out, from what is our own code still. */
+static int hand_out(int failure, int upper, struct err *e)
+{
+	if (pass_send(failure, "", 1, &upper, 1) == 1)
+		return 0;
+	return err_sys(e, "hand out the folder that the overlay writes to");
+}
+
 /* Needs: CAP_SYS_ADMIN over all namespaces.  Leaves: only the sandbox's own
  * paths, name and network. */
 static int stage_world(struct child *c, struct err *e)
@@ -145,9 +151,11 @@ static int stage_world(struct child *c, struct err *e)
 	const struct plan *p = c->parts->plan;
 
 	umask(0);
-	if (mounts_run(p, &c->logs, e) < 0)
+	if (mounts_run(p, c->server, &c->mounted, e) < 0)
 		return -1;
 	umask(022);
+	if (c->mounted.upper >= 0 && hand_out(c->failure, c->mounted.upper, e) < 0)
+		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
 		return err_sys(e, "set the hostname");
 	if (setdomainname("", 0) < 0) /* a copy of the host's until now */
@@ -173,7 +181,7 @@ static int stage_descriptors(struct child *c, struct err *e)
 	/* Above the places that are about to be filled, so that none of ours
 	 * is overwritten while it is still needed. */
 	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
-			      &c->logs };
+			      &c->mounted.logs };
 
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
 		int high = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
@@ -189,7 +197,7 @@ static int stage_descriptors(struct child *c, struct err *e)
 	if (place(c->channel, CHANNEL_FD, "the channel", e) < 0 ||
 	    place(c->proc, PROC_FD, "the procfs", e) < 0)
 		return -1;
-	return place(c->logs, LOGS_FD, "the folder for logs", e);
+	return place(c->mounted.logs, LOGS_FD, "the folder for logs", e);
 }
 
 /* Needs: ranges.  Does: the executor gets an id that no command has.  The
@@ -264,17 +272,6 @@ __attribute__((noreturn)) static void run_child(struct child *c)
 	_exit(125);
 }
 
-static int install_ranges(const struct plan *p, const struct sandbox *s, int go,
-			  struct err *e)
-{
-	if (!p->has_ranges)
-		return 0;
-	if (idmap_write_helper("newuidmap", s->pid, p->uids, p->uid_count, e) < 0 ||
-	    idmap_write_helper("newgidmap", s->pid, p->gids, p->gid_count, e) < 0)
-		return err_in(e, "--idmap ranges");
-	return io_write_all(go, "", 1) < 0 ? err_sys(e, "let the child go on") : 0;
-}
-
 /* What the kernel says about the cgroup and about nothing else (clone(2)). */
 static bool is_about_cgroup(int sys)
 {
@@ -323,29 +320,36 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 		return err_sys(e, "make the channel");
 	s->channel = pair[0];
 	AUTO_CLOSE int child_channel = pair[1];
-	if (pipe2(failure, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, failure) < 0)
+		return err_sys(e, "make a pair of sockets");
 	s->failure = failure[0];
 	AUTO_CLOSE int child_failure = failure[1];
 	if (parts->plan->has_ranges && pipe2(maps, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int maps_ready = maps[0];
 	AUTO_CLOSE int maps_go = maps[1];
+	if (parts->server && fuse_start(parts->plan, parts->server, &s->fuse, e) < 0)
+		return -1;
+	AUTO_CLOSE int server = fd_take(&s->fuse.socket);
 
 	struct child c = { .parts = parts, .channel = child_channel,
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
-			   .executor = -1, .null = -1, .proc = -1, .logs = -1,
+			   .executor = -1, .null = -1, .proc = -1, .server = server,
+			   .mounted = { .logs = -1, .upper = -1 },
 			   .sysctls = -1, .network = -1 };
 	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;
-	return install_ranges(parts->plan, s, maps_go, e);
+	if (!parts->plan->has_ranges)
+		return 0;
+	return idmaps_install(&parts->plan->ids, s->pid, maps_go, e);
 }
 
 void sandbox_init(struct sandbox *s)
 {
-	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1 };
+	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
+	fuse_init(&s->fuse);
 }
 
 void sandbox_done(struct sandbox *s)
@@ -354,12 +358,15 @@ void sandbox_done(struct sandbox *s)
 		return;
 	if (s->pid > 0) {
 		(void)kill(s->pid, SIGKILL); /* ours and not yet reaped, so the right one */
+		fuse_kill(&s->fuse);
 		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
+	fuse_done(&s->fuse);
 	own_close(&s->pidfd);
 	own_close(&s->channel);
 	own_close(&s->failure);
+	own_close(&s->upper);
 	s->pid = 0;
 }
 
@@ -376,14 +383,22 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	return 0;
 }
 
-int spawn_failure(const struct sandbox *s, struct err *ret_cause)
+/* Each message is one of these; the end of the socket is that of the set-up. */
+enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 {
 	struct err cause;
+	int fd;
+	ssize_t n = pass_receive(s->failure, &cause, sizeof(cause), &fd);
 
-	if (io_read_full(s->failure, &cause, sizeof(cause)) != sizeof(cause))
-		return 0;
+	if (fd >= 0 && n == 1 && s->upper < 0)
+		s->upper = fd_take(&fd);
+	own_close(&fd);
+	if (n == 1 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return SPAWN_GOES_ON;
+	if (n != (ssize_t)sizeof(cause))
+		return SPAWN_DONE;
 	err_sanitize(&cause);
 	diagnose_setup(&cause);
 	*ret_cause = cause;
-	return 1;
+	return SPAWN_GAVE_UP;
 }

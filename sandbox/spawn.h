@@ -2,12 +2,14 @@
  *
  * spawn_sandbox() clones a child into all namespaces at once.  The child goes
  * through its stages, ends in execveat() of the executor, and either is then
- * pid 1 of a finished sandbox or has sent one struct err over a pipe.  The
+ * pid 1 of a finished sandbox or has sent one struct err over a socket.  The
  * parent does not wait for it: it watches `failure` and `channel` together
  * with everything else. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
+
+#include "sandbox/fuse.h"
 
 struct err;
 struct plan;
@@ -18,13 +20,16 @@ struct sandbox {
 	pid_t pid;   /* of pid 1, as the host numbers it; 0: none */
 	int pidfd;   /* owned */
 	int channel; /* owned: the supervisor's end of docs/protocol.md */
-	int failure; /* owned: one struct err, or end of file when all is well */
+	int failure; /* owned: what spawn_hear() reads; closed by execveat() inside */
+	struct fuse fuse; /* owned: who serves the root; pid 0: nobody */
+	int upper; /* owned: the folder that an overlay's root writes to; -1: it has none */
 };
 
 /* What a child needs beside its plan; all borrowed. */
 struct spawn_parts {
 	const struct plan *plan;
 	const struct program *executor;
+	const struct program *server; /* of a root that is served, else NULL */
 	const struct seccomp_program *filter;
 	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
 	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
@@ -37,6 +42,11 @@ void sandbox_done(struct sandbox *s);
 
 int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e);
 
-/* After `failure` became readable: 1 and *ret_cause is why the child gave up,
- * 0 when it reached execveat. */
-int spawn_failure(const struct sandbox *s, struct err *ret_cause);
+/* After `failure` became readable, or when the child has ended. */
+enum spawn_news {
+	SPAWN_GOES_ON, /* there was nothing, or s->upper */
+	SPAWN_GAVE_UP, /* *ret_cause is why */
+	SPAWN_DONE     /* it reached execveat */
+};
+#define SPAWN_NEWS_MAX 2 /* that there are, but for the last */
+enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause);

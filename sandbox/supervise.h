@@ -1,7 +1,7 @@
 /* supervise -- watches one sandbox that runs one command, to its end.
  *
  * One process, one poll(2), no thread.  What it watches: the child's failure
- * pipe, the executor's channel, the sandbox's pidfd, signals to us, the
+ * socket, the executor's channel, the sandbox's pidfd, signals to us, the
  * deadline, and the pumps. */
 #pragma once
 #include <stdint.h>

@@ -68,35 +68,45 @@ static int cannot_make(const char *what, const char *path, struct err *e)
 			     "that the sandbox may write to");
 }
 
-static int make_dirs(int root, char *path, int depth, struct err *e);
+int target_own(const struct targets *t, int parent, const char *name, struct err *e)
+{
+	if (!t->is_roots || fchownat(parent, name, 0, 0, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return err_sys(e, "give %.300s to root inside", name);
+}
+
+static int make_dirs(const struct targets *t, char *path, int depth, struct err *e);
 
 /* Makes the last component of `path` below its parent.  EEXIST is what a link
  * that points nowhere gives: following it is the next open's job, which stays
  * inside and fails. */
-static int make_dir(int root, char *path, int depth, struct err *e)
+static int make_dir(const struct targets *t, char *path, int depth, struct err *e)
 {
 	char *slash = strrchr(path, '/');
 
 	*slash = '\0';
-	AUTO_CLOSE int parent = make_dirs(root, path, depth, e);
+	AUTO_CLOSE int parent = make_dirs(t, path, depth, e);
 	*slash = '/';
 	if (parent < 0)
 		return -1;
-	if (mkdirat(parent, slash + 1, 0755) < 0 && errno != EEXIST)
+	int made = mkdirat(parent, slash + 1, 0755);
+	if (made < 0 && errno != EEXIST)
 		return cannot_make("folder", path, e);
-	int fd = open_in_root(root, path);
+	if (made == 0 && target_own(t, parent, slash + 1, e) < 0)
+		return -1;
+	int fd = open_in_root(t->root, path);
 	return fd < 0 ? err_sys(e, "open %.300s inside", path) : fd;
 }
 
-static int make_dirs(int root, char *path, int depth, struct err *e)
+static int make_dirs(const struct targets *t, char *path, int depth, struct err *e)
 {
-	int fd = open_in_root(root, path);
+	int fd = open_in_root(t->root, path);
 
 	if (fd >= 0)
 		return fd;
 	if (errno != ENOENT || depth > MAX_DEPTH || !*path)
 		return err_sys(e, "open %.300s inside", path);
-	return make_dir(root, path, depth + 1, e);
+	return make_dir(t, path, depth + 1, e);
 }
 
 int target_parent(struct targets *t, const char *path, const char **ret_name,
@@ -110,7 +120,7 @@ int target_parent(struct targets *t, const char *path, const char **ret_name,
 	if (t->path && !strcmp(t->path, folder))
 		return t->folder;
 	target_forget(t);
-	t->folder = make_dirs(t->root, folder, 0, e);
+	t->folder = make_dirs(t, folder, 0, e);
 	if (t->folder < 0)
 		return -1;
 	t->path = folder;
@@ -150,7 +160,7 @@ int target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 		return -1;
 	if (make_last(parent, name, is_dir, mode) == 0) {
 		*ret = (struct target){ .fd = -1, .dir = parent, .name = name };
-		return 0;
+		return target_own(t, parent, name, e);
 	}
 	int made = errno;
 	AUTO_CLOSE int fd = open_in_root(t->root, path);

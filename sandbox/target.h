@@ -20,6 +20,8 @@ struct targets {
 	int root;      /* borrowed: O_PATH of the new root */
 	int folder;    /* owned: looked up last; -1: none */
 	char *path;    /* owned: its path */
+	bool is_roots; /* set after targets_init(): what is made belongs to root inside,
+			* who has to be mapped, and not to who makes it */
 };
 
 void targets_init(struct targets *t, int root);
@@ -52,3 +54,6 @@ int target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
  * by `t`.  *ret_name points at that component within `path`. */
 int target_parent(struct targets *t, const char *path, const char **ret_name,
 		  struct err *e);
+
+/* What was just made as `name` in `parent` belongs to whom it is to belong. */
+int target_own(const struct targets *t, int parent, const char *name, struct err *e);

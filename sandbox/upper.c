@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -15,8 +17,8 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/folders.h"
-#include "sandbox/tree.h"
+#include "store/folders.h"
+#include "store/tree.h"
 
 #define PREFIX ".upper-"
 #define PROBE  "user.hutch"
@@ -51,19 +53,19 @@ static void sweep(int base)
 		(void)closedir(dir); /* it was only read */
 }
 
-static int make_layers(struct upper *u, struct err *e)
+static int make_layers(struct upper *u, bool is_layer, struct err *e)
 {
 	u->lock = open(u->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (u->lock < 0 || flock(u->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "lock %s", u->path);
 	if (mkdirat(u->lock, "upper", 0755) < 0 || mkdirat(u->lock, "work", 0755) < 0)
 		return err_sys(e, "make folders in %s", u->path);
-	if (fsetxattr(u->lock, PROBE, "1", 1, 0) < 0)
+	if (is_layer && fsetxattr(u->lock, PROBE, "1", 1, 0) < 0)
 		return err_sys(e, "set an attribute on %s", u->path);
 	return 0;
 }
 
-static int make_below(struct upper *u, const char *base, struct err *e)
+static int make_below(struct upper *u, const char *base, bool is_layer, struct err *e)
 {
 	if (folder_create(base, e) < 0)
 		return -1;
@@ -76,10 +78,56 @@ static int make_below(struct upper *u, const char *base, struct err *e)
 		own_free(&u->path);
 		return err_sys(e, "make a folder in %s", base);
 	}
-	if (make_layers(u, e) == 0)
+	if (make_layers(u, is_layer, e) == 0)
 		return 0;
 	upper_remove(u);
 	return -1;
+}
+
+/* It may be the upper layer of an image again, or not be one yet. */
+static int make_missing(int dir, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make the folder %s in it", name);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(e, ERR_USAGE, "%s in it is no folder", name);
+	return 0;
+}
+
+static int lock_folder(struct upper *u, struct err *e)
+{
+	u->lock = open(u->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (u->lock < 0)
+		return err_sys(e, "open it");
+	if (flock(u->lock, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? err_set(e, ERR_BUSY, "another sandbox writes to it")
+			       : err_sys(e, "lock it");
+	return 0;
+}
+
+static int take_folder(struct upper *u, struct err *e)
+{
+	if (lock_folder(u, e) < 0)
+		return -1;
+	if (fsetxattr(u->lock, PROBE, "1", 1, 0) < 0 || fremovexattr(u->lock, PROBE) < 0) {
+		(void)err_sys(e, "set an attribute on it");
+		return err_remedy(e, "name a folder of yours on ext4, xfs or btrfs");
+	}
+	return make_missing(u->lock, "upper", e) < 0 ? -1 : make_missing(u->lock, "work", e);
+}
+
+int upper_keep(struct upper *u, const char *folder, struct err *e)
+{
+	AUTO_FREE char *from = text_format("--upper %.200s", folder);
+
+	u->is_kept = true;
+	u->path = realpath(folder, NULL);
+	if (!u->path)
+		return err_sys(e, "--upper %.200s", folder);
+	return take_folder(u, e) < 0 ? err_in(e, "%s", from) : 0;
 }
 
 static const enum folder places[] = { FOLDER_STATE, FOLDER_DATA };
@@ -97,10 +145,21 @@ int upper_make(struct upper *u, struct err *e)
 	(void)err_set(e, ERR_UNSUPPORTED, "no folder of hutch's own exists");
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		AUTO_FREE char *base = folder_path(places[i]);
-		if (base && make_below(u, base, e) == 0)
+		if (base && make_below(u, base, true, e) == 0)
 			return 0;
 	}
 	return no_place(e);
+}
+
+int upper_make_root(struct upper *u, struct err *e)
+{
+	(void)err_set(e, ERR_UNSUPPORTED, "no folder of hutch's own exists");
+	for (size_t i = ARRAY_LEN(places); i-- > 0;) {
+		AUTO_FREE char *base = folder_path(places[i]);
+		if (base && make_below(u, base, false, e) == 0)
+			return 0;
+	}
+	return -1;
 }
 
 /* The part of `path` that is there. */
@@ -133,10 +192,56 @@ int upper_try(char **ret_place, struct err *e)
 	return no_place(e);
 }
 
+/* FICLONE takes whole blocks, of which none is larger. */
+static bool shares_content(const char *folder)
+{
+	AUTO_CLOSE int from = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	AUTO_CLOSE int to = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return from >= 0 && to >= 0 && ftruncate(from, 1 << 16) == 0 &&
+	       ioctl(to, FICLONE, from) == 0;
+}
+
+int upper_try_root(char **ret_place, bool *ret_shares, struct err *e)
+{
+	(void)err_set(e, ERR_UNSUPPORTED, "no folder of hutch's own exists");
+	for (size_t i = ARRAY_LEN(places); i-- > 0;) {
+		AUTO_FREE char *base = folder_path(places[i]);
+		if (!base)
+			continue;
+		AUTO_FREE char *there = text_copy(base);
+		cut_to_existing(there);
+		if (access(there, W_OK) == 0) {
+			*ret_place = text_copy(base);
+			*ret_shares = shares_content(there);
+			return 0;
+		}
+		(void)err_sys(e, "write below %s", there);
+	}
+	return -1;
+}
+
+/* Overlayfs leaves a folder there that its owner cannot look into, and so not remove
+ * with rm -r. */
+static void keep(struct upper *u)
+{
+	AUTO_CLOSE int work =
+		openat(u->lock, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (work >= 0 && fchmodat(work, "work", 0700, 0) < 0)
+		errno = 0; /* it is not there, or stays as it is */
+	own_close(&u->lock);
+	own_free(&u->path);
+}
+
 void upper_remove(struct upper *u)
 {
 	if (!u || !u->path)
 		return;
+	if (u->is_kept) {
+		keep(u);
+		return;
+	}
 	char *slash = strrchr(u->path, '/');
 	*slash = '\0';
 	AUTO_CLOSE int base = open(u->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

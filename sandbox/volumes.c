@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "sandbox/folders.h"
+#include "store/folders.h"
 #include "sandbox/plan.h"
 
 /* As many as the kernel follows (path_resolution(7)). */
@@ -187,7 +187,7 @@ static void list_own_folders(struct own *own)
 static struct step *add_bind(struct plan *p, const struct volume *v, const char *source,
 			     const char *target, const struct stat *st)
 {
-	struct step *s = plan_add(p, STEP_BIND, target);
+	struct step *s = plan_add(p, v->is_cow ? STEP_COW : STEP_BIND, target);
 
 	s->source = text_copy(source);
 	s->attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
@@ -227,7 +227,7 @@ static int refuse(const struct volume *v, const char *what, const char *why, str
 static int check_links(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
-	for (size_t i = 0; v->is_writable && i < own->links.count; i++) {
+	for (size_t i = 0; v->is_writable && !v->is_cow && i < own->links.count; i++) {
 		if (!below(own->links.items[i], source))
 			continue;
 		(void)refuse(v, own->links.items[i],
@@ -296,9 +296,13 @@ static int by_text(const void *a, const void *b)
 static int add_guards(struct plan *p, const struct volume *v, const char *source,
 		      const struct guards *g, struct err *e)
 {
-	if (g->pins.count)
-		qsort(g->pins.items, g->pins.count, sizeof(*g->pins.items), by_text);
-	for (size_t i = 0; i < g->pins.count; i++) {
+	/* What is moved in a copy is no folder of the host's, so it needs no pins, through
+	 * which that could be written to. */
+	const size_t pins = v->is_cow ? 0 : g->pins.count;
+
+	if (pins)
+		qsort(g->pins.items, pins, sizeof(*g->pins.items), by_text);
+	for (size_t i = 0; i < pins; i++) {
 		struct stat st;
 		AUTO_FREE char *from = join(source, g->pins.items[i]);
 		AUTO_FREE char *to = join(v->target, g->pins.items[i]);
@@ -349,7 +353,7 @@ static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
 
 	if (!source || stat(source, &st) < 0)
 		return source_missing(v, e);
-	if (v->kind != VOLUME_BIND && !S_ISDIR(st.st_mode)) {
+	if ((v->kind != VOLUME_BIND || v->is_cow) && !S_ISDIR(st.st_mode)) {
 		(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
 		return err_from(e, v->from);
 	}

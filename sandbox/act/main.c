@@ -10,6 +10,7 @@
 #include "sandbox/act/heap.h"
 #include "sandbox/act/stream.h"
 #include "sandbox/cli/options.h"
+#include "sandbox/cli/past.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/launch.h"
 #include "sandbox/plan.h"
@@ -43,6 +44,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 	int code = EXIT_HUTCH;
 
 	launch_init(&l, policy);
+	l.verb = "act";
 	if (options->is_dry_run) {
 		l.plan.has_logs = true; /* launch_prepare() does it else */
 		if (launch_plan(&l, &e) < 0)
@@ -55,6 +57,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 		code = serve(&l, options->streams);
 	}
 	launch_done(&l);
+	past_end(&l.cow);
 	return code;
 }
 

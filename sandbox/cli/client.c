@@ -88,38 +88,17 @@ static bool is_ready(const struct client *c, short events, int64_t due)
 }
 
 /* Descriptors go beside the first byte. */
-static void put_fds(struct msghdr *m, const int fds[CLIENT_FDS_MAX])
+static int write_all(struct client *c, const char *text, size_t len,
+		     const struct client_fds *fds, struct err *e)
 {
-	struct cmsghdr *head = m->msg_control;
+	size_t passing = fds ? fds->count : 0;
 
-	*head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(CLIENT_FDS_MAX * sizeof(int)),
-				  .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(head), fds, CLIENT_FDS_MAX * sizeof(int));
-	m->msg_controllen = CMSG_SPACE(CLIENT_FDS_MAX * sizeof(int));
-}
-
-static ssize_t write_some(const struct client *c, const char *text, size_t len, const int *fds)
-{
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(CLIENT_FDS_MAX * sizeof(int))] = { 0 };
-	struct iovec part = { (void *)(uintptr_t)text, len };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control };
-
-	if (fds)
-		put_fds(&m, fds);
-	else
-		m.msg_control = NULL;
-	return sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static int write_all(struct client *c, const char *text, size_t len, const int *fds,
-		     struct err *e)
-{
 	while (len > 0) {
-		ssize_t n = write_some(c, text, len, fds);
+		ssize_t n = pass_send(c->fd, text, len, fds ? fds->fds : NULL, passing);
 		if (n > 0) {
 			text += n;
 			len -= (size_t)n;
-			fds = NULL;
+			passing = 0;
 		} else if (errno == EAGAIN) {
 			if (!is_ready(c, POLLOUT, clock_ms() + c->patience_ms))
 				return stuck(c, e);
@@ -147,7 +126,7 @@ static int say_hello(struct client *c, struct err *e)
 }
 
 int client_send_fds(struct client *c, const char *method, const char *params,
-		    const int fds[CLIENT_FDS_MAX], struct err *e)
+		    const struct client_fds *fds, struct err *e)
 {
 	/* In one piece, so that the server reads both at once. */
 	AUTO_FREE char *text = text_format("%s{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","

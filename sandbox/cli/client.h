@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/pass.h"
 #include "sandbox/cli/reply.h"
 #include "sandbox/registry.h"
 
@@ -24,7 +25,6 @@ struct err;
 
 #define CLIENT_PROTOCOL 1
 #define CLIENT_LINE_MAX (32u << 20)
-#define CLIENT_FDS_MAX	3
 /* How long a supervisor that lives may take to say hello, or to read. */
 #define CLIENT_PATIENCE_MS 5000
 
@@ -33,6 +33,11 @@ struct message {
 	struct reply error;  /* of an answer: none when it is a result */
 	struct reply result;
 	struct reply method, params; /* of a notification */
+};
+
+struct client_fds {
+	int fds[PASS_MAX]; /* the caller's */
+	size_t count;
 };
 
 struct client {
@@ -66,7 +71,7 @@ void client_done(struct client *c);
 int client_send(struct client *c, const char *method, const char *params, struct err *e);
 /* The same with descriptors beside it, which stay the caller's; NULL: none. */
 int client_send_fds(struct client *c, const char *method, const char *params,
-		    const int fds[CLIENT_FDS_MAX], struct err *e);
+		    const struct client_fds *fds, struct err *e);
 
 /* Waits for the answer to hello: a supervisor that is stuck, or of another version, is
  * told apart from one that has much to do for the request. */

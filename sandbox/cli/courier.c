@@ -43,9 +43,11 @@ static int start(struct courier *c, struct client *client, struct err *e)
 
 	if (null < 0)
 		return err_sys(e, "open /dev/null");
-	const int fds[CLIENT_FDS_MAX] = { c->packs ? null : c->tar, c->packs ? c->tar : null,
-					  c->sentences };
-	int id = client_send_fds(client, c->packs ? "copy.out" : "copy.in", params, fds, e);
+	const struct client_fds fds = {
+		.fds = { c->packs ? null : c->tar, c->packs ? c->tar : null, c->sentences },
+		.count = 3,
+	};
+	int id = client_send_fds(client, c->packs ? "copy.out" : "copy.in", params, &fds, e);
 	own_close(&c->tar);
 	own_close(&c->sentences);
 	return id;

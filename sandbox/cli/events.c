@@ -104,8 +104,6 @@ static int serve(struct listener *l, struct source *s, struct err *e)
 	struct message m;
 	int got;
 
-	if (client_fill(&s->client, e) < 0)
-		return -1;
 	while (!s->is_over && (got = client_next(&s->client, &m, e)) != 0)
 		if (got < 0 || take(l, s, &m, e) < 0)
 			return -1;
@@ -229,6 +227,8 @@ static int begin(struct listener *l, struct err *e)
 
 /* --- the loop -------------------------------------------------------------- */
 
+/* What has come is read first, new names are looked for, and then it is shown: who was
+ * renamed before it happened is called by the new name. */
 static int turn(struct listener *l, struct err *e)
 {
 	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 1, sizeof(*w));
@@ -240,9 +240,14 @@ static int turn(struct listener *l, struct err *e)
 	if (poll(w, count + 1, -1) < 0)
 		return errno == EINTR ? 0 : err_sys(e, "poll");
 	for (size_t i = 0; i < count; i++)
+		if (w[i].revents && client_fill(&l->sources[i]->client, e) < 0)
+			return -1;
+	if (l->arrivals.fd >= 0 && look_for_arrivals(l, e) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
 		if (w[i].revents && serve(l, l->sources[i], e) < 0)
 			return -1;
-	return w[count].revents ? look_for_arrivals(l, e) : 0;
+	return 0;
 }
 
 static int run(struct listener *l, struct err *e)

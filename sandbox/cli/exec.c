@@ -397,6 +397,7 @@ static int take_terminal(struct visit *v, struct err *e)
 static int begin(struct visit *v, const char *name, struct err *e)
 {
 	AUTO_FREE char *params = start_params(v->policy, false, e);
+	struct client_fds fds = { .count = STDIO_COUNT };
 
 	v->signals = params ? supervise_signals(e) : -1;
 	if (v->signals < 0 || client_open(&v->client, name, e) < 0)
@@ -404,7 +405,8 @@ static int begin(struct visit *v, const char *name, struct err *e)
 	v->client.is_bound = true;
 	if (stdio_open(&v->stdio, v->policy, e) < 0 || take_terminal(v, e) < 0)
 		return -1;
-	v->start = client_send_fds(&v->client, "exec.start", params, v->stdio.inside, e);
+	memcpy(fds.fds, v->stdio.inside, sizeof(v->stdio.inside));
+	v->start = client_send_fds(&v->client, "exec.start", params, &fds, e);
 	if (v->start < 0)
 		return -1;
 	stdio_handed_over(&v->stdio);

@@ -20,6 +20,24 @@ static void print_flag(const struct flag *f)
 	(void)printf("%-*s %s\n", FLAG_WIDTH, text, f->help);
 }
 
+/* The manual page that a synopsis stands on: all images have one, and so have some verbs. */
+static const char *page_of(const char *synopsis)
+{
+	static const struct {
+		const char *begin, *page;
+	} pages[] = {
+		{ "hutch image ", "hutch-image" },	 { "hutch cp ", "hutch-cp" },
+		{ "hutch diff ", "hutch-diff" },	 { "hutch apply ", "hutch-diff" },
+		{ "hutch discard ", "hutch-diff" },	 { "hutch snapshot ", "hutch-snapshot" },
+		{ "hutch commit ", "hutch-snapshot" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pages); i++)
+		if (!strncmp(synopsis, pages[i].begin, strlen(pages[i].begin)))
+			return pages[i].page;
+	return "hutch-sandboxes";
+}
+
 static void print_help(const struct usage *u)
 {
 	static const struct flag help = { .letter = 'h', .name = "help", .help = "this text" };
@@ -28,13 +46,20 @@ static void print_help(const struct usage *u)
 	for (size_t i = 0; i < u->count; i++)
 		print_flag(&u->flags[i]);
 	print_flag(&help);
-	(void)printf("\nMore: man hutch-sandboxes\n");
+	(void)printf("\nMore: man %s\n", page_of(u->synopsis));
 }
 
 static int unknown(const struct usage *u, const char *word, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE, "unknown flag %.60s", word);
 	return err_remedy(e, "%s", u->synopsis);
+}
+
+static bool is_repeated(const struct flag *f)
+{
+	size_t len = strlen(f->argument);
+
+	return len > 3 && !strcmp(f->argument + len - 3, "...");
 }
 
 /* `value`: what stands behind it in the same word, or NULL. */
@@ -46,9 +71,14 @@ static int take(const struct flag *f, const char *value, char ***at, struct err 
 		*f->is_set = true;
 		return 0;
 	}
-	*f->value = value ? value : *++*at;
-	return *f->value ? 0
-			 : err_set(e, ERR_USAGE, "--%s needs a value: %s", f->name, f->argument);
+	value = value ? value : *++*at;
+	if (!value)
+		return err_set(e, ERR_USAGE, "--%s needs a value: %s", f->name, f->argument);
+	if (is_repeated(f))
+		list_add(f->value, value);
+	else
+		*(const char **)f->value = value;
+	return 0;
 }
 
 static int read_long(const struct usage *u, char ***at, struct err *e)

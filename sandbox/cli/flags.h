@@ -14,7 +14,8 @@ struct flag {
 	const char *argument; /* NULL: takes none */
 	const char *help;
 	bool *is_set;	    /* borrowed; of one without argument */
-	const char **value; /* borrowed; of one with */
+	void *value; /* borrowed; of one with: a const char *, or, where `argument` ends with
+			"...", a struct list of all of them */
 };
 
 struct usage {

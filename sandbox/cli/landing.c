@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/tree.h"
+#include "store/tree.h"
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 

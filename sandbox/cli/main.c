@@ -29,8 +29,9 @@ static int print_version(char **argv)
 
 static int print_help(char **argv);
 
-/* Verbs that need a library are programs of their own. */
-static int run_program(const char *program, char **argv)
+/* Verbs that need a library are programs of their own.  `first` is what they see as
+ * argv[0], `verb` the word behind it, or NULL. */
+static int run_as(const char *program, const char *first, const char *verb, char **argv)
 {
 	AUTO_FREE char *path = NULL;
 	struct list words = { 0 };
@@ -40,7 +41,9 @@ static int run_program(const char *program, char **argv)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	list_add(&words, program);
+	list_add(&words, first);
+	if (verb)
+		list_add(&words, verb);
 	for (; *argv; argv++)
 		list_add(&words, *argv);
 	(void)execv(path, words.items);
@@ -50,9 +53,46 @@ static int run_program(const char *program, char **argv)
 	return EXIT_HUTCH;
 }
 
+static int run_program(const char *program, char **argv)
+{
+	return run_as(program, program, NULL, argv);
+}
+
 static int create_main(char **argv)
 {
 	return run_program("hutch-supervise", argv);
+}
+
+/* The same program, which knows it by the name. */
+static int fork_main(char **argv)
+{
+	return run_as("hutch-supervise", "hutch-fork", NULL, argv);
+}
+
+/* Images are of whom sandboxes stand for. */
+static int run_image(const char *verb, char **argv)
+{
+	struct err e;
+
+	if (identity_become_for_images(&e) == 0)
+		return run_as("hutch-image", "hutch-image", verb, argv);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+static int image_main(char **argv)
+{
+	return run_image(NULL, argv);
+}
+
+static int snapshot_main(char **argv)
+{
+	return run_image("snapshot", argv);
+}
+
+static int commit_main(char **argv)
+{
+	return run_image("commit", argv);
 }
 
 /* Root's sandboxes are somebody else's. */
@@ -109,6 +149,17 @@ static const struct verb {
 	{ "stop", "end it, after a time to end by itself", stop_main, true },
 	{ "kill", "end it at once", kill_main, true },
 	{ "rm", "remove what is kept of one that has ended", rm_main, true },
+
+	{ "What it has changed, in folders shown with :cow and in its root:", NULL, NULL, false },
+	{ "diff", "list it", diff_main, true },
+	{ "apply", "of a folder: do it on this host", apply_main, true },
+	{ "discard", "of folders: throw it away", discard_main, true },
+	{ "snapshot", "of its root: keep it as an image", snapshot_main, false },
+	{ "fork", "make another sandbox of it, or of a snapshot", fork_main, false },
+	{ "commit", "give it, or a snapshot, the name of an image of yours", commit_main, false },
+
+	{ "What they are made of:", NULL, NULL, false },
+	{ "image", "images: pull, import, build, list, remove", image_main, false },
 
 	{ "This host and this program:", NULL, NULL, false },
 	{ "doctor", "what this host lacks, and what would change it", doctor_main, false },

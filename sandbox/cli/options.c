@@ -14,6 +14,7 @@
 #include "policy/quantity.h"
 #include "policy/volume.h"
 #include "sandbox/caps.h"
+#include "store/reference.h"
 
 static int set_text(char **place, const char *value)
 {
@@ -24,18 +25,53 @@ static int set_text(char **place, const char *value)
 
 static int take_image(struct run_options *o, const char *value, struct err *e)
 {
+	struct reference r;
+
 	if (!strcmp(value, "host")) {
 		o->policy->image = IMAGE_HOST;
 		return 0;
 	}
 	if (!strcmp(value, "dir:"))
 		return err_set(e, ERR_USAGE, "--image dir: names no folder");
-	if (strncmp(value, "dir:", 4)) {
-		(void)err_set(e, ERR_USAGE, "unknown image '%.100s'", value);
-		return err_remedy(e, "this version has --image host and --image dir:PATH");
+	if (!strncmp(value, "dir:", 4)) {
+		o->policy->image = IMAGE_DIR;
+		return set_text(&o->policy->image_path, value + 4);
 	}
-	o->policy->image = IMAGE_DIR;
-	return set_text(&o->policy->image_path, value + 4);
+	if (reference_parse(value, &r, e) < 0) {
+		(void)err_in(e, "--image");
+		return err_remedy(e, "--image takes host, dir:PATH, or a reference such as "
+				     "python:3.12");
+	}
+	o->policy->image = IMAGE_STORE;
+	return set_text(&o->policy->image_path, value);
+}
+
+static int take_pull(struct run_options *o, const char *value, struct err *e)
+{
+	static const char *const names[] = { [PULL_MISSING] = "missing",
+					     [PULL_ALWAYS] = "always",
+					     [PULL_NEVER] = "never" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(value, names[i]))
+			continue;
+		o->policy->pull = (enum pull)i;
+		return 0;
+	}
+	return err_set(e, ERR_USAGE, "--pull takes missing, always or never, not '%.60s'", value);
+}
+
+static int take_entrypoint(struct run_options *o, const char *value, struct err *e)
+{
+	(void)e; /* judged by policy_check(), which knows the image */
+	return set_text(&o->policy->entrypoint, value);
+}
+
+static int take_upper(struct run_options *o, const char *value, struct err *e)
+{
+	if (!*value)
+		return err_set(e, ERR_USAGE, "--upper names no folder");
+	return set_text(&o->policy->upper, value);
 }
 
 static int take_volume(struct run_options *o, const char *value, struct err *e)
@@ -335,9 +371,12 @@ static const struct option {
 	int (*take)(struct run_options *, const char *, struct err *);
 	const char *help;
 } options[] = {
-	{ 0, "image", "REF", take_image, "host (default), or dir:PATH" },
-	{ 'v', "volume", "SRC:DST[:ro|rw]", take_volume, "show a folder or file of the host" },
-	{ 0, "workspace", "DIR[:ro|rw]", take_workspace, "show DIR at /workspace" },
+	{ 0, "image", "REF", take_image, "host (default), a reference, or dir:PATH" },
+	{ 0, "pull", "WHEN", take_pull, "fetch the image: missing (default), always, never" },
+	{ 0, "entrypoint", "CMD", take_entrypoint, "in place of the image's" },
+	{ 0, "upper", "DIR", take_upper, "keep what is written over the image in DIR" },
+	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume, "show a folder or file of the host" },
+	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
 	{ 0, "toolchain", "DIR", take_toolchain, "show DIR read-only at its own path" },
 	{ 0, "tmpfs", "DST[:size=N]", take_tmpfs, "an empty writable folder" },
 	{ 0, "read-only", NULL, take_read_only, "only what is named is writable" },
@@ -346,7 +385,7 @@ static const struct option {
 	{ 0, "secret", "KEY[=VALUE]", take_secret, "a variable that is hidden where it is shown" },
 	{ 0, "secret-file", "FILE", take_secret_file, "such variables from a file" },
 	{ 'w', "workdir", "DIR", take_workdir, "working directory (default /workspace)" },
-	{ 'u', "user", "USER", take_user, "agent, root, or with ranges UID[:GID]" },
+	{ 'u', "user", "USER", take_user, "agent, root, with ranges UID[:GID]" },
 	{ 0, "hostname", "NAME", take_hostname, "(default hutch)" },
 	{ 'i', "interactive", NULL, take_interactive, "pass stdin on" },
 	{ 't', "tty", NULL, take_tty, "a terminal of the sandbox's own" },
@@ -378,7 +417,8 @@ static const struct option {
 
 /* The verbs that make a sandbox have all options but these, and the others have only
  * these. */
-#define MAKERS	 (VERB_RUN | VERB_ACT | VERB_CREATE)
+#define BOXES	 (VERB_CREATE | VERB_FORK) /* that live on */
+#define MAKERS	 (VERB_RUN | VERB_ACT | BOXES)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
 
 static const struct {
@@ -392,9 +432,11 @@ static const struct {
 	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC },
 	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
 	{ "json", VERB_RUN },			{ "rm", VERB_RUN },
+	{ "entrypoint", VERB_RUN },
+	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
 	{ "stream", VERB_ACT },			{ "dry-run", VERB_RUN | VERB_ACT },
-	{ "ttl", VERB_CREATE },			{ "idle-timeout", VERB_CREATE },
-	{ "lint", VERB_ACT | VERB_CREATE },
+	{ "ttl", BOXES },			{ "idle-timeout", BOXES },
+	{ "lint", VERB_ACT | BOXES },
 };
 
 static bool has_option(enum verb verb, const struct option *o)
@@ -436,6 +478,10 @@ static const struct {
 	  "hutch create [OPTIONS] NAME\n\nA sandbox that lives on under this name, for hutch "
 	  "exec, shell, act, stop.\n\n",
 	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-create\n" },
+	{ VERB_FORK, "fork",
+	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME\n\nA sandbox that lives on under this name "
+	  "and whose root begins as that of another\none is now, or as a snapshot has it.\n\n",
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-snapshot\n" },
 	{ VERB_EXEC, "exec",
 	  "hutch exec [OPTIONS] NAME [--] CMD [ARG...]\n\n"
 	  "Runs a command in a sandbox that has a name.  Its exit code is hutch's.\n\n",
@@ -471,6 +517,9 @@ void options_print_help(enum verb verb)
 /* The flag is of another verb. */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
+	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
+		return err_set(e, ERR_USAGE, "--%s is no flag of hutch fork, which has its image "
+					     "from the one that is forked", o->name);
 	if (verb == VERB_EXEC || verb == VERB_SHELL)
 		return err_set(e, ERR_USAGE, "--%s is no flag of hutch %s", o->name,
 			       verb_name(verb));
@@ -480,9 +529,9 @@ static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 	if (verb == VERB_RUN)
 		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %s", o->name,
 			       has_option(VERB_ACT, o) ? "act" : "exec");
-	if (verb == VERB_CREATE)
-		return err_set(e, ERR_USAGE, "--%s makes no sense for hutch create, which runs "
-					     "no command", o->name);
+	if (verb & BOXES)
+		return err_set(e, ERR_USAGE, "--%s makes no sense for hutch %s, which runs no "
+					     "command", o->name, verb_name(verb));
 	return err_set(e, ERR_USAGE, "--%s makes no sense for hutch act, whose stdin and stdout "
 				     "are actions and observations", o->name);
 }

@@ -7,7 +7,14 @@ struct err;
 struct policy;
 
 /* Whose flags these are. */
-enum verb { VERB_RUN = 1, VERB_ACT = 2, VERB_CREATE = 4, VERB_EXEC = 8, VERB_SHELL = 16 };
+enum verb {
+	VERB_RUN = 1,
+	VERB_ACT = 2,
+	VERB_CREATE = 4,
+	VERB_EXEC = 8,
+	VERB_SHELL = 16,
+	VERB_FORK = 32
+};
 
 struct run_options {
 	enum verb verb;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -14,6 +15,7 @@
 #include "base/quote.h"
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/gather.h"
+#include "sandbox/cli/past.h"
 #include "sandbox/cli/reply.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/table.h"
@@ -36,6 +38,7 @@ struct row {
 	const struct registry_item *item;
 	struct reply info, record; /* none: not there */
 	const struct sample *used; /* NULL: not asked */
+	int64_t changes; /* bytes that are kept of what it changed; -1: none, or not known */
 };
 
 static struct reply scan(const char *text)
@@ -118,30 +121,32 @@ static char *state_of(const struct row *r)
 	return reason ? text_format("%s (%s)", state, reason) : text_copy(state);
 }
 
-static void add_row(struct table *t, const struct row *r, bool is_whole)
+static void add_row(struct table *t, const struct row *r, const struct ps_options *o)
 {
 	AUTO_FREE char *created = reply_string(reply_get(r->info, "created"));
 	const struct sample *used = r->used;
 
 	table_add(t, text_copy(r->item->name));
 	table_add(t, text_copy(r->item->id));
-	table_add(t, image_of(r, is_whole));
+	table_add(t, image_of(r, o->is_whole));
 	table_add(t, state_of(r));
 	table_add(t, table_age(created));
 	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids) : NULL);
 	table_add(t, used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
+	if (o->has_ended)
+		table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
 }
 
-static void print_table(const struct row *rows, size_t count, bool is_whole)
+static void print_table(const struct row *rows, size_t count, const struct ps_options *o)
 {
 	static const char *const heads[] = { "NAME",	"ID",	"IMAGE", "STATE",
-					     "CREATED", "PIDS", "MEMORY" };
-	struct table t = { .columns = ARRAY_LEN(heads) };
+					     "CREATED", "PIDS", "MEMORY", "CHANGES" };
+	struct table t = { .columns = ARRAY_LEN(heads) - !o->has_ended };
 
-	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+	for (size_t i = 0; i < t.columns; i++)
 		table_add(&t, text_copy(heads[i]));
 	for (size_t i = 0; i < count; i++)
-		add_row(&t, &rows[i], is_whole);
+		add_row(&t, &rows[i], o);
 	table_print(&t, stdout);
 	table_done(&t);
 }
@@ -152,6 +157,52 @@ static void print_names(const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		(void)puts(rows[i].record.text ? rows[i].item->id : rows[i].item->name);
+}
+
+/* --- what is kept of changes ------------------------------------------------- */
+
+static bool is_listed(const struct registry_list *list, const struct cow *c)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < list->count && !is; i++)
+		is = !strcmp(list->items[i].id, c->id);
+	return is;
+}
+
+static char *info_of(const struct cow *c)
+{
+	AUTO_FREE char *source = quote_json(c->folders[0].source);
+	time_t seconds = (time_t)(c->started_ns / 1000000000);
+	char when[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return text_format("{\"created\":\"%s\",\"workspace\":%s}", when, source);
+}
+
+/* Those that had no name of their own, or were forgotten. */
+static void add_kept(struct registry_list *list, const struct cow_list *kept)
+{
+	for (size_t i = 0; i < kept->count; i++) {
+		const struct cow *c = &kept->items[i];
+		if (c->is_live || is_listed(list, c))
+			continue;
+		list->items = mem_resize(list->items, list->count + 1, sizeof(*list->items));
+		struct registry_item *item = &list->items[list->count++];
+		*item = (struct registry_item){ .status = REGISTRY_ENDED, .info = info_of(c) };
+		(void)snprintf(item->name, sizeof(item->name), "%s", c->name);
+		(void)snprintf(item->id, sizeof(item->id), "%s", c->id);
+	}
+}
+
+static int64_t changes_of(const struct cow_list *kept, const char *id)
+{
+	for (size_t i = 0; i < kept->count; i++)
+		if (!strcmp(kept->items[i].id, id) && kept->items[i].has_sum)
+			return (int64_t)kept->items[i].bytes;
+	return -1;
 }
 
 /* --- all ------------------------------------------------------------------- */
@@ -176,7 +227,8 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 	return samples;
 }
 
-static void print(const struct registry_list *list, const struct ps_options *o)
+static void print(const struct registry_list *list, const struct cow_list *kept,
+		  const struct ps_options *o)
 {
 	const size_t live = count_live(list);
 	const bool asks = !o->is_quiet && live <= ASKED_MAX;
@@ -186,13 +238,14 @@ static void print(const struct registry_list *list, const struct ps_options *o)
 	for (size_t i = 0; i < list->count; i++)
 		rows[i] = (struct row){ .item = &list->items[i], .info = scan(list->items[i].info),
 					.record = scan(list->items[i].record),
-					.used = asks && i < live ? &samples[i] : NULL };
+					.used = asks && i < live ? &samples[i] : NULL,
+					.changes = changes_of(kept, list->items[i].id) };
 	if (o->is_quiet)
 		print_names(rows, list->count);
 	else if (o->is_json)
 		print_json(rows, list->count);
 	else
-		print_table(rows, list->count, o->is_whole);
+		print_table(rows, list->count, o);
 }
 
 int ps_main(char **argv)
@@ -210,6 +263,7 @@ int ps_main(char **argv)
 		.flags = flags, .count = ARRAY_LEN(flags),
 	};
 	struct registry_list list;
+	struct cow_list kept = { 0 };
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
 
@@ -219,7 +273,12 @@ int ps_main(char **argv)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	print(&list, &o);
+	if (o.has_ended && cow_list(&kept, &e) == 0) {
+		past_settle_all(&kept);
+		add_kept(&list, &kept);
+	}
+	print(&list, &kept, &o);
+	cow_list_done(&kept);
 	registry_list_done(&list);
 	return 0;
 }

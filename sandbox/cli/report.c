@@ -28,13 +28,13 @@ void report_error(const struct err *e)
 		(void)fprintf(stderr, "hutch: hint: %s\n", remedy);
 }
 
-void report_result(const struct result *r, int json_fd)
+void report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 {
 	if (r->error.kind != ERR_NONE)
 		report_error(&r->error);
 	else if (r->status == RUN_TIMEOUT)
 		(void)fprintf(stderr, "hutch: timed out after %.1f s; everything was ended\n",
-			      r->wall_s);
+			      (double)timeout_ms / 1e3);
 	if (json_fd < 0)
 		return;
 	AUTO_FREE char *object = result_json(r);
@@ -76,6 +76,7 @@ void report_masked(const struct policy *policy, struct err *e)
 
 void report_degraded(unsigned degraded)
 {
+	degraded &= ~(unsigned)DEGRADED_IMAGE; /* who copied it has said so */
 	if (!degraded)
 		return;
 	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");

@@ -1,13 +1,15 @@
 /* report -- what the user reads when something went wrong, and the result. */
 #pragma once
+#include <stdint.h>
 
 struct err;
 struct policy;
 struct result;
 
 /* The error, if there is one, as one sentence on stderr with its remedy on a
- * line of its own; then, with `json_fd` not -1, the object. */
-void report_result(const struct result *r, int json_fd);
+ * line of its own, or that the timeout has passed; then, with `json_fd` not -1, the
+ * object. */
+void report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
 
 /* --network host, which shares more than it seems to. */
 void report_network(const struct policy *policy);

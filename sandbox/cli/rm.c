@@ -15,8 +15,10 @@
 #include "sandbox/cli/client.h"
 #include "sandbox/cli/each.h"
 #include "sandbox/cli/flags.h"
+#include "sandbox/cli/past.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/cow.h"
 #include "sandbox/result.h"
 
 /* How long a supervisor may take to end its sandbox when it is told to. */
@@ -99,6 +101,47 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	return 0;
 }
 
+/* What it has changed in folders shown with :cow stays.  One that was killed has not
+ * looked whether there is anything. */
+static void tell_kept(const char *id)
+{
+	struct cow c;
+
+	if (cow_find(id, &c, NULL) < 0)
+		return;
+	bool is_settled = c.has_sum || c.is_live || cow_lock(&c, NULL) < 0;
+	if (is_settled || past_settle(&c, NULL) != 0)
+		(void)fprintf(stderr, "hutch: changes are kept as %s; hutch diff|apply|discard "
+				      "%s\n", c.name, c.name);
+	cow_done(&c);
+}
+
+/* By the id: with its end the name that it was given later is forgotten. */
+static void find_changes(const char *name, char id[COW_ID_LEN + 1])
+{
+	struct cow c;
+
+	id[0] = '\0';
+	if (cow_find(name, &c, NULL) < 0)
+		return;
+	memcpy(id, c.id, COW_ID_LEN + 1);
+	cow_done(&c);
+}
+
+static int remove_and_tell(const char *name, bool is_forced, struct err *e)
+{
+	char id[COW_ID_LEN + 1];
+
+	find_changes(name, id);
+	if (remove_one(name, is_forced, e) < 0)
+		return -1;
+	(void)printf("%s\n", name);
+	(void)fflush(stdout);
+	if (id[0])
+		tell_kept(id);
+	return 0;
+}
+
 int rm_main(char **argv)
 {
 	bool is_forced = false;
@@ -118,9 +161,7 @@ int rm_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	for (; *argv; argv++) {
-		if (remove_one(*argv, is_forced, &e) == 0) {
-			(void)printf("%s\n", *argv);
-		} else {
+		if (remove_and_tell(*argv, is_forced, &e) < 0) {
 			report_error(&e);
 			code = EXIT_HUTCH;
 		}

@@ -12,6 +12,7 @@
 #include "policy/policy.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/cli/options.h"
+#include "sandbox/cli/past.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
@@ -76,7 +77,13 @@ static void run_command(struct launch *l, struct result *ret)
 	supervise_run(&run, ret);
 	ret->degraded = l->degraded;
 	tell_usage(l, ret);
-	if (ret->status == RUN_SETUP_ERROR && ret->exit_code == EXIT_NOT_FOUND)
+	if (ret->status != RUN_SETUP_ERROR || ret->exit_code != EXIT_NOT_FOUND)
+		return;
+	if (l->plan.stock)
+		(void)err_set(&ret->error, ERR_NOT_FOUND,
+			      "%.200s: command not found in the image %.200s",
+			      l->plan.argv.items[0], l->stock.name);
+	else
 		report_explain_missing(&ret->error, l->policy);
 }
 
@@ -100,6 +107,7 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 	else if (!is_dry_run)
 		run_command(&l, ret);
 	launch_done(&l);
+	past_end(&l.cow);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
@@ -137,7 +145,7 @@ int run_main(char **argv)
 		run_launch(&policy, options.is_dry_run, &result);
 	}
 	hide_secrets(&policy, &result);
-	report_result(&result, options.json_fd);
+	report_result(&result, policy.timeout_ms, options.json_fd);
 	policy_done(&policy);
 	return result.exit_code;
 }

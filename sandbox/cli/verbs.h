@@ -6,8 +6,11 @@
 #pragma once
 
 int act_named(char **argv); /* hutch act NAME */
+int apply_main(char **argv);
 int connect_main(char **argv);
 int cp_main(char **argv);
+int diff_main(char **argv);
+int discard_main(char **argv);
 int events_main(char **argv);
 int inspect_main(char **argv);
 int kill_main(char **argv);

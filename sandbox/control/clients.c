@@ -114,6 +114,7 @@ static void remove_client(struct supervisor *s, size_t i)
 	bool was_large = is_large(c);
 
 	s->clients[i] = s->clients[--s->client_count];
+	still_leave(s, c);
 	desk_leave(&s->desk, &c->desk);
 	outputs_leave(s, c);
 	jobs_leave(&s->jobs, c);

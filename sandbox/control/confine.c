@@ -156,15 +156,17 @@ static int enter_landlock(const struct confine *c, struct err *e)
  * pid 1's number is its own until we have waited for it, and then there is nothing
  * left to signal; tgkill(2) is abort(3)'s.  Calls of a foreign ABI, whose numbers
  * mean others, are the list's to refuse. */
-static int narrow_signals(pid_t child, struct err *e)
+static int narrow_signals(pid_t child, pid_t server, struct err *e)
 {
+	const pid_t second = server > 0 ? server : child;
 	const struct sock_filter insns[] = {
 		WORD(nr),
 		IS(SYS_kill, 2, 0),
-		IS(SYS_tgkill, 3, 0),
+		IS(SYS_tgkill, 4, 0),
 		RETURN(SECCOMP_RET_ALLOW),
 		WORD(args[0]),
-		IS(child, 2, 3),
+		IS(child, 3, 0),
+		IS(second, 2, 3),
 		WORD(args[0]),
 		IS(getpid(), 0, 1),
 		RETURN(SECCOMP_RET_ALLOW),
@@ -176,13 +178,13 @@ static int narrow_signals(pid_t child, struct err *e)
 	return seccomp_install(&program, e);
 }
 
-static int enter_seccomp(pid_t child, struct err *e)
+static int enter_seccomp(const struct confine *c, struct err *e)
 {
 	const struct seccomp_program program = { .insns = supervisor_program,
 						 .count = ARRAY_LEN(supervisor_program) };
 
 	/* The list has no seccomp(2). */
-	return narrow_signals(child, e) < 0 ? -1 : seccomp_install(&program, e);
+	return narrow_signals(c->child, c->server, e) < 0 ? -1 : seccomp_install(&program, e);
 }
 
 int confine_enter(const struct confine *c, struct err *e)
@@ -193,7 +195,7 @@ int confine_enter(const struct confine *c, struct err *e)
 		return err_sys(e, "confine the supervisor: prctl PR_SET_NO_NEW_PRIVS");
 	if (c->has_landlock && enter_landlock(c, e) < 0)
 		return err_in(e, "confine the supervisor");
-	if (enter_seccomp(c->child, e) < 0)
+	if (enter_seccomp(c, e) < 0)
 		return err_in(e, "confine the supervisor");
 	return 0;
 }

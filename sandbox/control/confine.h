@@ -9,7 +9,8 @@
  *			the other folders there; its cgroup; /proc, to read; /dev/null.
  *			Nothing is executed; no TCP; no abstract socket of others
  *	seccomp		policy/seccomp/supervisor.json, a list of what is allowed, and of
- *			processes it can signal pid 1 of its sandbox alone
+ *			processes it can signal pid 1 of its sandbox alone, and who serves
+ *			its root
  *
  * A call that is to be used after confine_enter() has to be in that list: what is not
  * answers ENOSYS.  sigaltstack(2) is the sanitizers'.
@@ -34,7 +35,7 @@ struct registry_entry;
 
 struct confine {
 	bool has_landlock; /* confine_has_landlock() */
-	pid_t child;	   /* the one process that may be signalled */
+	pid_t child, server; /* that may be signalled; 0: there is none */
 	const struct registry_entry *entry; /* borrowed; one that was made */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
 	const int *keep; /* borrowed: descriptors beside 0, 1 and 2; -1: none */

@@ -1,11 +1,14 @@
 /* hutch-supervise: a sandbox with a name, and the process that sees to it.  `hutch
- * create` runs it; it returns when the sandbox is ready, and leaves this process in
+ * create` runs it, and `hutch fork`, as hutch-fork; it returns when the sandbox is ready, and leaves this process in
  * the background.  See docs/hutch-create.md. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -17,21 +20,52 @@
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/control/supervisor.h"
+#include "sandbox/identity.h"
 #include "sandbox/launch.h"
+#include "sandbox/program.h"
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
+#include "store/reference.h"
 
 struct order {
 	struct policy policy;
 	struct run_options options;
+	char *from; /* owned; VERB_FORK: a sandbox, or an image */
 	char *name; /* owned */
 };
+
+static int settle_name(struct order *o, const char *name, struct err *e)
+{
+	o->name = text_copy(name);
+	list_done(&o->policy.argv);
+	o->policy.takes_actions = true;
+	return registry_check_name(o->name, e);
+}
+
+/* Of a fork: FROM and the name. */
+static int take_names(struct order *o, struct err *e)
+{
+	struct list *words = &o->policy.argv;
+
+	if (words->count != 2) {
+		(void)err_set(e, ERR_USAGE, "hutch fork takes two names");
+		return err_remedy(e, "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME");
+	}
+	o->from = text_copy(words->items[0]);
+	o->policy.image = IMAGE_STORE;
+	o->policy.image_path = text_copy("localhost/fork"); /* until it is known */
+	o->policy.pull = PULL_NEVER;
+	AUTO_FREE char *name = text_copy(words->items[1]);
+	return settle_name(o, name, e);
+}
 
 /* The words that are no flags: one, the name. */
 static int take_name(struct order *o, struct err *e)
 {
 	struct list *words = &o->policy.argv;
 
+	if (o->options.verb == VERB_FORK)
+		return take_names(o, e);
 	if (words->count != 1) {
 		(void)err_set(e, ERR_USAGE, words->count ? "hutch create takes one name, but got "
 							   "also '%.60s'"
@@ -39,10 +73,7 @@ static int take_name(struct order *o, struct err *e)
 			      words->count ? words->items[1] : "");
 		return err_remedy(e, "hutch create [OPTIONS] NAME; commands are for hutch exec");
 	}
-	o->name = text_copy(words->items[0]);
-	list_done(words);
-	o->policy.takes_actions = true;
-	return registry_check_name(o->name, e);
+	return settle_name(o, words->items[0], e);
 }
 
 /* Nothing of the caller's terminal, session or folder is held. */
@@ -69,6 +100,9 @@ static int start(struct launch *l, struct registry_entry *entry, const char *nam
 	if (launch_prepare(l, false, e) < 0 || registry_create(name, entry, e) < 0)
 		return -1;
 	l->entry = entry;
+	AUTO_CLOSE int words = fcntl(2, F_DUPFD_CLOEXEC, 3);
+	if (words >= 0)
+		l->words = words;
 	/* Paths that are relative have been resolved. */
 	return leave_caller(e) < 0 ? -1 : launch_start(l, e);
 }
@@ -98,6 +132,7 @@ static void supervise(const struct order *o, int ready)
 		supervisor_run(&s);
 	}
 	launch_done(&l);
+	cow_done(&l.cow); /* whoever asks for it settles it */
 	registry_done(&entry);
 }
 
@@ -144,16 +179,74 @@ static int create(const struct order *o)
 	return wait_ready(ends[0], o->name);
 }
 
-/* The supervisor has another working directory.  What is not there is told of when it
- * is looked for. */
-static void resolve_paths(struct policy *p)
+/* What is not there is told of when it is looked for. */
+static void resolve_path(char **at)
 {
-	char *path = p->cgroup_parent ? realpath(p->cgroup_parent, NULL) : NULL;
+	char *path = *at ? realpath(*at, NULL) : NULL;
 
 	if (!path)
 		return;
-	free(p->cgroup_parent);
-	p->cgroup_parent = path;
+	free(*at);
+	*at = path;
+}
+
+/* The supervisor has another working directory. */
+static void resolve_paths(struct policy *p)
+{
+	resolve_path(&p->cgroup_parent);
+	resolve_path(&p->upper);
+}
+
+/* As whom images, and other sandboxes, belong to. */
+static _Noreturn void become_image(const struct order *o, const char *path, int output)
+{
+	char program[] = "hutch-image", verb[] = "fork-source", dash[] = "--";
+	char *argv[] = { program, verb, dash, o->from, o->name, NULL };
+	struct err e;
+
+	if (identity_become_for_images(&e) < 0)
+		report_error(&e);
+	else if (dup2(output, 1) >= 0)
+		(void)execv(path, argv);
+	_exit(EXIT_HUTCH);
+}
+
+/* What a fork is made of: a snapshot that is taken now, or FROM itself.  -1 without an
+ * error: it was told.  That program takes longer to start than a sandbox, so it is not
+ * asked where FROM is what no sandbox can be called. */
+static int find_source(struct order *o, struct err *e)
+{
+	AUTO_FREE char *path = NULL, *text = NULL;
+	size_t len = 0;
+	int ends[2], status;
+
+	if (strpbrk(o->from, "/:")) {
+		free(o->policy.image_path);
+		o->policy.image_path = text_copy(o->from);
+		return 0;
+	}
+	e->kind = ERR_NONE;
+	if (program_find("hutch-image", &path, e) < 0)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int output = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		become_image(o, path, ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0)
+		return err_sys(e, "fork");
+	int rc = io_read_file(output, "what hutch-image says", REFERENCE_MAX, &text, &len, e);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for hutch-image");
+	if (rc < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return -1;
+	text[strcspn(text, "\n")] = '\0';
+	free(o->policy.image_path);
+	o->policy.image_path = text_copy(text);
+	return 0;
 }
 
 static int parse(char **argv, struct order *o, struct err *e)
@@ -165,7 +258,14 @@ static int parse(char **argv, struct order *o, struct err *e)
 	if (take_name(o, e) < 0 || policy_check(&o->policy, e) < 0)
 		return -1;
 	resolve_paths(&o->policy);
-	return 0;
+	return o->options.verb == VERB_FORK ? find_source(o, e) : 0;
+}
+
+/* Another program of ours may have said it. */
+static void report_untold(const struct err *e)
+{
+	if (e->kind != ERR_NONE)
+		report_error(e);
 }
 
 int main(int argc, char **argv)
@@ -174,21 +274,23 @@ int main(int argc, char **argv)
 	struct err e;
 	int code = EXIT_HUTCH;
 
-	(void)argc;
+	if (argc > 0 && !strcmp(argv[0], "hutch-fork"))
+		o.options.verb = VERB_FORK;
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	o.options.policy = &o.policy;
 	launch_ready();
 	policy_init(&o.policy);
 	if (parse(argv + 1, &o, &e) < 0)
-		report_error(&e);
+		report_untold(&e);
 	else if (o.options.wants_help)
-		options_print_help(VERB_CREATE), code = 0;
+		options_print_help(o.options.verb), code = 0;
 	else {
 		/* Not before: --secret-file <(...) is one of the caller's. */
 		launch_close_others(-1);
 		code = create(&o);
 	}
+	free(o.from);
 	free(o.name);
 	policy_done(&o.policy);
 	return code;

@@ -1,6 +1,5 @@
 #include "sandbox/control/methods.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,10 +7,10 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/cgroup.h"
 #include "sandbox/control/call.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
+#include "sandbox/result.h"
 
 /* How much longer than its grace an executor may take to end. */
 #define STOP_MS 2000
@@ -65,18 +64,6 @@ static void mourn(const struct call *call)
 	call->client->under_way++;
 }
 
-static void let_time_stand(struct supervisor *s)
-{
-	s->paused_ms = clock_ms();
-	jobs_pause(&s->jobs);
-}
-
-static void let_time_go_on(struct supervisor *s)
-{
-	desk_postpone(&s->desk, clock_ms() - s->paused_ms);
-	jobs_resume(&s->jobs);
-}
-
 static int do_stop(const struct call *call)
 {
 	struct supervisor *s = call->s;
@@ -89,11 +76,7 @@ static int do_stop(const struct call *call)
 	mourn(call);
 	s->is_stopping = s->jobs.is_closed = true;
 	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
-	if (s->status == REGISTRY_PAUSED) {
-		let_time_go_on(s);
-		if (s->launch->cgroup.procs >= 0) /* if it fails: they are killed in the end */
-			(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
-	}
+	still_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);
 	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)
 		guest_broke_protocol(&s->guest, call->e);
@@ -107,67 +90,84 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
-static void hold(struct supervisor *s, bool is_held)
+static int answer_by(const struct call *call)
 {
-	struct err e;
+	bool has_cgroup = call->s->launch->cgroup.procs >= 0;
 
-	if (channel_send_hold(&s->guest.channel, is_held, &e) < 0)
-		guest_broke_protocol(&s->guest, &e);
-}
-
-/* The executor, which is not in that cgroup, holds its clocks before anybody stands
- * still and until all go on. */
-static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
-{
-	if (is_frozen)
-		hold(s, true);
-	int done = cgroup_freeze(&s->launch->cgroup, is_frozen, e);
-	if (is_frozen != (done == 0))
-		hold(s, false);
-	return done;
-}
-
-/* With a cgroup the kernel does it, and nobody inside can tell; without one pid 1
- * sends signals. */
-static int set_paused(const struct call *call, bool is_paused)
-{
-	struct supervisor *s = call->s;
-	bool has_cgroup = s->launch->cgroup.procs >= 0;
-
-	if (has_cgroup && freeze(s, is_paused, call->e) < 0)
-		return RPC_FAILED;
-	if (!has_cgroup && channel_send_signal(&s->guest.channel, 0,
-					       is_paused ? SIGSTOP : SIGCONT, call->e) < 0)
-		guest_broke_protocol(&s->guest, call->e);
-	if (is_paused)
-		let_time_stand(s);
-	else
-		let_time_go_on(s);
-	supervisor_set_status(s, is_paused ? REGISTRY_PAUSED : REGISTRY_READY);
 	return call_answer(call, has_cgroup ? "{\"by\":\"cgroup\"}" : "{\"by\":\"signals\"}");
 }
 
 static int do_pause(const struct call *call)
 {
-	/* Before it is ready pid 1 may not know of it yet, and whoever made it would be
-	 * told too late, or never. */
-	if (call->s->is_stopping || call->s->status == REGISTRY_STARTED) {
-		(void)err_set(call->e, ERR_BUSY, "the sandbox is %s",
-			      call->s->is_stopping ? "stopping" : "not ready yet");
-		return RPC_FAILED;
-	}
-	if (call->s->status != REGISTRY_PAUSED)
-		return set_paused(call, true);
-	(void)err_set(call->e, ERR_USAGE, "the sandbox is paused already");
-	return RPC_FAILED;
+	return still_pause(call->s, call->e) < 0 ? RPC_FAILED : answer_by(call);
 }
 
 static int do_unpause(const struct call *call)
 {
-	if (call->s->status == REGISTRY_PAUSED)
-		return set_paused(call, false);
-	(void)err_set(call->e, ERR_USAGE, "the sandbox is not paused");
-	return RPC_FAILED;
+	return still_unpause(call->s, call->e) < 0 ? RPC_FAILED : answer_by(call);
+}
+
+/* --- what was written to the root ------------------------------------------------- */
+
+static void say_not_over(const struct call *call)
+{
+	if (call->s->launch->degraded & DEGRADED_IMAGE) {
+		bool is_served = call->s->launch->plan.steps[0].is_served;
+		(void)err_set(call->e, ERR_UNSUPPORTED, "the root of this sandbox is %s, since "
+							"there is no overlayfs here: nothing tells "
+							"what was written to it",
+			      is_served ? "served by fuse-overlayfs" : "a copy of the image");
+		(void)err_remedy(call->e, "hutch doctor says how to get overlayfs; hutch cp takes "
+					  "files out");
+		return;
+	}
+	(void)err_set(call->e, ERR_UNSUPPORTED, "the root of this sandbox is not written over an "
+						"image");
+	(void)err_remedy(call->e, "hutch create --image REF has one; and --workspace DIR:cow keeps "
+				  "what is changed in a folder");
+}
+
+/* One descriptor, a socket, is to be beside the request. */
+static int take_socket(const struct call *call, int *ret)
+{
+	if (call->fds->count != 1) {
+		(void)err_set(call->e, ERR_USAGE, "%s takes one descriptor, a socket",
+			      call->request->method);
+		return RPC_PARAMS;
+	}
+	if (call->s->launch->sandbox.upper < 0) {
+		say_not_over(call);
+		return RPC_FAILED;
+	}
+	*ret = fd_take(&call->fds->fds[0]);
+	call->fds->count = 0;
+	return 0;
+}
+
+static int do_diff(const struct call *call)
+{
+	AUTO_FREE char *over = still_over(call->s);
+	AUTO_CLOSE int to = -1;
+	int code = take_socket(call, &to);
+
+	if (code != 0)
+		return code;
+	return still_give(call->s, to, call->e) < 0 ? RPC_FAILED : call_answer(call, over);
+}
+
+static int do_snapshot(const struct call *call)
+{
+	AUTO_CLOSE int to = -1;
+	int code = take_socket(call, &to);
+
+	if (code != 0)
+		return code;
+	if (still_begin(call->s, call->client, call->request->id, to, call->e) < 0)
+		return RPC_FAILED;
+	to = -1; /* both are its now */
+	(void)call_take_id(call);
+	still_look(call->s);
+	return 0;
 }
 
 static int do_rename(const struct call *call)
@@ -335,10 +335,10 @@ static const struct method {
 	{ "port.add", do_later, NULL, 0 },
 	{ "port.remove", do_later, NULL, 0 },
 	{ "port.list", do_later, NULL, 0 },
-	{ "diff", do_later, NULL, 0 },
+	{ "diff", do_diff, no_keys, FDS | LOOKS },
+	{ "snapshot", do_snapshot, no_keys, FDS },
 	{ "apply", do_later, NULL, 0 },
 	{ "discard", do_later, NULL, 0 },
-	{ "snapshot", do_later, NULL, 0 },
 };
 
 static const struct method *find(const char *name)

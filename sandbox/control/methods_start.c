@@ -1,5 +1,6 @@
 #include "sandbox/control/methods.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -11,6 +12,7 @@
 #include "sandbox/control/call.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
+#include "sandbox/stock.h"
 
 static int get_argv(const struct call *call, struct job *j)
 {
@@ -42,6 +44,70 @@ static void set_env(struct list *env, size_t count, const char *key, const char 
 		list_add(env, word);
 }
 
+/* "UID:GID", both with a meaning inside. */
+static bool is_pair(const char *text, uint32_t *ret_uid, uint32_t *ret_gid)
+{
+	const char *const digits = "0123456789";
+	const size_t first = strspn(text, digits);
+
+	if (!first || first > 5 || text[first] != ':')
+		return false;
+	const size_t second = strspn(text + first + 1, digits);
+	if (!second || second > 5 || text[first + 1 + second])
+		return false;
+	*ret_uid = (uint32_t)strtoul(text, NULL, 10);
+	*ret_gid = (uint32_t)strtoul(text + first + 1, NULL, 10);
+	return *ret_uid < EXECUTOR_ID && *ret_gid < EXECUTOR_ID;
+}
+
+/* The executor gives to all what its sandbox has (executor/caps.h): somebody else with these
+ * would open everybody's files. */
+static int check_hands_on(const struct call *call, const char *user, uint32_t uid)
+{
+	const struct plan *plan = &call->s->launch->plan;
+
+	if (!plan->has_ranges || plan->uid != 0 || uid == 0)
+		return 0;
+	(void)err_set(call->e, ERR_UNSUPPORTED, "-u %.60s: this sandbox was made for root, and what "
+						"is started in it has root's capabilities", user);
+	return err_remedy(call->e, "say -u when the sandbox is made; or become another one inside, "
+				   "by su or setpriv");
+}
+
+/* Names, and whose group a number has, are looked up in the image when it is launched. */
+static int get_ranges_user(const struct call *call, struct job *j, const char *user)
+{
+	uint32_t uid, gid;
+
+	if (!strcmp(user, "root") || !strcmp(user, "0"))
+		user = "0:0";
+	if (!is_pair(user, &uid, &gid))
+		return err_set(call->e, ERR_USAGE, "-u %.60s: in a sandbox with --idmap ranges that "
+						   "lives it takes root, or UID:GID with numbers up "
+						   "to %d", user, EXECUTOR_ID - 1);
+	if (check_hands_on(call, user, uid) < 0)
+		return -1;
+	j->exec.uid = uid;
+	j->exec.gid = gid;
+	return 0;
+}
+
+/* With one id mapped it can be no other. */
+static int get_image_user(const struct call *call, struct job *j, const char *user)
+{
+	const struct plan *plan = &call->s->launch->plan;
+	AUTO_FREE char *id = text_format("%u", j->exec.uid);
+	AUTO_FREE char *ids = text_format("%u:%u", j->exec.uid, j->exec.gid);
+
+	if (!strcmp(user, plan->stock->user) || !strcmp(user, id) || !strcmp(user, ids))
+		return 0;
+	if (plan->has_ranges)
+		return get_ranges_user(call, j, user);
+	(void)err_set(call->e, ERR_USAGE, "-u %.60s: only one id is mapped, and in this sandbox it "
+					  "stands for %.60s (%s)", user, plan->stock->user, ids);
+	return err_remedy(call->e, "say -u when the sandbox is made");
+}
+
 /* As -u of hutch run: a name or number that the id map has. */
 static int get_user(const struct call *call, struct job *j)
 {
@@ -53,10 +119,13 @@ static int get_user(const struct call *call, struct job *j)
 		return -1;
 	if (!user)
 		return 0;
+	if (call->s->launch->plan.stock)
+		return get_image_user(call, j, user);
 	p.user = copy = text_copy(user);
-	if (policy_check(&p, call->e) < 0)
+	if (policy_check(&p, call->e) < 0 ||
+	    policy_user(&p, &j->exec.uid, &j->exec.gid, call->e) < 0)
 		return -1;
-	return policy_user(&p, &j->exec.uid, &j->exec.gid, call->e);
+	return check_hands_on(call, user, j->exec.uid);
 }
 
 static int get_env(const struct call *call, struct job *j)

@@ -33,7 +33,7 @@
 #define MANY_JOBS 32
 
 enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_READY,
-       WATCH_CLIENTS };
+       WATCH_STILL, WATCH_CLIENTS };
 
 /* --- what it is and how it is -------------------------------------------------- */
 
@@ -79,8 +79,9 @@ static char *limits_of(const struct policy *p)
 char *supervisor_info(const struct supervisor *s)
 {
 	const struct policy *p = s->launch->policy;
-	AUTO_FREE char *path = p->image == IMAGE_DIR ? text_format("dir:%s", p->image_path)
-						     : text_copy("host");
+	AUTO_FREE char *path = p->image == IMAGE_DIR	 ? text_format("dir:%s", p->image_path)
+			       : p->image == IMAGE_STORE ? text_copy(s->launch->stock.name)
+							 : text_copy("host");
 	AUTO_FREE char *image = quote_json(path);
 	AUTO_FREE char *workspace = quote_json(workspace_of(p));
 	AUTO_FREE char *limits = limits_of(p);
@@ -170,8 +171,10 @@ static void tell_ready(struct supervisor *s, const struct err *e)
 static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct supervisor *s = who;
-	int taken = jobs_frame(&s->jobs, f, e);
 
+	if (f->type == MSG_PAUSED)
+		return still_frame(s, f, e);
+	int taken = jobs_frame(&s->jobs, f, e);
 	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
 }
 
@@ -209,7 +212,7 @@ static int64_t due(const struct supervisor *s)
 	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
 	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
 	due = clock_sooner(due, s->deaf_ms);
-	due = clock_sooner(due, s->outputs.look_ms);
+	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
 }
 
@@ -277,6 +280,7 @@ static void work(struct supervisor *s)
 	while (has_more && !s->has_left) {
 		has_more = guest_take(&s->guest);
 		look_at_guest(s); /* before the clients, who are told of what it finds */
+		still_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
 	}
@@ -295,6 +299,7 @@ static void turn(struct supervisor *s)
 					     .events = POLLIN };
 	/* Whoever waits for it to be ready may give up: POLLERR. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
+	still_watch(&s->still, w + WATCH_STILL);
 	clients_watch(s, w + WATCH_CLIENTS);
 	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
 	if (poll(w, WATCH_CLIENTS + clients + pipes, s->has_left ? 0 : clock_wait(due(s))) < 0)
@@ -325,6 +330,7 @@ static void init(struct supervisor *s)
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
 	guest_init(&s->guest);
+	still_init(&s->still);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
 	outputs_init(s);
@@ -352,19 +358,22 @@ static int confine(struct supervisor *s, struct err *e)
 {
 	struct launch *l = s->launch;
 	const int keep[] = {
-		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock,
+		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
+		l->sandbox.fuse.pidfd, l->sandbox.fuse.words,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
-		s->outputs.log.folder,
+		s->outputs.log.folder, l->stock.lock,
 	};
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
+		.server = l->sandbox.fuse.pid,
 		.entry = s->entry, .cgroup = &l->cgroup,
 		.keep = keep, .keep_count = ARRAY_LEN(keep),
 	};
 
 	program_done(&l->executor);
+	fuse_overlayfs_done(&l->server);
 	own_close(&l->cgroup.into);
 	l->janitor.is_heir = true;
 	return confine_enter(&c, e);
@@ -405,6 +414,7 @@ static void finish(struct supervisor *s)
 	sandbox_done(&s->launch->sandbox);
 	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
 		supervisor_event(s, "error", "");
+	still_done(&s->still);
 	answer_mourners(s);
 	clients_part(s);
 }

@@ -8,6 +8,7 @@
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
  *	methods.c	what each method does
+ *	still.c		while everything inside stands still
  *	outputs.c	what processes print, and outputs_tell.c who is told */
 #pragma once
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include "sandbox/control/jobs.h"
 #include "sandbox/control/outputs.h"
 #include "sandbox/control/peer.h"
+#include "sandbox/control/still.h"
 #include "sandbox/control/wire.h"
 #include "sandbox/guest.h"
 #include "sandbox/registry.h"
@@ -93,7 +95,8 @@ struct supervisor {
 	int64_t end_ms;	  /* --timeout, --ttl */
 	int64_t start_ms; /* when it must have become ready */
 	int64_t stop_ms;  /* when it must have ended by itself */
-	int64_t idle_since_ms, paused_ms;
+	int64_t idle_since_ms;
+	struct still still;
 };
 
 /* Serves until the sandbox has ended; the entry is ended then. */

@@ -287,6 +287,15 @@ static void try_env(const struct frame *f, struct buffer *again)
 	list_done(&unset);
 }
 
+static void try_paused(const struct frame *f, struct buffer *again)
+{
+	uint32_t number;
+	struct err e;
+
+	if (message_get_paused(f, &number, &e) == 0)
+		must_equal(f, again, message_put_paused(again, number, &e));
+}
+
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_HELLO] = try_hello,   [MSG_EXEC] = try_exec,     [MSG_STARTED] = try_started,
 	[MSG_FAILED] = try_failed, [MSG_EXITED] = try_exited, [MSG_SIGNAL] = try_signal,
@@ -296,6 +305,7 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
 	[MSG_HOLD] = try_hold,	   [MSG_EDIT] = try_edit,     [MSG_EDITED] = try_edited,
 	[MSG_ENV] = try_env,	   [MSG_ERRAND] = try_errand, [MSG_RETURNED] = try_returned,
+	[MSG_PAUSED] = try_paused,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

@@ -28,7 +28,10 @@ static void check(const struct policy *p)
 	for (size_t i = 0; i < p->ulimit_count; i++)
 		if (p->ulimits[i].soft > p->ulimits[i].hard)
 			abort();
-	if (!p->argv.count || policy_user(p, &uid, &gid, NULL) < 0)
+	/* The rest is for the image to say. */
+	if (p->image == IMAGE_STORE)
+		return;
+	if (p->entrypoint || !p->argv.count || policy_user(p, &uid, &gid, NULL) < 0)
 		abort();
 	if (p->idmap == IDMAP_SINGLE && uid != 0 && uid != 1000)
 		abort();

@@ -61,11 +61,12 @@ static size_t naive_len(const char *at)
 static void naive_told(struct naive *n, const char *at, bool by_byte)
 {
 	AUTO_FREE char *told = mem_zeroed(3, strlen(at) + 1);
+	char *end = told;
 
 	while (*at) {
 		int len = utf8_char((const uint8_t *)at, strlen(at));
 		int used = len > 0 ? len : by_byte ? 1 : len < 0 ? -len : (int)strlen(at);
-		strncat(told, len > 0 ? at : UTF8_REPLACEMENT, len > 0 ? (size_t)len : 3);
+		end = mempcpy(end, len > 0 ? at : UTF8_REPLACEMENT, len > 0 ? (size_t)len : 3);
 		at += used;
 	}
 	naive_value(n, told);

@@ -107,7 +107,7 @@ static inline void stage_spawn(const struct stage *s, struct sandbox *box)
 
 	sandbox_init(box);
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-	CHECK(pipe2(failure, O_CLOEXEC) == 0);
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, failure) == 0);
 	CHECK(!s->failure ||
 	      write(failure[1], s->failure, s->failure_len) == (ssize_t)s->failure_len);
 	(void)close(failure[1]);

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/io.h"
@@ -376,20 +377,68 @@ static void decode(const struct frame *f, struct answer *a)
 	assert_int_equal(done, 0);
 }
 
+bool supervisor_pass_over(struct supervisor *s, const struct frame *f)
+{
+	uint32_t number;
+	struct err e;
+
+	if (f->type != MSG_PAUSED)
+		return false;
+	assert_int_equal(message_get_paused(f, &number, &e), 0);
+	assert_true(number > s->paused);
+	s->paused = number;
+	return true;
+}
+
+/* False: the executor closed the channel. */
+static bool next_frame(struct supervisor *s, struct frame *ret)
+{
+	struct err e;
+	int whole;
+
+	while ((whole = frame_next(&s->in, FRAME_MAX_FROM_EXECUTOR, ret, &e)) == 0)
+		if (!read_more(s))
+			return false;
+	assert_int_equal(whole, 1);
+	return true;
+}
+
 struct answer supervisor_answer(struct supervisor *s)
 {
 	struct answer a = { .type = MSG_NONE };
 	struct frame f;
-	struct err e;
-	int whole;
 
-	while ((whole = frame_next(&s->in, FRAME_MAX_FROM_EXECUTOR, &f, &e)) == 0)
-		if (!read_more(s))
-			return a;
-	assert_int_equal(whole, 1);
-	decode(&f, &a);
-	buffer_consume(&s->in, FRAME_HEADER + f.len);
+	while (a.type == MSG_NONE && next_frame(s, &f)) {
+		if (!supervisor_pass_over(s, &f))
+			decode(&f, &a);
+		buffer_consume(&s->in, FRAME_HEADER + f.len);
+	}
 	return a;
+}
+
+static void take_paused(struct supervisor *s)
+{
+	struct frame f;
+
+	assert_true(next_frame(s, &f));
+	assert_true(supervisor_pass_over(s, &f));
+	buffer_consume(&s->in, FRAME_HEADER + f.len);
+}
+
+void supervisor_await_paused(struct supervisor *s, uint32_t number)
+{
+	while (s->paused < number)
+		take_paused(s);
+	assert_int_equal(s->paused, number);
+}
+
+void supervisor_expect_silence(struct supervisor *s, int ms)
+{
+	int64_t due = clock_ms() + ms;
+	struct pollfd p = { .fd = s->socket, .events = POLLIN };
+
+	while (buffer_len(&s->in) || poll(&p, 1, clock_wait(due)) > 0)
+		take_paused(s);
 }
 
 struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id)

@@ -22,6 +22,7 @@ struct supervisor {
 	pid_t pid; /* of the executor */
 	int socket;
 	struct buffer in;
+	uint32_t paused; /* the last SIGSTOP to everyone that all have got */
 };
 
 /* One answer, decoded. */
@@ -94,6 +95,14 @@ void supervisor_stop(struct supervisor *s, uint32_t grace_ms);
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
 
 struct answer supervisor_answer(struct supervisor *s);
+
+/* MSG_PAUSED comes when it comes, and is noted. */
+struct frame;
+bool supervisor_pass_over(struct supervisor *s, const struct frame *f);
+void supervisor_await_paused(struct supervisor *s, uint32_t number);
+
+/* Nothing else comes for so long. */
+void supervisor_expect_silence(struct supervisor *s, int ms);
 /* Fails the test unless the next answer is of this type and id. */
 struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id);
 /* Asks, and expects started and exited. */

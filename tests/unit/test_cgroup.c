@@ -105,8 +105,9 @@ static void begin(struct world *w)
 	}
 	must(cgroup_make(&w->cgroup, &w->policy.limits, 0, &w->e), &w->e);
 	build(w);
-	const struct spawn_parts parts = { &w->plan, &w->executor, &w->filter,
-					   w->cgroup.into, false };
+	const struct spawn_parts parts = { .plan = &w->plan, .executor = &w->executor,
+					   .filter = &w->filter,
+					   .cgroup = w->cgroup.into };
 	must(spawn_sandbox(&parts, &w->box, &w->e), &w->e);
 	channel_init(&w->channel, w->box.channel);
 	must(channel_send_cgroup(&w->channel, w->cgroup.procs, &w->e), &w->e);
@@ -218,12 +219,41 @@ static void test_a_killed_command_keeps_its_files(void **state)
 	end(&w);
 }
 
+static void await_frozen(int events, bool is_frozen)
+{
+	struct pollfd w = { .fd = events, .events = POLLPRI };
+	struct err e;
+	int is;
+
+	while ((is = cgroup_is_frozen(events, &e)) == !is_frozen)
+		assert_int_equal(poll(&w, 1, PATIENCE_MS), 1);
+	assert_int_equal(is, is_frozen);
+}
+
+static void test_it_says_when_all_stand_still(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	send_exec(&w, "while :; do :; done");
+	AUTO_CLOSE int events = cgroup_events(&w.cgroup, &w.e);
+	assert_true(events >= 0);
+	assert_int_equal(cgroup_is_frozen(events, &w.e), 0);
+	must(cgroup_freeze(&w.cgroup, true, &w.e), &w.e);
+	await_frozen(events, true);
+	must(cgroup_freeze(&w.cgroup, false, &w.e), &w.e);
+	await_frozen(events, false);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_commands_live_in_it_and_the_executor_does_not),
 		cmocka_unit_test(test_after_an_out_of_memory_the_next_command_runs),
 		cmocka_unit_test(test_a_killed_command_keeps_its_files),
+		cmocka_unit_test(test_it_says_when_all_stand_still),
 	};
 
 	(void)alarm(300);

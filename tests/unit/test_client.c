@@ -82,7 +82,7 @@ static void test_hello_goes_out_with_the_first_request_and_its_descriptors(void 
 	(void)state;
 	open_pair(&p, HELLO);
 	assert_int_equal(client_send_fds(&p.client, "exec.start", "{\"argv\":[\"x\"]}",
-					 (const int[]){ 0, 1, 2 }, &p.e), 2);
+					 &(struct client_fds){ { 0, 1, 2 }, 3 }, &p.e), 2);
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 3);
 	read_line(&p, line, sizeof(line), &fds);
 	assert_string_equal(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":"

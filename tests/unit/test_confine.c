@@ -25,11 +25,11 @@
 #include "sandbox/registry.h"
 #include "tests/unit/scene.h"
 
-/* A supervisor's place: an entry, another's, a child that can be killed, and one
+/* A supervisor's place: an entry, another's, a child and a server that can be killed, and one
  * that is nobody's business. */
 struct place {
 	struct registry_entry mine, other;
-	pid_t child, stranger;
+	pid_t child, stranger, server;
 	struct cgroup cgroup;
 	int listener; /* a unix socket at "door", or -1 */
 	bool has_landlock;
@@ -83,6 +83,7 @@ static void place_make(struct place *p, const char *folder)
 	CHECK(registry_set_info(&p->other, "{}", &e) == 0);
 	p->child = make_idle();
 	p->stranger = make_idle();
+	p->server = make_idle();
 	p->listener = -1;
 	cgroup_init(&p->cgroup);
 	peer_self_init(&p->self);
@@ -94,6 +95,7 @@ static void place_enter(const struct place *p)
 	const int keep[] = { p->cgroup.parent.fd, p->listener, p->mine.lock, p->mine.state,
 			     p->mine.alive, p->mine.folder };
 	const struct confine c = { .has_landlock = p->has_landlock, .child = p->child,
+				   .server = p->server,
 				   .entry = &p->mine, .cgroup = &p->cgroup,
 				   .keep = keep, .keep_count = ARRAY_LEN(keep) };
 	struct err e = { 0 };
@@ -323,6 +325,7 @@ static void play_refused(void *arg)
 	place_enter(p);
 	try_all(p, true);
 	CHECK(execute(p) < 0 && errno == ENOSYS);
+	CHECK(kill(p->server, 0) == 0);
 	(void)kill(p->child, SIGKILL);
 }
 
@@ -349,6 +352,7 @@ static void play_in_place(void *arg)
 	}
 	int code = scene_child_code(pid);
 	(void)kill(p.stranger, SIGKILL);
+	(void)kill(p.server, SIGKILL);
 	(void)kill(p.child, SIGKILL);
 	_exit(code);
 }

@@ -47,7 +47,7 @@ __attribute__((noreturn)) static void launch(int tty, struct upper *u,
 
 	janitor_init(&j);
 	CHECK(tty < 0 || terminal_open(&t, tty, &e) == 0);
-	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup, NULL }, &e) == 0);
+	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup, NULL, -1 }, &e) == 0);
 	CHECK(j.pid > 0);
 	CHECK(tty < 0 || terminal_raw(&t, &e) == 0);
 	if (end == DISMISSES)
@@ -113,7 +113,7 @@ static void launcher_start_janitor(struct launcher *l)
 {
 	struct err e;
 
-	CHECK(janitor_start(&l->j, &(struct chores){ &l->t, &l->none, &no_cgroup, NULL }, &e) ==
+	CHECK(janitor_start(&l->j, &(struct chores){ &l->t, &l->none, &no_cgroup, NULL, -1 }, &e) ==
 	      0);
 }
 
@@ -177,7 +177,7 @@ static void test_with_nothing_to_undo_there_is_none(void **state)
 	(void)state;
 	upper_init(&none);
 	janitor_init(&j);
-	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup, NULL }, &e), 0);
+	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup, NULL, -1 }, &e), 0);
 	assert_int_equal(j.pid, 0);
 	janitor_dismiss(&j);
 }

@@ -210,7 +210,9 @@ static const struct {
 	enum err_kind kind;
 	const char *says;
 } bad[] = {
-	{ { "--image", "alpine" }, ERR_USAGE, "unknown image 'alpine'" },
+	{ { "--image", "ALPINE" }, ERR_USAGE, "--image: " },
+	{ { "--pull", "often" }, ERR_USAGE, "--pull takes missing, always or never" },
+	{ { "--upper", "" }, ERR_USAGE, "--upper names no folder" },
 	{ { "--image", "dir:" }, ERR_USAGE, "names no folder" },
 	{ { "--image" }, ERR_USAGE, "--image needs a value" },
 	{ { "-v" }, ERR_USAGE, "-v needs a value" },

@@ -146,8 +146,8 @@ static void test_the_defaults(void **state)
 	assert_int_equal(w.plan.uid, 1000);
 	assert_int_equal(w.plan.caps, 0);
 	assert_int_equal(plan_executor_caps(&w.plan), 0);
-	assert_int_equal(w.plan.uid_count, 1);
-	assert_int_not_equal(w.plan.uids[0].outside, 0);
+	assert_int_equal(w.plan.ids.uid_count, 1);
+	assert_int_not_equal(w.plan.ids.uids[0].outside, 0);
 	assert_string_equal(w.plan.hostname, "hutch");
 	assert_string_equal(w.plan.workdir, "/workspace");
 	assert_string_equal(list_get_env(&w.plan.env, "HOME"), "/home/agent");

@@ -69,7 +69,7 @@ static void show_timeout(void)
 	struct result r = { .wall_s = 2.04 };
 
 	result_timeout(&r);
-	report_result(&r, -1);
+	report_result(&r, 2000, -1);
 }
 
 static void show_success(void)
@@ -77,7 +77,7 @@ static void show_success(void)
 	struct result r = { 0 };
 
 	result_exited(&r, 0);
-	report_result(&r, -1);
+	report_result(&r, 2000, -1);
 }
 
 static void show_json(void)
@@ -86,7 +86,7 @@ static void show_json(void)
 	struct result r = { 0 };
 
 	result_failed(&r, 125, &e);
-	report_result(&r, 2);
+	report_result(&r, 2000, 2);
 }
 
 #define JSON_NO                                                                         \

@@ -56,6 +56,29 @@ static void test_it_is_ours_alone_and_locked(void **state)
 	upper_remove(NULL);
 }
 
+/* The data folder comes first, where images are; either will do. */
+static void test_a_whole_root_is_where_images_are(void **state)
+{
+	AUTO_FREE char *data = scene_path(state, "data");
+	AUTO_FREE char *place = text_format("%s/hutch", data), *tried = NULL;
+	bool shares;
+	struct upper u;
+	struct err e;
+
+	assert_int_equal(mkdir(data, 0700) | setenv("XDG_DATA_HOME", data, 1), 0);
+	assert_int_equal(upper_try_root(&tried, &shares, &e), 0);
+	assert_int_equal(access(place, F_OK), -1); /* nothing was made */
+	upper_init(&u);
+	assert_int_equal(upper_make_root(&u, &e), 0);
+	assert_string_equal(tried, place);
+	assert_memory_equal(u.path, place, strlen(place));
+	AUTO_FREE char *root = text_format("%s/upper", u.path);
+	assert_int_equal(access(root, W_OK), 0);
+	upper_remove(&u);
+	assert_int_equal(access(root, F_OK), -1);
+	(void)unsetenv("XDG_DATA_HOME");
+}
+
 /* Folders in folders, deeper than a path can name or a process has descriptors. */
 static void make_deep(const char *top)
 {
@@ -158,6 +181,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, scene_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_it_is_ours_alone_and_locked),
+		TEST(test_a_whole_root_is_where_images_are),
 		TEST(test_whatever_a_guest_made_is_removed),
 		TEST(test_the_next_one_sweeps_what_nobody_locks),
 		TEST(test_a_trial_leaves_nothing),

@@ -80,18 +80,20 @@ static const struct {
 	bool is_writable;
 	uint64_t size;
 	const char *from, *says;
+	bool is_cow;
 } words[] = {
 	{ volume_parse_bind, "/a:/b", VOLUME_BIND, "/a", "/b", true, 0,
-	  "-v /a:/b", NULL },
+	  "-v /a:/b", NULL, false },
 	{ volume_parse_bind, "/a:/b:ro", VOLUME_BIND, "/a", "/b", false, 0,
-	  "-v /a:/b:ro", NULL },
+	  "-v /a:/b:ro", NULL, false },
 	{ volume_parse_bind, "/a:/b:rw", VOLUME_BIND, "/a", "/b", true, 0,
-	  "-v /a:/b:rw", NULL },
+	  "-v /a:/b:rw", NULL, false },
+	{ volume_parse_bind, "/a:/b:cow", VOLUME_BIND, "/a", "/b", true, 0,
+	  "-v /a:/b:cow", NULL, true },
 	{ volume_parse_bind, "rel/x:/b//c/", VOLUME_BIND, "rel/x", "/b/c", true, 0,
-	  "-v rel/x:/b//c/", NULL },
+	  "-v rel/x:/b//c/", NULL, false },
 	{ volume_parse_bind, "/with:colon:/b", VOLUME_BIND, "/with:colon", "/b", true, 0,
-	  "-v /with:colon:/b", NULL },
-	{ volume_parse_bind, "/a:/b:cow", .says = "cow" },
+	  "-v /with:colon:/b", NULL, false },
 	{ volume_parse_bind, "/a:/b:RO", .says = "unknown mode 'RO'" },
 	{ volume_parse_bind, "/a:/b:", .says = "unknown mode ''" },
 	{ volume_parse_bind, "/a", .says = "SOURCE:TARGET" },
@@ -102,23 +104,24 @@ static const struct {
 	{ volume_parse_bind, "/a:ro", .says = "SOURCE:TARGET" },
 	{ volume_parse_bind, "/a:/b/../c", .says = "contains '..'" },
 	{ volume_parse_workspace, "/w", VOLUME_WORKSPACE, "/w", "/workspace", true, 0,
-	  "--workspace /w", NULL },
+	  "--workspace /w", NULL, false },
 	{ volume_parse_workspace, ".:ro", VOLUME_WORKSPACE, ".", "/workspace", false, 0,
-	  "--workspace .:ro", NULL },
+	  "--workspace .:ro", NULL, false },
+	{ volume_parse_workspace, ".:cow", VOLUME_WORKSPACE, ".", "/workspace", true, 0,
+	  "--workspace .:cow", NULL, true },
 	{ volume_parse_workspace, "/a:/b", VOLUME_WORKSPACE, "/a:/b",
 	  "/workspace", true, 0,
-	  "--workspace /a:/b", NULL },
-	{ volume_parse_workspace, "", .says = "DIR[:ro|:rw]" },
-	{ volume_parse_workspace, ":ro", .says = "DIR[:ro|:rw]" },
-	{ volume_parse_workspace, "/w:cow", .says = "cow" },
+	  "--workspace /a:/b", NULL, false },
+	{ volume_parse_workspace, "", .says = "DIR[:ro|:rw|:cow]" },
+	{ volume_parse_workspace, ":ro", .says = "DIR[:ro|:rw|:cow]" },
 	{ volume_parse_toolchain, "/opt//t/", VOLUME_TOOLCHAIN, "/opt//t/",
 	  "/opt/t", false, 0,
-	  "--toolchain /opt//t/", NULL },
+	  "--toolchain /opt//t/", NULL, false },
 	{ volume_parse_toolchain, "opt", .says = "not an absolute path" },
 	{ volume_parse_tmpfs, "/t", VOLUME_TMPFS, NULL, "/t", true, 0,
-	  "--tmpfs /t", NULL },
+	  "--tmpfs /t", NULL, false },
 	{ volume_parse_tmpfs, "/t:size=2m", VOLUME_TMPFS, NULL, "/t", true, 2u << 20,
-	  "--tmpfs /t:size=2m", NULL },
+	  "--tmpfs /t:size=2m", NULL, false },
 	{ volume_parse_tmpfs, "/t:size=0", .says = "no bound" },
 	{ volume_parse_tmpfs, "/t:size=", .says = "expected a number" },
 	{ volume_parse_tmpfs, "/t:mode=1", .says = "size=BYTES" },
@@ -134,6 +137,7 @@ static void check_word(size_t i, const struct volume *v)
 	assert_string_equal(v->target, words[i].target);
 	assert_string_equal(v->from, words[i].from);
 	assert_int_equal(v->is_writable, words[i].is_writable);
+	assert_int_equal(v->is_cow, words[i].is_cow);
 	assert_int_equal(v->size, words[i].size);
 	if (words[i].source)
 		assert_string_equal(v->source, words[i].source);

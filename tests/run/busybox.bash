@@ -1,0 +1,23 @@
+# busybox.bash -- a store of the test's own with a small image in it, bb:1.
+
+# Root's images are those of the user whom it stands for.
+own_store() {
+	export XDG_DATA_HOME=$T/home/data
+	room home/data
+}
+
+# busybox, two users, and a /lib that is a link.
+busybox_image() {
+	local tool
+	command -v busybox >/dev/null || skip "this host has no busybox"
+	mkdir -p bb/bin bb/etc bb/usr/lib
+	cp "$(command -v busybox)" bb/bin/busybox
+	for tool in sh ls cat echo mkdir touch id env cp mv rm ln stat find grep sed chmod wc pwd true false; do
+		ln -s busybox "bb/bin/$tool"
+	done
+	ln -s usr/lib bb/lib
+	printf 'root:x:0:0::/:/bin/sh\nada:x:7:8::/:/bin/sh\n' >bb/etc/passwd
+	printf 'root:x:0:\nbabbage:x:9:\n' >bb/etc/group
+	give bb
+	"$HUTCH" image import bb --name bb:1
+}

@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# Images where there is no overlayfs, which an outer filter refuses here: the root is a copy.
+# (tests/vm/plain.sh has a kernel without.)
+
+load helpers
+
+setup() {
+	begin
+	needs_static
+	command -v busybox >/dev/null || skip "busybox-static is not installed"
+	tool forbid
+	REAL=$HUTCH
+	without overlay
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# without MODE: from now on hutch is behind that filter, and finds no fuse-overlayfs.
+without() {
+	printf '#!/bin/sh\nPATH=/nowhere exec "%s" %s "%s" "$@"\n' "$BUILD/tests/run/forbid" "$1" "$REAL" >"$T/hutch"
+	chmod 755 "$T/hutch"
+	HUTCH=$T/hutch
+}
+
+base() {
+	local name
+	mkdir -p "$1"/{bin,etc,data/sub}
+	cp "$(command -v busybox)" "$1/bin/busybox"
+	for name in sh ls cat echo stat rm mkdir ln sleep readlink id test true find touch; do
+		ln -s busybox "$1/bin/$name"
+	done
+	echo "of the image" >"$1/data/file"
+	ln "$1/data/file" "$1/data/twin"
+	echo "127.0.0.1 image" >"$1/etc/hosts"
+	give "$1"
+}
+
+note='hutch: note: the root is a copy of the image, since there is no overlayfs here'
+
+# says_so WHY: that on stderr, once, and nothing else.
+says_so() {
+	[[ $stderr == "$note (mount an overlay: $1); "* ]] && ((${#stderr_lines[@]} == 1))
+}
+
+# left: what is left of copies.
+left() {
+	find home runtime -name '.upper-*'
+}
+
+# The janitor removes a copy, maybe when the sandbox has ended already.
+until_gone() {
+	local i
+	for ((i = 0; i < PATIENCE * 10; i++)); do
+		[ -n "$(left 2>/dev/null)" ] || return 0
+		sleep 0.1
+	done
+	left
+	return 1
+}
+
+@test "a folder is copied, and what is written is in the copy alone, which goes" {
+	base img
+	before=$(find img -printf '%p %y %m %s %T@ %n\n' | sort)
+	for mode in overlay oldoverlay; do
+		without $mode
+		inside --image dir:img --json=3 sh -c 'cat /data/file /etc/hosts; echo x >/data/twin
+			cat /data/file; rm -r /data/sub; mkdir /new /workspace/new; id -u' 3>json
+		[ "$status" -eq 0 ]
+		[ "$output" = "of the image
+127.0.0.1	localhost hutch
+::1	localhost ip6-localhost ip6-loopback hutch
+x
+0" ]
+		grep -q '"degraded":\["image"\]' json
+		[ -z "$(left)" ]
+		[ $mode = oldoverlay ] || says_so 'No such device'
+	done
+	says_so 'Operation not permitted'
+	[ "$before" = "$(find img -printf '%p %y %m %s %T@ %n\n' | sort)" ]
+}
+
+@test "the layers of an image are merged: what they delete is not there" {
+	base one
+	mkdir -p two/data two/etc
+	echo new >two/data/new
+	setfattr -n user.overlay.opaque -v y two/data 2>/dev/null || skip "$T has no user.* attributes"
+	printf 'web:x:101:102::/srv:/bin/sh\n' >two/etc/passwd
+	mknod two/etc/gone c 0 0 2>/dev/null || skip "no whiteout can be made here"
+	echo x >one/etc/gone
+	give one two
+	"$here/store.py" img one two >/dev/null
+	give home
+	inside --image img -u web sh -c 'ls -A /data; id -u; test -e /etc/gone || echo gone; cat /etc/hostname
+		echo x >/data/new && cat /data/new'
+	[ "$output" = "new
+101
+gone
+hutch
+x" ]
+	says_so 'No such device'
+	inside --image img --read-only sh -c 'echo x >/data/new'
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"Read-only file system"* ]]
+	[ "$(cat "$HOME"/.local/share/hutch/store/layers/*/fs/data/new)" = new ]
+	[ -z "$(left)" ]
+}
+
+@test "where there is overlayfs nothing is copied, filter or not" {
+	base img
+	without none
+	inside --image dir:img --json=3 true 3>json
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	grep -q '"degraded":\[\]' json
+	[ ! -e home/.local ]
+}
+
+@test "--dry-run copies nothing" {
+	base img
+	inside --image dir:img --dry-run true
+	[ "$status" -eq 0 ]
+	[ -z "$(left)$stderr" ]
+}
+
+@test "what takes an upper layer is refused, in a sentence with what would help" {
+	base img
+	room up
+	refuses '--upper takes overlayfs, which is not here: mount an overlay: No such device' \
+		--image dir:img --upper up true
+	[[ ${stderr_lines[1]} == *'modprobe overlay'* ]]
+	refuses '--disk cannot bound what is written to the root' --image dir:img --disk 1m true
+	[ -z "$(left)" ]
+	inside --image dir:img --disk 1m --best-effort --json=3 true 3>json
+	[ "$status" -eq 0 ]
+	grep -q '"degraded":\["disk","image"\]' json
+}
+
+@test "hutch diff and snapshot of such a sandbox say what it is; the rest works" {
+	base img
+	hutch create --image "dir:$T/img" box
+	[ "$status" -eq 0 ]
+	says_so 'No such device'
+	hutch exec box sh -c 'echo x >/data/new && cat /data/file'
+	[ "$output" = "of the image" ]
+	for verb in diff snapshot; do
+		hutch $verb box
+		[ "$status" -eq 125 ]
+		[ -z "$output" ]
+		one_sentence '.*the root of this sandbox is a copy of the image'
+	done
+	hutch cp box:/data/new - && [ "$status" -eq 0 ]
+	[ -n "$(left)" ]
+	hutch rm -f box
+	[ "$status" -eq 0 ]
+	until_gone
+}
+
+@test "a launcher that is killed leaves no copy, nor does it with its janitor" {
+	base img
+	start --image dir:img sh -c 'echo there; sleep 1000'
+	said there
+	kill -KILL "$pid"
+	wait "$pid" || true
+	until_gone
+	# As one that nobody locks: the next launch removes it.
+	as_who mkdir -p home/.local/share/hutch/.upper-abcdef/upper/data
+	inside --image dir:img true
+	[ "$status" -eq 0 ]
+	[ -z "$(left)" ]
+}
+
+@test "a signal while it is copied ends the launch, and nothing is left" {
+	base img
+	as_who sh -c 'mkdir img/many; i=0; while [ $i -lt 20000 ]; do : >img/many/$i; i=$((i + 1)); done'
+	start --image dir:img true
+	for ((i = 0; i < PATIENCE * 100; i++)); do
+		[ -z "$(find home -path '*/upper/many/*' -print -quit)" ] || break
+		sleep 0.01
+	done
+	kill -TERM "$pid"
+	wait "$pid" && return 1
+	grep -q 'ended by signal 15 while the image was copied' "$T/err"
+	[ -z "$(left)" ]
+}
+
+@test "a disk that gets full is said so, and nothing is left" {
+	base img
+	mkdir -p home/.local/share/hutch
+	give home
+	catch outer sh -c 'mount -t tmpfs -o size=1m,mode=700 none "$1" || exit 9
+		"$2" run --image "$3" true; echo $?; ls -A "$1"' - "$HOME/.local/share/hutch" "$HUTCH" "dir:$T/img"
+	[ "${lines[*]}" = 125 ]
+	[[ $stderr == *'copy /bin/busybox: No space left on device'*XDG_DATA_HOME* ]]
+}
+
+@test "an image with hutch's own folders in it is not copied into itself" {
+	base home
+	refuses 'the image .*home has hutch.s own folders in it' --image "dir:$HOME" true
+	[ -z "$(left)" ]
+}
+
+@test "what of an image cannot be copied is counted, and the rest is there" {
+	base img
+	as_who python3 -c '
+import os, socket
+os.chdir("img/data")
+socket.socket(socket.AF_UNIX).bind("socket")
+open("closed", "w").write("closed")
+os.chmod("closed", 0)'
+	inside --image dir:img sh -c 'ls /data; cat /data/closed'
+	[ "$status" -eq 0 ]
+	[[ $output == *closed*closed ]]
+	[[ ${stderr_lines[1]} == 'hutch: note: 1 of the image cannot be copied and is not in it, such as /data/socket' ]]
+}

@@ -1,0 +1,423 @@
+#!/usr/bin/env bats
+# Images of the store with --idmap ranges: files belong to whom they belonged.
+
+load helpers
+
+setup_file() {
+	made=$(mktemp -d /tmp/hutch-made.XXXXXX) || return 1
+	export made
+	chmod 755 "$made"
+	python3 "$BATS_TEST_DIRNAME/owners.py" "$made/owners.tar"
+	python3 "$BATS_TEST_DIRNAME/owners.py" "$made/many.tar" 900
+}
+
+teardown_file() {
+	[[ -z ${made:-} ]] || rm -rf "$made"
+}
+
+setup() {
+	begin
+	[[ -x /bin/busybox ]] || skip "busybox-static is not installed"
+	needs_static
+	needs_range
+	USER=$(id -un "$who")
+	export USER
+	store=$HOME/.local/share/hutch/store
+}
+
+# What belongs to subordinate ids goes first, when nobody makes more of it.
+teardown() {
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	remove_boxes
+	for name in $("$HUTCH" image ls -q 2>/dev/null); do
+		"$HUTCH" image rm -f "$name" >/dev/null 2>&1
+	done
+	"$HUTCH" image gc >/dev/null 2>&1
+	end
+}
+
+# imported [ARCHIVE]
+imported() {
+	"$HUTCH" image import "$made/${1:-owners}.tar" --name owners:1 >/dev/null
+}
+
+ranges() {
+	inside --image owners:1 --idmap ranges "$@"
+}
+
+# copies: of layers, whole ones.
+copies() {
+	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '[0-9a-f]*' 2>/dev/null | wc -l
+}
+
+# What is not whole, or is being removed.
+left() {
+	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '.*' 2>/dev/null | sort
+}
+
+# begin_ranges ARG...: in the background, until it has begun to prepare.
+begin_ranges() {
+	before=$(left)
+	start --image owners:1 --idmap ranges "$@"
+	until_true has_begun
+}
+
+# What others have left over says nothing.
+has_begun() {
+	[ -n "$(comm -13 <(echo "$before") <(left))" ]
+}
+
+look='cd / && stat -c "%n %u:%g %a %h" bin/busybox srv srv/page srv/twin home/agent home/agent/mine \
+	bin/setuid bin/setgid beyond closed link pipe hidden hidden/above hidden/again top tmp'
+
+@test "files have the owners and modes that the image says, over all layers" {
+	imported
+	ranges sh -c "$look"
+	[ "$status" -eq 0 ]
+	[ "$output" = "bin/busybox 0:0 755 1
+srv 33:34 2750 2
+srv/page 33:33 600 2
+srv/twin 33:33 600 2
+home/agent 1000:1000 700 2
+home/agent/mine 1000:1000 644 1
+bin/setuid 0:0 4755 1
+bin/setgid 0:42 2755 1
+beyond 65534:65534 644 1
+closed 7:7 0 1
+link 0:0 777 1
+pipe 0:0 640 1
+hidden 10:10 711 1
+hidden/above 9:9 644 1
+hidden/again 10:10 644 1
+top 33:0 644 1
+tmp 0:0 1777 2" ]
+	[ -z "$stderr" ]
+	ranges sh -c 'ls -A /gone /hidden; test -e /last || echo none'
+	[ "$output" = "/gone:
+
+/hidden:
+above
+again
+none" ]
+	[ "$(copies)" = 3 ]
+	[ -z "$(left)" ]
+}
+
+@test "the same image with one id is as it was" {
+	imported
+	inside --image owners:1 sh -c "$look"
+	one=$output
+	ranges true
+	[ "$status" -eq 0 ]
+	inside --image owners:1 sh -c "$look"
+	[ "$output" = "$one" ]
+	has '^srv/page 0:0 600 2$'
+	has '^bin/setuid 0:0 755 1$'
+	hutch image verify
+	[ "$status" -eq 0 ]
+	has '^5 blobs, 3 layers, 1 images, 1 names: all right$'
+}
+
+@test "what is the sandbox's own is root's, and the folder to work in the command's" {
+	imported
+	for user in 0:0 33:33; do
+		ranges -u $user stat -c '%n %u:%g' / /etc /etc/hosts /proc /dev /dev/shm /run /workspace
+		[ "$output" = "/ 0:0
+/etc 0:0
+/etc/hosts 0:0
+/proc 65534:65534
+/dev 0:0
+/dev/shm 0:0
+/run 0:0
+/workspace $user" ]
+	done
+}
+
+@test "a user of the image is who he is: his files are his, and no others" {
+	imported
+	ranges -u www-data sh -c 'id -u; cat /srv/page; cat /closed; cat /home/agent/mine; echo x >/etc/hosts
+		touch /workspace/x && stat -c %u:%g /workspace/x'
+	[ "$output" = "33
+page
+33:33" ]
+	[ "$(grep -c 'ermission denied' <<<"$stderr")" = 3 ]
+	ranges -u 1000 sh -c 'id -u; cat /home/agent/mine; cat /srv/page'
+	[ "$output" = "1000
+mine" ]
+	ranges -u 65535 id -u
+	[ "$output" = 65535 ]
+}
+
+@test "root gives files away, becomes others, and what is below is written over" {
+	imported
+	ranges sh -c 'cat /closed; chown 5:6 /srv/page && stat -c %u:%g /srv/page /srv/twin
+		chmod 4711 /top && stat -c %a /top
+		rm -r /hidden && mkdir /hidden && ls -A /hidden; mv /srv /moved && stat -c %u:%g /moved/page
+		su -s /bin/sh www-data -c "id -u; touch /tmp/x" && stat -c %u /tmp/x'
+	[ "$status" -eq 0 ]
+	[ "$output" = "closed
+5:6
+33:33
+4711
+5:6
+33
+33" ]
+	ranges sh -c "stat -c %u:%g /srv/page /hidden"
+	[ "$output" = "33:33
+10:10" ]
+	inside --image owners:1 --idmap ranges --read-only touch /x
+	[[ $stderr == *'Read-only file system'* ]]
+}
+
+@test "the second launch copies nothing" {
+	imported
+	ranges true
+	before=$(stat -c '%n %i %z' "$store"/ranged/*/*)
+	ranges true
+	ranges -u 33:33 true
+	[ "$before" = "$(stat -c '%n %i %z' "$store"/ranged/*/*)" ]
+	# Nor does an image that has layers of it, of those.
+	"$HUTCH" image import "$made/many.tar" --name many:1 >/dev/null
+	inside --image many:1 --idmap ranges stat -c %u /many/77
+	[ "$output" = 77 ]
+	[ "$(copies)" = 4 ]
+	[[ $stderr == 'hutch: note: --idmap ranges: 1 layer of the image (901 entries, '* ]]
+	(( ${#stderr_lines[@]} == 1 ))
+	[ "$before" = "$(stat -c '%n %i %z' "$store"/ranged/*/* | grep -F "$before")" ]
+}
+
+@test "several at once: one makes it, the others wait" {
+	imported many
+	for i in 1 2 3 4; do
+		"$HUTCH" run --image owners:1 --idmap ranges stat -c %u /many/$i >"out$i" 2>"err$i" &
+	done
+	wait
+	[ "$(cat out?)" = "1
+2
+3
+4" ]
+	[ "$(cat err? | wc -l)" = 1 ]
+	[ "$(copies)" = 4 ]
+	[ -z "$(left)" ]
+}
+
+@test "who is killed over it leaves a store that works, and the next one makes it" {
+	imported many
+	for round in 1 2 3 4; do
+		begin_ranges true
+		kill -KILL "$pid"
+		wait "$pid" || true
+		exec 7<&-
+		hutch image verify
+		[ "$status" -eq 0 ]
+		(($(copies) < 4))
+	done
+	# Only hutch-image, and whoever it has in a jail with it.
+	begin_ranges true
+	helper=$(pgrep -P "$pid" -x hutch-image)
+	kill -KILL "$helper"
+	ended 125
+	grep -q 'hutch image ended without saying why, while layers were copied' err
+	ranges stat -c %u:%g /many/123 /srv/page
+	[ "$status" -eq 0 ]
+	[ "$output" = "123:8
+33:33" ]
+	[ -z "$(left)" ]
+	hutch image verify
+	[ "$status" -eq 0 ]
+}
+
+@test "a signal while it is prepared ends the launch" {
+	imported many
+	begin_ranges true
+	kill -TERM "$pid"
+	ended 125
+	grep -q 'ended by signal 15 while layers were copied for --idmap ranges' err
+	(($(copies) < 4))
+}
+
+@test "gc and rm remove them, what was left over too, and not what is used" {
+	imported
+	ranges true
+	hutch image gc
+	[ "$(copies)" = 3 ]
+	start --image owners:1 --idmap ranges sh -c 'echo there; sleep 1000'
+	said there
+	hutch image rm -f owners:1
+	[ "$(copies)" = 3 ]
+	kill -KILL "$pid"
+	wait "$pid" || true
+	until_gone() {
+		"$HUTCH" image gc >/dev/null && [ "$(copies)" = 0 ]
+	}
+	until_true until_gone
+	[ -z "$(find "$store/ranged" -mindepth 2)" ]
+	imported many
+	begin_ranges true
+	kill -KILL "$pid"
+	wait "$pid" || true
+	exec 7<&-
+	hutch image rm owners:1
+	[ "$status" -eq 0 ]
+	# Who copied ends a moment after who had asked for it.
+	nothing_left() {
+		"$HUTCH" image gc >/dev/null && [ -z "$(find "$store/ranged" -mindepth 2)" ]
+	}
+	until_true nothing_left
+}
+
+@test "--dry-run copies nothing, and says what would be mounted" {
+	imported
+	ranges --dry-run true
+	[ "$status" -eq 0 ]
+	has "$store/ranged/.*/fs"
+	[ ! -e "$store/ranged" ]
+}
+
+@test "who has no range is told so before anything is copied" {
+	imported
+	USER=no-such-user SUDO_USER=no-such-user refuses '--idmap ranges: /etc/subuid grants no range' \
+		--image owners:1 --idmap ranges true
+	[ ! -e "$store/ranged" ]
+	catch setpriv --no-new-privs "$HUTCH" run --image owners:1 --idmap ranges true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'--idmap ranges: no_new_privs is set on this process'* ]]
+	[ "$(copies)$(left)" = 0 ]
+}
+
+@test "who may not remove them is told so, and may try again" {
+	imported
+	ranges true
+	catch setpriv --no-new-privs "$HUTCH" image rm owners:1
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'remove a layer for --idmap ranges, whose files belong to subordinate ids: '*no_new_privs* ]]
+	[ "$("$HUTCH" image ls -q)" = "" ]
+	catch setpriv --no-new-privs "$HUTCH" image gc
+	[ "$status" -eq 125 ]
+	hutch image gc
+	[ "$status" -eq 0 ]
+	[ -z "$(find "$store/ranged" -mindepth 2)" ]
+}
+
+@test "a user whom nobody is mapped for is an error" {
+	mkdir -p one/bin
+	give one
+	"$here/store.py" big one user=70000 >/dev/null
+	give home
+	refuses "user 70000:0 \(the image's User\) is not among the ids 0 to 65535" \
+		--image big --idmap ranges true
+	[ ! -e "$store/ranged" ]
+}
+
+@test "verify sees what has changed in one, and --repair has it made again" {
+	imported
+	ranges true
+	about=$(find "$store/ranged" -name about | sort | head -1)
+	as_who sed -i 's/^there_sum .*/there_sum 1/' "$about"
+	hutch image verify
+	[ "$status" -eq 1 ]
+	has "^layer $(basename "$(dirname "$about")") for --idmap ranges \(.*\): names, modes, sizes or times"
+	hutch image verify --repair
+	[ "$status" -eq 0 ]
+	[ "$(copies)" = 2 ]
+	ranges stat -c %u:%g /srv/page
+	[ "$output" = 33:33 ]
+	hutch image verify
+	[ "$status" -eq 0 ]
+	catch setpriv --no-new-privs "$HUTCH" image verify
+	[ "$status" -eq 0 ]
+	[[ $stderr == *'for --idmap ranges'*'was not looked at: '* ]]
+}
+
+@test "they count for the quota, and a full store says so" {
+	imported
+	used=$("$HUTCH" image quota | cut -d' ' -f1)
+	ranges true
+	[ "$used" != "$("$HUTCH" image quota | cut -d' ' -f1)" ]
+	"$HUTCH" image rm owners:1 >/dev/null
+	imported
+	"$HUTCH" image quota 5m
+	refuses '--image owners:1: there is no more room in the store' --image owners:1 --idmap ranges true
+	[ "$(copies)$(left)" = 0 ]
+}
+
+@test "a sandbox that lives is as one that is run" {
+	imported
+	hutch create --image owners:1 --idmap ranges rooted
+	[ "$status" -eq 0 ]
+	hutch exec rooted sh -c 'id -u; cat /closed'
+	[ "${lines[*]}" = "0 closed" ]
+	hutch exec -u 33:33 rooted true
+	[ "$status" -eq 125 ]
+	one_sentence ".*-u 33:33: this sandbox was made for root"
+	hutch create --image owners:1 --idmap ranges -u www-data box
+	hutch exec box sh -c 'id -u; cat /srv/page; echo new >/srv/page'
+	[ "${lines[*]}" = "33 page" ]
+	hutch exec -u 34:34 box sh -c 'id -u; cat /srv/page'
+	[ "$output" = 34 ]
+	[[ $stderr == *'Permission denied'* ]]
+	for user in www 34 65536:0 33:65537 33:-1 33: :33; do
+		hutch exec -u $user box true
+		[ "$status" -eq 125 ]
+		one_sentence ".*-u $user: in a sandbox with --idmap ranges"
+	done
+	[ "$("$HUTCH" cp box:/srv/page - | tar -xO)" = new ]
+}
+
+@test "diff sees what others have closed, and a snapshot keeps whose it is" {
+	imported
+	hutch create --image owners:1 --idmap ranges box
+	hutch exec box sh -c 'cd /srv && echo more >>page && chown 34:35 twin && mkdir -m 700 shut &&
+		echo secret >shut/x && chown -R 77:78 shut && chmod 4600 shut/x && rm -r /hidden &&
+		mkdir -m 711 /hidden && echo new >/hidden/new && chown 9:9 /hidden && rm /closed &&
+		ln -s x link && su -s /bin/sh agent -c "echo y >/home/agent/mine"'
+	[ "$status" -eq 0 ]
+	hutch diff box
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	has '^M +10 /srv/page$'
+	has '^A +- /srv/shut/$'
+	has '^A +7 /srv/shut/x$'
+	has '^D +7 /closed$'
+	has '^M +2 /home/agent/mine$'
+	hutch diff --patch box
+	has '^\+secret$'
+	hutch snapshot box
+	[ "$status" -eq 0 ]
+	[ "$output" = localhost/box:1 ]
+	[ -z "$stderr" ]
+	look='cd / && stat -c "%n %u:%g %a" srv srv/page srv/shut srv/shut/x hidden hidden/new home/agent/mine
+		cat srv/shut/x; ls -A hidden; test -e closed || echo gone'
+	hutch fork --idmap ranges localhost/box:1 twice
+	[ "$status" -eq 0 ]
+	hutch exec twice sh -c "$look"
+	[ "$output" = "srv 33:34 2750
+srv/page 33:33 600
+srv/shut 77:78 700
+srv/shut/x 77:78 4600
+hidden 9:9 711
+hidden/new 0:0 644
+home/agent/mine 1000:1000 644
+secret
+new
+gone" ]
+	# With one id they are its own.
+	inside --image localhost/box:1 sh -c "$look"
+	[ "$status" -eq 0 ]
+	has '^srv/shut/x 0:0 600$'
+	has '^secret$'
+	catch setpriv --no-new-privs "$HUTCH" diff box
+	[ "$status" -eq 125 ]
+	[[ $stderr == *no_new_privs* ]]
+}
+
+@test "without overlayfs it is an error, and nothing is copied" {
+	imported
+	forbid=$(tool forbid)
+	catch "$forbid" overlay "$HUTCH" run --image owners:1 --idmap ranges true
+	[ "$status" -eq 125 ]
+	one_sentence '--idmap ranges with an image takes overlayfs'
+	[ ! -e "$store/ranged" ]
+}
