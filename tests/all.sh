@@ -4,8 +4,8 @@
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
 # Tiers: unit, inside (unit, in a sandbox), run, sanitized (run, of the build that
-# --sanitized names), escape, endure, fuzz, vm, vm-systemd and vm-qemu (for root), and
-# soak: the long form of what run and endure do briefly.  Prints TAP; the last line is
+# --sanitized names), escape, endure, fuzz, vm, vm-systemd, vm-qemu and packages (for
+# root), and soak: the long form of what run and endure do briefly.  Prints TAP; the last line is
 # "N passed, N failed", with ", N skipped" where something was.  A skip says why, and
 # with MUST_WORK=1 (set in CI) it is a failure, unless "this host has no" what it needs.
 # Started by root, everything runs as an ordinary user first, whom this makes
@@ -27,7 +27,7 @@ done
 [ -z "$sanitized" ] || sanitized=$(cd "$sanitized" && pwd)
 case $build in "$top"/*) ;; *) echo "--build must be inside the tree" >&2; exit 2 ;; esac
 
-stage='' log=$(mktemp) user=''
+stage='' log=$(mktemp) user='' as_user=() in_memory=()
 cleanup() {
 	rm -f "$log" "$log.done" "$log.skipped"
 	[ -z "$stage" ] || rm -rf "$stage"
@@ -38,26 +38,30 @@ trap cleanup EXIT
 prepare_user() {
 	user=hutch-test
 	id $user >/dev/null 2>&1 || useradd --create-home $user || exit 1
-	stage=$(mktemp -d /tmp/hutch-stage.XXXXXX) && chmod 755 "$stage"
+	stage=$(mktemp -d /var/tmp/hutch-stage.XXXXXX) && chmod 755 "$stage"
 	local parts=("${build#"$top"/}")
 	(cd "$top" && {
 		git ls-files --cached --others --exclude-standard 2>/dev/null || find . -path "./${parts[0]}" -prune -o -type f -print
 		find "${parts[@]}" -type f ! -name '*.[od]'
 	} | sort -u | tar -cf - -T - --ignore-failed-read 2>/dev/null) | tar -C "$stage" -xf -
 	chmod -R a+rX "$stage"
+	# With a clean environment and the user's own folders.
+	as_user=(setpriv --reuid "$(id -u $user)" --regid "$(id -g $user)" --init-groups
+		--reset-env env HOME="$(getent passwd $user | cut -d: -f6)" USER=$user
+		LOGNAME=$user PATH="$PATH" MUST_WORK="${MUST_WORK:-}" CI="${CI:-}")
+	# The first pass has the disk's /tmp; those of root and with sanitizers have one in
+	# memory, so that two file systems are seen, and it is done sooner.
+	! has_attributes || in_memory=(unshare --mount sh -c
+		'mount -t tmpfs -o mode=1777 tmpfs /tmp && exec "$@"' -)
 }
 
-# as_user COMMAND...: with a clean environment and the user's own folders.
-as_user() {
-	if [ -z "$user" ]; then
-		"$@"
-		return
-	fi
-	local home uid
-	home=$(getent passwd $user | cut -d: -f6) uid=$(id -u $user)
-	setpriv --reuid "$uid" --regid "$(id -g $user)" --init-groups --reset-env \
-		env HOME="$home" USER=$user LOGNAME=$user PATH="$PATH" \
-		MUST_WORK="${MUST_WORK:-}" CI="${CI:-}" "${exports[@]}" "$@"
+# Whether tmpfs can have what layers of images need (Linux 6.6).
+has_attributes() {
+	local file rc
+	file=$(mktemp /dev/shm/hutch.XXXXXX) && setfattr -n user.hutch -v 1 "$file" 2>/dev/null
+	rc=$?
+	rm -f "$file"
+	return $rc
 }
 
 # suite NAME COMMAND...: a program that prints TAP.  Suites start in the order in which
@@ -135,7 +139,7 @@ inside() {
 	local t
 	for t in "$built"/tests/unit/*; do
 		[ -x "$t" ] && [ "$(basename "$t")" != cgroup ] || continue
-		suite "unit (inside) $(basename "$t")" as_user "$built/hutch" run \
+		suite "unit (inside) $(basename "$t")" "${as_user[@]}" "$built/hutch" run \
 			--workspace "$base:ro" -e CMOCKA_MESSAGE_OUTPUT=TAP -- "${t#"$base"/}"
 	done
 }
@@ -145,8 +149,12 @@ run() {
 	shift 2
 	for t in "$base"/tests/run/*.bats; do
 		how=suite
+		case $label:$(basename "$t") in
+		# What sanitizers see is not when it is ended.
+		*sanitized*:killed.bats) continue ;;
 		# A recorded day waits more than it does anything.
-		[ "$(basename "$t")" != day.bats ] || how=suite_aside
+		*:day.bats) how=suite_aside ;;
+		esac
 		$how "$label $(basename "$t" .bats)" "$@" env HUTCH="$dir/hutch" \
 			BUILD="$dir" bats --tap "$t"
 	done
@@ -158,14 +166,15 @@ soak() {
 	shift 2
 	suite "$label" "$@" env HUTCH="$dir/hutch" BUILD="$dir" ROUNDS=500 LAUNCHES=10000 \
 		bats --tap "$base/tests/run/killed.bats"
-	suite "$label endure" endure_for "${ENDURE_SECONDS:-900}" "$dir" "$@"
+	suite "$label endure" endure_for "${ENDURE_SECONDS:-900}" 0.05 "$dir" "$@"
 }
 
-# Random clients at a dozen sandboxes, for a time.
+# Random clients at a dozen sandboxes, for a time, each with a pause of so many seconds
+# between what it does.
 endure_for() {
-	local seconds=$1 dir=$2
-	shift 2
-	"$@" env PYTHONDONTWRITEBYTECODE=1 ENDURE_SECONDS="$seconds" ${SEED:+SEED="$SEED"} \
+	local seconds=$1 pace=$2 dir=$3
+	shift 3
+	"$@" env PYTHONDONTWRITEBYTECODE=1 ENDURE_SECONDS="$seconds" ENDURE_PACE="$pace" ${SEED:+SEED="$SEED"} \
 		python3 "$base/tests/endure/soak.py" "$dir/hutch"
 }
 
@@ -191,9 +200,9 @@ fuzz() {
 	local t name seconds
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
-		# What an agent says gets its minute; FUZZ_SECONDS=3600 is for a night.
-		seconds=20
-		[ "$name" != action ] || seconds=60
+		# What an agent says gets longer; FUZZ_SECONDS=3600 is for a night.
+		seconds=3
+		[ "$name" != action ] || seconds=15
 		suite "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
 }
@@ -211,7 +220,16 @@ fuzz_one() {
 	rm -rf "$work"
 }
 
-exports=()
+# Debian is installed once, by root, and kept by the list of its packages; the user gets
+# a tar of it.
+packages() {
+	. "$top/tests/vm/image.sh"
+	image_base adduser && tar -C "$base" -cf "$stage/debian.tar" . || return
+	cd "$stage" || return
+	"${as_user[@]}" env HUTCH="$built/hutch" BUILD="$built" DEBIAN="$stage/debian.tar" \
+		bats --tap "$stage/tests/packages/packages.bats"
+}
+
 base=$top
 if [ "$(id -u)" = 0 ]; then
 	prepare_user
@@ -223,38 +241,44 @@ cd "$base" || exit 1
 
 for tier in "${tiers[@]}"; do
 	case $tier in
-	unit | inside) places=$(($(nproc) * 3)) ;;
 	vm-* | soak) places=1 ;; # these take all there is
 	*) places=$(($(nproc) * 2)) ;;
 	esac
 	case $tier in
 	unit)
-		unit "$built" unit as_user
-		[ -z "$user" ] || unit "$built" "unit (root)"
-		[ -z "$sanitized" ] || unit "$clean" "unit (sanitized)" as_user
+		unit "$built" unit "${as_user[@]}"
+		[ -z "$user" ] || unit "$built" "unit (root)" "${in_memory[@]}"
+		[ -z "$sanitized" ] || unit "$clean" "unit (sanitized)" "${in_memory[@]}" "${as_user[@]}"
 		;;
 	inside) inside ;;
 	run)
-		run "$built" run as_user
-		[ -z "$user" ] || run "$built" "run (root)"
+		run "$built" run "${as_user[@]}"
+		[ -z "$user" ] || run "$built" "run (root)" "${in_memory[@]}"
 		;;
-	sanitized) run "$clean" "run (sanitized)" as_user ;;
+	sanitized) run "$clean" "run (sanitized)" "${in_memory[@]}" "${as_user[@]}" ;;
 	escape)
-		escape "$built" escape as_user
+		escape "$built" escape "${as_user[@]}"
 		[ -z "$user" ] || escape "$built" "escape (root)"
-		suite "escape table" escape_table as_user
+		suite "escape table" escape_table "${as_user[@]}"
 		;;
 	endure)
-		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" "$built" as_user
+		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" 0.5 "$built" "${as_user[@]}"
 		[ -z "$sanitized" ] || suite_aside "endure (sanitized)" \
-			endure_for "${ENDURE_SECONDS:-60}" "$clean" as_user
+			endure_for "${ENDURE_SECONDS:-30}" 0.05 "$clean" "${as_user[@]}"
 		;;
 	fuzz) fuzz ;;
 	vm-systemd) suite "vm with systemd" "$top/tests/vm/systemd.sh" --build "$build" ;;
 	vm-qemu) suite "vm in qemu" "$top/tests/vm/qemu.sh" --build "$build" ;;
-	vm) suite vm as_user tests/vm/run.sh --build "$built" ;;
+	packages)
+		[ -n "$user" ] || {
+			echo "packages: debootstrap needs root" >&2
+			exit 2
+		}
+		suite packages packages
+		;;
+	vm) suite vm "${as_user[@]}" tests/vm/run.sh --build "$built" ;;
 	soak)
-		soak "$built" soak as_user
+		soak "$built" soak "${as_user[@]}"
 		[ -z "$user" ] || soak "$built" "soak (root)"
 		;;
 	*) echo "unknown tier $tier" >&2; exit 2 ;;
@@ -289,10 +313,13 @@ if [ "$skipped" -gt 0 ]; then
 		echo "# MUST_WORK=1: $avoidable of these count as failed"
 	fi
 fi
-# What failed comes last, with what it said: that is what a reader looks for.
+# What failed comes last, with the beginning of what it said, and then by name only: that
+# is what a reader looks for, who may have no more than the end of it.
 if grep -q '^not ok' "$log"; then
 	echo "# failed:"
-	sed -n '/^not ok/,/^\(ok\|1\.\.\)/{/^\(ok\|1\.\.\)/d;s/^/# /;p}' "$log"
+	sed -n '/^not ok/,/^\(ok\|1\.\.\)/{/^\(ok\|1\.\.\)/d;s/^/# /;p}' "$log" |
+		awk '/^# not ok/ { said = 0 } said++ < 30' | cut -c1-300
+	grep '^not ok' "$log" | cut -c1-300 | sed 's/^/# /'
 fi
 if [ "$skipped" -gt 0 ]; then
 	echo "$passed passed, $failed failed, $skipped skipped"

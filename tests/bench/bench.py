@@ -21,6 +21,7 @@ import json
 import os
 import platform
 import pwd
+import shutil
 import sys
 import tempfile
 
@@ -30,11 +31,14 @@ import actions
 import goals
 import measure
 import named
+import past
 import plan
+import pull
 import rows
 import search
 import sessions
 import table
+import unpack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
@@ -172,6 +176,21 @@ def measure_search(bench, result):
     result["search"] = search.measure_search(bench.rows.hutch_path)
 
 
+def measure_unpack(bench, result):
+    if not shutil.which("umoci"):
+        result["unpack"] = result["pull"] = {"why_not": "umoci is not here"}
+        return
+    driver = os.path.join(os.path.dirname(bench.rows.hutch_path), "tests", "run", "layer")
+    image, places = unpack.make_image(bench.work), unpack.all_places()
+    result["unpack"] = unpack.measure_unpack(driver, image, places)
+    result["pull"] = pull.measure_pull(bench.rows.hutch_path, image, places, bench.work)
+
+
+def measure_past(bench, result):
+    result["past"] = past.measure_past(bench.rows.hutch_path, unpack.all_places(),
+                                       bench.work)
+
+
 @contextlib.contextmanager
 def folders():
     """For scratch, and for XDG_RUNTIME_DIR: that is in memory where a login makes it, so
@@ -209,7 +228,8 @@ class Bench:
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
                      measure_together, measure_memory, measure_actions,
-                     measure_sessions, measure_named, measure_search):
+                     measure_sessions, measure_named, measure_search, measure_unpack,
+                     measure_past):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

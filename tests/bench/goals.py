@@ -2,11 +2,13 @@
 
 HUTCH, BWRAP, FLOOR = "hutch run", "bwrap --unshare-all", "floor"
 LIMITED = "  with limits"
+IMAGE = "  of an image, {} layers"
 
 MAX_OF_BWRAP = 0.75
 MAX_OF_FLOOR = 1.5
 MAX_1000_MOUNTS_MS = 25
 MAX_LIMITS_MS = 1
+MAX_IMAGE_OF_HOST, MAX_20_OF_1_LAYER = 1.3, 1.5
 MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
@@ -17,6 +19,8 @@ MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
 MAX_COPY_MS = 104.9
 MAX_BUSY_PERCENT, MAX_PID1_KIB, MAX_SESSION_KIB = 5, 1024, 256
 MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
+MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
+MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
 # A page or two may be touched for the first time late.
 MAX_GROWTH_KIB = 64
 
@@ -44,6 +48,16 @@ def search_ratio(result, row, other):
     """The worst of all patterns."""
     known = number(result, "search", "patterns")
     return max(times[row] / times[other] for times in known.values()) if known else None
+
+
+def unpack_ratio(result, place, other):
+    return ratio(number(result, "unpack", "seconds", place, "hutch"),
+                 number(result, "unpack", "seconds", place, other))
+
+
+def pull_ratio(result, place):
+    return ratio(number(result, "pull", place, "hutch image pull"),
+                 number(result, "pull", place, "skopeo copy, umoci unpack"))
 
 
 def memory_total(result):
@@ -74,6 +88,11 @@ def judge(result):
         ("hutch / floor, median", MAX_OF_FLOOR,
          ratio(hutch, number(result, "launch", FLOOR, "p50")), True),
         ("with limits, ms more", MAX_LIMITS_MS, limits_ms(result), False),
+        ("an image / the host's, median", MAX_IMAGE_OF_HOST,
+         ratio(number(result, "launch", IMAGE.format(1), "p50"), hutch), False),
+        ("an image of 20 layers / of one, median", MAX_20_OF_1_LAYER,
+         ratio(number(result, "launch", IMAGE.format(20), "p50"),
+               number(result, "launch", IMAGE.format(1), "p50")), False),
         ("1000 mounts, ms more", MAX_1000_MOUNTS_MS,
          number(result, "volumes", HUTCH, "1000", "extra_ms"), True),
         ("100 at once / (100 x CPU of one / cores)", MAX_OF_IDEAL,
@@ -124,6 +143,21 @@ def judge(result):
          search_ratio(result, "hutch, rg inside", "rg"), False),
         ("  without rg / grep -r", MAX_OF_GREP,
          search_ratio(result, "hutch, no rg", "grep -r"), False),
+        ("a layer of 300 MiB onto the disk / tar -xzf", MAX_OF_TAR,
+         unpack_ratio(result, "on the disk", "tar -xzf"), False),
+        ("  / umoci", MAX_OF_UMOCI, unpack_ratio(result, "on the disk", "umoci"), False),
+        ("  into memory / tar -xzf", MAX_OF_TAR,
+         unpack_ratio(result, "in memory", "tar -xzf"), False),
+        ("  / umoci", MAX_OF_UMOCI, unpack_ratio(result, "in memory", "umoci"), False),
+        ("a pull from loopback onto the disk / skopeo, umoci", MAX_OF_SKOPEO,
+         pull_ratio(result, "on the disk"), False),
+        ("  into memory", MAX_OF_SKOPEO, pull_ratio(result, "in memory"), False),
+        ("a snapshot of 1,000 files, on the disk, ms", MAX_SNAPSHOT_MS,
+         number(result, "past", "snapshot_ms", "on the disk"), False),
+        ("  in memory, ms", MAX_SNAPSHOT_MS,
+         number(result, "past", "snapshot_ms", "in memory"), False),
+        ("a fork / a sandbox of the same image", MAX_FORK_OF_PLAIN,
+         ratio(number(result, "past", "fork_ms"), number(result, "past", "plain_ms")), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

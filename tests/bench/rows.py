@@ -94,6 +94,30 @@ class Rows:
         row.why_not = self.why_no_limits()
         return row
 
+    def image(self, layers):
+        """One of the store, which is there after the first time: each layer has a file
+        of its own."""
+        row = self.hutch()
+        row.name = goals.IMAGE.format(layers)
+        name = f"bench-{layers}"
+        row.argv[2:2] = ["--image", name]
+        if os.getuid() == 0:
+            row.why_not = "root's sandboxes are somebody else's, and so are their images"
+        else:
+            self.make_image(name, layers)
+        return row
+
+    def make_image(self, name, layers):
+        home = os.path.join(self.work, "home")
+        folders = [os.path.join(self.work, name, str(at)) for at in range(layers)]
+        for at, folder in enumerate(folders):
+            os.makedirs(os.path.join(folder, "usr/share", str(at)))
+        os.makedirs(home, exist_ok=True)
+        script = os.path.join(os.path.dirname(__file__), "../run/store.py")
+        subprocess.run([script, name, *folders], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "HOME": home})
+        os.environ["XDG_DATA_HOME"] = os.path.join(home, ".local/share")
+
     def why_no_limits(self):
         """None inside a delegated subtree.  A scope of the user manager's is made by
         systemd, whose time is not what this is about."""
@@ -143,6 +167,6 @@ class Rows:
 
     def all(self):
         return [self.floor(), self.floor("--beside"), self.hutch(), self.limited(),
-                self.bwrap(), self.unshare(),
+                self.image(1), self.image(20), self.bwrap(), self.unshare(),
                 self.runtime("crun", "--cgroup-manager=disabled"),
                 self.runtime("runc"), self.bare()]

@@ -171,6 +171,42 @@ def search_rows(result):
     return block(f"grep of {known['files']} files, all in the page cache", rows, [])
 
 
+def seconds_rows(title, seconds):
+    names = list(next(iter(seconds.values())))
+    rows = [["s, in the middle of the turns"] + names]
+    rows += [[place] + [figure(times[name], 2) for name in names]
+             for place, times in seconds.items()]
+    return block(title, rows, [])
+
+
+def unpack_rows(result):
+    known = result["unpack"]
+    if "why_not" in known:
+        return block("Unpacking a layer", [], [f"  not run: {known['why_not']}"])
+    return seconds_rows(f"A layer of {known['mib']} MiB, compressed by gzip, unpacked",
+                        known["seconds"])
+
+
+def pull_rows(result):
+    title = "The same out of a registry on loopback, and unpacked"
+    known = result["pull"]
+    if "why_not" in known:
+        return block(title, [], [f"  not run: {known['why_not']}"])
+    return seconds_rows(title, known)
+
+
+def past_rows(result):
+    known = result["past"]
+    if "why_not" in known:
+        return block("What a sandbox has written", [], [f"  not run: {known['why_not']}"])
+    rows = [["", "ms"],
+            *[[f"snapshot of {known['files']} files, {place}", figure(ms, 1)]
+              for place, ms in known["snapshot_ms"].items()],
+            ["fork of it", figure(known["fork_ms"], 2)],
+            ["create, without it", figure(known["plain_ms"], 2)]]
+    return block("What a sandbox has written", rows)
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -185,5 +221,5 @@ def render(result):
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
     parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows,
-             verdicts)
+             unpack_rows, pull_rows, past_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])

@@ -30,7 +30,7 @@ fixture()
 	chmod a+x "$1"/ro/{probe,second}
 	mkdir -p "$1/image/lower"
 	cp "$1"/ro/* "$1/image/lower"
-	cp "$probe" "$1/image/probe"
+	cp "$probe" "$1/image/self"
 	chmod -R a+rwX "$1"
 	((EUID == 0)) || return 0
 	cp "$probe" "$1/ro/setuid"

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """act.py HUTCH CODE [OPTION...]: runs Python code that talks to `hutch act OPTION...`.
 
 The code has these names:

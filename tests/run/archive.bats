@@ -144,7 +144,8 @@ with tarfile.open("p.tar", "w", format=getattr(tarfile, sys.argv[1] + "_FORMAT")
 	# It knows no times before 1970, and none in far years.
 	touch -d @5 tree/folder/nothing tree/folder/large
 	"$A" pack tree tree | busybox tar -C out -xpf -
-	same out/tree %T@ "$seconds"
+	# It sets no times of links, and those of folders before it fills them.
+	same out/tree %Ts 's/^(.* (l|d) [0-7]+) [0-9]+/\1/'
 	chmod 700 out/tree/shut
 	rm -rf out/tree
 	busybox tar -cf - tree | "$A" unpack out

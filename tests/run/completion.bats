@@ -45,7 +45,7 @@ offers_the_flags_of() {
 
 @test "the flags of each verb are completed, and no other" {
 	for verb in create exec shell cp connect ps inspect logs events stats wait pause unpause \
-		rename stop kill rm; do
+		rename stop kill rm diff apply discard snapshot fork commit; do
 		offers_the_flags_of "$verb"
 	done
 }
@@ -108,7 +108,7 @@ offers_the_flags_of() {
 	complete_words hutch run -v sou
 	[ "$offered" = "source" ]
 	complete_words hutch run -v source:/x:
-	[ "$offered" = "ro rw" ]
+	[ "$offered" = "cow ro rw" ]
 	complete_words hutch run --volume=source:/x:r
 	[ "$offered" = "ro rw" ]
 	complete_words hutch run -v source:/x
@@ -116,7 +116,7 @@ offers_the_flags_of() {
 	complete_words hutch run --workspace source/
 	[ "$offered" = "source/sub" ]
 	complete_words hutch run --workspace source:
-	[ "$offered" = "ro rw" ]
+	[ "$offered" = "cow ro rw" ]
 	complete_words hutch run --image dir:sou
 	[ "$offered" = "source" ]
 	complete_words hutch run --seccomp pro
@@ -143,4 +143,16 @@ offers_the_flags_of() {
 	[ "$offered" = "source" ]
 	complete_words hutch run cat --network ''
 	[[ " $offered " == *" source "* ]]
+}
+
+@test "the verbs of hutch image are completed, and the flags of each" {
+	complete_words hutch image ''
+	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" image help | grep -oE '^  [a-z-]+ ' |
+		tr -d ' ' | sort)
+	for verb in $offered; do
+		[ "$verb" = help ] && continue
+		complete_words hutch image "$verb" -
+		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" image "$verb" --help |
+			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
+	done
 }

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """confined.py HUTCH CODE [OPTION...]: makes a sandbox named `box` with these options and runs Python
 code that talks to its control socket (docs/control.md).  $UNDER are words before the command.
 

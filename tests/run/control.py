@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """control.py HUTCH CODE [OPTION...]: makes a sandbox named `box` with these options and runs Python
 code that talks to its control socket (docs/control.md).  The sandbox is killed at the end.
 
@@ -56,7 +56,8 @@ class Client:
     def raw(self, data, fds=()):
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         sent = self.socket.sendmsg([data], ancillary)
-        self.socket.sendall(data[sent:])
+        if sent < len(data): # of nothing, too, a send is one, to who may have gone by now
+            self.socket.sendall(data[sent:])
 
     def receive(self, patience=PATIENCE):
         """The next message, whatever it is; None when the connection has ended."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """control_hostile.py CASE SOCKET: one client, or many, that mean no good.
 
 CASE is a function below.  Each ends with look(): a client that behaves is answered, its

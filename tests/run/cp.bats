@@ -353,7 +353,7 @@ slow_ended() {
 	[[ $(wc -w <<<"$all") == 3 ]] # a courier, a porter, and the jail below that
 	kill -INT "$pid"
 	slow_ended 130
-	all_gone $all
+	until_true all_gone $all # their descriptors, which are waited for, go a moment before them
 	[[ ! -e here ]]
 	nothing_staged
 	[[ ! -s $T/err ]]
@@ -439,7 +439,9 @@ unpack() {
 }
 
 @test "a hundred thousand files are unpacked" {
-	unpack many && [[ $status == 0 && $(find here -type f | wc -l) == 100001 ]]
+	# Once is enough.
+	! is_root && ! is_sanitized || export MANY=5000
+	unpack many && [[ $status == 0 && $(find here -type f | wc -l) == $((${MANY:-100000} + 1)) ]]
 }
 
 # jailed: while a tar is being read: what the process that reads it has.

@@ -122,3 +122,23 @@ reason() {
 	hutch act --lint box
 	one_sentence "hutch act takes no command, but got 'box'" && grep -q 'hutch act NAME' <<<"$stderr"
 }
+
+# Whoever reads a FIFO hears its end when nobody holds it for writing any more.
+@test "a descriptor of the caller's is held neither by a supervisor nor by hutch act" {
+	mkfifo leak words
+	timeout 20 cat leak &
+	started+=($!)
+	local reader=$!
+	make box 9>leak
+	wait "$reader"
+	timeout 20 cat leak &
+	started+=($!)
+	reader=$!
+	"$HUTCH" act <words >said 9>leak 3>&- &
+	started+=($!)
+	exec 7>words
+	echo '{"action":"run","args":{"command":"echo here"}}' >&7
+	wait "$reader"
+	exec 7>&-
+	wait $!
+}

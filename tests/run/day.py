@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """day.py HUTCH FILE: plays a day's work through `hutch act` and compares what came.
 
 FILE has a row a line: {"do": an action, "see": what its observation is}.  Rows are done in

@@ -53,6 +53,41 @@ named='exec shell act connect ps inspect logs events stats wait pause unpause re
 	done
 }
 
+# The same of the page about images.
+image_section() {
+	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-image.md"
+}
+
+@test "each verb of hutch image has a section with its flags and their arguments" {
+	for verb in $("$HUTCH" image help | grep -oE '^  [a-z-]+ '); do
+		[ "$verb" = help ] && continue
+		[ -n "$(image_section "$verb")" ]
+		help=$("$HUTCH" image "$verb" --help)
+		diff <(grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' <<<"$help" |
+			grep -oE -- '--?[A-Za-z-]+' | grep -vx -e -h -e --help | sort) \
+			<(image_section "$verb" | grep -E '^### -' |
+				grep -oE -- '(^### |, )--?[A-Za-z-]+' |
+				grep -oE -- '--?[A-Za-z-]+$' | sort)
+		diff <(grep -E '^ +(-[a-z] )?--' <<<"$help" | grep -v -- --help | cut -c1-36 |
+			arguments) <(image_section "$verb" | grep -E '^### -' | arguments)
+	done
+}
+
+# page_of VERB...: the manual page that its help ends with.
+page_of() {
+	"$HUTCH" "$@" --help | sed -n 's/.*More: man //p'
+}
+
+@test "the page that a help names is there and has the verb in it" {
+	for verb in $("$HUTCH" help | grep -oE '^  [a-z]+ '); do
+		case $verb in image | version | help) continue ;; esac
+		grep -qE "^(## |\\*\\*hutch )$verb\\b" "$top/docs/$(page_of "$verb").md"
+	done
+	for verb in $("$HUTCH" image help | grep -oE '^  [a-z-]+ '); do
+		[ "$verb" = help ] || [ "$(page_of image "$verb")" = hutch-image ]
+	done
+}
+
 @test "the page of hutch cp has its flags with their arguments, and its exit codes" {
 	page=$top/docs/hutch-cp.md
 	diff <(flags_of_help cp | grep -vx -e -h -e --help) <(flags_of_page)

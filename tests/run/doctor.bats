@@ -197,12 +197,30 @@ sysctl_of() {
 	below proc remedy systempaths=unconfined
 }
 
-@test "no overlayfs: hutch run works, and which flag does without" {
+@test "no overlayfs: hutch run works, an image is copied, and to where" {
+	doctor env PATH=/nowhere "$(tool forbid)" overlay
+	works
+	says limited overlayfs 'mount an overlay: No such device; each sandbox gets a copy of its image in /.*/hutch'
+	has 'fuse-overlayfs is not installed$'
+	below overlayfs means 'hutch diff, hutch snapshot, --upper, :cow and RUN in hutch image build fail'
+	below overlayfs remedy "modprobe overlay"
+	below overlayfs remedy "or install fuse-overlayfs, 1.8 or newer"
+	doctor env PATH=/nowhere "$(tool forbid)" oldoverlay
+	works
+	says limited overlayfs 'mount an overlay: Operation not permitted; '
+}
+
+@test "no overlayfs, but fuse-overlayfs: which one serves images, and what it cannot" {
+	sh -c ': <>/dev/fuse' 2>/dev/null || skip "this host has no /dev/fuse"
 	doctor "$(tool forbid)" overlay
 	works
-	says missing overlayfs 'mount the overlay: No such device'
-	below overlayfs means '--image dir:PATH fails unless --read-only'
+	says limited overlayfs 'mount an overlay: No such device; images are served by /usr/bin/fuse-overlayfs, version 1\.[0-9]+, and what is written to one is kept in /.*/hutch'
+	below overlayfs means 'hutch diff, hutch snapshot, --upper, :cow and RUN in hutch image build fail'
 	below overlayfs remedy "modprobe overlay"
+	printf 'int main(void) { return 0; }' | cc -x c -o fuse-overlayfs -
+	doctor env PATH="$T" "$(tool forbid)" overlay
+	works
+	says limited overlayfs '.*gets a copy of its image in .*/fuse-overlayfs does not tell its version'
 }
 
 @test "an overlay that is mounted and does not work is seen" {

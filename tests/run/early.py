@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """early.py HUTCH: makes sandboxes until a client was there early enough, three times: it has said hello
 and asked for a pause before the sandbox was ready.  It is refused, and whoever makes the sandbox is told of it."""
 import subprocess

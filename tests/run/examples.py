@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """examples.py HUTCH PAGE: does what the examples marked <!-- act --> say.
 
 Each example is a fresh `hutch act`.  A line "> JSON" is sent; the lines "< KEY: VALUE"

@@ -9,7 +9,9 @@
  *	eperm		clone3, clone with namespaces, unshare: EPERM
  *	mounts		the mount calls alone: EPERM
  *	newcalls	the mount calls of Linux 5.2 alone: ENOSYS
- *	overlay		mount(2) alone: ENODEV, as where there is no such file system
+ *	overlay		mount(2) of a new file system, for which hutch has it of overlays
+ *			alone: ENODEV, as where there is none
+ *	oldoverlay	the same with EPERM, as where user namespaces have none
  *	xattr		user attributes: EOPNOTSUPP
  *	rename		renameat(2): EPERM, as in an overlay that does not work
  *	rights		chroot(2): EPERM, as by who takes capabilities away again
@@ -25,6 +27,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -83,13 +86,26 @@ static const struct {
 	long number;
 	int error;
 } single[] = {
-	{ "overlay", SYS_mount, ENODEV },
 	{ "xattr", SYS_fsetxattr, EOPNOTSUPP },
 	{ "rename", SYS_renameat, EPERM },
 	{ "rights", SYS_chroot, EPERM },
 	{ "landlock", SYS_landlock_create_ruleset, EOPNOTSUPP },
 	{ "seccomp", SYS_seccomp, EPERM },
 };
+
+/* By its flags, since a filter reads no texts; what changes a mount has one of these. */
+static void refuse_new(struct code *c, int error)
+{
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 3));
+	add(c, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					    offsetof(struct seccomp_data, args[3])));
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
+					    MS_BIND | MS_MOVE | MS_REMOUNT | MS_PRIVATE |
+						    MS_SLAVE | MS_SHARED,
+					    1, 0));
+	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					    SECCOMP_RET_ERRNO | (unsigned)error));
+}
 
 static int refuse_single(struct code *c, const char *mode)
 {
@@ -110,6 +126,8 @@ static int fill(struct code *c, const char *mode)
 		refuse_mounts(c, EPERM, 1);
 	else if (!strcmp(mode, "newcalls"))
 		refuse_mounts(c, ENOSYS, 0);
+	else if (!strcmp(mode, "overlay") || !strcmp(mode, "oldoverlay"))
+		refuse_new(c, *mode == 'o' && mode[1] == 'v' ? ENODEV : EPERM);
 	else if (strcmp(mode, "eperm") && refuse_single(c, mode) < 0)
 		return -1;
 	/* Last: it ends in a load of something else. */

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """golden.py HUTCH FILE: replays what the reference's editor was asked, and compares.
 
 FILE is a list of sequences, each with `actions` and the `observations` that they gave.

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """golden_session.py HUTCH FILE: replays what the reference's session was asked, and compares.
 
 FILE is a list of sequences, each with its `actions` and the `observations` that they gave,

@@ -121,7 +121,7 @@ teardown() {
 	swapper=$!
 	started+=("$swapper")
 	deadline=$((SECONDS + PATIENCE / 15)) ran=0 stopped=0
-	while ((SECONDS <= deadline)); do
+	while ((SECONDS <= deadline || ran + stopped <= 10)); do
 		if box -v "$T/w:/w" -v "$T/img/data:/w/spot/new" -v "$T/img/data/file:/w/spot/f" true \
 			2>/dev/null; then
 			ran=$((ran + 1))
@@ -133,7 +133,6 @@ teardown() {
 	touch w/stop
 	wait "$swapper"
 	echo "ran $ran, stopped $stopped"
-	((ran + stopped > 10))
 	[ "$(state_of victim)" = "$before" ]
 }
 

@@ -27,6 +27,7 @@ setup() {
 }
 
 teardown() {
+	remove_boxes
 	end
 }
 
@@ -63,6 +64,26 @@ ranges() {
 @test "root can give files away and become others" {
 	ranges -u root sh -c 'touch f && chown 33:33 f && stat -c %u:%g f && setpriv --reuid 5 --clear-groups id -u'
 	[ "${lines[*]}" = "33:33 5" ]
+}
+
+@test "exec -u gives nobody root's capabilities" {
+	"$HUTCH" create --idmap ranges -u root box
+	hutch exec -u 33 box true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"this sandbox was made for root"* ]]
+	hutch exec -u agent box true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"this sandbox was made for root"* ]]
+	hutch exec -u root box id -u
+	[ "$output" = 0 ]
+	hutch exec box setpriv --reuid 33 --clear-groups grep CapEff /proc/self/status
+	[[ $output == *0000000000000000 ]]
+	"$HUTCH" rm -f box
+	"$HUTCH" create --idmap ranges box
+	hutch exec -u 33 box grep CapEff /proc/self/status
+	[[ $output == *0000000000000000 ]]
+	hutch exec -u 33:44 box id -u
+	[ "$output" = 33 ]
 }
 
 @test "the executor has an id of its own, out of the commands' reach" {

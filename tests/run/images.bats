@@ -27,6 +27,23 @@ foreign() {
 	[ "${lines[2]}" = "of the image" ]
 }
 
+@test "nothing is above the root, and no mount of this host is listed" {
+	for options in "--image=dir:$T/img" "--image=dir:$T/img --read-only"; do
+		# shellcheck disable=SC2086 # words
+		inside $options -v /usr:/usr:ro sh -c '
+			[ "$(stat -c %d:%i /..)" = "$(stat -c %d:%i /)" ] && echo top
+			cd /usr && [ "$(stat -c %d:%i ../../..)" = "$(stat -c %d:%i /)" ] && echo top
+			[ ! -e "/..$0" ] && echo hidden
+			while read -r _ _ _ _ at _; do
+				[ "$at" != / ] || echo mount
+			done </proc/self/mountinfo' "$T/img"
+		[ "$output" = "top
+top
+hidden
+mount" ]
+	done
+}
+
 @test "a program that needs nothing runs in an image that has nothing else" {
 	needs_static
 	mkdir empty
@@ -168,8 +185,8 @@ OF
 @test "images that are absent, files, unreadable or of an unknown kind are errors" {
 	refuses 'open the image .*/nonexistent: No such file' --image "dir:$T/nonexistent" true
 	refuses 'the image .*/file is not a directory' --image "dir:$T/img/data/file" true
-	refuses "unknown image 'debian:12'" --image debian:12 true
-	refuses "unknown image ''" --image '' true
+	refuses "--image: .*'UPPER'" --image UPPER true
+	refuses "--image: " --image '' true
 	refuses '--image dir: names no folder' --image dir: true
 	ln -s loop loop
 	refuses 'open the image .*loop' --image "dir:$T/loop" true

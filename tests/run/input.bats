@@ -41,9 +41,9 @@ cases() {
 -v /etc true | -v: expected SOURCE:TARGET
 -v /etc: true | -v: expected SOURCE:TARGET
 -v :/x true | -v: expected SOURCE:TARGET
--v /etc:x true | -v: unknown mode 'x'; use ro or rw .*from -v /etc:x
+-v /etc:x true | -v: unknown mode 'x'; use ro, rw or cow .*from -v /etc:x
 -v /etc:/x:rx true | -v: unknown mode 'rx'
--v /etc:/x:cow true | -v: the mode 'cow' is not in this version
+-v /etc/passwd:/x:cow true | /etc/passwd is not a folder
 -v /etc:/x/../y true | -v: target: '/x/../y' contains '..'
 -v /nonexistent:/x true | mount /nonexistent: no such folder on the host \(from -v /nonexistent:/x\)
 -v $T/w/file/x:/x true | mount .*/w/file/x
@@ -108,7 +108,9 @@ cases() {
 -it true | -t with -i needs a terminal
 --json=x true | --json: 
 --json=99 true | --json=99: that descriptor is not open
---image nope true | unknown image 'nope'
+--image Nope true | --image: 'Nope' is no reference of an image
+--image nope --pull never true | --image nope: there is no such image in the store
+--image nope --pull often true | --pull takes missing, always or never
 --image dir:/nonexistent true | open the image /nonexistent: No such file
 --image dir:$T/w/file true | the image .*/w/file is not a directory
 --image dir:$T/w/loop true | open the image .*loop

@@ -14,6 +14,12 @@ teardown() {
 	end
 }
 
+# Fewer of a build that is slow; make soak has as many as it says.
+setup_file() {
+	HUTCH=${HUTCH:-build/hutch} BUILD=$(dirname "${HUTCH:-build/hutch}")
+	! is_sanitized || export ROUNDS=${ROUNDS:-25} LAUNCHES=${LAUNCHES:-100}
+}
+
 @test "killed at a random instant, hutch leaves no process, mount, folder or terminal mode" {
 	"$here/killer.py" "$HUTCH" "$T"
 }

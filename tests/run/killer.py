@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """killer.py HUTCH FOLDER: starts hutch and kills it at a random instant, again and again.
 
 ROUNDS (50) rounds, SEED for the same ones again.  Each starts one of several kinds of

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """killer_named.py HUTCH FOLDER: sandboxes with a name, and somebody killed at a random instant.
 
 ROUNDS (100) rounds, SEED for the same ones again.  Each makes the same sandbox, lets a

@@ -48,7 +48,7 @@ crowd_script() {
 # Its own places: others use /tmp too.
 left_by_hutch() {
 	state_of "$T"
-	find "/tmp/hutch-$who" 2>/dev/null
+	find "/tmp/hutch-$who" 2>/dev/null || true # there may be none
 	cat /proc/self/mountinfo
 }
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """session.py HUTCH NAME [OPTION...]: plays the sequence of that name through a new
 `hutch act OPTION...` and compares each observation with what the row says.
 
@@ -205,8 +205,9 @@ SEQUENCES = {
         (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
         (type_("C-z"), lambda o: o.suffix == ended("", 148, " CTRL+Z was sent.")["suffix"] and
             "Stopped" in o.content and "sleep 1000" in o.content),
-        # The shell tells of the job's end when it likes.
-        (do("kill -9 %1; wait; true"), lambda o: o.exit_code == 0),
+        # The shell tells of the job's end when it likes, but once: jobs has it told.
+        (do("kill -9 %1; while [ -n \"$(jobs -s)\" ]; do sleep 0.02; done; jobs"),
+         lambda o: o.exit_code == 0),
         (do("true"), lambda o: o.exit_code == 0),
         # Who does not want to end goes on.
         (do("trap 'echo no' INT; read x; trap - INT", timeout=0.2),

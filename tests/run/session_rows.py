@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """session_rows.py HUTCH NAME [OPTION...]: as session.py, with more sequences: what commands
 and edits answer, what the reference is known to do wrong, and what its own tests ask.
 """

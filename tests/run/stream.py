@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """stream.py HUTCH HOW: a client that asks for output as it comes, and does not read it.
 
 HOW is how it is connected:

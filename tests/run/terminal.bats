@@ -161,6 +161,6 @@ shell=(-it -e 'PS1=<''$?''> ' bash --norc --noprofile)
 @test "a shell's prompt afterwards is readable: hutch leaves the foreground as it was" {
 	command=(bash --norc --noprofile -i)
 	drive "send PS1='<''\$?''> '\n" 'expect <0> $' "send '$HUTCH' run -it sh -c 'exit 6'\n" \
-		'expect <6> ' "send '$HUTCH' run -i cat\n" 'send line\n' 'expect line' 'send \x03' \
+		'expect <6> ' "send '$HUTCH' run -i sed -u s/l/xy/\n" 'send line\n' 'expect xyine' 'send \x03' \
 		'expect <130> ' 'send exit 0\n' 'exit 0'
 }

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -SE
 """terminal.py STEPS COMMAND...: drives a command on a terminal of its own.
 
 STEPS is a file, one step a line; what is not reached in time, or comes out

@@ -17,11 +17,17 @@ command -v linux.uml >/dev/null || {
 
 work=$(mktemp -d) && out=$work/out
 trap 'rm -rf "$work"' EXIT
+# For what content that is shared is, where it can be made.
+disk=
+if mkfs=$(PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs); then
+	disk=$work/disk
+	truncate -s 512M "$disk" && "$mkfs" -q "$disk" >/dev/null 2>&1 || exit
+fi
 # The kernel hands words of its command line that it does not know to init.
 TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-600}" linux.uml mem=1024M \
 	root=/dev/root rootfstype=hostfs rootflags=/ rw init="$top/tests/vm/init.sh" \
 	con=null con0=fd:0,fd:1 loglevel=1 HUTCH_TOP="$top" HUTCH_BUILD="$build" \
-	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} \
+	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} \
 	</dev/null 2>/dev/null | tr -d '\r' >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then

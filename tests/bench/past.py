@@ -1,0 +1,97 @@
+"""past -- what it costs to keep what a sandbox has written, and to go on from there.
+
+A snapshot of 1,000 files of 4 KiB that were written since the last one, with the store on
+the disk, where it is made sure that they are (fsync(2)), and in memory; a fork of it, in turns
+with a sandbox that is made of the same image without it.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+FILES = 1000
+ROUNDS = 9
+SCRIPT = """
+i=0
+while [ $i -lt %d ]; do i=$((i+1)); cp /four /d/$i; done
+""" % FILES
+
+
+def call(*argv):
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def took_ms(*argv):
+    start = time.perf_counter()
+    call(*argv)
+    return (time.perf_counter() - start) * 1e3
+
+
+def median(samples):
+    return round(sorted(samples)[len(samples) // 2], 2)
+
+
+def make_root(work):
+    root = os.path.join(work, "past-root")
+    os.makedirs(os.path.join(root, "bin"))
+    os.makedirs(os.path.join(root, "d"))
+    shutil.copy(shutil.which("busybox"), os.path.join(root, "bin"))
+    for name in ("sh", "cp"):
+        os.symlink("busybox", os.path.join(root, "bin", name))
+    with open(os.path.join(root, "four"), "wb") as file:
+        file.write(b"4" * 4096)
+    return root
+
+
+def measure_snapshots(hutch):
+    call(hutch, "create", "--image", "past:root", "past")
+    samples = []
+    try:
+        for number in range(ROUNDS):
+            call(hutch, "exec", "past", "--", "/bin/sh", "-c", SCRIPT)
+            samples.append(took_ms(hutch, "snapshot", "past", f"past:{number}"))
+    finally:
+        call(hutch, "rm", "-f", "past")
+    return median(samples)
+
+
+def measure_forks(hutch):
+    plain, forks = [], []
+    for _ in range(3 * ROUNDS):
+        for samples, words in ((plain, ("create", "--image", "past:root", "plain")),
+                               (forks, ("fork", "past:0", "plain"))):
+            samples.append(took_ms(hutch, *words))
+            call(hutch, "rm", "-f", "plain")
+    return {"plain_ms": median(plain), "fork_ms": median(forks)}
+
+
+@contextlib.contextmanager
+def store_in(place):
+    """Another one, for a time; None: as it is."""
+    before = os.environ["XDG_DATA_HOME"]
+    with tempfile.TemporaryDirectory(prefix="hutch-bench-store-", dir=place) as folder:
+        if place:
+            os.environ["XDG_DATA_HOME"] = folder
+        try:
+            yield
+        finally:
+            os.environ["XDG_DATA_HOME"] = before
+            # A layer may have folders that are closed to their owner.
+            subprocess.run(["chmod", "-R", "u+rwx", folder], check=True)
+
+
+def measure_past(hutch, places, work):
+    if os.getuid() == 0:
+        return {"why_not": "root's sandboxes are somebody else's, and so are their images"}
+    if not shutil.which("busybox"):
+        return {"why_not": "busybox is not here"}
+    root, snapshots = make_root(work), {}
+    for name, place in places.items():
+        with store_in(place):
+            call(hutch, "image", "import", root, "--name", "past:root")
+            snapshots[name] = measure_snapshots(hutch)
+            forks = measure_forks(hutch)
+    return {"files": FILES, "snapshot_ms": snapshots, **forks}
