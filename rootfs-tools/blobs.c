@@ -213,13 +213,17 @@ int blob_file(const struct blob *b)
 	return b->fd;
 }
 
+/* What came is among what is used by now, and may have taken what room there was. */
 int blob_catch_up(struct blob *b, struct err *e)
 {
-	const uint64_t before = b->at;
+	const uint64_t max = quota_get(b->store);
 
+	b->room = 0;
 	if (lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)
 		return err_sys(e, "read what was written into the store");
-	return catch_up(b, e) < 0 ? -1 : take_room(b, b->at - before, e);
+	if (catch_up(b, e) < 0)
+		return -1;
+	return max != QUOTA_NONE && quota_used(b->store) > max ? quota_is_full(b->store, e) : 0;
 }
 
 int blob_add(struct blob *b, const void *data, size_t len, struct err *e)

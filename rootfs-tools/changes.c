@@ -33,8 +33,6 @@
  * together may be so much, and so many times what is there. */
 #define HOLES_MAX  (1ull << 30)
 #define HOLES_RATIO 4
-/* Bytes of a tar: what layers_unpack() takes. */
-#define TAR_MAX (64ull << 30)
 
 struct writing {
 	struct pack pack;
@@ -324,14 +322,18 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 static void in_jail(void *arg, int leash, struct outcome *o)
 {
 	const struct changes *order = arg;
+	const bool is_bounded = order->max && order->max < CHANGES_MAX;
+	const uint64_t max = is_bounded ? order->max : CHANGES_MAX;
 	struct jail jail = { .folder = order->upper, .in = -1, .out = order->out,
-			     .leash = leash, .file_max = TAR_MAX, .ranges = order->ranges,
+			     .leash = leash, .file_max = max, .ranges = order->ranges,
 			     .work = write_tar, .arg = order };
 
 	reader_run(&jail, o);
-	if (o->error.sys == EFBIG)
-		(void)err_set(&o->error, ERR_LIMIT, "what was written is more than %llu GiB",
-			      TAR_MAX >> 30);
+	if (o->error.sys != EFBIG)
+		return;
+	(void)err_set(&o->error, ERR_LIMIT, "what was written is more than %llu bytes",
+		      (unsigned long long)max);
+	o->error.sys = EFBIG; /* who asked may know more of that bound */
 }
 
 int changes_tar(const struct changes *c, struct outcome *ret, struct err *e)

@@ -14,6 +14,7 @@
 #include "rootfs-tools/image_config.h"
 #include "rootfs-tools/images.h"
 #include "rootfs-tools/layers.h"
+#include "rootfs-tools/quota.h"
 #include "sandbox/cli/client.h"
 #include "sandbox/cli/party.h"
 #include "sandbox/cli/past_root.h"
@@ -75,14 +76,20 @@ static int write_tar(const struct store *s, struct client *c, struct taken *t,
 		     struct err *e)
 {
 	struct outcome outcome = { 0 };
+	const uint64_t room = quota_room(s);
 
+	if (!room)
+		return quota_is_full(s, e);
 	if (blob_begin(s, NULL, &t->tar, e) < 0)
 		return -1;
 	AUTO_CLOSE int upper = stop_and_get(c, t, e);
 	const struct changes changes = { .upper = upper, .out = blob_file(t->tar),
+					 .max = room,
 					 .ranges = t->has_ranges ? &t->ids : NULL };
-	if (upper < 0 || changes_tar(&changes, &outcome, e) < 0)
+	if (upper < 0)
 		return -1;
+	if (changes_tar(&changes, &outcome, e) < 0)
+		return e->sys == EFBIG && room < CHANGES_MAX ? quota_is_full(s, e) : -1;
 	tell_left_out(&outcome);
 	t->entries = outcome.entries;
 	return 0;

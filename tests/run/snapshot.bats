@@ -350,6 +350,29 @@ assert look() == then' --image bb:1 -v /usr:/usr:ro
 	[[ $(sort <<<"$output") == $'folder\nhost\nshut' ]]
 }
 
+bytes_used() {
+	"$HUTCH" image quota | cut -d' ' -f1 | numfmt --from=iec-i --suffix=B | tr -d B
+}
+
+@test "a snapshot counts once, and one that has no room is none" {
+	made box
+	in_box box 'head -c 2000000 /dev/zero >/large'
+	used=$(bytes_used)
+	# The tar fits, and what is unpacked of it does not.
+	"$HUTCH" image quota $((used + 3000000))
+	hutch snapshot box
+	[[ $status == 125 && $stderr == *"no more room in the store"*"hutch image gc or rm"* ]]
+	"$HUTCH" image gc >/dev/null
+	"$HUTCH" image quota $((used + 1000000))
+	hutch snapshot box
+	[[ $status == 125 && $stderr == *"no more room in the store"*"hutch image gc or rm"* ]]
+	(($(bytes_used) < used + 500000))
+	[[ $(in_box box 'echo on') == on ]]
+	"$HUTCH" image quota $((used + 4500000))
+	hutch snapshot box
+	[[ $output == localhost/box:1 && -z $stderr ]]
+}
+
 @test "what a hostile inside has written is kept, or named as left out" {
 	made box
 	in_box box 'mkdir /h; echo s >/h/.wh.x; echo n >"/h/$(printf "new\nline \377")"; mkfifo /h/fifo

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "rootfs-tools/hash.h"
+#include "rootfs-tools/quota.h"
 #include "tests/unit/in_store.h"
 
 /* printf abc | sha256sum */
@@ -97,6 +98,30 @@ static void test_what_another_process_writes_into_it_is_read_once(void **state)
 	assert_int_equal(blob_commit(b, 3, &got, &e), 0);
 	blob_done(b);
 	assert_true(digest_equal(&got, &abc));
+	store_done(&s);
+}
+
+/* It is in the store when it is looked at, and must not count twice. */
+static void test_what_another_process_writes_into_it_has_to_fit(void **state)
+{
+	struct store s;
+	struct err e;
+
+	(void)state;
+	in_store_open(&s);
+	assert_int_equal(quota_set(&s, 3, &e), 0);
+	struct blob *b = begin(&s, NULL);
+	assert_int_equal(write(blob_file(b), "abc", 3), 3);
+	assert_int_equal(blob_catch_up(b, &e), 0);
+	assert_int_equal(blob_add(b, "d", 1, &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	blob_done(b);
+	b = begin(&s, NULL);
+	assert_int_equal(write(blob_file(b), "abcd", 4), 4);
+	assert_int_equal(blob_catch_up(b, &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	blob_done(b);
+	assert_int_equal(quota_used(&s), 0);
 	store_done(&s);
 }
 
@@ -292,6 +317,7 @@ int main(void)
 		IN_STORE(test_what_is_whole_stands_under_its_digest),
 		IN_STORE(test_one_that_nobody_expected_is_named_by_what_it_is),
 		IN_STORE(test_what_another_process_writes_into_it_is_read_once),
+		IN_STORE(test_what_another_process_writes_into_it_has_to_fit),
 		IN_STORE(test_the_next_try_goes_on_where_it_stopped),
 		IN_STORE(test_it_can_be_begun_again),
 		IN_STORE(test_a_whole_part_of_one_that_was_killed_is_taken),

@@ -53,7 +53,8 @@ static int age(const char *path, const struct stat *st, int type, struct FTW *wh
 
 /* A process that may make no namespaces cannot be told from one whose jail is broken,
  * but by this. */
-static int write_tar(void **state, const char *name, int out, struct outcome *ret)
+static int write_tar(void **state, const char *name, int out, uint64_t max,
+		     struct outcome *ret)
 {
 	AUTO_FREE char *path = scene_path(state, name);
 	AUTO_CLOSE int upper = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -61,7 +62,7 @@ static int write_tar(void **state, const char *name, int out, struct outcome *re
 	struct err e;
 
 	assert_true(upper >= 0);
-	const struct changes c = { .upper = upper, .out = out };
+	const struct changes c = { .upper = upper, .out = out, .max = max };
 	int result = changes_tar(&c, ret, &e);
 	if (result < 0 && e.kind == ERR_REFUSED)
 		skip();
@@ -78,7 +79,7 @@ static char *bytes_of(void **state, const char *name, size_t *ret_len, struct ou
 	char *bytes;
 	struct err e;
 
-	assert_int_equal(write_tar(state, name, out, o), 0);
+	assert_int_equal(write_tar(state, name, out, 0, o), 0);
 	assert_int_equal(lseek(out, 0, SEEK_SET), 0);
 	assert_int_equal(io_read_file(out, "tar", 64 << 20, &bytes, ret_len, &e), 0);
 	return bytes;
@@ -92,7 +93,7 @@ static char *listing(void **state, struct outcome *o, const char *flags)
 	AUTO_CLOSE int out = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	char *text = mem_zeroed(1, 64 << 10);
 
-	assert_int_equal(write_tar(state, "upper", out, o), 0);
+	assert_int_equal(write_tar(state, "upper", out, 0, o), 0);
 	FILE *tar = popen(line, "re");
 	assert_non_null(tar);
 	size_t len = fread(text, 1, (64 << 10) - 1, tar);
@@ -308,6 +309,26 @@ static void test_what_is_deeper_is_left_out_and_the_rest_is_not(void **state)
 	assert_int_equal(o.left_out, 1);
 }
 
+/* What would not fit is not written first. */
+static void test_a_tar_is_no_larger_than_it_may_be(void **state)
+{
+	AUTO_CLOSE int out = memfd_create("tar", MFD_CLOEXEC);
+	AUTO_FREE char *zeros = mem_zeroed(1, 1 << 20);
+	struct outcome o;
+
+	memset(zeros, '0', (1 << 20) - 1);
+	scene_file(state, "upper/large", zeros);
+	assert_int_equal(write_tar(state, "upper", out, 1 << 20, &o), -1);
+	assert_int_equal(o.error.kind, ERR_LIMIT);
+	assert_int_equal(o.error.sys, EFBIG);
+	assert_string_equal(o.error.text, "what was written is more than 1048576 bytes");
+	assert_true(lseek(out, 0, SEEK_END) <= 1 << 20);
+	assert_int_equal(ftruncate(out, 0), 0);
+	assert_int_equal(lseek(out, 0, SEEK_SET), 0);
+	assert_int_equal(write_tar(state, "upper", out, 2 << 20, &o), 0);
+	assert_true(lseek(out, 0, SEEK_END) > 1 << 20);
+}
+
 /* --- the walk by itself ------------------------------------------------------- */
 
 static void begin(void **state, struct delta *d)
@@ -398,6 +419,7 @@ int main(void)
 		TEST(test_equal_trees_give_equal_bytes),
 		TEST(test_folders_are_followed_as_deep_as_is_allowed),
 		TEST(test_what_is_deeper_is_left_out_and_the_rest_is_not),
+		TEST(test_a_tar_is_no_larger_than_it_may_be),
 		TEST(test_more_changes_than_allowed_are_an_error),
 		TEST(test_what_is_in_an_opaque_folder_is_covered),
 		TEST(test_a_folder_that_moves_away_meanwhile_leads_nowhere),
