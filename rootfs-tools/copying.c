@@ -113,7 +113,9 @@ static void work_on_layers(void *arg, int leash, struct outcome *o)
 
 static void work_on_archive(void *arg, int leash, struct outcome *o)
 {
-	if (inflate_begin(&o->error) == 0)
+	const struct part *p = arg;
+
+	if (inflate_begin(p->archive, &o->error) == 0)
 		in_jail(arg, leash, o, write_archive);
 }
 

@@ -137,7 +137,7 @@ static int inflate_in(int folder, int in, int out, struct err *e)
 	struct err theirs = { 0 };
 	int leash[2];
 
-	if (inflate_begin(e) < 0)
+	if (inflate_begin(in, e) < 0)
 		return -1;
 	if (pipe2(leash, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");

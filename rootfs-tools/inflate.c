@@ -3,6 +3,7 @@
 #include <archive.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -32,12 +33,23 @@ bool inflate_knows(const void *first, size_t len)
 	       (!memcmp(first, gzip, 2) || !memcmp(first, zstd, 4) || !memcmp(first, xz, 6));
 }
 
-int inflate_begin(struct err *e)
+/* What is read from where `in` stands.  One that cannot be read twice shows nothing. */
+static bool is_gunzips(int in)
+{
+	uint8_t first[INFLATE_MARK];
+	off_t at = lseek(in, 0, SEEK_CUR);
+	ssize_t got = at < 0 ? 0 : pread(in, first, sizeof(first), at);
+
+	return gunzip_begin() && got > 0 && gunzip_takes(first, (size_t)got);
+}
+
+int inflate_begin(int in, struct err *e)
 {
 #define CALL(name) { "archive_" #name, &lib.name },
 	static const struct library_call calls[] = { CALLS(CALL) };
 
-	(void)gunzip_begin(); /* or libarchive does it, which takes longer */
+	if (is_gunzips(in))
+		return 0;
 	return library_load("libarchive.so.13", "libarchive13", calls, ARRAY_LEN(calls), e);
 }
 
@@ -102,6 +114,8 @@ static int pass_on(struct archive *a, int out, struct err *e)
 
 static int by_libarchive(struct source *s, int out, struct err *e)
 {
+	if (!lib.read_new)
+		return err_set(e, ERR_BUSY, "what is compressed was changed meanwhile");
 	struct archive *a = mem_or_abort(lib.read_new());
 	int rc = start(a, s, e) < 0 ? -1 : pass_on(a, out, e);
 

@@ -1,4 +1,5 @@
-/* inflate -- what gzip, zstd or xz made smaller, as it was, by libarchive.
+/* inflate -- what gzip, zstd or xz made smaller, as it was: gzip's by ISA-L where that is
+ * installed (rootfs-tools/gunzip.h), the rest by libarchive.
  *
  * Which of them it was is found out by its first bytes; what none of them made is passed
  * on as it is.  Only one: what is compressed twice is refused, since the first would have
@@ -14,8 +15,9 @@ struct err;
 /* Whether one of the three made what begins so. */
 bool inflate_knows(const void *first, size_t len);
 
-/* Before the jail that inflate_all() is called in, where nothing can be loaded. */
-int inflate_begin(struct err *e);
+/* Loads what inflate_all() of `in` takes.  Before the jail that it is called in, where nothing
+ * can be loaded. */
+int inflate_begin(int in, struct err *e);
 
 /* From `in`, to its end, to `out`. */
 int inflate_all(int in, int out, struct err *e);

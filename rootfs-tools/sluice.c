@@ -149,7 +149,7 @@ static int start_inflate(struct porter *p, struct err *e)
 		p->from = fcntl(p->s->blob, F_DUPFD_CLOEXEC, 0);
 		return p->from < 0 ? err_sys(e, "read the layer") : 0;
 	}
-	if (inflate_begin(e) < 0 || make_pipe(ends, e) < 0)
+	if (inflate_begin(p->s->blob, e) < 0 || make_pipe(ends, e) < 0)
 		return -1;
 	AUTO_CLOSE int out = ends[1];
 	p->from = ends[0];

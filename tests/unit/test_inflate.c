@@ -31,13 +31,11 @@ static void shell(const char *command)
 
 static int begin(void **state)
 {
-	struct err e;
-
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	shell("seq 1 150000 | head -c 1048576 >text");
-	return inflate_begin(&e);
+	return 0;
 }
 
 static int end(void **state)
@@ -61,7 +59,7 @@ static int inflate(struct err *e)
 	AUTO_CLOSE int in = file("in", O_RDONLY);
 	AUTO_CLOSE int out = file("out", O_WRONLY | O_CREAT | O_TRUNC);
 
-	return inflate_all(in, out, e);
+	return inflate_begin(in, e) < 0 ? -1 : inflate_all(in, out, e);
 }
 
 /* What `make` leaves in "in" is, unpacked, what `expect` prints. */
@@ -85,6 +83,43 @@ static void fails(const char *make, const char *says)
 	assert_int_equal(e.kind, ERR_PROTOCOL);
 	if (!strstr(e.text, says))
 		fail_msg("%s: %s", make, e.text);
+}
+
+/* First, as long as the other library is not there.  What was gzip's and is not any more
+ * is no reason to call it. */
+static void test_gzip_waits_for_no_other_library(void **state)
+{
+	AUTO_CLOSE int out = file("out", O_WRONLY | O_CREAT | O_TRUNC);
+	struct err e;
+
+	(void)state;
+	gives("gzip -c text >in", "cat text");
+	shell("! grep -q libarchive /proc/$PPID/maps");
+	AUTO_CLOSE int in = file("in", O_RDONLY);
+	assert_int_equal(inflate_begin(in, &e), 0);
+	shell("cat text >in");
+	assert_int_equal(inflate_all(in, out, &e), -1);
+	assert_int_equal(e.kind, ERR_BUSY);
+}
+
+/* Where the beginning can be read only once. */
+static void test_it_is_found_out_in_a_pipe(void **state)
+{
+	int ends[2];
+	struct err e;
+
+	(void)state;
+	shell("printf abc | gzip -c >in");
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	AUTO_CLOSE int in = ends[0];
+	AUTO_CLOSE int to = ends[1];
+	AUTO_CLOSE int out = file("out", O_WRONLY | O_CREAT | O_TRUNC);
+	AUTO_CLOSE int from = file("in", O_RDONLY);
+	assert_true(splice(from, NULL, to, NULL, 4096, 0) > 0);
+	own_close(&to);
+	assert_int_equal(inflate_begin(in, &e), 0);
+	assert_int_equal(inflate_all(in, out, &e), 0);
+	shell("printf abc | cmp - out");
 }
 
 static void test_each_is_found_out(void **state)
@@ -156,6 +191,8 @@ static void test_twice_is_too_often(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gzip_waits_for_no_other_library),
+		cmocka_unit_test(test_it_is_found_out_in_a_pipe),
 		cmocka_unit_test(test_each_is_found_out),
 		cmocka_unit_test(test_gzip_is_done_by_its_own),
 		cmocka_unit_test(test_members_in_a_row_are_one_text),
