@@ -135,16 +135,10 @@ static uint64_t inflated_max(int fd)
 static int inflate_in(int folder, int in, int out, struct err *e)
 {
 	struct err theirs = { 0 };
-	int leash[2];
 
 	if (inflate_begin(in, e) < 0)
 		return -1;
-	if (pipe2(leash, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int near = leash[0];
-	(void)near; /* it is held, and that is all */
-	AUTO_CLOSE int far = leash[1];
-	const struct jail j = { .folder = folder, .in = in, .out = out, .leash = far,
+	const struct jail j = { .folder = folder, .in = in, .out = out,
 				.uid = geteuid(), .gid = getegid(), .file_max = inflated_max(in),
 				.work = work_in_jail, .result_len = sizeof(theirs) };
 	if (jail_run(&j, &theirs, e) < 0)

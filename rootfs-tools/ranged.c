@@ -88,14 +88,7 @@ static void work_remove(const void *arg, int folder, int in, void *result)
 static int remove_apart(void *arg, void *result, struct err *e)
 {
 	const struct removal *r = arg;
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int near = ends[0];
-	AUTO_CLOSE int far = ends[1];
-	(void)near; /* it is only held open */
-	const struct jail j = { .folder = r->folder, .in = -1, .leash = far,
+	const struct jail j = { .folder = r->folder, .in = -1,
 				.uid = geteuid(), .gid = getegid(), .ranges = &r->shop->maps,
 				.role = JAIL_REMOVES, .reads_all = true, .work = work_remove,
 				.result_len = sizeof(bool) };

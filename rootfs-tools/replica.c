@@ -468,15 +468,8 @@ static void work(const void *arg, int folder, int in, void *result)
 int replica_make(const struct replica *r, struct replica_sum *ret, struct err *e)
 {
 	struct told told;
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int near = ends[0];
-	AUTO_CLOSE int far = ends[1];
-	(void)near; /* it is only held open */
-	const struct jail j = { .folder = r->to, .in = -1, .leash = far, .beside = r->from,
-				.reads_all = true, .ranges = r->ranges,
+	const struct jail j = { .folder = r->to, .in = -1, .leash = r->leash,
+				.beside = r->from, .reads_all = true, .ranges = r->ranges,
 				.role = r->ranges ? JAIL_GIVES : JAIL_READS,
 				.uid = geteuid(), .gid = getegid(),
 				.file_max = UINT64_MAX, .work = work, .arg = r,

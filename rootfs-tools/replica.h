@@ -33,6 +33,7 @@ struct replica {
 	const struct idmaps *ranges; /* borrowed; `from` is a layer, and hexes is NULL */
 	int from; /* borrowed, to read: the store's folder of layers, or the folder */
 	int to;	  /* borrowed, to read: an empty folder of the caller's */
+	int leash; /* borrowed; as the jail has it (sandbox/jail.h) */
 };
 
 /* What came of it.  Left out: devices, sockets, and of a folder that others wrote to also

@@ -4,7 +4,8 @@
  *
  * Copies what its standard input is, the store's folder of layers or, without a HEX, a
  * folder, to the empty folder that its standard output is.  Descriptors, since the
- * launcher has seen to it that they are what was asked for. */
+ * launcher has seen to it that they are what was asked for; and whoever writes to that
+ * folder holds its leash (sandbox/image_tool.h). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -16,19 +17,21 @@
 #include "rootfs-tools/replica.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/cli/report.h"
+#include "sandbox/image_tool.h"
 #include "sandbox/result.h"
 
 static int copy(const struct list *hexes, struct err *e)
 {
-	/* Above the standard ones. */
-	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, 3);
-	AUTO_CLOSE int to = fcntl(1, F_DUPFD_CLOEXEC, 3);
+	/* Above those that it began with. */
+	AUTO_CLOSE int leash = fcntl(IMAGE_TOOL_LEASH, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
+	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
+	AUTO_CLOSE int to = fcntl(1, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	const struct replica r = { .hexes = hexes->count ? hexes : NULL, .from = from,
-				   .to = to };
+				   .to = to, .leash = leash };
 	struct replica_sum sum;
 
-	if (from < 0 || to < 0)
-		return err_sys(e, "take the folders");
+	if (leash < 0 || from < 0 || to < 0)
+		return err_sys(e, "take what hutch passes");
 	if (replica_make(&r, &sum, e) < 0)
 		return -1;
 	if (!sum.left_out)

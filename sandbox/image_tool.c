@@ -22,8 +22,10 @@ static bool place(int fd, int null, int at)
 }
 
 __attribute__((noreturn)) static void run_tool(const struct image_tool *t, const char *path,
-					       struct list *argv, pid_t parent)
+					       struct list *argv, int leash, pid_t parent)
 {
+	/* No place is taken by what is to go to another. */
+	int high = fcntl(leash, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -35,7 +37,7 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t, const
 	if (t->was_root)
 		identity_forget_for_images();
 	if (null >= 0 && place(t->errors, null, 2) && place(t->in, null, 0) &&
-	    place(t->out, null, 1))
+	    place(t->out, null, 1) && high >= 0 && place(high, null, IMAGE_TOOL_LEASH))
 		(void)execv(path, argv->items);
 	_exit(127);
 }
@@ -72,19 +74,36 @@ static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 	return 0;
 }
 
+/* Until nobody holds the other end; nobody writes to it who has it from us. */
+static void wait_for_all(int leash)
+{
+	char said[64];
+
+	while (io_read_full(leash, said, sizeof(said)) > 0) {
+		/* once more */
+	}
+}
+
 static int run(const struct image_tool *t, const char *path, struct list *argv, struct err *e)
 {
 	sigset_t watched, before;
-	int status = -1, number = 0;
+	int status = -1, number = 0, ends[2];
 
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int leash = ends[0];
+	AUTO_CLOSE int held = ends[1];
 	watch(&watched, &before);
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
-		run_tool(t, path, argv, parent);
-	if (pid > 0)
+		run_tool(t, path, argv, held, parent);
+	own_close(&held);
+	if (pid > 0) {
 		number = wait_for(pid, &watched, &status);
-	else
+		wait_for_all(leash);
+	} else {
 		(void)err_sys(e, "fork");
+	}
 	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* what was */
 	if (pid < 0 || status == 0)
 		return pid < 0 ? -1 : 0;

@@ -2,13 +2,17 @@
  * opened, and with an end when the launcher's comes.
  *
  * SIGCHLD must not be ignored.  A signal that ends a program, if it is blocked
- * (supervise_signals()), ends this one, which is an error. */
+ * (supervise_signals()), ends this one, which is an error.  What it started ends with it,
+ * but a moment later: it holds a pipe's end, the leash, that those which change files for it
+ * hold too, and the launcher goes on when nobody does. */
 #pragma once
 #include <stdbool.h>
 
 #include "base/list.h"
 
 struct err;
+
+#define IMAGE_TOOL_LEASH 3 /* the descriptor, as it has it */
 
 struct image_tool {
 	struct list words; /* owned: its verb, and what comes behind that */

@@ -184,7 +184,8 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 			? openat(j->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 			: open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const int from[JAIL_FDS] = { j->in < 0 ? p->null : j->in, j->out ? j->out : p->null,
-				     p->null, p->result, j->leash, folder, p->beside };
+				     p->null, p->result, j->leash ? j->leash : p->null,
+				     folder, p->beside };
 	const int count = p->beside < 0 ? BESIDE_FD : JAIL_FDS;
 	int high[JAIL_FDS];
 

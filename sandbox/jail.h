@@ -62,7 +62,8 @@ struct jail {
 	const struct idmaps *ranges; /* borrowed; NULL: one id is mapped */
 	enum jail_role role;	     /* with ranges */
 	bool is_read_only; /* the folder, for the work */
-	int leash;  /* borrowed; a pipe's end that it holds open as long as it lives */
+	int leash;  /* borrowed; a pipe's end that it holds open as long as it lives, for
+		     * whoever outlives the caller; 0: none */
 	uid_t uid;  /* whose files are made; for root alone, others are themselves */
 	gid_t gid;
 	uint64_t file_max; /* bytes of one file */

@@ -186,6 +186,26 @@ x" ]
 	[ -z "$(left)" ]
 }
 
+# It has ended and so has who was to tell of it; one that it started has not yet.
+@test "a copy that failed is removed when nobody writes to it any more" {
+	base img
+	mkdir -p moved/libexec
+	cp "$REAL" moved/hutch
+	ln -s "$BUILD"/libexec/* moved/libexec
+	rm moved/libexec/hutch-image
+	cat >moved/libexec/hutch-image <<-EOF
+		#!/bin/sh
+		(/bin/sleep 0.5; : >"$T/home/late") &
+		exit 3
+	EOF
+	chmod 755 moved moved/libexec moved/libexec/hutch-image
+	REAL=$T/moved/hutch
+	without overlay
+	refuses 'the image could not be copied' --image dir:img true
+	[ -e home/late ]
+	[ -z "$(left)" ]
+}
+
 @test "a disk that gets full is said so, and nothing is left" {
 	base img
 	mkdir -p home/.local/share/hutch
