@@ -27,6 +27,7 @@
 #include "sandbox/mounts.h"
 #include "sandbox/plan.h"
 #include "sandbox/program.h"
+#include "sandbox/rlimits.h"
 #include "sandbox/seccomp.h"
 
 #define LAYERS "layers"
@@ -234,27 +235,11 @@ static int stage_descriptors(struct server *s, struct err *e)
 
 static int stage_limits(struct server *s, struct err *e)
 {
-	static const struct {
-		int resource;
-		rlim_t most;
-	} limits[] = {
-		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_AS, MEMORY_MAX },
-		{ RLIMIT_NPROC, PROCESSES_MAX },
-	};
-	struct rlimit limit;
-
 	(void)s;
-	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-		if (getrlimit(limits[i].resource, &limit) < 0)
-			return err_sys(e, "read limit %d", limits[i].resource);
-		if (limit.rlim_max > limits[i].most)
-			limit.rlim_max = limits[i].most;
-		limit.rlim_cur = limit.rlim_max;
-		if (setrlimit(limits[i].resource, &limit) < 0)
-			return err_sys(e, "set limit %d", limits[i].resource);
-	}
-	return 0;
+	if (rlimits_lower(RLIMIT_CORE, RLIMITS_NO_CORE, e) < 0 ||
+	    rlimits_lower(RLIMIT_AS, MEMORY_MAX, e) < 0)
+		return -1;
+	return rlimits_lower(RLIMIT_NPROC, PROCESSES_MAX, e);
 }
 
 static int stage_privileges(struct server *s, struct err *e)

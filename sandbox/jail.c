@@ -44,6 +44,7 @@
 #include "sandbox/fs.h"
 #include "sandbox/identity.h"
 #include "sandbox/idmap.h"
+#include "sandbox/rlimits.h"
 #include "sandbox/seccomp.h"
 
 /* Of its user namespace; nobody else is there. */
@@ -205,25 +206,10 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 
 static int stage_limits(struct prisoner *p, struct err *e)
 {
-	const struct {
-		int resource;
-		uint64_t most;
-	} limits[] = {
-		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_AS, JAIL_MEMORY_MAX },
-		{ RLIMIT_FSIZE, p->jail->file_max },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-		struct rlimit limit;
-		if (getrlimit(limits[i].resource, &limit) < 0)
-			return err_sys(e, "read limit %d", limits[i].resource);
-		if (limit.rlim_max > limits[i].most)
-			limit.rlim_max = limits[i].most;
-		limit.rlim_cur = limit.rlim_max;
-		if (setrlimit(limits[i].resource, &limit) < 0)
-			return err_sys(e, "set limit %d", limits[i].resource);
-	}
+	if (rlimits_lower(RLIMIT_CORE, RLIMITS_NO_CORE, e) < 0 ||
+	    rlimits_lower(RLIMIT_AS, JAIL_MEMORY_MAX, e) < 0 ||
+	    rlimits_lower(RLIMIT_FSIZE, p->jail->file_max, e) < 0)
+		return -1;
 	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large: an error, no end */
 	return 0;
 }

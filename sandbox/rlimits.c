@@ -27,12 +27,22 @@ static const struct share {
 	{ RLIMIT_SIGPENDING, 1, 4, 16384 },
 	{ RLIMIT_MSGQUEUE, 1, 4, UINT64_MAX },
 	{ RLIMIT_MEMLOCK, 1, 4, UINT64_MAX },
-	/* 0 still runs a core handler of the host; 1 is what core(5) defines as
-	 * no dump for these too. */
-	{ RLIMIT_CORE, 1, 1, 1 },
+	{ RLIMIT_CORE, 1, 1, RLIMITS_NO_CORE },
 	{ RLIMIT_NICE, 0, 1, 0 },
 	{ RLIMIT_RTPRIO, 0, 1, 0 },
 };
+
+int rlimits_lower(int resource, uint64_t most, struct err *e)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return err_sys(e, "read limit %d", resource);
+	if (limit.rlim_max > most)
+		limit.rlim_max = most;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit) < 0 ? err_sys(e, "set limit %d", resource) : 0;
+}
 
 static void set_limit(struct plan *p, int resource, uint64_t soft, uint64_t hard)
 {

@@ -6,6 +6,7 @@
  * sandbox gets a share of what the caller may use, and the caller keeps the
  * rest. */
 #pragma once
+#include <stdint.h>
 
 struct err;
 struct plan;
@@ -15,6 +16,14 @@ struct policy;
  * --ulimit replaces a default; above the caller's own hard limit it is an
  * error. */
 int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e);
+
+/* Sets a limit of the calling process, soft and hard, to `most`, or to the hard one that it
+ * has if that is lower.  For RLIMIT_CORE `most` is RLIMITS_NO_CORE. */
+int rlimits_lower(int resource, uint64_t most, struct err *e);
+
+/* 0 still runs a core handler of the host, with what a hostile process had in memory; 1 is
+ * what core(5) defines as no dump for these too. */
+#define RLIMITS_NO_CORE 1
 
 /* In the user namespace: opens its /proc/sys/user (namespaces(7)), and writes the
  * plan's values there. */

@@ -8,15 +8,19 @@
 
 #include <cmocka.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
+#include "base/io.h"
 #include "base/kernel.h"
 #include "sandbox/idmap.h"
+#include "sandbox/rlimits.h"
 #include "tests/unit/scene.h"
 #include "tests/unit/subids.h"
 
@@ -330,6 +334,61 @@ static void test_memory_and_the_size_of_a_file_are_bounded(void **state)
 	assert_int_equal(run(&w), 0);
 }
 
+static void wait_to_be_looked_at(const void *arg, int folder, int in, void *result)
+{
+	uint8_t byte;
+
+	(void)arg, (void)folder, (void)result;
+	(void)read(in, &byte, 1);
+}
+
+/* What it has in memory is no business of a core handler of the host's. */
+static _Noreturn void look_at_limits(struct world *w)
+{
+	struct jail_child child;
+	char limits[4096];
+	struct rlimit own;
+	int in[2];
+
+	CHECK(pipe2(in, O_CLOEXEC) == 0);
+	const struct jail j = {
+		.folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .in = in[0],
+		.uid = w->uid, .gid = w->gid, .work = w->work, .result_len = sizeof(w->report),
+	};
+	if (jail_start(&j, &child, &w->e) < 0)
+		_exit(w->e.kind == ERR_REFUSED ? SCENE_NO_NAMESPACES : 2);
+	/* When it begins with the work it says so. */
+	struct pollfd begins = { .fd = child.from, .events = POLLIN };
+	CHECK(poll(&begins, 1, -1) == 1);
+	AUTO_FREE char *path = text_format("/proc/%d/limits", child.pid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : io_read_full(fd, limits, sizeof(limits) - 1);
+	CHECK(len > 0);
+	limits[len] = '\0';
+	const char *core = strstr(limits, "Max core file size");
+	long soft = -1, hard = -1;
+	CHECK(core && sscanf(core, "Max core file size %ld %ld", &soft, &hard) == 2);
+	CHECK(getrlimit(RLIMIT_CORE, &own) == 0);
+	CHECK(soft == (own.rlim_max ? RLIMITS_NO_CORE : 0) && hard == soft);
+	CHECK(close(in[1]) == 0);
+	CHECK(jail_wait(&j, &child, &w->report, &w->e) == 0);
+	_exit(0);
+}
+
+static void test_it_leaves_no_core(void **state)
+{
+	struct world w = world(state, wait_to_be_looked_at);
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		look_at_limits(&w);
+	int code = scene_child_code(pid);
+	if (code == SCENE_NO_NAMESPACES)
+		skip();
+	assert_int_equal(code, 0);
+}
+
 /* A capability over its own namespace would open files that are closed to it. */
 static void open_a_closed_file(const void *arg, int folder, int in, void *result)
 {
@@ -555,6 +614,7 @@ int main(void)
 		TEST(test_nor_from_one_that_is_attached_nowhere),
 		TEST(test_no_call_is_left_that_a_tar_does_not_take),
 		TEST(test_memory_and_the_size_of_a_file_are_bounded),
+		TEST(test_it_leaves_no_core),
 		TEST(test_it_has_no_capability),
 		TEST(test_work_that_dies_is_an_error),
 		TEST(test_with_ranges_files_are_given_to_others),

@@ -46,6 +46,31 @@ static const struct share {
 	{ RLIMIT_RTPRIO, 0, 0, 0 },
 };
 
+static void play_lower(void *arg)
+{
+	const struct rlimit first = { 100, 4096 };
+	const struct { uint64_t most, wanted; } tries[] = {
+		{ UINT64_MAX, 4096 }, { 5000, 4096 }, { 4096, 4096 }, { 7, 7 }, { 9, 7 }, { 0, 0 },
+	};
+	struct rlimit now;
+	struct err e;
+
+	(void)arg;
+	CHECK(setrlimit(RLIMIT_CORE, &first) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+		CHECK(rlimits_lower(RLIMIT_CORE, tries[i].most, &e) == 0);
+		CHECK(getrlimit(RLIMIT_CORE, &now) == 0);
+		CHECK(now.rlim_cur == tries[i].wanted && now.rlim_max == tries[i].wanted);
+	}
+	CHECK(rlimits_lower(-1, 1, &e) < 0 && e.kind == ERR_SYSTEM);
+}
+
+static void test_what_is_lowered_never_rises(void **state)
+{
+	(void)state;
+	scene_child(play_lower, NULL);
+}
+
 static void play_share(void *arg)
 {
 	const struct share *s = arg;
@@ -184,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_a_sandbox_gets_a_share_of_the_callers_own),
 		cmocka_unit_test(test_a_ulimit_replaces_a_default_up_to_the_hard_limit),
 		cmocka_unit_test(test_every_resource_at_once_fits),
+		cmocka_unit_test(test_what_is_lowered_never_rises),
 		cmocka_unit_test(test_the_namespace_is_bounded_and_nests_no_other),
 	};
 
