@@ -1,16 +1,13 @@
 #!/usr/bin/env bats
-# Images where there is no overlayfs, which an outer filter refuses here: the root is a copy.
-# (tests/vm/plain.sh has a kernel without.)
+# Images where there is no overlayfs and no fuse-overlayfs: the root is a copy.
 
 load helpers
+load no_overlay
 
 setup() {
 	begin
-	needs_static
-	command -v busybox >/dev/null || skip "busybox-static is not installed"
-	tool forbid
-	REAL=$HUTCH
-	without overlay
+	needs_filter
+	without overlay only
 }
 
 teardown() {
@@ -18,54 +15,13 @@ teardown() {
 	end
 }
 
-# without MODE: from now on hutch is behind that filter, and finds no fuse-overlayfs.
-without() {
-	printf '#!/bin/sh\nPATH=/nowhere exec "%s" %s "%s" "$@"\n' "$BUILD/tests/run/forbid" "$1" "$REAL" >"$T/hutch"
-	chmod 755 "$T/hutch"
-	HUTCH=$T/hutch
-}
-
-base() {
-	local name
-	mkdir -p "$1"/{bin,etc,data/sub}
-	cp "$(command -v busybox)" "$1/bin/busybox"
-	for name in sh ls cat echo stat rm mkdir ln sleep readlink id test true find touch; do
-		ln -s busybox "$1/bin/$name"
-	done
-	echo "of the image" >"$1/data/file"
-	ln "$1/data/file" "$1/data/twin"
-	echo "127.0.0.1 image" >"$1/etc/hosts"
-	give "$1"
-}
-
 note='hutch: note: the root is a copy of the image, since there is no overlayfs here'
-
-# says_so WHY: that on stderr, once, and nothing else.
-says_so() {
-	[[ $stderr == "$note (mount an overlay: $1); "* ]] && ((${#stderr_lines[@]} == 1))
-}
-
-# left: what is left of copies.
-left() {
-	find home runtime -name '.upper-*'
-}
-
-# The janitor removes a copy, maybe when the sandbox has ended already.
-until_gone() {
-	local i
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		[ -n "$(left 2>/dev/null)" ] || return 0
-		sleep 0.1
-	done
-	left
-	return 1
-}
 
 @test "a folder is copied, and what is written is in the copy alone, which goes" {
 	base img
 	before=$(find img -printf '%p %y %m %s %T@ %n\n' | sort)
 	for mode in overlay oldoverlay; do
-		without $mode
+		without $mode only
 		inside --image dir:img --json=3 sh -c 'cat /data/file /etc/hosts; echo x >/data/twin
 			cat /data/file; rm -r /data/sub; mkdir /new /workspace/new; id -u' 3>json
 		[ "$status" -eq 0 ]
@@ -110,7 +66,7 @@ x" ]
 
 @test "where there is overlayfs nothing is copied, filter or not" {
 	base img
-	without none
+	without none only
 	inside --image dir:img --json=3 true 3>json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
@@ -155,7 +111,7 @@ x" ]
 	[ -n "$(left)" ]
 	hutch rm -f box
 	[ "$status" -eq 0 ]
-	until_gone
+	until_gone left
 }
 
 @test "a launcher that is killed leaves no copy, nor does it with its janitor" {
@@ -164,7 +120,7 @@ x" ]
 	said there
 	kill -KILL "$pid"
 	wait "$pid" || true
-	until_gone
+	until_gone left
 	# As one that nobody locks: the next launch removes it.
 	as_who mkdir -p home/.local/share/hutch/.upper-abcdef/upper/data
 	inside --image dir:img true
@@ -200,7 +156,7 @@ x" ]
 	EOF
 	chmod 755 moved moved/libexec moved/libexec/hutch-image
 	REAL=$T/moved/hutch
-	without overlay
+	without overlay only
 	refuses 'the image could not be copied' --image dir:img true
 	[ -e home/late ]
 	[ -z "$(left)" ]

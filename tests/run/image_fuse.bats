@@ -1,17 +1,14 @@
 #!/usr/bin/env bats
-# Images where there is no overlayfs, which an outer filter refuses here, and fuse-overlayfs
-# is installed: it serves the root.
+# Images where there is no overlayfs, and fuse-overlayfs is installed: it serves the root.
 
 load helpers
+load no_overlay
 
 setup() {
 	begin
-	needs_static
-	command -v busybox >/dev/null || skip "busybox-static is not installed"
+	needs_filter
 	as_who sh -c ': <>/dev/fuse' 2>/dev/null || skip "this host has no /dev/fuse"
 	command -v fuse-overlayfs >/dev/null || skip "fuse-overlayfs is not installed"
-	tool forbid
-	REAL=$HUTCH
 	without overlay
 }
 
@@ -23,51 +20,7 @@ teardown() {
 	end
 }
 
-# without MODE [FOLDER]: from now on hutch is behind that filter, with FOLDER first in PATH.
-without() {
-	printf '#!/bin/sh\nPATH=%s:$PATH\nexec "%s" %s "%s" "$@"\n' "${2:-/nowhere}" \
-		"$BUILD/tests/run/forbid" "$1" "$REAL" >"$T/hutch"
-	chmod 755 "$T/hutch"
-	HUTCH=$T/hutch
-}
-
-base() {
-	local name
-	mkdir -p "$1"/{bin,etc,data/sub/deep}
-	cp "$(command -v busybox)" "$1/bin/busybox"
-	for name in sh ls cat echo stat rm mkdir rmdir mv ln sleep readlink id test true find \
-		touch chmod ps kill grep wc seq mount; do
-		ln -s busybox "$1/bin/$name"
-	done
-	echo "of the image" >"$1/data/file"
-	ln "$1/data/file" "$1/data/twin"
-	ln -s file "$1/data/link"
-	echo deep >"$1/data/sub/deep/file"
-	echo "127.0.0.1 image" >"$1/etc/hosts"
-	give "$1"
-}
-
 note='hutch: note: the root is served by /usr/bin/fuse-overlayfs, since there is no overlayfs here'
-
-# says_so WHY: that on stderr, once, and nothing else.
-says_so() {
-	[[ $stderr == "$note (mount an overlay: $1); "* ]] && ((${#stderr_lines[@]} == 1))
-}
-
-left() {
-	find home runtime -name '.upper-*'
-}
-
-# until_gone COMMAND...: until it prints nothing.
-until_gone() {
-	local i
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		[ -n "$("$@" 2>/dev/null)" ] || return 0
-		sleep 0.1
-	done
-	"$@"
-	return 1
-}
 
 # server_of PID: who serves the root of the sandbox that this hutch has launched.
 server_of() {

@@ -1,0 +1,59 @@
+# no_overlay.bash -- images where there is no overlayfs, which an outer filter refuses here.
+# (tests/vm/plain.sh has a kernel without.)
+
+# needs_filter: from here on $REAL is hutch, and `without` puts it behind the filter.
+needs_filter() {
+	needs_static
+	command -v busybox >/dev/null || skip "busybox-static is not installed"
+	tool forbid
+	REAL=$HUTCH
+}
+
+# without MODE [FOLDER]: from now on hutch is behind that filter.  FOLDER comes first in PATH;
+# `only`, by which fuse-overlayfs is not found: it is all of it.
+without() {
+	local path="${2:-/nowhere}:$PATH"
+	[ "${2-}" != only ] || path=/nowhere
+	printf '#!/bin/sh\nPATH="%s"\nexec "%s" %s "%s" "$@"\n' "$path" "$BUILD/tests/run/forbid" \
+		"$1" "$REAL" >"$T/hutch"
+	chmod 755 "$T/hutch"
+	HUTCH=$T/hutch
+}
+
+# base FOLDER: busybox, and in /data a file with two names, a link and folders.
+base() {
+	local name
+	mkdir -p "$1"/{bin,etc,data/sub/deep}
+	cp "$(command -v busybox)" "$1/bin/busybox"
+	for name in sh ls cat echo stat rm mkdir rmdir mv ln sleep readlink id test true find \
+		touch chmod ps kill grep wc seq mount; do
+		ln -s busybox "$1/bin/$name"
+	done
+	echo "of the image" >"$1/data/file"
+	ln "$1/data/file" "$1/data/twin"
+	ln -s file "$1/data/link"
+	echo deep >"$1/data/sub/deep/file"
+	echo "127.0.0.1 image" >"$1/etc/hosts"
+	give "$1"
+}
+
+# says_so WHY: $note with that on stderr, once, and nothing else.
+says_so() {
+	[[ $stderr == "$note (mount an overlay: $1); "* ]] && ((${#stderr_lines[@]} == 1))
+}
+
+# left: what is left of roots.
+left() {
+	find home runtime -name '.upper-*'
+}
+
+# until_gone COMMAND...: until it prints nothing.
+until_gone() {
+	local i
+	for ((i = 0; i < PATIENCE * 10; i++)); do
+		[ -n "$("$@" 2>/dev/null)" ] || return 0
+		sleep 0.1
+	done
+	"$@"
+	return 1
+}
