@@ -148,7 +148,7 @@ host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
 
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
-HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
+HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) $(HOST_LDEXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # What serves for hours has glibc, whose malloc and memcpy are those of a server: a hundred
 # thousand requests were answered in a fifth of musl's time.  The supervisor is static, since it
@@ -222,7 +222,9 @@ $(B)/musl/%.o: %.c
 $(B)/host/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+# A test is compiled more often than it runs.
+$(B)/host/tests/unit/%.o: UNIT_FLAGS := -O0 -U_FORTIFY_SOURCE
 
 -include $(shell test -d $(B) && find $(B) -name '*.d')
 
@@ -236,7 +238,7 @@ clean:
 # neither is root.
 DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
-        bsdutils groff-base strace user-mode-linux debootstrap \
+        bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static fuse-overlayfs attr zstd xz-utils
 .PHONY: deps
 deps:
@@ -416,11 +418,13 @@ soak: deps
 	tests/all.sh --build $(B) soak
 
 # ASan and UBSan: the same sources with glibc and dynamic, since a static
-# program cannot be instrumented.
+# program cannot be instrumented.  The sanitizers' own libraries are static in
+# programs: each of the many processes starts sooner.
 .PHONY: sanitized
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitized:
-	$(MAKE) B=$(B)/asan HOST_EXTRA="$(SANITIZE)" OPTIMIZE="-O1 -g1" FORTIFY= LINK=host tests
+	$(MAKE) B=$(B)/asan HOST_EXTRA="$(SANITIZE)" HOST_LDEXTRA="-static-libasan -static-libubsan" \
+	  OPTIMIZE="-O1 -g1" FORTIFY= LINK=host tests
 
 # libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.
 FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -211,7 +211,7 @@ sysctl_of() {
 }
 
 @test "no overlayfs, but fuse-overlayfs: which one serves images, and what it cannot" {
-	sh -c ': <>/dev/fuse' 2>/dev/null || skip "this host has no /dev/fuse"
+	as_who sh -c ': <>/dev/fuse' 2>/dev/null || skip "this host has no /dev/fuse"
 	doctor "$(tool forbid)" overlay
 	works
 	says limited overlayfs 'mount an overlay: No such device; images are served by /usr/bin/fuse-overlayfs, version 1\.[0-9]+, and what is written to one is kept in /.*/hutch'
