@@ -103,7 +103,7 @@ int layer_make_opaque(int fd, const char *path, struct err *e)
 	return fsetxattr(fd, ATTR_OPAQUE, "y", 1, 0) < 0 ? cannot_keep(path, e) : 0;
 }
 
-/* --- what is kept as data ------------------------------------------------------------ */
+/* --- what is kept as data ------------------------------------------------------ */
 
 uint32_t layer_mode(const struct tar_entry *entry)
 {

@@ -12,7 +12,7 @@
 #include "store/names.h"
 #include "store/store.h"
 
-/* --- taking it ---------------------------------------------------------------------------- */
+/* --- taking it ----------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -101,7 +101,7 @@ void census_done(struct census *c)
 	*c = (struct census){ 0 };
 }
 
-/* --- finding ------------------------------------------------------------------------------- */
+/* --- finding ------------------------------------------------------------------- */
 
 static bool find_name(const struct census *c, const char *text, size_t *ret_image,
 		      size_t *ret_name)

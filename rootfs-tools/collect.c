@@ -30,7 +30,7 @@ struct collecting {
 	struct collected *done;
 };
 
-/* --- images -------------------------------------------------------------------------------- */
+/* --- images -------------------------------------------------------------------- */
 
 static bool has_name(const struct census *c, size_t image)
 {
@@ -97,7 +97,7 @@ static int drop_images(struct collecting *g, const struct census *c, struct err 
 	return 0;
 }
 
-/* --- layers and blobs ------------------------------------------------------------------------ */
+/* --- layers and blobs ---------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -184,7 +184,7 @@ static int drop_blobs(struct collecting *g, struct err *e)
 	return rc;
 }
 
-/* --- what was left over ------------------------------------------------------------------------ */
+/* --- what was left over -------------------------------------------------------- */
 
 /* Parts of blobs that nobody is at; and names that were not finished, since whoever makes
  * one holds the store's lock. */

@@ -59,7 +59,7 @@ int count_tree(int folder, struct count *ret, struct err *e)
 	return more;
 }
 
-/* --- in a jail ------------------------------------------------------------------------ */
+/* --- in a jail ----------------------------------------------------------------- */
 
 struct report {
 	struct err error;

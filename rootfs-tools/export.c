@@ -39,7 +39,7 @@ struct export {
 	bool is_docker;
 };
 
-/* --- what is written ------------------------------------------------------------------- */
+/* --- what is written ----------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -124,7 +124,7 @@ static int put_all(const struct export *x, const struct sink *to, struct err *e)
 	return sink_end(to, e);
 }
 
-/* --- where to ----------------------------------------------------------------------------- */
+/* --- where to ------------------------------------------------------------------ */
 
 static bool is_tar(const char *path)
 {
@@ -195,7 +195,7 @@ static int export_to(const struct export *x, const char *path, struct err *e)
 	return err_remedy(e, "-o FILE.tar");
 }
 
-/* --- what ----------------------------------------------------------------------------------- */
+/* --- what ---------------------------------------------------------------------- */
 
 static int read_manifest(struct export *x, struct err *e)
 {

@@ -22,7 +22,7 @@
 
 #define UNPACKED "tar" /* in the stage */
 
-/* --- a file ---------------------------------------------------------------------------- */
+/* --- a file -------------------------------------------------------------------- */
 
 static bool is_compressed(int fd)
 {
@@ -97,7 +97,7 @@ static int import_file(const struct import *i, int fd, struct err *e)
 	return is_root ? import_tar(i, fd, e) : 0;
 }
 
-/* --- a path ----------------------------------------------------------------------------- */
+/* --- a path -------------------------------------------------------------------- */
 
 static int import_folder(const struct import *i, int *fd, struct err *e)
 {
@@ -154,7 +154,7 @@ static int import_path(struct import *i, char *path, struct err *e)
 	return rc < 0 ? err_in(e, "import %.100s", path) : 0;
 }
 
-/* --- the verb ----------------------------------------------------------------------------- */
+/* --- the verb ------------------------------------------------------------------ */
 
 static void tell_left_out(uint64_t count, const char *first)
 {

@@ -20,7 +20,7 @@
 #define BLOBS	   "blobs/sha256/"
 #define INDEX_DEEP 4
 
-/* --- whose paths these are -------------------------------------------------------------- */
+/* --- whose paths these are ----------------------------------------------------- */
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -74,7 +74,7 @@ int import_name(const struct import *i, const char *says, struct err *e)
 	return err_remedy(e, "--name REF");
 }
 
-/* --- OCI layout --------------------------------------------------------------------------- */
+/* --- OCI layout ---------------------------------------------------------------- */
 
 static char *path_of(const struct digest *d)
 {
@@ -164,7 +164,7 @@ int import_layout(const struct import *i, const struct source *from, struct err 
 	return images_finish(i->store, &d.digest, i->called, e);
 }
 
-/* --- docker save ------------------------------------------------------------------------------ */
+/* --- docker save --------------------------------------------------------------- */
 
 /* One of manifest.json's. */
 struct saved {

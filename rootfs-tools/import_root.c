@@ -27,7 +27,7 @@
 #define RATIO_MAX  200
 #define RATIO_FREE (1ull << 30)
 
-/* --- what comes out of a pipe or a file ------------------------------------------------ */
+/* --- what comes out of a pipe or a file ---------------------------------------- */
 
 static int add_all(struct blob *b, int from, uint64_t max, struct err *e)
 {
@@ -115,7 +115,7 @@ static int collect_blob(const struct import *i, struct worker *w, struct err *e)
 	return rc < 0 ? -1 : finish(i, &d, e);
 }
 
-/* --- a tar ----------------------------------------------------------------------------------- */
+/* --- a tar --------------------------------------------------------------------- */
 
 static void work_in_jail(const void *arg, int folder, int in, void *result)
 {
@@ -238,7 +238,7 @@ int import_tar(const struct import *i, int fd, struct err *e)
 	return collect_blob(i, &w, e);
 }
 
-/* --- a folder ---------------------------------------------------------------------------------- */
+/* --- a folder ------------------------------------------------------------------ */
 
 struct left_out {
 	uint64_t count;

@@ -120,7 +120,7 @@ static bool is_named(const char *name, const char *tag)
 	return name && (!strcmp(name, tag) || (colon && !strcmp(colon + 1, tag)));
 }
 
-/* --- index ------------------------------------------------------------------------------ */
+/* --- index --------------------------------------------------------------------- */
 
 struct choice {
 	const struct platform *wanted;

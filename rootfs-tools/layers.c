@@ -100,7 +100,7 @@ bool layers_has(const struct store *s, const struct digest *diff_id, struct laye
 	return folder >= 0 && layers_read_about(folder, ret);
 }
 
-/* --- the stage ------------------------------------------------------------------------ */
+/* --- the stage ----------------------------------------------------------------- */
 
 struct work {
 	const struct store *s;
@@ -205,7 +205,7 @@ static int unpack_staged(struct work *w, struct err *e)
 	return -1;
 }
 
-/* --- one at a time ---------------------------------------------------------------------- */
+/* --- one at a time ------------------------------------------------------------- */
 
 /* Locked; in tmp nobody misses it when its lock has gone. */
 static int lock_name(const struct work *w, const char *name, struct err *e)

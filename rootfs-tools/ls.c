@@ -52,7 +52,7 @@ static char *repository_of(const struct reference *r)
 	return text_copy(text);
 }
 
-/* --- for programs ------------------------------------------------------------------------- */
+/* --- for programs -------------------------------------------------------------- */
 
 static void print_json(const struct row *r, bool is_first)
 {
@@ -68,7 +68,7 @@ static void print_json(const struct row *r, bool is_first)
 		     r->image->digest.hex, when, (unsigned long long)r->image->recipe.size);
 }
 
-/* --- for people ----------------------------------------------------------------------------- */
+/* --- for people ---------------------------------------------------------------- */
 
 static char *id_of(const struct row *r, const struct ls_options *o)
 {
@@ -102,7 +102,7 @@ static void begin_table(struct table *t, const struct ls_options *o)
 			table_add(t, text_copy(heads[i]));
 }
 
-/* --- all ---------------------------------------------------------------------------------- */
+/* --- all ----------------------------------------------------------------------- */
 
 /* Each id once. */
 static void print_ids(const struct row *rows, size_t count, const struct ls_options *o)

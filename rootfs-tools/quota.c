@@ -21,7 +21,7 @@
 #define QUOTA_FILE  "max-size"
 #define QUOTA_FRESH "." QUOTA_FILE
 
-/* --- the bound ---------------------------------------------------------------------------- */
+/* --- the bound ----------------------------------------------------------------- */
 
 uint64_t quota_get(const struct store *s)
 {
@@ -55,7 +55,7 @@ int quota_set(const struct store *s, uint64_t max, struct err *e)
 	return 0;
 }
 
-/* --- what is there ------------------------------------------------------------------------ */
+/* --- what is there ------------------------------------------------------------- */
 
 /* Bytes of the files in one of its folders. */
 static uint64_t files_in(const struct store *s, const char *folder)

@@ -16,7 +16,7 @@
 #include "store/reference.h"
 #include "store/store.h"
 
-/* --- rm ------------------------------------------------------------------------------------- */
+/* --- rm ------------------------------------------------------------------------ */
 
 static int remove_names(const struct store *s, const struct census *c, size_t image,
 			struct err *e)
@@ -127,7 +127,7 @@ int image_rm_main(char **argv)
 	return EXIT_HUTCH;
 }
 
-/* --- gc ------------------------------------------------------------------------------------- */
+/* --- gc ------------------------------------------------------------------------ */
 
 static void print_collected(const struct collected *done, bool only_looks)
 {

@@ -54,7 +54,7 @@ void source_free(struct source *s)
 	free(s);
 }
 
-/* --- a tar's headers ------------------------------------------------------------------ */
+/* --- a tar's headers ----------------------------------------------------------- */
 
 static const char *without_dot(const char *path)
 {
@@ -119,7 +119,7 @@ int source_of_tar(int fd, bool (*is_ours)(const char *path), struct source **ret
 	return rc < 0 ? -1 : 0;
 }
 
-/* --- a file ----------------------------------------------------------------------------- */
+/* --- a file -------------------------------------------------------------------- */
 
 static const struct file *find(const struct source *s, const char *path)
 {

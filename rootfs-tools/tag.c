@@ -15,7 +15,7 @@
 /* What a shell takes for no. */
 #define EXIT_NO 1
 
-/* --- tag -------------------------------------------------------------------------------------- */
+/* --- tag ----------------------------------------------------------------------- */
 
 static int tag_in(const struct store *s, const char *text, const struct reference *fresh,
 		  struct err *e)
@@ -58,7 +58,7 @@ int image_tag_main(char **argv)
 	return EXIT_HUTCH;
 }
 
-/* --- exists ------------------------------------------------------------------------------------- */
+/* --- exists -------------------------------------------------------------------- */
 
 static int exists(const char *text, struct err *e)
 {

@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct verifying *v, const
 	(void)putchar('\n');
 }
 
-/* --- blobs -------------------------------------------------------------------------------- */
+/* --- blobs --------------------------------------------------------------------- */
 
 static int hash_file(int fd, struct digest *ret, struct err *e)
 {
@@ -91,7 +91,7 @@ static int check_blobs(struct verifying *v, struct err *e)
 	return rc;
 }
 
-/* --- layers --------------------------------------------------------------------------------- */
+/* --- layers -------------------------------------------------------------------- */
 
 static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 {
@@ -200,7 +200,7 @@ static int check_ranged(struct verifying *v, const struct census *c, struct err 
 	return rc;
 }
 
-/* --- images and names ------------------------------------------------------------------------- */
+/* --- images and names ---------------------------------------------------------- */
 
 static int look_at_blobs(const struct store *s, const struct manifest *m, struct err *e)
 {
@@ -281,7 +281,7 @@ static void check_names(struct verifying *v, const struct census *c)
 	}
 }
 
-/* --- the verb ----------------------------------------------------------------------------------- */
+/* --- the verb ------------------------------------------------------------------ */
 
 /* What images need is looked at after what is broken of it has gone. */
 static int verify_all(struct verifying *v, struct err *e)

@@ -318,7 +318,7 @@ static void turn(struct supervisor *s)
 	look_at_guest(s);
 }
 
-/* --- its beginning -------------------------------------------------------------------- */
+/* --- its beginning ------------------------------------------------------------- */
 
 static void init(struct supervisor *s)
 {

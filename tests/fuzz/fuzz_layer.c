@@ -93,7 +93,7 @@ static unsigned check_below(const char *path)
 	return count;
 }
 
-/* --- unpacking ------------------------------------------------------------------------- */
+/* --- unpacking ----------------------------------------------------------------- */
 
 static void check_outside(int top)
 {

@@ -396,7 +396,7 @@ static void test_the_inside_chooses_no_temporary_name(void **state)
 	heard_done(&h);
 }
 
-/* --- kinds --------------------------------------------------------------------------- */
+/* --- kinds --------------------------------------------------------------------- */
 
 static void test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep(void **state)
 {

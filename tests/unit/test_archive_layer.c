@@ -250,7 +250,7 @@ static void test_a_whiteout_behind_a_link_deletes_nothing_elsewhere(void **state
 	assert_string_equal(attribute(state, "outside", "user.overlay.opaque"), "-");
 }
 
-/* --- what takes the place of something --------------------------------------------------- */
+/* --- what takes the place of something ----------------------------------------- */
 
 static void test_what_comes_later_takes_the_place_whatever_it_is(void **state)
 {
@@ -364,7 +364,7 @@ static void test_nothing_leads_out(void **state)
 	refuse(state, &tar, ERR_PROTOCOL, "has not made");
 }
 
-/* --- modes, owners, attributes ------------------------------------------------------------- */
+/* --- modes, owners, attributes ------------------------------------------------- */
 
 static void test_owners_and_bits_are_kept_as_data(void **state)
 {
@@ -583,7 +583,7 @@ static void test_fifos_are_made_and_devices_counted(void **state)
 	assert_int_equal(u.entries, 1);
 }
 
-/* --- bounds ------------------------------------------------------------------------------------ */
+/* --- bounds -------------------------------------------------------------------- */
 
 static void test_whiteouts_count(void **state)
 {

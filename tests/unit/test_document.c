@@ -22,7 +22,7 @@
 	"{\"mediaType\":\"" OCI "manifest.v1+json\"," SHA(hex) ",\"size\":7,\"platform\":" \
 	"{\"os\":\"" os "\",\"architecture\":\"" architecture "\"" variant "}}"
 
-/* --- which one it is -------------------------------------------------------------------- */
+/* --- which one it is ----------------------------------------------------------- */
 
 static const struct {
 	const char *text, *media_type;
@@ -72,7 +72,7 @@ static void test_a_document_is_what_all_of_it_says(void **state)
 	}
 }
 
-/* --- manifests ------------------------------------------------------------------------------ */
+/* --- manifests ----------------------------------------------------------------- */
 
 static void test_a_manifest_is_read(void **state)
 {
@@ -160,7 +160,7 @@ static void test_there_are_no_more_layers_than_a_kernel_takes(void **state)
 	}
 }
 
-/* --- indexes -------------------------------------------------------------------------------- */
+/* --- indexes ------------------------------------------------------------------- */
 
 #define ALL INDEX(ENTRY(HEX_A, "linux", "amd64", "") "," \
 		  ENTRY(HEX_B, "linux", "arm64", ",\"variant\":\"v8\"") "," \
@@ -231,7 +231,7 @@ static void test_a_platform_has_two_or_three_parts(void **state)
 	assert_true(p.architecture[0]);
 }
 
-/* --- configurations --------------------------------------------------------------------------- */
+/* --- configurations ------------------------------------------------------------ */
 
 static void test_a_configuration_is_read(void **state)
 {

@@ -228,7 +228,7 @@ static void test_bounds_are_kept(void **state)
 	store_done(&s);
 }
 
-/* --- several at once ------------------------------------------------------------------ */
+/* --- several at once ----------------------------------------------------------- */
 
 static void be_another(const struct store *s, int blob, const struct digest *d)
 {
