@@ -163,7 +163,7 @@ x
 	for fd in "/proc/$server/fd"/*; do
 		((${fd##*/} < 4)) || readlink "$fd"
 	done | grep -vE '^(pipe:.*|/layers/(0|none)(/.*)?|/disk/(upper|work/work))$' && return 1
-	grep -qE '^Max core file size +0 +0 ' "/proc/$server/limits"
+	grep -qE '^Max core file size +1 +1 ' "/proc/$server/limits"
 	grep -qE '^Max address space +1073741824 +1073741824 ' "/proc/$server/limits"
 	[ -z "$(tr -d '\0' <"/proc/$server/environ")" ]
 	ls "/proc/$server/root/" | grep -vE '^(disk|etc|layers|lib(x?32|64)?|proc|usr)$' && return 1
