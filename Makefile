@@ -156,7 +156,8 @@ LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # C library would be 0.6 MiB of memory that nobody shares.
 LINK_SUPERVISE = $(if $(filter host,$(LINK)),$(HOST_LINK),$(CC) -static-pie $(LDHARDEN) -o $@ $(filter %.o,$^))
 
-$(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o)
+$(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) \
+  $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o,$(B)/host/tests/short_lived.o)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)

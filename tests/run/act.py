@@ -22,6 +22,8 @@ import sys
 import tempfile
 import traceback
 
+from shadows import has_shadows
+
 PATIENCE = 60 * int(os.environ.get("PATIENCE_TIMES", 1))
 
 
@@ -93,7 +95,7 @@ class Act:
 
 def main():
     a = Act(sys.argv[1], sys.argv[3:])
-    names = {"act": a.process, "a": a, "json": json, "os": os}
+    names = {"act": a.process, "a": a, "json": json, "os": os, "has_shadows": has_shadows}
     for name in ("send", "receive", "ask", "run", "read", "write", "end", "said"):
         names[name] = getattr(a, name)
     try:

@@ -25,6 +25,8 @@ import threading
 import time
 import traceback
 
+from shadows import has_shadows
+
 PATIENCE = 30
 
 
@@ -167,9 +169,8 @@ class Sandbox:
         return s
 
     def memory(self):
-        with open(f"/proc/{self.pid}/maps") as maps:
-            if "libasan" in maps.read():
-                return 0
+        if has_shadows(self.pid):
+            return 0
         with open(f"/proc/{self.pid}/status") as status:
             return int(next(l for l in status if l.startswith("VmRSS")).split()[1])
 

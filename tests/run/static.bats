@@ -134,7 +134,7 @@ LINES
 import subprocess
 def kib():
     pid = subprocess.run(["pgrep", "-P", str(act.pid), "hutch-executor"], capture_output=True, text=True).stdout.split()[0]
-    if "libasan" in open(f"/proc/{pid}/maps").read():
+    if has_shadows(pid):
         return 0
     return sum(int(l.split()[1]) for l in open(f"/proc/{pid}/smaps_rollup") if l.startswith("Private_Dirty"))
 def work(count):

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+from shadows import has_shadows
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from control import Client  # noqa: E402
 
@@ -68,14 +70,9 @@ def wait_until_still(pid):
     sys.exit(f"it goes on printing: {last} bytes")
 
 
-def is_sanitized(pid):
-    with open(f"/proc/{pid}/maps") as f:
-        return "libasan" in f.read()
-
-
 def check_memory(pid):
     for p in below(pid):
-        if kind(p) != "bash" and not is_sanitized(p):
+        if kind(p) != "bash" and not has_shadows(p):
             peak = value(p, "status", "VmHWM")
             assert peak < 40 << 10, f"{kind(p)}: {peak} KiB"
 

@@ -1,0 +1,9 @@
+"""shadows -- whether a process was built with sanitizers, which take memory of their own:
+shadows of all there could be, and what was freed, kept for a while.
+"""
+
+
+def has_shadows(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        size = next(line for line in status if line.startswith("VmSize"))
+    return int(size.split()[1]) << 10 > 1 << 40
