@@ -32,7 +32,7 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass \
             quote utf8 variables visible
 STORE    := digest folders lock names recipe reference store tree
-POLICY   := environment policy quantity volume
+POLICY   := environment json policy quantity settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
             fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lowers mounts network overlay plan \
@@ -47,7 +47,7 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
             outputs outputs_tell peer rpc still supervisor wire
 CLI      := arena doctor main options party past report run
 VERBS    := apply bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
-            past_root patch porter ps reply rm stats steer stream table unified
+            past_root patch policy porter ps reply rm stats steer stream table unified
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \
@@ -83,12 +83,12 @@ EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) \
                 $(call src,executor,$(EXECUTOR))
 ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
-                policy/json.c $(call src,sandbox/act,$(ACT) main)
+                $(call src,sandbox/act,$(ACT) main)
 SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,$(CONTROL) main)
 # hutch-image: the launcher's modules but its verbs, and its own.
 IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
-                sandbox/cli/doctor.c,$(HUTCH_SRC)) policy/json.c \
+                sandbox/cli/doctor.c,$(HUTCH_SRC)) \
                 $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
 
@@ -211,6 +211,17 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
 
+# The policies that hutch has, as C strings, in the order of their names.
+PROFILES := $(sort $(wildcard policy/profiles/*.json))
+$(B)/gen/profiles.h: $(PROFILES)
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)for p in $(PROFILES); do \
+	  echo "{ \"$$(basename $$p .json)\","; \
+	  sed -e 's/[\\"]/\\&/g' -e 's/^/"/; s/$$/\\n"/' $$p; echo "},"; \
+	done > $@
+$(B)/musl/policy/settings.o $(B)/host/policy/settings.o: $(B)/gen/profiles.h
+
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
 $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
@@ -259,7 +270,7 @@ deps:
 # --- man pages, installation, demo -----------------------------------------
 
 MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
-         hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1)
+         hutch-policy.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk
@@ -443,6 +454,7 @@ $(B)/fuzzed/%.o: %.c
 	$(call say,CC)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
+$(B)/fuzzed/policy/settings.o: $(B)/gen/profiles.h
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 

@@ -3,8 +3,8 @@
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
 _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
-	rename stop kill rm diff apply discard snapshot fork commit image doctor version help'
-_hutch_flags='--image --pull --entrypoint --upper -v --volume --workspace --toolchain --tmpfs --read-only -e --env
+	rename stop kill rm diff apply discard snapshot fork commit policy image doctor version help'
+_hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
@@ -25,7 +25,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -95,6 +95,7 @@ _hutch_value()
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		;;
 	--env-file | --secret-file | --seccomp) _hutch_paths file ;;
+	--policy) _hutch_policies ;;
 	--toolchain | --cgroup-parent | --upper) _hutch_paths directory ;;
 	--volume | -v) _hutch_volume "$2" ;;
 	--workspace) _hutch_workspace "$2" ;;
@@ -304,6 +305,25 @@ _hutch_images()
 	fi
 }
 
+_hutch_policies()
+{
+	local names
+	_hutch_paths file
+	mapfile -t names < <(compgen -W "$(hutch policy list 2>/dev/null | awk 'NR > 1 { print $1 }')" -- "$cur")
+	COMPREPLY+=("${names[@]}")
+}
+
+_hutch_policy()
+{
+	if ((COMP_CWORD == 2)); then
+		_hutch_words 'list show check diff'
+	elif [[ $cur == -* ]]; then
+		_hutch_words '-h --help'
+	elif [[ ${COMP_WORDS[2]} == @(show|check|diff) ]]; then
+		_hutch_policies
+	fi
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -335,6 +355,8 @@ _hutch()
 		_hutch_small "${COMP_WORDS[1]}"
 	elif [[ ${COMP_WORDS[1]} == image ]]; then
 		_hutch_images
+	elif [[ ${COMP_WORDS[1]} == policy ]]; then
+		_hutch_policy
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

@@ -60,6 +60,27 @@ struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 	return v;
 }
 
+static bool is_named_later(const struct policy *p, size_t i, size_t count)
+{
+	for (size_t j = count; j < p->volume_count; j++)
+		if (!strcmp(p->volumes[j].target, p->volumes[i].target))
+			return true;
+	return false;
+}
+
+void policy_prefer(struct policy *p, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->volume_count; i++) {
+		if (i < count && is_named_later(p, i, count))
+			volume_done(&p->volumes[i]);
+		else
+			p->volumes[kept++] = p->volumes[i];
+	}
+	p->volume_count = kept;
+}
+
 static bool is_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);

@@ -96,6 +96,9 @@ void policy_done(struct policy *p);
 struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 				 const char *from);
 
+/* Of the first `count` volumes those go whose target a later one has. */
+void policy_prefer(struct policy *p, size_t count);
+
 /* What no single flag can see: duplicate targets, targets where nothing may be
  * mounted, a user that the id map does not have, a name that is no hostname, a
  * limit on disk with a folder that has none. */

@@ -29,7 +29,7 @@ static const char *page_of(const char *synopsis)
 		{ "hutch image ", "hutch-image" },	 { "hutch cp ", "hutch-cp" },
 		{ "hutch diff ", "hutch-diff" },	 { "hutch apply ", "hutch-diff" },
 		{ "hutch discard ", "hutch-diff" },	 { "hutch snapshot ", "hutch-snapshot" },
-		{ "hutch commit ", "hutch-snapshot" },
+		{ "hutch commit ", "hutch-snapshot" },	 { "hutch policy ", "hutch-policy" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pages); i++)

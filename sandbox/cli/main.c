@@ -158,6 +158,9 @@ static const struct verb {
 	{ "fork", "make another sandbox of it, or of a snapshot", fork_main, false },
 	{ "commit", "give it, or a snapshot, the name of an image of yours", commit_main, false },
 
+	{ "What they are allowed:", NULL, NULL, false },
+	{ "policy", "policies: list, show, check, compare", policy_main, false },
+
 	{ "What they are made of:", NULL, NULL, false },
 	{ "image", "images: pull, import, build, list, remove", image_main, false },
 

@@ -12,6 +12,7 @@
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "policy/quantity.h"
+#include "policy/settings.h"
 #include "policy/volume.h"
 #include "sandbox/caps.h"
 #include "store/reference.h"
@@ -44,6 +45,18 @@ static int take_image(struct run_options *o, const char *value, struct err *e)
 	}
 	o->policy->image = IMAGE_STORE;
 	return set_text(&o->policy->image_path, value);
+}
+
+/* Read before all other flags. */
+static int take_policy(struct run_options *o, const char *value, struct err *e)
+{
+	struct settings s = { 0 };
+	int rc = settings_read(&s, value, e);
+
+	if (rc == 0)
+		rc = options_apply(o, &s, e);
+	settings_done(&s);
+	return rc < 0 ? err_in(e, "--policy") : 0;
 }
 
 static int take_pull(struct run_options *o, const char *value, struct err *e)
@@ -371,6 +384,7 @@ static const struct option {
 	int (*take)(struct run_options *, const char *, struct err *);
 	const char *help;
 } options[] = {
+	{ 0, "policy", "FILE|NAME", take_policy, "what is not said by other flags: man hutch-policy" },
 	{ 0, "image", "REF", take_image, "host (default), a reference, or dir:PATH" },
 	{ 0, "pull", "WHEN", take_pull, "fetch the image: missing (default), always, never" },
 	{ 0, "entrypoint", "CMD", take_entrypoint, "in place of the image's" },
@@ -555,7 +569,7 @@ static const struct option *find_letter(char letter)
 /* Flags of verbs or versions to come are told from typing errors. */
 static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
-	static const char *const later[] = { "name", "policy", "allow", "publish",
+	static const char *const later[] = { "name", "allow", "publish",
 					     "isolation" };
 
 	for (size_t i = 0; i < ARRAY_LEN(later); i++)
@@ -570,6 +584,13 @@ static int unknown_name(enum verb verb, const char *word, size_t len, struct err
 	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60), word);
 	return err_remedy(e, "hutch %s --help lists them; a command that starts with - goes "
 			     "behind --", verb_name(verb));
+}
+
+/* In the first of two rounds only --policy is taken, in the second all else. */
+static int take(const struct option *o, struct run_options *ret, const char *value,
+		struct err *e)
+{
+	return (o->take == take_policy) == ret->is_late ? 0 : o->take(ret, value, e);
 }
 
 /* "--name", "--name=value", or "--name" with the value in the next word. */
@@ -592,7 +613,7 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 			return err_set(e, ERR_USAGE, "--%s needs a value: %s", o->name,
 				       o->argument);
 	}
-	return o->take(ret, value, e);
+	return take(o, ret, value, e);
 }
 
 /* "-it", "-v X", "-vX". */
@@ -608,7 +629,7 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 		if (!has_option(ret->verb, o))
 			return wrong_verb(ret->verb, o, e);
 		if (!o->argument) {
-			if (o->take(ret, NULL, e) < 0)
+			if (take(o, ret, NULL, e) < 0)
 				return -1;
 			continue;
 		}
@@ -616,7 +637,47 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 		if (!value)
 			return err_set(e, ERR_USAGE, "-%c needs a value: %s", o->letter,
 				       o->argument);
-		return o->take(ret, value, e);
+		return take(o, ret, value, e);
+	}
+	return 0;
+}
+
+/* `at` goes to the first word that is no flag. */
+static int parse_flags(struct run_options *ret, char ***at, struct err *e)
+{
+	for (; **at && (**at)[0] == '-' && (**at)[1]; ++*at) {
+		if (!strcmp(**at, "--")) {
+			++*at;
+			break;
+		}
+		if (((**at)[1] == '-' ? parse_long(ret, at, e) : parse_letters(ret, at, e)) < 0)
+			return -1;
+		if (!**at) /* a value was the last word */
+			break;
+	}
+	return 0;
+}
+
+static int apply(struct run_options *ret, const struct setting *s, struct err *e)
+{
+	const struct option *o = find_name(s->kind->flag, strlen(s->kind->flag));
+	bool is_yes = s->kind->type == SETTING_YES;
+
+	if (!o)
+		return err_set(e, ERR_INTERNAL, "there is no flag --%s", s->kind->flag);
+	if (!has_option(ret->verb, o) || (is_yes && strcmp(s->value, "true") != 0))
+		return 0;
+	return o->take(ret, is_yes ? NULL : s->value, e);
+}
+
+int options_apply(struct run_options *ret, const struct settings *s, struct err *e)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (apply(ret, &s->items[i], e) == 0)
+			continue;
+		AUTO_FREE char *where = text_format("%.300s: %s", s->items[i].origin,
+						    s->items[i].kind->key);
+		return err_from(e, where);
 	}
 	return 0;
 }
@@ -625,16 +686,15 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 {
 	char **at = argv;
 
-	for (; *at && (*at)[0] == '-' && (*at)[1]; at++) {
-		if (!strcmp(*at, "--")) {
-			at++;
-			break;
-		}
-		if (((*at)[1] == '-' ? parse_long(ret, &at, e) : parse_letters(ret, &at, e)) < 0)
-			return -1;
-		if (!*at) /* a value was the last word */
-			break;
-	}
+	ret->is_late = false;
+	if (parse_flags(ret, &at, e) < 0)
+		return -1;
+	at = argv;
+	const size_t named = ret->policy->volume_count;
+	ret->is_late = true;
+	if (parse_flags(ret, &at, e) < 0)
+		return -1;
+	policy_prefer(ret->policy, named);
 	for (; *at; at++)
 		list_add(&ret->policy->argv, *at);
 	ret->policy->takes_actions = ret->verb == VERB_ACT;

@@ -5,6 +5,7 @@
 
 struct err;
 struct policy;
+struct settings;
 
 /* Whose flags these are. */
 enum verb {
@@ -25,13 +26,18 @@ struct run_options {
 	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
 	bool detaches; /* --detach */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
+	bool is_late; /* what --policy names has been read */
 };
 
 /* Reads flags until the first word that is none, or "--"; the rest is the
  * command, and of some verbs a name before that.  `argv` starts behind the verb.
+ * What --policy names comes first, wherever it stands: flags win.
  * Values are checked here as far as each goes alone; policy_check() sees them
  * together. */
 int options_parse(char **argv, struct run_options *ret, struct err *e);
+
+/* As if they were flags.  What `ret->verb` has no flag for is passed over. */
+int options_apply(struct run_options *ret, const struct settings *s, struct err *e);
 
 /* Every flag with its argument and a line about it. */
 void options_print_help(enum verb verb);

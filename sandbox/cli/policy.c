@@ -1,0 +1,233 @@
+/* hutch policy: what policies say, and whether they can be read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+#include "sandbox/cli/flags.h"
+#include "sandbox/cli/options.h"
+#include "sandbox/cli/report.h"
+#include "sandbox/cli/table.h"
+#include "sandbox/cli/verbs.h"
+#include "sandbox/result.h"
+
+/* --- what all do -------------------------------------------------------------------- */
+
+/* Each value is judged as the flag of it would be, and all of them together. */
+static int judge(const struct settings *s, struct err *e)
+{
+	struct policy policy;
+	struct run_options options = { .verb = VERB_CREATE, .policy = &policy, .json_fd = -1 };
+
+	policy_init(&policy);
+	policy.takes_actions = true; /* there is no command, and need not be one */
+	int rc = options_apply(&options, s, e) < 0 ? -1 : policy_check(&policy, e);
+	policy_done(&policy);
+	return rc;
+}
+
+static int read_one(struct settings *s, const char *name, struct err *e)
+{
+	if (settings_read(s, name, e) < 0)
+		return -1;
+	return judge(s, e) < 0 ? err_in(e, "%.300s", name) : 0;
+}
+
+static int fail(struct settings *s, const struct err *e)
+{
+	report_error(e);
+	settings_done(s);
+	return EXIT_HUTCH;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct setting *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return strcmp(x->value, y->value);
+}
+
+/* What is listed keeps its order, which may matter. */
+static void print_kind(struct table *t, const struct settings *s, const struct setting_kind *k)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct setting *at = &s->items[i];
+		if (at->kind != k)
+			continue;
+		table_add(t, text_copy(k->key));
+		table_add(t, text_copy(at->value));
+		table_add(t, text_copy(at->origin));
+	}
+}
+
+/* --- list --------------------------------------------------------------------------- */
+
+static int list_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch policy list",
+		.about = "The policies that hutch has, to be named with --policy.",
+	};
+	struct table table = { .columns = 2 };
+	enum flags_result rc = flags_begin(argv, &usage);
+
+	if (rc != FLAGS_READ)
+		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	table_add(&table, text_copy("NAME"));
+	table_add(&table, text_copy("ABOUT"));
+	for (const char *const *name = settings_profiles(); *name; name++) {
+		table_add(&table, text_copy(*name));
+		table_add(&table, settings_about(*name));
+	}
+	table_print(&table, stdout);
+	table_done(&table);
+	return 0;
+}
+
+/* --- show --------------------------------------------------------------------------- */
+
+static int show_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch policy show NAME|FILE",
+		.about = "All that a policy says, with what it builds on, and who says it.",
+		.operands_min = 1, .operands_max = 1,
+	};
+	struct table table = { .columns = 3 };
+	struct settings s = { 0 };
+	struct err e;
+	enum flags_result rc = flags_begin(argv, &usage);
+
+	if (rc != FLAGS_READ)
+		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (read_one(&s, argv[0], &e) < 0)
+		return fail(&s, &e);
+	table_add(&table, text_copy("KEY"));
+	table_add(&table, text_copy("VALUE"));
+	table_add(&table, text_copy("FROM"));
+	for (const struct setting_kind *k = setting_kinds; k->key; k++)
+		print_kind(&table, &s, k);
+	table_print(&table, stdout);
+	table_done(&table);
+	settings_done(&s);
+	return 0;
+}
+
+/* --- check -------------------------------------------------------------------------- */
+
+static int check_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch policy check NAME|FILE",
+		.about = "Whether it can be read and says nothing that contradicts itself.",
+		.operands_min = 1, .operands_max = 1,
+	};
+	struct settings s = { 0 };
+	struct err e;
+	enum flags_result rc = flags_begin(argv, &usage);
+
+	if (rc != FLAGS_READ)
+		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (read_one(&s, argv[0], &e) < 0)
+		return fail(&s, &e);
+	(void)printf("%s is a policy: %zu setting%s\n", argv[0], s.count, s.count == 1 ? "" : "s");
+	settings_done(&s);
+	return 0;
+}
+
+/* --- diff --------------------------------------------------------------------------- */
+
+static bool has(const struct settings *s, const struct setting *wanted)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (by_kind(&s->items[i], wanted) == 0)
+			return true;
+	return false;
+}
+
+/* What `a` says of that and `b` does not. */
+static void print_missing(char sign, const struct settings *a, const struct settings *b,
+			  const struct setting_kind *k)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		const struct setting *at = &a->items[i];
+		if (at->kind != k || has(b, at))
+			continue;
+		AUTO_FREE char *value = visible_line(at->value);
+		(void)printf("%c %s %s\n", sign, k->key, value);
+	}
+}
+
+static int compare_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch policy diff NAME|FILE NAME|FILE",
+		.about = "What the first says and the second does not (-), and the other way "
+			 "round (+).",
+		.operands_min = 2, .operands_max = 2,
+	};
+	struct settings a = { 0 }, b = { 0 };
+	struct err e;
+	enum flags_result rc = flags_begin(argv, &usage);
+
+	if (rc != FLAGS_READ)
+		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (read_one(&a, argv[0], &e) < 0 || read_one(&b, argv[1], &e) < 0) {
+		settings_done(&b);
+		return fail(&a, &e);
+	}
+	for (const struct setting_kind *k = setting_kinds; k->key; k++) {
+		print_missing('-', &a, &b, k);
+		print_missing('+', &b, &a, k);
+	}
+	settings_done(&a);
+	settings_done(&b);
+	return 0;
+}
+
+/* --- the verb ----------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *help;
+	int (*main)(char **argv);
+} parts[] = {
+	{ "list", "the policies that hutch has", list_main },
+	{ "show", "all that one says, and who says it", show_main },
+	{ "check", "whether a file can be read", check_main },
+	{ "diff", "what two say differently", compare_main },
+};
+
+static int print_help(void)
+{
+	(void)printf("hutch policy VERB\n\nWhat a sandbox is allowed and given, in a file: "
+		     "--policy of hutch run, act, create\nand fork.\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		(void)printf("  %-10s %s\n", parts[i].name, parts[i].help);
+	(void)printf("\nMore: man hutch-policy\n");
+	return 0;
+}
+
+int policy_main(char **argv)
+{
+	struct err e;
+
+	if (argv[0] && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")))
+		return print_help();
+	for (size_t i = 0; argv[0] && i < ARRAY_LEN(parts); i++)
+		if (!strcmp(parts[i].name, argv[0]))
+			return parts[i].main(argv + 1);
+	if (argv[0])
+		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch policy", argv[0]);
+	else
+		(void)err_set(&e, ERR_USAGE, "hutch policy takes a verb");
+	(void)err_remedy(&e, "hutch policy list, show, check or diff");
+	report_error(&e);
+	return EXIT_HUTCH;
+}

@@ -1,0 +1,237 @@
+#!/usr/bin/env bats
+# Policies in files: read as flags are, and refused in one sentence with its place.
+
+load helpers
+
+setup() {
+	begin
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# policy NAME TEXT: that file, with "version": 1 in front.
+policy() {
+	mkdir -p "$(dirname "$1")"
+	printf '{"version":1,%s}\n' "$2" >"$1"
+	give "$1"
+}
+
+# wrong TEXT PATTERN: a file with that text is refused so.
+wrong() {
+	printf '%s' "$1" >p.json
+	hutch policy check ./p.json
+	[[ $status == 125 && -z $output ]] && one_sentence "./p.json: $2"
+}
+
+# wrong_key TEXT PATTERN: the same behind "version": 1.
+wrong_key() {
+	wrong "{\"version\":1,$1}" "$2"
+}
+
+@test "what a policy says is what the flags say" {
+	policy p/one.json '"env":{"A":"1","B":"two words"},"user":"root","hostname":"box","workdir":"/tmp",
+		"limits":{"ulimits":{"nofile":"100:200"},"timeout":"30s"},"tmpfs":["/var/x:size=1m"]'
+	inside --policy p/one.json sh -c 'echo $A $B; id -u; hostname; pwd; ulimit -Sn; ulimit -Hn; df -k /var/x | tail -1 | tr -s " " | cut -d" " -f2'
+	[[ $status == 0 && -z $stderr && $output == $'1 two words\n0\nbox\n/tmp\n100\n200\n1024' ]]
+	"$HUTCH" run --policy p/one.json --dry-run true >by_policy
+	"$HUTCH" run -e A=1 -e 'B=two words' -u root --hostname box -w /tmp --ulimit nofile=100:200 \
+		--timeout 30s --tmpfs /var/x:size=1m --dry-run true >by_flags
+	diff by_policy by_flags
+}
+
+@test "flags win, wherever they stand, and lists add up" {
+	mkdir a b
+	echo a >a/f; echo b >b/f
+	give a b
+	policy p.json '"env":{"A":"policy","B":"policy"},"mounts":["./a:/data"],"hostname":"policy"'
+	inside -e A=flag --hostname flag --policy p.json -e C=flag sh -c 'echo $A $B $C; hostname; cat /data/f'
+	[[ $output == $'flag policy flag\nflag\na' ]]
+	inside --policy p.json -v "$T/b:/data" -v "$T/a:/more" cat /data/f /more/f
+	[[ $output == $'b\na' ]]
+	policy q.json '"hostname":"later"'
+	inside --policy p.json --policy=q.json sh -c 'hostname; echo $A'
+	[[ $output == $'later\npolicy' ]]
+}
+
+@test "a policy builds on others: later values win, arrays add up or begin anew" {
+	mkdir -p base/data mine
+	echo base >base/data/f; echo mine >mine/f
+	give base mine
+	policy base/base.json '"mounts":["data:/base"],"env":{"A":"base","B":"base"},"hostname":"base","read_only":true'
+	policy top.json '"extends":"base/base.json","mounts":["mine:/mine"],"env":{"A":"top"},"read_only":false'
+	inside --policy top.json sh -c 'cat /base/f /mine/f; echo $A $B; hostname; touch /tmp/x && echo written'
+	[[ $output == $'base\nmine\ntop base\nbase\nwritten' ]]
+	policy anew.json '"extends":["top.json"],"mounts":{"replace":["mine:/only"]}'
+	inside --policy ./anew.json sh -c 'ls -d /base /mine /only'
+	[[ $output == /only ]]
+	hutch policy show anew.json
+	[[ $status == 0 && -z $stderr ]]
+	diff <(tr -s ' ' <<<"$output") - <<-EOF
+		KEY VALUE FROM
+		read_only false ./top.json
+		mounts ./mine:/only anew.json
+		env B=base ./base/base.json
+		env A=top ./top.json
+		hostname base ./base/base.json
+	EOF
+}
+
+@test "what one command alone has is passed over by the others" {
+	policy p.json '"limits":{"ttl":"1h","idle_timeout":"1h"},"entrypoint":"x"'
+	inside --policy p.json true
+	[[ $status == 125 && $stderr == *"--entrypoint"* ]]
+	policy p.json '"limits":{"ttl":"1h","idle_timeout":"1h"},"lint":true'
+	inside --policy p.json echo done
+	[[ $status == 0 && $output == done ]]
+	hutch create --policy p.json box
+	[[ $status == 0 ]]
+	hutch exec box echo there
+	[[ $output == there ]]
+	hutch exec --policy p.json box true
+	[[ $status == 125 && $stderr == *'--policy is no flag of hutch exec'* ]]
+}
+
+@test "nothing in a project is used unless it is named" {
+	mkdir project
+	for name in hutch.json .hutch.json policy.json .hutch/policy.json default.json default; do
+		policy "project/$name" '"hostname":"project"'
+	done
+	give project
+	cd project
+	inside --workspace . hostname
+	[[ $output == hutch ]]
+	inside --workspace . --policy default hostname
+	[[ $output == hutch ]]
+	inside --policy ./default.json hostname
+	[[ $output == project ]]
+}
+
+@test "what is wrong is one sentence, with the file and the place in it" {
+	wrong '' '.*line 1, column 1'
+	wrong '{"version":1,}' '.*line 1, column 14'
+	wrong $'{"version":1,\n "hostname":tru}' '.*line 2, column'
+	wrong '[]' 'policy: an object was expected, not an array'
+	wrong '{}' 'policy: "version": 1 is missing'
+	wrong '{"version":2}' 'policy.version: this hutch reads version 1, not 2'
+	wrong '{"version":"1"}' 'policy.version: a number was expected, not a string'
+	wrong_key '"hostnam":"x"' "policy: unknown key 'hostnam'"
+	wrong_key '"limits":{"memroy":"1g"}' "policy.limits: unknown key 'memroy'"
+	wrong_key '"limits.memory":"1g"' "policy: unknown key 'limits.memory'"
+	wrong_key '"limits":[]' 'policy.limits: an object was expected, not an array'
+	wrong_key '"hostname":1' 'policy.hostname: a string was expected, not a number'
+	wrong_key '"hostname":"a","hostname":"b"' "the key 'hostname' stands twice"
+	wrong_key '"read_only":"yes"' 'policy.read_only: true or false was expected'
+	wrong_key '"mounts":"/a:/b"' 'policy.mounts: an array was expected'
+	wrong_key '"mounts":[1]' 'policy.mounts\[0\]: a string was expected'
+	wrong_key '"mounts":{"add":[]}' "policy.mounts: unknown key 'add'"
+	wrong_key '"env":["A"]' 'policy.env: an object was expected'
+	wrong_key '"env":{"A=B":"c"}' "policy.env: 'A=B' is no name"
+	wrong_key '"env":{"A":1}' 'policy.env.A: a string was expected'
+	wrong_key '"secrets":["A=b"]' 'policy.secrets\[0\]: the name of a variable was expected, without its value'
+	wrong_key '"why":{"hostname":"x"}' "policy.why.hostname: there is no 'hostname' in this file"
+	wrong_key '"extends":"nonesuch"' "policy.extends: there is no policy 'nonesuch'"
+	wrong_key '"extends":"./nonesuch.json"' 'policy.extends: ./nonesuch.json: open the policy: No such file'
+	wrong_key '"extends":"p.json"' 'policy.extends: ./p.json: it extends itself'
+}
+
+@test "a value that the flag would refuse is refused with its key" {
+	wrong_key '"limits":{"memory":"lots"}' ".*lots.*\(from ./p.json: limits.memory\)"
+	wrong_key '"limits":{"cpus":-1}' '.*\(from ./p.json: limits.cpus\)'
+	wrong_key '"capabilities":{"add":["SYS_NONE"]}' '.*SYS_NONE.*\(from ./p.json: capabilities.add\)'
+	wrong_key '"network":"some"' '.*some.*\(from ./p.json: network\)'
+	wrong_key '"mounts":["/a:relative"]' '.*\(from ./p.json: mounts\)'
+	wrong_key '"mounts":["/a:/x","/b:/x"]' '.*/x'
+	policy top.json '"extends":"p.json"'
+	printf '{"version":1,"idmap":"both"}' >p.json
+	hutch policy check ./top.json
+	[[ $status == 125 && $stderr == *'(from ./p.json: idmap)'* ]]
+}
+
+@test "hostile files are refused, and cost nothing" {
+	head -c 2000000 /dev/zero | tr '\0' ' ' >p.json
+	hutch policy check ./p.json
+	[[ $status == 125 ]] && one_sentence '.*1048576'
+	wrong "$(printf '[%.0s' {1..10000})" '.*deep'
+	wrong '{"version":1,"hostname":"a\u0000b"}' '.*line 1'
+	ln -s loop.json loop.json
+	hutch policy check ./loop.json
+	[[ $status == 125 ]] && one_sentence '.*Too many levels of symbolic links'
+	hutch policy check .
+	[[ $status == 125 ]] && one_sentence '.*'
+	for i in {1..18}; do policy "$i.json" "\"extends\":\"$((i + 1)).json\""; done
+	policy 19.json '"hostname":"x"'
+	hutch policy check ./1.json
+	[[ $status == 125 && $stderr == *'more than 16 policies extend one another'* ]]
+	policy a.json '"extends":"b.json"'
+	policy b.json '"extends":"a.json"'
+	hutch policy check ./a.json
+	[[ $status == 125 && $stderr == *'it extends itself'* ]]
+	printf '{"version":1,"about":"\033[31m","env":{"\033[31m":1}}' >p.json
+	hutch policy check ./p.json
+	[[ $status == 125 && $stderr != *$'\033'* ]]
+}
+
+@test "the policies that hutch has can be listed, shown, checked and used" {
+	hutch policy list
+	[[ $status == 0 && ${lines[0]} == NAME*ABOUT ]]
+	for name in agent ci default dev strict; do
+		has "^$name +[a-z]"
+		"$HUTCH" policy check "$name"
+		"$HUTCH" policy show "$name" >shown
+		grep -qE '^network +none +default$' shown
+	done
+	((${#lines[@]} == 6))
+	hutch policy diff default ci
+	[[ $output == $'+ env CI=true\n+ limits.timeout 1h' ]]
+	hutch policy diff ci ci
+	[[ $status == 0 && -z $output ]]
+	inside --policy ci sh -c 'echo $CI'
+	[[ $output == true ]]
+	inside --policy strict --best-effort sh -c 'touch /x; grep CapBnd /proc/self/status'
+	[[ $status == 0 && $stderr == *"/x"* && $output == *0000000000000000 ]]
+	TERM=xterm-hutch inside --policy dev sh -c 'echo $TERM; ulimit -Sn'
+	[[ $output == $'xterm-hutch\n4096' ]]
+	hutch policy nonesuch
+	[[ $status == 125 ]] && one_sentence "'nonesuch' is no verb of hutch policy"
+	inside --policy nonesuch true
+	[[ $status == 125 ]] && one_sentence "--policy: there is no policy 'nonesuch'"
+}
+
+@test "an agent's changes are kept apart until somebody applies them" {
+	mkdir project
+	echo before >project/f
+	give project
+	cd project
+	inside --policy agent sh -c 'echo after >f; cat f'
+	[[ $status == 0 && $output == after && $(cat f) == before ]] || skip "${stderr_lines[0]}"
+	[[ $stderr == *"changes are kept as"* ]]
+	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
+}
+
+# The schema, the table of the manual page and the code have the same keys, and so have the
+# flags: all but those about how one command is talked to.
+@test "schema, manual page, flags and code say the same" {
+	top=$BATS_TEST_DIRNAME/../..
+	python3 - "$top" >keys <<-'EOF'
+		import json, re, sys
+		top = sys.argv[1]
+		code = re.findall(r'^\t\{ "([a-z_.]+)", "([a-z-]+)", SETTING_', open(top + "/policy/settings.c").read(), re.M)
+		schema = json.load(open(top + "/docs/policy.schema.json"))["properties"]
+		keys = []
+		for key, value in schema.items():
+		    keys += [f"{key}.{k}" for k in value["properties"]] if "properties" in value else [key]
+		said = {"$schema", "version", "about", "why", "extends"}
+		assert set(keys) - said == {k for k, _ in code}, set(keys) ^ {k for k, _ in code}
+		table = open(top + "/docs/hutch-policy.md").read()
+		rows = re.findall(r"^\| ([a-z_., ]+) \|", table.split("### Keys")[1].split("###")[0], re.M)
+		named = {k for row in rows for k in row.split(", ")} - {"key"}
+		assert named | {"$schema"} == set(keys), named ^ set(keys)
+		print("\n".join(sorted({flag for _, flag in code})))
+	EOF
+	flags_of() { "$HUTCH" "$1" --help | grep -oE -- ' --[a-z-]+' | tr -d ' -' | sort -u; }
+	diff <(tr -d - <keys | sort) <(sort -u <(flags_of create) <(flags_of run) | grep -vxE \
+		'help|policy|interactive|tty|stdio|json|dryrun|rm|detach|stream')
+}
