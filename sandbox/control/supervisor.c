@@ -412,6 +412,8 @@ static void finish(struct supervisor *s)
 	methods_end_jobs(s);
 	supervisor_event(s, "ended", members);
 	sandbox_done(&s->launch->sandbox);
+	/* Before its end is known: who is told of it may look at what it has changed. */
+	cow_done(&s->launch->cow);
 	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
 		supervisor_event(s, "error", "");
 	still_done(&s->still);
