@@ -435,16 +435,19 @@ static const struct profile *find_profile(const char *name)
 	return NULL;
 }
 
-static int check_depth(const struct source *above, struct err *e)
+static int check_depth(const struct settings *s, const struct source *above, struct err *e)
 {
 	int depth = 0;
 
 	for (; above; above = above->above)
 		depth++;
-	if (depth <= SETTINGS_DEPTH_MAX)
-		return 0;
-	return err_set(e, ERR_LIMIT, "more than %d policies extend one another",
-		       SETTINGS_DEPTH_MAX);
+	if (depth > SETTINGS_DEPTH_MAX)
+		return err_set(e, ERR_LIMIT, "more than %d policies extend one another",
+			       SETTINGS_DEPTH_MAX);
+	if (s->origin_count >= SETTINGS_FILES_MAX)
+		return err_set(e, ERR_LIMIT, "a policy is made of more than %d files",
+			       SETTINGS_FILES_MAX);
+	return 0;
 }
 
 static int read_policy(struct settings *s, const char *name, const struct source *above,
@@ -454,7 +457,7 @@ static int read_policy(struct settings *s, const char *name, const struct source
 	size_t len = strlen(name);
 	struct source from = { .into = s, .name = name, .above = above };
 
-	if (check_depth(above, e) < 0)
+	if (check_depth(s, above, e) < 0)
 		return -1;
 	from.origin = keep_origin(s, name);
 	if (!slash && (len < 5 || strcmp(name + len - 5, ".json"))) {

@@ -21,8 +21,9 @@ struct err;
 
 #define SETTINGS_VERSION   1
 #define SETTINGS_BYTES_MAX (1u << 20)
-#define SETTINGS_DEPTH_MAX 16 /* files that build on one another */
-#define SETTINGS_MAX	   65536
+#define SETTINGS_DEPTH_MAX 16  /* files that build on one another */
+#define SETTINGS_FILES_MAX 256 /* of all, one counts each time that it is read */
+#define SETTINGS_MAX	   8192
 
 enum setting_type {
 	SETTING_TEXT,	/* a string */

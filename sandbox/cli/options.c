@@ -586,11 +586,16 @@ static int unknown_name(enum verb verb, const char *word, size_t len, struct err
 			     "behind --", verb_name(verb));
 }
 
-/* In the first of two rounds only --policy is taken, in the second all else. */
+/* Of two rounds in the first: what others win over, and where errors go. */
+static bool is_early(const struct option *o)
+{
+	return o->take == take_policy || o->take == take_json;
+}
+
 static int take(const struct option *o, struct run_options *ret, const char *value,
 		struct err *e)
 {
-	return (o->take == take_policy) == ret->is_late ? 0 : o->take(ret, value, e);
+	return is_early(o) == ret->is_late ? 0 : o->take(ret, value, e);
 }
 
 /* "--name", "--name=value", or "--name" with the value in the next word. */

@@ -165,6 +165,13 @@ wrong_key() {
 	policy 19.json '"hostname":"x"'
 	hutch policy check ./1.json
 	[[ $status == 125 && $stderr == *'more than 16 policies extend one another'* ]]
+	for i in {1..9}; do policy "$i.json" "\"extends\":[\"$((i + 1)).json\",\"$((i + 1)).json\"]"; done
+	policy 10.json '"hostname":"x"'
+	hutch policy check ./1.json
+	[[ $status == 125 && $stderr == *'a policy is made of more than 256 files'* ]]
+	policy many.json "\"env\":{$(seq -f '"V%g":"x",' -s '' 9000)\"LAST\":\"x\"}"
+	hutch policy check ./many.json
+	[[ $status == 125 && $stderr == *'a policy says more than 8192 things'* ]]
 	policy a.json '"extends":"b.json"'
 	policy b.json '"extends":"a.json"'
 	hutch policy check ./a.json
@@ -198,6 +205,8 @@ wrong_key() {
 	[[ $status == 125 ]] && one_sentence "'nonesuch' is no verb of hutch policy"
 	inside --policy nonesuch true
 	[[ $status == 125 ]] && one_sentence "--policy: there is no policy 'nonesuch'"
+	inside --json=3 --policy nonesuch true 3>json
+	[[ $status == 125 ]] && grep -q '"kind":"not_found"' json
 }
 
 @test "an agent's changes are kept apart until somebody applies them" {
