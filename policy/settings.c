@@ -142,6 +142,14 @@ void settings_done(struct settings *s)
 	*s = (struct settings){ 0 };
 }
 
+/* What is no profile's name. */
+static bool is_file(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strchr(name, '/') || (len > 5 && !strcmp(name + len - 5, ".json"));
+}
+
 /* --- values ------------------------------------------------------------------------- */
 
 /* As the flag takes it: an absolute path stays one. */
@@ -227,7 +235,7 @@ static int add_list(const struct source *from, const struct setting_kind *kind,
 	return 0;
 }
 
-/* {"KEY": "VALUE"}: a later one of the same KEY is the flags' to judge. */
+/* {"KEY": "VALUE"} */
 static int add_map(const struct source *from, const struct setting_kind *kind,
 		   const struct json_at *at, struct err *e)
 {
@@ -365,9 +373,7 @@ static int extend(const struct source *from, const struct json_at *at, struct er
 
 	if (json_string(at, &name, e) < 0)
 		return -1;
-	bool is_file = strchr(name, '/') || (strlen(name) > 5 &&
-					     !strcmp(name + strlen(name) - 5, ".json"));
-	AUTO_FREE char *path = is_file ? host_path(from, name) : text_copy(name);
+	AUTO_FREE char *path = is_file(name) ? host_path(from, name) : text_copy(name);
 	return read_policy(from->into, path, from, e) < 0 ? err_in(e, "%s", at->place) : 0;
 }
 
@@ -454,13 +460,12 @@ static int read_policy(struct settings *s, const char *name, const struct source
 		       struct err *e)
 {
 	const char *slash = strrchr(name, '/');
-	size_t len = strlen(name);
 	struct source from = { .into = s, .name = name, .above = above };
 
 	if (check_depth(s, above, e) < 0)
 		return -1;
 	from.origin = keep_origin(s, name);
-	if (!slash && (len < 5 || strcmp(name + len - 5, ".json"))) {
+	if (!is_file(name)) {
 		const struct profile *p = find_profile(name);
 		if (!p)
 			return unknown_profile(name, e);

@@ -56,7 +56,7 @@ struct settings {
 /* All keys, in the order in which they are shown; ended by one without a key. */
 extern const struct setting_kind setting_kinds[];
 
-/* Reads `name` and what it extends.  ERR_USAGE and a sentence with the file and the place
+/* Reads `name` and what it extends; what was read before comes first.  ERR_USAGE and a sentence with the file and the place
  * in it: what is no JSON, an unknown key, a wrong type. */
 int settings_read(struct settings *s, const char *name, struct err *e);
 void settings_done(struct settings *s);

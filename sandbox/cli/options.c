@@ -50,13 +50,7 @@ static int take_image(struct run_options *o, const char *value, struct err *e)
 /* Read before all other flags. */
 static int take_policy(struct run_options *o, const char *value, struct err *e)
 {
-	struct settings s = { 0 };
-	int rc = settings_read(&s, value, e);
-
-	if (rc == 0)
-		rc = options_apply(o, &s, e);
-	settings_done(&s);
-	return rc < 0 ? err_in(e, "--policy") : 0;
+	return settings_read(o->settings, value, e) < 0 ? err_in(e, "--policy") : 0;
 }
 
 static int take_pull(struct run_options *o, const char *value, struct err *e)
@@ -687,14 +681,27 @@ int options_apply(struct run_options *ret, const struct settings *s, struct err 
 	return 0;
 }
 
+/* All that is named is one policy: a later one replaces what a former one says. */
+static int parse_policies(char **argv, struct run_options *ret, struct err *e)
+{
+	struct settings s = { 0 };
+
+	ret->is_late = false;
+	ret->settings = &s;
+	int rc = parse_flags(ret, &argv, e);
+	if (rc == 0 && options_apply(ret, &s, e) < 0)
+		rc = err_in(e, "--policy");
+	ret->settings = NULL;
+	settings_done(&s);
+	return rc;
+}
+
 int options_parse(char **argv, struct run_options *ret, struct err *e)
 {
 	char **at = argv;
 
-	ret->is_late = false;
-	if (parse_flags(ret, &at, e) < 0)
+	if (parse_policies(argv, ret, e) < 0)
 		return -1;
-	at = argv;
 	const size_t named = ret->policy->volume_count;
 	ret->is_late = true;
 	if (parse_flags(ret, &at, e) < 0)

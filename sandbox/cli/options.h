@@ -26,7 +26,8 @@ struct run_options {
 	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
 	bool detaches; /* --detach */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
-	bool is_late; /* while flags are read: what --policy names has been */
+	struct settings *settings; /* while flags are read: what --policy names */
+	bool is_late;		   /* the same: it has been applied */
 };
 
 /* Reads flags until the first word that is none, or "--"; the rest is the

@@ -45,15 +45,6 @@ static int fail(struct settings *s, const struct err *e)
 	return EXIT_HUTCH;
 }
 
-static int by_kind(const void *a, const void *b)
-{
-	const struct setting *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return strcmp(x->value, y->value);
-}
-
 /* What is listed keeps its order, which may matter. */
 static void print_kind(struct table *t, const struct settings *s, const struct setting_kind *k)
 {
@@ -147,7 +138,8 @@ static int check_main(char **argv)
 static bool has(const struct settings *s, const struct setting *wanted)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (by_kind(&s->items[i], wanted) == 0)
+		if (s->items[i].kind == wanted->kind &&
+		    !strcmp(s->items[i].value, wanted->value))
 			return true;
 	return false;
 }

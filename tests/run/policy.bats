@@ -54,6 +54,15 @@ wrong_key() {
 	policy q.json '"hostname":"later"'
 	inside --policy p.json --policy=q.json sh -c 'hostname; echo $A'
 	[[ $output == $'later\npolicy' ]]
+	# All that is named is one policy, and switches and folders of it are replaced, too.
+	policy one.json '"read_only":true,"workspace":"a","limits":{"ulimits":{"nofile":"100"}}'
+	policy two.json '"read_only":false,"workspace":"b","limits":{"ulimits":{"nofile":"90"}}'
+	inside --policy one.json --policy two.json sh -c 'touch /tmp/x && cat f; ulimit -n'
+	[[ $output == $'b\n90' ]]
+	inside --policy two.json --policy one.json --workspace b sh -c 'touch /tmp/x 2>/dev/null || cat f; ulimit -n'
+	[[ $output == $'b\n100' ]]
+	inside --policy one.json --ulimit nofile=80 sh -c 'ulimit -n'
+	[[ $output == 80 ]]
 }
 
 @test "a policy builds on others: later values win, arrays add up or begin anew" {
