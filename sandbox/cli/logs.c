@@ -102,7 +102,8 @@ static int print_live(struct printer *live, bool follows, uint64_t tail, struct 
 
 /* --- of one that has ended --------------------------------------------------- */
 
-/* Behind the first `count` newlines from the end; the last byte is one. */
+/* Behind the first `count` newlines from the end; what has none behind it, left by one
+ * that was killed while it wrote, is no entry. */
 static const char *find_tail(const char *text, size_t len, uint64_t count)
 {
 	uint64_t newlines = 0;

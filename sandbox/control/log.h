@@ -5,7 +5,8 @@
  * their number, as those of a stream (kept.h); the oldest go with their file.
  *
  * When an entry cannot be written the log stops, with whole entries; some time later
- * it is tried again.  Nothing else depends on it. */
+ * it is tried again.  Nothing else depends on it.  A writer that is killed in between
+ * leaves a part of an entry at the end. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -497,3 +497,17 @@ fails_with_any() {
 	hutch logs nobody
 	[[ $status == 125 ]] && one_sentence "no sandbox named 'nobody'"
 }
+
+@test "logs of one whose supervisor was killed while it wrote are its whole entries" {
+	make box
+	"$HUTCH" exec -d box sh -c 'for i in one two three; do echo $i; sleep 0.1; done; touch done'
+	hutch exec box sh -c 'until [ -e done ]; do sleep 0.05; done'
+	hutch kill box
+	local log=("$XDG_RUNTIME_DIR"/hutch/.ended/*/log/output)
+	[[ -f ${log[0]} && $(wc -l <"${log[0]}") == 3 ]]
+	truncate -s -5 "${log[0]}"
+	hutch logs box
+	[[ $status == 0 && $output == $'one\ntwo' && -z $stderr ]]
+	hutch logs -n 1 box
+	[[ $output == two ]]
+}
