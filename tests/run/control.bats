@@ -5,7 +5,7 @@ load helpers
 
 setup() {
 	begin
-	! is_root || skip "as root, sandboxes with names are not finished"
+	! is_root || skip "the socket is that of the user for whom root stands"
 }
 
 teardown() {

@@ -3,35 +3,7 @@
 # form, nobody else notices, and the supervisor holds afterwards what it held before.
 
 load helpers
-
-setup() {
-	begin
-	# In a runtime folder, since the path of a socket is short.
-	"$BUILD/libexec/hutch-supervise" box >out 3>&-
-	control=$(find_control)
-	inner=$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)
-}
-
-# Root's sandbox is that of whom it stands for, in whose state folder it is.
-find_control() {
-	local folder
-	for folder in "$XDG_RUNTIME_DIR/hutch" "/run/user/$who/hutch" "/tmp/hutch-$who"; do
-		[[ ! -S $folder/box/control.sock ]] || echo "$folder/box/control.sock"
-	done
-}
-
-# With its pid 1 it ends, also one that does not listen.
-teardown() {
-	if [[ -S $control ]]; then
-		kill -KILL "$inner"
-		until_true is_tidy
-	fi
-	end
-}
-
-is_tidy() {
-	[[ ! -e ${control%/*} && -z $(ls -A "${control%/*/*}/.tmp") ]]
-}
+load supervised
 
 hostile() {
 	as_who "$here/control_hostile.py" "$1" "$control"
@@ -152,19 +124,3 @@ hostile() {
 	[[ ! -e $control ]]
 }
 
-@test "102: a client in another user namespace is refused" {
-	as_who unshare -Ur "$here/control_hostile.py" foreign "$control"
-	as_who unshare -U "$here/control_hostile.py" foreign "$control"
-	as_who unshare -Urpf --mount-proc "$here/control_hostile.py" foreign "$control"
-}
-
-@test "another user is refused, and does not even come that far" {
-	is_root || skip "started by an ordinary user"
-	"$here/control_hostile.py" foreign "$control"
-	run setpriv --reuid 12345 --clear-groups "$here/control_hostile.py" foreign "$control"
-	[[ $status == 1 && $output == *PermissionError* ]]
-	# With the socket in reach of everybody.
-	chmod 711 "$T/runtime" "$T/runtime/hutch" "$T/runtime/hutch/box"
-	chmod 666 "$control"
-	setpriv --reuid 12345 --clear-groups "$here/control_hostile.py" foreign "$control"
-}
