@@ -32,11 +32,11 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass \
             quote utf8 variables visible
 STORE    := digest folders lock names recipe reference store tree
-POLICY   := environment json policy quantity settings volume
+POLICY   := environment json policy protect quantity settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
             fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lowers mounts network overlay plan \
-            plan_print probes probes_cgroup probes_user program pump registry \
+            plan_print probes probes_cgroup probes_user program protected pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
             upper view volumes watchdog
@@ -66,7 +66,7 @@ ROOTFS   += gunzip inflate layers sluice
 ROOTFS   += ranged ranged_main replica replica_main
 ROOTFS   += challenge credentials crew fetch helper http mirrors progress pull remote token
 # Of rootfs-tools what the launcher has too.
-PAST     := apply changes delta ground obstacle reader tell
+PAST     := apply changes delta ground guarded obstacle reader tell
 # What hutch image build is made of.
 BUILDER  := base_image build build_cache build_main copy_step copying dockerfile \
             dockerfile_lines expand ignore image_config merged placing run_step \

@@ -4,7 +4,7 @@
 # them against the help of each verb.
 _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
 	rename stop kill rm diff apply discard snapshot fork commit policy image doctor version help'
-_hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --toolchain --tmpfs --read-only -e --env
+_hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
@@ -21,11 +21,11 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='' [rename]=''
 	[stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
-	[apply]='-f --force --dry-run' [discard]='' [snapshot]='-m --message'
+	[apply]='-f --force --include-protected --dry-run' [discard]='' [snapshot]='-m --message'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP

@@ -29,6 +29,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "read_only", "read-only", SETTING_YES, false },
 	{ "workspace", "workspace", SETTING_TEXT, true },
 	{ "mounts", "volume", SETTING_LIST, true },
+	{ "protected", "protect", SETTING_LIST, false },
 	{ "toolchains", "toolchain", SETTING_LIST, true },
 	{ "tmpfs", "tmpfs", SETTING_LIST, false },
 	{ "env", "env", SETTING_MAP, false },

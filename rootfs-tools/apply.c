@@ -23,7 +23,8 @@
 #define MODE(m) ((m)->item->mode & 0777)
 
 static const char CHANGED[] = "was changed on this host since the sandbox began",
-		  APPEARED[] = "is being changed on this host right now";
+		  APPEARED[] = "is being changed on this host right now",
+		  PROTECTED[] = "is protected";
 
 /* 1, for "this one not, but go on". */
 static int refuse(struct apply *a, const char *path, const char *why)
@@ -116,20 +117,33 @@ static void find_own(struct apply *a)
 	}
 }
 
-static const char *why_not_removed(const void *who, const struct stat *st)
-{
-	const struct apply *a = who;
+/* A folder that is to be removed. */
+struct removal {
+	struct apply *apply;
+	const char *path;
+};
 
-	if (is_changed(a, st))
+static const char *why_not_removed(void *who, const char *below, const struct stat *st)
+{
+	const struct removal *r = who;
+	AUTO_FREE char *path = text_format("%s/%s", r->path, below);
+
+	if (is_changed(r->apply, st))
 		return CHANGED;
-	return S_ISDIR(st->st_mode) && inodes_has(&a->own, st) ? "is hutch's own" : NULL;
+	if (guarded_by(&r->apply->guarded, path)) {
+		r->apply->protected++;
+		return PROTECTED;
+	}
+	return S_ISDIR(st->st_mode) && inodes_has(&r->apply->own, st) ? "is hutch's own" : NULL;
 }
 
 static int check_folder(struct apply *a, const struct meeting *m)
 {
+	struct removal removal = { a, m->path };
+
 	if (inodes_has(&a->own, &m->host))
 		return refuse(a, m->path, "is hutch's own");
-	AUTO_FREE char *found = obstacle_find(m->at, m->name, why_not_removed, a);
+	AUTO_FREE char *found = obstacle_find(m->at, m->name, why_not_removed, &removal);
 	return found ? refuse(a, m->path, found) : 0;
 }
 
@@ -438,11 +452,27 @@ static apply_kind *const kinds[] = {
 	[TELL_GONE] = apply_removal,
 };
 
+/* One that was written and is as it was is no change.  1: refused, or no change. */
+static int check_guarded(struct apply *a, struct tell *t, const struct meeting *m,
+			 struct err *e)
+{
+	AUTO_FREE char *why = guarded_why(&a->guarded, m);
+	int is_same = why && m->may_be_same ? ground_is_same(t, m, e) : 0;
+
+	if (!why || is_same != 0)
+		return is_same;
+	a->protected++;
+	return refuse(a, m->path, why);
+}
+
 static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
 		     struct err *e)
 {
 	const enum tell_kind kind = m->item ? m->item->kind : TELL_GONE;
-	int result = check_place(a, m);
+	int result = check_guarded(a, t, m, e);
+
+	if (result == 0)
+		result = check_place(a, m);
 
 	if (result == 0 && m->may_be_same && a->is_dry)
 		result = ground_is_same(t, m, e);
@@ -462,17 +492,24 @@ static void remember_refused(struct apply *a, const struct meeting *m)
 	list_add(&a->shut, m->path);
 }
 
+static int on_new_below(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
+{
+	if (a->shut.count && ground_is_wanted(&a->shut, m->path))
+		return 0;
+	int result = check_guarded(a, t, m, e);
+	if (result > 0)
+		remember_refused(a, m);
+	else if (result == 0 && a->on_done)
+		a->on_done(a->who, m);
+	return result < 0 ? -1 : 0;
+}
+
 static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct err *e)
 {
 	struct apply *a = who;
 
-	bool is_shut = a->shut.count && ground_is_wanted(&a->shut, m->path);
-
-	if (m->at < 0) { /* its folder was refused; or would be made */
-		if (a->is_dry && a->on_done && !is_shut)
-			a->on_done(a->who, m);
-		return 0;
-	}
+	if (m->at < 0) /* its folder was refused; or would be made */
+		return a->is_dry ? on_new_below(a, t, m, e) : 0;
 	int result = apply_one(a, t, m, e);
 	if (result > 0)
 		remember_refused(a, m);
@@ -510,6 +547,7 @@ int apply_begin(struct apply *a, struct err *e)
 {
 	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s", a->id);
 	find_own(a);
+	guarded_begin(&a->guarded, a->protects, a->dir);
 	return read_record(a, e);
 }
 
@@ -517,6 +555,7 @@ void apply_done(struct apply *a)
 {
 	inodes_done(&a->applied);
 	inodes_done(&a->own);
+	guarded_done(&a->guarded);
 	list_done(&a->closed);
 	list_done(&a->shut);
 	own_free(&a->held);

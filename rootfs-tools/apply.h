@@ -10,7 +10,9 @@
  * its ctime, which nobody can set: it is not later than the sandbox's beginning, or what
  * an apply of the same sandbox left, which is written down.  Of a folder that is to be
  * removed that holds for all that is in it.  A file that somebody changes in the moment
- * when it is exchanged is found changed, and put back. */
+ * when it is exchanged is found changed, and put back.
+ *
+ * What is protected (rootfs-tools/guarded.h) is not touched either, whatever is forced. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +20,7 @@
 
 #include "archive/inodes.h"
 #include "rootfs-tools/ground.h"
+#include "rootfs-tools/guarded.h"
 
 struct err;
 
@@ -28,6 +31,7 @@ struct apply {
 	const struct list *wanted; /* as ground.h has it */
 	const char *id;		   /* of the changes: what is temporary is named by it */
 	int64_t started_ns;
+	const struct list *protects; /* borrowed: patterns (policy/protect.h); may be NULL */
 	bool is_forced, is_dry;
 	int record; /* borrowed: where what was applied is written down, O_APPEND; -1: not */
 	void *who;
@@ -39,8 +43,10 @@ struct apply {
 	void (*on_left_out)(void *who, const char *path, const char *why);
 	/* So far. */
 	uint64_t done, refused, left_out;
+	uint64_t protected; /* of the refused */
 	/* Private. */
 	struct inodes applied, own;
+	struct guarded guarded;
 	struct list closed; /* folders that are to be closed to their owner in the end */
 	struct list shut;   /* the folder that was refused last */
 	char *held;	    /* owned: content of a small file */

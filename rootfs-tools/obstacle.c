@@ -17,7 +17,7 @@
 
 struct scan {
 	obstacle_why *why;
-	const void *who;
+	void *who;
 	struct trail trail;
 	struct roll *rolls; /* owned; one for each step of the trail */
 	size_t room;
@@ -26,7 +26,7 @@ struct scan {
 
 static bool is_obstacle(struct scan *s, const char *path, const struct stat *st)
 {
-	const char *why = s->why(s->who, st);
+	const char *why = s->why(s->who, path, st);
 
 	if (why)
 		s->found = text_format("%s in it %s", path, why);
@@ -89,7 +89,7 @@ static int scan_all(struct scan *s)
 	}
 }
 
-char *obstacle_find(int at, const char *name, obstacle_why *why, const void *who)
+char *obstacle_find(int at, const char *name, obstacle_why *why, void *who)
 {
 	struct scan s = { .why = why, .who = who };
 	struct err e;

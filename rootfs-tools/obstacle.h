@@ -6,10 +6,10 @@
 
 struct stat;
 
-/* Why something may not go, or NULL: it may. */
-typedef const char *obstacle_why(const void *who, const struct stat *st);
+/* Why something may not go, or NULL: it may.  `path` is below the folder. */
+typedef const char *obstacle_why(void *who, const char *path, const struct stat *st);
 
 /* The first one in the folder `name` of the folder `at`, as a sentence without a subject
  * ("a/b in it WHY"), allocated; NULL: there is none.  The folder itself is not asked
  * about. */
-char *obstacle_find(int at, const char *name, obstacle_why *why, const void *who);
+char *obstacle_find(int at, const char *name, obstacle_why *why, void *who);

@@ -65,6 +65,7 @@ void cow_done(struct cow *c)
 		free(c->folders[i].target);
 	}
 	free(c->folders);
+	list_done(&c->protects);
 	free(c->path);
 	own_close(&c->folder);
 	cow_init(c);
@@ -89,6 +90,8 @@ static int write_about(const struct cow *c, struct err *e)
 	to = mem_or_abort(open_memstream(&text, &len));
 	(void)fprintf(to, MAGIC "%cid=%s%cname=%s%cgenerated=%d%cstarted=%lld%c", 0, c->id, 0,
 		      c->name, 0, c->is_generated, 0, (long long)c->started_ns, 0);
+	for (size_t i = 0; i < c->protects.count; i++)
+		(void)fprintf(to, "protect=%s%c", c->protects.items[i], 0);
 	for (size_t i = 0; i < c->count; i++)
 		(void)fprintf(to, "source=%s%ctarget=%s%cdev=%llu%cino=%llu%c",
 			      c->folders[i].source, 0, c->folders[i].target, 0,
@@ -146,6 +149,8 @@ static int read_word(struct cow *c, const char *key, const char *value)
 		(void)snprintf(c->id, sizeof(c->id), "%s", value);
 	else if (!strcmp(key, "name"))
 		(void)snprintf(c->name, sizeof(c->name), "%s", value);
+	else if (!strcmp(key, "protect"))
+		list_add(&c->protects, value);
 	else if (!strcmp(key, "generated"))
 		c->is_generated = !strcmp(value, "1");
 	else if (!strcmp(key, "started") && read_number(value, &number) == 0)

@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/list.h"
+
 #define COW_ID_LEN   12
 #define COW_NAME_MAX 63
 
@@ -48,6 +50,7 @@ struct cow {
 	bool is_roots; /* set before it is made: it goes into the state folder, the only one
 			* that root's verbs about sandboxes find (identity_become_client()) */
 	int64_t started_ns;	     /* since 1970 */
+	struct list protects; /* patterns (policy/protect.h); set before it is made */
 	struct cow_folder *folders;  /* owned */
 	size_t count;
 	bool is_live;  /* found: its sandbox has not ended */

@@ -357,6 +357,8 @@ static int prepare_host(struct launch *l, struct err *e)
 
 	degrade_disk(l);
 	l->cow.is_roots = l->who.was_root;
+	for (size_t i = 0; i < l->policy->protects.count; i++)
+		list_add(&l->cow.protects, l->policy->protects.items[i]);
 	if (prepare_root(l, e) < 0 ||
 	    cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e) < 0)
 		return -1;

@@ -16,6 +16,7 @@
 #include "policy/policy.h"
 #include "store/folders.h"
 #include "sandbox/plan.h"
+#include "sandbox/protected.h"
 
 /* As many as the kernel follows (path_resolution(7)). */
 #define MAX_LINKS 40
@@ -211,9 +212,10 @@ static void add_parents(struct list *pins, const char *rest)
 	}
 }
 
-/* What has to be pinned and masked below a source, as paths relative to it. */
+/* What has to be pinned, shown read-only and masked below a source, as paths relative to
+ * it. */
 struct guards {
-	struct list pins, masks;
+	struct list pins, reads, masks;
 };
 
 static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
@@ -291,6 +293,16 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* NULL: it is not there. */
+static struct step *add_below(struct plan *p, const struct volume *v, const char *source,
+			      const char *rest)
+{
+	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
+	struct stat st;
+
+	return stat(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
+}
+
 /* Each pin once and parents first, all pins before the masks: a mount over a
  * folder hides what was mounted below it before. */
 static int add_guards(struct plan *p, const struct volume *v, const char *source,
@@ -302,14 +314,14 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 
 	if (pins)
 		qsort(g->pins.items, pins, sizeof(*g->pins.items), by_text);
-	for (size_t i = 0; i < pins; i++) {
-		struct stat st;
-		AUTO_FREE char *from = join(source, g->pins.items[i]);
-		AUTO_FREE char *to = join(v->target, g->pins.items[i]);
-		if (stat(from, &st) == 0)
-			(void)add_bind(p, v, from, to, &st);
-		else if (!p->is_dry_run)
-			return err_sys(e, "look at %.300s", from);
+	for (size_t i = 0; i < pins; i++)
+		if (!add_below(p, v, source, g->pins.items[i]) && !p->is_dry_run)
+			return err_sys(e, "look at %.300s%.300s", source, g->pins.items[i]);
+	for (size_t i = 0; i < g->reads.count; i++) {
+		struct step *s = add_below(p, v, source, g->reads.items[i]);
+		if (!s)
+			return err_sys(e, "look at %.300s%.300s", source, g->reads.items[i]);
+		s->attr |= MOUNT_ATTR_RDONLY;
 	}
 	for (size_t i = 0; i < g->masks.count; i++) {
 		AUTO_FREE char *target = join(v->target, g->masks.items[i]);
@@ -320,8 +332,21 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	return 0;
 }
 
-static int guard_own_folders(struct plan *p, const struct volume *v, const char *source,
-			     const struct own *own, struct err *e)
+/* In a copy it is hutch apply that protects. */
+static int find_protected(const struct volume *v, const char *source,
+			  const struct list *patterns, struct guards *found, struct err *e)
+{
+	if (!v->is_writable || v->is_cow)
+		return 0;
+	if (protected_list(source, patterns, &found->reads, e) < 0)
+		return err_from(e, v->from);
+	for (size_t i = 0; i < found->reads.count; i++)
+		add_parents(&found->pins, found->reads.items[i]);
+	return 0;
+}
+
+static int guard_folder(struct plan *p, const struct volume *v, const char *source,
+			const struct own *own, const struct list *patterns, struct err *e)
 {
 	struct guards found = { 0 };
 	int result = find_own_folders(p, v, source, own, &found, e);
@@ -329,8 +354,11 @@ static int guard_own_folders(struct plan *p, const struct volume *v, const char 
 	if (result == 0)
 		result = find_kernel_folders(v, source, &found, e);
 	if (result == 0)
+		result = find_protected(v, source, patterns, &found, e);
+	if (result == 0)
 		result = add_guards(p, v, source, &found, e);
 	list_done(&found.pins);
+	list_done(&found.reads);
 	list_done(&found.masks);
 	return result;
 }
@@ -346,7 +374,7 @@ static int source_missing(const struct volume *v, struct err *e)
 }
 
 static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
-		     struct err *e)
+		     const struct list *patterns, struct err *e)
 {
 	AUTO_FREE char *source = realpath(v->source, NULL);
 	struct stat st;
@@ -360,7 +388,7 @@ static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
 	(void)add_bind(p, v, source, v->target, &st);
 	if (own->folders.count == 0) /* once, and only where it is needed */
 		list_own_folders(own);
-	return guard_own_folders(p, v, source, own, e);
+	return guard_folder(p, v, source, own, patterns, e);
 }
 
 static void plan_tmpfs(struct plan *p, const struct volume *v)
@@ -380,7 +408,7 @@ static int by_target(const void *a, const void *b)
 }
 
 static int plan_sorted(struct plan *p, const struct volume **sorted, size_t count,
-		       struct err *e)
+		       const struct list *patterns, struct err *e)
 {
 	struct own own = { 0 };
 	int result = 0;
@@ -389,7 +417,7 @@ static int plan_sorted(struct plan *p, const struct volume **sorted, size_t coun
 		if (sorted[i]->kind == VOLUME_TMPFS)
 			plan_tmpfs(p, sorted[i]);
 		else
-			result = plan_bind(p, sorted[i], &own, e);
+			result = plan_bind(p, sorted[i], &own, patterns, e);
 	}
 	list_done(&own.folders);
 	list_done(&own.links);
@@ -406,7 +434,7 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 		sorted[i] = &policy->volumes[i];
 	/* A parent's text is a prefix of its child's, so it sorts before it. */
 	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
-	return plan_sorted(p, sorted, policy->volume_count, e);
+	return plan_sorted(p, sorted, policy->volume_count, &policy->protects, e);
 }
 
 static int mask_image(struct plan *p, const char *path, const struct own *own,

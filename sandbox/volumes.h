@@ -10,7 +10,8 @@ struct policy;
  * that is one of hutch's own folders, or lies in one, is refused; one that
  * contains them gets them masked, and every folder on the way to them pinned:
  * a mount point cannot be renamed (EBUSY), so that a guest cannot move the
- * mask aside together with its parent and put a folder of its own there. */
+ * mask aside together with its parent and put a folder of its own there.  The same for
+ * what is protected in a writable one (protected.h), which is shown read-only. */
 int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
 
 /* The same for a folder that is the root: masks only, since what is written to

@@ -20,10 +20,10 @@
 
 struct job {
 	struct past past;
-	bool is_forced, is_dry;
+	bool is_forced, is_dry, takes_protected;
 	int applying, record; /* owned */
 	const char *target;
-	uint64_t done, refused, left_out;
+	uint64_t done, refused, protected, left_out;
 	char *first; /* owned: of what was left out */
 };
 
@@ -100,6 +100,7 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 		return -1;
 	struct apply a = { .dir = dir, .wanted = wanted, .id = c->id, .record = j->record,
 			   .started_ns = c->started_ns, .is_forced = j->is_forced,
+			   .protects = j->takes_protected ? NULL : &c->protects,
 			   .is_dry = j->is_dry, .who = j, .on_done = on_done,
 			   .on_refused = on_refused, .on_left_out = on_left_out };
 	bool wants_content = work == apply_all && !j->is_dry && !wanted->count;
@@ -118,6 +119,7 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 		result = err_sys(e, "have the disk write what was applied");
 	j->done += a.done;
 	j->refused += a.refused;
+	j->protected += a.protected;
 	j->left_out += a.left_out;
 	apply_done(&a);
 	return result;
@@ -161,8 +163,11 @@ static int refused(const struct job *j, struct err *e)
 	(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' %s not applied, and the files "
 				      "are as they were", (unsigned long long)j->refused,
 		      j->past.cow.name, j->refused == 1 ? "was" : "were");
-	return err_remedy(e, "hutch diff -p %s PATH shows what it would be; with --force it is "
-			     "done all the same", j->past.cow.name);
+	const bool is_both = j->protected && j->protected < j->refused;
+	const char *how = is_both ? "--force or --include-protected"
+			  : j->protected ? "--include-protected" : "--force";
+	return err_remedy(e, "hutch diff -p %s PATH shows what it would be; with %s it is "
+			     "done all the same", j->past.cow.name, how);
 }
 
 static int apply(struct job *j, struct err *e)
@@ -189,6 +194,8 @@ int apply_main(char **argv)
 	const struct flag flags[] = {
 		{ 'f', "force", NULL, "over what was changed on this host meanwhile, too",
 		  &j.is_forced, NULL },
+		{ 0, "include-protected", NULL, "what --protect named when it was made, too",
+		  &j.takes_protected, NULL },
 		{ 0, "dry-run", NULL, "say what would be done, and do nothing", &j.is_dry, NULL },
 	};
 	const struct usage usage = {

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "policy/protect.h"
 #include "policy/quantity.h"
 #include "policy/settings.h"
 #include "policy/volume.h"
@@ -126,6 +127,16 @@ static int take_secret(struct run_options *o, const char *value, struct err *e)
 static int take_secret_file(struct run_options *o, const char *value, struct err *e)
 {
 	return environment_add_secret_file(o->policy, value, e);
+}
+
+static int take_protect(struct run_options *o, const char *value, struct err *e)
+{
+	if (protect_check(value, e) < 0)
+		return err_in(e, "--protect");
+	if (o->policy->protects.count == PROTECT_MAX)
+		return err_set(e, ERR_LIMIT, "--protect: %d patterns are the most", PROTECT_MAX);
+	list_add(&o->policy->protects, value);
+	return 0;
 }
 
 static int take_workdir(struct run_options *o, const char *value, struct err *e)
@@ -385,6 +396,7 @@ static const struct option {
 	{ 0, "upper", "DIR", take_upper, "keep what is written over the image in DIR" },
 	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume, "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
+	{ 0, "protect", "PATTERN", take_protect, "names in such folders that stay as they are" },
 	{ 0, "toolchain", "DIR", take_toolchain, "show DIR read-only at its own path" },
 	{ 0, "tmpfs", "DST[:size=N]", take_tmpfs, "an empty writable folder" },
 	{ 0, "read-only", NULL, take_read_only, "only what is named is writable" },

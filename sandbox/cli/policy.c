@@ -18,30 +18,40 @@
 
 /* --- what all do -------------------------------------------------------------------- */
 
-/* Each value is judged as the flag of it would be, and all of them together. */
-static int judge(const struct settings *s, struct err *e)
-{
+/* One that was named, and what it means. */
+struct named {
+	struct settings settings;
 	struct policy policy;
-	struct run_options options = { .verb = VERB_CREATE, .policy = &policy, .json_fd = -1 };
+};
 
-	policy_init(&policy);
-	policy.takes_actions = true; /* there is no command, and need not be one */
-	int rc = options_apply(&options, s, e) < 0 ? -1 : policy_check(&policy, e);
-	policy_done(&policy);
-	return rc;
-}
-
-static int read_one(struct settings *s, const char *name, struct err *e)
+/* Each value is judged as the flag of it would be, and all of them together. */
+static int judge(struct named *n, struct err *e)
 {
-	if (settings_read(s, name, e) < 0)
-		return -1;
-	return judge(s, e) < 0 ? err_in(e, "%.300s", name) : 0;
+	struct run_options options = { .verb = VERB_CREATE, .policy = &n->policy, .json_fd = -1 };
+
+	n->policy.takes_actions = true; /* there is no command, and need not be one */
+	return options_apply(&options, &n->settings, e) < 0 ? -1 : policy_check(&n->policy, e);
 }
 
-static int fail(struct settings *s, const struct err *e)
+static int read_one(struct named *n, const char *name, struct err *e)
+{
+	*n = (struct named){ 0 };
+	policy_init(&n->policy);
+	if (settings_read(&n->settings, name, e) < 0)
+		return -1;
+	return judge(n, e) < 0 ? err_in(e, "%.300s", name) : 0;
+}
+
+static void named_done(struct named *n)
+{
+	settings_done(&n->settings);
+	policy_done(&n->policy);
+}
+
+static int fail(struct named *n, const struct err *e)
 {
 	report_error(e);
-	settings_done(s);
+	named_done(n);
 	return EXIT_HUTCH;
 }
 
@@ -82,6 +92,19 @@ static int list_main(char **argv)
 	return 0;
 }
 
+/* A mount protects what is there, and no more. */
+static void note_unprotected(const struct policy *p)
+{
+	for (size_t i = 0; p->protects.count && i < p->volume_count; i++) {
+		const struct volume *v = &p->volumes[i];
+		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)
+			continue;
+		AUTO_FREE char *target = visible_line(v->target);
+		(void)fprintf(stderr, "hutch: note: %s is shown :rw, where names that are not there yet "
+				      "are not protected; :cow protects them\n", target);
+	}
+}
+
 /* --- show --------------------------------------------------------------------------- */
 
 static int show_main(char **argv)
@@ -92,22 +115,23 @@ static int show_main(char **argv)
 		.operands_min = 1, .operands_max = 1,
 	};
 	struct table table = { .columns = 3 };
-	struct settings s = { 0 };
+	struct named n;
 	struct err e;
 	enum flags_result rc = flags_begin(argv, &usage);
 
 	if (rc != FLAGS_READ)
 		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (read_one(&s, argv[0], &e) < 0)
-		return fail(&s, &e);
+	if (read_one(&n, argv[0], &e) < 0)
+		return fail(&n, &e);
 	table_add(&table, text_copy("KEY"));
 	table_add(&table, text_copy("VALUE"));
 	table_add(&table, text_copy("FROM"));
 	for (const struct setting_kind *k = setting_kinds; k->key; k++)
-		print_kind(&table, &s, k);
+		print_kind(&table, &n.settings, k);
 	table_print(&table, stdout);
 	table_done(&table);
-	settings_done(&s);
+	note_unprotected(&n.policy);
+	named_done(&n);
 	return 0;
 }
 
@@ -120,16 +144,17 @@ static int check_main(char **argv)
 		.about = "Whether it can be read and says nothing that contradicts itself.",
 		.operands_min = 1, .operands_max = 1,
 	};
-	struct settings s = { 0 };
+	struct named n;
 	struct err e;
 	enum flags_result rc = flags_begin(argv, &usage);
 
 	if (rc != FLAGS_READ)
 		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (read_one(&s, argv[0], &e) < 0)
-		return fail(&s, &e);
-	(void)printf("%s is a policy: %zu setting%s\n", argv[0], s.count, s.count == 1 ? "" : "s");
-	settings_done(&s);
+	if (read_one(&n, argv[0], &e) < 0)
+		return fail(&n, &e);
+	const size_t count = n.settings.count;
+	(void)printf("%s is a policy: %zu setting%s\n", argv[0], count, count == 1 ? "" : "s");
+	named_done(&n);
 	return 0;
 }
 
@@ -165,22 +190,24 @@ static int compare_main(char **argv)
 			 "round (+).",
 		.operands_min = 2, .operands_max = 2,
 	};
-	struct settings a = { 0 }, b = { 0 };
+	struct named a, b;
 	struct err e;
 	enum flags_result rc = flags_begin(argv, &usage);
 
 	if (rc != FLAGS_READ)
 		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (read_one(&a, argv[0], &e) < 0 || read_one(&b, argv[1], &e) < 0) {
-		settings_done(&b);
+	if (read_one(&a, argv[0], &e) < 0)
 		return fail(&a, &e);
+	if (read_one(&b, argv[1], &e) < 0) {
+		named_done(&a);
+		return fail(&b, &e);
 	}
 	for (const struct setting_kind *k = setting_kinds; k->key; k++) {
-		print_missing('-', &a, &b, k);
-		print_missing('+', &b, &a, k);
+		print_missing('-', &a.settings, &b.settings, k);
+		print_missing('+', &b.settings, &a.settings, k);
 	}
-	settings_done(&a);
-	settings_done(&b);
+	named_done(&a);
+	named_done(&b);
 	return 0;
 }
 

@@ -168,6 +168,98 @@ socket.socket(socket.AF_UNIX).bind("s")'
 	END
 }
 
+# --- what is protected --------------------------------------------------------------
+
+# guarded COMMAND: as work, in a project with a repository of git in it.
+guarded() {
+	mkdir -p project/.git/hooks project/.git/refs
+	echo '[core]' >project/.git/config
+	echo ref >project/.git/HEAD
+	give project
+	"$HUTCH" run --workspace project:cow --protect .git/hooks --protect .git/config --protect .mcp.json \
+		--protect '.git/modules/**/config' -- sh -c "$1" 2>err || return
+	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
+}
+
+# not_applied PATH WHY
+not_applied() {
+	grep -qF "hutch: not applied: /workspace/$1: $2" <<<"$stderr"
+}
+
+@test "what is protected is not applied, wherever it is, and the rest is" {
+	guarded 'echo x >.git/hooks/pre-commit; echo x >>.git/config; echo {} >.mcp.json; echo c >.git/HEAD
+		mkdir -p p/b/.git/hooks sub .git/modules/m; echo x >p/b/.git/hooks/h; echo {} >sub/.mcp.json
+		echo o >p/b/.git/HEAD; echo x >.git/modules/m/config; echo h >.git/modules/m/HEAD; echo mine >>a.txt'
+	hutch apply "$name"
+	[[ $status == 125 && $stderr == *"6 of the changes"*"--include-protected"* && $stderr != *--force* ]]
+	not_applied .git/hooks/pre-commit "is protected (.git/hooks)"
+	not_applied .git/config "is protected (.git/config)"
+	not_applied .mcp.json "is protected (.mcp.json)"
+	not_applied sub/.mcp.json "is protected (.mcp.json)"
+	not_applied p/b/.git/hooks "is protected (.git/hooks)"
+	not_applied .git/modules/m/config "is protected (.git/modules/**/config)"
+	[[ $(cat project/.git/HEAD project/p/b/.git/HEAD project/.git/modules/m/HEAD project/a.txt) == $'c\no\nh\nmine' ]]
+	[[ $(cat project/.git/config) == '[core]' && -z $(find project/.git/hooks project/sub -type f) && ! -e project/.mcp.json ]]
+	# What is forced is another thing.
+	hutch apply --force "$name"
+	[[ $status == 125 && ! -e project/.mcp.json && ! -e project/p/b/.git/hooks ]]
+	hutch apply --include-protected "$name"
+	[[ $status == 0 && -e project/.git/hooks/pre-commit && -e project/p/b/.git/hooks/h && -e project/.mcp.json ]]
+	nothing_is_kept
+}
+
+@test "a dry run says what is protected as the apply does" {
+	guarded 'echo x >.git/hooks/h; mkdir -p new/.git/hooks; echo x >new/.git/hooks/h; echo x >new/x; rm -r .git/refs; mv .git .git2'
+	hutch apply --dry-run "$name"
+	[[ $status == 125 ]]
+	local said=$stderr
+	hutch apply "$name"
+	diff <(echo "$said") <(echo "$stderr")
+	[[ $(grep -c "^hutch: not applied" <<<"$said") == 2 && -e project/new/x && ! -e project/new/.git/hooks ]]
+}
+
+@test "a folder with what is protected is not moved away, removed or replaced" {
+	guarded 'mv .git .git2; mkdir -p .git/hooks; echo x >.git/hooks/h'
+	hutch apply "$name"
+	[[ $status == 125 && $(cat project/.git/config) == '[core]' && ! -e project/.git/hooks/h && -d project/.git/hooks ]]
+	"$HUTCH" discard "$name"
+	guarded 'rm -r .git; ln -s /tmp .git; mkdir evil; echo x >evil/config; printf "gitdir: ../evil" >src/.git'
+	hutch apply "$name"
+	[[ $status == 125 && -f project/.git/config && ! -e project/src/.git ]]
+	not_applied .git "leads to what is protected (.git/hooks)"
+	not_applied src/.git "leads to what is protected (.git/hooks)"
+	"$HUTCH" discard "$name"
+	mkdir -p project/old/sub/.git/hooks
+	guarded 'rm -r old; mkdir -p .git/modules; ln -s ../../src .git/modules/m'
+	hutch apply "$name"
+	[[ $status == 125 && -d project/old/sub/.git/hooks && ! -L project/.git/modules/m ]]
+	not_applied old "sub/.git/hooks in it is protected"
+	not_applied .git/modules/m "is a link, where something may be that is protected (.git/modules/**/config)"
+}
+
+@test "other names for what is protected are refused alike" {
+	ln -s real-hooks spare/hooks
+	mkdir -p project/real-hooks
+	guarded 'rmdir .git/hooks'
+	"$HUTCH" discard "$name"
+	rmdir project/.git/hooks; ln -s ../real-hooks project/.git/hooks
+	ln -s later project/.mcp.json; : >project/later
+	give project
+	guarded 'echo x >.git/hooks/h; echo x >real-hooks/i; mkdir .GIT; echo x >.GIT/Config; mkdir ".git./"; echo x >".git./config "
+		echo x >>later; ln -s .git alias; echo x >>alias/config; rm -r real-hooks; mkdir s; ln -s ../real-hooks s/t' || true
+	hutch apply "$name"
+	[[ $status == 125 && $(cat project/.git/config) == '[core]' && -d project/real-hooks && -z $(ls -A project/real-hooks) && ! -s project/later ]]
+	[[ ! -e project/.GIT/Config && ! -e "project/.git./config " && -L project/s/t ]]
+	not_applied later "is protected (.mcp.json)"
+	not_applied .GIT/Config "is protected (.git/config)"
+}
+
+@test "what was written and is as it was is no change of what is protected" {
+	guarded 'cp .git/config x; cat x >.git/config; rm x; touch .git/config; echo n >n'
+	hutch apply "$name"
+	[[ $status == 0 && $output == 'A /workspace/n' && -z $stderr ]]
+}
+
 # --- what changed underneath --------------------------------------------------------
 
 @test "what was changed on the host meanwhile is not touched, and the rest is applied" {

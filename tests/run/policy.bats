@@ -227,6 +227,20 @@ wrong_key() {
 	[[ $status == 0 && $output == after && $(cat f) == before ]] || skip "${stderr_lines[0]}"
 	[[ $stderr == *"changes are kept as"* ]]
 	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
+	# ... and what is run outside not even then.
+	inside --policy agent sh -c 'mkdir .vscode; echo x >.vscode/tasks.json; echo x >p.code-workspace; echo x >x'
+	hutch apply "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
+	[[ $status == 125 && $(ls -A) == $'f\nx' && $stderr == *".vscode: is protected"*"p.code-workspace: is protected"* ]]
+	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
+}
+
+@test "show says where names that are not there are not protected" {
+	echo '{"version":1,"extends":"agent","workspace":".:rw","mounts":["/srv:/srv:ro"]}' >mine.json
+	hutch policy show ./mine.json
+	[[ $status == 0 && $output == *"protected "*".git/hooks "*"agent"* ]]
+	[[ $stderr == "hutch: note: /workspace is shown :rw, where names that are not there yet are not protected; :cow protects them" ]]
+	hutch policy show agent
+	[[ $status == 0 && -z $stderr ]]
 }
 
 # The schema, the table of the manual page and the code have the same keys, and so have the

@@ -186,3 +186,62 @@ teardown() {
 	[ "$status" -ne 0 ]
 	[ -z "$output" ]
 }
+
+# A repository of git, and what an editor has beside it.
+repository() {
+	mkdir -p w/.git/hooks w/.git/modules/m/hooks w/.vscode
+	echo '[core]' >w/.git/config
+	echo ref >w/.git/HEAD
+	echo '#!/bin/sh' >w/.git/hooks/old
+	echo '{}' >w/.vscode/tasks.json
+	give w
+}
+protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/hooks" --protect .vscode --protect .mcp.json)
+
+@test "what is protected in a writable folder is read-only, and the rest is not" {
+	repository
+	inside --workspace "$T/w" "${protects[@]}" sh -c '
+		for f in .git/hooks/new .git/hooks/old .git/config .git/modules/m/hooks/h .vscode/tasks.json .vscode/x; do
+			echo x 2>/dev/null >>$f && echo "$f"; done
+		rm -rf .git/hooks .vscode .git/config 2>/dev/null; ls -A .git/hooks .vscode
+		echo new >.git/HEAD && echo x >.git/index.lock && mv .git/index.lock .git/index && cat .git/HEAD'
+	[ "$output" = $'.git/hooks:\nold\n\n.vscode:\ntasks.json\nnew' ]
+	[[ $(cat w/.git/config w/.git/index w/.git/hooks/old) == $'[core]\nx\n#!/bin/sh' ]]
+}
+
+@test "what leads to something protected cannot be moved aside, nor something put in its place" {
+	repository
+	find w -printf '%p %i\n' | sort >before
+	inside --workspace "$T/w" "${protects[@]}" sh -c '
+		mv .git .git2 || mv .vscode v || mv .git/hooks h || mv .git/config c || rm -rf .vscode || rmdir .git/hooks
+		echo x >x; mv x .git/config || ln -sf x .git/config || ln .git/config link && echo x >>link
+		mkdir -p a && mv a .git/hooks/ || mount -t tmpfs x .git/hooks || umount .git/hooks; rm -rf a c h v x; :'
+	[[ $status == 0 && -z $output ]]
+	[[ $stderr == *"'.git' to '.git2': Device or resource busy"* ]]
+	find w -printf '%p %i\n' | sort | diff before -
+	# Killed, it leaves nothing either.
+	box --workspace "$T/w" "${protects[@]}" sh -c 'kill -9 -1; sleep 9' || true
+	find w -printf '%p %i\n' | sort | diff before -
+}
+
+@test "a link that is protected is refused with a way out, and :ro and files need no protection" {
+	mkdir w/real
+	ln -s real w/.vscode
+	give w
+	hutch run --workspace "$T/w" "${protects[@]}" -- true
+	[[ $status == 125 && $stderr == *".vscode is protected (.vscode) and a link"*"(from --workspace $T/w)"*":cow"* ]]
+	box --workspace "$T/w:ro" "${protects[@]}" true
+	echo x >w/.mcp.json
+	give w
+	box -v "$T/w/.mcp.json:/x" "${protects[@]}" true
+}
+
+@test "the plan has what is protected, and a pattern that is none is one sentence" {
+	repository
+	hutch run --dry-run --workspace "$T/w" "${protects[@]}" -- true
+	[[ $(grep -cE "bind +/workspace/\.(git/hooks|git/config|vscode|git/modules/m/hooks) .*ro" <<<"$output") == 4 ]]
+	hutch run --protect a/../b -- true
+	[[ $status == 125 ]] && one_sentence "--protect: 'a/../b' has '.' or '..' in it"
+	hutch run --protect "**" -- true
+	[[ $status == 125 ]] && one_sentence "--protect: '\*\*' names nothing"
+}

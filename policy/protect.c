@@ -1,0 +1,275 @@
+#include "policy/protect.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/utf8.h"
+
+#define ANY_NAMES "**"
+
+/* --- names as the widest of file systems takes them ------------------------------------- */
+
+static const struct {
+	uint32_t code;
+	const char *is;
+} folds[] = {
+	{ 0xdf, "ss" },	   { 0x17f, "s" },   { 0x1e9e, "ss" },	{ 0x212a, "k" },   { 0xfb00, "ff" },
+	{ 0xfb01, "fi" },  { 0xfb02, "fl" }, { 0xfb03, "ffi" }, { 0xfb04, "ffl" }, { 0xfb05, "st" },
+	{ 0xfb06, "st" },
+};
+
+static const struct {
+	uint32_t first, last;
+} ignored[] = {
+	{ 0xad, 0xad },	      { 0x34f, 0x34f },	    { 0x61c, 0x61c },	  { 0x115f, 0x1160 },
+	{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x200b, 0x200f },	  { 0x202a, 0x202e },
+	{ 0x2060, 0x206f },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },	  { 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfff8 },   { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+	{ 0xe0000, 0xe0fff },
+};
+
+/* In ASCII, for what folds to it; NULL: it stands for itself. */
+static const char *fold_code(uint32_t code)
+{
+	for (size_t i = 0; i < ARRAY_LEN(folds); i++)
+		if (folds[i].code == code)
+			return folds[i].is;
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+		if (code >= ignored[i].first && code <= ignored[i].last)
+			return "";
+	return NULL;
+}
+
+/* Nothing of it gets longer: a fold has no more bytes than what it is of. */
+static void fold_text(const char *text, char *to)
+{
+	const size_t len = strlen(text);
+	char *out = to;
+
+	for (size_t i = 0; i < len;) {
+		size_t size = utf8_length(text + i, len - i);
+		const char *is = size > 1 ? fold_code(utf8_code((const uint8_t *)text + i, size)) : NULL;
+		if (is)
+			out = stpcpy(out, is);
+		else if (size > 1)
+			out = mempcpy(out, text + i, size);
+		else /* or a byte that is no character */
+			*out++ = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] | 0x20 : text[i]);
+		i += size ? size : 1;
+	}
+	*out = '\0';
+}
+
+/* How long a name is, without what is lost at its end. */
+static size_t name_len(const char *name, size_t len)
+{
+	const size_t whole = len;
+
+	while (len > 0 && (name[len - 1] == '.' || name[len - 1] == ' '))
+		len--;
+	return len ? len : whole;
+}
+
+/* The next name of a folded path, or NULL.  *at moves on. */
+static const char *next_name(const char **at, size_t *ret_len)
+{
+	const char *name = *at + strspn(*at, "/");
+	size_t len = strcspn(name, "/");
+
+	*at = name + len;
+	*ret_len = name_len(name, len);
+	return len ? name : NULL;
+}
+
+/* --- one name ----------------------------------------------------------------------------- */
+
+static size_t char_len(const char *at, size_t left)
+{
+	size_t len = utf8_length(at, left);
+
+	return len ? len : 1;
+}
+
+/* Goes back to the last "*" only: what an earlier one may have is no more than it could
+ * have had. */
+static bool is_like(const char *pattern, size_t pattern_len, const char *name, size_t len)
+{
+	size_t p = 0, n = 0, star = SIZE_MAX, again = 0;
+
+	while (n < len) {
+		if (p < pattern_len && pattern[p] == '*') {
+			star = p++;
+			again = n;
+		} else if (p < pattern_len && pattern[p] == '?') {
+			p++;
+			n += char_len(name + n, len - n);
+		} else if (p < pattern_len && pattern[p] == name[n]) {
+			p++;
+			n++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			n = ++again;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern_len && pattern[p] == '*')
+		p++;
+	return p == pattern_len;
+}
+
+/* --- a pattern ------------------------------------------------------------------------------ */
+
+struct pattern {
+	char *given, *folded; /* owned */
+	bool is_anchored;
+	size_t count;
+	struct {
+		const char *at; /* in `folded` */
+		size_t len;
+		bool is_any; /* ** */
+	} names[PROTECT_NAMES_MAX];
+};
+
+static void read_pattern(const char *text, struct pattern *ret)
+{
+	const char *at = ret->folded = mem_new(strlen(text) + 1);
+	size_t len;
+
+	ret->given = text_copy(text);
+	fold_text(text, ret->folded);
+	ret->is_anchored = *text == '/';
+	for (const char *name; ret->count < PROTECT_NAMES_MAX && (name = next_name(&at, &len));) {
+		ret->names[ret->count].at = name;
+		ret->names[ret->count].len = len;
+		ret->names[ret->count++].is_any = len == 2 && !memcmp(name, ANY_NAMES, 2);
+	}
+}
+
+/* Bit N: the first N names of the pattern have been met, and a "**" behind them may be no
+ * name at all. */
+static uint64_t pass_any(const struct pattern *p, uint64_t met)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (met >> i & 1 && p->names[i].is_any)
+			met |= 2ull << i;
+	return met;
+}
+
+/* *ret_here: by this very name, not by a "**" that goes on. */
+static uint64_t step(const struct pattern *p, uint64_t met, const char *name, size_t len,
+		     uint64_t *ret_here)
+{
+	uint64_t here = 0, on = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (!(met >> i & 1))
+			continue;
+		if (p->names[i].is_any)
+			on |= 1ull << i;
+		else if (is_like(p->names[i].at, p->names[i].len, name, len))
+			here |= 2ull << i;
+	}
+	*ret_here = pass_any(p, here);
+	return *ret_here | pass_any(p, on);
+}
+
+static enum protected find(const struct pattern *p, const char *path)
+{
+	const uint64_t start = pass_any(p, 1);
+	uint64_t met = start, here = 0;
+	const char *name;
+	size_t len;
+
+	while ((name = next_name(&path, &len))) {
+		met = step(p, met, name, len, &here);
+		if (met >> p->count & 1)
+			return PROTECTED_YES;
+		if (!p->is_anchored)
+			met |= start;
+	}
+	if (here & ~start)
+		return PROTECTED_ABOVE;
+	return met & ~start ? PROTECTED_AMONG : PROTECTED_NOT;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+struct protect {
+	struct pattern *patterns; /* owned */
+	size_t count;
+};
+
+struct protect *protect_new(const struct list *patterns)
+{
+	struct protect *p = mem_zeroed(1, sizeof(*p));
+
+	p->count = patterns->count;
+	p->patterns = mem_zeroed(p->count, sizeof(*p->patterns));
+	for (size_t i = 0; i < p->count; i++)
+		read_pattern(patterns->items[i], &p->patterns[i]);
+	return p;
+}
+
+void protect_free(struct protect *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->count; i++) {
+		free(p->patterns[i].given);
+		free(p->patterns[i].folded);
+	}
+	free(p->patterns);
+	free(p);
+}
+
+enum protected protect_find(const struct protect *p, const char *path, const char **ret)
+{
+	AUTO_FREE char *folded = mem_new(strlen(path) + 1);
+	enum protected most = PROTECTED_NOT;
+
+	fold_text(path, folded);
+	for (size_t i = 0; i < p->count && most < PROTECTED_YES; i++) {
+		enum protected is = find(&p->patterns[i], folded);
+		if (is > most && ret)
+			*ret = p->patterns[i].given;
+		most = is > most ? is : most;
+	}
+	return most;
+}
+
+static int wrong(const char *pattern, const char *why, struct err *e)
+{
+	return err_set(e, ERR_USAGE, "'%.200s' %s", pattern, why);
+}
+
+int protect_check(const char *pattern, struct err *e)
+{
+	char text[PROTECT_BYTES_MAX + 1];
+	size_t count = 0, named = 0, len;
+
+	if (strlen(pattern) > PROTECT_BYTES_MAX)
+		return err_set(e, ERR_USAGE, "a pattern has %d bytes at most", PROTECT_BYTES_MAX);
+	fold_text(pattern, text);
+	for (const char *at = text + strspn(text, "/"); *at; at += len + strspn(at + len, "/")) {
+		len = strcspn(at, "/");
+		if (len <= 2 && !strncmp(at, "..", len))
+			return wrong(pattern, "has '.' or '..' in it", e);
+		bool is_any = len == 2 && !strncmp(at, ANY_NAMES, len);
+		if (!is_any && len > 1 && memmem(at, len, ANY_NAMES, 2))
+			return wrong(pattern, "has '**' beside other characters of a name", e);
+		named += !is_any && !(len == 1 && *at == '*');
+		count++;
+	}
+	if (!named)
+		return wrong(pattern, "names nothing", e);
+	if (count > PROTECT_NAMES_MAX)
+		return err_set(e, ERR_USAGE, "a pattern has %d names at most", PROTECT_NAMES_MAX);
+	return 0;
+}

@@ -1,0 +1,100 @@
+#include "sandbox/protected.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/protect.h"
+
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct look {
+	const struct protect *protect;
+	struct list *found, waiting; /* folders that lead to some, "" for the first */
+	size_t count;
+};
+
+static int refuse_link(const char *path, const char *pattern, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "%.200s is protected (%.200s) and a link, which the inside "
+				      "could replace", path + 1, pattern);
+	return err_remedy(e, "show the folder with :cow, or :ro, or leave that pattern out");
+}
+
+static int look_at(struct look *l, int folder, const char *above, const char *name, struct err *e)
+{
+	AUTO_FREE char *path = text_format("%s/%s", above, name);
+	const char *pattern;
+	struct stat st;
+	enum protected is = protect_find(l->protect, path + 1, &pattern);
+
+	if (++l->count > PROTECTED_LOOK_MAX)
+		return err_set(e, ERR_LIMIT, "more than %d files may be protected",
+			       PROTECTED_LOOK_MAX);
+	if (is == PROTECTED_NOT || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode))
+		return refuse_link(path, pattern, e);
+	if (is == PROTECTED_YES)
+		list_add(l->found, path);
+	else if (S_ISDIR(st.st_mode))
+		list_add(&l->waiting, path);
+	return 0;
+}
+
+/* One that we may not read is an error: the inside, which is us, could open it to itself. */
+static int read_folder(struct look *l, int top, const char *above, struct err *e)
+{
+	int fd = openat(top, *above ? above + 1 : ".", FOLDER);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int result = 0;
+
+	if (!dir) {
+		(void)err_sys(e, "look for what is protected in %.300s", *above ? above + 1 : "it");
+		own_close(&fd);
+		return -1;
+	}
+	while (result == 0 && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			result = look_at(l, fd, above, entry->d_name, e);
+	(void)closedir(dir); /* it was only read */
+	return result;
+}
+
+static int look_through(struct look *l, int top, struct err *e)
+{
+	list_add(&l->waiting, "");
+	while (l->waiting.count > 0) {
+		AUTO_FREE char *next = l->waiting.items[--l->waiting.count];
+		l->waiting.items[l->waiting.count] = NULL;
+		if (read_folder(l, top, next, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int protected_list(const char *source, const struct list *patterns, struct list *ret,
+		   struct err *e)
+{
+	struct look l = { .found = ret };
+
+	if (!patterns->count)
+		return 0;
+	AUTO_CLOSE int top = openat(AT_FDCWD, source, FOLDER);
+	if (top < 0)
+		return errno == ENOTDIR ? 0 : err_sys(e, "open %.300s", source);
+	struct protect *protect = protect_new(patterns);
+	l.protect = protect;
+	int result = look_through(&l, top, e);
+	protect_free(protect);
+	list_done(&l.waiting);
+	return result;
+}
