@@ -135,10 +135,11 @@ class Box:
             glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/lock")
         if len(found) > 1:
             self.soak.fail(f"{self} has {len(found)} records", self)
-        if not found:
+        try:
+            with open(found[0]) as f:
+                return json.loads(f.read())
+        except (IndexError, FileNotFoundError):  # the latter: it is being removed
             return None
-        with open(found[0]) as f:
-            return json.loads(f.read())
 
     def judge_record(self):
         """Its supervisor and its janitor have ended."""

@@ -627,18 +627,19 @@ def check_log(box):
     """The one that is left of a sandbox that has ended."""
     log, found = {}, glob.glob(f"{box.soak.state}/.ended/*-{box.id}-*/log")
     for name in ("output.1", "output"):
-        path = f"{found[0]}/{name}" if found else ""
-        if not os.path.exists(path):
+        try:
+            with open(f"{found[0]}/{name}") as f:
+                lines = f.readlines()
+        except (IndexError, FileNotFoundError):  # there is none, or it is being removed
             continue
-        with open(path) as f:
-            for line in f:
-                # Whose supervisor is killed while it writes leaves a part of a line.
-                if not line.endswith("\n") and name == "output" and model.SUDDEN & set(box.causes):
-                    continue
-                entry = json.loads(line)
-                if wrong := contract.output(entry):
-                    box.soak.broken(f"{box}: in the log, {wrong}", box)
-                log.setdefault((entry["process"], entry["stream"]), []).append(contract.bytes_of(entry))
+        for line in lines:
+            # Whose supervisor is killed while it writes leaves a part of a line.
+            if not line.endswith("\n") and name == "output" and model.SUDDEN & set(box.causes):
+                continue
+            entry = json.loads(line)
+            if wrong := contract.output(entry):
+                box.soak.broken(f"{box}: in the log, {wrong}", box)
+            log.setdefault((entry["process"], entry["stream"]), []).append(contract.bytes_of(entry))
     judge_log(box, box.processes, log)
 
 
