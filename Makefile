@@ -32,7 +32,8 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass \
             quote utf8 variables visible
 STORE    := digest folders lock names recipe reference store tree
-POLICY   := environment json policy protect quantity settings volume
+POLICY   := ansi_c commands commands_run environment json like policy protect quantity \
+            rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
             fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lowers mounts network overlay plan \
@@ -40,7 +41,7 @@ SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount dele
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
             upper view volumes watchdog
-ACT      := action action_errand answers args desk desk_env desk_frame desk_start \
+ACT      := action action_errand answers args desk desk_env desk_frame desk_judge desk_start \
             heap lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \

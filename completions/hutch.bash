@@ -12,8 +12,8 @@ _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
 _hutch_not_fork='--image --pull'
 _hutch_run_only='--entrypoint -i --interactive -t --tty --stdio --json --rm'
-_hutch_act_only='--stream'
-_hutch_act_create='--lint'
+_hutch_act_only='--stream --confirm'
+_hutch_act_create='--rule --lint'
 _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # Of the verbs that take names and little else.
@@ -25,7 +25,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP

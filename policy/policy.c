@@ -45,6 +45,7 @@ void policy_done(struct policy *p)
 	list_done(&p->env_set);
 	list_done(&p->secrets);
 	list_done(&p->argv);
+	list_done(&p->rules);
 	list_done(&p->protects);
 	policy_init(p);
 }

@@ -68,6 +68,7 @@ struct policy {
 	char *user;	       /* -u; NULL: the default */
 	char *hostname;	       /* --hostname; NULL: "hutch" */
 	char *seccomp;	       /* --seccomp FILE; NULL: the default profile */
+	struct list rules;     /* --rule: their texts (rules.h) */
 	struct list protects;  /* --protect: patterns (protect.h) */
 
 	enum network network;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "policy/like.h"
 
 #define ANY_NAMES "**"
 
@@ -87,43 +88,6 @@ static const char *next_name(const char **at, size_t *ret_len)
 	return len ? name : NULL;
 }
 
-/* --- one name ----------------------------------------------------------------------------- */
-
-static size_t char_len(const char *at, size_t left)
-{
-	size_t len = utf8_length(at, left);
-
-	return len ? len : 1;
-}
-
-/* Goes back to the last "*" only: what an earlier one may have is no more than it could
- * have had. */
-static bool is_like(const char *pattern, size_t pattern_len, const char *name, size_t len)
-{
-	size_t p = 0, n = 0, star = SIZE_MAX, again = 0;
-
-	while (n < len) {
-		if (p < pattern_len && pattern[p] == '*') {
-			star = p++;
-			again = n;
-		} else if (p < pattern_len && pattern[p] == '?') {
-			p++;
-			n += char_len(name + n, len - n);
-		} else if (p < pattern_len && pattern[p] == name[n]) {
-			p++;
-			n++;
-		} else if (star != SIZE_MAX) {
-			p = star + 1;
-			n = ++again;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern_len && pattern[p] == '*')
-		p++;
-	return p == pattern_len;
-}
-
 /* --- a pattern ------------------------------------------------------------------------------ */
 
 struct pattern {
@@ -173,7 +137,7 @@ static uint64_t step(const struct pattern *p, uint64_t met, const char *name, si
 			continue;
 		if (p->names[i].is_any)
 			on |= 1ull << i;
-		else if (is_like(p->names[i].at, p->names[i].len, name, len))
+		else if (like_matches(p->names[i].at, p->names[i].len, name, len))
 			here |= 2ull << i;
 	}
 	*ret_here = pass_any(p, here);

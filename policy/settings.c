@@ -55,6 +55,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "limits.ulimits", "ulimit", SETTING_MAP, false },
 	{ "limits.cgroup_parent", "cgroup-parent", SETTING_TEXT, false },
 	{ "limits.best_effort", "best-effort", SETTING_YES, false },
+	{ "rules", "rule", SETTING_OBJECTS, false },
 	{ "lint", "lint", SETTING_YES, false },
 	{ NULL, NULL, SETTING_TEXT, false },
 };
@@ -118,7 +119,7 @@ static int add(const struct source *from, const struct setting_kind *kind, char 
 
 	if (kind->type == SETTING_MAP)
 		forget_same(s, kind, value);
-	else if (kind->type != SETTING_LIST)
+	else if (kind->type != SETTING_LIST && kind->type != SETTING_OBJECTS)
 		forget(s, kind);
 	if (s->count == s->room) {
 		s->room = s->room ? 2 * s->room : 32;
@@ -191,6 +192,18 @@ static int add_string(const struct source *from, const struct setting_kind *kind
 	return add(from, kind, as_flag_takes_it(from, kind, value), e);
 }
 
+/* The text of an object, as it stands there. */
+static int add_object(const struct source *from, const struct setting_kind *kind,
+		      const struct json_at *at, struct err *e)
+{
+	size_t len;
+	const char *text = json_source(at, &len);
+
+	if (json_expect(at, JSON_OBJECT, e) < 0)
+		return -1;
+	return add(from, kind, text_format("%.*s", (int)len, text), e);
+}
+
 static int add_number(const struct source *from, const struct setting_kind *kind,
 		      const struct json_at *at, struct err *e)
 {
@@ -231,7 +244,7 @@ static int add_list(const struct source *from, const struct setting_kind *kind,
 	if (json_expect(&list, JSON_ARRAY, e) < 0)
 		return -1;
 	while (json_step(&list, &item))
-		if (add_string(from, kind, &item, e) < 0)
+		if ((kind->type == SETTING_LIST ? add_string : add_object)(from, kind, &item, e) < 0)
 			return -1;
 	return 0;
 }
@@ -259,7 +272,7 @@ static int add_map(const struct source *from, const struct setting_kind *kind,
 static int (*const ways[])(const struct source *, const struct setting_kind *,
 			   const struct json_at *, struct err *) = {
 	[SETTING_TEXT] = add_string, [SETTING_NUMBER] = add_number, [SETTING_YES] = add_yes,
-	[SETTING_LIST] = add_list,   [SETTING_MAP] = add_map,
+	[SETTING_LIST] = add_list,   [SETTING_MAP] = add_map,	    [SETTING_OBJECTS] = add_list,
 };
 
 /* --- keys --------------------------------------------------------------------------- */

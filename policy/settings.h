@@ -30,7 +30,8 @@ enum setting_type {
 	SETTING_NUMBER, /* a number, or a string as the flag takes it */
 	SETTING_YES,	/* true: the flag; false: not the flag */
 	SETTING_LIST,	/* strings: the flag, for each */
-	SETTING_MAP	/* an object of strings: the flag, for each as KEY=VALUE */
+	SETTING_MAP,	/* an object of strings: the flag, for each as KEY=VALUE */
+	SETTING_OBJECTS /* objects: the flag, for each as its text */
 };
 
 struct setting_kind {

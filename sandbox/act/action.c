@@ -36,6 +36,7 @@ static const char *const edit_args[] = { "path", "command", "file_text", "old_st
 					 "impl_source", COMMON_ARGS, NULL };
 static const char *const env_args[] = { "set", "unset", "secret", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
+static const char *const confirm_args[] = { "ask", "allow", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
 
 /* A line number from 0; -1 is the last.  Absent: as it is. */
@@ -255,6 +256,17 @@ static int decode_cancel(const struct json_at *args, struct action *a, struct er
 	return json_uint(&id, &a->cancelled, e);
 }
 
+static int decode_confirm(const struct json_at *args, struct action *a, struct err *e)
+{
+	struct json_at ask, allow;
+
+	if (!json_member(args, "ask", &ask))
+		return err_set(e, ERR_USAGE, "args.ask is missing");
+	if (!json_member(args, "allow", &allow))
+		return err_set(e, ERR_USAGE, "args.allow is missing");
+	return json_uint(&ask, &a->asked, e) < 0 ? -1 : json_bool(&allow, &a->allows, e);
+}
+
 /* --- the environment ------------------------------------------------------- */
 
 static int get_set(const struct json_at *args, struct list *ret, struct err *e)
@@ -345,6 +357,7 @@ static const struct verb {
 	{ "mkdir", ACT_MKDIR, action_mkdir_args, action_decode_path, NULL },
 	{ "env", ACT_ENV, env_args, decode_env, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
+	{ "confirm", ACT_CONFIRM, confirm_args, decode_confirm, NULL },
 	{ "run_ipython", ACT_UNSUPPORTED, NULL, NULL,
 	  "JupyterRequirement not found. Unable to run IPython action." },
 	{ "browse", ACT_UNSUPPORTED, NULL, NULL,
@@ -352,6 +365,14 @@ static const struct verb {
 	{ "browse_interactive", ACT_UNSUPPORTED, NULL, NULL,
 	  "Browser functionality is not supported or disabled." },
 };
+
+const char *action_name(const struct action *a)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].kind == a->kind && a->kind != ACT_UNSUPPORTED)
+			return verbs[i].name;
+	return "";
+}
 
 static const struct verb *find_verb(const char *name)
 {
@@ -451,7 +472,7 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
 					     "read, write, edit, list, glob, grep, stat, "
-					     "move, remove, mkdir, env, cancel", name);
+					     "move, remove, mkdir, env, cancel, confirm", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||

@@ -30,6 +30,7 @@ enum action_kind {
 	ACT_GREP,
 	ACT_ENV,
 	ACT_CANCEL,
+	ACT_CONFIRM,
 	ACT_UNSUPPORTED, /* of the reference, and not here: `refusal` says so */
 	ACT_KIND_COUNT
 };
@@ -62,6 +63,8 @@ struct action {
 	char *file_text, *old_str, *new_str, *line, *range;
 	uint64_t start, end; /* lines from 0; UINT64_MAX: to the last */
 	uint64_t cancelled;  /* cancel: an id */
+	uint64_t asked;	     /* confirm: the number of what was asked... */
+	bool allows;	     /* ... and the answer */
 	struct list set, unset; /* env: owned; NAME=value, and names */
 	struct list secret;	/* env: owned; names whose values are to be hidden */
 	const char *refusal; /* unsupported; static */
@@ -72,6 +75,9 @@ struct action {
  * still due. */
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
+
+/* What it is called; "" of one that is unsupported. */
+const char *action_name(const struct action *a);
 
 /* Whether the editor does it; whether it is an errand. */
 bool action_is_edit(const struct action *a);

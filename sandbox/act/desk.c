@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "policy/rules.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/answers.h"
 #include "sandbox/act/put.h"
@@ -29,6 +30,7 @@ void desk_done(struct desk *d)
 	variables_done(&d->variables);
 	mask_done(&d->mask);
 	answers_free(d->answers);
+	rules_free(d->rules);
 	*d = (struct desk){ 0 };
 }
 
@@ -52,8 +54,17 @@ void desk_deliver(struct desk_client *c)
 		;
 }
 
+void desk_unask(struct desk *d, const struct desk_client *c)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		for (struct task *t = d->queue.sessions[i].first; t; t = t->next)
+			if (t->asked == c)
+				t->asked = NULL;
+}
+
 void desk_leave(struct desk *d, struct desk_client *c)
 {
+	desk_unask(d, c);
 	for (size_t i = 0; i < d->queue.session_count; i++)
 		for (struct task *t = d->queue.sessions[i].first; t; t = t->next)
 			for (size_t k = 0; k < t->asker_count; k++)
@@ -220,6 +231,21 @@ static void cancel(struct desk *d, struct asker *from, const struct action *a)
 		end_early(d, t);
 }
 
+static void confirm(struct desk *d, struct asker *from, const struct action *a)
+{
+	const struct observed o = { .action = a };
+	struct buffer line;
+
+	buffer_init(&line, DESK_LINE_MAX);
+	if (desk_confirm(d, from->client, a))
+		observe_nothing(&line, &o);
+	else
+		observe_error(&line, &o, "HUTCH$NOT_FOUND",
+			      "ERROR: Nothing was asked under this number, or it has its answer.");
+	keep(d, a, &line);
+	say(d, from, &line);
+}
+
 bool desk_cancel(struct desk *d, const struct desk_client *c, uint64_t id)
 {
 	struct task *t = queue_find(&d->queue, c->name, id, NULL);
@@ -284,7 +310,7 @@ static void enqueue(struct desk *d, struct asker *from, const struct action *a, 
 
 static bool has_session(struct desk *d, const struct action *a)
 {
-	if (a->kind == ACT_CANCEL)
+	if (a->kind == ACT_CANCEL || a->kind == ACT_CONFIRM)
 		return true;
 	return a->is_static ? queue_has_place(&d->queue)
 			    : queue_session(&d->queue, a->session) != NULL;
@@ -294,8 +320,6 @@ static bool has_session(struct desk *d, const struct action *a)
 static void take_action(struct desk *d, struct asker *from, struct action *a,
 			const char *line, size_t len)
 {
-	bool is_cancel = a->kind == ACT_CANCEL;
-
 	if (!*a->client) {
 		free(a->client);
 		a->client = text_copy(from->client->name);
@@ -304,8 +328,10 @@ static void take_action(struct desk *d, struct asker *from, struct action *a,
 		say_error(d, from, a, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
 	else if (!is_new(d, from, a, line, len))
 		; /* it has its answer, or will get it */
-	else if (is_cancel)
+	else if (a->kind == ACT_CANCEL)
 		cancel(d, from, a);
+	else if (a->kind == ACT_CONFIRM)
+		confirm(d, from, a);
 	else
 		return enqueue(d, from, a, len);
 	action_done(a);

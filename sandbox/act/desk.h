@@ -5,6 +5,7 @@
  * (stream.h) moves the bytes.
  *
  *	desk.c		lines: decoded, done once, put into the queue, answered
+ *	desk_judge.c	whether an action may be done, by the policy's rules
  *	desk_start.c	what of the queue can start, as frames for the executor
  *	desk_env.c	variables, and which of them are secrets
  *	desk_frame.c	the executor's frames, and what is observed of them
@@ -61,6 +62,7 @@ struct desk_client {
 	const char *name;   /* borrowed: of whose actions those are that name no client */
 	bool streams;	    /* wants to see what commands print, as it comes */
 	bool is_rpc;	    /* gets it as notifications (docs/control.md) */
+	bool confirms;	    /* can be asked whether an action may be done */
 
 	struct outbox outbox;
 	size_t outstanding; /* actions without an answer */
@@ -72,6 +74,8 @@ struct desk {
 	struct variables variables; /* those of env actions; pid 1 has them too */
 	struct mask mask; /* what nobody is told */
 	struct setting setting;
+	struct rules *rules; /* owned; NULL: everything may be done */
+	uint32_t asks;	     /* the number of the last */
 	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */
 	uint64_t memory_limit, oom_kills; /* bytes; as last seen */
 
@@ -86,6 +90,9 @@ void desk_done(struct desk *d);
 /* A client has gone: what it asked for goes on, and is answered to nobody.  No other
  * has its name. */
 void desk_leave(struct desk *d, struct desk_client *c);
+
+/* What it was asked it will not answer: that is a no. */
+void desk_unask(struct desk *d, const struct desk_client *c);
 
 /* One line of input, without its newline. */
 void desk_line(struct desk *d, struct desk_client *c, const char *line, size_t len);
@@ -152,6 +159,13 @@ void desk_close(struct desk *d, struct session *s);
 
 /* What is known of the task, for its observation. */
 struct observed desk_observed(const struct task *t);
+
+/* Whether it may be done: it may; somebody has been asked, or cannot be now; it may not,
+ * and has its answer. */
+enum judged { JUDGED_GO, JUDGED_WAITS, JUDGED_DONE };
+enum judged desk_judge(struct desk *d, struct task *t);
+/* The answer of somebody who was asked.  False: that was not asked of him. */
+bool desk_confirm(struct desk *d, const struct desk_client *c, const struct action *a);
 
 /* ACT_ENV, which is done at once. */
 void desk_set_env(struct desk *d, struct task *t);

@@ -298,6 +298,9 @@ static bool start_one(struct desk *d, struct session *s)
 	}
 	if (refused(d, t))
 		return true;
+	enum judged judged = desk_judge(d, t);
+	if (judged != JUDGED_GO)
+		return judged == JUDGED_DONE;
 	if (!has_room(d, s))
 		return false;
 	if (t->action.kind == ACT_ENV)

@@ -16,9 +16,11 @@
 #include "sandbox/plan.h"
 #include "sandbox/result.h"
 
-static int serve(struct launch *l, bool streams)
+static int serve(struct launch *l, const struct run_options *options)
 {
-	const struct stream stream = { .launch = l, .in = 0, .out = 1, .streams = streams };
+	const struct stream stream = { .launch = l, .in = 0, .out = 1,
+				       .streams = options->streams,
+				       .confirms = options->confirms };
 	struct stream_end end;
 
 	stream_serve(&stream, &end);
@@ -54,7 +56,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 	} else if (start(&l, &e) < 0) {
 		report_error(&e);
 	} else {
-		code = serve(&l, options->streams);
+		code = serve(&l, options);
 	}
 	launch_done(&l);
 	past_end(&l.cow);

@@ -79,6 +79,18 @@ static void put_stat(struct buffer *out, const struct stat_told *st)
 	put_raw(out, "},");
 }
 
+static void put_refusal(struct buffer *out, const struct refusal *r)
+{
+	put_raw(out, "{");
+	put_key(out, "what", true);
+	put_text(out, r->what);
+	observe_member(out, "path", r->path);
+	observe_member(out, "layer", r->layer);
+	observe_member(out, "rule", r->rule);
+	observe_member(out, "remedy", r->remedy);
+	put_raw(out, "}");
+}
+
 void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		 bool is_restarted)
 {
@@ -93,7 +105,10 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		put_bytes(out, o->previous, o->previous_len);
 	else
 		put_raw(out, "null");
-	put_raw(out, ",\"refused\":[],");
+	put_raw(out, ",\"refused\":[");
+	if (o->refusal)
+		put_refusal(out, o->refusal);
+	put_raw(out, "],");
 	if (o->stat)
 		put_stat(out, o->stat);
 	put_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
@@ -483,5 +498,22 @@ void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)
 		put_raw(out, ",\"data\":");
 		put_bytes(out, o->content, o->len);
 	}
+	put_raw(out, is_rpc ? "}}\n" : "}\n");
+}
+
+void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
+		 bool is_rpc)
+{
+	put_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{" : "{");
+	put_format(out, "\"event\":\"ask\",\"ask\":%u", q->number);
+	if (o->action->has_id)
+		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
+	if (q->request)
+		put_format(out, ",\"request\":%s", q->request);
+	observe_member(out, "session", o->action->session);
+	observe_member(out, "action", action_name(o->action));
+	observe_member(out, "about", q->about);
+	observe_member(out, "risk", q->risk);
+	observe_member(out, "reason", q->reason);
 	put_raw(out, is_rpc ? "}}\n" : "}\n");
 }

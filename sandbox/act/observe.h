@@ -28,6 +28,12 @@ struct observed {
 	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t dropped;   /* bytes, instead of a content (observe_output) */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
+	const struct refusal *refusal; /* NULL: nothing was refused */
+};
+
+/* What was not done, or not let, by which layer of what protects, and what would help. */
+struct refusal {
+	const char *what, *path, *layer, *rule, *remedy; /* `path`, `rule`: may be NULL */
 };
 
 /* What the texts about a run need to know beside it. */
@@ -57,7 +63,16 @@ void observe_env(struct buffer *out, const struct observed *o, const struct list
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text);
 
-/* A cancel that was passed on. */
+/* Whether an action may be done is asked: an event of hutch act, or of the control socket,
+ * where `request` is the id of its request, as JSON; else NULL. */
+struct question {
+	uint32_t number;
+	const char *request, *risk, *reason, *about; /* `about`: may be NULL */
+};
+void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
+		 bool is_rpc);
+
+/* A cancel or a confirm that was passed on. */
 void observe_nothing(struct buffer *out, const struct observed *o);
 
 /* What is printed, as it comes: not an observation, but an event of --stream, or a

@@ -38,6 +38,9 @@ struct task {
 	struct asker askers[QUEUE_ASKERS];
 	size_t asker_count;
 	bool is_one; /* a run, and no more than one command: it was looked at */
+	bool is_allowed; /* by the rules, or by who was asked */
+	uint32_t ask;	 /* the number under which it was asked; 0: it was not */
+	struct desk_client *asked; /* borrowed; NULL: nobody, or who has gone */
 
 	/* Once it was sent to the executor: */
 	bool is_sent, is_streamed;

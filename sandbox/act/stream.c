@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "policy/rules.h"
 #include "sandbox/act/action.h"
 #include "sandbox/act/desk.h"
 #include "sandbox/act/lines.h"
@@ -75,6 +76,9 @@ static bool take_lines(struct server *s)
 		lines_took(&s->lines);
 		has_some = true;
 	}
+	s->client.confirms &= !lines_is_over(&s->lines);
+	if (lines_is_over(&s->lines))
+		desk_unask(&s->desk, &s->client);
 	return has_some;
 }
 
@@ -271,8 +275,10 @@ static void server_init(struct server *s)
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &s->shell;
 	s->client = (struct desk_client){ .out = &s->outlet.out, .name = "",
-					  .streams = s->stream->streams };
+					  .streams = s->stream->streams,
+					  .confirms = s->stream->confirms };
 	s->desk.setting = setting_of(l);
+	s->desk.rules = rules_new(&l->policy->rules);
 	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
 	if (l->policy->timeout_ms)
 		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;

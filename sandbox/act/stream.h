@@ -15,6 +15,7 @@ struct stream {
 	struct launch *launch; /* started */
 	int in, out;	       /* borrowed */
 	bool streams;	       /* --stream: events of output too */
+	bool confirms;	       /* --confirm: it can be asked */
 };
 
 struct stream_end {

@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "policy/quantity.h"
+#include "policy/rules.h"
 #include "policy/settings.h"
 #include "policy/volume.h"
 #include "sandbox/caps.h"
@@ -361,6 +362,23 @@ static int take_stream(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_confirm(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->confirms = true;
+	return 0;
+}
+
+static int take_rule(struct run_options *o, const char *value, struct err *e)
+{
+	if (rules_check(value, e) < 0)
+		return err_in(e, "--rule");
+	if (o->policy->rules.count == RULES_MAX)
+		return err_set(e, ERR_LIMIT, "--rule: %d rules are the most", RULES_MAX);
+	list_add(&o->policy->rules, value);
+	return 0;
+}
+
 static int take_lint(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -430,6 +448,8 @@ static const struct option {
 	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
+	{ 0, "rule", "JSON", take_rule, "what actions are judged by: man hutch-policy" },
+	{ 0, "confirm", NULL, take_confirm, "whether an action may be done can be asked" },
 	{ 0, "lint", NULL, take_lint, "what the rootfs' linter says of an edit, too" },
 	{ 0, "rm", NULL, take_rm, "accepted; always so" },
 	{ 'h', "help", NULL, take_help, "this text" },
@@ -454,7 +474,8 @@ static const struct {
 	{ "json", VERB_RUN },			{ "rm", VERB_RUN },
 	{ "entrypoint", VERB_RUN },
 	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
-	{ "stream", VERB_ACT },			{ "dry-run", VERB_RUN | VERB_ACT },
+	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },
+	{ "rule", VERB_ACT | BOXES },		{ "dry-run", VERB_RUN | VERB_ACT },
 	{ "ttl", BOXES },			{ "idle-timeout", BOXES },
 	{ "lint", VERB_ACT | BOXES },
 };

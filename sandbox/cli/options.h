@@ -23,6 +23,7 @@ struct run_options {
 	bool is_dry_run;
 	bool wants_help;
 	bool streams; /* --stream */
+	bool confirms; /* --confirm */
 	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
 	bool detaches; /* --detach */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */

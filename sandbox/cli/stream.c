@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cli/bridge.h"
 #include "sandbox/cli/client.h"
@@ -100,12 +101,13 @@ static int act_in(const char *name, const char *params)
 
 int act_named(char **argv)
 {
-	bool streams = false;
+	bool streams = false, confirms = false;
 	const struct flag flags[] = {
 		{ 0, "stream", NULL, "events of output as it comes, too", &streams, NULL },
+		{ 0, "confirm", NULL, "whether an action may be done can be asked", &confirms, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch act NAME [--stream]",
+		.synopsis = "hutch act NAME [--stream] [--confirm]",
 		.about = "Actions as JSON lines on stdin, in a sandbox that has a name.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
 	};
@@ -114,5 +116,7 @@ int act_named(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	ignore_pipes();
-	return act_in(argv[0], streams ? "{\"stream\":true}" : "{\"stream\":false}");
+	AUTO_FREE char *params = text_format("{\"stream\":%s,\"confirm\":%s}",
+					     streams ? "true" : "false", confirms ? "true" : "false");
+	return act_in(argv[0], params);
 }

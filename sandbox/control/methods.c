@@ -220,7 +220,8 @@ static int do_act_stream(const struct call *call)
 {
 	struct client *c = call->client;
 
-	if (call_bool(call, "stream", &c->desk.streams) < 0)
+	if (call_bool(call, "stream", &c->desk.streams) < 0 ||
+	    call_bool(call, "confirm", &c->desk.confirms) < 0)
 		return RPC_PARAMS;
 	c->is_stream = true;
 	c->desk.is_rpc = false;
@@ -249,12 +250,12 @@ static int do_cancel(const struct call *call)
 static int do_act(const struct call *call)
 {
 	struct json_at action;
-	bool streams = false;
+	bool streams = false, confirms = false;
 	size_t len;
 
 	if (call_busy(call) < 0)
 		return RPC_FAILED;
-	if (call_bool(call, "stream", &streams) < 0)
+	if (call_bool(call, "stream", &streams) < 0 || call_bool(call, "confirm", &confirms) < 0)
 		return RPC_PARAMS;
 	if (!json_member(&call->request->params, "action", &action)) {
 		(void)err_set(call->e, ERR_USAGE, "params.action: missing");
@@ -268,6 +269,7 @@ static int do_act(const struct call *call)
 	}
 	const char *line = json_source(&action, &len);
 	call->client->desk.streams = call->client->desk.streams || streams;
+	call->client->desk.confirms = call->client->desk.confirms || confirms;
 	desk_request(&call->s->desk, &call->client->desk, call_take_id(call), line, len);
 	return 0;
 }
@@ -296,8 +298,8 @@ static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
 static const char *const write_keys[] = { "process", "data", "base64", "eof", NULL };
 static const char *const logs_keys[] = { "follow", "tail", NULL };
-static const char *const act_keys[] = { "action", "stream", NULL };
-static const char *const stream_keys[] = { "stream", NULL };
+static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
+static const char *const stream_keys[] = { "stream", "confirm", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
 
 /* Takes descriptors; tells how the sandbox is, and uses it for nothing. */

@@ -18,6 +18,7 @@
 #include "base/quote.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "policy/rules.h"
 #include "sandbox/act/heap.h"
 #include "sandbox/act/setting.h"
 #include "sandbox/act/veil.h"
@@ -340,6 +341,7 @@ static void init(struct supervisor *s)
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &s->shell;
 	s->desk.setting = setting_of(l);
+	s->desk.rules = rules_new(&l->policy->rules);
 	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
 	if (l->cgroup.procs >= 0) {
 		s->desk.cgroup = &l->cgroup;

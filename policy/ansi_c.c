@@ -1,0 +1,84 @@
+#include "policy/ansi_c.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
+}
+
+/* As many digits as are there, at most `max`. */
+static uint32_t number(const char **at, const char *end, int base, int max)
+{
+	uint32_t value = 0;
+
+	for (; max > 0 && *at < end && digit_of(**at) < base; max--, (*at)++)
+		value = value * (uint32_t)base + (uint32_t)digit_of(**at);
+	return value;
+}
+
+static size_t put_byte(uint32_t value, char ret[ANSI_C_MAX])
+{
+	ret[0] = (char)value;
+	return ret[0] != '\0';
+}
+
+static size_t put_code(uint32_t code, char ret[ANSI_C_MAX])
+{
+	if (code < 0x80)
+		return put_byte(code, ret);
+	size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	for (size_t i = len - 1; i > 0; i--, code >>= 6)
+		ret[i] = (char)(0x80 | (code & 0x3f));
+	ret[0] = (char)((0xf00u >> len & 0xf0) | code);
+	return len;
+}
+
+/* Behind the backslash. */
+static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
+{
+	static const char letters[] = "abeEfnrtv", values[] = "\a\b\033\033\f\n\r\t\v";
+	const char c = *(*at)++;
+	const char *letter = c ? strchr(letters, c) : NULL;
+
+	if (letter)
+		return put_byte((unsigned char)values[letter - letters], ret);
+	if (c >= '0' && c <= '7') {
+		(*at)--;
+		return put_byte(number(at, end, 8, 3), ret);
+	}
+	switch (c) {
+	case 'x':
+		return put_byte(number(at, end, 16, 2), ret);
+	case 'u':
+		return put_code(number(at, end, 16, 4), ret);
+	case 'U':
+		return put_code(number(at, end, 16, 8) & 0x1fffff, ret);
+	case 'c':
+		return *at < end ? put_byte((unsigned char)*(*at)++ & 0x1f, ret) : 0;
+	case '\\':
+	case '\'':
+	case '"':
+	case '?':
+		return put_byte((unsigned char)c, ret);
+	default: /* it is no escape: both */
+		ret[0] = '\\';
+		ret[1] = c;
+		return 2;
+	}
+}
+
+size_t ansi_c_next(const char **at, const char *end, char ret[ANSI_C_MAX])
+{
+	if (**at == '\\' && *at + 1 < end) {
+		(*at)++;
+		return escape(at, end, ret);
+	}
+	return put_byte((unsigned char)*(*at)++, ret);
+}

@@ -1,0 +1,516 @@
+#include "policy/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/commands.h"
+#include "policy/json.h"
+#include "policy/like.h"
+#include "policy/protect.h"
+#include "policy/quantity.h"
+
+#define ANY_WORDS "**"
+
+static const char *const actions[] = { "run",  "read", "write",	 "edit",  "list", "glob", "stat",
+				       "move", "remove", "mkdir", "grep", "env" };
+static const char *const decisions[] = { "allow", "ask", "deny" };
+static const char *const risks[] = { "low", "medium", "high" };
+
+/* The words of a command, in order, as patterns. */
+struct line {
+	struct list words;
+	size_t first_len; /* bytes of the first one, */
+	bool is_plain;	  /* which is the name of a program */
+};
+
+/* A command that is judged. */
+struct judged {
+	const struct list *words;
+	const char *name; /* of its program, without folders */
+	size_t len;
+};
+
+struct rule {
+	char *text; /* owned: as given */
+	uint32_t actions; /* bit N: number N of those above; 0: any */
+	struct line *lines; /* owned; one of them is met */
+	size_t line_count;
+	struct protect *paths; /* owned; NULL: any path, and none */
+	uint64_t larger; /* bytes; more is met */
+	bool has_larger;
+	enum decision decision;
+	enum risk risk;
+	char *reason; /* owned */
+};
+
+/* Numbers of rules, ascending. */
+struct shelf {
+	uint32_t *numbers; /* owned */
+	size_t count;
+};
+
+#define SHELVES 256
+#define GENERAL SHELVES /* those that may be about any program */
+
+struct rules {
+	struct rule *items; /* owned */
+	size_t count;
+	struct shelf shelves[SHELVES + 1]; /* by the name of the program */
+};
+
+const char *risk_name(enum risk risk)
+{
+	return risks[risk];
+}
+
+/* --- what a rule says ----------------------------------------------------------------------- */
+
+static int find_word(const struct json_at *at, const char *const *words, size_t count,
+		     size_t *ret, struct err *e)
+{
+	const char *text;
+
+	if (json_string(at, &text, e) < 0)
+		return -1;
+	for (*ret = 0; *ret < count; (*ret)++)
+		if (!strcmp(words[*ret], text))
+			return 0;
+	return err_set(e, ERR_USAGE, "%s: '%.40s' is none that is known", at->place, text);
+}
+
+/* A string, or an array of strings. */
+static int each_string(const struct json_at *at,
+		       int (*take)(struct rule *, const struct json_at *, struct err *),
+		       struct rule *r, struct err *e)
+{
+	struct json_at item = { 0 };
+	bool has_one = false;
+
+	if (json_type(at) != JSON_ARRAY)
+		return take(r, at, e);
+	for (; json_step(at, &item); has_one = true)
+		if (take(r, &item, e) < 0)
+			return -1;
+	return has_one ? 0 : err_set(e, ERR_USAGE, "%s: it is empty", at->place);
+}
+
+static int take_action(struct rule *r, const struct json_at *at, struct err *e)
+{
+	size_t number;
+
+	if (find_word(at, actions, ARRAY_LEN(actions), &number, e) < 0)
+		return -1;
+	r->actions |= 1u << number;
+	return 0;
+}
+
+static int take_command(struct rule *r, const struct json_at *at, struct err *e)
+{
+	const char *text;
+
+	if (json_string(at, &text, e) < 0)
+		return -1;
+	r->lines = mem_resize(r->lines, r->line_count + 1, sizeof(*r->lines));
+	struct line *line = &r->lines[r->line_count++];
+	*line = (struct line){ 0 };
+	while (*(text += strspn(text, " "))) {
+		size_t len = strcspn(text, " ");
+		list_addf(&line->words, "%.*s", (int)len, text);
+		text += len;
+	}
+	if (!line->words.count)
+		return err_set(e, ERR_USAGE, "%s: it is empty", at->place);
+	line->first_len = strlen(line->words.items[0]);
+	line->is_plain = !strpbrk(line->words.items[0], "*?/");
+	return 0;
+}
+
+static int read_paths(const struct json_at *at, struct list *ret, struct err *e)
+{
+	struct json_at item = { 0 };
+	const char *text;
+
+	if (json_type(at) != JSON_ARRAY) {
+		if (json_string(at, &text, e) < 0)
+			return -1;
+		list_add(ret, text);
+	} else {
+		while (json_step(at, &item)) {
+			if (json_string(&item, &text, e) < 0)
+				return -1;
+			list_add(ret, text);
+		}
+	}
+	for (size_t i = 0; i < ret->count; i++)
+		if (protect_check(ret->items[i], e) < 0)
+			return err_in(e, "%s", at->place);
+	return ret->count ? 0 : err_set(e, ERR_USAGE, "%s: it is empty", at->place);
+}
+
+static int take_paths(struct rule *r, const struct json_at *at, struct err *e)
+{
+	struct list paths = { 0 };
+	int result = read_paths(at, &paths, e);
+
+	if (result == 0)
+		r->paths = protect_new(&paths);
+	list_done(&paths);
+	return result;
+}
+
+static int take_larger(struct rule *r, const struct json_at *at, struct err *e)
+{
+	const char *text;
+
+	r->has_larger = true;
+	if (json_type(at) != JSON_STRING)
+		return json_uint(at, &r->larger, e);
+	if (json_string(at, &text, e) < 0)
+		return -1;
+	return quantity_parse_bytes(text, &r->larger, e) < 0 ? err_in(e, "%s", at->place) : 0;
+}
+
+static int take_decision(struct rule *r, const struct json_at *root, struct err *e)
+{
+	struct json_at at;
+	const char *reason = "";
+	size_t number;
+
+	if (!json_member(root, "decision", &at))
+		return err_set(e, ERR_USAGE, "%s: there is no 'decision': allow, ask or deny",
+			       root->place);
+	if (find_word(&at, decisions, ARRAY_LEN(decisions), &number, e) < 0)
+		return -1;
+	r->decision = (enum decision)number;
+	if (json_member(root, "risk", &at) && find_word(&at, risks, ARRAY_LEN(risks), &number, e) < 0)
+		return -1;
+	r->risk = (enum risk)number; /* of an allowed one low, of a denied one high */
+	if (json_member(root, "reason", &at)) {
+		if (json_string(&at, &reason, e) < 0)
+			return -1;
+	} else if (r->decision != DECISION_ALLOW) {
+		return err_set(e, ERR_USAGE, "%s: there is no 'reason', which the agent is told",
+			       root->place);
+	}
+	r->reason = text_copy(reason);
+	return 0;
+}
+
+/* What is never met would be a mistake. */
+static int check_sense(const struct rule *r, const struct json_at *root, struct err *e)
+{
+	if (r->line_count && (r->paths || r->has_larger))
+		return err_set(e, ERR_USAGE, "%s: a 'command' has no 'path' and no size",
+			       root->place);
+	if (r->line_count && r->actions && !(r->actions & 1u))
+		return err_set(e, ERR_USAGE, "%s: only 'run' has a 'command'", root->place);
+	return 0;
+}
+
+static int read_rule(struct rule *r, const struct json_at *root, struct err *e)
+{
+	static const char *const keys[] = { "action", "command", "path", "larger", "decision",
+					    "risk", "reason", NULL };
+	struct json_at at;
+
+	if (json_only(root, keys, e) < 0 || take_decision(r, root, e) < 0)
+		return -1;
+	if (json_member(root, "action", &at) && each_string(&at, take_action, r, e) < 0)
+		return -1;
+	if (json_member(root, "command", &at) && each_string(&at, take_command, r, e) < 0)
+		return -1;
+	if (json_member(root, "path", &at) && take_paths(r, &at, e) < 0)
+		return -1;
+	if (json_member(root, "larger", &at) && take_larger(r, &at, e) < 0)
+		return -1;
+	return check_sense(r, root, e);
+}
+
+static void rule_done(struct rule *r)
+{
+	for (size_t i = 0; i < r->line_count; i++)
+		list_done(&r->lines[i].words);
+	free(r->lines);
+	free(r->text);
+	free(r->reason);
+	protect_free(r->paths);
+}
+
+static int parse(struct rule *r, const char *text, struct err *e)
+{
+	AUTO_JSON struct json *doc = json_parse(text, strlen(text), e);
+	struct json_at root;
+
+	*r = (struct rule){ .text = text_copy(text) };
+	if (!doc)
+		return -1;
+	json_root(doc, "rule", &root);
+	return read_rule(r, &root, e);
+}
+
+int rules_check(const char *rule, struct err *e)
+{
+	struct rule r;
+	int result = parse(&r, rule, e);
+
+	rule_done(&r);
+	return result;
+}
+
+/* FNV-1a, folded. */
+static size_t shelf_of(const char *name, size_t len)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+	return (hash ^ hash >> 16) % SHELVES;
+}
+
+static void put_on(struct shelf *s, size_t number)
+{
+	if (s->count && s->numbers[s->count - 1] == number)
+		return;
+	s->numbers = mem_resize(s->numbers, s->count + 1, sizeof(*s->numbers));
+	s->numbers[s->count++] = (uint32_t)number;
+}
+
+static void put_on_shelves(struct rules *r, size_t number)
+{
+	const struct rule *rule = &r->items[number];
+	bool is_general = rule->line_count == 0;
+
+	for (size_t i = 0; i < rule->line_count; i++)
+		is_general |= !rule->lines[i].is_plain;
+	for (size_t i = 0; i < rule->line_count && !is_general; i++)
+		put_on(&r->shelves[shelf_of(rule->lines[i].words.items[0],
+					    rule->lines[i].first_len)], number);
+	if (is_general)
+		put_on(&r->shelves[GENERAL], number);
+}
+
+struct rules *rules_new(const struct list *texts)
+{
+	if (!texts->count)
+		return NULL;
+	struct rules *r = mem_zeroed(1, sizeof(*r));
+	r->items = mem_zeroed(texts->count, sizeof(*r->items));
+	for (; r->count < texts->count; r->count++) {
+		(void)parse(&r->items[r->count], texts->items[r->count], NULL); /* checked */
+		put_on_shelves(r, r->count);
+	}
+	return r;
+}
+
+void rules_free(struct rules *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		rule_done(&r->items[i]);
+	for (size_t i = 0; i <= GENERAL; i++)
+		free(r->shelves[i].numbers);
+	free(r->items);
+	free(r);
+}
+
+/* --- commands ---------------------------------------------------------------------------------- */
+
+static bool is_word(const char *pattern, const char *word)
+{
+	return like_matches(pattern, strlen(pattern), word, strlen(word));
+}
+
+/* A pattern without a slash is about a program wherever it lies. */
+static bool is_program(const char *pattern, const struct judged *c)
+{
+	return is_word(pattern, strchr(pattern, '/') ? c->words->items[0] : c->name);
+}
+
+/* Of most rules this is all that is looked at. */
+static bool is_other_program(const struct line *line, const struct judged *c)
+{
+	return line->is_plain && (line->first_len != c->len ||
+				  memcmp(line->words.items[0], c->name, c->len) != 0);
+}
+
+static bool meets_line(const struct line *line, const struct judged *c)
+{
+	const struct list *pattern = &line->words, *words = c->words;
+	size_t p = 0, w = 0, any = SIZE_MAX, again = 0;
+
+	while (w < words->count) {
+		bool is_any = p < pattern->count && !strcmp(pattern->items[p], ANY_WORDS);
+		if (is_any) {
+			any = p++;
+			again = w;
+		} else if (p < pattern->count &&
+			   (w ? is_word(pattern->items[p], words->items[w])
+			      : is_program(pattern->items[p], c))) {
+			p++;
+			w++;
+		} else if (any != SIZE_MAX) {
+			p = any + 1;
+			w = ++again;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern->count && !strcmp(pattern->items[p], ANY_WORDS))
+		p++;
+	return p == pattern->count;
+}
+
+/* --- judging ------------------------------------------------------------------------------------ */
+
+/* Absolute, without "", "." and "..". */
+static char *whole_path(const char *cwd, const char *path)
+{
+	AUTO_FREE char *all = text_format("%s/%s", *path == '/' || !cwd ? "" : cwd, path);
+	char *to = all;
+
+	for (const char *at = all; *at;) {
+		at += strspn(at, "/");
+		size_t len = strcspn(at, "/");
+		if (len == 2 && !memcmp(at, "..", 2)) {
+			while (to > all && *--to != '/')
+				;
+		} else if (len && !(len == 1 && *at == '.')) {
+			*to++ = '/';
+			memmove(to, at, len);
+			to += len;
+		}
+		at += len;
+	}
+	*to = '\0';
+	return text_copy(*all ? all : "/");
+}
+
+static bool has_path(const struct rule *r, const char *path)
+{
+	return path && protect_find(r->paths, path, NULL) == PROTECTED_YES;
+}
+
+static bool meets_words(const struct rule *r, const struct judged *c)
+{
+	for (size_t i = 0; c && i < r->line_count; i++)
+		if (!is_other_program(&r->lines[i], c) && meets_line(&r->lines[i], c))
+			return true;
+	return !r->line_count;
+}
+
+static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
+		  const struct judged *c)
+{
+	if (r->actions && !(r->actions & action))
+		return false;
+	if (r->has_larger && d->size <= r->larger)
+		return false;
+	if (r->paths && !has_path(r, d->path) && !has_path(r, d->other))
+		return false;
+	return meets_words(r, c);
+}
+
+static char *joined(const struct list *words)
+{
+	size_t room = 1;
+
+	for (size_t i = 0; i < words->count; i++)
+		room += strlen(words->items[i]) + 1;
+	char *text = mem_new(room), *end = text;
+	for (size_t i = 0; i < words->count; i++)
+		end = stpcpy(stpcpy(end, i ? " " : ""), words->items[i]);
+	*end = '\0';
+	return text;
+}
+
+/* The last of the shelf that is met, or none that is later than `best`. */
+static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d, uint32_t action,
+		       const struct judged *c, size_t best)
+{
+	const struct shelf *s = &r->shelves[shelf];
+
+	for (size_t i = s->count; i-- > 0 && s->numbers[i] + 1 > best;)
+		if (meets(&r->items[s->numbers[i]], d, action, c))
+			return s->numbers[i] + 1;
+	return best;
+}
+
+/* The strictest so far stays; of equal ones the first.  NULL: it is no command. */
+static void judge_one(const struct rules *r, const struct deed *d, uint32_t action,
+		      const struct judged *c, struct verdict *v)
+{
+	size_t number = c ? last_met(r, shelf_of(c->name, c->len), d, action, c, 0) : 0;
+
+	number = last_met(r, GENERAL, d, action, c, number);
+	if (number == 0)
+		return;
+	const struct rule *rule = &r->items[number - 1];
+	if (v->rule && rule->decision <= v->decision)
+		return;
+	verdict_done(v);
+	*v = (struct verdict){ rule->decision, rule->risk, rule->reason, rule->text,
+			       c ? joined(c->words) : NULL };
+}
+
+static void judge_command(const struct rules *r, const struct deed *d,
+			  const struct command *command, struct verdict *v)
+{
+	const char *program = command->words.items[0], *slash = strrchr(program, '/');
+	const char *name = slash ? slash + 1 : program;
+	const struct judged c = { &command->words, name, strlen(name) };
+
+	judge_one(r, d, 1u, &c, v);
+}
+
+static void judge_run(const struct rules *r, const struct deed *d, struct verdict *v)
+{
+	const size_t len = strlen(d->command);
+	struct commands c = { 0 };
+
+	if (len <= RULES_TEXT_MAX)
+		commands_read(&c, d->command, len);
+	for (size_t i = 0; i < c.count; i++)
+		judge_command(r, d, &c.items[i], v);
+	if (c.count == 0)
+		judge_one(r, d, 1u, NULL, v);
+	if ((c.is_cut || len > RULES_TEXT_MAX) && v->decision == DECISION_ALLOW) {
+		verdict_done(v);
+		*v = (struct verdict){ DECISION_ASK, RISK_HIGH,
+				       "it is more than can be judged; do it in smaller steps", NULL,
+				       NULL };
+	}
+	commands_done(&c);
+}
+
+static uint32_t bit_of(const char *action)
+{
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+		if (!strcmp(actions[i], action))
+			return 1u << i;
+	return 0;
+}
+
+void rules_judge(const struct rules *r, const struct deed *d, struct verdict *ret)
+{
+	AUTO_FREE char *path = d->path ? whole_path(d->cwd, d->path) : NULL;
+	AUTO_FREE char *other = d->other ? whole_path(d->cwd, d->other) : NULL;
+	struct deed whole = *d;
+
+	*ret = (struct verdict){ .reason = "" };
+	whole.path = path;
+	whole.other = other;
+	if (d->command)
+		judge_run(r, &whole, ret);
+	else
+		judge_one(r, &whole, bit_of(d->action), NULL, ret);
+}
+
+void verdict_done(struct verdict *v)
+{
+	own_free(&v->about);
+}

@@ -1,0 +1,54 @@
+/* rules -- what an agent's actions are judged by before they are done.
+ *
+ * A rule is a JSON object (docs/hutch-policy.md, "Rules"): what it is about, and what is
+ * decided.  Of the rules that an action meets the last one decides; without one it is
+ * allowed.  Of a `run` each command is judged by itself (policy/commands.h), and the
+ * strictest verdict holds.
+ *
+ * Rules advise: what a program does is not in its words. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct list;
+
+#define RULES_MAX 4096
+/* A longer `run` is too much to be judged. */
+#define RULES_TEXT_MAX (256u << 10)
+
+enum decision { DECISION_ALLOW, DECISION_ASK, DECISION_DENY };
+enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH };
+
+/* Whether the text is a rule. */
+int rules_check(const char *rule, struct err *e);
+
+struct rules;
+
+/* Of texts that have been checked; NULL: there are none. */
+struct rules *rules_new(const struct list *texts);
+void rules_free(struct rules *r);
+
+/* What is to be done; what it has not is NULL or 0. */
+struct deed {
+	const char *action;  /* "run", "write", ...: docs/actions.md */
+	const char *command; /* of a run */
+	const char *path, *other; /* of a move: from, to */
+	const char *cwd;     /* absolute: where relative paths begin */
+	uint64_t size;	     /* bytes that are written */
+};
+
+struct verdict {
+	enum decision decision;
+	enum risk risk;
+	const char *reason; /* borrowed from the rules; "" without a rule */
+	const char *rule;   /* its text, borrowed; NULL: none */
+	char *about;	    /* owned: the command that it is about; NULL: all of it */
+};
+
+/* verdict_done() is due. */
+void rules_judge(const struct rules *r, const struct deed *d, struct verdict *ret);
+void verdict_done(struct verdict *v);
+
+const char *risk_name(enum risk risk);

@@ -1,0 +1,155 @@
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "policy/rules.h"
+#include "sandbox/act/desk.h"
+#include "sandbox/act/veil.h"
+
+/* Of what is asked about: a person reads it. */
+#define ABOUT_MAX 4096
+
+/* An editor that only shows is a reader. */
+static const char *name_of(const struct action *a)
+{
+	return a->kind == ACT_EDIT && !strcmp(a->command, "view") ? "read" : action_name(a);
+}
+
+static uint64_t size_of(const struct action *a)
+{
+	const char *text = a->kind == ACT_WRITE ? a->content
+			   : a->file_text	? a->file_text : a->new_str;
+
+	return text ? strlen(text) : 0;
+}
+
+static struct deed deed_of(const struct desk *d, const struct action *a)
+{
+	return (struct deed){
+		.action = name_of(a),
+		.command = a->kind == ACT_RUN ? a->command : NULL,
+		.path = a->path,
+		.other = a->kind == ACT_MOVE ? a->other : NULL,
+		.cwd = d->shell->cwd,
+		.size = size_of(a),
+	};
+}
+
+/* Keys go to what runs already, and to wait for it is nothing new. */
+static bool is_judged(const struct action *a)
+{
+	return a->kind != ACT_RUN || (*a->command && !action_is_key(a->command));
+}
+
+/* --- a no ----------------------------------------------------------------------------------- */
+
+static void refuse(struct desk *d, struct task *t, const struct verdict *v, const char *why,
+		   const char *remedy)
+{
+	const struct refusal refusal = { .what = name_of(&t->action), .path = t->action.path,
+					 .layer = "rules", .rule = v->rule, .remedy = remedy };
+	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%.200s%s", why,
+					   v->reason, v->about ? " (" : "",
+					   v->about ? v->about : "", v->about ? ")" : "");
+	struct observed o = desk_observed(t);
+	struct buffer line;
+
+	o.refusal = &refusal;
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_error(&line, &o, "HUTCH$REFUSED", text);
+	desk_finish(d, t, &line);
+}
+
+/* --- a question ------------------------------------------------------------------------------ */
+
+static struct asker *who_confirms(struct task *t)
+{
+	for (size_t i = 0; i < t->asker_count; i++)
+		if (t->askers[i].client && t->askers[i].client->confirms)
+			return &t->askers[i];
+	return NULL;
+}
+
+static void ask(struct desk *d, struct task *t, struct asker *who, const struct verdict *v)
+{
+	const struct observed o = { .action = &t->action };
+	AUTO_FREE char *about = v->about ? text_format("%.*s", ABOUT_MAX, v->about) : NULL;
+	const struct question q = { .number = t->ask = ++d->asks, .request = who->id,
+				    .risk = risk_name(v->risk), .reason = v->reason,
+				    .about = about ? about : t->action.path };
+	struct buffer line;
+
+	t->asked = who->client;
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_ask(&line, &o, &q, who->client->is_rpc);
+	veil_line(&d->mask, &line);
+	/* There is room: it was looked at. */
+	(void)buffer_append(who->client->out, buffer_data(&line), buffer_len(&line));
+	buffer_done(&line);
+}
+
+bool desk_confirm(struct desk *d, const struct desk_client *c, const struct action *a)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++) {
+		struct task *t = d->queue.sessions[i].first;
+		if (!t || !t->ask || t->ask != a->asked || t->asked != c)
+			continue;
+		t->asked = NULL;
+		t->is_allowed = a->allows;
+		return true;
+	}
+	return false;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+/* Who was asked has said no, or has gone. */
+static enum judged end_asked(struct desk *d, struct task *t, const struct verdict *v)
+{
+	refuse(d, t, v, "it was to be confirmed, and was not", "ask for something else, or say why "
+							       "it is needed");
+	return JUDGED_DONE;
+}
+
+static enum judged decide(struct desk *d, struct task *t, const struct verdict *v)
+{
+	struct asker *who = who_confirms(t);
+
+	if (v->decision == DECISION_ALLOW)
+		return JUDGED_GO;
+	if (v->decision == DECISION_DENY) {
+		refuse(d, t, v, "a rule of the policy refuses it",
+		       "do it in another way; hutch policy show lists the rules");
+		return JUDGED_DONE;
+	}
+	if (t->ask)
+		return end_asked(d, t, v);
+	if (!who) {
+		refuse(d, t, v, "it is to be confirmed, and nobody can be asked",
+		       "a client that can be asked says so: hutch act --confirm");
+		return JUDGED_DONE;
+	}
+	if (buffer_len(who->client->out) <= DESK_OUT_HIGH)
+		ask(d, t, who, v);
+	return JUDGED_WAITS;
+}
+
+enum judged desk_judge(struct desk *d, struct task *t)
+{
+	const struct deed deed = deed_of(d, &t->action);
+	struct verdict v;
+
+	if (!d->rules || t->is_allowed || !is_judged(&t->action))
+		return JUDGED_GO;
+	/* Of a full desk no line is read, and so no answer. */
+	if (t->asked && !desk_is_full(d))
+		return JUDGED_WAITS;
+	t->asked = NULL;
+	rules_judge(d->rules, &deed, &v);
+	enum judged result = decide(d, t, &v);
+	verdict_done(&v);
+	t->is_allowed |= result == JUDGED_GO;
+	return result;
+}

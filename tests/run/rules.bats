@@ -1,0 +1,252 @@
+#!/usr/bin/env bats
+# Actions are judged by the rules of a policy before they are done (docs/hutch-policy.md).
+
+load helpers
+
+setup() {
+	begin
+	room w
+	deny='{"command":"git push **","decision":"deny","reason":"a person pushes"}'
+	ask='{"action":["write","remove"],"path":"kept","decision":"ask","reason":"it is kept","risk":"high"}'
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# run_of ID COMMAND, write_of ID PATH, answer_of ASK true|false: a line each.
+run_of() {
+	printf '{"action":"run","id":%d,"args":{"command":"%s"}}\n' "$1" "$2"
+}
+
+write_of() {
+	printf '{"action":"write","id":%d,"args":{"path":"%s","content":"x"}}\n' "$1" "$2"
+}
+
+answer_of() {
+	printf '{"action":"confirm","args":{"ask":%d,"allow":%s}}\n' "$1" "$2"
+}
+
+# said PYTHON: of the lines in `out`, as `lines`; those with an id are `by[ID]`.
+said() {
+	python3 - <<-END
+		import json
+		lines = [json.loads(line) for line in open("out")]
+		by = {line["cause"]: line for line in lines if "cause" in line and "observation" in line}
+		asks = [line for line in lines if line.get("event") == "ask"]
+		$1
+	END
+}
+
+# talk PYTHON ARG...: with `hutch act ARG...`; send(line), next(), ended().
+talk() {
+	local script=$1
+	shift
+	python3 - "$HUTCH" act "$@" <<-END
+		import json, subprocess, sys
+		p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+		def send(action, id=None, **args):
+		    p.stdin.write(json.dumps({"action": action, "args": args} | ({"id": id} if id else {})) + "\n")
+		def next():
+		    return json.loads(p.stdout.readline())
+		def error(o):
+		    return o["extras"].get("error_id")
+		def ended():
+		    p.stdin.close()
+		    assert p.stdout.read() == "" and p.wait() == 0
+		$script
+	END
+}
+
+act() {
+	timeout 60 "$HUTCH" act --workspace "$T/w" "$@" >out
+}
+
+@test "what is denied is not done, with the reason, and the rest is" {
+	{
+		run_of 1 "touch before; echo \$(git push origin); touch after"
+		run_of 2 "git status; echo fine"
+		run_of 3 "bash -c 'sudo git push'"
+		run_of 4 "ls"
+	} | act --rule "$deny"
+	said '
+for n in (1, 3):
+    o = by[n]
+    assert o["observation"] == "error" and o["extras"]["error_id"] == "HUTCH$REFUSED", o
+    refused, = o["hutch"]["refused"]
+    assert refused["what"] == "run" and refused["layer"] == "rules" and refused["path"] is None and refused["remedy"]
+    assert json.loads(refused["rule"])["reason"] == "a person pushes"
+assert by[1]["content"] == "ERROR: This was not done: a rule of the policy refuses it: a person pushes (git push origin)", by[1]
+assert by[2]["content"].endswith("fine") and by[2]["hutch"]["refused"] == []
+assert by[4]["content"] == ""'
+	[[ -z $(ls -A w) ]]
+}
+
+@test "input that is typed is judged as well, keys and waiting are not" {
+	{
+		printf '{"action":"run","id":1,"timeout":1,"args":{"command":"cat"}}\n'
+		printf '{"action":"run","id":2,"timeout":1,"args":{"command":"git push","is_input":true}}\n'
+		printf '{"action":"run","id":3,"timeout":1,"args":{"command":""}}\n'
+		printf '{"action":"run","id":4,"args":{"command":"C-c","is_input":true}}\n'
+	} | act --rule "$deny" --rule '{"action":"read","decision":"deny","reason":"r"}'
+	said '
+assert by[2]["extras"].get("error_id") == "HUTCH$REFUSED"
+assert "git" not in by[3]["content"] and by[4]["extras"]["metadata"]["exit_code"] == 130, by'
+}
+
+@test "without anybody to ask it is a no" {
+	{
+		write_of 1 kept
+		write_of 2 other
+		printf '{"action":"edit","id":3,"args":{"path":"/workspace/other","command":"view"}}\n'
+	} | act --rule "$ask" --rule '{"action":"edit","decision":"deny","reason":"r"}'
+	said '
+assert by[1]["content"] == "ERROR: This was not done: it is to be confirmed, and nobody can be asked: it is kept", by[1]
+assert by[1]["hutch"]["refused"][0]["path"] == "kept" and by[2]["observation"] == "write" and not asks
+assert by[3]["observation"] in ("edit", "read"), by[3]'
+	[[ $(ls -A w) == other ]]
+}
+
+@test "who can be asked is asked, and what was confirmed is done in its turn" {
+	talk '
+for n, path in (1, "kept"), (2, "kept2"), (3, "a/kept"):
+    send("write", n, path=path, content="x")
+ask = next()
+assert ask == {"event": "ask", "ask": 1, "cause": 1, "session": "main", "action": "write", "about": "kept", "risk": "high",
+               "reason": "it is kept"}, ask
+send("confirm", ask=1, allow=True)
+assert [next()["observation"], next()["cause"], next()["cause"]] == ["null", 1, 2]
+assert next()["ask"] == 2
+send("confirm", ask=1, allow=True)
+assert error(next()) == "HUTCH$NOT_FOUND"
+send("confirm", ask=2, allow=False)
+assert next()["observation"] == "null"
+no = next()
+assert error(no) == "HUTCH$REFUSED" and no["cause"] == 3
+assert no["content"] == "ERROR: This was not done: it was to be confirmed, and was not: it is kept", no
+send("confirm", ask=2, allow=True)
+assert error(next()) == "HUTCH$NOT_FOUND"
+send("confirm", ask=2)
+assert "args.allow is missing" in next()["content"]
+ended()' --workspace "$T/w" --confirm --rule "$ask"
+	[[ $(ls -A w) == $'kept\nkept2' ]]
+}
+
+@test "the end of the input is a no, and other sessions do not wait for an answer" {
+	{
+		write_of 1 kept
+		printf '{"action":"run","id":2,"session":"other","args":{"command":"echo here"}}\n'
+	} | act --confirm --rule "$ask"
+	said 'assert by[2]["content"] == "here" and by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and len(asks) == 1'
+}
+
+@test "what was asked about can be taken back" {
+	{
+		write_of 1 kept
+		printf '{"action":"cancel","args":{"id":1}}\n'
+		answer_of 1 true
+	} | act --confirm --rule "$ask"
+	said 'assert by[1]["extras"]["error_id"] == "HUTCH$CANCELLED", by'
+	[[ -z $(ls -A w) ]]
+}
+
+@test "more than can wait behind a question makes it a no" {
+	{
+		write_of 1 kept
+		for n in {2..1100}; do run_of "$n" ":"; done
+		answer_of 1 true
+	} | timeout 60 "$HUTCH" act --workspace "$T/w" --confirm --rule "$ask" >out
+	said 'assert by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and by[1100]["extras"]["metadata"]["exit_code"] == 0'
+}
+
+@test "a secret is hidden in what is asked" {
+	write_of 1 kept/s3cr3t-value | act --confirm --rule "$ask" --secret KEY=s3cr3t-value
+	! grep -q s3cr3t out
+	said 'assert "<secret-hidden>" in asks[0]["about"], asks'
+}
+
+@test "a sandbox with a name has the rules that it was made with, and asks whoever sent the action" {
+	"$HUTCH" create --workspace "$T/w" --rule "$deny" --rule "$ask" box
+	talk '
+send("run", 1, command="git push")
+assert error(next()) == "HUTCH$REFUSED"
+send("write", 2, path="kept", content="x")
+assert next()["ask"] == 1
+send("confirm", ask=1, allow=True)
+assert [next()["observation"], next()["observation"]] == ["null", "write"]
+ended()' box --confirm
+	write_of 1 kept | "$HUTCH" act box >out
+	said 'assert by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and not asks'
+	# What a person does is not judged.
+	"$HUTCH" exec -w /workspace box sh -c 'echo by hand >kept'
+	[[ $(cat w/kept) == "by hand" ]]
+}
+
+@test "at the control socket it is a notification, and only who was asked can answer" {
+	! is_root || skip "the socket is that of the user for whom root stands"
+	"$HUTCH" create --workspace "$T/w" --rule "$ask" box
+	python3 - "$XDG_RUNTIME_DIR/hutch/box/control.sock" <<-'END'
+		import json, socket, sys
+
+		class Peer:
+		    def __init__(self):
+		        self.s = socket.socket(socket.AF_UNIX)
+		        self.s.settimeout(30)
+		        self.s.connect(sys.argv[1])
+		        self.f = self.s.makefile("rw")
+		        self.send(1, "hello", {"protocol": 1})
+		        assert "result" in self.next()
+		    def send(self, id, method, params):
+		        self.f.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n")
+		        self.f.flush()
+		    def next(self):
+		        return json.loads(self.f.readline())
+
+		def write(path):
+		    return {"action": "write", "args": {"path": path, "content": "x"}}
+		def answer(ask, allow):
+		    return {"action": {"action": "confirm", "args": {"ask": ask, "allow": allow}}}
+
+		a, b = Peer(), Peer()
+		a.send(2, "act", {"action": write("kept"), "confirm": True})
+		note = a.next()
+		assert note["method"] == "event" and "id" not in note, note
+		assert note["params"] == {"event": "ask", "ask": 1, "request": 2, "session": "main", "action": "write",
+		                          "about": "kept", "risk": "high", "reason": "it is kept"}, note
+		b.send(5, "act", answer(1, True))
+		assert b.next()["result"]["extras"]["error_id"] == "HUTCH$NOT_FOUND"
+		a.send(3, "act", answer(1, True))
+		got = {m["id"]: m["result"]["observation"] for m in (a.next(), a.next())}
+		assert got == {2: "write", 3: "null"}, got
+		# Who was asked goes: that is a no, and the next in the session has its turn.
+		a.send(4, "act", {"action": write("kept")})
+		assert a.next()["params"]["ask"] == 2
+		b.send(6, "act", {"action": {"action": "run", "args": {"command": "echo next"}}})
+		a.f.close(); a.s.close()
+		assert b.next()["result"]["content"] == "next"
+	END
+}
+
+@test "rules stand in a policy, and what is none is one sentence with its place" {
+	echo '{"version":1,"extends":"agent","rules":[{"command":"make **","decision":"deny","reason":"not here"},
+		{"command":"make test","decision":"allow"}]}' >mine.json
+	hutch policy show ./mine.json
+	[[ $status == 0 && $output == *'"git ** push **"'*agent*'"make **"'*./mine.json* ]]
+	{
+		run_of 1 "make"
+		run_of 2 "make test; make"
+		run_of 3 "make test"
+	} | act --policy ./mine.json
+	said '
+assert by[1]["extras"]["error_id"] == by[2]["extras"]["error_id"] == "HUTCH$REFUSED", by
+assert by[3]["observation"] == "run"'
+	echo '{"version":1,"rules":[{"command":"make"}]}' >mine.json
+	hutch policy check ./mine.json
+	[[ $status == 125 ]] && one_sentence "./mine.json: --rule: rule: there is no 'decision': .*mine.json: rules"
+	echo '{"version":1,"rules":["make"]}' >mine.json
+	hutch policy check ./mine.json
+	[[ $status == 125 ]] && one_sentence "./mine.json.*rules\[0\]: an object was expected"
+	hutch act --rule '{"decision":"deny"}'
+	[[ $status == 125 ]] && one_sentence "--rule: rule: there is no 'reason'"
+}

@@ -1,0 +1,244 @@
+#include "policy/commands.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/list.h"
+#include "base/own.h"
+
+/* Words with "|" between, commands with "; ". */
+static char *shown(const char *text)
+{
+	struct commands c;
+	char *all = text_copy("");
+
+	commands_read(&c, text, strlen(text));
+	for (size_t i = 0; i < c.count; i++)
+		for (size_t k = 0; k < c.items[i].words.count; k++) {
+			const char *between = k ? "|" : i ? "; " : "";
+			char *more = text_format("%s%s%s", all, between, c.items[i].words.items[k]);
+			free(all);
+			all = more;
+		}
+	if (c.is_cut) {
+		free(all);
+		all = text_copy("cut");
+	}
+	commands_done(&c);
+	return all;
+}
+
+struct sample {
+	const char *text, *commands;
+};
+
+static void check(const struct sample *samples, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		AUTO_FREE char *got = shown(samples[i].text);
+		if (strcmp(got, samples[i].commands))
+			fail_msg("%s\nis:     %s\nnot:    %s", samples[i].text, got,
+				 samples[i].commands);
+	}
+}
+
+static void test_words_are_as_bash_has_them_without_quotes(void **state)
+{
+	static const struct sample samples[] = {
+		{ "", "" },
+		{ "rm -rf /", "rm|-rf|/" },
+		{ " rm\t-rf  /  # all", "rm|-rf|/" },
+		{ "r\"m\" -'r'f \\/", "rm|-rf|/" },
+		{ "\\rm a\\ b", "rm|a b" },
+		{ "r\\\nm x \\\n y", "rm|x|y" },
+		{ "'a b' \"c 'd'\" e'\"'", "a b|c 'd'|e\"" },
+		{ "echo \"a\\\"b\\$c\\d\"", "echo|a\"b$c\\d" },
+		{ "$'\\x72\\155' $'\\'' $'\\u00e4\\e' $'\\q'", "rm|'|\xc3\xa4\033|\\q" },
+		{ "$\"rm\" x", "rm|x" },
+		{ "echo $X ${Y:-z} $1 *.c {a,b} ~", "echo|$X|${Y:-z}|$1|*.c|{a,b}|~" },
+		{ "echo '' \"\"", "echo||" },
+		{ "a#b c", "a#b|c" },
+		{ "'unfinished", "unfinished" },
+		{ "\"unfinished", "unfinished" },
+		{ "echo \\", "echo|" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
+static void test_what_is_around_a_command_is_no_part_of_it(void **state)
+{
+	static const struct sample samples[] = {
+		{ "X=1 Y+=2 Z[3]=4 cmd a=b", "cmd|a=b" },
+		{ "X=1", "" },
+		{ "cmd >out 2>&1 <in a 3<>x &>all >|y b", "cmd|a|b" },
+		{ "2>x cmd 2 >y", "cmd|2" },
+		{ "! cmd", "cmd" },
+		{ "time -p make", "time|-p|make; make" },
+		{ "if a; then b; elif c; then d; else e; fi", "a; b; c; d; e" },
+		{ "while a; do b; done <f", "a; b" },
+		{ "for x in rm y; do b $x; done", "b|$x" },
+		{ "for ((i = 0; i < 3; i++)); do b; done", "i|=|0; i|<|3; i++; b" },
+		{ "case $x in rm|y) a ;; (z) b ;& *) c ;; esac; d", "a; b; c; d" },
+		{ "case x in\nrm)\na\n;;\nesac", "a" },
+		{ "echo $(case x in a) rm;; esac) y", "rm; echo|$(case x in a) rm;; esac)|y" },
+		{ "f() { a; }; function g { b; }; f", "a; b; f" },
+		{ "a=(rm x)", "rm|x" },
+		{ "{ a; b; }", "a; b" },
+		{ "coproc a", "a" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
+static void test_commands_are_found_wherever_they_stand(void **state)
+{
+	static const struct sample samples[] = {
+		{ "a; b && c || d | e |& f & g\nh", "a; b; c; d; e; f; g; h" },
+		{ "(a; (b))", "a; b" },
+		{ "x $(a `b \\`c\\``) y", "c; b|`c`; a|`b \\`c\\``; x|$(a `b \\`c\\``)|y" },
+		{ "x \"$(a \"$(b)\")\"", "b; a|$(b); x|$(a \"$(b)\")" },
+		{ "x ${y:-$(a)}", "a; x|${y:-$(a)}" },
+		{ "x <(a) >(b)", "a; b; x|<(a)|>(b)" },
+		{ "X=$(a)", "a" },
+		{ "x >$(a)", "a; x" },
+		{ "echo $((1 + $(a)))", "a; 1|+|$(a); echo|$((1 + $(a)))" },
+		{ "echo $((1<<2))\nrm x", "1<<2; echo|$((1<<2)); rm|x" },
+		{ "((x<<2))\nrm x", "x<<2; rm|x" },
+		{ "'$(a)' \\$(b)", "$(a)|$; b" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
+static void test_input_that_stands_in_the_text_is_no_command_but_for_a_shell(void **state)
+{
+	static const struct sample samples[] = {
+		{ "cat <<E\nrm x\nE\na", "cat; a" },
+		{ "cat <<-'E' <<F; b\nrm x\n\tE\nrm y\nF\na", "cat; b; a" },
+		{ "cat <<E\n$(rm x) `b`\nE", "cat; rm|x; b" },
+		{ "bash <<E\nrm x\nE\na", "bash; rm|x; a" },
+		{ "cat <<E | sh\nrm x\nE", "cat; sh" },
+		{ "sh <<<'rm x'", "sh; rm|x" },
+		{ "cat <<<'rm x'", "cat" },
+		{ "cat <<E\nrm x", "cat" },
+		{ "x $(cat <<E) ; rm x\nE", "cat; x|$(cat <<E); rm|x; E" },
+		{ "x <<E $(a)\n(\nE\nb", "a; x|$(a); b" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
+static void test_what_a_command_runs_is_one_too(void **state)
+{
+	static const struct sample samples[] = {
+		{ "bash -c 'rm x; y'", "bash|-c|rm x; y; rm|x; y" },
+		{ "/bin/sh -ec \"rm x\" name", "/bin/sh|-ec|rm x|name; rm|x" },
+		{ "eval 'rm' 'x;' y", "eval|rm|x;|y; rm|x; y" },
+		{ "sudo -u root -E X=1 rm x",
+		  "sudo|-u|root|-E|X=1|rm|x; rm|x" },
+		{ "env X=1 -u Y rm x", "env|X=1|-u|Y|rm|x; rm|x" },
+		{ "env -S 'rm x'", "env|-S|rm x; rm|x" },
+		{ "timeout -s KILL 5 nice -n 5 rm x",
+		  "timeout|-s|KILL|5|nice|-n|5|rm|x; nice|-n|5|rm|x; rm|x" },
+		{ "sudo --user root rm", "sudo|--user|root|rm; root|rm; rm" },
+		{ "find . -name x -exec rm {} \\; -ok a +",
+		  "find|.|-name|x|-exec|rm|{}|;|-ok|a|+; rm|{}; a" },
+		{ "x | xargs -I {} rm {}", "x; xargs|-I|{}|rm|{}; rm|{}" },
+		{ "trap 'rm x' EXIT", "trap|rm x|EXIT; rm|x" },
+		{ "su root -c 'rm x'", "su|root|-c|rm x; rm|x" },
+		{ "command -v rm", "command|-v|rm" },
+		{ "exec rm", "exec|rm; rm" },
+		{ "busybox sh -c 'rm x'", "busybox|sh|-c|rm x; sh|-c|rm x; rm|x" },
+		{ "sudo", "sudo" },
+		{ "sudo -u", "sudo|-u" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
+static char *repeated(const char *text, size_t count)
+{
+	size_t len = strlen(text);
+	char *all = calloc(len * count + 1, 1);
+
+	assert_non_null(all);
+	for (size_t i = 0; i < count; i++)
+		memcpy(all + i * len, text, len);
+	return all;
+}
+
+/* Deep, many, or doubled at each level: it ends soon, and says that it is not all. */
+static void test_what_is_too_much_is_cut(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_cut;
+	} parts[] = {
+		{ "$(", true },	  { "${", true },    { "(", true },	    { "a;", true },
+		{ "sudo ", true }, { "eval ", true }, { "x <(", true },	    { "bash -c \"$(", true },
+		{ "`", false },	  { "$'a'", false }, { "<<E ", false },	    { "<<E\n", false },
+		{ "x ", false },   { "\"", false },	{ "bash<<<\"a", false }, { "a ((", true },
+		{ "X=1 ", false }, { "case x in ", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		AUTO_FREE char *text =
+			repeated(parts[i].text, (1u << 20) / strlen(parts[i].text));
+		struct commands c;
+		commands_read(&c, text, strlen(text));
+		assert_true(c.count <= COMMANDS_MAX);
+		if (c.is_cut != parts[i].is_cut)
+			fail_msg("'%s': %d", parts[i].text, c.is_cut);
+		commands_done(&c);
+	}
+}
+
+static void test_the_end_of_the_text_is_its_length(void **state)
+{
+	static const char *const samples[] = { "rm $", "rm \\", "a <<", "a <", "$'\\", "$'\\x", "${",
+					       "$(", "\"$", "a <<-", "x=", "<(", "&", "`\\" };
+	struct commands c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		size_t len = strlen(samples[i]);
+		char *text = malloc(len); /* nothing is behind it */
+		assert_non_null(text);
+		memcpy(text, samples[i], len);
+		commands_read(&c, text, len);
+		commands_done(&c);
+		free(text);
+	}
+	commands_read(&c, "a\0b", 3);
+	assert_int_equal(c.count, 1);
+	commands_done(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_are_as_bash_has_them_without_quotes),
+		cmocka_unit_test(test_what_is_around_a_command_is_no_part_of_it),
+		cmocka_unit_test(test_commands_are_found_wherever_they_stand),
+		cmocka_unit_test(test_input_that_stands_in_the_text_is_no_command_but_for_a_shell),
+		cmocka_unit_test(test_what_a_command_runs_is_one_too),
+		cmocka_unit_test(test_what_is_too_much_is_cut),
+		cmocka_unit_test(test_the_end_of_the_text_is_its_length),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

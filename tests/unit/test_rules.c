@@ -1,0 +1,236 @@
+#include "policy/rules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+
+static const char *const names[] = { "allow", "ask", "deny" };
+
+/* Rules, each on a line. */
+static struct rules *rules_of(const char *lines)
+{
+	struct list texts = { 0 };
+	struct err e;
+
+	for (const char *at = lines; *at;) {
+		size_t len = strcspn(at, "\n");
+		list_addf(&texts, "%.*s", (int)len, at);
+		if (rules_check(texts.items[texts.count - 1], &e) < 0)
+			fail_msg("%s: %s", texts.items[texts.count - 1], e.text);
+		at += len + (at[len] == '\n');
+	}
+	struct rules *r = rules_new(&texts);
+	list_done(&texts);
+	return r;
+}
+
+struct sample {
+	const char *command;
+	enum decision decision;
+	const char *reason, *about;
+};
+
+static void check(const char *lines, const struct sample *samples, size_t count)
+{
+	struct rules *r = rules_of(lines);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sample *s = &samples[i];
+		const struct deed deed = { .action = "run", .command = s->command };
+		struct verdict v;
+		rules_judge(r, &deed, &v);
+		if (v.decision != s->decision || strcmp(v.reason, s->reason) ||
+		    strcmp(v.about ? v.about : "", s->about))
+			fail_msg("'%s': %s, '%s', '%s'", s->command, names[v.decision], v.reason,
+				 v.about ? v.about : "");
+		verdict_done(&v);
+	}
+	rules_free(r);
+}
+
+static void test_the_words_of_a_command_are_met_in_order(void **state)
+{
+	static const char rules[] =
+		"{\"command\":\"git push **\",\"decision\":\"deny\",\"reason\":\"push\"}\n"
+		"{\"command\":[\"rm ** -r* **\",\"rm ** -*r **\"],\"decision\":\"ask\",\"reason\":\"rm\"}\n"
+		"{\"command\":\"/opt/x\",\"decision\":\"deny\",\"reason\":\"x\"}\n"
+		"{\"command\":\"a ? *.c\",\"decision\":\"deny\",\"reason\":\"a\"}";
+	static const struct sample samples[] = {
+		{ "git push", DECISION_DENY, "push", "git push" },
+		{ "git push origin main", DECISION_DENY, "push", "git push origin main" },
+		{ "/usr/bin/git push", DECISION_DENY, "push", "/usr/bin/git push" },
+		{ "git status push", DECISION_ALLOW, "", "" },
+		{ "git -C x push", DECISION_ALLOW, "", "" },
+		{ "rm -r x", DECISION_ASK, "rm", "rm -r x" },
+		{ "rm -v x -fr", DECISION_ASK, "rm", "rm -v x -fr" },
+		{ "rm x", DECISION_ALLOW, "", "" },
+		{ "/opt/x", DECISION_DENY, "x", "/opt/x" },
+		{ "x", DECISION_ALLOW, "", "" },
+		{ "/opt/x y", DECISION_ALLOW, "", "" },
+		{ "a b m.c", DECISION_DENY, "a", "a b m.c" },
+		{ "a bb m.c", DECISION_ALLOW, "", "" },
+		{ "", DECISION_ALLOW, "", "" },
+		{ "# git push", DECISION_ALLOW, "", "" },
+	};
+
+	(void)state;
+	check(rules, samples, ARRAY_LEN(samples));
+}
+
+static void test_each_command_is_judged_and_the_strictest_holds(void **state)
+{
+	static const char rules[] =
+		"{\"command\":\"git push **\",\"decision\":\"deny\",\"reason\":\"push\"}\n"
+		"{\"command\":\"rm **\",\"decision\":\"ask\",\"reason\":\"rm\"}\n"
+		"{\"command\":\"rm *.o\",\"decision\":\"allow\"}";
+	static const struct sample samples[] = {
+		{ "ls && git push; rm x", DECISION_DENY, "push", "git push" },
+		{ "rm x; git push", DECISION_DENY, "push", "git push" },
+		{ "ls | rm x", DECISION_ASK, "rm", "rm x" },
+		{ "echo \"$(git 'pu'sh)\"", DECISION_DENY, "push", "git push" },
+		{ "sudo -u x git push", DECISION_DENY, "push", "git push" },
+		{ "bash -c 'rm x'", DECISION_ASK, "rm", "rm x" },
+		{ "env X=1 g\\it push", DECISION_DENY, "push", "git push" },
+		{ "rm a.o", DECISION_ALLOW, "", "rm a.o" },
+		{ "rm a.o; rm b", DECISION_ASK, "rm", "rm b" },
+		{ "rm b; rm a.o", DECISION_ASK, "rm", "rm b" },
+	};
+
+	(void)state;
+	check(rules, samples, ARRAY_LEN(samples));
+}
+
+static void judge(const char *lines, const struct deed *deed, enum decision decision,
+		  enum risk risk)
+{
+	struct rules *r = rules_of(lines);
+	struct verdict v;
+
+	rules_judge(r, deed, &v);
+	if (v.decision != decision || v.risk != risk)
+		fail_msg("%s %s: %s, %s", deed->action, deed->path ? deed->path : "",
+			 names[v.decision], risk_name(v.risk));
+	verdict_done(&v);
+	rules_free(r);
+}
+
+static void test_paths_and_sizes_of_actions_are_met(void **state)
+{
+	static const char path[] = "{\"action\":[\"write\",\"edit\",\"move\"],\"path\":[\"/etc/**\",\".env\"],"
+				   "\"decision\":\"deny\",\"reason\":\"r\"}",
+			  size[] = "{\"larger\":\"1k\",\"decision\":\"ask\",\"reason\":\"r\",\"risk\":\"low\"}";
+	const struct deed deeds[] = {
+		{ .action = "write", .path = "/etc/passwd" },
+		{ .action = "write", .path = "../../etc/./x", .cwd = "/workspace/a" },
+		{ .action = "edit", .path = "a/.ENV", .cwd = "/workspace" },
+		{ .action = "move", .path = "/a", .other = "//etc//b" },
+		{ .action = "write", .path = "/etc" },
+	};
+	const struct deed others[] = {
+		{ .action = "read", .path = "/etc/passwd" },
+		{ .action = "write", .path = "etc/passwd", .cwd = "/workspace" },
+		{ .action = "write", .path = "/workspace/etc" },
+		{ .action = "run", .command = "cat /etc/passwd" },
+		{ .action = "env" },
+	};
+	const struct deed large = { .action = "write", .path = "/x", .size = 1025 },
+			  small = { .action = "write", .path = "/x", .size = 1024 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
+		judge(path, &deeds[i], DECISION_DENY, RISK_HIGH);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		judge(path, &others[i], DECISION_ALLOW, RISK_LOW);
+	judge(size, &large, DECISION_ASK, RISK_LOW);
+	judge(size, &small, DECISION_ALLOW, RISK_LOW);
+}
+
+static void test_a_rule_without_a_what_is_about_everything(void **state)
+{
+	static const char rule[] = "{\"decision\":\"ask\",\"reason\":\"all\"}",
+			  run[] = "{\"action\":\"run\",\"decision\":\"deny\",\"reason\":\"r\",\"risk\":\"medium\"}";
+
+	(void)state;
+	judge(rule, &(struct deed){ .action = "env" }, DECISION_ASK, RISK_MEDIUM);
+	judge(rule, &(struct deed){ .action = "run", .command = "x" }, DECISION_ASK, RISK_MEDIUM);
+	judge(rule, &(struct deed){ .action = "run", .command = "# x" }, DECISION_ASK, RISK_MEDIUM);
+	judge(run, &(struct deed){ .action = "run", .command = "x" }, DECISION_DENY, RISK_MEDIUM);
+	judge(run, &(struct deed){ .action = "read", .path = "x" }, DECISION_ALLOW, RISK_LOW);
+}
+
+static void test_what_is_too_much_to_be_judged_is_asked_about(void **state)
+{
+	static const char rule[] = "{\"command\":\"x\",\"decision\":\"allow\"}";
+	char *large = malloc(RULES_TEXT_MAX + 2), deep[4096] = "";
+
+	(void)state;
+	assert_non_null(large);
+	memset(large, 'x', RULES_TEXT_MAX + 1);
+	large[RULES_TEXT_MAX + 1] = '\0';
+	judge(rule, &(struct deed){ .action = "run", .command = large }, DECISION_ASK, RISK_HIGH);
+	large[RULES_TEXT_MAX] = '\0';
+	judge(rule, &(struct deed){ .action = "run", .command = large }, DECISION_ALLOW, RISK_LOW);
+	free(large);
+	for (size_t i = 0; i < 1000; i++)
+		memcpy(deep + 2 * i, "$(", 3);
+	judge(rule, &(struct deed){ .action = "run", .command = deep }, DECISION_ASK, RISK_HIGH);
+}
+
+static void test_what_is_no_rule_is_refused_with_its_place(void **state)
+{
+	static const struct {
+		const char *rule, *says;
+	} samples[] = {
+		{ "", "line 1" },
+		{ "[]", "an object was expected" },
+		{ "{}", "there is no 'decision'" },
+		{ "{\"decision\":\"maybe\"}", "rule.decision: 'maybe'" },
+		{ "{\"decision\":1}", "rule.decision: a string was expected" },
+		{ "{\"decision\":\"deny\"}", "there is no 'reason'" },
+		{ "{\"decision\":\"allow\",\"x\":1}", "x" },
+		{ "{\"decision\":\"allow\",\"risk\":\"big\"}", "rule.risk: 'big'" },
+		{ "{\"decision\":\"allow\",\"action\":\"fly\"}", "rule.action: 'fly'" },
+		{ "{\"decision\":\"allow\",\"action\":[]}", "rule.action: it is empty" },
+		{ "{\"decision\":\"allow\",\"action\":[\"run\",2]}", "rule.action[1]" },
+		{ "{\"decision\":\"allow\",\"command\":\" \"}", "rule.command: it is empty" },
+		{ "{\"decision\":\"allow\",\"path\":\"a/../b\"}", "rule.path: 'a/../b'" },
+		{ "{\"decision\":\"allow\",\"path\":[]}", "rule.path: it is empty" },
+		{ "{\"decision\":\"allow\",\"larger\":\"x\"}", "rule.larger" },
+		{ "{\"decision\":\"allow\",\"larger\":-1}", "rule.larger" },
+		{ "{\"decision\":\"allow\",\"command\":\"x\",\"path\":\"y\"}", "no 'path'" },
+		{ "{\"decision\":\"allow\",\"command\":\"x\",\"larger\":1}", "no size" },
+		{ "{\"decision\":\"allow\",\"command\":\"x\",\"action\":\"read\"}", "only 'run'" },
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		if (rules_check(samples[i].rule, &e) == 0)
+			fail_msg("'%s' is a rule", samples[i].rule);
+		if (!strstr(e.text, samples[i].says))
+			fail_msg("'%s' says: %s", samples[i].rule, e.text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_words_of_a_command_are_met_in_order),
+		cmocka_unit_test(test_each_command_is_judged_and_the_strictest_holds),
+		cmocka_unit_test(test_paths_and_sizes_of_actions_are_met),
+		cmocka_unit_test(test_a_rule_without_a_what_is_about_everything),
+		cmocka_unit_test(test_what_is_too_much_to_be_judged_is_asked_about),
+		cmocka_unit_test(test_what_is_no_rule_is_refused_with_its_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
