@@ -490,7 +490,8 @@ $(addprefix $(B)/fuzz/,$(filter-out $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))): $(
 
 # floor is linked as hutch is, or the ratio would compare two C libraries.
 .PHONY: bench
-BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/tests/run/layer
+BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/bench/judge \
+         $(B)/tests/run/layer
 bench: all $(BENCH)
 	tests/bench/bench.py --build $(B) $(BENCH_FLAGS)
 
@@ -499,6 +500,14 @@ $(B)/bench/floor: $(call musl_obj,tests/bench/floor.c)
 	$(call say,LINK)
 	$(Q)$(MUSL_LINK)
 $(B)/musl/tests/bench/floor.o: $(GEN)
+
+# It is of the launcher's own parts, so it is linked as that is.
+$(B)/bench/judge: $(call $(LINK)_obj,tests/bench/judge.c $(call src,base,$(BASE)) \
+                    $(call src,policy,ansi_c commands commands_run json json_scan json_string \
+                    like protect quantity rules))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK_IT)
 
 $(B)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)

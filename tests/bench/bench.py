@@ -22,6 +22,7 @@ import os
 import platform
 import pwd
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -176,6 +177,13 @@ def measure_search(bench, result):
     result["search"] = search.measure_search(bench.rows.hutch_path)
 
 
+def measure_judge(bench, result):
+    said = subprocess.run([os.path.join(bench.rows.bench, "judge")], capture_output=True, text=True,
+                          check=True)
+    count, one, four = said.stdout.split()
+    result["judge"] = {"rules": int(count), "one_us": float(one), "four_us": float(four)}
+
+
 def measure_unpack(bench, result):
     if not shutil.which("umoci"):
         result["unpack"] = result["pull"] = {"why_not": "umoci is not here"}
@@ -228,7 +236,7 @@ class Bench:
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
                      measure_together, measure_memory, measure_actions,
-                     measure_sessions, measure_named, measure_search, measure_unpack,
+                     measure_sessions, measure_named, measure_search, measure_judge, measure_unpack,
                      measure_past):
             part(self, result)
         result["goals"] = goals.judge(result)

@@ -19,6 +19,7 @@ MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
 MAX_COPY_MS = 104.9
 MAX_BUSY_PERCENT, MAX_PID1_KIB, MAX_SESSION_KIB = 5, 1024, 256
 MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
+MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
 # A page or two may be touched for the first time late.
@@ -143,6 +144,8 @@ def judge(result):
          search_ratio(result, "hutch, rg inside", "rg"), False),
         ("  without rg / grep -r", MAX_OF_GREP,
          search_ratio(result, "hutch, no rg", "grep -r"), False),
+        ("a command judged by 1,000 rules, us", MAX_JUDGE_US,
+         number(result, "judge", "one_us"), False),
         ("a layer of 300 MiB onto the disk / tar -xzf", MAX_OF_TAR,
          unpack_ratio(result, "on the disk", "tar -xzf"), False),
         ("  / umoci", MAX_OF_UMOCI, unpack_ratio(result, "on the disk", "umoci"), False),

@@ -171,6 +171,12 @@ def search_rows(result):
     return block(f"grep of {known['files']} files, all in the page cache", rows, [])
 
 
+def judge_rows(result):
+    known = result["judge"]
+    return block(f"A command judged by {known['rules']} rules", [], [
+        f"  {known['one_us']} us; a line of four {known['four_us']} us"])
+
+
 def seconds_rows(title, seconds):
     names = list(next(iter(seconds.values())))
     rows = [["s, in the middle of the turns"] + names]
@@ -220,6 +226,6 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows,
+    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows, judge_rows,
              unpack_rows, pull_rows, past_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])
