@@ -47,24 +47,38 @@ static const char *fold_code(uint32_t code)
 	return NULL;
 }
 
-/* Nothing of it gets longer: a fold has no more bytes than what it is of. */
-static void fold_text(const char *text, char *to)
+/* Nothing of it gets longer: a fold has no more bytes than what it is of.  A name of which
+ * nothing would be left stays as it is. */
+static size_t fold_name(const char *name, size_t len, char *to)
 {
-	const size_t len = strlen(text);
 	char *out = to;
 
 	for (size_t i = 0; i < len;) {
-		size_t size = utf8_length(text + i, len - i);
-		const char *is = size > 1 ? fold_code(utf8_code((const uint8_t *)text + i, size)) : NULL;
+		size_t size = utf8_length(name + i, len - i);
+		const char *is = size > 1 ? fold_code(utf8_code((const uint8_t *)name + i, size)) : NULL;
 		if (is)
 			out = stpcpy(out, is);
 		else if (size > 1)
-			out = mempcpy(out, text + i, size);
+			out = mempcpy(out, name + i, size);
 		else /* or a byte that is no character */
-			*out++ = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] | 0x20 : text[i]);
+			*out++ = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
 		i += size ? size : 1;
 	}
-	*out = '\0';
+	if (out == to && len)
+		out = mempcpy(out, name, len);
+	return (size_t)(out - to);
+}
+
+static void fold_text(const char *text, char *to)
+{
+	while (*text) {
+		size_t len = strcspn(text, "/");
+		to += fold_name(text, len, to);
+		text += len;
+		if (*text)
+			*to++ = *text++;
+	}
+	*to = '\0';
 }
 
 /* How long a name is, without what is lost at its end. */

@@ -6,10 +6,10 @@
  * at its top.  In a name "*" is any characters and "?" any one; the name "**" is any names,
  * also none.
  *
- * A name counts as another one where some file system takes it for that: upper case for
+ * A name counts as another one where a file system may take it for that: upper case for
  * lower case, also of letters that fold to ASCII ones (Unicode, CaseFolding.txt, C and F),
  * with characters that are ignored in it (Default_Ignorable_Code_Point), with dots or
- * spaces at its end. */
+ * spaces at its end.  Not: short names of DOS (GIT~1). */
 #pragma once
 #include <stddef.h>
 

@@ -547,7 +547,8 @@ int apply_begin(struct apply *a, struct err *e)
 {
 	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s", a->id);
 	find_own(a);
-	guarded_begin(&a->guarded, a->protects, a->dir);
+	if (guarded_begin(&a->guarded, a->protects, a->dir, e) < 0)
+		return -1;
 	return read_record(a, e);
 }
 

@@ -1,9 +1,8 @@
 #include "rootfs-tools/guarded.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,9 @@
 #include "base/own.h"
 #include "policy/protect.h"
 #include "rootfs-tools/ground.h"
+
+/* As many as the kernel follows (path_resolution(7)). */
+#define LINKS_MAX 40
 
 /* --- where links lead ------------------------------------------------------------------ */
 
@@ -24,49 +26,109 @@ static char *path_of(int fd)
 	return len > 0 && len < PATH_MAX ? text_format("%.*s", (int)len, path) : NULL;
 }
 
-/* As much of it as is there is followed; *rest moves back to what is not.  Allocated. */
-static char *resolve(int dir, char *path, const char **rest)
+static void add_place(struct guarded *g, const char *place, const char *pattern)
 {
-	for (;;) {
-		AUTO_CLOSE int fd = openat(dir, path, O_PATH | O_CLOEXEC);
-		if (fd >= 0)
-			return path_of(fd);
-		char *slash = strrchr(path, '/');
-		if (errno != ENOENT || !slash)
-			return NULL;
-		*rest -= strlen(slash);
-		*slash = '\0';
-	}
-}
-
-static void add_place(struct guarded *g, int dir, const char *folder, const char *pattern)
-{
-	const char *plain = pattern + strspn(pattern, "/");
-	AUTO_FREE char *path = text_copy(plain);
-	const char *rest = plain + strlen(plain);
-	AUTO_FREE char *real = resolve(dir, path, &rest);
-	const size_t len = strcmp(folder, "/") ? strlen(folder) : 0;
-
-	if (!real || strncmp(real, folder, len) || real[len] != '/')
-		return;
-	AUTO_FREE char *place = text_format("%s%s", real + len + 1, rest);
-	if (!strcmp(place, plain))
-		return;
 	list_add(&g->places, place);
 	list_add(&g->names, pattern);
 }
 
-void guarded_begin(struct guarded *g, const struct list *patterns, int dir)
-{
-	AUTO_FREE char *folder = path_of(dir);
+/* A path below the host's folder that is walked: what of it has been, through no link, and
+ * what is to come. */
+struct way {
+	const char *folder; /* of the host's, absolute */
+	char *done, *left;  /* owned; relative, without "." and ".." in the first */
+};
 
+static void set(char **place, char *text)
+{
+	free(*place);
+	*place = text;
+}
+
+/* The next name; allocated.  NULL: there is none. */
+static char *next_name(struct way *w)
+{
+	const char *name = w->left + strspn(w->left, "/");
+	size_t len = strcspn(name, "/");
+
+	if (!len)
+		return NULL;
+	char *ret = text_format("%.*s", (int)len, name);
+	set(&w->left, text_copy(name + len));
+	return ret;
+}
+
+/* False: it leads out of the folder. */
+static bool go_up(struct way *w)
+{
+	char *slash = strrchr(w->done, '/');
+
+	if (!*w->done)
+		return false;
+	*(slash ? slash : w->done) = '\0';
+	return true;
+}
+
+/* False: it leads out of the folder. */
+static bool follow(struct way *w, const char *target)
+{
+	const size_t len = strcmp(w->folder, "/") ? strlen(w->folder) : 0;
+
+	if (*target == '/') {
+		if (strncmp(target, w->folder, len) || (target[len] && target[len] != '/'))
+			return false;
+		set(&w->done, text_copy(""));
+		target += len;
+	}
+	set(&w->left, text_format("%s/%s", target, w->left));
+	return true;
+}
+
+/* Each link on the way, and where it ends, there or not. */
+static void add_way(struct guarded *g, int dir, const char *folder, const char *pattern)
+{
+	struct way w = { folder, text_copy(""), text_copy(pattern) };
+	bool is_inside = true;
+	char *name;
+
+	for (int links = 0; is_inside && links < LINKS_MAX && (name = next_name(&w)); free(name)) {
+		char target[PATH_MAX];
+		if (!strcmp(name, "."))
+			continue;
+		if (!strcmp(name, "..")) {
+			is_inside = go_up(&w);
+			continue;
+		}
+		AUTO_FREE char *path = text_format("%s%s%s", w.done, *w.done ? "/" : "", name);
+		ssize_t len = readlinkat(dir, path, target, sizeof(target) - 1);
+		if (len < 0) {
+			set(&w.done, text_copy(path));
+			continue;
+		}
+		target[len] = '\0';
+		links++;
+		add_place(g, path, pattern);
+		is_inside = follow(&w, target);
+	}
+	if (is_inside && *w.done)
+		add_place(g, w.done, pattern);
+	free(w.done);
+	free(w.left);
+}
+
+int guarded_begin(struct guarded *g, const struct list *patterns, int dir, struct err *e)
+{
 	*g = (struct guarded){ 0 };
 	if (!patterns || !patterns->count)
-		return;
+		return 0;
+	AUTO_FREE char *folder = path_of(dir);
+	if (!folder)
+		return err_sys(e, "find where the folder is");
 	g->protect = protect_new(patterns);
-	for (size_t i = 0; folder && i < patterns->count; i++)
+	for (size_t i = 0; i < patterns->count; i++)
 		if (!strpbrk(patterns->items[i], "*?"))
-			add_place(g, dir, folder, patterns->items[i]);
+			add_way(g, dir, folder, patterns->items[i]);
+	return 0;
 }
 
 void guarded_done(struct guarded *g)
@@ -93,19 +155,24 @@ static enum protected find(const struct guarded *g, const char *path, const char
 		is = protect_find(g->protect, path, ret);
 	for (size_t i = 0; i < g->places.count && is < PROTECTED_YES; i++) {
 		const char *place = g->places.items[i];
-		if (!is_below(path, place) && !is_below(place, path))
+		enum protected here = is_below(path, place)   ? PROTECTED_YES
+				      : is_below(place, path) ? PROTECTED_ABOVE
+							      : PROTECTED_NOT;
+		if (here <= is)
 			continue;
-		is = is_below(path, place) ? PROTECTED_YES : PROTECTED_ABOVE;
+		is = here;
 		*ret = g->names.items[i];
 	}
 	return is;
 }
 
-/* A folder that stays one, or is new, or is to be removed, if there is nothing in it. */
+/* A folder that stays as it is, or is new, or is to be removed, if there is nothing in it. */
 static bool keeps_folder(const struct meeting *m)
 {
 	if (m->exists && !S_ISDIR(m->host.st_mode))
 		return false;
+	if (m->exists && m->item && m->item->kind == TELL_FOLDER && !m->is_on_way)
+		return false; /* its mode: who may write there */
 	return !m->item || m->item->kind == TELL_FOLDER || m->item->kind == TELL_GONE;
 }
 

@@ -7,17 +7,18 @@
 
 #include "base/list.h"
 
+struct err;
 struct meeting;
 struct protect;
 
 struct guarded {
 	struct protect *protect; /* owned; NULL: nothing is protected */
-	struct list places;	 /* where links lead to, below the folder */
+	struct list places;	 /* links, and where they lead to, below the folder */
 	struct list names;	 /* which pattern each of those is of */
 };
 
 /* `dir` is the host's folder; `patterns` may be NULL. */
-void guarded_begin(struct guarded *g, const struct list *patterns, int dir);
+int guarded_begin(struct guarded *g, const struct list *patterns, int dir, struct err *e);
 void guarded_done(struct guarded *g);
 
 /* Why it is not to be done, as a sentence without a subject, allocated; NULL: it may be.  Of

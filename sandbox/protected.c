@@ -21,11 +21,36 @@ struct look {
 	size_t count;
 };
 
-static int refuse_link(const char *path, const char *pattern, struct err *e)
+static int refuse(const char *path, const char *pattern, const char *why, struct err *e)
 {
-	(void)err_set(e, ERR_REFUSED, "%.200s is protected (%.200s) and a link, which the inside "
-				      "could replace", path + 1, pattern);
+	(void)err_set(e, ERR_REFUSED, "%.200s is protected (%.200s) and %s", path + 1, pattern,
+		      why);
 	return err_remedy(e, "show the folder with :cow, or :ro, or leave that pattern out");
+}
+
+static int refuse_many(const char *path, const char *pattern, struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "%.200s: more than %d files would have to be looked at for what "
+				    "is protected (%.200s)", path + 1, PROTECTED_LOOK_MAX, pattern);
+	return err_remedy(e, "show the folder with :cow, or leave that pattern out");
+}
+
+/* What leads to some and is no folder could be replaced by one. */
+static int take(struct look *l, const char *path, enum protected is, const char *pattern,
+		const struct stat *st, struct err *e)
+{
+	bool is_found = is == PROTECTED_YES ||
+			(is == PROTECTED_ABOVE && !S_ISDIR(st->st_mode));
+
+	if (S_ISLNK(st->st_mode))
+		return refuse(path, pattern, "a link, which the inside could replace", e);
+	if (is_found && S_ISREG(st->st_mode) && st->st_nlink > 1)
+		return refuse(path, pattern, "has other names (hard links), which are not", e);
+	if (is_found)
+		list_add(l->found, path);
+	else if (S_ISDIR(st->st_mode))
+		list_add(&l->waiting, path);
+	return 0;
 }
 
 static int look_at(struct look *l, int folder, const char *above, const char *name, struct err *e)
@@ -35,18 +60,13 @@ static int look_at(struct look *l, int folder, const char *above, const char *na
 	struct stat st;
 	enum protected is = protect_find(l->protect, path + 1, &pattern);
 
-	if (++l->count > PROTECTED_LOOK_MAX)
-		return err_set(e, ERR_LIMIT, "more than %d files may be protected",
-			       PROTECTED_LOOK_MAX);
-	if (is == PROTECTED_NOT || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (is == PROTECTED_NOT)
 		return 0;
-	if (S_ISLNK(st.st_mode))
-		return refuse_link(path, pattern, e);
-	if (is == PROTECTED_YES)
-		list_add(l->found, path);
-	else if (S_ISDIR(st.st_mode))
-		list_add(&l->waiting, path);
-	return 0;
+	if (++l->count > PROTECTED_LOOK_MAX)
+		return refuse_many(path, pattern, e);
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return take(l, path, is, pattern, &st, e);
+	return errno == ENOENT ? 0 : err_sys(e, "look at %.300s", path + 1);
 }
 
 /* One that we may not read is an error: the inside, which is us, could open it to itself. */
@@ -62,9 +82,11 @@ static int read_folder(struct look *l, int top, const char *above, struct err *e
 		own_close(&fd);
 		return -1;
 	}
-	while (result == 0 && (entry = readdir(dir)))
+	while (result == 0 && (errno = 0, entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			result = look_at(l, fd, above, entry->d_name, e);
+	if (result == 0 && errno)
+		result = err_sys(e, "read the folder %.300s", *above ? above + 1 : ".");
 	(void)closedir(dir); /* it was only read */
 	return result;
 }

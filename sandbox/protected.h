@@ -8,10 +8,11 @@
 struct err;
 struct list;
 
-/* Entries that are looked at; only a "**" leads to many. */
+/* What may be protected, or lead to it; only a "**" leads to many. */
 #define PROTECTED_LOOK_MAX 65536
 
-/* Adds each as "/NAME/NAME", below the folder `source`; none where it is a file.  A link among them, which could be
- * replaced whatever is mounted, is ERR_REFUSED. */
+/* Adds each as "/NAME/NAME", below the folder `source`; none where it is a file.  ERR_REFUSED:
+ * a link among them, which could be replaced whatever is mounted, or a file with other
+ * names. */
 int protected_list(const char *source, const struct list *patterns, struct list *ret,
 		   struct err *e);

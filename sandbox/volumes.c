@@ -21,9 +21,10 @@
 /* As many as the kernel follows (path_resolution(7)). */
 #define MAX_LINKS 40
 
-/* Hutch's own folders, and the links by which one gets to them. */
+/* Hutch's own folders, and the links by which one gets to them; and what is protected in
+ * the folders that are shown writable. */
 struct own {
-	struct list folders, links;
+	struct list folders, links, protects;
 };
 
 /* "" when `path` is `dir`, "/rest" when it lies below it, NULL when not. */
@@ -300,7 +301,7 @@ static struct step *add_below(struct plan *p, const struct volume *v, const char
 	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
 	struct stat st;
 
-	return stat(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
+	return stat(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL; /* free(3) keeps errno */
 }
 
 /* Each pin once and parents first, all pins before the masks: a mount over a
@@ -332,37 +333,6 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	return 0;
 }
 
-/* In a copy it is hutch apply that protects. */
-static int find_protected(const struct volume *v, const char *source,
-			  const struct list *patterns, struct guards *found, struct err *e)
-{
-	if (!v->is_writable || v->is_cow)
-		return 0;
-	if (protected_list(source, patterns, &found->reads, e) < 0)
-		return err_from(e, v->from);
-	for (size_t i = 0; i < found->reads.count; i++)
-		add_parents(&found->pins, found->reads.items[i]);
-	return 0;
-}
-
-static int guard_folder(struct plan *p, const struct volume *v, const char *source,
-			const struct own *own, const struct list *patterns, struct err *e)
-{
-	struct guards found = { 0 };
-	int result = find_own_folders(p, v, source, own, &found, e);
-
-	if (result == 0)
-		result = find_kernel_folders(v, source, &found, e);
-	if (result == 0)
-		result = find_protected(v, source, patterns, &found, e);
-	if (result == 0)
-		result = add_guards(p, v, source, &found, e);
-	list_done(&found.pins);
-	list_done(&found.reads);
-	list_done(&found.masks);
-	return result;
-}
-
 static int source_missing(const struct volume *v, struct err *e)
 {
 	if (errno == ENOENT)
@@ -373,8 +343,67 @@ static int source_missing(const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
+/* In a copy it is hutch apply that protects. */
+static bool is_open_to_all(const struct volume *v)
+{
+	return v->kind != VOLUME_TMPFS && v->is_writable && !v->is_cow;
+}
+
+/* Of any of the folders: one that is shown twice is to have no open side. */
+static int find_protected(const struct volume *v, const char *source, const struct own *own,
+			  struct guards *found, struct err *e)
+{
+	for (size_t i = 0; is_open_to_all(v) && i < own->protects.count; i++) {
+		const char *path = own->protects.items[i], *rest = below(path, source);
+		if (below(source, path))
+			return refuse(v, path, "is protected, in a folder that is shown too", e);
+		if (!rest)
+			continue;
+		add_parents(&found->pins, rest);
+		add_once(&found->reads, rest);
+	}
+	return 0;
+}
+
+static int list_protected(const struct volume *v, const struct list *patterns, struct own *own,
+			  struct err *e)
+{
+	struct list found = { 0 };
+
+	if (!is_open_to_all(v) || !patterns->count)
+		return 0;
+	AUTO_FREE char *source = realpath(v->source, NULL);
+	if (!source)
+		return source_missing(v, e);
+	int result = protected_list(source, patterns, &found, e);
+	for (size_t i = 0; i < found.count; i++) {
+		AUTO_FREE char *path = join(source, found.items[i]);
+		list_add(&own->protects, path);
+	}
+	list_done(&found);
+	return result < 0 ? err_from(e, v->from) : 0;
+}
+
+static int guard_folder(struct plan *p, const struct volume *v, const char *source,
+			const struct own *own, struct err *e)
+{
+	struct guards found = { 0 };
+	int result = find_own_folders(p, v, source, own, &found, e);
+
+	if (result == 0)
+		result = find_kernel_folders(v, source, &found, e);
+	if (result == 0)
+		result = find_protected(v, source, own, &found, e);
+	if (result == 0)
+		result = add_guards(p, v, source, &found, e);
+	list_done(&found.pins);
+	list_done(&found.reads);
+	list_done(&found.masks);
+	return result;
+}
+
 static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
-		     const struct list *patterns, struct err *e)
+		     struct err *e)
 {
 	AUTO_FREE char *source = realpath(v->source, NULL);
 	struct stat st;
@@ -388,7 +417,7 @@ static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
 	(void)add_bind(p, v, source, v->target, &st);
 	if (own->folders.count == 0) /* once, and only where it is needed */
 		list_own_folders(own);
-	return guard_folder(p, v, source, own, patterns, e);
+	return guard_folder(p, v, source, own, e);
 }
 
 static void plan_tmpfs(struct plan *p, const struct volume *v)
@@ -413,14 +442,17 @@ static int plan_sorted(struct plan *p, const struct volume **sorted, size_t coun
 	struct own own = { 0 };
 	int result = 0;
 
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = list_protected(sorted[i], patterns, &own, e);
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (sorted[i]->kind == VOLUME_TMPFS)
 			plan_tmpfs(p, sorted[i]);
 		else
-			result = plan_bind(p, sorted[i], &own, patterns, e);
+			result = plan_bind(p, sorted[i], &own, e);
 	}
 	list_done(&own.folders);
 	list_done(&own.links);
+	list_done(&own.protects);
 	return result;
 }
 

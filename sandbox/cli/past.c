@@ -201,8 +201,10 @@ void past_end(struct cow *c)
 {
 	struct err e;
 
-	if (!c->path)
+	if (!c->path) {
+		cow_done(c);
 		return;
+	}
 	int kept = can_jail() ? past_settle(c, &e) : settle_roughly(c);
 	if (kept < 0)
 		report_error(&e);

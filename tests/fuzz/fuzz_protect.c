@@ -20,11 +20,14 @@ static void capitals(char *text)
 }
 
 /* At the top of the folder, by a name.  One that begins with "**" says nothing of what
- * leads to it, nor does one that may be anywhere. */
+ * leads to it, nor does one that may be anywhere; what is not ASCII may fold to that. */
 static bool says_what_leads(const char *pattern)
 {
 	const char *first = pattern + strspn(pattern, "/");
 
+	for (const char *at = pattern; *at; at++)
+		if (*at & 0x80)
+			return false;
 	return first > pattern && strncmp(first, "**", 2) != 0;
 }
 

@@ -254,6 +254,41 @@ not_applied() {
 	not_applied .GIT/Config "is protected (.git/config)"
 }
 
+# led HOST INSIDE: what HOST makes in the project, and what INSIDE does with it; the hook that
+# git would run is not made.
+led() {
+	rm -rf project && mkdir project && (cd project && eval "$1")
+	give project
+	work sh -c "$2"
+	hutch apply "$name"
+	[[ $status == 125 ]] && ! grep -q evil project/.git/hooks/pre-commit project/.mcp.json
+	"$HUTCH" discard "$name"
+}
+
+@test "no link of the host's on the way to what is protected lets the inside lead it elsewhere" {
+	work() { guarded_work "$@"; }
+	led 'mkdir .git; ln -s ../shared .git/hooks' 'mkdir shared; echo evil >shared/pre-commit'
+	led 'ln -s gd .git' 'mkdir -p gd/hooks; echo evil >gd/hooks/pre-commit'
+	led 'mkdir .git real; ln -s ../h .git/hooks; ln -s real h' 'rm h; mkdir h; echo evil >h/pre-commit'
+	led 'mkdir -p .git d/hk; ln -s ../l/hk .git/hooks; ln -s d l' 'rm l; mkdir -p l/hk; echo evil >l/hk/pre-commit'
+	led 'mkdir gd hk; ln -s gd .git; ln -s ../hk gd/hooks' 'rm gd/hooks; mkdir gd/hooks; echo evil >gd/hooks/pre-commit'
+	led 'mkdir .git; ln -s "$PWD/abs" .git/hooks' 'mkdir abs; echo evil >abs/pre-commit'
+	led 'mkdir -p .git a; ln -s ../a/../b/./c .git/hooks' 'mkdir -p b/c; echo evil >b/c/pre-commit'
+	led 'mkdir .git; ln -s .git .mcp.json' 'rm .mcp.json; echo evil >.mcp.json'
+}
+
+guarded_work() {
+	"$HUTCH" run --workspace project:cow --protect .git/hooks --protect .mcp.json -- "$@" 2>err || return
+	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
+}
+
+@test "who may write to what leads to something protected stays as it is" {
+	guarded 'chmod 777 .git; chmod 700 src; echo c >.git/HEAD'
+	hutch apply "$name"
+	[[ $status == 125 && $(stat -c %a project/.git project/src) == $'755\n700' && $(cat project/.git/HEAD) == c ]]
+	not_applied .git "leads to what is protected (.git/hooks)"
+}
+
 @test "what was written and is as it was is no change of what is protected" {
 	guarded 'cp .git/config x; cat x >.git/config; rm x; touch .git/config; echo n >n'
 	hutch apply "$name"

@@ -236,6 +236,34 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	box -v "$T/w/.mcp.json:/x" "${protects[@]}" true
 }
 
+@test "what is protected has no other side: hard links, other volumes, a file in place of a folder" {
+	repository
+	hutch run --workspace "$T/w" -v "$T:/all" "${protects[@]}" -- sh -c 'echo x >/all/w/.git/hooks/old'
+	[[ $status != 0 && $stderr == *"Read-only file system"* ]]
+	hutch run --workspace "$T/w" -v "$T/w/.git:/g" "${protects[@]}" -- sh -c 'echo x >/g/hooks/new; echo x >/g/HEAD'
+	[[ $status == 0 && $stderr == *"Read-only file system"* && $(cat w/.git/HEAD) == x && ! -e w/.git/hooks/new ]]
+	hutch run --workspace "$T/w" -v "$T/w/.git/hooks:/g" "${protects[@]}" -- true
+	[[ $status == 125 ]] && one_sentence ".*w/.git/hooks is protected, in a folder that is shown too"
+	ln w/.git/config w/other
+	hutch run --workspace "$T/w" "${protects[@]}" -- true
+	[[ $status == 125 ]] && one_sentence ".git/config is protected \\(.git/config\\) and has other names"
+	rm -r w/.git w/other
+	echo 'gitdir: /nowhere' >w/.git
+	give w
+	inside --workspace "$T/w" "${protects[@]}" sh -c 'rm -f .git; echo "gitdir: evil" >.git; ls -A'
+	[[ $output == $'.git\n.vscode\nfile' && $(cat w/.git) == 'gitdir: /nowhere' ]]
+}
+
+@test "a folder that may not be looked at is no way around" {
+	repository
+	chmod 444 w/.git
+	give w
+	as_who test ! -x w/.git || skip "it may look at everything"
+	hutch run --workspace "$T/w" "${protects[@]}" -- true
+	[[ $status == 125 ]] && one_sentence "look at .git/.*Permission denied"
+	chmod 755 w/.git
+}
+
 @test "the plan has what is protected, and a pattern that is none is one sentence" {
 	repository
 	hutch run --dry-run --workspace "$T/w" "${protects[@]}" -- true
