@@ -32,7 +32,7 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass \
             quote utf8 variables visible
 STORE    := digest folders lock names recipe reference store tree
-POLICY   := ansi_c commands commands_run environment json like policy protect quantity \
+POLICY   := ansi_c commands commands_here commands_run commands_word environment json like policy protect quantity \
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
@@ -503,8 +503,8 @@ $(B)/musl/tests/bench/floor.o: $(GEN)
 
 # It is of the launcher's own parts, so it is linked as that is.
 $(B)/bench/judge: $(call $(LINK)_obj,tests/bench/judge.c $(call src,base,$(BASE)) \
-                    $(call src,policy,ansi_c commands commands_run json json_scan json_string \
-                    like protect quantity rules))
+                    $(call src,policy,ansi_c commands commands_here commands_run commands_word \
+                    json json_scan json_string like protect quantity rules))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)

@@ -27,6 +27,19 @@ static void add_owned(struct list *l, char *text)
 	l->items[l->count] = NULL;
 }
 
+char *list_join(const struct list *l, size_t from, const char *between)
+{
+	size_t room = 1;
+
+	for (size_t i = from; i < l->count; i++)
+		room += strlen(l->items[i]) + strlen(between);
+	char *text = mem_new(room), *end = text;
+	for (size_t i = from; i < l->count; i++)
+		end = stpcpy(stpcpy(end, i > from ? between : ""), l->items[i]);
+	*end = '\0';
+	return text;
+}
+
 void list_add(struct list *l, const char *text)
 {
 	add_owned(l, text_copy(text));

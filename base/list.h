@@ -17,6 +17,9 @@ void list_add(struct list *l, const char *text);
 void list_addf(struct list *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Those from number `from` on, with `between` between them; allocated. */
+char *list_join(const struct list *l, size_t from, const char *between);
+
 /* Environment manners: "KEY=..." replaces an earlier "KEY=..." in its place. */
 void list_set_env(struct list *l, const char *key_value);
 /* Takes every "KEY=..." out. */

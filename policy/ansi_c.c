@@ -13,7 +13,7 @@ static int digit_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
 }
 
-/* As many digits as are there, at most `max`. */
+/* As many digits as are there, at most `max`; the rest of what is there stays. */
 static uint32_t number(const char **at, const char *end, int base, int max)
 {
 	uint32_t value = 0;
@@ -40,6 +40,29 @@ static size_t put_code(uint32_t code, char ret[ANSI_C_MAX])
 	return len;
 }
 
+/* It is no escape. */
+static size_t put_both(char c, char ret[ANSI_C_MAX])
+{
+	ret[0] = '\\';
+	ret[1] = c;
+	return 2;
+}
+
+/* \xHH, \x{HH...}, \uHHHH, \UHHHHHHHH, behind the letter. */
+static size_t hexadecimal(const char **at, const char *end, char letter, char ret[ANSI_C_MAX])
+{
+	bool has_braces = letter == 'x' && *at < end && **at == '{';
+	const char *digits = *at + has_braces;
+	const char *stop = digits;
+	uint32_t value = number(&stop, end, 16, has_braces || letter == 'U' ? 8
+						: letter == 'u' ? 4 : 2);
+
+	if (stop == digits)
+		return put_both(letter, ret);
+	*at = stop + (has_braces && stop < end && *stop == '}');
+	return letter == 'x' ? put_byte(value & 0xff, ret) : put_code(value & 0x1fffff, ret);
+}
+
 /* Behind the backslash. */
 static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
@@ -51,15 +74,13 @@ static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 		return put_byte((unsigned char)values[letter - letters], ret);
 	if (c >= '0' && c <= '7') {
 		(*at)--;
-		return put_byte(number(at, end, 8, 3), ret);
+		return put_byte(number(at, end, 8, 3) & 0xff, ret);
 	}
 	switch (c) {
 	case 'x':
-		return put_byte(number(at, end, 16, 2), ret);
 	case 'u':
-		return put_code(number(at, end, 16, 4), ret);
 	case 'U':
-		return put_code(number(at, end, 16, 8) & 0x1fffff, ret);
+		return hexadecimal(at, end, c, ret);
 	case 'c':
 		return *at < end ? put_byte((unsigned char)*(*at)++ & 0x1f, ret) : 0;
 	case '\\':
@@ -67,10 +88,8 @@ static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 	case '"':
 	case '?':
 		return put_byte((unsigned char)c, ret);
-	default: /* it is no escape: both */
-		ret[0] = '\\';
-		ret[1] = c;
-		return 2;
+	default:
+		return put_both(c, ret);
 	}
 }
 

@@ -1,352 +1,205 @@
 #include "policy/commands.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/list.h"
-#include "base/mem.h"
 #include "base/own.h"
-#include "policy/ansi_c.h"
+#include "policy/commands_parts.h"
 
-#define BLANKS	 " \t\r"
-#define META	 " \t\r\n;&|()<>"
-#define HERE_MAX 16 /* documents that begin on one line */
-
-/* A text that grows, always ended by a 0. */
-struct text {
-	char *at; /* owned */
-	size_t len, room;
-};
-
-struct here {
-	char *end; /* owned: the line that ends it */
-	bool strips;
-	size_t command; /* whose it is; SIZE_MAX: not known yet, or none's */
-};
-
-struct reader {
-	const char *at, *end;
-	struct commands *into;
-	unsigned depth;
-	struct here heres[HERE_MAX];
-	size_t here_count;
-};
-
-/* What the words of one command are gathered in, and where in a `case` it is. */
+/* A list of commands, and what of its latest one is known. */
 struct state {
 	struct list words;
 	char *input; /* owned: of <<<; NULL: none */
+	size_t first_here; /* of this command's */
+	bool is_late;	   /* what came before its words: then no keyword is one */
+	bool is_loop, is_function, is_coproc, is_time; /* behind `for` and the like */
 	unsigned cases; /* that are open */
-	bool is_pattern, is_arithmetic, awaits_in;
-	size_t first_here; /* of this command */
+	bool awaits_in, is_pattern; /* behind `case`; behind its `in` or ";;" */
+	bool is_plain; /* words, and nothing but words */
 };
 
-static void read_list(struct reader *r, char until, bool is_arithmetic);
+/* A word as it is written. */
+struct raw {
+	const char *at;
+	size_t len;
+};
 
-/* --- texts ------------------------------------------------------------------------------- */
+static bool read_list(struct reader *r, char until, bool is_plain);
 
-static void put(struct text *t, const char *bytes, size_t len)
+/* --- words in front ------------------------------------------------------------------------- */
+
+static bool is_raw(struct raw raw, const char *word)
 {
-	if (t->len + len + 1 > t->room) {
-		t->room = 2 * (t->len + len + 1);
-		t->at = mem_resize(t->at, t->room, 1);
+	return raw.len == strlen(word) && !memcmp(raw.at, word, raw.len);
+}
+
+static bool is_raw_of(struct raw raw, const char *const *set)
+{
+	for (; *set; set++)
+		if (is_raw(raw, *set))
+			return true;
+	return false;
+}
+
+bool commands_is_in(const char *word, const char *const *set)
+{
+	return is_raw_of((struct raw){ word, strlen(word) }, set);
+}
+
+/* NAME=, NAME+=, NAME[...]= */
+static bool is_assignment(struct raw raw)
+{
+	size_t len = 0;
+
+	while (len < raw.len && (isalnum((unsigned char)raw.at[len]) || raw.at[len] == '_'))
+		len++;
+	if (!len || isdigit((unsigned char)*raw.at))
+		return false;
+	if (len < raw.len && raw.at[len] == '[') {
+		const char *stop = memrchr(raw.at + len, ']', raw.len - len);
+		len = stop ? (size_t)(stop - raw.at) + 1 : raw.len;
 	}
-	if (len)
-		memcpy(t->at + t->len, bytes, len);
-	t->len += len;
-	t->at[t->len] = '\0';
+	len += len + 1 < raw.len && raw.at[len] == '+';
+	return len < raw.len && raw.at[len] == '=';
 }
 
-static bool is_at(const struct reader *r, char c)
+/* Of the first words of a command those that begin something.  True: it was one, and is no
+ * part of a command. */
+static bool take_keyword(struct state *s, struct raw raw)
 {
-	return r->at < r->end && *r->at == c;
+	static const char *const openers[] = { "if",	"then", "elif", "else", "fi", "while",
+					       "until", "do",	"done", "{",	"}",  "!", NULL };
+
+	if (is_raw_of(raw, openers))
+		return true;
+	if (is_raw(raw, "for") || is_raw(raw, "select"))
+		return s->is_loop = true;
+	if (is_raw(raw, "function"))
+		return s->is_function = true;
+	if (is_raw(raw, "coproc"))
+		return s->is_coproc = true;
+	if (is_raw(raw, "time"))
+		return s->is_time = true;
+	if (is_raw(raw, "esac")) {
+		s->cases -= s->cases > 0;
+		s->is_pattern = false;
+		return true;
+	}
+	if (!is_raw(raw, "case"))
+		return false;
+	s->cases++;
+	return s->awaits_in = true;
 }
 
-static bool is_next(const struct reader *r, const char *text)
+/* What is none of the words of a command, though it stands among them. */
+static bool take_other(struct state *s, struct raw raw)
 {
-	size_t len = strlen(text);
-
-	return (size_t)(r->end - r->at) >= len && !memcmp(r->at, text, len);
+	if (s->is_pattern && !is_raw(raw, "esac"))
+		return true;
+	if (s->awaits_in) {
+		s->is_pattern = is_raw(raw, "in");
+		s->awaits_in = !s->is_pattern;
+		return true;
+	}
+	if (s->is_loop) { /* its words, to `do` */
+		s->is_loop = !is_raw(raw, "do");
+		return true;
+	}
+	if (s->is_function) { /* its name */
+		s->is_function = false;
+		return true;
+	}
+	return s->is_time && s->words.count == 0 && (is_raw(raw, "-p") || is_raw(raw, "--"));
 }
 
-static bool is_one_of(const struct reader *r, const char *set)
+/* `word` is owned, and `raw` how it is written. */
+static void take_word(struct state *s, char *word, struct raw raw)
 {
-	return r->at < r->end && *r->at && strchr(set, *r->at);
-}
+	bool is_first = s->words.count == 0;
 
-static void pass_blanks(struct reader *r)
-{
-	while (is_one_of(r, BLANKS))
-		r->at++;
-}
-
-/* --- what bash puts in place of something ------------------------------------------------- */
-
-static void read_quoted(struct reader *r, struct text *to);
-
-/* Behind "$(", "<(" or "(": its commands; the text is as written. */
-static void read_inner(struct reader *r, bool is_arithmetic)
-{
-	if (!commands_may_read(r->into, 0, r->depth + 1)) {
-		r->at = r->end;
+	if (take_other(s, raw)) {
+		free(word);
 		return;
 	}
-	struct reader inner = { .at = r->at, .end = r->end, .into = r->into,
-				.depth = r->depth + 1 };
-	read_list(&inner, ')', is_arithmetic);
-	r->at = inner.at;
+	/* coproc NAME { ... } */
+	if (s->is_coproc && s->words.count == 1 && (is_raw(raw, "{") || is_raw(raw, "(")))
+		list_done(&s->words);
+	bool is_front = s->words.count == 0 && !s->is_late;
+	if (is_first && is_assignment(raw))
+		s->is_late = true;
+	else if (!(is_front && take_keyword(s, raw)))
+		list_add(&s->words, word);
+	free(word);
 }
 
-/* At a "`".  In it a backslash is for "`", "\" and "$". */
-static void read_backticks(struct reader *r)
-{
-	struct text inner = { 0 };
+/* --- ends of commands ------------------------------------------------------------------------ */
 
-	put(&inner, "", 0);
-	for (r->at++; r->at < r->end && *r->at != '`'; r->at++) {
-		if (*r->at == '\\' && r->at + 1 < r->end && strchr("`\\$", r->at[1]))
-			r->at++;
-		put(&inner, r->at, 1);
+static void end_command(struct reader *r, struct state *s)
+{
+	const size_t first = r->into->count;
+
+	if (s->words.count)
+		commands_add(r->into, &s->words, r->depth);
+	const size_t stop = r->into->count;
+	if (s->input)
+		commands_input(r, s->input, strlen(s->input), first, stop);
+	commands_here_belong(r, s->first_here, first);
+	s->first_here = r->here_count;
+	s->is_late = s->is_loop = s->is_function = s->is_coproc = s->is_time = false;
+	own_free(&s->input);
+	list_done(&s->words);
+}
+
+/* How many of them there are, lines that are joined passed over. */
+static size_t pass_operators(struct reader *r)
+{
+	size_t count = 0;
+
+	while (reader_is_one_of(r, ";&|") || reader_is_next(r, "\\\n")) {
+		count += *r->at != '\\';
+		r->at += *r->at == '\\' ? 2 : 1;
 	}
-	r->at += r->at < r->end;
-	if (commands_may_read(r->into, inner.len, r->depth + 1))
-		commands_read_more(r->into, inner.at, inner.len, r->depth + 1);
-	free(inner.at);
+	return count;
 }
 
-static void read_dollar(struct reader *r, struct text *to, bool is_quoted);
-
-/* Behind "${", to its "}". */
-static void read_braces(struct reader *r)
+static void read_operator(struct reader *r, struct state *s)
 {
-	struct text none = { 0 };
-	size_t open = 1;
+	bool is_semicolon = reader_is_at(r, ';');
 
-	while (r->at < r->end && open > 0) {
-		if (is_at(r, '$'))
-			read_dollar(r, &none, false);
-		else if (is_at(r, '`'))
-			read_backticks(r);
-		else if (is_at(r, '"'))
-			read_quoted(r, &none);
-		else {
-			open += *r->at == '{';
-			open -= *r->at == '}';
-			r->at += *r->at == '\\' && r->at + 1 < r->end ? 2 : 1;
-		}
-	}
-	free(none.at);
-}
-
-/* At the quote of $'...'. */
-static void read_ansi_c(struct reader *r, struct text *to)
-{
-	char bytes[ANSI_C_MAX];
-
-	for (r->at++; r->at < r->end && *r->at != '\'';)
-		put(to, bytes, ansi_c_next(&r->at, r->end, bytes));
-	r->at += r->at < r->end;
-}
-
-/* At a "$". */
-static void read_dollar(struct reader *r, struct text *to, bool is_quoted)
-{
-	const char *from = r->at++;
-
-	if (is_at(r, '\'') && !is_quoted)
-		return read_ansi_c(r, to);
-	if (is_at(r, '"') && !is_quoted)
-		return; /* of a translation */
-	if (is_at(r, '(')) {
+	if (s->is_pattern && reader_is_at(r, '|')) { /* or that one */
 		r->at++;
-		read_inner(r, is_at(r, '('));
-	} else if (is_at(r, '{')) {
-		r->at++;
-		if (commands_may_read(r->into, 0, ++r->depth))
-			read_braces(r);
-		else
-			r->at = r->end;
-		r->depth--;
-	} else if (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '_')) {
-		while (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '_'))
-			r->at++;
-	}
-	put(to, from, (size_t)(r->at - from));
-}
-
-/* At a double quote. */
-static void read_quoted(struct reader *r, struct text *to)
-{
-	for (r->at++; r->at < r->end && *r->at != '"';) {
-		const char *from = r->at;
-		if (is_at(r, '$')) {
-			read_dollar(r, to, true);
-		} else if (is_at(r, '`')) {
-			read_backticks(r);
-			put(to, from, (size_t)(r->at - from));
-		} else if (is_next(r, "\\\n")) {
-			r->at += 2;
-		} else {
-			if (is_at(r, '\\') && r->at + 1 < r->end && strchr("$`\"\\", r->at[1]))
-				r->at++;
-			put(to, r->at++, 1);
-		}
-	}
-	r->at += r->at < r->end;
-}
-
-static void read_single(struct reader *r, struct text *to)
-{
-	const char *from = ++r->at;
-	const char *stop = memchr(from, '\'', (size_t)(r->end - from));
-
-	r->at = stop ? stop : r->end;
-	put(to, from, (size_t)(r->at - from));
-	r->at += stop != NULL;
-}
-
-/* --- words -------------------------------------------------------------------------------- */
-
-static void read_part(struct reader *r, struct text *to)
-{
-	const char *from = r->at;
-
-	switch (*r->at) {
-	case '\'':
-		return read_single(r, to);
-	case '"':
-		return read_quoted(r, to);
-	case '$':
-		return read_dollar(r, to, false);
-	case '`':
-		read_backticks(r);
-		break;
-	case '<': /* with a "(" behind it */
-	case '>':
-		r->at += 2;
-		read_inner(r, false);
-		break;
-	case '\\':
-		r->at++;
-		if (r->at < r->end && *r->at++ != '\n')
-			put(to, r->at - 1, 1);
-		return;
-	default:
-		r->at++;
-	}
-	put(to, from, (size_t)(r->at - from));
-}
-
-/* NULL: there is none here.  Owned. */
-static char *read_word(struct reader *r, bool is_arithmetic)
-{
-	struct text word = { 0 };
-	const char *from = r->at;
-
-	put(&word, "", 0);
-	while (r->at < r->end) {
-		bool is_process = !is_arithmetic && (is_next(r, "<(") || is_next(r, ">("));
-		bool is_shift = is_arithmetic && is_one_of(r, "<>");
-		if (is_one_of(r, META) && !is_process && !is_shift)
-			break;
-		if (is_shift)
-			put(&word, r->at++, 1);
-		else
-			read_part(r, &word);
-	}
-	if (r->at > from)
-		return word.at;
-	free(word.at);
-	return NULL;
-}
-
-/* --- input that stands in the text --------------------------------------------------------- */
-
-/* Behind "<<" or "<<-". */
-static void begin_here(struct reader *r, bool strips)
-{
-	pass_blanks(r);
-	char *end = read_word(r, false);
-
-	if (!end || r->here_count == HERE_MAX) {
-		free(end);
 		return;
 	}
-	r->heres[r->here_count++] = (struct here){ end, strips, SIZE_MAX };
+	end_command(r, s);
+	if (pass_operators(r) > 1 && is_semicolon && s->cases)
+		s->is_pattern = true; /* ;; and ;& */
 }
 
-static bool is_its_end(const struct here *h, const char *line, size_t len)
+static void read_newline(struct reader *r, struct state *s)
 {
-	while (h->strips && len && *line == '\t') {
-		line++;
-		len--;
-	}
-	return len == strlen(h->end) && !memcmp(line, h->end, len);
+	bool is_loop = s->is_loop; /* for x <newline> do */
+
+	end_command(r, s);
+	s->is_loop = is_loop && !s->awaits_in;
+	r->at++;
+	commands_here_read(r);
+	s->first_here = 0;
 }
 
-/* Of a shell. */
-static void read_input(struct reader *r, const char *text, size_t len)
-{
-	if (commands_may_read(r->into, len, r->depth + 1))
-		commands_read_more(r->into, text, len, r->depth + 1);
-}
-
-/* From the line behind its command's on.  What is in it is a command for a shell, and has
- * some in $( ) for all. */
-static void read_here(struct reader *r, const struct here *h)
-{
-	const char *from = r->at, *line = from;
-
-	while (line < r->end) {
-		const char *stop = memchr(line, '\n', (size_t)(r->end - line));
-		size_t len = (size_t)((stop ? stop : r->end) - line);
-		r->at = stop ? stop + 1 : r->end;
-		if (is_its_end(h, line, len))
-			break;
-		line = r->at;
-	}
-	struct reader inner = { .at = from, .end = line, .into = r->into, .depth = r->depth };
-	struct text none = { 0 };
-	if (h->command < r->into->count && commands_is_shell(&r->into->items[h->command]))
-		return read_input(r, from, (size_t)(line - from));
-	while (inner.at < inner.end)
-		if (is_at(&inner, '$'))
-			read_dollar(&inner, &none, true);
-		else if (is_at(&inner, '`'))
-			read_backticks(&inner);
-		else
-			inner.at++;
-	free(none.at);
-}
-
-static void read_heres(struct reader *r)
-{
-	for (size_t i = 0; i < r->here_count; i++) {
-		read_here(r, &r->heres[i]);
-		free(r->heres[i].end);
-	}
-	r->here_count = 0;
-}
-
-/* --- redirections --------------------------------------------------------------------------- */
-
-/* At a "<" or ">", or "&>". */
+/* At "<" or ">", or "&>". */
 static void read_redirection(struct reader *r, struct state *s)
 {
-	bool is_here = is_next(r, "<<") && !is_next(r, "<<<"), is_text = is_next(r, "<<<");
+	bool is_text = reader_is_next(r, "<<<");
 
-	if (is_here) {
+	s->is_late = true;
+	if (reader_is_next(r, "<<") && !is_text) {
 		r->at += 2;
-		bool strips = is_at(r, '-');
-		r->at += strips;
-		return begin_here(r, strips);
+		return commands_here_begin(r);
 	}
-	while (is_one_of(r, "<>&|"))
+	while (reader_is_one_of(r, "<>&|"))
 		r->at++;
-	pass_blanks(r);
-	char *word = read_word(r, false);
+	reader_pass_blanks(r);
+	char *word = commands_word(r, false);
 	if (is_text && word) {
 		free(s->input);
 		s->input = word;
@@ -355,133 +208,26 @@ static void read_redirection(struct reader *r, struct state *s)
 	}
 }
 
-/* --- commands --------------------------------------------------------------------------------- */
-
-static bool is_in(const char *word, const char *const *set)
-{
-	for (; *set; set++)
-		if (!strcmp(*set, word))
-			return true;
-	return false;
-}
-
-static bool is_assignment(const char *word)
-{
-	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-
-	if (!len || isdigit((unsigned char)*word))
-		return false;
-	if (word[len] == '[')
-		len += strcspn(word + len, "]") + 1;
-	return len < strlen(word) && (word[len] == '=' || !strncmp(word + len, "+=", 2));
-}
-
-static void drop_first(struct list *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(words->items[i]);
-	words->count -= count;
-	memmove(words->items, words->items + count, (words->count + 1) * sizeof(*words->items));
-}
-
-/* What is in front of a command and no part of it. */
-static void drop_front(struct list *words)
-{
-	static const char *const openers[] = { "if", "then", "elif", "else", "fi", "while", "until",
-					       "do", "done", "esac", "{", "}", "!", "coproc", NULL };
-
-	while (words->count && (is_in(words->items[0], openers) || is_assignment(words->items[0])))
-		drop_first(words, 1);
-}
-
-static void end_command(struct reader *r, struct state *s)
-{
-	static const char *const loops[] = { "for", "select", "case", NULL };
-	size_t number = SIZE_MAX;
-
-	drop_front(&s->words);
-	if (s->words.count && !is_in(s->words.items[0], loops) && !s->is_pattern) {
-		number = r->into->count;
-		commands_add(r->into, &s->words, r->depth);
-	}
-	if (s->input && number < r->into->count && commands_is_shell(&r->into->items[number]))
-		read_input(r, s->input, strlen(s->input));
-	for (size_t i = s->first_here; i < r->here_count; i++)
-		r->heres[i].command = number;
-	s->first_here = r->here_count;
-	s->awaits_in = false;
-	own_free(&s->input);
-	list_done(&s->words);
-}
-
-/* A word has come: where in a `case` we are now. */
-static void look_at_case(struct state *s)
-{
-	const char *first = s->words.items[0], *last = s->words.items[s->words.count - 1];
-
-	if (s->words.count == 1 && !strcmp(last, "case") && !s->is_pattern) {
-		s->awaits_in = true;
-		s->cases++;
-	} else if (s->awaits_in && !strcmp(last, "in")) {
-		s->awaits_in = false;
-		s->is_pattern = true;
-		list_done(&s->words);
-	} else if (s->cases && s->words.count == 1 && !strcmp(first, "esac")) {
-		s->is_pattern = false;
-		s->cases--;
-	}
-}
-
-/* Of openers the next word is the first. */
-static void take_word(struct state *s, char *word)
-{
-	if (s->words.count)
-		drop_front(&s->words);
-	list_add(&s->words, word);
-	free(word);
-	if (s->words.count == 2 && !strcmp(s->words.items[0], "function"))
-		return list_done(&s->words); /* its name is no command */
-	look_at_case(s);
-}
-
-static void read_operator(struct reader *r, struct state *s)
-{
-	bool ends_case = s->cases && (is_next(r, ";;") || is_next(r, ";&"));
-
-	if (s->is_pattern && is_at(r, '|')) { /* or that one */
-		r->at++;
-		return;
-	}
-	end_command(r, s);
-	while (is_one_of(r, ";&|"))
-		r->at++;
-	s->is_pattern |= ends_case;
-}
-
-static void read_newline(struct reader *r, struct state *s)
-{
-	bool was_pattern = s->is_pattern && !s->words.count;
-
-	if (!was_pattern)
-		end_command(r, s);
-	r->at++;
-	read_heres(r);
-	s->first_here = 0;
-}
+/* --- groups ---------------------------------------------------------------------------------- */
 
 /* At "(". */
 static void read_group(struct reader *r, struct state *s)
 {
+	bool is_test = s->words.count && !strcmp(s->words.items[0], "[[");
+
 	r->at++;
 	if (s->is_pattern)
 		return;
-	if (s->words.count == 1 && is_at(r, ')')) { /* a function's name */
+	if (s->words.count == 1 && reader_is_at(r, ')')) { /* a function's name */
 		r->at++;
 		list_done(&s->words);
 		return;
 	}
-	end_command(r, s);
-	read_inner(r, s->is_arithmetic || is_at(r, '('));
+	if (s->is_coproc) /* and that of a process */
+		list_done(&s->words);
+	if (!is_test)
+		end_command(r, s);
+	commands_read_group(r, s->is_plain || is_test ? GROUP_PLAIN : GROUP_LIST);
 }
 
 /* At ")".  True: it is what the list ends with. */
@@ -489,7 +235,6 @@ static bool read_close(struct reader *r, struct state *s, char until)
 {
 	r->at++;
 	if (s->is_pattern) {
-		list_done(&s->words);
 		s->is_pattern = false;
 		return false;
 	}
@@ -497,68 +242,123 @@ static bool read_close(struct reader *r, struct state *s, char until)
 	return until == ')';
 }
 
-static bool is_number(const char *from, const char *to)
+static bool read_inner(struct reader *r, enum group kind, bool is_plain)
 {
-	while (from < to && isdigit((unsigned char)*from))
-		from++;
-	return from == to;
+	struct reader inner = { .at = r->at, .end = r->end, .into = r->into,
+				.depth = r->depth + 1 };
+	bool is_closed = read_list(&inner, ')', is_plain);
+
+	r->at = inner.at;
+	if (kind == GROUP_LIST) /* their lines come behind it */
+		commands_here_move(&inner, r);
+	commands_here_drop(&inner);
+	return is_closed;
+}
+
+void commands_read_group(struct reader *r, enum group kind)
+{
+	const char *from = r->at;
+	bool may_be_sum = kind != GROUP_PLAIN && reader_is_at(r, '(');
+
+	if (!commands_may_read(r->into, 0, r->depth + 1)) {
+		r->at = r->end;
+		return;
+	}
+	const bool was_open = r->into->is_open;
+	if (may_be_sum && read_inner(r, GROUP_INNER, true) && r->at[-2] == ')')
+		return;
+	/* "((", and it ends in no "))": a list in a list, if anything. */
+	if (may_be_sum && commands_may_read(r->into, (size_t)(r->at - from), r->depth + 1)) {
+		r->into->is_open = was_open;
+		r->at = from;
+	}
+	if (!r->into->is_cut)
+		(void)read_inner(r, kind, kind == GROUP_PLAIN);
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+static bool is_number(struct raw raw)
+{
+	for (size_t i = 0; i < raw.len; i++)
+		if (!isdigit((unsigned char)raw.at[i]))
+			return false;
+	return true;
+}
+
+/* N or {NAME}, for a redirection. */
+static bool is_descriptor(const struct reader *r, struct raw raw)
+{
+	bool is_name = raw.len > 2 && raw.at[0] == '{' && raw.at[raw.len - 1] == '}';
+
+	return reader_is_one_of(r, "<>") && (is_name || is_number(raw));
 }
 
 static void read_a_word(struct reader *r, struct state *s)
 {
 	const char *from = r->at;
-	char *word = read_word(r, s->is_arithmetic);
+	char *word = s->is_plain || s->words.count ? commands_word(r, s->is_plain)
+						   : commands_first_word(r);
+	const struct raw raw = { from, (size_t)(r->at - from) };
 
-	/* That of a descriptor. */
-	if (word && is_one_of(r, "<>") && is_number(from, r->at))
-		free(word);
-	else if (word)
-		take_word(s, word);
-	else
+	if (!word)
 		r->at++; /* a 0 byte */
+	else if (!s->is_plain && is_descriptor(r, raw))
+		free(word);
+	else
+		take_word(s, word, raw);
+}
+
+static void pass_comment(struct reader *r)
+{
+	while (r->at < r->end && *r->at != '\n')
+		r->at++;
+}
+
+static bool is_redirection(const struct reader *r)
+{
+	return reader_is_next(r, "&>") ||
+	       (reader_is_one_of(r, "<>") && !reader_is_next(r, "<(") && !reader_is_next(r, ">("));
 }
 
 /* One thing.  True: the list has ended. */
 static bool read_next(struct reader *r, struct state *s, char until)
 {
-	if (is_one_of(r, BLANKS))
+	if (reader_is_one_of(r, BLANKS))
 		r->at++;
-	else if (is_next(r, "\\\n"))
+	else if (reader_is_next(r, "\\\n"))
 		r->at += 2;
-	else if (is_at(r, '\n'))
+	else if (reader_is_at(r, '\n'))
 		read_newline(r, s);
-	else if (is_at(r, '#') && !s->is_arithmetic)
-		while (r->at < r->end && *r->at != '\n')
-			r->at++;
-	else if (is_at(r, '('))
+	else if (reader_is_at(r, '#') && !s->is_plain)
+		pass_comment(r);
+	else if (reader_is_at(r, '('))
 		read_group(r, s);
-	else if (is_at(r, ')'))
+	else if (reader_is_at(r, ')'))
 		return read_close(r, s, until);
-	else if (is_next(r, "&>") || (is_one_of(r, "<>") && !s->is_arithmetic &&
-				      !is_next(r, "<(") && !is_next(r, ">(")))
+	else if (!s->is_plain && is_redirection(r))
 		read_redirection(r, s);
-	else if (is_one_of(r, ";&|"))
+	else if (reader_is_one_of(r, ";&|"))
 		read_operator(r, s);
 	else
 		read_a_word(r, s);
 	return false;
 }
 
-static void read_list(struct reader *r, char until, bool is_arithmetic)
+/* False: the text ended before it. */
+static bool read_list(struct reader *r, char until, bool is_plain)
 {
-	struct state s = { .is_arithmetic = is_arithmetic };
+	struct state s = { .is_plain = is_plain };
 	bool is_over = false;
 
 	while (!is_over && r->at < r->end && !r->into->is_cut)
 		is_over = read_next(r, &s, until);
 	if (!is_over)
 		end_command(r, &s);
-	/* What is behind a ")" is none of it. */
-	for (size_t i = 0; i < r->here_count; i++)
-		free(r->heres[i].end);
-	r->here_count = 0;
+	r->into->is_open |= (until && !is_over) || s.cases || (!is_over && r->here_count);
 	free(s.input);
 	list_done(&s.words);
+	return is_over;
 }
 
 bool commands_may_read(struct commands *into, size_t len, unsigned depth)
@@ -573,7 +373,8 @@ void commands_read_more(struct commands *into, const char *text, size_t len, uns
 	struct reader r = { .at = text, .end = text + len, .into = into, .depth = depth };
 
 	while (r.at < r.end && !into->is_cut)
-		read_list(&r, '\0', false);
+		(void)read_list(&r, '\0', false);
+	commands_here_drop(&r);
 }
 
 void commands_read(struct commands *ret, const char *text, size_t len)

@@ -1,66 +1,80 @@
-/* Programs that run what their words say. */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/commands.h"
+#include "policy/commands_parts.h"
 
 /* What comes before the command that it runs. */
 static const struct runner {
 	const char *name;
-	const char *valued; /* letters of options that have a value behind them */
+	const char *valued; /* letters of options that have a value */
 	size_t operands;    /* words of its own */
 } runners[] = {
-	{ "busybox", "", 0 },	  { "builtin", "", 0 },	     { "chroot", "", 1 },
-	{ "command", "", 0 },	  { "doas", "Cu", 0 },	     { "env", "uCS", 0 },
-	{ "exec", "a", 0 },	  { "flock", "Ew", 1 },	     { "gdb", "x", 0 },
-	{ "ionice", "cnp", 0 },	  { "ltrace", "eopsu", 0 },  { "nice", "n", 0 },
-	{ "nohup", "", 0 },	  { "nsenter", "tGS", 0 },   { "setpriv", "", 0 },
-	{ "setsid", "", 0 },	  { "stdbuf", "ioe", 0 },    { "strace", "aeIoOpPsSuUX", 0 },
-	{ "sudo", "CDghpRrTtUu", 0 }, { "time", "fo", 0 },   { "timeout", "ks", 1 },
-	{ "unshare", "GRSw", 0 }, { "watch", "nq", 0 },	     { "xargs", "adEILnPs", 0 },
+	{ "builtin", "", 0 },	  { "busybox", "", 0 },	       { "chroot", "", 1 },
+	{ "chrt", "TPD", 1 },	  { "fakeroot", "lfbis", 0 },  { "linux32", "", 0 },
+	{ "linux64", "", 0 },	  { "prlimit", "po", 0 },      { "setarch", "", 1 },
+	{ "taskset", "", 1 },
+	{ "command", "", 0 },	  { "doas", "Cu", 0 },	       { "env", "uCS", 0 },
+	{ "exec", "a", 0 },	  { "flock", "Ewc", 1 },       { "ionice", "cnp", 0 },
+	{ "ltrace", "eopsu", 0 }, { "nice", "n", 0 },	       { "nohup", "", 0 },
+	{ "nsenter", "tGS", 0 },  { "setpriv", "", 0 },	       { "setsid", "", 0 },
+	{ "stdbuf", "ioe", 0 },	  { "strace", "aeIoOpPsSuUX", 0 }, { "sudo", "CDghpRrTtUu", 0 },
+	{ "time", "fo", 0 },	  { "timeout", "ks", 1 },      { "unshare", "GRSw", 0 },
+	{ "watch", "nq", 0 },	  { "xargs", "adEILnPs", 0 },
+};
+
+/* Of any of them: options in words whose value is a word of its own. */
+static const char *const valued_words[] = {
+	"adjustment", "arg-file", "chdir", "chroot", "class", "classdata", "close-from",
+	"command-timeout", "conflict-exit-code", "delimiter", "error", "format", "group", "host",
+	"input", "interval", "kill-after", "max-args", "max-chars", "max-lines", "max-procs",
+	"other-user", "output", "pid", "process-slot-var", "prompt", "regid",
+	"reuid", "rgid", "role", "root", "ruid", "setgid", "setuid", "signal", "split-string",
+	"target", "timeout", "trace", "type", "unset", "user", "wait", "wd", NULL
 };
 
 static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", NULL };
 
-/* A text for a shell is the value of -c. */
-static const char *const askers[] = { "su", "runuser", "script", "flock", NULL };
+/* What can be told to read its input as such a text. */
+static const char *const sources[] = { ".", "source", NULL };
 
-static const char *name_of(const char *word)
+/* -c TEXT: a text for a shell. */
+static const char *const askers[] = { "flock", "runuser", "script", "su", NULL };
+
+static const char *program_of(const char *word)
 {
 	const char *slash = strrchr(word, '/');
 
 	return slash ? slash + 1 : word;
 }
 
-static bool is_in(const char *word, const char *const *set)
+const char *command_program(const struct command *c)
 {
-	for (; *set; set++)
-		if (!strcmp(*set, word))
-			return true;
-	return false;
+	return program_of(c->words.items[0]);
 }
 
 bool commands_is_shell(const struct command *c)
 {
-	return is_in(name_of(c->words.items[0]), shells);
+	const char *name = command_program(c);
+
+	return commands_is_in(name, shells) || commands_is_in(name, sources);
 }
 
 /* --- one more ------------------------------------------------------------------------------- */
 
-static void add_rest(struct commands *into, const struct list *words, size_t from, size_t end,
-		     unsigned depth)
+/* The command that is the words from `from` to before `stop`. */
+static void add_words(struct commands *into, const struct list *words, size_t from, size_t stop,
+		      unsigned depth)
 {
-	struct list rest = { 0 };
+	struct list mine = { 0 };
 
-	for (size_t i = from; i < end; i++)
+	for (size_t i = from; i < stop; i++)
 		if (commands_may_read(into, strlen(words->items[i]) + 1, depth + 1))
-			list_add(&rest, words->items[i]);
-	if (from < end)
-		commands_add(into, &rest, depth + 1);
+			list_add(&mine, words->items[i]);
+	if (from < stop)
+		commands_add(into, &mine, depth + 1);
 }
 
 static void add_text(struct commands *into, const char *text, unsigned depth)
@@ -71,53 +85,90 @@ static void add_text(struct commands *into, const char *text, unsigned depth)
 		commands_read_more(into, text, len, depth + 1);
 }
 
+/* The words from `from` on, as one text. */
+static void add_joined(struct commands *into, const struct list *words, size_t from,
+		       unsigned depth)
+{
+	AUTO_FREE char *text = list_join(words, from, " ");
+
+	add_text(into, text, depth);
+}
+
 /* --- runners -------------------------------------------------------------------------------- */
 
-static bool is_assignment(const char *word)
+static bool is_setting(const char *word)
 {
 	return *word != '=' && *word != '-' && strchr(word, '=');
 }
 
-/* Whether the value of an option of one letter, the last of `word`, is the next word. */
-static bool has_value(const struct runner *r, const char *word)
+/* Of which getopt_long(3) takes the beginning, too. */
+static bool is_valued_word(const char *word)
 {
-	size_t len = strlen(word);
-
-	return word[1] != '-' && len > 1 && strchr(r->valued, word[len - 1]);
+	for (size_t i = 0; *word && valued_words[i]; i++)
+		if (!strncmp(valued_words[i], word, strlen(word)))
+			return true;
+	return false;
 }
 
-/* Where its command begins.  An option in words may have its value behind it, or may not:
- * *ret_or is where it begins then. */
-static size_t skip_own(const struct runner *r, const struct list *words, size_t *ret_or)
+/* -u root, -nu root, --user root; in "-uroot" it is there already. */
+static bool has_value_behind(const struct runner *r, const char *word)
+{
+	if (word[1] == '-')
+		return is_valued_word(word + 2);
+	size_t len = strlen(word), at = 1 + strcspn(word + 1, r->valued);
+	return at + 1 == len;
+}
+
+/* Where its command begins. */
+static size_t skip_own(const struct runner *r, const struct list *words)
 {
 	size_t operands = r->operands, i = 1;
 
-	*ret_or = SIZE_MAX;
 	for (; i < words->count; i++) {
 		const char *word = words->items[i];
-		if (!strcmp(word, "--"))
-			continue;
-		if (*word == '-' && has_value(r, word))
-			i++;
-		else if (!strncmp(word, "--", 2) && !strchr(word, '='))
-			*ret_or = i + 2 + operands;
-		else if (*word != '-' && !is_assignment(word) && operands-- == 0)
+		if (*word == '-')
+			i += word[1] && has_value_behind(r, word);
+		else if (!is_setting(word) && operands-- == 0)
 			break;
 	}
 	return i;
 }
 
-/* env -S "X=1 rm -rf", --split-string=... */
+/* Whether it is the option `letter`, in a cluster perhaps, or `name`, cut short perhaps: its
+ * value, "" if that is the next word; NULL: it is another. */
+static const char *value_of(const char *word, char letter, const char *name)
+{
+	size_t len = strcspn(word, "=");
+
+	if (*word != '-')
+		return NULL;
+	if (word[1] != '-') {
+		const char *at = strchr(word, letter);
+		return at ? at + 1 : NULL;
+	}
+	if (len < 4 || strncmp(word + 2, name, len - 2) != 0)
+		return NULL;
+	return word + len + (word[len] == '=');
+}
+
+/* For env \_ is a blank. */
+static void put_blanks(char *text)
+{
+	while ((text = strstr(text, "\\_")))
+		memset(text, ' ', 2);
+}
+
+/* env -S TEXT WORD... */
 static void add_split(struct commands *into, const struct list *words, unsigned depth)
 {
 	for (size_t i = 1; i < words->count; i++) {
-		const char *word = words->items[i];
-		if (!strncmp(word, "--split-string=", 15))
-			add_text(into, word + 15, depth);
-		else if (!strncmp(word, "-S", 2) && word[2])
-			add_text(into, word + 2, depth);
-		else if ((!strcmp(word, "-S") || !strcmp(word, "--split-string")) && words->items[i + 1])
-			add_text(into, words->items[i + 1], depth);
+		const char *value = value_of(words->items[i], 'S', "split-string");
+		if (!value)
+			continue;
+		AUTO_FREE char *rest = list_join(words, i + 1, " ");
+		AUTO_FREE char *text = text_format("%s %s", value, rest);
+		put_blanks(text);
+		add_text(into, text, depth);
 	}
 }
 
@@ -128,50 +179,61 @@ static bool only_asks(const char *name, const struct list *words)
 	       (!strncmp(words->items[1], "-v", 2) || !strncmp(words->items[1], "-V", 2));
 }
 
-static void add_run(struct commands *into, const struct list *words, unsigned depth)
+static void add_run(struct commands *into, const char *name, const struct list *words,
+		    unsigned depth)
 {
-	const char *name = name_of(words->items[0]);
-
 	for (size_t i = 0; i < ARRAY_LEN(runners); i++) {
 		if (strcmp(runners[i].name, name) || only_asks(name, words))
 			continue;
-		size_t other, from = skip_own(&runners[i], words, &other);
-		add_rest(into, words, from, words->count, depth);
-		if (other != from)
-			add_rest(into, words, other, words->count, depth);
+		const size_t from = skip_own(&runners[i], words);
+		add_words(into, words, from, words->count, depth);
 		if (!strcmp(name, "env"))
 			add_split(into, words, depth);
+		if (!strcmp(name, "watch"))
+			add_joined(into, words, from, depth);
 	}
 }
 
 /* --- shells --------------------------------------------------------------------------------- */
 
-/* bash -lc TEXT; su -c TEXT, su --command=TEXT. */
-static void add_dash_c(struct commands *into, const struct list *words, unsigned depth)
+static bool is_option(const char *word)
 {
-	for (size_t i = 1; i + 1 < words->count; i++) {
+	return (*word == '-' || *word == '+') && word[1];
+}
+
+/* bash -eo pipefail -c -x TEXT: what comes behind all options, if there is a -c. */
+static void add_shell(struct commands *into, const struct list *words, unsigned depth)
+{
+	static const char *const valued[] = { "--rcfile", "--init-file", NULL };
+	bool has_c = false;
+	size_t i = 1;
+
+	for (; i < words->count && is_option(words->items[i]); i++) {
 		const char *word = words->items[i];
-		if (*word == '-' && word[1] != '-' && strchr(word, 'c'))
-			return add_text(into, words->items[i + 1], depth);
-		if (!strncmp(word, "--command=", 10))
-			return add_text(into, word + 10, depth);
-		if (!strcmp(word, "--command"))
-			return add_text(into, words->items[i + 1], depth);
+		bool is_long = word[1] == '-';
+		has_c |= !is_long && *word == '-' && strchr(word, 'c');
+		i += is_long ? commands_is_in(word, valued) : strpbrk(word, "oO") != NULL;
+	}
+	if (has_c && i < words->count)
+		add_text(into, words->items[i], depth);
+}
+
+/* su -c TEXT */
+static void add_asked(struct commands *into, const struct list *words, unsigned depth)
+{
+	for (size_t i = 1; i < words->count; i++) {
+		const char *value = value_of(words->items[i], 'c', "command");
+		const char *text = value && !*value ? words->items[i + 1] : value;
+		if (text)
+			add_text(into, text, depth);
 	}
 }
 
-static void add_eval(struct commands *into, const struct list *words, unsigned depth)
+/* ";", or "+" behind "{}" */
+static bool is_found_end(const struct list *words, size_t i)
 {
-	size_t room = 1;
-
-	for (size_t i = 1; i < words->count; i++)
-		room += strlen(words->items[i]) + 1;
-	AUTO_FREE char *text = mem_new(room);
-	char *end = text;
-	for (size_t i = 1; i < words->count; i++)
-		end = stpcpy(stpcpy(end, words->items[i]), " ");
-	*end = '\0';
-	add_text(into, text, depth);
+	return !strcmp(words->items[i], ";") ||
+	       (!strcmp(words->items[i], "+") && !strcmp(words->items[i - 1], "{}"));
 }
 
 /* find . -exec rm {} + */
@@ -180,32 +242,48 @@ static void add_found(struct commands *into, const struct list *words, unsigned 
 	static const char *const flags[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
 
 	for (size_t i = 1; i < words->count; i++) {
-		size_t end = i + 1;
-		if (!is_in(words->items[i], flags))
+		size_t stop = i + 1;
+		if (!commands_is_in(words->items[i], flags))
 			continue;
-		while (end < words->count && strcmp(words->items[end], ";") &&
-		       strcmp(words->items[end], "+"))
-			end++;
-		add_rest(into, words, i + 1, end, depth);
-		i = end;
+		while (stop < words->count && !is_found_end(words, stop))
+			stop++;
+		add_words(into, words, i + 1, stop, depth);
+		i = stop;
 	}
 }
 
-/* --- all ------------------------------------------------------------------------------------- */
+/* Where the words of a builtin begin. */
+static size_t behind_dashes(const struct list *words)
+{
+	return words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
+}
+
+/* trap TEXT SIGNAL... */
+static void add_trap(struct commands *into, const struct list *words, unsigned depth)
+{
+	size_t i = behind_dashes(words);
+
+	if (i < words->count)
+		add_text(into, words->items[i], depth);
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
 
 static void add_inner(struct commands *into, const struct list *words, unsigned depth)
 {
-	const char *name = name_of(words->items[0]);
+	const char *name = program_of(words->items[0]);
 
-	if (is_in(name, shells) || is_in(name, askers))
-		add_dash_c(into, words, depth);
+	if (commands_is_in(name, shells))
+		add_shell(into, words, depth);
+	else if (commands_is_in(name, askers))
+		add_asked(into, words, depth);
 	else if (!strcmp(name, "eval"))
-		add_eval(into, words, depth);
-	else if (!strcmp(name, "trap") && words->count > 1)
-		add_text(into, words->items[1], depth);
+		add_joined(into, words, behind_dashes(words), depth);
+	else if (!strcmp(name, "trap"))
+		add_trap(into, words, depth);
 	else if (!strcmp(name, "find"))
 		add_found(into, words, depth);
-	add_run(into, words, depth);
+	add_run(into, name, words, depth);
 }
 
 void commands_add(struct commands *into, struct list *words, unsigned depth)

@@ -30,7 +30,7 @@ bool like_matches(const char *pattern, size_t pattern_len, const char *name, siz
 			n++;
 		} else if (star != SIZE_MAX) {
 			p = star + 1;
-			n = ++again;
+			n = again += char_len(name + again, len - again);
 		} else {
 			return false;
 		}

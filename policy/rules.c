@@ -17,6 +17,11 @@
 
 static const char *const actions[] = { "run",  "read", "write",	 "edit",  "list", "glob", "stat",
 				       "move", "remove", "mkdir", "grep", "env" };
+/* By their places there. */
+#define RUN_BIT	   (1u << 0)
+#define WRITE_BITS (1u << 2 | 1u << 3)
+#define ENV_BIT	   (1u << 11)
+
 static const char *const decisions[] = { "allow", "ask", "deny" };
 static const char *const risks[] = { "low", "medium", "high" };
 
@@ -28,9 +33,9 @@ struct line {
 };
 
 /* A command that is judged. */
-struct judged {
+struct candidate {
 	const struct list *words;
-	const char *name; /* of its program, without folders */
+	const char *name; /* of its program */
 	size_t len;
 };
 
@@ -206,8 +211,12 @@ static int check_sense(const struct rule *r, const struct json_at *root, struct 
 	if (r->line_count && (r->paths || r->has_larger))
 		return err_set(e, ERR_USAGE, "%s: a 'command' has no 'path' and no size",
 			       root->place);
-	if (r->line_count && r->actions && !(r->actions & 1u))
+	if (r->line_count && r->actions && !(r->actions & RUN_BIT))
 		return err_set(e, ERR_USAGE, "%s: only 'run' has a 'command'", root->place);
+	if (r->paths && r->actions && !(r->actions & ~(RUN_BIT | ENV_BIT)))
+		return err_set(e, ERR_USAGE, "%s: these actions have no 'path'", root->place);
+	if (r->has_larger && r->actions && !(r->actions & WRITE_BITS))
+		return err_set(e, ERR_USAGE, "%s: these actions write nothing", root->place);
 	return 0;
 }
 
@@ -326,19 +335,19 @@ static bool is_word(const char *pattern, const char *word)
 }
 
 /* A pattern without a slash is about a program wherever it lies. */
-static bool is_program(const char *pattern, const struct judged *c)
+static bool is_program(const char *pattern, const struct candidate *c)
 {
 	return is_word(pattern, strchr(pattern, '/') ? c->words->items[0] : c->name);
 }
 
 /* Of most rules this is all that is looked at. */
-static bool is_other_program(const struct line *line, const struct judged *c)
+static bool is_other_program(const struct line *line, const struct candidate *c)
 {
 	return line->is_plain && (line->first_len != c->len ||
 				  memcmp(line->words.items[0], c->name, c->len) != 0);
 }
 
-static bool meets_line(const struct line *line, const struct judged *c)
+static bool meets_line(const struct line *line, const struct candidate *c)
 {
 	const struct list *pattern = &line->words, *words = c->words;
 	size_t p = 0, w = 0, any = SIZE_MAX, again = 0;
@@ -395,7 +404,7 @@ static bool has_path(const struct rule *r, const char *path)
 	return path && protect_find(r->paths, path, NULL) == PROTECTED_YES;
 }
 
-static bool meets_words(const struct rule *r, const struct judged *c)
+static bool meets_words(const struct rule *r, const struct candidate *c)
 {
 	for (size_t i = 0; c && i < r->line_count; i++)
 		if (!is_other_program(&r->lines[i], c) && meets_line(&r->lines[i], c))
@@ -404,7 +413,7 @@ static bool meets_words(const struct rule *r, const struct judged *c)
 }
 
 static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
-		  const struct judged *c)
+		  const struct candidate *c)
 {
 	if (r->actions && !(r->actions & action))
 		return false;
@@ -415,22 +424,9 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 	return meets_words(r, c);
 }
 
-static char *joined(const struct list *words)
-{
-	size_t room = 1;
-
-	for (size_t i = 0; i < words->count; i++)
-		room += strlen(words->items[i]) + 1;
-	char *text = mem_new(room), *end = text;
-	for (size_t i = 0; i < words->count; i++)
-		end = stpcpy(stpcpy(end, i ? " " : ""), words->items[i]);
-	*end = '\0';
-	return text;
-}
-
 /* The last of the shelf that is met, or none that is later than `best`. */
 static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d, uint32_t action,
-		       const struct judged *c, size_t best)
+		       const struct candidate *c, size_t best)
 {
 	const struct shelf *s = &r->shelves[shelf];
 
@@ -440,9 +436,18 @@ static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d
 	return best;
 }
 
-/* The strictest so far stays; of equal ones the first.  NULL: it is no command. */
+static void add_about(struct verdict *v, const struct list *words)
+{
+	AUTO_FREE char *line = list_join(words, 0, " ");
+	char *all = v->about ? text_format("%s\n%s", v->about, line) : text_copy(line);
+
+	free(v->about);
+	v->about = all;
+}
+
+/* The strictest holds, and of equal ones the one of the highest risk. */
 static void judge_one(const struct rules *r, const struct deed *d, uint32_t action,
-		      const struct judged *c, struct verdict *v)
+		      const struct candidate *c, struct verdict *v)
 {
 	size_t number = c ? last_met(r, shelf_of(c->name, c->len), d, action, c, 0) : 0;
 
@@ -450,39 +455,71 @@ static void judge_one(const struct rules *r, const struct deed *d, uint32_t acti
 	if (number == 0)
 		return;
 	const struct rule *rule = &r->items[number - 1];
-	if (v->rule && rule->decision <= v->decision)
+	if (v->rule && rule->decision < v->decision)
 		return;
-	verdict_done(v);
-	*v = (struct verdict){ rule->decision, rule->risk, rule->reason, rule->text,
-			       c ? joined(c->words) : NULL };
+	bool is_equal = v->rule && rule->decision == v->decision;
+	if (!is_equal)
+		verdict_done(v);
+	if (!is_equal || rule->risk > v->risk)
+		*v = (struct verdict){ rule->decision, rule->risk, rule->reason, rule->text,
+				       v->about };
+	if (c)
+		add_about(v, c->words);
 }
 
 static void judge_command(const struct rules *r, const struct deed *d,
 			  const struct command *command, struct verdict *v)
 {
-	const char *program = command->words.items[0], *slash = strrchr(program, '/');
-	const char *name = slash ? slash + 1 : program;
-	const struct judged c = { &command->words, name, strlen(name) };
+	const char *name = command_program(command);
+	const struct candidate c = { &command->words, name, strlen(name) };
 
-	judge_one(r, d, 1u, &c, v);
+	judge_one(r, d, RUN_BIT, &c, v);
+}
+
+/* On a terminal there are keys in it, which change what is typed. */
+static bool has_keys(const char *text)
+{
+	for (; *text; text++)
+		if ((*text > 0 && *text < ' ' && !strchr("\t\n", *text)) || *text == 0x7f)
+			return true;
+	return false;
+}
+
+static bool is_too_much(const struct rules *r, const struct commands *c)
+{
+	uint64_t words = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		words += c->items[i].words.count;
+	return words * r->shelves[GENERAL].count > RULES_WORK_MAX;
+}
+
+static const char *why_not_judged(const struct rules *r, const struct deed *d,
+				  const struct commands *c)
+{
+	if (c->is_cut || strlen(d->command) > RULES_TEXT_MAX || is_too_much(r, c))
+		return "it is more than can be judged; do it in smaller steps";
+	if (c->is_open)
+		return "it ends in the middle of something, so that what it does cannot be judged";
+	return d->is_typed && has_keys(d->command) ? "there are keys in it" : NULL;
 }
 
 static void judge_run(const struct rules *r, const struct deed *d, struct verdict *v)
 {
-	const size_t len = strlen(d->command);
 	struct commands c = { 0 };
 
-	if (len <= RULES_TEXT_MAX)
-		commands_read(&c, d->command, len);
-	for (size_t i = 0; i < c.count; i++)
+	if (strlen(d->command) <= RULES_TEXT_MAX)
+		commands_read(&c, d->command, strlen(d->command));
+	const char *why = why_not_judged(r, d, &c);
+	for (size_t i = 0; i < c.count && !is_too_much(r, &c); i++)
 		judge_command(r, d, &c.items[i], v);
 	if (c.count == 0)
-		judge_one(r, d, 1u, NULL, v);
-	if ((c.is_cut || len > RULES_TEXT_MAX) && v->decision == DECISION_ALLOW) {
+		judge_one(r, d, RUN_BIT, NULL, v);
+	if (why && v->decision == DECISION_ALLOW) {
 		verdict_done(v);
-		*v = (struct verdict){ DECISION_ASK, RISK_HIGH,
-				       "it is more than can be judged; do it in smaller steps", NULL,
-				       NULL };
+		*v = (struct verdict){ DECISION_ASK, RISK_HIGH, why, NULL, NULL };
+	} else if (why) {
+		v->risk = RISK_HIGH;
 	}
 	commands_done(&c);
 }

@@ -3,7 +3,7 @@
  * A rule is a JSON object (docs/hutch-policy.md, "Rules"): what it is about, and what is
  * decided.  Of the rules that an action meets the last one decides; without one it is
  * allowed.  Of a `run` each command is judged by itself (policy/commands.h), and the
- * strictest verdict holds.
+ * strictest verdict holds, with the reason of the one with the highest risk.
  *
  * Rules advise: what a program does is not in its words. */
 #pragma once
@@ -15,8 +15,10 @@ struct err;
 struct list;
 
 #define RULES_MAX 4096
-/* A longer `run` is too much to be judged. */
+/* A longer `run` is too much to be judged, and so is one of too many words for so many
+ * rules: the product of them. */
 #define RULES_TEXT_MAX (256u << 10)
+#define RULES_WORK_MAX (4u << 20)
 
 enum decision { DECISION_ALLOW, DECISION_ASK, DECISION_DENY };
 enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH };
@@ -37,6 +39,7 @@ struct deed {
 	const char *path, *other; /* of a move: from, to */
 	const char *cwd;     /* absolute: where relative paths begin */
 	uint64_t size;	     /* bytes that are written */
+	bool is_typed;	     /* the command goes to what runs, on a terminal */
 };
 
 struct verdict {
@@ -44,7 +47,7 @@ struct verdict {
 	enum risk risk;
 	const char *reason; /* borrowed from the rules; "" without a rule */
 	const char *rule;   /* its text, borrowed; NULL: none */
-	char *about;	    /* owned: the command that it is about; NULL: all of it */
+	char *about;	    /* owned: the commands that are decided so, a line each; NULL: all of it */
 };
 
 /* verdict_done() is due. */

@@ -472,7 +472,7 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
 					     "read, write, edit, list, glob, grep, stat, "
-					     "move, remove, mkdir, env, cancel, confirm", name);
+					     "move, remove, mkdir, env, confirm, cancel", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||

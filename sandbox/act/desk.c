@@ -54,17 +54,22 @@ void desk_deliver(struct desk_client *c)
 		;
 }
 
-void desk_unask(struct desk *d, const struct desk_client *c)
+bool desk_unask(struct desk *d, const struct desk_client *c)
 {
+	bool was_asked = false;
+
 	for (size_t i = 0; i < d->queue.session_count; i++)
 		for (struct task *t = d->queue.sessions[i].first; t; t = t->next)
-			if (t->asked == c)
+			if (t->asked == c) {
 				t->asked = NULL;
+				was_asked = true;
+			}
+	return was_asked;
 }
 
 void desk_leave(struct desk *d, struct desk_client *c)
 {
-	desk_unask(d, c);
+	(void)desk_unask(d, c);
 	for (size_t i = 0; i < d->queue.session_count; i++)
 		for (struct task *t = d->queue.sessions[i].first; t; t = t->next)
 			for (size_t k = 0; k < t->asker_count; k++)

@@ -91,8 +91,8 @@ void desk_done(struct desk *d);
  * has its name. */
 void desk_leave(struct desk *d, struct desk_client *c);
 
-/* What it was asked it will not answer: that is a no. */
-void desk_unask(struct desk *d, const struct desk_client *c);
+/* What it was asked it will not answer: that is a no.  Whether it was asked something. */
+bool desk_unask(struct desk *d, const struct desk_client *c);
 
 /* One line of input, without its newline. */
 void desk_line(struct desk *d, struct desk_client *c, const char *line, size_t len);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/mask.h"
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
@@ -10,6 +11,8 @@
 
 /* Of what is asked about: a person reads it. */
 #define ABOUT_MAX 4096
+/* The same in an answer, which a model reads. */
+#define TOLD_MAX 200
 
 /* An editor that only shows is a reader. */
 static const char *name_of(const struct action *a)
@@ -19,10 +22,14 @@ static const char *name_of(const struct action *a)
 
 static uint64_t size_of(const struct action *a)
 {
-	const char *text = a->kind == ACT_WRITE ? a->content
-			   : a->file_text	? a->file_text : a->new_str;
+	const char *const texts[] = { a->kind == ACT_WRITE ? a->content : NULL, a->file_text,
+				      a->new_str };
+	uint64_t size = 0;
 
-	return text ? strlen(text) : 0;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (texts[i] && strlen(texts[i]) > size)
+			size = strlen(texts[i]);
+	return size;
 }
 
 static struct deed deed_of(const struct desk *d, const struct action *a)
@@ -34,6 +41,7 @@ static struct deed deed_of(const struct desk *d, const struct action *a)
 		.other = a->kind == ACT_MOVE ? a->other : NULL,
 		.cwd = d->shell->cwd,
 		.size = size_of(a),
+		.is_typed = a->is_input,
 	};
 }
 
@@ -43,6 +51,30 @@ static bool is_judged(const struct action *a)
 	return a->kind != ACT_RUN || (*a->command && !action_is_key(a->command));
 }
 
+/* What is shown to others, without secrets, cut at a character; NULL stays NULL.
+ * Allocated. */
+static char *shown(const struct desk *d, const char *text, size_t max)
+{
+	struct mask_stream stream = { 0 };
+	struct buffer out;
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text)
+		return NULL;
+	buffer_init(&out, (MASK_GROWTH + 1) * len + sizeof(MASK_TEXT));
+	mask_feed(&d->mask, &stream, text, len, &out);
+	mask_flush(&stream, &out);
+	mask_stream_done(&stream);
+	bool is_long = buffer_len(&out) > max;
+	len = is_long ? max : buffer_len(&out);
+	while (is_long && len > 0 && (buffer_data(&out)[len] & 0xc0) == 0x80)
+		len--;
+	char *ret = text_format("%.*s%s", (int)len, len ? (const char *)buffer_data(&out) : "",
+				is_long ? "..." : "");
+	buffer_done(&out);
+	return ret;
+}
+
 /* --- a no ----------------------------------------------------------------------------------- */
 
 static void refuse(struct desk *d, struct task *t, const struct verdict *v, const char *why,
@@ -50,9 +82,10 @@ static void refuse(struct desk *d, struct task *t, const struct verdict *v, cons
 {
 	const struct refusal refusal = { .what = name_of(&t->action), .path = t->action.path,
 					 .layer = "rules", .rule = v->rule, .remedy = remedy };
-	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%.200s%s", why,
-					   v->reason, v->about ? " (" : "",
-					   v->about ? v->about : "", v->about ? ")" : "");
+	AUTO_FREE char *about = shown(d, v->about, TOLD_MAX);
+	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%s%s", why,
+					   v->reason, about ? " (" : "", about ? about : "",
+					   about ? ")" : "");
 	struct observed o = desk_observed(t);
 	struct buffer line;
 
@@ -75,10 +108,10 @@ static struct asker *who_confirms(struct task *t)
 static void ask(struct desk *d, struct task *t, struct asker *who, const struct verdict *v)
 {
 	const struct observed o = { .action = &t->action };
-	AUTO_FREE char *about = v->about ? text_format("%.*s", ABOUT_MAX, v->about) : NULL;
+	AUTO_FREE char *about = shown(d, v->about ? v->about : t->action.path, ABOUT_MAX);
 	const struct question q = { .number = t->ask = ++d->asks, .request = who->id,
-				    .risk = risk_name(v->risk), .reason = v->reason,
-				    .about = about ? about : t->action.path };
+				    .action = name_of(&t->action), .risk = risk_name(v->risk),
+				    .reason = v->reason, .about = about };
 	struct buffer line;
 
 	t->asked = who->client;
@@ -150,6 +183,7 @@ enum judged desk_judge(struct desk *d, struct task *t)
 	rules_judge(d->rules, &deed, &v);
 	enum judged result = decide(d, t, &v);
 	verdict_done(&v);
-	t->is_allowed |= result == JUDGED_GO;
+	if (result == JUDGED_GO) /* else it may be gone */
+		t->is_allowed = true;
 	return result;
 }

@@ -511,7 +511,7 @@ void observe_ask(struct buffer *out, const struct observed *o, const struct ques
 	if (q->request)
 		put_format(out, ",\"request\":%s", q->request);
 	observe_member(out, "session", o->action->session);
-	observe_member(out, "action", action_name(o->action));
+	observe_member(out, "action", q->action);
 	observe_member(out, "about", q->about);
 	observe_member(out, "risk", q->risk);
 	observe_member(out, "reason", q->reason);

@@ -67,7 +67,7 @@ void observe_error(struct buffer *out, const struct observed *o, const char *err
  * where `request` is the id of its request, as JSON; else NULL. */
 struct question {
 	uint32_t number;
-	const char *request, *risk, *reason, *about; /* `about`: may be NULL */
+	const char *request, *action, *risk, *reason, *about; /* `about`: may be NULL */
 };
 void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
 		 bool is_rpc);

@@ -78,7 +78,7 @@ static bool take_lines(struct server *s)
 	}
 	s->client.confirms &= !lines_is_over(&s->lines);
 	if (lines_is_over(&s->lines))
-		desk_unask(&s->desk, &s->client);
+		has_some |= desk_unask(&s->desk, &s->client);
 	return has_some;
 }
 

@@ -349,13 +349,14 @@ static bool is_finished(const struct client *c)
 
 /* One of which no answer can come any more: it says nothing more, or has said so much that
  * no more of it is read. */
-static void look_at_asked(struct supervisor *s, struct client *c)
+static bool look_at_asked(struct supervisor *s, struct client *c)
 {
 	bool is_over = lines_is_over(&c->wire.lines);
 
 	c->desk.confirms &= !is_over;
-	if (is_over || c->under_way + c->desk.outstanding >= CLIENT_REQUESTS)
-		desk_unask(&s->desk, &c->desk);
+	if (!is_over && c->under_way + c->desk.outstanding < CLIENT_REQUESTS)
+		return false;
+	return desk_unask(&s->desk, &c->desk);
 }
 
 bool clients_work(struct supervisor *s)
@@ -365,7 +366,7 @@ bool clients_work(struct supervisor *s)
 	for (size_t i = s->client_count; i-- > 0;) {
 		struct client *c = s->clients[i];
 		has_some = take_lines(s, c) || has_some;
-		look_at_asked(s, c);
+		has_some = look_at_asked(s, c) || has_some;
 		has_some = outputs_tell(s, c) || has_some;
 		has_some = jobs_tell(&s->jobs, c) || has_some;
 		has_some = tell_exits(s, c) || has_some;

@@ -46,8 +46,9 @@ talk() {
 	python3 - "$HUTCH" act "$@" <<-END
 		import json, subprocess, sys
 		p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-		def send(action, id=None, **args):
-		    p.stdin.write(json.dumps({"action": action, "args": args} | ({"id": id} if id else {})) + "\n")
+		def send(action, id=None, timeout=9, **args):
+		    line = {"action": action, "args": args, "timeout": timeout} | ({"id": id} if id else {})
+		    p.stdin.write(json.dumps(line) + "\n")
 		def next():
 		    return json.loads(p.stdout.readline())
 		def error(o):
@@ -141,6 +142,42 @@ ended()' --workspace "$T/w" --confirm --rule "$ask"
 	said 'assert by[2]["content"] == "here" and by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and len(asks) == 1'
 }
 
+@test "who has been asked and says nothing more has said no" {
+	"$HUTCH" create --workspace "$T/w" --rule "$ask" box
+	local goes='
+send("write", 1, path="kept", content="x")
+assert next()["ask"] == 1
+p.stdin.close()
+assert error(next()) == "HUTCH$REFUSED" and p.wait() == 0'
+	talk "$goes" --confirm --workspace "$T/w" --rule "$ask"
+	talk "$goes" box --confirm
+	[[ -z $(ls -A w) ]]
+}
+
+@test "all that is asked about is named, with the highest risk" {
+	talk '
+send("run", 1, command="true; echo a; rm b c")
+q = next()
+assert (q["about"], q["risk"], q["reason"]) == ("echo a\nrm b c", "high", "it removes"), q
+send("confirm", ask=1, allow=True)
+assert [next()["observation"], next()["cause"]] == ["null", 1]
+send("run", 2, command="cat", timeout=1)
+assert next()["hutch"]["refused"] == []
+send("run", 3, command="x\x01\x04y", is_input=True, timeout=1)
+assert next()["reason"] == "there are keys in it"
+send("confirm", ask=2, allow=False)
+assert [next()["observation"], error(next())] == ["null", "HUTCH$REFUSED"]
+send("run", 4, command="true \x27")
+q = next()
+assert q["risk"] == "high" and "in the middle" in q["reason"], q
+send("confirm", ask=3, allow=False)
+assert [next()["observation"], error(next())] == ["null", "HUTCH$REFUSED"]
+send("run", 5, command="C-c", is_input=True)
+assert next()["extras"]["metadata"]["exit_code"] == 130
+ended()' --confirm --rule '{"command":"echo **","decision":"ask","reason":"it says"}' \
+		--rule '{"command":"rm **","decision":"ask","reason":"it removes","risk":"high"}'
+}
+
 @test "what was asked about can be taken back" {
 	{
 		write_of 1 kept
@@ -232,7 +269,7 @@ ended()' box --confirm
 	echo '{"version":1,"extends":"agent","rules":[{"command":"make **","decision":"deny","reason":"not here"},
 		{"command":"make test","decision":"allow"}]}' >mine.json
 	hutch policy show ./mine.json
-	[[ $status == 0 && $output == *'"git ** push **"'*agent*'"make **"'*./mine.json* ]]
+	[[ $status == 0 && $output == *'"git push **"'*agent*'"make **"'*./mine.json* ]]
 	{
 		run_of 1 "make"
 		run_of 2 "make test; make"
@@ -249,4 +286,25 @@ assert by[3]["observation"] == "run"'
 	[[ $status == 125 ]] && one_sentence "./mine.json.*rules\[0\]: an object was expected"
 	hutch act --rule '{"decision":"deny"}'
 	[[ $status == 125 ]] && one_sentence "--rule: rule: there is no 'reason'"
+}
+
+# judged ARG...: each text of golden/judged.jsonl as an action of its own, with a file for "@";
+# prints how many of the files were made.
+judged() {
+	rm -rf w/* && python3 - "$here/golden/judged.jsonl" >in <<-'END'
+		import json, sys
+		for n, line in enumerate(open(sys.argv[1])):
+		    command = json.loads(line).replace("@", f"/workspace/m{n}")
+		    print(json.dumps({"action": "run", "id": n, "timeout": 9, "args": {"command": command, "is_static": True}}))
+	END
+	timeout 120 "$HUTCH" act --workspace "$T/w" "$@" <in >out 2>/dev/null
+	find w -name 'm*' | wc -l
+}
+
+@test "however a command is written, it is seen where bash runs it" {
+	touch='{"command":"touch **","decision":"deny","reason":"r"}'
+	[[ $(judged --rule "$touch") == 0 ]]
+	said 'assert len(by) > 250 and all(o["extras"]["error_id"] == "HUTCH$REFUSED" for o in by.values()), by'
+	# ... and these are what bash does run, which is not to be seen twice.
+	[[ $BUILD == */asan ]] || (($(judged) > 250))
 }

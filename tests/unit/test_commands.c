@@ -61,6 +61,7 @@ static void test_words_are_as_bash_has_them_without_quotes(void **state)
 		{ "'a b' \"c 'd'\" e'\"'", "a b|c 'd'|e\"" },
 		{ "echo \"a\\\"b\\$c\\d\"", "echo|a\"b$c\\d" },
 		{ "$'\\x72\\155' $'\\'' $'\\u00e4\\e' $'\\q'", "rm|'|\xc3\xa4\033|\\q" },
+		{ "$'rm\\0x' $'\\x{72}m' $'\\xg'", "rm|rm|\\xg" },
 		{ "$\"rm\" x", "rm|x" },
 		{ "echo $X ${Y:-z} $1 *.c {a,b} ~", "echo|$X|${Y:-z}|$1|*.c|{a,b}|~" },
 		{ "echo '' \"\"", "echo||" },
@@ -82,7 +83,20 @@ static void test_what_is_around_a_command_is_no_part_of_it(void **state)
 		{ "cmd >out 2>&1 <in a 3<>x &>all >|y b", "cmd|a|b" },
 		{ "2>x cmd 2 >y", "cmd|2" },
 		{ "! cmd", "cmd" },
-		{ "time -p make", "time|-p|make; make" },
+		{ "time -p make", "make" },
+		{ "time ! a; time { b; }; /usr/bin/time -o f c", "a; b; /usr/bin/time|-o|f|c; c" },
+		{ "for x do a; done; for x\ndo b; done", "a; b" },
+		{ "coproc X { a; }; coproc Y (b); coproc c d", "a; b; c|d" },
+		{ "\\case in; a", "case|in; a" },
+		{ "'case' x in; a", "case|x|in; a" },
+		{ ">f case x in; a", "case|x|in; a" },
+		{ "X=1 case in; a", "case|in; a" },
+		{ "case x in b) c ;\\\n; d) a;; esac", "c; a" },
+		{ "case x in b) 'esac';; c) a;; esac", "esac; a" },
+		{ "a[0 + 1]=2 b; a[c[1]]+=3 d; a[$(e)]=4; a[f", "b; d; e; a[f" },
+		{ "a[1<<2]=3\nb", "b" },
+		{ "{x}>/dev/null a", "a" },
+		{ "[[ x == +(#y) ]] || a", "#y; [[|x|==|+|]]; a" },
 		{ "if a; then b; elif c; then d; else e; fi", "a; b; c; d; e" },
 		{ "while a; do b; done <f", "a; b" },
 		{ "for x in rm y; do b $x; done", "b|$x" },
@@ -115,6 +129,17 @@ static void test_commands_are_found_wherever_they_stand(void **state)
 		{ "echo $((1<<2))\nrm x", "1<<2; echo|$((1<<2)); rm|x" },
 		{ "((x<<2))\nrm x", "x<<2; rm|x" },
 		{ "'$(a)' \\$(b)", "$(a)|$; b" },
+		{ "y=${x//'\"'/}; a", "a" },
+		{ "echo \"${x#'\"'}\"; a", "echo|${x#'\"'}; a" },
+		{ "echo ${x:-{}; a; echo }", "echo|${x:-{}; a; echo|}" },
+		{ "echo ${x:-'}'}; a; echo ''", "echo|${x:-'}'}; a; echo|" },
+		{ "cat ${x:-<(a)}", "a; cat|${x:-<(a)}" },
+		{ "echo $$'\\'; a #'", "echo|$$\\; a" },
+		{ "echo $[1<<2]\na", "echo|$[1<<2]; a" },
+		{ "echo \"$\\\n(a)\"", "a; echo|$\\\n(a)" },
+		{ "true \r#; a", "true|\r#; a" },
+		{ "\"`\\\"a\\\" b`\"", "a|b; `\\\"a\\\" b`" },
+		{ "((:) ; a)", ":; a; :; a" },
 	};
 
 	(void)state;
@@ -128,12 +153,19 @@ static void test_input_that_stands_in_the_text_is_no_command_but_for_a_shell(voi
 		{ "cat <<-'E' <<F; b\nrm x\n\tE\nrm y\nF\na", "cat; b; a" },
 		{ "cat <<E\n$(rm x) `b`\nE", "cat; rm|x; b" },
 		{ "bash <<E\nrm x\nE\na", "bash; rm|x; a" },
-		{ "cat <<E | sh\nrm x\nE", "cat; sh" },
+		{ "cat <<E | sh\nrm x\nE", "cat; sh; rm|x" },
 		{ "sh <<<'rm x'", "sh; rm|x" },
 		{ "cat <<<'rm x'", "cat" },
 		{ "cat <<E\nrm x", "cat" },
 		{ "x $(cat <<E) ; rm x\nE", "cat; x|$(cat <<E); rm|x; E" },
 		{ "x <<E $(a)\n(\nE\nb", "a; x|$(a); b" },
+		{ "cat <<'E'\n`a` $(b)\nE\nc", "cat; c" },
+		{ "cat <<E\n\\`a\\` \\$(b)\nE\nc", "cat; c" },
+		{ "cat <<EOF\nE\\\nOF\na", "cat; a" },
+		{ "cat <<'EOF'\nE\\\nEOF\na", "cat; a" },
+		{ "(cat <<A)\n'\nA\na #'", "cat; a" },
+		{ "env bash <<E\nrm x\nE", "env|bash; bash; rm|x" },
+		{ "exec bash <<<'rm x'", "exec|bash; bash; rm|x" },
 	};
 
 	(void)state;
@@ -152,9 +184,29 @@ static void test_what_a_command_runs_is_one_too(void **state)
 		{ "env -S 'rm x'", "env|-S|rm x; rm|x" },
 		{ "timeout -s KILL 5 nice -n 5 rm x",
 		  "timeout|-s|KILL|5|nice|-n|5|rm|x; nice|-n|5|rm|x; rm|x" },
-		{ "sudo --user root rm", "sudo|--user|root|rm; root|rm; rm" },
+		{ "sudo --user root -g root rm", "sudo|--user|root|-g|root|rm; rm" },
+		{ "sudo -uroot rm x", "sudo|-uroot|rm|x; rm|x" },
+		{ "sudo -nu root rm x", "sudo|-nu|root|rm|x; rm|x" },
+		{ "env -uS a", "env|-uS|a; a; a" },
+		{ "env --chdir . --unset X rm", "env|--chdir|.|--unset|X|rm; rm" },
+		{ "timeout --sig=KILL --kill 3 5 rm", "timeout|--sig=KILL|--kill|3|5|rm; rm" },
+		{ "env -vS rm x", "env|-vS|rm|x; x; rm|x" },
+		{ "env --split='rm x' y", "env|--split=rm x|y; y; rm|x|y" },
+		{ "bash -c -- 'rm x'", "bash|-c|--|rm x; rm|x" },
+		{ "bash -c -e 'rm x'", "bash|-c|-e|rm x; rm|x" },
+		{ "bash -euo pipefail -c 'rm x'", "bash|-euo|pipefail|-c|rm x; rm|x" },
+		{ "bash --rcfile f -c 'rm x'", "bash|--rcfile|f|-c|rm x; rm|x" },
+		{ "bash x -c y", "bash|x|-c|y" },
+		{ "bash '' -c y", "bash||-c|y" },
+		{ "su root --command='rm x'", "su|root|--command=rm x; rm|x" },
+		{ "su -c'rm x'", "su|-crm x; rm|x" },
+		{ "script -q --comm 'rm x'", "script|-q|--comm|rm x; rm|x" },
+		{ "eval -- rm x", "eval|--|rm|x; rm|x" },
+		{ "trap -- 'rm x' EXIT", "trap|--|rm x|EXIT; rm|x" },
+		{ "watch -n 9 'rm x; y'", "watch|-n|9|rm x; y; rm x; y; rm|x; y" },
+		{ "find . -exec env -u + rm {} ';'", "find|.|-exec|env|-u|+|rm|{}|;; env|-u|+|rm|{}; rm|{}" },
 		{ "find . -name x -exec rm {} \\; -ok a +",
-		  "find|.|-name|x|-exec|rm|{}|;|-ok|a|+; rm|{}; a" },
+		  "find|.|-name|x|-exec|rm|{}|;|-ok|a|+; rm|{}; a|+" },
 		{ "x | xargs -I {} rm {}", "x; xargs|-I|{}|rm|{}; rm|{}" },
 		{ "trap 'rm x' EXIT", "trap|rm x|EXIT; rm|x" },
 		{ "su root -c 'rm x'", "su|root|-c|rm x; rm|x" },
@@ -180,6 +232,28 @@ static char *repeated(const char *text, size_t count)
 	return all;
 }
 
+static void test_a_text_that_ends_in_the_middle_says_so(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_open;
+	} samples[] = {
+		{ "a", false },	   { "a 'b", true },	{ "a \"b", true },	{ "a $(b", true },
+		{ "a `b", true },  { "a ${b", true },	{ "(a", true },	    { "a <<E\nb", true },
+		{ "a <<E", true }, { "a \\", true },	{ "case x in a", true }, { "$'a", true },
+		{ "a)", false },   { "a # 'b", false }, { "$[1", true },     { "case x in a) b;; esac", false },
+	};
+	struct commands c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		commands_read(&c, samples[i].text, strlen(samples[i].text));
+		if (c.is_open != samples[i].is_open)
+			fail_msg("%s: %d", samples[i].text, c.is_open);
+		commands_done(&c);
+	}
+}
+
 /* Deep, many, or doubled at each level: it ends soon, and says that it is not all. */
 static void test_what_is_too_much_is_cut(void **state)
 {
@@ -189,7 +263,7 @@ static void test_what_is_too_much_is_cut(void **state)
 	} parts[] = {
 		{ "$(", true },	  { "${", true },    { "(", true },	    { "a;", true },
 		{ "sudo ", true }, { "eval ", true }, { "x <(", true },	    { "bash -c \"$(", true },
-		{ "`", false },	  { "$'a'", false }, { "<<E ", false },	    { "<<E\n", false },
+		{ "`", false },	  { "$'a'", false }, { "<<E ", true },	    { "<<E\n", false },
 		{ "x ", false },   { "\"", false },	{ "bash<<<\"a", false }, { "a ((", true },
 		{ "X=1 ", false }, { "case x in ", false },
 	};
@@ -236,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_commands_are_found_wherever_they_stand),
 		cmocka_unit_test(test_input_that_stands_in_the_text_is_no_command_but_for_a_shell),
 		cmocka_unit_test(test_what_a_command_runs_is_one_too),
+		cmocka_unit_test(test_a_text_that_ends_in_the_middle_says_so),
 		cmocka_unit_test(test_what_is_too_much_is_cut),
 		cmocka_unit_test(test_the_end_of_the_text_is_its_length),
 	};

@@ -95,6 +95,7 @@ static void test_each_command_is_judged_and_the_strictest_holds(void **state)
 	static const struct sample samples[] = {
 		{ "ls && git push; rm x", DECISION_DENY, "push", "git push" },
 		{ "rm x; git push", DECISION_DENY, "push", "git push" },
+		{ "git push a; rm x; git push b", DECISION_DENY, "push", "git push a\ngit push b" },
 		{ "ls | rm x", DECISION_ASK, "rm", "rm x" },
 		{ "echo \"$(git 'pu'sh)\"", DECISION_DENY, "push", "git push" },
 		{ "sudo -u x git push", DECISION_DENY, "push", "git push" },
@@ -183,6 +184,63 @@ static void test_what_is_too_much_to_be_judged_is_asked_about(void **state)
 	for (size_t i = 0; i < 1000; i++)
 		memcpy(deep + 2 * i, "$(", 3);
 	judge(rule, &(struct deed){ .action = "run", .command = deep }, DECISION_ASK, RISK_HIGH);
+	judge(rule, &(struct deed){ .action = "run", .command = "x 'y" }, DECISION_ASK, RISK_HIGH);
+}
+
+static void test_keys_in_what_is_typed_are_asked_about(void **state)
+{
+	static const char rule[] = "{\"command\":\"x\",\"decision\":\"allow\"}";
+	struct deed d = { .action = "run", .command = "a\x7f" "b" };
+
+	(void)state;
+	judge(rule, &d, DECISION_ALLOW, RISK_LOW);
+	d.is_typed = true;
+	judge(rule, &d, DECISION_ASK, RISK_HIGH);
+	d.command = "a\r";
+	judge(rule, &d, DECISION_ASK, RISK_HIGH);
+	d.command = "a\tb\nc \xc3\xa4";
+	judge(rule, &d, DECISION_ALLOW, RISK_LOW);
+}
+
+static void test_many_words_for_many_rules_are_asked_about(void **state)
+{
+	struct list texts = { 0 };
+	const size_t count = 60000;
+	char *many = malloc(2 * count + 1);
+	struct verdict v;
+
+	(void)state;
+	assert_non_null(many);
+	for (size_t i = 0; i < 2 * count; i++)
+		many[i] = i % 2 ? ' ' : 'x';
+	many[2 * count] = '\0';
+	for (int i = 0; i < 100; i++)
+		list_addf(&texts, "{\"command\":\"* ** y%d\",\"decision\":\"deny\",\"reason\":\"r\"}", i);
+	struct rules *r = rules_new(&texts);
+	rules_judge(r, &(struct deed){ .action = "run", .command = many }, &v);
+	assert_int_equal(v.decision, DECISION_ASK);
+	verdict_done(&v);
+	rules_free(r);
+	list_done(&texts);
+	free(many);
+}
+
+static void test_of_what_is_decided_alike_the_highest_risk_is_told(void **state)
+{
+	struct rules *r = rules_of("{\"command\":\"a\",\"decision\":\"ask\",\"reason\":\"low\",\"risk\":\"low\"}\n"
+				   "{\"command\":\"b\",\"decision\":\"ask\",\"reason\":\"high\",\"risk\":\"high\"}");
+	static const char *const commands[] = { "a; b; a", "b; a" };
+	struct verdict v;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		rules_judge(r, &(struct deed){ .action = "run", .command = commands[i] }, &v);
+		assert_int_equal(v.risk, RISK_HIGH);
+		assert_string_equal(v.reason, "high");
+		assert_string_equal(v.about, i ? "b\na" : "a\nb\na");
+		verdict_done(&v);
+	}
+	rules_free(r);
 }
 
 static void test_what_is_no_rule_is_refused_with_its_place(void **state)
@@ -209,6 +267,8 @@ static void test_what_is_no_rule_is_refused_with_its_place(void **state)
 		{ "{\"decision\":\"allow\",\"command\":\"x\",\"path\":\"y\"}", "no 'path'" },
 		{ "{\"decision\":\"allow\",\"command\":\"x\",\"larger\":1}", "no size" },
 		{ "{\"decision\":\"allow\",\"command\":\"x\",\"action\":\"read\"}", "only 'run'" },
+		{ "{\"decision\":\"allow\",\"action\":[\"run\",\"env\"],\"path\":\"y\"}", "have no 'path'" },
+		{ "{\"decision\":\"allow\",\"action\":\"read\",\"larger\":1}", "write nothing" },
 	};
 	struct err e;
 
@@ -229,6 +289,9 @@ int main(void)
 		cmocka_unit_test(test_paths_and_sizes_of_actions_are_met),
 		cmocka_unit_test(test_a_rule_without_a_what_is_about_everything),
 		cmocka_unit_test(test_what_is_too_much_to_be_judged_is_asked_about),
+		cmocka_unit_test(test_keys_in_what_is_typed_are_asked_about),
+		cmocka_unit_test(test_many_words_for_many_rules_are_asked_about),
+		cmocka_unit_test(test_of_what_is_decided_alike_the_highest_risk_is_told),
 		cmocka_unit_test(test_what_is_no_rule_is_refused_with_its_place),
 	};
 
