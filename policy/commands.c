@@ -26,7 +26,7 @@ struct raw {
 
 static bool read_list(struct reader *r, char until, bool is_plain);
 
-/* --- words in front ------------------------------------------------------------------------- */
+/* --- words in front --------------------------------------------------------------- */
 
 static bool is_raw(struct raw raw, const char *word)
 {
@@ -132,7 +132,7 @@ static void take_word(struct state *s, char *word, struct raw raw)
 	free(word);
 }
 
-/* --- ends of commands ------------------------------------------------------------------------ */
+/* --- ends of commands ------------------------------------------------------------- */
 
 static void end_command(struct reader *r, struct state *s)
 {
@@ -208,7 +208,7 @@ static void read_redirection(struct reader *r, struct state *s)
 	}
 }
 
-/* --- groups ---------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------- */
 
 /* At "(". */
 static void read_group(struct reader *r, struct state *s)
@@ -276,7 +276,7 @@ void commands_read_group(struct reader *r, enum group kind)
 		(void)read_inner(r, kind, kind == GROUP_PLAIN);
 }
 
-/* --- lists ----------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------ */
 
 static bool is_number(struct raw raw)
 {

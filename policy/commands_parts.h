@@ -54,7 +54,7 @@ static inline void reader_pass_blanks(struct reader *r)
 		r->at++;
 }
 
-/* --- commands.c ------------------------------------------------------------------------ */
+/* --- commands.c ------------------------------------------------------------------- */
 
 /* Whether so many bytes more may be read, in so many others. */
 bool commands_may_read(struct commands *into, size_t len, unsigned depth);
@@ -70,7 +70,7 @@ void commands_read_group(struct reader *r, enum group kind);
 
 bool commands_is_in(const char *word, const char *const *set);
 
-/* --- commands_word.c ------------------------------------------------------------------- */
+/* --- commands_word.c -------------------------------------------------------------- */
 
 /* One word, owned; NULL: there is none here.  Where it is `plain`, "<" and ">" are parts of
  * it, and "<(" too. */
@@ -80,7 +80,7 @@ char *commands_first_word(struct reader *r);
 /* At a "$" or a "`" in a text of which nothing else is of interest. */
 void commands_expansion(struct reader *r);
 
-/* --- commands_here.c ------------------------------------------------------------------- */
+/* --- commands_here.c -------------------------------------------------------------- */
 
 /* Behind "<<". */
 void commands_here_begin(struct reader *r);
@@ -96,7 +96,7 @@ void commands_here_drop(struct reader *r);
 /* A text that is the input of these commands: for a shell it is commands. */
 void commands_input(struct reader *r, const char *text, size_t len, size_t first, size_t stop);
 
-/* --- commands_run.c -------------------------------------------------------------------- */
+/* --- commands_run.c --------------------------------------------------------------- */
 
 /* Adds the command, whose words are taken over, and those that it runs. */
 void commands_add(struct commands *into, struct list *words, unsigned depth);

@@ -62,7 +62,7 @@ bool commands_is_shell(const struct command *c)
 	return commands_is_in(name, shells) || commands_is_in(name, sources);
 }
 
-/* --- one more ------------------------------------------------------------------------------- */
+/* --- one more --------------------------------------------------------------------- */
 
 /* The command that is the words from `from` to before `stop`. */
 static void add_words(struct commands *into, const struct list *words, size_t from, size_t stop,
@@ -94,7 +94,7 @@ static void add_joined(struct commands *into, const struct list *words, size_t f
 	add_text(into, text, depth);
 }
 
-/* --- runners -------------------------------------------------------------------------------- */
+/* --- runners ---------------------------------------------------------------------- */
 
 static bool is_setting(const char *word)
 {
@@ -194,7 +194,7 @@ static void add_run(struct commands *into, const char *name, const struct list *
 	}
 }
 
-/* --- shells --------------------------------------------------------------------------------- */
+/* --- shells ----------------------------------------------------------------------- */
 
 static bool is_option(const char *word)
 {
@@ -267,7 +267,7 @@ static void add_trap(struct commands *into, const struct list *words, unsigned d
 		add_text(into, words->items[i], depth);
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------- */
 
 static void add_inner(struct commands *into, const struct list *words, unsigned depth)
 {

@@ -27,7 +27,7 @@ static bool pass_end(struct reader *r)
 	return is_there;
 }
 
-/* --- quotes ------------------------------------------------------------------------------ */
+/* --- quotes ----------------------------------------------------------------------- */
 
 static void read_dollar(struct reader *r, struct text *to, bool is_quoted);
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted);
@@ -77,7 +77,7 @@ static void read_ansi_c(struct reader *r, struct text *to)
 	(void)pass_end(r);
 }
 
-/* --- expansions -------------------------------------------------------------------------- */
+/* --- expansions ------------------------------------------------------------------- */
 
 /* At a "`".  In it a backslash is for "`", "\" and "$", in double quotes for these too. */
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted)
@@ -202,7 +202,7 @@ void commands_expansion(struct reader *r)
 	free(none.at);
 }
 
-/* --- words ------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------ */
 
 static void read_escaped(struct reader *r, struct text *to)
 {

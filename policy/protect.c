@@ -14,7 +14,7 @@
 
 #define ANY_NAMES "**"
 
-/* --- names as the widest of file systems takes them ------------------------------------- */
+/* --- names as the widest of file systems takes them ------------------------------- */
 
 static const struct {
 	uint32_t code;
@@ -102,7 +102,7 @@ static const char *next_name(const char **at, size_t *ret_len)
 	return len ? name : NULL;
 }
 
-/* --- a pattern ------------------------------------------------------------------------------ */
+/* --- a pattern -------------------------------------------------------------------- */
 
 struct pattern {
 	char *given, *folded; /* owned */
@@ -177,7 +177,7 @@ static enum protected find(const struct pattern *p, const char *path)
 	return met & ~start ? PROTECTED_AMONG : PROTECTED_NOT;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------- */
 
 struct protect {
 	struct pattern *patterns; /* owned */

@@ -72,7 +72,7 @@ const char *risk_name(enum risk risk)
 	return risks[risk];
 }
 
-/* --- what a rule says ----------------------------------------------------------------------- */
+/* --- what a rule says ------------------------------------------------------------- */
 
 static int find_word(const struct json_at *at, const char *const *words, size_t count,
 		     size_t *ret, struct err *e)
@@ -327,7 +327,7 @@ void rules_free(struct rules *r)
 	free(r);
 }
 
-/* --- commands ---------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------- */
 
 static bool is_word(const char *pattern, const char *word)
 {
@@ -374,7 +374,7 @@ static bool meets_line(const struct line *line, const struct candidate *c)
 	return p == pattern->count;
 }
 
-/* --- judging ------------------------------------------------------------------------------------ */
+/* --- judging ---------------------------------------------------------------------- */
 
 /* Absolute, without "", "." and "..". */
 static char *whole_path(const char *cwd, const char *path)

@@ -76,7 +76,7 @@ struct source {
 	ino_t ino;
 };
 
-/* --- the list ----------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------- */
 
 static const char *keep_origin(struct settings *s, const char *name)
 {
@@ -152,7 +152,7 @@ static bool is_file(const char *name)
 	return strchr(name, '/') || (len > 5 && !strcmp(name + len - 5, ".json"));
 }
 
-/* --- values ------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------- */
 
 /* As the flag takes it: an absolute path stays one. */
 static char *host_path(const struct source *from, const char *value)
@@ -275,7 +275,7 @@ static int (*const ways[])(const struct source *, const struct setting_kind *,
 	[SETTING_LIST] = add_list,   [SETTING_MAP] = add_map,	    [SETTING_OBJECTS] = add_list,
 };
 
-/* --- keys --------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------- */
 
 /* "limits.memory": a member of a member.  False: it is not there. */
 static bool find(const struct json_at *root, const char *key, struct json_at *ret)
@@ -376,7 +376,7 @@ static int check_object(const struct json_at *root, struct err *e)
 	return check_version(root, e) < 0 ? -1 : check_words(root, e);
 }
 
-/* --- files -------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------ */
 
 static int read_policy(struct settings *s, const char *name, const struct source *above,
 		       struct err *e);
@@ -499,7 +499,7 @@ int settings_read(struct settings *s, const char *name, struct err *e)
 	return read_policy(s, name, NULL, e);
 }
 
-/* --- what hutch has ----------------------------------------------------------------- */
+/* --- what hutch has --------------------------------------------------------------- */
 
 const char *const *settings_profiles(void)
 {

@@ -15,7 +15,7 @@
 /* As many as the kernel follows (path_resolution(7)). */
 #define LINKS_MAX 40
 
-/* --- where links lead ------------------------------------------------------------------ */
+/* --- where links lead ------------------------------------------------------------- */
 
 static char *path_of(int fd)
 {
@@ -138,7 +138,7 @@ void guarded_done(struct guarded *g)
 	list_done(&g->names);
 }
 
-/* --- what a path is -------------------------------------------------------------------- */
+/* --- what a path is --------------------------------------------------------------- */
 
 static bool is_below(const char *path, const char *place)
 {

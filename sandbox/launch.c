@@ -185,7 +185,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 	return identity_become(&l->who, e) < 0 ? -1 : build_plan(l, e);
 }
 
-/* --- the root ---------------------------------------------------------------------- */
+/* --- the root --------------------------------------------------------------------- */
 
 static int make_upper(struct launch *l, struct err *e)
 {
@@ -290,7 +290,7 @@ static int prepare_root(struct launch *l, struct err *e)
 	return prepare_copy(l, &why, e);
 }
 
-/* --- the host ---------------------------------------------------------------------- */
+/* --- the host --------------------------------------------------------------------- */
 
 /* What a cgroup would have held. */
 static void degrade(struct launch *l)

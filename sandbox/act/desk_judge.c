@@ -75,7 +75,7 @@ static char *shown(const struct desk *d, const char *text, size_t max)
 	return ret;
 }
 
-/* --- a no ----------------------------------------------------------------------------------- */
+/* --- a no ------------------------------------------------------------------------- */
 
 static void refuse(struct desk *d, struct task *t, const struct verdict *v, const char *why,
 		   const char *remedy)
@@ -95,7 +95,7 @@ static void refuse(struct desk *d, struct task *t, const struct verdict *v, cons
 	desk_finish(d, t, &line);
 }
 
-/* --- a question ------------------------------------------------------------------------------ */
+/* --- a question ------------------------------------------------------------------- */
 
 static struct asker *who_confirms(struct task *t)
 {
@@ -136,7 +136,7 @@ bool desk_confirm(struct desk *d, const struct desk_client *c, const struct acti
 	return false;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------- */
 
 /* Who was asked has said no, or has gone. */
 static enum judged end_asked(struct desk *d, struct task *t, const struct verdict *v)

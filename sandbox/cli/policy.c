@@ -16,7 +16,7 @@
 #include "sandbox/cli/verbs.h"
 #include "sandbox/result.h"
 
-/* --- what all do -------------------------------------------------------------------- */
+/* --- what all do ------------------------------------------------------------------ */
 
 /* One that was named, and what it means. */
 struct named {
@@ -68,7 +68,7 @@ static void print_kind(struct table *t, const struct settings *s, const struct s
 	}
 }
 
-/* --- list --------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------- */
 
 static int list_main(char **argv)
 {
@@ -105,7 +105,7 @@ static void note_unprotected(const struct policy *p)
 	}
 }
 
-/* --- show --------------------------------------------------------------------------- */
+/* --- show ------------------------------------------------------------------------- */
 
 static int show_main(char **argv)
 {
@@ -135,7 +135,7 @@ static int show_main(char **argv)
 	return 0;
 }
 
-/* --- check -------------------------------------------------------------------------- */
+/* --- check ------------------------------------------------------------------------ */
 
 static int check_main(char **argv)
 {
@@ -158,7 +158,7 @@ static int check_main(char **argv)
 	return 0;
 }
 
-/* --- diff --------------------------------------------------------------------------- */
+/* --- diff ------------------------------------------------------------------------- */
 
 static bool has(const struct settings *s, const struct setting *wanted)
 {
@@ -211,7 +211,7 @@ static int compare_main(char **argv)
 	return 0;
 }
 
-/* --- the verb ----------------------------------------------------------------------- */
+/* --- the verb --------------------------------------------------------------------- */
 
 static const struct {
 	const char *name, *help;

@@ -158,7 +158,7 @@ static void answer_mourners(struct supervisor *s)
 	s->mourners = NULL;
 }
 
-/* --- the loop ----------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------- */
 
 /* What the launcher who waits for us is to hear. */
 static void tell_ready(struct supervisor *s, const struct err *e)
