@@ -206,7 +206,7 @@ fuzz() {
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets longer; FUZZ_SECONDS=3600 is for a night.
-		seconds=3
+		seconds=2
 		[ "$name" != action ] || seconds=15
 		suite "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
@@ -268,7 +268,7 @@ for tier in "${tiers[@]}"; do
 		suite "escape table" escape_table "${as_user[@]}"
 		;;
 	endure)
-		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" 0.5 "$built" "${as_user[@]}"
+		suite_aside endure endure_for "${ENDURE_SECONDS:-300}" 0.7 "$built" "${as_user[@]}"
 		[ -z "$sanitized" ] || suite_aside "endure (sanitized)" \
 			endure_for "${ENDURE_SECONDS:-30}" 0.05 "$clean" "${as_user[@]}"
 		;;
