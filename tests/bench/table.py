@@ -173,8 +173,9 @@ def search_rows(result):
 
 def judge_rows(result):
     known = result["judge"]
-    return block(f"A command judged by {known['rules']} rules", [], [
-        f"  {known['one_us']} us; a line of four {known['four_us']} us"])
+    return block(f"Judged by {known['rules']} rules", [
+        ["us", "one command", "a line of four"],
+        ["in the middle of the turns", figure(known["one_us"], 1), figure(known["four_us"], 1)]], [])
 
 
 def seconds_rows(title, seconds):
