@@ -29,7 +29,7 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := content entries inodes layer pack pack_output place roll site tar trail unpack
-BASE     := action action_errand base64 buffer err frame io keys list mask message pass \
+BASE     := action action_errand base64 buffer err frame io keys list mask message pass path \
             quote utf8 variables visible
 STORE    := digest folders lock names recipe reference store tree
 POLICY   := ansi_c commands commands_here commands_run commands_word environment json like policy protect quantity \

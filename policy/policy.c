@@ -7,6 +7,7 @@
 #include "base/mask.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "policy/environment.h"
 #include "policy/quantity.h"
 
@@ -83,13 +84,6 @@ void policy_prefer(struct policy *p, size_t count)
 	p->volume_count = kept;
 }
 
-static bool is_below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return !strncmp(path, dir, len) && (path[len] == '\0' || path[len] == '/');
-}
-
 /* Kernel interfaces that must be the sandbox's own: a mount over them could
  * redirect what programs, or we, write to them (runc CVE-2019-16884). */
 static int check_target(const struct volume *v, struct err *e)
@@ -102,7 +96,7 @@ static int check_target(const struct volume *v, struct err *e)
 		return err_from(e, v->from);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		if (!is_below(v->target, ours[i]))
+		if (!path_below(v->target, ours[i]))
 			continue;
 		(void)err_set(e, ERR_USAGE,
 			      "nothing can be mounted at %.200s: %s is the sandbox's own",

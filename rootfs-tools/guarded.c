@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "policy/protect.h"
 #include "rootfs-tools/ground.h"
 
@@ -140,13 +141,6 @@ void guarded_done(struct guarded *g)
 
 /* --- what a path is --------------------------------------------------------------- */
 
-static bool is_below(const char *path, const char *place)
-{
-	size_t len = strlen(place);
-
-	return !strncmp(path, place, len) && (path[len] == '/' || !path[len]);
-}
-
 static enum protected find(const struct guarded *g, const char *path, const char **ret)
 {
 	enum protected is = PROTECTED_NOT;
@@ -155,8 +149,8 @@ static enum protected find(const struct guarded *g, const char *path, const char
 		is = protect_find(g->protect, path, ret);
 	for (size_t i = 0; i < g->places.count && is < PROTECTED_YES; i++) {
 		const char *place = g->places.items[i];
-		enum protected here = is_below(path, place)   ? PROTECTED_YES
-				      : is_below(place, path) ? PROTECTED_ABOVE
+		enum protected here = path_below(path, place)   ? PROTECTED_YES
+				      : path_below(place, path) ? PROTECTED_ABOVE
 							      : PROTECTED_NOT;
 		if (here <= is)
 			continue;

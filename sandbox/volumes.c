@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "policy/policy.h"
 #include "store/folders.h"
 #include "sandbox/plan.h"
@@ -26,18 +27,6 @@
 struct own {
 	struct list folders, links, protects;
 };
-
-/* "" when `path` is `dir`, "/rest" when it lies below it, NULL when not. */
-static const char *below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	if (len == 1) /* "/" */
-		return path;
-	if (strncmp(path, dir, len) || (path[len] && path[len] != '/'))
-		return NULL;
-	return path + len;
-}
 
 /* The path with all links resolved, also when its last parts do not exist. */
 static char *resolve_missing(const char *path)
@@ -231,7 +220,7 @@ static int check_links(const struct volume *v, const char *source, const struct 
 		       struct err *e)
 {
 	for (size_t i = 0; v->is_writable && !v->is_cow && i < own->links.count; i++) {
-		if (!below(own->links.items[i], source))
+		if (!path_below(own->links.items[i], source))
 			continue;
 		(void)refuse(v, own->links.items[i],
 			     "is a link on the way to a folder of hutch's own", e);
@@ -260,10 +249,10 @@ static int find_kernel_folders(const struct volume *v, const char *source,
 	static const char *const folders[] = { "/proc", "/sys" };
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-		if (below(source, folders[i]) && (i == 0 || v->is_writable))
+		if (path_below(source, folders[i]) && (i == 0 || v->is_writable))
 			return refuse(v, folders[i], i == 0 ? "shows this host's processes"
 							    : "can only be mounted :ro", e);
-		const char *rest = below(folders[i], source);
+		const char *rest = path_below(folders[i], source);
 		if (rest && *rest && access(folders[i], F_OK) == 0)
 			add_once(&found->masks, rest);
 	}
@@ -275,8 +264,8 @@ static int find_own_folders(const struct plan *p, const struct volume *v,
 			    struct guards *found, struct err *e)
 {
 	for (size_t i = 0; i < own->folders.count; i++) {
-		const char *folder = own->folders.items[i], *rest = below(folder, source);
-		if (below(source, folder))
+		const char *folder = own->folders.items[i], *rest = path_below(folder, source);
+		if (path_below(source, folder))
 			return refuse(v, folder, "is hutch's own and never inside", e);
 		int is_there = rest ? ensure_folder(p, folder, e) : 0;
 		if (is_there < 0)
@@ -354,8 +343,8 @@ static int find_protected(const struct volume *v, const char *source, const stru
 			  struct guards *found, struct err *e)
 {
 	for (size_t i = 0; is_open_to_all(v) && i < own->protects.count; i++) {
-		const char *path = own->protects.items[i], *rest = below(path, source);
-		if (below(source, path))
+		const char *path = own->protects.items[i], *rest = path_below(path, source);
+		if (path_below(source, path))
 			return refuse(v, path, "is protected, in a folder that is shown too", e);
 		if (!rest)
 			continue;
@@ -473,8 +462,8 @@ static int mask_image(struct plan *p, const char *path, const struct own *own,
 		      struct err *e)
 {
 	for (size_t i = 0; i < own->folders.count; i++) {
-		const char *folder = own->folders.items[i], *rest = below(folder, path);
-		if (below(path, folder))
+		const char *folder = own->folders.items[i], *rest = path_below(folder, path);
+		if (path_below(path, folder))
 			return err_set(e, ERR_REFUSED,
 				       "the image %.200s: %.200s is hutch's own and never inside",
 				       path, folder);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "policy/volume.h"
 #include "sandbox/cli/report.h"
 
@@ -19,11 +20,9 @@
 /* What of `path` is behind the target, or NULL. */
 static const char *behind(const char *path, const char *target)
 {
-	size_t len = strcmp(target, "/") ? strlen(target) : 0;
+	const char *rest = path_below(path, target);
 
-	if (strncmp(path, target, len) || (path[len] && path[len] != '/'))
-		return NULL;
-	return path[len] ? path + len + 1 : path + len;
+	return rest && *rest ? rest + 1 : rest;
 }
 
 /* A folder may be shown in another one: the innermost counts. */

@@ -1,0 +1,42 @@
+#include "base/path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+
+static void test_what_is_behind_a_folder(void **state)
+{
+	static const struct {
+		const char *path, *folder, *wanted; /* NULL: it is not below */
+	} rows[] = {
+		{ "/a", "/a", "" },	  { "/a/b", "/a", "/b" }, { "/ab", "/a", NULL },
+		{ "/", "/", "" },	  { "/a", "/", "/a" },	  { "/", "/a", NULL },
+		{ "/a", "/a/b", NULL },	  { "a/b", "a", "/b" },	  { "ab", "a", NULL },
+		{ "/a/b/c", "/a/b", "/c" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *got = path_below(rows[i].path, rows[i].folder);
+		if (rows[i].wanted)
+			assert_string_equal(got, rows[i].wanted);
+		else
+			assert_null(got);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_behind_a_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
