@@ -126,11 +126,10 @@ struct removal {
 static const char *why_not_removed(void *who, const char *below, const struct stat *st)
 {
 	const struct removal *r = who;
-	AUTO_FREE char *path = text_format("%s/%s", r->path, below);
 
 	if (is_changed(r->apply, st))
 		return CHANGED;
-	if (guarded_by(&r->apply->guarded, path)) {
+	if (guarded_has(&r->apply->guarded, r->path, below)) {
 		r->apply->protected++;
 		return PROTECTED;
 	}
@@ -473,7 +472,6 @@ static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
 
 	if (result == 0)
 		result = check_place(a, m);
-
 	if (result == 0 && m->may_be_same && a->is_dry)
 		result = ground_is_same(t, m, e);
 	if (result == 0 && !(m->may_be_same && !a->is_dry))

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +11,7 @@
 #include "base/path.h"
 #include "policy/protect.h"
 #include "rootfs-tools/ground.h"
-
-/* As many as the kernel follows (path_resolution(7)). */
-#define LINKS_MAX 40
+#include "store/links.h"
 
 /* --- where links lead ------------------------------------------------------------- */
 
@@ -33,88 +30,27 @@ static void add_place(struct guarded *g, const char *place, const char *pattern)
 	list_add(&g->names, pattern);
 }
 
-/* A path below the host's folder that is walked: what of it has been, through no link, and
- * what is to come. */
-struct way {
-	const char *folder; /* of the host's, absolute */
-	char *done, *left;  /* owned; relative, without "." and ".." in the first */
-};
-
-static void set(char **place, char *text)
+/* If it is below the folder. */
+static void add_below(struct guarded *g, const char *folder, const char *path,
+		      const char *pattern)
 {
-	free(*place);
-	*place = text;
+	const size_t len = strcmp(folder, "/") ? strlen(folder) : 0;
+
+	if (!strncmp(path, folder, len) && path[len] == '/' && path[len + 1])
+		add_place(g, path + len + 1, pattern);
 }
 
-/* The next name; allocated.  NULL: there is none. */
-static char *next_name(struct way *w)
+/* Each link on the way, and where they end, there or not. */
+static void add_way(struct guarded *g, const char *folder, const char *pattern)
 {
-	const char *name = w->left + strspn(w->left, "/");
-	size_t len = strcspn(name, "/");
+	AUTO_FREE char *path = text_format("%s/%s", folder, pattern + strspn(pattern, "/"));
+	struct list links = { 0 };
+	AUTO_FREE char *end = links_follow(path, &links);
 
-	if (!len)
-		return NULL;
-	char *ret = text_format("%.*s", (int)len, name);
-	set(&w->left, text_copy(name + len));
-	return ret;
-}
-
-/* False: it leads out of the folder. */
-static bool go_up(struct way *w)
-{
-	char *slash = strrchr(w->done, '/');
-
-	if (!*w->done)
-		return false;
-	*(slash ? slash : w->done) = '\0';
-	return true;
-}
-
-/* False: it leads out of the folder. */
-static bool follow(struct way *w, const char *target)
-{
-	const size_t len = strcmp(w->folder, "/") ? strlen(w->folder) : 0;
-
-	if (*target == '/') {
-		if (strncmp(target, w->folder, len) || (target[len] && target[len] != '/'))
-			return false;
-		set(&w->done, text_copy(""));
-		target += len;
-	}
-	set(&w->left, text_format("%s/%s", target, w->left));
-	return true;
-}
-
-/* Each link on the way, and where it ends, there or not. */
-static void add_way(struct guarded *g, int dir, const char *folder, const char *pattern)
-{
-	struct way w = { folder, text_copy(""), text_copy(pattern) };
-	bool is_inside = true;
-	char *name;
-
-	for (int links = 0; is_inside && links < LINKS_MAX && (name = next_name(&w)); free(name)) {
-		char target[PATH_MAX];
-		if (!strcmp(name, "."))
-			continue;
-		if (!strcmp(name, "..")) {
-			is_inside = go_up(&w);
-			continue;
-		}
-		AUTO_FREE char *path = text_format("%s%s%s", w.done, *w.done ? "/" : "", name);
-		ssize_t len = readlinkat(dir, path, target, sizeof(target) - 1);
-		if (len < 0) {
-			set(&w.done, text_copy(path));
-			continue;
-		}
-		target[len] = '\0';
-		links++;
-		add_place(g, path, pattern);
-		is_inside = follow(&w, target);
-	}
-	if (is_inside && *w.done)
-		add_place(g, w.done, pattern);
-	free(w.done);
-	free(w.left);
+	for (size_t i = 0; i < links.count; i++)
+		add_below(g, folder, links.items[i], pattern);
+	add_below(g, folder, end, pattern);
+	list_done(&links);
 }
 
 int guarded_begin(struct guarded *g, const struct list *patterns, int dir, struct err *e)
@@ -128,7 +64,7 @@ int guarded_begin(struct guarded *g, const struct list *patterns, int dir, struc
 	g->protect = protect_new(patterns);
 	for (size_t i = 0; i < patterns->count; i++)
 		if (!strpbrk(patterns->items[i], "*?"))
-			add_way(g, dir, folder, patterns->items[i]);
+			add_way(g, folder, patterns->items[i]);
 	return 0;
 }
 
@@ -143,10 +79,8 @@ void guarded_done(struct guarded *g)
 
 static enum protected find(const struct guarded *g, const char *path, const char **ret)
 {
-	enum protected is = PROTECTED_NOT;
+	enum protected is = protect_find(g->protect, path, ret);
 
-	if (g->protect)
-		is = protect_find(g->protect, path, ret);
 	for (size_t i = 0; i < g->places.count && is < PROTECTED_YES; i++) {
 		const char *place = g->places.items[i];
 		enum protected here = path_below(path, place)   ? PROTECTED_YES
@@ -172,8 +106,10 @@ static bool keeps_folder(const struct meeting *m)
 
 char *guarded_why(const struct guarded *g, const struct meeting *m)
 {
-	const char *pattern = NULL;
+	const char *pattern;
 
+	if (!g->protect)
+		return NULL;
 	switch (find(g, m->path, &pattern)) {
 	case PROTECTED_YES:
 		return text_format("is protected (%s)", pattern);
@@ -190,9 +126,12 @@ char *guarded_why(const struct guarded *g, const struct meeting *m)
 	return NULL;
 }
 
-const char *guarded_by(const struct guarded *g, const char *path)
+bool guarded_has(const struct guarded *g, const char *folder, const char *rest)
 {
-	const char *pattern = NULL;
+	const char *pattern;
 
-	return find(g, path, &pattern) == PROTECTED_YES ? pattern : NULL;
+	if (!g->protect)
+		return false;
+	AUTO_FREE char *path = text_format("%s/%s", folder, rest);
+	return find(g, path, &pattern) == PROTECTED_YES;
 }

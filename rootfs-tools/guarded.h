@@ -25,5 +25,5 @@ void guarded_done(struct guarded *g);
  * a folder that is to be removed nothing is said about what is in it. */
 char *guarded_why(const struct guarded *g, const struct meeting *m);
 
-/* The pattern that `path` is protected by, borrowed; NULL: it is not. */
-const char *guarded_by(const struct guarded *g, const char *path);
+/* Whether `rest`, below the folder `folder`, is protected. */
+bool guarded_has(const struct guarded *g, const char *folder, const char *rest);

@@ -16,34 +16,15 @@
 #include "base/path.h"
 #include "policy/policy.h"
 #include "store/folders.h"
+#include "store/links.h"
 #include "sandbox/plan.h"
 #include "sandbox/protected.h"
-
-/* As many as the kernel follows (path_resolution(7)). */
-#define MAX_LINKS 40
 
 /* Hutch's own folders, and the links by which one gets to them; and what is protected in
  * the folders that are shown writable. */
 struct own {
 	struct list folders, links, protects;
 };
-
-/* The path with all links resolved, also when its last parts do not exist. */
-static char *resolve_missing(const char *path)
-{
-	AUTO_FREE char *head = text_copy(path);
-
-	for (;;) {
-		char *real = realpath(head, NULL);
-		char *slash = strrchr(head, '/');
-		if (real || !slash || slash == head) {
-			AUTO_FREE char *base = real ? real : text_copy("");
-			return text_format("%s%s", strcmp(base, "/") ? base : "",
-					   path + strlen(head));
-		}
-		*slash = '\0';
-	}
-}
 
 static char *join(const char *dir, const char *rest)
 {
@@ -103,74 +84,15 @@ static void list_candidates(struct list *paths)
 	add_once(paths, tmp);
 }
 
-/* The first part of `path` that is a link, cut off behind it, or NULL. */
-static char *first_link(const char *path)
-{
-	AUTO_FREE char *at = text_copy(path);
-	struct stat st;
-
-	for (char *end = at + 1; *end; end++) {
-		end += strcspn(end, "/");
-		char was = *end;
-		*end = '\0';
-		if (lstat(at, &st) < 0)
-			return NULL;
-		if (S_ISLNK(st.st_mode))
-			return text_copy(at);
-		*end = was;
-		if (!was)
-			break;
-	}
-	return NULL;
-}
-
-/* What `path` is when its first link, at `link`, has been followed once. */
-static char *follow(const char *path, const char *link)
-{
-	char to[4096];
-	const char *rest = path + strlen(link);
-	ssize_t len = readlink(link, to, sizeof(to) - 1);
-
-	if (len <= 0)
-		return NULL;
-	to[len] = '\0';
-	if (to[0] == '/')
-		return text_format("%s%s", to, rest);
-	return text_format("%.*s/%s%s", (int)(strrchr(link, '/') - link), link, to, rest);
-}
-
-/* Where the links on the way to `path` lie, as canonical paths. */
-static void add_links(struct list *links, const char *path)
-{
-	AUTO_FREE char *at = text_copy(path);
-
-	for (int i = 0; i < MAX_LINKS; i++) {
-		AUTO_FREE char *link = first_link(at);
-		char *next = link ? follow(at, link) : NULL;
-		if (!next)
-			return;
-		char *slash = strrchr(link, '/');
-		*slash = '\0';
-		AUTO_FREE char *folder = realpath(*link ? link : "/", NULL);
-		if (folder) {
-			AUTO_FREE char *place = join(folder, "/");
-			AUTO_FREE char *whole = text_format("%s%s", place, slash + 1);
-			add_once(links, whole);
-		}
-		free(at);
-		at = next;
-	}
-}
-
 static void list_own_folders(struct own *own)
 {
 	struct list paths = { 0 };
 
 	list_candidates(&paths);
 	for (size_t i = 0; i < paths.count; i++) {
-		AUTO_FREE char *real = resolve_missing(paths.items[i]);
+		AUTO_FREE char *real = links_resolve(paths.items[i]);
 		add_once(&own->folders, real);
-		add_links(&own->links, paths.items[i]);
+		free(links_follow(paths.items[i], &own->links));
 	}
 	list_done(&paths);
 }

@@ -274,6 +274,8 @@ led() {
 	led 'mkdir gd hk; ln -s gd .git; ln -s ../hk gd/hooks' 'rm gd/hooks; mkdir gd/hooks; echo evil >gd/hooks/pre-commit'
 	led 'mkdir .git; ln -s "$PWD/abs" .git/hooks' 'mkdir abs; echo evil >abs/pre-commit'
 	led 'mkdir -p .git a; ln -s ../a/../b/./c .git/hooks' 'mkdir -p b/c; echo evil >b/c/pre-commit'
+	led 'mkdir .git; ln -s "$PWD" ../around; ln -s "$T/around/abs" .git/hooks' 'mkdir abs; echo evil >abs/pre-commit'
+	led 'mkdir .git; ln -s ../../project/up .git/hooks' 'mkdir up; echo evil >up/pre-commit'
 	led 'mkdir .git; ln -s .git .mcp.json' 'rm .mcp.json; echo evil >.mcp.json'
 }
 
