@@ -55,10 +55,8 @@ static bool is_assignment(struct raw raw)
 		len++;
 	if (!len || isdigit((unsigned char)*raw.at))
 		return false;
-	if (len < raw.len && raw.at[len] == '[') {
-		const char *stop = memrchr(raw.at + len, ']', raw.len - len);
-		len = stop ? (size_t)(stop - raw.at) + 1 : raw.len;
-	}
+	if (len < raw.len && raw.at[len] == '[')
+		len += commands_subscript(raw.at + len, raw.at + raw.len);
 	len += len + 1 < raw.len && raw.at[len] == '+';
 	return len < raw.len && raw.at[len] == '=';
 }
@@ -122,7 +120,7 @@ static void take_word(struct state *s, char *word, struct raw raw)
 		return;
 	}
 	/* coproc NAME { ... } */
-	if (s->is_coproc && s->words.count == 1 && (is_raw(raw, "{") || is_raw(raw, "(")))
+	if (s->is_coproc && s->words.count == 1 && is_raw(raw, "{"))
 		list_done(&s->words);
 	bool is_front = s->words.count == 0 && !s->is_late;
 	if (is_first && is_assignment(raw))

@@ -77,6 +77,8 @@ bool commands_is_in(const char *word, const char *const *set);
 char *commands_word(struct reader *r, bool is_plain);
 /* The same where an assignment may be: a subscript may have blanks and the like in it. */
 char *commands_first_word(struct reader *r);
+/* At "[": how many bytes there are to behind the "]" of it; 0: there is none. */
+size_t commands_subscript(const char *at, const char *end);
 /* At a "$" or a "`" in a text of which nothing else is of interest. */
 void commands_expansion(struct reader *r);
 

@@ -29,6 +29,7 @@ static bool pass_end(struct reader *r)
 
 /* --- quotes ----------------------------------------------------------------------- */
 
+static void read_part(struct reader *r, struct text *to);
 static void read_dollar(struct reader *r, struct text *to, bool is_quoted);
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted);
 
@@ -113,18 +114,19 @@ static bool is_process(const struct reader *r)
 /* Behind "[", to its "]": arithmetic. */
 static void read_brackets(struct reader *r)
 {
+	struct text none = { 0 };
 	size_t open = 1;
 
 	while (r->at < r->end && open > 0) {
-		if (reader_is_one_of(r, "$`")) {
-			commands_expansion(r);
+		if (reader_is_one_of(r, "$`'\"\\")) {
+			read_part(r, &none);
 			continue;
 		}
 		open += *r->at == '[';
-		open -= *r->at == ']';
-		r->at++;
+		open -= *r->at++ == ']';
 	}
 	r->into->is_open |= open > 0;
+	free(none.at);
 }
 
 /* Behind "${", to its "}".  In double quotes a single quote is one only where a pattern is
@@ -266,21 +268,48 @@ char *commands_word(struct reader *r, bool is_plain)
 	return read_rest(r, is_plain, r->at);
 }
 
+/* To behind a quote that is there; or just behind it. */
+static const char *behind_quote(const char *at, const char *end)
+{
+	const char *stop = memchr(at + 1, *at, (size_t)(end - at - 1));
+
+	return stop ? stop + 1 : at + 1;
+}
+
+size_t commands_subscript(const char *at, const char *end)
+{
+	const char *from = at;
+	size_t open = 0;
+
+	while (at < end) {
+		if (*at == '\\' && at + 1 < end) {
+			at += 2;
+			continue;
+		}
+		if (*at == '\'' || *at == '"') {
+			at = behind_quote(at, end);
+			continue;
+		}
+		open += *at == '[';
+		open -= *at++ == ']';
+		if (open == 0)
+			return (size_t)(at - from);
+	}
+	return 0;
+}
+
 /* Whether it is NAME[...]= or NAME[...]+= */
 static bool has_subscript(const struct reader *r)
 {
 	const char *at = r->at;
-	size_t open = 0;
 
 	while (at < r->end && (isalnum((unsigned char)*at) || *at == '_'))
 		at++;
 	if (at == r->at || at == r->end || *at != '[')
 		return false;
-	do {
-		open += *at == '[';
-		open -= *at == ']';
-	} while (++at < r->end && open > 0);
-	return at < r->end && (*at == '=' || (*at == '+' && at + 1 < r->end && at[1] == '='));
+	size_t len = commands_subscript(at, r->end);
+	at += len;
+	return len && at < r->end && (*at == '=' || (*at == '+' && at + 1 < r->end && at[1] == '='));
 }
 
 char *commands_first_word(struct reader *r)
