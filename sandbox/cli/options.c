@@ -372,7 +372,7 @@ static int take_confirm(struct run_options *o, const char *value, struct err *e)
 static int take_rule(struct run_options *o, const char *value, struct err *e)
 {
 	if (rules_check(value, e) < 0)
-		return err_in(e, "--rule");
+		return err_in(e, "--rule %.100s", value);
 	if (o->policy->rules.count == RULES_MAX)
 		return err_set(e, ERR_LIMIT, "--rule: %d rules are the most", RULES_MAX);
 	list_add(&o->policy->rules, value);

@@ -280,12 +280,12 @@ assert by[1]["extras"]["error_id"] == by[2]["extras"]["error_id"] == "HUTCH$REFU
 assert by[3]["observation"] == "run"'
 	echo '{"version":1,"rules":[{"command":"make"}]}' >mine.json
 	hutch policy check ./mine.json
-	[[ $status == 125 ]] && one_sentence "./mine.json: --rule: rule: there is no 'decision': .*mine.json: rules"
+	[[ $status == 125 ]] && one_sentence './mine.json: --rule \{"command":"make"\}: rule: there is no .decision.: .*mine.json: rules'
 	echo '{"version":1,"rules":["make"]}' >mine.json
 	hutch policy check ./mine.json
 	[[ $status == 125 ]] && one_sentence "./mine.json.*rules\[0\]: an object was expected"
 	hutch act --rule '{"decision":"deny"}'
-	[[ $status == 125 ]] && one_sentence "--rule: rule: there is no 'reason'"
+	[[ $status == 125 ]] && one_sentence '--rule \{"decision":"deny"\}: rule: there is no .reason.'
 }
 
 # judged ARG...: each text of golden/judged.jsonl as an action of its own, with a file for "@";
