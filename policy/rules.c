@@ -436,15 +436,6 @@ static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d
 	return best;
 }
 
-static void add_about(struct verdict *v, const struct list *words)
-{
-	AUTO_FREE char *line = list_join(words, 0, " ");
-	char *all = v->about ? text_format("%s\n%s", v->about, line) : text_copy(line);
-
-	free(v->about);
-	v->about = all;
-}
-
 /* The strictest holds, and of equal ones the one of the highest risk. */
 static void judge_one(const struct rules *r, const struct deed *d, uint32_t action,
 		      const struct candidate *c, struct verdict *v)
@@ -459,12 +450,14 @@ static void judge_one(const struct rules *r, const struct deed *d, uint32_t acti
 		return;
 	bool is_equal = v->rule && rule->decision == v->decision;
 	if (!is_equal)
-		verdict_done(v);
+		list_done(&v->about);
 	if (!is_equal || rule->risk > v->risk)
 		*v = (struct verdict){ rule->decision, rule->risk, rule->reason, rule->text,
 				       v->about };
-	if (c)
-		add_about(v, c->words);
+	if (c) {
+		AUTO_FREE char *words = list_join(c->words, 0, " ");
+		list_add(&v->about, words);
+	}
 }
 
 static void judge_command(const struct rules *r, const struct deed *d,
@@ -494,10 +487,9 @@ static bool is_too_much(const struct rules *r, const struct commands *c)
 	return words * r->shelves[GENERAL].count > RULES_WORK_MAX;
 }
 
-static const char *why_not_judged(const struct rules *r, const struct deed *d,
-				  const struct commands *c)
+static const char *why_not_judged(const struct deed *d, const struct commands *c)
 {
-	if (c->is_cut || strlen(d->command) > RULES_TEXT_MAX || is_too_much(r, c))
+	if (c->is_cut)
 		return "it is more than can be judged; do it in smaller steps";
 	if (c->is_open)
 		return "it ends in the middle of something, so that what it does cannot be judged";
@@ -506,18 +498,21 @@ static const char *why_not_judged(const struct rules *r, const struct deed *d,
 
 static void judge_run(const struct rules *r, const struct deed *d, struct verdict *v)
 {
-	struct commands c = { 0 };
+	const size_t len = strlen(d->command);
+	struct commands c = { .is_cut = len > RULES_TEXT_MAX };
 
-	if (strlen(d->command) <= RULES_TEXT_MAX)
-		commands_read(&c, d->command, strlen(d->command));
-	const char *why = why_not_judged(r, d, &c);
-	for (size_t i = 0; i < c.count && !is_too_much(r, &c); i++)
+	if (!c.is_cut)
+		commands_read(&c, d->command, len);
+	bool is_too_long = is_too_much(r, &c);
+	c.is_cut |= is_too_long;
+	const char *why = why_not_judged(d, &c);
+	for (size_t i = 0; i < c.count && !is_too_long; i++)
 		judge_command(r, d, &c.items[i], v);
 	if (c.count == 0)
 		judge_one(r, d, RUN_BIT, NULL, v);
 	if (why && v->decision == DECISION_ALLOW) {
 		verdict_done(v);
-		*v = (struct verdict){ DECISION_ASK, RISK_HIGH, why, NULL, NULL };
+		*v = (struct verdict){ DECISION_ASK, RISK_HIGH, why, NULL, { 0 } };
 	} else if (why) {
 		v->risk = RISK_HIGH;
 	}
@@ -549,5 +544,5 @@ void rules_judge(const struct rules *r, const struct deed *d, struct verdict *re
 
 void verdict_done(struct verdict *v)
 {
-	own_free(&v->about);
+	list_done(&v->about);
 }

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct err;
-struct list;
 
 #define RULES_MAX 4096
 /* A longer `run` is too much to be judged, and so is one of too many words for so many
@@ -47,7 +48,7 @@ struct verdict {
 	enum risk risk;
 	const char *reason; /* borrowed from the rules; "" without a rule */
 	const char *rule;   /* its text, borrowed; NULL: none */
-	char *about;	    /* owned: the commands that are decided so, a line each; NULL: all of it */
+	struct list about;  /* the commands that are decided so; none: all of it */
 };
 
 /* verdict_done() is due. */

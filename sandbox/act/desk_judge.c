@@ -1,8 +1,9 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/mask.h"
 #include "base/list.h"
+#include "base/mask.h"
 #include "base/message.h"
 #include "base/own.h"
 #include "policy/rules.h"
@@ -51,28 +52,25 @@ static bool is_judged(const struct action *a)
 	return a->kind != ACT_RUN || (*a->command && !action_is_key(a->command));
 }
 
-/* What is shown to others, without secrets, cut at a character; NULL stays NULL.
+/* What is shown to others, without secrets, and then cut at a character; NULL stays NULL.
  * Allocated. */
 static char *shown(const struct desk *d, const char *text, size_t max)
 {
-	struct mask_stream stream = { 0 };
-	struct buffer out;
-	size_t len = text ? strlen(text) : 0;
+	char *all = text ? mask_copy(&d->mask, text) : NULL;
 
-	if (!text)
-		return NULL;
-	buffer_init(&out, (MASK_GROWTH + 1) * len + sizeof(MASK_TEXT));
-	mask_feed(&d->mask, &stream, text, len, &out);
-	mask_flush(&stream, &out);
-	mask_stream_done(&stream);
-	bool is_long = buffer_len(&out) > max;
-	len = is_long ? max : buffer_len(&out);
-	while (is_long && len > 0 && (buffer_data(&out)[len] & 0xc0) == 0x80)
-		len--;
-	char *ret = text_format("%.*s%s", (int)len, len ? (const char *)buffer_data(&out) : "",
-				is_long ? "..." : "");
-	buffer_done(&out);
-	return ret;
+	if (!all || strlen(all) <= max)
+		return all;
+	while (max > 0 && (all[max] & 0xc0) == 0x80)
+		max--;
+	char *some = text_format("%.*s...", (int)max, all);
+	free(all);
+	return some;
+}
+
+/* NULL: all of the action. */
+static char *about_of(const struct verdict *v)
+{
+	return v->about.count ? list_join(&v->about, 0, "\n") : NULL;
 }
 
 /* --- a no ------------------------------------------------------------------------- */
@@ -82,7 +80,7 @@ static void refuse(struct desk *d, struct task *t, const struct verdict *v, cons
 {
 	const struct refusal refusal = { .what = name_of(&t->action), .path = t->action.path,
 					 .layer = "rules", .rule = v->rule, .remedy = remedy };
-	AUTO_FREE char *about = shown(d, v->about, TOLD_MAX);
+	AUTO_FREE char *all = about_of(v), *about = shown(d, all, TOLD_MAX);
 	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%s%s", why,
 					   v->reason, about ? " (" : "", about ? about : "",
 					   about ? ")" : "");
@@ -108,7 +106,8 @@ static struct asker *who_confirms(struct task *t)
 static void ask(struct desk *d, struct task *t, struct asker *who, const struct verdict *v)
 {
 	const struct observed o = { .action = &t->action };
-	AUTO_FREE char *about = shown(d, v->about ? v->about : t->action.path, ABOUT_MAX);
+	AUTO_FREE char *all = about_of(v);
+	AUTO_FREE char *about = shown(d, all ? all : t->action.path, ABOUT_MAX);
 	const struct question q = { .number = t->ask = ++d->asks, .request = who->id,
 				    .action = name_of(&t->action), .risk = risk_name(v->risk),
 				    .reason = v->reason, .about = about };

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "base/own.h"
 
 static void test_an_empty_list_is_a_zeroed_one(void **state)
@@ -94,6 +95,27 @@ static void test_a_variable_is_taken_out_and_no_other(void **state)
 	list_done(&l);
 }
 
+static void test_joined_are_those_from_one_on(void **state)
+{
+	static const struct {
+		size_t from;
+		const char *wanted;
+	} rows[] = { { 0, "a, , c" }, { 1, ", c" }, { 2, "c" }, { 3, "" }, { 4, "" } };
+	struct list l = { 0 };
+
+	(void)state;
+	AUTO_FREE char *none = list_join(&l, 0, ", ");
+	assert_string_equal(none, "");
+	list_add(&l, "a");
+	list_add(&l, "");
+	list_add(&l, "c");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_FREE char *got = list_join(&l, rows[i].from, ", ");
+		assert_string_equal(got, rows[i].wanted);
+	}
+	list_done(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +124,7 @@ int main(void)
 		cmocka_unit_test(test_it_keeps_copies),
 		cmocka_unit_test(test_a_variable_replaces_its_own_and_no_other),
 		cmocka_unit_test(test_a_variable_is_taken_out_and_no_other),
+		cmocka_unit_test(test_joined_are_those_from_one_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

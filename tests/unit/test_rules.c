@@ -48,10 +48,11 @@ static void check(const char *lines, const struct sample *samples, size_t count)
 		const struct deed deed = { .action = "run", .command = s->command };
 		struct verdict v;
 		rules_judge(r, &deed, &v);
+		AUTO_FREE char *about = list_join(&v.about, 0, "\n");
 		if (v.decision != s->decision || strcmp(v.reason, s->reason) ||
-		    strcmp(v.about ? v.about : "", s->about))
+		    strcmp(about, s->about))
 			fail_msg("'%s': %s, '%s', '%s'", s->command, names[v.decision], v.reason,
-				 v.about ? v.about : "");
+				 about);
 		verdict_done(&v);
 	}
 	rules_free(r);
@@ -237,7 +238,8 @@ static void test_of_what_is_decided_alike_the_highest_risk_is_told(void **state)
 		rules_judge(r, &(struct deed){ .action = "run", .command = commands[i] }, &v);
 		assert_int_equal(v.risk, RISK_HIGH);
 		assert_string_equal(v.reason, "high");
-		assert_string_equal(v.about, i ? "b\na" : "a\nb\na");
+		AUTO_FREE char *about = list_join(&v.about, 0, "\n");
+		assert_string_equal(about, i ? "b\na" : "a\nb\na");
 		verdict_done(&v);
 	}
 	rules_free(r);
