@@ -423,6 +423,13 @@ image-test: deps
 	$(MAKE) $(JOBS) tests
 	tests/all.sh --build $(B) packages
 
+# All behaviour as whoever starts it; `make test` has of it, for root, what is about
+# launches.
+.PHONY: root-test
+root-test: deps
+	$(MAKE) $(JOBS) tests
+	tests/all.sh --build $(B) run-root
+
 # 500 rounds of being killed and 10,000 launches, some minutes, and a quarter of an hour
 # of random clients; both as an ordinary user and as root.
 .PHONY: soak

@@ -3,10 +3,11 @@
 #
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
-# Tiers: unit, inside (unit, in a sandbox), run, sanitized (run, of the build that
-# --sanitized names), escape, endure, fuzz, vm, vm-systemd, vm-qemu and packages (for
-# root), and soak: the long form of what run and endure do briefly.  Prints TAP; the last line is
-# "N passed, N failed", with ", N skipped" where something was.  A skip says why, and
+# Tiers: unit, inside (unit, in a sandbox), run, run-root (all of run, as whoever starts
+# it), sanitized (run, of the build that --sanitized names), escape, endure, fuzz, vm,
+# vm-systemd, vm-qemu and packages (for root), and soak: the long form of what run and
+# endure do briefly.  Prints TAP; the last line is "N passed, N failed", with
+# ", N skipped" where something was.  A skip says why, and
 # with MUST_WORK=1 (set in CI) it is a failure, unless "this host has no" what it needs.
 # Started by root, everything runs as an ordinary user first, whom this makes
 # (hutch-test), and unit, escape and what of run is about launches once more as root.
@@ -27,7 +28,7 @@ done
 [ -z "$sanitized" ] || sanitized=$(cd "$sanitized" && pwd)
 case $build in "$top"/*) ;; *) echo "--build must be inside the tree" >&2; exit 2 ;; esac
 
-stage='' log=$(mktemp) user='' as_user=() in_memory=()
+stage='' log=$(mktemp) user='' whole='' as_user=() in_memory=()
 cleanup() {
 	rm -f "$log" "$log.done" "$log.skipped"
 	[ -z "$stage" ] || rm -rf "$stage"
@@ -149,14 +150,15 @@ run() {
 	shift 2
 	for t in "$base"/tests/run/*.bats; do
 		how=suite
-		case $label:$(basename "$t" .bats) in
+		case $label$whole:$(basename "$t" .bats) in
 		# What sanitizers see is not in texts, and not when it is ended.
 		*sanitized*:killed | *sanitized*:completion | *sanitized*:docs) continue ;;
 		# How one talks to the inside is the same whoever has started it.
-		*root*:act | *root*:completion | *root*:control_hostile | *root*:day | *root*:docs | \
-			*root*:edit | *root*:errand | *root*:grep | *root*:logs | *root*:processes | \
-			*root*:session | *root*:session_rows | *root*:stream | *root*:terminal | \
-			*root*:window) continue ;;
+		*root*\):act | *root*\):completion | *root*\):control_hostile | *root*\):day | \
+			*root*\):docs | *root*\):edit | *root*\):errand | *root*\):grep | \
+			*root*\):logs | *root*\):processes | *root*\):session | \
+			*root*\):session_rows | *root*\):stream | *root*\):terminal | \
+			*root*\):window) continue ;;
 		# A recorded day waits more than it does anything.
 		*:day) how=suite_aside ;;
 		esac
@@ -261,6 +263,7 @@ for tier in "${tiers[@]}"; do
 		run "$built" run "${as_user[@]}"
 		[ -z "$user" ] || run "$built" "run (root)" "${in_memory[@]}"
 		;;
+	run-root) whole=,all run "$built" "run (root)" "${in_memory[@]}" ;;
 	sanitized) run "$clean" "run (sanitized)" "${in_memory[@]}" "${as_user[@]}" ;;
 	escape)
 		escape "$built" escape "${as_user[@]}"

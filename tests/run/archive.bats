@@ -68,7 +68,7 @@ has() {
 	tar -df tree.tar
 	# And it would find one.
 	echo other >tree/file
-	! tar -df tree.tar
+	never tar -df tree.tar
 }
 
 @test "what GNU tar packs in any of its forms is the same when it is unpacked here" {

@@ -261,7 +261,8 @@ led() {
 	give project
 	work sh -c "$2"
 	hutch apply "$name"
-	[[ $status == 125 ]] && ! grep -q evil project/.git/hooks/pre-commit project/.mcp.json
+	[[ $status == 125 ]]
+	never grep -q evil project/.git/hooks/pre-commit project/.mcp.json
 	"$HUTCH" discard "$name"
 }
 
@@ -433,8 +434,9 @@ assert all(o["workspace"].endswith("/project") for o in x), x'
 @test "hutch's own folders are masked in a copy too, and never applied to" {
 	mkdir -p home/p
 	give home
-	"$HUTCH" run --workspace "$T/home:cow" -- sh -c '! ls .local/share/hutch && ! echo >.local/share/hutch/x
-		! mv .local/share/hutch y; echo ok >p/f' 2>err
+	"$HUTCH" run --workspace "$T/home:cow" -- sh -c 'cd .local/share
+		ls hutch || echo kept; echo >hutch/x || echo kept; mv hutch y || echo kept; echo ok >../../p/f' >out 2>err
+	[[ $(cat out) == $'kept\nkept\nkept' ]]
 	name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
 	[[ $(lines_of "$name") == 'A 3 /workspace/p/f' ]]
 }

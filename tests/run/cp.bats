@@ -128,7 +128,8 @@ nothing_staged() {
 	inside_ mkdir /tmp/to
 	copies one two box:/tmp/to
 	cp_ one nowhere two box:/tmp/to
-	[[ $status == 125 ]] && one_sentence 'copy nowhere: No such file'
+	[[ $status == 125 ]]
+	one_sentence 'copy nowhere: No such file'
 	cp_ one two box:/tmp/nowhere
 	[[ $status == 125 ]]
 	mkdir to
@@ -246,7 +247,8 @@ nothing_staged() {
 	touch file
 	inside_ sh -c 'mkdir /tmp/folder; touch /tmp/file'
 	cp_fails "sandbox 'box': .*" folder box:/tmp/file
-	cp_ file box:/tmp/folder/ && [[ $status == 0 ]]
+	cp_ file box:/tmp/folder/
+	[[ $status == 0 ]]
 	mkdir to to/file
 	touch to/folder
 	cp_fails '.*' box:/tmp/file to
@@ -372,7 +374,7 @@ slow_ended() {
 }
 
 copy_is_over() {
-	! ps -e -o comm= | grep -x hutch-copy
+	ps -e -o comm= | never grep -x hutch-copy
 }
 
 @test "a sandbox that is killed ends its copies, with an error" {
@@ -402,26 +404,32 @@ unpack() {
 @test "no name in a tar leads out of the folder" {
 	local kind
 	for kind in dots dots-below; do
-		unpack "$kind" && [[ $status == 125 ]] && one_sentence '.*\.\.'
+		unpack "$kind"
+		[[ $status == 125 ]]
+		one_sentence '.*\.\.'
 	done
 	unpack absolute && [[ $status == 0 && -f here/tmp/hutch-cp-evil ]]
 }
 
 @test "no name in a tar goes through a link that the tar, or anybody, made" {
-	unpack through-link && [[ $status == 125 ]]
-	unpack through-dots && [[ $status == 125 ]]
+	unpack through-link
+	[[ $status == 125 ]]
+	unpack through-dots
+	[[ $status == 125 ]]
 	unpack over-link && [[ $status == 0 && ! -L here/l && $(cat here/l) == evil ]]
 }
 
 @test "a hard link in a tar is to something of this tar, or an error" {
 	local kind
 	for kind in hard-out hard-absolute hard-through hard-old; do
-		unpack "$kind" && [[ $status == 125 && ! -e here/h ]]
+		unpack "$kind"
+		[[ $status == 125 && ! -e here/h ]]
 	done
 }
 
 @test "devices, fifos, setuid bits do not come out of a tar" {
-	unpack devices && [[ $status == 0 ]]
+	unpack devices
+	[[ $status == 0 ]]
 	[[ $(find here -newer tar ! -type d -printf '%f ' ; true) != *null* && -f here/good ]]
 	[[ ! -e here/null && ! -e here/disk && ! -e here/fifo ]]
 	unpack setuid && [[ $status == 0 && $(stat -c %a here/s here/d) == $'755\n777' ]]
@@ -430,10 +438,12 @@ unpack() {
 @test "a tar that lies, is cut, or is none, is an error" {
 	local kind
 	for kind in bomb cut noise empty; do
-		unpack "$kind" && [[ $status == 125 ]]
+		unpack "$kind"
+		[[ $status == 125 ]]
 		[[ ! -e here/$kind ]]
 	done
-	unpack large && [[ $status == 0 ]]
+	unpack large
+	[[ $status == 0 ]]
 	catch "$HUTCH" cp --max-size 1m - here <tar
 	[[ $status == 125 ]]
 }
@@ -553,9 +563,9 @@ packer() {
 	if is_root; then
 		[[ $(readlink "/proc/$one/fd/0") == /dev/null ]]
 		[[ $(find "/proc/$one/fd" -type l -printf '%l\n' | grep -c pipe:) == 2 ]]
-		! find "/proc/$one/fd" -type l -printf '%l\n' | grep -E 'socket:|anon_inode:'
+		find "/proc/$one/fd" -type l -printf '%l\n' | never grep -E 'socket:|anon_inode:'
 	else
-		! ls "/proc/$one/fd" 2>/dev/null # not even its owner, outside
+		never ls "/proc/$one/fd" 2>/dev/null # not even its owner, outside
 	fi
 	local pid_inside=$(sed -n 's/^NSpid:.*\t//p' "/proc/$one/status")
 	inside_ sh -c "! [ -e /proc/$pid_inside ] && kill -0 $pid_inside"

@@ -24,7 +24,8 @@ reason() {
 
 @test "create prints the name when the sandbox is ready, and nobody waits for it" {
 	make box
-	[ "$output" = box ] && [ -z "$stderr" ]
+	[ "$output" = box ]
+	[ -z "$stderr" ]
 	hutch exec box echo hi
 	[ "$output" = hi ]
 }

@@ -205,3 +205,14 @@ examples() {
 		done
 	done
 }
+
+# `set -e` does not look at what stands before && or after !, unless it comes last.
+@test "no test claims what its shell passes over" {
+	claim='(\[\[ .* \]\]|\[ .* \]|(says|one_sentence|never) .*[^&])'
+	passed_over="^\\t+($claim && $claim|! [^|]*[^|\x27])\$"
+	run awk -v re="$passed_over" '
+		was && !/^\t*}/ { print was }
+		{ was = $0 ~ re ? FILENAME ": " $0 : "" }
+		END { print NR " lines" }' "$top"/tests/run/*.bats
+	[[ $output =~ ^[0-9]{4,}" lines"$ ]]
+}

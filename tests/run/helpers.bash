@@ -180,6 +180,12 @@ fails() {
 	[[ $status == "$code" ]] && [[ -z $output ]] && one_sentence "$pattern"
 }
 
+# never COMMAND...: it fails.  (After `!`, and before the last `&&`, `set -e` passes over
+# what a command says, so neither is how a test claims something.)
+never() {
+	! "$@"
+}
+
 one_sentence() {
 	# One expression: a caller that is part of a condition has no `set -e`.
 	[[ ${stderr_lines[0]} =~ ^hutch:\ $1 ]] && ((${#stderr_lines[@]} <= 2)) &&

@@ -73,7 +73,8 @@ refused() {
 	echo 'FROM bb:1
 RUN echo out; echo err >&2' >ctx/Dockerfile
 	catch "$HUTCH" image build ctx
-	says '^out$' && says '^err$'
+	says '^out$'
+	says '^err$'
 	catch "$HUTCH" image build --no-cache -q ctx
 	[[ $status == 0 && -z $stderr && $output == sha256:* ]]
 }
@@ -88,7 +89,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[ "$output" = "$first" ]
 	[ "$(grep -c CACHED <<<"$stderr")" = 3 ]
 	built --no-cache <<<"$file"
-	! says CACHED
+	never says CACHED
 }
 
 @test "what follows from something that changed is made anew, and what is before it is not" {
@@ -97,14 +98,17 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	built <<<"$file"
 	echo 2 >ctx/f
 	built <<<"$file"
-	says '^\[2/4\] CACHED RUN' && says '^\[3/4\] COPY' && says '^\[4/4\] RUN'
+	says '^\[2/4\] CACHED RUN'
+	says '^\[3/4\] COPY'
+	says '^\[4/4\] RUN'
 	in_image cat /g
 	[ "$output" = 2 ]
 	chmod 700 ctx/f # a mode counts
 	built <<<"$file"
 	says '^\[3/4\] COPY'
 	built <<<"${file/echo x/echo y}"
-	says '^\[2/4\] RUN' && says '^\[3/4\] COPY'
+	says '^\[2/4\] RUN'
+	says '^\[3/4\] COPY'
 	built <<<$'FROM bb:1\nENV a=1\n'"${file#*$'\n'}"
 	says '^\[2/4\] RUN'
 }
@@ -113,7 +117,8 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	local file=$'FROM bb:1\nRUN echo before >/x\nARG v=1\nRUN echo $v >/v'
 	built <<<"$file"
 	built --build-arg v=2 <<<"$file"
-	says '^\[2/3\] CACHED RUN' && says '^\[3/3\] RUN'
+	says '^\[2/3\] CACHED RUN'
+	says '^\[3/3\] RUN'
 	in_image cat /v
 	[ "$output" = 2 ]
 	built <<<"$file"
@@ -177,8 +182,10 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 		COPY --from=0 /base /again
 		COPY --from=bb:1 /etc/passwd /passwd
 	E
-	says '^\[base 1/2\]' && says '^\[made 2/2\] RUN' && says '^\[stage-3 2/4\] COPY'
-	! says unneeded
+	says '^\[base 1/2\]'
+	says '^\[made 2/2\] RUN'
+	says '^\[stage-3 2/4\] COPY'
+	never says unneeded
 	in_image sh -c 'cat /base /copied/link/f /again; wc -l </passwd; stat -c %a /copied/e'
 	[ "$output" = $'base\nmade\nbase\n2\n750' ]
 	catch "$HUTCH" image build -t t:1 --target made ctx
@@ -355,7 +362,8 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 		    add(t, "../../../../../../../../tmp/hutch-evil")
 	E
 	build <<<$'FROM bb:1\nADD up.tar /d/'
-	[ "$status" = 125 ] && says "'\.\.' leads out of it"
+	[ "$status" = 125 ]
+	says "'\.\.' leads out of it"
 	build <<<$'FROM bb:1\nADD link.tar /d/\nRUN grep -q ada /etc/passwd'
 	[ ! -e /tmp/hutch-evil ]
 	[ "$status" = 125 ] || in_image grep -c ada /etc/passwd
@@ -412,7 +420,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	wait "$pid" || status=$?
 	[ "$status" = 130 ]
 	until_true none_marked
-	! "$HUTCH" image exists t:1
+	never "$HUTCH" image exists t:1
 	"$HUTCH" image verify
 }
 

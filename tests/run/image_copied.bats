@@ -107,7 +107,8 @@ x" ]
 		[ -z "$output" ]
 		one_sentence '.*the root of this sandbox is a copy of the image'
 	done
-	hutch cp box:/data/new - && [ "$status" -eq 0 ]
+	hutch cp box:/data/new -
+	[ "$status" -eq 0 ]
 	[ -n "$(left)" ]
 	hutch rm -f box
 	[ "$status" -eq 0 ]

@@ -178,11 +178,11 @@ x
 	said there
 	server=$(server_of "$pid")
 	for who in self "$pid" "$server"; do
-		! grep fuse-overlayfs "/proc/$who/mountinfo"
+		never grep fuse-overlayfs "/proc/$who/mountinfo"
 	done
 	kill -TERM "$pid"
-	inside --image dir:img sh -c 'ps; kill -0 '"$server"'; ls /proc; grep -c " - fuse.fuse-overlayfs " /proc/self/mountinfo'
-	! grep -E 'fuse-over|^'"$server"'$' <<<"$output"
+	inside --image dir:img sh -c 'ps; kill -0 '"$server"'; ls /proc; grep -c " - fuse[.]fuse.overlayfs " /proc/self/mountinfo'
+	never grep -E 'fuse-over|^'"$server"'$' <<<"$output"
 	[ "${lines[-1]}" = 1 ]
 }
 
@@ -358,7 +358,8 @@ C
 		[ -z "$output" ]
 		one_sentence '.*the root of this sandbox is served by fuse-overlayfs'
 	done
-	hutch cp box:/data/new - && [ "$status" -eq 0 ]
+	hutch cp box:/data/new -
+	[ "$status" -eq 0 ]
 	[ -n "$(left)" ]
 	# The supervisor, confined, does not wait for one that stands still.
 	hutch inspect box

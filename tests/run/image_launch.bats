@@ -317,7 +317,7 @@ tar" ]
 	held=$(echo home/.local/share/hutch/store/images/*)
 	start --image img -- sh -c 'echo there; sleep 1000'
 	said there
-	! as_who flock -n -x "$held" true
+	never as_who flock -n -x "$held" true
 	kill "$pid"
 	ended 143
 	as_who flock -n -x "$held" true
@@ -330,7 +330,7 @@ tar" ]
 	held=$(echo home/.local/share/hutch/store/images/*)
 	hutch create --image img "$name"
 	[ "$status" -eq 0 ]
-	! as_who flock -n -x "$held" true
+	never as_who flock -n -x "$held" true
 	hutch exec "$name" -- sh -c 'echo "$COLOUR $(id -u)"'
 	[ "$output" = "blue 101" ]
 	hutch exec -u web "$name" -- id -u

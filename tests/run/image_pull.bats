@@ -175,7 +175,8 @@ heard() {
 	[ "$(heard blobs)" = 4 ]
 	: >"$R/heard"
 	pulls "127.0.0.1:$open/public/tool:1"
-	[ "$(heard blobs)" = 0 ] && [ "$(heard manifests)" = 1 ]
+	[ "$(heard blobs)" = 0 ]
+	[ "$(heard manifests)" = 1 ]
 	: >"$R/heard"
 	pulls "127.0.0.1:$open/public/tool@sha256:$digest"
 	[ ! -s "$R/heard" ]
@@ -363,7 +364,8 @@ END
 		code=$?
 		ls "$1"/hutch/store/images "$1"/hutch/store/names
 		exit $code' - "$T/small" "$HUTCH" "127.0.0.1:$open/public/tool:1"
-	[[ $status == 125 ]] && one_sentence '.*write a blob into the store, .*No space left'
+	[[ $status == 125 ]]
+	one_sentence '.*write a blob into the store, .*No space left'
 	[[ ${stderr_lines[1]} == *"goes on from there"* ]]
 	[ -z "$(grep -v ':$' <<<"$output")" ]
 }
@@ -416,7 +418,8 @@ import json, sys; print(json.dumps(sys.stdin.read()))')
 	configure "{\"mirrors\":{\"127.0.0.1:$open\":[\"http://127.0.0.1:$cdn\"]}}"
 	: >"$R/heard"
 	pulls "127.0.0.1:$open/public/arm:1" --platform linux/arm64
-	[ "$(heard '^cdn')" -ge 1 ] && [ "$(heard '^open')" = 0 ]
+	[ "$(heard '^cdn')" -ge 1 ]
+	[ "$(heard '^open')" = 0 ]
 	# One that lies is passed over.
 	rm -rf "$store"
 	faults '[{"on":"blobs","do":"flip","at":9,"times":1}]'
@@ -450,7 +453,8 @@ import json, sys; print(json.dumps(sys.stdin.read()))')
 
 @test "the proxy of the environment is asked, but for those that need none" {
 	http_proxy=http://127.0.0.1:$cdn pulls "127.0.0.1:$open/public/tool:1"
-	[ "$(heard "^cdn GET http://127.0.0.1:$open/v2/")" -ge 5 ] && [ "$(heard '^open')" = 0 ]
+	[ "$(heard "^cdn GET http://127.0.0.1:$open/v2/")" -ge 5 ]
+	[ "$(heard '^open')" = 0 ]
 	http_proxy=http://127.0.0.1:$cdn no_proxy=127.0.0.1 pulls "127.0.0.1:$open/private/tool:1"
 	[ "$(heard '^open')" = 1 ]
 }

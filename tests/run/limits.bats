@@ -163,7 +163,8 @@ while True: s.accept()[0].close()' "$T/runtime/bus"; }
 	[ "$status" -eq 0 ]
 	[ "${#lines[@]}" -eq 3 ]
 	for size in "${lines[@]}"; do
-		[ "$size" -le $((4 << 20)) ] && [ "$size" -gt $((3 << 20)) ]
+		[ "$size" -le $((4 << 20)) ]
+		[ "$size" -gt $((3 << 20)) ]
 	done
 	refuses '--disk cannot bound what is written to /t' --disk 4m -v "$T/home:/t" true
 }

@@ -162,14 +162,17 @@ wrong_key() {
 @test "hostile files are refused, and cost nothing" {
 	head -c 2000000 /dev/zero | tr '\0' ' ' >p.json
 	hutch policy check ./p.json
-	[[ $status == 125 ]] && one_sentence '.*1048576'
+	[[ $status == 125 ]]
+	one_sentence '.*1048576'
 	wrong "$(printf '[%.0s' {1..10000})" '.*deep'
 	wrong '{"version":1,"hostname":"a\u0000b"}' '.*line 1'
 	ln -s loop.json loop.json
 	hutch policy check ./loop.json
-	[[ $status == 125 ]] && one_sentence '.*Too many levels of symbolic links'
+	[[ $status == 125 ]]
+	one_sentence '.*Too many levels of symbolic links'
 	hutch policy check .
-	[[ $status == 125 ]] && one_sentence '.*'
+	[[ $status == 125 ]]
+	one_sentence '.*'
 	for i in {1..18}; do policy "$i.json" "\"extends\":\"$((i + 1)).json\""; done
 	policy 19.json '"hostname":"x"'
 	hutch policy check ./1.json
@@ -211,9 +214,11 @@ wrong_key() {
 	TERM=xterm-hutch inside --policy dev sh -c 'echo $TERM; ulimit -Sn'
 	[[ $output == $'xterm-hutch\n4096' ]]
 	hutch policy nonesuch
-	[[ $status == 125 ]] && one_sentence "'nonesuch' is no verb of hutch policy"
+	[[ $status == 125 ]]
+	one_sentence "'nonesuch' is no verb of hutch policy"
 	inside --policy nonesuch true
-	[[ $status == 125 ]] && one_sentence "--policy: there is no policy 'nonesuch'"
+	[[ $status == 125 ]]
+	one_sentence "--policy: there is no policy 'nonesuch'"
 	inside --json=3 --policy nonesuch true 3>json
 	[[ $status == 125 ]] && grep -q '"kind":"not_found"' json
 }

@@ -135,7 +135,7 @@ END
 	[ "$(state_of "$T")" = "$before" ]
 	strace -f -e trace=clone,clone3,fork,vfork,unshare,mkdir,mkdirat -o trace \
 		"$HUTCH" run --dry-run true >/dev/null 2>&1 || skip "no strace"
-	! grep -vE 'exited|^[0-9]+ +(---|\+\+\+)' trace
+	never grep -vE 'exited|^[0-9]+ +(---|\+\+\+)' trace
 }
 
 @test "--dry-run fails as the launch would, and says the same" {

@@ -199,7 +199,7 @@ ended()' --confirm --rule '{"command":"echo **","decision":"ask","reason":"it sa
 
 @test "a secret is hidden in what is asked" {
 	write_of 1 kept/s3cr3t-value | act --confirm --rule "$ask" --secret KEY=s3cr3t-value
-	! grep -q s3cr3t out
+	never grep -q s3cr3t out
 	said 'assert "<secret-hidden>" in asks[0]["about"], asks'
 }
 
@@ -280,10 +280,12 @@ assert by[1]["extras"]["error_id"] == by[2]["extras"]["error_id"] == "HUTCH$REFU
 assert by[3]["observation"] == "run"'
 	echo '{"version":1,"rules":[{"command":"make"}]}' >mine.json
 	hutch policy check ./mine.json
-	[[ $status == 125 ]] && one_sentence './mine.json: --rule \{"command":"make"\}: rule: there is no .decision.: .*mine.json: rules'
+	[[ $status == 125 ]]
+	one_sentence './mine.json: --rule \{"command":"make"\}: rule: there is no .decision.: .*mine.json: rules'
 	echo '{"version":1,"rules":["make"]}' >mine.json
 	hutch policy check ./mine.json
-	[[ $status == 125 ]] && one_sentence "./mine.json.*rules\[0\]: an object was expected"
+	[[ $status == 125 ]]
+	one_sentence "./mine.json.*rules\[0\]: an object was expected"
 	hutch act --rule '{"decision":"deny"}'
 	[[ $status == 125 ]] && one_sentence '--rule \{"decision":"deny"\}: rule: there is no .reason.'
 }

@@ -64,7 +64,7 @@ cached() {
 	stamp=$(find "$XDG_CACHE_HOME" -type f -printf '%i %T@\n')
 	strace -f -e trace=execve -o trace "$HUTCH" run --seccomp deny-chmod.json true || skip "no strace"
 	[ "$(find "$XDG_CACHE_HOME" -type f -printf '%i %T@\n')" = "$stamp" ]
-	! grep hutch-seccomp trace
+	never grep hutch-seccomp trace
 	inside --seccomp deny-chmod.json sh -c 'touch f && chmod 600 f'
 	[ "$status" -ne 0 ]
 }

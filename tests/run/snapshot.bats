@@ -414,7 +414,7 @@ deep
 	wait
 	# One that came while another one read was told so.
 	(($(wc -l <out1) >= 2 && $(wc -l <out1) + $(wc -l <err1) == 8))
-	! grep -v "another client takes a snapshot" err1
+	never grep -v "another client takes a snapshot" err1
 	(($(sort -u out1 | wc -l) == $(wc -l <out1)))
 	run -0 "$HUTCH" image verify
 	hutch ps

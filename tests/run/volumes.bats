@@ -243,10 +243,12 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	hutch run --workspace "$T/w" -v "$T/w/.git:/g" "${protects[@]}" -- sh -c 'echo x >/g/hooks/new; echo x >/g/HEAD'
 	[[ $status == 0 && $stderr == *"Read-only file system"* && $(cat w/.git/HEAD) == x && ! -e w/.git/hooks/new ]]
 	hutch run --workspace "$T/w" -v "$T/w/.git/hooks:/g" "${protects[@]}" -- true
-	[[ $status == 125 ]] && one_sentence ".*w/.git/hooks is protected, in a folder that is shown too"
+	[[ $status == 125 ]]
+	one_sentence ".*w/.git/hooks is protected, in a folder that is shown too"
 	ln w/.git/config w/other
 	hutch run --workspace "$T/w" "${protects[@]}" -- true
-	[[ $status == 125 ]] && one_sentence ".git/config is protected \\(.git/config\\) and has other names"
+	[[ $status == 125 ]]
+	one_sentence ".git/config is protected \\(.git/config\\) and has other names"
 	rm -r w/.git w/other
 	echo 'gitdir: /nowhere' >w/.git
 	give w
@@ -260,7 +262,8 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	give w
 	as_who test ! -x w/.git || skip "it may look at everything"
 	hutch run --workspace "$T/w" "${protects[@]}" -- true
-	[[ $status == 125 ]] && one_sentence "look at .git/.*Permission denied"
+	[[ $status == 125 ]]
+	one_sentence "look at .git/.*Permission denied"
 	chmod 755 w/.git
 }
 
@@ -269,7 +272,8 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	hutch run --dry-run --workspace "$T/w" "${protects[@]}" -- true
 	[[ $(grep -cE "bind +/workspace/\.(git/hooks|git/config|vscode|git/modules/m/hooks) .*ro" <<<"$output") == 4 ]]
 	hutch run --protect a/../b -- true
-	[[ $status == 125 ]] && one_sentence "--protect: 'a/../b' has '.' or '..' in it"
+	[[ $status == 125 ]]
+	one_sentence "--protect: 'a/../b' has '.' or '..' in it"
 	hutch run --protect "**" -- true
 	[[ $status == 125 ]] && one_sentence "--protect: '\*\*' names nothing"
 }
