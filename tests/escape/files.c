@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 
 /* Enough to leave any working directory; more is harmless, since ".." of the
@@ -44,6 +46,18 @@ static void read_source(struct trial *t)
 static void read_shm(struct trial *t)
 {
 	read_one(t, t->set->shm);
+}
+
+/* System V's has no name in a file system: what of the host's it sees, its namespace
+ * decides. */
+static void sysv_of_host(struct trial *t)
+{
+	int id = shmget(PROBE_SHM_KEY(t->set->tcp), 0, 0);
+	char *at = id < 0 ? NULL : shmat(id, NULL, SHM_RDONLY);
+
+	trial_file(t, at && at != (void *)-1 ? 0 : -1);
+	if (at && at != (void *)-1)
+		trial_note(t, "%.20s", at);
 }
 
 static void read_run(struct trial *t)
@@ -221,6 +235,7 @@ const struct probe files_probes[] = {
 	{ "A5", "list-leaked-fds", .run = list_fds },
 	{ "A29", "tmp-of-host", .run = read_secret },
 	{ "A29", "shm-of-host", .run = read_shm },
+	{ "A29", "sysv-shm-of-host", .run = sysv_of_host },
 	{ "A29", "run-of-host", .run = read_run },
 	{ "H103", "bound-source", .run = read_bound_source, .flags = PROBE_WIDE },
 	{ "H103", "bound-shadow", .run = read_bound, .text = "/etc/shadow",

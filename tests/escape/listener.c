@@ -6,6 +6,7 @@
  *
  *	listener ABSTRACT-NAME PATH */
 #include "base/own.h"
+#include "tests/escape/probe.h"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -13,6 +14,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -58,6 +61,18 @@ static int listen_tcp(int *ret_port)
 	return fd;
 }
 
+/* A segment of shared memory that all users may use, with a key that the port tells. */
+static int share(int port)
+{
+	int id = shmget(PROBE_SHM_KEY(port), 64, IPC_CREAT | 0666);
+	char *at = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+
+	if (at == (void *)-1)
+		return -1;
+	memcpy(at, "of the host", sizeof("of the host"));
+	return shmdt(at);
+}
+
 int main(int argc, char **argv)
 {
 	struct pollfd polls[4] = { { .fd = 0, .events = POLLIN } };
@@ -74,6 +89,8 @@ int main(int argc, char **argv)
 		if (polls[i].fd < 0)
 			return 1;
 	}
+	if (share(port) < 0)
+		return 1;
 	printf("%d\n", port);
 	fflush(stdout);
 	while (poll(polls, ARRAY_LEN(polls), -1) > 0) {

@@ -107,6 +107,7 @@ clean_up()
 {
 	kill "$host_pid" 2>/dev/null
 	[[ -n ${LISTEN_PID:-} ]] && kill "$LISTEN_PID" 2>/dev/null
+	[[ -z ${port:-} ]] || ipcrm -M "$((0x68750000 | port))" 2>/dev/null
 	rm -f "$shm" "$run"
 	rm -rf "$base"
 }

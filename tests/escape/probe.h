@@ -24,6 +24,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Of the listener's System V shared memory (listener.c). */
+#define PROBE_SHM_KEY(port) (0x68750000 | (port))
+
 #define TRIAL_SECONDS 5 /* where nothing else is said */
 
 /* What the runner tells about the place.  Strings are never NULL. */

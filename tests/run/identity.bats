@@ -134,7 +134,8 @@ executor_is_there() {
 	before=$(cat /proc/sys/kernel/core_pattern)
 	for user in agent root; do
 		inside -u "$user" sh -c 'for f in kernel/core_pattern kernel/modprobe vm/drop_caches \
-			kernel/hostname net/ipv4/ip_forward; do echo x >/proc/sys/$f && echo $f; done
+			kernel/hostname kernel/msgmax fs/mqueue/msg_max; do
+				v=$(cat /proc/sys/$f) && echo "$v" >/proc/sys/$f && echo $f; done
 			echo b >/proc/sysrq-trigger && echo sysrq'
 		[ -z "$output" ]
 	done

@@ -39,3 +39,15 @@ setup_file() {
 	[ "$(sort -n out | xargs)" = "$(seq 100 | xargs)" ]
 	[ ! -s err ]
 }
+
+# Its end is not its own doing: one that is stopped reads no end of a channel.
+@test "an executor that does not run ends with its hutch" {
+	start sh -c 'echo there; exec sleep 1000'
+	said there
+	for one in $(descendants "$pid"); do
+		[[ $(cat "/proc/$one/comm") != *executor* ]] || executor=$one
+	done
+	kill -STOP "$executor"
+	kill -KILL "$pid"
+	until_true all_gone "$executor"
+}

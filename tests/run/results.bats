@@ -179,3 +179,17 @@ END
 	[[ $output =~ ^hutch\ [0-9]+\.[0-9]+ ]]
 	[ "$status" -eq 0 ]
 }
+
+@test "the descriptor of --json is hutch's, and the executor has none but its own" {
+	is_root || skip "this host has no way to look at an executor but as root"
+	mkfifo "$T/out"
+	"$HUTCH" run --json=9 sh -c 'echo there; exec sleep 1000' >"$T/out" 9>"$T/json" 3>&- </dev/null &
+	pid=$! && started+=("$pid")
+	exec 7<"$T/out"
+	said there
+	for one in $(descendants "$pid"); do
+		[[ $(cat "/proc/$one/comm") != *executor* ]] || executor=$one
+	done
+	never grep -vE '^(/null|/dev/null|socket:.*|anon_inode:.*)$' < <(readlink "/proc/$executor/fd/"*)
+	kill -TERM "$pid"
+}

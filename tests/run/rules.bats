@@ -262,6 +262,20 @@ ended()' box --confirm
 		b.send(6, "act", {"action": {"action": "run", "args": {"command": "echo next"}}})
 		a.f.close(); a.s.close()
 		assert b.next()["result"]["content"] == "next"
+		# As it is when it ends what it says, and when it has said so much before its
+		# answer that no more of it is read.
+		c = Peer()
+		c.send(2, "act", {"action": write("kept"), "confirm": True})
+		c.send(3, "act", {"action": write("kept"), "confirm": True})
+		c.s.shutdown(socket.SHUT_WR)
+		assert c.next()["params"]["ask"] == 3
+		assert [c.next()["result"]["extras"]["error_id"] for _ in range(2)] == ["HUTCH$REFUSED"] * 2
+		d = Peer()
+		for id in range(2, 302):
+		    d.send(id, "act", {"action": write("kept" if id == 2 else "free"), "confirm": True})
+		d.send(302, "act", answer(4, True))
+		got = {m["id"]: m["result"]["observation"] for m in (d.next() for _ in range(302)) if "id" in m}
+		assert len(got) == 301 and got[2] == got[302] == "error" and got[301] == "write", got
 	END
 }
 

@@ -256,6 +256,18 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	[[ $output == $'.git\n.vscode\nfile' && $(cat w/.git) == 'gitdir: /nowhere' ]]
 }
 
+@test "a folder with more than can be looked through is one sentence" {
+	room w/many
+	(cd w/many && seq -w 65536 | xargs touch)
+	give w/many
+	hutch run --workspace "$T/w" --protect '/many/**/hooks' -- true
+	[[ $status == 125 ]]
+	one_sentence ".*more than 65536 files would have to be looked at for what is protected \\(/many/\*\*/hooks\\)"
+	rm w/many/00001
+	hutch run --workspace "$T/w" --protect '/many/**/hooks' -- true
+	[[ $status == 0 ]]
+}
+
 @test "a folder that may not be looked at is no way around" {
 	repository
 	chmod 444 w/.git
