@@ -32,7 +32,7 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass path \
             quote utf8 variables visible
 STORE    := digest folders links lock names recipe reference store tree
-POLICY   := ansi_c commands commands_here commands_run commands_word environment json like policy protect quantity \
+POLICY   := ansi_c answer commands commands_here commands_run commands_word environment json like policy protect quantity \
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
@@ -91,7 +91,7 @@ SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
 IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c,$(HUTCH_SRC)) \
                 $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
-COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) seccomp_main)
+COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) answer seccomp_main seccomp_why)
 
 # --- flags -----------------------------------------------------------------
 
@@ -214,13 +214,19 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 
 # The policies that hutch has, as C strings, in the order of their names.
 PROFILES := $(sort $(wildcard policy/profiles/*.json))
-$(B)/gen/profiles.h: $(PROFILES)
-	@mkdir -p $(@D)
-	$(call say,GEN)
-	$(Q)for p in $(PROFILES); do \
+AS_STRINGS = for p in $^; do \
 	  echo "{ \"$$(basename $$p .json)\","; \
 	  sed -e 's/[\\"]/\\&/g' -e 's/^/"/; s/$$/\\n"/' $$p; echo "},"; \
 	done > $@
+$(B)/gen/profiles.h: $(PROFILES)
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)$(AS_STRINGS)
+$(B)/gen/seccomp_texts.h: policy/seccomp/default.json policy/seccomp/pretend.json
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)$(AS_STRINGS)
+$(B)/host/policy/seccomp_main.o: $(B)/gen/seccomp_texts.h
 $(B)/musl/policy/settings.o $(B)/host/policy/settings.o: $(B)/gen/profiles.h
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)

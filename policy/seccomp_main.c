@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,12 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/answer.h"
 #include "policy/bpf.h"
 #include "policy/compile.h"
 #include "policy/profile.h"
 #include "policy/profile_fit.h"
+#include "policy/seccomp_why.h"
 
 /* hutch-seccomp -- turns a seccomp profile into the program that the kernel takes.
  * See docs/seccomp.md. */
@@ -23,11 +26,17 @@ struct options {
 	const char *caps[CAPS_MAX + 1];
 	size_t cap_count;
 	bool is_c_array;
+	/* Of "why". */
+	bool asks, is_json, pretends, is_default;
+	const char *line;
+	char *const *call; /* a name, and numbers */
 };
 
 static const char usage[] =
 	"usage: hutch-seccomp compile [--arch x86_64|aarch64] [--kernel X.Y] "
-	"[--cap NAME]... [--c-array] < PROFILE";
+	"[--cap NAME]... [--c-array] < PROFILE\n"
+	"       hutch-seccomp why [--json] [--kernel X.Y] [--cap NAME]... [--pretends] "
+	"--default|--line FLAG CALL [ARGUMENT...] < PROFILE";
 
 static const char *const arch_names[] = {
 	[ARCH_X86_64] = "x86_64",
@@ -68,6 +77,31 @@ static int add_cap(struct options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int set_line(struct options *o, const char *value, struct err *e)
+{
+	(void)e;
+	o->line = value;
+	return 0;
+}
+
+static bool read_switch(struct options *o, const char *word)
+{
+	const struct {
+		const char *name;
+		bool *to;
+	} table[] = {
+		{ "--c-array", &o->is_c_array },
+		{ "--json", &o->is_json },
+		{ "--pretends", &o->pretends },
+		{ "--default", &o->is_default },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (!strcmp(table[i].name, word))
+			return *table[i].to = true;
+	return false;
+}
+
 static int read_option(struct options *o, char *const *at, struct err *e)
 {
 	static const struct {
@@ -77,6 +111,7 @@ static int read_option(struct options *o, char *const *at, struct err *e)
 		{ "--arch", set_arch },
 		{ "--kernel", set_kernel },
 		{ "--cap", add_cap },
+		{ "--line", set_line },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
@@ -91,18 +126,19 @@ static int read_option(struct options *o, char *const *at, struct err *e)
 
 static int read_options(struct options *o, char *const *argv, struct err *e)
 {
-	if (!argv[0] || !argv[1] || strcmp(argv[1], "compile") != 0)
+	o->asks = argv[0] && argv[1] && !strcmp(argv[1], "why");
+	if (!argv[0] || !argv[1] || (!o->asks && strcmp(argv[1], "compile") != 0))
 		return err_set(e, ERR_USAGE, "%s", usage);
-	for (char *const *at = argv + 2; *at; at++) {
-		if (strcmp(*at, "--c-array") == 0) {
-			o->is_c_array = true;
+	char *const *at = argv + 2;
+	for (; *at && !(o->asks && **at != '-'); at++) {
+		if (read_switch(o, *at))
 			continue;
-		}
 		if (read_option(o, at++, e))
 			return -1;
 	}
+	o->call = at;
 	o->host.caps = o->caps;
-	return 0;
+	return o->asks && !*at ? err_set(e, ERR_USAGE, "%s", usage) : 0;
 }
 
 static int print_program(const struct bpf *b, bool is_c_array, struct err *e)
@@ -119,21 +155,95 @@ static int print_program(const struct bpf *b, bool is_c_array, struct err *e)
 	return 0;
 }
 
-static int compile(const struct options *o, struct err *e)
+static int read_profile(const struct options *o, struct profile *ret, struct err *e)
 {
-	AUTO_FREE struct bpf *b = mem_zeroed(1, sizeof(*b));
 	AUTO_FREE char *text = NULL;
-	struct profile p = { 0 };
 	size_t len;
 
 	if (io_read_file(STDIN_FILENO, "the profile", PROFILE_BYTES_MAX, &text, &len, e))
 		return -1;
-	if (profile_parse(text, len, &o->host, &p, e))
-		return -1;
+	return profile_parse(text, len, &o->host, ret, e);
+}
 
+static int compile(const struct options *o, struct err *e)
+{
+	AUTO_FREE struct bpf *b = mem_zeroed(1, sizeof(*b));
+	struct profile p = { 0 };
+
+	if (read_profile(o, &p, e))
+		return -1;
 	const int rc = compile_profile(&p, o->host.arch, b, e);
 	profile_done(&p);
 	return rc ? -1 : print_program(b, o->is_c_array, e);
+}
+
+/* --- why -------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *text;
+} texts[] = {
+#include "gen/seccomp_texts.h"
+};
+
+/* One that hutch has. */
+static int parse_own(const struct options *o, const char *name, struct profile *ret,
+		     struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (!strcmp(texts[i].name, name))
+			return profile_parse(texts[i].text, strlen(texts[i].text),
+					     &o->host, ret, e);
+	return err_set(e, ERR_INTERNAL, "there is no profile %s", name);
+}
+
+static int read_arguments(char *const *words, uint64_t ret[CALL_ARGS], struct err *e)
+{
+	for (size_t i = 0; words[i]; i++) {
+		char *end;
+		if (i == CALL_ARGS)
+			return err_set(e, ERR_USAGE, "a call has %d arguments, no more",
+				       CALL_ARGS);
+		errno = 0;
+		ret[i] = strtoull(words[i], &end, 0);
+		if (errno || *end || end == words[i])
+			return err_set(e, ERR_USAGE,
+				       "%.60s: a number was expected, such as 0x80",
+				       words[i]);
+	}
+	return 0;
+}
+
+static int ask(const struct options *o, const struct profile *p,
+	       const struct profile *pretend, struct answer *ret, struct err *e)
+{
+	struct call_asked c = { .name = o->call[0],
+				.arch = o->host.arch,
+				.profile = p,
+				.pretend = o->pretends ? pretend : NULL,
+				.line = o->line ? o->line : "the default profile" };
+
+	return read_arguments(o->call + 1, c.args, e) ? -1 : seccomp_why(&c, ret, e);
+}
+
+/* The exit code, or -1. */
+static int why(const struct options *o, struct err *e)
+{
+	struct profile p = { 0 }, pretend = { 0 };
+	struct answer answer = { 0 };
+	int rc = o->is_default ? parse_own(o, "default", &p, e) : read_profile(o, &p, e);
+
+	if (rc == 0)
+		rc = parse_own(o, "pretend", &pretend, e);
+	if (rc == 0)
+		rc = ask(o, &p, &pretend, &answer, e);
+	if (rc == 0) {
+		answer_print(&answer, o->is_json, stdout);
+		rc = answer.is_yes ? EXIT_YES : EXIT_NO;
+	}
+	profile_done(&p);
+	profile_done(&pretend);
+	answer_done(&answer);
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -142,9 +252,12 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 
 	(void)argc; /* argv ends with NULL */
-	if (read_options(&o, argv, &e) || compile(&o, &e)) {
-		(void)fprintf(stderr, "hutch-seccomp: %s\n", e.text);
-		return EXIT_FAILED;
-	}
-	return 0;
+	int rc = read_options(&o, argv, &e);
+	if (rc == 0)
+		rc = o.asks ? why(&o, &e) : compile(&o, &e);
+	if (rc >= 0)
+		return rc;
+	/* Who asks reads hutch's words; who compiles is hutch. */
+	(void)fprintf(stderr, "%s: %s\n", o.asks ? "hutch" : "hutch-seccomp", e.text);
+	return EXIT_FAILED;
 }
