@@ -36,11 +36,11 @@ POLICY   := ansi_c answer commands commands_here commands_run commands_word envi
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
-            fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lowers mounts network overlay plan \
+            fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lookup lookup_place lowers mounts network overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
-            upper view volumes watchdog
+            upper view volumes watchdog why why_exec
 ACT      := action action_errand answers args desk desk_env desk_frame desk_judge desk_start \
             heap lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
@@ -48,7 +48,7 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
             outputs outputs_tell peer rpc still supervisor wire
 CLI      := arena doctor main options party past report run
 VERBS    := apply bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
-            past_root patch policy porter ps reply rm stats steer stream table unified
+            past_root patch policy porter ps reply rm stats steer stream table unified why
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \
@@ -277,7 +277,7 @@ deps:
 # --- man pages, installation, demo -----------------------------------------
 
 MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
-         hutch-policy.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1)
+         hutch-policy.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1 hutch-why.1)
 .PHONY: man
 man: $(MAN)
 $(B)/man/man1/%.1: docs/%.md docs/man.awk

@@ -3,7 +3,7 @@
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
 _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
-	rename stop kill rm diff apply discard snapshot fork commit policy image doctor version help'
+	rename stop kill rm diff apply discard snapshot fork commit policy why image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
@@ -12,6 +12,8 @@ _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
 _hutch_not_fork='--image --pull'
 _hutch_run_only='--entrypoint -i --interactive -t --tty --stdio --json --rm'
+_hutch_why_only='-t --tty --rule --json'
+_hutch_questions='read write exec connect syscall act'
 _hutch_act_only='--stream --confirm'
 _hutch_act_create='--rule --lint'
 _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
@@ -159,13 +161,14 @@ _hutch_maker_flags() # VERB
 	case $1 in
 	run) not='' ;;
 	act) not=$_hutch_run_only ;;
-	create) not="$_hutch_run_only $_hutch_not_create" ;;
+	create | why) not="$_hutch_run_only $_hutch_not_create" ;;
 	fork) not="$_hutch_run_only $_hutch_not_create $_hutch_not_fork" ;;
 	esac
 	grep -vxFf <(tr -s ' \n\t' '\n' <<<"$not") <(tr -s ' \n\t' '\n' <<<"$_hutch_flags")
 	case $1 in
 	act) echo "$_hutch_act_only $_hutch_act_create" ;;
 	create | fork) echo "$_hutch_create_only $_hutch_act_create" ;;
+	why) echo "$_hutch_why_only" ;;
 	esac
 }
 
@@ -182,6 +185,8 @@ _hutch_run()
 			_hutch_names
 		elif [[ $verb == fork ]]; then
 			_hutch_sources
+		elif [[ $verb == why ]]; then
+			_hutch_words "$_hutch_questions"
 		elif [[ $verb == run ]]; then
 			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 		fi
@@ -199,6 +204,12 @@ _hutch_command()
 		: # a new name, and nothing behind it
 	elif [[ ${COMP_WORDS[1]} == fork ]]; then
 		(($1 < COMP_CWORD)) || _hutch_sources # and then a new name
+	elif [[ ${COMP_WORDS[1]} == why ]]; then
+		if (($1 == COMP_CWORD)); then
+			_hutch_words "$_hutch_questions"
+		elif [[ ${COMP_WORDS[$1]} == @(read|write|exec) ]]; then
+			_hutch_paths file
+		fi
 	elif (($1 == COMP_CWORD)); then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	else
@@ -345,7 +356,7 @@ _hutch()
 	[[ $cur == [:=] ]] && cur=''
 	if ((COMP_CWORD == 1)); then
 		_hutch_words "$_hutch_verbs"
-	elif [[ ${COMP_WORDS[1]} == @(run|act|create|fork) ]]; then
+	elif [[ ${COMP_WORDS[1]} == @(run|act|create|fork|why) ]]; then
 		_hutch_run
 	elif [[ ${COMP_WORDS[1]} == @(exec|shell) ]]; then
 		_hutch_exec

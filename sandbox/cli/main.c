@@ -160,6 +160,7 @@ static const struct verb {
 
 	{ "What they are allowed:", NULL, NULL, false },
 	{ "policy", "policies: list, show, check, compare", policy_main, false },
+	{ "why", "whether one may do something, and what decides that", why_main, false },
 
 	{ "What they are made of:", NULL, NULL, false },
 	{ "image", "images: pull, import, build, list, remove", image_main, false },

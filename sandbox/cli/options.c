@@ -445,7 +445,7 @@ static const struct option {
 	{ 0, "ttl", "DURATION", take_ttl, "end the sandbox after it" },
 	{ 0, "idle-timeout", "DURATION", take_idle_timeout,
 	  "end the sandbox when nobody has used it for so long" },
-	{ 0, "json", "[FD]", take_json, "a result object on FD, else on stderr" },
+	{ 0, "json", "[FD]", take_json, "the result as an object of JSON, on FD" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
 	{ 0, "rule", "JSON", take_rule, "what actions are judged by: man hutch-policy" },
@@ -458,7 +458,7 @@ static const struct option {
 /* The verbs that make a sandbox have all options but these, and the others have only
  * these. */
 #define BOXES	 (VERB_CREATE | VERB_FORK) /* that live on */
-#define MAKERS	 (VERB_RUN | VERB_ACT | BOXES)
+#define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
 
 static const struct {
@@ -469,13 +469,13 @@ static const struct {
 	{ "secret", MAKERS | COMMANDS },	{ "secret-file", MAKERS | COMMANDS },
 	{ "workdir", MAKERS | COMMANDS },	{ "user", MAKERS | COMMANDS },
 	{ "timeout", MAKERS | COMMANDS },	{ "help", MAKERS | COMMANDS },
-	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC },
+	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
 	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
-	{ "json", VERB_RUN },			{ "rm", VERB_RUN },
+	{ "json", VERB_RUN | VERB_WHY },	{ "rm", VERB_RUN },
 	{ "entrypoint", VERB_RUN },
 	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
 	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },
-	{ "rule", VERB_ACT | BOXES },		{ "dry-run", VERB_RUN | VERB_ACT },
+	{ "rule", VERB_ACT | BOXES | VERB_WHY }, { "dry-run", VERB_RUN | VERB_ACT },
 	{ "ttl", BOXES },			{ "idle-timeout", BOXES },
 	{ "lint", VERB_ACT | BOXES },
 };
@@ -523,6 +523,12 @@ static const struct {
 	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME\n\nA sandbox that lives on under this name "
 	  "and whose root begins as that of another\none is now, or as a snapshot has it.\n\n",
 	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-snapshot\n" },
+	{ VERB_WHY, "why",
+	  "hutch why [OPTIONS] read|write|exec PATH\nhutch why [OPTIONS] connect HOST:PORT|unix:PATH|"
+	  "unix:@NAME\nhutch why [OPTIONS] syscall NAME [ARGUMENT...]\nhutch why [OPTIONS] act "
+	  "COMMAND\n\nWhether a sandbox with these options may do that, and what decides; nothing is "
+	  "started.\n\n",
+	  "\nExit codes: 0 yes; 1 no; 125 there is no answer.  More: man hutch-why\n" },
 	{ VERB_EXEC, "exec",
 	  "hutch exec [OPTIONS] NAME [--] CMD [ARG...]\n\n"
 	  "Runs a command in a sandbox that has a name.  Its exit code is hutch's.\n\n",
@@ -725,7 +731,10 @@ static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 	if (rc == 0 && options_apply(ret, &s, e) < 0)
 		rc = err_in(e, "--policy");
 	ret->settings = NULL;
-	settings_done(&s);
+	if (ret->kept)
+		*ret->kept = s;
+	else
+		settings_done(&s);
 	return rc;
 }
 

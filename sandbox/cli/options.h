@@ -14,7 +14,8 @@ enum verb {
 	VERB_CREATE = 4,
 	VERB_EXEC = 8,
 	VERB_SHELL = 16,
-	VERB_FORK = 32
+	VERB_FORK = 32,
+	VERB_WHY = 64
 };
 
 struct run_options {
@@ -27,6 +28,7 @@ struct run_options {
 	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
 	bool detaches; /* --detach */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
+	struct settings *kept; /* set before: what --policy names is put there, owned */
 	struct settings *settings; /* while flags are read: what --policy names */
 	bool is_late;		   /* the same: it has been applied */
 };

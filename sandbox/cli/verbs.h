@@ -24,3 +24,4 @@ int stats_main(char **argv);
 int stop_main(char **argv);
 int unpause_main(char **argv);
 int wait_main(char **argv);
+int why_main(char **argv);

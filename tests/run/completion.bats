@@ -45,7 +45,7 @@ offers_the_flags_of() {
 
 @test "the flags of each verb are completed, and no other" {
 	for verb in create exec shell cp connect ps inspect logs events stats wait pause unpause \
-		rename stop kill rm diff apply discard snapshot fork commit; do
+		rename stop kill rm diff apply discard snapshot fork commit why; do
 		offers_the_flags_of "$verb"
 	done
 }
@@ -72,6 +72,17 @@ offers_the_flags_of() {
 	for flag in -i -t --tty --rm --read-only --dry-run --json --help; do
 		[[ $flag != $_hutch_with_value ]]
 	done
+}
+
+@test "behind hutch why come its questions, and paths behind some" {
+	complete_words hutch why ''
+	[ "$offered" = "act connect exec read syscall write" ]
+	complete_words hutch why --read-only wr
+	[ "$offered" = write ]
+	complete_words hutch why write /etc/passw
+	[[ " $offered " == *" /etc/passwd "* ]]
+	complete_words hutch why syscall ''
+	[ -z "$offered" ]
 }
 
 @test "values that are words are completed, behind a blank and behind =" {
