@@ -40,7 +40,7 @@ SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount dele
             plan_print probes probes_cgroup probes_user program protected pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
-            upper view volumes watchdog why why_exec
+            upper view volumes watchdog why why_exec why_refused
 ACT      := action action_errand answers args desk desk_env desk_frame desk_judge desk_start \
             heap lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil

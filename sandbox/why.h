@@ -24,3 +24,8 @@ void why_exec(const struct why *w, const char *command, struct answer *ret);
 
 /* "HOST:PORT", "unix:PATH" or "unix:@NAME".  -1: it is none of these. */
 int why_connect(const struct why *w, const char *where, struct answer *ret);
+
+/* What of the plan refused to do something with `path`, which the inside says of itself and
+ * which failed with that errno.  Nothing of the host is looked at: without a lookup.  False:
+ * the plan does not say. */
+bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret);

@@ -23,6 +23,7 @@
 #include "sandbox/act/observe.h"
 #include "sandbox/act/outbox.h"
 #include "sandbox/act/queue.h"
+#include "sandbox/why.h"
 
 struct cgroup;
 struct err;
@@ -74,6 +75,7 @@ struct desk {
 	struct variables variables; /* those of env actions; pid 1 has them too */
 	struct mask mask; /* what nobody is told */
 	struct setting setting;
+	struct why why;	     /* borrows; without a lookup */
 	struct rules *rules; /* owned; NULL: everything may be done */
 	uint32_t asks;	     /* the number of the last */
 	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */

@@ -10,6 +10,8 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "policy/answer.h"
+#include "sandbox/act/action.h"
 #include "sandbox/cgroup.h"
 
 static int untimely(const struct frame *f, struct err *e)
@@ -199,6 +201,43 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 	return 0;
 }
 
+/* --- files ------------------------------------------------------------------------ */
+
+/* Why a file was refused, as far as the plan knows. */
+struct held {
+	struct answer answer;
+	char *sentence; /* owned */
+	struct refusal refusal;
+};
+
+static void held_done(struct held *h)
+{
+	answer_done(&h->answer);
+	own_free(&h->sentence);
+}
+
+static uint32_t errno_of(uint32_t outcome, uint32_t sys)
+{
+	return outcome == OUTCOME_NOT_FOUND ? ENOENT : outcome == OUTCOME_DONE ? 0 : sys;
+}
+
+static void find_refusal(const struct desk *d, const struct task *t, const char *path,
+			 uint32_t sys, struct held *h, struct observed *o)
+{
+	const struct answer *a = &h->answer;
+
+	if (!d->why.plan || !sys || !why_refused(&d->why, path, (int)sys, &h->answer))
+		return;
+	h->sentence = text_format("Refused by hutch: %s%s%s%s", a->text, a->line ? " (" : "",
+				  a->line ? a->line : "", a->line ? ")" : "");
+	/* Of what is not there clients know the reference's words, and these only. */
+	const char *sentence = sys == ENOENT ? NULL : h->sentence;
+	h->refusal = (struct refusal){ .what = action_name(&t->action), .path = path,
+				       .layer = a->layer, .rule = a->line,
+				       .remedy = a->change, .sentence = sentence };
+	o->refusal = &h->refusal;
+}
+
 static int on_done(struct desk *d, struct task *t, const struct frame *f, struct err *e)
 {
 	struct done done;
@@ -209,12 +248,15 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 		return untimely(f, e);
 	if (action_get_done(f, &done, e) < 0)
 		return -1;
-	const struct observed o = desk_observed(t);
+	struct observed o = desk_observed(t);
+	struct held held = { 0 };
+	find_refusal(d, t, done.path, errno_of(done.outcome, done.sys), &held, &o);
 	buffer_init(&line, DESK_LINE_MAX);
 	if (t->action.kind == ACT_READ)
 		observe_read(&line, &o, &done);
 	else
 		observe_write(&line, &o, &done);
+	held_done(&held);
 	desk_finish(d, t, &line);
 	return 0;
 }
@@ -247,14 +289,17 @@ static int on_returned(struct desk *d, struct task *t, const struct frame *f,
 		return untimely(f, e);
 	if (action_get_returned(f, &x, e) < 0)
 		return -1;
-	const struct observed o = desk_observed(t);
+	struct observed o = desk_observed(t);
+	struct held held = { 0 };
+	find_refusal(d, t, x.path, errno_of(x.outcome, x.sys), &held, &o);
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_errand(&line, &o, &x);
+	held_done(&held);
 	desk_finish(d, t, &line);
 	return 0;
 }
 
-static const struct answer {
+static const struct taker {
 	int (*session)(struct desk *, const struct frame *, struct err *);
 	int (*task)(struct desk *, struct task *, const struct frame *, struct err *);
 } takers[MSG_COUNT] = {
@@ -270,7 +315,7 @@ static const struct answer {
 
 int desk_frame(struct desk *d, const struct frame *f, struct err *e)
 {
-	const struct answer *a = f->type < MSG_COUNT ? &takers[f->type] : NULL;
+	const struct taker *a = f->type < MSG_COUNT ? &takers[f->type] : NULL;
 
 	if (!a || (!a->session && !a->task))
 		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);

@@ -286,9 +286,13 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text)
 {
+	const char *why = o->refusal ? o->refusal->sentence : NULL;
+	AUTO_FREE char *all = text_format("%s%s%s%s", text, why ? "\n[" : "", why ? why : "",
+					  why ? "]" : "");
+
 	observe_kind(out, "error");
-	observe_member(out, "message", text);
-	observe_member(out, "content", text);
+	observe_member(out, "message", all);
+	observe_member(out, "content", all);
 	put_raw(out, ",\"extras\":{");
 	put_key(out, "error_id", true);
 	put_text(out, error_id);

@@ -31,9 +31,11 @@ struct observed {
 	const struct refusal *refusal; /* NULL: nothing was refused */
 };
 
-/* What was not done, or not let, by which layer of what protects, and what would help. */
+/* What was not done, or not let, by which layer of what protects, and what would help;
+ * `path`, `rule` and `remedy` may be NULL.  `sentence`: for the model, behind the text of
+ * an error; NULL: that says it all. */
 struct refusal {
-	const char *what, *path, *layer, *rule, *remedy; /* `path`, `rule`: may be NULL */
+	const char *what, *path, *layer, *rule, *remedy, *sentence;
 };
 
 /* What the texts about a run need to know beside it. */

@@ -278,6 +278,7 @@ static void server_init(struct server *s)
 					  .streams = s->stream->streams,
 					  .confirms = s->stream->confirms };
 	s->desk.setting = setting_of(l);
+	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->desk.rules = rules_new(&l->policy->rules);
 	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
 	if (l->policy->timeout_ms)

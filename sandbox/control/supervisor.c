@@ -341,6 +341,7 @@ static void init(struct supervisor *s)
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &s->shell;
 	s->desk.setting = setting_of(l);
+	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->desk.rules = rules_new(&l->policy->rules);
 	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
 	if (l->cgroup.procs >= 0) {

@@ -211,7 +211,7 @@ assert read("zero").content == "ERROR_BINARY_FILE"
 assert read("pipe").observation == "error"
 assert read("p.png").content == "data:image/png;base64,iVBORw=="
 assert read("/etc/shadow").observation == "error"
-assert write("/usr/x", "x").observation == "error" and write("/usr/none/x", "x").content == "/usr/none/x: Read-only file system"'
+assert write("/usr/x", "x").observation == "error" and write("/usr/none/x", "x").content.startswith("/usr/none/x: Read-only file system\n[Refused by hutch: ")'
 }
 
 @test "reading and writing need no shell" {
@@ -540,4 +540,45 @@ for id in (50, 51):
     assert "out of memory" in o.content and "more than 64 MiB (--memory) when hutch looked" in o.content
 assert act.wait(30) == 125
 assert said().count("out of memory") == 1' --best-effort --memory 64m --tmpfs /x
+}
+
+@test "what a file action could not do because of the walls says so, with the flag and a remedy" {
+	room w r r/sub
+	echo x >r/file && give r
+	{
+		for path in /usr/bin/x /bin/x /proc/kallsyms /r/file /p/file /etc/passwd; do
+			printf '{"action":"write","id":"%s","args":{"path":"%s","content":"x"}}\n' "$((++n))" "$path"
+		done | sed 's/"id":"\([0-9]*\)"/"id":\1/'
+		echo '{"action":"read","id":11,"args":{"path":"/etc/shadow"}}'
+		echo '{"action":"read","id":12,"args":{"path":"/w/none"}}'
+		echo '{"action":"remove","id":13,"args":{"path":"/r/sub"}}'
+		echo '{"action":"mkdir","id":14,"args":{"path":"/w/closed/x"}}'
+		echo '{"action":"write","id":15,"args":{"path":"/w/fine","content":"x"}}'
+		echo '{"action":"read","id":16,"args":{"path":"/x:/x $(touch gone)"}}'
+	} >in
+	mkdir w/closed p && chmod 555 w/closed && echo x >p/file && give w p
+	as_who env HOME="$HOME" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" "$HUTCH" act -v "$T/r:/r:ro" -v "$T/w:/w" -v "$T/p:/p" --protect /file <in >out
+	chmod 755 w/closed
+	python3 - "$T" <<-'END'
+		import json, sys
+		T = sys.argv[1]
+		by = {o["cause"]: o for o in map(json.loads, open("out"))}
+		def refused(id, path, rule, remedy, sentence):
+		    o = by[id]
+		    assert [(r["path"], r["layer"], r["rule"]) for r in o["hutch"]["refused"]] == [(path, "mounts", rule)], o
+		    assert remedy is None or remedy in o["hutch"]["refused"][0]["remedy"], o
+		    assert o["content"].endswith("[Refused by hutch: " + sentence + "]") if sentence else "[" not in o["content"], o
+		refused(1, "/usr/bin/x", "--image host", "image of the store", "/usr/bin/x is read-only (--image host)")
+		refused(2, "/bin/x", "--image host", None, "/usr/bin/x is read-only (--image host)")
+		refused(3, "/proc/kallsyms", None, None, "/proc/kallsyms is hidden, since it tells of the host")
+		refused(4, "/r/file", f"-v {T}/r:/r:ro", f"-v {T}/r:/r:rw", f"/r/file is read-only (-v {T}/r:/r:ro)")
+		refused(5, "/p/file", "--protect /file", f"show {T}/p with :cow", "/p/file is protected (--protect /file)")
+		refused(6, "/etc/passwd", "--image host", "-v FILE:/etc/passwd:rw", "/etc/passwd is read-only (--image host)")
+		refused(11, "/etc/shadow", "--image host", "-v /etc/shadow:/etc/shadow:ro", None)
+		refused(13, "/r/sub", f"-v {T}/r:/r:ro", None, f"/r/sub is read-only (-v {T}/r:/r:ro)")
+		# Nobody is to paste what the inside has made up.
+		assert by[16]["hutch"]["refused"][0]["remedy"] is None, by[16]
+		for id in 12, 14, 15:
+		    assert by[id]["hutch"]["refused"] == [], by[id]
+	END
 }

@@ -1,0 +1,82 @@
+/* Why a path inside was refused, by the plan alone: what is named is the inside's word, so
+ * nothing of the host is looked at for it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/answer.h"
+#include "policy/policy.h"
+#include "sandbox/lookup.h"
+#include "sandbox/lookup_parts.h"
+#include "sandbox/plan.h"
+#include "sandbox/why.h"
+#include "sandbox/why_parts.h"
+
+#define LINKS_MAX 8 /* of the plan's own */
+
+/* Where a link of the plan's leads; NULL: it is on the way of none.  Allocated. */
+static char *follow_one(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct step *s = &p->steps[i];
+		const char *rest = s->kind == STEP_SYMLINK ? path_below(path, s->target) : NULL;
+		if (!rest)
+			continue;
+		if (*s->data == '/')
+			return text_format("%s%s", s->data, rest);
+		size_t above = (size_t)(strrchr(s->target, '/') - s->target);
+		return strstr(s->data, "..") ? NULL
+		       : text_format("%.*s/%s%s", (int)above, s->target, s->data, rest);
+	}
+	return NULL;
+}
+
+static char *follow_all(const struct plan *p, const char *path)
+{
+	char *at = text_copy(path);
+
+	for (int i = 0; i < LINKS_MAX; i++) {
+		char *next = follow_one(p, at);
+		if (!next)
+			break;
+		free(at);
+		at = next;
+	}
+	return at;
+}
+
+/* What goes into a command line as it is: whoever takes a remedy over takes no more. */
+static bool is_plain(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._-+@";
+
+	return !path[strspn(path, plain)];
+}
+
+bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret)
+{
+	const struct lookup as_written = { .plan = w->plan, .done = w->plan->count };
+	struct found f = { .st = { .st_mode = S_IFREG } };
+
+	if (path[0] != '/' || strstr(path, "/../") || strstr(path, "//"))
+		return false;
+	AUTO_FREE char *at = follow_all(w->plan, path);
+	f.path = at;
+	f.step = &w->plan->steps[lookup_cover(&as_written, at, &f.is_read_only)];
+	if (f.step->kind == STEP_MASK && (sys == EACCES || sys == EPERM))
+		why_say_mask(w, &f, ret);
+	else if (sys == EROFS && f.is_read_only)
+		why_say_read_only(w, &f, ret);
+	else if (sys == ENOENT && f.step->kind == STEP_ROOT)
+		why_say_not_shown(w, at, ret);
+	else
+		return false;
+	if (!is_plain(at))
+		own_free(&ret->change);
+	return true;
+}
