@@ -31,7 +31,7 @@ MAKEFLAGS += --no-builtin-rules
 ARCHIVE  := content entries inodes layer pack pack_output place roll site tar trail unpack
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass path \
             quote utf8 variables visible
-STORE    := digest folders links lock names recipe reference store tree
+STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
 POLICY   := ansi_c answer commands commands_here commands_run commands_word environment json like policy protect quantity \
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
