@@ -48,7 +48,7 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
             outputs outputs_tell peer rpc still supervisor wire
 CLI      := arena doctor main options party past report run
 VERBS    := apply bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
-            past_root patch policy porter ps reply rm stats steer stream table unified why
+            parts past_root patch policy porter ps reply rm stats steer stream table unified why
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \

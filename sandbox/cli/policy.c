@@ -11,6 +11,7 @@
 #include "policy/settings.h"
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/options.h"
+#include "sandbox/cli/parts.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/table.h"
 #include "sandbox/cli/verbs.h"
@@ -213,40 +214,20 @@ static int compare_main(char **argv)
 
 /* --- the verb --------------------------------------------------------------------- */
 
-static const struct {
-	const char *name, *help;
-	int (*main)(char **argv);
-} parts[] = {
-	{ "list", "the policies that hutch has", list_main },
-	{ "show", "all that one says, and who says it", show_main },
-	{ "check", "whether a file can be read", check_main },
-	{ "diff", "what two say differently", compare_main },
-};
-
-static int print_help(void)
-{
-	(void)printf("hutch policy VERB\n\nWhat a sandbox is allowed and given, in a file: "
-		     "--policy of hutch run, act, create\nand fork.\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		(void)printf("  %-10s %s\n", parts[i].name, parts[i].help);
-	(void)printf("\nMore: man hutch-policy\n");
-	return 0;
-}
-
 int policy_main(char **argv)
 {
-	struct err e;
+	static const struct part list[] = {
+		{ "list", "the policies that hutch has", list_main },
+		{ "show", "all that one says, and who says it", show_main },
+		{ "check", "whether a file can be read", check_main },
+		{ "diff", "what two say differently", compare_main },
+	};
+	static const struct parts parts = {
+		.verb = "policy",
+		.about = "What a sandbox is allowed and given, in a file: --policy of hutch run, "
+			 "act, create\nand fork.",
+		.list = list, .count = ARRAY_LEN(list),
+	};
 
-	if (argv[0] && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")))
-		return print_help();
-	for (size_t i = 0; argv[0] && i < ARRAY_LEN(parts); i++)
-		if (!strcmp(parts[i].name, argv[0]))
-			return parts[i].main(argv + 1);
-	if (argv[0])
-		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch policy", argv[0]);
-	else
-		(void)err_set(&e, ERR_USAGE, "hutch policy takes a verb");
-	(void)err_remedy(&e, "hutch policy list, show, check or diff");
-	report_error(&e);
-	return EXIT_HUTCH;
+	return parts_main(argv, &parts);
 }
