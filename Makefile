@@ -35,8 +35,8 @@ STORE    := digest folders ledger ledger_check ledger_walk links lock names reci
 POLICY   := ansi_c answer commands commands_here commands_run commands_word environment json like policy protect quantity \
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := accounts beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
-            fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lookup lookup_place lowers mounts network overlay plan \
+SANDBOX  := accounts audit audit_policy beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
+            fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lookup lookup_place lowers mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump registry \
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
@@ -47,7 +47,7 @@ ACT      := action action_errand answers args desk desk_env desk_frame desk_judg
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer rpc still supervisor wire
 CLI      := arena doctor main options party past report run
-VERBS    := apply bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
+VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy porter ps reply rm stats steer stream table unified why
 EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
@@ -276,7 +276,7 @@ deps:
 
 # --- man pages, installation, demo -----------------------------------------
 
-MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
+MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-audit.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
          hutch-policy.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1 hutch-why.1)
 .PHONY: man
 man: $(MAN)

@@ -3,11 +3,11 @@
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
 _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
-	rename stop kill rm diff apply discard snapshot fork commit policy why image doctor version help'
+	rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
-	--disk --cgroup-parent --best-effort --ulimit --timeout --json --dry-run --rm -h --help'
+	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --dry-run --rm -h --help'
 _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
 _hutch_not_fork='--image --pull'
@@ -27,7 +27,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--ttl|--idle-timeout)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -98,6 +98,10 @@ _hutch_value()
 		;;
 	--env-file | --secret-file | --seccomp) _hutch_paths file ;;
 	--policy) _hutch_policies ;;
+	--audit)
+		_hutch_paths directory
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W 'on off' -- "$cur")
+		;;
 	--toolchain | --cgroup-parent | --upper) _hutch_paths directory ;;
 	--volume | -v) _hutch_volume "$2" ;;
 	--workspace) _hutch_workspace "$2" ;;
@@ -335,6 +339,21 @@ _hutch_policy()
 	fi
 }
 
+_hutch_audit()
+{
+	if ((COMP_CWORD == 2)); then
+		_hutch_words 'verify show'
+	elif [[ $cur == -* && ${COMP_WORDS[2]} == verify ]]; then
+		_hutch_words '--anchor -h --help'
+	elif [[ $cur == -* ]]; then
+		_hutch_words '--json --since --sandbox -h --help'
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --sandbox ]]; then
+		_hutch_names -a
+	else
+		_hutch_paths directory
+	fi
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -368,6 +387,8 @@ _hutch()
 		_hutch_images
 	elif [[ ${COMP_WORDS[1]} == policy ]]; then
 		_hutch_policy
+	elif [[ ${COMP_WORDS[1]} == audit ]]; then
+		_hutch_audit
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

@@ -42,6 +42,7 @@ void policy_done(struct policy *p)
 	free(p->user);
 	free(p->hostname);
 	free(p->seccomp);
+	free(p->audit);
 	free(p->cgroup_parent);
 	list_done(&p->env_set);
 	list_done(&p->secrets);

@@ -68,6 +68,7 @@ struct policy {
 	char *user;	       /* -u; NULL: the default */
 	char *hostname;	       /* --hostname; NULL: "hutch" */
 	char *seccomp;	       /* --seccomp FILE; NULL: the default profile */
+	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* --rule: their texts (rules.h) */
 	struct list protects;  /* --protect: patterns (protect.h) */
 

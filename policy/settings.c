@@ -57,6 +57,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "limits.best_effort", "best-effort", SETTING_YES, false },
 	{ "rules", "rule", SETTING_OBJECTS, false },
 	{ "lint", "lint", SETTING_YES, false },
+	{ "audit", "audit", SETTING_TEXT, true },
 	{ NULL, NULL, SETTING_TEXT, false },
 };
 
@@ -170,7 +171,8 @@ static char *host_path(const struct source *from, const char *value)
 static char *as_flag_takes_it(const struct source *from, const struct setting_kind *kind,
 			      const char *value)
 {
-	if (kind->is_path)
+	bool is_switch = !strcmp(kind->key, "audit") && !strchr(value, '/');
+	if (kind->is_path && !is_switch)
 		return host_path(from, value);
 	if (strcmp(kind->key, "image") || strncmp(value, "dir:", 4))
 		return text_copy(value);

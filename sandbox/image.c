@@ -435,7 +435,7 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 	int planned = policy->is_read_only || !is_ours
 			      ? plan_dir_read_only(p, path, policy->is_read_only, e)
 			      : plan_dir_overlay(p, policy, path, &st, e);
-	return planned < 0 ? -1 : volumes_mask_image(p, path, e);
+	return planned < 0 ? -1 : volumes_mask_image(p, policy, path, e);
 }
 
 static int plan_store(struct plan *p, const struct policy *policy, struct err *e)

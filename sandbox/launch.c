@@ -39,6 +39,8 @@ void launch_ready(void)
 	(void)signal(SIGCHLD, SIG_DFL);
 	/* A reader that went away is an error of write(2), not our end. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* So is a file that has reached RLIMIT_FSIZE, such as the audit log. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
 void launch_close_others(int keep)
@@ -65,6 +67,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	cow_init(&l->cow);
 	cgroup_init(&l->cgroup);
 	janitor_init(&l->janitor);
+	audit_init(&l->audit);
 }
 
 /* One that has confined itself removes no upper folder: the janitor does. */
@@ -95,6 +98,7 @@ void launch_done(struct launch *l)
 	fuse_overlayfs_done(&l->server);
 	plan_done(&l->plan);
 	stock_done(&l->stock);
+	audit_done(&l->audit);
 	own_close(&l->signals);
 }
 
@@ -182,7 +186,9 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (load_filter(l, e) < 0)
 		return -1;
-	return identity_become(&l->who, e) < 0 ? -1 : build_plan(l, e);
+	if (identity_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
+		return -1;
+	return build_plan(l, e);
 }
 
 /* --- the root --------------------------------------------------------------------- */
@@ -389,7 +395,7 @@ struct exec launch_command(const struct launch *l)
 int launch_start(struct launch *l, struct err *e)
 {
 	l->signals = supervise_signals(e);
-	if (l->signals < 0 || prepare_host(l, e) < 0)
+	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0)
 		return -1;
 	/* Where one command is all there is, none is ended with its tree. */
 	const struct spawn_parts parts = {

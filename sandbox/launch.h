@@ -6,9 +6,11 @@
  *
  * launch_prepare() looks at the host and changes nothing, but that it fetches an image
  * which the store has not, and for whom this process is: started by root it becomes the user that the inside stands for.
- * launch_start() changes the host, and has told the janitor first. */
+ * launch_start() changes the host, and has told the janitor first.  With --audit the
+ * launch is on record before. */
 #pragma once
 #include "base/message.h"
+#include "sandbox/audit.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/cow.h"
 #include "sandbox/identity.h"
@@ -51,6 +53,7 @@ struct launch {
 	struct cgroup cgroup;
 	unsigned degraded; /* enum degraded */
 	struct janitor janitor;
+	struct audit audit;
 	int signals; /* owned */
 };
 

@@ -16,6 +16,11 @@ static const char *const status_names[] = {
 };
 _Static_assert(ARRAY_LEN(status_names) == RUN_STATUS_COUNT, "a status has no name");
 
+const char *result_status_name(enum run_status status)
+{
+	return status_names[status];
+}
+
 void result_exited(struct result *r, int code)
 {
 	r->status = RUN_EXITED;

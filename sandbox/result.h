@@ -30,6 +30,9 @@ enum degraded {
 };
 #define DEGRADED_COUNT 5
 
+/* "exited", "signaled", ... */
+const char *result_status_name(enum run_status status);
+
 /* Their flags as the inside of a JSON array: "memory","cpus"; allocated. */
 char *result_degraded(unsigned degraded);
 

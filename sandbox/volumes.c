@@ -17,12 +17,14 @@
 #include "policy/policy.h"
 #include "store/folders.h"
 #include "store/links.h"
+#include "sandbox/audit.h"
 #include "sandbox/plan.h"
 #include "sandbox/protected.h"
 
 /* Hutch's own folders, and the links by which one gets to them; and what is protected in
  * the folders that are shown writable. */
 struct own {
+	const char *audit; /* borrowed: policy.h */
 	struct list folders, links, protects;
 };
 
@@ -84,8 +86,21 @@ static void list_candidates(struct list *paths)
 	add_once(paths, tmp);
 }
 
+/* Unless one above has a mask over all that is in it. */
+static void add_own_folder(struct own *own, const char *path)
+{
+	AUTO_FREE char *real = links_resolve(path);
+
+	free(links_follow(path, &own->links));
+	for (size_t i = 0; i < own->folders.count; i++)
+		if (path_below(real, own->folders.items[i]))
+			return;
+	list_add(&own->folders, real);
+}
+
 static void list_own_folders(struct own *own)
 {
+	AUTO_FREE char *audit = audit_path(own->audit);
 	struct list paths = { 0 };
 
 	list_candidates(&paths);
@@ -95,6 +110,8 @@ static void list_own_folders(struct own *own)
 		free(links_follow(paths.items[i], &own->links));
 	}
 	list_done(&paths);
+	if (audit)
+		add_own_folder(own, audit);
 }
 
 static struct step *add_bind(struct plan *p, const struct volume *v, const char *source,
@@ -347,15 +364,15 @@ static int by_target(const void *a, const void *b)
 	return strcmp((*x)->target, (*y)->target);
 }
 
-static int plan_sorted(struct plan *p, const struct volume **sorted, size_t count,
-		       const struct list *patterns, struct err *e)
+static int plan_sorted(struct plan *p, const struct policy *policy,
+		       const struct volume **sorted, struct err *e)
 {
-	struct own own = { 0 };
+	struct own own = { .audit = policy->audit };
 	int result = 0;
 
-	for (size_t i = 0; i < count && result == 0; i++)
-		result = list_protected(sorted[i], patterns, &own, e);
-	for (size_t i = 0; i < count && result == 0; i++) {
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
+		result = list_protected(sorted[i], &policy->protects, &own, e);
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++) {
 		if (sorted[i]->kind == VOLUME_TMPFS)
 			plan_tmpfs(p, sorted[i]);
 		else
@@ -377,7 +394,7 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 		sorted[i] = &policy->volumes[i];
 	/* A parent's text is a prefix of its child's, so it sorts before it. */
 	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
-	return plan_sorted(p, sorted, policy->volume_count, &policy->protects, e);
+	return plan_sorted(p, policy, sorted, e);
 }
 
 static int mask_image(struct plan *p, const char *path, const struct own *own,
@@ -395,9 +412,10 @@ static int mask_image(struct plan *p, const char *path, const struct own *own,
 	return 0;
 }
 
-int volumes_mask_image(struct plan *p, const char *path, struct err *e)
+int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
+		       struct err *e)
 {
-	struct own own = { 0 };
+	struct own own = { .audit = policy->audit };
 
 	list_own_folders(&own);
 	int result = mask_image(p, path, &own, e);

@@ -16,4 +16,5 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
 
 /* The same for a folder that is the root: masks only, since what is written to
  * an image stays in the sandbox.  `path` is canonical. */
-int volumes_mask_image(struct plan *p, const char *path, struct err *e);
+int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
+		       struct err *e);

@@ -16,6 +16,28 @@
 #include "sandbox/plan.h"
 #include "sandbox/result.h"
 
+static const char *reason_of(const struct stream_end *end)
+{
+	if (end->exit_code == 0)
+		return "closed";
+	if (end->exit_code == EXIT_TIMED_OUT)
+		return "timeout";
+	return end->exit_code > 128 ? "signaled" : "error";
+}
+
+/* One whose end is not on record has not ended well. */
+static void record_end(struct launch *l, struct stream_end *end)
+{
+	const struct audit_end x = { .reason = reason_of(end), .exit_code = end->exit_code,
+				     .error = &end->error, .cgroup = &l->cgroup };
+	struct err e;
+
+	if (audit_end(&l->audit, &x, &e) == 0)
+		return;
+	end->exit_code = EXIT_HUTCH;
+	end->error = e;
+}
+
 static int serve(struct launch *l, const struct run_options *options)
 {
 	const struct stream stream = { .launch = l, .in = 0, .out = 1,
@@ -24,6 +46,7 @@ static int serve(struct launch *l, const struct run_options *options)
 	struct stream_end end;
 
 	stream_serve(&stream, &end);
+	record_end(l, &end);
 	if (end.error.kind != ERR_NONE)
 		report_masked(l->policy, &end.error);
 	return end.exit_code;
@@ -37,6 +60,18 @@ static int start(struct launch *l, struct err *e)
 		return -1;
 	report_degraded(l->degraded);
 	return 0;
+}
+
+/* What could not be started. */
+static void record_failure(struct launch *l, struct err *why)
+{
+	const struct audit_end x = { .reason = "setup-error", .exit_code = EXIT_HUTCH,
+				     .error = why, .cgroup = &l->cgroup };
+
+	if (l->audit.has_launch)
+		(void)audit_end(&l->audit, &x, NULL); /* what it was is told anyway */
+	else
+		audit_refused(&l->audit, "launch", why);
 }
 
 static int act(const struct policy *policy, const struct run_options *options)
@@ -54,6 +89,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 		else
 			plan_print(&l.plan, policy, stdout), code = 0;
 	} else if (start(&l, &e) < 0) {
+		record_failure(&l, &e);
 		report_error(&e);
 	} else {
 		code = serve(&l, options);

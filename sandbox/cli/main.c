@@ -161,6 +161,7 @@ static const struct verb {
 	{ "What they are allowed:", NULL, NULL, false },
 	{ "policy", "policies: list, show, check, compare", policy_main, false },
 	{ "why", "whether one may do something, and what decides that", why_main, false },
+	{ "audit", "what is on record: verify, show", audit_main, true },
 
 	{ "What they are made of:", NULL, NULL, false },
 	{ "image", "images: pull, import, build, list, remove", image_main, false },

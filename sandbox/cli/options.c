@@ -16,6 +16,7 @@
 #include "policy/rules.h"
 #include "policy/settings.h"
 #include "policy/volume.h"
+#include "sandbox/audit.h"
 #include "sandbox/caps.h"
 #include "store/reference.h"
 
@@ -379,6 +380,11 @@ static int take_rule(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_audit(struct run_options *o, const char *value, struct err *e)
+{
+	return audit_check(value, e) < 0 ? -1 : set_text(&o->policy->audit, value);
+}
+
 static int take_lint(struct run_options *o, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -445,6 +451,7 @@ static const struct option {
 	{ 0, "ttl", "DURATION", take_ttl, "end the sandbox after it" },
 	{ 0, "idle-timeout", "DURATION", take_idle_timeout,
 	  "end the sandbox when nobody has used it for so long" },
+	{ 0, "audit", "on|off|DIR", take_audit, "put on record what is done: man hutch-audit" },
 	{ 0, "json", "[FD]", take_json, "the result as an object of JSON, on FD" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },

@@ -95,6 +95,19 @@ static int dry_run(struct launch *l, struct err *e)
 	return 0;
 }
 
+/* A command whose end is not on record has not ended well. */
+static void record_end(struct launch *l, struct result *ret)
+{
+	struct err e;
+
+	if (!l->audit.has_launch)
+		return audit_refused(&l->audit, "launch", &ret->error);
+	if (audit_result(&l->audit, ret, &e) == 0)
+		return;
+	ret->error = e;
+	ret->exit_code = EXIT_HUTCH;
+}
+
 void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret)
 {
 	int64_t started = clock_us();
@@ -106,6 +119,8 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
+	ret->wall_s = (double)(clock_us() - started) / 1e6;
+	record_end(&l, ret);
 	launch_done(&l);
 	past_end(&l.cow);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;

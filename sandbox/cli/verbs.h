@@ -7,6 +7,7 @@
 
 int act_named(char **argv); /* hutch act NAME */
 int apply_main(char **argv);
+int audit_main(char **argv);
 int connect_main(char **argv);
 int cp_main(char **argv);
 int diff_main(char **argv);

@@ -97,9 +97,12 @@ static int close_others(const struct confine *c, struct err *e)
 #define SHELF_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
 #define OWN_RIGHTS   (SHELF_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
+/* The next file of the log is made, and an entry that did not fit taken back. */
+#define AUDIT_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
+		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 #define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
 
-enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, PARENT, PROCS, CONTROL, CGROUP, RULES };
+enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, AUDIT, PARENT, PROCS, CONTROL, CGROUP, RULES };
 
 /* Of what is not there: none. */
 static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
@@ -134,6 +137,8 @@ static int enter_landlock(const struct confine *c, struct err *e)
 		[PROC] = rule(-1, "/proc", READ_RIGHTS),
 		[DEV_NULL] = rule(-1, "/dev/null",
 				  LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE),
+		[AUDIT] = c->audit > 0 ? rule(c->audit, ".", AUDIT_RIGHTS)
+				       : (struct landlock_rule){ .fd = -1 },
 		[PARENT] = { .fd = -1 }, [PROCS] = { .fd = -1 },
 		[CONTROL] = { .fd = -1 }, [CGROUP] = { .fd = -1 },
 	};

@@ -6,7 +6,8 @@
  *	descriptors	all but those it was told to keep
  *	capabilities	all, and no_new_privs
  *	Landlock	files: its own folder of the registry; names, and no content, of
- *			the other folders there; its cgroup; /proc, to read; /dev/null.
+ *			the other folders there; its cgroup; the audit log's folder, where
+ *			nothing is removed; /proc, to read; /dev/null.
  *			Nothing is executed; no TCP; no abstract socket of others
  *	seccomp		policy/seccomp/supervisor.json, a list of what is allowed, and of
  *			processes it can signal pid 1 of its sandbox alone, and who serves
@@ -38,6 +39,7 @@ struct confine {
 	pid_t child, server; /* that may be signalled; 0: there is none */
 	const struct registry_entry *entry; /* borrowed; one that was made */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
+	int audit; /* the folder of the audit log; 0 or less: there is none */
 	const int *keep; /* borrowed: descriptors beside 0, 1 and 2; -1: none */
 	size_t keep_count;
 };

@@ -366,12 +366,12 @@ static int confine(struct supervisor *s, struct err *e)
 		l->sandbox.fuse.pidfd, l->sandbox.fuse.words,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
-		s->outputs.log.folder, l->stock.lock,
+		s->outputs.log.folder, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
 		.server = l->sandbox.fuse.pid,
-		.entry = s->entry, .cgroup = &l->cgroup,
+		.entry = s->entry, .cgroup = &l->cgroup, .audit = l->audit.ledger.folder,
 		.keep = keep, .keep_count = ARRAY_LEN(keep),
 	};
 

@@ -156,6 +156,18 @@ offers_the_flags_of() {
 	[[ " $offered " == *" source "* ]]
 }
 
+@test "the verbs of hutch audit are completed, and the flags of each" {
+	complete_words hutch audit ''
+	[ "$offered" = "show verify" ]
+	for verb in show verify; do
+		complete_words hutch audit "$verb" -
+		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" audit "$verb" --help |
+			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
+	done
+	complete_words hutch run --audit o
+	[ "$offered" = "off on" ]
+}
+
 @test "the verbs of hutch image are completed, and the flags of each" {
 	complete_words hutch image ''
 	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" image help | grep -oE '^  [a-z-]+ ' |

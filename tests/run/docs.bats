@@ -97,6 +97,17 @@ page_of() {
 	"$HUTCH" help cp | diff - <("$HUTCH" cp --help)
 }
 
+# The same of the page about the audit log, whose members are those of its entries.
+@test "the page of hutch audit has the flags of its verbs, and its exit codes" {
+	page=$top/docs/hutch-audit.md
+	for verb in verify show; do
+		section=$(sed -n "/^## $verb\$/,/^## /p" "$page")
+		diff <("$HUTCH" audit "$verb" --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help |
+			cut -c1-36 | arguments) <(grep -E '^### -' <<<"$section" | arguments)
+	done
+	[ "$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ \|' | xargs)" = '| 0 | | 1 | | 125 |' ]
+}
+
 @test "the page names each verb's form in its synopsis" {
 	for verb in $named; do
 		sed -n '/^## Synopsis/,/^## /p' "$top/docs/hutch-sandboxes.md" |
