@@ -41,11 +41,11 @@ SANDBOX  := accounts audit audit_policy beside caps cgroup channel checks copied
             registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
             upper view volumes watchdog why why_exec why_refused
-ACT      := action action_errand answers args desk desk_env desk_frame desk_judge desk_start \
+ACT      := action action_errand answers args desk desk_audit desk_env desk_frame desk_judge desk_start \
             heap lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
-            outputs outputs_tell peer rpc still supervisor wire
+            outputs outputs_tell peer records rpc still supervisor wire
 CLI      := arena doctor main options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy porter ps reply rm stats steer stream table unified why

@@ -66,6 +66,7 @@ void cow_done(struct cow *c)
 	}
 	free(c->folders);
 	list_done(&c->protects);
+	free(c->audit);
 	free(c->path);
 	own_close(&c->folder);
 	cow_init(c);
@@ -90,6 +91,8 @@ static int write_about(const struct cow *c, struct err *e)
 	to = mem_or_abort(open_memstream(&text, &len));
 	(void)fprintf(to, MAGIC "%cid=%s%cname=%s%cgenerated=%d%cstarted=%lld%c", 0, c->id, 0,
 		      c->name, 0, c->is_generated, 0, (long long)c->started_ns, 0);
+	if (c->audit)
+		(void)fprintf(to, "audit=%s%c", c->audit, 0);
 	for (size_t i = 0; i < c->protects.count; i++)
 		(void)fprintf(to, "protect=%s%c", c->protects.items[i], 0);
 	for (size_t i = 0; i < c->count; i++)
@@ -151,6 +154,8 @@ static int read_word(struct cow *c, const char *key, const char *value)
 		(void)snprintf(c->name, sizeof(c->name), "%s", value);
 	else if (!strcmp(key, "protect"))
 		list_add(&c->protects, value);
+	else if (!strcmp(key, "audit") && !c->audit)
+		c->audit = text_copy(value);
 	else if (!strcmp(key, "generated"))
 		c->is_generated = !strcmp(value, "1");
 	else if (!strcmp(key, "started") && read_number(value, &number) == 0)
@@ -358,7 +363,7 @@ static int take_name(struct cow *c, const struct registry_entry *entry, const ch
 	if (entry) {
 		(void)snprintf(c->id, sizeof(c->id), "%s", entry->id);
 		(void)snprintf(c->name, sizeof(c->name), "%s", entry->name);
-	} else if (new_id(c->id, e) < 0) {
+	} else if (!c->id[0] && new_id(c->id, e) < 0) {
 		return -1;
 	} else {
 		c->is_generated = true;

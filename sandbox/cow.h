@@ -44,13 +44,15 @@ struct cow_folder {
 struct cow {
 	char *path; /* owned: of changes/ID; NULL: none */
 	int folder; /* owned: of that; holds the lock where the sandbox is ours */
-	char id[COW_ID_LEN + 1];
+	char id[COW_ID_LEN + 1]; /* made unless it is set before */
 	char name[COW_NAME_MAX + 1]; /* of the sandbox, as it was made */
 	bool is_generated;	     /* it had none */
 	bool is_roots; /* set before it is made: it goes into the state folder, the only one
 			* that root's verbs about sandboxes find (identity_become_client()) */
 	int64_t started_ns;	     /* since 1970 */
 	struct list protects; /* patterns (policy/protect.h); set before it is made */
+	char *audit; /* owned: the folder of the audit log, what is done with the changes
+		      * later is to be in; NULL: none.  Set before it is made */
 	struct cow_folder *folders;  /* owned */
 	size_t count;
 	bool is_live;  /* found: its sandbox has not ended */

@@ -365,6 +365,10 @@ static int prepare_host(struct launch *l, struct err *e)
 	l->cow.is_roots = l->who.was_root;
 	for (size_t i = 0; i < l->policy->protects.count; i++)
 		list_add(&l->cow.protects, l->policy->protects.items[i]);
+	if (l->audit.is_on) {
+		l->cow.audit = text_copy(l->audit.path);
+		memcpy(l->cow.id, l->audit.id, sizeof(l->cow.id));
+	}
 	if (prepare_root(l, e) < 0 ||
 	    cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e) < 0)
 		return -1;

@@ -146,6 +146,7 @@ void desk_finish(struct desk *d, struct task *t, struct buffer *line)
 	const struct observed o = { .action = &t->action };
 
 	desk_flush_output(d, t);
+	desk_record_result(d, t);
 	veil_line(&d->mask, line);
 	if (!put_is_whole(line)) {
 		buffer_done(line);
@@ -198,6 +199,7 @@ void desk_finish_error(struct desk *d, struct task *t, const char *error_id,
 	const struct observed o = desk_observed(t);
 	struct buffer line;
 
+	t->result = *error_id ? error_id : "error";
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_error(&line, &o, error_id, text);
 	desk_finish(d, t, &line);

@@ -9,6 +9,7 @@
  *	desk_start.c	what of the queue can start, as frames for the executor
  *	desk_env.c	variables, and which of them are secrets
  *	desk_frame.c	the executor's frames, and what is observed of them
+ *	desk_audit.c	what is put on record of them (sandbox/audit.h)
  *
  * A session's shell is started when it is first needed, so that a stream that only
  * reads and writes files has none. */
@@ -25,10 +26,12 @@
 #include "sandbox/act/queue.h"
 #include "sandbox/why.h"
 
+struct audit;
 struct cgroup;
 struct err;
 struct exec;
 struct frame;
+struct verdict;
 
 /* No more lines are taken when this much is waiting. */
 #define DESK_TASKS 1024
@@ -78,6 +81,8 @@ struct desk {
 	struct why why;	     /* borrows; without a lookup */
 	struct rules *rules; /* owned; NULL: everything may be done */
 	uint32_t asks;	     /* the number of the last */
+	struct audit *audit; /* borrowed; NULL: nothing is put on record */
+	uint64_t records;    /* the number of the last action there */
 	const struct cgroup *cgroup; /* borrowed; tells of an OOM.  NULL: none */
 	uint64_t memory_limit, oom_kills; /* bytes; as last seen */
 
@@ -168,6 +173,15 @@ enum judged { JUDGED_GO, JUDGED_WAITS, JUDGED_DONE };
 enum judged desk_judge(struct desk *d, struct task *t);
 /* The answer of somebody who was asked.  False: that was not asked of him. */
 bool desk_confirm(struct desk *d, const struct desk_client *c, const struct action *a);
+
+/* Before it is done: it is on record.  -1: it could not be; it is not done, and has its
+ * answer. */
+int desk_record(struct desk *d, struct task *t);
+void desk_record_refusal(struct desk *d, const struct task *t, const struct verdict *v);
+/* What came of it, as far as it is on record; from these, or HUTCH$... */
+void desk_record_result(struct desk *d, const struct task *t);
+void desk_note_report(struct task *t, const struct report *r);
+void desk_note_outcome(struct task *t, uint32_t outcome);
 
 /* ACT_ENV, which is done at once. */
 void desk_set_env(struct desk *d, struct task *t);

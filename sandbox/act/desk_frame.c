@@ -197,6 +197,7 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 	o.log = log;
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_run(&line, &o, &r, &d->setting);
+	desk_note_report(t, &r);
 	desk_finish(d, t, &line);
 	return 0;
 }
@@ -257,8 +258,17 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 	else
 		observe_write(&line, &o, &done);
 	held_done(&held);
+	desk_note_outcome(t, done.outcome);
 	desk_finish(d, t, &line);
 	return 0;
+}
+
+/* The editor says it in its text. */
+static bool is_edit_error(const struct observed *o)
+{
+	static const char words[] = "ERROR:";
+
+	return o->len >= sizeof(words) - 1 && !memcmp(o->content, words, sizeof(words) - 1);
 }
 
 static int on_edited(struct desk *d, struct task *t, const struct frame *f, struct err *e)
@@ -275,6 +285,7 @@ static int on_edited(struct desk *d, struct task *t, const struct frame *f, stru
 		return err_set(e, ERR_PROTOCOL, "it sent less text than it said");
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_edit(&line, &o, &x);
+	desk_note_outcome(t, is_edit_error(&o) ? OUTCOME_ERROR : x.outcome);
 	desk_finish(d, t, &line);
 	return 0;
 }
@@ -295,6 +306,7 @@ static int on_returned(struct desk *d, struct task *t, const struct frame *f,
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_errand(&line, &o, &x);
 	held_done(&held);
+	desk_note_outcome(t, x.outcome);
 	desk_finish(d, t, &line);
 	return 0;
 }

@@ -87,6 +87,7 @@ static void refuse(struct desk *d, struct task *t, const struct verdict *v, cons
 	struct observed o = desk_observed(t);
 	struct buffer line;
 
+	desk_record_refusal(d, t, v);
 	o.refusal = &refusal;
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_error(&line, &o, "HUTCH$REFUSED", text);
@@ -180,6 +181,7 @@ enum judged desk_judge(struct desk *d, struct task *t)
 		return JUDGED_WAITS;
 	t->asked = NULL;
 	rules_judge(d->rules, &deed, &v);
+	t->rule = v.rule;
 	enum judged result = decide(d, t, &v);
 	verdict_done(&v);
 	if (result == JUDGED_GO) /* else it may be gone */

@@ -303,6 +303,8 @@ static bool start_one(struct desk *d, struct session *s)
 		return judged == JUDGED_DONE;
 	if (!has_room(d, s))
 		return false;
+	if (desk_record(d, t) < 0)
+		return true;
 	if (t->action.kind == ACT_ENV)
 		desk_set_env(d, t);
 	else if (needs_shell(d, s))

@@ -41,6 +41,8 @@ struct task {
 	bool is_allowed; /* by the rules, or by who was asked */
 	uint32_t ask;	 /* the number under which it was asked; 0: it was not */
 	struct desk_client *asked; /* borrowed; NULL: nobody, or who has gone */
+	const char *rule;  /* that decided; borrowed from the rules; NULL: none */
+	uint64_t record;   /* its number in the audit log; 0: it is not there */
 
 	/* Once it was sent to the executor: */
 	bool is_sent, is_streamed;
@@ -50,6 +52,9 @@ struct task {
 	struct buffer content;		 /* what came of it so far */
 	struct buffer previous;		 /* the rest of the command before */
 	bool has_previous;
+	const char *result; /* in a word, static; NULL: it was done */
+	bool has_exit_code;
+	uint32_t exit_code;
 
 	struct task *next;
 };

@@ -281,6 +281,8 @@ static void server_init(struct server *s)
 	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->desk.rules = rules_new(&l->policy->rules);
 	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
+	s->desk.audit = &s->stream->launch->audit;
+	s->desk.audit->mask = &s->desk.mask;
 	if (l->policy->timeout_ms)
 		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;
 	if (l->cgroup.procs < 0)
@@ -315,6 +317,7 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 		say_goodbye(&s);
 	guest_done(&s.guest);
 	desk_leave(&s.desk, &s.client);
+	stream->launch->audit.mask = &stream->launch->audit.own;
 	desk_done(&s.desk);
 	lines_done(&s.lines);
 	outlet_done(&s.outlet);

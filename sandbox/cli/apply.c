@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "base/visible.h"
 #include "rootfs-tools/apply.h"
+#include "sandbox/audit.h"
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/past.h"
 #include "sandbox/cli/report.h"
@@ -24,6 +25,8 @@ struct job {
 	int applying, record; /* owned */
 	const char *target;
 	uint64_t done, refused, protected, left_out;
+	char *const *words; /* borrowed: what of it, up to a NULL; none: all */
+	struct audit audit; /* of a sandbox that was made with one */
 	char *first; /* owned: of what was left out */
 };
 
@@ -170,6 +173,62 @@ static int refused(const struct job *j, struct err *e)
 			     "done all the same", j->past.cow.name, how);
 }
 
+/* --- on record ------------------------------------------------------------ */
+
+static int open_log(struct job *j, struct err *e)
+{
+	const struct cow *c = &j->past.cow;
+
+	return audit_resume(&j->audit, c->audit, c->id, c->name, e);
+}
+
+static void note_folders(struct note *n, const struct cow *c)
+{
+	struct list sources = { 0 };
+
+	for (size_t i = 0; i < c->count; i++)
+		list_add(&sources, c->folders[i].source);
+	note_words(n, "folders", sources.items, sources.count);
+	list_done(&sources);
+}
+
+static size_t count_words(char *const *words)
+{
+	size_t count = 0;
+
+	while (words && words[count])
+		count++;
+	return count;
+}
+
+/* Before anything is done. */
+static int put_on_record(struct job *j, const char *event, struct err *e)
+{
+	struct note n;
+
+	if (open_log(j, e) < 0)
+		return -1;
+	audit_note(&j->audit, &n);
+	note_folders(&n, &j->past.cow);
+	note_words(&n, "paths", j->words, count_words(j->words));
+	note_yes(&n, "forced", j->is_forced);
+	note_yes(&n, "include_protected", j->takes_protected);
+	return audit_add(&j->audit, event, &n, AUDIT_LASTING, e);
+}
+
+/* What came of it, of which `why` may be an error. */
+static int record_applied(struct job *j, const struct err *why, struct err *e)
+{
+	struct note n;
+
+	audit_note(&j->audit, &n);
+	note_number(&n, "done", j->done);
+	note_number(&n, "refused", j->refused);
+	note_number(&n, "left_out", j->left_out);
+	note_text(&n, "error", why ? why->text : NULL);
+	return audit_add(&j->audit, "applied", &n, AUDIT_LASTING, e);
+}
+
 static int apply(struct job *j, struct err *e)
 {
 	if (begin(j, e) < 0 || walk_all(j, apply_all, e) < 0)
@@ -180,8 +239,24 @@ static int apply(struct job *j, struct err *e)
 	return settle(j, e) < 0 ? -1 : refused(j, e);
 }
 
+static int apply_recorded(struct job *j, struct err *e)
+{
+	struct err unrecorded;
+
+	if (j->is_dry)
+		return apply(j, e);
+	if (put_on_record(j, "apply", e) < 0)
+		return -1;
+	int result = apply(j, e);
+	if (record_applied(j, result < 0 ? e : NULL, &unrecorded) == 0)
+		return result;
+	*e = unrecorded;
+	return -1;
+}
+
 static void job_done(struct job *j)
 {
+	audit_done(&j->audit);
 	own_close(&j->applying);
 	own_close(&j->record);
 	own_free(&j->first);
@@ -209,7 +284,10 @@ int apply_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	bool is_done = past_open(&j.past, argv[0], argv + 1, NULL, &e) == 0 && apply(&j, &e) == 0;
+	audit_init(&j.audit);
+	j.words = argv + 1;
+	bool is_done = past_open(&j.past, argv[0], argv + 1, NULL, &e) == 0 &&
+		       apply_recorded(&j, &e) == 0;
 	if (!is_done)
 		report_error(&e);
 	job_done(&j);
@@ -232,6 +310,7 @@ static int discard_one(const char *name, struct err *e)
 	char *none[] = { NULL };
 	struct err swept;
 
+	audit_init(&j.audit);
 	int result = past_open(&j.past, name, none, NULL, e);
 	if (result == 0 && (result = cow_lock(&j.past.cow, e)) < 0)
 		(void)err_remedy(e, "hutch stop %s first", name);
@@ -240,6 +319,8 @@ static int discard_one(const char *name, struct err *e)
 		*e = swept;
 		result = -1;
 	}
+	if (result == 0)
+		result = put_on_record(&j, "discard", e);
 	if (result == 0)
 		cow_remove(&j.past.cow);
 	job_done(&j);

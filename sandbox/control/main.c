@@ -107,6 +107,18 @@ static int start(struct launch *l, struct registry_entry *entry, const char *nam
 	return leave_caller(e) < 0 ? -1 : launch_start(l, e);
 }
 
+/* What could not be started. */
+static void record_failure(struct launch *l, const struct err *why)
+{
+	const struct audit_end x = { .reason = "error", .exit_code = EXIT_HUTCH, .error = why,
+				     .cgroup = &l->cgroup };
+
+	if (l->audit.has_launch)
+		(void)audit_end(&l->audit, &x, NULL); /* who waits is told anyway */
+	else
+		audit_refused(&l->audit, "launch", why);
+}
+
 /* The background process; whoever waits at `ready` is told. */
 static void supervise(const struct order *o, int ready)
 {
@@ -116,9 +128,11 @@ static void supervise(const struct order *o, int ready)
 
 	heap_keep_small();
 	launch_init(&l, &o->policy);
+	l.verb = o->options.verb == VERB_FORK ? "fork" : "create";
 	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */
 	registry_init(&entry);
 	if (start(&l, &entry, o->name, &e) < 0) {
+		record_failure(&l, &e);
 		(void)io_write_all(ready, &e, sizeof(e));
 		if (entry.name[0])
 			(void)registry_end(&entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE, NULL);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sandbox/control/call.h"
+#include "sandbox/control/records.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
@@ -302,8 +303,9 @@ static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
 static const char *const stream_keys[] = { "stream", "confirm", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
 
-/* Takes descriptors; tells how the sandbox is, and uses it for nothing. */
-enum { FDS = 1, LOOKS = 2 };
+/* Takes descriptors; tells how the sandbox is, and uses it for nothing; is put on record,
+ * or not done; ends the sandbox, which is done all the same. */
+enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8 };
 
 static const struct method {
 	const char *name;
@@ -314,11 +316,11 @@ static const struct method {
 	{ "hello", do_hello, hello_keys, FDS | LOOKS },
 	{ "info", do_info, no_keys, LOOKS },
 	{ "stats", do_stats, no_keys, LOOKS },
-	{ "stop", do_stop, stop_keys, 0 },
-	{ "kill", do_kill, no_keys, 0 },
-	{ "pause", do_pause, no_keys, 0 },
-	{ "unpause", do_unpause, no_keys, 0 },
-	{ "rename", do_rename, rename_keys, 0 },
+	{ "stop", do_stop, stop_keys, ENDS },
+	{ "kill", do_kill, no_keys, ENDS },
+	{ "pause", do_pause, no_keys, STEERS },
+	{ "unpause", do_unpause, no_keys, STEERS },
+	{ "rename", do_rename, rename_keys, STEERS },
 	{ "events.subscribe", do_subscribe, since_keys, 0 },
 	{ "exec.start", methods_start, start_keys, FDS },
 	{ "copy.in", methods_copy_in, copy_in_keys, FDS },
@@ -338,7 +340,7 @@ static const struct method {
 	{ "port.remove", do_later, NULL, 0 },
 	{ "port.list", do_later, NULL, 0 },
 	{ "diff", do_diff, no_keys, FDS | LOOKS },
-	{ "snapshot", do_snapshot, no_keys, FDS },
+	{ "snapshot", do_snapshot, no_keys, FDS | STEERS },
 	{ "apply", do_later, NULL, 0 },
 	{ "discard", do_later, NULL, 0 },
 };
@@ -349,6 +351,15 @@ static const struct method *find(const char *name)
 		if (!strcmp(methods[i].name, name))
 			return &methods[i];
 	return NULL;
+}
+
+static int put_on_record(struct supervisor *s, const struct client *c,
+			 const struct method *m, struct err *e)
+{
+	if (!(m->flags & (STEERS | ENDS)))
+		return 0;
+	int result = records_request(s, c, m->name, e);
+	return m->flags & ENDS ? 0 : result;
 }
 
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
@@ -372,5 +383,5 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 	c->is_user = c->is_user || !(m->flags & LOOKS);
 	if (m->keys && r->params.value && json_only(&r->params, m->keys, e) < 0)
 		return RPC_PARAMS;
-	return m->call(&call);
+	return put_on_record(s, c, m, e) < 0 ? RPC_FAILED : m->call(&call);
 }

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "sandbox/control/call.h"
+#include "sandbox/control/records.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/result.h"
 
@@ -84,11 +85,12 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 {
 	struct err e;
 	int code = result_not_started(f, &j->exec, &e);
-	const struct supervisor *s = who;
+	struct supervisor *s = who;
 
+	mask_err(&s->desk.mask, &e);
+	records_end(s, j, e.text);
 	if (!j->owner)
 		return;
-	mask_err(&s->desk.mask, &e);
 	rpc_put_not_started(&j->owner->wire.out, j->request, code, &e);
 	j->owner->under_way--;
 }
@@ -101,6 +103,7 @@ static void on_ended(void *who, struct job *j)
 	outputs_exited(s, j);
 	j->exit_event = s->events.next;
 	supervisor_event(s, "exited", more);
+	records_end(s, j, NULL);
 	j->owes_event = j->owner != NULL;
 	s->jobs.owed += j->owes_event;
 }

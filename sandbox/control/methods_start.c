@@ -10,6 +10,7 @@
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/control/call.h"
+#include "sandbox/control/records.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
 #include "sandbox/stock.h"
@@ -264,8 +265,12 @@ static int begin(const struct call *call, struct job *j, bool has_stdin)
 		j->id = queue_new_id(&s->desk.queue);
 	j->owner = call->client;
 	j->begun_ms = events_now();
-	if (jobs_add(&s->jobs, j, call->e) < 0)
+	if (records_begin(s, call->client, j, call->e) < 0)
 		return RPC_FAILED;
+	if (jobs_add(&s->jobs, j, call->e) < 0) {
+		records_end(s, j, call->e->text);
+		return RPC_FAILED;
+	}
 	if (j->capture)
 		outputs_view(call->client, j);
 	j->request = call_take_id(call);

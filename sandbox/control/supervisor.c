@@ -24,6 +24,7 @@
 #include "sandbox/act/veil.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control/confine.h"
+#include "sandbox/control/records.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
@@ -344,6 +345,8 @@ static void init(struct supervisor *s)
 	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->desk.rules = rules_new(&l->policy->rules);
 	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
+	s->desk.audit = &s->launch->audit;
+	s->desk.audit->mask = &s->desk.mask;
 	if (l->cgroup.procs >= 0) {
 		s->desk.cgroup = &l->cgroup;
 		s->desk.memory_limit = l->policy->limits.memory;
@@ -414,6 +417,7 @@ static void finish(struct supervisor *s)
 	outputs_end(s);
 	methods_end_jobs(s);
 	supervisor_event(s, "ended", members);
+	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
 	/* Before its end is known: who is told of it may look at what it has changed. */
 	cow_done(&s->launch->cow);

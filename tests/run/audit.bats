@@ -55,6 +55,11 @@ three_runs() {
 	done
 }
 
+# recorded OPTION...: actions, as act.py has them on stdin, to their end.
+recorded() {
+	acts "$(cat)"$'\nend()' --audit on "$@"
+}
+
 # --- what is on record ------------------------------------------------------------
 
 @test "a launch is on record with what is effective, and its end" {
@@ -95,7 +100,123 @@ three_runs() {
 	[ "$(entry end reason exit_code)" = '"setup-error" 127' ]
 }
 
+@test "actions are on record before they are done, with what came of them" {
+	recorded <<-'EOF'
+		assert ask({"action": "run", "id": 7, "args": {"command": "sh -c 'exit 5'"}}).meta["exit_code"] == 5
+		assert ask({"action": "write", "args": {"path": "/tmp/x", "content": "abc"}}).observation == "write"
+		assert ask({"action": "read", "args": {"path": "/tmp/none"}}).observation == "error"
+		assert ask({"action": "move", "args": {"path": "/tmp/x", "to": "/tmp/y"}}).observation == "move"
+	EOF
+	events
+	[ "$output" = "launch action result action result action result action result end" ]
+	[ "$(entry action kind id session verdict)" = '"run" 7 "main" "allow"' ]
+	[ "$(entry result action result exit_code)" = '1 "completed" 5' ]
+	hutch audit show
+	has 'action action=2 kind="write" session="main" path="/tmp/x" content_bytes=3 content_sha256="ba7816bf8f01'
+	has 'result action=3 result="not_found"'
+	has 'action=4 kind="move" session="main" path="/tmp/x" to="/tmp/y" verdict="allow"'
+	has 'end reason="closed" exit_code=0'
+	whole '10 entries '
+}
+
+@test "what rules refuse and what is confirmed is on record with the rule" {
+	recorded --confirm --rule '{"command":"no **","decision":"deny","reason":"never"}' \
+		--rule '{"command":"true","decision":"ask","reason":"sure?"}' <<-'EOF'
+		def command(text):
+		    return ask({"action": "run", "args": {"command": text}})
+		def answer(number, allow):
+		    send({"action": "confirm", "args": {"ask": number, "allow": allow}})
+		    return sorted(receive().observation for _ in range(2))
+		assert command("no way").observation == "error"
+		assert command("true")["event"] == "ask"
+		assert answer(1, True) == ["null", "run"]
+		assert command("true")["event"] == "ask"
+		assert answer(2, False) == ["error", "null"]
+	EOF
+	events
+	[ "$output" = "launch refused action result refused end" ]
+	[[ $(entry refused kind command verdict why rule) == '"run" "no way" "deny" "never" '*'no **'* ]]
+	[ "$(entry action verdict answer)" = '"ask" "yes"' ]
+	hutch audit show
+	has 'refused kind="run" session="main" command="true" verdict="ask" answer="no"'
+}
+
+@test "of a sandbox with a name all that clients do is on record" {
+	hutch create --audit on box
+	[[ $status == 0 ]]
+	"$HUTCH" exec box sh -c 'exit 4' || [ $? = 4 ]
+	"$HUTCH" exec box no-such 2>/dev/null || [ $? = 127 ]
+	echo x >file
+	"$HUTCH" cp file box:/tmp/
+	echo '{"action":"run","args":{"command":"true"}}' | "$HUTCH" act box >/dev/null
+	"$HUTCH" rename box other
+	"$HUTCH" stop -t 1 other
+	events
+	[ "$output" = "launch exec exited exec exited copy exited action result request request end" ]
+	[ "$(entry launch verb name argv)" = '"create" "box" []' ]
+	[ "$(entry exec argv uid_inside tty)" = '["sh", "-c", "exit 4"] 1000 false' ]
+	[ "$(entry exited process exit_code)" = '1 4' ]
+	[ "$(entry copy method path as)" = '"copy.in" "/tmp/" "file"' ]
+	[ "$(entry end name reason)" = '"other" "stopped"' ]
+	id=$(entry launch sandbox | tr -d '"')
+	[ "$("$HUTCH" audit show --sandbox "$id" | wc -l)" = 12 ]
+	[ "$("$HUTCH" audit show --sandbox box | wc -l)" = 10 ]
+	whole '12 entries '
+}
+
+@test "one that a client could not be told of is on record too" {
+	hutch create --audit on -v /nowhere:/x box
+	[[ $status == 125 ]]
+	events
+	[ "$output" = refused ]
+}
+
+@test "what is done on the host with its changes is on record, later too" {
+	room work
+	inside --audit on --workspace work:cow -- sh -c 'echo a >a; echo b >b'
+	name=$("$HUTCH" ps -aq | head -1)
+	id=$(entry launch sandbox)
+	"$HUTCH" apply --dry-run "$name"
+	"$HUTCH" apply "$name" a
+	[ -e work/a ]
+	"$HUTCH" discard "$name"
+	events
+	[ "$output" = "launch end apply applied discard" ]
+	[ "$(entry apply sandbox folders paths forced)" = "$id [\"$T/work\"] [\"a\"] false" ]
+	[ "$(entry applied done refused error)" = '1 0 null' ]
+	whole '5 entries '
+}
+
+@test "without room nothing is applied or thrown away" {
+	room work
+	inside --audit on --workspace work:cow -- sh -c 'echo a >a'
+	name=$("$HUTCH" ps -aq | head -1)
+	catch eval "(trap '' XFSZ; ulimit -f 1; '$HUTCH' apply $name)"
+	[[ $status == 125 && ! -e work/a ]]
+	one_sentence 'it could not be put on record'
+	catch eval "(trap '' XFSZ; ulimit -f 1; '$HUTCH' discard $name)"
+	[[ $status == 125 ]]
+	"$HUTCH" apply "$name"
+	[ -e work/a ]
+	whole
+}
+
 # --- what is not --------------------------------------------------------------------
+
+@test "no secret is on record" {
+	recorded --secret TOKEN=hush-hush-1 <<-'EOF'
+		run("echo hush-hush-1")
+		assert ask({"action": "env", "args": {"set": {"B": "hush-hush-2"}, "secret": ["B"]}}).observation == "env"
+		write("/tmp/hush-hush-2", "hush-hush-1")
+	EOF
+	box --audit on --secret TOKEN=hush-hush-3 -- echo a hush-hush-3 >/dev/null
+	"$HUTCH" create --audit on box
+	"$HUTCH" exec --secret X=hush-hush-4 box echo hush-hush-4
+	"$HUTCH" rm -f box
+	never grep -r hush-hush "${log%/*}"
+	[ "$(grep -o '<secret-hidden>' "$log" | wc -l)" = 4 ]
+	whole
+}
 
 @test "what would steer a terminal is shown and not obeyed" {
 	box --audit on -- true $'\e]0;title\a\x9b1m' $'a\nb' $'\xc2\x9b2J'
@@ -103,6 +224,19 @@ three_runs() {
 	[[ $output != *$'\e'* && $output != *$'\a'* && $output != *$'\xc2\x9b'* && $output == *'\u001b]0;title\u0007'* ]]
 	[ "${#lines[@]}" = 2 ]
 	whole '2 entries '
+}
+
+@test "what is long is cut, and its digest is there" {
+	text=$(head -c 100000 /dev/zero | tr '\0' x)
+	recorded <<-EOF
+		run(": $text")
+	EOF
+	box --audit on -- true "$text" more
+	digest=$(printf ': %s' "$text" | sha256sum | cut -d' ' -f1)
+	[ "$(entry action command_bytes command_sha256)" = "100002 \"$digest\"" ]
+	[ "$(wc -L <"$log")" -lt 6000 ]
+	digest=$(printf 'true\0%s\0more\0' "$text" | sha256sum | cut -d' ' -f1)
+	grep -q "\"argv_bytes\":100011,\"argv_sha256\":\"$digest\"" "$log"
 }
 
 # --- inside ---------------------------------------------------------------------------
@@ -165,6 +299,54 @@ full() {
 	[[ $status == 125 && ! -e out/wrong ]]
 	whole
 	box --audit on -- true
+	whole
+}
+
+@test "without room an action is not done, and says so" {
+	printf '{"action":"run","id":%d,"args":{"command":"echo %01500d > /tmp/a%d; true"}}\n' 1 0 1 2 0 2 3 0 3 >in
+	echo '{"action":"run","args":{"command":"ls /tmp"}}' >>in
+	catch full "$HUTCH" act --audit on <in
+	never grep -q '"content":"a1\\na2\\na3' <<<"$output"
+	[[ $output == *'HUTCH$NOT_RECORDED'* && $output == *'This was not done: it could not be put on record'* ]]
+	[[ $status == 125 || $status == 0 ]]
+	whole
+	box --audit on -- true
+	whole
+}
+
+@test "what came of an action and could not be written is counted by the next entry" {
+	# Its limits are for the user to set whom root's hutch has become.
+	export AS=''
+	! is_root || AS="setpriv --reuid $who --regid $who --clear-groups"
+	recorded <<-'EOF'
+		log = os.environ["HOME"] + "/.local/share/hutch/audit/log.1"
+		def limit(size):
+		    assert os.system(f"{os.environ['AS']} prlimit --pid {act.pid} --fsize={size}:") == 0
+		run("true " + 900 * "x")
+		lines = open(log).read().splitlines()
+		# The action has room once more, and its result has not.
+		limit(os.stat(log).st_size + len(lines[-2]) + 50)
+		assert run("true " + 900 * "x").meta["exit_code"] == 0
+		limit("unlimited")
+		run("true")
+	EOF
+	events
+	[ "$output" = "launch action result action action result end" ]
+	[ "$(grep -c '"lost":1}' "$log")" = 1 ]
+	[[ $(sed -n 5p "$log") == *'"lost":1}' ]]
+	whole '7 entries '
+}
+
+@test "without room a process is not started, and the sandbox can still be ended" {
+	full "$HUTCH" create --audit on box
+	for i in 1 2 3 4 5 6; do
+		hutch exec box echo "$(printf %01000d 0)"
+		[[ $status == 0 ]] || break
+	done
+	[[ $status == 125 && -z $output ]]
+	one_sentence ".*it could not be put on record"
+	hutch kill box
+	[[ $status == 0 ]]
 	whole
 }
 
@@ -255,6 +437,60 @@ full() {
 	wait || true
 	box --audit on -- true
 	whole
+}
+
+@test "eight writers at once make one chain" {
+	for i in $(seq 100); do
+		echo '{"action":"stat","args":{"path":"/"}}'
+	done >actions
+	for i in 1 2 3 4 5 6 7 8; do
+		"$HUTCH" act --audit on <actions >/dev/null &
+	done
+	for i in 1 2 3 4 5; do
+		box --audit on -- true
+	done
+	wait
+	whole '1626 entries '
+}
+
+# --- files ----------------------------------------------------------------------------------
+
+# A log that is 300 bytes short of full, as hutch could have written it.
+nearly_full() {
+	room long
+	chmod 700 long
+	python3 - long/log.1 <<-'EOF'
+		import hashlib, sys
+		last, size, full, out = '0' * 64, 0, (64 << 20) - 300, open(sys.argv[1], 'wb')
+		for n in range(1, 10000):
+		    head = '{"v":1,"prev":"%s","seq":%d,"time":"2026-01-01T00:00:00.000000000Z","event":"x","a":"' % (last, n)
+		    left = full - size - len(head) - 3
+		    line = (head + 'x' * min(left, 120000 if left > 130000 else left) + '"}\n').encode()
+		    out.write(line)
+		    size += len(line)
+		    last = hashlib.sha256(line).hexdigest()
+		    if size >= full: break
+	EOF
+	chmod 600 long/log.1
+	give long/log.1
+}
+
+@test "a full file is followed by another, which a confined supervisor makes" {
+	nearly_full
+	"$HUTCH" create --audit ./long box
+	[ ! -e long/log.2 ]
+	"$HUTCH" exec box true
+	"$HUTCH" kill box
+	[ "$(wc -l <long/log.2)" = 4 ]
+	[ "$(stat -c %a long/log.2)" = 600 ]
+	hutch audit verify ./long
+	[[ $status == 0 && $output == "whole: "* ]]
+	# The first file may be moved elsewhere, by who knows its last hash.
+	last=$(tail -n 1 long/log.1 | sha256sum | cut -d' ' -f1)
+	mv long/log.1 .
+	broken 'log.2:1: the log begins with entry' ./long
+	hutch audit verify --anchor "$last" ./long
+	[[ $status == 0 && $output == "whole: 4 entries"*$'\n'*" entries before them are not here" ]]
 }
 
 # --- show -----------------------------------------------------------------------------------
