@@ -58,21 +58,25 @@ int landlock_try(struct err *e)
 
 /* Everything that it knows: what no rule allows is refused.  Behind its end an older
  * kernel takes zeros. */
-static struct landlock_scopes all_of(int abi)
+static struct landlock_scopes all_of(int abi, unsigned spares)
 {
 	/* landlock(7): REFER is bit 13, TRUNCATE and IOCTL_DEV the two behind it. */
 	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
+	uint64_t scopes = LANDLOCK_SCOPED_ABSTRACT_SOCKET |
+			  (spares & LANDLOCK_SPARES_SIGNALS ? 0 : LANDLOCK_SCOPED_SIGNAL);
 
 	return (struct landlock_scopes){
 		.handled_access_fs = (1ull << bits) - 1,
-		.handled_access_net = abi >= 4 ? 3 : 0, /* to bind, to connect */
-		.scoped = abi >= LANDLOCK_ABI_SCOPES ? LANDLOCK_SCOPED_ABSTRACT_SOCKET : 0,
+		/* To bind, to connect. */
+		.handled_access_net = abi >= 4 && !(spares & LANDLOCK_SPARES_TCP) ? 3 : 0,
+		.scoped = abi >= LANDLOCK_ABI_SCOPES ? scopes : 0,
 	};
 }
 
-int landlock_confine(const struct landlock_rule *rules, size_t count, struct err *e)
+int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned spares,
+		     struct err *e)
 {
-	const struct landlock_scopes all = all_of(landlock_abi());
+	const struct landlock_scopes all = all_of(landlock_abi(), spares);
 	AUTO_CLOSE int set = make(&all, e);
 
 	if (set < 0)

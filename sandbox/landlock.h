@@ -1,5 +1,6 @@
 /* landlock -- keeps abstract unix sockets of a shared network out of reach, and
- * everything but a few files from a process that serves. */
+ * everything but a few files from a process that serves, or from a command that has no
+ * namespaces (rung.h). */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +27,11 @@ int landlock_scope(struct err *e);
 #define LANDLOCK_REMOVE_FILE (1ull << 5)
 #define LANDLOCK_MAKE_DIR    (1ull << 7)
 #define LANDLOCK_MAKE_REG    (1ull << 8)
+#define LANDLOCK_MAKE_FIFO   (1ull << 10)
+#define LANDLOCK_MAKE_SYM    (1ull << 12)
 #define LANDLOCK_REFER	     (1ull << 13) /* ABI 2, kernel 5.19 */
 #define LANDLOCK_TRUNCATE    (1ull << 14) /* ABI 3, kernel 6.2 */
+#define LANDLOCK_IOCTL_DEV   (1ull << 15) /* ABI 5, kernel 6.10 */
 
 /* What is allowed beneath a folder, or with one file: of that no right that is a
  * folder's. */
@@ -36,11 +40,17 @@ struct landlock_rule {
 	uint64_t allowed;
 };
 
-/* Confines this process and its children to these, and to no TCP (ABI 4) and no
- * abstract sockets but their own (ABI 6), as far as the kernel's ABI goes.  It can
- * neither trace nor look into processes outside, and still signal them.  Needs
- * no_new_privs. */
-int landlock_confine(const struct landlock_rule *rules, size_t count, struct err *e);
+/* What is left open. */
+enum landlock_spares {
+	LANDLOCK_SPARES_TCP = 1,
+	LANDLOCK_SPARES_SIGNALS = 2, /* processes outside can be signalled */
+};
+
+/* Confines this process and its children to these, to no TCP (ABI 4), and to abstract
+ * sockets and signals of their own (ABI 6), as far as the kernel's ABI goes.  It can
+ * neither trace nor look into processes outside.  Needs no_new_privs. */
+int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned spares,
+		     struct err *e);
 
 /* Confines this process as far as the kernel's ABI goes, to see that it does: for
  * one that is about to end.  The errno of a failure is the kernel's: ENOSYS without

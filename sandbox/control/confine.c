@@ -144,7 +144,7 @@ static int enter_landlock(const struct confine *c, struct err *e)
 	};
 
 	add_cgroup(&c->cgroup->parent, c->cgroup->name, rules);
-	int result = landlock_confine(rules, RULES, e);
+	int result = landlock_confine(rules, RULES, LANDLOCK_SPARES_SIGNALS, e);
 	for (size_t i = 0; i < RULES; i++)
 		own_close(&rules[i].fd);
 	return result;

@@ -73,7 +73,7 @@ static void play_confined(void *arg)
 		{ -1, all },
 		{ open("others", O_PATH | O_CLOEXEC), LANDLOCK_READ_DIR },
 	};
-	CHECK(landlock_confine(rules, ARRAY_LEN(rules), &e) == 0);
+	CHECK(landlock_confine(rules, ARRAY_LEN(rules), LANDLOCK_SPARES_SIGNALS, &e) == 0);
 	CHECK(touch("mine/f", O_RDWR) == 0 && touch("mine/new", O_WRONLY | O_CREAT) == 0);
 	CHECK(unlink("mine/new") == 0 && touch("others", O_RDONLY | O_DIRECTORY) == 0);
 	CHECK(kill(getppid(), 0) == 0);
