@@ -92,23 +92,7 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 	s->is_dir = S_ISDIR(st.st_mode);
 }
 
-static void add_programs(struct plan *p)
-{
-	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32",
-					     "/lib64", "/libx32", "/nix/store" };
-
-	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-		add_host_path(p, roots[i], roots[i]);
-}
-
-static void add_etc_entry(struct plan *p, const char *name)
-{
-	AUTO_FREE char *path = text_format("/etc/%s", name);
-
-	add_host_path(p, path, path);
-}
-
-static int add_etc_entries(struct plan *p, struct err *e)
+static int list_etc(struct list *ret, struct err *e)
 {
 	DIR *etc = opendir("/etc");
 	struct dirent *entry;
@@ -118,11 +102,32 @@ static int add_etc_entries(struct plan *p, struct err *e)
 	while ((entry = readdir(etc)))
 		for (size_t i = 0; i < ARRAY_LEN(etc_prefixes); i++)
 			if (!strncmp(entry->d_name, etc_prefixes[i], strlen(etc_prefixes[i])))
-				add_etc_entry(p, entry->d_name);
+				list_addf(ret, "/etc/%s", entry->d_name);
 	(void)closedir(etc); /* it was only read */
 	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
-		add_etc_entry(p, etc_entries[i]);
+		list_addf(ret, "/etc/%s", etc_entries[i]);
 	return 0;
+}
+
+int image_list_host(struct list *ret, struct err *e)
+{
+	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32",
+					     "/lib64", "/libx32", "/nix/store" };
+
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+		list_add(ret, roots[i]);
+	return list_etc(ret, e);
+}
+
+static int add_host_paths(struct plan *p, struct err *e)
+{
+	struct list paths = { 0 };
+	int listed = image_list_host(&paths, e);
+
+	for (size_t i = 0; listed == 0 && i < paths.count; i++)
+		add_host_path(p, paths.items[i], paths.items[i]);
+	list_done(&paths);
+	return listed;
 }
 
 /* With the host's network, the host's resolvers; without one, none.  glibc
@@ -237,8 +242,7 @@ static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 	/* Where there is a root, "/" is his, as everywhere. */
 	plan_add(p, STEP_ROOT, "/")->data =
 		text_copy(p->has_ranges ? SCRATCH_SIZE ",uid=0,gid=0" : SCRATCH_SIZE);
-	add_programs(p);
-	if (add_etc_entries(p, e) < 0)
+	if (add_host_paths(p, e) < 0)
 		return -1;
 	add_synthesized_etc(p, policy);
 	if (add_dev(p, e) < 0)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct err;
+struct list;
 struct plan;
 struct policy;
 
@@ -19,3 +20,7 @@ int image_plan(struct plan *p, const struct policy *policy, struct err *e);
  * Both allocated. */
 char *image_shell(const struct plan *p, const struct policy *policy);
 char *image_timezone(void);
+
+/* What the host image shows of this host: its programs, and what of /etc they need.  Not
+ * all of it is there. */
+int image_list_host(struct list *ret, struct err *e);
