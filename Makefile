@@ -202,7 +202,8 @@ $(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
 # The default filter is an array, made when hutch is built, and so are the floor
 # alone, the supervisor's own and the jail's.  The other architecture's is compiled
 # too, so that neither is broken unseen.
-GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h pretend.h)
+GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h pretend.h rung.h rung_offline.h \
+         rung_online.h rung_early.h)
 GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
 GEN_JAIL := $(B)/gen/seccomp_jail.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp

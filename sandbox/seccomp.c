@@ -39,6 +39,22 @@ static const struct sock_filter pretend_program[] = {
 #include "gen/seccomp_pretend.h"
 };
 
+static const struct sock_filter rung_program[] = {
+#include "gen/seccomp_rung.h"
+};
+
+static const struct sock_filter rung_offline_program[] = {
+#include "gen/seccomp_rung_offline.h"
+};
+
+static const struct sock_filter rung_online_program[] = {
+#include "gen/seccomp_rung_online.h"
+};
+
+static const struct sock_filter rung_early_program[] = {
+#include "gen/seccomp_rung_early.h"
+};
+
 /* A request, with all that its answer depends on. */
 struct order {
 	const struct seccomp_request *request;
@@ -64,6 +80,20 @@ void seccomp_pretend(struct seccomp_program *ret)
 {
 	*ret = (struct seccomp_program){ .insns = pretend_program,
 					 .count = ARRAY_LEN(pretend_program) };
+}
+
+void seccomp_rung(enum seccomp_rung which, struct seccomp_program *ret)
+{
+	static const struct seccomp_program programs[] = {
+		[SECCOMP_RUNG] = { rung_program, ARRAY_LEN(rung_program), NULL },
+		[SECCOMP_RUNG_OFFLINE] = { rung_offline_program,
+					   ARRAY_LEN(rung_offline_program), NULL },
+		[SECCOMP_RUNG_ONLINE] = { rung_online_program, ARRAY_LEN(rung_online_program),
+					  NULL },
+		[SECCOMP_RUNG_EARLY] = { rung_early_program, ARRAY_LEN(rung_early_program), NULL },
+	};
+
+	*ret = programs[which];
 }
 
 static int read_profile(struct order *o, struct err *e)

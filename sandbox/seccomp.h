@@ -49,6 +49,16 @@ void seccomp_floor(struct seccomp_program *ret);
  * default program or the floor refuses, and goes on top of no other. */
 void seccomp_pretend(struct seccomp_program *ret);
 
+/* On top of all of these, where there are no namespaces (rung.h): what a command could do
+ * to the user's other programs, and what Landlock does not see. */
+enum seccomp_rung {
+	SECCOMP_RUNG,	      /* always */
+	SECCOMP_RUNG_OFFLINE, /* no socket at all */
+	SECCOMP_RUNG_ONLINE,  /* TCP alone */
+	SECCOMP_RUNG_EARLY,   /* before Landlock's ABI 6: signals, and truncate(2) */
+};
+void seccomp_rung(enum seccomp_rung which, struct seccomp_program *ret);
+
 /* The program for a request.  Fails with a sentence that names the profile if it
  * can't be read or is refused by the compiler.  A cache that is absent, can't be
  * made, or is not the user's own (owner, group or world writable, a link) is not
