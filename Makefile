@@ -32,13 +32,13 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass path \
             quote utf8 variables visible
 STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
-POLICY   := ansi_c answer commands commands_here commands_run commands_word environment json like policy protect quantity \
+POLICY   := ansi_c answer commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := accounts audit audit_policy beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
-            fuse_server guest identity idmap image image_tool jail janitor landlock launch limits lookup lookup_place lowers mounts network note overlay plan \
+SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
+            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch limits lookup lookup_place lowers mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump registry \
-            registry_end registry_look registry_watch result rlimits scope seccomp seccomp_cache \
+            registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
             upper view volumes watchdog why why_exec why_refused
 ACT      := action action_errand answers args desk desk_audit desk_env desk_frame desk_judge desk_start \

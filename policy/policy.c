@@ -9,6 +9,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/environment.h"
+#include "policy/isolation.h"
 #include "policy/quantity.h"
 
 #define HOSTNAME_MAX_LEN 63
@@ -259,6 +260,8 @@ int policy_check(const struct policy *p, struct err *e)
 	    (p->image != IMAGE_STORE && policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
+		return -1;
+	if (isolation_check(p, e) < 0)
 		return -1;
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }

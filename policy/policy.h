@@ -18,6 +18,7 @@ enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
 enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
+enum isolation { ISOLATION_AUTO, ISOLATION_NAMESPACES, ISOLATION_LANDLOCK }; /* isolation.h */
 
 enum volume_kind {
 	VOLUME_BIND,	  /* -v */
@@ -72,6 +73,7 @@ struct policy {
 	struct list rules;     /* --rule: their texts (rules.h) */
 	struct list protects;  /* --protect: patterns (protect.h) */
 
+	enum isolation isolation;
 	enum network network;
 	enum idmap_mode idmap;
 	uint64_t cap_add, cap_drop; /* bit N: capability N */
@@ -104,7 +106,7 @@ void policy_prefer(struct policy *p, size_t count);
 
 /* What no single flag can see: duplicate targets, targets where nothing may be
  * mounted, a user that the id map does not have, a name that is no hostname, a
- * limit on disk with a folder that has none. */
+ * limit on disk with a folder that has none, what the rung has not (isolation.h). */
 int policy_check(const struct policy *p, struct err *e);
 
 /* Whether a cgroup is wanted: a limit that only it can hold, or a place for one. */

@@ -138,7 +138,7 @@ static int load_profile(struct launch *l, const struct list *caps, struct err *e
 	return seccomp_obtain(&request, &l->profile, e);
 }
 
-static int load_filter(struct launch *l, struct err *e)
+int launch_load_filter(struct launch *l, struct err *e)
 {
 	struct list caps = { 0 };
 
@@ -184,7 +184,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 	if (program_open("hutch-executor", &l->executor, e) < 0 ||
 	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0))
 		return -1;
-	if (load_filter(l, e) < 0)
+	if (launch_load_filter(l, e) < 0)
 		return -1;
 	if (identity_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
@@ -420,7 +420,7 @@ int launch_start(struct launch *l, struct err *e)
 int launch_plan(struct launch *l, struct err *e)
 {
 	l->plan.is_dry_run = true;
-	if (identity_decide(l->policy, &l->who, e) < 0 || load_filter(l, e) < 0 ||
+	if (identity_decide(l->policy, &l->who, e) < 0 || launch_load_filter(l, e) < 0 ||
 	    identity_become(&l->who, e) < 0)
 		return -1;
 	return build_plan(l, e);

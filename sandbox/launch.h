@@ -73,6 +73,10 @@ void launch_done(struct launch *l);
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e);
 int launch_start(struct launch *l, struct err *e);
 
+/* The filters of the command: the built-in one, or the floor and --seccomp's.  Before root
+ * is dropped. */
+int launch_load_filter(struct launch *l, struct err *e);
+
 /* The plan alone: nothing is opened or made. */
 int launch_plan(struct launch *l, struct err *e);
 

@@ -26,9 +26,10 @@ enum degraded {
 	DEGRADED_CPUS = 2,
 	DEGRADED_PIDS = 4,
 	DEGRADED_DISK = 8,
-	DEGRADED_IMAGE = 16 /* nobody asked: a copy, as there is no overlayfs */
+	DEGRADED_IMAGE = 16, /* nobody asked: a copy, as there is no overlayfs */
+	DEGRADED_ISOLATION = 32 /* --isolation landlock */
 };
-#define DEGRADED_COUNT 5
+#define DEGRADED_COUNT 6
 
 /* "exited", "signaled", ... */
 const char *result_status_name(enum run_status status);

@@ -261,7 +261,7 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	return 0;
 }
 
-static int source_missing(const struct volume *v, struct err *e)
+int volumes_source_missing(const struct volume *v, struct err *e)
 {
 	if (errno == ENOENT)
 		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
@@ -302,7 +302,7 @@ static int list_protected(const struct volume *v, const struct list *patterns, s
 		return 0;
 	AUTO_FREE char *source = realpath(v->source, NULL);
 	if (!source)
-		return source_missing(v, e);
+		return volumes_source_missing(v, e);
 	int result = protected_list(source, patterns, &found, e);
 	for (size_t i = 0; i < found.count; i++) {
 		AUTO_FREE char *path = join(source, found.items[i]);
@@ -337,7 +337,7 @@ static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
 	struct stat st;
 
 	if (!source || stat(source, &st) < 0)
-		return source_missing(v, e);
+		return volumes_source_missing(v, e);
 	if ((v->kind != VOLUME_BIND || v->is_cow) && !S_ISDIR(st.st_mode)) {
 		(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
 		return err_from(e, v->from);
@@ -422,4 +422,37 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
 	list_done(&own.folders);
 	list_done(&own.links);
 	return result;
+}
+
+/* Of what is the host's own only what is there counts: where nothing is, the inside may
+ * make nothing. */
+static int check_apart(const struct volume *v, const char *source, const struct own *own,
+		       struct err *e)
+{
+	static const char why[] = "is in it, and can only be hidden where there are namespaces";
+	static const char *const kernels[] = { "/proc", "/sys" };
+
+	for (size_t i = 0; i < own->folders.count; i++) {
+		const char *folder = own->folders.items[i];
+		if (path_below(source, folder))
+			return refuse(v, folder, "is hutch's own and never inside", e);
+		if (path_below(folder, source) && (v->from || access(folder, F_OK) == 0))
+			return refuse(v, folder, why, e);
+	}
+	for (size_t i = 0; v->from && i < ARRAY_LEN(kernels); i++)
+		if (path_below(source, kernels[i]) || path_below(kernels[i], source))
+			return refuse(v, kernels[i], "cannot be shown without namespaces", e);
+	return check_links(v, source, own, e);
+}
+
+int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
+			struct err *e)
+{
+	struct own own = { .folders = kept[0], .links = kept[1] };
+
+	if (own.folders.count == 0) /* once, and only where it is needed */
+		list_own_folders(&own);
+	kept[0] = own.folders;
+	kept[1] = own.links;
+	return check_apart(v, source, &own, e);
 }

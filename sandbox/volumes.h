@@ -4,7 +4,9 @@
 
 struct err;
 struct plan;
+struct list;
 struct policy;
+struct volume;
 
 /* Adds a step for each volume, parents before what lies below them.  A source
  * that is one of hutch's own folders, or lies in one, is refused; one that
@@ -18,3 +20,13 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
  * an image stays in the sandbox.  `path` is canonical. */
 int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
 		       struct err *e);
+
+/* For where nothing can be masked (rung.h): an error if `source`, which is canonical, has
+ * one of hutch's own folders in it or is in one, or has /proc or /sys in it.  `v` is for
+ * words; one without `from` is of the host's own folders.  What is looked up for that is
+ * kept in two lists, empty at first, for the next call; the caller frees them. */
+int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
+			struct err *e);
+
+/* The error of a source that cannot be looked at, by errno.  Returns -1. */
+int volumes_source_missing(const struct volume *v, struct err *e);

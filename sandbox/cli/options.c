@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/environment.h"
+#include "policy/isolation.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "policy/quantity.h"
@@ -172,6 +173,11 @@ static int take_network(struct run_options *o, const char *value, struct err *e)
 		return err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'",
 			       value);
 	return 0;
+}
+
+static int take_isolation(struct run_options *o, const char *value, struct err *e)
+{
+	return isolation_parse(o->policy, value, e);
 }
 
 static int take_idmap(struct run_options *o, const char *value, struct err *e)
@@ -436,6 +442,7 @@ static const struct option {
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
 	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default) or host" },
+	{ 0, "isolation", "RUNG", take_isolation, "auto (default), namespaces or landlock" },
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
 	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },
 	{ 0, "cap-drop", "CAP", take_cap_drop, "take one away, or ALL" },
@@ -609,8 +616,7 @@ static const struct option *find_letter(char letter)
 /* Flags of verbs or versions to come are told from typing errors. */
 static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
-	static const char *const later[] = { "name", "allow", "publish",
-					     "isolation" };
+	static const char *const later[] = { "name", "allow", "publish" };
 
 	for (size_t i = 0; i < ARRAY_LEN(later); i++)
 		if (strlen(later[i]) == len && !strncmp(later[i], word, len))
@@ -745,6 +751,16 @@ static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 	return rc;
 }
 
+/* Who lives on, or takes actions, has an executor as pid 1. */
+static int check_rung(const struct run_options *o, struct err *e)
+{
+	if (o->policy->isolation != ISOLATION_LANDLOCK || !(o->verb & MAKERS & ~VERB_RUN))
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "hutch %s needs namespaces: --isolation landlock is for "
+					  "hutch run", verb_name(o->verb));
+	return err_remedy(e, "hutch doctor says what refuses them, and what would change that");
+}
+
 int options_parse(char **argv, struct run_options *ret, struct err *e)
 {
 	char **at = argv;
@@ -759,5 +775,5 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 	for (; *at; at++)
 		list_add(&ret->policy->argv, *at);
 	ret->policy->takes_actions = ret->verb == VERB_ACT;
-	return 0;
+	return check_rung(ret, e);
 }

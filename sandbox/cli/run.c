@@ -1,21 +1,28 @@
 #include "sandbox/cli/run.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/mask.h"
 #include "base/message.h"
+#include "base/own.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/past.h"
 #include "sandbox/cli/report.h"
+#include "sandbox/diagnose.h"
+#include "sandbox/landlock.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
+#include "sandbox/rung.h"
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
 
@@ -108,12 +115,30 @@ static void record_end(struct launch *l, struct result *ret)
 	ret->exit_code = EXIT_HUTCH;
 }
 
+/* Nothing steps down by itself: where user namespaces are what is missing, the error tells
+ * of the other rung and of its price. */
+static void name_other_rung(struct err *e)
+{
+	struct err why;
+
+	if (landlock_abi() == 0 || diagnose_try(CLONE_NEWUSER, &why) == 0 ||
+	    strcmp(why.text, e->text) != 0)
+		return;
+	AUTO_FREE char *remedy = text_copy(e->remedy);
+	(void)err_remedy(e, "%s%sor --isolation landlock, where %s", remedy, *remedy ? "; " : "",
+			 rung_loses);
+}
+
 void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret)
 {
 	int64_t started = clock_us();
 	struct launch l;
 	struct err e;
 
+	if (policy->isolation == ISOLATION_LANDLOCK) {
+		rung_run(policy, is_dry_run, ret);
+		return;
+	}
 	launch_init(&l, policy);
 	if (is_dry_run ? dry_run(&l, &e) : launch_prepare(&l, true, &e) < 0 || launch_start(&l, &e) < 0)
 		result_failed(ret, EXIT_HUTCH, &e);
@@ -121,6 +146,8 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 		run_command(&l, ret);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 	record_end(&l, ret);
+	if (ret->status == RUN_SETUP_ERROR && policy->isolation == ISOLATION_AUTO)
+		name_other_rung(&ret->error);
 	launch_done(&l);
 	past_end(&l.cow);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;

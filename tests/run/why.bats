@@ -269,6 +269,9 @@ s = socket.socket(socket.AF_UNIX); s.bind("\0" + sys.argv[1]); s.listen(); print
 	one_sentence "open seccomp profile nonesuch"
 	hutch why --dry-run read /
 	[[ $status == 125 ]]
+	hutch why --isolation landlock read /
+	[[ $status == 125 ]]
+	one_sentence "hutch why needs namespaces"
 }
 
 @test "nothing is started, and nothing is made" {

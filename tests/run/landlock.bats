@@ -1,0 +1,552 @@
+#!/usr/bin/env bats
+# --isolation landlock: what it does, what it refuses, and what it leaves: nothing.
+
+load helpers
+
+setup() {
+	begin
+	needs_landlock
+}
+
+# What a test has failed to see ended.
+teardown() {
+	local one
+	for one in $(marked); do
+		kill -KILL "$one" 2>/dev/null || true
+	done
+	end
+}
+
+needs_landlock() {
+	"$HUTCH" doctor --json | grep -q '"name":"landlock","status":"missing"' &&
+		skip "this host has no Landlock"
+	return 0
+}
+
+# abi N: whether the kernel's is that or newer.
+abi() {
+	local have
+	have=$("$HUTCH" run --isolation landlock --dry-run true | sed -n 's/^isolation landlock, ABI //p')
+	((have >= $1))
+}
+
+# Signals by number pass from ABI 6 on.
+needs_signals() {
+	abi 6 || skip "this host has no Landlock ABI 6"
+}
+
+rung() {
+	catch "$HUTCH" run --isolation landlock "$@"
+}
+
+# What it says when all is well is one note.
+noted() {
+	[[ ${#stderr_lines[@]} == 1 && $stderr == 'hutch: note: --isolation landlock is weaker than namespaces: '* ]]
+}
+
+refused() {
+	local pattern=$1
+	shift
+	rung "$@"
+	[[ $status == 125 && -z $output ]] && one_sentence "$pattern"
+}
+
+# left: what is there of sandboxes, below our own folders.
+left() {
+	find "$T/home" "$T/runtime" "/tmp/hutch-$who" -name '.upper-*' 2>/dev/null
+}
+
+@test "a command runs, its exit code is hutch's, and it is said that this is weaker" {
+	rung sh -c 'echo out; exit 7'
+	[[ $status == 7 && $output == out ]]
+	noted
+	rung sh -c 'ulimit -c 0; kill -s KILL 0'
+	[[ $status == 137 ]]
+	noted
+	[ -z "$(left)" ]
+}
+
+@test "a command that is not there, or cannot be run, is told as ever" {
+	rung no-such-command
+	[[ $status == 127 && $stderr == *'find the program: no-such-command'* ]]
+	rung /etc/passwd
+	[[ $status == 126 ]]
+	printf '#!/no/such/interpreter\n' >script
+	chmod 755 script
+	give script
+	rung -v "$T/script:$T/script:ro" "$T/script"
+	[[ $status == 126 && $stderr == *interpreter* ]]
+	# What may not be executed is as if it could not.
+	cp /bin/true "$T/true"
+	rung "$T/true"
+	[[ $status == 126 ]]
+	[ -z "$(left)" ]
+}
+
+@test "files that were not named cannot be opened, made, moved or removed" {
+	room work other
+	echo secret >other/file
+	give other
+	rung --workspace work sh -c "
+		cat $T/other/file; ls $T/other; true >$T/other/new; rm $T/other/file
+		mv $T/other/file .; ln $T/other/file .; mkdir $T/other/dir; rmdir $T/other
+		ln -s $T/other/file link; cat link; truncate -s 0 $T/other/file
+		echo mine >own; mv own $T/other/
+		ls / /tmp /root /home; cat /etc/shadow; echo done"
+	[[ $status == 0 && $output == done ]]
+	[[ $(cat other/file) == secret && $(ls -A other) == file ]]
+}
+
+@test "owners and attributes of the user's own files stay as they are, wherever these are" {
+	echo x >file
+	give file
+	rung python3 -c "$(cat <<-'EOF'
+		import os, sys
+		path, uid, gid = sys.argv[1], os.getuid(), os.getgid()
+		for name, f in (("chown", lambda: os.chown(path, uid, gid)), ("lchown", lambda: os.lchown(path, uid, gid)),
+		        ("at", lambda: os.chown(os.path.basename(path), uid, gid, dir_fd=os.open(os.path.dirname(path), os.O_PATH))),
+		        ("setxattr", lambda: os.setxattr(path, "user.x", b"1")),
+		        ("lsetxattr", lambda: os.setxattr(path, "user.x", b"1", follow_symlinks=False))):
+		    try:
+		        f()
+		        print(name)
+		    except OSError:
+		        pass
+		print("done")
+	EOF
+	)" "$T/file"
+	[[ $status == 0 && $output == done ]]
+}
+
+@test "the workspace is where it is, and is written to there" {
+	room work
+	rung --workspace work sh -c 'pwd; mkdir a && echo x >a/f && mv a/f b && cat b && chmod 700 b'
+	[[ $status == 0 && $output == "$T/work"$'\nx' ]]
+	[[ $(cat work/b) == x ]]
+	rung --workspace work:ro sh -c 'cat b; echo no >c; rm b; echo done'
+	[[ $output == $'x\ndone' && ! -e work/c && -e work/b ]]
+}
+
+@test "without a workspace there is a private folder, which is gone afterwards" {
+	rung sh -c 'pwd; echo $HOME; echo $TMPDIR; ls -A; for d in . ~ "$TMPDIR"; do : >$d/f && cat $d/f || exit 1; done'
+	[[ $status == 0 && ${#lines[@]} == 3 ]]
+	for line in "${lines[@]}"; do
+		[ ! -e "$line" ]
+	done
+	[ -z "$(left)" ]
+}
+
+@test "a folder is shown at its own path, read-only or not, and nowhere else" {
+	room data
+	echo x >data/f
+	give data
+	rung -v "$T/data:$T/data:ro" sh -c "cat $T/data/f; echo y >$T/data/f"
+	[[ $output == x && $(cat data/f) == x ]]
+	rung -v "$T/data:$T/data" sh -c "echo y >$T/data/f"
+	[[ $status == 0 && $(cat data/f) == y ]]
+	rung -v "$T/data/f:$T/data/f" sh -c "cat $T/data/f && echo z >$T/data/f; : >$T/data/g"
+	[[ $output == y && $(cat data/f) == z && ! -e data/g ]]
+	rung --toolchain "$T/data" cat "$T/data/f"
+	[[ $output == z ]]
+	refused 'mount data at /data: another path than its own needs namespaces \(from -v data:/data\)' -v data:/data true
+	refused 'mount .*/none: no such folder on the host' -v "$T/none:$T/none" true
+	# What a device or a pipe leads to is no file.
+	refused 'mount /dev/null: Invalid argument' -v /dev/null:/dev/null true
+	mkfifo pipe
+	refused 'mount .*/pipe: Invalid argument' -v "$T/pipe:$T/pipe" true
+	mkdir data/inner
+	give data
+	refused 'mount .*: what lies in a writable folder is read-only only where there are namespaces' \
+		--workspace data -v "$T/data/inner:$T/data/inner:ro" true
+}
+
+@test "what needs namespaces is an error that says so" {
+	room work
+	for flags in '--image dir:/' '-u root' '--hostname x' '-t' '--read-only' '--idmap ranges' \
+		'--cap-add NET_BIND_SERVICE' '--memory 64m' '--cpus 1' '--pids-limit 9' '--disk 9m' \
+		'--cgroup-parent /sys/fs/cgroup' '--tmpfs /x' '--workspace work:cow' '--memory 64m --best-effort'; do
+		refused '.* needs namespaces, which --isolation landlock does without' $flags true
+		[[ ${stderr_lines[1]} == 'hutch: hint: leave it out, or leave --isolation landlock out' ]]
+	done
+	refused '--audit is not there for --isolation landlock' --audit on true
+	refused '--protect needs namespaces' --workspace work --protect .git true
+	rung --workspace work:ro --protect .git true
+	[[ $status == 0 ]]
+	for verb in act 'create box'; do
+		hutch ${verb%% *} --isolation landlock ${verb#* }
+		[[ $status == 125 ]]
+		one_sentence 'hutch (act|create) needs namespaces: --isolation landlock is for hutch run'
+	done
+	refused "--isolation takes auto, namespaces or landlock, not 'none'" --isolation none true
+}
+
+@test "hutch's own folders, and /proc and /sys, are in nothing that is shown" {
+	mkdir -p "$T/home/.cache/hutch" "$T/home/project"
+	give "$T/home"
+	refused ".*/home/.*hutch is in it, and can only be hidden where there are namespaces" --workspace "$T/home" true
+	refused ".*hutch's own and never inside" -v "$T/home/.cache/hutch:$T/home/.cache/hutch:ro" true
+	refused 'mount /sys/kernel: /sys cannot be shown without namespaces' --workspace /sys/kernel:ro true
+	refused 'mount /proc/self: /proc cannot be shown' --workspace /proc/self:ro true
+	rung --workspace "$T/home/project" pwd
+	[[ $status == 0 && $output == "$T/home/project" ]]
+}
+
+@test "the environment is made anew" {
+	rung -e A=1 env -u TZ
+	[[ $status == 0 ]]
+	[[ $(cut -d= -f1 <<<"$output" | sort | xargs) == 'A HOME LANG LOGNAME PATH SHELL TMPDIR USER' ]]
+	rung -e HOME=/x -e TMPDIR=/y sh -c 'echo $HOME $TMPDIR'
+	[[ $output == '/x /y' ]]
+}
+
+@test "no descriptor of the caller's is inside" {
+	rung -i sh -c 'for n in 3 4 5 6 7 8 9; do { true <&$n; } 2>/dev/null && echo "$n is open"; done; readlink /proc/self/fd/0' 7<"$T/home" 8</etc/passwd 9>"$T/x" <<<input
+	[[ $status == 0 && $output == pipe:* && ${#lines[@]} == 1 ]]
+}
+
+@test "stdin, stdout and stderr are carried" {
+	catch sh -c "printf 'b\na\n' | '$HUTCH' run --isolation landlock -i -- sort"
+	[[ $output == $'a\nb' ]]
+	rung sh -c 'cat; echo err >&2'
+	[[ -z $output && ${stderr_lines[1]} == err ]]
+	rung head -c 3000000 /dev/zero
+	[[ $status == 0 && $(stat -c %s "$BATS_TEST_TMPDIR/caught.out") == 3000000 ]]
+}
+
+@test "no privilege is there, and none can be gained" {
+	# Its own status cannot be opened.
+	rung setpriv -d
+	[[ $status == 0 || $stderr == *'ermission denied'* ]]
+	rung python3 -c 'import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0), ctypes.CDLL(None).prctl(23, 21))'
+	[[ $status == 0 && ${lines[0]} == 1\ * ]]
+	rung unshare -U true
+	[[ $status == 1 && $stderr == *'Operation not permitted'* ]]
+}
+
+@test "limits are a share of the caller's, and --ulimit sets others" {
+	ulimit -Sn 400
+	rung sh -c 'ulimit -n; ulimit -c; ulimit -u'
+	[[ ${lines[0]} == 300 && ${lines[1]} -le 1 && ${lines[2]} -le 4096 ]]
+	rung --ulimit nofile=50 sh -c 'ulimit -n'
+	[[ $output == 50 ]]
+}
+
+# sleeps: a process of the user's, $sleeper.
+sleeps() {
+	as_who env SECRET=1 bash -c "exec -a $mark sleep 1000" 3>&- &
+	started+=("$!")
+	ready() { [[ $(tr '\0' ' ' <"/proc/$(marked | tail -n 1)/cmdline") == "$mark "* ]]; }
+	until_true ready
+	sleeper=$(marked | tail -n 1)
+	started+=("$sleeper")
+}
+
+@test "other processes of the user are out of reach" {
+	sleeps
+	rung python3 -c "$(cat <<-'EOF'
+		import os, sys
+		pid = int(sys.argv[1])
+		def refused(name, f):
+		    try:
+		        f()
+		    except (PermissionError, OSError) as e:
+		        return
+		    print(name)
+		for name in "environ", "cmdline", "status", "maps", "mem", "cwd", "fd", "exe", "oom_score_adj":
+		    refused(name, lambda: open("/proc/%d/%s" % (pid, name)))
+		refused("kill", lambda: os.kill(pid, 0))
+		refused("oom", lambda: open("/proc/%d/oom_score_adj" % pid, "w"))
+		refused("list", lambda: os.listdir("/proc"))
+		print("done")
+	EOF
+	)" "$sleeper"
+	[[ $status == 0 && $output == done ]]
+	kill -0 "$sleeper"
+}
+
+@test "limits and priorities of other processes cannot be changed" {
+	sleeps
+	rung python3 -c "$(cat <<-'EOF'
+		import os, resource, sys
+		pid = int(sys.argv[1])
+		for name, f in (("limit", lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE)),
+		        ("affinity", lambda: os.sched_setaffinity(pid, {0})),
+		        ("scheduler", lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))),
+		        ("priority", lambda: os.setpriority(os.PRIO_PROCESS, pid, 1)),
+		        ("group", lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(pid), 1)),
+		        ("user", lambda: os.setpriority(os.PRIO_USER, os.getuid(), 1))):
+		    try:
+		        f()
+		        print(name)
+		    except PermissionError:
+		        pass
+		os.sched_setaffinity(0, os.sched_getaffinity(0))
+		os.setpriority(os.PRIO_PROCESS, 0, 1)
+		print("done")
+	EOF
+	)" "$sleeper"
+	[[ $status == 0 && $output == done ]]
+}
+
+@test "a command cannot signal its keeper or hutch, or look into them" {
+	rung sh -c 'kill -9 $PPID; kill -STOP $PPID; cat /proc/$PPID/environ /proc/$PPID/cmdline; echo done'
+	[[ $status == 0 && $output == done ]]
+}
+
+@test "a command's own processes can be signalled" {
+	needs_signals
+	rung sh -c 'sleep 100 & kill $!; wait $!; echo $?'
+	[[ $output == 143 ]]
+	rung timeout 0.1 sleep 100
+	[[ $status == 124 ]]
+}
+
+@test "no unix socket, no datagram; a pair of sockets is there" {
+	rung python3 -c "$(cat <<-'EOF'
+		import socket
+		for family, kind in ((socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_STREAM),
+		        (socket.AF_INET6, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_DGRAM), (16, 3)):
+		    try:
+		        socket.socket(family, kind)
+		        print(family, kind)
+		    except PermissionError:
+		        pass
+		a, b = socket.socketpair()
+		a.send(b"x")
+		print(b.recv(1) == b"x")
+	EOF
+	)"
+	[[ $output == True ]]
+}
+
+@test "--network host is TCP alone" {
+	python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); s.accept()[0].send(b"hello"); input()' \
+		<"$(mkfifo hold; echo hold)" >port &
+	started+=($!)
+	exec 6<>hold
+	until_true test -s port
+	rung --network host python3 -c "$(cat <<-'EOF'
+		import os, socket, sys
+		print(socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(5), os.environ["RES_OPTIONS"])
+		for family, kind, protocol in ((socket.AF_UNIX, 1, 0), (socket.AF_INET, 2, 0), (socket.AF_INET6, 2, 17),
+		        (socket.AF_INET, 3, 1), (socket.AF_INET, 1, 132), (socket.AF_INET, 1, 262), (16, 3, 0), (17, 3, 0)):
+		    try:
+		        socket.socket(family, kind, protocol)
+		        print(family, kind, protocol)
+		    except OSError:
+		        pass
+	EOF
+	)" "$(cat port)"
+	exec 6>&-
+	[[ $status == 0 && $output == "b'hello' use-vc" ]]
+	[[ $stderr == *'shares this host'* ]]
+}
+
+@test "what shares something between the user's programs is refused: keys, IPC, watches" {
+	rung python3 -c "$(cat <<-'EOF'
+		import ctypes, platform
+		libc = ctypes.CDLL(None, use_errno=True)
+		for name, arguments in (("shmget", (0, 4096, 0o1600)), ("semget", (0, 1, 0o1600)), ("msgget", (0, 0o1600)),
+		        ("mq_open", (b"/x", 0o102, 0o600, None)), ("inotify_init1", (0,)), ("chown", (b".", -1, -1)),
+		        ("lchown", (b".", -1, -1)), ("setxattr", (b".", b"user.x", b"", 0, 0))):
+		    try:
+		        f = getattr(libc, name)
+		    except AttributeError:
+		        f = getattr(ctypes.CDLL("librt.so.1", use_errno=True), name)
+		    if f(*arguments) >= 0:
+		        print(name)
+		for number in {"x86_64": (248, 249, 250, 425), "aarch64": (217, 218, 219, 425)}[platform.machine()]:
+		    if libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() not in (1, 38):
+		        print(number, ctypes.get_errno())
+	EOF
+	)"
+	[[ $status == 0 && -z $output ]]
+}
+
+@test "what it leaves running is ended with it" {
+	rung python3 -c "$(cat <<-'EOF'
+		import os, signal, sys, time
+		for n in range(20):
+		    if os.fork() == 0:
+		        os.setsid()
+		        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+		        if os.fork() == 0:
+		            os.execvp("sleep", [sys.argv[1], "1000"])
+		        os._exit(0)
+		time.sleep(0.2)
+		print("left", flush=True)
+	EOF
+	)" "$mark"
+	[[ $status == 0 && $output == left ]]
+	none_marked
+	[ -z "$(left)" ]
+}
+
+@test "what forks as fast as it can is ended with it" {
+	needs_signals
+	# All of the user's processes count, of other tests too, and not for this shell.
+	rung --timeout 1s --ulimit nproc=$(($(ps -U "$who" -o pid= | wc -l) + 300)) python3 -c "$(cat <<-'EOF'
+		import os, sys
+		while True:
+		    try:
+		        if os.fork() == 0:
+		            os.setsid()
+		    except OSError:
+		        pass
+	EOF
+	)" "$mark"
+	[[ $status == 124 ]]
+	none_marked
+	[ -z "$(left)" ]
+}
+
+@test "--timeout ends everything, and hutch exits with 124" {
+	rung --timeout 300ms bash -c "(exec -a $mark sleep 1000) & echo begun; wait"
+	[[ $status == 124 && $output == begun && $stderr == *'timed out after 0.3 s'* ]]
+	none_marked
+	[ -z "$(left)" ]
+}
+
+@test "signals to hutch go to the command's group" {
+	start --isolation landlock sh -c 'trap "echo got; exit 3" TERM; echo ready; while :; do sleep 0.1; done'
+	said ready
+	kill -TERM "$pid"
+	said got
+	ended 3
+	start --isolation landlock sh -c 'echo ready; exec sleep 1000'
+	said ready
+	kill -INT "$pid"
+	ended 130
+	start --isolation landlock sh -c 'trap : USR1
+		(trap "echo child; exit" USR1; echo ready; while :; do sleep 0.1; done) & wait; wait; exit 4'
+	said ready
+	kill -USR1 "$pid"
+	said child
+	ended 4
+}
+
+@test "killed by SIGKILL, hutch leaves no process and no folder" {
+	start --isolation landlock bash -c "for n in 1 2; do setsid bash -c 'exec -a $mark sleep 1000' & done; sleep 0.3; echo ready; exec -a $mark sleep 1000"
+	said ready
+	[ -n "$(left)" ]
+	[ "$(marked | wc -l)" -ge 3 ]
+	kill -KILL "$pid"
+	ended 137
+	until_true none_marked
+	gone() { [[ -z $(left) ]]; }
+	until_true gone
+}
+
+@test "a killed keeper is an error, and leaves nothing either" {
+	start --isolation landlock bash -c "setsid bash -c 'exec -a $mark sleep 1000' & sleep 0.3; echo ready; exec -a $mark sleep 1000"
+	said ready
+	kill -KILL "$(pgrep -P "$pid" hutch-keeper)"
+	ended 125
+	grep -q 'the keeper of the command was killed' "$T/err"
+	none_marked
+	[ -z "$(left)" ]
+}
+
+@test "the keeper is closed to the user's other processes, and the command ends with it whatever hutch does" {
+	start --isolation landlock bash -c "echo ready; exec -a $mark sleep 1000"
+	said ready
+	keeper=$(pgrep -P "$pid" hutch-keeper)
+	[ "$(stat -c %U "/proc/$keeper/environ")" = root ]
+	until_true test -n "$(marked)"
+	kill -STOP "$pid"
+	kill -KILL "$keeper"
+	until_true none_marked
+	kill -CONT "$pid"
+	ended 125
+}
+
+@test "children that hutch had before are nobody's to end" {
+	# The shell becomes hutch, so that what it has started is a child of hutch's.
+	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside; exec "$@"' - \
+		"$HUTCH" run --isolation landlock true
+	started+=("$(cat beside)")
+	kill -0 "$(cat beside)"
+	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside2; sleep 0.1; exec "$@"' - \
+		"$HUTCH" run --isolation landlock bash -c "exec -a $mark sleep 1000" 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true test -n "$(marked)" -o -s beside2
+	keeps() { keeper=$(pgrep -P "$pid" hutch-keeper); }
+	until_true keeps
+	kill -KILL "$keeper"
+	rc=0
+	wait "$pid" || rc=$?
+	[ "$rc" -eq 125 ]
+	started+=("$(cat beside2)")
+	kill -0 "$(cat beside2)"
+}
+
+@test "--json tells that the isolation is weaker" {
+	rung --json=3 true 3>json
+	[[ $(cat json) == *'"status":"exited","exit_code":0,'*'"degraded":["isolation"],'* ]]
+	rung --json=3 --timeout 100ms sleep 100 3>json
+	[[ $(cat json) == *'"status":"timeout","exit_code":124,'*'"degraded":["isolation"],'* ]]
+	rung --json=3 -v none:/none true 3>json
+	[[ $(cat json) == *'"status":"setup-error"'*'"kind":"not_found"'* ]]
+}
+
+@test "--dry-run prints what may be opened, and makes nothing" {
+	room work
+	rung --workspace work --dry-run true
+	[[ $status == 0 && -z $stderr ]]
+	has '^isolation landlock, ABI [0-9]'
+	has '^read +/usr$'
+	has "^write +$T/work$"
+	has '^network +none$'
+	never has '^(read|write) +/(etc|proc|tmp|home|dev)?$'
+	[ -z "$(left)" ]
+}
+
+@test "a policy can say it, and a flag wins" {
+	echo '{"version":1,"isolation":"landlock"}' >p.json
+	give p.json
+	inside --policy ./p.json sh -c 'echo $TMPDIR'
+	[[ -n $output ]]
+	noted
+	hutch create --policy ./p.json box
+	[[ $status == 125 ]]
+	one_sentence 'hutch create needs namespaces'
+}
+
+@test "--seccomp takes the place of the default profile, and of nothing else" {
+	echo '{"defaultAction":"SCMP_ACT_ALLOW"}' >allow.json
+	give allow.json
+	rung --seccomp "$T/allow.json" python3 -c 'import socket; socket.socketpair(); socket.socket(socket.AF_UNIX)'
+	[[ $status == 1 && $stderr == *'Permission denied'* ]]
+}
+
+@test "a host without user namespaces: the error names the rung and its price; the rung works" {
+	catch outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' - "$HUTCH" run echo ran
+	[[ $status == 125 && -z $output ]]
+	one_sentence 'make a user namespace: '
+	[[ ${stderr_lines[1]} == *'; or --isolation landlock, where the command is you, '* ]]
+	catch outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' - "$HUTCH" run --isolation namespaces echo ran
+	[[ $status == 125 && $stderr != *landlock* ]]
+	catch outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' - "$HUTCH" run --isolation landlock echo ran
+	[[ $status == 0 && $output == ran ]]
+}
+
+@test "an outer filter that refuses user namespaces leaves room for the hint" {
+	catch "$(tool forbid)" eperm "$HUTCH" run echo ran
+	[[ $status == 125 ]]
+	[[ ${stderr_lines[1]} == *'seccomp=unconfined'*'--isolation landlock, where'*'alone' ]]
+	catch "$(tool forbid)" eperm "$HUTCH" run --isolation landlock echo ran
+	[[ $status == 0 && $output == ran ]]
+}
+
+@test "root becomes the user that its sandboxes stand for" {
+	is_root || skip "this host has no root here"
+	rung id -u
+	[[ $output == 65534 ]]
+	mkdir -p owned
+	chown 4321:4321 owned
+	rung --workspace owned id -u
+	[[ $status == 0 && $output == 4321 ]]
+	rung cat /etc/shadow
+	[[ $status == 1 && $stderr == *'Permission denied'* ]]
+}
