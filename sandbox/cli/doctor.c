@@ -12,9 +12,11 @@
 #include "sandbox/checks.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/run.h"
+#include "sandbox/landlock.h"
 #include "sandbox/launch.h"
 #include "sandbox/identity.h"
 #include "sandbox/result.h"
+#include "sandbox/rung.h"
 
 /* Of the columns in front of a detail: "missing  network-namespace  ". */
 #define STATUS_WIDTH 9
@@ -25,30 +27,65 @@ struct doctor_options {
 };
 
 /* The whole of it, as `hutch run true` does it.  A command that is not there was
- * looked for inside by then. */
-static void probe_launch(struct trial *t)
+ * looked for inside by then.  False: it failed, and the answer is in `t`. */
+static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms)
 {
 	struct result result = { 0 };
 	struct policy policy;
 
 	policy_init(&policy);
+	policy.isolation = isolation;
 	list_add(&policy.argv, "true");
 	policy.timeout_ms = (CHECK_SECONDS - 2) * 1000;
-	run_launch(&policy, false, &result);
+	if (isolation == ISOLATION_LANDLOCK) {
+		policy.workdir = text_copy("/usr");
+		rung_try(&policy, &result);
+	} else {
+		run_launch(&policy, false, &result);
+	}
 	policy_done(&policy);
-	if (result.status == RUN_EXITED || result.exit_code == EXIT_NOT_FOUND) {
-		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms",
-			    result.wall_s * 1e3);
-	} else if (result.error.kind != ERR_NONE) {
+	*ret_ms = result.wall_s * 1e3;
+	if (result.status == RUN_EXITED || result.exit_code == EXIT_NOT_FOUND)
+		return true;
+	if (result.error.kind != ERR_NONE) {
 		t->e = result.error;
 		trial_failed(t);
 	} else {
 		trial_found(t, CHECK_MISSING, "a sandbox was made, and its command ended with "
 					      "code %d", result.exit_code);
 	}
+	return false;
 }
 
-static const struct check_kind launch = { "launch", probe_launch, "hutch run fails", false, 0 };
+static void probe_launch(struct trial *t)
+{
+	double ms;
+
+	if (try_launch(t, ISOLATION_NAMESPACES, &ms))
+		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms", ms);
+}
+
+static void probe_rung(struct trial *t)
+{
+	int abi = landlock_abi();
+	double ms;
+
+	if (!try_launch(t, ISOLATION_LANDLOCK, &ms))
+		return;
+	trial_found(t, abi < LANDLOCK_ABI_SCOPES ? CHECK_LIMITED : CHECK_OK,
+		    "--isolation landlock works, ABI %d, in %.1f ms; it is weaker: %s", abi, ms,
+		    rung_loses);
+	if (abi < LANDLOCK_ABI_SCOPES)
+		trial_means(t, "with --isolation landlock processes inside cannot send signals "
+			       "but to their own group");
+}
+
+static const struct check_kind launches[] = {
+	{ "landlock-launch", probe_rung,
+	  "--isolation landlock fails, which hosts without user namespaces are left with", false, 0 },
+	{ "launch", probe_launch, "hutch run fails", false, 0 },
+};
+enum { RUNG = CHECKS_HOST, LAUNCH, CHECKS };
 
 static const char *const colors[] = {
 	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
@@ -86,6 +123,8 @@ static void print_verdict(const struct diagnosis *d, FILE *to)
 
 	for (size_t i = 0; i < d->count; i++)
 		lacking += d->checks[i].status != CHECK_OK;
+	if (!d->works && d->steps_down)
+		(void)fprintf(to, "hutch run --isolation landlock works here, which is weaker.\n");
 	if (!d->works)
 		(void)fprintf(to, "hutch run does not work here: mend the first thing that is "
 				  "missing, and try again.\n");
@@ -154,15 +193,16 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 	return 0;
 }
 
-/* The launch first, as whoever called: it needs hutch's own files, which the user
- * that root becomes may not be able to read.  It is told last. */
-static void examine(struct check checks[CHECKS_HOST + 1])
+/* The launches first, as whoever called: they need hutch's own files, which the user
+ * that root becomes may not be able to read.  They are told last. */
+static void examine(struct check checks[CHECKS])
 {
 	const struct policy plain = { 0 };
 	struct identity who = { 0 };
 	struct err e;
 
-	check_try(&launch, NULL, &checks[CHECKS_HOST]);
+	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
+		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
 	/* What fails here has failed in the launch too, and is told there. */
 	if (identity_decide(&plain, &who, &e) == 0)
 		(void)identity_become(&who, &e);
@@ -188,12 +228,13 @@ static int report(const struct diagnosis *d, bool is_json, struct err *e)
 
 static int run(const struct doctor_options *o, struct err *e)
 {
-	struct check checks[CHECKS_HOST + 1];
+	struct check checks[CHECKS];
 	struct diagnosis d = { .checks = checks, .count = ARRAY_LEN(checks) };
 
 	launch_ready();
 	examine(checks);
-	d.works = checks[CHECKS_HOST].status == CHECK_OK;
+	d.works = checks[LAUNCH].status == CHECK_OK;
+	d.steps_down = checks[RUNG].status != CHECK_MISSING;
 	if (report(&d, o->is_json, e) < 0)
 		return EXIT_HUTCH;
 	return d.works ? 0 : 1;

@@ -11,6 +11,7 @@ struct diagnosis {
 	const struct check *checks;
 	size_t count;
 	bool works;
+	bool steps_down; /* --isolation landlock works */
 };
 
 /* `argv` starts behind the verb.  Returns the exit code of hutch. */

@@ -112,6 +112,17 @@ sysctl_of() {
 	says ok seccomp
 }
 
+@test "without user namespaces the other rung is told, with its price, and changes no exit code" {
+	"$HUTCH" run --isolation landlock true 2>/dev/null || skip "this host has no Landlock"
+	doctor env
+	says 'ok|limited' landlock-launch '--isolation landlock works, ABI [0-9]+, in [0-9.]+ ms; it is weaker: the command is you'
+	has_not '--isolation landlock works here'
+	doctor outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' -
+	works_not
+	says 'ok|limited' landlock-launch
+	[[ ${lines[-2]} == 'hutch run --isolation landlock works here, which is weaker.' ]]
+}
+
 @test "none of the other namespaces: the check, and the command" {
 	for kind in mnt pid ipc uts; do
 		doctor outer sh -c "echo 0 >/proc/sys/user/max_${kind}_namespaces && exec \"\$@\"" -

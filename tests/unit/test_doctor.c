@@ -36,7 +36,7 @@ static char *print(const struct diagnosis *d, bool is_json, bool is_colored)
 
 static void test_lines_for_people(void **state)
 {
-	const struct diagnosis d = { found, ARRAY_LEN(found), true };
+	const struct diagnosis d = { found, ARRAY_LEN(found), true, false };
 
 	(void)state;
 	AUTO_FREE char *text = print(&d, false, false);
@@ -52,7 +52,7 @@ static void test_lines_for_people(void **state)
 
 static void test_colors_are_around_the_status_alone(void **state)
 {
-	const struct diagnosis d = { found, ARRAY_LEN(found), false };
+	const struct diagnosis d = { found, ARRAY_LEN(found), false, false };
 
 	(void)state;
 	AUTO_FREE char *text = print(&d, false, true);
@@ -64,20 +64,24 @@ static void test_colors_are_around_the_status_alone(void **state)
 
 static void test_the_verdict(void **state)
 {
-	const struct diagnosis not = { found, ARRAY_LEN(found), false };
-	const struct diagnosis all = { found, 1, true };
+	const struct diagnosis not = { found, ARRAY_LEN(found), false, false };
+	const struct diagnosis other = { found, ARRAY_LEN(found), false, true };
+	const struct diagnosis all = { found, 1, true, true };
 
 	(void)state;
 	AUTO_FREE char *a = print(&not, false, false);
 	AUTO_FREE char *b = print(&all, false, false);
 	assert_non_null(strstr(a, "\n\nhutch run does not work here: "));
 	assert_non_null(strstr(b, "\n\nhutch run works here, with every flag"));
+	AUTO_FREE char *c = print(&other, false, false);
+	assert_non_null(strstr(c, "\n\nhutch run --isolation landlock works here, which is weaker.\n"
+				  "hutch run does not work here: "));
 }
 
 /* The reader refuses whatever is not strict JSON in strict UTF-8. */
 static void test_the_object(void **state)
 {
-	const struct diagnosis d = { found, ARRAY_LEN(found), false };
+	const struct diagnosis d = { found, ARRAY_LEN(found), false, false };
 	struct err e = { 0 };
 
 	(void)state;
