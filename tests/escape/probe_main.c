@@ -149,7 +149,7 @@ enum option_value {
 	OPT_LIST = 1, OPT_OWN_TARGET, OPT_READONLY, OPT_SINGLE, OPT_SCRATCH,
 	OPT_SECRET, OPT_SHM, OPT_RUN, OPT_PREFIX, OPT_ABSTRACT, OPT_SOCKET,
 	OPT_ADDRESS, OPT_ADDRESS6, OPT_TCP, OPT_HOST_PID,
-	OPT_WATCHES, OPT_SOURCE, OPT_SECONDS,
+	OPT_WATCHES, OPT_SOURCE, OPT_SECONDS, OPT_TARGET,
 };
 
 static const struct option options[] = {
@@ -171,6 +171,7 @@ static const struct option options[] = {
 	{ "host-pid", required_argument, NULL, OPT_HOST_PID },
 	{ "watches", required_argument, NULL, OPT_WATCHES },
 	{ "seconds", required_argument, NULL, OPT_SECONDS },
+	{ "target", required_argument, NULL, OPT_TARGET },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -204,6 +205,8 @@ static int setting_take(struct setting *set, int option, const char *value)
 		set->watches = atoi(value);
 	else if (option == OPT_SECONDS)
 		set->seconds = (unsigned)atoi(value);
+	else if (option == OPT_TARGET)
+		set->target = atoi(value);
 	else if (option == OPT_OWN_TARGET)
 		set->own_target = true;
 	else

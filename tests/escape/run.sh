@@ -23,7 +23,7 @@ patience=$((120 * ${PATIENCE_TIMES:-1}))
 
 number=0 passed=0 failed=0 skipped=0
 declare -A table_inside table_kind table_outside table_lacking table_number
-declare -A table_as_root
+declare -A table_as_root table_rung
 declare -A flags_of result detail
 table_names=() as_user=() secrets=() setting=()
 
@@ -48,6 +48,12 @@ read_table()
 		[[ $as_root == - ]] && as_root=$inside
 		table_as_root[$name]=$as_root
 	done <"$here/expect.tsv"
+	while IFS=$'\t' read -r num name inside lacking; do
+		[[ $num == '#'* || -z $num ]] && continue
+		[[ -n $lacking && -n ${table_inside[$name]:-} ]] ||
+			fail_setup "expect-landlock.tsv: $name has no reason, or no row in expect.tsv"
+		table_rung[$name]=$inside
+	done <"$here/expect-landlock.tsv"
 	while IFS=$'\t' read -r num name kind; do
 		flags_of[$name]=$kind
 	done < <("$probe" --list)
@@ -103,6 +109,18 @@ in_hutch()
 	tainted "$hutch" run -v "$base/in/ro:/probe:ro" -v "$base/in/single:/single:ro" \
 		"${extra[@]}" -- /probe/probe "${setting[@]}" "$@" ||
 		echo "hutch run ${extra[*]}: exit status $?" >>"$base/ends"
+}
+
+# Without namespaces: the host's own paths, of a copy whose modes and times may change, and
+# for pid 1 another process of the user's.  What a probe writes is private.
+in_rung()
+{
+	local at=$base/rung
+	tainted "$hutch" run --isolation landlock -v "$at/ro:$at/ro:ro" -v "$at/single:$at/single:ro" \
+		-- sh -c 'at=$TMPDIR; unset TMPDIR PWD; exec "$@" --scratch "$at"' - \
+		"$at/ro/probe" "${setting[@]}" --readonly "$at/ro" --single "$at/single" \
+		--prefix "" --target "$host_pid" "$@" ||
+		echo "hutch run --isolation landlock: exit status $?" >>"$base/ends"
 }
 
 in_bwrap()
@@ -174,6 +192,20 @@ run_image()
 		--readonly /lower --single /lower/marker A20 A24 A30 H99)
 }
 
+# Where there is Landlock.  Nothing can show the host's root here, so the wide ones do not run.
+has_rung()
+{
+	"$hutch" run --isolation landlock --dry-run true >/dev/null 2>&1
+}
+
+run_rung()
+{
+	has_rung || return 0
+	fixture "$base/rung"
+	of_rung=$(content_of_rung)
+	everywhere in_rung rung
+}
+
 run_controls()
 {
 	local kind name together
@@ -188,6 +220,17 @@ run_controls()
 }
 
 # --- check ------------------------------------------------------------------
+
+check_rung()
+{
+	[[ ${flags_of[$1]:-} == wide ]] && return
+	if has_rung; then
+		check_inside rung "$1" "${table_rung[$1]:-${table_inside[$1]}}" \
+			" (--isolation landlock)"
+	else
+		say skip "${table_number[$1]} $1 (--isolation landlock) # SKIP this host has no Landlock"
+	fi
+}
 
 # check_inside WHERE NAME REGEX [SUFFIX]
 check_inside()
@@ -237,6 +280,13 @@ state_of_host()
 		find . -exec stat -c '%n %a %u %g %s %Y' {} + | sort)
 }
 
+# The same where modes and times are not kept.
+content_of_rung()
+{
+	(cd "$base/rung" && find . -type f -exec sha256sum {} + | sort
+		find . -exec stat -c '%n %u %g %s' {} + | sort)
+}
+
 # What the host looks like after all that.
 check_host()
 {
@@ -248,6 +298,8 @@ check_host()
 		"A30 an image's files can be written: $written of 4"
 	say "$([[ $(state_of_host) == "$before" ]] && echo ok)" \
 		"A30 and the host's files are what they were"
+	[[ -z $of_rung ]] || say "$([[ $(content_of_rung) == "$of_rung" ]] && echo ok)" \
+		"A30 and so is what they hold without namespaces"
 	say "$([[ ! -e $base/ends ]] && echo ok)" "B36 every sandbox ended well"
 	[[ -e $base/ends ]] && sed 's/^/# /' "$base/ends"
 	say "$(kill -0 "$host_pid" 2>/dev/null && echo ok)" "B38 the host's processes live"
@@ -260,6 +312,7 @@ check()
 	before=$(state_of_host)
 	run_inside
 	run_image
+	run_rung
 	run_controls
 	check_names
 	for name in "${table_names[@]}"; do
@@ -267,6 +320,7 @@ check()
 		check_inside as_root "$name" "${table_as_root[$name]}" " (-u root)"
 		check_inside in_image "$name" "${of_image[$name]:-${table_as_root[$name]}}" \
 			" (--image)"
+		check_rung "$name"
 		check_control "$name"
 	done
 	check_host
@@ -290,6 +344,7 @@ side_by_side()
 	take outside < <(outside user)
 	if [[ -x $hutch ]]; then
 		everywhere in_hutch inside
+		run_rung
 	else
 		echo "not run: hutch: $hutch is not there"
 	fi
@@ -298,14 +353,15 @@ side_by_side()
 	else
 		echo "not run: bwrap: not installed"
 	fi
-	printf '%-5s %-30s %-22s %-22s %s\n' no probe hutch bwrap "outside (user)"
+	printf '%-5s %-30s %-22s %-22s %-22s %s\n' no probe hutch "hutch (landlock)" bwrap "outside (user)"
 	for name in "${table_names[@]}"; do
 		[[ ${flags_of[$name]:-} == wide ]] && continue
-		printf '%-5s %-30s %-22s %-22s %s\n' "${table_number[$name]}" "$name" \
-			"$(cell inside "$name")" "$(cell bwrap "$name")" \
+		printf '%-5s %-30s %-22s %-22s %-22s %s\n' "${table_number[$name]}" "$name" \
+			"$(cell inside "$name")" "$(cell rung "$name")" "$(cell bwrap "$name")" \
 			"$(cell outside "$name")"
 	done
 	tally inside hutch
+	tally rung "hutch (landlock)"
 	tally bwrap bwrap
 	tally outside outside
 }
@@ -324,7 +380,7 @@ tally()
 	return 0
 }
 
-base=/nonexistent host_pid=0 shm=/nonexistent run=/nonexistent extra=()
+base=/nonexistent host_pid=0 shm=/nonexistent run=/nonexistent extra=() of_rung=""
 [[ -x $probe ]] || fail_setup "$probe is not there: make it, or set PROBE"
 [[ -x $listener ]] || fail_setup "$listener is not there: make it, or set LISTENER"
 case ${1:-} in
