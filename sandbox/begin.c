@@ -22,6 +22,7 @@
 #include "sandbox/keeper.h"
 #include "sandbox/landlock.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/walls.h"
 
 #define FAILURE_FD 3
 
@@ -81,6 +82,8 @@ static int stage_files(struct beginning *b, struct err *e)
 		(void)err_sys(e, "enter the working directory: %.200s", b->exec->cwd);
 		return err_remedy(e, "-w takes a folder of this host");
 	}
+	if (!wall_stands(WALL_FILES))
+		return 0;
 	return landlock_confine(g->rules, g->count, b->parts->spares, e);
 }
 
@@ -101,14 +104,14 @@ static int stage_descriptors(struct beginning *b, struct err *e)
 	if (dup3(failure, FAILURE_FD, O_CLOEXEC) < 0)
 		return err_sys(e, "set descriptor %d", FAILURE_FD);
 	b->failure = FAILURE_FD;
-	if (sys_close_range(FAILURE_FD + 1, ~0u, 0) < 0)
+	if (wall_stands(WALL_DESCRIPTORS) && sys_close_range(FAILURE_FD + 1, ~0u, 0) < 0)
 		return err_sys(e, "close_range");
 	return 0;
 }
 
 static int stage_limits(struct beginning *b, struct err *e)
 {
-	for (uint32_t i = 0; i < b->exec->rlimit_count; i++) {
+	for (uint32_t i = 0; wall_stands(WALL_LIMITS) && i < b->exec->rlimit_count; i++) {
 		const struct exec_rlimit *from = &b->exec->rlimits[i];
 		const struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
 		if (setrlimit((int)from->resource, &limit) < 0)
@@ -122,7 +125,7 @@ static int stage_privileges(struct beginning *b, struct err *e)
 {
 	if (caps_drop(e) < 0)
 		return -1;
-	for (size_t i = 0; i < b->parts->filter_count; i++)
+	for (size_t i = 0; wall_stands(WALL_SECCOMP) && i < b->parts->filter_count; i++)
 		if (seccomp_install(b->parts->filters[i], e) < 0)
 			return -1;
 	return 0;
@@ -133,7 +136,8 @@ static int stage_privileges(struct beginning *b, struct err *e)
 static int stage_environment(struct beginning *b, struct err *e)
 {
 	(void)e;
-	environ = b->exec->env;
+	if (wall_stands(WALL_ENVIRONMENT))
+		environ = b->exec->env;
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #include "sandbox/begin.h"
 #include "sandbox/landlock.h"
 #include "sandbox/upper.h"
+#include "sandbox/walls.h"
 
 /* Where the keeper keeps what it holds; everything else is closed, so that it keeps no
  * pipe of the caller's or of the command's open. */
@@ -99,6 +100,8 @@ static void end_domain(void)
 /* Outside of a domain, a kill(-1) is the end of all that the user runs. */
 static void end_all(bool has_domain)
 {
+	if (!wall_stands(WALL_KEEPER))
+		return;
 	if (has_domain)
 		end_domain();
 	else
@@ -130,7 +133,7 @@ static int become_keeper(struct err *e)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (wall_stands(WALL_PRIVILEGES) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
 	return 0;
 }
@@ -333,6 +336,6 @@ void keeper_done(struct keeper *k)
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	k->pid = 0;
-	if (is_told && WIFSIGNALED(status))
+	if (wall_stands(WALL_KEEPER) && is_told && WIFSIGNALED(status))
 		end_children(keeper.started);
 }

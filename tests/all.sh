@@ -158,7 +158,7 @@ run() {
 			*root*\):docs | *root*\):edit | *root*\):errand | *root*\):grep | \
 			*root*\):logs | *root*\):processes | *root*\):session | \
 			*root*\):session_rows | *root*\):stream | *root*\):terminal | \
-			*root*\):window) continue ;;
+			*root*\):walls | *root*\):window) continue ;;
 		# A recorded day waits more than it does anything.
 		*:day) how=suite_aside ;;
 		esac

@@ -25,6 +25,7 @@
 #include "sandbox/rung.h"
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
+#include "sandbox/walls.h"
 
 static struct exec describe_command(const struct launch *l)
 {
@@ -179,7 +180,8 @@ int run_main(char **argv)
 	else if (policy_check(&policy, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else {
-		launch_close_others(options.json_fd);
+		if (wall_stands(WALL_DESCRIPTORS))
+			launch_close_others(options.json_fd);
 		if (!options.is_dry_run) {
 			report_network(&policy);
 			report_secrets(&policy);
