@@ -446,6 +446,12 @@ root-test: deps
 	$(MAKE) $(JOBS) tests
 	tests/all.sh --build $(B) run-root
 
+# Each wall is left out once, in a copy of the tree, and a test has to fail.
+.PHONY: layers-test
+layers-test: deps
+	$(MAKE) $(JOBS) tests
+	tests/layers/run.sh --build $(B)
+
 # 500 rounds of being killed and 10,000 launches, some minutes, and a quarter of an hour
 # of random clients; both as an ordinary user and as root.
 .PHONY: soak
