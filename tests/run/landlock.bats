@@ -452,10 +452,11 @@ sleeps() {
 	said ready
 	keeper=$(pgrep -P "$pid" hutch-keeper)
 	[ "$(stat -c %U "/proc/$keeper/environ")" = root ]
-	until_true test -n "$(marked)"
+	[ "$(marked | wc -l)" -ge 2 ]
 	kill -STOP "$pid"
 	kill -KILL "$keeper"
-	until_true none_marked
+	only_hutch() { [[ $(marked) == "$pid" ]]; } # in whose words the mark is, too
+	until_true only_hutch
 	kill -CONT "$pid"
 	ended 125
 }
