@@ -41,8 +41,8 @@ SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks 
             registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler shelf sockets spawn stdio stock supervise target terminal \
             upper view volumes walls watchdog why why_exec why_refused
-ACT      := action action_errand answers args desk desk_audit desk_env desk_frame desk_judge desk_start \
-            heap lines observe observe_errand outbox outlet put queue setting split \
+ACT      := action action_errand answers args complaint desk desk_audit desk_env desk_frame desk_judge desk_start \
+            heap held lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_start \
             outputs outputs_tell peer records rpc still supervisor wire

@@ -10,8 +10,8 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
-#include "policy/answer.h"
 #include "sandbox/act/action.h"
+#include "sandbox/act/held.h"
 #include "sandbox/cgroup.h"
 
 static int untimely(const struct frame *f, struct err *e)
@@ -195,8 +195,13 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 	struct observed o = desk_observed(t);
 	o.oom_limit = oom_limit(d, &r);
 	o.log = log;
+	struct held held = { 0 };
+	if (r.state == REPORT_COMPLETED && r.exit_code != 0)
+		held_output(&held, &d->why, action_name(&t->action), o.content, o.len, r.cwd);
+	held_tell(&held, &o);
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_run(&line, &o, &r, &d->setting);
+	held_done(&held);
 	desk_note_report(t, &r);
 	desk_finish(d, t, &line);
 	return 0;
@@ -204,39 +209,9 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 
 /* --- files ------------------------------------------------------------------------ */
 
-/* Why a file was refused, as far as the plan knows. */
-struct held {
-	struct answer answer;
-	char *sentence; /* owned */
-	struct refusal refusal;
-};
-
-static void held_done(struct held *h)
-{
-	answer_done(&h->answer);
-	own_free(&h->sentence);
-}
-
 static uint32_t errno_of(uint32_t outcome, uint32_t sys)
 {
 	return outcome == OUTCOME_NOT_FOUND ? ENOENT : outcome == OUTCOME_DONE ? 0 : sys;
-}
-
-static void find_refusal(const struct desk *d, const struct task *t, const char *path,
-			 uint32_t sys, struct held *h, struct observed *o)
-{
-	const struct answer *a = &h->answer;
-
-	if (!d->why.plan || !sys || !why_refused(&d->why, path, (int)sys, &h->answer))
-		return;
-	h->sentence = text_format("Refused by hutch: %s%s%s%s", a->text, a->line ? " (" : "",
-				  a->line ? a->line : "", a->line ? ")" : "");
-	/* Of what is not there clients know the reference's words, and these only. */
-	const char *sentence = sys == ENOENT ? NULL : h->sentence;
-	h->refusal = (struct refusal){ .what = action_name(&t->action), .path = path,
-				       .layer = a->layer, .rule = a->line,
-				       .remedy = a->change, .sentence = sentence };
-	o->refusal = &h->refusal;
 }
 
 static int on_done(struct desk *d, struct task *t, const struct frame *f, struct err *e)
@@ -251,7 +226,9 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 		return -1;
 	struct observed o = desk_observed(t);
 	struct held held = { 0 };
-	find_refusal(d, t, done.path, errno_of(done.outcome, done.sys), &held, &o);
+	held_path(&held, &d->why, action_name(&t->action), done.path,
+		  errno_of(done.outcome, done.sys));
+	held_tell(&held, &o);
 	buffer_init(&line, DESK_LINE_MAX);
 	if (t->action.kind == ACT_READ)
 		observe_read(&line, &o, &done);
@@ -302,7 +279,9 @@ static int on_returned(struct desk *d, struct task *t, const struct frame *f,
 		return -1;
 	struct observed o = desk_observed(t);
 	struct held held = { 0 };
-	find_refusal(d, t, x.path, errno_of(x.outcome, x.sys), &held, &o);
+	held_path(&held, &d->why, action_name(&t->action), x.path,
+		  errno_of(x.outcome, x.sys));
+	held_tell(&held, &o);
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_errand(&line, &o, &x);
 	held_done(&held);

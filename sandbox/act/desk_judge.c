@@ -88,7 +88,8 @@ static void refuse(struct desk *d, struct task *t, const struct verdict *v, cons
 	struct buffer line;
 
 	desk_record_refusal(d, t, v);
-	o.refusal = &refusal;
+	o.refusals = &refusal;
+	o.refusal_count = 1;
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_error(&line, &o, "HUTCH$REFUSED", text);
 	desk_finish(d, t, &line);

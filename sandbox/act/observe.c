@@ -106,8 +106,10 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	else
 		put_raw(out, "null");
 	put_raw(out, ",\"refused\":[");
-	if (o->refusal)
-		put_refusal(out, o->refusal);
+	for (size_t i = 0; i < o->refusal_count; i++) {
+		put_raw(out, i ? "," : "");
+		put_refusal(out, &o->refusals[i]);
+	}
 	put_raw(out, "],");
 	if (o->stat)
 		put_stat(out, o->stat);
@@ -215,6 +217,21 @@ static char *log_note(const struct observed *o, const struct report *r)
 			   missing);
 }
 
+/* Why something was refused, a line each. */
+static char *refused_note(const struct observed *o)
+{
+	char *note = text_copy("");
+
+	for (size_t i = 0; i < o->refusal_count; i++) {
+		char *before = note;
+		if (!o->refusals[i].sentence)
+			continue;
+		note = text_format("%s\n[%s]", before, o->refusals[i].sentence);
+		free(before);
+	}
+	return note;
+}
+
 /* What a model must know beside how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct setting *s)
@@ -234,8 +251,9 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 		: "";
 
 	AUTO_FREE char *log = log_note(o, r);
+	AUTO_FREE char *refused = refused_note(o);
 
-	return text_format("%s%s%s%s%s", suffix, oom, restarted, closed, log);
+	return text_format("%s%s%s%s%s%s", suffix, oom, restarted, closed, log, refused);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,
@@ -286,9 +304,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text)
 {
-	const char *why = o->refusal ? o->refusal->sentence : NULL;
-	AUTO_FREE char *all = text_format("%s%s%s%s", text, why ? "\n[" : "", why ? why : "",
-					  why ? "]" : "");
+	AUTO_FREE char *refused = refused_note(o);
+	AUTO_FREE char *all = text_format("%s%s", text, refused);
 
 	observe_kind(out, "error");
 	observe_member(out, "message", all);

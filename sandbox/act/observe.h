@@ -28,12 +28,13 @@ struct observed {
 	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t dropped;   /* bytes, instead of a content (observe_output) */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
-	const struct refusal *refusal; /* NULL: nothing was refused */
+	const struct refusal *refusals; /* what was refused of it */
+	size_t refusal_count;
 };
 
 /* What was not done, or not let, by which layer of what protects, and what would help;
  * `path`, `rule` and `remedy` may be NULL.  `sentence`: for the model, behind the text of
- * an error; NULL: that says it all. */
+ * an error, or in the suffix of a run; NULL: that says it all. */
 struct refusal {
 	const char *what, *path, *layer, *rule, *remedy, *sentence;
 };

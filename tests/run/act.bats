@@ -582,3 +582,44 @@ assert said().count("out of memory") == 1' --best-effort --memory 64m --tmpfs /x
 		    assert by[id]["hutch"]["refused"] == [], by[id]
 	END
 }
+
+@test "what a command says that it was refused is told with the flag, when it failed" {
+	mkdir -p r w && echo x >r/file && give r w
+	say() { # ID COMMAND
+		printf '{"action":"run","id":%d,"args":{"command":"%s"}}\n' "$1" "$2"
+	}
+	{
+		say 1 'touch /r/new /usr/bin/x'
+		say 2 'echo x >/r/file'
+		say 3 'cd /r && touch new'
+		say 4 'cat /proc/kallsyms'
+		say 5 'touch /r/new; true'
+		say 6 'cat /data/x'
+		say 7 'touch /w/fine && cat /w/none'
+		say 8 'cd /w; cp /etc/passwd /r/y'
+		say 9 'for i in 1 2 3 4 5 6 7 8 9; do touch /r/$i; done; false'
+	} >in
+	as_who env HOME="$HOME" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" "$HUTCH" act -v "$T/r:/r:ro" -v "$T/w:/w" <in >out
+	python3 - "$T" <<-'END'
+		import json, sys
+		T = sys.argv[1]
+		by = {o["cause"]: o for o in map(json.loads, open("out"))}
+		flag = f"-v {T}/r:/r:ro"
+		def refused(id, *paths):
+		    o = by[id]
+		    assert [(r["what"], r["path"], r["layer"], r["rule"]) for r in o["hutch"]["refused"]] == \
+		        [("run", p, "mounts", flag if p.startswith("/r") else "--image host") for p in paths], o
+		    suffix = o["extras"]["metadata"]["suffix"]
+		    for p in paths:
+		        assert f"\n[Refused by hutch: {p} is " in suffix, o
+		refused(1, "/usr/bin/x", "/r/new")
+		refused(2, "/r/file")
+		refused(3, "/r/new")
+		assert by[4]["extras"]["metadata"]["suffix"].endswith("[Refused by hutch: /proc/kallsyms is hidden, since it tells of the host]"), by[4]
+		assert by[1]["hutch"]["refused"][1]["remedy"] == f"-v {T}/r:/r:rw", by[1]
+		refused(8, "/r/y")
+		refused(9, "/r/9", "/r/8", "/r/7", "/r/6")
+		for id in 5, 6, 7:
+		    assert by[id]["hutch"]["refused"] == [], by[id]
+	END
+}
