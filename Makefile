@@ -8,7 +8,7 @@
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
 #	make image-test	package managers in an image of Debian's
 #	make bench	against the kernel's own price and other tools
-#	make install	PREFIX=/usr/local, DESTDIR=
+#	make install	PREFIX=/usr/local, DESTDIR=, APPARMOR=auto|yes|no
 #
 # CC=clang builds the same with clang.
 
@@ -18,6 +18,8 @@ CC      := gcc
 endif
 B       ?= build
 PREFIX  ?= /usr/local
+# Whether the AppArmor profile is installed; auto: where AppArmor knows the rule in it.
+APPARMOR ?= auto
 VERSION := 0.1.0
 ARCH    := $(shell uname -m)
 MULTIARCH := $(ARCH)-linux-gnu
@@ -259,7 +261,7 @@ clean:
 DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
         clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux kmod debootstrap \
-        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static fuse-overlayfs attr zstd xz-utils
+        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static fuse-overlayfs attr zstd xz-utils apparmor
 .PHONY: deps
 deps:
 	@command -v dpkg-query >/dev/null || { \
@@ -297,6 +299,7 @@ install: all man
 	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
 	install -m 644 completions/hutch.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hutch
+	@packaging/apparmor/install.sh '$(APPARMOR)' '$(DESTDIR)' '$(PREFIX)'
 
 .PHONY: demo
 demo: deps

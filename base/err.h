@@ -31,7 +31,7 @@ enum err_kind {
 };
 
 #define ERR_TEXT_MAX   700
-#define ERR_REMEDY_MAX 300
+#define ERR_REMEDY_MAX 400
 
 struct err {
 	int kind;    /* enum err_kind; an int, since it crosses processes */

@@ -16,6 +16,13 @@
 #include "base/io.h"
 #include "base/own.h"
 
+/* Ubuntu's, since 23.10: without a profile that has "userns," a program gets no user
+ * namespace, or, since 24.04, one in which it has no rights. */
+#define APPARMOR_SYSCTL	 "kernel.apparmor_restrict_unprivileged_userns"
+#define APPARMOR_PROFILE "/etc/apparmor.d/hutch"
+#define POWERLESS "AppArmor lets this program make a user namespace but do nothing in it " \
+		  "(" APPARMOR_SYSCTL " is 1)"
+
 static const struct namespace {
 	uint64_t flag;
 	const char *name;   /* as in "make a network namespace" */
@@ -87,10 +94,16 @@ static bool is_restricted_by_apparmor(void)
 	return read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
 }
 
+/* Who has the profile may run a hutch that it is not about, since it goes by paths. */
 static int advise_apparmor(struct err *e)
 {
-	return err_remedy(e, "as root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, "
-			     "or an AppArmor profile with 'userns,' for the path of hutch");
+	bool is_installed = access(APPARMOR_PROFILE, F_OK) == 0;
+
+	return err_remedy(e, "%s `sudo apparmor_parser -r " APPARMOR_PROFILE "`%s; or, for every "
+			     "program of this machine, `sudo sysctl -w " APPARMOR_SYSCTL "=0`",
+			  is_installed ? "load hutch's profile:"
+				       : "in hutch's source, `sudo make install`, then",
+			  is_installed ? ", and run the hutch that it names" : "");
 }
 
 static int explain_user(struct err *e)
@@ -102,7 +115,7 @@ static int explain_user(struct err *e)
 	}
 	if (is_restricted_by_apparmor() && !diagnose_is_filtered()) {
 		(void)err_set(e, ERR_REFUSED, "make a user namespace: AppArmor refuses it to "
-					      "this program");
+					      "this program (" APPARMOR_SYSCTL " is 1)");
 		return advise_apparmor(e);
 	}
 	if (diagnose_is_filtered()) {
@@ -158,13 +171,21 @@ int diagnose_clone(uint64_t namespaces, struct err *e)
 	return err_sys(e, "start a process in new namespaces");
 }
 
+bool diagnose_lacks_user(const struct err *e)
+{
+	struct err why;
+
+	if (!strncmp(e->text, POWERLESS, strlen(POWERLESS)))
+		return true;
+	return diagnose_try(CLONE_NEWUSER, &why) < 0 && !strcmp(why.text, e->text);
+}
+
 void diagnose_setup(struct err *e)
 {
 	if (e->remedy[0] || (e->sys != EPERM && e->sys != EACCES && e->sys != ENOSYS))
 		return;
 	if (is_restricted_by_apparmor()) {
-		(void)err_in(e, "AppArmor lets this program make a user namespace but do "
-				"nothing in it");
+		(void)err_in(e, POWERLESS);
 		(void)advise_apparmor(e);
 		return;
 	}

@@ -23,3 +23,7 @@ int diagnose_clone(uint64_t namespaces, struct err *e);
 /* A stage in the child failed: adds a cause and a remedy where the host is
  * known to forbid such things, unless there is a remedy already. */
 void diagnose_setup(struct err *e);
+
+/* Whether user namespaces, or rights in them, are what that error was for want of; tried
+ * as diagnose_try() does. */
+bool diagnose_lacks_user(const struct err *e);

@@ -120,10 +120,7 @@ static void record_end(struct launch *l, struct result *ret)
  * of the other rung and of its price. */
 static void name_other_rung(struct err *e)
 {
-	struct err why;
-
-	if (landlock_abi() == 0 || diagnose_try(CLONE_NEWUSER, &why) == 0 ||
-	    strcmp(why.text, e->text) != 0)
+	if (landlock_abi() == 0 || !diagnose_lacks_user(e))
 		return;
 	AUTO_FREE char *remedy = text_copy(e->remedy);
 	(void)err_remedy(e, "%s%sor --isolation landlock, where %s", remedy, *remedy ? "; " : "",

@@ -165,8 +165,31 @@ sysctl_of() {
 @test "the restriction by AppArmor is named" {
 	catch sysctl_of apparmor_restrict_unprivileged_userns 1 "$HUTCH" doctor
 	works_not
-	says missing user-namespaces '.*AppArmor'
-	below user-namespaces remedy 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'
+	says missing user-namespaces '.*AppArmor refuses it to this program \(kernel.apparmor_restrict_unprivileged_userns is 1\)$'
+	below user-namespaces remedy "in hutch's source, \`sudo make install\`, then \`sudo apparmor_parser -r /etc/apparmor.d/hutch\`; or, "
+	below user-namespaces remedy 'every program of this machine, `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`$'
+	catch sysctl_of apparmor_restrict_unprivileged_userns 1 "$HUTCH" run true
+	[ "$status" -eq 125 ]
+	one_sentence 'make a user namespace: AppArmor refuses it'
+	[[ ${stderr_lines[1]} == *'sudo apparmor_parser -r /etc/apparmor.d/hutch'* ]]
+	names_other_rung
+}
+
+# names_other_rung: the hint of a launch has the other rung, all of its price.
+names_other_rung() {
+	"$HUTCH" run --isolation landlock true 2>/dev/null || return 0
+	[[ ${stderr_lines[1]} == *'; or --isolation landlock, where '*'bounded by your own limits alone' ]]
+}
+
+@test "the hutch that the profile is not about is told to load it, and which to run" {
+	mkdir -p apparmor.d
+	touch apparmor.d/hutch
+	chmod -R a+rX apparmor.d
+	[ -d /etc/apparmor.d ] || skip 'there is no /etc/apparmor.d here to put one in'
+	catch sysctl_of apparmor_restrict_unprivileged_userns 1 sh -c \
+		"mount --bind '$T/apparmor.d' /etc/apparmor.d; exec '$HUTCH' doctor"
+	works_not
+	below user-namespaces remedy "load hutch's profile: \`sudo apparmor_parser -r /etc/apparmor.d/hutch\`, and run the hutch that it names; or, "
 }
 
 @test "a user namespace without rights in it is none" {
@@ -178,7 +201,12 @@ sysctl_of() {
 	doctor outer sh -c "mount --bind '$T/kernel' /proc/sys/kernel && exec \"\$@\"" - \
 		"$(tool forbid)" rights
 	says missing user-namespaces 'AppArmor lets this program make a user namespace but do nothing'
-	below user-namespaces remedy "'userns,' for the path of hutch"
+	below user-namespaces remedy 'sudo apparmor_parser -r /etc/apparmor.d/hutch'
+	catch outer sh -c "mount --bind '$T/kernel' /proc/sys/kernel && exec \"\$@\"" - \
+		"$(tool forbid)" mounts "$HUTCH" run true
+	[ "$status" -eq 125 ]
+	one_sentence 'AppArmor lets this program make a user namespace but do nothing in it'
+	names_other_rung
 }
 
 @test "a chroot is named where nothing else forbids user namespaces" {

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Installs hutch's AppArmor profile, for `make install`.
+#
+#	install.sh auto|yes|no DESTDIR PREFIX
+#
+# auto: where AppArmor 4 is, by the file that comes with it.  An older one has no rule about
+# user namespaces, and would refuse the profile at each boot.  Nothing is loaded, since what is
+# installed may be for another machine: how to load it is printed.
+set -eu
+when=$1 destdir=$2 prefix=$3
+folder=$destdir/etc/apparmor.d
+
+case $when in
+no) exit 0 ;;
+yes) ;;
+auto) [ -e "$folder/abi/4.0" ] || exit 0 ;;
+*)
+	echo "APPARMOR=$when: it is auto, yes or no" >&2
+	exit 1
+	;;
+esac
+
+# A user's own, below a home, is nothing that a profile of the machine's is for.
+if [ "$when" = auto ] && [ ! -w "$folder" ]; then
+	echo "note: $folder/hutch, the AppArmor profile, was not installed: that takes root"
+	exit 0
+fi
+
+# AppArmor goes by what a path resolves to.
+[ -n "$destdir" ] || prefix=$(realpath -m -- "$prefix")
+case $prefix in
+*[!A-Za-z0-9/._+-]*)
+	echo "PREFIX=$prefix: in an AppArmor profile such a path means another" >&2
+	exit 1
+	;;
+esac
+
+install -d "$folder"
+sed "s,@PREFIX@,$prefix," "$(dirname "$0")/hutch.in" | install -m 644 /dev/stdin "$folder/hutch"
+[ -n "$destdir" ] || echo "to load the AppArmor profile: sudo apparmor_parser -r $folder/hutch"
