@@ -21,7 +21,7 @@ _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # Of the verbs that take names and little else.
 declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --no-trunc'
 	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
-	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='' [rename]=''
+	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
 	[stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
 	[apply]='-f --force --include-protected --dry-run' [discard]='' [snapshot]='-m --message'
 	[commit]='-m --message')

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "sandbox/sentry.h"
 #include "sandbox/spawn.h"
 #include "sandbox/watchdog.h"
 
@@ -213,7 +214,28 @@ static void on_end(struct guest *g)
 	g->state = GUEST_GONE;
 }
 
+/* --- the host --------------------------------------------------------------------- */
+
+static void on_host(struct guest *g)
+{
+	struct err e;
+
+	if (!sentry_look(g->sentry, &e))
+		return;
+	if (g->unprotected) {
+		g->unprotected(g->who, &e);
+		return;
+	}
+	(void)err_in(&e, "the sandbox was ended");
+	end(g, GUEST_UNPROTECTED, &e);
+}
+
 /* --- the loop ------------------------------------------------------------- */
+
+static bool is_watched(const struct guest *g)
+{
+	return g->sentry && !g->sentry->is_lost && !guest_is_over(g);
+}
 
 void guest_watch(const struct guest *g, struct pollfd *w)
 {
@@ -230,10 +252,15 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 	w[GUEST_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
 					   .events = POLLIN };
 	w[GUEST_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
+	w[GUEST_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->sentry->fd : -1,
+					 .events = POLLIN };
 }
 
 void guest_serve(struct guest *g, const struct pollfd *w)
 {
+	/* First: until somebody is stopped he may write. */
+	if (w[GUEST_HOST].revents)
+		on_host(g);
 	if (w[GUEST_FAILURE].revents)
 		on_failure(g);
 	if (w[GUEST_CHANNEL].revents && !guest_is_over(g))

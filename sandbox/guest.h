@@ -28,6 +28,7 @@
 
 struct frame;
 struct sandbox;
+struct sentry;
 
 enum guest_state { GUEST_STARTING, GUEST_READY, GUEST_ENDING, GUEST_GONE };
 
@@ -38,19 +39,23 @@ enum guest_cause {
 	GUEST_BROKE_PROTOCOL,
 	GUEST_OUT_OF_MEMORY, /* watchdog.h */
 	GUEST_LOST_ROOT,     /* who serves it has ended (fuse.h) */
+	GUEST_UNPROTECTED,   /* sentry.h */
 	GUEST_DIED	     /* by itself or by a signal of somebody else: `status` */
 };
 
-enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_POLLS };
+enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_POLLS };
 
 struct guest {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
 	uint64_t watched_memory; /* bytes; 0: nobody looks */
 
-	void *who; /* borrowed; for these two */
+	void *who; /* borrowed; for these */
 	/* A frame other than "hello".  -1: it breaks the protocol. */
 	int (*take)(void *who, const struct frame *f, struct err *e);
 	bool (*is_full)(void *who); /* may be NULL: never */
+	struct sentry *sentry;	    /* borrowed; NULL: nothing is watched */
+	/* It has noticed something; NULL: the sandbox is ended. */
+	void (*unprotected)(void *who, const struct err *why);
 
 	struct channel channel;
 	enum guest_state state;

@@ -63,6 +63,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	stock_init(&l->stock);
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
+	sentry_init(&l->sentry);
 	upper_init(&l->upper);
 	cow_init(&l->cow);
 	cgroup_init(&l->cgroup);
@@ -89,6 +90,7 @@ static void tidy_up(struct launch *l)
 void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
+	sentry_done(&l->sentry);
 	terminal_restore(&l->terminal);
 	tidy_up(l);
 	stdio_done(&l->stdio);
@@ -381,6 +383,18 @@ static int prepare_host(struct launch *l, struct err *e)
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
 
+/* Before anything is mounted: from then on the child compares, and then the sentry. */
+static int watch_protected(struct launch *l, struct err *e)
+{
+	if (sentry_post(&l->sentry, &l->plan, e) == 0)
+		return 0;
+	if (!l->policy->is_best_effort)
+		return err_in(e, "--protect");
+	sentry_done(&l->sentry);
+	l->degraded |= DEGRADED_PROTECT;
+	return 0;
+}
+
 struct exec launch_command(const struct launch *l)
 {
 	struct exec x = {
@@ -399,7 +413,8 @@ struct exec launch_command(const struct launch *l)
 int launch_start(struct launch *l, struct err *e)
 {
 	l->signals = supervise_signals(e);
-	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0)
+	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0 ||
+	    watch_protected(l, e) < 0)
 		return -1;
 	/* Where one command is all there is, none is ended with its tree. */
 	const struct spawn_parts parts = {

@@ -18,6 +18,7 @@
 #include "sandbox/plan.h"
 #include "sandbox/program.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/sentry.h"
 #include "sandbox/spawn.h"
 #include "sandbox/stdio.h"
 #include "sandbox/stock.h"
@@ -47,6 +48,7 @@ struct launch {
 					 * plan.pretends asks for */
 	struct stdio stdio;
 	struct sandbox sandbox;
+	struct sentry sentry; /* of the host's files that are protected inside */
 	struct terminal terminal;
 	struct upper upper;
 	struct cow cow; /* launch_done() leaves it, for who settles what was changed */

@@ -57,6 +57,7 @@ struct step {
 	dev_t dev; /* of the source, as the host side saw it */
 	ino_t ino;
 	bool is_dir;	   /* the source is a directory */
+	bool is_watched;   /* the host's replacing of the source is noticed (sentry.h) */
 	const struct list *lowers; /* STEP_OVERLAY, in place of a source: paths, the
 				    * lowest first; borrowed */
 	const char *upper; /* STEP_OVERLAY, STEP_COW: a folder for the upper layer,

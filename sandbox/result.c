@@ -97,7 +97,8 @@ int result_not_started(const struct failed *failed, const struct exec *x, struct
 const char *result_degraded_name(unsigned i)
 {
 	static const char *const flags[DEGRADED_COUNT] = { "memory", "cpus", "pids-limit",
-							   "disk", "image", "isolation" };
+							   "disk", "image", "isolation",
+							   "protect" };
 
 	return flags[i];
 }

@@ -27,9 +27,10 @@ enum degraded {
 	DEGRADED_PIDS = 4,
 	DEGRADED_DISK = 8,
 	DEGRADED_IMAGE = 16, /* nobody asked: a copy, as there is no overlayfs */
-	DEGRADED_ISOLATION = 32 /* --isolation landlock */
+	DEGRADED_ISOLATION = 32, /* --isolation landlock */
+	DEGRADED_PROTECT = 64 /* what the host replaces is not noticed */
 };
-#define DEGRADED_COUNT 6
+#define DEGRADED_COUNT 7
 
 /* "exited", "signaled", ... */
 const char *result_status_name(enum run_status status);

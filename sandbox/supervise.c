@@ -331,7 +331,8 @@ void supervise_run(struct run *run, struct result *ret)
 
 	*ret = (struct result){ 0 };
 	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
-				  .watched_memory = run->watched_memory };
+				  .watched_memory = run->watched_memory,
+				  .sentry = run->sentry };
 	if (run->timeout_ms)
 		s.deadline_ms = clock_ms() + (int64_t)run->timeout_ms;
 	start(&s);

@@ -10,6 +10,7 @@ struct err;
 struct exec;
 struct result;
 struct sandbox;
+struct sentry;
 struct stdio;
 
 struct run {
@@ -19,6 +20,7 @@ struct run {
 	uint64_t timeout_ms; /* 0: none */
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
 	uint64_t watched_memory; /* bytes; 0: nobody looks (watchdog.h) */
+	struct sentry *sentry;	 /* borrowed; NULL: none */
 };
 
 /* Blocks the signals that are watched and returns a signalfd for them.  Before

@@ -33,12 +33,18 @@ static char *join(const char *dir, const char *rest)
 	return text_format("%s%s", strcmp(dir, "/") ? dir : "", rest);
 }
 
-static void add_once(struct list *l, const char *text)
+static bool has(const struct list *l, const char *text)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (!strcmp(l->items[i], text))
-			return;
-	list_add(l, text);
+			return true;
+	return false;
+}
+
+static void add_once(struct list *l, const char *text)
+{
+	if (!has(l, text))
+		list_add(l, text);
 }
 
 /* The home that /etc/passwd names, allocated, or NULL: under sudo, or with HOME
@@ -145,6 +151,7 @@ static void add_parents(struct list *pins, const char *rest)
  * it. */
 struct guards {
 	struct list pins, reads, masks;
+	struct list watched; /* of pins and reads: sentry.h */
 };
 
 static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
@@ -243,14 +250,19 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 
 	if (pins)
 		qsort(g->pins.items, pins, sizeof(*g->pins.items), by_text);
-	for (size_t i = 0; i < pins; i++)
-		if (!add_below(p, v, source, g->pins.items[i]) && !p->is_dry_run)
+	for (size_t i = 0; i < pins; i++) {
+		struct step *s = add_below(p, v, source, g->pins.items[i]);
+		if (!s && !p->is_dry_run)
 			return err_sys(e, "look at %.300s%.300s", source, g->pins.items[i]);
+		if (s)
+			s->is_watched = has(&g->watched, g->pins.items[i]);
+	}
 	for (size_t i = 0; i < g->reads.count; i++) {
 		struct step *s = add_below(p, v, source, g->reads.items[i]);
 		if (!s)
 			return err_sys(e, "look at %.300s%.300s", source, g->reads.items[i]);
 		s->attr |= MOUNT_ATTR_RDONLY;
+		s->is_watched = has(&g->watched, g->reads.items[i]);
 	}
 	for (size_t i = 0; i < g->masks.count; i++) {
 		AUTO_FREE char *target = join(v->target, g->masks.items[i]);
@@ -289,6 +301,8 @@ static int find_protected(const struct volume *v, const char *source, const stru
 			continue;
 		add_parents(&found->pins, rest);
 		add_once(&found->reads, rest);
+		add_parents(&found->watched, rest);
+		add_once(&found->watched, rest);
 	}
 	return 0;
 }
@@ -327,6 +341,7 @@ static int guard_folder(struct plan *p, const struct volume *v, const char *sour
 	list_done(&found.pins);
 	list_done(&found.reads);
 	list_done(&found.masks);
+	list_done(&found.watched);
 	return result;
 }
 

@@ -265,7 +265,8 @@ static void server_init(struct server *s)
 	const struct launch *l = s->stream->launch;
 
 	s->guest = (struct guest){ .sandbox = &s->stream->launch->sandbox, .who = s,
-				   .take = take_frame, .is_full = is_behind };
+				   .take = take_frame, .is_full = is_behind,
+				   .sentry = &s->stream->launch->sentry };
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
 	guest_init(&s->guest);

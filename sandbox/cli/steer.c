@@ -37,13 +37,20 @@ int pause_main(char **argv)
 
 int unpause_main(char **argv)
 {
-	static const struct usage usage = {
-		.synopsis = "hutch unpause NAME...",
+	bool is_forced = false;
+	const struct flag flags[] = {
+		{ 'f', "force", NULL, "also where something protected was replaced on the host",
+		  &is_forced, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch unpause [-f] NAME...",
 		.about = "Lets everything inside go on.",
+		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
-	static const struct each unpause = { .method = "unpause" };
 	enum flags_result got = flags_begin(argv, &usage);
+	const struct each unpause = { .method = "unpause",
+				      .params = is_forced ? "{\"force\":true}" : NULL };
 
 	return got == FLAGS_READ ? each_ask(argv, &unpause) : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 }

@@ -75,6 +75,11 @@ static int do_stop(const struct call *call)
 	    call_seconds(call, "grace", &grace_ms) < 0)
 		return RPC_PARAMS;
 	mourn(call);
+	if (s->still.lost.kind != ERR_NONE) {
+		/* Nobody gets a moment to do what he was stopped for. */
+		supervisor_end(s, "stopped", 0, NULL, NULL);
+		return 0;
+	}
 	s->is_stopping = s->jobs.is_closed = true;
 	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
 	still_end(s);
@@ -105,7 +110,11 @@ static int do_pause(const struct call *call)
 
 static int do_unpause(const struct call *call)
 {
-	return still_unpause(call->s, call->e) < 0 ? RPC_FAILED : answer_by(call);
+	bool is_forced = false;
+
+	if (call_bool(call, "force", &is_forced) < 0)
+		return RPC_PARAMS;
+	return still_unpause(call->s, is_forced, call->e) < 0 ? RPC_FAILED : answer_by(call);
 }
 
 /* --- what was written to the root ------------------------------------------------- */
@@ -298,6 +307,7 @@ static const char *const process_keys[] = { "process", NULL };
 static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
 static const char *const write_keys[] = { "process", "data", "base64", "eof", NULL };
+static const char *const unpause_keys[] = { "force", NULL };
 static const char *const logs_keys[] = { "follow", "tail", NULL };
 static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
 static const char *const stream_keys[] = { "stream", "confirm", NULL };
@@ -319,7 +329,7 @@ static const struct method {
 	{ "stop", do_stop, stop_keys, ENDS },
 	{ "kill", do_kill, no_keys, ENDS },
 	{ "pause", do_pause, no_keys, STEERS },
-	{ "unpause", do_unpause, no_keys, STEERS },
+	{ "unpause", do_unpause, unpause_keys, STEERS },
 	{ "rename", do_rename, rename_keys, STEERS },
 	{ "events.subscribe", do_subscribe, since_keys, 0 },
 	{ "exec.start", methods_start, start_keys, FDS },

@@ -99,3 +99,15 @@ void records_finish(struct supervisor *s)
 	(void)audit_end(audit_of(s), &x, NULL); /* it has ended, and nobody is there to tell */
 	s->launch->audit.mask = &s->launch->audit.own;
 }
+
+void records_unprotected(struct supervisor *s, const struct err *why)
+{
+	struct audit *a = audit_of(s);
+	struct note n;
+
+	if (!a->is_on)
+		return;
+	audit_note(a, &n);
+	note_text(&n, "why", why->text);
+	(void)audit_add(a, "unprotected", &n, AUDIT_PASSING, NULL); /* counted as lost */
+}

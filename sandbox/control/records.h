@@ -19,3 +19,6 @@ int records_request(struct supervisor *s, const struct client *c, const char *me
 
 /* The end of the sandbox. */
 void records_finish(struct supervisor *s);
+
+/* What is protected was replaced on the host, and everybody stands still. */
+void records_unprotected(struct supervisor *s, const struct err *why);

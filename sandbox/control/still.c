@@ -15,9 +15,11 @@
 #include "base/quote.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/control/records.h"
 #include "sandbox/control/rpc.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
+#include "sandbox/result.h"
 
 /* Who is in the middle of something uninterruptible, a dead NFS say, keeps a reader
  * waiting no longer than this. */
@@ -137,12 +139,46 @@ static void drop_reader(struct supervisor *s, const char *why)
 	t->is_for_reader = false;
 }
 
-int still_unpause(struct supervisor *s, struct err *e)
+static int refuse_unprotected(const struct err *lost, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "%.600s, where nothing can be mounted from outside",
+		      lost->text);
+	return err_remedy(e, "make another sandbox; or, if the inside may write to it, hutch "
+			     "unpause --force");
+}
+
+int still_unpause(struct supervisor *s, bool is_forced, struct err *e)
 {
 	if (s->status != REGISTRY_PAUSED)
 		return err_set(e, ERR_USAGE, "the sandbox is not paused");
+	if (s->still.lost.kind != ERR_NONE && !is_forced)
+		return refuse_unprotected(&s->still.lost, e);
 	drop_reader(s, "somebody has unpaused the sandbox");
-	return set_paused(s, false, e);
+	if (set_paused(s, false, e) < 0)
+		return -1;
+	if (s->still.lost.kind != ERR_NONE)
+		sentry_give_up(&s->launch->sentry);
+	s->still.lost.kind = ERR_NONE;
+	return 0;
+}
+
+/* Everybody is stopped before anybody is told. */
+void still_unprotected(void *supervisor, const struct err *why)
+{
+	struct supervisor *s = supervisor;
+	AUTO_FREE char *message = quote_json(why->text);
+	AUTO_FREE char *more = text_format("\"message\":%s", message);
+	bool was_paused = s->status == REGISTRY_PAUSED;
+	struct err e;
+
+	s->still.lost = *why;
+	s->still.is_for_reader = false;
+	/* Not ready yet, or about to stop, it has no state to wait in. */
+	if (!was_paused && (check_state(s, &e) < 0 || set_paused(s, true, &e) < 0))
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, why);
+	guest_flush(&s->guest);
+	supervisor_event(s, "unprotected", more);
+	records_unprotected(s, why);
 }
 
 void still_end(struct supervisor *s)

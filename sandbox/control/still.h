@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 struct client;
-struct err;
 struct frame;
 struct supervisor;
 
@@ -28,6 +29,7 @@ struct still {
 	bool is_for_reader;	 /* it was not paused before */
 	int64_t due_ms;		 /* WAITING: no longer than this */
 	int events;		 /* owned: WAITING: of the cgroup */
+	struct err lost; /* why it stands still until the end, or until somebody insists */
 };
 
 void still_init(struct still *t);
@@ -35,7 +37,11 @@ void still_done(struct still *t);
 
 /* -1: it failed, or the sandbox is in no state for it. */
 int still_pause(struct supervisor *s, struct err *e);
-int still_unpause(struct supervisor *s, struct err *e);
+/* What is unprotected by then stays so, and takes `is_forced`. */
+int still_unpause(struct supervisor *s, bool is_forced, struct err *e);
+
+/* The sentry's word: everybody stands still, or has to end. */
+void still_unprotected(void *supervisor, const struct err *why);
 
 /* The reader, whose `request` and socket `to` are taken over when this does not fail. */
 int still_begin(struct supervisor *s, struct client *reader, char *request, int to,

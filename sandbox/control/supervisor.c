@@ -88,16 +88,18 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *workspace = quote_json(workspace_of(p));
 	AUTO_FREE char *limits = limits_of(p);
 	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
+	const struct err *lost = &s->still.lost;
+	AUTO_FREE char *unprotected = quote_json(lost->kind != ERR_NONE ? lost->text : NULL);
 
 	char *info = text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
 			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
 			   "\"limits\":%s,\"network\":\"%s\",\"pid\":%d,\"version\":\"%s\","
-			   "\"confined\":\"%s\",\"degraded\":[%s]}",
+			   "\"confined\":\"%s\",\"degraded\":[%s],\"unprotected\":%s}",
 			   s->entry->name, s->entry->id, image, registry_status_name(s->status),
 			   s->created, workspace, limits,
 			   p->network == NETWORK_HOST ? "host" : "none",
 			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
-			   confine_name(s->has_landlock), degraded);
+			   confine_name(s->has_landlock), degraded, unprotected);
 	veil_text(&s->desk.mask, &info);
 	return info;
 }
@@ -328,7 +330,8 @@ static void init(struct supervisor *s)
 	int64_t now = clock_ms();
 
 	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
-				   .take = take_frame };
+				   .take = take_frame, .sentry = &s->launch->sentry,
+				   .unprotected = still_unprotected };
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
 	guest_init(&s->guest);
@@ -366,7 +369,7 @@ static int confine(struct supervisor *s, struct err *e)
 	const int keep[] = {
 		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
-		l->sandbox.fuse.pidfd, l->sandbox.fuse.words,
+		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sentry.fd,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
 		s->outputs.log.folder, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,

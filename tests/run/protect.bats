@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# What is protected in a folder that is shown :rw, while somebody on the host changes it.  What
+# it is for the inside alone is in volumes.bats.
+
+load helpers
+
+setup() {
+	begin
+	room w/.git/hooks
+	echo '[core]' >w/.git/config
+	give w
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+protects=(--protect .git/hooks --protect .git/config)
+
+# As the inside tries, until what it has written is there.
+greedy='until grep -q evil .git/config .git/hooks/evil; do echo evil >>.git/config; echo evil >.git/hooks/evil; done 2>/dev/null'
+patient='echo ready; until [ -e go ]; do sleep 0.02; done'
+
+# loses SENTENCE COMMAND...: hutch run ends with it when that is done on the host.
+loses() {
+	local sentence=$1
+	shift
+	start --workspace "$T/w" "${protects[@]}" -- sh -c "$patient"
+	said ready
+	as_who "$@"
+	ended 125
+	mapfile -t stderr_lines <"$T/err"
+	one_sentence "the sandbox was ended: $T/w/$sentence was replaced, moved or removed on the host, and --protect keeps it from the inside no longer"
+	[[ ${stderr_lines[1]} == *':cow'* ]]
+}
+
+# again: what setup() has made.
+again() {
+	rm -rf w/.git
+	mkdir -p w/.git/hooks
+	echo '[core]' >w/.git/config
+	give w
+}
+
+@test "a protected file that the host replaces ends hutch run, and it says which and why" {
+	as_who cp w/.git/config w/.git/config.lock
+	loses .git/config mv w/.git/config.lock w/.git/config
+}
+
+@test "removed, moved away and back, made anew: each is noticed" {
+	loses .git/config rm w/.git/config
+	again
+	loses .git/config mv w/.git/config w/.git/other
+	again
+	loses .git/config sh -c 'ln w/.git/config w/kept && rm w/.git/config && mv w/kept w/.git/config'
+	again
+	loses .git/config sh -c 'rm w/.git/config && echo "[core]" >w/.git/config'
+	again
+	loses .git/hooks sh -c 'mv w/.git/hooks w/x && mkdir w/.git/hooks'
+}
+
+@test "the folder that leads to it, replaced by another, is noticed" {
+	as_who cp -r w/.git w/new
+	loses .git sh -c 'mv w/.git w/old && mv w/new w/.git'
+}
+
+@test "hutch act: what waits is told, and hutch ends with 125" {
+	mkfifo in
+	as_who cp w/.git/config w/.git/config.lock
+	"$HUTCH" act --workspace "$T/w" "${protects[@]}" <in >out 2>err 3>&- &
+	pid=$!
+	started+=("$pid")
+	exec 8>in
+	echo '{"action":"run","args":{"command":"touch began; sleep 100"},"id":1}' >&8
+	until_true test -e w/began
+	as_who mv w/.git/config.lock w/.git/config
+	rc=0
+	wait "$pid" || rc=$?
+	exec 8>&-
+	[ "$rc" -eq 125 ]
+	grep -q 'HUTCH$SANDBOX_ENDED' out
+	grep -q "$T/w/.git/config was replaced" out err
+}
+
+@test "what the host changes in a protected file, and beside it, ends nothing" {
+	start --workspace "$T/w" "${protects[@]}" -- sh -c \
+		"$patient"'; echo x >.git/index.lock; mv .git/index.lock .git/index; cat .git/config'
+	said ready
+	as_who sh -c 'echo more >>w/.git/config; touch w/.git/config w/.git/hooks/new; rm w/.git/hooks/new
+		echo x >w/.git/HEAD.lock; mv w/.git/HEAD.lock w/.git/HEAD; chmod 600 w/.git/config; mkdir w/.git/CONFI
+		touch w/go'
+	said '[core]'
+	said more
+	ended 0
+}
+
+@test "what the inside makes beside it is passed over, also when there is more than is told" {
+	bound=$(cat /proc/sys/fs/inotify/max_queued_events)
+	inside --workspace "$T/w" "${protects[@]}" -- sh -c \
+		"cd .git; for i in 1 2; do seq $bound | xargs touch; seq $bound | xargs rm; touch é ~ a. CONFIG_ CONFIG2; rm é a. ~; done; echo done"
+	[[ $status == 0 && $output == done ]]
+}
+
+@test "a guest that floods does not hide what the host does" {
+	as_who cp w/.git/config w/.git/config.lock
+	start --workspace "$T/w" "${protects[@]}" -- sh -c \
+		'cd .git; echo ready; while :; do seq 20000 | xargs touch; seq 20000 | xargs rm; done'
+	said ready
+	as_who mv w/.git/config.lock w/.git/config
+	ended 125
+	grep -q "$T/w/.git/config was replaced" err
+}
+
+# state NAME: what hutch ps says.
+state() {
+	"$HUTCH" ps -a --json | python3 -c 'import json, sys
+print(*(s["state"] for s in json.load(sys.stdin) if s["name"] == sys.argv[1]))' "$1"
+}
+
+is_in_state() {
+	[[ $(state "$1") == "$2" ]]
+}
+
+# box_that_lost: one with a name, which tries to write all the time, and was paused.
+box_that_lost() {
+	as_who cp w/.git/config w/.git/config.lock
+	"$HUTCH" create --workspace "$T/w" "${protects[@]}" box
+	"$HUTCH" exec -d box sh -c "$greedy" >/dev/null
+	as_who mv w/.git/config.lock w/.git/config
+	until_true is_in_state box paused
+}
+
+@test "a sandbox with a name is paused, and says why where it is asked" {
+	box_that_lost
+	hutch inspect box
+	[[ $output == *"\"unprotected\":"*"$T/w/.git/config was replaced, moved or removed on the host"* ]]
+	hutch events box
+	has "^[^ ]+ box unprotected message=\"$T/w/.git/config was replaced"
+	has '^[^ ]+ box status status="paused"'
+	hutch exec box true
+	[ "$status" -eq 125 ]
+	one_sentence "sandbox 'box': the sandbox is paused"
+}
+
+@test "it is not unpaused but by who insists, and then that name is nobody's concern any more" {
+	box_that_lost
+	hutch unpause box
+	[ "$status" -eq 125 ]
+	one_sentence "sandbox 'box': $T/w/.git/config was replaced.*, where nothing can be mounted from outside"
+	[[ ${stderr_lines[1]} == *'hutch unpause --force' ]]
+	is_in_state box paused
+	hutch unpause --force box
+	[ "$status" -eq 0 ]
+	is_in_state box ready
+	until_true grep -q evil w/.git/config
+	as_who sh -c 'cp w/.git/config w/c && mv w/c w/.git/config'
+	"$HUTCH" exec box true
+	# The other one still is.
+	as_who mv w/.git/hooks w/gone
+	until_true is_in_state box paused
+	hutch inspect box
+	[[ $output == *"$T/w/.git/hooks was replaced"* ]]
+}
+
+@test "a stop gives it no moment to write in" {
+	box_that_lost
+	cp w/.git/config before
+	hutch stop box
+	[ "$status" -eq 0 ]
+	cmp before w/.git/config
+	[ ! -e w/.git/hooks/evil ]
+}
+
+@test "one that was paused by somebody stays so, and is not let go by him" {
+	as_who cp w/.git/config w/.git/config.lock
+	"$HUTCH" create --workspace "$T/w" "${protects[@]}" box
+	"$HUTCH" pause box 2>/dev/null
+	as_who mv w/.git/config.lock w/.git/config
+	said_why() { "$HUTCH" inspect box | grep -q 'config was replaced'; }
+	until_true said_why
+	hutch unpause box
+	[ "$status" -eq 125 ]
+	is_in_state box paused
+}
+
+@test "nothing is watched without a need, and with :cow nothing is lost" {
+	inside --workspace "$T/w:cow" "${protects[@]}" -- sh -c 'echo x >>.git/config; cat .git/config'
+	[[ $status == 0 && $output == $'[core]\nx' ]]
+	for args in "--workspace $T/w:cow ${protects[*]}" "--workspace $T/w:ro ${protects[*]}" "--workspace $T/w"; do
+		# shellcheck disable=SC2086 # words
+		outer sh -c 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"' - \
+			"$HUTCH" run $args -- true 2>err || { cat err; return 1; }
+	done
+}
+
+@test "who may watch nothing more is told so, and who accepts it gets the sandbox" {
+	for bound in instances watches; do
+		catch outer sh -c "echo 0 >/proc/sys/user/max_inotify_$bound; exec \"\$@\"" - \
+			"$HUTCH" run --workspace "$T/w" "${protects[@]}" -- true
+		[ "$status" -eq 125 ]
+		one_sentence "--protect: watch .* on the host for changes of what is protected: "
+		[[ ${stderr_lines[1]} == *"sysctl -w fs.inotify.max_user_$bound="*"--best-effort"* ]]
+	done
+	catch outer sh -c 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"' - \
+		"$HUTCH" run --best-effort --json --workspace "$T/w" "${protects[@]}" -- true
+	[[ $status == 0 && $stderr == *'"degraded":["protect"]'* ]]
+	catch outer sh -c 'echo 0 >/proc/sys/user/max_inotify_watches; exec "$@"' - \
+		"$HUTCH" act --best-effort --workspace "$T/w" "${protects[@]}"
+	[ "$status" -eq 0 ]
+	[ "$stderr" = 'hutch: note: weaker here than asked for (--best-effort): --protect' ]
+}
