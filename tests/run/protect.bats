@@ -19,14 +19,14 @@ teardown() {
 protects=(--protect .git/hooks --protect .git/config)
 
 # As the inside tries, until what it has written is there.
-greedy='until grep -q evil .git/config .git/hooks/evil; do echo evil >>.git/config; echo evil >.git/hooks/evil; done 2>/dev/null'
+greedy='trap "" TERM HUP; until grep -q evil .git/config .git/hooks/evil; do echo evil >>.git/config; echo evil >.git/hooks/evil; done 2>/dev/null'
 patient='echo ready; until [ -e go ]; do sleep 0.02; done'
 
 # loses SENTENCE COMMAND...: hutch run ends with it when that is done on the host.
 loses() {
 	local sentence=$1
 	shift
-	start --workspace "$T/w" "${protects[@]}" -- sh -c "$patient"
+	start --timeout "${PATIENCE}s" --workspace "$T/w" "${protects[@]}" -- sh -c "$patient"
 	said ready
 	as_who "$@"
 	ended 125
@@ -68,7 +68,7 @@ again() {
 @test "hutch act: what waits is told, and hutch ends with 125" {
 	mkfifo in
 	as_who cp w/.git/config w/.git/config.lock
-	"$HUTCH" act --workspace "$T/w" "${protects[@]}" <in >out 2>err 3>&- &
+	"$HUTCH" act --timeout "${PATIENCE}s" --workspace "$T/w" "${protects[@]}" <in >out 2>err 3>&- &
 	pid=$!
 	started+=("$pid")
 	exec 8>in
@@ -104,7 +104,7 @@ again() {
 
 @test "a guest that floods does not hide what the host does" {
 	as_who cp w/.git/config w/.git/config.lock
-	start --workspace "$T/w" "${protects[@]}" -- sh -c \
+	start --timeout "${PATIENCE}s" --workspace "$T/w" "${protects[@]}" -- sh -c \
 		'cd .git; echo ready; while :; do seq 20000 | xargs touch; seq 20000 | xargs rm; done'
 	said ready
 	as_who mv w/.git/config.lock w/.git/config
