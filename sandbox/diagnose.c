@@ -106,6 +106,12 @@ static int advise_apparmor(struct err *e)
 			  is_installed ? ", and run the hutch that it names" : "");
 }
 
+static int explain_powerless(struct err *e)
+{
+	(void)err_in(e, POWERLESS);
+	return advise_apparmor(e);
+}
+
 static int explain_user(struct err *e)
 {
 	if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
@@ -152,6 +158,10 @@ int diagnose_try(uint64_t namespaces, struct err *e)
 		return explain_user(e);
 	errno = cause;
 	(void)err_sys(e, "make %s namespace", ns->name);
+	/* It took a right in the user namespace, which was made. */
+	if ((cause == EPERM || cause == EACCES) && is_restricted_by_apparmor() &&
+	    !diagnose_is_filtered())
+		return explain_powerless(e);
 	if (cause == EINVAL)
 		return err_remedy(e, "this kernel was built without it, or an outer sandbox "
 				     "hides it");
@@ -185,8 +195,7 @@ void diagnose_setup(struct err *e)
 	if (e->remedy[0] || (e->sys != EPERM && e->sys != EACCES && e->sys != ENOSYS))
 		return;
 	if (is_restricted_by_apparmor()) {
-		(void)err_in(e, POWERLESS);
-		(void)advise_apparmor(e);
+		(void)explain_powerless(e);
 		return;
 	}
 	if (diagnose_is_filtered())

@@ -4,6 +4,7 @@
 #
 #	doctor		what hutch doctor says, as comments
 #	command		QEMU_COMMAND, as a user; what it prints, as comments
+#	apparmor	apparmor.sh: with AppArmor of that kernel, and where it refuses
 #	limits		limits.sh and its companions, in cgroups that are delegated here
 #	systemd		limits where a user's manager has the say
 #	escape		the escape tier, as a user	escape-root	and as root
@@ -11,7 +12,7 @@
 #	run:NAME	one file of it			run-root:NAME	and as root
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tree=/hutch/tree
-: "${QEMU_TIERS:=doctor limits systemd escape escape-root run:codes run:folders \
+: "${QEMU_TIERS:=doctor apparmor limits systemd escape escape-root run:codes run:folders \
 	run:images run:image_launch run:image_upper run:snapshot run:volumes}"
 # An emulated processor is slow: whatever has to happen is waited for ten times as long.
 export PATIENCE_TIMES=10
@@ -78,12 +79,16 @@ run() {
 	done
 }
 
+# A part is a process of its own.
+export -f as_tester
+export tree
 echo "# Linux $(uname -rv)"
 cd $tree || exit
 for tier in $QEMU_TIERS; do
 	case $tier in
 	doctor) doctor ;;
 	command) command ;;
+	apparmor) part apparmor $tree/tests/vm/apparmor.sh as_tester ;;
 	limits) part limits limits ;;
 	systemd) part systemd as_tester /hutch/systemd-user.sh ;;
 	escape) part escape escape as_tester ;;
