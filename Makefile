@@ -37,7 +37,7 @@ STORE    := digest folders ledger ledger_check ledger_walk links lock names reci
 POLICY   := ansi_c answer commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
             rules settings volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks copied cow cow_mount delegate diagnose fs fuse \
+SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks copied cow cow_mount delegate diagnose fence fs fuse \
             fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch limits lookup lookup_place lowers mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump registry \
             registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \

@@ -6,7 +6,7 @@ _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats 
 	rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
-	--network --isolation --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
+	--network --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --dry-run --rm -h --help'
 _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
@@ -27,7 +27,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--isolation|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--ttl|--idle-timeout)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -82,6 +82,7 @@ _hutch_value()
 	--pull) _hutch_words 'missing always never' ;;
 	--network) _hutch_words 'none host' ;;
 	--isolation) _hutch_words 'auto namespaces landlock' ;;
+	--landlock) _hutch_words 'auto on off' ;;
 	--idmap) _hutch_words 'single ranges' ;;
 	--stdio) _hutch_words inherit ;;
 	--user | -u) _hutch_words 'agent root' ;;

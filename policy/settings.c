@@ -41,6 +41,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "user", "user", SETTING_TEXT, false },
 	{ "hostname", "hostname", SETTING_TEXT, false },
 	{ "isolation", "isolation", SETTING_TEXT, false },
+	{ "landlock", "landlock", SETTING_TEXT, false },
 	{ "idmap", "idmap", SETTING_TEXT, false },
 	{ "network", "network", SETTING_TEXT, false },
 	{ "capabilities.add", "cap-add", SETTING_LIST, false },

@@ -48,8 +48,8 @@ static const struct check_kind kinds[] = {
 	{ "seccomp-notify", probe_seccomp_notify,
 	  "which system calls were refused inside cannot be told", false, 0 },
 	{ "landlock", probe_landlock,
-	  "with --network host unix sockets do not work inside: those of the host could not "
-	  "be kept apart",
+	  "sandboxes have no second wall around their files, and with --network host unix "
+	  "sockets do not work inside: those of the host could not be kept apart",
 	  false, 0 },
 	{ "id-ranges", probe_id_ranges,
 	  "--idmap ranges fails; without it one id is mapped, which is enough for hutch run",

@@ -16,9 +16,6 @@
 #include "sandbox/image.h"
 #include "sandbox/volumes.h"
 
-#define OF_FILES (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
-		  LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
-
 /* No sockets, since none can be made, and no device nodes. */
 enum right { READS, WRITES, DEVICE, RIGHT_COUNT };
 static const uint64_t rights[RIGHT_COUNT] = {
@@ -56,7 +53,7 @@ static int grant(struct grants *g, const char *path, enum right right)
 		errno = EINVAL;
 		return -1;
 	}
-	uint64_t allowed = rights[right] & (S_ISDIR(st.st_mode) ? ~0ull : OF_FILES);
+	uint64_t allowed = rights[right] & (S_ISDIR(st.st_mode) ? LANDLOCK_ALL : LANDLOCK_OF_FILES);
 	add_rule(g, fd_take(&fd), allowed, path);
 	return 0;
 }

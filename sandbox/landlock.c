@@ -1,5 +1,6 @@
 #include "sandbox/landlock.h"
 
+#include <errno.h>
 #include <linux/landlock.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,8 +63,9 @@ static struct landlock_scopes all_of(int abi, unsigned spares)
 {
 	/* landlock(7): REFER is bit 13, TRUNCATE and IOCTL_DEV the two behind it. */
 	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
-	uint64_t scopes = LANDLOCK_SCOPED_ABSTRACT_SOCKET |
-			  (spares & LANDLOCK_SPARES_SIGNALS ? 0 : LANDLOCK_SCOPED_SIGNAL);
+	uint64_t scopes =
+		(spares & LANDLOCK_SPARES_ABSTRACT ? 0 : LANDLOCK_SCOPED_ABSTRACT_SOCKET) |
+		(spares & LANDLOCK_SPARES_SIGNALS ? 0 : LANDLOCK_SCOPED_SIGNAL);
 
 	return (struct landlock_scopes){
 		.handled_access_fs = (1ull << bits) - 1,
@@ -71,6 +73,15 @@ static struct landlock_scopes all_of(int abi, unsigned spares)
 		.handled_access_net = abi >= 4 && !(spares & LANDLOCK_SPARES_TCP) ? 3 : 0,
 		.scoped = abi >= LANDLOCK_ABI_SCOPES ? scopes : 0,
 	};
+}
+
+/* EBADFD: a pipe, a socket, a memfd (landlock_add_rule(2)). */
+static int add_rule(int set, const struct landlock_path_beneath_attr *beneath)
+{
+	long added = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, beneath,
+			     0);
+
+	return added < 0 && errno != EBADFD ? -1 : 0;
 }
 
 int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned spares,
@@ -86,8 +97,7 @@ int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned s
 			.allowed_access = rules[i].allowed & all.handled_access_fs,
 			.parent_fd = rules[i].fd,
 		};
-		if (rules[i].fd >= 0 && syscall(SYS_landlock_add_rule, set,
-						LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
+		if (rules[i].fd >= 0 && add_rule(set, &beneath) < 0)
 			return err_sys(e, "add a Landlock rule");
 	}
 	return restrict_self(set, e);

@@ -1,13 +1,15 @@
 /* landlock -- keeps abstract unix sockets of a shared network out of reach, and
- * everything but a few files from a process that serves, or from a command that has no
- * namespaces (rung.h). */
+ * everything but a few files from a process that serves, from a command that has no
+ * namespaces (rung.h), or but its root from one that has (fence.h). */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
 
-/* The first ABI with scopes (kernel 6.12, landlock(7)). */
+/* The first ABI in which a file can be moved to another folder (kernel 5.19), and the
+ * first with scopes (6.12, landlock(7)). */
+#define LANDLOCK_ABI_REFER  2
 #define LANDLOCK_ABI_SCOPES 6
 
 /* The kernel's Landlock ABI, 0 where there is none. */
@@ -33,6 +35,11 @@ int landlock_scope(struct err *e);
 #define LANDLOCK_TRUNCATE    (1ull << 14) /* ABI 3, kernel 6.2 */
 #define LANDLOCK_IOCTL_DEV   (1ull << 15) /* ABI 5, kernel 6.10 */
 
+/* What can be done with a file that is no folder; whatever the kernel knows. */
+#define LANDLOCK_OF_FILES (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
+			   LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
+#define LANDLOCK_ALL	  (~0ull)
+
 /* What is allowed beneath a folder, or with one file: of that no right that is a
  * folder's. */
 struct landlock_rule {
@@ -43,12 +50,14 @@ struct landlock_rule {
 /* What is left open. */
 enum landlock_spares {
 	LANDLOCK_SPARES_TCP = 1,
-	LANDLOCK_SPARES_SIGNALS = 2, /* processes outside can be signalled */
+	LANDLOCK_SPARES_SIGNALS = 2,  /* processes outside can be signalled */
+	LANDLOCK_SPARES_ABSTRACT = 4, /* and abstract sockets connected to */
 };
 
 /* Confines this process and its children to these, to no TCP (ABI 4), and to abstract
  * sockets and signals of their own (ABI 6), as far as the kernel's ABI goes.  It can
- * neither trace nor look into processes outside.  Needs no_new_privs. */
+ * neither trace nor look into processes outside.  A rule for what has no path, such as a
+ * pipe, is passed over: nothing keeps from opening that.  Needs no_new_privs. */
 int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned spares,
 		     struct err *e);
 

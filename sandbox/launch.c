@@ -420,6 +420,7 @@ int launch_start(struct launch *l, struct err *e)
 	const struct spawn_parts parts = {
 		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
+		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
 		.cgroup = l->cgroup.into, .has_proc = l->outlives,
 	};
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)

@@ -99,6 +99,20 @@ static void plan_network(struct plan *p, const struct policy *policy)
 	p->refuses_unix = !p->hides_abstract;
 }
 
+/* A kernel without it is good enough where nobody asked for this wall: it is the second. */
+static int plan_fence(struct plan *p, const struct policy *policy, struct err *e)
+{
+	if (policy->fence == FENCE_OFF)
+		return 0;
+	p->is_fenced = landlock_abi() >= LANDLOCK_ABI_REFER;
+	if (p->is_fenced || policy->fence == FENCE_AUTO)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "--landlock on: this kernel has no Landlock of ABI %d, "
+					  "or it is off", LANDLOCK_ABI_REFER);
+	return err_remedy(e, "a kernel 5.19 or newer with 'landlock' in lsm= on its command line; "
+			     "or --landlock auto, which does without where there is none");
+}
+
 static bool has_workspace(const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->volume_count; i++)
@@ -203,6 +217,8 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 		return -1;
 	p->caps = caps_for(policy, p->uid);
 	plan_network(p, policy);
+	if (plan_fence(p, policy, e) < 0)
+		return -1;
 	plan_place(p, policy);
 	plan_environment(p, policy);
 	plan_command(p, policy);

@@ -91,6 +91,7 @@ struct plan {
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
 	bool has_ranges;      /* maps are written by newuidmap */
+	bool is_fenced;	      /* Landlock: nothing but the root and below (fence.h) */
 	bool hides_abstract;  /* shared network: Landlock scopes abstract sockets */
 	bool refuses_unix;    /* shared network, no Landlock ABI 6: no AF_UNIX */
 

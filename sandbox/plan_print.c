@@ -159,6 +159,14 @@ static void print_words(const struct plan *p, const struct policy *policy, FILE 
 	mask_done(&m);
 }
 
+/* The second wall. */
+static const char *fence_text(const struct plan *p, const struct policy *policy)
+{
+	if (p->is_fenced)
+		return "nothing outside of the root can be opened";
+	return policy->fence == FENCE_OFF ? "off" : "none in this kernel, or too old a one";
+}
+
 void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	print_namespaces(p->namespaces, to);
@@ -168,6 +176,7 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 		print_step(&p->steps[i], to);
 	(void)fprintf(to, "network   %s\n",
 		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
+	(void)fprintf(to, "landlock  %s\n", fence_text(p, policy));
 	if (p->hides_abstract)
 		(void)fprintf(to, "landlock  abstract sockets and signals stay inside\n");
 	if (p->refuses_unix)

@@ -334,19 +334,32 @@ static void explain_no_landlock(struct trial *t, int sys)
 	}
 }
 
+/* Some of it; without a word of ours, what is missing is what a kernel without it has. */
+static void limit_landlock(struct trial *t, int abi)
+{
+	const bool has_fence = abi >= LANDLOCK_ABI_REFER;
+
+	trial_found(t, CHECK_LIMITED, "ABI %d; %s; unix sockets can be kept apart from ABI %d on",
+		    abi, has_fence ? "it is a second wall around sandboxes' files"
+				   : "a second wall around sandboxes' files takes ABI 2",
+		    LANDLOCK_ABI_SCOPES);
+	if (has_fence)
+		trial_means(t, "with --network host unix sockets do not work inside: those of "
+			       "the host could not be kept apart");
+	trial_remedy(t, "a kernel 6.12 or newer");
+}
+
 void probe_landlock(struct trial *t)
 {
 	int abi = landlock_abi(), sys = errno;
 
-	if (abi == 0) {
+	if (abi == 0)
 		explain_no_landlock(t, sys);
-	} else if (set_no_new_privs(&t->e) < 0 || landlock_try(&t->e) < 0) {
+	else if (set_no_new_privs(&t->e) < 0 || landlock_try(&t->e) < 0)
 		trial_failed(t);
-	} else if (abi < LANDLOCK_ABI_SCOPES) {
-		trial_found(t, CHECK_LIMITED, "ABI %d; unix sockets can be kept apart from ABI "
-					      "%d on", abi, LANDLOCK_ABI_SCOPES);
-		trial_remedy(t, "a kernel 6.12 or newer");
-	} else {
-		trial_found(t, CHECK_OK, "ABI %d", abi);
-	}
+	else if (abi < LANDLOCK_ABI_SCOPES)
+		limit_landlock(t, abi);
+	else
+		trial_found(t, CHECK_OK, "ABI %d; it is a second wall around sandboxes' files",
+			    abi);
 }

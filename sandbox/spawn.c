@@ -44,6 +44,7 @@
 #include "sandbox/beside.h"
 #include "sandbox/caps.h"
 #include "sandbox/diagnose.h"
+#include "sandbox/fence.h"
 #include "sandbox/landlock.h"
 #include "sandbox/mounts.h"
 #include "sandbox/network.h"
@@ -52,6 +53,7 @@
 #include "sandbox/rlimits.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/sockets.h"
+#include "sandbox/walls.h"
 
 /* Where the executor finds its socket, a procfs, and a folder (docs/protocol.md). */
 #define CHANNEL_FD 3
@@ -63,6 +65,7 @@ struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
 	int executor, null, proc;
+	int handed[3]; /* of parts->stdio */
 	int server; /* the socket to who serves the root; -1: nobody does */
 	struct mounted mounted;
 	int sysctls, network;
@@ -132,6 +135,8 @@ static int stage_host_paths(struct child *c, struct err *e)
 		return -1;
 	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)
 		return -1;
+	for (size_t i = 0; c->parts->stdio && i < ARRAY_LEN(c->handed); i++)
+		c->handed[i] = c->parts->stdio[i];
 	c->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
 }
@@ -181,7 +186,8 @@ static int stage_descriptors(struct child *c, struct err *e)
 	/* Above the places that are about to be filled, so that none of ours
 	 * is overwritten while it is still needed. */
 	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
-			      &c->mounted.logs };
+			      &c->mounted.logs, &c->handed[0], &c->handed[1],
+			      &c->handed[2] };
 
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
 		int high = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
@@ -214,6 +220,33 @@ static int become_executor(struct err *e)
 	return 0;
 }
 
+/* What is opened again though it is not below the root: the executor, by execveat, what
+ * it holds of mounts that are attached nowhere, /dev/null of the host, which is a command's
+ * stdin, and what --stdio inherit hands over. */
+static int enter_fence(const struct child *c, struct err *e)
+{
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct fence f = { .root = root, .hides_abstract = c->parts->plan->hides_abstract };
+
+	if (root < 0)
+		return err_sys(e, "open the root");
+	fence_add(&f, c->executor);
+	fence_add(&f, c->proc);
+	fence_add(&f, c->mounted.logs);
+	fence_add(&f, c->null);
+	for (size_t i = 0; i < ARRAY_LEN(c->handed); i++)
+		fence_add(&f, c->handed[i]);
+	return fence_enter(&f, e);
+}
+
+/* One domain for both, where both are wanted. */
+static int enter_landlock(const struct child *c, struct err *e)
+{
+	if (c->parts->plan->is_fenced && wall_stands(WALL_ROOT))
+		return enter_fence(c, e);
+	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
+}
+
 /* Needs: all mounts done.  Does: gives up everything, for good.  Leaves: a
  * process that can do no more than a command, but for the channel. */
 static int stage_privileges(struct child *c, struct err *e)
@@ -227,7 +260,7 @@ static int stage_privileges(struct child *c, struct err *e)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
-	if (p->hides_abstract && landlock_scope(e) < 0)
+	if (enter_landlock(c, e) < 0)
 		return -1;
 	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
 		return -1;
@@ -336,6 +369,7 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
 			   .executor = -1, .null = -1, .proc = -1, .server = server,
+			   .handed = { -1, -1, -1 },
 			   .mounted = { .logs = -1, .upper = -1 },
 			   .sysctls = -1, .network = -1 };
 	beside_init(&c.beside);

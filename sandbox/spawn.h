@@ -31,6 +31,8 @@ struct spawn_parts {
 	const struct program *executor;
 	const struct program *server; /* of a root that is served, else NULL */
 	const struct seccomp_program *filter;
+	const int *stdio; /* three of the caller's that the command gets as they are; NULL:
+			   * it gets none of them */
 	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
 	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
 };

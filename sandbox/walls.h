@@ -1,4 +1,5 @@
-/* walls -- what stands between a command without namespaces and its user (rung.h).
+/* walls -- what stands between a command without namespaces and its user (rung.h); and
+ * the one that stands behind namespaces.
  *
  * All of them stand, always.  Each is asked for by name so that a test can be linked with
  * another walls.c (tests/walls.c), in which one is left out, and see what notices. */
@@ -13,6 +14,7 @@ enum wall {
 	WALL_DESCRIPTORS, /* what is open beside the standard three is closed */
 	WALL_ENVIRONMENT, /* it is made anew */
 	WALL_KEEPER,	  /* what is left of the command is ended */
+	WALL_ROOT,	  /* in namespaces, Landlock: nothing but the root (fence.h) */
 	WALL_COUNT
 };
 

@@ -180,6 +180,20 @@ static int take_isolation(struct run_options *o, const char *value, struct err *
 	return isolation_parse(o->policy, value, e);
 }
 
+static int take_landlock(struct run_options *o, const char *value, struct err *e)
+{
+	if (!strcmp(value, "auto"))
+		o->policy->fence = FENCE_AUTO;
+	else if (!strcmp(value, "on"))
+		o->policy->fence = FENCE_ON;
+	else if (!strcmp(value, "off"))
+		o->policy->fence = FENCE_OFF;
+	else
+		return err_set(e, ERR_USAGE, "--landlock takes auto, on or off, not '%.60s'",
+			       value);
+	return 0;
+}
+
 static int take_idmap(struct run_options *o, const char *value, struct err *e)
 {
 	if (!strcmp(value, "single"))
@@ -443,6 +457,7 @@ static const struct option {
 	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default) or host" },
 	{ 0, "isolation", "RUNG", take_isolation, "auto (default), namespaces or landlock" },
+	{ 0, "landlock", "auto|on|off", take_landlock, "a second wall around the root's files" },
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
 	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },
 	{ 0, "cap-drop", "CAP", take_cap_drop, "take one away, or ALL" },

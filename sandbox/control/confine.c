@@ -22,7 +22,6 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/shelf.h"
 
-#define LANDLOCK_ABI_REFER 2
 #define MOUNTINFO_MAX	   (4u << 20)
 
 static const struct sock_filter supervisor_program[] = {

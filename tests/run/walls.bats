@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Each wall of --isolation landlock is held by a test that fails without it: those of
-# landlock.bats, run with a hutch that leaves the wall out (tests/walls.c).
+# landlock.bats, run with a hutch that leaves the wall out (tests/walls.c).  So is the
+# second one of namespaces, by fence.bats.
 
 load helpers
 
@@ -16,13 +17,13 @@ setup() {
 	return 0
 }
 
-# with WALL TEST...: how those tests of landlock.bats end with a hutch without it.
+# with WALL TEST...: how those tests of $file end with a hutch without it.
 with() {
 	local wall=$1 pattern
 	shift
 	pattern=$(IFS='|' && echo "$*")
 	HUTCH=$lame HUTCH_WITHOUT=$wall timeout $((PATIENCE * 2)) \
-		bats --tap -f "$pattern" "$here/landlock.bats" 3>&- >"$T/said" 2>&1
+		bats --tap -f "$pattern" "$here/${file:-landlock}.bats" 3>&- >"$T/said" 2>&1
 }
 
 # held WALL TEST: that test alone passes with all walls, and fails without this one.
@@ -66,6 +67,15 @@ held() {
 
 @test "without the keeper's end, what was left lives on" {
 	held keeper 'what it leaves running is ended'
+}
+
+@test "without the second wall, a folder that was handed over leads to all of the host" {
+	"$HUTCH" run --dry-run true | grep -q '^landlock .*can be opened' ||
+		skip "this host has no Landlock of ABI 2"
+	local file=fence
+	held root 'what is above a folder that was handed over'
+	held root 'cannot be written, executed, made'
+	held root 'with --network host one domain'
 }
 
 @test "the hutch that is installed has no such switch" {

@@ -45,6 +45,7 @@ static void set_cpus(struct policy *p) { p->limits.cpus = 1; }
 static void set_pids(struct policy *p) { p->limits.pids = 1; }
 static void set_disk(struct policy *p) { p->limits.disk = 1; }
 static void set_parent(struct policy *p) { p->cgroup_parent = text_copy("x"); }
+static void set_fence(struct policy *p) { p->fence = FENCE_OFF; }
 static void set_tmpfs(struct policy *p) { (void)policy_add_volume(p, VOLUME_TMPFS, "--tmpfs /x"); }
 static void set_cow(struct policy *p) { policy_add_volume(p, VOLUME_BIND, "-v")->is_cow = true; }
 static void set_protect(struct policy *p)
@@ -66,7 +67,7 @@ static void test_what_needs_namespaces_is_refused_in_one_rung_alone(void **state
 		{ set_cpus, "--cpus" },		{ set_pids, "--pids-limit" },
 		{ set_disk, "--disk" },		{ set_parent, "--cgroup-parent" },
 		{ set_tmpfs, "--tmpfs" },	{ set_cow, ":cow" },
-		{ set_protect, "--protect" },
+		{ set_protect, "--protect" },	{ set_fence, "--landlock" },
 	};
 
 	(void)state;

@@ -174,6 +174,23 @@ static void test_with_the_hosts_network_a_wall_is_added(void **state)
 	world_done(&w);
 }
 
+static void test_the_second_wall_stands_where_the_kernel_has_it(void **state)
+{
+	const bool has_it = landlock_abi() >= LANDLOCK_ABI_REFER;
+	static const enum fence_mode modes[] = { FENCE_AUTO, FENCE_ON, FENCE_OFF };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		struct world w;
+		world_begin(&w);
+		w.policy.fence = modes[i];
+		bool fails = modes[i] == FENCE_ON && !has_it;
+		assert_int_equal(build(&w), fails ? -1 : 0);
+		assert_int_equal(w.plan.is_fenced, has_it && modes[i] != FENCE_OFF);
+		world_done(&w);
+	}
+}
+
 static void test_the_executor_holds_more_with_ranges_only(void **state)
 {
 	struct plan p;
@@ -313,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_a_read_only_root_leaves_shm_alone_writable),
 		cmocka_unit_test(test_the_defaults),
 		cmocka_unit_test(test_with_the_hosts_network_a_wall_is_added),
+		cmocka_unit_test(test_the_second_wall_stands_where_the_kernel_has_it),
 		cmocka_unit_test(test_the_executor_holds_more_with_ranges_only),
 		cmocka_unit_test(test_a_folder_as_an_image),
 		cmocka_unit_test(test_an_image_that_is_none),
