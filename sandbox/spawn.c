@@ -45,6 +45,7 @@
 #include "sandbox/caps.h"
 #include "sandbox/diagnose.h"
 #include "sandbox/fence.h"
+#include "sandbox/fs.h"
 #include "sandbox/landlock.h"
 #include "sandbox/mounts.h"
 #include "sandbox/network.h"
@@ -66,6 +67,7 @@ struct child {
 	int channel, failure, maps_ready, maps_go;
 	int executor, null, proc;
 	int handed[3]; /* of parts->stdio */
+	int queues;    /* the mount that message queues are files of; -1: there is none */
 	int server; /* the socket to who serves the root; -1: nobody does */
 	struct mounted mounted;
 	int sysctls, network;
@@ -149,6 +151,19 @@ static int hand_out(int failure, int upper, struct err *e)
 	return err_sys(e, "hand out the folder that the overlay writes to");
 }
 
+/* A queue of mq_open(3) is a file of a mount that the ipc namespace has and that is in no
+ * tree (mq_overview(7)); this is another one of the same. */
+static int open_queues(struct child *c, struct err *e)
+{
+	struct err why;
+
+	c->queues = fs_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
+	if (c->queues >= 0 || why.sys == ENODEV) /* a kernel without queues */
+		return 0;
+	*e = why;
+	return -1;
+}
+
 /* Needs: CAP_SYS_ADMIN over all namespaces.  Leaves: only the sandbox's own
  * paths, name and network. */
 static int stage_world(struct child *c, struct err *e)
@@ -165,6 +180,8 @@ static int stage_world(struct child *c, struct err *e)
 		return err_sys(e, "set the hostname");
 	if (setdomainname("", 0) < 0) /* a copy of the host's until now */
 		return err_sys(e, "clear the domain name");
+	if (p->is_fenced && open_queues(c, e) < 0)
+		return -1;
 	if (beside_end(&c->beside, e) < 0)
 		return -1;
 	return has_network(c) ? network_enter(&c->network, e) : 0;
@@ -187,7 +204,7 @@ static int stage_descriptors(struct child *c, struct err *e)
 	 * is overwritten while it is still needed. */
 	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
 			      &c->mounted.logs, &c->handed[0], &c->handed[1],
-			      &c->handed[2] };
+			      &c->handed[2], &c->queues };
 
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
 		int high = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
@@ -220,9 +237,9 @@ static int become_executor(struct err *e)
 	return 0;
 }
 
-/* What is opened again though it is not below the root: the executor, by execveat, what
- * it holds of mounts that are attached nowhere, /dev/null of the host, which is a command's
- * stdin, and what --stdio inherit hands over. */
+/* What is opened though it is not below the root: the executor, by execveat, what it holds
+ * of mounts that are attached nowhere, message queues, /dev/null of the host, which is a
+ * command's stdin, and what --stdio inherit hands over. */
 static int enter_fence(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -234,6 +251,7 @@ static int enter_fence(const struct child *c, struct err *e)
 	fence_add(&f, c->proc);
 	fence_add(&f, c->mounted.logs);
 	fence_add(&f, c->null);
+	fence_add(&f, c->queues);
 	for (size_t i = 0; i < ARRAY_LEN(c->handed); i++)
 		fence_add(&f, c->handed[i]);
 	return fence_enter(&f, e);
@@ -369,7 +387,7 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 			   .failure = child_failure, .maps_ready = maps_ready,
 			   .maps_go = maps_go,
 			   .executor = -1, .null = -1, .proc = -1, .server = server,
-			   .handed = { -1, -1, -1 },
+			   .handed = { -1, -1, -1 }, .queues = -1,
 			   .mounted = { .logs = -1, .upper = -1 },
 			   .sysctls = -1, .network = -1 };
 	beside_init(&c.beside);

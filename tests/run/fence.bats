@@ -185,6 +185,25 @@ inherit() {
 	[[ $status == 0 && $output == all ]]
 }
 
+@test "message queues, semaphores and shared memory are as they were" {
+	catch "$HUTCH" run "$python" -c 'if True:
+		import ctypes, os
+		from multiprocessing import Lock, shared_memory
+		c = ctypes.CDLL(None, use_errno=True)
+		made = c.mq_open(b"/queue", os.O_RDWR | os.O_CREAT, 0o600, None)
+		again = c.mq_open(b"/queue", os.O_RDWR)
+		sent = c.mq_send(made, b"said", 4, 1)
+		text = ctypes.create_string_buffer(8192)
+		print(made >= 0, again >= 0, sent, c.mq_receive(again, text, 8192, None), text.value)
+		print(c.mq_unlink(b"/queue"), os.strerror(ctypes.get_errno()))
+		with Lock():
+			memory = shared_memory.SharedMemory(create=True, size=10)
+			shared_memory.SharedMemory(memory.name).close()
+			memory.unlink()'
+	[[ $status == 0 && -z $stderr ]]
+	[[ ${lines[0]} == "True True 0 4 b'said'" && ${lines[1]} == '0 '* ]]
+}
+
 @test "one command can look into another one's process, since one domain has both" {
 	"$HUTCH" create box
 	pid=$("$HUTCH" exec -d box sleep 1000)
