@@ -53,7 +53,8 @@ static int grant(struct grants *g, const char *path, enum right right)
 		errno = EINVAL;
 		return -1;
 	}
-	uint64_t allowed = rights[right] & (S_ISDIR(st.st_mode) ? LANDLOCK_ALL : LANDLOCK_OF_FILES);
+	uint64_t allowed = rights[right] &
+			   (S_ISDIR(st.st_mode) ? LANDLOCK_ALL : LANDLOCK_OF_FILES);
 	add_rule(g, fd_take(&fd), allowed, path);
 	return 0;
 }

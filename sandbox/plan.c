@@ -99,7 +99,7 @@ static void plan_network(struct plan *p, const struct policy *policy)
 	p->refuses_unix = !p->hides_abstract;
 }
 
-/* A kernel without it is good enough where nobody asked for this wall: it is the second. */
+/* A kernel without it will do where nobody asked for this wall: it is the second. */
 static int plan_fence(struct plan *p, const struct policy *policy, struct err *e)
 {
 	if (policy->fence == FENCE_OFF)
@@ -107,10 +107,10 @@ static int plan_fence(struct plan *p, const struct policy *policy, struct err *e
 	p->is_fenced = landlock_abi() >= LANDLOCK_ABI_REFER;
 	if (p->is_fenced || policy->fence == FENCE_AUTO)
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "--landlock on: this kernel has no Landlock of ABI %d, "
-					  "or it is off", LANDLOCK_ABI_REFER);
-	return err_remedy(e, "a kernel 5.19 or newer with 'landlock' in lsm= on its command line; "
-			     "or --landlock auto, which does without where there is none");
+	(void)err_set(e, ERR_UNSUPPORTED, "--landlock on: this kernel has no Landlock of ABI "
+					  "%d, or it is off", LANDLOCK_ABI_REFER);
+	return err_remedy(e, "a kernel 5.19 or newer with 'landlock' in lsm= on its command "
+			     "line; or --landlock auto, which does without where there is none");
 }
 
 static bool has_workspace(const struct policy *policy)

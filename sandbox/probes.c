@@ -338,11 +338,11 @@ static void explain_no_landlock(struct trial *t, int sys)
 static void limit_landlock(struct trial *t, int abi)
 {
 	const bool has_fence = abi >= LANDLOCK_ABI_REFER;
+	const char *fence = has_fence ? "it is a second wall around sandboxes' files"
+				      : "a second wall around sandboxes' files takes ABI 2";
 
-	trial_found(t, CHECK_LIMITED, "ABI %d; %s; unix sockets can be kept apart from ABI %d on",
-		    abi, has_fence ? "it is a second wall around sandboxes' files"
-				   : "a second wall around sandboxes' files takes ABI 2",
-		    LANDLOCK_ABI_SCOPES);
+	trial_found(t, CHECK_LIMITED, "ABI %d; %s; unix sockets can be kept apart from ABI %d "
+				      "on", abi, fence, LANDLOCK_ABI_SCOPES);
 	if (has_fence)
 		trial_means(t, "with --network host unix sockets do not work inside: those of "
 			       "the host could not be kept apart");

@@ -237,9 +237,9 @@ static int become_executor(struct err *e)
 	return 0;
 }
 
-/* What is opened though it is not below the root: the executor, by execveat, what it holds
- * of mounts that are attached nowhere, message queues, /dev/null of the host, which is a
- * command's stdin, and what --stdio inherit hands over. */
+/* What is opened though it is not below the root: the executor, by execveat, what it
+ * holds of mounts that are attached nowhere, message queues, /dev/null of the host, which
+ * is a command's stdin, and what --stdio inherit hands over. */
 static int enter_fence(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
