@@ -34,12 +34,12 @@ ARCHIVE  := content entries inodes layer pack pack_output place roll site tar tr
 BASE     := action action_errand base64 buffer err frame io keys list mask message pass path \
             quote utf8 variables visible
 STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
-POLICY   := ansi_c answer commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
-            rules settings volume
+POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
+            rules settings syscalls volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks copied cow cow_mount delegate diagnose fence fs fuse \
             fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch limits lookup lookup_place lowers mounts network note overlay plan \
-            plan_print probes probes_cgroup probes_user program protected pump registry \
+            plan_print probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal \
             upper view volumes walls watchdog why why_exec why_refused
@@ -214,6 +214,14 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch x86_64 < $< > /dev/null
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
+
+# What calls are called, by their numbers, for the launcher, which links no libseccomp.
+GEN_SYSCALLS := $(B)/gen/syscalls.h
+$(GEN_SYSCALLS): $(B)/libexec/hutch-seccomp
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)$< names --arch $(ARCH) > $@
+$(B)/musl/policy/syscalls.o $(B)/host/policy/syscalls.o: $(GEN_SYSCALLS)
 
 # The policies that hutch has, as C strings, in the order of their names.
 PROFILES := $(sort $(wildcard policy/profiles/*.json))
@@ -487,6 +495,7 @@ $(B)/fuzzed/%.o: %.c
 	$(call say,CC)
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 $(B)/fuzzed/sandbox/seccomp.o: $(GEN)
+$(B)/fuzzed/policy/syscalls.o: $(GEN_SYSCALLS)
 $(B)/fuzzed/policy/settings.o: $(B)/gen/profiles.h
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)

@@ -14,6 +14,7 @@
 #include "policy/profile.h"
 #include "policy/profile_fit.h"
 #include "policy/seccomp_why.h"
+#include "policy/seccomp_words.h"
 
 /* hutch-seccomp -- turns a seccomp profile into the program that the kernel takes.
  * See docs/seccomp.md. */
@@ -26,6 +27,7 @@ struct options {
 	const char *caps[CAPS_MAX + 1];
 	size_t cap_count;
 	bool is_c_array;
+	int (*does)(const struct options *, struct err *); /* the exit code, or -1 */
 	/* Of "why". */
 	bool asks, is_json, pretends, is_default;
 	const char *line;
@@ -35,6 +37,7 @@ struct options {
 static const char usage[] =
 	"usage: hutch-seccomp compile [--arch x86_64|aarch64] [--kernel X.Y] "
 	"[--cap NAME]... [--c-array] < PROFILE\n"
+	"       hutch-seccomp names [--arch x86_64|aarch64]\n"
 	"       hutch-seccomp why [--json] [--kernel X.Y] [--cap NAME]... [--pretends] "
 	"--default|--line FLAG CALL [ARGUMENT...] < PROFILE";
 
@@ -124,11 +127,32 @@ static int read_option(struct options *o, char *const *at, struct err *e)
 	return err_set(e, ERR_USAGE, "%s: no such option; %s", at[0], usage);
 }
 
+static int compile(const struct options *o, struct err *e);
+static int names(const struct options *o, struct err *e);
+static int why(const struct options *o, struct err *e);
+
+static int read_verb(struct options *o, const char *word, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int (*does)(const struct options *, struct err *);
+	} table[] = {
+		{ "compile", compile },
+		{ "names", names },
+		{ "why", why },
+	};
+
+	for (size_t i = 0; word && i < ARRAY_LEN(table); i++)
+		if (!strcmp(table[i].name, word))
+			o->does = table[i].does;
+	o->asks = o->does == why;
+	return o->does ? 0 : err_set(e, ERR_USAGE, "%s", usage);
+}
+
 static int read_options(struct options *o, char *const *argv, struct err *e)
 {
-	o->asks = argv[0] && argv[1] && !strcmp(argv[1], "why");
-	if (!argv[0] || !argv[1] || (!o->asks && strcmp(argv[1], "compile") != 0))
-		return err_set(e, ERR_USAGE, "%s", usage);
+	if (read_verb(o, argv[0] ? argv[1] : NULL, e))
+		return -1;
 	char *const *at = argv + 2;
 	for (; *at && !(o->asks && **at != '-'); at++) {
 		if (read_switch(o, *at))
@@ -177,6 +201,31 @@ static int compile(const struct options *o, struct err *e)
 	return rc ? -1 : print_program(b, o->is_c_array, e);
 }
 
+/* --- names ------------------------------------------------------------------------ */
+
+#define NAMES_MAX 1024 /* far beyond the last call that there is */
+
+/* Each call's name by its number, as one C string: "read\0" "write\0" ...; of a number
+ * that is none, "". */
+static int names(const struct options *o, struct err *e)
+{
+	size_t gap = 0;
+
+	for (int nr = 0; nr < NAMES_MAX; nr++) {
+		AUTO_FREE char *name = seccomp_why_name(o->host.arch, nr);
+		if (!name) {
+			gap++;
+			continue;
+		}
+		for (; gap; gap--)
+			(void)printf("\"\\0\"\n"); /* see fflush */
+		(void)printf("\"%s\\0\"\n", name); /* see fflush */
+	}
+	if (fflush(stdout) || ferror(stdout))
+		return err_sys(e, "write the names to stdout");
+	return 0;
+}
+
 /* --- why -------------------------------------------------------------------------- */
 
 static const struct {
@@ -220,7 +269,7 @@ static int ask(const struct options *o, const struct profile *p,
 				.arch = o->host.arch,
 				.profile = p,
 				.pretend = o->pretends ? pretend : NULL,
-				.line = o->line ? o->line : "the default profile" };
+				.line = o->line ? o->line : SECCOMP_THE_DEFAULT };
 
 	return read_arguments(o->call + 1, c.args, e) ? -1 : seccomp_why(&c, ret, e);
 }
@@ -254,7 +303,7 @@ int main(int argc, char **argv)
 	(void)argc; /* argv ends with NULL */
 	int rc = read_options(&o, argv, &e);
 	if (rc == 0)
-		rc = o.asks ? why(&o, &e) : compile(&o, &e);
+		rc = o.does(&o, &e);
 	if (rc >= 0)
 		return rc;
 	/* Who asks reads hutch's words; who compiles is hutch. */

@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "policy/answer.h"
 #include "policy/profile.h"
+#include "policy/seccomp_words.h"
 
 static const uint32_t scmp_archs[] = {
 	[ARCH_X86_64] = SCMP_ARCH_X86_64,
@@ -160,7 +161,7 @@ static void say_floor(const struct call_asked *c, const struct floor_row *row,
 		      struct answer *ret)
 {
 	say(c, SECCOMP_RET_ERRNO | (uint32_t)row->answer, row->test_count > 0, ret);
-	ret->line = text_format("the floor: %s", row->name);
+	ret->line = text_format(SECCOMP_THE_FLOOR ": %s", row->name);
 }
 
 static void say_rule(const struct call_asked *c, const struct found_rule *f,
@@ -204,4 +205,9 @@ int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e)
 			"an image as its root with one id: changes of owners and ids pretend");
 	}
 	return 0;
+}
+
+char *seccomp_why_name(enum arch arch, int nr)
+{
+	return seccomp_syscall_resolve_num_arch(scmp_archs[arch], nr);
 }

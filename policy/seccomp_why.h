@@ -24,3 +24,6 @@ struct call_asked {
 
 /* -1: the name is none, or `ret` is left as it is. */
 int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e);
+
+/* What the call `nr` is called, allocated; NULL: there is none. */
+char *seccomp_why_name(enum arch arch, int nr);

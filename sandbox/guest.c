@@ -102,6 +102,17 @@ static void on_failure(struct guest *g)
 	own_close(&g->sandbox->failure);
 }
 
+/* What was refused before pid 1 ended is told, too. */
+static void on_refusals(struct guest *g)
+{
+	const struct refused_call *c;
+	pid_t pid;
+
+	for (int i = 0; i < REFUSALS_TURN; i++)
+		if ((c = refusals_take(&g->sandbox->refusals, &pid)) && g->refused)
+			g->refused(g->who, c, pid);
+}
+
 /* --- the channel ---------------------------------------------------------- */
 
 static int take_hello(struct guest *g, const struct frame *f, struct err *e)
@@ -251,6 +262,7 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 	w[GUEST_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
 	w[GUEST_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
 					   .events = POLLIN };
+	w[GUEST_REFUSALS] = refusals_watch(&box->refusals);
 	w[GUEST_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[GUEST_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->sentry->fd : -1,
 					 .events = POLLIN };
@@ -263,6 +275,8 @@ void guest_serve(struct guest *g, const struct pollfd *w)
 		on_host(g);
 	if (w[GUEST_FAILURE].revents)
 		on_failure(g);
+	if (w[GUEST_REFUSALS].revents)
+		on_refusals(g);
 	if (w[GUEST_CHANNEL].revents && !guest_is_over(g))
 		on_channel(g, w[GUEST_CHANNEL].revents);
 	if (w[GUEST_PID].revents)
@@ -273,7 +287,10 @@ void guest_serve(struct guest *g, const struct pollfd *w)
 
 int64_t guest_due(const struct guest *g)
 {
-	return g->state == GUEST_GONE ? 0 : clock_sooner(g->closed_ms, g->look_ms);
+	if (g->state == GUEST_GONE)
+		return 0;
+	return clock_sooner(clock_sooner(g->closed_ms, g->look_ms),
+			    refusals_due(&g->sandbox->refusals));
 }
 
 /* --memory with --best-effort, and no cgroup. */
@@ -296,6 +313,7 @@ void guest_expire(struct guest *g)
 
 	if (g->state == GUEST_GONE)
 		return;
+	refusals_expire(&g->sandbox->refusals);
 	if (clock_is_due(g->look_ms) && !guest_is_over(g))
 		look_at_memory(g);
 	if (!clock_is_due(g->closed_ms))

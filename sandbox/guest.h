@@ -22,11 +22,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "sandbox/channel.h"
 
 struct frame;
+struct refused_call;
 struct sandbox;
 struct sentry;
 
@@ -43,7 +45,8 @@ enum guest_cause {
 	GUEST_DIED	     /* by itself or by a signal of somebody else: `status` */
 };
 
-enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_POLLS };
+enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_REFUSALS,
+       GUEST_POLLS };
 
 struct guest {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
@@ -56,6 +59,9 @@ struct guest {
 	struct sentry *sentry;	    /* borrowed; NULL: nothing is watched */
 	/* It has noticed something; NULL: the sandbox is ended. */
 	void (*unprotected)(void *who, const struct err *why);
+	/* A call was refused (refusals.h), by a thread that the host numbers so and that may
+	 * be gone; 0: it is not known.  May be NULL. */
+	void (*refused)(void *who, const struct refused_call *c, pid_t pid);
 
 	struct channel channel;
 	enum guest_state state;
@@ -72,7 +78,8 @@ struct guest {
 void guest_init(struct guest *g);
 void guest_done(struct guest *g);
 
-/* Fills in GUEST_POLLS places. */
+/* Fills in GUEST_POLLS places.  Who is refused a call inside waits for guest_serve(): so
+ * nobody may wait for the inside in between. */
 void guest_watch(const struct guest *g, struct pollfd *w);
 /* After poll(2), with these same places. */
 void guest_serve(struct guest *g, const struct pollfd *w);

@@ -171,7 +171,7 @@ static int build_plan(struct launch *l, struct err *e)
 	if (l->plan.stock && l->plan.has_ranges)
 		stock_name_ranged(&l->stock, &l->plan.ids);
 	if (l->plan.pretends)
-		seccomp_pretend(&l->profile);
+		seccomp_pretend_above(&l->profile);
 	return 0;
 }
 
@@ -422,6 +422,7 @@ int launch_start(struct launch *l, struct err *e)
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
 		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
 		.cgroup = l->cgroup.into, .has_proc = l->outlives,
+		.tells = !l->policy->seccomp,
 	};
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/own.h"
 #include "base/quote.h"
+#include "sandbox/refusals.h"
 
 static const char *const status_names[] = {
 	[RUN_EXITED] = "exited", [RUN_SIGNALED] = "signaled",
@@ -52,6 +53,25 @@ void result_failed(struct result *r, int code, const struct err *error)
 	r->status = RUN_SETUP_ERROR;
 	r->exit_code = code;
 	r->error = *error;
+}
+
+void result_refused(struct result *r, const struct refusals *refusals)
+{
+	own_free(&r->refused);
+	list_done(&r->told);
+	r->refused = refusals_json(refusals);
+	for (size_t i = 0; i < refusals->count; i++) {
+		AUTO_FREE char *sentence = refused_call_sentence(&refusals->calls[i]);
+		AUTO_FREE char *remedy = refused_call_remedy(&refusals->calls[i]);
+		list_add(&r->told, sentence);
+		list_add(&r->told, remedy);
+	}
+}
+
+void result_done(struct result *r)
+{
+	own_free(&r->refused);
+	list_done(&r->told);
 }
 
 static char *json_error(const struct err *error)
@@ -129,7 +149,8 @@ char *result_json(const struct result *r)
 	return text_format("{\"version\":1,\"status\":\"%s\",\"exit_code\":%d,\"signal\":%s,"
 			   "\"wall_s\":%.6f,\"user_s\":%.6f,\"sys_s\":%.6f,"
 			   "\"memory_peak_bytes\":%s,\"pids_peak\":%s,"
-			   "\"degraded\":[%s],\"refused\":[],\"error\":%s}",
+			   "\"degraded\":[%s],\"refused\":[%s],\"error\":%s}",
 			   status_names[r->status], r->exit_code, signal, r->wall_s, r->user_s,
-			   r->sys_s, memory, pids, degraded, error);
+			   r->sys_s, memory, pids, degraded, r->refused ? r->refused : "",
+			   error);
 }

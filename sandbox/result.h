@@ -4,9 +4,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/list.h"
 
 struct exec;
 struct failed;
+struct refusals;
 
 enum run_status {
 	RUN_EXITED,
@@ -48,14 +50,20 @@ struct result {
 	double wall_s, user_s, sys_s;
 	uint64_t memory_peak, pids_peak; /* 0: unknown */
 	unsigned degraded;		 /* enum degraded */
+	char *refused; /* owned: objects, the inside of a JSON array; NULL: none */
+	struct list told; /* owned: of what was refused, sentence and remedy in turn */
 	struct err error;		 /* kind ERR_NONE: none */
 };
+
+void result_done(struct result *r);
 
 void result_exited(struct result *r, int code);
 void result_signaled(struct result *r, int signal);
 void result_timeout(struct result *r);
 /* Killed for want of memory, for the reason in `error`. */
 void result_oom(struct result *r, const struct err *error);
+/* What the filter has refused (refusals.h). */
+void result_refused(struct result *r, const struct refusals *refusals);
 /* hutch failed, or the command could not be started: `code` 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
 

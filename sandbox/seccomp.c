@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/compile.h"
 #include "sandbox/seccomp_cache.h"
@@ -225,6 +226,52 @@ int seccomp_install(const struct seccomp_program *program, struct err *e)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
 		return err_sys(e, "install the seccomp filter of %zu instructions",
 			       program->count);
+	return 0;
+}
+
+/* --- a listener ------------------------------------------------------------------- */
+
+bool seccomp_is_told(uint32_t action)
+{
+	const uint32_t error = action & SECCOMP_RET_DATA;
+
+	return (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && error &&
+	       error != ENOSYS;
+}
+
+struct sock_filter *seccomp_replace_told(const struct seccomp_program *program, uint32_t by)
+{
+	struct sock_filter *insns = mem_copy(program->insns, program->count * sizeof(*insns));
+
+	for (size_t i = 0; i < program->count; i++)
+		if (insns[i].code == (BPF_RET | BPF_K) && seccomp_is_told(insns[i].k))
+			insns[i].k = by;
+	return insns;
+}
+
+void seccomp_pretend_above(struct seccomp_program *ret)
+{
+	seccomp_pretend(ret);
+	ret->owned = seccomp_replace_told(ret, SECCOMP_RET_ALLOW);
+	ret->insns = ret->owned;
+}
+
+/* Without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): whoever is interrupted while he
+ * waits makes the call again and is refused then, and a launcher that stands still is to
+ * hold nobody against his signals. */
+int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
+			    struct err *e)
+{
+	AUTO_FREE struct sock_filter *insns =
+		seccomp_replace_told(program, SECCOMP_RET_USER_NOTIF);
+	const struct sock_fprog prog = { .len = (unsigned short)program->count,
+					 .filter = insns };
+
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			  SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+	if (fd < 0 && seccomp_install(program, e) < 0)
+		return -1;
+	*ret_listener = (int)fd;
 	return 0;
 }
 

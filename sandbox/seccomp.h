@@ -17,7 +17,9 @@
  *
  * Under the floor clone3 answers ENOSYS to whoever runs after the install. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct sock_filter;
@@ -49,6 +51,11 @@ void seccomp_floor(struct seccomp_program *ret);
  * default program or the floor refuses, and goes on top of no other. */
 void seccomp_pretend(struct seccomp_program *ret);
 
+/* The same for where what is below tells (seccomp_install_telling()): an error of a
+ * filter on top goes before a listener of one below, so that here the floor lets
+ * through what the one below refuses.  Owned. */
+void seccomp_pretend_above(struct seccomp_program *ret);
+
 /* On top of all of these, where there are no namespaces (rung.h): what a command could do
  * to the user's other programs, and what Landlock does not see. */
 enum seccomp_rung {
@@ -70,6 +77,23 @@ int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program
 /* Puts the calling thread, and what it starts, under the program for ever.  Needs
  * no_new_privs (seccomp(2)). */
 int seccomp_install(const struct seccomp_program *program, struct err *e);
+
+/* Whether a listener is told of what a program answers (SECCOMP_RET_...): errors, but
+ * for ENOSYS, which programs try and take for an older kernel (clone3, for every
+ * thread), and for 0, which pretends. */
+bool seccomp_is_told(uint32_t action);
+
+/* The program with what is told replaced: by SECCOMP_RET_USER_NOTIF it is its telling
+ * form.  Allocated. */
+struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
+					 uint32_t by);
+
+/* The same as seccomp_install(), with the telling form and its listener in
+ * *ret_listener, the caller's and close-on-exec.  Where there can be no listener (one
+ * around this process, or a kernel or a filter that has none) it is the program itself
+ * and -1. */
+int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
+			    struct err *e);
 
 /* Puts the calling thread under a filter that allows everything and has a listener
  * (seccomp_unotify(2)): a descriptor.  One filter around a process can have one, so

@@ -11,7 +11,7 @@
  *					 descriptors: 0-2 null, 3 channel, 4 procfs,
  *					   5 logs
  *					 no_new_privs, Landlock, capabilities
- *					 seccomp
+ *					 seccomp; its listener goes out
  *					 execveat
  *
  * Up to execveat the child is our own code and nothing of the inside has run.
@@ -143,12 +143,21 @@ static int stage_host_paths(struct child *c, struct err *e)
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
-/* The only descriptor that ever comes out, from what is our own code still. */
-static int hand_out(int failure, int upper, struct err *e)
+/* The only descriptors that ever come out, from what is our own code still. */
+enum handed { HANDED_UPPER, HANDED_LISTENER, HANDED_COUNT };
+
+static int hand_out(int failure, enum handed what, int fd, struct err *e)
 {
-	if (pass_send(failure, "", 1, &upper, 1) == 1)
+	static const char *const names[] = {
+		[HANDED_UPPER] = "the folder that the overlay writes to",
+		[HANDED_LISTENER] = "the listener of the seccomp filter",
+	};
+	_Static_assert(ARRAY_LEN(names) == HANDED_COUNT, "a descriptor has no name");
+	const char byte = (char)what;
+
+	if (pass_send(failure, &byte, 1, &fd, 1) == 1)
 		return 0;
-	return err_sys(e, "hand out the folder that the overlay writes to");
+	return err_sys(e, "hand out %s", names[what]);
 }
 
 /* A queue of mq_open(3) is a file of a mount that the ipc namespace has and that is in no
@@ -174,7 +183,8 @@ static int stage_world(struct child *c, struct err *e)
 	if (mounts_run(p, c->server, &c->mounted, e) < 0)
 		return -1;
 	umask(022);
-	if (c->mounted.upper >= 0 && hand_out(c->failure, c->mounted.upper, e) < 0)
+	if (c->mounted.upper >= 0 &&
+	    hand_out(c->failure, HANDED_UPPER, c->mounted.upper, e) < 0)
 		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
 		return err_sys(e, "set the hostname");
@@ -265,6 +275,19 @@ static int enter_landlock(const struct child *c, struct err *e)
 	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
 }
 
+/* The filter, which is the last of all; what is done behind it, it allows. */
+static int enter_filter(struct child *c, struct err *e)
+{
+	int fd;
+
+	if (!c->parts->tells)
+		return seccomp_install(c->parts->filter, e);
+	if (seccomp_install_telling(c->parts->filter, &fd, e) < 0)
+		return -1;
+	AUTO_CLOSE int listener = fd;
+	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
+}
+
 /* Needs: all mounts done.  Does: gives up everything, for good.  Leaves: a
  * process that can do no more than a command, but for the channel. */
 static int stage_privileges(struct child *c, struct err *e)
@@ -284,7 +307,7 @@ static int stage_privileges(struct child *c, struct err *e)
 		return -1;
 	if (caps_reduce(plan_executor_caps(p), p->caps, geteuid() == 0, e) < 0)
 		return -1;
-	return seccomp_install(c->parts->filter, e);
+	return enter_filter(c, e);
 }
 
 static int stage_exec(struct child *c, struct err *e)
@@ -402,6 +425,7 @@ void sandbox_init(struct sandbox *s)
 {
 	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
 	fuse_init(&s->fuse);
+	refusals_init(&s->refusals);
 }
 
 void sandbox_done(struct sandbox *s)
@@ -419,6 +443,7 @@ void sandbox_done(struct sandbox *s)
 	own_close(&s->channel);
 	own_close(&s->failure);
 	own_close(&s->upper);
+	refusals_done(&s->refusals);
 	s->pid = 0;
 }
 
@@ -427,6 +452,7 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	struct sandbox s;
 
 	sandbox_init(&s);
+	s.refusals.filter = parts->filter;
 	if (spawn(parts, &s, e) < 0) {
 		sandbox_done(&s);
 		return -1;
@@ -435,22 +461,35 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	return 0;
 }
 
+static void take_handed(struct sandbox *s, char what, int fd)
+{
+	if (what == HANDED_UPPER && s->upper < 0)
+		s->upper = fd;
+	else if (what == HANDED_LISTENER && s->refusals.listener < 0)
+		refusals_listen(&s->refusals, fd);
+	else
+		own_close(&fd);
+}
+
 /* Each message is one of these; the end of the socket is that of the set-up. */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 {
-	struct err cause;
+	union {
+		char what;
+		struct err cause;
+	} said;
 	int fd;
-	ssize_t n = pass_receive(s->failure, &cause, sizeof(cause), &fd);
+	ssize_t n = pass_receive(s->failure, &said, sizeof(said), &fd);
 
-	if (fd >= 0 && n == 1 && s->upper < 0)
-		s->upper = fd_take(&fd);
+	if (fd >= 0 && n == 1)
+		take_handed(s, said.what, fd_take(&fd));
 	own_close(&fd);
 	if (n == 1 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return SPAWN_GOES_ON;
-	if (n != (ssize_t)sizeof(cause))
+	if (n != (ssize_t)sizeof(said.cause))
 		return SPAWN_DONE;
-	err_sanitize(&cause);
-	diagnose_setup(&cause);
-	*ret_cause = cause;
+	err_sanitize(&said.cause);
+	diagnose_setup(&said.cause);
+	*ret_cause = said.cause;
 	return SPAWN_GAVE_UP;
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "sandbox/fuse.h"
+#include "sandbox/refusals.h"
 
 struct err;
 struct plan;
@@ -23,6 +24,7 @@ struct sandbox {
 	int failure; /* owned: what spawn_hear() reads; closed by execveat() inside */
 	struct fuse fuse; /* owned: who serves the root; pid 0: nobody */
 	int upper; /* owned: the folder that an overlay's root writes to; -1: it has none */
+	struct refusals refusals; /* owned; by the filter of spawn_parts */
 };
 
 /* What a child needs beside its plan; all borrowed. */
@@ -30,10 +32,12 @@ struct spawn_parts {
 	const struct plan *plan;
 	const struct program *executor;
 	const struct program *server; /* of a root that is served, else NULL */
-	const struct seccomp_program *filter;
+	const struct seccomp_program *filter; /* lives as long as the sandbox */
 	const int *stdio; /* three of the caller's that the command gets as they are; NULL:
 			   * it gets none of them */
 	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
+	bool tells; /* what the filter refuses is told, if it can be; nothing on top of it
+		     * refuses anything */
 	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
 };
 
@@ -46,9 +50,9 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 
 /* After `failure` became readable, or when the child has ended. */
 enum spawn_news {
-	SPAWN_GOES_ON, /* there was nothing, or s->upper */
+	SPAWN_GOES_ON, /* there was nothing, or s->upper, or a listener */
 	SPAWN_GAVE_UP, /* *ret_cause is why */
 	SPAWN_DONE     /* it reached execveat */
 };
-#define SPAWN_NEWS_MAX 2 /* that there are, but for the last */
+#define SPAWN_NEWS_MAX 3 /* that there are, but for the last */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause);

@@ -44,6 +44,7 @@ static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms
 		run_launch(&policy, false, &result);
 	}
 	policy_done(&policy);
+	result_done(&result);
 	*ret_ms = result.wall_s * 1e3;
 	if (result.status == RUN_EXITED || result.exit_code == EXIT_NOT_FOUND)
 		return true;

@@ -28,6 +28,21 @@ void report_error(const struct err *e)
 		(void)fprintf(stderr, "hutch: hint: %s\n", remedy);
 }
 
+/* What may have been why it failed; of more than a few the object tells. */
+#define REFUSED_LINES 4
+
+static void report_refused(const struct result *r)
+{
+	const size_t kinds = r->told.count / 2;
+
+	for (size_t i = 0; i < kinds && i < REFUSED_LINES; i++)
+		(void)fprintf(stderr, "hutch: %s\nhutch: hint: %s\n", r->told.items[2 * i],
+			      r->told.items[2 * i + 1]);
+	if (kinds > REFUSED_LINES)
+		(void)fprintf(stderr, "hutch: note: %zu more kinds of system calls were refused; "
+				      "--json tells all of them\n", kinds - REFUSED_LINES);
+}
+
 void report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 {
 	if (r->error.kind != ERR_NONE)
@@ -35,6 +50,8 @@ void report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 	else if (r->status == RUN_TIMEOUT)
 		(void)fprintf(stderr, "hutch: timed out after %.1f s; everything was ended\n",
 			      (double)timeout_ms / 1e3);
+	if (r->exit_code != 0)
+		report_refused(r);
 	if (json_fd < 0)
 		return;
 	AUTO_FREE char *object = result_json(r);

@@ -85,6 +85,7 @@ static void run_command(struct launch *l, struct result *ret)
 		run.watched_memory = l->policy->limits.memory;
 	supervise_run(&run, ret);
 	ret->degraded = l->degraded;
+	result_refused(ret, &l->sandbox.refusals);
 	tell_usage(l, ret);
 	if (ret->status != RUN_SETUP_ERROR || ret->exit_code != EXIT_NOT_FOUND)
 		return;
@@ -188,6 +189,7 @@ int run_main(char **argv)
 	}
 	hide_secrets(&policy, &result);
 	report_result(&result, policy.timeout_ms, options.json_fd);
+	result_done(&result);
 	policy_done(&policy);
 	return result.exit_code;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -165,7 +166,8 @@ static void spawn(struct world *w)
 {
 	const struct spawn_parts parts = { .plan = &w->plan, .executor = &w->program,
 					   .filter = &w->filter, .cgroup = -1,
-					   .has_proc = w->has_proc };
+					   .has_proc = w->has_proc,
+					   .tells = true };
 
 	if (spawn_sandbox(&parts, &w->box, &w->e) == 0)
 		return;
@@ -185,12 +187,27 @@ static enum spawn_news hear(struct world *w)
 	return news;
 }
 
+/* Answers the calls that are refused to it (guest.h), until it has ended. */
+static void serve(struct world *w)
+{
+	pid_t pid;
+
+	do {
+		struct pollfd polls[] = { { .fd = w->box.pidfd, .events = POLLIN },
+					  refusals_watch(&w->box.refusals) };
+
+		assert_true(poll(polls, ARRAY_LEN(polls), 10000) > 0);
+		(void)refusals_take(&w->box.refusals, &pid);
+	} while (!scene_readable(w->box.pidfd, 0));
+}
+
 /* Its exit code; what it complained about is said. */
 static int finish(struct world *w)
 {
 	char claim[256] = { 0 };
 	int status = -1;
 
+	serve(w);
 	(void)io_read_full(w->box.channel, claim, sizeof(claim) - 1);
 	if (*claim)
 		print_message("not so inside: %s\n", claim);

@@ -1,0 +1,159 @@
+#include "sandbox/refusals.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "policy/bpf_eval.h"
+#include "sandbox/seccomp.h"
+
+void refusals_init(struct refusals *r)
+{
+	*r = (struct refusals){ .listener = -1, .tokens = REFUSALS_BURST };
+}
+
+void refusals_done(struct refusals *r)
+{
+	own_close(&r->listener);
+}
+
+void refusals_listen(struct refusals *r, int listener)
+{
+	own_close(&r->listener);
+	r->listener = listener;
+	r->refilled_ms = clock_ms();
+}
+
+/* --- tokens ----------------------------------------------------------------------- */
+
+/* Whole ones, and the time that was not enough for another stays. */
+void refusals_refill(struct refusals *r, int64_t now_ms)
+{
+	const int64_t more = (now_ms - r->refilled_ms) * REFUSALS_PER_S / 1000;
+
+	if (more >= REFUSALS_BURST - (int64_t)r->tokens) {
+		r->tokens = REFUSALS_BURST;
+		r->refilled_ms = now_ms;
+	} else if (more > 0) {
+		r->tokens += (unsigned)more;
+		r->refilled_ms += more * 1000 / REFUSALS_PER_S;
+	}
+}
+
+struct pollfd refusals_watch(const struct refusals *r)
+{
+	return (struct pollfd){ .fd = r->tokens ? r->listener : -1, .events = POLLIN };
+}
+
+int64_t refusals_due(const struct refusals *r)
+{
+	return r->listener < 0 || r->tokens ? 0 : r->refilled_ms + REFUSALS_PAUSE_MS;
+}
+
+void refusals_expire(struct refusals *r)
+{
+	if (clock_is_due(refusals_due(r)))
+		refusals_refill(r, clock_ms());
+}
+
+/* --- one call --------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static struct refused_call *find_row(struct refusals *r, const struct refused_call *like)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		struct refused_call *c = &r->calls[i];
+
+		if (c->call.nr == like->call.nr && c->is_floor == like->is_floor &&
+		    c->call.argument == like->call.argument)
+			return c;
+	}
+	if (r->count == REFUSALS_MAX)
+		return NULL;
+	r->calls[r->count] = *like;
+	r->calls[r->count].first_ms = now_ms();
+	return &r->calls[r->count++];
+}
+
+/* The errno of `program`, or 0 where it refuses nothing. */
+static int error_of(const struct seccomp_program *program,
+		    const struct seccomp_data *data)
+{
+	uint32_t action;
+
+	if (!bpf_eval(program->insns, program->count, data, &action) ||
+	    !seccomp_is_told(action))
+		return 0;
+	return (int)(action & SECCOMP_RET_DATA);
+}
+
+static const struct refused_call *count(struct refusals *r,
+					const struct seccomp_data *data)
+{
+	struct seccomp_program floor;
+
+	seccomp_floor(&floor);
+	const struct refused_call like = { .call = syscall_of(data),
+					   .is_floor = error_of(&floor, data) != 0 };
+	struct refused_call *c = find_row(r, &like);
+	if (!c) {
+		r->others++;
+		return NULL;
+	}
+	c->count++;
+	c->last_ms = now_ms();
+	return c;
+}
+
+/* Of a listener that poll(2) says has a call, SECCOMP_IOCTL_NOTIF_RECV waits for none:
+ * the kernel counts calls that have come and are not received, so that of one whose
+ * caller was interrupted since it is ENOENT. Nobody else receives from it. */
+static bool receive(struct refusals *r, struct seccomp_notif *ret)
+{
+	struct pollfd p = { .fd = r->listener, .events = POLLIN };
+
+	if (r->listener < 0 || poll(&p, 1, 0) != 1)
+		return false;
+	*ret = (struct seccomp_notif){ 0 }; /* or EINVAL */
+	if ((p.revents & POLLIN) &&
+	    ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, ret) == 0)
+		return true;
+	/* POLLHUP: nobody is left under the filter. */
+	if (!(p.revents & POLLIN) || (errno != ENOENT && errno != EINTR))
+		own_close(&r->listener);
+	return false;
+}
+
+/* What was interrupted meanwhile will come again, or has gone: it was not refused. */
+static bool answer(const struct refusals *r, uint64_t id, int error)
+{
+	struct seccomp_notif_resp resp = { .id = id, .error = -error };
+
+	return ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) == 0;
+}
+
+const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_pid)
+{
+	struct seccomp_notif call;
+
+	refusals_refill(r, clock_ms());
+	if (!r->tokens || !receive(r, &call))
+		return NULL;
+	r->tokens--;
+	const int error = error_of(r->filter, &call.data);
+	/* One that it does not refuse cannot come, and would not be let through. */
+	if (!answer(r, call.id, error ? error : ENOSYS))
+		return NULL;
+	*ret_pid = (pid_t)call.pid;
+	return count(r, &call.data);
+}
