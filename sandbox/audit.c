@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 #include "sandbox/launch.h"
 #include "sandbox/registry.h"
+#include "sandbox/refusals.h"
 #include "sandbox/result.h"
 #include "sandbox/watchdog.h"
 #include "store/folders.h"
@@ -204,6 +205,21 @@ void audit_refused(struct audit *a, const char *what, const struct err *why)
 	note_text(&n, "kind", err_kind_name(why->kind));
 	note_text(&n, "why", why->text);
 	(void)audit_add(a, "refused", &n, AUDIT_LASTING, NULL); /* counted as lost */
+}
+
+void audit_refused_call(struct audit *a, const struct refused_call *c)
+{
+	struct note n;
+
+	if (!a->is_on)
+		return;
+	AUTO_FREE char *what = syscall_text(c->call);
+	audit_note(a, &n);
+	note_text(&n, "what", what);
+	note_text(&n, "layer", "seccomp");
+	note_text(&n, "rule", refused_call_rule(c));
+	note_number(&n, "count", c->count);
+	(void)audit_add(a, "refused", &n, AUDIT_PASSING, NULL); /* counted as lost */
 }
 
 /* --- ends ------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct cgroup;
 struct err;
 struct launch;
 struct policy;
+struct refused_call;
 struct result;
 
 #define AUDIT_ID_LEN 12
@@ -62,6 +63,8 @@ int audit_check(const char *where, struct err *e);
 int audit_launch(struct audit *a, const struct launch *l, struct err *e);
 /* Something that was not done, and why.  It is not done whether this succeeds or not. */
 void audit_refused(struct audit *a, const char *what, const struct err *why);
+/* A kind of system calls that the filter has refused, and how often so far (refusals.h). */
+void audit_refused_call(struct audit *a, const struct refused_call *c);
 /* How a sandbox with one command ended. */
 int audit_result(struct audit *a, const struct result *r, struct err *e);
 /* How another one did, and what it has used as far as its cgroup tells. */

@@ -106,11 +106,11 @@ static void on_failure(struct guest *g)
 static void on_refusals(struct guest *g)
 {
 	const struct refused_call *c;
-	pid_t pid;
+	pid_t session;
 
 	for (int i = 0; i < REFUSALS_TURN; i++)
-		if ((c = refusals_take(&g->sandbox->refusals, &pid)) && g->refused)
-			g->refused(g->who, c, pid);
+		if ((c = refusals_take(&g->sandbox->refusals, &session)) && g->refused)
+			g->refused(g->who, c, session);
 }
 
 /* --- the channel ---------------------------------------------------------- */

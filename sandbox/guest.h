@@ -59,9 +59,9 @@ struct guest {
 	struct sentry *sentry;	    /* borrowed; NULL: nothing is watched */
 	/* It has noticed something; NULL: the sandbox is ended. */
 	void (*unprotected)(void *who, const struct err *why);
-	/* A call was refused (refusals.h), by a thread that the host numbers so and that may
-	 * be gone; 0: it is not known.  May be NULL. */
-	void (*refused)(void *who, const struct refused_call *c, pid_t pid);
+	/* A call was refused, in this session of the inside's (refusals_take()); may be
+	 * NULL. */
+	void (*refused)(void *who, const struct refused_call *c, pid_t session);
 
 	struct channel channel;
 	enum guest_state state;

@@ -1,9 +1,14 @@
 #include "sandbox/refusals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -134,6 +139,29 @@ static bool receive(struct refusals *r, struct seccomp_notif *ret)
 	return false;
 }
 
+#define STATUS_MAX 4096
+
+/* The last number of the line NSsid, which has one for each pid namespace from ours to
+ * its own (proc(5)); it waits, so that the number is still its own. */
+static pid_t session_of(uint32_t pid)
+{
+	static const char key[] = "\nNSsid:";
+	char path[32], text[STATUS_MAX];
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid); /* fits */
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	char *line = strstr(text, key), *end = line ? strchr(line + 1, '\n') : NULL;
+	if (!end)
+		return 0;
+	*end = '\0';
+	const char *last = strrchr(line, '\t');
+	return last ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
 /* What was interrupted meanwhile will come again, or has gone: it was not refused. */
 static bool answer(const struct refusals *r, uint64_t id, int error)
 {
@@ -142,7 +170,7 @@ static bool answer(const struct refusals *r, uint64_t id, int error)
 	return ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) == 0;
 }
 
-const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_pid)
+const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session)
 {
 	struct seccomp_notif call;
 
@@ -151,9 +179,10 @@ const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_pid)
 		return NULL;
 	r->tokens--;
 	const int error = error_of(r->filter, &call.data);
+	const pid_t session = r->looks_at_sessions && call.pid ? session_of(call.pid) : 0;
 	/* One that it does not refuse cannot come, and would not be let through. */
 	if (!answer(r, call.id, error ? error : ENOSYS))
 		return NULL;
-	*ret_pid = (pid_t)call.pid;
+	*ret_session = session;
 	return count(r, &call.data);
 }

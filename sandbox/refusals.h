@@ -55,6 +55,7 @@ struct refusals {
 	struct refused_call calls[REFUSALS_MAX];
 	size_t count;
 	uint64_t others; /* for which there was no row */
+	bool looks_at_sessions; /* somebody wants to know */
 	unsigned tokens;
 	int64_t refilled_ms; /* clock.h */
 };
@@ -71,9 +72,10 @@ int64_t refusals_due(const struct refusals *r);
 void refusals_expire(struct refusals *r);
 
 /* Answers one call that waits; never waits itself.  Its row, for as long as no other
- * function is called; NULL: there was none, or no token. `ret_pid` is the thread that
- * made it, as the host numbers it, which may be gone; 0: it is not known. */
-const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_pid);
+ * function is called; NULL: there was none, or no token.  *ret_session is the leader of
+ * the session of who made it, as the inside numbers it, by the kernel's word; 0: it is
+ * not known, or r->looks_at_sessions is not set. */
+const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session);
 
 /* The bucket alone, at a time of clock.h. */
 void refusals_refill(struct refusals *r, int64_t now_ms);

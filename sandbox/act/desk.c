@@ -190,6 +190,8 @@ struct observed desk_observed(const struct task *t)
 		.previous = buffer_data(&t->previous),
 		.previous_len = buffer_len(&t->previous),
 		.has_previous = t->has_previous,
+		.refused = t->refused,
+		.refused_count = t->refused_count,
 	};
 }
 

@@ -31,6 +31,7 @@ struct cgroup;
 struct err;
 struct exec;
 struct frame;
+struct refused_call;
 struct verdict;
 
 /* No more lines are taken when this much is waiting. */
@@ -113,6 +114,11 @@ bool desk_cancel(struct desk *d, const struct desk_client *c, uint64_t id);
 
 /* What the executor said.  -1: it broke the protocol. */
 int desk_frame(struct desk *d, const struct frame *f, struct err *e);
+
+/* A system call was refused, in this session of the inside's (refusals_take()): it is
+ * told with the action that made it.  `is_alone`: nothing but actions is under way. */
+void desk_refused(struct desk *d, const struct refused_call *c, pid_t session,
+		  bool is_alone);
 
 /* Puts on the wire what can start now and fits; false when nothing did.  To be
  * called after the others, and again when the wire has been written. */

@@ -31,8 +31,41 @@ static int on_started(struct desk *d, const struct frame *f, struct err *e)
 		return -1;
 	s->is_opening = false;
 	s->is_open = true;
+	s->pid = (pid_t)pid;
 	desk_close(d, s); /* its action was cancelled meanwhile */
 	return 0;
+}
+
+/* Whose call it was.  A process that has left its session (setsid(2)), and one that is
+ * not of a session, is of the action that is under way alone, if there is one; one that
+ * a command of before has left behind is of none. */
+static struct task *task_of(struct desk *d, pid_t session, bool is_alone)
+{
+	for (size_t i = 0; session && i < d->queue.session_count; i++) {
+		const struct session *s = &d->queue.sessions[i];
+		if (s->is_open && s->pid == session)
+			return s->first && s->first->is_sent ? s->first : NULL;
+	}
+	return is_alone ? queue_only(&d->queue) : NULL;
+}
+
+void desk_refused(struct desk *d, const struct refused_call *c, pid_t session, bool is_alone)
+{
+	struct task *t = task_of(d, session, is_alone);
+	size_t i = 0;
+
+	if (!t)
+		return;
+	while (i < t->refused_count && (t->refused[i].call.nr != c->call.nr ||
+					t->refused[i].call.argument != c->call.argument))
+		i++;
+	if (i == TASK_REFUSED)
+		return;
+	if (i == t->refused_count) {
+		t->refused[t->refused_count++] = *c;
+		t->refused[i].count = 0;
+	}
+	t->refused[i].count++;
 }
 
 static void finish_not_started(struct desk *d, struct task *first, const struct failed *f)

@@ -15,6 +15,7 @@
 #include "sandbox/act/action.h"
 #include "sandbox/act/observe_parts.h"
 #include "sandbox/act/put.h"
+#include "sandbox/refusals.h"
 
 #define HOW_TO_GO_ON                                                                  \
 	"You may wait longer to see additional output by sending empty command '', "   \
@@ -109,6 +110,10 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	for (size_t i = 0; i < o->refusal_count; i++) {
 		put_raw(out, i ? "," : "");
 		put_refusal(out, &o->refusals[i]);
+	}
+	for (size_t i = 0; i < o->refused_count; i++) {
+		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
+		put_format(out, "%s%s", i || o->refusal_count ? "," : "", one);
 	}
 	put_raw(out, "],");
 	if (o->stat)
@@ -232,6 +237,23 @@ static char *refused_note(const struct observed *o)
 	return note;
 }
 
+/* Of a command that failed, since it may be why. */
+static char *calls_note(const struct observed *o, const struct report *r)
+{
+	struct list names = { 0 };
+
+	if (!has_ended(r) || r->exit_code == 0 || !o->refused_count)
+		return text_copy("");
+	for (size_t i = 0; i < o->refused_count; i++) {
+		AUTO_FREE char *name = syscall_text(o->refused[i].call);
+		list_add(&names, name);
+	}
+	AUTO_FREE char *all = list_join(&names, 0, ", ");
+	list_done(&names);
+	return text_format("\n[The sandbox refused system calls that nobody in it may make: "
+			   "%s.]", all);
+}
+
 /* What a model must know beside how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct setting *s)
@@ -250,10 +272,12 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 		  "sent to it any more.]"
 		: "";
 
-	AUTO_FREE char *log = log_note(o, r);
+	AUTO_FREE char *calls = calls_note(o, r);
 	AUTO_FREE char *refused = refused_note(o);
+	AUTO_FREE char *log = log_note(o, r);
 
-	return text_format("%s%s%s%s%s%s", suffix, oom, restarted, closed, log, refused);
+	return text_format("%s%s%s%s%s%s%s", suffix, oom, restarted, closed, calls, refused,
+			   log);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,

@@ -12,6 +12,7 @@ struct action;
 struct buffer;
 struct done;
 struct edited;
+struct refused_call;
 struct report;
 struct returned;
 struct stat_told;
@@ -28,8 +29,10 @@ struct observed {
 	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t dropped;   /* bytes, instead of a content (observe_output) */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
-	const struct refusal *refusals; /* what was refused of it */
+	const struct refusal *refusals; /* what was refused of it, but for these */
 	size_t refusal_count;
+	const struct refused_call *refused; /* system calls, while it was under way */
+	size_t refused_count;
 };
 
 /* What was not done, or not let, by which layer of what protects, and what would help;

@@ -177,6 +177,21 @@ struct task *queue_under_way(struct queue *q, uint32_t id)
 	return NULL;
 }
 
+struct task *queue_only(struct queue *q)
+{
+	struct task *only = NULL;
+
+	for (size_t i = 0; i < q->session_count; i++) {
+		struct task *t = q->sessions[i].first;
+		if (!t || !t->is_sent)
+			continue;
+		if (only)
+			return NULL;
+		only = t;
+	}
+	return only;
+}
+
 struct task *queue_find(struct queue *q, const char *client, uint64_t id,
 			const char *timestamp)
 {

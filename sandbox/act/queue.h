@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/mask.h"
 #include "sandbox/act/action.h"
+#include "sandbox/refusals.h"
 
 #define QUEUE_SESSIONS 64
 /* Of which so many are for one action each, at a time. */
@@ -21,6 +22,9 @@
 
 /* So many may wait for the same action: who asked, and who asked again. */
 #define QUEUE_ASKERS 9
+
+/* So many kinds of refused calls are told with an action. */
+#define TASK_REFUSED 8
 
 struct desk_client;
 struct session;
@@ -55,6 +59,8 @@ struct task {
 	const char *result; /* in a word, static; NULL: it was done */
 	bool has_exit_code;
 	uint32_t exit_code;
+	struct refused_call refused[TASK_REFUSED]; /* while it was under way */
+	size_t refused_count;
 
 	struct task *next;
 };
@@ -62,6 +68,7 @@ struct task {
 struct session {
 	char *name; /* owned; NULL: of one action, or nobody's, or the lobby */
 	uint32_t id; /* 0: nobody's, or the lobby */
+	pid_t pid; /* of its shell, as the inside numbers it; 0: it has none */
 	bool is_open, is_opening;
 	bool has_no_shell; /* it could not be opened; only a command tries again */
 	int64_t deadline_ms; /* while it is opening */
@@ -103,6 +110,9 @@ void queue_remove(struct queue *q, struct task *t);
 
 /* The one that is under way with this id on the wire, or NULL. */
 struct task *queue_under_way(struct queue *q, uint32_t id);
+
+/* The one that is under way alone, or NULL. */
+struct task *queue_only(struct queue *q);
 
 /* The first of this client with this id, and, unless NULL, this timestamp. */
 struct task *queue_find(struct queue *q, const char *client, uint64_t id,

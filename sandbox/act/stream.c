@@ -108,6 +108,15 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 	return desk_frame(&s->desk, f, e);
 }
 
+static void on_refused(void *who, const struct refused_call *c, pid_t session)
+{
+	struct server *s = who;
+
+	desk_refused(&s->desk, c, session, true);
+	if (refused_call_is_news(c))
+		audit_refused_call(&s->stream->launch->audit, c);
+}
+
 static bool is_behind(void *who)
 {
 	const struct server *s = who;
@@ -266,7 +275,9 @@ static void server_init(struct server *s)
 
 	s->guest = (struct guest){ .sandbox = &s->stream->launch->sandbox, .who = s,
 				   .take = take_frame, .is_full = is_behind,
-				   .sentry = &s->stream->launch->sentry };
+				   .sentry = &s->stream->launch->sentry,
+				   .refused = on_refused };
+	s->stream->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
 	guest_init(&s->guest);

@@ -112,6 +112,8 @@ static void record_end(struct launch *l, struct result *ret)
 
 	if (!l->audit.has_launch)
 		return audit_refused(&l->audit, "launch", &ret->error);
+	for (size_t i = 0; i < l->sandbox.refusals.count; i++)
+		audit_refused_call(&l->audit, &l->sandbox.refusals.calls[i]);
 	if (audit_result(&l->audit, ret, &e) == 0)
 		return;
 	ret->error = e;

@@ -182,6 +182,22 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
 }
 
+/* The first of its kind, and then at powers of ten: so nobody inside drives out what else
+ * has happened. */
+static void on_refused(void *who, const struct refused_call *c, pid_t session)
+{
+	struct supervisor *s = who;
+
+	desk_refused(&s->desk, c, session, s->jobs.alive == 0);
+	if (!refused_call_is_news(c))
+		return;
+	AUTO_FREE char *members = refused_call_members(c);
+	AUTO_FREE char *more = text_format("%s,\"count\":%llu", members,
+					   (unsigned long long)c->count);
+	supervisor_event(s, "refused", more);
+	audit_refused_call(s->desk.audit, c);
+}
+
 static void on_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
@@ -331,7 +347,8 @@ static void init(struct supervisor *s)
 
 	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
 				   .take = take_frame, .sentry = &s->launch->sentry,
-				   .unprotected = still_unprotected };
+				   .unprotected = still_unprotected, .refused = on_refused };
+	s->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
 	guest_init(&s->guest);

@@ -38,6 +38,11 @@ setup() {
 	[[ $(uname -m) == x86_64 ]] || storm=${storm/165/40}
 }
 
+teardown() {
+	remove_boxes
+	end
+}
+
 needs_listener() {
 	inside --json sh -c 'unshare -U true; exit 3'
 	[[ $stderr == *'was refused'* ]] || skip "a filter around this process has the one listener"
@@ -162,4 +167,64 @@ assert more_kib - kib <= 256' \
 	catch imaged img --json sh -c 'touch /tmp/f; chown 5:5 /tmp/f && ! unshare -U true && exit 6'
 	[ "$status" -eq 6 ]
 	told | grep -qx 'unshare(CLONE_NEWUSER)|1|the floor'
+}
+
+@test "an action has what it was refused, and no other has" {
+	needs_listener
+	{
+		echo '{"action":"run","id":1,"args":{"command":"unshare -U true; unshare -U true"}}'
+		echo '{"action":"run","id":2,"args":{"command":"true"}}'
+		echo '{"action":"run","id":3,"args":{"command":"setsid -w unshare -n true; true"}}'
+	} | "$HUTCH" act >out
+	{
+		# Beside an action of another session, whose it could be.
+		echo '{"action":"run","id":4,"session":"a","args":{"command":"for i in 1 2 3; do unshare -U true; done; touch /tmp/done"}}'
+		echo '{"action":"run","id":5,"session":"b","args":{"command":"until [ -e /tmp/done ]; do sleep 0.02; done"}}'
+	} | "$HUTCH" act >>out
+	python3 - <<-'END'
+		import json
+		by = {o["cause"]: o for o in map(json.loads, open("out"))}
+		def refused(id):
+		    return [(r["what"], r["layer"], r["rule"], r["count"]) for r in by[id]["hutch"]["refused"]]
+		def suffix(id):
+		    return by[id]["extras"]["metadata"]["suffix"]
+		assert refused(1) == [("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 2)], by[1]
+		assert suffix(1).endswith("\n[The sandbox refused system calls that nobody in it may make: unshare(CLONE_NEWUSER).]"), by[1]
+		assert refused(2) == [] and "refused" not in suffix(2), by[2]
+		assert refused(3) == [("unshare(CLONE_NEWNET)", "seccomp", "the floor", 1)], by[3]
+		assert "refused" not in suffix(3), by[3]
+		assert refused(4) == [("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 3)], by[4]
+		assert refused(5) == [], by[5]
+	END
+}
+
+@test "a sandbox with a name tells of it as an event, the first time and at powers of ten" {
+	needs_listener
+	"$HUTCH" create box
+	"$HUTCH" exec box /usr/bin/python3 -c "$storm" 250
+	hutch events --json box
+	"$HUTCH" rm -f box
+	python3 - "$output" <<-'END'
+		import json, sys
+		told = [e for e in map(json.loads, sys.argv[1].splitlines()) if e["event"] == "refused"]
+		assert [e["count"] for e in told] == [1, 10, 100], told
+		for e in told:
+		    assert (e["what"], e["path"], e["layer"], e["rule"]) == ("mount", None, "seccomp", "the default profile"), e
+		    assert "hutch why syscall mount" in e["remedy"], e
+	END
+}
+
+@test "it is on record" {
+	needs_listener
+	mkdir -m 700 log && give log
+	"$HUTCH" run --audit "$T/log" /usr/bin/python3 -c "$storm" 3
+	echo '{"action":"run","id":1,"args":{"command":"unshare -U true"}}' | "$HUTCH" act --audit "$T/log" >/dev/null
+	hutch audit show --json "$T/log"
+	python3 - "$output" <<-'END'
+		import json, sys
+		told = [e for e in map(json.loads, sys.argv[1].splitlines()) if e["event"] == "refused"]
+		assert [(e["what"], e["layer"], e["rule"], e["count"]) for e in told] == [
+		    ("mount", "seccomp", "the default profile", 3),
+		    ("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 1)], told
+	END
 }

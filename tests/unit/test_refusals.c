@@ -190,7 +190,7 @@ static void test_without_a_token_nobody_looks_until_some_are_due(void **state)
 struct world {
 	struct refusals refusals;
 	struct seccomp_program filter;
-	pid_t pid;
+	pid_t pid, session; /* what is to be told of its calls */
 };
 
 /* A child under the telling filter, that does `play`. */
@@ -200,6 +200,7 @@ static void begin(struct world *w, int (*play)(void))
 	int pair[2], fd;
 	char byte;
 
+	w->session = 0;
 	refusals_init(&w->refusals);
 	seccomp_default(&w->filter);
 	w->refusals.filter = &w->filter;
@@ -239,7 +240,7 @@ static int serve(struct world *w)
 		struct pollfd p = refusals_watch(&w->refusals);
 		assert_true(poll(&p, 1, clock_wait(refusals_due(&w->refusals))) >= 0);
 		if (p.revents && refusals_take(&w->refusals, &pid))
-			assert_int_equal(pid, w->pid);
+			assert_int_equal(pid, w->session);
 		refusals_expire(&w->refusals);
 	}
 	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
@@ -279,6 +280,8 @@ static void test_the_errors_are_those_of_the_filter_and_are_counted(void **state
 
 	(void)state;
 	begin(&w, be_refused);
+	w.refusals.looks_at_sessions = true;
+	w.session = getsid(0);
 	assert_int_equal(serve(&w), 7);
 	assert_int_equal(w.refusals.count, ARRAY_LEN(rows));
 	assert_int_equal(w.refusals.others, 0);
