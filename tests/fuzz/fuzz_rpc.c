@@ -75,6 +75,7 @@ static void open_scene(struct scene *x)
 	x->shell = (struct exec){ .cwd = "/", .argv = x->argv.items, .env = x->argv.items };
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
 	x->executor = ends[1];
+	sandbox_init(&x->launch.sandbox);
 	x->launch.sandbox.channel = ends[0];
 	*s = (struct supervisor){ .launch = &x->launch, .entry = &x->entry, .ready = -1,
 				  .created = "", .listener = -1, .status = REGISTRY_READY };
