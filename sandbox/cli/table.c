@@ -9,6 +9,8 @@
 #include "base/visible.h"
 
 #define GAP 3
+/* What is wider stands out of its column, and moves nobody else's. */
+#define WIDE 48
 
 void table_add(struct table *t, char *text)
 {
@@ -27,9 +29,16 @@ static void measure(const struct table *t, size_t widths[TABLE_COLUMNS_MAX])
 {
 	for (size_t i = 0; i < t->cells.count; i++) {
 		size_t width = width_of(t->cells.items[i]), column = i % t->columns;
-		if (width > widths[column])
+		if (width > widths[column] && width <= WIDE)
 			widths[column] = width;
 	}
+}
+
+static size_t gap_behind(const char *text, size_t column_width)
+{
+	size_t width = width_of(text);
+
+	return width < column_width ? column_width - width + GAP : GAP;
 }
 
 void table_print(const struct table *t, FILE *to)
@@ -43,8 +52,7 @@ void table_print(const struct table *t, FILE *to)
 		if (column + 1 == t->columns)
 			(void)fprintf(to, "%s\n", text);
 		else
-			(void)fprintf(to, "%s%*s", text,
-				      (int)(widths[column] - width_of(text) + GAP), "");
+			(void)fprintf(to, "%s%*s", text, (int)gap_behind(text, widths[column]), "");
 	}
 }
 

@@ -1,4 +1,5 @@
-/* table -- columns for people: as wide as what is in them, in characters. */
+/* table -- columns for people: as wide as what is in them, in characters, but for a cell
+ * here and there that is much wider. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -33,6 +33,26 @@ static void test_columns_are_as_wide_as_what_is_in_them(void **state)
 				  "-        x\n");
 }
 
+static void test_one_that_is_much_wider_moves_no_other(void **state)
+{
+	static const char *const cells[] = { "A", "1",
+		"a cell that nobody would want all the others to stand behind", "2" };
+	struct table t = { .columns = 2 };
+	AUTO_FREE char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(to);
+	for (size_t i = 0; i < ARRAY_LEN(cells); i++)
+		table_add(&t, text_copy(cells[i]));
+	table_print(&t, to);
+	table_done(&t);
+	assert_int_equal(fclose(to), 0);
+	assert_string_equal(text, "A   1\na cell that nobody would want all the others to "
+				  "stand behind   2\n");
+}
+
 static const struct {
 	uint64_t bytes;
 	const char *text;
@@ -79,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_columns_are_as_wide_as_what_is_in_them),
+		cmocka_unit_test(test_one_that_is_much_wider_moves_no_other),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_ages),
 	};
