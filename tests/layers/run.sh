@@ -56,7 +56,7 @@ test_of() {
 		grep -e " ${1#escape:}" ;;
 	unit/*) "${as_user[@]}" env CMOCKA_MESSAGE_OUTPUT=TAP "$place/build/tests/unit/$file" ;;
 	run/*) "${as_user[@]}" env HUTCH="$place/build/hutch" BUILD="$place/build" \
-		bats --tap -f "${file#*:}" "$place/tests/run/${file%%:*}.bats" ;;
+		timeout 600 bats --tap -f "${file#*:}" "$place/tests/run/${file%%:*}.bats" ;;
 	esac 2>&1 </dev/null
 }
 
