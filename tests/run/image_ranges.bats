@@ -8,7 +8,7 @@ setup_file() {
 	export made
 	chmod 755 "$made"
 	python3 "$BATS_TEST_DIRNAME/owners.py" "$made/owners.tar"
-	python3 "$BATS_TEST_DIRNAME/owners.py" "$made/many.tar" 900
+	python3 "$BATS_TEST_DIRNAME/owners.py" "$made/many.tar" 3000
 }
 
 teardown_file() {
