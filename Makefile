@@ -41,7 +41,7 @@ SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks 
             fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch limits lookup lookup_place lowers mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
-            seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal \
+            seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
             upper view volumes walls watchdog why why_exec why_refused
 ACT      := action action_errand answers args complaint desk desk_audit desk_env desk_frame desk_judge desk_start \
             heap held lines observe observe_errand outbox outlet put queue setting split \

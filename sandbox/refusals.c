@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "policy/bpf_eval.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/trace.h"
 
 void refusals_init(struct refusals *r)
 {
@@ -162,6 +163,20 @@ static pid_t session_of(uint32_t pid)
 	return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
+/* The one place where a call is let go on: the filter does not refuse it, and the trace
+ * only notes it down (trace.h).  Nobody who is refused anything gets here. */
+static bool goes_on(const struct refusals *r, const struct seccomp_notif *call)
+{
+	struct seccomp_notif_resp resp = { .id = call->id,
+					   .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+
+	if (!r->trace || !trace_takes(&call->data))
+		return false;
+	trace_call(r->trace, r->listener, call);
+	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* or it has gone */
+	return true;
+}
+
 /* What was interrupted meanwhile will come again, or has gone: it was not refused. */
 static bool answer(const struct refusals *r, uint64_t id, int error)
 {
@@ -177,8 +192,11 @@ const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session)
 	refusals_refill(r, clock_ms());
 	if (!r->tokens || !receive(r, &call))
 		return NULL;
-	r->tokens--;
 	const int error = error_of(r->filter, &call.data);
+	if (!error && goes_on(r, &call))
+		return NULL;
+	if (!r->trace)
+		r->tokens--;
 	const pid_t session = r->looks_at_sessions && call.pid ? session_of(call.pid) : 0;
 	/* One that it does not refuse cannot come, and would not be let through. */
 	if (!answer(r, call.id, error ? error : ENOSYS))

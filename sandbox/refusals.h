@@ -8,6 +8,10 @@
  * SECCOMP_USER_NOTIF_FLAG_CONTINUE is none.  When nobody answers any more the kernel
  * does, with ENOSYS.
  *
+ * With a trace (`hutch run --learn`; trace.h) the filter asks about more calls: those
+ * of the trace's table that it does not refuse are noted down and go on, and they alone.
+ * It takes no tokens then, since who is held back by others' refusals learns nothing.
+ *
  *	refusals_init, the filter filled in, refusals_listen
  *	in a loop: refusals_watch, poll(2) until refusals_due() at most, refusals_take,
  *		refusals_expire
@@ -31,6 +35,7 @@
 
 struct list;
 struct seccomp_program;
+struct trace;
 
 /* More than there are kinds of calls that the filter refuses (syscalls.h). */
 #define REFUSALS_MAX 128
@@ -52,6 +57,7 @@ struct refused_call {
 struct refusals {
 	int listener; /* owned; -1: none, or not any more */
 	const struct seccomp_program *filter; /* borrowed: by what is refused */
+	struct trace *trace; /* borrowed; NULL: nothing goes on */
 	struct refused_call calls[REFUSALS_MAX];
 	size_t count;
 	uint64_t others; /* for which there was no row */
@@ -72,7 +78,7 @@ int64_t refusals_due(const struct refusals *r);
 void refusals_expire(struct refusals *r);
 
 /* Answers one call that waits; never waits itself.  Its row, for as long as no other
- * function is called; NULL: there was none, or no token.  *ret_session is the leader of
+ * function is called; NULL: there was none, or no token, or it went on.  *ret_session is the leader of
  * the session of who made it, as the inside numbers it, by the kernel's word; 0: it is
  * not known, or r->looks_at_sessions is not set. */
 const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session);

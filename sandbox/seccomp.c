@@ -275,16 +275,10 @@ int seccomp_install_telling(const struct seccomp_program *program, int *ret_list
 	return 0;
 }
 
-int seccomp_try_listener(struct err *e)
+static int cannot_listen(struct err *e)
 {
-	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	const struct sock_fprog prog = { .len = 1, .filter = &all };
-	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			  SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
-
-	if (fd >= 0)
-		return (int)fd;
 	int sys = errno;
+
 	(void)err_sys(e, "install a seccomp listener");
 	if (sys == EBUSY) {
 		(void)err_in(e, "the filter around this process has a listener already, and "
@@ -299,6 +293,31 @@ int seccomp_try_listener(struct err *e)
 				     "the outer container with --security-opt "
 				     "seccomp=unconfined");
 	return -1;
+}
+
+int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
+			      struct err *e)
+{
+	const struct sock_fprog prog = {
+		.len = (unsigned short)program->count,
+		.filter = (struct sock_filter *)program->insns,
+	};
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			  SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+
+	if (fd < 0)
+		return cannot_listen(e);
+	*ret_listener = (int)fd;
+	return 0;
+}
+
+int seccomp_try_listener(struct err *e)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct seccomp_program program = { .insns = &all, .count = 1 };
+	int fd;
+
+	return seccomp_install_listening(&program, &fd, e) < 0 ? -1 : fd;
 }
 
 void seccomp_done(struct seccomp_program *program)

@@ -95,6 +95,11 @@ struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e);
 
+/* The same for a program that is its telling form, or tells of more (trace.h): that there
+ * can be no listener is an error that says why. */
+int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
+			      struct err *e);
+
 /* Puts the calling thread under a filter that allows everything and has a listener
  * (seccomp_unotify(2)): a descriptor.  One filter around a process can have one, so
  * under an outer sandbox with its own it is EBUSY.  Needs no_new_privs. */

@@ -54,6 +54,7 @@
 #include "sandbox/rlimits.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/sockets.h"
+#include "sandbox/trace.h"
 #include "sandbox/walls.h"
 
 /* Where the executor finds its socket, a procfs, and a folder (docs/protocol.md). */
@@ -275,14 +276,27 @@ static int enter_landlock(const struct child *c, struct err *e)
 	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
 }
 
+static int install_tracing(const struct seccomp_program *filter, int *ret_listener,
+			   struct err *e)
+{
+	struct seccomp_program tracing;
+
+	trace_program(filter, &tracing);
+	int result = seccomp_install_listening(&tracing, ret_listener, e);
+	seccomp_done(&tracing);
+	return result;
+}
+
 /* The filter, which is the last of all; what is done behind it, it allows. */
 static int enter_filter(struct child *c, struct err *e)
 {
 	int fd;
 
-	if (!c->parts->tells)
+	if (c->parts->trace && install_tracing(c->parts->filter, &fd, e) < 0)
+		return err_in(e, "--learn");
+	if (!c->parts->trace && !c->parts->tells)
 		return seccomp_install(c->parts->filter, e);
-	if (seccomp_install_telling(c->parts->filter, &fd, e) < 0)
+	if (!c->parts->trace && seccomp_install_telling(c->parts->filter, &fd, e) < 0)
 		return -1;
 	AUTO_CLOSE int listener = fd;
 	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
@@ -453,10 +467,13 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 
 	sandbox_init(&s);
 	s.refusals.filter = parts->filter;
+	s.refusals.trace = parts->trace;
 	if (spawn(parts, &s, e) < 0) {
 		sandbox_done(&s);
 		return -1;
 	}
+	if (parts->trace)
+		parts->trace->init = s.pid;
 	*ret = s;
 	return 0;
 }

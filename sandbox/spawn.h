@@ -16,6 +16,7 @@ struct err;
 struct plan;
 struct program;
 struct seccomp_program;
+struct trace;
 
 struct sandbox {
 	pid_t pid;   /* of pid 1, as the host numbers it; 0: none */
@@ -38,6 +39,8 @@ struct spawn_parts {
 	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
 	bool tells; /* what the filter refuses is told, if it can be; nothing on top of it
 		     * refuses anything */
+	struct trace *trace; /* what is called is noted down here; NULL: nothing is.  That
+			      * there can be no listener is then an error. */
 	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
 };
 
