@@ -7,11 +7,11 @@ _hutch_verbs='act run create exec shell cp connect ps inspect logs events stats 
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
-	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --dry-run --rm -h --help'
+	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -h --help'
 _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
 _hutch_not_fork='--image --pull'
-_hutch_run_only='--entrypoint -i --interactive -t --tty --stdio --json --rm'
+_hutch_run_only='--entrypoint --learn -i --interactive -t --tty --stdio --json --rm'
 _hutch_why_only='-t --tty --rule --json'
 _hutch_questions='read write exec connect syscall act'
 _hutch_act_only='--stream --confirm'
@@ -27,7 +27,7 @@ declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--ttl|--idle-timeout)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--ttl|--idle-timeout)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -98,7 +98,7 @@ _hutch_value()
 		[[ $2 == *=* ]] && return
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		;;
-	--env-file | --secret-file | --seccomp) _hutch_paths file ;;
+	--env-file | --secret-file | --seccomp | --learn) _hutch_paths file ;;
 	--policy) _hutch_policies ;;
 	--audit)
 		_hutch_paths directory

@@ -286,12 +286,17 @@ static int copy_mode(struct cow *c, size_t number, const struct cow_folder *f,
 	return 0;
 }
 
-static int fill(struct cow *c, struct err *e)
+static int make_all_layers(struct cow *c, struct err *e)
 {
 	for (size_t i = 0; i < c->count; i++)
 		if (make_layers(c, i, e) < 0 || copy_mode(c, i, &c->folders[i], e) < 0)
 			return -1;
-	return write_about(c, e);
+	return 0;
+}
+
+static int fill(struct cow *c, struct err *e)
+{
+	return make_all_layers(c, e) < 0 ? -1 : write_about(c, e);
 }
 
 static int make_below(struct cow *c, const char *base, const char *all, struct err *e)
@@ -404,6 +409,21 @@ int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 		return -1;
 	put_uppers(c, p);
 	return 0;
+}
+
+int cow_make_dropped(struct plan *p, const char *folder, struct err *e)
+{
+	struct cow c;
+
+	cow_init(&c);
+	take_folders(&c, p);
+	c.path = text_copy(folder);
+	c.folder = open(folder, FOLDER);
+	int result = c.folder < 0 ? err_sys(e, "open %s", folder) : make_all_layers(&c, e);
+	if (result == 0)
+		put_uppers(&c, p);
+	cow_done(&c);
+	return result;
 }
 
 /* --- found ------------------------------------------------------------ */

@@ -70,6 +70,10 @@ void cow_done(struct cow *c);
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	     const char *verb, struct err *e);
 
+/* The same in `folder`, of upper.h, which is removed with the sandbox: nothing of it is
+ * kept, has a name or can be found. */
+int cow_make_dropped(struct plan *p, const char *folder, struct err *e);
+
 /* All that are kept or in use, the latest first. */
 struct cow_list {
 	struct cow *items; /* owned */

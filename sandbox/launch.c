@@ -14,11 +14,12 @@
 #include "policy/policy.h"
 #include "sandbox/caps.h"
 #include "sandbox/copied.h"
-#include "store/folders.h"
+#include "sandbox/learn.h"
 #include "sandbox/limits.h"
 #include "sandbox/overlay.h"
 #include "sandbox/result.h"
 #include "sandbox/supervise.h"
+#include "store/folders.h"
 
 /* With thousands of mounts the plan opens none at once, but each pump, pipe
  * and descriptor of the caller's counts; the soft limit is what shells set. */
@@ -190,6 +191,8 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (identity_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
+	if (l->learn && learn_prepare(l->learn, &l->who, e) < 0)
+		return -1;
 	return build_plan(l, e);
 }
 
@@ -356,6 +359,16 @@ static int make_cgroup(struct launch *l, struct err *e)
 	return limits_show_cgroup(&l->plan, path, e);
 }
 
+/* What is learned from leaves nothing: the folder is the janitor's to remove. */
+static int prepare_copies(struct launch *l, struct err *e)
+{
+	if (!l->learn)
+		return cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e);
+	if (upper_make(&l->upper, e) < 0)
+		return -1;
+	return cow_make_dropped(&l->plan, l->upper.path, e);
+}
+
 /* What outlives us if we are killed is known to the janitor before it is
  * changed; a folder that was made a moment before is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
@@ -371,8 +384,7 @@ static int prepare_host(struct launch *l, struct err *e)
 		l->cow.audit = text_copy(l->audit.path);
 		memcpy(l->cow.id, l->audit.id, sizeof(l->cow.id));
 	}
-	if (prepare_root(l, e) < 0 ||
-	    cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e) < 0)
+	if (prepare_root(l, e) < 0 || prepare_copies(l, e) < 0)
 		return -1;
 	if (place_cgroup(l, e) < 0)
 		return -1;
@@ -423,6 +435,7 @@ int launch_start(struct launch *l, struct err *e)
 		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
 		.cgroup = l->cgroup.into, .has_proc = l->outlives,
 		.tells = !l->policy->seccomp,
+		.trace = l->learn ? &l->learn->trace : NULL,
 	};
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;

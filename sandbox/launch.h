@@ -26,6 +26,7 @@
 #include "sandbox/upper.h"
 
 struct err;
+struct learn;
 struct policy;
 struct registry_entry;
 
@@ -34,6 +35,9 @@ struct launch {
 	const struct policy *policy;
 	/* Borrowed, set before launch_start(); NULL: a sandbox without a name. */
 	const struct registry_entry *entry;
+	/* Borrowed, set before launch_prepare(): what is done is noted down, and all of it
+	 * is dropped (learn.h); NULL: neither. */
+	struct learn *learn;
 	const char *verb; /* set before: what a name is made from where there is none */
 	int words; /* borrowed: where another program of ours speaks; stderr unless set
 		    * before launch_start() */

@@ -120,6 +120,15 @@ static void list_own_folders(struct own *own)
 		add_own_folder(own, audit);
 }
 
+void volumes_list_own(const char *audit, struct list *ret)
+{
+	struct own own = { .audit = audit, .folders = *ret };
+
+	list_own_folders(&own);
+	*ret = own.folders;
+	list_done(&own.links);
+}
+
 static struct step *add_bind(struct plan *p, const struct volume *v, const char *source,
 			     const char *target, const struct stat *st)
 {

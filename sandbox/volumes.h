@@ -28,5 +28,8 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
 int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
 			struct err *e);
 
+/* Adds hutch's own folders, as they are now, with the audit log of `audit` (policy.h). */
+void volumes_list_own(const char *audit, struct list *ret);
+
 /* The error of a source that cannot be looked at, by errno.  Returns -1. */
 int volumes_source_missing(const struct volume *v, struct err *e);

@@ -41,7 +41,7 @@ static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms
 		policy.workdir = text_copy("/usr");
 		rung_try(&policy, &result);
 	} else {
-		run_launch(&policy, false, &result);
+		run_launch(&policy, NULL, false, &result);
 	}
 	policy_done(&policy);
 	result_done(&result);

@@ -369,6 +369,13 @@ static int take_dry_run(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_learn(struct run_options *o, const char *value, struct err *e)
+{
+	if (!*value)
+		return err_set(e, ERR_USAGE, "--learn names no file");
+	return set_text(&o->learn, value);
+}
+
 /* A sandbox of `hutch run` is always removed; docker's hands type it. */
 static int take_rm(struct run_options *o, const char *value, struct err *e)
 {
@@ -475,6 +482,7 @@ static const struct option {
 	  "end the sandbox when nobody has used it for so long" },
 	{ 0, "audit", "on|off|DIR", take_audit, "put on record what is done: man hutch-audit" },
 	{ 0, "json", "[FD]", take_json, "the result as an object of JSON, on FD" },
+	{ 0, "learn", "FILE", take_learn, "write the policy that it would need into FILE" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
 	{ 0, "rule", "JSON", take_rule, "what actions are judged by: man hutch-policy" },
@@ -501,7 +509,7 @@ static const struct {
 	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
 	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
 	{ "json", VERB_RUN | VERB_WHY },	{ "rm", VERB_RUN },
-	{ "entrypoint", VERB_RUN },
+	{ "entrypoint", VERB_RUN },		{ "learn", VERB_RUN },
 	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
 	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },
 	{ "rule", VERB_ACT | BOXES | VERB_WHY }, { "dry-run", VERB_RUN | VERB_ACT },

@@ -23,6 +23,7 @@ struct run_options {
 	struct policy *policy; /* filled in */
 	bool is_dry_run;
 	bool wants_help;
+	char *learn; /* --learn: the file, owned; NULL: nothing is learned */
 	bool streams; /* --stream */
 	bool confirms; /* --confirm */
 	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "sandbox/diagnose.h"
 #include "sandbox/landlock.h"
 #include "sandbox/launch.h"
+#include "sandbox/learn.h"
 #include "sandbox/result.h"
 #include "sandbox/rung.h"
 #include "sandbox/supervise.h"
@@ -131,7 +133,19 @@ static void name_other_rung(struct err *e)
 			 rung_loses);
 }
 
-void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret)
+/* What was to be learned and was not is a failure, whatever the command said. */
+static void finish_learning(struct launch *l, struct result *ret)
+{
+	struct err e;
+
+	if (learn_finish(l->learn, &l->sandbox.refusals, ret, &e) < 0) {
+		ret->error = e;
+		ret->exit_code = EXIT_HUTCH;
+	}
+}
+
+void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_run,
+		struct result *ret)
 {
 	int64_t started = clock_us();
 	struct launch l;
@@ -141,11 +155,14 @@ void run_launch(const struct policy *policy, bool is_dry_run, struct result *ret
 		rung_run(policy, is_dry_run, ret);
 		return;
 	}
-	launch_init(&l, policy);
+	launch_init(&l, learn ? &learn->wide : policy);
+	l.learn = learn;
 	if (is_dry_run ? dry_run(&l, &e) : launch_prepare(&l, true, &e) < 0 || launch_start(&l, &e) < 0)
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
+	if (learn && ret->status != RUN_SETUP_ERROR)
+		finish_learning(&l, ret);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 	record_end(&l, ret);
 	if (ret->status == RUN_SETUP_ERROR && policy->isolation == ISOLATION_AUTO)
@@ -163,6 +180,19 @@ static void hide_secrets(const struct policy *policy, struct result *r)
 	if (environment_mask(policy, &m, NULL) == 0)
 		mask_err(&m, &r->error);
 	mask_done(&m);
+}
+
+static int run_learning(const struct policy *policy, const struct run_options *o,
+			struct result *ret, struct err *e)
+{
+	struct learn learn;
+
+	if (learn_check(policy, o->is_dry_run, e) < 0)
+		return -1;
+	learn_init(&learn, policy, o->learn);
+	run_launch(policy, &learn, false, ret);
+	learn_done(&learn);
+	return 0;
 }
 
 int run_main(char **argv)
@@ -187,11 +217,15 @@ int run_main(char **argv)
 			report_network(&policy);
 			report_secrets(&policy);
 		}
-		run_launch(&policy, options.is_dry_run, &result);
+		if (!options.learn)
+			run_launch(&policy, NULL, options.is_dry_run, &result);
+		else if (run_learning(&policy, &options, &result, &e) < 0)
+			result_failed(&result, EXIT_HUTCH, &e);
 	}
 	hide_secrets(&policy, &result);
 	report_result(&result, policy.timeout_ms, options.json_fd);
 	result_done(&result);
 	policy_done(&policy);
+	free(options.learn);
 	return result.exit_code;
 }

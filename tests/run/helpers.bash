@@ -305,6 +305,12 @@ needs_static() {
 	! is_sanitized || skip "this build of hutch is not static"
 }
 
+# Refused calls are told (refusals.h).
+needs_listener() {
+	inside --json sh -c 'unshare -U true; exit 3'
+	[[ $stderr == *'was refused'* ]] || skip "a filter around this process has the one listener"
+}
+
 # It takes several times as long for the same.
 is_sanitized() {
 	readelf -d "$BUILD/libexec/hutch-executor" 2>/dev/null | grep -q NEEDED

@@ -43,11 +43,6 @@ teardown() {
 	end
 }
 
-needs_listener() {
-	inside --json sh -c 'unshare -U true; exit 3'
-	[[ $stderr == *'was refused'* ]] || skip "a filter around this process has the one listener"
-}
-
 # told: what --json says was refused, one a line.
 told() {
 	python3 -c 'import json, sys

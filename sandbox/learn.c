@@ -1,0 +1,442 @@
+#include "sandbox/learn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "sandbox/learn_paths.h"
+#include "sandbox/result.h"
+#include "sandbox/volumes.h"
+
+#define FROM "--learn"
+
+/* A host whose mounts would take more is shown in part. */
+#define LEARN_SHOWN 2000
+
+void learn_init(struct learn *l, const struct policy *asked, const char *out)
+{
+	*l = (struct learn){ .asked = asked, .out = out, .folder = -1, .file = -1 };
+	l->wide = *asked;
+	l->wide.volumes = NULL;
+	l->wide.volume_count = l->wide.volume_room = 0;
+	plan_init(&l->plain);
+}
+
+/* All else is the asked one's. */
+static void free_volumes(struct policy *p)
+{
+	struct policy mine;
+
+	policy_init(&mine);
+	mine.volumes = p->volumes;
+	mine.volume_count = p->volume_count;
+	policy_done(&mine);
+	p->volumes = NULL;
+	p->volume_count = p->volume_room = 0;
+}
+
+void learn_done(struct learn *l)
+{
+	free_volumes(&l->wide);
+	plan_done(&l->plain);
+	trace_done(&l->trace);
+	list_done(&l->mounts);
+	list_done(&l->also);
+	own_close(&l->folder);
+	own_close(&l->file);
+}
+
+/* --- what can be learned from ----------------------------------------------------- */
+
+static int cannot(const char *flag, const char *why, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, FROM " with %s: %s", flag, why);
+	return err_remedy(e, "leave one of them out");
+}
+
+int learn_check(const struct policy *p, bool is_dry_run, struct err *e)
+{
+	const struct {
+		bool is_asked;
+		const char *flag, *why;
+	} refused[] = {
+		{ is_dry_run, "--dry-run", "it learns from what is run" },
+		{ p->isolation == ISOLATION_LANDLOCK, "--isolation landlock",
+		  "what is written can be dropped only where there are namespaces" },
+		{ p->seccomp != NULL, "--seccomp",
+		  "what a profile of your own says of a call cannot be asked again" },
+		{ p->image != IMAGE_HOST, "--image",
+		  "it shows this host's files, and an image has its own" },
+		{ p->idmap == IDMAP_RANGES, "--idmap ranges",
+		  "folders are shown copy-on-write, which takes one mapped id" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		if (refused[i].is_asked)
+			return cannot(refused[i].flag, refused[i].why, e);
+	return 0;
+}
+
+/* --- more to look at -------------------------------------------------------------- */
+
+static struct volume *add_volume(struct policy *p, const char *source, const char *target,
+				 const char *from)
+{
+	struct volume *v = policy_add_volume(p, VOLUME_BIND, from);
+
+	v->source = source ? text_copy(source) : NULL;
+	v->target = text_copy(target);
+	return v;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* As they were asked for, but that nothing of the host's is written to: of a file that is
+ * none there is no copy, so it is shown read-only. */
+static void copy_volumes(const struct policy *from, struct policy *to, bool is_to_drop)
+{
+	for (size_t i = 0; i < from->volume_count; i++) {
+		const struct volume *v = &from->volumes[i];
+		struct volume *mine = add_volume(to, v->source, v->target, v->from);
+		const bool has_copy = is_to_drop && v->is_writable && v->source;
+
+		mine->kind = v->kind;
+		mine->size = v->size;
+		mine->is_cow = v->is_cow || (has_copy && is_folder(v->source));
+		mine->is_writable = v->is_writable && (!has_copy || mine->is_cow);
+	}
+}
+
+/* The kernel's own, in which nothing can be shown; nor can what is the sandbox's own. */
+static bool is_kernels(const char *real)
+{
+	static const char *const folders[] = { "/proc", "/sys", "/dev" };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (path_below(real, folders[i]))
+			return true;
+	return false;
+}
+
+static bool has_target(const struct policy *p, const char *path)
+{
+	for (size_t i = 0; i < p->volume_count; i++)
+		if (p->volumes[i].target && path_below(path, p->volumes[i].target))
+			return true;
+	return false;
+}
+
+/* Where something is mounted, of what this process sees (proc_pid_mountinfo(5)). */
+static void list_mounts(struct list *ret)
+{
+	FILE *from = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t room = 0;
+
+	while (from && getline(&line, &room, from) > 0) {
+		char place[4096];
+		if (sscanf(line, "%*s %*s %*s %*s %4095s", place) == 1)
+			list_add(ret, place);
+	}
+	free(line);
+	if (from)
+		(void)fclose(from); /* it was only read */
+}
+
+static bool has_mount_below(const struct learn *l, const char *folder)
+{
+	for (size_t i = 0; i < l->mounts.count; i++) {
+		const char *rest = path_below(l->mounts.items[i], folder);
+		if (rest && *rest)
+			return true;
+	}
+	return false;
+}
+
+static void add_shown(struct learn *l, const char *path, bool is_dir)
+{
+	if (l->wide.volume_count >= LEARN_SHOWN)
+		return;
+	struct volume *v = add_volume(&l->wide, path, path, FROM);
+	v->is_cow = v->is_writable = is_dir;
+}
+
+static bool may_look(const char *real, const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode))
+		return access(real, R_OK | X_OK) == 0;
+	return S_ISREG(st->st_mode) && access(real, R_OK) == 0;
+}
+
+static void show_entries(struct learn *l, const char *folder, const char *const *but,
+			 bool is_inner);
+
+/* One of the host's, at its own path: a folder as an overlay, whose sockets and FIFOs
+ * are not the host's; a file read-only; nothing else.  A folder in which others are
+ * mounted can be no overlay's lower one in a user namespace (they are locked to it), so
+ * that its entries are shown one by one; there, links are passed over. */
+static void show(struct learn *l, const char *path, bool is_inner)
+{
+	static const char *const none[] = { NULL };
+	AUTO_FREE char *real = realpath(path, NULL);
+	struct stat st;
+
+	if (!real || stat(real, &st) < 0 || is_kernels(real) || !may_look(real, &st) ||
+	    has_target(&l->wide, path) || learn_is_above(&l->plain, path))
+		return;
+	const bool is_split = S_ISDIR(st.st_mode) && has_mount_below(l, real);
+	if ((is_inner || is_split) && strcmp(real, path) != 0)
+		return;
+	if (is_split)
+		show_entries(l, path, none, true);
+	else
+		add_shown(l, path, S_ISDIR(st.st_mode));
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+static void show_entries(struct learn *l, const char *folder, const char *const *but,
+			 bool is_inner)
+{
+	static const char *const dots[] = { ".", "..", NULL };
+	struct dirent **names = NULL;
+	int count = scandir(folder, &names, NULL, by_name);
+
+	for (int i = 0; i < count; i++) {
+		const char *name = names[i]->d_name;
+		AUTO_FREE char *path = text_format("%s/%s", folder[1] ? folder : "", name);
+		if (!is_among(name, dots) && !is_among(name, but) &&
+		    !learn_is_shown(&l->plain, &l->also, path))
+			show(l, path, is_inner);
+		free(names[i]);
+	}
+	free(names);
+}
+
+/* `path` may be in what is the sandbox's own, such as /tmp, over which it is shown. */
+static void show_also(struct learn *l, const char *path)
+{
+	AUTO_FREE char *real = path && *path == '/' ? realpath(path, NULL) : NULL;
+
+	if (!real || !is_folder(real) || path_below(real, "/usr"))
+		return;
+	list_add(&l->also, real);
+	show(l, real, false);
+}
+
+/* What the sandbox has of its own is not shown over: neither these nor what is above one
+ * of the plan's (show()).  $HOME and the working directory may be in one of them, such as
+ * /tmp, and are shown for themselves. */
+static void show_host(struct learn *l)
+{
+	static const char *const at_root[] = { "proc", "sys", "dev", "run", "tmp", "boot",
+					       "lost+found", "home", "var", "etc", NULL };
+	static const char *const in_var[] = { "run", "lock", "tmp", NULL };
+	static const char *const none[] = { NULL };
+	const char *home = getenv("HOME");
+	AUTO_FREE char *here = getcwd(NULL, 0);
+
+	list_mounts(&l->mounts);
+	show_entries(l, "/", at_root, false);
+	show_entries(l, "/home", none, false);
+	show_entries(l, "/var", in_var, false);
+	show_entries(l, "/etc", none, false);
+	show_also(l, home);
+	show_also(l, here);
+}
+
+/* --- OUT -------------------------------------------------------------------------- */
+
+static const char *name_of(const struct learn *l)
+{
+	const char *slash = strrchr(l->out, '/');
+
+	return slash ? slash + 1 : l->out;
+}
+
+static int is_there(const struct learn *l, struct err *e)
+{
+	(void)err_set(e, ERR_EXISTS, FROM " %.300s: it is there already, and is not written over",
+		      l->out);
+	return err_remedy(e, "name another file, or remove it");
+}
+
+/* Who writes to its folder could put there what the person takes for ours. */
+static int check_apart(const struct learn *l, const char *folder, struct err *e)
+{
+	for (size_t i = 0; i < l->asked->volume_count; i++) {
+		const struct volume *v = &l->asked->volumes[i];
+		AUTO_FREE char *source = v->source ? realpath(v->source, NULL) : NULL;
+		if (!source || !v->is_writable || v->is_cow || !path_below(folder, source))
+			continue;
+		(void)err_set(e, ERR_REFUSED, FROM " %.200s would be in a folder that what is "
+			      "learned may write to", l->out);
+		(void)err_from(e, v->from);
+		return err_remedy(e, "name a file that is elsewhere");
+	}
+	return 0;
+}
+
+static int open_out(struct learn *l, struct err *e)
+{
+	const char *slash = strrchr(l->out, '/');
+	AUTO_FREE char *folder = slash ? text_format("%.*s/", (int)(slash - l->out), l->out)
+				       : text_copy(".");
+	AUTO_FREE char *real = realpath(folder, NULL);
+	struct stat st;
+
+	if (!*name_of(l))
+		return err_set(e, ERR_USAGE, FROM " names no file");
+	l->folder = real ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (l->folder < 0)
+		return err_sys(e, FROM " %.300s: open its folder", l->out);
+	if (fstatat(l->folder, name_of(l), &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return is_there(l, e);
+	if (faccessat(l->folder, ".", W_OK | X_OK, 0) < 0) {
+		(void)err_sys(e, FROM " %.300s: write to its folder", l->out);
+		return err_remedy(e, "user %u, for whom the sandbox stands, must be able to",
+				  geteuid());
+	}
+	l->file = openat(l->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	return check_apart(l, real, e);
+}
+
+/* As link(2): never over what is there.  1: it cannot be done so here. */
+static int give_name(const struct learn *l, struct err *e)
+{
+	AUTO_FREE char *fd = text_format("/proc/self/fd/%d", l->file);
+
+	if (linkat(AT_FDCWD, fd, l->folder, name_of(l), AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	return errno == EEXIST ? is_there(l, e) : 1;
+}
+
+static int write_text(int fd, const struct learn *l, const char *text, struct err *e)
+{
+	if (io_write_all(fd, text, strlen(text)) < 0 || fsync(fd) < 0)
+		return err_sys(e, FROM " %.300s: write it", l->out);
+	return 0;
+}
+
+/* Where a file system has none without a name: under another name, which a kill at this
+ * moment leaves there. */
+static int write_aside(const struct learn *l, const char *text, struct err *e)
+{
+	AUTO_FREE char *aside = text_format(".%.200s.%d", name_of(l), getpid());
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(l->folder, aside, flags, 0600);
+
+	if (fd < 0)
+		return err_sys(e, FROM " %.300s: make a file beside it", l->out);
+	int result = write_text(fd, l, text, e);
+	if (result == 0 && linkat(l->folder, aside, l->folder, name_of(l), 0) < 0)
+		result = errno == EEXIST ? is_there(l, e)
+					 : err_sys(e, FROM " %.300s: give it its name", l->out);
+	(void)unlinkat(l->folder, aside, 0); /* it is ours, of a moment ago */
+	return result;
+}
+
+static int write_out(const struct learn *l, const char *text, struct err *e)
+{
+	if (l->file < 0)
+		return write_aside(l, text, e);
+	if (write_text(l->file, l, text, e) < 0)
+		return -1;
+	int named = give_name(l, e);
+	return named > 0 ? write_aside(l, text, e) : named;
+}
+
+/* --- before and after ------------------------------------------------------------- */
+
+int learn_prepare(struct learn *l, const struct identity *who, struct err *e)
+{
+	if (open_out(l, e) < 0)
+		return -1;
+	l->plain.is_dry_run = true; /* it is not carried out */
+	if (plan_build(&l->plain, l->asked, who, e) < 0)
+		return -1;
+	copy_volumes(l->asked, &l->wide, true);
+	show_host(l);
+	return 0;
+}
+
+static void add_wishes(const struct wishes *w, struct policy *to)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wish *one = &w->items[i];
+		const char *source = one->mode == WISH_EMPTY ? NULL : one->path;
+		struct volume *v = add_volume(to, source, one->path, FROM);
+
+		v->kind = source ? VOLUME_BIND : VOLUME_TMPFS;
+		v->size = source ? 0 : 1 << 20;
+		v->is_writable = one->mode != WISH_READ;
+	}
+}
+
+/* The policy that came out holds, or there is none. */
+static int check_and_write(struct learn *l, const struct wishes *w, struct err *e)
+{
+	struct policy found = *l->asked;
+
+	found.volumes = NULL;
+	found.volume_count = found.volume_room = 0;
+	copy_volumes(l->asked, &found, false);
+	add_wishes(w, &found);
+	AUTO_FREE char *about = text_format("learned from a run of %.200s; to be reviewed",
+					    l->asked->argv.items[0]);
+	AUTO_FREE char *text = learn_write(&found, about);
+	int result = policy_check(&found, e);
+	if (result < 0)
+		(void)err_in(e, FROM ": the policy that came out is none");
+	free_volumes(&found);
+	return result < 0 ? -1 : write_out(l, text, e);
+}
+
+int learn_finish(struct learn *l, const struct refusals *refused,
+		 const struct result *result, struct err *e)
+{
+	struct list homes = { 0 }, own = { 0 }, secrets = { 0 };
+	const char *home = getenv("HOME");
+	const struct learn_ground ground = { &l->plain, &l->also, &homes, &own, &secrets };
+	struct wishes w;
+
+	if (home && *home == '/')
+		list_add(&homes, home);
+	learn_list_secrets(home, &secrets);
+	volumes_list_own(l->asked->audit, &own);
+	learn_paths(&ground, &l->trace.seen, &w);
+	int written = check_and_write(l, &w, e);
+	if (written == 0)
+		learn_tell(l, &w, refused, result);
+	wishes_done(&w);
+	list_done(&homes);
+	list_done(&own);
+	list_done(&secrets);
+	return written;
+}

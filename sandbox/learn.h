@@ -1,0 +1,63 @@
+/* learn -- `hutch run --learn OUT`: what a command would need, as a policy for a person to
+ * look at.
+ *
+ * The sandbox is the one that the flags ask for, with more to look at and less to change:
+ * the host's folders that it would not show are shown too, as far as its user may read
+ * them, and every folder of the host's that can be written to is copy-on-write and dropped
+ * at the end, those that the flags show :rw included.  All of them are overlays, so that
+ * no socket or FIFO of the host's is reached through them (it is another inode there).
+ * What the command calls is noted down (trace.h).
+ *
+ *	learn_check, learn_init; launch.learn set, its policy learn.wide
+ *	launch_prepare() calls learn_prepare(), after it became whom the inside stands for
+ *	learn_finish, learn_done
+ *
+ * OUT is a file that is not there yet.  It has no name until it is whole
+ * (open(2), O_TMPFILE; link(2)), or is renamed to it where that is not to be had. */
+#pragma once
+#include <stdbool.h>
+
+#include "policy/policy.h"
+#include "sandbox/plan.h"
+#include "sandbox/trace.h"
+
+struct err;
+struct identity;
+struct learn_ground;
+struct refusals;
+struct result;
+struct wishes;
+
+struct learn {
+	const struct policy *asked; /* borrowed */
+	const char *out;	    /* borrowed, as typed */
+	struct policy wide; /* what is run; its volumes are owned, the rest is borrowed */
+	struct plan plain;  /* of what was asked, to know what it shows */
+	struct list mounts; /* places on the host where something is mounted */
+	struct list also;   /* $HOME and the working directory, wherever they are */
+	struct trace trace;
+	int folder, file; /* owned: where OUT is to be; its content, without a name, or -1 */
+};
+
+void learn_init(struct learn *l, const struct policy *asked, const char *out);
+void learn_done(struct learn *l);
+
+/* What cannot be learned from, as an error. */
+int learn_check(const struct policy *asked, bool is_dry_run, struct err *e);
+
+/* Makes `wide` and `plain` of this host, and sees that OUT can be written. */
+int learn_prepare(struct learn *l, const struct identity *who, struct err *e);
+
+/* Writes OUT, and tells on stderr what is in it and what is not. */
+int learn_finish(struct learn *l, const struct refusals *refused,
+		 const struct result *result, struct err *e);
+
+/* --- parts of it ------------------------------------------------------------------- */
+
+/* A policy as the file that says the same, allocated; secrets by their names alone
+ * (learn_write.c).  What hutch run has no key for is not in it. */
+char *learn_write(const struct policy *p, const char *about);
+
+/* The summary (learn_tell.c). */
+void learn_tell(const struct learn *l, const struct wishes *w,
+		const struct refusals *refused, const struct result *result);

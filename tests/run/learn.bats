@@ -1,0 +1,267 @@
+#!/usr/bin/env bats
+# hutch run --learn: what comes out lets the same command through, and what runs so
+# changes and reaches nothing.
+
+load helpers
+
+setup() {
+	begin
+	room out work
+	# A program of the host's that no sandbox shows.
+	tools=/opt/hutch-learn.${T##*.}
+	if is_root; then
+		mkdir -m 755 "$tools"
+	else
+		tools=$T/work/tools
+		mkdir "$tools"
+	fi
+	printf '#!/bin/sh\necho tool\n' >"$tools/tool"
+	chmod 755 "$tools/tool"
+	mkdir "$HOME/.ssh"
+	echo secret >"$HOME/.ssh/id"
+	echo read >"$HOME/read"
+	echo old >"$HOME/written"
+	mkdir "$HOME/made"
+	give "$HOME" "$T/work"
+	needs_listener
+}
+
+teardown() {
+	[[ ${tools:-} != /opt/hutch-learn.* ]] || rm -rf "$tools"
+	end
+}
+
+# learns ARG...: into $T/out/p.json.
+learns() {
+	inside --learn "$T/out/p.json" "$@"
+}
+
+# applied ARG...: with what came out.
+applied() {
+	inside --policy "$T/out/p.json" "$@"
+}
+
+mounts() {
+	python3 -c 'import json, sys
+policy = json.load(open(sys.argv[1]))
+for m in policy.get("mounts", []) + policy.get("tmpfs", []): print(m)' "$T/out/p.json"
+}
+
+# tells PATTERN: the summary has a line of it.
+tells() {
+	grep -qE -- "$1" <<<"$stderr"
+}
+
+script='cat "$1/read" && echo new >"$1/written" && "$2/tool" && echo x >"$1/made/file" && cat "$1/written"
+	echo >/dev/tcp/192.0.2.1/443
+	mount -t tmpfs none /tmp || true'
+
+@test "what is learned lets the same command through, and nothing less does" {
+	learns bash -c "$script" - "$HOME" "$tools"
+	[ "$status" -eq 0 ]
+	[ "$output" = $'read\ntool\nnew' ]
+	[ "$(stat -c %a out/p.json)" = 600 ]
+	hutch policy check "$T/out/p.json"
+	[ "$status" -eq 0 ]
+	mounts | sort >got
+	sort >want <<-END
+		$HOME/made:$HOME/made:rw
+		$HOME/read:$HOME/read:ro
+		$HOME/written:$HOME/written:rw
+		$(is_root && echo "$tools/tool:$tools/tool:ro" || echo "$T/work/tools/tool:$T/work/tools/tool:ro")
+	END
+	diff got want
+	applied bash -c "$script" - "$HOME" "$tools"
+	[ "$status" -eq 0 ]
+	[ "$output" = $'read\ntool\nnew' ]
+	[ "$(<"$HOME/written")" = new ]
+	inside bash -c "$script" - "$HOME" "$tools"
+	[ "$output" = "" ]
+}
+
+@test "learning changes nothing on the host, whatever the flags show" {
+	echo mine >work/mine
+	give work
+	box -v "$HOME:/h" true # makes hutch's own folders, which are hidden
+	state_of "$HOME" work >before
+	learns -v "$T/work:/w" bash -c 'echo a >"$1/written"; rm "$1/read"; mkdir "$1/new"; mv "$1/.ssh" "$1/gone"
+		echo b >/w/mine; echo c >/w/other; cat /w/mine' - "$HOME"
+	[ "$output" = b ]
+	state_of "$HOME" work >after
+	diff before after
+	[ -z "$(find runtime home -name '.upper-*' -o -name changes)" ]
+	mounts | grep -qx "$T/work:/w:rw"
+	never hutch_has_changes
+}
+
+hutch_has_changes() {
+	"$HUTCH" ps -aq | grep .
+}
+
+@test "addresses and refused calls are told, and are not in the policy" {
+	learns bash -c "$script" - "$HOME" "$tools"
+	tells 'tried to connect to 192\.0\.2\.1:443'
+	tells 'mount was refused'
+	grep -q '"network": "none"' out/p.json
+	never grep -q seccomp out/p.json
+}
+
+@test "a secret is listed by itself and told; its folder, and home, are never shown whole" {
+	learns bash -c 'ls "$1" "$1/.ssh" >/dev/null; cat "$1/.ssh/id"; echo x >"$1/.ssh/new"; echo y >"$1/new"' - "$HOME"
+	tells "$HOME/.ssh/id, which may be a secret"
+	tells "$HOME/.ssh is not in the policy"
+	tells "$HOME is not in the policy"
+	[ "$(mounts)" = "$HOME/.ssh/id:$HOME/.ssh/id:ro" ]
+}
+
+@test "hutch's own folders are hidden while it learns, and are not learned" {
+	mkdir -p "$HOME/.local/share/hutch"
+	echo own >"$HOME/.local/share/hutch/own"
+	give "$HOME/.local"
+	learns bash -c 'cat "$1/.local/share/hutch/own"' - "$HOME"
+	[ "$status" -eq 1 ]
+	[ -z "$output" ]
+	never grep -q share/hutch out/p.json
+}
+
+@test "more than 8 files of a folder become the folder, with 10,000 paths too" {
+	as_who mkdir -p home/few home/many/{1,2,3,4,5,6,7,8,9,10}
+	as_who touch home/few/{1,2,3,4,5,6,7,8}
+	(cd home/many && as_who bash -c 'for d in *; do for ((i = 0; i < 1000; i++)); do : >$d/$i; done; done')
+	learns bash -c 'cd "$1" && for i in {1..8}; do : <few/$i; done
+		for d in {1..10}; do for ((i = 0; i < 1000; i++)); do : <many/$d/$i; done; done' - "$HOME"
+	[ "$status" -eq 0 ]
+	diff <(mounts) <(for i in 1 2 3 4 5 6 7 8; do echo "$HOME/few/$i:$HOME/few/$i:ro"; done
+		echo "$HOME/many:$HOME/many:ro")
+}
+
+@test "names of any kind are noted, and those that no policy can say are told" {
+	as_who bash -c 'echo q >"$1"/home/'"'quo\"te'"'; echo n >"$1/home/new"$'"'\\n'"'line; echo c >"$1/home/co:lon"' - "$T"
+	learns bash -c 'cd "$1"; cat "quo\"te" "co:lon" "new"$'"'\\n'"'line
+		long=$(printf "x%.0s" {1..5000}); cat "$long" "/$long/$long"' - "$HOME"
+	[ "$output" = $'q\nc\nn' ]
+	[ "$(mounts)" = "$HOME/quo\"te:$HOME/quo\"te:ro" ]
+	tells 'co:lon is not in the policy'
+	tells 'new\^Jline is not in the policy'
+}
+
+@test "a storm of opens ends, and its bound is told" {
+	learns --timeout 120s bash -c 'for p in 1 2 3 4; do
+		(for ((i = 0; i < 20000; i++)); do [[ -e /no/$p/$i ]]; done) & done; wait'
+	[ "$status" -eq 0 ]
+	tells 'more paths than the 65536'
+}
+
+@test "a socket of the host's is not reached while it learns, nor is a FIFO" {
+	as_who python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print("up", flush=True)
+s.settimeout(60)
+try: s.accept(); print("reached", flush=True)
+except OSError: pass' "$HOME/socket" >said &
+	started+=($!)
+	until_true grep -q up said
+	as_who mkfifo home/fifo
+	as_who timeout 60 cat home/fifo >piped &
+	started+=($!)
+	learns bash -c 'python3 -c "import socket, sys
+socket.socket(socket.AF_UNIX).connect(sys.argv[1])" "$1/socket" && exit 3
+		timeout 1 bash -c "echo got >$1/fifo"; [ $? -ne 0 ] || exit 4; exit 0' - "$HOME"
+	[ "$status" -eq 0 ]
+	[ ! -s piped ]
+	[ "$(<said)" = up ]
+	tells 'tried to connect to unix:.*/home/socket'
+	tells 'fifo is not in the policy'
+}
+
+@test "what is there is not written over, and what the command may write to is refused" {
+	echo mine >out/p.json
+	refuses ".*p\.json: it is there already" --learn "$T/out/p.json" true
+	[ "$(<out/p.json)" = mine ]
+	refuses ".*would be in a folder" --learn "$T/work/p.json" -v "$T/work:/w" true
+	refuses ".*open its folder" --learn "$T/none/p.json" true
+	refuses ".*names no file" --learn "$T/out/" true
+	ln -s /nowhere out/link
+	refuses ".*there already" --learn "$T/out/link" true
+}
+
+@test "a file that came to be there meanwhile is not written over" {
+	local code=0
+	mkfifo go
+	"$HUTCH" run --learn "$T/out/p.json" -i sh -c 'echo on; read -r x' <>go >there 2>err &
+	started+=($!)
+	until_true test -s there
+	echo mine >out/p.json
+	echo >go
+	wait "${started[0]}" || code=$?
+	[ "$code" -eq 125 ]
+	grep -q 'it is there already' err
+	[ "$(<out/p.json)" = mine ]
+}
+
+@test "what cannot be learned from is an error that says why" {
+	echo '{"defaultAction": "SCMP_ACT_ALLOW"}' >all.json
+	mkdir img
+	refuses "--learn with --dry-run" --learn "$T/out/p.json" --dry-run true
+	refuses "--learn with --isolation landlock" --learn "$T/out/p.json" --isolation landlock true
+	refuses "--learn with --seccomp" --learn "$T/out/p.json" --seccomp all.json true
+	refuses "--learn with --image" --learn "$T/out/p.json" --image "dir:$T/img" true
+	refuses "--learn with --idmap ranges" --learn "$T/out/p.json" --idmap ranges true
+	[ ! -e out/p.json ]
+}
+
+@test "flags are in the policy as they were given, and no value of a secret" {
+	export TOKEN=hush-hush
+	learns -e 'A="b' --secret TOKEN -w /tmp --hostname box --cap-drop ALL --timeout 90s \
+		--ulimit nofile=100:200 --tmpfs /scratch:size=1m --workspace "$T/work:ro" true
+	[ "$status" -eq 0 ]
+	never grep -q hush out/p.json
+	python3 - "$T" <<-'END'
+		import json, sys
+		t = sys.argv[1]
+		p = json.load(open(t + "/out/p.json"))
+		del p["about"]
+		assert p == {"version": 1, "workspace": t + "/work:ro", "tmpfs": ["/scratch:size=1048576"],
+		    "env": {"A": '"b'}, "secrets": ["TOKEN"], "workdir": "/tmp", "hostname": "box",
+		    "network": "none", "capabilities": {"drop": ["ALL"]},
+		    "limits": {"timeout": "90000ms", "ulimits": {"nofile": "100:200"}}}, p
+	END
+	applied sh -c 'hostname; pwd; echo "$A$TOKEN"'
+	[ "$output" = $'box\n/tmp\n"bhush-hush' ]
+}
+
+@test "hutch that is killed while it learns leaves no file and no process" {
+	"$HUTCH" run --learn "$T/out/p.json" sh -c "echo on; while :; do ls /opt >/dev/null; done; : $mark" >there &
+	started+=($!)
+	until_true test -s there
+	kill -KILL "${started[0]}"
+	until_true none_marked
+	until_true upper_is_gone
+	[ -z "$(ls -A out)" ]
+}
+
+upper_is_gone() {
+	[[ -z $(find "$T/runtime" "$T/home" -name '.upper-*') ]]
+}
+
+@test "a command that fails is learned from as far as it got, and its code is ours" {
+	learns bash -c 'cat "$1/read"; exit 7' - "$HOME"
+	[ "$status" -eq 7 ]
+	tells 'ended with 7'
+	[ "$(mounts)" = "$HOME/read:$HOME/read:ro" ]
+	inside --learn "$T/out/none.json" no-such-program
+	[ "$status" -eq 127 ]
+	[ ! -e out/none.json ]
+}
+
+@test "where there can be no listener nothing is run, and why is said" {
+	catch "$(tool forbid)" listener sh -c '"$@"; exit $?' - "$HUTCH" run --learn "$T/out/p.json" echo ran
+	[ "$status" -eq 125 ]
+	[ -z "$output" ]
+	tells '--learn: .*has a listener already'
+	[ ! -e out/p.json ]
+}
+
+@test "another verb has no --learn" {
+	hutch act --learn out/p.json
+	[ "$status" -eq 125 ]
+}
