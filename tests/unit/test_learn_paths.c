@@ -1,0 +1,290 @@
+/* What was used, in a folder of the test's, and what is to be shown for it. */
+#include "sandbox/learn_paths.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/plan.h"
+#include "sandbox/traced.h"
+#include "tests/unit/scene.h"
+
+struct world {
+	const char *top; /* borrowed: the test's folder, which is a home, too */
+	struct plan plain;
+	struct list also, homes, own, secrets;
+	struct traced seen;
+	struct wishes got;
+};
+
+static void begin(struct world *w, const char *top)
+{
+	*w = (struct world){ .top = top };
+	plan_init(&w->plain);
+	(void)plan_add(&w->plain, STEP_ROOT, "/");
+	(void)plan_add(&w->plain, STEP_BIND, "/usr");
+	(void)plan_add(&w->plain, STEP_SCRATCH, "/tmp");
+	(void)plan_add(&w->plain, STEP_FILE, "/etc/passwd");
+	list_add(&w->also, top);
+	list_add(&w->homes, top);
+	list_addf(&w->own, "%s/own", top);
+	list_addf(&w->secrets, "%s/.ssh", top);
+}
+
+static void end(struct world *w)
+{
+	plan_done(&w->plain);
+	list_done(&w->also);
+	list_done(&w->homes);
+	list_done(&w->own);
+	list_done(&w->secrets);
+	traced_done(&w->seen);
+	wishes_done(&w->got);
+}
+
+/* A file of the host's, with the folders above it; a folder where it ends in '/'. */
+static void make(const struct world *w, const char *name)
+{
+	AUTO_FREE char *path = text_format("%s/%s", w->top, name);
+
+	for (char *at = strchr(path + strlen(w->top) + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+		*at = '/';
+	}
+	AUTO_CLOSE int fd = path[strlen(path) - 1] == '/' ? -1
+							  : open(path, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0 || path[strlen(path) - 1] == '/');
+}
+
+static void use(struct world *w, const char *name, unsigned how)
+{
+	AUTO_FREE char *path = *name == '/' ? text_copy(name)
+					    : text_format("%s%s%s", w->top, *name ? "/" : "", name);
+
+	traced_add(&w->seen, path, how);
+}
+
+/* All that is to be shown: "NAME r", "NAME w", "NAME e", a folder's with '/'. */
+static void expect(struct world *w, const char *all)
+{
+	const struct learn_ground ground = { &w->plain, &w->also, &w->homes, &w->own,
+					     &w->secrets };
+	struct list said = { 0 };
+
+	learn_paths(&ground, &w->seen, &w->got);
+	for (size_t i = 0; i < w->got.count; i++) {
+		const struct wish *one = &w->got.items[i];
+		const bool is_in = !strncmp(one->path, w->top, strlen(w->top));
+		list_addf(&said, "%s%s %c", one->path + (is_in ? strlen(w->top) : 0),
+			  one->is_folder ? "/" : "", "-erw"[one->mode]);
+	}
+	AUTO_FREE char *text = list_join(&said, 0, ", ");
+	assert_string_equal(text, all);
+	list_done(&said);
+}
+
+static void test_what_is_used_is_shown_and_no_more(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	make(&w, "a/read");
+	make(&w, "a/written");
+	make(&w, "a/looked");
+	make(&w, "a/unused");
+	make(&w, "listed/x");
+	make(&w, "entered/y");
+	use(&w, "a/read", TRACED_READ | TRACED_LOOK);
+	use(&w, "a/written", TRACED_WRITE);
+	use(&w, "a/looked", TRACED_LOOK);
+	use(&w, "a", TRACED_LOOK);
+	use(&w, "listed", TRACED_READ);
+	use(&w, "listed/x", TRACED_READ);
+	use(&w, "entered", TRACED_LOOK);
+	use(&w, "nowhere", TRACED_READ);
+	use(&w, "nowhere/x", TRACED_CREATE | TRACED_WRITE);
+	use(&w, "/usr/bin/env", TRACED_READ);
+	use(&w, "/tmp/mine", TRACED_READ);
+	use(&w, "/etc/passwd", TRACED_READ);
+	use(&w, "/etc", TRACED_READ);
+	use(&w, "/", TRACED_READ);
+	expect(&w, "/a/looked r, /a/read r, /a/written w, /entered/ e, /listed/ r");
+	end(&w);
+}
+
+static void test_a_name_that_is_changed_asks_for_its_folder(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	make(&w, "made/");
+	make(&w, "moved/from");
+	make(&w, "to/");
+	make(&w, "gone/x");
+	make(&w, "kept/x");
+	use(&w, "made/new", TRACED_CREATE | TRACED_WRITE);
+	use(&w, "moved/from", TRACED_REMOVE);
+	use(&w, "to/here", TRACED_PLACE);
+	use(&w, "gone/x", TRACED_REMOVE);
+	use(&w, "kept/never", TRACED_REMOVE); /* rm -f */
+	use(&w, "kept", TRACED_CREATE | TRACED_LOOK); /* mkdir -p */
+	expect(&w, "/gone/ w, /kept/ e, /made/ w, /moved/ w, /to/ w");
+	end(&w);
+}
+
+static void use_many(struct world *w, const char *folder, int count, unsigned how)
+{
+	for (int i = 0; i < count; i++) {
+		AUTO_FREE char *name = text_format("%s/%d", folder, i);
+		make(w, name);
+		use(w, name, how);
+	}
+}
+
+static void test_many_of_a_folder_become_it_by_mode(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	use_many(&w, "nine", LEARN_TOGETHER + 1, TRACED_READ);
+	use_many(&w, "write", LEARN_TOGETHER + 1, TRACED_WRITE);
+	use_many(&w, "mixed", LEARN_TOGETHER + 1, TRACED_READ);
+	make(&w, "mixed/w");
+	use(&w, "mixed/w", TRACED_WRITE);
+	make(&w, "nine/deep/x");
+	use(&w, "nine/deep/x", TRACED_READ);
+	use_many(&w, "two", 2, TRACED_READ);
+	expect(&w, "/mixed/ r, /mixed/w w, /nine/ r, /two/0 r, /two/1 r, /write/ w");
+	end(&w);
+}
+
+static void test_as_many_as_are_let_stand_stay_by_themselves(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	use_many(&w, "f", LEARN_TOGETHER, TRACED_READ);
+	make(&w, "f/w");
+	use(&w, "f/w", TRACED_WRITE);
+	expect(&w, "/f/0 r, /f/1 r, /f/2 r, /f/3 r, /f/4 r, /f/5 r, /f/6 r, /f/7 r, /f/w w");
+	end(&w);
+}
+
+static void test_folders_are_joined_upwards_and_never_to_a_home(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	for (int i = 0; i <= LEARN_TOGETHER; i++) {
+		AUTO_FREE char *inner = text_format("p/%d", i);
+		use_many(&w, inner, LEARN_TOGETHER + 1, TRACED_READ);
+	}
+	expect(&w, "/p/ r");
+	end(&w);
+
+	begin(&w, *state);
+	for (int i = 0; i <= LEARN_TOGETHER; i++) {
+		AUTO_FREE char *name = text_format("h%d", i);
+		make(&w, name);
+		use(&w, name, TRACED_READ);
+	}
+	use(&w, "", TRACED_READ);
+	expect(&w, "/h0 r, /h1 r, /h2 r, /h3 r, /h4 r, /h5 r, /h6 r, /h7 r, /h8 r");
+	assert_int_equal(w.got.left[LEFT_WIDE].count, 1);
+	assert_string_equal(w.got.left[LEFT_WIDE].items[0], w.top);
+	end(&w);
+}
+
+static void test_a_secret_is_shown_by_itself_and_named(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	use_many(&w, ".ssh", LEARN_TOGETHER + 2, TRACED_READ);
+	make(&w, ".ssh/sub/x");
+	use(&w, ".ssh", TRACED_READ);
+	use(&w, ".ssh/sub", TRACED_READ);
+	use(&w, ".ssh/new", TRACED_CREATE | TRACED_WRITE);
+	use(&w, ".sshd", TRACED_READ);
+	expect(&w, "/.ssh/0 r, /.ssh/1 r, /.ssh/2 r, /.ssh/3 r, /.ssh/4 r, /.ssh/5 r, "
+		   "/.ssh/6 r, /.ssh/7 r, /.ssh/8 r, /.ssh/9 r, /.ssh/sub/ e");
+	assert_int_equal(w.got.secrets.count, 11);
+	assert_int_equal(w.got.left[LEFT_WIDE].count, 2);
+	end(&w);
+}
+
+static void test_what_is_hutchs_own_is_not_shown(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	make(&w, "own/x");
+	use(&w, "own/x", TRACED_READ);
+	use(&w, "own", TRACED_READ);
+	use(&w, "own/new", TRACED_CREATE);
+	expect(&w, "");
+	assert_int_equal(w.got.left[LEFT_OWN].count, 2);
+	end(&w);
+}
+
+static void test_what_no_policy_can_say_is_left_out(void **state)
+{
+	static const char *const names[] = { "a:b", "new\nline", "esc\033", "no\xff", "del\x7f" };
+	struct world w;
+
+	begin(&w, *state);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		make(&w, names[i]);
+		use(&w, names[i], TRACED_READ);
+	}
+	make(&w, "quo\"te");
+	use(&w, "quo\"te", TRACED_READ);
+	expect(&w, "/quo\"te r");
+	assert_int_equal(w.got.left[LEFT_NAME].count, ARRAY_LEN(names));
+	end(&w);
+}
+
+static void test_there_is_a_bound_on_mounts(void **state)
+{
+	struct world w;
+	char name[32];
+
+	begin(&w, *state);
+	make(&w, ".ssh/");
+	for (int i = 0; i < LEARN_MOUNTS + 3; i++) {
+		(void)snprintf(name, sizeof(name), ".ssh/%d", i);
+		make(&w, name);
+		use(&w, name, TRACED_READ);
+	}
+	const struct learn_ground ground = { &w.plain, &w.also, &w.homes, &w.own, &w.secrets };
+	learn_paths(&ground, &w.seen, &w.got);
+	assert_int_equal(w.got.count, LEARN_MOUNTS);
+	assert_int_equal(w.got.left[LEFT_MANY].count, 3);
+	end(&w);
+}
+
+#define IN_SCENE(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SCENE(test_what_is_used_is_shown_and_no_more),
+		IN_SCENE(test_a_name_that_is_changed_asks_for_its_folder),
+		IN_SCENE(test_many_of_a_folder_become_it_by_mode),
+		IN_SCENE(test_as_many_as_are_let_stand_stay_by_themselves),
+		IN_SCENE(test_folders_are_joined_upwards_and_never_to_a_home),
+		IN_SCENE(test_a_secret_is_shown_by_itself_and_named),
+		IN_SCENE(test_what_is_hutchs_own_is_not_shown),
+		IN_SCENE(test_what_no_policy_can_say_is_left_out),
+		IN_SCENE(test_there_is_a_bound_on_mounts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
