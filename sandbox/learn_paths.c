@@ -1,11 +1,13 @@
 #include "sandbox/learn_paths.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -183,6 +185,46 @@ static void take_file(struct work *w, const char *path, unsigned use)
 	wish(w, path, is_written ? WISH_WRITE : WISH_READ, false);
 }
 
+/* The program that the first line of a script names, which the kernel opens itself
+ * (execve(2)), allocated; NULL: it is none. */
+static char *interpreter_of(const char *path)
+{
+	char line[256];
+	struct stat st;
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+	AUTO_CLOSE int fd = open(path, flags);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	const ssize_t len = io_read_full(fd, line, sizeof(line) - 1);
+	line[len > 0 ? len : 0] = '\0';
+	if (strncmp(line, "#!", 2) != 0)
+		return NULL;
+	const char *name = line + 2 + strspn(line + 2, " \t");
+	return *name == '/' ? text_format("%.*s", (int)strcspn(name, " \t\r\n"), name) : NULL;
+}
+
+/* As deep as the kernel goes, whose bound is 5. */
+#define SCRIPTS_DEEP 5
+
+static void take_path(struct work *w, const char *path, unsigned use);
+
+static void take_interpreters(struct work *w, const char *path)
+{
+	AUTO_FREE char *at = text_copy(path);
+	char clean[TRACED_PATH_MAX];
+
+	for (int i = 0; i < SCRIPTS_DEEP; i++) {
+		char *next = interpreter_of(at);
+		if (!next)
+			return;
+		free(at);
+		at = next;
+		if (traced_join("", at, clean))
+			take_path(w, clean, TRACED_READ);
+	}
+}
+
 static void take_path(struct work *w, const char *path, unsigned use)
 {
 	struct stat st;
@@ -196,6 +238,8 @@ static void take_path(struct work *w, const char *path, unsigned use)
 	/* Where somebody else's automounter, or a link, leads nowhere, nothing is needed. */
 	if (!has_name || stat(path, &st) < 0)
 		return;
+	if (use & TRACED_EXECUTE)
+		take_interpreters(w, path);
 	if (S_ISDIR(st.st_mode))
 		take_folder(w, path, use);
 	else if (S_ISREG(st.st_mode))

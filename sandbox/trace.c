@@ -44,12 +44,13 @@ enum shape {
 
 #define HERE (-1) /* relative to the working directory */
 
-#define LOOK   TRACED_LOOK
-#define READ   TRACED_READ
-#define WRITE  TRACED_WRITE
-#define CREATE TRACED_CREATE
-#define PLACE  TRACED_PLACE
-#define REMOVE TRACED_REMOVE
+#define LOOK	TRACED_LOOK
+#define READ	TRACED_READ
+#define WRITE	TRACED_WRITE
+#define CREATE	TRACED_CREATE
+#define PLACE	TRACED_PLACE
+#define REMOVE	TRACED_REMOVE
+#define EXECUTE TRACED_EXECUTE
 
 /* A call with two paths has two rows.  What is in none of these is not noted down. */
 static const struct traced_call {
@@ -68,8 +69,8 @@ static const struct traced_call {
 	{ SYS_faccessat2, 0, 1, LOOK, PLAIN, 0 },
 	{ SYS_readlinkat, 0, 1, LOOK, PLAIN, 0 },
 	{ SYS_chdir, HERE, 0, LOOK, PLAIN, 0 },
-	{ SYS_execve, HERE, 0, READ, PLAIN, 0 },
-	{ SYS_execveat, 0, 1, READ, PLAIN, 0 },
+	{ SYS_execve, HERE, 0, READ | EXECUTE, PLAIN, 0 },
+	{ SYS_execveat, 0, 1, READ | EXECUTE, PLAIN, 0 },
 	{ SYS_truncate, HERE, 0, WRITE, PLAIN, 0 },
 	{ SYS_fchmodat, 0, 1, WRITE, PLAIN, 0 },
 	{ SYS_fchmodat2, 0, 1, WRITE, PLAIN, 0 },

@@ -21,7 +21,8 @@ enum traced_use {
 	TRACED_WRITE = 4,  /* opened for writing, truncated, its mode or times set */
 	TRACED_CREATE = 8, /* made, unless it was there */
 	TRACED_PLACE = 16, /* a name was to be given, whatever had it: rename, link */
-	TRACED_REMOVE = 32 /* the name was to be taken away */
+	TRACED_REMOVE = 32, /* the name was to be taken away */
+	TRACED_EXECUTE = 64 /* with TRACED_READ: a script's first line names another */
 };
 
 struct traced_path {

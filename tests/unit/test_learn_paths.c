@@ -119,6 +119,26 @@ static void test_what_is_used_is_shown_and_no_more(void **state)
 	end(&w);
 }
 
+static void test_a_script_brings_the_program_that_it_names(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	make(&w, "s/script");
+	make(&w, "i/inner");
+	make(&w, "i/last");
+	for (int i = 0; i < 2; i++) {
+		AUTO_FREE char *path = text_format("%s/%s", w.top, i ? "i/inner" : "s/script");
+		AUTO_FREE char *line = text_format("#! %s/i/../i/%s -x\n", w.top,
+						   i ? "last" : "inner");
+		AUTO_CLOSE int fd = open(path, O_WRONLY);
+		assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+	}
+	use(&w, "s/script", TRACED_READ | TRACED_EXECUTE);
+	expect(&w, "/i/inner r, /i/last r, /s/script r");
+	end(&w);
+}
+
 static void test_a_name_that_is_changed_asks_for_its_folder(void **state)
 {
 	struct world w;
@@ -276,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCENE(test_what_is_used_is_shown_and_no_more),
+		IN_SCENE(test_a_script_brings_the_program_that_it_names),
 		IN_SCENE(test_a_name_that_is_changed_asks_for_its_folder),
 		IN_SCENE(test_many_of_a_folder_become_it_by_mode),
 		IN_SCENE(test_as_many_as_are_let_stand_stay_by_themselves),

@@ -267,7 +267,7 @@ static void test_paths_are_noted_with_what_is_done(void **state)
 		{ "/tmp/no/c", TRACED_LOOK | TRACED_CREATE },
 		{ "/no/d", TRACED_REMOVE },   { "/tmp/no/e", TRACED_PLACE },
 		{ "/no/f", TRACED_REMOVE },   { "/no/g", TRACED_PLACE },
-		{ "/no/h", TRACED_READ },     { "/no/new\nline\"", TRACED_READ },
+		{ "/no/h", TRACED_READ | TRACED_EXECUTE },     { "/no/new\nline\"", TRACED_READ },
 	};
 	struct seccomp_program plain;
 	struct world w;
