@@ -38,7 +38,7 @@ POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_
             rules settings syscalls volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks copied cow cow_mount delegate diagnose fence fs fuse \
-            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_paths learn_tell learn_write limits lookup lookup_place lowers mounts network note overlay plan \
+            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits lookup lookup_place lowers mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \

@@ -54,6 +54,10 @@ int learn_finish(struct learn *l, const struct refusals *refused,
 
 /* --- parts of it ------------------------------------------------------------------- */
 
+/* OUT (learn_out.c): sees that it can be made and is nobody's yet, and makes it. */
+int learn_open_out(struct learn *l, struct err *e);
+int learn_write_out(const struct learn *l, const char *text, struct err *e);
+
 /* A policy as the file that says the same, allocated; secrets by their names alone
  * (learn_write.c).  What hutch run has no key for is not in it. */
 char *learn_write(const struct policy *p, const char *about);

@@ -43,8 +43,9 @@ static void tell_wishes(const struct learn *l, const struct wishes *w)
 static void tell_secrets(const struct wishes *w)
 {
 	for (size_t i = 0; i < w->secrets.count && i < SHOWN; i++) {
-		AUTO_FREE char *what = text_format("note: %s, which may be a secret, is in the policy",
-						   w->secrets.items[i]);
+		AUTO_FREE char *what =
+			text_format("note: %s, which may be a secret, is in the policy",
+				    w->secrets.items[i]);
 		line(what, ": take it out unless it is meant");
 	}
 	tell_more(w->secrets.count, "that may be secrets are in the policy");

@@ -290,14 +290,15 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 /* The filter, which is the last of all; what is done behind it, it allows. */
 static int enter_filter(struct child *c, struct err *e)
 {
+	const struct spawn_parts *parts = c->parts;
 	int fd;
 
-	if (c->parts->trace && install_tracing(c->parts->filter, &fd, e) < 0)
-		return err_in(e, "--learn");
-	if (!c->parts->trace && !c->parts->tells)
-		return seccomp_install(c->parts->filter, e);
-	if (!c->parts->trace && seccomp_install_telling(c->parts->filter, &fd, e) < 0)
-		return -1;
+	if (!parts->trace && !parts->tells)
+		return seccomp_install(parts->filter, e);
+	int installed = parts->trace ? install_tracing(parts->filter, &fd, e)
+				     : seccomp_install_telling(parts->filter, &fd, e);
+	if (installed < 0)
+		return parts->trace ? err_in(e, "--learn") : -1;
 	AUTO_CLOSE int listener = fd;
 	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
 }

@@ -301,7 +301,8 @@ static void note_address(struct trace *t, const struct caller *c,
 		struct sockaddr_in6 in6;
 		struct sockaddr_un un;
 	} a = { 0 };
-	const uint64_t said = c->call->data.args[row->flags], at = c->call->data.args[row->path];
+	const uint64_t said = c->call->data.args[row->flags];
+	const uint64_t at = c->call->data.args[row->path];
 	const size_t want = said < sizeof(a) ? (size_t)said : sizeof(a);
 	const ssize_t len = at && want >= sizeof(a.any.sa_family) ? read_memory(c, at, &a, want)
 								   : -1;
@@ -311,7 +312,8 @@ static void note_address(struct trace *t, const struct caller *c,
 		return;
 	if (a.any.sa_family == AF_INET && want >= sizeof(a.in))
 		tell_inet(&a.in, text, sizeof(text));
-	else if (a.any.sa_family == AF_INET6 && want >= offsetof(struct sockaddr_in6, sin6_scope_id))
+	else if (a.any.sa_family == AF_INET6 &&
+		 want >= offsetof(struct sockaddr_in6, sin6_scope_id))
 		tell_inet6(&a.in6, text, sizeof(text));
 	else if (a.any.sa_family == AF_UNIX)
 		tell_unix(&a.un, want, text, sizeof(text));

@@ -89,7 +89,7 @@ script='cat "$1/read" && echo new >"$1/written" && "$2/tool" && echo x >"$1/made
 	[ "$output" = b ]
 	state_of "$HOME" work >after
 	diff before after
-	[ -z "$(find runtime home -name '.upper-*' -o -name changes)" ]
+	upper_is_gone
 	mounts | grep -qx "$T/work:/w:rw"
 	never hutch_has_changes
 }
@@ -240,7 +240,7 @@ socket.socket(socket.AF_UNIX).connect(sys.argv[1])" "$1/socket" && exit 3
 }
 
 upper_is_gone() {
-	[[ -z $(find "$T/runtime" "$T/home" -name '.upper-*') ]]
+	[[ -z $(find "$T/runtime" "$T/home" -name '.upper-*' -o -path '*/changes/*' -o -path '*/.changes/*') ]]
 }
 
 @test "a command that fails is learned from as far as it got, and its code is ours" {
