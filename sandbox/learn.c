@@ -167,8 +167,10 @@ static bool has_mount_below(const struct learn *l, const char *folder)
 
 static void add_shown(struct learn *l, const char *path, bool is_dir)
 {
-	if (l->wide.volume_count >= LEARN_SHOWN)
+	if (l->wide.volume_count >= LEARN_SHOWN) {
+		l->unshown++;
 		return;
+	}
 	struct volume *v = add_volume(&l->wide, path, path, FROM);
 	v->is_cow = v->is_writable = is_dir;
 }

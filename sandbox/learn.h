@@ -36,6 +36,7 @@ struct learn {
 	struct list mounts; /* places on the host where something is mounted */
 	struct list also;   /* $HOME and the working directory, wherever they are */
 	struct trace trace;
+	size_t unshown; /* of the host: more than can be shown */
 	int folder, file; /* owned: where OUT is to be; its content, without a name, or -1 */
 };
 

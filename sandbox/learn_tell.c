@@ -127,6 +127,10 @@ void learn_tell(const struct learn *l, const struct wishes *w,
 	if (l->trace.seen.lost)
 		(void)fprintf(stderr, "hutch: note: it used more paths than the %d that are kept; "
 				      "the policy is not complete\n", TRACED_PATHS);
+	if (l->unshown)
+		(void)fprintf(stderr, "hutch: note: %zu files and folders of this host were not shown "
+				      "to it, since there are too many; -v shows one\n",
+			      l->unshown);
 	if (result->exit_code != 0)
 		(void)fprintf(stderr, "hutch: note: the command ended with %d: what it did not get "
 				      "to is not in the policy\n", result->exit_code);
