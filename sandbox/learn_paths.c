@@ -163,7 +163,10 @@ static void wish_folder_of(struct work *w, const char *path)
 	if (is_shown(w, folder) || stat(folder, &st) < 0 ||
 	    !S_ISDIR(st.st_mode) || access(folder, W_OK) < 0)
 		return;
-	wish(w, folder, WISH_WRITE, true);
+	if (may_be_whole(w, folder))
+		wish(w, folder, WISH_WRITE, true);
+	else
+		leave(w, LEFT_MADE, path);
 }
 
 static void take_folder(struct work *w, const char *path, unsigned use)
@@ -182,6 +185,8 @@ static void take_file(struct work *w, const char *path, unsigned use)
 {
 	const bool is_written = use & (TRACED_WRITE | TRACED_CREATE) && access(path, W_OK) == 0;
 
+	if (!is_written && access(path, R_OK) < 0 && access(path, X_OK) < 0)
+		return leave(w, LEFT_CLOSED, path);
 	wish(w, path, is_written ? WISH_WRITE : WISH_READ, false);
 }
 

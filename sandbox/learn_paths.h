@@ -38,6 +38,8 @@ struct wish {
 /* Why something is not in the policy. */
 enum learn_left {
 	LEFT_WIDE,    /* a folder that is never shown whole */
+	LEFT_MADE,    /* a name that was made, or put in place of another, in such a one */
+	LEFT_CLOSED,  /* its user may not read it */
 	LEFT_SPECIAL, /* a socket, a FIFO, a device */
 	LEFT_NAME,    /* a name that a policy cannot say */
 	LEFT_OWN,     /* hutch's own */

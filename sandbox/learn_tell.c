@@ -55,6 +55,9 @@ static void tell_left(const struct wishes *w)
 {
 	static const char *const words[] = {
 		[LEFT_WIDE] = "is not in the policy: it is, or holds, what is never shown whole",
+		[LEFT_MADE] = ("was made or replaced in a folder that is never shown whole: make it "
+			       "on this host and learn again, or show it with -v"),
+		[LEFT_CLOSED] = "is not in the policy: you may not read it",
 		[LEFT_SPECIAL] = "is not in the policy: it is a socket, a FIFO or a device",
 		[LEFT_NAME] = "is not in the policy: no policy can say that name",
 		[LEFT_OWN] = "is not in the policy: it is hutch's own",

@@ -24,7 +24,7 @@ char *refused_call_remedy(const struct refused_call *c)
 {
 	AUTO_FREE char *question = syscall_question(c->call);
 
-	return text_format("`%s` says why, and what would change it", question);
+	return text_format("`%s` says by which rule, and whether something changes it", question);
 }
 
 char *refused_call_members(const struct refused_call *c)

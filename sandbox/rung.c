@@ -52,8 +52,8 @@ struct rung {
 };
 
 const char rung_loses[] =
-	"the command is you, sees names and times of all your files, can change their modes and "
-	"times, and is bounded by your own limits alone";
+	"the command is you, can look up by path how large and old any of your files is, can "
+	"change their modes and times, and is bounded by your own limits alone";
 
 /* --- the plan --------------------------------------------------------------------- */
 

@@ -781,7 +781,7 @@ static int check_rung(const struct run_options *o, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "hutch %s needs namespaces: --isolation landlock is for "
 					  "hutch run", verb_name(o->verb));
-	return err_remedy(e, "hutch doctor says what refuses them, and what would change that");
+	return err_remedy(e, "leave it out; if user namespaces are refused here, hutch doctor says by what");
 }
 
 int options_parse(char **argv, struct run_options *ret, struct err *e)

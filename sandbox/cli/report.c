@@ -130,11 +130,13 @@ static char *find_in_path(const char *name)
 
 static int explain_path(struct err *e, const char *path)
 {
-	if (path[0] != '/' || !is_program(path))
+	if (!is_program(path))
 		return err_set(e, ERR_NOT_FOUND,
 			       "%.200s: command not found inside", path);
 	(void)err_set(e, ERR_NOT_FOUND,
 		      "%.200s: command not found inside; on this host it is there", path);
+	if (path[0] != '/')
+		return err_remedy(e, "--workspace . shows the folder that you are in");
 	AUTO_FREE char *dir = text_copy(path);
 	*strrchr(dir, '/') = '\0';
 	return err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir);

@@ -69,6 +69,16 @@ teardown() {
 	[ "$output" = shown ]
 }
 
+@test "127 for a program of the folder that one is in names the flag, too" {
+	printf '#!/bin/sh\necho shown\n' >mine
+	chmod 755 mine
+	give mine
+	fails 127 './mine: command not found inside; on this host it is there' ./mine
+	flags=${stderr_lines[1]#hutch: hint: }
+	inside ${flags% shows*} ./mine
+	[ "$output" = shown ]
+}
+
 @test "127 for a path that is on the host names the flag that shows it" {
 	mkdir bin
 	cp /bin/true bin/mine

@@ -222,6 +222,41 @@ static void test_folders_are_joined_upwards_and_never_to_a_home(void **state)
 	end(&w);
 }
 
+static void test_what_is_made_in_a_home_is_told_by_its_name(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	make(&w, "old");
+	use(&w, "new", TRACED_CREATE | TRACED_WRITE);
+	use(&w, "old", TRACED_WRITE | TRACED_PLACE);
+	expect(&w, "/old w");
+	AUTO_FREE char *fresh = text_format("%s/new", w.top);
+	AUTO_FREE char *old = text_format("%s/old", w.top);
+	assert_int_equal(w.got.left[LEFT_MADE].count, 2);
+	assert_string_equal(w.got.left[LEFT_MADE].items[0], fresh);
+	assert_string_equal(w.got.left[LEFT_MADE].items[1], old);
+	end(&w);
+}
+
+static void test_what_may_not_be_read_is_not_shown(void **state)
+{
+	struct world w;
+
+	if (geteuid() == 0)
+		skip(); /* who may read all */
+	begin(&w, *state);
+	make(&w, "d/closed");
+	make(&w, "d/open");
+	AUTO_FREE char *path = text_format("%s/d/closed", w.top);
+	assert_int_equal(chmod(path, 0), 0);
+	use(&w, "d/closed", TRACED_READ);
+	use(&w, "d/open", TRACED_READ);
+	expect(&w, "/d/open r");
+	assert_int_equal(w.got.left[LEFT_CLOSED].count, 1);
+	end(&w);
+}
+
 static void test_a_secret_is_shown_by_itself_and_named(void **state)
 {
 	struct world w;
@@ -301,6 +336,8 @@ int main(void)
 		IN_SCENE(test_many_of_a_folder_become_it_by_mode),
 		IN_SCENE(test_as_many_as_are_let_stand_stay_by_themselves),
 		IN_SCENE(test_folders_are_joined_upwards_and_never_to_a_home),
+		IN_SCENE(test_what_is_made_in_a_home_is_told_by_its_name),
+		IN_SCENE(test_what_may_not_be_read_is_not_shown),
 		IN_SCENE(test_a_secret_is_shown_by_itself_and_named),
 		IN_SCENE(test_what_is_hutchs_own_is_not_shown),
 		IN_SCENE(test_what_no_policy_can_say_is_left_out),
