@@ -49,6 +49,8 @@ void learn_done(struct learn *l)
 	trace_done(&l->trace);
 	list_done(&l->mounts);
 	list_done(&l->also);
+	list_done(&l->autos);
+	list_done(&l->own);
 	own_close(&l->folder);
 	own_close(&l->file);
 }
@@ -138,8 +140,22 @@ static bool has_target(const struct policy *p, const char *path)
 	return false;
 }
 
+/* Spaces, tabs, newlines and backslashes are there as "\\040" (proc_pid_mountinfo(5)). */
+static void unescape(char *text)
+{
+	char *to = text;
+	unsigned byte;
+
+	for (const char *at = text; *at; to++) {
+		bool is_escape = *at == '\\' && sscanf(at + 1, "%3o", &byte) == 1;
+		*to = is_escape ? (char)byte : *at;
+		at += is_escape ? 4 : 1;
+	}
+	*to = '\0';
+}
+
 /* Where something is mounted, of what this process sees (proc_pid_mountinfo(5)). */
-static void list_mounts(struct list *ret)
+static void list_mounts(struct list *ret, struct list *ret_autos)
 {
 	FILE *from = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
@@ -147,8 +163,13 @@ static void list_mounts(struct list *ret)
 
 	while (from && getline(&line, &room, from) > 0) {
 		char place[4096];
-		if (sscanf(line, "%*s %*s %*s %*s %4095s", place) == 1)
-			list_add(ret, place);
+		if (sscanf(line, "%*s %*s %*s %*s %4095s", place) != 1)
+			continue;
+		unescape(place);
+		list_add(ret, place);
+		const char *type = strstr(line, " - ");
+		if (type && !strncmp(type, " - autofs ", 10))
+			list_add(ret_autos, place);
 	}
 	free(line);
 	if (from)
@@ -182,6 +203,14 @@ static bool may_look(const char *real, const struct stat *st)
 	return S_ISREG(st->st_mode) && access(real, R_OK) == 0;
 }
 
+static bool is_own(const struct learn *l, const char *real)
+{
+	for (size_t i = 0; i < l->own.count; i++)
+		if (path_below(real, l->own.items[i]))
+			return true;
+	return false;
+}
+
 static void show_entries(struct learn *l, const char *folder, const char *const *but,
 			 bool is_inner);
 
@@ -195,7 +224,7 @@ static void show(struct learn *l, const char *path, bool is_inner)
 	AUTO_FREE char *real = realpath(path, NULL);
 	struct stat st;
 
-	if (!real || stat(real, &st) < 0 || is_kernels(real) || !may_look(real, &st) ||
+	if (!real || is_own(l, real) || stat(real, &st) < 0 || is_kernels(real) || !may_look(real, &st) ||
 	    has_target(&l->wide, path) || learn_is_above(&l->plain, path))
 		return;
 	const bool is_split = S_ISDIR(st.st_mode) && has_mount_below(l, real);
@@ -262,7 +291,8 @@ static void show_host(struct learn *l)
 	const char *home = getenv("HOME");
 	AUTO_FREE char *here = getcwd(NULL, 0);
 
-	list_mounts(&l->mounts);
+	list_mounts(&l->mounts, &l->autos);
+	volumes_list_own(l->asked->audit, &l->own);
 	show_entries(l, "/", at_root, false);
 	show_entries(l, "/home", none, false);
 	show_entries(l, "/var", in_var, false);
@@ -317,25 +347,46 @@ static int check_and_write(struct learn *l, const struct wishes *w, struct err *
 	return result < 0 ? -1 : learn_write_out(l, text, e);
 }
 
+static void add_real(struct list *l, const char *path)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+
+	if (real && strcmp(real, path) != 0)
+		list_add(l, real);
+}
+
+static void add_home(const char *home, struct list *homes, struct list *secrets)
+{
+	const size_t first = secrets->count;
+	char clean[TRACED_PATH_MAX];
+
+	if (!home || *home != '/' || !traced_join("", home, clean) || !clean[1])
+		return;
+	list_add(homes, clean);
+	add_real(homes, clean);
+	learn_list_secrets(clean, secrets);
+	for (size_t i = first, end = secrets->count; i < end; i++)
+		add_real(secrets, secrets->items[i]);
+}
+
 int learn_finish(struct learn *l, const struct refusals *refused,
 		 const struct result *result, struct err *e)
 {
-	struct list homes = { 0 }, own = { 0 }, secrets = { 0 };
-	const char *home = getenv("HOME");
-	const struct learn_ground ground = { &l->plain, &l->also, &homes, &own, &secrets };
+	struct list homes = { 0 }, secrets = { 0 };
+	AUTO_FREE char *listed = volumes_home(geteuid());
+	const struct learn_ground ground = { &l->plain, &l->also,   &homes,
+					     &l->own,	&secrets, &l->autos };
 	struct wishes w;
 
-	if (home && *home == '/')
-		list_add(&homes, home);
-	learn_list_secrets(home, &secrets);
-	volumes_list_own(l->asked->audit, &own);
+	/* Whoever the sandbox stands for may be another one than $HOME is about. */
+	add_home(getenv("HOME"), &homes, &secrets);
+	add_home(listed, &homes, &secrets);
 	learn_paths(&ground, &l->trace.seen, &w);
 	int written = check_and_write(l, &w, e);
 	if (written == 0)
 		learn_tell(l, &w, refused, result);
 	wishes_done(&w);
 	list_done(&homes);
-	list_done(&own);
 	list_done(&secrets);
 	return written;
 }

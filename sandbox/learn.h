@@ -34,6 +34,8 @@ struct learn {
 	struct policy wide; /* what is run; its volumes are owned, the rest is borrowed */
 	struct plan plain;  /* of what was asked, to know what it shows */
 	struct list mounts; /* places on the host where something is mounted */
+	struct list autos;  /* those of them that an automounter has */
+	struct list own;    /* hutch's own folders */
 	struct list also;   /* $HOME and the working directory, wherever they are */
 	struct trace trace;
 	size_t unshown; /* of the host: more than can be shown */

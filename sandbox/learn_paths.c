@@ -101,13 +101,27 @@ static bool is_shown(const struct work *w, const char *path)
 	return learn_is_shown(w->ground->plain, w->ground->also, path);
 }
 
+/* As text; a link or a bind mount gives a folder more names than one. */
+static bool is_closed_as(const struct learn_ground *g, const char *folder)
+{
+	return !folder[1] || has_below(g->homes, folder) || has_below(g->own, folder) ||
+	       has_below(g->secrets, folder) || is_in(g->secrets, folder);
+}
+
 static bool may_be_whole(const struct work *w, const char *folder)
 {
-	const struct learn_ground *g = w->ground;
+	AUTO_FREE char *real = realpath(folder, NULL);
 
-	return folder[1] && !has_below(g->homes, folder) && !has_below(g->own, folder) &&
-	       !has_below(g->secrets, folder) && !is_in(g->secrets, folder) &&
-	       !learn_is_above(g->plain, folder);
+	return !is_closed_as(w->ground, folder) && (!real || !is_closed_as(w->ground, real)) &&
+	       !learn_is_above(w->ground->plain, folder);
+}
+
+/* By this name, or by its real one. */
+static bool is_really_in(const struct list *l, const char *path)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+
+	return is_in(l, path) || (real && is_in(l, real));
 }
 
 /* --- one path --------------------------------------------------------------------- */
@@ -137,7 +151,7 @@ static void wish(struct work *w, const char *path, enum wish_mode mode, bool is_
 {
 	struct wishes *to = w->to;
 
-	if (is_in(w->ground->own, path))
+	if (is_really_in(w->ground->own, path))
 		return leave(w, LEFT_OWN, path);
 	if (!can_be_said(path))
 		return leave(w, LEFT_NAME, path);
@@ -198,8 +212,13 @@ static char *interpreter_of(const char *path)
 	struct stat st;
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-	AUTO_CLOSE int fd = open(path, flags);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	/* To open another kind of file, a FIFO, can be noticed. */
+	AUTO_CLOSE int place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	AUTO_FREE char *again = text_format("/proc/self/fd/%d", place);
+	AUTO_CLOSE int fd = open(again, flags);
+	if (fd < 0)
 		return NULL;
 	const ssize_t len = io_read_full(fd, line, sizeof(line) - 1);
 	line[len > 0 ? len : 0] = '\0';
@@ -220,7 +239,7 @@ static void take_interpreters(struct work *w, const char *path)
 	char clean[TRACED_PATH_MAX];
 
 	for (int i = 0; i < SCRIPTS_DEEP; i++) {
-		char *next = interpreter_of(at);
+		char *next = is_in(w->ground->autos, at) ? NULL : interpreter_of(at);
 		if (!next)
 			return;
 		free(at);
@@ -236,6 +255,8 @@ static void take_path(struct work *w, const char *path, unsigned use)
 
 	if (is_shown(w, path))
 		return;
+	if (is_in(w->ground->autos, path))
+		return leave(w, LEFT_AUTO, path);
 	const bool has_name = lstat(path, &st) == 0;
 	if (use & TRACED_PLACE || (use & TRACED_REMOVE && has_name) ||
 	    (use & TRACED_CREATE && !has_name))
@@ -436,7 +457,7 @@ static void cut(struct work *w)
 	}
 	forget_dropped(to);
 	for (size_t i = 0; i < to->count; i++)
-		if (is_in(w->ground->secrets, to->items[i].path))
+		if (is_really_in(w->ground->secrets, to->items[i].path))
 			list_add(&to->secrets, to->items[i].path);
 }
 

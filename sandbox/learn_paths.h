@@ -40,6 +40,7 @@ enum learn_left {
 	LEFT_WIDE,    /* a folder that is never shown whole */
 	LEFT_MADE,    /* a name that was made, or put in place of another, in such a one */
 	LEFT_CLOSED,  /* its user may not read it */
+	LEFT_AUTO,    /* below an automounter: to look at it is to mount it */
 	LEFT_SPECIAL, /* a socket, a FIFO, a device */
 	LEFT_NAME,    /* a name that a policy cannot say */
 	LEFT_OWN,     /* hutch's own */
@@ -59,9 +60,11 @@ struct learn_ground {
 	const struct plan *plain;   /* of the sandbox without what is learned */
 	const struct list *also;    /* folders of the host's in what is the plan's own scratch,
 				     * such as a home in /tmp */
+	/* By all of their names, real paths among them: */
 	const struct list *homes;   /* never shown whole */
 	const struct list *own;	    /* hutch's own folders */
 	const struct list *secrets; /* files and folders */
+	const struct list *autos;   /* automounters' folders */
 };
 
 void wishes_done(struct wishes *w);

@@ -58,6 +58,7 @@ static void tell_left(const struct wishes *w)
 		[LEFT_MADE] = ("was made or replaced in a folder that is never shown whole: make it "
 			       "on this host and learn again, or show it with -v"),
 		[LEFT_CLOSED] = "is not in the policy: you may not read it",
+		[LEFT_AUTO] = "is not in the policy: it is an automounter's, and was not looked at",
 		[LEFT_SPECIAL] = "is not in the policy: it is a socket, a FIFO or a device",
 		[LEFT_NAME] = "is not in the policy: no policy can say that name",
 		[LEFT_OWN] = "is not in the policy: it is hutch's own",
@@ -90,14 +91,17 @@ static void tell_addresses(const struct learn *l)
 	const struct traced *t = &l->trace.seen;
 	bool asked = false;
 
+	size_t count = 0;
+
 	for (size_t i = 0; i < t->address_count; i++) {
 		const char *at = t->addresses[i];
 		AUTO_FREE char *what = text_format("note: it tried to connect to %s", at);
 		const size_t len = strlen(at);
-		if (!is_loopback(at))
+		if (!is_loopback(at) && ++count <= SHOWN)
 			line(what, strncmp(at, "unix:", 5) ? inet : local);
 		asked = asked || (is_loopback(at) && len > 3 && !strcmp(at + len - 3, ":53"));
 	}
+	tell_more(count, "addresses were tried");
 	if (asked)
 		line(names, "");
 	if (t->lost_addresses)
@@ -111,22 +115,24 @@ static void tell_refused(const struct refusals *r, const struct result *result)
 	static const char needs[] = "; the command failed: if that is why, --seccomp names another "
 				    "profile";
 
-	for (size_t i = 0; i < r->count; i++) {
+	for (size_t i = 0; i < r->count && i < SHOWN; i++) {
 		AUTO_FREE char *sentence = refused_call_sentence(&r->calls[i]);
 		AUTO_FREE char *what = text_format("note: %s", sentence);
 		bool is_open = result->exit_code != 0 && !r->calls[i].is_floor;
 		line(what, is_open ? needs : "; it is so with the policy, too");
 	}
+	tell_more(r->count, "kinds of system calls were refused");
 }
 
 void learn_tell(const struct learn *l, const struct wishes *w,
 		const struct refusals *refused, const struct result *result)
 {
-	tell_wishes(l, w);
-	tell_secrets(w);
-	tell_left(w);
+	/* What matters most comes last, where a terminal stands. */
 	tell_addresses(l);
 	tell_refused(refused, result);
+	tell_left(w);
+	tell_wishes(l, w);
+	tell_secrets(w);
 	if (l->trace.seen.lost)
 		(void)fprintf(stderr, "hutch: note: it used more paths than the %d that are kept; "
 				      "the policy is not complete\n", TRACED_PATHS);

@@ -91,16 +91,24 @@ static struct refused_call *find_row(struct refusals *r, const struct refused_ca
 	return &r->calls[r->count++];
 }
 
-/* The errno of `program`, or 0 where it refuses nothing. */
-static int error_of(const struct seccomp_program *program,
-		    const struct seccomp_data *data)
+/* What cannot be evaluated is the worst. */
+static uint32_t action_of(const struct seccomp_program *program,
+			  const struct seccomp_data *data)
 {
 	uint32_t action;
 
-	if (!bpf_eval(program->insns, program->count, data, &action) ||
-	    !seccomp_is_told(action))
-		return 0;
-	return (int)(action & SECCOMP_RET_DATA);
+	return bpf_eval(program->insns, program->count, data, &action)
+		       ? action
+		       : SECCOMP_RET_KILL_PROCESS;
+}
+
+/* The errno of `program`, or 0 where it tells of no refusal. */
+static int error_of(const struct seccomp_program *program,
+		    const struct seccomp_data *data)
+{
+	const uint32_t action = action_of(program, data);
+
+	return seccomp_is_told(action) ? (int)(action & SECCOMP_RET_DATA) : 0;
 }
 
 static const struct refused_call *count(struct refusals *r,
@@ -163,14 +171,15 @@ static pid_t session_of(uint32_t pid)
 	return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
-/* The one place where a call is let go on: the filter does not refuse it, and the trace
- * only notes it down (trace.h).  Nobody who is refused anything gets here. */
+/* The one place where a call is let go on: the filter lets it through, and the trace only
+ * notes it down (trace.h). */
 static bool goes_on(const struct refusals *r, const struct seccomp_notif *call)
 {
 	struct seccomp_notif_resp resp = { .id = call->id,
 					   .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 
-	if (!r->trace || !trace_takes(&call->data))
+	if (!r->trace || !trace_takes(&call->data) ||
+	    action_of(r->filter, &call->data) != SECCOMP_RET_ALLOW)
 		return false;
 	trace_call(r->trace, r->listener, call);
 	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* or it has gone */
@@ -193,7 +202,7 @@ const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session)
 	if (!r->tokens || !receive(r, &call))
 		return NULL;
 	const int error = error_of(r->filter, &call.data);
-	if (!error && goes_on(r, &call))
+	if (goes_on(r, &call))
 		return NULL;
 	if (!r->trace)
 		r->tokens--;

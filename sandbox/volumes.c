@@ -47,9 +47,7 @@ static void add_once(struct list *l, const char *text)
 		list_add(l, text);
 }
 
-/* The home that /etc/passwd names, allocated, or NULL: under sudo, or with HOME
- * set to something else, $HOME is not where this user's next hutch will look. */
-static char *home_of(uid_t uid)
+char *volumes_home(uid_t uid)
 {
 	FILE *users = fopen("/etc/passwd", "re");
 	struct passwd *entry = NULL;
@@ -77,7 +75,7 @@ static void list_below_home(struct list *paths, const char *home)
  * with another environment. */
 static void list_candidates(struct list *paths)
 {
-	AUTO_FREE char *listed = home_of(geteuid());
+	AUTO_FREE char *listed = volumes_home(geteuid());
 
 	for (int i = 0; i < FOLDER_COUNT; i++) {
 		AUTO_FREE char *path = folder_path((enum folder)i);

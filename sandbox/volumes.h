@@ -1,6 +1,7 @@
 /* volumes -- the steps for what the user mounts, and the masks over hutch's
  * own folders in it. */
 #pragma once
+#include <sys/types.h>
 
 struct err;
 struct plan;
@@ -27,6 +28,10 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
  * kept in two lists, empty at first, for the next call; the caller frees them. */
 int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
 			struct err *e);
+
+/* The home that /etc/passwd names, allocated, or NULL: under sudo, or with HOME
+ * set to something else, $HOME is not where this user's next hutch will look. */
+char *volumes_home(uid_t uid);
 
 /* Adds hutch's own folders, as they are now, with the audit log of `audit` (policy.h). */
 void volumes_list_own(const char *audit, struct list *ret);

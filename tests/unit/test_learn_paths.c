@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -18,7 +20,7 @@
 struct world {
 	const char *top; /* borrowed: the test's folder, which is a home, too */
 	struct plan plain;
-	struct list also, homes, own, secrets;
+	struct list also, homes, own, secrets, autos;
 	struct traced seen;
 	struct wishes got;
 };
@@ -44,6 +46,7 @@ static void end(struct world *w)
 	list_done(&w->homes);
 	list_done(&w->own);
 	list_done(&w->secrets);
+	list_done(&w->autos);
 	traced_done(&w->seen);
 	wishes_done(&w->got);
 }
@@ -75,7 +78,7 @@ static void use(struct world *w, const char *name, unsigned how)
 static void expect(struct world *w, const char *all)
 {
 	const struct learn_ground ground = { &w->plain, &w->also, &w->homes, &w->own,
-					     &w->secrets };
+					     &w->secrets, &w->autos };
 	struct list said = { 0 };
 
 	learn_paths(&ground, &w->seen, &w->got);
@@ -239,6 +242,67 @@ static void test_what_is_made_in_a_home_is_told_by_its_name(void **state)
 	end(&w);
 }
 
+/* A link, as /home is on some hosts, or a bind mount. */
+static void test_a_home_is_one_by_any_of_its_names(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	list_done(&w.homes); /* its own folder is none here */
+	list_addf(&w.homes, "%s/var/u", w.top);
+	list_addf(&w.secrets, "%s/var/u/.ssh", w.top);
+	make(&w, "var/u/.ssh/id");
+	make(&w, "var/u/x");
+	AUTO_FREE char *link = text_format("%s/home", w.top);
+	assert_int_equal(symlink("var", link), 0);
+	use(&w, "home/u", TRACED_READ);
+	use(&w, "home/u/x", TRACED_READ);
+	use(&w, "home/u/new", TRACED_CREATE);
+	use(&w, "home/u/.ssh/id", TRACED_READ);
+	expect(&w, "/home/u/.ssh/id r, /home/u/x r");
+	assert_int_equal(w.got.left[LEFT_WIDE].count, 1);
+	assert_int_equal(w.got.left[LEFT_MADE].count, 1);
+	assert_int_equal(w.got.secrets.count, 1);
+	end(&w);
+}
+
+static void test_what_an_automounter_has_is_not_looked_at(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	list_addf(&w.autos, "%s/net", w.top);
+	make(&w, "net/host/x");
+	use(&w, "net/host/x", TRACED_READ | TRACED_EXECUTE);
+	expect(&w, "");
+	assert_int_equal(w.got.left[LEFT_AUTO].count, 1);
+	end(&w);
+}
+
+/* To open a FIFO is something that its other end notices. */
+static void test_a_fifo_that_was_executed_is_not_opened(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	make(&w, "d/");
+	AUTO_FREE char *path = text_format("%s/d/fifo", w.top);
+	assert_int_equal(mkfifo(path, 0755), 0);
+	AUTO_CLOSE int events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	assert_true(inotify_add_watch(events, path, IN_OPEN) >= 0);
+	use(&w, "d/fifo", TRACED_READ | TRACED_EXECUTE);
+	make(&w, "d/script");
+	AUTO_FREE char *script = text_format("%s/d/script", w.top);
+	AUTO_CLOSE int fd = open(script, O_WRONLY);
+	assert_true(dprintf(fd, "#!%s\n", path) > 0);
+	use(&w, "d/script", TRACED_READ | TRACED_EXECUTE);
+	expect(&w, "/d/script r");
+	char event[512];
+	assert_int_equal(read(events, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	end(&w);
+}
+
 static void test_what_may_not_be_read_is_not_shown(void **state)
 {
 	struct world w;
@@ -318,7 +382,8 @@ static void test_there_is_a_bound_on_mounts(void **state)
 		make(&w, name);
 		use(&w, name, TRACED_READ);
 	}
-	const struct learn_ground ground = { &w.plain, &w.also, &w.homes, &w.own, &w.secrets };
+	const struct learn_ground ground = { &w.plain, &w.also,	   &w.homes,
+					     &w.own,   &w.secrets, &w.autos };
 	learn_paths(&ground, &w.seen, &w.got);
 	assert_int_equal(w.got.count, LEARN_MOUNTS);
 	assert_int_equal(w.got.left[LEFT_MANY].count, 3);
@@ -337,6 +402,9 @@ int main(void)
 		IN_SCENE(test_as_many_as_are_let_stand_stay_by_themselves),
 		IN_SCENE(test_folders_are_joined_upwards_and_never_to_a_home),
 		IN_SCENE(test_what_is_made_in_a_home_is_told_by_its_name),
+		IN_SCENE(test_a_home_is_one_by_any_of_its_names),
+		IN_SCENE(test_what_an_automounter_has_is_not_looked_at),
+		IN_SCENE(test_a_fifo_that_was_executed_is_not_opened),
 		IN_SCENE(test_what_may_not_be_read_is_not_shown),
 		IN_SCENE(test_a_secret_is_shown_by_itself_and_named),
 		IN_SCENE(test_what_is_hutchs_own_is_not_shown),

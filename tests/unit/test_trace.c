@@ -208,6 +208,30 @@ static void test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on(void
 	end(&w);
 }
 
+/* What is no refusal to tell of is none the less no leave: ENOSYS, an errno of 0, a signal. */
+static void test_only_what_the_filter_allows_goes_on(void **state)
+{
+	static const uint32_t actions[] = { SECCOMP_RET_ERRNO | ENOSYS, SECCOMP_RET_ERRNO,
+					    SECCOMP_RET_TRAP, SECCOMP_RET_KILL_PROCESS };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+		const struct sock_filter insns[] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, actions[i]),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		};
+		const struct seccomp_program plain = { .insns = insns,
+						       .count = ARRAY_LEN(insns) };
+		struct world w;
+		begin(&w, &plain, open_root);
+		assert_int_equal(serve(&w), ENOSYS);
+		assert_int_equal(w.trace.seen.count, 0);
+		end(&w);
+	}
+}
+
 /* One that is told of, is in no table and is not refused: it cannot come, and would get
  * no further. */
 static int ask_parent(void)
@@ -416,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_without_a_trace_nothing_goes_on),
 		cmocka_unit_test(
 			test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on),
+		cmocka_unit_test(test_only_what_the_filter_allows_goes_on),
 		cmocka_unit_test(test_what_is_in_no_table_does_not_go_on),
 		cmocka_unit_test(test_paths_are_noted_with_what_is_done),
 		cmocka_unit_test(test_a_pointer_that_leads_nowhere_is_no_path),
