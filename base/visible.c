@@ -47,13 +47,29 @@ void visible_append(struct buffer *to, const void *data, size_t len)
 	}
 }
 
+/* Characters that move others about, or end a line: in a name they are nobody's language. */
+static bool moves_others(const uint8_t *at, size_t len)
+{
+	if (len < 3 || at[0] != 0xe2)
+		return false;
+	if (at[1] == 0x80) /* U+200E, U+200F; U+2028 to U+202E */
+		return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae);
+	return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9; /* U+2066 to U+2069 */
+}
+
 char *visible_line(const char *text)
 {
 	size_t len = strlen(text);
 	char *line = mem_zeroed(1, 4 * len + 1), *to = line;
 	for (size_t i = 0; i < len;) {
+		const uint8_t *at = (const uint8_t *)text + i;
 		char out[5];
-		size_t used = form((const uint8_t *)text + i, len - i, out);
+		if (moves_others(at, len - i)) {
+			to += sprintf(to, "<U+20%02X>", (at[1] & 3) << 6 | (at[2] & 0x3f));
+			i += 3;
+			continue;
+		}
+		size_t used = form(at, len - i, out);
 		to += sprintf(to, "%.*s", out[0] ? 4 : (int)used, out[0] ? out : text + i);
 		i += used;
 	}

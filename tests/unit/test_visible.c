@@ -33,6 +33,10 @@ static const struct {
 	{ TEXT("\xc2\xa0\xc3\x9b\xe2\x82\xac"), "\xc2\xa0\xc3\x9b\xe2\x82\xac",
 	  "\xc2\xa0\xc3\x9b\xe2\x82\xac" },
 	{ TEXT("\xc2"), "\xc2", "\xc2" },
+	{ TEXT("a\u202eb\u2066\u200f"), "a\u202eb\u2066\u200f", "a<U+202E>b<U+2066><U+200F>" },
+	{ TEXT("\u2028\u2027\u202f\u2065\u206a\xe2\x80"),
+	  "\u2028\u2027\u202f\u2065\u206a\xe2\x80",
+	  "<U+2028>\u2027\u202f\u2065\u206a\xe2\x80" },
 	{ TEXT("\xc2\033"), "\xc2^[", "\xc2^[" },
 };
 
