@@ -183,7 +183,7 @@ mine" ]
 	inside --image many:1 --idmap ranges stat -c %u /many/77
 	[ "$output" = 77 ]
 	[ "$(copies)" = 4 ]
-	[[ $stderr == 'hutch: note: --idmap ranges: 1 layer of the image (901 entries, '* ]]
+	[[ $stderr == 'hutch: note: --idmap ranges: 1 layer of the image (3001 entries, '* ]]
 	(( ${#stderr_lines[@]} == 1 ))
 	[ "$before" = "$(stat -c '%n %i %z' "$store"/ranged/*/* | grep -F "$before")" ]
 }
