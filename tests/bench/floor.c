@@ -21,6 +21,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
@@ -70,6 +71,7 @@ struct table {
 	uint32_t inside_uid, inside_gid, outside_uid, outside_gid;
 	uint32_t becomes;  /* whoever called is not the outside id yet */
 	uint32_t executor; /* path of this program */
+	uint32_t is_fenced; /* a Landlock domain around the root */
 	struct step steps[];
 };
 
@@ -269,11 +271,35 @@ static void end_network(const struct beside *b)
 	must(setns(b->place, CLONE_NEWNET), "enter", "the network namespace");
 }
 
+/* What Landlock has had since ABI 2, all of it, and of a file what a file has. */
+#define FENCE_ALL  0x3fffu
+#define FENCE_FILE 0x7u
+
+static void add_rule(int set, int fd, uint64_t allowed)
+{
+	const struct landlock_path_beneath_attr rule = { .allowed_access = allowed,
+							 .parent_fd = fd };
+
+	must(syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &rule, 0), "add",
+	     "a rule");
+}
+
+static void enter_fence(int executor)
+{
+	const uint64_t handled = FENCE_ALL;
+	AUTO_CLOSE int root = must(open("/", O_PATH | O_CLOEXEC), "open", "/");
+	AUTO_CLOSE int set = must(syscall(SYS_landlock_create_ruleset, &handled,
+					  sizeof(handled), 0), "make", "a ruleset");
+
+	add_rule(set, root, FENCE_ALL);
+	add_rule(set, executor, FENCE_FILE);
+	must(syscall(SYS_landlock_restrict_self, set, 0), "enter", "the domain");
+}
+
 static void load_filter(void)
 {
 	struct sock_fprog program = { ARRAY_LEN(filter), (struct sock_filter *)filter };
 
-	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set", "no_new_privs");
 	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), "load",
 	     "the filter");
 }
@@ -297,6 +323,9 @@ static void set_up(const struct table *t, char **argv, int is_beside)
 		end_network(&network);
 	else
 		close(raise_loopback());
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set", "no_new_privs");
+	if (t->is_fenced)
+		enter_fence(executor);
 	load_filter();
 	argv[0] = (char *)EXECUTOR;
 	must(syscall(SYS_execveat, executor, "", argv, none, AT_EMPTY_PATH), "exec", self);

@@ -15,7 +15,7 @@ import subprocess
 # In step with enum kind in floor.c.
 KINDS = ["folder", "node", "link", "content", "bind", "clone", "instance", "seal"]
 MAGIC = 0x726F6C66
-HEADER = struct.Struct("=IIQIIIIII")
+HEADER = struct.Struct("=IIQIIIIIII")
 STEP = struct.Struct("=IIIIII")
 TABLE_MAX = 1 << 20
 
@@ -52,6 +52,7 @@ class Table:
         self.folders = {"/"}
         self.mask = None
         self.namespaces = 0
+        self.is_fenced = False
         self.ids = {}
         self.executor = self.keep(executor)
 
@@ -86,7 +87,7 @@ class Table:
         header = HEADER.pack(
             MAGIC, len(self.steps), self.namespaces, self.ids["uid"][0],
             self.ids["gid"][0], self.ids["uid"][1], self.ids["gid"][1],
-            os.getuid() != self.ids["uid"][1], start + self.executor)
+            os.getuid() != self.ids["uid"][1], start + self.executor, self.is_fenced)
         steps = b"".join(STEP.pack(*step[:3], *(start + at for at in step[3:]))
                          for step in self.steps)
         content = header + steps + self.pool
@@ -177,6 +178,10 @@ def take_seal(table, found):
     table.add("seal", found["target"], attr=RDONLY)
 
 
+def take_fence(table, found):
+    table.is_fenced = True
+
+
 def take_nothing(table, found):
     pass
 
@@ -197,6 +202,8 @@ LINES = [(re.compile(pattern), take) for pattern, take in (
     (r"mask +(?P<target>/\S+)", take_mask),
     (r"readonly +(?P<target>/\S+)", take_readonly),
     (r"seal +(?P<target>/)", take_seal),
+    (r"landlock +nothing outside of the root can be opened", take_fence),
+    (r"landlock +(off|none .*)", take_nothing),
     (r"seccomp +the default profile", take_nothing),
     (r"folder +/workspace", take_nothing),
     (rf"({'|'.join(OTHERS)}) .*", take_nothing),
