@@ -8,6 +8,20 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
+int isolation_parse_landlock(struct policy *p, const char *word, struct err *e)
+{
+	if (!strcmp(word, "auto"))
+		p->fence = FENCE_AUTO;
+	else if (!strcmp(word, "on"))
+		p->fence = FENCE_ON;
+	else if (!strcmp(word, "off"))
+		p->fence = FENCE_OFF;
+	else
+		return err_set(e, ERR_USAGE, "--landlock takes auto, on or off, not '%.60s'",
+			       word);
+	return 0;
+}
+
 int isolation_parse(struct policy *p, const char *word, struct err *e)
 {
 	static const char *const names[] = { [ISOLATION_AUTO] = "auto",

@@ -12,5 +12,8 @@ struct policy;
 /* "auto", "namespaces" or "landlock"; `word` is not kept. */
 int isolation_parse(struct policy *p, const char *word, struct err *e);
 
+/* The second wall (fence.h): "auto", "on" or "off". */
+int isolation_parse_landlock(struct policy *p, const char *word, struct err *e);
+
 /* With the landlock rung: an error for the first thing that it cannot do. */
 int isolation_check(const struct policy *p, struct err *e);

@@ -176,3 +176,21 @@ int volume_parse_tmpfs(struct policy *p, const char *word, struct err *e)
 {
 	return parse_tmpfs(p, word, e) < 0 ? finish(e, "--tmpfs", word) : 0;
 }
+
+char *volume_word(const struct volume *v, const char *source)
+{
+	const char *mode = v->is_cow ? "cow" : v->is_writable ? "rw" : "ro";
+
+	switch (v->kind) {
+	case VOLUME_TMPFS:
+		return v->size ? text_format("%s:size=%llu", v->target, (unsigned long long)v->size)
+			       : text_copy(v->target);
+	case VOLUME_TOOLCHAIN:
+		return text_copy(source);
+	case VOLUME_WORKSPACE:
+		return text_format("%s:%s", source, mode);
+	case VOLUME_BIND:
+	default:
+		return text_format("%s:%s:%s", source, v->target, mode);
+	}
+}

@@ -3,6 +3,7 @@
 
 struct err;
 struct policy;
+struct volume;
 
 /* SRC:DST[:ro|:rw|:cow], as docker: default rw.  SRC is made absolute when used. */
 int volume_parse_bind(struct policy *p, const char *word, struct err *e);
@@ -12,6 +13,9 @@ int volume_parse_workspace(struct policy *p, const char *word, struct err *e);
 int volume_parse_toolchain(struct policy *p, const char *word, struct err *e);
 /* DST[:size=N[k|m|g]] */
 int volume_parse_tmpfs(struct policy *p, const char *word, struct err *e);
+
+/* The word for one that was parsed, with `source` as its source; allocated. */
+char *volume_word(const struct volume *v, const char *source);
 
 /* Makes an absolute path of a sandbox canonical as text: one slash at a time,
  * no "." and no final slash.  "..", a relative path, an empty one and one of

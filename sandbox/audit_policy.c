@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "policy/volume.h"
 #include "sandbox/audit.h"
 #include "sandbox/caps.h"
 
@@ -27,36 +28,18 @@ static void note_path(struct note *n, const char *key, const char *path)
 		note_text(n, key, real);
 }
 
-static const char *mode_of(const struct volume *v)
-{
-	return v->is_cow ? "cow" : v->is_writable ? "rw" : "ro";
-}
-
-/* As the key of that kind has it. */
-static void add_volume(struct list *to, const struct volume *v)
-{
-	AUTO_FREE char *source = v->source ? real_path(v->source) : NULL;
-
-	if (v->kind == VOLUME_TMPFS && v->size)
-		list_addf(to, "%s:size=%llu", v->target, (unsigned long long)v->size);
-	else if (v->kind == VOLUME_TMPFS)
-		list_add(to, v->target);
-	else if (v->kind == VOLUME_TOOLCHAIN)
-		list_add(to, source);
-	else if (v->kind == VOLUME_WORKSPACE)
-		list_addf(to, "%s:%s", source, mode_of(v));
-	else
-		list_addf(to, "%s:%s:%s", source, v->target, mode_of(v));
-}
-
 static void note_volumes(struct note *n, const struct policy *p, const char *key,
 			 enum volume_kind kind)
 {
 	struct list l = { 0 };
 
 	for (size_t i = 0; i < p->volume_count; i++)
-		if (p->volumes[i].kind == kind)
-			add_volume(&l, &p->volumes[i]);
+		if (p->volumes[i].kind == kind) {
+			const struct volume *v = &p->volumes[i];
+			AUTO_FREE char *source = v->source ? real_path(v->source) : NULL;
+			AUTO_FREE char *word = volume_word(v, source);
+			list_add(&l, word);
+		}
 	if (l.count && kind == VOLUME_WORKSPACE)
 		note_text(n, key, l.items[0]);
 	else if (l.count)

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "policy/settings.h"
+#include "policy/volume.h"
 #include "sandbox/caps.h"
 #include "sandbox/learn.h"
 
@@ -82,21 +83,12 @@ static char *real_path(const char *path)
 
 static void add_volume(struct list *to, const struct volume *v)
 {
-	const char *mode = v->is_cow ? "cow" : v->is_writable ? "rw" : "ro";
 	AUTO_FREE char *real = real_path(v->source);
 	/* What was learned has one name, at which it is found; it may be a link. */
 	const char *source = v->source && *v->source == '/' ? v->source : real;
+	AUTO_FREE char *word = volume_word(v, source);
 
-	if (v->kind == VOLUME_TMPFS && v->size)
-		list_addf(to, "%s:size=%llu", v->target, (unsigned long long)v->size);
-	else if (v->kind == VOLUME_TMPFS)
-		list_add(to, v->target);
-	else if (v->kind == VOLUME_TOOLCHAIN)
-		list_add(to, source);
-	else if (v->kind == VOLUME_WORKSPACE)
-		list_addf(to, "%s:%s", source, mode);
-	else
-		list_addf(to, "%s:%s:%s", source, v->target, mode);
+	list_add(to, word);
 }
 
 static void write_volumes(struct writer *w, const struct policy *p, const char *name,

@@ -182,16 +182,7 @@ static int take_isolation(struct run_options *o, const char *value, struct err *
 
 static int take_landlock(struct run_options *o, const char *value, struct err *e)
 {
-	if (!strcmp(value, "auto"))
-		o->policy->fence = FENCE_AUTO;
-	else if (!strcmp(value, "on"))
-		o->policy->fence = FENCE_ON;
-	else if (!strcmp(value, "off"))
-		o->policy->fence = FENCE_OFF;
-	else
-		return err_set(e, ERR_USAGE, "--landlock takes auto, on or off, not '%.60s'",
-			       value);
-	return 0;
+	return isolation_parse_landlock(o->policy, value, e);
 }
 
 static int take_idmap(struct run_options *o, const char *value, struct err *e)
