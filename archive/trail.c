@@ -11,6 +11,7 @@
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/resolve.h"
 
 int trail_here(const struct trail *t)
 {
@@ -24,12 +25,12 @@ static int open_folder(int at, const char *name, uint64_t resolve)
 		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = resolve,
 	};
-	int fd = sys_openat2(at, name, &how);
+	int fd = resolve_open(at, name, &how);
 
 	if (fd >= 0 || errno != EACCES)
 		return fd;
 	how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	return sys_openat2(at, name, &how);
+	return resolve_open(at, name, &how);
 }
 
 static int open_below(int at, const char *name)

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "base/resolve.h"
 
 struct work {
 	struct unpack *u;
@@ -144,7 +145,7 @@ static int create(const struct work *w)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	return sys_openat2(site_here(&w->site), w->place.name, &how);
+	return resolve_open(site_here(&w->site), w->place.name, &how);
 }
 
 /* Mostly there is nothing at its place. */

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "base/resolve.h"
 #include "base/utf8.h"
 #include "executor/encoding.h"
 #include "executor/files_parts.h"
@@ -97,7 +98,7 @@ int files_at(int folder, const char *path, int flags)
 				      .mode = flags & O_CREAT ? NEW_FILE_MODE : 0,
 				      .resolve = RESOLVE_NO_MAGICLINKS };
 
-	int fd = sys_openat2(folder, path, &how);
+	int fd = resolve_open(folder, path, &how);
 	if (fd >= 0 || errno != ELOOP || flags & O_NOFOLLOW)
 		return fd;
 	/* Is it a loop, or such a link?  O_PATH opens nothing. */

@@ -9,6 +9,7 @@
 
 #include "base/kernel.h"
 #include "base/mem.h"
+#include "base/resolve.h"
 #include "executor/matcher.h"
 
 /* Read at once: what the processor's nearer memory holds. */
@@ -34,7 +35,7 @@ static int open_below(int at, const char *path, unsigned flags)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	return sys_openat2(at, path, &how);
+	return resolve_open(at, path, &how);
 }
 
 int grep_open(int at, const char *path)

@@ -1,0 +1,80 @@
+#include "base/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/kernel.h"
+#include "base/own.h"
+#include "base/way.h"
+
+static int read_no_link(void *who, int dir, const char *name, char *to)
+{
+	(void)who, (void)dir, (void)name, (void)to;
+	return -ELOOP;
+}
+
+/* In a procfs only the links of its root have a text ("self"). */
+static int read_text_link(void *who, int dir, const char *name, char *to)
+{
+	(void)who;
+	return way_is_proc(dir) && !way_is_proc_root(dir) ? -ELOOP : way_read_link(dir, name, to);
+}
+
+static bool leaves(const char *path)
+{
+	if (*path == '/')
+		return true;
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		at += strspn(at, "/");
+		if (!strncmp(at, "..", 2) && (at[2] == '/' || !at[2]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_link(const struct spot *s)
+{
+	struct stat st;
+
+	return *s->name && fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISLNK(st.st_mode);
+}
+
+static int open_spot(const struct spot *s, const struct open_how *how)
+{
+	const int flags = (int)how->flags | O_NOFOLLOW;
+	const int fd = openat(s->dir, *s->name ? s->name : ".", flags, (mode_t)how->mode);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_by_hand(int folder, const char *path, const struct open_how *how)
+{
+	const bool follows = !(how->resolve & RESOLVE_NO_SYMLINKS);
+	struct way w = { .read_link = follows ? read_text_link : read_no_link };
+	struct spot s = { .dir = -1 };
+	int result = way_find(&w, folder, path, &s);
+
+	while (!result && is_link(&s) && !(how->flags & O_NOFOLLOW))
+		result = way_follow(&w, &s);
+	if (!result)
+		result = open_spot(&s, how);
+	spot_done(&s);
+	return result;
+}
+
+int resolve_open(int folder, const char *path, const struct open_how *how)
+{
+	int fd = sys_openat2(folder, path, how);
+
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	fd = how->resolve & RESOLVE_BENEATH && leaves(path) ? -EXDEV
+							    : open_by_hand(folder, path, how);
+	if (fd >= 0)
+		return fd;
+	errno = -fd;
+	return -1;
+}
