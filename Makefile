@@ -37,8 +37,9 @@ STORE    := digest folders ledger ledger_check ledger_walk links lock names reci
 POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
             rules settings syscalls volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := accounts audit audit_policy begin beside caps cgroup channel checks copied cow cow_mount delegate diagnose fence fs fuse \
-            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits lookup lookup_place lowers mounts network note overlay plan \
+SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup channel checks copied cow cow_mount delegate deputy deputy_bind deputy_caller \
+            deputy_calls deputy_open deputy_place diagnose fence fs fuse \
+            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits lookup lookup_place lowers missing mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
@@ -208,6 +209,7 @@ GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h pretend.h rung.h rung_off
          rung_online.h rung_early.h)
 GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
 GEN_JAIL := $(B)/gen/seccomp_jail.h
+GEN_DEPUTY := $(B)/gen/seccomp_deputy.h
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -243,6 +245,7 @@ $(B)/musl/policy/settings.o $(B)/host/policy/settings.o: $(B)/gen/profiles.h
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
 $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
+$(B)/musl/sandbox/deputy.o $(B)/host/sandbox/deputy.o: $(GEN_DEPUTY)
 
 $(B)/musl/%.o: %.c
 	@mkdir -p $(@D)
@@ -499,6 +502,7 @@ $(B)/fuzzed/policy/syscalls.o: $(GEN_SYSCALLS)
 $(B)/fuzzed/policy/settings.o: $(B)/gen/profiles.h
 $(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
+$(B)/fuzzed/sandbox/deputy.o: $(GEN_DEPUTY)
 
 # One side for each, and an archive, as with unit tests.
 FUZZ_LINK = $(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^)

@@ -14,6 +14,7 @@
 #include "base/own.h"
 
 #define LINKS_MAX 40 /* as the kernel's (path_resolution(7)) */
+#define NAMES_MAX 4096 /* which the kernel does not bound: it is quicker */
 #define PROC_ROOT 1  /* the inode number of a procfs' root */
 
 _Static_assert(sizeof(((struct spot *)0)->name) == NAME_MAX + 2, "a name and its '/' fit");
@@ -49,7 +50,10 @@ int way_read_link(int dir, const char *name, char *to)
 
 static int read_link(struct way *w, int dir, const char *name, char *to)
 {
-	return ++w->links > LINKS_MAX ? -ELOOP : w->read_link(w->who, dir, name, to);
+	const int is = ++w->links > LINKS_MAX ? -ELOOP : w->read_link(w->who, dir, name, to);
+
+	w->has_magic = w->has_magic || is == WAY_MAGIC;
+	return is;
 }
 
 /* --- folders ------------------------------------------------------------------------ */
@@ -92,6 +96,8 @@ static int step(struct way *w, struct walk *k)
 
 	if (*rest)
 		*rest++ = '\0';
+	if (++w->names > NAMES_MAX)
+		return -ELOOP;
 	AUTO_CLOSE int fd = openat(k->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;

@@ -19,7 +19,8 @@ struct way {
 	/* The text of a link in PATH_MAX bytes; WAY_MAGIC: it has none. */
 	int (*read_link)(void *who, int dir, const char *name, char *to);
 	void *who; /* borrowed */
-	int links; /* that were followed */
+	int links, names; /* that were followed, and looked up by hand */
+	bool has_magic;	  /* among the links was one that only the kernel can follow */
 };
 
 #define WAY_MAGIC 1 /* only the kernel can follow it (proc(5)) */

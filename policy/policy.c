@@ -233,6 +233,23 @@ static int check_upper(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* Who makes the names has one id, as the inside then has. */
+static int check_missing(const struct policy *p, struct err *e)
+{
+	if (!p->protects_missing)
+		return 0;
+	if (!p->protects.count) {
+		(void)err_set(e, ERR_USAGE, "--protect-missing says nothing without --protect");
+		return err_remedy(e, "add --protect PATTERN, or --policy agent, which has some");
+	}
+	if (p->idmap == IDMAP_RANGES) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--protect-missing is for one mapped id, and not "
+						  "for --idmap ranges");
+		return err_remedy(e, "show the folder with :cow, where apply protects every name");
+	}
+	return 0;
+}
+
 bool policy_wants_cgroup(const struct policy *p)
 {
 	return p->limits.memory || p->limits.pids || p->limits.cpus || p->cgroup_parent;
@@ -256,7 +273,7 @@ int policy_check(const struct policy *p, struct err *e)
 		if (check_target(&p->volumes[i], e) < 0)
 			return -1;
 	if (check_duplicates(p, e) < 0 || check_caps(p, e) < 0 || check_upper(p, e) < 0 ||
-	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 ||
+	    check_terminal(p, e) < 0 || check_disk(p, e) < 0 || check_missing(p, e) < 0 ||
 	    (p->image != IMAGE_STORE && policy_user(p, &uid, &gid, e) < 0))
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)

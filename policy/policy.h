@@ -73,6 +73,7 @@ struct policy {
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* --rule: their texts (rules.h) */
 	struct list protects;  /* --protect: patterns (protect.h) */
+	bool protects_missing; /* --protect-missing: where they are not there, too */
 
 	enum isolation isolation;
 	enum fence_mode fence; /* --landlock */

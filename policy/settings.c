@@ -30,6 +30,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "workspace", "workspace", SETTING_TEXT, true },
 	{ "mounts", "volume", SETTING_LIST, true },
 	{ "protected", "protect", SETTING_LIST, false },
+	{ "protect_missing", "protect-missing", SETTING_YES, false },
 	{ "toolchains", "toolchain", SETTING_LIST, true },
 	{ "tmpfs", "tmpfs", SETTING_LIST, false },
 	{ "env", "env", SETTING_MAP, false },

@@ -165,6 +165,8 @@ char *audit_policy(const struct policy *p, const struct mask *mask)
 	note_volumes(&n, p, "tmpfs", VOLUME_TMPFS);
 	if (p->protects.count)
 		note_list(&n, "protected", &p->protects);
+	if (p->protects_missing)
+		note_yes(&n, "protect_missing", true);
 	note_variables(&n, p);
 	note_person(&n, p);
 	note_caps(&n, "capabilities_add", p->cap_add, false);

@@ -129,3 +129,15 @@ int caps_keep(uint64_t kept, struct err *e)
 {
 	return set_sets(kept, 0, e);
 }
+
+int caps_raise(uint64_t kept, uint64_t raised)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(data); i++) {
+		data[i].permitted = (uint32_t)(kept >> (32 * i));
+		data[i].effective = (uint32_t)(raised >> (32 * i));
+	}
+	return (int)syscall(SYS_capset, &header, data);
+}

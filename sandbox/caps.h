@@ -33,3 +33,5 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e);
 int caps_drop(struct err *e);
 /* The same, but for these, which are lost with execve(2). */
 int caps_keep(uint64_t kept, struct err *e);
+/* Of those that were kept, these are in effect from here on.  Fails with errno. */
+int caps_raise(uint64_t kept, uint64_t raised);

@@ -102,6 +102,19 @@ static void on_failure(struct guest *g)
 	own_close(&g->sandbox->failure);
 }
 
+/* What waits for it would wait for ever. */
+static void on_deputy(struct guest *g, short events)
+{
+	struct err e;
+
+	if (events & POLLOUT)
+		deputy_flush(&g->sandbox->deputy);
+	if (!(events & ~POLLOUT))
+		return;
+	deputy_explain(&g->sandbox->deputy, &e);
+	end(g, GUEST_LOST_DEPUTY, &e);
+}
+
 /* What was refused before pid 1 ended is told, too. */
 static void on_refusals(struct guest *g)
 {
@@ -263,6 +276,7 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 	w[GUEST_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
 					   .events = POLLIN };
 	w[GUEST_REFUSALS] = refusals_watch(&box->refusals);
+	w[GUEST_DEPUTY] = deputy_watch(&box->deputy);
 	w[GUEST_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[GUEST_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->sentry->fd : -1,
 					 .events = POLLIN };
@@ -277,6 +291,8 @@ void guest_serve(struct guest *g, const struct pollfd *w)
 		on_failure(g);
 	if (w[GUEST_REFUSALS].revents)
 		on_refusals(g);
+	if (w[GUEST_DEPUTY].revents)
+		on_deputy(g, w[GUEST_DEPUTY].revents);
 	if (w[GUEST_CHANNEL].revents && !guest_is_over(g))
 		on_channel(g, w[GUEST_CHANNEL].revents);
 	if (w[GUEST_PID].revents)

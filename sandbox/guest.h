@@ -42,11 +42,12 @@ enum guest_cause {
 	GUEST_OUT_OF_MEMORY, /* watchdog.h */
 	GUEST_LOST_ROOT,     /* who serves it has ended (fuse.h) */
 	GUEST_UNPROTECTED,   /* sentry.h */
+	GUEST_LOST_DEPUTY,   /* who makes names for the inside has ended (deputy.h) */
 	GUEST_DIED	     /* by itself or by a signal of somebody else: `status` */
 };
 
 enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_REFUSALS,
-       GUEST_POLLS };
+       GUEST_DEPUTY, GUEST_POLLS };
 
 struct guest {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */

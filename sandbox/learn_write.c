@@ -231,6 +231,7 @@ char *learn_write(const struct policy *p, const char *about)
 	write_volumes(&w, p, "workspace", VOLUME_WORKSPACE);
 	write_volumes(&w, p, "mounts", VOLUME_BIND);
 	array(&w, "protected", &p->protects);
+	yes(&w, "protect_missing", p->protects_missing);
 	write_volumes(&w, p, "toolchains", VOLUME_TOOLCHAIN);
 	write_volumes(&w, p, "tmpfs", VOLUME_TMPFS);
 	write_variables(&w, p);

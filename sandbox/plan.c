@@ -42,6 +42,8 @@ void plan_done(struct plan *p)
 	free(p->workdir);
 	list_done(&p->env);
 	list_done(&p->argv);
+	list_done(&p->guarded);
+	list_done(&p->absent);
 	*p = (struct plan){ 0 };
 }
 

@@ -107,6 +107,12 @@ struct plan {
 
 	char *hostname, *workdir; /* owned */
 	struct list env, argv;
+
+	/* --protect-missing: */
+	const struct list *protects; /* patterns; borrowed from the policy */
+	struct list guarded; /* folders of the host that are shown writable, in which names
+			      * that are not there are not to be made (missing.h) */
+	struct list absent; /* of these names, those by which it would be noticed (sentry.h) */
 };
 
 void plan_init(struct plan *p);
@@ -123,6 +129,12 @@ int plan_ranges(struct plan *p, const struct identity *who, struct err *e);
 
 /* Adds a zeroed step; the returned pointer is good until the next add. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
+
+/* Whether names are made for the inside by somebody else (deputy.h). */
+static inline bool plan_has_deputy(const struct plan *p)
+{
+	return p->guarded.count > 0;
+}
 
 /* Whether the root is an overlay, and the folder on disk that was made for what is
  * written over it (upper.h). */

@@ -177,6 +177,9 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 	(void)fprintf(to, "network   %s\n",
 		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
 	(void)fprintf(to, "landlock  %s\n", fence_text(p, policy));
+	if (plan_has_deputy(p))
+		(void)fprintf(to, "seccomp   names are made by another process, but for protected "
+				  "ones\n");
 	if (p->hides_abstract)
 		(void)fprintf(to, "landlock  abstract sockets and signals stay inside\n");
 	if (p->refuses_unix)

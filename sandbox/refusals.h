@@ -12,6 +12,10 @@
  * of the trace's table that it does not refuse are noted down and go on, and they alone.
  * It takes no tokens then, since who is held back by others' refusals learns nothing.
  *
+ * With a deputy (`--protect-missing`; deputy.h) it asks about those that make names, too:
+ * what the filter does not refuse of them is passed on, and takes no tokens, but waits for
+ * them like all that is behind what was refused.
+ *
  *	refusals_init, the filter filled in, refusals_listen
  *	in a loop: refusals_watch, poll(2) until refusals_due() at most, refusals_take,
  *		refusals_expire
@@ -33,6 +37,7 @@
 
 #include "policy/syscalls.h"
 
+struct deputy;
 struct list;
 struct seccomp_program;
 struct trace;
@@ -58,6 +63,7 @@ struct refusals {
 	int listener; /* owned; -1: none, or not any more */
 	const struct seccomp_program *filter; /* borrowed: by what is refused */
 	struct trace *trace; /* borrowed; NULL: nothing goes on */
+	struct deputy *deputy; /* borrowed; NULL: nobody does anything for the inside */
 	struct refused_call calls[REFUSALS_MAX];
 	size_t count;
 	uint64_t others; /* for which there was no row */

@@ -295,19 +295,41 @@ static int cannot_listen(struct err *e)
 	return -1;
 }
 
-int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
-			      struct err *e)
+static int listen_to(const struct seccomp_program *program, unsigned long flags)
 {
 	const struct sock_fprog prog = {
 		.len = (unsigned short)program->count,
 		.filter = (struct sock_filter *)program->insns,
 	};
-	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			  SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			    SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &prog);
+}
+
+int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
+			      struct err *e)
+{
+	const int fd = listen_to(program, 0);
 
 	if (fd < 0)
 		return cannot_listen(e);
-	*ret_listener = (int)fd;
+	*ret_listener = fd;
+	return 0;
+}
+
+/* Newer than the headers of some C libraries. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
+#endif
+
+int seccomp_install_asking(const struct seccomp_program *program, int *ret_listener,
+			   struct err *e)
+{
+	const int fd = listen_to(program, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+
+	if (fd < 0)
+		return seccomp_install_listening(program, ret_listener, e);
+	*ret_listener = fd;
 	return 0;
 }
 

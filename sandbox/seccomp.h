@@ -100,6 +100,11 @@ int seccomp_install_telling(const struct seccomp_program *program, int *ret_list
 int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
 			      struct err *e);
 
+/* The same, and whoever has been heard waits for his answer whatever signals come, but for
+ * one that ends him, where the kernel has that (5.19). */
+int seccomp_install_asking(const struct seccomp_program *program, int *ret_listener,
+			   struct err *e);
+
 /* Puts the calling thread under a filter that allows everything and has a listener
  * (seccomp_unotify(2)): a descriptor.  One filter around a process can have one, so
  * under an outer sandbox with its own it is EBUSY.  Needs no_new_privs. */

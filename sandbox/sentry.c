@@ -37,6 +37,7 @@ struct post {
 	const char *path; /* borrowed from the plan */
 	const char *name; /* the last part of it */
 	struct face face;
+	bool is_absent;	  /* and is to stay so: it has no face */
 	bool is_lost, is_given_up;
 };
 
@@ -75,8 +76,11 @@ static int look_at(const char *path, struct face *ret)
 static bool is_as_it_was(const struct post *p)
 {
 	struct face now;
+	const bool is_there = look_at(p->path, &now) == 0;
 
-	return look_at(p->path, &now) == 0 && now.dev == p->face.dev &&
+	if (p->is_absent)
+		return !is_there && errno == ENOENT;
+	return is_there && now.dev == p->face.dev &&
 	       now.ino == p->face.ino && now.born_s == p->face.born_s &&
 	       now.born_ns == p->face.born_ns;
 }
@@ -116,31 +120,53 @@ static int watch_folder(struct sentry *s, const char *path, size_t len, struct e
 }
 
 /* The folder first: what is changed behind that is told. */
+static struct post *begin_post(struct sentry *s, const char *path, struct err *e)
+{
+	const char *name = strrchr(path, '/') + 1;
+	const struct post *last = s->count ? &s->posts[s->count - 1] : NULL;
+	size_t len = (size_t)(name - path) - 1;
+	struct post *p = &s->posts[s->count];
+	bool is_same = last && last->name - last->path == name - path &&
+		       !memcmp(last->path, path, len);
+
+	*p = (struct post){ .path = path, .name = name };
+	p->watch = is_same ? last->watch : watch_folder(s, path, len, e);
+	if (p->watch < 0)
+		return NULL;
+	s->count++;
+	return p;
+}
+
 static int add_post(struct sentry *s, const struct step *step, struct err *e)
 {
-	const char *name = strrchr(step->source, '/') + 1;
-	const struct post *last = s->count ? &s->posts[s->count - 1] : NULL;
-	size_t len = (size_t)(name - step->source) - 1;
-	struct post *p = &s->posts[s->count];
-	bool is_same = last && last->name - last->path == name - step->source &&
-		       !memcmp(last->path, step->source, len);
+	struct post *p = begin_post(s, step->source, e);
 
-	*p = (struct post){ .path = step->source, .name = name };
-	p->watch = is_same ? last->watch : watch_folder(s, step->source, len, e);
-	if (p->watch < 0)
+	if (!p)
 		return -1;
 	if (look_at(p->path, &p->face) < 0)
 		return err_sys(e, "look at %.300s, which is protected", p->path);
 	if (p->face.dev != step->dev || p->face.ino != step->ino)
 		return err_set(e, ERR_REFUSED, "%.300s, which is protected, was replaced while "
 					       "hutch started", p->path);
-	s->count++;
+	return 0;
+}
+
+static int add_absent(struct sentry *s, const char *path, struct err *e)
+{
+	struct post *p = begin_post(s, path, e);
+
+	if (!p)
+		return -1;
+	p->is_absent = true;
+	if (!is_as_it_was(p))
+		return err_set(e, ERR_REFUSED, "%.300s, which is protected, was made while hutch "
+					       "started", path);
 	return 0;
 }
 
 int sentry_post(struct sentry *s, const struct plan *p, struct err *e)
 {
-	size_t count = 0;
+	size_t count = p->absent.count;
 
 	for (size_t i = 0; i < p->count; i++)
 		count += p->steps[i].is_watched;
@@ -152,6 +178,9 @@ int sentry_post(struct sentry *s, const struct plan *p, struct err *e)
 	s->posts = mem_zeroed(count, sizeof(*s->posts));
 	for (size_t i = 0; i < p->count; i++)
 		if (p->steps[i].is_watched && add_post(s, &p->steps[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < p->absent.count; i++)
+		if (add_absent(s, p->absent.items[i], e) < 0)
 			return -1;
 	qsort(s->posts, s->count, sizeof(*s->posts), by_place);
 	return 0;
@@ -244,9 +273,10 @@ static bool say_lost(const struct sentry *s, struct err *e)
 	if (!first)
 		return false;
 	AUTO_FREE char *others = more ? text_format(" (and %zu more)", more) : text_copy("");
-	(void)err_set(e, ERR_REFUSED, "%.300s%s was replaced, moved or removed on the host, and "
-				      "--protect keeps it from the inside no longer",
-		      first->path, others);
+	(void)err_set(e, ERR_REFUSED, "%.300s%s was %s, and --protect%s keeps it from the inside "
+				      "no longer", first->path, others,
+		      first->is_absent ? "made" : "replaced, moved or removed on the host",
+		      first->is_absent ? "-missing" : "");
 	(void)err_remedy(e, "see whether what is there now is yours, and start anew; a folder that "
 			    "is shown with :cow stays as it is");
 	return true;

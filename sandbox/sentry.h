@@ -17,6 +17,9 @@
  * or a name may be another spelling, the file itself is looked at: its device, inode number
  * and time of birth, since the number alone may be given out again at once.
  *
+ * With --protect-missing the inside makes none of the names that are protected and were not
+ * there (deputy.h); one that the host makes is noticed in the same way.
+ *
  * What inotify does not tell of is not noticed: other machines' changes of a network file
  * system, and what is mounted over a name. */
 #pragma once

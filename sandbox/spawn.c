@@ -24,7 +24,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -296,18 +298,41 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 	return result;
 }
 
+/* What is refused is told, too, where nothing on top of it refuses anything. */
+static int install_asking(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+{
+	AUTO_FREE struct sock_filter *telling =
+		seccomp_replace_told(parts->filter, SECCOMP_RET_USER_NOTIF);
+	const struct seccomp_program told = { .insns = telling, .count = parts->filter->count };
+	struct seccomp_program asking;
+
+	deputy_program(parts->tells ? &told : parts->filter, &asking);
+	int result = seccomp_install_asking(&asking, ret_listener, e);
+	seccomp_done(&asking);
+	return result;
+}
+
+static int install_listening(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+{
+	if (plan_has_deputy(parts->plan))
+		return install_asking(parts, ret_listener, e) < 0 ? err_in(e, "--protect-missing")
+								  : 0;
+	if (parts->trace)
+		return install_tracing(parts->filter, ret_listener, e) < 0 ? err_in(e, "--learn")
+									   : 0;
+	return seccomp_install_telling(parts->filter, ret_listener, e);
+}
+
 /* The filter, which is the last of all; what is done behind it, it allows. */
 static int enter_filter(struct child *c, struct err *e)
 {
 	const struct spawn_parts *parts = c->parts;
 	int fd;
 
-	if (!parts->trace && !parts->tells)
+	if (!parts->trace && !parts->tells && !plan_has_deputy(parts->plan))
 		return seccomp_install(parts->filter, e);
-	int installed = parts->trace ? install_tracing(parts->filter, &fd, e)
-				     : seccomp_install_telling(parts->filter, &fd, e);
-	if (installed < 0)
-		return parts->trace ? err_in(e, "--learn") : -1;
+	if (install_listening(parts, &fd, e) < 0)
+		return -1;
 	AUTO_CLOSE int listener = fd;
 	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
 }
@@ -440,6 +465,10 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;
+	const struct deputy_parts names = { .plan = parts->plan, .stdio = parts->stdio,
+					    .pidfd = s->pidfd, .cgroup = parts->cgroup };
+	if (plan_has_deputy(parts->plan) && deputy_start(&names, &s->deputy, e) < 0)
+		return -1;
 	if (!parts->plan->has_ranges)
 		return 0;
 	return idmaps_install(&parts->plan->ids, s->pid, maps_go, e);
@@ -450,6 +479,7 @@ void sandbox_init(struct sandbox *s)
 	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
 	fuse_init(&s->fuse);
 	refusals_init(&s->refusals);
+	deputy_init(&s->deputy);
 }
 
 void sandbox_done(struct sandbox *s)
@@ -462,6 +492,7 @@ void sandbox_done(struct sandbox *s)
 		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
+	deputy_done(&s->deputy);
 	fuse_done(&s->fuse);
 	own_close(&s->pidfd);
 	own_close(&s->channel);
@@ -485,7 +516,18 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	if (parts->trace)
 		parts->trace->init = s.pid;
 	*ret = s;
+	ret->refusals.deputy = ret->deputy.pid ? &ret->deputy : NULL;
 	return 0;
+}
+
+/* That the deputy has ended is found by guest.h. */
+static void take_listener(struct sandbox *s, int fd)
+{
+	struct err e;
+
+	if (s->deputy.pid && deputy_listen(&s->deputy, fd, &e) < 0)
+		(void)kill(s->deputy.pid, SIGKILL); /* not reaped: still ours */
+	refusals_listen(&s->refusals, fd);
 }
 
 static void take_handed(struct sandbox *s, char what, int fd)
@@ -493,7 +535,7 @@ static void take_handed(struct sandbox *s, char what, int fd)
 	if (what == HANDED_UPPER && s->upper < 0)
 		s->upper = fd;
 	else if (what == HANDED_LISTENER && s->refusals.listener < 0)
-		refusals_listen(&s->refusals, fd);
+		take_listener(s, fd);
 	else
 		own_close(&fd);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "sandbox/deputy.h"
 #include "sandbox/fuse.h"
 #include "sandbox/refusals.h"
 
@@ -26,6 +27,7 @@ struct sandbox {
 	struct fuse fuse; /* owned: who serves the root; pid 0: nobody */
 	int upper; /* owned: the folder that an overlay's root writes to; -1: it has none */
 	struct refusals refusals; /* owned; by the filter of spawn_parts */
+	struct deputy deputy; /* owned: who makes names for the inside; pid 0: nobody */
 };
 
 /* What a child needs beside its plan; all borrowed. */

@@ -10,15 +10,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "sandbox/caller.h"
 #include "sandbox/seccomp.h"
 
 #ifdef __aarch64__
@@ -31,8 +30,6 @@
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
-
-#define PAGE 4096 /* the smallest: what begins in one may end in the next */
 
 /* How the rest of the arguments is read. */
 enum shape {
@@ -154,41 +151,7 @@ void trace_program(const struct seccomp_program *program, struct seccomp_program
 					 .owned = insns };
 }
 
-/* --- the caller's memory ---------------------------------------------------------- */
-
-/* A call that waits, and who made it. */
-struct caller {
-	int listener;
-	const struct seccomp_notif *call;
-};
-
-/* Up to `size` bytes: as many as are there, or -1. */
-static ssize_t read_memory(const struct caller *c, uint64_t at, void *to, size_t size)
-{
-	const size_t first = PAGE - at % PAGE;
-	const struct iovec local = { to, size };
-	const struct iovec remote[2] = {
-		{ (void *)(uintptr_t)at, size < first ? size : first },
-		{ (void *)(uintptr_t)(at + first), size < first ? 0 : size - first },
-	};
-
-	/* What faults in the second page leaves what is in the first (process_vm_readv(2)). */
-	return process_vm_readv((pid_t)c->call->pid, &local, 1, remote, 2, 0);
-}
-
-/* A text with its 0, in TRACED_PATH_MAX bytes. */
-static bool read_text(const struct caller *c, uint64_t at, char *to)
-{
-	const ssize_t len = at ? read_memory(c, at, to, TRACED_PATH_MAX) : -1;
-
-	return len > 0 && memchr(to, '\0', (size_t)len);
-}
-
-/* What the number of the caller is his as long as he waits. */
-static bool is_waiting(const struct caller *c)
-{
-	return ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &c->call->id) == 0;
-}
+/* --- the caller ------------------------------------------------------------------- */
 
 /* Where a relative path begins, as the caller's own mounts have it: a text, of which
  * nothing is looked up. */
@@ -230,7 +193,7 @@ static unsigned use_of(const struct caller *c, const struct traced_call *row)
 	if (row->shape == OPEN)
 		return use_of_open(value);
 	if (row->shape == OPEN_HOW)
-		return read_memory(c, value, &flags, sizeof(flags)) == sizeof(flags)
+		return caller_read(c, value, &flags, sizeof(flags)) == sizeof(flags)
 			       ? use_of_open(flags)
 			       : 0;
 	return row->use;
@@ -253,11 +216,11 @@ static void note_path(struct trace *t, const struct caller *c, const struct trac
 	const unsigned use = use_of(c, row);
 
 	/* "" is about a descriptor, or nothing at all. */
-	if (!use || !read_text(c, c->call->data.args[row->path], text) || !*text)
+	if (!use || caller_read_path(c, c->call->data.args[row->path], text) < 0 || !*text)
 		return;
 	if (*text != '/' && !read_base(c, row->dir, base))
 		return;
-	if (!traced_join(base, text, path) || is_everywhere(path) || !is_waiting(c))
+	if (!traced_join(base, text, path) || is_everywhere(path) || !caller_waits(c))
 		return;
 	traced_add(&t->seen, path, use);
 }
@@ -304,11 +267,11 @@ static void note_address(struct trace *t, const struct caller *c,
 	const uint64_t said = c->call->data.args[row->flags];
 	const uint64_t at = c->call->data.args[row->path];
 	const size_t want = said < sizeof(a) ? (size_t)said : sizeof(a);
-	const ssize_t len = at && want >= sizeof(a.any.sa_family) ? read_memory(c, at, &a, want)
+	const ssize_t len = at && want >= sizeof(a.any.sa_family) ? caller_read(c, at, &a, want)
 								   : -1;
 	char text[sizeof(*t->seen.addresses)] = "";
 
-	if (len != (ssize_t)want || !is_waiting(c))
+	if (len != (ssize_t)want || !caller_waits(c))
 		return;
 	if (a.any.sa_family == AF_INET && want >= sizeof(a.in))
 		tell_inet(&a.in, text, sizeof(text));

@@ -333,6 +333,37 @@ static int list_protected(const struct volume *v, const struct list *patterns, s
 	return result < 0 ? err_from(e, v->from) : 0;
 }
 
+/* A name without a pattern, in a folder that is there, can be watched for. */
+static void find_absent(struct plan *p, const char *source, const struct list *patterns)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		const char *pattern = patterns->items[i];
+		AUTO_FREE char *path = text_format("%s%s%s", strcmp(source, "/") ? source : "",
+						   *pattern == '/' ? "" : "/", pattern);
+		AUTO_FREE char *above = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
+		struct stat st;
+
+		if (!strpbrk(pattern, "*?") && lstat(path, &st) < 0 && errno == ENOENT &&
+		    stat(*above ? above : "/", &st) == 0)
+			add_once(&p->absent, path);
+	}
+}
+
+/* After list_protected(). */
+static void guard_missing(struct plan *p, const struct volume *v, const struct policy *policy)
+{
+	struct stat st;
+
+	if (!policy->protects_missing || !is_open_to_all(v))
+		return;
+	AUTO_FREE char *source = realpath(v->source, NULL);
+	if (!source || stat(source, &st) < 0 || !S_ISDIR(st.st_mode))
+		return; /* a file has no names; what is not there plan_bind() tells */
+	p->protects = &policy->protects;
+	add_once(&p->guarded, source);
+	find_absent(p, source, &policy->protects);
+}
+
 static int guard_folder(struct plan *p, const struct volume *v, const char *source,
 			const struct own *own, struct err *e)
 {
@@ -395,6 +426,7 @@ static int plan_sorted(struct plan *p, const struct policy *policy,
 	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
 		result = list_protected(sorted[i], &policy->protects, &own, e);
 	for (size_t i = 0; i < policy->volume_count && result == 0; i++) {
+		guard_missing(p, sorted[i], policy);
 		if (sorted[i]->kind == VOLUME_TMPFS)
 			plan_tmpfs(p, sorted[i]);
 		else

@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "sandbox/lookup.h"
+#include "sandbox/missing.h"
 #include "sandbox/plan.h"
 #include "sandbox/why_parts.h"
 
@@ -263,6 +264,26 @@ static void judge_write(const struct why *w, const struct found *f, const char *
 		ret->line = why_line(w, f);
 }
 
+bool why_say_missing(const struct why *w, const struct step *shows, const char *path,
+		     struct answer *ret)
+{
+	const char *rest = path_below(path, shows->target);
+
+	if (!plan_has_deputy(w->plan) || shows->kind != STEP_BIND || !rest)
+		return false;
+	AUTO_FREE char *host = text_format("%s%s", shows->source, rest);
+	struct missing *m = missing_new(w->plan);
+	const bool is_refused = missing_refuses(m, host, MAKING_FILE);
+	missing_free(m);
+	if (!is_refused)
+		return false;
+	answer_set(ret, false, "seccomp",
+		   text_format("%s is protected, and not to be made", path));
+	ret->line = text_copy("--protect-missing");
+	ret->change = text_format("show %s with :cow, or leave that out", shows->source);
+	return true;
+}
+
 /* What is not there is to be made in the folder above. */
 static void judge_making(const struct why *w, const char *path, struct answer *ret)
 {
@@ -273,7 +294,7 @@ static void judge_making(const struct why *w, const char *path, struct answer *r
 	slash[slash == above] = '\0';
 	if (why_find(w, above, &f, ret)) {
 		judge_write(w, &f, "written to", ret);
-		if (ret->is_yes)
+		if (ret->is_yes && !why_say_missing(w, f.step, path, ret))
 			answer_set(ret, true, "mounts",
 				   text_format("%s can be made%s", path,
 					       f.step->kind == STEP_COW ? ", in a copy" :

@@ -83,6 +83,8 @@ bool why_refused(const struct why *w, const char *path, int sys, struct answer *
 		why_say_mask(w, &f, ret);
 	else if (sys == EROFS && f.is_read_only)
 		why_say_read_only(w, &f, ret);
+	else if (sys == EROFS && why_say_missing(w, f.step, at, ret))
+		; /* and says so */
 	else if (sys == ENOENT && f.step->kind == STEP_ROOT)
 		why_say_not_shown(w, at, ret);
 	else

@@ -142,6 +142,13 @@ static int take_protect(struct run_options *o, const char *value, struct err *e)
 	return 0;
 }
 
+static int take_protect_missing(struct run_options *o, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	o->policy->protects_missing = true;
+	return 0;
+}
+
 static int take_workdir(struct run_options *o, const char *value, struct err *e)
 {
 	AUTO_FREE char *clean = NULL;
@@ -439,6 +446,7 @@ static const struct option {
 	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume, "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
 	{ 0, "protect", "PATTERN", take_protect, "names in such folders that stay as they are" },
+	{ 0, "protect-missing", NULL, take_protect_missing, "also those that are not there yet" },
 	{ 0, "toolchain", "DIR", take_toolchain, "show DIR read-only at its own path" },
 	{ 0, "tmpfs", "DST[:size=N]", take_tmpfs, "an empty writable folder" },
 	{ 0, "read-only", NULL, take_read_only, "only what is named is writable" },

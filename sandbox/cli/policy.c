@@ -97,13 +97,14 @@ static int list_main(char **argv)
 static void note_unprotected(const struct policy *p)
 {
 	(void)fflush(stdout); /* the table is above it, wherever they go */
-	for (size_t i = 0; p->protects.count && i < p->volume_count; i++) {
+	for (size_t i = 0; p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
 		const struct volume *v = &p->volumes[i];
 		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)
 			continue;
 		AUTO_FREE char *target = visible_line(v->target);
 		(void)fprintf(stderr, "hutch: note: %s is shown :rw, where names that are not there yet "
-				      "are not protected; :cow protects them\n", target);
+				      "are not protected; :cow protects them, and --protect-missing "
+				      "does, more slowly\n", target);
 	}
 }
 

@@ -160,17 +160,19 @@ static int enter_landlock(const struct confine *c, struct err *e)
  * pid 1's number is its own until we have waited for it, and then there is nothing
  * left to signal; tgkill(2) is abort(3)'s.  Calls of a foreign ABI, whose numbers
  * mean others, are the list's to refuse. */
-static int narrow_signals(pid_t child, pid_t server, struct err *e)
+static int narrow_signals(const struct confine *c, struct err *e)
 {
-	const pid_t second = server > 0 ? server : child;
+	const pid_t second = c->server > 0 ? c->server : c->child;
+	const pid_t third = c->deputy > 0 ? c->deputy : c->child;
 	const struct sock_filter insns[] = {
 		WORD(nr),
 		IS(SYS_kill, 2, 0),
-		IS(SYS_tgkill, 4, 0),
+		IS(SYS_tgkill, 5, 0),
 		RETURN(SECCOMP_RET_ALLOW),
 		WORD(args[0]),
-		IS(child, 3, 0),
-		IS(second, 2, 3),
+		IS(c->child, 4, 0),
+		IS(second, 3, 0),
+		IS(third, 2, 3),
 		WORD(args[0]),
 		IS(getpid(), 0, 1),
 		RETURN(SECCOMP_RET_ALLOW),
@@ -188,7 +190,7 @@ static int enter_seccomp(const struct confine *c, struct err *e)
 						 .count = ARRAY_LEN(supervisor_program) };
 
 	/* The list has no seccomp(2). */
-	return narrow_signals(c->child, c->server, e) < 0 ? -1 : seccomp_install(&program, e);
+	return narrow_signals(c, e) < 0 ? -1 : seccomp_install(&program, e);
 }
 
 int confine_enter(const struct confine *c, struct err *e)

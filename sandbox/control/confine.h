@@ -10,8 +10,8 @@
  *			nothing is removed; /proc, to read; /dev/null.
  *			Nothing is executed; no TCP; no abstract socket of others
  *	seccomp		policy/seccomp/supervisor.json, a list of what is allowed, and of
- *			processes it can signal pid 1 of its sandbox alone, and who serves
- *			its root
+ *			processes it can signal pid 1 of its sandbox alone, who serves its
+ *			root, and who makes names for the inside
  *
  * A call that is to be used after confine_enter() has to be in that list: what is not
  * answers ENOSYS.  sigaltstack(2) is the sanitizers'.
@@ -36,7 +36,7 @@ struct registry_entry;
 
 struct confine {
 	bool has_landlock; /* confine_has_landlock() */
-	pid_t child, server; /* that may be signalled; 0: there is none */
+	pid_t child, server, deputy; /* that may be signalled; 0: there is none */
 	const struct registry_entry *entry; /* borrowed; one that was made */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
 	int audit; /* the folder of the audit log; 0 or less: there is none */

@@ -386,14 +386,14 @@ static int confine(struct supervisor *s, struct err *e)
 	const int keep[] = {
 		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
-		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sentry.fd,
+		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.deputy.socket, l->sentry.fd,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
 		s->outputs.log.folder, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
-		.server = l->sandbox.fuse.pid,
+		.server = l->sandbox.fuse.pid, .deputy = l->sandbox.deputy.pid,
 		.entry = s->entry, .cgroup = &l->cgroup, .audit = l->audit.ledger.folder,
 		.keep = keep, .keep_count = ARRAY_LEN(keep),
 	};

@@ -243,7 +243,7 @@ wrong_key() {
 	echo '{"version":1,"extends":"agent","workspace":".:rw","mounts":["/srv:/srv:ro"]}' >mine.json
 	hutch policy show ./mine.json
 	[[ $status == 0 && $output == *"protected "*".git/hooks "*"agent"* ]]
-	[[ $stderr == "hutch: note: /workspace is shown :rw, where names that are not there yet are not protected; :cow protects them" ]]
+	[[ $stderr == "hutch: note: /workspace is shown :rw, where names that are not there yet are not protected; :cow protects them, and --protect-missing does, more slowly" ]]
 	hutch policy show agent
 	[[ $status == 0 && -z $stderr ]]
 }

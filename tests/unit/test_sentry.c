@@ -152,6 +152,32 @@ static void overflow(struct place *p)
 		assert_int_equal(i % 2 ? rename(b, a) : rename(a, b), 0);
 }
 
+static void test_a_name_that_was_not_there_is_noticed_when_it_comes(void **state)
+{
+	struct place p;
+
+	begin(state, &p);
+	sentry_done(&p.sentry);
+	AUTO_FREE char *absent = text_format("%s/absent", p.folder);
+	AUTO_FREE char *beside = text_format("%s/ABSENT", p.folder);
+	AUTO_FREE char *into = text_format("%s/aside", p.folder);
+	list_add(&p.plan.absent, absent);
+	assert_int_equal(sentry_post(&p.sentry, &p.plan, NULL), 0);
+	write_file(beside, "");
+	assert_int_equal(unlink(beside) | rename(p.other, into), 0);
+	assert_false(notices(&p, absent));
+	assert_int_equal(rename(into, absent), 0);
+	assert_true(notices(&p, absent));
+	/* ... also when it has gone again. */
+	sentry_done(&p.sentry);
+	assert_int_equal(unlink(absent), 0);
+	assert_int_equal(sentry_post(&p.sentry, &p.plan, NULL), 0);
+	write_file(absent, "");
+	assert_int_equal(unlink(absent), 0);
+	assert_true(notices(&p, absent));
+	finish(&p);
+}
+
 static void test_lost_events_mean_to_look(void **state)
 {
 	struct place p;
@@ -227,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_way_to_lose_a_name),
 		cmocka_unit_test(test_what_is_no_loss),
+		cmocka_unit_test(test_a_name_that_was_not_there_is_noticed_when_it_comes),
 		cmocka_unit_test(test_lost_events_mean_to_look),
 		cmocka_unit_test(test_what_was_given_up_is_given_up_alone),
 		cmocka_unit_test(test_what_was_replaced_before_is_an_error),

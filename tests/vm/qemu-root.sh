@@ -12,7 +12,7 @@
 #	run:NAME	one file of it			run-root:NAME	and as root
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 tree=/hutch/tree
-: "${QEMU_TIERS:=doctor apparmor limits systemd escape escape-root run:codes run:folders \
+: "${QEMU_TIERS:=doctor apparmor limits systemd escape escape-root run:codes run:folders run:learn run:missing run:refused \
 	run:images run:image_launch run:image_upper run:snapshot run:volumes}"
 # An emulated processor is slow: whatever has to happen is waited for ten times as long.
 export PATIENCE_TIMES=10

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# What makes names for the inside (--protect-missing) gives it nothing that it has not, and
+# nothing that the kernel would not have given.
+
+load helpers
+
+setup() {
+	begin
+	needs_listener
+	room w
+	guarded=(--workspace "$T/w" --protect .git/hooks --protect .bashrc --protect-missing)
+	install -m 755 "$(tool deputy_ask)" w/ask
+}
+
+teardown() {
+	end
+}
+
+@test "a link of /proc that changes behind the look gives no terminal of the host's" {
+	printf '%s\n' 'expect terminals: 0' 'exit 0' >steps
+	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- ./ask terminal
+}
+
+@test "Ctrl-C on the terminal reaches the inside, and does not end who makes its names" {
+	printf '%s\n' 'expect ready' 'send \x03' 'expect kept 1' 'exit 7' >steps
+	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- bash -c '
+		trap "echo 1 >made; echo kept \$(<made); exit 7" INT; echo ready; while :; do sleep 0.1; done'
+}
+
+@test "what was closed is open nowhere: a program can run at once, a lock is free" {
+	inside "${guarded[@]}" -- sh -c './ask left & (cd /tmp && /workspace/ask left) & wait %1 && wait %2'
+	[[ $output == $'busy: 0\nheld: 0\nbusy: 0\nheld: 0' ]]
+}
+
+@test "what of /proc is whoever's who opens it is the sandbox's, not the host's" {
+	id=$(ipcmk -M 4096 | grep -o '[0-9]*$')
+	inside "${guarded[@]}" -- ./ask read /proc/sysvipc/shm
+	ipcrm -m "$id"
+	[[ $status == 0 && ${#lines[@]} == 1 && $output == *shmid* ]]
+	device=$(ls /sys/class/net | grep -vx lo | head -n 1)
+	[[ -n $device ]] || skip "this host has no network"
+	test -e "/proc/sys/net/ipv4/conf/$device/forwarding"
+	inside "${guarded[@]}" -- ./ask read "/proc/sys/net/ipv4/conf/$device/forwarding"
+	[[ $output == 'No such file or directory: 1' ]]
+}
+
+@test "what is asked for beside O_CREAT is as without, and a thread has its own folders" {
+	inside "${guarded[@]}" -- ./ask flags
+	[[ $status == 0 && -z $output ]]
+	inside "${guarded[@]}" -- ./ask thread
+	[[ $status == 0 && $output == 'elsewhere: 0' ]]
+}
+
+@test "in a folder below one that was closed a name can be made" {
+	inside "${guarded[@]}" -- sh -c 'mkdir -p a/b && cd a/b && chmod 0 .. && echo x >new && mkdir d; cat new; chmod 700 ..'
+	[[ $status == 0 && $output == x ]]
+	inside "${guarded[@]}" -- sh -c 'mkdir -p a/b && cd a/b && chmod 0 .. && echo x >.bashrc; chmod 700 ..; ls -A'
+	[[ $stderr == *'Read-only file system'* && $output != *bashrc* ]]
+}

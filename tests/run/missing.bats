@@ -1,0 +1,293 @@
+#!/usr/bin/env bats
+# --protect-missing: names that are protected and not there are not made in what is shown
+# :rw, and all else is as it is without.
+
+load helpers
+
+setup() {
+	begin
+	needs_listener
+	room w w/sub
+	outside=(--workspace "$T/w" --protect .git/hooks --protect .bashrc)
+	guarded=("${outside[@]}" --protect-missing)
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# asked NAME...: by each call.
+asked() {
+	inside "${guarded[@]}" -v "$here:/t:ro" -- /usr/bin/python3 /t/missing.py "$@"
+	[ "$status" -eq 0 ] || { echo "$output" "$stderr"; return 1; }
+}
+
+# all_are OUTCOME: of each call.
+all_are() {
+	never grep -v " $1\$" <<<"$output"
+}
+
+# deputy_of PID: its child that is in no other pid namespace, and not in this user namespace.
+deputy_of() {
+	local one
+	pgrep -P "$1" | while read -r one; do
+		[ "$(grep '^NSpid:' "/proc/$one/status" | wc -w)" -ne 2 ] ||
+			[ "$(readlink "/proc/$one/ns/user")" = "$(readlink /proc/self/ns/user)" ] || echo "$one"
+	done
+}
+
+is_paused() {
+	"$HUTCH" inspect box | grep -q '"state": *"paused"'
+}
+
+@test "no call makes a name that is protected, however it is written" {
+	asked .bashrc sub/.bashrc ./sub/../.bashrc sub//.bashrc .BASHRC $'.bashrc\u200b' '.bashrc. '
+	[ "$(wc -l <<<"$output")" -eq $((7 * 19)) ]
+	# To exchange two names takes both.
+	all_are '\(EROFS\|exchange .* ENOENT\)'
+	[ "$(find w -iname '*bashrc*')" = '' ]
+}
+
+@test "what leads to one can be an empty folder and nothing else" {
+	asked .git
+	grep -qx 'mkdir .git done' <<<"$output"
+	[ "$(grep -c ' EROFS$' <<<"$output")" -eq 18 ]
+	inside "${guarded[@]}" -- sh -c 'mkdir .git && mkdir .git/hooks; mkdir .git/info && echo x >.git/info/y'
+	[[ $stderr == *"'.git/hooks'"*'Read-only file system'* || $stderr == *.git/hooks*Read-only* ]]
+	[ "$(cd w && find .git | sort | xargs)" = '.git .git/info .git/info/y' ]
+}
+
+@test "by each call, what is not protected is made" {
+	asked name sub/name
+	grep -v '^exchange' <<<"$output" >made
+	never grep -v ' done$' made
+	[ "$(wc -l <made)" -eq $((2 * 18)) ]
+}
+
+@test "what is made is what it is without" {
+	cat >script <<-'END'
+		umask 027; echo a >a; umask 0; echo b >b; mkdir -m 700 c; mkdir d; ln a e; ln -s a f; mkfifo g
+		mv b h; cp -a d i; echo more >>a; echo new >f; touch -d @5 j; ln -sf nowhere k; echo l >k
+		python3 -c 'import os
+		for flags in (os.O_EXCL, os.O_NOFOLLOW, os.O_PATH, os.O_TRUNC, os.O_APPEND):
+		    for name in ("a", "f", "d", "none", "d/", "f/", "a/x", ".", "..", "/", "", "d/.", "dang/x", "n" * 300, "z" * 5000):
+		        try: fd = os.open(name, os.O_CREAT | flags | os.O_WRONLY); print(name[:9], os.get_inheritable(fd))
+		        except OSError as e: print(flags, name[:9], e.errno)'
+		sh -c 'echo out >/dev/stdout; echo err >/dev/stderr; echo null >/dev/null; echo 7 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj' 2>&1
+		find . -printf '%p %y %#m %n %l %s\n' | sort
+	END
+	inside "${outside[@]}" -v "$T/script:/s:ro" -- sh /s
+	plain=$output
+	[ "$status" -eq 0 ]
+	rm -rf w && room w w/sub
+	inside "${guarded[@]}" -v "$T/script:/s:ro" -- sh /s
+	diff <(echo "$plain") <(echo "$output") >difference || { cat difference; return 1; }
+}
+
+@test "a FIFO is waited for, and by its own process alone" {
+	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c '
+		for i in 1 2 3 4 5 6; do mkfifo f$i; echo $i >f$i & done
+		echo beside >made; cat f6 f5 f4 f3 f2 f1 made; wait
+		(cat f1 &); echo late >f1; (echo x >f2) & kill $!; mkdir after && echo after'
+	[[ $status == 0 && $(xargs <<<"$output") == '6 5 4 3 2 1 beside late after' ||
+	   $(xargs <<<"$output") == '6 5 4 3 2 1 beside after late' ]]
+}
+
+@test "sockets are bound as without, wherever they are" {
+	cat >bind.py <<-'END'
+		import errno, os, socket
+		def bound(family, address):
+		    with socket.socket(family) as one:
+		        try: one.bind(address); return one.getsockname() if family == socket.AF_UNIX else one.getsockname()[1] > 0
+		        except OSError as e: return errno.errorcode[e.errno]
+		os.umask(0o077)
+		for address in ("", "\0abstract", "sub/s", "sub/s", "sub", "/tmp/s", "none/s", "x" * 107, "sub/.."):
+		    print(bound(socket.AF_UNIX, address))
+		print(oct(os.stat("sub/s").st_mode), bound(socket.AF_INET, ("127.0.0.1", 0)), bound(socket.AF_INET6, ("::1", 0)),
+		      bound(socket.AF_INET, ("192.0.2.1", 0)), bound(socket.AF_INET, ("127.0.0.1", 80)))
+	END
+	inside "${outside[@]}" -v "$T/bind.py:/b.py:ro" -- /usr/bin/python3 /b.py
+	plain=$output
+	[[ $status == 0 && $plain == *EADDRINUSE* ]]
+	rm -f w/sub/s w/x*
+	inside "${guarded[@]}" -v "$T/bind.py:/b.py:ro" -- /usr/bin/python3 /b.py
+	diff <(sed "s/b'.x00[0-9a-f]*'/autobound/" <<<"$plain") <(sed "s/b'.x00[0-9a-f]*'/autobound/" <<<"$output")
+}
+
+@test "calls of many threads are done, each once" {
+	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- /usr/bin/python3 -c '
+import os, threading
+def work(k):
+    for i in range(100):
+        os.close(os.open(f"sub/{k}.{i}", os.O_CREAT | os.O_EXCL))
+all = [threading.Thread(target=work, args=(k,)) for k in range(20)]
+for t in all: t.start()
+for t in all: t.join()
+print(len(os.listdir("sub")))'
+	[[ $status == 0 && $output == 2000 ]]
+}
+
+@test "a signal does not make it be done twice" {
+	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- /usr/bin/python3 -c '
+import os, signal
+hits = 0
+def hit(*_):
+    global hits
+    hits += 1
+signal.signal(signal.SIGALRM, hit)
+signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+for i in range(1500): os.mkdir(f"sub/{i}")
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(len(os.listdir("sub")), hits > 0)'
+	[[ $status == 0 && $output == '1500 True' ]]
+}
+
+@test "a folder that is shown twice, or lies in another, has no open side" {
+	room w/sub/deep
+	inside --workspace "$T/w" -v "$T/w/sub:/a" -v "$T/w:/tmp/b" --protect /sub/deep/name --protect .git/hooks --protect-missing -- sh -c '
+		for p in sub /a /tmp/b/sub /workspace/sub; do echo >$p/deep/name; mkdir $p/.git; mkdir $p/.git/hooks; done
+		mv /tmp/b/sub/deep /tmp/b/sub/deeper && mkdir /a/x && touch /a/x/name && mv /a/x /a/deep; ls /a' 2>err
+	[ "$(cd w && find . -name name -o -name hooks | xargs)" = ./sub/x/name ]
+	[ "$output" = $'deeper\nx' ]
+}
+
+@test "what a descriptor leads to that is handed over, nothing is made in" {
+	room other
+	catch "$HUTCH" run --stdio inherit "${guarded[@]}" -- sh -c 'exec 3<&0 </dev/null python3 -c "
+import errno, os
+for make in (os.mkdir, os.mkfifo):
+    try: make(\"x\", dir_fd=3)
+    except OSError as e: print(errno.errorcode[e.errno])"' <other
+	[ "$output" = $'EACCES\nEACCES' ]
+	[ "$(ls other)" = '' ]
+	# What was handed over itself can be opened again.
+	: >out
+	give out
+	"$HUTCH" run --stdio inherit "${guarded[@]}" -- sh -c 'echo a >/dev/stdout; echo b >>/dev/fd/1' >out
+	[ "$(cat out)" = $'a\nb' ]
+}
+
+@test "who has given up his capabilities makes no more than he could himself" {
+	inside -u root "${guarded[@]}" -- /usr/bin/python3 -c '
+import ctypes, os
+os.mkdir("sub/closed", 0o555)
+os.mkdir("sub/closed/by_right")
+header, none = (ctypes.c_uint * 2)(0x20080522, 0), (ctypes.c_uint * 6)()
+assert ctypes.CDLL(None).capset(header, none) == 0
+try: os.mkdir("sub/closed/by_nobody")
+except PermissionError: print("refused")'
+	chmod 755 w/sub/closed
+	[[ $status == 0 && $output == refused ]]
+}
+
+@test "a link that somebody else has put where all may write is not followed" {
+	is_root || skip "this host has no other user for whom an ordinary one could make a link"
+	mkdir -m 1777 w/all && chmod 1777 w/all
+	ln -s ../sub/target w/all/theirs && chown -h 4321 w/all/theirs
+	ln -s ../sub/target w/all/own && chown -h "$who" w/all/own
+	inside "${guarded[@]}" -- sh -c 'echo x >all/own; echo y >all/theirs; cat sub/target'
+	[[ $output == x && $stderr == *'Permission denied'* ]]
+}
+
+@test "who makes the names can do little else" {
+	start "${guarded[@]}" -- sh -c 'echo ready; while :; do sleep 1; done'
+	said ready
+	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(deputy_of "$pid")/status" | xargs >is
+	# CAP_SYS_PTRACE, over the sandbox.
+	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
+}
+
+@test "what it could not hold is refused to everybody inside" {
+	cat >ask.py <<-'END'
+		import ctypes, errno, os
+		libc = ctypes.CDLL(None, use_errno=True)
+		for name, number, args in (("openat2", 437, (-100, b"sub", b"\0" * 24, 24)),
+		                           ("io_uring_setup", 425, (1, b"\0" * 120)), ("chroot", {"x86_64": 161, "aarch64": 51}[os.uname().machine], (b"/",)),
+		                           ("landlock_create_ruleset", 444, (0, 0, 1)),
+		                           ("btrfs", {"x86_64": 16, "aarch64": 29}[os.uname().machine], (os.open(".", 0), 0x5000940e, b"\0" * 4096))):
+		    libc.syscall(number, *args)
+		    print(name, errno.errorcode[ctypes.get_errno()])
+	END
+	inside "${guarded[@]}" -v "$T/ask.py:/ask.py:ro" -- /usr/bin/python3 /ask.py
+	[ "$(xargs <<<"$output")" = 'openat2 ENOSYS io_uring_setup EPERM chroot EPERM landlock_create_ruleset ENOTSUP btrfs EPERM' ]
+}
+
+@test "what the host makes there ends the sandbox" {
+	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; while :; do sleep 1; done'
+	said ready
+	as_who touch w/.bashrc
+	ended 125
+	grep -q "$T/w/.bashrc was made, and --protect-missing keeps it from the inside no longer" err
+}
+
+@test "a sandbox with a name holds to it, and is paused where it cannot" {
+	"$HUTCH" create "${guarded[@]}" box
+	hutch exec box sh -c 'echo x >.bashrc'
+	[[ $status != 0 && ! -e w/.bashrc ]]
+	hutch act box <<<'{"action":"write","args":{"path":".bashrc","content":"x"},"id":1}'
+	[[ $output == *'Read-only file system'*'"rule":"--protect-missing"'* ]]
+	hutch act box <<<'{"action":"write","args":{"path":"sub/file","content":"x"},"id":2}'
+	[[ $output == *'I wrote to the file'* && $(cat w/sub/file) == x ]]
+	echo y >.bashrc
+	hutch cp .bashrc box:/workspace/.bashrc
+	[[ $status != 0 && ! -e w/.bashrc ]]
+	hutch cp .bashrc box:/workspace/sub/other
+	[[ $status == 0 && $(cat w/sub/other) == y ]]
+	as_who touch w/.bashrc
+	until_true is_paused
+	hutch inspect box
+	[[ $output == *"\"unprotected\":"*"$T/w/.bashrc was made"* ]]
+}
+
+@test "when who makes the names ends, so does the sandbox, and it says why" {
+	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; while :; do sleep 1; done'
+	said ready
+	deputy=$(deputy_of "$pid")
+	kill -KILL "$deputy"
+	ended 125
+	grep -q '^hutch: --protect-missing: the process that makes names for the inside was ended by signal 9' err
+}
+
+@test "killed, hutch leaves none of it behind" {
+	start "${guarded[@]}" -- sh -c 'mkfifo f; echo ready; echo x >f'
+	said ready
+	mapfile -t all < <(pgrep -P "$pid")
+	kill -KILL "$pid"
+	gone() { ! kill -0 "${all[@]}" 2>/dev/null; }
+	until_true gone
+}
+
+@test "it says what is missing for it" {
+	bare() { catch "$HUTCH" run "$@" true; [ "$status" -eq 125 ]; }
+	bare --workspace "$T/w" --protect-missing
+	one_sentence '--protect-missing says nothing without --protect'
+	bare "${guarded[@]}" --idmap ranges
+	one_sentence '--protect-missing is for one mapped id, and not for --idmap ranges'
+	catch "$(tool forbid)" listener sh -c '"$@"; exit $?' - "$HUTCH" run "${guarded[@]}" -- echo ran
+	[ "$status" -eq 125 ]
+	one_sentence '--protect-missing: the filter around this process has a listener already'
+}
+
+@test "where nothing is shown :rw nobody is asked" {
+	inside --dry-run --workspace "$T/w:cow" --protect .bashrc --protect-missing -- true
+	never grep -q 'names are made' <<<"$output"
+	inside --dry-run "${guarded[@]}" -- true
+	grep -q 'names are made by another process' <<<"$output"
+}
+
+@test "why knows it, and policy show does not warn" {
+	hutch why "${guarded[@]}" -- write /workspace/.bashrc
+	[ "$status" -eq 1 ]
+	[[ ${lines[0]} == 'no: /workspace/.bashrc is protected, and not to be made' ]]
+	[[ $output == *'--protect-missing'* ]]
+	hutch why "${guarded[@]}" -- write /workspace/sub/x
+	[ "$status" -eq 0 ]
+	echo '{"version":1,"workspace":"w","protected":[".bashrc"],"protect_missing":true}' >p.json
+	hutch policy show p.json
+	[[ $output == *'protect_missing'*'true'* && $stderr != *'not there yet'* ]]
+	echo '{"version":1,"workspace":"w","protected":[".bashrc"]}' >p.json
+	hutch policy show p.json
+	[[ $stderr == *'--protect-missing'* ]]
+}
