@@ -1,0 +1,68 @@
+"""Actions as the objects that travel: docs/actions.md."""
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from .errors import InvalidError
+from .fields import Object
+
+CANCELLABLE = -2
+"""In place of an id: the request's own number, so that `cause` and cancel() know it."""
+
+
+def action(kind: str, args: Mapping[str, Any], session: Optional[str] = None,
+           timeout: Optional[float] = None) -> Object:
+    """Arguments that are None are not said."""
+    o: Object = {"action": kind, "args": {k: v for k, v in args.items() if v is not None}}
+    if session is not None:
+        o["session"] = session
+    if timeout is not None:
+        o["timeout"] = timeout
+    return o
+
+
+def run(command: str, *, session: Optional[str] = None, timeout: Optional[float] = None,
+        is_input: bool = False, blocking: bool = False, hidden: bool = False,
+        is_static: bool = False, cwd: Optional[str] = None) -> Object:
+    if blocking and timeout is None:
+        raise InvalidError("run: blocking needs a timeout")
+    switches = {"is_input": is_input, "blocking": blocking, "hidden": hidden,
+                "is_static": is_static}
+    o = action("run", {"command": command, "cwd": cwd,
+                       **{k: True for k, is_on in switches.items() if is_on}}, session, timeout)
+    o["id"] = CANCELLABLE
+    return o
+
+
+def read(path: str, start: Optional[int] = None, end: Optional[int] = None,
+         session: Optional[str] = None) -> Object:
+    return action("read", {"path": path, "start": start, "end": end}, session)
+
+
+def view(path: str, view_range: Optional[Sequence[int]] = None,
+         session: Optional[str] = None) -> Object:
+    return action("read", {"path": path, "impl_source": "oh_aci", "view_range":
+                           None if view_range is None else list(view_range)}, session)
+
+
+def write(path: str, content: str, start: Optional[int] = None, end: Optional[int] = None,
+          session: Optional[str] = None) -> Object:
+    return action("write", {"path": path, "content": content, "start": start, "end": end},
+                  session)
+
+
+def edit(path: str, command: str, *, old_str: Optional[str] = None,
+         new_str: Optional[str] = None, file_text: Optional[str] = None,
+         insert_line: Optional[int] = None, session: Optional[str] = None) -> Object:
+    return action("edit", {"path": path, "command": command, "old_str": old_str,
+                           "new_str": new_str, "file_text": file_text,
+                           "insert_line": insert_line}, session)
+
+
+def env(set: Optional[Mapping[str, str]] = None, unset: Optional[Sequence[str]] = None,
+        secret: Union[bool, Sequence[str], None] = None,
+        session: Optional[str] = None) -> Object:
+    return action("env", {"set": dict(set) if set else None,
+                          "unset": list(unset) if unset else None,
+                          "secret": secret if secret is None or isinstance(secret, bool)
+                          else list(secret)}, session)

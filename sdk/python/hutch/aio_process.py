@@ -1,0 +1,353 @@
+"""Processes in a sandbox, for asyncio: what process.py is for threads."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+from . import calls
+from .aio_link import AsyncLink
+from .calls import Call
+from .errors import DisconnectedError, HutchError, InvalidError, LimitError, TimeoutError
+from .fields import Object
+from .process import COMPLAINTS_MAX, OUTPUT_MAX, copy_error
+from .protocol import Running
+from .records import Completed, Exit
+from .tar import PIECE, nowhere, pieces
+
+
+class _End:
+    """An end of a pipe.  Whoever waits for it when it is closed goes on."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._turn: Optional["asyncio.Future[None]"] = None
+        self._loop = asyncio.get_running_loop()
+
+    async def be_ready(self, is_to_write: bool) -> None:
+        add = self._loop.add_writer if is_to_write else self._loop.add_reader
+        self._turn = self._loop.create_future()
+        add(self.fd, self._take_turn)
+        try:
+            await self._turn
+        finally:
+            self._listen_no_more()
+
+    def close(self) -> None:
+        self._listen_no_more()
+        self._take_turn()
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _take_turn(self) -> None:
+        if self._turn is not None and not self._turn.done():
+            self._turn.set_result(None)
+
+    def _listen_no_more(self) -> None:
+        if self.fd >= 0 and self._turn is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self.fd)
+            self._loop.remove_writer(self.fd)
+
+
+class AsyncOutput:
+    """What a process prints: read(), readline(), `async for` lines."""
+
+    def __init__(self, fd: int = -1, link: Optional[AsyncLink] = None,
+                 running: Optional[Running] = None, stream: str = "") -> None:
+        self._end, self._link, self._running = _End(fd), link, running
+        self._held = running.streams[stream] if running else None
+        self._buffer = bytearray()
+        self._is_over = False
+
+    async def chunk(self) -> bytes:
+        """What there is; b"" at the end."""
+        if self._buffer:
+            data = bytes(self._buffer)
+            self._buffer.clear()
+            return data
+        return await self._more()
+
+    async def read(self, most: int = -1) -> bytes:
+        """So many bytes, fewer at the end only; all without a number."""
+        while (most < 0 or len(self._buffer) < most) and (data := await self._more()):
+            self._buffer += data
+        return self._cut(len(self._buffer) if most < 0 else most)
+
+    async def readline(self) -> bytes:
+        """With its newline, but for a last line that has none."""
+        while (end := self._buffer.find(b"\n")) < 0:
+            data = await self._more()
+            if not data:
+                return self._cut(len(self._buffer))
+            self._buffer += data
+        return self._cut(end + 1)
+
+    def __aiter__(self) -> AsyncOutput:
+        return self
+
+    async def __anext__(self) -> bytes:
+        line = await self.readline()
+        if not line:
+            raise StopAsyncIteration
+        return line
+
+    def close(self) -> None:
+        self._is_over = True
+        self._end.close()
+
+    def _cut(self, most: int) -> bytes:
+        data = bytes(self._buffer[:most])
+        del self._buffer[:most]
+        return data
+
+    async def _more(self) -> bytes:
+        if self._is_over:
+            return b""
+        data = await (self._told() if self._held else self._piped())
+        self._is_over = self._is_over or not data
+        return data
+
+    async def _piped(self) -> bytes:
+        while self._end.fd >= 0:
+            try:
+                return os.read(self._end.fd, PIECE)
+            except BlockingIOError:
+                await self._end.be_ready(False)
+        return b""
+
+    async def _told(self) -> bytes:
+        link, running, held = self._link, self._running, self._held
+        assert link and running and held
+        await link.wait(lambda: bool(held.size or held.is_over), running, None)
+        data = held.take()
+        if not data and running.error is not None:
+            raise running.error
+        return data
+
+
+class AsyncInput:
+    """What a process reads: write(), which waits for room, and close()."""
+
+    def __init__(self, fd: int = -1, link: Optional[AsyncLink] = None, number: int = 0) -> None:
+        self._end, self._link, self._number = _End(fd), link, number
+        self._is_closed = False
+
+    async def write(self, data: bytes) -> None:
+        if self._is_closed:
+            raise InvalidError("this stdin was closed")
+        if self._link:
+            for piece in pieces(data):
+                await self._link.call(calls.write(self._number, piece, False))
+            return
+        view = memoryview(data)
+        while view and self._end.fd >= 0:
+            try:
+                view = view[os.write(self._end.fd, view):]
+            except BlockingIOError:
+                await self._end.be_ready(True)
+
+    async def close(self) -> None:
+        if self._is_closed:
+            return
+        self.shut()
+        if self._link:
+            with contextlib.suppress(HutchError):  # it has ended: then that is closed
+                await self._link.call(calls.write(self._number, b"", True))
+
+    def shut(self) -> None:
+        self._is_closed = True
+        self._end.close()
+
+
+class AsyncProcess:
+    """One that was started with popen() or is attached to."""
+
+    def __init__(self, link: AsyncLink, running: Running, stdin: Optional[AsyncInput],
+                 stdout: AsyncOutput, stderr: AsyncOutput) -> None:
+        self._link, self._running = link, running
+        self.owner: object = None
+        """Whose link it is, and who would close that if nobody held it."""
+        self.number, self.pid = running.number, running.pid
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+
+    @property
+    def dropped(self) -> int:
+        """Bytes of output that nobody was there to take."""
+        return sum(held.dropped for held in self._running.streams.values())
+
+    def poll(self) -> Optional[Exit]:
+        """How it ended, as far as it is known by now; asks nobody."""
+        return self._running.exit
+
+    async def wait(self, timeout: Optional[float] = None) -> Exit:
+        """How it ended.  One that prints more than a pipe holds ends only if it is read."""
+        if not await self._link.wait(lambda: self._running.is_done, self._running, timeout):
+            raise TimeoutError(f"process {self.number} has not ended within {timeout:g} s")
+        if self._running.exit is None:
+            raise self._running.error or InvalidError("no end")
+        return self._running.exit
+
+    async def signal(self, name: Union[str, int]) -> None:
+        """To its process group: "TERM", "SIGTERM", or a number."""
+        await self._link.call(calls.signal(self.number, int(name) if isinstance(name, int) else name))
+
+    async def terminate(self) -> None:
+        await self.signal("TERM")
+
+    async def kill(self) -> None:
+        await self.signal("KILL")
+
+    async def resize(self, rows: int, cols: int) -> None:
+        await self._link.call(calls.resize(self.number, rows, cols))
+
+    async def communicate(self, input: Optional[bytes] = None,
+                          max_output: int = OUTPUT_MAX) -> Completed:
+        """Writes all of the input, reads all of the output, and waits."""
+        out, err = _Sink(self, max_output), _Sink(self, max_output)
+        await self._carry(() if input is None else pieces(input), out.put, err.put)
+        ended = await self.wait()
+        self.check_dropped()
+        return Completed(ended, b"".join(out.pieces), b"".join(err.pieces))
+
+    def check_dropped(self) -> None:
+        if self.dropped:
+            raise LimitError(f"process {self.number}: {self.dropped} bytes of what it printed "
+                             "were lost, since they were read too slowly")
+
+    def close(self) -> None:
+        """The ends of its pipes here.  What it prints then is lost to it: EPIPE."""
+        if self.stdin is not None:
+            self.stdin.shut()
+        self.stdout.close()
+        self.stderr.close()
+        self._link.drop(self._running)
+
+    async def __aenter__(self) -> AsyncProcess:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        try:
+            if self.stdin is not None:
+                await self.stdin.close()
+            if exc[0] is None:
+                await self._carry((), nowhere, nowhere)
+                await self.wait()
+        finally:
+            self.close()
+
+    async def _carry(self, source: Iterable[bytes], out: Callable[[bytes], None],
+                     err: Callable[[bytes], None]) -> None:
+        """Until the process has closed both.  A sink that throws ends the process."""
+        works = [asyncio.ensure_future(work) for work in (
+            self._feed(source), _drain(self.stdout, out), _drain(self.stderr, err))]
+        try:
+            await asyncio.gather(*works)
+        except BaseException:
+            for work in works:
+                work.cancel()
+            await asyncio.gather(*works, return_exceptions=True)
+            with contextlib.suppress(HutchError):
+                self._link.send(calls.signal(self.number, "KILL"))
+            self.close()
+            raise
+
+    async def _feed(self, source: Iterable[bytes]) -> None:
+        if self.stdin is None or self.stdin._is_closed:
+            return
+        with contextlib.suppress(BrokenPipeError, DisconnectedError):
+            for piece in source:
+                await self.stdin.write(piece)
+        await self.stdin.close()
+
+
+async def _drain(stream: AsyncOutput, sink: Callable[[bytes], None]) -> None:
+    while data := await stream.chunk():
+        sink(data)
+
+
+class _Sink:
+    """Output as it comes, up to a bound."""
+
+    def __init__(self, process: AsyncProcess, most: int) -> None:
+        self._process, self._left = process, most
+        self.pieces: List[bytes] = []
+
+    def put(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            raise LimitError(f"process {self._process.number} has printed more than max_output",
+                             remedy="popen() reads it as it comes; a file inside holds it, too")
+        self.pieces.append(data)
+
+
+async def start(link: AsyncLink, call: Call[Object], has_stdin: bool, is_told: bool) -> AsyncProcess:
+    """With pipes, or told: where it must be, or where no descriptor can be passed."""
+    if is_told or not link.passes_descriptors:
+        if has_stdin and call.method == "exec.start":
+            call.params["stdin"] = True
+        return _told(link, await _running(link, call, ()), has_stdin)
+    theirs: List[int] = []
+    ours: Dict[str, int] = {}
+    try:
+        for name in ("stdin", "stdout", "stderr"):
+            if name == "stdin" and not has_stdin:
+                theirs.append(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC))
+                continue
+            r, w = os.pipe2(os.O_CLOEXEC)
+            theirs.append(r if name == "stdin" else w)
+            ours[name] = w if name == "stdin" else r
+            os.set_blocking(ours[name], False)
+        running = await _running(link, call, theirs)
+    except BaseException:
+        for fd in ours.values():
+            os.close(fd)
+        raise
+    finally:
+        for fd in theirs:
+            os.close(fd)
+    return AsyncProcess(link, running, AsyncInput(ours["stdin"]) if has_stdin else None,
+                        AsyncOutput(ours["stdout"]), AsyncOutput(ours["stderr"]))
+
+
+def _told(link: AsyncLink, running: Running, has_stdin: bool) -> AsyncProcess:
+    out, err = (AsyncOutput(-1, link, running, name) for name in ("stdout", "stderr"))
+    return AsyncProcess(link, running, AsyncInput(-1, link, running.number) if has_stdin else None,
+                        out, err)
+
+
+async def _running(link: AsyncLink, call: Call[Object], fds: Sequence[int]) -> Running:
+    waiter = link.send(call, fds)
+    call.parse(await link.result(waiter, call.patience))
+    if waiter.running is None:
+        raise InvalidError(f"{call.method} starts nothing")
+    return waiter.running
+
+
+async def attach(link: AsyncLink, number: int) -> AsyncProcess:
+    running = await _running(link, calls.attach(number), ())
+    link.send(calls.wait(number), (), running)
+    return _told(link, running, False)
+
+
+async def copy(link: AsyncLink, call: Call[Object], source: Optional[Iterable[bytes]],
+               sink: Callable[[bytes], Any]) -> Tuple[str, ...]:
+    """Carries a tar; gives the sentences about what was left out."""
+    said: List[bytes] = []
+
+    def complain(data: bytes) -> None:
+        if sum(map(len, said)) < COMPLAINTS_MAX:
+            said.append(data)
+
+    process = await start(link, call, source is not None, False)
+    try:
+        await process._carry(source or (), sink, complain)
+        ended = await process.wait()
+        process.check_dropped()
+    finally:
+        process.close()
+    sentences = tuple(b"".join(said).decode("utf-8", "replace").splitlines())
+    if ended.exit_code or ended.error:
+        raise copy_error(call, ended, sentences)
+    return sentences

@@ -1,0 +1,156 @@
+"""Requests with what their answers are: what both shells, Sandbox and AsyncSandbox, ask.
+
+A Call says nothing about how it travels; `parse` makes of the answer's result what the
+caller gets.
+"""
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Callable, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
+
+from . import fields
+from .errors import InvalidError, TimeoutError
+from .fields import Object
+from .protocol import PROTOCOL
+from .records import Info, ProcessInfo, Stats, Status, status
+
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds in which a supervisor that lives answers what it has not to wait for."""
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    method: str
+    params: Object
+    parse: Callable[[object], T]
+    patience: Optional[float] = PATIENCE
+
+
+def _nothing(result: object) -> None:
+    return None
+
+
+def _by(result: object) -> str:
+    return fields.text(fields.an_object(result, "answer"), "by")
+
+
+def _state(result: object) -> Status:
+    o = fields.an_object(result, "hello")
+    if fields.whole(o, "protocol") != PROTOCOL:
+        raise fields.wrong("protocol", o["protocol"])
+    return status(o, "state")
+
+
+def hello() -> Call[Status]:
+    return Call("hello", {"protocol": PROTOCOL}, _state)
+
+
+def info() -> Call[Info]:
+    return Call("info", {}, Info.parse)
+
+
+def stats() -> Call[Stats]:
+    return Call("stats", {}, Stats.parse)
+
+
+def pause() -> Call[str]:
+    return Call("pause", {}, _by)
+
+
+def unpause(force: bool) -> Call[str]:
+    return Call("unpause", {"force": True} if force else {}, _by)
+
+
+def stop(grace: float) -> Call[None]:
+    return Call("stop", {"grace": grace}, _nothing, grace + PATIENCE)
+
+
+def kill() -> Call[None]:
+    return Call("kill", {}, _nothing)
+
+
+def rename(name: str) -> Call[None]:
+    return Call("rename", {"name": name}, _nothing)
+
+
+def cancel(id: int) -> Call[None]:
+    return Call("cancel", {"id": id}, _nothing)
+
+
+def processes() -> Call[List[ProcessInfo]]:
+    return Call("exec.list", {}, lambda r: [ProcessInfo.parse(one)
+                                            for one in fields.a_list(r, "processes")])
+
+
+def act(action: Mapping[str, object], stream: bool, confirm: bool) -> Call[Object]:
+    params: Object = {"action": action}
+    if stream:
+        params["stream"] = True
+    if confirm:
+        params["confirm"] = True
+    return Call("act", params, lambda r: fields.an_object(r, "observation"), None)
+
+
+def start(argv: Sequence[str], **params: object) -> Call[Object]:
+    """Of params those that are None, or False, are not said: they are the defaults."""
+    if isinstance(argv, (str, bytes)) or not argv:
+        raise InvalidError(f"exec takes a list of words, not {argv!r}",
+                           remedy='["sh", "-c", COMMAND] has a shell read it')
+    said = {key: value for key, value in params.items() if value is not None and value is not False}
+    return Call("exec.start", {"argv": list(argv), **said},
+                lambda r: fields.an_object(r, "process"))
+
+
+def attach(process: int) -> Call[Object]:
+    return Call("exec.attach", {"process": process}, lambda r: fields.an_object(r, "process"))
+
+
+def wait(process: int) -> Call[Object]:
+    return Call("exec.wait", {"process": process}, lambda r: fields.an_object(r, "exit"), None)
+
+
+def write(process: int, data: bytes, eof: bool) -> Call[None]:
+    params: Object = {"process": process, "base64": base64.b64encode(data).decode("ascii")}
+    if eof:
+        params["eof"] = True
+    return Call("exec.write", params, _nothing, None)
+
+
+def signal(process: int, name: Union[str, int]) -> Call[None]:
+    return Call("exec.signal", {"process": process, "signal": name}, _nothing)
+
+
+def resize(process: int, rows: int, cols: int) -> Call[None]:
+    return Call("exec.resize", {"process": process, "rows": rows, "cols": cols}, _nothing)
+
+
+def copy_out(path: str, follow: bool) -> Call[Object]:
+    return Call("copy.out", {"path": path, **({"follow": True} if follow else {})},
+                lambda r: fields.an_object(r, "process"))
+
+
+def copy_in(path: str, name: Optional[str]) -> Call[Object]:
+    return Call("copy.in", {"path": path, **({} if name is None else {"name": name})},
+                lambda r: fields.an_object(r, "process"))
+
+
+def events(since: int) -> Call[int]:
+    return Call("events.subscribe", {"since": since},
+                lambda r: fields.whole(fields.an_object(r, "answer"), "next"))
+
+
+def logs(follow: bool, tail: Optional[int]) -> Call[None]:
+    return Call("logs", {"follow": follow, **({} if tail is None else {"tail": tail})}, _nothing,
+                None)
+
+
+def too_late(what: str, timeout: Optional[float]) -> TimeoutError:
+    return TimeoutError(f"{what} has not come within {timeout or 0:g} s")
+
+
+def unanswered(name: str, method: str, patience: Optional[float]) -> TimeoutError:
+    return TimeoutError(f"sandbox {name}: {method} was not answered within {patience or 0:g} s",
+                        remedy=f"hutch rm -f {name} ends one that is stuck")

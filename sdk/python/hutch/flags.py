@@ -1,0 +1,224 @@
+"""The flags of `hutch create` as keyword arguments: under their names, with `_` for `-`.
+
+FLAGS says of each what it takes; the tests hold it to `hutch create --help`.
+"""
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import (TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple,
+                    Union)
+
+from .errors import InvalidError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict
+
+    Path = Union[str, "os.PathLike[str]"]
+    Texts = Union[str, Sequence[str]]
+    Paths = Union[Path, Sequence[Path]]
+    Duration = Union[str, int, float, datetime.timedelta]
+    Variables = Union[str, Sequence[str], Mapping[str, Optional[str]]]
+
+    class ForkFlags(TypedDict, total=False):
+        """Those of `hutch fork`."""
+
+        policy: Union[Path, Mapping[str, Any], Sequence[Path]]
+        upper: Path
+        volume: Texts
+        workspace: Path
+        protect: Texts
+        toolchain: Paths
+        tmpfs: Texts
+        read_only: bool
+        env: Variables
+        env_file: Paths
+        secret: Variables
+        secret_file: Paths
+        workdir: Path
+        user: Union[str, int]
+        hostname: str
+        network: str
+        isolation: str
+        landlock: str
+        idmap: str
+        cap_add: Texts
+        cap_drop: Texts
+        seccomp: Path
+        memory: Union[str, int]
+        cpus: Union[str, int, float]
+        pids_limit: Union[str, int]
+        disk: Union[str, int]
+        cgroup_parent: Path
+        best_effort: bool
+        ulimit: Union[Texts, Mapping[str, Union[str, int]]]
+        timeout: Duration
+        ttl: Duration
+        idle_timeout: Duration
+        audit: Path
+        rule: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]]
+        lint: bool
+
+    class Flags(ForkFlags, total=False):
+        """Those of `hutch create`."""
+
+        image: str
+        pull: str
+
+
+# switch: True or False; one: a value; many: a value or several; and those with a way of
+# their own, which are methods of Words.
+FLAGS: Dict[str, str] = {
+    "policy": "policy", "image": "one", "pull": "one", "upper": "one", "volume": "many",
+    "workspace": "one", "protect": "many", "toolchain": "many", "tmpfs": "many",
+    "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
+    "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
+    "network": "one", "isolation": "one", "landlock": "one", "idmap": "one",
+    "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
+    "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
+    "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
+    "audit": "one", "rule": "rule", "lint": "switch",
+}
+NOT_FORK = ("image", "pull")
+
+# What hutch itself goes by, or its C library.
+TAKEN = re.compile(r"PATH|HOME|TMPDIR|(XDG|LD|SUDO|HUTCH|DBUS|LC|GLIBC|MALLOC)_.*|LANG|TZ")
+
+# Where a policy has paths, which in a file are meant below that file's folder.
+_POLICY_PATHS = ("upper", "workspace", "seccomp", "audit", "extends", "mounts", "toolchains",
+                 "env_files", "secret_files")
+
+
+@dataclass
+class Words:
+    """What a program is started with: words, what is added to its environment, and what
+    it finds on stdin."""
+
+    argv: List[str] = field(default_factory=list)
+    environ: Dict[str, str] = field(default_factory=dict)
+    stdin: Optional[bytes] = None
+
+    def switch(self, flag: str, value: object) -> None:
+        if not isinstance(value, bool):
+            raise InvalidError(f"{_keyword(flag)} takes True or False, not {value!r}")
+        if value:
+            self.argv.append(flag)
+
+    def one(self, flag: str, value: object) -> None:
+        self.argv += [flag, _word(flag, value)]
+
+    def many(self, flag: str, value: object) -> None:
+        for one in _each(value):
+            self.one(flag, one)
+
+    def duration(self, flag: str, value: object) -> None:
+        if isinstance(value, datetime.timedelta):
+            value = value.total_seconds()
+        if isinstance(value, float):  # a number with an exponent is no duration
+            value = f"{value:.3f}s"
+        self.one(flag, value)
+
+    def env(self, flag: str, value: object) -> None:
+        if not isinstance(value, Mapping):
+            return self.many(flag, value)
+        for name, text in value.items():
+            self.one(flag, name if text is None else f"{name}={_word(flag, text)}")
+
+    def secret(self, flag: str, value: object) -> None:
+        """Values go in by the environment: the words of a process can be read by all."""
+        pairs: Iterable[Tuple[Any, Any]] = (value.items() if isinstance(value, Mapping) else
+                                            (_pair(flag, one) for one in _each(value)))
+        for name, text in pairs:
+            if text is not None and TAKEN.fullmatch(name):
+                raise InvalidError(f"secret: hutch itself reads the variable {name}",
+                                   remedy="secret_file= can set it")
+            self.one(flag, name)
+            if text is not None:
+                self.environ[name] = _word(flag, text)
+
+    def ulimit(self, flag: str, value: object) -> None:
+        self.many(flag, [f"{name}={bound}" for name, bound in value.items()]
+                  if isinstance(value, Mapping) else value)
+
+    def rule(self, flag: str, value: object) -> None:
+        for one in [value] if isinstance(value, Mapping) else _each(value):
+            self.one(flag, json.dumps(one) if isinstance(one, Mapping) else one)
+
+    def policy(self, flag: str, value: object) -> None:
+        if not isinstance(value, Mapping):
+            return self.many(flag, value)
+        try:
+            text = json.dumps({"version": 1, **absolute(value, os.getcwd())})
+        except (TypeError, ValueError) as e:
+            raise InvalidError(f"policy: it cannot be written as JSON: {e}") from e
+        self.stdin = text.encode()
+        self.one(flag, "/dev/stdin")
+
+
+def words(flags: Mapping[str, Any], without: Sequence[str] = ()) -> Words:
+    """None stands for a flag that is not given."""
+    made = Words()
+    for name, value in flags.items():
+        if name not in FLAGS or name in without:
+            raise TypeError(f"there is no flag {name!r}; those of hutch create are "
+                            + ", ".join(sorted(set(FLAGS) - set(without))))
+        if value is not None:
+            getattr(made, FLAGS[name])("--" + name.replace("_", "-"), value)
+    return made
+
+
+def absolute(policy: Mapping[str, Any], base: str) -> Dict[str, Any]:
+    """A policy that is no file: its paths are meant below `base`."""
+    made = dict(policy)
+    for key in _POLICY_PATHS:
+        if key in made:
+            made[key] = _below(base, key, made[key])
+    limits = made.get("limits")
+    if isinstance(limits, Mapping) and "cgroup_parent" in limits:
+        made["limits"] = {**limits, "cgroup_parent": _below(base, "", limits["cgroup_parent"])}
+    if str(made.get("image", "")).startswith("dir:"):
+        made["image"] = "dir:" + os.path.join(base, made["image"][4:])
+    return made
+
+
+def _below(base: str, key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):  # {"replace": [...]}
+        return {name: _below(base, key, one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_below(base, key, one) for one in value]
+    if not isinstance(value, str) or value.startswith("~/"):
+        return value
+    if key == "extends" and "/" not in value and not value.endswith(".json"):
+        return value  # the name of one that hutch has
+    if key == "audit" and "/" not in value:
+        return value  # on, off
+    return os.path.join(base, value)
+
+
+def _each(value: object) -> List[Any]:
+    if isinstance(value, (str, os.PathLike)) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
+
+
+def _pair(flag: str, one: object) -> Tuple[str, Optional[str]]:
+    name, equals, text = _word(flag, one).partition("=")
+    return name, text if equals else None
+
+
+def _word(flag: str, value: object) -> str:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InvalidError(f"{_keyword(flag)}: {value!r} is not what it takes")
+    text = str(value)
+    if "\0" in text:
+        raise InvalidError(f"{_keyword(flag)}: there is a NUL in {text!r}")
+    return text
+
+
+def _keyword(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")

@@ -1,0 +1,257 @@
+"""What an agent gets for its actions, with types: docs/actions.md.
+
+`raw` of each is the object as it came, for whoever hands it on.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type
+
+from . import fields
+from .errors import ActionError, CommandError, ERROR_IDS, FileMissingError
+from .fields import Object
+
+
+@dataclass
+class Refusal:
+    """What hutch refused of an action: who says so, and what would allow it."""
+
+    what: str
+    path: Optional[str]
+    layer: str
+    rule: Optional[str]
+    remedy: Optional[str]
+    count: Optional[int] = None
+
+
+@dataclass
+class Stat:
+    """What a path is."""
+
+    type: str
+    size: int
+    mode: int
+    uid: int
+    gid: int
+    mtime: float
+    target: Optional[str]
+
+
+@dataclass
+class Hutch:
+    """What is hutch's own in an observation."""
+
+    log: Optional[str]
+    truncated_chars: int
+    restarted: bool
+    previous: Optional[str]
+    refused: List[Refusal]
+    took_ms: float
+    stat: Optional[Stat] = None
+
+
+@dataclass
+class Observation:
+    """Any observation.  `observation` is its kind, `content` what an agent reads."""
+
+    observation: str
+    message: str
+    content: str
+    cause: Optional[int]
+    hutch: Hutch
+    extras: Object
+    raw: Object = field(repr=False)
+
+    @property
+    def refused(self) -> List[Refusal]:
+        return self.hutch.refused
+
+
+@dataclass
+class RunObservation(Observation):
+    """Of a command, or of what was typed to one.  `exit_code` is -1 while it goes on."""
+
+    command: str
+    exit_code: int
+    pid: int
+    working_dir: Optional[str]
+    prefix: str
+    suffix: str
+
+    @property
+    def is_running(self) -> bool:
+        """No output for a while, or the time is over, and the command goes on."""
+        return self.exit_code == -1
+
+    @property
+    def text(self) -> str:
+        """With what stands before and behind the content, as agents are shown it."""
+        return self.prefix + self.content + self.suffix
+
+    def check(self) -> RunObservation:
+        """Itself, or CommandError where the command did not end with 0."""
+        if self.exit_code:
+            error = CommandError(f"`{self.command[:80]}`: " + (
+                "it goes on" if self.is_running else f"exit code {self.exit_code}")
+                + (f": {self.content.strip()[-400:]}" if self.content.strip() else ""))
+            error.exit_code = self.exit_code
+            raise error
+        return self
+
+
+@dataclass
+class PathObservation(Observation):
+    """Of write, mkdir, remove."""
+
+    path: str
+
+
+@dataclass
+class ReadObservation(PathObservation):
+    """`content` is the file's text."""
+
+
+@dataclass
+class EditObservation(PathObservation):
+    """`diff` is what the edit has changed."""
+
+    diff: str
+
+
+@dataclass
+class MoveObservation(PathObservation):
+    """Of a move."""
+
+    to: str
+
+
+@dataclass
+class StatObservation(PathObservation):
+    """`stat` is for programs."""
+
+    stat: Stat
+
+
+@dataclass
+class NamesObservation(PathObservation):
+    """Of list, glob, grep: one thing a line.  `lines` has all that is told; when not
+    all was found or told, a sentence in brackets is the last of them."""
+
+    @property
+    def lines(self) -> List[str]:
+        return self.content.split("\n") if self.content else []
+
+
+@dataclass
+class EnvObservation(Observation):
+    """Names of what was changed; no value."""
+
+    set: List[str]
+    unset: List[str]
+    secret: List[str]
+
+
+@dataclass
+class ErrorObservation(Observation):
+    """The action was not done; `content` says why, to the agent."""
+
+    error_id: str
+
+
+@dataclass
+class NullObservation(Observation):
+    """Nothing to tell: of a cancel, and of confirm."""
+
+
+def _refusal(value: object) -> Refusal:
+    o = fields.an_object(value, "refused")
+    return Refusal(fields.text(o, "what"), fields.text_or_none(o, "path"),
+                   fields.text(o, "layer"), fields.text_or_none(o, "rule"),
+                   fields.text_or_none(o, "remedy"), fields.whole_or_none(o, "count"))
+
+
+def _stat(value: object) -> Stat:
+    o = fields.an_object(value, "stat")
+    return Stat(fields.text(o, "type"), fields.whole(o, "size"), fields.whole(o, "mode"),
+                fields.whole(o, "uid"), fields.whole(o, "gid"), fields.number(o, "mtime"),
+                fields.text_or_none(o, "target"))
+
+
+def _hutch(value: object) -> Hutch:
+    o = fields.an_object(value, "hutch")
+    return Hutch(fields.text_or_none(o, "log"), fields.whole(o, "truncated_chars"),
+                 fields.flag(o, "restarted"), fields.text_or_none(o, "previous"),
+                 [_refusal(one) for one in fields.a_list(o.get("refused"), "refused")],
+                 fields.number(o, "took_ms"), _stat(o["stat"]) if o.get("stat") else None)
+
+
+def _run(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
+    m = fields.an_object(x.get("metadata"), "metadata")
+    return (fields.text(x, "command"), fields.whole(m, "exit_code"), fields.whole(m, "pid"),
+            fields.text_or_none(m, "working_dir"), fields.text_or_none(m, "prefix") or "",
+            fields.text_or_none(m, "suffix") or "")
+
+
+def _path(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
+    return (fields.text(x, "path"),)
+
+
+def _stated(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
+    if hutch.stat is None:
+        raise fields.wrong("stat", None)
+    return (fields.text(x, "path"), hutch.stat)
+
+
+_KINDS: Dict[str, Tuple[Type[Observation], Callable[[Object, Hutch], Tuple[Any, ...]]]] = {
+    "run": (RunObservation, _run),
+    "read": (ReadObservation, _path),
+    "write": (PathObservation, _path),
+    "remove": (PathObservation, _path),
+    "mkdir": (PathObservation, _path),
+    "list": (NamesObservation, _path),
+    "glob": (NamesObservation, _path),
+    "grep": (NamesObservation, _path),
+    "edit": (EditObservation, lambda x, h: (fields.text(x, "path"), fields.text(x, "diff"))),
+    "move": (MoveObservation, lambda x, h: (fields.text(x, "path"), fields.text(x, "to"))),
+    "stat": (StatObservation, _stated),
+    "env": (EnvObservation, lambda x, h: (fields.texts(x, "set"), fields.texts(x, "unset"),
+                                          fields.texts(x, "secret"))),
+    "error": (ErrorObservation, lambda x, h: (fields.text(x, "error_id"),)),
+    "null": (NullObservation, lambda x, h: ()),
+}
+
+
+def observation(value: object) -> Observation:
+    """The object of an answer; of a kind that is not known here, an Observation."""
+    o = fields.an_object(value, "observation")
+    hutch = _hutch(o.get("hutch"))
+    extras = fields.an_object(o.get("extras"), "extras")
+    kind = fields.text(o, "observation")
+    made, parts = _KINDS.get(kind, (Observation, lambda x, h: ()))
+    parsed: Observation = made(kind, fields.text(o, "message"), fields.text(o, "content"),
+                               fields.whole_or_none(o, "cause"), hutch, extras, o,
+                               *parts(extras, hutch))
+    return parsed
+
+
+def raise_if_not_done(o: Observation) -> None:
+    """What says that an action was not done, as an exception."""
+    if isinstance(o, ErrorObservation):
+        made = ERROR_IDS.get(o.error_id, ActionError)
+        if made is ActionError and o.content.startswith("File not found: "):
+            made = FileMissingError
+    elif o.extras.get("impl_source") == "oh_aci" and o.content.startswith("ERROR:\n"):
+        made = ActionError  # the editor's way to say it; the text of a file begins otherwise
+    else:
+        return
+    remedy = next((one.remedy for one in o.refused if one.remedy), None)
+    error = made(_sentence(o.content), remedy=remedy)
+    error.observation = o
+    raise error
+
+
+def _sentence(content: str) -> str:
+    for mark in ("ERROR:\n", "ERROR: "):
+        if content.startswith(mark):
+            return content[len(mark):]
+    return content

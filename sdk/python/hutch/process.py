@@ -1,0 +1,331 @@
+"""Processes in a sandbox, for threads.
+
+Where descriptors can be passed the process has pipes of ours, so nothing is lost by
+reading slowly: it waits.  Elsewhere, through `hutch connect` and for one that is attached
+to, what it prints is told by the supervisor, which waits for nobody longer than a
+second; what was lost then is counted in `dropped`.
+"""
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import selectors
+from typing import (Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple,
+                    Union, cast)
+
+from . import calls
+from .calls import Call
+from .errors import HutchError, InvalidError, KINDS, LimitError, TimeoutError
+from .fields import Object
+from .link import Link
+from .protocol import Held, Running
+from .records import Completed, Exit
+from .tar import PIECE, nowhere, pieces
+
+COMPLAINTS_MAX = 1 << 16
+OUTPUT_MAX = 64 << 20
+
+
+class _Told(io.RawIOBase):
+    """What a process prints, as the supervisor tells it."""
+
+    def __init__(self, link: Link, running: Running, stream: str) -> None:
+        self._link, self._running, self._held = link, running, running.streams[stream]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        held = self._held
+        self._link.wait(lambda: bool(held.size or held.is_over), self._running, None)
+        data = self._link.taking(lambda: held.take(len(buffer)))
+        buffer[:len(data)] = data
+        if not data and self._running.error is not None:
+            raise self._running.error
+        return len(data)
+
+
+class _Typed(io.RawIOBase):
+    """What a process reads, written with exec.write: each piece when there is room."""
+
+    def __init__(self, link: Link, number: int) -> None:
+        self._link, self._number = link, number
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        """All of it, as programs expect of a pipe."""
+        view = memoryview(data).cast("B")
+        for piece in pieces(view):
+            self._link.call(calls.write(self._number, bytes(piece), False))
+        return len(view)
+
+    def __del__(self) -> None:
+        """Nothing is sent from here, which may be in the middle of anything."""
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            with contextlib.suppress(HutchError):  # it has ended: then that is closed
+                self._link.call(calls.write(self._number, b"", True))
+
+
+class _Piped(io.FileIO):
+    """What a process reads, through a pipe: all of it, though a signal cuts a write short."""
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        length = len(view)
+        while view:
+            view = view[super().write(view) or 0:]
+        return length
+
+
+class Process:
+    """One that was started with popen() or is attached to."""
+
+    def __init__(self, link: Link, running: Running, ends: Optional[Dict[str, BinaryIO]],
+                 has_stdin: bool) -> None:
+        self._link, self._running = link, running
+        self.owner: object = None
+        """Whose link it is, and who would close that if nobody held it."""
+        self.number, self.pid = running.number, running.pid
+        if ends is None:
+            ends = {name: io.BufferedReader(_Told(link, running, name))
+                    for name in ("stdout", "stderr")}
+            if has_stdin:
+                ends["stdin"] = _Typed(link, running.number)  # type: ignore[assignment]
+            self._is_piped = False
+        else:
+            self._is_piped = True
+        self.stdin: Optional[BinaryIO] = ends.get("stdin")
+        self.stdout: BinaryIO = ends["stdout"]
+        self.stderr: BinaryIO = ends["stderr"]
+
+    @property
+    def dropped(self) -> int:
+        """Bytes of output that nobody was there to take."""
+        return sum(held.dropped for held in self._running.streams.values())
+
+    def poll(self) -> Optional[Exit]:
+        """How it ended, as far as it is known by now; asks nobody."""
+        return self._running.exit
+
+    def wait(self, timeout: Optional[float] = None) -> Exit:
+        """How it ended.  One that prints more than a pipe holds ends only if it is read."""
+        if not self._link.wait(lambda: self._running.is_done, self._running, timeout):
+            raise TimeoutError(f"process {self.number} has not ended within {timeout:g} s")
+        if self._running.exit is None:
+            raise self._running.error or InvalidError("no end")
+        return self._running.exit
+
+    def signal(self, name: Union[str, int]) -> None:
+        """To its process group: "TERM", "SIGTERM", or a number."""
+        self._link.call(calls.signal(self.number, int(name) if isinstance(name, int) else name))
+
+    def terminate(self) -> None:
+        self.signal("TERM")
+
+    def kill(self) -> None:
+        self.signal("KILL")
+
+    def resize(self, rows: int, cols: int) -> None:
+        self._link.call(calls.resize(self.number, rows, cols))
+
+    def communicate(self, input: Optional[bytes] = None, max_output: int = OUTPUT_MAX) -> Completed:
+        """Writes all of the input, reads all of the output, and waits."""
+        out, err = _Sink(self, max_output), _Sink(self, max_output)
+        self._carry(() if input is None else pieces(input), {"stdout": out.put, "stderr": err.put})
+        ended = self.wait()
+        self.check_dropped()
+        return Completed(ended, out.bytes(), err.bytes())
+
+    def check_dropped(self) -> None:
+        if self.dropped:
+            raise LimitError(f"process {self.number}: {self.dropped} bytes of what it printed "
+                             "were lost, since they were read too slowly")
+
+    def close(self) -> None:
+        """The ends of its pipes here.  What it prints then is lost to it: EPIPE."""
+        for end in (self.stdin, self.stdout, self.stderr):
+            if end is not None:
+                with contextlib.suppress(OSError, HutchError):
+                    end.close()
+        self._link.drop(self._running)
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.stdin is not None:
+            with contextlib.suppress(OSError, HutchError):
+                self.stdin.close()
+        try:
+            if exc[0] is None:
+                self._carry((), {"stdout": nowhere, "stderr": nowhere})
+                self.wait()
+        finally:
+            self.close()
+
+    # --- carrying: stdin, stdout and stderr at once ---
+
+    def _carry(self, source: Iterable[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> None:
+        """Until the process has closed both.  A sink that throws ends the process."""
+        try:
+            if self._is_piped:
+                self._carry_pipes(iter(source), sinks)
+            else:
+                self._carry_told(iter(source), sinks)
+        except BaseException:
+            with contextlib.suppress(HutchError):
+                self.kill()
+            self.close()
+            raise
+
+    def _carry_pipes(self, source: Iterator[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> None:
+        piece = b""
+        with selectors.DefaultSelector() as selector:
+            for name in sinks:
+                end = getattr(self, name)
+                if not end.closed:
+                    os.set_blocking(end.fileno(), False)
+                    selector.register(end, selectors.EVENT_READ, sinks[name])
+            if self.stdin is not None and not self.stdin.closed:
+                os.set_blocking(self.stdin.fileno(), False)
+                selector.register(self.stdin, selectors.EVENT_WRITE)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    end = cast(io.BufferedReader, key.fileobj)
+                    if key.data is None:
+                        piece = self._feed(selector, end, piece or next(source, b""))
+                        continue
+                    data = end.read1(PIECE)
+                    if data:
+                        key.data(data)
+                    else:
+                        selector.unregister(key.fileobj)
+
+    def _feed(self, selector: selectors.BaseSelector, end: BinaryIO, piece: bytes) -> bytes:
+        """What of the piece is left; nothing more to write closes the end."""
+        try:
+            if piece:
+                return piece[os.write(end.fileno(), piece):]
+        except BlockingIOError:
+            return piece
+        except BrokenPipeError:
+            pass
+        selector.unregister(end)
+        end.close()
+        return b""
+
+    def _carry_told(self, source: Iterator[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> None:
+        running, link, writing = self._running, self._link, None
+        streams = [(held, sinks[name]) for name, held in running.streams.items()]
+        is_fed = self.stdin is None or self.stdin.closed
+        while True:
+            if not is_fed and writing is None:
+                piece = next(source, b"")
+                writing = link.send(calls.write(self.number, piece, not piece))
+                writing.wake, is_fed = running.tell, not piece
+            here = writing
+            link.wait(lambda: running.is_done or any(held.size for held, _ in streams)
+                      or (here is not None and here.is_done), running, None)
+            for held, sink in streams:
+                data = link.taking(held.take)
+                if data:
+                    sink(data)
+            if writing is not None and writing.is_done:
+                is_fed, writing = is_fed or writing.error is not None, None
+            if running.is_done and not any(held.size for held, _ in streams):
+                return
+
+
+class _Sink:
+    """Output as it comes, up to a bound."""
+
+    def __init__(self, process: Process, most: int) -> None:
+        self._process, self._left = process, most
+        self._pieces: List[bytes] = []
+
+    def put(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            raise LimitError(f"process {self._process.number} has printed more than max_output",
+                             remedy="popen() reads it as it comes; a file inside holds it, too")
+        self._pieces.append(data)
+
+    def bytes(self) -> bytes:
+        return b"".join(self._pieces)
+
+
+def start(link: Link, call: Call[Object], has_stdin: bool, is_told: bool) -> Process:
+    """With pipes, or told: where it must be, or where no descriptor can be passed."""
+    if is_told or not link.passes_descriptors:
+        if has_stdin and call.method == "exec.start":
+            call.params["stdin"] = True
+        return Process(link, _running(link, call, ()), None, has_stdin)
+    theirs: List[int] = []
+    ours: Dict[str, BinaryIO] = {}
+    try:
+        for name in ("stdin", "stdout", "stderr"):
+            if name == "stdin" and not has_stdin:
+                theirs.append(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC))
+                continue
+            r, w = os.pipe2(os.O_CLOEXEC)
+            theirs.append(r if name == "stdin" else w)
+            ours[name] = cast(BinaryIO, _Piped(w, "wb") if name == "stdin" else os.fdopen(r, "rb"))
+        return Process(link, _running(link, call, theirs), ours, has_stdin)
+    except BaseException:
+        for end in ours.values():
+            end.close()
+        raise
+    finally:
+        for fd in theirs:
+            os.close(fd)
+
+
+def _running(link: Link, call: Call[Object], fds: Sequence[int]) -> Running:
+    waiter = link.send(call, fds)
+    call.parse(link.result(waiter, call.patience))
+    if waiter.running is None:
+        raise InvalidError(f"{call.method} starts nothing")
+    return waiter.running
+
+
+def attach(link: Link, number: int) -> Process:
+    running = _running(link, calls.attach(number), ())
+    link.send(calls.wait(number), (), running)
+    return Process(link, running, None, False)
+
+
+def copy(link: Link, call: Call[Object], source: Optional[Iterable[bytes]],
+         sink: Callable[[bytes], None]) -> Tuple[str, ...]:
+    """Carries a tar; gives the sentences about what was left out."""
+    said: List[bytes] = []
+
+    def complain(data: bytes) -> None:
+        if sum(map(len, said)) < COMPLAINTS_MAX:
+            said.append(data)
+
+    process = start(link, call, source is not None, False)
+    try:
+        process._carry(source or (), {"stdout": sink, "stderr": complain})
+        ended = process.wait()
+        process.check_dropped()
+    finally:
+        process.close()
+    sentences = tuple(b"".join(said).decode("utf-8", "replace").splitlines())
+    if ended.exit_code or ended.error:
+        raise copy_error(call, ended, sentences)
+    return sentences
+
+
+def copy_error(call: Call[Object], ended: Exit, sentences: Sequence[str]) -> HutchError:
+    kind = ended.error or "internal"
+    what = "; ".join(sentences[-3:]) or f"it ended with code {ended.exit_code}"
+    return KINDS.get(kind, HutchError)(f"{call.method} {call.params['path']}: {what}", kind=kind)
+
+
+__all__ = ["Held", "Process"]

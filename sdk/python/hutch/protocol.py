@@ -1,0 +1,391 @@
+"""The control socket (docs/control.md) without a socket.
+
+A Channel makes lines of requests, and of lines what they mean; it reads and writes
+nothing, waits for nothing, and knows of neither threads nor event loops.  Whoever
+carries the bytes (link.py with threads, aio_link.py with asyncio) does it like this:
+
+    waiter, line = channel.request("info", {})      the line is to be sent, whole
+    channel.feed(bytes)                             of what has come
+    channel.end(error)                              nothing more will
+
+What comes is put where it belongs: an answer and what belongs to it into its Waiter, what
+a process prints into its Running, all else into `channel.rest` where somebody has asked
+for it.  Each of these has `wake`, which is called whenever something was put there.
+
+All that comes is bounded and checked: the peer is a supervisor of the same user, but
+another hutch may be installed by now, and the path may lead to anybody's socket.
+"""
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+from collections import deque
+from typing import Any, Callable, Deque, Dict, NoReturn, Optional, Tuple
+
+from . import fields
+from .errors import (DisconnectedError, HutchError, InvalidError, KINDS, ProtocolError,
+                     UnsupportedError)
+from .actions import CANCELLABLE
+from .fields import Object
+from .records import Exit
+
+PROTOCOL = 1
+LINE_MAX = 64 << 20
+"""More than this a supervisor keeps for nobody."""
+HELD_MAX = 16 << 20
+"""Of one stream, or command, that waits for a reader of ours."""
+EXCERPT = 80
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 20:
+        raise ValueError("a number of more than 20 digits")
+    return int(digits)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_decode = json.JSONDecoder(parse_int=_bounded, parse_constant=_no_constant).decode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+class Waiter:
+    """A request that is under way, and what has come for it."""
+
+    __slots__ = ("id", "method", "is_done", "result", "error", "notices", "held",
+                 "running", "wake")
+
+    def __init__(self, id: int, method: str) -> None:
+        self.id, self.method = id, method
+        self.is_done = False
+        self.result: Any = None
+        self.error: Optional[HutchError] = None
+        self.notices: Deque[Object] = deque()
+        """What is printed (`data`) and asked (`ask`) meanwhile, for those that want it."""
+        self.held = 0
+        self.running: Optional[Running] = None
+        """What was started, or is waited for."""
+        self.wake: Optional[Callable[[], None]] = None
+
+    def put(self, notice: Object) -> None:
+        """Up to HELD_MAX of what is printed; then it is only counted."""
+        size = len(notice.get("data") or "")
+        if self.held + size > HELD_MAX:
+            missing = self.notices[-1].get("dropped", 0) if self.notices else 0
+            if missing:
+                self.notices.pop()
+            notice, size = {"dropped": missing + size}, 0
+        self.notices.append(notice)
+        self.held += size
+        if self.wake:
+            self.wake()
+
+    def take(self) -> Optional[Object]:
+        notice = self.notices.popleft() if self.notices else None
+        self.held -= len(notice.get("data") or "") if notice else 0
+        return notice
+
+    def finish(self, result: Any, error: Optional[HutchError]) -> None:
+        self.is_done, self.result, self.error = True, result, error
+        if self.wake:
+            self.wake()
+
+
+class Held:
+    """What a process has printed and nobody has read, up to HELD_MAX."""
+
+    __slots__ = ("chunks", "size", "dropped", "is_over")
+
+    def __init__(self) -> None:
+        self.chunks: Deque[bytes] = deque()
+        self.size = self.dropped = 0
+        self.is_over = False
+
+    def put(self, data: bytes) -> None:
+        self.chunks.append(data)
+        self.size += len(data)
+        while self.size > HELD_MAX:
+            self.dropped += len(self.chunks[0])
+            self.size -= len(self.chunks.popleft())
+
+    def take(self, most: int = -1) -> bytes:
+        if 0 <= most < self.size:
+            taken, left = b"", most
+            while left and self.chunks:
+                first = self.chunks.popleft()
+                taken += first[:left]
+                if len(first) > left:
+                    self.chunks.appendleft(first[left:])
+                left = most - len(taken)
+        else:
+            taken = b"".join(self.chunks)
+            self.chunks.clear()
+        self.size -= len(taken)
+        return taken
+
+
+class Running:
+    """A process that this client has started or is attached to."""
+
+    __slots__ = ("number", "pid", "streams", "exit", "error", "wake")
+
+    def __init__(self, number: int, pid: int) -> None:
+        self.number, self.pid = number, pid
+        self.streams = {"stdout": Held(), "stderr": Held()}
+        self.exit: Optional[Exit] = None
+        self.error: Optional[HutchError] = None
+        self.wake: Optional[Callable[[], None]] = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.exit is not None or self.error is not None
+
+    def end(self, ended: Optional[Exit], error: Optional[HutchError]) -> None:
+        self.exit, self.error = ended, error
+        for held in self.streams.values():
+            held.is_over = True
+        self.tell()
+
+    def tell(self) -> None:
+        if self.wake:
+            self.wake()
+
+
+class Rest:
+    """Notifications of a connection that has no other use: events, or a log."""
+
+    def __init__(self) -> None:
+        self.notices: Deque[Tuple[str, Object]] = deque()
+        self.error: Optional[HutchError] = None
+        self.wake: Optional[Callable[[], None]] = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.error is not None
+
+    def tell(self) -> None:
+        if self.wake:
+            self.wake()
+
+
+class Channel:
+    """One connection's state, as the head of this file says."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.pid = os.getpid()
+        self.failure: Optional[HutchError] = None
+        """Why there is no connection any more."""
+        self.rest: Optional[Rest] = None
+        self._buffer = bytearray()
+        self._last_id = 0
+        self._waiters: Dict[int, Waiter] = {}
+        self._abandoned: Dict[int, None] = {}
+        self._running: Dict[int, Running] = {}
+
+    # --- what is asked ---
+
+    def request(self, method: str, params: Object) -> Tuple[Waiter, bytes]:
+        """The line goes out whole, before that of any later request."""
+        if self.failure is not None:
+            raise again(self.failure)
+        self._last_id += 1
+        waiter = Waiter(self._last_id, method)
+        if method == "act" and params["action"].get("id") == CANCELLABLE:
+            params = {**params, "action": {**params["action"], "id": waiter.id}}
+        line = {"jsonrpc": "2.0", "id": waiter.id, "method": method, "params": params}
+        try:
+            encoded = _encode(line).encode("utf-8")
+        except (TypeError, ValueError, RecursionError) as e:  # a surrogate, NaN, a set
+            raise InvalidError(f"{method}: what was given cannot be sent as JSON: {e}") from e
+        if len(encoded) >= 32 << 20:
+            raise KINDS["limit"](f"{method}: a request of {len(encoded)} bytes; 32 MiB are the "
+                                 "most", remedy="copy_in() takes any amount")
+        self._waiters[waiter.id] = waiter
+        return waiter, encoded + b"\n"
+
+    def forget(self, waiter: Waiter) -> bool:
+        """Nobody waits for it any more; its answer will be passed over.  Whether one is
+        still to come."""
+        if self._waiters.pop(waiter.id, None) is None:
+            return False
+        self._abandoned[waiter.id] = None
+        return True
+
+    def drop(self, running: Running) -> None:
+        """Nobody cares for this process any more."""
+        self._running.pop(running.number, None)
+
+    def check_process(self) -> None:
+        """What fork(2) has copied is not the child's: both would read each other's answers."""
+        if os.getpid() != self.pid:
+            from .errors import ForkedError
+            raise ForkedError(
+                f"sandbox {self.name}: this handle was opened by process {self.pid}, of which "
+                "this one is a child", remedy="open one here: hutch.Sandbox.attach"
+                f"({self.name!r})")
+
+    # --- what comes ---
+
+    def feed(self, data: bytes) -> None:
+        """Raises ProtocolError, after which nothing of this connection can be believed."""
+        if b"\n" not in data:
+            self._buffer += data
+        else:
+            *lines, rest = data.split(b"\n")
+            if self._buffer:
+                lines[0] = bytes(self._buffer) + lines[0]
+            self._buffer = bytearray(rest)
+            for line in lines:
+                self._take(line)
+        if len(self._buffer) > LINE_MAX:
+            raise ProtocolError(f"sandbox {self.name}: a line of more than {LINE_MAX} bytes came")
+
+    def end(self, error: HutchError) -> None:
+        """All that is under way ends with this error, and all that is asked later."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        self._buffer.clear()
+        waiters, running = list(self._waiters.values()), list(self._running.values())
+        self._waiters.clear()
+        self._running.clear()
+        for waiter in waiters:
+            waiter.finish(None, again(error))
+        for one in running:
+            one.end(None, again(error))
+        if self.rest:
+            self.rest.error = again(error)
+            self.rest.tell()
+
+    def ended(self) -> DisconnectedError:
+        """The words for a connection that was closed."""
+        return DisconnectedError(f"sandbox {self.name}: the connection has ended",
+                                 remedy=f"hutch inspect {self.name} says how a sandbox ended")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = _decode(line.decode("utf-8"))
+        except (ValueError, RecursionError) as e:
+            raise ProtocolError(f"sandbox {self.name}: what came is not JSON "
+                                f"({type(e).__name__}): {line[:EXCERPT]!r}") from None
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            raise self._strange(line)
+        if "method" in message:
+            self._notice(message["method"], fields.an_object(message.get("params"), "params"))
+        elif ("result" in message) != ("error" in message) and "id" in message:
+            self._answer(message, line)
+        else:
+            raise self._strange(line)
+
+    def _strange(self, line: bytes) -> ProtocolError:
+        return ProtocolError(f"sandbox {self.name}: what came is no answer of a supervisor: "
+                             f"{line[:EXCERPT]!r}")
+
+    def _answer(self, message: Object, line: bytes) -> None:
+        id, error = message["id"], None
+        if "error" in message:
+            error = _error(fields.an_object(message["error"], "error"))
+        if id is None and error is not None:
+            raise error  # about the connection, or a line that could not be read
+        waiter = self._waiters.pop(id, None) if type(id) is int else None
+        if waiter is None:
+            if type(id) is int and id in self._abandoned:
+                del self._abandoned[id]
+                return
+            raise self._strange(line)
+        result = message.get("result")
+        if error is None and waiter.method in ("exec.start", "copy.in", "copy.out", "exec.attach"):
+            self._started(waiter, result)
+        if waiter.method == "exec.wait" and waiter.running is not None:
+            self._running.pop(waiter.running.number, None)
+            waiter.running.end(Exit.parse(fields.an_object(result, "exit")) if error is None
+                               else None, error)
+        waiter.finish(result, error)
+
+    def _started(self, waiter: Waiter, result: object) -> None:
+        """At once: what it prints may be in the same piece."""
+        o = fields.an_object(result, waiter.method)
+        number = fields.whole(o, "process")
+        waiter.running = self._running.get(number) or Running(number, o.get("pid") or 0)
+        self._running[number] = waiter.running
+
+    def _notice(self, method: object, params: Object) -> None:
+        if self.rest is not None:
+            self.rest.notices.append((str(method), params))
+            self.rest.tell()
+        elif method == "output":
+            self._output(params)
+        elif method == "event":
+            self._event(params)
+        # What a newer hutch tells beside these is for those who know it.
+
+    def _output(self, params: Object) -> None:
+        if "process" in params:
+            running = self._running.get(fields.whole(params, "process"))
+            if running is not None:
+                put_output(running, params)
+        elif "cause" in params:
+            if "dropped" not in params:
+                fields.text(params, "data")
+            self._hand_over(params.get("cause"), params)
+
+    def _event(self, params: Object) -> None:
+        event = fields.text(params, "event")
+        if event == "exited":
+            running = self._running.pop(fields.whole(params, "process"), None)
+            if running is not None:
+                running.end(Exit.parse(params), None)
+        elif event == "ask":
+            self._hand_over(params.get("request"), params)
+
+    def _hand_over(self, id: object, params: Object) -> None:
+        waiter = self._waiters.get(id) if type(id) is int else None
+        if waiter is not None:
+            waiter.put(params)
+
+
+def put_output(running: Running, params: Object) -> None:
+    held = running.streams.get(fields.text(params, "stream"))
+    if held is None:
+        raise fields.wrong("stream", params["stream"])
+    if "dropped" in params:
+        held.dropped += fields.whole(params, "dropped")
+    else:
+        held.put(bytes_of(params))
+    running.tell()
+
+
+def bytes_of(params: Object) -> bytes:
+    """What an output says was printed."""
+    if "base64" not in params:
+        return fields.text(params, "data").encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(fields.text(params, "base64"), validate=True)
+    except (binascii.Error, ValueError):
+        raise fields.wrong("base64", params["base64"]) from None
+
+
+def again(error: HutchError) -> HutchError:
+    """One of its own for each who is told: an exception keeps who has raised it."""
+    copy = type(error)(error.message, kind=error.kind, remedy=error.remedy)
+    copy.exit_code = error.exit_code
+    copy.__cause__ = error.__cause__
+    return copy
+
+
+def _error(o: Object) -> HutchError:
+    message, code = fields.text(o, "message"), fields.whole(o, "code")
+    if code == -32601:
+        return UnsupportedError(message)
+    if code != -32000:
+        return InvalidError(message)
+    data = fields.an_object(o.get("data"), "data")
+    kind = fields.text(data, "kind")
+    error = KINDS.get(kind, HutchError)(message, kind=kind, remedy=fields.text_or_none(data, "remedy"))
+    error.exit_code = fields.whole_or_none(data, "exit_code")
+    return error

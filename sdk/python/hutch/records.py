@@ -1,0 +1,280 @@
+"""What a supervisor tells beside observations, with types: docs/control.md."""
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from . import fields
+from .fields import Object
+
+
+class Status(str, enum.Enum):
+    """The states of a sandbox.  `runtime_status` is OpenHands' name for it."""
+
+    BUILDING = "building"
+    STARTING = "starting"
+    STARTED = "started"
+    READY = "ready"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    ENDED = "ended"
+    ERROR = "error"
+    DISCONNECTED = "disconnected"
+
+    @property
+    def runtime_status(self) -> str:
+        return _RUNTIME_STATUS[self]
+
+
+_RUNTIME_STATUS = {
+    Status.BUILDING: "STATUS$BUILDING_RUNTIME", Status.STARTING: "STATUS$STARTING_RUNTIME",
+    Status.STARTED: "STATUS$RUNTIME_STARTED", Status.READY: "STATUS$READY",
+    Status.PAUSED: "STATUS$STOPPED", Status.STOPPING: "STATUS$STOPPED",
+    Status.ENDED: "STATUS$STOPPED", Status.ERROR: "STATUS$ERROR",
+    Status.DISCONNECTED: "STATUS$ERROR_RUNTIME_DISCONNECTED",
+}
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a process ended."""
+
+    process: int
+    exit_code: int
+    signal: Optional[int]
+    timed_out: bool
+    user_s: float
+    sys_s: float
+    error: Optional[str] = None
+    """Of a copy: the kind of what went wrong."""
+
+    @classmethod
+    def parse(cls, o: Object) -> Exit:
+        return cls(fields.whole(o, "process"), fields.whole(o, "exit_code"),
+                   fields.whole_or_none(o, "signal"), fields.flag(o, "timed_out"),
+                   fields.number(o, "user_s"), fields.number(o, "sys_s"),
+                   fields.text_or_none(o, "error"))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a sandbox may use; None: no bound was asked for."""
+
+    memory: Optional[int]
+    cpus: Optional[float]
+    pids: Optional[int]
+    disk: Optional[int]
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a sandbox is."""
+
+    name: str
+    id: str
+    image: str
+    state: Status
+    created: str
+    isolation: str
+    workspace: Optional[str]
+    limits: Limits
+    network: str
+    pid: int
+    version: str
+    confined: str
+    degraded: Tuple[str, ...]
+    unprotected: Optional[str]
+
+    @classmethod
+    def parse(cls, value: object) -> Info:
+        o = fields.an_object(value, "info")
+        bounds = fields.an_object(o.get("limits"), "limits")
+        limits = Limits(fields.whole_or_none(bounds, "memory"),
+                        fields.number_or_none(bounds, "cpus"),
+                        fields.whole_or_none(bounds, "pids"),
+                        fields.whole_or_none(bounds, "disk"))
+        return cls(fields.text(o, "name"), fields.text(o, "id"), fields.text(o, "image"),
+                   status(o, "state"), fields.text(o, "created"), fields.text(o, "isolation"),
+                   fields.text_or_none(o, "workspace"), limits, fields.text(o, "network"),
+                   fields.whole(o, "pid"), fields.text(o, "version"), fields.text(o, "confined"),
+                   tuple(fields.texts(o, "degraded")), fields.text_or_none(o, "unprotected"))
+
+
+def status(o: Object, key: str) -> Status:
+    word = fields.text(o, key)
+    try:
+        return Status(word)
+    except ValueError:
+        raise fields.wrong(key, word) from None
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a sandbox uses."""
+
+    cpu_s: Optional[float]
+    memory_bytes: Optional[int]
+    memory_limit: Optional[int]
+    pids: Optional[int]
+    pids_limit: Optional[int]
+    by: str
+
+    @classmethod
+    def parse(cls, value: object) -> Stats:
+        o = fields.an_object(value, "stats")
+        return cls(fields.number_or_none(o, "cpu_s"), fields.whole_or_none(o, "memory_bytes"),
+                   fields.whole_or_none(o, "memory_limit"), fields.whole_or_none(o, "pids"),
+                   fields.whole_or_none(o, "pids_limit"), fields.text(o, "by"))
+
+
+@dataclass(frozen=True)
+class ProcessInfo:
+    """A process of exec.list."""
+
+    process: int
+    pid: int
+    program: str
+    tty: bool
+    started: str
+    state: str
+    exit_code: Optional[int]
+    detached: bool
+
+    @classmethod
+    def parse(cls, value: object) -> ProcessInfo:
+        o = fields.an_object(value, "process")
+        return cls(fields.whole(o, "process"), fields.whole(o, "pid"), fields.text(o, "program"),
+                   fields.flag(o, "tty"), fields.text(o, "started"), fields.text(o, "state"),
+                   fields.whole_or_none(o, "exit_code"), fields.flag(o, "detached"))
+
+
+@dataclass(frozen=True)
+class End:
+    """How a sandbox ended."""
+
+    reason: str
+    exit_code: int
+    limit: Optional[str]
+    message: Optional[str]
+    remedy: Optional[str]
+    ended: str
+
+    @classmethod
+    def parse(cls, value: object) -> End:
+        o = fields.an_object(value, "record")
+        return cls(fields.text(o, "reason"), fields.whole(o, "exit_code"),
+                   fields.text_or_none(o, "limit"), fields.text_or_none(o, "message"),
+                   fields.text_or_none(o, "remedy"), fields.text(o, "ended"))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that has happened in a sandbox; `raw` has what belongs to it."""
+
+    event: str
+    n: Optional[int]
+    time: Optional[str]
+    raw: Object
+
+    @classmethod
+    def parse(cls, o: Object) -> Event:
+        return cls(fields.text(o, "event"), fields.whole_or_none(o, "n"),
+                   fields.text_or_none(o, "time"), o)
+
+    @property
+    def status(self) -> Optional[Status]:
+        """Of a `status` event."""
+        return status(self.raw, "status") if self.event == "status" else None
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """What a process without descriptors has printed.  Of one with `dropped` above 0
+    that is all: so many bytes are not kept."""
+
+    time: Optional[str]
+    process: Optional[int]
+    stream: Optional[str]
+    data: bytes
+    dropped: int = 0
+
+    @classmethod
+    def parse(cls, o: Object) -> LogEntry:
+        from .protocol import bytes_of
+
+        if "dropped" in o:
+            return cls(None, None, None, b"", fields.whole(o, "dropped"))
+        return cls(fields.text(o, "time"), fields.whole(o, "process"), fields.text(o, "stream"),
+                   bytes_of(o))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a sandbox has changed: an object of `hutch diff --json`."""
+
+    kind: str
+    type: str
+    path: str
+    size: Optional[int]
+    mode: Optional[str]
+    link: Optional[str]
+
+    @classmethod
+    def parse(cls, value: object) -> Change:
+        o = fields.an_object(value, "change")
+        return cls(fields.text(o, "kind"), fields.text(o, "type"), fields.text(o, "path"),
+                   fields.whole_or_none(o, "size"), fields.text_or_none(o, "mode"),
+                   fields.text_or_none(o, "link"))
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Whether an action may be done: docs/actions.md, *confirm*."""
+
+    ask: int
+    action: str
+    session: str
+    about: Optional[str]
+    risk: str
+    reason: Optional[str]
+
+    @classmethod
+    def parse(cls, o: Object) -> Ask:
+        return cls(fields.whole(o, "ask"), fields.text(o, "action"), fields.text(o, "session"),
+                   fields.text_or_none(o, "about"), fields.text(o, "risk"),
+                   fields.text_or_none(o, "reason"))
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A process that exec() has waited for, and what it printed."""
+
+    exit: Exit
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def exit_code(self) -> int:
+        return self.exit.exit_code
+
+    @property
+    def timed_out(self) -> bool:
+        return self.exit.timed_out
+
+    @property
+    def text(self) -> str:
+        """stdout; what is no UTF-8 in it is U+FFFD."""
+        return self.stdout.decode("utf-8", "replace")
+
+    def check(self) -> Completed:
+        """Itself, or CommandError where it ended with another code than 0."""
+        from .errors import CommandError
+
+        if self.exit_code:
+            said = self.stderr.decode("utf-8", "replace").strip()
+            error = CommandError(f"the process ended with code {self.exit_code}"
+                                 + (f": {said[-400:]}" if said else ""))
+            error.exit_code = self.exit_code
+            raise error
+        return self

@@ -1,0 +1,723 @@
+"""A sandbox, for threads.  aio.py has the same for asyncio; docs/python.md is the manual."""
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import warnings
+from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Iterator, List, Mapping, Optional,
+                    Sequence, Tuple, Type, TypeVar, Union, cast)
+
+from . import actions, calls, fields, flags as flag_words, process as processes, tar
+from .calls import Call
+from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, InvalidError,
+                     NotAppliedError, NotFoundError)
+from .fields import Object
+from .link import Link
+from .observations import (EditObservation, EnvObservation, MoveObservation, NamesObservation,
+                           Observation, PathObservation, ReadObservation, RunObservation,
+                           StatObservation, observation, raise_if_not_done)
+from .process import Process
+from .program import Program, Words, parsed
+from .protocol import Waiter
+from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, ProcessInfo, Stats,
+                      Status)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .flags import Flags, ForkFlags
+
+T = TypeVar("T")
+O = TypeVar("O", bound=Observation)
+OnStatus = Callable[[int, Status, str], None]
+OnAsk = Callable[[Ask], bool]
+
+log = logging.getLogger("hutch")
+log.addHandler(logging.NullHandler())
+STOP_GRACE = 10.0
+LEVELS = {Status.ERROR: logging.ERROR, Status.DISCONNECTED: logging.ERROR}
+
+
+class Sandbox:
+    """Made when the `with` begins, or with start(); ended with the `with`, or stop().
+
+    Keyword arguments are the flags of `hutch create`.  `program` is what hutch is started
+    as.  `on_status(level, status, message)` is told of each state; `on_ask(ask)` says
+    whether an action may be done that a rule asks about.  `keep`: it lives on behind the
+    `with`."""
+
+    def __init__(self, name: Optional[str] = None, *, program: Optional[Words] = None,
+                 on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
+                 keep: bool = False, **flags: "Unpack[Flags]") -> None:
+        self.name = name or new_name()
+        self.id: Optional[str] = None
+        self.program = Program(program)
+        self._words: Optional[flag_words.Words] = flag_words.words(flags)
+        self._verb, self._source = "create", ()  # type: Tuple[str, Tuple[str, ...]]
+        self._has_own_name = name is None
+        self._on_status, self._on_ask = on_status, on_ask
+        self._is_ours = not keep
+        self._link: Optional[Link] = None
+        self._watcher: Optional[_Watcher] = None
+
+    # --- its life ---
+
+    @classmethod
+    def attach(cls, name: str, *, program: Optional[Words] = None,
+               on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None) -> Sandbox:
+        """One that lives already.  The end of a `with` only closes the handle."""
+        box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=True)
+        box._words = None
+        return box.start()
+
+    def start(self) -> Sandbox:
+        """Makes it, and connects."""
+        if self._link is not None:
+            raise InvalidError(f"sandbox {self.name} was started already")
+        is_made = False
+        try:
+            if self._words is not None:
+                self._tell(Status.BUILDING, f"hutch {self._verb} has begun")
+                self._program(self._verb, [*self._words.argv, "--", *self._source, self.name],
+                              self._words, BuildError)
+                is_made = True
+            self._connect()
+        except HutchError as e:
+            self._tell(Status.ERROR, str(e))
+            if is_made:
+                self._undo()
+            raise
+        except BaseException:  # it may be there or not; one of another's must not be ended
+            if is_made or (self._words is not None and self._has_own_name):
+                self._undo()
+            raise
+        return self
+
+    def _undo(self) -> None:
+        with contextlib.suppress(HutchError):
+            self._program("kill", [self.name])
+
+    def _connect(self) -> None:
+        link = Link(self.name, self.program)
+        try:
+            self._tell(Status.STARTING, "its supervisor answers")
+            self.id = link.call(calls.info()).id
+            if self._on_status:
+                self._watcher = _Watcher(self)
+                self._watcher.begin()
+        except BaseException:
+            link.close()
+            raise
+        self._link = link
+
+    def close(self) -> None:
+        """Closes the handle; the sandbox lives on."""
+        watcher, self._watcher = self._watcher, None
+        if watcher:
+            watcher.close()
+        if self._link:
+            self._link.close()
+
+    def stop(self, grace: float = STOP_GRACE) -> None:
+        """Ends it: SIGTERM to all inside, and after so many seconds the end."""
+        self._end(calls.stop(grace))
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self._end(calls.kill())
+
+    def _end(self, call: Call[None]) -> None:
+        with contextlib.suppress(DisconnectedError):  # the answer may not get out any more
+            self._ask(call)
+        self._is_ours = False
+        if self._watcher:
+            self._watcher.join()
+        self.close()
+
+    def wait(self, timeout: Optional[float] = None) -> End:
+        """Until it has ended; how."""
+        if self._known() == self.id:
+            with contextlib.suppress(InvalidError):  # somebody tidies up, and has the name still
+                return self.end()
+        self._program("wait", [self.name], timeout=timeout)
+        return self.end()
+
+    def end(self) -> End:
+        """How it ended, when it has."""
+        try:
+            said = self._program("inspect", [self.id or self.name])
+        except NotFoundError:
+            raise InvalidError(f"sandbox {self.name} has not ended", remedy="wait()") from None
+        return end_of(said)
+
+    def __enter__(self) -> Sandbox:
+        return self if self._link is not None else self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        link = self._link
+        if link is not None and self._is_ours and link.is_usable:
+            if exc[0] is None:
+                return self.stop()
+            with contextlib.suppress(HutchError):  # what was thrown is what is told
+                self.kill()
+        self.close()
+
+    def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
+        link = getattr(self, "_link", None)
+        if link is not None and not link.is_closed and not sys.is_finalizing():
+            warn(f"sandbox {self.name} was not closed", ResourceWarning, source=self)
+            self.close()
+
+    # --- actions: what an agent does ---
+
+    def act(self, action: Mapping[str, Any]) -> Observation:
+        """Any action as its object, and what came of it.  An error is an observation, too."""
+        return self._act({"client": "act", **action})
+
+    def run(self, command: str, *, session: Optional[str] = None, timeout: Optional[float] = None,
+            is_input: bool = False, blocking: bool = False, hidden: bool = False,
+            is_static: bool = False, cwd: Optional[str] = None,
+            on_output: Optional[Callable[[str], None]] = None) -> RunObservation:
+        """A command for a session's shell.  `on_output` gets what it prints as it comes."""
+        return self._do(RunObservation, actions.run(
+            command, session=session, timeout=timeout, is_input=is_input, blocking=blocking,
+            hidden=hidden, is_static=is_static, cwd=cwd), on_output)
+
+    def read(self, path: str, start: Optional[int] = None, end: Optional[int] = None, *,
+             session: Optional[str] = None) -> str:
+        """A file's text, or its lines from `start` to before `end`."""
+        return self._do(ReadObservation, actions.read(path, start, end, session)).content
+
+    def view(self, path: str, view_range: Optional[Sequence[int]] = None, *,
+             session: Optional[str] = None) -> str:
+        """A file, or a folder, as an agent's editor shows it."""
+        return self._do(ReadObservation, actions.view(path, view_range, session)).content
+
+    def write(self, path: str, content: str, start: Optional[int] = None,
+              end: Optional[int] = None, *, session: Optional[str] = None) -> PathObservation:
+        """Lines into a file; each gets its newline."""
+        return self._do(PathObservation, actions.write(path, content, start, end, session))
+
+    def edit(self, path: str, old: str, new: str = "", *,
+             session: Optional[str] = None) -> EditObservation:
+        """Replaces what is there exactly once."""
+        return self._do(EditObservation, actions.edit(path, "str_replace", old_str=old,
+                                                      new_str=new, session=session))
+
+    def insert(self, path: str, line: int, text: str, *,
+               session: Optional[str] = None) -> EditObservation:
+        """Lines behind that line, of which the first is 1."""
+        return self._do(EditObservation, actions.edit(path, "insert", insert_line=line,
+                                                      new_str=text, session=session))
+
+    def create(self, path: str, text: str, *, session: Optional[str] = None) -> EditObservation:
+        """A new file, byte for byte; none may be there."""
+        return self._do(EditObservation, actions.edit(path, "create", file_text=text,
+                                                      session=session))
+
+    def undo(self, path: str, *, session: Optional[str] = None) -> EditObservation:
+        """The file as it was before the last edit or insert."""
+        return self._do(EditObservation, actions.edit(path, "undo_edit", session=session))
+
+    def list(self, path: str = ".", *, depth: Optional[int] = None, limit: Optional[int] = None,
+             session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
+        """Names below a folder."""
+        return self._do(NamesObservation, actions.action(
+            "list", {"path": path, "depth": depth, "limit": limit}, session, timeout))
+
+    def glob(self, pattern: str, path: Optional[str] = None, *, limit: Optional[int] = None,
+             session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
+        """Files whose name matches."""
+        return self._do(NamesObservation, actions.action(
+            "glob", {"pattern": pattern, "path": path, "limit": limit}, session, timeout))
+
+    def grep(self, pattern: str, path: Optional[str] = None, *, include: Optional[str] = None,
+             ignore_case: Optional[bool] = None, limit: Optional[int] = None,
+             session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
+        """Lines that match, as path:number:line."""
+        return self._do(NamesObservation, actions.action(
+            "grep", {"pattern": pattern, "path": path, "include": include,
+                     "ignore_case": ignore_case, "limit": limit}, session, timeout))
+
+    def stat(self, path: str, *, session: Optional[str] = None) -> StatObservation:
+        """What a path is."""
+        return self._do(StatObservation, actions.action("stat", {"path": path}, session))
+
+    def move(self, path: str, to: str, *, overwrite: Optional[bool] = None,
+             session: Optional[str] = None) -> MoveObservation:
+        """All at once, or not at all."""
+        return self._do(MoveObservation, actions.action(
+            "move", {"path": path, "to": to, "overwrite": overwrite}, session))
+
+    def remove(self, path: str, *, recursive: Optional[bool] = None,
+               session: Optional[str] = None) -> PathObservation:
+        """A file, or a folder."""
+        return self._do(PathObservation, actions.action(
+            "remove", {"path": path, "recursive": recursive}, session))
+
+    def mkdir(self, path: str, *, session: Optional[str] = None) -> PathObservation:
+        """A folder, with those above it."""
+        return self._do(PathObservation, actions.action("mkdir", {"path": path}, session))
+
+    def env(self, set: Optional[Mapping[str, str]] = None, *,
+            unset: Optional[Sequence[str]] = None,
+            secret: Union[bool, Sequence[str], None] = None,
+            session: Optional[str] = None) -> EnvObservation:
+        """Variables, from now on; `secret` are those whose values are hidden."""
+        return self._do(EnvObservation, actions.env(set, unset, secret, session))
+
+    def _do(self, kind: Type[O], action: Object,
+            on_output: Optional[Callable[[str], None]] = None) -> O:
+        o = self._act(action, on_output)
+        raise_if_not_done(o)
+        if not isinstance(o, kind):
+            raise HutchError(f"{action['action']} was answered by a {o.observation} observation")
+        return o
+
+    def _act(self, action: Mapping[str, Any],
+             on_output: Optional[Callable[[str], None]] = None) -> Observation:
+        call = calls.act(action, on_output is not None, self._on_ask is not None)
+        if on_output is None and self._on_ask is None:
+            return observation(self._ask(call))
+        return self._act_with_callbacks(call, on_output)
+
+    def _act_with_callbacks(self, call: Call[Object],
+                            on_output: Optional[Callable[[str], None]]) -> Observation:
+        """Callbacks are called here, by the thread that has asked."""
+        link, thrown = self._open(), None
+        waiter = link.send(call)
+        try:
+            while True:
+                link.wait(lambda: bool(waiter.notices) or waiter.is_done, waiter, None)
+                notice = link.taking(waiter.take)
+                if notice is None:
+                    break
+                try:
+                    self._notice(notice, on_output if thrown is None else None)
+                except Exception as e:
+                    thrown = thrown or e
+        except BaseException:
+            link.forget(waiter)
+            raise
+        o = observation(call.parse(link.result(waiter, None)))
+        if thrown is not None:
+            error = CallbackError(f"a callback of {call.params['action']['action']} has thrown "
+                                  f"{type(thrown).__name__}: {thrown}")
+            error.observation = o
+            raise error from thrown
+        return o
+
+    def _notice(self, notice: Object, on_output: Optional[Callable[[str], None]]) -> None:
+        if "ask" not in notice:
+            if on_output:
+                on_output(said_of(notice))
+            return
+        ask, is_allowed = Ask.parse(notice), False
+        try:
+            is_allowed = self._on_ask is not None and self._on_ask(ask) is True
+        finally:
+            self._open().call(calls.act(actions.action(
+                "confirm", {"ask": ask.ask, "allow": is_allowed}), False, False))
+
+    # --- processes ---
+
+    def exec(self, argv: Sequence[str], *, input: Optional[bytes] = None,
+             env: Optional[Mapping[str, str]] = None, secret: Optional[Sequence[str]] = None,
+             cwd: Optional[str] = None, user: Optional[str] = None,
+             timeout: Optional[float] = None,
+             max_output: int = processes.OUTPUT_MAX) -> Completed:
+        """Runs a program, not a shell's command, to its end."""
+        call = calls.start(argv, env=env, secret=secret, cwd=cwd, user=user, timeout=timeout)
+        process = processes.start(self._open(), call, input is not None, False)
+        try:
+            return process.communicate(input, max_output)
+        finally:
+            process.close()
+
+    def popen(self, argv: Sequence[str], *, stdin: bool = False, tty: bool = False,
+              rows: Optional[int] = None, cols: Optional[int] = None,
+              env: Optional[Mapping[str, str]] = None, secret: Optional[Sequence[str]] = None,
+              cwd: Optional[str] = None, user: Optional[str] = None,
+              timeout: Optional[float] = None, detach: bool = False) -> Process:
+        """Starts a program; its streams are files.  A detached one lives on without us, and
+        what it prints is in logs()."""
+        call = calls.start(argv, env=env, secret=secret, cwd=cwd, user=user, timeout=timeout,
+                           tty=tty, rows=rows, cols=cols, detach=detach)
+        started = processes.start(self._open(), call, stdin, detach)
+        started.owner = self
+        return started
+
+    def process(self, number: int) -> Process:
+        """One that somebody else has started, with all that is kept of its output."""
+        attached = processes.attach(self._open(), number)
+        attached.owner = self
+        return attached
+
+    def processes(self) -> List[ProcessInfo]:
+        return self._ask(calls.processes())
+
+    # --- files ---
+
+    def read_bytes(self, path: str, most: int = tar.MOST) -> bytes:
+        """A file, byte for byte."""
+        one = tar.OneFile(path, most)
+        processes.copy(self._open(), calls.copy_out(path, True), None, one.put)
+        return one.data()
+
+    def write_bytes(self, path: str, data: bytes, mode: int = 0o644) -> None:
+        """A file, byte for byte, in place of one that is there."""
+        processes.copy(self._open(), calls.copy_in(path, tar.place(path)),
+                       tar.pieces(tar.of_file(data, mode)), tar.nowhere)
+
+    def copy_out(self, path: str, file: BinaryIO, *, follow: bool = False) -> Tuple[str, ...]:
+        """A file or tree as a tar.  It is the inside's word: unpack it as such.  Gives
+        sentences about what was left out."""
+        return processes.copy(self._open(), calls.copy_out(path, follow), None,
+                              lambda data: tar.write_all(file, data))
+
+    def copy_in(self, file: BinaryIO, path: str, *, name: Optional[str] = None) -> Tuple[str, ...]:
+        """A tar, unpacked in the sandbox."""
+        return processes.copy(self._open(), calls.copy_in(path, name), tar.chunks(file), tar.nowhere)
+
+    def download(self, path: str, to: "Union[str, os.PathLike[str]]", *, follow: bool = False) -> None:
+        """A file or tree to this host, as `hutch cp` does it: what comes is unpacked by a
+        process that can reach nothing else."""
+        there = f"{self._known()}:{path}"
+        self._copy([there, os.path.abspath(to) + with_slash(to)], follow)
+
+    def upload(self, path: "Union[str, os.PathLike[str]]", to: str, *, follow: bool = False) -> None:
+        """A file or tree of this host into the sandbox."""
+        there = f"{self._known()}:{to}"
+        self._copy([os.path.abspath(path) + with_slash(path), there], follow)
+
+    def _copy(self, words: Sequence[str], follow: bool) -> None:
+        self.program.check_is_local("cp")
+        self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), *words])
+
+    # --- what it has changed ---
+
+    def diff(self, *paths: str) -> List[Change]:
+        """What is other than on the host."""
+        changes = parsed("diff", self._program("diff", ["--json", self._known(), *paths]))
+        return [Change.parse(one) for one in cast("List[object]", changes)]
+
+    def patch(self, *paths: str) -> str:
+        """The same as `git diff` writes it."""
+        said = self._program("diff", ["--patch", self._known(), *paths])
+        return said.decode("utf-8", "surrogateescape")
+
+    def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
+              dry_run: bool = False) -> List[str]:
+        """Does on the host what was done in folders shown with :cow.  Gives a line for
+        each; NotAppliedError if something was not applied."""
+        return self._apply(apply_words(self._known(), paths, force, include_protected, dry_run))
+
+    def _apply(self, words: Sequence[str]) -> List[str]:
+        done = self._run_program("apply", words, None)
+        return applied(self.program, done.returncode, done.stdout, done.stderr)
+
+    def discard(self) -> None:
+        """Throws away what was changed in such folders, when it has ended."""
+        self._program("discard", [self._known()])
+
+    def snapshot(self, ref: Optional[str] = None, *, message: Optional[str] = None) -> str:
+        """An image of what it was made of and has written to its root; what it is called."""
+        words = [*message_words(message), self._known(), *([ref] if ref else [])]
+        return self._program("snapshot", words).decode().strip()
+
+    def commit(self, ref: str, *, message: Optional[str] = None) -> str:
+        """The same, with a name in place of what had it."""
+        return self._program("commit", [*message_words(message), self._known(), ref]).decode().strip()
+
+    def fork(self, name: Optional[str] = None, *, keep: bool = False,
+             **flags: "Unpack[ForkFlags]") -> Sandbox:
+        """A sandbox whose root begins as this one's is now."""
+        return self.fork_of(self._known(), name, program=self.program.given, keep=keep,
+                            on_status=self._on_status, on_ask=self._on_ask, **flags)
+
+    @classmethod
+    def fork_of(cls, source: str, name: Optional[str] = None, *, program: Optional[Words] = None,
+                on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
+                keep: bool = False, **flags: "Unpack[ForkFlags]") -> Sandbox:
+        """A sandbox whose root begins as that sandbox, snapshot or image has it."""
+        words = flag_words.words(flags, flag_words.NOT_FORK)
+        box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
+        box._words, box._verb, box._source = words, "fork", (source,)
+        return box.start()
+
+    # --- watching and steering ---
+
+    def info(self) -> Info:
+        return self._ask(calls.info())
+
+    def stats(self) -> Stats:
+        return self._ask(calls.stats())
+
+    def pause(self) -> str:
+        """Stops everything inside where it stands; by what: "cgroup" or "signals"."""
+        return self._ask(calls.pause())
+
+    def unpause(self, *, force: bool = False) -> str:
+        return self._ask(calls.unpause(force))
+
+    def rename(self, name: str) -> None:
+        self._ask(calls.rename(name))
+        self.name = name
+
+    def events(self, since: int = 0, *, follow: bool = False,
+               timeout: Optional[float] = None) -> Events:
+        """What has happened, and with `follow` what happens, until it has ended."""
+        return Events(self.name, self.program, since, follow, timeout)
+
+    def logs(self, *, follow: bool = False, tail: Optional[int] = None) -> Iterator[LogEntry]:
+        """What processes without descriptors have printed."""
+        link = Link(self.name, self.program)
+        try:
+            rest = link.rest()
+            waiter = link.send(calls.logs(follow, tail))
+            waiter.wake = rest.tell
+            while True:
+                link.wait(lambda: bool(rest.notices) or waiter.is_done, rest, None)
+                notice = link.taking(lambda: rest.notices.popleft() if rest.notices else None)
+                if notice is not None:
+                    yield LogEntry.parse(notice[1])
+                elif waiter.is_done:
+                    return check_log(waiter)
+        finally:
+            link.close()
+
+    # --- below ---
+
+    def _open(self) -> Link:
+        if self._link is None:
+            raise InvalidError(f"sandbox {self.name} was not started", remedy="start(), or with")
+        return self._link
+
+    def _ask(self, call: Call[T]) -> T:
+        return self._open().call(call)
+
+    def _known(self) -> str:
+        """What the program knows it by: its name while it lives, which is asked, since that
+        may be another's by now; then its id."""
+        try:
+            self.name = (self._ask(calls.info())).name
+            return self.name
+        except DisconnectedError:
+            return self.id or self.name
+
+    def _program(self, verb: str, args: Sequence[str], words: Optional[flag_words.Words] = None,
+                 made: Type[HutchError] = HutchError, timeout: Optional[float] = None) -> bytes:
+        done = self._run_program(verb, args, words, timeout)
+        if done.returncode:
+            raise self.program.failure(verb, done.returncode, done.stderr, made)
+        note(done.stderr)
+        return done.stdout
+
+    def _run_program(self, verb: str, args: Sequence[str], words: Optional[flag_words.Words],
+                     timeout: Optional[float] = None) -> "subprocess.CompletedProcess[bytes]":
+        environ, stdin = self.program.surroundings(words)
+        with stdin:
+            try:
+                return subprocess.run(self.program.command(verb, *args), stdin=stdin, env=environ,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      timeout=timeout)
+            except subprocess.TimeoutExpired:
+                raise calls.too_late("the end", timeout) from None
+            except OSError as e:
+                raise self.program.missing(e) from None
+
+    def _tell(self, status: Status, message: str) -> None:
+        tell_status(self._on_status, self.name, status, message)
+
+
+class Events:
+    """What happens in a sandbox: iterate, or take next() one by one; close() it, or use
+    `with`.  Over a connection of its own."""
+
+    def __init__(self, name: str, program: Program, since: int = 0, follow: bool = False,
+                 timeout: Optional[float] = None) -> None:
+        self._link, self._timeout = Link(name, program), timeout
+        try:
+            self._rest = self._link.rest()
+            after = self._link.call(calls.events(since))
+            self._kept, self._follows = after if after > since else 0, follow
+        except BaseException:
+            self._link.close()
+            raise
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        event = self.next(self._timeout)
+        if event is None:
+            raise StopIteration
+        return event
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Event]:
+        """The next one; None: there is no more.  The end of the sandbox is an event, so
+        DisconnectedError means that its supervisor is gone."""
+        rest = self._rest
+        while self._follows or self._kept > 0:
+            if not self._link.wait(lambda: bool(rest.notices), rest, timeout):
+                raise calls.too_late("an event", timeout)
+            method, params = self._link.taking(rest.notices.popleft)
+            if method == "event":
+                event = Event.parse(params)
+                self._kept = 0 if event.n is not None and event.n + 1 >= self._kept else self._kept
+                self._follows = self._follows and event.event != "ended"
+                return event
+        self.close()
+        return None
+
+    def kept(self) -> Iterator[Event]:
+        """Those that had happened before."""
+        while self._kept > 0:
+            event = self.next()
+            if event is not None:
+                yield event
+
+    def close(self) -> None:
+        self._link.close()
+
+    def __enter__(self) -> Events:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class _Watcher:
+    """Tells on_status what becomes of a sandbox, from a thread of its own."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._name, self._on_status = box.name, box._on_status
+        self._events = Events(box.name, box.program, 0, True)
+        self._thread = threading.Thread(target=self._watch, name=f"hutch {box.name}", daemon=True)
+        self._is_closing = False
+
+    def begin(self) -> None:
+        """What has happened up to now is told by who asks."""
+        try:
+            for event in self._events.kept():
+                self._tell(event)
+        except BaseException:
+            self._events.close()
+            raise
+        self._thread.start()
+
+    def _watch(self) -> None:
+        try:
+            for event in self._events:
+                self._tell(event)
+        except HutchError as e:
+            if not self._is_closing:
+                tell_status(self._on_status, self._name, Status.DISCONNECTED, str(e))
+        finally:
+            self._events.close()
+
+    def _tell(self, event: Event) -> None:
+        told = status_of(self._name, event)
+        if told:
+            tell_status(self._on_status, self._name, *told)
+
+    def join(self) -> None:
+        """Until the end has been told, after a stop."""
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(calls.PATIENCE)
+
+    def close(self) -> None:
+        self._is_closing = True
+        self._events.close()
+        self.join()
+
+
+# --- what both shells do with what they have got ---
+
+
+def new_name() -> str:
+    return f"py-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def log_status(name: str, status: Status, message: str) -> int:
+    """At which level."""
+    level = LEVELS.get(status, logging.INFO)
+    log.log(level, "%s is %s: %s", name, status.value, message)
+    return level
+
+
+def tell_status(on_status: Optional[OnStatus], name: str, status: Status, message: str) -> None:
+    """A callback that throws is noted, and the sandbox goes on."""
+    level = log_status(name, status, message)
+    if on_status:
+        try:
+            on_status(level, status, message)
+        except Exception:
+            log.exception("%s: on_status has thrown at %s", name, status.value)
+
+
+def status_of(name: str, event: Event) -> Optional[Tuple[Status, str]]:
+    """What on_status is told of an event; some are for the log alone."""
+    if event.event == "ended":
+        end = End.parse(fields.an_object(event.raw.get("record"), "record"))
+        return Status.ENDED, end.message or end.reason
+    if event.status is not None:
+        return event.status, f"it is {event.status.value}"
+    if event.event in ("unprotected", "refused", "log"):
+        log.warning("%s: %s: %s", name, event.event, event.raw)
+    return None
+
+
+def end_of(said: bytes) -> End:
+    """Of what inspect has printed."""
+    records = fields.a_list(parsed("inspect", said), "records")
+    return End.parse(fields.an_object(records[0] if records else None, "record").get("exit"))
+
+
+def said_of(notice: Object) -> str:
+    """What a session has printed."""
+    if "dropped" in notice:
+        return f"[{notice['dropped']} bytes are missing here]"
+    return str(notice.get("data", ""))
+
+
+def note(stderr: bytes) -> None:
+    """What hutch said beside what it did, such as limits that it could not get."""
+    for line in stderr.decode("utf-8", "replace").splitlines():
+        log.warning("%s", line)
+
+
+def applied(program: Program, code: int, out: bytes, stderr: bytes) -> List[str]:
+    lines = out.decode("utf-8", "surrogateescape").splitlines()
+    if code:
+        error = program.failure("apply", code, stderr, NotAppliedError)
+        if isinstance(error, NotAppliedError):
+            error.applied = tuple(lines)
+        raise error
+    return lines
+
+
+def apply_words(name: str, paths: Sequence[str], force: bool, include_protected: bool,
+                dry_run: bool) -> List[str]:
+    switches = {"--force": force, "--include-protected": include_protected, "--dry-run": dry_run}
+    return [*(word for word, is_on in switches.items() if is_on), name, *paths]
+
+
+def message_words(message: Optional[str]) -> List[str]:
+    return [] if message is None else ["--message", message]
+
+
+def with_slash(path: "Union[str, os.PathLike[str]]") -> str:
+    """abspath() takes away what says: the content of the folder, or: a folder."""
+    text = os.fspath(path)
+    return "/." if text.endswith("/.") or text == "." else "/" if text.endswith("/") else ""
+
+
+def check_log(waiter: Waiter) -> None:
+    if waiter.error is not None and not isinstance(waiter.error, DisconnectedError):
+        raise waiter.error

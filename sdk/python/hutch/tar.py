@@ -1,0 +1,116 @@
+"""One file as a tar, and out of one: what read_bytes() and write_bytes() send."""
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from typing import BinaryIO, Iterator, Optional, TypeVar
+
+from .errors import HutchError, InvalidError, LimitError
+
+MOST = 64 << 20
+Bytes = TypeVar("Bytes", bytes, memoryview)
+PIECE = 1 << 16
+BLOCK = 512
+
+
+def nowhere(data: bytes) -> None:
+    """Nothing is to come from an unpacker."""
+
+
+def pieces(data: Bytes) -> Iterator[Bytes]:
+    for at in range(0, len(data), PIECE):
+        yield data[at:at + PIECE]
+
+
+def chunks(file: BinaryIO) -> Iterator[bytes]:
+    while data := file.read(PIECE):
+        yield data
+
+
+def write_all(file: BinaryIO, data: bytes) -> None:
+    """A raw file takes what it can at once."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) or 0:]
+
+
+def of_file(data: bytes, mode: int) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo("file")
+        info.size, info.mode = len(data), mode
+        tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def place(path: str) -> str:
+    """The name that the file gets; copy.in is told the whole path beside it."""
+    name = os.path.basename(path)
+    if not name or name in (".", ".."):
+        raise InvalidError(f"{path!r} does not name a file")
+    return name
+
+
+class OneFile:
+    """Takes a tar as it comes, no more of it than is asked for."""
+
+    def __init__(self, path: str, most: int) -> None:
+        self._path, self._most = path, most
+        self._tar = io.BytesIO()
+
+    def put(self, data: bytes) -> None:
+        # Headers, and what fills the last block.
+        if self._tar.tell() + len(data) > self._most + (1 << 16):
+            raise self._too_large()
+        self._tar.write(data)
+
+    def data(self) -> bytes:
+        """Read here, and strictly: what packed it may be an attacker by now."""
+        tar = self._tar.getbuffer()
+        at, size = 0, None
+        try:
+            while True:
+                header = bytes(tar[at:at + BLOCK])
+                if len(header) < BLOCK or header[257:262] != b"ustar":
+                    raise ValueError("there is no header")
+                length, at = _number(header[124:135], 8), at + BLOCK
+                if header[156:157] != b"x":
+                    break
+                size = _pax_size(bytes(tar[at:at + length]), size)
+                at += (length + BLOCK - 1) // BLOCK * BLOCK
+        except ValueError as e:
+            raise HutchError(f"copy.out {self._path}: what came is no tar: {e}") from None
+        if header[156:157] not in (b"0", b"\0"):
+            raise InvalidError(f"{self._path} is no file", remedy="copy_out() copies folders")
+        length = length if size is None else size
+        if length > self._most:
+            raise self._too_large()
+        if length > len(tar) - at:
+            raise HutchError(f"copy.out {self._path}: what came is not all of it")
+        return bytes(tar[at:at + length])
+
+    def _too_large(self) -> LimitError:
+        return LimitError(f"{self._path} has more than {self._most} bytes",
+                          remedy="copy_out() copies it as it comes")
+
+
+def _number(digits: bytes, base: int) -> int:
+    """int() takes signs, blanks and underlines, too."""
+    if not digits.isdigit() or len(digits) > 20:
+        raise ValueError(f"{digits!r} is no number")
+    return int(digits, base)
+
+
+def _pax_size(records: bytes, size: Optional[int]) -> Optional[int]:
+    """What an extended header says of it: records of "LENGTH KEY=VALUE\n", pax(1)."""
+    while records:
+        length = _number(records[:records.index(b" ")], 10)
+        record, records = records[:length], records[max(length, 1):]
+        _, _, said = record.partition(b" ")
+        key, equals, value = said.partition(b"=")
+        if len(record) != length or not equals or not record.endswith(b"\n"):
+            raise ValueError("an extended header is torn")
+        if key == b"size":
+            size = _number(value[:-1], 10)
+    return size

@@ -1,0 +1,459 @@
+"""What goes wrong: the supervisor gone in mid-call, garbage from the socket, forks, handles that
+are closed while somebody waits.  Nothing hangs, and no descriptor is left."""
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import unittest
+from unittest import mock
+
+from support import HUTCH, PATIENCE, Case, hutch, played, run, supervisor_of
+
+from hutch import calls, program
+
+HELLO = {"protocol": 1, "version": "0", "name": "box", "id": "0" * 12, "state": "ready"}
+INFO = {"name": "box", "id": "0" * 12, "image": "host", "state": "ready", "created": "", "isolation": "",
+        "workspace": None, "limits": {}, "network": "none", "pid": 1, "version": "0", "confined": "",
+        "degraded": [], "unprotected": None}
+
+OBSERVED = {"observation": "write", "message": "", "content": "", "extras": {"path": "/workspace/file"},
+            "hutch": {"log": None, "truncated_chars": 0, "restarted": False, "previous": None,
+                      "refused": [], "took_ms": 1}}
+
+
+class Wire:
+    """The supervisor's end of a connection, played."""
+
+    def __init__(self, s):
+        self.socket, self.lines = s, s.makefile("rb")
+
+    def take(self):
+        line = self.lines.readline()
+        return json.loads(line) if line else None
+
+    def answer(self, request, result):
+        self.say(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n")
+
+    def say(self, data):
+        self.socket.sendall(data)
+
+    def greet(self):
+        """Until the handle is open."""
+        self.answer(self.take(), HELLO)
+        self.answer(self.take(), INFO)
+
+
+def playing(then):
+    """A supervisor that greets, and does that with the next request."""
+    def play(s):
+        with contextlib.closing(s):
+            wire = Wire(s)
+            with wire.lines:
+                wire.greet()
+                request = wire.take()
+                if request:
+                    then(wire, request)
+                    while wire.take():
+                        pass
+    return play
+
+
+async def attached_async(ask):
+    async with await hutch.AsyncSandbox.attach("box") as box:
+        return await ask(box)
+
+
+class Garbage(Case):
+    GARBAGE = [b"hello\n", b"\xff\n", b'{"jsonrpc":"2.0","id":77,"result":{}}\n', b"[" * 50000 + b"\n"]
+
+    def test_garbage_ends_the_connection_with_an_error_that_shows_it(self):
+        for garbage in self.GARBAGE:
+            with self.subTest(garbage[:20]), played(playing(lambda wire, request: wire.say(garbage))):
+                with self.assertLogs("hutch", "ERROR"), hutch.Sandbox.attach("box") as box:
+                    self.assertRaisesRegex(hutch.ProtocolError, "sandbox box", box.stats)
+                    self.assertRaises(hutch.DisconnectedError, box.stats)
+
+    def test_so_it_does_for_asyncio(self):
+        for garbage in self.GARBAGE:
+            with self.subTest(garbage[:20]), played(playing(lambda wire, request: wire.say(garbage)),
+                                                    "hutch.aio_link"):
+                with self.assertLogs("hutch", "ERROR"), self.assertRaises(hutch.ProtocolError):
+                    run(attached_async(lambda box: box.stats()))
+
+    def test_a_line_without_an_end_does_not_fill_the_memory(self):
+        def flood(wire, request):
+            for _ in range(100):
+                wire.say(b"x" * 65536)
+
+        with mock.patch("hutch.protocol.LINE_MAX", 1 << 20), played(playing(flood)):
+            with self.assertLogs("hutch", "ERROR"), hutch.Sandbox.attach("box") as box:
+                self.assertRaisesRegex(hutch.ProtocolError, "a line of more than", box.stats)
+
+    def test_a_result_of_another_type_is_an_error_of_that_call_alone(self):
+        def play(wire, request):
+            wire.answer(request, {"cpu_s": "much"})
+            wire.answer(wire.take(), {"by": "signals"})
+
+        with played(playing(play)), hutch.Sandbox.attach("box") as box:
+            self.assertRaisesRegex(hutch.ProtocolError, "cpu_s", box.stats)
+            self.assertEqual(box.pause(), "signals")
+
+    def test_who_does_not_answer_is_given_up_and_a_late_answer_passed_over(self):
+        asked = threading.Event()
+
+        def play(wire, request):
+            asked.wait(PATIENCE)
+            wire.answer(request, {"by": "late"})
+            wire.answer(wire.take(), {"by": "signals"})
+
+        slow = calls.Call("pause", {}, lambda r: r["by"], 0.05)
+        with played(playing(play)), hutch.Sandbox.attach("box") as box:
+            self.assertRaisesRegex(TimeoutError, "pause was not answered", box._ask, slow)
+            asked.set()
+            self.assertEqual(box.pause(), "signals")
+
+    def test_who_is_of_another_protocol_is_refused(self):
+        def play(s):
+            with s, s.makefile("rb") as lines:
+                request = json.loads(lines.readline())
+                s.sendall(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result":
+                                      {**HELLO, "protocol": 2}}).encode() + b"\n")
+                lines.readline()
+
+        for way in ("hutch.link", "hutch.aio_link"):
+            with played(play, way), self.assertRaises(hutch.ProtocolError):
+                if way == "hutch.link":
+                    hutch.Sandbox.attach("box")
+                else:
+                    run(hutch.AsyncSandbox.attach("box"))
+
+    def test_why_a_connection_is_refused_is_told(self):
+        refusal = json.dumps({"jsonrpc": "2.0", "id": None, "error": {
+            "code": -32000, "message": "too many clients", "data": {"kind": "limit", "remedy": None}}})
+
+        def play(s):
+            with s:
+                s.sendall(refusal.encode() + b"\n")
+
+        with played(play), self.assertRaisesRegex(hutch.LimitError, "too many clients"):
+            hutch.Sandbox.attach("box")
+
+
+class Blocked(Case):
+    """What does not fit into the socket, or the memory."""
+
+    def test_what_cannot_be_sent_at_once_is_sent_by_who_leads(self):
+        """One waits, and leads; another has more to say than the socket takes."""
+        text, got, is_led = "x" * (4 << 20), [], threading.Event()
+
+        def play(wire, request):
+            is_led.set()  # the first request is here: who has sent it waits for it
+            other = wire.take()
+            got.append(len(other["params"]["action"]["args"]["content"]))
+            wire.answer(other, OBSERVED)
+            wire.answer(request, {"by": "signals"})
+
+        with played(playing(play)), hutch.Sandbox.attach("box") as box:
+            first = threading.Thread(target=box.pause)
+            first.start()
+            is_led.wait(PATIENCE)
+            second = threading.Thread(target=box.write, args=("file", text), daemon=True)
+            second.start()
+            for thread in (first, second):
+                thread.join(PATIENCE)
+                self.assertFalse(thread.is_alive())
+        self.assertEqual(got, [len(text)])
+
+    def test_output_that_was_lost_is_told(self):
+        def play(wire, request):
+            wire.answer(request, {"process": 1, "pid": 2})
+            for params in [{"stream": "stdout", "data": "some"}, {"stream": "stdout", "dropped": 5}]:
+                wire.say(json.dumps({"jsonrpc": "2.0", "method": "output", "params":
+                                     {"process": 1, **params}}).encode() + b"\n")
+            wire.say(json.dumps({"jsonrpc": "2.0", "method": "event", "params": {
+                "event": "exited", "process": 1, "exit_code": 0, "signal": None, "timed_out": False,
+                "user_s": 0, "sys_s": 0}}).encode() + b"\n")
+
+        with played(playing(play)), hutch.Sandbox.attach("box") as box:
+            box._link.passes_descriptors = False
+            self.assertRaisesRegex(hutch.LimitError, "5 bytes", box.exec, ["true"])
+
+        async def lost(box):
+            box._link.passes_descriptors = False
+            with self.assertRaisesRegex(hutch.LimitError, "5 bytes"):
+                await box.exec(["true"])
+        with played(playing(play), "hutch.aio_link"):
+            run(attached_async(lost))
+
+    def test_events_that_nobody_takes_are_not_read(self):
+        event = json.dumps({"jsonrpc": "2.0", "method": "event", "params": {
+            "event": "client", "n": 0, "time": "", "pad": "x" * 1000}}).encode() + b"\n"
+        said = []
+
+        def play(s):
+            wire = Wire(s)
+            with wire.lines:
+                wire.answer(wire.take(), HELLO)
+                wire.answer(wire.take(), {"next": 0})
+                s.settimeout(0.3)
+                with contextlib.suppress(OSError):
+                    for _ in range(20000):
+                        wire.say(event)
+                        said.append(len(event))
+
+        async def follow():
+            events = hutch.AsyncEvents("box", program.Program(HUTCH), follow=True)
+            await events.next()
+            await asyncio.sleep(0.4)  # in which more would be read
+            taken = len(events._rest.notices)
+            await events.close()
+            return taken
+
+        with played(play, "hutch.aio_link"):
+            self.assertLess(run(follow()), 2000)
+        self.assertLess(sum(said), 5 << 20)
+
+
+class Gone(Case):
+    def test_all_calls_end_when_the_supervisor_is_killed(self):
+        ended = []
+
+        def call(what):
+            try:
+                ended.append(what())
+            except Exception as e:
+                ended.append(e)
+
+        told = []
+        box = hutch.Sandbox(on_status=lambda *status: told.append(status[1].value)).start()
+        process = box.popen(["sleep", "1000"])
+        up = threading.Semaphore(0)
+        whats = [lambda n=n: box.run("echo up; sleep 1000", session=f"s{n}",
+                                     on_output=lambda text: up.release()) for n in range(3)]
+        whats += [process.wait, process.stdout.read, lambda: box.exec(["sleep", "1000"]).check(), box.wait]
+        pid = supervisor_of(box.info())
+        threads = [threading.Thread(target=call, args=(what,)) for what in whats]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            self.assertTrue(up.acquire(timeout=PATIENCE))
+        os.kill(pid, signal.SIGKILL)
+        for thread in threads:
+            thread.join(PATIENCE)
+            self.assertFalse(thread.is_alive())
+        # The reader of a pipe, and box.wait(), have an end that is no error.
+        last = "DisconnectedError" if os.geteuid() == 0 else "bytes"  # which has no pipe
+        self.assertEqual(sorted(type(e).__name__ for e in ended),
+                         ["DisconnectedError"] * 5 + sorted(["End", last]))
+        self.assertRaises(hutch.DisconnectedError, box.info)
+        process.close()
+        box.close()
+        self.assertEqual((told[-1], box.end().reason), ("disconnected", "killed"))
+
+    def test_so_they_do_for_asyncio(self):
+        async def day():
+            box = await hutch.AsyncSandbox().start()
+            process = await box.popen(["sleep", "1000"])
+            tasks = [asyncio.ensure_future(what) for what in (
+                box.run("sleep 1000", session="a"), box.run("sleep 1000", session="b"), process.wait(),
+                box.exec(["sleep", "1000"]))]
+            pid = supervisor_of(await box.info())
+            await box.exec(["true"])
+            os.kill(pid, signal.SIGKILL)
+            for ended in await asyncio.gather(*tasks, return_exceptions=True):
+                self.assertIsInstance(ended, hutch.DisconnectedError)
+            process.close()
+            await box.close()
+        run(day())
+
+    def test_one_that_ends_while_it_is_made_use_of_says_so(self):
+        with hutch.Sandbox() as box:
+            with hutch.Sandbox.attach(box.name) as other:
+                other.kill()
+            self.assertRaises(hutch.AgentRuntimeDisconnectedError, box.run, "true")
+
+    def test_a_handle_that_is_closed_ends_what_waits(self):
+        errors = []
+        with hutch.Sandbox() as box:
+            other = hutch.Sandbox.attach(box.name)
+            up = threading.Event()
+
+            def wait(number):
+                try:
+                    other.run("echo up; sleep 1000", session=f"s{number}", on_output=lambda text: up.set())
+                except hutch.DisconnectedError as e:
+                    errors.append(str(e))
+            threads = [threading.Thread(target=wait, args=(n,)) for n in range(3)]
+            for thread in threads:
+                thread.start()
+            up.wait(PATIENCE)
+            other.close()
+            for thread in threads:
+                thread.join(PATIENCE)
+        self.assertEqual(len(errors), 3)
+        self.assertIn("was closed", errors[0])
+
+    def test_one_that_is_made_and_cannot_be_reached_is_ended(self):
+        def names():
+            said = subprocess.run([HUTCH, "ps", "-q"], stdout=subprocess.PIPE, check=True).stdout
+            return said.decode().split()
+
+        with mock.patch("hutch.sandbox.Link", side_effect=KeyboardInterrupt), \
+                self.assertRaises(KeyboardInterrupt):
+            hutch.Sandbox("unreached").start()
+        self.assertNotIn("unreached", names())
+        with mock.patch("hutch.aio.AsyncLink.open", side_effect=hutch.TimeoutError("no")), \
+                self.assertRaises(hutch.TimeoutError):
+            run(hutch.AsyncSandbox("unreached").start())
+        self.assertNotIn("unreached", names())
+
+    def test_what_is_not_taken_with_a_call_is_left_to_others(self):
+        """An interrupt in one thread that leads hands the lead on."""
+        with hutch.Sandbox() as box:
+            got = []
+            thread = threading.Thread(target=lambda: got.append(box.run("sleep 0.3; echo on", session="b").content))
+            timer = threading.Timer(0.1, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                thread.start()
+                box.run("sleep 1000", session="a")
+            thread.join(PATIENCE)
+            timer.join()
+            self.assertEqual(got, ["on"])
+            self.assertEqual(box.run("echo next", session="a").content, "next")
+
+
+class Forks(Case):
+    def child(self, work):
+        """The exit code of a fork that does this: 0 where it ends as it should."""
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os._exit(work() or 0)
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+                os._exit(99)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_a_child_is_told_and_its_parent_goes_on(self):
+        with hutch.Sandbox() as box:
+            process = box.popen(["cat"], stdin=True)
+
+            def work():
+                for what in (lambda: box.run("true"), box.info, process.wait, box.stop):
+                    try:
+                        what()
+                        return 1
+                    except hutch.ForkedError as e:
+                        if "hutch.Sandbox.attach" not in str(e):
+                            return 2
+                before = len(os.listdir("/proc/self/fd"))
+                box.close()
+                if len(os.listdir("/proc/self/fd")) >= before:
+                    return 3
+                with hutch.Sandbox.attach(box.name) as mine:
+                    return mine.run("exit 0").exit_code
+            self.assertEqual(self.child(work), 0)
+            self.assertEqual(box.run("echo on").content, "on")
+            process.stdin.write(b"x\n")
+            self.assertEqual(process.stdout.readline(), b"x\n")
+            process.stdin.close()
+            process.wait()
+            process.close()
+
+    def test_a_child_that_leaves_the_block_ends_nothing(self):
+        with hutch.Sandbox() as box:
+            self.assertEqual(self.child(lambda: box.__exit__(None, None, None)), 0)
+            self.assertEqual(box.run("echo on").content, "on")
+
+    def test_a_lock_that_another_thread_had_is_not_waited_for(self):
+        with hutch.Sandbox() as box, box.popen(["cat"], stdin=True) as process:
+            def work():
+                signal.alarm(5)
+                process.close()
+                box.close()
+            with box._open()._lock:
+                self.assertEqual(self.child(work), 0)
+
+    def test_a_child_is_told_by_asyncio(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                def work():
+                    try:
+                        box._open().send(calls.info())
+                    except hutch.ForkedError:
+                        return 0
+                    return 1
+                self.assertEqual(self.child(work), 0)
+                self.assertEqual((await box.run("echo on")).content, "on")
+        run(day())
+
+
+class Doors(Case):
+    """Where the socket is, and whose."""
+
+    def test_a_folder_of_somebody_else_is_refused(self):
+        if os.geteuid() == 0:
+            self.skipTest("root goes through hutch connect")
+        state = os.environ["XDG_RUNTIME_DIR"] + "/open"
+        os.makedirs(state + "/hutch/box", exist_ok=True)
+        os.chmod(state + "/hutch", 0o711)
+        with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=state):
+            self.assertRaisesRegex(PermissionError, "open to others", hutch.Sandbox.attach, "box")
+            os.chmod(state + "/hutch", 0o700)
+            self.assertRaises(hutch.NotFoundError, hutch.Sandbox.attach, "box")
+
+    def test_a_runtime_folder_that_is_not_ours_does_not_count(self):
+        ours = os.environ["XDG_RUNTIME_DIR"]
+        with mock.patch("os.geteuid", return_value=os.stat(ours).st_uid):
+            self.assertEqual(program.state_folder(), ours + "/hutch")
+            for named in "/proc/1", "relative", "", ours + "/none":
+                with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
+                    self.assertRegex(program.state_folder(), r"^(/run/user/\d+/hutch|/tmp/hutch-\d+)$")
+
+    def test_a_long_path_is_no_hindrance(self):
+        if os.geteuid() == 0:
+            self.skipTest("root goes through hutch connect")
+        state = os.environ["XDG_RUNTIME_DIR"] + "/" + "long" * 30
+        os.makedirs(state + "/hutch/box", exist_ok=True)
+        os.chmod(state + "/hutch", 0o700)
+        with socket.socket(socket.AF_UNIX) as s, mock.patch.dict(os.environ, XDG_RUNTIME_DIR=state):
+            there = os.open(state + "/hutch/box", os.O_RDONLY)
+            s.bind(f"/proc/self/fd/{there}/control.sock")
+            os.close(there)
+            s.listen()
+            ours, _ = program.connect("box", program.Program(HUTCH))
+            ours.close()
+            somebody = struct.pack("iII", 1, os.geteuid() + 1, 1)
+            with mock.patch.object(socket.socket, "getsockopt", lambda *what: somebody):
+                self.assertRaisesRegex(PermissionError, "another user listens", program.connect, "box",
+                                       program.Program(HUTCH))
+            os.unlink(state + "/hutch/box/control.sock")
+
+    def test_ssh_gets_words_that_its_shell_reads_back(self):
+        made = program.Program(hutch.Ssh("host", "-p", "22", ssh=["ssh"]))
+        self.assertEqual(made.command("exec", "a b", "$x"), ["ssh", "-p", "22", "--", "host", "hutch exec 'a b' '$x'"])
+        self.assertRaises(ValueError, hutch.Ssh, "-oProxyCommand=x")
+
+    def test_through_ssh_all_works_that_needs_no_file_of_this_host(self):
+        """A shell in place of ssh: it is given one word, as the far end's would be."""
+        far = hutch.Ssh("far", hutch=HUTCH, ssh=["sh", "-c", 'eval "$2"'])
+        with hutch.Sandbox(program=far, env={"A": "a  'b'"}, policy={"hostname": "far"}) as box:
+            self.assertEqual(box.run('echo "$A"; hostname').content, "a  'b'\nfar")
+            box.write_bytes("x", b"\0")
+            self.assertEqual((box.read_bytes("x"), box.exec(["cat"], input=b"in").stdout), (b"\0", b"in"))
+            self.assertRaises(hutch.UnsupportedError, box.upload, "/etc/passwd", "x")
+        began = time.monotonic()
+        self.assertRaisesRegex(hutch.NotFoundError, "no sandbox named 'none'", hutch.Sandbox.attach, "none", program=far)
+        self.assertLess(time.monotonic() - began, PATIENCE)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,540 @@
+"""What is done in a real sandbox: with threads and with asyncio, over the socket and through
+`hutch connect`.  (Root has no socket, so for root all go through that.)"""
+import asyncio
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+import threading
+import time
+import unittest
+
+from blocking import Blocking
+from support import HUTCH, Case, descriptors, hutch
+
+ROOT = os.geteuid() == 0
+
+
+class Doing:
+    """The tests; what makes a sandbox is below."""
+
+    program = None
+
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="hutch-sdk.")
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.chmod(self.folder, 0o755)
+
+    def box(self, **flags):
+        return self.made(program=self.program, **flags)
+
+    def host(self, *names):
+        """Folders of the host that the inside may write to."""
+        for name in names:
+            os.mkdir(f"{self.folder}/{name}")
+            if ROOT:
+                os.chown(f"{self.folder}/{name}", 65534, 65534)
+        return f"{self.folder}/{names[0]}"
+
+    # --- actions ---
+
+    def test_a_command_has_an_observation(self):
+        with self.box(env={"WORD": "a b"}, hostname="there") as box:
+            o = box.run("cd /tmp; echo $WORD; hostname; false")
+            self.assertEqual((o.content, o.exit_code, o.working_dir), ("a b\nthere", 1, "/tmp"))
+            self.assertIn("exit code 1", o.text)
+            self.assertEqual(box.run("pwd", session="other").content, "/workspace")
+            with self.assertRaises(hutch.CommandError) as caught:
+                o.check()
+            self.assertEqual(caught.exception.exit_code, 1)
+            self.assertIs(box.run("true").check().exit_code, 0)
+            self.assertEqual(box.run("pwd", is_static=True, cwd="/usr").content, "/usr")
+
+    def test_a_command_can_be_typed_to_and_ended(self):
+        with self.box() as box:
+            o = box.run("read -p 'Name? ' name; echo Hello $name", timeout=0.2)
+            self.assertTrue(o.is_running)
+            self.assertEqual(box.run("Ada", is_input=True).content, "Hello Ada")
+            self.assertTrue(box.run("sleep 1000", timeout=0.1).is_running)
+            self.assertEqual(box.run("C-c").exit_code, 130)
+            with self.assertRaises(hutch.InvalidError):
+                box.run("true", blocking=True)
+
+    def test_what_a_command_prints_comes_as_it_is_printed(self):
+        with self.box() as box:
+            said = []
+            box.run("echo one; read x", timeout=0.2, on_output=said.append)
+            self.assertEqual("".join(said), "one\r\n")
+            box.run("echo unheard", session="other")
+            self.assertEqual("".join(said), "one\r\n")
+
+    def test_what_was_not_done_is_an_exception_and_of_act_an_observation(self):
+        with self.box() as box:
+            with self.assertRaises(hutch.ActionError) as caught:
+                box.run("cd /\npwd")
+            self.assertIn("Cannot execute multiple commands", caught.exception.observation.content)
+            with self.assertRaises(FileNotFoundError):
+                box.read("none")
+            with self.assertRaisesRegex(hutch.ActionError, "did not appear"):
+                box.write("file", "one")
+                box.edit("/workspace/file", "two", "three")
+            with self.assertRaises(ValueError):
+                box.mkdir(path=7)
+            o = box.act({"action": "read", "args": {"path": "none"}, "id": 1})
+            self.assertIsInstance(o, hutch.ErrorObservation)
+            self.assertEqual((o.cause, o.raw["observation"]), (1, "error"))
+            self.assertIsInstance(box.act({"action": "nothing"}), hutch.ErrorObservation)
+
+    def test_files_are_written_edited_found_and_moved(self):
+        with self.box() as box:
+            self.assertEqual(box.write("src/a.c", "one\ntwo").path, "/workspace/src/a.c")
+            self.assertEqual((box.read("src/a.c"), box.read("src/a.c", 1, 2)), ("one\ntwo\n", "two\n"))
+            self.assertIn("\n-two\n+2", box.edit("/workspace/src/a.c", "two", "2").diff)
+            box.insert("/workspace/src/a.c", 0, "zero")
+            self.assertIn("     1\tzero", box.view("/workspace/src/a.c"))
+            box.undo("/workspace/src/a.c")
+            box.create("/workspace/b", "no newline")
+            self.assertEqual(box.read("b"), "no newline")
+            self.assertEqual(box.list(depth=2).lines, ["src/", "b", "src/a.c"])
+            self.assertEqual(box.glob("**/*.c").lines, ["src/a.c"])
+            self.assertEqual(box.grep("ON[E]", ignore_case=True).lines, ["src/a.c:1:one"])
+            self.assertEqual(box.move("b", "c").to, "c")
+            self.assertEqual((box.stat("c").stat.type, box.stat("c").stat.size), ("file", 10))
+            box.mkdir("d/e")
+            box.remove("d", recursive=True)
+            self.assertEqual(box.glob("nothing").lines, [])
+
+    def test_variables_and_secrets_are_set(self):
+        with self.box() as box:
+            o = box.env({"TOKEN": "hunter2", "A": "1"}, unset=["TZ"], secret=["TOKEN"])
+            self.assertEqual((o.set, o.unset, o.secret), (["TOKEN", "A"], ["TZ"], ["TOKEN"]))
+            self.assertEqual(box.run("echo $TOKEN $A").content, "<secret-hidden> 1")
+
+    # --- rules and callbacks ---
+
+    RULE = {"command": "touch **", "decision": "ask", "reason": "it makes a file"}
+
+    def test_who_is_asked_decides(self):
+        asked = []
+
+        def on_ask(ask):
+            asked.append(ask)
+            return ask.about != "touch no"
+
+        with self.box(rule=self.RULE, on_ask=on_ask) as box:
+            self.assertEqual(box.run("touch yes").exit_code, 0)
+            with self.assertRaises(PermissionError) as caught:
+                box.run("touch no")
+            self.assertEqual(caught.exception.observation.refused[0].layer, "rules")
+            self.assertEqual(box.list().lines, ["yes"])
+        self.assertEqual([(a.about, a.reason, a.risk) for a in asked],
+                         [("touch yes", "it makes a file", "medium"), ("touch no", "it makes a file", "medium")])
+        with self.box(rule=self.RULE) as box, self.assertRaises(hutch.ActionRefusedError):
+            box.run("touch x")
+
+    def test_a_callback_that_throws_is_a_no_and_is_told(self):
+        def on_ask(ask):
+            raise KeyError(ask.about)
+
+        with self.box(rule=self.RULE, on_ask=on_ask) as box:
+            with self.assertRaises(hutch.CallbackError) as caught:
+                box.run("touch x")
+            self.assertIsInstance(caught.exception.__cause__, KeyError)
+            self.assertEqual(caught.exception.observation.error_id, "HUTCH$REFUSED")
+            self.assertEqual(box.list().lines, [])
+
+    def test_what_is_no_yes_is_a_no(self):
+        with self.box(rule=self.RULE, on_ask=lambda ask: "yes") as box:
+            self.assertRaises(PermissionError, box.run, "touch x")
+
+    def test_output_whose_callback_throws_goes_on_and_is_told(self):
+        def throw(text):
+            raise OSError("full")
+
+        with self.box() as box:
+            with self.assertRaises(hutch.CallbackError) as caught:
+                box.run("echo one; touch file", on_output=throw)
+            self.assertEqual(caught.exception.observation.content, "one")
+            self.assertEqual(box.list().lines, ["file"])
+
+    # --- processes ---
+
+    def test_a_program_has_streams_and_an_end(self):
+        with self.box() as box:
+            done = box.exec(["sh", "-c", "cat; echo err >&2; pwd; exit 3"], input=b"in\0\xff\n", cwd="/usr",
+                            env={"A": "1"})
+            self.assertEqual((done.exit_code, done.stdout, done.stderr), (3, b"in\0\xff\n/usr\n", b"err\n"))
+            self.assertRaises(hutch.CommandError, done.check)
+            self.assertEqual(box.exec(["printenv", "A"], env={"A": "é"}).text, "é\n")
+            self.assertEqual(box.exec(["cat"]).stdout, b"")
+            self.assertTrue(box.exec(["sleep", "1000"], timeout=0.1).timed_out)
+            with self.assertRaises(hutch.NotFoundError) as caught:
+                box.exec(["no-such-program"])
+            self.assertEqual(caught.exception.exit_code, 127)
+
+    def test_what_could_not_be_started_has_no_descriptor_left(self):
+        with self.box() as box:
+            box.exec(["true"])
+            before = descriptors()
+            try:
+                box.exec(["no-such-program"], input=b"x")
+            except hutch.NotFoundError:  # while it is held, and what it holds
+                self.assertEqual(descriptors(), before)
+            else:
+                self.fail("it was started")
+
+    def test_much_goes_in_and_out_at_once(self):
+        data = os.urandom(1 << 16) * 48
+        with self.box() as box:
+            done = box.exec(["sh", "-c", "tee /dev/stderr"], input=data)
+            self.assertTrue(done.stdout == data and done.stderr == data)
+
+    def test_one_that_prints_without_end_is_ended(self):
+        with self.box() as box:
+            with self.assertRaises(hutch.LimitError):
+                box.exec(["sh", "-c", "trap '' PIPE; while :; do echo more; done"], max_output=1 << 16)
+            deadline = time.monotonic() + 10
+            while any(p.state == "running" for p in box.processes()):
+                self.assertLess(time.monotonic(), deadline)
+                box.exec(["true"])
+
+    def test_one_that_does_not_read_its_input_is_no_error(self):
+        with self.box() as box:
+            self.assertEqual(box.exec(["true"], input=b"x" * 3000000).exit_code, 0)
+
+    def test_a_process_is_talked_to(self):
+        with self.box() as box:
+            with box.popen(["sh", "-c", "while read x; do echo got $x; done"], stdin=True) as p:
+                for word in b"one", b"two":
+                    p.stdin.write(word + b"\n")
+                    self.assertEqual(p.stdout.readline(), b"got " + word + b"\n")
+                self.assertIsNone(p.poll())
+                self.assertEqual([one.process for one in box.processes()], [p.number])
+            self.assertEqual(p.poll().exit_code, 0)
+            with box.popen(["wc", "-c"], stdin=True) as p:
+                p.stdin.write(bytearray(1000000))
+                p.stdin.close()
+                self.assertEqual(p.stdout.read(), b"1000000\n")
+            with box.popen(["seq", "3"]) as p:
+                self.assertEqual(list(p.stdout), [b"1\n", b"2\n", b"3\n"])
+
+    def test_a_process_is_signalled_and_waited_for(self):
+        with self.box() as box:
+            p = box.popen(["sleep", "1000"])
+            self.assertRaises(TimeoutError, p.wait, 0.05)
+            p.terminate()
+            self.assertEqual((p.wait().exit_code, p.wait().signal), (143, 15))
+            self.assertEqual(p.stdout.read(), b"")
+            p.close()
+            with self.assertRaises(hutch.HutchError):
+                p.signal("NONSENSE")
+            with box.popen(["sh", "-c", "trap 'echo usr1; exit 7' USR1; echo up; while :; do sleep 0.01; done"]) as p:
+                self.assertEqual(p.stdout.readline(), b"up\n")
+                p.signal(10)
+            self.assertEqual(p.poll().exit_code, 7)
+
+    def test_a_terminal_has_a_size(self):
+        with self.box() as box:
+            with box.popen(["sh", "-c", "stty size; read x; stty size"], stdin=True, tty=True,
+                           rows=10, cols=20) as p:
+                self.assertEqual(p.stdout.readline(), b"10 20\r\n")
+                p.resize(40, 120)
+                p.stdin.write(b"\n")
+                self.assertIn(b"40 120\r\n", p.stdout.read())
+
+    def test_a_detached_process_is_logged_and_can_be_attached_to(self):
+        with self.box() as box:
+            box.run("mkfifo go")
+            p = box.popen(["sh", "-c", "echo kept; read x <go; echo late >&2; exit 5"], detach=True)
+            with self.attached(box.name, program=self.program) as other:
+                q = other.process(p.number)
+                self.assertEqual(q.stdout.readline(), b"kept\n")
+                box.run("echo >go")
+                self.assertEqual((q.stderr.read(), q.wait().exit_code, q.dropped), (b"late\n", 5, 0))
+                q.close()
+            p.wait()
+            self.assertEqual([(e.stream, e.data) for e in box.logs()],
+                             [("stdout", b"kept\n"), ("stderr", b"late\n")])
+            self.assertEqual([e.data for e in box.logs(tail=1)], [b"late\n"])
+            self.assertRaises(hutch.NotFoundError, box.process, 99)
+
+    # --- files ---
+
+    def test_bytes_go_in_and_out(self):
+        data = bytes(range(256)) * 3
+        with self.box() as box:
+            box.write_bytes("/workspace/b", data, mode=0o750)
+            self.assertEqual((box.read_bytes("b"), box.stat("b").stat.mode), (data, 0o750))
+            box.write_bytes("b", b"")
+            self.assertEqual(box.read_bytes("/workspace/b"), b"")
+            box.run("ln -s b link; mkdir d; truncate -s 1M large; touch " + "n" * 200)
+            self.assertEqual(box.read_bytes("link"), b"")
+            self.assertEqual(box.read_bytes("n" * 200), b"")
+            self.assertEqual(len(box.read_bytes("large")), 1 << 20)
+            self.assertRaises(hutch.LimitError, box.read_bytes, "large", 1000)
+            self.assertRaises(hutch.NotFoundError, box.read_bytes, "none")
+            self.assertRaises(hutch.InvalidError, box.read_bytes, "d")
+            self.assertRaises(hutch.InvalidError, box.write_bytes, "d/", b"")
+
+    def test_trees_go_in_and_out_as_tars(self):
+        with self.box() as box:
+            box.run("mkdir -p tree/sub; echo x >tree/sub/file; ln -s file tree/sub/link; mkfifo tree/pipe")
+            out = io.BytesIO()
+            self.assertIn("pipe", " ".join(box.copy_out("tree", out)))
+            out.seek(0)
+            with tarfile.open(fileobj=out) as tar:
+                self.assertEqual(sorted(tar.getnames()), ["tree", "tree/sub", "tree/sub/file", "tree/sub/link"])
+            out.seek(0)
+            box.copy_in(out, "again", name="tree")
+            self.assertEqual(box.run("cat again/sub/link").content, "x")
+            with self.assertRaises(hutch.HutchError):
+                box.copy_in(io.BytesIO(b"no tar" * 1000), "nowhere")
+
+    # --- steering ---
+
+    def test_what_it_is_and_uses_is_told(self):
+        with self.box(pids_limit=None, hostname="there") as box:
+            info, stats = box.info(), box.stats()
+            self.assertEqual((info.name, info.id, info.state), (box.name, box.id, hutch.Status.READY))
+            self.assertIn(stats.by, ("cgroup", "processes"))
+            self.assertIn("ready", [e.raw.get("status") for e in box.events()])
+
+    def test_it_stands_still_and_goes_on(self):
+        with self.box() as box:
+            self.assertIn(box.pause(), ("cgroup", "signals"))
+            with self.assertRaises(hutch.BusyError) as caught:
+                box.run("true")
+            self.assertIsInstance(caught.exception, hutch.AgentRuntimeNotReadyError)
+            box.unpause()
+            self.assertEqual(box.run("echo on").content, "on")
+
+    def test_it_has_a_name_and_an_end(self):
+        with self.box(keep=True) as box:
+            self.assertRaises(hutch.ExistsError, self.box(name=box.name).start)
+            with self.assertRaisesRegex(hutch.InvalidError, "has not ended"):
+                box.end()
+            box.rename(box.name + "-2")
+        with self.attached(box.name, program=self.program) as other:
+            self.assertEqual(other.id, box.id)
+            other.kill()
+        self.assertEqual((other.end().reason, box.wait().exit_code), ("killed", 137))
+        self.assertRaises(hutch.AgentRuntimeNotFoundError, self.attached, box.name, program=self.program)
+        self.assertRaises(hutch.NotFoundError, self.attached, "../x", program=self.program)
+        self.assertRaises(hutch.HutchError, box.run, "true")
+
+    def test_an_exception_in_the_block_ends_it_and_is_told(self):
+        with self.assertRaises(ZeroDivisionError):
+            with self.box() as box:
+                raise ZeroDivisionError
+        self.assertEqual(box.end().reason, "killed")
+
+    def test_the_end_is_waited_for(self):
+        with self.box(ttl=0.3) as box:
+            self.assertRaises(TimeoutError, box.wait, 0.01)
+            self.assertEqual((box.wait().reason, box.wait().limit), ("timeout", "ttl"))
+
+    def test_states_are_told_as_they_come(self):
+        told = []
+
+        def on_status(level, status, message):
+            told.append((status.value, status.runtime_status))
+            if status is hutch.Status.PAUSED:
+                raise ValueError("a callback that throws")
+
+        with self.assertLogs("hutch", "INFO") as logged:
+            with self.box(on_status=on_status) as box:
+                self.assertEqual([one for one, _ in told], ["building", "starting", "started", "ready"])
+                self.assertEqual(told[-1][1], "STATUS$READY")
+                box.pause()
+                box.unpause()
+            self.assertEqual([one for one, _ in told][4:], ["paused", "ready", "stopping", "ended"])
+        self.assertIn("on_status has thrown", "".join(logged.output))
+
+    def test_what_cannot_be_made_says_why(self):
+        told = []
+        with self.assertRaises(hutch.AgentRuntimeBuildError) as caught:
+            self.box(memory="1q", on_status=lambda *status: told.append(status[1].value)).start()
+        self.assertIn("'1q' is not a size", str(caught.exception))
+        self.assertEqual(told, ["building", "error"])
+        with self.assertRaisesRegex(hutch.NotFoundError, "/no/such"):
+            self.made(program="/no/such").start()
+
+    def test_a_policy_is_a_dict_or_a_file(self):
+        with open(f"{self.folder}/p.json", "w", encoding="ascii") as file:
+            file.write('{"version":1,"hostname":"filed"}')
+        for policy, name in [({"hostname": "given"}, "given"), (f"{self.folder}/p.json", "filed"),
+                             ("default", "hutch")]:
+            with self.box(policy=policy) as box:
+                self.assertEqual(box.run("hostname").content, name)
+
+    # --- what it has changed ---
+
+    def test_changes_are_listed_applied_and_thrown_away(self):
+        host = self.host("project")
+        with self.box(workspace=host + ":cow") as box:
+            box.run("echo 1 >a; echo 2 >b; mkdir c; echo 3 >c/d")
+            self.assertEqual([(c.kind, c.path, c.size) for c in box.diff()],
+                             [("A", "/workspace/a", 2), ("A", "/workspace/b", 2),
+                              ("A", "/workspace/c", None), ("A", "/workspace/c/d", 2)])
+            self.assertEqual(len(box.diff("c")), 2)
+            self.assertIn("+++ b/a\n@@ -0,0 +1 @@\n+1\n", box.patch("a"))
+            self.assertEqual(box.apply("a", dry_run=True), ["A /workspace/a"])
+            self.assertEqual((os.listdir(host), box.apply("a")), ([], ["A /workspace/a"]))
+            with open(host + "/b", "w", encoding="ascii"):
+                pass
+            with self.assertRaises(hutch.NotAppliedError) as caught:
+                box.apply()
+            self.assertEqual(len(caught.exception.applied), 2)
+        self.assertEqual([c.path for c in box.diff()], ["/workspace/b"])
+        box.discard()
+        self.assertEqual(sorted(os.listdir(host)), ["a", "b", "c"])
+
+    def test_an_image_is_made_of_it_and_branched_from(self):
+        if not os.path.exists("/bin/busybox") or ROOT:
+            self.skipTest("an ordinary user does it")
+        root = self.host("root", "root/bin")
+        shutil.copy("/bin/busybox", root + "/bin/busybox")
+        os.symlink("busybox", root + "/bin/sh")
+        with tarfile.open(self.folder + "/image.tar", "w") as tar:
+            tar.add(root, ".")
+        os.spawnv(os.P_WAIT, HUTCH, [HUTCH, "image", "import", self.folder + "/image.tar", "--name", "sdk:1"])
+        with self.box(image="sdk:1") as box:
+            box.exec(["busybox", "touch", "/new"]).check()
+            self.assertEqual([c.path for c in box.diff()], ["/new"])
+            ref = box.snapshot(message="as it is")
+            with box.fork(hostname="branch") as other:
+                other.exec(["busybox", "test", "-e", "/new"]).check()
+            self.assertEqual(box.commit("sdk:2"), "localhost/sdk:2" if "localhost" in box.commit("sdk:2") else "sdk:2")
+        self.assertTrue(ref.startswith("localhost/"))
+
+
+class OverTheSocket:
+    def test_files_are_copied_from_and_to_the_host(self):
+        host = self.host("there")
+        with open(host + "/a:b", "wb") as file:
+            file.write(b"text")
+        with self.box() as box:
+            box.mkdir("here")
+            box.upload(host, "here/")
+            box.upload(host + "/.", "flat")
+            self.assertEqual((box.read("here/there/a:b"), box.read("flat/a:b")), ("text", "text"))
+            box.download("here/there", self.folder + "/back")
+            self.assertEqual(os.listdir(self.folder + "/back"), ["a:b"])
+            self.assertRaisesRegex(hutch.HutchError, "no such|No such", box.download, "none", self.folder)
+
+    def test_a_secret_is_hidden(self):
+        with self.box(secret={"TOKEN": "hunter2"}) as box:
+            self.assertEqual(box.run("echo $TOKEN").content, "<secret-hidden>")
+
+
+class Threads(Doing, OverTheSocket, Case):
+    made, attached = hutch.Sandbox, staticmethod(hutch.Sandbox.attach)
+
+    def test_each_thread_has_its_own_answers(self):
+        wrong, rounds = [], 40
+
+        def work(number):
+            for turn in range(rounds):
+                word = f"{number}-{turn}"
+                if number % 2:
+                    got = box.run(f"echo {word}", session=f"s{number}").content
+                else:
+                    got = box.exec(["echo", word]).text.strip() if turn % 8 == 0 else box.act(
+                        {"action": "stat", "args": {"path": "/" + word}}).content.split("/")[1].split(".")[0]
+                if got != word:
+                    wrong.append((word, got))
+
+        with self.box() as box:
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_much_is_said_by_all_at_once(self):
+        """More than the sockets hold: somebody has to read while others send."""
+        text, got = "x" * 1023 + "\n", []  # and a write ends in a newline of its own
+
+        def work(number):
+            box.write(f"f{number}", text * 4000, session=f"s{number}")
+            got.append(len(box.read(f"f{number}", session=f"s{number}")))
+
+        with self.box() as box:
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(got, [len(text) * 4000 + 1] * 6)
+
+
+class Tasks(Doing, OverTheSocket, Case):
+    def setUp(self):
+        super().setUp()
+        self.loop = asyncio.new_event_loop()
+        self.addCleanup(self.close_loop)
+
+    def close_loop(self):
+        self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        self.loop.close()
+
+    def made(self, **given):
+        return Blocking(self.loop, hutch.AsyncSandbox(**given))
+
+    def attached(self, *words, **given):
+        return Blocking(self.loop, None)._wrap(hutch.AsyncSandbox.attach(*words, **given))
+
+    def test_tasks_go_side_by_side_and_a_cancelled_one_ends_its_command(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                echoes = await asyncio.gather(*(box.run(f"echo {n}", session=f"s{n % 3}") for n in range(30)))
+                self.assertEqual([o.content for o in echoes], [str(n) for n in range(30)])
+                began = time.monotonic()
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(box.run("sleep 1000"), 0.2)
+                self.assertEqual((await box.run("echo next")).content, "next")
+                self.assertLess(time.monotonic() - began, 9)
+        self.loop.run_until_complete(day())
+
+    def test_callbacks_may_be_coroutines(self):
+        async def on_ask(ask):
+            await asyncio.sleep(0)
+            return True
+
+        with self.box(rule=self.RULE, on_ask=on_ask) as box:
+            self.assertEqual(box.run("touch x").exit_code, 0)
+
+    def test_a_handle_is_of_one_loop(self):
+        with self.box() as box:
+            with self.assertRaisesRegex(hutch.InvalidError, "another event loop"):
+                asyncio.run(box._inner.info())
+
+
+class Through:
+    """Of the above what the way matters to: no descriptor is passed."""
+
+    program = [HUTCH]
+    KEEP = ("process", "program", "bytes", "trees", "much", "terminal", "prints", "input", "name", "who_is_asked")
+
+    def test_a_secret_does_not_get_to_another_machine(self):
+        with self.assertRaises(hutch.UnsupportedError):
+            self.box(secret={"TOKEN": "x"}).start()
+        with self.box() as box, self.assertRaises(hutch.UnsupportedError):
+            box.download("x", "y")
+
+
+def through(kind):
+    """As `kind`, with the other way; for root that is the way already."""
+    left_out = {name: None for name in dir(kind) if name.startswith("test") and
+                not any(word in name for word in Through.KEEP) and not hasattr(Through, name)}
+    return type(kind.__name__ + "Through", (Through, kind), left_out)
+
+
+if not ROOT:
+    ThreadsThrough, TasksThrough = through(Threads), through(Tasks)
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# The Python SDK (sdk/python), by its own tests, on the oldest Python from 3.9 on and the
+# newest that this host has.  Whatever others have put into site-packages is not there.
+
+load helpers
+
+setup() {
+	begin
+	export XDG_DATA_HOME=$T/home/data PYTHONDONTWRITEBYTECODE=1 HUTCH
+	room home/data
+	sdk=$top/sdk/python
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# Those on PATH, and those that pyenv has for this user; by version.
+pythons() {
+	local home python
+	home=$(getent passwd "$EUID" | cut -d: -f6)
+	for python in /usr/bin/python3 /usr/bin/python3.[0-9]* /usr/local/bin/python3.[0-9]* "$home"/.pyenv/versions/3.*/bin/python3; do
+		[[ -x $python && $python != *-config ]] || continue
+		"$python" -SE -c 'import os, sys
+v = sys.version_info
+if v >= (3, 9): print(v.major * 1000 + v.minor, os.path.realpath(sys.executable))' 2>/dev/null
+	done | sort -n | uniq | cut -d' ' -f2
+}
+
+tests_with() {
+	(cd "$sdk/tests" && "$@" -SE -W error::ResourceWarning -m unittest discover)
+}
+
+# as_ordinary PYTHON: who may not look into root's home has it mounted elsewhere.
+# shellcheck disable=SC2016 # what is quoted is the inner shell's
+as_ordinary() {
+	local python=$1
+	if is_root && [[ $python == */.pyenv/* ]]; then
+		mkdir "$T/python"
+		tests_with unshare --mount sh -c 'mount --bind "$1" "$2/python" && shift 2 && exec "$@"' - \
+			"${python%/bin/*}" "$T" setpriv --reuid "$who" --regid "$who" --clear-groups \
+			env LD_LIBRARY_PATH="$T/python/lib" "$T/python/bin/${python##*/}"
+	else
+		tests_with as_who "$python"
+	fi
+}
+
+@test "the SDK does what its tests say, on the newest Python of this host" {
+	tests_with "$(pythons | tail -n 1)"
+}
+
+@test "the SDK does what its tests say to an ordinary user, on the oldest Python of this host" {
+	local oldest
+	oldest=$(pythons | head -n 1)
+	is_root || [[ $oldest != "$(pythons | tail -n 1)" ]] || skip "this host has no other Python than $oldest"
+	as_ordinary "$oldest"
+}
