@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         volume: Texts
         workspace: Path
         protect: Texts
+        protect_missing: bool
         toolchain: Paths
         tmpfs: Texts
         read_only: bool
@@ -73,7 +74,8 @@ if TYPE_CHECKING:
 # their own, which are methods of Words.
 FLAGS: Dict[str, str] = {
     "policy": "policy", "image": "one", "pull": "one", "upper": "one", "volume": "many",
-    "workspace": "one", "protect": "many", "toolchain": "many", "tmpfs": "many",
+    "workspace": "one", "protect": "many", "protect_missing": "switch", "toolchain": "many",
+    "tmpfs": "many",
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
     "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",
     "network": "one", "isolation": "one", "landlock": "one", "idmap": "one",
