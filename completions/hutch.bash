@@ -11,15 +11,15 @@ _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspa
 _hutch_create_only='--ttl --idle-timeout'
 _hutch_not_create='--dry-run'
 _hutch_not_fork='--image --pull'
-_hutch_run_only='--entrypoint --learn -i --interactive -t --tty --stdio --json --rm'
-_hutch_why_only='-t --tty --rule --json'
+_hutch_run_only='--entrypoint --learn -i --interactive -t --tty --stdio --rm'
+_hutch_why_only='-t --tty --rule'
 _hutch_questions='read write exec connect syscall act'
 _hutch_act_only='--stream --confirm'
 _hutch_act_create='--rule --lint'
 _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # Of the verbs that take names and little else.
-declare -gA _hutch_small_flags=([connect]='' [ps]='-a --all --json -q --quiet --no-trunc'
+declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --json -q --quiet --no-trunc'
 	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
 	[stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
@@ -166,7 +166,7 @@ _hutch_maker_flags() # VERB
 	local not
 	case $1 in
 	run) not='' ;;
-	act) not=$_hutch_run_only ;;
+	act) not="$_hutch_run_only --json" ;;
 	create | why) not="$_hutch_run_only $_hutch_not_create" ;;
 	fork) not="$_hutch_run_only $_hutch_not_create $_hutch_not_fork" ;;
 	esac

@@ -74,7 +74,7 @@ void result_done(struct result *r)
 	list_done(&r->told);
 }
 
-static char *json_error(const struct err *error)
+char *result_error_json(const struct err *error)
 {
 	if (error->kind == ERR_NONE)
 		return text_copy("null");
@@ -140,7 +140,7 @@ char *result_degraded(unsigned degraded)
 
 char *result_json(const struct result *r)
 {
-	AUTO_FREE char *error = json_error(&r->error);
+	AUTO_FREE char *error = result_error_json(&r->error);
 	AUTO_FREE char *signal = r->signal ? text_format("%d", r->signal) : text_copy("null");
 	AUTO_FREE char *memory = json_count(r->memory_peak);
 	AUTO_FREE char *pids = json_count(r->pids_peak);

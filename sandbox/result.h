@@ -71,6 +71,9 @@ void result_failed(struct result *r, int code, const struct err *error);
  * code for it: 125, 126 or 127, as shells have it. */
 int result_not_started(const struct failed *failed, const struct exec *x, struct err *e);
 
+/* An error as an object: kind, message, remedy; null for none.  Allocated. */
+char *result_error_json(const struct err *error);
+
 /* The object of `hutch run --json`, one line.  Allocated.  No key is left
  * out. */
 char *result_json(const struct result *r);

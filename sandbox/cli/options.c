@@ -507,7 +507,7 @@ static const struct {
 	{ "timeout", MAKERS | COMMANDS },	{ "help", MAKERS | COMMANDS },
 	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
 	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
-	{ "json", VERB_RUN | VERB_WHY },	{ "rm", VERB_RUN },
+	{ "json", VERB_RUN | BOXES | VERB_WHY }, { "rm", VERB_RUN },
 	{ "entrypoint", VERB_RUN },		{ "learn", VERB_RUN },
 	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
 	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },

@@ -30,11 +30,35 @@ static int connect_to(const char *name, struct err *e)
 	return bridge(fd, "", 0, e) == BRIDGE_FAILED ? -1 : 0;
 }
 
+/* One line, and the connection beside it, or why there is none.  It has been greeted:
+ * its server has looked at us, whose connection it is, while we were there. */
+static int hand_over(const char *name, struct err *e)
+{
+	struct client c = { 0 };
+
+	e->kind = ERR_NONE;
+	if (client_open(&c, name, e) == 0)
+		(void)client_greet(&c, e); /* `e` says so */
+	const bool is_there = e->kind == ERR_NONE;
+	AUTO_FREE char *error = result_error_json(e);
+	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
+	if (pass_send(1, line, strlen(line), &c.fd, is_there) < 0)
+		(void)err_sys(e, "hand the connection over to stdout, which takes a unix socket");
+	client_done(&c);
+	return e->kind == ERR_NONE ? 0 : -1;
+}
+
 int connect_main(char **argv)
 {
-	static const struct usage usage = {
-		.synopsis = "hutch connect NAME",
+	bool hands_over = false;
+	const struct flag flags[] = {
+		{ 'd', "descriptor", NULL, "hand the connection itself over to stdout, a unix socket",
+		  &hands_over, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch connect [-d] NAME",
 		.about = "The sandbox's control socket over stdin and stdout.",
+		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = 1,
 	};
 	struct err e;
@@ -43,7 +67,7 @@ int connect_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	ignore_pipes();
-	if (connect_to(argv[0], &e) == 0)
+	if ((hands_over ? hand_over(argv[0], &e) : connect_to(argv[0], &e)) == 0)
 		return 0;
 	report_error(&e);
 	return EXIT_HUTCH;

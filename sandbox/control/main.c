@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/quote.h"
 #include "policy/policy.h"
 #include "sandbox/act/heap.h"
 #include "sandbox/cli/options.h"
@@ -151,46 +152,34 @@ static void supervise(const struct order *o, int ready)
 }
 
 /* Waits until the sandbox is ready, or could not be made. */
-static int wait_ready(int ready, const char *name)
+static int wait_ready(int ready, struct err *e)
 {
-	struct err e;
-	ssize_t n = io_read_full(ready, &e, sizeof(e));
-
-	if (n != (ssize_t)sizeof(e))
-		(void)err_set(&e, ERR_INTERNAL, "the supervisor ended before the sandbox was ready");
-	if (e.kind != ERR_NONE) {
-		report_error(&e);
-		return EXIT_HUTCH;
-	}
-	(void)printf("%s\n", name);
-	return fflush(stdout) ? EXIT_HUTCH : 0;
+	if (io_read_full(ready, e, sizeof(*e)) != (ssize_t)sizeof(*e))
+		return err_set(e, ERR_INTERNAL, "the supervisor ended before the sandbox was ready");
+	return e->kind == ERR_NONE ? 0 : -1;
 }
 
-static int create(const struct order *o)
+static int create(struct order *o, struct err *e)
 {
-	struct err e;
 	int ends[2];
 
 	report_network(&o->policy);
 	report_secrets(&o->policy);
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		(void)err_sys(&e, "pipe");
-		report_error(&e);
-		return EXIT_HUTCH;
-	}
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
 	pid_t pid = fork();
-	if (pid < 0) {
-		(void)err_sys(&e, "fork");
-		report_error(&e);
-		return EXIT_HUTCH;
-	}
+	if (pid < 0)
+		return err_sys(e, "fork");
 	if (pid == 0) {
 		(void)close(ends[0]);
+		/* Who reads the object waits for its end, not for the sandbox's. */
+		if (o->options.json_fd > 2)
+			own_close(&o->options.json_fd);
 		supervise(o, ends[1]);
 		_exit(0);
 	}
 	(void)close(ends[1]);
-	return wait_ready(ends[0], o->name);
+	return wait_ready(ends[0], e);
 }
 
 /* What is not there is told of when it is looked for. */
@@ -275,18 +264,41 @@ static int parse(char **argv, struct order *o, struct err *e)
 	return o->options.verb == VERB_FORK ? find_source(o, e) : 0;
 }
 
+static int made(const struct order *o)
+{
+	(void)printf("%s\n", o->name);
+	return fflush(stdout) ? EXIT_HUTCH : 0;
+}
+
 /* Another program of ours may have said it. */
-static void report_untold(const struct err *e)
+static int failed(const struct err *e)
 {
 	if (e->kind != ERR_NONE)
 		report_error(e);
+	return EXIT_HUTCH;
+}
+
+/* --json, behind all else that is said. */
+static void report_object(const struct order *o, int code, const struct err *e)
+{
+	static const struct err told = { .kind = ERR_INTERNAL, .text = "it was told on stderr" };
+	static const struct err none = { .kind = ERR_NONE };
+	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
+
+	if (o->options.json_fd < 0)
+		return;
+	AUTO_FREE char *name = quote_json(o->name);
+	AUTO_FREE char *error = result_error_json(why);
+	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", name, error);
+	/* Who asked may have gone away. */
+	(void)io_write_all(o->options.json_fd, line, strlen(line));
 }
 
 int main(int argc, char **argv)
 {
 	struct order o = { .options = { .verb = VERB_CREATE, .json_fd = -1 } };
-	struct err e;
-	int code = EXIT_HUTCH;
+	struct err e = { .kind = ERR_NONE };
+	int code;
 
 	if (argc > 0 && !strcmp(argv[0], "hutch-fork"))
 		o.options.verb = VERB_FORK;
@@ -295,15 +307,17 @@ int main(int argc, char **argv)
 	o.options.policy = &o.policy;
 	launch_ready();
 	policy_init(&o.policy);
-	if (parse(argv + 1, &o, &e) < 0)
-		report_untold(&e);
-	else if (o.options.wants_help)
+	if (parse(argv + 1, &o, &e) < 0) {
+		code = failed(&e);
+	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
-	else {
+	} else {
 		/* Not before: --secret-file <(...) is one of the caller's. */
-		launch_close_others(-1);
-		code = create(&o);
+		launch_close_others(o.options.json_fd);
+		code = create(&o, &e) < 0 ? failed(&e) : made(&o);
 	}
+	if (!o.options.wants_help)
+		report_object(&o, code, &e);
 	free(o.from);
 	free(o.name);
 	policy_done(&o.policy);

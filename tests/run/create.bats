@@ -30,6 +30,21 @@ reason() {
 	[ "$output" = hi ]
 }
 
+@test "--json writes an object when it is ready or could not be made, and nobody holds it open" {
+	exec 8>"$T/object"
+	make --json=8 box
+	exec 8>&-
+	[ "$output" = box ]
+	[ "$(cat "$T/object")" = '{"version":1,"name":"box","error":null}' ]
+	hutch create --json=9 box 9>"$T/object"
+	[ "$status" -eq 125 ]
+	grep -qE '^\{"version":1,"name":"box","error":\{"kind":"exists","message":"[^"]+","remedy":.*\}\}$' "$T/object"
+	# The supervisor lives on; a pipe has ended all the same.
+	[ "$({ "$HUTCH" create --json=9 other 9>&3 >/dev/null; } 3>&1 | cut -c1-28)" = '{"version":1,"name":"other",' ]
+	hutch create --json --no-such-flag box
+	[[ ${stderr_lines[-1]} == '{"version":1,"name":null,"error":{"kind":"usage",'* ]]
+}
+
 @test "whoever comes before it is ready cannot pause it" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 "$here/early.py" "$HUTCH"
 }

@@ -208,6 +208,31 @@ drive() {
 	grep -q "^hutch: sandbox 'box'" err
 }
 
+# handed NAME: what `connect --descriptor` says, and what comes of the descriptor.
+handed() {
+	python3 - "$HUTCH" "$1" <<'END'
+import json, socket, subprocess, sys
+ours, theirs = socket.socketpair()
+code = subprocess.run([sys.argv[1], "connect", "-d", sys.argv[2]], stdin=subprocess.DEVNULL,
+                      stdout=theirs, stderr=subprocess.DEVNULL).returncode
+line, fds, _, _ = socket.recv_fds(ours, 4096, 2)
+print(code, (json.loads(line)["error"] or {}).get("kind"), len(fds))
+for fd in fds:
+    box = socket.socket(fileno=fd)
+    box.sendall(b'{"jsonrpc":"2.0","id":2,"method":"info","params":{}}\n')
+    print(json.loads(box.makefile().readline())["result"]["name"])
+END
+}
+
+@test "connect --descriptor hands over the connection itself, greeted, to root too" {
+	"$HUTCH" create box
+	[ "$(handed box)" = $'0 None 1\nbox' ]
+	[ "$(handed nobox)" = '125 not_found 0' ]
+	catch "$HUTCH" connect -d box </dev/null
+	[ "$status" -eq 125 ]
+	one_sentence 'hand the connection over to stdout, which takes a unix socket'
+}
+
 @test "connect carries the socket's bytes both ways" {
 	make box
 	printf '{"jsonrpc":"2.0","id":%s,"method":"%s"}\n' 1 hello 2 info >in
