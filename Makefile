@@ -41,7 +41,7 @@ SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup channel 
             deputy_calls deputy_open deputy_place diagnose fence fs fuse \
             fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits lookup lookup_place lowers missing mounts network note overlay plan \
             plan_print probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
-            registry_end registry_look registry_watch result rlimits rung scope seccomp seccomp_cache \
+            registry_end registry_look registry_name registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
             upper view volumes walls watchdog why why_exec why_refused
 ACT      := action action_errand answers args complaint desk desk_audit desk_env desk_frame desk_judge desk_start \
@@ -95,6 +95,10 @@ IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/ar
                 sandbox/cli/doctor.c,$(HUTCH_SRC)) \
                 $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) answer seccomp_main seccomp_why)
+# libhutch, and what it is made of besides: none of that is seen from outside.
+LIBHUTCH := call draft fault handle helper inlet members opening outlet remove request run turn way
+LIBHUTCH_SRC := $(call src,lib,$(LIBHUTCH)) $(call src,base,base64 err list pass utf8) \
+                $(call src,policy,json_scan json_string) store/folders.c sandbox/registry_name.c sandbox/cli/reply.c
 
 # --- flags -----------------------------------------------------------------
 
@@ -144,8 +148,11 @@ V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
 
+LIB      := $(B)/lib/libhutch
+LIBS     := $(LIB).so.$(VERSION) $(LIB).so.0 $(LIB).so $(LIB).a $(B)/lib/pkgconfig/hutch.pc
+
 .PHONY: all
-all: $(PROGRAMS)
+all: $(PROGRAMS) $(LIBS)
 
 musl_obj = $(patsubst %.c,$(B)/musl/%.o,$(1))
 host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
@@ -189,6 +196,35 @@ $(B)/libexec/hutch-supervise: $(call host_obj,$(SUPERVISE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_SUPERVISE)
+
+# Of other parts of hutch the library has the functions that it calls, and no more: what
+# aborts where memory is out is in none of them (tests/run/library.bats).
+PIC_CFLAGS = -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Iinclude
+$(B)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) $(PIC_CFLAGS) -MMD -MP -c -o $@ $<
+
+LIBHUTCH_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(LIBHUTCH_SRC))
+$(LIB).so.$(VERSION): $(LIBHUTCH_OBJ) lib/libhutch.map
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -shared $(LDHARDEN) $(if $(HOST_EXTRA),,-Wl,-z,defs) -Wl,--gc-sections -Wl,-soname,libhutch.so.0 \
+	  -Wl,--version-script=lib/libhutch.map $(HOST_EXTRA) -o $@ $(filter %.o,$^) -pthread
+$(LIB).so.0 $(LIB).so: $(LIB).so.$(VERSION)
+	$(Q)ln -sf $(<F) $@
+
+# One object, whose names are its own but for those of the header.
+$(LIB).a: $(LIBHUTCH_OBJ)
+	@mkdir -p $(@D)
+	$(call say,AR)
+	$(Q)ld -r -o $(B)/pic/libhutch.o $(filter %.o,$^)
+	$(Q)objcopy --localize-hidden $(B)/pic/libhutch.o
+	$(Q)rm -f $@ && ar rcsD $@ $(B)/pic/libhutch.o
+
+$(B)/lib/pkgconfig/hutch.pc: lib/hutch.pc.in
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< > $@
 
 # libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/library.h).
 IMAGE_LIBS := -lcrypto

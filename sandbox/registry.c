@@ -21,9 +21,6 @@
 #include "sandbox/shelf.h"
 #include "store/tree.h"
 
-#define DIGITS	"0123456789"
-#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
 /* How much of a name that is none is quoted. */
 #define QUOTED_MAX 40
 
@@ -43,9 +40,7 @@ const char *registry_status_name(enum registry_status status)
 
 int registry_check_name(const char *name, struct err *e)
 {
-	size_t len = strspn(name, DIGITS LETTERS "_.-");
-
-	if (len && len <= REGISTRY_NAME_MAX && !name[len] && !strchr("_.-", name[0]))
+	if (registry_is_name(name))
 		return 0;
 	/* Not in the middle of a character of UTF-8. */
 	size_t cut = strnlen(name, QUOTED_MAX);

@@ -68,6 +68,7 @@ enum registry_status {
 const char *registry_status_name(enum registry_status status);
 
 /* [A-Za-z0-9][A-Za-z0-9_.-]{0,62} */
+bool registry_is_name(const char *name);
 int registry_check_name(const char *name, struct err *e);
 
 /* --- the supervisor's side ------------------------------------------------- */

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,17 +28,18 @@ static int is_ours(const struct stat *st)
 	return S_ISDIR(st->st_mode) && st->st_uid == geteuid();
 }
 
-static char *state_path(void)
+static int state_path(char *to, size_t size)
 {
-	AUTO_FREE char *runtime = text_format("/run/user/%u", geteuid());
+	char runtime[40];
 	struct stat st;
 
+	(void)snprintf(runtime, sizeof(runtime), "/run/user/%u", geteuid());
 	if (lstat(runtime, &st) == 0 && is_ours(&st))
-		return text_format("%s/hutch", runtime);
-	return text_format("/tmp/hutch-%u", geteuid());
+		return snprintf(to, size, "%s/hutch", runtime);
+	return snprintf(to, size, "/tmp/hutch-%u", geteuid());
 }
 
-char *folder_path(enum folder which)
+static int print_path(enum folder which, char *to, size_t size)
 {
 	const char *base = getenv(homes[which].variable), *home = getenv("HOME");
 	struct stat st;
@@ -44,12 +47,27 @@ char *folder_path(enum folder which)
 	/* A variable that was left behind by sudo names another user's folder:
 	 * only what is ours counts. */
 	if (base && base[0] == '/' && stat(base, &st) == 0 && is_ours(&st))
-		return text_format("%s/hutch", base);
+		return snprintf(to, size, "%s/hutch", base);
 	if (which == FOLDER_STATE)
-		return state_path();
+		return state_path(to, size);
 	if (!home || home[0] != '/' || stat(home, &st) < 0 || !is_ours(&st))
-		return NULL;
-	return text_format("%s/%s/hutch", home, homes[which].below_home);
+		return -1;
+	return snprintf(to, size, "%s/%s/hutch", home, homes[which].below_home);
+}
+
+bool folder_path_in(enum folder which, char *to, size_t size)
+{
+	const int len = print_path(which, to, size);
+
+	return len >= 0 && (size_t)len < size;
+}
+
+char *folder_path(enum folder which)
+{
+	/* stat(2) lets none of a path through that is longer than PATH_MAX; ours is behind it. */
+	char path[PATH_MAX + 64];
+
+	return folder_path_in(which, path, sizeof(path)) ? text_copy(path) : NULL;
 }
 
 int folder_open(const char *path, struct err *e)

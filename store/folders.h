@@ -4,6 +4,7 @@
  * a guest that could write a cached seccomp program, or reach a control
  * socket, would pass as its owner. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -19,6 +20,8 @@ enum folder {
 /* The path, allocated; NULL when there is none, such as without a home.  Looks
  * only whether /run/user/UID is there and ours; creates nothing. */
 char *folder_path(enum folder which);
+/* The same into `to`, which nothing is allocated for; false: none, or no room. */
+bool folder_path_in(enum folder which, char *to, size_t size);
 
 /* Creates the folder with its missing parents, and checks what is there
  * already: a real directory, ours, closed to others. */

@@ -1,0 +1,287 @@
+#include "lib/handle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "lib/call.h"
+#include "lib/fault.h"
+#include "lib/inlet.h"
+#include "lib/opening.h"
+
+#ifndef HUTCH_VERSION
+#define HUTCH_VERSION "0.1.0"
+#endif
+
+const char *hutch_version(void)
+{
+	return HUTCH_VERSION;
+}
+
+/* --- whose it is ----------------------------------------------------------- */
+
+/* A page that is zero in a child of fork(2): no counter that a host could get wrong, no
+ * pid that could come again in another namespace. */
+static char *new_mark(void)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	char *mark = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mark == MAP_FAILED)
+		return NULL;
+	if (madvise(mark, size, MADV_WIPEONFORK) == 0) { /* since 4.14 */
+		mark[0] = 1;
+		return mark;
+	}
+	int sys = errno;
+	(void)munmap(mark, size);
+	errno = sys;
+	return NULL;
+}
+
+int handle_enter(struct hutch *h, struct hutch_error *e)
+{
+	/* Before the lock, which another thread may have held in the parent. */
+	if (!h->mine[0]) {
+		(void)fault(e, HUTCH_FORKED, "the handle of sandbox '%s' belongs to the process that "
+					     "opened it, of which this one is a fork", h->name);
+		return fault_remedy(e, "open one here with hutch_attach()");
+	}
+	(void)pthread_mutex_lock(&h->lock); /* it cannot fail: it is of the plain kind */
+	return 0;
+}
+
+int handle_leave(struct hutch *h, int rc)
+{
+	(void)pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+/* --- what is watched ------------------------------------------------------- */
+
+static int watch_in(int set, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
+}
+
+int handle_watch(struct hutch *h, int fd, struct hutch_error *e)
+{
+	return watch_in(h->io, fd) < 0 ? fault_sys(e, "watch sandbox '%s'", h->name) : 0;
+}
+
+void handle_rewatch(struct hutch *h, int fd, bool writes)
+{
+	struct epoll_event event = { .events = EPOLLIN | (writes ? EPOLLOUT : 0u) };
+
+	/* It is there: nothing is allocated, so nothing fails. */
+	(void)epoll_ctl(h->io, EPOLL_CTL_MOD, fd, &event);
+}
+
+void handle_drop(struct hutch *h, int *fd)
+{
+	/* A child that was forked may hold it open, and then it stays in the set. */
+	if (*fd >= 0)
+		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, *fd, NULL);
+	own_close(fd);
+}
+
+/* Made when it is asked for: who has no event loop needs two descriptors less. */
+static int make_loop(struct hutch *h, struct hutch_error *e)
+{
+	AUTO_CLOSE int loop = epoll_create1(EPOLL_CLOEXEC);
+	AUTO_CLOSE int ready = loop < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (ready < 0 || watch_in(loop, h->io) < 0 || watch_in(loop, ready) < 0)
+		return fault_sys(e, "make a descriptor to poll for sandbox '%s'", h->name);
+	h->loop = fd_take(&loop);
+	h->ready = fd_take(&ready);
+	queue_show(h);
+	return 0;
+}
+
+int hutch_fd(struct hutch *h, struct hutch_error *e)
+{
+	if (handle_enter(h, e) < 0)
+		return -1;
+	if (h->loop < 0 && make_loop(h, e) < 0)
+		return handle_leave(h, -1);
+	return handle_leave(h, h->loop);
+}
+
+/* --- begin and end --------------------------------------------------------- */
+
+void handle_open(struct hutch *h)
+{
+	struct packet *p = h->opened;
+
+	h->stage = OPEN;
+	h->opened = NULL;
+	handle_drop(h, &h->timer);
+	queue_put(h, p);
+	outlet_flush(h);
+}
+
+void handle_end(struct hutch *h)
+{
+	struct packet *p = h->end;
+
+	if (h->stage == OVER)
+		return;
+	h->stage = OVER;
+	h->end = NULL;
+	handle_drop(h, &h->socket);
+	handle_drop(h, &h->timer);
+	if (h->helper.ended >= 0)
+		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, h->helper.ended, NULL);
+	helper_kill(&h->helper);
+	outlet_done(h);
+	call_fail_all(h, &h->why);
+	p->m.error = h->why;
+	queue_put(h, p);
+	for (const struct waiter *w = h->waiters; w; w = w->next)
+		wake_one(w);
+}
+
+static void free_packets(struct packet *p)
+{
+	struct packet *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		packet_free(p);
+	}
+}
+
+static void free_handle(struct hutch *h)
+{
+	outlet_done(h);
+	inlet_done(h);
+	free_packets(h->calls);
+	free_packets(h->queue);
+	packet_free(h->end);
+	packet_free(h->opened);
+	own_close(&h->notes);
+	own_close(&h->socket);
+	own_close(&h->timer);
+	own_close(&h->ready);
+	own_close(&h->loop);
+	own_close(&h->io);
+	if (h->mine)
+		(void)munmap(h->mine, (size_t)sysconf(_SC_PAGESIZE));
+	free(h->program);
+	free(h);
+}
+
+void hutch_close(struct hutch *h)
+{
+	if (!h)
+		return;
+	/* In a child: the helper is the parent's, and the lock may be anybody's. */
+	if (h->mine && !h->mine[0]) {
+		helper_leave(&h->helper);
+	} else {
+		helper_kill(&h->helper);
+		(void)pthread_mutex_destroy(&h->lock);
+	}
+	free_handle(h);
+}
+
+static int fill(struct hutch *h, const struct hutch_how *how, struct hutch_error *e)
+{
+	h->end = packet_new(HUTCH_ENDED);
+	h->opened = packet_new(HUTCH_READY);
+	h->program = strdup(how->program ? how->program : "hutch");
+	if (!h->end || !h->opened || !h->program)
+		return fault_memory(e);
+	h->mine = new_mark();
+	h->io = epoll_create1(EPOLL_CLOEXEC);
+	if (!h->mine || h->io < 0)
+		return fault_sys(e, "make a handle for sandbox '%s'", h->name);
+	/* Above all that the helper's own are put at. */
+	if (how->notes > 0 && (h->notes = fcntl(how->notes, F_DUPFD_CLOEXEC, 10)) < 0)
+		return fault_sys(e, "copy descriptor %d, which notes go to", how->notes);
+	return 0;
+}
+
+/* A struct of a version that had fewer members. */
+static struct hutch_how whole(const struct hutch_how *how)
+{
+	struct hutch_how all = { 0 };
+
+	if (how)
+		memcpy(&all, how, how->size < sizeof(all) ? how->size : sizeof(all));
+	return all;
+}
+
+static struct hutch *new_handle(const char *name, const struct hutch_how *how,
+				struct hutch_error *e)
+{
+	if (!name || !registry_is_name(name)) {
+		(void)fault_name(e, name);
+		return NULL;
+	}
+	struct hutch *h = calloc(1, sizeof(*h));
+	if (!h) {
+		(void)fault_memory(e);
+		return NULL;
+	}
+	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
+	h->socket = h->timer = h->io = h->loop = h->ready = h->notes = -1;
+	h->last_id = HELLO;
+	helper_init(&h->helper);
+	(void)pthread_mutex_init(&h->lock, NULL);
+	if (fill(h, how, e) == 0)
+		return h;
+	hutch_close(h);
+	return NULL;
+}
+
+int hutch_attach(const char *name, const struct hutch_how *how, struct hutch **ret,
+		 struct hutch_error *e)
+{
+	const struct hutch_how all = whole(how);
+	struct hutch *h = new_handle(name, &all, e);
+
+	if (!h)
+		return -1;
+	if (opening_find(h, e) < 0) {
+		hutch_close(h);
+		return -1;
+	}
+	*ret = h;
+	return 0;
+}
+
+int hutch_create(const char *const *args, const struct hutch_how *how, struct hutch **ret,
+		 struct hutch_error *e)
+{
+	const struct hutch_how all = whole(how);
+	size_t count = 0;
+
+	while (args && args[count])
+		count++;
+	if (!count)
+		return fault(e, HUTCH_INVALID, "no name was given for the sandbox, which comes last");
+	struct hutch *h = new_handle(args[count - 1], &all, e);
+	if (!h)
+		return -1;
+	if (opening_create(h, all.verb ? all.verb : "create", args, e) < 0) {
+		hutch_close(h);
+		return -1;
+	}
+	*ret = h;
+	return 0;
+}
+
+const char *hutch_name(const struct hutch *h)
+{
+	return h->name;
+}

@@ -1,0 +1,350 @@
+#include "lib/inlet.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/base64.h"
+#include "lib/call.h"
+#include "lib/fault.h"
+#include "lib/handle.h"
+#include "policy/json_string.h"
+#include "sandbox/cli/client.h"
+
+#define STEP	 (64u << 10)
+#define KEPT_MAX (1u << 20) /* of an empty buffer, for the next line */
+
+/* The members of a line that count. */
+struct parts {
+	struct reply id, error, result, method, params;
+};
+
+static int over(struct hutch *h)
+{
+	handle_end(h);
+	return 0;
+}
+
+static int broken(struct hutch *h, const char *how)
+{
+	(void)fault(&h->why, HUTCH_PROTOCOL, "what sandbox '%s' said is not of its protocol, "
+					     "version %d: %s", h->name, CLIENT_PROTOCOL, how);
+	(void)fault_remedy(&h->why, "was hutch updated since it was created?  hutch rm -f %s and "
+				    "create it again", h->name);
+	return over(h);
+}
+
+static int closed(struct hutch *h)
+{
+	(void)fault(&h->why, HUTCH_DISCONNECTED, "sandbox '%s' closed the connection: it has "
+						 "ended, or is ending", h->name);
+	(void)fault_remedy(&h->why, "hutch ps -a tells what became of it");
+	return over(h);
+}
+
+/* --- what a line says ------------------------------------------------------ */
+
+/* In one pass; false: a key stands twice. */
+static bool split(struct reply line, struct parts *ret)
+{
+	const struct {
+		const char *key;
+		struct reply *to;
+	} wanted[] = {
+		{ "id", &ret->id },	    { "error", &ret->error },	{ "result", &ret->result },
+		{ "method", &ret->method }, { "params", &ret->params },
+	};
+	struct reply_place place = { 0 };
+
+	*ret = (struct parts){ 0 };
+	while (reply_step(line, &place))
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+			if (!reply_is(place.key, wanted[i].key))
+				continue;
+			if (wanted[i].to->text)
+				return false;
+			*wanted[i].to = place.value;
+		}
+	return true;
+}
+
+/* Keeps the line with the packet, which then shows that piece of it; a NUL goes behind the
+ * piece, where something of the line's own frame stands. */
+static int keep_line(struct packet *p, struct reply line, struct reply piece)
+{
+	p->line = malloc(line.len + 1);
+	if (!p->line)
+		return -1;
+	memcpy(p->line, line.text, line.len);
+	char *json = p->line + (piece.text - line.text);
+	json[piece.len] = '\0';
+	p->m.json = json;
+	p->m.json_len = piece.len;
+	p->size += line.len + 1;
+	return 0;
+}
+
+/* A string's bytes, in memory of the packet's. */
+static int keep_text(struct packet *p, struct reply value)
+{
+	size_t at = 1;
+
+	p->data = malloc(value.len + 1);
+	if (!p->data)
+		return -1;
+	p->m.data = p->data;
+	p->m.data_len = (size_t)(json_decode_all(value.text, value.len, &at, p->data) - p->data);
+	p->size += value.len + 1;
+	return 0;
+}
+
+/* --- answers --------------------------------------------------------------- */
+
+/* What will end is known before it does. */
+static void note_process(struct packet *p)
+{
+	const struct reply result = { p->m.json, p->m.json_len };
+
+	if (p->wants_end && p->m.error.kind == HUTCH_OK)
+		(void)reply_integer(reply_get(result, "process"), &p->m.process); /* else: 0 */
+}
+
+static int take_answer(struct hutch *h, struct packet *p, struct reply line,
+		       const struct parts *x)
+{
+	if (x->error.text)
+		(void)fault_answer(&p->m.error, h->name, x->error);
+	else if (keep_line(p, line, x->result) < 0)
+		return -1;
+	note_process(p);
+	call_settle(h, p);
+	return 0;
+}
+
+static int wrong_version(struct hutch *h, struct reply hello)
+{
+	const struct reply version = reply_get(hello, "version");
+	const bool is_known = reply_type(version) == REPLY_STRING && version.len < 40;
+
+	/* With its quotes. */
+	(void)fault(&h->why, HUTCH_UNSUPPORTED, "sandbox '%s' was created by hutch %.*s, whose "
+						"control protocol is not version %d", h->name,
+		    is_known ? (int)version.len : 40, is_known ? version.text : "of another version",
+		    CLIENT_PROTOCOL);
+	(void)fault_remedy(&h->why, "use that hutch for it, or hutch rm -f %s and create it again",
+			   h->name);
+	return over(h);
+}
+
+static int take_hello(struct hutch *h, struct reply line, const struct parts *x)
+{
+	int64_t protocol = 0;
+
+	if (reply_is(reply_get(x->error, "data.kind"), "unsupported"))
+		return wrong_version(h, x->error);
+	if (x->error.text) {
+		(void)fault_answer(&h->why, h->name, x->error);
+		return over(h);
+	}
+	if (!reply_integer(reply_get(x->result, "protocol"), &protocol) ||
+	    protocol != CLIENT_PROTOCOL)
+		return wrong_version(h, x->result);
+	if (keep_line(h->opened, line, x->result) < 0)
+		return -1;
+	handle_open(h);
+	return 0;
+}
+
+/* --- notifications --------------------------------------------------------- */
+
+static int read_output(struct packet *p, struct reply params)
+{
+	const struct reply data = reply_get(params, "data"), coded = reply_get(params, "base64");
+	const struct reply stream = reply_get(params, "stream");
+	int64_t dropped = 0;
+
+	p->m.stream = reply_is(stream, "stdout") ? 1 : reply_is(stream, "stderr") ? 2 : 0;
+	if (reply_integer(reply_get(params, "dropped"), &dropped) && dropped > 0)
+		p->m.dropped = (uint64_t)dropped;
+	if (reply_type(data) == REPLY_STRING)
+		return keep_text(p, data);
+	if (reply_type(coded) != REPLY_STRING)
+		return 0;
+	if (keep_text(p, coded) < 0)
+		return -1;
+	/* In its place: four characters are read before three bytes are written. */
+	if (!base64_decode(p->data, p->m.data_len, (uint8_t *)p->data, &p->m.data_len))
+		p->m.data_len = 0; /* there is no telling what it was */
+	p->data[p->m.data_len] = '\0';
+	return 0;
+}
+
+/* The end of a process that hutch_run() waits for is for that one alone. */
+static bool give_end(struct hutch *h, struct packet *p)
+{
+	const struct reply params = { p->m.json, p->m.json_len };
+
+	if (!p->m.process || !reply_is(reply_get(params, "event"), "exited"))
+		return false;
+	for (struct waiter *w = h->waiters; w; w = w->next) {
+		if (w->end || !w->call || !w->call->wants_end ||
+		    w->call->m.process != p->m.process)
+			continue;
+		w->end = p;
+		wake_one(w);
+		return true;
+	}
+	return false;
+}
+
+static int take_notification(struct hutch *h, struct reply line, const struct parts *x)
+{
+	const bool is_output = reply_is(x->method, "output");
+
+	if (!is_output && !reply_is(x->method, "event"))
+		return 0; /* of a version to come */
+	if (reply_type(x->params) != REPLY_OBJECT)
+		return broken(h, "a notification without params");
+	struct packet *p = packet_new(is_output ? HUTCH_OUTPUT : HUTCH_EVENT);
+	if (!p || keep_line(p, line, x->params) < 0 ||
+	    (is_output && read_output(p, x->params) < 0)) {
+		packet_free(p);
+		return -1;
+	}
+	(void)reply_integer(reply_get(x->params, "process"), &p->m.process); /* else: 0 */
+	if (is_output || !give_end(h, p))
+		queue_put(h, p);
+	return 0;
+}
+
+/* --- lines ----------------------------------------------------------------- */
+
+/* -1: no memory, and nothing has changed. */
+static int take_line(struct hutch *h, const char *text, size_t len)
+{
+	struct reply line;
+	struct parts x;
+	int64_t id = 0;
+
+	if (reply_scan(&line, text, len, NULL) < 0)
+		return broken(h, "a line is no JSON");
+	if (!split(line, &x))
+		return broken(h, "a key stands twice");
+	if (!x.id.text && reply_type(x.method) == REPLY_STRING)
+		return take_notification(h, line, &x);
+	if (!x.error.text == !x.result.text)
+		return broken(h, "an answer with no result, or an error as well");
+	/* One connection too many; or what we sent was not understood, which ends it. */
+	if (reply_type(x.id) == REPLY_NULL && x.error.text) {
+		(void)fault_answer(&h->why, h->name, x.error);
+		return over(h);
+	}
+	if (!reply_integer(x.id, &id))
+		return broken(h, "an id that is no number");
+	if (id == HELLO && h->stage == GREETING)
+		return take_hello(h, line, &x);
+	struct packet *p = call_find(h, id);
+	if (!p || p->is_done)
+		return broken(h, "an answer to what was not asked");
+	return take_answer(h, p, line, &x);
+}
+
+static int take_lines(struct hutch *h)
+{
+	struct inlet *in = &h->in;
+	char *end;
+
+	while (h->stage != OVER && in->bytes) {
+		char *start = in->bytes + in->start;
+		const size_t len = in->end - in->start;
+		end = memchr(start + in->searched, '\n', len - in->searched);
+		if (!end) {
+			in->searched = len;
+			return 0;
+		}
+		if (take_line(h, start, (size_t)(end - start)) < 0)
+			return -1;
+		in->start += (size_t)(end - start) + 1;
+		in->searched = 0;
+	}
+	return 0;
+}
+
+/* Where at least STEP bytes can go. */
+static int make_room(struct hutch *h)
+{
+	struct inlet *in = &h->in;
+	const size_t have = in->end - in->start;
+
+	if (in->start) {
+		memmove(in->bytes, in->bytes + in->start, have);
+		in->start = 0;
+		in->end = have;
+	}
+	if (have == 0 && in->room > KEPT_MAX)
+		inlet_done(h);
+	if (in->room - in->end >= STEP)
+		return 0;
+	const size_t room = in->room ? 2 * in->room : STEP;
+	char *bytes = realloc(in->bytes, room);
+	if (!bytes)
+		return -1;
+	in->bytes = bytes;
+	in->room = room;
+	return 0;
+}
+
+static int receive(struct hutch *h)
+{
+	struct inlet *in = &h->in;
+	ssize_t n;
+
+	do {
+		n = recv(h->socket, in->bytes + in->end, in->room - in->end, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0) {
+		in->end += (size_t)n;
+		return 1;
+	}
+	if (n == 0 || errno == ECONNRESET)
+		return closed(h);
+	if (errno == EAGAIN || errno == ENOMEM || errno == ENOBUFS)
+		return 0;
+	(void)fault_sys(&h->why, "read from sandbox '%s'", h->name);
+	return over(h);
+}
+
+/* -1: no memory. */
+static int read_on(struct hutch *h)
+{
+	int got;
+
+	if (take_lines(h) < 0)
+		return -1;
+	if (h->stage == OVER)
+		return 0;
+	if (h->in.end - h->in.start > LINE_MAX_BYTES)
+		return broken(h, "a line of more than 32 MiB");
+	if (make_room(h) < 0)
+		return -1;
+	got = receive(h);
+	return got > 0 && take_lines(h) < 0 ? -1 : got;
+}
+
+int inlet_read(struct hutch *h, struct hutch_error *e)
+{
+	const int got = read_on(h);
+
+	/* What is here already is told by nothing in the kernel. */
+	h->has_backlog = got < 0;
+	queue_show(h);
+	return got < 0 ? fault_memory(e) : got;
+}
+
+void inlet_done(struct hutch *h)
+{
+	free(h->in.bytes);
+	h->in = (struct inlet){ 0 };
+}

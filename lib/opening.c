@@ -1,0 +1,155 @@
+#include "lib/opening.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "lib/call.h"
+#include "lib/fault.h"
+#include "lib/handle.h"
+#include "lib/way.h"
+#include "sandbox/cli/client.h"
+
+#define SAID_MAX 8192 /* an object with an error in it */
+
+/* --- begin ----------------------------------------------------------------- */
+
+static int start_helper(struct hutch *h, char *const *argv, int says_as, struct hutch_error *e)
+{
+	const struct helper_plan plan = { .program = h->program, .argv = argv,
+					  .says_as = says_as, .notes = h->notes };
+
+	if (helper_start(&h->helper, &plan, e) < 0)
+		return -1;
+	return handle_watch(h, h->helper.ended, e);
+}
+
+int opening_create(struct hutch *h, const char *verb, const char *const *args,
+		   struct hutch_error *e)
+{
+	size_t count = 0, n = 0;
+
+	while (args[count])
+		count++;
+	AUTO_FREE const char **argv = calloc(count + 4, sizeof(*argv));
+	if (!argv)
+		return fault_memory(e);
+	argv[n++] = "hutch";
+	argv[n++] = verb;
+	argv[n++] = "--json=3";
+	memcpy(argv + n, args, count * sizeof(*argv));
+	h->stage = CREATING;
+	/* posix_spawn(3) writes to none of them; its type is older than const. */
+	return start_helper(h, (char *const *)(uintptr_t)argv, 3, e);
+}
+
+static int start_finding(struct hutch *h, struct hutch_error *e)
+{
+	char program[] = "hutch", verb[] = "connect", flag[] = "--descriptor";
+	char *argv[] = { program, verb, flag, h->name, NULL };
+
+	h->stage = FINDING;
+	return start_helper(h, argv, 1, e);
+}
+
+/* A supervisor that lives says hello in time, or it is stuck. */
+static int start_timer(struct hutch *h, struct hutch_error *e)
+{
+	const struct itimerspec due = { .it_value.tv_sec = CLIENT_PATIENCE_MS / 1000 };
+
+	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (h->timer < 0 || timerfd_settime(h->timer, 0, &due, NULL) < 0)
+		return fault_sys(e, "make a timer for sandbox '%s'", h->name);
+	return handle_watch(h, h->timer, e);
+}
+
+int opening_find(struct hutch *h, struct hutch_error *e)
+{
+	h->socket = way_straight(h->name);
+	if (h->socket < 0)
+		return start_finding(h, e);
+	h->stage = GREETING;
+	if (handle_watch(h, h->socket, e) < 0 || start_timer(h, e) < 0)
+		return -1;
+	return outlet_greet(h, e); /* it goes out with the first call, or when it is awaited */
+}
+
+/* --- go on ----------------------------------------------------------------- */
+
+static bool is_readable(int fd)
+{
+	struct pollfd w = { .fd = fd, .events = POLLIN };
+
+	return poll(&w, 1, 0) > 0;
+}
+
+static int judge(const struct hutch *h, const char *said, size_t len, struct hutch_error *e)
+{
+	const char *verb = h->stage == CREATING ? "make" : "connect to";
+	struct reply object;
+
+	/* Killed, or another program. */
+	if (reply_scan(&object, said, len, NULL) < 0) {
+		(void)fault(e, HUTCH_SYSTEM, "%s, which was to %s sandbox '%s', ended without saying "
+					     "how it went", h->program, verb, h->name);
+		return fault_remedy(e, "is it a hutch of this version?");
+	}
+	const struct reply error = reply_get(object, "error");
+	return reply_type(error) == REPLY_NULL ? 0 : fault_object(e, error);
+}
+
+/* The one that it got has been greeted. */
+static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
+{
+	if (*fd < 0)
+		return fault(e, HUTCH_PROTOCOL, "%s has no connection to sandbox '%s' to hand over",
+			     h->program, h->name);
+	h->socket = fd_take(fd);
+	if (handle_watch(h, h->socket, e) < 0)
+		return -1;
+	handle_open(h);
+	return 0;
+}
+
+static int finish_helper(struct hutch *h, struct hutch_error *e)
+{
+	char said[SAID_MAX];
+	int fd;
+
+	(void)epoll_ctl(h->io, EPOLL_CTL_DEL, h->helper.ended, NULL);
+	const size_t len = helper_finish(&h->helper, said, sizeof(said), &fd);
+	AUTO_CLOSE int got = fd;
+	if (judge(h, said, len, e) < 0)
+		return -1;
+	return h->stage == CREATING ? opening_find(h, e) : take_connection(h, &got, e);
+}
+
+static int stuck(const struct hutch *h, struct hutch_error *e)
+{
+	(void)fault(e, HUTCH_TIMEOUT, "sandbox '%s' does not answer: its supervisor was stopped or "
+				      "is stuck", h->name);
+	return fault_remedy(e, "hutch rm -f %s ends it", h->name);
+}
+
+bool opening_step(struct hutch *h)
+{
+	int rc;
+
+	if (h->stage == GREETING) {
+		uint64_t times;
+		if (read(h->timer, &times, sizeof(times)) != sizeof(times))
+			return false;
+		rc = stuck(h, &h->why);
+	} else if ((h->stage == CREATING || h->stage == FINDING) && is_readable(h->helper.ended)) {
+		rc = finish_helper(h, &h->why);
+	} else {
+		return false;
+	}
+	if (rc < 0)
+		handle_end(h);
+	return true;
+}

@@ -1,0 +1,14 @@
+/* opening -- how a handle comes to be open (handle.h has the stages). */
+#pragma once
+#include <stdbool.h>
+
+struct hutch;
+struct hutch_error;
+
+/* Begins; with a handle that nobody else has yet. */
+int opening_create(struct hutch *h, const char *verb, const char *const *args,
+		   struct hutch_error *e);
+int opening_find(struct hutch *h, struct hutch_error *e);
+
+/* With the lock: goes on when what is waited for has come.  True: something has. */
+bool opening_step(struct hutch *h);

@@ -1,0 +1,260 @@
+/* hutch_run(): a command from its start to its end.
+ *
+ * Its streams are pipes of ours, so that they are nobody's messages, and its end comes to
+ * this thread alone (struct waiter).  We keep a reading end of its stdin, from which we
+ * read nothing: a command that does not read its input is then no SIGPIPE for the host. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "lib/call.h"
+#include "lib/draft.h"
+#include "lib/fault.h"
+#include "lib/handle.h"
+#include "lib/request.h"
+#include "lib/turn.h"
+
+#define KEPT_MAX (16u << 20)
+#define STEP	 (16u << 10)
+
+struct stream {
+	int fd; /* owned: ours */
+	struct draft text;
+};
+
+struct visit {
+	struct hutch *h;
+	int inside[3]; /* owned: its ends; of stdin ours for as long as that is written to */
+	int input;     /* owned */
+	const char *data;
+	size_t left;
+	struct stream streams[2];
+	uint64_t lost;
+	struct packet *call;
+	struct waiter waiter;
+};
+
+/* --- begin ----------------------------------------------------------------- */
+
+/* inside: which end is the command's.  Only ours must not block. */
+static int open_pipe(int *ret_ours, int *ret_inside, int inside, struct hutch_error *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fault_sys(e, "make a pipe for a command");
+	*ret_ours = ends[!inside];
+	*ret_inside = ends[inside];
+	if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
+		return fault_sys(e, "make a pipe for a command");
+	return 0;
+}
+
+static int open_streams(struct visit *v, struct hutch_error *e)
+{
+	if (v->left && open_pipe(&v->input, &v->inside[0], 0, e) < 0)
+		return -1;
+	if (!v->left && (v->inside[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		return fault_sys(e, "open /dev/null");
+	for (int i = 0; i < 2; i++)
+		if (open_pipe(&v->streams[i].fd, &v->inside[1 + i], 1, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* In one go with the call, so that no other thread takes its end for a message. */
+static int begin(struct visit *v, const char *params, struct hutch_error *e)
+{
+	const struct request r = { .method = "exec.start", .params = params, .fds = v->inside,
+				   .fd_count = 3 };
+
+	if (handle_enter(v->h, e) < 0)
+		return -1;
+	v->call = call_begin(v->h, &r, HUTCH_WAIT, e);
+	if (v->call)
+		v->call->wants_end = true;
+	const int rc = v->call ? turn_join(v->h, &v->waiter, v->call, e) : -1;
+	/* The call has its own. */
+	own_close(&v->inside[1]);
+	own_close(&v->inside[2]);
+	return handle_leave(v->h, rc);
+}
+
+/* --- streams --------------------------------------------------------------- */
+
+static void feed(struct visit *v)
+{
+	const ssize_t n = write(v->input, v->data, v->left < STEP ? v->left : STEP);
+
+	if (n > 0) {
+		v->data += n;
+		v->left -= (size_t)n;
+	}
+	if (v->left && (n >= 0 || errno == EAGAIN || errno == EINTR))
+		return;
+	own_close(&v->input);
+	own_close(&v->inside[0]);
+}
+
+/* True: there may be more.  -1 as `is_short`: no memory. */
+static bool collect(struct visit *v, struct stream *s)
+{
+	char step[STEP];
+	const ssize_t n = read(s->fd, step, sizeof(step));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		own_close(&s->fd);
+		return false;
+	}
+	const size_t room = KEPT_MAX - s->text.len, kept = (size_t)n < room ? (size_t)n : room;
+	draft_add(&s->text, step, kept);
+	v->lost += (size_t)n - kept;
+	return true;
+}
+
+/* One turn of waiting for what the pipes and the handle have. */
+static int wait_streams(struct visit *v, struct hutch_error *e)
+{
+	struct pollfd w[TURN_OWN + 3];
+
+	w[TURN_OWN] = (struct pollfd){ .fd = v->input, .events = POLLOUT };
+	for (int i = 0; i < 2; i++)
+		w[TURN_OWN + 1 + i] = (struct pollfd){ .fd = v->streams[i].fd, .events = POLLIN };
+	if (turn_wait(v->h, &v->waiter, w, 3, 0) < 0)
+		return fault_sys(e, "wait for a command in sandbox '%s'", v->h->name);
+	if (w[TURN_OWN].revents)
+		feed(v);
+	for (int i = 0; i < 2; i++)
+		if (w[TURN_OWN + 1 + i].revents)
+			(void)collect(v, &v->streams[i]);
+	return 0;
+}
+
+/* What is in the pipes when the command has ended is all: others may hold them open. */
+static int drain(struct visit *v, struct hutch_error *e)
+{
+	for (int i = 0; i < 2; i++)
+		while (v->streams[i].fd >= 0 && collect(v, &v->streams[i]))
+			;
+	for (int i = 0; i < 2; i++)
+		if (!draft_end(&v->streams[i].text))
+			return fault_memory(e);
+	return 0;
+}
+
+/* --- end ------------------------------------------------------------------- */
+
+/* With the lock: it could not be started, it has ended, or the handle has. */
+static bool is_over(const struct visit *v)
+{
+	return v->waiter.end || (v->call->is_done && v->call->m.error.kind != HUTCH_OK) ||
+	       v->h->stage == OVER;
+}
+
+static int judge(const struct visit *v, struct hutch_error *e)
+{
+	if (v->waiter.end)
+		return 0;
+	if (e)
+		*e = v->call->m.error.kind != HUTCH_OK ? v->call->m.error : v->h->why;
+	return -1;
+}
+
+static int play(struct visit *v, struct hutch_error *e)
+{
+	int rc = 0;
+
+	if (handle_enter(v->h, e) < 0)
+		return -1;
+	while (!is_over(v) && rc == 0) {
+		const int got = turn(v->h, e);
+		if (got < 0)
+			rc = -1;
+		else if (got == 0)
+			rc = wait_streams(v, e);
+	}
+	return handle_leave(v->h, rc < 0 ? -1 : judge(v, e));
+}
+
+static void fill(struct visit *v, struct hutch_result *ret)
+{
+	const char *end = v->waiter.end->m.json;
+	int64_t code = 0;
+	int timed_out = 0;
+
+	*ret = (struct hutch_result){ .out_len = v->streams[0].text.len,
+				      .err_len = v->streams[1].text.len, .lost = v->lost };
+	ret->out = v->streams[0].text.bytes;
+	ret->err = v->streams[1].text.bytes;
+	v->streams[0].text = v->streams[1].text = (struct draft){ 0 };
+	(void)hutch_json_integer(end, "exit_code", &code);
+	(void)hutch_json_bool(end, "timed_out", &timed_out);
+	ret->exit_code = (int)code;
+	ret->timed_out = timed_out;
+}
+
+static void visit_done(struct visit *v)
+{
+	if (v->call) { /* else it was not begun, maybe since we are in a child */
+		(void)handle_enter(v->h, NULL);
+		turn_leave(v->h, &v->waiter);
+		call_forget(v->h, v->call);
+		(void)handle_leave(v->h, 0);
+	}
+	packet_free(v->waiter.end);
+	own_close(&v->input);
+	for (int i = 0; i < 3; i++)
+		own_close(&v->inside[i]);
+	for (int i = 0; i < 2; i++) {
+		own_close(&v->streams[i].fd);
+		draft_done(&v->streams[i].text);
+	}
+}
+
+static int run(struct hutch *h, const char *params, const struct hutch_input *input,
+	       struct hutch_result *ret, struct hutch_error *e)
+{
+	struct visit v = { .h = h, .inside = { -1, -1, -1 }, .input = -1, .data = input->data,
+			   .left = input->len, .streams = { { .fd = -1 }, { .fd = -1 } },
+			   .waiter = { .wake = -1 } };
+	int rc = -1;
+
+	if (open_streams(&v, e) == 0 && begin(&v, params, e) == 0 && play(&v, e) == 0 &&
+	    drain(&v, e) == 0) {
+		fill(&v, ret);
+		rc = 0;
+	}
+	visit_done(&v);
+	return rc;
+}
+
+int hutch_run(struct hutch *h, const struct hutch_exec *x, const struct hutch_input *input,
+	      struct hutch_result *ret, struct hutch_error *e)
+{
+	struct hutch_exec all = { 0 };
+	struct hutch_input given = { 0 };
+	struct draft d = { 0 };
+
+	memcpy(&all, x, x->size < sizeof(all) ? x->size : sizeof(all));
+	if (input)
+		memcpy(&given, input, input->size < sizeof(given) ? input->size : sizeof(given));
+	all.flags = 0;
+	const int rc = request_exec(&d, &all, e) < 0 ? -1 : run(h, d.bytes, &given, ret, e);
+	draft_done(&d);
+	return rc;
+}
+
+void hutch_result_done(struct hutch_result *r)
+{
+	if (!r)
+		return;
+	free(r->out);
+	free(r->err);
+	*r = (struct hutch_result){ 0 };
+}

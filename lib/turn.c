@@ -1,0 +1,207 @@
+#include "lib/turn.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "lib/call.h"
+#include "lib/fault.h"
+#include "lib/handle.h"
+#include "lib/inlet.h"
+#include "lib/opening.h"
+
+int turn(struct hutch *h, struct hutch_error *e)
+{
+	const bool has_stepped = opening_step(h);
+
+	outlet_flush(h);
+	if (h->stage != GREETING && h->stage != OPEN)
+		return has_stepped;
+	const int got = inlet_read(h, e);
+	return got ? got : has_stepped || h->stage == OVER;
+}
+
+int turn_join(struct hutch *h, struct waiter *w, const struct packet *call,
+	      struct hutch_error *e)
+{
+	*w = (struct waiter){ .call = call, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	if (w->wake < 0)
+		return fault_sys(e, "wait for sandbox '%s'", h->name);
+	w->next = h->waiters;
+	h->waiters = w;
+	return 0;
+}
+
+void turn_leave(struct hutch *h, struct waiter *w)
+{
+	struct waiter **at = &h->waiters;
+
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (*at)
+		*at = w->next;
+	own_close(&w->wake);
+}
+
+int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds_t count,
+	      int64_t due)
+{
+	more[0] = (struct pollfd){ .fd = h->io, .events = POLLIN };
+	more[1] = (struct pollfd){ .fd = w->wake, .events = POLLIN };
+	(void)handle_leave(h, 0);
+	int n = poll(more, count + TURN_OWN, clock_wait(due));
+	int sys = errno;
+	(void)handle_enter(h, NULL); /* it is ours, as it was */
+	errno = sys;
+	return n < 0 && errno != EINTR ? -1 : 0;
+}
+
+/* --- for an answer --------------------------------------------------------- */
+
+static int64_t due_of(int timeout_ms)
+{
+	return timeout_ms < 0 ? 0 : clock_ms() + timeout_ms;
+}
+
+/* Until `is_done` says so.  0; 1: not in time; -1 with an error. */
+static int wait_until(struct hutch *h, bool (*is_done)(const struct hutch *h, const void *what),
+		      const struct packet *call, int timeout_ms, struct hutch_error *e)
+{
+	struct pollfd own[TURN_OWN];
+	struct waiter w = { .wake = -1 };
+	const int64_t due = due_of(timeout_ms);
+	int rc = 0;
+
+	while (!is_done(h, call) && rc == 0) {
+		const int got = turn(h, e);
+		if (got < 0)
+			rc = -1;
+		else if (got > 0 || is_done(h, call))
+			continue;
+		else if (timeout_ms >= 0 && clock_ms() >= due)
+			rc = 1;
+		else if (w.wake < 0)
+			rc = turn_join(h, &w, call, e); /* and look once more */
+		else if (turn_wait(h, &w, own, 0, timeout_ms < 0 ? 0 : due) < 0)
+			rc = fault_sys(e, "wait for sandbox '%s'", h->name);
+	}
+	turn_leave(h, &w);
+	return rc;
+}
+
+static bool has_answer(const struct hutch *h, const void *what)
+{
+	const struct packet *call = what;
+
+	(void)h;
+	return call->is_done;
+}
+
+static int give_answer(struct hutch *h, struct packet *p, struct hutch_message **ret,
+		       struct hutch_error *e)
+{
+	call_take(h, p);
+	if (p->m.error.kind != HUTCH_OK) {
+		if (e)
+			*e = p->m.error;
+		packet_free(p);
+		return -1;
+	}
+	if (ret)
+		*ret = &p->m;
+	else
+		packet_free(p);
+	return 0;
+}
+
+static int wait_for(struct hutch *h, int64_t call, int timeout_ms, struct hutch_message **ret,
+		    struct hutch_error *e)
+{
+	struct packet *p = call_find(h, call);
+
+	if (!p || p->m.tag != HUTCH_WAIT)
+		return fault(e, HUTCH_INVALID, "call %lld is none that can be waited for: it was not "
+					       "made with HUTCH_WAIT, or was waited for before",
+			     (long long)call);
+	const int rc = wait_until(h, has_answer, p, timeout_ms, e);
+	if (rc < 0)
+		return -1;
+	if (rc > 0)
+		return fault(e, HUTCH_TIMEOUT, "sandbox '%s' did not answer %s within %d ms", h->name,
+			     p->method, timeout_ms);
+	return give_answer(h, p, ret, e);
+}
+
+int hutch_wait(struct hutch *h, int64_t call, int timeout_ms, struct hutch_message **ret,
+	       struct hutch_error *e)
+{
+	if (call < 0 || handle_enter(h, e) < 0)
+		return -1;
+	return handle_leave(h, wait_for(h, call, timeout_ms, ret, e));
+}
+
+/* --- for the handle, and for any message ----------------------------------- */
+
+static bool has_opened(const struct hutch *h, const void *what)
+{
+	(void)what;
+	return h->stage == OPEN || h->stage == OVER;
+}
+
+static int wait_ready(struct hutch *h, int timeout_ms, struct hutch_error *e)
+{
+	const int rc = wait_until(h, has_opened, NULL, timeout_ms, e);
+
+	if (rc < 0)
+		return -1;
+	if (rc > 0)
+		return fault(e, HUTCH_TIMEOUT, "sandbox '%s' was not ready within %d ms", h->name,
+			     timeout_ms);
+	if (h->stage == OVER && e)
+		*e = h->why;
+	return h->stage == OVER ? -1 : 0;
+}
+
+int hutch_ready(struct hutch *h, int timeout_ms, struct hutch_error *e)
+{
+	if (handle_enter(h, e) < 0)
+		return -1;
+	return handle_leave(h, wait_ready(h, timeout_ms, e));
+}
+
+static bool has_message(const struct hutch *h, const void *what)
+{
+	(void)what;
+	return h->queue || h->stage == OVER;
+}
+
+static int next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
+		struct hutch_error *e)
+{
+	const int rc = wait_until(h, has_message, NULL, timeout_ms, e);
+
+	if (rc < 0)
+		return -1;
+	struct packet *p = queue_take(h);
+	if (p) {
+		*ret = &p->m;
+		return 1;
+	}
+	if (h->stage == OVER && e)
+		*e = h->why;
+	return h->stage == OVER ? -1 : 0;
+}
+
+int hutch_next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
+	       struct hutch_error *e)
+{
+	if (handle_enter(h, e) < 0)
+		return -1;
+	return handle_leave(h, next(h, timeout_ms, ret, e));
+}
+
+void hutch_message_free(struct hutch_message *m)
+{
+	packet_free((struct packet *)m); /* which begins with it */
+}

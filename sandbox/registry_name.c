@@ -1,0 +1,15 @@
+/* What may be a sandbox's name: asked by libhutch too, which has nothing else of the
+ * registry. */
+#include <string.h>
+
+#include "sandbox/registry.h"
+
+#define DIGITS	"0123456789"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+bool registry_is_name(const char *name)
+{
+	size_t len = strspn(name, DIGITS LETTERS "_.-");
+
+	return len && len <= REGISTRY_NAME_MAX && !name[len] && !strchr("_.-", name[0]);
+}
