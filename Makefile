@@ -149,7 +149,7 @@ Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
 
 LIB      := $(B)/lib/libhutch
-LIBS     := $(LIB).so.$(VERSION) $(LIB).so.0 $(LIB).so $(LIB).a $(B)/lib/pkgconfig/hutch.pc
+LIBS     := $(LIB).so.$(VERSION) $(LIB).so.0 $(LIB).so $(LIB).a
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBS)
@@ -221,10 +221,6 @@ $(LIB).a: $(LIBHUTCH_OBJ)
 	$(Q)ld -r -o $(B)/pic/libhutch.o $(filter %.o,$^)
 	$(Q)objcopy --localize-hidden $(B)/pic/libhutch.o
 	$(Q)rm -f $@ && ar rcsD $@ $(B)/pic/libhutch.o
-
-$(B)/lib/pkgconfig/hutch.pc: lib/hutch.pc.in
-	@mkdir -p $(@D)
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< > $@
 
 # libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/library.h).
 IMAGE_LIBS := -lcrypto
@@ -328,8 +324,13 @@ deps:
 
 MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-audit.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
          hutch-policy.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1 hutch-why.1)
+MAN3 := $(B)/man/man3/libhutch.3
 .PHONY: man
-man: $(MAN)
+man: $(MAN) $(MAN3)
+$(B)/man/man3/%.3: docs/%.md docs/man.awk
+	@mkdir -p $(@D)
+	$(call say,MAN)
+	$(Q)awk -v name=$* -v section=3 -v version=$(VERSION) -f docs/man.awk $< | go-md2man > $@
 $(B)/man/man1/%.1: docs/%.md docs/man.awk
 	@mkdir -p $(@D)
 	$(call say,MAN)
@@ -339,10 +340,17 @@ $(B)/man/man1/%.1: docs/%.md docs/man.awk
 install: all man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hutch \
 	  $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/hutch/seccomp \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 755 $(B)/hutch $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(filter $(B)/libexec/%,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/hutch
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(MAN3) $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 include/hutch.h $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(LIB).so.$(VERSION) $(DESTDIR)$(PREFIX)/lib
+	cp -d $(LIB).so.0 $(LIB).so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(LIB).a $(DESTDIR)$(PREFIX)/lib
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/hutch.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hutch.pc
 	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
 	install -m 644 completions/hutch.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hutch
@@ -444,6 +452,19 @@ $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(IMAGE_OBJ)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(IMAGE_LIBS)
 
+# libhutch's cases, linked with its archive, as a program of somebody's is; and its example
+# with the shared one.
+LIB_TESTS := $(B)/tests/lib/cases $(B)/tests/lib/agent
+LIB_CASES := $(patsubst %.c,$(B)/pic/%.o,$(wildcard tests/lib/*.c))
+$(B)/tests/lib/cases: $(LIB_CASES) $(B)/pic/base/pass.o $(LIB).a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(HOST_EXTRA) -o $@ $^ -pthread
+$(B)/tests/lib/agent: lib/examples/agent.c include/hutch.h $(LIBS)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror $(HOST_EXTRA) -Iinclude -o $@ $< -L$(B)/lib -lhutch
+
 # What uses things up in the machines of the vm tier.
 VM_BIN := $(B)/tests/vm/hog $(B)/bench/timer $(B)/bench/nothing
 $(B)/tests/vm/%: tests/vm/%.c
@@ -452,7 +473,7 @@ $(B)/tests/vm/%: tests/vm/%.c
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -pthread -o $@ $<
 
 .PHONY: tests check test test-built
-tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) $(B)/hutch-lame
+tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) $(B)/hutch-lame $(LIB_TESTS)
 
 check: $(UNIT_BIN)
 	tests/all.sh --build $(B) unit

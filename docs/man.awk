@@ -7,7 +7,7 @@
 /^```/     { is_code = !is_code }
 is_code    { print; next }
 /^<!--/    { next }
-/^# /      { printf "%% %s 1 \"\" \"hutch %s\"\n", toupper(name), version; next }
+/^# /      { printf "%% %s %d \"\" \"hutch %s\"\n", toupper(name), section ? section : 1, version; next }
 /^## /     { print toupper($0); next }
 
 !/^\|/     { row = 0; print; next }

@@ -124,8 +124,8 @@ struct hutch_how {
 
 /* Begins to make a sandbox, by running `hutch create ARGS`: `args` are its flags and the
  * name last, ended by NULL (hutch-create(1)).  `how` may be NULL.  Whatever happens, the
- * name is *ret's until it is closed.  If hutch_close() comes before it is ready, nothing is
- * left of it. */
+ * name is *ret's until it is closed.  If hutch_close() comes first, `hutch create` is
+ * killed, and what it has begun ends with it; one that had just become ready lives on. */
 HUTCH_API int hutch_create(const char *const *args, const struct hutch_how *how,
 			   struct hutch **ret, struct hutch_error *e);
 

@@ -206,6 +206,11 @@ examples() {
 		echo "$output"
 		[ -z "$output" ]
 	done
+	awk -v name=libhutch -v section=3 -v version=0 -f "$top/docs/man.awk" "$top/docs/libhutch.md" |
+		go-md2man >libhutch.3
+	grep -q '^.TH "*LIBHUTCH"* "*3' libhutch.3
+	run groff -man -Tutf8 -ww -z libhutch.3
+	[ -z "$output" ]
 }
 
 @test "links between the documents lead somewhere" {

@@ -1,0 +1,213 @@
+/* Another end that does not keep to the protocol: this program, as the `hutch connect`
+ * that hands over a connection, whose other end says what it was told to. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "base/pass.h"
+#include "tests/lib/trial.h"
+
+#define PEER 40 /* where the connection is in it, and how it gets there */
+
+int trial_impostor(char **argv)
+{
+	const char *said = getenv("IMPOSTOR_SAYS");
+	int peer = PEER;
+
+	if (said)
+		return write(!strcmp(argv[1], "create") ? 3 : 1, said, strlen(said)) < 0;
+	return pass_send(1, "{\"error\":null}\n", 15, &peer, 1) < 0;
+}
+
+/* A handle whose other end is *ret_peer. */
+static struct hutch *open_hostile(int *ret_peer)
+{
+	static char self[200];
+	const struct hutch_how how = { .size = sizeof(how), .program = self };
+	struct hutch_error e;
+	struct hutch *h;
+	int ends[2];
+
+	const ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	check(len > 0);
+	self[len] = '\0';
+	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	check(dup2(ends[0], PEER) == PEER); /* and that is not close-on-exec */
+	works(&e, hutch_attach("hostile", &how, &h, &e) == 0);
+	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	close(ends[0]);
+	close(PEER);
+	*ret_peer = ends[1];
+	return h;
+}
+
+#define ANSWER(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" #id "," rest "}\n"
+
+static const struct {
+	const char *line;
+	const char *why; /* is in the message; NULL: it is let pass */
+} lines[] = {
+	{ "hello\n", "no JSON" },
+	{ "\n", "no JSON" },
+	{ "{\"a\":\"\xff\"}\n", "no JSON" },
+	{ "[]\n", "an answer with no result" },
+	{ ANSWER(2, "\"result\":{},\"result\":{}"), "stands twice" },
+	{ ANSWER(2, "\"result\":{},\"error\":{}"), "an error as well" },
+	{ ANSWER(2, "\"method\":\"x\""), "no result" },
+	{ ANSWER(3, "\"result\":{}"), "was not asked" },
+	{ ANSWER(1, "\"result\":{}"), "was not asked" },
+	{ ANSWER(-2, "\"result\":{}"), "was not asked" },
+	{ ANSWER("2", "\"result\":{}"), "no number" },
+	{ ANSWER(2.5, "\"result\":{}"), "no number" },
+	{ ANSWER(null, "\"error\":{\"code\":-32000,\"message\":\"too many\",\"data\":{\"kind\":\"limit\"}}"),
+	  "too many" },
+	{ "{\"method\":\"output\",\"params\":7}\n", "without params" },
+	{ "{\"method\":\"event\"}\n", "without params" },
+	{ "{\"method\":\"of a later version\"}\n", NULL },
+	{ "{\"method\":\"output\",\"params\":{}}\n", NULL },
+	{ "{\"method\":\"output\",\"params\":{\"process\":\"x\",\"stream\":1,\"base64\":\"=\",\"dropped\":-1}}\n",
+	  NULL },
+	{ "{\"method\":\"event\",\"params\":{\"event\":7,\"process\":1}}\n", NULL },
+};
+
+static void hold_lines_to_the_protocol(void)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct hutch_error e;
+		int peer;
+		struct hutch *h = open_hostile(&peer);
+		static const char good[] = ANSWER(2, "\"result\":{\"a\":1}");
+
+		const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
+		check(call == 2);
+		check(write(peer, lines[i].line, strlen(lines[i].line)) > 0);
+		check(write(peer, good, strlen(good)) > 0);
+		const int rc = hutch_wait(h, call, TRIAL_MS, NULL, &e);
+		if ((rc == 0) != !lines[i].why || (rc < 0 && !strstr(e.message, lines[i].why)))
+			fprintf(stderr, "line %zu: %s\n", i, rc ? e.message : "it was let pass");
+		check((rc == 0) == !lines[i].why);
+		check(rc == 0 || strstr(e.message, lines[i].why));
+		check(rc == 0 || e.kind == HUTCH_PROTOCOL || e.kind == HUTCH_LIMIT);
+		hutch_close(h);
+		close(peer);
+	}
+}
+
+static void *write_without_end(void *arg)
+{
+	const int peer = *(int *)arg;
+	char *much = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t sent = 0;
+	ssize_t n;
+
+	check(much != MAP_FAILED);
+	while ((n = send(peer, much, 1 << 20, MSG_NOSIGNAL)) > 0)
+		sent += (size_t)n;
+	munmap(much, 1 << 20);
+	check(sent < 40u << 20);
+	return NULL;
+}
+
+static void bound_a_line(void)
+{
+	struct hutch_error e;
+	pthread_t thread;
+	int peer;
+	struct hutch *h = open_hostile(&peer);
+
+	check(pthread_create(&thread, NULL, write_without_end, &peer) == 0);
+	check(hutch_wait(h, hutch_info(h, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) == -1);
+	check(e.kind == HUTCH_PROTOCOL && strstr(e.message, "32 MiB"));
+	check(pthread_join(thread, NULL) == 0);
+	hutch_close(h);
+	close(peer);
+}
+
+/* Nobody takes its messages while we wait: 16 MiB are kept, and it is told how many went. */
+static void *flood(void *arg)
+{
+	static const char good[] = ANSWER(2, "\"result\":{}");
+	const int peer = *(int *)arg;
+	char line[8192];
+
+	memset(line, 'x', sizeof(line));
+	for (int i = 0; i < 4000; i++) {
+		const int len = snprintf(line, sizeof(line), "{\"method\":\"output\",\"params\":{\"process\":1,"
+					 "\"stream\":\"stdout\",\"data\":\"%-7900d\"}}\n", i);
+		check(send(peer, line, (size_t)len, MSG_NOSIGNAL) == len);
+	}
+	check(write(peer, good, strlen(good)) > 0);
+	return NULL;
+}
+
+static void bound_what_nobody_takes(void)
+{
+	struct hutch_message *m;
+	struct hutch_error e;
+	pthread_t thread;
+	uint64_t missed = 0, taken = 0;
+	int peer;
+	struct hutch *h = open_hostile(&peer);
+
+	check(pthread_create(&thread, NULL, flood, &peer) == 0);
+	hutch_message_free(trial_answer(h, hutch_info(h, HUTCH_WAIT, &e)));
+	check(pthread_join(thread, NULL) == 0);
+	while (hutch_next(h, 0, &m, &e) == 1) {
+		missed += m->missed;
+		taken += m->type == HUTCH_OUTPUT;
+		if (m->type == HUTCH_OUTPUT) /* the latest ones, in order */
+			check((uint64_t)atoi(m->data) == missed + taken - 1);
+		hutch_message_free(m);
+	}
+	check(missed + taken == 4000 && missed > 0 && taken > 500);
+	hutch_close(h);
+	close(peer);
+}
+
+/* What a program says that is none of ours. */
+static void judge_what_the_program_says(void)
+{
+	static const struct {
+		const char *said, *message;
+		int kind;
+	} said[] = {
+		{ "", "without saying how it went", HUTCH_SYSTEM },
+		{ "hutch: no\n", "without saying how it went", HUTCH_SYSTEM },
+		{ "{\"error\":null}\n", "no connection", HUTCH_PROTOCOL },
+		{ "{\"error\":7}\n", "without words", HUTCH_INTERNAL },
+		{ "{\"error\":{\"kind\":\"usage\",\"message\":\"m\",\"remedy\":\"r\"}}\n", "m", HUTCH_INVALID },
+		{ "{\"error\":{\"kind\":\"new\",\"message\":\"m\"}}\n", "m", HUTCH_INTERNAL },
+	};
+	char self[200];
+	const ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	check(len > 0);
+	self[len] = '\0';
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		const struct hutch_how how = { .size = sizeof(how), .program = self };
+		const char *const args[] = { "x", NULL };
+		struct hutch_error e;
+		struct hutch *h;
+
+		setenv("IMPOSTOR_SAYS", said[i].said, 1);
+		for (int creates = 0; creates < 2; creates++) {
+			works(&e, (creates ? hutch_create(args, &how, &h, &e) :
+					     hutch_attach("x", &how, &h, &e)) == 0);
+			const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
+			check(hutch_ready(h, TRIAL_MS, &e) == -1);
+			works(&e, e.kind == said[i].kind && strstr(e.message, said[i].message));
+			check(hutch_wait(h, call, -1, NULL, &e) == -1 && e.kind == said[i].kind);
+			hutch_close(h);
+		}
+	}
+	unsetenv("IMPOSTOR_SAYS");
+}
+
+const struct trial trials_hostile[] = {
+	{ "hold_lines_to_the_protocol", hold_lines_to_the_protocol },
+	{ "bound_a_line", bound_a_line },
+	{ "bound_what_nobody_takes", bound_what_nobody_takes },
+	{ "judge_what_the_program_says", judge_what_the_program_says },
+	{ NULL, NULL },
+};

@@ -1,0 +1,334 @@
+/* What a program does with a sandbox when all goes well. */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "tests/lib/trial.h"
+
+static void run_commands(void)
+{
+	struct hutch *h = trial_create("box");
+	const char *const cat[] = { "sh", "-c", "cat; echo told >&2; exit 3", NULL };
+	const char *const env[] = { "GREETING=hello \"there\"", NULL };
+	struct hutch_exec x = { .size = sizeof(x), .argv = cat, .env = env };
+	const size_t len = 3000000;
+	char *bytes = malloc(len), said[64];
+	const struct hutch_input input = { .size = sizeof(input), .data = bytes, .len = len };
+	struct hutch_result r;
+	struct hutch_error e;
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (char)(i * 7919 >> 3);
+	works(&e, hutch_run(h, &x, &input, &r, &e) == 0);
+	check(r.exit_code == 3 && !r.timed_out && r.lost == 0);
+	check(r.out_len == len && memcmp(r.out, bytes, len) == 0 && r.out[len] == '\0');
+	check(!strcmp(r.err, "told\n"));
+	hutch_result_done(&r);
+
+	/* One that reads none of it, and one that somebody keeps the pipes of. */
+	x.argv = (const char *const[]){ "sh", "-c", "sleep 60 & printf %s \"$GREETING\"", NULL };
+	works(&e, hutch_run(h, &x, &input, &r, &e) == 0);
+	check(r.exit_code == 0 && !strcmp(r.out, "hello \"there\""));
+	hutch_result_done(&r);
+	free(bytes);
+
+	x = (struct hutch_exec){ .size = sizeof(x), .timeout_ms = 100, .cwd = "/tmp",
+				 .argv = (const char *const[]){ "sh", "-c", "pwd; sleep 60", NULL } };
+	works(&e, hutch_run(h, &x, NULL, &r, &e) == 0);
+	check(r.timed_out && r.exit_code == 137 && !strcmp(r.out, "/tmp\n"));
+	hutch_result_done(&r);
+	check(trial_sh(h, "kill -TERM $$", NULL, 0) == 128 + SIGTERM);
+	check(trial_sh(h, "head -c 40000000 /dev/zero | wc -c", said, sizeof(said)) == 0);
+	check(atoi(said) == 40000000);
+
+	/* None of it was a message. */
+	struct hutch_message *m;
+	works(&e, hutch_next(h, 0, &m, &e) == 1 && m->type == HUTCH_READY);
+	hutch_message_free(m);
+	works(&e, hutch_next(h, 0, &m, &e) == 0);
+	trial_end(h);
+}
+
+static void keep_no_more_than_16_mib(void)
+{
+	struct hutch *h = trial_create("box");
+	const struct hutch_exec x = { .size = sizeof(x), .argv = (const char *const[]){
+		"head", "-c", "20000000", "/dev/zero", NULL } };
+	struct hutch_result r;
+	struct hutch_error e;
+
+	works(&e, hutch_run(h, &x, NULL, &r, &e) == 0);
+	check(r.out_len == 16u << 20 && r.lost == 20000000 - r.out_len);
+	hutch_result_done(&r);
+	trial_end(h);
+}
+
+/* All of it from an event loop, and all calls before it is ready. */
+static void serve_an_event_loop(void)
+{
+	const char *const args[] = { "--hostname", "looped", "box", NULL };
+	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
+	const char *const sh[] = { "sh", "-c", "hostname; read a; echo \"got $a\"; printf '\\377\\000'", NULL };
+	const struct hutch_exec x = { .size = sizeof(x), .argv = sh, .flags = HUTCH_STDIN };
+	const struct hutch_input input = { .size = sizeof(input), .data = "a line\n", .len = 7,
+					   .flags = HUTCH_EOF };
+	struct hutch_message *m;
+	struct hutch_error e;
+	struct hutch *h;
+	int order = 0, tags[3], turns = 0;
+	char out[100];
+	size_t len = 0;
+	int64_t code = -1, process = 0;
+
+	works(&e, hutch_create(args, &how, &h, &e) == 0);
+	struct pollfd w = { .fd = hutch_fd(h, &e), .events = POLLIN };
+	works(&e, w.fd >= 0 && hutch_fd(h, &e) == w.fd);
+	check(poll(&w, 1, 0) == 0);
+	works(&e, hutch_info(h, &tags[0], &e) == 2);
+	works(&e, hutch_exec(h, &x, &tags[1], &e) == 3);
+	while (code < 0) {
+		check(poll(&w, 1, TRIAL_MS) == 1 && ++turns < 1000);
+		while (hutch_next(h, 0, &m, &e) == 1) {
+			check(m->type == HUTCH_READY || order > 0);
+			order++;
+			if (m->type == HUTCH_ANSWER && m->call == 2)
+				check(m->tag == &tags[0] && m->error.kind == HUTCH_OK);
+			if (m->type == HUTCH_ANSWER && m->call == 3) {
+				check(m->tag == &tags[1]);
+				check(hutch_json_integer(m->json, "process", &process));
+				works(&e, hutch_exec_write(h, process, &input, &tags[2], &e) == 4);
+			}
+			if (m->type == HUTCH_OUTPUT) {
+				check(m->process == process && m->stream == 1);
+				memcpy(out + len, m->data, m->data_len);
+				len += m->data_len;
+			}
+			if (m->type == HUTCH_EVENT)
+				check(hutch_json_integer(m->json, "exit_code", &code));
+			hutch_message_free(m);
+		}
+	}
+	check(poll(&w, 1, 0) == 0);
+	check(len == 20 && !memcmp(out, "looped\ngot a line\n\377\0", 20) && code == 0);
+	trial_end(h);
+}
+
+static void copy_files(void)
+{
+	struct hutch *h = trial_create("box");
+	int tar[2], words[2];
+	char said[200];
+	int64_t process = 0;
+	struct hutch_error e;
+
+	check(pipe2(tar, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0);
+	check(trial_sh(h, "mkdir a; echo one >a/1; seq 1000 >a/2", NULL, 0) == 0);
+	/* Out and in at once, through one pipe: no byte of it passes here. */
+	const struct hutch_copy out = { .size = sizeof(out), .path = "a", .flags = HUTCH_FDS,
+					.tar = tar[1], .sentences = -1 };
+	const struct hutch_copy in = { .size = sizeof(in), .path = "b/", .name = "c",
+				       .flags = HUTCH_FDS, .tar = tar[0], .sentences = words[1] };
+	check(trial_sh(h, "mkdir b", NULL, 0) == 0);
+	hutch_message_free(trial_answer(h, hutch_copy_out(h, &out, HUTCH_WAIT, &e)));
+	struct hutch_message *m = trial_answer(h, hutch_copy_in(h, &in, HUTCH_WAIT, &e));
+	close(tar[0]), close(tar[1]), close(words[1]);
+	check(hutch_json_integer(m->json, "process", &process));
+	hutch_message_free(m);
+	m = trial_answer(h, hutch_exec_wait(h, process, HUTCH_WAIT, &e));
+	check(strstr(m->json, "\"error\":null"));
+	hutch_message_free(m);
+	check(trial_sh(h, "diff -r a b/c && ls b", said, sizeof(said)) == 0);
+	check(!strcmp(said, "c\n"));
+
+	const struct hutch_copy none = { .size = sizeof(none), .path = "none" };
+	m = trial_answer(h, hutch_copy_out(h, &none, HUTCH_WAIT, &e));
+	check(hutch_json_integer(m->json, "process", &process));
+	hutch_message_free(m);
+	m = trial_answer(h, hutch_exec_wait(h, process, HUTCH_WAIT, &e));
+	char *why = hutch_json_string(m->json, "error");
+	check(why && !strcmp(why, "not_found"));
+	free(why);
+	hutch_message_free(m);
+	check(read(words[0], said, sizeof(said)) == 0);
+	close(words[0]);
+	trial_end(h);
+}
+
+static void do_actions(void)
+{
+	struct hutch *h = trial_create("box");
+	struct hutch_error e;
+	char *quoted = hutch_json_quote("echo \"a\\b\"; sleep 0.1; printf '%s' ü"), action[300];
+	char *content;
+	bool was_told = false;
+
+	check(quoted);
+	snprintf(action, sizeof(action), "{\n \"action\": \"run\",\r\n \"args\": {\"command\": %s}}\n", quoted);
+	free(quoted);
+	const int64_t call = hutch_act(h, action, HUTCH_STREAM, NULL, &e);
+	struct hutch_message *m;
+	for (;;) {
+		works(&e, hutch_next(h, TRIAL_MS, &m, &e) == 1);
+		if (m->type == HUTCH_ANSWER)
+			break;
+		was_told |= m->type == HUTCH_OUTPUT && m->stream == 0 && m->data_len > 0;
+		hutch_message_free(m);
+	}
+	check(was_told && m->call == call);
+	content = hutch_json_string(m->json, "content");
+	check(content && !strcmp(content, "a\\b\nü"));
+	free(content);
+	hutch_message_free(m);
+
+	const int64_t slow = hutch_act(h, "{\"action\":\"run\",\"id\":7,\"args\":{\"command\":"
+					  "\"echo go; sleep 60\"}}", HUTCH_STREAM, HUTCH_WAIT, &e);
+	hutch_message_free(trial_next(h, HUTCH_OUTPUT, 0));
+	hutch_message_free(trial_answer(h, hutch_cancel(h, 7, HUTCH_WAIT, &e)));
+	hutch_message_free(trial_answer(h, slow));
+	check(hutch_wait(h, hutch_cancel(h, 8, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) == -1);
+	check(e.kind == HUTCH_NOT_FOUND);
+	trial_end(h);
+}
+
+static void stream_actions(void)
+{
+	struct hutch *h = trial_create("box");
+	static const char line[] = "{\"action\":\"run\",\"id\":1,\"args\":{\"command\":\"echo hi\"}}\n";
+	struct hutch_error e;
+	char said[4096];
+
+	const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
+	check(hutch_act_stream(h, 0, &e) == -1 && e.kind == HUTCH_BUSY);
+	hutch_message_free(trial_answer(h, call));
+	int fd = hutch_act_stream(h, 0, &e);
+	works(&e, fd >= 0);
+	check(hutch_info(h, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
+	check(write(fd, line, strlen(line)) == (ssize_t)strlen(line));
+	const ssize_t n = read(fd, said, sizeof(said) - 1);
+	check(n > 0);
+	said[n] = '\0';
+	check(strstr(said, "\"cause\":1") && strchr(said, '\n') == said + n - 1);
+	close(fd);
+	trial_end(h);
+}
+
+static void watch_and_steer(void)
+{
+	struct hutch *h = trial_create("box");
+	struct hutch *other = trial_attach("box");
+	struct hutch_error e;
+	int64_t number = 0;
+
+	struct hutch_message *m = trial_answer(h, hutch_events(h, 0, HUTCH_WAIT, &e));
+	check(hutch_json_integer(m->json, "next", &number) && number > 0);
+	hutch_message_free(m);
+	hutch_message_free(trial_answer(h, hutch_pause(h, HUTCH_WAIT, &e)));
+	check(hutch_wait(other, hutch_exec(other, &(struct hutch_exec){ .size = sizeof(struct hutch_exec),
+		.argv = (const char *const[]){ "true", NULL } }, HUTCH_WAIT, &e), -1, NULL, &e) == -1);
+	check(e.kind == HUTCH_BUSY && e.exit_code == 125);
+	hutch_message_free(trial_answer(other, hutch_unpause(other, 0, HUTCH_WAIT, &e)));
+	m = trial_answer(h, hutch_stats(h, HUTCH_WAIT, &e));
+	check(hutch_json_integer(m->json, "pids", &number) && number >= 0);
+	hutch_message_free(m);
+	char *status = NULL;
+	while (!status || strcmp(status, "paused")) {
+		free(status);
+		m = trial_next(h, HUTCH_EVENT, 0);
+		status = hutch_json_string(m->json, "status");
+		hutch_message_free(m);
+	}
+	free(status);
+	/* One ends it; both are told. */
+	hutch_message_free(trial_answer(other, hutch_stop(other, 5, HUTCH_WAIT, &e)));
+	m = trial_next(h, HUTCH_ENDED, 0);
+	check(m->error.kind == HUTCH_DISCONNECTED && strstr(m->error.remedy, "hutch ps -a"));
+	hutch_message_free(m);
+	check(hutch_next(h, 0, &m, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
+	hutch_close(other);
+	trial_end(h);
+}
+
+/* --- two threads and more --------------------------------------------------- */
+
+#define THREADS 6
+#define ROUNDS	25
+
+struct hand {
+	struct hutch *h;
+	int number;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	const struct hand *hand = arg;
+	char line[200], said[100], want[40];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct hutch_error e;
+		snprintf(want, sizeof(want), "%d-%d", hand->number, i);
+		snprintf(line, sizeof(line), "printf %s; exit %d", want, i);
+		check(trial_sh(hand->h, line, said, sizeof(said)) == i && !strcmp(said, want));
+		snprintf(line, sizeof(line), "{\"action\":\"stat\",\"args\":{\"path\":\"/%s\"}}", want);
+		struct hutch_message *m = trial_answer(hand->h, hutch_act(hand->h, line, 0, HUTCH_WAIT, &e));
+		check(strstr(m->json, want));
+		hutch_message_free(m);
+	}
+	return NULL;
+}
+
+/* Takes all messages, of which none is an answer of theirs. */
+static void *take(void *arg)
+{
+	const struct hand *hand = arg;
+	struct hutch_message *m;
+	struct hutch_error e;
+	int64_t own = 0;
+	int answers = 0;
+
+	for (;;) {
+		if (own == 0)
+			own = hutch_info(hand->h, &own, &e);
+		check(hutch_next(hand->h, TRIAL_MS, &m, &e) == 1);
+		const bool is_last = m->type == HUTCH_ENDED;
+		check(m->type != HUTCH_OUTPUT && m->type != HUTCH_EVENT);
+		if (m->type == HUTCH_ANSWER) {
+			check(m->tag == &own && m->call == own);
+			own = ++answers < 100 ? 0 : -1;
+		}
+		hutch_message_free(m);
+		if (is_last)
+			return NULL;
+	}
+}
+
+static void give_each_thread_its_answers(void)
+{
+	struct hutch *h = trial_create("box");
+	struct hand hands[THREADS], taker = { .h = h };
+	struct hutch_error e;
+
+	check(pthread_create(&taker.thread, NULL, take, &taker) == 0);
+	for (int i = 0; i < THREADS; i++) {
+		hands[i] = (struct hand){ .h = h, .number = i };
+		check(pthread_create(&hands[i].thread, NULL, work, &hands[i]) == 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		check(pthread_join(hands[i].thread, NULL) == 0);
+	(void)hutch_wait(h, hutch_kill(h, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e);
+	check(pthread_join(taker.thread, NULL) == 0);
+	trial_end(h);
+}
+
+const struct trial trials_use[] = {
+	{ "run_commands", run_commands },
+	{ "keep_no_more_than_16_mib", keep_no_more_than_16_mib },
+	{ "serve_an_event_loop", serve_an_event_loop },
+	{ "copy_files", copy_files },
+	{ "do_actions", do_actions },
+	{ "stream_actions", stream_actions },
+	{ "watch_and_steer", watch_and_steer },
+	{ "give_each_thread_its_answers", give_each_thread_its_answers },
+	{ NULL, NULL },
+};

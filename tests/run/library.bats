@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# libhutch, as a program has it: its cases (tests/lib), its example, and what is seen of it
+# from outside.
+
+load helpers
+
+setup() {
+	begin
+	cases=$BUILD/tests/lib/cases
+	[[ -x $cases ]] || {
+		echo "$cases is not there: make tests"
+		return 1
+	}
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# done_by CASE...: each in a process of its own; what one says is why it failed.
+done_by() {
+	local name
+	for name in "$@"; do
+		echo "$name"
+		HUTCH=$HUTCH "$cases" "$name"
+	done
+}
+
+@test "no case is left out here" {
+	diff <("$cases" | sort) <(grep -oE '^	done_by .*|^		[a-z_]{8,}( |$).*' \
+		"$BATS_TEST_FILENAME" | grep -oE '[a-z0-9]+_[a-z0-9_]+' | grep -vx done_by | sort)
+}
+
+@test "commands are run with their streams, from their start to their end" {
+	done_by run_commands keep_no_more_than_16_mib
+}
+
+@test "an event loop polls one descriptor, and nothing waits" {
+	done_by serve_an_event_loop
+}
+
+@test "files go in and out through pipes" {
+	done_by copy_files
+}
+
+@test "actions are done, streamed and cancelled" {
+	done_by do_actions stream_actions
+}
+
+@test "it is watched and steered, and its end is told to everybody" {
+	done_by watch_and_steer
+}
+
+@test "of threads at one handle each gets its own answers" {
+	done_by give_each_thread_its_answers
+}
+
+@test "every error says what it is, and what would help" {
+	done_by explain_errors judge_what_the_program_says
+}
+
+@test "a child of fork is refused, and the parent loses nothing" {
+	done_by refuse_a_child_of_fork
+}
+
+@test "a supervisor that is killed in mid-call ends every call" {
+	done_by end_every_call_when_the_supervisor_is_gone
+}
+
+@test "a host may take all children, or ignore them" {
+	done_by share_children_with_the_host
+}
+
+@test "closed before it is ready, it leaves nothing" {
+	done_by leave_nothing_when_closed_early
+}
+
+@test "without descriptors and without memory it says so, and goes on when there are some" {
+	done_by say_that_there_are_no_descriptors say_that_there_is_no_memory
+}
+
+@test "what comes from the other end is bounded and held to the protocol" {
+	done_by hold_lines_to_the_protocol bound_a_line bound_what_nobody_takes
+}
+
+@test "the example does an agent's work, in 40 lines" {
+	[ "$(grep -cvE '^ *$|^/\*|^#include|^\{|^\}' "$top/lib/examples/agent.c")" -le 40 ]
+	PATH=${HUTCH%/*}:$PATH LD_LIBRARY_PATH=$BUILD/lib catch "$BUILD/tests/lib/agent" box
+	[ "$status" -eq 0 ]
+	[ "$output" = $'1\n2\n3\nended with 7\nacted in /workspace' ]
+}
+
+# --- the library as a file -------------------------------------------------------
+
+# declared: the functions of the header.
+declared() {
+	grep -A1 '^HUTCH_API' "$top/include/hutch.h" | grep -oE '\bhutch_[a-z_]+\(' | tr -d '(' | sort -u
+}
+
+@test "what is exported is what the header declares and the map lists, with its version" {
+	lib=$BUILD/lib/libhutch.so
+	[ "$(declared | wc -l)" -gt 30 ]
+	diff <(declared) <(grep -oE '^	hutch_[a-z_]+' "$top/lib/libhutch.map" | tr -d '\t' | sort)
+	diff <(declared | sed 's/$/@@HUTCH_0.1/') \
+		<(nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | sort)
+	readelf -d "$lib" | grep -q 'SONAME.*\[libhutch.so.0\]'
+	# Nothing but these is a name in somebody's program.
+	diff <(declared) <(nm -g --defined-only "$BUILD/lib/libhutch.a" | awk 'NF == 3 { print $3 }' | sort)
+}
+
+@test "where memory is out the library does not abort, and it has no writable globals" {
+	is_sanitized && skip "the sanitizer's own are in it"
+	lib=$BUILD/lib/libhutch.so
+	never grep -qE ' (abort|exit|__assert_fail|signal|sigaction|fork)(@|$)' <(nm -D --undefined-only "$lib")
+	# What the compiler's start-up files have is theirs.
+	[ -z "$(objdump -t "$lib" | grep -E '\.(data|bss)	' | grep -vE ' (completed\.0|__dso_handle|__TMC_END__|\.data|\.bss)$')" ]
+}
+
+@test "the header stands alone, in C and in C++" {
+	printf '#include "hutch.h"\n#include "hutch.h"\nint main(void) { return 0; }\n' >alone.c
+	for std in c11 c2x; do
+		gcc -std=$std -Wall -Wextra -Wpedantic -Werror -I"$top/include" -fsyntax-only alone.c
+	done
+	local cxx
+	cxx=$(command -v g++ || command -v clang++) || skip "this host has no C++ compiler"
+	"$cxx" -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$top/include" -fsyntax-only alone.c
+}
+
+@test "every function of the header is in the manual page, and no other" {
+	diff <(declared) <(grep -oE '\bhutch_[a-z_]+\(' "$top/docs/libhutch.md" | tr -d '(' | sort -u)
+}
