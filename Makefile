@@ -149,7 +149,7 @@ Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
 
 LIB      := $(B)/lib/libhutch
-LIBS     := $(LIB).so.$(VERSION) $(LIB).so.0 $(LIB).so $(LIB).a
+LIBS     := $(LIB).so.0 $(LIB).so $(LIB).a
 
 .PHONY: all
 all: $(PROGRAMS) $(LIBS)
@@ -206,12 +206,12 @@ $(B)/pic/%.o: %.c
 	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) $(PIC_CFLAGS) -MMD -MP -c -o $@ $<
 
 LIBHUTCH_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(LIBHUTCH_SRC))
-$(LIB).so.$(VERSION): $(LIBHUTCH_OBJ) lib/libhutch.map
+$(LIB).so.0: $(LIBHUTCH_OBJ) lib/libhutch.map
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -shared $(LDHARDEN) $(if $(HOST_EXTRA),,-Wl,-z,defs) -Wl,--gc-sections -Wl,-soname,libhutch.so.0 \
 	  -Wl,--version-script=lib/libhutch.map $(HOST_EXTRA) -o $@ $(filter %.o,$^) -pthread
-$(LIB).so.0 $(LIB).so: $(LIB).so.$(VERSION)
+$(LIB).so: $(LIB).so.0
 	$(Q)ln -sf $(<F) $@
 
 # One object, whose names are its own but for those of the header.
@@ -347,8 +347,8 @@ install: all man
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MAN3) $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 include/hutch.h $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(LIB).so.$(VERSION) $(DESTDIR)$(PREFIX)/lib
-	cp -d $(LIB).so.0 $(LIB).so $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(LIB).so.0 $(DESTDIR)$(PREFIX)/lib
+	ln -sf libhutch.so.0 $(DESTDIR)$(PREFIX)/lib/libhutch.so
 	install -m 644 $(LIB).a $(DESTDIR)$(PREFIX)/lib
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/hutch.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hutch.pc
 	install -m 644 policy/seccomp/default.json $(DESTDIR)$(PREFIX)/share/hutch/seccomp
@@ -454,12 +454,21 @@ $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(IMAGE_OBJ)
 
 # libhutch's cases, linked with its archive, as a program of somebody's is; and its example
 # with the shared one.
-LIB_TESTS := $(B)/tests/lib/cases $(B)/tests/lib/agent
+LIB_TESTS := $(B)/tests/lib/cases $(B)/tests/lib/agent $(if $(HOST_EXTRA),,$(B)/tests/lib/threads)
 LIB_CASES := $(patsubst %.c,$(B)/pic/%.o,$(wildcard tests/lib/*.c))
 $(B)/tests/lib/cases: $(LIB_CASES) $(B)/pic/base/pass.o $(LIB).a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(HOST_EXTRA) -o $@ $^ -pthread
+# The same with ThreadSanitizer, which no other sanitizer goes with.
+$(B)/tsan/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g1 -fsanitize=thread $(PIC_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/tests/lib/threads: $(patsubst %.c,$(B)/tsan/%.o,$(LIBHUTCH_SRC) $(wildcard tests/lib/*.c))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -fsanitize=thread -o $@ $^ -pthread
 $(B)/tests/lib/agent: lib/examples/agent.c include/hutch.h $(LIBS)
 	@mkdir -p $(@D)
 	$(call say,CC)

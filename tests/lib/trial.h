@@ -49,9 +49,6 @@ struct hutch_message *trial_answer(struct hutch *h, int64_t call);
 /* The next message of that type, and of that call if it is not 0; others are dropped. */
 struct hutch_message *trial_next(struct hutch *h, int type, int64_t call);
 
-/* Kills the sandbox's supervisor. */
-void trial_kill_supervisor(const char *name);
-
 /* The hutch that this program runs. */
 const char *trial_program(void);
 

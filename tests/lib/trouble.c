@@ -1,5 +1,6 @@
 /* What goes wrong between a program and a sandbox. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -88,7 +89,17 @@ static void explain_errors(void)
 
 /* --- fork ------------------------------------------------------------------ */
 
-static void be_child(struct hutch *h, int done)
+/* How many descriptors an execve(2) would leave open. */
+static int count_lasting(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 200; fd++)
+		count += fcntl(fd, F_GETFD) == 0;
+	return count;
+}
+
+static void be_child(struct hutch *h, int done, int lasting)
 {
 	struct hutch_message *m;
 	struct hutch_result r;
@@ -97,6 +108,7 @@ static void be_child(struct hutch *h, int done)
 				      .argv = (const char *const[]){ "true", NULL } };
 	char byte;
 
+	check(count_lasting() == lasting);
 	check(hutch_info(h, HUTCH_WAIT, &e) == -1 && e.kind == HUTCH_FORKED);
 	check(strstr(e.message, "fork") && strstr(e.remedy, "hutch_attach"));
 	check(hutch_next(h, 0, &m, &e) == -1 && e.kind == HUTCH_FORKED);
@@ -127,6 +139,7 @@ static void *keep_calling(void *arg)
 
 static void refuse_a_child_of_fork(void)
 {
+	const int lasting = count_lasting();
 	struct hutch *h = trial_create("box");
 	struct hutch_error e;
 	pthread_t thread;
@@ -135,11 +148,11 @@ static void refuse_a_child_of_fork(void)
 	const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
 	check(hutch_fd(h, &e) >= 0);
 	check(pthread_create(&thread, NULL, keep_calling, h) == 0);
-	check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		be_child(h, ends[1]);
+		be_child(h, ends[1], lasting);
 	}
 	close(ends[1]);
 	check(pthread_join(thread, NULL) == 0);
@@ -162,7 +175,7 @@ static void refuse_a_child_of_fork(void)
 
 /* --- the supervisor goes --------------------------------------------------- */
 
-void trial_kill_supervisor(const char *name)
+static pid_t supervisor_of(const char *name)
 {
 	struct hutch *h = trial_attach(name);
 	struct hutch_error e;
@@ -177,8 +190,8 @@ void trial_kill_supervisor(const char *name)
 	FILE *stat = fopen(path, "re");
 	check(stat && fgets(line, sizeof(line), stat) && sscanf(strrchr(line, ')'), ") %*c %d", &parent) == 1);
 	fclose(stat);
-	check(kill(parent, SIGKILL) == 0);
 	hutch_close(h);
+	return parent;
 }
 
 static void *wait_in_vain(void *arg)
@@ -223,7 +236,7 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	check(pthread_create(&threads[0], NULL, wait_in_vain, h) == 0);
 	check(pthread_create(&threads[1], NULL, run_in_vain, h) == 0);
 	hutch_message_free(trial_answer(h, hutch_info(h, HUTCH_WAIT, &e)));
-	trial_kill_supervisor("box");
+	check(kill(supervisor_of("box"), SIGKILL) == 0);
 	for (int i = 0; i < 2; i++)
 		check(pthread_join(threads[i], NULL) == 0);
 	for (int i = 0; i < 2; i++) {
@@ -237,6 +250,24 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	check(hutch_info(h, NULL, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	struct pollfd w = { .fd = hutch_fd(h, &e), .events = POLLIN };
 	check(poll(&w, 1, 0) == 0); /* no loop is kept busy */
+	trial_end(h);
+}
+
+static void give_up_on_one_that_is_stuck(void)
+{
+	struct hutch *h = trial_create("box"), *other;
+	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
+	const pid_t supervisor = supervisor_of("box");
+	struct hutch_error e;
+
+	check(kill(supervisor, SIGSTOP) == 0);
+	works(&e, hutch_attach("box", &how, &other, &e) == 0);
+	check(hutch_ready(other, 100, &e) == -1 && e.kind == HUTCH_TIMEOUT && strstr(e.message, "100 ms"));
+	check(hutch_ready(other, -1, &e) == -1 && strstr(e.message, "stopped or is stuck"));
+	check(strstr(e.remedy, "hutch rm -f box"));
+	hutch_close(other);
+	check(kill(supervisor, SIGCONT) == 0);
+	check(trial_sh(h, "exit 6", NULL, 0) == 6);
 	trial_end(h);
 }
 
@@ -322,6 +353,7 @@ const struct trial trials_trouble[] = {
 	{ "explain_errors", explain_errors },
 	{ "refuse_a_child_of_fork", refuse_a_child_of_fork },
 	{ "end_every_call_when_the_supervisor_is_gone", end_every_call_when_the_supervisor_is_gone },
+	{ "give_up_on_one_that_is_stuck", give_up_on_one_that_is_stuck },
 	{ "share_children_with_the_host", share_children_with_the_host },
 	{ "leave_nothing_when_closed_early", leave_nothing_when_closed_early },
 	{ "say_that_there_are_no_descriptors", say_that_there_are_no_descriptors },

@@ -50,6 +50,23 @@ static void run_commands(void)
 	trial_end(h);
 }
 
+/* What is asked before it is open goes out then, descriptors too. */
+static void run_at_once(void)
+{
+	const char *const args[] = { "box", NULL };
+	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
+	struct hutch_error e;
+	struct hutch *h, *other;
+	char said[10];
+
+	works(&e, hutch_create(args, &how, &h, &e) == 0);
+	check(trial_sh(h, "echo 1", said, sizeof(said)) == 0 && !strcmp(said, "1\n"));
+	works(&e, hutch_attach("box", &how, &other, &e) == 0);
+	check(trial_sh(other, "echo 2", said, sizeof(said)) == 0 && !strcmp(said, "2\n"));
+	hutch_close(other);
+	trial_end(h);
+}
+
 static void keep_no_more_than_16_mib(void)
 {
 	struct hutch *h = trial_create("box");
@@ -109,6 +126,12 @@ static void serve_an_event_loop(void)
 			hutch_message_free(m);
 		}
 	}
+	check(poll(&w, 1, 0) == 0);
+	/* What a thread that waits for its own has read is shown to who polls. */
+	works(&e, hutch_info(h, &tags[0], &e) > 0);
+	hutch_message_free(trial_answer(h, hutch_stats(h, HUTCH_WAIT, &e)));
+	check(poll(&w, 1, 0) == 1 && hutch_next(h, 0, &m, &e) == 1 && m->tag == &tags[0]);
+	hutch_message_free(m);
 	check(poll(&w, 1, 0) == 0);
 	check(len == 20 && !memcmp(out, "looped\ngot a line\n\377\0", 20) && code == 0);
 	trial_end(h);
@@ -180,6 +203,15 @@ static void do_actions(void)
 	check(content && !strcmp(content, "a\\b\nü"));
 	free(content);
 	hutch_message_free(m);
+
+	/* More than a socket holds. */
+	char *large = malloc(3000100);
+	int len = sprintf(large, "{\"action\":\"write\",\"args\":{\"path\":\"large\",\"content\":\"");
+	memset(large + len, 'x', 3000000);
+	strcpy(large + len + 3000000, "\"}}");
+	hutch_message_free(trial_answer(h, hutch_act(h, large, 0, HUTCH_WAIT, &e)));
+	check(trial_sh(h, "[ $(wc -c <large) -ge 3000000 ]", NULL, 0) == 0);
+	free(large);
 
 	const int64_t slow = hutch_act(h, "{\"action\":\"run\",\"id\":7,\"args\":{\"command\":"
 					  "\"echo go; sleep 60\"}}", HUTCH_STREAM, HUTCH_WAIT, &e);
@@ -323,6 +355,7 @@ static void give_each_thread_its_answers(void)
 
 const struct trial trials_use[] = {
 	{ "run_commands", run_commands },
+	{ "run_at_once", run_at_once },
 	{ "keep_no_more_than_16_mib", keep_no_more_than_16_mib },
 	{ "serve_an_event_loop", serve_an_event_loop },
 	{ "copy_files", copy_files },

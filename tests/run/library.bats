@@ -29,11 +29,11 @@ done_by() {
 
 @test "no case is left out here" {
 	diff <("$cases" | sort) <(grep -oE '^	done_by .*|^		[a-z_]{8,}( |$).*' \
-		"$BATS_TEST_FILENAME" | grep -oE '[a-z0-9]+_[a-z0-9_]+' | grep -vx done_by | sort)
+		"$BATS_TEST_FILENAME" | grep -oE '[a-z0-9]+_[a-z0-9_]+' | grep -vx done_by | sort -u)
 }
 
 @test "commands are run with their streams, from their start to their end" {
-	done_by run_commands keep_no_more_than_16_mib
+	done_by run_commands run_at_once keep_no_more_than_16_mib
 }
 
 @test "an event loop polls one descriptor, and nothing waits" {
@@ -56,6 +56,15 @@ done_by() {
 	done_by give_each_thread_its_answers
 }
 
+# A race is told where it is found, and the program then ends with 66.
+@test "ThreadSanitizer finds no race" {
+	is_sanitized && skip "two sanitizers do not go together"
+	cases=$BUILD/tests/lib/threads
+	"$cases" >/dev/null || skip "this host has no layout of memory that ThreadSanitizer knows"
+	done_by give_each_thread_its_answers refuse_a_child_of_fork serve_an_event_loop \
+		end_every_call_when_the_supervisor_is_gone run_commands bound_a_line
+}
+
 @test "every error says what it is, and what would help" {
 	done_by explain_errors judge_what_the_program_says
 }
@@ -65,7 +74,7 @@ done_by() {
 }
 
 @test "a supervisor that is killed in mid-call ends every call" {
-	done_by end_every_call_when_the_supervisor_is_gone
+	done_by end_every_call_when_the_supervisor_is_gone give_up_on_one_that_is_stuck
 }
 
 @test "a host may take all children, or ignore them" {
@@ -99,7 +108,7 @@ declared() {
 }
 
 @test "what is exported is what the header declares and the map lists, with its version" {
-	lib=$BUILD/lib/libhutch.so
+	lib=$BUILD/lib/libhutch.so.0
 	[ "$(declared | wc -l)" -gt 30 ]
 	diff <(declared) <(grep -oE '^	hutch_[a-z_]+' "$top/lib/libhutch.map" | tr -d '\t' | sort)
 	diff <(declared | sed 's/$/@@HUTCH_0.1/') \
@@ -111,7 +120,7 @@ declared() {
 
 @test "where memory is out the library does not abort, and it has no writable globals" {
 	is_sanitized && skip "the sanitizer's own are in it"
-	lib=$BUILD/lib/libhutch.so
+	lib=$BUILD/lib/libhutch.so.0
 	never grep -qE ' (abort|exit|__assert_fail|signal|sigaction|fork)(@|$)' <(nm -D --undefined-only "$lib")
 	# What the compiler's start-up files have is theirs.
 	[ -z "$(objdump -t "$lib" | grep -E '\.(data|bss)	' | grep -vE ' (completed\.0|__dso_handle|__TMC_END__|\.data|\.bss)$')" ]
@@ -125,6 +134,14 @@ declared() {
 	local cxx
 	cxx=$(command -v g++ || command -v clang++) || skip "this host has no C++ compiler"
 	"$cxx" -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$top/include" -fsyntax-only alone.c
+}
+
+@test "pkg-config reads what is installed for it" {
+	command -v pkg-config >/dev/null || skip "this host has no pkg-config"
+	mkdir pc
+	sed -e "s|@PREFIX@|$top|; s|@VERSION@|1|" "$top/lib/hutch.pc.in" >pc/hutch.pc
+	PKG_CONFIG_PATH=pc pkg-config --validate hutch
+	[ "$(PKG_CONFIG_PATH=pc pkg-config --cflags --libs hutch | xargs)" = "-I$top/include -L$top/lib -lhutch" ]
 }
 
 @test "every function of the header is in the manual page, and no other" {
