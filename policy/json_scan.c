@@ -139,11 +139,23 @@ static int scan_escape(struct scan *s)
 	return c == 'u' ? scan_unicode(s) : 0;
 }
 
+/* Most of a long string is ASCII that stands for itself. */
+static void skip_plain(struct scan *s)
+{
+	const unsigned char *text = s->text;
+	size_t at = s->at;
+
+	while (at < s->len && text[at] >= 0x20 && text[at] < 0x80 && text[at] != '"' &&
+	       text[at] != '\\')
+		at++;
+	s->at = at;
+}
+
 static int scan_string(struct scan *s)
 {
 	if (!take(s, '"'))
 		return refuse(s, "a string was expected");
-	while (s->at < s->len) {
+	while (skip_plain(s), s->at < s->len) {
 		const unsigned char c = s->text[s->at];
 
 		if (c < 0x20)

@@ -17,12 +17,27 @@ static size_t skip_blanks(struct reply t, size_t at)
 	return at;
 }
 
+/* Where the first `c` is between two places; the second one: nowhere. */
+static size_t find(struct reply t, char c, size_t from, size_t to)
+{
+	const char *at = from < to ? memchr(t.text + from, c, to - from) : NULL;
+
+	return at ? (size_t)(at - t.text) : to;
+}
+
 /* Behind the closing quote of the string that begins at `at`. */
 static size_t skip_string(struct reply t, size_t at)
 {
-	for (at++; at < t.len && t.text[at] != '"'; at++)
-		at += t.text[at] == '\\';
-	return at < t.len ? at + 1 : t.len;
+	size_t quote = find(t, '"', ++at, t.len), escape;
+
+	/* The quote is looked for again only where it was an escaped one: each byte is looked
+	 * at twice at most, and most of them a word at a time. */
+	while ((escape = find(t, '\\', at, quote)) < quote) {
+		at = escape + 2;
+		if (at > quote)
+			quote = find(t, '"', at, t.len);
+	}
+	return quote < t.len ? quote + 1 : t.len;
 }
 
 static size_t skip_container(struct reply t, size_t at)

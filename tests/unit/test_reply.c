@@ -169,6 +169,49 @@ static void test_what_a_container_has_comes_in_order(void **state)
 	assert_false(reply_step((struct reply){ 0 }, &place));
 }
 
+static void test_an_escaped_quote_ends_no_string(void **state)
+{
+	static const char *const items[] = {
+		"\"\"", "\"\\\"\"", "\"\\\\\"", "\"\\\\\\\"]\"", "\"a\\nb\\\"c,\\\\\"", "\"\\u0022]\"", "7",
+	};
+	AUTO_FREE char *text = mem_zeroed(1, 200);
+	struct reply_place place = { 0 };
+	size_t count = 0;
+	char *to = text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(items); i++)
+		to += sprintf(to, "%c%s", i ? ',' : '[', items[i]);
+	strcpy(to, "]");
+	const struct reply list = scan(text);
+	while (reply_step(list, &place)) {
+		assert_int_equal(place.value.len, strlen(items[count]));
+		assert_memory_equal(place.value.text, items[count], place.value.len);
+		count++;
+	}
+	assert_int_equal(count, ARRAY_LEN(items));
+	/* What was never scanned, and ends in the middle. */
+	assert_int_equal(reply_get((struct reply){ "{\"a\\", 4 }, "a").len, 0);
+	assert_int_equal(reply_get((struct reply){ "{\"\\\"", 4 }, "a").len, 0);
+}
+
+/* Each byte is looked at a few times, and not once for each escape before it. */
+static void test_many_escapes_cost_what_they_are(void **state)
+{
+	enum { MANY = 8 << 20 };
+	AUTO_FREE char *text = mem_new(2 * MANY + 16);
+	char *to = text;
+
+	(void)state;
+	to += sprintf(to, "{\"a\":\"");
+	for (int i = 0; i < MANY; i++, to += 2)
+		memcpy(to, i % 2 ? "\\\"" : "\\n", 2);
+	strcpy(to, "\",\"b\":5}");
+	int64_t b = 0;
+	assert_true(reply_integer(reply_get(scan(text), "b"), &b));
+	assert_int_equal(b, 5);
+}
+
 static const struct {
 	const char *line, *bytes;
 	size_t len;
@@ -255,6 +298,8 @@ int main(void)
 		cmocka_unit_test(test_a_string_that_is_another_is_told_from_it),
 		cmocka_unit_test(test_numbers_and_claims),
 		cmocka_unit_test(test_what_a_container_has_comes_in_order),
+		cmocka_unit_test(test_an_escaped_quote_ends_no_string),
+		cmocka_unit_test(test_many_escapes_cost_what_they_are),
 		cmocka_unit_test(test_base64),
 		cmocka_unit_test(test_what_is_no_json_is_refused),
 		cmocka_unit_test(test_depth_and_width_cost_no_stack),
