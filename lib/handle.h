@@ -28,9 +28,8 @@
 #include "lib/helper.h"
 #include "sandbox/registry.h"
 
-#define LINE_MAX_BYTES (32u << 20)
-#define QUEUE_MAX      (16u << 20)
-#define HELLO	       1
+#define QUEUE_MAX (16u << 20)
+#define HELLO	  1
 
 enum stage { CREATING, FINDING, GREETING, OPEN, OVER };
 
@@ -42,6 +41,7 @@ struct packet {
 	char *data; /* owned: what was base64 */
 	size_t size;
 	bool is_done;	    /* of an answer: it is here, or will never be */
+	bool is_waited;	    /* of a call: by a thread, which frees it */
 	bool is_forgotten;  /* of a call: nobody wants its answer any more */
 	bool wants_end;	    /* of a call that starts a process for hutch_run() */
 	char method[24];    /* of a call */

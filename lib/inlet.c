@@ -16,10 +16,13 @@
 #define STEP	 (64u << 10)
 #define KEPT_MAX (1u << 20) /* of an empty buffer, for the next line */
 
-/* The members of a line that count. */
-struct parts {
-	struct reply id, error, result, method, params;
-};
+/* The members of a line that count, and those of a notification's params. */
+enum part { ID, ERROR, RESULT, METHOD, PARAMS, PART_COUNT };
+static const char *const part_names[PART_COUNT] = { "id", "error", "result", "method", "params" };
+
+enum param { PROCESS, EVENT, STREAM, DATA, CODED, DROPPED, PARAM_COUNT };
+static const char *const param_names[PARAM_COUNT] = { "process", "event", "stream", "data",
+						      "base64", "dropped" };
 
 static int over(struct hutch *h)
 {
@@ -46,26 +49,20 @@ static int closed(struct hutch *h)
 
 /* --- what a line says ------------------------------------------------------ */
 
-/* In one pass; false: a key stands twice. */
-static bool split(struct reply line, struct parts *ret)
+/* The members of those names, in one pass; false: one stands twice. */
+static bool split(struct reply object, const char *const *names, size_t count,
+		  struct reply *ret)
 {
-	const struct {
-		const char *key;
-		struct reply *to;
-	} wanted[] = {
-		{ "id", &ret->id },	    { "error", &ret->error },	{ "result", &ret->result },
-		{ "method", &ret->method }, { "params", &ret->params },
-	};
 	struct reply_place place = { 0 };
 
-	*ret = (struct parts){ 0 };
-	while (reply_step(line, &place))
-		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-			if (!reply_is(place.key, wanted[i].key))
+	memset(ret, 0, count * sizeof(*ret));
+	while (reply_step(object, &place))
+		for (size_t i = 0; i < count; i++) {
+			if (!reply_is(place.key, names[i]))
 				continue;
-			if (wanted[i].to->text)
+			if (ret[i].text)
 				return false;
-			*wanted[i].to = place.value;
+			ret[i] = place.value;
 		}
 	return true;
 }
@@ -112,11 +109,11 @@ static void note_process(struct packet *p)
 }
 
 static int take_answer(struct hutch *h, struct packet *p, struct reply line,
-		       const struct parts *x)
+		       const struct reply x[PART_COUNT])
 {
-	if (x->error.text)
-		(void)fault_answer(&p->m.error, h->name, x->error);
-	else if (keep_line(p, line, x->result) < 0)
+	if (x[ERROR].text)
+		(void)fault_answer(&p->m.error, h->name, x[ERROR]);
+	else if (keep_line(p, line, x[RESULT]) < 0)
 		return -1;
 	note_process(p);
 	call_settle(h, p);
@@ -138,20 +135,20 @@ static int wrong_version(struct hutch *h, struct reply hello)
 	return over(h);
 }
 
-static int take_hello(struct hutch *h, struct reply line, const struct parts *x)
+static int take_hello(struct hutch *h, struct reply line, const struct reply x[PART_COUNT])
 {
 	int64_t protocol = 0;
 
-	if (reply_is(reply_get(x->error, "data.kind"), "unsupported"))
-		return wrong_version(h, x->error);
-	if (x->error.text) {
-		(void)fault_answer(&h->why, h->name, x->error);
+	if (reply_is(reply_get(x[ERROR], "data.kind"), "unsupported"))
+		return wrong_version(h, x[ERROR]);
+	if (x[ERROR].text) {
+		(void)fault_answer(&h->why, h->name, x[ERROR]);
 		return over(h);
 	}
-	if (!reply_integer(reply_get(x->result, "protocol"), &protocol) ||
+	if (!reply_integer(reply_get(x[RESULT], "protocol"), &protocol) ||
 	    protocol != CLIENT_PROTOCOL)
-		return wrong_version(h, x->result);
-	if (keep_line(h->opened, line, x->result) < 0)
+		return wrong_version(h, x[RESULT]);
+	if (keep_line(h->opened, line, x[RESULT]) < 0)
 		return -1;
 	handle_open(h);
 	return 0;
@@ -159,20 +156,18 @@ static int take_hello(struct hutch *h, struct reply line, const struct parts *x)
 
 /* --- notifications --------------------------------------------------------- */
 
-static int read_output(struct packet *p, struct reply params)
+static int read_output(struct packet *p, const struct reply y[PARAM_COUNT])
 {
-	const struct reply data = reply_get(params, "data"), coded = reply_get(params, "base64");
-	const struct reply stream = reply_get(params, "stream");
 	int64_t dropped = 0;
 
-	p->m.stream = reply_is(stream, "stdout") ? 1 : reply_is(stream, "stderr") ? 2 : 0;
-	if (reply_integer(reply_get(params, "dropped"), &dropped) && dropped > 0)
+	p->m.stream = reply_is(y[STREAM], "stdout") ? 1 : reply_is(y[STREAM], "stderr") ? 2 : 0;
+	if (reply_integer(y[DROPPED], &dropped) && dropped > 0)
 		p->m.dropped = (uint64_t)dropped;
-	if (reply_type(data) == REPLY_STRING)
-		return keep_text(p, data);
-	if (reply_type(coded) != REPLY_STRING)
+	if (reply_type(y[DATA]) == REPLY_STRING)
+		return keep_text(p, y[DATA]);
+	if (reply_type(y[CODED]) != REPLY_STRING)
 		return 0;
-	if (keep_text(p, coded) < 0)
+	if (keep_text(p, y[CODED]) < 0)
 		return -1;
 	/* In its place: four characters are read before three bytes are written. */
 	if (!base64_decode(p->data, p->m.data_len, (uint8_t *)p->data, &p->m.data_len))
@@ -184,9 +179,7 @@ static int read_output(struct packet *p, struct reply params)
 /* The end of a process that hutch_run() waits for is for that one alone. */
 static bool give_end(struct hutch *h, struct packet *p)
 {
-	const struct reply params = { p->m.json, p->m.json_len };
-
-	if (!p->m.process || !reply_is(reply_get(params, "event"), "exited"))
+	if (!p->m.process)
 		return false;
 	for (struct waiter *w = h->waiters; w; w = w->next) {
 		if (w->end || !w->call || !w->call->wants_end ||
@@ -199,22 +192,25 @@ static bool give_end(struct hutch *h, struct packet *p)
 	return false;
 }
 
-static int take_notification(struct hutch *h, struct reply line, const struct parts *x)
+static int take_notification(struct hutch *h, struct reply line, const struct reply x[PART_COUNT])
 {
-	const bool is_output = reply_is(x->method, "output");
+	const bool is_output = reply_is(x[METHOD], "output");
+	struct reply y[PARAM_COUNT];
 
-	if (!is_output && !reply_is(x->method, "event"))
+	if (!is_output && !reply_is(x[METHOD], "event"))
 		return 0; /* of a version to come */
-	if (reply_type(x->params) != REPLY_OBJECT)
+	if (reply_type(x[PARAMS]) != REPLY_OBJECT)
 		return broken(h, "a notification without params");
+	if (!split(x[PARAMS], param_names, PARAM_COUNT, y))
+		return broken(h, "a key stands twice");
 	struct packet *p = packet_new(is_output ? HUTCH_OUTPUT : HUTCH_EVENT);
-	if (!p || keep_line(p, line, x->params) < 0 ||
-	    (is_output && read_output(p, x->params) < 0)) {
+	if (!p || keep_line(p, line, x[PARAMS]) < 0 ||
+	    (is_output && read_output(p, y) < 0)) {
 		packet_free(p);
 		return -1;
 	}
-	(void)reply_integer(reply_get(x->params, "process"), &p->m.process); /* else: 0 */
-	if (is_output || !give_end(h, p))
+	(void)reply_integer(y[PROCESS], &p->m.process); /* else: 0 */
+	if (is_output || !reply_is(y[EVENT], "exited") || !give_end(h, p))
 		queue_put(h, p);
 	return 0;
 }
@@ -225,30 +221,30 @@ static int take_notification(struct hutch *h, struct reply line, const struct pa
 static int take_line(struct hutch *h, const char *text, size_t len)
 {
 	struct reply line;
-	struct parts x;
+	struct reply x[PART_COUNT];
 	int64_t id = 0;
 
 	if (reply_scan(&line, text, len, NULL) < 0)
 		return broken(h, "a line is no JSON");
-	if (!split(line, &x))
+	if (!split(line, part_names, PART_COUNT, x))
 		return broken(h, "a key stands twice");
-	if (!x.id.text && reply_type(x.method) == REPLY_STRING)
-		return take_notification(h, line, &x);
-	if (!x.error.text == !x.result.text)
+	if (!x[ID].text && reply_type(x[METHOD]) == REPLY_STRING)
+		return take_notification(h, line, x);
+	if (!x[ERROR].text == !x[RESULT].text)
 		return broken(h, "an answer with no result, or an error as well");
 	/* One connection too many; or what we sent was not understood, which ends it. */
-	if (reply_type(x.id) == REPLY_NULL && x.error.text) {
-		(void)fault_answer(&h->why, h->name, x.error);
+	if (reply_type(x[ID]) == REPLY_NULL && x[ERROR].text) {
+		(void)fault_answer(&h->why, h->name, x[ERROR]);
 		return over(h);
 	}
-	if (!reply_integer(x.id, &id))
+	if (!reply_integer(x[ID], &id))
 		return broken(h, "an id that is no number");
 	if (id == HELLO && h->stage == GREETING)
-		return take_hello(h, line, &x);
+		return take_hello(h, line, x);
 	struct packet *p = call_find(h, id);
 	if (!p || p->is_done)
 		return broken(h, "an answer to what was not asked");
-	return take_answer(h, p, line, &x);
+	return take_answer(h, p, line, x);
 }
 
 static int take_lines(struct hutch *h)
@@ -325,7 +321,7 @@ static int read_on(struct hutch *h)
 		return -1;
 	if (h->stage == OVER)
 		return 0;
-	if (h->in.end - h->in.start > LINE_MAX_BYTES)
+	if (h->in.end - h->in.start > CLIENT_LINE_MAX)
 		return broken(h, "a line of more than 32 MiB");
 	if (make_room(h) < 0)
 		return -1;

@@ -45,7 +45,7 @@ int outlet_add(struct hutch *h, long long id, const struct request *r, struct hu
 	const size_t len = strlen(r->params), room = sizeof(form) + 20 + strlen(r->method) + len + 3;
 	struct chunk **at = &h->out;
 
-	if (room > LINE_MAX_BYTES)
+	if (room > CLIENT_LINE_MAX)
 		return fault(e, HUTCH_LIMIT, "%s: the request is larger than 32 MiB", r->method);
 	struct chunk *c = new_chunk(room);
 	if (!c)

@@ -76,7 +76,7 @@ static int begin(struct visit *v, const char *params, struct hutch_error *e)
 		return -1;
 	v->call = call_begin(v->h, &r, HUTCH_WAIT, e);
 	if (v->call)
-		v->call->wants_end = true;
+		v->call->wants_end = v->call->is_waited = true;
 	const int rc = v->call ? turn_join(v->h, &v->waiter, v->call, e) : -1;
 	/* The call has its own. */
 	own_close(&v->inside[1]);

@@ -124,7 +124,12 @@ static int wait_for(struct hutch *h, int64_t call, int timeout_ms, struct hutch_
 		return fault(e, HUTCH_INVALID, "call %lld is none that can be waited for: it was not "
 					       "made with HUTCH_WAIT, or was waited for before",
 			     (long long)call);
+	if (p->is_waited)
+		return fault(e, HUTCH_INVALID, "call %lld is waited for by another thread",
+			     (long long)call);
+	p->is_waited = true;
 	const int rc = wait_until(h, has_answer, p, timeout_ms, e);
+	p->is_waited = false;
 	if (rc < 0)
 		return -1;
 	if (rc > 0)

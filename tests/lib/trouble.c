@@ -205,6 +205,23 @@ static void *wait_in_vain(void *arg)
 	return NULL;
 }
 
+struct twice {
+	struct hutch *h;
+	int64_t call;
+};
+
+static void *wait_twice(void *arg)
+{
+	const struct twice *twice = arg;
+	struct hutch_error e;
+
+	/* The main thread may be at it, for a millisecond. */
+	while (hutch_wait(twice->h, twice->call, -1, NULL, &e) == -1 && e.kind == HUTCH_INVALID)
+		;
+	check(e.kind == HUTCH_DISCONNECTED);
+	return NULL;
+}
+
 static void *run_in_vain(void *arg)
 {
 	const struct hutch_exec x = { .size = sizeof(x),
@@ -221,7 +238,7 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	struct hutch *h = trial_create("box");
 	struct hutch_error e;
 	struct hutch_message *m;
-	pthread_t threads[2];
+	pthread_t threads[3];
 	int tags[2];
 
 	const struct hutch_exec x = { .size = sizeof(x),
@@ -231,20 +248,26 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
 	const int64_t kept = hutch_exec_wait(h, process, HUTCH_WAIT, &e);
+	const int64_t late = hutch_exec_wait(h, process, HUTCH_WAIT, &e);
 	check(hutch_exec_wait(h, process, &tags[0], &e) > 0);
 	check(hutch_exec_wait(h, process, &tags[1], &e) > 0);
 	check(pthread_create(&threads[0], NULL, wait_in_vain, h) == 0);
+	check(pthread_create(&threads[2], NULL, wait_twice, &(struct twice){ h, kept }) == 0);
+	/* Until the other one waits it is not in time; then it is not for us. */
+	while (hutch_wait(h, kept, 1, NULL, &e) == -1 && e.kind == HUTCH_TIMEOUT)
+		;
+	check(e.kind == HUTCH_INVALID && strstr(e.message, "another thread"));
 	check(pthread_create(&threads[1], NULL, run_in_vain, h) == 0);
 	hutch_message_free(trial_answer(h, hutch_info(h, HUTCH_WAIT, &e)));
 	check(kill(supervisor_of("box"), SIGKILL) == 0);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		check(pthread_join(threads[i], NULL) == 0);
 	for (int i = 0; i < 2; i++) {
 		m = trial_next(h, HUTCH_ANSWER, 0);
 		check(m->tag == &tags[i] && m->error.kind == HUTCH_DISCONNECTED);
 		hutch_message_free(m);
 	}
-	check(hutch_wait(h, kept, 0, NULL, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
+	check(hutch_wait(h, late, 0, NULL, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	hutch_message_free(trial_next(h, HUTCH_ENDED, 0));
 	check(hutch_next(h, -1, &m, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	check(hutch_info(h, NULL, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
