@@ -2,6 +2,7 @@
  * that hands over a connection, whose other end says what it was told to. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -10,11 +11,27 @@
 
 #define PEER 40 /* where the connection is in it, and how it gets there */
 
+/* As a program begins that a shell starts: nothing blocked, nothing ignored. */
+static bool is_fresh(void)
+{
+	struct sigaction now;
+	sigset_t blocked;
+
+	check(sigprocmask(SIG_SETMASK, NULL, &blocked) == 0);
+	for (int signo = 1; signo < 32; signo++)
+		if (sigismember(&blocked, signo) == 1 ||
+		    (sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN))
+			return false;
+	return true;
+}
+
 int trial_impostor(char **argv)
 {
 	const char *said = getenv("IMPOSTOR_SAYS");
 	int peer = PEER;
 
+	if (!is_fresh())
+		return 1;
 	if (said)
 		return write(!strcmp(argv[1], "create") ? 3 : 1, said, strlen(said)) < 0;
 	return pass_send(1, "{\"error\":null}\n", 15, &peer, 1) < 0;
@@ -204,10 +221,26 @@ static void judge_what_the_program_says(void)
 	unsetenv("IMPOSTOR_SAYS");
 }
 
+static void start_programs_as_a_shell_would(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction old;
+	sigset_t some, before;
+	int peer;
+
+	sigemptyset(&some);
+	sigaddset(&some, SIGTERM);
+	check(sigprocmask(SIG_BLOCK, &some, &before) == 0 && sigaction(SIGPIPE, &ignore, &old) == 0);
+	hutch_close(open_hostile(&peer));
+	close(peer);
+	check(sigaction(SIGPIPE, &old, NULL) == 0 && sigprocmask(SIG_SETMASK, &before, NULL) == 0);
+}
+
 const struct trial trials_hostile[] = {
 	{ "hold_lines_to_the_protocol", hold_lines_to_the_protocol },
 	{ "bound_a_line", bound_a_line },
 	{ "bound_what_nobody_takes", bound_what_nobody_takes },
+	{ "start_programs_as_a_shell_would", start_programs_as_a_shell_would },
 	{ "judge_what_the_program_says", judge_what_the_program_says },
 	{ NULL, NULL },
 };

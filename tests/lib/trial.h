@@ -49,6 +49,9 @@ struct hutch_message *trial_answer(struct hutch *h, int64_t call);
 /* The next message of that type, and of that call if it is not 0; others are dropped. */
 struct hutch_message *trial_next(struct hutch *h, int type, int64_t call);
 
+/* How many descriptors an execve(2) would leave open. */
+int trial_lasting(void);
+
 /* The hutch that this program runs. */
 const char *trial_program(void);
 

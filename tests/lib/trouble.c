@@ -89,16 +89,6 @@ static void explain_errors(void)
 
 /* --- fork ------------------------------------------------------------------ */
 
-/* How many descriptors an execve(2) would leave open. */
-static int count_lasting(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 200; fd++)
-		count += fcntl(fd, F_GETFD) == 0;
-	return count;
-}
-
 static void be_child(struct hutch *h, int done, int lasting)
 {
 	struct hutch_message *m;
@@ -108,7 +98,7 @@ static void be_child(struct hutch *h, int done, int lasting)
 				      .argv = (const char *const[]){ "true", NULL } };
 	char byte;
 
-	check(count_lasting() == lasting);
+	check(trial_lasting() == lasting);
 	check(hutch_info(h, HUTCH_WAIT, &e) == -1 && e.kind == HUTCH_FORKED);
 	check(strstr(e.message, "fork") && strstr(e.remedy, "hutch_attach"));
 	check(hutch_next(h, 0, &m, &e) == -1 && e.kind == HUTCH_FORKED);
@@ -139,7 +129,7 @@ static void *keep_calling(void *arg)
 
 static void refuse_a_child_of_fork(void)
 {
-	const int lasting = count_lasting();
+	const int lasting = trial_lasting();
 	struct hutch *h = trial_create("box");
 	struct hutch_error e;
 	pthread_t thread;
@@ -247,6 +237,14 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	int64_t process = 0;
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
+	/* A child that was forked in between, and holds its copies. */
+	int held[2], status;
+	check(pipe2(held, O_CLOEXEC) == 0);
+	const pid_t child = fork();
+	if (child == 0) {
+		close(held[1]);
+		_exit((int)read(held[0], &(char){ 0 }, 1));
+	}
 	const int64_t kept = hutch_exec_wait(h, process, HUTCH_WAIT, &e);
 	const int64_t late = hutch_exec_wait(h, process, HUTCH_WAIT, &e);
 	check(hutch_exec_wait(h, process, &tags[0], &e) > 0);
@@ -273,6 +271,8 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	check(hutch_info(h, NULL, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	struct pollfd w = { .fd = hutch_fd(h, &e), .events = POLLIN };
 	check(poll(&w, 1, 0) == 0); /* no loop is kept busy */
+	close(held[0]), close(held[1]);
+	check(waitpid(child, &status, 0) == child && status == 0);
 	trial_end(h);
 }
 

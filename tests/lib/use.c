@@ -59,7 +59,12 @@ static void run_at_once(void)
 	struct hutch *h, *other;
 	char said[10];
 
+	const int lasting = trial_lasting();
 	works(&e, hutch_create(args, &how, &h, &e) == 0);
+	const struct hutch_exec x = { .size = sizeof(x), .flags = HUTCH_FDS, .fds = { 0, 1, 2 },
+				      .argv = (const char *const[]){ "true", NULL } };
+	works(&e, hutch_exec(h, &x, NULL, &e) == 2);
+	check(trial_lasting() == lasting);
 	check(trial_sh(h, "echo 1", said, sizeof(said)) == 0 && !strcmp(said, "1\n"));
 	works(&e, hutch_attach("box", &how, &other, &e) == 0);
 	check(trial_sh(other, "echo 2", said, sizeof(said)) == 0 && !strcmp(said, "2\n"));
@@ -284,7 +289,8 @@ static void watch_and_steer(void)
 /* --- two threads and more --------------------------------------------------- */
 
 #define THREADS 6
-#define ROUNDS	25
+#define ROUNDS	20
+#define CALLS	300 /* short ones, so that one often reads what is for another */
 
 struct hand {
 	struct hutch *h;
@@ -306,6 +312,10 @@ static void *work(void *arg)
 		struct hutch_message *m = trial_answer(hand->h, hutch_act(hand->h, line, 0, HUTCH_WAIT, &e));
 		check(strstr(m->json, want));
 		hutch_message_free(m);
+	}
+	for (int i = 0; i < CALLS; i++) {
+		struct hutch_error e;
+		hutch_message_free(trial_answer(hand->h, hutch_info(hand->h, HUTCH_WAIT, &e)));
 	}
 	return NULL;
 }

@@ -78,7 +78,7 @@ done_by() {
 }
 
 @test "a host may take all children, or ignore them" {
-	done_by share_children_with_the_host
+	done_by share_children_with_the_host start_programs_as_a_shell_would
 }
 
 @test "closed before it is ready, it leaves nothing" {
