@@ -221,8 +221,7 @@ static struct hutch_how whole(const struct hutch_how *how)
 	return all;
 }
 
-static struct hutch *new_handle(const char *name, const struct hutch_how *how,
-				struct hutch_error *e)
+struct hutch *handle_new(const char *name, const struct hutch_how *how, struct hutch_error *e)
 {
 	if (!name || !registry_is_name(name)) {
 		(void)fault_name(e, name);
@@ -248,7 +247,7 @@ int hutch_attach(const char *name, const struct hutch_how *how, struct hutch **r
 		 struct hutch_error *e)
 {
 	const struct hutch_how all = whole(how);
-	struct hutch *h = new_handle(name, &all, e);
+	struct hutch *h = handle_new(name, &all, e);
 
 	if (!h)
 		return -1;
@@ -270,7 +269,7 @@ int hutch_create(const char *const *args, const struct hutch_how *how, struct hu
 		count++;
 	if (!count)
 		return fault(e, HUTCH_INVALID, "no name was given for the sandbox, which comes last");
-	struct hutch *h = new_handle(args[count - 1], &all, e);
+	struct hutch *h = handle_new(args[count - 1], &all, e);
 	if (!h)
 		return -1;
 	if (opening_create(h, all.verb ? all.verb : "create", args, e) < 0) {

@@ -108,6 +108,9 @@ int handle_watch(struct hutch *h, int fd, struct hutch_error *e);
 void handle_rewatch(struct hutch *h, int fd, bool writes);
 void handle_drop(struct hutch *h, int *fd);
 
+/* One that waits for nothing yet; closed with hutch_close(). */
+struct hutch *handle_new(const char *name, const struct hutch_how *how, struct hutch_error *e);
+
 /* It is open: whoever waits is told. */
 void handle_open(struct hutch *h);
 
