@@ -2,8 +2,8 @@
  *
  * A sandbox that has a name is a process of its own on this host, its supervisor, which
  * serves a socket (docs/control.md).  This library is a client of that socket, and runs
- * the program `hutch` to make sandboxes.  It starts no thread, has no globals, installs no
- * signal handler, changes no signal mask and prints nothing.
+ * the program `hutch` to make sandboxes.  It starts no thread, has no globals, installs
+ * no signal handler, changes no signal mask and prints nothing.
  *
  *	const char *const args[] = { "--workspace", ".", "box", NULL };
  *	struct hutch_error e;
@@ -15,12 +15,13 @@
  *	hutch_close(box);
  *
  * HANDLES.  A struct hutch is one connection to one sandbox.  Opening one does not wait:
- * calls can be made at once, and go out when the sandbox is there.  Closing the handle ends
- * what was started through it without HUTCH_DETACH, and nothing else: the sandbox lives on.
+ * calls can be made at once, and go out when the sandbox is there.  Closing the handle
+ * ends what was started through it without HUTCH_DETACH, and nothing else: the sandbox
+ * lives on.
  *
- * CALLS AND ANSWERS.  A function that asks the sandbox for something returns the number of
- * the call, from 1, and does not wait either.  Where the answer goes is said with the call,
- * by its `tag`:
+ * CALLS AND ANSWERS.  A function that asks the sandbox for something returns the number
+ * of the call, which is positive, and does not wait either.  Where the answer goes is
+ * said with the call, by its `tag`:
  *
  *	HUTCH_WAIT	to hutch_wait() with the call's number, which waits for it
  *	anything else	to hutch_next(), with that tag in the message
@@ -29,8 +30,9 @@
  * side; answers come in the order in which they are ready.
  *
  * EVENT LOOPS.  hutch_fd() is one descriptor: when poll(2) says that it can be read, take
- * messages with hutch_next(h, 0, ...) until there is none.  There are no callbacks: no code
- * of yours runs inside the library, under its locks, or in a thread that you did not expect.
+ * messages with hutch_next(h, 0, ...) until there is none.  There are no callbacks: no
+ * code of yours runs inside the library, under its locks, or in a thread that you did not
+ * expect.
  *
  * Messages that nobody takes are kept up to 16 MiB; then the oldest go, and the next one
  * that is taken says how many (`missed`).  That happens only while some thread is in
@@ -41,24 +43,26 @@
  * except hutch_close(): nobody may be in a call for that handle, or come to it later.
  *
  * FORK.  A handle belongs to the process that opened it.  In a child every function but
- * hutch_close() fails with HUTCH_FORKED, and changes nothing; hutch_close() gives back the
- * child's copies, and the parent's handle goes on.  All descriptors are close-on-exec.
+ * hutch_close() fails with HUTCH_FORKED, and changes nothing; hutch_close() gives back
+ * the child's copies, and the parent's handle goes on.  All descriptors are
+ * close-on-exec.
  *
  * ERRORS.  Functions that can fail take a struct hutch_error last, which may be NULL, and
- * fill it in when they return -1 (or NULL).  When the supervisor goes away, every call that
- * is under way ends with HUTCH_DISCONNECTED, and then comes the message HUTCH_ENDED.
- * Where memory is out the error is HUTCH_NO_MEMORY, and nothing is lost: what was asked was
- * not, and what could not be taken can be taken later.  The library never calls abort(3).
+ * fill it in when they return -1 (or NULL).  When the supervisor goes away, every call
+ * that is under way ends with HUTCH_DISCONNECTED, and then comes the message HUTCH_ENDED.
+ * Where memory is out the error is HUTCH_NO_MEMORY, and nothing is lost: what was asked
+ * was not, and what could not be taken can be taken later.  The library never calls
+ * abort(3).
  *
- * WHAT COMES FROM A SANDBOX is checked: a line is at most 32 MiB and well-formed JSON, or the
- * handle ends with HUTCH_PROTOCOL.  What processes print, names and paths may be anything
- * that somebody hostile would choose.
+ * WHAT COMES FROM A SANDBOX is checked: a line is at most 32 MiB and well-formed JSON, or
+ * the handle ends with HUTCH_PROTOCOL.  What processes print, names and paths may be
+ * anything that somebody hostile would choose.
  *
  * ROOT.  A sandbox that root makes stands for an ordinary user (hutch-run(1)), and root's
  * handles are had through that user; nothing is different otherwise.
  *
- * Texts are UTF-8, ended by a NUL.  Structs that begin with `size` are given with it set to
- * their sizeof, so that later versions can have more members, which are zero for you.
+ * Texts are UTF-8, ended by a NUL.  Structs that begin with `size` are given with it set
+ * to their sizeof, so that later versions can have more members, which are zero for you.
  *
  * Sources: docs/control.md of hutch; unix(7), pidfd_open(2), madvise(2). */
 #ifndef HUTCH_H
@@ -81,7 +85,7 @@ struct hutch;
 /* The first eleven are the words of `data.kind` in docs/control.md. */
 enum hutch_kind {
 	HUTCH_OK,
-	HUTCH_NOT_FOUND,    /* a sandbox, process, path or program that was named is absent */
+	HUTCH_NOT_FOUND,    /* what was named, a sandbox or a path, is absent */
 	HUTCH_EXISTS,	    /* what is to be made is there already */
 	HUTCH_BUSY,	    /* not now: it is paused, stopping, or at something else */
 	HUTCH_INVALID,	    /* what was given is wrong */
@@ -100,9 +104,8 @@ enum hutch_kind {
 
 struct hutch_error {
 	int kind;	   /* enum hutch_kind */
-	int exit_code;	   /* what `hutch` would exit with: 125; of a command that could not
-			    * be started 126 or 127 */
-	char message[768]; /* one sentence: what was tried, on what, and what came of it */
+	int exit_code;	   /* that of `hutch`: 125; 126 or 127: a command could not be started */
+	char message[768]; /* a sentence: what was tried, on what, what came of it */
 	char remedy[448];  /* what would help; "": nobody knows */
 };
 
@@ -118,8 +121,7 @@ struct hutch_how {
 	size_t size;
 	const char *program; /* which hutch to run; NULL: the one on PATH */
 	const char *verb;    /* of hutch_create: "create", or "fork"; NULL: create */
-	int notes;	     /* a descriptor for what the program prints for people, such as
-			      * progress; 0: nowhere */
+	int notes;	     /* where what it tells people goes, a descriptor; 0: nowhere */
 };
 
 /* Begins to make a sandbox, by running `hutch create ARGS`: `args` are its flags and the
@@ -130,12 +132,12 @@ HUTCH_API int hutch_create(const char *const *args, const struct hutch_how *how,
 			   struct hutch **ret, struct hutch_error *e);
 
 /* Begins to connect to one that is there. */
-HUTCH_API int hutch_attach(const char *name, const struct hutch_how *how, struct hutch **ret,
-			   struct hutch_error *e);
+HUTCH_API int hutch_attach(const char *name, const struct hutch_how *how,
+			   struct hutch **ret, struct hutch_error *e);
 
-/* Waits until it is open, which the message HUTCH_READY tells an event loop: 0.  `timeout_ms`:
- * -1 is for ever, here and below; a supervisor that does not answer within 5 seconds is
- * HUTCH_TIMEOUT in any case. */
+/* Waits until it is open, which the message HUTCH_READY tells an event loop: 0.
+ * `timeout_ms`: -1 is for ever, here and below; a supervisor that does not answer within
+ * 5 seconds is HUTCH_TIMEOUT in any case. */
 HUTCH_API int hutch_ready(struct hutch *h, int timeout_ms, struct hutch_error *e);
 
 /* NULL is allowed. */
@@ -163,7 +165,7 @@ struct hutch_message {
 	const char *json;   /* the result, or the params; "null" where there is none */
 	size_t json_len;    /* there is a NUL behind it */
 	int64_t process;    /* HUTCH_OUTPUT, HUTCH_EVENT: which it is about; 0: none */
-	const char *data;   /* HUTCH_OUTPUT: the bytes, a NUL behind them; may hold NULs */
+	const char *data;   /* HUTCH_OUTPUT: the bytes, any, and a NUL behind them */
 	size_t data_len;
 	uint64_t dropped;   /* HUTCH_OUTPUT: so many bytes are missing here */
 	uint64_t missed;    /* so many messages before this one were not taken in time */
@@ -175,15 +177,15 @@ struct hutch_message {
  * when hutch_next() may have something.  The first call makes it; -1 with an error. */
 HUTCH_API int hutch_fd(struct hutch *h, struct hutch_error *e);
 
-/* The next message, yours to free: 1.  0: none came in time; `timeout_ms` 0 does not wait.
- * -1: an error, as of a handle whose HUTCH_ENDED was taken. */
+/* The next message, yours to free: 1.  0: none came in time; `timeout_ms` 0 does not
+ * wait. -1: an error, as of a handle whose HUTCH_ENDED was taken. */
 HUTCH_API int hutch_next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
 			 struct hutch_error *e);
 
 /* Waits for the answer to a call that was made with HUTCH_WAIT.  0: it is a result; *ret,
- * which is yours to free, may not be wanted: NULL.  -1: the answer is an error, which is in
- * `e`; or HUTCH_TIMEOUT, and it can be waited for again.  A `call` of -1 is passed on, so
- * that a call can stand in the place of its number; `e` is then as that left it. */
+ * which is yours to free, may not be wanted: NULL.  -1: the answer is an error, which is
+ * in `e`; or HUTCH_TIMEOUT, and it can be waited for again.  A `call` of -1 is passed on,
+ * so that a call can stand in the place of its number; `e` is then as that left it. */
 HUTCH_API int hutch_wait(struct hutch *h, int64_t call, int timeout_ms,
 			 struct hutch_message **ret, struct hutch_error *e);
 
@@ -213,11 +215,11 @@ struct hutch_exec {
 	unsigned flags;		   /* HUTCH_TTY, _STDIN, _DETACH, _FDS */
 	uint32_t rows, cols;	   /* with HUTCH_TTY; 0: 24 and 80 */
 	uint64_t timeout_ms;	   /* after which it is killed with its tree; 0: none */
-	int fds[3];		   /* with HUTCH_FDS: its 0, 1 and 2; pipes, and they stay yours */
+	int fds[3];		   /* with HUTCH_FDS: its 0, 1 and 2: pipes; yours */
 };
 
-/* exec.start: the result has `process`, a number, and `pid`.  Without HUTCH_FDS what it prints
- * comes as HUTCH_OUTPUT.  Its end is the event `exited`. */
+/* exec.start: the result has `process`, a number, and `pid`.  Without HUTCH_FDS what it
+ * prints comes as HUTCH_OUTPUT.  Its end is the event `exited`. */
 HUTCH_API int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
 			     struct hutch_error *e);
 /* The result has `exit_code`, `signal` and `timed_out`, when it has ended. */
@@ -239,15 +241,16 @@ HUTCH_API int64_t hutch_exec_write(struct hutch *h, int64_t process,
 				   const struct hutch_input *input, void *tag,
 				   struct hutch_error *e);
 /* To its process group. */
-HUTCH_API int64_t hutch_exec_signal(struct hutch *h, int64_t process, int signo, void *tag,
-				    struct hutch_error *e);
+HUTCH_API int64_t hutch_exec_signal(struct hutch *h, int64_t process, int signo,
+				    void *tag, struct hutch_error *e);
 
 struct hutch_window {
 	uint32_t rows, cols;
 };
 
-HUTCH_API int64_t hutch_exec_resize(struct hutch *h, int64_t process, struct hutch_window size,
-				    void *tag, struct hutch_error *e);
+HUTCH_API int64_t hutch_exec_resize(struct hutch *h, int64_t process,
+				    struct hutch_window size, void *tag,
+				    struct hutch_error *e);
 HUTCH_API int64_t hutch_exec_list(struct hutch *h, void *tag, struct hutch_error *e);
 
 struct hutch_result {
@@ -258,9 +261,9 @@ struct hutch_result {
 	uint64_t lost; /* bytes beyond the first 16 MiB of each, which were thrown away */
 };
 
-/* All in one, and waits: starts it, hands it `input`, which may be NULL, and collects what it
- * prints until it has ended.  The flags and descriptors of `x` are not for this.  What
- * others that it left behind print later is not waited for. */
+/* All in one, and waits: starts it, hands it `input`, which may be NULL, and collects
+ * what it prints until it has ended.  The flags and descriptors of `x` are not for this.
+ * What others that it left behind print later is not waited for. */
 HUTCH_API int hutch_run(struct hutch *h, const struct hutch_exec *x,
 			const struct hutch_input *input, struct hutch_result *ret,
 			struct hutch_error *e);
@@ -271,16 +274,16 @@ HUTCH_API void hutch_result_done(struct hutch_result *r);
 struct hutch_copy {
 	size_t size;
 	const char *path;
-	const char *name; /* copy_in: in place of the first component of each name; or NULL */
+	const char *name; /* copy_in: in place of each name's first component; or NULL */
 	unsigned flags;	  /* HUTCH_FDS; copy_out: HUTCH_FOLLOW */
 	int tar;	  /* with HUTCH_FDS: a pipe's end for the tar; it stays yours */
-	int sentences;	  /* ... and one for what could not be copied, a sentence a line; -1: none */
+	int sentences;	  /* ... and one for what could not be copied; -1: none */
 };
 
 /* A tar comes out, or goes in; the result is as that of hutch_exec(), and the end, for
- * hutch_exec_wait(), has `error` too.  Without HUTCH_FDS the tar comes as HUTCH_OUTPUT, or
- * is sent with hutch_exec_write().  What comes out was made inside: unpack it where it can
- * do no harm.  See copy.out and copy.in of docs/control.md. */
+ * hutch_exec_wait(), has `error` too.  Without HUTCH_FDS the tar comes as HUTCH_OUTPUT,
+ * or is sent with hutch_exec_write().  What comes out was made inside: unpack it where it
+ * can do no harm.  See copy.out and copy.in of docs/control.md. */
 HUTCH_API int64_t hutch_copy_out(struct hutch *h, const struct hutch_copy *c, void *tag,
 				 struct hutch_error *e);
 HUTCH_API int64_t hutch_copy_in(struct hutch *h, const struct hutch_copy *c, void *tag,
@@ -290,14 +293,15 @@ HUTCH_API int64_t hutch_copy_in(struct hutch *h, const struct hutch_copy *c, voi
 
 /* `action` is an object of JSON as docs/actions.md has it; the result is its observation.
  * `flags`: HUTCH_STREAM, from then on for all actions of this handle; HUTCH_CONFIRM. */
-HUTCH_API int64_t hutch_act(struct hutch *h, const char *action, unsigned flags, void *tag,
-			    struct hutch_error *e);
+HUTCH_API int64_t hutch_act(struct hutch *h, const char *action, unsigned flags,
+			    void *tag, struct hutch_error *e);
 /* Ends the action that has this `id`. */
-HUTCH_API int64_t hutch_cancel(struct hutch *h, int64_t id, void *tag, struct hutch_error *e);
+HUTCH_API int64_t hutch_cancel(struct hutch *h, int64_t id, void *tag,
+			       struct hutch_error *e);
 
-/* Makes the connection one of `hutch act`, lines of actions in and of observations out, and
- * hands it over: a stream socket, yours to close.  Waits for the sandbox to agree.  No call
- * may be under way; the handle is of no more use, but for hutch_close(). */
+/* Makes the connection one of `hutch act`, lines of actions in and of observations out,
+ * and hands it over: a stream socket, yours to close.  Waits for the sandbox to agree.
+ * No call may be under way; the handle is of no more use, but for hutch_close(). */
 HUTCH_API int hutch_act_stream(struct hutch *h, unsigned flags, struct hutch_error *e);
 
 /* --- the sandbox ----------------------------------------------------------- */
@@ -316,8 +320,8 @@ HUTCH_API int64_t hutch_stop(struct hutch *h, unsigned grace_s, void *tag,
 			     struct hutch_error *e);
 HUTCH_API int64_t hutch_kill(struct hutch *h, void *tag, struct hutch_error *e);
 
-/* `hutch rm`, and waits: what is kept of one that has ended is removed, and its name is free
- * then.  HUTCH_FORCE: one that lives is ended first, even a stuck one.  An error is
+/* `hutch rm`, and waits: what is kept of one that has ended is removed, and its name is
+ * free then.  HUTCH_FORCE: one that lives is ended first, even a stuck one.  An error is
  * HUTCH_SYSTEM, with the program's own words. */
 HUTCH_API int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 		       struct hutch_error *e);
@@ -343,7 +347,8 @@ HUTCH_API int hutch_json_number(const char *json, const char *path, double *ret)
 HUTCH_API int hutch_json_bool(const char *json, const char *path, int *ret);
 /* A string, to be given to free(3); NULL where there is none. */
 HUTCH_API char *hutch_json_string(const char *json, const char *path);
-/* The text with its quotes and escapes, to be given to free(3); NULL where it is no UTF-8. */
+/* The text with its quotes and escapes, to be given to free(3); NULL where it is no
+ * UTF-8. */
 HUTCH_API char *hutch_json_quote(const char *text);
 
 #ifdef __cplusplus

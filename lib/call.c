@@ -16,8 +16,10 @@ struct packet *packet_new(int type)
 	struct packet *p = malloc(sizeof(*p));
 
 	if (p)
-		*p = (struct packet){ .m = { .type = type, .json = "null", .json_len = 4 },
-				      .size = sizeof(*p) };
+		*p = (struct packet){
+			.m = { .type = type, .json = "null", .json_len = 4 },
+			.size = sizeof(*p)
+		};
 	return p;
 }
 
@@ -138,7 +140,8 @@ void queue_show(struct hutch *h)
 		return;
 	/* Neither blocks: it is 0 or 1. */
 	h->is_shown = is_shown;
-	(void)!(is_shown ? write(h->ready, &one, sizeof(one)) : read(h->ready, &one, sizeof(one)));
+	(void)!(is_shown ? write(h->ready, &one, sizeof(one)) :
+			   read(h->ready, &one, sizeof(one)));
 }
 
 static struct packet *pop(struct hutch *h)

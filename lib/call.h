@@ -12,7 +12,8 @@ struct waiter;
 struct packet *packet_new(int type);
 void packet_free(struct packet *p);
 
-/* With the lock.  Sends a request, or keeps it until it can be sent; NULL with an error. */
+/* With the lock.  Sends a request, or keeps it until it can be sent; NULL with an
+ * error. */
 struct packet *call_begin(struct hutch *h, const struct request *r, void *tag,
 			  struct hutch_error *e);
 

@@ -19,7 +19,8 @@ void draft_done(struct draft *d);
 void draft_add(struct draft *d, const void *bytes, size_t len);
 void draft_put(struct draft *d, const char *text);
 /* At most 200 bytes. */
-void draft_putf(struct draft *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void draft_putf(struct draft *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* As a string of JSON. */
 void draft_quote(struct draft *d, const char *text);
 /* Bytes as base64, without quotes. */

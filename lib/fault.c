@@ -33,7 +33,8 @@ _Static_assert(ARRAY_LEN(names) == HUTCH_FORKED + 1, "a kind has no name");
 
 const char *hutch_kind_name(int kind)
 {
-	return names[kind >= 0 && (size_t)kind < ARRAY_LEN(names) ? kind : HUTCH_INTERNAL];
+	return names[kind >= 0 && (size_t)kind < ARRAY_LEN(names) ? kind :
+								    HUTCH_INTERNAL];
 }
 
 /* Not in the middle of a character. */
@@ -44,8 +45,8 @@ static void end_whole(char *text, size_t len)
 	text[len] = '\0';
 }
 
-__attribute__((format(printf, 3, 0)))
-static void print(char *to, size_t size, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void print(char *to, size_t size,
+							const char *fmt, va_list ap)
 {
 	if (vsnprintf(to, size, fmt, ap) >= (int)size)
 		end_whole(to, size - 1);
@@ -83,25 +84,34 @@ int fault_memory(struct hutch_error *e)
 
 int fault_name(struct hutch_error *e, const char *name)
 {
-	return fault(e, HUTCH_INVALID, "'%.40s' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 _ . -, "
-				       "the first a letter or a digit", name ? name : "");
+	return fault(e, HUTCH_INVALID,
+		     "'%.40s' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 _ . -, "
+		     "the first a letter or a digit",
+		     name ? name : "");
 }
 
 static enum hutch_kind kind_of(const struct err *from)
 {
 	static const enum hutch_kind kinds[] = {
-		[ERR_NONE] = HUTCH_OK,		     [ERR_USAGE] = HUTCH_INVALID,
-		[ERR_NOT_FOUND] = HUTCH_NOT_FOUND,   [ERR_EXISTS] = HUTCH_EXISTS,
-		[ERR_BUSY] = HUTCH_BUSY,	     [ERR_GONE] = HUTCH_DISCONNECTED,
-		[ERR_REFUSED] = HUTCH_REFUSED,	     [ERR_UNSUPPORTED] = HUTCH_UNSUPPORTED,
-		[ERR_LIMIT] = HUTCH_LIMIT,	     [ERR_PROTOCOL] = HUTCH_PROTOCOL,
-		[ERR_SYSTEM] = HUTCH_SYSTEM,	     [ERR_INTERNAL] = HUTCH_INTERNAL,
+		[ERR_NONE] = HUTCH_OK,
+		[ERR_USAGE] = HUTCH_INVALID,
+		[ERR_NOT_FOUND] = HUTCH_NOT_FOUND,
+		[ERR_EXISTS] = HUTCH_EXISTS,
+		[ERR_BUSY] = HUTCH_BUSY,
+		[ERR_GONE] = HUTCH_DISCONNECTED,
+		[ERR_REFUSED] = HUTCH_REFUSED,
+		[ERR_UNSUPPORTED] = HUTCH_UNSUPPORTED,
+		[ERR_LIMIT] = HUTCH_LIMIT,
+		[ERR_PROTOCOL] = HUTCH_PROTOCOL,
+		[ERR_SYSTEM] = HUTCH_SYSTEM,
+		[ERR_INTERNAL] = HUTCH_INTERNAL,
 	};
 	_Static_assert(ARRAY_LEN(kinds) == ERR_KIND_COUNT, "a kind has no counterpart");
 
 	if (from->sys == ENOMEM)
 		return HUTCH_NO_MEMORY;
-	return from->sys == ENOSPC || from->sys == EDQUOT ? HUTCH_NO_SPACE : kinds[from->kind];
+	return from->sys == ENOSPC || from->sys == EDQUOT ? HUTCH_NO_SPACE :
+							    kinds[from->kind];
 }
 
 int fault_of(struct hutch_error *e, const struct err *from)
@@ -133,7 +143,8 @@ static bool read_text(struct reply value, char *to, size_t size)
 
 	if (reply_type(value) != REPLY_STRING)
 		return false;
-	while ((n = json_decode(value.text, value.len, &at, piece)) > 0 && len + n < size) {
+	while ((n = json_decode(value.text, value.len, &at, piece)) > 0 &&
+	       len + n < size) {
 		memcpy(to + len, piece, n);
 		len += n;
 	}

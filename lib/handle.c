@@ -31,7 +31,8 @@ const char *hutch_version(void)
 static char *new_mark(void)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	char *mark = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *mark = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
 
 	if (mark == MAP_FAILED)
 		return NULL;
@@ -49,8 +50,10 @@ int handle_enter(struct hutch *h, struct hutch_error *e)
 {
 	/* Before the lock, which another thread may have held in the parent. */
 	if (!h->mine[0]) {
-		(void)fault(e, HUTCH_FORKED, "the handle of sandbox '%s' belongs to the process that "
-					     "opened it, of which this one is a fork", h->name);
+		(void)fault(e, HUTCH_FORKED,
+			    "the handle of sandbox '%s' belongs to the process that "
+			    "opened it, of which this one is a fork",
+			    h->name);
 		return fault_remedy(e, "open one here with hutch_attach()");
 	}
 	(void)pthread_mutex_lock(&h->lock); /* it cannot fail: it is of the plain kind */
@@ -100,7 +103,8 @@ static int make_loop(struct hutch *h, struct hutch_error *e)
 	AUTO_CLOSE int ready = loop < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	if (ready < 0 || watch_in(loop, h->io) < 0 || watch_in(loop, ready) < 0)
-		return fault_sys(e, "make a descriptor to poll for sandbox '%s'", h->name);
+		return fault_sys(e, "make a descriptor to poll for sandbox '%s'",
+				 h->name);
 	h->loop = fd_take(&loop);
 	h->ready = fd_take(&ready);
 	queue_show(h);
@@ -221,7 +225,8 @@ static struct hutch_how whole(const struct hutch_how *how)
 	return all;
 }
 
-struct hutch *handle_new(const char *name, const struct hutch_how *how, struct hutch_error *e)
+struct hutch *handle_new(const char *name, const struct hutch_how *how,
+			 struct hutch_error *e)
 {
 	if (!name || !registry_is_name(name)) {
 		(void)fault_name(e, name);
@@ -268,7 +273,8 @@ int hutch_create(const char *const *args, const struct hutch_how *how, struct hu
 	while (args && args[count])
 		count++;
 	if (!count)
-		return fault(e, HUTCH_INVALID, "no name was given for the sandbox, which comes last");
+		return fault(e, HUTCH_INVALID,
+			     "no name was given for the sandbox, which comes last");
 	struct hutch *h = handle_new(args[count - 1], &all, e);
 	if (!h)
 		return -1;

@@ -11,11 +11,11 @@
  *
  * Whatever fails on the way leads to OVER, with the reason in `why`.
  *
- * All that is waited for is in the epoll set `io`: the helper's pidfd, then the socket, and
- * a timer for the greeting.  Threads that wait poll that, and a descriptor each of their
- * own, without the lock; whoever gets it first reads what is there, and wakes those whose
- * answers were in it (turn.h).  `loop`, which an event loop polls, is `io` and `ready`,
- * which can be read as long as something is in the queue.
+ * All that is waited for is in the epoll set `io`: the helper's pidfd, then the socket,
+ * and a timer for the greeting.  Threads that wait poll that, and a descriptor each of
+ * their own, without the lock; whoever gets it first reads what is there, and wakes those
+ * whose answers were in it (turn.h).  `loop`, which an event loop polls, is `io` and
+ * `ready`, which can be read as long as something is in the queue.
  *
  * An answer's packet is made with its call, so that the end of the connection can be told
  * where no memory is left. */
@@ -72,7 +72,7 @@ struct inlet {
 };
 
 struct hutch {
-	char *mine;	      /* a page; "": we are in a child (madvise(2), MADV_WIPEONFORK) */
+	char *mine;	      /* a page; "": in a child (madvise(2), MADV_WIPEONFORK) */
 	pthread_mutex_t lock; /* of all that follows */
 	char name[REGISTRY_NAME_MAX + 1];
 	char *program; /* owned */
@@ -95,7 +95,7 @@ struct hutch {
 	struct packet *queue, *last; /* owned */
 	size_t queued;		     /* bytes of it */
 	uint64_t missed;
-	struct packet *end, *opened; /* owned: made with the handle, so that there is memory */
+	struct packet *end, *opened; /* owned: made with the handle, to be there */
 	struct waiter *waiters;	     /* on their threads' stacks */
 };
 
@@ -103,13 +103,15 @@ struct hutch {
 int handle_enter(struct hutch *h, struct hutch_error *e);
 int handle_leave(struct hutch *h, int rc);
 
-/* Watches a descriptor in `io`, for EPOLLIN, or EPOLLOUT too; and no longer, closing it. */
+/* Watches a descriptor in `io`, for EPOLLIN, or EPOLLOUT too; and no longer, closing
+ * it. */
 int handle_watch(struct hutch *h, int fd, struct hutch_error *e);
 void handle_rewatch(struct hutch *h, int fd, bool writes);
 void handle_drop(struct hutch *h, int *fd);
 
 /* One that waits for nothing yet; closed with hutch_close(). */
-struct hutch *handle_new(const char *name, const struct hutch_how *how, struct hutch_error *e);
+struct hutch *handle_new(const char *name, const struct hutch_how *how,
+			 struct hutch_error *e);
 
 /* It is open: whoever waits is told. */
 void handle_open(struct hutch *h);

@@ -51,8 +51,9 @@ static int plan_signals(posix_spawnattr_t *attr)
 	int rc = posix_spawnattr_setsigmask(attr, &none);
 	if (!rc)
 		rc = posix_spawnattr_setsigdefault(attr, &all);
-	return rc ? rc : posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
-								POSIX_SPAWN_SETSIGDEF);
+	return rc ? rc :
+		    posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+							   POSIX_SPAWN_SETSIGDEF);
 }
 
 /* An error number, as posix_spawn(3) has it. */
@@ -73,7 +74,8 @@ static int spawn(pid_t *ret, const struct helper_plan *plan, int theirs)
 	if (!rc)
 		rc = plan_descriptors(&actions, plan, theirs);
 	if (!rc)
-		rc = posix_spawnp(ret, plan->program, &actions, &attr, plan->argv, environ);
+		rc = posix_spawnp(ret, plan->program, &actions, &attr, plan->argv,
+				  environ);
 	(void)posix_spawnattr_destroy(&attr);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return rc;
@@ -119,8 +121,8 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 		return not_found(plan, e);
 	x->pid = pid;
 	x->says = fd_take(&ours);
-	/* Its number is its own until somebody waits for it.  Where the host does that, or
-	 * ignores SIGCHLD, it may be gone: that can be read from this one at once. */
+	/* Its number is its own until somebody waits for it.  Where the host does that,
+	 * or ignores SIGCHLD, it may be gone: that can be read from this one at once. */
 	x->ended = sys_pidfd_open(pid, 0);
 	if (x->ended < 0 && errno == ESRCH)
 		x->ended = eventfd(1, EFD_CLOEXEC);
@@ -181,12 +183,14 @@ static bool is_our_child(pid_t pid)
 {
 	siginfo_t info;
 
-	return pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+	return pid > 0 &&
+	       waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 void helper_kill(struct helper *x)
 {
-	/* By its pidfd; where there is none, by its number if that is our child's still. */
+	/* By its pidfd; where there is none, by its number if that is our child's
+	 * still. */
 	if (x->ended >= 0)
 		(void)syscall(SYS_pidfd_send_signal, x->ended, SIGKILL, NULL, 0);
 	else if (is_our_child(x->pid))

@@ -1,9 +1,9 @@
 /* helper -- a `hutch` that runs for the library.
  *
- * It is a child, and waited for by its own pid alone: nothing is assumed about SIGCHLD, and
- * a host that takes all children (waitpid(2) with -1, or SIGCHLD ignored) only takes its
- * exit status, which what it said is worth more than.  It begins with no signal blocked or
- * ignored, as from a shell. */
+ * It is a child, and waited for by its own pid alone: nothing is assumed about SIGCHLD,
+ * and a host that takes all children (waitpid(2) with -1, or SIGCHLD ignored) only takes
+ * its exit status, which what it said is worth more than.  It begins with no signal
+ * blocked or ignored, as from a shell. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,10 +30,12 @@ struct helper_plan {
 
 int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_error *e);
 
-/* To be called when it has ended, or to wait for that.  What it said, up to `size` - 1 bytes
- * and a NUL; the descriptor that came with it in *ret_fd, which is the caller's, or -1. */
+/* To be called when it has ended, or to wait for that.  What it said, up to `size` - 1
+ * bytes and a NUL; the descriptor that came with it in *ret_fd, which is the caller's, or
+ * -1. */
 size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd);
 
-/* Kills it if it runs.  Not in a child of ours, whose helper it is not: helper_leave(). */
+/* Kills it if it runs.  Not in a child of ours, whose helper it is not:
+ * helper_leave(). */
 void helper_kill(struct helper *x);
 void helper_leave(struct helper *x);

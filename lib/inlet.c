@@ -18,11 +18,12 @@
 
 /* The members of a line that count, and those of a notification's params. */
 enum part { ID, ERROR, RESULT, METHOD, PARAMS, PART_COUNT };
-static const char *const part_names[PART_COUNT] = { "id", "error", "result", "method", "params" };
+static const char *const part_names[PART_COUNT] = { "id", "error", "result", "method",
+						    "params" };
 
 enum param { PROCESS, EVENT, STREAM, DATA, CODED, DROPPED, PARAM_COUNT };
-static const char *const param_names[PARAM_COUNT] = { "process", "event", "stream", "data",
-						      "base64", "dropped" };
+static const char *const param_names[PARAM_COUNT] = { "process", "event",  "stream",
+						      "data",	 "base64", "dropped" };
 
 static int over(struct hutch *h)
 {
@@ -32,17 +33,23 @@ static int over(struct hutch *h)
 
 static int broken(struct hutch *h, const char *how)
 {
-	(void)fault(&h->why, HUTCH_PROTOCOL, "what sandbox '%s' said is not of its protocol, "
-					     "version %d: %s", h->name, CLIENT_PROTOCOL, how);
-	(void)fault_remedy(&h->why, "was hutch updated since it was created?  hutch rm -f %s and "
-				    "create it again", h->name);
+	(void)fault(&h->why, HUTCH_PROTOCOL,
+		    "what sandbox '%s' said is not of its protocol, "
+		    "version %d: %s",
+		    h->name, CLIENT_PROTOCOL, how);
+	(void)fault_remedy(&h->why,
+			   "was hutch updated since it was created?  hutch rm -f %s and "
+			   "create it again",
+			   h->name);
 	return over(h);
 }
 
 static int closed(struct hutch *h)
 {
-	(void)fault(&h->why, HUTCH_DISCONNECTED, "sandbox '%s' closed the connection: it has "
-						 "ended, or is ending", h->name);
+	(void)fault(&h->why, HUTCH_DISCONNECTED,
+		    "sandbox '%s' closed the connection: it has "
+		    "ended, or is ending",
+		    h->name);
 	(void)fault_remedy(&h->why, "hutch ps -a tells what became of it");
 	return over(h);
 }
@@ -67,8 +74,8 @@ static bool split(struct reply object, const char *const *names, size_t count,
 	return true;
 }
 
-/* Keeps the line with the packet, which then shows that piece of it; a NUL goes behind the
- * piece, where something of the line's own frame stands. */
+/* Keeps the line with the packet, which then shows that piece of it; a NUL goes behind
+ * the piece, where something of the line's own frame stands. */
 static int keep_line(struct packet *p, struct reply line, struct reply piece)
 {
 	p->line = malloc(line.len + 1);
@@ -92,7 +99,8 @@ static int keep_text(struct packet *p, struct reply value)
 	if (!p->data)
 		return -1;
 	p->m.data = p->data;
-	p->m.data_len = (size_t)(json_decode_all(value.text, value.len, &at, p->data) - p->data);
+	p->m.data_len =
+		(size_t)(json_decode_all(value.text, value.len, &at, p->data) - p->data);
 	p->size += value.len + 1;
 	return 0;
 }
@@ -105,7 +113,8 @@ static void note_process(struct packet *p)
 	const struct reply result = { p->m.json, p->m.json_len };
 
 	if (p->wants_end && p->m.error.kind == HUTCH_OK)
-		(void)reply_integer(reply_get(result, "process"), &p->m.process); /* else: 0 */
+		(void)reply_integer(reply_get(result, "process"),
+				    &p->m.process); /* else: 0 */
 }
 
 static int take_answer(struct hutch *h, struct packet *p, struct reply line,
@@ -126,16 +135,19 @@ static int wrong_version(struct hutch *h, struct reply hello)
 	const bool is_known = reply_type(version) == REPLY_STRING && version.len < 40;
 
 	/* With its quotes. */
-	(void)fault(&h->why, HUTCH_UNSUPPORTED, "sandbox '%s' was created by hutch %.*s, whose "
-						"control protocol is not version %d", h->name,
-		    is_known ? (int)version.len : 40, is_known ? version.text : "of another version",
-		    CLIENT_PROTOCOL);
-	(void)fault_remedy(&h->why, "use that hutch for it, or hutch rm -f %s and create it again",
+	(void)fault(&h->why, HUTCH_UNSUPPORTED,
+		    "sandbox '%s' was created by hutch %.*s, whose "
+		    "control protocol is not version %d",
+		    h->name, is_known ? (int)version.len : 40,
+		    is_known ? version.text : "of another version", CLIENT_PROTOCOL);
+	(void)fault_remedy(&h->why,
+			   "use that hutch for it, or hutch rm -f %s and create it again",
 			   h->name);
 	return over(h);
 }
 
-static int take_hello(struct hutch *h, struct reply line, const struct reply x[PART_COUNT])
+static int take_hello(struct hutch *h, struct reply line,
+		      const struct reply x[PART_COUNT])
 {
 	int64_t protocol = 0;
 
@@ -160,7 +172,9 @@ static int read_output(struct packet *p, const struct reply y[PARAM_COUNT])
 {
 	int64_t dropped = 0;
 
-	p->m.stream = reply_is(y[STREAM], "stdout") ? 1 : reply_is(y[STREAM], "stderr") ? 2 : 0;
+	p->m.stream = reply_is(y[STREAM], "stdout") ? 1 :
+		      reply_is(y[STREAM], "stderr") ? 2 :
+						      0;
 	if (reply_integer(y[DROPPED], &dropped) && dropped > 0)
 		p->m.dropped = (uint64_t)dropped;
 	if (reply_type(y[DATA]) == REPLY_STRING)
@@ -192,7 +206,8 @@ static bool give_end(struct hutch *h, struct packet *p)
 	return false;
 }
 
-static int take_notification(struct hutch *h, struct reply line, const struct reply x[PART_COUNT])
+static int take_notification(struct hutch *h, struct reply line,
+			     const struct reply x[PART_COUNT])
 {
 	const bool is_output = reply_is(x[METHOD], "output");
 	struct reply y[PARAM_COUNT];
@@ -298,7 +313,8 @@ static int receive(struct hutch *h)
 	ssize_t n;
 
 	do {
-		n = recv(h->socket, in->bytes + in->end, in->room - in->end, MSG_DONTWAIT);
+		n = recv(h->socket, in->bytes + in->end, in->room - in->end,
+			 MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0) {
 		in->end += (size_t)n;

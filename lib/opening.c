@@ -18,10 +18,12 @@
 
 /* --- begin ----------------------------------------------------------------- */
 
-static int start_helper(struct hutch *h, char *const *argv, int says_as, struct hutch_error *e)
+static int start_helper(struct hutch *h, char *const *argv, int says_as,
+			struct hutch_error *e)
 {
-	const struct helper_plan plan = { .program = h->program, .argv = argv,
-					  .says_as = says_as, .notes = h->notes };
+	const struct helper_plan plan = {
+		.program = h->program, .argv = argv, .says_as = says_as, .notes = h->notes
+	};
 
 	if (helper_start(&h->helper, &plan, e) < 0)
 		return -1;
@@ -75,7 +77,8 @@ int opening_find(struct hutch *h, struct hutch_error *e)
 	h->stage = GREETING;
 	if (handle_watch(h, h->socket, e) < 0 || start_timer(h, e) < 0)
 		return -1;
-	return outlet_greet(h, e); /* it goes out with the first call, or when it is awaited */
+	return outlet_greet(
+		h, e); /* it goes out with the first call, or when it is awaited */
 }
 
 /* --- go on ----------------------------------------------------------------- */
@@ -87,15 +90,18 @@ static bool is_readable(int fd)
 	return poll(&w, 1, 0) > 0;
 }
 
-static int judge(const struct hutch *h, const char *said, size_t len, struct hutch_error *e)
+static int judge(const struct hutch *h, const char *said, size_t len,
+		 struct hutch_error *e)
 {
 	const char *verb = h->stage == CREATING ? "make" : "connect to";
 	struct reply object;
 
 	/* Killed, or another program. */
 	if (reply_scan(&object, said, len, NULL) < 0) {
-		(void)fault(e, HUTCH_SYSTEM, "%s, which was to %s sandbox '%s', ended without saying "
-					     "how it went", h->program, verb, h->name);
+		(void)fault(e, HUTCH_SYSTEM,
+			    "%s, which was to %s sandbox '%s', ended without saying "
+			    "how it went",
+			    h->program, verb, h->name);
 		return fault_remedy(e, "is it a hutch of this version?");
 	}
 	const struct reply error = reply_get(object, "error");
@@ -106,7 +112,8 @@ static int judge(const struct hutch *h, const char *said, size_t len, struct hut
 static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 {
 	if (*fd < 0)
-		return fault(e, HUTCH_PROTOCOL, "%s has no connection to sandbox '%s' to hand over",
+		return fault(e, HUTCH_PROTOCOL,
+			     "%s has no connection to sandbox '%s' to hand over",
 			     h->program, h->name);
 	h->socket = fd_take(fd);
 	if (handle_watch(h, h->socket, e) < 0)
@@ -130,8 +137,10 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 
 static int stuck(const struct hutch *h, struct hutch_error *e)
 {
-	(void)fault(e, HUTCH_TIMEOUT, "sandbox '%s' does not answer: its supervisor was stopped or "
-				      "is stuck", h->name);
+	(void)fault(e, HUTCH_TIMEOUT,
+		    "sandbox '%s' does not answer: its supervisor was stopped or "
+		    "is stuck",
+		    h->name);
 	return fault_remedy(e, "hutch rm -f %s ends it", h->name);
 }
 
@@ -144,7 +153,8 @@ bool opening_step(struct hutch *h)
 		if (read(h->timer, &times, sizeof(times)) != sizeof(times))
 			return false;
 		rc = stuck(h, &h->why);
-	} else if ((h->stage == CREATING || h->stage == FINDING) && is_readable(h->helper.ended)) {
+	} else if ((h->stage == CREATING || h->stage == FINDING) &&
+		   is_readable(h->helper.ended)) {
 		rc = finish_helper(h, &h->why);
 	} else {
 		return false;

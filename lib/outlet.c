@@ -34,19 +34,24 @@ static int take_fds(struct chunk *c, const struct request *r, struct hutch_error
 	for (size_t i = 0; i < r->fd_count; i++, c->fd_count++) {
 		c->fds[i] = fcntl(r->fds[i], F_DUPFD_CLOEXEC, 3);
 		if (c->fds[i] < 0)
-			return fault_sys(e, "%s: copy descriptor %d", r->method, r->fds[i]);
+			return fault_sys(e, "%s: copy descriptor %d", r->method,
+					 r->fds[i]);
 	}
 	return 0;
 }
 
-int outlet_add(struct hutch *h, long long id, const struct request *r, struct hutch_error *e)
+int outlet_add(struct hutch *h, long long id, const struct request *r,
+	       struct hutch_error *e)
 {
-	static const char form[] = "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\",\"params\":";
-	const size_t len = strlen(r->params), room = sizeof(form) + 20 + strlen(r->method) + len + 3;
+	static const char form[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\",\"params\":";
+	const size_t len = strlen(r->params),
+		     room = sizeof(form) + 20 + strlen(r->method) + len + 3;
 	struct chunk **at = &h->out;
 
 	if (room > CLIENT_LINE_MAX)
-		return fault(e, HUTCH_LIMIT, "%s: the request is larger than 32 MiB", r->method);
+		return fault(e, HUTCH_LIMIT, "%s: the request is larger than 32 MiB",
+			     r->method);
 	struct chunk *c = new_chunk(room);
 	if (!c)
 		return fault_memory(e);
@@ -73,7 +78,8 @@ int outlet_greet(struct hutch *h, struct hutch_error *e)
 
 	if (!c)
 		return fault_memory(e);
-	c->len = (size_t)snprintf(c->bytes, sizeof(form) + 20, form, HELLO, CLIENT_PROTOCOL);
+	c->len = (size_t)snprintf(c->bytes, sizeof(form) + 20, form, HELLO,
+				  CLIENT_PROTOCOL);
 	c->id = HELLO;
 	c->next = h->out;
 	h->out = c;
@@ -102,7 +108,8 @@ static bool send_some(struct hutch *h, struct chunk *c)
 	ssize_t n;
 
 	do {
-		n = pass_send(h->socket, c->bytes + c->sent, c->len - c->sent, c->fds, passing);
+		n = pass_send(h->socket, c->bytes + c->sent, c->len - c->sent, c->fds,
+			      passing);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EAGAIN)
 		return false;

@@ -14,12 +14,14 @@ struct request {
 };
 
 /* Puts it in the queue, as call number `id`. */
-int outlet_add(struct hutch *h, long long id, const struct request *r, struct hutch_error *e);
+int outlet_add(struct hutch *h, long long id, const struct request *r,
+	       struct hutch_error *e);
 
 /* ... the hello, in front of all others. */
 int outlet_greet(struct hutch *h, struct hutch_error *e);
 
-/* Sends what there is room for.  That the other side has closed shows when it is read from. */
+/* Sends what there is room for.  That the other side has closed shows when it is read
+ * from. */
 void outlet_flush(struct hutch *h);
 
 void outlet_done(struct hutch *h);

@@ -17,7 +17,8 @@ static int repeat(char *said, const char *name, struct hutch_error *e)
 
 	said[strcspn(said, "\n")] = '\0';
 	if (strncmp(said, first, strlen(first)) != 0)
-		return fault(e, HUTCH_SYSTEM, "hutch rm %s failed, and did not say why", name);
+		return fault(e, HUTCH_SYSTEM, "hutch rm %s failed, and did not say why",
+			     name);
 	(void)fault(e, HUTCH_SYSTEM, "%s", said + strlen(first));
 	if (!hint)
 		return -1;
@@ -29,7 +30,8 @@ static int repeat(char *said, const char *name, struct hutch_error *e)
 int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 	     struct hutch_error *e)
 {
-	char program[] = "hutch", verb[] = "rm", force[] = "-f", end[] = "--", said[SAID_MAX];
+	char program[] = "hutch", verb[] = "rm", force[] = "-f", end[] = "--",
+	     said[SAID_MAX];
 	char copy[REGISTRY_NAME_MAX + 1];
 
 	if (!name || !registry_is_name(name))
@@ -40,7 +42,9 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 	struct helper x;
 	const struct helper_plan plan = {
 		.program = how && how->program ? how->program : "hutch",
-		.argv = flags & HUTCH_FORCE ? forced : gentle, .says_as = 2, .notes = -1,
+		.argv = flags & HUTCH_FORCE ? forced : gentle,
+		.says_as = 2,
+		.notes = -1,
 	};
 	int fd;
 

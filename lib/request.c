@@ -20,7 +20,8 @@
 
 /* --- sending --------------------------------------------------------------- */
 
-static int64_t begin(struct hutch *h, const struct request *r, void *tag, struct hutch_error *e)
+static int64_t begin(struct hutch *h, const struct request *r, void *tag,
+		     struct hutch_error *e)
 {
 	if (handle_enter(h, e) < 0)
 		return -1;
@@ -34,8 +35,10 @@ static int check(const struct draft *d, const char *method, struct hutch_error *
 {
 	if (d->is_short)
 		return fault_memory(e);
-	(void)fault(e, HUTCH_INVALID, "%s: a text is not UTF-8, which is all that the control socket "
-				      "carries", method);
+	(void)fault(e, HUTCH_INVALID,
+		    "%s: a text is not UTF-8, which is all that the control socket "
+		    "carries",
+		    method);
 	return -1;
 }
 
@@ -55,26 +58,29 @@ static int64_t send_draft(struct hutch *h, struct request *r, struct draft *d, v
 	return id;
 }
 
-static int64_t plain(struct hutch *h, const char *method, void *tag, struct hutch_error *e)
+static int64_t plain(struct hutch *h, const char *method, void *tag,
+		     struct hutch_error *e)
 {
 	return begin(h, &(struct request){ .method = method, .params = "{}" }, tag, e);
 }
 
-__attribute__((format(printf, 5, 6)))
-static int64_t formatted(struct hutch *h, const char *method, void *tag, struct hutch_error *e,
-			 const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static int64_t
+formatted(struct hutch *h, const char *method, void *tag, struct hutch_error *e,
+	  const char *fmt, ...)
 {
 	char params[128];
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(params, sizeof(params), fmt, ap); /* numbers and words of ours: it fits */
+	(void)vsnprintf(params, sizeof(params), fmt,
+			ap); /* numbers and words of ours: it fits */
 	va_end(ap);
 	return begin(h, &(struct request){ .method = method, .params = params }, tag, e);
 }
 
 /* A text of the caller's as it is, but on one line; it must be one value of JSON. */
-static int put_json(struct draft *d, const char *json, const char *method, struct hutch_error *e)
+static int put_json(struct draft *d, const char *json, const char *method,
+		    struct hutch_error *e)
 {
 	struct reply value;
 	struct err why;
@@ -102,10 +108,12 @@ static bool is_word(const char *method)
 static int check_request(const struct hutch_request *r, struct hutch_error *e)
 {
 	if (!r->method || !is_word(r->method))
-		return fault(e, HUTCH_INVALID, "a request without a method that could be one");
+		return fault(e, HUTCH_INVALID,
+			     "a request without a method that could be one");
 	if (r->fd_count > PASS_MAX)
-		return fault(e, HUTCH_INVALID, "%s: at most %d descriptors go with a request",
-			     r->method, PASS_MAX);
+		return fault(e, HUTCH_INVALID,
+			     "%s: at most %d descriptors go with a request", r->method,
+			     PASS_MAX);
 	return 0;
 }
 
@@ -119,7 +127,9 @@ int64_t hutch_call(struct hutch *h, const struct hutch_request *r, void *tag,
 	if (check_request(&all, e) < 0 ||
 	    put_json(&d, all.params ? all.params : "{}", all.method, e) < 0)
 		return -1;
-	struct request out = { .method = all.method, .fds = all.fds, .fd_count = all.fd_count };
+	struct request out = { .method = all.method,
+			       .fds = all.fds,
+			       .fd_count = all.fd_count };
 	return send_draft(h, &out, &d, tag, e);
 }
 
@@ -148,9 +158,11 @@ static int put_env(struct draft *d, const char *const *env, struct hutch_error *
 	draft_put(d, ",\"env\":{");
 	for (size_t i = 0; env[i]; i++) {
 		const char *equals = strchr(env[i], '=');
-		AUTO_FREE char *name = equals ? strndup(env[i], (size_t)(equals - env[i])) : NULL;
+		AUTO_FREE char *name =
+			equals ? strndup(env[i], (size_t)(equals - env[i])) : NULL;
 		if (!equals)
-			return fault(e, HUTCH_INVALID, "exec.start: '%.60s' in env is no NAME=VALUE",
+			return fault(e, HUTCH_INVALID,
+				     "exec.start: '%.60s' in env is no NAME=VALUE",
 				     env[i]);
 		d->is_short |= !name;
 		draft_put(d, i ? "," : "");
@@ -220,18 +232,23 @@ int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
 	return send_draft(h, &r, &d, tag, e);
 }
 
-int64_t hutch_exec_wait(struct hutch *h, int64_t process, void *tag, struct hutch_error *e)
+int64_t hutch_exec_wait(struct hutch *h, int64_t process, void *tag,
+			struct hutch_error *e)
 {
-	return formatted(h, "exec.wait", tag, e, "{\"process\":%lld}", (long long)process);
+	return formatted(h, "exec.wait", tag, e, "{\"process\":%lld}",
+			 (long long)process);
 }
 
-int64_t hutch_exec_attach(struct hutch *h, int64_t process, void *tag, struct hutch_error *e)
+int64_t hutch_exec_attach(struct hutch *h, int64_t process, void *tag,
+			  struct hutch_error *e)
 {
-	return formatted(h, "exec.attach", tag, e, "{\"process\":%lld}", (long long)process);
+	return formatted(h, "exec.attach", tag, e, "{\"process\":%lld}",
+			 (long long)process);
 }
 
-int64_t hutch_exec_write(struct hutch *h, int64_t process, const struct hutch_input *input,
-			 void *tag, struct hutch_error *e)
+int64_t hutch_exec_write(struct hutch *h, int64_t process,
+			 const struct hutch_input *input, void *tag,
+			 struct hutch_error *e)
 {
 	struct request r = { .method = "exec.write" };
 	struct hutch_input all = { 0 };
@@ -251,11 +268,12 @@ int64_t hutch_exec_signal(struct hutch *h, int64_t process, int signo, void *tag
 			 (long long)process, signo);
 }
 
-int64_t hutch_exec_resize(struct hutch *h, int64_t process, struct hutch_window size, void *tag,
-			  struct hutch_error *e)
+int64_t hutch_exec_resize(struct hutch *h, int64_t process, struct hutch_window size,
+			  void *tag, struct hutch_error *e)
 {
-	return formatted(h, "exec.resize", tag, e, "{\"process\":%lld,\"rows\":%u,\"cols\":%u}",
-			 (long long)process, size.rows, size.cols);
+	return formatted(h, "exec.resize", tag, e,
+			 "{\"process\":%lld,\"rows\":%u,\"cols\":%u}", (long long)process,
+			 size.rows, size.cols);
 }
 
 int64_t hutch_exec_list(struct hutch *h, void *tag, struct hutch_error *e)
@@ -271,7 +289,8 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 	struct request r = { .method = packs ? "copy.out" : "copy.in" };
 	struct draft d = { 0 };
 	/* What it is not to have. */
-	AUTO_CLOSE int null = c->flags & HUTCH_FDS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+	AUTO_CLOSE int null =
+		c->flags & HUTCH_FDS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 	const int fds[] = { packs ? null : c->tar, packs ? c->tar : null,
 			    c->sentences < 0 ? null : c->sentences };
 
@@ -314,8 +333,10 @@ int64_t hutch_copy_in(struct hutch *h, const struct hutch_copy *c, void *tag,
 static const char *streams(unsigned flags)
 {
 	static const char *const words[] = {
-		"\"stream\":false,\"confirm\":false", "\"stream\":true,\"confirm\":false",
-		"\"stream\":false,\"confirm\":true", "\"stream\":true,\"confirm\":true",
+		"\"stream\":false,\"confirm\":false",
+		"\"stream\":true,\"confirm\":false",
+		"\"stream\":false,\"confirm\":true",
+		"\"stream\":true,\"confirm\":true",
 	};
 
 	return words[(flags & HUTCH_STREAM ? 1 : 0) + (flags & HUTCH_CONFIRM ? 2 : 0)];
@@ -357,8 +378,10 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 		(void)fault_sys(e, "act.stream: copy the connection");
 	else if (!is_clean || fcntl(fd, F_SETFL, 0) < 0)
 		(void)fault(e, HUTCH_BUSY, "act.stream: something else came between");
-	(void)fault(&h->why, HUTCH_INVALID, "the handle of sandbox '%s' has become a stream of "
-					    "actions (hutch_act_stream)", h->name);
+	(void)fault(&h->why, HUTCH_INVALID,
+		    "the handle of sandbox '%s' has become a stream of "
+		    "actions (hutch_act_stream)",
+		    h->name);
 	handle_end(h);
 	return is_clean ? fd_take(&fd) : -1;
 }
@@ -370,8 +393,10 @@ int hutch_act_stream(struct hutch *h, unsigned flags, struct hutch_error *e)
 	const bool is_busy = h->calls != NULL;
 	(void)handle_leave(h, 0);
 	if (is_busy)
-		return fault(e, HUTCH_BUSY, "act.stream: something else is under way at this handle");
-	const int64_t call = formatted(h, "act.stream", HUTCH_WAIT, e, "{%s}", streams(flags));
+		return fault(e, HUTCH_BUSY,
+			     "act.stream: something else is under way at this handle");
+	const int64_t call =
+		formatted(h, "act.stream", HUTCH_WAIT, e, "{%s}", streams(flags));
 	if (hutch_wait(h, call, -1, NULL, e) < 0 || handle_enter(h, e) < 0)
 		return -1;
 	return handle_leave(h, give_socket(h, e));

@@ -2,7 +2,8 @@
  *
  * Its streams are pipes of ours, so that they are nobody's messages, and its end comes to
  * this thread alone (struct waiter).  We keep a reading end of its stdin, from which we
- * read nothing: a command that does not read its input is then no SIGPIPE for the host. */
+ * read nothing: a command that does not read its input is then no SIGPIPE for the
+ * host. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,8 +29,9 @@ struct stream {
 
 struct visit {
 	struct hutch *h;
-	int inside[3]; /* owned: its ends; of stdin ours for as long as that is written to */
-	int input;     /* owned */
+	/* Owned: its ends.  We read nothing from that of stdin (see above). */
+	int inside[3];
+	int input; /* owned */
 	const char *data;
 	size_t left;
 	struct stream streams[2];
@@ -69,8 +71,9 @@ static int open_streams(struct visit *v, struct hutch_error *e)
 /* In one go with the call, so that no other thread takes its end for a message. */
 static int begin(struct visit *v, const char *params, struct hutch_error *e)
 {
-	const struct request r = { .method = "exec.start", .params = params, .fds = v->inside,
-				   .fd_count = 3 };
+	const struct request r = {
+		.method = "exec.start", .params = params, .fds = v->inside, .fd_count = 3
+	};
 
 	if (handle_enter(v->h, e) < 0)
 		return -1;
@@ -112,7 +115,8 @@ static bool collect(struct visit *v, struct stream *s)
 		own_close(&s->fd);
 		return false;
 	}
-	const size_t room = KEPT_MAX - s->text.len, kept = (size_t)n < room ? (size_t)n : room;
+	const size_t room = KEPT_MAX - s->text.len,
+		     kept = (size_t)n < room ? (size_t)n : room;
 	draft_add(&s->text, step, kept);
 	v->lost += (size_t)n - kept;
 	return true;
@@ -125,7 +129,8 @@ static int wait_streams(struct visit *v, struct hutch_error *e)
 
 	w[TURN_OWN] = (struct pollfd){ .fd = v->input, .events = POLLOUT };
 	for (int i = 0; i < 2; i++)
-		w[TURN_OWN + 1 + i] = (struct pollfd){ .fd = v->streams[i].fd, .events = POLLIN };
+		w[TURN_OWN + 1 + i] =
+			(struct pollfd){ .fd = v->streams[i].fd, .events = POLLIN };
 	if (turn_wait(v->h, &v->waiter, w, 3, 0) < 0)
 		return fault_sys(e, "wait for a command in sandbox '%s'", v->h->name);
 	if (w[TURN_OWN].revents)
@@ -189,7 +194,8 @@ static void fill(struct visit *v, struct hutch_result *ret)
 	int timed_out = 0;
 
 	*ret = (struct hutch_result){ .out_len = v->streams[0].text.len,
-				      .err_len = v->streams[1].text.len, .lost = v->lost };
+				      .err_len = v->streams[1].text.len,
+				      .lost = v->lost };
 	ret->out = v->streams[0].text.bytes;
 	ret->err = v->streams[1].text.bytes;
 	v->streams[0].text = v->streams[1].text = (struct draft){ 0 };
@@ -220,8 +226,12 @@ static void visit_done(struct visit *v)
 static int run(struct hutch *h, const char *params, const struct hutch_input *input,
 	       struct hutch_result *ret, struct hutch_error *e)
 {
-	struct visit v = { .h = h, .inside = { -1, -1, -1 }, .input = -1, .data = input->data,
-			   .left = input->len, .streams = { { .fd = -1 }, { .fd = -1 } },
+	struct visit v = { .h = h,
+			   .inside = { -1, -1, -1 },
+			   .input = -1,
+			   .data = input->data,
+			   .left = input->len,
+			   .streams = { { .fd = -1 }, { .fd = -1 } },
 			   .waiter = { .wake = -1 } };
 	int rc = -1;
 
@@ -234,8 +244,9 @@ static int run(struct hutch *h, const char *params, const struct hutch_input *in
 	return rc;
 }
 
-int hutch_run(struct hutch *h, const struct hutch_exec *x, const struct hutch_input *input,
-	      struct hutch_result *ret, struct hutch_error *e)
+int hutch_run(struct hutch *h, const struct hutch_exec *x,
+	      const struct hutch_input *input, struct hutch_result *ret,
+	      struct hutch_error *e)
 {
 	struct hutch_exec all = { 0 };
 	struct hutch_input given = { 0 };
@@ -243,9 +254,11 @@ int hutch_run(struct hutch *h, const struct hutch_exec *x, const struct hutch_in
 
 	memcpy(&all, x, x->size < sizeof(all) ? x->size : sizeof(all));
 	if (input)
-		memcpy(&given, input, input->size < sizeof(given) ? input->size : sizeof(given));
+		memcpy(&given, input,
+		       input->size < sizeof(given) ? input->size : sizeof(given));
 	all.flags = 0;
-	const int rc = request_exec(&d, &all, e) < 0 ? -1 : run(h, d.bytes, &given, ret, e);
+	const int rc = request_exec(&d, &all, e) < 0 ? -1 :
+						       run(h, d.bytes, &given, ret, e);
 	draft_done(&d);
 	return rc;
 }

@@ -25,7 +25,8 @@ int turn(struct hutch *h, struct hutch_error *e)
 int turn_join(struct hutch *h, struct waiter *w, const struct packet *call,
 	      struct hutch_error *e)
 {
-	*w = (struct waiter){ .call = call, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	*w = (struct waiter){ .call = call,
+			      .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	if (w->wake < 0)
 		return fault_sys(e, "wait for sandbox '%s'", h->name);
 	w->next = h->waiters;
@@ -65,7 +66,8 @@ static int64_t due_of(int timeout_ms)
 }
 
 /* Until `is_done` says so.  0; 1: not in time; -1 with an error. */
-static int wait_until(struct hutch *h, bool (*is_done)(const struct hutch *h, const void *what),
+static int wait_until(struct hutch *h,
+		      bool (*is_done)(const struct hutch *h, const void *what),
 		      const struct packet *call, int timeout_ms, struct hutch_error *e)
 {
 	struct pollfd own[TURN_OWN];
@@ -115,17 +117,19 @@ static int give_answer(struct hutch *h, struct packet *p, struct hutch_message *
 	return 0;
 }
 
-static int wait_for(struct hutch *h, int64_t call, int timeout_ms, struct hutch_message **ret,
-		    struct hutch_error *e)
+static int wait_for(struct hutch *h, int64_t call, int timeout_ms,
+		    struct hutch_message **ret, struct hutch_error *e)
 {
 	struct packet *p = call_find(h, call);
 
 	if (!p || p->m.tag != HUTCH_WAIT)
-		return fault(e, HUTCH_INVALID, "call %lld is none that can be waited for: it was not "
-					       "made with HUTCH_WAIT, or was waited for before",
+		return fault(e, HUTCH_INVALID,
+			     "call %lld is none that can be waited for: it was not "
+			     "made with HUTCH_WAIT, or was waited for before",
 			     (long long)call);
 	if (p->is_waited)
-		return fault(e, HUTCH_INVALID, "call %lld is waited for by another thread",
+		return fault(e, HUTCH_INVALID,
+			     "call %lld is waited for by another thread",
 			     (long long)call);
 	p->is_waited = true;
 	const int rc = wait_until(h, has_answer, p, timeout_ms, e);
@@ -133,7 +137,8 @@ static int wait_for(struct hutch *h, int64_t call, int timeout_ms, struct hutch_
 	if (rc < 0)
 		return -1;
 	if (rc > 0)
-		return fault(e, HUTCH_TIMEOUT, "sandbox '%s' did not answer %s within %d ms", h->name,
+		return fault(e, HUTCH_TIMEOUT,
+			     "sandbox '%s' did not answer %s within %d ms", h->name,
 			     p->method, timeout_ms);
 	return give_answer(h, p, ret, e);
 }
@@ -161,8 +166,8 @@ static int wait_ready(struct hutch *h, int timeout_ms, struct hutch_error *e)
 	if (rc < 0)
 		return -1;
 	if (rc > 0)
-		return fault(e, HUTCH_TIMEOUT, "sandbox '%s' was not ready within %d ms", h->name,
-			     timeout_ms);
+		return fault(e, HUTCH_TIMEOUT, "sandbox '%s' was not ready within %d ms",
+			     h->name, timeout_ms);
 	if (h->stage == OVER && e)
 		*e = h->why;
 	return h->stage == OVER ? -1 : 0;

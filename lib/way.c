@@ -17,8 +17,8 @@
 static int open_folder(int parent, const char *path)
 {
 	struct stat st;
-	AUTO_CLOSE int fd = openat(parent, path,
-				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077))
 		return -1;
@@ -34,8 +34,10 @@ int way_straight(const char *name)
 		return -1;
 	AUTO_CLOSE int state = open_folder(AT_FDCWD, path);
 	AUTO_CLOSE int folder = state < 0 ? -1 : open_folder(state, name);
-	AUTO_CLOSE int fd = folder < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
-								       SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd =
+		folder < 0 ?
+			-1 :
+			socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* A path may be longer than an address has room for. */
 	(void)snprintf(address.sun_path, sizeof(address.sun_path),
 		       "/proc/self/fd/%d/" SHELF_SOCKET, folder);

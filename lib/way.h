@@ -1,8 +1,9 @@
 /* way -- from a sandbox's name to its control socket.
  *
  * Straight there where that is simple: an ordinary user's own sandbox, which lives and
- * answers.  Everything else is left to `hutch connect`, which knows whose root's sandboxes
- * are, tidies up after those that died, and can say what became of one that is not there. */
+ * answers.  Everything else is left to `hutch connect`, which knows whose root's
+ * sandboxes are, tidies up after those that died, and can say what became of one that is
+ * not there. */
 #pragma once
 
 /* A connection, which is the caller's, not blocking and not greeted; -1: not this way. */

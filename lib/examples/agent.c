@@ -1,11 +1,22 @@
-/* An agent's host: makes a sandbox, runs commands and actions in it, watches, and ends it. */
+/* An agent's host: makes a sandbox, runs a command, watches it, acts, and ends it all. */
 #include <err.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "hutch.h"
 
-/* Shows what the process prints as it comes; its exit code, when it has ended. */
+/* The answer to a call; what goes wrong is the end. */
+static struct hutch_message *answer(struct hutch *box, int64_t call,
+				    struct hutch_error *e)
+{
+	struct hutch_message *m;
+
+	if (hutch_wait(box, call, -1, &m, e) < 0)
+		errx(1, "%s", e->message);
+	return m;
+}
+
+/* Shows what a process prints as it comes; its exit code, when it has ended. */
 static int64_t watch(struct hutch *box, int64_t process)
 {
 	struct hutch_message *m;
@@ -23,29 +34,27 @@ static int64_t watch(struct hutch *box, int64_t process)
 
 int main(int argc, char **argv)
 {
-	const char *const args[] = { "--tmpfs", "/scratch", argc > 1 ? argv[1] : "agent", NULL };
-	const char *const count[] = { "sh", "-c", "for i in 1 2 3; do echo $i; done; exit 7", NULL };
+	const char *const flags[] = { "--ttl", "1h", argc > 1 ? argv[1] : "box", NULL };
+	const char *const count[] = { "sh", "-c", "seq 3; exit 7", NULL };
 	const struct hutch_exec command = { .size = sizeof(command), .argv = count };
+	const char *const action = "{\"action\":\"run\",\"args\":{\"command\":\"pwd\"}}";
 	struct hutch_message *m;
 	struct hutch_error e;
 	struct hutch *box;
 	int64_t process = 0;
 
-	if (hutch_create(args, NULL, &box, &e) < 0 || hutch_ready(box, -1, &e) < 0)
+	if (hutch_create(flags, NULL, &box, &e) < 0 || hutch_ready(box, -1, &e) < 0)
 		errx(1, "%s (%s)", e.message, e.remedy);
-	if (hutch_wait(box, hutch_exec(box, &command, HUTCH_WAIT, &e), -1, &m, &e) < 0)
-		errx(1, "%s", e.message);
+	m = answer(box, hutch_exec(box, &command, HUTCH_WAIT, &e), &e);
 	hutch_json_integer(m->json, "process", &process);
 	hutch_message_free(m);
 	printf("ended with %d\n", (int)watch(box, process));
-	if (hutch_wait(box, hutch_act(box, "{\"action\":\"run\",\"args\":{\"command\":\"pwd\"}}", 0,
-				      HUTCH_WAIT, &e), -1, &m, &e) < 0)
-		errx(1, "%s", e.message);
+	m = answer(box, hutch_act(box, action, 0, HUTCH_WAIT, &e), &e);
 	char *content = hutch_json_string(m->json, "content");
-	printf("acted in %s\n", content ? content : "?");
 	hutch_message_free(m);
-	if (hutch_wait(box, hutch_stop(box, 0, HUTCH_WAIT, &e), -1, NULL, &e) < 0)
-		errx(1, "%s", e.message);
+	printf("acted in %s\n", content ? content : "?");
+	free(content);
+	hutch_message_free(answer(box, hutch_stop(box, 0, HUTCH_WAIT, &e), &e));
 	hutch_close(box);
 	return 0;
 }

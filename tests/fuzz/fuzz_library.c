@@ -1,7 +1,7 @@
 /* What comes to a handle of libhutch from the other end of its socket: any bytes, in two
- * pieces.  Whatever they are, calls that are under way are answered or ended, messages can
- * be read to their last byte, and nothing else happens.  The first byte says where the
- * pieces part. */
+ * pieces.  Whatever they are, calls that are under way are answered or ended, messages
+ * can be read to their last byte, and nothing else happens.  The first byte says where
+ * the pieces part. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -77,7 +77,8 @@ static const struct {
 	{ ANSWER(-2, "\"result\":{}"), "was not asked" },
 	{ ANSWER("2", "\"result\":{}"), "no number" },
 	{ ANSWER(2.5, "\"result\":{}"), "no number" },
-	{ ANSWER(null, "\"error\":{\"code\":-32000,\"message\":\"too many\",\"data\":{\"kind\":\"limit\"}}"),
+	{ ANSWER(null,
+		 "\"error\":{\"code\":-32000,\"message\":\"too many\",\"data\":{\"kind\":\"limit\"}}"),
 	  "too many" },
 	{ "{\"method\":\"output\",\"params\":7}\n", "without params" },
 	{ "{\"method\":\"event\"}\n", "without params" },
@@ -101,8 +102,10 @@ static void hold_lines_to_the_protocol(void)
 		check(write(peer, lines[i].line, strlen(lines[i].line)) > 0);
 		check(write(peer, good, strlen(good)) > 0);
 		const int rc = hutch_wait(h, call, TRIAL_MS, NULL, &e);
-		if ((rc == 0) != !lines[i].why || (rc < 0 && !strstr(e.message, lines[i].why)))
-			fprintf(stderr, "line %zu: %s\n", i, rc ? e.message : "it was let pass");
+		if ((rc == 0) != !lines[i].why ||
+		    (rc < 0 && !strstr(e.message, lines[i].why)))
+			fprintf(stderr, "line %zu: %s\n", i,
+				rc ? e.message : "it was let pass");
 		check((rc == 0) == !lines[i].why);
 		check(rc == 0 || strstr(e.message, lines[i].why));
 		check(rc == 0 || e.kind == HUTCH_PROTOCOL || e.kind == HUTCH_LIMIT);
@@ -141,7 +144,8 @@ static void bound_a_line(void)
 	close(peer);
 }
 
-/* Nobody takes its messages while we wait: 16 MiB are kept, and it is told how many went. */
+/* Nobody takes its messages while we wait: 16 MiB are kept, and it is told how many
+ * went. */
 static void *flood(void *arg)
 {
 	static const char good[] = ANSWER(2, "\"result\":{}");
@@ -150,8 +154,11 @@ static void *flood(void *arg)
 
 	memset(line, 'x', sizeof(line));
 	for (int i = 0; i < 4000; i++) {
-		const int len = snprintf(line, sizeof(line), "{\"method\":\"output\",\"params\":{\"process\":1,"
-					 "\"stream\":\"stdout\",\"data\":\"%-7900d\"}}\n", i);
+		const int len =
+			snprintf(line, sizeof(line),
+				 "{\"method\":\"output\",\"params\":{\"process\":1,"
+				 "\"stream\":\"stdout\",\"data\":\"%-7900d\"}}\n",
+				 i);
 		check(send(peer, line, (size_t)len, MSG_NOSIGNAL) == len);
 	}
 	check(write(peer, good, strlen(good)) > 0);
@@ -193,8 +200,10 @@ static void judge_what_the_program_says(void)
 		{ "hutch: no\n", "without saying how it went", HUTCH_SYSTEM },
 		{ "{\"error\":null}\n", "no connection", HUTCH_PROTOCOL },
 		{ "{\"error\":7}\n", "without words", HUTCH_INTERNAL },
-		{ "{\"error\":{\"kind\":\"usage\",\"message\":\"m\",\"remedy\":\"r\"}}\n", "m", HUTCH_INVALID },
-		{ "{\"error\":{\"kind\":\"new\",\"message\":\"m\"}}\n", "m", HUTCH_INTERNAL },
+		{ "{\"error\":{\"kind\":\"usage\",\"message\":\"m\",\"remedy\":\"r\"}}\n",
+		  "m", HUTCH_INVALID },
+		{ "{\"error\":{\"kind\":\"new\",\"message\":\"m\"}}\n", "m",
+		  HUTCH_INTERNAL },
 	};
 	char self[200];
 	const ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -213,8 +222,10 @@ static void judge_what_the_program_says(void)
 					     hutch_attach("x", &how, &h, &e)) == 0);
 			const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
 			check(hutch_ready(h, TRIAL_MS, &e) == -1);
-			works(&e, e.kind == said[i].kind && strstr(e.message, said[i].message));
-			check(hutch_wait(h, call, -1, NULL, &e) == -1 && e.kind == said[i].kind);
+			works(&e, e.kind == said[i].kind &&
+					  strstr(e.message, said[i].message));
+			check(hutch_wait(h, call, -1, NULL, &e) == -1 &&
+			      e.kind == said[i].kind);
 			hutch_close(h);
 		}
 	}
@@ -230,10 +241,12 @@ static void start_programs_as_a_shell_would(void)
 
 	sigemptyset(&some);
 	sigaddset(&some, SIGTERM);
-	check(sigprocmask(SIG_BLOCK, &some, &before) == 0 && sigaction(SIGPIPE, &ignore, &old) == 0);
+	check(sigprocmask(SIG_BLOCK, &some, &before) == 0 &&
+	      sigaction(SIGPIPE, &ignore, &old) == 0);
 	hutch_close(open_hostile(&peer));
 	close(peer);
-	check(sigaction(SIGPIPE, &old, NULL) == 0 && sigprocmask(SIG_SETMASK, &before, NULL) == 0);
+	check(sigaction(SIGPIPE, &old, NULL) == 0 &&
+	      sigprocmask(SIG_SETMASK, &before, NULL) == 0);
 }
 
 const struct trial trials_hostile[] = {

@@ -52,7 +52,8 @@ static void run_one(const struct trial *t)
 	check(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 	const int left = count_fds();
 	if (left != fds)
-		fprintf(stderr, "%s: %d descriptors before, %d after\n", t->name, fds, left);
+		fprintf(stderr, "%s: %d descriptors before, %d after\n", t->name, fds,
+			left);
 	check(left == fds);
 }
 

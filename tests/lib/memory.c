@@ -1,7 +1,7 @@
 /* Where memory is out: every allocation of the library's fails once.
  *
- * malloc(3) and its kin are ours (glibc, "Replacing malloc"); with sanitizers they are the
- * sanitizer's, and the case has nothing to fail. */
+ * malloc(3) and its kin are ours (glibc, "Replacing malloc"); with sanitizers they are
+ * the sanitizer's, and the case has nothing to fail. */
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -41,15 +41,17 @@ void *realloc(void *p, size_t size)
 }
 #endif
 
-/* With the n-th allocation failing: true when that was so.  What has failed is HUTCH_NO_MEMORY,
- * and works when it is tried again. */
+/* With the n-th allocation failing: true when that was so.  What has failed is
+ * HUTCH_NO_MEMORY, and works when it is tried again. */
 static bool try_all(long n)
 {
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
-	const struct hutch_exec x = { .size = sizeof(x), .argv = (const char *const[]){
-		"sh", "-c", "seq 20000; cat", NULL } };
-	const struct hutch_exec told = { .size = sizeof(told), .argv = (const char *const[]){
-		"printf", "\\377%s", "told", NULL } };
+	const struct hutch_exec x = { .size = sizeof(x),
+				      .argv = (const char *const[]){
+					      "sh", "-c", "seq 20000; cat", NULL } };
+	const struct hutch_exec told = { .size = sizeof(told),
+					 .argv = (const char *const[]){
+						 "printf", "\\377%s", "told", NULL } };
 	struct hutch_message *m;
 	struct hutch_result r;
 	struct hutch_error e;
@@ -59,13 +61,13 @@ static bool try_all(long n)
 
 	has_failed = false;
 	fails_at = n;
-#define again(claim)                                                    \
-	do {                                                            \
-		const bool had = has_failed;                            \
-		if (!(claim)) {                                         \
+#define again(claim)                                                                \
+	do {                                                                        \
+		const bool had = has_failed;                                        \
+		if (!(claim)) {                                                     \
 			works(&e, e.kind == HUTCH_NO_MEMORY && has_failed && !had); \
-			works(&e, (claim));                             \
-		}                                                       \
+			works(&e, (claim));                                         \
+		}                                                                   \
 	} while (0)
 	again(hutch_attach("box", &how, &h, &e) == 0);
 	again(hutch_ready(h, TRIAL_MS, &e) == 0);
@@ -74,8 +76,11 @@ static bool try_all(long n)
 	again((call = hutch_info(h, HUTCH_WAIT, &e)) > 0);
 	again(hutch_wait(h, call, TRIAL_MS, &m, &e) == 0);
 	hutch_message_free(m);
-	again(hutch_run(h, &x, &(struct hutch_input){ .size = sizeof(struct hutch_input),
-						      .data = "in", .len = 2 }, &r, &e) == 0);
+	again(hutch_run(h, &x,
+			&(struct hutch_input){ .size = sizeof(struct hutch_input),
+					       .data = "in",
+					       .len = 2 },
+			&r, &e) == 0);
 	check(r.out_len > 100000 && !strcmp(r.out + r.out_len - 2, "in"));
 	hutch_result_done(&r);
 	again((call = hutch_exec(h, &told, HUTCH_WAIT, &e)) > 0);
@@ -88,7 +93,8 @@ static bool try_all(long n)
 		/* Who polls is told that there is something to be tried again. */
 		check(rc == 1 || poll(&w, 1, 0) == 1);
 		if (rc < 0)
-			works(&e, e.kind == HUTCH_NO_MEMORY && hutch_next(h, TRIAL_MS, &m, &e) == 1);
+			works(&e, e.kind == HUTCH_NO_MEMORY &&
+					  hutch_next(h, TRIAL_MS, &m, &e) == 1);
 		if (m->type == HUTCH_OUTPUT)
 			outputs += m->data_len == 5 && !memcmp(m->data, "\377told", 5);
 		if (m->type == HUTCH_EVENT && m->process == process)

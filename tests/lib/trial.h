@@ -3,8 +3,9 @@
  *	build/tests/lib/cases NAME
  *
  * runs one case, against a real hutch (HUTCH, or the one on PATH) and in a process of its
- * own.  Before and after it, descriptors, children and signal dispositions are looked at: a
- * case leaves none of them other than it found them.  tests/run/library.bats names them. */
+ * own.  Before and after it, descriptors, children and signal dispositions are looked at:
+ * a case leaves none of them other than it found them.  tests/run/library.bats names
+ * them. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>

@@ -38,7 +38,8 @@ static void explain_errors(void)
 {
 	struct hutch_error e;
 	struct hutch *h = trial_create("box");
-	const char *const again[] = { "box", NULL }, *const wrong[] = { "--no-such-flag", "x", NULL };
+	const char *const again[] = { "box", NULL }, *const wrong[] = { "--no-such-flag",
+									"x", NULL };
 	const char *const bad[] = { "-bad", NULL }, *const none[] = { NULL };
 
 	check(make_it(again, trial_program(), &e) == -1 && e.kind == HUTCH_EXISTS);
@@ -54,35 +55,49 @@ static void explain_errors(void)
 	check(open_it("../box", &e) == -1 && e.kind == HUTCH_INVALID);
 	check(open_it("box", NULL) == 0);
 
-	const char *const nothing[] = { "no-such-program", NULL }, *const latin[] = { "\xe9", NULL };
+	const char *const nothing[] = { "no-such-program", NULL }, *const latin[] = {
+		"\xe9", NULL
+	};
 	struct hutch_exec x = { .size = sizeof(x), .argv = nothing };
 	struct hutch_result r;
-	check(hutch_run(h, &x, NULL, &r, &e) == -1 && e.kind == HUTCH_NOT_FOUND && e.exit_code == 127);
+	check(hutch_run(h, &x, NULL, &r, &e) == -1 && e.kind == HUTCH_NOT_FOUND &&
+	      e.exit_code == 127);
 	x.argv = latin;
 	check(hutch_run(h, &x, NULL, &r, &e) == -1 && e.kind == HUTCH_INVALID);
 	check(hutch_exec(h, &x, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
 	x.argv = NULL;
 	check(hutch_exec(h, &x, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
 	check(hutch_act(h, "{\"action\":", 0, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
-	check(hutch_act(h, "{}} {\"a\":{}", 0, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
-	const struct hutch_request odd = { .size = sizeof(odd), .method = "info\",\"x\":\"" };
+	check(hutch_act(h, "{}} {\"a\":{}", 0, NULL, &e) == -1 &&
+	      e.kind == HUTCH_INVALID);
+	const struct hutch_request odd = { .size = sizeof(odd),
+					   .method = "info\",\"x\":\"" };
 	const struct hutch_request later = { .size = sizeof(later), .method = "update" };
 	check(hutch_call(h, &odd, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
 	check(hutch_wait(h, hutch_call(h, &later, HUTCH_WAIT, &e), -1, NULL, &e) == -1);
 	check(e.kind == HUTCH_UNSUPPORTED && !strncmp(e.message, "sandbox 'box': ", 15));
 	check(hutch_wait(h, 99, 0, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
-	check(hutch_wait(h, hutch_info(h, NULL, &e), 0, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
+	check(hutch_wait(h, hutch_info(h, NULL, &e), 0, NULL, &e) == -1 &&
+	      e.kind == HUTCH_INVALID);
 	check(!hutch_json_quote("\xe9") && !hutch_json_string("{\"a\":1}", "a"));
 
 	/* In vain, and then not. */
-	const int64_t call = hutch_call(h, &(struct hutch_request){ .size = sizeof(struct hutch_request),
-		.method = "act", .params = "{\"action\":{\"action\":\"run\",\"args\":"
-		"{\"command\":\"sleep 0.3\"}}}" }, HUTCH_WAIT, &e);
+	const int64_t call =
+		hutch_call(h,
+			   &(struct hutch_request){
+				   .size = sizeof(struct hutch_request),
+				   .method = "act",
+				   .params = "{\"action\":{\"action\":\"run\",\"args\":"
+					     "{\"command\":\"sleep 0.3\"}}}" },
+			   HUTCH_WAIT, &e);
 	check(hutch_wait(h, call, 20, NULL, &e) == -1 && e.kind == HUTCH_TIMEOUT);
 	hutch_message_free(trial_answer(h, call));
-	check(hutch_rm("box", 0, &(struct hutch_how){ .size = sizeof(struct hutch_how),
-						      .program = trial_program() }, &e) == -1);
-	check(e.kind == HUTCH_SYSTEM && strstr(e.message, "has not ended") && strstr(e.remedy, "hutch"));
+	check(hutch_rm("box", 0,
+		       &(struct hutch_how){ .size = sizeof(struct hutch_how),
+					    .program = trial_program() },
+		       &e) == -1);
+	check(e.kind == HUTCH_SYSTEM && strstr(e.message, "has not ended") &&
+	      strstr(e.remedy, "hutch"));
 	trial_end(h);
 	check(open_it("box", &e) == -1 && e.kind == HUTCH_NOT_FOUND);
 }
@@ -178,7 +193,8 @@ static pid_t supervisor_of(const char *name)
 	hutch_message_free(m);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	FILE *stat = fopen(path, "re");
-	check(stat && fgets(line, sizeof(line), stat) && sscanf(strrchr(line, ')'), ") %*c %d", &parent) == 1);
+	check(stat && fgets(line, sizeof(line), stat) &&
+	      sscanf(strrchr(line, ')'), ") %*c %d", &parent) == 1);
 	fclose(stat);
 	hutch_close(h);
 	return parent;
@@ -189,8 +205,14 @@ static void *wait_in_vain(void *arg)
 	struct hutch *h = arg;
 	struct hutch_error e;
 
-	check(hutch_wait(h, hutch_act(h, "{\"action\":\"run\",\"session\":\"other\",\"args\":{\"command\":"
-					 "\"sleep 60\"}}", 0, HUTCH_WAIT, &e), -1, NULL, &e) == -1);
+	check(hutch_wait(
+		      h,
+		      hutch_act(
+			      h,
+			      "{\"action\":\"run\",\"session\":\"other\",\"args\":{\"command\":"
+			      "\"sleep 60\"}}",
+			      0, HUTCH_WAIT, &e),
+		      -1, NULL, &e) == -1);
 	check(e.kind == HUTCH_DISCONNECTED && strstr(e.message, "'box'"));
 	return NULL;
 }
@@ -206,7 +228,8 @@ static void *wait_twice(void *arg)
 	struct hutch_error e;
 
 	/* The main thread may be at it, for a millisecond. */
-	while (hutch_wait(twice->h, twice->call, -1, NULL, &e) == -1 && e.kind == HUTCH_INVALID)
+	while (hutch_wait(twice->h, twice->call, -1, NULL, &e) == -1 &&
+	       e.kind == HUTCH_INVALID)
 		;
 	check(e.kind == HUTCH_DISCONNECTED);
 	return NULL;
@@ -214,8 +237,9 @@ static void *wait_twice(void *arg)
 
 static void *run_in_vain(void *arg)
 {
-	const struct hutch_exec x = { .size = sizeof(x),
-				      .argv = (const char *const[]){ "sleep", "60", NULL } };
+	const struct hutch_exec x = {
+		.size = sizeof(x), .argv = (const char *const[]){ "sleep", "60", NULL }
+	};
 	struct hutch_result r;
 	struct hutch_error e;
 
@@ -231,8 +255,9 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	pthread_t threads[3];
 	int tags[2];
 
-	const struct hutch_exec x = { .size = sizeof(x),
-				      .argv = (const char *const[]){ "sleep", "60", NULL } };
+	const struct hutch_exec x = {
+		.size = sizeof(x), .argv = (const char *const[]){ "sleep", "60", NULL }
+	};
 	m = trial_answer(h, hutch_exec(h, &x, HUTCH_WAIT, &e));
 	int64_t process = 0;
 	check(hutch_json_integer(m->json, "process", &process));
@@ -250,7 +275,8 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	check(hutch_exec_wait(h, process, &tags[0], &e) > 0);
 	check(hutch_exec_wait(h, process, &tags[1], &e) > 0);
 	check(pthread_create(&threads[0], NULL, wait_in_vain, h) == 0);
-	check(pthread_create(&threads[2], NULL, wait_twice, &(struct twice){ h, kept }) == 0);
+	struct twice twice = { h, kept };
+	check(pthread_create(&threads[2], NULL, wait_twice, &twice) == 0);
 	/* Until the other one waits it is not in time; then it is not for us. */
 	while (hutch_wait(h, kept, 1, NULL, &e) == -1 && e.kind == HUTCH_TIMEOUT)
 		;
@@ -285,8 +311,10 @@ static void give_up_on_one_that_is_stuck(void)
 
 	check(kill(supervisor, SIGSTOP) == 0);
 	works(&e, hutch_attach("box", &how, &other, &e) == 0);
-	check(hutch_ready(other, 100, &e) == -1 && e.kind == HUTCH_TIMEOUT && strstr(e.message, "100 ms"));
-	check(hutch_ready(other, -1, &e) == -1 && strstr(e.message, "stopped or is stuck"));
+	check(hutch_ready(other, 100, &e) == -1 && e.kind == HUTCH_TIMEOUT &&
+	      strstr(e.message, "100 ms"));
+	check(hutch_ready(other, -1, &e) == -1 &&
+	      strstr(e.message, "stopped or is stuck"));
 	check(strstr(e.remedy, "hutch rm -f box"));
 	hutch_close(other);
 	check(kill(supervisor, SIGCONT) == 0);
@@ -315,7 +343,8 @@ static void share_children_with_the_host(void)
 	for (int i = 0; i < 2; i++) {
 		check(sigaction(SIGCHLD, &taking, &old) == 0);
 		struct hutch *h = trial_create("box");
-		check(make_it(again, trial_program(), &e) == -1 && e.kind == HUTCH_EXISTS);
+		check(make_it(again, trial_program(), &e) == -1 &&
+		      e.kind == HUTCH_EXISTS);
 		trial_end(h);
 		check(open_it("box", &e) == -1 && e.kind == HUTCH_NOT_FOUND);
 		check(sigaction(SIGCHLD, &old, NULL) == 0);
@@ -323,7 +352,8 @@ static void share_children_with_the_host(void)
 	}
 }
 
-/* It may have begun, be ending, or just be ready: hutch rm -f waits for the end of any. */
+/* It may have begun, be ending, or just be ready: hutch rm -f waits for the end of
+ * any. */
 static void leave_nothing_when_closed_early(void)
 {
 	const char *const args[] = { "box", NULL };
@@ -375,7 +405,8 @@ static void say_that_there_are_no_descriptors(void)
 const struct trial trials_trouble[] = {
 	{ "explain_errors", explain_errors },
 	{ "refuse_a_child_of_fork", refuse_a_child_of_fork },
-	{ "end_every_call_when_the_supervisor_is_gone", end_every_call_when_the_supervisor_is_gone },
+	{ "end_every_call_when_the_supervisor_is_gone",
+	  end_every_call_when_the_supervisor_is_gone },
 	{ "give_up_on_one_that_is_stuck", give_up_on_one_that_is_stuck },
 	{ "share_children_with_the_host", share_children_with_the_host },
 	{ "leave_nothing_when_closed_early", leave_nothing_when_closed_early },

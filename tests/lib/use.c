@@ -14,7 +14,9 @@ static void run_commands(void)
 	struct hutch_exec x = { .size = sizeof(x), .argv = cat, .env = env };
 	const size_t len = 3000000;
 	char *bytes = malloc(len), said[64];
-	const struct hutch_input input = { .size = sizeof(input), .data = bytes, .len = len };
+	const struct hutch_input input = { .size = sizeof(input),
+					   .data = bytes,
+					   .len = len };
 	struct hutch_result r;
 	struct hutch_error e;
 
@@ -27,14 +29,18 @@ static void run_commands(void)
 	hutch_result_done(&r);
 
 	/* One that reads none of it, and one that somebody keeps the pipes of. */
-	x.argv = (const char *const[]){ "sh", "-c", "sleep 60 & printf %s \"$GREETING\"", NULL };
+	x.argv = (const char *const[]){ "sh", "-c", "sleep 60 & printf %s \"$GREETING\"",
+					NULL };
 	works(&e, hutch_run(h, &x, &input, &r, &e) == 0);
 	check(r.exit_code == 0 && !strcmp(r.out, "hello \"there\""));
 	hutch_result_done(&r);
 	free(bytes);
 
-	x = (struct hutch_exec){ .size = sizeof(x), .timeout_ms = 100, .cwd = "/tmp",
-				 .argv = (const char *const[]){ "sh", "-c", "pwd; sleep 60", NULL } };
+	x = (struct hutch_exec){ .size = sizeof(x),
+				 .timeout_ms = 100,
+				 .cwd = "/tmp",
+				 .argv = (const char *const[]){ "sh", "-c",
+								"pwd; sleep 60", NULL } };
 	works(&e, hutch_run(h, &x, NULL, &r, &e) == 0);
 	check(r.timed_out && r.exit_code == 137 && !strcmp(r.out, "/tmp\n"));
 	hutch_result_done(&r);
@@ -61,7 +67,9 @@ static void run_at_once(void)
 
 	const int lasting = trial_lasting();
 	works(&e, hutch_create(args, &how, &h, &e) == 0);
-	const struct hutch_exec x = { .size = sizeof(x), .flags = HUTCH_FDS, .fds = { 0, 1, 2 },
+	const struct hutch_exec x = { .size = sizeof(x),
+				      .flags = HUTCH_FDS,
+				      .fds = { 0, 1, 2 },
 				      .argv = (const char *const[]){ "true", NULL } };
 	works(&e, hutch_exec(h, &x, NULL, &e) == 2);
 	check(trial_lasting() == lasting);
@@ -75,8 +83,10 @@ static void run_at_once(void)
 static void keep_no_more_than_16_mib(void)
 {
 	struct hutch *h = trial_create("box");
-	const struct hutch_exec x = { .size = sizeof(x), .argv = (const char *const[]){
-		"head", "-c", "20000000", "/dev/zero", NULL } };
+	const struct hutch_exec x = { .size = sizeof(x),
+				      .argv = (const char *const[]){
+					      "head", "-c", "20000000", "/dev/zero",
+					      NULL } };
 	struct hutch_result r;
 	struct hutch_error e;
 
@@ -91,10 +101,15 @@ static void serve_an_event_loop(void)
 {
 	const char *const args[] = { "--hostname", "looped", "box", NULL };
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
-	const char *const sh[] = { "sh", "-c", "hostname; read a; echo \"got $a\"; printf '\\377\\000'", NULL };
-	const struct hutch_exec x = { .size = sizeof(x), .argv = sh, .flags = HUTCH_STDIN };
-	const struct hutch_input input = { .size = sizeof(input), .data = "a line\n", .len = 7,
-					   .flags = HUTCH_EOF };
+	const char *const sh[] = {
+		"sh", "-c", "hostname; read a; echo \"got $a\"; printf '\\377\\000'", NULL
+	};
+	const struct hutch_exec x = { .size = sizeof(x),
+				      .argv = sh,
+				      .flags = HUTCH_STDIN };
+	const struct hutch_input input = {
+		.size = sizeof(input), .data = "a line\n", .len = 7, .flags = HUTCH_EOF
+	};
 	struct hutch_message *m;
 	struct hutch_error e;
 	struct hutch *h;
@@ -119,7 +134,8 @@ static void serve_an_event_loop(void)
 			if (m->type == HUTCH_ANSWER && m->call == 3) {
 				check(m->tag == &tags[1]);
 				check(hutch_json_integer(m->json, "process", &process));
-				works(&e, hutch_exec_write(h, process, &input, &tags[2], &e) == 4);
+				works(&e, hutch_exec_write(h, process, &input, &tags[2],
+							   &e) == 4);
 			}
 			if (m->type == HUTCH_OUTPUT) {
 				check(m->process == process && m->stream == 1);
@@ -153,10 +169,17 @@ static void copy_files(void)
 	check(pipe2(tar, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0);
 	check(trial_sh(h, "mkdir a; echo one >a/1; seq 1000 >a/2", NULL, 0) == 0);
 	/* Out and in at once, through one pipe: no byte of it passes here. */
-	const struct hutch_copy out = { .size = sizeof(out), .path = "a", .flags = HUTCH_FDS,
-					.tar = tar[1], .sentences = -1 };
-	const struct hutch_copy in = { .size = sizeof(in), .path = "b/", .name = "c",
-				       .flags = HUTCH_FDS, .tar = tar[0], .sentences = words[1] };
+	const struct hutch_copy out = { .size = sizeof(out),
+					.path = "a",
+					.flags = HUTCH_FDS,
+					.tar = tar[1],
+					.sentences = -1 };
+	const struct hutch_copy in = { .size = sizeof(in),
+				       .path = "b/",
+				       .name = "c",
+				       .flags = HUTCH_FDS,
+				       .tar = tar[0],
+				       .sentences = words[1] };
 	check(trial_sh(h, "mkdir b", NULL, 0) == 0);
 	hutch_message_free(trial_answer(h, hutch_copy_out(h, &out, HUTCH_WAIT, &e)));
 	struct hutch_message *m = trial_answer(h, hutch_copy_in(h, &in, HUTCH_WAIT, &e));
@@ -187,12 +210,14 @@ static void do_actions(void)
 {
 	struct hutch *h = trial_create("box");
 	struct hutch_error e;
-	char *quoted = hutch_json_quote("echo \"a\\b\"; sleep 0.1; printf '%s' ü"), action[300];
+	char *quoted = hutch_json_quote("echo \"a\\b\"; sleep 0.1; printf '%s' ü"),
+	     action[300];
 	char *content;
 	bool was_told = false;
 
 	check(quoted);
-	snprintf(action, sizeof(action), "{\n \"action\": \"run\",\r\n \"args\": {\"command\": %s}}\n", quoted);
+	snprintf(action, sizeof(action),
+		 "{\n \"action\": \"run\",\r\n \"args\": {\"command\": %s}}\n", quoted);
 	free(quoted);
 	const int64_t call = hutch_act(h, action, HUTCH_STREAM, NULL, &e);
 	struct hutch_message *m;
@@ -211,19 +236,25 @@ static void do_actions(void)
 
 	/* More than a socket holds. */
 	char *large = malloc(3000100);
-	int len = sprintf(large, "{\"action\":\"write\",\"args\":{\"path\":\"large\",\"content\":\"");
+	int len = sprintf(
+		large,
+		"{\"action\":\"write\",\"args\":{\"path\":\"large\",\"content\":\"");
 	memset(large + len, 'x', 3000000);
 	strcpy(large + len + 3000000, "\"}}");
 	hutch_message_free(trial_answer(h, hutch_act(h, large, 0, HUTCH_WAIT, &e)));
 	check(trial_sh(h, "[ $(wc -c <large) -ge 3000000 ]", NULL, 0) == 0);
 	free(large);
 
-	const int64_t slow = hutch_act(h, "{\"action\":\"run\",\"id\":7,\"args\":{\"command\":"
-					  "\"echo go; sleep 60\"}}", HUTCH_STREAM, HUTCH_WAIT, &e);
+	const int64_t slow =
+		hutch_act(h,
+			  "{\"action\":\"run\",\"id\":7,\"args\":{\"command\":"
+			  "\"echo go; sleep 60\"}}",
+			  HUTCH_STREAM, HUTCH_WAIT, &e);
 	hutch_message_free(trial_next(h, HUTCH_OUTPUT, 0));
 	hutch_message_free(trial_answer(h, hutch_cancel(h, 7, HUTCH_WAIT, &e)));
 	hutch_message_free(trial_answer(h, slow));
-	check(hutch_wait(h, hutch_cancel(h, 8, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) == -1);
+	check(hutch_wait(h, hutch_cancel(h, 8, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) ==
+	      -1);
 	check(e.kind == HUTCH_NOT_FOUND);
 	trial_end(h);
 }
@@ -231,7 +262,8 @@ static void do_actions(void)
 static void stream_actions(void)
 {
 	struct hutch *h = trial_create("box");
-	static const char line[] = "{\"action\":\"run\",\"id\":1,\"args\":{\"command\":\"echo hi\"}}\n";
+	static const char line[] =
+		"{\"action\":\"run\",\"id\":1,\"args\":{\"command\":\"echo hi\"}}\n";
 	struct hutch_error e;
 	char said[4096];
 
@@ -261,8 +293,14 @@ static void watch_and_steer(void)
 	check(hutch_json_integer(m->json, "next", &number) && number > 0);
 	hutch_message_free(m);
 	hutch_message_free(trial_answer(h, hutch_pause(h, HUTCH_WAIT, &e)));
-	check(hutch_wait(other, hutch_exec(other, &(struct hutch_exec){ .size = sizeof(struct hutch_exec),
-		.argv = (const char *const[]){ "true", NULL } }, HUTCH_WAIT, &e), -1, NULL, &e) == -1);
+	check(hutch_wait(
+		      other,
+		      hutch_exec(other,
+				 &(struct hutch_exec){
+					 .size = sizeof(struct hutch_exec),
+					 .argv = (const char *const[]){ "true", NULL } },
+				 HUTCH_WAIT, &e),
+		      -1, NULL, &e) == -1);
 	check(e.kind == HUTCH_BUSY && e.exit_code == 125);
 	hutch_message_free(trial_answer(other, hutch_unpause(other, 0, HUTCH_WAIT, &e)));
 	m = trial_answer(h, hutch_stats(h, HUTCH_WAIT, &e));
@@ -279,7 +317,8 @@ static void watch_and_steer(void)
 	/* One ends it; both are told. */
 	hutch_message_free(trial_answer(other, hutch_stop(other, 5, HUTCH_WAIT, &e)));
 	m = trial_next(h, HUTCH_ENDED, 0);
-	check(m->error.kind == HUTCH_DISCONNECTED && strstr(m->error.remedy, "hutch ps -a"));
+	check(m->error.kind == HUTCH_DISCONNECTED &&
+	      strstr(m->error.remedy, "hutch ps -a"));
 	hutch_message_free(m);
 	check(hutch_next(h, 0, &m, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	hutch_close(other);
@@ -307,15 +346,19 @@ static void *work(void *arg)
 		struct hutch_error e;
 		snprintf(want, sizeof(want), "%d-%d", hand->number, i);
 		snprintf(line, sizeof(line), "printf %s; exit %d", want, i);
-		check(trial_sh(hand->h, line, said, sizeof(said)) == i && !strcmp(said, want));
-		snprintf(line, sizeof(line), "{\"action\":\"stat\",\"args\":{\"path\":\"/%s\"}}", want);
-		struct hutch_message *m = trial_answer(hand->h, hutch_act(hand->h, line, 0, HUTCH_WAIT, &e));
+		check(trial_sh(hand->h, line, said, sizeof(said)) == i &&
+		      !strcmp(said, want));
+		snprintf(line, sizeof(line),
+			 "{\"action\":\"stat\",\"args\":{\"path\":\"/%s\"}}", want);
+		struct hutch_message *m = trial_answer(
+			hand->h, hutch_act(hand->h, line, 0, HUTCH_WAIT, &e));
 		check(strstr(m->json, want));
 		hutch_message_free(m);
 	}
 	for (int i = 0; i < CALLS; i++) {
 		struct hutch_error e;
-		hutch_message_free(trial_answer(hand->h, hutch_info(hand->h, HUTCH_WAIT, &e)));
+		hutch_message_free(
+			trial_answer(hand->h, hutch_info(hand->h, HUTCH_WAIT, &e)));
 	}
 	return NULL;
 }
