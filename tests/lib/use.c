@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "tests/lib/trial.h"
 
@@ -406,6 +408,59 @@ static void give_each_thread_its_answers(void)
 	trial_end(h);
 }
 
+/* --- and one that waits for what another takes ------------------------------ */
+
+struct rivals {
+	struct hutch *h;
+	atomic_int taken;
+	double cpu_s; /* of the thread */
+};
+
+static int take_one(struct rivals *r, int timeout_ms)
+{
+	struct hutch_message *m;
+	struct hutch_error e;
+	const int got = hutch_next(r->h, timeout_ms, &m, &e);
+
+	works(&e, got >= 0);
+	if (got == 1) {
+		r->taken += m->type == HUTCH_ANSWER;
+		hutch_message_free(m);
+	}
+	return got;
+}
+
+static void *compete(void *arg)
+{
+	struct rivals *r = arg;
+	struct timespec used;
+
+	while (take_one(r, 400) == 1)
+		;
+	check(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0);
+	r->cpu_s = (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+	return NULL;
+}
+
+static void wait_without_being_busy(void)
+{
+	struct rivals r = { .h = trial_create("box") };
+	struct hutch_error e;
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, compete, &r) == 0);
+	for (int i = 0; i < 100; i++) {
+		works(&e, hutch_info(r.h, NULL, &e) > 0);
+		while (r.taken <= i)
+			(void)take_one(&r, 0);
+	}
+	check(pthread_join(thread, NULL) == 0);
+	if (r.cpu_s > 0.2)
+		fprintf(stderr, "%.3f s\n", r.cpu_s);
+	check(r.cpu_s < 0.2);
+	trial_end(r.h);
+}
+
 const struct trial trials_use[] = {
 	{ "run_commands", run_commands },
 	{ "run_at_once", run_at_once },
@@ -416,5 +471,6 @@ const struct trial trials_use[] = {
 	{ "stream_actions", stream_actions },
 	{ "watch_and_steer", watch_and_steer },
 	{ "give_each_thread_its_answers", give_each_thread_its_answers },
+	{ "wait_without_being_busy", wait_without_being_busy },
 	{ NULL, NULL },
 };

@@ -122,7 +122,7 @@ reason() {
 }
 
 @test "flags of a single command make no sense for it" {
-	for flag in -i -t --json --rm --dry-run; do
+	for flag in -i -t --rm --dry-run; do
 		hutch create $flag box
 		[ "$status" -eq 125 ]
 		grep -q 'makes no sense for hutch create' <<<"$stderr"

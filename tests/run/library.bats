@@ -53,7 +53,7 @@ done_by() {
 }
 
 @test "of threads at one handle each gets its own answers" {
-	done_by give_each_thread_its_answers
+	done_by give_each_thread_its_answers wait_without_being_busy
 }
 
 # A race is told where it is found, and the program then ends with 66.
