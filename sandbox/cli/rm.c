@@ -81,13 +81,23 @@ static int end(const char *name, struct err *e)
 	return rc;
 }
 
+/* Of one whose supervisor was just killed the janitor may still be at work, and then it is
+ * neither alive nor among the ended. */
+static int forget(const char *name, struct err *e)
+{
+	AUTO_FREE char *record = NULL;
+
+	(void)registry_wait(name, &record, NULL); /* none: there is none to wait for */
+	return registry_forget(name, e);
+}
+
 static int remove_one(const char *name, bool is_forced, struct err *e)
 {
 	struct registry_item item;
 	char id[REGISTRY_ID_LEN + 1];
 
 	if (registry_look(name, &item, e) < 0)
-		return e->kind == ERR_NOT_FOUND ? registry_forget(name, e) : -1;
+		return e->kind == ERR_NOT_FOUND ? forget(name, e) : -1;
 	memcpy(id, item.id, sizeof(id));
 	registry_item_done(&item);
 	if (!is_forced) {
