@@ -152,7 +152,7 @@ enum hutch_type {
 	HUTCH_ANSWER = 1, /* to the call `call` */
 	HUTCH_OUTPUT,	  /* something was printed */
 	HUTCH_EVENT,	  /* something happened: `json` is the params of `event` */
-	HUTCH_READY,	  /* the handle is open: `json` is the answer to `hello` */
+	HUTCH_READY,	  /* the handle is open: `json` is what `hello` said, or null */
 	HUTCH_ENDED	  /* the last one: `error` says why */
 };
 
