@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# docs/from-openhands.md: its worked example does what it says, and what it names is there.
+
+load helpers
+
+setup() {
+	begin
+	page=$top/docs/from-openhands.md
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# block MARK: what stands in the blocks of the page below <!-- MARK -->.
+block() {
+	awk -v mark="<!-- $1 -->" '
+		$0 == mark { marked = 1; next }
+		marked && /^```/ { inside = !inside; if (!inside) marked = 0; next }
+		inside' "$page"
+}
+
+@test "the worked example prints what the page says" {
+	room day bin
+	cd day
+	ln -s "$HUTCH" ../bin/hutch
+	for file in box.json actions; do
+		block "file $file" >$file
+		[ -s $file ]
+	done
+	block run >../expected
+	[ "$(grep -c '^\$ ' ../expected)" -ge 7 ]
+	grep '^\$ ' ../expected | while IFS= read -r line; do
+		echo "$line"
+		PATH=$T/bin:$PATH as_who bash -c "${line#\$ }" 2>&1 </dev/null
+	done >../printed
+	diff ../expected ../printed
+}
+
+@test "every long flag that the page names is one of a verb's" {
+	for verb in $("$HUTCH" help | grep -oE '^  [a-z]+ '); do
+		"$HUTCH" help "$verb"
+	done >helps
+	for verb in pull build runtime-build; do
+		"$HUTCH" image "$verb" --help
+	done >>helps
+	grep -oE -- '--[a-z][a-z-]+' helps | sort -u >flags
+	# Between backticks, but those that are git's.
+	grep -oE '`[^`]+`' "$page" | grep -v '^`git ' | grep -oE -- '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' |
+		sort -u >named
+	[ "$(wc -l <named)" -gt 20 ]
+	[ -z "$(comm -23 named flags)" ]
+}
+
+@test "every limit and every other key of a policy that the page names is one" {
+	grep -oE 'limits\.[a-z_]+' "$page" | sort -u >named
+	[ "$(wc -l <named)" -gt 4 ]
+	while read -r key; do
+		grep -q "\\b$key\\b" "$top/docs/hutch-policy.md"
+	done <named
+	block 'file box.json' >box.json
+	mkdir project
+	"$HUTCH" policy check ./box.json
+}
+
+@test "what is not there is answered as the page says" {
+	for name in run_ipython:code browse:url browse_interactive:browser_actions; do
+		echo "{\"action\":\"${name%:*}\",\"args\":{\"${name#*:}\":\"x\"}}"
+	done | "$HUTCH" act >out
+	[ "$(wc -l <out)" -eq 3 ]
+	while read -r observation; do
+		text=$(cut -d'"' -f8 <<<"$observation")
+		[ -n "$text" ]
+		grep -qF "\`$text\`" "$page"
+	done <out
+	"$HUTCH" act <<<'{"action":"call_tool_mcp","args":{"name":"x"}}' | grep -qF 'HUTCH$BAD_ACTION'
+}
