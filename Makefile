@@ -31,7 +31,7 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := content entries inodes layer pack pack_output place roll site tar trail unpack
-BASE     := action action_errand base64 buffer err frame io keys list mask message pass path resolve \
+BASE     := action action_errand base64 buffer conduit err frame io keys list mask message pass path resolve \
             quote utf8 variables visible way
 STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
 POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
@@ -52,7 +52,7 @@ CONTROL  := call capture clients confine events jobs kept log methods methods_ex
 CLI      := arena doctor main options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy porter ps reply rm stats steer stream table unified why
-EXECUTOR := caps cgroup channel copy diff display edit editor editor_change \
+EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \
             files finds glob grep grep_paths grep_tree history lint lints listing \

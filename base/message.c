@@ -23,6 +23,8 @@ static const char *const names[] = {
 	[MSG_EDIT] = "edit",	   [MSG_EDITED] = "edited",
 	[MSG_ERRAND] = "errand",   [MSG_RETURNED] = "returned",
 	[MSG_ENV] = "env",	   [MSG_PAUSED] = "paused",
+	[MSG_DIAL] = "dial",	   [MSG_FINISH] = "finish", [MSG_HANGUP] = "hangup",
+	[MSG_FINISHED] = "finished", [MSG_CLOSED] = "closed",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -49,7 +51,8 @@ bool message_is_from_executor(uint32_t type)
 		[MSG_HELLO] = true,  [MSG_STARTED] = true, [MSG_FAILED] = true,
 		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
 		[MSG_REPORT] = true, [MSG_DONE] = true,	   [MSG_EDITED] = true,
-		[MSG_RETURNED] = true, [MSG_PAUSED] = true,
+		[MSG_RETURNED] = true, [MSG_PAUSED] = true, [MSG_FINISHED] = true,
+		[MSG_CLOSED] = true,
 	};
 
 	return type < MSG_COUNT && is_from[type];
@@ -435,6 +438,57 @@ int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *
 	if (message_checked(f, &in, f->id == 0 && number > 0, e) < 0)
 		return -1;
 	*ret_number = number;
+	return 0;
+}
+
+int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_DIAL, id);
+
+	frame_put_u32(b, port);
+	return frame_end(b, begun, e);
+}
+
+int message_get_dial(const struct frame *f, uint32_t *ret_port, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t port = fields_get_u32(&in);
+	bool in_range = (f->id & DIAL_ID) && port > 0 && port <= UINT16_MAX;
+
+	if (message_checked(f, &in, in_range, e) < 0)
+		return -1;
+	*ret_port = port;
+	return 0;
+}
+
+int message_put_word(struct buffer *b, enum message_type type, uint32_t id, struct err *e)
+{
+	return frame_end(b, frame_begin(b, (uint16_t)type, id), e);
+}
+
+int message_get_word(const struct frame *f, struct err *e)
+{
+	struct fields in = fields_of(f);
+
+	return message_checked(f, &in, f->id & DIAL_ID, e);
+}
+
+int message_put_closed(struct buffer *b, uint32_t id, uint32_t sys, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_CLOSED, id);
+
+	frame_put_u32(b, sys);
+	return frame_end(b, begun, e);
+}
+
+int message_get_closed(const struct frame *f, uint32_t *ret_sys, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t sys = fields_get_u32(&in);
+
+	if (message_checked(f, &in, (f->id & DIAL_ID) && sys < 4096, e) < 0)
+		return -1;
+	*ret_sys = sys;
 	return 0;
 }
 

@@ -39,6 +39,11 @@ enum message_type {
 	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
 	MSG_ENV,     /* to: the environment of sessions has changed */
 	MSG_PAUSED,  /* from: everyone has got the SIGSTOP that was asked for */
+	MSG_DIAL,    /* to: connect to a port inside */
+	MSG_FINISH,  /* to: nothing follows what is in that connection's pipe */
+	MSG_HANGUP,  /* to: reset it */
+	MSG_FINISHED, /* from: nothing follows what is in its other pipe */
+	MSG_CLOSED,  /* from: its last word */
 	MSG_COUNT
 };
 
@@ -171,6 +176,22 @@ int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
 /* `number` of the SIGSTOPs to everyone that were asked for, from 1. */
 int message_put_paused(struct buffer *b, uint32_t number, struct err *e);
 int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e);
+
+/* Ids of connections have this bit, and no others have it. */
+#define DIAL_ID (1u << 31)
+/* So many connections to ports inside may be open. */
+#define DIALS_MAX 256
+
+int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e);
+int message_get_dial(const struct frame *f, uint32_t *ret_port, struct err *e);
+
+/* MSG_FINISH, MSG_HANGUP or MSG_FINISHED, of which `type` says which; they have no body. */
+int message_put_word(struct buffer *b, enum message_type type, uint32_t id, struct err *e);
+int message_get_word(const struct frame *f, struct err *e);
+
+/* `sys`: an errno; 0: both directions have ended in order. */
+int message_put_closed(struct buffer *b, uint32_t id, uint32_t sys, struct err *e);
+int message_get_closed(const struct frame *f, uint32_t *ret_sys, struct err *e);
 
 /* "NAME=value" and names; the decoded lists are the caller's. */
 int message_put_env(struct buffer *b, const struct list *set, const struct list *unset,

@@ -141,24 +141,30 @@ int channel_receive(struct channel *c, struct frame *ret, struct err *e)
 	}
 }
 
-int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e)
+static int take(struct channel *c, int *ret_fds, size_t count, struct err *e)
 {
-	if (c->fd_count != CHANNEL_FDS)
-		return err_set(e, ERR_PROTOCOL, "%zu descriptors instead of %d",
-			       c->fd_count, CHANNEL_FDS);
-	for (size_t i = 0; i < CHANNEL_FDS; i++)
+	if (c->fd_count != count)
+		return err_set(e, ERR_PROTOCOL, "%zu descriptors instead of %zu", c->fd_count,
+			       count);
+	for (size_t i = 0; i < count; i++)
 		ret_fds[i] = fd_take(&c->fds[i]);
 	c->fd_count = 0;
 	return 0;
 }
 
+int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e)
+{
+	return take(c, ret_fds, CHANNEL_FDS, e);
+}
+
+int channel_take_pair(struct channel *c, int ret_fds[2], struct err *e)
+{
+	return take(c, ret_fds, 2, e);
+}
+
 int channel_take_fd(struct channel *c, int *ret_fd, struct err *e)
 {
-	if (c->fd_count != 1)
-		return err_set(e, ERR_PROTOCOL, "%zu descriptors instead of 1", c->fd_count);
-	*ret_fd = fd_take(&c->fds[0]);
-	c->fd_count = 0;
-	return 0;
+	return take(c, ret_fd, 1, e);
 }
 
 int channel_received(struct channel *c, const struct frame *f, struct err *e)

@@ -48,7 +48,8 @@ int channel_receive(struct channel *c, struct frame *ret, struct err *e);
 
 /* Hands over the three descriptors of the request, close-on-exec. */
 int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e);
-/* The same for a request that has exactly one. */
+/* The same for a request that has exactly two, or one. */
+int channel_take_pair(struct channel *c, int ret_fds[2], struct err *e);
 int channel_take_fd(struct channel *c, int *ret_fd, struct err *e);
 
 /* Lets go of the request.  A descriptor that nobody took is a violation. */

@@ -21,7 +21,7 @@
 #define REQUESTS_AT_ONCE 16
 
 /* The places in the array for poll(2); behind them are the commands'. */
-enum { POLL_CHANNEL, POLL_SIGNALS, POLL_COMMANDS };
+enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_COMMANDS };
 
 static sigset_t only_sigchld(void)
 {
@@ -85,6 +85,7 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 					 .proc = proc,
 					 .tapes = &x->tapes };
 	tapes_init(&x->tapes, logs);
+	dials_init(&x->dials, &x->processes);
 	x->workers = (struct workers){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
@@ -97,6 +98,7 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 static void executor_done(struct executor *x)
 {
 	channel_done(&x->channel);
+	dials_done(&x->dials);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
 	workers_done(&x->workers);
@@ -185,6 +187,7 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 		events |= POLLOUT;
 	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
+	fds[POLL_DIALS] = (struct pollfd){ .fd = dials_fd(&x->dials), .events = POLLIN };
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
 				    is_behind);
@@ -204,7 +207,8 @@ static int report_pause(struct executor *x, struct err *e)
 /* As much of what is to be said as the socket takes. */
 static int say(struct executor *x, struct err *e)
 {
-	if (report_pause(x, e) < 0 || processes_report(&x->processes, &x->channel.out, e) < 0)
+	if (report_pause(x, e) < 0 || dials_report(&x->dials, &x->channel.out, e) < 0 ||
+	    processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;
 	do {
 		if (replies_send(&x->replies, &x->channel, e) < 0 ||
@@ -258,8 +262,13 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	workers_serve(&x->workers, fds + POLL_COMMANDS + w.commands + w.sessions);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
-	if (fds[POLL_SIGNALS].revents || *has_more)
+	if (fds[POLL_DIALS].revents || dials_has_more(&x->dials))
+		dials_serve(&x->dials);
+	if (fds[POLL_SIGNALS].revents || *has_more) {
 		*has_more = processes_reap(&x->processes);
+		/* Who was the last may have been a server: before that is told. */
+		dials_serve_all(&x->dials);
+	}
 	sessions_expire(&x->sessions);
 	workers_expire(&x->workers);
 	if (everyone_due(&x->everyone))
@@ -291,7 +300,7 @@ static int timeout_of(const struct executor *x, bool has_more)
 {
 	int others = clock_wait(clock_sooner(everyone_due(&x->everyone), x->end_due));
 
-	if (has_more)
+	if (has_more || dials_has_more(&x->dials))
 		return 0;
 	return sooner(sooner(sessions_timeout(&x->sessions), workers_timeout(&x->workers)),
 		      others);

@@ -9,6 +9,7 @@
 
 #include "executor/replies.h"
 #include "executor/channel.h"
+#include "executor/dials.h"
 #include "executor/everyone.h"
 #include "executor/history.h"
 #include "executor/processes.h"
@@ -32,6 +33,7 @@ struct executor {
 	struct processes processes;
 	struct sessions sessions;
 	struct workers workers; /* errands, and linters */
+	struct dials dials;	/* connections to ports inside */
 	struct replies replies; /* of sessions, errands and about files */
 	struct user user;
 	struct history history; /* of what an editor changed */

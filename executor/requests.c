@@ -155,6 +155,38 @@ static int answer_cancel(struct executor *x, const struct frame *f, struct err *
 	return sessions_cancel(&x->sessions, f, e);
 }
 
+static int answer_dial(struct executor *x, const struct frame *f, struct err *e)
+{
+	struct dial_request request = { .id = f->id };
+	int pipes[2];
+
+	if (dials_has(&x->dials, f->id))
+		return in_use(f, e);
+	if (message_get_dial(f, &request.port, e) < 0 ||
+	    channel_take_pair(&x->channel, pipes, e) < 0)
+		return -1;
+	request.in = pipes[0];
+	request.out = pipes[1];
+	dials_start(&x->dials, &request);
+	return 0;
+}
+
+static int answer_finish(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (message_get_word(f, e) < 0)
+		return -1;
+	dials_finish(&x->dials, f->id);
+	return 0;
+}
+
+static int answer_hangup(struct executor *x, const struct frame *f, struct err *e)
+{
+	if (message_get_word(f, e) < 0)
+		return -1;
+	dials_hang_up(&x->dials, f->id);
+	return 0;
+}
+
 static int no_session(uint32_t id, struct err *e)
 {
 	return err_set(e, ERR_PROTOCOL, "a file of session %u, which is not", id);
@@ -260,6 +292,12 @@ static const struct request requests[] = {
 	[MSG_RETURNED] = { .answer = NULL },
 	[MSG_ENV] = { .all = READY | BUSY, .answer = answer_env },
 	[MSG_PAUSED] = { .answer = NULL },
+	[MSG_DIAL] = { .one = READY | BUSY | LAST | PAUSED, .answer = answer_dial },
+	[MSG_FINISH] = { .one = READY | BUSY | LAST | ENDING | PAUSED,
+			 .answer = answer_finish },
+	[MSG_HANGUP] = { .one = READY | BUSY | LAST | ENDING | PAUSED,
+			 .answer = answer_hangup },
+	[MSG_FINISHED ... MSG_CLOSED] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

@@ -72,6 +72,17 @@ static int decode_returned(const struct frame *f, struct err *e)
 	return 0;
 }
 
+static int decode_closed(const struct frame *f, struct err *e)
+{
+	uint32_t sys;
+
+	if (message_get_closed(f, &sys, e) < 0)
+		return -1;
+	if (sys > 4095 || !(f->id & DIAL_ID))
+		abort();
+	return 0;
+}
+
 static int decode_text(const struct frame *f, struct err *e)
 {
 	struct bytes text;
@@ -123,6 +134,10 @@ static int decode(const struct frame *f, struct err *e)
 		return decode_edited(f, e);
 	case MSG_RETURNED:
 		return decode_returned(f, e);
+	case MSG_FINISHED:
+		return message_get_word(f, e);
+	case MSG_CLOSED:
+		return decode_closed(f, e);
 	default:
 		return err_set(e, ERR_PROTOCOL, "type %u", f->type);
 	}

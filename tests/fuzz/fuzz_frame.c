@@ -296,6 +296,38 @@ static void try_paused(const struct frame *f, struct buffer *again)
 		must_equal(f, again, message_put_paused(again, number, &e));
 }
 
+static void try_dial(const struct frame *f, struct buffer *again)
+{
+	uint32_t port;
+	struct err e;
+
+	if (message_get_dial(f, &port, &e) < 0)
+		return;
+	if (port == 0 || port > UINT16_MAX || !(f->id & DIAL_ID))
+		abort();
+	must_equal(f, again, message_put_dial(again, f->id, port, &e));
+}
+
+static void try_word(const struct frame *f, struct buffer *again)
+{
+	struct err e;
+
+	if (message_get_word(f, &e) == 0)
+		must_equal(f, again, message_put_word(again, MSG_FINISH, f->id, &e));
+}
+
+static void try_closed(const struct frame *f, struct buffer *again)
+{
+	uint32_t sys;
+	struct err e;
+
+	if (message_get_closed(f, &sys, &e) < 0)
+		return;
+	if (sys > 4095 || !(f->id & DIAL_ID))
+		abort();
+	must_equal(f, again, message_put_closed(again, f->id, sys, &e));
+}
+
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_HELLO] = try_hello,   [MSG_EXEC] = try_exec,     [MSG_STARTED] = try_started,
 	[MSG_FAILED] = try_failed, [MSG_EXITED] = try_exited, [MSG_SIGNAL] = try_signal,
@@ -305,7 +337,8 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
 	[MSG_HOLD] = try_hold,	   [MSG_EDIT] = try_edit,     [MSG_EDITED] = try_edited,
 	[MSG_ENV] = try_env,	   [MSG_ERRAND] = try_errand, [MSG_RETURNED] = try_returned,
-	[MSG_PAUSED] = try_paused,
+	[MSG_PAUSED] = try_paused, [MSG_DIAL] = try_dial,     [MSG_FINISH] = try_word,
+	[MSG_HANGUP] = try_word,   [MSG_FINISHED] = try_word, [MSG_CLOSED] = try_closed,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

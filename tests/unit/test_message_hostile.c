@@ -103,6 +103,12 @@ static void put_any(uint32_t type)
 		done = message_put_hold(&b, true, &e);
 	else if (type == MSG_PAUSED)
 		done = message_put_paused(&b, 1, &e);
+	else if (type == MSG_DIAL)
+		done = message_put_dial(&b, DIAL_ID, 80, &e);
+	else if (type == MSG_CLOSED)
+		done = message_put_closed(&b, DIAL_ID, 111, &e);
+	else if (type >= MSG_FINISH && type <= MSG_FINISHED)
+		done = message_put_word(&b, type, DIAL_ID, &e);
 	else if (type == MSG_OPEN)
 		done = message_put_open(&b, 1, &exec, &e);
 	else
@@ -115,6 +121,8 @@ static uint32_t id_of(uint32_t type)
 	bool is_of_all = type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ||
 			 type == MSG_HOLD || type == MSG_ENV || type == MSG_PAUSED;
 
+	if (type >= MSG_DIAL)
+		return DIAL_ID;
 	return is_of_all ? 0 : 1;
 }
 
@@ -200,6 +208,12 @@ static int get_any(const struct frame *f)
 		return message_get_paused(f, &one, &e);
 	if (f->type == MSG_STOP)
 		return message_get_stop(f, &one, &e);
+	if (f->type == MSG_DIAL)
+		return message_get_dial(f, &one, &e);
+	if (f->type == MSG_CLOSED)
+		return message_get_closed(f, &one, &e);
+	if (f->type >= MSG_FINISH && f->type <= MSG_FINISHED)
+		return message_get_word(f, &e);
 	return get_action(f);
 }
 

@@ -1,0 +1,60 @@
+/* dials -- connections to ports inside, which the supervisor asks for (docs/protocol.md).
+ *
+ *	state		leaves it when
+ *	CONNECTING	connected				-> OPEN
+ *			refused: ::1 after 127.0.0.1, else	-> CLOSED
+ *	OPEN		both directions ended, or one broke,
+ *			or "hangup" came			-> CLOSED
+ *	CLOSED		"closed" was put into the queue		   forgotten
+ *
+ * Both are of the network namespace that the executor is in, the sandbox's own.  All their
+ * descriptors are in one epoll instance, so a connection that nothing happens on costs
+ * nothing, and a sandbox without any has none.
+ *
+ * One turn of the executor's loop is: poll(2) for dials_fd() too, dials_serve() if that
+ * is readable or dials_has_more(), dials_report(). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct dial;
+struct err;
+struct processes;
+
+struct dials {
+	struct dial **all; /* owned */
+	size_t count, room;
+	int epoll;	   /* owned; -1 while none was asked for */
+	bool has_more;	   /* there is something to move without an event */
+	bool has_news;	   /* there is something to say */
+	struct processes *processes; /* borrowed; counts the descriptors */
+};
+
+struct dial_request {
+	uint32_t id, port;
+	int in, out; /* taken over */
+};
+
+void dials_init(struct dials *d, struct processes *processes);
+void dials_done(struct dials *d);
+
+bool dials_has(const struct dials *d, uint32_t id);
+
+/* What fails is reported.  The id must not be in use. */
+void dials_start(struct dials *d, const struct dial_request *request);
+/* Words about one that is gone are ignored: they may have crossed. */
+void dials_finish(struct dials *d, uint32_t id);
+void dials_hang_up(struct dials *d, uint32_t id);
+
+/* To be polled for POLLIN; -1: nothing is. */
+int dials_fd(const struct dials *d);
+bool dials_has_more(const struct dials *d);
+/* Moves what can be moved, of those that have an event. */
+void dials_serve(struct dials *d);
+/* Of all of them: somebody may have ended who was at the other end. */
+void dials_serve_all(struct dials *d);
+
+/* Puts what is to be said into `out`, and forgets those that are done. */
+int dials_report(struct dials *d, struct buffer *out, struct err *e);
