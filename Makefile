@@ -35,12 +35,12 @@ BASE     := action action_errand base64 buffer conduit err frame io keys list ma
             quote utf8 variables visible way
 STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
 POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
-            rules settings syscalls volume
+            publish rules settings syscalls volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup channel checks copied cow cow_mount delegate deputy deputy_bind deputy_caller \
             deputy_calls deputy_open deputy_place diagnose fence fs fuse \
-            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits lookup lookup_place lowers missing mounts network note overlay plan \
-            plan_print probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
+            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits listener lookup lookup_place lowers missing mounts network note overlay plan \
+            plan_print ports probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_name registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
             upper view volumes walls watchdog why why_exec why_refused

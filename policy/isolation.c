@@ -81,6 +81,7 @@ int isolation_check(const struct policy *p, struct err *e)
 		{ p->limits.pids != 0, "--pids-limit" },
 		{ p->limits.disk != 0, "--disk" },
 		{ p->cgroup_parent != NULL, "--cgroup-parent" },
+		{ p->publish_count != 0, "-p" },
 		{ p->protects.count && has_writable(p), "--protect" },
 	};
 

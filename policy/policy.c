@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "policy/environment.h"
 #include "policy/isolation.h"
+#include "policy/publish.h"
 #include "policy/quantity.h"
 
 #define HOSTNAME_MAX_LEN 63
@@ -35,6 +36,9 @@ void policy_done(struct policy *p)
 		volume_done(&p->volumes[i]);
 	for (size_t i = 0; i < p->ulimit_count; i++)
 		free(p->ulimits[i].from);
+	for (size_t i = 0; i < p->publish_count; i++)
+		publish_done(&p->publishes[i]);
+	free(p->publishes);
 	free(p->volumes);
 	free(p->image_path);
 	free(p->upper);
@@ -278,7 +282,7 @@ int policy_check(const struct policy *p, struct err *e)
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
-	if (isolation_check(p, e) < 0)
+	if (isolation_check(p, e) < 0 || publish_check(p, e) < 0)
 		return -1;
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }

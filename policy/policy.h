@@ -13,6 +13,7 @@
 #include "base/list.h"
 
 struct err;
+struct publish;
 
 enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
 enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
@@ -62,6 +63,9 @@ struct policy {
 	char *upper;	  /* --upper DIR, as typed; NULL: nothing is kept */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
+
+	struct publish *publishes; /* -p (publish.h) */
+	size_t publish_count;
 
 	struct list env_set;   /* -e, --secret and their files, in order: KEY=VALUE */
 	struct list secrets;   /* --secret and --secret-file: the names */

@@ -45,6 +45,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "landlock", "landlock", SETTING_TEXT, false },
 	{ "idmap", "idmap", SETTING_TEXT, false },
 	{ "network", "network", SETTING_TEXT, false },
+	{ "publish", "publish", SETTING_LIST, false },
 	{ "capabilities.add", "cap-add", SETTING_LIST, false },
 	{ "capabilities.drop", "cap-drop", SETTING_LIST, false },
 	{ "seccomp", "seccomp", SETTING_TEXT, true },

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "policy/publish.h"
 #include "policy/volume.h"
 #include "sandbox/audit.h"
 #include "sandbox/caps.h"
@@ -153,6 +154,17 @@ static void note_person(struct note *n, const struct policy *p)
 	note_text(n, "network", p->network == NETWORK_HOST ? "host" : "none");
 }
 
+static void note_publishes(struct note *n, const struct policy *p)
+{
+	struct list words = { 0 };
+
+	for (size_t i = 0; i < p->publish_count; i++)
+		list_add(&words, publish_word(&p->publishes[i]));
+	if (words.count)
+		note_list(n, "publish", &words);
+	list_done(&words);
+}
+
 char *audit_policy(const struct policy *p, const struct mask *mask)
 {
 	struct note n;
@@ -169,6 +181,7 @@ char *audit_policy(const struct policy *p, const struct mask *mask)
 		note_yes(&n, "protect_missing", true);
 	note_variables(&n, p);
 	note_person(&n, p);
+	note_publishes(&n, p);
 	note_caps(&n, "capabilities_add", p->cap_add, false);
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);
 	note_path(&n, "seccomp", p->seccomp);

@@ -80,13 +80,16 @@ bool channel_has_passed(const struct channel *c)
 	return c->passing_count == 0;
 }
 
-int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
-		      const int fds[3], struct err *e)
+bool channel_is_free(const struct channel *c)
 {
-	if (message_put_exec(&c->out, id, x, e) < 0)
-		return err_in(e, "the command's arguments and environment");
-	memcpy(c->passing, fds, sizeof(c->passing));
-	c->passing_count = 3;
+	return channel_has_passed(c) && buffer_len(&c->out) == 0;
+}
+
+/* Sends the request that is in the queue. */
+static int pass(struct channel *c, const int *fds, unsigned count, struct err *e)
+{
+	memcpy(c->passing, fds, count * sizeof(*fds));
+	c->passing_count = count;
 	if (channel_flush(c, e) == 0)
 		return 0;
 	/* The kernel takes no descriptors now: nothing of the request is on its way. */
@@ -95,6 +98,25 @@ int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 		c->passing_count = 0;
 	}
 	return -1;
+}
+
+int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
+		      const int fds[3], struct err *e)
+{
+	if (message_put_exec(&c->out, id, x, e) < 0)
+		return err_in(e, "the command's arguments and environment");
+	return pass(c, fds, 3, e);
+}
+
+int channel_send_dial(struct channel *c, uint32_t id, uint16_t port, const int fds[2],
+		      struct err *e)
+{
+	return message_put_dial(&c->out, id, port, e) < 0 ? -1 : pass(c, fds, 2, e);
+}
+
+int channel_send_word(struct channel *c, enum message_type word, uint32_t id, struct err *e)
+{
+	return message_put_word(&c->out, word, id, e) < 0 ? -1 : channel_flush(c, e);
 }
 
 int channel_send_cgroup(struct channel *c, int procs, struct err *e)

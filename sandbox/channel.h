@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/frame.h"
+#include "base/message.h"
 
 struct err;
 struct exec;
@@ -32,6 +33,14 @@ short channel_events(const struct channel *c);
  * stay open until channel_has_passed. */
 int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 		      const int fds[3], struct err *e);
+/* Of `fds` the executor reads the first and writes to the second; they stay open until
+ * channel_has_passed. */
+int channel_send_dial(struct channel *c, uint32_t id, uint16_t port, const int fds[2],
+		      struct err *e);
+/* MSG_FINISH or MSG_HANGUP. */
+int channel_send_word(struct channel *c, enum message_type word, uint32_t id, struct err *e);
+/* Whether a request with descriptors could be sent now. */
+bool channel_is_free(const struct channel *c);
 /* Before the first exec, of a sandbox whose commands enter a cgroup; `procs` is its
  * cgroup.procs, opened for writing, and may be closed afterwards. */
 int channel_send_cgroup(struct channel *c, int procs, struct err *e);

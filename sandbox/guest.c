@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "sandbox/ports.h"
 #include "sandbox/sentry.h"
 #include "sandbox/spawn.h"
 #include "sandbox/watchdog.h"
@@ -141,6 +142,8 @@ static int take_hello(struct guest *g, const struct frame *f, struct err *e)
 		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
 			       PROTOCOL_VERSION);
 	g->state = GUEST_READY;
+	if (g->ports)
+		ports_begin(g->ports, &g->channel);
 	return 0;
 }
 
@@ -150,7 +153,10 @@ static int take_frame(struct guest *g, const struct frame *f, struct err *e)
 
 	if (!message_is_from_executor(f->type))
 		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
-	if ((is_hello ? take_hello(g, f, e) : g->take(g->who, f, e)) < 0)
+	bool is_ports = g->ports && (f->type == MSG_FINISHED || f->type == MSG_CLOSED);
+	if ((is_hello	? take_hello(g, f, e)
+	     : is_ports ? ports_frame(g->ports, f, e)
+			: g->take(g->who, f, e)) < 0)
 		return -1;
 	channel_took(&g->channel, f);
 	return 0;
@@ -235,6 +241,8 @@ static void on_end(struct guest *g)
 		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
 			      WEXITSTATUS(g->status));
 	end(g, GUEST_DIED, &e);
+	if (g->ports)
+		ports_end(g->ports);
 	g->state = GUEST_GONE;
 }
 
@@ -261,6 +269,20 @@ static bool is_watched(const struct guest *g)
 	return g->sentry && !g->sentry->is_lost && !guest_is_over(g);
 }
 
+/* From the hello on, and not after the end: nobody is inside then. */
+static bool carries(const struct guest *g)
+{
+	return g->ports && g->state == GUEST_READY;
+}
+
+static void carry(struct guest *g, bool has_events)
+{
+	struct err e;
+
+	if (carries(g) && ports_work(g->ports, has_events, &e) < 0)
+		guest_broke_protocol(g, &e);
+}
+
 void guest_watch(const struct guest *g, struct pollfd *w)
 {
 	const struct sandbox *box = g->sandbox;
@@ -278,6 +300,8 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 	w[GUEST_REFUSALS] = refusals_watch(&box->refusals);
 	w[GUEST_DEPUTY] = deputy_watch(&box->deputy);
 	w[GUEST_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
+	w[GUEST_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
+					  .events = POLLIN };
 	w[GUEST_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->sentry->fd : -1,
 					 .events = POLLIN };
 }
@@ -295,6 +319,7 @@ void guest_serve(struct guest *g, const struct pollfd *w)
 		on_deputy(g, w[GUEST_DEPUTY].revents);
 	if (w[GUEST_CHANNEL].revents && !guest_is_over(g))
 		on_channel(g, w[GUEST_CHANNEL].revents);
+	carry(g, w[GUEST_PORTS].revents);
 	if (w[GUEST_PID].revents)
 		on_end(g);
 	if (w[GUEST_SERVER].revents && g->sandbox->fuse.pid)
@@ -306,7 +331,8 @@ int64_t guest_due(const struct guest *g)
 	if (g->state == GUEST_GONE)
 		return 0;
 	return clock_sooner(clock_sooner(g->closed_ms, g->look_ms),
-			    refusals_due(&g->sandbox->refusals));
+			    clock_sooner(refusals_due(&g->sandbox->refusals),
+					 carries(g) ? ports_due(g->ports) : 0));
 }
 
 /* --memory with --best-effort, and no cgroup. */

@@ -28,6 +28,7 @@
 #include "sandbox/channel.h"
 
 struct frame;
+struct ports;
 struct refused_call;
 struct sandbox;
 struct sentry;
@@ -47,7 +48,7 @@ enum guest_cause {
 };
 
 enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_REFUSALS,
-       GUEST_DEPUTY, GUEST_POLLS };
+       GUEST_DEPUTY, GUEST_PORTS, GUEST_POLLS };
 
 struct guest {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
@@ -57,6 +58,7 @@ struct guest {
 	/* A frame other than "hello".  -1: it breaks the protocol. */
 	int (*take)(void *who, const struct frame *f, struct err *e);
 	bool (*is_full)(void *who); /* may be NULL: never */
+	struct ports *ports;	    /* borrowed; NULL: none can be published */
 	struct sentry *sentry;	    /* borrowed; NULL: nothing is watched */
 	/* It has noticed something; NULL: the sandbox is ended. */
 	void (*unprotected)(void *who, const struct err *why);

@@ -12,8 +12,10 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/kernel.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/listener.h"
 #include "sandbox/registry.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
@@ -42,19 +44,31 @@ static void keep_only(const int held[HELD])
 	(void)sys_close_range(HELD, ~0u, 0);
 }
 
-/* A byte means that all is well; the end of the pipe without one, or the end
- * of the launcher, that it is not. */
+/* What is written into the pipe. */
+#define ALL_IS_WELL '\0'
+#define DO_IT	    'w'
+
+static void wait_until(struct pollfd *waits, nfds_t count)
+{
+	while (poll(waits, count, -1) < 0 && errno == EINTR)
+		;
+}
+
+/* A byte says what is to be done; the end of the pipe without one, or the end of the
+ * launcher, that nothing is well.  Then the latter is waited for: of one that is killed
+ * the kernel closes the pipe before other descriptors, by which sockets look alive. */
 static int is_dismissed(void)
 {
 	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
 				  { .fd = DISMISS, .events = POLLIN } };
 	char byte;
 
-	while (poll(waits, ARRAY_LEN(waits), -1) < 0)
-		if (errno != EINTR)
-			return 0;
+	wait_until(waits, ARRAY_LEN(waits));
 	/* The pipe first: both may have happened. */
-	return waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1;
+	if (waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1)
+		return byte == ALL_IS_WELL;
+	wait_until(waits, 1);
+	return 0;
 }
 
 /* Without the lock that says that the supervisor lives. */
@@ -85,6 +99,8 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	terminal_restore(&t);
 	u.lock = LOCK;
 	upper_remove(&u);
+	listener_remove_all(chores->sockets);
+	listener_remove_listed(FOLDER);
 	g.parent.fd = CGROUP;
 	cgroup_remove(&g, 0);
 	/* Last: who waits for its end, or for its name, finds all of it gone. */
@@ -98,7 +114,7 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 static int has_nothing(const struct chores *c)
 {
 	return c->terminal->fd < 0 && (!c->upper->path || c->upper->is_kept) && !c->cgroup->parent.path &&
-	       !entry_of(c).name[0];
+	       !entry_of(c).name[0] && !(c->sockets && c->sockets->count);
 }
 
 /* Returns in the launcher; `held` is what the janitor holds. */
@@ -155,16 +171,23 @@ static void wait_for(struct janitor *j)
 	j->pid = 0;
 }
 
+static void tell(const struct janitor *j, char what)
+{
+	(void)io_write_all(j->dismiss, &what, 1); /* it may have been killed */
+}
+
 void janitor_dismiss(struct janitor *j)
 {
 	if (j->pid > 0)
-		(void)io_write_all(j->dismiss, "", 1); /* it may have been killed */
+		tell(j, ALL_IS_WELL);
 	own_close(&j->dismiss);
 	wait_for(j);
 }
 
 void janitor_work(struct janitor *j)
 {
-	own_close(&j->dismiss); /* without the byte */
+	if (j->pid > 0)
+		tell(j, DO_IT);
+	own_close(&j->dismiss);
 	wait_for(j);
 }

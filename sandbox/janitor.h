@@ -6,8 +6,9 @@
  * a session of its own, so that no Ctrl-C and no hang-up reaches it.
  *
  * What can be on the list are the modes of the caller's terminal, the folder of an
- * overlay's upper layer, the sandbox's cgroup and, of one that has a name, its entry
- * in the registry, whose lock the janitor shares.  A sandbox's processes, mounts and
+ * overlay's upper layer, unix sockets of published ports, the sandbox's cgroup and, of
+ * one that has a name, its entry in the registry, whose lock the janitor shares.  A
+ * sandbox's processes, mounts and
  * tmpfs need no janitor: they end with its pid 1, which the kernel kills with the
  * launcher (PR_SET_PDEATHSIG).  With nothing on the list there is none. */
 #pragma once
@@ -16,6 +17,7 @@
 
 struct cgroup;
 struct err;
+struct list;
 struct registry_entry;
 struct terminal;
 struct upper;
@@ -36,6 +38,8 @@ struct chores {
 	const struct cgroup *cgroup;	 /* the same; not made yet */
 	const struct registry_entry *entry; /* ended, where it has a name; may be NULL */
 	int image; /* the lock of an image, held until all is undone; 0 or less: none */
+	/* Paths of unix sockets, of which those go that nobody listens at; may be NULL. */
+	const struct list *sockets;
 };
 
 /* Starts one, if there is anything on the list.  With an entry on it, it returns when

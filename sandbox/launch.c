@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "policy/publish.h"
 #include "sandbox/caps.h"
 #include "sandbox/copied.h"
 #include "sandbox/learn.h"
@@ -64,6 +65,7 @@ void launch_init(struct launch *l, const struct policy *policy)
 	stock_init(&l->stock);
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
+	ports_init(&l->ports);
 	sentry_init(&l->sentry);
 	upper_init(&l->upper);
 	cow_init(&l->cow);
@@ -72,13 +74,19 @@ void launch_init(struct launch *l, const struct policy *policy)
 	audit_init(&l->audit);
 }
 
-/* One that has confined itself removes no upper folder: the janitor does. */
+/* One that has confined itself removes no upper folder, and no socket: the janitor
+ * does. */
 static void tidy_up(struct launch *l)
 {
-	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 && l->upper.path;
+	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 &&
+			(l->upper.path || l->ports.has_paths);
 
-	if (!has_heir)
+	/* First: a unix socket is removed when nobody listens at it any more. */
+	ports_done(&l->ports);
+	if (!has_heir) {
 		upper_remove(&l->upper);
+		listener_remove_all(&l->sockets);
+	}
 	cgroup_remove(&l->cgroup, l->janitor.pid);
 	if (has_heir)
 		janitor_work(&l->janitor);
@@ -86,6 +94,7 @@ static void tidy_up(struct launch *l)
 		janitor_dismiss(&l->janitor);
 	own_close(&l->upper.lock);
 	own_free(&l->upper.path);
+	list_done(&l->sockets);
 }
 
 void launch_done(struct launch *l)
@@ -185,7 +194,8 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 	/* As whoever called, root included: hutch may be installed, and the
 	 * terminal owned, where the user that root becomes cannot reach. */
 	if (program_open("hutch-executor", &l->executor, e) < 0 ||
-	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0))
+	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0) ||
+	    ports_open(&l->ports, l->policy, false, e) < 0)
 		return -1;
 	if (launch_load_filter(l, e) < 0)
 		return -1;
@@ -374,8 +384,11 @@ static int prepare_copies(struct launch *l, struct err *e)
 static int prepare_host(struct launch *l, struct err *e)
 {
 	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
-				       l->stock.lock };
+				       l->stock.lock, &l->sockets };
 
+	for (size_t i = 0; i < l->policy->publish_count; i++)
+		if (l->policy->publishes[i].path)
+			list_add(&l->sockets, l->policy->publishes[i].path);
 	degrade_disk(l);
 	l->cow.is_roots = l->who.was_root;
 	for (size_t i = 0; i < l->policy->protects.count; i++)
@@ -390,7 +403,8 @@ static int prepare_host(struct launch *l, struct err *e)
 		return -1;
 	if (l->stdio.has_terminal && terminal_open(&l->terminal, 0, e) < 0)
 		return -1;
-	if (janitor_start(&l->janitor, &chores, e) < 0 || make_cgroup(l, e) < 0)
+	if (janitor_start(&l->janitor, &chores, e) < 0 || make_cgroup(l, e) < 0 ||
+	    ports_open(&l->ports, l->policy, true, e) < 0)
 		return -1;
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
@@ -439,6 +453,7 @@ int launch_start(struct launch *l, struct err *e)
 	};
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
+	ports_tell(&l->ports, l->words);
 	/* The user that root became may have other processes, and root's
 	 * environment is still in here (ptrace(2), access mode checking).  Secrets get
 	 * into no core file. */

@@ -9,6 +9,7 @@
  * launch_start() changes the host, and has told the janitor first.  With --audit the
  * launch is on record before. */
 #pragma once
+#include "base/list.h"
 #include "base/message.h"
 #include "sandbox/audit.h"
 #include "sandbox/cgroup.h"
@@ -16,6 +17,7 @@
 #include "sandbox/identity.h"
 #include "sandbox/janitor.h"
 #include "sandbox/plan.h"
+#include "sandbox/ports.h"
 #include "sandbox/program.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/sentry.h"
@@ -52,6 +54,8 @@ struct launch {
 					 * plan.pretends asks for */
 	struct stdio stdio;
 	struct sandbox sandbox;
+	struct ports ports;   /* that are published */
+	struct list sockets;  /* paths of those that are unix sockets */
 	struct sentry sentry; /* of the host's files that are protected inside */
 	struct terminal terminal;
 	struct upper upper;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/quote.h"
+#include "policy/publish.h"
 #include "policy/settings.h"
 #include "policy/volume.h"
 #include "sandbox/caps.h"
@@ -216,6 +217,16 @@ static void write_audit(struct writer *w, const struct policy *p)
 	text(w, "audit", real ? real : p->audit);
 }
 
+static void write_publishes(struct writer *w, const struct policy *p)
+{
+	struct list words = { 0 };
+
+	for (size_t i = 0; i < p->publish_count; i++)
+		list_add(&words, publish_word(&p->publishes[i]));
+	array(w, "publish", &words);
+	list_done(&words);
+}
+
 char *learn_write(const struct policy *p, const char *about)
 {
 	struct writer w = { .depth = 1 };
@@ -239,6 +250,7 @@ char *learn_write(const struct policy *p, const char *about)
 	text(&w, "user", p->user);
 	text(&w, "hostname", p->hostname);
 	text(&w, "network", p->network == NETWORK_HOST ? "host" : "none");
+	write_publishes(&w, p);
 	write_caps(&w, p);
 	write_limits(&w, p);
 	write_audit(&w, p);

@@ -12,6 +12,7 @@
 #include "base/visible.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "policy/publish.h"
 #include "policy/quantity.h"
 #include "sandbox/caps.h"
 #include "sandbox/plan.h"
@@ -176,6 +177,12 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 		print_step(&p->steps[i], to);
 	(void)fprintf(to, "network   %s\n",
 		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
+	for (size_t i = 0; i < policy->publish_count; i++) {
+		const struct publish *one = &policy->publishes[i];
+		(void)fprintf(to, "publish  ");
+		print_field(to, "", publish_word(one));
+		(void)fprintf(to, "\n");
+	}
 	(void)fprintf(to, "landlock  %s\n", fence_text(p, policy));
 	if (plan_has_deputy(p))
 		(void)fprintf(to, "seccomp   names are made by another process, but for protected "

@@ -332,7 +332,7 @@ void supervise_run(struct run *run, struct result *ret)
 	*ret = (struct result){ 0 };
 	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
 				  .watched_memory = run->watched_memory,
-				  .sentry = run->sentry };
+				  .sentry = run->sentry, .ports = run->ports };
 	if (run->timeout_ms)
 		s.deadline_ms = clock_ms() + (int64_t)run->timeout_ms;
 	start(&s);

@@ -8,6 +8,7 @@
 
 struct err;
 struct exec;
+struct ports;
 struct result;
 struct sandbox;
 struct sentry;
@@ -21,6 +22,7 @@ struct run {
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
 	uint64_t watched_memory; /* bytes; 0: nobody looks (watchdog.h) */
 	struct sentry *sentry;	 /* borrowed; NULL: none */
+	struct ports *ports;	 /* borrowed; NULL: none */
 };
 
 /* Blocks the signals that are watched and returns a signalfd for them.  Before

@@ -275,6 +275,7 @@ static void server_init(struct server *s)
 
 	s->guest = (struct guest){ .sandbox = &s->stream->launch->sandbox, .who = s,
 				   .take = take_frame, .is_full = is_behind,
+				   .ports = &s->stream->launch->ports,
 				   .sentry = &s->stream->launch->sentry,
 				   .refused = on_refused };
 	s->stream->launch->sandbox.refusals.looks_at_sessions = true;

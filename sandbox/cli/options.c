@@ -13,6 +13,7 @@
 #include "policy/isolation.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
+#include "policy/publish.h"
 #include "policy/quantity.h"
 #include "policy/rules.h"
 #include "policy/settings.h"
@@ -180,6 +181,11 @@ static int take_network(struct run_options *o, const char *value, struct err *e)
 		return err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'",
 			       value);
 	return 0;
+}
+
+static int take_publish(struct run_options *o, const char *value, struct err *e)
+{
+	return publish_add(o->policy, value, e);
 }
 
 static int take_isolation(struct run_options *o, const char *value, struct err *e)
@@ -462,6 +468,7 @@ static const struct option {
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
 	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default) or host" },
+	{ 'p', "publish", "HOST:GUEST", take_publish, "a port of the host that leads inside" },
 	{ 0, "isolation", "RUNG", take_isolation, "auto (default), namespaces or landlock" },
 	{ 0, "landlock", "auto|on|off", take_landlock, "a second wall around the root's files" },
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
@@ -638,7 +645,7 @@ static const struct option *find_letter(char letter)
 /* Flags of verbs or versions to come are told from typing errors. */
 static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
-	static const char *const later[] = { "name", "allow", "publish" };
+	static const char *const later[] = { "name", "allow" };
 
 	for (size_t i = 0; i < ARRAY_LEN(later); i++)
 		if (strlen(later[i]) == len && !strncmp(later[i], word, len))

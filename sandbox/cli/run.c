@@ -81,7 +81,7 @@ static void run_command(struct launch *l, struct result *ret)
 	const struct exec command = describe_command(l);
 	struct run run = { .sandbox = &l->sandbox, .exec = &command, .stdio = &l->stdio,
 			   .timeout_ms = l->policy->timeout_ms, .signals = l->signals,
-			   .sentry = &l->sentry };
+			   .sentry = &l->sentry, .ports = &l->ports };
 
 	if (l->degraded & DEGRADED_MEMORY)
 		run.watched_memory = l->policy->limits.memory;

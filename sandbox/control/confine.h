@@ -32,7 +32,7 @@ struct peer_self;
 struct registry_entry;
 
 /* So many descriptors can be kept. */
-#define CONFINE_KEEP_MAX 32
+#define CONFINE_KEEP_MAX 128
 
 struct confine {
 	bool has_landlock; /* confine_has_landlock() */

@@ -81,6 +81,7 @@ static int do_stop(const struct call *call)
 		return 0;
 	}
 	s->is_stopping = s->jobs.is_closed = true;
+	ports_close(&s->launch->ports);
 	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
 	still_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);

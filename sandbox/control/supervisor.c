@@ -215,7 +215,7 @@ static bool is_idle(const struct supervisor *s)
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
-	return s->jobs.alive == 0 && s->desk.queue.count == 0;
+	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
 }
 
 static int64_t idle_due(const struct supervisor *s)
@@ -346,7 +346,8 @@ static void init(struct supervisor *s)
 	int64_t now = clock_ms();
 
 	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
-				   .take = take_frame, .sentry = &s->launch->sentry,
+				   .take = take_frame, .ports = &s->launch->ports,
+				   .sentry = &s->launch->sentry,
 				   .unprotected = still_unprotected, .refused = on_refused };
 	s->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
@@ -383,7 +384,7 @@ static void init(struct supervisor *s)
 static int confine(struct supervisor *s, struct err *e)
 {
 	struct launch *l = s->launch;
-	const int keep[] = {
+	const int own[] = {
 		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
 		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.deputy.socket, l->sentry.fd,
@@ -391,11 +392,16 @@ static int confine(struct supervisor *s, struct err *e)
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
 		s->outputs.log.folder, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
+	int keep[ARRAY_LEN(own) + PORTS_FDS];
+	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
+
+	_Static_assert(ARRAY_LEN(keep) <= CONFINE_KEEP_MAX, "there are more to keep");
+	memcpy(keep, own, sizeof(own));
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
 		.server = l->sandbox.fuse.pid, .deputy = l->sandbox.deputy.pid,
 		.entry = s->entry, .cgroup = &l->cgroup, .audit = l->audit.ledger.folder,
-		.keep = keep, .keep_count = ARRAY_LEN(keep),
+		.keep = keep, .keep_count = count,
 	};
 
 	program_done(&l->executor);

@@ -11,10 +11,14 @@
 #include <pty.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <termios.h>
 
 #include "base/err.h"
+#include "base/list.h"
+#include "policy/publish.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/listener.h"
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
@@ -47,7 +51,7 @@ __attribute__((noreturn)) static void launch(int tty, struct upper *u,
 
 	janitor_init(&j);
 	CHECK(tty < 0 || terminal_open(&t, tty, &e) == 0);
-	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup, NULL, -1 }, &e) == 0);
+	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup, NULL, -1, NULL }, &e) == 0);
 	CHECK(j.pid > 0);
 	CHECK(tty < 0 || terminal_raw(&t, &e) == 0);
 	if (end == DISMISSES)
@@ -113,7 +117,7 @@ static void launcher_start_janitor(struct launcher *l)
 {
 	struct err e;
 
-	CHECK(janitor_start(&l->j, &(struct chores){ &l->t, &l->none, &no_cgroup, NULL, -1 }, &e) ==
+	CHECK(janitor_start(&l->j, &(struct chores){ &l->t, &l->none, &no_cgroup, NULL, -1, NULL }, &e) ==
 	      0);
 }
 
@@ -177,9 +181,40 @@ static void test_with_nothing_to_undo_there_is_none(void **state)
 	(void)state;
 	upper_init(&none);
 	janitor_init(&j);
-	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup, NULL, -1 }, &e), 0);
+	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup, NULL, -1, NULL }, &e), 0);
 	assert_int_equal(j.pid, 0);
 	janitor_dismiss(&j);
+}
+
+/* The kernel closes the descriptors of who is killed one by one: the pipe's end comes before
+ * that of a socket, which looks alive until then. */
+static void play_socket(void *arg)
+{
+	struct launcher l;
+	struct listener at;
+	struct publish p = { .path = arg, .guest = 80 };
+	struct list paths = { 0 };
+	struct err e;
+
+	launcher_begin(&l);
+	list_add(&paths, arg);
+	CHECK(listener_open(&p, &at, &e) == 0);
+	CHECK(janitor_start(&l.j, &(struct chores){ &l.t, &l.none, &no_cgroup, NULL, -1, &paths },
+			    &e) == 0);
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, l.j.pid, 0);
+	own_close(&l.j.dismiss);
+	CHECK(!scene_readable(pidfd, 300)); /* it would have ended by now */
+	CHECK(access(arg, F_OK) == 0);
+	_exit(0);
+}
+
+static void test_a_socket_is_removed_when_the_launcher_has_ended(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "socket");
+
+	scene_child(play_socket, path);
+	wait_for_all();
+	assert_int_equal(access(path, F_OK), -1);
 }
 
 static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
@@ -226,6 +261,9 @@ int main(void)
 		cmocka_unit_test(test_signals_of_the_terminal_do_not_reach_it),
 		cmocka_unit_test(test_it_holds_no_pipe_of_the_caller),
 		cmocka_unit_test(test_with_nothing_to_undo_there_is_none),
+		cmocka_unit_test_setup_teardown(
+			test_a_socket_is_removed_when_the_launcher_has_ended, scene_setup,
+			scene_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_an_upper_folder_is_removed_with_what_is_in_it, scene_setup,
 			scene_teardown),

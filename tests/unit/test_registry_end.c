@@ -44,7 +44,7 @@ __attribute__((noreturn)) static void own(const struct owner *o)
 	janitor_init(&j);
 	CHECK(registry_create(o->name, &r, &e) == 0);
 	if (o->has_janitor)
-		CHECK(janitor_start(&j, &(struct chores){ &no_terminal, &none, &no_cgroup, &r, -1 },
+		CHECK(janitor_start(&j, &(struct chores){ &no_terminal, &none, &no_cgroup, &r, -1, NULL },
 				    &e) == 0);
 	if (o->renamed)
 		CHECK(registry_rename(&r, o->renamed, &e) == 0);

@@ -1,0 +1,317 @@
+#!/usr/bin/env bats
+# Published ports: -p.  ports.py is the server inside and the clients.
+
+load helpers
+
+setup() {
+	begin
+	cp "$here/ports.py" "$T/ports.py"
+	chmod 755 "$T/ports.py"
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# A port that nobody listens at now, from those that `auto` and clients do not take.
+free_port() {
+	python3 -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 30000)
+    try:
+        socket.socket().bind(("127.0.0.1", port))
+    except OSError:
+        continue
+    print(port)
+    break'
+}
+
+# serves ARG...: hutch run with the server at port 8000 inside.
+serves() {
+	start -v "$T/ports.py:/ports.py" "$@" -- python3 -SE /ports.py serve 8000
+	said ready
+}
+
+client() {
+	python3 "$here/ports.py" "$@"
+}
+
+# The port that was found, from what hutch said of it.
+found() {
+	sed -n 's/.*note: 127\.0\.0\.1:\([0-9]*\) leads to port.*/\1/p' "$1"
+}
+
+# --- what is carried ----------------------------------------------------------------
+
+@test "-p: a client on the host talks to a server inside, which has no network" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client echo "$port"
+	kill "$pid"
+	ended 143
+	never client echo "$port"
+}
+
+@test "-p: a web server of Python's serves files to curl" {
+	port=$(free_port)
+	head -c 3000000 /dev/urandom >big
+	start -v "$T/big:/www/big" -w /www -p "$port:8000" -- python3 -u -m http.server -b 127.0.0.1 8000
+	said 'Serving HTTP on 127.0.0.1 port 8000 (http://127.0.0.1:8000/) ...'
+	curl -sS --noproxy '*' "http://127.0.0.1:$port/big" | cmp - big
+	[ "$(curl -s --noproxy '*' -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/none")" = 404 ]
+}
+
+@test "-p: large transfers arrive whole, up, down and both ways at once" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client up "$port" 200000001
+	client down "$port" 200000001
+	client both "$port" 100000001
+}
+
+@test "-p: a hundred connections at once each get their own bytes" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client crowd "$port" 100 1000000
+}
+
+@test "-p: more than are let in at once wait, and all are served" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client many "$port" 600
+	python3 - "$port" <<-'END'
+		import socket, sys
+		port = int(sys.argv[1])
+		all_ = []
+		for n in range(300):
+		    c = socket.create_connection(("127.0.0.1", port), 60)
+		    c.sendall(b"e?")
+		    all_.append(c)
+		for n, c in enumerate(all_):  # the first ones end, so the last ones get in
+		    assert c.recv(1) == b"?", n
+		    c.close()
+	END
+}
+
+@test "-p: who does not read, on either side, keeps back nobody else" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client slow "$port"
+}
+
+@test "-p: one half of a connection ends, and the other goes on" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client half "$port"
+	said 'heard 100000'
+}
+
+@test "-p: a reset inside is one outside, behind the answer that was sent before it" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client reset_inside "$port"
+}
+
+@test "-p: a reset outside is one inside" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client reset_me "$port"
+	said reset
+}
+
+@test "-p: what is refused inside is reset outside" {
+	port=$(free_port)
+	serves -p "$port:8001"
+	client refused "$port"
+	client refused "$port"
+}
+
+@test "-p: a server at ::1 alone is found" {
+	[[ -e /proc/net/if_inet6 ]] || skip "this kernel has no IPv6"
+	port=$(free_port)
+	start -v "$T/ports.py:/ports.py" -p "$port:8000" -- python3 -SE /ports.py serve 8000 6
+	said ready
+	client echo "$port"
+}
+
+@test "-p: a sandbox that is killed leaves no part that passes for the whole" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client killed "$port" >begun 2>wrong &
+	other=$!
+	until_true grep -q begun begun
+	kill -KILL "$pid"
+	wait "$other"
+	[ ! -s wrong ]
+}
+
+# More connections than the executor looks at in a turn, which it finds together with the
+# end of the command, since it stands still meanwhile.
+@test "-p: what a server said before it ended arrives, on each of a hundred connections" {
+	port=$(free_port)
+	mkdir -m 755 go
+	start -v "$T/go:/go" -p "$port:8000" -- python3 -SEc '
+import os, socket, time
+s = socket.create_server(("127.0.0.1", 8000), backlog=128)
+print("ready", flush=True)
+all_ = [s.accept()[0] for _ in range(100)]
+print("accepted", flush=True)
+while not os.path.exists("/go/on"):
+    time.sleep(0.01)
+for c in all_:
+    c.sendall(b"x" * 50000)'
+	said ready
+	client goodbyes "$port" 100 &
+	other=$!
+	said accepted
+	executor=$(pgrep -P "$pid")
+	kill -STOP "$executor"
+	touch go/on
+	until_true has_zombie "$executor"
+	kill -CONT "$executor"
+	wait "$other"
+	ended 0
+}
+
+has_zombie() {
+	grep -q 'State:.Z' "/proc/$(pgrep -P "$1")/status"
+}
+
+# --- the host's side ----------------------------------------------------------------
+
+@test "-p auto: a free port is found and told, and only on the loopback" {
+	serves -p auto:8000
+	port=$(found "$T/err")
+	((port >= 50000 && port <= 59999))
+	client echo "$port"
+	[ "$(ss -Hltn "sport = :$port" | awk '{ print $4 }')" = "127.0.0.1:$port" ]
+}
+
+@test "-p auto: as many as begin at once all have ports of their own, and the range can be used up" {
+	# One that nobody else has connections from.
+	local at=127.$((RANDOM % 200 + 10)).$((RANDOM % 250)).7
+	for n in {1..30}; do
+		env --default-signal "$HUTCH" run -p "$at:50100-50119:80" -- sleep 1000 2>"err.$n" 3>&- </dev/null &
+		started+=("$!")
+	done
+	until_true all_told
+	sed -n 's/.*:\([0-9]*\) leads to port 80 inside$/\1/p' err.* | sort >ports
+	# Each of the twenty once; and who got none says so.
+	diff ports <(seq 50100 50119)
+	[ "$(cat err.* | grep -cxF "hutch: no port from 50100 to 50119 is free at $at (from -p $at:50100-50119:80)")" = 10 ]
+}
+
+all_told() {
+	[ "$(cat err.* | grep -c 'leads to\|no port')" = 30 ]
+}
+
+@test "-p: a port that is taken is an error before anything begins, and names the flag" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	refuses "listen at 127\.0\.0\.1:$port: Address already in use \(from -p $port:80\)" -p "$port:80" -- touch "$T/ran"
+	client echo "$port"
+}
+
+@test "-p: a port can be had again as soon as its sandbox has ended" {
+	port=$(free_port)
+	for n in 1 2 3; do
+		serves -p "$port:8000"
+		client echo "$port"
+		kill "$pid"
+		ended 143
+	done
+}
+
+@test "-p: an address of its own" {
+	port=$(free_port)
+	serves -p "127.1.2.3:$port:8000"
+	client echo "127.1.2.3:$port"
+	never client echo "127.0.0.1:$port"
+}
+
+@test "-p PATH: a unix socket, for its owner alone, which is gone afterwards" {
+	room sockets
+	serves -p "$T/sockets/s:8000"
+	[ "$(stat -c '%a %u' sockets/s)" = "600 $who" ]
+	client echo "$T/sockets/s"
+	client both "$T/sockets/s" 10000001
+	client half "$T/sockets/s"
+	kill "$pid"
+	ended 143
+	[ ! -e sockets/s ]
+}
+
+@test "-p PATH: one that is left by a kill is removed by the janitor" {
+	room sockets
+	serves -p "$T/sockets/s:8000"
+	kill -KILL "$pid"
+	until_true [ ! -e sockets/s ]
+}
+
+@test "-p PATH: what is in its place stays; a dead socket is replaced" {
+	room sockets
+	echo mine >sockets/file
+	give sockets/file
+	refuses "listen at $T/sockets/file: Address already in use" -p "$T/sockets/file:80" -- true
+	[ "$(cat sockets/file)" = mine ]
+	as_who python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/sockets/dead"
+	"$HUTCH" run -p "$T/sockets/dead:80" -- true
+	[ ! -e sockets/dead ]
+}
+
+@test "-p is an error where it can do nothing" {
+	refuses 'a port is published .*--network host.*\(from -p 80:80\)' --network host -p 80:80 -- true
+	refuses '-p needs namespaces' --isolation landlock -p 8080:80 -- true
+	refuses "'0' is no port" -p 0:80 -- true
+	refuses '-p takes' -p 80 -- true
+	refuses '.*TCP alone' -p 53:53/udp -- true
+}
+
+@test "-p: ports below 1024 are root's" {
+	[[ $(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) == 1024 ]] || skip "they are everybody's here"
+	if is_root; then
+		"$HUTCH" run -p 127.9.9.9:81:80 -- true
+	else
+		refuses 'listen at 127.9.9.9:81: Permission denied' -p 127.9.9.9:81:80 -- true
+	fi
+}
+
+@test "a policy publishes ports, and flags add some" {
+	one=$(free_port) two=$(free_port)
+	printf '{"version": 1, "publish": ["%s:8000"]}' "$one" >p.json
+	serves --policy ./p.json -p "$two:8000"
+	client echo "$one"
+	client echo "$two"
+	"$HUTCH" policy show ./p.json | grep -q "$one:8000"
+	"$HUTCH" run --policy ./p.json --dry-run -- true | grep -qx "publish   $one:8000"
+}
+
+@test "no socket of the host's is inside, nor is a port of it in reach" {
+	port=$(free_port)
+	serves -p "$port:8000"
+	client echo "$port"
+	hutch run -p auto:80 -- python3 -SEc '
+import os, socket
+for line in open("/proc/net/tcp").readlines()[1:]:
+    print(line)
+try:
+    socket.create_connection(("127.0.0.1", '"$port"'), 5)
+except ConnectionRefusedError:
+    print("refused")'
+	[ "$output" = refused ]
+}
+
+@test "hutch act has ports, too" {
+	port=$(free_port)
+	mkfifo in
+	"$HUTCH" act -v "$T/ports.py:/ports.py" -p "$port:8000" <in >out &
+	started+=($!)
+	exec 8>in
+	printf '%s\n' '{"action":"run","args":{"command":"python3 -SE /ports.py serve 8000 > /tmp/out & sleep 0.1; until grep -q ready /tmp/out; do sleep 0.05; done; echo there"}}' >&8
+	until_true grep -q 'nthere"' out
+	client echo "$port"
+	client down "$port" 20000000
+	exec 8>&-
+}

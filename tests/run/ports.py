@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""ports.py ROLE: both ends of connections through published ports (ports.bats).
+
+serve PORT [FAMILY]	inside: what each connection's first byte asks for
+echo|up|down|both|half|reset|reset_me|refused|slow|crowd|killed WHERE ...
+			outside: WHERE is a port of 127.0.0.1, IP:PORT, or a path; each fails
+			with what was wrong
+"""
+import hashlib
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+
+PIECE = 1 << 16
+PATIENCE = 60
+
+
+def pieces(total, seed=b"hutch"):
+    """The same bytes on both sides, of which no two pieces are alike."""
+    block = hashlib.sha256(seed).digest() * (PIECE // 32)
+    for n in range(0, total, PIECE):
+        yield struct.pack("!Q", n) + block[8:min(PIECE, total - n)]
+
+
+def reset(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def digest_of(connection):
+    """All until the end, and how much it was."""
+    digest, size = hashlib.sha256(), 0
+    while True:
+        data = connection.recv(PIECE)
+        if not data:
+            return digest.hexdigest(), size
+        digest.update(data)
+        size += len(data)
+
+
+def expected(total):
+    digest = hashlib.sha256()
+    for piece in pieces(total):
+        digest.update(piece)
+    return digest.hexdigest(), total
+
+
+# --- inside ---------------------------------------------------------------------
+
+def send_all(connection, total):
+    for piece in pieces(total):
+        connection.sendall(piece)
+
+
+def answer(connection):
+    """One letter, and for some a number of bytes and a newline."""
+    verb = connection.recv(1)
+    if verb == b"e":  # echo until the client has finished
+        while data := connection.recv(PIECE):
+            connection.sendall(data)
+    elif verb == b"u":  # upload: what came
+        digest, size = digest_of(connection)
+        connection.sendall(f"{digest} {size}".encode())
+    elif verb == b"d":  # download, the size behind it
+        size = b""
+        while not size.endswith(b"\n"):
+            size += connection.recv(1)
+        send_all(connection, int(size))
+    elif verb == b"h":  # half: says its part, finishes, and hears the rest
+        connection.sendall(b"mine")
+        connection.shutdown(socket.SHUT_WR)
+        digest, size = digest_of(connection)
+        print("heard", size, flush=True)
+    elif verb == b"r":  # an answer, and a reset behind it
+        connection.sendall(b"no")
+        reset(connection)
+        return
+    elif verb == b"w":  # waits to be reset
+        try:
+            while connection.recv(PIECE):
+                pass
+            print("ended", flush=True)
+        except ConnectionResetError:
+            print("reset", flush=True)
+    elif verb == b"n":  # never reads
+        time.sleep(1000)
+    connection.close()
+
+
+def serve(port, family="4"):
+    six = family == "6"
+    server = socket.socket(socket.AF_INET6 if six else socket.AF_INET)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("::1" if six else "127.0.0.1", int(port)))
+    server.listen(1024)
+    print("ready", flush=True)
+    while True:
+        connection, _ = server.accept()
+        threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+
+# --- outside ----------------------------------------------------------------------
+
+def connect(where):
+    if where.startswith("/"):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(PATIENCE)
+        connection.connect(where)
+        return connection
+    host, _, port = where.rpartition(":")
+    connection = socket.create_connection((host.strip("[]") or "127.0.0.1", int(port)), PATIENCE)
+    connection.settimeout(PATIENCE)
+    return connection
+
+
+def ask(where, verb):
+    connection = connect(where)
+    connection.sendall(verb)
+    return connection
+
+
+def echo(where, text="hello"):
+    connection = ask(where, b"e")
+    for _ in range(3):
+        connection.sendall(text.encode())
+        got = b""
+        while len(got) < len(text):
+            data = connection.recv(PIECE)
+            assert data, "it ended"
+            got += data
+        assert got == text.encode(), got
+    connection.shutdown(socket.SHUT_WR)
+    assert connection.recv(1) == b"", "there is more"
+    connection.close()
+
+
+def up(where, size):
+    connection = ask(where, b"u")
+    send_all(connection, int(size))
+    connection.shutdown(socket.SHUT_WR)
+    got = connection.recv(1000).decode().split()
+    assert (got[0], int(got[1])) == expected(int(size)), got
+
+
+def down(where, size):
+    connection = ask(where, b"d%d\n" % int(size))
+    got = digest_of(connection)
+    assert got == expected(int(size)), got
+
+
+def both(where, size):
+    """Both directions at once, in one connection."""
+    connection = ask(where, b"e")
+    sender = threading.Thread(target=lambda: (send_all(connection, int(size)),
+                                              connection.shutdown(socket.SHUT_WR)))
+    sender.start()
+    got = digest_of(connection)
+    sender.join()
+    assert got == expected(int(size)), got
+
+
+def half(where):
+    connection = ask(where, b"h")
+    assert connection.recv(4) == b"mine"
+    assert connection.recv(1) == b"", "its half has not ended"
+    connection.sendall(b"x" * 100000)
+    connection.close()
+
+
+def reset_inside(where):
+    connection = ask(where, b"r")
+    got = b""
+    try:
+        while data := connection.recv(100):
+            got += data
+    except ConnectionResetError:
+        assert got == b"no", got
+        return
+    assert where.startswith("/"), "an end in order"  # a unix socket knows no other
+
+
+def reset_me(where):
+    connection = ask(where, b"w")
+    connection.sendall(b"x" * 1000)
+    time.sleep(0.1)  # not a bound: so that it is there before the reset
+    reset(connection)
+
+
+def refused(where):
+    try:  # it may be reset before it is told that it is there
+        connection = connect(where)
+        got = connection.recv(1)
+    except ConnectionResetError:
+        return
+    assert got == b"" and where.startswith("/"), got
+
+
+def full(where, verb=b"n"):
+    """Sends until nothing more is taken."""
+    connection = ask(where, verb)
+    connection.setblocking(False)
+    sent, since = 0, time.monotonic()
+    while time.monotonic() - since < 0.5:
+        try:
+            sent += connection.send(b"x" * PIECE)
+            since = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.01)
+        assert sent < 256 << 20, "nothing bounds it"
+    return connection
+
+
+def slow(where):
+    """One does not read, inside; one does not, outside; others do not notice."""
+    inside = full(where)
+    outside = ask(where, b"d%d\n" % (1 << 30))
+    for _ in range(20):
+        echo(where)
+    down(where, 20 << 20)
+    inside.close()
+    outside.close()
+
+
+def crowd(where, count, size):
+    """All at once, each with bytes of its own."""
+    wrong = []
+
+    def one(n):
+        try:
+            connection = ask(where, b"e")
+            barrier.wait()
+            sender = threading.Thread(target=lambda: (
+                [connection.sendall(p) for p in pieces(int(size), b"%d" % n)],
+                connection.shutdown(socket.SHUT_WR)))
+            sender.start()
+            digest = hashlib.sha256()
+            for piece in pieces(int(size), b"%d" % n):
+                digest.update(piece)
+            got = digest_of(connection)
+            sender.join()
+            assert got == (digest.hexdigest(), int(size)), got
+        except Exception as error:
+            wrong.append(f"{n}: {error!r}")
+
+    count = int(count)
+    barrier = threading.Barrier(count, timeout=PATIENCE)
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:5]
+
+
+def killed(where):
+    """Somebody ends the sandbox meanwhile: what came is no whole."""
+    connection = ask(where, b"d%d\n" % (1 << 40))
+    connection.recv(PIECE)
+    print("begun", flush=True)
+    try:
+        while connection.recv(PIECE):
+            pass
+    except ConnectionResetError:
+        return
+    raise AssertionError("a part passes for the whole")
+
+
+def goodbyes(where, count):
+    """What is said last is said to each."""
+    for n, connection in enumerate([connect(where) for _ in range(int(count))]):
+        _, size = digest_of(connection)
+        assert size == 50000, (n, size)
+
+
+def many(where, count):
+    """One after the other, each for one question."""
+    for _ in range(int(count)):
+        echo(where, "x")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,221 @@
+/* listener: sockets on the host, named and found, and what is left of them. */
+#include "sandbox/listener.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "policy/publish.h"
+#include "tests/unit/sockets.h"
+
+static int open_word(const char *word, struct listener *ret, struct err *e)
+{
+	struct publish p;
+
+	if (publish_parse(word, &p, e) < 0)
+		fail_msg("%s", e->text);
+	int got = listener_open(&p, ret, e);
+	publish_done(&p);
+	return got;
+}
+
+static uint16_t port_of(const struct listener *l)
+{
+	return (uint16_t)atoi(strrchr(l->host, ':') + 1);
+}
+
+static void test_a_port_that_is_named(void **state)
+{
+	uint16_t port;
+	struct listener l, again;
+	struct err e;
+	int other = listen_at(AF_INET, &port);
+
+	(void)state;
+	AUTO_FREE char *word = text_format("%u:80", port);
+	assert_int_equal(open_word(word, &l, &e), -1);
+	assert_int_equal(e.sys, EADDRINUSE);
+	assert_non_null(strstr(e.text, "(from -p "));
+	own_close(&other);
+	assert_int_equal(open_word(word, &l, &e), 0);
+	assert_int_equal(open_word(word, &again, &e), -1);
+	AUTO_CLOSE int c = connect_at(port);
+	listener_done(&l);
+	/* Though the connection of a moment ago lingers. */
+	assert_int_equal(open_word(word, &l, &e), 0);
+	listener_done(&l);
+	listener_done(&l);
+}
+
+/* Each of the range once, and then none. */
+static void test_a_range_is_used_up(void **state)
+{
+	struct listener all[8], more;
+	struct err e;
+	bool seen[8] = { false };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(open_word("127.3.2.1:61000-61007:80", &all[i], &e), 0);
+		assert_false(seen[port_of(&all[i]) - 61000]);
+		seen[port_of(&all[i]) - 61000] = true;
+	}
+	assert_int_equal(open_word("127.3.2.1:61000-61007:80", &more, &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	assert_non_null(strstr(e.text, "no port from 61000 to 61007 is free at 127.3.2.1"));
+	for (int i = 0; i < 8; i++)
+		listener_done(&all[i]);
+}
+
+static void test_one_of_a_range_is_nobody_elses_either(void **state)
+{
+	struct listener everywhere, l;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(open_word("0.0.0.0:61010-61010:80", &everywhere, &e), 0);
+	assert_int_equal(open_word("127.0.0.1:61010-61011:80", &l, &e), 0);
+	assert_int_equal(port_of(&l), 61011);
+	listener_done(&everywhere);
+	listener_done(&l);
+}
+
+struct folder {
+	char path[64], socket[80], word[96];
+};
+
+static struct folder new_folder(void)
+{
+	struct folder f = { .path = "/tmp/hutch-listener.XXXXXX" };
+
+	assert_non_null(mkdtemp(f.path));
+	(void)snprintf(f.socket, sizeof(f.socket), "%s/s", f.path);
+	(void)snprintf(f.word, sizeof(f.word), "%s:80", f.socket);
+	return f;
+}
+
+static void test_a_unix_socket_is_its_owners(void **state)
+{
+	struct folder f = new_folder();
+	struct listener l, again;
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(open_word(f.word, &l, &e), 0);
+	assert_string_equal(l.host, f.socket);
+	assert_int_equal(stat(f.socket, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	/* Somebody listens: neither taken nor removed. */
+	assert_int_equal(open_word(f.word, &again, &e), -1);
+	listener_remove(f.socket);
+	assert_int_equal(stat(f.socket, &st), 0);
+	listener_done(&l);
+	/* Nobody does. */
+	assert_int_equal(open_word(f.word, &again, &e), 0);
+	listener_done(&again);
+	listener_remove(f.socket);
+	assert_int_equal(stat(f.socket, &st), -1);
+	(void)rmdir(f.path);
+}
+
+static void test_nothing_but_a_dead_socket_is_removed(void **state)
+{
+	struct folder f = new_folder();
+	struct listener l;
+	struct stat st;
+	struct err e;
+	FILE *file = fopen(f.socket, "we");
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	AUTO_CLOSE int datagrams = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	(void)fclose(file);
+	assert_int_equal(open_word(f.word, &l, &e), -1);
+	listener_remove(f.socket);
+	assert_int_equal(stat(f.socket, &st), 0);
+	(void)unlink(f.socket);
+	memcpy(at.sun_path, f.socket, strlen(f.socket) + 1);
+	assert_int_equal(bind(datagrams, (struct sockaddr *)&at, sizeof(at)), 0);
+	listener_remove(f.socket);
+	assert_int_equal(stat(f.socket, &st), 0);
+	(void)unlink(f.socket);
+	(void)rmdir(f.path);
+}
+
+static void test_what_was_noted_is_removed_when_it_is_dead(void **state)
+{
+	struct folder f = new_folder();
+	AUTO_CLOSE int folder = open(f.path, O_DIRECTORY | O_CLOEXEC);
+	AUTO_FREE char *notes = text_format("%s/sockets", f.path);
+	struct listener l;
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(listener_note(folder, f.socket, &e), 0);
+	assert_int_equal(listener_note(folder, notes, &e), 0);
+	assert_int_equal(listener_note(folder, "/no\nline", &e), -1);
+	assert_int_equal(open_word(f.word, &l, &e), 0);
+	listener_remove_listed(folder);
+	assert_int_equal(stat(f.socket, &st), 0);
+	listener_done(&l);
+	listener_remove_listed(folder);
+	assert_int_equal(stat(f.socket, &st), -1);
+	assert_int_equal(stat(notes, &st), 0);
+	(void)unlink(notes);
+	(void)rmdir(f.path);
+}
+
+static void test_what_is_adopted_is_a_listening_stream_socket(void **state)
+{
+	struct listener l = { .fd = -1 };
+	struct err e;
+	uint16_t port;
+	int pair[2];
+	AUTO_CLOSE int listening = listen_at(AF_INET, &port);
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	AUTO_CLOSE int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	AUTO_CLOSE int unnamed = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	tcp_pair(pair);
+	assert_int_equal(listener_adopt(null, &l, &e), -1);
+	assert_int_equal(listener_adopt(silent, &l, &e), -1);
+	assert_int_equal(listener_adopt(pair[0], &l, &e), -1);
+	struct sockaddr_un abstract = { .sun_family = AF_UNIX };
+	assert_int_equal(bind(unnamed, (struct sockaddr *)&abstract, sizeof(sa_family_t)), 0);
+	assert_int_equal(listen(unnamed, 1), 0);
+	assert_int_equal(listener_adopt(unnamed, &l, &e), -1);
+	assert_null(l.host);
+	assert_int_equal(listener_adopt(listening, &l, &e), 0);
+	assert_int_equal(port_of(&l), port);
+	assert_true(fcntl(listening, F_GETFL) & O_NONBLOCK);
+	listening = -1;
+	listener_done(&l);
+	own_close(&pair[0]);
+	own_close(&pair[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_port_that_is_named),
+		cmocka_unit_test(test_a_range_is_used_up),
+		cmocka_unit_test(test_one_of_a_range_is_nobody_elses_either),
+		cmocka_unit_test(test_a_unix_socket_is_its_owners),
+		cmocka_unit_test(test_nothing_but_a_dead_socket_is_removed),
+		cmocka_unit_test(test_what_was_noted_is_removed_when_it_is_dead),
+		cmocka_unit_test(test_what_is_adopted_is_a_listening_stream_socket),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* ports: who comes, and what the inside may say of him.  The test is the executor. */
+#include "sandbox/ports.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "sandbox/channel.h"
+#include "tests/unit/sockets.h"
+
+struct scene {
+	struct ports p;
+	struct channel channel;
+	int inside;	 /* the executor's end of the channel */
+	struct buffer got; /* by it */
+	int in, out;	 /* its ends of the last pipes */
+	int kept[2 * DIALS_MAX + 8], kept_count; /* and of those before */
+	uint16_t port;
+	struct err e;
+};
+
+static void add_port(struct scene *s, uint16_t guest)
+{
+	int fd = listen_at(AF_INET, &s->port);
+	struct listener at;
+
+	unblock(fd);
+	assert_int_equal(listener_adopt(fd, &at, &s->e), 0);
+	assert_int_equal(ports_add(&s->p, &at, guest, &s->e), 0);
+	assert_null(at.host);
+}
+
+static int setup(void **state)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+	int ends[2];
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+	channel_init(&s->channel, ends[0]);
+	s->inside = ends[1];
+	s->in = s->out = -1;
+	buffer_init(&s->got, 65536);
+	ports_init(&s->p);
+	add_port(s, 80);
+	ports_begin(&s->p, &s->channel);
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	ports_done(&s->p);
+	channel_done(&s->channel);
+	own_close(&s->channel.fd);
+	own_close(&s->inside);
+	own_close(&s->in);
+	own_close(&s->out);
+	while (s->kept_count > 0)
+		own_close(&s->kept[--s->kept_count]);
+	buffer_done(&s->got);
+	free(s);
+	return 0;
+}
+
+static int work(struct scene *s)
+{
+	return ports_work(&s->p, true, &s->e);
+}
+
+static void work_when(struct scene *s)
+{
+	assert_true(comes(ports_fd(&s->p), POLLIN));
+	assert_int_equal(work(s), 0);
+}
+
+/* What it gets, and the descriptors beside it. */
+static void receive(struct scene *s)
+{
+	union {
+		char space[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec bytes = { buffer_reserve(&s->got, 4096), 4096 };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(s->inside, &m, MSG_CMSG_CLOEXEC);
+
+	if (n <= 0)
+		return;
+	buffer_added(&s->got, (size_t)n);
+	struct cmsghdr *head = CMSG_FIRSTHDR(&m);
+	if (!head)
+		return;
+	assert_int_equal(head->cmsg_len, CMSG_LEN(2 * sizeof(int)));
+	s->kept[s->kept_count++] = fd_take(&s->in);
+	s->kept[s->kept_count++] = fd_take(&s->out);
+	memcpy(&s->in, CMSG_DATA(head), sizeof(int));
+	memcpy(&s->out, CMSG_DATA(head) + sizeof(int), sizeof(int));
+}
+
+/* The id of the next that it is told. */
+static uint32_t told(struct scene *s, uint16_t type)
+{
+	struct frame f;
+	uint32_t port;
+
+	while (frame_next(&s->got, 65536, &f, &s->e) != 1) {
+		assert_true(comes(s->inside, POLLIN));
+		receive(s);
+	}
+	assert_int_equal(f.type, type);
+	if (type == MSG_DIAL) {
+		assert_int_equal(message_get_dial(&f, &port, &s->e), 0);
+		assert_int_equal(port, 80);
+	}
+	const uint32_t id = f.id;
+	buffer_consume(&s->got, FRAME_HEADER + f.len);
+	return id;
+}
+
+static bool is_told_nothing(struct scene *s)
+{
+	receive(s);
+	return buffer_len(&s->got) == 0;
+}
+
+/* It says something about a connection. */
+static int says(struct scene *s, uint16_t type, uint32_t id, uint32_t sys)
+{
+	struct buffer b;
+	struct frame f;
+
+	buffer_init(&b, 4096);
+	int put = type == MSG_CLOSED ? message_put_closed(&b, id, sys, &s->e)
+				     : message_put_word(&b, type, id, &s->e);
+	assert_int_equal(put, 0);
+	assert_int_equal(frame_next(&b, 4096, &f, &s->e), 1);
+	int got = ports_frame(&s->p, &f, &s->e);
+	buffer_done(&b);
+	return got;
+}
+
+/* A client that is let in. */
+static int client(struct scene *s, uint32_t *ret_id)
+{
+	int fd = connect_at(s->port);
+
+	work_when(s);
+	*ret_id = told(s, MSG_DIAL);
+	assert_true(*ret_id & DIAL_ID);
+	return fd;
+}
+
+static void test_a_visit_from_the_first_byte_to_the_last_word(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+
+	assert_int_equal(write(c, "GET", 3), 3);
+	work_when(s);
+	must_read(s->in, "GET");
+	(void)shutdown(c, SHUT_WR);
+	work_when(s);
+	assert_int_equal(told(s, MSG_FINISH), id);
+	assert_int_equal(how_it_ends(s->in), 0);
+	assert_int_equal(write(s->out, "200", 3), 3);
+	own_close(&s->out);
+	assert_int_equal(says(s, MSG_FINISHED, id, 0), 0);
+	assert_int_equal(says(s, MSG_CLOSED, id, 0), 0);
+	must_read(c, "200");
+	assert_int_equal(how_it_ends(c), 0);
+	assert_int_equal(s->p.visit_count, 0);
+	assert_true(is_told_nothing(s));
+}
+
+static void test_refused_inside_is_a_reset_outside(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+
+	assert_int_equal(says(s, MSG_CLOSED, id, ECONNREFUSED), 0);
+	assert_int_equal(how_it_ends(c), ECONNRESET);
+	assert_int_equal(s->p.visit_count, 0);
+}
+
+static void test_a_part_is_never_taken_for_the_whole(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+
+	assert_int_equal(write(s->out, "half", 4), 4);
+	own_close(&s->out); /* as a process that is killed does */
+	work_when(s);
+	must_read(c, "half");
+	assert_true(has_nothing(c));
+	ports_end(&s->p);
+	assert_int_equal(how_it_ends(c), ECONNRESET);
+}
+
+static void test_what_was_finished_before_the_end_is_handed_over(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+
+	assert_int_equal(write(s->out, "all of it", 9), 9);
+	own_close(&s->out);
+	assert_int_equal(says(s, MSG_FINISHED, id, 0), 0);
+	ports_end(&s->p);
+	must_read(c, "all of it");
+	assert_int_equal(how_it_ends(c), 0);
+}
+
+static void test_a_client_that_resets_is_told_inside_and_waited_for(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	int c = client(s, &id);
+
+	reset(&c);
+	work_when(s);
+	assert_int_equal(told(s, MSG_HANGUP), id);
+	assert_int_equal(s->p.visit_count, 1);
+	assert_int_equal(says(s, MSG_CLOSED, id, ECONNRESET), 0);
+	assert_int_equal(s->p.visit_count, 0);
+	assert_true(is_told_nothing(s));
+}
+
+/* Each breaks the protocol. */
+static void test_words_at_the_wrong_time(void **state)
+{
+	static const struct {
+		uint16_t before, type;
+		bool is_other;
+	} rows[] = {
+		{ MSG_NONE, MSG_CLOSED, false },     /* in order, and nothing has ended */
+		{ MSG_NONE, MSG_FINISHED, true },    /* an id that was not given out */
+		{ MSG_NONE, MSG_CLOSED, true },
+		{ MSG_FINISHED, MSG_FINISHED, false },
+		{ MSG_FINISHED, MSG_CLOSED, false }, /* we have not finished */
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint32_t id;
+		AUTO_CLOSE int c = client(s, &id);
+		if (rows[i].before)
+			assert_int_equal(says(s, rows[i].before, id, 0), 0);
+		s->e = (struct err){ 0 };
+		if (says(s, rows[i].type, rows[i].is_other ? id ^ 1 : id, 0) == 0)
+			fail_msg("row %zu", i);
+		assert_int_equal(s->e.kind, ERR_PROTOCOL);
+		ports_end(&s->p);
+	}
+}
+
+static void test_nothing_is_said_after_the_last_word(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+
+	assert_int_equal(says(s, MSG_CLOSED, id, ECONNRESET), 0);
+	assert_int_equal(says(s, MSG_CLOSED, id, ECONNRESET), -1);
+}
+
+/* So many; the next one waits until one of them has had its last word. */
+static void test_there_is_a_bound(void **state)
+{
+	struct scene *s = *state;
+	static int clients[DIALS_MAX + 1];
+	uint32_t first = 0, id;
+
+	for (int i = 0; i < DIALS_MAX; i++) {
+		clients[i] = client(s, &id);
+		first = first ? first : id;
+	}
+	clients[DIALS_MAX] = connect_at(s->port);
+	work_when(s);
+	assert_true(is_told_nothing(s));
+	assert_int_equal(s->p.visit_count, DIALS_MAX);
+	assert_int_equal(says(s, MSG_CLOSED, first, ECONNREFUSED), 0);
+	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_not_equal(told(s, MSG_DIAL), first);
+	for (int i = 0; i <= DIALS_MAX; i++)
+		own_close(&clients[i]);
+}
+
+/* Nobody is let in while a request waits for the executor. */
+static void test_a_channel_that_is_full_leaves_them_in_the_queue(void **state)
+{
+	struct scene *s = *state;
+
+	assert_true(buffer_append(&s->channel.out, "x", 1));
+	AUTO_CLOSE int c = connect_at(s->port);
+	work_when(s);
+	assert_int_equal(s->p.visit_count, 0);
+	buffer_consume(&s->channel.out, 1);
+	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(s->p.visit_count, 1);
+}
+
+static void test_a_port_that_is_removed_takes_its_visits_along(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+	AUTO_FREE char *host = text_copy(s->p.all[0].at.host);
+
+	assert_int_equal(ports_count(&s->p, &s->p.all[0]), 1);
+	assert_int_equal(ports_remove(&s->p, "127.0.0.1:1", &s->e), -1);
+	assert_int_equal(s->e.kind, ERR_NOT_FOUND);
+	assert_int_equal(ports_remove(&s->p, host, &s->e), 0);
+	assert_int_equal(how_it_ends(c), ECONNRESET);
+	assert_int_equal(told(s, MSG_HANGUP), id);
+	assert_int_equal(s->p.count, 0);
+	assert_int_equal(says(s, MSG_CLOSED, id, ECONNRESET), 0);
+	assert_int_equal(s->p.visit_count, 0);
+}
+
+static void test_the_same_socket_is_published_once(void **state)
+{
+	struct scene *s = *state;
+	struct listener at;
+
+	assert_int_equal(listener_adopt(dup(s->p.all[0].at.fd), &at, &s->e), 0);
+	assert_int_equal(ports_add(&s->p, &at, 81, &s->e), -1);
+	assert_int_equal(s->e.kind, ERR_EXISTS);
+	listener_done(&at);
+}
+
+static void test_closed_ports_let_nobody_in(void **state)
+{
+	struct scene *s = *state;
+
+	ports_close(&s->p);
+	AUTO_CLOSE int c = connect_at(s->port);
+	work_when(s);
+	assert_int_equal(s->p.visit_count, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_visit_from_the_first_byte_to_the_last_word),
+		TEST(test_refused_inside_is_a_reset_outside),
+		TEST(test_a_part_is_never_taken_for_the_whole),
+		TEST(test_what_was_finished_before_the_end_is_handed_over),
+		TEST(test_a_client_that_resets_is_told_inside_and_waited_for),
+		TEST(test_words_at_the_wrong_time),
+		TEST(test_nothing_is_said_after_the_last_word),
+		TEST(test_there_is_a_bound),
+		TEST(test_a_channel_that_is_full_leaves_them_in_the_queue),
+		TEST(test_a_port_that_is_removed_takes_its_visits_along),
+		TEST(test_the_same_socket_is_published_once),
+		TEST(test_closed_ports_let_nobody_in),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
