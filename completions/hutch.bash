@@ -2,7 +2,7 @@
 
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
-_hutch_verbs='act run create exec shell cp connect ps inspect logs events stats wait pause unpause
+_hutch_verbs='act run create exec shell cp port connect ps inspect logs events stats wait pause unpause
 	rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
@@ -356,6 +356,22 @@ _hutch_audit()
 	fi
 }
 
+_hutch_port()
+{
+	if ((COMP_CWORD == 2)); then
+		_hutch_words 'add rm ls'
+	elif [[ $cur == -* && ${COMP_WORDS[2]} == ls ]]; then
+		_hutch_words '--json -h --help'
+	elif [[ $cur == -* ]]; then
+		_hutch_words '-h --help'
+	elif ((COMP_CWORD == 3)) || [[ ${COMP_WORDS[2]} == ls ]]; then
+		_hutch_names
+	elif [[ ${COMP_WORDS[2]} == rm ]]; then
+		_hutch_words "$("${COMP_WORDS[0]}" port ls "${COMP_WORDS[3]}" 2>/dev/null |
+			awk 'NR > 1 { sub(/^127\.0\.0\.1:/, "", $1); print $1 }')"
+	fi
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -391,6 +407,8 @@ _hutch()
 		_hutch_policy
 	elif [[ ${COMP_WORDS[1]} == audit ]]; then
 		_hutch_audit
+	elif [[ ${COMP_WORDS[1]} == port ]]; then
+		_hutch_port
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

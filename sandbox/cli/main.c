@@ -132,6 +132,7 @@ static const struct verb {
 	{ "exec", "run a command in it", exec_main, false },
 	{ "shell", "a shell in it", shell_main, false },
 	{ "cp", "copy files into it, out of it, or from one to another", cp_main, false },
+	{ "port", "ports of this host that lead into it: add, rm, ls", port_main, true },
 	{ "connect", "its control socket over stdin and stdout", connect_main, true },
 
 	{ "Watch it:", NULL, NULL, false },

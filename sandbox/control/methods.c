@@ -313,6 +313,8 @@ static const char *const logs_keys[] = { "follow", "tail", NULL };
 static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
 static const char *const stream_keys[] = { "stream", "confirm", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
+static const char *const add_keys[] = { "guest", NULL };
+static const char *const remove_keys[] = { "host", NULL };
 
 /* Takes descriptors; tells how the sandbox is, and uses it for nothing; is put on record,
  * or not done; ends the sandbox, which is done all the same. */
@@ -347,9 +349,9 @@ static const struct method {
 	{ "exec.write", methods_write, write_keys, 0 },
 	{ "logs", do_logs, logs_keys, 0 },
 	{ "update", do_later, NULL, 0 },
-	{ "port.add", do_later, NULL, 0 },
-	{ "port.remove", do_later, NULL, 0 },
-	{ "port.list", do_later, NULL, 0 },
+	{ "port.add", methods_port_add, add_keys, FDS | STEERS },
+	{ "port.remove", methods_port_remove, remove_keys, STEERS },
+	{ "port.list", methods_port_list, no_keys, LOOKS },
 	{ "diff", do_diff, no_keys, FDS | LOOKS },
 	{ "snapshot", do_snapshot, no_keys, FDS | STEERS },
 	{ "apply", do_later, NULL, 0 },

@@ -2,6 +2,7 @@
  *
  *	methods.c	the table; the sandbox itself, its log, actions
  *	methods_start.c	exec.start, copy.in, copy.out: a job out of params
+ *	methods_port.c	port.add, port.remove, port.list
  *	methods_exec.c	the others about processes, and what is told of these */
 #pragma once
 
@@ -17,3 +18,6 @@ int methods_resize(const struct call *call);
 int methods_attach(const struct call *call);
 int methods_write(const struct call *call);
 int methods_list(const struct call *call);
+int methods_port_add(const struct call *call);
+int methods_port_remove(const struct call *call);
+int methods_port_list(const struct call *call);

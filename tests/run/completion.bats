@@ -168,6 +168,16 @@ offers_the_flags_of() {
 	[ "$offered" = "off on" ]
 }
 
+@test "the verbs of hutch port are completed, the flags of each, and the ports of a sandbox" {
+	complete_words hutch port ''
+	[ "$offered" = "add ls rm" ]
+	for verb in add ls rm; do
+		complete_words hutch port "$verb" -
+		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" port "$verb" --help |
+			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
+	done
+}
+
 @test "the verbs of hutch image are completed, and the flags of each" {
 	complete_words hutch image ''
 	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" image help | grep -oE '^  [a-z-]+ ' |

@@ -97,6 +97,18 @@ page_of() {
 	"$HUTCH" help cp | diff - <("$HUTCH" cp --help)
 }
 
+@test "the page of hutch port has the flags of its verbs, and its exit codes" {
+	page=$top/docs/hutch-port.md
+	for verb in add rm ls; do
+		section=$(sed -n "/^## $verb\$/,/^## /p" "$page")
+		[ -n "$section" ]
+		diff <("$HUTCH" port "$verb" --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help |
+			cut -c1-36 | arguments) <(grep -E '^### -' <<<"$section" | arguments)
+		grep -qF "**hutch port** **$verb**" "$page"
+	done
+	[ "$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ \|' | xargs)" = '| 0 | | 125 |' ]
+}
+
 # The same of the page about the audit log, whose members are those of its entries.
 @test "the page of hutch audit has the flags of its verbs, and its exit codes" {
 	page=$top/docs/hutch-audit.md
@@ -198,7 +210,7 @@ examples() {
 @test "the pages become man pages without a complaint" {
 	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
 	command -v groff >/dev/null || skip "groff is not installed"
-	for name in hutch hutch-run hutch-doctor hutch-sandboxes; do
+	for name in hutch hutch-run hutch-doctor hutch-sandboxes hutch-port; do
 		awk -v name=$name -v version=0 -f "$top/docs/man.awk" "$top/docs/$name.md" |
 			go-md2man >$name.1
 		grep -q "^.TH \"*$(tr a-z A-Z <<<$name)" $name.1

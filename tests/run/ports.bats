@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Published ports: -p.  ports.py is the server inside and the clients.
+# Published ports: -p and hutch port.  ports.py is the server inside and the clients.
 
 load helpers
 
@@ -41,6 +41,25 @@ client() {
 # The port that was found, from what hutch said of it.
 found() {
 	sed -n 's/.*note: 127\.0\.0\.1:\([0-9]*\) leads to port.*/\1/p' "$1"
+}
+
+# make ARG...: a sandbox that lives, with the server in it.
+make() {
+	"$HUTCH" create -v "$T/ports.py:/ports.py" "$@" box 2>"$T/err"
+	"$HUTCH" exec -d box python3 -SE /ports.py serve 8000
+	until_true serves_in_box
+}
+
+serves_in_box() {
+	"$HUTCH" logs box | grep -q ready
+}
+
+# host HOST...: the ports of the box, one a line, sorted.
+hosts() {
+	"$HUTCH" port ls --json box | python3 -c '
+import json, sys
+for port in json.load(sys.stdin):
+    print(port["host"], port["guest"])' | sort
 }
 
 # --- what is carried ----------------------------------------------------------------
@@ -314,4 +333,187 @@ except ConnectionRefusedError:
 	client echo "$port"
 	client down "$port" 20000000
 	exec 8>&-
+}
+
+# --- hutch port ---------------------------------------------------------------------
+
+@test "hutch create -p and hutch port: add, ls, rm" {
+	one=$(free_port) two=$(free_port)
+	room sockets
+	make -p "$one:8000" -p auto:8000
+	found=$(found err)
+	client echo "$one"
+	client echo "$found"
+	diff <(hosts) <(sort <<<"127.0.0.1:$one 8000"$'\n'"127.0.0.1:$found 8000")
+	[ "$("$HUTCH" port add box "$two:8000" "$T/sockets/s:8000")" = "127.0.0.1:$two"$'\n'"$T/sockets/s" ]
+	client echo "$two"
+	client echo "$T/sockets/s"
+	client crowd "$two" 50 200000
+	client down "$T/sockets/s" 50000000
+	[ "$("$HUTCH" port rm box "$two" "$T/sockets/s")" = "127.0.0.1:$two"$'\n'"$T/sockets/s" ]
+	[ ! -e sockets/s ]
+	never client echo "$two"
+	client echo "$one"
+	diff <(hosts) <(sort <<<"127.0.0.1:$one 8000"$'\n'"127.0.0.1:$found 8000")
+}
+
+@test "hutch port: what cannot be is one sentence" {
+	port=$(free_port)
+	make -p "$port:8000"
+	says_of() {
+		hutch port "${@:2}"
+		[[ $status == 125 ]] && one_sentence "$1"
+	}
+	says_of ".*127\.0\.0\.1:$port: Address already in use" add box "$port:80"
+	says_of ".*127\.0\.0\.1:1 is not published" rm box 1
+	says_of "no sandbox named 'none'" add none auto:80
+	says_of "no sandbox named 'none'" ls none
+	says_of "-p takes" add box 80
+	says_of "'nothing' is no verb" nothing
+	[ "$("$HUTCH" port ls box | wc -l)" = 2 ]
+}
+
+@test "hutch port rm resets the connections of that port and of no other" {
+	one=$(free_port) two=$(free_port)
+	make -p "$one:8000" -p "$two:8000"
+	client killed "$one" >begun 2>wrong &
+	other=$!
+	until_true grep -q begun begun
+	[ "$("$HUTCH" port ls --json box | grep -o '"connections":1' | wc -l)" = 1 ]
+	"$HUTCH" port rm box "$one"
+	wait "$other"
+	[ ! -s wrong ]
+	client echo "$two"
+}
+
+@test "a sandbox with a name ends: its ports and unix sockets are free" {
+	port=$(free_port)
+	room sockets
+	make -p "$port:8000" -p "$T/sockets/one:8000"
+	"$HUTCH" port add box "$T/sockets/two:8000"
+	client echo "$T/sockets/two"
+	"$HUTCH" stop -t 0 box
+	never client echo "$port"
+	until_true no_sockets
+	make -p "$port:8000"
+	client echo "$port"
+}
+
+no_sockets() {
+	[ -z "$(ls sockets)" ]
+}
+
+@test "a supervisor that is killed leaves no unix socket" {
+	room sockets
+	make -p "$T/sockets/one:8000"
+	"$HUTCH" port add box "$T/sockets/two:8000"
+	kill -KILL "$(supervisor_of box)"
+	until_true no_sockets
+}
+
+# The parent of its pid 1.
+supervisor_of() {
+	awk '/^PPid:/ { print $2 }' "/proc/$("$HUTCH" inspect "$1" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
+}
+
+@test "a connection is use of a sandbox that ends when idle, and a server is none" {
+	port=$(free_port)
+	"$HUTCH" create -v "$T/ports.py:/ports.py" --idle-timeout 2s -p "$port:8000" box
+	"$HUTCH" exec box sh -c 'setsid python3 -SE /ports.py serve 8000 >/tmp/out 2>&1 </dev/null &
+		until grep -q ready /tmp/out; do sleep 0.01; done'
+	python3 - "$port" <<-'END'
+		import socket, sys, time
+		c = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60)
+		c.sendall(b"e")
+		time.sleep(4)  # twice as long
+		c.sendall(b"?")
+		assert c.recv(1) == b"?"
+	END
+	"$HUTCH" wait box
+}
+
+@test "a paused sandbox lets connections in and answers when it goes on" {
+	port=$(free_port)
+	make -p "$port:8000"
+	"$HUTCH" pause box
+	client echo "$port" &
+	other=$!
+	until_true eval '"$HUTCH" port ls --json box | grep -q "\"connections\":1"'
+	"$HUTCH" unpause box
+	wait "$other"
+}
+
+@test "nothing is left of many connections: descriptors, visits" {
+	port=$(free_port)
+	make -p "$port:8000"
+	client many "$port" 50
+	until_true none_open
+	before=$(descriptors)
+	((before > 10))
+	client many "$port" 300
+	client crowd "$port" 60 100000
+	client reset_me "$port"
+	client refused "$("$HUTCH" port add box auto:1)"
+	until_true none_open
+	[ "$(descriptors)" -le $((before + 1)) ]
+}
+
+none_open() {
+	[ -z "$("$HUTCH" port ls --json box | grep -E '"connections":[1-9]')" ]
+}
+
+# Of the supervisor.
+descriptors() {
+	find "/proc/$(supervisor_of box)/fd" -mindepth 1 | wc -l
+}
+
+# --- the socket ---------------------------------------------------------------------
+
+@test "port.add takes a socket that listens and nothing else" {
+	make
+	as_who python3 - "$XDG_RUNTIME_DIR/hutch/box/control.sock" >port <<-'END'
+		import array, json, socket, sys
+
+		def call(method, params, fds=()):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    lines = s.makefile("r")
+		    s.sendall(b'{"jsonrpc":"2.0","id":1,"method":"hello"}\n')
+		    lines.readline()
+		    text = json.dumps({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}) + "\n"
+		    beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+		    s.sendmsg([text.encode()], beside)
+		    return json.loads(lines.readline())
+
+		def is_wrong(code, *args):
+		    got = call(*args)
+		    assert got.get("error", {}).get("code") == code, got
+
+		listener = socket.create_server(("127.0.0.1", 0))
+		silent = socket.socket()
+		datagrams = socket.socket(type=socket.SOCK_DGRAM)
+		is_wrong(-32602, "port.add", {"guest": 80})
+		is_wrong(-32602, "port.add", {}, [listener.fileno()])
+		is_wrong(-32602, "port.add", {"guest": 0}, [listener.fileno()])
+		is_wrong(-32602, "port.add", {"guest": 65536}, [listener.fileno()])
+		is_wrong(-32602, "port.add", {"guest": 80, "host": 1}, [listener.fileno()])
+		is_wrong(-32602, "port.add", {"guest": 80}, [listener.fileno()] * 2)
+		for fd in silent, datagrams, sys.stderr:
+		    is_wrong(-32602, "port.add", {"guest": 80}, [fd.fileno()])
+		is_wrong(-32602, "port.remove", {})
+		is_wrong(-32000, "port.remove", {"host": "127.0.0.1:1"})
+		assert call("port.list", {})["result"] == []
+		got = call("port.add", {"guest": 8000}, [listener.fileno()])
+		host = "127.0.0.1:%d" % listener.getsockname()[1]
+		assert got["result"] == {"host": host, "guest": 8000}, got
+		listener.close()
+		for n in range(63):
+		    one = socket.create_server(("127.0.0.1", 0))
+		    assert "result" in call("port.add", {"guest": 8000}, [one.fileno()])
+		one = socket.create_server(("127.0.0.1", 0))
+		got = call("port.add", {"guest": 8000}, [one.fileno()])
+		assert got["error"]["data"]["kind"] == "limit", got
+		print(host.rpartition(":")[2])
+	END
+	client echo "$(cat port)"
 }
