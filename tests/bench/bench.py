@@ -34,6 +34,7 @@ import measure
 import named
 import past
 import plan
+import ports
 import pull
 import rows
 import search
@@ -199,6 +200,10 @@ def measure_past(bench, result):
                                        bench.work)
 
 
+def measure_ports(bench, result):
+    result["ports"] = ports.measure_ports(bench.rows.hutch_path)
+
+
 @contextlib.contextmanager
 def folders():
     """For scratch, and for XDG_RUNTIME_DIR: that is in memory where a login makes it, so
@@ -237,7 +242,7 @@ class Bench:
         for part in (measure_launches, measure_volumes, measure_series,
                      measure_together, measure_memory, measure_actions,
                      measure_sessions, measure_named, measure_search, measure_judge, measure_unpack,
-                     measure_past):
+                     measure_past, measure_ports):
             part(self, result)
         result["goals"] = goals.judge(result)
         return result

@@ -22,6 +22,7 @@ MAX_OF_RIPGREP, MAX_OF_GREP = 1.2, 3
 MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
+MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
 # A page or two may be touched for the first time late.
 MAX_GROWTH_KIB = 64
 
@@ -161,6 +162,11 @@ def judge(result):
          number(result, "past", "snapshot_ms", "in memory"), False),
         ("a fork / a sandbox of the same image", MAX_FORK_OF_PLAIN,
          ratio(number(result, "past", "fork_ms"), number(result, "past", "plain_ms")), False),
+        ("loopback / a published port, out of it", MAX_OF_LOOPBACK,
+         number(result, "ports", "ratio", "down"), False),
+        ("  into it", MAX_OF_LOOPBACK, number(result, "ports", "ratio", "up"), False),
+        ("  added to an echo of one byte, p50 ms", MAX_ADDED_MS,
+         number(result, "ports", "added_ms"), False),
     ]
     return [{"what": what, "at_most": bound,
              "value": None if value is None else round(value, 3),

@@ -214,6 +214,15 @@ def past_rows(result):
     return block("What a sandbox has written", rows)
 
 
+def port_rows(result):
+    known = result["ports"]
+    rows = [["", "out GB/s", "in GB/s", "echo ms"],
+            *[[what, figure(known[name]["down"], 2), figure(known[name]["up"], 2),
+               figure(known[name]["echo"], 3)]
+              for name, what in (("plain", "loopback"), ("port", "hutch run -p"))]]
+    return block("A connection to a server, of one port", rows)
+
+
 def verdicts(result):
     words = {None: "", True: "met", False: "NOT MET"}
     rows = [["", "at most", "measured", ""]]
@@ -228,5 +237,5 @@ def render(result):
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
     parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows, judge_rows,
-             unpack_rows, pull_rows, past_rows, verdicts)
+             unpack_rows, pull_rows, past_rows, port_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])

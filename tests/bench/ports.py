@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""ports -- what a connection through a published port costs, beside plain loopback.
+
+The same server on the host and in a sandbox (`hutch run -p`), the same client, in turns:
+2 GiB in each direction through one connection, and echoes of one byte.
+
+    ports.py [HUTCH]	alone, as text
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+ROUNDS = 5
+TOTAL = 2 << 30
+PIECE = 1 << 20
+ECHOES = 3000
+
+# One letter says what is wanted: (e)cho, (u)pload, (d)ownload.
+SERVER = f"""
+import socket, threading
+server = socket.create_server(("127.0.0.1", PORT))
+def answer(c):
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    verb, room = c.recv(1), bytearray({PIECE})
+    if verb == b"e":
+        while data := c.recv(1):
+            c.send(data)
+    elif verb == b"u":
+        while c.recv_into(room):
+            pass
+        c.send(b".")
+    elif verb == b"d":
+        for _ in range({TOTAL // PIECE}):
+            c.sendall(room)
+    c.close()
+print("ready", flush=True)
+while True:
+    c, _ = server.accept()
+    threading.Thread(target=answer, args=(c,), daemon=True).start()
+"""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start(port, before):
+    # `before`: where it runs.
+    argv = [*before, "/usr/bin/python3", "-SEc", SERVER.replace("PORT", str(port), 1)]
+    server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    if server.stdout.readline() != b"ready\n":
+        raise RuntimeError(f"{before or 'the host'}: no server")
+    return server
+
+
+def connect(port, verb):
+    c = socket.create_connection(("127.0.0.1", port))
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    c.sendall(verb)
+    return c
+
+
+def down_gbs(port):
+    room, got, begun = bytearray(PIECE), 0, time.perf_counter()
+    with connect(port, b"d") as c:
+        while n := c.recv_into(room):
+            got += n
+    assert got == TOTAL, got
+    return got / (time.perf_counter() - begun) / 1e9
+
+
+def up_gbs(port):
+    data, begun = bytes(PIECE), time.perf_counter()
+    with connect(port, b"u") as c:
+        for _ in range(TOTAL // PIECE):
+            c.sendall(data)
+        c.shutdown(socket.SHUT_WR)
+        assert c.recv(1) == b"."
+    return TOTAL / (time.perf_counter() - begun) / 1e9
+
+
+def echo_ms(port):
+    samples = []
+    with connect(port, b"e") as c:
+        for _ in range(ECHOES):
+            begun = time.perf_counter()
+            c.send(b"x")
+            c.recv(1)
+            samples.append((time.perf_counter() - begun) * 1e3)
+    return middle(samples)
+
+
+def middle(samples):
+    return sorted(samples)[len(samples) // 2]
+
+
+def measure_ports(hutch):
+    plain, inside, outside = free_port(), 8000, free_port()
+    servers = []
+    try:
+        servers.append(start(plain, []))
+        servers.append(start(inside, [hutch, "run", "-p", f"{outside}:{inside}", "--"]))
+        samples = {(name, kind): [] for name in ("plain", "port") for kind in ("down", "up", "echo")}
+        for _ in range(ROUNDS):
+            for kind, measure in (("down", down_gbs), ("up", up_gbs), ("echo", echo_ms)):
+                samples["plain", kind].append(measure(plain))
+                samples["port", kind].append(measure(outside))
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+    result = {name: {kind: round(middle(samples[name, kind]), 4)
+                     for kind in ("down", "up", "echo")} for name in ("plain", "port")}
+    # In pairs: the machine is as busy in the one as in the other.
+    result["ratio"] = {kind: round(middle([a / b for a, b in zip(samples["plain", kind],
+                                                                 samples["port", kind])]), 3)
+                       for kind in ("down", "up")}
+    result["added_ms"] = round(middle([b - a for a, b in zip(samples["plain", "echo"],
+                                                             samples["port", "echo"])]), 4)
+    return result
+
+
+if __name__ == "__main__":
+    here = os.path.dirname(os.path.abspath(__file__))
+    found = measure_ports(sys.argv[1] if sys.argv[1:] else os.path.join(here, "../../build/hutch"))
+    for key, value in found.items():
+        print(key, value)
