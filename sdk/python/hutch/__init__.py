@@ -22,7 +22,7 @@ from .observations import (EditObservation, EnvObservation, ErrorObservation, Hu
 from .process import Process
 from .program import Ssh
 from .records import (Ask, Change, Completed, End, Event, Exit, Info, Limits, LogEntry,
-                      ProcessInfo, Stats, Status)
+                      Port, ProcessInfo, Stats, Status)
 from .sandbox import Events, Sandbox
 
 __version__ = "0.1.0"
@@ -37,7 +37,7 @@ __all__ = [
     "ExistsError", "Exit", "FileMissingError", "ForkedError", "Hutch", "HutchError", "Info",
     "InternalError", "InvalidActionError", "InvalidError", "LimitError", "Limits", "LogEntry",
     "MoveObservation", "NamesObservation", "NoSpaceError", "NotAppliedError", "NotFoundError",
-    "NullObservation", "Observation", "PathObservation", "Process", "ProcessInfo",
+    "NullObservation", "Observation", "PathObservation", "Port", "Process", "ProcessInfo",
     "ProtocolError", "ReadObservation", "Refusal", "RefusedError", "RunObservation", "Sandbox",
     "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError", "UnavailableError",
     "UnsupportedError",

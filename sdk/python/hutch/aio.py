@@ -24,7 +24,7 @@ from .observations import (EditObservation, EnvObservation, MoveObservation, Nam
                            StatObservation, observation, raise_if_not_done)
 from .process import OUTPUT_MAX
 from .program import Program, Words, parsed
-from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, ProcessInfo, Stats,
+from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, Port, ProcessInfo, Stats,
                       Status)
 from .sandbox import (STOP_GRACE, applied, apply_words, check_log, end_of, log_status, message_words,
                       new_name, note, said_of, status_of, with_slash)
@@ -465,6 +465,22 @@ class AsyncSandbox:
 
     async def stats(self) -> Stats:
         return await self._ask(calls.stats())
+
+    async def ports(self) -> List[Port]:
+        """Those of the host that lead inside."""
+        return await self._ask(calls.ports())
+
+    async def publish(self, *ports: str) -> List[str]:
+        """Has ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives where
+        each can be reached."""
+        self.program.check_is_local("port")
+        said = await self._program("port", ["add", await self._known(), *ports])
+        return said.decode("utf-8", "surrogateescape").splitlines()
+
+    async def unpublish(self, *hosts: str) -> None:
+        """Lets nobody in there any more, and resets their connections."""
+        self.program.check_is_local("port")
+        await self._program("port", ["rm", await self._known(), *hosts])
 
     async def pause(self) -> str:
         """Stops everything inside where it stands; by what: "cgroup" or "signals"."""

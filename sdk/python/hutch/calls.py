@@ -13,7 +13,7 @@ from . import fields
 from .errors import InvalidError, TimeoutError
 from .fields import Object
 from .protocol import PROTOCOL
-from .records import Info, ProcessInfo, Stats, Status, status
+from .records import Info, Port, ProcessInfo, Stats, Status, status
 
 T = TypeVar("T")
 
@@ -83,6 +83,10 @@ def cancel(id: int) -> Call[None]:
 def processes() -> Call[List[ProcessInfo]]:
     return Call("exec.list", {}, lambda r: [ProcessInfo.parse(one)
                                             for one in fields.a_list(r, "processes")])
+
+
+def ports() -> Call[List[Port]]:
+    return Call("port.list", {}, lambda r: [Port.parse(one) for one in fields.a_list(r, "ports")])
 
 
 def act(action: Mapping[str, object], stream: bool, confirm: bool) -> Call[Object]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         workspace: Path
         protect: Texts
         protect_missing: bool
+        publish: Texts
         toolchain: Paths
         tmpfs: Texts
         read_only: bool
@@ -74,7 +75,8 @@ if TYPE_CHECKING:
 # their own, which are methods of Words.
 FLAGS: Dict[str, str] = {
     "policy": "policy", "image": "one", "pull": "one", "upper": "one", "volume": "many",
-    "workspace": "one", "protect": "many", "protect_missing": "switch", "toolchain": "many",
+    "workspace": "one", "protect": "many", "protect_missing": "switch", "publish": "many",
+    "toolchain": "many",
     "tmpfs": "many",
     "read_only": "switch", "env": "env", "env_file": "many", "secret": "secret",
     "secret_file": "many", "workdir": "one", "user": "one", "hostname": "one",

@@ -129,6 +129,20 @@ class Stats:
 
 
 @dataclass(frozen=True)
+class Port:
+    """A port of the host, "IP:PORT" or the path of a unix socket, that leads to one inside."""
+
+    host: str
+    guest: int
+    connections: int
+
+    @classmethod
+    def parse(cls, value: object) -> Port:
+        o = fields.an_object(value, "port")
+        return cls(fields.text(o, "host"), fields.whole(o, "guest"), fields.whole(o, "connections"))
+
+
+@dataclass(frozen=True)
 class ProcessInfo:
     """A process of exec.list."""
 

@@ -24,7 +24,7 @@ from .observations import (EditObservation, EnvObservation, MoveObservation, Nam
 from .process import Process
 from .program import Program, Words, parsed
 from .protocol import Waiter
-from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, ProcessInfo, Stats,
+from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, Port, ProcessInfo, Stats,
                       Status)
 
 if TYPE_CHECKING:
@@ -457,6 +457,22 @@ class Sandbox:
 
     def stats(self) -> Stats:
         return self._ask(calls.stats())
+
+    def ports(self) -> List[Port]:
+        """Those of the host that lead inside."""
+        return self._ask(calls.ports())
+
+    def publish(self, *ports: str) -> List[str]:
+        """Has ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives where
+        each can be reached."""
+        self.program.check_is_local("port")
+        said = self._program("port", ["add", self._known(), *ports])
+        return said.decode("utf-8", "surrogateescape").splitlines()
+
+    def unpublish(self, *hosts: str) -> None:
+        """Lets nobody in there any more, and resets their connections."""
+        self.program.check_is_local("port")
+        self._program("port", ["rm", self._known(), *hosts])
 
     def pause(self) -> str:
         """Stops everything inside where it stands; by what: "cgroup" or "signals"."""
