@@ -15,10 +15,12 @@ from hutch import flags
 
 
 def help_of(verb):
-    """The long flags of its help: a name, and whether it takes something."""
+    """The long flags of its help: a name, and whether it takes something.  How it tells what
+    came of it is the SDK's own affair."""
     said = subprocess.run([HUTCH, verb, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
     found = re.findall(r"^ +(?:-\w )?--([a-z-]+)( \S+)?", said, re.M)
-    return {name.replace("-", "_"): bool(argument) for name, argument in found if name != "help"}
+    return {name.replace("-", "_"): bool(argument) for name, argument in found
+            if name not in ("help", "json")}
 
 
 def types():
