@@ -123,6 +123,18 @@ ask_all() {
 	printf '%s /h/.local/share%s\n' read '' write '' read /hutch write /hutch read /hutch/x write /hutch/x write /new | agree -v "$T/home:/h:rw"
 }
 
+@test "what is protected and not there" {
+	needs_listener
+	things w
+	mkdir -p w/.git/info w/pkg
+	give w
+	for name in .git/hooks .git/hooks/x .git/config .git/info/x pkg/.git/config pkg/.GIT pkg/x .bashrc sub/.bashrc \
+		new link to-deep/.bashrc to-new dangling w/none ../tmp/.bashrc; do
+		printf 'write %s\n' "$name"
+	done >some
+	agree --workspace "$T/w" --protect .git/hooks --protect .git/config --protect .bashrc --protect-missing <some
+}
+
 @test "images: a folder, one of the store, and as root in it" {
 	needs_static
 	things img
