@@ -17,15 +17,13 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "sandbox/cgroup_limits.h"
 #include "sandbox/watchdog.h"
 
 #define PREFIX "hutch-"
 #define LEAF   "sup"
 #define CMDS   "cmds"
 #define EXEC   "exec"
-
-/* The period of cpu.max, in microseconds: the kernel's default. */
-#define PERIOD_US 100000
 
 /* How long killed processes may take to be gone. */
 #define GONE_MS 5000
@@ -191,42 +189,6 @@ static int enable(int folder, unsigned wanted, unsigned needs, struct err *e)
 	return 0;
 }
 
-static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
-{
-	AUTO_FREE char *text = text_format("%llu", (unsigned long long)value);
-
-	return io_write_proc(cmds, file, text, e);
-}
-
-/* A kernel without swap has no file to forbid it in. */
-static int set_memory(int cmds, uint64_t bytes, struct err *e)
-{
-	struct err absent = { 0 };
-
-	if (io_write_proc(cmds, "memory.swap.max", "0", &absent) < 0 && absent.sys != ENOENT) {
-		*e = absent;
-		return -1;
-	}
-	return set_number(cmds, "memory.max", bytes, e) < 0
-		       ? -1
-		       : io_write_proc(cmds, "memory.oom.group", "1", e);
-}
-
-static int set_limits(const struct cgroup *c, const struct limits *l, struct err *e)
-{
-	if (l->memory && set_memory(c->cmds, l->memory, e) < 0)
-		return -1;
-	/* The executor counts where it lives with its command. */
-	if (l->pids && set_number(c->cmds, "pids.max", l->pids + !c->is_split, e) < 0)
-		return -1;
-	if (!l->cpus)
-		return 0;
-	AUTO_FREE char *quota = text_format("%llu %d",
-					    (unsigned long long)l->cpus * (PERIOD_US / 1000),
-					    PERIOD_US);
-	return io_write_proc(c->cmds, "cpu.max", quota, e);
-}
-
 static int make_leaf(int folder, const char *name, int *ret_fd, struct err *e)
 {
 	if (mkdirat(folder, name, 0755) < 0)
@@ -269,7 +231,9 @@ static int make(struct cgroup *c, const struct limits *l, pid_t companion, struc
 int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 		struct err *e)
 {
-	if (make(c, limits, companion, e) == 0 && set_limits(c, limits, e) == 0)
+	/* The executor counts where it lives with its command. */
+	if (make(c, limits, companion, e) == 0 &&
+	    cgroup_limits_set(c->cmds, limits, !c->is_split, e) == 0)
 		return 0;
 	return err_in(e, "make a cgroup in %.300s", c->parent.path);
 }
