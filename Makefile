@@ -47,11 +47,11 @@ SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_l
 ACT      := action action_errand answers args complaint desk desk_audit desk_env desk_frame desk_judge desk_start \
             heap held lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
-CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_port methods_start \
+CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_port methods_start methods_update \
             outputs outputs_tell peer records rpc still supervisor wire
 CLI      := arena doctor main options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
-            parts past_root patch policy port porter ps reply rm stats steer stream table unified why
+            parts past_root patch policy port porter ps reply rm stats steer stream table unified update why
 EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
             errand_change errand_grep errand_list errands everyone excerpt executor \

@@ -3,7 +3,7 @@
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
 _hutch_verbs='act run create exec shell cp port connect ps inspect logs events stats wait pause unpause
-	rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
+	update rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
@@ -22,6 +22,7 @@ _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --json -q --quiet --no-trunc'
 	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
+	[update]='-m --memory --cpus --pids-limit'
 	[stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
 	[apply]='-f --force --include-protected --dry-run' [discard]='' [snapshot]='-m --message'
 	[commit]='-m --message')
@@ -379,7 +380,7 @@ _hutch_small() # VERB
 		return
 	fi
 	case $1:${COMP_WORDS[COMP_CWORD - 1]} in
-	stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:*) ;;
+	update:-m | update:--memory | update:--cpus | update:--pids-limit | stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:*) ;;
 	commit:*) _hutch_sources ;;
 	rm:* | inspect:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
 	*) _hutch_names ;;

@@ -13,9 +13,6 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-/* The kernel takes no quota below 1 ms in its period of 100 ms. */
-#define MIN_CPUS	10
-#define MAX_CPUS	1000
 #define MAX_DURATION_MS (10ull * 366 * 24 * 3600 * 1000)
 
 static const char *const ulimit_names[] = {
@@ -89,6 +86,30 @@ int quantity_parse_bytes(const char *text, uint64_t *ret, struct err *e)
 	return 0;
 }
 
+int quantity_parse_memory(const char *text, uint64_t *ret, struct err *e)
+{
+	uint64_t bytes = 0;
+
+	if (quantity_parse_bytes(text, &bytes, e) < 0)
+		return err_in(e, "--memory");
+	if (bytes < QUANTITY_MEMORY_MIN || bytes > QUANTITY_MEMORY_MAX)
+		return err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'", text);
+	*ret = bytes;
+	return 0;
+}
+
+int quantity_parse_pids(const char *text, uint64_t *ret, struct err *e)
+{
+	uint64_t count = 0;
+
+	if (quantity_parse_number(text, &count, e) < 0)
+		return err_in(e, "--pids-limit");
+	if (count == 0 || count > QUANTITY_PIDS_MAX)
+		return err_set(e, ERR_USAGE, "--pids-limit takes 1 or more, not '%.60s'", text);
+	*ret = count;
+	return 0;
+}
+
 static int unit_ms(const char **at, uint64_t *ret)
 {
 	static const struct {
@@ -132,7 +153,7 @@ int quantity_parse_cpus(const char *text, uint32_t *ret, struct err *e)
 	if (*at)
 		return err_set(e, ERR_USAGE, "'%.60s' is not a number of CPUs such as 2 or 1.5",
 			       text);
-	if (whole > MAX_CPUS || whole * 1000 + part < MIN_CPUS)
+	if (whole > QUANTITY_CPUS_MAX / 1000 || whole * 1000 + part < QUANTITY_CPUS_MIN)
 		return err_set(e, ERR_USAGE, "'%.60s' is not between 0.01 and 1000", text);
 	*ret = (uint32_t)(whole * 1000 + part);
 	return 0;

@@ -238,6 +238,40 @@ int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 	return err_in(e, "make a cgroup in %.300s", c->parent.path);
 }
 
+/* What it was made without, and the parent may have.  Others make and remove theirs in
+ * there meanwhile. */
+static int enable_more(const struct cgroup *c, unsigned more, struct err *e)
+{
+	unsigned missing = more & ~delegate_controllers(c->parent.fd, "cgroup.controllers");
+
+	if (missing) {
+		AUTO_FREE char *names = delegate_names(missing);
+		(void)err_set(e, ERR_UNSUPPORTED, "its cgroup was made in %.300s, which has no "
+						  "controller for it: %s",
+			      c->parent.path, names);
+		return err_remedy(e, "hutch doctor says what would give hutch cgroups that do");
+	}
+	AUTO_CLOSE int lock = lock_folder(c->parent.fd, e);
+	if (lock < 0)
+		return -1;
+	if (enable(c->parent.fd, more, more, e) < 0 || enable(c->folder, more, more, e) < 0)
+		return err_in(e, "give the sandbox's cgroup in %.300s more controllers",
+			      c->parent.path);
+	return 0;
+}
+
+int cgroup_update(const struct cgroup *c, const struct limits *was,
+		  const struct limits *now, struct err *e)
+{
+	unsigned has = delegate_controllers(c->folder, "cgroup.subtree_control");
+	unsigned more = needed(now) & ~has;
+
+	if ((more && enable_more(c, more, e) < 0) ||
+	    cgroup_limits_change(c->cmds, was, now, e) < 0)
+		return -1;
+	return 0;
+}
+
 char *cgroup_commands_path(const struct cgroup *c)
 {
 	return text_format("%s/%s/" CMDS, c->parent.path, c->name);

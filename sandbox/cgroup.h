@@ -59,6 +59,11 @@ int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e);
 int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 		struct err *e);
 
+/* Changes the limits of one that lives, is_split, as cgroup_limits_change() does.
+ * ERR_UNSUPPORTED: what they take is not delegated here. */
+int cgroup_update(const struct cgroup *c, const struct limits *was,
+		  const struct limits *now, struct err *e);
+
 /* The folder of the commands, allocated. */
 char *cgroup_commands_path(const struct cgroup *c);
 

@@ -1,7 +1,9 @@
 #include "sandbox/cgroup_limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -12,32 +14,45 @@
 /* The period of cpu.max, in microseconds: the kernel's default. */
 #define PERIOD_US 100000
 
+#define KIB(bytes) ((unsigned long long)(bytes) >> 10)
+
+/* 0: there is none. */
 static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
 {
-	AUTO_FREE char *text = text_format("%llu", (unsigned long long)value);
+	AUTO_FREE char *text = value ? text_format("%llu", (unsigned long long)value)
+				     : text_copy("max");
 
 	return io_write_proc(cmds, file, text, e);
 }
 
+/* --- of a new one ----------------------------------------------------------------- */
+
 /* A kernel without swap has no file to forbid it in. */
-static int set_memory(int cmds, uint64_t bytes, struct err *e)
+static int set_swap(int cmds, const char *text, struct err *e)
 {
 	struct err absent = { 0 };
 
-	if (io_write_proc(cmds, "memory.swap.max", "0", &absent) < 0 && absent.sys != ENOENT) {
-		*e = absent;
+	if (io_write_proc(cmds, "memory.swap.max", text, &absent) == 0 || absent.sys == ENOENT)
+		return 0;
+	*e = absent;
+	return -1;
+}
+
+static int set_memory(int cmds, uint64_t bytes, struct err *e)
+{
+	if (set_swap(cmds, "0", e) < 0 ||
+	    io_write_proc(cmds, "memory.oom.group", "1", e) < 0)
 		return -1;
-	}
-	return set_number(cmds, "memory.max", bytes, e) < 0
-		       ? -1
-		       : io_write_proc(cmds, "memory.oom.group", "1", e);
+	return set_number(cmds, "memory.max", bytes, e);
 }
 
 static int set_cpus(int cmds, uint32_t thousandths, struct err *e)
 {
-	AUTO_FREE char *quota = text_format("%llu %d",
-					    (unsigned long long)thousandths * (PERIOD_US / 1000),
-					    PERIOD_US);
+	AUTO_FREE char *quota =
+		thousandths ? text_format("%llu %d",
+					  (unsigned long long)thousandths * (PERIOD_US / 1000),
+					  PERIOD_US)
+			    : text_format("max %d", PERIOD_US);
 
 	return io_write_proc(cmds, "cpu.max", quota, e);
 }
@@ -49,4 +64,88 @@ int cgroup_limits_set(int cmds, const struct limits *l, unsigned own, struct err
 	if (l->pids && set_number(cmds, "pids.max", l->pids + own, e) < 0)
 		return -1;
 	return l->cpus ? set_cpus(cmds, l->cpus, e) : 0;
+}
+
+/* --- of one that lives ------------------------------------------------------------ */
+
+static int memory_in_use(int cmds, uint64_t *ret, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(cmds, "memory.current", O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (fd < 0)
+		return err_sys(e, "open memory.current");
+	if (io_read_file(fd, "memory.current", 64, &text, &len, e) < 0)
+		return -1;
+	*ret = strtoull(text, NULL, 10);
+	return 0;
+}
+
+/* memory.max below what is in use kills, and memory.high does not: the kernel gives
+ * caches back and slows down who takes more (cgroup-v2).  So that is lowered first, for
+ * a look at what is left. */
+static int lower_memory(int cmds, uint64_t bytes, struct err *e)
+{
+	uint64_t used = 0;
+
+	if (set_swap(cmds, "0", e) < 0 || set_number(cmds, "memory.high", bytes, e) < 0 ||
+	    memory_in_use(cmds, &used, e) < 0)
+		return -1;
+	if (used <= bytes)
+		return set_memory(cmds, bytes, e);
+	(void)err_set(e, ERR_LIMIT, "%llu KiB of memory are in use, and with a limit of %llu KiB "
+				    "the kernel would kill everything inside",
+		      KIB(used), KIB(bytes));
+	return err_remedy(e, "end something inside, or remove files from its folders in memory, "
+			     "such as /tmp; or ask for more");
+}
+
+static int change_memory(int cmds, uint64_t was, uint64_t now, struct err *e)
+{
+	struct err undone;
+
+	if (was && now > was)
+		return set_memory(cmds, now, e);
+	int rc = lower_memory(cmds, now, e);
+	if (set_number(cmds, "memory.high", 0, &undone) < 0 && rc == 0) {
+		*e = undone;
+		return -1;
+	}
+	return rc;
+}
+
+/* Memory last: to put that back may kill, to put the others back does not. */
+static int change(int cmds, const struct limits *was, const struct limits *now,
+		  struct err *e)
+{
+	if (now->cpus != was->cpus && set_cpus(cmds, now->cpus, e) < 0)
+		return -1;
+	if (now->pids != was->pids && set_number(cmds, "pids.max", now->pids, e) < 0)
+		return -1;
+	return now->memory != was->memory ? change_memory(cmds, was->memory, now->memory, e) : 0;
+}
+
+/* Before this call the kernel has taken all of these. */
+static void put_back(int cmds, const struct limits *was, const struct limits *now)
+{
+	if (now->memory != was->memory)
+		(void)set_number(cmds, "memory.max", was->memory, NULL);
+	if (now->memory && !was->memory) {
+		(void)io_write_proc(cmds, "memory.oom.group", "0", NULL);
+		(void)io_write_proc(cmds, "memory.swap.max", "max", NULL);
+	}
+	if (now->pids != was->pids)
+		(void)set_number(cmds, "pids.max", was->pids, NULL);
+	if (now->cpus != was->cpus)
+		(void)set_cpus(cmds, was->cpus, NULL);
+}
+
+int cgroup_limits_change(int cmds, const struct limits *was, const struct limits *now,
+			 struct err *e)
+{
+	if (change(cmds, was, now, e) == 0)
+		return 0;
+	put_back(cmds, was, now);
+	return -1;
 }

@@ -9,3 +9,10 @@ struct limits;
 
 /* Of a new one.  `own`: processes in it that are ours, and do not count. */
 int cgroup_limits_set(int cmds, const struct limits *l, unsigned own, struct err *e);
+
+/* Of one that lives: what differs between `was` and `now`, in which no limit is taken
+ * away.  All or nothing: after a failure they are those that were.  ERR_LIMIT: more
+ * memory is in use than is to be allowed, and the kernel gets no less by giving caches
+ * back; it would kill all that is in it. */
+int cgroup_limits_change(int cmds, const struct limits *was, const struct limits *now,
+			 struct err *e);

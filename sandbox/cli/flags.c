@@ -45,7 +45,8 @@ static void print_help(const struct usage *u)
 
 	(void)printf("%s\n\n%s\n\n", u->synopsis, u->about);
 	for (size_t i = 0; i < u->count; i++)
-		print_flag(&u->flags[i]);
+		if (u->flags[i].help)
+			print_flag(&u->flags[i]);
 	print_flag(&help);
 	(void)printf("\nMore: man %s\n", page_of(u->synopsis));
 }

@@ -12,7 +12,7 @@ struct flag {
 	char letter; /* 0: none */
 	const char *name;
 	const char *argument; /* NULL: takes none */
-	const char *help;
+	const char *help; /* NULL: it is there to be refused, and not told of */
 	bool *is_set;	    /* borrowed; of one without argument */
 	void *value; /* borrowed; of one with: a const char *, or, where `argument` ends with
 			"...", a struct list of all of them */

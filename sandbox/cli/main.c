@@ -146,6 +146,7 @@ static const struct verb {
 	{ "Steer it:", NULL, NULL, false },
 	{ "pause", "stop everything inside where it stands", pause_main, true },
 	{ "unpause", "let it go on", unpause_main, true },
+	{ "update", "change its limits", update_main, true },
 	{ "rename", "give it another name", rename_main, true },
 	{ "stop", "end it, after a time to end by itself", stop_main, true },
 	{ "kill", "end it at once", kill_main, true },

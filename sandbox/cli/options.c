@@ -232,20 +232,9 @@ static int take_timeout(struct run_options *o, const char *value, struct err *e)
 		       : 0;
 }
 
-/* Below it hardly a program starts, and docker has the same bound. */
-#define MEMORY_MIN (6ull << 20)
-
 static int take_memory(struct run_options *o, const char *value, struct err *e)
 {
-	uint64_t bytes;
-
-	if (quantity_parse_bytes(value, &bytes, e) < 0)
-		return err_in(e, "--memory");
-	/* The kernel counts in pages, and in signed numbers. */
-	if (bytes < MEMORY_MIN || bytes > INT64_MAX)
-		return err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'", value);
-	o->policy->limits.memory = bytes;
-	return 0;
+	return quantity_parse_memory(value, &o->policy->limits.memory, e);
 }
 
 static int take_cpus(struct run_options *o, const char *value, struct err *e)
@@ -257,14 +246,7 @@ static int take_cpus(struct run_options *o, const char *value, struct err *e)
 
 static int take_pids(struct run_options *o, const char *value, struct err *e)
 {
-	uint64_t count;
-
-	if (quantity_parse_number(value, &count, e) < 0)
-		return err_in(e, "--pids-limit");
-	if (count == 0 || count > INT32_MAX)
-		return err_set(e, ERR_USAGE, "--pids-limit takes 1 or more, not '%.60s'", value);
-	o->policy->limits.pids = count;
-	return 0;
+	return quantity_parse_pids(value, &o->policy->limits.pids, e);
 }
 
 static int take_disk(struct run_options *o, const char *value, struct err *e)

@@ -25,5 +25,6 @@ int rm_main(char **argv);
 int stats_main(char **argv);
 int stop_main(char **argv);
 int unpause_main(char **argv);
+int update_main(char **argv);
 int wait_main(char **argv);
 int why_main(char **argv);

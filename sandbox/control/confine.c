@@ -109,8 +109,9 @@ static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
 	return (struct landlock_rule){ openat(dir, name, O_PATH | O_CLOEXEC), allowed };
 }
 
-/* In the folder above only what leaving it takes (cgroup_remove): other sandboxes'
- * folders are in there. */
+/* In the folder above only what leaving it takes (cgroup_remove), and another limit than
+ * it was made with (cgroup_update): other sandboxes' folders are in there.  No controller
+ * can be taken from those that use it (cgroup-v2, "Top-down Constraint"). */
 static void add_cgroup(const struct delegate *parent, const char *name,
 		       struct landlock_rule rules[RULES])
 {
@@ -119,10 +120,9 @@ static void add_cgroup(const struct delegate *parent, const char *name,
 	rules[PARENT] = rule(parent->fd, ".", READ_RIGHTS | LANDLOCK_REMOVE_DIR);
 	rules[CGROUP] = rule(parent->fd, name,
 			     READ_RIGHTS | LANDLOCK_REMOVE_DIR | LANDLOCK_WRITE_FILE);
-	if (!parent->is_own || parent->is_scope)
-		return;
-	rules[PROCS] = rule(parent->fd, "cgroup.procs", LANDLOCK_WRITE_FILE);
 	rules[CONTROL] = rule(parent->fd, "cgroup.subtree_control", LANDLOCK_WRITE_FILE);
+	if (parent->is_own && !parent->is_scope)
+		rules[PROCS] = rule(parent->fd, "cgroup.procs", LANDLOCK_WRITE_FILE);
 }
 
 static int enter_landlock(const struct confine *c, struct err *e)

@@ -308,6 +308,7 @@ static const char *const process_keys[] = { "process", NULL };
 static const char *const signal_keys[] = { "process", "signal", NULL };
 static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
 static const char *const write_keys[] = { "process", "data", "base64", "eof", NULL };
+static const char *const update_keys[] = { "memory", "cpus", "pids", "disk", NULL };
 static const char *const unpause_keys[] = { "force", NULL };
 static const char *const logs_keys[] = { "follow", "tail", NULL };
 static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
@@ -348,7 +349,7 @@ static const struct method {
 	{ "exec.attach", methods_attach, process_keys, 0 },
 	{ "exec.write", methods_write, write_keys, 0 },
 	{ "logs", do_logs, logs_keys, 0 },
-	{ "update", do_later, NULL, 0 },
+	{ "update", methods_update, update_keys, 0 }, /* on record with its limits */
 	{ "port.add", methods_port_add, add_keys, FDS | STEERS },
 	{ "port.remove", methods_port_remove, remove_keys, STEERS },
 	{ "port.list", methods_port_list, no_keys, LOOKS },

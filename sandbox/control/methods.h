@@ -3,7 +3,8 @@
  *	methods.c	the table; the sandbox itself, its log, actions
  *	methods_start.c	exec.start, copy.in, copy.out: a job out of params
  *	methods_port.c	port.add, port.remove, port.list
- *	methods_exec.c	the others about processes, and what is told of these */
+ *	methods_exec.c	the others about processes, and what is told of these
+ *	methods_update.c	update: other limits */
 #pragma once
 
 struct call;
@@ -21,3 +22,4 @@ int methods_list(const struct call *call);
 int methods_port_add(const struct call *call);
 int methods_port_remove(const struct call *call);
 int methods_port_list(const struct call *call);
+int methods_update(const struct call *call);

@@ -89,6 +89,28 @@ int records_request(struct supervisor *s, const struct client *c, const char *me
 	return audit_add(a, "request", &n, AUDIT_PASSING, e);
 }
 
+int records_update(struct supervisor *s, const struct client *c, const struct limits *l,
+		   struct err *e)
+{
+	const struct {
+		const char *key;
+		uint64_t value; /* 0: it stays as it is */
+	} asked[] = { { "memory", l->memory }, { "pids", l->pids },
+		      { "cpus_thousandths", l->cpus } };
+	struct audit *a = audit_of(s);
+	struct note n;
+
+	if (!a->is_on)
+		return 0;
+	audit_note(a, &n);
+	note_text(&n, "client", c->name);
+	note_text(&n, "method", "update");
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+		if (asked[i].value)
+			note_number(&n, asked[i].key, asked[i].value);
+	return audit_add(a, "request", &n, AUDIT_PASSING, e);
+}
+
 void records_finish(struct supervisor *s)
 {
 	const struct audit_end x = { .reason = s->ending.reason,

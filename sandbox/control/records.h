@@ -17,6 +17,11 @@ void records_end(struct supervisor *s, const struct job *j, const char *why);
 int records_request(struct supervisor *s, const struct client *c, const char *method,
 		    struct err *e);
 
+/* The request "update", with the limits that it asks for. */
+struct limits;
+int records_update(struct supervisor *s, const struct client *c, const struct limits *l,
+		   struct err *e);
+
 /* The end of the sandbox. */
 void records_finish(struct supervisor *s);
 

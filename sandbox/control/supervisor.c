@@ -66,12 +66,12 @@ static const char *workspace_of(const struct policy *p)
 	return NULL;
 }
 
-static char *limits_of(const struct policy *p)
+char *supervisor_limits(const struct supervisor *s)
 {
-	AUTO_FREE char *memory = number_or_null(p->limits.memory);
-	AUTO_FREE char *pids = number_or_null(p->limits.pids);
-	AUTO_FREE char *disk = number_or_null(p->limits.disk);
-	AUTO_FREE char *cpus = p->limits.cpus ? text_format("%.3f", p->limits.cpus / 1000.0)
+	AUTO_FREE char *memory = number_or_null(s->limits.memory);
+	AUTO_FREE char *pids = number_or_null(s->limits.pids);
+	AUTO_FREE char *disk = number_or_null(s->limits.disk);
+	AUTO_FREE char *cpus = s->limits.cpus ? text_format("%.3f", s->limits.cpus / 1000.0)
 					      : text_copy("null");
 
 	return text_format("{\"memory\":%s,\"cpus\":%s,\"pids\":%s,\"disk\":%s}", memory, cpus,
@@ -86,7 +86,7 @@ char *supervisor_info(const struct supervisor *s)
 							 : text_copy("host");
 	AUTO_FREE char *image = quote_json(path);
 	AUTO_FREE char *workspace = quote_json(workspace_of(p));
-	AUTO_FREE char *limits = limits_of(p);
+	AUTO_FREE char *limits = supervisor_limits(s);
 	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
 	const struct err *lost = &s->still.lost;
 	AUTO_FREE char *unprotected = quote_json(lost->kind != ERR_NONE ? lost->text : NULL);
@@ -345,6 +345,7 @@ static void init(struct supervisor *s)
 	const struct launch *l = s->launch;
 	int64_t now = clock_ms();
 
+	s->limits = l->policy->limits;
 	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
 				   .take = take_frame, .ports = &s->launch->ports,
 				   .sentry = &s->launch->sentry,
@@ -478,7 +479,7 @@ void supervisor_run(struct supervisor *s)
 
 char *supervisor_stats(const struct supervisor *s)
 {
-	const struct limits *limits = &s->launch->policy->limits;
+	const struct limits *limits = &s->limits;
 	bool has_cgroup = s->launch->cgroup.procs >= 0;
 	AUTO_FREE char *memory = number_or_null(limits->memory);
 	AUTO_FREE char *pids = number_or_null(limits->pids);

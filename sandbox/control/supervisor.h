@@ -7,7 +7,7 @@
  *
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
- *	methods.c	what each method does
+ *	methods.c	what each method does, with methods_exec, _start and _update.c
  *	still.c		while everything inside stands still
  *	outputs.c	what processes print, and outputs_tell.c who is told */
 #pragma once
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/message.h"
+#include "policy/policy.h"
 #include "sandbox/act/desk.h"
 #include "sandbox/control/events.h"
 #include "sandbox/control/jobs.h"
@@ -70,6 +71,7 @@ struct supervisor {
 	struct registry_entry *entry;	/* borrowed */
 	char *created;			/* owned */
 	int64_t timeout_ms, ttl_ms, idle_ms; /* 0: none */
+	struct limits limits; /* the policy's, until somebody updates them */
 	int ready; /* owned: told when the sandbox is ready, or why not; -1 */
 
 	struct guest guest;
@@ -111,6 +113,8 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 		    const char *limit, const struct err *e);
 /* The info of docs/control.md, allocated. */
 char *supervisor_info(const struct supervisor *s);
+/* As info has the limits, {"memory":...}, allocated. */
+char *supervisor_limits(const struct supervisor *s);
 /* "cpu_s":..., without braces, allocated. */
 char *supervisor_stats(const struct supervisor *s);
 

@@ -21,13 +21,14 @@ RESULTS = {
     "exec.attach": {"process", "kept", "lost"},
     "pause": {"by"},
     "unpause": {"by"},
+    "update": {"memory", "cpus", "pids", "disk"},
     "events.subscribe": {"next"},
     **dict.fromkeys("exec.write exec.signal exec.resize cancel act.stream stop kill logs rename".split(), set()),
 }
 LISTED = {"process", "pid", "program", "tty", "started", "state", "exit_code", "detached"}
 EVENTS = {
     "status": {"status"}, "started": {"process", "pid", "program"}, "exited": EXITED, "client": {"clients"},
-    "log": None, "ended": {"record"},
+    "log": None, "ended": {"record"}, "update": {"limits"},
 }
 RECORD = {"reason", "exit_code", "limit", "message", "remedy", "ended"}
 PS = {"name", "id", "image", "state", "created", "cpu_s", "memory_bytes", "pids", "isolation", "workspace", "exit"}

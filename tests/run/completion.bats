@@ -44,7 +44,7 @@ offers_the_flags_of() {
 }
 
 @test "the flags of each verb are completed, and no other" {
-	for verb in create exec shell cp connect ps inspect logs events stats wait pause unpause \
+	for verb in create exec shell cp connect ps inspect logs events stats wait pause unpause update \
 		rename stop kill rm diff apply discard snapshot fork commit why; do
 		offers_the_flags_of "$verb"
 	done

@@ -37,7 +37,7 @@ section() {
 	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-sandboxes.md"
 }
 
-named='exec shell act connect ps inspect logs events stats wait pause unpause rename stop kill rm'
+named='exec shell act connect ps inspect logs events stats wait pause unpause update rename stop kill rm'
 
 @test "each verb about sandboxes has a section with its flags, and the help says them so" {
 	for verb in $named; do

@@ -493,6 +493,28 @@ static void test_its_own_cgroup_is_its_own_alone(void **state)
 	run(state, true, play_cgroup);
 }
 
+/* A limit that it was made without takes a controller of the folder above, wherever that
+ * is; to leave it is nothing where it was never in there. */
+static void play_cgroup_of_others(void *arg)
+{
+	struct place *p = arg;
+
+	make_cgroups(p);
+	p->cgroup.parent.is_own = false;
+	place_enter(p);
+	CHECK(touch("cgroup.subtree_control", O_WRONLY) == 0);
+	CHECK(touch("box/cmds/cgroup.freeze", O_WRONLY) == 0);
+	CHECK(touch("cgroup.procs", O_WRONLY) < 0 && errno == EACCES);
+	CHECK(touch("memory.max", O_WRONLY) < 0 && errno == EACCES);
+	CHECK(touch("theirs/cgroup.kill", O_WRONLY) < 0 && errno == EACCES);
+	(void)kill(p->child, SIGKILL);
+}
+
+static void test_above_its_cgroup_it_can_ask_for_controllers_alone(void **state)
+{
+	run(state, true, play_cgroup_of_others);
+}
+
 /* --- descriptors and privileges -------------------------------------------------- */
 
 static void play_closed(void *arg)
@@ -721,6 +743,7 @@ int main(void)
 		IN_A_FOLDER(test_its_own_work_goes_on_without_landlock),
 		IN_A_FOLDER(test_old_records_are_removed),
 		IN_A_FOLDER(test_its_own_cgroup_is_its_own_alone),
+		IN_A_FOLDER(test_above_its_cgroup_it_can_ask_for_controllers_alone),
 		IN_A_FOLDER(test_it_keeps_what_it_was_told_to),
 		IN_A_FOLDER(test_it_has_no_capability),
 		IN_A_FOLDER(test_a_peer_of_ours_is_known),

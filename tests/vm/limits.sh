@@ -326,6 +326,83 @@ named() {
 	"$H" unpause "box" && "$H" rm -f "box" && nothing_left
 }
 try 'a sandbox with a name has its limits, lives on after an out-of-memory, and freezes' named
+# limit FILE: of the commands' cgroup, as the kernel has it.
+limit() {
+	cat "$GROUP"/hutch-*/cmds/"$1"
+}
+updated() {
+	"$H" create --memory 64m --audit on -v "$HOG:/hog:ro" box || return
+	"$H" exec box /hog heap 80
+	[ $? = 137 ] || return
+	"$H" update --memory 128m box && "$H" exec box /hog heap 80 || return
+	[ "$(limit memory.max)" = $((128 << 20)) ] && [ "$(limit memory.high)" = max ] || return
+	[ "$("$H" exec box cat /sys/fs/cgroup/memory.max)" = $((128 << 20)) ] || return
+	"$H" stats --json box | tee "$T/stats"
+	grep -q "\"memory_limit\":$((128 << 20))" "$T/stats" || return
+	"$H" update -m 64m box && "$H" exec box /hog heap 80
+	[ $? = 137 ] && [ "$("$H" exec box echo goes on)" = 'goes on' ] || return
+	"$H" events --json box | grep '"event":"update"' | tail -n 1 | tee "$T/event"
+	grep -q "\"limits\":{\"memory\":$((64 << 20)),\"cpus\":null,\"pids\":null," "$T/event" || return
+	"$H" audit show --json | grep '"method":"update"' | tee "$T/audit"
+	[ "$(grep -c . "$T/audit")" = 2 ] && grep -q "\"memory\":$((128 << 20))" "$T/audit" || return
+	"$H" rm -f box && nothing_left
+}
+try 'a limit of memory is raised and lowered while the sandbox lives' updated
+# Others that its own cgroup was not made with: here no process may be in the one above.
+updated_with_more() {
+	echo '-cpu' >"$GROUP/cgroup.subtree_control"
+	"$H" create --memory 64m -v "$HOG:/hog:ro" box || return
+	[ -z "$(limit cpu.max 2>/dev/null)" ] || { echo 'it has cpu.max already'; return 1; }
+	"$H" pause box && "$H" update --cpus 0.5 --pids-limit 10 box && "$H" unpause box || return
+	[ "$(limit cpu.max)" = '50000 100000' ] && [ "$(limit pids.max)" = 10 ] &&
+		[ "$(limit memory.max)" = $((64 << 20)) ] || return
+	"$H" exec box /hog forks | tee "$T/out"
+	grep -qx '9 Resource temporarily unavailable' "$T/out" || return
+	"$H" update --pids-limit 20 box && "$H" exec box /hog forks | tee "$T/out"
+	# Those nine are there still.
+	grep -qx '10 Resource temporarily unavailable' "$T/out" || return
+	"$H" inspect box | tr -d ' \n' | tee "$T/info"
+	grep -q "\"limits\":{\"memory\":$((64 << 20)),\"cpus\":0.500,\"pids\":20," "$T/info" || return
+	id=$(sed -n 's/.*"id":"\([^"]*\)".*/\1/p' "$T/info")
+	"$H" kill box && "$H" inspect "$id" | tr -d ' \n' | tee "$T/info"
+	grep -q '"cpus":0.500,"pids":20,' "$T/info" && nothing_left
+}
+try 'and others are added, of controllers that it did not have' updated_with_more
+# Files in memory cannot be taken away, and nobody is killed for them; a limit beside that
+# one is not changed either.
+update_below() {
+	"$H" create --pids-limit 50 -v "$HOG:/hog:ro" box || return
+	"$H" exec box sh -c 'head -c 40m /dev/zero >/tmp/a; sleep 1000 & echo $! >/tmp/pid' || return
+	"$H" update --memory 16m --pids-limit 40 --cpus 1 box 2>"$T/err"
+	rc=$?
+	cat "$T/err"
+	[ $rc = 125 ] && grep -q 'KiB of memory are in use, and with a limit of 16384 KiB' "$T/err" || return
+	[ "$(limit memory.max)" = max ] && [ "$(limit memory.high)" = max ] &&
+		[ "$(limit memory.oom.group)" = 0 ] && [ "$(limit pids.max)" = 50 ] &&
+		[ "$(limit cpu.max)" = 'max 100000' ] || return
+	grep '' "$GROUP"/hutch-*/cmds/memory.swap.max | grep -v '^max$' && return 1
+	"$H" events box | grep ' update ' && return 1
+	"$H" exec box sh -c 'kill -0 $(cat /tmp/pid) && rm /tmp/a' || return
+	"$H" update --memory 16m box && [ "$(limit memory.oom.group)" = 1 ] || return
+	"$H" exec box sh -c 'kill $(cat /tmp/pid)' && "$H" rm -f box && nothing_left
+}
+try 'a limit below what is in use is refused, and kills nobody' update_below
+# What was only read is no use of memory.  This machine's files are cached while they are
+# open.
+update_caches() {
+	"$H" create --memory 256m "box" || return
+	"$H" exec -d box bash -c 'for file in $(find /usr/lib -type f -size +500k | head -n 100); do
+			exec {fd}<"$file"; cat <&$fd; [ $((total += $(stat -c %s "$file"))) -lt 160000000 ] || break
+		done >/dev/null; touch /tmp/ready; sleep 1000' >/dev/null || return
+	until_true "$H" exec box test -e /tmp/ready || return
+	"$H" exec box cat /sys/fs/cgroup/memory.current | tee "$T/used"
+	[ "$(cat "$T/used")" -gt $((64 << 20)) ] || { echo 'nothing is cached'; return 1; }
+	"$H" update --memory 32m box && [ "$("$H" exec box echo goes on)" = 'goes on' ] || return
+	"$H" exec box cat /sys/fs/cgroup/memory.events | tee "$T/events"
+	grep -qx 'oom_kill 0' "$T/events" && "$H" exec box pgrep -x sleep || return
+	"$H" rm -f box && nothing_left
+}
+try 'caches are given back for it' update_caches
 # What is frozen longer than its time-outs are goes on with what was left of them.
 time_stands_still() {
 	mkdir -p "$T/t"
