@@ -48,7 +48,7 @@ ACT      := action action_errand answers args complaint desk desk_audit desk_env
             heap held lines observe observe_errand outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_port methods_start methods_update \
-            outputs outputs_tell peer records rpc still supervisor wire
+            outputs outputs_tell peer records rpc samples still supervisor wire
 CLI      := arena doctor main options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy port porter ps reply rm stats steer stream table unified update why

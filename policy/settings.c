@@ -62,6 +62,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "rules", "rule", SETTING_OBJECTS, false },
 	{ "lint", "lint", SETTING_YES, false },
 	{ "audit", "audit", SETTING_TEXT, true },
+	{ "sample", "sample", SETTING_TEXT, false },
 	{ NULL, NULL, SETTING_TEXT, false },
 };
 

@@ -225,6 +225,21 @@ static int take_idle_timeout(struct run_options *o, const char *value, struct er
 	return quantity_parse_duration(value, &o->idle_ms, e) < 0 ? err_in(e, "--idle-timeout") : 0;
 }
 
+/* Shorter ones would be a load of their own. */
+#define SAMPLE_MIN_MS 100
+
+static int take_sample(struct run_options *o, const char *value, struct err *e)
+{
+	uint64_t ms;
+
+	if (quantity_parse_duration(value, &ms, e) < 0)
+		return err_in(e, "--sample");
+	if (ms < SAMPLE_MIN_MS)
+		return err_set(e, ERR_USAGE, "--sample takes 100ms or more, not '%.60s'", value);
+	o->sample_ms = ms;
+	return 0;
+}
+
 static int take_timeout(struct run_options *o, const char *value, struct err *e)
 {
 	return quantity_parse_duration(value, &o->policy->timeout_ms, e) < 0
@@ -468,6 +483,7 @@ static const struct option {
 	{ 0, "ttl", "DURATION", take_ttl, "end the sandbox after it" },
 	{ 0, "idle-timeout", "DURATION", take_idle_timeout,
 	  "end the sandbox when nobody has used it for so long" },
+	{ 0, "sample", "DURATION", take_sample, "tell what is used so often: man hutch-create" },
 	{ 0, "audit", "on|off|DIR", take_audit, "put on record what is done: man hutch-audit" },
 	{ 0, "json", "[FD]", take_json, "the result as an object of JSON, on FD" },
 	{ 0, "learn", "FILE", take_learn, "write the policy that it would need into FILE" },
@@ -502,7 +518,7 @@ static const struct {
 	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },
 	{ "rule", VERB_ACT | BOXES | VERB_WHY }, { "dry-run", VERB_RUN | VERB_ACT },
 	{ "ttl", BOXES },			{ "idle-timeout", BOXES },
-	{ "lint", VERB_ACT | BOXES },
+	{ "lint", VERB_ACT | BOXES },		{ "sample", BOXES },
 };
 
 static bool has_option(enum verb verb, const struct option *o)

@@ -26,7 +26,7 @@ struct run_options {
 	char *learn; /* --learn: the file, owned; NULL: nothing is learned */
 	bool streams; /* --stream */
 	bool confirms; /* --confirm */
-	uint64_t ttl_ms, idle_ms; /* of hutch create; 0: none */
+	uint64_t ttl_ms, idle_ms, sample_ms; /* of hutch create; 0: none */
 	bool detaches; /* --detach */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
 	struct settings *kept; /* set before: what --policy names is put there, owned */

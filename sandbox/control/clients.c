@@ -179,6 +179,15 @@ static bool tell_events(struct supervisor *s, struct client *c)
 	return has_some;
 }
 
+void clients_tell(struct supervisor *s, const char *params)
+{
+	for (size_t i = 0; i < s->client_count; i++) {
+		struct client *c = s->clients[i];
+		if (c->has_events && buffer_len(&c->wire.out) <= CLIENT_HIGH)
+			put_notification(c, "event", params);
+	}
+}
+
 /* To the one who started it, whether it asks for events or not. */
 void client_exited(struct supervisor *s, struct client *c, struct job *j)
 {

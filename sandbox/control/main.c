@@ -143,6 +143,7 @@ static void supervise(const struct order *o, int ready)
 			.timeout_ms = (int64_t)o->policy.timeout_ms,
 			.ttl_ms = (int64_t)o->options.ttl_ms,
 			.idle_ms = (int64_t)o->options.idle_ms,
+			.samples.every_ms = (int64_t)o->options.sample_ms,
 		};
 		supervisor_run(&s);
 	}

@@ -231,7 +231,7 @@ static int64_t due(const struct supervisor *s)
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
 	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
-	due = clock_sooner(due, s->deaf_ms);
+	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
 	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
 }
@@ -243,6 +243,7 @@ static void on_deadline(struct supervisor *s)
 	guest_expire(&s->guest);
 	if (s->status != REGISTRY_PAUSED)
 		jobs_expire(&s->jobs);
+	samples_tell(s);
 	if (clock_is_due(s->start_ms)) {
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was not ready after %d s",
 			      START_MS / 1000);
@@ -477,6 +478,14 @@ void supervisor_run(struct supervisor *s)
 	free(s->created);
 }
 
+void supervisor_consumption(const struct supervisor *s, struct consumption *ret)
+{
+	if (s->launch->cgroup.procs >= 0)
+		cgroup_consumption(&s->launch->cgroup, ret);
+	else
+		watchdog_consumption(s->launch->sandbox.pid, ret);
+}
+
 char *supervisor_stats(const struct supervisor *s)
 {
 	const struct limits *limits = &s->limits;
@@ -485,10 +494,7 @@ char *supervisor_stats(const struct supervisor *s)
 	AUTO_FREE char *pids = number_or_null(limits->pids);
 	struct consumption now;
 
-	if (has_cgroup)
-		cgroup_consumption(&s->launch->cgroup, &now);
-	else
-		watchdog_consumption(s->launch->sandbox.pid, &now);
+	supervisor_consumption(s, &now);
 	return text_format("{\"cpu_s\":%.6f,\"memory_bytes\":%llu,\"memory_limit\":%s,"
 			   "\"pids\":%llu,\"pids_limit\":%s,\"by\":\"%s\"}",
 			   (double)now.cpu_us / 1e6, (unsigned long long)now.memory, memory,

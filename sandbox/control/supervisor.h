@@ -8,6 +8,7 @@
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
  *	methods.c	what each method does, with methods_exec, _start and _update.c
+ *	samples.c	what it uses, told now and then
  *	still.c		while everything inside stands still
  *	outputs.c	what processes print, and outputs_tell.c who is told */
 #pragma once
@@ -22,11 +23,13 @@
 #include "sandbox/control/jobs.h"
 #include "sandbox/control/outputs.h"
 #include "sandbox/control/peer.h"
+#include "sandbox/control/samples.h"
 #include "sandbox/control/still.h"
 #include "sandbox/control/wire.h"
 #include "sandbox/guest.h"
 #include "sandbox/registry.h"
 
+struct consumption;
 struct launch;
 
 #define CLIENTS_MAX 128
@@ -71,6 +74,7 @@ struct supervisor {
 	struct registry_entry *entry;	/* borrowed */
 	char *created;			/* owned */
 	int64_t timeout_ms, ttl_ms, idle_ms; /* 0: none */
+	struct samples samples;
 	struct limits limits; /* the policy's, until somebody updates them */
 	int ready; /* owned: told when the sandbox is ready, or why not; -1 */
 
@@ -115,12 +119,16 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 char *supervisor_info(const struct supervisor *s);
 /* As info has the limits, {"memory":...}, allocated. */
 char *supervisor_limits(const struct supervisor *s);
-/* "cpu_s":..., without braces, allocated. */
+/* The answer to stats, allocated. */
 char *supervisor_stats(const struct supervisor *s);
+/* What is used now, by the cgroup or else by the processes. */
+void supervisor_consumption(const struct supervisor *s, struct consumption *ret);
 
 void clients_accept(struct supervisor *s);
 /* A connection of the owner's, whose descriptor is taken over. */
 void clients_add(struct supervisor *s, int fd);
+/* The event in `params`, which is not kept, to those who have subscribed and read. */
+void clients_tell(struct supervisor *s, const char *params);
 /* Places for poll(2): one for each client. */
 void clients_watch(const struct supervisor *s, struct pollfd *w);
 void clients_serve(struct supervisor *s, const struct pollfd *w);

@@ -102,6 +102,47 @@ reason() {
 	reason box idle 0 idle-timeout
 }
 
+# events_until_its_end: into the file `events`, in the background.
+events_until_its_end() {
+	"$HUTCH" events -f --json box >events &
+	started+=($!)
+}
+
+@test "--sample tells what is used while somebody runs, and only then" {
+	make --sample 100ms --ttl 4s box
+	events_until_its_end
+	"$HUTCH" exec box sh -c 'sleep 1; :'
+	"$HUTCH" events box >kept
+	wait "${started[@]}"
+	python3 - <<-'END'
+		import json
+		events = [json.loads(line) for line in open("events")]
+		names = [e["event"] for e in events]
+		samples = [e for e in events if e["event"] == "sample"]
+		assert 5 <= len(samples) <= 12, names
+		for e in samples:
+		    assert set(e) == {"name", "time", "event", "memory_bytes", "cpu_s", "pids"}, e
+		assert max(e["pids"] for e in samples) >= 2 and max(e["memory_bytes"] for e in samples) > 0
+		where = [i for i, name in enumerate(names) if name == "sample"]
+		# The first may be told while it is started.
+		assert names.index("started") < where[1] and where[-1] < names.index("exited") < names.index("ended"), names
+	END
+	never grep sample kept
+	make --ttl 1s box
+	events_until_its_end
+	"$HUTCH" exec box sleep 0.5
+	wait "${started[@]}"
+	grep -q exited events
+	never grep sample events
+}
+
+@test "--sample takes an interval that is no load" {
+	for value in 99ms 0 x ''; do
+		hutch create --sample "$value" box
+		[[ $status == 125 && ${stderr_lines[0]} == "hutch: --sample"* ]]
+	done
+}
+
 @test "what cannot be made leaves no name and no record" {
 	hutch create --workspace /nowhere box
 	[ "$status" -eq 125 ]
