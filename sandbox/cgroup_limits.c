@@ -94,8 +94,8 @@ static int lower_memory(int cmds, uint64_t bytes, struct err *e)
 		return -1;
 	if (used <= bytes)
 		return set_memory(cmds, bytes, e);
-	(void)err_set(e, ERR_LIMIT, "%llu KiB of memory are in use, and with a limit of %llu KiB "
-				    "the kernel would kill everything inside",
+	(void)err_set(e, ERR_LIMIT, "%llu KiB of memory are in use, and with a limit of "
+				    "%llu KiB the kernel would kill everything inside",
 		      KIB(used), KIB(bytes));
 	return err_remedy(e, "end something inside, or remove files from its folders in memory, "
 			     "such as /tmp; or ask for more");

@@ -26,9 +26,10 @@ static int refuse(const struct words *w, struct err *e)
 						  "when the sandbox was made, and cannot be changed");
 		return err_remedy(e, "make another sandbox with it; hutch cp takes files there");
 	}
-	(void)err_set(e, ERR_UNSUPPORTED, "--ulimit is given to processes as they start, and cannot "
-					  "be changed");
-	return err_remedy(e, "ulimit of the shell inside lowers it; for more make another sandbox");
+	(void)err_set(e, ERR_UNSUPPORTED, "--ulimit is given to processes as they start, and "
+					  "cannot be changed");
+	return err_remedy(e, "ulimit of a shell inside lowers it; for more make another "
+			     "sandbox");
 }
 
 static int read_limits(const struct words *w, struct limits *ret, struct err *e)

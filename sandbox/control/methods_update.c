@@ -12,8 +12,8 @@
 #include "sandbox/launch.h"
 
 /* A whole number from `min` to `max`; what is absent stays 0. */
-static int take_number(const struct call *call, const char *key, uint64_t min, uint64_t max,
-		       uint64_t *ret)
+static int take_number(const struct call *call, const char *key, uint64_t min,
+		       uint64_t max, uint64_t *ret)
 {
 	struct json_at at;
 
@@ -56,13 +56,14 @@ static int take_limits(const struct call *call, struct limits *ret)
 	return err_set(call->e, ERR_USAGE, "params: memory, cpus or pids was expected");
 }
 
-/* That of --disk is the size of file systems, and of what has no cgroup the kernel holds
- * nothing, or something of each process that lives. */
+/* What has no cgroup has no limit that the kernel holds for all, and some of each process
+ * at most. */
 static int check_can(const struct supervisor *s, const struct limits *asked, struct err *e)
 {
 	if (asked->disk) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--disk is the size of folders that were mounted "
-						  "when the sandbox was made, and cannot be changed");
+		(void)err_set(e, ERR_UNSUPPORTED, "--disk is the size of folders that were "
+						  "mounted when the sandbox was made, and "
+						  "cannot be changed");
 		return err_remedy(e, "make another sandbox with it; hutch cp takes files there");
 	}
 	if (s->is_stopping)
@@ -76,10 +77,10 @@ static int check_can(const struct supervisor *s, const struct limits *asked, str
 		return err_remedy(e, "hutch doctor says what a cgroup takes; make another sandbox "
 				     "then");
 	}
-	(void)err_set(e, ERR_UNSUPPORTED, "this sandbox was made without a limit, and so without a "
-					  "cgroup that could have one");
-	return err_remedy(e, "make another sandbox with --memory, --cpus or --pids-limit; with one "
-			     "of them any can be changed later");
+	(void)err_set(e, ERR_UNSUPPORTED, "this sandbox was made without a limit, and so "
+					  "without a cgroup that could have one");
+	return err_remedy(e, "make another sandbox with --memory, --cpus or --pids-limit; with "
+			     "one of them any can be changed later");
 }
 
 static void become(struct limits *l, const struct limits *asked)

@@ -124,6 +124,24 @@ static void test_cpus(void **state)
 	check(parse_cpus, samples, ARRAY_LEN(samples));
 }
 
+static void test_memory_and_pids_have_bounds(void **state)
+{
+	static const struct sample memory[] = {
+		{ "6m", 6u << 20, NULL },	{ "6291455", 0, "6m or more, not '6291455'" },
+		{ "0", 0, "6m or more" },	{ "9223372036854775807", INT64_MAX, NULL },
+		{ "8388608t", 0, "6m or more" }, { "x", 0, "--memory" },
+	};
+	static const struct sample pids[] = {
+		{ "1", 1, NULL },	   { "0", 0, "1 or more, not '0'" },
+		{ "2147483647", INT32_MAX, NULL }, { "2147483648", 0, "1 or more" },
+		{ "1k", 0, "--pids-limit" },
+	};
+
+	(void)state;
+	check(quantity_parse_memory, memory, ARRAY_LEN(memory));
+	check(quantity_parse_pids, pids, ARRAY_LEN(pids));
+}
+
 static void test_durations(void **state)
 {
 	static const struct sample samples[] = {
@@ -247,6 +265,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_memory_and_pids_have_bounds),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_ulimits),
 		cmocka_unit_test(test_seventeen_ulimits_are_too_many),

@@ -58,6 +58,18 @@ killed() {
 	wait $pid
 	until_true gone
 }
+# What another limit takes is had of the scope.
+updated() {
+	local cmds result=0
+	"$H" create --memory 64m box || return
+	cmds=$(find "$manager" -path '*.scope/hutch-*/cmds' -type d)
+	"$H" update --cpus 0.5 --pids-limit 30 --memory 96m box &&
+		[ "$(cat "$cmds"/{cpu,pids,memory}.max | xargs)" = "50000 100000 30 $((96 << 20))" ] || result=1
+	grep '' "$cmds"/{cpu,pids,memory}.max
+	"$H" inspect box | grep confined
+	"$H" rm -f box
+	until_true gone && [ $result = 0 ]
+}
 # What the error of a host without a bus tells its user to do.  The user manager of
 # systemd 252 does not mark what it delegates, so that hutch may ask again.
 by_hand() {
@@ -85,6 +97,7 @@ not_marked() {
 try 'a limit is held in a scope that the user manager makes' limited
 try 'hutch lives in its leaf, commands in theirs' place
 try '--cpus holds there' spinner
+try 'limits are changed there, also to some that it did not have' updated
 try 'no limit: no scope, and the bus is not asked' no_limit
 try 'a launcher that is killed leaves no scope' killed
 try 'limits hold in a scope that was delegated by hand' by_hand
