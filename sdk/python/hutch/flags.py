@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         timeout: Duration
         ttl: Duration
         idle_timeout: Duration
+        sample: Duration
         audit: Path
         rule: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]]
         lint: bool
@@ -84,6 +85,7 @@ FLAGS: Dict[str, str] = {
     "cap_add": "many", "cap_drop": "many", "seccomp": "one", "memory": "one", "cpus": "one",
     "pids_limit": "one", "disk": "one", "cgroup_parent": "one", "best_effort": "switch",
     "ulimit": "ulimit", "timeout": "duration", "ttl": "duration", "idle_timeout": "duration",
+    "sample": "duration",
     "audit": "one", "rule": "rule", "lint": "switch",
 }
 NOT_FORK = ("image", "pull")
