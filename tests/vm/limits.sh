@@ -359,8 +359,9 @@ updated_with_more() {
 	"$H" exec box /hog forks | tee "$T/out"
 	grep -qx '9 Resource temporarily unavailable' "$T/out" || return
 	"$H" update --pids-limit 20 box && "$H" exec box /hog forks | tee "$T/out"
-	# Those nine are there still.
-	grep -qx '10 Resource temporarily unavailable' "$T/out" || return
+	# Those nine may be there still.
+	grep -qxE '1[0-9] Resource temporarily unavailable' "$T/out" &&
+		[ "$(limit pids.max)" = 20 ] || return
 	"$H" inspect box | tr -d ' \n' | tee "$T/info"
 	grep -q "\"limits\":{\"memory\":$((64 << 20)),\"cpus\":0.500,\"pids\":20," "$T/info" || return
 	id=$(sed -n 's/.*"id":"\([^"]*\)".*/\1/p' "$T/info")
