@@ -307,14 +307,16 @@ static int make_room(struct hutch *h)
 	return 0;
 }
 
+/* No more than makes a line too long: whoever writes quickly enough would fill the room. */
 static int receive(struct hutch *h)
 {
 	struct inlet *in = &h->in;
+	const size_t room = in->room - in->end;
+	const size_t most = CLIENT_LINE_MAX + 1 - (in->end - in->start);
 	ssize_t n;
 
 	do {
-		n = recv(h->socket, in->bytes + in->end, in->room - in->end,
-			 MSG_DONTWAIT);
+		n = recv(h->socket, in->bytes + in->end, room < most ? room : most, MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0) {
 		in->end += (size_t)n;

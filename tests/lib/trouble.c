@@ -72,7 +72,7 @@ static void explain_errors(void)
 	      e.kind == HUTCH_INVALID);
 	const struct hutch_request odd = { .size = sizeof(odd),
 					   .method = "info\",\"x\":\"" };
-	const struct hutch_request later = { .size = sizeof(later), .method = "update" };
+	const struct hutch_request later = { .size = sizeof(later), .method = "apply" };
 	check(hutch_call(h, &odd, NULL, &e) == -1 && e.kind == HUTCH_INVALID);
 	check(hutch_wait(h, hutch_call(h, &later, HUTCH_WAIT, &e), -1, NULL, &e) == -1);
 	check(e.kind == HUTCH_UNSUPPORTED && !strncmp(e.message, "sandbox 'box': ", 15));

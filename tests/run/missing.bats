@@ -42,7 +42,7 @@ is_paused() {
 }
 
 @test "no call makes a name that is protected, however it is written" {
-	asked .bashrc sub/.bashrc ./sub/../.bashrc sub//.bashrc .BASHRC $'.bashrc\u200b' '.bashrc. '
+	asked .bashrc sub/.bashrc ./sub/../.bashrc sub//.bashrc .BASHRC $'.bashrc\xe2\x80\x8b' '.bashrc. '
 	[ "$(wc -l <<<"$output")" -eq $((7 * 19)) ]
 	# To exchange two names takes both.
 	all_are '\(EROFS\|exchange .* ENOENT\)'

@@ -366,7 +366,8 @@ updated_with_more() {
 	grep -q "\"limits\":{\"memory\":$((64 << 20)),\"cpus\":0.500,\"pids\":20," "$T/info" || return
 	id=$(sed -n 's/.*"id":"\([^"]*\)".*/\1/p' "$T/info")
 	"$H" kill box && "$H" inspect "$id" | tr -d ' \n' | tee "$T/info"
-	grep -q '"cpus":0.500,"pids":20,' "$T/info" && nothing_left
+	# Who tidies up after it is not waited for by kill.
+	grep -q '"cpus":0.500,"pids":20,' "$T/info" && until_true nothing_left
 }
 try 'and others are added, of controllers that it did not have' updated_with_more
 # Files in memory cannot be taken away, and nobody is killed for them; a limit beside that
