@@ -166,38 +166,6 @@ for port in json.load(sys.stdin):
 	[ ! -s wrong ]
 }
 
-# More connections than the executor looks at in a turn, which it finds together with the
-# end of the command, since it stands still meanwhile.
-@test "-p: what a server said before it ended arrives, on each of a hundred connections" {
-	port=$(free_port)
-	mkdir -m 755 go
-	start -v "$T/go:/go" -p "$port:8000" -- python3 -SEc '
-import os, socket, time
-s = socket.create_server(("127.0.0.1", 8000), backlog=128)
-print("ready", flush=True)
-all_ = [s.accept()[0] for _ in range(100)]
-print("accepted", flush=True)
-while not os.path.exists("/go/on"):
-    time.sleep(0.01)
-for c in all_:
-    c.sendall(b"x" * 50000)'
-	said ready
-	client goodbyes "$port" 100 &
-	other=$!
-	said accepted
-	executor=$(pgrep -P "$pid")
-	kill -STOP "$executor"
-	touch go/on
-	until_true has_zombie "$executor"
-	kill -CONT "$executor"
-	wait "$other"
-	ended 0
-}
-
-has_zombie() {
-	grep -q 'State:.Z' "/proc/$(pgrep -P "$1")/status"
-}
-
 # --- the host's side ----------------------------------------------------------------
 
 @test "-p auto: a free port is found and told, and only on the loopback" {

@@ -268,13 +268,6 @@ def killed(where):
     raise AssertionError("a part passes for the whole")
 
 
-def goodbyes(where, count):
-    """What is said last is said to each."""
-    for n, connection in enumerate([connect(where) for _ in range(int(count))]):
-        _, size = digest_of(connection)
-        assert size == 50000, (n, size)
-
-
 def many(where, count):
     """One after the other, each for one question."""
     for _ in range(int(count)):
