@@ -4,14 +4,15 @@
  * The kernel asks the listener of the filter (refusals.h) about every call that gives a
  * name: open(2) and its kin with O_CREAT, mkdir, mknod, symlink, link, rename, bind.  None
  * of them may go on, since another thread could change what a pointer leads to behind the
- * look (seccomp_unotify(2)).  So this process does it in place of the caller: in the same mount
- * namespace, in his folder, with his umask and no more of the capabilities than he has; it
- * answers with what came of it, a descriptor or an error.  The supervisor takes no part but
- * to pass on what the kernel says of the call.
+ * look (seccomp_unotify(2)).  So this process does it in place of the caller: in the same
+ * mount namespace, in his folder, with his umask and no more of the capabilities than he
+ * has; it answers with what came of it, a descriptor or an error.  The supervisor takes no
+ * part but to pass on what the kernel says of the call.
  *
  *	supervisor			deputy
  *	deputy_start ------------------> (waits)
- *	deputy_listen -----------------> enters the user and mount namespaces, for good
+ *	deputy_listen -----------------> enters all namespaces of the sandbox but that of
+ *					 processes, for good
  *	deputy_hand, one for each call -> reads the caller's memory, looks the path up,
  *					 does it one after the other, answers the kernel
  *	deputy_done (its socket closes)  ends
