@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -84,11 +85,23 @@ static enum flow move(struct conduit *c, int from, int to, uint64_t *count)
 	return FLOW_BROKEN;
 }
 
+/* pipe(7): its last reader has closed it.  The socket may have said EPIPE, too. */
+static bool is_pipe_deaf(int pipe)
+{
+	struct pollfd p = { .fd = pipe };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 static enum flow move_out(struct conduit *c)
 {
 	enum flow flow = c->out < 0 ? FLOW_STOPPED
 				    : move(c, c->socket, c->out, &c->out_bytes);
 
+	if (flow == FLOW_BROKEN && c->sys == EPIPE && is_pipe_deaf(c->out)) {
+		c->is_unheard = true;
+		flow = FLOW_ENDED;
+	}
 	if (flow != FLOW_ENDED)
 		return flow;
 	own_close(&c->out);

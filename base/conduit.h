@@ -29,6 +29,7 @@ struct conduit {
 	int in, out; /* owned; -1: that direction has ended */
 	bool is_in_dry;	  /* the pipe has ended */
 	bool is_in_whole; /* in order, as the other side says */
+	bool is_unheard;  /* nobody is left at the other end of `out` */
 	uint64_t in_bytes, out_bytes; /* that went through */
 	int sys;	  /* BROKEN: why, an errno */
 };

@@ -166,6 +166,8 @@ static void run(struct dials *d, struct dial *x)
 	d->has_news = d->has_news || x->conduit.out < 0;
 	if (now == CONDUIT_BROKEN)
 		close_one(d, x, x->conduit.sys == EPIPE ? ECONNRESET : x->conduit.sys);
+	else if (x->conduit.is_unheard)
+		close_one(d, x, ECONNRESET);
 	else if (conduit_is_over(&x->conduit))
 		close_one(d, x, 0);
 }
@@ -241,10 +243,12 @@ void dials_serve(struct dials *d)
 	}
 }
 
-void dials_serve_all(struct dials *d)
+bool dials_are_told(const struct dials *d)
 {
 	for (size_t i = 0; i < d->count; i++)
-		serve(d, d->all[i]);
+		if (d->all[i]->state == OPEN && d->all[i]->conduit.out >= 0)
+			return false;
+	return true;
 }
 
 /* --- reporting -------------------------------------------------------------------- */

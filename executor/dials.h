@@ -53,8 +53,8 @@ int dials_fd(const struct dials *d);
 bool dials_has_more(const struct dials *d);
 /* Moves what can be moved, of those that have an event. */
 void dials_serve(struct dials *d);
-/* Of all of them: somebody may have ended who was at the other end. */
-void dials_serve_all(struct dials *d);
+/* All that servers said has been moved, to the end of what each of them says. */
+bool dials_are_told(const struct dials *d);
 
 /* Puts what is to be said into `out`, and forgets those that are done. */
 int dials_report(struct dials *d, struct buffer *out, struct err *e);

@@ -19,6 +19,8 @@
 
 /* Requests answered before the commands get their turn. */
 #define REQUESTS_AT_ONCE 16
+/* How long the end is put off for what a server has said last. */
+#define WORDS_MS 1000
 
 /* The places in the array for poll(2); behind them are the commands'. */
 enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_COMMANDS };
@@ -131,14 +133,28 @@ static bool is_full(const struct executor *x)
 	return channel_is_full(&x->channel) || replies_is_full(&x->replies);
 }
 
-/* Everybody is gone, and everything about them was said. */
-static bool has_emptied(const struct executor *x)
+/* A server that was the last to go has clients who have not heard all of it: what it said
+ * is in its sockets still, and their end may be on its way.  They get some time. */
+static bool has_last_words(struct executor *x)
 {
-	return everyone_is_gone() && x->processes.count == 0 &&
-	       replies_is_empty(&x->replies) && !channel_has_output(&x->channel);
+	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
+		return false;
+	if (dials_are_told(&x->dials) || !everyone_is_gone())
+		return false;
+	if (!x->words_due)
+		x->words_due = clock_ms() + WORDS_MS;
+	return !clock_is_due(x->words_due);
 }
 
-static bool is_over(const struct executor *x)
+/* Everybody is gone, and everything about them was said. */
+static bool has_emptied(struct executor *x)
+{
+	return everyone_is_gone() && x->processes.count == 0 &&
+	       replies_is_empty(&x->replies) && !channel_has_output(&x->channel) &&
+	       !has_last_words(x);
+}
+
+static bool is_over(struct executor *x)
 {
 	if (x->phase == PHASE_ENDING)
 		return clock_is_due(x->end_due) || has_emptied(x);
@@ -207,6 +223,7 @@ static int report_pause(struct executor *x, struct err *e)
 /* As much of what is to be said as the socket takes. */
 static int say(struct executor *x, struct err *e)
 {
+	x->processes.holds_last = has_last_words(x);
 	if (report_pause(x, e) < 0 || dials_report(&x->dials, &x->channel.out, e) < 0 ||
 	    processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;
@@ -264,11 +281,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		forget_signal(x->signals);
 	if (fds[POLL_DIALS].revents || dials_has_more(&x->dials))
 		dials_serve(&x->dials);
-	if (fds[POLL_SIGNALS].revents || *has_more) {
+	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
-		/* Who was the last may have been a server: before that is told. */
-		dials_serve_all(&x->dials);
-	}
 	sessions_expire(&x->sessions);
 	workers_expire(&x->workers);
 	if (everyone_due(&x->everyone))
@@ -298,7 +312,8 @@ static int sooner(int a, int b)
 /* How long poll(2) is to wait. */
 static int timeout_of(const struct executor *x, bool has_more)
 {
-	int others = clock_wait(clock_sooner(everyone_due(&x->everyone), x->end_due));
+	int64_t due = clock_sooner(everyone_due(&x->everyone), x->end_due);
+	int others = clock_wait(clock_is_due(x->words_due) ? due : clock_sooner(due, x->words_due));
 
 	if (has_more || dials_has_more(&x->dials))
 		return 0;

@@ -44,6 +44,7 @@ struct executor {
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
 	int64_t end_due; /* ENDING: not later than that, in ms of clock.h */
+	int64_t words_due; /* the same for who is still to be told something; 0: nobody */
 };
 
 /* Signal dispositions and mask as every command should find them, but SIGCHLD

@@ -306,7 +306,8 @@ bool processes_reap(struct processes *p)
 
 /* Says what there is to say about one command, and sets *ret_is_done when that
  * was the last about it. */
-static int report(struct command *c, struct buffer *out, bool *ret_is_done, struct err *e)
+static int report(const struct processes *p, struct command *c, struct buffer *out,
+		  bool *ret_is_done, struct err *e)
 {
 	if (c->state == COMMAND_STARTING)
 		return 0;
@@ -319,6 +320,8 @@ static int report(struct command *c, struct buffer *out, bool *ret_is_done, stru
 		return -1;
 	c->is_started_said = true;
 	if (!c->is_reaped || (c->relay && !relay_is_drained(c->relay)))
+		return 0;
+	if (c->is_last && p->holds_last)
 		return 0;
 	*ret_is_done = true;
 	return message_put_exited(out, c->id, &c->exited, e);
@@ -333,7 +336,7 @@ int processes_report(struct processes *p, struct buffer *out, struct err *e)
 		struct command *c = &p->commands[i];
 		bool is_done = false;
 		if (said == 0)
-			said = report(c, out, &is_done, e);
+			said = report(p, c, out, &is_done, e);
 		if (!is_done) {
 			p->commands[kept++] = *c;
 			continue;

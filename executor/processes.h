@@ -51,6 +51,7 @@ struct processes {
 	size_t fds, fds_max; /* descriptors that the commands take, and may */
 	struct cgroup cgroup; /* that the commands live in */
 	bool is_over;	     /* a last command has been reported */
+	bool holds_last;     /* its owner's: the end of a last command is not yet told */
 	/* Told of every child that is no command: a session's shell, or an orphan;
 	 * when it has ended, and when it was reaped.  May be NULL. */
 	void (*before_other)(void *who, pid_t pid);

@@ -24,6 +24,8 @@
 #define EVENTS_AT_ONCE 64
 /* How long nobody is let in when there is no descriptor left. */
 #define DEAF_MS 100
+/* How long clients may take for what is left for them at the end. */
+#define WORDS_MS 1000
 /* A tag of epoll's with this is a port's number, else a visit's id. */
 #define IS_PORT (1ull << 32)
 
@@ -222,7 +224,8 @@ static int run(struct ports *p, struct visit *v, struct err *e)
 	widen(p, v);
 	if (now == CONDUIT_BROKEN) {
 		said = part(p, v, e);
-	} else if (!v->is_parted && v->conduit.out < 0 && !v->is_finish_said) {
+	} else if (!v->is_parted && v->conduit.out < 0 && !v->conduit.is_unheard &&
+		   !v->is_finish_said) {
 		v->is_finish_said = true;
 		said = say(p, v, MSG_FINISH, e);
 	}
@@ -328,7 +331,8 @@ static int admit(struct ports *p, struct port *port, struct err *e)
 
 	if (socket >= 0)
 		return dial(p, port, socket, e) < 0 ? -1 : 1;
-	if (errno == EAGAIN)
+	/* EINVAL: it listens no more; who made it has it still, and may do that. */
+	if (errno == EAGAIN || errno == EINVAL)
 		port->has_waiting = false;
 	else if (errno != ECONNABORTED && errno != EINTR)
 		p->deaf_ms = clock_ms() + DEAF_MS;
@@ -347,13 +351,13 @@ static int admit_all(struct ports *p, struct err *e)
 		close_passing(p);
 	if (clock_is_due(p->deaf_ms))
 		p->deaf_ms = 0;
-	for (size_t i = 0; i < p->count; i++) {
-		struct port *port = &p->all[i];
-		int got = 1;
-		while (got > 0 && port->has_waiting && may_admit(p))
-			got = admit(p, port, e);
+	/* By turns: at a bound, too, one that many come to keeps no other empty. */
+	for (size_t idle = 0; idle < p->count && may_admit(p);) {
+		struct port *port = &p->all[p->turn++ % p->count];
+		int got = port->has_waiting ? admit(p, port, e) : 0;
 		if (got < 0)
 			return -1;
+		idle = got > 0 ? 0 : idle + 1;
 	}
 	return 0;
 }
@@ -465,19 +469,46 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e)
 	return f->type == MSG_CLOSED ? take_closed(p, v, sys, e) : take_finished(p, v, e);
 }
 
+/* What is left of one that was finished inside: forgotten when its client has got it, or
+ * does not want it. */
+static void hand_over(struct ports *p, struct visit *v)
+{
+	enum conduit_state now = CONDUIT_BROKEN;
+
+	if (v->is_finished && !v->is_parted)
+		now = conduit_run(&v->conduit);
+	v->has_more = now == CONDUIT_HAS_MORE;
+	p->has_more = p->has_more || v->has_more;
+	/* What is in our socket's queue is the kernel's to send. */
+	if (now == CONDUIT_WAITS && v->conduit.in < 0)
+		conduit_done(&v->conduit);
+	else if (now != CONDUIT_BROKEN)
+		return;
+	conduit_reset(&v->conduit);
+	forget(p, v);
+}
+
+static void hand_over_all(struct ports *p)
+{
+	p->has_more = false;
+	for (size_t i = p->visit_count; i-- > 0;)
+		hand_over(p, p->visits[i]);
+}
+
 void ports_end(struct ports *p)
 {
+	const int64_t due = clock_ms() + WORDS_MS;
+	struct epoll_event events[EVENTS_AT_ONCE];
+
 	close_passing(p);
+	hand_over_all(p);
+	while (p->visit_count > 0 && !clock_is_due(due)) {
+		int wait = p->has_more ? 0 : clock_wait(due);
+		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* whoever it is */
+		hand_over_all(p);
+	}
 	while (p->visit_count > 0) {
-		struct visit *v = p->visits[0];
-		enum conduit_state now = CONDUIT_WAITS;
-		if (!v->is_parted)
-			now = conduit_run(&v->conduit);
-		/* All that it had to say was said: what is in our socket's queue is the
-		 * kernel's to send. */
-		if (now == CONDUIT_WAITS && v->conduit.in < 0)
-			conduit_done(&v->conduit);
-		conduit_reset(&v->conduit);
-		forget(p, v);
+		conduit_reset(&p->visits[0]->conduit);
+		forget(p, p->visits[0]);
 	}
 }

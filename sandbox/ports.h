@@ -51,6 +51,7 @@ struct ports {
 	size_t visit_count;
 	unsigned wide_count; /* pipes that were made larger */
 	uint32_t last_number, last_id;
+	uint32_t turn; /* which port is to let somebody in next, modulo their count */
 	struct channel *channel; /* borrowed; NULL: not begun */
 	int epoll;		 /* owned; -1: there is no port */
 	int passing[2];		 /* owned: pipes that are on their way inside */
@@ -94,5 +95,6 @@ int ports_work(struct ports *p, bool has_events, struct err *e);
 /* "finished" or "closed".  -1: it breaks the protocol. */
 int ports_frame(struct ports *p, const struct frame *f, struct err *e);
 
-/* Nobody is inside any more: what was said is handed over, without waiting. */
+/* Nobody is inside any more: what was said is handed over, within a second; from then on
+ * clients who have not taken it are reset. */
 void ports_end(struct ports *p);

@@ -166,6 +166,58 @@ for port in json.load(sys.stdin):
 	[ ! -s wrong ]
 }
 
+# says_and_ends COUNT LENGTH: lets so many in, says so much to each when it may, and ends.
+says_and_ends() {
+	port=$(free_port)
+	mkdir -m 755 go
+	start -v "$T/go:/go" -p "$port:8000" -- python3 -SEc '
+import os, socket, sys, threading, time
+s = socket.create_server(("127.0.0.1", 8000), backlog=128)
+print("ready", flush=True)
+all_ = [s.accept()[0] for _ in range(int(sys.argv[1]))]
+print("accepted", flush=True)
+while not os.path.exists("/go/on"):
+    time.sleep(0.01)
+said = [threading.Thread(target=c.sendall, args=[b"x" * int(sys.argv[2])]) for c in all_]
+[t.start() for t in said]
+[t.join() for t in said]' "$@"
+	said ready
+}
+
+# More connections than the executor looks at in a turn, which it finds together with the
+# end of the command, since it stands still meanwhile.
+@test "-p: what a server said before it ended arrives, on each of a hundred connections" {
+	says_and_ends 100 50000
+	client goodbyes "$port" 100 50000 &
+	other=$!
+	said accepted
+	executor=$(pgrep -P "$pid")
+	kill -STOP "$executor"
+	touch go/on
+	until_true has_zombie "$executor"
+	kill -CONT "$executor"
+	wait "$other"
+	ended 0
+}
+
+has_zombie() {
+	grep -q 'State:.Z' "/proc/$(pgrep -P "$1")/status"
+}
+
+# More than pipes hold: sockets still have it when the server has ended.
+@test "-p: what was said before the end arrives whole, and who takes none of it holds up nobody" {
+	says_and_ends 4 2000000
+	mkfifo "$T/gone"
+	client unread "$port" 3 2000000 <"$T/gone" &
+	other=$!
+	exec 5>"$T/gone"
+	said accepted
+	touch go/on
+	ended 0
+	exec 5>&-
+	wait "$other"
+}
+
 # --- the host's side ----------------------------------------------------------------
 
 @test "-p auto: a free port is found and told, and only on the loopback" {

@@ -2,7 +2,7 @@
 """ports.py ROLE: both ends of connections through published ports (ports.bats).
 
 serve PORT [FAMILY]	inside: what each connection's first byte asks for
-echo|up|down|both|half|reset|reset_me|refused|slow|crowd|killed WHERE ...
+echo|up|down|both|half|reset|reset_me|refused|slow|crowd|killed|goodbyes|unread WHERE ...
 			outside: WHERE is a port of 127.0.0.1, IP:PORT, or a path; each fails
 			with what was wrong
 """
@@ -266,6 +266,25 @@ def killed(where):
     except ConnectionResetError:
         return
     raise AssertionError("a part passes for the whole")
+
+
+def goodbyes(where, count, length):
+    """What is said last is said to each."""
+    for n, connection in enumerate([connect(where) for _ in range(int(count))]):
+        _, size = digest_of(connection)
+        assert size == int(length), (n, size)
+
+
+def unread(where, others, length):
+    """One takes nothing until the sandbox has ended, and gets no part for the whole."""
+    silent = connect(where)
+    goodbyes(where, others, length)
+    sys.stdin.read()
+    try:
+        _, size = digest_of(silent)
+    except ConnectionResetError:
+        return
+    assert size == int(length), size
 
 
 def many(where, count):

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -224,6 +225,74 @@ static void test_what_was_finished_before_the_end_is_handed_over(void **state)
 	assert_int_equal(how_it_ends(c), 0);
 }
 
+/* The executor has ended before that is seen: nobody reads what the client says. */
+static void test_nobody_hears_any_more_and_what_was_finished_is_handed_over(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	AUTO_CLOSE int c = client(s, &id);
+
+	own_close(&s->in);
+	assert_int_equal(write(s->out, "all ", 4), 4);
+	assert_int_equal(write(c, "?", 1), 1);
+	work_when(s);
+	assert_true(is_told_nothing(s));
+	assert_int_equal(write(s->out, "of it", 5), 5);
+	own_close(&s->out);
+	assert_int_equal(says(s, MSG_FINISHED, id, 0), 0);
+	ports_end(&s->p);
+	must_read(c, "all of it");
+}
+
+/* As much as goes in while the client takes nothing; how much that was. */
+static size_t fill(struct scene *s)
+{
+	static const char piece[4096];
+	size_t whole = 0;
+	ssize_t n;
+
+	unblock(s->out);
+	do {
+		while ((n = write(s->out, piece, sizeof(piece))) > 0)
+			whole += (size_t)n;
+		assert_int_equal(work(s), 0);
+		while (s->p.has_more)
+			assert_int_equal(work(s), 0);
+	} while ((n = write(s->out, piece, 1)) > 0 && (whole += (size_t)n));
+	return whole;
+}
+
+/* 0 when it was so much, to an end in order. */
+static int read_all(int fd, size_t whole)
+{
+	static char piece[65536];
+	ssize_t n;
+
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		whole -= (size_t)n;
+	return n == 0 && whole == 0 ? 0 : 1;
+}
+
+static void test_the_end_waits_for_a_client_that_is_behind(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+	int status;
+	AUTO_CLOSE int c = client(s, &id);
+	const size_t whole = fill(s);
+
+	own_close(&s->out);
+	assert_int_equal(says(s, MSG_FINISHED, id, 0), 0);
+	pid_t reader = fork();
+	if (reader == 0) { /* with nothing of ours, which would keep it open */
+		(void)dup2(c, 0);
+		_exit(close_range(1, ~0u, 0) < 0 || read_all(0, whole));
+	}
+	ports_end(&s->p);
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_int_equal(status, 0);
+}
+
 static void test_a_client_that_resets_is_told_inside_and_waited_for(void **state)
 {
 	struct scene *s = *state;
@@ -352,6 +421,55 @@ static void test_closed_ports_let_nobody_in(void **state)
 	assert_int_equal(s->p.visit_count, 0);
 }
 
+/* Who made it has it still, and may do that. */
+static void test_a_socket_that_listens_no_more_keeps_nobody_out(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+
+	assert_int_equal(shutdown(s->p.all[0].at.fd, SHUT_RD), 0);
+	add_port(s, 80);
+	AUTO_CLOSE int c = client(s, &id);
+	assert_int_equal(ports_count(&s->p, &s->p.all[1]), 1);
+	assert_int_equal(ports_due(&s->p), 0);
+}
+
+static void test_all_who_wait_are_let_in_at_once(void **state)
+{
+	struct scene *s = *state;
+	AUTO_CLOSE int one = connect_at(s->port);
+	AUTO_CLOSE int two = connect_at(s->port);
+
+	work_when(s);
+	assert_int_equal(s->p.visit_count, 2);
+}
+
+static void test_ports_let_somebody_in_by_turns(void **state)
+{
+	struct scene *s = *state;
+	static int clients[DIALS_MAX + 2];
+	uint32_t ids[2], id;
+
+	for (int i = 0; i < DIALS_MAX; i++) {
+		clients[i] = client(s, &id);
+		ids[i % 2] = id;
+	}
+	for (int i = DIALS_MAX; i < DIALS_MAX + 2; i++)
+		clients[i] = connect_at(s->port);
+	add_port(s, 80);
+	AUTO_CLOSE int other = connect_at(s->port);
+	work_when(s);
+	assert_int_equal(says(s, MSG_CLOSED, ids[0], ECONNREFUSED), 0);
+	assert_int_equal(says(s, MSG_CLOSED, ids[1], ECONNREFUSED), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+		(void)told(s, MSG_DIAL);
+	}
+	assert_int_equal(ports_count(&s->p, &s->p.all[1]), 1);
+	for (int i = 0; i < DIALS_MAX + 2; i++)
+		own_close(&clients[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -361,6 +479,8 @@ int main(void)
 		TEST(test_refused_inside_is_a_reset_outside),
 		TEST(test_a_part_is_never_taken_for_the_whole),
 		TEST(test_what_was_finished_before_the_end_is_handed_over),
+		TEST(test_nobody_hears_any_more_and_what_was_finished_is_handed_over),
+		TEST(test_the_end_waits_for_a_client_that_is_behind),
 		TEST(test_a_client_that_resets_is_told_inside_and_waited_for),
 		TEST(test_words_at_the_wrong_time),
 		TEST(test_nothing_is_said_after_the_last_word),
@@ -369,6 +489,9 @@ int main(void)
 		TEST(test_a_port_that_is_removed_takes_its_visits_along),
 		TEST(test_the_same_socket_is_published_once),
 		TEST(test_closed_ports_let_nobody_in),
+		TEST(test_a_socket_that_listens_no_more_keeps_nobody_out),
+		TEST(test_all_who_wait_are_let_in_at_once),
+		TEST(test_ports_let_somebody_in_by_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
