@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,6 +9,10 @@
 
 #include "base/own.h"
 #include "sandbox/deputy_parts.h"
+
+/* Where the kernel looks for ports that are free, and how many of a caller are tried. */
+#define NETLINK_FIRST 4097
+#define NETLINK_PORTS 1024
 
 /* A text in the file system: not one of another family, an abstract one or none (unix(7)). */
 static bool has_path(const struct sockaddr_storage *address, socklen_t len)
@@ -21,6 +26,32 @@ static bool has_path(const struct sockaddr_storage *address, socklen_t len)
 static int bind_it(int fd, const void *address, socklen_t len)
 {
 	return bind(fd, address, len) < 0 ? -errno : 0;
+}
+
+/* netlink(7): a port of 0 asks the kernel for one, which takes the number of who binds.
+ * That is he, and not the deputy, whose number on the host is nobody's business inside; as
+ * the kernel does, those that are taken are passed over below zero. */
+static int bind_netlink(const struct job *j, int fd, struct sockaddr_nl *address,
+			socklen_t len)
+{
+	int error = -EADDRINUSE;
+
+	address->nl_pid = (uint32_t)j->process;
+	for (uint32_t below = 0; error == -EADDRINUSE && below < NETLINK_PORTS; below++) {
+		error = bind_it(fd, address, len);
+		address->nl_pid = (uint32_t)-(NETLINK_FIRST + (int)below);
+	}
+	if (error != -EINVAL)
+		return error;
+	address->nl_pid = 0; /* it has one already, or there is another reason */
+	return bind_it(fd, address, len);
+}
+
+static bool asks_for_port(const struct sockaddr_storage *address, socklen_t len)
+{
+	const struct sockaddr_nl *nl = (const struct sockaddr_nl *)address;
+
+	return len >= sizeof(*nl) && nl->nl_family == AF_NETLINK && !nl->nl_pid;
 }
 
 static int bind_in(int folder, int fd, const struct sockaddr_un *address, socklen_t len)
@@ -88,5 +119,7 @@ int job_bind(struct job *j, int fd, uint64_t at, uint64_t len)
 		return copy;
 	if (has_path(&address, (socklen_t)len))
 		return bind_path(j, copy, (const struct sockaddr_un *)&address, (socklen_t)len);
+	if (asks_for_port(&address, (socklen_t)len))
+		return bind_netlink(j, copy, (struct sockaddr_nl *)&address, (socklen_t)len);
 	return bind_it(copy, &address, (socklen_t)len);
 }

@@ -57,3 +57,16 @@ teardown() {
 	inside "${guarded[@]}" -- sh -c 'mkdir -p a/b && cd a/b && chmod 0 .. && echo x >.bashrc; chmod 700 ..; ls -A'
 	[[ $stderr == *'Read-only file system'* && $output != *bashrc* ]]
 }
+
+@test "a netlink socket that asks for any port gets its own process's, as everywhere, and then another" {
+	inside "${guarded[@]}" -- python3 -SEc '
+import os, socket
+bound = [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) for _ in range(3)]
+for one in bound:
+    one.bind((0, 0))
+ports = [one.getsockname()[0] for one in bound]
+assert ports[0] == os.getpid(), (ports, os.getpid())
+assert len(set(ports)) == 3 and all(port > 1 << 31 for port in ports[1:]), ports
+print("ok")'
+	[[ $status == 0 && $output == ok ]]
+}
