@@ -186,8 +186,10 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err 
 	if (must_be_init(e) < 0)
 		return -1;
 	a->is_ending = true;
-	/* An interactive shell ignores SIGTERM.  With nothing between the two, or it would
-	 * go on with what is behind a command that SIGTERM has ended. */
+	/* An interactive shell ignores SIGTERM, and has its SIGHUP before a command of its
+	 * ends, or it would go on with what is behind that. */
+	for (size_t i = 0; i < l->count; i++)
+		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
 	if (!everyone_is_gone()) {
 		(void)kill(-1, SIGTERM);
 		(void)kill(-1, SIGHUP);
