@@ -168,14 +168,45 @@ void listener_remove_all(const struct list *paths)
 		listener_remove(paths->items[i]);
 }
 
+/* Whether it is a line of what was noted.  What is behind a 0 byte nobody has noted. */
+static bool is_noted(const char *notes, const char *line)
+{
+	const char *at = notes;
+
+	while ((at = strstr(at, line)) && at > notes && at[-1] != '\n')
+		at++;
+	return at != NULL;
+}
+
+/* Its size, where the line is not in it; 0: it is. */
+static int look_up(int fd, const char *line, size_t *ret_size, struct err *e)
+{
+	AUTO_FREE char *notes = NULL;
+	size_t len;
+
+	if (io_read_file(fd, NOTES, NOTES_MAX, &notes, &len, e) < 0)
+		return -1;
+	*ret_size = is_noted(notes, line) ? 0 : len + strlen(line);
+	return 0;
+}
+
 int listener_note(int folder, const char *path, struct err *e)
 {
 	AUTO_FREE char *line = text_format("%s\n", path);
-	AUTO_CLOSE int fd = openat(folder, NOTES, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	size_t size = 0;
 
 	if (strchr(path, '\n'))
 		return err_set(e, ERR_USAGE, "the path of a socket has no line end in it");
-	if (fd < 0 || io_write_all(fd, line, strlen(line)) < 0)
+	AUTO_CLOSE int fd = openat(folder, NOTES,
+				   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(e, "note %s down", path);
+	if (look_up(fd, line, &size, e) < 0)
+		return -1;
+	if (size > NOTES_MAX)
+		return err_set(e, ERR_LIMIT, "note %s down: all paths that this sandbox had "
+					     "together are more than %u bytes", path, NOTES_MAX);
+	if (size > 0 && io_write_all(fd, line, strlen(line)) < 0)
 		return err_sys(e, "note %s down", path);
 	return 0;
 }

@@ -30,6 +30,7 @@ void listener_remove(const char *path);
 void listener_remove_all(const struct list *paths); /* may be NULL */
 
 /* Of one that is published while the sandbox lives the path is noted in the entry's
- * folder, for the janitor.  Nobody who could write there gets anything else removed. */
+ * folder, for the janitor: once, though it is published again.  ERR_LIMIT: all together
+ * would be more than it reads.  Nobody who could write there gets anything else removed. */
 int listener_note(int folder, const char *path, struct err *e);
 void listener_remove_listed(int folder);

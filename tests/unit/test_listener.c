@@ -175,6 +175,31 @@ static void test_what_was_noted_is_removed_when_it_is_dead(void **state)
 	(void)rmdir(f.path);
 }
 
+/* That a path is published again and again takes no room; there is a bound for all. */
+static void test_what_was_noted_is_noted_once(void **state)
+{
+	struct folder f = new_folder();
+	AUTO_CLOSE int folder = open(f.path, O_DIRECTORY | O_CLOEXEC);
+	AUTO_FREE char *notes = text_format("%s/sockets", f.path);
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(listener_note(folder, "/a/b", &e), 0);
+		assert_int_equal(listener_note(folder, "/a", &e), 0);
+		assert_int_equal(listener_note(folder, "/b", &e), 0);
+	}
+	assert_int_equal(stat(notes, &st), 0);
+	assert_int_equal(st.st_size, strlen("/a/b\n/a\n/b\n"));
+	assert_int_equal(truncate(notes, (1 << 20) - 3), 0);
+	assert_int_equal(listener_note(folder, "/cc", &e), -1);
+	assert_int_equal(e.kind, ERR_LIMIT);
+	assert_int_equal(listener_note(folder, "/b", &e), 0);
+	(void)unlink(notes);
+	(void)rmdir(f.path);
+}
+
 static void test_what_is_adopted_is_a_listening_stream_socket(void **state)
 {
 	struct listener l = { .fd = -1 };
@@ -214,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_a_unix_socket_is_its_owners),
 		cmocka_unit_test(test_nothing_but_a_dead_socket_is_removed),
 		cmocka_unit_test(test_what_was_noted_is_removed_when_it_is_dead),
+		cmocka_unit_test(test_what_was_noted_is_noted_once),
 		cmocka_unit_test(test_what_is_adopted_is_a_listening_stream_socket),
 	};
 
