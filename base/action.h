@@ -142,6 +142,13 @@ enum errand_kind {
 	ERRAND_REMOVE,
 	ERRAND_MKDIR,
 	ERRAND_GREP,
+	ERRAND_GIT_CLONE, /* from here on: what git does, or what lies in a repository */
+	ERRAND_GIT_BRANCH,
+	ERRAND_GIT_CHANGES,
+	ERRAND_GIT_DIFF,
+	ERRAND_GIT_SETUP,
+	ERRAND_GIT_HOOKS,
+	ERRAND_MICROAGENTS,
 	ERRAND_KIND_COUNT
 };
 
@@ -149,13 +156,18 @@ enum errand_flag {
 	ERRAND_OVERWRITE = 1,	/* move */
 	ERRAND_RECURSIVE = 2,	/* remove */
 	ERRAND_IGNORE_CASE = 4, /* grep */
-	ERRAND_FLAGS = 7
+	ERRAND_CREATE = 8,	/* git branch: a new one; git setup: a new repository */
+	ERRAND_FLAGS = 15
 };
 
 /* How far down is looked, how much is found, and how many bytes of it are told. */
 #define ERRAND_DEPTH_MAX 4096
 #define ERRAND_LIMIT_MAX 10000
 #define ERRAND_TEXT_MAX	 (1u << 20)
+/* A file that git compares; of a diff both are told, behind a line with their sizes. */
+#define ERRAND_SIDE_MAX (1u << 20)
+/* What a credential helper says, of a git clone. */
+#define ERRAND_SECRET_MAX 4000
 
 /* What does not concern a kind is 0 or "" (docs/protocol.md). */
 struct errand_request {
@@ -163,12 +175,15 @@ struct errand_request {
 	struct file_place place;
 	uint32_t kind;	/* enum errand_kind */
 	uint32_t flags; /* enum errand_flag */
-	uint32_t depth; /* list */
-	uint32_t limit; /* list, glob, grep */
+	uint32_t depth; /* list; git clone: commits, 0: all */
+	uint32_t limit; /* list, glob, grep, git changes */
 	uint64_t timeout_ms; /* 0: none */
 	const char *path;    /* borrowed */
-	const char *other;   /* borrowed: move: where to; glob, grep: the pattern */
-	const char *include; /* borrowed: grep */
+	/* Borrowed: move: where to; glob, grep: the pattern; git clone: the URL, branch:
+	 * its name, changes, diff: the base, setup: user.name; microagents: the folder. */
+	const char *other;
+	const char *include; /* borrowed: grep; git clone: the branch; setup: user.email */
+	struct bytes secret; /* borrowed: git clone */
 };
 
 /* What a path is; mode 0: that was not asked. */
@@ -253,6 +268,9 @@ int action_get_edited(const struct frame *f, struct edited *ret, struct err *e);
 int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request *r,
 		      struct err *e);
 int action_get_errand(const struct frame *f, struct errand_request *ret, struct err *e);
+
+/* How long the text of its answer may be, by the kind. */
+size_t action_errand_max(uint32_t kind);
 
 int action_put_returned(struct buffer *b, uint32_t id, const struct returned *x,
 			struct err *e);

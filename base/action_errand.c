@@ -29,6 +29,7 @@ int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request
 	frame_put_text(b, r->path);
 	frame_put_text(b, r->other);
 	frame_put_text(b, r->include);
+	frame_put_bytes(b, r->secret.data, r->secret.len);
 	return frame_end(b, begun, e);
 }
 
@@ -36,6 +37,9 @@ int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request
 static const struct takes {
 	uint32_t flags;
 	bool depth, limit, other, include;
+	bool may_be_all;   /* depth may be 0 */
+	bool may_be_empty; /* other may be "" */
+	bool has_secret;
 } takes[] = {
 	[ERRAND_NONE] = { 0 },
 	[ERRAND_LIST] = { .depth = true, .limit = true },
@@ -46,6 +50,15 @@ static const struct takes {
 	[ERRAND_MKDIR] = { 0 },
 	[ERRAND_GREP] = { .flags = ERRAND_IGNORE_CASE, .limit = true, .other = true,
 			  .include = true },
+	[ERRAND_GIT_CLONE] = { .depth = true, .other = true, .include = true,
+			       .may_be_all = true, .has_secret = true },
+	[ERRAND_GIT_BRANCH] = { .flags = ERRAND_CREATE, .other = true },
+	[ERRAND_GIT_CHANGES] = { .limit = true, .other = true, .may_be_empty = true },
+	[ERRAND_GIT_DIFF] = { .other = true, .may_be_empty = true },
+	[ERRAND_GIT_SETUP] = { .flags = ERRAND_CREATE, .other = true, .include = true,
+			       .may_be_empty = true },
+	[ERRAND_GIT_HOOKS] = { 0 },
+	[ERRAND_MICROAGENTS] = { .other = true },
 };
 _Static_assert(sizeof(takes) / sizeof(takes[0]) == ERRAND_KIND_COUNT,
 	       "a kind of errand has no row");
@@ -65,11 +78,13 @@ static bool is_errand(const struct errand_request *r)
 	if (r->kind == ERRAND_NONE || r->kind >= ERRAND_KIND_COUNT)
 		return false;
 	const struct takes *t = &takes[r->kind];
-	return !(r->flags & ~t->flags) && is_number(r->depth, t->depth, ERRAND_DEPTH_MAX) &&
+	bool has_depth = t->depth && (r->depth || !t->may_be_all);
+	return !(r->flags & ~t->flags) && is_number(r->depth, has_depth, ERRAND_DEPTH_MAX) &&
 	       is_number(r->limit, t->limit, ERRAND_LIMIT_MAX) &&
 	       is_text(r->place.cwd, false) && is_text(r->path, false) &&
-	       is_text(r->other, !t->other) && (t->other || !r->other[0]) &&
-	       is_text(r->include, true) && (t->include || !r->include[0]);
+	       is_text(r->other, !t->other || t->may_be_empty) && (t->other || !r->other[0]) &&
+	       is_text(r->include, true) && (t->include || !r->include[0]) &&
+	       r->secret.len <= (t->has_secret ? ERRAND_SECRET_MAX : 0);
 }
 
 int action_get_errand(const struct frame *f, struct errand_request *ret, struct err *e)
@@ -88,10 +103,16 @@ int action_get_errand(const struct frame *f, struct errand_request *ret, struct 
 	r.path = fields_get_text(&in);
 	r.other = fields_get_text(&in);
 	r.include = fields_get_text(&in);
+	r.secret = fields_get_bytes(&in);
 	if (message_checked(f, &in, is_errand(&r), e) < 0)
 		return -1;
 	*ret = r;
 	return 0;
+}
+
+size_t action_errand_max(uint32_t kind)
+{
+	return kind == ERRAND_GIT_DIFF ? 2 * ERRAND_SIDE_MAX + 64 : ERRAND_TEXT_MAX;
 }
 
 int action_put_returned(struct buffer *b, uint32_t id, const struct returned *x,

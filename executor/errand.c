@@ -30,6 +30,13 @@ static void (*const kinds[])(struct errand *x) = {
 	[ERRAND_REMOVE] = errand_remove,
 	[ERRAND_MKDIR] = errand_mkdir,
 	[ERRAND_GREP] = errand_grep,
+	[ERRAND_GIT_CLONE] = errand_git_clone,
+	[ERRAND_GIT_BRANCH] = errand_git_branch,
+	[ERRAND_GIT_CHANGES] = errand_git_changes,
+	[ERRAND_GIT_DIFF] = errand_git_diff,
+	[ERRAND_GIT_SETUP] = errand_git_setup,
+	[ERRAND_GIT_HOOKS] = errand_git_hooks,
+	[ERRAND_MICROAGENTS] = errand_microagents,
 };
 _Static_assert(ARRAY_LEN(kinds) == ERRAND_KIND_COUNT, "a kind of errand has no row");
 
@@ -177,6 +184,8 @@ static void do_it(struct errand *x)
 		(void)errand_fail(x, r->path, ENAMETOOLONG);
 		return;
 	}
+	if (r->kind >= ERRAND_GIT_CLONE) /* git tells it as it was told */
+		(void)tidy(x->path);
 	make_shown(x->shown, r->path);
 	kinds[r->kind](x);
 }
@@ -191,7 +200,7 @@ void errand_run(const void *order)
 	(void)sigprocmask(SIG_BLOCK, &late, NULL); /* valid arguments */
 	x->ask = o->request;
 	x->as = o->as;
-	buffer_init(&x->text, ERRAND_TEXT_MAX);
+	buffer_init(&x->text, action_errand_max(o->request->kind));
 	do_it(x);
 	tell(x, o->id);
 	(void)syscall(SYS_exit_group, 0);

@@ -14,6 +14,9 @@
  *	errand_list.c	list, glob
  *	errand_change.c	stat, move, remove, mkdir
  *	errand_grep.c	grep
+ *	errand_git.c	git: clone, branch, setup (git.h)
+ *	errand_changes.c	git: changes, diff
+ *	errand_repository.c	git's hook, microagents
  */
 #pragma once
 #include <limits.h>
@@ -45,7 +48,7 @@ struct errand {
 	char path[PATH_MAX];		  /* absolute */
 	char other[PATH_MAX];		  /* of a move: absolute */
 	char shown[PATH_MAX]; /* stands before the names that are found: "" or DIR/ */
-	struct buffer text;   /* holds ERRAND_TEXT_MAX */
+	struct buffer text;   /* holds action_errand_max() */
 	struct returned end;  /* all 0 to begin with: done */
 	char target[PATH_MAX]; /* end.stat.target may be here */
 };
@@ -59,6 +62,13 @@ void errand_move(struct errand *x);
 void errand_remove(struct errand *x);
 void errand_mkdir(struct errand *x);
 void errand_grep(struct errand *x);
+void errand_git_clone(struct errand *x);
+void errand_git_branch(struct errand *x);
+void errand_git_changes(struct errand *x);
+void errand_git_diff(struct errand *x);
+void errand_git_setup(struct errand *x);
+void errand_git_hooks(struct errand *x);
+void errand_microagents(struct errand *x);
 
 /* It failed at `path` (NULL: its own), which stays as long as `x`, with this errno.
  * -1, for the caller to return. */

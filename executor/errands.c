@@ -21,6 +21,7 @@
 struct errand_child {
 	struct worker worker;
 	char *path, *cwd; /* owned */
+	size_t most;	  /* bytes of its text */
 };
 
 static void child_free(struct worker *w)
@@ -82,7 +83,7 @@ static void say_end(const struct workers *s, const struct errand_child *c)
 	    f.id != c->worker.id || action_get_returned(&f, &x, &e) < 0)
 		return say_nothing(s, c);
 	size_t head = FRAME_HEADER + f.len, len = buffer_len(got) - head;
-	len = len < ERRAND_TEXT_MAX ? len : ERRAND_TEXT_MAX;
+	len = len < c->most ? len : c->most;
 	say(s, f.id, &x, (struct bytes){ buffer_data(got) + head, len });
 }
 
@@ -101,7 +102,8 @@ static const struct worker_kind errand = {
 	.tell = tell,
 	.free = child_free,
 	.most = ERRANDS_MAX,
-	.got_max = REPLIES_END_MAX + ERRAND_TEXT_MAX, /* a frame and a text */
+	/* A frame, and the longest text. */
+	.got_max = REPLIES_END_MAX + 2 * ERRAND_SIDE_MAX + 64,
 	.last_words_ms = LAST_WORDS_MS,
 };
 
@@ -117,6 +119,7 @@ void errands_start(struct workers *s, const struct errand_order *o,
 	c->worker.id = o->id;
 	c->path = text_copy(r->path);
 	c->cwd = text_copy(r->place.cwd);
+	c->most = action_errand_max(r->kind);
 	if (workers_start(s, &c->worker, &task) == 0)
 		return;
 	say_failure(s, c, OUTCOME_ERROR, errno);

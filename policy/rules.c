@@ -16,11 +16,14 @@
 #define ANY_WORDS "**"
 
 static const char *const actions[] = { "run",  "read", "write",	 "edit",  "list", "glob", "stat",
-				       "move", "remove", "mkdir", "grep", "env" };
+				       "move", "remove", "mkdir", "grep", "env", "git_clone", "git_branch",
+				       "git_changes", "git_diff", "git_setup", "install_git_hooks",
+				       "microagents" };
 /* By their places there. */
 #define RUN_BIT	   (1u << 0)
 #define WRITE_BITS (1u << 2 | 1u << 3)
 #define ENV_BIT	   (1u << 11)
+#define READ_BIT   (1u << 1)
 
 static const char *const decisions[] = { "allow", "ask", "deny" };
 static const char *const risks[] = { "low", "medium", "high" };
@@ -421,6 +424,8 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 		return false;
 	if (r->paths && !has_path(r, d->path) && !has_path(r, d->other))
 		return false;
+	if (d->same && c && !r->line_count) /* that was looked at without the words */
+		return false;
 	return meets_words(r, c);
 }
 
@@ -539,7 +544,11 @@ void rules_judge(const struct rules *r, const struct deed *d, struct verdict *re
 	if (d->command)
 		judge_run(r, &whole, ret);
 	else
-		judge_one(r, &whole, bit_of(d->action), NULL, ret);
+		judge_one(r, &whole, bit_of(d->action) | (d->reads ? READ_BIT : 0), NULL, ret);
+	if (d->same) {
+		whole.command = d->same;
+		judge_run(r, &whole, ret);
+	}
 }
 
 void verdict_done(struct verdict *v)

@@ -37,10 +37,12 @@ void rules_free(struct rules *r);
 struct deed {
 	const char *action;  /* "run", "write", ...: docs/actions.md */
 	const char *command; /* of a run */
+	const char *same;    /* a command that would do the same; rules about it count, too */
 	const char *path, *other; /* of a move: from, to */
 	const char *cwd;     /* absolute: where relative paths begin */
 	uint64_t size;	     /* bytes that are written */
 	bool is_typed;	     /* the command goes to what runs, on a terminal */
+	bool reads;	     /* it tells what is in files: rules about `read` count, too */
 };
 
 struct verdict {

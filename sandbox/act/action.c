@@ -11,6 +11,7 @@
 #include "base/variables.h"
 #include "policy/json.h"
 #include "sandbox/act/action_errand.h"
+#include "sandbox/act/action_git.h"
 #include "sandbox/act/args.h"
 
 /* What an action waits for when it does not say, and at most, in seconds. */
@@ -355,6 +356,15 @@ static const struct verb {
 	{ "move", ACT_MOVE, action_move_args, action_decode_move, NULL },
 	{ "remove", ACT_REMOVE, action_remove_args, action_decode_remove, NULL },
 	{ "mkdir", ACT_MKDIR, action_mkdir_args, action_decode_path, NULL },
+	{ "git_clone", ACT_GIT_CLONE, action_clone_args, action_decode_clone, NULL },
+	{ "git_branch", ACT_GIT_BRANCH, action_branch_args, action_decode_branch, NULL },
+	{ "git_changes", ACT_GIT_CHANGES, action_changes_args, action_decode_changes, NULL },
+	{ "git_diff", ACT_GIT_DIFF, action_diff_args, action_decode_diff, NULL },
+	{ "git_setup", ACT_GIT_SETUP, action_setup_args, action_decode_setup, NULL },
+	{ "install_git_hooks", ACT_GIT_HOOKS, action_hooks_args, action_decode_hooks, NULL },
+	{ "microagents", ACT_MICROAGENTS, action_microagents_args,
+	  action_decode_microagents, NULL },
+	{ "run_setup_script", ACT_RUN, action_script_args, action_decode_script, NULL },
 	{ "env", ACT_ENV, env_args, decode_env, NULL },
 	{ "cancel", ACT_CANCEL, cancel_args, decode_cancel, NULL },
 	{ "confirm", ACT_CONFIRM, confirm_args, decode_confirm, NULL },
@@ -372,6 +382,19 @@ const char *action_name(const struct action *a)
 		if (verbs[i].kind == a->kind && a->kind != ACT_UNSUPPORTED)
 			return verbs[i].name;
 	return "";
+}
+
+const char *action_other_key(const struct action *a)
+{
+	static const char *const keys[ACT_KIND_COUNT] = {
+		[ACT_GLOB] = "pattern",	     [ACT_GREP] = "pattern",
+		[ACT_MOVE] = "to",	     [ACT_GIT_CLONE] = "url",
+		[ACT_GIT_BRANCH] = "name",   [ACT_GIT_CHANGES] = "ref",
+		[ACT_GIT_DIFF] = "ref",	     [ACT_GIT_SETUP] = "name",
+		[ACT_MICROAGENTS] = "folder",
+	};
+
+	return keys[a->kind];
 }
 
 static const struct verb *find_verb(const char *name)
@@ -428,9 +451,10 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 	struct json_at item;
 
 	if (!json_member(root, "timeout", &item)) {
-		if (a->kind == ACT_RUN && a->is_blocking)
+		if (a->kind == ACT_RUN && a->is_blocking && a->timeout_s == 0)
 			return err_set(e, ERR_USAGE, "Blocking command with no timeout set");
-		a->timeout_s = TIMEOUT_DEFAULT;
+		if (a->timeout_s == 0) /* it has one of its own */
+			a->timeout_s = TIMEOUT_DEFAULT;
 		return 0;
 	}
 	if (json_number(&item, &a->timeout_s, e) < 0)
@@ -472,7 +496,10 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 	if (!v)
 		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
 					     "read, write, edit, list, glob, grep, stat, "
-					     "move, remove, mkdir, env, confirm, cancel", name);
+					     "move, remove, mkdir, git_clone, git_branch, "
+					     "git_changes, git_diff, git_setup, "
+					     "install_git_hooks, run_setup_script, "
+					     "microagents, env, confirm, cancel", name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||
@@ -506,6 +533,10 @@ void action_done(struct action *a)
 	free(a->path);
 	free(a->other);
 	free(a->include);
+	if (a->token)
+		explicit_bzero(a->token, strlen(a->token));
+	free(a->token);
+	free(a->user);
 	free(a->content);
 	free(a->file_text);
 	free(a->old_str);
@@ -525,7 +556,12 @@ bool action_is_edit(const struct action *a)
 
 bool action_is_errand(const struct action *a)
 {
-	return a->kind >= ACT_LIST && a->kind <= ACT_GREP;
+	return a->kind >= ACT_LIST && a->kind <= ACT_MICROAGENTS;
+}
+
+bool action_is_git(const struct action *a)
+{
+	return a->kind >= ACT_GIT_CLONE && a->kind <= ACT_GIT_HOOKS;
 }
 
 static struct bytes bytes_of(const char *text)

@@ -21,13 +21,20 @@ enum action_kind {
 	ACT_READ,
 	ACT_WRITE,
 	ACT_EDIT,
-	ACT_LIST, /* from here to ACT_GREP: errands (base/action.h) */
+	ACT_LIST, /* from here to ACT_MICROAGENTS: errands (base/action.h) */
 	ACT_GLOB,
 	ACT_STAT,
 	ACT_MOVE,
 	ACT_REMOVE,
 	ACT_MKDIR,
 	ACT_GREP,
+	ACT_GIT_CLONE, /* from here on: of git (action_git.h) */
+	ACT_GIT_BRANCH,
+	ACT_GIT_CHANGES,
+	ACT_GIT_DIFF,
+	ACT_GIT_SETUP,
+	ACT_GIT_HOOKS,
+	ACT_MICROAGENTS,
 	ACT_ENV,
 	ACT_CANCEL,
 	ACT_CONFIRM,
@@ -52,8 +59,12 @@ struct action {
 	bool is_static; /* run: in a session of its own, which begins in... */
 	char *cwd;	/* owned; NULL: where the sandbox does */
 	char *path;    /* of all but run and cancel: owned */
-	char *other;   /* move: `to`; glob, grep: `pattern`; owned, else NULL */
-	char *include; /* grep: owned, "" where absent; else NULL */
+	/* Owned, else NULL: move: `to`; glob, grep: `pattern`; git_clone: `url`; git_branch,
+	 * git_setup: `name`; git_changes, git_diff: `ref`; microagents: `folder`. */
+	char *other;
+	/* Owned, "" where absent, else NULL: grep; git_clone: `branch`; git_setup: `email`. */
+	char *include;
+	char *token, *user; /* git_clone: owned; NULL and "" where absent */
 	uint32_t errand_flags;	/* enum errand_flag */
 	uint32_t depth, limit; /* of an errand */
 	char *content; /* write: owned */
@@ -79,9 +90,14 @@ void action_done(struct action *a);
 /* What it is called; "" of one that is unsupported. */
 const char *action_name(const struct action *a);
 
+/* What its `other` is called in args; NULL: it has none. */
+const char *action_other_key(const struct action *a);
+
 /* Whether the editor does it; whether it is an errand. */
 bool action_is_edit(const struct action *a);
 bool action_is_errand(const struct action *a);
+/* One that a git of the inside does, as a command of the session. */
+bool action_is_git(const struct action *a);
 
 /* Whether the text is written as a key is (base/keys.h), which is sent and not typed or
  * run, with or without is_input.  With Control there need not be such a key. */

@@ -23,24 +23,6 @@ const char *const action_mkdir_args[] = { "path", COMMON_ARGS, NULL };
 const char *const action_grep_args[] = { "pattern", "path", "include", "ignore_case", "limit",
 					 COMMON_ARGS, NULL };
 
-/* A whole number from 1. */
-static int get_count(const struct json_at *args, const char *key, uint32_t most,
-		     uint32_t *ret, struct err *e)
-{
-	struct json_at item;
-	double number;
-
-	if (!json_member(args, key, &item))
-		return 0;
-	if (json_number(&item, &number, e) < 0)
-		return -1;
-	if (!(number >= 1 && number <= most) || number != (double)(uint32_t)number)
-		return err_set(e, ERR_USAGE, "args.%s: not a whole number from 1 to %u", key,
-			       most);
-	*ret = (uint32_t)number;
-	return 0;
-}
-
 static int get_flag(const struct json_at *args, const char *key, enum errand_flag flag,
 		    struct action *a, struct err *e)
 {
@@ -76,9 +58,9 @@ int action_decode_list(const struct json_at *args, struct action *a, struct err 
 	a->depth = 1;
 	a->limit = LIST_LIMIT;
 	if (get_folder(args, a, e) < 0 ||
-	    get_count(args, "depth", ERRAND_DEPTH_MAX, &a->depth, e) < 0)
+	    args_count(args, "depth", ERRAND_DEPTH_MAX, &a->depth, e) < 0)
 		return -1;
-	return get_count(args, "limit", ERRAND_LIMIT_MAX, &a->limit, e);
+	return args_count(args, "limit", ERRAND_LIMIT_MAX, &a->limit, e);
 }
 
 int action_decode_glob(const struct json_at *args, struct action *a, struct err *e)
@@ -86,7 +68,7 @@ int action_decode_glob(const struct json_at *args, struct action *a, struct err 
 	a->limit = GLOB_LIMIT;
 	if (get_pattern(args, a, e) < 0 || get_folder(args, a, e) < 0)
 		return -1;
-	return get_count(args, "limit", ERRAND_LIMIT_MAX, &a->limit, e);
+	return args_count(args, "limit", ERRAND_LIMIT_MAX, &a->limit, e);
 }
 
 int action_decode_path(const struct json_at *args, struct action *a, struct err *e)
@@ -123,5 +105,5 @@ int action_decode_grep(const struct json_at *args, struct action *a, struct err 
 		a->include = text_copy("");
 	if (strlen(a->include) >= 4096)
 		return err_set(e, ERR_USAGE, "args.include: more than 4095 bytes");
-	return get_count(args, "limit", ERRAND_LIMIT_MAX, &a->limit, e);
+	return args_count(args, "limit", ERRAND_LIMIT_MAX, &a->limit, e);
 }

@@ -18,6 +18,9 @@ struct json_at;
 /* A copy. */
 int args_text(const struct json_at *at, const char *key, char **ret, struct err *e);
 int args_bool(const struct json_at *at, const char *key, bool *ret, struct err *e);
+/* A whole number from 1. */
+int args_count(const struct json_at *args, const char *key, uint32_t most, uint32_t *ret,
+	       struct err *e);
 /* Absent is an error. */
 int args_require(const struct json_at *args, const char *key, char **ret,
 		 struct err *e);

@@ -307,7 +307,8 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 
 static void enqueue(struct desk *d, struct asker *from, const struct action *a, size_t len)
 {
-	size_t most = action_is_errand(a)  ? ERRAND_TEXT_MAX
+	size_t most = a->kind == ACT_GIT_DIFF ? action_errand_max(ERRAND_GIT_DIFF)
+		      : action_is_errand(a)  ? ERRAND_TEXT_MAX
 		      : a->kind != ACT_RUN ? DESK_FILE_MAX
 		      : a->is_hidden	 ? DESK_WHOLE_MAX
 					 : DESK_RUN_MAX;
@@ -346,12 +347,20 @@ static void take_action(struct desk *d, struct asker *from, struct action *a,
 	action_done(a);
 }
 
+/* Whoever has asked for it may see it; what came of it may be shown to others. */
+static int hide_token(struct desk *d, const struct action *a, struct err *e)
+{
+	bool is_hidden;
+
+	return a->token ? desk_hide(d, a->token, &is_hidden, e) : 0;
+}
+
 static void take_line(struct desk *d, struct asker *from, const char *line, size_t len)
 {
 	struct action a;
 	struct err e;
 
-	if (action_decode(line, len, &a, &e) == 0)
+	if (action_decode(line, len, &a, &e) == 0 && hide_token(d, &a, &e) == 0)
 		return take_action(d, from, &a, line, len);
 	say_bad(d, from, &a, &e);
 	action_done(&a);

@@ -37,7 +37,7 @@ static void note_file(struct note *n, const struct action *a)
 		note_text(n, "command", a->command);
 	note_text(n, "path", a->path);
 	if (a->other)
-		note_text(n, a->kind == ACT_MOVE ? "to" : "pattern", a->other);
+		note_text(n, action_other_key(a), a->other);
 	note_bytes(n, "content", a->content);
 	note_bytes(n, "file_text", a->file_text);
 	note_bytes(n, "old_str", a->old_str);

@@ -7,6 +7,7 @@
 #include "base/message.h"
 #include "base/own.h"
 #include "policy/rules.h"
+#include "sandbox/act/action_git.h"
 #include "sandbox/act/desk.h"
 #include "sandbox/act/veil.h"
 
@@ -33,11 +34,14 @@ static uint64_t size_of(const struct action *a)
 	return size;
 }
 
-static struct deed deed_of(const struct desk *d, const struct action *a)
+/* `same`: what does the same in a shell, or NULL. */
+static struct deed deed_of(const struct desk *d, const struct action *a, const char *same)
 {
 	return (struct deed){
 		.action = name_of(a),
 		.command = a->kind == ACT_RUN ? a->command : NULL,
+		.same = same,
+		.reads = a->kind == ACT_GIT_DIFF || a->kind == ACT_MICROAGENTS,
 		.path = a->path,
 		.other = a->kind == ACT_MOVE ? a->other : NULL,
 		.cwd = d->shell->cwd,
@@ -172,7 +176,8 @@ static enum judged decide(struct desk *d, struct task *t, const struct verdict *
 
 enum judged desk_judge(struct desk *d, struct task *t)
 {
-	const struct deed deed = deed_of(d, &t->action);
+	AUTO_FREE char *same = action_git_command(&t->action);
+	const struct deed deed = deed_of(d, &t->action, same);
 	struct verdict v;
 
 	if (!d->rules || t->is_allowed || !is_judged(&t->action))

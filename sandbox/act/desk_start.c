@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "sandbox/act/action_git.h"
 #include "sandbox/act/split.h"
 
 #define FILE_MS 60000
@@ -123,12 +124,20 @@ static const uint32_t errand_kinds[ACT_KIND_COUNT] = {
 	[ACT_LIST] = ERRAND_LIST,     [ACT_GLOB] = ERRAND_GLOB, [ACT_STAT] = ERRAND_STAT,
 	[ACT_MOVE] = ERRAND_MOVE,     [ACT_GREP] = ERRAND_GREP, [ACT_MKDIR] = ERRAND_MKDIR,
 	[ACT_REMOVE] = ERRAND_REMOVE,
+	[ACT_GIT_CLONE] = ERRAND_GIT_CLONE,
+	[ACT_GIT_BRANCH] = ERRAND_GIT_BRANCH,
+	[ACT_GIT_CHANGES] = ERRAND_GIT_CHANGES,
+	[ACT_GIT_DIFF] = ERRAND_GIT_DIFF,
+	[ACT_GIT_SETUP] = ERRAND_GIT_SETUP,
+	[ACT_GIT_HOOKS] = ERRAND_GIT_HOOKS,
+	[ACT_MICROAGENTS] = ERRAND_MICROAGENTS,
 };
 
 static void put_errand(struct desk *d, const struct session *s, struct task *t,
 		       struct err *e)
 {
 	const struct action *a = &t->action;
+	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
 		.session = s->is_open ? s->id : 0,
 		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
@@ -140,10 +149,13 @@ static void put_errand(struct desk *d, const struct session *s, struct task *t,
 		.path = a->path,
 		.other = a->other ? a->other : "",
 		.include = a->include ? a->include : "",
+		.secret = bytes_of(secret),
 	};
 
 	t->deadline_ms = clock_ms() + (int64_t)r.timeout_ms + DESK_GRACE_MS;
 	(void)action_put_errand(d->wire, t->id, &r, e);
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
 }
 
 static void send_task(struct desk *d, struct session *s, struct task *t)
@@ -211,14 +223,15 @@ static void open_session(struct desk *d, struct session *s)
 	s->deadline_ms = clock_ms() + OPEN_MS;
 }
 
-/* Whether a shell is to be there first: for a linter, whose environment and limits are
- * those of the session. */
+/* Whether a shell is to be there first: also for a linter and for git, whose environment
+ * and limits are those of the session. */
 static bool needs_shell(const struct desk *d, const struct session *s)
 {
 	const struct action *a = &s->first->action;
 
-	if (a->kind == ACT_EDIT)
-		return !s->is_open && d->setting.lints && !s->has_no_shell;
+	if (a->kind == ACT_EDIT || action_is_git(a))
+		return !s->is_open && (d->setting.lints || action_is_git(a)) &&
+		       !s->has_no_shell;
 	return !s->is_open && a->kind == ACT_RUN;
 }
 

@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 		report_error(&e);
 	else {
 		/* Not before: --secret-file <(...) is one of the caller's. */
-		launch_close_others(-1);
+		launch_close_others(-1, -1);
 		code = act(&policy, &options);
 	}
 	policy_done(&policy);

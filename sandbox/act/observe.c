@@ -118,6 +118,8 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	put_raw(out, "],");
 	if (o->stat)
 		put_stat(out, o->stat);
+	if (o->members) /* JSON that is whole */
+		(void)buffer_append(out, buffer_data(o->members), buffer_len(o->members));
 	put_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
 }
 

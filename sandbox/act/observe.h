@@ -26,6 +26,7 @@ struct observed {
 	size_t previous_len;
 	bool has_previous;
 	const struct stat_told *stat; /* NULL: none was asked for */
+	const struct buffer *members; /* more of `hutch` (observe_git.h); NULL: none */
 	const char *log;    /* the file inside that has all of a run's output; NULL: none */
 	uint64_t dropped;   /* bytes, instead of a content (observe_output) */
 	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */

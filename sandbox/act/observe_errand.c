@@ -1,6 +1,7 @@
 #include "sandbox/act/observe.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/act/action.h"
+#include "sandbox/act/observe_git.h"
 #include "sandbox/act/observe_parts.h"
 #include "sandbox/act/put.h"
 
@@ -106,6 +108,10 @@ static char *error_text(const struct observed *o, const struct returned *x)
 				   o->action->timeout_s);
 	case OUTCOME_CANCELLED:
 		return text_copy("ERROR: The action was cancelled.");
+	case OUTCOME_IS_FOLDER:
+		return text_format("Path is a directory: %s. Only files are compared.", x->path);
+	case OUTCOME_BINARY:
+		return text_copy("ERROR_BINARY_FILE");
 	case OUTCOME_NOT_REGULAR:
 		return text_format("Not a regular file: %s.", x->path);
 	case OUTCOME_REFUSED:
@@ -126,15 +132,22 @@ static void say_error(struct buffer *out, const struct observed *o, const struct
 
 /* The observation is named after the action. */
 static const struct shape {
-	const char *name, *message, *other; /* message: of the path; other: its key */
+	const char *name, *message; /* of the path */
 } shapes[ACT_KIND_COUNT] = {
-	[ACT_LIST] = { "list", "I listed the folder %s.", NULL },
-	[ACT_GLOB] = { "glob", "I looked for files in %s.", "pattern" },
-	[ACT_GREP] = { "grep", "I searched %s.", "pattern" },
-	[ACT_STAT] = { "stat", "I looked at %s.", NULL },
-	[ACT_MOVE] = { "move", "I moved %s.", "to" },
-	[ACT_REMOVE] = { "remove", "I removed %s.", NULL },
-	[ACT_MKDIR] = { "mkdir", "I made the folder %s.", NULL },
+	[ACT_LIST] = { "list", "I listed the folder %s." },
+	[ACT_GLOB] = { "glob", "I looked for files in %s." },
+	[ACT_GREP] = { "grep", "I searched %s." },
+	[ACT_STAT] = { "stat", "I looked at %s." },
+	[ACT_MOVE] = { "move", "I moved %s." },
+	[ACT_REMOVE] = { "remove", "I removed %s." },
+	[ACT_MKDIR] = { "mkdir", "I made the folder %s." },
+	[ACT_GIT_CLONE] = { "git_clone", "I cloned into %s." },
+	[ACT_GIT_BRANCH] = { "git_branch", "I went to the branch in %s." },
+	[ACT_GIT_CHANGES] = { "git_changes", "I looked for changes in %s." },
+	[ACT_GIT_DIFF] = { "git_diff", "I compared %s." },
+	[ACT_GIT_SETUP] = { "git_setup", "I set up git for %s." },
+	[ACT_GIT_HOOKS] = { "install_git_hooks", "I installed git's hooks in %s." },
+	[ACT_MICROAGENTS] = { "microagents", "I read the microagents of %s." },
 };
 
 /* The message, with the path in it. */
@@ -145,33 +158,76 @@ static char *message_of(const struct shape *s, const char *path)
 	return text_format("%.*s%s%s", (int)(at - s->message), s->message, path, at + 2);
 }
 
-static void put_extras(struct buffer *out, const struct action *a, const struct shape *s)
+static const char *or_null(const char *text)
 {
+	return *text ? text : NULL;
+}
+
+static void put_extras(struct buffer *out, const struct action *a)
+{
+	const char *other = action_other_key(a);
+
 	put_raw(out, ",\"extras\":{");
 	put_key(out, "path", true);
 	put_text(out, a->path);
-	if (s->other)
-		observe_member(out, s->other, a->other);
+	if (other)
+		observe_member(out, other, or_null(a->other));
 	if (a->kind == ACT_GREP)
-		observe_member(out, "include", *a->include ? a->include : NULL);
+		observe_member(out, "include", or_null(a->include));
+	if (a->kind == ACT_GIT_CLONE)
+		observe_member(out, "branch", or_null(a->include));
+	if (a->kind == ACT_GIT_SETUP)
+		observe_member(out, "email", or_null(a->include));
 	put_raw(out, "}");
+}
+
+static void put_done(struct buffer *out, const struct observed *o, const struct returned *x,
+		     const char *text)
+{
+	const struct action *a = o->action;
+	AUTO_FREE char *message = message_of(&shapes[a->kind], x->path);
+
+	observe_kind(out, shapes[a->kind].name);
+	observe_member(out, "message", message);
+	put_key(out, "content", false);
+	put_bytes(out, text ? (const void *)text : o->content, text ? strlen(text) : o->len);
+	put_extras(out, a);
+	observe_end(out, o, x->cut, false);
+}
+
+static void observe_found(struct buffer *out, const struct observed *o,
+			  const struct returned *x)
+{
+	AUTO_FREE char *stat = x->stat.mode ? stat_text(x) : NULL;
+	struct observed mine = *o;
+
+	mine.stat = x->stat.mode ? &x->stat : NULL;
+	put_done(out, &mine, x, stat);
+}
+
+static void observe_repository(struct buffer *out, const struct observed *o,
+			       const struct returned *x)
+{
+	struct observed mine = *o;
+	struct buffer members;
+	char *text = NULL;
+
+	buffer_init(&members, out->max);
+	mine.members = &members;
+	if (observe_git(o, &members, &text) && put_is_whole(&members))
+		put_done(out, &mine, x, text);
+	else
+		observe_error(out, o, "", "ERROR: What git said could not be read.");
+	free(text);
+	buffer_done(&members);
 }
 
 void observe_errand(struct buffer *out, const struct observed *o, const struct returned *x)
 {
-	const struct action *a = o->action;
-	const struct shape *s = &shapes[a->kind];
-	struct observed mine = *o;
-
 	if (x->outcome != OUTCOME_DONE)
-		return say_error(out, o, x);
-	AUTO_FREE char *message = message_of(s, x->path);
-	AUTO_FREE char *stat = x->stat.mode ? stat_text(x) : NULL;
-	mine.stat = x->stat.mode ? &x->stat : NULL;
-	observe_kind(out, s->name);
-	observe_member(out, "message", message);
-	put_key(out, "content", false);
-	put_bytes(out, stat ? stat : o->content, stat ? strlen(stat) : o->len);
-	put_extras(out, a, s);
-	observe_end(out, &mine, x->cut, false);
+		say_error(out, o, x);
+	else if (o->action->kind >= ACT_GIT_CLONE)
+		observe_repository(out, o, x);
+	else
+		observe_found(out, o, x);
 }

@@ -17,13 +17,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* What an errand is asked for with is what the executor takes. */
 static bool is_errand(const struct action *a)
 {
-	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB || a->kind == ACT_GREP;
-	bool has_other = a->kind == ACT_MOVE || a->kind == ACT_GLOB || a->kind == ACT_GREP;
+	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB || a->kind == ACT_GREP ||
+			 a->kind == ACT_GIT_CHANGES;
+	bool has_other = a->kind == ACT_MOVE || a->kind == ACT_GLOB || a->kind == ACT_GREP ||
+			 (a->kind >= ACT_GIT_CLONE && a->kind != ACT_GIT_HOOKS);
+	bool may_be_empty = a->kind == ACT_GIT_CHANGES || a->kind == ACT_GIT_DIFF ||
+			    a->kind == ACT_GIT_SETUP;
+	bool has_include = a->kind == ACT_GREP || a->kind == ACT_GIT_CLONE ||
+			   a->kind == ACT_GIT_SETUP;
 
 	return *a->path && strlen(a->path) < 4096 && a->timeout_s > 0 &&
-	       (a->limit > 0) == has_limit && (a->depth > 0) == (a->kind == ACT_LIST) &&
-	       (a->other != NULL) == has_other && (!a->other || *a->other) &&
-	       (a->include != NULL) == (a->kind == ACT_GREP);
+	       (a->limit > 0) == has_limit &&
+	       (a->depth > 0 ? a->kind == ACT_LIST || a->kind == ACT_GIT_CLONE
+			     : a->kind != ACT_LIST) &&
+	       (a->other != NULL) == has_other && (!a->other || *a->other || may_be_empty) &&
+	       (a->include != NULL) == has_include;
 }
 
 static void check(const char *line, size_t len)

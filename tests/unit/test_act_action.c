@@ -12,7 +12,9 @@
 
 #include "base/action.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
+#include "sandbox/act/action_git.h"
 
 static int decode(const char *line, struct action *ret, struct err *e)
 {
@@ -368,6 +370,19 @@ static void test_errands_have_what_they_were_asked_with_or_what_is_usual(void **
 		{ "grep\",\"args\":{\"pattern\":\"x\"}", ACT_GREP, ".", "x", "", 0, 0, 250 },
 		{ "grep\",\"args\":{\"pattern\":\"x\",\"include\":\"*.c\",\"ignore_case\":true,"
 		  "\"limit\":1}", ACT_GREP, ".", "x", "*.c", ERRAND_IGNORE_CASE, 0, 1 },
+		{ "git_clone\",\"args\":{\"url\":\"https://h/a/b.git/\"}", ACT_GIT_CLONE, "b",
+		  "https://h/a/b.git/", "", 0, 0, 0 },
+		{ "git_clone\",\"args\":{\"url\":\"h:x\",\"path\":\"p\",\"branch\":\"m\",\"depth\":2}",
+		  ACT_GIT_CLONE, "p", "h:x", "m", 0, 2, 0 },
+		{ "git_branch\",\"args\":{\"name\":\"x\",\"create\":true}", ACT_GIT_BRANCH, ".", "x",
+		  NULL, ERRAND_CREATE, 0, 0 },
+		{ "git_changes\"", ACT_GIT_CHANGES, ".", "", NULL, 0, 0, 1000 },
+		{ "git_diff\",\"args\":{\"path\":\"a\",\"ref\":\"b\"}", ACT_GIT_DIFF, "a", "b", NULL,
+		  0, 0, 0 },
+		{ "git_setup\",\"args\":{\"email\":\"e\",\"init\":true}", ACT_GIT_SETUP, ".", "", "e",
+		  ERRAND_CREATE, 0, 0 },
+		{ "install_git_hooks\"", ACT_GIT_HOOKS, ".", NULL, NULL, 0, 0, 0 },
+		{ "microagents\"", ACT_MICROAGENTS, ".", ".openhands/microagents", NULL, 0, 0, 0 },
 	};
 	char text[512];
 	struct action a;
@@ -388,6 +403,55 @@ static void test_errands_have_what_they_were_asked_with_or_what_is_usual(void **
 			    a.limit == rows[i].limit);
 		action_done(&a);
 	}
+}
+
+static void test_a_token_is_kept_for_a_server_that_it_may_be_sent_to(void **state)
+{
+	static const struct { const char *args, *secret; } rows[] = {
+		{ "\"url\":\"https://h:1/x\",\"token\":\"t\"", "username=x-access-token\npassword=t\n" },
+		{ "\"url\":\"https://me@h/x\",\"token\":\"t\",\"user\":\"u\"",
+		  "username=u\npassword=t\n" },
+		{ "\"url\":\"http://127.0.0.1:80/x\",\"token\":\"t\",\"user\":\"\"",
+		  "username=x-access-token\npassword=t\n" },
+		{ "\"url\":\"http://[::1]/x\",\"token\":\"t\"", "username=x-access-token\npassword=t\n" },
+		{ "\"url\":\"http://h/x\"", "" },
+		{ "\"url\":\"http://h/x\",\"token\":\"t\"", NULL },
+		{ "\"url\":\"http://localhost.evil/x\",\"token\":\"t\"", NULL },
+		{ "\"url\":\"http://127.0.0.1@evil/x\",\"token\":\"t\"", NULL },
+		{ "\"url\":\"http://localhost:80@evil/x\",\"token\":\"t\"", NULL },
+		{ "\"url\":\"https://h=x/x\",\"token\":\"t\"", NULL },
+		{ "\"url\":\"https://:p@h/x\"", NULL },
+		{ "\"url\":\"https://h/x\",\"token\":\"t\\nx\"", NULL },
+		{ "\"url\":\"https://h/x\",\"token\":\"t\",\"user\":\"u\\nx\"", NULL },
+	};
+	struct action a;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_FREE char *text =
+			text_format("{\"action\":\"git_clone\",\"args\":{%s}}", rows[i].args);
+		bool is_good = decode(text, &a, &e) == 0;
+		AUTO_FREE char *secret = is_good ? action_git_secret(&a) : NULL;
+		if (is_good != (rows[i].secret != NULL))
+			fail_msg("%s: %s", text, is_good ? "taken" : e.text);
+		if (is_good)
+			assert_string_equal(secret ? secret : "", rows[i].secret);
+		action_done(&a);
+	}
+}
+
+static void test_a_setup_script_is_a_run_of_one_line(void **state)
+{
+	struct action a;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(decode("{\"action\":\"run_setup_script\",\"args\":{\"path\":\"a'; b\"}}", &a,
+				&e), 0);
+	assert_true(a.kind == ACT_RUN && a.is_blocking && a.timeout_s == 600 && !a.path);
+	assert_non_null(strstr(a.command, "cd -- 'a'\\''; b' && if "));
+	action_done(&a);
 }
 
 static void test_control_keys(void **state)
@@ -421,6 +485,8 @@ int main(void)
 		cmocka_unit_test(test_no_range_is_none_and_a_long_one_is_cut),
 		cmocka_unit_test(test_the_texts_of_an_edit_are_bounded_together),
 		cmocka_unit_test(test_errands_have_what_they_were_asked_with_or_what_is_usual),
+		cmocka_unit_test(test_a_token_is_kept_for_a_server_that_it_may_be_sent_to),
+		cmocka_unit_test(test_a_setup_script_is_a_run_of_one_line),
 		cmocka_unit_test(test_control_keys),
 	};
 

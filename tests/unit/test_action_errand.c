@@ -44,9 +44,11 @@ static struct errand_request request(uint32_t kind)
 				    .include = "" };
 
 	r.depth = kind == ERRAND_LIST ? ERRAND_DEPTH_MAX : 0;
-	if (kind == ERRAND_LIST || kind == ERRAND_GLOB || kind == ERRAND_GREP)
+	if (kind == ERRAND_LIST || kind == ERRAND_GLOB || kind == ERRAND_GREP ||
+	    kind == ERRAND_GIT_CHANGES)
 		r.limit = ERRAND_LIMIT_MAX;
-	if (kind == ERRAND_MOVE || kind == ERRAND_GLOB || kind == ERRAND_GREP)
+	if (kind == ERRAND_MOVE || kind == ERRAND_GLOB || kind == ERRAND_GREP ||
+	    (kind >= ERRAND_GIT_CLONE && kind != ERRAND_GIT_HOOKS))
 		r.other = "o";
 	return r;
 }
@@ -70,6 +72,11 @@ static void test_an_errand_comes_as_it_went(void **state)
 	assert_string_equal(got.include, "*.c");
 }
 
+static bool may_be_empty(uint32_t kind)
+{
+	return kind == ERRAND_GIT_CHANGES || kind == ERRAND_GIT_DIFF || kind == ERRAND_GIT_SETUP;
+}
+
 static void test_each_kind_takes_what_is_its_own(void **state)
 {
 	static const struct { uint32_t kind, flags; bool depth, limit, other, include; } rows[] = {
@@ -80,6 +87,13 @@ static void test_each_kind_takes_what_is_its_own(void **state)
 		{ ERRAND_REMOVE, ERRAND_RECURSIVE, false, false, false, false },
 		{ ERRAND_MKDIR, 0, false, false, false, false },
 		{ ERRAND_GREP, ERRAND_IGNORE_CASE, false, true, true, true },
+		{ ERRAND_GIT_CLONE, 0, true, false, true, true },
+		{ ERRAND_GIT_BRANCH, ERRAND_CREATE, false, false, true, false },
+		{ ERRAND_GIT_CHANGES, 0, false, true, true, false },
+		{ ERRAND_GIT_DIFF, 0, false, false, true, false },
+		{ ERRAND_GIT_SETUP, ERRAND_CREATE, false, false, true, true },
+		{ ERRAND_GIT_HOOKS, 0, false, false, false, false },
+		{ ERRAND_MICROAGENTS, 0, false, false, true, false },
 	};
 
 	(void)state;
@@ -87,13 +101,13 @@ static void test_each_kind_takes_what_is_its_own(void **state)
 		const struct errand_request good = request(rows[i].kind);
 		struct errand_request r = good;
 		assert_true(takes(good));
-		for (uint32_t flag = 1; flag <= 8; flag <<= 1) {
+		for (uint32_t flag = 1; flag <= 16; flag <<= 1) {
 			r.flags = flag;
 			assert_true(takes(r) == ((flag & rows[i].flags) != 0));
 		}
 		r = good;
 		r.depth = !good.depth;
-		assert_false(takes(r));
+		assert_true(takes(r) == (rows[i].kind == ERRAND_GIT_CLONE));
 		r.depth = ERRAND_DEPTH_MAX + 1;
 		assert_false(takes(r));
 		r = good;
@@ -103,10 +117,15 @@ static void test_each_kind_takes_what_is_its_own(void **state)
 		assert_false(takes(r));
 		r = good;
 		r.other = *good.other ? "" : "x";
-		assert_false(takes(r));
+		assert_true(takes(r) == may_be_empty(rows[i].kind));
 		r = good;
 		r.include = "x";
 		assert_true(takes(r) == rows[i].include);
+		r = good;
+		r.secret = (struct bytes){ (const uint8_t *)much, ERRAND_SECRET_MAX };
+		assert_true(takes(r) == (rows[i].kind == ERRAND_GIT_CLONE));
+		r.secret.len++;
+		assert_false(takes(r));
 	}
 }
 

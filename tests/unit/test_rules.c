@@ -203,6 +203,30 @@ static void test_keys_in_what_is_typed_are_asked_about(void **state)
 	judge(rule, &d, DECISION_ALLOW, RISK_LOW);
 }
 
+static void test_what_does_the_same_as_a_command_is_judged_as_both(void **state)
+{
+	static const char command[] =
+		"{\"command\":\"git clone **\",\"decision\":\"deny\",\"reason\":\"r\"}";
+	static const char name[] =
+		"{\"action\":\"git_clone\",\"decision\":\"deny\",\"reason\":\"r\"}";
+	static const char run[] = "{\"action\":\"run\",\"decision\":\"deny\",\"reason\":\"r\"}";
+	static const char all[] = "{\"decision\":\"deny\",\"reason\":\"r\"}\n"
+				  "{\"command\":\"git **\",\"decision\":\"allow\"}";
+	static const char read[] =
+		"{\"action\":\"read\",\"path\":\"/s\",\"decision\":\"deny\",\"reason\":\"r\"}";
+	const struct deed clone = { .action = "git_clone", .path = "p",
+				    .same = "git clone 'https://h/x' 'p'" };
+	const struct deed diff = { .action = "git_diff", .path = "/s/x", .reads = true };
+
+	(void)state;
+	judge(command, &clone, DECISION_DENY, RISK_HIGH);
+	judge(name, &clone, DECISION_DENY, RISK_HIGH);
+	judge(run, &clone, DECISION_ALLOW, RISK_LOW);
+	judge(all, &clone, DECISION_DENY, RISK_HIGH);
+	judge(read, &diff, DECISION_DENY, RISK_HIGH);
+	judge(read, &clone, DECISION_ALLOW, RISK_LOW);
+}
+
 static void test_many_words_for_many_rules_are_asked_about(void **state)
 {
 	struct list texts = { 0 };
@@ -292,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_a_rule_without_a_what_is_about_everything),
 		cmocka_unit_test(test_what_is_too_much_to_be_judged_is_asked_about),
 		cmocka_unit_test(test_keys_in_what_is_typed_are_asked_about),
+		cmocka_unit_test(test_what_does_the_same_as_a_command_is_judged_as_both),
 		cmocka_unit_test(test_many_words_for_many_rules_are_asked_about),
 		cmocka_unit_test(test_of_what_is_decided_alike_the_highest_risk_is_told),
 		cmocka_unit_test(test_what_is_no_rule_is_refused_with_its_place),

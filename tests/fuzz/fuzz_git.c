@@ -1,0 +1,49 @@
+/* Whatever the inside says that git said: it is refused, or JSON that is whole.  The first
+ * byte is the kind of action. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/own.h"
+#include "policy/json.h"
+#include "sandbox/act/action.h"
+#include "sandbox/act/observe.h"
+#include "sandbox/act/observe_git.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_members(struct buffer *members)
+{
+	struct buffer whole;
+
+	buffer_init(&whole, 1u << 20);
+	(void)buffer_append(&whole, "{", 1); /* there is room */
+	(void)buffer_append(&whole, buffer_data(members), buffer_len(members));
+	(void)buffer_append(&whole, "\"end\":0}", 8);
+	AUTO_JSON struct json *doc =
+		json_parse((const char *)buffer_data(&whole), buffer_len(&whole), NULL);
+	if (!doc)
+		abort();
+	buffer_done(&whole);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* A byte 0 becomes \u0000, which our own reader, stricter than JSON, refuses. */
+	if (size == 0 || size > 4096 || memchr(data, 0, size))
+		return 0;
+	unsigned kinds = ACT_MICROAGENTS - ACT_GIT_CLONE + 1;
+	const struct action a = { .kind = (enum action_kind)(ACT_GIT_CLONE +
+							     *data % kinds) };
+	const struct observed o = { .action = &a, .content = data + 1, .len = size - 1 };
+	AUTO_FREE char *content = NULL;
+	struct buffer members;
+
+	buffer_init(&members, 1u << 19);
+	if (observe_git(&o, &members, &content))
+		check_members(&members);
+	buffer_done(&members);
+	return 0;
+}
