@@ -19,6 +19,7 @@
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/level.h"
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
 
@@ -26,8 +27,16 @@
 #define LOG_MAX (16u << 20)
 #define ALL	UINT64_MAX
 
+/* Which log, and what of it. */
+struct wanted {
+	bool of_supervisor, follows;
+	uint64_t tail;
+	int (*put)(struct reply entry, struct err *e);
+};
+
 struct printer {
 	struct client client;
+	const struct wanted *wanted;
 	struct err error; /* kind ERR_NONE: all was written */
 };
 
@@ -68,26 +77,54 @@ static int put_entry(struct reply entry, struct err *e)
 	return err_sys(e, "write to %s", fd == 1 ? "stdout" : "stderr");
 }
 
+/* What the supervisor tells of itself: as a line for people, or as it stands. */
+static char *line_of(struct reply entry)
+{
+	AUTO_FREE char *time = reply_string(reply_get(entry, "time"));
+	AUTO_FREE char *level = reply_string(reply_get(entry, "level"));
+	AUTO_FREE char *component = reply_string(reply_get(entry, "component"));
+	AUTO_FREE char *message = reply_string(reply_get(entry, "message"));
+	const struct reply fields = reply_get(entry, "fields");
+
+	if (level_wants_json() || !time || !level || !component || !message)
+		return text_format("%.*s\n", (int)entry.len, entry.text);
+	AUTO_FREE char *shown = visible_line(message);
+	if (fields.len <= 2) /* none */
+		return text_format("%s %-5s %s: %s\n", time, level, component, shown);
+	return text_format("%s %-5s %s: %s %.*s\n", time, level, component, shown,
+			   (int)fields.len, fields.text);
+}
+
+static int put_line(struct reply entry, struct err *e)
+{
+	AUTO_FREE char *line = line_of(entry);
+
+	return write_out(1, (const uint8_t *)line, strlen(line)) == 0
+		       ? 0 : err_sys(e, "write to stdout");
+}
+
 /* --- of one that lives ------------------------------------------------------ */
 
 static void take(void *who, const struct message *m)
 {
 	struct printer *p = who;
 
-	if (!reply_is(m->method, "output") || p->error.kind != ERR_NONE)
+	if (!reply_is(m->method, p->wanted->of_supervisor ? "log" : "output") || p->error.kind != ERR_NONE)
 		return;
-	if (put_entry(m->params, &p->error) < 0)
+	if (p->wanted->put(m->params, &p->error) < 0)
 		(void)shutdown(p->client.fd, SHUT_RDWR); /* there is no use in the rest */
 }
 
-static int print_live(struct printer *live, bool follows, uint64_t tail, struct err *e)
+static int print_live(struct printer *live, struct err *e)
 {
 	struct printer p = *live;
+	const struct wanted *w = p.wanted;
 	struct reply answer;
-	AUTO_FREE char *last = tail == ALL ? text_copy("null")
-					   : text_format("%llu", (unsigned long long)tail);
-	AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s}",
-					     follows ? "true" : "false", last);
+	AUTO_FREE char *last = w->tail == ALL ? text_copy("null")
+					      : text_format("%llu", (unsigned long long)w->tail);
+	AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s%s}",
+					     w->follows ? "true" : "false", last,
+					     w->of_supervisor ? ",\"of\":\"supervisor\"" : "");
 
 	p.client.who = &p;
 	p.client.take = take;
@@ -114,13 +151,14 @@ static const char *find_tail(const char *text, size_t len, uint64_t count)
 	return text;
 }
 
-static int print_entries(const char *at, const char *end, struct err *e)
+static int print_entries(const struct wanted *w, const char *at, const char *end,
+			 struct err *e)
 {
 	for (const char *stop; at < end && (stop = memchr(at, '\n', (size_t)(end - at)));
 	     at = stop + 1) {
 		struct reply entry;
 		if (reply_scan(&entry, at, (size_t)(stop - at), NULL) == 0 &&
-		    put_entry(entry, e) < 0)
+		    w->put(entry, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -138,14 +176,16 @@ static int read_log(int folder, const char *name, char **ret, size_t *ret_len, s
 }
 
 /* The older file, and the one that was written last. */
-static int print_ended(const char *name, uint64_t tail, struct err *e)
+static int print_ended(const char *name, const struct wanted *w, struct err *e)
 {
+	const char *file = w->of_supervisor ? LEVEL_FILE : "output";
+	AUTO_FREE char *older = text_format("%s.1", file);
 	AUTO_CLOSE int folder = registry_log(name, e);
 	AUTO_FREE char *before = NULL, *now = NULL;
 	size_t before_len, now_len;
 
-	if (folder < 0 || read_log(folder, "output.1", &before, &before_len, e) < 0 ||
-	    read_log(folder, "output", &now, &now_len, e) < 0)
+	if (folder < 0 || read_log(folder, older, &before, &before_len, e) < 0 ||
+	    read_log(folder, file, &now, &now_len, e) < 0)
 		return -1;
 	AUTO_FREE char *all = mem_new(before_len + now_len);
 	if (before_len)
@@ -153,18 +193,18 @@ static int print_ended(const char *name, uint64_t tail, struct err *e)
 	if (now_len)
 		memcpy(all + before_len, now, now_len);
 	const char *end = all + before_len + now_len;
-	return print_entries(find_tail(all, before_len + now_len, tail), end, e);
+	return print_entries(w, find_tail(all, before_len + now_len, w->tail), end, e);
 }
 
 /* --- the verb ------------------------------------------------------------------ */
 
-static int print(const char *name, bool follows, uint64_t tail, struct err *e)
+static int print(const char *name, const struct wanted *w, struct err *e)
 {
-	struct printer p = { 0 };
+	struct printer p = { .wanted = w };
 
 	if (client_open(&p.client, name, e) == 0)
-		return print_live(&p, follows, tail, e);
-	return e->kind == ERR_NOT_FOUND ? print_ended(name, tail, e) : -1;
+		return print_live(&p, e);
+	return e->kind == ERR_NOT_FOUND ? print_ended(name, w, e) : -1;
 }
 
 static int read_tail(const char *text, uint64_t *ret, struct err *e)
@@ -180,24 +220,27 @@ static int read_tail(const char *text, uint64_t *ret, struct err *e)
 
 int logs_main(char **argv)
 {
-	bool follows = false;
+	struct wanted w = { .put = put_entry };
 	const char *tail = NULL;
 	const struct flag flags[] = {
-		{ 'f', "follow", NULL, "and what comes, until the sandbox ends", &follows, NULL },
+		{ 'f', "follow", NULL, "and what comes, until the sandbox ends", &w.follows, NULL },
 		{ 'n', "tail", "N", "the last N entries only", NULL, &tail },
+		{ 0, "supervisor", NULL, "what its supervisor tells of itself instead",
+		  &w.of_supervisor, NULL },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch logs [-f] [--tail N] NAME",
+		.synopsis = "hutch logs [--supervisor] [-f] [--tail N] NAME",
 		.about = "Prints what is kept of the output of detached processes.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
 	};
-	uint64_t last;
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (read_tail(tail, &last, &e) == 0 && print(argv[0], follows, last, &e) == 0)
+	if (w.of_supervisor)
+		w.put = put_line;
+	if (read_tail(tail, &w.tail, &e) == 0 && print(argv[0], &w, &e) == 0)
 		return 0;
 	report_error(&e);
 	return EXIT_HUTCH;

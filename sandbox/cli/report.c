@@ -12,13 +12,31 @@
 #include "base/list.h"
 #include "base/mask.h"
 #include "base/own.h"
+#include "base/quote.h"
 #include "base/visible.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "sandbox/level.h"
 #include "sandbox/result.h"
+
+/* For programs that read it (--log-format json). */
+static void report_line(const struct err *e)
+{
+	AUTO_FREE char *remedy = quote_json(e->remedy[0] ? e->remedy : NULL);
+	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
+					     err_kind_name(e->kind), remedy);
+	const struct level_entry x = { .level = LEVEL_ERROR, .component = "hutch",
+				       .message = e->text, .fields = fields };
+
+	level_say(&x);
+}
 
 void report_error(const struct err *e)
 {
+	if (level_wants_json()) {
+		report_line(e);
+		return;
+	}
 	/* Paths and names in it may be anybody's choice. */
 	AUTO_FREE char *text = visible_line(e->text);
 	AUTO_FREE char *remedy = visible_line(e->remedy);

@@ -4,20 +4,19 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 
-#define NAME_NOW    "output"
-#define NAME_BEFORE "output.1"
-#define NAME_NEXT   "output.next"
-
-void log_init(struct log *l, int folder)
+void log_init(struct log *l, int folder, const char *name, uint64_t max)
 {
-	*l = (struct log){ .folder = folder, .now = -1, .before = -1 };
+	*l = (struct log){ .name = name, .max = max, .folder = folder, .now = -1,
+			   .before = -1 };
 }
 
 void log_done(struct log *l)
@@ -32,14 +31,16 @@ void log_done(struct log *l)
 static int rotate(struct log *l, struct err *e)
 {
 	int flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-	AUTO_CLOSE int next = openat(l->folder, NAME_NEXT, flags, 0600);
+	AUTO_FREE char *name_before = text_format("%s.1", l->name);
+	AUTO_FREE char *name_next = text_format("%s.next", l->name);
+	AUTO_CLOSE int next = openat(l->folder, name_next, flags, 0600);
 
 	if (next < 0)
 		return err_sys(e, "make the log's next file");
-	if (l->now >= 0 && renameat(l->folder, NAME_NOW, l->folder, NAME_BEFORE) < 0 &&
+	if (l->now >= 0 && renameat(l->folder, l->name, l->folder, name_before) < 0 &&
 	    errno != ENOENT)
 		return err_sys(e, "rename the log's file");
-	if (renameat(l->folder, NAME_NEXT, l->folder, NAME_NOW) < 0)
+	if (renameat(l->folder, name_next, l->folder, l->name) < 0)
 		return err_sys(e, "rename the log's next file");
 	own_close(&l->before);
 	l->before = fd_take(&l->now);
@@ -75,7 +76,7 @@ static int add(struct log *l, const void *line, size_t len, struct err *e)
 {
 	if (l->folder < 0)
 		return err_set(e, ERR_NOT_FOUND, "the sandbox has no folder for its log");
-	if ((l->now < 0 || l->end - l->middle + len > LOG_FILE_MAX) && rotate(l, e) < 0)
+	if ((l->now < 0 || l->end - l->middle + len > l->max) && rotate(l, e) < 0)
 		return -1;
 	return append(l, line, len, e);
 }

@@ -1,7 +1,7 @@
 /* log -- what the processes of a sandbox have printed, on disk, for who asks later.
  *
  * Two files in the folder log/ of the sandbox, `output` and the one before it,
- * `output.1`; each entry is a line, and in one file.  Bytes of the log are known by
+ * `output.1`, or of another name: what the supervisor tells of itself (journal.h); each entry is a line, and in one file.  Bytes of the log are known by
  * their number, as those of a stream (kept.h); the oldest go with their file.
  *
  * When an entry cannot be written the log stops, with whole entries; some time later
@@ -21,6 +21,8 @@ struct err;
 #define LOG_RETRY_MS 10000
 
 struct log {
+	const char *name; /* of its files */
+	uint64_t max;	  /* of one of them */
 	int folder;	 /* owned; -1: there is no log */
 	int now, before; /* owned; -1: none yet */
 	uint64_t begin, middle, end; /* that are kept; `middle`: where `now` begins */
@@ -36,7 +38,7 @@ enum log_outcome {
 };
 
 /* Takes the folder over, which may be -1. */
-void log_init(struct log *l, int folder);
+void log_init(struct log *l, int folder, const char *name, uint64_t max);
 void log_done(struct log *l);
 
 /* One whole line, its newline included. */

@@ -58,7 +58,8 @@ void outputs_init(struct supervisor *s)
 	struct err e; /* without a folder the log says so itself, when there is something */
 
 	o->fds_max = raise_fds();
-	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e));
+	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e), "output",
+		 LOG_FILE_MAX);
 	/* The caller's limit on the size of files is the log's too: an error, no end. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
@@ -410,9 +411,11 @@ void outputs_end(struct supervisor *s)
 	for (struct job *j = s->jobs.first; j; j = j->next)
 		if (j->capture && !j->capture->has_exited)
 			outputs_exited(s, j);
-	for (size_t i = 0; i < s->client_count; i++) {
-		struct client *c = s->clients[i];
-		for (struct log_reader *r = c->log_readers; r; r = r->next)
-			r->follows = false, r->until = s->outputs.log.end;
-	}
+}
+
+void outputs_end_logs(struct supervisor *s)
+{
+	for (size_t i = 0; i < s->client_count; i++)
+		for (struct log_reader *r = s->clients[i]->log_readers; r; r = r->next)
+			r->follows = false, r->until = r->of->end;
 }

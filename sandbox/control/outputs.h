@@ -42,7 +42,9 @@ struct viewer {
 
 /* Somebody who is told the log. */
 struct log_reader {
-	char *request; /* owned */
+	const struct log *of; /* borrowed: the output's, or the supervisor's */
+	const char *method;   /* of the notifications */
+	char *request;	      /* owned */
 	uint64_t at, until;
 	bool follows; /* there is no `until` */
 	struct log_reader *next;
@@ -78,8 +80,10 @@ void outputs_serve(struct supervisor *s, const struct pollfd *w);
 void outputs_exited(struct supervisor *s, struct job *j);
 /* The job will be forgotten: nobody refers to it any more. */
 void outputs_forget(struct supervisor *s, struct job *j);
-/* The sandbox has ended: what is left is read, who follows the log is answered. */
+/* The sandbox has ended: what is left is read. */
 void outputs_end(struct supervisor *s);
+/* Behind all that is told of that: who follows a log is answered. */
+void outputs_end_logs(struct supervisor *s);
 
 /* --- clients -------------------------------------------------------------- */
 
@@ -93,13 +97,12 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e);
 int outputs_write(struct job *j, struct client *c, struct bytes bytes, bool has_eof,
 		  char **request, struct err *e);
 
-/* The request is answered when all was told.  `tail`: how many entries; UINT64_MAX:
- * all. */
-void outputs_logs(struct supervisor *s, struct client *c, char *request, bool follows,
-		  uint64_t tail);
+/* The reader's request, which is taken over, is answered when all was told.  `tail`: how
+ * many entries; UINT64_MAX: all. */
+void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t tail);
 
 /* Tells what fits.  True: there was something. */
-bool outputs_tell(struct supervisor *s, struct client *c);
+bool outputs_tell(struct client *c);
 
 /* Whether the client has still to be told what the process printed in its life. */
 bool outputs_is_behind(const struct client *c, const struct job *j);

@@ -11,6 +11,9 @@
 #include "sandbox/control/rpc.h"
 #include "sandbox/control/supervisor.h"
 
+/* What stands in front of the params of a notification; its method is to be filled in. */
+#define NOTIFICATION "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":"
+
 static const char notification[] =
 	"{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":";
 
@@ -189,14 +192,13 @@ void outputs_answer_writer(struct job *j)
 
 /* --- the log -------------------------------------------------------------------- */
 
-void outputs_logs(struct supervisor *s, struct client *c, char *request, bool follows,
-		  uint64_t tail)
+void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t tail)
 {
-	const struct log *l = &s->outputs.log;
+	const struct log *l = reader->of;
 	struct log_reader *r = mem_zeroed(1, sizeof(*r)), **at = &c->log_readers;
 
-	*r = (struct log_reader){ .request = request, .follows = follows,
-				  .until = l->end };
+	*r = *reader;
+	r->until = l->end;
 	r->at = tail == UINT64_MAX ? l->begin : log_tail(l, tail);
 	while (*at)
 		at = &(*at)->next;
@@ -205,12 +207,13 @@ void outputs_logs(struct supervisor *s, struct client *c, char *request, bool fo
 }
 
 /* An entry is the params of its notification already. */
-static void put_entries(struct client *c, const uint8_t *entries, size_t len)
+static void put_entries(struct client *c, const char *method, const uint8_t *entries,
+			size_t len)
 {
 	while (len > 0) {
 		const uint8_t *end = memchr(entries, '\n', len);
 		size_t line = (size_t)(end - entries);
-		put_raw(&c->wire.out, notification);
+		put_format(&c->wire.out, NOTIFICATION, method);
 		if (!buffer_append(&c->wire.out, entries, line))
 			c->wire.out.is_cut = true;
 		put_raw(&c->wire.out, "}\n");
@@ -227,13 +230,14 @@ static size_t whole_entries(const uint8_t *bytes, size_t len)
 	return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-static bool tell_entries(const struct log *l, struct client *c, struct log_reader *r)
+static bool tell_entries(struct client *c, struct log_reader *r)
 {
+	const struct log *l = r->of;
 	AUTO_FREE uint8_t *bytes = NULL;
 	size_t len;
 
 	if (r->at < l->begin) {
-		put_raw(&c->wire.out, notification);
+		put_format(&c->wire.out, NOTIFICATION, r->method);
 		put_format(&c->wire.out, "{\"dropped\":%llu}}\n",
 			   (unsigned long long)(l->begin - r->at));
 		r->at = l->begin;
@@ -242,7 +246,7 @@ static bool tell_entries(const struct log *l, struct client *c, struct log_reade
 		return false;
 	bytes = mem_new(LOG_LINE_MAX);
 	len = whole_entries(bytes, log_read(l, r->at, bytes, LOG_LINE_MAX));
-	put_entries(c, bytes, len);
+	put_entries(c, r->method, bytes, len);
 	r->at += len;
 	if (len == 0) /* its owner has cut the file short */
 		r->at = r->at < l->middle ? l->middle : l->end;
@@ -254,14 +258,14 @@ static bool has_entries(const struct log_reader *r)
 	return r->follows || r->at < r->until;
 }
 
-static bool tell_log(const struct log *l, struct client *c)
+static bool tell_logs(struct client *c)
 {
 	bool has_some = false;
 
 	for (struct log_reader **at = &c->log_readers; *at;) {
 		struct log_reader *r = *at;
 		while (buffer_len(&c->wire.out) <= CLIENT_HIGH && has_entries(r) &&
-		       tell_entries(l, c, r))
+		       tell_entries(c, r))
 			has_some = true;
 		if (has_entries(r)) {
 			at = &r->next;
@@ -279,13 +283,13 @@ static bool tell_log(const struct log *l, struct client *c)
 
 /* --- clients ---------------------------------------------------------------------- */
 
-bool outputs_tell(struct supervisor *s, struct client *c)
+bool outputs_tell(struct client *c)
 {
 	bool has_some = false;
 
 	while (buffer_len(&c->wire.out) <= CLIENT_HIGH && tell_pieces(c))
 		has_some = true;
-	return tell_log(&s->outputs.log, c) || has_some;
+	return tell_logs(c) || has_some;
 }
 
 static void drop_viewer(struct client *c, const struct job *j)

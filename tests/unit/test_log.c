@@ -32,7 +32,8 @@ static int setup(void **state)
 	assert_non_null(p);
 	strcpy(p->path, "/tmp/hutch-log.XXXXXX");
 	assert_non_null(mkdtemp(p->path));
-	log_init(&p->log, open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	log_init(&p->log, open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		 "output", LOG_FILE_MAX);
 	*state = p;
 	return 0;
 }
@@ -199,7 +200,7 @@ static void test_without_a_folder_it_has_stopped(void **state)
 	struct err e;
 
 	(void)state;
-	log_init(&l, -1);
+	log_init(&l, -1, "output", LOG_FILE_MAX);
 	assert_int_equal(log_tail(&l, 1), 0);
 	assert_int_equal(log_add(&l, "x\n", 2, &e), LOG_STOPPED);
 	assert_int_equal(log_add(&l, "x\n", 2, &e), LOG_SILENT);
