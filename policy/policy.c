@@ -221,19 +221,21 @@ static int check_disk(const struct policy *p, struct err *e)
 /* What is written over an image can be kept, where there is something to write over. */
 static int check_upper(const struct policy *p, struct err *e)
 {
-	if (!p->upper)
+	const char *flag = p->keeps ? "--keep" : "--upper";
+
+	if (!p->upper && !p->keeps)
 		return 0;
 	if (p->image == IMAGE_HOST) {
-		(void)err_set(e, ERR_USAGE, "--upper keeps what is written over an image, and "
-					    "the host's own /usr is not written over");
+		(void)err_set(e, ERR_USAGE, "%s keeps what is written over an image, and "
+					    "the host's own /usr is not written over", flag);
 		return err_remedy(e, "add --image");
 	}
 	if (p->is_read_only)
-		return err_set(e, ERR_USAGE, "--upper keeps what is written, and --read-only has "
-					     "nothing written; choose one");
+		return err_set(e, ERR_USAGE, "%s keeps what is written, and --read-only has "
+					     "nothing written; choose one", flag);
 	if (p->idmap == IDMAP_RANGES)
-		return err_set(e, ERR_UNSUPPORTED, "--upper is for one mapped id: what others "
-						   "wrote could not be removed by you");
+		return err_set(e, ERR_UNSUPPORTED, "%s is for one mapped id: what others "
+						   "wrote could not be removed by you", flag);
 	return 0;
 }
 

@@ -61,6 +61,7 @@ struct policy {
 	enum pull pull;	  /* IMAGE_STORE: --pull */
 	char *entrypoint; /* IMAGE_STORE: --entrypoint; "": none; NULL: the image's */
 	char *upper;	  /* --upper DIR, as typed; NULL: nothing is kept */
+	bool keeps;	  /* --keep: what is written over an image outlives the sandbox */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
 

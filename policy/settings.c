@@ -26,6 +26,7 @@ const struct setting_kind setting_kinds[] = {
 	{ "pull", "pull", SETTING_TEXT, false },
 	{ "entrypoint", "entrypoint", SETTING_TEXT, false },
 	{ "upper", "upper", SETTING_TEXT, true },
+	{ "keep", "keep", SETTING_YES, false },
 	{ "read_only", "read-only", SETTING_YES, false },
 	{ "workspace", "workspace", SETTING_TEXT, true },
 	{ "mounts", "volume", SETTING_LIST, true },
@@ -504,6 +505,41 @@ int settings_read(struct settings *s, const char *name, struct err *e)
 	if (!*name)
 		return err_set(e, ERR_USAGE, "no policy is named");
 	return read_policy(s, name, NULL, e);
+}
+
+/* --- what flags say --------------------------------------------------------------- */
+
+/* `env` is that of a map where there is a value, and of a list where the caller's is
+ * passed on. */
+static const struct setting_kind *kind_of(const char *flag, const char *value)
+{
+	for (const struct setting_kind *k = setting_kinds; k->key; k++) {
+		const bool is_pair = value && strchr(value, '=');
+		if (!strcmp(k->flag, flag) && (strcmp(flag, "env") || is_pair ==
+					       (k->type == SETTING_MAP)))
+			return k;
+	}
+	return NULL;
+}
+
+int settings_say(struct settings *s, const char *flag, const char *value,
+		 const char *origin, struct err *e)
+{
+	const struct setting_kind *kind = kind_of(flag, value);
+	struct source from = { .into = s, .name = flag, .folder = origin };
+
+	if (!kind)
+		return 0;
+	from.origin = keep_origin(s, origin);
+	return add(&from, kind, value ? as_flag_takes_it(&from, kind, value)
+				      : text_copy("true"), e);
+}
+
+void settings_forget(struct settings *s, const char *flag)
+{
+	for (const struct setting_kind *k = setting_kinds; k->key; k++)
+		if (!strcmp(k->flag, flag))
+			forget(s, k);
 }
 
 /* --- what hutch has --------------------------------------------------------------- */

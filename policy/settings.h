@@ -62,6 +62,18 @@ extern const struct setting_kind setting_kinds[];
 int settings_read(struct settings *s, const char *name, struct err *e);
 void settings_done(struct settings *s);
 
+/* As if a file in the folder `origin` said it, behind all that is there: what a flag was
+ * given.  A NULL value is that of a flag without one.  A flag that no key stands for is
+ * passed over. */
+int settings_say(struct settings *s, const char *flag, const char *value,
+		 const char *origin, struct err *e);
+
+/* Takes out what is said for a flag. */
+void settings_forget(struct settings *s, const char *flag);
+
+/* All of it as a policy file that says the same, allocated. */
+char *settings_print(const struct settings *s);
+
 /* The profiles: their names, ended by NULL; and what one says of itself, allocated. */
 const char *const *settings_profiles(void);
 char *settings_about(const char *profile);

@@ -359,6 +359,67 @@ static void put_uppers(struct cow *c, struct plan *p)
 		}
 }
 
+/* The N-th is still that of the same folder. */
+static int check_same(const struct cow *c, const struct cow *old, struct err *e)
+{
+	bool is_same = c->count == old->count;
+
+	for (size_t i = 0; is_same && i < c->count; i++) {
+		const struct cow_folder *a = &c->folders[i], *b = &old->folders[i];
+		is_same = !strcmp(a->source, b->source) && !strcmp(a->target, b->target) &&
+			  a->dev == b->dev && a->ino == b->ino;
+	}
+	if (is_same)
+		return 0;
+	(void)err_set(e, ERR_REFUSED, "changes of sandbox '%s' are kept, and the folders that they "
+				      "are of are others now", old->name);
+	return err_remedy(e, "hutch diff %s shows them, hutch discard %s throws them away", old->name,
+			  old->name);
+}
+
+/* What was taken away at its end, or is of no use while it lives. */
+static int open_again(struct cow *c, struct err *e)
+{
+	if (unlinkat(c->folder, SUM, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove %s/" SUM, c->path);
+	for (size_t i = 0; i < c->count; i++) {
+		AUTO_FREE char *work = text_format("%zu/work", i);
+		if (mkdirat(c->folder, work, 0755) < 0 && errno != EEXIST)
+			return err_sys(e, "make %s/%s", c->path, work);
+	}
+	return 0;
+}
+
+/* Takes over the folder of `old`, which is locked. */
+static int go_on(struct cow *c, struct cow *old, struct err *e)
+{
+	if (faccessat(old->folder, COW_APPLYING, F_OK, 0) == 0) {
+		(void)err_set(e, ERR_BUSY, "an apply of the changes of sandbox '%s' has not come to "
+					   "its end", old->name);
+		return err_remedy(e, "hutch apply %s", old->name);
+	}
+	if (check_same(c, old, e) < 0 || open_again(old, e) < 0)
+		return -1;
+	c->path = text_copy(old->path);
+	c->folder = fd_take(&old->folder);
+	(void)snprintf(c->id, sizeof(c->id), "%s", old->id);
+	(void)snprintf(c->name, sizeof(c->name), "%s", old->name);
+	c->started_ns = old->started_ns;
+	return 0;
+}
+
+/* 1: it goes on with what it had.  0: there is nothing. */
+static int take_again(struct cow *c, const struct registry_entry *entry, struct err *e)
+{
+	struct cow old;
+
+	if (!entry || cow_find(entry->id, &old, NULL) < 0)
+		return 0;
+	int taken = cow_lock(&old, e) < 0 || go_on(c, &old, e) < 0 ? -1 : 1;
+	cow_done(&old);
+	return taken;
+}
+
 /* Changes that are kept of an earlier one would be hidden by those of this one. */
 static int take_name(struct cow *c, const struct registry_entry *entry, const char *verb,
 		     struct err *e)
@@ -399,7 +460,14 @@ int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	take_folders(c, p);
 	if (c->count == 0)
 		return 0;
-	if (check_plan(p, e) < 0 || take_name(c, entry, verb, e) < 0)
+	if (check_plan(p, e) < 0)
+		return -1;
+	int again = take_again(c, entry, e);
+	if (again > 0)
+		put_uppers(c, p);
+	if (again != 0)
+		return again < 0 ? -1 : 0;
+	if (take_name(c, entry, verb, e) < 0)
 		return -1;
 	/* Not the coarse clock: a file that was changed a moment before has a time of
 	 * before, whichever clock that was. */

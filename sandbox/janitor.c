@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,8 +17,10 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/level.h"
 #include "sandbox/listener.h"
 #include "sandbox/registry.h"
+#include "sandbox/shelf.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
 
@@ -48,6 +52,8 @@ static void keep_only(const int held[HELD])
 #define ALL_IS_WELL '\0'
 #define DO_IT	    'w'
 
+enum news { DISMISSED, HEIR, DEAD };
+
 static void wait_until(struct pollfd *waits, nfds_t count)
 {
 	while (poll(waits, count, -1) < 0 && errno == EINTR)
@@ -57,7 +63,7 @@ static void wait_until(struct pollfd *waits, nfds_t count)
 /* A byte says what is to be done; the end of the pipe without one, or the end of the
  * launcher, that nothing is well.  Then the latter is waited for: of one that is killed
  * the kernel closes the pipe before other descriptors, by which sockets look alive. */
-static int is_dismissed(void)
+static enum news hear(void)
 {
 	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
 				  { .fd = DISMISS, .events = POLLIN } };
@@ -66,9 +72,9 @@ static int is_dismissed(void)
 	wait_until(waits, ARRAY_LEN(waits));
 	/* The pipe first: both may have happened. */
 	if (waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1)
-		return byte == ALL_IS_WELL;
+		return byte == ALL_IS_WELL ? DISMISSED : HEIR;
 	wait_until(waits, 1);
-	return 0;
+	return DEAD;
 }
 
 /* Without the lock that says that the supervisor lives. */
@@ -83,6 +89,36 @@ static struct registry_entry entry_of(const struct chores *chores)
 	return r;
 }
 
+/* Behind a line that the supervisor may have been killed over.  The log has no other
+ * writer any more. */
+static void put_line(int log, const char *line)
+{
+	const off_t end = lseek(log, 0, SEEK_END);
+	char last = '\n';
+
+	if (end > 0 && pread(log, &last, 1, end - 1) == 1 && last != '\n')
+		(void)io_write_all(log, "\n", 1); /* a disk that is full takes none */
+	(void)io_write_all(log, line, strlen(line));
+}
+
+/* In the log of the supervisor (control/journal.h), which cannot say it. */
+static void tell_of_death(const struct registry_entry *r)
+{
+	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+	const struct level_entry x = { .level = LEVEL_ERROR, .sandbox = r->name,
+				       .component = "janitor",
+				       .message = "the supervisor was killed; what it left is "
+						  "tidied up" };
+
+	if (!r->name[0])
+		return;
+	AUTO_CLOSE int log = openat(FOLDER, SHELF_LOG "/" LEVEL_FILE, flags, 0600);
+	AUTO_FREE char *line = level_line(&x);
+	AUTO_FREE char *whole = text_format("%s\n", line);
+	if (log >= 0)
+		put_line(log, whole);
+}
+
 __attribute__((noreturn)) static void watch(const struct chores *chores)
 {
 	struct terminal t = *chores->terminal;
@@ -92,8 +128,11 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "hutch-janitor");
-	if (is_dismissed())
+	const enum news news = hear();
+	if (news == DISMISSED)
 		_exit(0);
+	if (news == DEAD)
+		tell_of_death(&r);
 	t.is_raw = t.fd >= 0;
 	t.fd = TERMINAL;
 	terminal_restore(&t);

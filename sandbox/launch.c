@@ -45,15 +45,22 @@ void launch_ready(void)
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
-void launch_close_others(int keep)
+/* From `first` on, but for `end` and what is behind it; the next one there. */
+static unsigned close_until(unsigned first, int end)
 {
-	if (keep <= 2) {
-		(void)sys_close_range(3, ~0u, 0);
-		return;
-	}
-	if (keep > 3)
-		(void)sys_close_range(3, (unsigned)keep - 1, 0);
-	(void)sys_close_range((unsigned)keep + 1, ~0u, 0);
+	if (end < (int)first)
+		return first;
+	if (end > (int)first)
+		(void)sys_close_range(first, (unsigned)end - 1, 0);
+	return (unsigned)end + 1;
+}
+
+void launch_close_others(int keep, int also)
+{
+	unsigned next = close_until(3, keep < also ? keep : also);
+
+	next = close_until(next, keep < also ? also : keep);
+	(void)sys_close_range(next, ~0u, 0);
 }
 
 void launch_init(struct launch *l, const struct policy *policy)
@@ -208,14 +215,25 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 
 /* --- the root --------------------------------------------------------------------- */
 
+/* What asks for an upper layer that outlives the sandbox; NULL: nothing does. */
+static const char *keeping_flag(const struct launch *l)
+{
+	return l->policy->upper ? "--upper" : l->policy->keeps ? "--keep" : NULL;
+}
+
 static int make_upper(struct launch *l, struct err *e)
 {
-	if (!l->policy->upper)
+	const char *flag = keeping_flag(l);
+	const char *folder = l->policy->upper ? l->policy->upper : l->files;
+
+	if (!flag)
 		return upper_make(&l->upper, e);
+	if (!folder)
+		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files", flag);
 	if (plan_has_overlay(&l->plan))
-		return upper_keep(&l->upper, l->policy->upper, e);
-	(void)err_set(e, ERR_REFUSED, "--upper: the image %.200s belongs to somebody else, and "
-				      "cannot be written over", l->policy->image_path);
+		return upper_keep(&l->upper, flag, folder, e);
+	(void)err_set(e, ERR_REFUSED, "%s: the image %.200s belongs to somebody else, and "
+				      "cannot be written over", flag, l->policy->image_path);
 	return err_remedy(e, "give all of it your owner and group, in a copy of it maybe");
 }
 
@@ -224,7 +242,7 @@ static int prepare_upper(struct launch *l, struct err *e)
 	bool is_needed = plan_has_overlay(&l->plan) && !l->policy->is_read_only &&
 			 !upper_tmpfs_suffices();
 
-	if (!is_needed && !l->policy->upper)
+	if (!is_needed && !keeping_flag(l))
 		return 0;
 	if (l->plan.has_ranges) {
 		(void)err_set(e, ERR_UNSUPPORTED, "--idmap ranges with a writable image needs "
@@ -234,7 +252,8 @@ static int prepare_upper(struct launch *l, struct err *e)
 	if (l->policy->limits.disk && !l->policy->is_best_effort) {
 		(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written over the "
 						  "image: %s a folder on disk",
-			      l->policy->upper ? "--upper names" : "on this kernel it needs");
+			      l->policy->upper ? "--upper names"
+			      : l->policy->keeps ? "--keep needs" : "on this kernel it needs");
 		return err_remedy(e, "add --read-only, or --best-effort, or use kernel 6.6");
 	}
 	if (l->policy->limits.disk)
@@ -249,7 +268,7 @@ static int prepare_upper(struct launch *l, struct err *e)
 static int check_other(const struct launch *l, const char *is, const struct err *why,
 		       struct err *e)
 {
-	const char *what = l->policy->upper  ? "--upper"
+	const char *what = keeping_flag(l)   ? keeping_flag(l)
 			   : l->plan.has_ranges ? "--idmap ranges with an image"
 						: NULL;
 

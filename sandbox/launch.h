@@ -40,6 +40,9 @@ struct launch {
 	/* Borrowed, set before launch_prepare(): what is done is noted down, and all of it
 	 * is dropped (learn.h); NULL: neither. */
 	struct learn *learn;
+	/* Borrowed, set before launch_start(): the folder of --keep, for what is written to
+	 * the root; NULL: --upper's, or one that goes with the sandbox. */
+	const char *files;
 	const char *verb; /* set before: what a name is made from where there is none */
 	int words; /* borrowed: where another program of ours speaks; stderr unless set
 		    * before launch_start() */
@@ -71,8 +74,8 @@ struct launch {
 void launch_ready(void);
 
 /* Closes what the caller has open beyond the standard three, which is for nobody
- * here; `keep`, if it is not -1, stays open. */
-void launch_close_others(int keep);
+ * here; `keep` and `also` stay open, where they are above these. */
+void launch_close_others(int keep, int also);
 
 void launch_init(struct launch *l, const struct policy *policy);
 void launch_done(struct launch *l);

@@ -100,12 +100,18 @@ static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
 }
 
 /* 1: made and locked.  0: somebody else has it, or had the time to remove it. */
-static int try_folder(struct registry_entry *r, int tmp, struct err *e)
+static int try_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
 {
-	if (new_id(r->id, e) < 0)
+	if (id)
+		(void)snprintf(r->id, sizeof(r->id), "%s", id);
+	else if (new_id(r->id, e) < 0)
 		return -1;
-	if (mkdirat(tmp, r->id, 0700) < 0)
-		return errno == EEXIST ? 0 : err_sys(e, "make a folder in the state folder");
+	const bool is_made = mkdirat(tmp, r->id, 0700) == 0;
+	if (!is_made && errno != EEXIST)
+		return err_sys(e, "make a folder in the state folder");
+	if (!is_made)
+		return !id ? 0 : err_set(e, ERR_BUSY, "sandbox '%s' is being started or removed",
+					 r->name);
 	r->alive = openat(tmp, r->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->alive < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open a folder in the state folder");
@@ -114,13 +120,13 @@ static int try_folder(struct registry_entry *r, int tmp, struct err *e)
 	return errno == EWOULDBLOCK ? 0 : err_sys(e, "lock a folder in the state folder");
 }
 
-static int make_folder(struct registry_entry *r, int tmp, struct err *e)
+static int make_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
 {
 	int made = 0;
 
 	while (!made) {
 		own_close(&r->alive);
-		made = try_folder(r, tmp, e);
+		made = try_folder(r, id, tmp, e);
 	}
 	return made < 0 ? -1 : 0;
 }
@@ -156,7 +162,7 @@ static int take_name(const struct registry_entry *r, int from, const char *old,
 	return 0;
 }
 
-static int make(struct registry_entry *r, const char *name, struct err *e)
+static int make(struct registry_entry *r, const char *name, const char *id, struct err *e)
 {
 	r->state = shelf_state(true, e);
 	if (r->state < 0)
@@ -169,7 +175,7 @@ static int make(struct registry_entry *r, const char *name, struct err *e)
 	struct sweep s = { r->state, tmp };
 	if (shelf_each(tmp, sweep_one, &s, e) < 0)
 		return -1;
-	if (make_folder(r, tmp, e) < 0)
+	if (make_folder(r, id, tmp, e) < 0)
 		return -1;
 	if (fill(r, e) == 0 && take_name(r, tmp, r->id, name, e) == 0)
 		return 0;
@@ -179,7 +185,7 @@ static int make(struct registry_entry *r, const char *name, struct err *e)
 
 static int not_made(const char *name, struct err *e)
 {
-	if (!e || e->kind == ERR_EXISTS)
+	if (!e || e->kind == ERR_EXISTS || e->kind == ERR_BUSY)
 		return -1;
 	if (e->sys == ENOSPC || e->sys == EDQUOT)
 		(void)err_remedy(e, "make room there, or set XDG_RUNTIME_DIR to a folder "
@@ -187,16 +193,22 @@ static int not_made(const char *name, struct err *e)
 	return err_in(e, "make sandbox '%s'", name);
 }
 
-int registry_create(const char *name, struct registry_entry *r, struct err *e)
+int registry_create_again(const char *name, const char *id, struct registry_entry *r,
+			  struct err *e)
 {
 	if (registry_check_name(name, e) < 0)
 		return -1;
 	registry_init(r);
 	(void)snprintf(r->name, sizeof(r->name), "%s", name);
-	if (make(r, name, e) == 0)
+	if (make(r, name, id, e) == 0)
 		return 0;
 	registry_done(r);
 	return not_made(name, e);
+}
+
+int registry_create(const char *name, struct registry_entry *r, struct err *e)
+{
+	return registry_create_again(name, NULL, r, e);
 }
 
 /* --- changed --------------------------------------------------------------- */
@@ -210,6 +222,19 @@ int registry_set_status(const struct registry_entry *r, enum registry_status sta
 			struct err *e)
 {
 	return shelf_put(r->folder, SHELF_STATUS, registry_status_name(status), e);
+}
+
+int registry_set_waiting(const struct registry_entry *r, struct err *e)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(r->folder, SHELF_WAITING, flags, 0600);
+
+	return fd < 0 ? err_sys(e, "write " SHELF_WAITING " of a sandbox") : 0;
+}
+
+void registry_unset_waiting(const struct registry_entry *r)
+{
+	(void)unlinkat(r->folder, SHELF_WAITING, 0); /* it is there */
 }
 
 int registry_rename(struct registry_entry *r, const char *name, struct err *e)

@@ -13,6 +13,7 @@
  *	    control.sock
  *	    info	one line of JSON, the caller's
  *	    status	one word
+ *	    waiting	is there while nobody has taken the sandbox (control/lease.h)
  *	    log/
  *	.ended/WHEN-ID-NAME/	what is left of one: info, end (the record), log/
  *	.tmp/ID/	being made or removed; what nobody locks there is left over
@@ -89,6 +90,11 @@ void registry_init(struct registry_entry *r);
  * sandbox is an error; one that is being tidied up is waited for. */
 int registry_create(const char *name, struct registry_entry *r, struct err *e);
 
+/* The same for one that has ended and lives again: it had that id.  ERR_BUSY: somebody
+ * removes what is left of it. */
+int registry_create_again(const char *name, const char *id, struct registry_entry *r,
+			  struct err *e);
+
 /* Lets go of the entry without ending it: for a child that is not the supervisor,
  * and for a client's.  In a supervisor, to be called after registry_end(). */
 void registry_done(struct registry_entry *r);
@@ -98,6 +104,10 @@ void registry_done(struct registry_entry *r);
 int registry_set_info(const struct registry_entry *r, const char *json, struct err *e);
 int registry_set_status(const struct registry_entry *r, enum registry_status status,
 			struct err *e);
+
+/* That nobody has taken it yet, and that somebody has: which takes no room anywhere. */
+int registry_set_waiting(const struct registry_entry *r, struct err *e);
+void registry_unset_waiting(const struct registry_entry *r);
 
 /* The janitor need not be told. */
 int registry_rename(struct registry_entry *r, const char *name, struct err *e);
@@ -126,6 +136,7 @@ void registry_end_killed(struct registry_entry *r);
 struct registry_item {
 	char name[REGISTRY_NAME_MAX + 1];
 	char id[REGISTRY_ID_LEN + 1];
+	bool is_waiting;	     /* it was made ahead, and is nobody's */
 	enum registry_status status; /* REGISTRY_ENDED: of those in .ended alone */
 	int64_t ended_us;	     /* since 1970; 0: not ended */
 	char *info;		     /* owned; NULL: none was written */
@@ -139,7 +150,8 @@ struct registry_list {
 	size_t count;
 };
 
-/* All live ones by name, then with `has_ended` the ended ones, the latest first.
+/* All live ones by name, then with `has_ended` the ended ones, the latest first; each
+ * once, however often it was started again.
  * What was left over is ended on the way.  No state folder: an empty list. */
 int registry_list(bool has_ended, struct registry_list *ret, struct err *e);
 void registry_list_done(struct registry_list *list);
@@ -147,6 +159,9 @@ void registry_list_done(struct registry_list *list);
 /* One live sandbox: its folder and id, no locks; release with registry_done(). */
 int registry_open(const char *name, struct registry_entry *ret, struct err *e);
 int registry_look(const char *name, struct registry_item *ret, struct err *e);
+
+/* Of a live one with this id the name: 0, or -1: there is none. */
+int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
 
 /* A connection to its control socket, blocking.  One whose supervisor takes no
  * connection for ten seconds, or has no socket yet, is ERR_SYSTEM.  A descriptor,

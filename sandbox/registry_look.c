@@ -87,6 +87,7 @@ static void read_live(const struct registry_entry *r, struct registry_item *ret)
 	memcpy(ret->name, r->name, sizeof(ret->name));
 	memcpy(ret->id, r->id, sizeof(ret->id));
 	ret->status = read_status(r->folder);
+	ret->is_waiting = faccessat(r->folder, SHELF_WAITING, F_OK, 0) == 0;
 	ret->info = shelf_line_of(r->folder, SHELF_INFO);
 }
 
@@ -338,13 +339,25 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* One that was started again has ended more than once, and the latest counts. */
+static bool has_lived_since(const struct registry_list *list, const char *name)
+{
+	struct shelf_ended x;
+	bool has = false;
+
+	for (size_t i = 0; i < list->count && !has; i++)
+		has = shelf_ended_parse(&x, name) && !strcmp(list->items[i].id, x.id);
+	return has;
+}
+
 static void gather_ended(struct gather *g)
 {
 	struct list found;
 	AUTO_CLOSE int ended = find_ended(g->state, NULL, &found);
 
 	for (size_t i = 0; i < found.count; i++)
-		if (read_ended(ended, found.items[i], add(g)) < 0)
+		if (!has_lived_since(g->list, found.items[i]) &&
+		    read_ended(ended, found.items[i], add(g)) < 0)
 			g->list->count--;
 	list_done(&found);
 }
@@ -374,6 +387,23 @@ int registry_list(bool has_ended, struct registry_list *ret, struct err *e)
 	if (has_ended)
 		gather_ended(&g);
 	return 0;
+}
+
+int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1])
+{
+	struct registry_list all;
+	int found = -1;
+
+	if (registry_list(false, &all, NULL) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count && found < 0; i++) {
+		if (strcmp(all.items[i].id, id) != 0)
+			continue;
+		memcpy(ret, all.items[i].name, sizeof(all.items[i].name));
+		found = 0;
+	}
+	registry_list_done(&all);
+	return found;
 }
 
 void registry_list_done(struct registry_list *list)

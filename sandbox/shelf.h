@@ -16,6 +16,7 @@ struct err;
 #define SHELF_INFO   "info"
 #define SHELF_STATUS "status"
 #define SHELF_LOG    "log"
+#define SHELF_WAITING "waiting"
 #define SHELF_SOCKET "control.sock"
 
 /* The state folder; `may_make`: with its parents, where there is none.  Without,

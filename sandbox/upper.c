@@ -114,19 +114,20 @@ static int take_folder(struct upper *u, struct err *e)
 		return -1;
 	if (fsetxattr(u->lock, PROBE, "1", 1, 0) < 0 || fremovexattr(u->lock, PROBE) < 0) {
 		(void)err_sys(e, "set an attribute on it");
-		return err_remedy(e, "name a folder of yours on ext4, xfs or btrfs");
+		return err_remedy(e, "--upper takes a folder of yours on ext4, xfs or btrfs; so "
+				     "does XDG_DATA_HOME, where --keep keeps files");
 	}
 	return make_missing(u->lock, "upper", e) < 0 ? -1 : make_missing(u->lock, "work", e);
 }
 
-int upper_keep(struct upper *u, const char *folder, struct err *e)
+int upper_keep(struct upper *u, const char *flag, const char *folder, struct err *e)
 {
-	AUTO_FREE char *from = text_format("--upper %.200s", folder);
+	AUTO_FREE char *from = text_format("%s %.200s", flag, folder);
 
 	u->is_kept = true;
 	u->path = realpath(folder, NULL);
 	if (!u->path)
-		return err_sys(e, "--upper %.200s", folder);
+		return err_sys(e, "%s", from);
 	return take_folder(u, e) < 0 ? err_in(e, "%s", from) : 0;
 }
 

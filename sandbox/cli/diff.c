@@ -14,6 +14,7 @@
 #include "sandbox/cli/patch.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/registry.h"
 #include "sandbox/result.h"
 
 struct diff {
@@ -186,6 +187,18 @@ static void tell_left_out(const struct diff *d)
 		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are", first);
 }
 
+/* By its name, or its id. */
+static int open_root(struct diff *d, const char *name, struct err *e)
+{
+	char live[REGISTRY_NAME_MAX + 1];
+
+	if (past_root_open(&d->root, name, e) == 0)
+		return 0;
+	if (e->kind != ERR_NOT_FOUND || registry_name_of(name, live) < 0)
+		return -1;
+	return past_root_open(&d->root, live, e);
+}
+
 /* What is kept of folders, and, of one that lives, its root. */
 static int find(struct diff *d, const char *name, char *const *words, struct err *e)
 {
@@ -193,7 +206,7 @@ static int find(struct diff *d, const char *name, char *const *words, struct err
 
 	if (past_open(&d->past, name, words, &d->of_root, e) < 0)
 		return -1;
-	if (past_root_open(&d->root, name, &of_root) == 0)
+	if (open_root(d, name, &of_root) == 0)
 		return 0;
 	if (of_root.kind == ERR_NOT_FOUND && !d->past.cow.count) {
 		(void)err_set(e, ERR_NOT_FOUND, "no sandbox '%.63s' runs, and no changes are kept "

@@ -20,6 +20,7 @@
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/table.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/definition.h"
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
 
@@ -30,7 +31,7 @@
 #define IMAGE_WIDTH 30
 
 struct ps_options {
-	bool has_ended, is_json, is_quiet, is_whole;
+	bool has_all, is_json, is_quiet, is_whole;
 };
 
 /* What is shown of one: what it says of itself, its end, what it uses. */
@@ -38,6 +39,7 @@ struct row {
 	const struct registry_item *item;
 	struct reply info, record; /* none: not there */
 	const struct sample *used; /* NULL: not asked */
+	bool is_kept;	 /* it can be started again */
 	int64_t changes; /* bytes that are kept of what it changed; -1: none, or not known */
 };
 
@@ -48,6 +50,19 @@ static struct reply scan(const char *text)
 	if (text)
 		(void)reply_scan(&r, text, strlen(text), NULL); /* none, then */
 	return r;
+}
+
+/* Those are of use to who looks after pools, and would hide the others. */
+static void leave_out_waiting(struct registry_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].is_waiting)
+			registry_item_done(&list->items[i]);
+		else
+			list->items[kept++] = list->items[i];
+	list->count = kept;
 }
 
 /* --- for programs ---------------------------------------------------------- */
@@ -118,7 +133,12 @@ static char *state_of(const struct row *r)
 	const char *state = registry_status_name(r->item->status);
 	AUTO_FREE char *reason = reply_string(reply_get(r->record, "reason"));
 
-	return reason ? text_format("%s (%s)", state, reason) : text_copy(state);
+	const char *kept = r->is_kept && r->item->status == REGISTRY_ENDED ? ", kept" : "";
+
+	if (r->item->is_waiting)
+		return text_format("%s (in a pool)", state);
+	return reason ? text_format("%s (%s)%s", state, reason, kept)
+		      : text_format("%s%s", state, kept);
 }
 
 static void add_row(struct table *t, const struct row *r, const struct ps_options *o)
@@ -133,7 +153,7 @@ static void add_row(struct table *t, const struct row *r, const struct ps_option
 	table_add(t, table_age(created));
 	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids) : NULL);
 	table_add(t, used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
-	if (o->has_ended)
+	if (o->has_all)
 		table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
 }
 
@@ -141,7 +161,7 @@ static void print_table(const struct row *rows, size_t count, const struct ps_op
 {
 	static const char *const heads[] = { "NAME",	"ID",	"IMAGE", "STATE",
 					     "CREATED", "PIDS", "MEMORY", "CHANGES" };
-	struct table t = { .columns = ARRAY_LEN(heads) - !o->has_ended };
+	struct table t = { .columns = ARRAY_LEN(heads) - !o->has_all };
 
 	for (size_t i = 0; i < t.columns; i++)
 		table_add(&t, text_copy(heads[i]));
@@ -161,12 +181,12 @@ static void print_names(const struct row *rows, size_t count)
 
 /* --- what is kept of changes ------------------------------------------------- */
 
-static bool is_listed(const struct registry_list *list, const struct cow *c)
+static bool is_listed(const struct registry_list *list, const char *id)
 {
 	bool is = false;
 
 	for (size_t i = 0; i < list->count && !is; i++)
-		is = !strcmp(list->items[i].id, c->id);
+		is = !strcmp(list->items[i].id, id);
 	return is;
 }
 
@@ -182,19 +202,46 @@ static char *info_of(const struct cow *c)
 	return text_format("{\"created\":\"%s\",\"workspace\":%s}", when, source);
 }
 
+static void add_item(struct registry_list *list, const char *name, const char *id, char *info)
+{
+	list->items = mem_resize(list->items, list->count + 1, sizeof(*list->items));
+	struct registry_item *item = &list->items[list->count++];
+	*item = (struct registry_item){ .status = REGISTRY_ENDED, .info = info };
+	(void)snprintf(item->name, sizeof(item->name), "%s", name);
+	(void)snprintf(item->id, sizeof(item->id), "%s", id);
+}
+
 /* Those that had no name of their own, or were forgotten. */
 static void add_kept(struct registry_list *list, const struct cow_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
 		const struct cow *c = &kept->items[i];
-		if (c->is_live || is_listed(list, c))
-			continue;
-		list->items = mem_resize(list->items, list->count + 1, sizeof(*list->items));
-		struct registry_item *item = &list->items[list->count++];
-		*item = (struct registry_item){ .status = REGISTRY_ENDED, .info = info_of(c) };
-		(void)snprintf(item->name, sizeof(item->name), "%s", c->name);
-		(void)snprintf(item->id, sizeof(item->id), "%s", c->id);
+		if (!c->is_live && !is_listed(list, c->id))
+			add_item(list, c->name, c->id, info_of(c));
 	}
+}
+
+/* Those whose end nobody remembers: of before a reboot, say. */
+static void add_definitions(struct registry_list *list, const struct definition_list *kept)
+{
+	for (size_t i = 0; i < kept->count; i++) {
+		const struct definition *d = &kept->items[i];
+		if (is_listed(list, d->id))
+			continue;
+		AUTO_FREE char *image = quote_json(d->image);
+		AUTO_FREE char *created = quote_json(d->created);
+		add_item(list, d->name, d->id,
+			 text_format("{\"image\":%s,\"created\":%s}", image, created));
+	}
+}
+
+static bool is_definition(const struct definition_list *kept, const char *id)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < kept->count && !is; i++)
+		is = !strcmp(kept->items[i].id, id);
+	return is;
 }
 
 static int64_t changes_of(const struct cow_list *kept, const char *id)
@@ -227,7 +274,13 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 	return samples;
 }
 
-static void print(const struct registry_list *list, const struct cow_list *kept,
+/* What is kept of them. */
+struct remains {
+	struct cow_list changes;
+	struct definition_list definitions;
+};
+
+static void print(const struct registry_list *list, const struct remains *kept,
 		  const struct ps_options *o)
 {
 	const size_t live = count_live(list);
@@ -239,7 +292,10 @@ static void print(const struct registry_list *list, const struct cow_list *kept,
 		rows[i] = (struct row){ .item = &list->items[i], .info = scan(list->items[i].info),
 					.record = scan(list->items[i].record),
 					.used = asks && i < live ? &samples[i] : NULL,
-					.changes = changes_of(kept, list->items[i].id) };
+					.is_kept = is_definition(&kept->definitions,
+								 list->items[i].id),
+					.changes = changes_of(&kept->changes,
+							      list->items[i].id) };
 	if (o->is_quiet)
 		print_names(rows, list->count);
 	else if (o->is_json)
@@ -248,11 +304,21 @@ static void print(const struct registry_list *list, const struct cow_list *kept,
 		print_table(rows, list->count, o);
 }
 
+static void find_remains(struct registry_list *list, struct remains *kept)
+{
+	definition_list(&kept->definitions);
+	add_definitions(list, &kept->definitions);
+	if (cow_list(&kept->changes, NULL) < 0)
+		return; /* none, then */
+	past_settle_all(&kept->changes);
+	add_kept(list, &kept->changes);
+}
+
 int ps_main(char **argv)
 {
 	struct ps_options o = { 0 };
 	const struct flag flags[] = {
-		{ 'a', "all", NULL, "those that have ended, too", &o.has_ended, NULL },
+		{ 'a', "all", NULL, "also those that have ended, or wait in a pool", &o.has_all, NULL },
 		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
 		{ 'q', "quiet", NULL, "names alone", &o.is_quiet, NULL },
 		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },
@@ -263,22 +329,23 @@ int ps_main(char **argv)
 		.flags = flags, .count = ARRAY_LEN(flags),
 	};
 	struct registry_list list;
-	struct cow_list kept = { 0 };
+	struct remains kept = { 0 };
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (registry_list(o.has_ended, &list, &e) < 0) {
+	if (registry_list(o.has_all, &list, &e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	if (o.has_ended && cow_list(&kept, &e) == 0) {
-		past_settle_all(&kept);
-		add_kept(&list, &kept);
-	}
+	if (o.has_all)
+		find_remains(&list, &kept);
+	else
+		leave_out_waiting(&list);
 	print(&list, &kept, &o);
-	cow_list_done(&kept);
+	definition_list_done(&kept.definitions);
+	cow_list_done(&kept.changes);
 	registry_list_done(&list);
 	return 0;
 }

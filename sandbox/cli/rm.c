@@ -19,6 +19,7 @@
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
 #include "sandbox/cow.h"
+#include "sandbox/definition.h"
 #include "sandbox/result.h"
 
 /* How long a supervisor may take to end its sandbox when it is told to. */
@@ -86,9 +87,23 @@ static int end(const char *name, struct err *e)
 static int forget(const char *name, struct err *e)
 {
 	AUTO_FREE char *record = NULL;
+	struct definition kept;
+	struct err why;
 
 	(void)registry_wait(name, &record, NULL); /* none: there is none to wait for */
-	return registry_forget(name, e);
+	int removed = definition_find(name, &kept, &why);
+	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
+		*e = why;
+		return -1;
+	}
+	if (removed == 0 && definition_remove(&kept, e) < 0) {
+		definition_done(&kept);
+		return -1;
+	}
+	if (removed == 0)
+		(void)registry_forget(kept.id, NULL); /* it may have ended under other names */
+	definition_done(&kept);
+	return registry_forget(name, removed == 0 ? NULL : e) < 0 ? removed : 0;
 }
 
 static int remove_one(const char *name, bool is_forced, struct err *e)
@@ -101,14 +116,14 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	memcpy(id, item.id, sizeof(id));
 	registry_item_done(&item);
 	if (!is_forced) {
-		(void)err_set(e, ERR_EXISTS, "sandbox '%s' has not ended", name);
+		(void)err_set(e, ERR_BUSY, "sandbox '%s' has not ended", name);
 		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name, name);
 	}
 	if (end(name, e) < 0)
 		return -1;
 	each_settle(name, id);
-	(void)registry_forget(id, NULL); /* made with --rm there is nothing to forget */
-	return 0;
+	/* Made with --rm there is nothing to forget. */
+	return forget(id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
 }
 
 /* What it has changed in folders shown with :cow stays.  One that was killed has not
@@ -160,7 +175,7 @@ int rm_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch rm [-f] NAME...",
-		.about = "Removes what is kept of sandboxes that have ended: how, and their logs.",
+		.about = "Removes what is kept of sandboxes that have ended: how, their logs, and files.",
 		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};

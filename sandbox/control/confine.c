@@ -17,6 +17,7 @@
 #include "sandbox/caps.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control/peer.h"
+#include "sandbox/definition.h"
 #include "sandbox/landlock.h"
 #include "sandbox/registry.h"
 #include "sandbox/seccomp.h"
@@ -101,7 +102,7 @@ static int close_others(const struct confine *c, struct err *e)
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 #define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
 
-enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, AUDIT, PARENT, PROCS, CONTROL, CGROUP, RULES };
+enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, AUDIT, KEPT, PARENT, PROCS, CONTROL, CGROUP, RULES };
 
 /* Of what is not there: none. */
 static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
@@ -128,6 +129,10 @@ static void add_cgroup(const struct delegate *parent, const char *name,
 static int enter_landlock(const struct confine *c, struct err *e)
 {
 	int state = c->entry->state;
+	/* Another name is a move in that folder. */
+	AUTO_CLOSE int kept = c->definition ? definition_place(e) : -1;
+	if (c->definition && kept < 0)
+		return -1;
 	struct landlock_rule rules[RULES] = {
 		[STATE] = rule(state, ".", STATE_RIGHTS),
 		[ENDED] = rule(state, SHELF_ENDED, SHELF_RIGHTS),
@@ -138,6 +143,8 @@ static int enter_landlock(const struct confine *c, struct err *e)
 				  LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE),
 		[AUDIT] = c->audit > 0 ? rule(c->audit, ".", AUDIT_RIGHTS)
 				       : (struct landlock_rule){ .fd = -1 },
+		[KEPT] = kept >= 0 ? rule(kept, ".", STATE_RIGHTS)
+				   : (struct landlock_rule){ .fd = -1 },
 		[PARENT] = { .fd = -1 }, [PROCS] = { .fd = -1 },
 		[CONTROL] = { .fd = -1 }, [CGROUP] = { .fd = -1 },
 	};

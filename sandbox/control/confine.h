@@ -6,7 +6,8 @@
  *	descriptors	all but those it was told to keep
  *	capabilities	all, and no_new_privs
  *	Landlock	files: its own folder of the registry; names, and no content, of
- *			the other folders there; its cgroup; the audit log's folder, where
+ *			the other folders there, and of those of what is kept, if it
+ *			is; its cgroup; the audit log's folder, where
  *			nothing is removed; /proc, to read; /dev/null.
  *			Nothing is executed; no TCP; no abstract socket of others
  *	seccomp		policy/seccomp/supervisor.json, a list of what is allowed, and of
@@ -27,6 +28,7 @@
 #include <sys/types.h>
 
 struct cgroup;
+struct definition;
 struct err;
 struct peer_self;
 struct registry_entry;
@@ -38,6 +40,7 @@ struct confine {
 	bool has_landlock; /* confine_has_landlock() */
 	pid_t child, server, deputy; /* that may be signalled; 0: there is none */
 	const struct registry_entry *entry; /* borrowed; one that was made */
+	const struct definition *definition; /* borrowed; NULL: nothing is kept */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
 	int audit; /* the folder of the audit log; 0 or less: there is none */
 	const int *keep; /* borrowed: descriptors beside 0, 1 and 2; -1: none */

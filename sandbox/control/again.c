@@ -1,0 +1,126 @@
+#include "sandbox/control/again.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mask.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+#include "sandbox/cli/options.h"
+
+/* --- kept --------------------------------------------------------------------- */
+
+static int say_variables(const struct policy *p, struct settings *said, struct err *e)
+{
+	static const char *const flags[] = { "env", "env-file", "secret", "secret-file" };
+
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		settings_forget(said, flags[i]);
+	for (size_t i = 0; i < p->env_set.count; i++) {
+		const char *pair = p->env_set.items[i];
+		if (!environment_is_secret(p, pair, strcspn(pair, "=")) &&
+		    settings_say(said, "env", pair, "/", e) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < p->secrets.count; i++)
+		if (settings_say(said, "secret", p->secrets.items[i], "/", e) < 0)
+			return -1;
+	return 0;
+}
+
+static int check_hidden(const struct mask *m, const struct settings *said, struct err *e)
+{
+	for (size_t i = 0; i < said->count; i++) {
+		const struct setting *s = &said->items[i];
+		AUTO_FREE char *shown = mask_copy(m, s->value);
+		if (!strcmp(shown, s->value))
+			continue;
+		(void)err_set(e, ERR_REFUSED, "--keep would write the value of a secret to disk: it "
+					      "stands in %s", s->kind->key);
+		return err_remedy(e, "say that as --secret too, or leave --keep out");
+	}
+	return 0;
+}
+
+int again_describe(const struct policy *p, struct settings *said, struct err *e)
+{
+	struct mask m = { 0 };
+
+	if (say_variables(p, said, e) < 0)
+		return -1;
+	int result = environment_mask(p, &m, e) < 0 ? -1 : check_hidden(&m, said, e);
+	mask_done(&m);
+	return result;
+}
+
+/* --- taken up again ------------------------------------------------------------ */
+
+/* Takes those out for which `is_done` holds. */
+static void drop(struct settings *s, bool (*is_done)(struct policy *, const struct setting *),
+		 struct policy *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (is_done(p, &s->items[i]))
+			free(s->items[i].value);
+		else
+			s->items[kept++] = s->items[i];
+	s->count = kept;
+}
+
+static bool has_value(const struct policy *p, const char *name)
+{
+	return list_get_env(&p->env_set, name) != NULL;
+}
+
+static bool is_said_by_flag(struct policy *p, const struct setting *s)
+{
+	if (!strcmp(s->kind->flag, "env")) {
+		AUTO_FREE char *name = text_format("%.*s", (int)strcspn(s->value, "="), s->value);
+		return has_value(p, name);
+	}
+	if (strcmp(s->kind->flag, "secret") != 0 || !has_value(p, s->value))
+		return false;
+	/* -e has set it; it stays a secret. */
+	if (!environment_is_secret(p, s->value, strlen(s->value)))
+		list_add(&p->secrets, s->value);
+	return true;
+}
+
+static int check_secrets(const struct settings *s, struct err *e)
+{
+	struct list missing = { 0 };
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!strcmp(s->items[i].kind->flag, "secret") && !getenv(s->items[i].value))
+			list_add(&missing, s->items[i].value);
+	if (!missing.count)
+		return 0;
+	AUTO_FREE char *names = list_join(&missing, 0, ", ");
+	list_done(&missing);
+	(void)err_set(e, ERR_USAGE, "secrets are not kept, and these have no value: %.300s",
+		      names);
+	return err_remedy(e, "give them again: hutch start --secret NAME=VALUE, --secret-file FILE, "
+			     "or as variables of yours");
+}
+
+int again_apply(struct run_options *o, struct settings *kept, struct err *e)
+{
+	const enum verb verb = o->verb;
+
+	drop(kept, is_said_by_flag, o->policy);
+	if (check_secrets(kept, e) < 0)
+		return -1;
+	o->verb = VERB_CREATE; /* whose flags these were */
+	int result = options_apply(o, kept, e);
+	o->verb = verb;
+	/* Policies and flags that showed something at the same place are all in it. */
+	policy_prefer(o->policy, o->policy->volume_count);
+	return result;
+}

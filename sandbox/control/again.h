@@ -1,0 +1,19 @@
+/* again -- what a sandbox is made with, as it is kept, and as another start takes it up
+ * (sandbox/definition.h).
+ *
+ * Variables are kept with their values, wherever these came from, but for secrets: of
+ * those only the names are, and whoever starts the sandbox gives them anew. */
+#pragma once
+
+struct err;
+struct policy;
+struct run_options;
+struct settings;
+
+/* Makes of `said`, what flags and policies said, what is to be kept of it.  ERR_REFUSED: a
+ * secret's value stands in something else that would be kept. */
+int again_describe(const struct policy *p, struct settings *said, struct err *e);
+
+/* Fills in the options' policy by what was kept; what flags have set stays.  A secret that
+ * has no flag takes the caller's variable; ERR_USAGE names those that have neither. */
+int again_apply(struct run_options *o, struct settings *kept, struct err *e);

@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# --keep and hutch start: a sandbox that ends and goes on with its files.
+
+bats_require_minimum_version 1.5.0
+load helpers
+load busybox
+
+setup() {
+	begin
+	image img
+	mkdir data
+	give data
+	export XDG_DATA_HOME=$T/data
+	needs_data_attributes
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+needs_data_attributes() {
+	as_who python3 -c '
+import os
+os.setxattr("data", "user.probe", b"1"); os.removexattr("data", "user.probe")' 2>/dev/null ||
+		skip "$T has no user.* attributes"
+}
+
+# kept [OPTION...]: box, of a folder.
+kept() {
+	hutch create --keep --image "dir:$T/img" -v /usr:/usr:ro "$@" box
+	[ "$status" -eq 0 ]
+}
+
+again() {
+	hutch start "$@" box
+	[ "$status" -eq 0 ]
+	[ "$output" = box ]
+}
+
+in_box() {
+	hutch exec box -- sh -c "$1"
+	[ "$status" -eq 0 ]
+}
+
+ended_box() {
+	hutch "$@" box
+	[ "$status" -eq 0 ]
+}
+
+# says CODE PATTERN VERB ARG...: one sentence, and no more.
+says() {
+	local code=$1 pattern=$2
+	shift 2
+	hutch "$@"
+	[ "$status" -eq "$code" ]
+	one_sentence "$pattern"
+}
+
+supervisor_of() {
+	"$HUTCH" inspect box | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs ps -o ppid= -p | tr -d ' '
+}
+
+@test "it goes on with its files, options and name after any end, and rm removes all of it" {
+	kept -e A=b --hostname there -w /data
+	in_box 'echo one >new; rm other; echo $A; hostname; pwd'
+	local first=$output id end
+	id=$("$HUTCH" ps -a --json | grep -o '"id":"[^"]*"')
+	for end in 'stop -t 0' kill; do
+		# shellcheck disable=SC2086 # words
+		ended_box $end
+		hutch ps
+		has_not box
+		hutch ps -a
+		has '^box .*ended .*, kept'
+		again
+		in_box 'echo more >>new; echo $A; hostname; pwd'
+		[ "$output" = "$first" ]
+	done
+	[ "$("$HUTCH" ps -a --json | grep -o '"id":"[^"]*"')" = "$id" ]
+	kill -KILL "$(supervisor_of)"
+	hutch wait box
+	again
+	in_box 'cat new; ls; ls /tmp'
+	[ "$output" = $'one\nmore\nmore\nfile\nnew' ]
+	hutch rm box
+	[ "$status" -eq 125 ]
+	ended_box rm -f
+	[ -z "$(ls -A data/hutch/kept)" ]
+	says 125 "no sandbox named 'box' is kept" start box
+	hutch ps -a
+	has_not box
+}
+
+@test "a reboot takes the state folder, and no more" {
+	kept
+	in_box 'echo x >/data/new'
+	ended_box stop -t 0
+	rm -rf runtime/hutch
+	hutch ps -a
+	has '^box .*dir:|^box .*ended, kept'
+	hutch inspect box
+	has '"state": "ended"'
+	again
+	in_box 'cat /data/new'
+	[ "$output" = x ]
+	ended_box kill
+	rm -rf runtime/hutch
+	ended_box rm
+	[ -z "$(ls -A data/hutch/kept)" ]
+}
+
+@test "the name is taken as long as it is kept, and starting one that lives says so" {
+	kept
+	says 125 "sandbox 'box' is running" start box
+	ended_box kill
+	says 125 "a sandbox named 'box' has ended and is kept" create box
+	hutch create other
+	says 125 "sandbox 'other': a sandbox named 'box' has ended and is kept" rename other box
+	says 125 "sandbox 'other' has ended, and nothing of it is kept" start "$(
+		"$HUTCH" kill other)"
+	again
+	hutch rename box bix
+	[ "$status" -eq 0 ]
+	hutch kill bix
+	says 125 "sandbox 'box' has ended, and nothing of it is kept" start box
+	hutch start bix
+	[ "$status" -eq 0 ]
+}
+
+@test "whoever is told of its end can start it again, and of two that do at once one does" {
+	kept
+	local round
+	for round in 1 2 3 4 5 6 7 8; do
+		ended_box kill
+		again
+	done
+	ended_box kill
+	local i said=() codes=()
+	for i in 1 2 3 4; do
+		"$HUTCH" start box >"out.$i" 2>"err.$i" &
+		said+=($!)
+	done
+	for i in "${said[@]}"; do
+		wait "$i" && codes+=(0) || codes+=($?)
+	done
+	[ "$(printf '%s\n' "${codes[@]}" | sort | xargs)" = "0 125 125 125" ]
+	[ "$(cat err.* | grep -cE "box' (is running|is being)")" -eq 3 ]
+	in_box true
+}
+
+@test "secrets are not on disk, and a start needs them again" {
+	kept --secret TOKEN=hunter-2222 --secret OTHER=hunter-3333
+	in_box 'echo $TOKEN'
+	never grep -rq hunter- data
+	ended_box kill
+	never grep -rq hunter- data runtime
+	says 125 'secrets are not kept, and these have no value: TOKEN, OTHER$' start box
+	OTHER=hunter-4444 again -e TOKEN=hunter-5555
+	in_box 'test $OTHER$TOKEN = hunter-4444hunter-5555'
+	never grep -rq hunter- data runtime
+	says 125 '--keep would write the value of a secret to disk: it stands in env' \
+		create --keep --image "dir:$T/img" --secret A=hunter-6666 -e B=x-hunter-6666 two
+	[ ! -e data/hutch/kept/two ]
+}
+
+@test "what was changed in folders with :cow goes on too, until it is applied" {
+	room ws
+	kept -v ws:/ws:cow
+	in_box 'echo one >/ws/new'
+	ended_box kill
+	again
+	in_box 'echo two >>/ws/new'
+	ended_box stop -t 0
+	[ ! -e ws/new ]
+	hutch apply box
+	[ "$(cat ws/new)" = $'one\ntwo' ]
+	again
+	in_box 'echo three >>/ws/new; cat /ws/new'
+	[ "$output" = $'one\ntwo\nthree' ]
+	ended_box kill
+	mv ws moved
+	room ws
+	says 125 "changes of sandbox 'box' are kept, and the folders" start box
+	hutch ps -a
+	has '^box .*, kept'
+}
+
+@test "what cannot be kept is an error, and so is what was kept by another version" {
+	says 125 '--keep keeps what is written over an image' create --keep box
+	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box
+	says 125 '--keep is a flag of hutch create' run --keep true
+	says 125 '--memory is no flag of hutch start' start --memory 1g box
+	kept
+	ended_box kill
+	sed -i 's/"version":1/"version":2/' data/hutch/kept/box/about
+	says 125 '.*kept/box/about: it is of another version' start box
+	sed -i 's/"version":2/"version":1,"more":1/' data/hutch/kept/box/about
+	says 125 ".*about: .*'more'" start box
+	sed -i 's/,"more":1//' data/hutch/kept/box/about
+	sed -i 's/"keep"/"kep"/' data/hutch/kept/box/policy.json
+	says 125 ".*policy.json: policy: unknown key 'kep'" start box
+}
+
+@test "with --upper the files are there, and stay there" {
+	room up
+	kept --upper up
+	in_box 'echo x >/data/new'
+	ended_box kill
+	[ "$(cat up/upper/data/new)" = x ]
+	again
+	in_box 'cat /data/new'
+	[ "$output" = x ]
+	ended_box rm -f
+	[ "$(cat up/upper/data/new)" = x ]
+}
+
+@test "it is of the image that it was made of, whatever has that name now" {
+	needs_static
+	own_store
+	busybox_image >/dev/null
+	kept_of_store
+	in_box 'echo x >/new'
+	ended_box kill
+	hutch image import img --name bb:1
+	[ "$status" -eq 0 ]
+	again
+	in_box 'cat /new; test -x /bin/busybox'
+	hutch ps
+	has '^box .*bb:1 '
+	ended_box kill
+	hutch image rm bb:1
+	hutch image gc
+	says 125 "the image that sandbox 'box' was made of is gone: .*bb:1, with the digest sha256:" start box
+	hutch ps -a
+	has '^box .*, kept'
+}
+
+kept_of_store() {
+	hutch create --keep --image bb:1 box
+	[ "$status" -eq 0 ]
+}
+
+@test "whoever is killed at a random instant, it lives or is kept, and goes on" {
+	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-25}" "$here/killer_kept.py" "$HUTCH" "$T/img"
+}

@@ -1,0 +1,221 @@
+/* What is kept of a sandbox: whole or not at all, one at a time, and read strictly. */
+#include "sandbox/definition.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "policy/settings.h"
+#include "tests/unit/scene.h"
+
+static int data_setup(void **state)
+{
+	return scene_setup(state) < 0 ? -1 : setenv("XDG_DATA_HOME", *state, 1);
+}
+
+static void make(struct definition *d, const char *name)
+{
+	struct settings said = { 0 };
+	struct err e;
+
+	definition_init(d);
+	(void)snprintf(d->name, sizeof(d->name), "%s", name);
+	(void)snprintf(d->id, sizeof(d->id), "%s", "0123456789ab");
+	d->image = text_copy("bb:1");
+	assert_int_equal(settings_say(&said, "env", "A=\"b\" c", "/", &e), 0);
+	assert_int_equal(settings_say(&said, "volume", "x:/y:ro", "/here", &e), 0);
+	assert_int_equal(definition_make(d, &said, &e), 0);
+	settings_done(&said);
+}
+
+static void test_it_is_found_by_name_and_id_with_what_was_said(void **state)
+{
+	static const char *const names[] = { "box", "0123456789ab" };
+	struct definition d, found;
+	struct settings said = { 0 };
+	struct err e;
+
+	(void)state;
+	make(&d, "box");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_int_equal(definition_find(names[i], &found, &e), 0);
+		assert_string_equal(found.name, "box");
+		assert_string_equal(found.id, d.id);
+		assert_string_equal(found.image, "bb:1");
+		assert_null(found.digest);
+		definition_done(&found);
+	}
+	assert_int_equal(definition_read(&d, &said, &e), 0);
+	assert_int_equal(said.count, 2);
+	assert_string_equal(said.items[0].value, "/here/x:/y:ro");
+	assert_string_equal(said.items[1].value, "A=\"b\" c");
+	settings_done(&said);
+	definition_done(&d);
+	assert_int_equal(definition_find("other", &found, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+}
+
+static void test_one_at_a_time_has_it(void **state)
+{
+	struct definition d, other;
+	struct err e;
+
+	(void)state;
+	make(&d, "box");
+	assert_int_equal(definition_check_free("box", &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	assert_int_equal(definition_check_free("bix", &e), 0);
+	assert_int_equal(definition_find("box", &other, &e), 0);
+	assert_int_equal(definition_take(&other, &e), -1);
+	assert_int_equal(e.kind, ERR_BUSY);
+	assert_int_equal(definition_remove(&other, &e), -1);
+	own_close(&d.folder);
+	assert_int_equal(definition_take(&other, &e), 0);
+	definition_done(&other);
+	definition_done(&d);
+}
+
+static void test_another_name_is_one_that_nobody_has(void **state)
+{
+	struct definition one, two;
+	struct err e;
+
+	(void)state;
+	make(&one, "one");
+	make(&two, "two");
+	assert_int_equal(definition_rename(&one, "two", &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	assert_int_equal(definition_rename(&one, "three", &e), 0);
+	assert_int_equal(definition_check_free("one", &e), 0);
+	assert_int_equal(definition_check_free("three", &e), -1);
+	assert_int_equal(definition_remove(&one, &e), 0);
+	assert_int_equal(definition_check_free("three", &e), 0);
+	/* Whoever had found it before finds out. */
+	struct definition late;
+	assert_int_equal(definition_find("two", &late, &e), 0);
+	assert_int_equal(definition_remove(&two, &e), 0);
+	own_close(&two.folder);
+	assert_int_equal(definition_take(&late, &e), -1);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	definition_done(&late);
+	definition_done(&one);
+	definition_done(&two);
+}
+
+static void test_what_a_killed_one_left_is_swept_and_never_found(void **state)
+{
+	AUTO_FREE char *half = scene_path(state, "hutch/kept/.new-000000000000");
+	AUTO_FREE char *gone = scene_path(state, "hutch/kept/.gone-000000000000");
+	struct definition_list all;
+	struct definition d;
+
+	make(&d, "one");
+	definition_done(&d);
+	assert_int_equal(mkdir(half, 0700) | mkdir(gone, 0700), 0);
+	definition_list(&all);
+	assert_int_equal(all.count, 1);
+	definition_list_done(&all);
+	make(&d, "two");
+	definition_done(&d);
+	assert_int_equal(access(half, F_OK), -1);
+	assert_int_equal(access(gone, F_OK), -1);
+}
+
+static void test_the_first_process_of_its_last_life_is_waited_for(void **state)
+{
+	struct definition d;
+	struct err e;
+	int ends[2];
+	char byte;
+
+	(void)state;
+	make(&d, "box");
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)close(ends[1]);
+		_exit(read(ends[0], &byte, 1) != 1);
+	}
+	assert_int_equal(definition_note(&d, pid, &e), 0);
+	pid_t other = fork();
+	if (other == 0) {
+		(void)close(ends[1]);
+		_exit(definition_take(&d, NULL) == 0 ? 0 : 1);
+	}
+	(void)close(ends[0]);
+	struct pollfd w = { .fd = (int)syscall(SYS_pidfd_open, other, 0), .events = POLLIN };
+	assert_int_equal(poll(&w, 1, 100), 0);
+	(void)close(w.fd);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	(void)close(ends[1]);
+	int status = -1;
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_int_equal(status, 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	/* It has gone, and its number says nothing any more. */
+	assert_int_equal(definition_take(&d, &e), 0);
+	definition_done(&d);
+}
+
+static void put(void **state, const char *file, const char *text)
+{
+	AUTO_FREE char *name = text_format("hutch/kept/box/%s", file);
+	AUTO_FREE char *path = scene_path(state, name);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	assert_int_equal(io_write_all(fd, text, strlen(text)), 0);
+}
+
+static void test_what_is_not_as_we_wrote_it_is_refused(void **state)
+{
+#define REST "\"created\":\"x\",\"image\":null,\"digest\":null}"
+	static const struct {
+		const char *about, *says;
+	} wrong[] = {
+		{ "", "" },
+		{ "{}", "another version" },
+		{ "{\"version\":2,\"id\":\"0123456789ab\"," REST, "another version" },
+		{ "{\"version\":1,\"id\":\"0123456789a\"," REST, "no id" },
+		{ "{\"version\":1,\"id\":\"../3456789ab\"," REST, "no id" },
+		{ "{\"version\":1,\"more\":1,\"id\":\"0123456789ab\"," REST, "more" },
+		{ "{\"version\":1,\"id\":\"0123456789ab\"," REST "x", "" },
+		{ "{\"version\":1,\"id\":7," REST, "a string was expected" },
+	};
+	struct definition d;
+	struct err e;
+
+	make(&d, "box");
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct definition found;
+		put(state, "about", wrong[i].about);
+		assert_int_equal(definition_find("box", &found, &e), -1);
+		assert_int_not_equal(e.kind, ERR_NOT_FOUND);
+		assert_non_null(strstr(e.text, "kept/box/about"));
+		if (!strstr(e.text, wrong[i].says))
+			fail_msg("'%s' does not say %s", e.text, wrong[i].says);
+	}
+	definition_done(&d);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, data_setup, scene_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_it_is_found_by_name_and_id_with_what_was_said),
+		TEST(test_one_at_a_time_has_it),
+		TEST(test_another_name_is_one_that_nobody_has),
+		TEST(test_what_a_killed_one_left_is_swept_and_never_found),
+		TEST(test_the_first_process_of_its_last_life_is_waited_for),
+		TEST(test_what_is_not_as_we_wrote_it_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
