@@ -35,27 +35,29 @@ BASE     := action action_errand base64 buffer conduit err frame io keys list ma
             quote utf8 variables visible way
 STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
 POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
-            publish rules settings syscalls volume
+            publish rules settings settings_print syscalls volume
 SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_limits channel checks copied cow cow_mount delegate deputy deputy_bind deputy_caller \
+SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_limits channel checks copied cow cow_mount definition delegate deputy deputy_bind deputy_caller \
             deputy_calls deputy_open deputy_place diagnose fence fs fuse \
-            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write limits listener lookup lookup_place lowers missing mounts network note overlay plan \
-            plan_print ports probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
+            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_out learn_paths learn_tell learn_write level limits listener lookup lookup_place lowers missing mounts network note overlay plan \
+            plan_print pools ports probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_name registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
             upper view volumes walls watchdog why why_exec why_refused
-ACT      := action action_errand answers args complaint desk desk_audit desk_env desk_frame desk_judge desk_start \
-            heap held lines observe observe_errand outbox outlet put queue setting split \
+ACT      := action action_errand action_git answers args complaint desk desk_audit desk_env desk_frame desk_judge \
+            desk_start heap held lines observe observe_errand observe_git outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
-CONTROL  := call capture clients confine events jobs kept log methods methods_exec methods_port methods_start methods_update \
-            outputs outputs_tell peer records rpc samples still supervisor wire
-CLI      := arena doctor main options party past report run
+CONTROL  := again call capture clients confine events jobs journal kept lease log methods methods_exec methods_port methods_start methods_update \
+            order outputs outputs_tell peer records rpc samples still supervisor wire
+POOL     := maker pool takers
+CLI      := arena doctor main option_table options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
-            parts past_root patch policy port porter ps reply rm stats steer stream table unified update why
+            parts past_root patch policy pool pool_client port porter ps reply rm stats steer stream table unified update why
 EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding entry errand \
-            errand_change errand_grep errand_list errands everyone excerpt executor \
-            files finds glob grep grep_paths grep_tree history lint lints listing \
+            errand_change errand_changes errand_git errand_grep errand_list errand_repository \
+            errands everyone excerpt executor \
+            files finds git glob grep grep_paths grep_tree history lint lints listing \
             main matcher name needle pattern pattern_bracket pattern_rust processes \
             program relay replies requests ripgrep row runes screen screen_control \
             screen_draw script scrollback sequence session session_action \
@@ -90,6 +92,9 @@ ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/ar
                 $(call src,sandbox/act,$(ACT) main)
 SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,$(CONTROL) main)
+POOL_SRC     := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
+                $(call src,sandbox/control,events peer rpc wire) sandbox/cli/reply.c \
+                $(call src,sandbox/pool,$(POOL) main)
 # hutch-image: the launcher's modules but its verbs, and its own.
 IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c,$(HUTCH_SRC)) \
@@ -141,7 +146,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
 
 # --- what is built ---------------------------------------------------------
 
-PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor image scope seccomp supervise)
+PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor image pool scope seccomp supervise)
 
 # V=1 shows each command.
 V ?= 0
@@ -196,6 +201,11 @@ $(B)/libexec/hutch-supervise: $(call host_obj,$(SUPERVISE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_SUPERVISE)
+
+$(B)/libexec/hutch-pool: $(call host_obj,$(POOL_SRC))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK)
 
 # Of other parts of hutch the library has the functions that it calls, and no more: what
 # aborts where memory is out is in none of them (tests/run/library.bats).
@@ -323,7 +333,7 @@ deps:
 # --- man pages, installation, demo -----------------------------------------
 
 MAN := $(addprefix $(B)/man/man1/,hutch.1 hutch-act.1 hutch-audit.1 hutch-cp.1 hutch-create.1 hutch-diff.1 hutch-doctor.1 hutch-image.1 \
-         hutch-policy.1 hutch-port.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1 hutch-why.1)
+         hutch-policy.1 hutch-pool.1 hutch-port.1 hutch-run.1 hutch-sandboxes.1 hutch-snapshot.1 hutch-why.1)
 MAN3 := $(B)/man/man3/libhutch.3
 .PHONY: man
 man: $(MAN) $(MAN3)
@@ -367,6 +377,7 @@ demo: deps
 # is linked with one of them: the executor's if it includes a header of it.
 SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
             $(filter-out sandbox/control/main.c,$(SUPERVISE_SRC)) \
+            $(filter-out sandbox/pool/main.c,$(POOL_SRC)) \
             $(filter-out policy/seccomp_main.c,$(COMPILER_SRC))
 LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
 EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
@@ -525,6 +536,13 @@ image-test: deps
 root-test: deps
 	$(MAKE) $(JOBS) tests
 	tests/all.sh --build $(B) run-root
+
+# All behaviour with sanitizers; `make test` leaves out some that take long.
+.PHONY: sanitized-test
+sanitized-test: deps
+	$(MAKE) $(JOBS) tests
+	$(MAKE) $(JOBS) sanitized
+	tests/all.sh --build $(B) --sanitized $(B)/asan run-sanitized
 
 # Each wall is left out once, in a copy of the tree, and a test has to fail.
 .PHONY: layers-test

@@ -2,13 +2,13 @@
 
 # The words, and those of each flag, in one place; tests/run/completion.bats holds
 # them against the help of each verb.
-_hutch_verbs='act run create exec shell cp port connect ps inspect logs events stats wait pause unpause
+_hutch_verbs='act run create start exec shell pool cp port connect ps inspect logs events stats wait pause unpause
 	update rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --protect-missing --toolchain --tmpfs --read-only -e --env
 	--env-file --secret --secret-file -w --workdir -u --user --hostname -i --interactive -t --tty --stdio
 	--network -p --publish --isolation --landlock --idmap --cap-add --cap-drop --seccomp -m --memory --cpus --pids-limit
 	--disk --cgroup-parent --best-effort --ulimit --timeout --audit --json --learn --dry-run --rm -h --help'
-_hutch_create_only='--ttl --idle-timeout --sample'
+_hutch_create_only='--keep --ttl --idle-timeout --sample --lease'
 _hutch_not_create='--dry-run'
 _hutch_not_fork='--image --pull'
 _hutch_run_only='--entrypoint --learn -i --interactive -t --tty --stdio --rm'
@@ -20,15 +20,15 @@ _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u -
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
 # Of the verbs that take names and little else.
 declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --json -q --quiet --no-trunc'
-	[inspect]='' [logs]='-f --follow -n --tail' [events]='-f --follow --json'
+	[inspect]='' [logs]='-f --follow -n --tail --supervisor' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
 	[update]='-m --memory --cpus --pids-limit'
-	[stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
+	[start]='-e --env --env-file --secret --secret-file --json' [stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
 	[apply]='-f --force --include-protected --dry-run' [discard]='' [snapshot]='-m --message'
 	[commit]='-m --message')
 _hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
 _hutch_doctor_flags='--json -h --help'
-_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--ttl|--idle-timeout|--sample)'
+_hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--ttl|--idle-timeout|--sample|--lease)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
 	rtprio rttime sigpending stack'
 _hutch_caps='CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -373,6 +373,23 @@ _hutch_port()
 	fi
 }
 
+# Of hutch pool create the flags of hutch create stand behind the name.
+_hutch_pool()
+{
+	case $COMP_CWORD:${COMP_WORDS[2]}:$cur in
+	2:*) _hutch_words 'create ls take exec rm' ;;
+	*:create:-*) _hutch_words "--size $(_hutch_maker_flags create | grep -vx -e -p -e --publish)" ;;
+	*:ls:-*) _hutch_words '--json -q --quiet -h --help' ;;
+	*:take:-*) _hutch_words '--name --timeout -d --descriptor -h --help' ;;
+	*:exec:-*) _hutch_words "$(grep -vxFf <(printf '%s\n' -d --detach) <(tr ' ' '\n' <<<"$_hutch_exec_flags"))" ;;
+	*:rm:-*) _hutch_words '-h --help' ;;
+	*:take:* | *:exec:* | *:rm:*)
+		[[ ${COMP_WORDS[COMP_CWORD - 1]} == @(--name|--timeout|--) ]] ||
+			_hutch_words "$("${COMP_WORDS[0]}" pool ls -q 2>/dev/null)"
+		;;
+	esac
+}
+
 _hutch_small() # VERB
 {
 	if [[ $cur == -* ]]; then
@@ -380,9 +397,11 @@ _hutch_small() # VERB
 		return
 	fi
 	case $1:${COMP_WORDS[COMP_CWORD - 1]} in
+	start:--env-file | start:--secret-file) _hutch_paths file ;;
+	start:-e | start:--env | start:--secret) ;;
 	update:-m | update:--memory | update:--cpus | update:--pids-limit | stop:-t | stop:--time | logs:-n | logs:--tail | snapshot:-m | commit:-m | *:--message | ps:*) ;;
 	commit:*) _hutch_sources ;;
-	rm:* | inspect:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
+	rm:* | start:* | inspect:* | wait:* | diff:* | apply:* | discard:*) _hutch_names -a ;;
 	*) _hutch_names ;;
 	esac
 }
@@ -410,6 +429,8 @@ _hutch()
 		_hutch_audit
 	elif [[ ${COMP_WORDS[1]} == port ]]; then
 		_hutch_port
+	elif [[ ${COMP_WORDS[1]} == pool ]]; then
+		_hutch_pool
 	elif [[ ${COMP_WORDS[1]} == doctor ]]; then
 		_hutch_words "$_hutch_doctor_flags"
 	elif [[ ${COMP_WORDS[1]} == help ]]; then

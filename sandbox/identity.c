@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "policy/policy.h"
 #include "policy/quantity.h"
+#include "sandbox/level.h"
 
 #define NOBODY 65534
 
@@ -96,7 +97,8 @@ int identity_become(const struct identity *who, struct err *e)
 /* Folders of ours are below these (store/folders.h), if the user that we become owns
  * them. */
 static const char *const kept_by_clients[] = {
-	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", NULL,
+	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
+	LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,
 };
 
 /* Where images are, and what it takes to get them: credentials are in files that these
@@ -106,7 +108,8 @@ static const char *const kept_for_images[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "PATH",
 	"TERM", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "SSL_CERT_FILE", "http_proxy",
 	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-	"SOURCE_DATE_EPOCH", "OH_RUNTIME_RUNTIME_IMAGE_REPO", NULL,
+	"SOURCE_DATE_EPOCH", "OH_RUNTIME_RUNTIME_IMAGE_REPO", LEVEL_VARIABLE,
+	FORMAT_VARIABLE, NULL,
 };
 
 static bool is_kept(const char *variable, const char *const *kept)
@@ -153,6 +156,23 @@ static int become_keeping(const char *const *kept, struct err *e)
 int identity_become_client(struct err *e)
 {
 	return become_keeping(kept_by_clients, e);
+}
+
+int identity_as_client(int (*look)(void *arg, struct err *e), void *arg, struct err *e)
+{
+	const struct policy none = { 0 };
+	struct identity who;
+
+	if (identity_decide(&none, &who, e) < 0)
+		return -1;
+	if (!who.was_root)
+		return look(arg, e);
+	if (setegid(who.gid) < 0 || seteuid(who.uid) < 0)
+		return cannot_become(&who, e);
+	int result = look(arg, e);
+	if (seteuid(0) < 0 || setegid(0) < 0)
+		return err_sys(e, "become root again");
+	return result;
 }
 
 int identity_become_for_images(struct err *e)

@@ -36,6 +36,9 @@ int identity_become(const struct identity *who, struct err *e);
  * nothing for an ordinary user. */
 int identity_become_client(struct err *e);
 
+/* Calls `look` as that user, for a moment, and is root again. */
+int identity_as_client(int (*look)(void *arg, struct err *e), void *arg, struct err *e);
+
 /* The same for who keeps images: what says where they are, and what it takes to get them,
  * stays in the environment. */
 int identity_become_for_images(struct err *e);

@@ -31,6 +31,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/cli/client.h"
 #include "sandbox/cli/options.h"
+#include "sandbox/cli/pool_client.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/identity.h"
 #include "sandbox/janitor.h"
@@ -59,6 +60,7 @@ struct visit {
 	struct terminal terminal;
 	struct janitor janitor;
 	int signals; /* owned */
+	bool is_taken; /* of a pool, for this command alone */
 
 	enum state state;
 	int start; /* the request; 0: not made */
@@ -394,13 +396,19 @@ static int take_terminal(struct visit *v, struct err *e)
 	return terminal_raw(&v->terminal, e);
 }
 
+/* A pool's is held by this connection: it ends when we do. */
+static int connect_to(struct visit *v, const char *name, struct err *e)
+{
+	return v->is_taken ? pool_take(name, -1, &v->client, e) : client_open(&v->client, name, e);
+}
+
 static int begin(struct visit *v, const char *name, struct err *e)
 {
 	AUTO_FREE char *params = start_params(v->policy, false, e);
 	struct client_fds fds = { .count = STDIO_COUNT };
 
 	v->signals = params ? supervise_signals(e) : -1;
-	if (v->signals < 0 || client_open(&v->client, name, e) < 0)
+	if (v->signals < 0 || connect_to(v, name, e) < 0)
 		return -1;
 	v->client.is_bound = true;
 	if (stdio_open(&v->stdio, v->policy, e) < 0 || take_terminal(v, e) < 0)
@@ -420,11 +428,12 @@ static void play(struct visit *v)
 		turn(v);
 }
 
-static int visit(const char *name, const struct policy *policy)
+static int visit(const char *name, const struct policy *policy, bool is_taken)
 {
 	struct visit v;
 
 	visit_init(&v, policy);
+	v.is_taken = is_taken;
 	if (begin(&v, name, &v.error) == 0)
 		play(&v);
 	visit_done(&v); /* the terminal is as it was before anything is said */
@@ -478,7 +487,9 @@ static void hold_secrets(const struct policy *policy)
 		(void)setrlimit(RLIMIT_CORE, &none); /* lowering never fails */
 }
 
-static int enter(const char *name, struct policy *policy, bool detaches)
+enum door { DOOR_NAME, DOOR_DETACHED, DOOR_POOL };
+
+static int enter(const char *name, struct policy *policy, enum door door)
 {
 	struct err e;
 
@@ -491,7 +502,8 @@ static int enter(const char *name, struct policy *policy, bool detaches)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	return detaches ? start_detached(name, policy) : visit(name, policy);
+	return door == DOOR_DETACHED ? start_detached(name, policy)
+				     : visit(name, policy, door == DOOR_POOL);
 }
 
 /* NAME [--] CMD [ARG...] becomes the name, which is the caller's to free, and the
@@ -529,7 +541,26 @@ static int exec_words(char **argv, struct run_options *o, struct err *e)
 					     "stdin it could be");
 	if (split(&o->policy->argv, &name, e) < 0)
 		return -1;
-	return enter(name, o->policy, o->detaches);
+	return enter(name, o->policy, o->detaches ? DOOR_DETACHED : DOOR_NAME);
+}
+
+static int pool_words(char **argv, struct run_options *o, struct err *e)
+{
+	AUTO_FREE char *pool = NULL;
+
+	if (options_parse(argv, o, e) < 0)
+		return -1;
+	if (o->wants_help) {
+		(void)printf("hutch pool exec is, with the name of a pool:\n\n");
+		options_print_help(VERB_EXEC);
+		return 0;
+	}
+	if (o->detaches)
+		return err_set(e, ERR_USAGE, "-d makes no sense for hutch pool exec, whose sandbox "
+					     "ends with it");
+	if (split(&o->policy->argv, &pool, e) < 0)
+		return err_remedy(e, "hutch pool exec [OPTIONS] POOL [--] CMD [ARG...]");
+	return enter(pool, o->policy, DOOR_POOL);
 }
 
 /* $SHELL of the inside, else what is there. */
@@ -558,7 +589,7 @@ static int shell_words(char **argv, struct run_options *o, struct err *e)
 	list_add(&policy->argv, FIND_SHELL);
 	policy->is_interactive = true;
 	policy->has_terminal = isatty(0);
-	return enter(copy, policy, false);
+	return enter(copy, policy, DOOR_NAME);
 }
 
 static int with_policy(char **argv, enum verb verb,
@@ -581,6 +612,11 @@ static int with_policy(char **argv, enum verb verb,
 int exec_main(char **argv)
 {
 	return with_policy(argv, VERB_EXEC, exec_words);
+}
+
+int exec_pool_main(char **argv)
+{
+	return with_policy(argv, VERB_EXEC, pool_words);
 }
 
 int shell_main(char **argv)

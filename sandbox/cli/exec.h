@@ -8,3 +8,5 @@
 /* `argv` starts behind the verb.  Each returns the exit code of hutch. */
 int exec_main(char **argv);
 int shell_main(char **argv);
+/* `hutch pool exec`: in a sandbox that is taken for it, and ends with it. */
+int exec_pool_main(char **argv);

@@ -30,7 +30,7 @@ static const char *page_of(const char *synopsis)
 		{ "hutch diff ", "hutch-diff" },	 { "hutch apply ", "hutch-diff" },
 		{ "hutch discard ", "hutch-diff" },	 { "hutch snapshot ", "hutch-snapshot" },
 		{ "hutch commit ", "hutch-snapshot" },	 { "hutch policy ", "hutch-policy" },
-		{ "hutch audit ", "hutch-audit" },
+		{ "hutch audit ", "hutch-audit" },	 { "hutch port ", "hutch-port" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pages); i++)

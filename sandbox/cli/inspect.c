@@ -6,10 +6,12 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/quote.h"
 #include "sandbox/cli/client.h"
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
+#include "sandbox/definition.h"
 #include "sandbox/result.h"
 
 #define INDENT 4
@@ -123,13 +125,28 @@ static int put_live(FILE *to, const char *name, struct err *e)
 	return rc;
 }
 
+/* Nobody remembers its end. */
+static int put_kept(FILE *to, const char *name)
+{
+	struct definition d;
+
+	if (definition_find(name, &d, NULL) < 0)
+		return -1;
+	AUTO_FREE char *image = quote_json(d.image), *created = quote_json(d.created);
+	(void)fprintf(to, "{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
+			  "\"created\":%s,\"exit\":null}", d.name, d.id, image,
+		      registry_status_name(REGISTRY_ENDED), created);
+	definition_done(&d);
+	return 0;
+}
+
 static int put_ended(FILE *to, const char *name, struct err *e)
 {
 	struct registry_item item;
 	struct reply info = { 0 }, record = { 0 };
 
 	if (registry_find_ended(name, &item, e) < 0)
-		return -1;
+		return e->kind == ERR_NOT_FOUND ? put_kept(to, name) : -1;
 	if (item.info)
 		(void)reply_scan(&info, item.info, strlen(item.info), NULL);
 	if (item.record)

@@ -1,6 +1,7 @@
 /* hutch: a safe place for an agent to act. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -13,6 +14,7 @@
 #include "sandbox/cli/run.h"
 #include "sandbox/cli/verbs.h"
 #include "sandbox/identity.h"
+#include "sandbox/level.h"
 #include "sandbox/program.h"
 #include "sandbox/result.h"
 
@@ -67,6 +69,11 @@ static int create_main(char **argv)
 static int fork_main(char **argv)
 {
 	return run_as("hutch-supervise", "hutch-fork", NULL, argv);
+}
+
+static int start_main(char **argv)
+{
+	return run_as("hutch-supervise", "hutch-start", NULL, argv);
 }
 
 /* Images are of whom sandboxes stand for. */
@@ -129,8 +136,10 @@ static const struct verb {
 
 	{ "Work in a sandbox that has a name:", NULL, NULL, false },
 	{ "create", "make one that lives on under its name", create_main, false },
+	{ "start", "start it again when it has ended, if it was made with --keep", start_main, false },
 	{ "exec", "run a command in it", exec_main, false },
 	{ "shell", "a shell in it", shell_main, false },
+	{ "pool", "sandboxes made ahead, to be had at once: create, ls, take, exec, rm", pool_main, false },
 	{ "cp", "copy files into it, out of it, or from one to another", cp_main, false },
 	{ "port", "ports of this host that lead into it: add, rm, ls", port_main, true },
 	{ "connect", "its control socket over stdin and stdout", connect_main, true },
@@ -211,10 +220,54 @@ static int unknown_verb(const char *name)
 	return EXIT_HUTCH;
 }
 
+static const struct {
+	const char *flag, *variable;
+} log_flags[] = { { "--log-level", LEVEL_VARIABLE }, { "--log-format", FORMAT_VARIABLE } };
+
+/* "--flag VALUE" or "--flag=VALUE": how many words these are; 0: it is none of them. */
+static int take_log_flag(char **words, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(log_flags); i++) {
+		const size_t len = strlen(log_flags[i].flag);
+		if (strncmp(*words, log_flags[i].flag, len) != 0)
+			continue;
+		const bool is_one = (*words)[len] == '=';
+		if (!is_one && (*words)[len])
+			continue;
+		const char *value = is_one ? *words + len + 1 : words[1];
+		if (!value || !*value)
+			return err_set(e, ERR_USAGE, "%s needs a value", log_flags[i].flag);
+		if (setenv(log_flags[i].variable, value, 1) < 0)
+			return err_sys(e, "%s", log_flags[i].flag);
+		return is_one ? 1 : 2;
+	}
+	return 0;
+}
+
+/* Those in front of the verb, for all programs of ours that come of it. */
+static int take_log_flags(char **words, struct err *e)
+{
+	int taken = 0, more = 1;
+
+	for (; words[taken] && more > 0; taken += more)
+		if ((more = take_log_flag(words + taken, e)) < 0)
+			return -1;
+	return level_check(e) < 0 ? -1 : taken;
+}
+
 int main(int argc, char **argv)
 {
+	struct err e;
+
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
+	int taken = argc < 2 ? 0 : take_log_flags(argv + 1, &e);
+	if (taken < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	argc -= taken;
+	argv += taken;
 	if (argc < 2) {
 		(void)print_help(argv + argc);
 		return EXIT_HUTCH;

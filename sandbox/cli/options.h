@@ -15,7 +15,8 @@ enum verb {
 	VERB_EXEC = 8,
 	VERB_SHELL = 16,
 	VERB_FORK = 32,
-	VERB_WHY = 64
+	VERB_WHY = 64,
+	VERB_START = 128
 };
 
 struct run_options {
@@ -28,8 +29,10 @@ struct run_options {
 	bool confirms; /* --confirm */
 	uint64_t ttl_ms, idle_ms, sample_ms; /* of hutch create; 0: none */
 	bool detaches; /* --detach */
+	int lease_fd; /* of hutch create; 0: none */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
 	struct settings *kept; /* set before: what --policy names is put there, owned */
+	bool notes;	       /* set before: what flags say too */
 	struct settings *settings; /* while flags are read: what --policy names */
 	bool is_late;		   /* the same: it has been applied */
 };

@@ -212,7 +212,7 @@ int run_main(char **argv)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else {
 		if (wall_stands(WALL_DESCRIPTORS))
-			launch_close_others(options.json_fd);
+			launch_close_others(options.json_fd, -1);
 		if (!options.is_dry_run) {
 			report_network(&policy);
 			report_secrets(&policy);

@@ -18,6 +18,7 @@ int kill_main(char **argv);
 int logs_main(char **argv);
 int pause_main(char **argv);
 int policy_main(char **argv);
+int pool_main(char **argv);
 int port_main(char **argv);
 int ps_main(char **argv);
 int rename_main(char **argv);

@@ -271,7 +271,7 @@ static int answer(char **argv, struct question *q, struct err *e)
 		options_print_help(VERB_WHY);
 		return 0;
 	}
-	launch_close_others(options.json_fd);
+	launch_close_others(options.json_fd, -1);
 	if (options.json_fd > 2 && dup2(options.json_fd, 1) < 0)
 		return err_sys(e, "write to descriptor %d", options.json_fd);
 	if (ask(q, &a, e) < 0)

@@ -29,10 +29,11 @@
 /* --- coming and going ------------------------------------------------------- */
 
 /* Told why, if it reads; nobody waits for that. */
-static void refuse(int fd, const struct err *e)
+static void refuse(struct supervisor *s, int fd, const struct err *e)
 {
 	struct buffer line;
 
+	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", e);
 	buffer_init(&line, 8192);
 	rpc_put_error(&line, "null", RPC_FAILED, e);
 	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -59,6 +60,15 @@ void clients_add(struct supervisor *s, int fd)
 	tell_count(s);
 }
 
+static void be_deaf(struct supervisor *s)
+{
+	struct err e;
+
+	(void)err_sys(&e, "take a connection");
+	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
+	s->deaf_ms = clock_ms() + DEAF_MS;
+}
+
 void clients_accept(struct supervisor *s)
 {
 	struct err e;
@@ -67,14 +77,14 @@ void clients_accept(struct supervisor *s)
 	/* It has gone again; or we have no descriptor left, and poll(2) would say at once
 	 * that it waits. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
-		s->deaf_ms = clock_ms() + DEAF_MS;
+		be_deaf(s);
 	if (fd < 0)
 		return;
 	if (peer_check(&s->self, fd, &e) < 0)
-		return refuse(fd, &e);
+		return refuse(s, fd, &e);
 	if (s->client_count == CLIENTS_MAX) {
 		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
-		return refuse(fd, &e);
+		return refuse(s, fd, &e);
 	}
 	clients_add(s, fd);
 	/* What it asks for is mostly here already.  What is broken tells so later. */
@@ -113,6 +123,8 @@ static void remove_client(struct supervisor *s, size_t i)
 	struct client *c = s->clients[i];
 	bool was_large = is_large(c);
 
+	(void)lease_leave(s, c);
+	s->lease.holder = s->lease.holder == c ? NULL : s->lease.holder;
 	s->clients[i] = s->clients[--s->client_count];
 	still_leave(s, c);
 	desk_leave(&s->desk, &c->desk);
@@ -356,6 +368,13 @@ static bool is_finished(const struct client *c)
 			   (lines_is_over(&c->wire.lines) && c->under_way == 0));
 }
 
+/* A holder that says nothing more ends the sandbox; its connection is closed when that
+ * is over, for it to see. */
+static bool is_holder(struct supervisor *s, const struct client *c)
+{
+	return !guest_is_over(&s->guest) && lease_leave(s, c);
+}
+
 /* One of which no answer can come any more: it says nothing more, or has said so much that
  * no more of it is read. */
 static bool look_at_asked(struct supervisor *s, struct client *c)
@@ -376,12 +395,12 @@ bool clients_work(struct supervisor *s)
 		struct client *c = s->clients[i];
 		has_some = take_lines(s, c) || has_some;
 		has_some = look_at_asked(s, c) || has_some;
-		has_some = outputs_tell(s, c) || has_some;
+		has_some = outputs_tell(c) || has_some;
 		has_some = jobs_tell(&s->jobs, c) || has_some;
 		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
 		desk_deliver(&c->desk);
-		if (!flush(c) || is_finished(c))
+		if (!flush(c) || (is_finished(c) && !is_holder(s, c)))
 			remove_client(s, i);
 	}
 	return has_some;

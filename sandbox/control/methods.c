@@ -1,5 +1,6 @@
 #include "sandbox/control/methods.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "sandbox/control/call.h"
 #include "sandbox/control/records.h"
 #include "sandbox/control/supervisor.h"
+#include "sandbox/definition.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 
@@ -33,6 +35,7 @@ static int do_hello(const struct call *call)
 		return RPC_FAILED;
 	}
 	call->client->has_hello = true;
+	lease_take(call->s, call->client);
 	call->client->early = *call->fds;
 	*call->fds = (struct wire_fds){ 0 };
 	AUTO_FREE char *text = text_format(
@@ -44,8 +47,11 @@ static int do_hello(const struct call *call)
 static int do_info(const struct call *call)
 {
 	AUTO_FREE char *info = supervisor_info(call->s);
+	const size_t end = strlen(info) - 1; /* not in what others find in the folder */
+	AUTO_FREE char *all = text_format("%.*s,\"lease\":%s}", (int)end, info,
+					  lease_state(&call->s->lease));
 
-	return call_answer(call, info);
+	return call_answer(call, all);
 }
 
 static int do_stats(const struct call *call)
@@ -191,10 +197,7 @@ static int do_rename(const struct call *call)
 		(void)err_set(call->e, ERR_USAGE, "params.name: missing");
 		return RPC_PARAMS;
 	}
-	if (registry_rename(call->s->entry, name, call->e) < 0)
-		return RPC_FAILED;
-	AUTO_FREE char *info = supervisor_info(call->s);
-	if (registry_set_info(call->s->entry, info, call->e) < 0)
+	if (supervisor_rename(call->s, name, call->e) < 0)
 		return RPC_FAILED;
 	return call_answer(call, "{}");
 }
@@ -213,15 +216,25 @@ static int do_subscribe(const struct call *call)
 	return call_answer(call, next);
 }
 
+/* Of what processes have printed, or of what the supervisor tells of itself. */
 static int do_logs(const struct call *call)
 {
+	struct log_reader r = { .of = &call->s->outputs.log, .method = "output" };
 	uint64_t tail = UINT64_MAX;
-	bool follows = false;
+	const char *of = "output";
 
-	if (call_bool(call, "follow", &follows) < 0 ||
+	if (call_bool(call, "follow", &r.follows) < 0 || call_text(call, "of", &of) < 0 ||
 	    call_uint(call, "tail", 1ull << 53, &tail) < 0)
 		return RPC_PARAMS;
-	outputs_logs(call->s, call->client, call_take_id(call), follows, tail);
+	if (!strcmp(of, "supervisor")) {
+		r.of = &call->s->journal.log;
+		r.method = "log";
+	} else if (strcmp(of, "output") != 0) {
+		(void)err_set(call->e, ERR_USAGE, "params.of: output or supervisor was expected");
+		return RPC_PARAMS;
+	}
+	r.request = call_take_id(call);
+	outputs_logs(call->client, &r, tail);
 	return 0;
 }
 
@@ -299,6 +312,7 @@ static const char *const no_keys[] = { NULL };
 static const char *const hello_keys[] = { "protocol", NULL };
 static const char *const stop_keys[] = { "grace", NULL };
 static const char *const rename_keys[] = { "name", NULL };
+static const char *const release_keys[] = { "name", NULL };
 static const char *const since_keys[] = { "since", NULL };
 static const char *const start_keys[] = { "argv", "env", "cwd", "user", "tty", "rows", "cols",
 					  "secret", "stdin", "timeout", "detach", NULL };
@@ -310,7 +324,7 @@ static const char *const resize_keys[] = { "process", "rows", "cols", NULL };
 static const char *const write_keys[] = { "process", "data", "base64", "eof", NULL };
 static const char *const update_keys[] = { "memory", "cpus", "pids", "disk", NULL };
 static const char *const unpause_keys[] = { "force", NULL };
-static const char *const logs_keys[] = { "follow", "tail", NULL };
+static const char *const logs_keys[] = { "follow", "tail", "of", NULL };
 static const char *const act_keys[] = { "action", "stream", "confirm", NULL };
 static const char *const stream_keys[] = { "stream", "confirm", NULL };
 static const char *const cancel_keys[] = { "id", NULL };
@@ -335,6 +349,7 @@ static const struct method {
 	{ "pause", do_pause, no_keys, STEERS },
 	{ "unpause", do_unpause, unpause_keys, STEERS },
 	{ "rename", do_rename, rename_keys, STEERS },
+	{ "release", lease_release, release_keys, STEERS },
 	{ "events.subscribe", do_subscribe, since_keys, 0 },
 	{ "exec.start", methods_start, start_keys, FDS },
 	{ "copy.in", methods_copy_in, copy_in_keys, FDS },
@@ -376,6 +391,17 @@ static int put_on_record(struct supervisor *s, const struct client *c,
 	return m->flags & ENDS ? 0 : result;
 }
 
+/* Its client is told; who looks for what went wrong may not be that one. */
+static void note_failure(struct supervisor *s, const struct client *c, const char *method,
+			 const struct err *e)
+{
+	AUTO_FREE char *message = text_format("%s of %s: %s", method, c->name, e->text);
+	struct err whole = *e;
+
+	(void)snprintf(whole.text, sizeof(whole.text), "%s", message);
+	journal_add_err(&s->journal, LEVEL_DEBUG, "supervisor", &whole);
+}
+
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		 struct wire_fds *fds, struct err *e)
 {
@@ -394,8 +420,13 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		(void)err_set(e, ERR_USAGE, "%s takes no descriptors", m->name);
 		return RPC_PARAMS;
 	}
+	if (!(m->flags & (LOOKS | ENDS)) && lease_check(s, c, e) < 0)
+		return RPC_FAILED;
 	c->is_user = c->is_user || !(m->flags & LOOKS);
 	if (m->keys && r->params.value && json_only(&r->params, m->keys, e) < 0)
 		return RPC_PARAMS;
-	return put_on_record(s, c, m, e) < 0 ? RPC_FAILED : m->call(&call);
+	int done = put_on_record(s, c, m, e) < 0 ? RPC_FAILED : m->call(&call);
+	if (done != 0)
+		note_failure(s, c, m->name, e);
+	return done;
 }

@@ -95,6 +95,8 @@ const char *rpc_kind(const struct err *e)
 {
 	if (e->sys == ENOSPC || e->sys == EDQUOT)
 		return "no_space"; /* of kind ERR_LIMIT, as many are */
+	if (e->sys == ETIMEDOUT)
+		return "timeout"; /* of any kind */
 	switch ((enum err_kind)e->kind) {
 	case ERR_USAGE:
 		return "invalid";

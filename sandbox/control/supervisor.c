@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,8 +26,10 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/control/confine.h"
 #include "sandbox/control/records.h"
+#include "sandbox/definition.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
+#include "sandbox/shelf.h"
 #include "sandbox/watchdog.h"
 
 /* How long a sandbox may take to become ready. */
@@ -42,14 +45,18 @@ enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, W
 void supervisor_event(struct supervisor *s, const char *name, const char *more)
 {
 	(void)events_add(&s->events, name, more);
+	journal_add_event(&s->journal, name, more);
 }
 
 void supervisor_set_status(struct supervisor *s, enum registry_status status)
 {
 	AUTO_FREE char *more = text_format("\"status\":\"%s\"", registry_status_name(status));
 
+	struct err e;
+
 	s->status = status;
-	(void)registry_set_status(s->entry, status, NULL); /* for who looks from outside */
+	if (registry_set_status(s->entry, status, &e) < 0) /* for who looks from outside */
+		journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
 	supervisor_event(s, "status", more);
 }
 
@@ -102,6 +109,31 @@ char *supervisor_info(const struct supervisor *s)
 			   confine_name(s->has_landlock), degraded, unprotected);
 	veil_text(&s->desk.mask, &info);
 	return info;
+}
+
+/* What is kept gets its name first: a kill in between leaves it under one of them. */
+static int rename_all(struct supervisor *s, const char *name, struct err *e)
+{
+	struct definition *d = s->definition;
+	AUTO_FREE char *old = text_copy(s->entry->name);
+
+	if (registry_check_name(name, e) < 0)
+		return -1;
+	if ((d ? definition_rename(d, name, e) : definition_check_free(name, e)) < 0)
+		return -1;
+	if (registry_rename(s->entry, name, e) == 0)
+		return 0;
+	if (d)
+		(void)definition_rename(d, old, NULL); /* else it is kept under that one */
+	return -1;
+}
+
+int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
+{
+	if (rename_all(s, name, e) < 0)
+		return -1;
+	AUTO_FREE char *info = supervisor_info(s);
+	return registry_set_info(s->entry, info, e);
 }
 
 /* --- its end ---------------------------------------------------------------------- */
@@ -210,7 +242,7 @@ static void on_signals(struct supervisor *s)
 
 static bool is_idle(const struct supervisor *s)
 {
-	if (s->start_ms) /* it is not there yet */
+	if (s->start_ms || s->lease.is_waiting) /* it is not there yet, or nobody's */
 		return false;
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
@@ -341,6 +373,34 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning ------------------------------------------------------------- */
 
+/* What the caller was told on stderr, if anybody read that, and what it came to. */
+static void tell_of_launch(struct supervisor *s)
+{
+	const struct launch *l = s->launch;
+	AUTO_FREE char *image = quote_json(l->policy->image == IMAGE_STORE ? l->stock.name
+									    : l->policy->image_path);
+	AUTO_FREE char *upper = quote_json(l->upper.path);
+	AUTO_FREE char *degraded = result_degraded(l->degraded);
+	AUTO_FREE char *fields = text_format("\"version\":\"%s\",\"pid\":%d,\"image\":%s,"
+					     "\"upper\":%s,\"steps\":%zu,\"degraded\":[%s]",
+					     HUTCH_VERSION, (int)l->sandbox.pid, image, upper,
+					     l->plan.count, degraded);
+
+	journal_add(&s->journal, l->degraded ? LEVEL_WARN : LEVEL_DEBUG, "launcher",
+		    l->degraded ? "it was made with less than was asked for"
+				: s->is_again ? "started again" : "made", fields);
+}
+
+void supervisor_start_clocks(struct supervisor *s)
+{
+	int64_t now = clock_ms();
+
+	s->timeout_ms = s->timeout_ms ? now + s->timeout_ms : 0;
+	s->ttl_ms = s->ttl_ms ? now + s->ttl_ms : 0;
+	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
+	s->idle_since_ms = now;
+}
+
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -374,12 +434,12 @@ static void init(struct supervisor *s)
 		s->desk.cgroup = &l->cgroup;
 		s->desk.memory_limit = l->policy->limits.memory;
 	}
+	journal_init(&s->journal, s->entry, &s->desk.mask);
+	tell_of_launch(s);
 	s->created = events_time(events_now());
-	s->idle_since_ms = now;
 	s->start_ms = now + START_MS;
-	s->timeout_ms = s->timeout_ms ? now + s->timeout_ms : 0;
-	s->ttl_ms = s->ttl_ms ? now + s->ttl_ms : 0;
-	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
+	if (!s->lease.is_waiting)
+		supervisor_start_clocks(s);
 }
 
 /* Everything that is open, but for two that were for the start alone. */
@@ -392,7 +452,8 @@ static int confine(struct supervisor *s, struct err *e)
 		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.deputy.socket, l->sentry.fd,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
-		s->outputs.log.folder, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
+		s->definition ? s->definition->folder : -1, s->lease.fd,
+		s->outputs.log.folder, s->journal.log.folder, s->journal.log.now, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
 	int keep[ARRAY_LEN(own) + PORTS_FDS];
 	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
@@ -402,7 +463,7 @@ static int confine(struct supervisor *s, struct err *e)
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
 		.server = l->sandbox.fuse.pid, .deputy = l->sandbox.deputy.pid,
-		.entry = s->entry, .cgroup = &l->cgroup, .audit = l->audit.ledger.folder,
+		.entry = s->entry, .definition = s->definition, .cgroup = &l->cgroup, .audit = l->audit.ledger.folder,
 		.keep = keep, .keep_count = count,
 	};
 
@@ -422,10 +483,25 @@ static int open_doors(struct supervisor *s, struct err *e)
 	supervisor_set_status(s, REGISTRY_STARTED);
 	s->has_landlock = confine_has_landlock(&s->self, s->guest.watched_memory > 0);
 	AUTO_FREE char *info = supervisor_info(s);
-	if (registry_set_info(s->entry, info, e) < 0)
+	if (registry_set_info(s->entry, info, e) < 0 ||
+	    (s->lease.is_waiting && registry_set_waiting(s->entry, e) < 0))
 		return -1;
 	s->listener = registry_listen(s->entry, e);
-	return s->listener < 0 ? -1 : confine(s, e);
+	if (s->listener < 0 || confine(s, e) < 0)
+		return -1;
+	lease_serve(s);
+	return 0;
+}
+
+/* Before its end is known, too: whoever is told of it may start it again.  The janitor has
+ * the same lock of the upper layer. */
+static void let_go_of_files(struct supervisor *s)
+{
+	if (!s->definition)
+		return;
+	if (s->launch->upper.lock >= 0)
+		(void)shelf_lock(s->launch->upper.lock, LOCK_UN);
+	own_close(&s->definition->folder);
 }
 
 /* Everybody who waits is told; a client that does not read is not waited for. */
@@ -433,24 +509,32 @@ static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
 	AUTO_FREE char *members = text_format("\"record\":%s", record);
-	const bool was_ready = s->ready < 0;
+	const bool was_ready = s->ready < 0, is_nobodys = !was_ready || s->lease.is_waiting;
 	struct err e;
 
 	if (!was_ready && s->ending.error.kind == ERR_NONE)
 		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
 							  "ready");
+	if (!was_ready && s->definition && !s->is_again)
+		(void)definition_remove(s->definition, NULL); /* at least it has no name then */
 	tell_ready(s, &s->ending.error);
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
 	outputs_end(s);
 	methods_end_jobs(s);
+	if (s->ending.error.kind != ERR_NONE)
+		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &s->ending.error);
 	supervisor_event(s, "ended", members);
 	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
 	/* Before its end is known: who is told of it may look at what it has changed. */
 	cow_done(&s->launch->cow);
-	if (registry_end(s->entry, record, was_ready ? REGISTRY_KEEP : REGISTRY_REMOVE, &e) < 0)
+	let_go_of_files(s);
+	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {
+		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &e);
 		supervisor_event(s, "error", "");
+	}
+	outputs_end_logs(s);
 	still_done(&s->still);
 	answer_mourners(s);
 	clients_part(s);
@@ -468,11 +552,14 @@ void supervisor_run(struct supervisor *s)
 	judge(s);
 	finish(s);
 	own_close(&s->listener);
+	if (s->lease.fd > 0)
+		own_close(&s->lease.fd);
 	jobs_done(&s->jobs);
 	outputs_done(s);
 	desk_done(&s->desk);
 	guest_done(&s->guest);
 	events_done(&s->events);
+	journal_done(&s->journal);
 	list_done(&s->shell_argv);
 	peer_self_done(&s->self);
 	free(s->created);

@@ -8,6 +8,7 @@
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
  *	methods.c	what each method does, with methods_exec, _start and _update.c
+ *	lease.c		one that ends with a connection
  *	samples.c	what it uses, told now and then
  *	still.c		while everything inside stands still
  *	outputs.c	what processes print, and outputs_tell.c who is told */
@@ -21,6 +22,8 @@
 #include "sandbox/act/desk.h"
 #include "sandbox/control/events.h"
 #include "sandbox/control/jobs.h"
+#include "sandbox/control/journal.h"
+#include "sandbox/control/lease.h"
 #include "sandbox/control/outputs.h"
 #include "sandbox/control/peer.h"
 #include "sandbox/control/samples.h"
@@ -30,6 +33,7 @@
 #include "sandbox/registry.h"
 
 struct consumption;
+struct definition;
 struct launch;
 
 #define CLIENTS_MAX 128
@@ -72,8 +76,10 @@ struct mourner {
 struct supervisor {
 	struct launch *launch;		/* borrowed; started */
 	struct registry_entry *entry;	/* borrowed */
+	struct definition *definition;	/* borrowed: of --keep; NULL: none */
 	char *created;			/* owned */
 	int64_t timeout_ms, ttl_ms, idle_ms; /* 0: none */
+	struct lease lease;
 	struct samples samples;
 	struct limits limits; /* the policy's, until somebody updates them */
 	int ready; /* owned: told when the sandbox is ready, or why not; -1 */
@@ -85,7 +91,9 @@ struct supervisor {
 	struct jobs jobs;
 	struct outputs outputs;
 	struct events events;
+	struct journal journal;
 	enum registry_status status;
+	bool is_again; /* it has lived before: what is kept of it stays in any case */
 	bool is_stopping, has_landlock;
 	bool was_large; /* memory is to be given back when little is under way */
 	bool has_left;	/* a client's share of the turn was over, and lines of it wait */
@@ -115,6 +123,10 @@ void supervisor_event(struct supervisor *s, const char *name, const char *more);
 /* What is decided first counts; the guest is killed. */
 void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 		    const char *limit, const struct err *e);
+/* Another name, in the info too. */
+int supervisor_rename(struct supervisor *s, const char *name, struct err *e);
+/* What --timeout and --ttl say begins now. */
+void supervisor_start_clocks(struct supervisor *s);
 /* The info of docs/control.md, allocated. */
 char *supervisor_info(const struct supervisor *s);
 /* As info has the limits, {"memory":...}, allocated. */

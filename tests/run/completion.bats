@@ -44,7 +44,7 @@ offers_the_flags_of() {
 }
 
 @test "the flags of each verb are completed, and no other" {
-	for verb in create exec shell cp connect ps inspect logs events stats wait pause unpause update \
+	for verb in create start exec shell cp connect ps inspect logs events stats wait pause unpause update \
 		rename stop kill rm diff apply discard snapshot fork commit why; do
 		offers_the_flags_of "$verb"
 	done
@@ -132,6 +132,19 @@ offers_the_flags_of() {
 	[ "$offered" = "source" ]
 	complete_words hutch run --seccomp pro
 	[ "$offered" = "profile.json" ]
+}
+
+@test "behind pool come its verbs, and the flags of each" {
+	complete_words hutch pool ''
+	diff <(tr ' ' '\n' <<<"$offered") <("$HUTCH" pool --help | grep -oE '^  [a-z]+ ' | tr -d ' ' | sort)
+	for verb in ls take rm; do
+		complete_words hutch pool "$verb" -
+		diff <(tr ' ' '\n' <<<"$offered" | sort) <("$HUTCH" pool "$verb" --help |
+			grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' | grep -oE -- '--?[A-Za-z-]+' | sort)
+	done
+	complete_words hutch pool create p -
+	[[ " $offered " == *' --size '*' --ttl '* ]]
+	[[ " $offered " != *' --publish '* ]]
 }
 
 @test "behind cp come paths of the host, and nothing behind NAME:" {

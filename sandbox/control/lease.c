@@ -1,0 +1,72 @@
+#include "sandbox/control/lease.h"
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/control/call.h"
+#include "sandbox/control/supervisor.h"
+#include "sandbox/registry.h"
+
+const char *lease_state(const struct lease *l)
+{
+	if (l->is_waiting)
+		return "\"waiting\"";
+	return l->holder ? "\"held\"" : "null";
+}
+
+void lease_serve(struct supervisor *s)
+{
+	if (s->lease.fd <= 0)
+		return;
+	clients_add(s, fd_take(&s->lease.fd));
+	s->lease.holder = s->clients[s->client_count - 1];
+}
+
+void lease_take(struct supervisor *s, const struct client *c)
+{
+	if (!s->lease.is_waiting || c != s->lease.holder)
+		return;
+	s->lease.is_waiting = false;
+	supervisor_start_clocks(s);
+	registry_unset_waiting(s->entry); /* for who looks from outside */
+}
+
+int lease_check(const struct supervisor *s, const struct client *c, struct err *e)
+{
+	if (!s->lease.is_waiting || c == s->lease.holder)
+		return 0;
+	(void)err_set(e, ERR_BUSY, "it waits to be handed out, and is nobody's until then");
+	return err_remedy(e, "hutch pool ls shows the pools; hutch pool take POOL hands out one of "
+			     "its sandboxes");
+}
+
+bool lease_leave(struct supervisor *s, const struct client *c)
+{
+	struct err e;
+
+	if (c != s->lease.holder)
+		return false;
+	(void)err_set(&e, ERR_GONE, "the connection that held it was closed");
+	supervisor_end(s, "stopped", 0, "lease", &e);
+	return true;
+}
+
+/* The name first: what cannot be had leaves the lease as it is. */
+int lease_release(const struct call *call)
+{
+	struct supervisor *s = call->s;
+	const char *name = NULL;
+
+	if (call_text(call, "name", &name) < 0)
+		return RPC_PARAMS;
+	if (call->client != s->lease.holder) {
+		(void)err_set(call->e, ERR_USAGE, "this connection holds no lease of sandbox '%s'",
+			      s->entry->name);
+		return RPC_FAILED;
+	}
+	if (name && supervisor_rename(s, name, call->e) < 0)
+		return RPC_FAILED;
+	s->lease.holder = NULL;
+	AUTO_FREE char *answer = text_format("{\"name\":\"%s\"}", s->entry->name);
+	return call_answer(call, answer);
+}

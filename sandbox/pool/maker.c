@@ -1,0 +1,159 @@
+#include "sandbox/pool/maker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/cli/reply.h"
+#include "sandbox/result.h"
+
+/* Where the child has them, above the standard three. */
+#define LEASE_FD 3
+#define SAYS_FD	 4
+/* Above both, so that moving one does not close the other. */
+#define FIRST_FREE 10
+
+void maker_init(struct maker *m)
+{
+	*m = (struct maker){ .says = -1, .lease = -1 };
+}
+
+void maker_done(struct maker *m)
+{
+	own_close(&m->says);
+	own_close(&m->lease);
+	m->len = 0;
+}
+
+/* --- start ------------------------------------------------------------------- */
+
+static int new_name(struct maker *m, const char *pool, struct err *e)
+{
+	unsigned random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return err_sys(e, "getrandom");
+	(void)snprintf(m->name, sizeof(m->name), "%s-%08x", pool, random);
+	return 0;
+}
+
+static void plan_words(struct list *argv, const struct maker *m, const struct list *words)
+{
+	list_add(argv, "hutch-supervise");
+	list_addf(argv, "--lease=%d", LEASE_FD);
+	list_addf(argv, "--json=%d", SAYS_FD);
+	for (size_t i = 0; i < words->count; i++)
+		list_add(argv, words->items[i]);
+	list_add(argv, m->name);
+}
+
+/* In the child.  Its standard three are /dev/null's already, as ours. */
+static _Noreturn void become(const struct maker_plan *plan, char **argv, int lease, int says)
+{
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* lower, or as it is */
+	if (dup2(lease, LEASE_FD) == LEASE_FD && dup2(says, SAYS_FD) == SAYS_FD)
+		(void)execv(plan->program, argv);
+	_exit(EXIT_HUTCH);
+}
+
+static int move_up(int *fd)
+{
+	int higher = fcntl(*fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+
+	own_close(fd);
+	*fd = higher;
+	return higher;
+}
+
+/* The ends that the child gets. */
+static int make_ends(struct maker *m, int *ret_lease, int *ret_says, struct err *e)
+{
+	int pair[2], ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "make a socket for a sandbox");
+	m->lease = pair[0];
+	*ret_lease = pair[1];
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(e, "make a pipe for a sandbox");
+	m->says = ends[0];
+	*ret_says = ends[1];
+	if (move_up(ret_lease) < 0 || move_up(ret_says) < 0)
+		return err_sys(e, "copy a descriptor");
+	return 0;
+}
+
+static int start(struct maker *m, const struct maker_plan *plan, struct err *e)
+{
+	AUTO_CLOSE int lease = -1, says = -1;
+	struct list argv = { 0 };
+
+	if (new_name(m, plan->pool, e) < 0 || make_ends(m, &lease, &says, e) < 0)
+		return -1;
+	plan_words(&argv, m, plan->words);
+	pid_t pid = fork();
+	if (pid == 0)
+		become(plan, argv.items, lease, says);
+	list_done(&argv);
+	return pid < 0 ? err_sys(e, "fork") : 0;
+}
+
+int maker_start(struct maker *m, const struct maker_plan *plan, struct err *e)
+{
+	maker_init(m);
+	if (start(m, plan, e) == 0)
+		return 0;
+	maker_done(m);
+	return -1;
+}
+
+/* --- end --------------------------------------------------------------------- */
+
+bool maker_read(struct maker *m)
+{
+	const size_t room = sizeof(m->said) - m->len;
+	ssize_t n = read(m->says, m->said + m->len, room);
+
+	if (n < 0)
+		return errno != EAGAIN && errno != EINTR;
+	m->len += (size_t)n;
+	return n == 0 || m->len == sizeof(m->said);
+}
+
+/* The word of a kind, as the object has it. */
+static enum err_kind kind_of(struct reply word)
+{
+	for (int k = ERR_NONE + 1; k < ERR_KIND_COUNT; k++)
+		if (reply_is(word, err_kind_name(k)))
+			return (enum err_kind)k;
+	return ERR_INTERNAL;
+}
+
+int maker_judge(const struct maker *m, struct err *e)
+{
+	struct reply object;
+	const size_t len = m->len && m->said[m->len - 1] == '\n' ? m->len - 1 : m->len;
+
+	if (reply_scan(&object, m->said, len, NULL) < 0)
+		return err_set(e, ERR_INTERNAL, "hutch create was killed before it had made "
+						"sandbox '%s'", m->name);
+	const struct reply error = reply_get(object, "error");
+	if (reply_type(error) == REPLY_NULL)
+		return 0;
+	AUTO_FREE char *message = reply_string(reply_get(error, "message"));
+	AUTO_FREE char *remedy = reply_string(reply_get(error, "remedy"));
+	(void)err_set(e, kind_of(reply_get(error, "kind")), "%s", message ? message : "an error");
+	return remedy ? err_remedy(e, "%s", remedy) : -1;
+}

@@ -1,0 +1,109 @@
+/* pool -- keeps sandboxes ready, and hands them out (hutch-pool(1)).
+ *
+ * One process for each pool, its keeper: one poll(2), no thread, no daemon above it.
+ * Each sandbox that waits is tied to it by a lease (sandbox/control/lease.h), whose end
+ * here is a connection to it.  Nothing is ever said on that one: to hand the sandbox out
+ * is to pass the connection on (SCM_RIGHTS), and the first who speaks on it has it.  So
+ *
+ *	no sandbox is handed out twice: there is one such descriptor, and it is gone
+ *	nobody waits for a sandbox: what is passed is connected already
+ *	what dies while it waits is noticed: its connection can be read
+ *	the keeper's end, by SIGKILL too, ends those that wait and no others
+ *	nothing is left if a taker dies with its answer unread: the kernel closes what is
+ *	on its way, and with it the lease
+ *
+ *	pool.c		the loop: what waits, what is made, and when
+ *	takers.c	connections: requests in, sandboxes out
+ *	maker.c		one sandbox that is being made */
+#pragma once
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "sandbox/control/peer.h"
+#include "sandbox/control/wire.h"
+#include "sandbox/pool/maker.h"
+#include "sandbox/pools.h"
+
+#define POOL_SIZE_MAX	  512
+#define POOL_SIZE_DEFAULT 4
+#define POOL_MAKERS_MAX	  16  /* at a time; as many as there are CPUs, if these are fewer */
+#define POOL_TAKERS_MAX	  256 /* connections */
+#define POOL_LINE_MAX	  4096
+
+/* A sandbox that nobody has yet. */
+struct waiting {
+	int lease; /* owned */
+	int64_t since_ms;
+	char name[REGISTRY_NAME_MAX + 1];
+};
+
+/* A connection.  One request of it is under way at a time; what comes behind that is read
+ * when it is answered. */
+struct taker {
+	struct wire wire;
+	char *asks; /* owned: the id of a take or stop; NULL: none is under way */
+	bool is_stop, has_hello, is_closing;
+	uint64_t number;   /* of the take: who came first is served first */
+	int64_t due_ms;	   /* the take waits until then; 0: for ever */
+};
+
+struct pool {
+	struct pools_place place;
+	struct list words; /* flags of hutch create */
+	char *program;	   /* owned: hutch-supervise */
+	char *created;	   /* owned */
+	size_t size, together;
+	int signals; /* owned */
+	int lease;   /* owned: the pool ends with this connection; -1: none */
+	int ready;   /* owned: told when the first sandbox is, or why not; -1: it was */
+	struct rlimit files;
+	struct peer_self self;
+
+	struct waiting waiting[POOL_SIZE_MAX]; /* the oldest first */
+	size_t waiting_count;
+	struct maker makers[POOL_MAKERS_MAX];
+	size_t making;
+	bool has_more;	    /* to make, at once */
+	int64_t rest_ms;    /* nothing is made until then, for a burst to be served first */
+	int64_t retry_ms;   /* ... nor until then, after a failure */
+	int64_t shaken_ms;  /* when one died that had not waited for long */
+	unsigned strikes;   /* failures in a row */
+	struct err trouble; /* the last one; kind ERR_NONE: the last one was made */
+	uint64_t made, taken, failed, lost;
+
+	struct taker *takers[POOL_TAKERS_MAX]; /* owned */
+	size_t taker_count;
+	uint64_t number;
+	int64_t deaf_ms; /* nobody is let in until then: there was no descriptor left */
+
+	bool is_ending;
+	int64_t end_ms;
+};
+
+/* Serves until it is told to stop.  `place` was made; all descriptors are taken over. */
+void pool_run(struct pool *p);
+
+/* --- between its parts ---------------------------------------------------------- */
+
+/* The oldest that lives; NULL: none waits. */
+struct waiting *pool_oldest(struct pool *p);
+/* It was handed out. */
+void pool_taken(struct pool *p);
+void pool_stop(struct pool *p);
+/* Why a take cannot be answered, and will not be soon: true. */
+bool pool_is_in_trouble(const struct pool *p);
+
+void takers_accept(struct pool *p);
+void takers_watch(const struct pool *p, struct pollfd *w);
+void takers_serve(struct pool *p, const struct pollfd *w);
+/* All that can be done now. */
+void takers_work(struct pool *p);
+/* When the first of their times is over; 0: never. */
+int64_t takers_due(const struct pool *p);
+/* The pool has ended: who asked for it is told, and all are gone. */
+void takers_part(struct pool *p);

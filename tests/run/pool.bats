@@ -1,0 +1,232 @@
+#!/usr/bin/env bats
+# hutch pool: sandboxes that were made ahead (docs/hutch-pool.md).
+
+load helpers
+
+teardown() {
+	local name
+	for name in $("$HUTCH" pool ls -q 2>/dev/null); do
+		timeout 20 "$HUTCH" pool rm "$name" >/dev/null 2>&1 || true
+	done
+	remove_boxes
+	end
+}
+
+# pool NAME [OPTION...]: makes one, and waits until it is full.
+pool() {
+	hutch pool create "$@"
+	[[ $status == 0 && $output == "$1" && -z $stderr ]]
+	until_true full "$1"
+}
+
+# of NAME KEY: from `hutch pool ls --json`.
+of() {
+	"$HUTCH" pool ls --json | python3 -c 'import json, sys
+print(*(p[sys.argv[2]] for p in json.load(sys.stdin) if p["name"] == sys.argv[1]))' "$@"
+}
+
+full() {
+	[[ $(of "$1" ready) == "$(of "$1" size)" && -n $(of "$1" size) ]]
+}
+
+count_is() { # NUMBER COMMAND...
+	[[ $("${@:2}" | wc -l) == "$1" ]]
+}
+
+# asks CODE: see pool.py.
+asks() {
+	as_who env PYTHONDONTWRITEBYTECODE=1 "$here/pool.py" "$1"
+}
+
+@test "a sandbox of a pool is handed out by name, used once, and another takes its place" {
+	pool p --size 2
+	[ -z "$("$HUTCH" ps -q)" ] # nobody's are not shown
+	count_is 2 "$HUTCH" ps -aq
+	"$HUTCH" ps -a | grep -qE '^p-[0-9a-f]{8} .* ready \(in a pool\)'
+	hutch pool take p
+	[[ $status == 0 && $output =~ ^p-[0-9a-f]{8}$ && -z $stderr ]]
+	until_true full p # one that is being made is shown, as any
+	[ "$("$HUTCH" ps -q)" = "$output" ]
+	[ "$("$HUTCH" exec "$output" echo lives)" = lives ]
+	hutch pool take --name box p
+	[ "$output" = box ]
+	[ "$("$HUTCH" exec box echo lives)" = lives ]
+	[ "$("$HUTCH" inspect box | grep -c '"lease": null')" = 1 ]
+	[ "$(of p taken)" = 2 ]
+	until_true full p
+	count_is 2 "$HUTCH" ps -q
+}
+
+@test "what waits is nobody's: it can be looked at and ended, and no more" {
+	pool p --size 1
+	name=$("$HUTCH" ps -aq)
+	hutch exec "$name" true
+	[ "$status" = 125 ]
+	one_sentence "sandbox '$name': it waits to be handed out"
+	[[ $stderr == *'hutch pool take'* ]]
+	hutch rename "$name" other
+	[ "$status" = 125 ]
+	hutch pause "$name"
+	[ "$status" = 125 ]
+	"$HUTCH" inspect "$name" | grep -q '"lease": "waiting"'
+	"$HUTCH" stats --no-stream "$name" >/dev/null
+}
+
+@test "a command in a sandbox of a pool has its exit code, and the sandbox ends with it" {
+	pool p --size 1 --workspace "$T/home:ro" -e WORD=seen
+	hutch pool exec -i p -- sh -c 'cat; echo $WORD; exit 7' <<<typed
+	[[ $status == 7 && $output == typed$'\n'seen ]]
+	until_true count_is 0 "$HUTCH" ps -q
+	"$HUTCH" ps -a | grep -qE 'ended \(stopped\)'
+	hutch pool exec p -- /no/such
+	[ "$status" = 127 ]
+	hutch pool exec -d p -- true
+	[ "$status" = 125 ]
+	one_sentence '-d makes no sense'
+}
+
+@test "fifty who take at once get a sandbox each, and none twice" {
+	pool p --size 4
+	asks 'takers(50)'
+	[ "$(of p taken)" = 50 ]
+}
+
+@test "a pool that is empty makes who takes wait, for as long as he says" {
+	pool p --size 1 --timeout 1h
+	asks 'patience()'
+	for name in a b c d; do
+		"$HUTCH" pool take --name "$name" p
+	done
+	hutch pool take --timeout 2 nobody
+	[ "$status" = 125 ]
+	one_sentence "no pool is named 'nobody'"
+	[[ $stderr == *'hutch pool ls'* ]]
+}
+
+@test "a keeper that is killed takes with it what waits, and nothing that was taken" {
+	pool p --size 3
+	"$HUTCH" pool take --name box p
+	until_true full p
+	kill -KILL "$(of p pid)"
+	until_true count_is 1 "$HUTCH" ps -aq
+	[ "$("$HUTCH" exec box echo lives)" = lives ]
+	hutch pool take p
+	[ "$status" = 125 ]
+	one_sentence "no pool is named 'p'"
+	[ -z "$("$HUTCH" pool ls -q)" ]
+	never ls "$T/runtime/hutch/.pools/p"
+	pool p --size 1 # the name is free
+}
+
+@test "what dies while it waits is replaced, and never handed out" {
+	pool p --size 2
+	dead=$("$HUTCH" ps -aq | head -n 1)
+	# Both its supervisor and its janitor have the name, which nobody else has.
+	kill -KILL $(pgrep -u "$who" -f "^hutch-supervise .* $dead\$")
+	until_true lost_one
+	until_true full p
+	never grep -x "$dead" <("$HUTCH" ps -aq)
+	"$HUTCH" pool take --name box p
+	"$HUTCH" pool take --name other p
+	[ "$("$HUTCH" exec box echo lives)" = lives ]
+	[ "$("$HUTCH" exec other echo lives)" = lives ]
+}
+
+lost_one() {
+	[[ $(of p lost) == 1 ]]
+}
+
+@test "a pool whose sandboxes cannot be made says why, and is none" {
+	hutch pool create p --workspace /no/such
+	[[ $status == 125 && -z $output ]]
+	one_sentence '.*/no/such'
+	[ -z "$("$HUTCH" pool ls -q)" ]
+	room w
+	pool p --size 1 --workspace "$T/w"
+	mv w gone
+	"$HUTCH" pool take --name box p
+	hutch pool take p
+	[ "$status" = 125 ]
+	one_sentence "pool 'p': make a sandbox for pool 'p': .*$T/w"
+	"$HUTCH" pool ls | grep -q "$T/w"
+	[ "$(of p ready)" = 0 ]
+	mv gone w # and it goes on
+	hutch pool take --name other --timeout 30 p
+	until_true taken_one_more
+}
+
+taken_one_more() {
+	[ "$("$HUTCH" exec other echo lives 2>/dev/null)" = lives ] || "$HUTCH" pool take --name other p
+}
+
+@test "times count from when a sandbox is taken" {
+	pool p --size 1 --ttl 1500ms --idle-timeout 20
+	pool q --size 1 --idle-timeout 1
+	read -r -t 1.7 <> <(:) || true
+	[ "$(of p lost)" = 0 ]
+	[ "$(of q lost)" = 0 ]
+	"$HUTCH" pool take --name box p
+	"$HUTCH" pool take --name other q
+	[ "$("$HUTCH" exec box echo lives)" = lives ]
+	hutch wait box other
+	[ "$output" = $'124\n0' ]
+}
+
+@test "an end of the pool is the end of what waits in it, and is awaited" {
+	pool p --size 3
+	"$HUTCH" pool take --name box p
+	hutch pool rm p
+	[[ $status == 0 && $output == p ]]
+	[ "$("$HUTCH" ps -aq)" = box ]
+	hutch pool rm p
+	[ "$status" = 125 ]
+	one_sentence "no pool is named 'p'"
+	pool p --size 1
+	kill "$(of p pid)"
+	until_true count_is 0 "$HUTCH" pool ls -q
+	until_true count_is 1 "$HUTCH" ps -aq
+}
+
+@test "what no pool can be is an error" {
+	words_are_refused 'the pool needs a name'
+	words_are_refused 'the name of the pool comes before .--image.' --image host p
+	words_are_refused '--size takes 1 to 512, not .0.' p --size 0
+	words_are_refused '--size takes 1 to 512, not .513.' p --size=513
+	words_are_refused 'a value is missing behind .--size.' p --size
+	words_are_refused '-p makes no sense for a pool' p -p 80:80
+	words_are_refused '.a b. is no name' 'a b'
+	words_are_refused '.* is too long for the name of a pool' "$(printf 'x%.0s' {1..55})"
+	words_are_refused 'hutch pool create takes no command' p -- true
+	words_are_refused 'unknown flag --no-such' p --no-such
+	pool p --size 1
+	words_are_refused "a pool named 'p' is there already" p
+}
+
+words_are_refused() { # PATTERN WORD...
+	hutch pool create "${@:2}"
+	[[ $status == 125 && -z $output ]]
+	one_sentence "$1"
+}
+
+@test "a pool ends with the connection that it was leased to" {
+	asks 'leased()'
+	until_true count_is 0 "$HUTCH" ps -q
+}
+
+@test "the socket of a pool takes garbage, long lines and slow clients, and goes on" {
+	pool p --size 1
+	asks 'hostile()'
+	hutch pool take --timeout 20 p
+	[ "$status" = 0 ]
+}
+
+@test "a lease ends the sandbox with its connection, until it is released" {
+	asks 'lease()'
+}
+
+@test "a taker that dies with its answer unread leaves nothing behind" {
+	pool p --size 2
+	asks 'unread()'
+	until_true full p
+	until_true count_is 2 "$HUTCH" ps -aq
+}

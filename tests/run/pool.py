@@ -1,0 +1,251 @@
+#!/usr/bin/env -S python3 -SE
+"""pool.py CODE: asks the socket of the pool `p` (docs/control.md, "Pools") as no verb would."""
+import array
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+HUTCH = os.environ.get("HUTCH") or os.path.realpath(os.path.dirname(__file__) + "/../../build/hutch")
+STATE = os.environ["XDG_RUNTIME_DIR"] + "/hutch"
+PATIENCE = 30
+
+
+class Client:
+    """A connection: its lines, and the descriptors that came with them."""
+
+    def __init__(self, s):
+        self.socket, self.rest, self.fds, self.id = s, b"", [], 0
+        s.settimeout(PATIENCE)
+
+    def send(self, method, **params):
+        self.id += 1
+        line = {"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}
+        self.socket.sendall(json.dumps(line).encode() + b"\n")
+
+    def receive(self):
+        """The next line; None at the end."""
+        while b"\n" not in self.rest:
+            try:
+                more, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(4))
+            except ConnectionResetError:
+                return None
+            if not more:
+                return None
+            for _, _, part in ancillary:
+                self.fds += array.array("i", part)
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
+        return json.loads(line)
+
+    def call(self, method, **params):
+        self.send(method, **params)
+        return self.receive()
+
+    def close(self):
+        self.socket.close()
+
+
+def connect(hello=True, name="p"):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(f"{STATE}/.pools/{name}/pool.sock")
+    c = Client(s)
+    if hello:
+        assert c.call("hello")["result"]["pool"] == name
+    return c
+
+
+def take(c, **params):
+    """The name, and a connection that holds the lease."""
+    answer = c.call("take", **params)
+    assert len(c.fds) == 1, answer
+    return answer["result"]["sandbox"], Client(socket.socket(fileno=c.fds.pop()))
+
+
+def kind(answer):
+    return answer["error"]["data"]["kind"]
+
+
+def live():
+    return subprocess.run([HUTCH, "ps", "-aq"], check=True, stdout=subprocess.PIPE).stdout.decode().split()
+
+
+def until(what):
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def takers(count):
+    names, lock = [], threading.Lock()
+
+    def run():
+        c = connect()
+        name, box = take(c)
+        assert box.call("hello")["result"]["name"] == name
+        assert box.call("info")["result"]["lease"] == "held"
+        with lock:
+            names.append(name)
+        box.close()
+        c.close()
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(set(names)) == len(names) == count, names
+
+
+def patience():
+    # The sandbox is stopped here, and with it whoever makes the next: the makers have its name.
+    c = connect()
+    name, box = take(c)
+    pid = c.call("info")["result"]["pid"]
+    answer = connect().call("take", timeout=0)
+    while "result" in answer: # the next one was quick
+        answer = connect().call("take", timeout=0)
+    assert kind(answer) == "timeout" and "being made" in answer["error"]["message"], answer
+    assert answer["error"]["data"]["remedy"], answer
+    # Of two that wait the first is served first; both are.
+    first, second = connect(), connect()
+    first.send("take")
+    assert c.call("info")["result"]["waiting"] in (0, 1)
+    second.send("take")
+    for waits in first, second:
+        assert "sandbox" in waits.receive()["result"]
+    # Neither a day and a second, nor less than nothing, nor a word.
+    for wrong in 86401, -1, "soon":
+        assert c.call("take", timeout=wrong)["error"]["code"] == -32602
+    os.kill(pid, 0)
+    box.close()
+
+
+def leased():
+    ours, theirs = socket.socketpair()
+    words = [HUTCH, "pool", "create", "p", "--size", "2", "--lease", str(theirs.fileno())]
+    subprocess.run(words, check=True, pass_fds=[theirs.fileno()], stdout=subprocess.DEVNULL)
+    theirs.close()
+    name, box = take(connect())
+    assert box.call("hello")["result"]["name"] == name
+    ours.close()
+    until(lambda: live() == [name])
+    assert box.call("info")["result"]["lease"] == "held"
+    box.close()
+
+
+def hostile():
+    lines = [b"\x00\xff\xfe\n", b"{}\n", b"[]\n", b"null\n", b'{"jsonrpc":"2.0","id":1,"method":"take"}\n',
+             b'{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":2}}\n',
+             b'{"jsonrpc":"2.0","id":1,"method":"hello","params":{"x":1}}\n', b'{"a":1,"a":2}\n', b"[" * 4000 + b"\n"]
+    for line in lines:
+        c = connect(hello=False)
+        c.socket.sendall(line)
+        assert "error" in c.receive(), line
+        c.close()
+    c = connect(hello=False)
+    c.socket.sendall(b"x" * 4097 + b"\n")
+    answer = c.receive()
+    assert answer["error"]["code"] == -32600 and "4096" in answer["error"]["message"], answer
+    assert c.receive() is None
+    # A line that never ends.
+    c = connect(hello=False)
+    try:
+        for _ in range(64):
+            c.socket.send(b"x" * 65536)
+    except OSError:
+        pass
+    # Descriptors are none of a pool's business.
+    c = connect()
+    c.socket.sendmsg([b'{"jsonrpc":"2.0","id":2,"method":"info"}\n'],
+                     [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0]))])
+    assert "no descriptors" in c.receive()["error"]["message"]
+    assert c.receive() is None
+    assert connect().call("act")["error"]["code"] == -32601
+    # One byte at a time, while others are served.
+    slow, line = connect(hello=False), b'{"jsonrpc":"2.0","id":1,"method":"hello"}\n'
+    for byte in line:
+        slow.socket.sendall(bytes([byte]))
+        assert connect().call("info")["result"]["name"] == "p"
+    assert slow.receive()["result"]["protocol"] == 1
+    # One that asks and reads nothing keeps nobody from anything.
+    deaf = connect()
+    deaf.socket.setblocking(False)
+    try:
+        while True:
+            deaf.socket.send(b'{"jsonrpc":"2.0","id":2,"method":"info"}\n' * 64)
+    except BlockingIOError:
+        pass
+    assert connect().call("info")["result"]["name"] == "p"
+    # No more than 256 at a time; the rest is told so.
+    crowd = []
+    answer = None
+    while answer is None or "result" in answer:
+        assert len(crowd) <= 256, len(crowd)
+        crowd.append(connect(hello=False))
+        with contextlib.suppress(BrokenPipeError): # one too many is told so, and let go, at once
+            crowd[-1].send("hello")
+        answer = crowd[-1].receive()
+    assert kind(answer) == "limit" and "256" in answer["error"]["message"], answer
+    for c in crowd + [slow, deaf]:
+        c.close()
+
+
+def lease():
+    def make(name, *words):
+        ours, theirs = socket.socketpair()
+        subprocess.run([HUTCH, "create", "--lease", str(theirs.fileno()), *words, name], check=True,
+                       pass_fds=[theirs.fileno()], stdout=subprocess.DEVNULL)
+        theirs.close()
+        return Client(ours)
+
+    # Closed while it waits: nothing is left, no record either.
+    make("a").close()
+    until(lambda: live() == [])
+    # Held, and closed.
+    c = make("b")
+    assert c.call("hello")["result"]["name"] == "b"
+    assert subprocess.run([HUTCH, "exec", "b", "true"]).returncode == 0
+    other = socket.socket(socket.AF_UNIX)
+    other.connect(f"{STATE}/b/control.sock")
+    other = Client(other)
+    other.call("hello")
+    assert kind(other.call("release")) == "invalid"
+    c.close()
+    until(lambda: other.receive() is None)
+    until(lambda: b'"limit": "lease"' in subprocess.run([HUTCH, "inspect", "b"], stdout=subprocess.PIPE).stdout)
+    # Half closed: its end is told when it is over.
+    c = make("c")
+    c.socket.shutdown(socket.SHUT_WR)
+    assert c.receive() is None
+    assert "c" not in live()
+    # A name that is taken leaves the lease as it is; released, it lives on.
+    c, d = make("c"), make("d")
+    c.call("hello")
+    assert kind(c.call("release", name="d")) == "exists"
+    assert c.call("info")["result"]["lease"] == "held"
+    assert c.call("release", name="free")["result"] == {"name": "free"}
+    assert kind(c.call("release")) == "invalid"
+    c.close()
+    d.close()
+    assert subprocess.run([HUTCH, "exec", "free", "true"]).returncode == 0
+    for wrong in "2", "77", "x", str(os.open("/dev/null", os.O_RDONLY)):
+        r = subprocess.run([HUTCH, "create", "--lease", wrong, "e"], stderr=subprocess.PIPE, close_fds=False)
+        assert r.returncode == 125 and b"--lease" in r.stderr, (wrong, r)
+
+
+def unread():
+    c = connect()
+    c.send("take")
+    until(lambda: select.select([c.socket], [], [], 0)[0]) # it is in our queue, and is not read
+    c.close()
+
+
+if __name__ == "__main__":
+    exec(sys.argv[1]) # what the test asks for
