@@ -120,7 +120,7 @@ HUTCH_API const char *hutch_version(void);
 struct hutch_how {
 	size_t size;
 	const char *program; /* which hutch to run; NULL: the one on PATH */
-	const char *verb;    /* of hutch_create: "create", or "fork"; NULL: create */
+	const char *verb;    /* of hutch_create: "create", "fork" or "start"; NULL: create */
 	int notes;	     /* where what it tells people goes, a descriptor; 0: nowhere */
 };
 
@@ -135,6 +135,12 @@ HUTCH_API int hutch_create(const char *const *args, const struct hutch_how *how,
 HUTCH_API int hutch_attach(const char *name, const struct hutch_how *how,
 			   struct hutch **ret, struct hutch_error *e);
 
+/* Begins to take a sandbox from a pool (hutch-pool(1)), one that nobody has had.  It ends
+ * when the handle is closed, unless hutch_release() was answered.  The error of an empty
+ * pool is why none can be made; while one is being made it is waited for. */
+HUTCH_API int hutch_take(const char *pool, const struct hutch_how *how,
+			 struct hutch **ret, struct hutch_error *e);
+
 /* Waits until it is open, which the message HUTCH_READY tells an event loop: 0.
  * `timeout_ms`: -1 is for ever, here and below; a supervisor that does not answer within
  * 5 seconds is HUTCH_TIMEOUT in any case. */
@@ -143,7 +149,8 @@ HUTCH_API int hutch_ready(struct hutch *h, int timeout_ms, struct hutch_error *e
 /* NULL is allowed. */
 HUTCH_API void hutch_close(struct hutch *h);
 
-/* The name that it was opened by; the handle's. */
+/* The name that it was opened by; the handle's.  Of one that is taken from a pool, once it
+ * is ready: that of the sandbox. */
 HUTCH_API const char *hutch_name(const struct hutch *h);
 
 /* --- messages -------------------------------------------------------------- */
@@ -319,6 +326,10 @@ HUTCH_API int64_t hutch_unpause(struct hutch *h, unsigned flags, void *tag,
 HUTCH_API int64_t hutch_stop(struct hutch *h, unsigned grace_s, void *tag,
 			     struct hutch_error *e);
 HUTCH_API int64_t hutch_kill(struct hutch *h, void *tag, struct hutch_error *e);
+/* Of one that was taken from a pool: it lives on.  `name`: what it is called from then on;
+ * NULL: as it is. */
+HUTCH_API int64_t hutch_release(struct hutch *h, const char *name, void *tag,
+				struct hutch_error *e);
 
 /* `hutch rm`, and waits: what is kept of one that has ended is removed, and its name is
  * free then.  HUTCH_FORCE: one that lives is ended first, even a stuck one.  An error is

@@ -173,6 +173,18 @@ int fault_object(struct hutch_error *e, struct reply error)
 	return -1;
 }
 
+int fault_entry(struct hutch_error *e, struct reply entry)
+{
+	char message[sizeof(e->message)], remedy[sizeof(e->remedy)];
+
+	if (!read_text(reply_get(entry, "message"), message, sizeof(message)))
+		(void)snprintf(message, sizeof(message), "an error without words");
+	(void)fault(e, kind_named(reply_get(entry, "fields.kind")), "%s", message);
+	if (read_text(reply_get(entry, "fields.remedy"), remedy, sizeof(remedy)))
+		(void)fault_remedy(e, "%s", remedy);
+	return -1;
+}
+
 int fault_answer(struct hutch_error *e, const char *name, struct reply error)
 {
 	char message[sizeof(e->message)], remedy[sizeof(e->remedy)];

@@ -28,3 +28,5 @@ int fault_of(struct hutch_error *e, const struct err *from);
  * is cut where it does not fit, at a character's end. */
 int fault_answer(struct hutch_error *e, const char *name, struct reply error);
 int fault_object(struct hutch_error *e, struct reply error);
+/* An error as a line of --log-format json. */
+int fault_entry(struct hutch_error *e, struct reply entry);

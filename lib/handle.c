@@ -108,6 +108,7 @@ static int make_loop(struct hutch *h, struct hutch_error *e)
 	h->loop = fd_take(&loop);
 	h->ready = fd_take(&ready);
 	queue_show(h);
+	outlet_flush(h); /* who only polls makes no call with which the hello would go */
 	return 0;
 }
 
@@ -257,6 +258,22 @@ int hutch_attach(const char *name, const struct hutch_how *how, struct hutch **r
 	if (!h)
 		return -1;
 	if (opening_find(h, e) < 0) {
+		hutch_close(h);
+		return -1;
+	}
+	*ret = h;
+	return 0;
+}
+
+int hutch_take(const char *pool, const struct hutch_how *how, struct hutch **ret,
+	       struct hutch_error *e)
+{
+	const struct hutch_how all = whole(how);
+	struct hutch *h = handle_new(pool, &all, e);
+
+	if (!h)
+		return -1;
+	if (opening_take(h, e) < 0) {
 		hutch_close(h);
 		return -1;
 	}

@@ -4,6 +4,7 @@
  *
  *	stage		waits for			then
  *	CREATING	`hutch create` to end		FINDING, or GREETING
+ *	TAKING		`hutch pool take` to end	GREETING
  *	FINDING		`hutch connect` to end		OPEN: that one has greeted
  *	GREETING	the answer to hello		OPEN
  *	OPEN		the connection to end		OVER
@@ -31,7 +32,7 @@
 #define QUEUE_MAX (16u << 20)
 #define HELLO	  1
 
-enum stage { CREATING, FINDING, GREETING, OPEN, OVER };
+enum stage { CREATING, TAKING, FINDING, GREETING, OPEN, OVER };
 
 /* A message, and the line that it points into. */
 struct packet {

@@ -69,16 +69,28 @@ static int start_timer(struct hutch *h, struct hutch_error *e)
 	return handle_watch(h, h->timer, e);
 }
 
-int opening_find(struct hutch *h, struct hutch_error *e)
+int opening_take(struct hutch *h, struct hutch_error *e)
 {
-	h->socket = way_straight(h->name);
-	if (h->socket < 0)
-		return start_finding(h, e);
+	char program[] = "hutch", verb[] = "pool", how[] = "take", flag[] = "--descriptor";
+	char *argv[] = { program, verb, how, flag, h->name, NULL };
+
+	h->stage = TAKING;
+	return start_helper(h, argv, 1, e);
+}
+
+static int greet(struct hutch *h, struct hutch_error *e)
+{
 	h->stage = GREETING;
 	if (handle_watch(h, h->socket, e) < 0 || start_timer(h, e) < 0)
 		return -1;
-	return outlet_greet(
-		h, e); /* it goes out with the first call, or when it is awaited */
+	/* It goes out with the first call, or when it is awaited or polled for. */
+	return outlet_greet(h, e);
+}
+
+int opening_find(struct hutch *h, struct hutch_error *e)
+{
+	h->socket = way_straight(h->name);
+	return h->socket < 0 ? start_finding(h, e) : greet(h, e);
 }
 
 /* --- go on ----------------------------------------------------------------- */
@@ -93,15 +105,16 @@ static bool is_readable(int fd)
 static int judge(const struct hutch *h, const char *said, size_t len,
 		 struct hutch_error *e)
 {
-	const char *verb = h->stage == CREATING ? "make" : "connect to";
+	static const char *const tasks[] = { [CREATING] = "make sandbox",
+					     [TAKING] = "take a sandbox of pool",
+					     [FINDING] = "connect to sandbox" };
 	struct reply object;
 
 	/* Killed, or another program. */
 	if (reply_scan(&object, said, len, NULL) < 0) {
 		(void)fault(e, HUTCH_SYSTEM,
-			    "%s, which was to %s sandbox '%s', ended without saying "
-			    "how it went",
-			    h->program, verb, h->name);
+			    "%s, which was to %s '%s', ended without saying how it went",
+			    h->program, tasks[h->stage], h->name);
 		return fault_remedy(e, "is it a hutch of this version?");
 	}
 	const struct reply error = reply_get(object, "error");
@@ -122,6 +135,20 @@ static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 	return 0;
 }
 
+/* The one that was handed out has not been greeted; and it has a name of its own. */
+static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch_error *e)
+{
+	AUTO_FREE char *name = hutch_json_string(said, "sandbox");
+
+	if (*fd < 0 || !name || !registry_is_name(name))
+		return fault(e, HUTCH_PROTOCOL,
+			     "%s has no sandbox of pool '%s' to hand over", h->program,
+			     h->name);
+	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
+	h->socket = fd_take(fd);
+	return greet(h, e);
+}
+
 static int finish_helper(struct hutch *h, struct hutch_error *e)
 {
 	char said[SAID_MAX];
@@ -132,6 +159,8 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 	AUTO_CLOSE int got = fd;
 	if (judge(h, said, len, e) < 0)
 		return -1;
+	if (h->stage == TAKING)
+		return take_sandbox(h, said, &got, e);
 	return h->stage == CREATING ? opening_find(h, e) : take_connection(h, &got, e);
 }
 
@@ -153,7 +182,7 @@ bool opening_step(struct hutch *h)
 		if (read(h->timer, &times, sizeof(times)) != sizeof(times))
 			return false;
 		rc = stuck(h, &h->why);
-	} else if ((h->stage == CREATING || h->stage == FINDING) &&
+	} else if (h->stage < GREETING &&
 		   is_readable(h->helper.ended)) {
 		rc = finish_helper(h, &h->why);
 	} else {

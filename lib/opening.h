@@ -9,6 +9,8 @@ struct hutch_error;
 int opening_create(struct hutch *h, const char *verb, const char *const *args,
 		   struct hutch_error *e);
 int opening_find(struct hutch *h, struct hutch_error *e);
+/* From the pool that it is called after until then. */
+int opening_take(struct hutch *h, struct hutch_error *e);
 
 /* With the lock: goes on when what is waited for has come.  True: something has. */
 bool opening_step(struct hutch *h);

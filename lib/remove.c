@@ -5,40 +5,45 @@
 
 #include "lib/fault.h"
 #include "lib/helper.h"
+#include "sandbox/cli/reply.h"
 #include "sandbox/registry.h"
 
 #define SAID_MAX 4096
 
-/* "hutch: SENTENCE", and maybe "hutch: hint: SENTENCE". */
-static int repeat(char *said, const char *name, struct hutch_error *e)
+/* The line that is an error of hutch's (--log-format json); NULL: there is none. */
+static char *find_error(char *said)
 {
-	static const char first[] = "hutch: ", second[] = "hutch: hint: ";
-	char *hint = strstr(said, second);
+	while (said && *said != '{') {
+		said = strchr(said, '\n');
+		said = said ? said + 1 : NULL;
+	}
+	return said;
+}
 
-	said[strcspn(said, "\n")] = '\0';
-	if (strncmp(said, first, strlen(first)) != 0)
+/* Its message, kind and remedy. */
+static int repeat(char *line, const char *name, struct hutch_error *e)
+{
+	const size_t len = line ? strcspn(line, "\n") : 0;
+	struct reply said;
+
+	if (!line || reply_scan(&said, line, len, NULL) < 0)
 		return fault(e, HUTCH_SYSTEM, "hutch rm %s failed, and did not say why",
 			     name);
-	(void)fault(e, HUTCH_SYSTEM, "%s", said + strlen(first));
-	if (!hint)
-		return -1;
-	hint += strlen(second);
-	hint[strcspn(hint, "\n")] = '\0';
-	return fault_remedy(e, "%s", hint);
+	return fault_entry(e, said);
 }
 
 int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 	     struct hutch_error *e)
 {
-	char program[] = "hutch", verb[] = "rm", force[] = "-f", end[] = "--",
-	     said[SAID_MAX];
+	char program[] = "hutch", format[] = "--log-format=json", verb[] = "rm",
+	     force[] = "-f", end[] = "--", said[SAID_MAX];
 	char copy[REGISTRY_NAME_MAX + 1];
 
 	if (!name || !registry_is_name(name))
 		return fault_name(e, name);
 	memcpy(copy, name, strlen(name) + 1); /* it was checked */
-	char *forced[] = { program, verb, force, end, copy, NULL };
-	char *gentle[] = { program, verb, end, copy, NULL };
+	char *forced[] = { program, format, verb, force, end, copy, NULL };
+	char *gentle[] = { program, format, verb, end, copy, NULL };
 	struct helper x;
 	const struct helper_plan plan = {
 		.program = how && how->program ? how->program : "hutch",
@@ -53,7 +58,8 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 		return -1;
 	(void)helper_finish(&x, said, sizeof(said), &fd);
 	/* Where somebody else has its status, what it said has to do. */
-	if (x.status == 0 || (x.status == -1 && !strstr(said, "hutch: ")))
+	char *line = find_error(said);
+	if (x.status == 0 || (x.status == -1 && !line))
 		return 0;
-	return repeat(said, name, e);
+	return repeat(line, name, e);
 }

@@ -440,3 +440,15 @@ int64_t hutch_kill(struct hutch *h, void *tag, struct hutch_error *e)
 {
 	return plain(h, "kill", tag, e);
 }
+
+int64_t hutch_release(struct hutch *h, const char *name, void *tag, struct hutch_error *e)
+{
+	struct request r = { .method = "release" };
+	struct draft d = { 0 };
+
+	draft_put(&d, name ? "{\"name\":" : "{");
+	if (name)
+		draft_quote(&d, name);
+	draft_put(&d, "}");
+	return send_draft(h, &r, &d, tag, e);
+}

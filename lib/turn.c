@@ -65,6 +65,10 @@ int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 
 /* --- for an answer --------------------------------------------------------- */
 
+/* So long what is here already is read, whatever the time: an answer may be in it.  No
+ * longer: more may come for ever. */
+#define HERE_MS 5
+
 static int64_t due_of(int timeout_ms)
 {
 	return timeout_ms < 0 ? 0 : clock_ms() + timeout_ms;
@@ -84,10 +88,12 @@ static int wait_until(struct hutch *h,
 		const int got = turn(h, e);
 		if (got < 0)
 			rc = -1;
-		else if (got > 0 || is_done(h, call))
+		else if (is_done(h, call))
 			continue;
-		else if (timeout_ms >= 0 && clock_ms() >= due)
+		else if (timeout_ms >= 0 && clock_ms() >= due + (got > 0 ? HERE_MS : 0))
 			rc = 1;
+		else if (got > 0)
+			continue;
 		else if (w.wake < 0)
 			rc = turn_join(h, &w, call, e); /* and look once more */
 		else if (turn_wait(h, &w, own, 0, timeout_ms < 0 ? 0 : due) < 0)

@@ -189,6 +189,44 @@ static void bound_what_nobody_takes(void)
 	close(peer);
 }
 
+#define CHATTERERS 4
+
+/* Until nobody reads it any more; each line is one write, which is not mixed. */
+static void *chatter(void *arg)
+{
+	const int peer = *(int *)arg;
+	char line[8192];
+	int len = sprintf(line, "{\"method\":\"event\",\"params\":{\"x\":[0");
+
+	while (len < 8000)
+		len += sprintf(line + len, ",%d", 0);
+	len += sprintf(line + len, "]}}\n");
+	while (send(peer, line, (size_t)len, MSG_NOSIGNAL) == len)
+		;
+	return NULL;
+}
+
+static void keep_time_though_there_is_always_more(void)
+{
+	struct hutch_error e;
+	pthread_t threads[CHATTERERS];
+	int peer;
+	struct hutch *h = open_hostile(&peer);
+
+	alarm(2);
+	for (int i = 0; i < CHATTERERS; i++)
+		check(pthread_create(&threads[i], NULL, chatter, &peer) == 0);
+	for (int i = 0; i < 40; i++) {
+		check(hutch_wait(h, hutch_info(h, HUTCH_WAIT, &e), 1, NULL, &e) == -1);
+		works(&e, e.kind == HUTCH_TIMEOUT);
+	}
+	hutch_close(h);
+	for (int i = 0; i < CHATTERERS; i++)
+		check(pthread_join(threads[i], NULL) == 0);
+	alarm(0);
+	close(peer);
+}
+
 /* What a program says that is none of ours. */
 static void judge_what_the_program_says(void)
 {
@@ -253,6 +291,7 @@ const struct trial trials_hostile[] = {
 	{ "hold_lines_to_the_protocol", hold_lines_to_the_protocol },
 	{ "bound_a_line", bound_a_line },
 	{ "bound_what_nobody_takes", bound_what_nobody_takes },
+	{ "keep_time_though_there_is_always_more", keep_time_though_there_is_always_more },
 	{ "start_programs_as_a_shell_would", start_programs_as_a_shell_would },
 	{ "judge_what_the_program_says", judge_what_the_program_says },
 	{ NULL, NULL },

@@ -101,6 +101,16 @@ struct hutch *trial_attach(const char *name)
 	return h;
 }
 
+struct hutch *trial_take(const char *pool)
+{
+	struct hutch_error e;
+	struct hutch *h;
+
+	works(&e, hutch_take(pool, how(), &h, &e) == 0);
+	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	return h;
+}
+
 struct hutch *trial_create(const char *name)
 {
 	const char *const args[] = { name, NULL };

@@ -38,6 +38,8 @@
 /* What a case may begin with: one that is there, and one that is made. */
 struct hutch *trial_attach(const char *name);
 struct hutch *trial_create(const char *name);
+/* One of that pool. */
+struct hutch *trial_take(const char *pool);
 /* Ends it, and closes the handle. */
 void trial_end(struct hutch *h);
 

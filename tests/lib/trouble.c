@@ -96,7 +96,7 @@ static void explain_errors(void)
 		       &(struct hutch_how){ .size = sizeof(struct hutch_how),
 					    .program = trial_program() },
 		       &e) == -1);
-	check(e.kind == HUTCH_SYSTEM && strstr(e.message, "has not ended") &&
+	check(e.kind == HUTCH_BUSY && strstr(e.message, "has not ended") &&
 	      strstr(e.remedy, "hutch"));
 	trial_end(h);
 	check(open_it("box", &e) == -1 && e.kind == HUTCH_NOT_FOUND);

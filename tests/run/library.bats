@@ -37,7 +37,7 @@ done_by() {
 }
 
 @test "an event loop polls one descriptor, and nothing waits" {
-	done_by serve_an_event_loop
+	done_by serve_an_event_loop open_for_who_only_polls
 }
 
 @test "files go in and out through pipes" {
@@ -50,6 +50,17 @@ done_by() {
 
 @test "it is watched and steered, and its end is told to everybody" {
 	done_by watch_and_steer
+}
+
+@test "a sandbox of a pool is taken; released it lives on, and else it ends with its handle" {
+	"$HUTCH" pool create --size 1 pond
+	done_by take_from_a_pool
+	"$HUTCH" pool rm pond
+	until_true none_is_left
+}
+
+none_is_left() {
+	[[ -z $("$HUTCH" ps -q) ]]
 }
 
 @test "of threads at one handle each gets its own answers" {
@@ -90,7 +101,8 @@ done_by() {
 }
 
 @test "what comes from the other end is bounded and held to the protocol" {
-	done_by hold_lines_to_the_protocol bound_a_line bound_what_nobody_takes
+	done_by hold_lines_to_the_protocol bound_a_line bound_what_nobody_takes \
+		keep_time_though_there_is_always_more
 }
 
 @test "the example does an agent's work, in 40 lines" {
