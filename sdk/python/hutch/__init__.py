@@ -15,10 +15,14 @@ from .errors import (ActionCancelledError, ActionEndedError, ActionError, Action
                      ForkedError, HutchError, InternalError, InvalidActionError, InvalidError,
                      LimitError, NoSpaceError, NotAppliedError, NotFoundError, ProtocolError,
                      RefusedError, TimeoutError, UnavailableError, UnsupportedError)
-from .observations import (EditObservation, EnvObservation, ErrorObservation, Hutch,
+from .git import AsyncGit, Git
+from .microagents import Microagent
+from .observations import (ChangesObservation, DiffObservation, EditObservation, EnvObservation,
+                           ErrorObservation, GitChange, GitDiff, Hutch, MicroagentsObservation,
                            MoveObservation, NamesObservation, NullObservation, Observation,
-                           PathObservation, ReadObservation, Refusal, RunObservation, Stat,
-                           StatObservation)
+                           PathObservation, ReadObservation, Refusal, Repository,
+                           RepositoryObservation, RunObservation, Stat, StatObservation)
+from .pool import AsyncPool, Pool
 from .process import Process
 from .program import Ssh
 from .records import (Ask, Change, Completed, End, Event, Exit, Info, Limits, LogEntry,
@@ -31,14 +35,17 @@ __all__ = [
     "ActionTooLargeError", "AgentRuntimeBuildError", "AgentRuntimeDisconnectedError",
     "AgentRuntimeError", "AgentRuntimeNotFoundError", "AgentRuntimeNotReadyError",
     "AgentRuntimeTimeoutError", "AgentRuntimeUnavailableError", "Ask", "AsyncEvents",
-    "AsyncInput", "AsyncOutput", "AsyncProcess", "AsyncSandbox", "BuildError", "BusyError",
-    "CallbackError", "Change", "CommandError", "Completed", "DisconnectedError",
-    "EditObservation", "End", "EnvObservation", "ErrorObservation", "Event", "Events",
-    "ExistsError", "Exit", "FileMissingError", "ForkedError", "Hutch", "HutchError", "Info",
+    "AsyncGit", "AsyncInput", "AsyncOutput", "AsyncPool", "AsyncProcess", "AsyncSandbox",
+    "BuildError",
+    "BusyError", "CallbackError", "Change", "ChangesObservation", "CommandError", "Completed",
+    "DiffObservation", "DisconnectedError", "EditObservation", "End", "EnvObservation",
+    "ErrorObservation", "Event", "Events", "ExistsError", "Exit", "FileMissingError",
+    "ForkedError", "Git", "GitChange", "GitDiff", "Hutch", "HutchError", "Info",
     "InternalError", "InvalidActionError", "InvalidError", "LimitError", "Limits", "LogEntry",
-    "MoveObservation", "NamesObservation", "NoSpaceError", "NotAppliedError", "NotFoundError",
-    "NullObservation", "Observation", "PathObservation", "Port", "Process", "ProcessInfo",
-    "ProtocolError", "ReadObservation", "Refusal", "RefusedError", "RunObservation", "Sandbox",
-    "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError", "UnavailableError",
-    "UnsupportedError",
+    "Microagent", "MicroagentsObservation", "MoveObservation", "NamesObservation",
+    "NoSpaceError", "NotAppliedError", "NotFoundError", "NullObservation", "Observation",
+    "PathObservation", "Pool", "Port", "Process", "ProcessInfo", "ProtocolError", "ReadObservation",
+    "Refusal", "RefusedError", "Repository", "RepositoryObservation", "RunObservation",
+    "Sandbox", "Ssh", "Stat", "StatObservation", "Stats", "Status", "TimeoutError",
+    "UnavailableError", "UnsupportedError",
 ]

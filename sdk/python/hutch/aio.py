@@ -6,33 +6,37 @@ import contextlib
 import inspect
 import logging
 import os
+import socket
 import subprocess
 import sys
 import warnings
 from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, BinaryIO, Callable, List, Mapping,
                     Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
 
-from . import actions, aio_process as processes, calls, flags as flag_words, tar
+from . import (actions, aio_process as processes, calls, flags as flag_words, git as git_actions,
+               tar)
 from .aio_link import AsyncLink
 from .aio_process import AsyncProcess
 from .calls import Call
 from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, InvalidError,
                      NotFoundError)
 from .fields import Object
-from .observations import (EditObservation, EnvObservation, MoveObservation, NamesObservation,
-                           Observation, PathObservation, ReadObservation, RunObservation,
-                           StatObservation, observation, raise_if_not_done)
+from .microagents import Microagent
+from .observations import (EditObservation, EnvObservation, MicroagentsObservation, MoveObservation,
+                           NamesObservation, Observation, PathObservation, ReadObservation,
+                           RepositoryObservation, RunObservation, StatObservation, observation,
+                           raise_if_not_done)
 from .process import OUTPUT_MAX
 from .program import Program, Words, parsed
-from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, Port, ProcessInfo, Stats,
-                      Status)
+from .records import (Ask, Change, Completed, End, Event, Info, Limits, LogEntry, Port,
+                      ProcessInfo, Stats, Status)
 from .sandbox import (STOP_GRACE, applied, apply_words, check_log, end_of, log_status, message_words,
-                      new_name, note, said_of, status_of, with_slash)
+                      new_name, note, said_of, status_of, whole, with_slash)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .flags import Flags, ForkFlags
+    from .flags import Flags, ForkFlags, StartFlags
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Observation)
@@ -103,8 +107,17 @@ class AsyncSandbox:
         with contextlib.suppress(HutchError):
             await self._program("kill", [self.name])
 
-    async def _connect(self) -> None:
-        link = await AsyncLink.open(self.name, self.program)
+    async def _use(self, opened: socket.socket) -> None:
+        """A connection that a pool has handed out."""
+        self._words = None
+        await self._connect(opened)
+
+    async def _keep(self, release: Call[str]) -> None:
+        """It is held by that connection no more."""
+        self.name = await self._ask(release)
+
+    async def _connect(self, opened: Optional[socket.socket] = None) -> None:
+        link = await AsyncLink.open(self.name, self.program, opened)
         try:
             await self._tell(Status.STARTING, "its supervisor answers")
             self.id = (await link.call(calls.info())).id
@@ -140,6 +153,16 @@ class AsyncSandbox:
             await self._watcher.join()
         await self.close()
 
+    async def _end_lost(self) -> None:
+        """The connection broke, and it may live on; by now its name may be another's."""
+        with contextlib.suppress(HutchError):
+            link = await AsyncLink.open(self.name, self.program)
+            try:
+                if (await link.call(calls.info())).id == self.id:
+                    await link.call(calls.kill())
+            finally:
+                await link.close()
+
     async def wait(self, timeout: Optional[float] = None) -> End:
         """Until it has ended; how."""
         if await self._known() == self.id:
@@ -166,6 +189,8 @@ class AsyncSandbox:
                 return await self.stop()
             with contextlib.suppress(HutchError):  # what was thrown is what is told
                 await self.kill()
+        elif link is not None and self._is_ours and link.is_lost:
+            await self._end_lost()
         await self.close()
 
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
@@ -271,6 +296,47 @@ class AsyncSandbox:
                   session: Optional[str] = None) -> EnvObservation:
         """Variables, from now on; `secret` are those whose values are hidden."""
         return await self._do(EnvObservation, actions.env(set, unset, secret, session))
+
+    @property
+    def git(self) -> git_actions.AsyncGit:
+        """Clone, branch, changes, diff: of the rootfs' own git."""
+        return git_actions.AsyncGit(self)
+
+    async def setup(self, path: Optional[str] = None, *, session: Optional[str] = None,
+              timeout: Optional[float] = None,
+              on_output: Optional[OnOutput] = None) -> RunObservation:
+        """A repository's own setup script in the session's shell, and then its git hook."""
+        top = (await self.run("pwd", session=session)).content  # the script may go elsewhere
+        where = os.path.join(top, path or "")
+        async with self._setting_up(Status.SETTING_UP_WORKSPACE, git_actions.SCRIPT):
+            done = await self._do(RunObservation, git_actions.setup_script(where, session, timeout), on_output)
+        await self.git.install_hooks(where, session=session)
+        return done
+
+    async def microagents(self, path: str = ".", *, org: Optional[str] = None,
+                    token: Optional[str] = None, user: Optional[str] = None,
+                    session: Optional[str] = None) -> List[Microagent]:
+        """A repository's instructions for agents; or those of an organisation, whose
+        repository `.openhands` has the URL `org`."""
+        if org is None:
+            return await self._microagents(path, None, session)
+        there = git_actions.org_folder()
+        await self._do(RepositoryObservation, git_actions.clone(org, there, token, user, None, 1, session, None))
+        try:
+            return await self._microagents(there, git_actions.ORG_FOLDER, session)
+        finally:
+            await self.remove(there, recursive=True)
+
+    async def _microagents(self, path: str, folder: Optional[str], session: Optional[str]) -> List[Microagent]:
+        return whole(await self._do(MicroagentsObservation, git_actions.microagents(path, folder, session)))
+
+    @contextlib.asynccontextmanager
+    async def _setting_up(self, status: Status, message: str) -> AsyncIterator[None]:
+        await self._tell(status, message)
+        try:
+            yield
+        finally:
+            await self._tell(Status.READY, git_actions.DONE)
 
     async def _do(self, kind: Type[O], action: Object,
                   on_output: Optional[OnOutput] = None) -> O:
@@ -458,6 +524,17 @@ class AsyncSandbox:
         box._words, box._verb, box._source = words, "fork", (source,)
         return await box.start()
 
+    @classmethod
+    async def restart(cls, name: str, *, program: Optional[Words] = None,
+                      on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
+                      keep: bool = False, **flags: "Unpack[StartFlags]") -> AsyncSandbox:
+        """One that was made with keep_files=True and has ended, once more: with its options
+        and files.  Its secrets are given again."""
+        box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
+        box._words = flag_words.words(flags, flag_words.NOT_START)
+        box._verb = "start"
+        return await box.start()
+
     # --- watching and steering ---
 
     async def info(self) -> Info:
@@ -481,6 +558,11 @@ class AsyncSandbox:
         """Lets nobody in there any more, and resets their connections."""
         self.program.check_is_local("port")
         await self._program("port", ["rm", await self._known(), *hosts])
+
+    async def update(self, *, memory: Union[int, str, None] = None,
+                     cpus: Optional[float] = None, pids_limit: Optional[int] = None) -> Limits:
+        """Changes what it may use; as the flags take it, 512 << 20 or "512m".  Gives all."""
+        return await self._ask(calls.update(memory, cpus, pids_limit))
 
     async def pause(self) -> str:
         """Stops everything inside where it stands; by what: "cgroup" or "signals"."""

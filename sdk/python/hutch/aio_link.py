@@ -8,13 +8,13 @@ import logging
 import os
 import socket
 import time
-from collections import deque
-from typing import Any, Callable, Deque, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import calls
 from .calls import Call
 from .errors import DisconnectedError, HutchError, InvalidError, ProtocolError
-from .program import Program, connect, reap, send
+from .outgoing import Outgoing
+from .program import Program, connect, reap
 from .protocol import Channel, Rest, Running, Waiter, again
 
 T = TypeVar("T")
@@ -29,20 +29,22 @@ NOTICES_MAX = 1024
 class AsyncLink:
     """One connection, of one event loop.  Any number of its tasks may use it at once."""
 
-    def __init__(self, name: str, program: Program) -> None:
+    def __init__(self, name: str, program: Program,
+                 opened: Optional[socket.socket] = None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._socket, self._helper = connect(name, program)
+        self._socket, self._helper = (opened, None) if opened else connect(name, program)
         self._program = program
         self.passes_descriptors = self._helper is None
         self._channel = Channel(name)
-        self._out: Deque[Tuple[memoryview, Sequence[int]]] = deque()
+        self._out, self._is_writing = Outgoing(self._socket, self._channel), False
         self._turns: List[Tuple[object, "asyncio.Future[None]"]] = []
         self._is_closed = self._is_reading = False
         self._read_on()
 
     @classmethod
-    async def open(cls, name: str, program: Program) -> AsyncLink:
-        link = cls(name, program)
+    async def open(cls, name: str, program: Program,
+                   opened: Optional[socket.socket] = None) -> AsyncLink:
+        link = cls(name, program, opened)
         try:
             await link.call(calls.hello())
         except DisconnectedError as e:
@@ -67,7 +69,7 @@ class AsyncLink:
         self._check()
         waiter, line = self._channel.request(call.method, call.params)
         waiter.running = running
-        self._out.append((memoryview(line), fds))
+        self._out.add(line, fds, waiter)
         self._push()
         return waiter
 
@@ -89,9 +91,9 @@ class AsyncLink:
 
     def forget(self, waiter: Waiter) -> None:
         """Nobody waits for it any more: what it does is ended, where that can be asked."""
-        if self._channel.forget(waiter) and waiter.method == "act":
-            with contextlib.suppress(HutchError):
-                self._channel.forget(self.send(calls.cancel(waiter.id)))
+        if self.is_usable:
+            self._out.forget(waiter)
+            self._push()
 
     async def wait(self, is_so: Callable[[], bool], what: Awaited, patience: Optional[float]) -> bool:
         """Waits until it is so, which is asked again whenever something has come for
@@ -170,31 +172,31 @@ class AsyncLink:
         try:
             self._channel.feed(data)
         except HutchError as e:
-            self._fail(e)
+            return self._fail(e)
+        if self._channel.owed:
+            self._out.add_owed()
+            self._push()
         if self._channel.rest is not None and len(self._channel.rest.notices) > NOTICES_MAX:
             self._read_no_more()
 
     def _push(self) -> None:
-        while self._out:
-            line, fds = self._out[0]
-            try:
-                sent = send(self._socket, line, fds)
-            except BlockingIOError:
+        try:
+            self._out.push()
+        except HutchError as e:
+            return self._fail(e)
+        if bool(self._out) != self._is_writing:
+            self._is_writing = not self._is_writing
+            if self._is_writing:
                 self._loop.add_writer(self._socket.fileno(), self._push)
-                return
-            except OSError:  # who has closed may have said why: that is read first
-                self._out.clear()
-                break
-            if sent == len(line):
-                self._out.popleft()
             else:
-                self._out[0] = (line[sent:], ())
-        self._loop.remove_writer(self._socket.fileno())
+                self._loop.remove_writer(self._socket.fileno())
 
     def _fail(self, error: HutchError) -> None:
         self._read_no_more()
-        self._loop.remove_writer(self._socket.fileno())
         self._out.clear()
+        if self._is_writing:
+            self._loop.remove_writer(self._socket.fileno())
+            self._is_writing = False
         if self._channel.failure is None and not self._is_closed:
             level = logging.ERROR if isinstance(error, ProtocolError) else logging.INFO
             log.log(level, "%s", error)
@@ -207,6 +209,12 @@ class AsyncLink:
     def is_usable(self) -> bool:
         """Not ended, not closed, and of this process."""
         return self._channel.failure is None and self._channel.pid == os.getpid()
+
+    @property
+    def is_lost(self) -> bool:
+        """It has ended, in this process, and nobody has closed it."""
+        return (self._channel.failure is not None and not self._is_closed
+                and self._channel.pid == os.getpid())
 
     @property
     def is_closed(self) -> bool:

@@ -16,6 +16,9 @@ from .protocol import Running
 from .records import Completed, Exit
 from .tar import PIECE, nowhere, pieces
 
+AT_ONCE = 16
+"""Pieces that are read without a turn for others."""
+
 
 class _End:
     """An end of a pipe.  Whoever waits for it when it is closed goes on."""
@@ -59,7 +62,7 @@ class AsyncOutput:
         self._end, self._link, self._running = _End(fd), link, running
         self._held = running.streams[stream] if running else None
         self._buffer = bytearray()
-        self._is_over = False
+        self._is_over, self._at_once = False, 0
 
     async def chunk(self) -> bytes:
         """What there is; b"" at the end."""
@@ -110,10 +113,16 @@ class AsyncOutput:
         return data
 
     async def _piped(self) -> bytes:
+        """A process may print as quickly as it is read: then others get a turn between."""
+        self._at_once += 1
+        if self._at_once > AT_ONCE:
+            self._at_once = 0
+            await asyncio.sleep(0)
         while self._end.fd >= 0:
             try:
                 return os.read(self._end.fd, PIECE)
             except BlockingIOError:
+                self._at_once = 0
                 await self._end.be_ready(False)
         return b""
 
@@ -206,8 +215,7 @@ class AsyncProcess:
                           max_output: int = OUTPUT_MAX) -> Completed:
         """Writes all of the input, reads all of the output, and waits."""
         out, err = _Sink(self, max_output), _Sink(self, max_output)
-        await self._carry(() if input is None else pieces(input), out.put, err.put)
-        ended = await self.wait()
+        ended = await self._carry(() if input is None else pieces(input), out.put, err.put)
         self.check_dropped()
         return Completed(ended, b"".join(out.pieces), b"".join(err.pieces))
 
@@ -233,17 +241,17 @@ class AsyncProcess:
                 await self.stdin.close()
             if exc[0] is None:
                 await self._carry((), nowhere, nowhere)
-                await self.wait()
         finally:
             self.close()
 
     async def _carry(self, source: Iterable[bytes], out: Callable[[bytes], None],
-                     err: Callable[[bytes], None]) -> None:
-        """Until the process has closed both.  A sink that throws ends the process."""
+                     err: Callable[[bytes], None]) -> Exit:
+        """Until the process has closed both and ended.  A sink that throws ends it."""
         works = [asyncio.ensure_future(work) for work in (
             self._feed(source), _drain(self.stdout, out), _drain(self.stderr, err))]
         try:
             await asyncio.gather(*works)
+            return await self.wait()
         except BaseException:
             for work in works:
                 work.cancel()
@@ -342,8 +350,7 @@ async def copy(link: AsyncLink, call: Call[Object], source: Optional[Iterable[by
 
     process = await start(link, call, source is not None, False)
     try:
-        await process._carry(source or (), sink, complain)
-        ended = await process.wait()
+        ended = await process._carry(source or (), sink, complain)
         process.check_dropped()
     finally:
         process.close()

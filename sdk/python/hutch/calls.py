@@ -6,6 +6,7 @@ caller gets.
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass
 from typing import Callable, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
 
@@ -13,7 +14,7 @@ from . import fields
 from .errors import InvalidError, TimeoutError
 from .fields import Object
 from .protocol import PROTOCOL
-from .records import Info, Port, ProcessInfo, Stats, Status, status
+from .records import Info, Limits, Port, ProcessInfo, Stats, Status, status
 
 T = TypeVar("T")
 
@@ -56,6 +57,21 @@ def stats() -> Call[Stats]:
     return Call("stats", {}, Stats.parse)
 
 
+def update(memory: Union[int, str, None], cpus: Optional[float],
+           pids_limit: Optional[int]) -> Call[Limits]:
+    asked = {"memory": None if memory is None else size(memory), "cpus": cpus, "pids": pids_limit}
+    return Call("update", {name: bound for name, bound in asked.items() if bound is not None},
+                Limits.parse)
+
+
+def size(value: Union[int, str]) -> int:
+    """Bytes: a number, or one with k, m, g or t behind it, as the flags take them."""
+    parts = re.fullmatch(r"(\d+)(?:([kmgt])i?)?b?", str(value).lower())
+    if parts is None or isinstance(value, bool):
+        raise InvalidError(f"{value!r} is not a size", remedy='such as 512 << 20 or "512m"')
+    return int(parts[1]) * 1024 ** " kmgt".index(parts[2] or " ")
+
+
 def pause() -> Call[str]:
     return Call("pause", {}, _by)
 
@@ -74,6 +90,11 @@ def kill() -> Call[None]:
 
 def rename(name: str) -> Call[None]:
     return Call("rename", {"name": name}, _nothing)
+
+
+def release(name: Optional[str]) -> Call[str]:
+    return Call("release", {} if name is None else {"name": name},
+                lambda r: fields.text(fields.an_object(r, "answer"), "name"))
 
 
 def cancel(id: int) -> Call[None]:

@@ -23,11 +23,20 @@ if TYPE_CHECKING:
     Duration = Union[str, int, float, datetime.timedelta]
     Variables = Union[str, Sequence[str], Mapping[str, Optional[str]]]
 
+    class StartFlags(TypedDict, total=False):
+        """Those of `hutch start`."""
+
+        env: Variables
+        env_file: Paths
+        secret: Variables
+        secret_file: Paths
+
     class ForkFlags(TypedDict, total=False):
         """Those of `hutch fork`."""
 
         policy: Union[Path, Mapping[str, Any], Sequence[Path]]
         upper: Path
+        keep_files: bool
         volume: Texts
         workspace: Path
         protect: Texts
@@ -75,7 +84,7 @@ if TYPE_CHECKING:
 # switch: True or False; one: a value; many: a value or several; and those with a way of
 # their own, which are methods of Words.
 FLAGS: Dict[str, str] = {
-    "policy": "policy", "image": "one", "pull": "one", "upper": "one", "volume": "many",
+    "policy": "policy", "image": "one", "pull": "one", "upper": "one", "keep_files": "switch", "volume": "many",
     "workspace": "one", "protect": "many", "protect_missing": "switch", "publish": "many",
     "toolchain": "many",
     "tmpfs": "many",
@@ -89,6 +98,9 @@ FLAGS: Dict[str, str] = {
     "audit": "one", "rule": "rule", "lint": "switch",
 }
 NOT_FORK = ("image", "pull")
+# Under another name than hutch's, since `keep` says what the end of a `with` does.
+RENAMED = {"keep_files": "keep"}
+NOT_START = tuple(sorted(set(FLAGS) - {"env", "env_file", "secret", "secret_file"}))
 
 # What hutch itself goes by, or its C library.
 TAKEN = re.compile(r"PATH|HOME|TMPDIR|(XDG|LD|SUDO|HUTCH|DBUS|LC|GLIBC|MALLOC)_.*|LANG|TZ")
@@ -172,7 +184,7 @@ def words(flags: Mapping[str, Any], without: Sequence[str] = ()) -> Words:
             raise TypeError(f"there is no flag {name!r}; those of hutch create are "
                             + ", ".join(sorted(set(FLAGS) - set(without))))
         if value is not None:
-            getattr(made, FLAGS[name])("--" + name.replace("_", "-"), value)
+            getattr(made, FLAGS[name])("--" + RENAMED.get(name, name).replace("_", "-"), value)
     return made
 
 

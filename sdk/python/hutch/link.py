@@ -19,13 +19,13 @@ import select
 import socket
 import threading
 import time
-from collections import deque
-from typing import Any, Callable, Deque, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import calls
 from .calls import Call
 from .errors import DisconnectedError, HutchError, ProtocolError
-from .program import Program, connect, reap, send
+from .outgoing import Outgoing
+from .program import Program, connect, reap
 from .protocol import Channel, Rest, Running, Waiter, again
 
 T = TypeVar("T")
@@ -38,13 +38,14 @@ READ_AT_ONCE = 1 << 18
 class Link:
     """One connection.  Any number of threads may use it at once."""
 
-    def __init__(self, name: str, program: Program) -> None:
-        self._socket, self._helper = connect(name, program)
+    def __init__(self, name: str, program: Program,
+                 opened: Optional[socket.socket] = None) -> None:
+        self._socket, self._helper = (opened, None) if opened else connect(name, program)
         self._program, self._said = program, (0, b"")
         self.passes_descriptors = self._helper is None
         self._lock = threading.Lock()
         self._channel = Channel(name)
-        self._out: Deque[Tuple[memoryview, Sequence[int]]] = deque()
+        self._out = Outgoing(self._socket, self._channel)
         self._leads = False
         self._sleepers: List[Tuple[object, threading.Condition]] = []
         self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -76,10 +77,8 @@ class Link:
         with self._lock:
             waiter, line = self._channel.request(call.method, call.params)
             waiter.running = running
-            self._out.append((memoryview(line), fds))
-            self._push()
-            if self._out and self._leads:
-                self._wake()
+            self._out.add(line, fds, waiter)
+            self._say()
         return waiter
 
     def result(self, waiter: Waiter, patience: Optional[float]) -> Any:
@@ -100,13 +99,10 @@ class Link:
 
     def forget(self, waiter: Waiter) -> None:
         """Nobody waits for it any more: what it does is ended, where that can be asked."""
-        with self._lock:
-            is_under_way = self._channel.forget(waiter)
-        if is_under_way and waiter.method == "act":
-            with contextlib.suppress(HutchError):
-                cancel = self.send(calls.cancel(waiter.id))
-                with self._lock:
-                    self._channel.forget(cancel)
+        if self.is_usable:
+            with self._lock:
+                self._out.forget(waiter)
+                self._say()
 
     def wait(self, is_so: Callable[[], bool], what: Awaited, patience: Optional[float]) -> bool:
         """Waits until it is so, which is asked again whenever something has come for
@@ -184,9 +180,9 @@ class Link:
             for fd, events in ready:
                 if fd == self._wake_out:
                     os.read(fd, 64)
-                    self._push()
+                    self._out.push()
                 elif events & select.POLLOUT:
-                    self._push()
+                    self._out.push()
                     if not self._out:
                         self._poll.modify(fd, select.POLLIN)
             self._pull()
@@ -208,23 +204,19 @@ class Link:
             log.debug("%s: %s", self._channel.name, reason)
         if data:
             self._channel.feed(data)
+            self._out.add_owed()
+            self._out.push()
         else:
             self._fail(self._channel.ended())
 
-    def _push(self) -> None:
-        while self._out:
-            line, fds = self._out[0]
-            try:
-                sent = send(self._socket, line, fds)
-            except BlockingIOError:
-                return
-            except OSError:  # who has closed may have said why: that is read first
-                self._out.clear()
-                return
-            if sent == len(line):
-                self._out.popleft()
-            else:
-                self._out[0] = (line[sent:], ())
+    def _say(self) -> None:
+        """At once, or by who leads."""
+        try:
+            self._out.push()
+        except HutchError as e:
+            self._fail(e)
+        if self._out and self._leads:
+            self._wake()
 
     def _wake(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -245,6 +237,12 @@ class Link:
     def is_usable(self) -> bool:
         """Not ended, not closed, and of this process."""
         return self._channel.failure is None and self._channel.pid == os.getpid()
+
+    @property
+    def is_lost(self) -> bool:
+        """It has ended, in this process, and nobody has closed it."""
+        return (self._channel.failure is not None and not self._is_closed
+                and self._channel.pid == os.getpid())
 
     @property
     def is_closed(self) -> bool:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Tuple, Type
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar
 
-from . import fields
+from . import fields, microagents as agents
 from .errors import ActionError, CommandError, ERROR_IDS, FileMissingError
 from .fields import Object
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -38,6 +40,38 @@ class Stat:
 
 
 @dataclass
+class Repository:
+    """Where a repository is: on which branch, at which commit, and how many commits that is
+    ahead of its upstream and behind it.  None: there is none."""
+
+    branch: Optional[str]
+    commit: Optional[str]
+    upstream: Optional[str]
+    ahead: Optional[int]
+    behind: Optional[int]
+
+    @property
+    def has_diverged(self) -> bool:
+        return bool(self.ahead and self.behind)
+
+
+@dataclass(frozen=True)
+class GitChange:
+    """`status`: A added, M modified, D deleted, U unmerged."""
+
+    status: str
+    path: str
+
+
+@dataclass
+class GitDiff:
+    """A file as it is and as it was; None: it is not there."""
+
+    modified: Optional[str]
+    original: Optional[str]
+
+
+@dataclass
 class Hutch:
     """What is hutch's own in an observation."""
 
@@ -48,6 +82,10 @@ class Hutch:
     refused: List[Refusal]
     took_ms: float
     stat: Optional[Stat] = None
+    git: Optional[Repository] = None
+    changes: Optional[List[GitChange]] = None
+    diff: Optional[GitDiff] = None
+    microagents: Optional[List[agents.Microagent]] = None
 
 
 @dataclass
@@ -143,6 +181,42 @@ class NamesObservation(PathObservation):
 
 
 @dataclass
+class RepositoryObservation(PathObservation):
+    """Of git_clone and git_branch."""
+
+    repository: Repository
+
+
+@dataclass
+class ChangesObservation(PathObservation):
+    """Of git_changes.  `is_cut`: there are more than `changes` has."""
+
+    changes: List[GitChange]
+
+    @property
+    def is_cut(self) -> bool:
+        return self.hutch.truncated_chars > 0
+
+
+@dataclass
+class DiffObservation(PathObservation):
+    """Of git_diff."""
+
+    diff: GitDiff
+
+
+@dataclass
+class MicroagentsObservation(PathObservation):
+    """Of microagents.  `is_cut`: there are more than 1 MiB of them."""
+
+    microagents: List[agents.Microagent]
+
+    @property
+    def is_cut(self) -> bool:
+        return self.hutch.truncated_chars > 0
+
+
+@dataclass
 class EnvObservation(Observation):
     """Names of what was changed; no value."""
 
@@ -177,12 +251,41 @@ def _stat(value: object) -> Stat:
                 fields.text_or_none(o, "target"))
 
 
+def _repository(value: object) -> Repository:
+    o = fields.an_object(value, "git")
+    return Repository(fields.text_or_none(o, "branch"), fields.text_or_none(o, "commit"),
+                      fields.text_or_none(o, "upstream"), fields.whole_or_none(o, "ahead"),
+                      fields.whole_or_none(o, "behind"))
+
+
+def _change(value: object) -> GitChange:
+    o = fields.an_object(value, "changes")
+    return GitChange(fields.text(o, "status"), fields.text(o, "path"))
+
+
+def _diff(value: object) -> GitDiff:
+    o = fields.an_object(value, "diff")
+    return GitDiff(fields.text_or_none(o, "modified"), fields.text_or_none(o, "original"))
+
+
+def _microagent(value: object) -> agents.Microagent:
+    o = fields.an_object(value, "microagents")
+    return agents.parse(fields.text(o, "path"), fields.text_or_none(o, "content"))
+
+
+def _list_of(o: Object, key: str, parse: Callable[[object], T]) -> Optional[List[T]]:
+    return None if o.get(key) is None else [parse(one) for one in fields.a_list(o[key], key)]
+
+
 def _hutch(value: object) -> Hutch:
     o = fields.an_object(value, "hutch")
     return Hutch(fields.text_or_none(o, "log"), fields.whole(o, "truncated_chars"),
                  fields.flag(o, "restarted"), fields.text_or_none(o, "previous"),
                  [_refusal(one) for one in fields.a_list(o.get("refused"), "refused")],
-                 fields.number(o, "took_ms"), _stat(o["stat"]) if o.get("stat") else None)
+                 fields.number(o, "took_ms"), _stat(o["stat"]) if o.get("stat") else None,
+                 _repository(o["git"]) if o.get("git") else None,
+                 _list_of(o, "changes", _change), _diff(o["diff"]) if o.get("diff") else None,
+                 _list_of(o, "microagents", _microagent))
 
 
 def _run(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
@@ -202,6 +305,16 @@ def _stated(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
     return (fields.text(x, "path"), hutch.stat)
 
 
+def _of_hutch(key: str) -> Callable[[Object, Hutch], Tuple[Any, ...]]:
+    """A path, and what must be there of hutch's own."""
+    def parts(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
+        value = getattr(hutch, key)
+        if value is None:
+            raise fields.wrong(key, None)
+        return (fields.text(x, "path"), value)
+    return parts
+
+
 _KINDS: Dict[str, Tuple[Type[Observation], Callable[[Object, Hutch], Tuple[Any, ...]]]] = {
     "run": (RunObservation, _run),
     "read": (ReadObservation, _path),
@@ -214,6 +327,13 @@ _KINDS: Dict[str, Tuple[Type[Observation], Callable[[Object, Hutch], Tuple[Any, 
     "edit": (EditObservation, lambda x, h: (fields.text(x, "path"), fields.text(x, "diff"))),
     "move": (MoveObservation, lambda x, h: (fields.text(x, "path"), fields.text(x, "to"))),
     "stat": (StatObservation, _stated),
+    "git_clone": (RepositoryObservation, _of_hutch("git")),
+    "git_branch": (RepositoryObservation, _of_hutch("git")),
+    "git_changes": (ChangesObservation, _of_hutch("changes")),
+    "git_diff": (DiffObservation, _of_hutch("diff")),
+    "git_setup": (PathObservation, _path),
+    "install_git_hooks": (PathObservation, _path),
+    "microagents": (MicroagentsObservation, _of_hutch("microagents")),
     "env": (EnvObservation, lambda x, h: (fields.texts(x, "set"), fields.texts(x, "unset"),
                                           fields.texts(x, "secret"))),
     "error": (ErrorObservation, lambda x, h: (fields.text(x, "error_id"),)),

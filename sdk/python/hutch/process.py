@@ -137,8 +137,8 @@ class Process:
     def communicate(self, input: Optional[bytes] = None, max_output: int = OUTPUT_MAX) -> Completed:
         """Writes all of the input, reads all of the output, and waits."""
         out, err = _Sink(self, max_output), _Sink(self, max_output)
-        self._carry(() if input is None else pieces(input), {"stdout": out.put, "stderr": err.put})
-        ended = self.wait()
+        ended = self._carry(() if input is None else pieces(input),
+                            {"stdout": out.put, "stderr": err.put})
         self.check_dropped()
         return Completed(ended, out.bytes(), err.bytes())
 
@@ -165,19 +165,19 @@ class Process:
         try:
             if exc[0] is None:
                 self._carry((), {"stdout": nowhere, "stderr": nowhere})
-                self.wait()
         finally:
             self.close()
 
     # --- carrying: stdin, stdout and stderr at once ---
 
-    def _carry(self, source: Iterable[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> None:
-        """Until the process has closed both.  A sink that throws ends the process."""
+    def _carry(self, source: Iterable[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> Exit:
+        """Until the process has closed both and ended.  A sink that throws ends it."""
         try:
             if self._is_piped:
                 self._carry_pipes(iter(source), sinks)
             else:
                 self._carry_told(iter(source), sinks)
+            return self.wait()
         except BaseException:
             with contextlib.suppress(HutchError):
                 self.kill()
@@ -311,8 +311,7 @@ def copy(link: Link, call: Call[Object], source: Optional[Iterable[bytes]],
 
     process = start(link, call, source is not None, False)
     try:
-        process._carry(source or (), {"stdout": sink, "stderr": complain})
-        ended = process.wait()
+        ended = process._carry(source or (), {"stdout": sink, "stderr": complain})
         process.check_dropped()
     finally:
         process.close()

@@ -164,11 +164,16 @@ def _is_folder_of(uid: int, look: Callable[[str], os.stat_result], path: str) ->
 
 
 def _connect_here(name: str) -> socket.socket:
+    return connect_at(name, "control.sock", "sandbox", name)
+
+
+def connect_at(place: str, file: str, what: str, name: str) -> socket.socket:
+    """To a socket of ours in a folder of the state folder."""
     state = state_folder()
     try:
         folder = os.open(state, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise _absent(name) from None
+        raise _absent(what, name) from None
     except OSError as e:
         raise RefusedError(f"open {state}: {e.strerror}") from None
     try:
@@ -176,15 +181,16 @@ def _connect_here(name: str) -> socket.socket:
         if st.st_uid != os.geteuid() or stat.S_IMODE(st.st_mode) != 0o700:
             raise RefusedError(f"{state} is another user's, or open to others",
                                remedy="set XDG_RUNTIME_DIR to a folder of yours with mode 0700")
-        return _connect_in(folder, state, name)
+        return _connect_in(folder, f"{state}/{place}/{file}", f"{place}/{file}")
+    except FileNotFoundError:
+        raise _absent(what, name) from None
     finally:
         os.close(folder)
 
 
-def _connect_in(folder: int, state: str, name: str) -> socket.socket:
-    path = f"{state}/{name}/control.sock"
+def _connect_in(folder: int, path: str, below: str) -> socket.socket:
     if len(os.fsencode(path)) > ADDRESS_MAX:
-        path = f"/proc/self/fd/{folder}/{name}/control.sock"
+        path = f"/proc/self/fd/{folder}/{below}"
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         s.connect(path)
@@ -198,12 +204,13 @@ def _connect_in(folder: int, state: str, name: str) -> socket.socket:
         raise
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         s.close()
-        raise _absent(name) from None
+        raise FileNotFoundError(path) from None
     except OSError as e:
         s.close()
         raise DisconnectedError(f"connect to {path}: {e.strerror or e}") from None
 
 
-def _absent(name: str) -> HutchError:
-    return NotFoundError(f"no sandbox named {name!r} is running",
-                         remedy="hutch ps lists the sandboxes")
+def _absent(what: str, name: str) -> HutchError:
+    verb = "ps" if what == "sandbox" else "pool ls"
+    return NotFoundError(f"no {what} named {name!r} is running",
+                         remedy=f"hutch {verb} lists the {what}{'es' if what == 'sandbox' else 's'}")

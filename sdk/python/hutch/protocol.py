@@ -37,6 +37,8 @@ LINE_MAX = 64 << 20
 HELD_MAX = 16 << 20
 """Of one stream, or command, that waits for a reader of ours."""
 EXCERPT = 80
+STARTING = ("exec.start", "copy.in", "copy.out")
+"""What makes a process."""
 
 
 def _bounded(digits: str) -> int:
@@ -49,7 +51,18 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_decode = json.JSONDecoder(parse_int=_bounded, parse_constant=_no_constant).decode
+_decode_bounded = json.JSONDecoder(parse_int=_bounded, parse_constant=_no_constant).decode
+_decode_plain = json.JSONDecoder(parse_constant=_no_constant).decode
+_DIGITS = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
+_TOO_LONG = b"0" * 21
+
+
+def _decode(line: bytes) -> Any:
+    """Without a call of ours for each number, where none can be too long: half the time."""
+    has_long = _TOO_LONG in line.translate(_DIGITS)
+    return (_decode_bounded if has_long else _decode_plain)(line.decode("utf-8"))
+
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -73,7 +86,7 @@ class Waiter:
 
     def put(self, notice: Object) -> None:
         """Up to HELD_MAX of what is printed; then it is only counted."""
-        size = len(notice.get("data") or "")
+        size = len(notice.get("data", ""))
         if self.held + size > HELD_MAX:
             missing = self.notices[-1].get("dropped", 0) if self.notices else 0
             if missing:
@@ -86,7 +99,7 @@ class Waiter:
 
     def take(self) -> Optional[Object]:
         notice = self.notices.popleft() if self.notices else None
-        self.held -= len(notice.get("data") or "") if notice else 0
+        self.held -= len(notice.get("data", "")) if notice else 0
         return notice
 
     def finish(self, result: Any, error: Optional[HutchError]) -> None:
@@ -184,7 +197,9 @@ class Channel:
         self._buffer = bytearray()
         self._last_id = 0
         self._waiters: Dict[int, Waiter] = {}
-        self._abandoned: Dict[int, None] = {}
+        self._abandoned: Dict[int, str] = {}
+        self.owed: Deque[bytes] = deque()
+        """Lines that nobody has asked for: they end what was asked for by who has left."""
         self._running: Dict[int, Running] = {}
 
     # --- what is asked ---
@@ -208,13 +223,23 @@ class Channel:
         self._waiters[waiter.id] = waiter
         return waiter, encoded + b"\n"
 
-    def forget(self, waiter: Waiter) -> bool:
-        """Nobody waits for it any more; its answer will be passed over.  Whether one is
-        still to come."""
-        if self._waiters.pop(waiter.id, None) is None:
-            return False
-        self._abandoned[waiter.id] = None
-        return True
+    def withdraw(self, waiter: Waiter) -> bool:
+        """It was not sent, and will not be.  Whether it was waited for."""
+        return self._waiters.pop(waiter.id, None) is not None
+
+    def forget(self, waiter: Waiter) -> None:
+        """Nobody waits for it any more; its answer will be passed over.  An action is
+        cancelled, and what it starts is killed when it is known."""
+        if not self.withdraw(waiter):
+            return
+        self._abandoned[waiter.id] = waiter.method
+        if waiter.method == "act":
+            self._owe("cancel", {"id": waiter.id})
+
+    def _owe(self, method: str, params: Object) -> None:
+        waiter, line = self.request(method, params)
+        self.owed.append(line)
+        self.forget(waiter)
 
     def drop(self, running: Running) -> None:
         """Nobody cares for this process any more."""
@@ -269,7 +294,7 @@ class Channel:
 
     def _take(self, line: bytes) -> None:
         try:
-            message = _decode(line.decode("utf-8"))
+            message = _decode(line)
         except (ValueError, RecursionError) as e:
             raise ProtocolError(f"sandbox {self.name}: what came is not JSON "
                                 f"({type(e).__name__}): {line[:EXCERPT]!r}") from None
@@ -289,17 +314,21 @@ class Channel:
     def _answer(self, message: Object, line: bytes) -> None:
         id, error = message["id"], None
         if "error" in message:
-            error = _error(fields.an_object(message["error"], "error"))
+            error = error_of(fields.an_object(message["error"], "error"))
         if id is None and error is not None:
             raise error  # about the connection, or a line that could not be read
         waiter = self._waiters.pop(id, None) if type(id) is int else None
         if waiter is None:
             if type(id) is int and id in self._abandoned:
-                del self._abandoned[id]
+                method = self._abandoned.pop(id)
+                if error is None and method in STARTING:
+                    result = fields.an_object(message.get("result"), method)
+                    self._owe("exec.signal", {"process": fields.whole(result, "process"),
+                                              "signal": "KILL"})
                 return
             raise self._strange(line)
         result = message.get("result")
-        if error is None and waiter.method in ("exec.start", "copy.in", "copy.out", "exec.attach"):
+        if error is None and waiter.method in (*STARTING, "exec.attach"):
             self._started(waiter, result)
         if waiter.method == "exec.wait" and waiter.running is not None:
             self._running.pop(waiter.running.number, None)
@@ -311,7 +340,8 @@ class Channel:
         """At once: what it prints may be in the same piece."""
         o = fields.an_object(result, waiter.method)
         number = fields.whole(o, "process")
-        waiter.running = self._running.get(number) or Running(number, o.get("pid") or 0)
+        waiter.running = self._running.get(number) or Running(
+            number, fields.whole_or_none(o, "pid") or 0)
         self._running[number] = waiter.running
 
     def _notice(self, method: object, params: Object) -> None:
@@ -330,9 +360,9 @@ class Channel:
             if running is not None:
                 put_output(running, params)
         elif "cause" in params:
-            if "dropped" not in params:
-                fields.text(params, "data")
-            self._hand_over(params.get("cause"), params)
+            said: Object = ({"dropped": fields.whole(params, "dropped")} if "dropped" in params
+                            else {"data": fields.text(params, "data")})
+            self._hand_over(params["cause"], said)
 
     def _event(self, params: Object) -> None:
         event = fields.text(params, "event")
@@ -341,7 +371,9 @@ class Channel:
             if running is not None:
                 running.end(Exit.parse(params), None)
         elif event == "ask":
-            self._hand_over(params.get("request"), params)
+            fields.whole(params, "ask")
+            self._hand_over(params.get("request"), {key: value for key, value in params.items()
+                                                    if key not in ("data", "dropped")})
 
     def _hand_over(self, id: object, params: Object) -> None:
         waiter = self._waiters.get(id) if type(id) is int else None
@@ -378,7 +410,7 @@ def again(error: HutchError) -> HutchError:
     return copy
 
 
-def _error(o: Object) -> HutchError:
+def error_of(o: Object) -> HutchError:
     message, code = fields.text(o, "message"), fields.whole(o, "code")
     if code == -32601:
         return UnsupportedError(message)

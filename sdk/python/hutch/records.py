@@ -21,6 +21,9 @@ class Status(str, enum.Enum):
     ENDED = "ended"
     ERROR = "error"
     DISCONNECTED = "disconnected"
+    SETTING_UP_WORKSPACE = "setting_up_workspace"
+    """While a call of ours is at it; the sandbox is ready."""
+    SETTING_UP_GIT_HOOKS = "setting_up_git_hooks"
 
     @property
     def runtime_status(self) -> str:
@@ -33,6 +36,8 @@ _RUNTIME_STATUS = {
     Status.PAUSED: "STATUS$STOPPED", Status.STOPPING: "STATUS$STOPPED",
     Status.ENDED: "STATUS$STOPPED", Status.ERROR: "STATUS$ERROR",
     Status.DISCONNECTED: "STATUS$ERROR_RUNTIME_DISCONNECTED",
+    Status.SETTING_UP_WORKSPACE: "STATUS$SETTING_UP_WORKSPACE",
+    Status.SETTING_UP_GIT_HOOKS: "STATUS$SETTING_UP_GIT_HOOKS",
 }
 
 
@@ -66,6 +71,12 @@ class Limits:
     pids: Optional[int]
     disk: Optional[int]
 
+    @classmethod
+    def parse(cls, value: object) -> Limits:
+        o = fields.an_object(value, "limits")
+        return cls(fields.whole_or_none(o, "memory"), fields.number_or_none(o, "cpus"),
+                   fields.whole_or_none(o, "pids"), fields.whole_or_none(o, "disk"))
+
 
 @dataclass(frozen=True)
 class Info:
@@ -89,11 +100,7 @@ class Info:
     @classmethod
     def parse(cls, value: object) -> Info:
         o = fields.an_object(value, "info")
-        bounds = fields.an_object(o.get("limits"), "limits")
-        limits = Limits(fields.whole_or_none(bounds, "memory"),
-                        fields.number_or_none(bounds, "cpus"),
-                        fields.whole_or_none(bounds, "pids"),
-                        fields.whole_or_none(bounds, "disk"))
+        limits = Limits.parse(o.get("limits"))
         return cls(fields.text(o, "name"), fields.text(o, "id"), fields.text(o, "image"),
                    status(o, "state"), fields.text(o, "created"), fields.text(o, "isolation"),
                    fields.text_or_none(o, "workspace"), limits, fields.text(o, "network"),

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import threading
@@ -12,25 +13,28 @@ import warnings
 from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Iterator, List, Mapping, Optional,
                     Sequence, Tuple, Type, TypeVar, Union, cast)
 
-from . import actions, calls, fields, flags as flag_words, process as processes, tar
+from . import (actions, calls, fields, flags as flag_words, git as git_actions,
+               process as processes, tar)
 from .calls import Call
 from .errors import (BuildError, CallbackError, DisconnectedError, HutchError, InvalidError,
-                     NotAppliedError, NotFoundError)
+                     LimitError, NotAppliedError, NotFoundError)
 from .fields import Object
 from .link import Link
-from .observations import (EditObservation, EnvObservation, MoveObservation, NamesObservation,
-                           Observation, PathObservation, ReadObservation, RunObservation,
-                           StatObservation, observation, raise_if_not_done)
+from .microagents import Microagent
+from .observations import (EditObservation, EnvObservation, MicroagentsObservation, MoveObservation,
+                           NamesObservation, Observation, PathObservation, ReadObservation,
+                           RepositoryObservation, RunObservation, StatObservation, observation,
+                           raise_if_not_done)
 from .process import Process
 from .program import Program, Words, parsed
 from .protocol import Waiter
-from .records import (Ask, Change, Completed, End, Event, Info, LogEntry, Port, ProcessInfo, Stats,
-                      Status)
+from .records import (Ask, Change, Completed, End, Event, Info, Limits, LogEntry, Port,
+                      ProcessInfo, Stats, Status)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .flags import Flags, ForkFlags
+    from .flags import Flags, ForkFlags, StartFlags
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Observation)
@@ -102,8 +106,17 @@ class Sandbox:
         with contextlib.suppress(HutchError):
             self._program("kill", [self.name])
 
-    def _connect(self) -> None:
-        link = Link(self.name, self.program)
+    def _use(self, opened: socket.socket) -> None:
+        """A connection that a pool has handed out."""
+        self._words = None
+        self._connect(opened)
+
+    def _keep(self, release: Call[str]) -> None:
+        """It is held by that connection no more."""
+        self.name = self._ask(release)
+
+    def _connect(self, opened: Optional[socket.socket] = None) -> None:
+        link = Link(self.name, self.program, opened)
         try:
             self._tell(Status.STARTING, "its supervisor answers")
             self.id = link.call(calls.info()).id
@@ -139,6 +152,16 @@ class Sandbox:
             self._watcher.join()
         self.close()
 
+    def _end_lost(self) -> None:
+        """The connection broke, and it may live on; by now its name may be another's."""
+        with contextlib.suppress(HutchError):
+            link = Link(self.name, self.program)
+            try:
+                if link.call(calls.info()).id == self.id:
+                    link.call(calls.kill())
+            finally:
+                link.close()
+
     def wait(self, timeout: Optional[float] = None) -> End:
         """Until it has ended; how."""
         if self._known() == self.id:
@@ -165,6 +188,8 @@ class Sandbox:
                 return self.stop()
             with contextlib.suppress(HutchError):  # what was thrown is what is told
                 self.kill()
+        elif link is not None and self._is_ours and link.is_lost:
+            self._end_lost()
         self.close()
 
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
@@ -270,6 +295,47 @@ class Sandbox:
             session: Optional[str] = None) -> EnvObservation:
         """Variables, from now on; `secret` are those whose values are hidden."""
         return self._do(EnvObservation, actions.env(set, unset, secret, session))
+
+    @property
+    def git(self) -> git_actions.Git:
+        """Clone, branch, changes, diff: of the rootfs' own git."""
+        return git_actions.Git(self)
+
+    def setup(self, path: Optional[str] = None, *, session: Optional[str] = None,
+              timeout: Optional[float] = None,
+              on_output: Optional[Callable[[str], None]] = None) -> RunObservation:
+        """A repository's own setup script in the session's shell, and then its git hook."""
+        top = self.run("pwd", session=session).content  # the script may go elsewhere
+        where = os.path.join(top, path or "")
+        with self._setting_up(Status.SETTING_UP_WORKSPACE, git_actions.SCRIPT):
+            done = self._do(RunObservation, git_actions.setup_script(where, session, timeout), on_output)
+        self.git.install_hooks(where, session=session)
+        return done
+
+    def microagents(self, path: str = ".", *, org: Optional[str] = None,
+                    token: Optional[str] = None, user: Optional[str] = None,
+                    session: Optional[str] = None) -> List[Microagent]:
+        """A repository's instructions for agents; or those of an organisation, whose
+        repository `.openhands` has the URL `org`."""
+        if org is None:
+            return self._microagents(path, None, session)
+        there = git_actions.org_folder()
+        self._do(RepositoryObservation, git_actions.clone(org, there, token, user, None, 1, session, None))
+        try:
+            return self._microagents(there, git_actions.ORG_FOLDER, session)
+        finally:
+            self.remove(there, recursive=True)
+
+    def _microagents(self, path: str, folder: Optional[str], session: Optional[str]) -> List[Microagent]:
+        return whole(self._do(MicroagentsObservation, git_actions.microagents(path, folder, session)))
+
+    @contextlib.contextmanager
+    def _setting_up(self, status: Status, message: str) -> Iterator[None]:
+        self._tell(status, message)
+        try:
+            yield
+        finally:
+            self._tell(Status.READY, git_actions.DONE)
 
     def _do(self, kind: Type[O], action: Object,
             on_output: Optional[Callable[[str], None]] = None) -> O:
@@ -450,6 +516,17 @@ class Sandbox:
         box._words, box._verb, box._source = words, "fork", (source,)
         return box.start()
 
+    @classmethod
+    def restart(cls, name: str, *, program: Optional[Words] = None,
+                on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
+                keep: bool = False, **flags: "Unpack[StartFlags]") -> Sandbox:
+        """One that was made with keep_files=True and has ended, once more: with its options
+        and files.  Its secrets are given again."""
+        box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
+        box._words = flag_words.words(flags, flag_words.NOT_START)
+        box._verb = "start"
+        return box.start()
+
     # --- watching and steering ---
 
     def info(self) -> Info:
@@ -473,6 +550,11 @@ class Sandbox:
         """Lets nobody in there any more, and resets their connections."""
         self.program.check_is_local("port")
         self._program("port", ["rm", self._known(), *hosts])
+
+    def update(self, *, memory: Union[int, str, None] = None, cpus: Optional[float] = None,
+               pids_limit: Optional[int] = None) -> Limits:
+        """Changes what it may use; as the flags take it, 512 << 20 or "512m".  Gives all."""
+        return self._ask(calls.update(memory, cpus, pids_limit))
 
     def pause(self) -> str:
         """Stops everything inside where it stands; by what: "cgroup" or "signals"."""
@@ -549,6 +631,14 @@ class Sandbox:
 
     def _tell(self, status: Status, message: str) -> None:
         tell_status(self._on_status, self.name, status, message)
+
+
+def whole(o: MicroagentsObservation) -> List[Microagent]:
+    """All of them, or an error."""
+    if o.is_cut or any(one.content is None for one in o.microagents):
+        raise LimitError("microagents: there is more than is told: 128 KiB a file, 1 MiB in all",
+                         remedy="act() with the action microagents gives those that are")
+    return o.microagents
 
 
 class Events:

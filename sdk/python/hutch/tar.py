@@ -104,13 +104,14 @@ def _number(digits: bytes, base: int) -> int:
 
 def _pax_size(records: bytes, size: Optional[int]) -> Optional[int]:
     """What an extended header says of it: records of "LENGTH KEY=VALUE\n", pax(1)."""
-    while records:
-        length = _number(records[:records.index(b" ")], 10)
-        record, records = records[:length], records[max(length, 1):]
-        _, _, said = record.partition(b" ")
-        key, equals, value = said.partition(b"=")
-        if len(record) != length or not equals or not record.endswith(b"\n"):
+    at = 0
+    while at < len(records):
+        blank = records.index(b" ", at, at + 21)
+        end = at + _number(records[at:blank], 10)
+        equals = records.find(b"=", blank, end)
+        if end > len(records) or equals < 0 or records[end - 1:end] != b"\n":
             raise ValueError("an extended header is torn")
-        if key == b"size":
-            size = _number(value[:-1], 10)
+        if records[blank + 1:equals] == b"size":
+            size = _number(records[equals + 1:end - 1], 10)
+        at = end
     return size

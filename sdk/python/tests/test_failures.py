@@ -2,6 +2,7 @@
 are closed while somebody waits.  Nothing hangs, and no descriptor is left."""
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from unittest import mock
 
 from support import HUTCH, PATIENCE, Case, hutch, played, run, supervisor_of
 
-from hutch import calls, program
+from hutch import aio_process, calls, process, program
 
 HELLO = {"protocol": 1, "version": "0", "name": "box", "id": "0" * 12, "state": "ready"}
 INFO = {"name": "box", "id": "0" * 12, "image": "host", "state": "ready", "created": "", "isolation": "",
@@ -170,6 +171,61 @@ class Blocked(Case):
                 self.assertFalse(thread.is_alive())
         self.assertEqual(got, [len(text)])
 
+    def slow(self, heard, go):
+        """A supervisor that reads nothing until it is told to."""
+        def play(s):
+            wire = Wire(s)
+            with wire.lines:
+                wire.greet()
+                go.wait(PATIENCE)
+                while request := wire.take():
+                    heard.append(request["method"])
+                    wire.answer(request, {"by": "signals"})
+        return play
+
+    LARGE = calls.act({"action": "x" * (4 << 20)}, False, False)
+
+    def test_what_was_not_sent_when_its_caller_left_is_never_sent(self):
+        """The numbers of its descriptors may be another's by then."""
+        heard, go = [], threading.Event()
+        start = dataclasses.replace(calls.start(["true"]), patience=0.05)
+        with played(self.slow(heard, go)), hutch.Sandbox.attach("box") as box:
+            box._link.send(self.LARGE)
+            self.assertRaises(TimeoutError, process.start, box._link, start, False, False)
+            go.set()
+            self.assertEqual(box.pause(), "signals")
+        self.assertEqual(heard, ["act", "pause"])
+
+    def test_nor_with_asyncio(self):
+        heard, go = [], threading.Event()
+
+        async def leave(box):
+            box._link.send(self.LARGE)
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(box.exec(["true"]), 0.05)
+            go.set()
+            return await box.pause()
+        with played(self.slow(heard, go), "hutch.aio_link"):
+            self.assertEqual(run(attached_async(leave)), "signals")
+        self.assertEqual(heard, ["act", "pause"])
+
+    def test_what_the_kernel_does_not_send_is_an_error_of_that_call_alone(self):
+        def play(wire, request):
+            wire.answer(request, {"by": "signals"})
+        closed = 999
+        with played(playing(play)), hutch.Sandbox.attach("box") as box:
+            waiter = box._link.send(calls.start(["true"]), [closed])
+            self.assertRaisesRegex(hutch.HutchError, "could not be sent", box._link.result, waiter, 1)
+            self.assertEqual(box.pause(), "signals")
+
+        async def ask(box):
+            waiter = box._link.send(calls.start(["true"]), [closed])
+            with self.assertRaisesRegex(hutch.HutchError, "could not be sent"):
+                await box._link.result(waiter, 1)
+            return await box.pause()
+        with played(playing(play), "hutch.aio_link"):
+            self.assertEqual(run(attached_async(ask)), "signals")
+
     def test_output_that_was_lost_is_told(self):
         def play(wire, request):
             wire.answer(request, {"process": 1, "pid": 2})
@@ -220,7 +276,40 @@ class Blocked(Case):
         self.assertLess(sum(said), 5 << 20)
 
 
+    def test_one_who_prints_without_end_leaves_the_event_loop_to_others(self):
+        began = time.monotonic()
+
+        def sink(data):
+            if time.monotonic() - began > 3:
+                raise AssertionError("nobody else had a turn")
+
+        async def drain():
+            zero = aio_process.AsyncOutput(os.open("/dev/zero", os.O_RDONLY))
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(aio_process._drain(zero, sink), 0.02)
+            zero.close()
+        run(drain())
+
+
 class Gone(Case):
+    def test_one_whose_connection_broke_ends_with_its_block(self):
+        def names():
+            return subprocess.run([HUTCH, "ps", "-q"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+
+        with hutch.Sandbox() as box:
+            box._link._socket.shutdown(socket.SHUT_RDWR)
+            self.assertRaises(hutch.DisconnectedError, box.info)
+            self.assertIn(box.name, names())
+        self.assertNotIn(box.name, names())
+
+        async def leave():
+            async with hutch.AsyncSandbox() as box:
+                box._link._socket.shutdown(socket.SHUT_RDWR)
+                with self.assertRaises(hutch.DisconnectedError):
+                    await box.info()
+            return box.name
+        self.assertNotIn(run(leave()), names())
+
     def test_all_calls_end_when_the_supervisor_is_killed(self):
         ended = []
 
@@ -270,6 +359,37 @@ class Gone(Case):
                 self.assertIsInstance(ended, hutch.DisconnectedError)
             process.close()
             await box.close()
+        run(day())
+
+    def test_what_was_started_for_somebody_who_has_left_is_ended(self):
+        heard, left = [], threading.Event()
+
+        def play(wire, request):
+            left.wait(PATIENCE)
+            wire.answer(request, {"process": 7, "pid": 8})
+            while asked := wire.take():
+                heard.append((asked["method"], asked["params"]))
+                wire.answer(asked, {"by": "signals"})
+        start = dataclasses.replace(calls.start(["sleep", "1000"]), patience=0.05)
+        with played(playing(play)), hutch.Sandbox.attach("box") as box:
+            self.assertRaises(TimeoutError, process.start, box._link, start, False, False)
+            left.set()
+            self.assertEqual((box.pause(), box.pause()), ("signals", "signals"))
+        self.assertIn(("exec.signal", {"process": 7, "signal": "KILL"}), heard)
+
+    def test_a_task_that_is_cancelled_ends_its_process(self):
+        """As it begins, and when it has closed all its streams."""
+        quiet = ["sh", "-c", "exec sleep 1000 >&- 2>&-"]
+
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                for argv, first in ((["sleep", "1000"], 0), (quiet, 0.1)):
+                    task = asyncio.ensure_future(box.exec(argv))
+                    await asyncio.sleep(first)
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+                    while [one for one in await box.processes() if one.exit_code is None]:
+                        await asyncio.sleep(0.01)
         run(day())
 
     def test_one_that_ends_while_it_is_made_use_of_says_so(self):

@@ -16,11 +16,12 @@ from hutch import flags
 
 def help_of(verb):
     """The long flags of its help: a name, and whether it takes something.  How it tells what
-    came of it is the SDK's own affair."""
+    came of it, and what it holds it by, is the SDK's own affair."""
     said = subprocess.run([HUTCH, verb, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
     found = re.findall(r"^ +(?:-\w )?--([a-z-]+)( \S+)?", said, re.M)
-    return {name.replace("-", "_"): bool(argument) for name, argument in found
-            if name not in ("help", "json")}
+    renamed = {hutchs: ours for ours, hutchs in flags.RENAMED.items()}
+    return {renamed.get(name, name).replace("-", "_"): bool(argument) for name, argument in found
+            if name not in ("help", "json", "lease")}
 
 
 def types():
@@ -43,8 +44,12 @@ class Flags(unittest.TestCase):
     def test_those_of_a_fork_are_those_of_hutch_fork(self):
         self.assertEqual(set(flags.FLAGS) - set(flags.NOT_FORK), set(help_of("fork")))
 
+    def test_those_of_a_start_are_those_of_hutch_start(self):
+        self.assertEqual(set(flags.FLAGS) - set(flags.NOT_START), set(help_of("start")))
+
     def test_type_checkers_are_told_the_same(self):
         made = types()
+        self.assertEqual(set(made["StartFlags"].__annotations__), set(flags.FLAGS) - set(flags.NOT_START))
         self.assertEqual(set(made["Flags"].__annotations__), set(flags.FLAGS))
         self.assertEqual(set(made["ForkFlags"].__annotations__), set(flags.FLAGS) - set(flags.NOT_FORK))
 
@@ -54,6 +59,7 @@ class Flags(unittest.TestCase):
                 ({"volume": "a:/b"}, "--volume a:/b"), ({"volume": ["a:/b", "c:/d:ro"]},
                                                         "--volume a:/b --volume c:/d:ro"),
                 ({"read_only": True, "lint": False, "image": None}, "--read-only"),
+                ({"keep_files": True}, "--keep"),
                 ({"env": {"A": "1", "B": None}}, "--env A=1 --env B"),
                 ({"env": "A=1"}, "--env A=1"),
                 ({"timeout": 1.5, "ttl": 90, "idle_timeout": datetime.timedelta(minutes=2)},

@@ -310,6 +310,15 @@ class Doing:
             box.unpause()
             self.assertEqual(box.run("echo on").content, "on")
 
+    def test_limits_are_changed_where_there_are_some(self):
+        with self.box() as box:
+            with self.assertRaisesRegex(hutch.UnsupportedError, "without a cgroup"):
+                box.update(memory="512m", cpus=1.5, pids_limit=20)
+            for wrong, said in (({"memory": "1q"}, "'1q' is not a size"), ({"cpus": 0}, "cpus"),
+                                ({}, "expected"), ({"memory": "5MiB"}, "memory")):
+                with self.subTest(wrong), self.assertRaisesRegex(hutch.InvalidError, said):
+                    box.update(**wrong)
+
     def test_it_has_a_name_and_an_end(self):
         with self.box(keep=True) as box:
             self.assertRaises(hutch.ExistsError, self.box(name=box.name).start)

@@ -1,0 +1,157 @@
+"""git in a sandbox: docs/actions.md, "git".  `git` of a Sandbox, and of an AsyncSandbox."""
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Optional
+
+from . import actions
+from .fields import Object
+from .observations import (ChangesObservation, DiffObservation, PathObservation,
+                           RepositoryObservation)
+from .records import Status
+
+if TYPE_CHECKING:
+    from .aio import AsyncSandbox
+    from .sandbox import Sandbox
+
+ORG_FOLDER = "microagents"
+CLONING, HOOKS = "the repository is cloned", "git's hooks are installed"
+SCRIPT, DONE = "the setup script is run", "it is set up"
+
+
+def _action(kind: str, args: Object, session: Optional[str], timeout: Optional[float] = None) -> Object:
+    o = actions.action(kind, args, session, timeout)
+    o["id"] = actions.CANCELLABLE
+    return o
+
+
+def clone(url: str, path: Optional[str], token: Optional[str], user: Optional[str],
+          branch: Optional[str], depth: Optional[int], session: Optional[str],
+          timeout: Optional[float]) -> Object:
+    return _action("git_clone", {"url": url, "path": path, "token": token, "user": user,
+                                 "branch": branch, "depth": depth}, session, timeout)
+
+
+def org_folder() -> str:
+    """Where the repository of an organisation is for a moment."""
+    return "/tmp/hutch-org-" + secrets.token_hex(8)
+
+
+def microagents(path: str, folder: Optional[str], session: Optional[str]) -> Object:
+    return _action("microagents", {"path": path, "folder": folder}, session)
+
+
+def setup_script(path: Optional[str], session: Optional[str], timeout: Optional[float]) -> Object:
+    return _action("run_setup_script", {"path": path}, session, timeout)
+
+
+def install_hooks(path: Optional[str], session: Optional[str]) -> Object:
+    return _action("install_git_hooks", {"path": path}, session)
+
+
+def _branch(name: str, path: Optional[str], create: bool, session: Optional[str]) -> Object:
+    return _action("git_branch", {"name": name, "path": path, "create": create or None}, session)
+
+
+def _changes(path: Optional[str], ref: Optional[str], limit: Optional[int],
+             session: Optional[str], timeout: Optional[float]) -> Object:
+    return _action("git_changes", {"path": path, "ref": ref, "limit": limit}, session, timeout)
+
+
+def _diff(path: str, ref: Optional[str], session: Optional[str]) -> Object:
+    return _action("git_diff", {"path": path, "ref": ref}, session)
+
+
+def _setup(path: Optional[str], name: Optional[str], email: Optional[str], init: bool,
+           session: Optional[str]) -> Object:
+    return _action("git_setup", {"path": path, "name": name, "email": email,
+                                 "init": init or None}, session)
+
+
+class Git:
+    """Of a Sandbox."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._box = box
+
+    def clone(self, url: str, path: Optional[str] = None, *, token: Optional[str] = None,
+              user: Optional[str] = None, branch: Optional[str] = None, depth: Optional[int] = None,
+              session: Optional[str] = None, timeout: Optional[float] = None) -> RepositoryObservation:
+        """Into a folder that is not there, or is empty; the token goes to that server alone
+        and is kept nowhere."""
+        with self._box._setting_up(Status.SETTING_UP_WORKSPACE, CLONING):
+            return self._box._do(RepositoryObservation, clone(url, path, token, user, branch, depth,
+                                                              session, timeout))
+
+    def branch(self, name: str, path: Optional[str] = None, *, create: bool = False,
+               session: Optional[str] = None) -> RepositoryObservation:
+        """Goes to a branch; nothing is fetched or merged."""
+        return self._box._do(RepositoryObservation, _branch(name, path, create, session))
+
+    def changes(self, path: Optional[str] = None, *, ref: Optional[str] = None,
+                limit: Optional[int] = None, session: Optional[str] = None,
+                timeout: Optional[float] = None) -> ChangesObservation:
+        """What is other than in `ref`, or than what the branch began with."""
+        return self._box._do(ChangesObservation, _changes(path, ref, limit, session, timeout))
+
+    def diff(self, path: str, *, ref: Optional[str] = None,
+             session: Optional[str] = None) -> DiffObservation:
+        """A file as it is, and as it was."""
+        return self._box._do(DiffObservation, _diff(path, ref, session))
+
+    def setup(self, path: Optional[str] = None, *, name: Optional[str] = None,
+              email: Optional[str] = None, init: bool = False,
+              session: Optional[str] = None) -> PathObservation:
+        """safe.directory, who commits, and a repository where there is none."""
+        return self._box._do(PathObservation, _setup(path, name, email, init, session))
+
+    def install_hooks(self, path: Optional[str] = None, *,
+                      session: Optional[str] = None) -> PathObservation:
+        """The repository's own check before each commit."""
+        with self._box._setting_up(Status.SETTING_UP_GIT_HOOKS, HOOKS):
+            return self._box._do(PathObservation, install_hooks(path, session))
+
+
+class AsyncGit:
+    """Of an AsyncSandbox."""
+
+    def __init__(self, box: AsyncSandbox) -> None:
+        self._box = box
+
+    async def clone(self, url: str, path: Optional[str] = None, *, token: Optional[str] = None,
+                    user: Optional[str] = None, branch: Optional[str] = None,
+                    depth: Optional[int] = None, session: Optional[str] = None,
+                    timeout: Optional[float] = None) -> RepositoryObservation:
+        """Into a folder that is not there, or is empty; the token goes to that server alone
+        and is kept nowhere."""
+        async with self._box._setting_up(Status.SETTING_UP_WORKSPACE, CLONING):
+            return await self._box._do(RepositoryObservation, clone(
+                url, path, token, user, branch, depth, session, timeout))
+
+    async def branch(self, name: str, path: Optional[str] = None, *, create: bool = False,
+                     session: Optional[str] = None) -> RepositoryObservation:
+        """Goes to a branch; nothing is fetched or merged."""
+        return await self._box._do(RepositoryObservation, _branch(name, path, create, session))
+
+    async def changes(self, path: Optional[str] = None, *, ref: Optional[str] = None,
+                      limit: Optional[int] = None, session: Optional[str] = None,
+                      timeout: Optional[float] = None) -> ChangesObservation:
+        """What is other than in `ref`, or than what the branch began with."""
+        return await self._box._do(ChangesObservation, _changes(path, ref, limit, session, timeout))
+
+    async def diff(self, path: str, *, ref: Optional[str] = None,
+                   session: Optional[str] = None) -> DiffObservation:
+        """A file as it is, and as it was."""
+        return await self._box._do(DiffObservation, _diff(path, ref, session))
+
+    async def setup(self, path: Optional[str] = None, *, name: Optional[str] = None,
+                    email: Optional[str] = None, init: bool = False,
+                    session: Optional[str] = None) -> PathObservation:
+        """safe.directory, who commits, and a repository where there is none."""
+        return await self._box._do(PathObservation, _setup(path, name, email, init, session))
+
+    async def install_hooks(self, path: Optional[str] = None, *,
+                            session: Optional[str] = None) -> PathObservation:
+        """The repository's own check before each commit."""
+        async with self._box._setting_up(Status.SETTING_UP_GIT_HOOKS, HOOKS):
+            return await self._box._do(PathObservation, install_hooks(path, session))

@@ -1,0 +1,297 @@
+"""A warm pool: sandboxes that were made ahead, each handed out once (hutch-pool(1)).
+
+AsyncPool waits in a thread: what it waits for is one line of a socket, or a program.
+"""
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING, List, Optional, Sequence, Tuple
+
+from . import calls, fields, flags as flag_words
+from .aio import AsyncSandbox, OnStatus as AsyncOnStatus
+from .errors import (KINDS, BuildError, DisconnectedError, HutchError, InvalidError,
+                     ProtocolError)
+from .program import Program, Words, connect_at
+from .protocol import PROTOCOL, error_of
+from .sandbox import OnStatus, Sandbox, new_name, note
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .flags import Flags
+
+LINE_MAX = 1 << 16
+SPACE = socket.CMSG_SPACE(4 * 4)
+PATIENCE = 30.0
+"""Seconds in which a keeper answers what it has not to wait for."""
+
+
+class Pool:
+    """Made when the `with` begins, or with start(); ended with the `with`, or close(), and
+    with this process, however that ends.  What was taken lives on.
+
+    `size` sandboxes are kept ready; keyword arguments are the flags of `hutch create`."""
+
+    def __init__(self, size: int = 4, *, program: Optional[Words] = None,
+                 **flags: "Unpack[Flags]") -> None:
+        self.name = new_name()
+        self.program = Program(program)
+        self._size = size
+        self._words: Optional[flag_words.Words] = flag_words.words(flags, without=("publish",))
+        self._lease: Optional[int] = None
+
+    @classmethod
+    def attach(cls, name: str, *, program: Optional[Words] = None) -> Pool:
+        """One that `hutch pool create` has made, which lives on behind the `with`."""
+        pool = cls(program=program)
+        pool.name, pool._words = name, None
+        return pool
+
+    def start(self) -> Pool:
+        """Makes it; its first sandbox is ready then."""
+        if self._words is None:
+            return self
+        if self._lease is not None:
+            raise InvalidError(f"pool {self.name} was started already")
+        self.program.check_is_local("pool")
+        held, self._lease = os.pipe()
+        try:
+            self._run(["create", "--size", str(self._size), "--lease", str(held), self.name,
+                       *self._words.argv], self._words, [held])
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            os.close(held)
+        return self
+
+    def close(self) -> None:
+        """Ends it, and what waits in it."""
+        lease, self._lease = self._lease, None
+        if lease is None:
+            return
+        try:
+            with contextlib.suppress(HutchError):  # it is ended by the lease, then
+                self._run(["rm", self.name])
+        finally:
+            os.close(lease)
+
+    def take(self, timeout: Optional[float] = None, *, name: Optional[str] = None,
+             keep: bool = False, on_status: Optional[OnStatus] = None) -> Sandbox:
+        """A sandbox nobody has had, connected to; waits for one if none is ready, so many
+        seconds at most.  It ends when its handle is closed, or its process ends, unless
+        `keep` says otherwise."""
+        taken, opened = self._take(timeout)
+        box = Sandbox(taken, program=self.program.given, on_status=on_status, keep=keep)
+        box._use(opened)
+        try:
+            if keep:
+                box._keep(calls.release(name))
+            elif name is not None:
+                box.rename(name)
+        except BaseException:
+            box.close()
+            raise
+        return box
+
+    def __enter__(self) -> Pool:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # --- below ---
+
+    def _take(self, timeout: Optional[float]) -> Tuple[str, socket.socket]:
+        if self._words is not None and self._lease is None:
+            raise InvalidError(f"pool {self.name} was not started", remedy="start(), or with")
+        if timeout is not None and not 0 <= timeout <= 86400:
+            raise InvalidError(f"timeout: {timeout!r} is not from 0 to 86400 seconds")
+        if self.program.has_socket:
+            return _by_socket(self.name, timeout)
+        self.program.check_is_local("pool")
+        return self._by_program(timeout)
+
+    def _by_program(self, timeout: Optional[float]) -> Tuple[str, socket.socket]:
+        """As root, whose sandboxes are another user's."""
+        bound = [] if timeout is None else ["--timeout", f"{max(timeout, 0.001):.3f}s"]
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                process = self._start(["take", "-d", *bound, self.name], theirs.fileno())
+            with process:
+                try:
+                    line, fds = _read_line(ours, None)
+                    said = process.communicate()[1]
+                except BaseException:
+                    process.kill()
+                    raise
+        if not line:
+            raise self.program.failure("pool take", process.returncode, said)
+        told = fields.an_object(json.loads(line), "what hutch pool take says")
+        if told.get("error") is not None:
+            _close(fds)
+            why = fields.an_object(told["error"], "error")
+            kind = fields.text(why, "kind")
+            raise KINDS.get(kind, HutchError)(fields.text(why, "message"), kind=kind,
+                                              remedy=fields.text_or_none(why, "remedy"))
+        return fields.text(told, "sandbox"), _only(fds)
+
+    def _start(self, words: Sequence[str], stdout: int, environ: "Optional[dict[str, str]]" = None,
+               stdin: int = subprocess.DEVNULL, fds: Sequence[int] = ()
+               ) -> "subprocess.Popen[bytes]":
+        try:
+            return subprocess.Popen(self.program.command("pool", *words), env=environ, stdin=stdin,
+                                    stdout=stdout, stderr=subprocess.PIPE, pass_fds=fds)
+        except OSError as e:
+            raise self.program.missing(e) from None
+
+    def _run(self, words: Sequence[str], more: Optional[flag_words.Words] = None,
+             fds: Sequence[int] = ()) -> None:
+        environ, stdin = self.program.surroundings(more)
+        with stdin, self._start(words, subprocess.DEVNULL, environ, stdin.fileno(), fds) as process:
+            said = process.communicate()[1]
+        if process.returncode:
+            raise self.program.failure("pool " + words[0], process.returncode, said, BuildError)
+        note(said)
+
+
+class AsyncPool:
+    """The same for asyncio."""
+
+    def __init__(self, size: int = 4, *, program: Optional[Words] = None,
+                 **flags: "Unpack[Flags]") -> None:
+        self._pool = Pool(size, program=program, **flags)
+
+    @classmethod
+    def attach(cls, name: str, *, program: Optional[Words] = None) -> AsyncPool:
+        pool = cls(program=program)
+        pool._pool = Pool.attach(name, program=program)
+        return pool
+
+    @property
+    def name(self) -> str:
+        return self._pool.name
+
+    async def start(self) -> AsyncPool:
+        await _in_thread(self._pool.start)
+        return self
+
+    async def close(self) -> None:
+        await _in_thread(self._pool.close)
+
+    async def take(self, timeout: Optional[float] = None, *, name: Optional[str] = None,
+                   keep: bool = False, on_status: Optional[AsyncOnStatus] = None) -> AsyncSandbox:
+        taking = asyncio.get_running_loop().run_in_executor(None, self._pool._take, timeout)
+        try:
+            taken, opened = await asyncio.shield(taking)
+        except asyncio.CancelledError:  # what still comes is nobody's, and ends
+            taking.add_done_callback(_let_go)
+            raise
+        box = AsyncSandbox(taken, program=self._pool.program.given, on_status=on_status, keep=keep)
+        await box._use(opened)
+        try:
+            if keep:
+                await box._keep(calls.release(name))
+            elif name is not None:
+                await box.rename(name)
+        except BaseException:
+            await box.close()
+            raise
+        return box
+
+    async def __aenter__(self) -> AsyncPool:
+        return await self.start()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+
+async def _in_thread(work):  # type: ignore[no-untyped-def]
+    return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+def _let_go(taking: "asyncio.Future[Tuple[str, socket.socket]]") -> None:
+    if not taking.cancelled() and taking.exception() is None:
+        taking.result()[1].close()
+
+
+# --- the keeper's socket ---------------------------------------------------------------
+
+
+def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]:
+    with connect_at(f".pools/{pool}", "pool.sock", "pool", pool) as s:
+        params = {} if timeout is None else {"timeout": timeout}
+        s.setblocking(True)
+        for number, (method, said) in enumerate((("hello", {"protocol": PROTOCOL}), ("take", params))):
+            s.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "method": method,
+                                  "params": said}).encode() + b"\n")
+        _result(_read_line(s, PATIENCE), pool)
+        line, fds = _read_line(s, None if timeout is None else timeout + PATIENCE)
+        try:
+            sandbox = fields.text(fields.an_object(_result((line, fds), pool), "answer"), "sandbox")
+        except BaseException:
+            _close(fds)
+            raise
+        return sandbox, _only(fds)
+
+
+def _result(read: "Tuple[bytes, List[int]]", pool: str) -> object:
+    if not read[0]:
+        raise DisconnectedError(f"pool {pool} has ended")
+    answer = fields.an_object(json.loads(read[0]), "answer")
+    if "error" in answer:
+        raise error_of(fields.an_object(answer["error"], "error"))
+    return answer.get("result")
+
+
+def _read_line(s: socket.socket, patience: Optional[float]) -> "Tuple[bytes, List[int]]":
+    """One, and the descriptors that came beside it; b"": it was closed."""
+    deadline = None if patience is None else time.monotonic() + patience
+    line, fds = b"", []  # type: bytes, List[int]
+    try:
+        while not line.endswith(b"\n"):
+            s.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.001))
+            data, beside, _, _ = s.recvmsg(1, SPACE, socket.MSG_CMSG_CLOEXEC) if not line else (
+                _peeked(s), (), 0, None)
+            for _, _, part in beside:
+                fds += array.array("i", part[:len(part) - len(part) % 4])
+            if not data:
+                return b"", fds
+            line += data
+            if len(line) > LINE_MAX:
+                raise ProtocolError("the pool's keeper sent a line without an end")
+        return line, fds
+    except socket.timeout:
+        _close(fds)
+        raise calls.too_late("the keeper's answer", patience) from None
+    except BaseException:
+        _close(fds)
+        raise
+
+
+def _peeked(s: socket.socket) -> bytes:
+    """What is left of the line, and nothing behind it, which may have a descriptor."""
+    seen = s.recv(4096, socket.MSG_PEEK)
+    return s.recv(seen.find(b"\n") + 1 or len(seen)) if seen else b""
+
+
+def _close(fds: Sequence[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _only(fds: List[int]) -> socket.socket:
+    if len(fds) != 1:
+        _close(fds)
+        raise ProtocolError(f"{len(fds)} descriptors came with a sandbox")
+    s = socket.socket(fileno=fds[0])
+    s.setblocking(False)
+    return s

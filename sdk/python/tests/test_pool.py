@@ -1,0 +1,101 @@
+"""Pools: each sandbox once, gone with who holds it, and what is told when there is none."""
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from support import HUTCH, Case, hutch, run
+
+
+def listed(*words):
+    return subprocess.run([HUTCH, *words], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+
+
+class Pools(Case):
+    def test_each_is_had_once_and_ends_with_its_handle(self):
+        with hutch.Pool(2) as pool:
+            with pool.take() as one, pool.take(on_status=lambda *_: None) as other:
+                self.assertNotEqual(one.id, other.id)
+                self.assertEqual(one.run("echo on").content, "on")
+            self.assertEqual(one.end().reason, "stopped")
+            held = pool.take()
+            held.close()
+            held.wait(30)
+            self.assertEqual(held.end().limit, "lease")
+        with self.assertRaises(hutch.InvalidError):
+            pool.take()
+
+    def test_many_threads_take_at_once(self):
+        names, boxes = set(), []
+        with hutch.Pool(3, hostname="mine") as pool:
+            takers = [threading.Thread(target=lambda: boxes.append(pool.take(30))) for _ in range(6)]
+            for one in takers:
+                one.start()
+            for one in takers:
+                one.join()
+            for box in boxes:
+                names.add(box.name)
+                self.assertEqual(box.exec(["hostname"]).text, "mine\n")
+                box.kill()
+        self.assertEqual(len(names), 6)
+
+    def test_what_is_kept_lives_on_and_has_its_name(self):
+        with hutch.Pool(1) as pool:
+            box = pool.take(name=f"kept-{os.getpid()}", keep=True)
+            with box:
+                self.assertEqual(box.name, f"kept-{os.getpid()}")
+        with hutch.Sandbox.attach(box.name) as again:
+            self.assertEqual(again.id, box.id)
+            again.kill()
+
+    def test_tasks_have_one_too(self):
+        async def life():
+            async with hutch.AsyncPool(2) as pool:
+                async with await pool.take() as one, await pool.take(30, name=f"t-{os.getpid()}") as other:
+                    self.assertEqual(other.name, f"t-{os.getpid()}")
+                    seen = await asyncio.gather(one.run("echo 1"), other.run("echo 2"))
+                    return [each.content for each in seen]
+        self.assertEqual(run(life()), ["1", "2"])
+
+    def test_one_with_a_name_is_attached_to(self):
+        name = f"pool-{os.getpid()}"
+        subprocess.run([HUTCH, "pool", "create", "--size", "1", name], check=True, stdout=subprocess.PIPE)
+        try:
+            with hutch.Pool.attach(name) as pool, pool.take(30) as box:
+                self.assertTrue(box.name.startswith(name + "-"))
+        finally:
+            subprocess.run([HUTCH, "pool", "rm", name], check=True, stdout=subprocess.PIPE)
+        with self.assertRaises(hutch.HutchError) as caught:
+            hutch.Pool.attach(name).take()
+        self.assertIn(name, str(caught.exception))
+
+    def test_what_cannot_be_made_says_why(self):
+        with self.assertRaisesRegex(hutch.BuildError, "/no/such"):
+            hutch.Pool(volume="/no/such:/x").start()
+        with self.assertRaisesRegex(TypeError, "publish"):
+            hutch.Pool(publish="auto:80")
+        with hutch.Pool(1) as pool, pool.take():
+            with self.assertRaises(hutch.InvalidError):
+                pool.take(-1)
+
+    def test_a_program_that_is_killed_leaves_none(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); import hutch, os, signal\n"
+                "pool = hutch.Pool(1).start(); box = pool.take()\n"
+                "print(box.name, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n")
+        done = subprocess.run([sys.executable, "-SEc", code, os.path.dirname(os.path.dirname(hutch.__file__))],
+                              stdout=subprocess.PIPE)
+        name = done.stdout.decode().strip()
+        self.assertEqual(done.returncode, -9)
+        subprocess.run([HUTCH, "wait", name], stdout=subprocess.PIPE)
+        self.assertNotIn(name, listed("ps", "-q"))
+        due = time.monotonic() + 30  # its keeper, who is nobody's child here, has the same reason
+        while listed("pool", "ls", "-q") and time.monotonic() < due:
+            time.sleep(0.01)
+        self.assertEqual(listed("pool", "ls", "-q"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
