@@ -14,7 +14,7 @@ EXITED = {"process", "exit_code", "signal", "timed_out", "user_s", "sys_s"}
 RESULTS = {
     "hello": {"protocol", "version", "name", "id", "state"},
     "info": {"name", "id", "image", "state", "created", "isolation", "workspace", "limits", "network", "pid",
-             "version", "confined", "degraded", "unprotected"},
+             "version", "confined", "degraded", "unprotected", "lease"},
     "stats": {"cpu_s", "memory_bytes", "memory_limit", "pids", "pids_limit", "by"},
     "exec.start": {"process", "pid"},
     "exec.wait": EXITED,
@@ -77,6 +77,8 @@ def event(value):
         return keys("an event", value, {"event", "count"})
     if name not in EVENTS or not isinstance(value.get("n"), int) or not TIME.fullmatch(value.get("time", "")):
         return f"no event: {value}"
+    if name == "exited" and "error" in value:  # of a copy
+        value = {key: value[key] for key in value if key != "error"}
     if EVENTS[name] is not None:
         return keys("an event", value, EVENTS[name] | {"n", "time", "event"})
 

@@ -4,8 +4,8 @@
 ENDURE_SECONDS (300) long, SEED for the same plan again; what meets what is up to the machine.  Prints TAP.  What
 is wrong is told when it is seen, with the last that was done to that sandbox, and ends it.
 
-model.py knows what may be true of a sandbox, peers.py is a client of the control socket, visits.py is what
-clients do, keepers.py how sandboxes are made and ended, contract.py what answers look like.
+model.py knows what may be true of a sandbox, peers.py is a client of the control socket, visits.py and
+embedders.py are what clients do, keepers.py how sandboxes are made and ended, contract.py what answers look like.
 """
 import asyncio
 import collections
@@ -47,7 +47,7 @@ class Result:
 
 class Soak:
     def __init__(self, folder):
-        self.folder, self.state = folder, folder + "/runtime/hutch"
+        self.folder, self.state, self.program = folder, folder + "/runtime/hutch", HUTCH
         self.is_root, self.patience = os.getuid() == 0, PATIENCE
         self.begun, self.mounts = time.monotonic(), mounts()
         self.wrong = []

@@ -10,6 +10,7 @@ import signal
 import time
 
 import contract
+import embedders
 import model
 import programs
 from peers import Gone, Peer, Refused
@@ -652,6 +653,7 @@ VISITS = {
     exec_killed: 4, act_by_command: 5, ps: 4, inspect: 2, stats: 2, events: 2, follow: 3, logs: 2, wrong_name: 3,
     pause: 5, exec_at_socket: 10, burst: 5, attach: 8, write_flood: 4, signal_at_socket: 3, timeout_at_socket: 3,
     terminal_at_socket: 2, act_at_socket: 5, act_and_cancel: 3, flood_and_leave: 4, nonsense: 2, read_log: 3,
+    embedders.through_port: 5, embedders.by_asyncio: 5, embedders.by_threads: 2,
 }
 ONE_AT_A_TIME = {pause}
 
