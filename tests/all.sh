@@ -4,7 +4,8 @@
 #	tests/all.sh [--build DIR] [--sanitized DIR] TIER...
 #
 # Tiers: unit, inside (unit, in a sandbox), run, run-root (all of run, as whoever starts
-# it), sanitized (run, of the build that --sanitized names), escape, endure, fuzz, vm,
+# it), sanitized (run, of the build that --sanitized names), run-sanitized (with those that
+# the former leaves out for their length), escape, endure, fuzz, vm,
 # vm-systemd, vm-qemu and packages (for root), and soak: the long form of what run and
 # endure do briefly.  Prints TAP; the last line is "N passed, N failed", with
 # ", N skipped" where something was.  A skip says why, and
@@ -126,12 +127,14 @@ tell_suite() {
 }
 
 unit() {
-	local dir=$1 label=$2 t
+	local dir=$1 label=$2 t how
 	shift 2
 	for t in "$dir"/tests/unit/*; do
 		# What needs a kernel with cgroup controllers is run by the vm tier.
 		[ -x "$t" ] && [ "$(basename "$t")" != cgroup ] || continue
-		suite "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
+		how=suite
+		case $(basename "$t") in everyone | session) how=suite_aside ;; esac # they wait
+		$how "$label $(basename "$t")" "$@" env CMOCKA_MESSAGE_OUTPUT=TAP "$t"
 	done
 }
 
@@ -142,7 +145,7 @@ inside() {
 	for t in "$built"/tests/unit/*; do
 		case $(basename "$t") in
 		archive_pack | archive_unpack | cgroup | changes | compile_rules | everyone | \
-			screen_hostile | session) continue ;;
+			screen_hostile | session | walk) continue ;;
 		esac
 		[ -x "$t" ] || continue
 		suite "unit (inside) $(basename "$t")" "${as_user[@]}" "$built/hutch" run \
@@ -159,15 +162,21 @@ run() {
 		# What sanitizers see is not in texts, and not when it is ended.
 		*sanitized*:apparmor | *sanitized*:completion | *sanitized*:docs | \
 			*sanitized*:doctor | *sanitized*:killed | *sanitized*:walls | \
-			*sanitized*:sdk | *sanitized*:why) continue ;;
+			*sanitized*:pool | *sanitized*:sdk | *sanitized*:why) continue ;;
+		# Long, and mostly of code that others run, too.
+		*sanitized*\):cp | *sanitized*\):day | *sanitized*\):errand | \
+			*sanitized*\):image_pull | *sanitized*\):image_store | \
+			*sanitized*\):learn | *sanitized*\):volumes) continue ;;
 		# How one talks to the inside is the same whoever has started it.
 		*root*\):act | *root*\):completion | *root*\):control_hostile | *root*\):day | \
-			*root*\):docs | *root*\):edit | *root*\):errand | *root*\):grep | \
-			*root*\):image_pull | *root*\):logs | *root*\):processes | *root*\):session | \
+			*root*\):docs | *root*\):edit | *root*\):errand | *root*\):git | *root*\):grep | \
+			*root*\):image_pull | *root*\):log | *root*\):logs | *root*\):processes | \
+			*root*\):session | \
 			*root*\):session_rows | *root*\):stream | *root*\):terminal | \
 			*root*\):walls | *root*\):window) continue ;;
-		# A recorded day waits more than it does anything.
-		*:day) how=suite_aside ;;
+		# These wait more than they do anything.
+		*:control | *:control_hostile | *:day | *:edit | *:errand | *:learn | *:session)
+			how=suite_aside ;;
 		esac
 		$how "$label $(basename "$t" .bats)" "$@" env HUTCH="$dir/hutch" \
 			BUILD="$dir" bats --tap "$t"
@@ -271,6 +280,9 @@ for tier in "${tiers[@]}"; do
 		[ -z "$user" ] || run "$built" "run (root)" "${in_memory[@]}"
 		;;
 	run-root) whole=,all run "$built" "run (root)" "${in_memory[@]}" ;;
+	run-sanitized)
+		whole=,all run "$clean" "run (sanitized)" "${in_memory[@]}" "${as_user[@]}"
+		;;
 	sanitized) run "$clean" "run (sanitized)" "${in_memory[@]}" "${as_user[@]}" ;;
 	escape)
 		escape "$built" escape "${as_user[@]}"

@@ -84,6 +84,10 @@ static void open_scene(struct scene *x)
 	guest_init(&s->guest);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
+	/* It is written, and kept nowhere. */
+	s->journal = (struct journal){ .level = LEVEL_DEBUG, .entry = &x->entry,
+				       .mask = &s->desk.mask };
+	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &x->shell;
 	s->desk.setting = (struct setting){ 10, "agent", "hutch" };
@@ -98,6 +102,7 @@ static void close_scene(struct scene *x)
 	struct supervisor *s = &x->s;
 
 	clients_done(s);
+	journal_done(&s->journal);
 	jobs_done(&s->jobs);
 	desk_done(&s->desk);
 	guest_done(&s->guest);

@@ -59,11 +59,11 @@ assert wait(start("true")) == 0' --memory 512m --best-effort
 import collections, re
 paths = [os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")]
 kinds = collections.Counter(re.sub(r"(socket|pipe):.*", r"\1", path) for path in paths)
-# the listener, the channel, this client; the janitor; the folder, its lock, its log; who is
+# the listener, the channel, this client; the janitor; the folder, its lock, its logs; who is
 # told of refused calls
 assert kinds == {"/dev/null": 3, "socket": 3, "pipe": 1, "anon_inode:[signalfd]": 1,
                  "anon_inode:[pidfd]": 1, "anon_inode:seccomp notify": 1, state: 1, state + "/box": 2, state + "/box/lock": 1,
-                 state + "/box/log": 1}, paths'
+                 state + "/box/log": 2}, paths'
 }
 
 @test "what can be asked for is answered, and a stop leaves its record" {

@@ -37,7 +37,7 @@ section() {
 	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-sandboxes.md"
 }
 
-named='exec shell act connect ps inspect logs events stats wait pause unpause update rename stop kill rm'
+named='start exec shell act connect ps inspect logs events stats wait pause unpause update rename stop kill rm'
 
 @test "each verb about sandboxes has a section with its flags, and the help says them so" {
 	for verb in $named; do
@@ -105,8 +105,22 @@ page_of() {
 		diff <("$HUTCH" port "$verb" --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help |
 			cut -c1-36 | arguments) <(grep -E '^### -' <<<"$section" | arguments)
 		grep -qF "**hutch port** **$verb**" "$page"
+		[ "$(page_of port "$verb")" = hutch-port ]
 	done
 	[ "$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ \|' | xargs)" = '| 0 | | 125 |' ]
+}
+
+@test "the page of hutch pool has the flags of its verbs" {
+	page=$top/docs/hutch-pool.md
+	for verb in create ls take rm; do
+		section=$(sed -n "/^## $verb\$/,/^## /p" "$page")
+		[ -n "$section" ]
+		diff <("$HUTCH" pool "$verb" --help | grep -E '^ +(-[a-z] )?--' | grep -v -- --help |
+			cut -c1-36 | arguments) <(grep -E '^### -' <<<"$section" | arguments)
+	done
+	for verb in create ls take exec rm; do
+		grep -qF "**hutch pool** **$verb**" "$page"
+	done
 }
 
 # The same of the page about the audit log, whose members are those of its entries.
@@ -210,7 +224,7 @@ examples() {
 @test "the pages become man pages without a complaint" {
 	command -v go-md2man >/dev/null || skip "go-md2man is not installed"
 	command -v groff >/dev/null || skip "groff is not installed"
-	for name in hutch hutch-run hutch-doctor hutch-sandboxes hutch-port; do
+	for name in hutch hutch-run hutch-doctor hutch-sandboxes hutch-pool hutch-port; do
 		awk -v name=$name -v version=0 -f "$top/docs/man.awk" "$top/docs/$name.md" |
 			go-md2man >$name.1
 		grep -q "^.TH \"*$(tr a-z A-Z <<<$name)" $name.1

@@ -270,5 +270,5 @@ wrong_key() {
 	EOF
 	flags_of() { "$HUTCH" "$1" --help | grep -oE -- ' --[a-z-]+' | tr -d ' -' | sort -u; }
 	diff <(tr -d - <keys | sort) <(sort -u <(flags_of create) <(flags_of run) | grep -vxE \
-		'help|policy|interactive|tty|stdio|json|learn|dryrun|rm|detach|stream')
+		'help|policy|interactive|tty|stdio|json|learn|dryrun|rm|detach|stream|lease')
 }

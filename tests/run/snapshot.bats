@@ -54,6 +54,7 @@ lines_of() {
 	[[ -z $(lines_of box) ]]
 	works box
 	diff <(lines_of box) - <<<"$changes"
+	diff <(lines_of "$("$HUTCH" ps --json | sed -n 's/.*"id":"\([0-9a-f]*\)".*/\1/p')") - <<<"$changes"
 	[[ $(lines_of box /a/b etc/passwd) == "A - /a/b/
 A 2 /a/b/c
 M 8 /etc/passwd" ]]

@@ -184,8 +184,9 @@ static void test_commands_live_in_it_and_the_executor_does_not(void **state)
 static const char *const leavings[] = {
 	"/hog shm 32; /hog heap",
 	"/hog file /dev/shm/x 20; /hog heap",
-	"mkdir -p /dev/shm/a/b/c/d; /hog file /dev/shm/a/b/c/d/x 20; ln -s / /dev/shm/a/l; "
-	"chmod 0 /dev/shm/a/b; /hog heap",
+	/* In brackets, or clang takes it for two that miss a comma. */
+	("mkdir -p /dev/shm/a/b/c/d; /hog file /dev/shm/a/b/c/d/x 20; ln -s / /dev/shm/a/l; "
+	 "chmod 0 /dev/shm/a/b; /hog heap"),
 	"/hog memfd",
 	"/hog pipes",
 	"ipcmk -S 100 && ipcmk -Q && ipcmk -M 4096 && /hog heap",
