@@ -31,6 +31,7 @@ void desk_done(struct desk *d)
 	mask_done(&d->mask);
 	answers_free(d->answers);
 	rules_free(d->rules);
+	free(d->ended);
 	*d = (struct desk){ 0 };
 }
 
@@ -305,6 +306,15 @@ static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 	return false;
 }
 
+static void finish_all(struct desk *d)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++) {
+		struct session *s = &d->queue.sessions[i];
+		while (s->first)
+			desk_finish_error(d, s->first, "HUTCH$SANDBOX_ENDED", d->ended);
+	}
+}
+
 static void enqueue(struct desk *d, struct asker *from, const struct action *a, size_t len)
 {
 	size_t most = a->kind == ACT_GIT_DIFF ? action_errand_max(ERRAND_GIT_DIFF)
@@ -316,6 +326,8 @@ static void enqueue(struct desk *d, struct asker *from, const struct action *a, 
 	struct session *s = a->is_static ? NULL : queue_session(&d->queue, a->session);
 
 	await(queue_add(&d->queue, s, a, len, most), from);
+	if (d->ended)
+		finish_all(d);
 }
 
 static bool has_session(struct desk *d, const struct action *a)
@@ -393,13 +405,8 @@ void desk_long_line(struct desk *d, struct desk_client *c)
 
 void desk_end(struct desk *d, const char *why)
 {
-	AUTO_FREE char *text = text_format("ERROR: %s", why);
-
-	for (size_t i = 0; i < d->queue.session_count; i++) {
-		struct session *s = &d->queue.sessions[i];
-		while (s->first)
-			desk_finish_error(d, s->first, "HUTCH$SANDBOX_ENDED", text);
-	}
+	d->ended = text_format("ERROR: %s", why);
+	finish_all(d);
 }
 
 bool desk_is_idle(const struct desk_client *c)

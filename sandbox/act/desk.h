@@ -90,6 +90,7 @@ struct desk {
 	struct answers *answers; /* owned */
 	struct queue queue;
 	unsigned files, errands; /* under way */
+	char *ended; /* owned: what is said of all that comes; NULL: it goes on */
 };
 
 void desk_init(struct desk *d);
@@ -137,7 +138,7 @@ int64_t desk_deadline(const struct desk *d);
 /* The sandbox stood still for so long. */
 void desk_postpone(struct desk *d, int64_t ms);
 
-/* The sandbox is gone: every action outstanding is told so. */
+/* The sandbox is gone: every action outstanding is told so, and whatever is still asked for. */
 void desk_end(struct desk *d, const char *why);
 
 /* Nothing is outstanding for it; `out` may still hold something. */

@@ -402,6 +402,16 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	journal_add_err(&s->journal, LEVEL_DEBUG, "supervisor", &whole);
 }
 
+/* Whoever wanted that has it; whatever else would be begun, changed or waited for is not
+ * there any more. */
+static int answer_late(const struct call *call, const struct method *m)
+{
+	if (m->flags & ENDS)
+		return call_answer(call, "{}");
+	(void)err_set(call->e, ERR_GONE, "the sandbox has ended");
+	return RPC_FAILED;
+}
+
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		 struct wire_fds *fds, struct err *e)
 {
@@ -412,6 +422,8 @@ int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		(void)err_set(e, ERR_USAGE, "there is no method '%.60s'", r->method);
 		return RPC_METHOD;
 	}
+	if (s->has_ended)
+		return answer_late(&call, m);
 	if (!c->has_hello && m->call != do_hello) {
 		(void)err_set(e, ERR_USAGE, "the first request is 'hello'");
 		return RPC_REQUEST;

@@ -518,6 +518,7 @@ static void finish(struct supervisor *s)
 	if (!was_ready && s->definition && !s->is_again)
 		(void)definition_remove(s->definition, NULL); /* at least it has no name then */
 	tell_ready(s, &s->ending.error);
+	s->has_ended = true;
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
 	outputs_end(s);

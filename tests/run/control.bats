@@ -372,6 +372,26 @@ assert answer(id) == {}
 assert len(output(p)) > 1 << 19'
 }
 
+@test "what is asked behind the end is told so, and none of it is left without an answer" {
+	controls '
+for i in range(200):
+    wait(start("true"))
+# Nobody reads what is more than the 4 MiB that are kept for a client, and what is behind
+# that has to wait.
+lists = [send("exec.list") for i in range(200)]
+behind = [send("exec.start", argv=["true"]), send("act", action={"action": "run", "args": {"command": "true"}}),
+          send("rename", name="other"), send("stop"), send("kill")]
+assert connect().call("kill") == {}
+assert len(answer(lists[0])) >= 200
+def kind_of(id):
+    try:
+        return answer(id)
+    except Refused as e:
+        return e.kind
+assert [kind_of(id) for id in lists[-1:] + behind[:3]] == ["disconnected"] * 4
+assert [answer(id) for id in behind[3:]] == [{}, {}]'
+}
+
 @test "who is still told what a process printed when the sandbox ends gets one answer to its wait" {
 	controls '
 p = start("sh", "-c", "yes | head -c 1000000; yes | head -c 1000000 >&2; exit 3", detach=True)

@@ -328,6 +328,9 @@ static void test_a_desk_that_is_full_says_so(void **state)
 		expect(o, "ERROR: it is over");
 	expect_nothing(o);
 	assert_false(desk_is_full(&o->desk));
+	ask(o, READ_IN, 0);
+	expect(o, "ERROR: it is over");
+	expect_nothing(o);
 }
 
 static void test_there_are_so_many_sessions(void **state)
