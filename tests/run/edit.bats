@@ -212,7 +212,7 @@ run("mkdir -p b/c/d .git; >b/c/f; >a; >.env; >b/.x; ln -s b l")
 o = view("/workspace")
 assert o.content == ("Here\x27s the files and directories up to 2 levels deep in /workspace, excluding hidden items:\n/workspace/\n/workspace/a\n/workspace/b/\n/workspace/b/c/\n/workspace/l/\n/workspace/l/c/\n\n"
     "2 hidden files/directories in this directory are excluded. You can use \x27ls -la /workspace\x27 to see them."), o.content
-run("mkdir many hidden; (cd many; seq 3000 | xargs touch); cd hidden; seq -f .%g 70000 | xargs touch; cd ..", timeout=60)
+run("mkdir many hidden; (cd many; seq 3000 | xargs touch); cd hidden; seq -f .%g 70000 | xargs touch; cd ..", blocking=True, timeout=60)
 o = edit("view", "/workspace/many/")
 assert o.content.count("/workspace/many/") < 1000 and "part of this directory" in o.content and o.hutch["truncated_chars"] > 0
 # So many names are read and no more.

@@ -186,7 +186,7 @@ if run("id -u").content != "0":
 
 @test "trees a thousand folders deep, and wide ones, are listed, found in and removed" {
 	acts '
-run("p=$(printf \"d/%.0s\" $(seq 1000)); mkdir -p $p; touch $p/bottom; mkdir w; cd w; seq 20000 | xargs touch; seq -f s%g 3000 | xargs mkdir; cd ..", timeout=100)
+run("p=$(printf \"d/%.0s\" $(seq 1000)); mkdir -p $p; touch $p/bottom; mkdir w; cd w; seq 20000 | xargs touch; seq -f s%g 3000 | xargs mkdir; cd ..", blocking=True, timeout=100)
 o = ls(depth=4096, limit=10000)
 # A MiB of text and no more; the names of all that is not in it are counted.
 last = lines(o)[-1].split()
@@ -197,11 +197,11 @@ assert lines(glob("w/s29[0-3]?/"))[-1] == "w/s2939/" or len(lines(glob("w/s29[0-
 assert remove("d", recursive=True).observation == "remove" and remove("w", recursive=True).observation == "remove"
 assert ls().content == ""
 # Deeper than anybody goes: it is said, and nothing is waited for.
-run("p=$(printf \"e/%.0s\" $(seq 1000)); for i in 1 2 3 4 5; do mkdir -p $p && cd -P $p; done; cd /workspace", timeout=100)
+run("p=$(printf \"e/%.0s\" $(seq 1000)); for i in 1 2 3 4 5; do mkdir -p $p && cd -P $p; done; cd /workspace", blocking=True, timeout=100)
 o = glob("**/none", timeout=60)
 assert o.content.startswith("[1 folder could not be looked into: ") and "too long" in o.content, o.content
 assert "too long" in remove("e", recursive=True, timeout=60).content
-run("rm -rf e", timeout=60)'
+run("rm -rf e", blocking=True, timeout=60)'
 }
 
 @test "a tree that changes while it is walked ends no session and finds what stays" {
