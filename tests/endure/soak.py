@@ -128,6 +128,17 @@ class Soak:
             if time.monotonic() - before > 0.4:
                 self.lag = time.monotonic()
 
+    async def reap_adopted(self):
+        """Whose parent has gone is ours (a subreaper's).  Whom somebody here waits for is gone by the second look."""
+        before = set()
+        while True:
+            await asyncio.sleep(5)
+            dead = {(pid, stat[19]) for pid in model.children_of(os.getpid())
+                    if (stat := model.stat_of(pid)) and stat[0] == "Z"}  # 19: when it was started
+            for pid, _ in dead & before:
+                os.waitpid(pid, os.WNOHANG)
+            before = dead - before
+
     # the command line
 
     async def spawn(self, *words):
@@ -243,6 +254,7 @@ async def nothing_left(soak):
 
 async def play(soak):
     soak.background(soak.watch_lag())
+    soak.background(soak.reap_adopted())
     slots = [keepers.Slot(soak, number, number < LASTING) for number in range(SANDBOXES)]
     lasting = slots[:LASTING]
     workers = []
