@@ -101,7 +101,7 @@ IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/ar
                 $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) answer seccomp_main seccomp_why)
 # libhutch, and what it is made of besides: none of that is seen from outside.
-LIBHUTCH := call draft fault handle helper inlet members opening outlet remove request run turn way
+LIBHUTCH := asking call draft fault handle helper inlet members opening outlet remove request run turn way
 LIBHUTCH_SRC := $(call src,lib,$(LIBHUTCH)) $(call src,base,base64 err list pass utf8) \
                 $(call src,policy,json_scan json_string) store/folders.c sandbox/registry_name.c sandbox/cli/reply.c
 

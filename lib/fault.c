@@ -185,7 +185,8 @@ int fault_entry(struct hutch_error *e, struct reply entry)
 	return -1;
 }
 
-int fault_answer(struct hutch_error *e, const char *name, struct reply error)
+static int answer(struct hutch_error *e, const char *what, const char *name,
+		  struct reply error)
 {
 	char message[sizeof(e->message)], remedy[sizeof(e->remedy)];
 	const struct reply number = reply_get(error, "data.exit_code");
@@ -196,10 +197,20 @@ int fault_answer(struct hutch_error *e, const char *name, struct reply error)
 		kind = HUTCH_INVALID; /* it took it for no request of its own */
 	if (!read_text(reply_get(error, "message"), message, sizeof(message)))
 		(void)snprintf(message, sizeof(message), "an error without words");
-	(void)fault(e, kind, "sandbox '%s': %s", name, message);
+	(void)fault(e, kind, "%s '%s': %s", what, name, message);
 	if (read_text(reply_get(error, "data.remedy"), remedy, sizeof(remedy)))
 		(void)fault_remedy(e, "%s", remedy);
 	if (e && reply_integer(number, &code) && code > 0 && code < 256)
 		e->exit_code = (int)code;
 	return -1;
+}
+
+int fault_answer(struct hutch_error *e, const char *name, struct reply error)
+{
+	return answer(e, "sandbox", name, error);
+}
+
+int fault_pool(struct hutch_error *e, const char *name, struct reply error)
+{
+	return answer(e, "pool", name, error);
 }

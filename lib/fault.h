@@ -24,9 +24,10 @@ int fault_name(struct hutch_error *e, const char *name);
 /* Of another part of hutch. */
 int fault_of(struct hutch_error *e, const struct err *from);
 
-/* What an answer of `name`'s supervisor says, or the object that a program wrote; a text
- * is cut where it does not fit, at a character's end. */
+/* What an answer of `name`'s supervisor says, or of the keeper of a pool, or the object
+ * that a program wrote; a text is cut where it does not fit, at a character's end. */
 int fault_answer(struct hutch_error *e, const char *name, struct reply error);
+int fault_pool(struct hutch_error *e, const char *name, struct reply error);
 int fault_object(struct hutch_error *e, struct reply error);
 /* An error as a line of --log-format json. */
 int fault_entry(struct hutch_error *e, struct reply entry);

@@ -144,6 +144,7 @@ void handle_end(struct hutch *h)
 	h->end = NULL;
 	handle_drop(h, &h->socket);
 	handle_drop(h, &h->timer);
+	own_close(&h->handed);
 	if (h->helper.ended >= 0)
 		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, h->helper.ended, NULL);
 	helper_kill(&h->helper);
@@ -175,6 +176,7 @@ static void free_handle(struct hutch *h)
 	packet_free(h->opened);
 	own_close(&h->notes);
 	own_close(&h->socket);
+	own_close(&h->handed);
 	own_close(&h->timer);
 	own_close(&h->ready);
 	own_close(&h->loop);
@@ -239,7 +241,7 @@ struct hutch *handle_new(const char *name, const struct hutch_how *how,
 		return NULL;
 	}
 	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
-	h->socket = h->timer = h->io = h->loop = h->ready = h->notes = -1;
+	h->socket = h->timer = h->io = h->loop = h->ready = h->notes = h->handed = -1;
 	h->last_id = HELLO;
 	helper_init(&h->helper);
 	(void)pthread_mutex_init(&h->lock, NULL);

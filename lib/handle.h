@@ -4,6 +4,7 @@
  *
  *	stage		waits for			then
  *	CREATING	`hutch create` to end		FINDING, or GREETING
+ *	ASKING		the answer of a pool's keeper	GREETING
  *	TAKING		`hutch pool take` to end	GREETING
  *	FINDING		`hutch connect` to end		OPEN: that one has greeted
  *	GREETING	the answer to hello		OPEN
@@ -13,7 +14,7 @@
  * Whatever fails on the way leads to OVER, with the reason in `why`.
  *
  * All that is waited for is in the epoll set `io`: the helper's pidfd, then the socket,
- * and a timer for the greeting.  Threads that wait poll that, and a descriptor each of
+ * and a timer for the greeting of a supervisor or a keeper.  Threads that wait poll that, and a descriptor each of
  * their own, without the lock; whoever gets it first reads what is there, and wakes those
  * whose answers were in it (turn.h).  `loop`, which an event loop polls, is `io` and
  * `ready`, which can be read as long as something is in the queue.
@@ -32,7 +33,7 @@
 #define QUEUE_MAX (16u << 20)
 #define HELLO	  1
 
-enum stage { CREATING, TAKING, FINDING, GREETING, OPEN, OVER };
+enum stage { CREATING, TAKING, FINDING, ASKING, GREETING, OPEN, OVER };
 
 /* A message, and the line that it points into. */
 struct packet {
@@ -83,6 +84,7 @@ struct hutch {
 
 	struct helper helper;
 	int socket, timer, io, loop, ready; /* owned; -1: none */
+	int handed;	  /* owned: what a keeper has sent; -1: nothing */
 	bool is_shown;	  /* `ready` can be read */
 	bool has_backlog; /* lines are here that there was no memory for */
 	bool is_handed;	  /* hutch_act_stream() has the socket */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "lib/asking.h"
 #include "lib/call.h"
 #include "lib/fault.h"
 #include "lib/handle.h"
@@ -69,13 +70,23 @@ static int start_timer(struct hutch *h, struct hutch_error *e)
 	return handle_watch(h, h->timer, e);
 }
 
-int opening_take(struct hutch *h, struct hutch_error *e)
+static int start_taking(struct hutch *h, struct hutch_error *e)
 {
 	char program[] = "hutch", verb[] = "pool", how[] = "take", flag[] = "--descriptor";
 	char *argv[] = { program, verb, how, flag, h->name, NULL };
 
 	h->stage = TAKING;
 	return start_helper(h, argv, 1, e);
+}
+
+int opening_take(struct hutch *h, struct hutch_error *e)
+{
+	const int asked = asking_begin(h, e);
+
+	h->stage = ASKING;
+	if (asked > 0)
+		return start_timer(h, e);
+	return asked < 0 ? -1 : start_taking(h, e);
 }
 
 static int greet(struct hutch *h, struct hutch_error *e)
@@ -166,6 +177,14 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 
 static int stuck(const struct hutch *h, struct hutch_error *e)
 {
+	if (h->stage == ASKING) {
+		(void)fault(e, HUTCH_TIMEOUT,
+			    "the keeper of pool '%s' does not answer: it was stopped, or "
+			    "is stuck",
+			    h->name);
+		return fault_remedy(e, "end it, a process called hutch-pool, and what "
+				       "waits in it ends, too");
+	}
 	(void)fault(e, HUTCH_TIMEOUT,
 		    "sandbox '%s' does not answer: its supervisor was stopped or "
 		    "is stuck",
@@ -173,22 +192,35 @@ static int stuck(const struct hutch *h, struct hutch_error *e)
 	return fault_remedy(e, "hutch rm -f %s ends it", h->name);
 }
 
+static bool is_late(const struct hutch *h)
+{
+	uint64_t times;
+
+	return h->timer >= 0 && read(h->timer, &times, sizeof(times)) == sizeof(times);
+}
+
+static int ask_on(struct hutch *h, bool *ret_went_on, struct hutch_error *e)
+{
+	const int rc = asking_step(h, ret_went_on, e);
+
+	return rc > 0 ? greet(h, e) : rc;
+}
+
 bool opening_step(struct hutch *h)
 {
-	int rc;
+	bool goes_on = true;
+	int rc = 0;
 
-	if (h->stage == GREETING) {
-		uint64_t times;
-		if (read(h->timer, &times, sizeof(times)) != sizeof(times))
-			return false;
-		rc = stuck(h, &h->why);
-	} else if (h->stage < GREETING &&
-		   is_readable(h->helper.ended)) {
+	if (h->stage == ASKING)
+		rc = ask_on(h, &goes_on, &h->why);
+	else if (h->stage < ASKING && is_readable(h->helper.ended))
 		rc = finish_helper(h, &h->why);
-	} else {
-		return false;
-	}
+	else
+		goes_on = false;
+	/* What has come in time counts, however late we look. */
+	if (rc == 0 && (h->stage == ASKING || h->stage == GREETING) && !goes_on && is_late(h))
+		rc = stuck(h, &h->why);
 	if (rc < 0)
 		handle_end(h);
-	return true;
+	return goes_on || rc < 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "sandbox/pools.h"
 #include "sandbox/shelf.h"
 #include "store/folders.h"
 
@@ -25,23 +26,41 @@ static int open_folder(int parent, const char *path)
 	return fd_take(&fd);
 }
 
-int way_straight(const char *name)
+static int open_state(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char path[PATH_MAX];
 
 	if (geteuid() == 0 || !folder_path_in(FOLDER_STATE, path, sizeof(path)))
 		return -1;
-	AUTO_CLOSE int state = open_folder(AT_FDCWD, path);
-	AUTO_CLOSE int folder = state < 0 ? -1 : open_folder(state, name);
-	AUTO_CLOSE int fd =
-		folder < 0 ?
-			-1 :
-			socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return open_folder(AT_FDCWD, path);
+}
+
+static int connect_in(int folder, const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
 	/* A path may be longer than an address has room for. */
-	(void)snprintf(address.sun_path, sizeof(address.sun_path),
-		       "/proc/self/fd/%d/" SHELF_SOCKET, folder);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
+		       folder, name);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return -1;
 	return fd_take(&fd);
+}
+
+int way_straight(const char *name)
+{
+	AUTO_CLOSE int state = open_state();
+	AUTO_CLOSE int folder = state < 0 ? -1 : open_folder(state, name);
+
+	return folder < 0 ? -1 : connect_in(folder, SHELF_SOCKET);
+}
+
+int way_to_pool(const char *name)
+{
+	AUTO_CLOSE int state = open_state();
+	AUTO_CLOSE int pools = state < 0 ? -1 : open_folder(state, POOLS_FOLDER);
+	AUTO_CLOSE int folder = pools < 0 ? -1 : open_folder(pools, name);
+
+	return folder < 0 ? -1 : connect_in(folder, POOLS_SOCKET);
 }

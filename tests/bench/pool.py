@@ -5,6 +5,7 @@ Of each way the time from asking to a sandbox that has answered (p50 and p99, in
 
 	socket		hello and take in one piece, then hello and release on what came: two round trips
 	socket, take	the first of these alone
+	libhutch	hutch_take() and hutch_ready(), of the library beside HUTCH
 	command		`hutch pool take`, a process of its own
 	create		`hutch create`
 
@@ -12,6 +13,7 @@ A take waits until the pool is full again, so that no making is measured with it
 the other, while the pool is refilled.
 """
 import array
+import ctypes
 import json
 import os
 import socket
@@ -63,6 +65,26 @@ def by_socket(times):
         box.send(b'{"jsonrpc":"2.0","id":3,"method":"kill"}\n')
         while box.recv(4096):
             pass
+
+
+def load_library():
+    library = ctypes.CDLL(os.path.dirname(HUTCH) + "/lib/libhutch.so.0")
+    library.hutch_close.argtypes = [ctypes.c_void_p]
+    library.hutch_close.restype = None
+    library.hutch_ready.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+    return library
+
+
+LIBRARY = load_library()
+
+
+def by_library(times):
+    handle = ctypes.c_void_p()
+    begun = time.perf_counter()
+    took = LIBRARY.hutch_take(b"bench", None, ctypes.byref(handle), None)
+    assert took == 0 and LIBRARY.hutch_ready(handle, -1, None) == 0
+    times[0].append(time.perf_counter() - begun)
+    LIBRARY.hutch_close(handle)
 
 
 def wait_full():
@@ -119,6 +141,7 @@ def main():
             row("socket, take", take)
             row("socket", used)
             row("socket, burst", measure(by_socket, 2, rests=False)[1])
+            row("libhutch", measure(by_library)[0])
             command = row("command", measure(by_command)[0])
             create = row("create", measure(by_create, takes=min(TAKES, 50))[0])
             print(f"create / command {create / command:.1f}, create / socket {create / used[len(used) // 2]:.1f}")

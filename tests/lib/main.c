@@ -60,7 +60,7 @@ static void run_one(const struct trial *t)
 int main(int argc, char **argv)
 {
 	const struct trial *const all[] = { trials_use, trials_trouble, trials_hostile,
-					    trials_memory };
+					    trials_memory, trials_pool };
 
 	if (argc > 2 && (!strcmp(argv[1], "connect") || !strcmp(argv[1], "create")))
 		return trial_impostor(argv);

@@ -63,7 +63,8 @@ struct trial {
 	const char *name;
 	void (*run)(void);
 };
-extern const struct trial trials_use[], trials_trouble[], trials_hostile[], trials_memory[];
+extern const struct trial trials_use[], trials_trouble[], trials_hostile[], trials_memory[],
+	trials_pool[];
 
 /* As `hutch connect` or `hutch create`, for trials_hostile. */
 int trial_impostor(char **argv);

@@ -348,33 +348,6 @@ static void watch_and_steer(void)
 	trial_end(h);
 }
 
-/* --- from a pool ------------------------------------------------------------- */
-
-/* library.bats has made the pool, of one. */
-static void take_from_a_pool(void)
-{
-	struct hutch *kept = trial_take("pond"), *held = trial_take("pond"), *none;
-	struct hutch_error e;
-	char out[16];
-
-	check(strncmp(hutch_name(kept), "pond-", 5) == 0);
-	check(strcmp(hutch_name(kept), hutch_name(held)) != 0);
-	check(trial_sh(held, "echo here", out, sizeof(out)) == 0 && !strcmp(out, "here\n"));
-	check(hutch_wait(held, hutch_release(held, "../x", HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) < 0);
-	check(e.kind == HUTCH_INVALID);
-	hutch_message_free(trial_answer(kept, hutch_release(kept, "kept", HUTCH_WAIT, &e)));
-	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) < 0);
-	check(e.kind == HUTCH_INVALID);
-	hutch_close(kept);
-	hutch_close(held); /* which ends it */
-	trial_end(trial_attach("kept"));
-
-	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
-	works(&e, hutch_take("nothing", &how, &none, &e) == 0);
-	check(hutch_ready(none, TRIAL_MS, &e) == -1 && e.kind == HUTCH_NOT_FOUND);
-	hutch_close(none);
-}
-
 /* --- two threads and more --------------------------------------------------- */
 
 #define THREADS 6
@@ -519,7 +492,6 @@ const struct trial trials_use[] = {
 	{ "do_actions", do_actions },
 	{ "stream_actions", stream_actions },
 	{ "watch_and_steer", watch_and_steer },
-	{ "take_from_a_pool", take_from_a_pool },
 	{ "give_each_thread_its_answers", give_each_thread_its_answers },
 	{ "wait_without_being_busy", wait_without_being_busy },
 	{ NULL, NULL },

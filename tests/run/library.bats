@@ -54,9 +54,13 @@ done_by() {
 
 @test "a sandbox of a pool is taken; released it lives on, and else it ends with its handle" {
 	"$HUTCH" pool create --size 1 pond
-	done_by take_from_a_pool
+	done_by take_from_a_pool take_without_a_program
 	"$HUTCH" pool rm pond
 	until_true none_is_left
+}
+
+@test "a pool's keeper is held to its protocol" {
+	done_by hold_a_keeper_to_the_protocol bound_what_a_keeper_says give_up_on_a_silent_keeper
 }
 
 none_is_left() {

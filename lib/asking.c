@@ -1,0 +1,137 @@
+#include "lib/asking.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "lib/fault.h"
+#include "lib/handle.h"
+#include "lib/inlet.h"
+#include "lib/way.h"
+#include "sandbox/cli/client.h"
+
+/* Of a keeper's two lines together: a name, or an error. */
+#define SAID_MAX (16u << 10)
+
+enum { ASK_HELLO = 1, ASK_TAKE };
+
+int asking_begin(struct hutch *h, struct hutch_error *e)
+{
+	static const char form[] = "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\","
+				   "\"params\":{\"protocol\":%d}}\n"
+				   "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"take\"}\n";
+	char text[sizeof(form) + 20];
+	const int len =
+		snprintf(text, sizeof(text), form, ASK_HELLO, CLIENT_PROTOCOL, ASK_TAKE);
+
+	AUTO_CLOSE int keeper = way_to_pool(h->name);
+	/* It fits into an empty socket; one that is full already belongs to no keeper. */
+	if (keeper < 0 || pass_send(keeper, text, (size_t)len, NULL, 0) != len)
+		return 0;
+	h->in.bytes = malloc(SAID_MAX);
+	if (!h->in.bytes)
+		return fault_memory(e);
+	h->in.room = SAID_MAX;
+	h->socket = fd_take(&keeper);
+	return handle_watch(h, h->socket, e) < 0 ? -1 : 1;
+}
+
+static int gone(const struct hutch *h, struct hutch_error *e)
+{
+	(void)fault(e, HUTCH_DISCONNECTED, "the keeper of pool '%s' has ended", h->name);
+	return fault_remedy(e, "hutch pool ls lists the pools; hutch pool create makes one");
+}
+
+static int broken(const struct hutch *h, const char *how, struct hutch_error *e)
+{
+	return fault(e, HUTCH_PROTOCOL, "what pool '%s' said is not of its protocol: %s",
+		     h->name, how);
+}
+
+/* Descriptors come beside the first byte of a line.  1: something came. */
+static int receive(struct hutch *h, struct hutch_error *e)
+{
+	struct inlet *in = &h->in;
+	int fd = -1;
+
+	if (in->end == in->room)
+		return broken(h, "its answer is too long", e);
+	const ssize_t n =
+		pass_receive(h->socket, in->bytes + in->end, in->room - in->end, &fd);
+	if (fd >= 0) {
+		own_close(&h->handed);
+		h->handed = fd;
+	}
+	if (n > 0) {
+		in->end += (size_t)n;
+		return 1;
+	}
+	if (n == 0 || errno == ECONNRESET)
+		return gone(h, e);
+	if (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS)
+		return 0;
+	return fault_sys(e, "read from the keeper of pool '%s'", h->name);
+}
+
+/* The sandbox's name, and the connection to it. */
+static int take_answer(struct hutch *h, const char *text, struct hutch_error *e)
+{
+	AUTO_FREE char *name = hutch_json_string(text, "result.sandbox");
+
+	if (!name || !registry_is_name(name) || h->handed < 0)
+		return broken(h, "it handed out no sandbox", e);
+	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
+	handle_drop(h, &h->socket);
+	h->socket = fd_take(&h->handed);
+	inlet_done(h);
+	return 1;
+}
+
+/* A keeper that lives says hello in time; a sandbox may have to be made. */
+static int take_line(struct hutch *h, const char *text, struct hutch_error *e)
+{
+	struct reply line;
+	int64_t id = 0;
+
+	if (reply_scan(&line, text, strlen(text), NULL) < 0)
+		return broken(h, "a line is no JSON", e);
+	const struct reply error = reply_get(line, "error");
+	if (error.text)
+		return fault_pool(e, h->name, error);
+	if (!reply_integer(reply_get(line, "id"), &id))
+		return broken(h, "an id that is no number", e);
+	if (id == ASK_HELLO && h->timer >= 0) {
+		handle_drop(h, &h->timer);
+		return 0;
+	}
+	if (id != ASK_TAKE || h->timer >= 0)
+		return broken(h, "an answer to what was not asked", e);
+	return take_answer(h, text, e);
+}
+
+static int take_lines(struct hutch *h, struct hutch_error *e)
+{
+	struct inlet *in = &h->in;
+	int rc = 0;
+
+	while (rc == 0) {
+		char *start = in->bytes + in->start;
+		char *end = memchr(start, '\n', in->end - in->start);
+		if (!end)
+			return 0;
+		*end = '\0'; /* a NUL before that ends it, and then it is no JSON */
+		in->start += (size_t)(end - start) + 1;
+		rc = take_line(h, start, e);
+	}
+	return rc;
+}
+
+int asking_step(struct hutch *h, bool *ret_went_on, struct hutch_error *e)
+{
+	const int got = receive(h, e);
+
+	*ret_went_on = got != 0;
+	return got <= 0 ? got : take_lines(h, e);
+}

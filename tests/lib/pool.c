@@ -1,0 +1,223 @@
+/* Sandboxes of pools: of a real one, and of a keeper that says what it was told to. */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/pass.h"
+#include "tests/lib/trial.h"
+
+/* library.bats has made the pool, of one. */
+static void take_from_a_pool(void)
+{
+	struct hutch *kept = trial_take("pond"), *held = trial_take("pond"), *none;
+	struct hutch_error e;
+	char out[16];
+
+	check(strncmp(hutch_name(kept), "pond-", 5) == 0);
+	check(strcmp(hutch_name(kept), hutch_name(held)) != 0);
+	check(trial_sh(held, "echo here", out, sizeof(out)) == 0 && !strcmp(out, "here\n"));
+	check(hutch_wait(held, hutch_release(held, "../x", HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) < 0);
+	check(e.kind == HUTCH_INVALID);
+	hutch_message_free(trial_answer(kept, hutch_release(kept, "kept", HUTCH_WAIT, &e)));
+	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) < 0);
+	check(e.kind == HUTCH_INVALID);
+	hutch_close(kept);
+	hutch_close(held); /* which ends it */
+	trial_end(trial_attach("kept"));
+
+	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
+	works(&e, hutch_take("nothing", &how, &none, &e) == 0);
+	check(hutch_ready(none, TRIAL_MS, &e) == -1 && e.kind == HUTCH_NOT_FOUND);
+	hutch_close(none);
+}
+
+/* --- straight from its keeper -------------------------------------------------- */
+
+/* A pool of root's is whose `hutch` knows. */
+static bool goes_straight(void)
+{
+	return geteuid() != 0;
+}
+
+/* The same pool: nothing of hutch is started, and the one taken answers. */
+static void take_without_a_program(void)
+{
+	const struct hutch_how how = { .size = sizeof(how), .program = "/nonexistent" };
+	struct hutch_error e;
+	struct hutch *h;
+
+	if (!goes_straight())
+		return;
+	for (int i = 0; i < 3; i++) { /* one that has to be made first, too */
+		works(&e, hutch_take("pond", &how, &h, &e) == 0);
+		hutch_message_free(trial_answer(h, hutch_info(h, HUTCH_WAIT, &e)));
+		hutch_close(h);
+	}
+	/* Closed while it waits, or before anybody has looked. */
+	works(&e, hutch_take("pond", &how, &h, &e) == 0);
+	check(hutch_fd(h, &e) >= 0);
+	hutch_close(h);
+	check(hutch_take("nothing", &how, &h, &e) == -1 && e.kind == HUTCH_NOT_FOUND);
+}
+
+/* --- another keeper ------------------------------------------------------------- */
+
+static void folder(char *path, size_t size, const char *below)
+{
+	snprintf(path, size, "%s/hutch%s", getenv("XDG_RUNTIME_DIR"), below);
+	(void)mkdir(path, 0700); /* the first ones may be there */
+}
+
+/* Listens as the keeper of pool `mirage`. */
+static int keep_mirage(struct sockaddr_un *address)
+{
+	char path[100];
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	folder(path, sizeof(path), "");
+	folder(path, sizeof(path), "/.pools");
+	folder(path, sizeof(path), "/.pools/mirage");
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	check((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%s/pool.sock",
+			       path) < sizeof(address->sun_path));
+	check(bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+	      listen(fd, 1) == 0);
+	return fd;
+}
+
+static void remove_mirage(int fd, const struct sockaddr_un *address)
+{
+	char path[100];
+
+	close(fd);
+	check(unlink(address->sun_path) == 0);
+	folder(path, sizeof(path), "/.pools/mirage");
+	check(rmdir(path) == 0);
+}
+
+/* A handle of it, and the keeper's end. */
+static struct hutch *open_mirage(int listener, int *ret_keeper)
+{
+	const struct hutch_how how = { .size = sizeof(how), .program = "/nonexistent" };
+	struct hutch_error e;
+	struct hutch *h;
+	char asked[400];
+
+	works(&e, hutch_take("mirage", &how, &h, &e) == 0);
+	*ret_keeper = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	check(*ret_keeper >= 0);
+	const ssize_t n = recv(*ret_keeper, asked, sizeof(asked) - 1, 0);
+	check(n > 0);
+	asked[n] = '\0';
+	check(strstr(asked, "\"hello\"") && strstr(asked, "\"take\"}\n"));
+	return h;
+}
+
+#define LINE(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" #id "," rest "}\n"
+#define GREETED	       LINE(1, "\"result\":{\"protocol\":1}")
+#define REFUSED(kind) \
+	"\"error\":{\"code\":-32000,\"message\":\"not so\",\"data\":{\"kind\":\"" kind "\"}}"
+
+static const struct {
+	const char *says; /* and then it closes */
+	bool hands_over;
+	int kind;
+	const char *why;
+} keepers[] = {
+	{ "", false, HUTCH_DISCONNECTED, "pool 'mirage' has ended" },
+	{ GREETED, false, HUTCH_DISCONNECTED, "pool 'mirage' has ended" },
+	{ "hello\n", false, HUTCH_PROTOCOL, "no JSON" },
+	{ "\n", false, HUTCH_PROTOCOL, "no JSON" },
+	{ LINE("1", "\"result\":{}"), false, HUTCH_PROTOCOL, "no number" },
+	{ GREETED GREETED, false, HUTCH_PROTOCOL, "was not asked" },
+	{ GREETED LINE(3, "\"result\":{}"), false, HUTCH_PROTOCOL, "was not asked" },
+	{ LINE(2, "\"result\":{\"sandbox\":\"a\"}"), true, HUTCH_PROTOCOL, "was not asked" },
+	{ GREETED LINE(2, "\"result\":{\"sandbox\":\"a\"}"), false, HUTCH_PROTOCOL, "no sandbox" },
+	{ GREETED LINE(2, "\"result\":{\"sandbox\":\"../a\"}"), true, HUTCH_PROTOCOL, "no sandbox" },
+	{ GREETED LINE(2, "\"result\":{\"sandbox\":7}"), true, HUTCH_PROTOCOL, "no sandbox" },
+	{ GREETED LINE(2, "\"result\":7"), true, HUTCH_PROTOCOL, "no sandbox" },
+	{ LINE(1, REFUSED("unsupported")), false, HUTCH_UNSUPPORTED, "pool 'mirage': not so" },
+	{ GREETED LINE(2, REFUSED("limit")), false, HUTCH_LIMIT, "pool 'mirage': not so" },
+	{ LINE(null, REFUSED("limit")), true, HUTCH_LIMIT, "pool 'mirage': not so" },
+};
+
+static void hold_a_keeper_to_the_protocol(void)
+{
+	struct sockaddr_un address;
+	struct hutch_error e;
+
+	if (!goes_straight())
+		return;
+	const int listener = keep_mirage(&address);
+	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
+		const char *says = keepers[i].says;
+		int keeper, passed = listener;
+		struct hutch *h = open_mirage(listener, &keeper);
+
+		check(!*says || pass_send(keeper, says, strlen(says), &passed,
+					  keepers[i].hands_over) > 0);
+		close(keeper);
+		check(hutch_ready(h, TRIAL_MS, &e) == -1);
+		if (e.kind != keepers[i].kind || !strstr(e.message, keepers[i].why))
+			fprintf(stderr, "keeper %zu\n", i);
+		works(&e, e.kind == keepers[i].kind && strstr(e.message, keepers[i].why));
+		hutch_close(h);
+	}
+	remove_mirage(listener, &address);
+}
+
+/* Byte by byte, with one connection to nowhere after the other. */
+static void bound_what_a_keeper_says(void)
+{
+	struct sockaddr_un address;
+	struct hutch_error e;
+	int keeper;
+
+	if (!goes_straight())
+		return;
+	const int listener = keep_mirage(&address);
+	struct hutch *h = open_mirage(listener, &keeper);
+	for (int i = 0; i < 20000; i++) {
+		if (i % 100 == 0)
+			(void)hutch_ready(h, 0, &e);
+		if (pass_send(keeper, "x", 1, &listener, i < 1000) < 0)
+			break;
+	}
+	check(hutch_ready(h, TRIAL_MS, &e) == -1 && e.kind == HUTCH_PROTOCOL);
+	check(strstr(e.message, "too long"));
+	hutch_close(h);
+	close(keeper);
+	remove_mirage(listener, &address);
+}
+
+static void give_up_on_a_silent_keeper(void)
+{
+	struct sockaddr_un address;
+	struct hutch_error e;
+	int silent, slow;
+
+	if (!goes_straight())
+		return;
+	const int listener = keep_mirage(&address);
+	struct hutch *none = open_mirage(listener, &silent);
+	struct hutch *some = open_mirage(listener, &slow);
+	check(write(slow, GREETED, strlen(GREETED)) > 0); /* and then it makes one */
+	check(hutch_ready(none, TRIAL_MS, &e) == -1 && e.kind == HUTCH_TIMEOUT);
+	check(strstr(e.message, "keeper of pool 'mirage' does not answer"));
+	check(hutch_ready(some, 300, &e) == -1 && e.kind == HUTCH_TIMEOUT);
+	check(strstr(e.message, "not ready within 300 ms"));
+	hutch_close(none);
+	hutch_close(some);
+	close(silent);
+	close(slow);
+	remove_mirage(listener, &address);
+}
+
+const struct trial trials_pool[] = {
+	{ "take_from_a_pool", take_from_a_pool },
+	{ "take_without_a_program", take_without_a_program },
+	{ "hold_a_keeper_to_the_protocol", hold_a_keeper_to_the_protocol },
+	{ "bound_what_a_keeper_says", bound_what_a_keeper_says },
+	{ "give_up_on_a_silent_keeper", give_up_on_a_silent_keeper },
+	{ NULL, NULL },
+};
