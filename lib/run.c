@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -103,23 +104,23 @@ static void feed(struct visit *v)
 	own_close(&v->inside[0]);
 }
 
-/* True: there may be more.  -1 as `is_short`: no memory. */
-static bool collect(struct visit *v, struct stream *s)
+/* So many bytes at most.  How many there were; 0: none are there. */
+static size_t collect(struct visit *v, struct stream *s, size_t most)
 {
 	char step[STEP];
-	const ssize_t n = read(s->fd, step, sizeof(step));
+	const ssize_t n = read(s->fd, step, most < sizeof(step) ? most : sizeof(step));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
+		return 0;
 	if (n <= 0) {
 		own_close(&s->fd);
-		return false;
+		return 0;
 	}
 	const size_t room = KEPT_MAX - s->text.len,
 		     kept = (size_t)n < room ? (size_t)n : room;
 	draft_add(&s->text, step, kept);
 	v->lost += (size_t)n - kept;
-	return true;
+	return (size_t)n;
 }
 
 /* One turn of waiting for what the pipes and the handle have. */
@@ -137,16 +138,27 @@ static int wait_streams(struct visit *v, struct hutch_error *e)
 		feed(v);
 	for (int i = 0; i < 2; i++)
 		if (w[TURN_OWN + 1 + i].revents)
-			(void)collect(v, &v->streams[i]);
+			(void)collect(v, &v->streams[i], STEP);
 	return 0;
 }
 
-/* What is in the pipes when the command has ended is all: others may hold them open. */
+static void drain_one(struct visit *v, struct stream *s)
+{
+	int left = 0;
+	size_t n;
+
+	if (s->fd < 0 || ioctl(s->fd, FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && (n = collect(v, s, (size_t)left)) > 0)
+		left -= (int)n;
+}
+
+/* What is in the pipes when the command has ended is all: others may hold them open, and
+ * write as quickly as we read. */
 static int drain(struct visit *v, struct hutch_error *e)
 {
 	for (int i = 0; i < 2; i++)
-		while (v->streams[i].fd >= 0 && collect(v, &v->streams[i]))
-			;
+		drain_one(v, &v->streams[i]);
 	for (int i = 0; i < 2; i++)
 		if (!draft_end(&v->streams[i].text))
 			return fault_memory(e);
