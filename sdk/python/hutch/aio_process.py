@@ -21,35 +21,39 @@ AT_ONCE = 16
 
 
 class _End:
-    """An end of a pipe.  Whoever waits for it when it is closed goes on."""
+    """An end of a pipe.  All who wait for it go on when it is ready, or closed."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
-        self._turn: Optional["asyncio.Future[None]"] = None
+        self._turns: List["asyncio.Future[None]"] = []
         self._loop = asyncio.get_running_loop()
 
     async def be_ready(self, is_to_write: bool) -> None:
         add = self._loop.add_writer if is_to_write else self._loop.add_reader
-        self._turn = self._loop.create_future()
-        add(self.fd, self._take_turn)
+        turn = self._loop.create_future()
+        self._turns.append(turn)
+        add(self.fd, self._take_turns)
         try:
-            await self._turn
+            await turn
         finally:
-            self._listen_no_more()
+            self._turns.remove(turn)
+            if not self._turns:
+                self._listen_no_more()
 
     def close(self) -> None:
         self._listen_no_more()
-        self._take_turn()
+        self._take_turns()
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
 
-    def _take_turn(self) -> None:
-        if self._turn is not None and not self._turn.done():
-            self._turn.set_result(None)
+    def _take_turns(self) -> None:
+        for turn in self._turns:
+            if not turn.done():
+                turn.set_result(None)
 
     def _listen_no_more(self) -> None:
-        if self.fd >= 0 and self._turn is not None and not self._loop.is_closed():
+        if self.fd >= 0 and not self._loop.is_closed():
             self._loop.remove_reader(self.fd)
             self._loop.remove_writer(self.fd)
 

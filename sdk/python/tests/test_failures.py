@@ -290,6 +290,25 @@ class Blocked(Case):
             zero.close()
         run(drain())
 
+    def test_of_tasks_that_read_the_same_each_goes_on(self):
+        async def share():
+            outside, inside = os.pipe()
+            os.set_blocking(outside, False)
+            output = aio_process.AsyncOutput(outside)
+            tasks = [asyncio.ensure_future(output.chunk()) for _ in range(3)]
+            await asyncio.sleep(0)
+            tasks.pop().cancel()
+            for data in (b"one", b"two"):
+                os.write(inside, data)
+                done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                self.assertEqual([task.result() for task in done], [data])
+            last = [asyncio.ensure_future(output.chunk()) for _ in range(2)]
+            await asyncio.sleep(0)
+            os.close(inside)
+            self.assertEqual(await asyncio.gather(*last), [b"", b""])
+            output.close()
+        run(share())
+
 
 class Gone(Case):
     def test_one_whose_connection_broke_ends_with_its_block(self):
