@@ -136,15 +136,31 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 
 /* --- end ------------------------------------------------------------------- */
 
-static void reap(struct helper *x)
+/* By its pidfd: where the host has waited for it, its number may be that of another child
+ * by now.  An eventfd in its place is no process (EINVAL). */
+static int wait_by(const struct helper *x, siginfo_t *ret)
 {
-	pid_t got;
+	return x->ended >= 0 ? waitid(P_PIDFD, (id_t)x->ended, ret, WEXITED) :
+			       waitid(P_PID, (id_t)x->pid, ret, WEXITED);
+}
+
+static int status_of(const struct helper *x)
+{
+	siginfo_t info;
+	int rc;
 
 	do {
-		got = x->pid > 0 ? waitpid(x->pid, &x->status, 0) : 0;
-	} while (got < 0 && errno == EINTR);
-	if (got < 0)
-		x->status = -1;
+		rc = wait_by(x, &info);
+	} while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		return -1;
+	return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+}
+
+static void reap(struct helper *x)
+{
+	if (x->pid > 0)
+		x->status = status_of(x);
 	x->pid = 0;
 	own_close(&x->ended);
 	own_close(&x->says);

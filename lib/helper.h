@@ -1,6 +1,6 @@
 /* helper -- a `hutch` that runs for the library.
  *
- * It is a child, and waited for by its own pid alone: nothing is assumed about SIGCHLD,
+ * It is a child, and waited for by its own pidfd alone: nothing is assumed about SIGCHLD,
  * and a host that takes all children (waitpid(2) with -1, or SIGCHLD ignored) only takes
  * its exit status, which what it said is worth more than.  It begins with no signal
  * blocked or ignored, as from a shell. */
@@ -14,7 +14,8 @@ struct err;
 
 struct helper {
 	pid_t pid; /* 0: none */
-	int status; /* of one that has ended (waitpid(2)); -1: somebody else has it */
+	int status; /* of one that has ended: its exit code, or 128 and its signal; -1:
+		     * somebody else has it */
 	int ended; /* owned: a pidfd, which can be read when it has ended */
 	int says;  /* owned: a socket */
 };
