@@ -29,6 +29,7 @@
 #define PLACE	    "kept"
 #define ABOUT	    "about"
 #define POLICY	    "policy.json"
+#define PLACES	    "places"
 #define FILES	    "files"
 #define FIRST	    "first"
 #define PREFIX_NEW  ".new-"
@@ -50,6 +51,7 @@ void definition_done(struct definition *d)
 	free(d->created);
 	free(d->image);
 	free(d->digest);
+	free(d->places);
 	free(d->path);
 	own_close(&d->folder);
 	definition_init(d);
@@ -164,7 +166,9 @@ static int fill(struct definition *d, const struct settings *said, struct err *e
 
 	if (mkdirat(d->folder, FILES, 0700) < 0)
 		return err_sys(e, "make " FILES);
-	return put(d->folder, ABOUT, about, e) < 0 ? -1 : put(d->folder, POLICY, policy, e);
+	if (put(d->folder, ABOUT, about, e) < 0 || put(d->folder, POLICY, policy, e) < 0)
+		return -1;
+	return put(d->folder, PLACES, d->places ? d->places : "", e);
 }
 
 static int make_at(struct definition *d, int place, const char *hidden,
@@ -246,15 +250,22 @@ static int take_about(struct definition *d, const struct json_at *about, struct 
 	return 0;
 }
 
-static int read_about(struct definition *d, struct err *e)
+static int read_part(const struct definition *d, const char *name, char **ret, size_t *ret_len,
+		     struct err *e)
 {
-	AUTO_CLOSE int fd = openat(d->folder, ABOUT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	AUTO_FREE char *text = NULL;
-	size_t len;
+	AUTO_CLOSE int fd = openat(d->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_sys(e, "open it");
-	if (io_read_file(fd, ABOUT, REGISTRY_TEXT_MAX, &text, &len, e) < 0)
+	return io_read_file(fd, name, SETTINGS_BYTES_MAX, ret, ret_len, e);
+}
+
+static int read_about(struct definition *d, struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (read_part(d, ABOUT, &text, &len, e) < 0)
 		return -1;
 	AUTO_JSON struct json *doc = json_parse(text, len, e);
 	struct json_at root;
@@ -357,10 +368,14 @@ int definition_find(const char *name, struct definition *ret, struct err *e)
 	return err_remedy(e, "`hutch ps -a` shows which are; one is if it was made with --keep");
 }
 
-int definition_read(const struct definition *d, struct settings *ret, struct err *e)
+int definition_read(struct definition *d, struct settings *ret, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/" POLICY, d->path);
+	size_t len;
 
+	own_free(&d->places);
+	if (read_part(d, PLACES, &d->places, &len, e) < 0)
+		return err_in(e, "%s/" PLACES, d->path);
 	return settings_read(ret, path, e);
 }
 

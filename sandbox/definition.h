@@ -8,6 +8,7 @@
  *	    about	one line of JSON, with a version: which sandbox, of which image
  *	    policy.json	all that its flags and policies said, as a policy file
  *			(policy/settings.h).  Of secrets it has the names
+ *	    places	where on the host it leads (control/again.h)
  *	    files/	an upper layer (upper.h), unless --upper says another place
  *	    first	who pid 1 of its last life was
  *	kept/.new-X, .gone-X	being made or removed; what nobody locks is left over
@@ -34,6 +35,7 @@ struct definition {
 	char *created; /* owned: when it was made, as RFC 3339 has it */
 	char *image;   /* owned: as short as it can be said; NULL: a folder of the host's */
 	char *digest;  /* owned: its manifest's; NULL: the same */
+	char *places;  /* owned; set before it is made, and read with what was said */
 	char *path;    /* owned; NULL: none */
 	int folder;    /* owned; where definition_make() or _take() was, it holds the lock */
 };
@@ -41,7 +43,7 @@ struct definition {
 void definition_init(struct definition *d);
 void definition_done(struct definition *d);
 
-/* Makes it of `name`, `id`, `image` and `digest`, which are set, and takes the lock.
+/* Makes it of `name`, `id`, `image`, `digest` and `places`, which are set, and takes the lock.
  * ERR_EXISTS: one of this name is kept. */
 int definition_make(struct definition *d, const struct settings *said, struct err *e);
 
@@ -53,7 +55,7 @@ int definition_find(const char *name, struct definition *ret, struct err *e);
 
 /* What it was made with.  It was written by us, and is read as strictly as what others
  * write. */
-int definition_read(const struct definition *d, struct settings *ret, struct err *e);
+int definition_read(struct definition *d, struct settings *ret, struct err *e);
 
 /* Takes the lock, and waits until all processes of its last life are gone.  ERR_BUSY:
  * somebody starts or removes it, or they do not go. */

@@ -8,6 +8,7 @@
 #include "base/mask.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/quote.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
@@ -122,5 +123,69 @@ int again_apply(struct run_options *o, struct settings *kept, struct err *e)
 	o->verb = verb;
 	/* Policies and flags that showed something at the same place are all in it. */
 	policy_prefer(o->policy, o->policy->volume_count);
+	return result;
+}
+
+/* --- where it leads ------------------------------------------------------------- */
+
+/* What is not there is told of when it is looked for. */
+static void add_place(struct list *to, const char *shown, const char *path)
+{
+	AUTO_FREE char *real = path ? realpath(path, NULL) : NULL;
+
+	if (!real)
+		return;
+	AUTO_FREE char *at = quote_json(shown), *where = quote_json(real);
+	list_addf(to, "%s %s", at, where);
+}
+
+static void find_places(const struct policy *p, struct list *ret)
+{
+	if (p->image == IMAGE_DIR)
+		add_place(ret, "/", p->image_path);
+	add_place(ret, "--upper", p->upper);
+	for (size_t i = 0; i < p->volume_count; i++)
+		add_place(ret, p->volumes[i].target, p->volumes[i].source);
+}
+
+char *again_places(const struct policy *p)
+{
+	struct list places = { 0 };
+
+	find_places(p, &places);
+	list_add(&places, ""); /* a newline behind each */
+	char *text = list_join(&places, 0, "\n");
+	list_done(&places);
+	return text;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+	const size_t len = strlen(line);
+
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (strcspn(at, "\n") == len && !strncmp(at, line, len))
+			return true;
+	return false;
+}
+
+static int leads_elsewhere(const char *place, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "what the sandbox shows leads elsewhere than when it was "
+				      "made: %.300s", place);
+	return err_remedy(e, "put back what was there, or make the sandbox anew; a link may have "
+			     "been put there from inside");
+}
+
+int again_check_places(const struct policy *p, const char *kept, struct err *e)
+{
+	struct list now = { 0 };
+	int result = 0;
+
+	find_places(p, &now);
+	for (size_t i = 0; i < now.count && result == 0; i++)
+		if (!has_line(kept, now.items[i]))
+			result = leads_elsewhere(now.items[i], e);
+	list_done(&now);
 	return result;
 }

@@ -17,3 +17,10 @@ int again_describe(const struct policy *p, struct settings *said, struct err *e)
 /* Fills in the options' policy by what was kept; what flags have set stays.  A secret that
  * has no flag takes the caller's variable; ERR_USAGE names those that have neither. */
 int again_apply(struct run_options *o, struct settings *kept, struct err *e);
+
+/* Where all that is shown of the host's leads now, without links: lines, allocated. */
+char *again_places(const struct policy *p);
+
+/* ERR_REFUSED: one of them leads elsewhere than in `kept`.  Who was inside may have put a
+ * link in the place of a folder that was shown twice, and would be shown what it leads to. */
+int again_check_places(const struct policy *p, const char *kept, struct err *e);

@@ -79,6 +79,7 @@ static int hold(struct launch *l, const struct order *o, struct definition *d,
 		d->image = text_copy(l->stock.name);
 		d->digest = text_copy(l->stock.image.hex);
 	}
+	d->places = text_copy(o->places);
 	return definition_make(d, o->said, e);
 }
 

@@ -36,6 +36,7 @@ void order_done(struct order *o)
 	definition_done(&o->definition);
 	settings_done(o->said);
 	free(o->said);
+	free(o->places);
 	free(o->from);
 	free(o->name);
 	policy_done(&o->policy);
@@ -209,6 +210,7 @@ static int describe(struct order *o, struct err *e)
 	if (o->options.verb == VERB_FORK &&
 	    settings_say(o->said, "image", o->policy.image_path, "/", e) < 0)
 		return -1;
+	o->places = again_places(&o->policy);
 	return again_describe(&o->policy, o->said, e);
 }
 
@@ -240,6 +242,9 @@ int order_parse(struct order *o, char **argv, struct err *e)
 	    policy_check(&o->policy, e) < 0)
 		return -1;
 	if (check_lease(&o->options, e) < 0)
+		return -1;
+	if (verb == VERB_START &&
+	    again_check_places(&o->policy, o->definition.places, e) < 0)
 		return -1;
 	resolve_paths(&o->policy);
 	if (verb == VERB_FORK && find_source(o, e) < 0)

@@ -186,6 +186,27 @@ supervisor_of() {
 	has '^box .*, kept'
 }
 
+@test "what was shown leads where it led, whatever link was put there from inside" {
+	room ws ws/sub other
+	echo theirs >other/theirs
+	ln -s ws link
+	kept -v "$T/ws:/ws" -v ws/sub:/sub -v link:/link:ro
+	in_box "rm -d /ws/sub; ln -s $T/other /ws/sub"
+	ended_box kill
+	says 125 "what the sandbox shows leads elsewhere than when it was made: \"/sub\" \"$T/other\"" start box
+	rm ws/sub
+	mkdir ws/sub
+	give ws/sub
+	ln -sfn other link
+	says 125 "what the sandbox shows leads elsewhere .*: \"/link\" \"$T/other\"" start box
+	ln -sfn ws link
+	again
+	in_box 'ls /sub /link'
+	ended_box kill
+	rm data/hutch/kept/box/places
+	says 125 '.*kept/box/places: open it' start box
+}
+
 @test "what cannot be kept is an error, and so is what was kept by another version" {
 	says 125 '--keep keeps what is written over an image' create --keep box
 	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box

@@ -30,6 +30,7 @@ static void make(struct definition *d, const char *name)
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
 	(void)snprintf(d->id, sizeof(d->id), "%s", "0123456789ab");
 	d->image = text_copy("bb:1");
+	d->places = text_copy("\"/y\" \"/here/x\"\n");
 	assert_int_equal(settings_say(&said, "env", "A=\"b\" c", "/", &e), 0);
 	assert_int_equal(settings_say(&said, "volume", "x:/y:ro", "/here", &e), 0);
 	assert_int_equal(definition_make(d, &said, &e), 0);
@@ -54,6 +55,7 @@ static void test_it_is_found_by_name_and_id_with_what_was_said(void **state)
 		definition_done(&found);
 	}
 	assert_int_equal(definition_read(&d, &said, &e), 0);
+	assert_string_equal(d.places, "\"/y\" \"/here/x\"\n");
 	assert_int_equal(said.count, 2);
 	assert_string_equal(said.items[0].value, "/here/x:/y:ro");
 	assert_string_equal(said.items[1].value, "A=\"b\" c");
