@@ -30,6 +30,7 @@
 #define ABOUT	    "about"
 #define POLICY	    "policy.json"
 #define PLACES	    "places"
+#define PROFILE	    "seccomp.json"
 #define FILES	    "files"
 #define FIRST	    "first"
 #define PREFIX_NEW  ".new-"
@@ -52,6 +53,7 @@ void definition_done(struct definition *d)
 	free(d->image);
 	free(d->digest);
 	free(d->places);
+	free(d->profile);
 	free(d->path);
 	own_close(&d->folder);
 	definition_init(d);
@@ -60,6 +62,11 @@ void definition_done(struct definition *d)
 char *definition_files(const struct definition *d)
 {
 	return text_format("%s/" FILES, d->path);
+}
+
+char *definition_profile(const struct definition *d)
+{
+	return text_format("%s/" PROFILE, d->path);
 }
 
 /* --- the place ------------------------------------------------------------------ */
@@ -167,6 +174,8 @@ static int fill(struct definition *d, const struct settings *said, struct err *e
 	if (mkdirat(d->folder, FILES, 0700) < 0)
 		return err_sys(e, "make " FILES);
 	if (put(d->folder, ABOUT, about, e) < 0 || put(d->folder, POLICY, policy, e) < 0)
+		return -1;
+	if (d->profile && put(d->folder, PROFILE, d->profile, e) < 0)
 		return -1;
 	return put(d->folder, PLACES, d->places ? d->places : "", e);
 }

@@ -9,6 +9,7 @@
  *	    policy.json	all that its flags and policies said, as a policy file
  *			(policy/settings.h).  Of secrets it has the names
  *	    places	where on the host it leads (control/again.h)
+ *	    seccomp.json	what the profile of --seccomp was; where there is one
  *	    files/	an upper layer (upper.h), unless --upper says another place
  *	    first	who pid 1 of its last life was
  *	kept/.new-X, .gone-X	being made or removed; what nobody locks is left over
@@ -36,6 +37,7 @@ struct definition {
 	char *image;   /* owned: as short as it can be said; NULL: a folder of the host's */
 	char *digest;  /* owned: its manifest's; NULL: the same */
 	char *places;  /* owned; set before it is made, and read with what was said */
+	char *profile; /* owned; set before it is made: the text; NULL: none */
 	char *path;    /* owned; NULL: none */
 	int folder;    /* owned; where definition_make() or _take() was, it holds the lock */
 };
@@ -43,12 +45,14 @@ struct definition {
 void definition_init(struct definition *d);
 void definition_done(struct definition *d);
 
-/* Makes it of `name`, `id`, `image`, `digest` and `places`, which are set, and takes the lock.
+/* Makes it of what is set from `name` to `profile`, but `created`, and takes the lock.
  * ERR_EXISTS: one of this name is kept. */
 int definition_make(struct definition *d, const struct settings *said, struct err *e);
 
 /* Where the upper layer is, allocated. */
 char *definition_files(const struct definition *d);
+/* And the profile. */
+char *definition_profile(const struct definition *d);
 
 /* By name or id: ERR_NOT_FOUND, or what is kept of it.  It is not locked. */
 int definition_find(const char *name, struct definition *ret, struct err *e);

@@ -1,9 +1,11 @@
 #include "sandbox/control/again.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/list.h"
 #include "base/mask.h"
 #include "base/mem.h"
@@ -11,10 +13,20 @@
 #include "base/quote.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "policy/profile.h"
 #include "policy/settings.h"
 #include "sandbox/cli/options.h"
 
 /* --- kept --------------------------------------------------------------------- */
+
+/* Which folder that is would be the next caller's working directory's to say. */
+static int say_cgroup(const struct policy *p, struct settings *said, struct err *e)
+{
+	if (!p->cgroup_parent)
+		return 0;
+	settings_forget(said, "cgroup-parent");
+	return settings_say(said, "cgroup-parent", p->cgroup_parent, "/", e);
+}
 
 static int say_variables(const struct policy *p, struct settings *said, struct err *e)
 {
@@ -52,11 +64,23 @@ int again_describe(const struct policy *p, struct settings *said, struct err *e)
 {
 	struct mask m = { 0 };
 
-	if (say_variables(p, said, e) < 0)
+	if (say_variables(p, said, e) < 0 || say_cgroup(p, said, e) < 0)
 		return -1;
 	int result = environment_mask(p, &m, e) < 0 ? -1 : check_hidden(&m, said, e);
 	mask_done(&m);
 	return result;
+}
+
+char *again_profile(const struct policy *p)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int fd = p->seccomp ? open(p->seccomp, flags) : -1;
+	char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || io_read_file(fd, "it", PROFILE_BYTES_MAX, &text, &len, NULL) < 0)
+		return NULL;
+	return text;
 }
 
 /* --- taken up again ------------------------------------------------------------ */

@@ -14,6 +14,10 @@ struct settings;
  * secret's value stands in something else that would be kept. */
 int again_describe(const struct policy *p, struct settings *said, struct err *e);
 
+/* What the file of --seccomp says, which the inside may be able to write to; allocated.
+ * NULL: none, or it cannot be read, which the launch will say. */
+char *again_profile(const struct policy *p);
+
 /* Fills in the options' policy by what was kept; what flags have set stays.  A secret that
  * has no flag takes the caller's variable; ERR_USAGE names those that have neither. */
 int again_apply(struct run_options *o, struct settings *kept, struct err *e);

@@ -80,6 +80,7 @@ static int hold(struct launch *l, const struct order *o, struct definition *d,
 		d->digest = text_copy(l->stock.image.hex);
 	}
 	d->places = text_copy(o->places);
+	d->profile = o->profile ? text_copy(o->profile) : NULL;
 	return definition_make(d, o->said, e);
 }
 

@@ -37,6 +37,7 @@ void order_done(struct order *o)
 	settings_done(o->said);
 	free(o->said);
 	free(o->places);
+	free(o->profile);
 	free(o->from);
 	free(o->name);
 	policy_done(&o->policy);
@@ -194,6 +195,10 @@ static int take_up(struct order *o, struct err *e)
 		free(o->name);
 		o->name = text_copy(d->name);
 	}
+	if (o->policy.seccomp) {
+		free(o->policy.seccomp);
+		o->policy.seccomp = definition_profile(d);
+	}
 	if (!d->digest)
 		return 0;
 	free(o->policy.image_path);
@@ -211,6 +216,7 @@ static int describe(struct order *o, struct err *e)
 	    settings_say(o->said, "image", o->policy.image_path, "/", e) < 0)
 		return -1;
 	o->places = again_places(&o->policy);
+	o->profile = again_profile(&o->policy);
 	return again_describe(&o->policy, o->said, e);
 }
 

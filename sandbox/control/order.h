@@ -13,7 +13,8 @@ struct order {
 	struct run_options options;
 	struct settings *said; /* owned: all that was said, for --keep */
 	struct definition definition; /* VERB_START: what was kept; not locked */
-	char *places; /* owned; of what is made: where it leads, for --keep */
+	char *places;  /* owned; of what is made: where it leads, for --keep */
+	char *profile; /* owned; the same: the text of --seccomp; NULL: none */
 	char *from; /* owned; VERB_FORK: a sandbox, or an image */
 	char *name; /* owned */
 };

@@ -207,6 +207,33 @@ supervisor_of() {
 	says 125 '.*kept/box/places: open it' start box
 }
 
+@test "its filter is the one that it was made with, whatever is in the file by now" {
+	room ws
+	echo '{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["mkdir","mkdirat"],"action":"SCMP_ACT_ERRNO"}]}' >ws/filter.json
+	give ws
+	kept --workspace ws --seccomp ws/filter.json
+	hutch exec box mkdir /tmp/new
+	[ "$status" -ne 0 ]
+	in_box 'echo "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[]}" >/workspace/filter.json'
+	ended_box kill
+	again
+	hutch exec box mkdir /tmp/new
+	[ "$status" -ne 0 ]
+	ended_box kill
+	rm ws/filter.json
+	hutch start box
+	[ "$status" -eq 0 ]
+	hutch exec box mkdir /tmp/new
+	[ "$status" -ne 0 ]
+}
+
+@test "a path that was relative is below the folder that it was made in" {
+	room cg ws
+	kept --cgroup-parent cg --best-effort --workspace ws
+	grep -q "\"cgroup_parent\":\"$T/cg\"" data/hutch/kept/box/policy.json
+	grep -q "\"workspace\":\"$T/ws\"" data/hutch/kept/box/policy.json
+}
+
 @test "what cannot be kept is an error, and so is what was kept by another version" {
 	says 125 '--keep keeps what is written over an image' create --keep box
 	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box
