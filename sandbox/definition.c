@@ -284,6 +284,19 @@ static int read_about(struct definition *d, struct err *e)
 	return take_about(d, &root, e);
 }
 
+/* Nobody else is to have written what is in it. */
+static int open_folder(int place, const char *name, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(place, name, FOLDER);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open it");
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return err_set(e, ERR_REFUSED, "it is open to others, or not yours");
+	return fd_take(&fd);
+}
+
 static int open_one(int place, const char *name, struct definition *ret, struct err *e)
 {
 	AUTO_FREE char *above = place_path();
@@ -291,11 +304,9 @@ static int open_one(int place, const char *name, struct definition *ret, struct 
 	definition_init(ret);
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
 	ret->path = text_format("%s/%s", above, name);
-	ret->folder = openat(place, name, FOLDER);
+	ret->folder = open_folder(place, name, e);
 	if (ret->folder >= 0 && read_about(ret, e) == 0)
 		return 0;
-	if (ret->folder < 0)
-		(void)err_sys(e, "open it");
 	(void)err_in(e, "%s/" ABOUT, ret->path);
 	definition_done(ret);
 	return -1;

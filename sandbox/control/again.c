@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "policy/profile.h"
@@ -60,11 +61,29 @@ static int check_hidden(const struct mask *m, const struct settings *said, struc
 	return 0;
 }
 
+/* Who starts it could not read it, or would read something else. */
+static int check_readable(const struct settings *said, struct err *e)
+{
+	AUTO_FREE char *text = settings_print(said);
+
+	for (size_t i = 0; i < said->count; i++) {
+		const char *value = said->items[i].value;
+		if (!utf8_is_valid((const uint8_t *)value, strlen(value), false))
+			return err_set(e, ERR_UNSUPPORTED, "--keep keeps what is UTF-8, and that is "
+							   "not: %s", said->items[i].kind->key);
+	}
+	if (strlen(text) > SETTINGS_BYTES_MAX)
+		return err_set(e, ERR_LIMIT, "--keep keeps options of up to %u bytes, variables "
+					     "and their names too", SETTINGS_BYTES_MAX);
+	return 0;
+}
+
 int again_describe(const struct policy *p, struct settings *said, struct err *e)
 {
 	struct mask m = { 0 };
 
-	if (say_variables(p, said, e) < 0 || say_cgroup(p, said, e) < 0)
+	if (say_variables(p, said, e) < 0 || say_cgroup(p, said, e) < 0 ||
+	    check_readable(said, e) < 0)
 		return -1;
 	int result = environment_mask(p, &m, e) < 0 ? -1 : check_hidden(&m, said, e);
 	mask_done(&m);
@@ -118,6 +137,20 @@ static bool is_said_by_flag(struct policy *p, const struct setting *s)
 	return true;
 }
 
+/* Root reads files for it that its owner may not be able to. */
+static int check_kept(const struct settings *s, const char *name, struct err *e)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const char *flag = s->items[i].kind->flag;
+		const bool is_caller_s = !strcmp(flag, "env") && !strchr(s->items[i].value, '=');
+		if (is_caller_s || !strcmp(flag, "env-file") || !strcmp(flag, "secret-file"))
+			return err_set(e, ERR_REFUSED, "what is kept of sandbox '%s' says %s%s, which "
+						       "is never kept", name, flag,
+				       is_caller_s ? " without a value" : "");
+	}
+	return 0;
+}
+
 static int check_secrets(const struct settings *s, struct err *e)
 {
 	struct list missing = { 0 };
@@ -135,12 +168,12 @@ static int check_secrets(const struct settings *s, struct err *e)
 			     "or as variables of yours");
 }
 
-int again_apply(struct run_options *o, struct settings *kept, struct err *e)
+int again_apply(struct run_options *o, const char *name, struct settings *kept, struct err *e)
 {
 	const enum verb verb = o->verb;
 
 	drop(kept, is_said_by_flag, o->policy);
-	if (check_secrets(kept, e) < 0)
+	if (check_kept(kept, name, e) < 0 || check_secrets(kept, e) < 0)
 		return -1;
 	o->verb = VERB_CREATE; /* whose flags these were */
 	int result = options_apply(o, kept, e);

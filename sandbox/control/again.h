@@ -11,16 +11,17 @@ struct run_options;
 struct settings;
 
 /* Makes of `said`, what flags and policies said, what is to be kept of it.  ERR_REFUSED: a
- * secret's value stands in something else that would be kept. */
+ * secret's value stands in something else that would be kept.  ERR_UNSUPPORTED, ERR_LIMIT:
+ * it could not be read again as it is. */
 int again_describe(const struct policy *p, struct settings *said, struct err *e);
 
 /* What the file of --seccomp says, which the inside may be able to write to; allocated.
  * NULL: none, or it cannot be read, which the launch will say. */
 char *again_profile(const struct policy *p);
 
-/* Fills in the options' policy by what was kept; what flags have set stays.  A secret that
+/* Fills in the options' policy by what was kept of `name`; what flags have set stays.  A secret that
  * has no flag takes the caller's variable; ERR_USAGE names those that have neither. */
-int again_apply(struct run_options *o, struct settings *kept, struct err *e);
+int again_apply(struct run_options *o, const char *name, struct settings *kept, struct err *e);
 
 /* Where all that is shown of the host's leads now, without links: lines, allocated. */
 char *again_places(const struct policy *p);

@@ -189,7 +189,7 @@ static int take_up(struct order *o, struct err *e)
 	const struct definition *d = &o->definition;
 
 	if (identity_as_client(look_up, o, e) < 0 ||
-	    again_apply(&o->options, o->said, e) < 0)
+	    again_apply(&o->options, d->name, o->said, e) < 0)
 		return -1;
 	if (strcmp(o->name, d->name) != 0) { /* it was said by its id */
 		free(o->name);

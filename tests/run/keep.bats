@@ -239,8 +239,18 @@ supervisor_of() {
 	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box
 	says 125 '--keep is a flag of hutch create' run --keep true
 	says 125 '--memory is no flag of hutch start' start --memory 1g box
+	BAD=$'\xff' says 125 '--keep keeps what is UTF-8, and that is not: env' create --keep --image "dir:$T/img" -e BAD box
+	for i in 1 2; do awk -v n=$i 'BEGIN { for (i = 0; i < 1500; i++) printf "V%d_%d=%0400d\n", n, i, 0 }' >"many.$i"; done
+	says 125 '--keep keeps options of up to 1048576 bytes' create --keep --image "dir:$T/img" --env-file many.1 --env-file many.2 box
+	[ -z "$(ls -A data/hutch/kept 2>/dev/null)" ]
 	kept
 	ended_box kill
+	sed -i 's/"version":1,"image"/"version":1,"env_files":["many.1"],"image"/' data/hutch/kept/box/policy.json
+	says 125 "what is kept of sandbox 'box' says env-file, which is never kept" start box
+	sed -i 's/"env_files":\["many.1"\],//' data/hutch/kept/box/policy.json
+	chmod 755 data/hutch/kept/box
+	says 125 '.*kept/box/about: it is open to others, or not yours' start box
+	chmod 700 data/hutch/kept/box
 	sed -i 's/"version":1/"version":2/' data/hutch/kept/box/about
 	says 125 '.*kept/box/about: it is of another version' start box
 	sed -i 's/"version":2/"version":1,"more":1/' data/hutch/kept/box/about
