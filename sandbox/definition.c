@@ -180,15 +180,28 @@ static int fill(struct definition *d, const struct settings *said, struct err *e
 	return put(d->folder, PLACES, d->places ? d->places : "", e);
 }
 
+/* 1: made and locked.  0: somebody who sweeps had the time to take it for left over. */
+static int try_folder(struct definition *d, int place, const char *hidden, struct err *e)
+{
+	own_close(&d->folder);
+	if (mkdirat(place, hidden, 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make a folder");
+	d->folder = openat(place, hidden, FOLDER);
+	if (d->folder < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open a folder");
+	if (shelf_lock(d->folder, LOCK_EX) < 0) /* that one does not hold it for long */
+		return err_sys(e, "lock a folder");
+	return shelf_is_at(place, hidden, d->folder);
+}
+
 static int make_at(struct definition *d, int place, const char *hidden,
 		   const struct settings *said, struct err *e)
 {
-	if (mkdirat(place, hidden, 0700) < 0)
-		return err_sys(e, "make a folder");
-	d->folder = openat(place, hidden, FOLDER);
-	if (d->folder < 0 || shelf_lock(d->folder, LOCK_EX | LOCK_NB) < 0)
-		return err_sys(e, "lock a folder");
-	if (fill(d, said, e) < 0)
+	int made = 0;
+
+	while (!made)
+		made = try_folder(d, place, hidden, e);
+	if (made < 0 || fill(d, said, e) < 0)
 		return -1;
 	if (sys_renameat2(place, hidden, place, d->name, KERNEL_RENAME_NOREPLACE) == 0)
 		return 0;

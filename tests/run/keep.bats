@@ -149,6 +149,20 @@ supervisor_of() {
 	in_box true
 }
 
+@test "many that are made at once are all made" {
+	local i
+	for i in {1..24}; do
+		"$HUTCH" create --keep --image "dir:$T/img" -v /usr:/usr:ro "p$i" >>out 2>>err &
+	done
+	wait
+	cat err
+	[ ! -s err ]
+	[ "$(wc -l <out)" -eq 24 ]
+	[ -z "$(ls -A data/hutch/kept | grep '^\.')" ]
+	"$HUTCH" rm -f p{1..24} >/dev/null
+	[ -z "$(ls -A data/hutch/kept)" ]
+}
+
 @test "secrets are not on disk, and a start needs them again" {
 	kept --secret TOKEN=hunter-2222 --secret OTHER=hunter-3333
 	in_box 'echo $TOKEN'
