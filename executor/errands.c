@@ -120,6 +120,7 @@ void errands_start(struct workers *s, const struct errand_order *o,
 	c->path = text_copy(r->path);
 	c->cwd = text_copy(r->place.cwd);
 	c->most = action_errand_max(r->kind);
+	c->worker.takes_back = r->kind == ERRAND_GIT_CLONE;
 	if (workers_start(s, &c->worker, &task) == 0)
 		return;
 	say_failure(s, c, OUTCOME_ERROR, errno);

@@ -130,13 +130,26 @@ bool workers_has(const struct workers *s, uint32_t id)
 	return find(s, id);
 }
 
+/* For its last words. */
+static void ask_for(struct worker *w, int64_t now)
+{
+	w->was_asked = true;
+	w->due = now + w->kind->last_words_ms;
+	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
+}
+
 bool workers_cancel(struct workers *s, uint32_t id)
 {
 	struct worker *w = find(s, id);
 
-	if (w)
+	if (!w)
+		return false;
+	w->is_cancelled = true;
+	if (!w->takes_back)
 		give_up(s, w, WORKER_CANCELLED);
-	return w;
+	else if (!w->was_asked)
+		ask_for(w, everyone_now(s->everyone));
+	return true;
 }
 
 /* False when there is nothing more for now. */
@@ -182,7 +195,7 @@ bool workers_reaped(struct workers *s, pid_t pid)
 		while (w->out >= 0 && read_some(w))
 			;
 		if (!w->is_told)
-			w->kind->tell(s, w, WORKER_ENDED);
+			w->kind->tell(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_ENDED);
 		worker_free(s, w);
 		s->all[i] = s->all[--s->count];
 		return true;
@@ -204,13 +217,10 @@ int workers_timeout(const struct workers *s)
 
 static void expire(const struct workers *s, struct worker *w, int64_t now)
 {
-	int64_t last_words_ms = w->kind->last_words_ms;
-
-	if (w->was_asked || !last_words_ms)
-		return give_up(s, w, WORKER_LATE);
-	w->was_asked = true;
-	w->due = now + last_words_ms;
-	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
+	if (w->was_asked || !w->kind->last_words_ms)
+		give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
+	else
+		ask_for(w, now);
 }
 
 void workers_expire(struct workers *s)

@@ -45,8 +45,8 @@ struct worker_kind {
 	int64_t last_words_ms;
 };
 
-/* Stands at the beginning of what a kind knows of each.  All zero but for `kind` and `id`
- * before workers_start(), and to be read only from then on. */
+/* Stands at the beginning of what a kind knows of each.  All zero but for `kind`, `id` and
+ * `takes_back` before workers_start(), and to be read only from then on. */
 struct worker {
 	const struct worker_kind *kind; /* borrowed */
 	uint32_t id;			/* of the request */
@@ -54,7 +54,9 @@ struct worker {
 	int out, status;   /* owned; -1 once it was told about */
 	struct buffer got; /* what it has written */
 	int64_t due;	   /* in ms of everyone_now(); INT64_MAX: never */
+	bool takes_back;   /* what it has begun, when it is asked; else it need not be */
 	bool was_asked;	   /* for its last words */
+	bool is_cancelled;
 	bool is_told;	   /* only to be reaped still */
 };
 
@@ -84,7 +86,8 @@ int workers_start(struct workers *s, struct worker *w, const struct worker_task 
 
 /* True while it was not told about. */
 bool workers_has(const struct workers *s, uint32_t id);
-/* False: there is none of this id. */
+/* It is told about at once, or, if it takes back what it has begun, when it has.  False:
+ * there is none of this id. */
 bool workers_cancel(struct workers *s, uint32_t id);
 
 /* At most WORKERS_MAX. */

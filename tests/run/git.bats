@@ -27,7 +27,7 @@ setup() {
 # acts CODE [OPTION...]: see act.py; with an action for each, and `failed(OBSERVATION, WORDS)`.
 acts() {
 	TOKEN=$token T=$T "$here/act.py" "$HUTCH" '
-import os, sys
+import os, sys, time
 from git_server import Server, processes_with, files_with
 T, token = os.environ["T"], os.environ["TOKEN"][::-1]
 do = lambda kind: lambda **args: a.action(kind, **args)
@@ -100,6 +100,15 @@ assert failed(clone(url="http://127.0.0.1:1/x.git"), "--network host")
 assert sh("ls -A") == ""
 o = a.action("git_clone", timeout=0.4, url=server.url + "slow/p.git")
 assert failed(o, "/workspace/p: it was not done within 0.4 seconds") and sh("ls -A") == ""
+# One that is cancelled takes back what it has begun, too.
+send({"action": "git_clone", "args": {"url": server.url + "slow/p.git"}, "id": 900})
+end = time.monotonic() + 30
+while not run("test -e p/.git", session="other").meta["exit_code"] == 0:
+    assert time.monotonic() < end
+send({"action": "cancel", "args": {"id": 900}, "id": 901})
+got = {o["cause"]: o for o in (receive(), receive())}
+assert got[900].extras["error_id"] == "HUTCH$CANCELLED" and got[901].observation == "null", got
+assert sh("ls -A") == ""
 server.stop.set()
 assert ok(clone(url=server.url + "p.git", path=".")).hutch["git"]["branch"] == "main" and sh("cat b.txt") == "x"' --network host
 }
