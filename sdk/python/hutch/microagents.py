@@ -15,6 +15,8 @@ Value = Union[str, List[str]]
 _HEAD_MAX = 64 << 10
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?:\s+(.*))?$")
 _ITEM = re.compile(r"\s*-\s+(.*)$")
+# One blank: with all of them it would be tried from each, which takes half a minute for 64 KiB.
+_COMMENT = re.compile(r"(?:^|\s)#")
 _TYPES = ("repo", "knowledge", "task")
 
 
@@ -36,7 +38,10 @@ def _plain(text: str) -> str:
     """Without quotes around it, or a comment behind it."""
     text = text.strip()
     end = text.find(text[0], 1) if text[:1] in ("'", '"') else -1
-    return text[1:end] if end > 0 else re.sub(r"(^|\s+)#.*$", "", text)
+    if end > 0:
+        return text[1:end]
+    comment = _COMMENT.search(text)
+    return text[:comment.start()].rstrip() if comment else text
 
 
 def _value(text: str) -> Value:
@@ -55,8 +60,11 @@ def _head(lines: List[str]) -> Dict[str, Value]:
             key = pair.group(1)
             found[key] = _value(pair.group(2) or "")
         elif item and key:
-            so_far = found[key]
-            found[key] = [*(so_far if isinstance(so_far, list) else []), _plain(item.group(1))]
+            items = found[key]
+            if not isinstance(items, list):
+                items = []
+                found[key] = items
+            items.append(_plain(item.group(1)))
     return found
 
 

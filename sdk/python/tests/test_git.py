@@ -1,5 +1,6 @@
 """git, the setup script and microagents, by both handles."""
 import logging
+import time
 import unittest
 
 from support import Case, hutch, run
@@ -27,6 +28,15 @@ class Heads(unittest.TestCase):
             self.assertEqual(parsed(text), ("x", "repo", (), text.strip()))
         for head in ("name:\n- a\ntype: evil\ntriggers: a", "name: []\ntype: [repo]\n  - b\n: x\n-", "\x00: y\nname :z"):
             self.assertEqual(parsed(f"---\n{head}\n---\nt")[:3], ("x", "repo", ()), head)
+
+    def test_a_file_of_a_stranger_takes_no_time(self):
+        wide = " " * 60000
+        began = time.process_time()
+        for head in (f"name: x{wide}y", f"name: x {wide}# y", "k:\n" + "- a\n" * 16000, f"k:{wide}\x1f", f"{wide}x", f"k: [{wide}]"):
+            for _ in range(4):
+                microagents.parse("x.md", f"---\n{head}\n---\n")
+        self.assertLess(time.process_time() - began, 3)
+        self.assertEqual(microagents.parse("x.md", f"---\nname: y{wide}# z\n---\n").name, "y")
 
     def test_an_answer_without_what_it_must_have_is_none(self):
         base = {"message": "", "content": "", "extras": {"path": "p"}}
