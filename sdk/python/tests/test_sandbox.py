@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 from blocking import Blocking
 from support import HUTCH, Case, descriptors, hutch
@@ -419,6 +420,41 @@ class Doing:
         self.assertTrue(ref.startswith("localhost/"))
 
 
+    def test_one_that_has_ended_goes_on_with_its_files(self):
+        root = self.host("image", "image/usr", "image/etc")
+        for name in ("bin", "sbin", "lib", "lib64"):
+            os.symlink("usr/" + name, f"{root}/{name}")
+        data = self.host("data")
+        try:
+            os.setxattr(data, "user.probe", b"1")
+        except OSError:
+            self.skipTest(f"{data} has no user.* attributes")
+        more = {"program": self.program} if self.program else {}
+        with mock.patch.dict(os.environ, XDG_DATA_HOME=data):
+            name = self.kept(root, data, more)
+            with self.restarted(name, secret={"TOKEN": "hunter-3333"}, env={"A": "c"}, keep=True, **more) as box:
+                self.assertEqual(box.run("cat /new; echo $A $B; test $TOKEN = hunter-3333").content, "one\nc d")
+                self.assertRaisesRegex(hutch.BuildError, "is running", self.restarted, name, **more)
+                box.kill()
+            self.assertRaisesRegex(hutch.BuildError, "no value: TOKEN", self.restarted, name, **more)
+            with self.restarted(name, secret={"TOKEN": "x" * 9}, **more) as box:
+                self.assertEqual(box.exec(["cat", "/new"]).check().stdout, b"one\n")
+            self.assertEqual(os.spawnv(os.P_WAIT, HUTCH, [HUTCH, "rm", name]), 0)
+            self.assertRaisesRegex(hutch.NotFoundError, "is kept", self.restarted, name, **more)
+            self.assertEqual(os.listdir(data + "/hutch/kept"), [])
+
+    def kept(self, root, data, more):
+        """The name of one that was made, had a file, and has ended."""
+        flags = {"image": "dir:" + root, "volume": "/usr:/usr:ro", "env": {"A": "b", "B": "d"}}
+        with self.made(keep_files=True, secret={"TOKEN": "hunter-2222"}, **flags, **more) as box:
+            box.run("echo one >/new").check()
+        for folder, _, names in os.walk(data):
+            for one in names:
+                with open(f"{folder}/{one}", "rb") as file:
+                    self.assertNotIn(b"hunter", file.read())
+        return box.name
+
+
 class OverTheSocket:
     def test_files_are_copied_from_and_to_the_host(self):
         host = self.host("there")
@@ -439,7 +475,7 @@ class OverTheSocket:
 
 
 class Threads(Doing, OverTheSocket, Case):
-    made, attached = hutch.Sandbox, staticmethod(hutch.Sandbox.attach)
+    made, attached, restarted = hutch.Sandbox, staticmethod(hutch.Sandbox.attach), staticmethod(hutch.Sandbox.restart)
 
     def test_each_thread_has_its_own_answers(self):
         wrong, rounds = [], 40
@@ -495,6 +531,9 @@ class Tasks(Doing, OverTheSocket, Case):
 
     def attached(self, *words, **given):
         return Blocking(self.loop, None)._wrap(hutch.AsyncSandbox.attach(*words, **given))
+
+    def restarted(self, *words, **given):
+        return Blocking(self.loop, None)._wrap(hutch.AsyncSandbox.restart(*words, **given))
 
     def test_tasks_go_side_by_side_and_a_cancelled_one_ends_its_command(self):
         async def day():
