@@ -348,6 +348,41 @@ static void watch_and_steer(void)
 	trial_end(h);
 }
 
+/* --- once more --------------------------------------------------------------- */
+
+static void end_by_kill(struct hutch *h)
+{
+	struct hutch_error e;
+
+	works(&e, hutch_kill(h, NULL, &e) > 0);
+	hutch_message_free(trial_next(h, HUTCH_ENDED, 0));
+	hutch_close(h);
+}
+
+/* library.bats has made `box`, with a file, and it has ended. */
+static void start_again(void)
+{
+	const char *const args[] = { "-e", "A=b", "box", NULL };
+	const struct hutch_how how = { .size = sizeof(how),
+				       .program = trial_program(),
+				       .verb = "start" };
+	struct hutch_error e;
+	struct hutch *h;
+	char said[20];
+
+	for (int round = 0; round < 2; round++) {
+		works(&e, hutch_create(args, &how, &h, &e) == 0);
+		works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+		check(trial_sh(h, "cat /data/new; echo $A", said, sizeof(said)) == 0);
+		check(!strcmp(said, "one\nb\n"));
+		end_by_kill(h);
+	}
+	works(&e, hutch_rm("box", 0, &how, &e) == 0);
+	check(hutch_create(args, &how, &h, &e) == 0);
+	check(hutch_ready(h, TRIAL_MS, &e) < 0 && strstr(e.message, "is kept"));
+	hutch_close(h);
+}
+
 /* --- two threads and more --------------------------------------------------- */
 
 #define THREADS 6
@@ -492,6 +527,7 @@ const struct trial trials_use[] = {
 	{ "do_actions", do_actions },
 	{ "stream_actions", stream_actions },
 	{ "watch_and_steer", watch_and_steer },
+	{ "start_again", start_again },
 	{ "give_each_thread_its_answers", give_each_thread_its_answers },
 	{ "wait_without_being_busy", wait_without_being_busy },
 	{ NULL, NULL },

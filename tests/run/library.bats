@@ -52,6 +52,19 @@ done_by() {
 	done_by watch_and_steer
 }
 
+@test "a sandbox that was kept is started again, with its files" {
+	image img
+	room data
+	export XDG_DATA_HOME=$T/data
+	as_who python3 -c 'import os; os.setxattr("data", "user.probe", b"1")' 2>/dev/null ||
+		skip "$T has no user.* attributes"
+	"$HUTCH" create --keep --image "dir:$T/img" -v /usr:/usr:ro box
+	"$HUTCH" exec box -- sh -c 'echo one >/data/new'
+	"$HUTCH" kill box
+	done_by start_again
+	[ -z "$(ls -A data/hutch/kept)" ]
+}
+
 @test "a sandbox of a pool is taken; released it lives on, and else it ends with its handle" {
 	"$HUTCH" pool create --size 1 pond
 	done_by take_from_a_pool take_without_a_program
