@@ -1,11 +1,18 @@
 #include "base/quote.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+
+/* U+0080 to U+009F: terminals take these for ESC and a letter. */
+static bool is_c1(const unsigned char *at, size_t len)
+{
+	return len == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+}
 
 char *quote_json(const char *text)
 {
@@ -20,6 +27,8 @@ char *quote_json(const char *text)
 			to += sprintf(to, "\\%c", *at);
 		else if (*at < ' ' || *at == 0x7f || len == 0)
 			to += sprintf(to, "\\u%04x", *at);
+		else if (is_c1(at, len))
+			to += sprintf(to, "\\u%04x", at[1]); /* its number, too */
 		else
 			to += sprintf(to, "%.*s", (int)len, at);
 		left -= len ? len : 1;

@@ -92,6 +92,8 @@ assert (line["level"], line["sandbox"], line["component"]) == ("error", "box", "
 		[ "$status" -eq 125 ]
 		one_sentence '--log-'
 	done
+	hutch --log-format=json run $'--nope\xc2\x9b[2J'
+	[[ $stderr == *'unknown flag --nope\u009b[2J"'* ]]
 	hutch --log-format=json --log-level=error run --nope
 	[ "$status" -eq 125 ]
 	[[ ${stderr_lines[0]} == '{"time":"'*'","level":"error","sandbox":null,"component":"hutch","message":"unknown flag --nope'* ]]

@@ -21,6 +21,7 @@ static void test_text_as_json_writes_it(void **state)
 		{ "a\"b\\c", "\"a\\\"b\\\\c\"" },
 		{ "\n\x1b\x7f", "\"\\u000a\\u001b\\u007f\"" },
 		{ "h\xc3\xbctte", "\"h\xc3\xbctte\"" },
+		{ "\xc2\x80\xc2\x9b[2J\xc2\xa0", "\"\\u0080\\u009b[2J\xc2\xa0\"" },
 		{ "\xff\xc3(", "\"\\u00ff\\u00c3(\"" },  /* no UTF-8 */
 		{ "\xc0\xaf", "\"\\u00c0\\u00af\"" },	      /* overlong */
 		{ "\xed\xa0\x80", "\"\\u00ed\\u00a0\\u0080\"" }, /* a surrogate */
