@@ -300,11 +300,14 @@ static void take_request(struct pool *p, struct taker *t, const char *line, size
 
 static bool may_ask(const struct taker *t)
 {
-	return !t->asks && !t->is_closing && buffer_len(&t->wire.out) < OUT_MAX / 2;
+	return !t->asks && !t->is_closing && !t->wire.out.is_cut &&
+	       buffer_len(&t->wire.out) < OUT_MAX / 2;
 }
 
-static void take_lines(struct pool *p, struct taker *t)
+/* True: there were some. */
+static bool take_lines(struct pool *p, struct taker *t)
 {
+	bool has_some = false;
 	struct wire_fds fds;
 	enum line_kind kind;
 	const char *line;
@@ -312,6 +315,7 @@ static void take_lines(struct pool *p, struct taker *t)
 	struct err e;
 
 	while (may_ask(t) && (kind = wire_next(&t->wire, &line, &len, &fds)) != LINE_NONE) {
+		has_some = true;
 		if (kind == LINE_TOO_LONG || fds.count || fds.is_wrong) {
 			(void)err_set(&e, ERR_LIMIT, kind == LINE_TOO_LONG
 					      ? "a line of more than 4096 bytes"
@@ -324,6 +328,7 @@ static void take_lines(struct pool *p, struct taker *t)
 		wire_fds_done(&fds);
 		wire_took(&t->wire);
 	}
+	return has_some;
 }
 
 /* --- the loop ------------------------------------------------------------------ */
@@ -369,17 +374,21 @@ static bool is_finished(const struct taker *t)
 		(t->is_closing || lines_is_over(&t->wire.lines)));
 }
 
-/* A line that waited behind a take may be one, too; each round hands out one at least. */
+/* Lines that are here already are told of by no poll(2): none may be left that could be
+ * taken now, because what it stood behind is answered or the answers were read.  Nothing is
+ * read here, so there are ever fewer of them. */
 void takers_work(struct pool *p)
 {
-	uint64_t before;
+	bool has_some;
 
 	do {
-		before = p->number;
-		for (size_t i = 0; i < p->taker_count; i++)
-			take_lines(p, p->takers[i]);
+		has_some = false;
 		look_at_line(p);
-	} while (p->number != before);
+		for (size_t i = 0; i < p->taker_count; i++) {
+			(void)wire_write(&p->takers[i]->wire); /* see below */
+			has_some = take_lines(p, p->takers[i]) || has_some;
+		}
+	} while (has_some);
 	for (size_t i = p->taker_count; i-- > 0;)
 		if (!wire_write(&p->takers[i]->wire) || is_finished(p->takers[i]))
 			remove_taker(p, i);

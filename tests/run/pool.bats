@@ -220,6 +220,11 @@ words_are_refused() { # PATTERN WORD...
 	[ "$status" = 0 ]
 }
 
+@test "a thousand requests in one piece are all answered" {
+	pool p --size 1
+	asks 'pipelined()'
+}
+
 @test "a lease ends the sandbox with its connection, until it is released" {
 	asks 'lease()'
 }

@@ -127,6 +127,15 @@ def patience():
     box.close()
 
 
+def pipelined():
+    # More than one turn of the keeper takes, to whom nobody else says anything meanwhile.
+    c = connect()
+    asked = 1000
+    c.socket.sendall(b'{"jsonrpc":"2.0","id":2,"method":"info"}\n' * asked)
+    for _ in range(asked):
+        assert c.receive()["result"]["name"] == "p"
+
+
 def leased():
     ours, theirs = socket.socketpair()
     words = [HUTCH, "pool", "create", "p", "--size", "2", "--lease", str(theirs.fileno())]
