@@ -166,6 +166,19 @@ struct take {
 	bool is_descriptor;
 };
 
+/* One whose name nobody gets to know would be left behind. */
+static int print_released(struct client *c, const char *name, struct err *e)
+{
+	struct reply answer;
+	struct err none;
+
+	if (printf("%s\n", name) > 0 && fflush(stdout) == 0)
+		return 0;
+	(void)err_sys(e, "write the name of sandbox '%s'", name);
+	(void)client_call(c, "stop", NULL, &answer, &none); /* it may have ended */
+	return -1;
+}
+
 /* It lives on when our connection is closed. */
 static int release(struct client *c, const char *name, struct err *e)
 {
@@ -175,8 +188,7 @@ static int release(struct client *c, const char *name, struct err *e)
 
 	if (client_call(c, "release", params, &answer, e) < 0)
 		return -1;
-	(void)printf("%s\n", name ? name : c->name);
-	return 0;
+	return print_released(c, name ? name : c->name, e);
 }
 
 /* The lease goes on to whoever has the other end of stdout. */

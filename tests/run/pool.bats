@@ -85,6 +85,13 @@ asks() {
 	one_sentence '-d makes no sense'
 }
 
+@test "a sandbox whose name cannot be told is not left behind" {
+	pool p --size 1
+	sh -c '"$1" pool take --name box p >/dev/full' sh "$HUTCH" 2>err && false
+	grep -q "the name of sandbox 'box'" err
+	until_true count_is 0 "$HUTCH" ps -q
+}
+
 @test "fifty who take at once get a sandbox each, and none twice" {
 	pool p --size 4
 	asks 'takers(50)'
