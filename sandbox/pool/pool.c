@@ -35,8 +35,12 @@ static void forget(struct pool *p, size_t i)
 		(p->waiting_count - i) * sizeof(*p->waiting));
 }
 
+/* What was begun before the last failure was known fails of the same: sixteen at once are
+ * one failure, and not 51 s without a sandbox. */
 static void strike(struct pool *p)
 {
+	if (p->retry_ms && !clock_is_due(p->retry_ms))
+		return;
 	const unsigned times = p->strikes < RETRY_TIMES ? p->strikes : RETRY_TIMES;
 
 	p->strikes++;
