@@ -194,6 +194,7 @@ static int open_signals(struct err *e)
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGQUIT);
 	(void)signal(SIGCHLD, SIG_DFL); /* whoever ignores it hears of no child */
+	(void)signal(SIGPIPE, SIG_IGN); /* whoever waited may have gone */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "block signals");
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -62,6 +62,7 @@ static _Noreturn void become(const struct maker_plan *plan, char **argv, int lea
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL); /* exec would hand on that it is ignored */
 	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* lower, or as it is */
 	if (dup2(lease, LEASE_FD) == LEASE_FD && dup2(says, SAYS_FD) == SAYS_FD)
 		(void)execv(plan->program, argv);

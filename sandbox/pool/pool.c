@@ -193,10 +193,15 @@ static void make(struct pool *p)
 /* Of those that wait the end is heard; what is being made ends as it becomes ready. */
 void pool_stop(struct pool *p)
 {
+	struct err e;
+
 	if (p->is_ending)
 		return;
 	p->is_ending = true;
 	p->end_ms = clock_ms() + GOODBYE_MS;
+	(void)err_set(&e, ERR_GONE, "pool '%s' was ended before it had made a sandbox",
+		      p->place.name);
+	tell_ready(p, &e);
 	own_close(&p->lease);
 	for (size_t i = 0; i < p->waiting_count; i++)
 		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* or it has ended already */

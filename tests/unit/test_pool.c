@@ -151,6 +151,18 @@ static void the_end_says_so_to_what_waits_and_hears_of_theirs(void **state)
 	assert_int_equal(s->pool.lost, 0); /* as it was asked to */
 }
 
+static void who_waits_for_the_first_is_told_that_there_will_be_none(void **state)
+{
+	struct scene *s = *state;
+	struct err e;
+
+	pool_stop(&s->pool);
+	assert_int_equal(s->pool.ready, -1);
+	assert_int_equal(read(s->told, &e, sizeof(e)), sizeof(e));
+	assert_int_equal(e.kind, ERR_GONE);
+	assert_non_null(strstr(e.text, "pool 'p' was ended"));
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -161,6 +173,7 @@ int main(void)
 		CASE(what_dies_of_old_age_is_no_failure),
 		CASE(making_rests_while_there_is_enough),
 		CASE(the_end_says_so_to_what_waits_and_hears_of_theirs),
+		CASE(who_waits_for_the_first_is_told_that_there_will_be_none),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN);
