@@ -135,14 +135,12 @@ class Pool:
                     raise
         if not line:
             raise self.program.failure("pool take", process.returncode, said)
-        told = fields.an_object(json.loads(line), "what hutch pool take says")
-        if told.get("error") is not None:
+        try:
+            name = _told(line)
+        except BaseException:
             _close(fds)
-            why = fields.an_object(told["error"], "error")
-            kind = fields.text(why, "kind")
-            raise KINDS.get(kind, HutchError)(fields.text(why, "message"), kind=kind,
-                                              remedy=fields.text_or_none(why, "remedy"))
-        return fields.text(told, "sandbox"), _only(fds)
+            raise
+        return name, _only(fds)
 
     def _start(self, words: Sequence[str], stdout: int, environ: "Optional[dict[str, str]]" = None,
                stdin: int = subprocess.DEVNULL, fds: Sequence[int] = ()
@@ -230,9 +228,11 @@ def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]
     with connect_at(f".pools/{pool}", "pool.sock", "pool", pool) as s:
         params = {} if timeout is None else {"timeout": timeout}
         s.setblocking(True)
-        for number, (method, said) in enumerate((("hello", {"protocol": PROTOCOL}), ("take", params))):
-            s.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "method": method,
-                                  "params": said}).encode() + b"\n")
+        with contextlib.suppress(ConnectionError):  # who is refused was told why, maybe
+            for number, (method, said) in enumerate((("hello", {"protocol": PROTOCOL}),
+                                                     ("take", params))):
+                s.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "method": method,
+                                      "params": said}).encode() + b"\n")
         _result(_read_line(s, PATIENCE), pool)
         line, fds = _read_line(s, None if timeout is None else timeout + PATIENCE)
         try:
@@ -243,10 +243,28 @@ def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]
         return sandbox, _only(fds)
 
 
+def _told(line: bytes) -> str:
+    """The name, as hutch pool take -d says it."""
+    told = fields.an_object(_parsed(line), "what hutch pool take says")
+    if told.get("error") is None:
+        return fields.text(told, "sandbox")
+    why = fields.an_object(told["error"], "error")
+    kind = fields.text(why, "kind")
+    raise KINDS.get(kind, HutchError)(fields.text(why, "message"), kind=kind,
+                                      remedy=fields.text_or_none(why, "remedy"))
+
+
+def _parsed(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except ValueError as e:
+        raise ProtocolError(f"{line[:60]!r} is no JSON: {e}") from None
+
+
 def _result(read: "Tuple[bytes, List[int]]", pool: str) -> object:
     if not read[0]:
         raise DisconnectedError(f"pool {pool} has ended")
-    answer = fields.an_object(json.loads(read[0]), "answer")
+    answer = fields.an_object(_parsed(read[0]), "answer")
     if "error" in answer:
         raise error_of(fields.an_object(answer["error"], "error"))
     return answer.get("result")
@@ -264,11 +282,14 @@ def _read_line(s: socket.socket, patience: Optional[float]) -> "Tuple[bytes, Lis
             for _, _, part in beside:
                 fds += array.array("i", part[:len(part) - len(part) % 4])
             if not data:
-                return b"", fds
+                raise ConnectionResetError
             line += data
             if len(line) > LINE_MAX:
                 raise ProtocolError("the pool's keeper sent a line without an end")
         return line, fds
+    except ConnectionError:
+        _close(fds)
+        return b"", []
     except socket.timeout:
         _close(fds)
         raise calls.too_late("the keeper's answer", patience) from None

@@ -1,13 +1,18 @@
 """Pools: each sandbox once, gone with who holds it, and what is told when there is none."""
 import asyncio
+import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 from support import HUTCH, Case, hutch, run
+
+from hutch.pool import _by_socket, _told
 
 
 def listed(*words):
@@ -80,6 +85,29 @@ class Pools(Case):
         with hutch.Pool(1) as pool, pool.take():
             with self.assertRaises(hutch.InvalidError):
                 pool.take(-1)
+
+    def test_whatever_a_keeper_does_is_an_error_that_tells(self):
+        def take(said, closes_after=0.0):
+            ours, theirs = socket.socketpair()
+            theirs.sendall(said)
+            if closes_after:
+                threading.Timer(closes_after, theirs.close).start()
+            else:
+                theirs.close()
+            with mock.patch("hutch.pool.connect_at", return_value=ours):
+                return _by_socket("p", None)
+
+        refused = {"code": -32000, "message": "256 clients are here", "data": {"kind": "limit"}}
+        with self.assertRaisesRegex(hutch.HutchError, "256 clients") as caught:
+            take(json.dumps({"jsonrpc": "2.0", "id": None, "error": refused}).encode() + b"\n")
+        self.assertEqual(caught.exception.kind, "limit")
+        for said, after in (b"", 0.0), (b"", 0.1), (b"{", 0.0):  # what we said is read, or is not
+            with self.assertRaisesRegex(hutch.DisconnectedError, "pool p has ended"):
+                take(said, after)
+        with self.assertRaisesRegex(hutch.ProtocolError, "no JSON"):
+            take(b"garbage\n")
+        with self.assertRaisesRegex(hutch.ProtocolError, "no JSON"):
+            _told(b"garbage\n")
 
     def test_a_program_that_is_killed_leaves_none(self):
         code = ("import sys; sys.path.insert(0, sys.argv[1]); import hutch, os, signal\n"
