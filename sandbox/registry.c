@@ -131,6 +131,14 @@ static int make_folder(struct registry_entry *r, const char *id, int tmp, struct
 	return made < 0 ? -1 : 0;
 }
 
+static int put_waiting(const struct registry_entry *r, struct err *e)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(r->folder, SHELF_WAITING, flags, 0600);
+
+	return fd < 0 ? err_sys(e, "write " SHELF_WAITING " of a sandbox") : 0;
+}
+
 static int fill(struct registry_entry *r, struct err *e)
 {
 	/* Open once more: the janitor has this one, but not the other's lock. */
@@ -162,7 +170,13 @@ static int take_name(const struct registry_entry *r, int from, const char *old,
 	return 0;
 }
 
-static int make(struct registry_entry *r, const char *name, const char *id, struct err *e)
+/* How an entry begins. */
+struct birth {
+	const char *id; /* NULL: a new one */
+	bool is_waiting;
+};
+
+static int make(struct registry_entry *r, const char *name, const struct birth *b, struct err *e)
 {
 	r->state = shelf_state(true, e);
 	if (r->state < 0)
@@ -175,9 +189,10 @@ static int make(struct registry_entry *r, const char *name, const char *id, stru
 	struct sweep s = { r->state, tmp };
 	if (shelf_each(tmp, sweep_one, &s, e) < 0)
 		return -1;
-	if (make_folder(r, id, tmp, e) < 0)
+	if (make_folder(r, b->id, tmp, e) < 0)
 		return -1;
-	if (fill(r, e) == 0 && take_name(r, tmp, r->id, name, e) == 0)
+	if (fill(r, e) == 0 && (!b->is_waiting || put_waiting(r, e) == 0) &&
+	    take_name(r, tmp, r->id, name, e) == 0)
 		return 0;
 	tree_remove(tmp, r->id);
 	return -1;
@@ -193,14 +208,14 @@ static int not_made(const char *name, struct err *e)
 	return err_in(e, "make sandbox '%s'", name);
 }
 
-int registry_create_again(const char *name, const char *id, struct registry_entry *r,
-			  struct err *e)
+static int create(const char *name, const struct birth *b, struct registry_entry *r,
+		  struct err *e)
 {
 	if (registry_check_name(name, e) < 0)
 		return -1;
 	registry_init(r);
 	(void)snprintf(r->name, sizeof(r->name), "%s", name);
-	if (make(r, name, id, e) == 0)
+	if (make(r, name, b, e) == 0)
 		return 0;
 	registry_done(r);
 	return not_made(name, e);
@@ -208,7 +223,18 @@ int registry_create_again(const char *name, const char *id, struct registry_entr
 
 int registry_create(const char *name, struct registry_entry *r, struct err *e)
 {
-	return registry_create_again(name, NULL, r, e);
+	return create(name, &(struct birth){ 0 }, r, e);
+}
+
+int registry_create_again(const char *name, const char *id, struct registry_entry *r,
+			  struct err *e)
+{
+	return create(name, &(struct birth){ .id = id }, r, e);
+}
+
+int registry_create_waiting(const char *name, struct registry_entry *r, struct err *e)
+{
+	return create(name, &(struct birth){ .is_waiting = true }, r, e);
 }
 
 /* --- changed --------------------------------------------------------------- */
@@ -222,14 +248,6 @@ int registry_set_status(const struct registry_entry *r, enum registry_status sta
 			struct err *e)
 {
 	return shelf_put(r->folder, SHELF_STATUS, registry_status_name(status), e);
-}
-
-int registry_set_waiting(const struct registry_entry *r, struct err *e)
-{
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(r->folder, SHELF_WAITING, flags, 0600);
-
-	return fd < 0 ? err_sys(e, "write " SHELF_WAITING " of a sandbox") : 0;
 }
 
 void registry_unset_waiting(const struct registry_entry *r)

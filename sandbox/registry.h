@@ -95,6 +95,9 @@ int registry_create(const char *name, struct registry_entry *r, struct err *e);
 int registry_create_again(const char *name, const char *id, struct registry_entry *r,
 			  struct err *e);
 
+/* The same for one that is nobody's yet, which whoever sees it sees from the start. */
+int registry_create_waiting(const char *name, struct registry_entry *r, struct err *e);
+
 /* Lets go of the entry without ending it: for a child that is not the supervisor,
  * and for a client's.  In a supervisor, to be called after registry_end(). */
 void registry_done(struct registry_entry *r);
@@ -105,8 +108,7 @@ int registry_set_info(const struct registry_entry *r, const char *json, struct e
 int registry_set_status(const struct registry_entry *r, enum registry_status status,
 			struct err *e);
 
-/* That nobody has taken it yet, and that somebody has: which takes no room anywhere. */
-int registry_set_waiting(const struct registry_entry *r, struct err *e);
+/* Somebody has taken it: which takes no room anywhere. */
 void registry_unset_waiting(const struct registry_entry *r);
 
 /* The janitor need not be told. */

@@ -88,7 +88,8 @@ static int claim(const struct order *o, struct registry_entry *entry, struct err
 {
 	if (o->options.verb == VERB_START)
 		return registry_create_again(o->name, o->definition.id, entry, e);
-	if (registry_create(o->name, entry, e) < 0)
+	if ((o->options.lease_fd > 0 ? registry_create_waiting(o->name, entry, e)
+				     : registry_create(o->name, entry, e)) < 0)
 		return -1;
 	return definition_check_free(o->name, e);
 }

@@ -483,8 +483,7 @@ static int open_doors(struct supervisor *s, struct err *e)
 	supervisor_set_status(s, REGISTRY_STARTED);
 	s->has_landlock = confine_has_landlock(&s->self, s->guest.watched_memory > 0);
 	AUTO_FREE char *info = supervisor_info(s);
-	if (registry_set_info(s->entry, info, e) < 0 ||
-	    (s->lease.is_waiting && registry_set_waiting(s->entry, e) < 0))
+	if (registry_set_info(s->entry, info, e) < 0)
 		return -1;
 	s->listener = registry_listen(s->entry, e);
 	if (s->listener < 0 || confine(s, e) < 0)

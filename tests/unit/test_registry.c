@@ -286,6 +286,26 @@ static void test_without_a_state_folder_there_is_nothing(void **state)
 	assert_false(is_there(state, "hutch"));
 }
 
+static void test_what_waits_is_seen_to_wait_until_it_is_taken(void **state)
+{
+	struct registry_entry r;
+	struct registry_item item;
+	struct err e;
+
+	(void)state;
+	for (int is_taken = 0; is_taken < 2; is_taken++) {
+		if (!is_taken)
+			assert_int_equal(registry_create_waiting("one", &r, &e), 0);
+		else
+			registry_unset_waiting(&r);
+		assert_int_equal(registry_look("one", &item, &e), 0);
+		assert_int_equal(item.status, REGISTRY_BUILDING);
+		assert_int_equal(item.is_waiting, !is_taken);
+		registry_item_done(&item);
+	}
+	end(&r, REGISTRY_KEEP);
+}
+
 static void test_a_list_is_sorted_and_passes_over_what_is_none(void **state)
 {
 	static const char *const live[] = { "b", "c", "a" }, *const ended[] = { "z", "y" };
@@ -599,6 +619,7 @@ int main(void)
 		TEST(test_its_socket_is_reached_by_name),
 		TEST(test_a_socket_needs_no_short_path),
 		TEST(test_without_a_state_folder_there_is_nothing),
+		TEST(test_what_waits_is_seen_to_wait_until_it_is_taken),
 		TEST(test_a_list_is_sorted_and_passes_over_what_is_none),
 		TEST(test_a_hundred_ended_ones_are_kept),
 		TEST(test_a_thousand_are_listed_in_time),
