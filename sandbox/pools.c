@@ -224,7 +224,8 @@ int pools_connect(const char *name, struct err *e)
 	if (fd >= 0)
 		return fd;
 	int sys = errno;
-	if (tidy(state, pools, name) || sys == ENOENT)
+	/* A keeper closes its listener before it lets go of the name. */
+	if (tidy(state, pools, name) || sys == ENOENT || sys == ECONNREFUSED)
 		return absent(name, e);
 	errno = sys;
 	(void)err_sys(e, "connect to pool '%s'", name);
