@@ -1,5 +1,6 @@
 #include "sandbox/launch.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,18 @@ void launch_close_others(int keep, int also)
 
 	next = close_until(next, keep < also ? also : keep);
 	(void)sys_close_range(next, ~0u, 0);
+}
+
+int launch_leave_caller(struct err *e)
+{
+	AUTO_CLOSE int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nothing < 0)
+		return err_sys(e, "open /dev/null");
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(nothing, fd) < 0)
+			return err_sys(e, "dup2");
+	return setsid() < 0 ? err_sys(e, "setsid") : 0;
 }
 
 void launch_init(struct launch *l, const struct policy *policy)

@@ -77,6 +77,10 @@ void launch_ready(void);
  * here; `keep` and `also` stay open, where they are above these. */
 void launch_close_others(int keep, int also);
 
+/* For a process that stays in the background: nothing of the caller's terminal and session
+ * is held.  Its folder is. */
+int launch_leave_caller(struct err *e);
+
 void launch_init(struct launch *l, const struct policy *policy);
 void launch_done(struct launch *l);
 

@@ -1,6 +1,5 @@
 #include "sandbox/cli/option_table.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "policy/volume.h"
 #include "sandbox/audit.h"
 #include "sandbox/caps.h"
+#include "sandbox/cli/given.h"
 #include "sandbox/cli/options.h"
 #include "store/reference.h"
 
@@ -340,34 +340,25 @@ static int take_stdio(struct run_options *o, const char *value, struct err *e)
 
 static int take_json(struct run_options *o, const char *value, struct err *e)
 {
-	uint64_t fd = 2;
-
-	if (value && quantity_parse_number(value, &fd, e) < 0)
-		return err_in(e, "--json");
-	if (fd > 65535 || fcntl((int)fd, F_GETFD) < 0)
-		return err_set(e, ERR_USAGE, "--json=%.20s: that descriptor is not open",
-			       value ? value : "");
-	o->json_fd = (int)fd;
-	return 0;
+	o->json_fd = 2;
+	return value ? given_fd("--json", value, &o->json_fd, e) : 0;
 }
 
 static int take_lease(struct run_options *o, const char *value, struct err *e)
 {
-	uint64_t fd;
-	int domain, type;
+	int fd, domain, type;
 	socklen_t len = sizeof(int);
 
-	if (quantity_parse_number(value, &fd, e) < 0)
-		return err_in(e, "--lease");
-	if (fd <= 2 || fd > 65535 ||
-	    getsockopt((int)fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
-	    getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	if (given_fd("--lease", value, &fd, e) < 0)
+		return -1;
+	if (fd <= 2 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
 	    domain != AF_UNIX || type != SOCK_STREAM) {
-		(void)err_set(e, ERR_USAGE, "--lease %.20s: that descriptor is no unix stream "
-					    "socket", value);
+		(void)err_set(e, ERR_USAGE, "--lease %d: that descriptor is no unix stream "
+					    "socket", fd);
 		return err_remedy(e, "hand over one end of a socketpair(2), above 2");
 	}
-	o->lease_fd = (int)fd;
+	o->lease_fd = fd;
 	return 0;
 }
 

@@ -24,15 +24,6 @@
 #include "sandbox/program.h"
 #include "sandbox/result.h"
 
-/* 0, or what was told. */
-static int finish(int result, const struct err *e)
-{
-	if (result == 0)
-		return 0;
-	report_error(e);
-	return EXIT_HUTCH;
-}
-
 /* --- create ---------------------------------------------------------------------- */
 
 static int print_create_help(void)
@@ -70,7 +61,7 @@ static int create_pool_main(char **argv)
 	for (char **at = argv; *at; at++)
 		if (!strcmp(*at, "--help") || !strcmp(*at, "-h"))
 			return print_create_help();
-	return finish(execute(argv, &e), &e);
+	return report_end(execute(argv, &e), &e);
 }
 
 /* --- ls -------------------------------------------------------------------------- */
@@ -149,7 +140,7 @@ static int ls_pool_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	if (identity_become_client(&e) < 0 || pools_list(&names, &e) < 0)
-		return finish(-1, &e);
+		return report_end(-1, &e);
 	for (size_t i = 0; is_quiet && i < names.count; i++)
 		(void)puts(names.items[i]);
 	if (!is_quiet)
@@ -240,11 +231,11 @@ static int read_timeout(struct take *t, struct err *e)
 static int finish_take(const struct take *t, int result, const struct err *e)
 {
 	if (result == 0 || !t->is_descriptor)
-		return finish(result, e);
+		return report_end(result, e);
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
 	(void)io_write_all(1, line, strlen(line)); /* who asked may have gone */
-	return finish(result, e);
+	return report_end(result, e);
 }
 
 static int take_pool_main(char **argv)
@@ -286,7 +277,7 @@ static int remove_one(const char *name)
 
 	pool_answer_done(&a);
 	if (result < 0)
-		return finish(result, &e);
+		return report_end(result, &e);
 	(void)printf("%s\n", name);
 	return 0;
 }
@@ -305,7 +296,7 @@ static int rm_pool_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	if (identity_become_client(&e) < 0)
-		return finish(-1, &e);
+		return report_end(-1, &e);
 	for (; *argv; argv++)
 		code = remove_one(*argv) ? EXIT_HUTCH : code;
 	return code;

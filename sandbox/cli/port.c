@@ -20,15 +20,6 @@
 #include "sandbox/listener.h"
 #include "sandbox/result.h"
 
-/* 0, or what was told. */
-static int finish(int result, const struct err *e)
-{
-	if (result == 0)
-		return 0;
-	report_error(e);
-	return EXIT_HUTCH;
-}
-
 /* --- add -------------------------------------------------------------------------- */
 
 static int hand_over(struct client *c, const struct listener *at, uint16_t guest, struct err *e)
@@ -88,7 +79,7 @@ static int add_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	return finish(add(argv, &e), &e);
+	return report_end(add(argv, &e), &e);
 }
 
 /* --- rm --------------------------------------------------------------------------- */
@@ -142,7 +133,7 @@ static int rm_port_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	return finish(remove_all(argv, &e), &e);
+	return report_end(remove_all(argv, &e), &e);
 }
 
 /* --- ls --------------------------------------------------------------------------- */
@@ -204,7 +195,7 @@ static int ls_port_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	return finish(list(argv[0], is_json, &e), &e);
+	return report_end(list(argv[0], is_json, &e), &e);
 }
 
 int port_main(char **argv)

@@ -61,6 +61,26 @@ static void report_refused(const struct result *r)
 				      "--json tells all of them\n", kinds - REFUSED_LINES);
 }
 
+int report_end(int result, const struct err *e)
+{
+	if (result == 0)
+		return 0;
+	report_error(e);
+	return EXIT_HUTCH;
+}
+
+void report_made(int json_fd, const char *name, const struct err *e)
+{
+	if (json_fd < 0)
+		return;
+	AUTO_FREE char *quoted = quote_json(name);
+	AUTO_FREE char *error = result_error_json(e);
+	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", quoted,
+					   error);
+
+	(void)io_write_all(json_fd, line, strlen(line)); /* who asked may be gone */
+}
+
 void report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 {
 	if (r->error.kind != ERR_NONE)

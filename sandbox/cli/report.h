@@ -26,6 +26,13 @@ void report_degraded(unsigned degraded);
 /* "hutch: SENTENCE", made safe for a terminal. */
 void report_error(const struct err *e);
 
+/* The exit code of a verb: 0, or EXIT_HUTCH when the error was told. */
+int report_end(int result, const struct err *e);
+
+/* --json of what makes something that has a name: {"version":1,"name","error"}.  To be said
+ * behind all else; `json_fd` -1: nobody asked. */
+void report_made(int json_fd, const char *name, const struct err *e);
+
 /* The command is not inside.  Where it is on the caller's PATH, says so, and
  * which flag would show it. */
 void report_explain_missing(struct err *e, const struct policy *policy);

@@ -14,7 +14,6 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/policy.h"
 #include "sandbox/act/heap.h"
 #include "sandbox/cli/options.h"
@@ -26,18 +25,11 @@
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
 
-/* Nothing of the caller's terminal, session or folder is held. */
+/* Its folder is not held either. */
 static int leave_caller(struct err *e)
 {
-	AUTO_CLOSE int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (nothing < 0)
-		return err_sys(e, "open /dev/null");
-	for (int fd = 0; fd <= 2; fd++)
-		if (dup2(nothing, fd) < 0)
-			return err_sys(e, "dup2");
-	if (setsid() < 0)
-		return err_sys(e, "setsid");
+	if (launch_leave_caller(e) < 0)
+		return -1;
 	if (chdir("/") < 0)
 		return err_sys(e, "chdir /");
 	(void)prctl(PR_SET_NAME, "hutch");
@@ -225,20 +217,13 @@ static int failed(const struct err *e)
 	return EXIT_HUTCH;
 }
 
-/* --json, behind all else that is said. */
 static void report_object(const struct order *o, int code, const struct err *e)
 {
 	static const struct err told = { .kind = ERR_INTERNAL, .text = "it was told on stderr" };
 	static const struct err none = { .kind = ERR_NONE };
 	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
 
-	if (o->options.json_fd < 0)
-		return;
-	AUTO_FREE char *name = quote_json(o->name);
-	AUTO_FREE char *error = result_error_json(why);
-	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", name, error);
-	/* Who asked may have gone away. */
-	(void)io_write_all(o->options.json_fd, line, strlen(line));
+	report_made(o->options.json_fd, o->name, why);
 }
 
 int main(int argc, char **argv)

@@ -1,16 +1,13 @@
 /* hutch-pool: `hutch pool create`, and the process that it leaves in the background,
  * which keeps the pool.  It returns when the first sandbox is ready.  See
  * docs/hutch-pool.md. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,9 +16,9 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/quantity.h"
 #include "sandbox/act/heap.h"
+#include "sandbox/cli/given.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/control/events.h"
 #include "sandbox/launch.h"
@@ -61,29 +58,20 @@ static int take_size(struct order *o, const char *value, struct err *e)
 static int take_lease(struct order *o, const char *value, struct err *e)
 {
 	struct stat st;
-	uint64_t fd;
 
-	if (quantity_parse_number(value, &fd, e) < 0)
-		return err_in(e, "--lease");
-	if (fd <= 2 || fd > 65535 || fstat((int)fd, &st) < 0 ||
+	if (given_fd("--lease", value, &o->lease, e) < 0)
+		return -1;
+	if (o->lease <= 2 || fstat(o->lease, &st) < 0 ||
 	    !(S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode)))
-		return err_set(e, ERR_USAGE, "--lease %.20s: that descriptor is no socket and no "
-					     "pipe above 2", value);
-	o->lease = (int)fd;
+		return err_set(e, ERR_USAGE, "--lease %d: that descriptor is no socket and no "
+					     "pipe above 2", o->lease);
 	return 0;
 }
 
 static int take_json(struct order *o, const char *value, struct err *e)
 {
-	uint64_t fd = 2;
-
-	if (value && quantity_parse_number(value, &fd, e) < 0)
-		return err_in(e, "--json");
-	if (fd > 65535 || fcntl((int)fd, F_GETFD) < 0)
-		return err_set(e, ERR_USAGE, "--json=%.20s: that descriptor is not open",
-			       value ? value : "");
-	o->json_fd = (int)fd;
-	return 0;
+	o->json_fd = 2;
+	return value ? given_fd("--json", value, &o->json_fd, e) : 0;
 }
 
 /* Those of hutch create that are the keeper's to give, or would be said for nobody. */
@@ -152,19 +140,6 @@ static int parse(char **at, struct order *o, struct err *e)
 
 /* --- the keeper ---------------------------------------------------------------- */
 
-/* Its folder stays, which relative paths among the words begin at. */
-static int leave_caller(struct err *e)
-{
-	AUTO_CLOSE int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (nothing < 0)
-		return err_sys(e, "open /dev/null");
-	for (int fd = 0; fd <= 2; fd++)
-		if (dup2(nothing, fd) < 0)
-			return err_sys(e, "dup2");
-	return setsid() < 0 ? err_sys(e, "setsid") : 0;
-}
-
 static int raise_files(struct pool *p, struct err *e)
 {
 	const rlim_t wanted = p->size + FILES_OTHERS;
@@ -219,7 +194,8 @@ static int prepare(struct pool *p, const struct order *o, struct err *e)
 		return -1;
 	p->created = events_time(events_now());
 	p->signals = open_signals(e);
-	if (p->signals >= 0 && leave_caller(e) == 0)
+	/* The caller's folder stays, which relative paths among the words begin at. */
+	if (p->signals >= 0 && launch_leave_caller(e) == 0)
 		return 0;
 	pools_remove(&p->place);
 	return -1;
@@ -268,18 +244,6 @@ static int start(struct order *o, struct err *e)
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 
-/* --json, behind all else that is said. */
-static void report_object(const struct order *o, const struct err *e)
-{
-	AUTO_FREE char *name = quote_json(o->name);
-	AUTO_FREE char *error = result_error_json(e);
-	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", name,
-					   error);
-
-	if (o->json_fd >= 0)
-		(void)io_write_all(o->json_fd, line, strlen(line)); /* who asked may be gone */
-}
-
 int main(int argc, char **argv)
 {
 	struct order o = { .size = POOL_SIZE_DEFAULT, .lease = -1, .json_fd = -1 };
@@ -295,7 +259,7 @@ int main(int argc, char **argv)
 	}
 	if (e.kind != ERR_NONE)
 		report_error(&e);
-	report_object(&o, &e);
+	report_made(o.json_fd, o.name, &e);
 	list_done(&o.words);
 	return code;
 }
