@@ -86,32 +86,38 @@ static void add_row(struct table *t, const char *name, struct reply info)
 	table_add(t, error ? text_copy(error) : text_copy(""));
 }
 
-/* One that ends just now is none. */
-static void list_one(const char *name, struct table *t, struct list *objects)
+/* One that ends just now is none.  -1: it was told what is wrong with this one. */
+static int list_one(const char *name, struct table *t, struct list *objects)
 {
 	struct pool_answer a;
 	struct err e;
+	int result = pool_ask(name, "info", NULL, &a, &e);
 
-	if (pool_ask(name, "info", NULL, &a, &e) == 0) {
+	if (result == 0) {
 		add_row(t, name, a.result);
 		list_addf(objects, "%.*s", (int)a.result.len, a.result.text);
-	} else if (e.kind != ERR_NOT_FOUND && e.kind != ERR_GONE) {
+	} else if (e.kind == ERR_NOT_FOUND || e.kind == ERR_GONE) {
+		result = 0;
+	} else {
 		report_error(&e);
 	}
 	pool_answer_done(&a);
+	return result;
 }
 
-static void print_all(const struct list *names, bool is_json)
+/* What does not answer keeps nobody from hearing of the others. */
+static int print_all(const struct list *names, bool is_json)
 {
 	struct table t = { .columns = ARRAY_LEN(columns) + 2 };
 	struct list objects = { 0 };
+	int code = 0;
 
 	table_add(&t, text_copy("NAME"));
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		table_add(&t, text_copy(columns[i].head));
 	table_add(&t, text_copy("TROUBLE"));
 	for (size_t i = 0; i < names->count; i++)
-		list_one(names->items[i], &t, &objects);
+		code = list_one(names->items[i], &t, &objects) ? EXIT_HUTCH : code;
 	AUTO_FREE char *all = list_join(&objects, 0, ",");
 	if (is_json)
 		(void)printf("[%s]\n", all ? all : "");
@@ -119,6 +125,7 @@ static void print_all(const struct list *names, bool is_json)
 		table_print(&t, stdout);
 	list_done(&objects);
 	table_done(&t);
+	return code;
 }
 
 static int ls_pool_main(char **argv)
@@ -143,10 +150,9 @@ static int ls_pool_main(char **argv)
 		return report_end(-1, &e);
 	for (size_t i = 0; is_quiet && i < names.count; i++)
 		(void)puts(names.items[i]);
-	if (!is_quiet)
-		print_all(&names, is_json);
+	int code = is_quiet ? 0 : print_all(&names, is_json);
 	list_done(&names);
-	return 0;
+	return code;
 }
 
 /* --- take ------------------------------------------------------------------------ */

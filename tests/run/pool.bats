@@ -200,6 +200,20 @@ taken_one_more() {
 	until_true count_is 1 "$HUTCH" ps -aq
 }
 
+@test "a keeper that does not answer is told of, and the other pools are listed" {
+	pool p --size 1
+	pool q --size 1
+	pid=$(of p pid)
+	kill -STOP "$pid"
+	hutch pool ls
+	kill -CONT "$pid"
+	[ "$status" = 125 ]
+	[[ $stderr == *"the keeper of pool 'p' does not answer"* ]]
+	grep -q '^q ' <<<"$output"
+	hutch pool ls
+	[ "$status" = 0 ]
+}
+
 @test "what no pool can be is an error" {
 	words_are_refused 'the pool needs a name'
 	words_are_refused 'the name of the pool comes before .--image.' --image host p
