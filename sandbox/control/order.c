@@ -228,6 +228,9 @@ static int check_lease(const struct run_options *o, struct err *e)
 					    "into a sandbox that nobody has taken yet");
 		return err_remedy(e, "hutch port add publishes ports of one that was taken");
 	}
+	/* The one is closed when it was made, the other with it. */
+	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
+		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
 	if (o->lease_fd > 0 && o->policy->keeps)
 		return err_set(e, ERR_USAGE, "--keep and --lease exclude each other: what ends with "
 					     "a connection is not kept");

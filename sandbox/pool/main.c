@@ -135,6 +135,8 @@ static int parse(char **at, struct order *o, struct err *e)
 		else if (!taken)
 			list_add(&o->words, *at);
 	}
+	if (o->lease >= 0 && o->lease == o->json_fd)
+		return usage(e, "--lease and --json need a descriptor each", "");
 	return o->name ? pools_check_name(o->name, e) : usage(e, "the pool needs a name", "");
 }
 

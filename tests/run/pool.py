@@ -247,6 +247,12 @@ def lease():
     for wrong in "2", "77", "x", str(os.open("/dev/null", os.O_RDONLY)):
         r = subprocess.run([HUTCH, "create", "--lease", wrong, "e"], stderr=subprocess.PIPE, close_fds=False)
         assert r.returncode == 125 and b"--lease" in r.stderr, (wrong, r)
+    # One descriptor for both would be closed when the one has been used, and be something else then.
+    for verb in ["create"], ["pool", "create"]:
+        ours, theirs = socket.socketpair()
+        words = [HUTCH, *verb, f"--lease={theirs.fileno()}", f"--json={theirs.fileno()}", "e"]
+        r = subprocess.run(words, stderr=subprocess.PIPE, pass_fds=[theirs.fileno()])
+        assert r.returncode == 125 and b"a descriptor each" in r.stderr, r
 
 
 def unread():
