@@ -95,7 +95,7 @@ bool pool_is_in_trouble(const struct pool *p)
 
 /* --- what is made -------------------------------------------------------------- */
 
-/* Whoever waits for the first one: `hutch pool create`. */
+/* Whoever waits for the first one: `hutch pool create`.  Of an end when the name is free. */
 static void tell_ready(struct pool *p, const struct err *e)
 {
 	if (p->ready < 0)
@@ -111,7 +111,7 @@ static void fail(struct pool *p, const struct err *why)
 	strike(p);
 	if (p->ready < 0)
 		return;
-	tell_ready(p, why); /* a pool that has never had one is none */
+	p->why = *why; /* a pool that has never had one is none */
 	pool_stop(p);
 }
 
@@ -128,7 +128,8 @@ static void keep(struct pool *p, struct maker *m)
 		p->retry_ms = p->shaken_ms = 0;
 	}
 	p->trouble = none;
-	tell_ready(p, &none);
+	if (!p->is_ending)
+		tell_ready(p, &none);
 }
 
 static void finish(struct pool *p, struct maker *m)
@@ -193,15 +194,13 @@ static void make(struct pool *p)
 /* Of those that wait the end is heard; what is being made ends as it becomes ready. */
 void pool_stop(struct pool *p)
 {
-	struct err e;
-
 	if (p->is_ending)
 		return;
 	p->is_ending = true;
 	p->end_ms = clock_ms() + GOODBYE_MS;
-	(void)err_set(&e, ERR_GONE, "pool '%s' was ended before it had made a sandbox",
-		      p->place.name);
-	tell_ready(p, &e);
+	if (p->why.kind == ERR_NONE)
+		(void)err_set(&p->why, ERR_GONE, "pool '%s' was ended before it had made a "
+						 "sandbox", p->place.name);
 	own_close(&p->lease);
 	for (size_t i = 0; i < p->waiting_count; i++)
 		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* or it has ended already */
@@ -232,7 +231,8 @@ static size_t watch(struct pool *p, struct pollfd *w)
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = p->deaf_ms ? -1 : p->place.listener,
 					     .events = POLLIN };
 	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLIN | POLLRDHUP };
-	w[WATCH_READY] = (struct pollfd){ .fd = p->ready }; /* POLLERR: nobody waits */
+	/* POLLERR: nobody waits. */
+	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
 		w[WATCH_MAKERS + i] = (struct pollfd){ .fd = p->makers[i].says,
 						       .events = POLLIN };
@@ -297,6 +297,7 @@ void pool_run(struct pool *p)
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
 		maker_done(&p->makers[i]);
 	pools_remove(&p->place);
+	tell_ready(p, &p->why);
 	takers_part(p);
 	peer_self_done(&p->self);
 	own_close(&p->lease);

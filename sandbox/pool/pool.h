@@ -74,6 +74,7 @@ struct pool {
 	int64_t shaken_ms;  /* when one died that had not waited for long */
 	unsigned strikes;   /* failures in a row */
 	struct err trouble; /* the last one; kind ERR_NONE: the last one was made */
+	struct err why;	    /* why it ends without having had one */
 	uint64_t made, taken, failed, lost;
 
 	struct taker *takers[POOL_TAKERS_MAX]; /* owned */
