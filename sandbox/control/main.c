@@ -52,12 +52,23 @@ static int prepare(struct launch *l, const struct order *o, struct err *e)
 			     "written over it is in %.150s/files/upper", d->path);
 }
 
+/* The one whose options these are: by now another one may have the name. */
+static int take_again(const struct order *o, struct definition *d, struct err *e)
+{
+	if (definition_find(o->name, d, e) < 0)
+		return -1;
+	if (strcmp(d->id, o->definition.id) != 0 || strcmp(d->name, o->name) != 0)
+		return err_set(e, ERR_BUSY, "sandbox '%s' was renamed, or removed and made anew, "
+					    "meanwhile", o->name);
+	return definition_take(d, e);
+}
+
 /* What is kept, from now on or again; its lock is held by this process. */
 static int hold(struct launch *l, const struct order *o, struct definition *d,
 		struct err *e)
 {
 	if (o->options.verb == VERB_START) {
-		if (definition_find(o->definition.id, d, e) < 0 || definition_take(d, e) < 0)
+		if (take_again(o, d, e) < 0)
 			return -1;
 		if (d->image) { /* as it was called, and not by its digest */
 			free(l->stock.name);

@@ -248,6 +248,20 @@ supervisor_of() {
 	grep -q "\"workspace\":\"$T/ws\"" data/hutch/kept/box/policy.json
 }
 
+@test "it goes on with its own files, also where another one is called as its id is" {
+	kept
+	in_box 'echo one >/data/new'
+	ended_box kill
+	local id
+	id=$("$HUTCH" ps -aq)
+	hutch create --keep --image "dir:$T/img" -v /usr:/usr:ro "$id"
+	hutch exec "$id" -- sh -c 'echo other >/data/new'
+	hutch kill "$id"
+	again
+	in_box 'cat /data/new'
+	[ "$output" = one ]
+}
+
 @test "what cannot be kept is an error, and so is what was kept by another version" {
 	says 125 '--keep keeps what is written over an image' create --keep box
 	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box
