@@ -82,16 +82,28 @@ static int end(const char *name, struct err *e)
 	return rc;
 }
 
-/* Of one whose supervisor was just killed the janitor may still be at work, and then it is
- * neither alive nor among the ended. */
-static int forget(const char *name, struct err *e)
+/* An id may be the name of another one. */
+static int find_kept(const char *name, const char *id, struct definition *ret, struct err *e)
 {
+	if (definition_find(name, ret, e) < 0)
+		return -1;
+	if (!id || !strcmp(ret->id, id))
+		return 0;
+	definition_done(ret);
+	return err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
+}
+
+/* Of one whose supervisor was just killed the janitor may still be at work, and then it is
+ * neither alive nor among the ended.  `id`: this one alone; NULL: whatever has the name. */
+static int forget(const char *called, const char *id, struct err *e)
+{
+	const char *name = id ? id : called;
 	AUTO_FREE char *record = NULL;
 	struct definition kept;
 	struct err why;
 
 	(void)registry_wait(name, &record, NULL); /* none: there is none to wait for */
-	int removed = definition_find(name, &kept, &why);
+	int removed = find_kept(called, id, &kept, &why);
 	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
 		*e = why;
 		return -1;
@@ -112,7 +124,7 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	char id[REGISTRY_ID_LEN + 1];
 
 	if (registry_look(name, &item, e) < 0)
-		return e->kind == ERR_NOT_FOUND ? forget(name, e) : -1;
+		return e->kind == ERR_NOT_FOUND ? forget(name, NULL, e) : -1;
 	memcpy(id, item.id, sizeof(id));
 	registry_item_done(&item);
 	if (!is_forced) {
@@ -123,7 +135,7 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 		return -1;
 	each_settle(name, id);
 	/* Made with --rm there is nothing to forget. */
-	return forget(id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
+	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
 }
 
 /* What it has changed in folders shown with :cow stays.  One that was killed has not

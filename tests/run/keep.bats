@@ -260,6 +260,8 @@ supervisor_of() {
 	again
 	in_box 'cat /data/new'
 	[ "$output" = one ]
+	ended_box rm -f
+	[ "$(ls -A data/hutch/kept)" = "$id" ]
 }
 
 @test "what cannot be kept is an error, and so is what was kept by another version" {
