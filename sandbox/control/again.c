@@ -142,11 +142,11 @@ static int check_kept(const struct settings *s, const char *name, struct err *e)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const char *flag = s->items[i].kind->flag;
-		const bool is_caller_s = !strcmp(flag, "env") && !strchr(s->items[i].value, '=');
-		if (is_caller_s || !strcmp(flag, "env-file") || !strcmp(flag, "secret-file"))
-			return err_set(e, ERR_REFUSED, "what is kept of sandbox '%s' says %s%s, which "
-						       "is never kept", name, flag,
-				       is_caller_s ? " without a value" : "");
+		const bool is_pair = strchr(s->items[i].value, '=');
+		if ((!strcmp(flag, "env") && !is_pair) || !strcmp(flag, "env-file") ||
+		    !strcmp(flag, "secret-file"))
+			return err_set(e, ERR_REFUSED, "what is kept of sandbox '%s' says %s, which "
+						       "is never kept so", name, flag);
 	}
 	return 0;
 }

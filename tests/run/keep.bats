@@ -276,7 +276,7 @@ supervisor_of() {
 	kept
 	ended_box kill
 	sed -i 's/"version":1,"image"/"version":1,"env_files":["many.1"],"image"/' data/hutch/kept/box/policy.json
-	says 125 "what is kept of sandbox 'box' says env-file, which is never kept" start box
+	says 125 "what is kept of sandbox 'box' says env-file, which is never kept so" start box
 	sed -i 's/"env_files":\["many.1"\],//' data/hutch/kept/box/policy.json
 	chmod 755 data/hutch/kept/box
 	says 125 '.*kept/box/about: it is open to others, or not yours' start box
