@@ -159,14 +159,14 @@ class Slot:
                     try:
                         await self.soak.patiently(answer, "an early answer", box)
                     except Refused as e:
-                        if e.kind != "busy":
+                        if e.kind not in ("busy", "disconnected"):
                             self.soak.broken(f"{box}: an early client is told {e}", box)
                 if paused:
                     try:
                         await paused
                         await peer.call("unpause")
                     except Refused as e:
-                        if e.kind != "busy":
+                        if e.kind not in ("busy", "disconnected"):
                             self.soak.broken(f"{box}: an early pause is told {e}", box)
         except Gone:
             pass
@@ -431,13 +431,14 @@ async def witness(box):
                 peer.send("exec.write", process=process, data="x" * (1 << 20))
         except Refused as e:
             if e.kind != "busy":  # somebody has paused it already
-                soak.fail(f"{box}: the witness is told {e}", box)
+                raise
         await peer.call("info")
         await peer.closed
     except Gone:
         pass
     except Refused as e:
-        soak.fail(f"{box}: the witness is told {e}", box)
+        if e.kind != "disconnected" or not box.may_end:
+            soak.fail(f"{box}: the witness is told {e}", box)
     for before, event in zip([None, *events], events):
         if event["event"] == "dropped" or (before and before["event"] == "dropped"):
             continue

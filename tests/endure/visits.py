@@ -426,7 +426,7 @@ async def judge_burst(v, method, params, answer):
         kind = code = None
     except Refused as e:
         kind, code = e.kind, e.code
-    if kind == "disconnected" and v.look.may("ending"):
+    if kind == "disconnected" and v.look.may("ending", "gone"):
         is_right = True
     elif method == "nothing":
         is_right = code == -32601
