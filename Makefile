@@ -486,7 +486,11 @@ $(B)/tests/lib/agent: lib/examples/agent.c include/hutch.h $(LIBS)
 	$(Q)$(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror $(HOST_EXTRA) -Iinclude -o $@ $< -L$(B)/lib -lhutch
 
 # What uses things up in the machines of the vm tier.
-VM_BIN := $(B)/tests/vm/hog $(B)/bench/timer $(B)/bench/nothing
+VM_BIN := $(B)/tests/vm/hog $(B)/tests/vm/xsave.so $(B)/bench/timer $(B)/bench/nothing
+$(B)/tests/vm/%.so: tests/vm/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -fPIC -shared -o $@ $<
 $(B)/tests/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)

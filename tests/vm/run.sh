@@ -10,6 +10,7 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
 [ "${1:-}" = --build ] && build=$(cd "$2" && pwd)
+. "$top/tests/vm/uml.sh"
 command -v linux.uml >/dev/null || {
 	echo "ok 1 - vm # SKIP user-mode-linux is not installed"
 	exit 0
@@ -24,11 +25,9 @@ if mkfs=$(PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs); then
 	truncate -s 512M "$disk" && "$mkfs" -q "$disk" >/dev/null 2>&1 || exit
 fi
 # The kernel hands words of its command line that it does not know to init.
-TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-600}" linux.uml mem=1024M \
-	root=/dev/root rootfstype=hostfs rootflags=/ rw init="$top/tests/vm/init.sh" \
-	con=null con0=fd:0,fd:1 loglevel=1 HUTCH_TOP="$top" HUTCH_BUILD="$build" \
-	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} \
-	</dev/null 2>/dev/null | tr -d '\r' >"$out"
+uml "${VM_SECONDS:-600}" root=/dev/root rootfstype=hostfs rootflags=/ \
+	init="$top/tests/vm/init.sh" HUTCH_TOP="$top" HUTCH_BUILD="$build" \
+	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then
 	echo "not ok - the machine did not come to its end"

@@ -12,6 +12,7 @@ build=$top/build
 [ "${1:-}" = --build ] && build=$(cd "$2" && pwd)
 packages=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,procps
 . "$top/tests/vm/image.sh"
+. "$top/tests/vm/uml.sh"
 
 for program in linux.uml debootstrap mke2fs; do
 	command -v $program >/dev/null && continue
@@ -31,9 +32,7 @@ image_root && image_unit /hutch/systemd-root.sh tty0 && image_disk 1500M || {
 	exit 1
 }
 
-TMPDIR=$work timeout --kill-after=10 "${VM_SECONDS:-300}" linux.uml mem=1024M \
-	ubd0="$work/disk" root=/dev/ubda rw con=null con0=fd:0,fd:1 loglevel=1 \
-	systemd.show_status=0 </dev/null 2>/dev/null | tr -d '\r' >"$out"
+uml "${VM_SECONDS:-300}" ubd0="$work/disk" root=/dev/ubda systemd.show_status=0 >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then
 	echo "not ok - the machine did not come to its end"

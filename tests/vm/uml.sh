@@ -1,0 +1,11 @@
+# shellcheck shell=bash disable=SC2154 # build and work: from who sources it
+# user-mode-linux, as run.sh and systemd.sh have it.
+
+# uml SECONDS WORD...: a machine, for so long at most; what it says.
+uml() {
+	local seconds=$1 preload=
+	shift
+	! grep -qw amx_tile /proc/cpuinfo || preload=$build/tests/vm/xsave.so
+	TMPDIR=$work timeout --kill-after=10 "$seconds" env LD_PRELOAD="$preload" linux.uml \
+		mem=1024M rw con=null con0=fd:0,fd:1 loglevel=1 "$@" </dev/null 2>/dev/null | tr -d '\r'
+}
