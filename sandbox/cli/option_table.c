@@ -340,8 +340,12 @@ static int take_stdio(struct run_options *o, const char *value, struct err *e)
 
 static int take_json(struct run_options *o, const char *value, struct err *e)
 {
-	o->json_fd = 2;
-	return value ? given_fd("--json", value, &o->json_fd, e) : 0;
+	int fd = 2;
+
+	if (value && given_fd("--json", value, &fd, e) < 0)
+		return -1;
+	o->json_fd = fd; /* or nothing is told there */
+	return 0;
 }
 
 static int take_lease(struct run_options *o, const char *value, struct err *e)
