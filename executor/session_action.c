@@ -9,8 +9,9 @@
 #include "executor/session.h"
 #include "executor/session_output.h"
 
-/* From SIGINT to SIGKILL for the foreground, and then for the shell. */
+/* From SIGINT to the next, to SIGKILL for the foreground, and then for the shell. */
 #define KILL_MS	      1000
+#define AGAIN_MS      100
 #define KILL_SHELL_MS 200
 /* A signal waits until bash has read and parsed the command, for certain: while
  * it does, SIGINT makes it forget what it has read and go on with the rest, as
@@ -141,28 +142,42 @@ static void interrupt(struct session *s)
 	shell_ask_again(&s->shell);
 }
 
-/* What is next: SIGINT, then SIGKILL to what runs in the foreground, then to the
- * shell that it may be a part of. */
-static void kill_more(struct session *s, int64_t now)
+static void kill_foreground(const struct session *s)
 {
 	pid_t group = 0;
 
-	if (now < s->action.kill_due)
+	if (ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 && group > 1)
+		(void)kill(-group, SIGKILL);
+}
+
+/* What is next: SIGINT, twice, then SIGKILL to what runs in the foreground, then to the shell
+ * that it may be a part of.  The first SIGINT is lost where bash is just starting a program
+ * (a machine may be busier than EARLY_MS allow for), and behind one that SIGKILL has ended it
+ * would go on with the rest of its line. */
+static void kill_more(struct session *s, int64_t now)
+{
+	struct session_action *a = &s->action;
+
+	if (now < a->kill_due)
 		return;
-	if (++s->action.kills == 2) {
-		s->action.kill_due = now + KILL_MS;
+	switch (++a->kills) {
+	case 2:
+		a->kill_due = now + KILL_MS;
 		interrupt(s);
-		return;
+		break;
+	case 3:
+		a->kill_due = now + AGAIN_MS;
+		interrupt(s);
+		break;
+	case 4:
+		a->kill_due = now + KILL_SHELL_MS;
+		kill_foreground(s);
+		break;
+	default:
+		a->kill_due = INT64_MAX;
+		if (s->shell.pid > 0)
+			(void)kill(s->shell.pid, SIGKILL);
 	}
-	if (s->action.kills == 3) {
-		s->action.kill_due = now + KILL_SHELL_MS;
-		if (ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 && group > 1)
-			(void)kill(-group, SIGKILL);
-		return;
-	}
-	s->action.kill_due = INT64_MAX;
-	if (s->shell.pid > 0)
-		(void)kill(s->shell.pid, SIGKILL);
 }
 
 void session_cancel(struct session *s)

@@ -709,6 +709,23 @@ static void test_a_command_may_be_cancelled_at_any_moment(void **state)
 	actor_check(&a, "ls; echo after", "after", 0);
 }
 
+/* As it is where bash is just starting it; or it asks whether that was meant. */
+static void test_what_loses_the_first_sigint_has_another_one(void **state)
+{
+	(void)state;
+	char *path = text_format("%s/up", a.home);
+	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
+				     "sh -c 'trap \"trap - INT\" INT; >up; while :; do sleep 1000 & wait; "
+				     "done'; echo no");
+	wait_for_file(path);
+	free(path);
+	actor_cancel(&a, id);
+	struct act x = actor_expect(&a, id);
+	assert_int_equal(x.report.exit_code, 130);
+	assert_string_equal(x.content, "");
+	act_done(&x);
+}
+
 static void test_what_ignores_sigint_is_killed(void **state)
 {
 	(void)state;
@@ -1026,6 +1043,7 @@ int main(void)
 		TEST(test_a_cancelled_action_ends_at_once),
 		TEST(test_what_was_printed_before_an_interruption_is_there),
 		TEST(test_a_command_may_be_cancelled_at_any_moment),
+		TEST(test_what_loses_the_first_sigint_has_another_one),
 		TEST(test_what_ignores_sigint_is_killed),
 		TEST(test_a_bashrc_is_read_and_cannot_disturb),
 		TEST(test_a_session_that_cannot_start_says_why),
