@@ -406,6 +406,16 @@ bool clients_work(struct supervisor *s)
 	return has_some;
 }
 
+/* What was sent while it ended is answered, too. */
+static void read_rest(struct supervisor *s)
+{
+	for (size_t i = s->client_count; i-- > 0;) {
+		struct client *c = s->clients[i];
+		if (may_ask(s, c) && wire_may_read(&c->wire) && !wire_read(&c->wire))
+			remove_client(s, i);
+	}
+}
+
 /* Whoever has taken everything is let go. */
 static void part_with(struct supervisor *s)
 {
@@ -419,6 +429,7 @@ void clients_part(struct supervisor *s)
 	int64_t due = clock_ms() + GOODBYE_MS;
 	struct pollfd w[CLIENTS_MAX];
 
+	read_rest(s);
 	for (;;) {
 		while (clients_work(s)) {
 			/* There is more room now. */

@@ -847,7 +847,7 @@ def rename_races():
 def stop_while_it_runs():
     """Everybody who waits is answered."""
     a, b, c = Client(), Client(), Client()
-    process = a.run("sleep", "1000")
+    process = a.run("sh", "-c", "trap '' TERM; while :; do sleep 1000; done")  # for a second
     a.send("exec.wait", {"process": process})
     waits = a.number
     acts = a.send("act", {"action": {"action": "run", "timeout": 2000,
