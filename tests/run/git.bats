@@ -107,6 +107,7 @@ while not run("test -e p/.git", session="other").meta["exit_code"] == 0:
     assert time.monotonic() < end
 send({"action": "cancel", "args": {"id": 900}, "id": 901})
 got = {o["cause"]: o for o in (receive(), receive())}
+a.id = 901
 assert got[900].extras["error_id"] == "HUTCH$CANCELLED" and got[901].observation == "null", got
 assert sh("ls -A") == ""
 server.stop.set()
