@@ -115,13 +115,20 @@ static void fail(struct pool *p, const struct err *why)
 	pool_stop(p);
 }
 
-static void keep(struct pool *p, struct maker *m)
+static const struct waiting *add(struct pool *p, struct maker *m)
 {
-	static const struct err none = { .kind = ERR_NONE };
 	struct waiting *x = &p->waiting[p->waiting_count++];
 
 	*x = (struct waiting){ .lease = fd_take(&m->lease), .since_ms = clock_ms() };
 	memcpy(x->name, m->name, sizeof(x->name));
+	return x;
+}
+
+static void keep(struct pool *p, struct maker *m)
+{
+	static const struct err none = { .kind = ERR_NONE };
+	const struct waiting *x = add(p, m);
+
 	p->made++;
 	if (!p->shaken_ms || x->since_ms - p->shaken_ms > STEADY_MS) {
 		p->strikes = 0;
@@ -136,10 +143,15 @@ static void finish(struct pool *p, struct maker *m)
 {
 	struct err e;
 
-	if (maker_judge(m, &e) == 0)
+	const bool is_made = maker_judge(m, &e) == 0;
+
+	if (is_made)
 		keep(p, m);
 	else if (!p->is_ending)
 		fail(p, &e);
+	/* It has said so before it was at its end, which closes the lease. */
+	if (!is_made && p->is_ending)
+		(void)add(p, m);
 	maker_done(m);
 	p->making--;
 }
