@@ -144,8 +144,8 @@ inside() {
 	local t
 	for t in "$built"/tests/unit/*; do
 		case $(basename "$t") in
-		archive_pack | archive_unpack | cgroup | changes | compile_rules | everyone | \
-			screen_hostile | session | walk) continue ;;
+		archive_pack | archive_unpack | cgroup | changes | compile_rules | everyone | executor | \
+			processes_many | relay | screen_hostile | session | split | walk) continue ;;
 		esac
 		[ -x "$t" ] || continue
 		suite "unit (inside) $(basename "$t")" "${as_user[@]}" "$built/hutch" run \
@@ -168,9 +168,9 @@ run() {
 			*sanitized*\):image_pull | *sanitized*\):image_store | \
 			*sanitized*\):learn | *sanitized*\):volumes) continue ;;
 		# How one talks to the inside is the same whoever has started it.
-		*root*\):act | *root*\):completion | *root*\):control_hostile | *root*\):day | \
-			*root*\):docs | *root*\):edit | *root*\):errand | *root*\):git | *root*\):grep | \
-			*root*\):image_pull | *root*\):log | *root*\):logs | *root*\):processes | \
+		*root*\):act | *root*\):completion | *root*\):control | *root*\):control_hostile | \
+			*root*\):cp | *root*\):day | *root*\):docs | *root*\):edit | *root*\):errand | *root*\):git | *root*\):grep | \
+			*root*\):image_pull | *root*\):log | *root*\):logs | *root*\):ports | *root*\):processes | \
 			*root*\):session | \
 			*root*\):session_rows | *root*\):stream | *root*\):terminal | \
 			*root*\):walls | *root*\):window) continue ;;
@@ -224,7 +224,7 @@ fuzz() {
 	for t in "$top"/tests/fuzz/fuzz_*.c; do
 		name=$(basename "$t" .c) name=${name#fuzz_}
 		# What an agent says gets longer; FUZZ_SECONDS=3600 is for a night.
-		seconds=2
+		seconds=1
 		[ "$name" != action ] || seconds=15
 		suite "fuzz $name" fuzz_one "$name" "${FUZZ_SECONDS:-$seconds}"
 	done
