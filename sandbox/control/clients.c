@@ -400,7 +400,10 @@ bool clients_work(struct supervisor *s)
 		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
 		desk_deliver(&c->desk);
-		if (!flush(c) || (is_finished(c) && !is_holder(s, c)))
+		bool was_behind = desk_is_behind(&c->desk), is_well = flush(c);
+		/* What waited for room has it now, and nothing else would wake us for that. */
+		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DESK_OUT_HIGH);
+		if (!is_well || (is_finished(c) && !is_holder(s, c)))
 			remove_client(s, i);
 	}
 	return has_some;

@@ -256,6 +256,11 @@ words_are_refused() { # PATTERN WORD...
 	asks 'pipelined()'
 }
 
+@test "answers that waited for room are sent when there is some, however quickly that came" {
+	is_root || skip "this host has no socket of 32 MiB for who is not root"
+	env PYTHONDONTWRITEBYTECODE=1 "$here/pool.py" 'wide()'
+}
+
 @test "a lease ends the sandbox with its connection, until it is released" {
 	asks 'lease()'
 }

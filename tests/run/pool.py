@@ -255,6 +255,30 @@ def lease():
         assert r.returncode == 125 and b"a descriptor each" in r.stderr, r
 
 
+def wide():
+    """More answers than are put out at once, to a socket that takes all that is."""
+    SO_SNDBUFFORCE = 32
+    ours, theirs = socket.socketpair()
+    theirs.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 32 << 20)
+    subprocess.run([HUTCH, "create", "--lease", str(theirs.fileno()), "wide"], check=True,
+                   pass_fds=[theirs.fileno()], stdout=subprocess.DEVNULL)
+    theirs.close()
+    c = Client(ours)
+    c.call("hello")
+    command = "head -c 4500000 /dev/zero | tr '\\0' x >file"
+    assert c.call("act", action={"action": "run", "args": {"command": command}})["result"]["observation"] == "run"
+    # One action, asked for thrice while it is under way: three answers at one moment.
+    read = {"action": "read", "id": 7, "timestamp": "now", "args": {"path": "file"}}
+    request = '{"jsonrpc":"2.0","id":%d,"method":"act","params":{"action":%s}}\n'
+    ours.sendall("".join(request % (n, json.dumps(read)) for n in (11, 12, 13)).encode())
+    got = b""
+    while got.count(b"\n") < 3:
+        got += ours.recv(1 << 20)
+    assert [json.loads(line)["id"] for line in got.splitlines()] == [11, 12, 13]
+    assert min(map(len, got.splitlines())) > 4500000
+    c.close()
+
+
 def unread():
     c = connect()
     c.send("take")
