@@ -236,7 +236,7 @@ def end_if_ready():
 
 def is_ready():
     try:
-        return Client().call("info")["result"]["state"] == "ready"
+        return Client().call("info").get("result", {}).get("state") == "ready"  # or it has ended
     except (OSError, Closed):
         return False
 
