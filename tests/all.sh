@@ -164,12 +164,12 @@ run() {
 			*sanitized*:doctor | *sanitized*:killed | *sanitized*:walls | \
 			*sanitized*:pool | *sanitized*:sdk | *sanitized*:why) continue ;;
 		# Long, and mostly of code that others run, too.
-		*sanitized*\):cp | *sanitized*\):day | *sanitized*\):errand | \
+		*sanitized*\):cp | *sanitized*\):errand | \
 			*sanitized*\):image_pull | *sanitized*\):image_store | \
 			*sanitized*\):learn | *sanitized*\):volumes) continue ;;
 		# How one talks to the inside is the same whoever has started it.
 		*root*\):act | *root*\):completion | *root*\):control | *root*\):control_hostile | \
-			*root*\):cp | *root*\):day | *root*\):docs | *root*\):edit | *root*\):errand | *root*\):git | *root*\):grep | \
+			*root*\):day | *root*\):docs | *root*\):edit | *root*\):errand | *root*\):git | *root*\):grep | \
 			*root*\):image_pull | *root*\):log | *root*\):logs | *root*\):ports | *root*\):processes | \
 			*root*\):session | \
 			*root*\):session_rows | *root*\):stream | *root*\):terminal | \

@@ -192,8 +192,12 @@ class Peer:
             raise contract_broken(f"neither result nor error, or both: {str(message)[:300]}")
         if "error" in message:
             self.check(contract.error(message["error"]))
+            refused = Refused(message["error"])
+            is_late = refused.kind == "disconnected" and "the sandbox has ended" in refused.message
+            if is_late and not self.box.may_end:
+                self.soak.fail(f"{self.box}: {method} is told that it has ended", self.box)
             if not answer.done():
-                answer.set_exception(Refused(message["error"]))
+                answer.set_exception(Gone() if is_late else refused)
                 answer.exception()
             return
         self.check(contract.result(method, message["result"]))
