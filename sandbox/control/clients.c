@@ -409,7 +409,7 @@ bool clients_work(struct supervisor *s)
 	return has_some;
 }
 
-/* What was sent while it ended is answered, too. */
+/* What was sent before the connection is closed is answered, too. */
 static void read_rest(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
@@ -432,11 +432,10 @@ void clients_part(struct supervisor *s)
 	int64_t due = clock_ms() + GOODBYE_MS;
 	struct pollfd w[CLIENTS_MAX];
 
-	read_rest(s);
 	for (;;) {
-		while (clients_work(s)) {
-			/* There is more room now. */
-		}
+		do { /* there may be more room now, for who had none to ask */
+			read_rest(s);
+		} while (clients_work(s) && !clock_is_due(due));
 		part_with(s);
 		if (s->client_count == 0 || clock_is_due(due))
 			break;

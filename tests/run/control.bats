@@ -379,6 +379,9 @@ for i in range(200):
 # Nobody reads what is more than the 4 MiB that are kept for a client, and what is behind
 # that has to wait.
 lists = [send("exec.list") for i in range(200)]
+for i in range(20):
+    connect().call("info")
+# It does not read them before c has read.
 behind = [send("exec.start", argv=["true"]), send("act", action={"action": "run", "args": {"command": "true"}}),
           send("rename", name="other"), send("stop"), send("kill")]
 assert connect().call("kill") == {}
