@@ -19,8 +19,9 @@ int again_describe(const struct policy *p, struct settings *said, struct err *e)
  * NULL: none, or it cannot be read, which the launch will say. */
 char *again_profile(const struct policy *p);
 
-/* Fills in the options' policy by what was kept of `name`; what flags have set stays.  A secret that
- * has no flag takes the caller's variable; ERR_USAGE names those that have neither.
+/* Fills in the options' policy by what was kept of `name`; what flags have set stays.  A
+ * secret that has no flag takes the caller's variable; ERR_USAGE names those that have
+ * neither.
  * ERR_REFUSED: what is kept is not as again_describe() makes it. */
 int again_apply(struct run_options *o, const char *name, struct settings *kept, struct err *e);
 

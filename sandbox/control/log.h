@@ -1,7 +1,8 @@
 /* log -- what the processes of a sandbox have printed, on disk, for who asks later.
  *
  * Two files in the folder log/ of the sandbox, `output` and the one before it,
- * `output.1`, or of another name: what the supervisor tells of itself (journal.h); each entry is a line, and in one file.  Bytes of the log are known by
+ * `output.1`, or of another name: what the supervisor tells of itself (journal.h); each
+ * entry is a line, and in one file.  Bytes of the log are known by
  * their number, as those of a stream (kept.h); the oldest go with their file.
  *
  * When an entry cannot be written the log stops, with whole entries; some time later

@@ -260,4 +260,3 @@ int order_parse(struct order *o, char **argv, struct err *e)
 		return -1;
 	return describe(o, e);
 }
-

@@ -51,7 +51,6 @@ void supervisor_event(struct supervisor *s, const char *name, const char *more)
 void supervisor_set_status(struct supervisor *s, enum registry_status status)
 {
 	AUTO_FREE char *more = text_format("\"status\":\"%s\"", registry_status_name(status));
-
 	struct err e;
 
 	s->status = status;
@@ -453,7 +452,8 @@ static int confine(struct supervisor *s, struct err *e)
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
 		s->definition ? s->definition->folder : -1, s->lease.fd,
-		s->outputs.log.folder, s->journal.log.folder, s->journal.log.now, l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
+		s->outputs.log.folder, s->journal.log.folder, s->journal.log.now,
+		l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
 	int keep[ARRAY_LEN(own) + PORTS_FDS];
 	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
@@ -463,7 +463,8 @@ static int confine(struct supervisor *s, struct err *e)
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
 		.server = l->sandbox.fuse.pid, .deputy = l->sandbox.deputy.pid,
-		.entry = s->entry, .definition = s->definition, .cgroup = &l->cgroup, .audit = l->audit.ledger.folder,
+		.entry = s->entry, .definition = s->definition, .cgroup = &l->cgroup,
+		.audit = l->audit.ledger.folder,
 		.keep = keep, .keep_count = count,
 	};
 
