@@ -158,6 +158,11 @@ struct registry_list {
 int registry_list(bool has_ended, struct registry_list *ret, struct err *e);
 void registry_list_done(struct registry_list *list);
 
+/* What a dead sandbox left by that name is tidied up, and who tidies it up is waited for,
+ * so that a supervisor, which may open nothing of others (control/confine.h), can be asked
+ * to take the name.  ERR_EXISTS: a live one has it. */
+int registry_make_way(const char *name, struct err *e);
+
 /* One live sandbox: its folder and id, no locks; release with registry_done(). */
 int registry_open(const char *name, struct registry_entry *ret, struct err *e);
 int registry_look(const char *name, struct registry_item *ret, struct err *e);

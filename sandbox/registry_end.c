@@ -256,3 +256,12 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	old.lock = lock;
 	return finish_left_over(&old, e);
 }
+
+int registry_make_way(const char *name, struct err *e)
+{
+	if (registry_check_name(name, e) < 0)
+		return -1;
+	AUTO_CLOSE int state = shelf_state(false, e);
+
+	return state < 0 ? -1 : registry_settle(state, name, true, e);
+}

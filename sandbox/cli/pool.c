@@ -183,6 +183,8 @@ static int release(struct client *c, const char *name, struct err *e)
 	AUTO_FREE char *params = name ? text_format("{\"name\":%s}", quoted) : text_copy("{}");
 	struct reply answer;
 
+	if (name && registry_make_way(name, e) < 0)
+		return -1;
 	if (client_call(c, "release", params, &answer, e) < 0)
 		return -1;
 	return print_released(c, name ? name : c->name, e);

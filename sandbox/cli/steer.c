@@ -114,7 +114,9 @@ static int rename_sandbox(const char *old, const char *name, struct err *e)
 
 	if (registry_check_name(name, e) < 0 || client_open(&c, old, e) < 0)
 		return -1;
-	int rc = client_call(&c, "rename", params, &answer, e);
+	int rc = registry_make_way(name, e);
+	if (rc == 0)
+		rc = client_call(&c, "rename", params, &answer, e);
 	client_done(&c);
 	return rc;
 }

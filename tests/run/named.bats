@@ -377,6 +377,22 @@ END
 	fails_with 125 "'-rf' is no name" rename one -- -rf
 }
 
+# Which a confined supervisor may not look into, let alone tidy up.
+@test "rename takes the name of one that was killed with its janitor" {
+	make one
+	make two
+	inner=$(output=$("$HUTCH" inspect two) && value '[0]["pid"]')
+	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+	mapfile -t all < <(echo "$supervisor"; pgrep -P "$supervisor")
+	kill -STOP "${all[@]}" # nobody sees another one's end
+	kill -KILL "${all[@]}"
+	until_true all_gone "${all[@]}"
+	"$HUTCH" rename one two
+	hutch ps -a --json
+	[[ $(value '[0]["name"]') == '"two"' && $(value '[0]["exit"]') == null ]]
+	[[ $(value '[1]["name"]') == '"two"' && $(value '[1]["exit"]["reason"]') == '"host_gone"' ]]
+}
+
 @test "stop waits for those who end by themselves, several at once" {
 	make one
 	make two
