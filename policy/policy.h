@@ -64,6 +64,7 @@ struct policy {
 	bool keeps;	  /* --keep: what is written over an image outlives the sandbox */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
+	bool is_resolved; /* image_path, upper and all sources have no links: follow none */
 
 	struct publish *publishes; /* -p (publish.h) */
 	size_t publish_count;

@@ -424,10 +424,10 @@ static int plan_dir_overlay(struct plan *p, const struct policy *policy,
 
 static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 {
-	AUTO_FREE char *path = realpath(policy->image_path, NULL);
 	struct stat st;
 
-	if (!path || stat(path, &st) < 0)
+	AUTO_FREE char *path = volumes_resolve(policy, policy->image_path, &st);
+	if (!path)
 		return err_sys(e, "open the image %.200s", policy->image_path);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);

@@ -1,6 +1,7 @@
 #include "sandbox/volumes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/resolve.h"
 #include "policy/policy.h"
 #include "store/folders.h"
 #include "store/links.h"
@@ -280,9 +282,29 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	return 0;
 }
 
+char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret)
+{
+	AUTO_FREE char *real = policy->is_resolved ? text_copy(path) : realpath(path, NULL);
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+
+	AUTO_CLOSE int root = real ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	AUTO_CLOSE int fd = root < 0 ? -1 : resolve_open(root, real[1] ? real + 1 : ".", &how);
+	if (root >= 0 && fd < 0 && errno == ELOOP)
+		errno = ESTALE;
+	if (fd < 0 || fstat(fd, ret) < 0)
+		return NULL;
+	char *result = real;
+	real = NULL;
+	return result;
+}
+
 int volumes_source_missing(const struct volume *v, struct err *e)
 {
-	if (errno == ENOENT)
+	if (errno == ESTALE)
+		(void)err_set(e, ERR_REFUSED, "mount %.200s: it was replaced while the sandbox was "
+					      "being made", v->source);
+	else if (errno == ENOENT)
 		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
 			      v->source);
 	else
@@ -314,23 +336,27 @@ static int find_protected(const struct volume *v, const char *source, const stru
 	return 0;
 }
 
-static int list_protected(const struct volume *v, const struct list *patterns, struct own *own,
+/* A volume, and what it shows. */
+struct shown {
+	const struct volume *v;
+	char *source; /* owned, without links; NULL: a tmpfs, or not found yet */
+	struct stat st;
+};
+
+static int list_protected(const struct shown *x, const struct list *patterns, struct own *own,
 			  struct err *e)
 {
 	struct list found = { 0 };
 
-	if (!is_open_to_all(v) || !patterns->count)
+	if (!is_open_to_all(x->v) || !patterns->count)
 		return 0;
-	AUTO_FREE char *source = realpath(v->source, NULL);
-	if (!source)
-		return volumes_source_missing(v, e);
-	int result = protected_list(source, patterns, &found, e);
+	int result = protected_list(x->source, patterns, &found, e);
 	for (size_t i = 0; i < found.count; i++) {
-		AUTO_FREE char *path = join(source, found.items[i]);
+		AUTO_FREE char *path = join(x->source, found.items[i]);
 		list_add(&own->protects, path);
 	}
 	list_done(&found);
-	return result < 0 ? err_from(e, v->from) : 0;
+	return result < 0 ? err_from(e, x->v->from) : 0;
 }
 
 /* A name without a pattern, in a folder that is there, can be watched for. */
@@ -350,18 +376,13 @@ static void find_absent(struct plan *p, const char *source, const struct list *p
 }
 
 /* After list_protected(). */
-static void guard_missing(struct plan *p, const struct volume *v, const struct policy *policy)
+static void guard_missing(struct plan *p, const struct shown *x, const struct policy *policy)
 {
-	struct stat st;
-
-	if (!policy->protects_missing || !is_open_to_all(v))
-		return;
-	AUTO_FREE char *source = realpath(v->source, NULL);
-	if (!source || stat(source, &st) < 0 || !S_ISDIR(st.st_mode))
-		return; /* a file has no names; what is not there plan_bind() tells */
+	if (!policy->protects_missing || !is_open_to_all(x->v) || !S_ISDIR(x->st.st_mode))
+		return; /* a file has no names */
 	p->protects = &policy->protects;
-	add_once(&p->guarded, source);
-	find_absent(p, source, &policy->protects);
+	add_once(&p->guarded, x->source);
+	find_absent(p, x->source, &policy->protects);
 }
 
 static int guard_folder(struct plan *p, const struct volume *v, const char *source,
@@ -383,22 +404,12 @@ static int guard_folder(struct plan *p, const struct volume *v, const char *sour
 	return result;
 }
 
-static int plan_bind(struct plan *p, const struct volume *v, struct own *own,
-		     struct err *e)
+static int plan_bind(struct plan *p, const struct shown *x, struct own *own, struct err *e)
 {
-	AUTO_FREE char *source = realpath(v->source, NULL);
-	struct stat st;
-
-	if (!source || stat(source, &st) < 0)
-		return volumes_source_missing(v, e);
-	if ((v->kind != VOLUME_BIND || v->is_cow) && !S_ISDIR(st.st_mode)) {
-		(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
-		return err_from(e, v->from);
-	}
-	(void)add_bind(p, v, source, v->target, &st);
+	(void)add_bind(p, x->v, x->source, x->v->target, &x->st);
 	if (own->folders.count == 0) /* once, and only where it is needed */
 		list_own_folders(own);
-	return guard_folder(p, v, source, own, e);
+	return guard_folder(p, x->v, x->source, own, e);
 }
 
 static void plan_tmpfs(struct plan *p, const struct volume *v)
@@ -412,26 +423,49 @@ static void plan_tmpfs(struct plan *p, const struct volume *v)
 
 static int by_target(const void *a, const void *b)
 {
-	const struct volume *const *x = a, *const *y = b;
+	const struct shown *x = a, *y = b;
 
-	return strcmp((*x)->target, (*y)->target);
+	return strcmp(x->v->target, y->v->target);
 }
 
-static int plan_sorted(struct plan *p, const struct policy *policy,
-		       const struct volume **sorted, struct err *e)
+/* Each once: all that follows is about the same folder. */
+static int find_source(const struct policy *policy, struct shown *x, struct err *e)
+{
+	const struct volume *v = x->v;
+
+	if (v->kind == VOLUME_TMPFS)
+		return 0;
+	x->source = volumes_resolve(policy, v->source, &x->st);
+	if (!x->source)
+		return volumes_source_missing(v, e);
+	if ((v->kind == VOLUME_BIND && !v->is_cow) || S_ISDIR(x->st.st_mode))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
+	return err_from(e, v->from);
+}
+
+static int plan_shown(struct plan *p, const struct policy *policy, const struct shown *x,
+		      struct own *own, struct err *e)
+{
+	guard_missing(p, x, policy);
+	if (x->v->kind != VOLUME_TMPFS)
+		return plan_bind(p, x, own, e);
+	plan_tmpfs(p, x->v);
+	return 0;
+}
+
+static int plan_sorted(struct plan *p, const struct policy *policy, struct shown *sorted,
+		       struct err *e)
 {
 	struct own own = { .audit = policy->audit };
 	int result = 0;
 
 	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
-		result = list_protected(sorted[i], &policy->protects, &own, e);
-	for (size_t i = 0; i < policy->volume_count && result == 0; i++) {
-		guard_missing(p, sorted[i], policy);
-		if (sorted[i]->kind == VOLUME_TMPFS)
-			plan_tmpfs(p, sorted[i]);
-		else
-			result = plan_bind(p, sorted[i], &own, e);
-	}
+		result = find_source(policy, &sorted[i], e);
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
+		result = list_protected(&sorted[i], &policy->protects, &own, e);
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
+		result = plan_shown(p, policy, &sorted[i], &own, e);
 	list_done(&own.folders);
 	list_done(&own.links);
 	list_done(&own.protects);
@@ -442,13 +476,15 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 {
 	if (policy->volume_count == 0)
 		return 0;
-	AUTO_FREE const struct volume **sorted =
-		mem_zeroed(policy->volume_count, sizeof(*sorted));
+	AUTO_FREE struct shown *sorted = mem_zeroed(policy->volume_count, sizeof(*sorted));
 	for (size_t i = 0; i < policy->volume_count; i++)
-		sorted[i] = &policy->volumes[i];
+		sorted[i].v = &policy->volumes[i];
 	/* A parent's text is a prefix of its child's, so it sorts before it. */
 	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
-	return plan_sorted(p, policy, sorted, e);
+	int result = plan_sorted(p, policy, sorted, e);
+	for (size_t i = 0; i < policy->volume_count; i++)
+		free(sorted[i].source);
+	return result;
 }
 
 static int mask_image(struct plan *p, const char *path, const struct own *own,

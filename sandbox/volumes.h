@@ -5,6 +5,7 @@
 
 struct err;
 struct plan;
+struct stat;
 struct list;
 struct policy;
 struct volume;
@@ -16,6 +17,10 @@ struct volume;
  * mask aside together with its parent and put a folder of its own there.  The same for
  * what is protected in a writable one (protected.h), which is shown read-only. */
 int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
+
+/* Where a path of the policy's leads, without links, allocated, and what is there; NULL with
+ * errno.  No link is followed that was put on the way meanwhile: ESTALE. */
+char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret);
 
 /* The same for a folder that is the root: masks only, since what is written to
  * an image stays in the sandbox.  `path` is canonical. */

@@ -185,31 +185,46 @@ int again_apply(struct run_options *o, const char *name, struct settings *kept, 
 
 /* --- where it leads ------------------------------------------------------------- */
 
-/* What is not there is told of when it is looked for. */
-static void add_place(struct list *to, const char *shown, const char *path)
-{
-	AUTO_FREE char *real = path ? realpath(path, NULL) : NULL;
+typedef int place_visit(const char *shown, char **path, void *to, struct err *e);
 
-	if (!real)
-		return;
+/* Of all that is shown of the host's: where inside, and the policy's path.  Until a visit
+ * fails. */
+static int each_place(struct policy *p, place_visit *visit, void *to, struct err *e)
+{
+	int result = p->image == IMAGE_DIR ? visit("/", &p->image_path, to, e) : 0;
+
+	if (result == 0 && p->upper)
+		result = visit("--upper", &p->upper, to, e);
+	for (size_t i = 0; i < p->volume_count && result == 0; i++)
+		if (p->volumes[i].source)
+			result = visit(p->volumes[i].target, &p->volumes[i].source, to, e);
+	return result;
+}
+
+static char *place_line(const char *shown, const char *real)
+{
 	AUTO_FREE char *at = quote_json(shown), *where = quote_json(real);
-	list_addf(to, "%s %s", at, where);
+
+	return text_format("%s %s", at, where);
 }
 
-static void find_places(const struct policy *p, struct list *ret)
+/* What is not there is told of when it is looked for. */
+static int note_place(const char *shown, char **path, void *to, struct err *e)
 {
-	if (p->image == IMAGE_DIR)
-		add_place(ret, "/", p->image_path);
-	add_place(ret, "--upper", p->upper);
-	for (size_t i = 0; i < p->volume_count; i++)
-		add_place(ret, p->volumes[i].target, p->volumes[i].source);
+	AUTO_FREE char *real = realpath(*path, NULL);
+	AUTO_FREE char *line = real ? place_line(shown, real) : NULL;
+
+	(void)e;
+	if (line)
+		list_add(to, line);
+	return 0;
 }
 
-char *again_places(const struct policy *p)
+char *again_places(struct policy *p)
 {
 	struct list places = { 0 };
 
-	find_places(p, &places);
+	(void)each_place(p, note_place, &places, NULL); /* no visit fails */
 	list_add(&places, ""); /* a newline behind each */
 	char *text = list_join(&places, 0, "\n");
 	list_done(&places);
@@ -234,15 +249,25 @@ static int leads_elsewhere(const char *place, struct err *e)
 			     "been put there from inside");
 }
 
-int again_check_places(const struct policy *p, const char *kept, struct err *e)
+static int hold_place(const char *shown, char **path, void *to, struct err *e)
 {
-	struct list now = { 0 };
-	int result = 0;
+	AUTO_FREE char *real = realpath(*path, NULL);
 
-	find_places(p, &now);
-	for (size_t i = 0; i < now.count && result == 0; i++)
-		if (!has_line(kept, now.items[i]))
-			result = leads_elsewhere(now.items[i], e);
-	list_done(&now);
-	return result;
+	if (!real)
+		return err_sys(e, "look at %.300s, which the sandbox shows at %.300s", *path, shown);
+	AUTO_FREE char *line = place_line(shown, real);
+	if (!has_line(to, line))
+		return leads_elsewhere(line, e);
+	free(*path);
+	*path = real;
+	real = NULL;
+	return 0;
+}
+
+int again_hold_places(struct policy *p, char *kept, struct err *e)
+{
+	if (each_place(p, hold_place, kept, e) < 0)
+		return -1;
+	p->is_resolved = true;
+	return 0;
 }

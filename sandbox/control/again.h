@@ -26,8 +26,9 @@ char *again_profile(const struct policy *p);
 int again_apply(struct run_options *o, const char *name, struct settings *kept, struct err *e);
 
 /* Where all that is shown of the host's leads now, without links: lines, allocated. */
-char *again_places(const struct policy *p);
+char *again_places(struct policy *p);
 
 /* ERR_REFUSED: one of them leads elsewhere than in `kept`.  Who was inside may have put a
- * link in the place of a folder that was shown twice, and would be shown what it leads to. */
-int again_check_places(const struct policy *p, const char *kept, struct err *e);
+ * link in the place of a folder that was shown twice, and would be shown what it leads to.
+ * From then on the policy has their paths without links, and no link there is followed. */
+int again_hold_places(struct policy *p, char *kept, struct err *e);

@@ -253,7 +253,7 @@ int order_parse(struct order *o, char **argv, struct err *e)
 	if (check_lease(&o->options, e) < 0)
 		return -1;
 	if (verb == VERB_START &&
-	    again_check_places(&o->policy, o->definition.places, e) < 0)
+	    again_hold_places(&o->policy, o->definition.places, e) < 0)
 		return -1;
 	resolve_paths(&o->policy);
 	if (verb == VERB_FORK && find_source(o, e) < 0)

@@ -221,6 +221,40 @@ supervisor_of() {
 	says 125 '.*kept/box/places: open it' start box
 }
 
+# What another sandbox can do that is shown the folder above, and lives.
+@test "a link that comes and goes while it starts is never shown" {
+	room ws ws/sub other
+	echo theirs >other/theirs
+	ln -s "$T/other" ws/link
+	kept -v "$T/ws:/ws" -v ws/sub:/sub
+	ended_box kill
+	mkfifo up
+	command python3 -c '
+import ctypes
+exchange = ctypes.CDLL(None).renameat2
+with open("up", "w") as up:
+    up.write("up\n")
+while exchange(-100, b"ws/sub", -100, b"ws/link", 2) == 0:
+    pass' 3>&- &
+	local pid=$!
+	started+=("$pid")
+	read -r <up
+	local refused=0
+	for _ in {1..40}; do
+		hutch start box
+		if [ "$status" -ne 0 ]; then
+			refused=$((refused + 1))
+			continue
+		fi
+		in_box 'ls /sub'
+		[ -z "$output" ]
+		ended_box kill
+	done
+	[ "$refused" -gt 0 ]
+	kill "$pid"
+	wait "$pid" || true
+}
+
 @test "its filter is the one that it was made with, whatever is in the file by now" {
 	room ws
 	echo '{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["mkdir","mkdirat"],"action":"SCMP_ACT_ERRNO"}]}' >ws/filter.json

@@ -87,6 +87,27 @@ static void test_a_bind_is_pinned_to_what_was_seen(void **state)
 	world_done(&w);
 }
 
+static void test_a_link_in_a_resolved_path_is_not_followed(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "data");
+	struct world w;
+	struct stat st;
+
+	scene_dir(state, "data/below");
+	scene_link(state, "link", "data");
+	world_begin(&w);
+	w.policy.is_resolved = true;
+	AUTO_FREE char *real = volumes_resolve(&w.policy, path, &st);
+	assert_non_null(real);
+	bind(&w, state, "link/below", "/d");
+	assert_int_equal(volumes_plan(&w.plan, &w.policy, &w.e), -1);
+	assert_int_equal(w.e.kind, ERR_REFUSED);
+	assert_non_null(strstr(w.e.text, "it was replaced while"));
+	AUTO_FREE char *root = volumes_resolve(&w.policy, "/", &st);
+	assert_string_equal(root, "/");
+	world_done(&w);
+}
+
 static void test_what_cannot_be_mounted_is_named(void **state)
 {
 	AUTO_FREE char *file = scene_path(state, "file"),
@@ -208,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_parents_come_before_what_lies_below_them),
 		TEST(test_a_bind_is_pinned_to_what_was_seen),
+		TEST(test_a_link_in_a_resolved_path_is_not_followed),
 		TEST(test_what_cannot_be_mounted_is_named),
 		TEST(test_own_folders_are_masked_and_pinned),
 		TEST(test_own_folders_are_masked_where_a_variable_names_them),
