@@ -517,7 +517,6 @@ static void finish(struct supervisor *s)
 							  "ready");
 	if (!was_ready && s->definition && !s->is_again)
 		(void)definition_remove(s->definition, NULL); /* at least it has no name then */
-	tell_ready(s, &s->ending.error);
 	s->has_ended = true;
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
@@ -535,6 +534,7 @@ static void finish(struct supervisor *s)
 		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &e);
 		supervisor_event(s, "error", "");
 	}
+	tell_ready(s, &s->ending.error); /* the name is free by now */
 	outputs_end_logs(s);
 	still_done(&s->still);
 	answer_mourners(s);

@@ -475,6 +475,14 @@ END
 
 # --- names ----------------------------------------------------------------------
 
+@test "the name of one that could not be made is free when that is told" {
+	: >file
+	for _ in {1..60}; do
+		fails_with 125 "make the file /dev/null/x inside: Not a directory .*" \
+			create -v "$T/file:/dev/null/x" box
+	done
+}
+
 @test "a record that its janitor wrote is as whole as any" {
 	make box
 	inner=$(output=$("$HUTCH" inspect box) && value '[0]["pid"]')
