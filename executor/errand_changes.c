@@ -281,8 +281,11 @@ void errand_git_changes(struct errand *x)
 	if (folder < 0)
 		return;
 	(void)walk_run(&w, folder);
-	if (git_init(&c.git, x, x->path) == 0 && collect_all(&c) == 0)
-		tell_changes(&c);
+	if (git_init(&c.git, x, x->path) == 0) {
+		c.git.only_looks = true;
+		if (collect_all(&c) == 0)
+			tell_changes(&c);
+	}
 	changes_done(&c);
 }
 
@@ -319,19 +322,33 @@ static char *split(char folder[PATH_MAX])
 	return rest;
 }
 
-static int read_committed(struct errand *x, struct git *g, const char *name,
-			  struct side *ret)
+/* The id of the file that the base has by that name, which a partial clone need not have;
+ * allocated, NULL: there is none. */
+static int find_committed(struct errand *x, struct git *g, const char *base, const char *name,
+			  char **ret)
 {
-	AUTO_FREE char *size = git_text(g, GIT_WORDS("cat-file", "-s", name));
-	AUTO_FREE char *type = size ? git_text(g, GIT_WORDS("cat-file", "-t", name))
-				    : NULL;
+	char type[8], id[65];
 
-	if (!type || strcmp(type, "blob") != 0) /* it was not there, or as a folder */
-		return g->is_late ? git_fail(x, g, "compare") : 0;
+	AUTO_FREE char *line = git_text(g, GIT_WORDS("--literal-pathspecs", "ls-tree", "-z", base,
+						     "--", *name ? name : "."));
+	if (!line)
+		return git_fail(x, g, "compare");
+	/* Folders have none, nor has a repository in it. */
+	if (sscanf(line, "%*o %7s %64[0-9a-f]", type, id) == 2 && !strcmp(type, "blob"))
+		*ret = text_copy(id);
+	return 0;
+}
+
+static int read_committed(struct errand *x, struct git *g, const char *id, struct side *ret)
+{
+	AUTO_FREE char *size = git_text(g, GIT_WORDS("cat-file", "-s", id));
+
+	if (!size)
+		return git_fail(x, g, "read what was committed");
 	if (strlen(size) > 9 || strtoul(size, NULL, 10) > ERRAND_SIDE_MAX)
 		return too_large(x);
 	g->most = ERRAND_SIDE_MAX;
-	if (git_run(g, GIT_WORDS("cat-file", "blob", name)) != 0)
+	if (git_run(g, GIT_WORDS("cat-file", "blob", id)) != 0)
 		return git_fail(x, g, "read what was committed");
 	*ret = (struct side){ mem_copy(buffer_data(&g->out), buffer_len(&g->out)),
 			      buffer_len(&g->out) };
@@ -425,12 +442,13 @@ static int compare_sides(struct errand *x, struct git *g, const char *rest)
 {
 	struct side old = { 0 }, new = { 0 };
 	AUTO_FREE char *base = is_repository(g) ? find_base(x, g) : NULL;
-	AUTO_FREE char *name = text_format("%s:./%s", base ? base : "", rest);
+	AUTO_FREE char *id = NULL;
 
 	if (!base)
 		return x->end.outcome != OUTCOME_DONE ? -1 : git_fail(x, g, "compare");
 	bool is_read = read_present(x, &new) == 0 &&
-		       read_committed(x, g, name, &old) == 0;
+		       find_committed(x, g, base, rest, &id) == 0 &&
+		       (!id || read_committed(x, g, id, &old) == 0);
 	int result = is_read ? 0 : -1;
 	if (result == 0 && !old.bytes && !new.bytes)
 		result = errand_fail(x, NULL, ENOENT);
@@ -452,6 +470,7 @@ void errand_git_diff(struct errand *x)
 	AUTO_FREE char *rest = split(folder);
 	if (git_init(&g, x, folder) < 0)
 		return;
+	g.only_looks = true;
 	(void)compare_sides(x, &g, rest);
 	git_done(&g);
 }

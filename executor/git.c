@@ -126,6 +126,8 @@ static void make_env(const struct git *g, struct list *ret)
 			list_add(ret, *env);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		list_set_env(ret, ours[i]);
+	if (g->only_looks)
+		list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* from 2.45 and in Debian's 2.39 */
 }
 
 /* --- the process ------------------------------------------------------------ */
@@ -355,6 +357,9 @@ static const struct advice {
 	  "git_clone or git_setup with \"init\": true makes one" },
 	{ "already exists and is not an empty",
 	  "give another \"path\", or an empty folder" },
+	{ "unable to read ", "to look fetches nothing, and this clone has not all of it" },
+	{ "could not get object info",
+	  "to look fetches nothing, and this clone has not all of it" },
 	{ "would be overwritten", "nothing was changed: commit or stash it first" },
 };
 

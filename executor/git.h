@@ -36,6 +36,7 @@ struct git {
 	const char *config[2];	 /* borrowed; "KEY=VALUE", or NULL */
 	struct bytes secret;	 /* borrowed; with one of these for the helper */
 	bool may_hook;		 /* tell where hooks are, as the repository has it */
+	bool only_looks;	 /* fetch nothing that a partial clone has not */
 	size_t most;		 /* bytes that it may print: its default is short */
 	struct buffer out, said; /* owned; what it printed, and complained of */
 	bool is_late;		 /* the errand's time was over, and it was ended */

@@ -244,6 +244,13 @@ sh("git switch -q main"); assert run("cat /tmp/ran").content.startswith("ran")  
 # No program is a transport, whatever a configuration says.
 sh("rm -f /tmp/ran; git config --global protocol.ext.allow always; git config --global \"url.ext::/tmp/evil .insteadOf\" https://evil.invalid/")
 assert failed(clone(url="https://evil.invalid/x"), "not allowed") and quiet()
+# What a partial clone has not is not fetched, which a program would be asked for.
+sh("cd /workspace; git init -q -b main lazy; cd lazy; echo 1 >a.txt; " + commit + "; echo 2 >a.txt; rm -f /tmp/ran; o=$(git rev-parse HEAD:a.txt); rm -f .git/objects/${o:0:2}/${o:2}")
+sh("git config core.repositoryFormatVersion 1; git config extensions.partialClone x; git config remote.x.promisor true; git config remote.x.url file:///workspace/h; git config remote.x.uploadpack /tmp/evil")
+assert failed(diff(path="a.txt"), "git cannot read what was committed: ") and quiet(), "something of the repository was run, to fetch"
+assert failed(diff(path="a.txt", ref="HEAD"), ": to look fetches nothing") and failed(changes(), ": to look fetches nothing") and quiet()
+sh("git diff; true"); assert run("cat /tmp/ran").content.startswith("ran")
+sh("cd ../h; rm -f /tmp/ran")
 # Links do not lead to what is hutch'"'"'s own.
 sh("cd /workspace; git init -q l; cd l; ln -s /proc/self p; ln -s /proc/self/maps m")
 for path in ("p/maps", "p/environ", "/proc/self/maps"):
