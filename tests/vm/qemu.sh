@@ -14,7 +14,7 @@ build=$top/build
 [ "${1:-}" = --build ] && build=$(cd "$2" && pwd)
 packages=systemd,systemd-sysv,udev,dbus,dbus-user-session,libpam-systemd,procps,iproute2
 packages+=,linux-image-amd64,initramfs-tools,zstd
-packages+=,bats,python3,strace,uidmap,libcmocka0,busybox-static,libarchive13,libcurl4,apparmor
+packages+=,bats,curl,git,python3,strace,uidmap,libcmocka0,busybox-static,libarchive13,libcurl4,apparmor
 . "$top/tests/vm/image.sh"
 
 missing() { # PROGRAM PACKAGE
