@@ -372,7 +372,7 @@ static bool is_finished(const struct client *c)
  * is over, for it to see. */
 static bool is_holder(struct supervisor *s, const struct client *c)
 {
-	return !guest_is_over(&s->guest) && lease_leave(s, c);
+	return !s->has_ended && lease_leave(s, c);
 }
 
 /* One of which no answer can come any more: it says nothing more, or has said so much that
