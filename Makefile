@@ -593,7 +593,8 @@ $(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
 $(B)/fuzzed/sandbox/deputy.o: $(GEN_DEPUTY)
 
 $(B)/fuzzed/lib/%.o: FUZZ_CC += -Iinclude
-$(B)/fuzzed/tests/fuzz/fuzz_library.o: FUZZ_CC += -Iinclude
+LIB_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(shell grep -l '"lib/' tests/fuzz/fuzz_*.c))
+$(patsubst %,$(B)/fuzzed/tests/fuzz/fuzz_%.o,$(LIB_FUZZ)): FUZZ_CC += -Iinclude
 
 # One side for each, and an archive, as with unit tests.
 FUZZ_LINK = $(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^)
@@ -608,7 +609,8 @@ $(addprefix $(B)/fuzz/,$(EXECUTOR_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fu
 	$(call say,LINK)
 	$(Q)$(FUZZ_LINK) $(VTERM_LIBS)
 
-$(B)/fuzz/library: $(B)/fuzzed/tests/fuzz/fuzz_library.o $(call fuzz_obj,$(LIBHUTCH_SRC))
+$(addprefix $(B)/fuzz/,$(LIB_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
+  $(call fuzz_obj,$(LIBHUTCH_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(FUZZ_LINK) -pthread
@@ -621,7 +623,7 @@ $(addprefix $(B)/fuzz/,$(IMAGE_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_
 	$(call say,LINK)
 	$(Q)$(FUZZ_LINK) $(IMAGE_LIBS)
 
-$(addprefix $(B)/fuzz/,$(filter-out library $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))): $(B)/fuzz/%: \
+$(addprefix $(B)/fuzz/,$(filter-out $(LIB_FUZZ) $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))): $(B)/fuzz/%: \
   $(B)/fuzzed/tests/fuzz/fuzz_%.o $(B)/fuzzed/side.a
 	@mkdir -p $(@D)
 	$(call say,LINK)

@@ -9,7 +9,6 @@
 #include "lib/fault.h"
 #include "lib/handle.h"
 #include "lib/inlet.h"
-#include "lib/way.h"
 #include "sandbox/cli/client.h"
 
 /* Of a keeper's two lines together: a name, or an error. */
@@ -17,7 +16,7 @@
 
 enum { ASK_HELLO = 1, ASK_TAKE };
 
-int asking_begin(struct hutch *h, struct hutch_error *e)
+int asking_begin(struct hutch *h, int *keeper, struct hutch_error *e)
 {
 	static const char form[] = "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\","
 				   "\"params\":{\"protocol\":%d}}\n"
@@ -26,15 +25,14 @@ int asking_begin(struct hutch *h, struct hutch_error *e)
 	const int len =
 		snprintf(text, sizeof(text), form, ASK_HELLO, CLIENT_PROTOCOL, ASK_TAKE);
 
-	AUTO_CLOSE int keeper = way_to_pool(h->name);
 	/* It fits into an empty socket; one that is full already belongs to no keeper. */
-	if (keeper < 0 || pass_send(keeper, text, (size_t)len, NULL, 0) != len)
+	if (*keeper < 0 || pass_send(*keeper, text, (size_t)len, NULL, 0) != len)
 		return 0;
 	h->in.bytes = malloc(SAID_MAX);
 	if (!h->in.bytes)
 		return fault_memory(e);
 	h->in.room = SAID_MAX;
-	h->socket = fd_take(&keeper);
+	h->socket = fd_take(keeper);
 	return handle_watch(h, h->socket, e) < 0 ? -1 : 1;
 }
 

@@ -8,9 +8,9 @@
 struct hutch;
 struct hutch_error;
 
-/* Asks the keeper of the pool that the handle is called after: the connection is
- * h->socket.  1: it was asked; 0: not this way; -1: an error. */
-int asking_begin(struct hutch *h, struct hutch_error *e);
+/* Asks the keeper of the pool that the handle is called after: the connection to it, -1 if
+ * there is none, is h->socket then.  1: it was asked; 0: not this way; -1: an error. */
+int asking_begin(struct hutch *h, int *keeper, struct hutch_error *e);
 
 /* With what came.  0: nothing, or not all of it yet, and *ret_went_on says which.  1: the
  * handle has the name of the sandbox that was handed out, and h->socket leads to that,

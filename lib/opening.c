@@ -79,14 +79,21 @@ static int start_taking(struct hutch *h, struct hutch_error *e)
 	return start_helper(h, argv, 1, e);
 }
 
-int opening_take(struct hutch *h, struct hutch_error *e)
+int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e)
 {
-	const int asked = asking_begin(h, e);
+	const int asked = asking_begin(h, keeper, e);
 
 	h->stage = ASKING;
 	if (asked > 0)
 		return start_timer(h, e);
 	return asked < 0 ? -1 : start_taking(h, e);
+}
+
+int opening_take(struct hutch *h, struct hutch_error *e)
+{
+	AUTO_CLOSE int keeper = way_to_pool(h->name);
+
+	return opening_ask(h, &keeper, e);
 }
 
 static int greet(struct hutch *h, struct hutch_error *e)

@@ -11,6 +11,9 @@ int opening_create(struct hutch *h, const char *verb, const char *const *args,
 int opening_find(struct hutch *h, struct hutch_error *e);
 /* From the pool that it is called after until then. */
 int opening_take(struct hutch *h, struct hutch_error *e);
+/* The same over that connection to its keeper, which is taken over if it is asked there;
+ * -1: none. */
+int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e);
 
 /* With the lock: goes on when what is waited for has come.  True: something has. */
 bool opening_step(struct hutch *h);
