@@ -74,13 +74,10 @@ static int receive(struct hutch *h, struct hutch_error *e)
 }
 
 /* The sandbox's name, and the connection to it. */
-static int take_answer(struct hutch *h, const char *text, struct hutch_error *e)
+static int take_answer(struct hutch *h, struct reply line, struct hutch_error *e)
 {
-	AUTO_FREE char *name = hutch_json_string(text, "result.sandbox");
-
-	if (!name || !registry_is_name(name) || h->handed < 0)
+	if (h->handed < 0 || !handle_rename(h, reply_get(line, "result.sandbox")))
 		return broken(h, "it handed out no sandbox", e);
-	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
 	handle_drop(h, &h->socket);
 	h->socket = fd_take(&h->handed);
 	inlet_done(h);
@@ -88,12 +85,12 @@ static int take_answer(struct hutch *h, const char *text, struct hutch_error *e)
 }
 
 /* A keeper that lives says hello in time; a sandbox may have to be made. */
-static int take_line(struct hutch *h, const char *text, struct hutch_error *e)
+static int take_line(struct hutch *h, const char *text, size_t len, struct hutch_error *e)
 {
 	struct reply line;
 	int64_t id = 0;
 
-	if (reply_scan(&line, text, strlen(text), NULL) < 0)
+	if (reply_scan(&line, text, len, NULL) < 0)
 		return broken(h, "a line is no JSON", e);
 	const struct reply error = reply_get(line, "error");
 	if (error.text)
@@ -106,7 +103,7 @@ static int take_line(struct hutch *h, const char *text, struct hutch_error *e)
 	}
 	if (id != ASK_TAKE || h->timer >= 0)
 		return broken(h, "an answer to what was not asked", e);
-	return take_answer(h, text, e);
+	return take_answer(h, line, e);
 }
 
 static int take_lines(struct hutch *h, struct hutch_error *e)
@@ -115,13 +112,12 @@ static int take_lines(struct hutch *h, struct hutch_error *e)
 	int rc = 0;
 
 	while (rc == 0) {
-		char *start = in->bytes + in->start;
-		char *end = memchr(start, '\n', in->end - in->start);
+		const char *start = in->bytes + in->start;
+		const char *end = memchr(start, '\n', in->end - in->start);
 		if (!end)
 			return 0;
-		*end = '\0'; /* a NUL before that ends it, and then it is no JSON */
 		in->start += (size_t)(end - start) + 1;
-		rc = take_line(h, start, e);
+		rc = take_line(h, start, (size_t)(end - start), e);
 	}
 	return rc;
 }

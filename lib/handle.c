@@ -14,6 +14,7 @@
 #include "lib/fault.h"
 #include "lib/inlet.h"
 #include "lib/opening.h"
+#include "policy/json_string.h"
 
 #ifndef HUTCH_VERSION
 #define HUTCH_VERSION "0.1.0"
@@ -119,6 +120,25 @@ int hutch_fd(struct hutch *h, struct hutch_error *e)
 	if (h->loop < 0 && make_loop(h, e) < 0)
 		return handle_leave(h, -1);
 	return handle_leave(h, h->loop);
+}
+
+/* --- its name -------------------------------------------------------------- */
+
+/* Each character of a name may be written in six. */
+#define NAME_WRITTEN_MAX (6 * REGISTRY_NAME_MAX + 2)
+
+bool handle_rename(struct hutch *h, struct reply name)
+{
+	char text[NAME_WRITTEN_MAX];
+	size_t at = 1;
+
+	if (reply_type(name) != REPLY_STRING || name.len > NAME_WRITTEN_MAX)
+		return false;
+	(void)json_decode_all(name.text, name.len, &at, text);
+	if (!registry_is_name(text))
+		return false;
+	memcpy(h->name, text, strlen(text) + 1); /* it was checked */
+	return true;
 }
 
 /* --- begin and end --------------------------------------------------------- */

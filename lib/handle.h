@@ -30,6 +30,8 @@
 #include "lib/helper.h"
 #include "sandbox/registry.h"
 
+struct reply;
+
 #define QUEUE_MAX (16u << 20)
 #define HELLO	  1
 
@@ -115,6 +117,9 @@ void handle_drop(struct hutch *h, int *fd);
 /* One that waits for nothing yet; closed with hutch_close(). */
 struct hutch *handle_new(const char *name, const struct hutch_how *how,
 			 struct hutch_error *e);
+
+/* It is called that from now on; false: it is no name. */
+bool handle_rename(struct hutch *h, struct reply name);
 
 /* It is open: whoever waits is told. */
 void handle_open(struct hutch *h);

@@ -156,13 +156,13 @@ static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 /* The one that was handed out has not been greeted; and it has a name of its own. */
 static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch_error *e)
 {
-	AUTO_FREE char *name = hutch_json_string(said, "sandbox");
+	struct reply object = { 0 };
 
-	if (*fd < 0 || !name || !registry_is_name(name))
+	(void)reply_scan(&object, said, strlen(said), NULL); /* as judge() has */
+	if (*fd < 0 || !handle_rename(h, reply_get(object, "sandbox")))
 		return fault(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,
 			     h->name);
-	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
 	h->socket = fd_take(fd);
 	return greet(h, e);
 }

@@ -1,4 +1,5 @@
 /* Sandboxes of pools: of a real one, and of a keeper that says what it was told to. */
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -118,7 +119,10 @@ static struct hutch *open_mirage(int listener, int *ret_keeper)
 #define REFUSED(kind) \
 	"\"error\":{\"code\":-32000,\"message\":\"not so\",\"data\":{\"kind\":\"" kind "\"}}"
 
-static const struct {
+#define TAKEN	   LINE(2, "\"result\":{\"sandbox\":\"mirage-1\"}")
+#define NUL_BEHIND "{\"id\":1,\"result\":{}}\0hello\n"
+
+static const struct keeper {
 	const char *says; /* and then it closes */
 	bool hands_over;
 	int kind;
@@ -141,28 +145,32 @@ static const struct {
 	{ LINE(null, REFUSED("limit")), true, HUTCH_LIMIT, "pool 'mirage': not so" },
 };
 
+static void hold_it(int listener, const struct keeper *k, size_t len)
+{
+	struct hutch_error e;
+	int keeper;
+	struct hutch *h = open_mirage(listener, &keeper);
+
+	check(!len || pass_send(keeper, k->says, len, &listener, k->hands_over) > 0);
+	close(keeper);
+	check(hutch_ready(h, TRIAL_MS, &e) == -1);
+	if (e.kind != k->kind || !strstr(e.message, k->why))
+		fprintf(stderr, "keeper: %s\n", k->says);
+	works(&e, e.kind == k->kind && strstr(e.message, k->why));
+	hutch_close(h);
+}
+
 static void hold_a_keeper_to_the_protocol(void)
 {
+	const struct keeper nul = { NUL_BEHIND, false, HUTCH_PROTOCOL, "no JSON" };
 	struct sockaddr_un address;
-	struct hutch_error e;
 
 	if (!goes_straight())
 		return;
 	const int listener = keep_mirage(&address);
-	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
-		const char *says = keepers[i].says;
-		int keeper, passed = listener;
-		struct hutch *h = open_mirage(listener, &keeper);
-
-		check(!*says || pass_send(keeper, says, strlen(says), &passed,
-					  keepers[i].hands_over) > 0);
-		close(keeper);
-		check(hutch_ready(h, TRIAL_MS, &e) == -1);
-		if (e.kind != keepers[i].kind || !strstr(e.message, keepers[i].why))
-			fprintf(stderr, "keeper %zu\n", i);
-		works(&e, e.kind == keepers[i].kind && strstr(e.message, keepers[i].why));
-		hutch_close(h);
-	}
+	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++)
+		hold_it(listener, &keepers[i], strlen(keepers[i].says));
+	hold_it(listener, &nul, sizeof(NUL_BEHIND) - 1);
 	remove_mirage(listener, &address);
 }
 
@@ -187,6 +195,57 @@ static void bound_what_a_keeper_says(void)
 	check(strstr(e.message, "too long"));
 	hutch_close(h);
 	close(keeper);
+	remove_mirage(listener, &address);
+}
+
+/* Who has connected already; -1: nobody. */
+static int accept_one(int listener)
+{
+	struct pollfd w = { .fd = listener, .events = POLLIN };
+
+	return poll(&w, 1, 0) == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+}
+
+/* Takes from a keeper and a sandbox that answer at once, where the n-th allocation fails;
+ * true: one did. */
+static bool take_without_memory(int listener, long n)
+{
+	const struct hutch_how how = { .size = sizeof(how), .program = "/nonexistent" };
+	struct hutch_error e = { .kind = HUTCH_OK };
+	struct hutch *h = NULL;
+	int ends[2];
+
+	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	check(write(ends[0], GREETED, strlen(GREETED)) > 0);
+	trial_fail_memory(n);
+	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
+	const int keeper = accept_one(listener); /* it may have failed after that */
+	check(!is_ready || pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
+	is_ready = is_ready && hutch_ready(h, TRIAL_MS, &e) == 0;
+	const bool has_failed = trial_has_failed();
+	if (is_ready)
+		check(!strcmp(hutch_name(h), "mirage-1"));
+	else
+		works(&e, has_failed && e.kind == HUTCH_NO_MEMORY);
+	hutch_close(h);
+	if (keeper >= 0)
+		close(keeper);
+	close(ends[0]);
+	close(ends[1]);
+	return has_failed;
+}
+
+static void take_where_there_is_no_memory(void)
+{
+	struct sockaddr_un address;
+	long n = 1;
+
+	if (!goes_straight())
+		return;
+	const int listener = keep_mirage(&address);
+	while (take_without_memory(listener, n))
+		n++;
+	check(n > 5 || !trial_can_fail_memory());
 	remove_mirage(listener, &address);
 }
 
@@ -218,6 +277,7 @@ const struct trial trials_pool[] = {
 	{ "take_without_a_program", take_without_a_program },
 	{ "hold_a_keeper_to_the_protocol", hold_a_keeper_to_the_protocol },
 	{ "bound_what_a_keeper_says", bound_what_a_keeper_says },
+	{ "take_where_there_is_no_memory", take_where_there_is_no_memory },
 	{ "give_up_on_a_silent_keeper", give_up_on_a_silent_keeper },
 	{ NULL, NULL },
 };

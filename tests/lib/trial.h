@@ -55,6 +55,12 @@ struct hutch_message *trial_next(struct hutch *h, int type, int64_t call);
 /* How many descriptors an execve(2) would leave open. */
 int trial_lasting(void);
 
+/* The n-th allocation of this thread from now on fails, until it is asked whether one
+ * did. */
+void trial_fail_memory(long n);
+bool trial_has_failed(void);
+bool trial_can_fail_memory(void);
+
 /* The hutch that this program runs. */
 const char *trial_program(void);
 

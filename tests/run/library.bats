@@ -76,6 +76,10 @@ done_by() {
 	done_by hold_a_keeper_to_the_protocol bound_what_a_keeper_says give_up_on_a_silent_keeper
 }
 
+@test "what a keeper hands out where there is no memory is an error that says so" {
+	done_by take_where_there_is_no_memory
+}
+
 none_is_left() {
 	[[ -z $("$HUTCH" ps -q) ]]
 }
