@@ -60,7 +60,8 @@ ssize_t pass_receive(int socket, void *bytes, size_t len, int *ret_fd)
 	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
 
-	*ret_fd = -1;
+	/* There is room for two: that nothing fits into it is not for want of that. */
+	*ret_fd = n >= 0 && (m.msg_flags & MSG_CTRUNC) ? PASS_LOST : -1;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		*ret_fd = take_first(c);
 	return n;

@@ -4,11 +4,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define PASS_MAX 3
+#define PASS_MAX  3
+#define PASS_LOST (-2)
 
 /* As send(2); `fds` stay the caller's, up to PASS_MAX. */
 ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count);
 
 /* As recv(2).  The descriptor that came with them, which is the caller's and
- * close-on-exec, is in *ret_fd, or -1; there is room for one. */
+ * close-on-exec, is in *ret_fd, or -1; there is room for one.  PASS_LOST: one came, and the
+ * kernel has dropped it, since this process may have no more (EMFILE). */
 ssize_t pass_receive(int socket, void *bytes, size_t len, int *ret_fd);

@@ -58,7 +58,7 @@ static int receive(struct hutch *h, struct hutch_error *e)
 		return broken(h, "its answer is too long", e);
 	const ssize_t n =
 		pass_receive(h->socket, in->bytes + in->end, in->room - in->end, &fd);
-	if (fd >= 0) {
+	if (fd != -1) {
 		own_close(&h->handed);
 		h->handed = fd;
 	}
@@ -76,6 +76,8 @@ static int receive(struct hutch *h, struct hutch_error *e)
 /* The sandbox's name, and the connection to it. */
 static int take_answer(struct hutch *h, struct reply line, struct hutch_error *e)
 {
+	if (h->handed == PASS_LOST)
+		return handle_lost(h, e);
 	if (h->handed < 0 || !handle_rename(h, reply_get(line, "result.sandbox")))
 		return broken(h, "it handed out no sandbox", e);
 	handle_drop(h, &h->socket);

@@ -122,7 +122,14 @@ int hutch_fd(struct hutch *h, struct hutch_error *e)
 	return handle_leave(h, h->loop);
 }
 
-/* --- its name -------------------------------------------------------------- */
+/* --- what is handed over to it --------------------------------------------- */
+
+int handle_lost(const struct hutch *h, struct hutch_error *e)
+{
+	errno = EMFILE;
+	(void)fault_sys(e, "take the connection that came for '%s'", h->name);
+	return fault_remedy(e, "close some descriptors, or raise the limit (ulimit -n)");
+}
 
 /* Each character of a name may be written in six. */
 #define NAME_WRITTEN_MAX (6 * REGISTRY_NAME_MAX + 2)

@@ -118,6 +118,9 @@ void handle_drop(struct hutch *h, int *fd);
 struct hutch *handle_new(const char *name, const struct hutch_how *how,
 			 struct hutch_error *e);
 
+/* What was handed over is lost (pass.h), and has ended with that; -1. */
+int handle_lost(const struct hutch *h, struct hutch_error *e);
+
 /* It is called that from now on; false: it is no name. */
 bool handle_rename(struct hutch *h, struct reply name);
 

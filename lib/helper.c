@@ -185,7 +185,7 @@ size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd)
 		int fd = -1;
 		n = pass_receive(x->says, said + len, size - 1 - len, &fd);
 		len += n > 0 ? (size_t)n : 0;
-		if (fd >= 0) {
+		if (fd != -1) {
 			own_close(ret_fd);
 			*ret_fd = fd;
 		}

@@ -32,8 +32,8 @@ struct helper_plan {
 int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_error *e);
 
 /* To be called when it has ended, or to wait for that.  What it said, up to `size` - 1
- * bytes and a NUL; the descriptor that came with it in *ret_fd, which is the caller's, or
- * -1. */
+ * bytes and a NUL; the descriptor that came with it in *ret_fd, as pass_receive() has
+ * it. */
 size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd);
 
 /* Kills it if it runs.  Not in a child of ours, whose helper it is not:

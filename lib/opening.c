@@ -177,6 +177,8 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 	AUTO_CLOSE int got = fd;
 	if (judge(h, said, len, e) < 0)
 		return -1;
+	if (got == PASS_LOST)
+		return handle_lost(h, e);
 	if (h->stage == TAKING)
 		return take_sandbox(h, said, &got, e);
 	return h->stage == CREATING ? opening_find(h, e) : take_connection(h, &got, e);

@@ -1,6 +1,7 @@
 /* Another end that does not keep to the protocol: this program, as the `hutch connect`
  * that hands over a connection, whose other end says what it was told to. */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -37,8 +38,8 @@ int trial_impostor(char **argv)
 	return pass_send(1, "{\"error\":null}\n", 15, &peer, 1) < 0;
 }
 
-/* A handle whose other end is *ret_peer. */
-static struct hutch *open_hostile(int *ret_peer)
+/* A handle whose other end will be *ret_peer. */
+static struct hutch *begin_hostile(int *ret_peer)
 {
 	static char self[200];
 	const struct hutch_how how = { .size = sizeof(how), .program = self };
@@ -52,11 +53,37 @@ static struct hutch *open_hostile(int *ret_peer)
 	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	check(dup2(ends[0], PEER) == PEER); /* and that is not close-on-exec */
 	works(&e, hutch_attach("hostile", &how, &h, &e) == 0);
-	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
 	close(ends[0]);
 	close(PEER);
 	*ret_peer = ends[1];
 	return h;
+}
+
+static struct hutch *open_hostile(int *ret_peer)
+{
+	struct hutch *h = begin_hostile(ret_peer);
+	struct hutch_error e;
+
+	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	return h;
+}
+
+/* Where this process has no number left for it, the kernel drops what is handed over. */
+static void find_no_descriptor_for_a_connection(void)
+{
+	struct hutch_error e;
+	struct rlimit old;
+	int peer;
+	struct hutch *h = begin_hostile(&peer);
+	struct pollfd ended = { .fd = hutch_fd(h, &e), .events = POLLIN };
+
+	check(ended.fd >= 0 && poll(&ended, 1, TRIAL_MS) == 1);
+	old = trial_use_up_descriptors();
+	check(hutch_ready(h, TRIAL_MS, &e) == -1);
+	check(setrlimit(RLIMIT_NOFILE, &old) == 0);
+	works(&e, e.kind == HUTCH_LIMIT && strstr(e.message, "Too many open files"));
+	hutch_close(h);
+	close(peer);
 }
 
 #define ANSWER(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" #id "," rest "}\n"
@@ -288,6 +315,7 @@ static void start_programs_as_a_shell_would(void)
 }
 
 const struct trial trials_hostile[] = {
+	{ "find_no_descriptor_for_a_connection", find_no_descriptor_for_a_connection },
 	{ "hold_lines_to_the_protocol", hold_lines_to_the_protocol },
 	{ "bound_a_line", bound_a_line },
 	{ "bound_what_nobody_takes", bound_what_nobody_takes },

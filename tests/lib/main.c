@@ -27,6 +27,18 @@ int trial_lasting(void)
 	return count;
 }
 
+struct rlimit trial_use_up_descriptors(void)
+{
+	const int next = dup(0);
+	struct rlimit old, few;
+
+	check(next >= 0 && getrlimit(RLIMIT_NOFILE, &old) == 0);
+	close(next);
+	few = (struct rlimit){ (rlim_t)next, old.rlim_max };
+	check(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	return old;
+}
+
 /* Which signals are not as at the start of a program, and which are blocked. */
 static sigset_t signals_now(void)
 {

@@ -198,6 +198,28 @@ static void bound_what_a_keeper_says(void)
 	remove_mirage(listener, &address);
 }
 
+/* Where this process has no number left for it, the kernel drops what was handed out. */
+static void find_no_descriptor_for_a_sandbox(void)
+{
+	struct sockaddr_un address;
+	struct rlimit old;
+	struct hutch_error e;
+	int keeper;
+
+	if (!goes_straight())
+		return;
+	const int listener = keep_mirage(&address);
+	struct hutch *h = open_mirage(listener, &keeper);
+	check(pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &listener, 1) > 0);
+	old = trial_use_up_descriptors();
+	check(hutch_ready(h, TRIAL_MS, &e) == -1);
+	check(setrlimit(RLIMIT_NOFILE, &old) == 0);
+	works(&e, e.kind == HUTCH_LIMIT && strstr(e.message, "Too many open files"));
+	hutch_close(h);
+	close(keeper);
+	remove_mirage(listener, &address);
+}
+
 /* Who has connected already; -1: nobody. */
 static int accept_one(int listener)
 {
@@ -277,6 +299,7 @@ const struct trial trials_pool[] = {
 	{ "take_without_a_program", take_without_a_program },
 	{ "hold_a_keeper_to_the_protocol", hold_a_keeper_to_the_protocol },
 	{ "bound_what_a_keeper_says", bound_what_a_keeper_says },
+	{ "find_no_descriptor_for_a_sandbox", find_no_descriptor_for_a_sandbox },
 	{ "take_where_there_is_no_memory", take_where_there_is_no_memory },
 	{ "give_up_on_a_silent_keeper", give_up_on_a_silent_keeper },
 	{ NULL, NULL },

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hutch.h"
@@ -54,6 +55,9 @@ struct hutch_message *trial_next(struct hutch *h, int type, int64_t call);
 
 /* How many descriptors an execve(2) would leave open. */
 int trial_lasting(void);
+
+/* There is no descriptor to be had until the limit is set to that again. */
+struct rlimit trial_use_up_descriptors(void);
 
 /* The n-th allocation of this thread from now on fails, until it is asked whether one
  * did. */

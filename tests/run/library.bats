@@ -76,8 +76,8 @@ done_by() {
 	done_by hold_a_keeper_to_the_protocol bound_what_a_keeper_says give_up_on_a_silent_keeper
 }
 
-@test "what a keeper hands out where there is no memory is an error that says so" {
-	done_by take_where_there_is_no_memory
+@test "what a keeper hands out where there is no descriptor or no memory is an error that says so" {
+	done_by find_no_descriptor_for_a_sandbox take_where_there_is_no_memory
 }
 
 none_is_left() {
@@ -118,7 +118,8 @@ none_is_left() {
 }
 
 @test "without descriptors and without memory it says so, and goes on when there are some" {
-	done_by say_that_there_are_no_descriptors say_that_there_is_no_memory
+	done_by say_that_there_are_no_descriptors find_no_descriptor_for_a_connection \
+		say_that_there_is_no_memory
 }
 
 @test "what comes from the other end is bounded and held to the protocol" {

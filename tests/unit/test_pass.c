@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,27 @@ static void test_of_several_the_first_is_kept_and_no_other_stays_open(void **sta
 	assert_int_equal(scene_open_fds(), before);
 }
 
+static void test_one_that_there_is_no_number_for_is_lost_and_that_is_told(void **state)
+{
+	struct rlimit old, few;
+	struct pair p;
+	char text[8];
+	int fd;
+
+	(void)state;
+	open_pair(&p);
+	assert_int_equal(pass_send(p.ends[0], "a", 1, p.fds, 1), 1);
+	const int next = dup(p.ends[0]);
+	assert_int_equal(close(next) | getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = (struct rlimit){ (rlim_t)next, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	const ssize_t n = pass_receive(p.ends[1], text, sizeof(text), &fd);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(fd, PASS_LOST);
+	close_pair(&p);
+}
+
 static void test_a_peer_that_has_gone_is_an_error_and_no_signal(void **state)
 {
 	struct pair p;
@@ -100,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_comes_with_its_bytes_and_the_rest_without),
 		cmocka_unit_test(test_of_several_the_first_is_kept_and_no_other_stays_open),
+		cmocka_unit_test(test_one_that_there_is_no_number_for_is_lost_and_that_is_told),
 		cmocka_unit_test(test_a_peer_that_has_gone_is_an_error_and_no_signal),
 	};
 
