@@ -87,6 +87,7 @@ struct hutch {
 	struct helper helper;
 	int socket, timer, io, loop, ready; /* owned; -1: none */
 	int handed;	  /* owned: what a keeper has sent; -1: nothing */
+	bool is_greeted;  /* hello was sent, or tried to: the timer runs */
 	bool is_shown;	  /* `ready` can be read */
 	bool has_backlog; /* lines are here that there was no memory for */
 	bool is_handed;	  /* hutch_act_stream() has the socket */

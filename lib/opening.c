@@ -60,14 +60,19 @@ static int start_finding(struct hutch *h, struct hutch_error *e)
 }
 
 /* A supervisor that lives says hello in time, or it is stuck. */
-static int start_timer(struct hutch *h, struct hutch_error *e)
+static int make_timer(struct hutch *h, struct hutch_error *e)
+{
+	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (h->timer < 0)
+		return fault_sys(e, "make a timer for sandbox '%s'", h->name);
+	return handle_watch(h, h->timer, e);
+}
+
+void opening_start_timer(struct hutch *h)
 {
 	const struct itimerspec due = { .it_value.tv_sec = CLIENT_PATIENCE_MS / 1000 };
 
-	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (h->timer < 0 || timerfd_settime(h->timer, 0, &due, NULL) < 0)
-		return fault_sys(e, "make a timer for sandbox '%s'", h->name);
-	return handle_watch(h, h->timer, e);
+	(void)timerfd_settime(h->timer, 0, &due, NULL); /* with these it cannot fail */
 }
 
 static int start_taking(struct hutch *h, struct hutch_error *e)
@@ -84,9 +89,12 @@ int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e)
 	const int asked = asking_begin(h, keeper, e);
 
 	h->stage = ASKING;
-	if (asked > 0)
-		return start_timer(h, e);
-	return asked < 0 ? -1 : start_taking(h, e);
+	if (asked <= 0)
+		return asked < 0 ? -1 : start_taking(h, e);
+	if (make_timer(h, e) < 0)
+		return -1;
+	opening_start_timer(h);
+	return 0;
 }
 
 int opening_take(struct hutch *h, struct hutch_error *e)
@@ -99,9 +107,10 @@ int opening_take(struct hutch *h, struct hutch_error *e)
 static int greet(struct hutch *h, struct hutch_error *e)
 {
 	h->stage = GREETING;
-	if (handle_watch(h, h->socket, e) < 0 || start_timer(h, e) < 0)
+	if (handle_watch(h, h->socket, e) < 0 || make_timer(h, e) < 0)
 		return -1;
-	/* It goes out with the first call, or when it is awaited or polled for. */
+	/* It goes out with the first call, or when it is awaited or polled for, and the
+	 * timer runs from then on. */
 	return outlet_greet(h, e);
 }
 
@@ -227,9 +236,17 @@ bool opening_step(struct hutch *h)
 	else
 		goes_on = false;
 	/* What has come in time counts, however late we look. */
-	if (rc == 0 && (h->stage == ASKING || h->stage == GREETING) && !goes_on && is_late(h))
+	if (rc == 0 && h->stage == ASKING && !goes_on && is_late(h))
 		rc = stuck(h, &h->why);
 	if (rc < 0)
 		handle_end(h);
 	return goes_on || rc < 0;
+}
+
+void opening_expire(struct hutch *h)
+{
+	if (h->stage != GREETING || !is_late(h))
+		return;
+	(void)stuck(h, &h->why);
+	handle_end(h);
 }

@@ -17,3 +17,8 @@ int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e);
 
 /* With the lock: goes on when what is waited for has come.  True: something has. */
 bool opening_step(struct hutch *h);
+
+/* The other end is greeted now, and has until the timer's end to answer. */
+void opening_start_timer(struct hutch *h);
+/* After all was read that came: that end is the handle's. */
+void opening_expire(struct hutch *h);

@@ -10,6 +10,7 @@
 #include "lib/fault.h"
 #include "lib/call.h"
 #include "lib/handle.h"
+#include "lib/opening.h"
 #include "sandbox/cli/client.h"
 
 static void free_chunk(struct chunk *c)
@@ -128,6 +129,9 @@ void outlet_flush(struct hutch *h)
 
 	if (!h->out || (h->stage != GREETING && h->stage != OPEN))
 		return;
+	if (h->stage == GREETING && !h->is_greeted)
+		opening_start_timer(h);
+	h->is_greeted = true;
 	while ((c = h->out) && send_some(h, c)) {
 		if (c->sent < c->len)
 			continue;

@@ -20,6 +20,8 @@ int turn(struct hutch *h, struct hutch_error *e)
 	if (h->stage != GREETING && h->stage != OPEN)
 		return has_stepped;
 	const int got = inlet_read(h, e);
+	if (got >= 0)
+		opening_expire(h);
 	return got ? got : has_stepped || h->stage == OVER;
 }
 

@@ -299,12 +299,19 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	trial_end(h);
 }
 
+/* Meanwhile nobody looks at two of another sandbox, which was greeted from one of them: it
+ * has answered in time, however late that is read. */
 static void give_up_on_one_that_is_stuck(void)
 {
-	struct hutch *h = trial_create("box"), *other;
+	struct hutch *h = trial_create("box"), *well = trial_create("barn");
+	struct hutch *other, *silent, *greeted;
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
 	const pid_t supervisor = supervisor_of("box");
 	struct hutch_error e;
+
+	works(&e, hutch_attach("barn", &how, &silent, &e) == 0);
+	works(&e, hutch_attach("barn", &how, &greeted, &e) == 0);
+	const int64_t call = hutch_info(greeted, HUTCH_WAIT, &e);
 
 	check(kill(supervisor, SIGSTOP) == 0);
 	works(&e, hutch_attach("box", &how, &other, &e) == 0);
@@ -316,6 +323,11 @@ static void give_up_on_one_that_is_stuck(void)
 	hutch_close(other);
 	check(kill(supervisor, SIGCONT) == 0);
 	check(trial_sh(h, "exit 6", NULL, 0) == 6);
+	works(&e, hutch_ready(silent, TRIAL_MS, &e) == 0);
+	hutch_message_free(trial_answer(greeted, call));
+	hutch_close(silent);
+	hutch_close(greeted);
+	trial_end(well);
 	trial_end(h);
 }
 
