@@ -26,8 +26,8 @@
 
 int pools_check_name(const char *name, struct err *e)
 {
-	if (registry_check_name(name, e) < 0)
-		return -1;
+	if (!registry_is_name(name))
+		return registry_refuse_name(name, "pool", POOLS_NAME_MAX, e);
 	if (strlen(name) <= POOLS_NAME_MAX)
 		return 0;
 	return err_set(e, ERR_USAGE, "'%s' is too long for the name of a pool: its sandboxes are "

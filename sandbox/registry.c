@@ -38,10 +38,8 @@ const char *registry_status_name(enum registry_status status)
 	return (unsigned)status < REGISTRY_STATUS_COUNT ? status_names[status] : "error";
 }
 
-int registry_check_name(const char *name, struct err *e)
+int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e)
 {
-	if (registry_is_name(name))
-		return 0;
 	/* Not in the middle of a character of UTF-8. */
 	size_t cut = strnlen(name, QUOTED_MAX);
 	while (name[cut] && cut && ((unsigned char)name[cut] & 0xc0) == 0x80)
@@ -49,8 +47,14 @@ int registry_check_name(const char *name, struct err *e)
 	AUTO_FREE char *start = text_format("%.*s", (int)cut, name);
 	AUTO_FREE char *shown = visible_line(start);
 	return err_set(e, ERR_USAGE,
-		       "'%s%s' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 _ . -, the "
-		       "first a letter or a digit", shown, name[cut] ? "..." : "");
+		       "'%s%s' is no name of a %s: 1 to %u of A-Z a-z 0-9 _ . -, the "
+		       "first a letter or a digit", shown, name[cut] ? "..." : "", of, max);
+}
+
+int registry_check_name(const char *name, struct err *e)
+{
+	return registry_is_name(name) ? 0 : registry_refuse_name(name, "sandbox",
+								 REGISTRY_NAME_MAX, e);
 }
 
 void registry_init(struct registry_entry *r)

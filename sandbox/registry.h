@@ -71,6 +71,8 @@ const char *registry_status_name(enum registry_status status);
 /* [A-Za-z0-9][A-Za-z0-9_.-]{0,62} */
 bool registry_is_name(const char *name);
 int registry_check_name(const char *name, struct err *e);
+/* -1: what is called `of` can have no such name, and none of more than `max` bytes. */
+int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e);
 
 /* --- the supervisor's side ------------------------------------------------- */
 

@@ -508,16 +508,23 @@ static int enter(const char *name, struct policy *policy, enum door door)
 
 /* NAME [--] CMD [ARG...] becomes the name, which is the caller's to free, and the
  * command. */
-static int split(struct list *words, char **ret_name, struct err *e)
+static int incomplete(const struct list *words, bool is_pool, struct err *e)
+{
+	if (!words->count)
+		(void)err_set(e, ERR_USAGE, "no %s was named", is_pool ? "pool" : "sandbox");
+	else
+		(void)err_set(e, ERR_USAGE, "no command to run in %s '%.70s'",
+			      is_pool ? "a sandbox of pool" : "sandbox", words->items[0]);
+	return err_remedy(e, is_pool ? "hutch pool exec [OPTIONS] POOL [--] CMD [ARG...]"
+				     : "hutch exec [OPTIONS] NAME [--] CMD [ARG...]");
+}
+
+static int split(struct list *words, bool is_pool, char **ret_name, struct err *e)
 {
 	size_t skip = words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
 
-	if (words->count <= skip) {
-		(void)err_set(e, ERR_USAGE, words->count ? "no command to run in sandbox '%.70s'"
-							 : "no sandbox was named",
-			      words->count ? words->items[0] : "");
-		return err_remedy(e, "hutch exec [OPTIONS] NAME [--] CMD [ARG...]");
-	}
+	if (words->count <= skip)
+		return incomplete(words, is_pool, e);
 	*ret_name = words->items[0];
 	if (skip == 2)
 		free(words->items[1]);
@@ -539,7 +546,7 @@ static int exec_words(char **argv, struct run_options *o, struct err *e)
 	if (o->detaches && o->policy->is_interactive)
 		return err_set(e, ERR_USAGE, "-d and -i exclude each other: nobody is there whose "
 					     "stdin it could be");
-	if (split(&o->policy->argv, &name, e) < 0)
+	if (split(&o->policy->argv, false, &name, e) < 0)
 		return -1;
 	return enter(name, o->policy, o->detaches ? DOOR_DETACHED : DOOR_NAME);
 }
@@ -558,8 +565,8 @@ static int pool_words(char **argv, struct run_options *o, struct err *e)
 	if (o->detaches)
 		return err_set(e, ERR_USAGE, "-d makes no sense for hutch pool exec, whose sandbox "
 					     "ends with it");
-	if (split(&o->policy->argv, &pool, e) < 0)
-		return err_remedy(e, "hutch pool exec [OPTIONS] POOL [--] CMD [ARG...]");
+	if (split(&o->policy->argv, true, &pool, e) < 0)
+		return -1;
 	return enter(pool, o->policy, DOOR_POOL);
 }
 

@@ -31,6 +31,7 @@ static const char *page_of(const char *synopsis)
 		{ "hutch discard ", "hutch-diff" },	 { "hutch snapshot ", "hutch-snapshot" },
 		{ "hutch commit ", "hutch-snapshot" },	 { "hutch policy ", "hutch-policy" },
 		{ "hutch audit ", "hutch-audit" },	 { "hutch port ", "hutch-port" },
+		{ "hutch pool ", "hutch-pool" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(pages); i++)
@@ -123,12 +124,14 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-static int check_count(const struct usage *u, size_t count, struct err *e)
+static int check_count(const struct usage *u, char **operands, size_t count, struct err *e)
 {
 	if (count >= u->operands_min && count <= u->operands_max)
 		return 0;
-	(void)err_set(e, ERR_USAGE, count < u->operands_min ? "a name is missing"
-							    : "too many words");
+	if (count < u->operands_min)
+		(void)err_set(e, ERR_USAGE, "a name is missing");
+	else
+		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'", operands[u->operands_max]);
 	return err_remedy(e, "%s", u->synopsis);
 }
 
@@ -152,7 +155,7 @@ enum flags_result flags_read(char **argv, const struct usage *u, struct err *e)
 		}
 	}
 	*operand = NULL;
-	return check_count(u, (size_t)(operand - argv), e) < 0 ? FLAGS_FAILED : FLAGS_READ;
+	return check_count(u, argv, (size_t)(operand - argv), e) < 0 ? FLAGS_FAILED : FLAGS_READ;
 }
 
 enum flags_result flags_begin(char **argv, const struct usage *u)

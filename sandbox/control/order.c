@@ -84,8 +84,8 @@ static int take_name(struct order *o, struct err *e)
 	if (o->options.verb == VERB_FORK)
 		return take_names(o, e);
 	if (words->count > 1)
-		(void)err_set(e, ERR_USAGE, "hutch %s takes one name, but got also '%.60s'", verb,
-			      words->items[1]);
+		(void)err_set(e, ERR_USAGE, "hutch %s takes one name, but got '%.60s' and '%.60s'",
+			      verb, words->items[0], words->items[1]);
 	else if (!words->count)
 		(void)err_set(e, ERR_USAGE, "hutch %s needs a name", verb);
 	if (words->count != 1)

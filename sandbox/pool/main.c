@@ -83,6 +83,14 @@ static int refuse(struct order *o, const char *value, struct err *e)
 	return err_remedy(e, "hutch port add publishes ports of a sandbox that was taken");
 }
 
+static int refuse_keep(struct order *o, const char *value, struct err *e)
+{
+	(void)o, (void)value;
+	(void)err_set(e, ERR_USAGE, "--keep makes no sense for a pool, with whose keeper all ends "
+				    "that waits in it");
+	return err_remedy(e, "hutch snapshot keeps what was written in a sandbox that was taken");
+}
+
 static const struct own_flag {
 	const char *name;
 	enum { TAKES_NONE, TAKES_ONE, MAY_TAKE } takes;
@@ -93,6 +101,7 @@ static const struct own_flag {
 	{ "--json", MAY_TAKE, take_json },
 	{ "--publish", MAY_TAKE, refuse },
 	{ "-p", TAKES_NONE, refuse },
+	{ "--keep", TAKES_NONE, refuse_keep },
 };
 
 static const struct own_flag *find(const char *word, size_t *ret_len)
@@ -119,7 +128,37 @@ static int take_own(struct order *o, char ***at, struct err *e)
 	return flag->take(o, value, e) < 0 ? -1 : 1;
 }
 
-/* All that is not ours is for hutch create, which knows what it means. */
+static int no_command(const struct order *o, const char *word, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "hutch pool create takes one name and no command, but got also "
+				    "'%.60s'", word);
+	return err_remedy(e, "hutch pool exec %.60s %.60s runs it, when the pool is there", o->name,
+			  word);
+}
+
+/* "--" ends nothing here: what follows it is meant as a command, or as those flags that
+ * are for hutch create. */
+static int no_dashes(const struct order *o, const char *next, struct err *e)
+{
+	static const char text[] = "hutch pool create takes no '--'";
+
+	if (!o->name)
+		return usage(e, text, "");
+	if (next && *next != '-')
+		return no_command(o, next, e);
+	(void)err_set(e, ERR_USAGE, "%s", text);
+	return err_remedy(e, "leave it out: hutch pool create %.60s [--size N] %.60s%s", o->name,
+			  next ? next : "[OPTIONS OF hutch create]", next ? " ..." : "");
+}
+
+static int name_first(const char *word, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "the name of the pool comes before '%.60s'", word);
+	return err_remedy(e, "hutch pool create NAME %.60s ...", word);
+}
+
+/* All that is not ours is for hutch create, which knows what it means: a word behind a flag
+ * of its may be the flag's value. */
 static int parse(char **at, struct order *o, struct err *e)
 {
 	for (; *at; at++) {
@@ -127,9 +166,11 @@ static int parse(char **at, struct order *o, struct err *e)
 		if (taken < 0)
 			return -1;
 		if (!taken && !strcmp(*at, "--"))
-			return usage(e, "hutch pool create takes no command", "");
+			return no_dashes(o, at[1], e);
 		if (!taken && !o->name && **at == '-')
-			return usage(e, "the name of the pool comes before", *at);
+			return name_first(*at, e);
+		if (!taken && o->name && !o->words.count && **at != '-')
+			return no_command(o, *at, e);
 		if (!taken && !o->name)
 			o->name = *at;
 		else if (!taken)

@@ -171,7 +171,7 @@ events_until_its_end() {
 	hutch create
 	one_sentence 'hutch create needs a name'
 	hutch create a b
-	one_sentence "hutch create takes one name, but got also 'b'"
+	one_sentence "hutch create takes one name, but got 'a' and 'b'"
 	hutch run --ttl 3s true
 	one_sentence '--ttl is a flag of hutch create'
 	hutch run --lint true

@@ -225,12 +225,52 @@ taken_one_more() {
 	words_are_refused '--size takes 1 to 512, not .513.' p --size=513
 	words_are_refused 'a value is missing behind .--size.' p --size
 	words_are_refused '-p makes no sense for a pool' p -p 80:80
-	words_are_refused '.a b. is no name' 'a b'
+	words_are_refused '.a b. is no name of a pool: 1 to 54 of' 'a b'
 	words_are_refused '.* is too long for the name of a pool' "$(printf 'x%.0s' {1..55})"
-	words_are_refused 'hutch pool create takes no command' p -- true
 	words_are_refused 'unknown flag --no-such' p --no-such
 	pool p --size 1
 	words_are_refused "a pool named 'p' is there already" p
+}
+
+@test "words that hutch pool create takes otherwise are told how it takes them" {
+	words_are_refused 'the name of the pool comes before .--env.' --env A=1 p
+	hint_is 'hutch pool create NAME --env ...'
+	for words in '-- --env A=1' '--size 2 -- --env A=1'; do
+		# shellcheck disable=SC2086 # words
+		words_are_refused "hutch pool create takes no '--'" p $words
+		hint_is 'leave it out: hutch pool create p [--size N] --env ...'
+	done
+	words_are_refused "hutch pool create takes no '--'" -- p
+	hint_is 'hutch pool create NAME [--size N] [OPTIONS OF hutch create]'
+	for words in '-- true' 'true' '--size 2 true' '--memory 64m -- true'; do
+		# shellcheck disable=SC2086 # words
+		words_are_refused "hutch pool create takes one name and no command, but got also 'true'" p $words
+		hint_is 'hutch pool exec p true runs it, when the pool is there'
+	done
+	# What stands behind an option may be its value: the maker knows.
+	words_are_refused "hutch create takes one name, but got 'true' and 'p-" p --memory 64m true
+	words_are_refused '--keep makes no sense for a pool' p --keep
+	hint_is 'hutch snapshot keeps what was written in a sandbox that was taken'
+	[ -z "$("$HUTCH" pool ls -q)" ]
+}
+
+hint_is() { # TEXT
+	[[ ${stderr_lines[1]} == "hutch: hint: $1" ]]
+}
+
+@test "errors of the other verbs name the pool, and their help its page" {
+	hutch pool exec
+	one_sentence 'no pool was named'
+	hint_is 'hutch pool exec [OPTIONS] POOL [--] CMD [ARG...]'
+	hutch pool exec p
+	one_sentence "no command to run in a sandbox of pool 'p'"
+	hutch pool take 'a b'
+	one_sentence "'a b' is no name of a pool: 1 to 54 of"
+	hutch pool take p q
+	one_sentence "too many words: 'q'"
+	for verb in create ls take rm; do
+		"$HUTCH" pool "$verb" --help | grep -x 'More: man hutch-pool'
+	done
 }
 
 words_are_refused() { # PATTERN WORD...

@@ -34,7 +34,7 @@ static const struct {
 	{ { "-", "x" }, { "-", "x" }, false, false, NULL, NULL },
 	{ { "x", "--", "--" }, { "x", "--" }, false, false, NULL, NULL },
 	{ { NULL }, { NULL }, false, false, NULL, "a name is missing" },
-	{ { "x", "y", "z" }, { NULL }, false, false, NULL, "too many words" },
+	{ { "x", "y", "z" }, { NULL }, false, false, NULL, "too many words: 'z'" },
 	{ { "x", "-t" }, { NULL }, false, false, NULL, "--time needs a value: SECONDS" },
 	{ { "x", "--time" }, { NULL }, false, false, NULL, "--time needs a value" },
 	{ { "--all=yes", "x" }, { NULL }, false, false, NULL, "--all takes no value" },
