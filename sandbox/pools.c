@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/list.h"
@@ -20,9 +21,6 @@
 #include "sandbox/registry_end.h"
 #include "sandbox/shelf.h"
 #include "store/tree.h"
-
-/* How long a keeper may take to let somebody in. */
-#define CONNECT_SECONDS 10
 
 int pools_check_name(const char *name, struct err *e)
 {
@@ -191,10 +189,12 @@ static int open_pools(int *ret_state, struct err *e)
 	return *ret_state < 0 ? -1 : shelf_folder(*ret_state, POOLS_FOLDER, e);
 }
 
-static int connect_in(int folder)
+static int connect_in(int folder, int64_t due)
 {
 	const struct sockaddr_un address = address_in(folder);
-	const struct timeval patience = { .tv_sec = CONNECT_SECONDS }, none = { 0 };
+	const int left = clock_wait(due) ? clock_wait(due) : 1; /* 0 would be for ever */
+	const struct timeval none = { 0 }, patience = { .tv_sec = left / 1000,
+							.tv_usec = left % 1000 * 1000 };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	/* It bounds connect(2) too, which waits for room in the queue. */
@@ -205,7 +205,7 @@ static int connect_in(int folder)
 	return fd_take(&fd);
 }
 
-int pools_connect(const char *name, struct err *e)
+int pools_connect(const char *name, int64_t due, struct err *e)
 {
 	AUTO_CLOSE int state = -1;
 	struct err why = { 0 };
@@ -220,7 +220,7 @@ int pools_connect(const char *name, struct err *e)
 		*e = why;
 	if (folder < 0)
 		return -1;
-	int fd = connect_in(folder);
+	int fd = connect_in(folder, due);
 	if (fd >= 0)
 		return fd;
 	int sys = errno;

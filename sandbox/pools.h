@@ -11,6 +11,8 @@
  *
  * A keeper: pools_create ... pools_remove.  A client: pools_connect, pools_list. */
 #pragma once
+#include <stdint.h>
+
 #include "sandbox/registry.h"
 
 struct err;
@@ -41,9 +43,12 @@ int pools_create(const char *name, struct pools_place *ret, struct err *e);
 void pools_remove(struct pools_place *p);
 void pools_done(struct pools_place *p);
 
-/* A connection to its keeper, blocking: a descriptor, or -1.  No such pool:
- * ERR_NOT_FOUND. */
-int pools_connect(const char *name, struct err *e);
+/* How long a keeper may take to let somebody in. */
+#define POOLS_CONNECT_MS 10000
+
+/* A connection to its keeper, blocking, by the time `due` (clock.h): a descriptor, or -1.
+ * No such pool: ERR_NOT_FOUND. */
+int pools_connect(const char *name, int64_t due, struct err *e);
 
 /* The names of those that live, in order; what was left over is removed on the way. */
 int pools_list(struct list *ret, struct err *e);

@@ -17,6 +17,9 @@
 #define STEP	 4096
 #define LINE_MAX (16u << 10) /* of a keeper's answers */
 
+/* How much later than the time-out of a take its answer may come, which tells why. */
+#define ANSWER_MS 2000
+
 enum { HELLO = 1, REQUEST };
 
 void pool_answer_done(struct pool_answer *a)
@@ -133,31 +136,56 @@ static int take_line(struct pool_answer *a, const char *pool, int socket, int64_
 	return 0;
 }
 
+/* All of it is over at `due`; 0: at no time. */
+static int ask(const char *pool, const char *request, const char *params, int64_t due,
+	       struct pool_answer *ret, struct err *e)
+{
+	const int64_t now = clock_ms();
+
+	*ret = (struct pool_answer){ .fd = -1 };
+	buffer_init(&ret->in, LINE_MAX);
+	AUTO_CLOSE int socket =
+		pools_connect(pool, clock_sooner(due, now + POOLS_CONNECT_MS), e);
+	if (socket < 0 || send_both(socket, request, params, e) < 0 ||
+	    take_line(ret, pool, socket, clock_sooner(due, now + CLIENT_PATIENCE_MS), e) < 0)
+		return -1;
+	return take_line(ret, pool, socket, due, e);
+}
+
 int pool_ask(const char *pool, const char *request, const char *params,
 	     struct pool_answer *ret, struct err *e)
 {
-	*ret = (struct pool_answer){ .fd = -1 };
-	buffer_init(&ret->in, LINE_MAX);
-	AUTO_CLOSE int socket = pools_connect(pool, e);
-	if (socket < 0 || send_both(socket, request, params, e) < 0 ||
-	    take_line(ret, pool, socket, clock_ms() + CLIENT_PATIENCE_MS, e) < 0)
-		return -1;
-	return take_line(ret, pool, socket, 0, e);
+	return ask(pool, request, params, 0, ret, e);
+}
+
+/* What the sandbox is asked for is a part of the take. */
+static void hasten(struct client *c, int64_t due)
+{
+	const int64_t left = due - clock_ms();
+
+	if (!due)
+		return;
+	c->due_ms = due;
+	if (left < c->patience_ms)
+		c->patience_ms = left < 0 ? 0 : (int)left;
 }
 
 int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct err *e)
 {
+	const int64_t due = timeout_ms < 0 ? 0 : clock_ms() + timeout_ms + ANSWER_MS;
 	AUTO_FREE char *params = timeout_ms < 0 ? text_copy("{}")
 						: text_format("{\"timeout\":%.3f}",
 							      (double)timeout_ms / 1000);
 	struct pool_answer a;
-	int result = pool_ask(pool, "take", params, &a, e);
+	int result = ask(pool, "take", params, due, &a, e);
 
 	AUTO_FREE char *name = result < 0 ? NULL : reply_string(reply_get(a.result, "sandbox"));
 	if (result == 0 && (!name || !registry_is_name(name) || a.fd < 0))
 		result = err_set(e, ERR_PROTOCOL, "pool '%s' handed out no sandbox", pool);
-	if (result == 0)
+	if (result == 0) {
 		client_over(ret, fd_take(&a.fd), name);
+		hasten(ret, due);
+	}
 	pool_answer_done(&a);
 	return result;
 }

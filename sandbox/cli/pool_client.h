@@ -23,5 +23,6 @@ int pool_ask(const char *pool, const char *request, const char *params,
 void pool_answer_done(struct pool_answer *a);
 
 /* Takes a sandbox: a connection that holds its lease, in which nothing was said yet.
- * `timeout_ms` as hutch pool take has it; -1: for ever. */
+ * `timeout_ms` as hutch pool take has it, for what is asked over that connection too; -1:
+ * for ever.  A keeper that does not answer has 2 s more. */
 int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct err *e);

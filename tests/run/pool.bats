@@ -232,6 +232,14 @@ taken_one_more() {
 	words_are_refused "a pool named 'p' is there already" p
 }
 
+@test "a take is over when its time is, whatever the keeper does" {
+	echo A=1 >env
+	pool p --size 1 --env-file "$T/env"
+	rm env && mkfifo -m 644 env # a sandbox that is never ready
+	asks 'frozen()'
+	exec 8<>env # its maker goes on
+}
+
 @test "words that hutch pool create takes otherwise are told how it takes them" {
 	words_are_refused 'the name of the pool comes before .--env.' --env A=1 p
 	hint_is 'hutch pool create NAME --env ...'

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -284,6 +285,34 @@ def unread():
     c.send("take")
     until(lambda: select.select([c.socket], [], [], 0)[0]) # it is in our queue, and is not read
     c.close()
+
+
+def frozen():
+    """The keeper is stopped when a take waits already, which is of a pool that has none left, or
+    before it is asked."""
+    keeper = connect()
+    pid = keeper.call("info")["result"]["pid"]
+    _, box = take(keeper)
+
+    def begin(seconds):
+        words = [HUTCH, "pool", "take", "--timeout", str(seconds), "p"]
+        return time.monotonic(), seconds, subprocess.Popen(words, stderr=subprocess.PIPE)
+
+    def check_end(start, seconds, process):
+        said = process.communicate(timeout=PATIENCE)[1]
+        took = time.monotonic() - start
+        assert process.returncode == 125 and b"pool 'p' does not answer" in said, said
+        assert seconds <= took < seconds + 4, took # nor are the 5 s for a hello to be waited for
+
+    waits = begin(2)
+    until(lambda: keeper.call("info")["result"]["waiting"] == 1)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for process in waits, begin(0), begin(1):
+            check_end(*process)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    box.close()
 
 
 if __name__ == "__main__":

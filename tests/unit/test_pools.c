@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "tests/unit/register.h"
 
@@ -35,7 +36,7 @@ static void check_absent(const char *name)
 {
 	struct err e;
 
-	assert_int_equal(pools_connect(name, &e), -1);
+	assert_int_equal(pools_connect(name, clock_ms() + POOLS_CONNECT_MS, &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 	assert_non_null(strstr(e.text, name));
 	assert_non_null(strstr(e.remedy, "hutch pool create"));
@@ -63,7 +64,7 @@ static void test_a_pool_is_listed_and_reached_until_it_is_removed(void **state)
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	AUTO_CLOSE int client = pools_connect("a", &e);
+	AUTO_CLOSE int client = pools_connect("a", clock_ms() + POOLS_CONNECT_MS, &e);
 	AUTO_CLOSE int there = accept4(a.listener, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(client >= 0 && there >= 0);
 	pools_remove(&a);
@@ -145,7 +146,7 @@ static void test_names_leave_room_for_those_of_sandboxes(void **state)
 			continue;
 		assert_int_equal(e.kind, ERR_USAGE);
 		assert_int_equal(pools_create(cases[i].name, &p, &e), -1);
-		assert_int_equal(pools_connect(cases[i].name, &e), -1);
+		assert_int_equal(pools_connect(cases[i].name, clock_ms() + POOLS_CONNECT_MS, &e), -1);
 	}
 }
 
@@ -159,11 +160,11 @@ static void test_what_is_no_folder_of_ours_is_refused(void **state)
 
 	make("p", &p);
 	assert_int_equal(symlink("p", link), 0);
-	assert_int_equal(pools_connect("link", &e), -1);
+	assert_int_equal(pools_connect("link", clock_ms() + POOLS_CONNECT_MS, &e), -1);
 	check_listed("p");
 	pools_remove(&p);
 	assert_int_equal(chmod(pools, 0777), 0);
-	assert_int_equal(pools_connect("p", &e), -1);
+	assert_int_equal(pools_connect("p", clock_ms() + POOLS_CONNECT_MS, &e), -1);
 	assert_int_equal(e.kind, ERR_REFUSED);
 	assert_int_equal(pools_create("p", &p, &e), -1);
 	assert_int_equal(e.kind, ERR_REFUSED);
