@@ -190,6 +190,27 @@ static int release(struct client *c, const char *name, struct err *e)
 	return print_released(c, name ? name : c->name, e);
 }
 
+/* Before a sandbox is taken, which would be lost. */
+static int check_stdout(struct err *e)
+{
+	struct sockaddr peer;
+	socklen_t len = sizeof(peer);
+
+	if (getpeername(1, &peer, &len) == 0 && peer.sa_family == AF_UNIX)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "-d hands a connection over through stdout, which must be a "
+				    "unix socket that is connected");
+	return err_remedy(e, "it is for programs; hutch pool take without it prints a name");
+}
+
+/* Of what can be known before: another one may get that name yet. */
+static int check_name(const char *name, struct err *e)
+{
+	if (registry_check_name(name, e) < 0)
+		return err_in(e, "--name");
+	return registry_make_way(name, e) < 0 && e->kind == ERR_EXISTS ? -1 : 0;
+}
+
 /* The lease goes on to whoever has the other end of stdout. */
 static int hand_on(const struct client *c, struct err *e)
 {
@@ -198,17 +219,26 @@ static int hand_on(const struct client *c, struct err *e)
 
 	if (pass_send(1, line, (size_t)len, &c->fd, 1) == len)
 		return 0;
-	(void)err_sys(e, "hand the connection over through stdout");
-	return err_remedy(e, "stdout must be a unix socket");
+	return err_sys(e, "hand the connection over through stdout");
+}
+
+static int check(const struct take *t, struct err *e)
+{
+	if (t->is_descriptor && t->name) {
+		(void)err_set(e, ERR_USAGE, "-d and --name exclude each other: who gets the "
+					    "connection names the sandbox");
+		return err_remedy(e, "release takes a name (docs/control.md)");
+	}
+	if (t->is_descriptor)
+		return check_stdout(e);
+	return t->name ? check_name(t->name, e) : 0;
 }
 
 static int take(const char *pool, const struct take *t, struct err *e)
 {
 	struct client c = { 0 };
 
-	if (t->name && registry_check_name(t->name, e) < 0)
-		return err_in(e, "--name");
-	if (pool_take(pool, t->timeout_ms, &c, e) < 0)
+	if (check(t, e) < 0 || pool_take(pool, t->timeout_ms, &c, e) < 0)
 		return -1;
 	int result = t->is_descriptor ? hand_on(&c, e) : release(&c, t->name, e);
 	client_done(&c);

@@ -116,6 +116,23 @@ asks() {
 	[[ $stderr == *'hutch pool ls'* ]]
 }
 
+@test "what cannot be handed out is not taken" {
+	pool p --size 1
+	hutch pool take -d p
+	[ "$status" = 125 ]
+	one_sentence '-d .* stdout, which must be a unix socket'
+	[[ $output == '{"error":{"kind":"usage",'* ]]
+	"$HUTCH" create box
+	hutch pool take --name box p
+	[ "$status" = 125 ]
+	one_sentence "a sandbox named 'box' is"
+	[[ $(of p taken) == 0 && $(of p made) == 1 ]]
+	asks 'deaf_stdouts()'
+	hutch pool take -d --name other p
+	[ "$status" = 125 ]
+	one_sentence '-d and --name exclude each other'
+}
+
 @test "a keeper that is killed takes with it what waits, and nothing that was taken" {
 	pool p --size 3
 	"$HUTCH" pool take --name box p

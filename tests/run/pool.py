@@ -287,6 +287,18 @@ def unread():
     c.close()
 
 
+def deaf_stdouts():
+    """Sockets that no descriptor can be handed over through."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    for stdout in socket.create_connection(listener.getsockname()), socket.socket(socket.AF_UNIX):
+        r = subprocess.run([HUTCH, "pool", "take", "-d", "p"], stdout=stdout, stderr=subprocess.PIPE)
+        assert r.returncode == 125 and b"must be a unix socket" in r.stderr, r
+        assert connect().call("info")["result"]["taken"] == 0
+    ours, theirs = socket.socketpair()
+    subprocess.run([HUTCH, "pool", "take", "-d", "p"], stdout=theirs, check=True)
+    assert connect().call("info")["result"]["taken"] == 1
+
+
 def frozen():
     """The keeper is stopped when a take waits already, which is of a pool that has none left, or
     before it is asked."""
