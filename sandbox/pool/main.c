@@ -27,7 +27,7 @@
 #include "sandbox/result.h"
 
 /* What is open besides what waits: connections, what is made, our own. */
-#define FILES_OTHERS (POOL_TAKERS_MAX + 2 * POOL_MAKERS_MAX + 64)
+#define FILES_OTHERS (POOL_TAKERS_MAX + 3 * POOL_MAKERS_MAX + 64)
 
 struct order {
 	const char *name; /* borrowed; NULL: none was given */

@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -18,18 +20,21 @@
 /* Where the child has them, above the standard three. */
 #define LEASE_FD 3
 #define SAYS_FD	 4
-/* Above both, so that moving one does not close the other. */
+#define READS_FD 5 /* which it is not told of */
+/* Above all, so that moving one does not close another. */
 #define FIRST_FREE 10
 
 void maker_init(struct maker *m)
 {
-	*m = (struct maker){ .says = -1, .lease = -1 };
+	*m = (struct maker){ .says = -1, .lease = -1, .reads = -1 };
 }
 
 void maker_done(struct maker *m)
 {
 	own_close(&m->says);
 	own_close(&m->lease);
+	maker_go_on(m);
+	m->pid = 0;
 	m->len = 0;
 }
 
@@ -55,8 +60,20 @@ static void plan_words(struct list *argv, const struct maker *m, const struct li
 	list_add(argv, m->name);
 }
 
+/* The ends that the child gets. */
+struct ends {
+	int lease, says, reads; /* owned */
+};
+
+static void close_ends(struct ends *x)
+{
+	own_close(&x->lease);
+	own_close(&x->says);
+	own_close(&x->reads);
+}
+
 /* In the child.  Its standard three are /dev/null's already, as ours. */
-static _Noreturn void become(const struct maker_plan *plan, char **argv, int lease, int says)
+static _Noreturn void become(const struct maker_plan *plan, char **argv, const struct ends *x)
 {
 	sigset_t none;
 
@@ -64,7 +81,10 @@ static _Noreturn void become(const struct maker_plan *plan, char **argv, int lea
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL); /* exec would hand on that it is ignored */
 	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* lower, or as it is */
-	if (dup2(lease, LEASE_FD) == LEASE_FD && dup2(says, SAYS_FD) == SAYS_FD)
+	/* What waits for a file would not see that there is no keeper any more. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (dup2(x->lease, LEASE_FD) == LEASE_FD && dup2(x->says, SAYS_FD) == SAYS_FD &&
+	    dup2(x->reads, READS_FD) == READS_FD)
 		(void)execv(plan->program, argv);
 	_exit(EXIT_HUTCH);
 }
@@ -78,46 +98,86 @@ static int move_up(int *fd)
 	return higher;
 }
 
-/* The ends that the child gets. */
-static int make_ends(struct maker *m, int *ret_lease, int *ret_says, struct err *e)
+static int make_pipe(int *ret_ours, int *ret_theirs, struct err *e)
 {
-	int pair[2], ends[2];
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(e, "make a pipe for a sandbox");
+	*ret_ours = ends[0];
+	*ret_theirs = ends[1];
+	return 0;
+}
+
+static int make_ends(struct maker *m, struct ends *x, struct err *e)
+{
+	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "make a socket for a sandbox");
 	m->lease = pair[0];
-	*ret_lease = pair[1];
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return err_sys(e, "make a pipe for a sandbox");
-	m->says = ends[0];
-	*ret_says = ends[1];
-	if (move_up(ret_lease) < 0 || move_up(ret_says) < 0)
+	x->lease = pair[1];
+	if (make_pipe(&m->says, &x->says, e) < 0 || make_pipe(&m->reads, &x->reads, e) < 0)
+		return -1;
+	if (move_up(&x->lease) < 0 || move_up(&x->says) < 0 || move_up(&x->reads) < 0)
 		return err_sys(e, "copy a descriptor");
 	return 0;
 }
 
-static int start(struct maker *m, const struct maker_plan *plan, struct err *e)
+static int start(struct maker *m, const struct maker_plan *plan, struct ends *x,
+		 struct err *e)
 {
-	AUTO_CLOSE int lease = -1, says = -1;
 	struct list argv = { 0 };
 
-	if (new_name(m, plan->pool, e) < 0 || make_ends(m, &lease, &says, e) < 0)
+	if (new_name(m, plan->pool, e) < 0 || make_ends(m, x, e) < 0)
 		return -1;
 	plan_words(&argv, m, plan->words);
-	pid_t pid = fork();
-	if (pid == 0)
-		become(plan, argv.items, lease, says);
+	m->due_ms = clock_ms() + MAKER_READS_MS;
+	m->pid = fork();
+	if (m->pid == 0)
+		become(plan, argv.items, x);
 	list_done(&argv);
-	return pid < 0 ? err_sys(e, "fork") : 0;
+	return m->pid < 0 ? err_sys(e, "fork") : 0;
 }
 
 int maker_start(struct maker *m, const struct maker_plan *plan, struct err *e)
 {
+	struct ends x = { -1, -1, -1 };
+
 	maker_init(m);
-	if (start(m, plan, e) == 0)
-		return 0;
-	maker_done(m);
-	return -1;
+	int result = start(m, plan, &x, e);
+	close_ends(&x);
+	if (result < 0)
+		maker_done(m);
+	return result;
+}
+
+/* --- while it reads its words --------------------------------------------------- */
+
+void maker_go_on(struct maker *m)
+{
+	own_close(&m->reads);
+	m->due_ms = 0;
+}
+
+void maker_kill(const struct maker *m)
+{
+	if (m->reads >= 0 && m->pid > 0)
+		(void)kill(m->pid, SIGKILL); /* a child that was not waited for is there */
+}
+
+int maker_late(struct err *e)
+{
+	(void)err_set(e, ERR_LIMIT, "hutch create was still reading its options after %d s",
+		      MAKER_READS_MS / 1000);
+	return err_remedy(e, "a file that they name may be a FIFO that nobody writes to, or on a "
+			     "server that does not answer: --env-file, --secret-file, --policy");
+}
+
+void maker_reaped(struct maker *m, pid_t pid)
+{
+	if (m->pid == pid)
+		m->pid = 0;
 }
 
 /* --- end --------------------------------------------------------------------- */

@@ -23,7 +23,8 @@
 #define GOODBYE_MS   10000
 
 enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_MAKERS,
-       WATCH_WAITING = WATCH_MAKERS + POOL_MAKERS_MAX };
+       WATCH_READS = WATCH_MAKERS + POOL_MAKERS_MAX,
+       WATCH_WAITING = WATCH_READS + POOL_MAKERS_MAX };
 
 /* --- what waits ---------------------------------------------------------------- */
 
@@ -156,6 +157,25 @@ static void finish(struct pool *p, struct maker *m)
 	p->making--;
 }
 
+/* Its place is free at once: a file system may keep it from dying. */
+static void give_up(struct pool *p, struct maker *m)
+{
+	struct err e;
+
+	maker_kill(m);
+	(void)maker_late(&e);
+	fail(p, &e);
+	maker_done(m);
+	p->making--;
+}
+
+static void look_at_makers(struct pool *p)
+{
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+		if (!p->is_ending && clock_is_due(p->makers[i].due_ms))
+			give_up(p, &p->makers[i]);
+}
+
 static struct maker *idle_maker(struct pool *p)
 {
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
@@ -203,7 +223,8 @@ static void make(struct pool *p)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* Of those that wait the end is heard; what is being made ends as it becomes ready. */
+/* Of those that wait the end is heard; what is being made ends as it becomes ready, and at
+ * once if it has not begun with that. */
 void pool_stop(struct pool *p)
 {
 	if (p->is_ending)
@@ -217,20 +238,24 @@ void pool_stop(struct pool *p)
 	for (size_t i = 0; i < p->waiting_count; i++)
 		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* or it has ended already */
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		if (p->makers[i].says >= 0)
+		if (p->makers[i].says >= 0) {
 			(void)shutdown(p->makers[i].lease, SHUT_WR);
+			maker_kill(&p->makers[i]);
+		}
 }
 
 static void on_signals(struct pool *p)
 {
 	struct signalfd_siginfo info;
+	pid_t pid;
 
 	while (read(p->signals, &info, sizeof(info)) == sizeof(info))
 		if (info.ssi_signo != SIGCHLD)
 			pool_stop(p);
-	while (waitpid(-1, NULL, WNOHANG) > 0) {
-		/* How it ended, it has said itself. */
-	}
+	/* How it ended, it has said itself. */
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+			maker_reaped(&p->makers[i], pid);
 }
 
 static size_t watch(struct pool *p, struct pollfd *w)
@@ -245,9 +270,11 @@ static size_t watch(struct pool *p, struct pollfd *w)
 	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLIN | POLLRDHUP };
 	/* POLLERR: nobody waits. */
 	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
 		w[WATCH_MAKERS + i] = (struct pollfd){ .fd = p->makers[i].says,
 						       .events = POLLIN };
+		w[WATCH_READS + i] = (struct pollfd){ .fd = p->makers[i].reads };
+	}
 	for (size_t i = 0; i < p->waiting_count; i++)
 		w[n++] = (struct pollfd){ .fd = p->waiting[i].lease, .events = POLLIN };
 	takers_watch(p, w + n);
@@ -258,6 +285,8 @@ static int64_t due(const struct pool *p)
 {
 	int64_t due = clock_sooner(takers_due(p), clock_sooner(p->end_ms, p->deaf_ms));
 
+	for (size_t i = 0; i < POOL_MAKERS_MAX && !p->is_ending; i++)
+		due = clock_sooner(due, p->makers[i].due_ms);
 	return lacks_some(p) ? clock_sooner(due, make_ms(p)) : due;
 }
 
@@ -267,9 +296,13 @@ static void serve(struct pool *p, const struct pollfd *w, size_t takers)
 	for (size_t i = takers; i-- > WATCH_WAITING;)
 		if (w[i].revents)
 			lose(p, i - WATCH_WAITING);
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
+		if (w[WATCH_READS + i].revents)
+			maker_go_on(&p->makers[i]);
 		if (w[WATCH_MAKERS + i].revents && maker_read(&p->makers[i]))
 			finish(p, &p->makers[i]);
+	}
+	look_at_makers(p);
 	if (w[WATCH_LISTENER].revents)
 		takers_accept(p);
 	if (w[WATCH_SIGNALS].revents)

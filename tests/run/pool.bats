@@ -189,6 +189,65 @@ taken_one_more() {
 	[ "$("$HUTCH" exec other echo lives 2>/dev/null)" = lives ] || "$HUTCH" pool take --name other p
 }
 
+# starves POOL: makes one, of whose sandboxes none but the first can read its options: nobody
+# writes to a FIFO among them.  $maker is the process that tries to.
+starves() {
+	rm -f env
+	echo A=1 >env
+	pool "$1" --size 1 --env-file "$T/env"
+	rm env && mkfifo -m 644 env
+	hutch pool take "$1"
+	"$HUTCH" rm -f "$output"
+	until_true is_made "$1"
+}
+
+is_made() { # POOL
+	maker=$(pgrep -P "$(of "$1" pid)" -f '^hutch-supervise ')
+}
+
+has_ended() { # PID, of which nothing is left but its number
+	[[ -z $(tr -d '\0' 2>/dev/null <"/proc/$1/cmdline") ]]
+} 2>/dev/null
+
+@test "one that cannot even read its options is given up, and the pool says why" {
+	starves p
+	catch timeout 50 "$HUTCH" pool take p
+	[ "$status" = 125 ]
+	one_sentence "pool 'p': make a sandbox for pool 'p': hutch create was still reading its options after 30 s"
+	[[ ${stderr_lines[1]} == *FIFO* ]]
+	has_ended "$maker"
+	"$HUTCH" pool ls | grep -q 'still reading its options'
+	[[ $(of p failed) == 1 && $(of p ready) == 0 ]]
+	# It goes on: the next one waits for the same.
+	timeout 20 sh -c 'echo A=2 >env'
+	hutch pool take --name other --timeout 20 p
+	[ "$status" = 0 ]
+	[ "$("$HUTCH" exec other sh -c 'echo $A')" = 2 ]
+	[ "$(of p error)" = None ]
+}
+
+@test "one that cannot even read its options ends with its pool, whatever that ends of" {
+	starves p
+	SECONDS=0
+	hutch pool rm p
+	[[ $status == 0 && $SECONDS -lt 5 ]]
+	until_true has_ended "$maker"
+	starves p
+	kill -KILL "$(of p pid)"
+	until_true has_ended "$maker"
+	"$HUTCH" pool create q --env-file env &
+	pid=$!
+	started+=("$pid")
+	until_true is_made q
+	kill -KILL "$pid" # who waited for the first one
+	until_true has_ended "$maker"
+	until_true count_is 0 "$HUTCH" pool ls -q
+}
+
+@test "that hutch create has read its options shows before it pulls an image, which may take long" {
+	asks 'pulls()'
+}
+
 @test "times count from when a sandbox is taken" {
 	pool p --size 1 --ttl 1500ms --idle-timeout 20
 	pool q --size 1 --idle-timeout 1

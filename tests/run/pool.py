@@ -327,5 +327,26 @@ def frozen():
     box.close()
 
 
+def pulls():
+    """What the keeper sees of a maker (sandbox/pool/maker.h), of an image that never comes."""
+    registry = socket.create_server(("127.0.0.1", 0))
+    registry.settimeout(PATIENCE)
+    ours, theirs = socket.socketpair()
+    reads, held = os.pipe()
+    words = ["--lease", str(theirs.fileno()), "--image", "127.0.0.1:%d/x:1" % registry.getsockname()[1], "a"]
+    maker = subprocess.Popen([HUTCH, "create", *words], pass_fds=[theirs.fileno(), held], start_new_session=True)
+    try:
+        theirs.close()
+        os.close(held)
+        connection, _ = registry.accept()
+        assert select.select([reads], [], [], PATIENCE)[0] and os.read(reads, 1) == b""
+        assert maker.poll() is None
+        connection.close()
+    finally:
+        os.killpg(maker.pid, signal.SIGKILL)
+        maker.wait()
+    ours.close()
+
+
 if __name__ == "__main__":
     exec(sys.argv[1]) # what the test asks for

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -62,9 +63,10 @@ static void test_what_it_says_is_how_it_went(void **state)
 }
 
 /* The shell that stands for it: its first words are ours, and then come these. */
-static void start(struct maker *m, const char *script)
+static char path[] = "/tmp/hutch-maker.XXXXXX";
+
+static void begin(struct maker *m, const char *script)
 {
-	static char path[] = "/tmp/hutch-maker.XXXXXX";
 	struct list words = { 0 };
 	struct maker_plan plan = { .program = path, .pool = "p", .words = &words };
 	struct err e = { 0 };
@@ -80,15 +82,32 @@ static void start(struct maker *m, const char *script)
 	if (maker_start(m, &plan, &e) < 0)
 		fail_msg("%s", e.text);
 	list_done(&words);
+	assert_true(m->pid > 0);
+	assert_in_range(m->due_ms, clock_ms(), clock_ms() + MAKER_READS_MS);
+}
+
+static void await(struct maker *m)
+{
 	struct pollfd w = { .fd = m->says, .events = POLLIN };
+
 	do {
 		assert_int_equal(poll(&w, 1, 30000), 1);
 	} while (!maker_read(m));
-	assert_true(wait(NULL) > 0);
+	assert_int_equal(wait(NULL), m->pid);
+	maker_reaped(m, m->pid + 1);
+	assert_int_not_equal(m->pid, 0);
+	maker_reaped(m, m->pid);
+	assert_int_equal(m->pid, 0);
 	(void)unlink(path);
 }
 
-static void test_it_is_given_its_two_descriptors_its_words_and_its_name(void **state)
+static void start(struct maker *m, const char *script)
+{
+	begin(m, script);
+	await(m);
+}
+
+static void test_it_is_given_its_descriptors_its_words_and_its_name(void **state)
 {
 	struct maker m;
 	struct err e;
@@ -115,6 +134,42 @@ static void test_one_that_says_too_much_is_not_read_for_ever(void **state)
 	assert_int_equal(m.len, MAKER_SAID_MAX);
 	assert_int_equal(maker_judge(&m, &e), -1);
 	maker_done(&m);
+}
+
+static void test_that_it_has_read_its_words_shows_while_it_goes_on(void **state)
+{
+	struct maker m;
+	struct err e;
+
+	(void)state;
+	begin(&m, "read x <&3; exec 5>&-; read x <&3; echo '{" NONE "' >&4");
+	struct pollfd w = { .fd = m.reads };
+	assert_int_equal(poll(&w, 1, 0), 0);
+	assert_int_equal(write(m.lease, "\n", 1), 1);
+	assert_int_equal(poll(&w, 1, 30000), 1);
+	maker_go_on(&m);
+	assert_int_equal(m.reads, -1);
+	assert_int_equal(m.due_ms, 0);
+	maker_kill(&m); /* not now */
+	assert_int_equal(write(m.lease, "\n", 1), 1);
+	await(&m);
+	assert_int_equal(maker_judge(&m, &e), 0);
+	maker_done(&m);
+}
+
+static void test_one_that_still_reads_its_words_can_be_killed(void **state)
+{
+	struct maker m;
+	struct err e;
+
+	(void)state;
+	begin(&m, "read x <&3; echo '{" NONE "' >&4");
+	maker_kill(&m);
+	await(&m);
+	assert_int_equal(maker_judge(&m, &e), -1);
+	maker_kill(&m); /* nobody */
+	maker_done(&m);
+	assert_int_equal(m.reads, -1);
 }
 
 /* Signals are as a program finds them that anybody starts; what our own caller has ignored
@@ -157,8 +212,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_it_says_is_how_it_went),
-		cmocka_unit_test(test_it_is_given_its_two_descriptors_its_words_and_its_name),
+		cmocka_unit_test(test_it_is_given_its_descriptors_its_words_and_its_name),
 		cmocka_unit_test(test_one_that_says_too_much_is_not_read_for_ever),
+		cmocka_unit_test(test_that_it_has_read_its_words_shows_while_it_goes_on),
+		cmocka_unit_test(test_one_that_still_reads_its_words_can_be_killed),
 		cmocka_unit_test(test_it_inherits_no_signal_of_the_keeper),
 		cmocka_unit_test(test_a_program_that_is_not_there_has_made_nothing),
 	};
