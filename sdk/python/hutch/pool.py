@@ -31,6 +31,8 @@ LINE_MAX = 1 << 16
 SPACE = socket.CMSG_SPACE(4 * 4)
 PATIENCE = 30.0
 """Seconds in which a keeper answers what it has not to wait for."""
+LATE = 2.0
+"""Seconds after the time-out of a take in which it may still say why there was none."""
 
 
 class Pool:
@@ -225,6 +227,7 @@ def _let_go(taking: "asyncio.Future[Tuple[str, socket.socket]]") -> None:
 
 
 def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]:
+    begin, bound = time.monotonic(), None if timeout is None else timeout + LATE
     with connect_at(f".pools/{pool}", "pool.sock", "pool", pool) as s:
         params = {} if timeout is None else {"timeout": timeout}
         s.setblocking(True)
@@ -233,8 +236,8 @@ def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]
                                                      ("take", params))):
                 s.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "method": method,
                                       "params": said}).encode() + b"\n")
-        _result(_read_line(s, PATIENCE), pool)
-        line, fds = _read_line(s, None if timeout is None else timeout + PATIENCE)
+        _result(_read_line(s, PATIENCE if bound is None else min(bound, PATIENCE), begin), pool)
+        line, fds = _read_line(s, bound, begin)
         try:
             sandbox = fields.text(fields.an_object(_result((line, fds), pool), "answer"), "sandbox")
         except BaseException:
@@ -270,9 +273,11 @@ def _result(read: "Tuple[bytes, List[int]]", pool: str) -> object:
     return answer.get("result")
 
 
-def _read_line(s: socket.socket, patience: Optional[float]) -> "Tuple[bytes, List[int]]":
-    """One, and the descriptors that came beside it; b"": it was closed."""
-    deadline = None if patience is None else time.monotonic() + patience
+def _read_line(s: socket.socket, patience: Optional[float], begin: float = 0.0
+               ) -> "Tuple[bytes, List[int]]":
+    """One, and the descriptors that came beside it; b"": it was closed.  The patience is as
+    from `begin`."""
+    deadline = None if patience is None else begin + patience
     line, fds = b"", []  # type: bytes, List[int]
     try:
         while not line.endswith(b"\n"):

@@ -2,6 +2,7 @@
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -85,6 +86,19 @@ class Pools(Case):
         with hutch.Pool(1) as pool, pool.take():
             with self.assertRaises(hutch.InvalidError):
                 pool.take(-1)
+
+    def test_a_take_is_over_when_its_time_is(self):
+        with hutch.Pool(1) as pool:
+            told = subprocess.run([HUTCH, "pool", "ls", "--json"], stdout=subprocess.PIPE, check=True).stdout
+            keeper = next(one["pid"] for one in json.loads(told) if one["name"] == pool.name)
+            os.kill(keeper, signal.SIGSTOP)
+            begin = time.monotonic()
+            try:
+                with self.assertRaises(hutch.HutchError):
+                    pool.take(0.5)
+            finally:
+                os.kill(keeper, signal.SIGCONT)
+            self.assertLess(time.monotonic() - begin, 5)
 
     def test_whatever_a_keeper_does_is_an_error_that_tells(self):
         def take(said, closes_after=0.0):
