@@ -104,8 +104,10 @@ class Pools(Case):
         def take(said, closes_after=0.0):
             ours, theirs = socket.socketpair()
             theirs.sendall(said)
-            if closes_after:
-                threading.Timer(closes_after, theirs.close).start()
+            closer = threading.Timer(closes_after, theirs.close) if closes_after else None
+            if closer:
+                closer.start()
+                self.addCleanup(closer.join)  # or it may be counted when the test is over
             else:
                 theirs.close()
             with mock.patch("hutch.pool.connect_at", return_value=ours):
