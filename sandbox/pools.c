@@ -232,6 +232,17 @@ int pools_connect(const char *name, int64_t due, struct err *e)
 	return err_remedy(e, "try again, or end its keeper, a process called hutch-pool");
 }
 
+bool pools_has(const char *name)
+{
+	AUTO_CLOSE int state = -1;
+
+	if (!registry_is_name(name))
+		return false;
+	AUTO_CLOSE int pools = open_pools(&state, NULL);
+	AUTO_CLOSE int folder = pools < 0 ? -1 : shelf_folder(pools, name, NULL);
+	return folder >= 0 && shelf_is_alive(folder);
+}
+
 struct found {
 	int state, pools;
 	struct list *names;

@@ -11,6 +11,7 @@
  *
  * A keeper: pools_create ... pools_remove.  A client: pools_connect, pools_list. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sandbox/registry.h"
@@ -49,6 +50,9 @@ void pools_done(struct pools_place *p);
 /* A connection to its keeper, blocking, by the time `due` (clock.h): a descriptor, or -1.
  * No such pool: ERR_NOT_FOUND. */
 int pools_connect(const char *name, int64_t due, struct err *e);
+
+/* One of that name lives. */
+bool pools_has(const char *name);
 
 /* The names of those that live, in order; what was left over is removed on the way. */
 int pools_list(struct list *ret, struct err *e);

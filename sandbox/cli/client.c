@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "sandbox/pools.h"
 #include "sandbox/result.h"
 
 #define STEP  (16u << 10)
@@ -24,6 +25,10 @@ static int explain_absent(const char *name, struct err *e)
 	struct reply record;
 
 	(void)err_remedy(e, "hutch ps lists the sandboxes");
+	if (pools_has(name))
+		return err_remedy(e, "'%s' is a pool: hutch pool exec %s runs a command in one of "
+				     "its sandboxes, hutch pool take %s hands one out", name, name,
+				  name);
 	if (registry_find_ended(name, &item, NULL) < 0)
 		return -1;
 	if (item.record && reply_scan(&record, item.record, strlen(item.record), NULL) == 0) {

@@ -342,6 +342,17 @@ hint_is() { # TEXT
 	[[ ${stderr_lines[1]} == "hutch: hint: $1" ]]
 }
 
+@test "who takes a pool for a sandbox is told that it is a pool" {
+	pool p --size 1
+	hutch exec p true
+	[ "$status" = 125 ]
+	one_sentence "no sandbox named 'p' is running"
+	hint_is "'p' is a pool: hutch pool exec p runs a command in one of its sandboxes, hutch pool take p hands one out"
+	"$HUTCH" pool rm p
+	hutch stop p
+	hint_is 'hutch ps lists the sandboxes'
+}
+
 @test "errors of the other verbs name the pool, and their help its page" {
 	hutch pool exec
 	one_sentence 'no pool was named'

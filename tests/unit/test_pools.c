@@ -67,7 +67,10 @@ static void test_a_pool_is_listed_and_reached_until_it_is_removed(void **state)
 	AUTO_CLOSE int client = pools_connect("a", clock_ms() + POOLS_CONNECT_MS, &e);
 	AUTO_CLOSE int there = accept4(a.listener, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(client >= 0 && there >= 0);
+	assert_true(pools_has("a"));
 	pools_remove(&a);
+	assert_false(pools_has("a"));
+	assert_false(pools_has("../.pools/b"));
 	check_listed("b");
 	check_absent("a");
 	pools_remove(&b);
