@@ -28,7 +28,7 @@ struct list;
 struct maker {
 	int says;  /* owned; -1: nothing is made here */
 	int lease; /* owned: our end of the sandbox's connection */
-	int reads; /* owned: it is closed at the other end when the words were read; -1: they were */
+	int reads; /* owned: closed at the other end when the words were read; -1: they were */
 	int64_t due_ms; /* by when they are to be; 0: they were */
 	pid_t pid;	/* 0: it was waited for */
 	char name[REGISTRY_NAME_MAX + 1];

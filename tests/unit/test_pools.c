@@ -149,7 +149,8 @@ static void test_names_leave_room_for_those_of_sandboxes(void **state)
 			continue;
 		assert_int_equal(e.kind, ERR_USAGE);
 		assert_int_equal(pools_create(cases[i].name, &p, &e), -1);
-		assert_int_equal(pools_connect(cases[i].name, clock_ms() + POOLS_CONNECT_MS, &e), -1);
+		const int64_t due = clock_ms() + POOLS_CONNECT_MS;
+		assert_int_equal(pools_connect(cases[i].name, due, &e), -1);
 	}
 }
 
