@@ -506,8 +506,6 @@ static int enter(const char *name, struct policy *policy, enum door door)
 				     : visit(name, policy, door == DOOR_POOL);
 }
 
-/* NAME [--] CMD [ARG...] becomes the name, which is the caller's to free, and the
- * command. */
 static int incomplete(const struct list *words, bool is_pool, struct err *e)
 {
 	if (!words->count)
@@ -519,6 +517,8 @@ static int incomplete(const struct list *words, bool is_pool, struct err *e)
 				     : "hutch exec [OPTIONS] NAME [--] CMD [ARG...]");
 }
 
+/* NAME [--] CMD [ARG...] becomes the name, which is the caller's to free, and the
+ * command. */
 static int split(struct list *words, bool is_pool, char **ret_name, struct err *e)
 {
 	size_t skip = words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
