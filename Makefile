@@ -126,9 +126,8 @@ VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# The launcher and the executor are static and start three times a launch
-# between them and the command, so what the C library does before main()
-# counts: glibc's start-up executes some forty cpuid instructions, each of which
+# The launcher, the executor and the supervisor are static, and start with each
+# sandbox, so what the C library does before main() counts: glibc's start-up executes some forty cpuid instructions, each of which
 # traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
 # Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
 # its parts are named here.
@@ -166,13 +165,11 @@ host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
 LINK ?= musl
 HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) $(HOST_LDEXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
-# What serves for hours has glibc, whose malloc and memcpy are those of a server: a hundred
-# thousand requests were answered in a fifth of musl's time.  The supervisor is static, since it
-# is started for each sandbox; of hutch-act, which is started by the one who talks to it, a static
-# C library would be 0.6 MiB of memory that nobody shares.
-LINK_SUPERVISE = $(if $(filter host,$(LINK)),$(HOST_LINK),$(CC) -static-pie $(LDHARDEN) -o $@ $(filter %.o,$^))
+# musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
+MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
+linked   = $(call $(LINK)_obj,$(1)) $(if $(filter musl,$(LINK)),$(MEMMOVE))
 
-$(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) \
+$(B)/hutch: $(call linked,$(HUTCH_SRC)) \
   $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o,$(B)/host/tests/short_lived.o)
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -182,7 +179,7 @@ $(B)/hutch: $(call $(LINK)_obj,$(HUTCH_SRC)) \
 # path, since musl must find none of the other libraries that are beside it.
 $(B)/libexec/hutch-executor: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libvterm.a
 $(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
-$(B)/libexec/hutch-executor: $(call $(LINK)_obj,$(EXECUTOR_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/executor/glibc.o)
+$(B)/libexec/hutch-executor: $(call linked,$(EXECUTOR_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/executor/glibc.o)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
@@ -197,10 +194,10 @@ $(B)/libexec/hutch-act: $(call host_obj,$(ACT_SRC))
 	$(call say,LINK)
 	$(Q)$(HOST_LINK)
 
-$(B)/libexec/hutch-supervise: $(call host_obj,$(SUPERVISE_SRC))
+$(B)/libexec/hutch-supervise: $(call linked,$(SUPERVISE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(LINK_SUPERVISE)
+	$(Q)$(LINK_IT)
 
 $(B)/libexec/hutch-pool: $(call host_obj,$(POOL_SRC))
 	@mkdir -p $(@D)
@@ -285,10 +282,13 @@ $(B)/host/policy/seccomp_main.o: $(B)/gen/seccomp_texts.h
 $(B)/musl/policy/settings.o $(B)/host/policy/settings.o: $(B)/gen/profiles.h
 
 $(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
-$(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
+$(B)/musl/sandbox/control/confine.o $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
 $(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
 $(B)/musl/sandbox/deputy.o $(B)/host/sandbox/deputy.o: $(GEN_DEPUTY)
 
+# Or its loops would be made calls of what they are.
+$(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
+  $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 $(B)/musl/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -420,6 +420,8 @@ $(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT) $(IMAGE_UNIT),$(UNIT)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK)
+
+$(B)/tests/unit/memmove: $(if $(filter musl,$(LINK)),$(MEMMOVE))
 
 # The probe runs in any rootfs, so it is static; with glibc, since it is also
 # built where only that is.

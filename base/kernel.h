@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define KERNEL_MNT_DETACH 2 /* umount2(2) */
@@ -80,6 +81,14 @@ static inline int sys_renameat2(int from, const char *from_path, int to,
 				const char *to_path, unsigned flags)
 {
 	return (int)syscall(SYS_renameat2, from, from_path, to, to_path, flags);
+}
+
+#define KERNEL_RWF_NOWAIT 8 /* pwritev2(2) */
+
+/* At the file's own place, and without waiting for a reader. */
+static inline ssize_t sys_write_nowait(int fd, const struct iovec *piece)
+{
+	return syscall(SYS_pwritev2, fd, piece, 1L, -1L, -1L, KERNEL_RWF_NOWAIT);
 }
 
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)

@@ -1,5 +1,8 @@
 #include "sandbox/act/heap.h"
 
+#include <features.h>
+
+#ifdef __GLIBC__
 #include <malloc.h>
 
 #define LARGE (128 << 10)
@@ -14,3 +17,12 @@ void heap_give_back(void)
 {
 	(void)malloc_trim(0);
 }
+#else /* musl does so by itself */
+void heap_keep_small(void)
+{
+}
+
+void heap_give_back(void)
+{
+}
+#endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/kernel.h"
 
 /* A pipe that poll(2) calls writable takes this much (PIPE_BUF, pipe(7)). */
 #define WRITE_SMALL 4096
@@ -40,7 +41,7 @@ static ssize_t write_some(struct outlet *o, bool is_ready)
 	if (o->is_file)
 		return write(o->fd, all.iov_base, all.iov_len);
 	if (!o->is_slow) {
-		ssize_t n = pwritev2(o->fd, &all, 1, -1, RWF_NOWAIT);
+		ssize_t n = sys_write_nowait(o->fd, &all);
 		if (n >= 0 || !is_unknown(errno))
 			return n;
 		o->is_slow = true;
