@@ -185,8 +185,6 @@ class Peer:
         method, answer, when = self.waiting.pop(message["id"])
         if isinstance(message["id"], int):
             self.last_answered = max(self.last_answered, message["id"])
-        if method not in LOOKS:
-            self.box.last_asked = max(self.box.last_asked, when)
         self.soak.answers += 1
         if ("result" in message) == ("error" in message):
             raise contract_broken(f"neither result nor error, or both: {str(message)[:300]}")
@@ -194,17 +192,25 @@ class Peer:
             self.check(contract.error(message["error"]))
             refused = Refused(message["error"])
             is_late = refused.kind == "disconnected" and "the sandbox has ended" in refused.message
+            if not is_late:
+                self.used(method, when)
             if is_late and not self.box.may_end:
                 self.soak.fail(f"{self.box}: {method} is told that it has ended", self.box)
             if not answer.done():
                 answer.set_exception(Gone() if is_late else refused)
                 answer.exception()
             return
+        self.used(method, when)
         self.check(contract.result(method, message["result"]))
         if method == "exec.wait":
             self.keep_printed(message["result"]["process"])
         if not answer.done():
             answer.set_result(message["result"])
+
+    def used(self, method, when):
+        """Not by a question that came when the sandbox had ended."""
+        if method not in LOOKS:
+            self.box.last_asked = max(self.box.last_asked, when)
 
     def take_output(self, params):
         if "session" in params:  # of an act with `stream`
