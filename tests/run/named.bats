@@ -306,8 +306,8 @@ END
 	"$HUTCH" exec -d one sleep 1000
 	cat >steps <<-'STEPS'
 		expect NAME +CPU +CPU TIME +MEMORY +PIDS
-		expect one +- +[0-9.]+s +[0-9.]+MiB +1\b
-		expect one +[0-9.]+% +[0-9.]+s +[0-9.]+MiB +1\b
+		expect one +- +[0-9.]+s +[0-9.]+[KM]iB +1\b
+		expect one +[0-9.]+% +[0-9.]+s +[0-9.]+[KM]iB +1\b
 		expect one +[0-9.]+%
 		expect two +
 		send \x03
