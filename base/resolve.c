@@ -78,3 +78,12 @@ int resolve_open(int folder, const char *path, const struct open_how *how)
 	errno = -fd;
 	return -1;
 }
+
+int resolve_open_real(const char *path, int flags)
+{
+	const struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -1 : resolve_open(root, path[1] ? path + 1 : ".", &how);
+}

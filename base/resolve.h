@@ -6,3 +6,6 @@
 struct open_how;
 
 int resolve_open(int folder, const char *path, const struct open_how *how);
+
+/* An absolute path with no link on the way: ELOOP. */
+int resolve_open_real(const char *path, int flags);

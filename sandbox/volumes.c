@@ -238,6 +238,23 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A path without links; ESTALE: one was put on the way meanwhile. */
+static int look_at(const char *real, struct stat *ret)
+{
+	AUTO_CLOSE int fd = resolve_open_real(real, O_PATH);
+
+	if (fd < 0 && errno == ELOOP)
+		errno = ESTALE;
+	return fd < 0 ? -1 : fstat(fd, ret);
+}
+
+static int replaced(const char *path, const struct volume *v, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "mount %.300s: it was replaced while the sandbox was being "
+				      "made", path);
+	return err_from(e, v->from);
+}
+
 /* NULL: it is not there. */
 static struct step *add_below(struct plan *p, const struct volume *v, const char *source,
 			      const char *rest)
@@ -245,7 +262,15 @@ static struct step *add_below(struct plan *p, const struct volume *v, const char
 	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
 	struct stat st;
 
-	return stat(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL; /* free(3) keeps errno */
+	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL; /* free(3) keeps errno */
+}
+
+static int not_below(const struct volume *v, const char *source, const char *rest,
+		     struct err *e)
+{
+	AUTO_FREE char *path = join(source, rest);
+
+	return errno == ESTALE ? replaced(path, v, e) : err_sys(e, "look at %.600s", path);
 }
 
 /* Each pin once and parents first, all pins before the masks: a mount over a
@@ -262,14 +287,14 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	for (size_t i = 0; i < pins; i++) {
 		struct step *s = add_below(p, v, source, g->pins.items[i]);
 		if (!s && !p->is_dry_run)
-			return err_sys(e, "look at %.300s%.300s", source, g->pins.items[i]);
+			return not_below(v, source, g->pins.items[i], e);
 		if (s)
 			s->is_watched = has(&g->watched, g->pins.items[i]);
 	}
 	for (size_t i = 0; i < g->reads.count; i++) {
 		struct step *s = add_below(p, v, source, g->reads.items[i]);
 		if (!s)
-			return err_sys(e, "look at %.300s%.300s", source, g->reads.items[i]);
+			return not_below(v, source, g->reads.items[i], e);
 		s->attr |= MOUNT_ATTR_RDONLY;
 		s->is_watched = has(&g->watched, g->reads.items[i]);
 	}
@@ -285,14 +310,8 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret)
 {
 	AUTO_FREE char *real = policy->is_resolved ? text_copy(path) : realpath(path, NULL);
-	const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
 
-	AUTO_CLOSE int root = real ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	AUTO_CLOSE int fd = root < 0 ? -1 : resolve_open(root, real[1] ? real + 1 : ".", &how);
-	if (root >= 0 && fd < 0 && errno == ELOOP)
-		errno = ESTALE;
-	if (fd < 0 || fstat(fd, ret) < 0)
+	if (!real || look_at(real, ret) < 0)
 		return NULL;
 	char *result = real;
 	real = NULL;
@@ -302,9 +321,8 @@ char *volumes_resolve(const struct policy *policy, const char *path, struct stat
 int volumes_source_missing(const struct volume *v, struct err *e)
 {
 	if (errno == ESTALE)
-		(void)err_set(e, ERR_REFUSED, "mount %.200s: it was replaced while the sandbox was "
-					      "being made", v->source);
-	else if (errno == ENOENT)
+		return replaced(v->source, v, e);
+	if (errno == ENOENT)
 		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
 			      v->source);
 	else

@@ -221,24 +221,25 @@ supervisor_of() {
 	says 125 '.*kept/box/places: open it' start box
 }
 
-# What another sandbox can do that is shown the folder above, and lives.
-@test "a link that comes and goes while it starts is never shown" {
-	room ws ws/sub other
-	echo theirs >other/theirs
-	ln -s "$T/other" ws/link
-	kept -v "$T/ws:/ws" -v ws/sub:/sub
-	ended_box kill
+# What another sandbox can do that is shown the folder above, and lives: swapped A B...: each
+# name of a pair is the other's again and again, until the test ends.
+swapped() {
 	mkfifo up
 	command python3 -c '
-import ctypes
+import ctypes, sys
 exchange = ctypes.CDLL(None).renameat2
+names = [name.encode() for name in sys.argv[1:]]
+pairs = list(zip(names[::2], names[1::2]))
 with open("up", "w") as up:
     up.write("up\n")
-while exchange(-100, b"ws/sub", -100, b"ws/link", 2) == 0:
-    pass' 3>&- &
-	local pid=$!
-	started+=("$pid")
+while all(exchange(-100, a, -100, b, 2) == 0 for a, b in pairs):
+    pass' "$@" 3>&- &
+	started+=("$!")
 	read -r <up
+}
+
+# started_often COMMAND: what it prints in each that could be started is nothing.
+started_often() {
 	local refused=0
 	for _ in {1..40}; do
 		hutch start box
@@ -246,13 +247,43 @@ while exchange(-100, b"ws/sub", -100, b"ws/link", 2) == 0:
 			refused=$((refused + 1))
 			continue
 		fi
-		in_box 'ls /sub'
+		in_box "$1"
 		[ -z "$output" ]
 		ended_box kill
 	done
 	[ "$refused" -gt 0 ]
-	kill "$pid"
-	wait "$pid" || true
+}
+
+@test "a link that comes and goes while it starts is never shown" {
+	room ws ws/sub other
+	echo theirs >other/theirs
+	ln -s "$T/other" ws/link
+	kept -v "$T/ws:/ws" -v ws/sub:/sub
+	ended_box kill
+	swapped ws/sub ws/link
+	started_often 'ls /sub'
+}
+
+# With the option, what was replaced while it started is noticed by nobody else.
+@test "nor one in the place of what is protected" {
+	room ws ws/sub other
+	echo theirs >other/theirs
+	ln -s "$T/other" ws/link
+	mkdir -p "img$T/other" # so that it leads somewhere inside, too
+	kept -v "$T/ws:/ws" --best-effort --protect sub
+	ended_box kill
+	swapped ws/sub ws/link
+	local started=0
+	for _ in {1..60}; do
+		hutch start box
+		[ "$status" -eq 0 ] || continue
+		started=$((started + 1))
+		hutch unpause --force box # where it was noticed after that
+		in_box "cat $T/other/theirs /ws/sub/theirs /ws/link/theirs 2>/dev/null; true"
+		[ -z "$output" ]
+		ended_box kill
+	done
+	[ "$started" -gt 0 ]
 }
 
 @test "its filter is the one that it was made with, whatever is in the file by now" {
