@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -234,6 +236,16 @@ static const char *keeping_flag(const struct launch *l)
 	return l->policy->upper ? "--upper" : l->policy->keeps ? "--keep" : NULL;
 }
 
+/* Of the folders of `flag` only the caller's may be known without links. */
+static int keep_upper(struct launch *l, const char *flag, const char *folder, struct err *e)
+{
+	const bool is_real = l->policy->upper && l->policy->is_resolved;
+	AUTO_FREE char *real = is_real ? text_copy(folder) : realpath(folder, NULL);
+
+	return real ? upper_keep(&l->upper, flag, real, e)
+		    : err_sys(e, "%s %.200s", flag, folder);
+}
+
 static int make_upper(struct launch *l, struct err *e)
 {
 	const char *flag = keeping_flag(l);
@@ -244,7 +256,7 @@ static int make_upper(struct launch *l, struct err *e)
 	if (!folder)
 		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files", flag);
 	if (plan_has_overlay(&l->plan))
-		return upper_keep(&l->upper, flag, folder, e);
+		return keep_upper(l, flag, folder, e);
 	(void)err_set(e, ERR_REFUSED, "%s: the image %.200s belongs to somebody else, and "
 				      "cannot be written over", flag, l->policy->image_path);
 	return err_remedy(e, "give all of it your owner and group, in a copy of it maybe");
@@ -254,6 +266,7 @@ static int prepare_upper(struct launch *l, struct err *e)
 {
 	bool is_needed = plan_has_overlay(&l->plan) && !l->policy->is_read_only &&
 			 !upper_tmpfs_suffices();
+	struct stat st;
 
 	if (!is_needed && !keeping_flag(l))
 		return 0;
@@ -273,7 +286,9 @@ static int prepare_upper(struct launch *l, struct err *e)
 		l->degraded |= DEGRADED_DISK;
 	if (make_upper(l, e) < 0)
 		return -1;
-	plan_set_upper(&l->plan, l->upper.path);
+	if (fstat(l->upper.lock, &st) < 0)
+		return err_sys(e, "stat %s", l->upper.path);
+	plan_set_upper(&l->plan, l->upper.path, &st);
 	return 0;
 }
 

@@ -76,14 +76,22 @@ static int bind_image(const struct step *s, struct err *e)
 	return 0;
 }
 
-/* A folder on disk over the one of the tmpfs. */
+/* A folder on disk over the one of the tmpfs.  Another sandbox may be shown what it is in:
+ * it is the one that was locked, and neither of its two is a link to elsewhere. */
 static int bind_disk(const struct step *s, struct err *e)
 {
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, s->upper, false, e);
+	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW;
+	struct stat st;
 
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, s->upper, false, e);
 	if (mount < 0)
 		return -1;
-	if (fs_set_attr(mount, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, s->upper, e) < 0)
+	if (fstat(mount, &st) < 0)
+		return err_sys(e, "stat %.300s", s->upper);
+	if (st.st_dev != s->upper_dev || st.st_ino != s->upper_ino)
+		return err_set(e, ERR_REFUSED, "%.300s was replaced while the sandbox was being "
+					       "made", s->upper);
+	if (fs_set_attr(mount, attr, false, s->upper, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, DISK, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount %.300s", s->upper);

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -187,20 +188,22 @@ bool plan_has_overlay(const struct plan *p)
 	return p->count && p->steps[0].kind == STEP_OVERLAY;
 }
 
-void plan_set_upper(struct plan *p, const char *path)
+void plan_set_upper(struct plan *p, const char *path, const struct stat *st)
 {
 	p->steps[0].upper = path;
+	p->steps[0].upper_dev = st->st_dev;
+	p->steps[0].upper_ino = st->st_ino;
 }
 
 void plan_set_copy(struct plan *p, const char *path)
 {
-	plan_set_upper(p, path);
+	p->steps[0].upper = path;
 	p->steps[0].is_copied = true;
 }
 
 void plan_set_served(struct plan *p, const char *path)
 {
-	plan_set_upper(p, path);
+	p->steps[0].upper = path;
 	p->steps[0].is_served = true;
 }
 

@@ -26,6 +26,7 @@
 struct err;
 struct identity;
 struct policy;
+struct stat;
 struct stock;
 
 enum step_kind {
@@ -62,6 +63,8 @@ struct step {
 				    * lowest first; borrowed */
 	const char *upper; /* STEP_OVERLAY, STEP_COW: a folder for the upper layer,
 			    * borrowed; NULL: a tmpfs */
+	dev_t upper_dev;   /* STEP_OVERLAY that is mounted: of the upper, as it was locked */
+	ino_t upper_ino;
 	bool is_roots;	   /* STEP_OVERLAY: what is made in it belongs to root inside */
 	uint32_t uid, gid; /* STEP_DIR below such a root: whose it is, where it is made */
 	bool is_copied;	   /* STEP_OVERLAY: "upper" in it is a copy of the image, and the
@@ -139,7 +142,7 @@ static inline bool plan_has_deputy(const struct plan *p)
 /* Whether the root is an overlay, and the folder on disk that was made for what is
  * written over it (upper.h). */
 bool plan_has_overlay(const struct plan *p);
-void plan_set_upper(struct plan *p, const char *path);
+void plan_set_upper(struct plan *p, const char *path, const struct stat *st);
 void plan_set_copy(struct plan *p, const char *path);
 void plan_set_served(struct plan *p, const char *path);
 

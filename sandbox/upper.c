@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/resolve.h"
 #include "store/folders.h"
 #include "store/tree.h"
 
@@ -98,7 +99,9 @@ static int make_missing(int dir, const char *name, struct err *e)
 
 static int lock_folder(struct upper *u, struct err *e)
 {
-	u->lock = open(u->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	u->lock = resolve_open_real(u->path, O_RDONLY | O_DIRECTORY);
+	if (u->lock < 0 && errno == ELOOP)
+		return err_set(e, ERR_REFUSED, "it was replaced while the sandbox was being made");
 	if (u->lock < 0)
 		return err_sys(e, "open it");
 	if (flock(u->lock, LOCK_EX | LOCK_NB) < 0)
@@ -125,9 +128,7 @@ int upper_keep(struct upper *u, const char *flag, const char *folder, struct err
 	AUTO_FREE char *from = text_format("%s %.200s", flag, folder);
 
 	u->is_kept = true;
-	u->path = realpath(folder, NULL);
-	if (!u->path)
-		return err_sys(e, "%s", from);
+	u->path = text_copy(folder);
 	return take_folder(u, e) < 0 ? err_in(e, "%s", from) : 0;
 }
 

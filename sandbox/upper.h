@@ -34,8 +34,8 @@ int upper_make(struct upper *u, struct err *e);
  * no attributes. */
 int upper_make_root(struct upper *u, struct err *e);
 
-/* Takes the `folder` of `flag`, for messages, and makes in it what is missing of "upper"
- * and "work".  ERR_BUSY: another launch has it. */
+/* Takes the `folder` of `flag`, for messages, whose path has no links, and makes in it what
+ * is missing of "upper" and "work".  ERR_BUSY: another launch has it. */
 int upper_keep(struct upper *u, const char *flag, const char *folder, struct err *e);
 
 /* Whether upper_make() would find a place, tried on a file without a name: nothing

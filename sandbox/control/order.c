@@ -108,7 +108,8 @@ static void resolve_path(char **at)
 static void resolve_paths(struct policy *p)
 {
 	resolve_path(&p->cgroup_parent);
-	resolve_path(&p->upper);
+	if (!p->is_resolved)
+		resolve_path(&p->upper);
 }
 
 /* As whom images, and other sandboxes, belong to. */

@@ -286,6 +286,25 @@ started_often() {
 	[ "$started" -gt 0 ]
 }
 
+@test "nor one in the place of the folder of --upper, or of the two in it" {
+	room ws ws/up other other/upper other/work
+	echo theirs >other/upper/theirs
+	kept -v "$T/ws:/ws:ro" --upper ws/up
+	ended_box kill
+	ln -s "$T/other" ws/link
+	swapped ws/up ws/link
+	started_often 'ls /theirs 2>/dev/null; true'
+	kill "${started[-1]}"
+	wait "${started[-1]}" || true
+	rm up
+	[ ! -L ws/up ] || { rm ws/up && mv ws/link ws/up; }
+	ln -s "$T/other/upper" ws/up/a
+	ln -s "$T/other/work" ws/up/b
+	swapped ws/up/upper ws/up/a ws/up/work ws/up/b
+	started_often 'ls /theirs 2>/dev/null; true'
+	[ "$(find other | sort | xargs)" = "other other/upper other/upper/theirs other/work" ]
+}
+
 @test "its filter is the one that it was made with, whatever is in the file by now" {
 	room ws
 	echo '{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["mkdir","mkdirat"],"action":"SCMP_ACT_ERRNO"}]}' >ws/filter.json
