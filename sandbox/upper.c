@@ -230,7 +230,7 @@ static void keep(struct upper *u)
 	AUTO_CLOSE int work =
 		openat(u->lock, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (work >= 0 && fchmodat(work, "work", 0700, 0) < 0)
+	if (work >= 0 && fchmodat(work, "work", 0700, AT_SYMLINK_NOFOLLOW) < 0)
 		errno = 0; /* it is not there, or stays as it is */
 	own_close(&u->lock);
 	own_free(&u->path);

@@ -305,6 +305,29 @@ started_often() {
 	[ "$(find other | sort | xargs)" = "other other/upper other/upper/theirs other/work" ]
 }
 
+@test "what is changed in the folder of --upper at its end is no link" {
+	room ws ws/up other
+	kept --upper ws/up
+	mv ws/up/work/work ws/up/work/old
+	ln -s "$T/other" ws/up/work/work
+	chmod 755 other
+	ended_box kill
+	hutch wait box
+	until_true released
+	[ "$(stat -c %a other)" -eq 755 ]
+	rm ws/up/work/work
+	mv ws/up/work/old ws/up/work/work
+	again
+	ended_box kill
+	until_true released
+	[ "$(stat -c %a ws/up/work/work)" -eq 700 ]
+}
+
+# The janitor, who does that, has gone.
+released() {
+	flock -n ws/up true
+}
+
 @test "its filter is the one that it was made with, whatever is in the file by now" {
 	room ws
 	echo '{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["mkdir","mkdirat"],"action":"SCMP_ACT_ERRNO"}]}' >ws/filter.json
