@@ -126,8 +126,10 @@ static void make_env(const struct git *g, struct list *ret)
 			list_add(ret, *env);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		list_set_env(ret, ours[i]);
-	if (g->only_looks)
-		list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* from 2.45 and in Debian's 2.39 */
+	if (!g->only_looks)
+		return;
+	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* from 2.45 and in Debian's 2.39 */
+	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* before: it tries, and finds no way */
 }
 
 /* --- the process ------------------------------------------------------------ */

@@ -249,6 +249,12 @@ sh("cd /workspace; git init -q -b main lazy; cd lazy; echo 1 >a.txt; " + commit 
 sh("git config core.repositoryFormatVersion 1; git config extensions.partialClone x; git config remote.x.promisor true; git config remote.x.url file:///workspace/h; git config remote.x.uploadpack /tmp/evil")
 assert failed(diff(path="a.txt"), "git cannot read what was committed: ") and quiet(), "something of the repository was run, to fetch"
 assert failed(diff(path="a.txt", ref="HEAD"), ": to look fetches nothing") and failed(changes(), ": to look fetches nothing") and quiet()
+# Nor by a git from before it could be told so.
+sh("mkdir /tmp/old; printf \"#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec $(type -P git) \\\"\$@\\\"\n\" >/tmp/old/git; chmod +x /tmp/old/git")
+path = sh("echo $PATH")
+a.action("env", set={"PATH": "/tmp/old:" + path})
+assert failed(diff(path="a.txt"), ": to look fetches nothing") and failed(changes(), ": to look fetches nothing") and quiet(), "an old git was made to fetch"
+a.action("env", set={"PATH": path})
 sh("git diff; true"); assert run("cat /tmp/ran").content.startswith("ran")
 sh("cd ../h; rm -f /tmp/ran")
 # Links do not lead to what is hutch'"'"'s own.
