@@ -320,7 +320,7 @@ def frozen():
     until(lambda: keeper.call("info")["result"]["waiting"] == 1)
     os.kill(pid, signal.SIGSTOP)
     try:
-        for process in waits, begin(0), begin(1):
+        for process in begin(0), begin(1), waits: # as they end
             check_end(*process)
     finally:
         os.kill(pid, signal.SIGCONT)
