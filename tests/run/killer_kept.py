@@ -80,17 +80,24 @@ def main():
     for number in range(ROUNDS):
         who = rng.choice(["launcher", "child", "all"])
         begin_and_kill(["start", NAME] if was_made else MAKE, rng.uniform(0, 0.02), who)
+        begun = time.monotonic()
         seen = is_there()
         if was_made and not seen:
             sys.exit(f"round {number}: killed {who}, and it is neither alive nor kept")
-        answer = hutch("start", NAME)
-        if answer.returncode != 0 and "no sandbox named" in answer.stderr and not was_made:
-            answer = hutch(*MAKE)
-        if answer.returncode != 0 and "is running" not in answer.stderr:
-            sys.exit(f"round {number}: killed {who} ({seen}): {answer.stderr}")
-        was_made = True
-        count = hutch("exec", NAME, "--", "sh", "-c",
-                      "test -e /data/n || : >/data/n; echo x >>/data/n; wc -l </data/n")
+        count = None
+        # One whose maker was killed may be there for a moment yet, and end then.
+        while count is None or any(
+                words in count.stderr for words in ("which is building", "no sandbox named", "has ended (")):
+            if time.monotonic() > begun + PATIENCE:
+                sys.exit(f"round {number}: killed {who}, and it is not there for {PATIENCE} s")
+            answer = hutch("start", NAME)
+            if answer.returncode != 0 and "no sandbox named" in answer.stderr and not was_made:
+                answer = hutch(*MAKE)
+            if answer.returncode != 0 and "is running" not in answer.stderr:
+                sys.exit(f"round {number}: killed {who} ({seen}): {answer.stderr}")
+            was_made = True
+            count = hutch("exec", NAME, "--", "sh", "-c",
+                          "test -e /data/n || : >/data/n; echo x >>/data/n; wc -l </data/n")
         written += 1
         if count.stdout.strip() != str(written):
             sys.exit(f"round {number}: killed {who}: {written} lines were written, and there "

@@ -35,7 +35,14 @@ class Case(unittest.TestCase):
     def setUp(self):
         before = descriptors()
         self.addCleanup(lambda: self.assertEqual(descriptors(), before))
-        self.addCleanup(lambda: self.assertEqual(threading.active_count(), 1))
+        self.addCleanup(self.see_no_thread)
+
+    def see_no_thread(self):
+        """One that waits for a child, as asyncio's do, ends by itself when that has ended."""
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread():
+                thread.join(PATIENCE)
+        self.assertEqual(threading.active_count(), 1)
 
 
 def supervisor_of(box_info):
