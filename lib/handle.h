@@ -16,8 +16,8 @@
  * All that is waited for is in the epoll set `io`: the helper's pidfd, then the socket,
  * and a timer for the greeting of a supervisor or a keeper.  Threads that wait poll that,
  * and a descriptor each of their own, without the lock; whoever gets it first reads what
- * is there, and wakes those whose answers were in it (turn.h).  `loop`, which an event loop polls, is `io` and
- * `ready`, which can be read as long as something is in the queue.
+ * is there, and wakes those whose answers were in it (turn.h).  `loop`, which an event
+ * loop polls, is `io` and `ready`, which can be read as long as something is in the queue.
  *
  * An answer's packet is made with its call, so that the end of the connection can be told
  * where no memory is left. */

@@ -67,7 +67,8 @@ void cow_done(struct cow *c);
 /* Makes folders for the plan's STEP_COWs and puts them there; nothing without such a
  * step.  A sandbox that lives again goes on with those that are kept of its id, if they
  * are of the same folders of the host's (else ERR_REFUSED).  `entry` is that of a sandbox
- * with a name, or NULL: then one is generated from `verb`.  That changes of this name are kept is ERR_EXISTS. */
+ * with a name, or NULL: then one is generated from `verb`.  That changes of this name are
+ * kept is ERR_EXISTS. */
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	     const char *verb, struct err *e);
 

@@ -262,7 +262,8 @@ static struct step *add_below(struct plan *p, const struct volume *v, const char
 	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
 	struct stat st;
 
-	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL; /* free(3) keeps errno */
+	/* free(3) keeps errno */
+	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
 }
 
 static int not_below(const struct volume *v, const char *source, const char *rest,

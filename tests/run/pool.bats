@@ -63,6 +63,20 @@ asks() {
 	done
 }
 
+# Which the sandbox that gets it, confined as it is, could not.
+@test "take --name tidies up what a dead sandbox left by that name" {
+	pool p --size 1
+	"$HUTCH" create box >/dev/null
+	inner=$("$HUTCH" inspect box | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')
+	supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
+	mapfile -t all < <(echo "$supervisor"; pgrep -P "$supervisor")
+	kill -STOP "${all[@]}" # nobody sees another one's end
+	kill -KILL "${all[@]}"
+	until_true all_gone "${all[@]}"
+	hutch pool take --name box p
+	[[ $status == 0 && $output == box ]]
+}
+
 @test "what waits is nobody's: it can be looked at and ended, and no more" {
 	pool p --size 1
 	name=$("$HUTCH" ps -aq)
