@@ -38,6 +38,7 @@ struct job {
 	struct client *owner; /* borrowed; NULL: it has gone */
 	char *request;	      /* owned: the id of its exec.start, until that is answered */
 	bool is_detached, has_terminal, has_timed_out;
+	bool was_stopped; /* the sandbox was, when it ended */
 	bool is_recorded; /* it is in the audit log, and so is to be its end */
 	struct exec exec; /* borrows from the lists and `cwd` */
 	struct list argv, env;

@@ -21,7 +21,7 @@
 #define CHANNEL_BUSY (1u << 20)
 
 /* What came of a copy, as JSON.  SIGPIPE: nobody read its tar any more. */
-static const char *copy_error(const struct exited *x)
+static const char *copy_error(const struct job *j)
 {
 	static const char *const errors[] = {
 		[COPY_DONE] = "null",		    [COPY_FAILED] = "\"internal\"",
@@ -30,9 +30,11 @@ static const char *copy_error(const struct exited *x)
 		[COPY_LIMIT] = "\"limit\"",	    [COPY_INVALID] = "\"invalid\"",
 	};
 	_Static_assert(ARRAY_LEN(errors) == COPY_EXIT_COUNT, "an exit has no name");
+	const struct exited *x = &j->exited;
 
 	if (x->is_signaled)
-		return x->status == SIGPIPE ? "\"disconnected\"" : "\"internal\"";
+		return x->status == SIGPIPE || j->was_stopped ? "\"disconnected\""
+							      : "\"internal\"";
 	return x->status < ARRAY_LEN(errors) ? errors[x->status] : "\"internal\"";
 }
 
@@ -48,7 +50,7 @@ static char *exit_members(const struct job *j)
 			   "\"user_s\":%.6f,\"sys_s\":%.6f%s%s", j->id, code, signal,
 			   j->has_timed_out ? "true" : "false", (double)x->user_us / 1e6,
 			   (double)x->sys_us / 1e6, is_copy ? ",\"error\":" : "",
-			   is_copy ? copy_error(x) : "");
+			   is_copy ? copy_error(j) : "");
 }
 
 /* Its name for events and lists, which are kept: no longer than is read. */
@@ -97,9 +99,10 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 
 static void on_ended(void *who, struct job *j)
 {
-	AUTO_FREE char *more = exit_members(j);
 	struct supervisor *s = who;
 
+	j->was_stopped = s->is_stopping;
+	AUTO_FREE char *more = exit_members(j);
 	outputs_exited(s, j);
 	j->exit_event = s->events.next;
 	supervisor_event(s, "exited", more);

@@ -683,5 +683,14 @@ os.close(w)
 assert b"ustar" in os.read(r, 512)
 os.close(r)
 assert wait(p)["error"] == "disconnected"
+# Who has waited since before the sandbox stops is told of the end by what stays in it till then.
+stays = start("sh", "-c", "trap \"\" TERM HUP; echo trapped; sleep 1000")
+while output(stays) != b"trapped\n":
+    c.take()
+p = call("copy.in", path="/tmp/a")["process"]
+waiting = send("exec.wait", process=p)
+connect().send("stop", grace=5)
+end = answer(waiting)
+assert (end["signal"], end["error"]) == (15, "disconnected"), end
 '
 }

@@ -323,7 +323,8 @@ def copy(link: Link, call: Call[Object], source: Optional[Iterable[bytes]],
 
 def copy_error(call: Call[Object], ended: Exit, sentences: Sequence[str]) -> HutchError:
     kind = ended.error or "internal"
-    what = "; ".join(sentences[-3:]) or f"it ended with code {ended.exit_code}"
+    what = "; ".join(sentences[-3:]) or (
+        "it was cut off" if kind == "disconnected" else f"it ended with code {ended.exit_code}")
     return KINDS.get(kind, HutchError)(f"{call.method} {call.params['path']}: {what}", kind=kind)
 
 
