@@ -77,7 +77,7 @@ def wait_until(is_so, what):
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         if time.monotonic() > deadline:
-            sys.exit(what)
+            sys.exit(what() if callable(what) else what)
         select.select([], [], [], 0.01)
 
 

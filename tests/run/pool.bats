@@ -420,3 +420,7 @@ words_are_refused() { # PATTERN WORD...
 	until_true full p
 	until_true count_is 2 "$HUTCH" ps -aq
 }
+
+@test "whoever is killed at a random instant, what was taken lives, and of the pool nothing is left" {
+	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-24}" "$here/killer_pool.py" "$HUTCH" "$T"
+}
