@@ -55,6 +55,15 @@ class Timer:
         samples = self.run("turns", str(rounds), *argv[1:])
         return [Figures(samples[index]) for index in range(len(rows))]
 
+    def lanes(self, count, rounds, commands):
+        """The commands in turn, so many times in each of so many lanes at once: how
+        many turns these were, the time that all took and the CPU time of all, in ms."""
+        argv = [word for command in commands for word in ("::", *command)]
+        one, = self.run("lanes", str(count), str(rounds), *argv[1:])[0]
+        if one["status"] != 0:
+            raise RuntimeError(f"one of {commands} failed")
+        return {"count": count * rounds, "wall": one["wall"], "cpu": one["cpu"]}
+
     def together(self, count, row):
         """All started before any is waited for; `slowest` is when all were done."""
         samples = self.run("together", str(count), *row.argv)

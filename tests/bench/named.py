@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import measure
 
 ALIVE = 1000
-COME_AND_GO = 300
+COME_AND_GO = 1200
 LOOKS = 20
 
 
@@ -46,23 +46,12 @@ def measure_exec(timer, hutch, rounds):
     return {"on the host": plain.as_dict(), "in a sandbox": inside.as_dict()}
 
 
-# As a script would have it; a shell costs less than an interpreter of ours, whose own
-# share of the processors would count.
-COME_AND_GO_AGAIN = """
-while [ "$3" -gt 0 ]; do
-    "$1" create "$2" >/dev/null && "$1" rm -f "$2" >/dev/null || exit 1
-    set -- "$1" "$2" $(($3 - 1))
-done
-"""
-
-
-def measure_rate(hutch):
+def measure_rate(timer, hutch):
     """Two at a time for each core: a launch waits for the kernel now and then."""
     lanes = 2 * os.cpu_count()
-    each = COME_AND_GO // lanes
-    took = side_by_side(lambda lane: call("/bin/sh", "-c", COME_AND_GO_AGAIN, "sh", hutch,
-                                          f"c{lane}", str(each)), range(lanes), lanes)
-    return {"count": lanes * each, "per_second": round(lanes * each / took, 1)}
+    cost = timer.lanes(lanes, COME_AND_GO // lanes, [[hutch, "create", "%"], [hutch, "rm", "-f", "%"]])
+    return {"count": cost["count"], "per_second": round(cost["count"] / cost["wall"] * 1e3, 1),
+            "cpu_ms": round(cost["cpu"] / cost["count"], 2)}
 
 
 def supervisors():
@@ -109,5 +98,5 @@ def measure_many(hutch):
 
 
 def measure_named(timer, hutch, rounds):
-    return {"exec": measure_exec(timer, hutch, rounds), "rate": measure_rate(hutch),
+    return {"exec": measure_exec(timer, hutch, rounds), "rate": measure_rate(timer, hutch),
             "many": measure_many(hutch)}

@@ -2,10 +2,12 @@
  *
  *	timer turns ROUNDS CMD [ARG...] [:: CMD [ARG...]]...
  *	timer together COUNT CMD [ARG...]
+ *	timer lanes COUNT ROUNDS CMD [ARG...] [:: CMD [ARG...]]...
  *
  * `turns` runs A B C A B C ..., so that a machine that grows slower or busier
  * does so for all of them alike.  `together` starts COUNT processes without
- * waiting and then collects them.
+ * waiting and then collects them.  `lanes` has COUNT processes, each of which runs
+ * all the commands in turn, ROUNDS times; an argument "%" is the lane's number there.
  *
  * One line a sample on stdout:
  *
@@ -16,7 +18,8 @@
  * that was waited for; orphans come to us, since we are a subreaper, and count
  * for the command that ran (not told apart under `together`, where they are
  * added to a last line with COMMAND = -1).  STATUS is an exit code or 128 + the
- * signal.
+ * signal.  `lanes` prints one line, for all that it ran, from the first start to
+ * the end of the last; a command that fails ends its lane, and the status is 1.
  *
  * Commands get /dev/null as stdin and stdout.  They are started by
  * posix_spawn(3), which shares our memory until the exec: what a start costs
@@ -191,14 +194,66 @@ static void run_together(int count, char **argv,
 	free(all);
 }
 
+/* One of the lanes. */
+_Noreturn static void run_lane(int lane, int rounds, char ***commands, int count,
+			       const posix_spawn_file_actions_t *actions)
+{
+	char number[16];
+
+	(void)snprintf(number, sizeof(number), "%d", lane);
+	for (int i = 0; i < count; i++)
+		for (char **arg = commands[i]; *arg != NULL; arg++)
+			if (strcmp(*arg, "%") == 0)
+				*arg = number;
+	for (int round = 0; round < rounds; round++)
+		for (int i = 0; i < count; i++) {
+			pid_t pid = spawn(commands[i], actions);
+			int status;
+
+			if (waitpid(pid, &status, 0) < 0 || status != 0)
+				_exit(1);
+		}
+	_exit(0);
+}
+
+static void run_lanes(int lanes, int rounds, char **args,
+		      const posix_spawn_file_actions_t *actions)
+{
+	struct sample all = { .round = lanes * rounds };
+	char **commands[COMMANDS_MAX];
+	int count = split_commands(args, commands), worst = 0;
+	double start = now_us(), end = start;
+
+	for (int lane = 0; lane < lanes; lane++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			err(1, "fork");
+		if (pid == 0)
+			run_lane(lane, rounds, commands, count, actions);
+	}
+	/* Orphans among them: what a command leaves behind is part of what it costs. */
+	while (collect(&all, 0) != 0) {
+		end = all.wall_us;
+		if (all.status > worst)
+			worst = all.status;
+	}
+	all.wall_us = end - start;
+	all.status = worst;
+	print_sample(&all);
+}
+
 int main(int argc, char **argv)
 {
 	posix_spawn_file_actions_t actions;
 	int count = argc >= 4 ? atoi(argv[2]) : 0;
 
-	if (count <= 0)
+	int rounds = argc >= 5 ? atoi(argv[3]) : 0;
+
+	if (count <= 0 || (strcmp(argv[1], "lanes") == 0 && rounds <= 0))
 		errx(2, "usage: timer turns ROUNDS CMD... [:: CMD...] | "
-			"timer together COUNT CMD...");
+			"timer together COUNT CMD... | "
+			"timer lanes COUNT ROUNDS CMD... [:: CMD...]");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		err(1, "become a subreaper");
 	posix_spawn_file_actions_init(&actions);
@@ -209,8 +264,10 @@ int main(int argc, char **argv)
 		run_turns(count, argv + 3, &actions);
 	else if (strcmp(argv[1], "together") == 0)
 		run_together(count, argv + 3, &actions);
+	else if (strcmp(argv[1], "lanes") == 0)
+		run_lanes(count, rounds, argv + 4, &actions);
 	else
-		errx(2, "neither turns nor together: %s", argv[1]);
+		errx(2, "neither turns, together nor lanes: %s", argv[1]);
 	posix_spawn_file_actions_destroy(&actions);
 	return 0;
 }
