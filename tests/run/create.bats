@@ -78,10 +78,10 @@ reason() {
 }
 
 @test "one that is used is not idle" {
-	make --idle-timeout 300ms box
-	hutch exec box sleep 1
+	make --idle-timeout 2s box
+	hutch exec box sleep 2.5
 	[ "$status" -eq 0 ]
-	hutch exec -d box sleep 1
+	hutch exec -d box sleep 2.5
 	hutch wait box
 	[ "$output" = 0 ]
 	# The process in it was waited for, and its time came on top.
