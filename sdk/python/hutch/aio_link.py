@@ -69,8 +69,7 @@ class AsyncLink:
         self._check()
         waiter, line = self._channel.request(call.method, call.params)
         waiter.running = running
-        self._out.add(line, fds, waiter)
-        self._push()
+        self._push(lambda: self._out.add(line, fds, waiter))
         return waiter
 
     async def result(self, waiter: Waiter, patience: Optional[float]) -> Any:
@@ -92,8 +91,7 @@ class AsyncLink:
     def forget(self, waiter: Waiter) -> None:
         """Nobody waits for it any more: what it does is ended, where that can be asked."""
         if self.is_usable:
-            self._out.forget(waiter)
-            self._push()
+            self._push(lambda: self._out.forget(waiter))
 
     async def wait(self, is_so: Callable[[], bool], what: Awaited, patience: Optional[float]) -> bool:
         """Waits until it is so, which is asked again whenever something has come for
@@ -122,7 +120,7 @@ class AsyncLink:
         return notice
 
     def drop(self, running: Running) -> None:
-        self._channel.drop(running)
+        running.drop()
 
     # --- the loop ---
 
@@ -174,16 +172,22 @@ class AsyncLink:
         except HutchError as e:
             return self._fail(e)
         if self._channel.owed:
-            self._out.add_owed()
-            self._push()
+            self._push(self._out.add_owed)
         if self._channel.rest is not None and len(self._channel.rest.notices) > NOTICES_MAX:
             self._read_no_more()
 
-    def _push(self) -> None:
+    def _push(self, put: Callable[[], None] = lambda: None) -> None:
+        """All of what put() adds, or, where a signal's handler raises, nothing any more."""
         try:
+            put()
             self._out.push()
+            self._out.keep()
         except HutchError as e:
             return self._fail(e)
+        except BaseException as e:
+            self._fail(DisconnectedError(f"sandbox {self._channel.name}: sending was interrupted "
+                                         f"by {type(e).__name__}"))
+            raise
         if bool(self._out) != self._is_writing:
             self._is_writing = not self._is_writing
             if self._is_writing:
@@ -230,6 +234,7 @@ class AsyncLink:
             self._fail(DisconnectedError(f"sandbox {self._channel.name}: the handle was closed"))
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
+        self._out.clear()
         self._socket.close()
 
     async def close(self) -> Tuple[int, bytes]:

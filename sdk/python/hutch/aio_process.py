@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import warnings
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from . import calls
@@ -47,6 +48,13 @@ class _End:
         if fd >= 0:
             os.close(fd)
 
+    def __del__(self) -> None:
+        """Nobody waits for it, or the loop would have it."""
+        fd, self.fd = getattr(self, "fd", -1), -1
+        if fd >= 0:
+            warnings.warn(f"unclosed end of a pipe, descriptor {fd}", ResourceWarning, source=self)
+            os.close(fd)
+
     def _take_turns(self) -> None:
         for turn in self._turns:
             if not turn.done():
@@ -84,7 +92,9 @@ class AsyncOutput:
 
     async def readline(self) -> bytes:
         """With its newline, but for a last line that has none."""
-        while (end := self._buffer.find(b"\n")) < 0:
+        seen = 0
+        while (end := self._buffer.find(b"\n", seen)) < 0:
+            seen = len(self._buffer)
             data = await self._more()
             if not data:
                 return self._cut(len(self._buffer))
@@ -103,6 +113,18 @@ class AsyncOutput:
     def close(self) -> None:
         self._is_over = True
         self._end.close()
+
+    @property
+    def is_piped(self) -> bool:
+        return self._held is None
+
+    def rest(self, sink: Callable[[bytes], None]) -> None:
+        """What is there, of one that has ended; what may come yet is not waited for."""
+        if self._buffer:
+            sink(self._cut(len(self._buffer)))
+        with contextlib.suppress(BlockingIOError):
+            while self._end.fd >= 0 and (data := os.read(self._end.fd, PIECE)):
+                sink(data)
 
     def _cut(self, most: int) -> bytes:
         data = bytes(self._buffer[:most])
@@ -191,7 +213,7 @@ class AsyncProcess:
         return sum(held.dropped for held in self._running.streams.values())
 
     def poll(self) -> Optional[Exit]:
-        """How it ended, as far as it is known by now; asks nobody."""
+        """How it ended, as far as that has been told by now; waits for nothing."""
         return self._running.exit
 
     async def wait(self, timeout: Optional[float] = None) -> Exit:
@@ -250,16 +272,28 @@ class AsyncProcess:
 
     async def _carry(self, source: Iterable[bytes], out: Callable[[bytes], None],
                      err: Callable[[bytes], None]) -> Exit:
-        """Until the process has closed both and ended.  A sink that throws ends it."""
-        works = [asyncio.ensure_future(work) for work in (
-            self._feed(source), _drain(self.stdout, out), _drain(self.stderr, err))]
+        """Until the process has ended: what it has printed by then, not what it has left behind
+        in the background prints later.  A sink that throws ends it."""
+        works = {asyncio.ensure_future(work) for work in (
+            self._feed(source), _drain(self.stdout, out), _drain(self.stderr, err))}
+        end, left = asyncio.ensure_future(self.wait()), works
         try:
-            await asyncio.gather(*works)
-            return await self.wait()
+            while left and not end.done():
+                done, left = await asyncio.wait(left | {end}, return_when=asyncio.FIRST_COMPLETED)
+                left -= {end}
+                for work in done - {end}:
+                    work.result()
+            ended = await end
+            if self.stdout.is_piped:
+                for error in await _cancel(left):
+                    raise error
+                self.stdout.rest(out)
+                self.stderr.rest(err)
+            else:
+                await asyncio.gather(*left)
+            return ended
         except BaseException:
-            for work in works:
-                work.cancel()
-            await asyncio.gather(*works, return_exceptions=True)
+            await _cancel(works | {end})
             with contextlib.suppress(HutchError):
                 self._link.send(calls.signal(self.number, "KILL"))
             self.close()
@@ -272,6 +306,14 @@ class AsyncProcess:
             for piece in source:
                 await self.stdin.write(piece)
         await self.stdin.close()
+
+
+async def _cancel(works: "Iterable[asyncio.Future[Any]]") -> List[BaseException]:
+    """What they ended with instead."""
+    for work in works:
+        work.cancel()
+    return [result for result in await asyncio.gather(*works, return_exceptions=True)
+            if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError)]
 
 
 async def _drain(stream: AsyncOutput, sink: Callable[[bytes], None]) -> None:
@@ -331,10 +373,14 @@ def _told(link: AsyncLink, running: Running, has_stdin: bool) -> AsyncProcess:
 
 async def _running(link: AsyncLink, call: Call[Object], fds: Sequence[int]) -> Running:
     waiter = link.send(call, fds)
-    call.parse(await link.result(waiter, call.patience))
-    if waiter.running is None:
-        raise InvalidError(f"{call.method} starts nothing")
-    return waiter.running
+    try:
+        call.parse(await link.result(waiter, call.patience))
+        if waiter.running is None:
+            raise InvalidError(f"{call.method} starts nothing")
+        return waiter.running
+    except BaseException:
+        link.forget(waiter)
+        raise
 
 
 async def attach(link: AsyncLink, number: int) -> AsyncProcess:

@@ -9,6 +9,10 @@ single thread reads its answer itself, and pays for no change of threads.
 non-blocking, and polled without the lock.  What cannot be sent at once is sent by whoever
 leads, who may have to be woken for it: with four MiB of answers unread a supervisor
 reads no more, so that somebody has to read while others send.
+
+A signal's handler may raise at any instant (Ctrl-C does).  Who is interrupted while he
+sends or reads ends the connection, since half of a line may be out, or half of a piece
+where it belongs; who is while he waits leaves, and hands the lead on, nevertheless.
 """
 from __future__ import annotations
 
@@ -19,11 +23,11 @@ import select
 import socket
 import threading
 import time
-from typing import Any, Callable, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import calls
 from .calls import Call
-from .errors import DisconnectedError, HutchError, ProtocolError
+from .errors import BusyError, DisconnectedError, HutchError, ProtocolError
 from .outgoing import Outgoing
 from .program import Program, connect, reap
 from .protocol import Channel, Rest, Running, Waiter, again
@@ -33,6 +37,51 @@ Awaited = Union[Waiter, Running, Rest]
 
 log = logging.getLogger("hutch")
 READ_AT_ONCE = 1 << 18
+
+
+class _Turn:
+    """Of one that waits: he leads, or sleeps until he is called."""
+
+    __slots__ = ("what", "thread", "word", "is_taken")
+
+    def __init__(self, what: Awaited) -> None:
+        self.what, self.thread = what, threading.get_ident()
+        self.word: Optional[threading.Lock] = None
+        self.is_taken = False
+
+    def sleep(self, left: Optional[float]) -> None:
+        assert self.word is not None
+        self.word.acquire(True, -1 if left is None else min(left, threading.TIMEOUT_MAX))
+
+    def call(self) -> None:
+        if self.word is not None and self.word.locked():
+            self.word.release()
+
+
+class Bell(_Turn):
+    """Of one that polls descriptors of his own: of `fds` one can be read whenever
+    something may have come for him.  He never leads for long, and is not asked to."""
+
+    __slots__ = ("fds", "_rope")
+
+    def __init__(self, what: Awaited, fd: int) -> None:
+        super().__init__(what)
+        heard, self._rope = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.fds = (fd, heard)
+
+    def call(self) -> None:
+        if self._rope >= 0:
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._rope, b"w")
+
+    def hush(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.fds[1], 64)
+
+    def close(self) -> None:
+        rope, self._rope = self._rope, -1
+        os.close(rope)
+        os.close(self.fds[1])
 
 
 class Link:
@@ -46,8 +95,9 @@ class Link:
         self._lock = threading.Lock()
         self._channel = Channel(name)
         self._out = Outgoing(self._socket, self._channel)
-        self._leads = False
-        self._sleepers: List[Tuple[object, threading.Condition]] = []
+        self._leader: Optional[_Turn] = None
+        self._sleepers: List[_Turn] = []
+        self._closer: Optional[threading.Event] = None
         self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._poll = select.poll()
         self._poll.register(self._wake_out, select.POLLIN)
@@ -77,8 +127,7 @@ class Link:
         with self._lock:
             waiter, line = self._channel.request(call.method, call.params)
             waiter.running = running
-            self._out.add(line, fds, waiter)
-            self._say()
+            self._say(lambda: self._out.add(line, fds, waiter))
         return waiter
 
     def result(self, waiter: Waiter, patience: Optional[float]) -> Any:
@@ -101,31 +150,69 @@ class Link:
         """Nobody waits for it any more: what it does is ended, where that can be asked."""
         if self.is_usable:
             with self._lock:
-                self._out.forget(waiter)
-                self._say()
+                self._say(lambda: self._out.forget(waiter))
 
     def wait(self, is_so: Callable[[], bool], what: Awaited, patience: Optional[float]) -> bool:
         """Waits until it is so, which is asked again whenever something has come for
-        `what`.  False: not within that time."""
+        `what`.  False: not within that time; what has come by then was read."""
         self._channel.check_process()
+        self._check_handler()
         deadline = None if patience is None else time.monotonic() + patience
-        with self._lock:
-            while not is_so():
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
-                    return False
-                if self._channel.failure is not None:
-                    raise again(self._channel.failure)
-                if self._leads:
-                    self._sleep(what, left)
-                else:
+        has_looked = False
+        while True:
+            mine, raised = _Turn(what), None
+            try:
+                with self._lock:
+                    if is_so():
+                        return True
+                    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                    if left == 0 and (has_looked or self._leader is not None):
+                        return False
+                    if self._channel.failure is not None:
+                        raise again(self._channel.failure)
+                    self._take(mine)
+                if self._leader is mine:
                     self._lead(left)
-            return True
+                else:
+                    mine.sleep(left)
+                has_looked = True
+            finally:
+                while mine.is_taken:
+                    try:
+                        with self._lock:
+                            self._leave(mine)
+                    except BaseException as e:
+                        raised = e
+                if raised is not None:
+                    raise raised
+
+    def _check_handler(self) -> None:
+        """A handler that waited for what its own thread is reading would wait for ever."""
+        leader = self._leader
+        if leader is not None and leader.thread == threading.get_ident():
+            raise BusyError(f"sandbox {self._channel.name}: this thread waits for it already, "
+                            "below the signal's handler", remedy="note the signal, and return")
 
     def taking(self, take: Callable[[], T]) -> T:
         """Takes what has been put somewhere, while nothing is being put there."""
         with self._lock:
             return take()
+
+    @contextlib.contextmanager
+    def noticing(self, what: Awaited) -> Iterator[Bell]:
+        """When it rings, as it does at first, wait() with a patience of 0 says whether it is so."""
+        bell = Bell(what, self._fd)
+        try:
+            with self._lock:
+                self._sleepers.append(bell)
+                what.wake = lambda: self._rouse(what)
+            bell.call()
+            yield bell
+        finally:
+            with self._lock:
+                if bell in self._sleepers:
+                    self._sleepers.remove(bell)
+            bell.close()
 
     def rest(self) -> Rest:
         """From now on all notifications, for a connection that is for these alone."""
@@ -136,44 +223,49 @@ class Link:
         """In a child of who has opened this, another thread may have had the lock."""
         if os.getpid() == self._channel.pid:
             with self._lock:
-                self._channel.drop(running)
+                running.drop()
 
-    # --- one that leads, and others; all of these with the lock ---
+    # --- those that wait; with the lock ---
 
-    def _sleep(self, what: Awaited, left: Optional[float]) -> None:
-        mine = (what, threading.Condition(self._lock))
-        self._sleepers.append(mine)
-        what.wake = lambda: self._rouse(what)
-        try:
-            mine[1].wait(left)
-        finally:
+    def _take(self, mine: _Turn) -> None:
+        mine.is_taken = True
+        if self._leader is None:
+            self._leader = mine
+            if self._out:
+                self._poll.modify(self._fd, select.POLLIN | select.POLLOUT)
+        else:
+            mine.word = threading.Lock()
+            mine.word.acquire()
+            self._sleepers.append(mine)
+            mine.what.wake = lambda: self._rouse(mine.what)
+
+    def _leave(self, mine: _Turn) -> None:
+        """May be begun again, if it was interrupted."""
+        if self._leader is None or self._leader is mine:
+            for other in self._sleepers:
+                if other is not mine and not isinstance(other, Bell):  # mine may have been called to lead, and leaves
+                    other.call()
+                    break
+        if self._leader is mine:
+            if self._is_closed:
+                self._release()
+            self._leader = None
+        elif mine in self._sleepers:
             self._sleepers.remove(mine)
-            self._hand_over()  # it may have been woken to lead, and leave
+        mine.is_taken = False
 
     def _rouse(self, what: object) -> None:
-        for waits_for, condition in self._sleepers:
-            if waits_for is what:
-                condition.notify()
+        for one in self._sleepers:
+            if one.what is what:
+                one.call()
 
-    def _hand_over(self) -> None:
-        if not self._leads and self._sleepers:
-            self._sleepers[0][1].notify()
+    # --- who leads; with the lock but for the first ---
 
     def _lead(self, left: Optional[float]) -> None:
-        self._leads = True
-        if self._out:
-            self._poll.modify(self._fd, select.POLLIN | select.POLLOUT)
-        try:
-            self._lock.release()
-            try:
-                ready = self._poll.poll(None if left is None else max(0, left) * 1e3 + 1)
-            finally:
-                self._lock.acquire()
-            if ready:
+        ready = self._poll.poll(None if left is None else left and left * 1e3 + 1)
+        if ready:
+            with self._lock:
                 self._serve(ready)
-        finally:
-            self._leads = False
-            self._hand_over()
 
     def _serve(self, ready: List[Tuple[int, int]]) -> None:
         try:
@@ -189,9 +281,7 @@ class Link:
         except HutchError as e:
             self._fail(e)
         except BaseException as e:
-            # Half of a piece may be where it belongs.
-            self._fail(DisconnectedError(f"sandbox {self._channel.name}: reading was interrupted "
-                                         f"by {type(e).__name__}"))
+            self._fail(self._interrupted("reading", e))
             raise
 
     def _pull(self) -> None:
@@ -209,14 +299,23 @@ class Link:
         else:
             self._fail(self._channel.ended())
 
-    def _say(self) -> None:
-        """At once, or by who leads."""
+    def _say(self, put: Callable[[], None]) -> None:
+        """At once, or by who leads: all of what put() adds, or nothing any more."""
         try:
+            put()
             self._out.push()
+            self._out.keep()
         except HutchError as e:
             self._fail(e)
-        if self._out and self._leads:
+        except BaseException as e:
+            self._fail(self._interrupted("sending", e))
+            raise
+        if self._out and self._leader is not None:
             self._wake()
+
+    def _interrupted(self, what: str, by: BaseException) -> HutchError:
+        return DisconnectedError(f"sandbox {self._channel.name}: {what} was interrupted by "
+                                 f"{type(by).__name__}")
 
     def _wake(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -228,8 +327,8 @@ class Link:
             level = logging.ERROR if isinstance(error, ProtocolError) else logging.INFO
             log.log(level, "%s", error)
         self._channel.end(error)
-        for _, condition in self._sleepers:
-            condition.notify()
+        for one in self._sleepers:
+            one.call()
 
     # --- the end ---
 
@@ -250,7 +349,8 @@ class Link:
 
     def close(self) -> None:
         """Whatever waits ends with DisconnectedError.  In a child of the process that
-        has opened it, only the child's descriptors are closed."""
+        has opened it, only the child's descriptors are closed.  In a signal's handler they
+        are closed when what it has interrupted goes on."""
         is_ours = os.getpid() == self._channel.pid
         if self._is_closed:
             return
@@ -264,13 +364,13 @@ class Link:
             self._fail(DisconnectedError(f"sandbox {self._channel.name}: the handle was closed"))
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-            while self._leads:  # who polls the descriptors has to be gone
+            if self._leader is None:
+                self._release()
+            elif self._leader.thread != threading.get_ident():
+                self._closer = threading.Event()
                 self._wake()
-                me = (self, threading.Condition(self._lock))
-                self._sleepers.insert(0, me)
-                me[1].wait()
-                self._sleepers.remove(me)
-            self._release()
+        if self._closer is not None:
+            self._closer.wait()  # who polls the descriptors has to be gone
         self._reap()
 
     def __del__(self) -> None:
@@ -278,9 +378,14 @@ class Link:
             self.close()
 
     def _release(self) -> None:
+        self._out.clear()
         self._socket.close()
-        os.close(self._wake_out)
-        os.close(self._wake_in)
+        ends, self._wake_out, self._wake_in = (self._wake_out, self._wake_in), -1, -1
+        for fd in ends:
+            if fd >= 0:
+                os.close(fd)
+        if self._closer is not None:
+            self._closer.set()
 
     def _reap(self) -> None:
         """The program that carried the bytes, and what it has said."""

@@ -110,7 +110,9 @@ class Process:
         return sum(held.dropped for held in self._running.streams.values())
 
     def poll(self) -> Optional[Exit]:
-        """How it ended, as far as it is known by now; asks nobody."""
+        """How it ended, as far as that has been told by now; waits for nothing."""
+        with contextlib.suppress(HutchError):
+            self._link.wait(lambda: self._running.is_done, self._running, 0)
         return self._running.exit
 
     def wait(self, timeout: Optional[float] = None) -> Exit:
@@ -171,7 +173,8 @@ class Process:
     # --- carrying: stdin, stdout and stderr at once ---
 
     def _carry(self, source: Iterable[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> Exit:
-        """Until the process has closed both and ended.  A sink that throws ends it."""
+        """Until the process has ended: what it has printed by then, not what it has left behind
+        in the background prints later.  A sink that throws ends it."""
         try:
             if self._is_piped:
                 self._carry_pipes(iter(source), sinks)
@@ -186,7 +189,9 @@ class Process:
 
     def _carry_pipes(self, source: Iterator[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> None:
         piece = b""
-        with selectors.DefaultSelector() as selector:
+        with selectors.DefaultSelector() as selector, self._link.noticing(self._running) as bell:
+            for fd in bell.fds:
+                selector.register(fd, selectors.EVENT_READ, bell)
             for name in sinks:
                 end = getattr(self, name)
                 if not end.closed:
@@ -195,17 +200,28 @@ class Process:
             if self.stdin is not None and not self.stdin.closed:
                 os.set_blocking(self.stdin.fileno(), False)
                 selector.register(self.stdin, selectors.EVENT_WRITE)
-            while selector.get_map():
+            has_ended = False
+            while len(selector.get_map()) > len(bell.fds) and not has_ended:
                 for key, _ in selector.select():
-                    end = cast(io.BufferedReader, key.fileobj)
-                    if key.data is None:
+                    if key.data is bell:
+                        bell.hush()
+                        self.poll()
+                        has_ended = self._running.is_done
+                    elif key.data is None:
+                        end = cast(BinaryIO, key.fileobj)
                         piece = self._feed(selector, end, piece or next(source, b""))
-                        continue
-                    data = end.read1(PIECE)
-                    if data:
-                        key.data(data)
-                    else:
+                    elif not self._read(key):
                         selector.unregister(key.fileobj)
+            for key in list(selector.get_map().values()):
+                while key.data is not bell and key.data is not None and self._read(key):
+                    pass
+
+    def _read(self, key: selectors.SelectorKey) -> bool:
+        """False: it has ended, or there is nothing now."""
+        data = cast(io.BufferedReader, key.fileobj).read1(PIECE)
+        if data:
+            key.data(data)
+        return bool(data)
 
     def _feed(self, selector: selectors.BaseSelector, end: BinaryIO, piece: bytes) -> bytes:
         """What of the piece is left; nothing more to write closes the end."""
@@ -288,10 +304,14 @@ def start(link: Link, call: Call[Object], has_stdin: bool, is_told: bool) -> Pro
 
 def _running(link: Link, call: Call[Object], fds: Sequence[int]) -> Running:
     waiter = link.send(call, fds)
-    call.parse(link.result(waiter, call.patience))
-    if waiter.running is None:
-        raise InvalidError(f"{call.method} starts nothing")
-    return waiter.running
+    try:
+        call.parse(link.result(waiter, call.patience))
+        if waiter.running is None:
+            raise InvalidError(f"{call.method} starts nothing")
+        return waiter.running
+    except BaseException:
+        link.forget(waiter)
+        raise
 
 
 def attach(link: Link, number: int) -> Process:

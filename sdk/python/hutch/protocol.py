@@ -36,6 +36,10 @@ LINE_MAX = 64 << 20
 """More than this a supervisor keeps for nobody."""
 HELD_MAX = 16 << 20
 """Of one stream, or command, that waits for a reader of ours."""
+NOTICE_COST = 256
+"""Of each piece that is held, beside what is in it."""
+FIRST_ID = 1 << 40
+"""Requests count from here: the actions of act() have numbers of their caller's."""
 EXCERPT = 80
 STARTING = ("exec.start", "copy.in", "copy.out")
 """What makes a process."""
@@ -86,26 +90,30 @@ class Waiter:
 
     def put(self, notice: Object) -> None:
         """Up to HELD_MAX of what is printed; then it is only counted."""
-        size = len(notice.get("data", ""))
-        if self.held + size > HELD_MAX:
+        cost = _cost(notice)
+        if self.held + cost > HELD_MAX:
             missing = self.notices[-1].get("dropped", 0) if self.notices else 0
             if missing:
                 self.notices.pop()
-            notice, size = {"dropped": missing + size}, 0
+            notice, cost = {"dropped": missing + len(notice.get("data", ""))}, 0
         self.notices.append(notice)
-        self.held += size
+        self.held += cost
         if self.wake:
             self.wake()
 
     def take(self) -> Optional[Object]:
         notice = self.notices.popleft() if self.notices else None
-        self.held -= len(notice.get("data", "")) if notice else 0
+        self.held -= _cost(notice) if notice else 0
         return notice
 
     def finish(self, result: Any, error: Optional[HutchError]) -> None:
         self.is_done, self.result, self.error = True, result, error
         if self.wake:
             self.wake()
+
+
+def _cost(notice: Object) -> int:
+    return len(notice["data"]) + NOTICE_COST if "data" in notice else 0
 
 
 class Held:
@@ -144,18 +152,33 @@ class Held:
 class Running:
     """A process that this client has started or is attached to."""
 
-    __slots__ = ("number", "pid", "streams", "exit", "error", "wake")
+    __slots__ = ("number", "pid", "streams", "exit", "error", "is_dropped", "wake")
 
     def __init__(self, number: int, pid: int) -> None:
         self.number, self.pid = number, pid
         self.streams = {"stdout": Held(), "stderr": Held()}
         self.exit: Optional[Exit] = None
         self.error: Optional[HutchError] = None
+        self.is_dropped = False
+        """Nobody reads what it prints any more; how it ends may still be asked."""
         self.wake: Optional[Callable[[], None]] = None
 
     @property
     def is_done(self) -> bool:
         return self.exit is not None or self.error is not None
+
+    def drop(self) -> None:
+        self.is_dropped = True
+        for held in self.streams.values():
+            held.take()
+            held.is_over = True
+        self.tell()
+
+    def revive(self) -> None:
+        """Somebody has attached to it anew."""
+        self.is_dropped = False
+        for held in self.streams.values():
+            held.is_over = self.is_done
 
     def end(self, ended: Optional[Exit], error: Optional[HutchError]) -> None:
         self.exit, self.error = ended, error
@@ -195,7 +218,7 @@ class Channel:
         """Why there is no connection any more."""
         self.rest: Optional[Rest] = None
         self._buffer = bytearray()
-        self._last_id = 0
+        self._last_id = FIRST_ID
         self._waiters: Dict[int, Waiter] = {}
         self._abandoned: Dict[int, str] = {}
         self.owed: Deque[bytes] = deque()
@@ -229,8 +252,11 @@ class Channel:
 
     def forget(self, waiter: Waiter) -> None:
         """Nobody waits for it any more; its answer will be passed over.  An action is
-        cancelled, and what it starts is killed when it is known."""
+        cancelled, and what it starts is killed when it is known, or by now."""
         if not self.withdraw(waiter):
+            if waiter.method in STARTING and waiter.running is not None:
+                waiter.running.drop()
+                self._kill(waiter.running.number)
             return
         self._abandoned[waiter.id] = waiter.method
         if waiter.method == "act":
@@ -241,9 +267,8 @@ class Channel:
         self.owed.append(line)
         self.forget(waiter)
 
-    def drop(self, running: Running) -> None:
-        """Nobody cares for this process any more."""
-        self._running.pop(running.number, None)
+    def _kill(self, number: int) -> None:
+        self._owe("exec.signal", {"process": number, "signal": "KILL"})
 
     def check_process(self) -> None:
         """What fork(2) has copied is not the child's: both would read each other's answers."""
@@ -323,8 +348,7 @@ class Channel:
                 method = self._abandoned.pop(id)
                 if error is None and method in STARTING:
                     result = fields.an_object(message.get("result"), method)
-                    self._owe("exec.signal", {"process": fields.whole(result, "process"),
-                                              "signal": "KILL"})
+                    self._kill(fields.whole(result, "process"))
                 return
             raise self._strange(line)
         result = message.get("result")
@@ -342,6 +366,7 @@ class Channel:
         number = fields.whole(o, "process")
         waiter.running = self._running.get(number) or Running(
             number, fields.whole_or_none(o, "pid") or 0)
+        waiter.running.revive()
         self._running[number] = waiter.running
 
     def _notice(self, method: object, params: Object) -> None:
@@ -385,6 +410,8 @@ def put_output(running: Running, params: Object) -> None:
     held = running.streams.get(fields.text(params, "stream"))
     if held is None:
         raise fields.wrong("stream", params["stream"])
+    if running.is_dropped:
+        return
     if "dropped" in params:
         held.dropped += fields.whole(params, "dropped")
     else:

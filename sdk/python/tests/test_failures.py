@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -17,6 +18,7 @@ from unittest import mock
 from support import HUTCH, PATIENCE, Case, hutch, played, run, supervisor_of
 
 from hutch import aio_process, calls, process, program
+from hutch.protocol import Rest
 
 HELLO = {"protocol": 1, "version": "0", "name": "box", "id": "0" * 12, "state": "ready"}
 INFO = {"name": "box", "id": "0" * 12, "image": "host", "state": "ready", "created": "", "isolation": "",
@@ -208,6 +210,77 @@ class Blocked(Case):
         with played(self.slow(heard, go), "hutch.aio_link"):
             self.assertEqual(run(attached_async(leave)), "signals")
         self.assertEqual(heard, ["act", "pause"])
+
+    def test_what_waits_for_room_has_descriptors_of_its_own(self):
+        """Its caller's have gone by then, if a signal's handler has raised."""
+        went, go = [], threading.Event()
+
+        def play(s):
+            wire = Wire(s)
+            with wire.lines:
+                wire.greet()
+                go.wait(PATIENCE)
+                fds = []
+                while not fds:
+                    fds = socket.recv_fds(s, 1 << 20, 3)[1]
+                for fd in fds:
+                    went.append(os.fstat(fd).st_ino)
+                    os.close(fd)
+        with played(play), hutch.Sandbox.attach("box") as box:
+            r, w = os.pipe()
+            own = os.fstat(r).st_ino
+            box._link.send(self.LARGE)
+            box._link.send(calls.start(["true"]), [r, w, w])
+            os.close(r)
+            os.close(w)
+            go.set()
+            self.assertRaises(hutch.DisconnectedError, box._link.wait, lambda: False, Rest(), PATIENCE)
+        self.assertEqual(went, [own] * 3)
+
+    def test_who_is_interrupted_as_he_sends_sends_nothing_twice(self):
+        heard = []
+
+        def play(wire, request):
+            heard.append(request["method"])
+
+        def interrupted(s, line, fds):
+            program.send(s, line, fds)
+            raise KeyboardInterrupt
+        for way, ask in (("hutch.link", None), ("hutch.aio_link", lambda box: box.pause())):
+            with played(playing(play), way):
+                if ask is None:
+                    with hutch.Sandbox.attach("box") as box:
+                        with mock.patch("hutch.outgoing.send", interrupted):
+                            self.assertRaises(KeyboardInterrupt, box.pause)
+                        self.assertRaisesRegex(hutch.DisconnectedError, "interrupted", box.pause)
+                else:
+                    async def day(box):
+                        with mock.patch("hutch.outgoing.send", interrupted), self.assertRaises(KeyboardInterrupt):
+                            await box.pause()
+                        with self.assertRaisesRegex(hutch.DisconnectedError, "interrupted"):
+                            await box.pause()
+                    run(attached_async(day))
+        self.assertEqual(heard, ["pause"] * 2)
+
+    def test_what_has_come_is_seen_without_waiting(self):
+        go = threading.Event()
+
+        def play(wire, request):
+            wire.answer(request, {"process": 1, "pid": 2})
+            go.wait(PATIENCE)
+            wire.say(json.dumps({"jsonrpc": "2.0", "method": "event", "params": {
+                "event": "exited", "process": 1, "exit_code": 4, "signal": None, "timed_out": False,
+                "user_s": 0, "sys_s": 0}}).encode() + b"\n")
+        for look in (lambda p: p.poll(), lambda p: p.wait(0)):
+            go.clear()
+            with played(playing(play)), hutch.Sandbox.attach("box") as box:
+                p = box.popen(["true"])
+                self.assertIsNone(p.poll())
+                self.assertRaises(TimeoutError, p.wait, 0)
+                go.set()
+                select.select([box._link._fd], [], [], PATIENCE)
+                self.assertEqual(look(p).exit_code, 4)
+                p.close()
 
     def test_what_the_kernel_does_not_send_is_an_error_of_that_call_alone(self):
         def play(wire, request):

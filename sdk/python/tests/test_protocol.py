@@ -50,9 +50,15 @@ class Channels(unittest.TestCase):
             self.channel.feed(bytes([byte]))
         self.assertEqual((one.result, two.result), ({"é": 1}, 2))
 
+    def test_output_of_an_action_with_a_number_of_its_callers_is_not_anothers(self):
+        waiter = self.ask("act", action={"id": -2})
+        for number in range(10):
+            self.channel.feed(note("output", session="main", cause=number, data="other"))
+        self.assertIsNone(waiter.take())
+
     def test_several_lines_in_one_piece(self):
         waiters = [self.ask() for _ in range(3)]
-        data = b"".join(line(id=w.id, result=w.id) for w in waiters)
+        data = b"".join(line(id=w.id, result=n + 1) for n, w in enumerate(waiters))
         self.channel.feed(data[:-5])
         self.assertEqual([w.is_done for w in waiters], [True, True, False])
         self.channel.feed(data[-5:])
@@ -77,7 +83,7 @@ class Channels(unittest.TestCase):
 
     def test_what_a_command_prints_is_bounded_and_counted_too(self):
         waiter = self.ask("act", action={"id": -2})
-        with mock.patch.object(protocol, "HELD_MAX", 10):
+        with mock.patch.object(protocol, "HELD_MAX", 2 * (5 + protocol.NOTICE_COST)):
             for data in "12345", "67890", "123", "45":
                 self.channel.feed(note("output", session="main", cause=waiter.id, data=data))
             self.channel.feed(note("event", event="ask", request=waiter.id, ask=1))

@@ -1,9 +1,11 @@
 """What is done in a real sandbox: with threads and with asyncio, over the socket and through
 `hutch connect`.  (Root has no socket, so for root all go through that.)"""
 import asyncio
+import gc
 import io
 import os
 import shutil
+import signal
 import tarfile
 import tempfile
 import threading
@@ -12,7 +14,7 @@ import unittest
 from unittest import mock
 
 from blocking import Blocking
-from support import HUTCH, Case, descriptors, hutch
+from support import HUTCH, PATIENCE, Case, descriptors, hutch
 
 ROOT = os.geteuid() == 0
 
@@ -205,6 +207,24 @@ class Doing:
         with self.box() as box:
             self.assertEqual(box.exec(["true"], input=b"x" * 3000000).exit_code, 0)
 
+    def test_what_it_leaves_behind_in_the_background_holds_nobody_up(self):
+        """It has the ends of the pipes, too."""
+        with self.box() as box:
+            done = box.exec(["sh", "-c", "sleep 1000 & echo now; echo err >&2; exit 3"])
+            self.assertEqual((done.exit_code, done.stdout, done.stderr), (3, b"now\n", b"err\n"))
+            with box.popen(["sh", "-c", "sleep 1000 &"], stdin=True) as p:
+                pass
+            self.assertEqual(p.poll().exit_code, 0)
+            done = box.exec(["sh", "-c", "sleep 1000 & seq 100000"])
+            self.assertEqual(len(done.stdout), 588895)
+
+    def test_one_whose_streams_were_closed_can_be_waited_for(self):
+        with self.box() as box:
+            p = box.popen(["sleep", "1000"])
+            p.close()
+            p.kill()
+            self.assertEqual(p.wait(PATIENCE).signal, 9)
+
     def test_a_process_is_talked_to(self):
         with self.box() as box:
             with box.popen(["sh", "-c", "while read x; do echo got $x; done"], stdin=True) as p:
@@ -238,12 +258,12 @@ class Doing:
 
     def test_a_terminal_has_a_size(self):
         with self.box() as box:
-            with box.popen(["sh", "-c", "stty size; read x; stty size"], stdin=True, tty=True,
-                           rows=10, cols=20) as p:
-                self.assertEqual(p.stdout.readline(), b"10 20\r\n")
-                p.resize(40, 120)
+            with box.popen(["sh", "-c", "trap 'stty size; exit' WINCH; read x; stty size; while :; do sleep 0.01; done"],
+                           stdin=True, tty=True, rows=10, cols=20) as p:
                 p.stdin.write(b"\n")
-                self.assertIn(b"40 120\r\n", p.stdout.read())
+                self.assertEqual([p.stdout.readline() for _ in range(2)], [b"\r\n", b"10 20\r\n"])
+                p.resize(40, 120)
+                self.assertEqual(p.stdout.readline(), b"40 120\r\n")
 
     def test_a_detached_process_is_logged_and_can_be_attached_to(self):
         with self.box() as box:
@@ -499,6 +519,34 @@ class Threads(Doing, OverTheSocket, Case):
                 thread.join()
         self.assertEqual(wrong, [])
 
+    def in_handler(self, what):
+        """What it raises in a signal's handler, while this thread waits for the sandbox."""
+        raised = []
+
+        def handler(*_):
+            try:
+                what()
+            except hutch.HutchError as e:
+                raised.append(e)
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        return raised
+
+    def test_a_handler_that_asks_what_its_thread_waits_for_is_told_so(self):
+        with self.box() as box, box.popen(["sleep", "0.5"]) as p:
+            raised = self.in_handler(box.info)
+            self.assertEqual(p.wait(PATIENCE).exit_code, 0)
+            self.assertIsInstance(raised[0], hutch.BusyError)
+            self.assertEqual(box.exec(["echo", "on"]).text, "on\n")
+
+    def test_a_handler_may_close_what_its_thread_waits_for(self):
+        with self.box() as box, self.attached(box.name) as other:
+            p = other.popen(["sleep", "1000"])
+            self.in_handler(other.close)
+            self.assertRaisesRegex(hutch.DisconnectedError, "was closed", p.wait, PATIENCE)
+            p.close()
+
     def test_much_is_said_by_all_at_once(self):
         """More than the sockets hold: somebody has to read while others send."""
         text, got = "x" * 1023 + "\n", []  # and a write ends in a newline of its own
@@ -545,6 +593,32 @@ class Tasks(Doing, OverTheSocket, Case):
                     await asyncio.wait_for(box.run("sleep 1000"), 0.2)
                 self.assertEqual((await box.run("echo next")).content, "next")
                 self.assertLess(time.monotonic() - began, 9)
+        self.loop.run_until_complete(day())
+
+    def test_one_cancelled_as_its_answer_comes_ends_its_process(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                task = asyncio.ensure_future(box.exec(["sleep", "1000"]))
+                await asyncio.sleep(0)
+                time.sleep(0.2)  # the answer waits in the socket
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                while [one for one in await box.processes() if one.exit_code is None]:
+                    await asyncio.sleep(0.01)
+        self.loop.run_until_complete(asyncio.wait_for(day(), PATIENCE))
+
+    def test_pipes_that_nobody_holds_are_closed(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                before = descriptors()
+                p = await box.popen(["true"], stdin=True)
+                await p.wait()
+                with self.assertWarns(ResourceWarning):
+                    del p
+                    gc.collect()
+                self.assertEqual(descriptors(), before)
         self.loop.run_until_complete(day())
 
     def test_callbacks_may_be_coroutines(self):
