@@ -105,7 +105,7 @@ class AsyncSandbox:
 
     async def _undo(self) -> None:
         with contextlib.suppress(HutchError):
-            await self._program("kill", [self.name])
+            await self._program("kill", ["--", self.name])
 
     async def _use(self, opened: socket.socket) -> None:
         """A connection that a pool has handed out."""
@@ -168,13 +168,13 @@ class AsyncSandbox:
         if await self._known() == self.id:
             with contextlib.suppress(InvalidError):  # somebody tidies up, and has the name still
                 return await self.end()
-        await self._program("wait", [self.name], timeout=timeout)
+        await self._program("wait", ["--", self.name], timeout=timeout)
         return await self.end()
 
     async def end(self) -> End:
         """How it ended, when it has."""
         try:
-            said = await self._program("inspect", [self.id or self.name])
+            said = await self._program("inspect", ["--", self.id or self.name])
         except NotFoundError:
             raise InvalidError(f"sandbox {self.name} has not ended", remedy="wait()") from None
         return end_of(said)
@@ -469,18 +469,19 @@ class AsyncSandbox:
 
     async def _copy(self, words: Sequence[str], follow: bool) -> None:
         self.program.check_is_local("cp")
-        await self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), *words])
+        await self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), "--", *words])
 
     # --- what it has changed ---
 
     async def diff(self, *paths: str) -> List[Change]:
         """What is other than on the host."""
-        changes = parsed("diff", await self._program("diff", ["--json", await self._known(), *paths]))
+        words = ["--json", "--", await self._known(), *paths]
+        changes = parsed("diff", await self._program("diff", words))
         return [Change.parse(one) for one in cast("List[object]", changes)]
 
     async def patch(self, *paths: str) -> str:
         """The same as `git diff` writes it."""
-        said = await self._program("diff", ["--patch", await self._known(), *paths])
+        said = await self._program("diff", ["--patch", "--", await self._known(), *paths])
         return said.decode("utf-8", "surrogateescape")
 
     async def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
@@ -496,16 +497,16 @@ class AsyncSandbox:
 
     async def discard(self) -> None:
         """Throws away what was changed in such folders, when it has ended."""
-        await self._program("discard", [await self._known()])
+        await self._program("discard", ["--", await self._known()])
 
     async def snapshot(self, ref: Optional[str] = None, *, message: Optional[str] = None) -> str:
         """An image of what it was made of and has written to its root; what it is called."""
-        words = [*message_words(message), await self._known(), *([ref] if ref else [])]
+        words = [*message_words(message), "--", await self._known(), *([ref] if ref else [])]
         return (await self._program("snapshot", words)).decode().strip()
 
     async def commit(self, ref: str, *, message: Optional[str] = None) -> str:
         """The same, with a name in place of what had it."""
-        words = [*message_words(message), await self._known(), ref]
+        words = [*message_words(message), "--", await self._known(), ref]
         return (await self._program("commit", words)).decode().strip()
 
     async def fork(self, name: Optional[str] = None, *, keep: bool = False,
@@ -551,13 +552,13 @@ class AsyncSandbox:
         """Has ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives where
         each can be reached."""
         self.program.check_is_local("port")
-        said = await self._program("port", ["add", await self._known(), *ports])
+        said = await self._program("port", ["add", "--", await self._known(), *ports])
         return said.decode("utf-8", "surrogateescape").splitlines()
 
     async def unpublish(self, *hosts: str) -> None:
         """Lets nobody in there any more, and resets their connections."""
         self.program.check_is_local("port")
-        await self._program("port", ["rm", await self._known(), *hosts])
+        await self._program("port", ["rm", "--", await self._known(), *hosts])
 
     async def update(self, *, memory: Union[int, str, None] = None,
                      cpus: Optional[float] = None, pids_limit: Optional[int] = None) -> Limits:

@@ -81,7 +81,7 @@ class Pool:
             return
         try:
             with contextlib.suppress(HutchError):  # it is ended by the lease, then
-                self._run(["rm", self.name])
+                self._run(["rm", "--", self.name])
         finally:
             os.close(lease)
 
@@ -127,7 +127,7 @@ class Pool:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                process = self._start(["take", "-d", *bound, self.name], theirs.fileno())
+                process = self._start(["take", "-d", *bound, "--", self.name], theirs.fileno())
             with process:
                 try:
                     line, fds = _read_line(ours, None)

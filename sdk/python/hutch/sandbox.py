@@ -104,7 +104,7 @@ class Sandbox:
 
     def _undo(self) -> None:
         with contextlib.suppress(HutchError):
-            self._program("kill", [self.name])
+            self._program("kill", ["--", self.name])
 
     def _use(self, opened: socket.socket) -> None:
         """A connection that a pool has handed out."""
@@ -167,13 +167,13 @@ class Sandbox:
         if self._known() == self.id:
             with contextlib.suppress(InvalidError):  # somebody tidies up, and has the name still
                 return self.end()
-        self._program("wait", [self.name], timeout=timeout)
+        self._program("wait", ["--", self.name], timeout=timeout)
         return self.end()
 
     def end(self) -> End:
         """How it ended, when it has."""
         try:
-            said = self._program("inspect", [self.id or self.name])
+            said = self._program("inspect", ["--", self.id or self.name])
         except NotFoundError:
             raise InvalidError(f"sandbox {self.name} has not ended", remedy="wait()") from None
         return end_of(said)
@@ -463,18 +463,18 @@ class Sandbox:
 
     def _copy(self, words: Sequence[str], follow: bool) -> None:
         self.program.check_is_local("cp")
-        self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), *words])
+        self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), "--", *words])
 
     # --- what it has changed ---
 
     def diff(self, *paths: str) -> List[Change]:
         """What is other than on the host."""
-        changes = parsed("diff", self._program("diff", ["--json", self._known(), *paths]))
+        changes = parsed("diff", self._program("diff", ["--json", "--", self._known(), *paths]))
         return [Change.parse(one) for one in cast("List[object]", changes)]
 
     def patch(self, *paths: str) -> str:
         """The same as `git diff` writes it."""
-        said = self._program("diff", ["--patch", self._known(), *paths])
+        said = self._program("diff", ["--patch", "--", self._known(), *paths])
         return said.decode("utf-8", "surrogateescape")
 
     def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
@@ -489,16 +489,17 @@ class Sandbox:
 
     def discard(self) -> None:
         """Throws away what was changed in such folders, when it has ended."""
-        self._program("discard", [self._known()])
+        self._program("discard", ["--", self._known()])
 
     def snapshot(self, ref: Optional[str] = None, *, message: Optional[str] = None) -> str:
         """An image of what it was made of and has written to its root; what it is called."""
-        words = [*message_words(message), self._known(), *([ref] if ref else [])]
+        words = [*message_words(message), "--", self._known(), *([ref] if ref else [])]
         return self._program("snapshot", words).decode().strip()
 
     def commit(self, ref: str, *, message: Optional[str] = None) -> str:
         """The same, with a name in place of what had it."""
-        return self._program("commit", [*message_words(message), self._known(), ref]).decode().strip()
+        words = [*message_words(message), "--", self._known(), ref]
+        return self._program("commit", words).decode().strip()
 
     def fork(self, name: Optional[str] = None, *, keep: bool = False,
              **flags: "Unpack[ForkFlags]") -> Sandbox:
@@ -543,13 +544,13 @@ class Sandbox:
         """Has ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives where
         each can be reached."""
         self.program.check_is_local("port")
-        said = self._program("port", ["add", self._known(), *ports])
+        said = self._program("port", ["add", "--", self._known(), *ports])
         return said.decode("utf-8", "surrogateescape").splitlines()
 
     def unpublish(self, *hosts: str) -> None:
         """Lets nobody in there any more, and resets their connections."""
         self.program.check_is_local("port")
-        self._program("port", ["rm", self._known(), *hosts])
+        self._program("port", ["rm", "--", self._known(), *hosts])
 
     def update(self, *, memory: Union[int, str, None] = None, cpus: Optional[float] = None,
                pids_limit: Optional[int] = None) -> Limits:
@@ -811,7 +812,7 @@ def applied(program: Program, code: int, out: bytes, stderr: bytes) -> List[str]
 def apply_words(name: str, paths: Sequence[str], force: bool, include_protected: bool,
                 dry_run: bool) -> List[str]:
     switches = {"--force": force, "--include-protected": include_protected, "--dry-run": dry_run}
-    return [*(word for word, is_on in switches.items() if is_on), name, *paths]
+    return [*(word for word, is_on in switches.items() if is_on), "--", name, *paths]
 
 
 def message_words(message: Optional[str]) -> List[str]:

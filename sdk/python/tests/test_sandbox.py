@@ -421,6 +421,22 @@ class Doing:
         box.discard()
         self.assertEqual(sorted(os.listdir(host)), ["a", "b", "c"])
 
+    def test_what_is_called_like_an_option_is_a_path(self):
+        host = self.host("project")
+        with self.box(workspace=host + ":cow") as box:
+            box.run("echo 1 >both; echo 1 >--force; echo 1 >-h")
+            with open(host + "/both", "w", encoding="ascii") as file:
+                file.write("host")
+            names = box.list().lines
+            self.assertEqual([c.path for c in box.diff("--force")], ["/workspace/--force"])
+            self.assertIn("+++ b/--force\n", box.patch("--force"))
+            self.assertEqual(box.apply(*(name for name in names if name.startswith("-"))),
+                             ["A /workspace/--force", "A /workspace/-h"])
+            with open(host + "/both", encoding="ascii") as file:
+                self.assertEqual(file.read(), "host")
+            for verb in (box.publish, box.unpublish, box.snapshot, box.commit):
+                self.assertRaisesRegex(hutch.HutchError, "--help", verb, "--help")
+
     def test_an_image_is_made_of_it_and_branched_from(self):
         if not os.path.exists("/bin/busybox") or ROOT:
             self.skipTest("an ordinary user does it")
