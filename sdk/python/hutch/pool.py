@@ -48,6 +48,7 @@ class Pool:
         self._size = size
         self._words: Optional[flag_words.Words] = flag_words.words(flags, without=("publish",))
         self._lease: Optional[int] = None
+        self._pid = 0
 
     @classmethod
     def attach(cls, name: str, *, program: Optional[Words] = None) -> Pool:
@@ -64,6 +65,7 @@ class Pool:
             raise InvalidError(f"pool {self.name} was started already")
         self.program.check_is_local("pool")
         held, self._lease = os.pipe()
+        self._pid = os.getpid()
         try:
             self._run(["create", "--size", str(self._size), "--lease", str(held), self.name,
                        *self._words.argv], self._words, [held])
@@ -75,15 +77,14 @@ class Pool:
         return self
 
     def close(self) -> None:
-        """Ends it, and what waits in it."""
-        lease, self._lease = self._lease, None
-        if lease is None:
-            return
+        """Ends it, and what waits in it.  In a child of the process that has made it, only
+        the child's descriptor is closed."""
         try:
-            with contextlib.suppress(HutchError):  # it is ended by the lease, then
-                self._run(["rm", "--", self.name])
+            if self._lease is not None and os.getpid() == self._pid:
+                with contextlib.suppress(HutchError):  # it is ended by the lease, then
+                    self._run(["rm", "--", self.name])
         finally:
-            os.close(lease)
+            self._let_go()
 
     def take(self, timeout: Optional[float] = None, *, name: Optional[str] = None,
              keep: bool = False, on_status: Optional[OnStatus] = None) -> Sandbox:
@@ -110,6 +111,12 @@ class Pool:
         self.close()
 
     # --- below ---
+
+    def _let_go(self) -> None:
+        """It ends when nobody has the lease, without being waited for."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            os.close(lease)
 
     def _take(self, timeout: Optional[float]) -> Tuple[str, socket.socket]:
         if self._words is not None and self._lease is None:
@@ -181,7 +188,12 @@ class AsyncPool:
         return self._pool.name
 
     async def start(self) -> AsyncPool:
-        await _in_thread(self._pool.start)
+        starting = asyncio.get_running_loop().run_in_executor(None, self._pool.start)
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:  # what still comes is nobody's, and ends
+            starting.add_done_callback(lambda _: self._pool._let_go())
+            raise
         return self
 
     async def close(self) -> None:

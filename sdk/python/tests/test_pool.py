@@ -57,6 +57,33 @@ class Pools(Case):
             self.assertEqual(again.id, box.id)
             again.kill()
 
+    def test_one_whose_start_is_cancelled_is_let_go(self):
+        """Its descriptor is closed, too, as is seen after each test."""
+        async def leave():
+            pool = hutch.AsyncPool(1)
+            starting = asyncio.ensure_future(pool.start())
+            await asyncio.sleep(0)
+            starting.cancel()
+            await asyncio.gather(starting, return_exceptions=True)
+            return pool
+        self.assertIsNone(run(leave())._pool._lease)
+
+    def test_a_child_that_leaves_the_block_ends_nothing(self):
+        with hutch.Pool(1) as pool:
+            child = os.fork()
+            if child == 0:
+                try:
+                    lease = pool._lease
+                    pool.__exit__(None, None, None)
+                    os.fstat(lease)
+                except OSError:  # it is closed here
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            with pool.take(30) as box:
+                self.assertEqual(box.run("echo on").content, "on")
+
     def test_tasks_have_one_too(self):
         async def life():
             async with hutch.AsyncPool(2) as pool:
