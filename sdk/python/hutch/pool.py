@@ -100,7 +100,7 @@ class Pool:
             elif name is not None:
                 box.rename(name)
         except BaseException:
-            box.close()
+            _end(box, keep)
             raise
         return box
 
@@ -215,7 +215,7 @@ class AsyncPool:
             elif name is not None:
                 await box.rename(name)
         except BaseException:
-            await box.close()
+            await _end_async(box, keep)
             raise
         return box
 
@@ -228,6 +228,25 @@ class AsyncPool:
 
 async def _in_thread(work):  # type: ignore[no-untyped-def]
     return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+def _end(box: Sandbox, keep: bool) -> None:
+    """Nobody gets it.  One that is to live on may be held by its connection no more."""
+    try:
+        if keep:
+            with contextlib.suppress(HutchError):
+                box.kill()
+    finally:
+        box.close()
+
+
+async def _end_async(box: AsyncSandbox, keep: bool) -> None:
+    try:
+        if keep:
+            with contextlib.suppress(HutchError):
+                await box.kill()
+    finally:
+        await box.close()
 
 
 def _let_go(taking: "asyncio.Future[Tuple[str, socket.socket]]") -> None:

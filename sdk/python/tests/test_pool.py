@@ -57,6 +57,29 @@ class Pools(Case):
             self.assertEqual(again.id, box.id)
             again.kill()
 
+    def test_what_is_kept_and_nobody_gets_is_ended(self):
+        """An interrupt between what the supervisor has done and what is known of it."""
+        name, keep, keep_async = f"lost-{os.getpid()}", hutch.Sandbox._keep, hutch.AsyncSandbox._keep
+
+        def interrupted(box, release):
+            keep(box, release)
+            raise KeyboardInterrupt
+
+        async def cancelled(box, release):
+            await keep_async(box, release)
+            raise asyncio.CancelledError
+
+        async def lose():
+            async with hutch.AsyncPool(1) as pool:
+                with self.assertRaises(asyncio.CancelledError):
+                    await pool.take(keep=True, name=name)
+        with mock.patch.object(hutch.AsyncSandbox, "_keep", cancelled):
+            run(lose())
+        self.assertRaises(hutch.NotFoundError, hutch.Sandbox.attach, name)
+        with mock.patch.object(hutch.Sandbox, "_keep", interrupted), hutch.Pool(1) as pool:
+            self.assertRaises(KeyboardInterrupt, pool.take, keep=True, name=name)
+        self.assertRaises(hutch.NotFoundError, hutch.Sandbox.attach, name)
+
     def test_one_whose_start_is_cancelled_is_let_go(self):
         """Its descriptor is closed, too, as is seen after each test."""
         async def leave():
