@@ -132,10 +132,12 @@ class AsyncSandbox:
     async def close(self) -> None:
         """Closes the handle; the sandbox lives on."""
         watcher, self._watcher = self._watcher, None
-        if watcher:
-            await watcher.close()
-        if self._link:
-            await self._link.close()
+        try:
+            if watcher:
+                await watcher.close()
+        finally:
+            if self._link:
+                await self._link.close()
 
     async def stop(self, grace: float = STOP_GRACE) -> None:
         """Ends it: SIGTERM to all inside, and after so many seconds the end."""
@@ -183,15 +185,20 @@ class AsyncSandbox:
         return self if self._link is not None else await self.start()
 
     async def __aexit__(self, *exc: object) -> None:
+        try:
+            await self._leave(exc[0] is None)
+        finally:  # that may be interrupted
+            await self.close()
+
+    async def _leave(self, is_well: bool) -> None:
         link = self._link
         if link is not None and self._is_ours and link.is_usable:
-            if exc[0] is None:
+            if is_well:
                 return await self.stop()
             with contextlib.suppress(HutchError):  # what was thrown is what is told
                 await self.kill()
         elif link is not None and self._is_ours and link.is_lost:
             await self._end_lost()
-        await self.close()
 
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
         link = getattr(self, "_link", None)

@@ -131,10 +131,12 @@ class Sandbox:
     def close(self) -> None:
         """Closes the handle; the sandbox lives on."""
         watcher, self._watcher = self._watcher, None
-        if watcher:
-            watcher.close()
-        if self._link:
-            self._link.close()
+        try:
+            if watcher:
+                watcher.close()
+        finally:
+            if self._link:
+                self._link.close()
 
     def stop(self, grace: float = STOP_GRACE) -> None:
         """Ends it: SIGTERM to all inside, and after so many seconds the end."""
@@ -182,15 +184,20 @@ class Sandbox:
         return self if self._link is not None else self.start()
 
     def __exit__(self, *exc: object) -> None:
+        try:
+            self._leave(exc[0] is None)
+        finally:  # that may be interrupted
+            self.close()
+
+    def _leave(self, is_well: bool) -> None:
         link = self._link
         if link is not None and self._is_ours and link.is_usable:
-            if exc[0] is None:
+            if is_well:
                 return self.stop()
             with contextlib.suppress(HutchError):  # what was thrown is what is told
                 self.kill()
         elif link is not None and self._is_ours and link.is_lost:
             self._end_lost()
-        self.close()
 
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
         link = getattr(self, "_link", None)

@@ -525,6 +525,45 @@ class Gone(Case):
             run(hutch.AsyncSandbox("unreached").start())
         self.assertNotIn("unreached", names())
 
+    def test_an_end_that_is_interrupted_closes_the_handle(self):
+        def play(wire, request):  # it never answers, and reads on
+            told.release()
+        told = threading.Semaphore(0)
+        late = dataclasses.replace(calls.stop(0), patience=0.05)
+        with played(playing(play)), mock.patch("hutch.calls.stop", return_value=late):
+            box = hutch.Sandbox.attach("box")
+            box._is_ours = True
+            self.assertRaises(hutch.TimeoutError, box.__exit__, None, None, None)
+            self.assertTrue(box._link.is_closed)
+
+        async def leave():
+            box = await hutch.AsyncSandbox.attach("box")
+            box._is_ours = True
+            end = asyncio.ensure_future(box.__aexit__(None, None, None))
+            await asyncio.get_running_loop().run_in_executor(None, told.acquire)
+            end.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await end
+            return box._link.is_closed
+        told = threading.Semaphore(0)
+        with played(playing(play), "hutch.aio_link"):
+            self.assertTrue(run(leave()))
+
+    def test_a_close_that_is_interrupted_closes_it_all_the_same(self):
+        with hutch.Sandbox() as box:
+            other = hutch.Sandbox.attach(box.name)
+            other._watcher = mock.Mock(close=mock.Mock(side_effect=KeyboardInterrupt))
+            self.assertRaises(KeyboardInterrupt, other.close)
+            self.assertTrue(other._link.is_closed)
+
+            async def leave():
+                another = await hutch.AsyncSandbox.attach(box.name)
+                another._watcher = mock.Mock(close=mock.AsyncMock(side_effect=asyncio.CancelledError))
+                with self.assertRaises(asyncio.CancelledError):
+                    await another.close()
+                return another._link.is_closed
+            self.assertTrue(run(leave()))
+
     def test_what_is_not_taken_with_a_call_is_left_to_others(self):
         """An interrupt in one thread that leads hands the lead on."""
         with hutch.Sandbox() as box:
