@@ -13,6 +13,12 @@ CANCELLABLE = -2
 def action(kind: str, args: Mapping[str, Any], session: Optional[str] = None,
            timeout: Optional[float] = None) -> Object:
     """Arguments that are None are not said."""
+    return {**_without_id(kind, args, session, timeout), "id": CANCELLABLE}
+
+
+def _without_id(kind: str, args: Mapping[str, Any], session: Optional[str] = None,
+                timeout: Optional[float] = None) -> Object:
+    """What changes nothing and ends soon, and whose answer is not to be kept for repeats."""
     o: Object = {"action": kind, "args": {k: v for k, v in args.items() if v is not None}}
     if session is not None:
         o["session"] = session
@@ -28,21 +34,31 @@ def run(command: str, *, session: Optional[str] = None, timeout: Optional[float]
         raise InvalidError("run: blocking needs a timeout")
     switches = {"is_input": is_input, "blocking": blocking, "hidden": hidden,
                 "is_static": is_static}
-    o = action("run", {"command": command, "cwd": cwd,
-                       **{k: True for k, is_on in switches.items() if is_on}}, session, timeout)
-    o["id"] = CANCELLABLE
-    return o
+    return action("run", {"command": command, "cwd": cwd,
+                          **{k: True for k, is_on in switches.items() if is_on}}, session, timeout)
+
+
+def confirm(ask: int, allow: bool) -> Object:
+    return _without_id("confirm", {"ask": ask, "allow": allow})
+
+
+def cancel(action: Mapping[str, Any]) -> Optional[Object]:
+    """What takes one back that has an id of its caller's."""
+    id = action.get("id")
+    if type(id) is not int or id < 0:
+        return None
+    return {"action": "cancel", "client": action["client"], "args": {"id": id}}
 
 
 def read(path: str, start: Optional[int] = None, end: Optional[int] = None,
          session: Optional[str] = None) -> Object:
-    return action("read", {"path": path, "start": start, "end": end}, session)
+    return _without_id("read", {"path": path, "start": start, "end": end}, session)
 
 
 def view(path: str, view_range: Optional[Sequence[int]] = None,
          session: Optional[str] = None) -> Object:
-    return action("read", {"path": path, "impl_source": "oh_aci", "view_range":
-                           None if view_range is None else list(view_range)}, session)
+    return _without_id("read", {"path": path, "impl_source": "oh_aci", "view_range":
+                                None if view_range is None else list(view_range)}, session)
 
 
 def write(path: str, content: str, start: Optional[int] = None, end: Optional[int] = None,

@@ -210,7 +210,18 @@ class AsyncSandbox:
 
     async def act(self, action: Mapping[str, Any]) -> Observation:
         """Any action as its object, and what came of it.  An error is an observation, too."""
-        return await self._act({"client": "act", **action})
+        action = {"client": "act", **action}
+        try:
+            return await self._act(action)
+        except asyncio.CancelledError:
+            self._take_back(action)
+            raise
+
+    def _take_back(self, action: Mapping[str, Any]) -> None:
+        """Who has asked is gone.  The answer is nobody's."""
+        taking_back = actions.cancel(action)
+        if taking_back is not None and self._open().is_usable:
+            self._open().send(calls.act(taking_back, False, False))
 
     async def run(self, command: str, *, session: Optional[str] = None, timeout: Optional[float] = None,
                   is_input: bool = False, blocking: bool = False, hidden: bool = False,
@@ -396,8 +407,7 @@ class AsyncSandbox:
         try:
             is_allowed = self._on_ask is not None and await _whatever(self._on_ask(ask)) is True
         finally:
-            self._open().send(calls.act(actions.action(
-                "confirm", {"ask": ask.ask, "allow": is_allowed}), False, False))
+            self._open().send(calls.act(actions.confirm(ask.ask, is_allowed), False, False))
 
     # --- processes ---
 

@@ -484,6 +484,29 @@ class Gone(Case):
                         await asyncio.sleep(0.01)
         run(day())
 
+    def test_who_is_cancelled_takes_back_what_he_has_asked(self):
+        """By the number of the request, or by the id that the caller has given."""
+        heard = []
+
+        def play(wire, request):
+            while request:
+                heard.append((request["id"], request["method"], request["params"]))
+                request = wire.take()
+
+        async def leave(box):
+            for asked in (box.glob("**"), box.act({"action": "glob", "args": {}, "id": 77})):
+                task = asyncio.ensure_future(asked)
+                await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        with played(playing(play), "hutch.aio_link"):
+            run(attached_async(leave))
+        number = heard[0][0]
+        self.assertEqual(heard[0][2]["action"]["id"], number)
+        self.assertEqual(heard[1][1:], ("cancel", {"id": number}))
+        self.assertEqual(heard[-1][1:], ("act", {"action": {
+            "action": "cancel", "client": "act", "args": {"id": 77}}}))
+
     def test_one_that_ends_while_it_is_made_use_of_says_so(self):
         with hutch.Sandbox() as box:
             with hutch.Sandbox.attach(box.name) as other:

@@ -637,6 +637,24 @@ class Tasks(Doing, OverTheSocket, Case):
                 self.assertEqual(descriptors(), before)
         self.loop.run_until_complete(day())
 
+    def test_what_waits_its_turn_is_not_begun_when_its_task_is_cancelled(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                await box.run("mkfifo go; echo a >there")
+                busy = asyncio.ensure_future(box.run("read x <go"))
+                late = [asyncio.ensure_future(what) for what in (
+                    box.write("file", "x"), box.mkdir("folder"), box.edit("/workspace/there", "a", "b"),
+                    box.act({"action": "mkdir", "args": {"path": "act"}, "id": 7}))]
+                await asyncio.sleep(0)  # in which all are sent
+                for task in late:
+                    task.cancel()
+                await asyncio.gather(*late, return_exceptions=True)
+                await box.run("echo >go", session="other")
+                await busy
+                self.assertEqual((await box.list()).lines, ["go", "there"])
+                self.assertEqual(await box.read("there"), "a\n")
+        self.loop.run_until_complete(day())
+
     def test_callbacks_may_be_coroutines(self):
         async def on_ask(ask):
             await asyncio.sleep(0)
