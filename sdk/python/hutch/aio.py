@@ -734,6 +734,13 @@ class AsyncEvents:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
+    def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
+        """The event loop holds the link, which reads, and nobody but us knows of it."""
+        link = getattr(self, "_link", None)
+        if link is not None and not link.is_closed and not sys.is_finalizing():
+            link.shut()
+            warn(f"events of sandbox {self._name} were not closed", ResourceWarning, source=self)
+
 
 class _AsyncWatcher:
     """Tells on_status what becomes of a sandbox, from a task of its own."""

@@ -655,6 +655,17 @@ class Tasks(Doing, OverTheSocket, Case):
                 self.assertEqual(await box.read("there"), "a\n")
         self.loop.run_until_complete(day())
 
+    def test_events_that_nobody_holds_are_closed(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                before = descriptors()
+                with self.assertWarnsRegex(ResourceWarning, "events of sandbox " + box.name):
+                    async for _ in box.events():
+                        break
+                gc.collect()  # what has carried the bytes is in a circle
+                self.assertEqual(descriptors(), before)
+        self.loop.run_until_complete(day())
+
     def test_callbacks_may_be_coroutines(self):
         async def on_ask(ask):
             await asyncio.sleep(0)
