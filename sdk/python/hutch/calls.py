@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
-from typing import Callable, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
+from typing import Callable, Generic, List, Mapping, Optional, Sequence, TypeVar, Union, cast
 
 from . import fields
 from .errors import InvalidError, TimeoutError
@@ -125,6 +125,8 @@ def start(argv: Sequence[str], **params: object) -> Call[Object]:
         raise InvalidError(f"exec takes a list of words, not {argv!r}",
                            remedy='["sh", "-c", COMMAND] has a shell read it')
     said = {key: value for key, value in params.items() if value is not None and value is not False}
+    if isinstance(said.get("env"), Mapping):  # os.environ is no dict
+        said["env"] = dict(cast("Mapping[str, str]", said["env"]))
     return Call("exec.start", {"argv": list(argv), **said},
                 lambda r: fields.an_object(r, "process"))
 

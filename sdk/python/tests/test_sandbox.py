@@ -171,6 +171,8 @@ class Doing:
             self.assertEqual((done.exit_code, done.stdout, done.stderr), (3, b"in\0\xff\n/usr\n", b"err\n"))
             self.assertRaises(hutch.CommandError, done.check)
             self.assertEqual(box.exec(["printenv", "A"], env={"A": "é"}).text, "é\n")
+            with mock.patch.dict(os.environ, A="theirs"):
+                self.assertEqual(box.exec(["printenv", "A"], env=os.environ).text, "theirs\n")
             self.assertEqual(box.exec(["cat"]).stdout, b"")
             self.assertTrue(box.exec(["sleep", "1000"], timeout=0.1).timed_out)
             with self.assertRaises(hutch.NotFoundError) as caught:
