@@ -10,8 +10,8 @@ import socket
 import subprocess
 import sys
 import warnings
-from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, BinaryIO, Callable, List, Mapping,
-                    Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
+from typing import (TYPE_CHECKING, Any, AsyncIterator, Awaitable, BinaryIO, Callable, Iterable, List,
+                    Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
 
 from . import (actions, aio_process as processes, calls, flags as flag_words, git as git_actions,
                tar)
@@ -451,25 +451,24 @@ class AsyncSandbox:
     async def read_bytes(self, path: str, most: int = tar.MOST) -> bytes:
         """A file, byte for byte."""
         one = tar.OneFile(path, most)
-        await processes.copy(self._open(), calls.copy_out(path, True), None, one.put)
+        await self._carry(calls.copy_out(path, True), None, one.put)
         return one.data()
 
     async def write_bytes(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """A file, byte for byte, in place of one that is there."""
-        await processes.copy(self._open(), calls.copy_in(path, tar.place(path)),
-                       tar.pieces(tar.of_file(data, mode)), tar.nowhere)
+        await self._carry(calls.copy_in(path, tar.place(path)),
+                          tar.pieces(tar.of_file(data, mode)), tar.nowhere)
 
     async def copy_out(self, path: str, file: BinaryIO, *, follow: bool = False) -> Tuple[str, ...]:
         """A file or tree as a tar.  It is the inside's word: unpack it as such.  Gives
         sentences about what was left out."""
-        return await processes.copy(self._open(), calls.copy_out(path, follow), None,
-                              lambda data: tar.write_all(file, data))
+        return await self._carry(calls.copy_out(path, follow), None,
+                                 lambda data: tar.write_all(file, data))
 
     async def copy_in(self, file: BinaryIO, path: str, *,
                       name: Optional[str] = None) -> Tuple[str, ...]:
         """A tar, unpacked in the sandbox."""
-        return await processes.copy(self._open(), calls.copy_in(path, name), tar.chunks(file),
-                                    tar.nowhere)
+        return await self._carry(calls.copy_in(path, name), tar.chunks(file), tar.nowhere)
 
     async def download(self, path: str, to: "Union[str, os.PathLike[str]]", *,
                        follow: bool = False) -> None:
@@ -487,6 +486,11 @@ class AsyncSandbox:
     async def _copy(self, words: Sequence[str], follow: bool) -> None:
         self.program.check_is_local("cp")
         await self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), "--", *words])
+
+    async def _carry(self, call: Call[Object], source: Optional[Iterable[bytes]],
+                     sink: Callable[[bytes], None]) -> Tuple[str, ...]:
+        with tar.missing():
+            return await processes.copy(self._open(), call, source, sink)
 
     # --- what it has changed ---
 

@@ -191,6 +191,10 @@ class FileMissingError(ActionError, FileNotFoundError):
     kind = "not_found"
 
 
+class CopyMissingError(FileMissingError, NotFoundError):
+    """The same of what is copied, which is no action and has no observation."""
+
+
 KINDS: Dict[str, Type[HutchError]] = {
     "not_found": NotFoundError, "exists": ExistsError, "busy": BusyError,
     "invalid": InvalidError, "refused": RefusedError, "unsupported": UnsupportedError,

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar
 
@@ -354,6 +355,10 @@ def observation(value: object) -> Observation:
     return parsed
 
 
+_EDITOR_MISSING = re.compile(
+    r"ERROR:\nInvalid `path` parameter: (.*)\. The path \1 does not exist\. ", re.S)
+
+
 def raise_if_not_done(o: Observation) -> None:
     """What says that an action was not done, as an exception."""
     if isinstance(o, ErrorObservation):
@@ -361,7 +366,8 @@ def raise_if_not_done(o: Observation) -> None:
         if made is ActionError and o.content.startswith("File not found: "):
             made = FileMissingError
     elif o.extras.get("impl_source") == "oh_aci" and o.content.startswith("ERROR:\n"):
-        made = ActionError  # the editor's way to say it; the text of a file begins otherwise
+        # The editor's way to say it; the text of a file begins otherwise.
+        made = FileMissingError if _EDITOR_MISSING.match(o.content) else ActionError
     else:
         return
     remedy = next((one.remedy for one in o.refused if one.remedy), None)

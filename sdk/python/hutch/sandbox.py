@@ -10,8 +10,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Iterator, List, Mapping, Optional,
-                    Sequence, Tuple, Type, TypeVar, Union, cast)
+from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Iterable, Iterator, List, Mapping,
+                    Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
 
 from . import (actions, calls, fields, flags as flag_words, git as git_actions,
                process as processes, tar)
@@ -451,23 +451,23 @@ class Sandbox:
     def read_bytes(self, path: str, most: int = tar.MOST) -> bytes:
         """A file, byte for byte."""
         one = tar.OneFile(path, most)
-        processes.copy(self._open(), calls.copy_out(path, True), None, one.put)
+        self._carry(calls.copy_out(path, True), None, one.put)
         return one.data()
 
     def write_bytes(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """A file, byte for byte, in place of one that is there."""
-        processes.copy(self._open(), calls.copy_in(path, tar.place(path)),
-                       tar.pieces(tar.of_file(data, mode)), tar.nowhere)
+        self._carry(calls.copy_in(path, tar.place(path)),
+                    tar.pieces(tar.of_file(data, mode)), tar.nowhere)
 
     def copy_out(self, path: str, file: BinaryIO, *, follow: bool = False) -> Tuple[str, ...]:
         """A file or tree as a tar.  It is the inside's word: unpack it as such.  Gives
         sentences about what was left out."""
-        return processes.copy(self._open(), calls.copy_out(path, follow), None,
-                              lambda data: tar.write_all(file, data))
+        return self._carry(calls.copy_out(path, follow), None,
+                           lambda data: tar.write_all(file, data))
 
     def copy_in(self, file: BinaryIO, path: str, *, name: Optional[str] = None) -> Tuple[str, ...]:
         """A tar, unpacked in the sandbox."""
-        return processes.copy(self._open(), calls.copy_in(path, name), tar.chunks(file), tar.nowhere)
+        return self._carry(calls.copy_in(path, name), tar.chunks(file), tar.nowhere)
 
     def download(self, path: str, to: "Union[str, os.PathLike[str]]", *, follow: bool = False) -> None:
         """A file or tree to this host, as `hutch cp` does it: what comes is unpacked by a
@@ -483,6 +483,11 @@ class Sandbox:
     def _copy(self, words: Sequence[str], follow: bool) -> None:
         self.program.check_is_local("cp")
         self._program("cp", ["--quiet", *(["--follow-link"] if follow else []), "--", *words])
+
+    def _carry(self, call: Call[Object], source: Optional[Iterable[bytes]],
+               sink: Callable[[bytes], None]) -> Tuple[str, ...]:
+        with tar.missing():
+            return processes.copy(self._open(), call, source, sink)
 
     # --- what it has changed ---
 

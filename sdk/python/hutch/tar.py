@@ -1,17 +1,27 @@
 """One file as a tar, and out of one: what read_bytes() and write_bytes() send."""
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tarfile
 from typing import BinaryIO, Iterator, Optional, TypeVar
 
-from .errors import HutchError, InvalidError, LimitError
+from .errors import CopyMissingError, HutchError, InvalidError, LimitError, NotFoundError
 
 MOST = 64 << 20
 Bytes = TypeVar("Bytes", bytes, memoryview)
 PIECE = 1 << 16
 BLOCK = 512
+
+
+@contextlib.contextmanager
+def missing() -> Iterator[None]:
+    """What a copy does not find is a file."""
+    try:
+        yield
+    except NotFoundError as e:
+        raise CopyMissingError(e.message, remedy=e.remedy) from None
 
 
 def nowhere(data: bytes) -> None:

@@ -90,6 +90,19 @@ class Doing:
             self.assertEqual((o.cause, o.raw["observation"]), (1, "error"))
             self.assertIsInstance(box.act({"action": "nothing"}), hutch.ErrorObservation)
 
+    def test_what_is_not_there_is_told_as_python_tells_it(self):
+        with self.box() as box:
+            for call in (box.view, box.undo, lambda path: box.edit(path, "a", "b"),
+                         lambda path: box.insert(path, 0, "a"), box.read_bytes,
+                         lambda path: box.copy_out(path, io.BytesIO())):
+                for path in "/workspace/none", "/workspace/no. The path /workspace/no is":
+                    with self.assertRaises(hutch.FileMissingError) as caught:
+                        call(path)
+                    self.assertIsInstance(caught.exception, FileNotFoundError)
+            with self.assertRaises(hutch.ActionError) as caught:
+                box.edit("/workspace", "a", "b")
+            self.assertNotIsInstance(caught.exception, FileNotFoundError)
+
     def test_files_are_written_edited_found_and_moved(self):
         with self.box() as box:
             self.assertEqual(box.write("src/a.c", "one\ntwo").path, "/workspace/src/a.c")
