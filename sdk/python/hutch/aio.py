@@ -203,8 +203,10 @@ class AsyncSandbox:
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
         link = getattr(self, "_link", None)
         if link is not None and not link.is_closed and not sys.is_finalizing():
-            warn(f"sandbox {self.name} was not closed", ResourceWarning, source=self)
             link.shut()
+            if self._watcher:
+                self._watcher.shut()
+            warn(f"sandbox {self.name} was not closed", ResourceWarning, source=self)
 
     # --- actions: what an agent does ---
 
@@ -732,6 +734,10 @@ class AsyncEvents:
         if self._link:
             await self._link.close()
 
+    def _shut(self) -> None:
+        if self._link:
+            self._link.shut()
+
     async def __aenter__(self) -> AsyncEvents:
         return await self.open()
 
@@ -785,6 +791,11 @@ class _AsyncWatcher:
         """Until the end has been told, after a stop."""
         if self._task and self._task is not asyncio.current_task():
             await asyncio.wait({self._task}, timeout=calls.PATIENCE)
+
+    def shut(self) -> None:
+        """All of close() that has not to be waited for."""
+        self._is_closing = True
+        self._events._shut()
 
     async def close(self) -> None:
         self._is_closing = True

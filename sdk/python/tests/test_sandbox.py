@@ -681,6 +681,20 @@ class Tasks(Doing, OverTheSocket, Case):
                 self.assertEqual(descriptors(), before)
         self.loop.run_until_complete(day())
 
+    def test_a_handle_that_nobody_holds_is_closed_with_what_tells_of_it(self):
+        async def day():
+            async with hutch.AsyncSandbox() as box:
+                before = descriptors()
+                other = await hutch.AsyncSandbox.attach(box.name, on_status=lambda *_: None)
+                watching = other._watcher._task
+                with self.assertWarnsRegex(ResourceWarning, "was not closed"):
+                    del other
+                await watching
+                del watching
+                gc.collect()
+                self.assertEqual(descriptors(), before)
+        self.loop.run_until_complete(asyncio.wait_for(day(), 30))
+
     def test_callbacks_may_be_coroutines(self):
         async def on_ask(ask):
             await asyncio.sleep(0)
