@@ -135,6 +135,8 @@ class AsyncLink:
                 await asyncio.wait({mine[1]}, timeout=left)
         finally:
             self._turns.remove(mine)
+            if all(waits_for is not what for waits_for, _ in self._turns):
+                what.wake = None  # it would hold the link, and be held by what it is of
 
     def _rouse(self, what: Optional[object]) -> None:
         for waits_for, turn in self._turns:

@@ -19,17 +19,11 @@ CLONING, HOOKS = "the repository is cloned", "git's hooks are installed"
 SCRIPT, DONE = "the setup script is run", "it is set up"
 
 
-def _action(kind: str, args: Object, session: Optional[str], timeout: Optional[float] = None) -> Object:
-    o = actions.action(kind, args, session, timeout)
-    o["id"] = actions.CANCELLABLE
-    return o
-
-
 def clone(url: str, path: Optional[str], token: Optional[str], user: Optional[str],
           branch: Optional[str], depth: Optional[int], session: Optional[str],
           timeout: Optional[float]) -> Object:
-    return _action("git_clone", {"url": url, "path": path, "token": token, "user": user,
-                                 "branch": branch, "depth": depth}, session, timeout)
+    return actions.action("git_clone", {"url": url, "path": path, "token": token, "user": user,
+                                        "branch": branch, "depth": depth}, session, timeout)
 
 
 def org_folder() -> str:
@@ -38,33 +32,33 @@ def org_folder() -> str:
 
 
 def microagents(path: str, folder: Optional[str], session: Optional[str]) -> Object:
-    return _action("microagents", {"path": path, "folder": folder}, session)
+    return actions.action("microagents", {"path": path, "folder": folder}, session)
 
 
 def setup_script(path: Optional[str], session: Optional[str], timeout: Optional[float]) -> Object:
-    return _action("run_setup_script", {"path": path}, session, timeout)
+    return actions.action("run_setup_script", {"path": path}, session, timeout)
 
 
 def install_hooks(path: Optional[str], session: Optional[str]) -> Object:
-    return _action("install_git_hooks", {"path": path}, session)
+    return actions.action("install_git_hooks", {"path": path}, session)
 
 
 def _branch(name: str, path: Optional[str], create: bool, session: Optional[str]) -> Object:
-    return _action("git_branch", {"name": name, "path": path, "create": create or None}, session)
+    return actions.action("git_branch", {"name": name, "path": path, "create": create or None}, session)
 
 
 def _changes(path: Optional[str], ref: Optional[str], limit: Optional[int],
              session: Optional[str], timeout: Optional[float]) -> Object:
-    return _action("git_changes", {"path": path, "ref": ref, "limit": limit}, session, timeout)
+    return actions.action("git_changes", {"path": path, "ref": ref, "limit": limit}, session, timeout)
 
 
 def _diff(path: str, ref: Optional[str], session: Optional[str]) -> Object:
-    return _action("git_diff", {"path": path, "ref": ref}, session)
+    return actions.action("git_diff", {"path": path, "ref": ref}, session)
 
 
 def _setup(path: Optional[str], name: Optional[str], email: Optional[str], init: bool,
            session: Optional[str]) -> Object:
-    return _action("git_setup", {"path": path, "name": name, "email": email,
+    return actions.action("git_setup", {"path": path, "name": name, "email": email,
                                  "init": init or None}, session)
 
 

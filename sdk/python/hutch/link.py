@@ -242,8 +242,8 @@ class Link:
     def _leave(self, mine: _Turn) -> None:
         """May be begun again, if it was interrupted."""
         if self._leader is None or self._leader is mine:
-            for other in self._sleepers:
-                if other is not mine and not isinstance(other, Bell):  # mine may have been called to lead, and leaves
+            for other in self._sleepers:  # mine may have been called to lead, and leaves
+                if other is not mine and not isinstance(other, Bell):
                     other.call()
                     break
         if self._leader is mine:

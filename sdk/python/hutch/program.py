@@ -116,7 +116,7 @@ def connect(name: str, program: Program) -> Tuple[socket.socket, "Optional[subpr
         return _connect_here(name), None
     ours, theirs = socket.socketpair()
     try:
-        process = subprocess.Popen(program.command("connect", name), stdin=theirs.fileno(),
+        process = subprocess.Popen(program.command("connect", "--", name), stdin=theirs.fileno(),
                                    stdout=theirs.fileno(), stderr=subprocess.PIPE)
     except OSError as e:
         ours.close()
