@@ -59,7 +59,7 @@ def _diff(path: str, ref: Optional[str], session: Optional[str]) -> Object:
 def _setup(path: Optional[str], name: Optional[str], email: Optional[str], init: bool,
            session: Optional[str]) -> Object:
     return actions.action("git_setup", {"path": path, "name": name, "email": email,
-                                 "init": init or None}, session)
+                                        "init": init or None}, session)
 
 
 class Git:
