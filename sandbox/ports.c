@@ -413,12 +413,11 @@ static int go_on(struct ports *p, struct err *e)
 	return 0;
 }
 
+/* Without a port, too: what makes it due is forgotten nowhere else. */
 int ports_work(struct ports *p, bool has_events, struct err *e)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
 
-	if (p->count == 0 && p->visit_count == 0 && p->passing[0] < 0)
-		return 0;
 	if (p->has_more && go_on(p, e) < 0)
 		return -1;
 	int count = has_events ? epoll_pwait(p->epoll, events, EVENTS_AT_ONCE, 0, NULL) : 0;

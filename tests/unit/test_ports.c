@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/message.h"
@@ -434,6 +435,19 @@ static void test_a_socket_that_listens_no_more_keeps_nobody_out(void **state)
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
+/* There is something left to forget when there is nothing left to do. */
+static void test_without_ports_nothing_is_due(void **state)
+{
+	struct scene *s = *state;
+	AUTO_FREE char *host = text_copy(s->p.all[0].at.host);
+
+	assert_int_equal(ports_remove(&s->p, host, &s->e), 0);
+	s->p.deaf_ms = clock_ms(); /* there was no descriptor left */
+	s->p.has_more = true;	   /* of a visit that is gone */
+	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(ports_due(&s->p), 0);
+}
+
 static void test_all_who_wait_are_let_in_at_once(void **state)
 {
 	struct scene *s = *state;
@@ -490,6 +504,7 @@ int main(void)
 		TEST(test_the_same_socket_is_published_once),
 		TEST(test_closed_ports_let_nobody_in),
 		TEST(test_a_socket_that_listens_no_more_keeps_nobody_out),
+		TEST(test_without_ports_nothing_is_due),
 		TEST(test_all_who_wait_are_let_in_at_once),
 		TEST(test_ports_let_somebody_in_by_turns),
 	};
