@@ -3,12 +3,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@
 
 /* Who waits to be let in; the kernel has a bound of its own (net.core.somaxconn). */
 #define BACKLOG 1024
+
+/* How long accept(2) sleeps at most where somebody else made it block. */
+#define NAP_US 5000
 
 /* In the folder of an entry: a path a line. */
 #define NOTES	  "sockets"
@@ -118,7 +122,7 @@ static int open_range(const struct publish *p, struct listener *ret, struct err 
 			continue;
 		if (fd < 0)
 			return explain(p, port, e);
-		*ret = (struct listener){ fd, tcp_name(p->address, port) };
+		*ret = (struct listener){ .fd = fd, .host = tcp_name(p->address, port) };
 		return 0;
 	}
 	(void)err_set(e, ERR_LIMIT, "no port from %u to %u is free at %s", p->low, p->high,
@@ -133,7 +137,7 @@ static int open_named(const struct publish *p, struct listener *ret, struct err 
 
 	if (fd < 0)
 		return explain(p, p->low, e);
-	*ret = (struct listener){ fd, tcp_name(p->address, p->low) };
+	*ret = (struct listener){ .fd = fd, .host = tcp_name(p->address, p->low) };
 	return 0;
 }
 
@@ -260,7 +264,7 @@ static int open_path(const struct publish *p, struct listener *ret, struct err *
 	listener_remove(p->path);
 	if (fd < 0 || bind_path(fd, &address) < 0 || listen(fd, BACKLOG) < 0)
 		return explain_path(p, e);
-	*ret = (struct listener){ fd_take(&fd), text_copy(p->path) };
+	*ret = (struct listener){ .fd = fd_take(&fd), .host = text_copy(p->path) };
 	return 0;
 }
 
@@ -318,8 +322,48 @@ int listener_adopt(int fd, struct listener *ret, struct err *e)
 		free(host);
 		return err_sys(e, "make the socket one that does not block");
 	}
-	*ret = (struct listener){ fd, host };
+	*ret = (struct listener){ .fd = fd, .host = host, .is_shared = true };
 	return 0;
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo; /* accept(2) comes back, and that is all */
+}
+
+void listener_expect_shared(void)
+{
+	const struct sigaction action = { .sa_handler = on_alarm }; /* no SA_RESTART */
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM);
+	(void)sigaction(SIGALRM, &action, NULL); /* valid arguments */
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Whoever made it has the same open file description, and may clear O_NONBLOCK at any
+ * instant (open(2)); accept(2) has no such flag of its own.  Nobody else can stop our
+ * timer, which comes again and again: the first may come before we sleep. */
+static int accept_shared(int fd)
+{
+	const struct timeval nap = { .tv_usec = NAP_US };
+	const struct itimerval on = { .it_interval = nap, .it_value = nap };
+	const struct itimerval off = { .it_value = { 0 } };
+
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* else it takes a nap */
+	(void)setitimer(ITIMER_REAL, &on, NULL); /* valid arguments */
+	int got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const int sys = errno;
+	(void)setitimer(ITIMER_REAL, &off, NULL);
+	errno = sys;
+	return got;
+}
+
+int listener_accept(const struct listener *l)
+{
+	return l->is_shared ? accept_shared(l->fd)
+			    : accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
 void listener_done(struct listener *l)

@@ -6,6 +6,7 @@
  * which nobody has a connection from still; one that was named is bound with it, so that it can be
  * had again at once. */
 #pragma once
+#include <stdbool.h>
 
 struct err;
 struct list;
@@ -14,6 +15,7 @@ struct publish;
 struct listener {
 	int fd;	    /* owned; listens; does not block */
 	char *host; /* owned: "127.0.0.1:8080", "[::1]:8080" or a path */
+	bool is_shared; /* somebody else made it, and may have it still */
 };
 
 /* A unix socket is for its owner alone; one of his that nobody listens at any more is
@@ -22,6 +24,12 @@ int listener_open(const struct publish *p, struct listener *ret, struct err *e);
 /* Of a descriptor that somebody else has made: 0 when it is such a socket.  Takes it
  * over then. */
 int listener_adopt(int fd, struct listener *ret, struct err *e);
+/* Once, before one that was adopted is accepted from: takes SIGALRM and the timer of real
+ * time for that. */
+void listener_expect_shared(void);
+/* The next in its queue, which does not block.  -1 with errno set; EAGAIN or EINTR: there
+ * is none. */
+int listener_accept(const struct listener *l);
 /* Leaves the path of a unix socket: listener_remove(). */
 void listener_done(struct listener *l);
 

@@ -327,16 +327,16 @@ static int dial(struct ports *p, const struct port *port, int socket, struct err
 /* One of the port's.  1: there was one. */
 static int admit(struct ports *p, struct port *port, struct err *e)
 {
-	int socket = accept4(port->at.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int socket = listener_accept(&port->at);
 
 	if (socket >= 0)
 		return dial(p, port, socket, e) < 0 ? -1 : 1;
 	/* EINVAL: it listens no more; who made it has it still, and may do that. */
-	if (errno == EAGAIN || errno == EINVAL)
+	if (errno == EAGAIN || errno == EINTR || errno == EINVAL)
 		port->has_waiting = false;
-	else if (errno != ECONNABORTED && errno != EINTR)
+	else if (errno != ECONNABORTED)
 		p->deaf_ms = clock_ms() + DEAF_MS;
-	return errno == ECONNABORTED || errno == EINTR;
+	return errno == ECONNABORTED;
 }
 
 static bool may_admit(const struct ports *p)

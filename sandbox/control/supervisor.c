@@ -28,6 +28,7 @@
 #include "sandbox/control/records.h"
 #include "sandbox/definition.h"
 #include "sandbox/launch.h"
+#include "sandbox/listener.h"
 #include "sandbox/result.h"
 #include "sandbox/shelf.h"
 #include "sandbox/watchdog.h"
@@ -419,6 +420,7 @@ static void init(struct supervisor *s)
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
+	listener_expect_shared(); /* port.add; the filter has no sigaction(2) */
 	list_add(&s->shell_argv, "/bin/bash");
 	s->shell = setting_shell(l, &s->shell_argv);
 	s->desk.wire = &s->guest.channel.out;

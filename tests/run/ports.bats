@@ -537,3 +537,47 @@ descriptors() {
 	END
 	client echo "$(cat port)"
 }
+
+# It shares the open file description, and with it O_NONBLOCK.
+@test "port.add: a client that makes its socket block again, at any instant, holds up nobody" {
+	make
+	as_who python3 - "$XDG_RUNTIME_DIR/hutch/box/control.sock" <<-'END'
+		import array, fcntl, json, os, signal, socket, sys
+
+		control = socket.socket(socket.AF_UNIX)
+		control.settimeout(10)
+		control.connect(sys.argv[1])
+		lines = control.makefile("r")
+
+		def call(method, params, fds=()):
+		    text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+		    beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+		    control.sendmsg([text.encode() + b"\n"], beside)
+		    got = json.loads(lines.readline())
+		    assert "result" in got, got
+
+		listener = socket.create_server(("127.0.0.1", 0))
+		flags = fcntl.fcntl(listener, fcntl.F_GETFL)
+
+		def visit():
+		    with socket.create_connection(listener.getsockname(), 10) as c:
+		        c.sendall(b"e?")
+		        assert c.recv(1) == b"?"
+
+		call("hello", {})
+		call("port.add", {"guest": 8000}, [listener.fileno()])
+		assert fcntl.fcntl(listener, fcntl.F_GETFL) & os.O_NONBLOCK
+		listener.settimeout(None)
+		visit()
+		call("port.list", {})
+		again = os.fork()
+		while again == 0:
+		    fcntl.fcntl(listener, fcntl.F_SETFL, flags)
+		try:
+		    for n in range(300):
+		        visit()
+		    call("port.list", {})
+		finally:
+		    os.kill(again, signal.SIGKILL)
+	END
+}

@@ -2,12 +2,15 @@
 #include "sandbox/listener.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -230,6 +233,43 @@ static void test_what_is_adopted_is_a_listening_stream_socket(void **state)
 	own_close(&pair[1]);
 }
 
+static _Noreturn void block_for_ever(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL) & ~O_NONBLOCK;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (fcntl(fd, F_SETFL, flags) == 0)
+		;
+	_exit(1);
+}
+
+/* Until it happened between a look at O_NONBLOCK and accept(2), which has slept then. */
+static void test_who_shares_it_makes_no_accept_sleep_for_long(void **state)
+{
+	struct listener l;
+	struct err e;
+	uint16_t port;
+
+	(void)state;
+	listener_expect_shared();
+	assert_int_equal(listener_adopt(listen_at(AF_INET, &port), &l, &e), 0);
+	pid_t other = fork();
+	if (other == 0)
+		block_for_ever(l.fd);
+	int tries = 1000000;
+	do {
+		assert_int_equal(listener_accept(&l), -1);
+	} while (errno == EAGAIN && --tries);
+	assert_int_equal(errno, tries ? EINTR : EAGAIN);
+	assert_int_equal(kill(other, SIGKILL), 0);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+	AUTO_CLOSE int c = connect_at(port);
+	assert_true(comes(l.fd, POLLIN));
+	AUTO_CLOSE int got = listener_accept(&l);
+	assert_true(got >= 0);
+	listener_done(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +281,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_noted_is_removed_when_it_is_dead),
 		cmocka_unit_test(test_what_was_noted_is_noted_once),
 		cmocka_unit_test(test_what_is_adopted_is_a_listening_stream_socket),
+		cmocka_unit_test(test_who_shares_it_makes_no_accept_sleep_for_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

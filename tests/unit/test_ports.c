@@ -45,6 +45,7 @@ static int setup(void **state)
 	int ends[2];
 
 	(void)signal(SIGPIPE, SIG_IGN);
+	listener_expect_shared();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
 	channel_init(&s->channel, ends[0]);
 	s->inside = ends[1];
@@ -448,6 +449,22 @@ static void test_without_ports_nothing_is_due(void **state)
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
+/* Its maker has the same open file description. */
+static void test_a_socket_that_blocks_again_keeps_nobody_out(void **state)
+{
+	struct scene *s = *state;
+	const int fd = s->p.all[0].at.fd;
+	int clients[3];
+	uint32_t id;
+
+	for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+		assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK), 0);
+		clients[i] = client(s, &id);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(clients); i++)
+		own_close(&clients[i]);
+}
+
 static void test_all_who_wait_are_let_in_at_once(void **state)
 {
 	struct scene *s = *state;
@@ -505,6 +522,7 @@ int main(void)
 		TEST(test_closed_ports_let_nobody_in),
 		TEST(test_a_socket_that_listens_no_more_keeps_nobody_out),
 		TEST(test_without_ports_nothing_is_due),
+		TEST(test_a_socket_that_blocks_again_keeps_nobody_out),
 		TEST(test_all_who_wait_are_let_in_at_once),
 		TEST(test_ports_let_somebody_in_by_turns),
 	};
