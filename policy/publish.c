@@ -23,6 +23,7 @@ void publish_done(struct publish *p)
 {
 	free(p->address);
 	free(p->path);
+	free(p->folder);
 	free(p->from);
 	*p = (struct publish){ 0 };
 }

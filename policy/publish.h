@@ -23,6 +23,7 @@ struct policy;
 struct publish {
 	char *address;	    /* owned; without brackets; NULL: a unix socket */
 	char *path;	    /* owned; absolute; NULL: TCP */
+	char *folder;	    /* owned; the path's, without links: follow none; NULL: not known */
 	uint16_t low, high; /* equal: that port and no other */
 	uint16_t guest;
 	char *from; /* owned: "-p 8080:80" */

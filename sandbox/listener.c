@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/resolve.h"
 #include "policy/publish.h"
 
 /* Who waits to be let in; the kernel has a bound of its own (net.core.somaxconn). */
@@ -254,14 +255,28 @@ static int explain_path(const struct publish *p, struct err *e)
 	return -1;
 }
 
+/* bind(2) takes no descriptor of a folder.  NULL with errno set: a link was put on the way
+ * since that was looked at. */
+static char *path_to_bind(const struct publish *p, int *ret_folder)
+{
+	if (!p->folder)
+		return text_copy(p->path);
+	*ret_folder = resolve_open_real(p->folder, O_PATH | O_DIRECTORY);
+	return *ret_folder < 0 ? NULL : text_format("/proc/self/fd/%d%s", *ret_folder,
+						    strrchr(p->path, '/'));
+}
+
 static int open_path(const struct publish *p, struct listener *ret, struct err *e)
 {
 	union address address;
-	AUTO_CLOSE int fd = new_socket(AF_UNIX);
+	AUTO_CLOSE int fd = new_socket(AF_UNIX), folder = -1;
+	AUTO_FREE char *path = path_to_bind(p, &folder);
 
-	if (!name_path(p->path, &address))
+	if (!path)
+		return explain_path(p, e);
+	if (!name_path(path, &address))
 		return err_set(e, ERR_LIMIT, "the path %s is too long for a unix socket", p->path);
-	listener_remove(p->path);
+	listener_remove(path);
 	if (fd < 0 || bind_path(fd, &address) < 0 || listen(fd, BACKLOG) < 0)
 		return explain_path(p, e);
 	*ret = (struct listener){ .fd = fd_take(&fd), .host = text_copy(p->path) };

@@ -15,6 +15,7 @@
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "policy/profile.h"
+#include "policy/publish.h"
 #include "policy/settings.h"
 #include "sandbox/cli/options.h"
 
@@ -187,8 +188,20 @@ int again_apply(struct run_options *o, const char *name, struct settings *kept, 
 
 typedef int place_visit(const char *shown, char **path, void *to, struct err *e);
 
-/* Of all that is shown of the host's: where inside, and the policy's path.  Until a visit
- * fails. */
+/* A socket is not there yet: it is its folder that may lead elsewhere.  Where it is now is
+ * where it is made. */
+static int visit_folder(struct publish *at, place_visit *visit, void *to, struct err *e)
+{
+	const size_t len = (size_t)(strrchr(at->path, '/') - at->path);
+	AUTO_FREE char *folder = text_format("%.*s", len ? (int)len : 1, at->path);
+
+	free(at->folder);
+	at->folder = realpath(folder, NULL);
+	return visit(at->from, at->folder ? &at->folder : &folder, to, e);
+}
+
+/* Of all that is shown of the host's: where inside, and the policy's path; and where on it
+ * a socket is.  Until a visit fails. */
 static int each_place(struct policy *p, place_visit *visit, void *to, struct err *e)
 {
 	int result = p->image == IMAGE_DIR ? visit("/", &p->image_path, to, e) : 0;
@@ -198,6 +211,9 @@ static int each_place(struct policy *p, place_visit *visit, void *to, struct err
 	for (size_t i = 0; i < p->volume_count && result == 0; i++)
 		if (p->volumes[i].source)
 			result = visit(p->volumes[i].target, &p->volumes[i].source, to, e);
+	for (size_t i = 0; i < p->publish_count && result == 0; i++)
+		if (p->publishes[i].path)
+			result = visit_folder(&p->publishes[i], visit, to, e);
 	return result;
 }
 

@@ -25,7 +25,8 @@ char *again_profile(const struct policy *p);
  * ERR_REFUSED: what is kept is not as again_describe() makes it. */
 int again_apply(struct run_options *o, const char *name, struct settings *kept, struct err *e);
 
-/* Where all that is shown of the host's leads now, without links: lines, allocated. */
+/* Where all that is shown of the host's leads now, without links, and the folders of unix
+ * sockets that are published: lines, allocated. */
 char *again_places(struct policy *p);
 
 /* ERR_REFUSED: one of them leads elsewhere than in `kept`.  Who was inside may have put a

@@ -264,6 +264,23 @@ started_often() {
 	started_often 'ls /sub'
 }
 
+@test "a unix socket is published where it was, whatever link was put there from inside" {
+	room ws ws/d other
+	kept -v "$T/ws:/ws" -v other:/other:ro -p "$T/ws/d/box.sock:80"
+	in_box 'mv /ws/d /ws/link; ln -s ../other /ws/d'
+	ended_box kill
+	says 125 "what the sandbox shows leads elsewhere .*: \"-p $T/ws/d/box.sock:80\" \"$T/other\"" start box
+	swapped ws/d ws/link
+	started_often 'ls -A /other'
+	kill "${started[-1]}"
+	wait "${started[-1]}" || true
+	[ ! -L ws/d ] || { rm ws/d && mv ws/link ws/d; }
+	again
+	[ -S ws/d/box.sock ]
+	[ "$("$HUTCH" port rm box "$T/ws/d/box.sock")" = "$T/ws/d/box.sock" ]
+	[ ! -e ws/d/box.sock ]
+}
+
 # With the option, what was replaced while it started is noticed by nobody else.
 @test "nor one in the place of what is protected" {
 	room ws ws/sub other

@@ -130,6 +130,37 @@ static void test_a_unix_socket_is_its_owners(void **state)
 	(void)rmdir(f.path);
 }
 
+static void test_where_its_folder_is_known_no_link_is_followed(void **state)
+{
+	struct folder f = new_folder();
+	AUTO_FREE char *link = text_format("%s/link", f.path);
+	struct publish p;
+	struct listener l;
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(symlink(f.path, link), 0);
+	assert_int_equal(publish_parse(f.word, &p, &e), 0);
+	p.folder = text_copy(link);
+	assert_int_equal(listener_open(&p, &l, &e), -1);
+	assert_int_equal(e.sys, ELOOP);
+	assert_int_equal(stat(f.socket, &st), -1);
+	free(p.folder);
+	p.folder = text_copy(f.path);
+	assert_int_equal(listener_open(&p, &l, &e), 0);
+	assert_string_equal(l.host, f.socket);
+	listener_done(&l);
+	/* It is dead now, and replaced. */
+	assert_int_equal(listener_open(&p, &l, &e), 0);
+	assert_int_equal(stat(f.socket, &st), 0);
+	listener_done(&l);
+	publish_done(&p);
+	(void)unlink(f.socket);
+	(void)unlink(link);
+	(void)rmdir(f.path);
+}
+
 static void test_nothing_but_a_dead_socket_is_removed(void **state)
 {
 	struct folder f = new_folder();
@@ -277,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_a_range_is_used_up),
 		cmocka_unit_test(test_one_of_a_range_is_nobody_elses_either),
 		cmocka_unit_test(test_a_unix_socket_is_its_owners),
+		cmocka_unit_test(test_where_its_folder_is_known_no_link_is_followed),
 		cmocka_unit_test(test_nothing_but_a_dead_socket_is_removed),
 		cmocka_unit_test(test_what_was_noted_is_removed_when_it_is_dead),
 		cmocka_unit_test(test_what_was_noted_is_noted_once),
