@@ -128,12 +128,18 @@ static int rename_all(struct supervisor *s, const char *name, struct err *e)
 	return -1;
 }
 
+/* On a full disk it has its old name again: all that is written of it, and the answer, say
+ * the same.  Where somebody has taken that meanwhile, it is renamed. */
 int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
 {
+	AUTO_FREE char *old = text_copy(s->entry->name);
+
 	if (rename_all(s, name, e) < 0)
 		return -1;
 	AUTO_FREE char *info = supervisor_info(s);
-	return registry_set_info(s->entry, info, e);
+	if (registry_set_info(s->entry, info, e) == 0)
+		return 0;
+	return rename_all(s, old, NULL) == 0 ? -1 : 0;
 }
 
 /* --- its end ---------------------------------------------------------------------- */

@@ -582,14 +582,19 @@ assert text.endswith(d.output(p)[-1000000:])'
 
 # --- what runs short -----------------------------------------------------------
 
-@test "on a full disk the log stops and says so, and nothing else breaks" {
+# on_small_disk CODE: as controls, where the state folder has 1 MiB.
+on_small_disk() {
 	# Without the rights that mounting took: who has more than the supervisor is hidden
 	# from it, and refused.
 	cat >"$T/full" <<-'END'
 		mount -t tmpfs -o size=1m,mode=700 tmpfs "$XDG_RUNTIME_DIR" &&
 			exec setpriv --ambient-caps -all --inh-caps -all "$@"
 	END
-	outer sh "$T/full" "$here/control.py" "$HUTCH" '
+	outer sh "$T/full" "$here/control.py" "$HUTCH" "$1"
+}
+
+@test "on a full disk the log stops and says so, and nothing else breaks" {
+	on_small_disk '
 call("events.subscribe", since=0)
 d = connect()
 id = d.send("logs", follow=True)
@@ -612,6 +617,24 @@ wait(q)
 assert output(q) == b"goes on\n"
 assert call("info")["state"] == "ready"
 assert os.path.getsize(folder + "/log/output") == size and len(events("log")) == 1'
+}
+
+@test "on a full disk a rename fails and leaves the name as it was" {
+	on_small_disk '
+ballast = os.path.dirname(os.path.dirname(folder)) + "/ballast"
+with open(ballast, "wb", 0) as file:
+    try:
+        while True:
+            file.write(bytes(4096))
+    except OSError:
+        pass
+refused("rename", "no_space", name="other")
+assert call("info")["name"] == "box"
+assert os.path.isdir(folder) and not os.path.lexists(os.path.dirname(folder) + "/other")
+os.unlink(ballast)
+for name in "other", "box": # the one that is killed at the end
+    call("rename", name=name)
+    assert call("info")["name"] == name'
 }
 
 @test "a limit on the size of files stops the log and not the sandbox" {
