@@ -121,17 +121,20 @@ static void sweep_one(void *arg, const char *name)
 		tree_remove(place, name);
 }
 
+static int kept_already(const char *name, struct err *e)
+{
+	(void)err_set(e, ERR_EXISTS, "a sandbox named '%s' has ended and is kept", name);
+	return err_remedy(e, "go on with it: hutch start %s; remove it with its files: hutch rm "
+			     "%s; or choose another name", name, name);
+}
+
 int definition_check_free(const char *name, struct err *e)
 {
 	AUTO_FREE char *place = place_path();
 	AUTO_FREE char *path = place ? text_format("%s/%s", place, name) : NULL;
 	struct stat st;
 
-	if (!path || lstat(path, &st) < 0)
-		return 0;
-	(void)err_set(e, ERR_EXISTS, "a sandbox named '%s' has ended and is kept", name);
-	return err_remedy(e, "go on with it: hutch start %s; remove it with its files: hutch rm "
-			     "%s; or choose another name", name, name);
+	return path && lstat(path, &st) == 0 ? kept_already(name, e) : 0;
 }
 
 /* --- made ----------------------------------------------------------------------- */
@@ -205,8 +208,8 @@ static int make_at(struct definition *d, int place, const char *hidden,
 		return -1;
 	if (sys_renameat2(place, hidden, place, d->name, KERNEL_RENAME_NOREPLACE) == 0)
 		return 0;
-	return errno == EEXIST ? definition_check_free(d->name, e)
-			       : err_sys(e, "give it its name");
+	/* It may have gone by now; but it was there. */
+	return errno == EEXIST ? kept_already(d->name, e) : err_sys(e, "give it its name");
 }
 
 int definition_make(struct definition *d, const struct settings *said, struct err *e)
@@ -505,8 +508,7 @@ int definition_rename(struct definition *d, const char *name, struct err *e)
 	if (place < 0)
 		return -1;
 	if (sys_renameat2(place, d->name, place, name, KERNEL_RENAME_NOREPLACE) < 0)
-		return errno == EEXIST ? definition_check_free(name, e)
-				       : err_sys(e, "rename %s", d->path);
+		return errno == EEXIST ? kept_already(name, e) : err_sys(e, "rename %s", d->path);
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
 	free(d->path);
 	d->path = text_format("%s/%s", above, name);

@@ -2,6 +2,7 @@
 #include "sandbox/definition.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,39 @@ static void test_another_name_is_one_that_nobody_has(void **state)
 	definition_done(&two);
 }
 
+static _Noreturn void come_and_go(const char *path)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		(void)mkdir(path, 0700);
+		(void)rmdir(path); /* not while it is somebody's */
+	}
+}
+
+static void test_one_that_goes_meanwhile_makes_nobody_believe_in_a_rename(void **state)
+{
+	AUTO_FREE char *before = scene_path(state, "hutch/kept/one");
+	AUTO_FREE char *after = scene_path(state, "hutch/kept/two");
+	struct definition d;
+	struct err e;
+
+	make(&d, "one");
+	pid_t other = fork();
+	if (other == 0)
+		come_and_go(after);
+	for (int i = 0; i < 5000; i++) {
+		if (definition_rename(&d, "two", &e) < 0) {
+			assert_int_equal(e.kind, ERR_EXISTS);
+			continue;
+		}
+		assert_int_equal(access(before, F_OK), -1);
+		assert_int_equal(definition_rename(&d, "one", &e), 0);
+	}
+	assert_int_equal(kill(other, SIGKILL), 0);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+	definition_done(&d);
+}
+
 static void test_what_a_killed_one_left_is_swept_and_never_found(void **state)
 {
 	AUTO_FREE char *half = scene_path(state, "hutch/kept/.new-000000000000");
@@ -214,6 +248,7 @@ int main(void)
 		TEST(test_it_is_found_by_name_and_id_with_what_was_said),
 		TEST(test_one_at_a_time_has_it),
 		TEST(test_another_name_is_one_that_nobody_has),
+		TEST(test_one_that_goes_meanwhile_makes_nobody_believe_in_a_rename),
 		TEST(test_what_a_killed_one_left_is_swept_and_never_found),
 		TEST(test_the_first_process_of_its_last_life_is_waited_for),
 		TEST(test_what_is_not_as_we_wrote_it_is_refused),
