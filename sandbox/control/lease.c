@@ -51,6 +51,15 @@ bool lease_leave(struct supervisor *s, const struct client *c)
 	return true;
 }
 
+/* What it asked for before it left is here still, and nobody would know of the sandbox.
+ * The connection's end, which comes next, ends it. */
+static int check_holder(const struct client *c, struct err *e)
+{
+	if (!wire_is_deserted(&c->wire))
+		return 0;
+	return err_set(e, ERR_GONE, "the connection that held it was closed");
+}
+
 /* The name first: what cannot be had leaves the lease as it is. */
 int lease_release(const struct call *call)
 {
@@ -65,6 +74,8 @@ int lease_release(const struct call *call)
 		return RPC_FAILED;
 	}
 	if (name && supervisor_rename(s, name, call->e) < 0)
+		return RPC_FAILED;
+	if (check_holder(call->client, call->e) < 0)
 		return RPC_FAILED;
 	s->lease.holder = NULL;
 	AUTO_FREE char *answer = text_format("{\"name\":\"%s\"}", s->entry->name);

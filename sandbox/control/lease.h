@@ -42,5 +42,5 @@ bool lease_leave(struct supervisor *s, const struct client *c);
 /* As info has it: "\"waiting\"", "\"held\"" or "null". */
 const char *lease_state(const struct lease *l);
 
-/* The method `release`. */
+/* The method `release`.  Not done, and the sandbox ends, if the holder has gone by then. */
 int lease_release(const struct call *call);

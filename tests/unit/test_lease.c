@@ -528,6 +528,29 @@ static void test_it_is_held_as_before_where_the_name_is_not_to_be_had(void **sta
 	expect_end();
 }
 
+/* Of libhutch's handle that is closed before the answer came, or of a supervisor that was
+ * too slow for who asked. */
+static void test_it_is_not_released_for_a_holder_that_has_gone(void **state)
+{
+	(void)state;
+	expect(x.holder, HELLO, "\"result\"");
+	send_request(x.holder, RELEASE_AS("house"));
+	leave(&x.holder);
+	expect_end();
+}
+
+/* It still reads: the answer tells it whose the sandbox is. */
+static void test_it_is_released_for_a_holder_that_says_nothing_more(void **state)
+{
+	(void)state;
+	expect(x.holder, HELLO, "\"result\"");
+	send_request(x.holder, RELEASE);
+	assert_int_equal(shutdown(x.holder, SHUT_WR), 0);
+	turn();
+	assert_true(recv(x.holder, x.answer, sizeof(x.answer), MSG_DONTWAIT) > 0);
+	expect_alive();
+}
+
 /* --- none -------------------------------------------------------------------------- */
 
 static void test_without_a_lease_nobodys_leaving_ends_it(void **state)
@@ -570,6 +593,8 @@ int main(void)
 		LEASE(test_only_its_holder_releases_it),
 		LEASE(test_released_it_has_the_name_that_was_asked_for),
 		LEASE(test_it_is_held_as_before_where_the_name_is_not_to_be_had),
+		LEASE(test_it_is_not_released_for_a_holder_that_has_gone),
+		LEASE(test_it_is_released_for_a_holder_that_says_nothing_more),
 		cmocka_unit_test_setup_teardown(
 			test_without_a_lease_nobodys_leaving_ends_it, setup_without,
 			teardown),
