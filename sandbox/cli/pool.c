@@ -1,4 +1,5 @@
 /* hutch pool create|ls|take|exec|rm: sandboxes that were made ahead. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -238,6 +239,8 @@ static int take(const char *pool, const struct take *t, struct err *e)
 {
 	struct client c = { 0 };
 
+	/* Who reads stdout may have gone, and then there is a sandbox to be ended. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (check(t, e) < 0 || pool_take(pool, t->timeout_ms, &c, e) < 0)
 		return -1;
 	int result = t->is_descriptor ? hand_on(&c, e) : release(&c, t->name, e);

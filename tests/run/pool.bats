@@ -112,6 +112,15 @@ asks() {
 	until_true count_is 0 "$HUTCH" ps -q
 }
 
+@test "a sandbox whose name nobody reads any more is not left behind" {
+	pool p --size 1
+	mkfifo names
+	exec {reader}<>names {writer}>names {reader}<&-
+	"$HUTCH" pool take --name box p >&$writer 2>err && false
+	grep -q "the name of sandbox 'box'" err
+	until_true count_is 0 "$HUTCH" ps -q
+}
+
 @test "fifty who take at once get a sandbox each, and none twice" {
 	pool p --size 4
 	asks 'takers(50)'
