@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -93,12 +94,27 @@ static int happened(const struct pollfd *fds, size_t count, int fd)
 	return 0;
 }
 
+/* A socket's description may be shared with one that lets it block. */
+static ssize_t get(int fd, void *to, size_t len)
+{
+	ssize_t n = recv(fd, to, len, MSG_DONTWAIT);
+
+	return n < 0 && errno == ENOTSOCK ? read(fd, to, len) : n;
+}
+
+static ssize_t put(int fd, const void *from, size_t len)
+{
+	ssize_t n = send(fd, from, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 && errno == ENOTSOCK ? write(fd, from, len) : n;
+}
+
 /* One read into what room there is.  Bytes read; 0 at the end or when the
  * other side is broken; -1 when there is nothing now. */
 static ssize_t read_some(int fd, struct buffer *b)
 {
 	size_t room = smaller(b->max - buffer_len(b), READ_AT_ONCE);
-	ssize_t n = read(fd, buffer_reserve(b, room), room);
+	ssize_t n = get(fd, buffer_reserve(b, room), room);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -1 : 0;
@@ -109,7 +125,7 @@ static ssize_t read_some(int fd, struct buffer *b)
 /* True unless the other side is broken. */
 static bool write_some(int fd, struct buffer *b)
 {
-	ssize_t n = write(fd, buffer_data(b), buffer_len(b));
+	ssize_t n = put(fd, buffer_data(b), buffer_len(b));
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;

@@ -36,8 +36,8 @@ struct relay {
 };
 
 /* Takes over all of `terminal` and the two descriptors.  They are made
- * non-blocking: `in` and `out` must be open file descriptions of the sandbox's
- * own, which nobody else shares. */
+ * non-blocking: but for sockets, which are asked each time, `in` and `out` must
+ * be open file descriptions of the sandbox's own, which nobody else shares. */
 void relay_init(struct relay *r, const struct terminal *terminal, int in, int out);
 /* Closes all of it; a command that still runs on the terminal gets SIGHUP. */
 void relay_done(struct relay *r);

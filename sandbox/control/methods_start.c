@@ -1,7 +1,10 @@
 #include "sandbox/control/methods.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -239,6 +242,26 @@ static int check_client(const struct call *call, const struct job *j)
 	return err_set(call->e, ERR_GONE, "its client has gone");
 }
 
+/* A pipe by a description of our own (proc(5)).  O_NONBLOCK belongs to the description, so
+ * of one that the client shares it could take the flag away, and a write to a full pipe
+ * would hold pid 1 for good.  Landlock spares pipefs.  What has a path stays as it came: its
+ * file system would be asked, and need not answer. */
+static void own_pipe(int *fd)
+{
+	const int flags = fcntl(*fd, F_GETFL);
+	char path[32], is[sizeof("pipe:") - 1];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	if (flags < 0 || readlink(path, is, sizeof(is)) != sizeof(is) ||
+	    memcmp(is, "pipe:", sizeof(is)) != 0)
+		return;
+	const int own = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_CLOEXEC);
+	if (own < 0)
+		return;
+	own_close(fd);
+	*fd = own;
+}
+
 /* The client's, or else pipes of ours. */
 static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 {
@@ -247,6 +270,9 @@ static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 	if (call->fds->count) {
 		j->fds = *call->fds;
 		*call->fds = (struct wire_fds){ 0 };
+		/* Which pid 1 reads and writes then, for all. */
+		for (unsigned i = 0; j->has_terminal && i < j->fds.count; i++)
+			own_pipe(&j->fds.fds[i]);
 		return 0;
 	}
 	j->capture = capture_new(has_stdin, j->has_terminal, &j->fds, call->e);

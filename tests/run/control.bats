@@ -358,6 +358,31 @@ wait(p)
 assert output(p) == b"".join(b"%d\r\n" % n for n in range(1, 30001))'
 }
 
+# Of a description that it shares a client can take O_NONBLOCK away.
+@test "a terminal whose output is not read holds up nobody else, whatever its client does" {
+	controls '
+null = os.open("/dev/null", os.O_RDWR)
+def carry(r, w):
+    p = start("yes", tty=True, fds=[null, w, null])
+    os.set_blocking(w, True)
+    got = 0
+    while got < 1 << 18:
+        got += len(os.read(r, 1 << 16))
+    for _ in range(20): # while what was read is filled up again
+        assert wait(start("true"))["exit_code"] == 0
+    call("exec.signal", process=p, signal=9)
+ends = [s.detach() for s in socket.socketpair()]
+carry(*ends)
+r, w = os.pipe()
+carry(r, w)
+# Nor is anything done to it.
+r, w = os.pipe()
+p = start("cat", tty=True, fds=[r, null, null])
+assert os.get_blocking(r)
+os.close(w)
+assert wait(p)["exit_code"] == 0'
+}
+
 @test "who asks for the end is answered, however much waits for it before that" {
 	controls '
 d = connect()
