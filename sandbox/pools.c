@@ -60,18 +60,21 @@ static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
 	return 0;
 }
 
-/* True: nobody's, and gone now. */
-static bool tidy(int state, int pools, const char *name)
+/* 1: nobody's, and gone now.  0: somebody's.  -1: nobody's, and it stays. */
+static int tidy(int state, int pools, const char *name, struct err *e)
 {
+	AUTO_FREE char *place = text_format(POOLS_FOLDER "/%s", name);
 	char id[REGISTRY_ID_LEN + 1];
 	AUTO_CLOSE int folder = shelf_folder(pools, name, NULL);
 
 	if (folder < 0 || shelf_lock(folder, LOCK_EX | LOCK_NB) < 0)
-		return false;
+		return 0;
 	/* Whoever had the lock before may have done it. */
 	if (shelf_is_at(pools, name, folder) && new_id(id, NULL) == 0)
 		registry_discard(state, pools, name, id);
-	return true;
+	if (shelf_is_at(pools, name, folder))
+		return shelf_in_the_way(place, "cannot be removed", e);
+	return 1;
 }
 
 /* --- made ---------------------------------------------------------------------- */
@@ -121,7 +124,10 @@ static int take_name(struct pools_place *p, int tmp, const char *id, struct err 
 	while (sys_renameat2(tmp, id, p->pools, p->name, KERNEL_RENAME_NOREPLACE) < 0) {
 		if (errno != EEXIST)
 			return err_sys(e, "put pool '%s' in the state folder", p->name);
-		if (tidy(p->state, p->pools, p->name))
+		const int tidied = tidy(p->state, p->pools, p->name, e);
+		if (tidied < 0)
+			return -1;
+		if (tidied > 0)
 			continue;
 		(void)err_set(e, ERR_EXISTS, "a pool named '%s' is there already", p->name);
 		return err_remedy(e, "choose another name, or end that one: hutch pool rm %s",
@@ -225,7 +231,7 @@ int pools_connect(const char *name, int64_t due, struct err *e)
 		return fd;
 	int sys = errno;
 	/* A keeper closes its listener before it lets go of the name. */
-	if (tidy(state, pools, name) || sys == ENOENT || sys == ECONNREFUSED)
+	if (tidy(state, pools, name, NULL) != 0 || sys == ENOENT || sys == ECONNREFUSED)
 		return absent(name, e);
 	errno = sys;
 	(void)err_sys(e, "connect to pool '%s'", name);
@@ -256,7 +262,7 @@ static void look_at(void *arg, const char *name)
 	if (!registry_is_name(name))
 		return;
 	folder = shelf_folder(f->pools, name, NULL);
-	if (folder >= 0 && (shelf_is_alive(folder) || !tidy(f->state, f->pools, name)))
+	if (folder >= 0 && (shelf_is_alive(folder) || tidy(f->state, f->pools, name, NULL) == 0))
 		list_add(f->names, name);
 }
 

@@ -117,6 +117,32 @@ static void test_what_nobody_locks_is_none_and_goes(void **state)
 	}
 }
 
+/* As long as it stays nobody can have the name, which is told and not tried for ever. */
+static void test_what_is_left_over_and_stays_is_in_the_way_and_no_pool(void **state)
+{
+	AUTO_FREE char *pools = scene_path(state, "hutch/.pools");
+	struct pools_place p;
+	struct err e;
+
+	if (geteuid() == 0)
+		skip(); /* nothing of that kind keeps root from removing it */
+	make("p", &p);
+	pools_done(&p); /* as if it had been killed */
+	assert_int_equal(chmod(pools, 0500), 0);
+	(void)alarm(30);
+	assert_int_equal(pools_create("p", &p, &e), -1);
+	(void)alarm(0);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_non_null(strstr(e.text, ".pools/p in "));
+	assert_non_null(strstr(e.text, "cannot be removed"));
+	assert_non_null(strstr(e.remedy, "move it out of the way"));
+	check_listed("");
+	check_absent("p");
+	assert_int_equal(chmod(pools, 0700), 0);
+	make("p", &p);
+	pools_remove(&p);
+}
+
 /* Its folder and its lock are the last to go. */
 static void test_a_keeper_that_is_ending_is_as_good_as_gone(void **state)
 {
@@ -182,6 +208,7 @@ int main(void)
 		TEST(test_a_pool_is_listed_and_reached_until_it_is_removed),
 		TEST(test_a_name_that_a_pool_has_is_refused_until_it_is_free),
 		TEST(test_what_nobody_locks_is_none_and_goes),
+		TEST(test_what_is_left_over_and_stays_is_in_the_way_and_no_pool),
 		TEST(test_a_keeper_that_is_ending_is_as_good_as_gone),
 		TEST(test_names_leave_room_for_those_of_sandboxes),
 		TEST(test_what_is_no_folder_of_ours_is_refused),
