@@ -89,7 +89,7 @@ static double build_word(struct build *b, enum json_type type)
 	if (type != JSON_NUMBER)
 		return type == JSON_BOOL && b->text[start] == 't';
 	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(b->at - start), b->text + start);
-	return strtod(digits, NULL);
+	return json_scan_number(digits);
 }
 
 static enum json_type type_of(char first)

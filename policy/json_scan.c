@@ -1,6 +1,7 @@
 #include "policy/json_scan.h"
 
 #include <ctype.h>
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -195,6 +196,17 @@ static int scan_tail(struct scan *s, bool *ret_is_integer)
 	return 0;
 }
 
+double json_scan_number(const char *digits)
+{
+	/* A constant of the C library's: there is nothing to fail. */
+	const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	const double number = c ? strtod_l(digits, NULL, c) : 0;
+
+	if (c)
+		freelocale(c);
+	return number;
+}
+
 static int check_number(struct scan *s, size_t start, bool is_integer)
 {
 	char digits[JSON_NUMBER_MAX];
@@ -209,7 +221,7 @@ static int check_number(struct scan *s, size_t start, bool is_integer)
 	if (is_integer &&
 	    (len - minus > 17 || strtoull(digits + minus, NULL, 10) > INTEGER_MAX))
 		return refuse(s, "an integer beyond 2^53 would lose its last digits");
-	if (!isfinite(strtod(digits, NULL)))
+	if (!isfinite(json_scan_number(digits)))
 		return refuse(s, "a number out of range");
 	return 0;
 }

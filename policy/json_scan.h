@@ -14,6 +14,10 @@ struct err;
  * 1, columns in bytes). */
 int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e);
 
+/* A number that passed, ended by a NUL.  Not strtod(3): in a program that has called
+ * setlocale(3), as one with libhutch may, that may want a comma for the point. */
+double json_scan_number(const char *digits);
+
 /* What may stand between values; asked of most bytes outside of strings. */
 static inline bool json_is_blank(int c)
 {

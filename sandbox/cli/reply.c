@@ -276,7 +276,7 @@ bool reply_number(struct reply value, double *ret)
 
 	if (!number_text(value, text))
 		return false;
-	*ret = strtod(text, NULL);
+	*ret = json_scan_number(text);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* What a program does with a sandbox when all goes well. */
 #include <fcntl.h>
+#include <locale.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -516,6 +517,19 @@ static void wait_without_being_busy(void)
 	trial_end(r.h);
 }
 
+/* Of a program that has called setlocale(3), with a comma where JSON has a point. */
+static void read_fractions_in_any_locale(void)
+{
+	double number = 0;
+
+	check(setlocale(LC_ALL, "de_DE.UTF-8"));
+	check(!strcmp(localeconv()->decimal_point, ","));
+	check(hutch_json_number("{\"cpu\":1.75}", "cpu", &number) && number == 1.75);
+	check(hutch_json_number("{\"a\":-25.5e-1}", "a", &number) && number == -2.55);
+	check(!hutch_json_number("{\"a\":1.5e999}", "a", &number)); /* it is out of range */
+	check(!strcmp(localeconv()->decimal_point, ",")); /* the program's is as it was */
+}
+
 const struct trial trials_use[] = {
 	{ "run_commands", run_commands },
 	{ "run_at_once", run_at_once },
@@ -529,5 +543,6 @@ const struct trial trials_use[] = {
 	{ "start_again", start_again },
 	{ "give_each_thread_its_answers", give_each_thread_its_answers },
 	{ "wait_without_being_busy", wait_without_being_busy },
+	{ "read_fractions_in_any_locale", read_fractions_in_any_locale },
 	{ NULL, NULL },
 };

@@ -160,6 +160,13 @@ declared() {
 	[ -z "$(objdump -t "$lib" | grep -E '\.(data|bss)	' | grep -vE ' (completed\.0|__dso_handle|__TMC_END__|\.data|\.bss)$')" ]
 }
 
+@test "fractions are read alike, whatever the locale of the program writes them with" {
+	localedef -i de_DE -f UTF-8 "$T/de_DE.UTF-8" ||
+		skip "no locale with a decimal comma can be made on this host"
+	export LOCPATH=$T
+	done_by read_fractions_in_any_locale
+}
+
 @test "the header stands alone, in C and in C++" {
 	printf '#include "hutch.h"\n#include "hutch.h"\nint main(void) { return 0; }\n' >alone.c
 	for std in c11 c2x; do
