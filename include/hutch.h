@@ -158,7 +158,8 @@ HUTCH_API const char *hutch_name(const struct hutch *h);
 enum hutch_type {
 	HUTCH_ANSWER = 1, /* to the call `call` */
 	HUTCH_OUTPUT,	  /* something was printed */
-	HUTCH_EVENT,	  /* something happened: `json` is the params of `event` */
+	HUTCH_EVENT,	  /* something happened: `json` is the params of `event`; or of `log`,
+			     which has no member `event`, for who has called `logs` of that */
 	HUTCH_READY,	  /* the handle is open: `json` is what `hello` said, or null */
 	HUTCH_ENDED	  /* the last one: `error` says why */
 };

@@ -210,9 +210,10 @@ static int take_notification(struct hutch *h, struct reply line,
 			     const struct reply x[PART_COUNT])
 {
 	const bool is_output = reply_is(x[METHOD], "output");
+	const bool is_event = reply_is(x[METHOD], "event");
 	struct reply y[PARAM_COUNT];
 
-	if (!is_output && !reply_is(x[METHOD], "event"))
+	if (!is_output && !is_event && !reply_is(x[METHOD], "log"))
 		return 0; /* of a version to come */
 	if (reply_type(x[PARAMS]) != REPLY_OBJECT)
 		return broken(h, "a notification without params");
@@ -225,7 +226,7 @@ static int take_notification(struct hutch *h, struct reply line,
 		return -1;
 	}
 	(void)reply_integer(y[PROCESS], &p->m.process); /* else: 0 */
-	if (is_output || !reply_is(y[EVENT], "exited") || !give_end(h, p))
+	if (!is_event || !reply_is(y[EVENT], "exited") || !give_end(h, p))
 		queue_put(h, p);
 	return 0;
 }

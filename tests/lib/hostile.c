@@ -109,6 +109,7 @@ static const struct {
 	  "too many" },
 	{ "{\"method\":\"output\",\"params\":7}\n", "without params" },
 	{ "{\"method\":\"event\"}\n", "without params" },
+	{ "{\"method\":\"log\",\"params\":null}\n", "without params" },
 	{ "{\"method\":\"of a later version\"}\n", NULL },
 	{ "{\"method\":\"output\",\"params\":{}}\n", NULL },
 	{ "{\"method\":\"output\",\"params\":{\"process\":\"x\",\"stream\":1,\"base64\":\"=\",\"dropped\":-1}}\n",

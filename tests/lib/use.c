@@ -360,6 +360,25 @@ static void end_by_kill(struct hutch *h)
 }
 
 /* library.bats has made `box`, with a file, and it has ended. */
+static void read_what_the_supervisor_logs(void)
+{
+	check(setenv("HUTCH_LOG_LEVEL", "info", 1) == 0); /* so that there is some */
+	struct hutch *h = trial_create("box");
+	const struct hutch_request logs = { .size = sizeof(logs),
+					    .method = "logs",
+					    .params = "{\"of\":\"supervisor\"}" };
+	struct hutch_error e;
+
+	hutch_message_free(trial_answer(h, hutch_call(h, &logs, HUTCH_WAIT, &e)));
+	struct hutch_message *m = trial_next(h, HUTCH_EVENT, 0);
+	char *level = hutch_json_string(m->json, "level");
+	char *event = hutch_json_string(m->json, "event");
+	check(level && !event && m->process == 0);
+	free(level);
+	hutch_message_free(m);
+	trial_end(h);
+}
+
 static void start_again(void)
 {
 	const char *const args[] = { "-e", "A=b", "box", NULL };
@@ -540,6 +559,7 @@ const struct trial trials_use[] = {
 	{ "do_actions", do_actions },
 	{ "stream_actions", stream_actions },
 	{ "watch_and_steer", watch_and_steer },
+	{ "read_what_the_supervisor_logs", read_what_the_supervisor_logs },
 	{ "start_again", start_again },
 	{ "give_each_thread_its_answers", give_each_thread_its_answers },
 	{ "wait_without_being_busy", wait_without_being_busy },

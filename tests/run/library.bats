@@ -49,7 +49,7 @@ done_by() {
 }
 
 @test "it is watched and steered, and its end is told to everybody" {
-	done_by watch_and_steer
+	done_by watch_and_steer read_what_the_supervisor_logs
 }
 
 @test "a sandbox that was kept is started again, with its files" {
