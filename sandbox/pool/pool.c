@@ -267,7 +267,8 @@ static size_t watch(struct pool *p, struct pollfd *w)
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = p->signals, .events = POLLIN };
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = p->deaf_ms ? -1 : p->place.listener,
 					     .events = POLLIN };
-	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLIN | POLLRDHUP };
+	/* Its end alone: whatever is said there stays unread. */
+	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLRDHUP };
 	/* POLLERR: nobody waits. */
 	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {

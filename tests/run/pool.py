@@ -138,16 +138,18 @@ def pipelined():
 
 
 def leased():
-    ours, theirs = socket.socketpair()
-    words = [HUTCH, "pool", "create", "p", "--size", "2", "--lease", str(theirs.fileno())]
-    subprocess.run(words, check=True, pass_fds=[theirs.fileno()], stdout=subprocess.DEVNULL)
-    theirs.close()
-    name, box = take(connect())
-    assert box.call("hello")["result"]["name"] == name
-    ours.close()
-    until(lambda: live() == [name])
-    assert box.call("info")["result"]["lease"] == "held"
-    box.close()
+    """To a socket, and to a pipe."""
+    for theirs, ours in [s.detach() for s in socket.socketpair()], os.pipe():
+        words = [HUTCH, "pool", "create", "p", "--size", "2", "--lease", str(theirs)]
+        subprocess.run(words, check=True, pass_fds=[theirs], stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        os.write(ours, b"which is no end")
+        name, box = take(connect())
+        assert box.call("hello")["result"]["name"] == name
+        os.close(ours)
+        until(lambda: [n for n in live() if n.startswith("p-")] == [name]) # those that have ended go by id
+        assert box.call("info")["result"]["lease"] == "held"
+        box.close()
 
 
 def hostile():
