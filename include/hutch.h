@@ -333,8 +333,8 @@ HUTCH_API int64_t hutch_release(struct hutch *h, const char *name, void *tag,
 				struct hutch_error *e);
 
 /* `hutch rm`, and waits: what is kept of one that has ended is removed, and its name is
- * free then.  HUTCH_FORCE: one that lives is ended first, even a stuck one.  An error is
- * HUTCH_SYSTEM, with the program's own words. */
+ * free then.  HUTCH_FORCE: one that lives is ended first, even a stuck one.  An error has
+ * the program's own kind and words, as HUTCH_NOT_FOUND; HUTCH_SYSTEM where it said none. */
 HUTCH_API int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 		       struct hutch_error *e);
 

@@ -100,6 +100,11 @@ static void explain_errors(void)
 	      strstr(e.remedy, "hutch"));
 	trial_end(h);
 	check(open_it("box", &e) == -1 && e.kind == HUTCH_NOT_FOUND);
+	check(hutch_rm("box", 0,
+		       &(struct hutch_how){ .size = sizeof(struct hutch_how),
+					    .program = trial_program() },
+		       &e) == -1);
+	works(&e, e.kind == HUTCH_NOT_FOUND);
 }
 
 /* --- fork ------------------------------------------------------------------ */
