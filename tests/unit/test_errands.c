@@ -195,6 +195,12 @@ static void test_what_is_late_tells_what_it_has(void **state)
 	r.timeout_ms = 20;
 	r.limit = ERRAND_LIMIT_MAX;
 	struct act x = actor_errand(a, r);
+	/* A machine with much to do may not let it tell anything in what is left of so little. */
+	while (x.outcome == OUTCOME_TIMED_OUT && r.timeout_ms < 1000) {
+		act_done(&x);
+		r.timeout_ms *= 2;
+		x = actor_errand(a, r);
+	}
 	assert_int_equal(x.outcome, OUTCOME_DONE);
 	assert_non_null(strstr(x.content, "[It took too long, and was ended after "));
 	act_done(&x);

@@ -57,10 +57,10 @@ class Doing:
 
     def test_a_command_can_be_typed_to_and_ended(self):
         with self.box() as box:
-            o = box.run("read -p 'Name? ' name; echo Hello $name", timeout=0.2)
+            o = box.run("read -p 'Name? ' name; echo Hello $name", timeout=1)
             self.assertTrue(o.is_running)
             self.assertEqual(box.run("Ada", is_input=True).content, "Hello Ada")
-            self.assertTrue(box.run("sleep 1000", timeout=0.1).is_running)
+            self.assertTrue(box.run("sleep 1000", timeout=1).is_running)
             self.assertEqual(box.run("C-c").exit_code, 130)
             with self.assertRaises(hutch.InvalidError):
                 box.run("true", blocking=True)
