@@ -89,15 +89,14 @@ class Waiter:
         self.wake: Optional[Callable[[], None]] = None
 
     def put(self, notice: Object) -> None:
-        """Up to HELD_MAX of what is printed; then it is only counted."""
-        cost = _cost(notice)
-        if self.held + cost > HELD_MAX:
-            missing = self.notices[-1].get("dropped", 0) if self.notices else 0
-            if missing:
-                self.notices.pop()
-            notice, cost = {"dropped": missing + len(notice.get("data", ""))}, 0
+        """Up to HELD_MAX of what is printed; then it is only counted, and what is missing
+        in one place is one notice."""
+        if self.held + _cost(notice) > HELD_MAX:
+            notice = {"dropped": len(notice["data"])}
+        if "dropped" in notice and self.notices and "dropped" in self.notices[-1]:
+            notice = {"dropped": self.notices.pop()["dropped"] + notice["dropped"]}
         self.notices.append(notice)
-        self.held += cost
+        self.held += _cost(notice)
         if self.wake:
             self.wake()
 

@@ -93,6 +93,14 @@ class Channels(unittest.TestCase):
         self.assertEqual([(o or {}).get("data") or (o or {}).get("dropped") or (o or {}).get("ask") for o in told],
                          ["67890", 5, 1, "after", None])
 
+    def test_what_is_missing_in_one_place_is_one_notice(self):
+        waiter = self.ask("act", action={"id": -2})
+        for missing in 3, 4:
+            self.channel.feed(note("output", session="main", cause=waiter.id, dropped=missing))
+        with mock.patch.object(protocol, "HELD_MAX", 0):
+            self.channel.feed(note("output", session="main", cause=waiter.id, data="12345"))
+        self.assertEqual([waiter.take(), waiter.take()], [{"dropped": 12}, None])
+
     def test_notifications_that_are_not_known_are_passed_over(self):
         self.channel.feed(note("news", x=1) + note("event", event="news")
                           + note("output", process=99, stream="stdout", data="x"))
