@@ -24,6 +24,9 @@
 #define EVENTS_AT_ONCE 64
 /* How long nobody is let in when there is no descriptor left. */
 #define DEAF_MS 100
+/* Of a visit: its socket and its ends of two pipes; while it is let in, the other ends. */
+#define VISIT_FDS 3
+#define DIAL_FDS  (VISIT_FDS + 2)
 /* How long clients may take for what is left for them at the end. */
 #define WORDS_MS 1000
 /* A tag of epoll's with this is a port's number, else a visit's id. */
@@ -50,7 +53,7 @@ struct visit {
 
 void ports_init(struct ports *p)
 {
-	*p = (struct ports){ .epoll = -1, .passing = { -1, -1 } };
+	*p = (struct ports){ .epoll = -1, .passing = { -1, -1 }, .fds_max = SIZE_MAX };
 }
 
 static void close_passing(struct ports *p)
@@ -342,7 +345,29 @@ static int admit(struct ports *p, struct port *port, struct err *e)
 static bool may_admit(const struct ports *p)
 {
 	return p->channel && !p->is_closed && !p->deaf_ms && p->visit_count < DIALS_MAX &&
-	       channel_is_free(p->channel);
+	       ports_visit_fds(p) + DIAL_FDS <= p->fds_max && channel_is_free(p->channel);
+}
+
+static bool has_waiting(const struct ports *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->all[i].has_waiting)
+			return true;
+	return false;
+}
+
+size_t ports_visit_fds(const struct ports *p)
+{
+	return p->visit_count * VISIT_FDS;
+}
+
+void ports_allow(struct ports *p, size_t fds)
+{
+	bool might_admit = may_admit(p);
+
+	p->fds_max = fds;
+	if (!might_admit && may_admit(p) && has_waiting(p))
+		p->has_more = true;
 }
 
 static int admit_all(struct ports *p, struct err *e)

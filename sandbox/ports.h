@@ -18,7 +18,7 @@
  * Nothing of the host's network is inside: between the client's socket and the
  * sandbox are two pipes (base/conduit.h), and requests and words about them in frames.
  * What is not let in yet waits in the kernel's queue: while requests wait for the
- * executor, while there are DIALS_MAX visits, while descriptors are short.
+ * executor, while there are DIALS_MAX visits, while descriptors are short or not for it.
  *
  * Everything that comes from inside is checked: an id that was not given out, a word at
  * the wrong time end the sandbox. */
@@ -49,6 +49,7 @@ struct ports {
 	size_t count;
 	struct visit **visits; /* owned; DIALS_MAX places once there is a port */
 	size_t visit_count;
+	size_t fds_max;	     /* descriptors that all visits may have */
 	unsigned wide_count; /* pipes that were made larger */
 	uint32_t last_number, last_id;
 	uint32_t turn; /* which port is to let somebody in next, modulo their count */
@@ -79,6 +80,11 @@ void ports_tell(const struct ports *p, int to);
 void ports_begin(struct ports *p, struct channel *c);
 /* Nobody new is let in. */
 void ports_close(struct ports *p);
+
+/* The descriptors that all visits may have from now on, and those that they have.  Until
+ * the first is called they may have as many as there are. */
+void ports_allow(struct ports *p, size_t fds);
+size_t ports_visit_fds(const struct ports *p);
 
 /* To be polled for POLLIN; -1: nothing. */
 int ports_fd(const struct ports *p);

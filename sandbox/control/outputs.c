@@ -16,6 +16,7 @@
 #include "base/quote.h"
 #include "sandbox/act/put.h"
 #include "sandbox/control/supervisor.h"
+#include "sandbox/launch.h"
 #include "sandbox/shelf.h"
 
 /* Read from one pipe at once, which is what a pipe holds, and from all in one turn,
@@ -73,6 +74,7 @@ void outputs_done(struct supervisor *s)
 
 /* --- descriptors -------------------------------------------------------------- */
 
+/* Of all processes. */
 static size_t count_fds(const struct supervisor *s)
 {
 	size_t count = 0;
@@ -80,6 +82,13 @@ static size_t count_fds(const struct supervisor *s)
 	for (const struct job *j = s->jobs.first; j; j = j->next)
 		count += j->fds.count + (j->capture ? capture_fds(j->capture) : 0);
 	return count;
+}
+
+size_t outputs_left(const struct supervisor *s)
+{
+	const size_t count = count_fds(s);
+
+	return count < s->outputs.fds_max ? s->outputs.fds_max - count : 0;
 }
 
 static void close_pipes(struct supervisor *s, struct job *j);
@@ -100,7 +109,7 @@ static size_t close_oldest(struct supervisor *s)
 
 int outputs_reserve(struct supervisor *s, struct err *e)
 {
-	size_t count = count_fds(s), closed = 1;
+	size_t count = count_fds(s) + ports_visit_fds(&s->launch->ports), closed = 1;
 
 	while (count + FDS_START > s->outputs.fds_max && closed > 0) {
 		closed = close_oldest(s);
@@ -108,8 +117,8 @@ int outputs_reserve(struct supervisor *s, struct err *e)
 	}
 	if (count + FDS_START <= s->outputs.fds_max)
 		return 0;
-	(void)err_set(e, ERR_LIMIT, "the processes that run have %zu of the supervisor's "
-				    "descriptors, and %zu are for them", count,
+	(void)err_set(e, ERR_LIMIT, "the processes that run, and connections to ports, have %zu "
+				    "of the supervisor's descriptors, and %zu are for them", count,
 		      s->outputs.fds_max);
 	return err_remedy(e, "a higher limit on open files (ulimit -n) for hutch create");
 }

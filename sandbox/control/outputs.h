@@ -60,7 +60,7 @@ struct outputs {
 	struct log log;
 	struct place *places; /* owned */
 	size_t place_count, place_room, first;
-	size_t fds_max;	  /* that all processes together may take */
+	size_t fds_max;	  /* that all processes and visits together may take */
 	int64_t look_ms;  /* clock.h: when somebody is no longer waited for; 0: never */
 };
 
@@ -70,6 +70,9 @@ void outputs_done(struct supervisor *s);
 /* Whether there are descriptors for one more process.  Those of processes that have
  * ended are closed for it.  ERR_LIMIT: there are none. */
 int outputs_reserve(struct supervisor *s, struct err *e);
+
+/* The descriptors that the processes leave, for visits. */
+size_t outputs_left(const struct supervisor *s);
 
 /* Fills in what to wait for, at most OUTPUTS_POLLS, and returns how many these are. */
 size_t outputs_watch(struct supervisor *s, struct pollfd *w);

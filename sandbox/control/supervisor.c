@@ -350,6 +350,8 @@ static void turn(struct supervisor *s)
 	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
 	size_t clients = s->client_count, pipes;
 
+	/* Who visits is not who starts processes: half stays for these. */
+	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
 	if (clock_is_due(s->deaf_ms))

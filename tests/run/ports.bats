@@ -478,6 +478,25 @@ supervisor_of() {
 	[ "$(descriptors)" -le $((before + 1)) ]
 }
 
+@test "visitors leave the supervisor's clients and processes their descriptors" {
+	port=$(free_port)
+	(ulimit -n 256 && make -p "$port:8000")
+	mkfifo hold
+	client hold "$port" 120 <hold &
+	holder=$!
+	exec 5>hold
+	until_true are_there 20 # of 3 descriptors each: a quarter of what it has
+	"$HUTCH" port ls box >/dev/null
+	[ "$("$HUTCH" exec box echo inside)" = inside ]
+	exec 5>&-
+	wait "$holder"
+	client echo "$port"
+}
+
+are_there() {
+	"$HUTCH" port ls --json box | grep -q "\"connections\":$1\b"
+}
+
 none_open() {
 	[ -z "$("$HUTCH" port ls --json box | grep -E '"connections":[1-9]')" ]
 }

@@ -293,5 +293,13 @@ def many(where, count):
         echo(where, "x")
 
 
+def hold(where, count):
+    """That many connections at once that say nothing, until there is nobody to hold them for."""
+    held = [connect(where) for _ in range(int(count))]
+    sys.stdin.read()
+    for connection in held:
+        connection.close()
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])

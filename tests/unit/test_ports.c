@@ -475,6 +475,24 @@ static void test_all_who_wait_are_let_in_at_once(void **state)
 	assert_int_equal(s->p.visit_count, 2);
 }
 
+static void test_what_is_not_for_visits_is_left(void **state)
+{
+	struct scene *s = *state;
+	uint32_t id;
+
+	ports_allow(&s->p, 7);
+	AUTO_CLOSE int one = client(s, &id);
+	AUTO_CLOSE int two = connect_at(s->port);
+	work_when(s);
+	assert_int_equal(s->p.visit_count, 1);
+	assert_int_equal(ports_due(&s->p), 0);
+	ports_allow(&s->p, 8);
+	assert_int_not_equal(ports_due(&s->p), 0);
+	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(s->p.visit_count, 2);
+	assert_int_equal(ports_visit_fds(&s->p), 6);
+}
+
 static void test_ports_let_somebody_in_by_turns(void **state)
 {
 	struct scene *s = *state;
@@ -524,6 +542,7 @@ int main(void)
 		TEST(test_without_ports_nothing_is_due),
 		TEST(test_a_socket_that_blocks_again_keeps_nobody_out),
 		TEST(test_all_who_wait_are_let_in_at_once),
+		TEST(test_what_is_not_for_visits_is_left),
 		TEST(test_ports_let_somebody_in_by_turns),
 	};
 
