@@ -164,31 +164,29 @@ struct take {
 	bool is_descriptor;
 };
 
-/* One whose name nobody gets to know would be left behind. */
-static int print_released(struct client *c, const char *name, struct err *e)
-{
-	struct reply answer;
-	struct err none;
-
-	if (printf("%s\n", name) > 0 && fflush(stdout) == 0)
-		return 0;
-	(void)err_sys(e, "write the name of sandbox '%s'", name);
-	(void)client_call(c, "stop", NULL, &answer, &none); /* it may have ended */
-	return -1;
-}
-
-/* It lives on when our connection is closed. */
-static int release(struct client *c, const char *name, struct err *e)
+/* What it is called from now on; the hello that goes before lets everybody use it. */
+static int claim(struct client *c, const char *name, struct err *e)
 {
 	AUTO_FREE char *quoted = quote_json(name);
-	AUTO_FREE char *params = name ? text_format("{\"name\":%s}", quoted) : text_copy("{}");
+	AUTO_FREE char *params = name ? text_format("{\"name\":%s}", quoted) : NULL;
 	struct reply answer;
 
 	if (name && registry_make_way(name, e) < 0)
 		return -1;
-	if (client_call(c, "release", params, &answer, e) < 0)
+	return client_call(c, name ? "rename" : "info", params, &answer, e);
+}
+
+/* It lives on when our connection is closed, and not before somebody knows its name:
+ * killed in between, we leave nothing behind. */
+static int release(struct client *c, const char *name, struct err *e)
+{
+	struct reply answer;
+
+	if (claim(c, name, e) < 0)
 		return -1;
-	return print_released(c, name ? name : c->name, e);
+	if (printf("%s\n", name ? name : c->name) < 0 || fflush(stdout) != 0)
+		return err_sys(e, "write the name of sandbox '%s'", name ? name : c->name);
+	return client_call(c, "release", NULL, &answer, e);
 }
 
 /* Before a sandbox is taken, which would be lost. */

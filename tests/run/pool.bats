@@ -121,6 +121,12 @@ asks() {
 	until_true count_is 0 "$HUTCH" ps -q
 }
 
+@test "a sandbox whose taker is killed before the name is told is not left behind" {
+	pool p --size 1
+	asks 'untold()'
+	until_true count_is 0 "$HUTCH" ps -q
+}
+
 @test "fifty who take at once get a sandbox each, and none twice" {
 	pool p --size 4
 	asks 'takers(50)'

@@ -76,6 +76,10 @@ def live():
     return subprocess.run([HUTCH, "ps", "-aq"], check=True, stdout=subprocess.PIPE).stdout.decode().split()
 
 
+def pools():
+    return subprocess.run([HUTCH, "pool", "ls", "-q"], check=True, stdout=subprocess.PIPE).stdout
+
+
 def until(what):
     deadline = time.monotonic() + PATIENCE
     while not what():
@@ -147,6 +151,7 @@ def leased():
         name, box = take(connect())
         assert box.call("hello")["result"]["name"] == name
         os.close(ours)
+        until(lambda: not pools())
         until(lambda: [n for n in live() if n.startswith("p-")] == [name]) # those that have ended go by id
         assert box.call("info")["result"]["lease"] == "held"
         box.close()
@@ -287,6 +292,21 @@ def unread():
     c.send("take")
     until(lambda: select.select([c.socket], [], [], 0)[0]) # it is in our queue, and is not read
     c.close()
+
+
+def untold():
+    """A taker is killed while it waits for room to tell the name that it has given."""
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writes, bytes(4096))
+    os.set_blocking(writes, True)
+    taker = subprocess.Popen([HUTCH, "pool", "take", "--name", "box", "p"], stdout=writes)
+    until(lambda: "box" in live())
+    taker.kill()
+    taker.wait()
+    os.close(reads)
 
 
 def deaf_stdouts():
