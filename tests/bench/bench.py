@@ -171,7 +171,8 @@ def measure_sessions(bench, result):
 
 
 def measure_named(bench, result):
-    result["named"] = named.measure_named(bench.timer, bench.rows.hutch_path, bench.rounds)
+    result["named"] = named.measure_named(bench.timer, bench.rows.hutch_path,
+                                          bench.rows.bwrap().probe(), bench.rounds)
 
 
 def measure_search(bench, result):

@@ -46,12 +46,19 @@ def measure_exec(timer, hutch, rounds):
     return {"on the host": plain.as_dict(), "in a sandbox": inside.as_dict()}
 
 
-def measure_rate(timer, hutch):
+def rate(timer, *cycle):
     """Two at a time for each core: a launch waits for the kernel now and then."""
     lanes = 2 * os.cpu_count()
-    cost = timer.lanes(lanes, COME_AND_GO // lanes, [[hutch, "create", "%"], [hutch, "rm", "-f", "%"]])
+    cost = timer.lanes(lanes, COME_AND_GO // lanes, cycle)
     return {"count": cost["count"], "per_second": round(cost["count"] / cost["wall"] * 1e3, 1),
             "cpu_ms": round(cost["cpu"] / cost["count"], 2)}
+
+
+def measure_rate(timer, hutch, bwrap):
+    """Beside bwrap, which starts one process and is gone with it."""
+    known = rate(timer, [hutch, "create", "%"], [hutch, "rm", "-f", "%"])
+    known["bwrap"] = None if bwrap.why_not else rate(timer, bwrap.argv)["per_second"]
+    return known
 
 
 def supervisors():
@@ -97,6 +104,7 @@ def measure_many(hutch):
             "ps_ms": round(sorted(looks)[LOOKS // 2], 2)}
 
 
-def measure_named(timer, hutch, rounds):
-    return {"exec": measure_exec(timer, hutch, rounds), "rate": measure_rate(timer, hutch),
+def measure_named(timer, hutch, bwrap, rounds):
+    """`bwrap` is the row of it, which was tried once."""
+    return {"exec": measure_exec(timer, hutch, rounds), "rate": measure_rate(timer, hutch, bwrap),
             "many": measure_many(hutch)}

@@ -155,6 +155,7 @@ def named_rows(result):
     return block("Sandboxes with a name", rows, [
         f"  {known['rate']['count']} created and removed, two at a time for each "
         f"core: {known['rate']['per_second']:.0f} a second, {known['rate']['cpu_ms']} ms of CPU each",
+        f"  as many launches of bwrap in the same way: {figure(known['rate']['bwrap'], 0)} a second",
         f"  {many['count']} alive: created in {many['create_s']} s, a process in each in "
         f"{many['exec_s']} s, removed in {many['remove_s']} s",
         f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
