@@ -67,7 +67,7 @@ fork_bomb() {
 }
 # While it bombs, the user's own shell forks.
 fork_bomb_beside() {
-	"$H" run --pids-limit 64 --timeout $minute -v "$HOG:/hog:ro" -- /hog bomb >/dev/null 2>&1 &
+	"$H" run --pids-limit 16 --timeout $minute -v "$HOG:/hog:ro" -- /hog bomb >/dev/null 2>&1 &
 	local pid=$! i
 	for ((i = 0; i < 10; i++)); do
 		[ "$(echo forked | cat)" = forked ] || return
@@ -457,7 +457,7 @@ try 'a hutch act that is killed leaves no cgroup' killed_act
 try 'a supervisor that is confined leaves none either' confined
 # What it takes is no failure: this machine is slow, and may be busy.
 timed() {
-	/run/hutch/tests/bench/bench.py --build /run/hutch --limits --rounds 20 >"$T/bench" || return
+	/run/hutch/tests/bench/bench.py --build /run/hutch --limits --rounds 5 >"$T/bench" || return
 	cat "$T/bench"
 	grep -q ' beside a launch of .*x [0-9.]* ' "$T/bench"
 }
