@@ -214,10 +214,12 @@ static int create(struct order *o, struct err *e)
 	return wait_ready(ends[0], e);
 }
 
-static int made(const struct order *o)
+static int made(const struct order *o, struct err *e)
 {
-	(void)printf("%s\n", o->name);
-	return fflush(stdout) ? EXIT_HUTCH : 0;
+	if (printf("%s\n", o->name) >= 0 && fflush(stdout) == 0)
+		return 0;
+	(void)err_sys(e, "write the name of sandbox '%s', which is there", o->name);
+	return err_remedy(e, "hutch rm -f %s removes it", o->name);
 }
 
 /* Another program of ours may have said it. */
@@ -257,7 +259,7 @@ int main(int argc, char **argv)
 	} else {
 		/* Not before: --secret-file <(...) is one of the caller's. */
 		launch_close_others(o.options.json_fd, o.options.lease_fd);
-		code = create(&o, &e) < 0 ? failed(&e) : made(&o);
+		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
 	}
 	if (!o.options.wants_help)
 		report_object(&o, code, &e);

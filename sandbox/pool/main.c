@@ -287,6 +287,14 @@ static int start(struct order *o, struct err *e)
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 
+static int made(const struct order *o, struct err *e)
+{
+	if (printf("%s\n", o->name) >= 0 && fflush(stdout) == 0)
+		return 0;
+	(void)err_sys(e, "write the name of pool '%s', which is there", o->name);
+	return err_remedy(e, "hutch pool rm %s removes it", o->name);
+}
+
 int main(int argc, char **argv)
 {
 	struct order o = { .size = POOL_SIZE_DEFAULT, .lease = -1, .json_fd = -1 };
@@ -297,8 +305,8 @@ int main(int argc, char **argv)
 		return EXIT_HUTCH;
 	if (parse(argv + 1, &o, &e) == 0) {
 		launch_close_others(o.json_fd, o.lease);
-		if (start(&o, &e) == 0)
-			code = printf("%s\n", o.name) < 0 || fflush(stdout) ? EXIT_HUTCH : 0;
+		if (start(&o, &e) == 0 && made(&o, &e) == 0)
+			code = 0;
 	}
 	if (e.kind != ERR_NONE)
 		report_error(&e);

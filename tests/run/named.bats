@@ -560,3 +560,20 @@ fails_with_any() {
 	hutch logs -n 1 box
 	[[ $output == two ]]
 }
+
+@test "what is not told is an error: stdout on a full disk" {
+	full() { catch bash -c '"$0" "$@" >/dev/full' "$HUTCH" "$@" && [ "$status" = 125 ] && one_sentence "$sentence"; }
+	sentence="write the name of sandbox 'box', which is there: No space left" full create box
+	[[ ${stderr_lines[1]} == 'hutch: hint: hutch rm -f box'* ]]
+	sentence="write the name of pool 'p', which is there: No space left" full pool create p --size 1
+	"$HUTCH" pool rm p
+	sentence='write to stdout: not all of it'
+	full ps
+	full ps -q
+	full inspect box
+	full stats --no-stream box
+	full port add box auto:80
+	full --version
+	full rm -f box
+	[ -z "$("$HUTCH" ps -q)" ]
+}
