@@ -171,7 +171,7 @@ run() {
 		# Long, and mostly of code that others run, too.
 		*sanitized*\):cp | *sanitized*\):edit | *sanitized*\):errand | \
 			*sanitized*\):image_pull | *sanitized*\):image_store | \
-			*sanitized*\):landlock | *sanitized*\):learn | *sanitized*\):volumes) continue ;;
+			*sanitized*\):learn | *sanitized*\):volumes) continue ;;
 		# How one talks to the inside is the same whoever has started it.
 		*root*\):act | *root*\):completion | *root*\):control | *root*\):control_hostile | \
 			*root*\):day | *root*\):docs | *root*\):edit | *root*\):errand | *root*\):git | *root*\):grep | \
