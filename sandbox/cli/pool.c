@@ -180,12 +180,13 @@ static int claim(struct client *c, const char *name, struct err *e)
  * killed in between, we leave nothing behind. */
 static int release(struct client *c, const char *name, struct err *e)
 {
+	const char *told = name ? name : c->name;
 	struct reply answer;
 
 	if (claim(c, name, e) < 0)
 		return -1;
-	if (printf("%s\n", name ? name : c->name) < 0 || fflush(stdout) != 0)
-		return err_sys(e, "write the name of sandbox '%s'", name ? name : c->name);
+	if (printf("%s\n", told) < 0 || fflush(stdout) != 0)
+		return err_sys(e, "write the name of sandbox '%s'", told);
 	return client_call(c, "release", NULL, &answer, e);
 }
 
