@@ -82,7 +82,7 @@ plays() {
 }
 
 @test "clients: a question, its answer, and a here-document" {
-	plays "a question" -e NO_CHANGE_TIMEOUT_SECONDS=0.5
+	plays "a question" -e NO_CHANGE_TIMEOUT_SECONDS=1
 }
 
 @test "clients: of long output both ends are there" {
@@ -90,7 +90,7 @@ plays() {
 }
 
 @test "clients: pipes, questions, floods, refusals and C-c, again and again" {
-	plays "output and time-outs" -e NO_CHANGE_TIMEOUT_SECONDS=0.5
+	plays "output and time-outs" -e NO_CHANGE_TIMEOUT_SECONDS=1
 }
 
 @test "clients: what is new comes once, however often one asks" {
@@ -98,7 +98,7 @@ plays() {
 }
 
 @test "clients: Python's input() is answered, and by input only" {
-	plays "Python asks" -e NO_CHANGE_TIMEOUT_SECONDS=0.5
+	plays "Python asks" -e NO_CHANGE_TIMEOUT_SECONDS=1
 }
 
 @test "clients: two owners of files, as root and agent" {
