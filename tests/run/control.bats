@@ -161,23 +161,29 @@ assert d.output(p, "stderr") == all[1:1048577]'
 @test "who started a process loses nothing by being slower than it" {
 	controls '
 size = 24 << 20
-p = start("sh", "-c", "seq 1 10000000 | head -c %d" % size)
-parts = []
-for i in range(20):
-    time.sleep(0.05)
-    m = receive()["params"]
-    parts.append(bytes_of(m))
-id = send("exec.wait", process=p)
-while True:
-    m = receive()
-    if m.get("id") == id:
-        break
-    assert "dropped" not in m["params"], m
-    if m["method"] == "output":
-        parts.append(bytes_of(m["params"]))
 want = b"".join(b"%d\n" % n for n in range(1, 4000000))[:size]
-text = b"".join(parts)
-assert len(text) == size and text == want'
+def slowly():
+    """All that came, and the longest time that we took nothing."""
+    p = start("sh", "-c", "seq 1 10000000 | head -c %d" % size)
+    came, late, at, id = [], 0, time.monotonic(), None
+    while True:
+        if len(came) < 20:
+            time.sleep(0.05)
+        elif not id:
+            id = send("exec.wait", process=p)
+        m = receive()
+        late, at = max(late, time.monotonic() - at), time.monotonic()
+        if id and m.get("id") == id:
+            return came, late
+        if m["method"] == "output":
+            came.append(m["params"])
+for i in range(5):
+    came, late = slowly()
+    # After a second nobody is waited for; on a busy machine that may be us.
+    if late < 0.5 or all("dropped" not in o for o in came):
+        break
+assert all("dropped" not in o for o in came), late
+assert b"".join(bytes_of(o) for o in came) == want'
 }
 
 @test "a client that does not read is told how much was dropped, and nobody waits for it" {
