@@ -1,4 +1,8 @@
-/* clock -- time that goes on evenly: CLOCK_MONOTONIC, which cannot fail on Linux. */
+/* clock -- time that goes on evenly: CLOCK_MONOTONIC, which cannot fail on Linux.
+ *
+ * A loop reads the clock once a turn, when poll(2) has returned, and hands that `now` to all
+ * that it calls; nothing below a loop reads the clock.  Deadlines can then be tested with
+ * any `now`, without waiting. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,10 +21,10 @@ static inline int64_t clock_ms(void)
 	return clock_us() / 1000;
 }
 
-/* Whether the time `due`, in ms of this clock, has come; 0: it never does. */
-static inline bool clock_is_due(int64_t due)
+/* Whether the time `due` has come at `now`, both in ms of this clock; due 0 never comes. */
+static inline bool clock_is_due(int64_t due, int64_t now)
 {
-	return due && clock_ms() >= due;
+	return due && now >= due;
 }
 
 /* The earlier of two such times. */
@@ -29,10 +33,11 @@ static inline int64_t clock_sooner(int64_t a, int64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* How long poll(2) is to wait for it. */
-static inline int clock_wait(int64_t due)
+/* The time-out for poll(2), in ms, of a loop that waits for `due` from `now` on: -1 where
+ * due is 0, and an hour at most. */
+static inline int clock_wait(int64_t due, int64_t now)
 {
-	int64_t left = due - clock_ms();
+	int64_t left = due - now;
 
 	if (!due)
 		return -1;

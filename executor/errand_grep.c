@@ -99,7 +99,7 @@ static bool is_past(void *who)
 		return false;
 	if (s->due == 0)
 		s->due = clock_ms() + LATE_MS;
-	return clock_is_due(s->due);
+	return clock_is_due(s->due, clock_ms());
 }
 
 static bool on_line(void *who, const struct grep_line *line)

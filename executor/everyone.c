@@ -80,7 +80,7 @@ static void ask_again(struct everyone *a, const struct leaders *l)
 
 void everyone_look(struct everyone *a, const struct leaders *l)
 {
-	bool is_late = clock_is_due(a->due);
+	bool is_late = clock_is_due(a->due, clock_ms());
 
 	if (a->is_ending && is_late)
 		return ask_again(a, l);

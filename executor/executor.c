@@ -143,7 +143,7 @@ static bool has_last_words(struct executor *x)
 		return false;
 	if (!x->words_due)
 		x->words_due = clock_ms() + WORDS_MS;
-	return !clock_is_due(x->words_due);
+	return !clock_is_due(x->words_due, clock_ms());
 }
 
 /* Everybody is gone, and everything about them was said. */
@@ -157,7 +157,7 @@ static bool has_emptied(struct executor *x)
 static bool is_over(struct executor *x)
 {
 	if (x->phase == PHASE_ENDING)
-		return clock_is_due(x->end_due) || has_emptied(x);
+		return clock_is_due(x->end_due, clock_ms()) || has_emptied(x);
 	return x->processes.is_over && !channel_has_output(&x->channel);
 }
 
@@ -313,7 +313,9 @@ static int sooner(int a, int b)
 static int timeout_of(const struct executor *x, bool has_more)
 {
 	int64_t due = clock_sooner(everyone_due(&x->everyone), x->end_due);
-	int others = clock_wait(clock_is_due(x->words_due) ? due : clock_sooner(due, x->words_due));
+	int64_t now = clock_ms();
+	int others = clock_wait(clock_is_due(x->words_due, now) ? due
+						: clock_sooner(due, x->words_due), now);
 
 	if (has_more || dials_has_more(&x->dials))
 		return 0;

@@ -231,7 +231,7 @@ static void stop_all(struct tree *t)
 
 	do
 		look_around(t->proc, &seen);
-	while (gather(t, &seen) > 0 && !clock_is_due(t->due));
+	while (gather(t, &seen) > 0 && !clock_is_due(t->due, clock_ms()));
 	free(seen.all);
 }
 
@@ -265,7 +265,7 @@ void tree_end(int proc, pid_t root)
 	if (look_again(proc, root, &first))
 		add(&t.members, &first);
 	/* More than once where others let go on whom we had stopped. */
-	for (stop_all(&t); killed < t.members.count && !clock_is_due(t.due); stop_all(&t)) {
+	for (stop_all(&t); killed < t.members.count && !clock_is_due(t.due, clock_ms()); stop_all(&t)) {
 		killed = t.members.count;
 		kill_all(&t);
 	}

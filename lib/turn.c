@@ -54,7 +54,7 @@ int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 	more[0] = (struct pollfd){ .fd = h->io, .events = POLLIN };
 	more[1] = (struct pollfd){ .fd = w->wake, .events = POLLIN };
 	(void)handle_leave(h, 0);
-	int n = poll(more, count + TURN_OWN, clock_wait(due));
+	int n = poll(more, count + TURN_OWN, clock_wait(due, clock_ms()));
 	const bool is_broken = n < 0 && errno != EINTR;
 	int sys = errno;
 	uint64_t times;

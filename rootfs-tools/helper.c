@@ -102,7 +102,7 @@ static int start(struct talk *t, const char *name, const char *text, struct err 
 static int hear(struct talk *t, const char *name, struct err *e)
 {
 	struct pollfd w = { .fd = t->from, .events = POLLIN };
-	int ready = poll(&w, 1, clock_wait(t->due_ms));
+	int ready = poll(&w, 1, clock_wait(t->due_ms, clock_ms()));
 
 	if (ready < 0 && errno == EINTR)
 		return 1;
@@ -129,7 +129,7 @@ static int reap(struct talk *t)
 	struct pollfd w = { .fd = pidfd, .events = POLLIN };
 	int status = 0;
 
-	if (poll(&w, 1, clock_wait(t->due_ms)) <= 0)
+	if (poll(&w, 1, clock_wait(t->due_ms, clock_ms())) <= 0)
 		(void)kill(t->pid, SIGKILL); /* our child, not yet waited for */
 	while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
 		;

@@ -356,9 +356,9 @@ void guest_expire(struct guest *g)
 	if (g->state == GUEST_GONE)
 		return;
 	refusals_expire(&g->sandbox->refusals);
-	if (clock_is_due(g->look_ms) && !guest_is_over(g))
+	if (clock_is_due(g->look_ms, clock_ms()) && !guest_is_over(g))
 		look_at_memory(g);
-	if (!clock_is_due(g->closed_ms))
+	if (!clock_is_due(g->closed_ms, clock_ms()))
 		return;
 	g->closed_ms = 0;
 	(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");

@@ -198,7 +198,8 @@ static int open_pools(int *ret_state, struct err *e)
 static int connect_in(int folder, int64_t due)
 {
 	const struct sockaddr_un address = address_in(folder);
-	const int left = clock_wait(due) ? clock_wait(due) : 1; /* 0 would be for ever */
+	const int wait = clock_wait(due, clock_ms());
+	const int left = wait ? wait : 1; /* 0 would be for ever */
 	const struct timeval none = { 0 }, patience = { .tv_sec = left / 1000,
 							.tv_usec = left % 1000 * 1000 };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

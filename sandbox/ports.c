@@ -374,7 +374,7 @@ static int admit_all(struct ports *p, struct err *e)
 {
 	if (p->passing[0] >= 0 && channel_has_passed(p->channel))
 		close_passing(p);
-	if (clock_is_due(p->deaf_ms))
+	if (clock_is_due(p->deaf_ms, clock_ms()))
 		p->deaf_ms = 0;
 	/* By turns: at a bound, too, one that many come to keeps no other empty. */
 	for (size_t idle = 0; idle < p->count && may_admit(p);) {
@@ -526,8 +526,8 @@ void ports_end(struct ports *p)
 
 	close_passing(p);
 	hand_over_all(p);
-	while (p->visit_count > 0 && !clock_is_due(due)) {
-		int wait = p->has_more ? 0 : clock_wait(due);
+	while (p->visit_count > 0 && !clock_is_due(due, clock_ms())) {
+		int wait = p->has_more ? 0 : clock_wait(due, clock_ms());
 		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* whoever it is */
 		hand_over_all(p);
 	}

@@ -76,7 +76,7 @@ int64_t refusals_due(const struct refusals *r)
 
 void refusals_expire(struct refusals *r)
 {
-	if (clock_is_due(refusals_due(r)))
+	if (clock_is_due(refusals_due(r), clock_ms()))
 		refusals_refill(r, clock_ms());
 }
 

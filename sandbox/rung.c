@@ -319,13 +319,13 @@ static void on_deadline(struct rung *r)
 {
 	if (r->state != RUNNING)
 		return;
-	if (clock_is_due(r->deadline_ms)) {
+	if (clock_is_due(r->deadline_ms, clock_ms())) {
 		r->deadline_ms = 0;
 		if (take_verdict(r))
 			result_timeout(r->result);
 		keeper_end(&r->keeper);
 	}
-	if (clock_is_due(r->grace_ms)) {
+	if (clock_is_due(r->grace_ms, clock_ms())) {
 		r->grace_ms = 0;
 		if (take_verdict(r))
 			result_signaled(r->result, SIGKILL);
@@ -351,7 +351,7 @@ static void turn(struct rung *r)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(r, w);
-	if (poll(w, WATCH_COUNT, clock_wait(due)) < 0)
+	if (poll(w, WATCH_COUNT, clock_wait(due, clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)

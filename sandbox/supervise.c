@@ -256,14 +256,14 @@ static void look_at_guest(struct supervisor *s)
 
 static void on_deadline(struct supervisor *s)
 {
-	if (clock_is_due(s->deadline_ms)) {
+	if (clock_is_due(s->deadline_ms, clock_ms())) {
 		s->deadline_ms = 0;
 		if (!s->has_verdict)
 			result_timeout(s->result);
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
-	if (clock_is_due(s->grace_ms)) {
+	if (clock_is_due(s->grace_ms, clock_ms())) {
 		s->grace_ms = 0;
 		if (!s->has_verdict)
 			result_signaled(s->result, SIGKILL);
@@ -299,7 +299,7 @@ static void turn(struct supervisor *s)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, clock_wait(due(s))) < 0)
+	if (poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)

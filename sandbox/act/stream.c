@@ -179,12 +179,12 @@ static void on_deadline(struct server *s)
 	guest_expire(&s->guest);
 	if (desk_is_behind(&s->client))
 		s->away_ms = clock_ms();
-	if (clock_is_due(answer_due(s))) {
+	if (clock_is_due(answer_due(s), clock_ms())) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
 	look_at_guest(s);
-	if (!clock_is_due(s->deadline_ms))
+	if (!clock_is_due(s->deadline_ms, clock_ms()))
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
 	end(s, EXIT_TIMED_OUT, &e);
@@ -225,7 +225,7 @@ static void turn(struct server *s)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, clock_wait(due(s))) < 0) {
+	if (poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms())) < 0) {
 		s->away_ms = clock_ms(); /* EINTR: SIGCONT after a stop */
 		return;
 	}

@@ -87,8 +87,8 @@ static bool is_ready(const struct client *c, short events, int64_t due)
 	int n;
 
 	do {
-		n = poll(&w, 1, clock_wait(due));
-	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due)));
+		n = poll(&w, 1, clock_wait(due, clock_ms()));
+	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due, clock_ms())));
 	return n > 0;
 }
 

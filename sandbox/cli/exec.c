@@ -346,7 +346,7 @@ static void turn(struct visit *v)
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = v->signals, .events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&v->stdio.pumps[i]);
-	if (poll(w, WATCH_COUNT, clock_wait(v->state < DRAINING ? v->grace_ms : 0)) < 0)
+	if (poll(w, WATCH_COUNT, clock_wait(v->state < DRAINING ? v->grace_ms : 0, clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
@@ -355,7 +355,7 @@ static void turn(struct visit *v)
 		on_socket(v);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(v);
-	if (v->state < DRAINING && clock_is_due(v->grace_ms))
+	if (v->state < DRAINING && clock_is_due(v->grace_ms, clock_ms()))
 		leave(v, SIGKILL);
 }
 

@@ -77,11 +77,11 @@ static void collect(struct batch *b, int64_t due)
 {
 	struct pollfd w[BATCH];
 
-	while (b->left && !clock_is_due(due)) {
+	while (b->left && !clock_is_due(due, clock_ms())) {
 		for (size_t i = 0; i < b->count; i++)
 			w[i] = (struct pollfd){ .fd = b->requests[i] < 0 ? -1 : b->clients[i].fd,
 						.events = POLLIN };
-		if (poll(w, b->count, clock_wait(due)) < 0 && errno != EINTR)
+		if (poll(w, b->count, clock_wait(due, clock_ms())) < 0 && errno != EINTR)
 			return;
 		for (size_t i = 0; i < b->count; i++)
 			if (w[i].fd >= 0 && w[i].revents)

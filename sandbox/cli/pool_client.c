@@ -56,8 +56,8 @@ static int fill(struct pool_answer *a, int socket, int64_t due)
 	if (!room)
 		return 0;
 	do {
-		n = poll(&w, 1, clock_wait(due));
-	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due)));
+		n = poll(&w, 1, clock_wait(due, clock_ms()));
+	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due, clock_ms())));
 	errno = ETIMEDOUT;
 	if (n == 0)
 		return 0;

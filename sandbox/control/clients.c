@@ -305,7 +305,7 @@ static bool take_lines(struct supervisor *s, struct client *c)
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;
-		if (clock_is_due(until)) {
+		if (clock_is_due(until, clock_ms())) {
 			s->has_left = true;
 			break;
 		}
@@ -435,14 +435,14 @@ void clients_part(struct supervisor *s)
 	for (;;) {
 		do { /* there may be more room now, for who had none to ask */
 			read_rest(s);
-		} while (clients_work(s) && !clock_is_due(due));
+		} while (clients_work(s) && !clock_is_due(due, clock_ms()));
 		part_with(s);
-		if (s->client_count == 0 || clock_is_due(due))
+		if (s->client_count == 0 || clock_is_due(due, clock_ms()))
 			break;
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
 						.events = POLLOUT };
-		(void)poll(w, s->client_count, clock_wait(due)); /* EINTR: once more */
+		(void)poll(w, s->client_count, clock_wait(due, clock_ms())); /* EINTR: once more */
 	}
 	clients_done(s);
 }

@@ -384,8 +384,8 @@ void jobs_resume(struct jobs *js)
 void jobs_expire(struct jobs *js)
 {
 	for (struct job *j = js->first; j && !js->paused_ms; j = j->next) {
-		bool is_late = clock_is_due(j->deadline_ms);
-		if (!is_late && !clock_is_due(j->kill_ms))
+		bool is_late = clock_is_due(j->deadline_ms, clock_ms());
+		if (!is_late && !clock_is_due(j->kill_ms, clock_ms()))
 			continue;
 		j->has_timed_out = is_late;
 		j->deadline_ms = j->kill_ms = 0;

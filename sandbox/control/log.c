@@ -85,7 +85,7 @@ enum log_outcome log_add(struct log *l, const void *line, size_t len, struct err
 {
 	bool had_stopped = l->retry_ms != 0;
 
-	if (had_stopped && !clock_is_due(l->retry_ms)) {
+	if (had_stopped && !clock_is_due(l->retry_ms, clock_ms())) {
 		l->lost += len;
 		return LOG_SILENT;
 	}

@@ -29,7 +29,7 @@ void samples_tell(struct supervisor *s)
 {
 	struct consumption now;
 
-	if (!clock_is_due(samples_due(s)))
+	if (!clock_is_due(samples_due(s), clock_ms()))
 		return;
 	supervisor_consumption(s, &now);
 	s->samples.last_ms = clock_ms();

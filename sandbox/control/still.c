@@ -286,7 +286,7 @@ void still_look(struct supervisor *s)
 	if (!t->request)
 		return;
 	int stand = all_stand(s, &e);
-	if (stand == 0 && !clock_is_due(t->due_ms))
+	if (stand == 0 && !clock_is_due(t->due_ms, clock_ms()))
 		return;
 	if (stand == 0)
 		(void)err_set(&e, ERR_BUSY, "not everybody inside stood still within %d s",

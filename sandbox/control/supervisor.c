@@ -282,22 +282,22 @@ static void on_deadline(struct supervisor *s)
 	if (s->status != REGISTRY_PAUSED)
 		jobs_expire(&s->jobs);
 	samples_tell(s);
-	if (clock_is_due(s->start_ms)) {
+	if (clock_is_due(s->start_ms, clock_ms())) {
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was not ready after %d s",
 			      START_MS / 1000);
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
 	}
-	if (clock_is_due(s->stop_ms))
+	if (clock_is_due(s->stop_ms, clock_ms()))
 		supervisor_end(s, "stopped", 0, NULL, NULL);
-	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk))) {
+	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), clock_ms())) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
-	if (clock_is_due(s->end_ms))
+	if (clock_is_due(s->end_ms, clock_ms()))
 		supervisor_end(s, "timeout", EXIT_TIMED_OUT,
 			       s->timeout_ms && s->end_ms == s->timeout_ms ? "timeout" : "ttl",
 			       NULL);
-	if (clock_is_due(idle_due(s)))
+	if (clock_is_due(idle_due(s), clock_ms()))
 		supervisor_end(s, "idle", 0, "idle-timeout", NULL);
 }
 
@@ -354,7 +354,7 @@ static void turn(struct supervisor *s)
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
-	if (clock_is_due(s->deaf_ms))
+	if (clock_is_due(s->deaf_ms, clock_ms()))
 		s->deaf_ms = 0;
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
 					     .events = POLLIN };
@@ -363,7 +363,8 @@ static void turn(struct supervisor *s)
 	still_watch(&s->still, w + WATCH_STILL);
 	clients_watch(s, w + WATCH_CLIENTS);
 	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
-	if (poll(w, WATCH_CLIENTS + clients + pipes, s->has_left ? 0 : clock_wait(due(s))) < 0)
+	if (poll(w, WATCH_CLIENTS + clients + pipes,
+		 s->has_left ? 0 : clock_wait(due(s), clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
 	guest_serve(&s->guest, w + WATCH_GUEST);

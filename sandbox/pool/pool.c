@@ -40,7 +40,7 @@ static void forget(struct pool *p, size_t i)
  * one failure, and not 51 s without a sandbox. */
 static void strike(struct pool *p)
 {
-	if (p->retry_ms && !clock_is_due(p->retry_ms))
+	if (p->retry_ms && !clock_is_due(p->retry_ms, clock_ms()))
 		return;
 	const unsigned times = p->strikes < RETRY_TIMES ? p->strikes : RETRY_TIMES;
 
@@ -172,7 +172,7 @@ static void give_up(struct pool *p, struct maker *m)
 static void look_at_makers(struct pool *p)
 {
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		if (!p->is_ending && clock_is_due(p->makers[i].due_ms))
+		if (!p->is_ending && clock_is_due(p->makers[i].due_ms, clock_ms()))
 			give_up(p, &p->makers[i]);
 }
 
@@ -199,7 +199,7 @@ static int64_t make_ms(const struct pool *p)
 
 static bool may_make(const struct pool *p)
 {
-	return lacks_some(p) && (!make_ms(p) || clock_is_due(make_ms(p)));
+	return lacks_some(p) && (!make_ms(p) || clock_is_due(make_ms(p), clock_ms()));
 }
 
 /* One a turn: starting a process takes as long as handing out a sandbox does. */
@@ -262,7 +262,7 @@ static size_t watch(struct pool *p, struct pollfd *w)
 {
 	size_t n = WATCH_WAITING;
 
-	if (clock_is_due(p->deaf_ms))
+	if (clock_is_due(p->deaf_ms, clock_ms()))
 		p->deaf_ms = 0;
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = p->signals, .events = POLLIN };
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = p->deaf_ms ? -1 : p->place.listener,
@@ -317,7 +317,7 @@ static void turn(struct pool *p)
 	struct pollfd w[WATCH_WAITING + POOL_SIZE_MAX + POOL_TAKERS_MAX];
 	const size_t takers = watch(p, w);
 
-	if (poll(w, takers + p->taker_count, p->has_more ? 0 : clock_wait(due(p))) < 0)
+	if (poll(w, takers + p->taker_count, p->has_more ? 0 : clock_wait(due(p), clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	serve(p, w, takers);
 	takers_work(p);
@@ -327,7 +327,7 @@ static void turn(struct pool *p)
 static bool is_over(const struct pool *p)
 {
 	return p->is_ending && ((p->waiting_count == 0 && p->making == 0) ||
-				clock_is_due(p->end_ms));
+				clock_is_due(p->end_ms, clock_ms()));
 }
 
 void pool_run(struct pool *p)

@@ -163,7 +163,7 @@ static void look_at_line(struct pool *p)
 		settle(t, &e);
 	}
 	for (size_t i = 0; i < p->taker_count; i++)
-		if (p->takers[i]->asks && clock_is_due(p->takers[i]->due_ms))
+		if (p->takers[i]->asks && clock_is_due(p->takers[i]->due_ms, clock_ms()))
 			too_late(p, p->takers[i]);
 }
 

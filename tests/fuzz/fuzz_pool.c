@@ -159,7 +159,7 @@ static bool turn(struct scene *x)
 	struct pollfd w[1];
 
 	takers_watch(&x->pool, w);
-	if (poll(w, x->pool.taker_count, patience) == 0 && !clock_is_due(due))
+	if (poll(w, x->pool.taker_count, patience) == 0 && !clock_is_due(due, clock_ms()))
 		return false;
 	takers_serve(&x->pool, w);
 	takers_work(&x->pool);

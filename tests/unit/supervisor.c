@@ -437,7 +437,7 @@ void supervisor_expect_silence(struct supervisor *s, int ms)
 	int64_t due = clock_ms() + ms;
 	struct pollfd p = { .fd = s->socket, .events = POLLIN };
 
-	while (buffer_len(&s->in) || poll(&p, 1, clock_wait(due)) > 0)
+	while (buffer_len(&s->in) || poll(&p, 1, clock_wait(due, clock_ms())) > 0)
 		take_paused(s);
 }
 

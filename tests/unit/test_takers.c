@@ -114,7 +114,7 @@ static bool turn(struct scene *s)
 	struct pollfd w[CLIENTS];
 
 	takers_watch(&s->pool, w);
-	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&s->pool)))
+	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&s->pool), clock_ms()))
 		return false;
 	takers_serve(&s->pool, w);
 	takers_work(&s->pool);
@@ -177,7 +177,7 @@ static void many_requests_in_one_piece_are_all_answered(void **state)
 
 static void wait_for_due(struct scene *s)
 {
-	while (!clock_is_due(takers_due(&s->pool)))
+	while (!clock_is_due(takers_due(&s->pool), clock_ms()))
 		(void)poll(NULL, 0, 1);
 }
 

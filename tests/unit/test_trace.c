@@ -123,7 +123,7 @@ static int serve(struct world *w)
 
 	while (w->refusals.listener >= 0) {
 		struct pollfd p = refusals_watch(&w->refusals);
-		assert_true(poll(&p, 1, clock_wait(refusals_due(&w->refusals))) >= 0);
+		assert_true(poll(&p, 1, clock_wait(refusals_due(&w->refusals), clock_ms())) >= 0);
 		if (p.revents)
 			(void)refusals_take(&w->refusals, &pid);
 		refusals_expire(&w->refusals);

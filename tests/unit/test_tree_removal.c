@@ -81,7 +81,7 @@ static void test_what_is_moved_out_of_it_does_not_lead_elsewhere(void **state)
 	assert_true(pid >= 0);
 	if (pid == 0)
 		move_about(at);
-	while (!clock_is_due(due))
+	while (!clock_is_due(due, clock_ms()))
 		tree_remove(at, "tree");
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	(void)scene_child_code(pid);
