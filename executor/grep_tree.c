@@ -171,6 +171,8 @@ static void look_at(struct searcher *k, const struct work *w, int folder, const 
 static void look_at_all(struct searcher *k, const struct work *w, int folder,
 			struct grep_paths names)
 {
+	if (!names.bytes) /* NULL + 0 is undefined in C */
+		return;
 	for (const char *at = names.bytes, *end = at + names.len; at < end;
 	     at += strlen(at) + 1)
 		look_at(k, w, folder, at);

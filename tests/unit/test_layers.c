@@ -86,6 +86,18 @@ static void check_small(const struct store *s, const struct digest *d, const cha
 	assert_string_equal(is, text);
 }
 
+/* Member by member: bytes that pad the struct may differ. */
+static void assert_same(const struct layer_about *a, const struct layer_about *b)
+{
+	assert_int_equal(a->entries, b->entries);
+	assert_int_equal(a->bytes, b->bytes);
+	assert_int_equal(a->left_out, b->left_out);
+	assert_int_equal(a->hides_all, b->hides_all);
+	assert_int_equal(a->there.entries, b->there.entries);
+	assert_int_equal(a->there.bytes, b->there.bytes);
+	assert_int_equal(a->there.sum, b->there.sum);
+}
+
 static void test_a_layer_is_unpacked_once(void **state)
 {
 	struct layer_about about = { 0 }, again = { 0 };
@@ -104,14 +116,14 @@ static void test_a_layer_is_unpacked_once(void **state)
 	assert_int_equal(about.left_out, 1);
 	assert_false(about.hides_all);
 	assert_true(layers_has(&s, &d, &again));
-	assert_memory_equal(&about, &again, sizeof(about));
+	assert_same(&about, &again);
 	check_small(&s, &d, "text");
 	/* The blob is not even looked at. */
 	unpack(&s, null, &d, &again);
-	assert_memory_equal(&about, &again, sizeof(about));
+	assert_same(&about, &again);
 	/* Nobody knew that it is there. */
 	unpack(&s, blob, NULL, &again);
-	assert_memory_equal(&about, &again, sizeof(about));
+	assert_same(&about, &again);
 	assert_int_equal(scene_open_fds(), before);
 	assert_int_equal(lseek(blob, 0, SEEK_CUR), 0);
 	store_done(&s);

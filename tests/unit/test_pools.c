@@ -120,12 +120,12 @@ static void test_what_nobody_locks_is_none_and_goes(void **state)
 /* As long as it stays nobody can have the name, which is told and not tried for ever. */
 static void test_what_is_left_over_and_stays_is_in_the_way_and_no_pool(void **state)
 {
-	AUTO_FREE char *pools = scene_path(state, "hutch/.pools");
 	struct pools_place p;
 	struct err e;
 
 	if (geteuid() == 0)
 		skip(); /* nothing of that kind keeps root from removing it */
+	AUTO_FREE char *pools = scene_path(state, "hutch/.pools");
 	make("p", &p);
 	pools_done(&p); /* as if it had been killed */
 	assert_int_equal(chmod(pools, 0500), 0);
