@@ -2,7 +2,8 @@
 #
 #	make		build/hutch and build/libexec/*
 #	make demo	dependencies, build, and hutch at work on its own tree
-#	make test	dependencies, build, every test
+#	make test	dependencies, build, each test once
+#	make nightly	all of that in every form, and what takes long
 #	make check	unit tests only
 #	make vm-test	in machines of their own: limits where systemd delegates, and
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
@@ -164,7 +165,7 @@ host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
 
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
-HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) $(HOST_LDEXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
+HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
 MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
@@ -190,20 +191,20 @@ $(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
 
-$(B)/libexec/hutch-act: $(call host_obj,$(ACT_SRC))
+$(B)/libexec/hutch-act: $(call linked,$(ACT_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(HOST_LINK)
+	$(Q)$(LINK_IT)
 
 $(B)/libexec/hutch-supervise: $(call linked,$(SUPERVISE_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-$(B)/libexec/hutch-pool: $(call host_obj,$(POOL_SRC))
+$(B)/libexec/hutch-pool: $(call linked,$(POOL_SRC))
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(HOST_LINK)
+	$(Q)$(LINK_IT)
 
 # Of other parts of hutch the library has the functions that it calls, and no more: what
 # aborts where memory is out is in none of them (tests/run/library.bats).
@@ -391,10 +392,7 @@ IMAGE_OBJ := $(sort $(call host_obj,$(filter-out rootfs-tools/main.c,$(IMAGE_SRC
 IMAGE_UNIT := $(patsubst tests/unit/test_%.c,%,\
                 $(shell grep -l '"rootfs-tools/' tests/unit/test_*.c))
 
-# A test runs once for each time that it is compiled.
-$(B)/host/tests/%.o: private OPTIMIZE = -O1 -g
-
-# From an archive a test gets what it uses, which is a tenth of all.
+# The linker takes from an archive only the members that a test uses.
 UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(COMPILER_LIBS) -lutil
 $(B)/host/side.a: $(LIB_OBJ)
 $(B)/host/image.a: $(IMAGE_OBJ)
@@ -416,11 +414,18 @@ $(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK) $(VTERM_LIBS)
 
-$(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT) $(IMAGE_UNIT),$(UNIT))): $(B)/tests/unit/%: \
+$(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT) $(IMAGE_UNIT) cgroup,$(UNIT))): $(B)/tests/unit/%: \
   $(B)/host/tests/unit/test_%.o $(B)/host/side.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(UNIT_LINK)
+
+# The machines of the vm tier run this one without sanitizers, and hutch-image is made of
+# the same objects.
+$(B)/tests/unit/cgroup: $(B)/host/tests/unit/test_cgroup.o $(B)/host/image.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(UNIT_LINK) $(IMAGE_LIBS)
 
 $(B)/tests/unit/memmove: $(if $(filter musl,$(LINK)),$(MEMMOVE))
 
@@ -499,20 +504,28 @@ $(B)/tests/vm/%: tests/vm/%.c
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -pthread -o $@ $<
 
-.PHONY: tests check test test-built
-tests: all $(UNIT_BIN) $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) $(B)/hutch-lame $(LIB_TESTS)
-
-check: $(UNIT_BIN)
-	tests/all.sh --build $(B) unit
-
-# Both compilers must have nothing to say.
+# CI=1 makes each warning an error.
 JOBS := -j$(shell nproc)
+.PHONY: tests units check test nightly
+tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
+  $(B)/hutch-lame $(LIB_TESTS)
+units: $(UNIT_BIN)
+
+check: checked
+	tests/all.py --build $(B) --checked $(CHECKED) unit
+
+# Two builds: gcc's, of which the behaviour is tested, and clang's with sanitizers, for unit
+# tests and fuzzers; so both compilers see each file and must have nothing to say.
 test: deps
 	$(MAKE) $(JOBS) CI=1 tests
-	$(MAKE) $(JOBS) CI=1 CC=clang B=$(B)/clang OPTIMIZE=-O0 FORTIFY= all
-	$(MAKE) $(JOBS) CI=1 sanitized
-	$(MAKE) $(JOBS) FUZZ_OPTIMIZE=-O0 fuzz
-	tests/all.sh --build $(B) --sanitized $(B)/asan vm unit inside run endure sanitized escape fuzz
+	$(MAKE) $(JOBS) CI=1 checked clang-only
+	tests/all.py --build $(B) --checked $(CHECKED) ci
+
+# Everything that can be tested here: CONTRIBUTING.md says what that is and how long it takes.
+nightly: deps $(if $(filter 0,$(shell id -u)),vm-deps)
+	$(MAKE) $(JOBS) CI=1 tests units
+	$(MAKE) $(JOBS) CI=1 checked sanitized clang-only
+	tests/all.py --build $(B) --checked $(CHECKED) nightly
 
 # Machines that debootstrap installs once, a minute or two each: the same limits with
 # systemd's user manager in user-mode-linux, and several tiers on Debian's own kernel in
@@ -521,13 +534,13 @@ test: deps
 .PHONY: vm-test vm-test-uml vm-test-qemu vm-deps
 vm-test: vm-deps
 	$(MAKE) $(JOBS) tests
-	tests/all.sh --build $(B) vm vm-systemd vm-qemu
+	tests/all.py --build $(B) vm vm-systemd vm-qemu
 vm-test-uml: deps
 	$(MAKE) $(JOBS) tests
-	tests/all.sh --build $(B) vm vm-systemd
+	tests/all.py --build $(B) vm vm-systemd
 vm-test-qemu: vm-deps
 	$(MAKE) $(JOBS) tests
-	tests/all.sh --build $(B) vm-qemu
+	tests/all.py --build $(B) vm-qemu
 vm-deps:
 	@$(MAKE) -s deps DEPS="$(DEPS) qemu-system-x86"
 
@@ -535,104 +548,88 @@ vm-deps:
 .PHONY: image-test
 image-test: deps
 	$(MAKE) $(JOBS) tests
-	tests/all.sh --build $(B) packages
+	tests/all.py --build $(B) packages
 
-# All behaviour as whoever starts it; `make test` has of it, for root, what is about
-# launches.
+# All behaviour as root, where root starts it; `make test` has as root what concerns root.
 .PHONY: root-test
 root-test: deps
 	$(MAKE) $(JOBS) tests
-	tests/all.sh --build $(B) run-root
+	tests/all.py --build $(B) run-root
 
-# All behaviour with sanitizers; `make test` leaves out some that take long.
+# All behaviour of the programs with sanitizers.
 .PHONY: sanitized-test
 sanitized-test: deps
-	$(MAKE) $(JOBS) tests
-	$(MAKE) $(JOBS) sanitized
-	tests/all.sh --build $(B) --sanitized $(B)/asan run-sanitized
+	$(MAKE) $(JOBS) tests sanitized
+	tests/all.py --build $(B) --checked $(CHECKED) run-sanitized
 
 # Each wall is left out once, in a copy of the tree, and a test has to fail.
 .PHONY: layers-test
 layers-test: deps
-	$(MAKE) $(JOBS) tests
+	$(MAKE) $(JOBS) tests units
 	tests/layers/run.sh --build $(B)
 
-# 500 rounds of being killed and 10,000 launches, some minutes, and a quarter of an hour
-# of random clients; both as an ordinary user and as root.
+# Random clients at a dozen sandboxes for two hours: `make nightly` has half an hour of it.
 .PHONY: soak
 soak: deps
 	$(MAKE) $(JOBS) tests
-	tests/all.sh --build $(B) soak
+	tests/all.py --build $(B) soak
 
-# ASan and UBSan: the same sources with glibc and dynamic, since a static
-# program cannot be instrumented.  The sanitizers' own libraries are static in
-# programs: each of the many processes starts sooner.
-.PHONY: sanitized
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# ASan and UBSan, by clang, whose objects serve unit tests, fuzzers and programs alike: the same
+# sources with glibc and dynamic, since a static program cannot be instrumented.
+CHECKED  := $(B)/asan
+# gcc defines __SANITIZE_ADDRESS__ itself; clang does not.
+SANITIZE := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer \
+            -D__SANITIZE_ADDRESS__=1
+CHECKED_MAKE = $(MAKE) B=$(CHECKED) CC=clang HOST_EXTRA="$(SANITIZE)" OPTIMIZE="-O1 -g1" FORTIFY= LINK=host
+.PHONY: checked sanitized
+checked:
+	$(CHECKED_MAKE) units fuzz
 sanitized:
-	$(MAKE) B=$(B)/asan HOST_EXTRA="$(SANITIZE)" HOST_LDEXTRA="-static-libasan -static-libubsan" \
-	  OPTIMIZE="-O1 -g1" FORTIFY= LINK=host tests
+	$(CHECKED_MAKE) tests
 
-# libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.
+# clang's opinion of the sources that are in no object of the build with sanitizers.
+CLANG_ONLY := $(filter-out $(SIDE_SRC) $(IMAGE_SRC) $(EXECUTOR_SRC) $(LIBHUTCH_SRC),\
+                $(sort $(HUTCH_SRC) $(ACT_SRC) $(SUPERVISE_SRC) $(POOL_SRC) $(COMPILER_SRC) $(SCOPE_SRC))) \
+              $(addprefix rootfs-tools/,main.c) executor/main.c
+.PHONY: clang-only
+clang-only: $(GEN) $(B)/gen/seccomp_texts.h
+	$(call say,CLANG)
+	$(Q)for f in $(CLANG_ONLY); do \
+	  clang $(BASE_CFLAGS) -fsyntax-only $$f || exit; done
+	$(Q)clang $(patsubst $(CC_INCLUDE),$(shell clang -print-resource-dir)/include,$(MUSL_CFLAGS)) \
+	  $(BASE_CFLAGS) -fsyntax-only sandbox/cli/malloc.c executor/glibc.c base/memmove.c
+
+# libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.  They are linked with the
+# archives of the unit tests in the build with sanitizers.
 FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
-.PHONY: fuzz
+.PHONY: fuzz fuzzers
 fuzz: $(FUZZ_BIN)
+# By hand: build/asan/fuzz/frame tests/fuzz/corpus/frame
+fuzzers:
+	$(CHECKED_MAKE) fuzz
 
-# Compiled once for all targets.  `make test`, where each runs for a second, saves the
-# optimizer's time.
-FUZZ_OPTIMIZE := -O1
-FUZZ_CC  := clang -std=gnu11 $(FUZZ_OPTIMIZE) -g1 -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
-            -fno-sanitize-recover=all
-fuzz_obj  = $(patsubst %.c,$(B)/fuzzed/%.o,$(1))
-.SECONDARY: $(call fuzz_obj,$(SIDE_SRC) $(IMAGE_SRC) $(EXECUTOR_SRC) $(wildcard tests/fuzz/fuzz_*.c))
-$(B)/fuzzed/%.o: %.c
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
-$(B)/fuzzed/sandbox/seccomp.o: $(GEN)
-$(B)/fuzzed/policy/syscalls.o: $(GEN_SYSCALLS)
-$(B)/fuzzed/policy/settings.o: $(B)/gen/profiles.h
-$(B)/fuzzed/sandbox/control/confine.o: $(GEN_SUPERVISOR)
-$(B)/fuzzed/sandbox/jail.o: $(GEN_JAIL)
-$(B)/fuzzed/sandbox/deputy.o: $(GEN_DEPUTY)
+$(B)/host/lib/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
 
-$(B)/fuzzed/lib/%.o: FUZZ_CC += -Iinclude
-LIB_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(shell grep -l '"lib/' tests/fuzz/fuzz_*.c))
-$(patsubst %,$(B)/fuzzed/tests/fuzz/fuzz_%.o,$(LIB_FUZZ)): FUZZ_CC += -Iinclude
-
-# One side for each, and an archive, as with unit tests.
-FUZZ_LINK = $(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^)
-$(B)/fuzzed/side.a: $(call fuzz_obj,$(sort $(SIDE_SRC)))
-$(B)/fuzzed/image.a: $(call fuzz_obj,$(sort $(filter-out rootfs-tools/main.c,$(IMAGE_SRC))))
-$(B)/fuzzed/executor.a: $(call fuzz_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
-EXECUTOR_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,\
-                   $(shell grep -l '"executor/' tests/fuzz/fuzz_*.c))
-$(addprefix $(B)/fuzz/,$(EXECUTOR_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
-  $(B)/fuzzed/executor.a
+fuzz_of      = $(patsubst tests/fuzz/fuzz_%.c,%,$(shell grep -l '"$(1)/' tests/fuzz/fuzz_*.c))
+LIB_FUZZ      := $(call fuzz_of,lib)
+EXECUTOR_FUZZ := $(call fuzz_of,executor)
+IMAGE_FUZZ    := $(call fuzz_of,rootfs-tools)
+SIDE_FUZZ     := $(filter-out $(LIB_FUZZ) $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))
+$(B)/host/libhutch.a: $(call host_obj,$(LIBHUTCH_SRC))
+fuzz_bin      = $(addprefix $(B)/fuzz/,$(1))
+$(call fuzz_bin,$(LIB_FUZZ)): $(B)/host/libhutch.a
+$(call fuzz_bin,$(LIB_FUZZ)): FUZZ_LIBS := -pthread
+$(call fuzz_bin,$(EXECUTOR_FUZZ)): $(B)/host/executor.a
+$(call fuzz_bin,$(EXECUTOR_FUZZ)): FUZZ_LIBS := $(VTERM_LIBS)
+$(call fuzz_bin,$(IMAGE_FUZZ)): $(B)/host/image.a
+$(call fuzz_bin,$(IMAGE_FUZZ)): FUZZ_LIBS := $(IMAGE_LIBS)
+$(call fuzz_bin,$(SIDE_FUZZ)): $(B)/host/side.a
+$(call fuzz_bin,$(SIDE_FUZZ)): FUZZ_LIBS := $(COMPILER_LIBS)
+$(FUZZ_BIN): $(B)/fuzz/%: $(B)/host/tests/fuzz/fuzz_%.o
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(FUZZ_LINK) $(VTERM_LIBS)
-
-$(addprefix $(B)/fuzz/,$(LIB_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
-  $(call fuzz_obj,$(LIBHUTCH_SRC))
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(FUZZ_LINK) -pthread
-
-IMAGE_FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,\
-                $(shell grep -l '"rootfs-tools/' tests/fuzz/fuzz_*.c))
-$(addprefix $(B)/fuzz/,$(IMAGE_FUZZ)): $(B)/fuzz/%: $(B)/fuzzed/tests/fuzz/fuzz_%.o \
-  $(B)/fuzzed/image.a
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(FUZZ_LINK) $(IMAGE_LIBS)
-
-$(addprefix $(B)/fuzz/,$(filter-out $(LIB_FUZZ) $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))): $(B)/fuzz/%: \
-  $(B)/fuzzed/tests/fuzz/fuzz_%.o $(B)/fuzzed/side.a
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(FUZZ_LINK) $(COMPILER_LIBS)
+	$(Q)$(CC) $(HOST_EXTRA) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(FUZZ_LIBS)
 
 # --- bench -----------------------------------------------------------------
 

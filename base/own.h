@@ -4,14 +4,15 @@
  *	AUTO_FREE char *text = strdup(...);
  *
  * Both release at the end of the scope, on every path out of it; errno is kept.
- * To hand over ownership, take the value out: `*ret_fd = fd_take(&fd);`. */
+ * To hand over ownership, take the value out: `*ret_fd = fd_take(&fd);`.
+ * `unused`: a variable may be there only to be released. */
 #pragma once
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define AUTO_CLOSE __attribute__((cleanup(own_close)))
-#define AUTO_FREE  __attribute__((cleanup(own_free)))
+#define AUTO_CLOSE __attribute__((cleanup(own_close), unused))
+#define AUTO_FREE  __attribute__((cleanup(own_free), unused))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

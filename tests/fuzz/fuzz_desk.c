@@ -26,8 +26,8 @@ static const char *const lines[] = {
 	"{\"action\":\"write\",\"args\":{\"path\":\"/f\",\"content\":\"x\"},\"session\":\"e\"}",
 	"{\"action\":\"cancel\",\"args\":{\"id\":1}}",
 	"{\"action\":\"edit\",\"args\":{\"path\":\"/f\",\"old_str\":\"x\"},\"session\":\"f\"}",
-	"{\"action\":\"read\",\"args\":{\"path\":\"/f\",\"impl_source\":\"oh_aci\"},"
-	"\"session\":\"g\"}",
+	("{\"action\":\"read\",\"args\":{\"path\":\"/f\",\"impl_source\":\"oh_aci\"},"
+	 "\"session\":\"g\"}"),
 	"{\"action\":\"stat\",\"args\":{\"path\":\"/f\"},\"session\":\"h\"}",
 	"{\"action\":\"grep\",\"args\":{\"pattern\":\"x\"},\"session\":\"i\",\"id\":3}",
 	"{\"action\":\"remove\",\"args\":{\"path\":\"/f\"},\"session\":\"j\"}",
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	desk_init(&d);
 	d.wire = &wire;
 	d.shell = &shell;
-	d.setting = (struct setting){ 10, "agent", "hutch" };
+	d.setting = (struct setting){ 10, "agent", "hutch", false };
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		desk_line(&d, &c, lines[i], strlen(lines[i]));
 	start(&d);

@@ -64,6 +64,7 @@ static void remove_entry(struct scene *x)
 
 static void open_scene(struct scene *x)
 {
+	static char created[1];
 	struct supervisor *s = &x->s;
 	int ends[2];
 
@@ -78,7 +79,7 @@ static void open_scene(struct scene *x)
 	sandbox_init(&x->launch.sandbox);
 	x->launch.sandbox.channel = ends[0];
 	*s = (struct supervisor){ .launch = &x->launch, .entry = &x->entry, .ready = -1,
-				  .created = "", .listener = -1, .status = REGISTRY_READY };
+				  .created = created, .listener = -1, .status = REGISTRY_READY };
 	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
 				   .state = GUEST_READY };
 	guest_init(&s->guest);
@@ -90,7 +91,7 @@ static void open_scene(struct scene *x)
 	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &x->shell;
-	s->desk.setting = (struct setting){ 10, "agent", "hutch" };
+	s->desk.setting = (struct setting){ 10, "agent", "hutch", false };
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
 	x->client = ends[1];

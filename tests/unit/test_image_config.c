@@ -18,8 +18,8 @@ static const char *const documents[] = {
 	"{}",
 	"{\"config\":null,\"rootfs\":{\"diff_ids\":[]}}",
 	"{\"config\":{\"User\":\"\",\"WorkingDir\":\"\",\"Env\":null}}",
-	"{\"os\":\"linux\",\"architecture\":\"amd64\",\"config\":{\"User\":\"1:2\",\"Env\":[\"A=b=c\","
-	"\"B=\"],\"Entrypoint\":[\"/x\",\"\"],\"Cmd\":[\"y\"],\"StopSignal\":\"SIGINT\"}}",
+	("{\"os\":\"linux\",\"architecture\":\"amd64\",\"config\":{\"User\":\"1:2\",\"Env\":[\"A=b=c\","
+	 "\"B=\"],\"Entrypoint\":[\"/x\",\"\"],\"Cmd\":[\"y\"],\"StopSignal\":\"SIGINT\"}}"),
 	"{\"config\":{\"WorkingDir\":\"app\"}}",
 	"{\"config\":{\"WorkingDir\":\"/app\"}}",
 	"{\"config\":{\"Labels\":{\"a\":\"b\"},\"Volumes\":{\"/v\":{}},\"Shell\":[\"/bin/sh\"]}}",

@@ -33,7 +33,7 @@ static void test_a_line_is_read_whatever_the_name(void **state)
 		"5 ()))) )" REST, "5 (S 7 7 7 7 7)" REST,
 	};
 	static const char *const bad[] = {
-		"", "5", "5 sh" REST, "5 (sh)", "5 (sh) ", "5 (sh) S", "5 (sh) S 2 3 4",
+		"", "5", ("5 sh" REST), "5 (sh)", "5 (sh) ", "5 (sh) S", "5 (sh) S 2 3 4",
 		"5 (sh) S 2 3 4 x 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21",
 		"5 (sh) S 2 3 99999999999999999999999 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
 	};

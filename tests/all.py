@@ -1,0 +1,311 @@
+#!/usr/bin/env -S python3 -SE
+"""all.py [--build DIR] [--checked DIR] TIER...: runs tiers of tests and adds up what they print.
+
+--build has gcc's build and --checked clang's with sanitizers, both below the top of the tree.
+TIERS below names the tiers; `ci` and `nightly` are lists of them.  Each test runs once in `ci`,
+in the form that sees most: unit tests with sanitizers, behaviour as an ordinary user, and as
+root what concerns root.
+
+Prints TAP.  The last line is "N passed, N failed", with ", N skipped" where something was.  A
+skip says why, and with MUST_WORK=1 (CI sets it) a skip is a failure, unless "this host has no"
+what it needs.  Lines `flaky: NAME` come before it, and stand in build/flaky.txt (runner.py).
+
+Started by root, tests run as the ordinary user hutch-test, whom this program adds, from a copy
+of the tree that this user may read.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from runner import Run, Suite  # noqa: E402
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+USER = "hutch-test"
+CORES = len(os.sched_getaffinity(0))
+
+# Sanitizers see nothing new in these: they compare texts, or kill programs.
+NOT_SANITIZED = set("apparmor completion docs doctor killed pool sdk walls why".split())
+# How a client talks to the inside is the same whether root made the sandbox or another user.
+NOT_AS_ROOT = set("""act completion control control_hostile day docs edit errand git grep
+    image_pull log logs ports processes session session_rows stream terminal walls window
+    """.split())
+# The other unit tests compute the same for every user.
+UNITS_AS_ROOT = set("""apply archive_layer archive_pack archive_unpack beside caps changes channel
+    checks confine copy everyone fence files folders fuse identity idmap jail janitor landing
+    landlock lease ledger listener mounts network party plan pools processes program registry
+    registry_end replica rlimits rung scope seccomp_kernel sentry shell spawn store supervise
+    supervise_run target trace tree_removal upper user volumes walk watchdog workers""".split())
+# These need what a sandbox does not have, or take long and find nothing there.
+NOT_INSIDE = set("""archive_pack archive_unpack cgroup changes compile_rules everyone executor
+    processes_many relay screen_hostile session split walk""".split())
+# The machines of the vm tiers have cgroup controllers, which this test needs.
+UNITS_OF_VM = {"cgroup"}
+# The longest suites begin first, so that none of them is left for the end.
+LONG = """act cow image_build landlock named session_rows day control control_hostile edit cp
+    session errand learn pool image_store image_pull sdk library killed escape""".split()
+# How often tests that kill at random instants, or count what is left, do so at night.
+NIGHTLY = {"ROUNDS": "500", "LAUNCHES": "10000"}
+
+
+class Place:
+    """Where tests run, and as whom: the tree, or a copy of it that the ordinary user may read."""
+
+    def __init__(self, build, checked, stage):
+        self.top, self.stage, self.is_root = stage or TOP, stage, os.getuid() == 0
+        self.build = self.top / build
+        self.checked = self.top / checked if checked else None
+        self.in_memory = self.as_user = []
+        if self.is_root:
+            user = pwd.getpwnam(USER)
+            keep = [f"{name}={os.environ[name]}" for name in ("PATH", "MUST_WORK", "CI", "SEED")
+                    if name in os.environ]
+            self.as_user = ["setpriv", "--reuid", user.pw_uid, "--regid", user.pw_gid,
+                            "--init-groups", "--reset-env", "env", f"HOME={user.pw_dir}",
+                            f"USER={USER}", f"LOGNAME={USER}", *keep]
+            # The ordinary user has the disk's /tmp and root one in memory, so that tests see
+            # two file systems.
+            if tmpfs_has_attributes():
+                self.in_memory = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o mode=1777 "
+                                  'tmpfs /tmp && exec "$@"', "-"]
+
+    def tests(self, pattern):
+        """The names of files below tests/, as in run/*.bats, the longest suites first."""
+        names = [path.stem for path in sorted((self.top / "tests").glob(pattern))]
+        return sorted(names, key=lambda name: LONG.index(name) if name in LONG else len(LONG))
+
+
+def tmpfs_has_attributes():
+    """Whether tmpfs can keep what layers of images need (Linux 6.6)."""
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file, contextlib.suppress(OSError):
+        os.setxattr(file.name, "user.hutch", b"1")
+        return True
+    return False
+
+
+# --- tiers ------------------------------------------------------------------------------
+
+def units(place, build, label, before, names=None):
+    for path in sorted((build / "tests/unit").iterdir()):
+        if os.access(path, os.X_OK) and path.name not in UNITS_OF_VM and \
+                (names is None or path.name in names):
+            yield Suite(f"{label} {path.name}",
+                        [*before, "env", "CMOCKA_MESSAGE_OUTPUT=TAP", path])
+
+
+def unit(place):
+    yield from units(place, place.checked, "unit", place.as_user)
+    if place.is_root:
+        yield from units(place, place.checked, "unit (root)", place.in_memory, UNITS_AS_ROOT)
+
+
+def unit_gcc(place):
+    yield from units(place, place.build, "unit (gcc)", place.as_user)
+    if place.is_root:
+        yield from units(place, place.build, "unit (gcc, root)", place.in_memory)
+
+
+def inside(place):
+    """Unit tests in a sandbox: all that they need must be there too."""
+    for suite in units(place, place.build, "unit (inside)", []):
+        *_, path = suite.argv
+        if os.path.basename(path) not in NOT_INSIDE:
+            yield Suite(suite.name, [
+                *place.as_user, place.build / "hutch", "run", "--workspace", f"{place.top}:ro",
+                "-e", "CMOCKA_MESSAGE_OUTPUT=TAP", "--", os.path.relpath(path, place.top)])
+
+
+def bats(place, build, label, before, names, alone=False, folder="run", **variables):
+    for name in names:
+        yield Suite(f"{label} {name}", [
+            *before, "env", f"HUTCH={build / 'hutch'}", f"BUILD={build}",
+            *(f"{key}={value}" for key, value in variables.items()),
+            "bats", "--tap", place.top / "tests" / folder / f"{name}.bats"], alone)
+
+
+def run(place):
+    names = place.tests("run/*.bats")
+    yield from bats(place, place.build, "run", place.as_user, names)
+    if place.is_root:
+        yield from bats(place, place.build, "run (root)", place.in_memory,
+                        [name for name in names if name not in NOT_AS_ROOT])
+
+
+def run_root(place):
+    yield from bats(place, place.build, "run (root)", place.in_memory, place.tests("run/*.bats"))
+
+
+def run_sanitized(place):
+    yield from bats(place, place.checked, "run (sanitized)", [*place.in_memory, *place.as_user],
+                    [name for name in place.tests("run/*.bats") if name not in NOT_SANITIZED])
+
+
+def run_many(place):
+    """All behaviour again, where a test repeats something as often as it takes to trust it."""
+    yield from bats(place, place.build, "run (many)", place.as_user, place.tests("run/*.bats"),
+                    **NIGHTLY)
+
+
+def clock(place):
+    """What must watch a real clock."""
+    names = place.tests("clock/*.bats")
+    yield from bats(place, place.build, "clock", place.as_user, names, True, "clock")
+
+
+def escape(place):
+    def probes(label, before, verb):
+        return Suite(label, [*before, "env", f"HUTCH={place.build / 'hutch'}",
+                             f"PROBE={place.build / 'tests/probe'}",
+                             f"LISTENER={place.build / 'tests/listener'}",
+                             place.top / "tests/escape/run.sh", verb])
+    yield probes("escape", place.as_user, "check")
+    if place.is_root:
+        yield probes("escape (root)", [], "check")
+    yield probes("escape table", place.as_user, "table")
+
+
+def fuzz_for(place, runs, seconds):
+    for name in place.tests("fuzz/fuzz_*.c"):
+        name = name.removeprefix("fuzz_")
+        yield Suite(f"fuzz {name}", [place.top / "tests/fuzz/run.sh", place.checked / "fuzz" / name,
+                                     place.top / "tests/fuzz/corpus" / name, runs, seconds])
+
+
+def fuzz(place):
+    return fuzz_for(place, 2000, 0)
+
+
+def fuzz_long(place):
+    return fuzz_for(place, -1, int(os.environ.get("FUZZ_SECONDS", 30)))
+
+
+def endure_for(place, label, build, seconds, before):
+    yield Suite(label, [*before, "env", "PYTHONDONTWRITEBYTECODE=1", f"ENDURE_SECONDS={seconds}",
+                        "python3", place.top / "tests/endure/soak.py", build / "hutch"],
+                alone=True, bound=seconds + 1800)
+
+
+def endure(place):
+    yield from endure_for(place, "endure", place.build, 1200, place.as_user)
+    yield from endure_for(place, "endure (sanitized)", place.checked, 600, place.as_user)
+
+
+def soak(place):
+    seconds = int(os.environ.get("ENDURE_SECONDS", 7200))
+    yield from endure_for(place, "soak", place.build, seconds, place.as_user)
+
+
+def vm(place):
+    yield Suite("vm", [*place.as_user, place.top / "tests/vm/run.sh", "--build", place.build])
+
+
+def vm_systemd(place):
+    yield Suite("vm with systemd", [TOP / "tests/vm/systemd.sh", "--build",
+                                    TOP / place.build.relative_to(place.top)], alone=True)
+
+
+def vm_qemu(place):
+    yield Suite("vm in qemu", [TOP / "tests/vm/qemu.sh", "--build",
+                               TOP / place.build.relative_to(place.top)], alone=True)
+
+
+def packages(place):
+    yield Suite("packages", [TOP / "tests/packages/run.sh", place.build, place.top,
+                             *place.as_user])
+
+
+def layers(place):
+    yield Suite("layers", [TOP / "tests/layers/run.sh", "--build",
+                           TOP / place.build.relative_to(place.top)], alone=True, bound=7200)
+
+
+def lint(place):
+    for name in place.tests("lint/*.py"):
+        yield Suite(f"lint {name}", [place.top / "tests/lint" / f"{name}.py"])
+
+
+TIERS = {
+    "vm": vm, "unit": unit, "run": run, "escape": escape, "fuzz": fuzz, "lint": lint,
+    "clock": clock, "unit-gcc": unit_gcc, "inside": inside, "run-root": run_root,
+    "run-sanitized": run_sanitized, "run-many": run_many, "fuzz-long": fuzz_long,
+    "endure": endure, "soak": soak, "vm-systemd": vm_systemd, "vm-qemu": vm_qemu,
+    "packages": packages, "layers": layers,
+}
+LISTS = {
+    "ci": "vm run escape unit fuzz lint clock",
+    "nightly": "vm run-many run-root run-sanitized escape unit unit-gcc inside fuzz-long lint clock"
+               " endure vm-systemd vm-qemu packages layers",
+}
+OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root"}
+
+
+# --- what the ordinary user may read ----------------------------------------------------
+
+def add_user():
+    with contextlib.suppress(KeyError):
+        return pwd.getpwnam(USER)
+    subprocess.run(["useradd", "--create-home", USER], check=True)
+    return pwd.getpwnam(USER)
+
+
+def copy_tree(stage, builds):
+    """The tree as git has it and the programs of the builds, without object files."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                             "--exclude-standard"], cwd=TOP, capture_output=True, check=True)
+    files = [pathlib.Path(os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name]
+    for build in builds:
+        files += [path.relative_to(TOP) for path in (TOP / build).rglob("*")
+                  if path.suffix not in {".o", ".d", ".a"} and path.is_file()]
+    for file in files:
+        if os.path.lexists(TOP / file):
+            (stage / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(TOP / file, stage / file, follow_symlinks=False)
+    subprocess.run(["chmod", "-R", "a+rX", stage], check=True)
+
+
+@contextlib.contextmanager
+def staged(builds):
+    if os.getuid() != 0:
+        yield None
+        return
+    add_user()
+    with tempfile.TemporaryDirectory(prefix="hutch-stage.", dir="/var/tmp") as stage:
+        copy_tree(pathlib.Path(stage), builds)
+        yield pathlib.Path(stage)
+
+
+def below_top(folder):
+    path = pathlib.Path(folder).resolve()
+    if not path.is_relative_to(TOP):
+        raise argparse.ArgumentTypeError(f"{folder} is not below {TOP}")
+    return path.relative_to(TOP)
+
+
+def main():
+    options = argparse.ArgumentParser(description="Runs tiers of tests.")
+    options.add_argument("--build", type=below_top, default=below_top(TOP / "build"))
+    options.add_argument("--checked", type=below_top)
+    options.add_argument("tiers", nargs="+", choices=[*TIERS, *LISTS], metavar="TIER")
+    given = options.parse_args()
+    tiers = [tier for word in given.tiers for tier in LISTS.get(word, word).split()]
+    if os.getuid() != 0:
+        for tier in OF_ROOT.intersection(tiers):
+            print(f"# {tier} needs root, and is left out", flush=True)
+        tiers = [tier for tier in tiers if tier not in OF_ROOT]
+    builds = [given.build, *([given.checked] if given.checked else [])]
+    with staged(builds) as stage:
+        place, tests = Place(given.build, given.checked, stage), Run()
+        os.chdir(place.top)
+        tests.suites([suite for tier in tiers for suite in TIERS[tier](place)], CORES * 2)
+        tests.again()
+        return tests.sum_up(os.environ.get("MUST_WORK") == "1", TOP / given.build / "flaky.txt")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

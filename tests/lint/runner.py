@@ -1,0 +1,145 @@
+#!/usr/bin/env -S python3 -SE
+"""The runner of tests (tests/runner.py), by suites that are made up.  Prints TAP."""
+import contextlib
+import io
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+# This file has the module's name: its own folder must not be searched for it.
+sys.path = [path for path in sys.path if path != os.path.dirname(os.path.realpath(__file__))]
+from runner import AGAIN_MAX, Run, Suite  # noqa: E402
+
+PASSES = ["echo", "ok 1 - fine"]
+FAILS = ["echo", "not ok 1 - bad"]
+
+
+def shell(text):
+    return ["sh", "-c", text]
+
+
+def ran(suites, folder, must_work=False, places=2, **options):
+    """What a run of `suites` prints, its exit code, and what is in its flaky.txt."""
+    run, out, flaky = Run(**options), io.StringIO(), folder / "flaky.txt"
+    with contextlib.redirect_stdout(out):
+        run.suites(suites, places)
+        run.again()
+        code = run.sum_up(must_work, flaky)
+    return out.getvalue().splitlines(), code, flaky.read_text()
+
+
+def what_passes_is_counted(folder):
+    lines, code, flaky = ran([Suite("a", PASSES), Suite("b", ["printf", "ok 1 - x\nok 2 - y\n"])],
+                             folder)
+    assert lines[-1] == "3 passed, 0 failed" and code == 0 and flaky == "", lines
+    assert "ok 2 - b: y" in lines, lines
+
+
+def a_suite_that_fails_twice_fails(folder):
+    lines, code, flaky = ran([Suite("a", FAILS), Suite("b", PASSES)], folder)
+    assert lines[-1] == "1 passed, 1 failed" and code == 1 and flaky == "", lines
+
+
+def a_suite_that_passes_the_second_time_is_flaky(folder):
+    """It runs again when all others have ended, and the run passes."""
+    first = folder / "first"
+    flaky_suite = shell(f"mkdir {first} 2>/dev/null && echo not ok 1 - a || echo ok 1 - a")
+    lines, code, flaky = ran([Suite("a", flaky_suite), Suite("b", PASSES)], folder)
+    assert lines[-2:] == ["flaky: a", "2 passed, 0 failed"] and code == 0, lines
+    assert flaky == "flaky: a\n", flaky
+    assert lines.index("# a runs again, alone") > lines.index("ok 1 - b: fine"), lines
+    assert "# not ok 1 - a: a" in lines, lines
+
+
+def nothing_runs_again_where_much_fails(folder):
+    suites = [Suite(str(i), FAILS) for i in range(AGAIN_MAX + 1)]
+    lines, code, _ = ran(suites, folder)
+    assert code == 1 and not any(line.endswith("runs again, alone") for line in lines), lines
+
+
+def a_suite_fails_that_ends_badly_or_runs_nothing(folder):
+    lines, code, _ = ran([Suite("a", shell("echo ok 1 - x; exit 3")), Suite("b", ["true"]),
+                          Suite("c", ["/nowhere"])], folder)
+    assert code == 1 and lines[-1] == "1 passed, 3 failed", lines
+    assert "not ok - a: ended with code 3" in lines and "not ok - b: ran no test" in lines, lines
+
+
+def a_suite_that_hangs_is_ended_and_shown(folder):
+    lines, code, _ = ran([Suite("a", shell("echo ok 1 - x; exec sleep 1000"), bound=0)], folder)
+    assert code == 1 and any("did not end in 0 s" in line for line in lines), lines
+    assert any("sleep 1000" in line for line in lines), lines
+
+
+def a_skip_counts_unless_another_pass_did_it(folder):
+    skips = ["echo", "ok 1 - x # skip this machine is too old"]
+    other = Suite("a (root)", ["echo", "ok 1 - x"])
+    lines, code, _ = ran([Suite("a", skips), other], folder, must_work=True)
+    assert lines[-1] == "1 passed, 0 failed" and code == 0, lines
+    lines, code, _ = ran([Suite("a", skips)], folder, must_work=True)
+    assert lines[-1] == "0 passed, 1 failed" and code == 1, lines
+    lines, code, _ = ran([Suite("a", ["echo", "ok 1 x # skip this host has no y"])], folder,
+                         must_work=True)
+    assert lines[-1] == "0 passed, 0 failed, 1 skipped" and code == 0, lines
+
+
+def a_skip_of_cmocka_is_none_that_failed(folder):
+    lines, code, _ = ran([Suite("a", ["printf", "ok 1 - x\nnot ok 2 # SKIP y\n"])], folder)
+    assert lines[-1] == "1 passed, 0 failed, 1 skipped" and code == 0, lines
+
+
+def what_runs_alone_begins_when_all_others_have_ended(folder):
+    """The suite beside it ends when the test has seen both of the others."""
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    waits = shell(f"read -r word <{fifo}; echo ok 1 - $word; echo >{folder}/ended")
+    alone = shell(f"test -e {folder}/ended && echo ok 1 - alone")
+    lines, code, _ = ran([Suite("c", alone, alone=True), Suite("a", waits),
+                          Suite("b", shell(f"echo hello >{fifo}; echo ok 1 - b"))], folder)
+    assert code == 0 and lines[-1] == "3 passed, 0 failed", lines
+
+
+def a_silent_run_says_where_it_is(folder):
+    """The suite ends when the run has said that it is running."""
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+
+    class Out(io.StringIO):
+        def write(self, text):
+            if "running: a" in text and not hasattr(self, "told"):
+                self.told = True
+                with open(fifo, "w") as out:
+                    out.write("go\n")
+            return super().write(text)
+
+    run, out = Run(silence_s=0.01), Out()
+    with contextlib.redirect_stdout(out):
+        run.suites([Suite("a", shell(f"read -r word <{fifo}; echo ok 1 - $word"))], 1)
+        assert run.sum_up(False, folder / "flaky.txt") == 0
+    assert "0 of 1 suites have ended; running: a" in out.getvalue(), out.getvalue()
+
+
+CASES = [what_passes_is_counted, a_suite_that_fails_twice_fails,
+         a_suite_that_passes_the_second_time_is_flaky, nothing_runs_again_where_much_fails,
+         a_suite_fails_that_ends_badly_or_runs_nothing, a_suite_that_hangs_is_ended_and_shown,
+         a_skip_counts_unless_another_pass_did_it, a_skip_of_cmocka_is_none_that_failed,
+         what_runs_alone_begins_when_all_others_have_ended, a_silent_run_says_where_it_is]
+
+
+def main():
+    bad = 0
+    for number, case in enumerate(CASES, 1):
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                case(pathlib.Path(folder))
+            print(f"ok {number} - {case.__name__}")
+        except AssertionError as error:
+            bad += 1
+            print(f"not ok {number} - {case.__name__}")
+            print("".join(f"# {line}\n" for line in str(error).splitlines()), end="")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""runner -- runs suites, which are programs that print TAP, and adds up what they print.
+
+A suite that failed runs once more, alone, when all others have ended.  If it passes then, the
+run passes and says `flaky: NAME`: a bug of the code or of the test, to be mended.
+"""
+import contextlib
+import os
+import queue
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+# The terminal, or whoever reads CI's output, learns at least this often that tests go on.
+SILENCE_S = 8
+# A suite that has not ended by then has hung.
+SUITE_S = 3600
+# If more suites than these failed, something is broken that a second run would only show again.
+AGAIN_MAX = 10
+LONGEST = 15
+
+
+class Suite:
+    """A program that prints TAP.  `alone`: it watches a real clock, or takes the whole machine.
+    `bound`: how many seconds it may take before it counts as hung."""
+
+    def __init__(self, name, argv, alone=False, bound=SUITE_S):
+        self.name, self.argv = name, [str(word) for word in argv]
+        self.alone, self.bound = alone, bound
+
+
+class Ended:
+    """How one run of a suite ended: its lines, its code, and what it cost."""
+
+    def __init__(self, suite, lines, code, seconds, cpu):
+        self.suite, self.seconds, self.cpu = suite, seconds, cpu
+        self.lines = [self._named(line) for line in lines]
+        if code != 0 and not self.failed():
+            self.lines.append(f"not ok - {suite.name}: ended with code {code}")
+        if not self.failed() and not any(line.startswith("ok ") for line in self.lines):
+            self.lines.append(f"not ok - {suite.name}: ran no test")
+
+    def _named(self, line):
+        # cmocka marks a test that it skips as "not ok N # SKIP test".
+        line = re.sub(r"^not (ok \d+) # SKIP (.*)", r"\1 - \2 # SKIP", line)
+        return re.sub(r"^((?:not )?ok \d+)(?: - | |$)", rf"\1 - {self.suite.name}: ", line)
+
+    def failed(self):
+        return [line for line in self.lines if line.startswith("not ok")]
+
+    def passed(self):
+        return [line for line in self.lines if line.startswith("ok ") and not _skips(line)]
+
+    def skipped(self):
+        return [line for line in self.lines if line.startswith("ok ") and _skips(line)]
+
+    def failures_in_full(self):
+        """Each failed test with the first lines of what it said."""
+        shown, left = [], 0
+        for line in self.lines:
+            left = 30 if line.startswith("not ok") else 0 if re.match(r"ok |1\.\.", line) else left
+            if left:
+                shown.append(line[:300])
+                left -= 1
+        return shown
+
+
+def _skips(line):
+    return re.search(r"# skip", line, re.IGNORECASE)
+
+
+def run_suite(suite):
+    begun = time.monotonic()
+    with tempfile.TemporaryFile() as out:
+        # In a shell's background SIGINT may be ignored; no test of Ctrl-C would work.
+        process = subprocess.Popen(["env", "--default-signal", *suite.argv], stdout=out,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                   start_new_session=True)
+        bound = threading.Timer(suite.bound, _end_hung, (process.pid, out, suite.bound))
+        bound.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        bound.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        lines = out.read().decode(errors="backslashreplace").splitlines()
+    return Ended(suite, lines, process.returncode, time.monotonic() - begun,
+                 usage.ru_utime + usage.ru_stime)
+
+
+def _end_hung(session, out, seconds):
+    """Writes which processes a suite that hangs has, and ends them."""
+    listed = subprocess.run(["ps", "-o", "pid,ppid,stat,wchan:20,etime,args", "--forest", "-s",
+                             str(session)], capture_output=True, text=True, check=False).stdout
+    text = f"not ok 0 - it did not end in {seconds} s\n"
+    text += "".join(f"# {line}\n" for line in listed.splitlines())
+    os.pwrite(out.fileno(), text.encode(), os.fstat(out.fileno()).st_size)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(session, 9)
+
+
+class Run:
+    """Runs suites and keeps how each ended."""
+
+    def __init__(self, silence_s=SILENCE_S):
+        self.ends, self.flaky, self.silence_s = [], [], silence_s
+        self.begun, self.running = time.monotonic(), []
+
+    def suites(self, suites, places):
+        """`places` at a time; those that run alone come after all others."""
+        self._batch([suite for suite in suites if not suite.alone], places)
+        self._batch([suite for suite in suites if suite.alone], 1)
+
+    def again(self):
+        """What failed, once more; a suite that passes now is flaky."""
+        failed = [end for end in self.ends if end.failed()]
+        if len(failed) > AGAIN_MAX:
+            _say(f"# {len(failed)} suites failed; none of them runs again")
+            return
+        for end in failed:
+            _say(f"# {end.suite.name} runs again, alone")
+            self.ends.remove(end)
+            self._batch([end.suite], 1)
+            if not self.ends[-1].failed():
+                self.flaky.append(end)
+
+    def _batch(self, suites, places):
+        todo, done = queue.SimpleQueue(), queue.SimpleQueue()
+        for suite in suites:
+            todo.put(suite)
+        for _ in range(min(places, len(suites))):
+            threading.Thread(target=self._work, args=(todo, done), daemon=True).start()
+        left = len(suites)
+        while left:
+            try:
+                end = done.get(timeout=self.silence_s)
+            except queue.Empty:
+                self._say_where(left, len(suites))
+                continue
+            left -= 1
+            self.ends.append(end)
+            _say(f"# {end.suite.name}: {end.seconds:.1f} s, {end.cpu:.1f} s of CPU", *end.lines)
+
+    def _work(self, todo, done):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                suite = todo.get_nowait()
+                self.running.append(suite.name)
+                end = run_suite(suite)
+                self.running.remove(suite.name)
+                done.put(end)
+
+    def _say_where(self, left, count):
+        minutes, seconds = divmod(int(time.monotonic() - self.begun), 60)
+        _say(f"# {minutes}:{seconds:02}: {count - left} of {count} suites have ended; "
+             f"running: {', '.join(self.running)}")
+
+    # --- the sum ----------------------------------------------------------------------
+
+    def skips(self):
+        """The tests that no pass ran: one pass may skip what another, as root, does."""
+        did = {_key(line) for end in self.ends for line in end.passed()}
+        return [line for end in self.ends for line in end.skipped() if _key(line) not in did]
+
+    def sum_up(self, must_work, flaky_file):
+        """Prints the sum, the count in the last line; returns the exit code."""
+        skips, failed = self.skips(), [line for end in self.ends for line in end.failed()]
+        passed = sum(len(end.passed()) for end in self.ends)
+        avoidable = [line for line in skips if "this host has no" not in line] if must_work else []
+        self._say_costs()
+        for title, lines in (
+                ("skipped:", skips),
+                ("skipped, which MUST_WORK=1 counts as failed:", avoidable),
+                ("failed at first, and passed alone:",
+                 [line for end in self.flaky for line in end.failures_in_full()]),
+                ("failed:", [line for end in self.ends for line in end.failures_in_full()]),
+                ("failed, by name:" if failed else "", [line[:300] for line in failed])):
+            if lines:
+                _say(f"# {title}", *(f"# {line}" for line in lines))
+        names = [f"flaky: {end.suite.name}" for end in self.flaky]
+        flaky_file.write_text("".join(f"{name}\n" for name in names))
+        bad, left = len(failed) + len(avoidable), len(skips) - len(avoidable)
+        _say(*names, f"{passed} passed, {bad} failed" + (f", {left} skipped" if left else ""))
+        return 1 if bad else 0
+
+    def _say_costs(self):
+        minutes, seconds = divmod(int(time.monotonic() - self.begun), 60)
+        cpu = sum(end.cpu for end in self.ends)
+        _say(f"# {len(self.ends)} suites took {minutes}:{seconds:02}, and {cpu:.0f} s of CPU; most:",
+             *(f"# {end.cpu:7.1f} s of CPU, {end.seconds:6.1f} s: {end.suite.name}"
+               for end in sorted(self.ends, key=lambda end: -end.cpu)[:LONGEST]))
+
+
+def _key(line):
+    """What a test is called in each pass: as root, sanitized, or inside a sandbox."""
+    line = re.sub(r"^ok \d* ?- | # skip.*", "", line, flags=re.IGNORECASE)
+    return re.sub(r" \((root|sanitized|inside|gcc)[^)]*\)", "", line)
+
+
+def _say(*lines):
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
