@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "tests/unit/cost.h"
 #include "tests/unit/split_cases.h"
 
 /* The row without its marks, and where they stood. */
@@ -125,14 +125,6 @@ static void many_are_counted_and_a_thousand_are_kept(void **state)
 
 /* --- hostile texts --------------------------------------------------------- */
 
-static int64_t cpu_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
-}
-
 /* What could make it slow or deep: 1 MiB of each. */
 static const struct flood {
 	const char *before, *unit, *after;
@@ -172,10 +164,10 @@ static int64_t took(const struct flood *f, size_t count)
 	for (size_t i = 0; i < count; i++)
 		at = stpcpy(at, f->unit);
 	at = stpcpy(at, f->after);
-	int64_t begun = cpu_us();
+	int64_t begun = cost_us();
 	split_init(&s, text, (size_t)(at - text));
 	split_done(&s);
-	return cpu_us() - begun;
+	return cost_us() - begun;
 }
 
 static void any_text_takes_linear_time(void **state)
