@@ -8,17 +8,20 @@
 
 #include <cmocka.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
-#include <time.h>
 
 #include "base/io.h"
 #include "base/mem.h"
 #include "rootfs-tools/apply.h"
+#include "tests/patience.h"
 #include "tests/unit/archive.h"
 
 #define ID	  "0123456789ab"
 #define TEMPORARY APPLY_TEMPORARY ID
+/* No file was changed behind this beginning. */
+#define LATEST	  INT64_MAX
 
 static int setup(void **state)
 {
@@ -31,22 +34,39 @@ static int setup(void **state)
 	return 0;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
+/* The file system's clock may tick slowly, and only what was changed behind `started` by
+ * that clock counts as changed meanwhile. */
+struct beginning {
+	int probe;
+	int64_t started_ns;
+};
 
-	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+static int64_t changed_ns(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	return st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
 }
 
-/* What is there from now on was changed meanwhile, also by a clock that ticks slowly. */
-static int64_t begin(void)
+static bool has_ticked(void *who)
 {
-	const struct timespec tick = { .tv_nsec = 20000000 };
-	int64_t started = now_ns();
+	const struct beginning *b = who;
 
-	assert_int_equal(nanosleep(&tick, NULL), 0);
-	return started;
+	return changed_ns(b->probe) > b->started_ns;
+}
+
+/* What is made from now on was changed meanwhile. */
+static int64_t begin(void **state)
+{
+	AUTO_FREE char *path = scene_path(state, "probe");
+	AUTO_CLOSE int probe = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(probe >= 0);
+	struct beginning b = { probe, changed_ns(probe) };
+	patience_wait(has_ticked, &b);
+	return b.started_ns;
 }
 
 struct heard {
@@ -136,7 +156,7 @@ static void test_what_changed_after_the_beginning_is_refused(void **state)
 	struct heard h = { 0 };
 
 	scene_file(state, "host/f", "was");
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 	scene_file(state, "host/f", "theirs");
 	scene_file(state, "upper/f", "mine");
 	assert_int_equal(apply(state, &a, &h), 0);
@@ -152,7 +172,7 @@ static void test_what_is_there_already_as_it_shall_be_is_passed_over(void **stat
 	AUTO_FREE char *folder = scene_path(state, "host");
 	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	struct heard h = { 0 };
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 	char event[4096];
 
 	scene_file(state, "host/f", "same");
@@ -184,11 +204,9 @@ static void fill(void **state, const char *name, int byte, size_t len)
 static void check_contents(void **state, bool asks)
 {
 	const size_t sizes[] = { 0, 1, 65535, 65536, 65537, 200000 };
-	int64_t later = now_ns() + 60000000000;
-
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		struct heard h = { .asks = asks }, again = { .asks = asks };
-		struct apply a = { .started_ns = later, .record = -1 }, b = a;
+		struct apply a = { .started_ns = LATEST, .record = -1 }, b = a;
 		fill(state, "upper/new", 'n', sizes[i]);
 		fill(state, "upper/other", 'o', sizes[i]);
 		fill(state, "upper/same", 's', sizes[i]);
@@ -219,7 +237,7 @@ static void test_what_an_apply_left_may_be_changed_by_the_next(void **state)
 	struct heard h = { 0 };
 
 	scene_file(state, "host/f", "was");
-	int64_t started = begin();
+	int64_t started = begin(state);
 	scene_file(state, "upper/f", "first");
 	struct apply a = { .started_ns = started, .record = record };
 	assert_int_equal(apply(state, &a, &h), 0);
@@ -246,7 +264,7 @@ static void test_a_folder_goes_only_if_nothing_in_it_changed(void **state)
 	scene_dir(state, "host/d");
 	scene_dir(state, "host/d/e");
 	scene_file(state, "host/d/e/f", "was");
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 	gone(state, "upper/d");
 	AUTO_FREE char *file = scene_path(state, "host/d/e/f");
 	assert_int_equal(chmod(file, 0600), 0);
@@ -274,7 +292,7 @@ static void test_hutchs_own_folders_stay_even_by_force(void **state)
 	scene_dir(state, "upper/d/hutch");
 	scene_file(state, "upper/d/hutch/program", "evil");
 	assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
-	struct apply a = { .started_ns = now_ns() + 1000000000, .record = -1, .is_forced = true };
+	struct apply a = { .started_ns = LATEST, .record = -1, .is_forced = true };
 	assert_int_equal(apply(state, &a, &h), 0);
 	check_refused(&h, "is in a folder of hutch's own");
 	heard_done(&h);
@@ -309,7 +327,7 @@ static void swap(void **state, const char *path)
 static void test_a_link_that_takes_a_folders_place_leads_nowhere(void **state)
 {
 	struct heard h = { .hook = swap };
-	struct apply a = { .started_ns = begin(), .record = -1, .is_forced = true };
+	struct apply a = { .started_ns = begin(state), .record = -1, .is_forced = true };
 
 	scene_dir(state, "host/b");
 	scene_file(state, "upper/a", "");
@@ -350,7 +368,7 @@ static void test_what_is_written_in_that_very_moment_is_put_back(void **state)
 	scene_file(state, "upper/f", "");
 	assert_int_equal(truncate(large, 256 << 20), 0);
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 	pid_t pid = fork();
 	if (pid == 0)
 		write_meanwhile(state, ready[1]);
@@ -374,7 +392,7 @@ static void test_what_a_kill_has_left_is_removed(void **state)
 	scene_dir(state, "host/d/" TEMPORARY);
 	scene_file(state, "host/d/" TEMPORARY "/in", "half");
 	scene_file(state, "host/" APPLY_TEMPORARY "ba9876543210", "another's");
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 	scene_dir(state, "upper/d");
 	assert_int_equal(apply(state, &a, &h), 0);
 	no_temporary(state, "host");
@@ -386,7 +404,7 @@ static void test_what_a_kill_has_left_is_removed(void **state)
 static void test_the_inside_chooses_no_temporary_name(void **state)
 {
 	struct heard h = { 0 };
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 
 	scene_file(state, "upper/" TEMPORARY, "evil");
 	scene_file(state, "upper/z", "z");
@@ -412,7 +430,7 @@ static void test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep(void *
 	scene_file(state, "upper/d/e/new", "");
 	if (setxattr(opaque, "user.overlay.opaque", "y", 1, 0) < 0)
 		skip(); /* a tmpfs before 6.6 */
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 	assert_int_equal(apply(state, &a, &h), 0);
 	assert_int_equal(h.refused.count, 0);
 	assert_false(scene_has(state, "host/d/old"));
@@ -425,7 +443,7 @@ static void test_setuid_bits_are_not_made(void **state)
 {
 	AUTO_FREE char *tool = scene_path(state, "upper/tool");
 	struct heard h = { 0 };
-	struct apply a = { .started_ns = begin(), .record = -1 };
+	struct apply a = { .started_ns = begin(state), .record = -1 };
 
 	scene_file(state, "upper/tool", "x");
 	assert_int_equal(chmod(tool, 06755), 0);
