@@ -14,6 +14,8 @@
 
 #include "base/own.h"
 #include "executor/terminal.h"
+#include "tests/patience.h"
+#include "tests/unit/scene.h"
 #include "tests/unit/supervisor.h"
 
 /* Takes words as they come, without any file of the user's. */
@@ -93,13 +95,25 @@ static void test_signals_reach_a_command_on_a_terminal(void **state)
 	assert_int_equal(terminal_finish(&t).status, 9);
 }
 
+/* Another command runs from its beginning to its end meanwhile, so that the executor has
+ * looked at the terminal that nobody of the first one has open. */
 static void test_a_terminal_that_all_closed_can_be_opened_again(void **state)
 {
+	AUTO_FREE char *closed = scene_path(state, "closed");
+	AUTO_FREE char *seen = scene_path(state, "seen");
+	AUTO_FREE char *script = text_format("exec </dev/null >/dev/null 2>&1; echo >%s; read x <%s;"
+					     "echo again >/dev/tty", closed, seen);
 	struct on_terminal t;
+	char line[2] = "";
 
-	(void)state;
-	terminal_begin(&t, SH("exec </dev/null >/dev/null 2>&1; sleep 0.1;"
-			      "echo again >/dev/tty"));
+	assert_int_equal(mkfifo(closed, 0600) | mkfifo(seen, 0600), 0);
+	terminal_begin(&t, SH(script));
+	AUTO_CLOSE int closes = open(closed, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(closes, line, sizeof(line)), 1);
+	struct ask other = { .id = 2, .argv = ARGV(TEXT("/bin/true")) };
+	assert_int_equal(supervisor_run(&t.s, &other).status, 0);
+	AUTO_CLOSE int lets = open(seen, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(lets, "\n", 1), 1);
 	terminal_expect(&t, "again\r\n");
 	assert_int_equal(terminal_finish(&t).status, 0);
 }
@@ -141,10 +155,12 @@ int main(void)
 		cmocka_unit_test(test_control_c_interrupts_the_foreground_job_only),
 		cmocka_unit_test(test_control_z_stops_and_fg_goes_on),
 		cmocka_unit_test(test_signals_reach_a_command_on_a_terminal),
-		cmocka_unit_test(test_a_terminal_that_all_closed_can_be_opened_again),
+		cmocka_unit_test_setup_teardown(
+			test_a_terminal_that_all_closed_can_be_opened_again, scene_setup,
+			scene_teardown),
 		cmocka_unit_test(test_a_terminal_knows_its_mode),
 	};
 
-	(void)alarm(300);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
