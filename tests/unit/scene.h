@@ -157,6 +157,36 @@ static inline void scene_inside(int flags, unsigned id, void (*play)(void *), vo
 	assert_int_equal(code, 0);
 }
 
+/* A process as /proc/PID/status shows it. */
+struct scene_process {
+	char state; /* a letter of proc_pid_stat(5); 0: there is no such process */
+	unsigned long sleeps; /* how often it has gone to sleep */
+};
+
+static inline struct scene_process scene_process(pid_t pid)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/status", (int)pid);
+	struct scene_process p = { 0 };
+	char line[256];
+	FILE *f = fopen(path, "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		(void)sscanf(line, "State: %c", &p.state);
+		(void)sscanf(line, "voluntary_ctxt_switches: %lu", &p.sleeps);
+	}
+	if (f)
+		(void)fclose(f);
+	return p;
+}
+
+/* For patience_wait(): whether the child *who waits for something, or has ended. */
+static inline bool scene_sleeps_or_ended(void *who)
+{
+	const char state = scene_process(*(const pid_t *)who).state;
+
+	return state == 'S' || state == 'Z';
+}
+
 /* As root: from here on nobody, as hutch itself becomes an ordinary user.  For
  * the start of a main(). */
 static inline void scene_leave_root(void)

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "policy/settings.h"
+#include "tests/patience.h"
 #include "tests/unit/scene.h"
 
 static int data_setup(void **state)
@@ -187,9 +186,8 @@ static void test_the_first_process_of_its_last_life_is_waited_for(void **state)
 		_exit(definition_take(&d, NULL) == 0 ? 0 : 1);
 	}
 	(void)close(ends[0]);
-	struct pollfd w = { .fd = (int)syscall(SYS_pidfd_open, other, 0), .events = POLLIN };
-	assert_int_equal(poll(&w, 1, 100), 0);
-	(void)close(w.fd);
+	patience_wait(scene_sleeps_or_ended, &other);
+	assert_int_equal(scene_process(other).state, 'S');
 	assert_int_equal(write(ends[1], "x", 1), 1);
 	(void)close(ends[1]);
 	int status = -1;

@@ -22,6 +22,7 @@
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
+#include "tests/patience.h"
 #include "tests/unit/scene.h"
 
 static const struct cgroup no_cgroup; /* as a zero object is */
@@ -160,7 +161,7 @@ static void play_pipes(void *arg)
 	(void)close(ends[1]);
 	(void)close(1);
 	(void)close(200);
-	CHECK(scene_readable(ends[0], 10000) && read(ends[0], &byte, 1) == 0);
+	CHECK(scene_readable(ends[0], PATIENCE_MS) && read(ends[0], &byte, 1) == 0);
 	CHECK(waitpid(l.j.pid, NULL, WNOHANG) == 0);
 	janitor_dismiss(&l.j);
 }
@@ -186,6 +187,19 @@ static void test_with_nothing_to_undo_there_is_none(void **state)
 	janitor_dismiss(&j);
 }
 
+struct slept {
+	pid_t pid;
+	unsigned long before;
+};
+
+static bool sleeps_again_or_ended(void *who)
+{
+	const struct slept *s = who;
+	const struct scene_process now = scene_process(s->pid);
+
+	return now.state == 'Z' || (now.state == 'S' && now.sleeps > s->before);
+}
+
 /* The kernel closes the descriptors of who is killed one by one: the pipe's end comes before
  * that of a socket, which looks alive until then. */
 static void play_socket(void *arg)
@@ -201,9 +215,12 @@ static void play_socket(void *arg)
 	CHECK(listener_open(&p, &at, &e) == 0);
 	CHECK(janitor_start(&l.j, &(struct chores){ &l.t, &l.none, &no_cgroup, NULL, -1, &paths },
 			    &e) == 0);
-	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, l.j.pid, 0);
+	patience_wait(scene_sleeps_or_ended, &l.j.pid);
+	struct scene_process before = scene_process(l.j.pid);
+	struct slept slept = { l.j.pid, before.sleeps };
 	own_close(&l.j.dismiss);
-	CHECK(!scene_readable(pidfd, 300)); /* it would have ended by now */
+	patience_wait(sleeps_again_or_ended, &slept);
+	CHECK(scene_process(l.j.pid).state == 'S');
 	CHECK(access(arg, F_OK) == 0);
 	_exit(0);
 }
@@ -272,6 +289,6 @@ int main(void)
 	};
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	(void)alarm(60);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
