@@ -25,8 +25,9 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/idmap.h"
+#include "tests/patience.h"
 
-#define SCENE_SECONDS	    30
+#define SCENE_SECONDS	    PATIENCE_S
 #define SCENE_NO_NAMESPACES 77 /* exit code of a child that was refused one */
 
 #define CHECK(claim) ((claim) ? (void)0 : scene_child_failed(__FILE__, __LINE__, #claim))
@@ -119,7 +120,7 @@ static inline void scene_child(void (*play)(void *), void *arg)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		(void)alarm(SCENE_SECONDS);
+		(void)alarm(PATIENCE_S);
 		play(arg);
 		_exit(0);
 	}
@@ -144,7 +145,7 @@ static inline void scene_inside(int flags, unsigned id, void (*play)(void *), vo
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		(void)alarm(SCENE_SECONDS);
+		(void)alarm(PATIENCE_S);
 		scene_enter(flags, id);
 		play(arg);
 		_exit(0);

@@ -11,16 +11,14 @@
 #include <unistd.h>
 
 #include "base/own.h"
-
-/* How long something that comes may take. */
-#define SOON_MS 5000
+#include "tests/patience.h"
 
 /* Whether an event comes; nothing sleeps here. */
 static inline bool comes(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
-	return poll(&p, 1, SOON_MS) == 1;
+	return poll(&p, 1, PATIENCE_MS) == 1;
 }
 
 static inline int listen_at(int family, uint16_t *ret_port)

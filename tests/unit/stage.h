@@ -23,9 +23,8 @@
 #include "sandbox/spawn.h"
 #include "sandbox/stdio.h"
 #include "sandbox/supervise.h"
+#include "tests/patience.h"
 #include "tests/unit/scene.h"
-
-#define STAGE_MS 5000 /* longer than this is a hang */
 
 enum end {
 	ENDS,	     /* exits with code 0 */
@@ -180,7 +179,7 @@ static inline bool stage_play(const struct stage *s, struct result *ret)
 		stage_supervise(s, report[1]);
 	}
 	(void)close(report[1]);
-	bool is_done = scene_readable(report[0], STAGE_MS);
+	bool is_done = scene_readable(report[0], PATIENCE_MS);
 	if (!is_done)
 		(void)kill(pid, SIGKILL);
 	ssize_t len = io_read_full(report[0], &outcome, sizeof(outcome));

@@ -256,7 +256,7 @@ static void test_two_do_not_fetch_the_same(void **state)
 	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
-		(void)alarm(SCENE_SECONDS);
+		(void)alarm(PATIENCE_S);
 		play_second(said);
 		_exit(0);
 	}

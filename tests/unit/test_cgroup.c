@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -29,10 +28,9 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"
 #include "sandbox/watchdog.h"
+#include "tests/patience.h"
 
 #define MEMORY (64u << 20)
-/* No command here takes so long. */
-#define PATIENCE_MS 60000
 
 struct world {
 	struct policy policy;
@@ -194,17 +192,13 @@ static const char *const leavings[] = {
 
 /* What a process had in pipes the kernel gives back a moment after its end, and tells
  * nobody when it did. */
-static void await_given_back(const struct world *w)
+static bool is_given_back(void *who)
 {
-	const struct timespec moment = { .tv_nsec = 10000000 };
+	const struct world *w = who;
 	struct consumption now;
 
-	for (int i = 0; i < 1000; i++) {
-		cgroup_consumption(&w->cgroup, &now);
-		if (now.memory < 8u << 20)
-			return;
-		(void)nanosleep(&moment, NULL);
-	}
+	cgroup_consumption(&w->cgroup, &now);
+	return now.memory < 8u << 20;
 }
 
 static void test_after_an_out_of_memory_the_next_command_runs(void **state)
@@ -219,7 +213,7 @@ static void test_after_an_out_of_memory_the_next_command_runs(void **state)
 		assert_int_equal(run(&w, leavings[i]), 128 + SIGKILL);
 		cgroup_usage(&w.cgroup, &after);
 		assert_true(after.oom_kills > before.oom_kills && after.is_over_limit);
-		await_given_back(&w);
+		patience_wait(is_given_back, &w);
 		if (run(&w, "test -z \"$(ls -A /dev/shm; ipcs | grep ^0x)\" && /hog heap 50"))
 			fail_msg("after: %s", leavings[i]);
 	}
@@ -275,6 +269,6 @@ int main(void)
 		cmocka_unit_test(test_it_says_when_all_stand_still),
 	};
 
-	(void)alarm(300);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,9 +203,9 @@ static void test_an_edge_comes_for_each_end(void **state)
 	while (epoll_wait(epoll, &event, 1, 0) == 1)
 		assert_int_equal(event.data.u64, 77);
 	put(s->peer, "x");
-	assert_int_equal(epoll_wait(epoll, &event, 1, SOON_MS), 1);
+	assert_int_equal(epoll_wait(epoll, &event, 1, PATIENCE_MS), 1);
 	put(s->to, "y");
-	assert_int_equal(epoll_wait(epoll, &event, 1, SOON_MS), 1);
+	assert_int_equal(epoll_wait(epoll, &event, 1, PATIENCE_MS), 1);
 	assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
 	conduit_done(&s->c);
 	assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);

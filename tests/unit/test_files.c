@@ -24,6 +24,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "tests/patience.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/at_home.h"
 
@@ -800,6 +801,6 @@ int main(void)
 		TEST(test_a_file_is_read_as_the_session_s_user),
 	};
 
-	(void)alarm(120);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "base/own.h"
+#include "tests/patience.h"
 #include "tests/unit/scene.h"
 
 #define TURNS_MAX 100000 /* more is spinning */
@@ -267,6 +268,6 @@ int main(void)
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)alarm(60);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);
 }

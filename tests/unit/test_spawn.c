@@ -181,7 +181,7 @@ static enum spawn_news hear(struct world *w)
 	enum spawn_news news;
 
 	do {
-		assert_true(scene_readable(w->box.failure, 10000));
+		assert_true(scene_readable(w->box.failure, PATIENCE_MS));
 		news = spawn_hear(&w->box, &w->e);
 	} while (news == SPAWN_GOES_ON);
 	return news;
@@ -196,7 +196,7 @@ static void serve(struct world *w)
 		struct pollfd polls[] = { { .fd = w->box.pidfd, .events = POLLIN },
 					  refusals_watch(&w->box.refusals) };
 
-		assert_true(poll(polls, ARRAY_LEN(polls), 10000) > 0);
+		assert_true(poll(polls, ARRAY_LEN(polls), PATIENCE_MS) > 0);
 		(void)refusals_take(&w->box.refusals, &pid);
 	} while (!scene_readable(w->box.pidfd, 0));
 }

@@ -17,6 +17,7 @@
 #include "archive/trail.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "tests/patience.h"
 #include "executor/walk.h"
 
 struct told {
@@ -284,6 +285,6 @@ int main(void)
 		TEST(test_a_process_is_not_looked_into),
 	};
 
-	(void)alarm(120);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

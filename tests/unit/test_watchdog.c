@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "tests/patience.h"
 
 #define MIB 1048576u
 
@@ -125,6 +126,6 @@ int main(void)
 		cmocka_unit_test(test_one_that_has_gone_uses_nothing),
 	};
 
-	(void)alarm(60);
+	(void)alarm(PATIENCE_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
