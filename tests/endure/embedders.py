@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 
+import pace
 from peers import Peer
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sdk/python"))
@@ -54,7 +55,7 @@ async def unpublish(v, host):
             return
         if not ("is not published" in removed.err and v.may_be_other):
             v.judge(removed, False)
-        await asyncio.sleep(0.05)
+        await pace.pause(0.05)
 
 
 async def converse(v, host):

@@ -7,6 +7,7 @@ import signal
 import time
 
 import model
+import pace
 import visits
 from peers import Gone, Peer, Refused
 
@@ -176,7 +177,7 @@ class Slot:
         soak, name = self.soak, self.base
         soak.names.add(name)
         maker = await soak.spawn("create", name)
-        await asyncio.sleep(self.dice.uniform(0, 0.012))  # when: that is the point
+        await pace.pause(self.dice.uniform(0, 0.012))  # when: that is the point
         kill(maker.pid)
         await soak.patiently(maker.communicate(), "a killed hutch create")
 
@@ -547,15 +548,10 @@ async def measure(box):
 
 async def abandoned_end(box):
     """Whose clients have gone end too, some of them after a grace."""
-    deadline = time.monotonic() + box.soak.patience
     async with await Peer.connect(box) as peer:
-        while True:
-            left = [item for item in await peer.call("exec.list") if item["state"] == "running" and not item["detached"]]
-            if not left:
-                return
-            if time.monotonic() > deadline:
-                box.soak.broken(f"{box}: nobody is there any more for {left}", box)
-            await asyncio.sleep(0.1)
+        async def have_ended():
+            return not any(item["state"] == "running" and not item["detached"] for item in await peer.call("exec.list"))
+        await box.soak.until(have_ended, f"processes of clients that have gone to end in {box}", box)
 
 
 async def compare(box, before):

@@ -1,6 +1,8 @@
 """Commands of which it is known what they print and how they end."""
 import shlex
 
+import pace
+
 
 class Program:
     def __init__(self, argv, out=b"", err=b"", code=0, signal=None):
@@ -32,8 +34,8 @@ def many_lines(dice, tag):
 
 
 def trickle(dice, tag):
-    count = dice.randrange(2, 25)
-    return sh(f"i=0; while [ $i -lt {count} ]; do echo {tag} $i; sleep 0.0{dice.randrange(1, 5)}; i=$((i + 1)); done",
+    count, nap = dice.randrange(2, 25), pace.pause_in_sandbox(f"0.0{dice.randrange(1, 5)}")
+    return sh(f"i=0; while [ $i -lt {count} ]; do echo {tag} $i; {nap}; i=$((i + 1)); done",
               out="".join(f"{tag} {i}\n" for i in range(count)).encode())
 
 
@@ -52,12 +54,12 @@ def letters(dice, tag):
 
 def killed(dice, tag):
     number = dice.choice([9, 15, 1])
-    return sh(f"echo {tag}; kill -{number} $$; sleep 60", out=f"{tag}\n".encode(), code=128 + number, signal=number)
+    return sh(f"echo {tag}; kill -{number} $$; sleep 1000", out=f"{tag}\n".encode(), code=128 + number, signal=number)
 
 
 def leaves_child(dice, tag):
     """The child has its pipes, and prints nothing."""
-    return sh(f"sleep 0.{dice.randrange(10)} & echo {tag}", out=f"{tag}\n".encode())
+    return sh(f"{pace.pause_in_sandbox(f'0.{dice.randrange(10)}')} & echo {tag}", out=f"{tag}\n".encode())
 
 
 def any_program(dice, tag):

@@ -23,12 +23,15 @@ import time
 
 import keepers
 import model
+import pace
 import visits
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import PATIENCE
 
 HUTCH = os.path.abspath(sys.argv[1])
 SECONDS = float(os.environ.get("ENDURE_SECONDS", "300"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
-PATIENCE = 30 * int(os.environ.get("PATIENCE_TIMES", 1))
 SANDBOXES, LASTING, VISITORS = 12, 2, int(os.environ.get("ENDURE_VISITORS", "10"))
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -48,7 +51,7 @@ class Result:
 class Soak:
     def __init__(self, folder):
         self.folder, self.state, self.program = folder, folder + "/runtime/hutch", HUTCH
-        self.is_root, self.patience = os.getuid() == 0, PATIENCE
+        self.is_root = os.getuid() == 0
         self.begun, self.mounts = time.monotonic(), mounts()
         self.wrong = []
         self.is_over = asyncio.Event()
@@ -114,17 +117,13 @@ class Soak:
 
     async def until(self, is_so, what, box=None):
         """For what nothing tells of."""
-        deadline = time.monotonic() + PATIENCE
-        while not is_so():
-            if time.monotonic() > deadline:
-                self.broken(f"waited in vain: {what}", box)
-            await asyncio.sleep(0.01)
+        await self.patiently(pace.is_so(is_so), what, box)
 
     async def watch_lag(self):
         """Whoever reads late may be told of what was dropped."""
         while True:
             before = time.monotonic()
-            await asyncio.sleep(0.05)
+            await pace.pause(0.05)
             if time.monotonic() - before > 0.4:
                 self.lag = time.monotonic()
 
@@ -132,7 +131,7 @@ class Soak:
         """Whose parent has gone is ours (a subreaper's).  Whom somebody here waits for is gone by the second look."""
         before = set()
         while True:
-            await asyncio.sleep(5)
+            await pace.pause(5)
             dead = {(pid, stat[19]) for pid in model.children_of(os.getpid())
                     if (stat := model.stat_of(pid)) and stat[0] == "Z"}  # 19: when it was started
             for pid, _ in dead & before:
@@ -313,6 +312,15 @@ def handle(loop, context):
         loop.default_exception_handler(context)
 
 
+def is_alone(soak):
+    """What is wrong may have left some, which are killed."""
+    if soak.reap_all():
+        return True
+    for child in model.children_of(os.getpid()):
+        keepers.kill(child)
+    return False
+
+
 async def main(folder):
     soak = Soak(folder)
     asyncio.get_running_loop().set_exception_handler(handle)
@@ -325,10 +333,7 @@ async def main(folder):
     print(f"# {dict(soak.done)}")
     print(f"1..{len(PARTS)}")
     await soak.close()
-    while not soak.reap_all():  # what is wrong may have left some
-        for child in model.children_of(os.getpid()):
-            keepers.kill(child)
-        await asyncio.sleep(0.02)
+    await pace.is_so(lambda: is_alone(soak))
     return 1 if soak.wrong else 0
 
 

@@ -12,6 +12,7 @@ import time
 import contract
 import embedders
 import model
+import pace
 import programs
 from peers import Gone, Peer, Refused
 
@@ -150,8 +151,8 @@ async def exec_signalled(v):
 
 async def exec_killed(v):
     """Nobody is told of anything."""
-    program = await v.soak.spawn("exec", v.box.name, "sh", "-c", v.dice.choice(["yes", "sleep 5", "seq 100000"]))
-    await asyncio.sleep(v.dice.uniform(0, 0.05))
+    program = await v.soak.spawn("exec", v.box.name, "sh", "-c", v.dice.choice(["yes", "sleep 1000", "seq 100000"]))
+    await pace.pause(v.dice.uniform(0, 0.05))
     if program.returncode is None:
         program.kill()
     await v.soak.patiently(program.communicate(), "exec that was killed", v.box)
@@ -375,7 +376,7 @@ async def run(v, peer, p, is_patient=True, **params):
     if not is_patient:
         peer.is_slow = True
         peer.reads.clear()
-        await asyncio.sleep(v.dice.choice([0.1, 0.5, 1.5]))  # what it does is not to read
+        await pace.pause(v.dice.choice([0.1, 0.5, 1.5]))  # what it does is not to read
         peer.reads.set()
     how = await peer.exited(process)
     judge_end(v, peer, process, p, how, may_drop=not is_patient)
@@ -568,14 +569,14 @@ async def act_and_cancel(v):
 async def flood_and_leave(v):
     """In the middle of it, with or without a line that is whole."""
     async with await connect(v) as peer:
-        await peer.start(["sh", "-c", v.dice.choice(["yes", "sleep 3", "seq 200000"])])
+        await peer.start(["sh", "-c", v.dice.choice(["yes", "sleep 1000", "seq 200000"])])
         if v.dice.random() < 0.5:
             peer.reads.clear()
         for _ in range(v.dice.randrange(30)):
             peer.send("exec.list")
         if v.dice.random() < 0.5:
             peer.write(b'{"jsonrpc":"2.0","id":77,"meth')
-        await asyncio.sleep(v.dice.uniform(0, 0.3))
+        await pace.pause(v.dice.uniform(0, 0.3))
 
 
 async def nonsense(v):
@@ -666,7 +667,7 @@ async def visitor(soak, slots, number):
         # What is planned does not depend on what is there.
         slot, what = dice.choice(slots), dice.choices(list(VISITS), VISITS.values())[0]
         own = random.Random(dice.random())
-        await asyncio.sleep(dice.expovariate(1 / soak.pace))
+        await pace.pause(dice.expovariate(1 / soak.pace))
         if slot.box and not slot.is_quiet and not slot.box.gone.done():
             await visit(soak, slot.box, what, own)
 
