@@ -2,6 +2,7 @@
 and HOME of their own (tests/run/sdk.bats), and are of the standard library alone."""
 import asyncio
 import contextlib
+import dataclasses
 import os
 import socket
 import sys
@@ -9,13 +10,14 @@ import threading
 import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-import hutch  # noqa: E402
-
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
+sys.path[:0] = [os.path.join(TOP, "sdk/python"), os.path.join(TOP, "tests")]
+import hutch  # noqa: E402
+from hutch import calls
+from patience import PATIENCE, wait_until
+
 HUTCH = os.environ.get("HUTCH") or os.path.join(TOP, "build/hutch")
 os.environ["HUTCH"] = HUTCH
-PATIENCE = 30
 
 
 def run(coroutine):
@@ -51,6 +53,24 @@ def supervisor_of(box_info):
         return next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
 
 
+def wait_for_all(box):
+    """Until no process that was started in `box` runs any more."""
+    for one in box.processes():
+        if one.exit_code is None:
+            box._ask(dataclasses.replace(calls.wait(one.process), patience=PATIENCE))
+
+
+async def wait_for_all_async(box):
+    for one in await box.processes():
+        if one.exit_code is None:
+            await box._ask(calls.wait(one.process))
+
+
+def wait_until_led(box, thread):
+    """Until `thread` polls the socket of `box`, as link.py says of the thread that leads."""
+    wait_until(lambda: box._link._leader is not None and box._link._leader.thread == thread)
+
+
 @contextlib.contextmanager
 def played(play, link="hutch.link"):
     """Whoever connects meanwhile talks to play(SOCKET), in a thread of its own."""
@@ -74,4 +94,4 @@ def played(play, link="hutch.link"):
 
 
 __all__ = ["Case", "HUTCH", "PATIENCE", "TOP", "descriptors", "hutch", "played", "run",
-           "supervisor_of"]
+           "supervisor_of", "wait_for_all", "wait_for_all_async", "wait_until", "wait_until_led"]

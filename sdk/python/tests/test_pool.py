@@ -7,11 +7,10 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from unittest import mock
 
-from support import HUTCH, Case, hutch, run
+from support import HUTCH, PATIENCE, Case, hutch, run, wait_until
 
 from hutch.pool import _by_socket, _told
 
@@ -29,7 +28,7 @@ class Pools(Case):
             self.assertEqual(one.end().reason, "stopped")
             held = pool.take()
             held.close()
-            held.wait(30)
+            held.wait(PATIENCE)
             self.assertEqual(held.end().limit, "lease")
         with self.assertRaises(hutch.InvalidError):
             pool.take()
@@ -37,7 +36,7 @@ class Pools(Case):
     def test_many_threads_take_at_once(self):
         names, boxes = set(), []
         with hutch.Pool(3, hostname="mine") as pool:
-            takers = [threading.Thread(target=lambda: boxes.append(pool.take(30))) for _ in range(6)]
+            takers = [threading.Thread(target=lambda: boxes.append(pool.take(PATIENCE))) for _ in range(6)]
             for one in takers:
                 one.start()
             for one in takers:
@@ -104,13 +103,13 @@ class Pools(Case):
                 finally:
                     os._exit(1)
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
-            with pool.take(30) as box:
+            with pool.take(PATIENCE) as box:
                 self.assertEqual(box.run("echo on").content, "on")
 
     def test_tasks_have_one_too(self):
         async def life():
             async with hutch.AsyncPool(2) as pool:
-                async with await pool.take() as one, await pool.take(30, name=f"t-{os.getpid()}") as other:
+                async with await pool.take() as one, await pool.take(PATIENCE, name=f"t-{os.getpid()}") as other:
                     self.assertEqual(other.name, f"t-{os.getpid()}")
                     seen = await asyncio.gather(one.run("echo 1"), other.run("echo 2"))
                     return [each.content for each in seen]
@@ -120,7 +119,7 @@ class Pools(Case):
         name = f"pool-{os.getpid()}"
         subprocess.run([HUTCH, "pool", "create", "--size", "1", name], check=True, stdout=subprocess.PIPE)
         try:
-            with hutch.Pool.attach(name) as pool, pool.take(30) as box:
+            with hutch.Pool.attach(name) as pool, pool.take(PATIENCE) as box:
                 self.assertTrue(box.name.startswith(name + "-"))
         finally:
             subprocess.run([HUTCH, "pool", "rm", name], check=True, stdout=subprocess.PIPE)
@@ -142,22 +141,24 @@ class Pools(Case):
             told = subprocess.run([HUTCH, "pool", "ls", "--json"], stdout=subprocess.PIPE, check=True).stdout
             keeper = next(one["pid"] for one in json.loads(told) if one["name"] == pool.name)
             os.kill(keeper, signal.SIGSTOP)
-            begin = time.monotonic()
             try:
                 with self.assertRaises(hutch.HutchError):
                     pool.take(0.5)
             finally:
                 os.kill(keeper, signal.SIGCONT)
-            self.assertLess(time.monotonic() - begin, 5)
 
     def test_whatever_a_keeper_does_is_an_error_that_tells(self):
-        def take(said, closes_after=0.0):
+        def take(said, reads=False):
             ours, theirs = socket.socketpair()
             theirs.sendall(said)
-            closer = threading.Timer(closes_after, theirs.close) if closes_after else None
-            if closer:
-                closer.start()
-                self.addCleanup(closer.join)  # or it may be counted when the test is over
+
+            def end():
+                with theirs:
+                    theirs.recv(65536)
+            if reads:
+                reader = threading.Thread(target=end)
+                reader.start()
+                self.addCleanup(reader.join)  # or it may be counted when the test is over
             else:
                 theirs.close()
             with mock.patch("hutch.pool.connect_at", return_value=ours):
@@ -167,9 +168,9 @@ class Pools(Case):
         with self.assertRaisesRegex(hutch.HutchError, "256 clients") as caught:
             take(json.dumps({"jsonrpc": "2.0", "id": None, "error": refused}).encode() + b"\n")
         self.assertEqual(caught.exception.kind, "limit")
-        for said, after in (b"", 0.0), (b"", 0.1), (b"{", 0.0):  # what we said is read, or is not
+        for said, reads in (b"", False), (b"", True), (b"{", False):  # what we said is read, or is not
             with self.assertRaisesRegex(hutch.DisconnectedError, "pool p has ended"):
-                take(said, after)
+                take(said, reads)
         with self.assertRaisesRegex(hutch.ProtocolError, "no JSON"):
             take(b"garbage\n")
         with self.assertRaisesRegex(hutch.ProtocolError, "no JSON"):
@@ -185,10 +186,8 @@ class Pools(Case):
         self.assertEqual(done.returncode, -9)
         subprocess.run([HUTCH, "wait", name], stdout=subprocess.PIPE)
         self.assertNotIn(name, listed("ps", "-q"))
-        due = time.monotonic() + 30  # its keeper, who is nobody's child here, has the same reason
-        while listed("pool", "ls", "-q") and time.monotonic() < due:
-            time.sleep(0.01)
-        self.assertEqual(listed("pool", "ls", "-q"), [])
+        # Its keeper, who is nobody's child here, has the same reason.
+        wait_until(lambda: not listed("pool", "ls", "-q"))
 
 
 if __name__ == "__main__":

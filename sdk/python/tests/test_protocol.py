@@ -7,7 +7,7 @@ from unittest import mock
 
 from support import hutch
 
-from hutch import calls, protocol, tar
+from hutch import calls, protocol, sandbox, tar
 from hutch.protocol import Channel
 
 
@@ -241,6 +241,13 @@ class Observations(unittest.TestCase):
                 said(observation("error", {"error_id": error_id}, "ERROR: no"))
             self.assertEqual((caught.exception.message, caught.exception.observation.content),
                              ("no", "ERROR: no"))
+
+
+class Records(unittest.TestCase):
+    def test_an_end_says_which_limit_it_was(self):
+        said = {"reason": "timeout", "exit_code": 124, "limit": "ttl", "message": None, "remedy": None, "ended": ""}
+        end = sandbox.end_of(json.dumps([{"exit": said}]).encode())
+        self.assertEqual((end.reason, end.exit_code, end.limit), ("timeout", 124, "ttl"))
 
 
 class Tars(unittest.TestCase):
