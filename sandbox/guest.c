@@ -20,11 +20,11 @@
 /* How long the end of a process takes that has closed its descriptors. */
 #define SERVER_END_MS 2000
 
-void guest_init(struct guest *g)
+void guest_init(struct guest *g, int64_t now)
 {
 	channel_init(&g->channel, g->sandbox->channel);
 	if (g->watched_memory)
-		g->look_ms = clock_ms() + WATCHDOG_MS;
+		g->look_ms = now + WATCHDOG_MS;
 }
 
 void guest_done(struct guest *g)
@@ -117,13 +117,13 @@ static void on_deputy(struct guest *g, short events)
 }
 
 /* What was refused before pid 1 ended is told, too. */
-static void on_refusals(struct guest *g)
+static void on_refusals(struct guest *g, int64_t now)
 {
 	const struct refused_call *c;
 	pid_t session;
 
 	for (int i = 0; i < REFUSALS_TURN; i++)
-		if ((c = refusals_take(&g->sandbox->refusals, &session)) && g->refused)
+		if ((c = refusals_take(&g->sandbox->refusals, &session, now)) && g->refused)
 			g->refused(g->who, c, session);
 }
 
@@ -197,7 +197,7 @@ void guest_flush(struct guest *g)
 
 /* A channel that is closed comes a moment before the end of pid 1, which tells why;
  * or from one that means to go on without us, which it shall not. */
-static int fill(struct guest *g)
+static int fill(struct guest *g, int64_t now)
 {
 	struct err e;
 	int state = channel_fill(&g->channel, &e);
@@ -206,23 +206,23 @@ static int fill(struct guest *g)
 		guest_broke_protocol(g, &e);
 	} else if (state == CHANNEL_CLOSED && !g->is_closed) {
 		g->is_closed = true;
-		g->closed_ms = clock_ms() + CLOSED_MS;
+		g->closed_ms = now + CLOSED_MS;
 	}
 	return state;
 }
 
-static void on_channel(struct guest *g, short events)
+static void on_channel(struct guest *g, short events, int64_t now)
 {
 	if (events & POLLOUT)
 		guest_flush(g);
 	if (events & ~POLLOUT)
-		(void)fill(g);
+		(void)fill(g, now);
 	(void)guest_take(g);
 }
 
 /* Its last words may be in the channel still, and the child's in its socket, and poll
  * told us of the end first. */
-static void on_end(struct guest *g)
+static void on_end(struct guest *g, int64_t now)
 {
 	struct err e;
 
@@ -233,7 +233,7 @@ static void on_end(struct guest *g)
 		on_failure(g);
 	do {
 		(void)take_frames(g, true);
-	} while (g->cause == GUEST_RUNS && !g->is_closed && fill(g) == CHANNEL_READ);
+	} while (g->cause == GUEST_RUNS && !g->is_closed && fill(g, now) == CHANNEL_READ);
 	if (WIFSIGNALED(g->status))
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
 			      WTERMSIG(g->status));
@@ -275,11 +275,11 @@ static bool carries(const struct guest *g)
 	return g->ports && g->state == GUEST_READY;
 }
 
-static void carry(struct guest *g, bool has_events)
+static void carry(struct guest *g, bool has_events, int64_t now)
 {
 	struct err e;
 
-	if (carries(g) && ports_work(g->ports, has_events, &e) < 0)
+	if (carries(g) && ports_work(g->ports, has_events, now, &e) < 0)
 		guest_broke_protocol(g, &e);
 }
 
@@ -306,7 +306,7 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 					 .events = POLLIN };
 }
 
-void guest_serve(struct guest *g, const struct pollfd *w)
+void guest_serve(struct guest *g, const struct pollfd *w, int64_t now)
 {
 	/* First: until somebody is stopped he may write. */
 	if (w[GUEST_HOST].revents)
@@ -314,14 +314,14 @@ void guest_serve(struct guest *g, const struct pollfd *w)
 	if (w[GUEST_FAILURE].revents)
 		on_failure(g);
 	if (w[GUEST_REFUSALS].revents)
-		on_refusals(g);
+		on_refusals(g, now);
 	if (w[GUEST_DEPUTY].revents)
 		on_deputy(g, w[GUEST_DEPUTY].revents);
 	if (w[GUEST_CHANNEL].revents && !guest_is_over(g))
-		on_channel(g, w[GUEST_CHANNEL].revents);
-	carry(g, w[GUEST_PORTS].revents);
+		on_channel(g, w[GUEST_CHANNEL].revents, now);
+	carry(g, w[GUEST_PORTS].revents, now);
 	if (w[GUEST_PID].revents)
-		on_end(g);
+		on_end(g, now);
 	if (w[GUEST_SERVER].revents && g->sandbox->fuse.pid)
 		on_server_end(g);
 }
@@ -336,11 +336,11 @@ int64_t guest_due(const struct guest *g)
 }
 
 /* --memory with --best-effort, and no cgroup. */
-static void look_at_memory(struct guest *g)
+static void look_at_memory(struct guest *g, int64_t now)
 {
 	struct err e;
 
-	g->look_ms = clock_ms() + WATCHDOG_MS;
+	g->look_ms = now + WATCHDOG_MS;
 	if (watchdog_measure(g->sandbox->pid, g->watched_memory) <= g->watched_memory)
 		return;
 	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
@@ -349,16 +349,16 @@ static void look_at_memory(struct guest *g)
 	end(g, GUEST_OUT_OF_MEMORY, &e);
 }
 
-void guest_expire(struct guest *g)
+void guest_expire(struct guest *g, int64_t now)
 {
 	struct err e;
 
 	if (g->state == GUEST_GONE)
 		return;
-	refusals_expire(&g->sandbox->refusals);
-	if (clock_is_due(g->look_ms, clock_ms()) && !guest_is_over(g))
-		look_at_memory(g);
-	if (!clock_is_due(g->closed_ms, clock_ms()))
+	refusals_expire(&g->sandbox->refusals, now);
+	if (clock_is_due(g->look_ms, now) && !guest_is_over(g))
+		look_at_memory(g, now);
+	if (!clock_is_due(g->closed_ms, now))
 		return;
 	g->closed_ms = 0;
 	(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");

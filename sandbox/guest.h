@@ -2,7 +2,8 @@
  *
  *	guest_init
  *	in a loop: guest_watch, poll(2) until guest_due() at most, guest_serve,
- *		guest_expire; guest_flush after each request was written
+ *		guest_expire, both at the time when poll(2) has returned; guest_flush
+ *		after each request was written
  *	guest_done
  *
  *	state		leaves it when
@@ -78,14 +79,14 @@ struct guest {
 };
 
 /* After sandbox, watched_memory and the callbacks were filled in. */
-void guest_init(struct guest *g);
+void guest_init(struct guest *g, int64_t now);
 void guest_done(struct guest *g);
 
 /* Fills in GUEST_POLLS places.  Who is refused a call inside waits for guest_serve(): so
  * nobody may wait for the inside in between. */
 void guest_watch(const struct guest *g, struct pollfd *w);
 /* After poll(2), with these same places. */
-void guest_serve(struct guest *g, const struct pollfd *w);
+void guest_serve(struct guest *g, const struct pollfd *w, int64_t now);
 
 /* Frames that are here already.  True: there was one. */
 bool guest_take(struct guest *g);
@@ -95,7 +96,7 @@ void guest_flush(struct guest *g);
 
 /* When guest_expire() has something to do, in ms of clock.h; 0: never. */
 int64_t guest_due(const struct guest *g);
-void guest_expire(struct guest *g);
+void guest_expire(struct guest *g, int64_t now);
 
 /* Pid 1 is killed, and with it everything inside. */
 void guest_end(struct guest *g);

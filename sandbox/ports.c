@@ -293,16 +293,17 @@ static bool make_pipes(int ours[2], int theirs[2])
 }
 
 /* What was accepted and cannot be carried is reset. */
-static int refuse(struct ports *p, struct visit *v)
+static int refuse(struct ports *p, struct visit *v, int64_t now)
 {
 	conduit_reset(&v->conduit);
 	free(v);
 	close_passing(p);
-	p->deaf_ms = clock_ms() + DEAF_MS;
+	p->deaf_ms = now + DEAF_MS;
 	return 0;
 }
 
-static int dial(struct ports *p, const struct port *port, int socket, struct err *e)
+static int dial(struct ports *p, const struct port *port, int socket, int64_t now,
+		struct err *e)
 {
 	const int yes = 1;
 	struct visit *v = mem_zeroed(1, sizeof(*v));
@@ -315,10 +316,10 @@ static int dial(struct ports *p, const struct port *port, int socket, struct err
 	bool has_pipes = make_pipes(ours, p->passing);
 	conduit_init(&v->conduit, socket, ours[0], ours[1]);
 	if (!has_pipes || !conduit_watch(&v->conduit, p->epoll, v->id))
-		return refuse(p, v);
+		return refuse(p, v, now);
 	if (channel_send_dial(p->channel, v->id, port->guest, p->passing, e) < 0) {
 		bool is_short = e->sys == ETOOMANYREFS;
-		(void)refuse(p, v);
+		(void)refuse(p, v, now);
 		return is_short ? 0 : -1;
 	}
 	p->visits[p->visit_count++] = v;
@@ -328,17 +329,17 @@ static int dial(struct ports *p, const struct port *port, int socket, struct err
 }
 
 /* One of the port's.  1: there was one. */
-static int admit(struct ports *p, struct port *port, struct err *e)
+static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
 {
 	int socket = listener_accept(&port->at);
 
 	if (socket >= 0)
-		return dial(p, port, socket, e) < 0 ? -1 : 1;
+		return dial(p, port, socket, now, e) < 0 ? -1 : 1;
 	/* EINVAL: it listens no more; who made it has it still, and may do that. */
 	if (errno == EAGAIN || errno == EINTR || errno == EINVAL)
 		port->has_waiting = false;
 	else if (errno != ECONNABORTED)
-		p->deaf_ms = clock_ms() + DEAF_MS;
+		p->deaf_ms = now + DEAF_MS;
 	return errno == ECONNABORTED;
 }
 
@@ -370,16 +371,16 @@ void ports_allow(struct ports *p, size_t fds)
 		p->has_more = true;
 }
 
-static int admit_all(struct ports *p, struct err *e)
+static int admit_all(struct ports *p, int64_t now, struct err *e)
 {
 	if (p->passing[0] >= 0 && channel_has_passed(p->channel))
 		close_passing(p);
-	if (clock_is_due(p->deaf_ms, clock_ms()))
+	if (clock_is_due(p->deaf_ms, now))
 		p->deaf_ms = 0;
 	/* By turns: at a bound, too, one that many come to keeps no other empty. */
 	for (size_t idle = 0; idle < p->count && may_admit(p);) {
 		struct port *port = &p->all[p->turn++ % p->count];
-		int got = port->has_waiting ? admit(p, port, e) : 0;
+		int got = port->has_waiting ? admit(p, port, now, e) : 0;
 		if (got < 0)
 			return -1;
 		idle = got > 0 ? 0 : idle + 1;
@@ -415,7 +416,7 @@ size_t ports_fds(const struct ports *p, int ret[PORTS_FDS])
 
 int64_t ports_due(const struct ports *p)
 {
-	return p->has_more ? clock_ms() : p->deaf_ms;
+	return p->has_more ? PORTS_AT_ONCE : p->deaf_ms;
 }
 
 static int take_event(struct ports *p, uint64_t tag, struct err *e)
@@ -439,7 +440,7 @@ static int go_on(struct ports *p, struct err *e)
 }
 
 /* Without a port, too: what makes it due is forgotten nowhere else. */
-int ports_work(struct ports *p, bool has_events, struct err *e)
+int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
 
@@ -449,7 +450,7 @@ int ports_work(struct ports *p, bool has_events, struct err *e)
 	for (int i = 0; i < count; i++)
 		if (take_event(p, events[i].data.u64, e) < 0)
 			return -1;
-	return admit_all(p, e);
+	return admit_all(p, now, e);
 }
 
 /* --- words from inside ------------------------------------------------------------ */
@@ -519,16 +520,19 @@ static void hand_over_all(struct ports *p)
 		hand_over(p, p->visits[i]);
 }
 
+/* A loop of its own: its caller's does not go on before this one has ended. */
 void ports_end(struct ports *p)
 {
-	const int64_t due = clock_ms() + WORDS_MS;
+	int64_t now = clock_ms();
+	const int64_t due = now + WORDS_MS;
 	struct epoll_event events[EVENTS_AT_ONCE];
 
 	close_passing(p);
 	hand_over_all(p);
-	while (p->visit_count > 0 && !clock_is_due(due, clock_ms())) {
-		int wait = p->has_more ? 0 : clock_wait(due, clock_ms());
+	while (p->visit_count > 0 && !clock_is_due(due, now)) {
+		int wait = p->has_more ? 0 : clock_wait(due, now);
 		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* whoever it is */
+		now = clock_ms();
 		hand_over_all(p);
 	}
 	while (p->visit_count > 0) {

@@ -93,10 +93,12 @@ int ports_fd(const struct ports *p);
 size_t ports_fds(const struct ports *p, int ret[PORTS_FDS]);
 /* The visits of one port. */
 size_t ports_count(const struct ports *p, const struct port *port);
-/* When ports_work() has something to do without an event; 0: never. */
+/* When ports_work() has something to do without an event, in ms of clock.h: 0: never;
+ * PORTS_AT_ONCE: a time that is past whenever this is asked. */
+#define PORTS_AT_ONCE 1
 int64_t ports_due(const struct ports *p);
 /* Moves what can be moved and lets in who can be.  -1: the channel is broken. */
-int ports_work(struct ports *p, bool has_events, struct err *e);
+int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e);
 
 /* "finished" or "closed".  -1: it breaks the protocol. */
 int ports_frame(struct ports *p, const struct frame *f, struct err *e);

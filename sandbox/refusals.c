@@ -40,19 +40,18 @@ void refusals_listen(struct refusals *r, int listener)
 	own_close(&r->listener);
 	r->listener = listener;
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	r->refilled_ms = clock_ms();
 }
 
 /* --- tokens ----------------------------------------------------------------------- */
 
 /* Whole ones, and the time that was not enough for another stays. */
-void refusals_refill(struct refusals *r, int64_t now_ms)
+void refusals_refill(struct refusals *r, int64_t now)
 {
-	const int64_t more = (now_ms - r->refilled_ms) * REFUSALS_PER_S / 1000;
+	const int64_t more = (now - r->refilled_ms) * REFUSALS_PER_S / 1000;
 
 	if (more >= REFUSALS_BURST - (int64_t)r->tokens) {
 		r->tokens = REFUSALS_BURST;
-		r->refilled_ms = now_ms;
+		r->refilled_ms = now;
 	} else if (more > 0) {
 		r->tokens += (unsigned)more;
 		r->refilled_ms += more * 1000 / REFUSALS_PER_S;
@@ -74,15 +73,15 @@ int64_t refusals_due(const struct refusals *r)
 	return r->listener < 0 || r->tokens ? 0 : r->refilled_ms + REFUSALS_PAUSE_MS;
 }
 
-void refusals_expire(struct refusals *r)
+void refusals_expire(struct refusals *r, int64_t now)
 {
-	if (clock_is_due(refusals_due(r), clock_ms()))
-		refusals_refill(r, clock_ms());
+	if (clock_is_due(refusals_due(r), now))
+		refusals_refill(r, now);
 }
 
 /* --- one call --------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
+static int64_t date_ms(void)
 {
 	struct timespec now;
 
@@ -102,7 +101,7 @@ static struct refused_call *find_row(struct refusals *r, const struct refused_ca
 	if (r->count == REFUSALS_MAX)
 		return NULL;
 	r->calls[r->count] = *like;
-	r->calls[r->count].first_ms = now_ms();
+	r->calls[r->count].first_ms = date_ms();
 	return &r->calls[r->count++];
 }
 
@@ -140,7 +139,7 @@ static const struct refused_call *count(struct refusals *r,
 		return NULL;
 	}
 	c->count++;
-	c->last_ms = now_ms();
+	c->last_ms = date_ms();
 	return c;
 }
 
@@ -218,11 +217,12 @@ static bool answer(const struct refusals *r, uint64_t id, int error)
 	return ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) == 0;
 }
 
-const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session)
+const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session,
+					 int64_t now)
 {
 	struct seccomp_notif call;
 
-	refusals_refill(r, clock_ms());
+	refusals_refill(r, now);
 	if (!has_room(r) || !receive(r, &call))
 		return NULL;
 	const int error = error_of(r->filter, &call.data);

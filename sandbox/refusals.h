@@ -69,7 +69,7 @@ struct refusals {
 	uint64_t others; /* for which there was no row */
 	bool looks_at_sessions; /* somebody wants to know */
 	unsigned tokens;
-	int64_t refilled_ms; /* clock.h */
+	int64_t refilled_ms; /* clock.h; 0: not yet */
 };
 
 void refusals_init(struct refusals *r);
@@ -81,16 +81,17 @@ void refusals_listen(struct refusals *r, int listener);
 struct pollfd refusals_watch(const struct refusals *r);
 /* When refusals_expire() has something to do, in ms of clock.h; 0: never. */
 int64_t refusals_due(const struct refusals *r);
-void refusals_expire(struct refusals *r);
+void refusals_expire(struct refusals *r, int64_t now);
 
 /* Answers one call that waits; never waits itself.  Its row, for as long as no other
  * function is called; NULL: there was none, or no token, or it went on.  *ret_session is the leader of
  * the session of who made it, as the inside numbers it, by the kernel's word; 0: it is
  * not known, or r->looks_at_sessions is not set. */
-const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session);
+const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session,
+					 int64_t now);
 
 /* The bucket alone, at a time of clock.h. */
-void refusals_refill(struct refusals *r, int64_t now_ms);
+void refusals_refill(struct refusals *r, int64_t now);
 
 /* --- what is told of them (refusals_tell.c); all allocated ------------------------- */
 

@@ -270,7 +270,7 @@ static void on_deadline(struct supervisor *s)
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
-	guest_expire(&s->guest);
+	guest_expire(&s->guest, clock_ms());
 }
 
 /* When on_deadline() has something to do. */
@@ -304,7 +304,7 @@ static void turn(struct supervisor *s)
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&s->run->stdio->pumps[i]);
-	guest_serve(&s->guest, w + WATCH_GUEST);
+	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
 	look_at_guest(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
@@ -318,7 +318,7 @@ static void start(struct supervisor *s)
 {
 	struct err e;
 
-	guest_init(&s->guest);
+	guest_init(&s->guest, clock_ms());
 	if (channel_send_exec(&s->guest.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
 			      &e) < 0)
 		fail(s, EXIT_HUTCH, &e);

@@ -176,7 +176,7 @@ static void on_deadline(struct server *s)
 {
 	struct err e;
 
-	guest_expire(&s->guest);
+	guest_expire(&s->guest, clock_ms());
 	if (desk_is_behind(&s->client))
 		s->away_ms = clock_ms();
 	if (clock_is_due(answer_due(s), clock_ms())) {
@@ -231,7 +231,7 @@ static void turn(struct server *s)
 	}
 	if (w[WATCH_OUT].revents)
 		flush(s, true);
-	guest_serve(&s->guest, w + WATCH_GUEST);
+	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
 	if (w[WATCH_IN].revents)
 		on_input(s);
 	if (w[WATCH_SIGNALS].revents)
@@ -281,7 +281,7 @@ static void server_init(struct server *s)
 	s->stream->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
-	guest_init(&s->guest);
+	guest_init(&s->guest, clock_ms());
 	desk_init(&s->desk);
 	lines_init(&s->lines, ACTION_LINE_MAX);
 	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);

@@ -278,7 +278,7 @@ static void on_deadline(struct supervisor *s)
 {
 	struct err e;
 
-	guest_expire(&s->guest);
+	guest_expire(&s->guest, clock_ms());
 	if (s->status != REGISTRY_PAUSED)
 		jobs_expire(&s->jobs);
 	samples_tell(s);
@@ -367,7 +367,7 @@ static void turn(struct supervisor *s)
 		 s->has_left ? 0 : clock_wait(due(s), clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
-	guest_serve(&s->guest, w + WATCH_GUEST);
+	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
 	clients_serve(s, w + WATCH_CLIENTS);
 	if (w[WATCH_LISTENER].revents)
 		clients_accept(s);
@@ -423,7 +423,7 @@ static void init(struct supervisor *s)
 	s->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
-	guest_init(&s->guest);
+	guest_init(&s->guest, clock_ms());
 	still_init(&s->still);
 	desk_init(&s->desk);
 	methods_init_jobs(s);

@@ -82,7 +82,7 @@ static void open_scene(struct scene *x)
 				  .created = created, .listener = -1, .status = REGISTRY_READY };
 	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
 				   .state = GUEST_READY };
-	guest_init(&s->guest);
+	guest_init(&s->guest, 1);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
 	/* It is written, and kept nowhere. */

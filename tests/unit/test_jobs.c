@@ -22,6 +22,8 @@
 #include "sandbox/guest.h"
 #include "sandbox/spawn.h"
 
+#define NOW 1000000
+
 struct scene {
 	struct sandbox box;
 	struct guest guest;
@@ -83,7 +85,7 @@ static int setup(void **state)
 	sandbox_init(&s.box);
 	s.box.channel = ends[0];
 	s.guest = (struct guest){ .sandbox = &s.box, .state = GUEST_READY };
-	guest_init(&s.guest);
+	guest_init(&s.guest, NOW);
 	s.jobs = (struct jobs){ .guest = &s.guest, .who = &s, .on_started = on_started,
 				.on_failed = on_failed, .on_ended = on_ended,
 				.on_waited = on_waited };

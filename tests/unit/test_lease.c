@@ -79,7 +79,7 @@ static void start_supervisor(int lease)
 	s->guest = (struct guest){ .sandbox = &x.launch.sandbox,
 				   .who = s,
 				   .state = GUEST_READY };
-	guest_init(&s->guest);
+	guest_init(&s->guest, 1);
 	still_init(&s->still);
 	desk_init(&s->desk);
 	methods_init_jobs(s);

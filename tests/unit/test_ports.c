@@ -6,16 +6,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/message.h"
 #include "sandbox/channel.h"
 #include "tests/unit/sockets.h"
+
+#define NOW 1000000
+/* As ports.c has it. */
+#define DEAF_MS 100
 
 struct scene {
 	struct ports p;
@@ -77,7 +81,7 @@ static int teardown(void **state)
 
 static int work(struct scene *s)
 {
-	return ports_work(&s->p, true, &s->e);
+	return ports_work(&s->p, true, NOW, &s->e);
 }
 
 static void work_when(struct scene *s)
@@ -364,7 +368,7 @@ static void test_there_is_a_bound(void **state)
 	assert_true(is_told_nothing(s));
 	assert_int_equal(s->p.visit_count, DIALS_MAX);
 	assert_int_equal(says(s, MSG_CLOSED, first, ECONNREFUSED), 0);
-	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_not_equal(told(s, MSG_DIAL), first);
 	for (int i = 0; i <= DIALS_MAX; i++)
 		own_close(&clients[i]);
@@ -380,7 +384,7 @@ static void test_a_channel_that_is_full_leaves_them_in_the_queue(void **state)
 	work_when(s);
 	assert_int_equal(s->p.visit_count, 0);
 	buffer_consume(&s->channel.out, 1);
-	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_equal(s->p.visit_count, 1);
 }
 
@@ -443,9 +447,9 @@ static void test_without_ports_nothing_is_due(void **state)
 	AUTO_FREE char *host = text_copy(s->p.all[0].at.host);
 
 	assert_int_equal(ports_remove(&s->p, host, &s->e), 0);
-	s->p.deaf_ms = clock_ms(); /* there was no descriptor left */
+	s->p.deaf_ms = NOW; /* there was no descriptor left */
 	s->p.has_more = true;	   /* of a visit that is gone */
-	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
@@ -487,10 +491,64 @@ static void test_what_is_not_for_visits_is_left(void **state)
 	assert_int_equal(s->p.visit_count, 1);
 	assert_int_equal(ports_due(&s->p), 0);
 	ports_allow(&s->p, 8);
-	assert_int_not_equal(ports_due(&s->p), 0);
-	assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+	assert_int_equal(ports_due(&s->p), PORTS_AT_ONCE);
+	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_equal(s->p.visit_count, 2);
 	assert_int_equal(ports_visit_fds(&s->p), 6);
+}
+
+/* The lowest number that no descriptor has. */
+static int free_number(void)
+{
+	AUTO_CLOSE int fd = dup(0);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* Works at `now`, with as many descriptors more as a process may have. */
+static void work_with(struct scene *s, int64_t now, int more)
+{
+	struct rlimit was, less;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	less = was;
+	less.rlim_cur = (rlim_t)(free_number() + more);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+	const int done = ports_work(&s->p, true, now, &s->e);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(done, 0);
+}
+
+/* No descriptor is left for a client that comes, or none for its pipes: nobody is let in
+ * for a while, since poll(2) would tell of the queue at once. */
+static void test_without_descriptors_nobody_is_let_in_for_a_while(void **state)
+{
+	static const struct {
+		int more; /* descriptors */
+		int ended; /* how it has ended for a client that was let in then */
+	} rows[] = { { 0, 0 }, { 1, ECONNRESET }, { 3, ECONNRESET } };
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_CLOSE int first = connect_at(s->port);
+		assert_true(comes(ports_fd(&s->p), POLLIN));
+		work_with(s, NOW, rows[i].more);
+		assert_int_equal(s->p.visit_count, 0);
+		assert_int_equal(ports_due(&s->p), NOW + DEAF_MS);
+		if (rows[i].ended)
+			assert_int_equal(how_it_ends(first), rows[i].ended);
+		AUTO_CLOSE int second = rows[i].ended ? connect_at(s->port) : -1;
+		assert_true(second < 0 || comes(ports_fd(&s->p), POLLIN));
+		assert_int_equal(ports_work(&s->p, true, NOW + DEAF_MS - 1, &s->e), 0);
+		assert_int_equal(s->p.visit_count, 0);
+		assert_int_equal(ports_due(&s->p), NOW + DEAF_MS);
+		assert_int_equal(ports_work(&s->p, false, NOW + DEAF_MS, &s->e), 0);
+		assert_int_equal(s->p.visit_count, 1);
+		assert_int_equal(ports_due(&s->p), 0);
+		(void)told(s, MSG_DIAL);
+		ports_end(&s->p);
+	}
 }
 
 static void test_ports_let_somebody_in_by_turns(void **state)
@@ -511,7 +569,7 @@ static void test_ports_let_somebody_in_by_turns(void **state)
 	assert_int_equal(says(s, MSG_CLOSED, ids[0], ECONNREFUSED), 0);
 	assert_int_equal(says(s, MSG_CLOSED, ids[1], ECONNREFUSED), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(ports_work(&s->p, false, &s->e), 0);
+		assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 		(void)told(s, MSG_DIAL);
 	}
 	assert_int_equal(ports_count(&s->p, &s->p.all[1]), 1);
@@ -543,6 +601,7 @@ int main(void)
 		TEST(test_a_socket_that_blocks_again_keeps_nobody_out),
 		TEST(test_all_who_wait_are_let_in_at_once),
 		TEST(test_what_is_not_for_visits_is_left),
+		TEST(test_without_descriptors_nobody_is_let_in_for_a_while),
 		TEST(test_ports_let_somebody_in_by_turns),
 	};
 

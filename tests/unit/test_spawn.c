@@ -197,7 +197,7 @@ static void serve(struct world *w)
 					  refusals_watch(&w->box.refusals) };
 
 		assert_true(poll(polls, ARRAY_LEN(polls), PATIENCE_MS) > 0);
-		(void)refusals_take(&w->box.refusals, &pid);
+		(void)refusals_take(&w->box.refusals, &pid, 1);
 	} while (!scene_readable(w->box.pidfd, 0));
 }
 

@@ -1,0 +1,151 @@
+/* When a guest is looked at, and when one that has closed its channel is ended. */
+#include "sandbox/guest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/spawn.h"
+#include "sandbox/watchdog.h"
+
+#define NOW 1000000
+/* As guest.c has it. */
+#define CLOSED_MS 2000
+
+struct scene {
+	struct sandbox box; /* it has no process that could be killed */
+	struct guest guest;
+	int executor; /* the other end of the channel */
+};
+
+static struct scene s;
+
+static void open_scene(uint64_t watched_memory)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+	s = (struct scene){ .executor = ends[1] };
+	sandbox_init(&s.box);
+	s.box.channel = ends[0];
+	s.guest = (struct guest){ .sandbox = &s.box, .state = GUEST_READY,
+				  .watched_memory = watched_memory };
+	guest_init(&s.guest, NOW);
+}
+
+static void close_scene(void)
+{
+	guest_done(&s.guest);
+	own_close(&s.box.channel);
+	own_close(&s.executor);
+}
+
+/* A turn of a loop whose poll(2) has returned at `now`. */
+static void turn(int64_t now)
+{
+	struct pollfd w[GUEST_POLLS];
+
+	guest_watch(&s.guest, w);
+	assert_true(poll(w, GUEST_POLLS, 0) >= 0);
+	guest_serve(&s.guest, w, now);
+	guest_expire(&s.guest, now);
+}
+
+static void test_without_anything_to_wait_for_nothing_is_due(void **state)
+{
+	(void)state;
+	open_scene(0);
+	assert_int_equal(guest_due(&s.guest), 0);
+	turn(NOW + 1000000000);
+	assert_int_equal(guest_due(&s.guest), 0);
+	assert_int_equal(s.guest.cause, GUEST_RUNS);
+	close_scene();
+}
+
+/* The executor's own end comes a moment after that of its channel, which the guest waits
+ * for, and no longer. */
+static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **state)
+{
+	static const struct {
+		int64_t at;
+		enum guest_cause cause;
+		int64_t due;
+	} rows[] = {
+		{ 0, GUEST_RUNS, CLOSED_MS },
+		{ 1, GUEST_RUNS, CLOSED_MS }, /* a later turn lengthens nothing */
+		{ CLOSED_MS - 1, GUEST_RUNS, CLOSED_MS },
+		{ CLOSED_MS, GUEST_BROKE_PROTOCOL, -NOW },
+		{ CLOSED_MS + 1, GUEST_BROKE_PROTOCOL, -NOW },
+	};
+
+	(void)state;
+	open_scene(0);
+	own_close(&s.executor);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		turn(NOW + rows[i].at);
+		if (s.guest.cause != rows[i].cause || guest_due(&s.guest) != NOW + rows[i].due)
+			fail_msg("row %zu: cause %d, due %lld", i, s.guest.cause,
+				 (long long)guest_due(&s.guest) - NOW);
+	}
+	assert_non_null(strstr(s.guest.error.text, "it closed its channel and lived on"));
+	close_scene();
+}
+
+static void test_memory_is_looked_at_at_an_interval(void **state)
+{
+	static const struct {
+		int64_t at, next;
+	} rows[] = {
+		{ 0, WATCHDOG_MS },
+		{ WATCHDOG_MS - 1, WATCHDOG_MS },
+		{ WATCHDOG_MS, 2 * WATCHDOG_MS },
+		{ 2 * WATCHDOG_MS - 1, 2 * WATCHDOG_MS },
+		/* After the host has slept: once, not five times. */
+		{ 7 * WATCHDOG_MS, 8 * WATCHDOG_MS },
+	};
+
+	(void)state;
+	open_scene(1 << 20);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		turn(NOW + rows[i].at);
+		if (guest_due(&s.guest) != NOW + rows[i].next)
+			fail_msg("row %zu: next at %lld", i,
+				 (long long)guest_due(&s.guest) - NOW);
+	}
+	assert_int_equal(s.guest.cause, GUEST_RUNS);
+	close_scene();
+}
+
+/* The memory of a guest that is being killed is not measured; a guest that is gone has
+ * nothing due. */
+static void test_after_the_end_nothing_is_due(void **state)
+{
+	(void)state;
+	open_scene(1 << 20);
+	guest_end(&s.guest);
+	turn(NOW + WATCHDOG_MS);
+	assert_int_equal(guest_due(&s.guest), NOW + WATCHDOG_MS);
+	s.guest.state = GUEST_GONE;
+	assert_int_equal(guest_due(&s.guest), 0);
+	close_scene();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_anything_to_wait_for_nothing_is_due),
+		cmocka_unit_test(test_one_that_has_closed_its_channel_may_take_a_while_to_end),
+		cmocka_unit_test(test_memory_is_looked_at_at_an_interval),
+		cmocka_unit_test(test_after_the_end_nothing_is_due),
+	};
+
+	return cmocka_run_group_tests_name("guest", tests, NULL, NULL);
+}
