@@ -520,7 +520,19 @@ static void hand_over_all(struct ports *p)
 		hand_over(p, p->visits[i]);
 }
 
-/* A loop of its own: its caller's does not go on before this one has ended. */
+bool ports_part(struct ports *p, int64_t due, int64_t now)
+{
+	hand_over_all(p);
+	if (p->visit_count > 0 && !clock_is_due(due, now))
+		return false;
+	while (p->visit_count > 0) {
+		conduit_reset(&p->visits[0]->conduit);
+		forget(p, p->visits[0]);
+	}
+	return true;
+}
+
+/* A loop of its own: its caller's goes on when this one has ended. */
 void ports_end(struct ports *p)
 {
 	int64_t now = clock_ms();
@@ -528,15 +540,9 @@ void ports_end(struct ports *p)
 	struct epoll_event events[EVENTS_AT_ONCE];
 
 	close_passing(p);
-	hand_over_all(p);
-	while (p->visit_count > 0 && !clock_is_due(due, now)) {
+	while (!ports_part(p, due, now)) {
 		int wait = p->has_more ? 0 : clock_wait(due, now);
 		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* whoever it is */
 		now = clock_ms();
-		hand_over_all(p);
-	}
-	while (p->visit_count > 0) {
-		conduit_reset(&p->visits[0]->conduit);
-		forget(p, p->visits[0]);
 	}
 }

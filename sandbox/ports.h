@@ -106,3 +106,5 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e);
 /* Nobody is inside any more: what was said is handed over, within a second; from then on
  * clients who have not taken it are reset. */
 void ports_end(struct ports *p);
+/* One turn of ports_end(), at `now`.  True: no visit is left; from `due` on none is. */
+bool ports_part(struct ports *p, int64_t due, int64_t now);
