@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 
 #include "base/buffer.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/message.h"
@@ -181,11 +180,11 @@ void desk_close(struct desk *d, struct session *s)
 	queue_leave(&d->queue, s);
 }
 
-struct observed desk_observed(const struct task *t)
+struct observed desk_observed(const struct desk *d, const struct task *t)
 {
 	return (struct observed){
 		.action = &t->action,
-		.took_ms = t->started_us ? (double)(clock_us() - t->started_us) / 1e3 : 0,
+		.took_ms = t->started_us ? (double)(d->now_us - t->started_us) / 1e3 : 0,
 		.content = buffer_data(&t->content),
 		.len = buffer_len(&t->content),
 		.previous = buffer_data(&t->previous),
@@ -199,7 +198,7 @@ struct observed desk_observed(const struct task *t)
 void desk_finish_error(struct desk *d, struct task *t, const char *error_id,
 		       const char *text)
 {
-	const struct observed o = desk_observed(t);
+	const struct observed o = desk_observed(d, t);
 	struct buffer line;
 
 	t->result = *error_id ? error_id : "error";
@@ -218,8 +217,8 @@ static void end_early(struct desk *d, struct task *t)
 	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
 		return; /* a file's end is near anyway */
 	(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
-	if (t->deadline_ms > clock_ms() + DESK_GRACE_MS)
-		t->deadline_ms = clock_ms() + DESK_GRACE_MS;
+	if (t->deadline_ms > desk_now(d) + DESK_GRACE_MS)
+		t->deadline_ms = desk_now(d) + DESK_GRACE_MS;
 }
 
 static void cancel(struct desk *d, struct asker *from, const struct action *a)

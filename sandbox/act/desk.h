@@ -11,6 +11,9 @@
  *	desk_frame.c	the executor's frames, and what is observed of them
  *	desk_audit.c	what is put on record of them (sandbox/audit.h)
  *
+ * The loop that has a desk sets its time when poll(2) has returned, and hands it down so:
+ * most of a desk is called back from tables and queues.
+ *
  * A session's shell is started when it is first needed, so that a stream that only
  * reads and writes files has none. */
 #pragma once
@@ -74,6 +77,7 @@ struct desk_client {
 };
 
 struct desk {
+	int64_t now_us;		  /* of this turn of the loop, by clock.h */
 	struct buffer *wire;	  /* borrowed */
 	const struct exec *shell; /* borrowed; how a session is opened */
 	struct variables variables; /* those of env actions; pid 1 has them too */
@@ -92,6 +96,12 @@ struct desk {
 	unsigned files, errands; /* under way */
 	char *ended; /* owned: what is said of all that comes; NULL: it goes on */
 };
+
+/* The time of this turn in ms. */
+static inline int64_t desk_now(const struct desk *d)
+{
+	return d->now_us / 1000;
+}
 
 void desk_init(struct desk *d);
 void desk_done(struct desk *d);
@@ -135,6 +145,9 @@ void desk_deliver(struct desk_client *c);
 /* When the next answer of the executor is due, in ms of clock.h; 0: none is.  It keeps
  * its own time-outs, and these are a good deal longer. */
 int64_t desk_deadline(const struct desk *d);
+/* The same of a loop that does not read from the executor while this client is behind, and
+ * last did not at `away_ms`: no answer is due meanwhile, nor in the grace after it. */
+int64_t desk_deadline_of(const struct desk *d, const struct desk_client *c, int64_t away_ms);
 /* The sandbox stood still for so long. */
 void desk_postpone(struct desk *d, int64_t ms);
 
@@ -172,7 +185,7 @@ char *desk_cwd(const struct desk *d, const struct session *s);
 void desk_close(struct desk *d, struct session *s);
 
 /* What is known of the task, for its observation. */
-struct observed desk_observed(const struct task *t);
+struct observed desk_observed(const struct desk *d, const struct task *t);
 
 /* Whether it may be done: it may; somebody has been asked, or cannot be now; it may not,
  * and has its answer. */

@@ -123,7 +123,7 @@ void desk_record_result(struct desk *d, const struct task *t)
 
 	if (!is_on(d) || !t->record)
 		return;
-	AUTO_FREE char *took = text_format("%.3f", desk_observed(t).took_ms);
+	AUTO_FREE char *took = text_format("%.3f", desk_observed(d, t).took_ms);
 	audit_note(d->audit, &n);
 	note_number(&n, "action", t->record);
 	note_text(&n, "result", t->result ? t->result : "done");

@@ -69,7 +69,7 @@ static int change(struct desk *d, const struct action *a, struct err *e)
 
 void desk_set_env(struct desk *d, struct task *t)
 {
-	const struct observed o = desk_observed(t);
+	const struct observed o = desk_observed(d, t);
 	const struct action *a = &t->action;
 	struct list hidden = { 0 }, not_hidden = { 0 };
 	struct buffer line;

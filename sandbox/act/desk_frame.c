@@ -225,7 +225,7 @@ static int on_report(struct desk *d, struct task *t, const struct frame *f, stru
 	if (r.flags & REPORT_PREVIOUS)
 		return keep_previous(t, f, e);
 	AUTO_FREE char *log = log_path(t, &r);
-	struct observed o = desk_observed(t);
+	struct observed o = desk_observed(d, t);
 	o.oom_limit = oom_limit(d, &r);
 	o.log = log;
 	struct held held = { 0 };
@@ -257,7 +257,7 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 		return untimely(f, e);
 	if (action_get_done(f, &done, e) < 0)
 		return -1;
-	struct observed o = desk_observed(t);
+	struct observed o = desk_observed(d, t);
 	struct held held = { 0 };
 	held_path(&held, &d->why, action_name(&t->action), done.path,
 		  errno_of(done.outcome, done.sys));
@@ -290,7 +290,7 @@ static int on_edited(struct desk *d, struct task *t, const struct frame *f, stru
 		return untimely(f, e);
 	if (action_get_edited(f, &x, e) < 0)
 		return -1;
-	const struct observed o = desk_observed(t);
+	const struct observed o = desk_observed(d, t);
 	if (x.text_len > o.len)
 		return err_set(e, ERR_PROTOCOL, "it sent less text than it said");
 	buffer_init(&line, DESK_LINE_MAX);
@@ -310,7 +310,7 @@ static int on_returned(struct desk *d, struct task *t, const struct frame *f,
 		return untimely(f, e);
 	if (action_get_returned(f, &x, e) < 0)
 		return -1;
-	struct observed o = desk_observed(t);
+	struct observed o = desk_observed(d, t);
 	struct held held = { 0 };
 	held_path(&held, &d->why, action_name(&t->action), x.path,
 		  errno_of(x.outcome, x.sys));

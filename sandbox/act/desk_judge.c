@@ -88,7 +88,7 @@ static void refuse(struct desk *d, struct task *t, const struct verdict *v, cons
 	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%s%s", why,
 					   v->reason, about ? " (" : "", about ? about : "",
 					   about ? ")" : "");
-	struct observed o = desk_observed(t);
+	struct observed o = desk_observed(d, t);
 	struct buffer line;
 
 	desk_record_refusal(d, t, v);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/action.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/message.h"
@@ -58,7 +57,7 @@ static void put_run(struct desk *d, const struct session *s, struct task *t, str
 		.text = { (const uint8_t *)a->command, strlen(a->command) },
 	};
 
-	t->deadline_ms = clock_ms() + (int64_t)r.hard_ms + DESK_GRACE_MS;
+	t->deadline_ms = desk_now(d) + (int64_t)r.hard_ms + DESK_GRACE_MS;
 	(void)action_put_run(d->wire, t->id, &r, e); /* it was checked, and has room */
 }
 
@@ -78,7 +77,7 @@ static void put_file(struct desk *d, const struct session *s, struct task *t, st
 		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
 	};
 
-	t->deadline_ms = clock_ms() + FILE_MS;
+	t->deadline_ms = desk_now(d) + FILE_MS;
 	if (a->kind == ACT_READ)
 		(void)action_put_read(d->wire, t->id, &read, e);
 	else
@@ -116,7 +115,7 @@ static void put_edit(struct desk *d, const struct session *s, struct task *t, st
 		.new_str = bytes_of(a->new_str),
 	};
 
-	t->deadline_ms = clock_ms() + FILE_MS;
+	t->deadline_ms = desk_now(d) + FILE_MS;
 	(void)action_put_edit(d->wire, t->id, &r, e);
 }
 
@@ -152,7 +151,7 @@ static void put_errand(struct desk *d, const struct session *s, struct task *t,
 		.secret = bytes_of(secret),
 	};
 
-	t->deadline_ms = clock_ms() + (int64_t)r.timeout_ms + DESK_GRACE_MS;
+	t->deadline_ms = desk_now(d) + (int64_t)r.timeout_ms + DESK_GRACE_MS;
 	(void)action_put_errand(d->wire, t->id, &r, e);
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
@@ -164,7 +163,7 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 
 	t->id = queue_new_id(&d->queue);
 	t->is_sent = true;
-	t->started_us = clock_us();
+	t->started_us = d->now_us;
 	if (t->action.kind == ACT_RUN) {
 		t->is_streamed = wants_stream(t);
 		put_run(d, s, t, &e);
@@ -220,7 +219,7 @@ static void open_session(struct desk *d, struct session *s)
 		return desk_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
 	}
 	s->is_opening = true;
-	s->deadline_ms = clock_ms() + OPEN_MS;
+	s->deadline_ms = desk_now(d) + OPEN_MS;
 }
 
 /* Whether a shell is to be there first: also for a linter and for git, whose environment
@@ -383,6 +382,15 @@ int64_t desk_deadline(const struct desk *d)
 			next = one;
 	}
 	return next;
+}
+
+int64_t desk_deadline_of(const struct desk *d, const struct desk_client *c, int64_t away_ms)
+{
+	int64_t due = desk_deadline(d);
+
+	if (!due || desk_is_behind(c))
+		return 0;
+	return due < away_ms + DESK_GRACE_MS ? away_ms + DESK_GRACE_MS : due;
 }
 
 void desk_postpone(struct desk *d, int64_t ms)

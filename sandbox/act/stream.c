@@ -41,9 +41,17 @@ struct server {
 	struct outlet outlet;
 	bool is_over;
 	bool is_signaled; /* we were sent a signal that ends us */
+	int64_t now_ms;	     /* of this turn of the loop */
 	int64_t deadline_ms; /* 0: none */
 	int64_t away_ms; /* when we last did not listen to the executor */
 };
+
+/* Once a turn. */
+static void look_at_clock(struct server *s)
+{
+	s->desk.now_us = clock_us();
+	s->now_ms = desk_now(&s->desk);
+}
 
 static void end(struct server *s, int code, const struct err *e)
 {
@@ -160,11 +168,7 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
  * what it could not send. */
 static int64_t answer_due(const struct server *s)
 {
-	int64_t due = desk_deadline(&s->desk);
-
-	if (!due || desk_is_behind(&s->client))
-		return 0;
-	return due < s->away_ms + DESK_GRACE_MS ? s->away_ms + DESK_GRACE_MS : due;
+	return desk_deadline_of(&s->desk, &s->client, s->away_ms);
 }
 
 static int64_t due(const struct server *s)
@@ -176,15 +180,15 @@ static void on_deadline(struct server *s)
 {
 	struct err e;
 
-	guest_expire(&s->guest, clock_ms());
+	guest_expire(&s->guest, s->now_ms);
 	if (desk_is_behind(&s->client))
-		s->away_ms = clock_ms();
-	if (clock_is_due(answer_due(s), clock_ms())) {
+		s->away_ms = s->now_ms;
+	if (clock_is_due(answer_due(s), s->now_ms)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
 	look_at_guest(s);
-	if (!clock_is_due(s->deadline_ms, clock_ms()))
+	if (!clock_is_due(s->deadline_ms, s->now_ms))
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
 	end(s, EXIT_TIMED_OUT, &e);
@@ -225,13 +229,15 @@ static void turn(struct server *s)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms())) < 0) {
-		s->away_ms = clock_ms(); /* EINTR: SIGCONT after a stop */
+	int ready = poll(w, WATCH_COUNT, clock_wait(due(s), s->now_ms));
+	look_at_clock(s);
+	if (ready < 0) {
+		s->away_ms = s->now_ms; /* EINTR: SIGCONT after a stop */
 		return;
 	}
 	if (w[WATCH_OUT].revents)
 		flush(s, true);
-	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
+	guest_serve(&s->guest, w + WATCH_GUEST, s->now_ms);
 	if (w[WATCH_IN].revents)
 		on_input(s);
 	if (w[WATCH_SIGNALS].revents)
@@ -247,7 +253,7 @@ static void turn(struct server *s)
  * somebody who was sent a signal. */
 static void say_goodbye(struct server *s)
 {
-	int64_t until = clock_ms() + GOODBYE_MS;
+	int64_t until = s->now_ms + GOODBYE_MS;
 
 	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
@@ -256,8 +262,9 @@ static void say_goodbye(struct server *s)
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
 		};
-		int64_t left = s->is_signaled ? 0 : until - clock_ms();
-		int ready = poll(w, ARRAY_LEN(w), left > 0 ? (int)left : 0);
+		int wait = s->is_signaled ? 0 : clock_wait(until, s->now_ms);
+		int ready = poll(w, ARRAY_LEN(w), wait);
+		look_at_clock(s);
 		if (ready < 0)
 			continue; /* EINTR: SIGCONT after a stop */
 		if (w[1].revents)
@@ -281,8 +288,9 @@ static void server_init(struct server *s)
 	s->stream->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
-	guest_init(&s->guest, clock_ms());
 	desk_init(&s->desk);
+	look_at_clock(s);
+	guest_init(&s->guest, s->now_ms);
 	lines_init(&s->lines, ACTION_LINE_MAX);
 	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);
 	s->desk.wire = &s->guest.channel.out;
@@ -297,7 +305,7 @@ static void server_init(struct server *s)
 	s->desk.audit = &s->stream->launch->audit;
 	s->desk.audit->mask = &s->desk.mask;
 	if (l->policy->timeout_ms)
-		s->deadline_ms = clock_ms() + (int64_t)l->policy->timeout_ms;
+		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
 	if (l->cgroup.procs < 0)
 		return;
 	s->desk.cgroup = &l->cgroup;

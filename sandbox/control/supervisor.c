@@ -366,6 +366,7 @@ static void turn(struct supervisor *s)
 	if (poll(w, WATCH_CLIENTS + clients + pipes,
 		 s->has_left ? 0 : clock_wait(due(s), clock_ms())) < 0)
 		return; /* EINTR: SIGCONT after a stop */
+	s->desk.now_us = clock_us();
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
 	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
 	clients_serve(s, w + WATCH_CLIENTS);

@@ -12,13 +12,14 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/message.h"
 #include "base/own.h"
+
+#define NOW 1000000ll /* ms */
 
 struct office {
 	struct desk desk;
@@ -39,6 +40,7 @@ static int setup(void **state)
 	buffer_init(&o->out, DESK_OUT_MAX);
 	buffer_init(&o->frames, 64u << 20);
 	desk_init(&o->desk);
+	o->desk.now_us = NOW * 1000;
 	o->desk.wire = &o->wire;
 	o->client = (struct desk_client){ .out = &o->out, .name = "" };
 	o->desk.shell = &o->shell;
@@ -390,22 +392,160 @@ static void test_a_cancel_reaches_what_runs_and_what_waits(void **state)
 	assert_int_equal(requested(o, &id), 0);
 }
 
+/* --- time ------------------------------------------------------------------- */
+
+#define FILE_MS 60000
+#define OPEN_MS 60000
+
+/* Goes on to `ms` after the beginning. */
+static void go_to(struct office *o, int64_t ms)
+{
+	o->desk.now_us = (NOW + ms) * 1000;
+}
+
+static void expect_due(const struct office *o, int64_t ms)
+{
+	const int64_t due = desk_deadline(&o->desk);
+
+	if (due != (ms ? NOW + ms : 0))
+		fail_msg("due at %lld ms, and not %lld", (long long)(due ? due - NOW : 0),
+			 (long long)ms);
+}
+
 static void test_an_answer_is_due_while_one_is_awaited(void **state)
 {
 	struct office *o = *state;
 	uint32_t id;
 
-	assert_int_equal(desk_deadline(&o->desk), 0);
+	expect_due(o, 0);
 	(void)open_session(o, "a");
-	assert_int_equal(desk_deadline(&o->desk), 0);
-	int64_t begun = clock_ms();
+	expect_due(o, 0);
+	go_to(o, 100);
 	ask(o, "{\"action\":\"run\",\"args\":{\"command\":\"1\"},\"session\":\"a\",\"timeout\":5,"
 	       "\"id\":1}");
-	assert_true(desk_deadline(&o->desk) >= begun + 5000 + DESK_GRACE_MS);
-	assert_true(desk_deadline(&o->desk) <= clock_ms() + 5000 + DESK_GRACE_MS);
+	expect_due(o, 100 + 5000 + DESK_GRACE_MS);
 	assert_int_equal(requested(o, &id), MSG_RUN);
+	go_to(o, 1600);
+	o->desk.now_us += 250;
 	answer_report(o, id);
-	assert_int_equal(desk_deadline(&o->desk), 0);
+	expect(o, "\"took_ms\":1500.250");
+	expect_due(o, 0);
+}
+
+#define ASK(action, args, more)                                                      \
+	"{\"action\":\"" action "\",\"args\":{" args "},\"session\":\"a\",\"id\":1" more "}"
+#define RUN(timeout) ASK("run", "\"command\":\"1\"", ",\"timeout\":" timeout)
+#define LIST(timeout) ASK("list", "\"path\":\"/\"", ",\"timeout\":" timeout)
+
+static void test_each_action_has_its_time(void **state)
+{
+	static const struct {
+		const char *asked;
+		bool is_open; /* its session */
+		int64_t due;
+	} rows[] = {
+		{ RUN("0.5"), true, 500 + DESK_GRACE_MS },
+		{ RUN("0.0001"), true, 1 + DESK_GRACE_MS },
+		{ RUN("7"), false, OPEN_MS },
+		{ ASK("read", "\"path\":\"/f\"", ",\"timeout\":7"), true, FILE_MS },
+		{ ASK("write", "\"path\":\"/f\",\"content\":\"\"", ""), true, FILE_MS },
+		{ ASK("edit", "\"command\":\"view\",\"path\":\"/f\"", ""), true, FILE_MS },
+		{ LIST("7"), true, 7000 + DESK_GRACE_MS },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct office *o = *state;
+		uint32_t id;
+		if (rows[i].is_open)
+			(void)open_session(o, "a");
+		go_to(o, 30);
+		ask(o, "%s", rows[i].asked);
+		print_message("row %zu\n", i);
+		assert_int_not_equal(requested(o, &id), 0);
+		go_to(o, 40); /* that nothing comes of */
+		(void)desk_start(&o->desk);
+		expect_due(o, 30 + rows[i].due);
+		/* After a pause the action has that much more time. */
+		desk_postpone(&o->desk, 1000);
+		desk_postpone(&o->desk, 234);
+		expect_due(o, 30 + rows[i].due + 1234);
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+/* The soonest counts, of the actions that the executor has been sent. */
+static void test_the_first_of_each_session_is_waited_for(void **state)
+{
+	struct office *o = *state;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"b\"}");
+	go_to(o, 10);
+	ask(o, "%s", LIST("7"));
+	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"a\"}");
+	expect_due(o, 10 + 7000 + DESK_GRACE_MS);
+	assert_int_equal(requested(o, &id), MSG_READ);
+	answer_done(o, id);
+	expect_due(o, 10 + 7000 + DESK_GRACE_MS);
+}
+
+/* A grace from then on, and no more than it had. */
+static void test_what_is_cancelled_is_waited_for_no_longer_than_a_grace(void **state)
+{
+	static const struct {
+		const char *asked;
+		int64_t at[2]; /* when it is cancelled */
+		int64_t due;
+	} rows[] = {
+		{ RUN("100"), { 50, 60 }, 50 + DESK_GRACE_MS },
+		{ RUN("1"), { 9000, 9001 }, 1000 + DESK_GRACE_MS },
+		{ LIST("100"), { 50, 9000 }, 50 + DESK_GRACE_MS },
+		/* The end of a file is near. */
+		{ ASK("read", "\"path\":\"/f\"", ""), { 50, 60 }, FILE_MS },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct office *o = *state;
+		uint32_t id;
+		(void)open_session(o, "a");
+		ask(o, "%s", rows[i].asked);
+		print_message("row %zu\n", i);
+		assert_int_not_equal(requested(o, &id), 0);
+		for (size_t n = 0; n < ARRAY_LEN(rows[i].at); n++) {
+			go_to(o, rows[i].at[n]);
+			assert_true(desk_cancel(&o->desk, &o->client, 1));
+		}
+		expect_due(o, rows[i].due);
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+/* The stream does not read from the executor while its client is behind; the executor
+ * then has a while for what it could not send. */
+static void test_nothing_is_due_of_one_that_is_not_listened_to(void **state)
+{
+	static const struct {
+		bool is_behind;
+		int64_t away, due;
+	} rows[] = {
+		{ false, -NOW, 5000 + DESK_GRACE_MS },
+		{ false, 4999, 5000 + DESK_GRACE_MS },
+		{ false, 5001, 5001 + DESK_GRACE_MS },
+		{ true, 5001, -NOW },
+	};
+	struct office *o = *state;
+
+	assert_int_equal(desk_deadline_of(&o->desk, &o->client, NOW), 0);
+	(void)open_session(o, "a");
+	ask(o, "%s", RUN("5"));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		static uint8_t much[DESK_OUT_HIGH + 1];
+		if (rows[i].is_behind)
+			assert_true(buffer_append(&o->out, much, sizeof(much)));
+		const int64_t due = desk_deadline_of(&o->desk, &o->client, NOW + rows[i].away);
+		if (due != NOW + rows[i].due)
+			fail_msg("row %zu: %lld", i, (long long)due - NOW);
+	}
 }
 
 /* Pid 1 starts nothing any more once it has been told to stop. */
@@ -894,6 +1034,10 @@ int main(void)
 		TEST(test_a_session_does_one_thing_after_the_other),
 		TEST(test_a_cancel_reaches_what_runs_and_what_waits),
 		TEST(test_an_answer_is_due_while_one_is_awaited),
+		TEST(test_each_action_has_its_time),
+		TEST(test_the_first_of_each_session_is_waited_for),
+		TEST(test_what_is_cancelled_is_waited_for_no_longer_than_a_grace),
+		TEST(test_nothing_is_due_of_one_that_is_not_listened_to),
 		TEST(test_no_shell_is_told_from_a_sandbox_that_stops),
 		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
 		TEST(test_a_session_is_there_for_a_linter),
