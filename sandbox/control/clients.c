@@ -66,7 +66,7 @@ static void be_deaf(struct supervisor *s)
 
 	(void)err_sys(&e, "take a connection");
 	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
-	s->deaf_ms = clock_ms() + DEAF_MS;
+	s->deaf_ms = s->now_ms + DEAF_MS;
 }
 
 void clients_accept(struct supervisor *s)
@@ -289,6 +289,8 @@ static bool may_ask(const struct supervisor *s, const struct client *c)
 	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
 }
 
+/* A loop of its own, which reads the clock once a line: nothing else tells what a line has
+ * cost. */
 static bool take_lines(struct supervisor *s, struct client *c)
 {
 	enum line_kind kind;
@@ -328,7 +330,7 @@ void clients_watch(const struct supervisor *s, struct pollfd *w)
 	}
 }
 
-static bool flush(struct client *c)
+static bool flush(struct client *c, int64_t now)
 {
 	size_t before = buffer_len(&c->wire.out);
 	bool is_well = wire_write(&c->wire);
@@ -337,7 +339,7 @@ static bool flush(struct client *c)
 	if (left == 0)
 		c->stuck_ms = 0;
 	else if (left < before || !c->stuck_ms)
-		c->stuck_ms = clock_ms();
+		c->stuck_ms = now;
 	return is_well;
 }
 
@@ -349,7 +351,7 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		struct client *c = s->clients[i];
 		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
-			is_well = flush(c);
+			is_well = flush(c, s->now_ms);
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
 			is_well = wire_read(&c->wire);
 		/* Nobody is there any more, and poll(2) would say so again and again. */
@@ -400,7 +402,7 @@ bool clients_work(struct supervisor *s)
 		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
 		desk_deliver(&c->desk);
-		bool was_behind = desk_is_behind(&c->desk), is_well = flush(c);
+		bool was_behind = desk_is_behind(&c->desk), is_well = flush(c, s->now_ms);
 		/* What waited for room has it now, and nothing else would wake us for that. */
 		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DESK_OUT_HIGH);
 		if (!is_well || (is_finished(c) && !is_holder(s, c)))
@@ -429,20 +431,22 @@ static void part_with(struct supervisor *s)
 
 void clients_part(struct supervisor *s)
 {
-	int64_t due = clock_ms() + GOODBYE_MS;
 	struct pollfd w[CLIENTS_MAX];
 
+	supervisor_look_at_clock(s);
+	const int64_t due = s->now_ms + GOODBYE_MS;
 	for (;;) {
 		do { /* there may be more room now, for who had none to ask */
+			supervisor_look_at_clock(s);
 			read_rest(s);
-		} while (clients_work(s) && !clock_is_due(due, clock_ms()));
+		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
 		part_with(s);
-		if (s->client_count == 0 || clock_is_due(due, clock_ms()))
+		if (s->client_count == 0 || clock_is_due(due, s->now_ms))
 			break;
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
 						.events = POLLOUT };
-		(void)poll(w, s->client_count, clock_wait(due, clock_ms())); /* EINTR: once more */
+		(void)poll(w, s->client_count, clock_wait(due, s->now_ms)); /* EINTR: once more */
 	}
 	clients_done(s);
 }

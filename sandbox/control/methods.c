@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -88,7 +87,7 @@ static int do_stop(const struct call *call)
 	}
 	s->is_stopping = s->jobs.is_closed = true;
 	ports_close(&s->launch->ports);
-	s->stop_ms = clock_ms() + (int64_t)grace_ms + STOP_MS;
+	s->stop_ms = s->now_ms + (int64_t)grace_ms + STOP_MS;
 	still_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);
 	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)

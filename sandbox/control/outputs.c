@@ -239,7 +239,7 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	buffer_init(&shown, MASK_GROWTH * (MASK_BYTES + READ_AT_ONCE));
 	mask_feed(&s->desk.mask, &c->shown[stream], bytes, len, &shown);
 	bool holds = c->shown[stream].end > c->shown[stream].begin;
-	c->shown_ms[stream] = holds ? clock_ms() + SHOWN_MS : 0;
+	c->shown_ms[stream] = holds ? s->now_ms + SHOWN_MS : 0;
 	keep_shown(s, j, stream, &shown);
 }
 
@@ -261,7 +261,7 @@ static void keep_due(struct supervisor *s)
 {
 	for (struct job *j = s->jobs.first; j; j = j->next)
 		for (int i = 0; j->capture && i < CAPTURE_STREAMS; i++)
-			if (clock_is_due(j->capture->shown_ms[i], clock_ms()))
+			if (clock_is_due(j->capture->shown_ms[i], s->now_ms))
 				keep_held(s, j, i);
 }
 
@@ -304,7 +304,7 @@ static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 	if (!v || j->capture->kept[stream].end - v->at[stream] < 4 || !c->stuck_ms)
 		return false;
 	due = c->stuck_ms + OUTPUTS_STUCK_MS;
-	if (clock_is_due(due, clock_ms()))
+	if (clock_is_due(due, s->now_ms))
 		return false;
 	s->outputs.look_ms = clock_sooner(s->outputs.look_ms, due);
 	return true;

@@ -27,16 +27,16 @@ int64_t samples_due(const struct supervisor *s)
 
 void samples_tell(struct supervisor *s)
 {
-	struct consumption now;
+	struct consumption used;
 
-	if (!clock_is_due(samples_due(s), clock_ms()))
+	if (!clock_is_due(samples_due(s), s->now_ms))
 		return;
-	supervisor_consumption(s, &now);
-	s->samples.last_ms = clock_ms();
+	supervisor_consumption(s, &used);
+	s->samples.last_ms = s->now_ms;
 	AUTO_FREE char *time = events_time(events_now());
 	AUTO_FREE char *text = text_format(
 		"{\"time\":\"%s\",\"event\":\"sample\",\"memory_bytes\":%llu,\"cpu_s\":%.6f,"
-		"\"pids\":%llu}", time, (unsigned long long)now.memory, (double)now.cpu_us / 1e6,
-		(unsigned long long)now.pids);
+		"\"pids\":%llu}", time, (unsigned long long)used.memory,
+		(double)used.cpu_us / 1e6, (unsigned long long)used.pids);
 	clients_tell(s, text);
 }

@@ -82,7 +82,7 @@ static void send_all(struct supervisor *s, int signo)
 
 static void let_time_go_on(struct supervisor *s)
 {
-	desk_postpone(&s->desk, clock_ms() - s->still.since_ms);
+	desk_postpone(&s->desk, s->now_ms - s->still.since_ms);
 	jobs_resume(&s->jobs);
 }
 
@@ -93,7 +93,7 @@ static int set_paused(struct supervisor *s, bool is_paused, struct err *e)
 	if (!has_cgroup(s))
 		send_all(s, is_paused ? SIGSTOP : SIGCONT);
 	if (is_paused) {
-		s->still.since_ms = clock_ms();
+		s->still.since_ms = s->now_ms;
 		jobs_pause(&s->jobs);
 	} else {
 		let_time_go_on(s);
@@ -197,7 +197,7 @@ static int wait_for_all(struct supervisor *s, struct err *e)
 {
 	struct still *t = &s->still;
 
-	t->due_ms = clock_ms() + STAND_MS;
+	t->due_ms = s->now_ms + STAND_MS;
 	if (!has_cgroup(s))
 		return 0;
 	t->events = cgroup_events(&s->launch->cgroup, e);
@@ -286,7 +286,7 @@ void still_look(struct supervisor *s)
 	if (!t->request)
 		return;
 	int stand = all_stand(s, &e);
-	if (stand == 0 && !clock_is_due(t->due_ms, clock_ms()))
+	if (stand == 0 && !clock_is_due(t->due_ms, s->now_ms))
 		return;
 	if (stand == 0)
 		(void)err_set(&e, ERR_BUSY, "not everybody inside stood still within %d s",

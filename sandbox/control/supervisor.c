@@ -43,6 +43,12 @@ enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, W
 
 /* --- what it is and how it is -------------------------------------------------- */
 
+void supervisor_look_at_clock(struct supervisor *s)
+{
+	s->desk.now_us = clock_us();
+	s->now_ms = desk_now(&s->desk);
+}
+
 void supervisor_event(struct supervisor *s, const char *name, const char *more)
 {
 	(void)events_add(&s->events, name, more);
@@ -278,26 +284,26 @@ static void on_deadline(struct supervisor *s)
 {
 	struct err e;
 
-	guest_expire(&s->guest, clock_ms());
+	guest_expire(&s->guest, s->now_ms);
 	if (s->status != REGISTRY_PAUSED)
 		jobs_expire(&s->jobs);
 	samples_tell(s);
-	if (clock_is_due(s->start_ms, clock_ms())) {
+	if (clock_is_due(s->start_ms, s->now_ms)) {
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was not ready after %d s",
 			      START_MS / 1000);
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
 	}
-	if (clock_is_due(s->stop_ms, clock_ms()))
+	if (clock_is_due(s->stop_ms, s->now_ms))
 		supervisor_end(s, "stopped", 0, NULL, NULL);
-	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), clock_ms())) {
+	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), s->now_ms)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
-	if (clock_is_due(s->end_ms, clock_ms()))
+	if (clock_is_due(s->end_ms, s->now_ms))
 		supervisor_end(s, "timeout", EXIT_TIMED_OUT,
 			       s->timeout_ms && s->end_ms == s->timeout_ms ? "timeout" : "ttl",
 			       NULL);
-	if (clock_is_due(idle_due(s), clock_ms()))
+	if (clock_is_due(idle_due(s), s->now_ms))
 		supervisor_end(s, "idle", 0, "idle-timeout", NULL);
 }
 
@@ -319,7 +325,7 @@ static void look_at_guest(struct supervisor *s)
 	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
 		supervisor_set_status(s, REGISTRY_READY);
 		s->start_ms = 0;
-		s->idle_since_ms = clock_ms();
+		s->idle_since_ms = s->now_ms;
 		tell_ready(s, &none);
 	}
 	s->was_large = s->was_large || s->jobs.alive > MANY_JOBS;
@@ -328,7 +334,7 @@ static void look_at_guest(struct supervisor *s)
 		s->was_large = false;
 	}
 	if (!is_idle(s))
-		s->idle_since_ms = clock_ms();
+		s->idle_since_ms = s->now_ms;
 }
 
 static void work(struct supervisor *s)
@@ -354,7 +360,7 @@ static void turn(struct supervisor *s)
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
-	if (clock_is_due(s->deaf_ms, clock_ms()))
+	if (clock_is_due(s->deaf_ms, s->now_ms))
 		s->deaf_ms = 0;
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
 					     .events = POLLIN };
@@ -363,12 +369,13 @@ static void turn(struct supervisor *s)
 	still_watch(&s->still, w + WATCH_STILL);
 	clients_watch(s, w + WATCH_CLIENTS);
 	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
-	if (poll(w, WATCH_CLIENTS + clients + pipes,
-		 s->has_left ? 0 : clock_wait(due(s), clock_ms())) < 0)
+	int ready = poll(w, WATCH_CLIENTS + clients + pipes,
+			 s->has_left ? 0 : clock_wait(due(s), s->now_ms));
+	supervisor_look_at_clock(s);
+	if (ready < 0)
 		return; /* EINTR: SIGCONT after a stop */
-	s->desk.now_us = clock_us();
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
-	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
+	guest_serve(&s->guest, w + WATCH_GUEST, s->now_ms);
 	clients_serve(s, w + WATCH_CLIENTS);
 	if (w[WATCH_LISTENER].revents)
 		clients_accept(s);
@@ -403,19 +410,18 @@ static void tell_of_launch(struct supervisor *s)
 
 void supervisor_start_clocks(struct supervisor *s)
 {
-	int64_t now = clock_ms();
-
-	s->timeout_ms = s->timeout_ms ? now + s->timeout_ms : 0;
-	s->ttl_ms = s->ttl_ms ? now + s->ttl_ms : 0;
+	s->timeout_ms = s->timeout_ms ? s->now_ms + s->timeout_ms : 0;
+	s->ttl_ms = s->ttl_ms ? s->now_ms + s->ttl_ms : 0;
 	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
-	s->idle_since_ms = now;
+	s->idle_since_ms = s->now_ms;
 }
 
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
-	int64_t now = clock_ms();
 
+	desk_init(&s->desk);
+	supervisor_look_at_clock(s);
 	s->limits = l->policy->limits;
 	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
 				   .take = take_frame, .ports = &s->launch->ports,
@@ -424,9 +430,8 @@ static void init(struct supervisor *s)
 	s->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
-	guest_init(&s->guest, clock_ms());
+	guest_init(&s->guest, s->now_ms);
 	still_init(&s->still);
-	desk_init(&s->desk);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
@@ -448,7 +453,7 @@ static void init(struct supervisor *s)
 	journal_init(&s->journal, s->entry, &s->desk.mask);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
-	s->start_ms = now + START_MS;
+	s->start_ms = s->now_ms + START_MS;
 	if (!s->lease.is_waiting)
 		supervisor_start_clocks(s);
 }

@@ -5,6 +5,10 @@
  * docs/control.md.  Nobody is waited for: what a client does not take away is
  * bounded, and one for which too much waits is let go.
  *
+ * The loop reads the clock once a turn, when poll(2) has returned (supervisor_look_at_clock());
+ * all that it calls, also through the callbacks of a guest and of jobs, has that time
+ * in now_ms.
+ *
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
  *	methods.c	what each method does, with methods_exec, _start and _update.c
@@ -74,6 +78,7 @@ struct mourner {
 };
 
 struct supervisor {
+	int64_t now_ms; /* of this turn of the loop, by clock.h */
 	struct launch *launch;		/* borrowed; started */
 	struct registry_entry *entry;	/* borrowed */
 	struct definition *definition;	/* borrowed: of --keep; NULL: none */
@@ -119,6 +124,8 @@ void supervisor_run(struct supervisor *s);
 
 /* --- between its parts ------------------------------------------------------ */
 
+/* Once a turn of a loop: now_ms, and the desk's time. */
+void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
 void supervisor_event(struct supervisor *s, const char *name, const char *more);
 /* What is decided first counts; the guest is killed. */

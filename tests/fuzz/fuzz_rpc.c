@@ -78,11 +78,11 @@ static void open_scene(struct scene *x)
 	x->executor = ends[1];
 	sandbox_init(&x->launch.sandbox);
 	x->launch.sandbox.channel = ends[0];
-	*s = (struct supervisor){ .launch = &x->launch, .entry = &x->entry, .ready = -1,
+	*s = (struct supervisor){ .now_ms = 1, .launch = &x->launch, .entry = &x->entry, .ready = -1,
 				  .created = created, .listener = -1, .status = REGISTRY_READY };
 	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
 				   .state = GUEST_READY };
-	guest_init(&s->guest, 1);
+	guest_init(&s->guest, s->now_ms);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
 	/* It is written, and kept nowhere. */
