@@ -129,7 +129,7 @@ static void remove_client(struct supervisor *s, size_t i)
 	still_leave(s, c);
 	desk_leave(&s->desk, &c->desk);
 	outputs_leave(s, c);
-	jobs_leave(&s->jobs, c);
+	jobs_leave(&s->jobs, c, s->now_ms);
 	drop_mourner(s, c);
 	wire_fds_done(&c->early);
 	wire_done(&c->wire);
@@ -446,7 +446,8 @@ void clients_part(struct supervisor *s)
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
 						.events = POLLOUT };
-		(void)poll(w, s->client_count, clock_wait(due, s->now_ms)); /* EINTR: once more */
+		/* EINTR: once more */
+		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));
 	}
 	clients_done(s);
 }

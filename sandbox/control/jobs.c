@@ -109,12 +109,6 @@ static void send_end(struct jobs *js, const struct job *j)
 			guest_broke_protocol(js->guest, &e);
 }
 
-/* In a pause it is the moment in which that began. */
-static int64_t now(const struct jobs *js)
-{
-	return js->paused_ms ? js->paused_ms : clock_ms();
-}
-
 /* Arguments and environment that fit no frame are its client's fault: so would
  * execve(2) say.  Or programs of this user have so many descriptors under way over unix
  * sockets that the kernel takes no more (unix(7)): that passes, and is no reason to end
@@ -133,14 +127,14 @@ static void refuse(struct jobs *js, struct job *j, int sys)
 
 /* Descriptors go with the first byte after them, so a request that has some must be
  * alone in the channel (channel.h), and they stay ours until it is on its way. */
-static void send_one(struct jobs *js, struct job *j)
+static void send_one(struct jobs *js, struct job *j, int64_t now)
 {
 	struct err e;
 
 	j->state = JOB_ASKED;
 	js->passing = j;
 	if (j->timeout_ms) {
-		j->deadline_ms = clock_ms() + (int64_t)j->timeout_ms;
+		j->deadline_ms = now + (int64_t)j->timeout_ms;
 		j->exec.flags |= EXEC_TREE;
 	}
 	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
@@ -159,7 +153,7 @@ static bool is_free(const struct jobs *js)
 	       channel_has_passed(c) && buffer_len(&c->out) == 0;
 }
 
-void jobs_send(struct jobs *js)
+void jobs_send(struct jobs *js, int64_t now)
 {
 	if (js->passing && channel_has_passed(&js->guest->channel)) {
 		wire_fds_done(&js->passing->fds);
@@ -169,7 +163,7 @@ void jobs_send(struct jobs *js)
 		next = j->next;
 		if (j->state != JOB_WAITING)
 			continue;
-		send_one(js, j);
+		send_one(js, j, now);
 		if (js->passing && channel_has_passed(&js->guest->channel))
 			wire_fds_done(&js->passing->fds), js->passing = NULL;
 	}
@@ -334,8 +328,11 @@ static void drop_waiters(struct jobs *js, const struct client *c)
 	}
 }
 
-void jobs_leave(struct jobs *js, const struct client *c)
+void jobs_leave(struct jobs *js, const struct client *c, int64_t now)
 {
+	/* In a pause the grace begins with that, and so is whole when it is over. */
+	const int64_t from = js->paused_ms ? js->paused_ms : now;
+
 	drop_waiters(js, c);
 	for (struct job *j = js->first, *next; j; j = next) {
 		next = j->next;
@@ -352,7 +349,7 @@ void jobs_leave(struct jobs *js, const struct client *c)
 			continue;
 		}
 		send_signal(js, j, SIGHUP);
-		j->kill_ms = now(js) + GRACE_MS;
+		j->kill_ms = from + GRACE_MS;
 	}
 }
 
@@ -365,14 +362,14 @@ int64_t jobs_due(const struct jobs *js)
 	return due;
 }
 
-void jobs_pause(struct jobs *js)
+void jobs_pause(struct jobs *js, int64_t now)
 {
-	js->paused_ms = clock_ms();
+	js->paused_ms = now;
 }
 
-void jobs_resume(struct jobs *js)
+void jobs_resume(struct jobs *js, int64_t now)
 {
-	int64_t ms = clock_ms() - js->paused_ms;
+	int64_t ms = now - js->paused_ms;
 
 	js->paused_ms = 0;
 	for (struct job *j = js->first; j; j = j->next) {
@@ -381,11 +378,11 @@ void jobs_resume(struct jobs *js)
 	}
 }
 
-void jobs_expire(struct jobs *js)
+void jobs_expire(struct jobs *js, int64_t now)
 {
 	for (struct job *j = js->first; j && !js->paused_ms; j = j->next) {
-		bool is_late = clock_is_due(j->deadline_ms, clock_ms());
-		if (!is_late && !clock_is_due(j->kill_ms, clock_ms()))
+		bool is_late = clock_is_due(j->deadline_ms, now);
+		if (!is_late && !clock_is_due(j->kill_ms, now))
 			continue;
 		j->has_timed_out = is_late;
 		j->deadline_ms = j->kill_ms = 0;

@@ -94,7 +94,7 @@ void job_free(struct job *j);
 struct job *jobs_find(struct jobs *js, uint32_t id);
 
 /* Sends what can be sent now. */
-void jobs_send(struct jobs *js);
+void jobs_send(struct jobs *js, int64_t now);
 
 /* A frame about a process.  1: it was; 0: it is about something else; -1: it breaks
  * the protocol. */
@@ -108,12 +108,12 @@ int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, str
 bool jobs_tell(struct jobs *js, const struct client *c);
 
 /* Nobody waits for this client any more; what is not detached is ended. */
-void jobs_leave(struct jobs *js, const struct client *c);
+void jobs_leave(struct jobs *js, const struct client *c, int64_t now);
 
 /* When jobs_expire() has something to do; 0: never, or not in a pause. */
 int64_t jobs_due(const struct jobs *js);
-void jobs_expire(struct jobs *js);
+void jobs_expire(struct jobs *js, int64_t now);
 
-void jobs_pause(struct jobs *js);
+void jobs_pause(struct jobs *js, int64_t now);
 /* What was due is due later by as long as the pause was. */
-void jobs_resume(struct jobs *js);
+void jobs_resume(struct jobs *js, int64_t now);

@@ -22,9 +22,10 @@ static const struct {
 };
 
 void journal_init(struct journal *j, const struct registry_entry *entry,
-		  const struct mask *mask)
+		  const struct mask *mask, const int64_t *now_ms)
 {
-	*j = (struct journal){ .level = level_now(), .entry = entry, .mask = mask };
+	*j = (struct journal){ .level = level_now(), .entry = entry, .mask = mask,
+			       .now_ms = now_ms };
 	log_init(&j->log, shelf_folder(entry->folder, SHELF_LOG, NULL), LEVEL_FILE,
 		 JOURNAL_FILE_MAX);
 }
@@ -48,7 +49,7 @@ void journal_add(struct journal *j, enum level level, const char *component,
 	AUTO_FREE char *own = line;
 	AUTO_FREE char *whole = text_format("%s\n", own);
 	/* A disk that is full takes none, and there is nobody else to tell. */
-	(void)log_add(&j->log, whole, strlen(whole), NULL);
+	(void)log_add(&j->log, whole, strlen(whole), *j->now_ms, NULL);
 }
 
 void journal_add_err(struct journal *j, enum level level, const char *component,

@@ -20,10 +20,11 @@ struct journal {
 	enum level level; /* of what is told */
 	const struct registry_entry *entry; /* borrowed */
 	const struct mask *mask;	    /* borrowed */
+	const int64_t *now_ms; /* borrowed: the time of its owner's loop */
 };
 
 void journal_init(struct journal *j, const struct registry_entry *entry,
-		  const struct mask *mask);
+		  const struct mask *mask, const int64_t *now_ms);
 void journal_done(struct journal *j);
 
 /* `fields`: members of an object, without its braces; NULL: none. */

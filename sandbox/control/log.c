@@ -81,16 +81,17 @@ static int add(struct log *l, const void *line, size_t len, struct err *e)
 	return append(l, line, len, e);
 }
 
-enum log_outcome log_add(struct log *l, const void *line, size_t len, struct err *e)
+enum log_outcome log_add(struct log *l, const void *line, size_t len, int64_t now,
+			 struct err *e)
 {
 	bool had_stopped = l->retry_ms != 0;
 
-	if (had_stopped && !clock_is_due(l->retry_ms, clock_ms())) {
+	if (had_stopped && !clock_is_due(l->retry_ms, now)) {
 		l->lost += len;
 		return LOG_SILENT;
 	}
 	if (add(l, line, len, e) < 0) {
-		l->retry_ms = clock_ms() + LOG_RETRY_MS;
+		l->retry_ms = now + LOG_RETRY_MS;
 		l->lost = had_stopped ? l->lost + len : len;
 		return had_stopped ? LOG_SILENT : LOG_STOPPED;
 	}

@@ -43,7 +43,8 @@ void log_init(struct log *l, int folder, const char *name, uint64_t max);
 void log_done(struct log *l);
 
 /* One whole line, its newline included. */
-enum log_outcome log_add(struct log *l, const void *line, size_t len, struct err *e);
+enum log_outcome log_add(struct log *l, const void *line, size_t len, int64_t now,
+			 struct err *e);
 
 /* Reads from number `at` on, which is kept; as much as can be read at once, which ends
  * with a whole line where `max` is LOG_LINE_MAX at least.  0: nothing is there (any

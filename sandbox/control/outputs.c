@@ -170,7 +170,8 @@ static void log_line(struct supervisor *s, const struct buffer *line)
 {
 	struct log *l = &s->outputs.log;
 	struct err e;
-	enum log_outcome outcome = log_add(l, buffer_data(line), buffer_len(line), &e);
+	enum log_outcome outcome = log_add(l, buffer_data(line), buffer_len(line), s->now_ms,
+					    &e);
 
 	if (outcome == LOG_STOPPED) {
 		AUTO_FREE char *why = quote_json(e.text);

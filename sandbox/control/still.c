@@ -83,7 +83,7 @@ static void send_all(struct supervisor *s, int signo)
 static void let_time_go_on(struct supervisor *s)
 {
 	desk_postpone(&s->desk, s->now_ms - s->still.since_ms);
-	jobs_resume(&s->jobs);
+	jobs_resume(&s->jobs, s->now_ms);
 }
 
 static int set_paused(struct supervisor *s, bool is_paused, struct err *e)
@@ -94,7 +94,7 @@ static int set_paused(struct supervisor *s, bool is_paused, struct err *e)
 		send_all(s, is_paused ? SIGSTOP : SIGCONT);
 	if (is_paused) {
 		s->still.since_ms = s->now_ms;
-		jobs_pause(&s->jobs);
+		jobs_pause(&s->jobs, s->now_ms);
 	} else {
 		let_time_go_on(s);
 	}

@@ -286,7 +286,7 @@ static void on_deadline(struct supervisor *s)
 
 	guest_expire(&s->guest, s->now_ms);
 	if (s->status != REGISTRY_PAUSED)
-		jobs_expire(&s->jobs);
+		jobs_expire(&s->jobs, s->now_ms);
 	samples_tell(s);
 	if (clock_is_due(s->start_ms, s->now_ms)) {
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was not ready after %d s",
@@ -312,7 +312,7 @@ static void send_requests(struct supervisor *s)
 	while (!guest_is_over(&s->guest) && !s->is_stopping && s->status != REGISTRY_PAUSED &&
 	       desk_start(&s->desk))
 		guest_flush(&s->guest);
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, s->now_ms);
 	guest_flush(&s->guest);
 }
 
@@ -450,7 +450,7 @@ static void init(struct supervisor *s)
 		s->desk.cgroup = &l->cgroup;
 		s->desk.memory_limit = l->policy->limits.memory;
 	}
-	journal_init(&s->journal, s->entry, &s->desk.mask);
+	journal_init(&s->journal, s->entry, &s->desk.mask, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
 	s->start_ms = s->now_ms + START_MS;

@@ -78,8 +78,9 @@ static void open_scene(struct scene *x)
 	x->executor = ends[1];
 	sandbox_init(&x->launch.sandbox);
 	x->launch.sandbox.channel = ends[0];
-	*s = (struct supervisor){ .now_ms = 1, .launch = &x->launch, .entry = &x->entry, .ready = -1,
-				  .created = created, .listener = -1, .status = REGISTRY_READY };
+	*s = (struct supervisor){ .now_ms = 1, .launch = &x->launch, .entry = &x->entry,
+				  .ready = -1, .created = created, .listener = -1,
+				  .status = REGISTRY_READY };
 	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
 				   .state = GUEST_READY };
 	guest_init(&s->guest, s->now_ms);
@@ -87,7 +88,7 @@ static void open_scene(struct scene *x)
 	methods_init_jobs(s);
 	/* It is written, and kept nowhere. */
 	s->journal = (struct journal){ .level = LEVEL_DEBUG, .entry = &x->entry,
-				       .mask = &s->desk.mask };
+				       .mask = &s->desk.mask, .now_ms = &s->now_ms };
 	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
 	s->desk.wire = &s->guest.channel.out;
 	s->desk.shell = &x->shell;
@@ -182,7 +183,7 @@ static void turn(struct scene *x, struct buffer *in)
 	do {
 		while (desk_start(&s->desk))
 			guest_flush(&s->guest);
-		jobs_send(&s->jobs);
+		jobs_send(&s->jobs, s->now_ms);
 		guest_flush(&s->guest);
 	} while (clients_work(s));
 	is_stream = is_stream || (s->client_count && s->clients[0]->is_stream);

@@ -15,10 +15,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "sandbox/guest.h"
 #include "sandbox/spawn.h"
 
@@ -177,7 +177,7 @@ static void drain(struct scene *s)
 static void run(struct scene *s, uint32_t id, struct client *owner)
 {
 	assert_non_null(add(s, id, owner));
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	drain(s);
 	assert_int_equal(say_started(s, id), 1);
 }
@@ -233,7 +233,7 @@ static void descriptors_stay_open_until_they_have_gone(void **state)
 	while (send(s->box.channel, much, sizeof(much), MSG_DONTWAIT) > 0)
 		;
 	struct job *j = add(s, id, client(0));
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->state, JOB_ASKED);
 	assert_false(channel_has_passed(&s->guest.channel));
 	assert_int_equal(say_failed(s, id), -1);
@@ -241,7 +241,7 @@ static void descriptors_stay_open_until_they_have_gone(void **state)
 	for (unsigned i = 0; i < WIRE_FDS; i++)
 		assert_true(fcntl(j->fds.fds[i], F_GETFD) >= 0);
 	drain(s);
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->fds.count, 0);
 	assert_int_equal(say_failed(s, id), 1);
 }
@@ -254,11 +254,11 @@ static void one_at_a_time_has_its_descriptors_sent(void **state)
 	while (send(s->box.channel, much, sizeof(much), MSG_DONTWAIT) > 0)
 		;
 	struct job *first = add(s, 1, client(0)), *second = add(s, 2, client(0));
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(first->state, JOB_ASKED);
 	assert_int_equal(second->state, JOB_WAITING);
 	drain(s);
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(second->state, JOB_ASKED);
 }
 
@@ -274,7 +274,7 @@ static void what_fits_no_frame_fails_alone(void **state)
 	j->exec.argv = j->argv.items;
 	free(large);
 	assert_non_null(add(s, 2, client(0)));
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(s->failed, 1);
 	assert_int_equal(s->sys, E2BIG);
 	assert_null(jobs_find(&s->jobs, 1));
@@ -345,75 +345,121 @@ static void a_client_that_goes_takes_what_is_its_own(void **state)
 	run(s, 3, client(1));
 	assert_int_equal(jobs_wait(&s->jobs, 3, client(0), text_copy("2"), &e), 0);
 	assert_non_null(add(s, 4, client(0)));
-	jobs_leave(&s->jobs, client(0));
+	jobs_leave(&s->jobs, client(0), NOW);
 	assert_null(jobs_find(&s->jobs, 4)); /* it was not even asked for */
 	assert_int_equal(signals(s, got, 8), 1);
 	assert_int_equal(got[0], SIGHUP);
-	assert_true(jobs_due(&s->jobs) > clock_ms());
 	assert_int_equal(say_exited(s, 3), 1);
 	assert_int_equal(s->waited, 0);
-	jobs_find(&s->jobs, 1)->kill_ms = 1; /* it is late */
-	jobs_expire(&s->jobs);
-	assert_int_equal(signals(s, got, 8), 1);
-	assert_int_equal(got[0], THE_END);
-	assert_int_equal(jobs_due(&s->jobs), 0);
 }
 
-static void one_that_is_late_is_killed(void **state)
+/* --- time ----------------------------------------------------------------- */
+
+/* A process with this time-out, asked for at NOW, of a client that goes at `gone`; -1: it
+ * stays.  The sandbox is paused from `pause` to `resume`; 0: it is not. */
+struct life {
+	uint64_t timeout_ms;
+	int64_t gone, pause, resume;
+	int64_t end; /* when it is ended; 0: never */
+	bool is_late;
+};
+
+#define GRACE_MS 10000
+
+static const struct life lives[] = {
+	{ .gone = -1 },
+	{ .timeout_ms = 1, .gone = -1, .end = 1, .is_late = true },
+	{ .timeout_ms = 60000, .gone = -1, .end = 60000, .is_late = true },
+	{ .gone = 7, .end = 7 + GRACE_MS },
+	/* The earlier one ends it. */
+	{ .timeout_ms = 60000, .gone = 7, .end = 7 + GRACE_MS },
+	{ .timeout_ms = 5000, .gone = 7, .end = 5000, .is_late = true },
+	/* No time passes in a pause. */
+	{ .timeout_ms = 60000, .gone = -1, .pause = 59999, .resume = 1059999, .end = 1060000,
+	  .is_late = true },
+	{ .timeout_ms = 60000, .gone = -1, .pause = 1, .resume = 2, .end = 60001,
+	  .is_late = true },
+	{ .gone = 7, .pause = 8, .resume = 50008, .end = 7 + GRACE_MS + 50000 },
+	/* Its client goes in the pause: the grace is whole after it. */
+	{ .gone = 30000, .pause = 8, .resume = 50008, .end = 50008 + GRACE_MS },
+	{ .timeout_ms = 60000, .gone = 30000, .pause = 8, .resume = 50008,
+	  .end = 50008 + GRACE_MS },
+};
+
+/* Does what is to be done at this moment.  True: the end was sent. */
+static bool step(struct scene *s, const struct life *l, int64_t at)
 {
-	struct scene *s = *state;
 	uint32_t got[8];
-	struct job *j = add(s, 1, client(0));
+	bool has_ended = false;
 
-	j->timeout_ms = 1;
-	jobs_send(&s->jobs);
-	assert_int_equal(j->exec.flags, EXEC_TREE);
-	drain(s);
-	assert_int_equal(say_started(s, 1), 1);
-	j->deadline_ms = 1;
-	jobs_expire(&s->jobs);
-	assert_int_equal(signals(s, got, 8), 1);
-	assert_int_equal(got[0], THE_END);
-	assert_true(j->has_timed_out);
-	run(s, 2, client(0));
-	assert_int_equal(jobs_find(&s->jobs, 2)->exec.flags, 0); /* without a time-out */
+	if (l->pause && at == l->pause)
+		jobs_pause(&s->jobs, NOW + at);
+	if (l->resume && at == l->resume)
+		jobs_resume(&s->jobs, NOW + at);
+	if (at == l->gone)
+		jobs_leave(&s->jobs, client(0), NOW + at);
+	jobs_expire(&s->jobs, NOW + at);
+	for (size_t n = signals(s, got, 8); n-- > 0;)
+		has_ended = has_ended || got[n] == THE_END;
+	return has_ended;
 }
 
-/* `ms` ago. */
-static void pause_since(struct scene *s, int64_t ms)
+/* The next moment in its life, or just before jobs_due(), or then. */
+static int64_t next_moment(const struct scene *s, const struct life *l, int64_t at)
 {
-	jobs_pause(&s->jobs);
-	s->jobs.paused_ms -= ms;
+	const int64_t due = jobs_due(&s->jobs);
+	const int64_t moments[] = { l->gone, l->pause, l->resume, due ? due - NOW - 1 : 0,
+				    due ? due - NOW : 0 };
+	int64_t next = INT64_MAX;
+
+	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
+		if (moments[i] > at && moments[i] < next)
+			next = moments[i];
+	return next;
 }
 
-static void in_a_pause_no_time_passes(void **state)
+static void a_process_is_ended_when_its_time_has_come(void **state)
 {
+	for (size_t i = 0; i < ARRAY_LEN(lives); i++) {
+		const struct life *l = &lives[i];
+		struct scene *s = *state;
+		struct job *j = add(s, 1, client(0));
+		int64_t end = 0;
+		j->timeout_ms = l->timeout_ms;
+		jobs_send(&s->jobs, NOW);
+		assert_int_equal(j->exec.flags, l->timeout_ms ? EXEC_TREE : 0);
+		drain(s);
+		assert_int_equal(say_started(s, 1), 1);
+		for (int64_t at = 0; at < INT64_MAX && !end; at = next_moment(s, l, at))
+			end = step(s, l, at) ? at : 0;
+		if (end != l->end || j->has_timed_out != l->is_late)
+			fail_msg("row %zu: ended at %lld, %s", i, (long long)end,
+				 j->has_timed_out ? "late" : "not late");
+		assert_int_equal(jobs_due(&s->jobs), 0); /* once */
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+/* The soonest of all. */
+static void the_next_is_due_first(void **state)
+{
+	static const uint64_t timeouts[] = { 300, 0, 100, 200 };
 	struct scene *s = *state;
-	uint32_t got[8];
-	struct job *j = add(s, 1, client(0));
-	const int64_t begun = clock_ms();
 
-	j->timeout_ms = 60000;
-	jobs_send(&s->jobs);
-	drain(s);
-	assert_int_equal(say_started(s, 1), 1);
-	run(s, 2, client(1));
-	pause_since(s, 1000000);
-	jobs_leave(&s->jobs, client(1)); /* in the pause: its grace is whole after it */
-	assert_int_equal(signals(s, got, 8), 1);
-	j->deadline_ms = 1;
+	for (uint32_t i = 0; i < 4; i++) {
+		struct job *j = add(s, i + 1, client(0));
+		j->timeout_ms = timeouts[i];
+		jobs_send(&s->jobs, NOW);
+		drain(s);
+		assert_int_equal(say_started(s, i + 1), 1);
+	}
+	assert_int_equal(jobs_due(&s->jobs), NOW + 100);
+	jobs_expire(&s->jobs, NOW + 250);
+	assert_true(jobs_find(&s->jobs, 3)->has_timed_out);
+	assert_true(jobs_find(&s->jobs, 4)->has_timed_out);
+	assert_int_equal(jobs_due(&s->jobs), NOW + 300);
+	jobs_pause(&s->jobs, NOW + 250);
 	assert_int_equal(jobs_due(&s->jobs), 0);
-	jobs_expire(&s->jobs);
-	assert_int_equal(signals(s, got, 8), 0);
-	j->deadline_ms = begun + 60000;
-	jobs_resume(&s->jobs);
-	assert_true(j->deadline_ms >= begun + 1060000);
-	assert_true(j->deadline_ms < begun + 1090000);
-	assert_true(jobs_find(&s->jobs, 2)->kill_ms >= begun + 9000);
-	assert_true(jobs_find(&s->jobs, 2)->kill_ms < begun + 40000);
-	jobs_expire(&s->jobs);
-	assert_int_equal(signals(s, got, 8), 0);
-	assert_false(j->has_timed_out);
 }
 
 /* The executor would call that untimely. */
@@ -422,18 +468,18 @@ static void nothing_is_started_in_a_pause_or_a_stop(void **state)
 	struct scene *s = *state;
 	struct job *j = add(s, 1, client(0));
 
-	jobs_pause(&s->jobs);
-	jobs_send(&s->jobs);
+	jobs_pause(&s->jobs, NOW);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->state, JOB_WAITING);
-	jobs_resume(&s->jobs);
-	jobs_send(&s->jobs);
+	jobs_resume(&s->jobs, NOW + 1);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->state, JOB_ASKED);
 	drain(s);
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->fds.count, 0);
 	j = add(s, 2, client(0));
 	s->jobs.is_closed = true;
-	jobs_send(&s->jobs);
+	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->state, JOB_WAITING);
 }
 
@@ -450,8 +496,8 @@ int main(void)
 		CASE(more_than_may_run_are_refused),
 		CASE(so_many_are_remembered),
 		CASE(a_client_that_goes_takes_what_is_its_own),
-		CASE(one_that_is_late_is_killed),
-		CASE(in_a_pause_no_time_passes),
+		CASE(a_process_is_ended_when_its_time_has_come),
+		CASE(the_next_is_due_first),
 		CASE(nothing_is_started_in_a_pause_or_a_stop),
 	};
 

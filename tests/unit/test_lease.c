@@ -86,7 +86,7 @@ static void start_supervisor(int lease)
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
-	journal_init(&s->journal, s->entry, &s->desk.mask);
+	journal_init(&s->journal, s->entry, &s->desk.mask, &s->now_ms);
 	s->created = text_copy("2026-01-01T00:00:00Z");
 	s->listener = registry_listen(s->entry, &e);
 	if (s->listener < 0)

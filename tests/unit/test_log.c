@@ -20,6 +20,8 @@
 #include "base/own.h"
 #include "sandbox/control/log.h"
 
+#define NOW 1000000
+
 struct place {
 	char path[64];
 	struct log log;
@@ -61,7 +63,7 @@ static void add(struct log *l, unsigned n, size_t len)
 	memset(line, 'x', len);
 	line[sprintf(line, "%u", n)] = ' ';
 	line[len - 1] = '\n';
-	assert_int_equal(log_add(l, line, len, &e), LOG_WRITTEN);
+	assert_int_equal(log_add(l, line, len, NOW, &e), LOG_WRITTEN);
 	free(line);
 }
 
@@ -153,32 +155,38 @@ static void limit_files(rlim_t bytes)
 
 static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries(void **state)
 {
+	static const struct {
+		int64_t at;
+		rlim_t room; /* of a file */
+		enum log_outcome outcome;
+		off_t size;
+		uint64_t lost;
+	} rows[] = {
+		{ 0, 103, LOG_STOPPED, 100, 7 }, /* a part of it fits */
+		{ 0, RLIM_INFINITY, LOG_SILENT, 100, 14 },
+		{ LOG_RETRY_MS - 1, RLIM_INFINITY, LOG_SILENT, 100, 21 },
+		/* A try in vain says no more, and the next comes as much later. */
+		{ LOG_RETRY_MS, 103, LOG_SILENT, 100, 28 },
+		{ 2 * LOG_RETRY_MS - 1, RLIM_INFINITY, LOG_SILENT, 100, 35 },
+		{ 2 * LOG_RETRY_MS, RLIM_INFINITY, LOG_RESUMED, 107, 35 },
+		{ 2 * LOG_RETRY_MS, RLIM_INFINITY, LOG_WRITTEN, 114, 35 },
+	};
 	struct log *l = &((struct place *)*state)->log;
-	const char *line = "a line\n";
 	struct err e;
 
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	add(l, 0, 100);
-	limit_files(103); /* a part of it fits */
-	assert_int_equal(log_add(l, line, 7, &e), LOG_STOPPED);
-	assert_non_null(strstr(e.text, "write the log"));
-	assert_int_equal(size_of(l, "output"), 100);
-	assert_int_equal(l->end, 100);
-	limit_files(RLIM_INFINITY);
-	/* Nobody tries before the time has come ... */
-	assert_int_equal(log_add(l, line, 7, &e), LOG_SILENT);
-	assert_int_equal(size_of(l, "output"), 100);
-	/* ... and who tries in vain says no more. */
-	limit_files(103);
-	l->retry_ms = 1;
-	assert_int_equal(log_add(l, line, 7, &e), LOG_SILENT);
-	assert_true(l->retry_ms > 1);
-	limit_files(RLIM_INFINITY);
-	l->retry_ms = 1;
-	assert_int_equal(log_add(l, line, 7, &e), LOG_RESUMED);
-	assert_int_equal(l->lost, 21);
-	assert_int_equal(size_of(l, "output"), 107);
-	assert_int_equal(log_add(l, line, 7, &e), LOG_WRITTEN);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		limit_files(rows[i].room);
+		enum log_outcome outcome = log_add(l, "a line\n", 7, NOW + rows[i].at, &e);
+		limit_files(RLIM_INFINITY);
+		if (outcome != rows[i].outcome || size_of(l, "output") != rows[i].size ||
+		    l->end != (uint64_t)rows[i].size || l->lost != rows[i].lost)
+			fail_msg("row %zu: %d, %lld bytes, %llu lost", i, outcome,
+				 (long long)size_of(l, "output"), (unsigned long long)l->lost);
+		if (outcome == LOG_STOPPED)
+			assert_non_null(strstr(e.text, "write the log"));
+	}
 	assert_int_equal(log_tail(l, 1), 107);
 }
 
@@ -202,8 +210,8 @@ static void test_without_a_folder_it_has_stopped(void **state)
 	(void)state;
 	log_init(&l, -1, "output", LOG_FILE_MAX);
 	assert_int_equal(log_tail(&l, 1), 0);
-	assert_int_equal(log_add(&l, "x\n", 2, &e), LOG_STOPPED);
-	assert_int_equal(log_add(&l, "x\n", 2, &e), LOG_SILENT);
+	assert_int_equal(log_add(&l, "x\n", 2, NOW, &e), LOG_STOPPED);
+	assert_int_equal(log_add(&l, "x\n", 2, NOW, &e), LOG_SILENT);
 	log_done(&l);
 }
 
