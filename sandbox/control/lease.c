@@ -27,7 +27,7 @@ void lease_take(struct supervisor *s, const struct client *c)
 	if (!s->lease.is_waiting || c != s->lease.holder)
 		return;
 	s->lease.is_waiting = false;
-	supervisor_start_clocks(s);
+	clocks_run(&s->clocks, s->now_ms);
 	registry_unset_waiting(s->entry); /* for who looks from outside */
 }
 

@@ -14,9 +14,6 @@
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 
-/* How much longer than its grace an executor may take to end. */
-#define STOP_MS 2000
-
 /* --- the sandbox ------------------------------------------------------------ */
 
 static int do_hello(const struct call *call)
@@ -87,7 +84,7 @@ static int do_stop(const struct call *call)
 	}
 	s->is_stopping = s->jobs.is_closed = true;
 	ports_close(&s->launch->ports);
-	s->stop_ms = s->now_ms + (int64_t)grace_ms + STOP_MS;
+	clocks_stop(&s->clocks, grace_ms, s->now_ms);
 	still_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);
 	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)

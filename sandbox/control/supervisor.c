@@ -33,8 +33,6 @@
 #include "sandbox/shelf.h"
 #include "sandbox/watchdog.h"
 
-/* How long a sandbox may take to become ready. */
-#define START_MS 60000
 /* When there were more processes and are no longer, memory is given back. */
 #define MANY_JOBS 32
 
@@ -254,17 +252,12 @@ static void on_signals(struct supervisor *s)
 
 static bool is_idle(const struct supervisor *s)
 {
-	if (s->start_ms || s->lease.is_waiting) /* it is not there yet, or nobody's */
+	if (s->clocks.start_due || s->lease.is_waiting) /* it is not there yet, or nobody's */
 		return false;
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
 	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
-}
-
-static int64_t idle_due(const struct supervisor *s)
-{
-	return s->idle_ms && is_idle(s) ? s->idle_since_ms + s->idle_ms : 0;
 }
 
 static int64_t due(const struct supervisor *s)
@@ -273,11 +266,35 @@ static int64_t due(const struct supervisor *s)
 
 	if (s->status != REGISTRY_PAUSED)
 		due = clock_sooner(due, jobs_due(&s->jobs));
-	due = clock_sooner(due, clock_sooner(s->end_ms, idle_due(s)));
-	due = clock_sooner(due, clock_sooner(s->start_ms, s->stop_ms));
+	due = clock_sooner(due, clocks_due(&s->clocks, is_idle(s)));
 	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
 	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
 	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
+}
+
+static const struct ending ends[] = {
+	[CLOCKS_START] = { .reason = "error", .exit_code = EXIT_HUTCH },
+	[CLOCKS_STOP] = { .reason = "stopped" },
+	[CLOCKS_TIMEOUT] = { .reason = "timeout", .exit_code = EXIT_TIMED_OUT,
+			     .limit = "timeout" },
+	[CLOCKS_TTL] = { .reason = "timeout", .exit_code = EXIT_TIMED_OUT,
+			 .limit = "ttl" },
+	[CLOCKS_IDLE] = { .reason = "idle", .limit = "idle-timeout" },
+};
+_Static_assert(ARRAY_LEN(ends) == CLOCKS_COUNT, "an end has no row");
+
+static void look_at_clocks(struct supervisor *s)
+{
+	const enum clocks_end why = clocks_look(&s->clocks, is_idle(s), s->now_ms);
+	const struct ending *x = &ends[why];
+	struct err late;
+
+	if (why == CLOCKS_GO_ON)
+		return;
+	(void)err_set(&late, ERR_SYSTEM, "the sandbox was not ready after %d s",
+		      CLOCKS_START_MS / 1000);
+	supervisor_end(s, x->reason, x->exit_code, x->limit,
+		       why == CLOCKS_START ? &late : NULL);
 }
 
 static void on_deadline(struct supervisor *s)
@@ -288,23 +305,11 @@ static void on_deadline(struct supervisor *s)
 	if (s->status != REGISTRY_PAUSED)
 		jobs_expire(&s->jobs, s->now_ms);
 	samples_tell(s);
-	if (clock_is_due(s->start_ms, s->now_ms)) {
-		(void)err_set(&e, ERR_SYSTEM, "the sandbox was not ready after %d s",
-			      START_MS / 1000);
-		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
-	}
-	if (clock_is_due(s->stop_ms, s->now_ms))
-		supervisor_end(s, "stopped", 0, NULL, NULL);
 	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), s->now_ms)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
-	if (clock_is_due(s->end_ms, s->now_ms))
-		supervisor_end(s, "timeout", EXIT_TIMED_OUT,
-			       s->timeout_ms && s->end_ms == s->timeout_ms ? "timeout" : "ttl",
-			       NULL);
-	if (clock_is_due(idle_due(s), s->now_ms))
-		supervisor_end(s, "idle", 0, "idle-timeout", NULL);
+	look_at_clocks(s);
 }
 
 static void send_requests(struct supervisor *s)
@@ -324,8 +329,7 @@ static void look_at_guest(struct supervisor *s)
 		judge(s);
 	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
 		supervisor_set_status(s, REGISTRY_READY);
-		s->start_ms = 0;
-		s->idle_since_ms = s->now_ms;
+		clocks_ready(&s->clocks, s->now_ms);
 		tell_ready(s, &none);
 	}
 	s->was_large = s->was_large || s->jobs.alive > MANY_JOBS;
@@ -334,7 +338,7 @@ static void look_at_guest(struct supervisor *s)
 		s->was_large = false;
 	}
 	if (!is_idle(s))
-		s->idle_since_ms = s->now_ms;
+		clocks_use(&s->clocks, s->now_ms);
 }
 
 static void work(struct supervisor *s)
@@ -408,14 +412,6 @@ static void tell_of_launch(struct supervisor *s)
 				: s->is_again ? "started again" : "made", fields);
 }
 
-void supervisor_start_clocks(struct supervisor *s)
-{
-	s->timeout_ms = s->timeout_ms ? s->now_ms + s->timeout_ms : 0;
-	s->ttl_ms = s->ttl_ms ? s->now_ms + s->ttl_ms : 0;
-	s->end_ms = clock_sooner(s->timeout_ms, s->ttl_ms);
-	s->idle_since_ms = s->now_ms;
-}
-
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -453,9 +449,9 @@ static void init(struct supervisor *s)
 	journal_init(&s->journal, s->entry, &s->desk.mask, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
-	s->start_ms = s->now_ms + START_MS;
+	clocks_begin(&s->clocks, s->now_ms);
 	if (!s->lease.is_waiting)
-		supervisor_start_clocks(s);
+		clocks_run(&s->clocks, s->now_ms);
 }
 
 /* Everything that is open, but for two that were for the start alone. */

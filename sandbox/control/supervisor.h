@@ -12,6 +12,7 @@
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
  *	methods.c	what each method does, with methods_exec, _start and _update.c
+ *	clocks.c	when it ends because of the time
  *	lease.c		one that ends with a connection
  *	samples.c	what it uses, told now and then
  *	still.c		while everything inside stands still
@@ -24,6 +25,7 @@
 #include "base/message.h"
 #include "policy/policy.h"
 #include "sandbox/act/desk.h"
+#include "sandbox/control/clocks.h"
 #include "sandbox/control/events.h"
 #include "sandbox/control/jobs.h"
 #include "sandbox/control/journal.h"
@@ -83,7 +85,7 @@ struct supervisor {
 	struct registry_entry *entry;	/* borrowed */
 	struct definition *definition;	/* borrowed: of --keep; NULL: none */
 	char *created;			/* owned */
-	int64_t timeout_ms, ttl_ms, idle_ms; /* 0: none */
+	struct clocks clocks;
 	struct lease lease;
 	struct samples samples;
 	struct limits limits; /* the policy's, until somebody updates them */
@@ -112,10 +114,6 @@ struct supervisor {
 	struct client *clients[CLIENTS_MAX]; /* owned */
 	size_t client_count;
 	uint64_t client_number;
-	int64_t end_ms;	  /* --timeout, --ttl */
-	int64_t start_ms; /* when it must have become ready */
-	int64_t stop_ms;  /* when it must have ended by itself */
-	int64_t idle_since_ms;
 	struct still still;
 };
 
@@ -133,8 +131,6 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 		    const char *limit, const struct err *e);
 /* Another name, in the info too. */
 int supervisor_rename(struct supervisor *s, const char *name, struct err *e);
-/* What --timeout and --ttl say begins now. */
-void supervisor_start_clocks(struct supervisor *s);
 /* The info of docs/control.md, allocated. */
 char *supervisor_info(const struct supervisor *s);
 /* As info has the limits, {"memory":...}, allocated. */

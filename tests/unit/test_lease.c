@@ -74,7 +74,7 @@ static void start_supervisor(int lease)
 				  .launch = &x.launch,
 				  .entry = &x.entry,
 				  .ready = -1,
-				  .ttl_ms = TTL_MS,
+				  .clocks = { .ttl_ms = TTL_MS },
 				  .status = REGISTRY_READY,
 				  .lease = { .fd = lease, .is_waiting = lease > 0 } };
 	s->guest = (struct guest){ .sandbox = &x.launch.sandbox,
@@ -286,7 +286,7 @@ static void test_what_waits_can_be_looked_at_and_is_not_taken_by_that(void **sta
 	}
 	expect(other, INFO, "\"lease\":\"waiting\"");
 	assert_true(shows_as_waiting());
-	assert_int_equal(x.s.end_ms, 0); /* --ttl has not begun */
+	assert_int_equal(x.s.clocks.ttl_due, 0); /* --ttl has not begun */
 	expect_alive();
 }
 
@@ -370,12 +370,12 @@ static void test_its_times_begin_once_with_the_holders_hello(void **state)
 	(void)state;
 	x.s.now_ms = NOW + 1000;
 	expect(x.holder, HELLO, "\"result\"");
-	assert_int_equal(x.s.end_ms, NOW + 1000 + TTL_MS);
+	assert_int_equal(x.s.clocks.ttl_due, NOW + 1000 + TTL_MS);
 	x.s.now_ms = NOW + 2000;
 	expect(x.holder, HELLO, "\"result\"");
 	AUTO_CLOSE int other = join_and_greet();
 	expect(other, INFO, "\"lease\":\"held\"");
-	assert_int_equal(x.s.end_ms, NOW + 1000 + TTL_MS);
+	assert_int_equal(x.s.clocks.ttl_due, NOW + 1000 + TTL_MS);
 }
 
 static void test_a_hello_of_another_protocol_takes_nothing(void **state)
@@ -383,7 +383,7 @@ static void test_a_hello_of_another_protocol_takes_nothing(void **state)
 	(void)state;
 	expect(x.holder, HELLO ",\"params\":{\"protocol\":2}",
 	       "\"kind\":\"unsupported\"");
-	assert_int_equal(x.s.end_ms, 0);
+	assert_int_equal(x.s.clocks.ttl_due, 0);
 	assert_true(shows_as_waiting());
 }
 
@@ -565,8 +565,7 @@ static void test_without_a_lease_nobodys_leaving_ends_it(void **state)
 	leave(&one);
 	leave(&two);
 	expect_alive();
-	assert_int_equal(x.s.end_ms,
-			 0); /* it is for its start, supervisor_start_clocks() */
+	assert_int_equal(x.s.clocks.ttl_due, 0); /* it runs from the start of the loop */
 }
 
 #define LEASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -1,0 +1,146 @@
+/* When a sandbox ends because of the time, and why. */
+#include "sandbox/control/clocks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+
+#define NOW	1000000
+#define STOP_MS 2000 /* as clocks.c has it */
+#define NEVER	(-NOW)
+
+/* A sandbox that is made at NOW; moments count from then on. */
+struct life {
+	int64_t timeout, ttl, idle;
+	int64_t taken; /* its time-out and ttl run from then on */
+	int64_t ready; /* NEVER: it does not become so */
+	int64_t used;  /* the last time; 0: not at all */
+	int64_t stop, grace;
+	int64_t due;
+	enum clocks_end end;
+};
+
+static const struct life lives[] = {
+	/* Nothing is asked for. */
+	{ .ready = 1, .due = NEVER },
+	{ .ready = 59999, .due = NEVER },
+	{ .ready = NEVER, .due = CLOCKS_START_MS, .end = CLOCKS_START },
+	/* A time-out runs from when it is made, ready or not. */
+	{ .timeout = 50, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
+	{ .timeout = 50, .ready = NEVER, .due = 50, .end = CLOCKS_TIMEOUT },
+	{ .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TTL },
+	{ .timeout = 50, .ttl = 51, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
+	{ .timeout = 51, .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TTL },
+	{ .timeout = 50, .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
+	{ .timeout = 90000, .ready = NEVER, .due = CLOCKS_START_MS, .end = CLOCKS_START },
+	/* A sandbox that waits to be handed out has its time from when it is taken. */
+	{ .timeout = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_TIMEOUT },
+	{ .ttl = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_TTL },
+	{ .idle = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_IDLE },
+	/* It is idle since it has become ready, or was used. */
+	{ .idle = 50, .ready = 100, .due = 150, .end = CLOCKS_IDLE },
+	{ .idle = 50, .ready = 100, .used = 149, .due = 199, .end = CLOCKS_IDLE },
+	{ .idle = 50, .ttl = 60, .ready = 1, .used = 11, .due = 60, .end = CLOCKS_TTL },
+	/* Asked to stop: the grace is for those inside, and the rest for the executor. */
+	{ .ready = 1, .stop = 10, .due = 10 + STOP_MS, .end = CLOCKS_STOP },
+	{ .ready = 1, .stop = 10, .grace = 5000, .due = 5010 + STOP_MS, .end = CLOCKS_STOP },
+	{ .timeout = 2500, .ready = 1, .stop = 10, .grace = 5000, .due = 2500,
+	  .end = CLOCKS_TIMEOUT },
+	{ .timeout = 10 + STOP_MS, .ready = 1, .stop = 10, .due = 10 + STOP_MS,
+	  .end = CLOCKS_STOP },
+};
+
+static void live(struct clocks *c, const struct life *l)
+{
+	*c = (struct clocks){ .timeout_ms = l->timeout, .ttl_ms = l->ttl, .idle_ms = l->idle };
+	clocks_begin(c, NOW);
+	if (!l->taken)
+		clocks_run(c, NOW);
+	if (l->ready != NEVER)
+		clocks_ready(c, NOW + l->ready);
+	if (l->taken)
+		clocks_run(c, NOW + l->taken);
+	if (l->used)
+		clocks_use(c, NOW + l->used);
+	if (l->stop)
+		clocks_stop(c, (uint64_t)l->grace, NOW + l->stop);
+}
+
+static void expect(const struct clocks *c, size_t row, int64_t at, enum clocks_end end)
+{
+	const enum clocks_end got = clocks_look(c, c->start_due == 0, NOW + at);
+
+	if (got != end)
+		fail_msg("row %zu at %lld: %d and not %d", row, (long long)at, got, end);
+}
+
+static void test_each_ends_when_its_time_has_come_and_no_sooner(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lives); i++) {
+		const struct life *l = &lives[i];
+		struct clocks c;
+		live(&c, l);
+		const int64_t due = clocks_due(&c, c.start_due == 0);
+		if (due != NOW + l->due)
+			fail_msg("row %zu: due at %lld", i, (long long)due - NOW);
+		if (l->due == NEVER) {
+			expect(&c, i, INT32_MAX, CLOCKS_GO_ON);
+			continue;
+		}
+		expect(&c, i, l->due - 1, CLOCKS_GO_ON);
+		expect(&c, i, l->due, l->end);
+	}
+}
+
+/* After a host has slept the loop finds all of them due at once. */
+static void test_who_comes_late_finds_what_was_due_first(void **state)
+{
+	static const struct {
+		struct life life;
+		enum clocks_end end;
+	} rows[] = {
+		{ { .timeout = 50, .ttl = 60, .idle = 5, .ready = 1 }, CLOCKS_TIMEOUT },
+		{ { .timeout = 60, .ttl = 50, .idle = 5, .ready = 1 }, CLOCKS_TTL },
+		{ { .timeout = 60, .stop = 10, .ready = 1 }, CLOCKS_STOP },
+		{ { .timeout = 60, .stop = 10, .ready = NEVER }, CLOCKS_START },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct clocks c;
+		live(&c, &rows[i].life);
+		expect(&c, i, 10000000, rows[i].end);
+	}
+}
+
+static void test_what_is_used_is_not_idle_however_long(void **state)
+{
+	struct clocks c = { .idle_ms = 50 };
+
+	(void)state;
+	clocks_run(&c, NOW);
+	clocks_ready(&c, NOW);
+	assert_int_equal(clocks_due(&c, false), 0);
+	assert_int_equal(clocks_look(&c, false, NOW + 1000000), CLOCKS_GO_ON);
+	clocks_use(&c, NOW + 1000000);
+	assert_int_equal(clocks_due(&c, true), NOW + 1000050);
+	assert_int_equal(clocks_look(&c, true, NOW + 1000049), CLOCKS_GO_ON);
+	assert_int_equal(clocks_look(&c, true, NOW + 1000050), CLOCKS_IDLE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_ends_when_its_time_has_come_and_no_sooner),
+		cmocka_unit_test(test_who_comes_late_finds_what_was_due_first),
+		cmocka_unit_test(test_what_is_used_is_not_idle_however_long),
+	};
+
+	return cmocka_run_group_tests_name("clocks", tests, NULL, NULL);
+}
