@@ -1,4 +1,5 @@
-/* What an executor may say of a pause, and what ends a sandbox. */
+/* still: an executor may say so much of a pause, a reader waits for it so long, and no time
+ * passes in it. */
 #include "sandbox/control/still.h"
 
 #include <setjmp.h>
@@ -7,14 +8,30 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 
 #include "base/buffer.h"
-#include "base/err.h"
 #include "base/frame.h"
 #include "base/message.h"
-#include "sandbox/control/supervisor.h"
+#include "tests/unit/control.h"
 
-static struct supervisor s;
+#define STAND_MS 5000 /* as still.c has it */
+
+static struct control x;
+
+static int setup(void **state)
+{
+	(void)state;
+	control_begin(&x);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	control_end(&x);
+	return 0;
+}
 
 static int says(uint32_t number)
 {
@@ -25,7 +42,7 @@ static int says(uint32_t number)
 	buffer_init(&b, 64);
 	assert_int_equal(message_put_paused(&b, number, &e), 0);
 	assert_int_equal(frame_next(&b, FRAME_MAX_FROM_EXECUTOR, &f, &e), 1);
-	int taken = still_frame(&s, &f, &e);
+	int taken = still_frame(&x.s, &f, &e);
 	buffer_done(&b);
 	return taken;
 }
@@ -33,25 +50,152 @@ static int says(uint32_t number)
 static void test_paused_comes_for_what_was_asked_and_once(void **state)
 {
 	(void)state;
-	still_init(&s.still);
 	assert_int_equal(says(1), -1);
-	s.still.asked = 3;
+	x.s.still.asked = 3;
 	assert_int_equal(says(1), 0);
 	assert_int_equal(says(1), -1);
-	assert_int_equal(s.still.stopped, 1);
+	assert_int_equal(x.s.still.stopped, 1);
 	/* The second was continued before all had stopped. */
 	assert_int_equal(says(3), 0);
 	assert_int_equal(says(2), -1);
 	assert_int_equal(says(4), -1);
 	assert_int_equal(says(UINT32_MAX), -1);
-	assert_int_equal(s.still.stopped, 3);
-	still_done(&s.still);
+	assert_int_equal(x.s.still.stopped, 3);
 }
+
+/* --- a reader ------------------------------------------------------------------- */
+
+static bool is_answered(const struct client *c, const char *part)
+{
+	const struct buffer *out = &c->wire.out;
+
+	return memmem(buffer_data(out) ? (const char *)buffer_data(out) : "", buffer_len(out),
+		      part, strlen(part)) != NULL;
+}
+
+/* A reader waits until all stand still, and no longer than STAND_MS. */
+static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
+{
+	static const struct {
+		int64_t stand; /* when all stand; 0: they do not */
+		int64_t end;   /* when it is answered */
+		const char *answer;
+	} rows[] = {
+		{ 1, 1, "\"result\":" },
+		{ STAND_MS - 1, STAND_MS - 1, "\"result\":" },
+		{ STAND_MS, STAND_MS, "\"result\":" },
+		{ 0, STAND_MS, "not everybody inside stood still within 5 s" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const int64_t moments[] = { 0, 1, 2, STAND_MS - 1, STAND_MS };
+		int fd, to;
+		struct client *c = control_client(&x, &fd);
+		struct still *t = &x.s.still;
+		struct err e = { 0 };
+		int ours = control_pair(&to);
+		x.launch.sandbox.upper = open("/", O_PATH | O_CLOEXEC);
+		assert_int_equal(still_begin(&x.s, c, text_copy("7"), to, &e), 0);
+		assert_int_equal(t->due_ms, NOW + STAND_MS);
+		for (size_t n = 0; n < ARRAY_LEN(moments); n++) {
+			x.s.now_ms = NOW + moments[n];
+			if (rows[i].stand && rows[i].stand == moments[n])
+				assert_int_equal(says(1), 0);
+			still_look(&x.s);
+			const bool is_over = moments[n] >= rows[i].end;
+			if (is_answered(c, rows[i].answer) != is_over || !t->request != is_over)
+				fail_msg("row %zu at %lld", i, (long long)moments[n]);
+		}
+		assert_int_equal(t->due_ms, 0);
+		/* It reads, or all go on. */
+		assert_int_equal(x.s.status, rows[i].stand ? REGISTRY_PAUSED : REGISTRY_READY);
+		own_close(&fd);
+		own_close(&ours);
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+/* --- no time passes --------------------------------------------------------------- */
+
+static void pause_it(void)
+{
+	struct err e = { 0 };
+
+	if (still_pause(&x.s, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void lose_it(void)
+{
+	struct err lost = { 0 };
+
+	(void)err_set(&lost, ERR_REFUSED, "/work/.git was replaced");
+	still_unprotected(&x.s, &lost);
+}
+
+static void unpause(void)
+{
+	struct err e = { 0 };
+
+	if (still_unpause(&x.s, false, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void insist(void)
+{
+	struct err e = { 0 };
+
+	/* The protection that was lost does not come back by itself. */
+	assert_int_equal(still_unpause(&x.s, false, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	if (still_unpause(&x.s, true, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static void stop(void)
+{
+	still_end(&x.s);
+}
+
+/* Processes and actions have that much more time. */
+static void test_in_a_pause_no_time_passes(void **state)
+{
+	static const struct {
+		void (*begin)(void), (*end)(void);
+	} pauses[] = { { pause_it, unpause }, { pause_it, stop }, { lose_it, insist } };
+	static const int64_t lengths[] = { 0, 1, 5000, 86400000 };
+
+	for (size_t i = 0; i < ARRAY_LEN(pauses) * ARRAY_LEN(lengths); i++) {
+		const int64_t length = lengths[i % ARRAY_LEN(lengths)];
+		struct session *opening = queue_session(&x.s.desk.queue, "a");
+		struct job *j = control_job(&x, NULL);
+		j->deadline_ms = NOW + 60000;
+		opening->is_opening = true;
+		opening->deadline_ms = NOW + 70000;
+		x.s.now_ms = NOW + 100;
+		pauses[i / ARRAY_LEN(lengths)].begin();
+		assert_int_equal(x.s.status, REGISTRY_PAUSED);
+		assert_int_equal(jobs_due(&x.s.jobs), 0);
+		x.s.now_ms = NOW + 100 + length;
+		jobs_expire(&x.s.jobs, x.s.now_ms);
+		pauses[i / ARRAY_LEN(lengths)].end();
+		if (jobs_due(&x.s.jobs) != NOW + 60000 + length ||
+		    desk_deadline(&x.s.desk) != NOW + 70000 + length || j->has_timed_out)
+			fail_msg("row %zu: %lld and %lld", i,
+				 (long long)jobs_due(&x.s.jobs) - NOW,
+				 (long long)desk_deadline(&x.s.desk) - NOW);
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paused_comes_for_what_was_asked_and_once),
+		TEST(test_paused_comes_for_what_was_asked_and_once),
+		TEST(test_a_reader_waits_for_all_and_not_for_ever),
+		TEST(test_in_a_pause_no_time_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,98 @@
+/* control -- a supervisor of a test's own, without a process, a cgroup or files, whose
+ * time is the test's: s.now_ms.  Include it behind cmocka.h. */
+#pragma once
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/control/supervisor.h"
+#include "sandbox/launch.h"
+
+#define NOW 1000000ll
+
+struct control {
+	struct supervisor s;
+	struct policy policy;
+	struct launch launch;
+	struct registry_entry entry;
+	int executor; /* the other end of the channel */
+};
+
+static inline int control_pair(int *ret_theirs)
+{
+	int ends[2];
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+	*ret_theirs = ends[1];
+	return ends[0];
+}
+
+static inline void control_begin(struct control *x)
+{
+	struct supervisor *s = &x->s;
+
+	*x = (struct control){ .executor = -1 };
+	policy_init(&x->policy);
+	launch_init(&x->launch, &x->policy);
+	registry_init(&x->entry);
+	strcpy(x->entry.name, "box");
+	x->launch.sandbox.channel = control_pair(&x->executor);
+	*s = (struct supervisor){ .now_ms = NOW, .launch = &x->launch, .entry = &x->entry,
+				  .ready = -1, .listener = -1, .status = REGISTRY_READY };
+	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
+				   .state = GUEST_READY };
+	guest_init(&s->guest, NOW);
+	still_init(&s->still);
+	desk_init(&s->desk);
+	methods_init_jobs(s);
+	/* These logs are written, and kept nowhere. */
+	log_init(&s->outputs.log, -1, "output", 1 << 20);
+	s->journal = (struct journal){ .entry = &x->entry, .mask = &s->desk.mask,
+				       .now_ms = &s->now_ms };
+	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
+}
+
+static inline void control_end(struct control *x)
+{
+	struct supervisor *s = &x->s;
+
+	clients_done(s);
+	still_done(&s->still);
+	jobs_done(&s->jobs);
+	outputs_done(s);
+	desk_done(&s->desk);
+	guest_done(&s->guest);
+	events_done(&s->events);
+	journal_done(&s->journal);
+	own_close(&x->launch.sandbox.channel);
+	own_close(&x->executor);
+	registry_done(&x->entry);
+	launch_done(&x->launch);
+	policy_done(&x->policy);
+}
+
+/* A client that is connected; its end goes to *ret_fd. */
+static inline struct client *control_client(struct control *x, int *ret_fd)
+{
+	clients_add(&x->s, control_pair(ret_fd));
+	return x->s.clients[x->s.client_count - 1];
+}
+
+/* A process that runs.  `owner` may be NULL: its client has gone. */
+static inline struct job *control_job(struct control *x, struct client *owner)
+{
+	struct job *j = mem_zeroed(1, sizeof(*j));
+	struct err e;
+
+	j->id = (uint32_t)x->s.jobs.alive + 1;
+	j->owner = owner;
+	assert_int_equal(jobs_add(&x->s.jobs, j, &e), 0);
+	j->state = JOB_RUNNING;
+	return j;
+}

@@ -1,0 +1,200 @@
+/* How long the end of what was printed is held back, and how long a client is waited for. */
+#include "sandbox/control/outputs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+
+#include "tests/unit/control.h"
+
+#define SHOWN_MS 200 /* as outputs.c has it */
+
+static struct control x;
+
+static int setup(void **state)
+{
+	(void)state;
+	control_begin(&x);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	control_end(&x);
+	return 0;
+}
+
+/* A process whose output is kept; its end of stdout goes to *ret_fd. */
+static struct job *start(struct client *owner, int *ret_fd)
+{
+	struct job *j = control_job(&x, owner);
+	struct wire_fds fds = { 0 };
+	struct err e = { 0 };
+
+	j->capture = capture_new(false, false, &fds, &e);
+	assert_non_null(j->capture);
+	*ret_fd = fd_take(&fds.fds[1]);
+	(void)close(fds.fds[0]);
+	(void)close(fds.fds[2]);
+	return j;
+}
+
+/* A turn at `now`: what poll(2) tells at once is served. */
+static void turn(int64_t now)
+{
+	struct pollfd w[2 * CAPTURE_STREAMS];
+
+	const size_t count = outputs_watch(&x.s, w);
+	assert_true(count <= ARRAY_LEN(w));
+	assert_true(poll(w, count, 0) >= 0);
+	x.s.now_ms = now;
+	outputs_serve(&x.s, w);
+}
+
+/* --- secrets ---------------------------------------------------------------------- */
+
+/* The supervisor holds back the beginning of a secret for SHOWN_MS after its last byte. */
+static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **state)
+{
+	static const struct {
+		int64_t at;
+		const char *printed;
+		const char *shown; /* in all */
+		int64_t due; /* when the rest is; 0: nothing is held */
+	} rows[] = {
+		{ 0, "sesame-0", "", SHOWN_MS },
+		{ SHOWN_MS - 1, NULL, "", SHOWN_MS },
+		{ SHOWN_MS, NULL, "sesame-0", 0 },
+		{ 1000, "a sesame-", "sesame-0a ", 1000 + SHOWN_MS },
+		{ 1100, "01", "sesame-0a ", 1100 + SHOWN_MS },
+		{ 1200, NULL, "sesame-0a ", 1100 + SHOWN_MS },
+		{ 1300, NULL, "sesame-0a sesame-01", 0 },
+		{ 2000, "sesame-", "sesame-0a sesame-01", 2000 + SHOWN_MS },
+		{ 2000 + SHOWN_MS - 1, "0123456789.",
+		  "sesame-0a sesame-01<secret-hidden>.", 0 },
+	};
+	bool is_hidden = false;
+	struct err e = { 0 };
+	int fd;
+	struct job *j = start(NULL, &fd);
+	const struct kept *k = &j->capture->kept[0];
+
+	(void)state;
+	assert_int_equal(mask_add(&x.s.desk.mask, "sesame-0123456789", &is_hidden, &e), 0);
+	assert_true(is_hidden);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct pollfd w[2 * CAPTURE_STREAMS];
+		char got[256] = "";
+		const char *printed = rows[i].printed;
+		if (printed)
+			assert_int_equal(write(fd, printed, strlen(printed)), strlen(printed));
+		turn(NOW + rows[i].at);
+		(void)kept_copy(k, k->begin, got, sizeof(got) - 1);
+		(void)outputs_watch(&x.s, w);
+		const int64_t due = x.s.outputs.look_ms;
+		const int64_t expected = rows[i].due ? NOW + rows[i].due : 0;
+		if (strcmp(got, rows[i].shown) != 0 || due != expected)
+			fail_msg("row %zu: '%s', the rest at %lld", i, got,
+				 (long long)due - NOW);
+	}
+	own_close(&fd);
+}
+
+/* --- a client that takes nothing --------------------------------------------------- */
+
+/* The supervisor does not read what the client's own process prints, but not for longer. */
+static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
+{
+	static const struct {
+		int64_t stuck; /* since when; -1: it is not */
+		int64_t at;
+		bool is_read; /* what its process prints */
+		int64_t look;
+	} rows[] = {
+		{ -1, 0, true, 0 },
+		{ 0, 0, false, OUTPUTS_STUCK_MS },
+		{ 0, OUTPUTS_STUCK_MS - 1, false, OUTPUTS_STUCK_MS },
+		{ 0, OUTPUTS_STUCK_MS, true, 0 },
+		{ 0, OUTPUTS_STUCK_MS + 1, true, 0 },
+		{ 700, OUTPUTS_STUCK_MS + 1, false, 700 + OUTPUTS_STUCK_MS }, /* it has read */
+	};
+	int fd, ours;
+	struct client *c = control_client(&x, &ours);
+	struct job *j = start(c, &fd);
+
+	(void)state;
+	outputs_view(c, j);
+	kept_add(&j->capture->kept[0], "0123456789", 10, KEPT_MIN);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct pollfd w[2 * CAPTURE_STREAMS];
+		c->stuck_ms = rows[i].stuck < 0 ? 0 : NOW + rows[i].stuck;
+		x.s.now_ms = NOW + rows[i].at;
+		size_t count = outputs_watch(&x.s, w);
+		bool is_read = false;
+		while (count-- > 0)
+			is_read = is_read || w[count].fd == j->capture->out[0];
+		if (is_read != rows[i].is_read ||
+		    x.s.outputs.look_ms != (rows[i].look ? NOW + rows[i].look : 0))
+			fail_msg("row %zu: %s", i, is_read ? "read" : "not read");
+	}
+	own_close(&fd);
+	own_close(&ours);
+}
+
+/* From the first byte that is not taken, and once more from each that is. */
+static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **state)
+{
+	static const char piece[4096];
+	static char taken[64 << 10];
+	struct buffer *out;
+	int ours;
+	struct client *c = control_client(&x, &ours);
+
+	(void)state;
+	out = &c->wire.out;
+	x.s.now_ms = NOW;
+	(void)clients_work(&x.s);
+	assert_int_equal(c->stuck_ms, 0);
+	do { /* until its socket takes no more */
+		assert_true(buffer_append(out, piece, sizeof(piece)));
+		(void)clients_work(&x.s);
+	} while (buffer_len(out) == 0);
+	assert_int_equal(c->stuck_ms, NOW);
+	for (int i = 0; i < 64; i++) /* much more than a socket takes */
+		assert_true(buffer_append(out, taken, sizeof(taken)));
+	x.s.now_ms = NOW + 500;
+	(void)clients_work(&x.s);
+	assert_int_equal(c->stuck_ms, NOW);
+	/* The client reads, and its socket has room for some of the rest. */
+	x.s.now_ms = NOW + 600;
+	const size_t waits = buffer_len(out);
+	while (buffer_len(out) == waits) {
+		assert_true(read(ours, taken, sizeof(taken)) > 0);
+		(void)clients_work(&x.s);
+	}
+	assert_true(buffer_len(out) > 0);
+	assert_int_equal(c->stuck_ms, NOW + 600);
+	while (read(ours, taken, sizeof(taken)) > 0)
+		(void)clients_work(&x.s);
+	assert_int_equal(buffer_len(out), 0);
+	assert_int_equal(c->stuck_ms, 0);
+	own_close(&ours);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_is_no_secret_in_the_end_is_shown_after_a_while),
+		TEST(test_a_client_that_takes_nothing_is_waited_for_a_while),
+		TEST(test_a_client_is_stuck_from_when_it_has_taken_something_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
