@@ -53,6 +53,18 @@ void actor_start_init(struct actor *a)
 	open_first(a);
 }
 
+static bool is_there(void *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+void actor_await_file(const struct actor *a, const char *name)
+{
+	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
+
+	patience_wait(is_there, path);
+}
+
 void actor_end(struct actor *a)
 {
 	assert_int_equal(WEXITSTATUS(supervisor_end(&a->s)), 1);
@@ -179,8 +191,8 @@ static bool read_more(struct actor *a)
 	struct supervisor *s = &a->s;
 	struct pollfd p = { .fd = s->socket, .events = POLLIN };
 
-	if (poll(&p, 1, ANSWER_MS) != 1)
-		fail_msg("no answer in %d ms to '%s'", ANSWER_MS, a->last);
+	if (poll(&p, 1, PATIENCE_MS) != 1)
+		fail_msg("no answer in %d s to '%s'", PATIENCE_S, a->last);
 	uint8_t *to = buffer_reserve(&s->in, 1);
 	assert_non_null(to);
 	ssize_t n = recv(s->socket, to, s->in.room - s->in.end, 0);
@@ -329,6 +341,35 @@ struct act actor_do(struct actor *a, struct run_request r, uint32_t state)
 			 state, (int)(r.text.len < 200 ? r.text.len : 200), r.text.data,
 			 (int)x.report.exit_code, x.content);
 	return x;
+}
+
+/* What is new is told without the end of the line before it. */
+static void add_shown(char *shown, size_t room, const char *content)
+{
+	size_t len = strlen(shown);
+
+	if (*content)
+		(void)snprintf(shown + len, room - len, "%s%s", len ? "\n" : "", content);
+}
+
+/* So much as to make other programs run. */
+#define SHOW_MS 10
+
+void actor_show(struct actor *a, struct run_request r, const char *content)
+{
+	char shown[4096] = "";
+
+	r.soft_ms = SHOW_MS;
+	r.hard_ms = 0;
+	do {
+		struct act x = actor_do(a, r, REPORT_NO_CHANGE);
+		add_shown(shown, sizeof(shown), x.content);
+		assert_int_equal(x.report.exit_code, ACTION_NO_CODE);
+		act_done(&x);
+		r.kind = RUN_WAIT;
+		r.text = bytes_of("");
+	} while (strlen(shown) < strlen(content));
+	assert_string_equal(shown, content);
 }
 
 struct act actor_run(struct actor *a, const char *command)

@@ -1,7 +1,7 @@
 /* actor -- what a supervisor does with sessions and files, for tests.
  *
  * On top of supervisor.h: each call sends one request and waits for its answer,
- * at most ANSWER_MS; everything that came meanwhile about others fails the test,
+ * at most PATIENCE_S; everything that came meanwhile about others fails the test,
  * except where actor_expect() is used by hand. */
 #pragma once
 #include <stdbool.h>
@@ -50,6 +50,10 @@ void actor_clean(struct actor *a);
 /* A text without its 0. */
 struct bytes bytes_of(const char *text);
 
+/* Waits until there is a file of this name in `home`: a command says by it that it has come
+ * so far. */
+void actor_await_file(const struct actor *a, const char *name);
+
 /* Asks for a session; an `env` of NULL is PATH, HOME and TERM. */
 void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env);
 
@@ -76,6 +80,9 @@ void actor_check(struct actor *a, const char *command, const char *content,
 		 uint32_t exit_code);
 /* The same with a kind and time-outs, and the state is this one. */
 struct act actor_do(struct actor *a, struct run_request r, uint32_t state);
+/* The command that `r` is, or is about, shows this by and by and runs on: each soft time-out
+ * that passes before is followed by another wait, so that none can be too short. */
+void actor_show(struct actor *a, struct run_request r, const char *content);
 
 struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
 		      uint64_t end);

@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "tests/patience.h"
 #include "tests/unit/supervisor.h"
 
 static inline bool inside_is(pid_t pid, const char *namespace)
@@ -40,6 +39,7 @@ static inline char inside_state(pid_t pid)
 /* How many there are beside the executor, and how many of these are stopped. */
 struct inside {
 	unsigned count, stopped;
+	pid_t one; /* of them; 0: there is none */
 };
 
 static inline struct inside inside_look(const struct supervisor *s)
@@ -59,26 +59,34 @@ static inline struct inside inside_look(const struct supervisor *s)
 		if (!pid || pid == s->pid || !inside_is(pid, namespace))
 			continue;
 		char state = inside_state(pid);
-		found.count += state != 0 && state != 'Z';
+		if (state == 0 || state == 'Z')
+			continue;
+		found.count++;
+		found.one = pid;
 		found.stopped += state == 'T';
 	}
 	(void)closedir(dir);
 	return found;
 }
 
+struct inside_wish {
+	const struct supervisor *s;
+	unsigned count, stopped;
+};
+
+static inline bool inside_is_as_wished(void *wish)
+{
+	const struct inside_wish *w = wish;
+	struct inside now = inside_look(w->s);
+
+	return now.count == w->count && now.stopped == w->stopped;
+}
+
 /* Waits until there are `count`, and all or none of them stopped: nothing tells of
  * that but a look. */
 static inline void inside_wait(const struct supervisor *s, unsigned count, bool is_stopped)
 {
-	const struct timespec moment = { .tv_nsec = 1000000 };
-	int64_t end = clock_ms() + ANSWER_MS;
-	struct inside now = inside_look(s);
+	struct inside_wish w = { s, count, is_stopped ? count : 0 };
 
-	while (now.count != count || now.stopped != (is_stopped ? count : 0)) {
-		if (clock_ms() > end)
-			fail_msg("%u of %u are stopped, and not %s of %u", now.stopped,
-				 now.count, is_stopped ? "all" : "none", count);
-		(void)nanosleep(&moment, NULL);
-		now = inside_look(s);
-	}
+	patience_wait(inside_is_as_wished, &w);
 }

@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/io.h"
@@ -152,7 +151,9 @@ int supervisor_wait(struct supervisor *s)
 {
 	int status = -1;
 
+	(void)alarm(PATIENCE_S); /* where it does not end */
 	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+	(void)alarm(0);
 	own_close(&s->socket);
 	buffer_done(&s->in);
 	return status;
@@ -342,14 +343,14 @@ static bool wait_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, ANSWER_MS) == 1;
+	return poll(&p, 1, PATIENCE_MS) == 1;
 }
 
 /* False at the end of the channel. */
 static bool read_more(struct supervisor *s)
 {
 	if (!wait_readable(s->socket))
-		fail_msg("no answer in %d ms", ANSWER_MS);
+		fail_msg("no answer in %d s", PATIENCE_S);
 	uint8_t *to = buffer_reserve(&s->in, 1);
 	size_t room = s->in.room - s->in.end;
 	ssize_t n = recv(s->socket, to, room, 0);
@@ -441,6 +442,46 @@ void supervisor_expect_silence(struct supervisor *s, int ms)
 		take_paused(s);
 }
 
+/* How often it has given the processor away; 0: it is not asleep. */
+static unsigned long sleeps_of(pid_t pid)
+{
+	char path[64], line[256], state = 0;
+	unsigned long count = 0, by_itself = 0, preempted = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		(void)sscanf(line, "State: %c", &state);
+		(void)sscanf(line, "voluntary_ctxt_switches: %lu", &by_itself);
+		(void)sscanf(line, "nonvoluntary_ctxt_switches: %lu", &preempted);
+	}
+	(void)fclose(f);
+	count = by_itself + preempted;
+	return state == 'S' ? count : 0;
+}
+
+struct rest {
+	pid_t pid;
+	unsigned long before;
+};
+
+static bool has_not_woken_up(void *who)
+{
+	struct rest *r = who;
+	unsigned long before = r->before;
+
+	r->before = sleeps_of(r->pid);
+	return before > 0 && r->before == before;
+}
+
+void supervisor_await_rest(const struct supervisor *s)
+{
+	struct rest r = { .pid = s->pid };
+
+	patience_wait(has_not_woken_up, &r);
+}
+
 struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id)
 {
 	struct answer a = supervisor_answer(s);
@@ -468,7 +509,7 @@ char *read_all(int fd)
 		uint8_t *to = buffer_reserve(&got, 4096);
 		assert_non_null(to);
 		if (!wait_readable(fd))
-			fail_msg("no end in %d ms", ANSWER_MS);
+			fail_msg("no end in %d s", PATIENCE_S);
 		n = read(fd, to, 4096);
 		buffer_added(&got, n > 0 ? (size_t)n : 0);
 	}
@@ -519,7 +560,7 @@ void terminal_begin(struct on_terminal *t, char **argv)
 	t->out = out[0];
 	(void)close(in[0]);
 	(void)close(out[1]);
-	supervisor_expect(&t->s, MSG_STARTED, 1);
+	t->pid = (pid_t)supervisor_expect(&t->s, MSG_STARTED, 1).pid;
 }
 
 struct exited terminal_finish(struct on_terminal *t)

@@ -2,16 +2,18 @@
  *
  * The executor runs in a forked process that is a subreaper instead of a pid
  * namespace's init, so that no privilege is needed.  Everything waits for at
- * most ANSWER_MS, then fails the test; nothing sleeps. */
+ * most PATIENCE_S, then fails the test; nothing sleeps. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/message.h"
+#include "tests/patience.h"
 
-#define ANSWER_MS 30000
+#define ANSWER_MS PATIENCE_MS /* for test_stop.c */
 
 /* Arguments of a command, of texts that nobody writes to. */
 #define TEXT(text) ((char *)(uintptr_t)(text))
@@ -103,6 +105,9 @@ void supervisor_await_paused(struct supervisor *s, uint32_t number);
 
 /* Nothing else comes for so long. */
 void supervisor_expect_silence(struct supervisor *s, int ms);
+/* Waits until the executor has done all that there was to do, and waits itself: it was seen
+ * asleep twice, and has not woken up in between. */
+void supervisor_await_rest(const struct supervisor *s);
 /* Fails the test unless the next answer is of this type and id. */
 struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id);
 /* Asks, and expects started and exited. */
@@ -120,6 +125,7 @@ void make_pipe(int ends[2]);
 struct on_terminal {
 	struct supervisor s;
 	int in, out;
+	pid_t pid; /* of the command */
 };
 
 /* Starts an executor and in it one command on a terminal. */
