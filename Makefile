@@ -55,7 +55,7 @@ CLI      := arena doctor given main option_table options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy pool pool_client port porter ps reply rm stats steer stream table unified update why
 EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
-            editor_file editor_say editor_view emulator encoding entry errand \
+            editor_file editor_say editor_view emulator encoding ending entry errand \
             errand_change errand_changes errand_git errand_grep errand_list errand_repository \
             errands everyone excerpt executor \
             files finds git glob grep grep_paths grep_tree history lint lints listing \

@@ -150,7 +150,7 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 	const struct lint_edit edit = { j->path, { j->change.old, j->change.old_len },
 					{ j->change.new, j->change.new_len }, to->exec };
 
-	if (!j->change.new || !lints_start(to->workers, &edit, &a))
+	if (!j->change.new || !lints_start(to->workers, &edit, &a, to->now))
 		editor_answer(&a, f->replies);
 	editor_answer_done(&a);
 	free(j->change.old);

@@ -39,6 +39,7 @@ struct editor {
 	struct history *history;
 	struct workers *workers; /* linters are asked by them */
 	const struct exec *exec; /* how the session is started; NULL: there is none */
+	int64_t now;		 /* as in workers.h */
 };
 
 /* -1: the executor must end, since it could not become itself again. */

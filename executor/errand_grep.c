@@ -91,15 +91,17 @@ static bool wants(void *who, const char *path)
 
 /* --- the lines of a file ---------------------------------------------------- */
 
+/* The search is a process and a loop of its own: it reads the clock once it is late. */
 static bool is_past(void *who)
 {
 	struct search *s = who;
 
 	if (!errand_is_late())
 		return false;
+	const int64_t now = clock_ms();
 	if (s->due == 0)
-		s->due = clock_ms() + LATE_MS;
-	return clock_is_due(s->due, clock_ms());
+		s->due = now + LATE_MS;
+	return clock_is_due(s->due, now);
 }
 
 static bool on_line(void *who, const struct grep_line *line)

@@ -108,7 +108,7 @@ static const struct worker_kind errand = {
 };
 
 void errands_start(struct workers *s, const struct errand_order *o,
-		   void (*run)(const void *order))
+		   void (*run)(const void *order), int64_t now)
 {
 	const struct errand_request *r = o->request;
 	const struct exec exec = { .uid = r->place.uid, .gid = r->place.gid, .cwd = "/" };
@@ -121,7 +121,7 @@ void errands_start(struct workers *s, const struct errand_order *o,
 	c->cwd = text_copy(r->place.cwd);
 	c->most = action_errand_max(r->kind);
 	c->worker.takes_back = r->kind == ERRAND_GIT_CLONE;
-	if (workers_start(s, &c->worker, &task) == 0)
+	if (workers_start(s, &c->worker, &task, now) == 0)
 		return;
 	say_failure(s, c, OUTCOME_ERROR, errno);
 	child_free(&c->worker);

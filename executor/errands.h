@@ -5,6 +5,7 @@
  * An errand is told about once: when its process has ended, was cancelled, or had its
  * time and did not come back.  What is to be said goes to the workers' `replies`. */
 #pragma once
+#include <stdint.h>
 
 struct errand_order;
 struct workers;
@@ -13,6 +14,6 @@ struct workers;
 #define ERRANDS_MAX 16
 
 /* `o->request->place` says whose it is, whatever the session is; `run` is what the
- * process does: errand_run(). */
+ * process does: errand_run().  `now` as in workers.h. */
 void errands_start(struct workers *s, const struct errand_order *o,
-		   void (*run)(const void *order));
+		   void (*run)(const void *order), int64_t now);

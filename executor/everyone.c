@@ -42,16 +42,14 @@ static void send_all(int signo)
 
 /* --- pause ----------------------------------------------------------------- */
 
-static void begin_pause(struct everyone *a, const struct leaders *l)
+static void begin_pause(struct everyone *a, const struct leaders *l, int64_t now)
 {
-	int64_t now = clock_ms();
-
 	a->since = a->since ? a->since : now;
 	a->due = now + LEADERS_MS;
 	a->asked++;
 	for (size_t i = 0; i < l->count; i++)
 		(void)kill(l->all[i].pid, SIGSTOP); /* unreaped, so it is ours */
-	everyone_look(a, l);
+	everyone_look(a, l, now);
 }
 
 /* Stopped, or dead.  It is only looked at: who reaps must still find it. */
@@ -71,24 +69,39 @@ static bool all_stand(const struct leaders *l)
 	return true;
 }
 
-static void ask_again(struct everyone *a, const struct leaders *l)
+static void ask_again(struct everyone *a, const struct leaders *l, int64_t now)
 {
-	a->due = clock_ms() + AGAIN_MS;
+	a->due = now + AGAIN_MS;
 	for (size_t i = 0; i < l->count; i++)
 		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
 }
 
-void everyone_look(struct everyone *a, const struct leaders *l)
+enum everyone_step everyone_step(const struct everyone *a, bool all_stand, int64_t now)
 {
-	bool is_late = clock_is_due(a->due, clock_ms());
+	bool is_late = clock_is_due(a->due, now);
 
-	if (a->is_ending && is_late)
-		return ask_again(a, l);
-	if (a->is_ending || !a->due || (!is_late && !all_stand(l)))
-		return;
+	if (a->is_ending)
+		return is_late ? EVERYONE_IS_ASKED : EVERYONE_WAITS;
+	return a->due && (is_late || all_stand) ? EVERYONE_STOPS : EVERYONE_WAITS;
+}
+
+static void stop_rest(struct everyone *a)
+{
 	a->due = 0;
 	send_all(SIGSTOP);
 	a->stopped = a->asked;
+}
+
+void everyone_look(struct everyone *a, const struct leaders *l, int64_t now)
+{
+	switch (everyone_step(a, a->due && !a->is_ending && all_stand(l), now)) {
+	case EVERYONE_WAITS:
+		return;
+	case EVERYONE_STOPS:
+		return stop_rest(a);
+	case EVERYONE_IS_ASKED:
+		return ask_again(a, l, now);
+	}
 }
 
 int64_t everyone_due(const struct everyone *a)
@@ -106,43 +119,43 @@ static void continue_foreground(const struct leader *one)
 		(void)kill(-group, SIGCONT); /* it may just have ended */
 }
 
-static void let_time_go_on(struct everyone *a)
+static void let_time_go_on(struct everyone *a, int64_t now)
 {
 	if (a->since)
-		a->stood += clock_ms() - a->since;
+		a->stood += now - a->since;
 	a->since = a->due = 0;
 	a->is_held = false;
 }
 
-static void end_pause(struct everyone *a, const struct leaders *l)
+static void end_pause(struct everyone *a, const struct leaders *l, int64_t now)
 {
 	for (size_t i = 0; i < l->count; i++)
 		continue_foreground(&l->all[i]);
 	send_all(SIGCONT);
-	let_time_go_on(a);
+	let_time_go_on(a, now);
 }
 
 /* Whose pause was ended by a stop meanwhile is not paused any more. */
-void everyone_hold(struct everyone *a, bool is_held)
+void everyone_hold(struct everyone *a, bool is_held, int64_t now)
 {
 	if (!is_held && a->is_held)
-		let_time_go_on(a);
+		let_time_go_on(a, now);
 	if (!is_held || a->since || a->is_ending)
 		return;
-	a->since = clock_ms();
+	a->since = now;
 	a->is_held = true;
 }
 
-int64_t everyone_now(const struct everyone *a)
+int64_t everyone_now(const struct everyone *a, int64_t now)
 {
-	return (a->since ? a->since : clock_ms()) - a->stood;
+	return (a->since ? a->since : now) - a->stood;
 }
 
-int everyone_wait(const struct everyone *a, int64_t due)
+int everyone_wait(const struct everyone *a, int64_t due, int64_t now)
 {
 	if (due == INT64_MAX)
 		return -1;
-	due -= everyone_now(a);
+	due -= everyone_now(a, now);
 	if (due > 0 && everyone_is_paused(a))
 		return -1; /* not before time goes on */
 	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
@@ -168,20 +181,22 @@ static int must_be_init(struct err *e)
 	return err_set(e, ERR_INTERNAL, "a signal to everyone, and this is no init");
 }
 
-int everyone_signal(struct everyone *a, int signo, const struct leaders *l, struct err *e)
+int everyone_signal(struct everyone *a, int signo, const struct leaders *l, int64_t now,
+		    struct err *e)
 {
 	if (must_be_init(e) < 0)
 		return -1;
 	if (signo == SIGSTOP)
-		begin_pause(a, l);
+		begin_pause(a, l, now);
 	else if (signo == SIGCONT)
-		end_pause(a, l);
+		end_pause(a, l, now);
 	else
 		send_all(signo);
 	return 0;
 }
 
-int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e)
+int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now,
+			struct err *e)
 {
 	if (must_be_init(e) < 0)
 		return -1;
@@ -194,8 +209,8 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err 
 		(void)kill(-1, SIGTERM);
 		(void)kill(-1, SIGHUP);
 	}
-	end_pause(a, l);
-	a->due = clock_ms() + AGAIN_MS;
+	end_pause(a, l, now);
+	a->due = now + AGAIN_MS;
 	return 0;
 }
 

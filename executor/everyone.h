@@ -48,27 +48,40 @@ struct everyone {
 	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };
 
-/* -1: we are no init, and everyone would be everyone. */
-int everyone_signal(struct everyone *a, int signo, const struct leaders *l, struct err *e);
+/* `now` is in ms of clock.h in all of these.
+ *
+ * -1: we are no init, and everyone would be everyone. */
+int everyone_signal(struct everyone *a, int signo, const struct leaders *l, int64_t now,
+		    struct err *e);
 
 /* The supervisor stops them by other means, or no longer. */
-void everyone_hold(struct everyone *a, bool is_held);
+void everyone_hold(struct everyone *a, bool is_held, int64_t now);
 
 /* Asks all to end, paused or not, and interactive shells in their own way. */
-int everyone_ask_to_end(struct everyone *a, const struct leaders *l, struct err *e);
+int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now,
+			struct err *e);
 
 /* While everyone_due() is not 0: after SIGCHLD, and when it has come. */
-void everyone_look(struct everyone *a, const struct leaders *l);
+void everyone_look(struct everyone *a, const struct leaders *l, int64_t now);
 int64_t everyone_due(const struct everyone *a);
+
+/* What such a look leads to, where all leaders stand or do not. */
+enum everyone_step {
+	EVERYONE_WAITS,
+	EVERYONE_STOPS,	 /* the rest is stopped, too */
+	EVERYONE_IS_ASKED, /* those on terminals are asked to end once more */
+};
+enum everyone_step everyone_step(const struct everyone *a, bool all_stand, int64_t now);
 
 /* True when there is nobody, not even somebody to be reaped. */
 bool everyone_is_gone(void);
 
-/* In ms; it stands still while paused. */
-int64_t everyone_now(const struct everyone *a);
-/* How long poll(2) is to wait until `due` of that, INT64_MAX: for ever.  -1: until something
- * else happens. */
-int everyone_wait(const struct everyone *a, int64_t due);
+/* Everyone's time at `now`, in ms; it stands still while paused, and so it is the same for
+ * one `now`, whether a pause begins or ends then. */
+int64_t everyone_now(const struct everyone *a, int64_t now);
+/* How long poll(2) is to wait from `now` on until `due` of everyone's time, INT64_MAX: for
+ * ever.  -1: until something else happens. */
+int everyone_wait(const struct everyone *a, int64_t due, int64_t now);
 bool everyone_is_paused(const struct everyone *a);
 /* And by signals: who is new has to get one. */
 bool everyone_is_stopped(const struct everyone *a);

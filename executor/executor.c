@@ -19,8 +19,6 @@
 
 /* Requests answered before the commands get their turn. */
 #define REQUESTS_AT_ONCE 16
-/* How long the end is put off for what a server has said last. */
-#define WORDS_MS 1000
 
 /* The places in the array for poll(2); behind them are the commands'. */
 enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_COMMANDS };
@@ -72,12 +70,13 @@ static void child_ended(void *executor, pid_t pid, int status)
 	struct executor *x = executor;
 
 	if (!workers_reaped(&x->workers, pid))
-		sessions_reaped(&x->sessions, pid, status);
+		sessions_reaped(&x->sessions, pid, status, executor_now(x));
 }
 
 static void executor_init(struct executor *x, int channel, int proc, int logs)
 {
-	*x = (struct executor){ .phase = PHASE_READY, .signals = -1, .proc = proc };
+	*x = (struct executor){ .phase = PHASE_READY, .now = clock_ms(), .signals = -1,
+				.proc = proc };
 	channel_init(&x->channel, channel);
 	processes_init(&x->processes);
 	x->sessions = (struct sessions){ .replies = &x->replies,
@@ -141,9 +140,7 @@ static bool has_last_words(struct executor *x)
 		return false;
 	if (dials_are_told(&x->dials) || !everyone_is_gone())
 		return false;
-	if (!x->words_due)
-		x->words_due = clock_ms() + WORDS_MS;
-	return !clock_is_due(x->words_due, clock_ms());
+	return ending_waits_for_words(&x->ending, x->now);
 }
 
 /* Everybody is gone, and everything about them was said. */
@@ -157,7 +154,7 @@ static bool has_emptied(struct executor *x)
 static bool is_over(struct executor *x)
 {
 	if (x->phase == PHASE_ENDING)
-		return clock_is_due(x->end_due, clock_ms()) || has_emptied(x);
+		return ending_is_due(&x->ending, x->now) || has_emptied(x);
 	return x->processes.is_over && !channel_has_output(&x->channel);
 }
 
@@ -244,19 +241,21 @@ struct leaders executor_leaders(const struct executor *x)
 	return l;
 }
 
+int64_t executor_now(const struct executor *x)
+{
+	return everyone_now(&x->everyone, x->now);
+}
+
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
 {
-	int64_t due = clock_ms() + grace_ms;
-
-	if (x->phase != PHASE_ENDING || due < x->end_due)
-		x->end_due = due;
+	ending_ask(&x->ending, grace_ms, x->now);
 	if (x->phase == PHASE_ENDING || grace_ms == 0) {
 		x->phase = PHASE_ENDING;
 		return 0;
 	}
 	x->phase = PHASE_ENDING;
 	struct leaders l = executor_leaders(x);
-	int asked = everyone_ask_to_end(&x->everyone, &l, e);
+	int asked = everyone_ask_to_end(&x->everyone, &l, x->now, e);
 	leaders_done(&l);
 	return asked;
 }
@@ -265,7 +264,7 @@ static void look_at_leaders(struct executor *x)
 {
 	struct leaders l = executor_leaders(x);
 
-	everyone_look(&x->everyone, &l);
+	everyone_look(&x->everyone, &l, x->now);
 	leaders_done(&l);
 }
 
@@ -275,7 +274,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		bool *has_more, struct err *e)
 {
 	processes_serve(&x->processes, fds + POLL_COMMANDS);
-	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands);
+	sessions_serve(&x->sessions, fds + POLL_COMMANDS + w.commands, executor_now(x));
 	workers_serve(&x->workers, fds + POLL_COMMANDS + w.commands + w.sessions);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
@@ -283,8 +282,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		dials_serve(&x->dials);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
-	sessions_expire(&x->sessions);
-	workers_expire(&x->workers);
+	sessions_expire(&x->sessions, executor_now(x));
+	workers_expire(&x->workers, executor_now(x));
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
@@ -312,15 +311,13 @@ static int sooner(int a, int b)
 /* How long poll(2) is to wait. */
 static int timeout_of(const struct executor *x, bool has_more)
 {
-	int64_t due = clock_sooner(everyone_due(&x->everyone), x->end_due);
-	int64_t now = clock_ms();
-	int others = clock_wait(clock_is_due(x->words_due, now) ? due
-						: clock_sooner(due, x->words_due), now);
+	int64_t sessions = sessions_due(&x->sessions), workers = workers_due(&x->workers);
+	int64_t due = clock_sooner(everyone_due(&x->everyone), ending_next(&x->ending, x->now));
 
 	if (has_more || dials_has_more(&x->dials))
 		return 0;
-	return sooner(sooner(sessions_timeout(&x->sessions), workers_timeout(&x->workers)),
-		      others);
+	return sooner(everyone_wait(&x->everyone, sessions < workers ? sessions : workers, x->now),
+		      clock_wait(due, x->now));
 }
 
 static int loop(struct executor *x, struct err *e)
@@ -335,6 +332,7 @@ static int loop(struct executor *x, struct err *e)
 		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.workers;
 		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
+		x->now = clock_ms();
 		if (turn(x, fds, w, &has_more, e) < 0)
 			return -1;
 	}

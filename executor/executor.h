@@ -10,6 +10,7 @@
 #include "executor/replies.h"
 #include "executor/channel.h"
 #include "executor/dials.h"
+#include "executor/ending.h"
 #include "executor/everyone.h"
 #include "executor/history.h"
 #include "executor/processes.h"
@@ -43,8 +44,8 @@ struct executor {
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
-	int64_t end_due; /* ENDING: not later than that, in ms of clock.h */
-	int64_t words_due; /* the same for who is still to be told something; 0: nobody */
+	int64_t now;	/* when poll(2) has returned last, in ms of clock.h */
+	struct ending ending;
 };
 
 /* Signal dispositions and mask as every command should find them, but SIGCHLD
@@ -53,6 +54,9 @@ int executor_protect(struct err *e);
 
 /* Who is on a terminal; leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
+
+/* Everyone's time in this turn of the loop (everyone.h), which is that of actions. */
+int64_t executor_now(const struct executor *x);
 
 /* Ends when nobody is left, or when the grace has passed; one that is under way may
  * become shorter. */

@@ -82,7 +82,8 @@ static const struct worker_kind lint = {
 	.got_max = LINT_TEXT_MAX,
 };
 
-static int start(struct workers *s, struct lint_wait *l, const struct lint_edit *edit)
+static int start(struct workers *s, struct lint_wait *l, const struct lint_edit *edit,
+		 int64_t now)
 {
 	const struct lint_order order = { edit->path, edit->old, edit->new,
 					  edit->exec->env };
@@ -91,18 +92,18 @@ static int start(struct workers *s, struct lint_wait *l, const struct lint_edit 
 
 	exec.flags = 0; /* no terminal */
 	exec.cwd = "/";
-	return workers_start(s, &l->worker, &task);
+	return workers_start(s, &l->worker, &task, now);
 }
 
 bool lints_start(struct workers *s, const struct lint_edit *edit,
-		 struct editor_answer *answer)
+		 struct editor_answer *answer, int64_t now)
 {
 	if (!edit->exec || !lint_knows(edit->path) || everyone_is_paused(s->everyone))
 		return false;
 	struct lint_wait *l = mem_zeroed(1, sizeof(*l));
 	l->worker.kind = &lint;
 	l->worker.id = answer->id;
-	if (start(s, l, edit) < 0) {
+	if (start(s, l, edit, now) < 0) {
 		wait_free(&l->worker);
 		return false;
 	}

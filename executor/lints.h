@@ -9,6 +9,7 @@
  * edit is answered at once, without a word of it. */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/frame.h"
 
@@ -28,6 +29,7 @@ struct lint_edit {
 };
 
 /* Takes over the answer, of which `lint_at` says where the linter's words belong.
- * False: it cannot be asked, and the answer is still the caller's. */
+ * False: it cannot be asked, and the answer is still the caller's.  `now` as in
+ * workers.h. */
 bool lints_start(struct workers *s, const struct lint_edit *edit,
-		 struct editor_answer *answer);
+		 struct editor_answer *answer, int64_t now);

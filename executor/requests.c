@@ -56,7 +56,7 @@ static int answer_exec(struct executor *x, const struct frame *f, struct err *e)
 static int signal_all(struct executor *x, int signo, struct err *e)
 {
 	struct leaders l = executor_leaders(x);
-	int sent = everyone_signal(&x->everyone, signo, &l, e);
+	int sent = everyone_signal(&x->everyone, signo, &l, x->now, e);
 
 	leaders_done(&l);
 	return sent;
@@ -91,9 +91,9 @@ static int answer_hold(struct executor *x, const struct frame *f, struct err *e)
 	if (message_get_hold(f, &is_held, e) < 0)
 		return -1;
 	if (f->id)
-		sessions_hold(&x->sessions, f->id, is_held);
+		sessions_hold(&x->sessions, f->id, is_held, executor_now(x));
 	else
-		everyone_hold(&x->everyone, is_held);
+		everyone_hold(&x->everyone, is_held, x->now);
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static int answer_open(struct executor *x, const struct frame *f, struct err *e)
 	if (is_used(x, f->id))
 		return in_use(f, e);
 	x->phase = PHASE_BUSY;
-	return sessions_open(&x->sessions, f, e);
+	return sessions_open(&x->sessions, f, executor_now(x), e);
 }
 
 static int answer_env(struct executor *x, const struct frame *f, struct err *e)
@@ -145,14 +145,14 @@ static int answer_run(struct executor *x, const struct frame *f, struct err *e)
 {
 	if (is_used(x, f->id))
 		return in_use(f, e);
-	return sessions_run(&x->sessions, f, e);
+	return sessions_run(&x->sessions, f, executor_now(x), e);
 }
 
 static int answer_cancel(struct executor *x, const struct frame *f, struct err *e)
 {
-	if (workers_cancel(&x->workers, f->id))
+	if (workers_cancel(&x->workers, f->id, executor_now(x)))
 		return action_get_cancel(f, e);
-	return sessions_cancel(&x->sessions, f, e);
+	return sessions_cancel(&x->sessions, f, executor_now(x), e);
 }
 
 static int answer_dial(struct executor *x, const struct frame *f, struct err *e)
@@ -234,7 +234,8 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 		return no_session(r.session, e);
 	struct files files = { &x->replies, &x->user, &place, f->id };
 	const struct editor editor = { &x->history, &x->workers,
-				       sessions_exec(&x->sessions, r.session) };
+				       sessions_exec(&x->sessions, r.session),
+				       executor_now(x) };
 	return editor_edit(&files, &r, &editor, e);
 }
 
@@ -251,7 +252,7 @@ static int answer_errand(struct executor *x, const struct frame *f, struct err *
 	x->phase = PHASE_BUSY; /* it enters the cgroup, as commands do */
 	const struct errand_order order = { f->id, &r,
 					    sessions_exec(&x->sessions, r.session) };
-	errands_start(&x->workers, &order, errand_run);
+	errands_start(&x->workers, &order, errand_run, executor_now(x));
 	return 0;
 }
 

@@ -133,7 +133,7 @@ void session_refresh(struct session *s)
 	s->exec_number = s->variables->number;
 }
 
-static void start(struct session *s)
+static void start(struct session *s, int64_t now)
 {
 	session_refresh(s);
 	const struct shell_how how = { .exec = &s->exec, .cwd = place_of(s), .self = s->user,
@@ -142,29 +142,29 @@ static void start(struct session *s)
 
 	s->known = s->exec_number;
 	s->state = SESSION_STARTING;
-	s->start_due = s->is_bare ? INT64_MAX : everyone_now(s->everyone) + START_MS;
+	s->start_due = s->is_bare ? INT64_MAX : now + START_MS;
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (everyone_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
 }
 
-static void start_again(struct session *s)
+static void start_again(struct session *s, int64_t now)
 {
 	s->shell.pid = 0;
 	shell_done(&s->shell);
-	start(s);
+	start(s, now);
 }
 
-static void begin_start(struct session *s)
+static void begin_start(struct session *s, int64_t now)
 {
 	s->is_bare = false;
 	s->place = PLACE_LAST;
-	start(s);
+	start(s, now);
 }
 
 /* The child said that it failed before its execve. */
-static void start_failed(struct session *s, const struct failed *why)
+static void start_failed(struct session *s, const struct failed *why, int64_t now)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
 			    s->place + 1 < PLACES && !s->everyone->is_ending;
@@ -174,10 +174,10 @@ static void start_failed(struct session *s, const struct failed *why)
 		return;
 	}
 	s->place++;
-	start_again(s);
+	start_again(s, now);
 }
 
-static void look_at_status(struct session *s)
+static void look_at_status(struct session *s, int64_t now)
 {
 	struct failed why;
 	enum spawn_state state = spawn_result(s->shell.status, &why);
@@ -186,22 +186,22 @@ static void look_at_status(struct session *s)
 		return;
 	own_close(&s->shell.status);
 	if (state == SPAWN_FAILED)
-		start_failed(s, &why);
+		start_failed(s, &why, now);
 }
 
-static void give(struct session *s)
+static void give(struct session *s, int64_t now)
 {
 	const struct bytes command = { s->pending, s->pending_len };
 
 	s->state = SESSION_RUNNING;
-	s->begun = everyone_now(s->everyone);
+	s->begun = now;
 	if (shell_run(&s->shell, command) < 0)
 		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
 }
 
 /* What changed since it last knew is told to the shell first; it cannot take part of
  * it. */
-static void set_variables(struct session *s)
+static void set_variables(struct session *s, int64_t now)
 {
 	struct buffer script;
 
@@ -209,7 +209,7 @@ static void set_variables(struct session *s)
 	script_write(&script, s->variables, s->known);
 	const struct bytes commands = { buffer_data(&script), buffer_len(&script) };
 	s->state = SESSION_SETTING;
-	s->start_due = everyone_now(s->everyone) + SET_MS;
+	s->start_due = now + SET_MS;
 	s->being_set = s->variables->number;
 	if (shell_set(&s->shell, commands) < 0)
 		(void)kill(s->shell.pid, SIGKILL); /* the next one has them */
@@ -217,29 +217,29 @@ static void set_variables(struct session *s)
 }
 
 /* The shell is ready; what is pending can be done. */
-static void go_on(struct session *s)
+static void go_on(struct session *s, int64_t now)
 {
 	s->state = SESSION_READY;
 	if (!s->is_pending)
 		return;
 	if (s->known != s->variables->number && s->sets < SETS_MAX) {
-		set_variables(s);
+		set_variables(s, now);
 		return;
 	}
 	s->is_pending = false; /* and kept, see begin_again() */
-	give(s);
+	give(s, now);
 }
 
-static void be_ready(struct session *s)
+static void be_ready(struct session *s, int64_t now)
 {
-	session_read(s, DRAIN_MAX); /* and forget it: we are starting still */
+	session_read(s, DRAIN_MAX, now); /* and forget it: we are starting still */
 	if (!s->is_opened)
 		session_say_started(s);
-	go_on(s);
+	go_on(s, now);
 }
 
 /* A SIGINT that bash had not dealt with may have hit our commands: again, then. */
-static void end_setting(struct session *s, const struct shell_report *r)
+static void end_setting(struct session *s, const struct shell_report *r, int64_t now)
 {
 	bool is_done = r->has_begun && r->status == 0;
 
@@ -247,33 +247,33 @@ static void end_setting(struct session *s, const struct shell_report *r)
 	if (is_done)
 		s->known = s->being_set;
 	shell_settle(&s->shell);
-	go_on(s);
+	go_on(s, now);
 }
 
 /* A SIGINT that bash had not dealt with hit the next command before it did
  * anything: nobody meant that.  It is given again, once. */
-static bool give_again(struct session *s)
+static bool give_again(struct session *s, int64_t now)
 {
 	if (s->is_second || s->is_interrupted || s->action.kills)
 		return false;
 	s->is_second = true;
-	give(s);
+	give(s, now);
 	return true;
 }
 
-static void end_by_report(struct session *s, const struct shell_report *r)
+static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
 {
-	session_read(s, DRAIN_MAX);
+	session_read(s, DRAIN_MAX, now);
 	if (!r->has_begun) {
 		session_forget(s); /* about half a line of ours */
-		if (give_again(s))
+		if (give_again(s, now))
 			return;
 	}
 	shell_settle(&s->shell);
 	end_command(s, r->status, SESSION_READY);
 }
 
-static void take_report(struct session *s)
+static void take_report(struct session *s, int64_t now)
 {
 	struct shell_report r;
 
@@ -283,11 +283,11 @@ static void take_report(struct session *s)
 	set_text(&s->python, r.python);
 	s->background = r.background;
 	if (s->state == SESSION_STARTING)
-		be_ready(s);
+		be_ready(s, now);
 	else if (s->state == SESSION_SETTING)
-		end_setting(s, &r);
+		end_setting(s, &r, now);
 	else if (s->state == SESSION_RUNNING)
-		end_by_report(s, &r);
+		end_by_report(s, &r, now);
 }
 
 static uint32_t code_of(int status)
@@ -296,13 +296,13 @@ static uint32_t code_of(int status)
 					      : WEXITSTATUS(status));
 }
 
-static void died_starting(struct session *s)
+static void died_starting(struct session *s, int64_t now)
 {
 	const struct failed no_shell = { EXEC_STAGE_EXECVE,
 					 s->everyone->is_ending ? ECANCELED : ENOEXEC };
 
 	if (s->shell.status >= 0)
-		look_at_status(s);
+		look_at_status(s, now);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0)
 		return; /* it was no execve, and that is dealt with */
 	if (s->is_bare || s->everyone->is_ending) {
@@ -310,34 +310,34 @@ static void died_starting(struct session *s)
 		return;
 	}
 	s->is_bare = true; /* perhaps it was ~/.bashrc */
-	start_again(s);
+	start_again(s, now);
 }
 
 /* A command that was given to a shell which was dying already has done nothing
  * yet: it gets another one, once. */
-static bool begin_again(struct session *s)
+static bool begin_again(struct session *s, int64_t now)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
 	    s->everyone->is_ending || shell_has_begun(&s->shell))
 		return false;
 	s->is_second = s->is_pending = s->is_new = true;
 	shell_done(&s->shell);
-	begin_start(s);
+	begin_start(s, now);
 	return true;
 }
 
-void session_reaped(struct session *s, int status)
+void session_reaped(struct session *s, int status, int64_t now)
 {
 	enum session_state state = s->state;
 
 	unpark(s);
 	s->shell.pid = 0;
 	if (state == SESSION_STARTING) {
-		died_starting(s);
+		died_starting(s, now);
 		return;
 	}
-	session_read(s, DRAIN_MAX);
-	if (begin_again(s))
+	session_read(s, DRAIN_MAX, now);
+	if (begin_again(s, now))
 		return;
 	shell_done(&s->shell);
 	if (state == SESSION_RUNNING)
@@ -346,7 +346,7 @@ void session_reaped(struct session *s, int status)
 	if (state != SESSION_SETTING || !s->is_pending)
 		return;
 	s->is_new = true;
-	begin_start(s);
+	begin_start(s, now);
 }
 
 /* --- what is asked of it --------------------------------------------------- */
@@ -358,7 +358,7 @@ static unsigned limited(uint32_t size, unsigned max)
 }
 
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
-			    const struct session_world *world)
+			    const struct session_world *world, int64_t now)
 {
 	struct session *s = mem_zeroed(1, sizeof(*s));
 	s->id = id;
@@ -374,7 +374,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
 	tape_init(&s->tape, world->tapes, exec->argv[1]);
-	begin_start(s);
+	begin_start(s, now);
 	return s;
 }
 
@@ -396,7 +396,7 @@ void session_free(struct session *s)
 	free(s);
 }
 
-void session_command(struct session *s, struct bytes command)
+void session_command(struct session *s, struct bytes command, int64_t now)
 {
 	session_drop_command(s);
 	s->pending = mem_copy(command.data, command.len);
@@ -406,11 +406,11 @@ void session_command(struct session *s, struct bytes command)
 	s->is_pending = true;
 	s->sets = 0;
 	if (s->state == SESSION_READY)
-		go_on(s);
+		go_on(s, now);
 	if (s->state != SESSION_DEAD)
 		return;
 	s->is_new = true;
-	begin_start(s);
+	begin_start(s, now);
 }
 
 /* --- poll ------------------------------------------------------------------ */
@@ -449,12 +449,12 @@ void session_park(struct session *s, int epoll)
 		unpark(s);
 }
 
-void session_stir(struct session *s)
+void session_stir(struct session *s, int64_t now)
 {
 	unpark(s);
-	session_read(s, READ_PER_TURN);
+	session_read(s, READ_PER_TURN, now);
 	if (s->shell.reports >= 0)
-		take_report(s);
+		take_report(s, now);
 }
 
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full)
@@ -481,20 +481,20 @@ static int happened(const struct session *s, const struct pollfd *fds, int fd)
 	return 0;
 }
 
-void session_serve(struct session *s, const struct pollfd *fds)
+void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 {
 	int status = happened(s, fds, s->shell.status);
 	int reports = happened(s, fds, s->shell.reports);
 	int master = happened(s, fds, s->shell.terminal.master);
 
 	if (status) {
-		look_at_status(s);
+		look_at_status(s, now);
 		return; /* it may be another shell now */
 	}
 	if (master & POLLOUT)
 		shell_type_more(&s->shell);
 	if (master & ~POLLOUT)
-		session_read(s, READ_PER_TURN);
+		session_read(s, READ_PER_TURN, now);
 	if (reports)
-		take_report(s);
+		take_report(s, now);
 }

@@ -17,7 +17,9 @@
  *   any       --the shell's death-->                  DEAD
  *
  * An action is answered when its command ends, a time-out passes, or at once;
- * sessions.h has the rest. */
+ * sessions.h has the rest.
+ *
+ * Each `now`, and all that is due, is in ms of everyone_now(). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +47,7 @@ struct session_action {
 	uint32_t id; /* 0: nobody */
 	uint32_t kind, flags;
 	int64_t soft_ms;      /* after the last output */
-	int64_t soft_due, hard_due; /* when, in ms of everyone_now() */
+	int64_t soft_due, hard_due; /* INT64_MAX: never */
 	unsigned kills;	      /* how far a cancellation has come */
 	int64_t kill_due;
 	bool is_held; /* nobody reads what it streams */
@@ -56,7 +58,7 @@ struct session {
 	struct replies *replies; /* borrowed */
 	const struct user *user; /* borrowed */
 	const struct cgroup *cgroup; /* borrowed */
-	const struct everyone *everyone; /* borrowed; times are its */
+	const struct everyone *everyone; /* borrowed */
 	const struct variables *variables; /* borrowed */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
 	struct exec exec;	 /* owned; borrows from `request`, and from `env` */
@@ -110,7 +112,7 @@ struct session_world {
 /* Starts the shell of a new session; the answer comes by itself.  Takes over
  * `request`, of which `exec` is decoded. */
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
-			    const struct session_world *world);
+			    const struct session_world *world, int64_t now);
 void session_free(struct session *s);
 
 /* Puts what was changed of the environment into `exec`, for whatever is started. */
@@ -118,7 +120,7 @@ void session_refresh(struct session *s);
 
 /* A command for the shell, at once or when it is ready, which a dead one is started
  * for.  No other command may be there. */
-void session_command(struct session *s, struct bytes command);
+void session_command(struct session *s, struct bytes command, int64_t now);
 /* Forgets it; what has begun runs on. */
 void session_drop_command(struct session *s);
 
@@ -126,9 +128,9 @@ void session_drop_command(struct session *s);
  * until it does something again. */
 void session_park(struct session *s, int epoll);
 /* Something happened to one that is parked. */
-void session_stir(struct session *s);
+void session_stir(struct session *s, int64_t now);
 
 /* As in sessions.h, for one. */
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);
-void session_serve(struct session *s, const struct pollfd *fds);
-void session_reaped(struct session *s, int status);
+void session_serve(struct session *s, const struct pollfd *fds, int64_t now);
+void session_reaped(struct session *s, int status, int64_t now);

@@ -5,7 +5,6 @@
 
 #include "base/action.h"
 #include "base/keys.h"
-#include "executor/everyone.h"
 #include "executor/session.h"
 #include "executor/session_output.h"
 
@@ -31,10 +30,9 @@ static int64_t limited(uint64_t ms)
 	return ms > (uint64_t)TIMEOUT_MAX ? TIMEOUT_MAX : (int64_t)ms;
 }
 
-static void begin_action(struct session *s, uint32_t id, const struct run_request *r)
+static void begin_action(struct session *s, uint32_t id, const struct run_request *r,
+			 int64_t now)
 {
-	int64_t now = everyone_now(s->everyone);
-
 	s->action = (struct session_action){
 		.id = id,
 		.kind = r->kind,
@@ -51,14 +49,14 @@ static bool is_busy(const struct session *s)
 	return s->state == SESSION_RUNNING || s->is_pending;
 }
 
-static void run_command(struct session *s, struct bytes command)
+static void run_command(struct session *s, struct bytes command, int64_t now)
 {
 	if (is_busy(s)) {
 		session_answer(s, REPORT_BUSY, 0);
 		return;
 	}
 	session_tell_previous(s);
-	session_command(s, command);
+	session_command(s, command, now);
 }
 
 /* --- input and keys -------------------------------------------------------- */
@@ -70,26 +68,26 @@ static int64_t signal_due(const struct session *s)
 
 /* A key that is a signal shows, as on a terminal that echoes: behind all that was
  * printed before it. */
-static void show_signal(struct session *s)
+static void show_signal(struct session *s, int64_t now)
 {
 	const char shown[] = { '^', (char)(s->key ^ 0x40) };
 
 	if (!terminal_has_signals(&s->shell.terminal))
 		return;
-	session_read(s, READ_FIRST);
+	session_read(s, READ_FIRST, now);
 	session_show(s, shown, sizeof(shown));
 }
 
-static void type_signal(struct session *s)
+static void type_signal(struct session *s, int64_t now)
 {
-	show_signal(s);
+	show_signal(s, now);
 	s->key_due = INT64_MAX;
 	s->is_interrupted = true;
 	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
 	shell_ask_again(&s->shell);
 }
 
-static void press(struct session *s, struct bytes name)
+static void press(struct session *s, struct bytes name, int64_t now)
 {
 	char bytes[KEY_MAX];
 	size_t len = key_find(name, bytes);
@@ -106,8 +104,8 @@ static void press(struct session *s, struct bytes name)
 	}
 	s->key = bytes[0];
 	s->key_due = signal_due(s);
-	if (everyone_now(s->everyone) >= s->key_due)
-		type_signal(s);
+	if (now >= s->key_due)
+		type_signal(s, now);
 }
 
 /* A line, ended as the Enter key does. */
@@ -117,11 +115,11 @@ static void type(struct session *s, struct bytes line)
 		(void)shell_type(&s->shell, "\r", 1);
 }
 
-void session_run(struct session *s, uint32_t id, const struct run_request *r)
+void session_run(struct session *s, uint32_t id, const struct run_request *r, int64_t now)
 {
-	begin_action(s, id, r);
+	begin_action(s, id, r, now);
 	if (r->kind == RUN_COMMAND)
-		run_command(s, r->text);
+		run_command(s, r->text, now);
 	else if (s->is_unread)
 		session_answer(s, REPORT_COMPLETED, r->kind == RUN_WAIT ? 0 : REPORT_NOT_TYPED);
 	else if (!is_busy(s))
@@ -129,7 +127,7 @@ void session_run(struct session *s, uint32_t id, const struct run_request *r)
 	else if (r->kind == RUN_INPUT && s->state == SESSION_RUNNING)
 		type(s, r->text);
 	else if (r->kind == RUN_KEY && s->state == SESSION_RUNNING)
-		press(s, r->text);
+		press(s, r->text, now);
 }
 
 /* --- cancellation ---------------------------------------------------------- */
@@ -180,9 +178,9 @@ static void kill_more(struct session *s, int64_t now)
 	}
 }
 
-void session_cancel(struct session *s)
+void session_cancel(struct session *s, int64_t now)
 {
-	int64_t now = everyone_now(s->everyone), due = signal_due(s);
+	int64_t due = signal_due(s);
 
 	s->action.kills = 1;
 	s->action.kill_due = now < due ? due : now;
@@ -195,15 +193,21 @@ void session_cancel(struct session *s)
 	kill_more(s, now);
 }
 
-void session_hold(struct session *s, bool is_held)
+void session_hold(struct session *s, bool is_held, int64_t now)
 {
 	struct session_action *a = &s->action;
 
-	int64_t due = everyone_now(s->everyone) + a->soft_ms;
-
 	a->is_held = is_held && (a->flags & RUN_STREAM);
 	if (a->soft_ms)
-		a->soft_due = a->is_held ? INT64_MAX : due;
+		a->soft_due = a->is_held ? INT64_MAX : now + a->soft_ms;
+}
+
+void session_heard(struct session *s, int64_t now)
+{
+	struct session_action *a = &s->action;
+
+	if (a->id && a->soft_ms && !a->is_held)
+		a->soft_due = now + a->soft_ms;
 }
 
 /* --- what is due ----------------------------------------------------------- */
@@ -234,7 +238,7 @@ void session_expire(struct session *s, int64_t now)
 		(void)kill(s->shell.pid, SIGKILL);
 	}
 	if (s->state == SESSION_RUNNING && now >= s->key_due)
-		type_signal(s);
+		type_signal(s, now);
 	if (!a->id)
 		return;
 	if (a->kills)

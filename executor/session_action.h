@@ -17,13 +17,16 @@ struct run_request;
 struct session;
 
 /* A request about it, when it has no action. */
-void session_run(struct session *s, uint32_t id, const struct run_request *r);
+void session_run(struct session *s, uint32_t id, const struct run_request *r, int64_t now);
 /* Ends its action. */
-void session_cancel(struct session *s);
+void session_cancel(struct session *s, int64_t now);
 
 /* Whoever streams it does not read, or does again: it waits with what it prints. */
-void session_hold(struct session *s, bool is_held);
+void session_hold(struct session *s, bool is_held, int64_t now);
+/* Its terminal has printed something. */
+void session_heard(struct session *s, int64_t now);
 
-/* When something is due, in ms of everyone_now(); INT64_MAX: never. */
+/* When something is due; INT64_MAX: never. */
 int64_t session_due(const struct session *s);
+/* Does what is due at `now`. */
 void session_expire(struct session *s, int64_t now);

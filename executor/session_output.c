@@ -9,9 +9,9 @@
 #include "base/action.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "executor/everyone.h"
 #include "executor/replies.h"
 #include "executor/session.h"
+#include "executor/session_action.h"
 #include "executor/text.h"
 
 /* One read(2) of a terminal. */
@@ -203,7 +203,7 @@ static void answer_program(struct session *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-static void take_output(struct session *s, const uint8_t *data, size_t len)
+static void take_output(struct session *s, const uint8_t *data, size_t len, int64_t now)
 {
 	if (s->state == SESSION_STARTING)
 		return; /* of start-up files */
@@ -211,11 +211,10 @@ static void take_output(struct session *s, const uint8_t *data, size_t len)
 	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, len, false);
-	if (s->action.id && s->action.soft_ms && !s->action.is_held)
-		s->action.soft_due = everyone_now(s->everyone) + s->action.soft_ms;
+	session_heard(s, now);
 }
 
-void session_read(struct session *s, size_t max)
+void session_read(struct session *s, size_t max, int64_t now)
 {
 	uint8_t data[READ_AT_ONCE];
 
@@ -227,7 +226,7 @@ void session_read(struct session *s, size_t max)
 			lose_terminal(s);
 			return;
 		}
-		take_output(s, data, (size_t)n);
+		take_output(s, data, (size_t)n, now);
 		got += (size_t)n;
 	}
 }

@@ -115,7 +115,7 @@ int sessions_env(struct sessions *s, const struct frame *f, struct err *e)
 	return changed;
 }
 
-int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
+int sessions_open(struct sessions *s, const struct frame *f, int64_t now, struct err *e)
 {
 	struct exec x;
 	uint8_t *body;
@@ -130,7 +130,7 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 	const struct session_world world = { s->replies, s->user, &s->processes->cgroup,
 					     s->everyone, s->tapes, &s->variables };
 	if (is_shell && !refused) {
-		add(s, session_new(f->id, body, &x, &world));
+		add(s, session_new(f->id, body, &x, &world, now));
 		return 0;
 	}
 	exec_done(&x);
@@ -141,7 +141,7 @@ int sessions_open(struct sessions *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
-int sessions_run(struct sessions *s, const struct frame *f, struct err *e)
+int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct err *e)
 {
 	struct run_request r;
 
@@ -154,26 +154,26 @@ int sessions_run(struct sessions *s, const struct frame *f, struct err *e)
 	if (one->action.id)
 		return err_set(e, ERR_PROTOCOL, "session %u has an action already",
 			       r.session);
-	session_run(one, f->id, &r);
+	session_run(one, f->id, &r, now);
 	return 0;
 }
 
-int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e)
+int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now, struct err *e)
 {
 	if (action_get_cancel(f, e) < 0)
 		return -1;
 	struct session *one = find_action(s, f->id);
 	if (one && !one->action.kills)
-		session_cancel(one);
+		session_cancel(one, now);
 	return 0;
 }
 
-void sessions_hold(struct sessions *s, uint32_t id, bool is_held)
+void sessions_hold(struct sessions *s, uint32_t id, bool is_held, int64_t now)
 {
 	struct session *one = find_action(s, id);
 
 	if (one)
-		session_hold(one, is_held);
+		session_hold(one, is_held, now);
 }
 
 int sessions_end(struct sessions *s, uint32_t id, struct err *e)
@@ -248,7 +248,7 @@ size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full)
 	return count;
 }
 
-static void stir(struct sessions *s)
+static void stir(struct sessions *s, int64_t now)
 {
 	struct epoll_event events[16];
 	int count = epoll_wait(s->epoll, events, ARRAY_LEN(events), 0);
@@ -256,19 +256,19 @@ static void stir(struct sessions *s)
 	for (int i = 0; i < count; i++) {
 		struct session *one = find(s, events[i].data.u32);
 		if (one && one->parked >= 0) /* else it was for both descriptors */
-			session_stir(one);
+			session_stir(one, now);
 	}
 }
 
-void sessions_serve(struct sessions *s, const struct pollfd *fds)
+void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now)
 {
 	const struct pollfd *parked = s->has_parked ? fds++ : NULL;
 
 	if (parked && parked->revents)
-		stir(s);
+		stir(s, now);
 	for (size_t i = 0; i < s->count; i++) {
 		size_t watched = s->all[i]->watched;
-		session_serve(s->all[i], fds);
+		session_serve(s->all[i], fds, now);
 		fds += watched;
 	}
 	sweep(s);
@@ -283,18 +283,18 @@ void sessions_dying(struct sessions *s, pid_t pid)
 			tree_end(s->proc, pid);
 }
 
-void sessions_reaped(struct sessions *s, pid_t pid, int status)
+void sessions_reaped(struct sessions *s, pid_t pid, int status, int64_t now)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->all[i]->shell.pid != pid)
 			continue;
-		session_reaped(s->all[i], status);
+		session_reaped(s->all[i], status, now);
 		break;
 	}
 	sweep(s);
 }
 
-int sessions_timeout(const struct sessions *s)
+int64_t sessions_due(const struct sessions *s)
 {
 	int64_t due = INT64_MAX;
 
@@ -302,18 +302,12 @@ int sessions_timeout(const struct sessions *s)
 		int64_t one = session_due(s->all[i]);
 		due = one < due ? one : due;
 	}
-	return everyone_wait(s->everyone, due);
+	return due;
 }
 
-void sessions_expire(struct sessions *s)
+void sessions_expire(struct sessions *s, int64_t now)
 {
-	int64_t now = 0;
-
-	for (size_t i = 0; i < s->count; i++) {
-		if (session_due(s->all[i]) == INT64_MAX)
-			continue;
-		now = now ? now : everyone_now(s->everyone);
+	for (size_t i = 0; i < s->count; i++)
 		session_expire(s->all[i], now);
-	}
 	sweep(s);
 }

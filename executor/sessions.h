@@ -12,9 +12,10 @@
  * Sessions that do nothing are watched by one epoll(7), so that sixty of them cost no
  * more than one; when it tells of something, that one is looked at.
  *
- * One turn of the executor's loop: sessions_watch, poll(2) for no longer than
- * sessions_timeout, sessions_serve, sessions_reaped for each child that is no
- * command, sessions_expire.  What is to be said goes to `replies`. */
+ * One turn of the executor's loop: sessions_watch, poll(2) until sessions_due at
+ * most, sessions_serve, sessions_reaped for each child that is no command,
+ * sessions_expire.  `now` is that turn's, and in ms of everyone_now(), as all times
+ * are.  What is to be said goes to `replies`. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +51,7 @@ struct sessions {
 	struct replies *replies; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	const struct everyone *everyone; /* borrowed; whose time it is */
+	const struct everyone *everyone; /* borrowed */
 	int proc; /* borrowed; tree.h; -1: none */
 	struct tapes *tapes; /* borrowed */
 	struct variables variables; /* owned; what shells get beside their own */
@@ -62,12 +63,12 @@ void sessions_done(struct sessions *s);
 
 /* MSG_ENV, MSG_OPEN, MSG_RUN, MSG_CANCEL.  -1: malformed, or not permitted. */
 int sessions_env(struct sessions *s, const struct frame *f, struct err *e);
-int sessions_open(struct sessions *s, const struct frame *f, struct err *e);
-int sessions_run(struct sessions *s, const struct frame *f, struct err *e);
-int sessions_cancel(struct sessions *s, const struct frame *f, struct err *e);
+int sessions_open(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
+int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
+int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
 
 /* What the action prints has no reader, or has one again. */
-void sessions_hold(struct sessions *s, uint32_t id, bool is_held);
+void sessions_hold(struct sessions *s, uint32_t id, bool is_held, int64_t now);
 
 /* Ends the one of this id with its tree (MSG_END), and forgets it; nothing where there is
  * none.  -1: it is not started, or has an action. */
@@ -88,11 +89,11 @@ const struct exec *sessions_exec(const struct sessions *s, uint32_t id);
 
 /* `is_full`: nothing more is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);
-void sessions_serve(struct sessions *s, const struct pollfd *fds);
+void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now);
 /* A child has ended, and is about to be reaped: its number is its own still. */
 void sessions_dying(struct sessions *s, pid_t pid);
-void sessions_reaped(struct sessions *s, pid_t pid, int status);
+void sessions_reaped(struct sessions *s, pid_t pid, int status, int64_t now);
 
-/* Milliseconds until something is due; -1: never.  Then sessions_expire(). */
-int sessions_timeout(const struct sessions *s);
-void sessions_expire(struct sessions *s);
+/* When something is due; INT64_MAX: never.  Then sessions_expire(). */
+int64_t sessions_due(const struct sessions *s);
+void sessions_expire(struct sessions *s, int64_t now);

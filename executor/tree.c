@@ -29,6 +29,7 @@ struct tree {
 	pid_t root;
 	struct people members; /* all of them were stopped */
 	int64_t due;	       /* in ms of clock.h */
+	bool is_late;	       /* `due` had come at the last look */
 };
 
 bool tree_can_look(int proc)
@@ -224,14 +225,18 @@ static size_t gather(struct tree *t, const struct people *seen)
 	return count;
 }
 
-/* Until there is nobody new. */
+/* Until there is nobody new.  The executor waits for this loop, which is one of its own, and
+ * reads the clock itself: once a look. */
 static void stop_all(struct tree *t)
 {
 	struct people seen = { 0 };
+	size_t fresh;
 
-	do
+	do {
 		look_around(t->proc, &seen);
-	while (gather(t, &seen) > 0 && !clock_is_due(t->due, clock_ms()));
+		fresh = gather(t, &seen);
+		t->is_late = clock_is_due(t->due, clock_ms());
+	} while (fresh > 0 && !t->is_late);
 	free(seen.all);
 }
 
@@ -265,7 +270,7 @@ void tree_end(int proc, pid_t root)
 	if (look_again(proc, root, &first))
 		add(&t.members, &first);
 	/* More than once where others let go on whom we had stopped. */
-	for (stop_all(&t); killed < t.members.count && !clock_is_due(t.due, clock_ms()); stop_all(&t)) {
+	for (stop_all(&t); killed < t.members.count && !t.is_late; stop_all(&t)) {
 		killed = t.members.count;
 		kill_all(&t);
 	}

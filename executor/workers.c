@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "executor/everyone.h"
 #include "executor/processes.h"
 #include "executor/spawn.h"
 
@@ -68,11 +67,11 @@ static bool is_full(const struct workers *s, const struct worker_kind *kind)
 	return count >= kind->most || s->count == WORKERS_MAX;
 }
 
-static int64_t due_of(const struct workers *s, uint64_t timeout_ms)
+static int64_t due_of(uint64_t timeout_ms, int64_t now)
 {
 	if (timeout_ms == 0 || timeout_ms > TIMEOUT_MAX)
 		return INT64_MAX;
-	return everyone_now(s->everyone) + (int64_t)timeout_ms;
+	return now + (int64_t)timeout_ms;
 }
 
 /* The process, with its pipe; -1 with errno set. */
@@ -98,10 +97,11 @@ static int start_process(const struct workers *s, struct worker *w,
 	return w->pid < 0 ? -1 : 0;
 }
 
-int workers_start(struct workers *s, struct worker *w, const struct worker_task *task)
+int workers_start(struct workers *s, struct worker *w, const struct worker_task *task,
+		  int64_t now)
 {
 	w->out = w->status = -1;
-	w->due = due_of(s, task->timeout_ms);
+	w->due = due_of(task->timeout_ms, now);
 	buffer_init(&w->got, w->kind->got_max);
 	if (is_full(s, w->kind) || !processes_reserve(s->processes, WORKER_FDS)) {
 		errno = EAGAIN;
@@ -138,7 +138,7 @@ static void ask_for(struct worker *w, int64_t now)
 	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
 }
 
-bool workers_cancel(struct workers *s, uint32_t id)
+bool workers_cancel(struct workers *s, uint32_t id, int64_t now)
 {
 	struct worker *w = find(s, id);
 
@@ -148,7 +148,7 @@ bool workers_cancel(struct workers *s, uint32_t id)
 	if (!w->takes_back)
 		give_up(s, w, WORKER_CANCELLED);
 	else if (!w->was_asked)
-		ask_for(w, everyone_now(s->everyone));
+		ask_for(w, now);
 	return true;
 }
 
@@ -205,29 +205,38 @@ bool workers_reaped(struct workers *s, pid_t pid)
 
 /* --- time ------------------------------------------------------------------ */
 
-int workers_timeout(const struct workers *s)
+int64_t workers_due(const struct workers *s)
 {
 	int64_t due = INT64_MAX;
 
 	for (size_t i = 0; i < s->count; i++)
 		if (!s->all[i]->is_told && s->all[i]->due < due)
 			due = s->all[i]->due;
-	return everyone_wait(s->everyone, due);
+	return due;
+}
+
+enum worker_step worker_step(const struct worker *w, int64_t now)
+{
+	if (w->is_told || now < w->due)
+		return WORKER_GOES_ON;
+	return w->was_asked || !w->kind->last_words_ms ? WORKER_IS_GIVEN_UP
+						       : WORKER_IS_ASKED;
 }
 
 static void expire(const struct workers *s, struct worker *w, int64_t now)
 {
-	if (w->was_asked || !w->kind->last_words_ms)
-		give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
-	else
-		ask_for(w, now);
+	switch (worker_step(w, now)) {
+	case WORKER_GOES_ON:
+		return;
+	case WORKER_IS_ASKED:
+		return ask_for(w, now);
+	case WORKER_IS_GIVEN_UP:
+		return give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
+	}
 }
 
-void workers_expire(struct workers *s)
+void workers_expire(struct workers *s, int64_t now)
 {
-	int64_t now = s->count ? everyone_now(s->everyone) : 0;
-
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->all[i]->is_told && now >= s->all[i]->due)
-			expire(s, s->all[i], now);
+		expire(s, s->all[i], now);
 }

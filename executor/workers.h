@@ -8,9 +8,9 @@
  * killed; one that cannot be killed, since it waits for a file system, is forgotten when
  * it can be.
  *
- * One turn of the executor's loop: workers_watch, poll(2) for no longer than
- * workers_timeout, workers_serve, workers_reaped for each child that is no command,
- * workers_expire. */
+ * One turn of the executor's loop: workers_watch, poll(2) until workers_due at most,
+ * workers_serve, workers_reaped for each child that is no command, workers_expire.
+ * `now` is that turn's, and in ms of everyone_now(), as all times are. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ struct workers {
 	struct replies *replies;     /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	const struct everyone *everyone; /* borrowed; whose time it is */
+	const struct everyone *everyone; /* borrowed */
 };
 
 void workers_done(struct workers *s);
@@ -82,13 +82,14 @@ struct worker_task {
 
 /* Takes over `w`.  -1 with errno set (EAGAIN: there are too many): it is the caller's
  * still, and is not told about. */
-int workers_start(struct workers *s, struct worker *w, const struct worker_task *task);
+int workers_start(struct workers *s, struct worker *w, const struct worker_task *task,
+		  int64_t now);
 
 /* True while it was not told about. */
 bool workers_has(const struct workers *s, uint32_t id);
 /* It is told about at once, or, if it takes back what it has begun, when it has.  False:
  * there is none of this id. */
-bool workers_cancel(struct workers *s, uint32_t id);
+bool workers_cancel(struct workers *s, uint32_t id, int64_t now);
 
 /* At most WORKERS_MAX. */
 size_t workers_watch(const struct workers *s, struct pollfd *fds);
@@ -96,6 +97,10 @@ void workers_serve(struct workers *s, const struct pollfd *fds);
 /* False: it was none of these. */
 bool workers_reaped(struct workers *s, pid_t pid);
 
-/* Milliseconds until something is due; -1: never.  Then workers_expire(). */
-int workers_timeout(const struct workers *s);
-void workers_expire(struct workers *s);
+/* When something is due; INT64_MAX: never.  Then workers_expire(). */
+int64_t workers_due(const struct workers *s);
+void workers_expire(struct workers *s, int64_t now);
+
+/* What a worker's time leads to at `now`. */
+enum worker_step { WORKER_GOES_ON, WORKER_IS_ASKED, WORKER_IS_GIVEN_UP };
+enum worker_step worker_step(const struct worker *w, int64_t now);

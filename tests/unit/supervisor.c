@@ -433,15 +433,6 @@ void supervisor_await_paused(struct supervisor *s, uint32_t number)
 	assert_int_equal(s->paused, number);
 }
 
-void supervisor_expect_silence(struct supervisor *s, int ms)
-{
-	int64_t due = clock_ms() + ms;
-	struct pollfd p = { .fd = s->socket, .events = POLLIN };
-
-	while (buffer_len(&s->in) || poll(&p, 1, clock_wait(due, clock_ms())) > 0)
-		take_paused(s);
-}
-
 /* How often it has given the processor away; 0: it is not asleep. */
 static unsigned long sleeps_of(pid_t pid)
 {

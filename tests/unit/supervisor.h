@@ -103,8 +103,6 @@ struct frame;
 bool supervisor_pass_over(struct supervisor *s, const struct frame *f);
 void supervisor_await_paused(struct supervisor *s, uint32_t number);
 
-/* Nothing else comes for so long. */
-void supervisor_expect_silence(struct supervisor *s, int ms);
 /* Waits until the executor has done all that there was to do, and waits itself: it was seen
  * asleep twice, and has not woken up in between. */
 void supervisor_await_rest(const struct supervisor *s);

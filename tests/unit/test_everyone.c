@@ -1,5 +1,7 @@
 /* everyone: a signal to all, and a pause, reach whoever is inside, and an agent's
  * actions are none the worse for it. */
+#include "executor/everyone.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,12 +23,107 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/inside.h"
 #include "tests/unit/requests.h"
+
+/* --- time, with no process and any `now` -------------------------------------- */
+
+#define NEVER INT64_MAX
+
+static const struct {
+	const char *what;
+	struct {
+		int64_t at; /* 0: no more */
+		bool is_held;
+	} holds[4];
+	int64_t now, theirs;
+	int wait; /* until 1100 of theirs */
+} times[] = {
+	{ "nothing has happened", { { 0 } }, 1050, 1050, 50 },
+	{ "and it is due", { { 0 } }, 1100, 1100, 0 },
+	{ "and it is late", { { 0 } }, 9000, 9000, 0 },
+	{ "time stands still", { { 1010, true } }, 1050, 1010, -1 },
+	{ "for as long as that lasts", { { 1010, true } }, 99999, 1010, -1 },
+	{ "what was due before is due", { { 1200, true } }, 5000, 1200, 0 },
+	{ "it goes on from there", { { 1010, true }, { 5010, false } }, 5010, 1010, 90 },
+	{ "and further", { { 1010, true }, { 5010, false } }, 5099, 1099, 1 },
+	{ "and is due", { { 1010, true }, { 5010, false } }, 5100, 1100, 0 },
+	{ "twice is once", { { 1010, true }, { 2000, true }, { 5010, false }, { 6010, false } },
+	  6020, 2020, 0 },
+	{ "a second pause", { { 1010, true }, { 1110, false }, { 1150, true } }, 9000, 1050, -1 },
+	{ "and its end", { { 1010, true }, { 1110, false }, { 1150, true }, { 2150, false } },
+	  2160, 1060, 40 },
+	{ "what nobody holds is not let go", { { 1010, false } }, 1050, 1050, 50 },
+};
+
+static void test_time_is_what_was_not_paused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		struct everyone e = { 0 };
+		for (size_t k = 0; k < 4 && times[i].holds[k].at; k++)
+			everyone_hold(&e, times[i].holds[k].is_held, times[i].holds[k].at);
+		int64_t theirs = everyone_now(&e, times[i].now);
+		int wait = everyone_wait(&e, 1100, times[i].now);
+		if (theirs != times[i].theirs || wait != times[i].wait)
+			fail_msg("%s: %lld, %d", times[i].what, (long long)theirs, wait);
+		assert_int_equal(everyone_wait(&e, NEVER, times[i].now), -1);
+		assert_false(everyone_is_stopped(&e)); /* nobody got a signal */
+	}
+}
+
+/* One `now`: whatever begins or ends in a turn of the loop, its time is one. */
+static void test_a_pause_that_begins_or_ends_changes_no_time(void **state)
+{
+	struct everyone e = { 0 };
+
+	(void)state;
+	everyone_hold(&e, true, 1000);
+	assert_true(everyone_now(&e, 1000) == 1000);
+	everyone_hold(&e, false, 1500);
+	assert_true(everyone_now(&e, 1500) == 1000);
+	everyone_hold(&e, true, 1500);
+	assert_true(everyone_now(&e, 1500) == 1000);
+}
+
+static const struct {
+	struct everyone e;
+	bool all_stand;
+	int64_t now;
+	enum everyone_step step;
+} looks[] = {
+	{ { 0 }, true, 9000, EVERYONE_WAITS },
+	{ { .since = 1000, .due = 3000 }, false, 1000, EVERYONE_WAITS },
+	{ { .since = 1000, .due = 3000 }, false, 2999, EVERYONE_WAITS },
+	{ { .since = 1000, .due = 3000 }, true, 1001, EVERYONE_STOPS },
+	{ { .since = 1000, .due = 3000 }, false, 3000, EVERYONE_STOPS },
+	{ { .since = 1000 }, true, 9000, EVERYONE_WAITS }, /* they have been stopped */
+	{ { .is_ending = true, .due = 1500 }, true, 1499, EVERYONE_WAITS },
+	{ { .is_ending = true, .due = 1500 }, false, 1500, EVERYONE_IS_ASKED },
+	{ { .is_ending = true, .due = 1500 }, true, 1500, EVERYONE_IS_ASKED },
+};
+
+static void test_leaders_are_waited_for_so_long_and_asked_again(void **state)
+{
+	struct everyone e = { .is_ending = true, .due = 1500 };
+	const struct leaders none = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
+		if (everyone_step(&looks[i].e, looks[i].all_stand, looks[i].now) != looks[i].step)
+			fail_msg("row %zu", i);
+	everyone_look(&e, &none, 1499);
+	assert_true(everyone_due(&e) == 1500);
+	everyone_look(&e, &none, 1600);
+	assert_true(everyone_due(&e) == 2100); /* and so on */
+}
+
+/* --- with processes ---------------------------------------------------------------- */
 
 static struct run_request request(const char *text, uint64_t soft, uint64_t hard)
 {
@@ -101,7 +198,8 @@ static void test_it_is_said_when_all_have_got_it(void **state)
 		inside_wait(&s, 5, true);
 		supervisor_signal(&s, 0, SIGCONT);
 	}
-	supervisor_expect_silence(&s, 100);
+	struct ask last = { .id = 9, .argv = true_argv };
+	(void)supervisor_run(&s, &last); /* before which all else would have been said */
 	assert_int_equal(s.paused, 10);
 	supervisor_signal(&s, 0, SIGKILL);
 	(void)supervisor_answer(&s);
@@ -123,6 +221,20 @@ static void test_a_signal_to_all_needs_no_command(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
 }
 
+/* The first look may miss a child whose number it has passed already; then its parent was
+ * running still. */
+static bool all_are_stopped(void *supervisor)
+{
+	struct inside one = inside_look(supervisor), now = inside_look(supervisor);
+
+	return one.count == one.stopped && now.count == now.stopped;
+}
+
+static bool none_is_stopped(void *supervisor)
+{
+	return inside_look(supervisor).stopped == 0;
+}
+
 /* Processes that fork as fast as they can: none is missed. */
 static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
 {
@@ -138,19 +250,13 @@ static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
 	}
 	for (int i = 0; i < 50; i++) {
 		supervisor_signal(&s, 0, SIGSTOP);
-		/* The first look may miss a child whose number it has passed already;
-		 * then its parent was running still. */
-		do {
-			one = inside_look(&s);
-			now = inside_look(&s);
-		} while (one.count != one.stopped || now.count != now.stopped);
+		patience_wait(all_are_stopped, &s);
+		now = inside_look(&s);
 		one = inside_look(&s);
 		assert_int_equal(one.stopped, now.count);
 		assert_int_equal(one.count, now.count);
 		supervisor_signal(&s, 0, SIGCONT);
-		do
-			now = inside_look(&s);
-		while (now.stopped);
+		patience_wait(none_is_stopped, &s);
 	}
 	(void)supervisor_end(&s);
 }
@@ -195,91 +301,96 @@ static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 	actor_end(&a);
 }
 
-/* Long enough for all to have begun, and been stopped, on a machine that has much else to
- * do; and in a pause longer than that nothing is late. */
-#define TIMEOUT_MS 1500
-#define PAUSE_MS   2000
+/* Asks for a pause, or for being held. */
+static void put_pause(struct buffer *to, bool is_held)
+{
+	struct err e;
 
-/* Time-outs count what was not paused. */
+	assert_int_equal(is_held ? message_put_hold(to, true, &e)
+				 : message_put_signal(to, 0, SIGSTOP, &e), 0);
+}
+
+/* Reads until a millisecond has passed in the executor, so that whatever could be late has
+ * been: a turn of its loop did that before it answered.  No other answer comes. */
+static void let_a_moment_pass(struct actor *a)
+{
+	for (int64_t from = clock_ms(); clock_ms() < from + 2;) {
+		struct act x = actor_read(a, READ_TEXT, "/dev/null", 0, UINT64_MAX);
+		act_done(&x);
+	}
+}
+
+static const struct {
+	uint64_t soft, hard;
+	bool is_held; /* as when a cgroup's freezer does it: nobody gets a signal */
+	uint32_t state;
+} pauses[] = {
+	{ 1, 0, false, REPORT_NO_CHANGE },
+	{ 0, 1, false, REPORT_TIMED_OUT },
+	{ 1, 0, true, REPORT_NO_CHANGE },
+	{ 0, 1, true, REPORT_TIMED_OUT },
+};
+
+/* Both requests come at once, so a turn of the loop takes both: nothing of the action's time
+ * has passed when the pause begins. */
 static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 {
-	static const struct {
-		uint64_t soft, hard;
-		uint32_t state;
-	} rows[] = { { TIMEOUT_MS, 0, REPORT_NO_CHANGE }, { 0, TIMEOUT_MS, REPORT_TIMED_OUT } };
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(pauses); i++) {
+		const struct run_request r = request("sleep 1000", pauses[i].soft, pauses[i].hard);
+		struct buffer both;
 		struct actor a;
+		struct err e;
 		actor_start_init(&a);
-		int64_t asked = clock_ms();
-		uint32_t id = actor_send(&a, request("sleep 1000", rows[i].soft,
-						     rows[i].hard));
-		inside_wait(&a.s, 2, false);
-		supervisor_signal(&a.s, 0, SIGSTOP);
-		inside_wait(&a.s, 2, true);
-		int64_t paused = clock_ms();
-		supervisor_expect_silence(&a.s, PAUSE_MS);
-		int64_t resumed = clock_ms();
-		supervisor_signal(&a.s, 0, SIGCONT);
+		buffer_init(&both, 1000);
+		assert_int_equal(action_put_run(&both, a.next, &r, &e), 0);
+		put_pause(&both, pauses[i].is_held);
+		supervisor_send(&a.s, &both, NULL, 0);
+		buffer_done(&both);
+		uint32_t id = a.next++;
+		let_a_moment_pass(&a);
+		if (pauses[i].is_held) {
+			supervisor_hold(&a.s, true); /* twice is once */
+			supervisor_hold(&a.s, false);
+			supervisor_hold(&a.s, false);
+		} else {
+			supervisor_signal(&a.s, 0, SIGCONT);
+		}
 		struct act x = actor_expect(&a, id);
-		int64_t told = clock_ms();
-		assert_int_equal(x.report.state, rows[i].state);
-		/* What was left of it then, and of that all, but for rounding. */
-		assert_true((paused - asked) + (told - resumed) >= TIMEOUT_MS - 2);
-		assert_true(told - resumed < 5000);
+		assert_int_equal(x.report.state, pauses[i].state);
 		act_done(&x);
 		actor_end(&a);
 	}
 }
 
-/* It stands still with everybody else, and has its time when it goes on. */
+/* It stands still with everybody else, and is told about when it has had its time after
+ * that. */
 static void test_an_errand_has_its_time_after_a_pause(void **state)
 {
-	const struct errand_request r = { .kind = ERRAND_LIST, .path = "/", .limit = 1,
-					  .depth = ERRAND_DEPTH_MAX, .timeout_ms = TIMEOUT_MS };
+	const struct errand_request r = { .place = { getuid(), getgid(), "/" },
+					  .kind = ERRAND_LIST, .path = "/", .limit = 1,
+					  .other = "", .include = "",
+					  .depth = ERRAND_DEPTH_MAX, .timeout_ms = 1 };
+	struct buffer both;
 	struct actor a;
+	struct err e;
 
 	(void)state;
 	actor_start_init(&a);
-	uint32_t id = actor_send_errand(&a, r);
-	supervisor_signal(&a.s, 0, SIGSTOP);
-	supervisor_expect_silence(&a.s, PAUSE_MS);
+	buffer_init(&both, 1000);
+	assert_int_equal(action_put_errand(&both, a.next, &r, &e), 0);
+	put_pause(&both, false);
+	supervisor_send(&a.s, &both, NULL, 0);
+	buffer_done(&both);
+	uint32_t id = a.next++;
+	let_a_moment_pass(&a);
 	supervisor_signal(&a.s, 0, SIGCONT);
 	struct act x = actor_expect(&a, id);
-	assert_true(x.type == MSG_RETURNED && x.outcome == OUTCOME_DONE && x.len > 0);
+	assert_int_equal(x.type, MSG_RETURNED);
 	act_done(&x);
 	actor_end(&a);
 }
 
-/* As when a cgroup's freezer does it: nobody gets a signal. */
-static void test_nor_does_one_while_others_hold_it(void **state)
-{
-	struct actor a;
-
-	(void)state;
-	actor_start_init(&a);
-	int64_t asked = clock_ms();
-	uint32_t id = actor_send(&a, request("sleep 1000", 0, TIMEOUT_MS));
-	inside_wait(&a.s, 2, false);
-	supervisor_hold(&a.s, true);
-	int64_t held = clock_ms();
-	supervisor_expect_silence(&a.s, PAUSE_MS);
-	inside_wait(&a.s, 2, false);
-	supervisor_hold(&a.s, true); /* twice is once */
-	int64_t resumed = clock_ms();
-	supervisor_hold(&a.s, false);
-	supervisor_hold(&a.s, false);
-	struct act x = actor_expect(&a, id);
-	int64_t told = clock_ms();
-	assert_int_equal(x.report.state, REPORT_TIMED_OUT);
-	assert_true((held - asked) + (told - resumed) >= TIMEOUT_MS - 2);
-	assert_true(told - resumed < 5000);
-	act_done(&x);
-	actor_end(&a);
-}
-
-/* A stop is the end of it, and what comes after that is nothing. */
 /* To one that may be over. */
 static void try_to_let_go(struct supervisor *s)
 {
@@ -292,6 +403,7 @@ static void try_to_let_go(struct supervisor *s)
 	buffer_done(&frame);
 }
 
+/* A stop is the end of it, and what comes after that is nothing. */
 static void test_a_stop_ends_a_hold(void **state)
 {
 	struct supervisor s;
@@ -304,7 +416,7 @@ static void test_a_stop_ends_a_hold(void **state)
 	supervisor_ask(&s, &a);
 	supervisor_expect(&s, MSG_STARTED, 1);
 	supervisor_hold(&s, true);
-	supervisor_stop(&s, ANSWER_MS);
+	supervisor_stop(&s, PATIENCE_MS);
 	try_to_let_go(&s);
 	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 1).exited.status, SIGTERM);
 	assert_int_equal(WEXITSTATUS(supervisor_wait(&s)), 0);
@@ -322,7 +434,7 @@ static void test_an_action_is_cancelled_over_a_pause(void **state)
 	supervisor_signal(&a.s, 0, SIGSTOP);
 	inside_wait(&a.s, 2, true);
 	actor_cancel(&a, id);
-	supervisor_expect_silence(&a.s, 1500);
+	let_a_moment_pass(&a);
 	inside_wait(&a.s, 2, true);
 	supervisor_signal(&a.s, 0, SIGCONT);
 	struct act x = actor_expect(&a, id);
@@ -359,6 +471,22 @@ static void pause_all(struct supervisor *s, bool is_held, bool is_paused)
 		supervisor_signal(s, 0, is_paused ? SIGSTOP : SIGCONT);
 }
 
+/* The shell in place of the one that was killed. */
+struct next {
+	const struct supervisor *s;
+	pid_t killed;
+	bool is_held;
+};
+
+static bool another_has_begun(void *who)
+{
+	const struct next *n = who;
+	struct inside now = inside_look(n->s);
+
+	return now.count == 1 && now.one != n->killed &&
+	       now.stopped == (n->is_held ? 0 : 1);
+}
+
 /* A shell that is killed as it starts is tried once more, and that one waits; who
  * holds everyone stops it as well, and we do not. */
 static void starts_again(bool is_held)
@@ -369,21 +497,20 @@ static void starts_again(bool is_held)
 	actor_check(&a, "echo ': >began; read x <fifo' >~/.bashrc; mkfifo fifo", "", 0);
 	actor_check(&a, "exec true", "", 0);
 	inside_wait(&a.s, 0, false);
-	char *began = text_format("%s/began", a.home);
 	uint32_t id = actor_send(&a, request("echo late", 0, 0));
-	for (int64_t end = clock_ms() + ANSWER_MS; access(began, F_OK) < 0;)
-		assert_true(clock_ms() < end);
+	actor_await_file(&a, "began");
 	pause_all(&a.s, is_held, true);
 	inside_wait(&a.s, 1, !is_held);
+	struct next next = { &a.s, inside_look(&a.s).one, is_held };
 	supervisor_signal(&a.s, 0, SIGKILL);
+	patience_wait(another_has_begun, &next);
 	if (!is_held)
-		supervisor_expect_silence(&a.s, 300);
+		let_a_moment_pass(&a);
 	inside_wait(&a.s, 1, !is_held);
 	pause_all(&a.s, is_held, false);
 	struct act x = actor_expect(&a, id);
 	assert_string_equal(x.content, "late");
 	act_done(&x);
-	free(began);
 	actor_end(&a);
 }
 
@@ -560,6 +687,9 @@ static void test_other_users_in_a_range_are_reached(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_time_is_what_was_not_paused),
+		TEST(test_a_pause_that_begins_or_ends_changes_no_time),
+		TEST(test_leaders_are_waited_for_so_long_and_asked_again),
 		TEST(test_it_is_refused_where_everyone_is_the_whole_machine),
 		TEST(test_a_pause_stops_all_and_its_end_continues_them),
 		TEST(test_it_is_said_when_all_have_got_it),
@@ -568,7 +698,6 @@ int main(void)
 		TEST(test_what_runs_in_a_session_runs_on_after_a_pause),
 		TEST(test_a_time_out_does_not_pass_in_a_pause),
 		TEST(test_an_errand_has_its_time_after_a_pause),
-		TEST(test_nor_does_one_while_others_hold_it),
 		TEST(test_a_stop_ends_a_hold),
 		TEST(test_an_action_is_cancelled_over_a_pause),
 		TEST(test_files_are_there_in_a_pause),
@@ -577,6 +706,5 @@ int main(void)
 		TEST(test_other_users_in_a_range_are_reached),
 	};
 
-	(void)alarm(300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

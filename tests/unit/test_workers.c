@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -24,9 +23,14 @@
 #include "executor/processes.h"
 #include "executor/user.h"
 #include "executor/workers.h"
+#include "tests/patience.h"
 
 #define GOT_MAX 100
 #define MOST	3
+
+/* When each is started, in their time. */
+#define T0	 1000
+#define WORDS_MS 60
 
 /* What the kinds were told; it outlives what they were told of. */
 static struct {
@@ -56,7 +60,7 @@ static void on_free(struct worker *w)
 
 static const struct worker_kind patient = {
 	.tell = on_tell, .free = on_free, .most = MOST, .got_max = GOT_MAX,
-	.last_words_ms = 60
+	.last_words_ms = WORDS_MS
 };
 static const struct worker_kind strict = {
 	.tell = on_tell, .free = on_free, .most = MOST, .got_max = GOT_MAX
@@ -115,7 +119,7 @@ static void stay_with_a_child(const void *what)
 {
 	if (fork() > 0)
 		stay(what);
-	(void)alarm(120); /* where the test fails */
+	(void)alarm(PATIENCE_S); /* where the test fails */
 	(void)pause();
 	_exit(0);
 }
@@ -156,23 +160,21 @@ static int start(struct stage *s, const struct worker_kind *kind, uint32_t id,
 	t.exec = &exec;
 	w->kind = kind;
 	w->id = id;
-	if (workers_start(&s->workers, w, &t) == 0)
+	if (workers_start(&s->workers, w, &t, T0) == 0)
 		return 0;
 	free(w);
 	return -1;
 }
 
-/* A child's end ends the wait. */
+/* A child's end ends the wait.  No time passes meanwhile. */
 static void wait_for_more(struct stage *s)
 {
 	struct pollfd fds[WORKERS_MAX];
-	int ms = workers_timeout(&s->workers);
-	const struct timespec wait = { ms / 1000, ms % 1000 * 1000000L };
 	size_t n = workers_watch(&s->workers, fds);
 	sigset_t none;
 
 	(void)sigemptyset(&none);
-	if (ppoll(fds, n, ms < 0 ? NULL : &wait, &none) > 0)
+	if (ppoll(fds, n, NULL, &none) > 0)
 		workers_serve(&s->workers, fds);
 }
 
@@ -181,7 +183,19 @@ static void turn(struct stage *s)
 	wait_for_more(s);
 	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
 		assert_true(workers_reaped(&s->workers, pid));
-	workers_expire(&s->workers);
+}
+
+/* It has said something, so it is at it; then its time comes. */
+static void let_time_pass(struct stage *s)
+{
+	const int64_t due = workers_due(&s->workers);
+
+	while (buffer_len(&s->workers.all[0]->got) == 0)
+		wait_for_more(s);
+	workers_expire(&s->workers, due - 1);
+	assert_int_equal(seen.told, 0);
+	assert_true(workers_due(&s->workers) == due);
+	workers_expire(&s->workers, due);
 }
 
 static void until_gone(struct stage *s)
@@ -196,17 +210,19 @@ static const struct row {
 	const struct worker_kind *kind;
 	void (*run)(const void *what);
 	uint64_t timeout_ms;
+	int64_t due;
+	unsigned late; /* how often its time comes */
 	enum worker_end how;
 	const char *got; /* NULL: as much as it may write */
 } rows[] = {
-	{ &strict, speak, 0, WORKER_ENDED, "words" },
-	{ &strict, speak, 60000, WORKER_ENDED, "words" },
-	{ &strict, speak, UINT64_MAX, WORKER_ENDED, "words" },
-	{ &strict, speak_without_end, 0, WORKER_ENDED, NULL },
-	{ &strict, stay, 30, WORKER_LATE, "words" },
-	{ &strict, wait_for_alarm, 30, WORKER_LATE, "words" },
-	{ &patient, wait_for_alarm, 200, WORKER_ENDED, "wordslast words" },
-	{ &patient, ignore_alarm, 200, WORKER_LATE, "words" },
+	{ &strict, speak, 0, INT64_MAX, 0, WORKER_ENDED, "words" },
+	{ &strict, speak, 60000, T0 + 60000, 0, WORKER_ENDED, "words" },
+	{ &strict, speak, UINT64_MAX, INT64_MAX, 0, WORKER_ENDED, "words" },
+	{ &strict, speak_without_end, 0, INT64_MAX, 0, WORKER_ENDED, NULL },
+	{ &strict, stay, 30, T0 + 30, 1, WORKER_LATE, "words" },
+	{ &strict, wait_for_alarm, 30, T0 + 30, 1, WORKER_LATE, "words" },
+	{ &patient, wait_for_alarm, 200, T0 + 200, 1, WORKER_ENDED, "wordslast words" },
+	{ &patient, ignore_alarm, 200, T0 + 200, 2, WORKER_LATE, "words" },
 };
 
 static void test_each_is_told_about_once(void **state)
@@ -220,6 +236,9 @@ static void test_each_is_told_about_once(void **state)
 		stage_init(&s);
 		assert_int_equal(start(&s, r->kind, 7, &task), 0);
 		assert_true(workers_has(&s.workers, 7));
+		assert_true(workers_due(&s.workers) == r->due);
+		for (unsigned n = 0; n < r->late; n++)
+			let_time_pass(&s);
 		until_gone(&s);
 		if (seen.told != 1 || seen.freed != 1 || seen.how != r->how ||
 		    (r->got ? strcmp(seen.got, r->got) != 0 : seen.len != GOT_MAX))
@@ -240,12 +259,12 @@ static void test_one_that_is_cancelled_takes_its_group_along(void **state)
 	assert_int_equal(start(&s, &strict, 7, &task), 0);
 	while (buffer_len(&s.workers.all[0]->got) == 0) /* then there are both */
 		wait_for_more(&s);
-	assert_false(workers_cancel(&s.workers, 8));
-	assert_true(workers_cancel(&s.workers, 7));
+	assert_false(workers_cancel(&s.workers, 8, T0));
+	assert_true(workers_cancel(&s.workers, 7, T0));
 	assert_true(seen.told == 1 && seen.how == WORKER_CANCELLED);
 	assert_string_equal(seen.got, "words");
 	assert_false(workers_has(&s.workers, 7));
-	assert_false(workers_cancel(&s.workers, 7));
+	assert_false(workers_cancel(&s.workers, 7, T0));
 	unsigned ours = 0;
 	for (pid_t pid; (pid = waitpid(-1, NULL, 0)) > 0;)
 		ours += workers_reaped(&s.workers, pid);
@@ -266,14 +285,14 @@ static void test_there_are_so_many_of_a_kind_and_no_more(void **state)
 	errno = 0;
 	assert_true(start(&s, &strict, 10, &task) < 0 && errno == EAGAIN);
 	assert_int_equal(start(&s, &patient, 11, &task), 0); /* its places are its own */
-	assert_true(workers_cancel(&s.workers, 2));
+	assert_true(workers_cancel(&s.workers, 2, T0));
 	assert_int_equal(start(&s, &strict, 10, &task), -1); /* it is there still */
 	while (s.workers.count > MOST)
 		turn(&s);
 	assert_int_equal(start(&s, &strict, 10, &task), 0);
 	static const uint32_t left[] = { 1, 3, 10, 11 };
 	for (size_t i = 0; i < ARRAY_LEN(left); i++)
-		assert_true(workers_cancel(&s.workers, left[i]));
+		assert_true(workers_cancel(&s.workers, left[i], T0));
 	until_gone(&s);
 	assert_true(seen.told == MOST + 2 && seen.freed == MOST + 2);
 	stage_done(&s);
@@ -286,18 +305,66 @@ static void test_time_stands_still_while_everyone_is_paused(void **state)
 
 	(void)state;
 	stage_init(&s);
-	assert_int_equal(workers_timeout(&s.workers), -1);
+	assert_true(workers_due(&s.workers) == INT64_MAX);
 	assert_int_equal(start(&s, &strict, 7, &task), 0);
-	int ms = workers_timeout(&s.workers);
-	assert_true(ms > 0 && ms <= 60000);
-	everyone_hold(&s.everyone, true);
-	assert_int_equal(workers_timeout(&s.workers), -1);
-	everyone_hold(&s.everyone, false);
-	assert_true(workers_timeout(&s.workers) > 0);
-	assert_true(workers_cancel(&s.workers, 7));
-	assert_int_equal(workers_timeout(&s.workers), -1); /* it has had its end */
+	int64_t due = workers_due(&s.workers);
+	assert_true(due == T0 + 60000);
+	everyone_hold(&s.everyone, true, T0 + 10000);
+	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 70000));
+	assert_true(seen.told == 0 && everyone_wait(&s.everyone, due, T0 + 70000) == -1);
+	everyone_hold(&s.everyone, false, T0 + 70000);
+	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 119999));
+	assert_true(seen.told == 0 && everyone_wait(&s.everyone, due, T0 + 119999) == 1);
+	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 120000));
+	assert_true(seen.told == 1 && seen.how == WORKER_LATE);
+	assert_true(workers_due(&s.workers) == INT64_MAX); /* it has had its end */
 	until_gone(&s);
 	stage_done(&s);
+}
+
+/* --- its time, with no process and any `now` ------------------------------------ */
+
+static const struct {
+	struct worker w;
+	int64_t now;
+	enum worker_step step;
+} steps[] = {
+	{ { .kind = &strict, .due = INT64_MAX }, INT64_MAX - 1, WORKER_GOES_ON },
+	{ { .kind = &strict, .due = 1100 }, 1099, WORKER_GOES_ON },
+	{ { .kind = &strict, .due = 1100 }, 1100, WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1100 }, 1099, WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1100 }, 1100, WORKER_IS_ASKED },
+	{ { .kind = &patient, .due = 1100 }, 9999, WORKER_IS_ASKED },
+	{ { .kind = &patient, .due = 1160, .was_asked = true }, 1159, WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1160, .was_asked = true }, 1160, WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1160, .is_told = true }, 9999, WORKER_GOES_ON },
+};
+
+static void test_who_is_late_is_asked_for_last_words_and_given_up(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (worker_step(&steps[i].w, steps[i].now) != steps[i].step)
+			fail_msg("row %zu: %d", i, (int)worker_step(&steps[i].w, steps[i].now));
+}
+
+/* One that takes back what it has begun has time for that, once. */
+static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
+{
+	struct worker w = { .kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true };
+	struct workers s = { .all = { &w }, .count = 1 };
+
+	(void)state;
+	w.pid = fork(); /* to whom the signal goes */
+	assert_true(w.pid >= 0);
+	if (w.pid == 0)
+		ignore_alarm("");
+	assert_true(workers_cancel(&s, 7, T0));
+	assert_true(workers_due(&s) == T0 + WORDS_MS);
+	assert_true(workers_cancel(&s, 7, T0 + 10));
+	assert_true(workers_due(&s) == T0 + WORDS_MS);
+	assert_int_equal(kill(w.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(w.pid, NULL, 0), w.pid);
 }
 
 static void on_child(int signo)
@@ -312,11 +379,13 @@ int main(void)
 		cmocka_unit_test(test_one_that_is_cancelled_takes_its_group_along),
 		cmocka_unit_test(test_there_are_so_many_of_a_kind_and_no_more),
 		cmocka_unit_test(test_time_stands_still_while_everyone_is_paused),
+		cmocka_unit_test(test_who_is_late_is_asked_for_last_words_and_given_up),
+		cmocka_unit_test(test_a_cancel_gives_the_same_time_for_last_words),
 	};
 	const struct sigaction act = { .sa_handler = on_child };
 	sigset_t child;
 
-	(void)alarm(60);
+	(void)alarm(PATIENCE_S);
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
 	(void)sigaction(SIGCHLD, &act, NULL);
