@@ -5,6 +5,7 @@
 
 #include "base/action.h"
 #include "base/keys.h"
+#include "base/own.h"
 #include "executor/session.h"
 #include "executor/session_output.h"
 
@@ -148,31 +149,39 @@ static void kill_foreground(const struct session *s)
 		(void)kill(-group, SIGKILL);
 }
 
-/* What is next: SIGINT, twice, then SIGKILL to what runs in the foreground, then to the shell
- * that it may be a part of.  The first SIGINT is lost where bash is just starting a program
- * (a machine may be busier than EARLY_MS allow for), and behind one that SIGKILL has ended it
- * would go on with the rest of its line. */
+/* SIGINT, twice, then SIGKILL to what runs in the foreground, then to the shell that it may be
+ * a part of.  The first SIGINT is lost where bash is just starting a program (a machine may be
+ * busier than EARLY_MS allow for), and behind one that SIGKILL has ended it would go on with
+ * the rest of its line. */
+static const struct {
+	enum kill_step step;
+	int64_t then_ms; /* until the next; 0: there is none */
+} ladder[] = {
+	{ KILL_INTERRUPTS, KILL_MS },
+	{ KILL_INTERRUPTS, AGAIN_MS },
+	{ KILL_ENDS_FOREGROUND, KILL_SHELL_MS },
+	{ KILL_ENDS_SHELL, 0 },
+};
+
+enum kill_step session_kill_step(struct session_action *a, int64_t now)
+{
+	if (now < a->kill_due || a->kills > ARRAY_LEN(ladder))
+		return KILL_WAITS;
+	const int64_t then = ladder[a->kills - 1].then_ms;
+	a->kill_due = then ? now + then : INT64_MAX;
+	return ladder[a->kills++ - 1].step;
+}
+
 static void kill_more(struct session *s, int64_t now)
 {
-	struct session_action *a = &s->action;
-
-	if (now < a->kill_due)
+	switch (session_kill_step(&s->action, now)) {
+	case KILL_WAITS:
 		return;
-	switch (++a->kills) {
-	case 2:
-		a->kill_due = now + KILL_MS;
-		interrupt(s);
-		break;
-	case 3:
-		a->kill_due = now + AGAIN_MS;
-		interrupt(s);
-		break;
-	case 4:
-		a->kill_due = now + KILL_SHELL_MS;
-		kill_foreground(s);
-		break;
-	default:
-		a->kill_due = INT64_MAX;
+	case KILL_INTERRUPTS:
+		return interrupt(s);
+	case KILL_ENDS_FOREGROUND:
+		return kill_foreground(s);
+	case KILL_ENDS_SHELL:
 		if (s->shell.pid > 0)
 			(void)kill(s->shell.pid, SIGKILL);
 	}
@@ -212,10 +221,14 @@ void session_heard(struct session *s, int64_t now)
 
 /* --- what is due ----------------------------------------------------------- */
 
+static bool is_beginning(const struct session *s)
+{
+	return s->state == SESSION_STARTING || s->state == SESSION_SETTING;
+}
+
 int64_t session_due(const struct session *s)
 {
-	bool begins = s->state == SESSION_STARTING || s->state == SESSION_SETTING;
-	int64_t due = begins ? s->start_due : s->key_due;
+	int64_t due = is_beginning(s) ? s->start_due : s->key_due;
 	const struct session_action *a = &s->action;
 
 	if (!a->id)
@@ -227,23 +240,46 @@ int64_t session_due(const struct session *s)
 	return a->hard_due < due ? a->hard_due : due;
 }
 
+/* What is due of who waits: where both time-outs have passed, the earlier one. */
+static unsigned action_overdue(const struct session_action *a, int64_t now)
+{
+	if (!a->id)
+		return 0;
+	if (a->kills)
+		return now >= a->kill_due ? OVERDUE_KILL : 0;
+	if (now < a->soft_due && now < a->hard_due)
+		return 0;
+	return a->soft_due <= a->hard_due ? OVERDUE_SOFT : OVERDUE_HARD;
+}
+
+unsigned session_overdue(const struct session *s, int64_t now)
+{
+	unsigned due = action_overdue(&s->action, now);
+
+	if (is_beginning(s) && now >= s->start_due)
+		due |= OVERDUE_START;
+	if (s->state == SESSION_RUNNING && now >= s->key_due)
+		due |= OVERDUE_KEY;
+	return due;
+}
+
 void session_expire(struct session *s, int64_t now)
 {
-	const struct session_action *a = &s->action;
+	unsigned due = session_overdue(s, now);
 
 	/* Its death is what starts it again. */
-	if ((s->state == SESSION_STARTING || s->state == SESSION_SETTING) &&
-	    now >= s->start_due) {
+	if (due & OVERDUE_START) {
 		s->start_due = INT64_MAX;
 		(void)kill(s->shell.pid, SIGKILL);
 	}
-	if (s->state == SESSION_RUNNING && now >= s->key_due)
+	if (due & OVERDUE_KEY) {
 		type_signal(s, now);
-	if (!a->id)
-		return;
-	if (a->kills)
+		due = session_overdue(s, now); /* output that was read first is news */
+	}
+	if (due & OVERDUE_KILL)
 		kill_more(s, now);
-	else if (now >= a->hard_due || now >= a->soft_due)
-		session_answer(s, a->soft_due <= a->hard_due ? REPORT_NO_CHANGE
-						     : REPORT_TIMED_OUT, 0);
+	if (due & OVERDUE_SOFT)
+		session_answer(s, REPORT_NO_CHANGE, 0);
+	if (due & OVERDUE_HARD)
+		session_answer(s, REPORT_TIMED_OUT, 0);
 }

@@ -15,6 +15,7 @@
 
 struct run_request;
 struct session;
+struct session_action;
 
 /* A request about it, when it has no action. */
 void session_run(struct session *s, uint32_t id, const struct run_request *r, int64_t now);
@@ -30,3 +31,19 @@ void session_heard(struct session *s, int64_t now);
 int64_t session_due(const struct session *s);
 /* Does what is due at `now`. */
 void session_expire(struct session *s, int64_t now);
+
+/* --- between its parts, and for tests of them: these only say what is to be done ------ */
+
+/* A set of what is due at `now`. */
+enum session_overdue {
+	OVERDUE_START = 1, /* a shell that begins, or takes its variables, is ended */
+	OVERDUE_KEY = 2,   /* a key that is a signal is typed */
+	OVERDUE_KILL = 4,  /* a cancellation has its next step */
+	OVERDUE_SOFT = 8,  /* the action ends for want of output */
+	OVERDUE_HARD = 16, /* the action has had its time */
+};
+unsigned session_overdue(const struct session *s, int64_t now);
+
+/* A cancellation's next step; KILL_WAITS: it is not due.  The one behind it is due later. */
+enum kill_step { KILL_WAITS, KILL_INTERRUPTS, KILL_ENDS_FOREGROUND, KILL_ENDS_SHELL };
+enum kill_step session_kill_step(struct session_action *a, int64_t now);

@@ -1,0 +1,377 @@
+/* session_action: what is due in a session, and when.  There is no process, and no test
+ * waits: each row says what time it is. */
+#include "executor/session_action.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/action.h"
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/message.h"
+#include "base/own.h"
+#include "executor/replies.h"
+#include "executor/session.h"
+
+/* When each begins. */
+#define T0    INT64_C(1000)
+#define NEVER INT64_MAX
+
+struct stage {
+	struct replies replies;
+	struct session session;
+};
+
+/* A command was given to the shell at T0, and runs. */
+static int setup(void **state)
+{
+	static struct stage st;
+	struct shell none = { .status = -1, .lines = -1, .text = -1, .reports = -1,
+			      .terminal = { .master = -1, .slave = -1 } };
+
+	st = (struct stage){ 0 };
+	st.session = (struct session){ .id = 1, .replies = &st.replies, .shell = none,
+				       .state = SESSION_RUNNING, .begun = T0,
+				       .start_due = NEVER, .key_due = NEVER, .parked = -1 };
+	buffer_init(&st.session.shell.typed, 100);
+	screen_init(&st.session.screen, 24, 80);
+	tape_init(&st.session.tape, NULL, "");
+	*state = &st;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct stage *st = *state;
+
+	screen_clear(&st->session.screen);
+	tape_end(&st->session.tape);
+	buffer_done(&st->session.shell.typed);
+	replies_done(&st->replies);
+	return 0;
+}
+
+static void begin(struct session *s, uint64_t soft_ms, uint64_t hard_ms, uint32_t flags)
+{
+	const struct run_request r = { .session = 1, .kind = RUN_WAIT, .flags = flags,
+				       .soft_ms = soft_ms, .hard_ms = hard_ms };
+
+	session_run(s, 7, &r, T0);
+}
+
+/* --- time-outs ----------------------------------------------------------------- */
+
+static const struct {
+	const char *what;
+	uint64_t soft_ms, hard_ms;
+	int64_t heard[3]; /* when the terminal printed; 0: no more */
+	int64_t now;
+	unsigned overdue;
+	int64_t due;
+} time_outs[] = {
+	{ "no time-out at all", 0, 0, { 0 }, NEVER - 1, 0, NEVER },
+	{ "soft: a moment before", 100, 0, { 0 }, 1099, 0, 1100 },
+	{ "soft: then", 100, 0, { 0 }, 1100, OVERDUE_SOFT, 1100 },
+	{ "soft: long after", 100, 0, { 0 }, 99999, OVERDUE_SOFT, 1100 },
+	{ "soft: output puts it off", 100, 0, { 1099 }, 1198, 0, 1199 },
+	{ "soft: from the last output on", 100, 0, { 1099 }, 1199, OVERDUE_SOFT, 1199 },
+	{ "soft: each output does", 100, 0, { 1090, 1180, 1270 }, 1369, 0, 1370 },
+	{ "soft: but not for ever", 100, 0, { 1090, 1180, 1270 }, 1370, OVERDUE_SOFT, 1370 },
+	{ "hard: a moment before", 0, 100, { 0 }, 1099, 0, 1100 },
+	{ "hard: then", 0, 100, { 0 }, 1100, OVERDUE_HARD, 1100 },
+	{ "hard: output does not put it off", 0, 100, { 1099 }, 1100, OVERDUE_HARD, 1100 },
+	{ "both: the first has passed", 50, 60, { 0 }, 1055, OVERDUE_SOFT, 1050 },
+	{ "both: or the other is first", 60, 50, { 0 }, 1055, OVERDUE_HARD, 1050 },
+	{ "both have passed: the earlier is told", 50, 60, { 0 }, 9999, OVERDUE_SOFT, 1050 },
+	{ "both have passed, the other way round", 60, 50, { 0 }, 9999, OVERDUE_HARD, 1050 },
+	{ "both at once", 50, 50, { 0 }, 1050, OVERDUE_SOFT, 1050 },
+	{ "both: output leaves the hard one", 50, 60, { 1049 }, 1060, OVERDUE_HARD, 1060 },
+	{ "ages", UINT64_MAX, UINT64_MAX, { 0 }, INT64_C(1) << 49, 0, T0 + (INT64_C(1) << 50) },
+};
+
+static void test_a_time_out_passes_when_its_time_has_come(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(time_outs); i++) {
+		struct stage *st = *state;
+		struct session *s = &st->session;
+		begin(s, time_outs[i].soft_ms, time_outs[i].hard_ms, 0);
+		for (size_t n = 0; n < 3 && time_outs[i].heard[n]; n++)
+			session_heard(s, time_outs[i].heard[n]);
+		unsigned overdue = session_overdue(s, time_outs[i].now);
+		if (overdue != time_outs[i].overdue || session_due(s) != time_outs[i].due)
+			fail_msg("%s: %u, next at %lld", time_outs[i].what, overdue,
+				 (long long)session_due(s));
+	}
+}
+
+/* The only answer, decoded; it is gone then. */
+static struct report take_report(struct stage *st)
+{
+	struct report r = { 0 };
+	struct frame f;
+	struct err e;
+
+	assert_non_null(st->replies.first);
+	assert_null(st->replies.first->next);
+	assert_int_equal(frame_next(&st->replies.first->end, REPLIES_END_MAX, &f, &e), 1);
+	assert_int_equal(f.id, 7);
+	assert_int_equal(action_get_report(&f, &r, &e), 0);
+	r.cwd = r.interpreter = NULL; /* they were in the frame */
+	replies_done(&st->replies);
+	return r;
+}
+
+static const struct {
+	uint64_t soft_ms, hard_ms;
+	uint32_t state;
+} ends[] = {
+	{ 100, 0, REPORT_NO_CHANGE },
+	{ 0, 100, REPORT_TIMED_OUT },
+	{ 100, 101, REPORT_NO_CHANGE },
+	{ 101, 100, REPORT_TIMED_OUT },
+};
+
+static void test_a_time_out_ends_the_action_and_not_the_command(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		begin(s, ends[i].soft_ms, ends[i].hard_ms, 0);
+		session_expire(s, 1099);
+		assert_null(st->replies.first);
+		session_expire(s, 1100);
+		struct report r = take_report(st);
+		assert_int_equal(r.state, ends[i].state);
+		assert_int_equal(r.exit_code, ACTION_NO_CODE);
+		assert_int_equal(s->action.id, 0);
+		assert_int_equal(s->state, SESSION_RUNNING);
+		assert_true(session_due(s) == NEVER);
+		session_heard(s, 1200); /* nobody waits for that */
+		session_expire(s, NEVER - 1);
+		assert_null(st->replies.first);
+	}
+}
+
+static const struct {
+	uint32_t flags;
+	int64_t held, heard, freed; /* 0: it was not */
+	int64_t now;
+	unsigned overdue;
+} holds[] = {
+	{ RUN_STREAM, 1050, 0, 0, 1499, 0 },
+	{ RUN_STREAM, 1050, 0, 0, 1500, OVERDUE_HARD },
+	{ RUN_STREAM, 1050, 1060, 0, 1499, 0 },
+	{ RUN_STREAM, 1050, 1060, 1300, 1399, 0 },
+	{ RUN_STREAM, 1050, 1060, 1300, 1400, OVERDUE_SOFT },
+	{ 0, 1050, 0, 0, 1149, 0 },
+	{ 0, 1050, 0, 0, 1150, OVERDUE_SOFT }, /* it has no reader to wait for */
+};
+
+static void test_who_does_not_read_a_stream_stops_the_soft_time_out(void **state)
+{
+	struct stage *st = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(holds); i++) {
+		struct session *s = &st->session;
+		begin(s, 100, 500, holds[i].flags);
+		session_hold(s, true, holds[i].held);
+		if (holds[i].heard)
+			session_heard(s, holds[i].heard);
+		if (holds[i].freed)
+			session_hold(s, false, holds[i].freed);
+		if (session_overdue(s, holds[i].now) != holds[i].overdue)
+			fail_msg("row %zu: %u", i, session_overdue(s, holds[i].now));
+	}
+}
+
+/* --- shells that begin --------------------------------------------------------- */
+
+static const struct {
+	enum session_state state;
+	int64_t start_due, key_due, now;
+	unsigned overdue;
+	int64_t due;
+} starts[] = {
+	{ SESSION_STARTING, 1500, NEVER, 1499, 0, 1500 },
+	{ SESSION_STARTING, 1500, NEVER, 1500, OVERDUE_START, 1500 },
+	{ SESSION_SETTING, 1500, NEVER, 1499, 0, 1500 },
+	{ SESSION_SETTING, 1500, NEVER, 1500, OVERDUE_START, 1500 },
+	{ SESSION_STARTING, NEVER, NEVER, 9999, 0, NEVER }, /* without ~/.bashrc */
+	{ SESSION_STARTING, 1500, 1400, 1450, 0, 1500 }, /* a key waits for it */
+	{ SESSION_READY, 1500, NEVER, 9999, 0, NEVER },
+	{ SESSION_RUNNING, 1500, NEVER, 9999, 0, NEVER },
+	{ SESSION_DEAD, 1500, NEVER, 9999, 0, NEVER },
+};
+
+static void test_a_shell_that_begins_has_its_time_and_no_other(void **state)
+{
+	struct stage *st = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+		struct session *s = &st->session;
+		s->state = starts[i].state;
+		s->start_due = starts[i].start_due;
+		s->key_due = starts[i].key_due;
+		if (session_overdue(s, starts[i].now) != starts[i].overdue ||
+		    session_due(s) != starts[i].due)
+			fail_msg("row %zu: %u, next at %lld", i,
+				 session_overdue(s, starts[i].now), (long long)session_due(s));
+	}
+}
+
+static void test_an_action_has_its_time_while_a_shell_begins(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	s->state = SESSION_STARTING;
+	s->start_due = 1500;
+	s->is_pending = true; /* so there is something to wait for */
+	begin(s, 0, 100, 0);
+	assert_true(session_due(s) == 1100);
+	assert_int_equal(session_overdue(s, 1100), OVERDUE_HARD);
+	assert_int_equal(session_overdue(s, 1500), OVERDUE_HARD | OVERDUE_START);
+}
+
+/* --- keys ---------------------------------------------------------------------- */
+
+static const struct {
+	size_t command_len;
+	int64_t pressed, typed;
+} keys[] = {
+	{ 10, 1000, 1050 },
+	{ 10, 1049, 1050 },
+	{ 10, 1050, 1050 },
+	{ 10, 2000, 2000 },
+	{ 8192, 1000, 1052 },
+	{ 1 << 20, 1000, 1306 }, /* bash parses that for longer */
+};
+
+static void test_a_key_that_is_a_signal_waits_until_the_command_has_begun(void **state)
+{
+	const char *name = "C-c";
+	const struct run_request r = { .session = 1, .kind = RUN_KEY,
+				       .text = { (const uint8_t *)name, 3 } };
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		s->pending_len = keys[i].command_len;
+		s->is_interrupted = false;
+		session_run(s, 7, &r, keys[i].pressed);
+		if (keys[i].pressed < keys[i].typed) {
+			assert_true(session_due(s) == keys[i].typed);
+			session_expire(s, keys[i].typed - 1);
+			assert_false(s->is_interrupted);
+		}
+		session_expire(s, keys[i].typed);
+		if (!s->is_interrupted || session_due(s) != NEVER)
+			fail_msg("row %zu: next at %lld", i, (long long)session_due(s));
+		assert_int_equal(buffer_len(&s->shell.typed), 1); /* once */
+		assert_int_equal(*buffer_data(&s->shell.typed), 3);
+		buffer_consume(&s->shell.typed, 1);
+	}
+}
+
+/* --- cancellation -------------------------------------------------------------- */
+
+static const struct {
+	int64_t now;
+	enum kill_step step;
+	int64_t then;
+} ladder[] = {
+	{ 1049, KILL_WAITS, 1050 },
+	{ 1050, KILL_INTERRUPTS, 2050 },
+	{ 1050, KILL_WAITS, 2050 },
+	{ 2049, KILL_WAITS, 2050 },
+	{ 2050, KILL_INTERRUPTS, 2150 },
+	{ 2149, KILL_WAITS, 2150 },
+	{ 2150, KILL_ENDS_FOREGROUND, 2350 },
+	{ 2349, KILL_WAITS, 2350 },
+	{ 2350, KILL_ENDS_SHELL, NEVER },
+	{ NEVER - 1, KILL_WAITS, NEVER },
+}, late_ladder[] = { /* each step has its time, whenever the one before it came */
+	{ 5000, KILL_INTERRUPTS, 6000 },
+	{ 9000, KILL_INTERRUPTS, 9100 },
+	{ 20000, KILL_ENDS_FOREGROUND, 20200 },
+	{ 20199, KILL_WAITS, 20200 },
+	{ 30000, KILL_ENDS_SHELL, NEVER },
+};
+
+static void test_a_cancellation_goes_on_step_by_step(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	begin(s, 10, 10, 0);
+	session_cancel(s, T0);
+	for (size_t i = 0; i < ARRAY_LEN(ladder); i++) {
+		/* Its time-outs have passed long ago, and are none any more. */
+		bool is_due = ladder[i].step != KILL_WAITS;
+		assert_int_equal(session_overdue(s, ladder[i].now), is_due ? OVERDUE_KILL : 0);
+		enum kill_step step = session_kill_step(&s->action, ladder[i].now);
+		if (step != ladder[i].step || session_due(s) != ladder[i].then)
+			fail_msg("row %zu: step %d, next at %lld", i, (int)step,
+				 (long long)session_due(s));
+	}
+	begin(s, 0, 0, 0);
+	session_cancel(s, T0);
+	for (size_t i = 0; i < ARRAY_LEN(late_ladder); i++) {
+		enum kill_step step = session_kill_step(&s->action, late_ladder[i].now);
+		if (step != late_ladder[i].step || session_due(s) != late_ladder[i].then)
+			fail_msg("late row %zu: step %d, next at %lld", i, (int)step,
+				 (long long)session_due(s));
+	}
+}
+
+static void test_what_has_begun_long_ago_is_interrupted_at_once(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	begin(s, 0, 0, 0);
+	session_cancel(s, 5000);
+	assert_true(session_due(s) == 6000);
+	assert_int_equal(s->action.id, 7); /* whatever it does ends the action */
+}
+
+static void test_a_command_that_waits_for_its_shell_is_cancelled_at_once(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	s->state = SESSION_STARTING;
+	s->is_pending = true;
+	begin(s, 0, 0, 0);
+	session_cancel(s, T0);
+	struct report r = take_report(st);
+	assert_int_equal(r.state, REPORT_CANCELLED);
+	assert_int_equal(r.exit_code, 130);
+	assert_false(s->is_pending);
+	assert_true(session_due(s) == NEVER);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_time_out_passes_when_its_time_has_come),
+		TEST(test_a_time_out_ends_the_action_and_not_the_command),
+		TEST(test_who_does_not_read_a_stream_stops_the_soft_time_out),
+		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
+		TEST(test_an_action_has_its_time_while_a_shell_begins),
+		TEST(test_a_key_that_is_a_signal_waits_until_the_command_has_begun),
+		TEST(test_a_cancellation_goes_on_step_by_step),
+		TEST(test_what_has_begun_long_ago_is_interrupted_at_once),
+		TEST(test_a_command_that_waits_for_its_shell_is_cancelled_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
