@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +65,31 @@ void actor_await_file(const struct actor *a, const char *name)
 	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
 
 	patience_wait(is_there, path);
+}
+
+void actor_make_fifo(const struct actor *a, const char *name)
+{
+	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+int actor_open_fifo(const struct actor *a, const char *name, int flags)
+{
+	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
+
+	(void)alarm(PATIENCE_S); /* where nobody opens it */
+	int fd = open(path, flags | O_CLOEXEC);
+	(void)alarm(0);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+void actor_sync(struct actor *a)
+{
+	struct act x = actor_read(a, READ_TEXT, "/dev/null", 0, UINT64_MAX);
+
+	act_done(&x);
 }
 
 void actor_end(struct actor *a)

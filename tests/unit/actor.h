@@ -54,6 +54,15 @@ struct bytes bytes_of(const char *text);
  * so far. */
 void actor_await_file(const struct actor *a, const char *name);
 
+/* Makes a FIFO of this name there, and opens it when a command has opened its other end.  A
+ * command that reads it (`cat fifo`) so waits until the caller closes what it gets. */
+void actor_make_fifo(const struct actor *a, const char *name);
+int actor_open_fifo(const struct actor *a, const char *name, int flags);
+
+/* All that was asked for before has been taken, and so has what came from processes: a turn
+ * of the executor's loop has gone by.  No other answer comes meanwhile. */
+void actor_sync(struct actor *a);
+
 /* Asks for a session; an `env` of NULL is PATH, HOME and TERM. */
 void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env);
 

@@ -275,8 +275,7 @@ static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 
 	(void)state;
 	actor_start_init(&a);
-	char *fifo = text_format("%s/fifo", a.home);
-	assert_int_equal(mkfifo(fifo, 0600), 0);
+	actor_make_fifo(&a, "fifo");
 	char *crowd = text_format("for i in {1..%d}; do (sleep 1000 &) done;"
 				  " for i in {1..%d}; do (while :; do :; done &) done;"
 				  " sh -c 'read x <fifo; echo got $x'", CROWD, BUSY);
@@ -289,7 +288,7 @@ static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 		inside_wait(&a.s, CROWD + BUSY + 2, false);
 	}
 	free(crowd);
-	AUTO_CLOSE int to = open(fifo, O_WRONLY | O_CLOEXEC);
+	AUTO_CLOSE int to = actor_open_fifo(&a, "fifo", O_WRONLY);
 	assert_int_equal(write(to, "it\n", 3), 3);
 	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
@@ -297,7 +296,6 @@ static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 		fail_msg("said: %s", x.content);
 	assert_int_equal(x.report.exit_code, 0);
 	act_done(&x);
-	free(fifo);
 	actor_end(&a);
 }
 
@@ -314,10 +312,8 @@ static void put_pause(struct buffer *to, bool is_held)
  * been: a turn of its loop did that before it answered.  No other answer comes. */
 static void let_a_moment_pass(struct actor *a)
 {
-	for (int64_t from = clock_ms(); clock_ms() < from + 2;) {
-		struct act x = actor_read(a, READ_TEXT, "/dev/null", 0, UINT64_MAX);
-		act_done(&x);
-	}
+	for (int64_t from = clock_ms(); clock_ms() < from + 2;)
+		actor_sync(a);
 }
 
 static const struct {
