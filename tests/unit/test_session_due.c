@@ -1,4 +1,4 @@
-/* session_action: what is due in a session, and when.  There is no process, and no test
+/* session_action: what is due in a session, and when.  There is no bash, and no test
  * waits: each row says what time it is. */
 #include "executor/session_action.h"
 
@@ -6,17 +6,21 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
-#include "base/message.h"
 #include "base/own.h"
 #include "executor/replies.h"
 #include "executor/session.h"
+#include "executor/session_output.h"
 
 /* When each begins. */
 #define T0    INT64_C(1000)
@@ -190,6 +194,24 @@ static void test_who_does_not_read_a_stream_stops_the_soft_time_out(void **state
 	}
 }
 
+/* By the terminal itself. */
+static void test_what_the_terminal_prints_puts_the_soft_time_out_off(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+	struct terminal *t = &s->shell.terminal;
+
+	assert_int_equal(terminal_open(t, 24, 80), 0);
+	assert_int_equal(fcntl(t->master, F_SETFL, O_NONBLOCK), 0);
+	begin(s, 100, 0, 0);
+	session_read(s, 100, 1050);
+	assert_true(session_due(s) == 1100); /* nothing was printed */
+	assert_int_equal(write(t->slave, "x", 1), 1);
+	session_read(s, 100, 1090);
+	assert_true(session_due(s) == 1190);
+	terminal_close(t);
+}
+
 /* --- shells that begin --------------------------------------------------------- */
 
 static const struct {
@@ -222,6 +244,33 @@ static void test_a_shell_that_begins_has_its_time_and_no_other(void **state)
 		    session_due(s) != starts[i].due)
 			fail_msg("row %zu: %u, next at %lld", i,
 				 session_overdue(s, starts[i].now), (long long)session_due(s));
+	}
+}
+
+/* Its death, of which the session hears as of any, is what starts it again. */
+static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
+{
+	static const enum session_state begins[] = { SESSION_STARTING, SESSION_SETTING };
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
+		siginfo_t info = { 0 };
+		s->shell.pid = fork();
+		assert_true(s->shell.pid >= 0);
+		for (; s->shell.pid == 0;) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+			(void)pause();
+		}
+		s->state = begins[i];
+		s->start_due = 1500;
+		session_expire(s, 1499);
+		assert_true(session_due(s) == 1500);
+		session_expire(s, 1500);
+		assert_true(session_due(s) == NEVER); /* once */
+		assert_int_equal(waitid(P_PID, (id_t)s->shell.pid, &info, WEXITED), 0);
+		assert_true(info.si_code == CLD_KILLED && info.si_status == SIGKILL);
+		s->shell.pid = 0;
 	}
 }
 
@@ -365,7 +414,9 @@ int main(void)
 		TEST(test_a_time_out_passes_when_its_time_has_come),
 		TEST(test_a_time_out_ends_the_action_and_not_the_command),
 		TEST(test_who_does_not_read_a_stream_stops_the_soft_time_out),
+		TEST(test_what_the_terminal_prints_puts_the_soft_time_out_off),
 		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
+		TEST(test_a_shell_that_does_not_begin_in_time_is_killed),
 		TEST(test_an_action_has_its_time_while_a_shell_begins),
 		TEST(test_a_key_that_is_a_signal_waits_until_the_command_has_begun),
 		TEST(test_a_cancellation_goes_on_step_by_step),
