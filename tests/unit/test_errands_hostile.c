@@ -1,5 +1,5 @@
-/* The process of an errand looks at hostile files: whatever it writes, the supervisor is
- * told one good answer. */
+/* The process of an errand looks at hostile files: whatever it writes, and however long it
+ * takes, the supervisor is told one good answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +32,8 @@
 #include "tests/patience.h"
 
 #define ID 7u
+/* When each is started. */
+#define T0 1000
 
 static const struct returned fine = { .path = "/p", .cwd = "/", .stat.target = "" };
 
@@ -207,10 +211,112 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 	}
 }
 
+/* --- its time ---------------------------------------------------------------------- */
+
+static void hang(const void *order)
+{
+	(void)order;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)signal(SIGALRM, SIG_IGN);
+	for (;;)
+		(void)pause();
+}
+
+static void be_late(const void *order)
+{
+	sigset_t late;
+
+	(void)sigemptyset(&late);
+	(void)sigaddset(&late, SIGALRM);
+	(void)sigprocmask(SIG_BLOCK, &late, NULL);
+	(void)raise(SIGALRM);
+	errand_run(order);
+}
+
+struct timed {
+	struct replies replies;
+	struct processes processes;
+	struct everyone everyone;
+	struct user user;
+	struct workers workers;
+};
+
+static void begin(struct timed *t, const struct errand_request *r,
+		  void (*how)(const void *order))
+{
+	*t = (struct timed){ 0 };
+	processes_init(&t->processes);
+	assert_int_equal(user_init(&t->user), 0);
+	t->workers = (struct workers){ .replies = &t->replies, .processes = &t->processes,
+				       .user = &t->user, .everyone = &t->everyone };
+	errands_start(&t->workers, &(struct errand_order){ ID, r, NULL }, how, T0);
+}
+
+static uint32_t end(struct timed *t)
+{
+	struct returned x;
+	struct frame f;
+	struct err e;
+
+	wait_for_end(&t->workers);
+	assert_non_null(t->replies.first);
+	assert_int_equal(frame_next(&t->replies.first->end, REPLIES_END_MAX, &f, &e), 1);
+	assert_int_equal(action_get_returned(&f, &x, &e), 0);
+	workers_done(&t->workers);
+	replies_done(&t->replies);
+	processes_done(&t->processes);
+	return x.outcome;
+}
+
+static struct errand_request list_all(void)
+{
+	return (struct errand_request){ .place = { getuid(), getgid(), "/" },
+					.kind = ERRAND_LIST, .path = "/", .other = "",
+					.include = "", .depth = ERRAND_DEPTH_MAX,
+					.limit = ERRAND_LIMIT_MAX, .timeout_ms = 300 };
+}
+
+/* 300 ms, 2 s for last words, and then it is killed. */
+static void test_what_hangs_is_given_up_after_its_time_out(void **state)
+{
+	const struct errand_request r = list_all();
+	struct timed t;
+
+	(void)state;
+	begin(&t, &r, hang);
+	assert_true(workers_due(&t.workers) == T0 + 300);
+	workers_expire(&t.workers, T0 + 299);
+	assert_true(workers_due(&t.workers) == T0 + 300);
+	workers_expire(&t.workers, T0 + 300);
+	assert_true(workers_due(&t.workers) == T0 + 2300 && !t.replies.first);
+	workers_expire(&t.workers, T0 + 2299);
+	assert_null(t.replies.first);
+	workers_expire(&t.workers, T0 + 2300);
+	assert_non_null(t.replies.first);
+	assert_int_equal(end(&t), OUTCOME_TIMED_OUT);
+}
+
+/* It is late when it begins, and nobody gives it up. */
+static void test_what_is_late_tells_what_it_has(void **state)
+{
+	const struct errand_request r = list_all();
+	struct timed t;
+
+	(void)state;
+	begin(&t, &r, be_late);
+	wait_for_end(&t.workers);
+	AUTO_FREE char *said = strndup((const char *)t.replies.first->bytes,
+				       t.replies.first->len);
+	assert_non_null(strstr(said, "[It took too long, and was ended after "));
+	assert_int_equal(end(&t), OUTCOME_DONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whatever_it_writes_there_is_one_good_answer),
+		cmocka_unit_test(test_what_hangs_is_given_up_after_its_time_out),
+		cmocka_unit_test(test_what_is_late_tells_what_it_has),
 	};
 
 	(void)alarm(PATIENCE_S);
