@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -14,6 +13,7 @@
 #include "base/utf8.h"
 #include "executor/excerpt.h"
 #include "executor/screen.h"
+#include "tests/unit/cost.h"
 
 #define E "\x1b"
 #define C "\x1b["
@@ -29,14 +29,6 @@ static size_t in_use(void)
 	struct mallinfo2 m = mallinfo2();
 
 	return m.uordblks + m.hblkhd;
-}
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Each is printed again and again, until it is so many bytes. */
@@ -95,25 +87,32 @@ static void check_text(struct screen *s)
 	free(t.bytes);
 }
 
-/* A microsecond or two a byte is what a hostile one may cost; with sanitizers, more. */
+/* How many times the processor time of a byte of plain text one byte may cost: the most is a
+ * scrolling of all rows. */
+#define HOSTILE_TIMES 10000
+
 static void test_floods_have_a_bound(void **state)
 {
+	double plain = 0; /* microseconds a byte */
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
 		struct screen s;
 		size_t before = in_use();
-		double begun = seconds();
+		int64_t begun = cost_us();
 		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
 		feed_flood(&s, &floods[i]);
-		double took = seconds() - begun;
+		double cost = (double)(cost_us() - begun) / (double)floods[i].bytes;
 		if (getenv("SHOW"))
 			printf("# %8.1f ns/byte %8zu KiB  '%s'\n",
-			       took * 1e9 / (double)floods[i].bytes,
+			       cost * 1e3,
 			       (in_use() - before) >> 10, floods[i].text + 1);
 		if (in_use() - before > BOUND)
 			fail_msg("row %zu: %zu bytes", i, in_use() - before);
-		if (took * 1e9 / (double)floods[i].bytes > 50000)
-			fail_msg("row %zu: %.1f s", i, took);
+		plain = i == 0 ? cost : plain;
+		if (cost > HOSTILE_TIMES * plain)
+			fail_msg("row %zu: %.3f us a byte, and %.3f of plain text", i, cost,
+				 plain);
 		check_text(&s);
 		screen_clear(&s);
 	}
