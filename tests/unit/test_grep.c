@@ -645,7 +645,10 @@ static const struct {
 	{ "printf './a\\0'; printf './b'", 0, 1 },
 	{ "printf '/etc/passwd\\0\\0./\\0../x\\0./a\\nb\\0'", 0, 1 },
 	{ "head -c 300000 /dev/zero | tr '\\0' x", -1, 0 },
-	{ "exec >&-; sleep 0.1; echo an error >&2; exit 2", -1, 0 },
+	/* After the reader has closed its end, too. */
+	{ "n=$(ls /proc/$PPID/fd | wc -l); exec >&-; "
+	  "while [ $(ls /proc/$PPID/fd | wc -l) = $n ]; do :; done; "
+	  "echo an error >&2; exit 2", -1, 0 },
 	{ "exec /nonexistent/interpreter", -1, 0 },
 	{ "cat; printf './a\\0'", -1, 0 }, /* it has no input */
 };

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -17,7 +20,13 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/editor.h"
+#include "executor/everyone.h"
 #include "executor/lints.h"
+#include "executor/processes.h"
+#include "executor/replies.h"
+#include "executor/user.h"
+#include "executor/workers.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 
@@ -209,17 +218,19 @@ static void test_a_flood_of_findings_is_bounded(void **state)
 	assert_int_equal(lines, 100);
 }
 
+/* It says so, and by which process. */
+#define HANG "cd ${PATH%%/bin:*}; sleep 1000 & echo $! >pid; echo >fifo; wait"
+
 /* Its process group is ended, and nobody waits for it meanwhile. */
 static void hang(uint32_t *ret_id)
 {
 	AUTO_FREE char *path = text_format("%s/f.py", a.home);
-	AUTO_FREE char *script = text_format("mkfifo %s/fifo 2>/dev/null; sleep 1000 & echo $! >%s/pid; "
-					     "echo >%s/fifo; wait", a.home, a.home, a.home);
 
-	put_program("flake8", script);
+	put_program("flake8", HANG);
+	actor_make_fifo(&a, "fifo");
 	put("f.py", "x = 1\n", 0600);
 	*ret_id = actor_send_edit(&a, replacing(path, "1", "2"));
-	actor_check(&a, "until [ -p fifo ]; do :; done; read <fifo; echo hi", "hi", 0);
+	actor_check(&a, "read <fifo; echo hi", "hi", 0);
 }
 
 static void check_gone(void)
@@ -239,15 +250,61 @@ static void test_a_linter_that_hangs_is_ended_by_a_cancel(void **state)
 	check_gone();
 }
 
+/* When it is asked. */
+#define T0 1000
+
+static pid_t pid_in(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	return (pid_t)atoi(text);
+}
+
+static bool has_ended(void *pid)
+{
+	(void)waitpid(*(pid_t *)pid, NULL, WNOHANG); /* it may have become ours */
+	return kill(*(pid_t *)pid, 0) < 0;
+}
+
+/* The executor's part is ours, so that we say what time it is. */
 static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 {
-	uint32_t id;
+	AUTO_FREE char *path = text_format("PATH=%s/bin:/usr/bin:/bin", a.home);
+	const struct exec exec = { .uid = getuid(), .gid = getgid(), .env = ARGV(path) };
+	const struct lint_edit edit = { "f.py", bytes_of("x = 1\n"), bytes_of("x = 2\n"), &exec };
+	struct editor_answer answer = { .id = 7 };
+	struct everyone everyone = { 0 };
+	struct replies replies = { 0 };
+	struct processes processes;
+	struct user user;
 
 	(void)state;
-	hang(&id);
-	struct act x = actor_expect(&a, id);
-	check_words(&x, "\nThe linter was ended, since it took more than 5 seconds.\n", 0);
-	check_gone();
+	processes_init(&processes);
+	assert_int_equal(user_init(&user), 0);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	put_program("flake8", HANG);
+	actor_make_fifo(&a, "fifo");
+	buffer_init(&answer.say, 1);
+	struct workers s = { .replies = &replies, .processes = &processes, .user = &user,
+			     .everyone = &everyone };
+	assert_true(lints_start(&s, &edit, &answer, T0));
+	(void)close(actor_open_fifo(&a, "fifo", O_RDONLY));
+	pid_t linter = pid_in("pid");
+	assert_true(workers_due(&s) == T0 + LINTS_MS);
+	workers_expire(&s, T0 + LINTS_MS - 1);
+	assert_null(replies.first);
+	workers_expire(&s, T0 + LINTS_MS);
+	const char late[] = "\nThe linter was ended, since it took more than 5 seconds.\n";
+	assert_true(replies.first && replies.first->len == strlen(late));
+	assert_memory_equal(replies.first->bytes, late, strlen(late));
+	assert_true(workers_reaped(&s, waitpid(s.all[0]->pid, NULL, 0)));
+	patience_wait(has_ended, &linter);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+	workers_done(&s);
+	replies_done(&replies);
+	processes_done(&processes);
 }
 
 static void test_nobody_is_asked_where_nobody_wants_it(void **state)
