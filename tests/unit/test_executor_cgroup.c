@@ -155,6 +155,5 @@ int main(void)
 		cmocka_unit_test(test_counts_of_events),
 	};
 
-	(void)alarm(300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -598,6 +598,5 @@ int main(void)
 		cmocka_unit_test(test_descriptors_inside_a_request_end_it),
 	};
 
-	(void)alarm(300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

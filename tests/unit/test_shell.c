@@ -32,7 +32,7 @@ static struct shell_report next_report(struct shell *sh)
 
 	do {
 		struct pollfd p = { .fd = sh->reports, .events = POLLIN };
-		assert_int_equal(poll(&p, 1, ANSWER_MS), 1);
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
 	} while (!shell_report(sh, &r));
 	return r;
 }
@@ -47,6 +47,7 @@ static int setup(void **state)
 	struct user self;
 	struct failed why;
 
+	(void)alarm(PATIENCE_S); /* for each test */
 	st = (struct stage){ .home = "/tmp/hutch-shell-XXXXXX" };
 	assert_non_null(mkdtemp(st.home));
 	assert_int_equal(user_init(&self), 0);
@@ -183,6 +184,5 @@ int main(void)
 		TEST(test_a_shell_that_took_the_text_has_begun),
 	};
 
-	(void)alarm(60);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
