@@ -50,7 +50,7 @@ ACT      := action action_errand action_git answers args complaint desk desk_aud
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := again call capture clients clocks confine events jobs journal kept lease log methods methods_exec methods_port methods_start methods_update \
             order outputs outputs_tell peer records rpc samples still supervisor wire
-POOL     := maker pool takers
+POOL     := maker pace pool takers
 CLI      := arena doctor given main option_table options party past report run
 VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy pool pool_client port porter ps reply rm stats steer stream table unified update why

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -124,7 +123,7 @@ static int make_ends(struct maker *m, struct ends *x, struct err *e)
 	return 0;
 }
 
-static int start(struct maker *m, const struct maker_plan *plan, struct ends *x,
+static int start(struct maker *m, const struct maker_plan *plan, struct ends *x, int64_t now,
 		 struct err *e)
 {
 	struct list argv = { 0 };
@@ -132,7 +131,7 @@ static int start(struct maker *m, const struct maker_plan *plan, struct ends *x,
 	if (new_name(m, plan->pool, e) < 0 || make_ends(m, x, e) < 0)
 		return -1;
 	plan_words(&argv, m, plan->words);
-	m->due_ms = clock_ms() + MAKER_READS_MS;
+	m->due_ms = now + MAKER_READS_MS;
 	m->pid = fork();
 	if (m->pid == 0)
 		become(plan, argv.items, x);
@@ -140,12 +139,12 @@ static int start(struct maker *m, const struct maker_plan *plan, struct ends *x,
 	return m->pid < 0 ? err_sys(e, "fork") : 0;
 }
 
-int maker_start(struct maker *m, const struct maker_plan *plan, struct err *e)
+int maker_start(struct maker *m, const struct maker_plan *plan, int64_t now, struct err *e)
 {
 	struct ends x = { -1, -1, -1 };
 
 	maker_init(m);
-	int result = start(m, plan, &x, e);
+	int result = start(m, plan, &x, now, e);
 	close_ends(&x);
 	if (result < 0)
 		maker_done(m);

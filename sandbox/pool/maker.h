@@ -46,7 +46,7 @@ struct maker_plan {
 void maker_init(struct maker *m);
 void maker_done(struct maker *m);
 
-int maker_start(struct maker *m, const struct maker_plan *plan, struct err *e);
+int maker_start(struct maker *m, const struct maker_plan *plan, int64_t now, struct err *e);
 
 /* Its words were read. */
 void maker_go_on(struct maker *m);

@@ -12,9 +12,12 @@
  *	nothing is left if a taker dies with its answer unread: the kernel closes what is
  *	on its way, and with it the lease
  *
- *	pool.c		the loop: what waits, what is made, and when
+ *	pool.c		the loop: what waits and what is made
+ *	pace.c		when the next one is made
  *	takers.c	connections: requests in, sandboxes out
- *	maker.c		one sandbox that is being made */
+ *	maker.c		one sandbox that is being made
+ *
+ * `now` is the time of the loop's turn, in ms of clock.h: only the loop reads the clock. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -27,6 +30,7 @@
 #include "sandbox/control/peer.h"
 #include "sandbox/control/wire.h"
 #include "sandbox/pool/maker.h"
+#include "sandbox/pool/pace.h"
 #include "sandbox/pools.h"
 
 #define POOL_SIZE_MAX	  512
@@ -69,10 +73,7 @@ struct pool {
 	struct maker makers[POOL_MAKERS_MAX];
 	size_t making;
 	bool has_more;	    /* to make, at once */
-	int64_t rest_ms;    /* nothing is made until then, for a burst to be served first */
-	int64_t retry_ms;   /* ... nor until then, after a failure */
-	int64_t shaken_ms;  /* when one died that had not waited for long */
-	unsigned strikes;   /* failures in a row */
+	struct pace pace;
 	struct err trouble; /* the last one; kind ERR_NONE: the last one was made */
 	struct err why;	    /* why it ends without having had one */
 	uint64_t made, taken, failed, lost;
@@ -92,18 +93,24 @@ void pool_run(struct pool *p);
 /* --- between its parts ---------------------------------------------------------- */
 
 /* The oldest that lives; NULL: none waits. */
-struct waiting *pool_oldest(struct pool *p);
+struct waiting *pool_oldest(struct pool *p, int64_t now);
 /* It was handed out. */
-void pool_taken(struct pool *p);
-void pool_stop(struct pool *p);
+void pool_taken(struct pool *p, int64_t now);
+void pool_stop(struct pool *p, int64_t now);
+/* When pool_expire() or the next turn has something to do; 0: never. */
+int64_t pool_due(const struct pool *p);
+/* Gives up makers that are too late. */
+void pool_expire(struct pool *p, int64_t now);
+/* It was stopped, and all has ended or the time for that is over. */
+bool pool_is_over(const struct pool *p, int64_t now);
 /* Why a take cannot be answered, and will not be soon: true. */
 bool pool_is_in_trouble(const struct pool *p);
 
-void takers_accept(struct pool *p);
+void takers_accept(struct pool *p, int64_t now);
 void takers_watch(const struct pool *p, struct pollfd *w);
 void takers_serve(struct pool *p, const struct pollfd *w);
 /* All that can be done now. */
-void takers_work(struct pool *p);
+void takers_work(struct pool *p, int64_t now);
 /* When the first of their times is over; 0: never. */
 int64_t takers_due(const struct pool *p);
 /* The pool has ended: who asked for it is told, and all are gone. */

@@ -34,7 +34,7 @@ static void refuse(int fd, const struct err *e)
 	(void)close(fd);
 }
 
-void takers_accept(struct pool *p)
+void takers_accept(struct pool *p, int64_t now)
 {
 	struct err e;
 	int fd = accept4(p->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -42,7 +42,7 @@ void takers_accept(struct pool *p)
 	/* It has gone again; or we have no descriptor left, and poll(2) would say at once
 	 * that it waits. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
-		p->deaf_ms = clock_ms() + DEAF_MS;
+		p->deaf_ms = now + DEAF_MS;
 	if (fd < 0)
 		return;
 	if (peer_check(&p->self, fd, &e) < 0)
@@ -90,7 +90,7 @@ static void settle(struct taker *t, const struct err *e)
 
 /* Beside the first byte of the answer, which goes in one piece: a taker that has not read
  * what it was told before is let go, and with it what was on its way to it. */
-static void hand_out(struct pool *p, struct taker *t, const struct waiting *x)
+static void hand_out(struct pool *p, struct taker *t, const struct waiting *x, int64_t now)
 {
 	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":"
 					   "{\"sandbox\":\"%s\"}}\n", t->asks, x->name);
@@ -114,7 +114,7 @@ static void hand_out(struct pool *p, struct taker *t, const struct waiting *x)
 	own_free(&t->asks);
 	t->due_ms = 0;
 	if (n > 0)
-		pool_taken(p); /* some of it went, and with that the connection */
+		pool_taken(p, now); /* some of it went, and with that the connection */
 }
 
 static struct taker *first_in_line(const struct pool *p)
@@ -146,14 +146,14 @@ static void too_late(const struct pool *p, struct taker *t)
 	settle(t, &e);
 }
 
-static void look_at_line(struct pool *p)
+static void look_at_line(struct pool *p, int64_t now)
 {
 	struct waiting *x;
 	struct taker *t;
 	struct err e;
 
-	while ((t = first_in_line(p)) && !p->is_ending && (x = pool_oldest(p)))
-		hand_out(p, t, x);
+	while ((t = first_in_line(p)) && !p->is_ending && (x = pool_oldest(p, now)))
+		hand_out(p, t, x, now);
 	while ((t = first_in_line(p)) && (p->is_ending || pool_is_in_trouble(p))) {
 		e = p->trouble;
 		if (p->is_ending)
@@ -163,7 +163,7 @@ static void look_at_line(struct pool *p)
 		settle(t, &e);
 	}
 	for (size_t i = 0; i < p->taker_count; i++)
-		if (p->takers[i]->asks && clock_is_due(p->takers[i]->due_ms, clock_ms()))
+		if (p->takers[i]->asks && clock_is_due(p->takers[i]->due_ms, now))
 			too_late(p, p->takers[i]);
 }
 
@@ -178,11 +178,13 @@ int64_t takers_due(const struct pool *p)
 
 /* --- methods ------------------------------------------------------------------- */
 
-static int do_hello(struct pool *p, struct taker *t, struct rpc_request *r, struct err *e)
+static int do_hello(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		    struct err *e)
 {
 	struct json_at at;
 	uint64_t protocol = 1;
 
+	(void)now;
 	if (json_member(&r->params, "protocol", &at) && json_uint(&at, &protocol, e) < 0)
 		return RPC_PARAMS;
 	if (protocol != 1) {
@@ -199,7 +201,8 @@ static int do_hello(struct pool *p, struct taker *t, struct rpc_request *r, stru
 	return 0;
 }
 
-static int do_take(struct pool *p, struct taker *t, struct rpc_request *r, struct err *e)
+static int do_take(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		   struct err *e)
 {
 	struct json_at at;
 	double seconds = -1;
@@ -213,17 +216,18 @@ static int do_take(struct pool *p, struct taker *t, struct rpc_request *r, struc
 	t->asks = r->id;
 	r->id = NULL;
 	t->number = ++p->number;
-	if (at.value) /* clock_is_due() is true of this very moment */
-		t->due_ms = clock_ms() + (int64_t)(seconds * 1000);
+	if (at.value) /* with 0 it is due in this very turn */
+		t->due_ms = now + (int64_t)(seconds * 1000);
 	return 0;
 }
 
-static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, struct err *e)
+static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		   struct err *e)
 {
 	AUTO_FREE char *error = result_error_json(&p->trouble);
 	size_t asking = 0;
 
-	(void)e;
+	(void)now, (void)e;
 	for (size_t i = 0; i < p->taker_count; i++)
 		asking += p->takers[i]->asks && !p->takers[i]->is_stop;
 	AUTO_FREE char *text = text_format(
@@ -238,13 +242,14 @@ static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, struc
 }
 
 /* It is answered when all that waited have ended. */
-static int do_stop(struct pool *p, struct taker *t, struct rpc_request *r, struct err *e)
+static int do_stop(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		   struct err *e)
 {
 	(void)e;
 	t->asks = r->id;
 	r->id = NULL;
 	t->is_stop = true;
-	pool_stop(p);
+	pool_stop(p, now);
 	return 0;
 }
 
@@ -254,7 +259,8 @@ static const char *const take_keys[] = { "timeout", NULL };
 
 static const struct method {
 	const char *name;
-	int (*call)(struct pool *p, struct taker *t, struct rpc_request *r, struct err *e);
+	int (*call)(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		    struct err *e);
 	const char *const *keys;
 } methods[] = {
 	{ "hello", do_hello, hello_keys },
@@ -263,7 +269,8 @@ static const struct method {
 	{ "stop", do_stop, no_keys },
 };
 
-static int call(struct pool *p, struct taker *t, struct rpc_request *r, struct err *e)
+static int call(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		struct err *e)
 {
 	const struct method *m = NULL;
 
@@ -280,19 +287,20 @@ static int call(struct pool *p, struct taker *t, struct rpc_request *r, struct e
 	}
 	if (r->params.value && json_only(&r->params, m->keys, e) < 0)
 		return RPC_PARAMS;
-	return m->call(p, t, r, e);
+	return m->call(p, t, r, now, e);
 }
 
 /* --- lines --------------------------------------------------------------------- */
 
-static void take_request(struct pool *p, struct taker *t, const char *line, size_t len)
+static void take_request(struct pool *p, struct taker *t, const char *line, size_t len,
+			 int64_t now)
 {
 	struct rpc_request r;
 	struct err e;
 	int code = rpc_decode(line, len, &r, &e);
 
 	if (code == 0)
-		code = call(p, t, &r, &e);
+		code = call(p, t, &r, now, &e);
 	if (code != 0)
 		fail(t, r.id, code, &e);
 	rpc_done(&r);
@@ -305,7 +313,7 @@ static bool may_ask(const struct taker *t)
 }
 
 /* True: there were some. */
-static bool take_lines(struct pool *p, struct taker *t)
+static bool take_lines(struct pool *p, struct taker *t, int64_t now)
 {
 	bool has_some = false;
 	struct wire_fds fds;
@@ -323,7 +331,7 @@ static bool take_lines(struct pool *p, struct taker *t)
 			fail(t, "null", RPC_REQUEST, &e);
 			t->is_closing = true;
 		} else if (len > 0) {
-			take_request(p, t, line, len);
+			take_request(p, t, line, len, now);
 		}
 		wire_fds_done(&fds);
 		wire_took(&t->wire);
@@ -377,16 +385,16 @@ static bool is_finished(const struct taker *t)
 /* Lines that are here already are told of by no poll(2): none may be left that could be
  * taken now, because what it stood behind is answered or the answers were read.  Nothing is
  * read here, so there are ever fewer of them. */
-void takers_work(struct pool *p)
+void takers_work(struct pool *p, int64_t now)
 {
 	bool has_some;
 
 	do {
 		has_some = false;
-		look_at_line(p);
+		look_at_line(p, now);
 		for (size_t i = 0; i < p->taker_count; i++) {
 			(void)wire_write(&p->takers[i]->wire); /* see below */
-			has_some = take_lines(p, p->takers[i]) || has_some;
+			has_some = take_lines(p, p->takers[i], now) || has_some;
 		}
 	} while (has_some);
 	for (size_t i = p->taker_count; i-- > 0;)

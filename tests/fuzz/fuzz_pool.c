@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct scene {
 	struct pool pool;
+	int64_t now; /* ms; as the bytes have it */
 	int sandboxes[STOCK]; /* the other ends of what waits */
 	size_t stocked, got;
 	int client, nothing;
@@ -48,7 +49,7 @@ static void add_sandbox(struct scene *x)
 	int ends[2];
 
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-	*w = (struct waiting){ .lease = ends[0], .since_ms = clock_ms() };
+	*w = (struct waiting){ .lease = ends[0], .since_ms = x->now };
 	(void)snprintf(w->name, sizeof(w->name), "p-%zu", x->stocked);
 	x->sandboxes[x->stocked++] = ends[1];
 }
@@ -151,18 +152,16 @@ static void hear(struct scene *x)
 	check_answers(x, &fds);
 }
 
-/* As the keeper's; a take that is too late soon is waited for.  False: it would sleep. */
+/* As the keeper's.  False: it would sleep. */
 static bool turn(struct scene *x)
 {
-	const int64_t due = takers_due(&x->pool), left = due - clock_ms();
-	const int patience = due && left < 5 ? (left > 0 ? (int)left : 0) : 0;
 	struct pollfd w[1];
 
 	takers_watch(&x->pool, w);
-	if (poll(w, x->pool.taker_count, patience) == 0 && !clock_is_due(due, clock_ms()))
+	if (poll(w, x->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&x->pool), x->now))
 		return false;
 	takers_serve(&x->pool, w);
-	takers_work(&x->pool);
+	takers_work(&x->pool, x->now);
 	hear(x);
 	must(x->pool.taken == x->got);
 	must(x->got + x->pool.waiting_count == x->stocked);
@@ -180,6 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const unsigned mode = size ? data[0] : 0;
 	const size_t step = mode & 8 ? 7 : 4096;
 
+	x->now = 1000000;
 	open_scene(x, mode & STOCK);
 	say(x, HELLO, sizeof(HELLO) - 1, false);
 	(void)turn(x);
@@ -187,6 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		say(x, data + at, size - at < step ? size - at : step, mode & 32);
 		if (!(mode & 16))
 			(void)turn(x);
+		x->now += data[at];
 	}
 	(void)shutdown(x->client, SHUT_WR);
 	while (turn(x)) {

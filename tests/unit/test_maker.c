@@ -16,11 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "tests/patience.h"
 
+#define NOW  1000000 /* ms */
 #define NONE "\"error\":null}\n"
 
 static void judged(const char *said, int expected, struct err *e)
@@ -79,11 +80,11 @@ static void begin(struct maker *m, const char *script)
 	(void)close(fd);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &plan.files), 0);
 	list_add(&words, "--memory=64m");
-	if (maker_start(m, &plan, &e) < 0)
+	if (maker_start(m, &plan, NOW, &e) < 0)
 		fail_msg("%s", e.text);
 	list_done(&words);
 	assert_true(m->pid > 0);
-	assert_in_range(m->due_ms, clock_ms(), clock_ms() + MAKER_READS_MS);
+	assert_int_equal(m->due_ms, NOW + MAKER_READS_MS);
 }
 
 static void await(struct maker *m)
@@ -91,7 +92,7 @@ static void await(struct maker *m)
 	struct pollfd w = { .fd = m->says, .events = POLLIN };
 
 	do {
-		assert_int_equal(poll(&w, 1, 30000), 1);
+		assert_int_equal(poll(&w, 1, PATIENCE_MS), 1);
 	} while (!maker_read(m));
 	assert_int_equal(wait(NULL), m->pid);
 	maker_reaped(m, m->pid + 1);
@@ -146,7 +147,7 @@ static void test_that_it_has_read_its_words_shows_while_it_goes_on(void **state)
 	struct pollfd w = { .fd = m.reads };
 	assert_int_equal(poll(&w, 1, 0), 0);
 	assert_int_equal(write(m.lease, "\n", 1), 1);
-	assert_int_equal(poll(&w, 1, 30000), 1);
+	assert_int_equal(poll(&w, 1, PATIENCE_MS), 1);
 	maker_go_on(&m);
 	assert_int_equal(m.reads, -1);
 	assert_int_equal(m.due_ms, 0);
@@ -201,7 +202,7 @@ static void test_a_program_that_is_not_there_has_made_nothing(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(maker_start(&m, &plan, &e), 0);
+	assert_int_equal(maker_start(&m, &plan, NOW, &e), 0);
 	assert_true(wait(NULL) > 0);
 	assert_true(maker_read(&m));
 	assert_int_equal(maker_judge(&m, &e), -1);

@@ -10,15 +10,15 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/own.h"
 
-#define STOCK	 16
-#define LONG_AGO 60000
+#define STOCK 16
+#define NOW	  1000000 /* ms; what waits began to */
 
 struct scene {
 	struct pool pool;
@@ -31,7 +31,7 @@ static void put(struct scene *s, size_t i)
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	s->pool.waiting[i] = (struct waiting){ .lease = ends[0], .since_ms = clock_ms() };
+	s->pool.waiting[i] = (struct waiting){ .lease = ends[0], .since_ms = NOW };
 	(void)snprintf(s->pool.waiting[i].name, sizeof(s->pool.waiting[i].name), "p-%zu", i);
 	s->sandboxes[i] = ends[1];
 }
@@ -45,6 +45,7 @@ static int setup(void **state)
 	pools_init(&s.pool.place);
 	strcpy(s.pool.place.name, "p");
 	s.pool.size = s.pool.waiting_count = STOCK;
+	s.pool.together = 1;
 	s.pool.lease = s.pool.signals = -1;
 	assert_int_equal(pipe(ends), 0);
 	s.told = ends[0];
@@ -74,14 +75,14 @@ static void the_oldest_that_lives_is_next(void **state)
 {
 	struct scene *s = *state;
 
-	assert_string_equal(pool_oldest(&s->pool)->name, "p-0");
+	assert_string_equal(pool_oldest(&s->pool, NOW)->name, "p-0");
 	own_close(&s->sandboxes[0]);
 	own_close(&s->sandboxes[1]);
 	own_close(&s->sandboxes[3]);
-	assert_string_equal(pool_oldest(&s->pool)->name, "p-2");
+	assert_string_equal(pool_oldest(&s->pool, NOW)->name, "p-2");
 	assert_int_equal(s->pool.lost, 2);
-	pool_taken(&s->pool);
-	assert_string_equal(pool_oldest(&s->pool)->name, "p-4");
+	pool_taken(&s->pool, NOW);
+	assert_string_equal(pool_oldest(&s->pool, NOW)->name, "p-4");
 	assert_int_equal(s->pool.waiting_count, STOCK - 4);
 }
 
@@ -91,9 +92,10 @@ static void all_that_die_at_once_are_one_failure(void **state)
 
 	for (size_t i = 0; i < STOCK; i++)
 		own_close(&s->sandboxes[i]);
-	assert_null(pool_oldest(&s->pool));
+	assert_null(pool_oldest(&s->pool, NOW + 1));
 	assert_int_equal(s->pool.lost, STOCK);
-	assert_true(s->pool.retry_ms <= clock_ms() + 100);
+	assert_int_equal(s->pool.pace.strikes, 1);
+	assert_int_equal(pool_due(&s->pool), NOW + 1 + PACE_RETRY_MS);
 	assert_true(pool_is_in_trouble(&s->pool));
 	assert_non_null(strstr(s->pool.trouble.text, "ended while it waited"));
 }
@@ -101,14 +103,13 @@ static void all_that_die_at_once_are_one_failure(void **state)
 static void one_that_dies_after_each_pause_makes_the_next_twice_as_long(void **state)
 {
 	struct scene *s = *state;
+	int64_t now = NOW;
 
-	for (size_t i = 0; i < 12; i++) {
-		const int64_t now = clock_ms();
-		const int64_t pause = (int64_t)100 << (i < 9 ? i : 9);
-		s->pool.retry_ms = s->pool.retry_ms ? now - 1 : 0; /* it is over */
+	for (size_t i = 0; i < 6; i++) { /* the sum of pauses stays below PACE_STEADY_MS */
 		own_close(&s->sandboxes[i]);
-		(void)pool_oldest(&s->pool);
-		assert_in_range(s->pool.retry_ms - now, pause, pause + 1000);
+		(void)pool_oldest(&s->pool, now);
+		assert_int_equal(s->pool.pace.retry_ms, now + (PACE_RETRY_MS << i));
+		now = s->pool.pace.retry_ms;
 	}
 }
 
@@ -116,10 +117,10 @@ static void what_dies_of_old_age_is_no_failure(void **state)
 {
 	struct scene *s = *state;
 
-	s->pool.waiting[0].since_ms -= LONG_AGO;
 	own_close(&s->sandboxes[0]);
-	assert_string_equal(pool_oldest(&s->pool)->name, "p-1");
-	assert_int_equal(s->pool.retry_ms, 0);
+	assert_string_equal(pool_oldest(&s->pool, NOW + PACE_STEADY_MS)->name, "p-1");
+	assert_int_equal(s->pool.lost, 1);
+	assert_int_equal(s->pool.pace.retry_ms, 0);
 	assert_int_equal(s->pool.trouble.kind, ERR_NONE);
 }
 
@@ -129,10 +130,93 @@ static void making_rests_while_there_is_enough(void **state)
 	struct scene *s = *state;
 
 	for (size_t left = STOCK; left-- > 0;) {
-		pool_taken(&s->pool);
-		assert_int_equal(s->pool.rest_ms != 0, 2 * left >= STOCK);
+		pool_taken(&s->pool, NOW);
+		assert_int_equal(pool_due(&s->pool), 2 * left >= STOCK ? NOW + PACE_REST_MS : 0);
 	}
 	assert_int_equal(s->pool.taken, STOCK);
+}
+
+/* --- what is too late ------------------------------------------------------------ */
+
+/* Something that is being made: nobody is behind it, so that nobody is killed. */
+static struct maker *begin(struct scene *s, size_t i, int64_t due)
+{
+	struct maker *m = &s->pool.makers[i];
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	m->says = ends[0];
+	m->due_ms = due;
+	(void)close(ends[1]);
+	s->pool.making++;
+	return m;
+}
+
+static void one_that_reads_its_words_for_too_long_is_given_up(void **state)
+{
+	struct scene *s = *state;
+
+	own_close(&s->pool.ready); /* the first one was made */
+	s->pool.ready = -1;
+	struct maker *early = begin(s, 0, NOW + MAKER_READS_MS);
+	struct maker *late = begin(s, 1, NOW + MAKER_READS_MS + 7);
+	struct maker *has_read = begin(s, 2, 0);
+	assert_int_equal(pool_due(&s->pool), NOW + MAKER_READS_MS);
+	pool_expire(&s->pool, NOW + MAKER_READS_MS - 1);
+	assert_int_equal(s->pool.making, 3);
+	pool_expire(&s->pool, NOW + MAKER_READS_MS);
+	assert_int_equal(s->pool.making, 2);
+	assert_int_equal(early->says, -1);
+	assert_int_equal(s->pool.failed, 1);
+	assert_int_equal(s->pool.pace.strikes, 1);
+	assert_non_null(strstr(s->pool.trouble.text, "still reading its options"));
+	assert_int_equal(pool_due(&s->pool), NOW + MAKER_READS_MS + 7);
+	pool_expire(&s->pool, NOW + 10 * MAKER_READS_MS);
+	assert_int_equal(late->says, -1);
+	assert_int_not_equal(has_read->says, -1); /* an image is pulled for as long as it takes */
+	assert_int_equal(s->pool.making, 1);
+	assert_false(s->pool.is_ending);
+	maker_done(has_read);
+}
+
+static void a_pool_whose_first_one_is_given_up_ends(void **state)
+{
+	struct scene *s = *state;
+
+	(void)begin(s, 0, NOW + MAKER_READS_MS);
+	pool_expire(&s->pool, NOW + MAKER_READS_MS);
+	assert_true(s->pool.is_ending);
+	assert_non_null(strstr(s->pool.why.text, "still reading its options"));
+}
+
+/* --- the end --------------------------------------------------------------------- */
+
+static void the_end_waits_for_what_waits_but_not_for_ever(void **state)
+{
+	static const struct {
+		bool is_stopped;
+		size_t waiting, making;
+		int64_t after; /* the stop */
+		bool is_over;
+	} cases[] = {
+		{ false, 0, 0, 1000000, false },   { true, 0, 0, 0, true },
+		{ true, 1, 0, 9999, false },	   { true, 0, 1, 9999, false },
+		{ true, 1, 0, 10000, true },	   { true, 0, 1, 10000, true },
+		{ true, STOCK, 3, 10000, true },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct pool p = { .size = STOCK, .waiting_count = cases[i].waiting,
+				  .making = cases[i].making, .is_ending = cases[i].is_stopped,
+				  .end_ms = cases[i].is_stopped ? NOW + 10000 : 0 };
+		assert_int_equal(pool_is_over(&p, NOW + cases[i].after), cases[i].is_over);
+	}
+	pool_stop(&s->pool, NOW);
+	pool_stop(&s->pool, NOW + 5000); /* a second word puts nothing off */
+	assert_int_equal(pool_due(&s->pool), NOW + 10000);
+	pool_expire(&s->pool, NOW + 10000);
+	assert_true(pool_is_over(&s->pool, NOW + 10000));
 }
 
 static void the_end_says_so_to_what_waits_and_hears_of_theirs(void **state)
@@ -140,14 +224,14 @@ static void the_end_says_so_to_what_waits_and_hears_of_theirs(void **state)
 	struct scene *s = *state;
 	char byte;
 
-	pool_stop(&s->pool);
+	pool_stop(&s->pool, NOW);
 	for (size_t i = 0; i < STOCK; i++) {
 		assert_int_equal(read(s->sandboxes[i], &byte, 1), 0);
 		assert_int_equal(write(s->pool.waiting[i].lease, "x", 1), -1);
 	}
 	assert_int_equal(s->pool.waiting_count, STOCK);
 	own_close(&s->sandboxes[0]);
-	assert_string_equal(pool_oldest(&s->pool)->name, "p-1");
+	assert_string_equal(pool_oldest(&s->pool, NOW)->name, "p-1");
 	assert_int_equal(s->pool.lost, 0); /* as it was asked to */
 }
 
@@ -158,7 +242,7 @@ static void who_waits_for_the_first_is_told_that_there_will_be_none(void **state
 
 	while (s->pool.waiting_count > 0)
 		own_close(&s->pool.waiting[--s->pool.waiting_count].lease);
-	pool_stop(&s->pool);
+	pool_stop(&s->pool, NOW);
 	assert_int_not_equal(s->pool.ready, -1); /* the name is not free yet */
 	pool_run(&s->pool);
 	assert_int_equal(s->pool.ready, -1);
@@ -176,6 +260,9 @@ int main(void)
 		CASE(one_that_dies_after_each_pause_makes_the_next_twice_as_long),
 		CASE(what_dies_of_old_age_is_no_failure),
 		CASE(making_rests_while_there_is_enough),
+		CASE(one_that_reads_its_words_for_too_long_is_given_up),
+		CASE(a_pool_whose_first_one_is_given_up_ends),
+		CASE(the_end_waits_for_what_waits_but_not_for_ever),
 		CASE(the_end_says_so_to_what_waits_and_hears_of_theirs),
 		CASE(who_waits_for_the_first_is_told_that_there_will_be_none),
 	};

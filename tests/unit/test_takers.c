@@ -30,6 +30,7 @@
 
 struct scene {
 	struct pool pool;
+	int64_t now; /* ms; it stands still but for the case that moves it */
 	int clients[CLIENTS];
 	int sandboxes[STOCK]; /* their ends of what waits */
 	size_t stocked;
@@ -68,7 +69,7 @@ static void add_sandbox(struct scene *s)
 	int ends[2];
 
 	pair(ends);
-	*x = (struct waiting){ .lease = ends[0], .since_ms = clock_ms() };
+	*x = (struct waiting){ .lease = ends[0], .since_ms = s->now };
 	(void)snprintf(x->name, sizeof(x->name), "p-%zu", s->stocked);
 	s->sandboxes[s->stocked++] = ends[1];
 }
@@ -79,6 +80,7 @@ static int setup(void **state)
 	static char now[] = "now";
 
 	memset(&s, 0, sizeof(s));
+	s.now = 1000000;
 	pools_init(&s.pool.place);
 	strcpy(s.pool.place.name, "p");
 	s.pool.size = STOCK;
@@ -114,10 +116,10 @@ static bool turn(struct scene *s)
 	struct pollfd w[CLIENTS];
 
 	takers_watch(&s->pool, w);
-	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&s->pool), clock_ms()))
+	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&s->pool), s->now))
 		return false;
 	takers_serve(&s->pool, w);
-	takers_work(&s->pool);
+	takers_work(&s->pool, s->now);
 	return true;
 }
 
@@ -175,22 +177,61 @@ static void many_requests_in_one_piece_are_all_answered(void **state)
 	assert_int_equal(count(hear(s, 0), "\"id\":\"i\""), 1000);
 }
 
-static void wait_for_due(struct scene *s)
-{
-	while (!clock_is_due(takers_due(&s->pool), clock_ms()))
-		(void)poll(NULL, 0, 1);
-}
-
 static void what_is_behind_a_take_is_answered_when_that_was_too_late(void **state)
 {
 	struct scene *s = *state;
 
-	say(s, 0, TAKE_WITHIN("0.02") INFO);
+	say(s, 0, TAKE_WITHIN("1000") INFO);
 	assert_null(strstr(hear(s, 0), "\"i\""));
-	wait_for_due(s);
+	s->now += 999999;
+	assert_string_equal(hear(s, 0), "");
+	s->now++;
 	const char *heard = hear(s, 0);
 	assert_non_null(strstr(heard, "\"timeout\""));
 	assert_non_null(strstr(heard, "\"i\""));
+}
+
+/* Each by its own time, whatever the order in which they came; one without waits on. */
+static void takes_are_too_late_each_at_its_own_time(void **state)
+{
+	static const struct {
+		const char *take;
+		int64_t late; /* ms after it was asked; 0: never */
+	} cases[CLIENTS] = { { TAKE_WITHIN("86400"), 86400000 },
+			     { TAKE_WITHIN("1.5"), 1500 }, { TAKE, 0 } };
+	struct scene *s = *state;
+	const int64_t asked = s->now;
+
+	for (size_t i = 0; i < CLIENTS; i++) {
+		(void)hear(s, i);
+		say(s, i, cases[i].take);
+		assert_string_equal(hear(s, i), "");
+	}
+	assert_int_equal(takers_due(&s->pool), asked + 1500);
+	for (s->now = asked + 1499; s->now <= asked + 1500; s->now++)
+		for (size_t i = 0; i < CLIENTS; i++)
+			assert_int_equal(strstr(hear(s, i), "\"timeout\"") != NULL,
+					 cases[i].late == 1500 && s->now == asked + 1500);
+	assert_int_equal(takers_due(&s->pool), asked + 86400000);
+	s->now = asked + 86400000;
+	assert_non_null(strstr(hear(s, 0), "\"timeout\""));
+	assert_int_equal(takers_due(&s->pool), 0);
+	assert_string_equal(hear(s, 2), "");
+	add_sandbox(s);
+	takers_work(&s->pool, s->now);
+	assert_non_null(strstr(hear(s, 2), "\"p-0\""));
+}
+
+/* It is too late in the very turn in which it was asked. */
+static void one_that_does_not_wait_is_answered_at_once(void **state)
+{
+	struct scene *s = *state;
+
+	say(s, 0, TAKE_WITHIN("0"));
+	assert_non_null(strstr(hear(s, 0), "\"timeout\""));
+	add_sandbox(s);
+	say(s, 0, TAKE_WITHIN("0"));
+	assert_non_null(strstr(hear(s, 0), "\"p-0\""));
 }
 
 static void takes_are_answered_in_their_order_each_with_a_sandbox_of_its_own(void **state)
@@ -203,7 +244,7 @@ static void takes_are_answered_in_their_order_each_with_a_sandbox_of_its_own(voi
 	}
 	for (size_t i = 0; i < CLIENTS; i++)
 		add_sandbox(s);
-	takers_work(&s->pool);
+	takers_work(&s->pool, s->now);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		char name[16];
 		(void)snprintf(name, sizeof(name), "\"p-%zu\"", i);
@@ -280,7 +321,7 @@ static void a_taker_that_left_before_its_turn_gets_none(void **state)
 		/* It is noticed. */
 	}
 	add_sandbox(s);
-	takers_work(&s->pool);
+	takers_work(&s->pool, s->now);
 	assert_int_equal(s->pool.waiting_count, 1);
 	assert_int_equal(s->pool.taker_count, CLIENTS - 1);
 }
@@ -340,6 +381,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(many_requests_in_one_piece_are_all_answered),
 		CASE(what_is_behind_a_take_is_answered_when_that_was_too_late),
+		CASE(takes_are_too_late_each_at_its_own_time),
+		CASE(one_that_does_not_wait_is_answered_at_once),
 		CASE(takes_are_answered_in_their_order_each_with_a_sandbox_of_its_own),
 		CASE(one_that_takes_twice_in_one_piece_gets_two),
 		CASE(what_has_died_is_not_handed_out),
