@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
+#include "sandbox/countdown.h"
 #include "sandbox/grants.h"
 #include "sandbox/image.h"
 #include "sandbox/keeper.h"
@@ -27,10 +28,6 @@
 #include "sandbox/result.h"
 #include "sandbox/rlimits.h"
 #include "sandbox/supervise.h"
-
-/* As supervise.c has it. */
-#define GRACE_MS	   10000
-#define INTERRUPTS_TO_KILL 3
 
 enum state { RUNNING, DRAINING, DONE };
 
@@ -47,8 +44,7 @@ struct rung {
 	struct result *result;
 	enum state state;
 	bool has_verdict;
-	int interrupts;
-	int64_t deadline_ms, grace_ms; /* 0: none */
+	struct countdown countdown;
 };
 
 const char rung_loses[] =
@@ -286,14 +282,11 @@ static void on_line(struct rung *r)
 }
 
 /* A signal to us is one for the command.  Where that does not end it, we do. */
-static void on_signal(struct rung *r, int signo)
+static void on_signal(struct rung *r, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
 		return;
-	r->interrupts += signo == SIGINT;
-	if ((signo == SIGTERM || signo == SIGHUP) && r->grace_ms == 0)
-		r->grace_ms = clock_ms() + GRACE_MS;
-	if (r->state == RUNNING && r->interrupts < INTERRUPTS_TO_KILL) {
+	if (countdown_signal(&r->countdown, signo, now) && r->state == RUNNING) {
 		keeper_signal(&r->keeper, signo);
 		return;
 	}
@@ -307,27 +300,25 @@ static void on_signal(struct rung *r, int signo)
 		r->state = DONE;
 }
 
-static void on_signals(struct rung *r)
+static void on_signals(struct rung *r, int64_t now)
 {
 	struct signalfd_siginfo info;
 
 	while (read(r->l.signals, &info, sizeof(info)) == sizeof(info))
-		on_signal(r, (int)info.ssi_signo);
+		on_signal(r, (int)info.ssi_signo, now);
 }
 
-static void on_deadline(struct rung *r)
+static void on_deadline(struct rung *r, int64_t now)
 {
+	enum countdown_end end;
+
 	if (r->state != RUNNING)
 		return;
-	if (clock_is_due(r->deadline_ms, clock_ms())) {
-		r->deadline_ms = 0;
-		if (take_verdict(r))
+	while ((end = countdown_expire(&r->countdown, now)) != COUNTDOWN_RUNS) {
+		bool is_first = take_verdict(r);
+		if (is_first && end == COUNTDOWN_TIMED_OUT)
 			result_timeout(r->result);
-		keeper_end(&r->keeper);
-	}
-	if (clock_is_due(r->grace_ms, clock_ms())) {
-		r->grace_ms = 0;
-		if (take_verdict(r))
+		else if (is_first)
 			result_signaled(r->result, SIGKILL);
 		keeper_end(&r->keeper);
 	}
@@ -344,15 +335,10 @@ static void watch_list(const struct rung *r, struct pollfd w[WATCH_COUNT])
 		w[WATCH_PUMPS + i] = pump_poll(&r->l.stdio.pumps[i]);
 }
 
-static void turn(struct rung *r)
+static void serve(struct rung *r, const struct pollfd w[WATCH_COUNT], int64_t now)
 {
-	int64_t due = r->state == RUNNING ? clock_sooner(r->deadline_ms, r->grace_ms) : 0;
 	struct stdio *io = &r->l.stdio;
-	struct pollfd w[WATCH_COUNT];
 
-	watch_list(r, w);
-	if (poll(w, WATCH_COUNT, clock_wait(due, clock_ms())) < 0)
-		return; /* EINTR: SIGCONT after a stop */
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&io->pumps[i]);
@@ -362,18 +348,33 @@ static void turn(struct rung *r)
 	if (w[WATCH_LINE].revents && r->keeper.failure < 0)
 		on_line(r);
 	if (w[WATCH_SIGNALS].revents)
-		on_signals(r);
-	on_deadline(r);
+		on_signals(r, now);
+	on_deadline(r, now);
 	if (r->state == DRAINING && !pump_is_open(&io->pumps[1]) && !pump_is_open(&io->pumps[2]))
 		r->state = DONE;
 }
 
+/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
+static int64_t turn(struct rung *r, int64_t now)
+{
+	int64_t due = r->state == RUNNING ? countdown_due(&r->countdown) : 0;
+	struct pollfd w[WATCH_COUNT];
+
+	watch_list(r, w);
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due, now));
+	now = clock_ms();
+	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+		serve(r, w, now);
+	return now;
+}
+
 static void run(struct rung *r)
 {
-	if (r->l.policy->timeout_ms)
-		r->deadline_ms = clock_ms() + (int64_t)r->l.policy->timeout_ms;
+	int64_t now = clock_ms();
+
+	countdown_start(&r->countdown, r->l.policy->timeout_ms, now);
 	while (r->state != DONE)
-		turn(r);
+		now = turn(r, now);
 	r->result->degraded |= DEGRADED_ISOLATION;
 }
 

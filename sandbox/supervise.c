@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "sandbox/countdown.h"
 #include "sandbox/guest.h"
 #include "sandbox/result.h"
 #include "sandbox/spawn.h"
@@ -34,11 +35,6 @@
 #include "sandbox/terminal.h"
 
 #define COMMAND_ID 1
-
-/* How long a command may take to end after SIGTERM or SIGHUP, as docker has
- * it, and how many SIGINTs mean that it should not be asked any more. */
-#define GRACE_MS	   10000
-#define INTERRUPTS_TO_KILL 3
 
 enum state { ASKED, RUNNING, ENDING, DRAINING, DONE };
 
@@ -51,8 +47,7 @@ struct supervisor {
 	struct guest guest;
 	enum state state;
 	bool has_verdict;
-	int interrupts;
-	int64_t deadline_ms, grace_ms; /* 0: none */
+	struct countdown countdown;
 };
 
 /* What the caller ignores, as nohup does, is not for us either. */
@@ -176,17 +171,14 @@ static void on_resize(struct supervisor *s)
 
 /* A signal to us is one for the command.  Where that does not end it, we do:
  * nobody who ends hutch wants to find the sandbox still there. */
-static void on_signal(struct supervisor *s, int signo)
+static void on_signal(struct supervisor *s, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
 		return on_resize(s);
-	s->interrupts += signo == SIGINT;
-	if ((signo == SIGTERM || signo == SIGHUP) && s->grace_ms == 0)
-		s->grace_ms = clock_ms() + GRACE_MS;
+	const bool may_ask = countdown_signal(&s->countdown, signo, now);
 	/* The command may be running and its "started" still on its way; the
 	 * executor takes requests in order.  One that has not said hello may never. */
-	if (s->guest.state == GUEST_READY && (s->state == ASKED || s->state == RUNNING) &&
-	    s->interrupts < INTERRUPTS_TO_KILL)
+	if (s->guest.state == GUEST_READY && s->state < ENDING && may_ask)
 		return send_signal(s, signo);
 	if (signo == SIGUSR1 || signo == SIGUSR2)
 		return;
@@ -199,12 +191,12 @@ static void on_signal(struct supervisor *s, int signo)
 		s->state = DONE;
 }
 
-static void on_signals(struct supervisor *s)
+static void on_signals(struct supervisor *s, int64_t now)
 {
 	struct signalfd_siginfo info;
 
 	while (read(s->run->signals, &info, sizeof(info)) == sizeof(info))
-		on_signal(s, (int)info.ssi_signo);
+		on_signal(s, (int)info.ssi_signo, now);
 }
 
 static double seconds(const struct timeval *t)
@@ -254,23 +246,19 @@ static void look_at_guest(struct supervisor *s)
 		on_gone(s);
 }
 
-static void on_deadline(struct supervisor *s)
+static void on_deadline(struct supervisor *s, int64_t now)
 {
-	if (clock_is_due(s->deadline_ms, clock_ms())) {
-		s->deadline_ms = 0;
-		if (!s->has_verdict)
+	enum countdown_end end;
+
+	while ((end = countdown_expire(&s->countdown, now)) != COUNTDOWN_RUNS) {
+		if (!s->has_verdict && end == COUNTDOWN_TIMED_OUT)
 			result_timeout(s->result);
-		s->has_verdict = true;
-		end_sandbox(s);
-	}
-	if (clock_is_due(s->grace_ms, clock_ms())) {
-		s->grace_ms = 0;
-		if (!s->has_verdict)
+		else if (!s->has_verdict)
 			result_signaled(s->result, SIGKILL);
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
-	guest_expire(&s->guest, clock_ms());
+	guest_expire(&s->guest, now);
 }
 
 /* When on_deadline() has something to do. */
@@ -278,7 +266,7 @@ static int64_t due(const struct supervisor *s)
 {
 	if (s->state >= DRAINING)
 		return 0;
-	return clock_sooner(clock_sooner(s->deadline_ms, s->grace_ms), guest_due(&s->guest));
+	return clock_sooner(countdown_due(&s->countdown), guest_due(&s->guest));
 }
 
 static void watch_list(const struct supervisor *s, struct pollfd w[WATCH_COUNT])
@@ -294,31 +282,39 @@ static bool has_output_left(const struct stdio *io)
 	return pump_is_open(&io->pumps[1]) || pump_is_open(&io->pumps[2]);
 }
 
-static void turn(struct supervisor *s)
+static void serve(struct supervisor *s, const struct pollfd w[WATCH_COUNT], int64_t now)
 {
-	struct pollfd w[WATCH_COUNT];
-
-	watch_list(s, w);
-	if (poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms())) < 0)
-		return; /* EINTR: SIGCONT after a stop */
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&s->run->stdio->pumps[i]);
-	guest_serve(&s->guest, w + WATCH_GUEST, clock_ms());
+	guest_serve(&s->guest, w + WATCH_GUEST, now);
 	look_at_guest(s);
 	if (w[WATCH_SIGNALS].revents)
-		on_signals(s);
-	on_deadline(s);
+		on_signals(s, now);
+	on_deadline(s, now);
 	look_at_guest(s);
 	if (s->state == DRAINING && !has_output_left(s->run->stdio))
 		s->state = DONE;
 }
 
-static void start(struct supervisor *s)
+/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
+static int64_t turn(struct supervisor *s, int64_t now)
+{
+	struct pollfd w[WATCH_COUNT];
+
+	watch_list(s, w);
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due(s), now));
+	now = clock_ms();
+	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+		serve(s, w, now);
+	return now;
+}
+
+static void start(struct supervisor *s, int64_t now)
 {
 	struct err e;
 
-	guest_init(&s->guest, clock_ms());
+	guest_init(&s->guest, now);
 	if (channel_send_exec(&s->guest.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
 			      &e) < 0)
 		fail(s, EXIT_HUTCH, &e);
@@ -328,15 +324,15 @@ static void start(struct supervisor *s)
 void supervise_run(struct run *run, struct result *ret)
 {
 	struct supervisor s = { .run = run, .result = ret };
+	int64_t now = clock_ms();
 
 	*ret = (struct result){ 0 };
 	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
 				  .watched_memory = run->watched_memory,
 				  .sentry = run->sentry, .ports = run->ports };
-	if (run->timeout_ms)
-		s.deadline_ms = clock_ms() + (int64_t)run->timeout_ms;
-	start(&s);
+	countdown_start(&s.countdown, run->timeout_ms, now);
+	start(&s, now);
 	while (s.state != DONE)
-		turn(&s);
+		now = turn(&s, now);
 	guest_done(&s.guest);
 }

@@ -33,6 +33,7 @@
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/pool_client.h"
 #include "sandbox/cli/report.h"
+#include "sandbox/countdown.h"
 #include "sandbox/identity.h"
 #include "sandbox/janitor.h"
 #include "sandbox/launch.h"
@@ -41,11 +42,6 @@
 #include "sandbox/supervise.h"
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
-
-/* As in `hutch run`: how long a command may take to end after SIGTERM or SIGHUP, and
- * how many SIGINTs mean that it should not be asked any more. */
-#define GRACE_MS	   10000
-#define INTERRUPTS_TO_LEAVE 3
 
 enum state { ASKED, RUNNING, DRAINING, DONE };
 
@@ -67,8 +63,7 @@ struct visit {
 	int64_t process;
 	bool was_resized; /* before it ran */
 	sigset_t held;	  /* what came before it ran: it may run, and nobody has told us */
-	int interrupts;
-	int64_t grace_ms; /* 0: none */
+	struct countdown countdown; /* as in `hutch run`; the supervisor has the time-out */
 	int exit_code;
 	struct err error; /* kind ERR_NONE: none */
 };
@@ -303,7 +298,7 @@ static void leave(struct visit *v, int signo)
 	v->state = DONE;
 }
 
-static void on_signal(struct visit *v, int signo)
+static void on_signal(struct visit *v, int signo, int64_t now)
 {
 	if (signo == SIGWINCH) {
 		if (v->policy->has_terminal && v->state == RUNNING)
@@ -311,23 +306,21 @@ static void on_signal(struct visit *v, int signo)
 		v->was_resized = v->policy->has_terminal;
 		return;
 	}
-	v->interrupts += signo == SIGINT;
-	if ((signo == SIGTERM || signo == SIGHUP) && !v->grace_ms)
-		v->grace_ms = clock_ms() + GRACE_MS;
-	if (v->state == RUNNING && v->interrupts < INTERRUPTS_TO_LEAVE)
+	const bool may_ask = countdown_signal(&v->countdown, signo, now);
+	if (v->state == RUNNING && may_ask)
 		forward(v, signo);
-	else if (v->state == ASKED && v->interrupts < INTERRUPTS_TO_LEAVE)
+	else if (v->state == ASKED && may_ask)
 		(void)sigaddset(&v->held, signo);
 	else if (signo != SIGUSR1 && signo != SIGUSR2)
 		leave(v, signo);
 }
 
-static void on_signals(struct visit *v)
+static void on_signals(struct visit *v, int64_t now)
 {
 	struct signalfd_siginfo info;
 
 	while (read(v->signals, &info, sizeof(info)) == sizeof(info))
-		on_signal(v, (int)info.ssi_signo);
+		on_signal(v, (int)info.ssi_signo, now);
 }
 
 /* --- the loop -------------------------------------------------------------- */
@@ -337,26 +330,40 @@ static bool has_output_left(const struct visit *v)
 	return pump_is_open(&v->stdio.pumps[1]) || pump_is_open(&v->stdio.pumps[2]);
 }
 
-static void turn(struct visit *v)
+static void watch_list(const struct visit *v, struct pollfd w[WATCH_COUNT])
 {
-	struct pollfd w[WATCH_COUNT];
-
 	w[WATCH_SOCKET] = (struct pollfd){ .fd = v->state < DRAINING ? v->client.fd : -1,
 					   .events = POLLIN };
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = v->signals, .events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&v->stdio.pumps[i]);
-	if (poll(w, WATCH_COUNT, clock_wait(v->state < DRAINING ? v->grace_ms : 0, clock_ms())) < 0)
-		return; /* EINTR: SIGCONT after a stop */
+}
+
+static void serve(struct visit *v, const struct pollfd w[WATCH_COUNT], int64_t now)
+{
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&v->stdio.pumps[i]);
 	if (w[WATCH_SOCKET].revents)
 		on_socket(v);
 	if (w[WATCH_SIGNALS].revents)
-		on_signals(v);
-	if (v->state < DRAINING && clock_is_due(v->grace_ms, clock_ms()))
+		on_signals(v, now);
+	if (v->state < DRAINING && countdown_expire(&v->countdown, now) != COUNTDOWN_RUNS)
 		leave(v, SIGKILL);
+}
+
+/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
+static int64_t turn(struct visit *v, int64_t now)
+{
+	const int64_t due = v->state < DRAINING ? countdown_due(&v->countdown) : 0;
+	struct pollfd w[WATCH_COUNT];
+
+	watch_list(v, w);
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due, now));
+	now = clock_ms();
+	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+		serve(v, w, now);
+	return now;
 }
 
 /* --- begin and end --------------------------------------------------------- */
@@ -423,9 +430,11 @@ static int begin(struct visit *v, const char *name, struct err *e)
 
 static void play(struct visit *v)
 {
+	int64_t now = clock_ms();
+
 	take_messages(v); /* what came with the greeting is told by no poll(2) */
 	while (v->state < DRAINING || (v->state == DRAINING && has_output_left(v)))
-		turn(v);
+		now = turn(v, now);
 }
 
 static int visit(const char *name, const struct policy *policy, bool is_taken)

@@ -1,0 +1,142 @@
+/* How a supervised command ends as time passes, in each state: stories over `now`, without a
+ * process and without waiting.  The module itself is part of this file, since what a turn
+ * does at a time is nobody else's to call. */
+#include "sandbox/supervise.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/socket.h>
+
+#define STEPS_MAX 5
+#define NONE	  RUN_EXITED /* no verdict yet, as the zero object has it */
+
+struct step {
+	int64_t at; /* ms; 0: there are no more steps */
+	int signo;  /* 0: none comes, time passes */
+	enum state state; /* afterwards, as what follows */
+	enum run_status status;
+	int signal;
+	int64_t due;
+};
+
+/* Each begins at 1000. */
+static const struct story {
+	const char *name;
+	enum state state;
+	enum guest_state guest;
+	uint64_t timeout_ms;
+	struct step steps[STEPS_MAX];
+} stories[] = {
+	{ "a time-out ends one that has not said hello", ASKED, GUEST_STARTING, 500,
+	  { { 1499, 0, ASKED, NONE, 0, 1500 }, { 1500, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
+	{ "a time-out ends one that was asked", ASKED, GUEST_READY, 500,
+	  { { 1499, 0, ASKED, NONE, 0, 1500 }, { 1500, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
+	{ "a time-out ends one that runs", RUNNING, GUEST_READY, 500,
+	  { { 1499, 0, RUNNING, NONE, 0, 1500 }, { 1500, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
+	{ "no time counts for what is delivered", DRAINING, GUEST_GONE, 500,
+	  { { 1499, 0, DRAINING, NONE, 0, 0 } } },
+	{ "SIGTERM, 10 s and SIGKILL", RUNNING, GUEST_READY, 0,
+	  { { 2000, SIGTERM, RUNNING, NONE, 0, 12000 },
+	    { 11999, SIGTERM, RUNNING, NONE, 0, 12000 },
+	    { 12000, 0, ENDING, RUN_SIGNALED, SIGKILL, 0 } } },
+	{ "SIGHUP to one that was asked, 10 s and SIGKILL", ASKED, GUEST_READY, 0,
+	  { { 2000, SIGHUP, ASKED, NONE, 0, 12000 },
+	    { 12000, 0, ENDING, RUN_SIGNALED, SIGKILL, 0 } } },
+	{ "a time-out within the grace is a time-out", RUNNING, GUEST_READY, 3000,
+	  { { 2000, SIGTERM, RUNNING, NONE, 0, 4000 },
+	    { 4000, 0, ENDING, RUN_TIMEOUT, 0, 12000 },
+	    { 12000, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
+	{ "a grace within the time-out is a signal", RUNNING, GUEST_READY, 60000,
+	  { { 2000, SIGTERM, RUNNING, NONE, 0, 12000 },
+	    { 12000, 0, ENDING, RUN_SIGNALED, SIGKILL, 61000 },
+	    { 61000, 0, ENDING, RUN_SIGNALED, SIGKILL, 0 } } },
+	{ "SIGTERM before hello ends it at once", ASKED, GUEST_STARTING, 0,
+	  { { 2000, SIGTERM, ENDING, RUN_SIGNALED, SIGTERM, 12000 } } },
+	{ "SIGUSR1 before hello is nothing", ASKED, GUEST_STARTING, 0,
+	  { { 2000, SIGUSR1, ASKED, NONE, 0, 0 } } },
+	{ "the third SIGINT ends it, whenever", RUNNING, GUEST_READY, 0,
+	  { { 2000, SIGINT, RUNNING, NONE, 0, 0 },
+	    { 2000, SIGINT, RUNNING, NONE, 0, 0 },
+	    { 9000000, SIGINT, ENDING, RUN_SIGNALED, SIGINT, 0 } } },
+	{ "a signal to one that ends already", ENDING, GUEST_ENDING, 0,
+	  { { 2000, SIGTERM, ENDING, RUN_SIGNALED, SIGTERM, 12000 } } },
+	{ "a signal leaves what is not delivered", DRAINING, GUEST_GONE, 0,
+	  { { 2000, SIGUSR1, DRAINING, NONE, 0, 0 },
+	    { 2000, SIGTERM, DONE, RUN_SIGNALED, SIGTERM, 0 } } },
+};
+
+struct scene {
+	struct sandbox box;
+	struct exec exec;
+	struct run run;
+	struct result result;
+	struct supervisor s;
+	int executor; /* the other end of the channel; nobody reads it */
+};
+
+static void open_scene(struct scene *x, const struct story *story)
+{
+	int ends[2];
+
+	*x = (struct scene){ 0 };
+	sandbox_init(&x->box);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	x->box.channel = ends[0];
+	x->executor = ends[1];
+	x->run = (struct run){ .sandbox = &x->box, .exec = &x->exec, .signals = -1 };
+	x->s = (struct supervisor){ .run = &x->run, .result = &x->result,
+				    .state = story->state };
+	x->s.guest = (struct guest){ .sandbox = &x->box };
+	guest_init(&x->s.guest, 1000);
+	x->s.guest.state = story->guest;
+	countdown_start(&x->s.countdown, story->timeout_ms, 1000);
+}
+
+static void close_scene(struct scene *x)
+{
+	guest_done(&x->s.guest);
+	sandbox_done(&x->box);
+	own_close(&x->executor);
+}
+
+static void check(const struct scene *x, const struct story *story, const struct step *step)
+{
+	const struct supervisor *s = &x->s;
+
+	if (s->state != step->state || x->result.status != step->status ||
+	    x->result.signal != step->signal || due(s) != step->due)
+		fail_msg("'%s', at %lld: state %d, status %d, signal %d, due at %lld", story->name,
+			 (long long)step->at, (int)s->state, (int)x->result.status,
+			 x->result.signal, (long long)due(s));
+	/* A verdict there is in the very states that need one. */
+	assert_int_equal(s->has_verdict, step->status != NONE);
+}
+
+static void test_stories(void **state)
+{
+	struct scene x;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(stories); i++) {
+		open_scene(&x, &stories[i]);
+		for (size_t j = 0; j < STEPS_MAX && stories[i].steps[j].at; j++) {
+			const struct step *step = &stories[i].steps[j];
+			if (step->signo)
+				on_signal(&x.s, step->signo, step->at);
+			on_deadline(&x.s, step->at);
+			check(&x, &stories[i], step);
+		}
+		close_scene(&x);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_stories) };
+
+	return cmocka_run_group_tests_name("supervise_time", tests, NULL, NULL);
+}
