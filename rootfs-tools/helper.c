@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -101,12 +102,7 @@ static int start(struct talk *t, const char *name, const char *text, struct err 
 /* 1: more came.  0: the end. */
 static int hear(struct talk *t, const char *name, struct err *e)
 {
-	struct pollfd w = { .fd = t->from, .events = POLLIN };
-	int ready = poll(&w, 1, clock_wait(t->due_ms, clock_ms()));
-
-	if (ready < 0 && errno == EINTR)
-		return 1;
-	if (ready <= 0) {
+	if (await_ready(t->from, POLLIN, t->due_ms) <= 0) {
 		(void)err_set(e, ERR_LIMIT, "docker-credential-%s says nothing for %d s",
 			      name, HELPER_SECONDS);
 		return hint(name, e);
@@ -126,10 +122,9 @@ static int hear(struct talk *t, const char *name, struct err *e)
 static int reap(struct talk *t)
 {
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-	struct pollfd w = { .fd = pidfd, .events = POLLIN };
 	int status = 0;
 
-	if (poll(&w, 1, clock_wait(t->due_ms, clock_ms())) <= 0)
+	if (await_ready(pidfd, POLLIN, t->due_ms) <= 0)
 		(void)kill(t->pid, SIGKILL); /* our child, not yet waited for */
 	while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
 		;

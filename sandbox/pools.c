@@ -13,7 +13,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/list.h"
@@ -195,11 +194,10 @@ static int open_pools(int *ret_state, struct err *e)
 	return *ret_state < 0 ? -1 : shelf_folder(*ret_state, POOLS_FOLDER, e);
 }
 
-static int connect_in(int folder, int64_t due)
+static int connect_in(int folder, int wait_ms)
 {
 	const struct sockaddr_un address = address_in(folder);
-	const int wait = clock_wait(due, clock_ms());
-	const int left = wait ? wait : 1; /* 0 would be for ever */
+	const int left = wait_ms > 0 ? wait_ms : 1; /* 0 would be for ever */
 	const struct timeval none = { 0 }, patience = { .tv_sec = left / 1000,
 							.tv_usec = left % 1000 * 1000 };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -212,7 +210,7 @@ static int connect_in(int folder, int64_t due)
 	return fd_take(&fd);
 }
 
-int pools_connect(const char *name, int64_t due, struct err *e)
+int pools_connect(const char *name, int wait_ms, struct err *e)
 {
 	AUTO_CLOSE int state = -1;
 	struct err why = { 0 };
@@ -227,7 +225,7 @@ int pools_connect(const char *name, int64_t due, struct err *e)
 		*e = why;
 	if (folder < 0)
 		return -1;
-	int fd = connect_in(folder, due);
+	int fd = connect_in(folder, wait_ms);
 	if (fd >= 0)
 		return fd;
 	int sys = errno;

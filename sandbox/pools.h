@@ -12,7 +12,6 @@
  * A keeper: pools_create ... pools_remove.  A client: pools_connect, pools_list. */
 #pragma once
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "sandbox/registry.h"
 
@@ -47,9 +46,9 @@ void pools_done(struct pools_place *p);
 /* How long a keeper may take to let somebody in. */
 #define POOLS_CONNECT_MS 10000
 
-/* A connection to its keeper, blocking, by the time `due` (clock.h): a descriptor, or -1.
- * No such pool: ERR_NOT_FOUND. */
-int pools_connect(const char *name, int64_t due, struct err *e);
+/* A connection to its keeper, blocking, within `wait_ms`: a descriptor, or -1.  No such
+ * pool: ERR_NOT_FOUND. */
+int pools_connect(const char *name, int wait_ms, struct err *e);
 
 /* One of that name lives. */
 bool pools_has(const char *name);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -80,18 +81,6 @@ static int stuck(struct client *c, struct err *e)
 	return err_remedy(e, "hutch rm -f %s ends it", c->name);
 }
 
-/* True when it is ready for that within our patience. */
-static bool is_ready(const struct client *c, short events, int64_t due)
-{
-	struct pollfd w = { .fd = c->fd, .events = events };
-	int n;
-
-	do {
-		n = poll(&w, 1, clock_wait(due, clock_ms()));
-	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due, clock_ms())));
-	return n > 0;
-}
-
 /* Descriptors go beside the first byte. */
 static int write_all(struct client *c, const char *text, size_t len,
 		     const struct client_fds *fds, struct err *e)
@@ -105,7 +94,7 @@ static int write_all(struct client *c, const char *text, size_t len,
 			len -= (size_t)n;
 			passing = 0;
 		} else if (errno == EAGAIN) {
-			if (!is_ready(c, POLLOUT, clock_ms() + c->patience_ms))
+			if (await_ready(c->fd, POLLOUT, clock_ms() + c->patience_ms) <= 0)
 				return stuck(c, e);
 		} else if (errno == EPIPE || errno == ECONNRESET) {
 			return 0; /* what it said before it closed tells more */
@@ -307,7 +296,7 @@ static int wait_for_more(struct client *c, int64_t due, struct err *e)
 	/* At the end there may be a line before it; it was looked for. */
 	if (c->is_closed)
 		return client_ended(c, e);
-	if (!is_ready(c, POLLIN, due))
+	if (await_ready(c->fd, POLLIN, due) <= 0)
 		return stuck(c, e);
 	return client_fill(c, e) < 0 ? -1 : 0;
 }

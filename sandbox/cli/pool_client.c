@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -48,18 +49,15 @@ static int send_both(int fd, const char *request, const char *params, struct err
 /* 1: some came; 0: the keeper has closed, or did not answer in time (errno). */
 static int fill(struct pool_answer *a, int socket, int64_t due)
 {
-	struct pollfd w = { .fd = socket, .events = POLLIN };
 	uint8_t *room = buffer_reserve(&a->in, STEP);
-	int fd = -1, n;
+	int fd = -1;
 
 	errno = EMSGSIZE;
 	if (!room)
 		return 0;
-	do {
-		n = poll(&w, 1, clock_wait(due, clock_ms()));
-	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due, clock_ms())));
+	const int ready = await_ready(socket, POLLIN, due);
 	errno = ETIMEDOUT;
-	if (n == 0)
+	if (ready == 0)
 		return 0;
 	ssize_t got = pass_receive(socket, room, STEP, &fd);
 	if (fd >= 0) {
@@ -144,8 +142,8 @@ static int ask(const char *pool, const char *request, const char *params, int64_
 
 	*ret = (struct pool_answer){ .fd = -1 };
 	buffer_init(&ret->in, LINE_MAX);
-	AUTO_CLOSE int socket =
-		pools_connect(pool, clock_sooner(due, now + POOLS_CONNECT_MS), e);
+	const int64_t connect_due = clock_sooner(due, now + POOLS_CONNECT_MS);
+	AUTO_CLOSE int socket = pools_connect(pool, clock_wait(connect_due, now), e);
 	if (socket < 0 || send_both(socket, request, params, e) < 0 ||
 	    take_line(ret, pool, socket, clock_sooner(due, now + CLIENT_PATIENCE_MS), e) < 0)
 		return -1;
@@ -159,9 +157,9 @@ int pool_ask(const char *pool, const char *request, const char *params,
 }
 
 /* What the sandbox is asked for is a part of the take. */
-static void hasten(struct client *c, int64_t due)
+static void hasten(struct client *c, int64_t due, int64_t now)
 {
-	const int64_t left = due - clock_ms();
+	const int64_t left = due - now;
 
 	if (!due)
 		return;
@@ -184,7 +182,7 @@ int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct e
 		result = err_set(e, ERR_PROTOCOL, "pool '%s' handed out no sandbox", pool);
 	if (result == 0) {
 		client_over(ret, fd_take(&a.fd), name);
-		hasten(ret, due);
+		hasten(ret, due, clock_ms());
 	}
 	pool_answer_done(&a);
 	return result;

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
 #include "base/list.h"
+#include "tests/patience.h"
 #include "tests/unit/register.h"
 
 static void make(const char *name, struct pools_place *ret)
@@ -36,7 +36,7 @@ static void check_absent(const char *name)
 {
 	struct err e;
 
-	assert_int_equal(pools_connect(name, clock_ms() + POOLS_CONNECT_MS, &e), -1);
+	assert_int_equal(pools_connect(name, POOLS_CONNECT_MS, &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 	assert_non_null(strstr(e.text, name));
 	assert_non_null(strstr(e.remedy, "hutch pool create"));
@@ -64,7 +64,7 @@ static void test_a_pool_is_listed_and_reached_until_it_is_removed(void **state)
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	AUTO_CLOSE int client = pools_connect("a", clock_ms() + POOLS_CONNECT_MS, &e);
+	AUTO_CLOSE int client = pools_connect("a", POOLS_CONNECT_MS, &e);
 	AUTO_CLOSE int there = accept4(a.listener, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(client >= 0 && there >= 0);
 	assert_true(pools_has("a"));
@@ -129,7 +129,7 @@ static void test_what_is_left_over_and_stays_is_in_the_way_and_no_pool(void **st
 	make("p", &p);
 	pools_done(&p); /* as if it had been killed */
 	assert_int_equal(chmod(pools, 0500), 0);
-	(void)alarm(30);
+	(void)alarm(PATIENCE_S);
 	assert_int_equal(pools_create("p", &p, &e), -1);
 	(void)alarm(0);
 	assert_int_equal(e.kind, ERR_REFUSED);
@@ -175,8 +175,7 @@ static void test_names_leave_room_for_those_of_sandboxes(void **state)
 			continue;
 		assert_int_equal(e.kind, ERR_USAGE);
 		assert_int_equal(pools_create(cases[i].name, &p, &e), -1);
-		const int64_t due = clock_ms() + POOLS_CONNECT_MS;
-		assert_int_equal(pools_connect(cases[i].name, due, &e), -1);
+		assert_int_equal(pools_connect(cases[i].name, POOLS_CONNECT_MS, &e), -1);
 	}
 }
 
@@ -190,11 +189,11 @@ static void test_what_is_no_folder_of_ours_is_refused(void **state)
 
 	make("p", &p);
 	assert_int_equal(symlink("p", link), 0);
-	assert_int_equal(pools_connect("link", clock_ms() + POOLS_CONNECT_MS, &e), -1);
+	assert_int_equal(pools_connect("link", POOLS_CONNECT_MS, &e), -1);
 	check_listed("p");
 	pools_remove(&p);
 	assert_int_equal(chmod(pools, 0777), 0);
-	assert_int_equal(pools_connect("p", clock_ms() + POOLS_CONNECT_MS, &e), -1);
+	assert_int_equal(pools_connect("p", POOLS_CONNECT_MS, &e), -1);
 	assert_int_equal(e.kind, ERR_REFUSED);
 	assert_int_equal(pools_create("p", &p, &e), -1);
 	assert_int_equal(e.kind, ERR_REFUSED);
