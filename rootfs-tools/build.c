@@ -24,13 +24,14 @@ static void note(const struct builder *b, const char *text)
 		(void)fprintf(stderr, "hutch: %s: %s\n", b->file.name, text);
 }
 
-/* reproducible-builds.org, "SOURCE_DATE_EPOCH". */
-static int read_time(struct builder *b, struct err *e)
+/* The build's time is `now`, in seconds since 1970, unless the caller has fixed it
+ * (reproducible-builds.org, "SOURCE_DATE_EPOCH"). */
+static int read_time(struct builder *b, int64_t now, struct err *e)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
 	uint64_t seconds;
 
-	b->now = (int64_t)time(NULL);
+	b->now = now;
 	b->newest = INT64_MAX;
 	if (!epoch || !*epoch)
 		return 0;
@@ -151,9 +152,9 @@ static int name_it(struct builder *b, struct digest *ret, struct err *e)
 	return 0;
 }
 
-static int build(struct builder *b, struct digest *ret, struct err *e)
+static int build(struct builder *b, int64_t now, struct digest *ret, struct err *e)
 {
-	if (check_tags(b->order, e) < 0 || read_time(b, e) < 0 || read_file(b, e) < 0 ||
+	if (check_tags(b->order, e) < 0 || read_time(b, now, e) < 0 || read_file(b, e) < 0 ||
 	    stages_plan(b, e) < 0 || store_open(&b->store, true, e) < 0)
 		return -1;
 	b->lock = store_lock(&b->store, false, true, e);
@@ -179,7 +180,7 @@ int build_image(const struct build_order *order, struct digest *ret, struct err 
 	struct builder b = { .order = order, .lock = -1, .context = -1 };
 
 	store_init(&b.store);
-	int rc = build(&b, ret, e);
+	int rc = build(&b, (int64_t)time(NULL), ret, e);
 	stages_done(&b);
 	dockerfile_done(&b.file);
 	ignore_done(&b.ignore);

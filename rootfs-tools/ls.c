@@ -78,7 +78,8 @@ static char *id_of(const struct row *r, const struct ls_options *o)
 			     text_format("%.*s", ID_SHOWN, hex);
 }
 
-static void add_row(struct table *t, const struct row *r, const struct ls_options *o)
+static void add_row(struct table *t, const struct row *r, const struct ls_options *o,
+		    int64_t now)
 {
 	AUTO_FREE char *created = created_of(r->image);
 
@@ -87,7 +88,7 @@ static void add_row(struct table *t, const struct row *r, const struct ls_option
 	if (o->has_digests)
 		table_add(t, text_format("sha256:%s", r->image->digest.hex));
 	table_add(t, r->image->is_broken ? text_copy("(broken)") : id_of(r, o));
-	table_add(t, created && r->image->recipe.created ? table_age(created) : NULL);
+	table_add(t, created && r->image->recipe.created ? table_age(created, now) : NULL);
 	table_add(t, table_bytes(r->image->recipe.size));
 }
 
@@ -120,6 +121,7 @@ static void print_ids(const struct row *rows, size_t count, const struct ls_opti
 
 static void print(const struct row *rows, size_t count, const struct ls_options *o)
 {
+	const int64_t now = (int64_t)time(NULL);
 	struct table t;
 
 	if (o->is_quiet) {
@@ -135,7 +137,7 @@ static void print(const struct row *rows, size_t count, const struct ls_options 
 	}
 	begin_table(&t, o);
 	for (size_t i = 0; i < count; i++)
-		add_row(&t, &rows[i], o);
+		add_row(&t, &rows[i], o, now);
 	table_print(&t, stdout);
 	table_done(&t);
 }

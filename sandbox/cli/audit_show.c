@@ -123,9 +123,8 @@ static void show(const struct shown *s, const struct ledger_line *line)
 /* --- the verb ----------------------------------------------------------------------- */
 
 /* "2026-11-22", "2026-11-22T10:30", or how long ago: "10m". */
-static int read_since(const char *text, struct shown *ret, struct err *e)
+static int read_since(const char *text, struct shown *ret, time_t now, struct err *e)
 {
-	struct timespec now;
 	struct tm tm;
 	uint64_t ms;
 
@@ -142,8 +141,7 @@ static int read_since(const char *text, struct shown *ret, struct err *e)
 					    "or how long ago, such as 10m, not '%.60s'", text);
 		return -1;
 	}
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	time_t then = now.tv_sec - (time_t)(ms / 1000);
+	time_t then = now - (time_t)(ms / 1000);
 	(void)gmtime_r(&then, &tm);
 	(void)strftime(ret->since, sizeof(ret->since), "%Y-%m-%dT%H:%M:%S", &tm);
 	return 0;
@@ -182,7 +180,7 @@ int audit_show_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (read_since(since, &s, &e) == 0 && show_all(&s, argv[0], &e) == 0)
+	if (read_since(since, &s, time(NULL), &e) == 0 && show_all(&s, argv[0], &e) == 0)
 		return 0;
 	report_error(&e);
 	return EXIT_HUTCH;

@@ -26,7 +26,7 @@ static int64_t count_of(struct reply result, const char *key)
 	return value;
 }
 
-static void take(struct sample *s, struct reply result)
+static void take(struct sample *s, struct reply result, int64_t now_us)
 {
 	s->is_known = reply_number(reply_get(result, "cpu_s"), &s->cpu_s);
 	s->memory = count_of(result, "memory_bytes");
@@ -34,7 +34,7 @@ static void take(struct sample *s, struct reply result)
 	s->pids = count_of(result, "pids");
 	s->pids_limit = count_of(result, "pids_limit");
 	s->is_summed = reply_is(reply_get(result, "by"), "processes");
-	s->when_us = clock_us();
+	s->when_us = now_us;
 }
 
 static void ask(struct batch *b)
@@ -57,7 +57,7 @@ static void finish(struct batch *b, size_t i)
 	b->left--;
 }
 
-static void serve(struct batch *b, size_t i)
+static void serve(struct batch *b, size_t i, int64_t now_us)
 {
 	struct message m;
 	int got;
@@ -66,7 +66,7 @@ static void serve(struct batch *b, size_t i)
 		return finish(b, i);
 	while ((got = client_next(&b->clients[i], &m, NULL)) > 0)
 		if (m.id == (unsigned)b->requests[i]) {
-			take(&b->samples[i], m.result);
+			take(&b->samples[i], m.result, now_us);
 			return finish(b, i);
 		}
 	if (got < 0 || b->clients[i].is_closed)
@@ -76,16 +76,19 @@ static void serve(struct batch *b, size_t i)
 static void collect(struct batch *b, int64_t due)
 {
 	struct pollfd w[BATCH];
+	int64_t now_us = clock_us();
 
-	while (b->left && !clock_is_due(due, clock_ms())) {
+	while (b->left && !clock_is_due(due, now_us / 1000)) {
 		for (size_t i = 0; i < b->count; i++)
 			w[i] = (struct pollfd){ .fd = b->requests[i] < 0 ? -1 : b->clients[i].fd,
 						.events = POLLIN };
-		if (poll(w, b->count, clock_wait(due, clock_ms())) < 0 && errno != EINTR)
+		const int ready = poll(w, b->count, clock_wait(due, now_us / 1000));
+		now_us = clock_us();
+		if (ready < 0 && errno != EINTR)
 			return;
 		for (size_t i = 0; i < b->count; i++)
-			if (w[i].fd >= 0 && w[i].revents)
-				serve(b, i);
+			if (ready > 0 && w[i].revents)
+				serve(b, i, now_us);
 	}
 }
 

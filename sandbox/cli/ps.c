@@ -141,7 +141,8 @@ static char *state_of(const struct row *r)
 		      : text_format("%s%s", state, kept);
 }
 
-static void add_row(struct table *t, const struct row *r, const struct ps_options *o)
+static void add_row(struct table *t, const struct row *r, const struct ps_options *o,
+		    int64_t now)
 {
 	AUTO_FREE char *created = reply_string(reply_get(r->info, "created"));
 	const struct sample *used = r->used;
@@ -150,7 +151,7 @@ static void add_row(struct table *t, const struct row *r, const struct ps_option
 	table_add(t, text_copy(r->item->id));
 	table_add(t, image_of(r, o->is_whole));
 	table_add(t, state_of(r));
-	table_add(t, table_age(created));
+	table_add(t, table_age(created, now));
 	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids) : NULL);
 	table_add(t, used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
 	if (o->has_all)
@@ -162,11 +163,12 @@ static void print_table(const struct row *rows, size_t count, const struct ps_op
 	static const char *const heads[] = { "NAME",	"ID",	"IMAGE", "STATE",
 					     "CREATED", "PIDS", "MEMORY", "CHANGES" };
 	struct table t = { .columns = ARRAY_LEN(heads) - !o->has_all };
+	const int64_t now = (int64_t)time(NULL);
 
 	for (size_t i = 0; i < t.columns; i++)
 		table_add(&t, text_copy(heads[i]));
 	for (size_t i = 0; i < count; i++)
-		add_row(&t, &rows[i], o);
+		add_row(&t, &rows[i], o, now);
 	table_print(&t, stdout);
 	table_done(&t);
 }

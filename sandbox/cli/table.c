@@ -77,7 +77,7 @@ static char *ago(int64_t count, const char *unit)
 	return text_format("%lld %s%s ago", (long long)count, unit, count == 1 ? "" : "s");
 }
 
-char *table_age(const char *text)
+char *table_age(const char *text, int64_t now)
 {
 	static const struct {
 		int64_t below, seconds;
@@ -93,7 +93,7 @@ char *table_age(const char *text)
 		return NULL;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
-	int64_t age = (int64_t)time(NULL) - (int64_t)timegm(&tm);
+	int64_t age = now - (int64_t)timegm(&tm);
 	size_t i = 0;
 	while (age >= steps[i].below)
 		i++;

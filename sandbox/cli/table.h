@@ -21,6 +21,6 @@ void table_done(struct table *t);
 
 /* "12.3MiB"; allocated, as the next one is. */
 char *table_bytes(uint64_t bytes);
-/* How long ago a time such as 2026-01-01T12:00:00Z was, as docker says it: "3 minutes
- * ago".  NULL for what is none. */
-char *table_age(const char *time);
+/* How long before `now` (seconds since 1970) a time such as 2026-01-01T12:00:00Z was, as docker
+ * says it: "3 minutes ago".  NULL for what is none. */
+char *table_age(const char *time, int64_t now);
