@@ -36,7 +36,7 @@
 void ledger_init(struct ledger *l)
 {
 	*l = (struct ledger){ .folder = -1, .file = -1, .file_max = LEDGER_FILE_MAX,
-			      .size = UNKNOWN };
+			      .wait_ms = LEDGER_WAIT_MS, .size = UNKNOWN };
 }
 
 void ledger_done(struct ledger *l)
@@ -186,18 +186,20 @@ static int size_of(int file, uint64_t *ret, struct err *e)
 	return 0;
 }
 
-int ledger_lock(int folder, int operation, struct err *e)
+int ledger_lock(int folder, int operation, int wait_ms, struct err *e)
 {
 	const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
-	int64_t until = clock_ms() + LEDGER_WAIT_MS;
+	int64_t now = clock_ms();
+	const int64_t due = now + wait_ms;
 
 	while (lock_take(folder, operation | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
 			return err_sys(e, "lock the audit log");
-		if (clock_ms() >= until)
+		if (clock_is_due(due, now))
 			return err_set(e, ERR_BUSY, "somebody else has held the lock of the audit "
-						    "log for %d s", LEDGER_WAIT_MS / 1000);
+						    "log for %d s", wait_ms / 1000);
 		(void)ppoll(NULL, 0, &step, NULL);
+		now = clock_ms();
 	}
 	return 0;
 }
@@ -218,7 +220,7 @@ int ledger_open(struct ledger *l, const char *path, struct err *e)
 	if (folder_create(path, e) < 0)
 		return -1;
 	l->folder = folder_open(path, e);
-	if (l->folder < 0 || ledger_lock(l->folder, LOCK_EX, e) < 0)
+	if (l->folder < 0 || ledger_lock(l->folder, LOCK_EX, l->wait_ms, e) < 0)
 		return -1;
 	int result = open_newest(l, e);
 	(void)lock_take(l->folder, LOCK_UN);
@@ -477,7 +479,7 @@ static int add(struct ledger *l, const char *event, const char *members, struct 
 int ledger_add(struct ledger *l, const char *event, const char *members, bool is_lasting,
 	       struct err *e)
 {
-	if (ledger_lock(l->folder, LOCK_EX, e) < 0)
+	if (ledger_lock(l->folder, LOCK_EX, l->wait_ms, e) < 0)
 		return -1;
 	int result = add(l, event, members, e);
 	(void)lock_take(l->folder, LOCK_UN);

@@ -54,6 +54,7 @@ struct ledger {
 	int file;	 /* owned: the newest */
 	unsigned number; /* of that */
 	uint64_t file_max;
+	int wait_ms; /* for the lock: LEDGER_WAIT_MS unless the caller has set another */
 	/* As of our last entry, so that it need not be read again: */
 	uint64_t size; /* of the file; UINT64_MAX: unknown */
 	uint64_t seq;
@@ -78,5 +79,5 @@ bool ledger_read_entry(const char *line, size_t len, struct ledger_entry *ret);
 void ledger_name(unsigned number, char ret[LEDGER_NAME_MAX]);
 /* The numbers of the oldest file and of the newest; 0: there is none. */
 int ledger_range(int folder, unsigned *ret_first, unsigned *ret_last, struct err *e);
-/* Waits for the lock: LOCK_SH or LOCK_EX. */
-int ledger_lock(int folder, int operation, struct err *e);
+/* Waits for the lock, LOCK_SH or LOCK_EX; ERR_BUSY after `wait_ms`.  It tries once at least. */
+int ledger_lock(int folder, int operation, int wait_ms, struct err *e);

@@ -48,7 +48,7 @@ int ledger_walk_open(struct ledger_walk *w, const char *path, struct err *e)
 	w->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->folder < 0)
 		return err_sys(e, "open %.300s", path);
-	if (ledger_lock(w->folder, LOCK_SH, e) < 0)
+	if (ledger_lock(w->folder, LOCK_SH, LEDGER_WAIT_MS, e) < 0)
 		return -1;
 	int result = look(w, e);
 	(void)lock_take(w->folder, LOCK_UN);

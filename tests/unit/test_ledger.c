@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "store/ledger.h"
 #include "store/ledger_check.h"
 #include "store/ledger_walk.h"
+#include "tests/patience.h"
 
 #define FILES 40
 
@@ -456,6 +458,7 @@ static void write_each(const char *path)
 
 	ledger_init(&l);
 	l.file_max = 20000;
+	l.wait_ms = PATIENCE_MS; /* nobody's turn is promised to come soon */
 	if (ledger_open(&l, path, &e) < 0)
 		_exit(1);
 	for (int n = 0; n < EACH; n++)
@@ -481,6 +484,91 @@ static void test_writers_side_by_side_make_one_chain(void **state)
 		assert_int_equal(status, 0);
 	}
 	claim_whole(p, WRITERS * EACH);
+}
+
+/* A child that holds the lock until the other end of its socket is closed. */
+static pid_t hold_lock(const char *path, int operation, int *ret_release)
+{
+	int ends[2];
+	char byte;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		(void)close(ends[0]);
+		if (flock(folder, operation) < 0 || write(ends[1], "x", 1) != 1)
+			_exit(1);
+		_exit(read(ends[1], &byte, 1) == 0 ? 0 : 1);
+	}
+	(void)close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	*ret_release = ends[0];
+	return pid;
+}
+
+static void release(pid_t pid, int *release)
+{
+	int status;
+
+	own_close(release);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* With no time to wait there is one try, so what holds the lock decides alone. */
+static void test_a_lock_that_is_held_for_too_long_is_told(void **state)
+{
+	static const struct {
+		int held, wanted;
+		bool is_had;
+	} cases[] = {
+		{ LOCK_EX, LOCK_EX, false },
+		{ LOCK_EX, LOCK_SH, false },
+		{ LOCK_SH, LOCK_EX, false },
+		{ LOCK_SH, LOCK_SH, true },
+	};
+	struct place *p = *state;
+	struct err e;
+
+	add(&p->l, 0);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int holder;
+		pid_t pid = hold_lock(p->path, cases[i].held, &holder);
+		int result = ledger_lock(p->l.folder, cases[i].wanted, 0, &e);
+		assert_int_equal(result, cases[i].is_had ? 0 : -1);
+		assert_true(cases[i].is_had || e.kind == ERR_BUSY);
+		assert_int_equal(flock(p->l.folder, LOCK_UN), 0);
+		p->l.wait_ms = 0;
+		assert_int_equal(ledger_add(&p->l, "test", "", false, &e), -1);
+		assert_int_equal(e.kind, ERR_BUSY);
+		release(pid, &holder);
+		assert_int_equal(ledger_lock(p->l.folder, cases[i].wanted, 0, &e), 0);
+		assert_int_equal(flock(p->l.folder, LOCK_UN), 0);
+	}
+	claim_whole(p, 1);
+}
+
+static void test_a_lock_that_is_let_go_of_in_time_is_had(void **state)
+{
+	struct place *p = *state;
+	struct err e;
+	int holder, status;
+
+	add(&p->l, 0);
+	p->l.wait_ms = PATIENCE_MS;
+	pid_t pid = hold_lock(p->path, LOCK_EX, &holder);
+	pid_t waiter = fork();
+	assert_true(waiter >= 0);
+	if (waiter == 0) {
+		own_close(&holder); /* or the holder would not see its end */
+		_exit(ledger_add(&p->l, "test", "", false, &e) == 0 ? 0 : 1);
+	}
+	release(pid, &holder);
+	assert_int_equal(waitpid(waiter, &status, 0), waiter);
+	assert_int_equal(status, 0);
+	claim_whole(p, 2);
 }
 
 static void test_a_folder_that_others_may_write_to_is_refused(void **state)
@@ -527,6 +615,8 @@ int main(void)
 		TEST(test_what_does_not_fit_leaves_what_was_there),
 		TEST(test_an_entry_is_bounded),
 		TEST(test_writers_side_by_side_make_one_chain),
+		TEST(test_a_lock_that_is_held_for_too_long_is_told),
+		TEST(test_a_lock_that_is_let_go_of_in_time_is_had),
 		TEST(test_a_folder_that_others_may_write_to_is_refused),
 		TEST(test_a_link_is_not_followed),
 	};
