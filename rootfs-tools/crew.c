@@ -60,6 +60,7 @@ static void tell(const struct worker *w, const struct news *news)
 		_exit(1); /* nobody listens any more */
 }
 
+/* The loop is the HTTP library's, which calls this once a turn. */
 static void tell_at(void *who, uint64_t at)
 {
 	struct worker *w = who;
@@ -230,7 +231,7 @@ static void end_by_signal(struct crew *c, struct progress *p)
 }
 
 /* 1: go on.  0: all have ended. */
-static int take_news(const struct crew *c, struct progress *p, struct err *e)
+static int take_news(const struct crew *c, struct progress *p, int64_t now, struct err *e)
 {
 	struct news news;
 	ssize_t len = read(c->from, &news, sizeof(news));
@@ -243,11 +244,11 @@ static int take_news(const struct crew *c, struct progress *p, struct err *e)
 		return err_set(e, ERR_INTERNAL,
 			       "the news of a layer are not to be understood");
 	if (news.what == NEWS_AT)
-		progress_at(p, news.job, news.at);
+		progress_at(p, news.job, news.at, now);
 	else if (news.what == NEWS_FETCHED)
-		progress_fetched(p, news.job, news.at);
+		progress_fetched(p, news.job, news.at, now);
 	else if (news.what == NEWS_UNPACKED)
-		progress_unpacked(p, news.job);
+		progress_unpacked(p, news.job, now);
 	if (news.what != NEWS_FAILED)
 		return 1;
 	err_sanitize(&news.error);
@@ -262,12 +263,14 @@ static int supervise(struct crew *c, struct progress *p, struct err *e)
 	int more = 1;
 
 	while (more > 0) {
-		if (poll(w, ARRAY_LEN(w), -1) < 0 && errno != EINTR)
+		const int ready = poll(w, ARRAY_LEN(w), -1);
+		const int64_t now = clock_ms();
+		if (ready < 0 && errno != EINTR)
 			return err_sys(e, "wait for layers");
 		if (w[0].revents & POLLIN)
 			end_by_signal(c, p);
 		if (w[1].revents)
-			more = take_news(c, p, e);
+			more = take_news(c, p, now, e);
 	}
 	return more;
 }

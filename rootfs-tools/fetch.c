@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -252,7 +253,7 @@ static int fetch_layers(struct fetch *f, struct err *e)
 
 	reference_print_short(f->ref, name);
 	const uint64_t total = list_jobs(f);
-	progress_begin(f->progress, name, f->job_count, total);
+	progress_begin(f->progress, name, f->job_count, total, clock_ms());
 	int rc = crew_run(f->store, f->remote, f->jobs, f->job_count, f->progress, e);
 	progress_end(f->progress);
 	return rc;

@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -44,9 +43,9 @@ void progress_bytes(uint64_t bytes, char ret[16])
 
 /* --- the line ------------------------------------------------------------------ */
 
-static char *speed(const struct progress *p, int64_t now_ms)
+static char *speed(const struct progress *p, int64_t now)
 {
-	const int64_t took = now_ms - p->began_ms;
+	const int64_t took = now - p->began_ms;
 	char text[16];
 
 	if (took < SPEED_MS)
@@ -72,10 +71,10 @@ static char *bar(const struct progress *p, size_t width)
 	return text;
 }
 
-char *progress_line(const struct progress *p, size_t columns, int64_t now_ms)
+char *progress_line(const struct progress *p, size_t columns, int64_t now)
 {
 	char have[16], total[16];
-	AUTO_FREE char *fast = speed(p, now_ms);
+	AUTO_FREE char *fast = speed(p, now);
 
 	progress_bytes(p->have, have);
 	progress_bytes(p->total, total);
@@ -99,10 +98,8 @@ static size_t columns_now(void)
 	return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1u;
 }
 
-static void draw(struct progress *p, bool is_due)
+static void draw(struct progress *p, bool is_due, int64_t now)
 {
-	const int64_t now = clock_ms();
-
 	if (p->style != PROGRESS_BAR || (!is_due && now - p->drawn_ms < DRAW_MS))
 		return;
 	AUTO_FREE char *line = progress_line(p, columns_now(), now);
@@ -114,7 +111,8 @@ static void draw(struct progress *p, bool is_due)
 
 /* --- news ---------------------------------------------------------------------- */
 
-void progress_begin(struct progress *p, const char *name, size_t count, uint64_t total)
+void progress_begin(struct progress *p, const char *name, size_t count, uint64_t total,
+		    int64_t now)
 {
 	char text[16];
 
@@ -124,12 +122,12 @@ void progress_begin(struct progress *p, const char *name, size_t count, uint64_t
 	p->total = total;
 	p->have = 0;
 	p->at = mem_zeroed(count, sizeof(*p->at));
-	p->began_ms = clock_ms();
+	p->began_ms = now;
 	progress_bytes(total, text);
 	if (p->style == PROGRESS_LINES)
 		(void)fprintf(stderr, "%s: %zu layer%s to get, %s\n", name, count,
 			      count == 1 ? "" : "s", text);
-	draw(p, true);
+	draw(p, true, now);
 }
 
 void progress_end(struct progress *p)
@@ -140,29 +138,29 @@ void progress_end(struct progress *p)
 	own_free(&p->at);
 }
 
-void progress_at(struct progress *p, size_t layer, uint64_t at)
+void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now)
 {
 	p->have = p->have - p->at[layer] + at; /* less, where it began anew */
 	p->at[layer] = at;
-	draw(p, false);
+	draw(p, false, now);
 }
 
-void progress_fetched(struct progress *p, size_t layer, uint64_t size)
+void progress_fetched(struct progress *p, size_t layer, uint64_t size, int64_t now)
 {
 	char text[16];
 
-	progress_at(p, layer, size);
+	progress_at(p, layer, size, now);
 	progress_bytes(size, text);
 	if (p->style == PROGRESS_LINES)
 		(void)fprintf(stderr, "%s: layer %zu of %zu: got, %s\n", p->name,
 			      layer + 1, p->count, text);
 }
 
-void progress_unpacked(struct progress *p, size_t layer)
+void progress_unpacked(struct progress *p, size_t layer, int64_t now)
 {
 	p->done++;
 	if (p->style == PROGRESS_LINES)
 		(void)fprintf(stderr, "%s: layer %zu of %zu: unpacked\n", p->name,
 			      layer + 1, p->count);
-	draw(p, p->done == p->count);
+	draw(p, p->done == p->count, now);
 }

@@ -1,7 +1,9 @@
 /* progress -- what a pull has come to, for a person, on stderr.
  *
  * On a terminal one line that is drawn anew, at most ten times a second and only when
- * there is news, as wide as the terminal is at that moment; elsewhere a line for each layer. */
+ * there is news, as wide as the terminal is at that moment; elsewhere a line for each layer.
+ *
+ * `now` is in ms of clock.h. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,15 +25,16 @@ struct progress {
 enum progress_style progress_style(bool is_quiet, bool may_bar);
 
 /* `at[i]` bytes of layer i are there already; in all there are `total`. */
-void progress_begin(struct progress *p, const char *name, size_t count, uint64_t total);
+void progress_begin(struct progress *p, const char *name, size_t count, uint64_t total,
+		    int64_t now);
 void progress_end(struct progress *p); /* takes the line away */
 
-void progress_at(struct progress *p, size_t layer, uint64_t at);
-void progress_fetched(struct progress *p, size_t layer, uint64_t size);
-void progress_unpacked(struct progress *p, size_t layer);
+void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now);
+void progress_fetched(struct progress *p, size_t layer, uint64_t size, int64_t now);
+void progress_unpacked(struct progress *p, size_t layer, int64_t now);
 
 /* The line for a terminal of that many columns, allocated. */
-char *progress_line(const struct progress *p, size_t columns, int64_t now_ms);
+char *progress_line(const struct progress *p, size_t columns, int64_t now);
 
 /* "45.2 MB" */
 void progress_bytes(uint64_t bytes, char ret[16]);
