@@ -132,7 +132,7 @@ static int wait_streams(struct visit *v, struct hutch_error *e)
 	for (int i = 0; i < 2; i++)
 		w[TURN_OWN + 1 + i] =
 			(struct pollfd){ .fd = v->streams[i].fd, .events = POLLIN };
-	if (turn_wait(v->h, &v->waiter, w, 3, 0) < 0)
+	if (turn_wait(v->h, &v->waiter, w, 3, -1) < 0)
 		return fault_sys(e, "wait for a command in sandbox '%s'", v->h->name);
 	if (w[TURN_OWN].revents)
 		feed(v);

@@ -49,12 +49,12 @@ void turn_leave(struct hutch *h, struct waiter *w)
 }
 
 int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds_t count,
-	      int64_t due)
+	      int wait_ms)
 {
 	more[0] = (struct pollfd){ .fd = h->io, .events = POLLIN };
 	more[1] = (struct pollfd){ .fd = w->wake, .events = POLLIN };
 	(void)handle_leave(h, 0);
-	int n = poll(more, count + TURN_OWN, clock_wait(due, clock_ms()));
+	int n = poll(more, count + TURN_OWN, wait_ms);
 	const bool is_broken = n < 0 && errno != EINTR;
 	int sys = errno;
 	uint64_t times;
@@ -67,38 +67,31 @@ int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 
 /* --- for an answer --------------------------------------------------------- */
 
-/* So long what is here already is read, whatever the time: an answer may be in it.  No
- * longer: more may come for ever. */
-#define HERE_MS 5
-
-static int64_t due_of(int timeout_ms)
-{
-	return timeout_ms < 0 ? 0 : clock_ms() + timeout_ms;
-}
-
-/* Until `is_done` says so.  0; 1: not in time; -1 with an error. */
+/* Until `is_done` says so.  0; 1: not in time; -1 with an error.  The clock is read once a
+ * turn, before it reads what is here: what comes with the last moment is still in time. */
 static int wait_until(struct hutch *h,
 		      bool (*is_done)(const struct hutch *h, const void *what),
 		      const struct packet *call, int timeout_ms, struct hutch_error *e)
 {
 	struct pollfd own[TURN_OWN];
 	struct waiter w = { .wake = -1 };
-	const int64_t due = due_of(timeout_ms);
+	int64_t now = clock_ms();
+	const int64_t due = turn_due(timeout_ms, now);
 	int rc = 0;
 
-	while (!is_done(h, call) && rc == 0) {
+	for (; !is_done(h, call) && rc == 0; now = clock_ms()) {
 		const int got = turn(h, e);
 		if (got < 0)
 			rc = -1;
 		else if (is_done(h, call))
 			continue;
-		else if (timeout_ms >= 0 && clock_ms() >= due + (got > 0 ? HERE_MS : 0))
+		else if (turn_is_late(due, got > 0, now))
 			rc = 1;
 		else if (got > 0)
 			continue;
 		else if (w.wake < 0)
 			rc = turn_join(h, &w, call, e); /* and look once more */
-		else if (turn_wait(h, &w, own, 0, timeout_ms < 0 ? 0 : due) < 0)
+		else if (turn_wait(h, &w, own, 0, clock_wait(due, now)) < 0)
 			rc = fault_sys(e, "wait for sandbox '%s'", h->name);
 	}
 	turn_leave(h, &w);
