@@ -54,10 +54,10 @@ static const struct verdict not_written = {
 };
 
 /* All its keys are there, as in a supervisor's (docs/control.md). */
-static char *our_record(const struct verdict *v)
+static char *our_record(const struct verdict *v, int64_t now_us)
 {
 	AUTO_FREE char *why = quote_json(v->reason), *what = quote_json(v->message);
-	const time_t now = time(NULL);
+	const time_t now = (time_t)(now_us / 1000000);
 	char ended[32];
 	struct tm tm;
 
@@ -67,7 +67,7 @@ static char *our_record(const struct verdict *v)
 			   "\"remedy\":null,\"ended\":\"%s\"}", why, v->exit_code, what, ended);
 }
 
-static int write_record(int lock, const char *record, struct err *e)
+static int write_record(int lock, const char *record, int64_t now_us, struct err *e)
 {
 	if (record[0] != '{' || strchr(record, '\n') ||
 	    strlen(record) >= REGISTRY_TEXT_MAX)
@@ -77,7 +77,7 @@ static int write_record(int lock, const char *record, struct err *e)
 		return 0;
 	else
 		(void)err_sys(e, "write the record of a sandbox's end");
-	AUTO_FREE char *ours = our_record(&not_written);
+	AUTO_FREE char *ours = our_record(&not_written, now_us);
 	(void)write_lock(lock, ours); /* it fits, or the disk is broken */
 	return -1;
 }
@@ -94,17 +94,9 @@ void registry_discard(int state, int parent, const char *name, const char *id)
 		tree_remove(parent, name);
 }
 
-static int64_t now_us(void)
+static int move_to_ended(const struct registry_entry *r, int ended, int64_t now_us)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static int move_to_ended(const struct registry_entry *r, int ended)
-{
-	struct shelf_ended x = { .us = now_us() };
+	struct shelf_ended x = { .us = now_us };
 	char to[SHELF_ENDED_MAX];
 
 	memcpy(x.id, r->id, sizeof(x.id));
@@ -140,11 +132,11 @@ static void prune(int state, int ended)
 	list_done(&names);
 }
 
-static void keep_rest(const struct registry_entry *r)
+static void keep_rest(const struct registry_entry *r, int64_t now_us)
 {
 	AUTO_CLOSE int ended = shelf_made(r->state, SHELF_ENDED, NULL);
 
-	if (ended < 0 || move_to_ended(r, ended) < 0) {
+	if (ended < 0 || move_to_ended(r, ended, now_us) < 0) {
 		registry_discard(r->state, r->state, r->name, r->id);
 		return;
 	}
@@ -157,13 +149,13 @@ static void keep_rest(const struct registry_entry *r)
 /* By whoever holds the lock, and has seen that NAME leads to the folder.  The
  * record comes first: who sees that the folder is gone from its place finds it. */
 static int finish(const struct registry_entry *r, const char *record,
-		  enum registry_rest rest, struct err *e)
+		  enum registry_rest rest, int64_t now_us, struct err *e)
 {
-	int result = write_record(r->lock, record, e);
+	int result = write_record(r->lock, record, now_us, e);
 
 	(void)unlinkat(r->folder, SHELF_SOCKET, 0); /* there may be none */
 	if (rest == REGISTRY_KEEP)
-		keep_rest(r);
+		keep_rest(r, now_us);
 	else
 		registry_discard(r->state, r->state, r->name, r->id);
 	/* Not only closed: the janitor has the same lock. */
@@ -171,23 +163,35 @@ static int finish(const struct registry_entry *r, const char *record,
 	return result;
 }
 
+/* The time of the end, of the host's calendar: who ends a sandbox reads it once. */
+static int64_t end_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* valid arguments */
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 /* What a dead supervisor may have written itself stands. */
 static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 {
+	const int64_t now_us = end_us();
 	AUTO_FREE char *written = has_record(r->lock) ? shelf_line(r->lock) : NULL;
-	AUTO_FREE char *ours = our_record(v);
+	AUTO_FREE char *ours = our_record(v, now_us);
 
 	/* There is nobody to tell. */
-	(void)finish(r, written ? written : ours, REGISTRY_KEEP, NULL);
+	(void)finish(r, written ? written : ours, REGISTRY_KEEP, now_us, NULL);
 }
 
 int registry_end(struct registry_entry *r, const char *record, enum registry_rest rest,
 		 struct err *e)
 {
+	const int64_t now_us = end_us();
+
 	if (shelf_is_at(r->state, r->name, r->folder))
-		return finish(r, record, rest, e);
+		return finish(r, record, rest, now_us, e);
 	/* Some hand or tool has tidied up too much; who waits can be told. */
-	(void)write_record(r->lock, record, NULL);
+	(void)write_record(r->lock, record, now_us, NULL);
 	(void)shelf_lock(r->lock, LOCK_UN);
 	return err_set(e, ERR_NOT_FOUND, "the folder of sandbox '%s' is no longer in its place",
 		       r->name);

@@ -10,12 +10,15 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "sandbox/registry.h"
+#include "tests/patience.h"
 #include "tests/unit/scene.h"
 
 #define RECORD "{\"reason\":\"exit\",\"code\":0}"
 
+/* Each case has its own time to hang in. */
 static inline int register_setup(void **state)
 {
+	(void)alarm(PATIENCE_S);
 	return scene_setup(state) < 0 ? -1 : setenv("XDG_RUNTIME_DIR", *state, 1);
 }
 

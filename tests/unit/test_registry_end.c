@@ -13,7 +13,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "sandbox/cgroup.h"
@@ -60,11 +59,12 @@ static pid_t start_owner(const struct owner *o)
 	int ends[2];
 	char byte;
 
+	(void)alarm(PATIENCE_S); /* for each step that may hang */
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		(void)alarm(SCENE_SECONDS);
+		(void)alarm(PATIENCE_S);
 		CHECK(dup2(ends[1], 1) == 1);
 		own(o);
 	}
@@ -72,6 +72,16 @@ static pid_t start_owner(const struct owner *o)
 	assert_int_equal(read(ends[0], &byte, 1), 1);
 	(void)close(ends[0]);
 	return pid;
+}
+
+/* Blocked in the kernel: in flock(2) of a lock. */
+static bool is_blocked(void *who)
+{
+	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)*(const pid_t *)who);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[256] = "";
+
+	return read(fd, text, sizeof(text) - 1) > 0 && strstr(text, ") S ");
 }
 
 static void kill_owner(pid_t pid)
@@ -183,8 +193,9 @@ static void test_one_that_is_tidied_up_is_waited_for_and_not_taken(void **state)
 	registry_list_done(&list);
 	pid_t janitor = fork();
 	if (janitor == 0) {
-		(void)alarm(SCENE_SECONDS);
-		(void)usleep(50000); /* for the other to wait; it passes without, too */
+		(void)alarm(PATIENCE_S);
+		pid_t creator = getppid();
+		patience_wait(is_blocked, &creator);
 		registry_end_killed(&old);
 		_exit(0);
 	}
@@ -226,7 +237,7 @@ __attribute__((noreturn)) static void race(int go, int done, int hold)
 	struct err e;
 	char byte;
 
-	(void)alarm(SCENE_SECONDS);
+	(void)alarm(PATIENCE_S);
 	CHECK(read(go, &byte, 1) == 0);
 	bool has_won = registry_create("one", &r, &e) == 0;
 	CHECK(has_won || e.kind == ERR_EXISTS);
@@ -241,6 +252,7 @@ static int run_race(void)
 	char bytes[RACERS];
 	pid_t pids[RACERS];
 
+	(void)alarm(PATIENCE_S);
 	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC) | pipe2(hold, O_CLOEXEC),
 			 0);
 	for (int i = 0; i < RACERS; i++)
@@ -286,7 +298,7 @@ __attribute__((noreturn)) static void churn(int seed)
 	struct registry_item item;
 	struct err e;
 
-	(void)alarm(SCENE_SECONDS);
+	(void)alarm(PATIENCE_S);
 	for (int i = 0; i < 100; i++) {
 		CHECK(registry_list(i & 1, &list, &e) == 0);
 		registry_list_done(&list);
@@ -333,7 +345,7 @@ static pid_t start_waiter(int *ret_out)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		char *record;
-		(void)alarm(SCENE_SECONDS);
+		(void)alarm(PATIENCE_S);
 		CHECK(registry_wait("one", &record, NULL) == 0);
 		CHECK(io_write_all(ends[1], record, strlen(record)) == 0);
 		_exit(0);
@@ -343,19 +355,9 @@ static pid_t start_waiter(int *ret_out)
 	return pid;
 }
 
-/* Blocked in the kernel: in flock(2) of the lock. */
 static void await_blocked(pid_t pid)
 {
-	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)pid);
-
-	for (int64_t until = clock_ms() + 10000; clock_ms() < until;) {
-		char text[256] = "";
-		AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-		assert_true(read(fd, text, sizeof(text) - 1) > 0);
-		if (strstr(text, ") S "))
-			return;
-	}
-	fail_msg("the one who waits does not block");
+	patience_wait(is_blocked, &pid);
 }
 
 static void expect_record(int *out, const char *record)
@@ -456,6 +458,5 @@ int main(void)
 	};
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	(void)alarm(300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,5 @@ int main(void)
 		TEST(test_what_the_kernel_dropped_is_looked_for),
 	};
 
-	(void)alarm(120);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
