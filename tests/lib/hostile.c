@@ -64,7 +64,7 @@ static struct hutch *open_hostile(int *ret_peer)
 	struct hutch *h = begin_hostile(ret_peer);
 	struct hutch_error e;
 
-	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
 	return h;
 }
 
@@ -77,9 +77,9 @@ static void find_no_descriptor_for_a_connection(void)
 	struct hutch *h = begin_hostile(&peer);
 	struct pollfd ended = { .fd = hutch_fd(h, &e), .events = POLLIN };
 
-	check(ended.fd >= 0 && poll(&ended, 1, TRIAL_MS) == 1);
+	check(ended.fd >= 0 && poll(&ended, 1, PATIENCE_MS) == 1);
 	old = trial_use_up_descriptors();
-	check(hutch_ready(h, TRIAL_MS, &e) == -1);
+	check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 	check(setrlimit(RLIMIT_NOFILE, &old) == 0);
 	works(&e, e.kind == HUTCH_LIMIT && strstr(e.message, "Too many open files"));
 	hutch_close(h);
@@ -129,7 +129,7 @@ static void hold_lines_to_the_protocol(void)
 		check(call == 2);
 		check(write(peer, lines[i].line, strlen(lines[i].line)) > 0);
 		check(write(peer, good, strlen(good)) > 0);
-		const int rc = hutch_wait(h, call, TRIAL_MS, NULL, &e);
+		const int rc = hutch_wait(h, call, PATIENCE_MS, NULL, &e);
 		if ((rc == 0) != !lines[i].why ||
 		    (rc < 0 && !strstr(e.message, lines[i].why)))
 			fprintf(stderr, "line %zu: %s\n", i,
@@ -165,7 +165,7 @@ static void bound_a_line(void)
 	struct hutch *h = open_hostile(&peer);
 
 	check(pthread_create(&thread, NULL, write_without_end, &peer) == 0);
-	check(hutch_wait(h, hutch_info(h, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) == -1);
+	check(hutch_wait(h, hutch_info(h, HUTCH_WAIT, &e), PATIENCE_MS, NULL, &e) == -1);
 	check(e.kind == HUTCH_PROTOCOL && strstr(e.message, "32 MiB"));
 	check(pthread_join(thread, NULL) == 0);
 	hutch_close(h);
@@ -241,7 +241,7 @@ static void keep_time_though_there_is_always_more(void)
 	int peer;
 	struct hutch *h = open_hostile(&peer);
 
-	alarm(60);
+	alarm(PATIENCE_S);
 	for (int i = 0; i < CHATTERERS; i++)
 		check(pthread_create(&threads[i], NULL, chatter, &peer) == 0);
 	for (int i = 0; i < 40; i++) {
@@ -287,7 +287,7 @@ static void judge_what_the_program_says(void)
 			works(&e, (creates ? hutch_create(args, &how, &h, &e) :
 					     hutch_attach("x", &how, &h, &e)) == 0);
 			const int64_t call = hutch_info(h, HUTCH_WAIT, &e);
-			check(hutch_ready(h, TRIAL_MS, &e) == -1);
+			check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 			works(&e, e.kind == said[i].kind &&
 					  strstr(e.message, said[i].message));
 			check(hutch_wait(h, call, -1, NULL, &e) == -1 &&

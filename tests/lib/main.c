@@ -109,7 +109,7 @@ struct hutch *trial_attach(const char *name)
 	struct hutch *h;
 
 	works(&e, hutch_attach(name, how(), &h, &e) == 0);
-	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
 	return h;
 }
 
@@ -119,7 +119,7 @@ struct hutch *trial_take(const char *pool)
 	struct hutch *h;
 
 	works(&e, hutch_take(pool, how(), &h, &e) == 0);
-	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
 	return h;
 }
 
@@ -130,7 +130,7 @@ struct hutch *trial_create(const char *name)
 	struct hutch *h;
 
 	works(&e, hutch_create(args, how(), &h, &e) == 0);
-	works(&e, hutch_ready(h, TRIAL_MS, &e) == 0);
+	works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
 	check(!strcmp(hutch_name(h), name));
 	return h;
 }
@@ -165,7 +165,7 @@ struct hutch_message *trial_answer(struct hutch *h, int64_t call)
 	struct hutch_message *m;
 	struct hutch_error e = { .message = "the call was not made" };
 
-	works(&e, hutch_wait(h, call, TRIAL_MS, &m, &e) == 0);
+	works(&e, hutch_wait(h, call, PATIENCE_MS, &m, &e) == 0);
 	return m;
 }
 
@@ -175,7 +175,7 @@ struct hutch_message *trial_next(struct hutch *h, int type, int64_t call)
 	struct hutch_error e = { .message = "none came" };
 
 	for (;;) {
-		works(&e, hutch_next(h, TRIAL_MS, &m, &e) == 1);
+		works(&e, hutch_next(h, PATIENCE_MS, &m, &e) == 1);
 		if (m->type == type && (!call || m->call == call))
 			return m;
 		hutch_message_free(m);

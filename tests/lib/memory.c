@@ -90,11 +90,11 @@ static bool try_all(long n)
 		}                                                                   \
 	} while (0)
 	again(hutch_attach("box", &how, &h, &e) == 0);
-	again(hutch_ready(h, TRIAL_MS, &e) == 0);
+	again(hutch_ready(h, PATIENCE_MS, &e) == 0);
 	struct pollfd w = { .events = POLLIN };
 	again((w.fd = hutch_fd(h, &e)) >= 0);
 	again((call = hutch_info(h, HUTCH_WAIT, &e)) > 0);
-	again(hutch_wait(h, call, TRIAL_MS, &m, &e) == 0);
+	again(hutch_wait(h, call, PATIENCE_MS, &m, &e) == 0);
 	hutch_message_free(m);
 	again(hutch_run(h, &x,
 			&(struct hutch_input){ .size = sizeof(struct hutch_input),
@@ -104,17 +104,17 @@ static bool try_all(long n)
 	check(r.out_len > 100000 && !strcmp(r.out + r.out_len - 2, "in"));
 	hutch_result_done(&r);
 	again((call = hutch_exec(h, &told, HUTCH_WAIT, &e)) > 0);
-	again(hutch_wait(h, call, TRIAL_MS, &m, &e) == 0);
+	again(hutch_wait(h, call, PATIENCE_MS, &m, &e) == 0);
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
 	/* There may also be the end of a run that failed in the middle. */
 	while (code < 0) {
-		rc = hutch_next(h, TRIAL_MS, &m, &e);
+		rc = hutch_next(h, PATIENCE_MS, &m, &e);
 		/* Who polls is told that there is something to be tried again. */
 		check(rc == 1 || poll(&w, 1, 0) == 1);
 		if (rc < 0)
 			works(&e, e.kind == HUTCH_NO_MEMORY &&
-					  hutch_next(h, TRIAL_MS, &m, &e) == 1);
+					  hutch_next(h, PATIENCE_MS, &m, &e) == 1);
 		if (m->type == HUTCH_OUTPUT)
 			outputs += m->data_len == 5 && !memcmp(m->data, "\377told", 5);
 		if (m->type == HUTCH_EVENT && m->process == process)

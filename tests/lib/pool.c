@@ -17,10 +17,10 @@ static void take_from_a_pool(void)
 	check(strncmp(hutch_name(kept), "pond-", 5) == 0);
 	check(strcmp(hutch_name(kept), hutch_name(held)) != 0);
 	check(trial_sh(held, "echo here", out, sizeof(out)) == 0 && !strcmp(out, "here\n"));
-	check(hutch_wait(held, hutch_release(held, "../x", HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) < 0);
+	check(hutch_wait(held, hutch_release(held, "../x", HUTCH_WAIT, &e), PATIENCE_MS, NULL, &e) < 0);
 	check(e.kind == HUTCH_INVALID);
 	hutch_message_free(trial_answer(kept, hutch_release(kept, "kept", HUTCH_WAIT, &e)));
-	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), TRIAL_MS, NULL, &e) < 0);
+	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), PATIENCE_MS, NULL, &e) < 0);
 	check(e.kind == HUTCH_INVALID);
 	hutch_close(kept);
 	hutch_close(held); /* which ends it */
@@ -28,7 +28,7 @@ static void take_from_a_pool(void)
 
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
 	works(&e, hutch_take("nothing", &how, &none, &e) == 0);
-	check(hutch_ready(none, TRIAL_MS, &e) == -1 && e.kind == HUTCH_NOT_FOUND);
+	check(hutch_ready(none, PATIENCE_MS, &e) == -1 && e.kind == HUTCH_NOT_FOUND);
 	hutch_close(none);
 }
 
@@ -153,7 +153,7 @@ static void hold_it(int listener, const struct keeper *k, size_t len)
 
 	check(!len || pass_send(keeper, k->says, len, &listener, k->hands_over) > 0);
 	close(keeper);
-	check(hutch_ready(h, TRIAL_MS, &e) == -1);
+	check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 	if (e.kind != k->kind || !strstr(e.message, k->why))
 		fprintf(stderr, "keeper: %s\n", k->says);
 	works(&e, e.kind == k->kind && strstr(e.message, k->why));
@@ -191,7 +191,7 @@ static void bound_what_a_keeper_says(void)
 		if (pass_send(keeper, "x", 1, &listener, i < 1000) < 0)
 			break;
 	}
-	check(hutch_ready(h, TRIAL_MS, &e) == -1 && e.kind == HUTCH_PROTOCOL);
+	check(hutch_ready(h, PATIENCE_MS, &e) == -1 && e.kind == HUTCH_PROTOCOL);
 	check(strstr(e.message, "too long"));
 	hutch_close(h);
 	close(keeper);
@@ -212,7 +212,7 @@ static void find_no_descriptor_for_a_sandbox(void)
 	struct hutch *h = open_mirage(listener, &keeper);
 	check(pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &listener, 1) > 0);
 	old = trial_use_up_descriptors();
-	check(hutch_ready(h, TRIAL_MS, &e) == -1);
+	check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 	check(setrlimit(RLIMIT_NOFILE, &old) == 0);
 	works(&e, e.kind == HUTCH_LIMIT && strstr(e.message, "Too many open files"));
 	hutch_close(h);
@@ -243,7 +243,7 @@ static bool take_without_memory(int listener, long n)
 	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
 	const int keeper = accept_one(listener); /* it may have failed after that */
 	check(!is_ready || pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
-	is_ready = is_ready && hutch_ready(h, TRIAL_MS, &e) == 0;
+	is_ready = is_ready && hutch_ready(h, PATIENCE_MS, &e) == 0;
 	const bool has_failed = trial_has_failed();
 	if (is_ready)
 		check(!strcmp(hutch_name(h), "mirage-1"));
@@ -283,7 +283,7 @@ static void give_up_on_a_silent_keeper(void)
 	struct hutch *none = open_mirage(listener, &silent);
 	struct hutch *some = open_mirage(listener, &slow);
 	check(write(slow, GREETED, strlen(GREETED)) > 0); /* and then it makes one */
-	check(hutch_ready(none, TRIAL_MS, &e) == -1 && e.kind == HUTCH_TIMEOUT);
+	check(hutch_ready(none, PATIENCE_MS, &e) == -1 && e.kind == HUTCH_TIMEOUT);
 	check(strstr(e.message, "keeper of pool 'mirage' does not answer"));
 	check(hutch_ready(some, 300, &e) == -1 && e.kind == HUTCH_TIMEOUT);
 	check(strstr(e.message, "not ready within 300 ms"));

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "hutch.h"
-
-#define TRIAL_MS 20000 /* what is waited for comes sooner */
+#include "tests/patience.h"
 
 #define check(claim)                                                            \
 	do {                                                                    \
