@@ -219,6 +219,34 @@ static void test_a_server_that_says_nothing_is_stuck(void **state)
 	close_pair(&p);
 }
 
+/* However late it is read, what has come in time is had. */
+static void test_an_answer_is_waited_for_until_it_is_due(void **state)
+{
+	static const struct {
+		const char *answer;
+		int64_t due_ms;
+		int result;
+	} cases[] = {
+		{ "{\"id\":2,\"result\":22}\n", 1, 0 },
+		{ "{\"id\":2,\"result\":22}\n", INT64_MAX, 0 },
+		{ "{\"id\":2,\"result\":22}\n", 0, 0 },
+		{ "", 1, -1 },
+		{ "{\"id\":2,", 1, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct pair p;
+		struct reply r;
+		open_pair(&p, HELLO);
+		say(&p, cases[i].answer);
+		p.client.due_ms = cases[i].due_ms;
+		assert_int_equal(client_call(&p.client, "info", NULL, &r, &p.e), cases[i].result);
+		assert_int_equal(p.client.is_stuck, cases[i].result < 0);
+		close_pair(&p);
+	}
+}
+
 static void test_a_server_that_does_not_read_is_stuck(void **state)
 {
 	enum { LARGE = 4 << 20 };
@@ -353,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_an_error_keeps_its_kind_words_and_exit_code),
 		cmocka_unit_test(test_what_is_no_greeting_is_one_clear_sentence),
 		cmocka_unit_test(test_a_server_that_says_nothing_is_stuck),
+		cmocka_unit_test(test_an_answer_is_waited_for_until_it_is_due),
 		cmocka_unit_test(test_a_server_that_does_not_read_is_stuck),
 		cmocka_unit_test(test_a_server_that_closes_has_ended),
 		cmocka_unit_test(test_what_was_said_before_the_end_is_told),

@@ -189,6 +189,17 @@ static void a_pool_whose_first_one_is_given_up_ends(void **state)
 	assert_non_null(strstr(s->pool.why.text, "still reading its options"));
 }
 
+/* There is no listener here, so that accept(2) fails, as it does without a descriptor. */
+static void who_cannot_be_let_in_is_tried_again_after_100_ms(void **state)
+{
+	struct scene *s = *state;
+
+	assert_int_equal(pool_due(&s->pool), 0);
+	takers_accept(&s->pool, NOW);
+	assert_int_equal(s->pool.taker_count, 0);
+	assert_int_equal(pool_due(&s->pool), NOW + 100);
+}
+
 /* --- the end --------------------------------------------------------------------- */
 
 static void the_end_waits_for_what_waits_but_not_for_ever(void **state)
@@ -262,6 +273,7 @@ int main(void)
 		CASE(making_rests_while_there_is_enough),
 		CASE(one_that_reads_its_words_for_too_long_is_given_up),
 		CASE(a_pool_whose_first_one_is_given_up_ends),
+		CASE(who_cannot_be_let_in_is_tried_again_after_100_ms),
 		CASE(the_end_waits_for_what_waits_but_not_for_ever),
 		CASE(the_end_says_so_to_what_waits_and_hears_of_theirs),
 		CASE(who_waits_for_the_first_is_told_that_there_will_be_none),
