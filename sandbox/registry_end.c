@@ -163,7 +163,7 @@ static int finish(const struct registry_entry *r, const char *record,
 	return result;
 }
 
-/* The time of the end, of the host's calendar: who ends a sandbox reads it once. */
+/* The host's date and time in us; a process that ends a sandbox reads them once. */
 static int64_t end_us(void)
 {
 	struct timespec now;

@@ -240,7 +240,8 @@ static void *wait_twice(void *arg)
 	return NULL;
 }
 
-/* Until the other one waits it is not in time; then it is not for us. */
+/* The call is not answered in time until the other thread waits for it; then it is not for
+ * this thread. */
 static bool is_waited_for(void *who)
 {
 	const struct twice *twice = who;
@@ -331,7 +332,7 @@ static void give_up_on_one_that_is_stuck(void)
 
 	check(kill(supervisor, SIGSTOP) == 0);
 	works(&e, hutch_attach("box", &how, &other, &e) == 0);
-	/* Or it is given up already, on a machine that stood still meanwhile. */
+	/* On a machine that stood still meanwhile the handle is given up already. */
 	check(hutch_ready(other, 100, &e) == -1 &&
 	      (strstr(e.message, "not ready within 100 ms") ||
 	       strstr(e.message, "stopped or is stuck")));

@@ -8,8 +8,8 @@
 
 #include "tests/lib/trial.h"
 
-/* What a command has written by its time-out is delivered.  How long it takes to write is
- * nobody's promise: it is given twice as long until it has. */
+/* The output of a command until its time-out is delivered.  How soon a shell writes is nobody's
+ * promise, so the time-out is doubled until this one has. */
 static void time_out(struct hutch *h)
 {
 	struct hutch_exec x = { .size = sizeof(x),

@@ -219,7 +219,7 @@ static void test_a_server_that_says_nothing_is_stuck(void **state)
 	close_pair(&p);
 }
 
-/* However late it is read, what has come in time is had. */
+/* An answer that has come is had, however late it is read. */
 static void test_an_answer_is_waited_for_until_it_is_due(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* By when a command has to end: stories of what happens at which time.  No clock is read and
- * nothing waits. */
+/* Stories tell what happens at which time, and by when a command has to end.  No clock is read
+ * and nothing waits. */
 #include "sandbox/countdown.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* When a pool makes its next sandbox: stories of what happens at which time, and when the
- * next one is due after each step.  No clock is read and nothing waits. */
+/* Stories tell what happens to a pool at which time, and when its next sandbox is due after
+ * each step.  No clock is read and nothing waits. */
 #include "sandbox/pool/pace.h"
 
 #include <setjmp.h>

@@ -138,7 +138,7 @@ static void making_rests_while_there_is_enough(void **state)
 
 /* --- what is too late ------------------------------------------------------------ */
 
-/* Something that is being made: nobody is behind it, so that nobody is killed. */
+/* A sandbox that is being made; no process is behind it, so that none is killed. */
 static struct maker *begin(struct scene *s, size_t i, int64_t due)
 {
 	struct maker *m = &s->pool.makers[i];

@@ -70,7 +70,7 @@ static void test_a_layer_that_begins_anew_takes_its_bytes_back(void **state)
 
 enum news { AT, FETCHED, UNPACKED };
 
-/* What comes when, and when the line was last drawn then. */
+/* News with their time, and when the line was last drawn after each. */
 static const struct {
 	int64_t at, drawn;
 	enum news what;

@@ -1,6 +1,6 @@
-/* How a supervised command ends as time passes, in each state: stories over `now`, without a
- * process and without waiting.  The module itself is part of this file, since what a turn
- * does at a time is nobody else's to call. */
+/* Stories over `now` tell how a supervised command ends in each state, without a process and
+ * without waiting.  The module itself is part of this file, since nobody else may call what
+ * a turn does. */
 #include "sandbox/supervise.c"
 
 #include <setjmp.h>

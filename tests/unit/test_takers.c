@@ -191,7 +191,7 @@ static void what_is_behind_a_take_is_answered_when_that_was_too_late(void **stat
 	assert_non_null(strstr(heard, "\"i\""));
 }
 
-/* Each by its own time, whatever the order in which they came; one without waits on. */
+/* Each take ends at its own time, whatever their order; a take without a time-out waits on. */
 static void takes_are_too_late_each_at_its_own_time(void **state)
 {
 	static const struct {
@@ -222,7 +222,7 @@ static void takes_are_too_late_each_at_its_own_time(void **state)
 	assert_non_null(strstr(hear(s, 2), "\"p-0\""));
 }
 
-/* It is too late in the very turn in which it was asked. */
+/* A take of 0 s is too late in the very turn in which it was asked. */
 static void one_that_does_not_wait_is_answered_at_once(void **state)
 {
 	struct scene *s = *state;

@@ -1,4 +1,4 @@
-/* Until when a call of libhutch waits for its answer: a table over `now`. */
+/* A table over `now` tells until when a call of libhutch waits for its answer. */
 #include "lib/turn.h"
 
 #include <limits.h>
