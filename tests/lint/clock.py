@@ -1,0 +1,166 @@
+#!/usr/bin/env -S python3 -SE
+"""clock.py: time is an argument (base/clock.h).  Prints TAP.
+
+A function that reads the clock can be tested by waiting alone.  So a loop reads it once a
+turn, when poll(2) has returned, and a start reads it once; both hand `now` down, and nothing
+below them reads a clock.  This lint knows the loops and the starts; a read of a clock anywhere
+else in the C sources of the product is refused, and so is a name in these lists that reads none
+any more.
+"""
+import pathlib
+import re
+import sys
+
+sys.dont_write_bytecode = True
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("archive", "base", "executor", "include", "lib", "policy", "rootfs-tools", "sandbox",
+           "scope", "store")
+
+# FILE: functions.  A loop: it reads the clock once a turn.
+LOOPS = """
+base/await.c: await_ready
+executor/errand_grep.c: is_past
+executor/executor.c: loop
+executor/tree.c: stop_all tree_end
+lib/turn.c: wait_until
+rootfs-tools/crew.c: supervise tell_at
+sandbox/act/stream.c: look_at_clock
+sandbox/cli/exec.c: turn
+sandbox/cli/gather.c: collect
+sandbox/control/clients.c: take_lines
+sandbox/control/supervisor.c: supervisor_look_at_clock
+sandbox/pool/pool.c: turn
+sandbox/ports.c: ports_end
+sandbox/rung.c: turn
+sandbox/supervise.c: turn
+scope/main.c: wait_for
+store/ledger.c: ledger_lock
+"""
+
+# A start: of a loop, of a wait for an answer, or of a span that is measured.
+STARTS = """
+executor/executor.c: executor_init
+rootfs-tools/fetch.c: fetch_layers
+rootfs-tools/helper.c: helper_get
+sandbox/cli/client.c: client_greet write_all
+sandbox/cli/exec.c: play
+sandbox/cli/gather.c: gather
+sandbox/cli/pool_client.c: ask pool_take
+sandbox/cli/rm.c: end_connected
+sandbox/cli/run.c: run_launch
+sandbox/pool/pool.c: pool_run
+sandbox/rung.c: run run_all
+sandbox/supervise.c: supervise_run
+"""
+
+# The date: it is written down, or a verb reads it once and hands it down.
+STAMPS = """
+rootfs-tools/build.c: build_image
+rootfs-tools/ls.c: print
+rootfs-tools/snapshot.c: make_image
+sandbox/cli/audit_show.c: audit_show_main
+sandbox/cli/ps.c: print_table
+sandbox/control/events.c: events_now
+sandbox/cow.c: cow_make
+sandbox/definition.c: time_now
+sandbox/level.c: time_now
+sandbox/refusals.c: date_ms
+sandbox/registry_end.c: end_us
+store/ledger.c: print_time
+"""
+
+# The clock itself.
+CLOCK = "base/clock.h: clock_ms clock_us"
+
+ADVICE = "take now as an argument, see base/clock.h"
+
+READ = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday|timespec_get)\s*\(|"
+                  r"(?<![\w.>])time\s*\(\s*(?:NULL|0|&\w+)\s*\)")
+# What no function is called, although it stands before a bracket.
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)")
+NAME = re.compile(r"(\w+)\s*\(")
+
+
+def allowed():
+    """(file, function) of all that may."""
+    lines = "\n".join((LOOPS, STARTS, STAMPS, CLOCK)).strip().splitlines()
+    pairs = (line.split(":") for line in lines if line)
+    return {(file.strip(), function) for file, functions in pairs
+            for function in functions.split()}
+
+
+def without_words(text):
+    """Comments and strings become blank; lines stay."""
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"',
+                  lambda match: "\n" * match[0].count("\n"), text, flags=re.S)
+
+
+def reads(text):
+    """Each read: its line, and the function that it is in.  A function's body begins with a
+    bracket at the left, and its name stands on the last line before that begins there."""
+    head = function = "no function"
+    for number, line in enumerate(without_words(text).splitlines(), 1):
+        if line.startswith("{"):
+            name = NAME.search(ATTRIBUTE.sub("", head))
+            function = name[1] if name else "no function"
+        elif line.startswith("}"):
+            function = "no function"
+        elif re.match(r"[A-Za-z_]", line):
+            head = line
+            continue
+        for _ in READ.finditer(line):
+            yield number, function
+
+
+def sources():
+    for folder in FOLDERS:
+        yield from sorted(path for path in (TOP / folder).rglob("*.[ch]") if path.is_file())
+
+
+def findings():
+    may, found = allowed(), set()
+    for path in sources():
+        file = str(path.relative_to(TOP))
+        for number, function in reads(path.read_text(encoding="utf-8", errors="replace")):
+            found.add((file, function))
+            if (file, function) not in may:
+                yield f"{file}:{number}: {function}() reads the clock: {ADVICE}"
+    for file, function in sorted(may - found):
+        yield f"{file}: {function}() reads no clock: take it out of tests/lint/clock.py"
+
+
+SAMPLE = '''/* clock_ms() in a comment */
+__attribute__((noreturn)) static void below(struct x *x,
+					    int64_t due)
+{
+	say("clock_ms()");
+	x->due = clock_ms() + 1;
+	x->time(NULL);
+}
+
+struct x global = {
+	.time = now(),
+};
+
+int stamp(void)
+{
+	return (int)time(NULL);
+}
+'''
+
+
+def main():
+    print("1..2")
+    seen = list(reads(SAMPLE))
+    is_well = seen == [(6, "below"), (16, "stamp")]
+    print("ok 1 - reads of the clock are found" if is_well else f"not ok 1 - found: {seen}")
+    refused = list(findings())
+    print("not " * bool(refused) + "ok 2 - loops and starts alone read the clock")
+    for line in refused:
+        print(f"# {line}")
+    return 0 if is_well and not refused else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
