@@ -39,6 +39,21 @@ rung() {
 	catch "$HUTCH" run --isolation landlock "$@"
 }
 
+# tries CASE [ARG...]: of landlock.py, inside.
+tries() {
+	tries_with -- "$@"
+}
+
+# tries_with FLAG... -- CASE [ARG...]
+tries_with() {
+	local flags=()
+	while [[ $1 != -- ]]; do
+		flags+=("$1")
+		shift
+	done
+	rung -i "${flags[@]}" python3 -SE - "${@:2}" <"$here/landlock.py"
+}
+
 # What it says when all is well is one note.
 noted() {
 	[[ ${#stderr_lines[@]} == 1 && $stderr == 'hutch: note: --isolation landlock is weaker than namespaces: '* ]]
@@ -100,21 +115,7 @@ left() {
 @test "owners and attributes of the user's own files stay as they are, wherever these are" {
 	echo x >file
 	give file
-	rung python3 -c "$(cat <<-'EOF'
-		import os, sys
-		path, uid, gid = sys.argv[1], os.getuid(), os.getgid()
-		for name, f in (("chown", lambda: os.chown(path, uid, gid)), ("lchown", lambda: os.lchown(path, uid, gid)),
-		        ("at", lambda: os.chown(os.path.basename(path), uid, gid, dir_fd=os.open(os.path.dirname(path), os.O_PATH))),
-		        ("setxattr", lambda: os.setxattr(path, "user.x", b"1")),
-		        ("lsetxattr", lambda: os.setxattr(path, "user.x", b"1", follow_symlinks=False))):
-		    try:
-		        f()
-		        print(name)
-		    except OSError:
-		        pass
-		print("done")
-	EOF
-	)" "$T/file"
+	tries owners_and_attributes "$T/file"
 	[[ $status == 0 && $output == done ]]
 }
 
@@ -217,7 +218,7 @@ left() {
 	# Its own status cannot be opened.
 	rung setpriv -d
 	[[ $status == 0 || $stderr == *'ermission denied'* ]]
-	rung python3 -c 'import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0), ctypes.CDLL(None).prctl(23, 21))'
+	tries privileges
 	[[ $status == 0 && ${lines[0]} == 1\ * ]]
 	rung unshare -U true
 	[[ $status == 1 && $stderr == *'Operation not permitted'* ]]
@@ -234,57 +235,21 @@ left() {
 # sleeps: a process of the user's, $sleeper.
 sleeps() {
 	as_who env SECRET=1 bash -c "exec -a $mark sleep 1000" 3>&- &
-	started+=("$!")
-	ready() { [[ $(tr '\0' ' ' <"/proc/$(marked | tail -n 1)/cmdline") == "$mark "* ]]; }
-	until_true ready
-	sleeper=$(marked | tail -n 1)
+	sleeper=$!
 	started+=("$sleeper")
+	until_true asleep 1
 }
 
 @test "other processes of the user are out of reach" {
 	sleeps
-	rung python3 -c "$(cat <<-'EOF'
-		import os, sys
-		pid = int(sys.argv[1])
-		def refused(name, f):
-		    try:
-		        f()
-		    except (PermissionError, OSError) as e:
-		        return
-		    print(name)
-		for name in "environ", "cmdline", "status", "maps", "mem", "cwd", "fd", "exe", "oom_score_adj":
-		    refused(name, lambda: open("/proc/%d/%s" % (pid, name)))
-		refused("kill", lambda: os.kill(pid, 0))
-		refused("oom", lambda: open("/proc/%d/oom_score_adj" % pid, "w"))
-		refused("list", lambda: os.listdir("/proc"))
-		print("done")
-	EOF
-	)" "$sleeper"
+	tries other_process "$sleeper"
 	[[ $status == 0 && $output == done ]]
 	kill -0 "$sleeper"
 }
 
 @test "limits and priorities of other processes cannot be changed" {
 	sleeps
-	rung python3 -c "$(cat <<-'EOF'
-		import os, resource, sys
-		pid = int(sys.argv[1])
-		for name, f in (("limit", lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE)),
-		        ("affinity", lambda: os.sched_setaffinity(pid, {0})),
-		        ("scheduler", lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))),
-		        ("priority", lambda: os.setpriority(os.PRIO_PROCESS, pid, 1)),
-		        ("group", lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(pid), 1)),
-		        ("user", lambda: os.setpriority(os.PRIO_USER, os.getuid(), 1))):
-		    try:
-		        f()
-		        print(name)
-		    except PermissionError:
-		        pass
-		os.sched_setaffinity(0, os.sched_getaffinity(0))
-		os.setpriority(os.PRIO_PROCESS, 0, 1)
-		print("done")
-	EOF
-	)" "$sleeper"
+	tries limits_of "$sleeper"
 	[[ $status == 0 && $output == done ]]
 }
 
@@ -295,88 +260,36 @@ sleeps() {
 
 @test "a command's own processes can be signalled" {
 	needs_signals
-	rung sh -c 'sleep 100 & kill $!; wait $!; echo $?'
+	rung sh -c 'sleep 1000 & kill $!; wait $!; echo $?'
 	[[ $output == 143 ]]
-	rung timeout 0.1 sleep 100
+	rung timeout 0.1 sleep 1000
 	[[ $status == 124 ]]
 }
 
 @test "no unix socket, no datagram; a pair of sockets is there" {
-	rung python3 -c "$(cat <<-'EOF'
-		import socket
-		for family, kind in ((socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_STREAM),
-		        (socket.AF_INET6, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_DGRAM), (16, 3)):
-		    try:
-		        socket.socket(family, kind)
-		        print(family, kind)
-		    except PermissionError:
-		        pass
-		a, b = socket.socketpair()
-		a.send(b"x")
-		print(b.recv(1) == b"x")
-	EOF
-	)"
+	tries no_sockets
 	[[ $output == True ]]
 }
 
 @test "--network host is TCP alone" {
-	python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); s.accept()[0].send(b"hello"); input()' \
-		<"$(mkfifo hold; echo hold)" >port &
+	mkfifo hold port
+	python3 "$here/landlock.py" greet <hold >port 3>&- &
 	started+=($!)
-	exec 6<>hold
-	until_true test -s port
-	rung --network host python3 -c "$(cat <<-'EOF'
-		import os, socket, sys
-		print(socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(5), os.environ["RES_OPTIONS"])
-		for family, kind, protocol in ((socket.AF_UNIX, 1, 0), (socket.AF_INET, 2, 0), (socket.AF_INET6, 2, 17),
-		        (socket.AF_INET, 3, 1), (socket.AF_INET, 1, 132), (socket.AF_INET, 1, 262), (16, 3, 0), (17, 3, 0)):
-		    try:
-		        socket.socket(family, kind, protocol)
-		        print(family, kind, protocol)
-		    except OSError:
-		        pass
-	EOF
-	)" "$(cat port)"
+	exec 6>hold
+	read -r -t "$PATIENCE" address <port
+	tries_with --network host -- tcp_alone "$address"
 	exec 6>&-
 	[[ $status == 0 && $output == "b'hello' use-vc" ]]
 	[[ $stderr == *'shares this host'* ]]
 }
 
 @test "what shares something between the user's programs is refused: keys, IPC, watches" {
-	rung python3 -c "$(cat <<-'EOF'
-		import ctypes, platform
-		libc = ctypes.CDLL(None, use_errno=True)
-		for name, arguments in (("shmget", (0, 4096, 0o1600)), ("semget", (0, 1, 0o1600)), ("msgget", (0, 0o1600)),
-		        ("mq_open", (b"/x", 0o102, 0o600, None)), ("inotify_init1", (0,)), ("chown", (b".", -1, -1)),
-		        ("lchown", (b".", -1, -1)), ("setxattr", (b".", b"user.x", b"", 0, 0))):
-		    try:
-		        f = getattr(libc, name)
-		    except AttributeError:
-		        f = getattr(ctypes.CDLL("librt.so.1", use_errno=True), name)
-		    if f(*arguments) >= 0:
-		        print(name)
-		for number in {"x86_64": (248, 249, 250, 425), "aarch64": (217, 218, 219, 425)}[platform.machine()]:
-		    if libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() not in (1, 38):
-		        print(number, ctypes.get_errno())
-	EOF
-	)"
+	tries shared_things
 	[[ $status == 0 && -z $output ]]
 }
 
 @test "what it leaves running is ended with it" {
-	rung python3 -c "$(cat <<-'EOF'
-		import os, signal, sys, time
-		for n in range(20):
-		    if os.fork() == 0:
-		        os.setsid()
-		        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-		        if os.fork() == 0:
-		            os.execvp("sleep", [sys.argv[1], "1000"])
-		        os._exit(0)
-		time.sleep(0.2)
-		print("left", flush=True)
-	EOF
-	)" "$mark"
+	tries leave_running "$mark"
 	[[ $status == 0 && $output == left ]]
 	none_marked
 	[ -z "$(left)" ]
@@ -384,31 +297,32 @@ sleeps() {
 
 @test "what forks as fast as it can is ended with it" {
 	needs_signals
-	# All of the user's processes count, of other tests too, and not for this shell.
-	rung --timeout 1s --ulimit nproc=$(($(ps -U "$who" -o pid= | wc -l) + 300)) python3 -c "$(cat <<-'EOF'
-		import os, sys
-		while True:
-		    try:
-		        if os.fork() == 0:
-		            os.setsid()
-		    except OSError:
-		        pass
-	EOF
-	)" "$mark"
-	[[ $status == 124 ]]
+	# All of the user's tasks count, of other tests too, and not for this shell.
+	start --isolation landlock --ulimit nproc=$(($(ps -L -U "$who" -o lwp= | wc -l) + 300)) \
+		-v "$here/landlock.py:$here/landlock.py:ro" \
+		python3 -SE "$here/landlock.py" fork_without_end "$mark"
+	said full
+	kill -TERM "$pid"
+	ended 143
 	none_marked
 	[ -z "$(left)" ]
 }
 
 @test "--timeout ends everything, and hutch exits with 124" {
-	rung --timeout 300ms bash -c "(exec -a $mark sleep 1000) & echo begun; wait"
-	[[ $status == 124 && $output == begun && $stderr == *'timed out after 0.3 s'* ]]
+	room work
+	# Which has said so, and left a file behind it, before its time is over.
+	local ms=300
+	until rung --timeout "${ms}ms" --workspace work \
+		bash -c "(exec -a $mark sleep 1000) & echo begun; : >begun; wait" && [[ -e work/begun ]]; do
+		((ms *= 2, ms < PATIENCE * 1000))
+	done
+	[[ $status == 124 && $output == begun && $stderr == *'timed out after '*' s; everything was ended' ]]
 	none_marked
 	[ -z "$(left)" ]
 }
 
 @test "signals to hutch go to the command's group" {
-	start --isolation landlock sh -c 'trap "echo got; exit 3" TERM; echo ready; while :; do sleep 0.1; done'
+	start --isolation landlock sh -c 'trap "echo got; exit 3" TERM; echo ready; while :; do :; done'
 	said ready
 	kill -TERM "$pid"
 	said got
@@ -418,18 +332,23 @@ sleeps() {
 	kill -INT "$pid"
 	ended 130
 	start --isolation landlock sh -c 'trap : USR1
-		(trap "echo child; exit" USR1; echo ready; while :; do sleep 0.1; done) & wait; wait; exit 4'
+		(trap "echo child; exit" USR1; echo ready; while :; do :; done) & wait; wait; exit 4'
 	said ready
 	kill -USR1 "$pid"
 	said child
 	ended 4
 }
 
+# asleep COUNT: so many processes are called by the mark.
+asleep() {
+	[[ $(pgrep -cf "^$mark 1000\$") == "$1" ]]
+}
+
 @test "killed by SIGKILL, hutch leaves no process and no folder" {
-	start --isolation landlock bash -c "for n in 1 2; do setsid bash -c 'exec -a $mark sleep 1000' & done; sleep 0.3; echo ready; exec -a $mark sleep 1000"
+	start --isolation landlock bash -c "for n in 1 2; do setsid bash -c 'exec -a $mark sleep 1000' & done; echo ready; exec -a $mark sleep 1000"
 	said ready
+	until_true asleep 3
 	[ -n "$(left)" ]
-	[ "$(marked | wc -l)" -ge 3 ]
 	kill -KILL "$pid"
 	ended 137
 	until_true none_marked
@@ -438,8 +357,9 @@ sleeps() {
 }
 
 @test "a killed keeper is an error, and leaves nothing either" {
-	start --isolation landlock bash -c "setsid bash -c 'exec -a $mark sleep 1000' & sleep 0.3; echo ready; exec -a $mark sleep 1000"
+	start --isolation landlock bash -c "setsid bash -c 'exec -a $mark sleep 1000' & echo ready; exec -a $mark sleep 1000"
 	said ready
+	until_true asleep 2
 	kill -KILL "$(pgrep -P "$pid" hutch-keeper)"
 	ended 125
 	grep -q 'the keeper of the command was killed' "$T/err"
@@ -450,9 +370,9 @@ sleeps() {
 @test "the keeper is closed to the user's other processes, and the command ends with it whatever hutch does" {
 	start --isolation landlock bash -c "echo ready; exec -a $mark sleep 1000"
 	said ready
+	until_true asleep 1
 	keeper=$(pgrep -P "$pid" hutch-keeper)
 	[ "$(stat -c %U "/proc/$keeper/environ")" = root ]
-	[ "$(marked | wc -l)" -ge 2 ]
 	kill -STOP "$pid"
 	kill -KILL "$keeper"
 	only_hutch() { [[ $(marked) == "$pid" ]]; } # in whose words the mark is, too
@@ -467,17 +387,16 @@ sleeps() {
 		"$HUTCH" run --isolation landlock true
 	started+=("$(cat beside)")
 	kill -0 "$(cat beside)"
-	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside2; sleep 0.1; exec "$@"' - \
-		"$HUTCH" run --isolation landlock bash -c "exec -a $mark sleep 1000" 3>&- &
+	mkfifo out
+	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside2; exec "$@"' - \
+		"$HUTCH" run --isolation landlock bash -c "echo ready; exec -a $mark sleep 1000" >out 3>&- &
 	pid=$!
 	started+=("$pid")
-	until_true test -n "$(marked)" -o -s beside2
-	keeps() { keeper=$(pgrep -P "$pid" hutch-keeper); }
-	until_true keeps
+	exec 7<out
+	said ready
+	keeper=$(pgrep -P "$pid" hutch-keeper)
 	kill -KILL "$keeper"
-	rc=0
-	wait "$pid" || rc=$?
-	[ "$rc" -eq 125 ]
+	ended 125
 	started+=("$(cat beside2)")
 	kill -0 "$(cat beside2)"
 }
@@ -485,7 +404,7 @@ sleeps() {
 @test "--json tells that the isolation is weaker" {
 	rung --json=3 true 3>json
 	[[ $(cat json) == *'"status":"exited","exit_code":0,'*'"degraded":["isolation"],'* ]]
-	rung --json=3 --timeout 100ms sleep 100 3>json
+	rung --json=3 --timeout 100ms sleep 1000 3>json
 	[[ $(cat json) == *'"status":"timeout","exit_code":124,'*'"degraded":["isolation"],'* ]]
 	rung --json=3 -v none:/none true 3>json
 	[[ $(cat json) == *'"status":"setup-error"'*'"kind":"not_found"'* ]]
@@ -517,7 +436,7 @@ sleeps() {
 @test "--seccomp takes the place of the default profile, and of nothing else" {
 	echo '{"defaultAction":"SCMP_ACT_ALLOW"}' >allow.json
 	give allow.json
-	rung --seccomp "$T/allow.json" python3 -c 'import socket; socket.socketpair(); socket.socket(socket.AF_UNIX)'
+	rung --seccomp "$T/allow.json" python3 -SEc 'import socket; socket.socketpair(); socket.socket(socket.AF_UNIX)'
 	[[ $status == 1 && $stderr == *'Permission denied'* ]]
 }
 
