@@ -275,8 +275,8 @@ sleeps() {
 	mkfifo hold port
 	python3 "$here/landlock.py" greet <hold >port 3>&- &
 	started+=($!)
-	exec 6>hold
-	read -r -t "$PATIENCE" address <port
+	exec 6<>hold
+	read -r -t "$PATIENCE" address <>port
 	tries_with --network host -- tcp_alone "$address"
 	exec 6>&-
 	[[ $status == 0 && $output == "b'hello' use-vc" ]]

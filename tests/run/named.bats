@@ -25,8 +25,7 @@ fails_with() {
 
 # value KEY: of the JSON in $output, by Python's path.
 value() {
-	python3 -c 'import json,sys; print(json.dumps(eval("x" + sys.argv[2], {"x": json.loads(sys.argv[1])})))' \
-		"$output" "$1"
+	python3 "$here/named.py" value "$output" "$1"
 }
 
 # --- exec ----------------------------------------------------------------------
@@ -59,8 +58,14 @@ value() {
 
 @test "all output arrives before the end, however slowly it is read" {
 	make box
-	"$HUTCH" exec box seq 300000 | (sleep 0.3; sha256sum) >sum
-	[[ $(cat sum) == "$(seq 300000 | sha256sum)" ]]
+	# After the first line its reader does something else.
+	"$HUTCH" exec box seq 300000 | {
+		read -r first
+		"$HUTCH" exec box true
+		echo "$first"
+		cat
+	} >numbers
+	seq 300000 | cmp - numbers
 }
 
 @test "exec does not wait for what a command leaves in the background" {
@@ -113,7 +118,7 @@ value() {
 	make box
 	mkfifo out
 	env --default-signal "$HUTCH" exec box sh -c 'trap "echo caught; exit 9" INT; echo ready
-		while :; do sleep 0.1; done' >out 3>&- </dev/null &
+		while :; do :; done' >out 3>&- </dev/null &
 	pid=$!
 	started+=("$pid")
 	exec 7<out
@@ -210,18 +215,7 @@ drive() {
 
 # handed NAME: what `connect --descriptor` says, and what comes of the descriptor.
 handed() {
-	python3 - "$HUTCH" "$1" <<'END'
-import json, socket, subprocess, sys
-ours, theirs = socket.socketpair()
-code = subprocess.run([sys.argv[1], "connect", "-d", sys.argv[2]], stdin=subprocess.DEVNULL,
-                      stdout=theirs, stderr=subprocess.DEVNULL).returncode
-line, fds, _, _ = socket.recv_fds(ours, 4096, 2)
-print(code, (json.loads(line)["error"] or {}).get("kind"), len(fds))
-for fd in fds:
-    box = socket.socket(fileno=fd)
-    box.sendall(b'{"jsonrpc":"2.0","id":2,"method":"info","params":{}}\n')
-    print(json.loads(box.makefile().readline())["result"]["name"])
-END
+	python3 "$here/named.py" handed "$HUTCH" "$1"
 }
 
 @test "connect --descriptor hands over the connection itself, greeted, to root too" {
@@ -394,13 +388,30 @@ END
 }
 
 @test "stop waits for those who end by themselves, several at once" {
-	make one
-	make two
+	# Each tells that it was asked to end, and ends when it is told to.  SIGHUP, which comes
+	# too, would end it before.
+	room w
+	make one -v "$T/w:/w"
+	make two -v "$T/w:/w"
 	for name in one two; do
-		"$HUTCH" exec -d "$name" sh -c 'trap "sleep 0.3; exit" TERM; while :; do sleep 0.1; done'
+		mkfifo "w/$name.asked" "w/$name.go"
+		give "w/$name.asked" "w/$name.go"
+		"$HUTCH" exec -d "$name" sh -c 'trap "" HUP; trap "echo >/w/$1.asked; read x </w/$1.go; touch /w/$1.done; exit" TERM
+			touch "/w/$1.there"; while :; do :; done' - "$name"
+		until_true test -e "w/$name.there"
 	done
-	hutch stop one two
-	[[ $status == 0 && $output == $'one\ntwo' ]]
+	"$HUTCH" stop -t 1000 one two >out 3>&- &
+	pid=$!
+	started+=("$pid")
+	for name in one two; do
+		read -r -t "$PATIENCE" <>"w/$name.asked"
+		[ "$("$HUTCH" ps -q | wc -l)" -eq 2 ]
+	done
+	for name in one two; do
+		echo >"w/$name.go"
+	done
+	wait "$pid"
+	[[ $(cat out) == $'one\ntwo' && -e w/one.done && -e w/two.done ]]
 	hutch ps -q
 	[[ -z $output ]]
 }
@@ -456,7 +467,7 @@ END
 }
 
 @test "so it does when the supervisor is killed by the kernel or its owner" {
-	for n in 1 2 3 4 5; do
+	for n in 1 2; do
 		make "box$n"
 		inner=$(output=$("$HUTCH" inspect "box$n") && value '[0]["pid"]')
 		supervisor=$(awk '/^PPid:/ { print $2 }' "/proc/$inner/status")
@@ -477,7 +488,7 @@ END
 
 @test "the name of one that could not be made is free when that is told" {
 	: >file
-	for _ in {1..60}; do
+	for ((i = 0; i < ${ROUNDS:-12}; i++)); do
 		fails_with 125 "make the file /dev/null/x inside: Not a directory .*" \
 			create -v "$T/file:/dev/null/x" box
 	done
@@ -533,11 +544,11 @@ fails_with_any() {
 
 @test "logs tells what detached processes printed, of the living and the dead" {
 	make box
-	"$HUTCH" exec -d box sh -c 'echo one; echo two >&2; touch first'
-	# Its end is told behind its output.
-	hutch exec box sh -c 'until [ -e first ] && [ -e done ]; do sleep 0.05; done' &
-	"$HUTCH" exec -d box sh -c 'echo three; touch done'
-	wait $!
+	"$HUTCH" exec box mkfifo done
+	for words in 'echo one; echo two >&2' 'echo three'; do
+		"$HUTCH" exec -d box sh -c "$words; echo >done"
+		"$HUTCH" exec box cat done
+	done
 	hutch stop box
 	hutch logs box
 	[[ $status == 0 && $output == $'one\nthree' && $stderr == two ]]
@@ -549,8 +560,11 @@ fails_with_any() {
 
 @test "logs of one whose supervisor was killed while it wrote are its whole entries" {
 	make box
-	"$HUTCH" exec -d box sh -c 'for i in one two three; do echo $i; sleep 0.1; done; touch done'
-	hutch exec box sh -c 'until [ -e done ]; do sleep 0.05; done'
+	# An entry each: the next one is printed when the one before has been read.
+	for word in one two three; do
+		"$HUTCH" exec -d box echo "$word"
+		until_true logged "$word"
+	done
 	hutch kill box
 	local log=("$XDG_RUNTIME_DIR"/hutch/.ended/*/log/output)
 	[[ -f ${log[0]} && $(wc -l <"${log[0]}") == 3 ]]
@@ -559,6 +573,10 @@ fails_with_any() {
 	[[ $status == 0 && $output == $'one\ntwo' && -z $stderr ]]
 	hutch logs -n 1 box
 	[[ $output == two ]]
+}
+
+logged() {
+	"$HUTCH" logs box | grep -qx "$1"
 }
 
 @test "what is not told is an error: stdout on a full disk" {
