@@ -17,6 +17,16 @@ teardown() {
 	end
 }
 
+# does [FLAG...] -- CASE [ARG...]: of missing_inside.py, inside.
+does() {
+	local flags=()
+	while [[ $1 != -- ]]; do
+		flags+=("$1")
+		shift
+	done
+	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$here/missing_inside.py"
+}
+
 # asked NAME...: by each call.
 asked() {
 	inside "${guarded[@]}" -v "$here:/t:ro" -- /usr/bin/python3 /t/missing.py "$@"
@@ -69,19 +79,15 @@ is_paused() {
 	cat >script <<-'END'
 		umask 027; echo a >a; umask 0; echo b >b; mkdir -m 700 c; mkdir d; ln a e; ln -s a f; mkfifo g
 		mv b h; cp -a d i; echo more >>a; echo new >f; touch -d @5 j; ln -sf nowhere k; echo l >k
-		python3 -c 'import os
-		for flags in (os.O_EXCL, os.O_NOFOLLOW, os.O_PATH, os.O_TRUNC, os.O_APPEND):
-		    for name in ("a", "f", "d", "none", "d/", "f/", "a/x", ".", "..", "/", "", "d/.", "dang/x", "n" * 300, "z" * 5000):
-		        try: fd = os.open(name, os.O_CREAT | flags | os.O_WRONLY); print(name[:9], os.get_inheritable(fd))
-		        except OSError as e: print(flags, name[:9], e.errno)'
+		python3 -SE /p open_in_all_ways
 		sh -c 'echo out >/dev/stdout; echo err >/dev/stderr; echo null >/dev/null; echo 7 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj' 2>&1
 		find . -printf '%p %y %#m %n %l %s\n' | sort
 	END
-	inside "${outside[@]}" -v "$T/script:/s:ro" -- sh /s
+	inside "${outside[@]}" -v "$T/script:/s:ro" -v "$here/missing_inside.py:/p:ro" -- sh /s
 	plain=$output
 	[ "$status" -eq 0 ]
 	rm -rf w && room w w/sub
-	inside "${guarded[@]}" -v "$T/script:/s:ro" -- sh /s
+	inside "${guarded[@]}" -v "$T/script:/s:ro" -v "$here/missing_inside.py:/p:ro" -- sh /s
 	diff <(echo "$plain") <(echo "$output") >difference || { cat difference; return 1; }
 }
 
@@ -95,52 +101,21 @@ is_paused() {
 }
 
 @test "sockets are bound as without, wherever they are" {
-	cat >bind.py <<-'END'
-		import errno, os, socket
-		def bound(family, address):
-		    with socket.socket(family) as one:
-		        try: one.bind(address); return one.getsockname() if family == socket.AF_UNIX else one.getsockname()[1] > 0
-		        except OSError as e: return errno.errorcode[e.errno]
-		os.umask(0o077)
-		for address in ("", "\0abstract", "sub/s", "sub/s", "sub", "/tmp/s", "none/s", "x" * 107, "sub/.."):
-		    print(bound(socket.AF_UNIX, address))
-		print(oct(os.stat("sub/s").st_mode), bound(socket.AF_INET, ("127.0.0.1", 0)), bound(socket.AF_INET6, ("::1", 0)),
-		      bound(socket.AF_INET, ("192.0.2.1", 0)), bound(socket.AF_INET, ("127.0.0.1", 80)))
-	END
-	inside "${outside[@]}" -v "$T/bind.py:/b.py:ro" -- /usr/bin/python3 /b.py
+	does "${outside[@]}" -- bind
 	plain=$output
 	[[ $status == 0 && $plain == *EADDRINUSE* ]]
 	rm -f w/sub/s w/x*
-	inside "${guarded[@]}" -v "$T/bind.py:/b.py:ro" -- /usr/bin/python3 /b.py
+	does "${guarded[@]}" -- bind
 	diff <(sed "s/b'.x00[0-9a-f]*'/autobound/" <<<"$plain") <(sed "s/b'.x00[0-9a-f]*'/autobound/" <<<"$output")
 }
 
 @test "calls of many threads are done, each once" {
-	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- /usr/bin/python3 -c '
-import os, threading
-def work(k):
-    for i in range(100):
-        os.close(os.open(f"sub/{k}.{i}", os.O_CREAT | os.O_EXCL))
-all = [threading.Thread(target=work, args=(k,)) for k in range(20)]
-for t in all: t.start()
-for t in all: t.join()
-print(len(os.listdir("sub")))'
+	does --timeout "${PATIENCE}s" "${guarded[@]}" -- threads
 	[[ $status == 0 && $output == 2000 ]]
 }
 
 @test "a signal does not make it be done twice" {
-	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- /usr/bin/python3 -c '
-import os, signal
-hits = 0
-def hit(*_):
-    global hits
-    hits += 1
-signal.signal(signal.SIGALRM, hit)
-signal.siginterrupt(signal.SIGALRM, False)
-signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
-for i in range(1500): os.mkdir(f"sub/{i}")
-signal.setitimer(signal.ITIMER_REAL, 0)
-print(len(os.listdir("sub")), hits > 0)'
+	does --timeout "${PATIENCE}s" "${guarded[@]}" -- signals 1500
 	[[ $status == 0 && $output == '1500 True' ]]
 }
 
@@ -155,11 +130,8 @@ print(len(os.listdir("sub")), hits > 0)'
 
 @test "what a descriptor leads to that is handed over, nothing is made in" {
 	room other
-	catch "$HUTCH" run --stdio inherit "${guarded[@]}" -- sh -c 'exec 3<&0 </dev/null python3 -c "
-import errno, os
-for make in (os.mkdir, os.mkfifo):
-    try: make(\"x\", dir_fd=3)
-    except OSError as e: print(errno.errorcode[e.errno])"' <other
+	catch "$HUTCH" run --stdio inherit -v "$here/missing_inside.py:/p:ro" "${guarded[@]}" -- \
+		sh -c 'exec 3<&0 </dev/null python3 -SE /p make_by_descriptor' <other
 	[ "$output" = $'EACCES\nEACCES' ]
 	[ "$(ls other)" = '' ]
 	# What was handed over itself can be opened again.
@@ -170,14 +142,7 @@ for make in (os.mkdir, os.mkfifo):
 }
 
 @test "who has given up his capabilities makes no more than he could himself" {
-	inside -u root "${guarded[@]}" -- /usr/bin/python3 -c '
-import ctypes, os
-os.mkdir("sub/closed", 0o555)
-os.mkdir("sub/closed/by_right")
-header, none = (ctypes.c_uint * 2)(0x20080522, 0), (ctypes.c_uint * 6)()
-assert ctypes.CDLL(None).capset(header, none) == 0
-try: os.mkdir("sub/closed/by_nobody")
-except PermissionError: print("refused")'
+	does -u root "${guarded[@]}" -- give_up_capabilities
 	chmod 755 w/sub/closed
 	[[ $status == 0 && $output == refused ]]
 }
@@ -192,7 +157,7 @@ except PermissionError: print("refused")'
 }
 
 @test "who makes the names can do little else" {
-	start "${guarded[@]}" -- sh -c 'echo ready; while :; do sleep 1; done'
+	start "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(deputy_of "$pid")/status" | xargs >is
 	# CAP_SYS_PTRACE, over the sandbox.
@@ -200,22 +165,12 @@ except PermissionError: print("refused")'
 }
 
 @test "what it could not hold is refused to everybody inside" {
-	cat >ask.py <<-'END'
-		import ctypes, errno, os
-		libc = ctypes.CDLL(None, use_errno=True)
-		for name, number, args in (("openat2", 437, (-100, b"sub", b"\0" * 24, 24)),
-		                           ("io_uring_setup", 425, (1, b"\0" * 120)), ("chroot", {"x86_64": 161, "aarch64": 51}[os.uname().machine], (b"/",)),
-		                           ("landlock_create_ruleset", 444, (0, 0, 1)),
-		                           ("btrfs", {"x86_64": 16, "aarch64": 29}[os.uname().machine], (os.open(".", 0), 0x5000940e, b"\0" * 4096))):
-		    libc.syscall(number, *args)
-		    print(name, errno.errorcode[ctypes.get_errno()])
-	END
-	inside "${guarded[@]}" -v "$T/ask.py:/ask.py:ro" -- /usr/bin/python3 /ask.py
+	does "${guarded[@]}" -- calls_that_go_around
 	[ "$(xargs <<<"$output")" = 'openat2 ENOSYS io_uring_setup EPERM chroot EPERM landlock_create_ruleset ENOTSUP btrfs EPERM' ]
 }
 
 @test "what the host makes there ends the sandbox" {
-	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; while :; do sleep 1; done'
+	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	as_who touch w/.bashrc
 	ended 125
@@ -242,7 +197,7 @@ except PermissionError: print("refused")'
 }
 
 @test "when who makes the names ends, so does the sandbox, and it says why" {
-	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; while :; do sleep 1; done'
+	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	deputy=$(deputy_of "$pid")
 	kill -KILL "$deputy"

@@ -1,0 +1,71 @@
+"""network.py CASE [ARG...]: what network.bats does on the host, and inside, where this comes on
+stdin."""
+import fcntl
+import os
+import socket
+import struct
+import sys
+
+
+def serve(listener, address):
+    print(address, flush=True)
+    while True:
+        connection, _ = listener.accept()
+        connection.sendall(b"reached\n")
+        connection.close()
+
+
+def serve_tcp(_mark):
+    listener = socket.create_server(("127.0.0.1", 0))
+    serve(listener, listener.getsockname()[1])
+
+
+def serve_abstract(mark):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("\0" + mark)
+    listener.listen()
+    serve(listener, mark)
+
+
+def reach(family, address):
+    try:
+        connection = socket.socket(family)
+        connection.connect(address)
+        print(connection.makefile().readline())
+    except OSError as e:
+        print(e.strerror)
+
+
+def reach_tcp(port):
+    reach(socket.AF_INET, ("127.0.0.1", int(port)))
+
+
+def reach_abstract(name):
+    reach(socket.AF_UNIX, "\0" + name)
+
+
+def own_abstract():
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"\0hutch-test-{os.getpid()}")
+    listener.listen()
+    socket.socket(socket.AF_UNIX).connect(listener.getsockname())
+    print("connected")
+
+
+def change_network():
+    SIOCSIFFLAGS = 0x8914
+    try:
+        fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), SIOCSIFFLAGS,
+                    struct.pack("16sh14s", b"lo", 0, b""))
+        print("lo is down")
+    except OSError as e:
+        print(e.strerror)
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        print("packet socket")
+    except OSError:
+        print("refused")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
