@@ -54,10 +54,7 @@ supervisor_of() {
 	[ "${#lines[@]}" -eq 1 ]
 	has ' error janitor: the supervisor was killed'
 	hutch --log-format json logs --supervisor box
-	python3 -c 'import json, sys
-line = json.loads(sys.stdin.read())
-assert list(line) == ["time", "level", "sandbox", "component", "message", "fields"], line
-assert (line["level"], line["sandbox"], line["component"]) == ("error", "box", "janitor"), line' <<<"$output"
+	[[ $output == '{"time":"'*'","level":"error","sandbox":"box","component":"janitor","message":"'*'","fields":'*'}' ]]
 }
 
 @test "secrets are hidden in it, and bytes of the inside are escaped" {

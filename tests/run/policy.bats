@@ -252,22 +252,7 @@ wrong_key() {
 # flags: all but those about how one command is talked to.
 @test "schema, manual page, flags and code say the same" {
 	top=$BATS_TEST_DIRNAME/../..
-	python3 - "$top" >keys <<-'EOF'
-		import json, re, sys
-		top = sys.argv[1]
-		code = re.findall(r'^\t\{ "([a-z_.]+)", "([a-z-]+)", SETTING_', open(top + "/policy/settings.c").read(), re.M)
-		schema = json.load(open(top + "/docs/policy.schema.json"))["properties"]
-		keys = []
-		for key, value in schema.items():
-		    keys += [f"{key}.{k}" for k in value["properties"]] if "properties" in value else [key]
-		said = {"$schema", "version", "about", "why", "extends"}
-		assert set(keys) - said == {k for k, _ in code}, set(keys) ^ {k for k, _ in code}
-		table = open(top + "/docs/hutch-policy.md").read()
-		rows = re.findall(r"^\| ([a-z_., ]+) \|", table.split("### Keys")[1].split("###")[0], re.M)
-		named = {k for row in rows for k in row.split(", ")} - {"key"}
-		assert named | {"$schema"} == set(keys), named ^ set(keys)
-		print("\n".join(sorted({flag for _, flag in code})))
-	EOF
+	python3 "$here/policy.py" "$top" >keys
 	flags_of() { "$HUTCH" "$1" --help | grep -oE -- ' --[a-z-]+' | tr -d ' -' | sort -u; }
 	diff <(tr -d - <keys | sort) <(sort -u <(flags_of create) <(flags_of run) | grep -vxE \
 		'help|policy|interactive|tty|stdio|json|learn|dryrun|rm|detach|stream|lease')

@@ -3,39 +3,11 @@
 
 load helpers
 
-# Prints, for each of these calls, what it answers.
-calls=$(cat <<'END'
-import ctypes, errno, platform
-libc = ctypes.CDLL(None, use_errno=True)
-x86 = platform.machine() == "x86_64"
-for name, nr, *args in [
-    ("mount", 165 if x86 else 40, 0, 0, 0, 0, 0), ("umount2", 166 if x86 else 39, 0, 0),
-    ("unshare", 272 if x86 else 97, 0x10000000), ("setns", 308 if x86 else 268, -1, 0),
-    ("clone", 56 if x86 else 220, 0x20000 | 17, 0, 0, 0, 0), ("clone3", 435, 0, 0),
-    ("keyctl", 250 if x86 else 219, 9999), ("add_key", 248 if x86 else 217, 0, 0, 0, 0, 0),
-    ("packet", 41 if x86 else 198, 17, 3, 0), ("alg", 41 if x86 else 198, 38, 5, 0),
-    ("sctp", 41 if x86 else 198, 2, 1, 132), ("audit", 41 if x86 else 198, 16, 3, 9),
-    ("tiocsti", 16 if x86 else 29, 0, 0x5412, 0), ("setpipe", 72 if x86 else 25, 0, 1031, 4096),
-    ("ptrace", 101 if x86 else 117, 16, 999999, 0, 0), ("pid 1", 302 if x86 else 261, 1, 0, 0, 0),
-    ("listener", 317 if x86 else 277, 1, 8, 0), ("io_uring", 425, 1, 0),
-    ("bpf", 321 if x86 else 280, 0, 0, 0), ("unknown", 1000)]:
-    ctypes.set_errno(0)
-    libc.syscall(*[ctypes.c_long(a) for a in (nr, *args)])
-    print(name, errno.errorcode.get(ctypes.get_errno(), 0))
-END
-)
-
-# A refused call, as often as said.
-storm='import ctypes, sys
-libc = ctypes.CDLL(None)
-n = int(sys.argv[1])
-while n:
-    libc.syscall(165, 0, 0, 0, 0, 0) if sys.maxsize else 0
-    n -= 1'
-
 setup() {
 	begin
-	[[ $(uname -m) == x86_64 ]] || storm=${storm/165/40}
+	# refused.py inside: what shows it, what begins it, and both.
+	shown=(-v "$here/refused.py:/refused.py:ro") python=(/usr/bin/python3 -SE /refused.py)
+	tried=("${shown[@]}" -- "${python[@]}")
 }
 
 teardown() {
@@ -45,19 +17,15 @@ teardown() {
 
 # told: what --json says was refused, one a line.
 told() {
-	python3 -c 'import json, sys
-for r in json.loads(sys.argv[1].splitlines()[-1])["refused"]:
-    assert list(r) == ["what", "path", "layer", "rule", "remedy", "count"], r
-    assert r["path"] is None and r["layer"] == "seccomp", r
-    print(r["what"], r["count"], r["rule"], sep="|")' "$stderr"
+	python3 "$here/refused.py" told "$stderr"
 }
 
 @test "a refused call answers what it answers without a listener" {
 	needs_listener
-	inside /usr/bin/python3 -c "$calls"
+	inside "${tried[@]}" calls
 	with=$output
 	# Whoever has the other listener keeps it.
-	catch "$(tool forbid)" listener sh -c '"$@"; exit $?' - "$HUTCH" run --json /usr/bin/python3 -c "$calls"
+	catch "$(tool forbid)" listener sh -c '"$@"; exit $?' - "$HUTCH" run --json "${tried[@]}" calls
 	[ "$status" -eq 0 ]
 	[[ $stderr == *'"refused":[]'* ]]
 	[ "$with" = "$output" ]
@@ -69,7 +37,7 @@ for r in json.loads(sys.argv[1].splitlines()[-1])["refused"]:
 
 @test "what was refused is in the object, with a count, and what programs only try is not" {
 	needs_listener
-	inside --json sh -c "/usr/bin/python3 -c '${calls//\'/}'; /usr/bin/python3 -c '$storm' 20"
+	inside --json "${shown[@]}" sh -c '"$@" calls; "$@" storm 20' - "${python[@]}"
 	[ "$status" -eq 0 ]
 	told >told
 	cat told
@@ -97,28 +65,23 @@ for r in json.loads(sys.argv[1].splitlines()[-1])["refused"]:
 # is bounded.
 @test "a storm of refused calls waits: no more are answered in a second than that" {
 	needs_listener
-	/usr/bin/python3 -c 'import json, subprocess, sys
-run = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-assert run.stdout.readline() == "on\n"
-told = json.loads(run.communicate()[1].splitlines()[-1])
-count = sum(r["count"] for r in told["refused"])
-print(count, "calls in", told["wall_s"], "s")
-assert 500 < count <= 500 + 500 * told["wall_s"] + 5, told' \
-		"$HUTCH" run --json sh -c "for i in 1 2 3 4; do /usr/bin/python3 -c '$storm' -1 & done
-			echo on; /usr/bin/python3 -c '$storm' 600; kill %1 %2 %3 %4"
+	python3 "$here/refused.py" check_rate "$HUTCH" run --json "${shown[@]}" sh -c \
+		'for i in 1 2 3 4; do "$@" storm -1 & done; echo on; "$@" storm 600; kill %1 %2 %3 %4' - \
+		"${python[@]}"
 }
 
 @test "a launcher that stands still holds refused calls alone, and then they are refused" {
 	needs_listener
 	room out
-	"$HUTCH" run -v "$T/out:/out" sh -c 'echo $$ >/out/there
-		while ! [ -e /out/go ]; do sleep 0.05; done
+	mkfifo out/go
+	give out/go
+	"$HUTCH" run -v "$T/out:/out" sh -c 'echo $$ >/out/there; read x </out/go
 		(unshare -U true 2>/out/said; echo $? >/out/refused) &
 		echo on >/out/others; wait' &
 	started+=($!)
 	until_true test -s out/there
 	kill -STOP "${started[0]}"
-	as_who touch out/go
+	echo >out/go
 	until_true test -s out/others
 	[ ! -e out/refused ]
 	kill -CONT "${started[0]}"
@@ -131,7 +94,8 @@ assert 500 < count <= 500 + 500 * told["wall_s"] + 5, told' \
 @test "hutch that is killed while a call waits leaves nothing behind" {
 	needs_listener
 	room out
-	"$HUTCH" run -v "$T/out:/out" sh -c "echo on >/out/there; exec /usr/bin/python3 -c '$storm' -1 $mark" &
+	"$HUTCH" run -v "$T/out:/out" "${shown[@]}" sh -c 'echo on >/out/there; exec "$@"' - \
+		"${python[@]}" storm -1 "$mark" &
 	started+=($!)
 	until_true test -s out/there
 	kill -KILL "${started[0]}"
@@ -166,52 +130,25 @@ assert 500 < count <= 500 + 500 * told["wall_s"] + 5, told' \
 	{
 		# Beside an action of another session, whose it could be.
 		echo '{"action":"run","id":4,"session":"a","args":{"command":"for i in 1 2 3; do unshare -U true; done; touch /tmp/done"}}'
-		echo '{"action":"run","id":5,"session":"b","args":{"command":"until [ -e /tmp/done ]; do sleep 0.02; done"}}'
+		echo '{"action":"run","id":5,"session":"b","args":{"command":"until [ -e /tmp/done ]; do :; done"}}'
 	} | "$HUTCH" act >>out
-	python3 - <<-'END'
-		import json
-		by = {o["cause"]: o for o in map(json.loads, open("out"))}
-		def refused(id):
-		    return [(r["what"], r["layer"], r["rule"], r["count"]) for r in by[id]["hutch"]["refused"]]
-		def suffix(id):
-		    return by[id]["extras"]["metadata"]["suffix"]
-		assert refused(1) == [("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 2)], by[1]
-		assert suffix(1).endswith("\n[The sandbox refused system calls that nobody in it may make: unshare(CLONE_NEWUSER).]"), by[1]
-		assert refused(2) == [] and "refused" not in suffix(2), by[2]
-		assert refused(3) == [("unshare(CLONE_NEWNET)", "seccomp", "the floor", 1)], by[3]
-		assert "refused" not in suffix(3), by[3]
-		assert refused(4) == [("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 3)], by[4]
-		assert refused(5) == [], by[5]
-	END
+	python3 "$here/refused.py" check_actions out
 }
 
 @test "a sandbox with a name tells of it as an event, the first time and at powers of ten" {
 	needs_listener
-	"$HUTCH" create box
-	"$HUTCH" exec box /usr/bin/python3 -c "$storm" 250
+	"$HUTCH" create "${shown[@]}" box
+	"$HUTCH" exec box "${python[@]}" storm 250
 	hutch events --json box
 	"$HUTCH" rm -f box
-	python3 - "$output" <<-'END'
-		import json, sys
-		told = [e for e in map(json.loads, sys.argv[1].splitlines()) if e["event"] == "refused"]
-		assert [e["count"] for e in told] == [1, 10, 100], told
-		for e in told:
-		    assert (e["what"], e["path"], e["layer"], e["rule"]) == ("mount", None, "seccomp", "the default profile"), e
-		    assert "hutch why syscall mount" in e["remedy"], e
-	END
+	python3 "$here/refused.py" check_events "$output"
 }
 
 @test "it is on record" {
 	needs_listener
 	mkdir -m 700 log && give log
-	"$HUTCH" run --audit "$T/log" /usr/bin/python3 -c "$storm" 3
+	"$HUTCH" run --audit "$T/log" "${tried[@]}" storm 3
 	echo '{"action":"run","id":1,"args":{"command":"unshare -U true"}}' | "$HUTCH" act --audit "$T/log" >/dev/null
 	hutch audit show --json "$T/log"
-	python3 - "$output" <<-'END'
-		import json, sys
-		told = [e for e in map(json.loads, sys.argv[1].splitlines()) if e["event"] == "refused"]
-		assert [(e["what"], e["layer"], e["rule"], e["count"]) for e in told] == [
-		    ("mount", "seccomp", "the default profile", 3),
-		    ("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 1)], told
-	END
+	python3 "$here/refused.py" check_record "$output"
 }

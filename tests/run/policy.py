@@ -1,0 +1,28 @@
+"""policy.py TOP: the keys of policies are the same in the code, the schema and the manual page of
+the tree at TOP; prints the flags that they stand for."""
+import json
+import re
+import sys
+
+TOP = sys.argv[1]
+
+
+def text_of(path):
+    with open(f"{TOP}/{path}") as file:
+        return file.read()
+
+
+code = re.findall(r'^\t\{ "([a-z_.]+)", "([a-z-]+)", SETTING_', text_of("policy/settings.c"),
+                  re.MULTILINE)
+schema = json.loads(text_of("docs/policy.schema.json"))["properties"]
+keys = []
+for key, value in schema.items():
+    keys += [f"{key}.{k}" for k in value["properties"]] if "properties" in value else [key]
+said = {"$schema", "version", "about", "why", "extends"}
+assert set(keys) - said == {k for k, _ in code}, set(keys) ^ {k for k, _ in code}
+
+table = text_of("docs/hutch-policy.md").split("### Keys")[1].split("###")[0]
+rows = re.findall(r"^\| ([a-z_., ]+) \|", table, re.MULTILINE)
+named = {k for row in rows for k in row.split(", ")} - {"key"}
+assert named | {"$schema"} == set(keys), named ^ set(keys)
+print("\n".join(sorted({flag for _, flag in code})))
