@@ -11,8 +11,8 @@
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# How long anything is waited for that has to happen; an emulated machine is slower.
-PATIENCE=$((30 * ${PATIENCE_TIMES:-1}))
+# shellcheck source=tests/patience.bash
+source "${BASH_SOURCE[0]%/*}/../patience.bash"
 
 # Not from the environment: end() removes the one and kills what is in the other, even
 # where nothing has begun.
@@ -214,7 +214,8 @@ has_not() {
 	! grep -E -- "$1" <<<"$output"
 }
 
-# until_true COMMAND...: waits for what no file descriptor tells.
+# until_true COMMAND...: waits for what no file descriptor tells, such as a state in /proc.
+# No other function of these tests looks again and again.
 until_true() {
 	local deadline=$((SECONDS + PATIENCE))
 	until "$@"; do
