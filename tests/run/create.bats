@@ -77,16 +77,26 @@ reason() {
 	reason three idle 0 idle-timeout
 }
 
+# used_in_time: box is made, and used before it was idle for its second.
+used_in_time() {
+	make --idle-timeout 1s -v "$T/w:/w" box
+	"$HUTCH" exec -d box sh -c 'read x </w/go' && return
+	reason box idle 0 idle-timeout
+	"$HUTCH" rm box
+	return 1
+}
+
 @test "one that is used is not idle" {
-	make --idle-timeout 2s box
-	hutch exec box sleep 2.5
-	[ "$status" -eq 0 ]
-	hutch exec -d box sleep 2.5
-	hutch wait box
-	[ "$output" = 0 ]
-	# The process in it was waited for, and its time came on top.
-	hutch inspect box
-	grep -q '"reason": "idle"' <<<"$output"
+	room w
+	mkfifo w/go
+	give w
+	until_true used_in_time
+	# The second of one that was made later is over before that of box would be.
+	make --idle-timeout 1s later
+	reason later idle 0 idle-timeout
+	[ "$("$HUTCH" ps -q)" = box ]
+	echo >w/go
+	reason box idle 0 idle-timeout
 }
 
 @test "it is not idle before it is there" {
@@ -95,7 +105,7 @@ reason() {
 }
 
 @test "who only looks does not keep it from being idle" {
-	make --idle-timeout 1s box
+	make --idle-timeout 500ms box
 	while "$HUTCH" stats box >/dev/null 2>&1 && "$HUTCH" ps | grep -q '^box'; do
 		((++looks < 1000))
 	done
@@ -108,31 +118,44 @@ events_until_its_end() {
 	started+=($!)
 }
 
+has_samples() {
+	[ "$(grep -c '"event":"sample"' events)" -ge 5 ]
+}
+
 @test "--sample tells what is used while somebody runs, and only then" {
-	make --sample 100ms --ttl 4s box
+	room w
+	mkfifo w/go
+	give w
+	make --sample 100ms -v "$T/w:/w" box
 	events_until_its_end
-	"$HUTCH" exec box sh -c 'sleep 1; :'
+	"$HUTCH" exec -d box sh -c 'cat /w/go; :'
+	until_true has_samples
+	echo >w/go
+	until_true grep -q '"event":"exited"' events
 	"$HUTCH" events box >kept
+	"$HUTCH" rm -f box
 	wait "${started[@]}"
-	python3 - <<-'END'
-		import json
-		events = [json.loads(line) for line in open("events")]
-		names = [e["event"] for e in events]
-		samples = [e for e in events if e["event"] == "sample"]
-		assert 5 <= len(samples) <= 12, names
-		for e in samples:
-		    assert set(e) == {"name", "time", "event", "memory_bytes", "cpu_s", "pids"}, e
-		assert max(e["pids"] for e in samples) >= 2 and max(e["memory_bytes"] for e in samples) > 0
-		where = [i for i, name in enumerate(names) if name == "sample"]
-		# The first may be told while it is started.
-		assert names.index("started") < where[1] and where[-1] < names.index("exited") < names.index("ended"), names
-	END
+	"$here/create.py" samples <events
 	never grep sample kept
-	make --ttl 1s box
+}
+
+@test "without --sample nothing is told of what is used" {
+	room w
+	mkfifo w/go
+	give w
+	make -v "$T/w:/w" box
 	events_until_its_end
-	"$HUTCH" exec box sleep 0.5
+	"$HUTCH" exec -d box sh -c 'cat /w/go; :'
+	# One that is made later has its samples meanwhile.
+	make --sample 100ms -v "$T/w:/w" other
+	"$HUTCH" events -f --json other >other_events &
+	started+=($!)
+	"$HUTCH" exec -d other sleep 1000
+	until_true grep -q '"event":"sample"' other_events
+	echo >w/go
+	until_true grep -q '"event":"exited"' events
+	"$HUTCH" rm -f box other
 	wait "${started[@]}"
-	grep -q exited events
 	never grep sample events
 }
 
@@ -183,12 +206,12 @@ events_until_its_end() {
 # Whoever reads a FIFO hears its end when nobody holds it for writing any more.
 @test "a descriptor of the caller's is held neither by a supervisor nor by hutch act" {
 	mkfifo leak words
-	timeout 20 cat leak &
+	timeout "$PATIENCE" cat leak &
 	started+=($!)
 	local reader=$!
 	make box 9>leak
 	wait "$reader"
-	timeout 20 cat leak &
+	timeout "$PATIENCE" cat leak &
 	started+=($!)
 	reader=$!
 	"$HUTCH" act <words >said 9>leak 3>&- &
