@@ -34,13 +34,7 @@ events() {
 
 # entry EVENT KEY...: the values of the first such entry, as JSON.
 entry() {
-	"$HUTCH" audit show --json | python3 -c '
-import json, sys
-for line in sys.stdin:
-    x = json.loads(line)
-    if x["event"] == sys.argv[1]:
-        print(*(json.dumps(x.get(k)) for k in sys.argv[2:]))
-        break' "$@"
+	"$HUTCH" audit show --json | "$here/audit.py" entry "$@"
 }
 
 # edit COMMAND: of sed, on the log, in the same file.
@@ -352,7 +346,7 @@ full() {
 
 @test "a log whose lock somebody keeps is waited for, and then the launch is refused" {
 	box --audit on -- true
-	flock --no-fork "${log%/*}" sleep 60 3>&- &
+	flock --no-fork "${log%/*}" sleep 1000 3>&- &
 	started+=($!)
 	until_true never flock -n "${log%/*}" true
 	refuses '--audit: .*somebody else has held the lock of the audit log' --audit on -- true
@@ -427,14 +421,12 @@ full() {
 	broken 'log.1:6: it is no entry'
 }
 
+# ROUNDS of it, each at another step of what a launch does to the log.
 @test "launches that are killed leave a log that is whole" {
-	for i in $(seq 30); do
-		"$HUTCH" run --audit on -- sleep 5 &
-		started+=($!)
-		read -r -t 0.00$((RANDOM % 10)) <> <(:) || true
-		kill -KILL $! || true # it has not begun
-	done 2>/dev/null
-	wait || true
+	local i
+	for ((i = 0; i < ${ROUNDS:-12}; i++)); do
+		"$here/killed_amid.py" "$HOME" $((RANDOM % 3 + 1)) "$HUTCH" run --audit on -- true || true
+	done
 	box --audit on -- true
 	whole
 }
@@ -455,22 +447,10 @@ full() {
 
 # --- files ----------------------------------------------------------------------------------
 
-# A log that is 300 bytes short of full, as hutch could have written it.
 nearly_full() {
 	room long
 	chmod 700 long
-	python3 - long/log.1 <<-'EOF'
-		import hashlib, sys
-		last, size, full, out = '0' * 64, 0, (64 << 20) - 300, open(sys.argv[1], 'wb')
-		for n in range(1, 10000):
-		    head = '{"v":1,"prev":"%s","seq":%d,"time":"2026-01-01T00:00:00.000000000Z","event":"x","a":"' % (last, n)
-		    left = full - size - len(head) - 3
-		    line = (head + 'x' * min(left, 120000 if left > 130000 else left) + '"}\n').encode()
-		    out.write(line)
-		    size += len(line)
-		    last = hashlib.sha256(line).hexdigest()
-		    if size >= full: break
-	EOF
+	"$here/audit.py" nearly_full long/log.1
 	chmod 600 long/log.1
 	give long/log.1
 }
