@@ -57,16 +57,49 @@ left() {
 	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '.*' 2>/dev/null | sort
 }
 
-# begin_ranges ARG...: in the background, until it has begun to prepare.
+# begin_ranges: a launch in the background, until it has begun to prepare.  It is begun anew
+# where that was over before it was seen.
 begin_ranges() {
+	until_true ranges_begun
+}
+
+ranges_begun() {
 	before=$(left)
-	start --image owners:1 --idmap ranges "$@"
-	until_true has_begun
+	start --image owners:1 --idmap ranges true
+	until_true begun_or_over
+	has_begun && return
+	forget_copies
+	return 1
+}
+
+begun_or_over() {
+	has_begun || all_gone "$pid"
 }
 
 # What others have left over says nothing.
 has_begun() {
 	[ -n "$(comm -13 <(echo "$before") <(left))" ]
+}
+
+# halfway COMMAND...: begin_ranges, and then this, which is to come before all is copied.  A
+# copy that was quicker is made anew.
+halfway() {
+	until_true comes_halfway "$@"
+}
+
+comes_halfway() {
+	begin_ranges
+	"$@" && (($(copies) < 4)) && return
+	forget_copies
+	return 1
+}
+
+forget_copies() {
+	wait "$pid" || true
+	exec 7<&-
+	"$HUTCH" image rm -f owners:1 >/dev/null
+	"$HUTCH" image gc >/dev/null
+	imported many
 }
 
 look='cd / && stat -c "%n %u:%g %a %h" bin/busybox srv srv/page srv/twin home/agent home/agent/mine \
@@ -203,22 +236,30 @@ mine" ]
 	[ -z "$(left)" ]
 }
 
+killed() {
+	kill -KILL "$pid"
+	ended 137
+}
+
+# Only hutch-image, and whoever it has in a jail with it.
+helper_killed() {
+	kill -KILL "$(pgrep -P "$pid" -x hutch-image)"
+	ended 125
+}
+
+told_to_end() {
+	kill -TERM "$pid"
+	ended 125
+}
+
 @test "who is killed over it leaves a store that works, and the next one makes it" {
 	imported many
 	for round in 1 2 3 4; do
-		begin_ranges true
-		kill -KILL "$pid"
-		wait "$pid" || true
-		exec 7<&-
+		halfway killed
 		hutch image verify
 		[ "$status" -eq 0 ]
-		(($(copies) < 4))
 	done
-	# Only hutch-image, and whoever it has in a jail with it.
-	begin_ranges true
-	helper=$(pgrep -P "$pid" -x hutch-image)
-	kill -KILL "$helper"
-	ended 125
+	halfway helper_killed
 	grep -q 'hutch image ended without saying why, while layers were copied' err
 	ranges stat -c %u:%g /many/123 /srv/page
 	[ "$status" -eq 0 ]
@@ -231,11 +272,8 @@ mine" ]
 
 @test "a signal while it is prepared ends the launch" {
 	imported many
-	begin_ranges true
-	kill -TERM "$pid"
-	ended 125
+	halfway told_to_end
 	grep -q 'ended by signal 15 while layers were copied for --idmap ranges' err
-	(($(copies) < 4))
 }
 
 @test "gc and rm remove them, what was left over too, and not what is used" {
@@ -249,16 +287,14 @@ mine" ]
 	[ "$(copies)" = 3 ]
 	kill -KILL "$pid"
 	wait "$pid" || true
-	until_gone() {
+	no_copies() {
 		"$HUTCH" image gc >/dev/null && [ "$(copies)" = 0 ]
 	}
-	until_true until_gone
+	until_true no_copies
 	[ -z "$(find "$store/ranged" -mindepth 2)" ]
 	imported many
-	begin_ranges true
-	kill -KILL "$pid"
-	wait "$pid" || true
-	exec 7<&-
+	begin_ranges
+	killed
 	hutch image rm owners:1
 	[ "$status" -eq 0 ]
 	# Who copied ends a moment after who had asked for it.
