@@ -11,6 +11,11 @@ teardown() {
 	end
 }
 
+# inside_python CASE: of defaults.py.
+inside_python() {
+	inside -i /usr/bin/python3 -SE - "$1" <"$here/defaults.py"
+}
+
 @test "the command is agent, uid and gid 1000, for a root caller too" {
 	inside id
 	[ "$output" = "uid=1000(agent) gid=1000(agent) groups=1000(agent)" ]
@@ -76,27 +81,12 @@ teardown() {
 @test "there is a loopback, up, and no other interface" {
 	inside cat /proc/net/dev
 	[ "$(tail -n +3 <<<"$output" | cut -d: -f1 | xargs)" = lo ]
-	inside /usr/bin/python3 -c 'if True:
-		import socket
-		s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
-		c = socket.create_connection(s.getsockname()); print("connected")'
+	inside_python loopback
 	[ "$output" = connected ]
 }
 
 @test "any other address is unreachable at once, by name too" {
-	inside /usr/bin/python3 -c 'if True:
-		import errno, socket
-		for family, address in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
-			for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-				try:
-					socket.socket(family, kind).connect((address, 80))
-					print("reached", address)
-				except OSError as e:
-					print(errno.errorcode[e.errno])
-		try:
-			socket.getaddrinfo("example.com", 80)
-		except socket.gaierror:
-			print("no such name")'
+	inside_python elsewhere
 	[ "${lines[*]}" = "ENETUNREACH ENETUNREACH ENETUNREACH ENETUNREACH no such name" ] ||
 		[ "${lines[*]}" = "ENETUNREACH ENETUNREACH EADDRNOTAVAIL EADDRNOTAVAIL no such name" ]
 }
@@ -157,9 +147,7 @@ teardown() {
 }
 
 @test "only 0, 1 and 2 are open" {
-	inside /usr/bin/python3 -c 'if True:
-		import os
-		print([int(f) for f in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + f)])'
+	inside_python descriptors
 	[ "$output" = "[0, 1, 2]" ]
 }
 
@@ -190,10 +178,6 @@ teardown() {
 }
 
 @test "hutch works where SIGCHLD is ignored and every signal is blocked" {
-	/usr/bin/python3 -c 'if True:
-		import os, signal, sys
-		signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-		signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-		os.execv(sys.argv[1], sys.argv[1:])' "$HUTCH" run sh -c 'exit 4' || rc=$?
+	"$here/defaults.py" deaf "$HUTCH" run sh -c 'exit 4' || rc=$?
 	[ "$rc" -eq 4 ]
 }
