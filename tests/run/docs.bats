@@ -167,7 +167,7 @@ ends_with() {
 	done
 	ends_with 3 -- sh -c 'exit 3'
 	ends_with $((128 + 15)) -- sh -c 'kill -TERM $$'
-	ends_with 124 --timeout 100ms -- sleep 60
+	ends_with 124 --timeout 100ms -- sleep 1000
 	ends_with 125 --no-such-flag -- true
 	ends_with 126 -- /etc/passwd
 	ends_with 127 -- no-such-program

@@ -38,7 +38,7 @@ assert run("echo ${FOOBAR-none} $BAZ").content == "none y"'
 	acts '
 for s in ("main", "b"):
     assert run("x=kept; (exit 5)", session=s).meta["exit_code"] == 5
-send({"action": "run", "session": "busy", "args": {"command": "read line; echo ${V-none}"}, "timeout": 60})
+send({"action": "run", "session": "busy", "args": {"command": "read line; echo ${V-none}"}, "timeout": 1000})
 assert run("echo started", session="b").content == "started"
 env(session="aside", set={"V": "1"})
 send({"action": "run", "session": "other", "args": {"command": "echo new $V"}})
@@ -55,7 +55,7 @@ assert o.content == "1" and o.hutch["restarted"]'
 assert run("echo $V").content == "first"
 env(set={"V": "second", "PATH": "/none:/usr/bin:/bin", "HOME": "/tmp", "NO_CHANGE_TIMEOUT_SECONDS": "0.2"})
 assert run("echo $V $PATH; cd; pwd").content == "second /none:/usr/bin:/bin\n/tmp"
-o = run("sleep 100")
+o = run("sleep 1000")
 assert o.meta["exit_code"] == -1 and "no new output after 0.2 seconds" in o.meta["suffix"]' -e V=first
 }
 
