@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What makes names for the inside (--protect-missing) gives it nothing that it has not, and
-# nothing that the kernel would not have given.
+# nothing that the kernel would not have given.  TRIES says how often some of it is tried.
 
 load helpers
 
@@ -18,7 +18,7 @@ teardown() {
 
 @test "a link of /proc that changes behind the look gives no terminal of the host's" {
 	printf '%s\n' 'expect terminals: 0' 'exit 0' >steps
-	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- ./ask terminal
+	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- ./ask terminal "${TRIES:-1000}"
 }
 
 @test "Ctrl-C on the terminal reaches the inside, and does not end who makes its names" {
@@ -28,7 +28,7 @@ teardown() {
 }
 
 @test "what was closed is open nowhere: a program can run at once, a lock is free" {
-	inside "${guarded[@]}" -- sh -c './ask left & (cd /tmp && /workspace/ask left) & wait %1 && wait %2'
+	inside "${guarded[@]}" -- sh -c './ask left $0 & (cd /tmp && /workspace/ask left $0) & wait %1 && wait %2' "${TRIES:-300}"
 	[[ $output == $'busy: 0\nheld: 0\nbusy: 0\nheld: 0' ]]
 }
 

@@ -1,10 +1,11 @@
 /* deputy_ask: opens with O_CREAT, as what is made for the inside by somebody else, and looks
  * at what it gets (tests/run/deputy.bats).
  *
- *	deputy_ask terminal	whether what a link of /proc leads to can be changed behind the
- *				look, so that a terminal comes out that is not the caller's
- *	deputy_ask left		whether what is closed is still open somewhere: a lock that is
- *				held, a program that is busy
+ *	deputy_ask terminal N	whether what a link of /proc leads to can be changed behind the
+ *				look, in N tries, so that a terminal comes out that is not the
+ *				caller's
+ *	deputy_ask left N	whether what is closed is still open somewhere, N times in turn:
+ *				a lock that is held, a program that is busy
  *	deputy_ask read PATH	what is in a file
  *	deputy_ask flags	what is asked for beside O_CREAT
  *	deputy_ask thread	whether a thread with descriptors of its own, whose first one has
@@ -25,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRIES = 5000, PLACE = 99, IN_TURN = 1500 };
+enum { PLACE = 99 };
 
 static int said(const char *what, int count)
 {
@@ -47,7 +48,7 @@ static void *change(void *ends)
 	return NULL;
 }
 
-static int look_for_terminal(void)
+static int look_for_terminal(int tries)
 {
 	int ends[] = { open("/dev/null", O_PATH), open("/dev/tty", O_PATH) };
 	pthread_t changer;
@@ -56,7 +57,7 @@ static int look_for_terminal(void)
 	if (ends[0] < 0 || ends[1] < 0 || dup2(ends[0], PLACE) < 0 ||
 	    pthread_create(&changer, NULL, change, ends) != 0)
 		return 2;
-	for (int i = 0; i < TRIES && !found; i++) {
+	for (int i = 0; i < tries && !found; i++) {
 		int fd = open("/proc/self/fd/99", O_RDWR | O_CREAT, 0600);
 		found = fd >= 0 && isatty(fd);
 		(void)close(fd);
@@ -96,11 +97,11 @@ static int lock_again(void)
 	return is_held;
 }
 
-static int look_for_left(void)
+static int look_for_left(int times)
 {
 	int busy = 0, held = 0;
 
-	for (int i = 0; i < IN_TURN; i++) {
+	for (int i = 0; i < times; i++) {
 		busy += run_new();
 		held += lock_again();
 	}
@@ -170,10 +171,10 @@ static int make_by_thread(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "terminal"))
-		return look_for_terminal();
-	if (argc == 2 && !strcmp(argv[1], "left"))
-		return look_for_left();
+	if (argc == 3 && !strcmp(argv[1], "terminal"))
+		return look_for_terminal(atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "left"))
+		return look_for_left(atoi(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "flags"))
 		return look_at_flags();
 	if (argc == 2 && !strcmp(argv[1], "thread"))
