@@ -27,7 +27,9 @@ setup() {
 # acts CODE [OPTION...]: see act.py; with an action for each, and `failed(OBSERVATION, WORDS)`.
 acts() {
 	TOKEN=$token T=$T "$here/act.py" "$HUTCH" '
-import os, sys, time
+import os, sys
+sys.path.append(sys.path[0] + "/..")
+from patience import wait_until
 from git_server import Server, processes_with, files_with
 T, token = os.environ["T"], os.environ["TOKEN"][::-1]
 do = lambda kind: lambda **args: a.action(kind, **args)
@@ -102,9 +104,7 @@ o = a.action("git_clone", timeout=0.4, url=server.url + "slow/p.git")
 assert failed(o, "/workspace/p: it was not done within 0.4 seconds") and sh("ls -A") == ""
 # One that is cancelled takes back what it has begun, too.
 send({"action": "git_clone", "args": {"url": server.url + "slow/p.git"}, "id": 900})
-end = time.monotonic() + 30
-while not run("test -e p/.git", session="other").meta["exit_code"] == 0:
-    assert time.monotonic() < end
+wait_until(lambda: run("test -e p/.git", session="other").meta["exit_code"] == 0)
 send({"action": "cancel", "args": {"id": 900}, "id": 901})
 got = {o["cause"]: o for o in (receive(), receive())}
 a.id = 901
