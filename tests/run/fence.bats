@@ -51,31 +51,8 @@ given() {
 	needs_fence
 	make_given
 	cp /usr/bin/true place/program
-	given sh -c 'exec 9<&0 </dev/null "$@"' - "$python" -c 'if True:
-		import errno, os
-		up = "/proc/self/fd/9/../"
-		tries = {
-			"write": lambda: os.open(up + "secret", os.O_WRONLY),
-			"truncate": lambda: os.open(up + "secret", os.O_WRONLY | os.O_TRUNC),
-			"execute": lambda: os.execv(up + "program", ["program"]),
-			"make": lambda: os.open(up + "new", os.O_WRONLY | os.O_CREAT),
-			"folder": lambda: os.mkdir(up + "folder"),
-			"symlink": lambda: os.symlink("x", up + "symlink"),
-			"fifo": lambda: os.mkfifo(up + "fifo"),
-			"remove": lambda: os.unlink(up + "secret"),
-			"rmdir": lambda: os.rmdir(up + "other"),
-			"tmpfile": lambda: os.open(up, os.O_TMPFILE | os.O_RDWR),
-			"rename": lambda: os.rename(up + "secret", up + "renamed"),
-			"link": lambda: os.link(up + "secret", up + "linked"),
-			"out": lambda: os.rename("/proc/self/fd/9/under", up + "under"),
-			"in": lambda: os.rename(up + "secret", "/proc/self/fd/9/secret"),
-		}
-		for name, attempt in tries.items():
-			try:
-				attempt()
-				print(name, "done")
-			except OSError as e:
-				print(name, errno.errorcode[e.errno])'
+	given -v "$here/fence.py:/fence.py:ro" -- sh -c 'exec 9<&0 </dev/null "$@"' - \
+		"$python" -SE /fence.py above
 	[[ $status == 0 && ${#lines[@]} == 14 ]]
 	for line in "${lines[@]}"; do
 		echo "$line"
@@ -145,61 +122,12 @@ inherit() {
 
 @test "everything that can be done with files is as it was" {
 	room shown shown/a shown/b
-	catch "$HUTCH" run -v "$T/shown:/shown" --tmpfs /more "$python" -c 'if True:
-		import fcntl, os, shutil, socket, struct, subprocess, sys, tempfile, termios
-		for top in ("/shown", "/more", "/tmp", "/workspace", "/dev/shm"):
-			os.makedirs(top + "/a/deep", exist_ok=True)
-			os.makedirs(top + "/b", exist_ok=True)
-			open(top + "/a/deep/f", "w").write("text")
-			os.rename(top + "/a/deep/f", top + "/b/f")
-			os.rename(top + "/a/deep", top + "/b/deep")
-			os.link(top + "/b/f", top + "/a/linked")
-			os.truncate(top + "/b/f", 2)
-			fd = os.open(top + "/a", os.O_TMPFILE | os.O_RDWR, 0o600)
-			os.write(fd, b"unnamed")
-			os.link("/proc/self/fd/%d" % fd, top + "/b/named", src_dir_fd=fd, follow_symlinks=True)
-			assert open(top + "/b/named").read() == "unnamed"
-			assert open("/proc/self/fd/%d" % fd).read() == "unnamed"
-			os.mkfifo(top + "/fifo")
-			socket.socket(socket.AF_UNIX).bind(top + "/socket")
-			shutil.copy("/usr/bin/true", top + "/true")
-			if top != "/more" and not os.statvfs(top).f_flag & os.ST_NOEXEC:
-				subprocess.run([top + "/true"], check=True)
-			held = os.open(top + "/b", os.O_RDONLY)
-			gone = os.open(top + "/b/f", os.O_RDWR)
-			os.unlink(top + "/b/f")
-			open("/proc/self/fd/%d" % gone, "r+").write("still")
-			assert os.listdir("/proc/self/fd/%d" % held)
-		master, slave = os.openpty()
-		open(os.ttyname(slave), "w").write("x")
-		fcntl.ioctl(os.open(os.ttyname(slave), os.O_RDWR | os.O_NOCTTY), termios.TIOCGWINSZ, b"8" * 8)
-		m = os.memfd_create("m")
-		open("/proc/self/fd/%d" % m, "w").write("memory")
-		open("/proc/self/comm", "w").write("named")
-		open("/proc/self/ns/mnt"), os.listdir("/proc/self/root/"), open("/proc/self/exe", "rb")
-		child = subprocess.Popen(["sleep", "1000"])
-		assert "usr" in os.listdir("/proc/%d/root/" % child.pid)
-		assert "0" in os.listdir("/proc/%d/fd/" % child.pid)
-		child.kill()
-		print("all")'
+	catch "$HUTCH" run -v "$T/shown:/shown" --tmpfs /more -i "$python" -SE - files <"$here/fence.py"
 	[[ $status == 0 && $output == all ]]
 }
 
 @test "message queues, semaphores and shared memory are as they were" {
-	catch "$HUTCH" run "$python" -c 'if True:
-		import ctypes, os
-		from multiprocessing import Lock, shared_memory
-		c = ctypes.CDLL(None, use_errno=True)
-		made = c.mq_open(b"/queue", os.O_RDWR | os.O_CREAT, 0o600, None)
-		again = c.mq_open(b"/queue", os.O_RDWR)
-		sent = c.mq_send(made, b"said", 4, 1)
-		text = ctypes.create_string_buffer(8192)
-		print(made >= 0, again >= 0, sent, c.mq_receive(again, text, 8192, None), text.value)
-		print(c.mq_unlink(b"/queue"), os.strerror(ctypes.get_errno()))
-		with Lock():
-			memory = shared_memory.SharedMemory(create=True, size=10)
-			shared_memory.SharedMemory(memory.name).close()
-			memory.unlink()'
+	catch "$HUTCH" run -i "$python" -SE - ipc <"$here/fence.py"
 	[[ $status == 0 && -z $stderr ]]
 	[[ ${lines[0]} == "True True 0 4 b'said'" && ${lines[1]} == '0 '* ]]
 }
@@ -213,22 +141,9 @@ inherit() {
 
 @test "whoever confines himself inside still can, fifteen times" {
 	needs_fence
-	cat >confine.py <<-'END'
-		import ctypes, struct
-		call = ctypes.CDLL(None, use_errno=True).syscall
-		attr = struct.pack("Q", 1 << 12)
-		count = 0
-		while True:
-		    ruleset = call(444, attr, len(attr), 0)
-		    assert ruleset >= 0
-		    if call(446, ruleset, 0) != 0:
-		        break
-		    count += 1
-		print(count)
-	END
-	catch "$HUTCH" run -i "$python" - <confine.py
+	catch "$HUTCH" run -i "$python" -SE - confine <"$here/fence.py"
 	[[ $status == 0 && $output == 15 ]]
-	catch "$HUTCH" run --landlock off -i "$python" - <confine.py
+	catch "$HUTCH" run --landlock off -i "$python" -SE - confine <"$here/fence.py"
 	[[ $status == 0 && $output == 16 ]]
 }
 

@@ -198,12 +198,7 @@ refused_so() {
 
 @test "as much as the kernel lets a program have arrives, or is one sentence" {
 	ulimit -s unlimited || ulimit -s "$(ulimit -Hs)"
-	catch /usr/bin/python3 -c 'if True:
-		import os, sys
-		try:
-			os.execv(sys.argv[1], [sys.argv[1], "run", "--", "sh", "-c", "echo $#", "sh"] + ["x" * 100000] * 55)
-		except OSError:
-			sys.exit(77)' "$HUTCH"
+	catch "$here/input.py" much "$HUTCH"
 	[ "$status" -ne 77 ] || skip "this kernel does not start hutch itself with so much"
 	[[ $output == 55 ]] || {
 		[[ $status == 125 || $status == 126 ]]
