@@ -108,7 +108,8 @@ ranges() {
 }
 
 @test "nothing is left behind" {
-	inside --idmap ranges -u root bash -c "setsid setpriv --reuid 7 --clear-groups bash -c 'exec -a $mark sleep 1000' & sleep 0.1"
+	inside --idmap ranges -u root bash -c "mkfifo -m 666 /tmp/up
+		setsid setpriv --reuid 7 --clear-groups bash -c 'echo >/tmp/up; exec -a $mark sleep 1000' & read -r x </tmp/up"
 	none_marked
 }
 
