@@ -49,11 +49,9 @@ left() {
 
 # until_gone COMMAND...: until it prints nothing.
 until_gone() {
-	local i
-	for ((i = 0; i < PATIENCE * 10; i++)); do
-		[ -n "$("$@" 2>/dev/null)" ] || return 0
-		sleep 0.1
-	done
-	"$@"
-	return 1
+	until_true prints_nothing "$@"
+}
+
+prints_nothing() {
+	[ -z "$("$@" 2>/dev/null)" ]
 }
