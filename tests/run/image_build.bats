@@ -340,7 +340,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[ "$output" = $'new\nnew\nnew\nnew\netc\nplain.gz\n1' ]
 	build <<<$'FROM bb:1\nADD https://example.org/x /x'
 	refused "Dockerfile:2: ADD: ADD of an address is not supported"
-	python3 -c 'import bz2; open("ctx/b.bz2", "wb").write(bz2.compress(open("ctx/b.tar", "rb").read()))'
+	"$here/image_build.py" bzip2
 	build <<<$'FROM bb:1\nADD b.bz2 /x/'
 	refused 'Dockerfile:2: ADD: b.bz2 is compressed by bzip2'
 	head -c 700 ctx/b.tar >ctx/cut.tar
@@ -349,18 +349,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 }
 
 @test "a hostile archive stays within the image" {
-	python3 - <<-'E'
-		import io, tarfile
-		def add(t, name, data=b"evil", **k):
-		    i = tarfile.TarInfo(name); i.size = len(data)
-		    for a, v in k.items(): setattr(i, a, v)
-		    t.addfile(i, io.BytesIO(data))
-		with tarfile.open("ctx/link.tar", "w") as t:
-		    add(t, "l", b"", type=tarfile.SYMTYPE, linkname="/etc")
-		    add(t, "l/passwd")
-		with tarfile.open("ctx/up.tar", "w") as t:
-		    add(t, "../../../../../../../../tmp/hutch-evil")
-	E
+	"$here/image_build.py" hostile
 	build <<<$'FROM bb:1\nADD up.tar /d/'
 	[ "$status" = 125 ]
 	says "'\.\.' leads out of it"
@@ -430,12 +419,8 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	for i in 1 2 3 4 5 6 7 8; do head -c 100000 /dev/urandom >"ctx/d/$i"; done
 	printf 'FROM bb:1\nCOPY d /d/\nRUN cat /d/* >/all\nADD d /e/\nRUN rm /d/1\n' >ctx/Dockerfile
 	for ((i = 0; i < rounds; i++)); do
-		"$HUTCH" image build --no-cache -q -t t:1 ctx >/dev/null 2>&1 3>&- &
-		pid=$!
-		started+=("$pid")
-		read -r -t "0.$(printf %03d $((RANDOM % 400)))" <> <(:) || true
-		kill -KILL "$pid" 2>/dev/null || true
-		wait "$pid" || true
+		"$here/killed_amid.py" "$XDG_DATA_HOME" $((RANDOM % 400 + 1)) \
+			"$HUTCH" image build --no-cache -q -t t:1 ctx >/dev/null 2>&1 3>&- || true
 	done
 	"$HUTCH" image verify
 	catch "$HUTCH" image build --no-cache -t t:1 ctx
@@ -462,18 +447,8 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	E
 	"$HUTCH" image export t:1 -o home/out
 	skopeo inspect --config oci:home/out >config
-	python3 - <<-'E'
-		import json
-		c = json.load(open("config"))
-		assert c["config"]["Env"] == ["A=b c"], c
-		assert c["config"]["User"] == "ada" and c["config"]["Labels"] == {"k": "v"}, c
-		assert c["config"]["ExposedPorts"] == {"80/tcp": {}}, c
-		assert c["config"]["Entrypoint"] == ["/bin/cat"], c
-		assert c["config"]["Cmd"] == ["/bin/sh", "-c", "cat /d/f"], c
-		layers = [h for h in c["history"] if not h.get("empty_layer")]
-		assert len(layers) == len(c["rootfs"]["diff_ids"]) == 3, c
-	E
-	tag=$(python3 -c 'import json; print(json.load(open("home/out/index.json"))["manifests"][0]["annotations"]["org.opencontainers.image.ref.name"])')
+	"$here/image_build.py" config <config
+	tag=$("$here/image_build.py" tag <home/out/index.json)
 	umoci unpack --rootless --image "home/out:$tag" bundle
 	[ "$(cat bundle/rootfs/d/f bundle/rootfs/d/y)" = $'x\ny' ]
 	[ ! -e bundle/rootfs/etc/group ]
