@@ -4,7 +4,8 @@
 FILE is a list of sequences, each with its `actions` and the `observations` that they gave,
 null where the reference tells nothing of it.  Each sequence has a sandbox of its own, and
 several go side by side: most of their time is a soft time-out.  Only numbers of processes
-may differ; the recording has none of what the reference does wrong.
+may differ; the recording has none of what the reference does wrong.  Late output
+is joined to what came in time, and a row begins when the sandbox is at rest: see session.py.
 """
 import json
 import re
@@ -12,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
-from session import Act, Observation  # noqa: E402
+from session import Act, Observation, goes_on  # noqa: E402
 
 
 def plain(key, value):
@@ -30,20 +31,28 @@ def sent(action):
     return line
 
 
+def is_content_of(want):
+    text = plain("content", (want or {}).get("content"))
+    return lambda content: text is None or plain("content", content) == text
+
+
 def play(hutch, sequence):
     """What differs, a line each."""
     act = Act(hutch, ["-e", f"NO_CHANGE_TIMEOUT_SECONDS={sequence['no_change_timeout']}"])
     wrong = []
     try:
         for action, want in zip(sequence["actions"], sequence["observations"], strict=True):
-            got = Observation(act.ask(sent(action)))
+            line = sent(action)
+            answer = act.whole(act.send(line), line, is_content_of(want))
+            if goes_on(answer):
+                act.rest()
+            got = Observation(answer)
             for key, value in want.items():
                 has = getattr(got, key, None)
                 if plain(key, has) != plain(key, value):
                     wrong.append(f"{sequence['name']}, {action}, {key}: {has!r}, not {value!r}")
     finally:
-        act.process.kill()
-        act.process.wait()
+        act.end()
     return wrong
 
 

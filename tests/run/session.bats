@@ -36,6 +36,10 @@ plays() {
 	plays "the earlier time-out" -e NO_CHANGE_TIMEOUT_SECONDS=0.5
 }
 
+@test "output puts off no hard time-out" {
+	plays "output without an end" -e NO_CHANGE_TIMEOUT_SECONDS=1000
+}
+
 @test "while a command runs another is not executed, and its text says what can be done" {
 	plays "busy"
 }

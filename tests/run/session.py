@@ -5,14 +5,25 @@
 A row is an action and what is expected of its observation: a key of the observation, of
 extras, or of its metadata.  A value that is a function is asked.  What a completed or a
 running command has in common need not be said: see the functions.
+
+A time-out is told when it has passed, whatever the command has printed by then, which on a
+busy machine may be nothing.  So where less came than the row says, the player waits until
+the sandbox is at rest and asks for the rest by an empty command; both contents together are
+what the row is about.  And while a command goes on, the next row begins when the sandbox is
+at rest: the command waits for its input then.
 """
 import json
+import os
+import pathlib
+import re
 import select
 import subprocess
 import sys
 import tempfile
 
-PATIENCE = 60
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from at_rest import is_at_rest  # noqa: E402
+from patience import PATIENCE, wait_until  # noqa: E402
 
 GO_ON = ("You may wait longer to see additional output by sending empty command '', send "
          "other commands to interact with the current process, send keys (\"C-c\", \"C-z\", "
@@ -87,27 +98,49 @@ def several(*commands):
 NOTHING_TO_SEE = idle("No previous running command to retrieve logs from.")
 NOTHING_TO_TELL = idle("No previous running command to interact with.")
 
-# A command of the session main that waits for a line and then prints "rest" and ends with 3,
-# while nobody waits for it; the session b knows when it is gone, and when its shell has
-# said so and waits for the next one.
+# The next row begins when all processes of the sandbox sleep.
+REST = (None, None)
+
+
+def later(action, want):
+    """The next row does not wait for the answer, which may come at any time."""
+    return action, want, "later"
+
+
+def restless(action, want):
+    """The command goes on and never sleeps."""
+    return action, want, "restless"
+
+
+# A command of the session main that waits for a line, prints "rest" and ends with 3, while
+# nobody waits for it.  The session b lets it go on; at rest its shell waits for the next one.
 ENDS_UNSEEN = [
-    (do("bash -c 'echo $$ $PPID >/tmp/pid; read x; while [ ! -e /tmp/go ]; do :; done; echo rest; "
-        "exit 3'", timeout=0.3), timed_out("0.3", "")),
+    (do("mkfifo /tmp/go"), ended("")),
+    (do("bash -c 'read x; read x </tmp/go; echo rest; exit 3'", timeout=0.2),
+     timed_out("0.2", "")),
     (type_("x", timeout=0.1), timed_out("0.1", "", BELOW)),
-    (do("read own shell </tmp/pid; touch /tmp/go; while kill -0 $own; do :; done 2>/dev/null; "
-        "until grep -q '^State:.S' /proc/$shell/status; do :; done", session="b"), ended("")),
-    (do("true", session="b"), ended("")),
+    (do("echo >/tmp/go", session="b"), ended("")),
+    REST,
 ]
 
-# Reads one key as it comes, and shows its bytes.
-KEY = "IFS= read -rsn1 k; while IFS= read -rsn1 -t0.2 m; do k+=$m; done; printf '<%q>' \"$k\""
+
+def key_reader(count):
+    """Reads the bytes of one key as they come, and shows them and whether there are more."""
+    return (f"stty -icanon -echo; echo ready; IFS= read -rsN{count} k; read -t 0 && echo more; "
+            "stty icanon echo; printf '<%q>' \"$k\"")
+
+
+def count_of(quoted):
+    """How many bytes bash shows so."""
+    text = re.fullmatch(r"\$'(.*)'|\\(.)", quoted)
+    return len(re.sub(r"\\(E|t|[0-7]{3})", "x", text[1] or text[2]))
 
 
 def keys(*pairs):
     rows = []
     for name, bytes_, more in pairs:
         note = f" CTRL+{name[2:].upper()} was sent." if name.startswith("C-") else ""
-        rows += [(do(KEY, timeout=0.3), timed_out("0.3", "")),
+        rows += [(do(key_reader(count_of(bytes_)), timeout=0.2), timed_out("0.2", "ready")),
                  (do(name, **more), ended(f"<{bytes_}>", 0, note))]
     return rows
 
@@ -161,10 +194,12 @@ SEQUENCES = {
         (do(""), quiet("0.5", "", BELOW)),
         (type_("y"), quiet("0.5", "two", BELOW)),
         (type_("y"), ended("")),
-        # Any output is reason to wait on.
-        (do("for i in 1 2 3; do echo $i; sleep 0.3; done"), ended("1\n2\n3")),
-        (do("sleep 0.8", blocking=True, timeout=30), ended("")),
-        (do("sleep 0.8", blocking=True), lambda o: o.observation == "error" and
+        # The one that is blocking began first, and outlasts a time-out that began later.
+        (do("mkfifo /tmp/go"), ended("")),
+        later(do("read x </tmp/go; echo $x", blocking=True, timeout=1000), ended("on")),
+        (do("read x", session="b"), quiet("0.5", "")),
+        (do("echo on >/tmp/go", session="c"), ended("")),
+        (do("true", blocking=True), lambda o: o.observation == "error" and
             o.content == "ERROR: Blocking command with no timeout set"),
     ],
     "one second": [
@@ -175,9 +210,12 @@ SEQUENCES = {
         (do("", timeout=1), quiet("0.5", "", BELOW)),
         (do("", timeout=0.5), quiet("0.5", "", BELOW)),
         (type_("y"), ended("")),
-        (do("while ! read -t 0.1 x; do echo .; done", timeout=0.8),
-         lambda o: o.suffix == timed_out("0.8", "")["suffix"] and o.content.startswith(".\n.")),
-        (type_("y", timeout=30), lambda o: o.exit_code == 0),
+    ],
+    # Output, which puts off the soft time-out, does not put off the hard one.
+    "output without an end": [
+        restless(do("while ! read -t 0; do echo .; done; read x", timeout=0.3),
+                 lambda o: o.suffix.startswith(timed_out("0.3", "")["suffix"])),
+        (type_("y"), lambda o: o.exit_code == 0),
     ],
     "busy": [
         (do("echo one; read x; echo two; read x; echo three", timeout=0.3),
@@ -206,7 +244,7 @@ SEQUENCES = {
         (type_("C-z"), lambda o: o.suffix == ended("", 148, " CTRL+Z was sent.")["suffix"] and
             "Stopped" in o.content and "sleep 1000" in o.content),
         # The shell tells of the job's end when it likes, but once: jobs has it told.
-        (do("kill -9 %1; while [ -n \"$(jobs -s)\" ]; do sleep 0.02; done; jobs"),
+        (do("kill -9 %1; while [ -n \"$(jobs -s)\" ]; do :; done; jobs"),
          lambda o: o.exit_code == 0),
         (do("true"), lambda o: o.exit_code == 0),
         # Who does not want to end goes on.
@@ -240,7 +278,8 @@ SEQUENCES = {
         ("Up", r"$'\EOA'", "h"), ("Left", r"$'\EOD'", "h"), ("Home", r"$'\E[1~'", "h"),
         ("Up", r"$'\E[A'", "h\\e[?1l"), ("Up", r"$'\E[A'", "h\\e[!p"), ("Up", r"$'\E[A'", "h\\ec"),
     ) for row in (
-        (do(f"printf '\\e[?1{mode}'; {KEY}", timeout=0.3), timed_out("0.3", "")),
+        (do(f"printf '\\e[?1{mode}'; {key_reader(count_of(bytes_))}", timeout=0.2),
+         timed_out("0.2", "ready")),
         (do(name), ended(f"<{bytes_}>")),
     )] + keys(("Up", r"$'\E[A'", {})),
     "input": [
@@ -288,17 +327,62 @@ class Act:
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([hutch, "act", *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors)
+        self.id, self.answers, self.rest_of_line = 0, {}, b""
+
+    def send(self, action):
+        self.id += 1
+        line = json.dumps({**action, "id": self.id}).encode() + b"\n"
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+        return self.id
+
+    def line(self):
+        while b"\n" not in self.rest_of_line:
+            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+                raise TimeoutError("no observation came")
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                self.errors.seek(0)
+                raise EOFError("hutch act has ended: " + self.errors.read())
+            self.rest_of_line += more
+        line, self.rest_of_line = self.rest_of_line.split(b"\n", 1)
+        return json.loads(line)
+
+    def answer(self, number):
+        while number not in self.answers:
+            line = self.line()
+            self.answers[line["cause"]] = line
+        return self.answers.pop(number)
 
     def ask(self, action):
-        self.process.stdin.write(json.dumps(action).encode() + b"\n")
-        self.process.stdin.flush()
-        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
-            raise TimeoutError("no observation came")
-        line = self.process.stdout.readline()
-        if not line:
-            self.errors.seek(0)
-            raise EOFError("hutch act has ended: " + self.errors.read())
-        return json.loads(line)
+        return self.answer(self.send(action))
+
+    def rest(self):
+        wait_until(is_at_rest, self.process.pid)
+
+    def whole(self, number, action, wants):
+        """The answer, with all that its command prints before it rests, or as far as that
+        is what is wanted.  wants(content) says whether it is."""
+        answer = self.answer(number)
+        again = {**action, "args": {"command": ""}}
+        while goes_on(answer) and not wants(answer["content"]):
+            self.rest()
+            more = self.ask(again)
+            if not goes_on(more) or not more["content"]:
+                break
+            answer["content"] = "\n".join(filter(None, [answer["content"], more["content"]]))
+        return answer
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def goes_on(answer):
+    """It tells a time-out."""
+    metadata = answer.get("extras", {}).get("metadata", {})
+    return re.match(r"\n\[The command (timed out|has no new output) after ",
+                    metadata.get("suffix", "")) is not None
 
 
 def differences(got, want):
@@ -313,18 +397,40 @@ def differences(got, want):
     return out
 
 
+def is_content_of(want):
+    value = want.get("content") if isinstance(want, dict) else None
+    if value is None:
+        return lambda content: True
+    return value if callable(value) else value.__eq__
+
+
+def check(agent, number, row):
+    action, want = row[:2]
+    answer = agent.whole(number, action, is_content_of(want))
+    wrong = differences(Observation(answer), want)
+    if wrong:
+        sys.exit(f"{json.dumps(action)}:\n" + "\n".join(wrong) +
+                 f"\nin {json.dumps(answer)[:1500]}")
+    if goes_on(answer) and "restless" not in row:
+        agent.rest()
+
+
 def main(sequences):
-    agent = Act(sys.argv[1], sys.argv[3:])
+    agent, open_ = Act(sys.argv[1], sys.argv[3:]), []
     try:
-        for i, (action, want) in enumerate(sequences[sys.argv[2]]):
-            answer = agent.ask(action)
-            wrong = differences(Observation(answer), want)
-            if wrong:
-                sys.exit(f"row {i + 1}, {json.dumps(action)}:\n" + "\n".join(wrong) +
-                         f"\nin {json.dumps(answer)[:1500]}")
+        for row in sequences[sys.argv[2]]:
+            if row is REST:
+                agent.rest()
+                continue
+            number = agent.send(row[0])
+            if "later" in row:
+                open_.append((number, row))
+            else:
+                check(agent, number, row)
+        for number, row in open_:
+            check(agent, number, row)
     finally:
-        agent.process.kill()
-        agent.process.wait()
+        agent.end()
 
 
 if __name__ == "__main__":

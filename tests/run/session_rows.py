@@ -5,7 +5,7 @@ and edits answer, what the reference is known to do wrong, and what its own test
 import sys
 
 sys.dont_write_bytecode = True
-from session import (BELOW, act, busy, do, ended, main, quiet, runs, several,  # noqa: E402
+from session import (BELOW, REST, act, busy, do, ended, main, quiet, several,  # noqa: E402
                      timed_out, type_)
 
 W = "/workspace"
@@ -47,12 +47,12 @@ LINES = 'for i in $(seq 1 50000); do echo "Line $i"; done'
 OUTPUT = [
     (do("echo hi"), ended("hi")),
     (do("printf '   x\\n\\ty\\n'"), ended("x\n        y")),
-    (do("cat", timeout=1), timed_out("1.0", "")),
-    (type_("one line", timeout=1), timed_out("1.0", "one line", BELOW)),
+    (do("cat", timeout=0.2), timed_out("0.2", "")),
+    (type_("one line", timeout=0.2), timed_out("0.2", "one line", BELOW)),
     (type_("C-d"), ended("", 0, " CTRL+D was sent.")),
-    (do("sleep 100", timeout=1), timed_out("1.0", "")),
+    (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
     (type_("C-c"), ended("^C", 130, " CTRL+C was sent.")),
-    (do("sleep 500 &"), lambda o: o.content == f"[1] {o.pid}" and o.pid > 1 and o.exit_code == 0),
+    (do("sleep 1000 &"), lambda o: o.content == f"[1] {o.pid}" and o.pid > 1 and o.exit_code == 0),
     (do("printf 'a\\rb\\n'"), ended("b")),
     (do("printf '\\033[31mred\\033[0m\\n'"), ended("red")),
     (do("printf '%1200s\\n' x | tr ' ' y"), ended("y" * 1199 + "x")),
@@ -63,9 +63,9 @@ OUTPUT = [
     (do("printf 'a  \\nb\\t\\n\\n\\n'"), ended("a\nb")),
     (do("printf '\\n\\n  a'"), ended("a")),
     # In another session, where no job is in the background.
-    (do("sleep 100", timeout=1, session="z"), timed_out("1.0", "")),
+    (do("sleep 1000", timeout=0.2, session="z"), timed_out("0.2", "")),
     (type_("C-z", session="z"),
-     ended("^Z\n[1]+  Stopped                 sleep 100", 148, " CTRL+Z was sent.")),
+     ended("^Z\n[1]+  Stopped                 sleep 1000", 148, " CTRL+Z was sent.")),
 ]
 
 # Which commands are several.  The first piece of each row is what is sent.
@@ -150,7 +150,7 @@ DEFECTS = {
         (do("clear; echo b"), ended("b")), (do("printf '\\033c'; echo b"), ended("b")),
     ],
     "defect 8": [
-        (do("sleep 100", timeout=1), timed_out("1.0", "")),
+        (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
         (do("C-c"), ended("^C", 130, " CTRL+C was sent.")),
     ],
     "defect 9": [row for _ in range(25) for row in (
@@ -172,13 +172,12 @@ DEFECTS = {
 
 # --- what the reference's own tests ask
 
-LOOP = ("for i in 1 2 3 4 5; do until [ -e /tmp/go.$i ]; do sleep 0.01; done; echo $i; "
-        "touch /tmp/did.$i; done")
-GO = "touch /tmp/go.{0}; until [ -e /tmp/did.{0} ]; do sleep 0.01; done"
+LOOP = "for i in 1 2 3 4 5; do read x </tmp/go; echo $i; done"
 
 
-def go(i):
-    return do(GO.format(i), session="other"), ended("")
+def go():
+    """The loop goes on, and rests before the next row."""
+    return (do("echo >/tmp/go", session="other"), ended("")), REST
 
 
 SERVER = "python3 -u -m http.server 8123"
@@ -187,11 +186,11 @@ ASKS = "read -p 'Do you want to continue? [Y/n] ' answer; [ \"$answer\" = Y ]"
 
 CLIENTS = {
     "a server": [
-        (do(SERVER, timeout=1), still("1.0", SERVING)),
-        (type_("C-c", timeout=30), {**has("Keyboard interrupt received, exiting.", working_dir=W),
+        (do(SERVER, timeout=0.2), still("0.2", SERVING)),
+        (type_("C-c"), {**has("Keyboard interrupt received, exiting.", working_dir=W),
                                     "suffix": ended("", 0, " CTRL+C was sent.")["suffix"]}),
-        (do("ls", timeout=3), ended("", working_dir=W)),
-        (do(SERVER, timeout=1), still("1.0", SERVING)),
+        (do("ls"), ended("", working_dir=W)),
+        (do(SERVER, timeout=0.2), still("0.2", SERVING)),
         (type_("C-c"), has("exiting.", suffix=ended("", 0, " CTRL+C was sent.")["suffix"])),
     ],
     "a server in the background": [
@@ -248,31 +247,29 @@ CLIENTS = {
         (do("for i in $(seq 1 5000); do echo \"Line $i\"; done"), has("Line 1\n", CLIP, "Line 5000", suffix=IN_LOG.format(1))),
         (do(LINES), fifty_thousand),
         (do("for i in $(seq 100); do mkdir folder_$i; (cd folder_$i; touch $(seq -f file_%g.txt 100)); "
-            "done; ls -R", blocking=True, timeout=60),
+            "done; ls -R", blocking=True, timeout=1000),
          has("folder_1", "file_1.txt", "folder_100", "file_100.txt", CLIP, suffix=IN_LOG.format(3))),
     ],
     "output and time-outs": [row for _ in range(3) for row in (
         (do("ps aux | awk '{printf \"%.1f %s\\n\", $4, $11}' | sort -rn | grep -v '^0.0' | awk '{print}'; "
-            "true", blocking=True, timeout=60), has("")),
+            "true", blocking=True, timeout=1000), has("")),
         (do(ASKS), quiet("1", "Do you want to continue? [Y/n]")),
         (type_("Y"), ended("")),
         # One program: bash takes a C-c that comes just when one of a loop's ends for that one's.
-        (do("perl -e '$| = 1; while (1) { print \"*\" x 1000, \"\\n\"; select undef, undef, undef, 0.1 }'", timeout=1.5),
-         still("1.5", "*" * 1000)),
+        (do("perl -e '$| = 1; print \"*\" x 1000, \"\\n\" for 1 .. 3000; sleep 1000'", timeout=0.5),
+         still("0.5", "*" * 1000)),
         (do("ls"), lambda o: o.exit_code == -1 and "The previous command is still running" in o.suffix),
         (type_("C-c"), lambda o: o.exit_code == 130),
         (do("ls"), ended("")),
     )],
     "one by one": [
-        (do("touch /tmp/go.1", session="other"), ended("")),
-        (do(LOOP, timeout=1), timed_out("1.0", "1")),
-        go(2), (do("", timeout=1), timed_out("1.0", "2", BELOW)),
-        go(3), (do("", timeout=1), timed_out("1.0", "3", BELOW)),
+        (do("mkfifo /tmp/go; (echo >/tmp/go &)", session="other"), ended("")),
+        (do(LOOP, timeout=0.2), timed_out("0.2", "1")),
+        *go(), (do("", timeout=0.2), timed_out("0.2", "2", BELOW)),
+        *go(), (do("", timeout=0.2), timed_out("0.2", "3", BELOW)),
         (do("ls"), busy("ls", "")),
-        go(4), (do("ls"), lambda o: o.prefix == BELOW and o.content in ("", "4")),
-        (do("touch /tmp/go.5", session="other"), ended("")),
-        (do(""), lambda o: o.content in ("5", "4\n5") and o.prefix == "" and
-            o.suffix == ended("")["suffix"]),
+        *go(), (do("ls"), busy("ls", "4")),
+        *go(), (do(""), ended("5")),
     ],
     "Python asks": [
         (act("write", path="ask.py", content="name = input('Enter your name: ')\n"
