@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -SE
 """terminal.py STEPS COMMAND...: drives a command on a terminal of its own.
 
-STEPS is a file, one step a line; what is not reached in time, or comes out
+STEPS is a file, one step a line; what does not come before the command's end, or comes out
 otherwise, is told with all that the terminal showed, and exit code 1.
 
 	expect REGEX		the text that comes next has it (behind the last match)
@@ -18,6 +18,7 @@ otherwise, is told with all that the terminal showed, and exit code 1.
 """
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -25,9 +26,9 @@ import signal
 import struct
 import sys
 import termios
-import time
 
-PATIENCE = 30 * int(os.environ.get("PATIENCE_TIMES", 1))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE, wait_until  # noqa: E402
 
 
 class Failed(Exception):
@@ -45,6 +46,7 @@ class Terminal:
         self.pid = os.fork()
         if self.pid == 0:
             self.be_command(command)
+        self.end = os.pidfd_open(self.pid)
 
     def be_command(self, command):
         os.setsid()
@@ -52,7 +54,7 @@ class Terminal:
         for fd in range(3):
             os.dup2(self.slave, fd)
         os.closerange(3, 64)
-        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         os.execvp(command[0], command)
 
@@ -60,56 +62,38 @@ class Terminal:
         size = struct.pack("HHHH", rows, cols, 0, 0)
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, size)
 
-    def read(self, seconds):
-        """What came within that time; None when nothing did."""
-        ready, _, _ = select.select([self.master], [], [], seconds)
-        if not ready:
-            return None
-        try:
-            self.raw += os.read(self.master, 65536)
-        except OSError:
-            return None
-        self.shown = self.raw.decode("utf-8", "replace")
-        return self.shown
+    def is_readable(self):
+        """The kernel has put all there by then that the command wrote before its end: poll(2)
+        of a terminal that has nothing yet waits for what is under way (n_tty_poll)."""
+        return bool(select.select([self.master], [], [], 0)[0])
 
-    def expect(self, regex):
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            match = re.compile(regex).search(self.shown, self.seen)
-            if match:
-                self.seen = match.end()
-                return
-            left = deadline - time.monotonic()
-            if left <= 0 or (self.read(min(left, 1)) is None and self.is_over()):
-                raise Failed("did not come: " + regex)
-
-    def is_over(self):
-        """The command has ended and all that it wrote was read."""
-        if self.code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid == 0:
-                return False
-            self.code = os.waitstatus_to_exitcode(status)
+    def read(self):
+        """Adds what is shown next; False when the command has ended and all was shown."""
+        if not select.select([self.master, self.end], [], [], PATIENCE)[0]:
+            raise Failed("nothing is shown")
+        if not self.is_readable():
             return False
+        self.raw += os.read(self.master, 65536)
+        self.shown = self.raw.decode("utf-8", "replace")
         return True
 
+    def expect(self, regex):
+        while not (match := re.compile(regex).search(self.shown, self.seen)):
+            if not self.read():
+                raise Failed("did not come: " + regex)
+        self.seen = match.end()
+
     def exit(self, code):
-        deadline = time.monotonic() + PATIENCE
-        while not self.is_over():
-            self.read(0.05)
-            if time.monotonic() > deadline:
-                raise Failed("did not end")
-        while self.read(0) is not None:
+        while self.read():
             pass
+        self.wait_for_end()
         if self.code != code:
             raise Failed(f"ended with {self.code}")
 
     def wait_for_end(self):
         """Without a terminal to read from."""
-        descriptor = os.pidfd_open(self.pid)
-        if not select.select([descriptor], [], [], PATIENCE)[0]:
+        if not select.select([self.end], [], [], PATIENCE)[0]:
             raise Failed("did not end")
-        os.close(descriptor)
         self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def child(self, name):
@@ -120,14 +104,9 @@ class Terminal:
                         return int(pid)
         raise Failed("no such child")
 
-    def wait_for(self, what, is_so):
-        deadline = time.monotonic() + PATIENCE
-        while not is_so():
-            self.read(0.02)
-            if time.monotonic() > deadline:
-                raise Failed(what)
-
     def has_modes(self, which):
+        while self.is_readable():  # or the command waits for room
+            self.read()
         now = termios.tcgetattr(self.slave)
         if which == "same":
             return now == self.modes
@@ -151,7 +130,7 @@ class Terminal:
         elif word == "exit":
             self.exit(int(rest))
         elif word == "modes":
-            self.wait_for("other modes", lambda: self.has_modes(rest))
+            wait_until(self.has_modes, rest)
         elif word == "nonblocking":
             if self.is_nonblocking() != (rest == "yes"):
                 raise Failed("it is otherwise")
@@ -175,7 +154,7 @@ def main():
                 continue
             try:
                 terminal.step(word, rest)
-            except Failed as e:
+            except (Failed, AssertionError) as e:
                 print(f"step '{line.strip()}': {e}; shown: {terminal.shown!r}")
                 return 1
     finally:
