@@ -17,7 +17,7 @@ import array
 import base64
 import json
 import os
-import select
+import pathlib
 import socket
 import subprocess
 import sys
@@ -27,7 +27,8 @@ import traceback
 
 from shadows import has_shadows
 
-PATIENCE = 30
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE  # noqa: E402
 
 
 def state():
@@ -48,6 +49,7 @@ class Client:
     def __init__(self, name="box", hello=True):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(f"{state()}/{name}/control.sock")
+        self.socket.settimeout(PATIENCE)
         self.rest, self.lines, self.id = b"", [], 0
         self.answers, self.notes = {}, []
         if hello:
@@ -61,13 +63,9 @@ class Client:
         if sent < len(data): # of nothing, too, a send is one, to who may have gone by now
             self.socket.sendall(data[sent:])
 
-    def receive(self, patience=PATIENCE):
+    def receive(self):
         """The next message, whatever it is; None when the connection has ended."""
-        deadline = time.monotonic() + patience
         while not self.lines:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.socket], [], [], left)[0]:
-                raise TimeoutError("nothing came")
             try:
                 more = self.socket.recv(1 << 18)
             except ConnectionResetError:

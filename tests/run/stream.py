@@ -14,22 +14,24 @@ byte must come, in order, and the observation behind it.
 """
 import json
 import os
+import pathlib
 import re
 import select
 import subprocess
 import sys
-import time
 
+from at_rest import is_at_rest
+from control import Client
 from shadows import has_shadows
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from control import Client  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE, wait_until  # noqa: E402
 
-PATIENCE = 60 * int(os.environ.get("PATIENCE_TIMES", 1))
+
 TOTAL, WIDTH = 40000, 1000
 COMMAND = (f"x=$(printf '%{WIDTH - 8}s'); for ((i = 0; i < {TOTAL}; i++)); do "
            "printf '%06d%s\\n' $i \"$x\"; done")
-ACTION = {"action": "run", "id": 7, "timeout": 600, "args": {"command": COMMAND, "blocking": True}}
+ACTION = {"action": "run", "id": 7, "timeout": 86400, "args": {"command": COMMAND, "blocking": True}}
 
 
 def children(pid):
@@ -57,17 +59,9 @@ def printed(pid):
     return sum(value(p, "io", "wchar") for p in shells)
 
 
-def wait_until_still(pid):
-    """Nothing was printed for half a second, after something was."""
-    deadline, last, since = time.monotonic() + PATIENCE, -1, time.monotonic()
-    while time.monotonic() < deadline:
-        now = printed(pid)
-        if now != last:
-            last, since = now, time.monotonic()
-        elif now > 100000 and time.monotonic() - since > 0.5:
-            return now
-        time.sleep(0.05)
-    sys.exit(f"it goes on printing: {last} bytes")
+def stands_still(who):
+    """The shell has printed something, and sleeps, as do all that carry what it prints."""
+    return printed(who.pid) > 100000 and is_at_rest(*who.carriers)
 
 
 def check_memory(pid):
@@ -78,9 +72,10 @@ def check_memory(pid):
 
 
 class Pipe:
-    def __init__(self, argv):
+    def __init__(self, argv, pid=None):
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.fd, self.pid = self.process.stdout.fileno(), self.process.pid
+        self.fd, self.pid = self.process.stdout.fileno(), pid or self.process.pid
+        self.carriers = {self.pid, self.process.pid}
 
     def send(self, action):
         self.process.stdin.write(json.dumps(action).encode() + b"\n")
@@ -98,7 +93,7 @@ class Pipe:
 
 class Socket:
     def __init__(self, pid):
-        self.client, self.pid = Client(), pid
+        self.client, self.pid, self.carriers = Client(), pid, {pid}
         self.client.call("act.stream", stream=True)
 
     def send(self, action):
@@ -106,7 +101,7 @@ class Socket:
 
     def lines(self):
         while True:
-            yield self.client.receive(PATIENCE)
+            yield self.client.receive()
 
 
 def event(line):
@@ -134,7 +129,8 @@ def expected():
 
 def play(who):
     who.send(ACTION)
-    done = wait_until_still(who.pid)
+    wait_until(stands_still, who)
+    done = printed(who.pid)
     print(f"still when {done} bytes were printed")
     assert done < 8 << 20, done
     check_memory(who.pid)
@@ -154,7 +150,8 @@ def many(pid):
     """Others are not held up, whatever one does not read."""
     lazy, busy = Socket(pid), Socket(pid)
     lazy.send(ACTION)
-    assert wait_until_still(pid) < 8 << 20
+    wait_until(stands_still, lazy)
+    assert printed(pid) < 8 << 20
     busy.send({"action": "run", "id": 8, "session": "b", "args": {"command": "seq 1 200000"}})
     assert read_all(busy, 8).split() == [str(i) for i in range(1, 200001)]
     assert printed(pid) < 16 << 20
@@ -172,9 +169,7 @@ def main():
     elif how == "socket":
         play(Socket(pid))
     else:
-        who = Pipe([hutch, "act", "--stream", "box"])
-        who.pid = pid
-        play(who)
+        play(Pipe([hutch, "act", "--stream", "box"], pid))
 
 
 main()
