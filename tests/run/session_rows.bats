@@ -57,10 +57,6 @@ plays() {
 	plays "defect 10"
 }
 
-@test "defect 11: nothing waits for a poll" {
-	plays "defect 11"
-}
-
 @test "clients: a server is started, stopped by C-c, and started again" {
 	plays "a server"
 }

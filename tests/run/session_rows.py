@@ -100,15 +100,6 @@ RESTARTED = "\n[The command completed with exit code 0.]\n[The shell had ended; 
 NEW_SHELL = {"content": "here", "suffix": RESTARTED, "exit_code": 0, "working_dir": "/tmp",
              "hutch": lambda h: h["restarted"]}
 
-TOOK = []
-
-
-def is_prompt(h):
-    """The reference polls twice a second.  The quickest of five tells, for the machine may be busy."""
-    TOOK.append(h["took_ms"])
-    return len(TOOK) < 5 or min(TOOK) < 250
-
-
 DEFECTS = {
     "defect 1": [(do(LONG), ended("x" * 5000, command=LONG)), (do("echo on"), ended("on"))],
     "defect 2": [
@@ -166,7 +157,6 @@ DEFECTS = {
         (do("PROMPT_COMMAND=(false 'exit 9')"), ended("")),
         (do("(exit 4)"), ended("", 4)),
     ],
-    "defect 11": [(do("echo x"), {**ended("x"), "hutch": is_prompt}) for _ in range(5)],
 }
 
 
