@@ -16,6 +16,7 @@ in an assert is told with the last observation.
 """
 import json
 import os
+import pathlib
 import select
 import subprocess
 import sys
@@ -24,7 +25,8 @@ import traceback
 
 from shadows import has_shadows
 
-PATIENCE = 60 * int(os.environ.get("PATIENCE_TIMES", 1))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE  # noqa: E402
 
 
 class Observation(dict):
@@ -104,7 +106,8 @@ def main():
         lines = sys.argv[2].splitlines()
         frame = [f for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == "test"]
         at = lines[frame[-1].lineno - 1].strip() if frame else ""
-        print(f"{at}\n{traceback.format_exc(limit=0)}last: {json.dumps(a.last)[:1500]}\nstderr: {a.said()}")
+        print(f"{at}\n{traceback.format_exc(limit=0)}last: {json.dumps(a.last)[:1500]}\nstderr: "
+              f"{a.said()}")
         sys.exit(1)
     finally:
         a.process.kill()

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -SE
-"""confined.py HUTCH CODE [OPTION...]: makes a sandbox named `box` with these options and runs Python
-code that talks to its control socket (docs/control.md).  $UNDER are words before the command.
+"""confined.py HUTCH CODE [OPTION...]: makes a sandbox named `box` with these options and runs
+Python code that talks to its control socket (docs/control.md).  $UNDER are words before the
+command.
 
 	call(METHOD, **PARAMS)	the result
 	start(WORD...)		a process; wait(PROCESS) is its exit code
@@ -23,7 +24,6 @@ number = 0
 def connect(name):
     global lines
     client = socket.socket(socket.AF_UNIX)
-    client.settimeout(30)
     client.connect(f"{state}/{name}/control.sock")
     lines = client.makefile("rwb")
     call("hello", protocol=1)

@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -SE
-"""early.py HUTCH: makes sandboxes until a client was there early enough, three times: it has said hello
-and asked for a pause before the sandbox was ready.  It is refused, and whoever makes the sandbox is told of it."""
+"""early.py HUTCH: makes sandboxes until a client was there early enough, three times: it has
+said hello and asked for a pause before the sandbox was ready.  It is refused, and whoever
+makes the sandbox is told of it."""
 import subprocess
 import sys
 
-from control import Client, Refused
+from control import PATIENCE, Client, Refused
 
 ROUNDS, WANTED, early = 1000, 3, 0
 
@@ -28,9 +29,10 @@ def pause(maker):
 
 
 for number in range(ROUNDS):
-    made = subprocess.Popen([sys.argv[1], "create", "early"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    made = subprocess.Popen([sys.argv[1], "create", "early"], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL)
     early += pause(made)
-    if made.wait(30) != 0:
+    if made.wait(PATIENCE) != 0:
         sys.exit("hutch create has failed")
     subprocess.run([sys.argv[1], "kill", "early"], check=True, stdout=subprocess.DEVNULL)
     if early == WANTED:

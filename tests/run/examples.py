@@ -6,9 +6,13 @@ behind it are what the observation has: `content` with outer blanks cut, a key o
 extras, or of its metadata.  Newlines and tabs in it are written as \\n and \\t.
 """
 import json
+import pathlib
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE  # noqa: E402
 
 
 def value_of(o, key):
@@ -21,7 +25,8 @@ def value_of(o, key):
 def play(hutch, text):
     lines = text.strip().splitlines()
     actions = "\n".join(x[2:] for x in lines if x.startswith("> ")) + "\n"
-    done = subprocess.run([hutch, "act"], input=actions, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([hutch, "act"], input=actions, capture_output=True, text=True,
+                          timeout=PATIENCE)
     observations = [json.loads(x) for x in done.stdout.splitlines()]
     at = -1
     for line in lines:

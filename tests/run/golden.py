@@ -6,8 +6,12 @@ Each sequence is done in a sandbox of its own, once by `edit` and, where a view 
 range, by `read` with impl_source oh_aci; views without one are done by both.
 """
 import json
+import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE  # noqa: E402
 
 
 def lines_of(actions):
@@ -40,7 +44,8 @@ def play(hutch, sequence):
         sent += some
         wanted += [observation] * len(some)
     text = "".join(json.dumps(x) + "\n" for x in sent)
-    done = subprocess.run([hutch, "act"], input=text, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([hutch, "act"], input=text, capture_output=True, text=True,
+                          timeout=PATIENCE)
     got = [json.loads(x) for x in done.stdout.splitlines()]
     assert len(got) == len(sent), done.stderr
     for one in zip(sent, got, wanted):
