@@ -1,0 +1,116 @@
+#!/usr/bin/env -S python3 -SE
+"""test_lints.py: each rule of the lints is red for a sample, and for nothing that is allowed."""
+import sys
+
+import python
+import report
+import sleeps
+
+# A file's name, and what is in it; of those below, one rule each.
+NAPS = [
+    ("tests/run/x.bats", "sleep 0.3"),
+    ("tests/run/x.bats", "\t(/bin/sleep .5; echo) &"),
+    ("tests/run/x.bats", "box sh -c 'sleep 9; exit'"),
+    ("tests/run/x.bats", "sleep 1m"),
+    ("tests/run/x.bash", 'sleep "0.00$((i % 10))"'),
+    ("tests/run/x.bats", 'start("sleep", "1.5")'),
+    ("tests/run/x.py", "time.sleep(0.01)"),
+    ("tests/run/x.py", "time.sleep(pace * 2)"),
+    ("tests/run/x.py", "libc.sleep(3)"),
+    ("tests/run/x.py", "await asyncio.sleep(0.05)"),
+    ("tests/run/x.py", "select.select([], [], [], 0.1)"),
+    ("tests/run/x.py", "perl -e 'select undef, undef, undef, 0.1'"),
+    ("tests/unit/test_x.c", "\tusleep(50000);"),
+    ("tests/unit/test_x.c", "\tsleep(1);"),
+    ("tests/unit/test_x.c", "\t(void)nanosleep(&moment, NULL);"),
+    ("tests/unit/test_x.c", "\t(void)poll(NULL, 0, 1);"),
+    ("tests/unit/test_x.c", 'ARGV(TEXT("/bin/sleep"), TEXT("0.3"))'),
+    ("tests/unit/test_x.c", 'put("a/*b"); run("sleep 2");'),
+    ("tests/unit/x.h", 'request("echo up; sleep 10")'),
+    ("tests/run/golden/x.jsonl", '{"command": "sleep 0.2; echo slept"}'),
+    ("tests/run/golden/x.json", '"command": "sleep 6"'),
+    ("sdk/python/tests/test_x.py", 'box.popen(["sleep", "0.5"])'),
+    ("tests/run/helpers.bash", "until_true() {\n\tread x\n}\n\nother() {\n\tsleep 1\n}"),
+]
+READS = [
+    ("tests/run/x.bats", "read -r -t 0.02 <> <(:)"),
+    ("tests/run/x.bats", "read -rt.5 line"),
+    ("tests/run/x.bats", 'read -t "0.0$n" x'),
+    ("tests/run/golden/x.jsonl", '{"command": "while ! read -t 0.1 x; do :; done"}'),
+]
+CLOCKS = [
+    ("tests/run/x.bats", "local begun=$SECONDS"),
+    ("tests/run/x.bats", "((SECONDS < deadline))"),
+    ("tests/run/x.sh", "now=$EPOCHREALTIME"),
+    ("tests/run/x.bats", "begun=$(date +%s%N)"),
+    ("tests/run/x.bats", 'date -d now "+%s"'),
+    ("tests/run/x.py", "begun = time.monotonic()"),
+    ("tests/run/x.py", "seed = time.time_ns()"),
+    ("tests/run/x.py", "time.clock_gettime(time.CLOCK_MONOTONIC)"),
+    ("tests/run/x.py", "begun = perf_counter()"),
+    ("tests/unit/test_x.c", "\tint64_t begun = clock_ms();"),
+    ("tests/unit/test_x.c", "\tclock_gettime(CLOCK_MONOTONIC, &now);"),
+    ("tests/unit/test_x.c", "\tgettimeofday(&now, NULL);"),
+]
+NEITHER = [
+    ("tests/run/x.bats", "sleep 1000 &\nsleep infinity\nsleep 2m\nsleep 987.1\nexec sleep 100"),
+    ("tests/run/x.bats", "pgrep -x sleep\n# sleep 1\nmade sleep readlink\nsleep \"$seconds\""),
+    ("tests/run/x.bats", "NO_CHANGE_TIMEOUT_SECONDS=5 x\nread -t \"$PATIENCE\" x\nread -t 0"),
+    ("tests/run/x.bats", "date +%Y\nread -r -t 120 line"),
+    ("tests/run/x.py", "await asyncio.sleep(0)\ntime.sleep(1000)\n['sleep', '1000']"),
+    ("tests/run/x.py", "time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)\ntime.process_time()"),
+    ("tests/run/x.py", '"""A command that may sleep 5 seconds."""\nselect.select([a], [], [], 5)'),
+    ("tests/unit/test_x.c", "/* It may sleep 5 s, or read clock_ms(). */\nint now = now_ms();"),
+    ("tests/unit/test_x.c", "clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);\npoll(NULL, 0, -1);"),
+    ("tests/unit/test_x.c", "static void put_sleep(struct buffer *b) { pause(); }"),
+    ("tests/run/helpers.bash", "until_true() {\n\tlocal x=$SECONDS\n\n\tsleep 0.1\n}"),
+    ("tests/endure/soak.py",
+     "class A:\n    async def pace(self):\n        await asyncio.sleep(1)\n"),
+    ("tests/clock/x.bats", "sleep 1"),
+    ("tests/bench/x.py", "time.monotonic()"),
+    ("tests/patience.py", "time.sleep(0.001)"),
+]
+
+# The sentence of the check that is red.
+PYTHON = {
+    "def f(:\n    pass\n": "compiles",
+    "import os\n": "imports",
+    "from a import b, c\nprint(b)\n": "imports",
+    "def f():\n    x = 1\n    return 2\n": "assigns",
+    f"x = '{'y' * 100}'\n": "columns",
+}
+CLEAN_PYTHON = ["import os\nprint(os.name)\n", "from a import b as b\n", "x = 1\n",
+                "import a\n__all__ = ['a']\n", "from __future__ import annotations\n",
+                "def f():\n    _ = 1\n    x = 1\n    return lambda: x\n",
+                "def f():\n    global x\n    x = 1\n"]
+BATS = ["python3 - <<-'END'\n\timport a\n\tprint(a)\nEND\n", "python3 -c 'import a; print(a)'\n",
+        "python3 -SE - x <<END\nfor x in y:\n    print(x)\nEND\n", 'python3 -c "\nimport a\na"\n']
+CLEAN_BATS = ["python3 -c 'print(1)'\n", "python3 - <<'END'\nprint(1)\nEND\n",
+              "python3 here.py <<'END'\none\ntwo\nEND\n", "cat <<'END'\nimport a\nb\nEND\n"]
+
+
+def red(found):
+    return {instead for instead, _ in found}
+
+
+def rows():
+    """A sentence for each sample, and whether it is so."""
+    for instead, samples in ((sleeps.NAP, NAPS), (sleeps.READ, READS), (sleeps.CLOCK, CLOCKS)):
+        for name, text in samples:
+            yield f"{name} with {text!r}: {instead}", \
+                red(sleeps.findings(name, text)) == {instead}
+    for name, text in NEITHER:
+        yield f"{name} may have {text!r}", not red(sleeps.findings(name, text))
+    for text, word in PYTHON.items():
+        wrong = [sentence for sentence, found in python.checks({"x.py": text}, {}) if found]
+        yield f"{text!r}: {word}", len(wrong) == 1 and word in wrong[0]
+    for text in CLEAN_PYTHON:
+        yield f"{text!r} is clean", not any(f for _, f in python.checks({"x.py": text}, {}))
+    for text in BATS:
+        yield f"no {text!r}", any(f for _, f in python.checks({}, {"x.bats": text}))
+    for text in CLEAN_BATS:
+        yield f"{text!r} may be", not any(f for _, f in python.checks({}, {"x.bats": text}))
+
+
+if __name__ == "__main__":
+    sys.exit(report.tell((sentence, [] if holds else [sentence]) for sentence, holds in rows()))
