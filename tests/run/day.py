@@ -6,16 +6,17 @@ order, each when the one before it is answered; with "later": true nobody waits,
 answer may come at any time.  An action's id is the number of its row, unless it has one.
 
 A row says only what does not follow from the action and from the rules of docs/actions.md:
-`content`, `exit_code` if it is not 0, `working_dir` and `pid` if they changed, and for a command that
-goes on which text tells so (`told`: hard, soft, busy).  Whatever else is in an observation
-is compared too, under the name of its key, with what follows.  Long texts are there with their ends and
-a hash; {"like": REGEX} is for what no two runs have in common.  {"times": [[TEXT, N], ...]}
-in an action is a text too long to be written down.
+`content`, `exit_code` if it is not 0, `working_dir` and `pid` if they changed, and for a
+command that goes on which text tells so (`told`: hard, soft, busy).  Whatever else is in an
+observation is compared too, under the name of its key, with what follows.  Long texts are
+there with their ends and a hash; {"like": REGEX} is for what no two runs have in common.
+{"times": [[TEXT, N], ...]} in an action is a text too long to be written down.
 
 A time-out is told when it has passed, and on a busy machine something may not have been printed
 by then.  So where another content came than the row says, and the command goes on, the player
 waits until the sandbox is at rest (at_rest.py) and asks for the rest by an empty command; the
 row is about both together.  After a command that goes on the next row begins at rest, too.
+The soft time-out is too long to pass, however slow the machine is; session.py has its rows.
 
 With a third argument, FILE is written anew to it with what came.  Read it then.
 """
@@ -33,7 +34,7 @@ import session as rules  # noqa: E402
 from at_rest import is_at_rest  # noqa: E402
 from patience import PATIENCE, wait_until  # noqa: E402
 
-SOFT = 1
+SOFT = 1000
 LONG = 1000
 
 

@@ -43,7 +43,7 @@ def play(hutch, sequence):
     try:
         for action, want in zip(sequence["actions"], sequence["observations"], strict=True):
             line = sent(action)
-            answer = act.whole(act.send(line), line, is_content_of(want))
+            answer = act.whole(act.send(line), line, want, is_content_of(want))
             if goes_on(answer):
                 act.rest()
             got = Observation(answer)

@@ -9,8 +9,9 @@ running command has in common need not be said: see the functions.
 A time-out is told when it has passed, whatever the command has printed by then, which on a
 busy machine may be nothing.  So where less came than the row says, the player waits until
 the sandbox is at rest and asks for the rest by an empty command; both contents together are
-what the row is about.  And while a command goes on, the next row begins when the sandbox is
-at rest: the command waits for its input then.
+what the row is about.  So it is where a command goes on that the row says has ended.  And while
+a command goes on, the next row begins when the sandbox is at rest: the command waits for its
+input then.  No soft time-out passes where the options do not say when.
 """
 import json
 import os
@@ -360,17 +361,22 @@ class Act:
     def rest(self):
         wait_until(is_at_rest, self.process.pid)
 
-    def whole(self, number, action, wants):
-        """The answer, with all that its command prints before it rests, or as far as that
-        is what is wanted.  wants(content) says whether it is."""
+    def whole(self, number, action, want, wants):
+        """The answer, with all that its command prints before it rests or, where it is to
+        end, ends; or as far as wants(content) says that it is what is wanted."""
         answer = self.answer(number)
         again = {**action, "args": {"command": ""}}
-        while goes_on(answer) and not wants(answer["content"]):
-            self.rest()
-            more = self.ask(again)
-            if not goes_on(more) or not more["content"]:
+        is_end = " completed with exit code " in str((want or {}).get("suffix"))
+        for _ in range(PATIENCE):
+            if not goes_on(answer) or (wants(answer["content"]) and not is_end):
                 break
-            answer["content"] = "\n".join(filter(None, [answer["content"], more["content"]]))
+            if not is_end:
+                self.rest()
+            more = self.ask(again)
+            if not is_end and (not goes_on(more) or not more["content"]):
+                break
+            more["content"] = "\n".join(filter(None, [answer["content"], more["content"]]))
+            answer = more if is_end else {**answer, "content": more["content"]}
         return answer
 
     def end(self):
@@ -406,7 +412,8 @@ def is_content_of(want):
 
 def check(agent, number, row):
     action, want = row[:2]
-    answer = agent.whole(number, action, is_content_of(want))
+    answer = agent.whole(number, action, want if isinstance(want, dict) else None,
+                         is_content_of(want))
     wrong = differences(Observation(answer), want)
     if wrong:
         sys.exit(f"{json.dumps(action)}:\n" + "\n".join(wrong) +
@@ -416,7 +423,10 @@ def check(agent, number, row):
 
 
 def main(sequences):
-    agent, open_ = Act(sys.argv[1], sys.argv[3:]), []
+    options = sys.argv[3:]
+    if "NO_CHANGE_TIMEOUT_SECONDS" not in " ".join(options) and "--env-file" not in options:
+        options += ["-e", "NO_CHANGE_TIMEOUT_SECONDS=1000"]
+    agent, open_ = Act(sys.argv[1], options), []
     try:
         for row in sequences[sys.argv[2]]:
             if row is REST:

@@ -86,7 +86,7 @@ plays() {
 }
 
 @test "clients: pipes, questions, floods, refusals and C-c, again and again" {
-	plays "output and time-outs" -e NO_CHANGE_TIMEOUT_SECONDS=1
+	plays "output and time-outs"
 }
 
 @test "clients: what is new comes once, however often one asks" {
