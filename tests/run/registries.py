@@ -16,6 +16,7 @@ FOLDER/faults is a JSON list of {"on": EXPRESSION over "METHOD PATH", "do": WHAT
 """
 import base64
 import ctypes
+import datetime
 import http.client
 import http.server
 import json
@@ -25,7 +26,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 import urllib.parse
 
 USER, PASSWORD, IDENTITY = "me", "a secret password", "an-identity-token"
@@ -192,7 +192,7 @@ class Tokens(Handler):
         scope = query.get("scope", [""])[0]
         kind, name, actions = (scope.split(":") + ["", ""])[:3]
         may = is_known or name.startswith("public/")
-        now = int(time.time())
+        now = int(datetime.datetime.now().timestamp())  # the registry has the same calendar
         claims = {"iss": "tests", "sub": USER if is_known else "", "aud": "registry",
                   "nbf": now - 120, "iat": now - 120, "jti": str(now),
                   # Expired already, but for the registry's leeway.
