@@ -7,15 +7,17 @@ echo|up|down|both|half|reset|reset_me|refused|slow|crowd|killed|goodbyes|unread 
 			with what was wrong
 """
 import hashlib
-import os
+import pathlib
+import signal
 import socket
 import struct
 import sys
 import threading
-import time
 
 PIECE = 1 << 16
-PATIENCE = 60
+if sys.argv[1] != "serve":  # inside there is no other file of the tests
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+    from patience import PATIENCE
 
 
 def pieces(total, seed=b"hutch"):
@@ -78,7 +80,11 @@ def answer(connection):
         connection.sendall(b"no")
         reset(connection)
         return
-    elif verb == b"w":  # waits to be reset
+    elif verb == b"w":  # takes 1000 bytes, says so, and waits to be reset
+        size = 0
+        while size < 1000:
+            size += len(connection.recv(PIECE))
+        connection.sendall(b"k")
         try:
             while connection.recv(PIECE):
                 pass
@@ -86,7 +92,8 @@ def answer(connection):
         except ConnectionResetError:
             print("reset", flush=True)
     elif verb == b"n":  # never reads
-        time.sleep(1000)
+        while True:
+            signal.pause()
     connection.close()
 
 
@@ -185,7 +192,7 @@ def reset_inside(where):
 def reset_me(where):
     connection = ask(where, b"w")
     connection.sendall(b"x" * 1000)
-    time.sleep(0.1)  # not a bound: so that it is there before the reset
+    assert connection.recv(1) == b"k"  # a reset overtakes what nobody has taken yet
     reset(connection)
 
 
@@ -199,17 +206,20 @@ def refused(where):
 
 
 def full(where, verb=b"n"):
-    """Sends until nothing more is taken."""
+    """Sends until nothing more is taken, of three tries, between which others are answered: by
+    then all that carries the bytes has had its turn."""
     connection = ask(where, verb)
     connection.setblocking(False)
-    sent, since = 0, time.monotonic()
-    while time.monotonic() - since < 0.5:
+    sent = tries = 0
+    while tries < 3:
         try:
-            sent += connection.send(b"x" * PIECE)
-            since = time.monotonic()
+            while True:
+                sent += connection.send(b"x" * PIECE)
+                assert sent < 256 << 20, "nothing bounds it"
+                tries = 0
         except BlockingIOError:
-            time.sleep(0.01)
-        assert sent < 256 << 20, "nothing bounds it"
+            tries += 1
+        echo(where)
     return connection
 
 
