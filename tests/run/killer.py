@@ -2,23 +2,23 @@
 """killer.py HUTCH FOLDER: starts hutch and kills it at a random instant, again and again.
 
 ROUNDS (50) rounds, SEED for the same ones again.  Each starts one of several kinds of
-sandbox and sends one of four signals after 0 to 6 ms, or to 30 in every fourth
-round.  After each: no process of it is left and the terminal is as it was.  At the end:
+sandbox and sends one of four signals after 0 to 600 looks at it, or to 3000 in every fourth
+round: a busy machine slows both, and the same instants are met.  After each: no process of it is left and the terminal is as it was.  At the end:
 mounts, and the entries of /dev/shm, of the state folders and of FOLDER, are as they were.
 FOLDER holds w, a workspace, and img, an image that needs -v /usr:/usr:ro.
 """
 import json
 import os
+import pathlib
 import pty
 import random
-import select
 import signal
 import subprocess
 import sys
 import termios
-import time
 
-PATIENCE = 30 * int(os.environ.get("PATIENCE_TIMES", 1))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import PATIENCE, wait_until  # noqa: E402
 HUTCH, FOLDER = sys.argv[1], sys.argv[2]
 ROUNDS = int(os.environ.get("ROUNDS", "50"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
@@ -73,12 +73,18 @@ def is_gone(pid):
         return True
 
 
-def wait_until(is_so, what):
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        if time.monotonic() > deadline:
-            sys.exit(what() if callable(what) else what)
-        select.select([], [], [], 0.01)
+def insist(what, claim, *args):
+    """Waits until the claim is true, and exits with `what`, also a function, if it never is."""
+    try:
+        wait_until(claim, *args)
+    except AssertionError as e:
+        sys.exit(f"{what() if callable(what) else what} ({e})")
+
+
+def look_on(pid, looks):
+    """Until some instant of its life: a look takes about 10 us."""
+    for _ in range(looks):
+        is_gone(pid)
 
 
 def entries(folder):
@@ -124,12 +130,14 @@ def actions(mark):
 def play(number, chance):
     kind = chance.choice(list(KINDS))
     number_sent = chance.choice(SIGNALS)
-    delay = chance.uniform(0, 0.030 if number % 4 == 0 else 0.006)
+    looks = chance.randrange(3000 if number % 4 == 0 else 600)
     mark = f"1000.{os.getpid():07}{number:05}"
     # A shell may lose a signal that comes while it starts another program (dash does),
     # so there is one only where nothing inside is to hear of the end.
-    words = ["sh", "-c", f"sleep {mark} & sleep {mark}"] if number_sent == signal.SIGKILL else ["sleep", mark]
-    what = f"round {number} (SEED={SEED}): {kind}, {number_sent.name} after {delay * 1000:.1f} ms"
+    words = ["sleep", mark]
+    if number_sent == signal.SIGKILL:
+        words = ["sh", "-c", f"sleep {mark} & sleep {mark}"]
+    what = f"round {number} (SEED={SEED}): {kind}, {number_sent.name} after {looks} looks"
     command = [HUTCH, "run", *KINDS[kind], *words]
     if kind.startswith("actions"):
         command = [HUTCH, "act", *KINDS[kind]]
@@ -142,19 +150,20 @@ def play(number, chance):
     if lines:
         child.stdin.write(lines)
         child.stdin.flush()
-    select.select([], [], [], delay)
+    look_on(child.pid, looks)
     family = below(child.pid) if number_sent == signal.SIGKILL else []
     child.send_signal(number_sent)
     try:
         code = child.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         sys.exit(what + ": hutch did not end")
-    wait_until(lambda: all(map(is_gone, family)) and not processes_with(mark),
-               what + ": processes are left")
+    insist(what + ": processes are left",
+           lambda: all(map(is_gone, family)) and not processes_with(mark))
     if lines:
         child.stdin.close()
     if slave is not None:
-        wait_until(lambda: termios.tcgetattr(slave) == modes, what + ": the terminal is not restored")
+        insist(what + ": the terminal is not restored",
+               lambda: termios.tcgetattr(slave) == modes)
         os.close(slave)
         os.close(master)
     if code >= 0 and code != 128 + number_sent:
@@ -170,10 +179,8 @@ def main():
     for number in range(ROUNDS):
         play(number, chance)
     # A janitor may be at work for a moment longer than its launcher.
-    try:
-        wait_until(lambda: state_of_host() == before, "something is left")
-    except SystemExit as e:
-        sys.exit(f"SEED={SEED}: {e}: {difference(before, state_of_host())}")
+    insist(lambda: f"SEED={SEED}: something is left: {difference(before, state_of_host())}",
+           lambda: state_of_host() == before)
     print(f"{ROUNDS} rounds, nothing left")
 
 

@@ -10,13 +10,12 @@ import glob
 import json
 import os
 import random
-import select
 import signal
 import socket
 import subprocess
 import sys
 
-from killer import HUTCH, PATIENCE, below, is_gone, processes_with, wait_until
+from killer import HUTCH, PATIENCE, below, insist, is_gone, look_on, processes_with
 
 ROUNDS = int(os.environ.get("ROUNDS", "100"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
@@ -91,7 +90,8 @@ def work(mark, chance):
         if kind == 0:
             client.send("exec.start", argv=["sleep", mark], detach=chance.random() < 0.3)
         elif kind == 1:
-            client.send("exec.start", argv=["sh", "-c", f"trap '' TERM; sleep {mark} & sleep {mark}"])
+            client.send("exec.start", argv=["sh", "-c", f"trap '' TERM; sleep {mark} & sleep "
+                                                        f"{mark}"])
         elif kind == 2:
             client.send("act", action={"action": "run", "session": str(chance.randrange(3)),
                                        "args": {"command": f"sleep {mark} &"}})
@@ -126,8 +126,8 @@ def create(what):
 
 def look_for(what, reasons, before):
     """One record more, of these reasons.  Who asks for the list tidies up what nobody did."""
-    wait_until(lambda: not os.path.exists(BOX) and len(records() - before) >= 1,
-               f"{what}: the folder is left, or there is no record")
+    insist(f"{what}: the folder is left, or there is no record",
+           lambda: not os.path.exists(BOX) and len(records() - before) >= 1)
     new = records() - before
     if len(new) != 1:
         sys.exit(f"{what}: {len(new)} records")
@@ -182,28 +182,29 @@ def play_ready(what, target, mark, chance):
     executor = client.call("info")["result"]["pid"]
     supervisor = parent_of(executor)
     worker = start_client(mark, chance)
-    select.select([], [], [], chance.uniform(0, 0.03))
+    look_on(worker, chance.randrange(3000))
     family = below(supervisor)
     end(target, client, family, supervisor, executor, worker)
     if target == "supervisor and janitor":
-        wait_until(lambda: is_gone(supervisor), what + ": it lives")
+        insist(what + ": it lives", lambda: is_gone(supervisor))
         tidy(target)
-        wait_until(lambda: not os.path.exists(BOX), what + ": the folder is left")
+        insist(what + ": the folder is left", lambda: not os.path.exists(BOX))
         if len(records() - before) != 2:
             sys.exit(f"{what}: {len(records() - before)} records")
     else:
         look_for(what, ENDS[target], before)
     kill(worker)
     os.waitpid(worker, 0)
-    wait_until(lambda: all(map(is_gone, family)) and not processes_with(mark) and
-               not processes_with(NAME), what + ": processes are left")
+    insist(what + ": processes are left",
+           lambda: all(map(is_gone, family)) and not processes_with(mark) and
+           not processes_with(NAME))
 
 
 def play_making(what, chance):
     """Killed while it is made: the one who waits, or the supervisor."""
     before = records()
     made = supervise(stderr=subprocess.DEVNULL)
-    select.select([], [], [], chance.uniform(0, 0.008))
+    look_on(made.pid, chance.randrange(800))
     kill(made.pid, signal.SIGSTOP)  # or it may have a child that we know nothing of
     family = below(made.pid)
     victim = chance.choice([made.pid] + family)
@@ -212,15 +213,15 @@ def play_making(what, chance):
     made.wait(PATIENCE)
     if victim == made.pid:
         # The sandbox is there, or not.  If so, it is as good as any.
-        wait_until(lambda: all(map(is_gone, family)) or is_ready(), what + ": neither ready nor gone")
+        insist(what + ": neither ready nor gone", lambda: all(map(is_gone, family)) or is_ready())
     end_if_ready()
-    wait_until(lambda: all(map(is_gone, family)) and not processes_with(NAME),
-               what + ": processes are left")
-    wait_until(lambda: not is_locked(), what + ": it is not tidied up")
+    insist(what + ": processes are left",
+           lambda: all(map(is_gone, family)) and not processes_with(NAME))
+    insist(what + ": it is not tidied up", lambda: not is_locked())
     # What nobody tidies up, before there is a janitor, is found by who wants the name.
     create(what)
     Client().call("kill")
-    wait_until(lambda: not os.path.exists(BOX), what + ": the folder is left")
+    insist(what + ": the folder is left", lambda: not os.path.exists(BOX))
     if len(records() - before) > 2:
         sys.exit(what + ": more records than sandboxes")
 
@@ -265,10 +266,10 @@ def main():
             play_making(what, chance)
         else:
             play_ready(what, target, mark, chance)
-    wait_until(lambda: cgroups() <= before, f"SEED={SEED}: cgroups are left")
+    insist(f"SEED={SEED}: cgroups are left", lambda: cgroups() <= before)
     create("at the end")
     Client().call("kill")
-    wait_until(lambda: not os.path.exists(BOX), f"SEED={SEED}: the folder is left")
+    insist(f"SEED={SEED}: the folder is left", lambda: not os.path.exists(BOX))
     if os.listdir(STATE + "/.tmp"):
         sys.exit(f"SEED={SEED}: left in .tmp: {os.listdir(STATE + '/.tmp')}")
     print(f"{ROUNDS} rounds, nothing left")

@@ -1,20 +1,20 @@
 #!/usr/bin/env -S python3 -SE
-"""killer_pool.py HUTCH FOLDER: a pool and who takes from it, and somebody killed at a random instant.
+"""killer_pool.py HUTCH FOLDER: a pool and who takes from it, and somebody killed at a random
+instant.
 
-ROUNDS (24) rounds, SEED for the same ones again.  In each a pool is made, takers of all kinds come
-at once, and then one of those in ENDS ends.  Whatever it was: no sandbox is handed out twice, what was
-taken lives, a taker that has nothing says why, and afterwards there is no process, sandbox, pool
-or file of it, and the name is free.
+ROUNDS (24) rounds, SEED for the same ones again.  In each a pool is made, takers of all
+kinds come at once, and then one of those in ENDS ends.  Whatever it was: no sandbox is
+handed out twice, what was taken lives, a taker that has nothing says why, and afterwards
+there is no process, sandbox, pool or file of it, and the name is free.
 """
 import json
 import os
 import random
-import select
 import signal
 import subprocess
 import sys
 
-from killer import HUTCH, PATIENCE, below, is_gone, processes_with, wait_until
+from killer import HUTCH, PATIENCE, below, insist, is_gone, look_on, processes_with
 
 ROUNDS = int(os.environ.get("ROUNDS", "24"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 32))))
@@ -24,7 +24,8 @@ MAKE = ["pool", "create", NAME, "--size", "3"]
 TAKERS = 5
 
 # Who is killed, and whether every taker gets one nevertheless.
-ENDS = {"creator": False, "keeper": False, "maker": True, "waiting": True, "taker": True, "taken": True,
+ENDS = {"creator": False, "keeper": False, "maker": True, "waiting": True, "taker": True,
+        "taken": True,
         "rm": False, "nobody": True}
 
 
@@ -40,10 +41,6 @@ def end(process):
 
 def hutch(*words):
     return end(begin(*words))
-
-
-def pause(longest):
-    select.select([], [], [], chance.uniform(0, longest))
 
 
 def kill(pid):
@@ -84,10 +81,11 @@ def alive():
 
 
 def begin_takers():
-    ways = [["take", NAME], ["take", "--timeout", "20", NAME], ["take", "--name", None, NAME],
+    ways = [["take", NAME], ["take", "--timeout", "1000", NAME], ["take", "--name", None, NAME],
             ["exec", NAME, "--", "/bin/echo", "done"]]
     chosen = [chance.choice(ways) for _ in range(TAKERS)]
-    return [begin("pool", *(word or f"named{os.getpid()}-{i}" for word in way)) for i, way in enumerate(chosen)]
+    return [begin("pool", *(word or f"named{os.getpid()}-{i}" for word in way)) for i,
+            way in enumerate(chosen)]
 
 
 def choose(target, takers):
@@ -119,7 +117,7 @@ def check_taker(what, got, all_get_one):
 def play(what, target):
     create(what)
     takers = begin_takers()
-    pause(0.03)
+    look_on(takers[-1].pid, chance.randrange(3000))
     victim, removal = 0, None
     if target == "rm":
         removal = begin("pool", "rm", NAME)
@@ -129,7 +127,8 @@ def play(what, target):
     if victim:
         kill(victim)
     got = [(taker, end(taker)) for taker in takers]
-    names = [out for _, (_, out, _) in got if out not in ("", "done")] # also of one that was killed then
+    # also of one that was killed then
+    names = [out for _, (_, out, _) in got if out not in ("", "done")]
     for taker, answer in got:
         # Of one that is killed as it is handed out, the end is what is seen.
         if taker.pid != victim and not (target == "waiting" and "exec" in taker.args):
@@ -140,22 +139,24 @@ def play(what, target):
         pid = json.loads(hutch("inspect", names[0])[1])[0]["pid"]
         kill(parent_of(pid))
         hutch("wait", names.pop(0))
-    killed = {out for taker, (_, out, _) in got if taker.pid == victim} # told, and perhaps not let go of
+    # told, and perhaps not let go of
+    killed = {out for taker, (_, out, _) in got if taker.pid == victim}
     for name in names:
-        if target != "waiting" and name not in killed and hutch("exec", name, "--", "/bin/echo", "lives")[1] != "lives":
+        if target != "waiting" and name not in killed and hutch("exec", name, "--", "/bin/echo",
+                                                                "lives")[1] != "lives":
             sys.exit(f"{what}: {name} was taken, and does not live")
     if removal and end(removal)[0] != 0:
         sys.exit(f"{what}: pool rm failed")
     if names:
         hutch("rm", "-f", *names)
     if target in ("keeper", "waiting", "maker"):
-        wait_until(lambda: all(map(is_gone, family[:1])), what + ": who was killed lives")
+        insist(what + ": who was killed lives", lambda: all(map(is_gone, family[:1])))
 
 
 def play_making(what):
     """Killed while the pool is made: the one who waits, or what it has begun."""
     made = begin(*MAKE)
-    pause(0.03)
+    look_on(made.pid, chance.randrange(3000))
     kill(chance.choice([made.pid, *below(made.pid)]))
     code, _, err = end(made)
     if code not in (0, 125, -signal.SIGKILL) or (code == 125 and not err.startswith("hutch: ")):
@@ -165,8 +166,8 @@ def play_making(what):
 def look_after(what):
     """Nothing is left, but for a pool that lives, which ends when it is told to."""
     hutch("pool", "rm", NAME)
-    wait_until(lambda: not processes_with(NAME), lambda: f"{what}: left are {alive()}")
-    wait_until(lambda: not alive(), lambda: f"{what}: left are {alive()}")
+    insist(lambda: f"{what}: left are {alive()}", lambda: not processes_with(NAME))
+    insist(lambda: f"{what}: left are {alive()}", lambda: not alive())
     if hutch("pool", "ls", "-q")[1]:
         sys.exit(f"{what}: the pool is left")
 
