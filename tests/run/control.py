@@ -32,7 +32,9 @@ from patience import PATIENCE  # noqa: E402
 
 
 def state():
-    return os.environ["XDG_RUNTIME_DIR"] + "/hutch" if "XDG_RUNTIME_DIR" in os.environ else f"/tmp/hutch-{os.getuid()}"
+    if "XDG_RUNTIME_DIR" in os.environ:
+        return os.environ["XDG_RUNTIME_DIR"] + "/hutch"
+    return f"/tmp/hutch-{os.getuid()}"
 
 
 class Refused(Exception):
@@ -124,14 +126,16 @@ class Client:
 
     def outputs(self, process=None):
         """The output notifications that have come, their params."""
-        return [n["params"] for n in self.notes if n["method"] == "output" and process in (None, n["params"].get("process"))]
+        return [n["params"] for n in self.notes if n["method"] == "output" and
+                process in (None, n["params"].get("process"))]
 
     def output(self, process, stream="stdout"):
         """The bytes that have come so far."""
         return b"".join(bytes_of(o) for o in self.outputs(process) if o["stream"] == stream)
 
     def events(self, name=None):
-        return [n["params"] for n in self.notes if n["method"] == "event" and name in (None, n["params"]["event"])]
+        return [n["params"] for n in self.notes if n["method"] == "event" and
+                name in (None, n["params"]["event"])]
 
     def until(self, holds):
         """Takes messages until holds() does."""
@@ -144,7 +148,9 @@ class Client:
 
 
 def bytes_of(params):
-    return base64.b64decode(params["base64"]) if "base64" in params else params.get("data", "").encode()
+    if "base64" in params:
+        return base64.b64decode(params["base64"])
+    return params.get("data", "").encode()
 
 
 class Sandbox:
@@ -154,9 +160,11 @@ class Sandbox:
         self.name, self.folder = name, f"{state()}/{name}"
         supervise = os.path.join(os.path.dirname(hutch), "libexec", "hutch-supervise")
         for _ in range(1000):
-            made = subprocess.run([supervise, *options, name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            made = subprocess.run([supervise, *options, name], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=PATIENCE)
-            if b"Too many references" not in made.stderr:  # tests beside this one have them under way
+            # tests beside this one have them under way
+            if b"Too many references" not in made.stderr:
                 break
         if made.returncode:
             raise RuntimeError(made.stderr.decode())
@@ -185,10 +193,12 @@ class Sandbox:
 def main():
     box = Sandbox(os.path.abspath(sys.argv[1]), sys.argv[3:])
     c = Client()
-    names = {"c": c, "box": box, "pid": box.pid, "folder": box.folder, "memory": box.memory, "Client": Client, "Refused": Refused,
-             "connect": Client, "bytes_of": bytes_of, "os": os, "json": json, "time": time, "socket": socket,
+    names = {"c": c, "box": box, "pid": box.pid, "folder": box.folder, "memory": box.memory,
+             "Client": Client, "Refused": Refused, "connect": Client, "bytes_of": bytes_of,
+             "os": os, "json": json, "time": time, "socket": socket,
              "base64": base64, "threading": threading}
-    for name in ("call", "send", "answer", "receive", "refused", "start", "wait", "output", "outputs", "events", "until", "take"):
+    for name in ("call", "send", "answer", "receive", "refused", "start", "wait", "output",
+                 "outputs", "events", "until", "take"):
         names[name] = getattr(c, name)
     try:
         exec(compile(sys.argv[2], "test", "exec"), names)

@@ -75,7 +75,8 @@ def describe(at, prefix, twins):
     for name in sorted(os.listdir(at)):
         st = os.lstat(name, dir_fd=at)
         path = prefix + "/" + name
-        first = twins.setdefault(st.st_ino, path) if st.st_nlink > 1 and not stat.S_ISDIR(st.st_mode) else path
+        first = twins.setdefault(st.st_ino,
+                                 path) if st.st_nlink > 1 and not stat.S_ISDIR(st.st_mode) else path
         size = 0 if stat.S_ISDIR(st.st_mode) else st.st_size
         print(repr((path if len(path) < 600 else path[-20:], oct(st.st_mode), size, st.st_mtime_ns,
                     first if first != path else "", content_of(at, name, st))))
@@ -110,12 +111,14 @@ TARS = {
     "hard-absolute": [entry("h", tarfile.LNKTYPE, "/etc/passwd")],
     "hard-through": [entry("l", tarfile.SYMTYPE, ".."), entry("h", tarfile.LNKTYPE, "l/victim")],
     "hard-old": [entry("h", tarfile.LNKTYPE, "old")],
-    "devices": [entry("null", tarfile.CHRTYPE), entry("disk", tarfile.BLKTYPE), entry("fifo", tarfile.FIFOTYPE),
+    "devices": [entry("null", tarfile.CHRTYPE), entry("disk", tarfile.BLKTYPE),
+                entry("fifo", tarfile.FIFOTYPE),
                 entry("good", content=b"good\n")],
     "setuid": [entry("s", content=b"x", mode=0o6755), entry("d", tarfile.DIRTYPE, mode=0o7777)],
     "many": [entry(f"{n % 100}/{n}") for n in range(int(os.environ.get("MANY", "100000")))],
     "links-out": [entry("a", tarfile.SYMTYPE, "/etc/passwd"), entry("b", tarfile.SYMTYPE, "../x"),
-                  entry("c", tarfile.SYMTYPE, "a"), entry("d\n\x1b[2J", tarfile.SYMTYPE, "../../x")],
+                  entry("c", tarfile.SYMTYPE, "a"),
+                  entry("d\n\x1b[2J", tarfile.SYMTYPE, "../../x")],
 }
 
 

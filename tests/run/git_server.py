@@ -56,12 +56,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_POST = do_GET
 
     def backend(self, path, query):
-        env = {"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": self.server.folder, "GIT_HTTP_EXPORT_ALL": "1",
+        env = {"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": self.server.folder,
+               "GIT_HTTP_EXPORT_ALL": "1",
                "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": self.command,
                "CONTENT_TYPE": self.headers.get("Content-Type", ""), "REMOTE_ADDR": "127.0.0.1",
                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
-               "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+               "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
+               "GIT_CONFIG_VALUE_0": "*"}
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         done = subprocess.run([BACKEND], env=env, input=body, stdout=subprocess.PIPE, check=True)
         head, _, content = done.stdout.partition(b"\r\n\r\n")

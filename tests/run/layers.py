@@ -20,7 +20,8 @@ class Tar:
     def __init__(self):
         self.out = io.BytesIO()
 
-    def add(self, name, kind="0", text=b"", link="", mode=0o644, uid=0, gid=0, dev=(0, 0), pax=None):
+    def add(self, name, kind="0", text=b"", link="", mode=0o644, uid=0, gid=0, dev=(0, 0),
+            pax=None):
         info = tarfile.TarInfo(name)
         info.type = kind.encode()
         info.size = len(text)
@@ -78,7 +79,8 @@ CASES = {
     "up_deep": lambda t: t.folder("a").add("a/../../escaped", text=b"x"),
     "absolute": lambda t: t.add(TARGET + "/kept", text=b"changed"),
     "link_then_below": lambda t: t.link("link", TARGET).add("link/kept", text=b"changed"),
-    "link_up_then_below": lambda t: t.link("link", "../../../../../../../../../../../../.." + TARGET)
+    "link_up_then_below": lambda t: t.link("link",
+                                           "../../../../../../../../../../../../.." + TARGET)
     .add("link/kept", text=b"changed"),
     "link_then_folder": lambda t: t.link("link", TARGET).folder("link", mode=0o777),
     "link_then_file": lambda t: t.link("link", TARGET + "/kept").add("link", text=b"changed"),
@@ -97,8 +99,8 @@ CASES = {
     .folder("mail", mode=0o2775, gid=8),
     "fifo": lambda t: t.add("pipe", "6", mode=0o620),
     # 91
-    "whiteouts": lambda t: t.folder("etc").add("etc/.wh.passwd").add("etc/.wh...a").add("dir/.wh..wh..opq")
-    .add("dir/new", text=b"1").add(".wh..wh.plnk/1.2", text=b"aufs"),
+    "whiteouts": lambda t: t.folder("etc").add("etc/.wh.passwd").add("etc/.wh...a")
+    .add("dir/.wh..wh..opq").add("dir/new", text=b"1").add(".wh..wh.plnk/1.2", text=b"aufs"),
     "whiteout_of_nothing": lambda t: t.add("a/.wh."),
     "whiteout_of_here": lambda t: t.add("a/.wh.."),
     "whiteout_of_up": lambda t: t.add("a/.wh..."),
@@ -135,7 +137,8 @@ CASES = {
     # 95
     "owners": lambda t: t.add("far", uid=1 << 40, gid=5).add("high", uid=4294967294, gid=4294967294)
     .add("agent", uid=1000, gid=1000, mode=0o640),
-    "xattrs": lambda t: t.folder("d", pax=xattrs(trusted__overlay__opaque="y", user__overlay__opaque="y"))
+    "xattrs": lambda t: t.folder("d", pax=xattrs(trusted__overlay__opaque="y",
+                                                 user__overlay__opaque="y"))
     .add("file", text=b"1", pax=xattrs(security__capability="\x01\0\0\x02", user__kept="1",
                                        user__overlay__redirect=TARGET, user__hutch__stat="0 0 4755",
                                        system__posix_acl_access="x")),

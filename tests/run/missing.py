@@ -13,7 +13,8 @@ import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 AT = {"x86_64": {"openat2": 437, "renameat2": 316, "mknodat": 259, "linkat": 265},
-      "aarch64": {"openat2": 437, "renameat2": 276, "mknodat": 33, "linkat": 37}}[os.uname().machine]
+      "aarch64": {"openat2": 437, "renameat2": 276, "mknodat": 33,
+                  "linkat": 37}}[os.uname().machine]
 HERE = -100
 
 
@@ -102,7 +103,8 @@ def scene():
 def tidy(name):
     for one in (name, "dangling", "other"):
         if os.path.isdir(one) and not os.path.islink(one):
-            os.rename(one, "tree") if one == name and os.path.isdir(one + "/hooks") else os.rmdir(one)
+            os.rename(one,
+                      "tree") if one == name and os.path.isdir(one + "/hooks") else os.rmdir(one)
         elif os.path.lexists(one):
             os.unlink(one)
 

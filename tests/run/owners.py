@@ -9,7 +9,8 @@ import sys
 import tarfile
 
 BUSYBOX = "/bin/busybox"
-APPLETS = ("sh", "ls", "cat", "echo", "stat", "id", "chown", "chmod", "touch", "rm", "mkdir", "find",
+APPLETS = ("sh", "ls", "cat", "echo", "stat", "id", "chown", "chmod", "touch", "rm", "mkdir",
+           "find",
            "sleep", "true", "test", "readlink", "ln", "su")
 
 
@@ -18,7 +19,8 @@ class Layer:
         self.out = io.BytesIO()
         self.tar = tarfile.open(fileobj=self.out, mode="w", format=tarfile.PAX_FORMAT)
 
-    def add(self, name, kind=tarfile.REGTYPE, data=b"", link="", mode=0o644, owner=(0, 0), **xattrs):
+    def add(self, name, kind=tarfile.REGTYPE, data=b"", link="", mode=0o644, owner=(0, 0),
+            **xattrs):
         info = tarfile.TarInfo(name)
         info.type, info.size, info.linkname, info.mode = kind, len(data), link, mode
         info.uid, info.gid = owner

@@ -9,7 +9,8 @@ from session import (BELOW, REST, act, busy, do, ended, main, quiet, several,  #
                      timed_out, type_)
 
 W = "/workspace"
-FRONT = "[Previous command outputs are truncated. Showing the last 10999 lines of the output below.]\n"
+FRONT = ("[Previous command outputs are truncated. "
+         "Showing the last 10999 lines of the output below.]\n")
 CLIP = "\n[... Observation truncated due to length ...]\n"
 
 
@@ -96,7 +97,8 @@ ONE = [
 
 LONG = "echo " + "x" * 5000
 LONGER = "echo " + "x" * 16500
-RESTARTED = "\n[The command completed with exit code 0.]\n[The shell had ended; this is a new one, in /tmp.]"
+RESTARTED = ("\n[The command completed with exit code 0.]"
+             "\n[The shell had ended; this is a new one, in /tmp.]")
 NEW_SHELL = {"content": "here", "suffix": RESTARTED, "exit_code": 0, "working_dir": "/tmp",
              "hutch": lambda h: h["restarted"]}
 
@@ -186,8 +188,8 @@ CLIENTS = {
     ],
     "a server in the background": [
         (do("python3 -m http.server 8123 >log 2>&1 &"), has("[1] ")),
-        (do("curl -s --retry-connrefused --retry 50 --retry-delay 0 -o page http://localhost:8123/ && "
-            "grep -c 'Directory listing' page"), has("")),
+        (do("curl -s --retry-connrefused --retry 50 --retry-delay 0 -o page "
+            "http://localhost:8123/ && grep -c 'Directory listing' page"), has("")),
         (do("pkill -f http.server"), has("")),
     ],
     "several lines": [
@@ -198,8 +200,8 @@ CLIENTS = {
         (do("echo a\necho b\necho c\necho d\necho e\necho f"),
          several(*(f"echo {c}" for c in "abcdef"))),
         (do("echo a && echo b && echo c"), ended("a\nb\nc")),
-        (do("count=0; tries=0; while [ $count -lt 3 ]; do count=$((count + 1)); tries=$((tries + 1)); "
-            "done; echo \"Got $count heads in a row after $tries flips!\""),
+        (do("count=0; tries=0; while [ $count -lt 3 ]; do count=$((count + 1)); "
+            "tries=$((tries + 1)); done; echo \"Got $count heads in a row after $tries flips!\""),
          ended("Got 3 heads in a row after 3 flips!")),
         (do("for f in a b; do\n\techo \"file $f\" >$f.txt\n\tsed -i 's/file/FILE/' $f.txt\n"
             "\tcat $f.txt\ndone"), ended("FILE a\nFILE b")),
@@ -214,7 +216,8 @@ CLIENTS = {
         (do("ls /nonexistent_folder"), has("No such file", code=2)),
         (do("nonexistent_command"), ended("bash: nonexistent_command: command not found", 127)),
         (do("python3 --version"), has("Python 3")),
-        (do("mkdir d && touch d/the_file && find d -name the_file -exec ls {} \\;"), ended("d/the_file")),
+        (do("mkdir d && touch d/the_file && find d -name the_file -exec ls {} \\;"),
+         ended("d/the_file")),
     ],
     "git": [
         (do("git init -q . && git config user.name a && git config user.email a@b"), ended("")),
@@ -235,21 +238,24 @@ CLIENTS = {
         (do("cat <<E\nline 1\nline 2\nE"), ended("line 1\nline 2")),
     ],
     "long output": [
-        (do("for i in $(seq 1 5000); do echo \"Line $i\"; done"), has("Line 1\n", CLIP, "Line 5000", suffix=IN_LOG.format(1))),
+        (do("for i in $(seq 1 5000); do echo \"Line $i\"; done"),
+         has("Line 1\n", CLIP, "Line 5000", suffix=IN_LOG.format(1))),
         (do(LINES), fifty_thousand),
-        (do("for i in $(seq 100); do mkdir folder_$i; (cd folder_$i; touch $(seq -f file_%g.txt 100)); "
-            "done; ls -R", blocking=True, timeout=1000),
-         has("folder_1", "file_1.txt", "folder_100", "file_100.txt", CLIP, suffix=IN_LOG.format(3))),
+        (do("for i in $(seq 100); do mkdir folder_$i; (cd folder_$i; "
+            "touch $(seq -f file_%g.txt 100)); done; ls -R", blocking=True, timeout=1000),
+         has("folder_1", "file_1.txt", "folder_100", "file_100.txt", CLIP,
+             suffix=IN_LOG.format(3))),
     ],
     "output and time-outs": [row for _ in range(3) for row in (
-        (do("ps aux | awk '{printf \"%.1f %s\\n\", $4, $11}' | sort -rn | grep -v '^0.0' | awk '{print}'; "
-            "true", blocking=True, timeout=1000), has("")),
+        (do("ps aux | awk '{printf \"%.1f %s\\n\", $4, $11}' | sort -rn | grep -v '^0.0' | "
+            "awk '{print}'; true", blocking=True, timeout=1000), has("")),
         (do(ASKS, timeout=0.2), timed_out("0.2", "Do you want to continue? [Y/n]")),
         (type_("Y"), ended("")),
         # One program: bash takes a C-c that comes just when one of a loop's ends for that one's.
         (do("perl -e '$| = 1; print \"*\" x 1000, \"\\n\" for 1 .. 20; sleep 1000'", timeout=0.5),
          still("0.5", "*" * 1000)),
-        (do("ls"), lambda o: o.exit_code == -1 and "The previous command is still running" in o.suffix),
+        (do("ls"), lambda o: o.exit_code == -1 and
+         "The previous command is still running" in o.suffix),
         (type_("C-c"), lambda o: o.exit_code == 130),
         (do("ls"), ended("")),
     )],
@@ -275,8 +281,10 @@ CLIENTS = {
     "two owners": [
         (do("chown -R agent:root ."), ended("", username="root")),
         (do("ls -alh . | grep ' \\.$'"), has("agent", "root", username="root")),
-        (do("ls -alh . | grep ' \\.\\.$'"), lambda o: "root" in o.content and "agent" not in o.content),
-        (do("become='setpriv --reuid agent --regid agent --clear-groups env HOME=/home/agent'"), ended("", username="root")),
+        (do("ls -alh . | grep ' \\.\\.$'"),
+         lambda o: "root" in o.content and "agent" not in o.content),
+        (do("become='setpriv --reuid agent --regid agent --clear-groups env HOME=/home/agent'"),
+         ended("", username="root")),
         (do("$become git init -q && $become touch test_file.txt && stat -c '%U %G' test_file.txt"),
          ended("agent agent", username="root")),
         (do("touch /root/test.txt && chmod 600 /root/test.txt && $become cat /root/test.txt"),
@@ -314,7 +322,8 @@ DIFF = f"--- {F}\n+++ {F}\n"
 NO_PATH = "Invalid `path` parameter: "
 
 EDITOR = [
-    edit("create", F, f"File created successfully at: {F}", f"{DIFF}@@ -0,0 +1,3 @@\n+one\n+two\n+three",
+    edit("create", F, f"File created successfully at: {F}",
+         f"{DIFF}@@ -0,0 +1,3 @@\n+one\n+two\n+three",
          file_text="one\ntwo\nthree\n"),
     fails("create", F, f"{NO_PATH}{F}. File already exists at: {F}. Cannot overwrite files using "
           "command `create`.", file_text="x"),
@@ -333,50 +342,60 @@ EDITOR = [
           "element `3`.", view_range=[3, 2]),
     shows(F, RANGE + "[1]. It should be a list of two integers.", view_range=[1]),
     (do("mkdir -p d/e && touch d/e/f .hidden"), ended("")),
-    edit("view", W, f"Here's the files and directories up to 2 levels deep in {W}, excluding hidden "
+    edit("view", W, f"Here's the files and directories up to 2 levels deep in {W}, excluding "
+                    f"hidden "
          f"items:\n{W}/\n{W}/d/\n{W}/d/e/\n{F}\n\n1 hidden files/directories in this directory are "
          f"excluded. You can use 'ls -la {W}' to see them."),
     shows(W, RANGE + "[1, 2]. The `view_range` parameter is not allowed when `path` points to a "
           "directory.", view_range=[1, 2]),
-    fails("view", W + "/g", f"{NO_PATH}{W}/g. The path {W}/g does not exist. Please provide a valid path."),
-    fails("view", "f.txt", f"{NO_PATH}f.txt. The path should be an absolute path, starting with `/`. "
-          f"Maybe you meant {F}?"),
-    fails("view", "g.txt", f"{NO_PATH}g.txt. The path should be an absolute path, starting with `/`."),
-    fails("str_replace", W, f"{NO_PATH}{W}. The path {W} is a directory and only the `view` command "
-          "can be used on directories.", old_str="a", new_str="b"),
-    edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\t2\n     3\tthree\n     4\t\n{CHECK}.{AGAIN}",
+    fails("view", W + "/g", f"{NO_PATH}{W}/g. The path {W}/g does not exist. Please provide a "
+                            f"valid path."),
+    fails("view", "f.txt", f"{NO_PATH}f.txt. The path should be an absolute path, starting with "
+          f"`/`. Maybe you meant {F}?"),
+    fails("view", "g.txt", f"{NO_PATH}g.txt. The path should be an absolute path, starting with "
+                           f"`/`."),
+    fails("str_replace", W, f"{NO_PATH}{W}. The path {W} is a directory and only the `view` "
+          f"command can be used on directories.", old_str="a", new_str="b"),
+    edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\t2\n     3\tthree\n     "
+                                    f"4\t\n{CHECK}.{AGAIN}",
          DIFF + "@@ -2 +2 @@\n-two\n+2", old_str="two", new_str="2"),
     # Not there as it is, but without the blanks around it.
-    edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t\n{CHECK}.{AGAIN}",
+    edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\ttwo\n     3\tthree\n     "
+                                    f"4\t\n{CHECK}.{AGAIN}",
          DIFF + "@@ -2 +2 @@\n-2\n+two", old_str="  2 ", new_str=" two "),
-    edit("insert", F, EDITED + f"the edited file:\n     1\tone\n     2\tmore\n     3\ttwo\n     4\tthree\n"
+    edit("insert", F, EDITED + f"the edited file:\n     1\tone\n     2\tmore\n     3\ttwo\n     "
+                               f"4\tthree\n"
          f"     5\t\n{CHECK} (correct indentation, no duplicate lines, etc).{AGAIN}",
          DIFF + "@@ -1,0 +2 @@\n+more", insert_line=1, new_str="more"),
     edit("undo_edit", F, f"Last edit to {F} undone successfully. {FOUND}     1\tone\n     2\ttwo\n"
          "     3\tthree\n     4\t\n", DIFF + "@@ -2 +1,0 @@\n-more"),
-    fails("str_replace", F, f"No replacement was performed, old_str `X` did not appear verbatim in {F}.",
+    fails("str_replace", F, f"No replacement was performed, old_str `X` did not appear verbatim in "
+                            f"{F}.",
           old_str="X", new_str="Y"),
-    fails("str_replace", F, "No replacement was performed. Multiple occurrences of old_str `t` in lines "
-          "[2, 3]. Please ensure it is unique.", old_str="t", new_str="Y"),
-    fails("str_replace", F, "No replacement was performed. Multiple occurrences of old_str `` in lines "
-          "[1, 2, 3, 4]. Please ensure it is unique.", old_str="", new_str="Y"),
-    fails("str_replace", F, "Invalid `new_str` parameter: two. No replacement was performed. `new_str` "
-          "and `old_str` must be different.", old_str="two", new_str="two"),
-    fails("str_replace", F, "Parameter `old_str` is required for command: str_replace.", new_str="a"),
+    fails("str_replace", F, "No replacement was performed. Multiple occurrences of old_str `t` in "
+          "lines [2, 3]. Please ensure it is unique.", old_str="t", new_str="Y"),
+    fails("str_replace", F, "No replacement was performed. Multiple occurrences of old_str `` in "
+          "lines [1, 2, 3, 4]. Please ensure it is unique.", old_str="", new_str="Y"),
+    fails("str_replace", F, "Invalid `new_str` parameter: two. No replacement was performed. "
+          "`new_str` and `old_str` must be different.", old_str="two", new_str="two"),
+    fails("str_replace", F, "Parameter `old_str` is required for command: str_replace.",
+          new_str="a"),
     fails("insert", F, "Parameter `insert_line` is required for command: insert.", new_str="a"),
     fails("insert", F, "Parameter `new_str` is required for command: insert.", insert_line=1),
-    fails("insert", F, "Invalid `insert_line` parameter: 99. It should be within the range of allowed "
-          "values: [0, 3]", insert_line=99, new_str="a"),
-    fails("insert", F, "Invalid insert_line value: 'x'. Expected an integer.", insert_line="x", new_str="a"),
+    fails("insert", F, "Invalid `insert_line` parameter: 99. It should be within the range of "
+          "allowed values: [0, 3]", insert_line=99, new_str="a"),
+    fails("insert", F, "Invalid insert_line value: 'x'. Expected an integer.", insert_line="x",
+          new_str="a"),
     fails("undo_edit", W + "/d/e/f", f"No edit history found for {W}/d/e/f."),
-    fails("mend", F, "Unrecognized command mend. The allowed commands for the oh_editor tool are: view, "
-          "create, str_replace, insert, undo_edit"),
+    fails("mend", F, "Unrecognized command mend. The allowed commands for the oh_editor tool are: "
+          "view, create, str_replace, insert, undo_edit"),
     (do("truncate -s 11M big; printf 'a\\0b' >bin; touch x.pdf x.docx"), ended("")),
-    fails("view", W + "/big", f"File validation failed for {W}/big: File is too large (11.0MB). Maximum "
-          "allowed size is 10MB."),
-    fails("view", W + "/bin", f"File validation failed for {W}/bin: File appears to be binary and this "
-          "file type cannot be read or edited by this tool."),
-    *(fails("str_replace", f"{W}/x.{end}", f"{NO_PATH}{W}/x.{end}. The path {W}/x.{end} points to a binary "
+    fails("view", W + "/big", f"File validation failed for {W}/big: File is too large (11.0MB). "
+          f"Maximum allowed size is 10MB."),
+    fails("view", W + "/bin", f"File validation failed for {W}/bin: File appears to be binary and "
+          f"this file type cannot be read or edited by this tool."),
+    *(fails("str_replace", f"{W}/x.{end}",
+            f"{NO_PATH}{W}/x.{end}. The path {W}/x.{end} points to a binary "
             f"file (.{end}) and only the `view` command can be used on supported binary files.",
             old_str="a", new_str="b") for end in ("pdf", "docx")),
     (act("edit", command="view", path=W + "/x.docx"),
@@ -384,7 +403,8 @@ EDITOR = [
       "cannot be shown by this sandbox" in c}),
     (do("seq -f 'Line %g' 16000 >long"), ended("")),
     (act("edit", command="view", path=W + "/long"),
-     {"content": lambda c: "     1\tLine 1\n" in c and "Due to the max output limit, only part of this "
+     {"content": lambda c: "     1\tLine 1\n" in c and
+      "Due to the max output limit, only part of this "
       "file has been shown to you." in c, "hutch": lambda h: h["truncated_chars"] > 100000}),
 ]
 
@@ -392,11 +412,14 @@ EDITOR_DEFECTS = [
     (do("printf 'a\\r\\nb\\r\\n' >dos; printf 'a\\nb\\n' >m; chmod 755 m; touch empty"), ended("")),
     (act("edit", command="str_replace", path=W + "/dos", old_str="b", new_str="c"),
      {"diff": f"--- {W}/dos\n+++ {W}/dos\n@@ -2 +2 @@\n-b\n+c"}),
-    (act("edit", command="insert", path=W + "/dos", insert_line=1, new_str="n"), {"observation": "edit"}),
+    (act("edit", command="insert", path=W + "/dos", insert_line=1, new_str="n"),
+     {"observation": "edit"}),
     (do("od -An -c dos"), ended("a  \\r  \\n   n  \\r  \\n   c  \\r  \\n")),
-    (act("edit", command="insert", path=W + "/m", insert_line=1, new_str="n"), {"observation": "edit"}),
+    (act("edit", command="insert", path=W + "/m", insert_line=1, new_str="n"),
+     {"observation": "edit"}),
     (do("stat -c %a m; cat m"), ended("755\na\nn\nb")),
-    edit("create", F, f"File created successfully at: {F}", DIFF + "@@ -1 +1 @@\n-\n+x", file_text="x"),
+    edit("create", F, f"File created successfully at: {F}", DIFF + "@@ -1 +1 @@\n-\n+x",
+         file_text="x"),
     fails("undo_edit", F, f"No edit history found for {F}."),
     (do("cat f.txt"), ended("x")),
     (act("read", path=W + "/empty", impl_source="oh_aci", view_range=[1, 1]),
@@ -426,7 +449,8 @@ FILES = [
     (do("stat -c '%a %U' a; cat -A a"), ended("664 agent\none$\ntwo$\nthree$")),
     reads("a", "one\ntwo\nthree\n"), reads(W + "/d/a", "one\ntwo\nthree\n"),
     reads("a", "two\n", start=1, end=2), reads("a", "two\nthree\n", start=1),
-    reads("a", "one\n", start=0, end=1), reads("a", "", start=9), reads("./../d//a", "one\n", end=1),
+    reads("a", "one\n", start=0, end=1), reads("a", "", start=9),
+    reads("./../d//a", "one\n", end=1),
     (do("chmod 640 a"), ended("")),
     writes("a", "2", W + "/d/a", start=1, end=2), reads("a", "one\n2\nthree\n"),
     writes("a", "end", W + "/d/a", start=2), reads("a", "one\n2\nend\n"),
@@ -437,14 +461,17 @@ FILES = [
     # Another session is elsewhere.
     (act("read", path="a", session="b"),
      error(f"File not found: {W}/a. Your current working directory is {W}.")),
-    (act("read", path="none"), error(f"File not found: {W}/d/none. Your current working directory is {W}/d.")),
+    (act("read", path="none"),
+     error(f"File not found: {W}/d/none. Your current working directory is {W}/d.")),
     (act("read", path="new"), error(f"Path is a directory: {W}/d/new. You can only read files")),
     (act("write", path="new", content="x"),
      error(f"Path is a directory: {W}/d/new. You can only write to files")),
-    (do("printf 'caf\\351 x\\n' >latin; printf 'a\\0b' >nul; printf 'a\\377' >ff; printf '\\1\\2\\3\\4' >low; "
-        "touch empty; printf 'caf\\303\\251\\n' >utf; printf '\\211PNG' >p.png; cp p.png q; ln -s a l"), ended("")),
+    (do("printf 'caf\\351 x\\n' >latin; printf 'a\\0b' >nul; printf 'a\\377' >ff; "
+        "printf '\\1\\2\\3\\4' >low; touch empty; printf 'caf\\303\\251\\n' >utf; "
+        "printf '\\211PNG' >p.png; cp p.png q; ln -s a l"), ended("")),
     (act("read", path="latin"), error(f"File could not be decoded as utf-8: {W}/d/latin.")),
-    (act("write", path="latin", content="x", start=1), error(f"File could not be decoded as utf-8: {W}/d/latin.")),
+    (act("write", path="latin", content="x", start=1),
+     error(f"File could not be decoded as utf-8: {W}/d/latin.")),
     *((act("read", path=f), error("ERROR_BINARY_FILE")) for f in ("nul", "ff", "low")),
     (act("read", path=W + "/d/nul", impl_source="oh_aci"), error("ERROR_BINARY_FILE")),
     reads("empty", ""), reads("utf", "caf\u00e9\n"), reads("l", "all\n"),
@@ -461,7 +488,8 @@ FILES = [
 SEQUENCES = {
     "output": OUTPUT,
     "several": [(do(c), several(*pieces)) for c, *pieces in SEVERAL] +
-               [(do(c), {"observation": "run", "exit_code": 0, "content": content}) for c, content in ONE],
+               [(do(c), {"observation": "run", "exit_code": 0, "content": content})
+                for c, content in ONE],
     "editor": EDITOR,
     "editor's defects": EDITOR_DEFECTS,
     "files": FILES,

@@ -31,7 +31,8 @@ from patience import PATIENCE, wait_until  # noqa: E402
 TOTAL, WIDTH = 40000, 1000
 COMMAND = (f"x=$(printf '%{WIDTH - 8}s'); for ((i = 0; i < {TOTAL}; i++)); do "
            "printf '%06d%s\\n' $i \"$x\"; done")
-ACTION = {"action": "run", "id": 7, "timeout": 86400, "args": {"command": COMMAND, "blocking": True}}
+ACTION = {"action": "run", "id": 7, "timeout": 86400,
+          "args": {"command": COMMAND, "blocking": True}}
 
 
 def children(pid):

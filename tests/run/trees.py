@@ -42,7 +42,8 @@ class Layer:
 
 def lowest(layer):
     layer.folder("./")
-    for name in ("etc", "usr", "usr/bin", "var", "var/lib", "var/lib/opaque", "var/lib/gone", "var/was_folder"):
+    for name in ("etc", "usr", "usr/bin", "var", "var/lib", "var/lib/opaque", "var/lib/gone",
+                 "var/was_folder"):
         layer.folder(name)
     layer.folder("tmp", mode=0o1777)
     layer.folder("var/mail", mode=0o2775, gid=8)
@@ -68,7 +69,8 @@ def lowest(layer):
     layer.add("usr/n\u00e4me \u4e16\n", data=b"text")
     layer.add("usr/noted", data=b"1", one="value", two="\u00e4")
     layer.add("usr/pipe", tarfile.FIFOTYPE, mode=0o620)
-    for name in ("var/lib/opaque/old", "var/lib/gone/old", "var/was_folder/old", "var/was_file", "etc/deleted",
+    for name in ("var/lib/opaque/old", "var/lib/gone/old", "var/was_folder/old", "var/was_file",
+                 "etc/deleted",
                  "usr/was_link_to"):
         layer.add(name, data=b"old")
     layer.link("usr/was_link", "was_link_to")
@@ -76,7 +78,8 @@ def lowest(layer):
 
 def middle(layer):
     layer.folder("etc")
-    layer.add("etc/passwd", data=b"root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/home:/bin/sh\n", mode=0o600)
+    layer.add("etc/passwd", data=b"root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/home:/bin/sh\n",
+              mode=0o600)
     layer.add("etc/.wh.deleted")
     layer.folder("var")
     layer.folder("var/lib", mode=0o711)
@@ -166,7 +169,8 @@ def look(root, path):
         "time": st.st_mtime_ns,
         "owner": (uid, gid),
         "xattrs": {n: os.getxattr(whole, n, follow_symlinks=False) for n in names
-                   if not n.startswith(("user.hutch.", "user.overlay.", "user.rootlesscontainers"))},
+                   if not n.startswith(("user.hutch.", "user.overlay.",
+                                        "user.rootlesscontainers"))},
     }
     if stat.S_ISLNK(st.st_mode):
         seen["link"] = os.readlink(whole)
