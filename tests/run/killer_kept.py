@@ -11,9 +11,8 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
-from killer import HUTCH, PATIENCE, is_gone, wait_until
+from killer import HUTCH, PATIENCE, insist, is_gone, look_on
 
 IMAGE = sys.argv[2]
 ROUNDS = int(os.environ.get("ROUNDS", "25"))
@@ -46,7 +45,7 @@ def kill(*pids):
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    wait_until(lambda: all(map(is_gone, pids)), "who was killed lives")
+    insist("a killed process lives", lambda: all(map(is_gone, pids)))
 
 
 def supervisor():
@@ -58,11 +57,11 @@ def supervisor():
     return 0
 
 
-def begin_and_kill(words, after, who):
+def begin_and_kill(words, looks, who):
     """Kills the one that was begun, and with `who` what it has begun, at that instant."""
     p = subprocess.Popen([HUTCH, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
-    time.sleep(after)
+    look_on(p.pid, looks)
     below = [one for child in children(p.pid) for one in [child, *children(child)]]
     kill(*([p.pid] if who == "launcher" else below[:1] if who == "child" else [*below, p.pid]))
     p.wait()
@@ -73,37 +72,46 @@ def end_living(who):
     kill(pid, *(children(pid) if who == "all" else []))
 
 
+def write_one(what, was_made):
+    """Appends a line once the sandbox lives; the answer says how many there are.  One whose
+    maker was killed may be there for a moment yet, and end then: None."""
+    answer = hutch("start", NAME)
+    if answer.returncode != 0 and "no sandbox named" in answer.stderr and not was_made:
+        answer = hutch(*MAKE)
+    if answer.returncode != 0 and "is running" not in answer.stderr:
+        sys.exit(f"{what}: {answer.stderr}")
+    count = hutch("exec", NAME, "--", "sh", "-c",
+                  "test -e /data/n || : >/data/n; echo x >>/data/n; wc -l </data/n")
+    passes = ("which is building", "no sandbox named", "has ended (")
+    return None if any(words in count.stderr for words in passes) else count
+
+
+def play(rng, number, was_made):
+    who = rng.choice(["launcher", "child", "all"])
+    begin_and_kill(["start", NAME] if was_made else MAKE, rng.randrange(2000), who)
+    seen = is_there()
+    what = f"round {number}: killed {who} ({seen})"
+    if was_made and not seen:
+        sys.exit(f"{what}, and it is neither alive nor kept")
+    tries = []
+
+    def is_written():
+        tries.append(write_one(what, was_made or tries))
+        return tries[-1]
+
+    insist(f"{what}, and it is not there", is_written)
+    if tries[-1].stdout.strip() != str(number + 1):
+        sys.exit(f"{what}: {number + 1} lines were written, and there are "
+                 f"{tries[-1].stdout!r} {tries[-1].stderr!r}")
+    end_living(rng.choice(["supervisor", "all"]))
+    hutch("wait", NAME)
+
+
 def main():
     print(f"# SEED={SEED}", flush=True)
     rng = random.Random(SEED)
-    written, was_made = 0, False
     for number in range(ROUNDS):
-        who = rng.choice(["launcher", "child", "all"])
-        begin_and_kill(["start", NAME] if was_made else MAKE, rng.uniform(0, 0.02), who)
-        begun = time.monotonic()
-        seen = is_there()
-        if was_made and not seen:
-            sys.exit(f"round {number}: killed {who}, and it is neither alive nor kept")
-        count = None
-        # One whose maker was killed may be there for a moment yet, and end then.
-        while count is None or any(
-                words in count.stderr for words in ("which is building", "no sandbox named", "has ended (")):
-            if time.monotonic() > begun + PATIENCE:
-                sys.exit(f"round {number}: killed {who}, and it is not there for {PATIENCE} s")
-            answer = hutch("start", NAME)
-            if answer.returncode != 0 and "no sandbox named" in answer.stderr and not was_made:
-                answer = hutch(*MAKE)
-            if answer.returncode != 0 and "is running" not in answer.stderr:
-                sys.exit(f"round {number}: killed {who} ({seen}): {answer.stderr}")
-            was_made = True
-            count = hutch("exec", NAME, "--", "sh", "-c",
-                          "test -e /data/n || : >/data/n; echo x >>/data/n; wc -l </data/n")
-        written += 1
-        if count.stdout.strip() != str(written):
-            sys.exit(f"round {number}: killed {who}: {written} lines were written, and there "
-                     f"are {count.stdout!r} {count.stderr!r}")
-        end_living(rng.choice(["supervisor", "all"]))
-        hutch("wait", NAME)
+        play(rng, number, number > 0)
     if hutch("rm", "-f", NAME).returncode != 0:
         sys.exit("it cannot be removed")
 
