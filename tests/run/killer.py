@@ -5,7 +5,8 @@ ROUNDS (50) rounds, SEED for the same ones again.  Each starts one of several ki
 sandbox and sends one of four signals after 0 to 600 looks at it, or to 3000 in every fourth
 round: a busy machine slows both, and the same instants are met.  After each: no process of
 it is left and the terminal is as it was.  At the end: mounts, and the entries of /dev/shm, of
-the state folders and of FOLDER, are as they were.  FOLDER holds w, a workspace, and img, an image that needs -v /usr:/usr:ro.
+the state folders and of FOLDER, are as they were.  FOLDER holds w, a workspace, and img, an
+image that needs -v /usr:/usr:ro.
 """
 import json
 import os
