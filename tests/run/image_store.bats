@@ -46,10 +46,7 @@ image() {
 
 # field REF KEY: of what inspect says.
 field() {
-	image inspect "$1" | python3 -c '
-import json, sys
-value = json.load(sys.stdin)[0][sys.argv[1]]
-print(value if isinstance(value, str) else json.dumps(value))' "$2"
+	image inspect "$1" | "$here/image_store.py" field "$2"
 }
 
 # What is not foreign and not done: nothing is left of it.
@@ -155,26 +152,7 @@ nothing_is_left() {
 @test "a manifest whose configuration has other layers is refused" {
 	cp -a "$made/layout" bad
 	chmod -R u+w bad
-	python3 - <<'PY'
-import hashlib, json
-def blob(d): return "bad/blobs/sha256/" + d.split(":")[1]
-def put(o):
-    data = json.dumps(o).encode()
-    d = "sha256:" + hashlib.sha256(data).hexdigest()
-    open(blob(d), "wb").write(data)
-    return d, len(data)
-index = json.load(open("bad/index.json"))
-for entry in index["manifests"]:
-    m = json.load(open(blob(entry["digest"])))
-    if entry["annotations"]["org.opencontainers.image.ref.name"] == "one":
-        m["layers"] = []
-    else:
-        c = json.load(open(blob(m["config"]["digest"])))
-        c["rootfs"]["diff_ids"].reverse()
-        m["config"]["digest"], m["config"]["size"] = put(c)
-    entry["digest"], entry["size"] = put(m)
-json.dump(index, open("bad/index.json", "w"))
-PY
+	"$here/image_store.py" mismatch
 	run -125 image import bad:one --name x
 	has "manifest has 0 layers, and the image's configuration 1"
 	run -125 image import bad:two --name x
@@ -197,12 +175,7 @@ PY
 	[ "$(image ls -q | wc -l)" = 2 ]
 	[ "$(image ls -q --no-trunc | grep -cE '^sha256:[0-9a-f]{64}$')" = 2 ]
 	image ls --digests | grep -qF "$(field a digest)"
-	image ls --json | python3 -c '
-import json, sys
-rows = json.load(sys.stdin)
-assert [r["repository"] for r in rows] == ["b/one", "a", "localhost:5000/a/b"], rows
-assert rows[1]["tag"] == "latest" and rows[0]["size"] > 1000000, rows
-assert rows[1]["digest"] == rows[2]["digest"], rows'
+	image ls --json | "$here/image_store.py" rows
 }
 
 @test "an image can have several names, and exists while it has one" {
