@@ -4,6 +4,7 @@
 # them.  What other programs of the machine do in the meantime is allowed for by a
 # bound that does not grow with the number of launches.
 set -u
+source "${BASH_SOURCE[0]%/*}/helpers.bash"
 hutch=$1
 launches=${LAUNCHES:-500}
 at_once=8
@@ -37,14 +38,9 @@ launch_all() {
 }
 
 # Namespaces are freed by work that the kernel does later.
-settled() {
-	local deadline=$((SECONDS + 60))
-	while about && ((files > files_before + 400 || tasks > tasks_before + 60 ||
-		kernel > kernel_before + 65536)); do
-		((SECONDS < deadline)) || return 1
-		read -r -t 0.2 <> <(:)
-	done
-	return 0
+is_settled() {
+	about
+	((files <= files_before + 400 && tasks <= tasks_before + 60 && kernel <= kernel_before + 65536))
 }
 
 mark=leak.$$
@@ -67,7 +63,7 @@ if [[ $(exact) != "$before" ]]; then
 	diff <(echo "$before") <(exact)
 	exit 1
 fi
-if ! settled; then
+if ! until_true is_settled; then
 	echo "files $files_before -> $files, tasks $tasks_before -> $tasks, kernel memory" \
 		"$kernel_before -> $kernel KiB"
 	exit 1
