@@ -448,10 +448,11 @@ unpack() {
 	[[ $status == 125 ]]
 }
 
-@test "a hundred thousand files are unpacked" {
-	# Once is enough.
-	! is_root && ! is_sanitized || export MANY=5000
-	unpack many && [[ $status == 0 && $(find here -type f | wc -l) == $((${MANY:-100000} + 1)) ]]
+# MANY of them.
+@test "many thousand files are unpacked" {
+	export MANY=${MANY:-5000}
+	unpack many
+	[[ $status == 0 && $(find here -type f | wc -l) == $((MANY + 1)) ]]
 }
 
 # jailed: while a tar is being read: what the process that reads it has.

@@ -18,7 +18,8 @@ failed = lambda o: o.content.startswith("ERROR:\n")
 	"$here/golden.py" "$HUTCH" "$here/golden/editor.json"
 }
 
-@test "the diff is that of Python's difflib, for thousands of texts" {
+# TEXTS says how many.
+@test "the diff is that of Python's difflib, for random texts" {
 	acts '
 import difflib, random
 seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
@@ -43,7 +44,7 @@ is_binary = lambda t: t.count("\x1f") * 2 > len(t)
 old = text()
 while is_binary(old): old = text()
 assert edit("create", path, file_text=old).content.startswith("File created")
-for i in range(4000):
+for i in range(int(os.environ.get("TEXTS", "800"))):
     new = change(old) if random.random() < 0.7 else text()
     if new == old or is_binary(new): continue
     o = edit("str_replace", path, old_str=old, new_str=new)
@@ -301,6 +302,7 @@ assert second.content == "here" and "- Line 1, Column 1: it went on\n" in first.
 assert a.run("echo still here").content == "still here"' --lint -e PATH=/tmp/bin:/usr/bin:/bin
 }
 
+# EDITS says how often a large file is edited.
 @test "hostile texts neither stop it nor grow it" {
 	acts '
 p = "/workspace/f"
@@ -311,7 +313,7 @@ for old, new in (("a\n" * 1900000, "b\n" * 1900000), ("b", "c")):
 write("f", "\n".join(str(i % 101) for i in range(100000)))
 o = edit("insert", p, insert_line=50000, new_str="x")
 assert o.extras["diff"] == "--- /workspace/f\n+++ /workspace/f\n@@ -50000,0 +50001 @@\n+x"
-for i in range(50):
+for i in range(int(os.environ.get("EDITS", "12"))):
     edit("insert", p, insert_line=0, new_str="y" * 1000)
 assert a.run("echo still here").content == "still here"'
 }
