@@ -120,9 +120,7 @@ END
 # refused_so ARGUMENTS PATTERN: all there is to say about one case.
 refused_so() {
 	local -a args
-	local before
 	eval "args=($1)"
-	before=$(state_of "$T")
 	catch box "${args[@]}" </dev/null >/dev/null
 	[[ $status == 125 ]] || { echo "$1: exit code $status"; return 1; }
 	[[ -z $output ]] || { echo "$1: prints $output"; return 1; }
@@ -131,7 +129,8 @@ refused_so() {
 }
 
 @test "every wrong flag, value, path and combination is one sentence and 125" {
-	local case failed=0 count=0
+	local case failed=0 count=0 before
+	before=$(state_of "$T")
 	while IFS= read -r case; do
 		if ! problem=$(refused_so "${case%% | *}" "${case#* | }"); then
 			echo "$problem"
