@@ -161,8 +161,10 @@ assert run("echo still here").content == "still here"'
 	acts '
 run("for i in $(seq 200); do echo line $i; done >f; cp f g")
 run("(while :; do cp g .t && mv .t f; done) >/dev/null 2>&1 & sub=$!; disown", session="w")
-done = changed = 0
-for i in range(300):
+done = changed = i = 0
+while i < 100 or not done:
+    i += 1
+    assert i < 10000, changed
     o = edit("str_replace", "/workspace/f", old_str="line 100\n", new_str="line one hundred\n")
     if failed(o):
         assert "somebody else" in o.content or "did not appear" in o.content or "does not exist" in o.content, o.content
@@ -170,7 +172,6 @@ for i in range(300):
     else:
         done += 1
 run("kill $sub; wait $sub 2>/dev/null", session="w")
-assert done > 0
 assert run("wc -l <f").content == "200"
 assert view("/workspace/f").content.count("\n") == 202'
 }
@@ -213,7 +214,7 @@ run("mkdir -p b/c/d .git; >b/c/f; >a; >.env; >b/.x; ln -s b l")
 o = view("/workspace")
 assert o.content == ("Here\x27s the files and directories up to 2 levels deep in /workspace, excluding hidden items:\n/workspace/\n/workspace/a\n/workspace/b/\n/workspace/b/c/\n/workspace/l/\n/workspace/l/c/\n\n"
     "2 hidden files/directories in this directory are excluded. You can use \x27ls -la /workspace\x27 to see them."), o.content
-run("mkdir many hidden; (cd many; seq 3000 | xargs touch); cd hidden; seq -f .%g 70000 | xargs touch; cd ..", blocking=True, timeout=60)
+run("mkdir many hidden; (cd many; seq 3000 | xargs touch); cd hidden; seq -f .%g 70000 | xargs touch; cd ..", blocking=True, timeout=1000)
 o = edit("view", "/workspace/many/")
 assert o.content.count("/workspace/many/") < 1000 and "part of this directory" in o.content and o.hutch["truncated_chars"] > 0
 # So many names are read and no more.

@@ -15,7 +15,7 @@ setup_file() {
 	mkfifo "$R/ports"
 	"$BATS_TEST_DIRNAME/registries.py" "$R" >"$R/ports" 2>"$R/err" 3>&- </dev/null &
 	echo $! >"$R/pid"
-	read -r line <"$R/ports" || { cat "$R/err" && return 1; }
+	read -r -t "$PATIENCE" line <"$R/ports" || { cat "$R/err" && return 1; }
 	# shellcheck disable=SC2163 # NAME=PORT, each
 	for one in $line; do export "$one"; done
 	fill
@@ -83,7 +83,7 @@ setup() {
 	read -r digest large middle small <"$R/digests"
 	store=$T/home/.local/share/hutch/store
 	mkdir -p "$T/home/.config/hutch" "$T/home/.docker"
-	configure '{"patience": 5}'
+	configure '{"patience": 1000}'
 	faults '[]'
 	: >"$R/heard"
 }

@@ -393,7 +393,7 @@ finds() {
 @test "a full disk is told, and the next try goes on" {
 	is_root || skip "mounting a small tmpfs takes root"
 	mkdir data
-	export HUTCH T made
+	export HUTCH T made PATIENCE
 	head -c 4000000 /dev/urandom >big
 	tar -cf - big | xz -0 >big.xz
 	# shellcheck disable=SC2016 # for the other shell
@@ -401,8 +401,8 @@ finds() {
 		mount -t tmpfs -o size=2m,uid='"$who"',mode=700 none data
 		export XDG_DATA_HOME=$T/data
 		"$HUTCH" image import "$made/layout:two" --name x && exit 1
-		timeout 20 "$HUTCH" image import "$made/root" --name x && exit 1
-		timeout 20 "$HUTCH" image import "$T/big.xz" --name x
+		timeout "$PATIENCE" "$HUTCH" image import "$made/root" --name x && exit 1
+		timeout "$PATIENCE" "$HUTCH" image import "$T/big.xz" --name x
 		(($? == 125)) || exit 1
 		mount -o remount,size=20m data
 		"$HUTCH" image verify || exit 1

@@ -180,7 +180,7 @@ refused_so() {
 	/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s/socket")'
 	give s
 	for name in fifo socket; do
-		inside --timeout 20 -v "$T/s/$name:/x" sh -c 'stat -c %F /x'
+		inside --timeout "${PATIENCE}s" -v "$T/s/$name:/x" sh -c 'stat -c %F /x'
 		[ "$status" -eq 0 ] || [ "$status" -eq 125 ]
 	done
 	inside -v /dev/null:/x sh -c 'echo y >/x'
