@@ -184,6 +184,8 @@ def said(row, has, place):
 
 # The id of what asks for the rest of a row.
 AGAIN = 1000000
+# How often that is; a screen may be painted in as many parts.
+TRIES = 10
 
 
 def joins(text, more):
@@ -249,13 +251,15 @@ class Day:
         """Adds what the command prints before it rests, or as far as that is the row's."""
         want = brief(row["see"].get("content", ""))
         texts = [answer.get("content")]
-        while rules.goes_on(answer) and not equal(want, brief(texts[-1])) and not self.open:
+        for _ in range(TRIES):
+            if not rules.goes_on(answer) or equal(want, brief(texts[-1])) or self.open:
+                break
             wait_until(is_at_rest, self.process.pid)
             self.write({**row["do"], "id": AGAIN, "args": {"command": ""}})
             more = json.loads(self.line())
             if not rules.goes_on(more) or not more["content"]:
                 break
-            texts = [joined for text in texts for joined in joins(text, more["content"])]
+            texts = list({joined for text in texts for joined in joins(text, more["content"])})
             texts.sort(key=lambda text: equal(want, brief(text)))
             answer["content"] = texts[-1]
             answer["hutch"]["log"] = answer["hutch"]["log"] or more["hutch"]["log"]
