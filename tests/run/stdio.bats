@@ -5,13 +5,15 @@ load helpers
 
 setup() {
 	begin
+	shown=(-v "$here/stdio.py:/stdio.py:ro")
 }
 
 teardown() {
 	end
 }
 
-python=/usr/bin/python3
+# stdio.py inside: what shows it, and what begins it.
+python=(/usr/bin/python3 -SE /stdio.py)
 
 @test "without -i stdin is /dev/null, whatever the caller's is" {
 	output=$(echo typed | box sh -c 'cat; readlink /proc/self/fd/0')
@@ -97,7 +99,7 @@ python=/usr/bin/python3
 @test "/dev/full as stdout: the command is told, or hutch ends, but does not hang" {
 	catch bash -c '"$0" run sh -c "echo x; echo y; exit 5" >/dev/full' "$HUTCH"
 	[ "$status" -ne 124 ]
-	catch timeout 60 bash -c '"$0" run yes >/dev/full' "$HUTCH"
+	catch timeout "$PATIENCE" bash -c '"$0" run yes >/dev/full' "$HUTCH"
 	[ "$status" -ne 124 ]
 	[ "$status" -ne 0 ]
 }
@@ -112,18 +114,7 @@ python=/usr/bin/python3
 		exec 9</proc/self/fd/0; truncate -s 0 /proc/self/fd/0; cat' <file
 	[ "$(cat file)" = content ]
 	sum=$(sha256sum file)
-	catch box -i "$python" -c 'if True:
-		import os
-		for flags in (os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_TRUNC):
-			try:
-				os.pwrite(os.open("/proc/self/fd/0", flags | os.O_NONBLOCK), b"evil", 0)
-			except OSError:
-				pass
-		for f in (lambda: os.ftruncate(0, 0), lambda: os.write(0, b"evil"), lambda: os.fchmod(0, 0o777)):
-			try:
-				f()
-			except OSError:
-				pass' <file
+	catch box -i "${shown[@]}" "${python[@]}" write_to_stdin <file
 	[ "$(sha256sum file)" = "$sum" ]
 	[ "$(stat -c %a file)" != 777 ]
 }
@@ -139,14 +130,8 @@ python=/usr/bin/python3
 }
 
 @test "97: an O_PATH descriptor as stdin, stdout or stderr is not inside" {
-	cat >path.py <<-'END'
-		import os, sys
-		place, rest = int(sys.argv[1]), sys.argv[2:]
-		os.dup2(os.open("/etc", os.O_PATH | os.O_DIRECTORY), place)
-		os.execv(rest[0], rest)
-	END
 	for fd in 0 1 2; do
-		catch "$python" path.py "$fd" "$HUTCH" run -i sh -c \
+		catch python3 "$here/stdio.py" with_path "$fd" "$HUTCH" run -i sh -c \
 			'for fd in 0 1 2; do cat /proc/self/fd/$fd/passwd /proc/self/fd/$fd/../etc/shadow; done 2>/dev/null
 			exit 0'
 		[[ $output$stderr != *daemon* ]]
@@ -154,35 +139,13 @@ python=/usr/bin/python3
 }
 
 @test "97: a socket as stdin, stdout and stderr is pumped, and not inside" {
-	cat >pair.py <<-'END'
-		import os, socket, subprocess, sys
-		mine, theirs = socket.socketpair()
-		child = subprocess.Popen(sys.argv[1:], stdin=theirs, stdout=theirs)
-		theirs.close()
-		mine.sendall(b"typed\n")
-		mine.shutdown(socket.SHUT_WR)
-		got = b""
-		while chunk := mine.recv(4096):
-		    got += chunk
-		child.wait()
-		sys.stdout.write(got.decode())
-	END
-	catch "$python" pair.py "$HUTCH" run -i sh -c 'cat; readlink /proc/self/fd/0 /proc/self/fd/1'
+	catch python3 "$here/stdio.py" with_pair "$HUTCH" run -i sh -c 'cat; readlink /proc/self/fd/0 /proc/self/fd/1'
 	[ "${lines[0]}" = typed ]
 	[[ ${lines[1]} == pipe:* && ${lines[2]} == pipe:* ]]
 }
 
 @test "98: a connected socket of the host's network is never inside" {
-	cat >net.py <<-'END'
-		import socket, subprocess, sys
-		server = socket.create_server(("127.0.0.1", 0))
-		client = socket.create_connection(server.getsockname())
-		peer, _ = server.accept()
-		subprocess.run(sys.argv[1:], stdin=client, stdout=client, check=True)
-		client.close()
-		print(peer.makefile().read(), end="")
-	END
-	catch "$python" net.py "$HUTCH" run sh -c 'readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2'
+	catch python3 "$here/stdio.py" with_network "$HUTCH" run sh -c 'readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2'
 	[ "$status" -eq 0 ]
 	[[ $output == *pipe:* && $output != *socket:* ]]
 }
@@ -191,23 +154,7 @@ python=/usr/bin/python3
 	room w
 	echo content >w/file
 	give w
-	catch box -v "$T/w/file:/file:ro" "$python" -c 'if True:
-		import mmap, os
-		fd = os.open("/file", os.O_RDONLY)
-		def again(flags):
-			os.write(os.open("/proc/self/fd/%d" % fd, flags), b"evil")
-		tries = [lambda: again(os.O_WRONLY), lambda: again(os.O_RDWR | os.O_TRUNC),
-			lambda: os.truncate("/file", 0), lambda: os.ftruncate(fd, 0),
-			lambda: mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
-			lambda: os.rename("/file", "/file2"), lambda: os.unlink("/file"),
-			lambda: os.link("/file", "/tmp/link"), lambda: os.chmod("/file", 0o777),
-			lambda: os.utime("/file"), lambda: os.setxattr("/file", "user.x", b"1")]
-		for i, one in enumerate(tries):
-			try:
-				one()
-				print("tried", i, "and it worked")
-			except OSError:
-				pass'
+	catch box "${shown[@]}" -v "$T/w/file:/file:ro" "${python[@]}" write_to_read_only
 	[ -z "$output" ]
 	[ "$(cat w/file)" = content ]
 }
@@ -228,7 +175,8 @@ python=/usr/bin/python3
 	mkfifo pipe
 	exec 8<>pipe
 	echo secret >&8
-	box sh -c 'timeout 1 cat /proc/self/fd/1 >/tmp/got; timeout 1 cat <&1 >>/tmp/got; cat /tmp/got >&2' \
+	# Without a wait for what does not come, by either way.
+	box sh -c 'dd if=/proc/self/fd/1 iflag=nonblock of=/tmp/got; dd iflag=nonblock <&1 >>/tmp/got; cat /tmp/got >&2' \
 		>&8 2>got || true
 	exec 8<&-
 	[ -z "$(grep secret got)" ]
@@ -237,17 +185,7 @@ python=/usr/bin/python3
 @test "101: stdout is '>> file': what was there before stays" {
 	echo earlier >file
 	give file
-	box "$python" -c 'if True:
-		import os
-		for f in (lambda: os.ftruncate(1, 0), lambda: os.lseek(1, 0, 0),
-			lambda: os.open("/proc/self/fd/1", os.O_WRONLY | os.O_TRUNC),
-			lambda: os.truncate("/proc/self/fd/1", 0),
-			lambda: os.pwrite(1, b"evil", 0)):
-			try:
-				f()
-			except OSError:
-				pass
-		os.write(1, b"later\n")' >>file
+	box "${shown[@]}" "${python[@]}" append >>file
 	[ "$(cat file)" = earlier$'\n'later ]
 }
 
@@ -268,19 +206,9 @@ python=/usr/bin/python3
 }
 
 @test "101: O_NONBLOCK that is set inside does not reach the caller's descriptors" {
-	cat >flags.py <<-'END'
-		import fcntl, os, subprocess, sys
-		r, w = os.pipe()
-		f = os.open("file", os.O_RDWR | os.O_CREAT)
-		subprocess.run(sys.argv[1:], stdin=r if "pipe" in sys.argv[-1] else f, stdout=w, stderr=f, check=True)
-		for fd in (r, w, f):
-		    assert not fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC)
-	END
 	for what in pipe file; do
-		"$python" flags.py "$HUTCH" run "$python" -c 'if True:
-			import fcntl, os
-			for fd in range(3):
-				fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)' "$what"
+		python3 "$here/stdio.py" with_own_flags "$what" "$HUTCH" run "${shown[@]}" \
+			"${python[@]}" set_flags "$what"
 	done
 }
 
