@@ -21,6 +21,7 @@
 #include "executor/replies.h"
 #include "executor/session.h"
 #include "executor/session_output.h"
+#include "tests/patience.h"
 
 /* When each begins. */
 #define T0    INT64_C(1000)
@@ -38,6 +39,7 @@ static int setup(void **state)
 	struct shell none = { .status = -1, .lines = -1, .text = -1, .reports = -1,
 			      .terminal = { .master = -1, .slave = -1 } };
 
+	(void)alarm(PATIENCE_S); /* for each test */
 	st = (struct stage){ 0 };
 	st.session = (struct session){ .id = 1, .replies = &st.replies, .shell = none,
 				       .state = SESSION_RUNNING, .begun = T0,

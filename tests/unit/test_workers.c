@@ -375,11 +375,11 @@ static void on_child(int signo)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_is_late_is_asked_for_last_words_and_given_up),
 		cmocka_unit_test(test_each_is_told_about_once),
 		cmocka_unit_test(test_one_that_is_cancelled_takes_its_group_along),
 		cmocka_unit_test(test_there_are_so_many_of_a_kind_and_no_more),
 		cmocka_unit_test(test_time_stands_still_while_everyone_is_paused),
-		cmocka_unit_test(test_who_is_late_is_asked_for_last_words_and_given_up),
 		cmocka_unit_test(test_a_cancel_gives_the_same_time_for_last_words),
 	};
 	const struct sigaction act = { .sa_handler = on_child };
