@@ -76,11 +76,11 @@ enum everyone_step everyone_step(const struct everyone *a, bool all_stand, int64
 /* True when there is nobody, not even somebody to be reaped. */
 bool everyone_is_gone(void);
 
-/* Everyone's time at `now`, in ms; it stands still while paused, and so it is the same for
- * one `now`, whether a pause begins or ends then. */
+/* Everyone's time at `now`, in ms.  It stands still while paused, and so it is the same
+ * for one `now`, whether a pause begins or ends then. */
 int64_t everyone_now(const struct everyone *a, int64_t now);
-/* How long poll(2) is to wait from `now` on until `due` of everyone's time, INT64_MAX: for
- * ever.  -1: until something else happens. */
+/* How long poll(2) is to wait from `now` on until `due` of everyone's time, INT64_MAX:
+ * for ever.  -1: until something else happens. */
 int everyone_wait(const struct everyone *a, int64_t due, int64_t now);
 bool everyone_is_paused(const struct everyone *a);
 /* And by signals: who is new has to get one. */

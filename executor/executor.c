@@ -312,11 +312,13 @@ static int sooner(int a, int b)
 static int timeout_of(const struct executor *x, bool has_more)
 {
 	int64_t sessions = sessions_due(&x->sessions), workers = workers_due(&x->workers);
-	int64_t due = clock_sooner(everyone_due(&x->everyone), ending_next(&x->ending, x->now));
+	int64_t theirs = sessions < workers ? sessions : workers;
+	int64_t due = clock_sooner(everyone_due(&x->everyone),
+				   ending_next(&x->ending, x->now));
 
 	if (has_more || dials_has_more(&x->dials))
 		return 0;
-	return sooner(everyone_wait(&x->everyone, sessions < workers ? sessions : workers, x->now),
+	return sooner(everyone_wait(&x->everyone, theirs, x->now),
 		      clock_wait(due, x->now));
 }
 

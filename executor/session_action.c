@@ -116,7 +116,8 @@ static void type(struct session *s, struct bytes line)
 		(void)shell_type(&s->shell, "\r", 1);
 }
 
-void session_run(struct session *s, uint32_t id, const struct run_request *r, int64_t now)
+void session_run(struct session *s, uint32_t id, const struct run_request *r,
+		 int64_t now)
 {
 	begin_action(s, id, r, now);
 	if (r->kind == RUN_COMMAND)

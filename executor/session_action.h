@@ -18,7 +18,8 @@ struct session;
 struct session_action;
 
 /* A request about it, when it has no action. */
-void session_run(struct session *s, uint32_t id, const struct run_request *r, int64_t now);
+void session_run(struct session *s, uint32_t id, const struct run_request *r,
+		 int64_t now);
 /* Ends its action. */
 void session_cancel(struct session *s, int64_t now);
 
@@ -32,7 +33,7 @@ int64_t session_due(const struct session *s);
 /* Does what is due at `now`. */
 void session_expire(struct session *s, int64_t now);
 
-/* --- between its parts, and for tests of them: these only say what is to be done ------ */
+/* --- what is to be done; nothing is done by these ------------------------------ */
 
 /* A set of what is due at `now`. */
 enum session_overdue {
@@ -44,6 +45,7 @@ enum session_overdue {
 };
 unsigned session_overdue(const struct session *s, int64_t now);
 
-/* A cancellation's next step; KILL_WAITS: it is not due.  The one behind it is due later. */
+/* A cancellation's next step, after which the one behind it is due some time later.
+ * KILL_WAITS: it is not due yet. */
 enum kill_step { KILL_WAITS, KILL_INTERRUPTS, KILL_ENDS_FOREGROUND, KILL_ENDS_SHELL };
 enum kill_step session_kill_step(struct session_action *a, int64_t now);

@@ -158,7 +158,8 @@ int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct 
 	return 0;
 }
 
-int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now, struct err *e)
+int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now,
+		    struct err *e)
 {
 	if (action_get_cancel(f, e) < 0)
 		return -1;

@@ -65,7 +65,8 @@ void sessions_done(struct sessions *s);
 int sessions_env(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_open(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
-int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
+int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now,
+		    struct err *e);
 
 /* What the action prints has no reader, or has one again. */
 void sessions_hold(struct sessions *s, uint32_t id, bool is_held, int64_t now);
