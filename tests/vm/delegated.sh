@@ -18,7 +18,7 @@ as_user() (
 	exec setsid setpriv --reuid $user --regid $user --clear-groups --reset-env \
 		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \
 		HOG="$HOG" GROUP=$group HUTCH_ONLY="${HUTCH_ONLY:-}" \
-		PATIENCE_TIMES="${PATIENCE_TIMES:-1}" "$@" 2>&1
+		${ROUNDS:+ROUNDS="$ROUNDS"} "$@" 2>&1
 )
 
 here=${0%/*}

@@ -1,4 +1,4 @@
-/* Uses something up, inside a sandbox:  hog WHAT [MIB | N]
+/* Uses something up, inside a sandbox:  hog WHAT [MIB | N]  or  hog spin THREADS [MS]
  *
  * The memory hogs never stop by themselves: what ends them is the limit. */
 #include <errno.h>
@@ -174,22 +174,17 @@ static void *forever(void *arg)
 	return arg;
 }
 
-/* N threads for a second of the wall's time; prints CPU ms and wall ms. */
-static int spin(long threads)
+/* So many threads until they have used so many ms of the processor; 0: for ever. */
+static int spin(long threads, long ms)
 {
-	struct timespec cpu, from, to;
+	struct timespec cpu = { 0 };
 	pthread_t id;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &from);
 	for (long i = 0; i < threads; i++)
 		if (pthread_create(&id, NULL, forever, NULL))
 			return 1;
-	do
-		(void)clock_gettime(CLOCK_MONOTONIC, &to);
-	while ((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 2000);
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	(void)printf("%ld %ld\n", (long)cpu.tv_sec * 1000 + cpu.tv_nsec / 1000000,
-		     (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000);
+	while (ms == 0 || (long)cpu.tv_sec * 1000 + cpu.tv_nsec / 1000000 < ms)
+		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	return 0;
 }
 
@@ -260,7 +255,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "posix-queues"))
 		return posix_queues();
 	if (!strcmp(what, "spin"))
-		return spin(n);
+		return spin(argc > 2 ? atol(argv[2]) : 0, argc > 3 ? n : 0);
 	if (!strcmp(what, "forks"))
 		return fork_all(n ? n : 100000);
 	if (!strcmp(what, "bomb"))

@@ -20,10 +20,12 @@ image_base() {
 
 # image_root: a copy of it in $work/root with the programs under /hutch.
 image_root() {
-	cp -a "$base" "$work/root" && mkdir -p "$work/root/hutch/tests" &&
+	cp -a "$base" "$work/root" && mkdir -p "$work/root/hutch/tests/run" &&
 		cp -r "$build/hutch" "$build/libexec" "$work/root/hutch" &&
 		cp -r "$build/tests/vm" "$work/root/hutch/tests" &&
-		cp "$top"/tests/vm/*.sh "$work/root/hutch" &&
+		cp "$top"/tests/patience.* "$work/root/hutch/tests" &&
+		cp "$top"/tests/vm/*.sh "$work/root/hutch/tests/vm" &&
+		cp "$top/tests/run/confined.py" "$work/root/hutch/tests/run" &&
 		chmod -R a+rX "$work/root/hutch"
 }
 

@@ -12,11 +12,13 @@ prepare() {
 	mount -t cgroup2 -o nsdelegate cgroup2 /sys/fs/cgroup
 	ip link set lo up
 	# Where the user may read it, whatever the host's folders say.
-	mkdir -p /run/hutch/tests/unit /run/home /run/runtime
+	mkdir -p /run/hutch/tests/{run,unit} /run/home /run/runtime
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
 	cp -r "$HUTCH_BUILD/tests/vm" /run/hutch/tests/
 	cp "$HUTCH_BUILD/tests/unit/cgroup" /run/hutch/tests/unit/ # all would fill the memory
-	cp "$HUTCH_TOP"/tests/vm/*.sh "$HUTCH_TOP/tests/run/confined.py" /run/hutch/
+	cp "$HUTCH_TOP"/tests/patience.* /run/hutch/tests/
+	cp "$HUTCH_TOP"/tests/vm/*.sh /run/hutch/tests/vm/
+	cp "$HUTCH_TOP/tests/run/confined.py" /run/hutch/tests/run/
 	cp -r "$HUTCH_BUILD/bench" /run/hutch/
 	cp -r "$HUTCH_TOP/tests/bench" /run/hutch/tests/
 	chmod -R a+rX /run/hutch
@@ -40,7 +42,7 @@ plain() {
 	setpriv --reuid 1000 --regid 1000 --clear-groups --reset-env \
 		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \
 		HOG="$HOG" GROUP=/nonexistent SHARES="${SHARES:-}" HUTCH_ONLY="${HUTCH_ONLY:-}" BY="$1" \
-		/run/hutch/plain.sh
+		/run/hutch/tests/vm/plain.sh
 }
 
 served() {
@@ -64,6 +66,6 @@ echo "vm: begin"
 [ -z "${HUTCH_DISK:-}" ] || mount_disk
 plain copy
 served
-/run/hutch/delegated.sh
+/run/hutch/tests/vm/delegated.sh
 echo "vm: end"
 halt -f

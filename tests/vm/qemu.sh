@@ -57,7 +57,7 @@ settings() {
 image_base $packages || exit
 work=$(mktemp -d -p "$vm") && out=$work/out
 trap 'rm -rf "$work"' EXIT
-image_root && image_unit /hutch/qemu-root.sh ttyS1 && tree && settings && image_disk 2G || {
+image_root && image_unit /hutch/tests/vm/qemu-root.sh ttyS1 && tree && settings && image_disk 2G || {
 	echo "not ok - the disk could not be made"
 	exit 1
 }

@@ -27,7 +27,7 @@ fi
 # The kernel hands words of its command line that it does not know to init.
 uml "${VM_SECONDS:-600}" root=/dev/root rootfstype=hostfs rootflags=/ \
 	init="$top/tests/vm/init.sh" HUTCH_TOP="$top" HUTCH_BUILD="$build" \
-	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"
+	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${ROUNDS:+ROUNDS="$ROUNDS"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then
 	echo "not ok - the machine did not come to its end"

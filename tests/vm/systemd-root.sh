@@ -12,6 +12,6 @@ systemctl start "user@$uid.service"
 runtime=/run/user/$uid
 setpriv --reuid "$uid" --regid "$uid" --init-groups --reset-env \
 	env XDG_RUNTIME_DIR="$runtime" DBUS_SESSION_BUS_ADDRESS="unix:path=$runtime/bus" \
-	systemd-run --user --wait --pipe --quiet /hutch/systemd-user.sh
+	systemd-run --user --wait --pipe --quiet /hutch/tests/vm/systemd-user.sh
 echo "vm: end"
 poweroff --force --force

@@ -36,10 +36,13 @@ place() {
 	until_true gone && [ $result = 0 ]
 }
 spinner() {
-	local cpu wall
-	hutch --cpus 0.5 --timeout 60s -- /hog spin 16
-	read -r cpu wall <"$T/out"
-	[ $rc = 0 ] && [ "$cpu" -gt $((wall * 30 / 100)) ] && [ "$cpu" -lt $((wall * 65 / 100)) ]
+	"$H" run --cpus 0.5 -v "$HOG:/hog:ro" -- /hog spin 16 >/dev/null 2>&1 &
+	local pid=$! result=0
+	until_true is_throttled || return
+	[ "$(find "$manager" -path '*/cmds/cpu.max' -exec cat {} +)" = '50000 100000' ] || result=1
+	kill $pid
+	wait $pid
+	until_true gone && [ $result = 0 ]
 }
 no_limit() {
 	"$H" run -- sleep 1000 >/dev/null 2>&1 &

@@ -27,7 +27,7 @@ done
 image_base $packages || exit
 work=$(mktemp -d -p "$vm") && out=$work/out
 trap 'rm -rf "$work"' EXIT
-image_root && image_unit /hutch/systemd-root.sh tty0 && image_disk 1500M || {
+image_root && image_unit /hutch/tests/vm/systemd-root.sh tty0 && image_disk 1500M || {
 	echo "not ok - the disk could not be made"
 	exit 1
 }

@@ -3,9 +3,7 @@
 # shellcheck shell=bash disable=SC2154 # H, HOG, GROUP, T: from init.sh
 
 count=0 said=
-# How long anything is waited for that has to happen, in tenths of a second; an
-# emulated machine is slower.
-PATIENCE=$((200 * ${PATIENCE_TIMES:-1}))
+. "${BASH_SOURCE[0]%/*}/../patience.bash"
 
 # try NAME FUNCTION: one test.  Functions return what decides; what they print is
 # shown when they fail.  HUTCH_ONLY=PATTERN, without a blank, leaves others out.
@@ -30,11 +28,15 @@ hutch() {
 
 # value KEY: of the result object; texts with their quotes.
 value() {
-	sed -n "s/.*\"$1\":\(\"[^\"]*\"\|\[[^]]*\]\|[^,}]*\).*/\1/p" "$T/json"
+	local json pattern=".*\"$1\":(\"[^\"]*\"|\\[[^]]*\\]|[^,}]*)"
+	json=$(<"$T/json")
+	[[ $json =~ $pattern ]] && echo "${BASH_REMATCH[1]}"
 }
 
 is() { # KEY VALUE
-	[ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }
+	local found
+	found=$(value "$1")
+	[ "$found" = "$2" ] || { echo "$1 is $found, not $2"; return 1; }
 }
 
 # finds STATUS TEXT: what `hutch doctor` says of cgroups.
@@ -46,15 +48,24 @@ found() {
 	grep -q "^$1 *cgroup  *$2" "$T/doctor" || { cat "$T/doctor"; return 1; }
 }
 
-# until_true COMMAND...: waits for something that no descriptor tells of.
+# until_true COMMAND...: waits for what no descriptor tells.  No other function of these
+# scripts looks again and again.
 until_true() {
-	local i
-	for ((i = 0; i < PATIENCE; i++)); do
-		"$@" >/dev/null && return
+	local deadline=$((SECONDS + PATIENCE))
+	until "$@" >/dev/null; do
+		if ((SECONDS >= deadline)); then
+			echo "waited in vain for: $*"
+			return 1
+		fi
 		sleep 0.1
 	done
-	echo "waited in vain for: $*"
-	return 1
+}
+
+# is_throttled: the kernel has stopped the commands of a sandbox in five periods or more.
+# Which part of a second they get differs on a host that is busy.
+is_throttled() {
+	find "$GROUP" -path '*/cmds/cpu.stat' -exec grep -hE '^nr_throttled ([5-9]|[0-9]{2,})$' {} + |
+		grep -q .
 }
 
 # Folders of sandboxes anywhere below the delegated one.
@@ -62,9 +73,5 @@ left_over() {
 	find "$GROUP" -type d \( -name 'hutch-*' -o -name sup \)
 }
 nothing_left() {
-	local name
-	for name in hutch hutch-executor hutch-janitor hog; do
-		pgrep -x $name && return 1
-	done
-	[ -z "$(left_over)" ]
+	! pgrep -x 'hutch|hutch-executor|hutch-janitor|hog' && [ -z "$(left_over)" ]
 }

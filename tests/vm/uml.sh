@@ -7,5 +7,5 @@ uml() {
 	shift
 	! grep -qw amx_tile /proc/cpuinfo || preload=$build/tests/vm/xsave.so
 	TMPDIR=$work timeout --kill-after=10 "$seconds" env LD_PRELOAD="$preload" linux.uml \
-		mem=1024M rw con=null con0=fd:0,fd:1 loglevel=1 "$@" </dev/null 2>/dev/null | tr -d '\r'
+		mem=1024M rw con=null con0=fd:0,fd:1 loglevel=1 "$@" </dev/null 2>/dev/null | sed -u 's,\r,,'
 }
