@@ -30,7 +30,7 @@
 #include "sandbox/watchdog.h"
 #include "tests/patience.h"
 
-#define MEMORY (64u << 20)
+#define MEMORY (32u << 20)
 
 struct world {
 	struct policy policy;
@@ -172,7 +172,7 @@ static void test_commands_live_in_it_and_the_executor_does_not(void **state)
 	(void)state;
 	begin(&w);
 	assert_int_equal(run(&w, "grep -qx 0::/../cmds /proc/self/cgroup"), 0);
-	assert_int_equal(run(&w, "test $(cat /sys/fs/cgroup/memory.max) = 67108864"), 0);
+	assert_int_equal(run(&w, "test $(cat /sys/fs/cgroup/memory.max) = 33554432"), 0);
 	assert_int_equal(run(&w, "wc -l < /sys/fs/cgroup/cgroup.procs | grep -qx [23]"), 0);
 	end(&w);
 }
@@ -180,10 +180,10 @@ static void test_commands_live_in_it_and_the_executor_does_not(void **state)
 /* What outlives the killed processes: more of each than the next command leaves
  * room for, so that it dies of whatever is not removed. */
 static const char *const leavings[] = {
-	"/hog shm 32; /hog heap",
-	"/hog file /dev/shm/x 20; /hog heap",
+	"/hog shm 16; /hog heap",
+	"/hog file /dev/shm/x 12; /hog heap",
 	/* In brackets, or clang takes it for two that miss a comma. */
-	("mkdir -p /dev/shm/a/b/c/d; /hog file /dev/shm/a/b/c/d/x 20; ln -s / /dev/shm/a/l; "
+	("mkdir -p /dev/shm/a/b/c/d; /hog file /dev/shm/a/b/c/d/x 12; ln -s / /dev/shm/a/l; "
 	 "chmod 0 /dev/shm/a/b; /hog heap"),
 	"/hog memfd",
 	"/hog pipes",
@@ -198,7 +198,7 @@ static bool is_given_back(void *who)
 	struct consumption now;
 
 	cgroup_consumption(&w->cgroup, &now);
-	return now.memory < 8u << 20;
+	return now.memory < 6u << 20;
 }
 
 static void test_after_an_out_of_memory_the_next_command_runs(void **state)
@@ -214,7 +214,7 @@ static void test_after_an_out_of_memory_the_next_command_runs(void **state)
 		cgroup_usage(&w.cgroup, &after);
 		assert_true(after.oom_kills > before.oom_kills && after.is_over_limit);
 		patience_wait(is_given_back, &w);
-		if (run(&w, "test -z \"$(ls -A /dev/shm; ipcs | grep ^0x)\" && /hog heap 50"))
+		if (run(&w, "test -z \"$(ls -A /dev/shm; ipcs | grep ^0x)\" && /hog heap 24"))
 			fail_msg("after: %s", leavings[i]);
 	}
 	end(&w);
