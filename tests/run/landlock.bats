@@ -273,7 +273,7 @@ sleeps() {
 
 @test "--network host is TCP alone" {
 	mkfifo hold port
-	python3 "$here/landlock.py" greet <hold >port 3>&- &
+	/usr/bin/python3 -SE "$here/landlock.py" greet <hold >port 3>&- &
 	started+=($!)
 	exec 6<>hold
 	read -r -t "$PATIENCE" address <>port

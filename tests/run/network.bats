@@ -14,7 +14,7 @@ teardown() {
 # serve KIND: something on the host that answers "reached", its address in $address.
 serve() {
 	mkfifo ready
-	python3 "$here/network.py" "serve_$1" "$mark" 3>&- >ready &
+	/usr/bin/python3 -SE "$here/network.py" "serve_$1" "$mark" 3>&- >ready &
 	started+=("$!")
 	read -r -t "$PATIENCE" address <ready
 	rm ready

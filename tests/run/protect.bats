@@ -8,6 +8,7 @@ setup() {
 	begin
 	room w/.git/hooks
 	echo '[core]' >w/.git/config
+	mkfifo w/go
 	give w
 }
 
@@ -20,7 +21,7 @@ protects=(--protect .git/hooks --protect .git/config)
 
 # As the inside tries, until what it has written is there.
 greedy='trap "" TERM HUP; until grep -q evil .git/config .git/hooks/evil; do echo evil >>.git/config; echo evil >.git/hooks/evil; done 2>/dev/null'
-patient='echo ready; until [ -e go ]; do sleep 0.02; done'
+patient='echo ready; read x <go'
 
 # loses SENTENCE COMMAND...: hutch run ends with it when that is done on the host.
 loses() {
@@ -72,7 +73,7 @@ again() {
 	pid=$!
 	started+=("$pid")
 	exec 8>in
-	echo '{"action":"run","args":{"command":"touch began; sleep 100"},"id":1}' >&8
+	echo '{"action":"run","args":{"command":"touch began; sleep 1000"},"id":1}' >&8
 	until_true test -e w/began
 	as_who mv w/.git/config.lock w/.git/config
 	rc=0
@@ -89,7 +90,7 @@ again() {
 	said ready
 	as_who sh -c 'echo more >>w/.git/config; touch w/.git/config w/.git/hooks/new; rm w/.git/hooks/new
 		echo x >w/.git/HEAD.lock; mv w/.git/HEAD.lock w/.git/HEAD; chmod 600 w/.git/config; mkdir w/.git/CONFI
-		touch w/go'
+		echo >w/go'
 	said '[core]'
 	said more
 	ended 0
@@ -98,7 +99,7 @@ again() {
 @test "what the inside makes beside it is passed over, also when there is more than is told" {
 	bound=$(cat /proc/sys/fs/inotify/max_queued_events)
 	inside --workspace "$T/w" "${protects[@]}" -- sh -c \
-		"cd .git; for i in 1 2; do seq $bound | xargs touch; seq $bound | xargs rm; touch é ~ a. CONFIG_ CONFIG2; rm é a. ~; done; echo done"
+		"cd .git; for i in $bound 10; do seq \$i | xargs touch; seq \$i | xargs rm; touch é ~ a. CONFIG_ CONFIG2; rm é a. ~; done; echo done"
 	[[ $status == 0 && $output == done ]]
 }
 
@@ -112,14 +113,9 @@ again() {
 	grep -q "$T/w/.git/config was replaced" err
 }
 
-# state NAME: what hutch ps says.
-state() {
-	"$HUTCH" ps -a --json | python3 -c 'import json, sys
-print(*(s["state"] for s in json.load(sys.stdin) if s["name"] == sys.argv[1]))' "$1"
-}
-
-is_in_state() {
-	[[ $(state "$1") == "$2" ]]
+is_in_state() { # NAME STATE
+	"$HUTCH" ps -a | awk -v name="$1" -v state="$2" '$1 == name { found = $4 == state }
+		END { exit !found }'
 }
 
 # box_that_lost: one with a name, which tries to write all the time, and was paused.
