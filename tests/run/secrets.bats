@@ -48,14 +48,18 @@ o = a.action("edit", command="create", path="/workspace/" + "e", file_text="x\n"
 o = a.action("edit", command="str_replace", path="/workspace/e", old_str=T, new_str="y" + T)
 assert o.extras["old_content"] == M and o.extras["new_content"] == "y" + M and o.extras["diff"].count(M) == 2 and M in o.content
 assert M in a.action("edit", command="str_replace", path="/workspace/e", old_str="z" + T, new_str="").content
-o = run("sleep 0.1; read x", timeout=0.3)
+o = run("read x", timeout=0.3)
 assert M in run("echo " + T).meta["suffix"]
 run("C-c")
 o = a.action("run", command="echo a\necho \x27" + T + "\x27")
 assert o.observation == "error" and M in o.content
 assert M in a.action("fly" + T).content
-o = run("sleep 0.4; echo $TOKEN", timeout=0.1)
-import time; time.sleep(0.6)
+# It ends while nobody waits for it, which the session b sees, and its shell waits for more.
+o = run("bash -c \x27echo $$ $PPID >/tmp/pid; until [ -e /tmp/go ]; do :; done; echo \"$TOKEN\"\x27", timeout=0.1)
+o = run("until [ -s /tmp/pid ]; do :; done; read own shell </tmp/pid; touch /tmp/go; while kill -0 $own; do :; done 2>/dev/null; "
+        "until grep -q \"^State:.S\" /proc/$shell/status; do :; done", session="b")
+assert o.meta["exit_code"] == 0
+assert run("true", session="b").meta["exit_code"] == 0
 assert run("echo next").hutch["previous"].count(M) == 1
 line = {"action": "run", "args": {"command": "echo $TOKEN"}, "id": 777, "timestamp": "2030"}
 assert ask(line) == ask(line)' --secret TOKEN --secret KEY
@@ -83,7 +87,7 @@ def events():
     while o.event:
         text, o = text + o.data, receive()
     return text, o
-send({"action": "run", "args": {"command": "for i in $(seq 0 13); do printf %s \"${TOKEN:$i:1}\"; sleep 0.01; done; echo; printf \"${TOKEN:0:7}\"; sleep 0.02; echo; printf hunt"}})
+send({"action": "run", "args": {"command": "for i in $(seq 0 13); do printf %s \"${TOKEN:$i:1}\"; /bin/true; done; echo; printf \"${TOKEN:0:7}\"; /bin/true; echo; printf hunt"}})
 text, o = events()
 assert text == M + "\r\nhunter-\r\nhunt", text
 assert o.content == M + "\nhunter-\nhunt"
@@ -133,7 +137,7 @@ assert o.content == "run " + M + " " + M + " " + M + " " + M + "\n\n123{}:,"' --
 	catch "$HUTCH" act box <<<'{"action":"run","args":{"command":"echo \"$TOKEN\""}}'
 	[[ $output == *"\"content\":\"$M\""* ]]
 	as_who true
-	"$HUTCH" exec -d box sh -c 'echo "out $TOKEN"; printf "%s" "${TOKEN%?}"; sleep 0.05; printf "%s\n" "${TOKEN#?????????????}"; echo end'
+	"$HUTCH" exec -d box sh -c 'echo "out $TOKEN"; printf "%s" "${TOKEN%?}"; /bin/true; printf "%s\n" "${TOKEN#?????????????}"; echo end'
 	until_true told 'end'
 	[[ $output == "out $M"$'\n'"$M"$'\n'end ]]
 	catch "$HUTCH" exec -d box "/bin/$TOKEN"
@@ -166,7 +170,10 @@ assert output(p) == b"Name of the h" + M + b"\nhunt", output(p)
 d = connect()
 d.call("exec.attach", process=p)
 d.until(lambda: d.output(p) == output(p))
-p = start("sh", "-c", "printf hunter-; sleep 1; echo \"${TOKEN#hunter-}\"")
+# The first part is told when nothing comes for a while, and only then the rest is printed.
+p = start("sh", "-c", "printf hunter-; read -r x; echo \"${TOKEN#hunter-}\"", stdin=True)
+c.until(lambda: output(p) == b"hunter-")
+call("exec.write", process=p, data="\n")
 wait(p)
 assert output(p) == b"hunter-" + M + b"\n", output(p)
 wait(start("sh", "-c", "echo \"$TOKEN\" >/workspace/file"))
@@ -182,17 +189,20 @@ wait(p)
 assert output(p) == M + b"\n"' --secret TOKEN
 }
 
+# The parent of its pid 1.
+supervisor_of() {
+	awk '/^PPid:/ { print $2 }' "/proc/$("$HUTCH" inspect "$1" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
+}
+
 @test "words of a process do not have it, and no core file would" {
 	"$HUTCH" create --secret "WORD=a word of $mark" box >"$T/made"
 	none_marked
-	pid=$("$HUTCH" inspect box | python3 -c 'import json,sys; x = json.load(sys.stdin); print((x[0] if isinstance(x, list) else x)["pid"])')
-	supervisor=$(ps -o ppid= -p "$pid" | tr -d ' ')
+	supervisor=$(supervisor_of box)
 	[[ $(stat -c %U "/proc/$supervisor/environ") == root ]]
 	"$HUTCH" create plain >"$T/made"
 	catch "$HUTCH" act plain <<<'{"action":"env","args":{"set":{"A":"value"},"secret":true}}'
 	[[ $output == *'"secret":["A"]'* ]]
-	pid=$("$HUTCH" inspect plain | python3 -c 'import json,sys; x = json.load(sys.stdin); print((x[0] if isinstance(x, list) else x)["pid"])')
-	supervisor=$(ps -o ppid= -p "$pid" | tr -d ' ')
+	supervisor=$(supervisor_of plain)
 	[[ $(stat -c %U "/proc/$supervisor/environ") == root ]]
 }
 
