@@ -144,7 +144,7 @@ left_by_hutch() {
 }
 
 @test "42: an executor that does not answer keeps neither a timeout nor a signal from ending it" {
-	# With a longer one where the machine was too busy to stop it in time.
+	# With a longer one where the machine is too busy to stop the executor in time.
 	local seconds=1
 	until stopped_in_time "$seconds"; do
 		((seconds *= 2, seconds < PATIENCE))
