@@ -77,13 +77,14 @@ teardown() {
 	done
 }
 
-@test "a thousand volumes are all there" {
+@test "hundreds of volumes are all there" {
+	local volumes=${VOLUMES:-300}
 	args=()
-	for i in {1..1000}; do
+	for ((i = 0; i < volumes; i++)); do
 		args+=(-v "$T/w:/m/$i:ro")
 	done
 	inside "${args[@]}" sh -c 'cat /m/*/file | wc -l'
-	[ "$output" = 1000 ]
+	[ "$output" = "$volumes" ]
 }
 
 @test "set-uid bits and devices in a volume have no effect" {
@@ -220,7 +221,7 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	[[ $stderr == *"'.git' to '.git2': Device or resource busy"* ]]
 	find w -printf '%p %i\n' | sort | diff before -
 	# Killed, it leaves nothing either.
-	box --workspace "$T/w" "${protects[@]}" sh -c 'kill -9 -1; sleep 9' || true
+	box --workspace "$T/w" "${protects[@]}" sh -c 'kill -9 -1; kill -9 $$' || true
 	find w -printf '%p %i\n' | sort | diff before -
 }
 
