@@ -22,9 +22,7 @@ pythons() {
 	home=$(getent passwd "$EUID" | cut -d: -f6)
 	for python in /usr/bin/python3 /usr/bin/python3.[0-9]* /usr/local/bin/python3.[0-9]* "$home"/.pyenv/versions/3.*/bin/python3; do
 		[[ -x $python && $python != *-config ]] || continue
-		"$python" -SE -c 'import os, sys
-v = sys.version_info
-if v >= (3, 9): print(v.major * 1000 + v.minor, os.path.realpath(sys.executable))' 2>/dev/null
+		"$python" -SE "$here/sdk.py" 2>/dev/null
 	done | sort -n | uniq | cut -d' ' -f2
 }
 

@@ -1,0 +1,6 @@
+"""For any Python: prints its version and place where the SDK supports it."""
+import os
+import sys
+
+if sys.version_info >= (3, 9):  # noqa: UP036
+    print(sys.version_info.major * 1000 + sys.version_info.minor, os.path.realpath(sys.executable))
