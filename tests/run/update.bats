@@ -67,7 +67,7 @@ has_event() {
 
 @test "over the control socket each param has a type and bounds" {
 	! is_root || skip "the socket is that of the user for whom root stands"
-	timeout 60 "$here/confined.py" "$HUTCH" '
+	timeout "$PATIENCE" "$here/confined.py" "$HUTCH" '
 def refused(**params):
     send("update", **params)
     error = answer()["error"]

@@ -22,7 +22,7 @@ with() {
 	local wall=$1 pattern
 	shift
 	pattern=$(IFS='|' && echo "$*")
-	HUTCH=$lame HUTCH_WITHOUT=$wall timeout $((PATIENCE * 2)) \
+	HUTCH=$lame HUTCH_WITHOUT=$wall timeout "$PATIENCE" \
 		bats --tap -f "$pattern" "$here/${file:-landlock}.bats" 3>&- >"$T/said" 2>&1
 }
 
