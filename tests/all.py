@@ -50,8 +50,18 @@ UNITS_OF_VM = {"cgroup"}
 # The longest suites begin first, so that none of them is left for the end.
 LONG = """act cow image_build landlock named session_rows day control control_hostile edit cp
     session errand learn pool image_store image_pull sdk library killed escape""".split()
-# How often tests that kill at random instants, or count what is left, do so at night.
-NIGHTLY = {"ROUNDS": "500", "LAUNCHES": "10000"}
+# How often, or how much, at night, where `make test` has less: kills at random instants, launches,
+# and sizes at which a cost that grows too fast shows.
+NIGHTLY = {
+    "act": {"LINES": 10000}, "audit": {"ROUNDS": 30}, "control_hostile": {"ROUNDS": 200},
+    "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "deputy": {"TRIES": 5000},
+    "edit": {"TEXTS": 4000, "EDITS": 50}, "hostile": {"ROUNDS": 200}, "image_build": {"ROUNDS": 10},
+    "image_pull": {"ROUNDS": 40}, "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},
+    "killed": {"ROUNDS": 500, "LAUNCHES": 10000}, "learn": {"PATHS": 1000},
+    "named": {"ROUNDS": 60}, "pool": {"ROUNDS": 60}, "ports": {"BYTES": 200000001, "VISITS": 600},
+    "processes": {"ORPHANS": 5000}, "rules": {"EVERY": 1}, "snapshot": {"ROUNDS": 12, "FILES": 1500},
+    "static": {"ACTIONS": 1200}, "volumes": {"VOLUMES": 1000}, "window": {"FLOOD": 5},
+}
 
 
 class Place:
@@ -121,12 +131,14 @@ def inside(place):
                 "-e", "CMOCKA_MESSAGE_OUTPUT=TAP", "--", os.path.relpath(path, place.top)])
 
 
-def bats(place, build, label, before, names, alone=False, folder="run", **variables):
+def bats(place, build, label, before, names, counts=None, folder="run"):
     for name in names:
+        variables = (counts or {}).get(name, {})
         yield Suite(f"{label} {name}", [
             *before, "env", f"HUTCH={build / 'hutch'}", f"BUILD={build}",
             *(f"{key}={value}" for key, value in variables.items()),
-            "bats", "--tap", place.top / "tests" / folder / f"{name}.bats"], alone)
+            "bats", "--tap", place.top / "tests" / folder / f"{name}.bats"],
+            alone=folder == "clock")
 
 
 def run(place):
@@ -147,15 +159,14 @@ def run_sanitized(place):
 
 
 def run_many(place):
-    """All behaviour again, where a test repeats something as often as it takes to trust it."""
-    yield from bats(place, place.build, "run (many)", place.as_user, place.tests("run/*.bats"),
-                    **NIGHTLY)
+    """All behaviour as the ordinary user, with the counts of NIGHTLY."""
+    yield from bats(place, place.build, "run", place.as_user, place.tests("run/*.bats"), NIGHTLY)
 
 
 def clock(place):
     """What must watch a real clock."""
-    names = place.tests("clock/*.bats")
-    yield from bats(place, place.build, "clock", place.as_user, names, True, "clock")
+    yield from bats(place, place.build, "clock", place.as_user, place.tests("clock/*.bats"),
+                    folder="clock")
 
 
 def escape(place):
@@ -186,9 +197,10 @@ def fuzz_long(place):
 
 
 def endure_for(place, label, build, seconds, before):
+    """Random clients with a pause between what each does, so that other suites go on beside."""
     yield Suite(label, [*before, "env", "PYTHONDONTWRITEBYTECODE=1", f"ENDURE_SECONDS={seconds}",
-                        "python3", place.top / "tests/endure/soak.py", build / "hutch"],
-                alone=True, bound=seconds + 1800)
+                        "ENDURE_PACE=0.7", "python3", place.top / "tests/endure/soak.py",
+                        build / "hutch"], bound=seconds + 1800)
 
 
 def endure(place):
@@ -201,8 +213,13 @@ def soak(place):
     yield from endure_for(place, "soak", place.build, seconds, place.as_user)
 
 
-def vm(place):
-    yield Suite("vm", [*place.as_user, place.top / "tests/vm/run.sh", "--build", place.build])
+def vm(place, *variables):
+    yield Suite("vm", [*place.as_user, "env", *variables, place.top / "tests/vm/run.sh", "--build",
+                       place.build])
+
+
+def vm_many(place):
+    return vm(place, "ROUNDS=40")
 
 
 def vm_systemd(place):
@@ -234,13 +251,13 @@ TIERS = {
     "vm": vm, "unit": unit, "run": run, "escape": escape, "fuzz": fuzz, "lint": lint,
     "clock": clock, "unit-gcc": unit_gcc, "inside": inside, "run-root": run_root,
     "run-sanitized": run_sanitized, "run-many": run_many, "fuzz-long": fuzz_long,
-    "endure": endure, "soak": soak, "vm-systemd": vm_systemd, "vm-qemu": vm_qemu,
-    "packages": packages, "layers": layers,
+    "endure": endure, "soak": soak, "vm-many": vm_many,
+    "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "packages": packages, "layers": layers,
 }
 LISTS = {
     "ci": "vm run escape unit fuzz lint clock",
-    "nightly": "vm run-many run-root run-sanitized escape unit unit-gcc inside fuzz-long lint clock"
-               " endure vm-systemd vm-qemu packages layers",
+    "nightly": "endure vm-many run-many run-root run-sanitized packages escape unit unit-gcc inside"
+               " fuzz-long lint clock vm-systemd vm-qemu layers",
 }
 OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root"}
 
