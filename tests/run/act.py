@@ -25,7 +25,7 @@ import traceback
 
 from shadows import has_shadows
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import PATIENCE  # noqa: E402
 
 

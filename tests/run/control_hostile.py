@@ -19,7 +19,7 @@ import sys
 from at_rest import is_at_rest
 from shadows import has_shadows
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import PATIENCE, wait_until  # noqa: E402
 
 SOCKET, PID = sys.argv[2], 0

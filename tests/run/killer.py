@@ -18,7 +18,7 @@ import subprocess
 import sys
 import termios
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import PATIENCE, wait_until  # noqa: E402
 HUTCH, FOLDER = sys.argv[1], sys.argv[2]
 ROUNDS = int(os.environ.get("ROUNDS", "50"))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import PATIENCE, wait_until  # noqa: E402
 
 HUTCH = os.environ.get("HUTCH") or os.path.realpath(

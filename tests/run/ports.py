@@ -16,7 +16,7 @@ import threading
 
 PIECE = 1 << 16
 if sys.argv[1] != "serve":  # inside there is no other file of the tests
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+    sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
     from patience import PATIENCE
 
 

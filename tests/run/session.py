@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from at_rest import is_at_rest  # noqa: E402
 from patience import PATIENCE, wait_until  # noqa: E402
 

@@ -24,7 +24,7 @@ from at_rest import is_at_rest
 from control import Client
 from shadows import has_shadows
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import PATIENCE, wait_until  # noqa: E402
 
 

@@ -27,7 +27,7 @@ import struct
 import sys
 import termios
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from patience import PATIENCE, wait_until  # noqa: E402
 
 
