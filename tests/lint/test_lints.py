@@ -31,6 +31,9 @@ NAPS = [
     ("tests/run/golden/x.json", '"command": "sleep 6"'),
     ("sdk/python/tests/test_x.py", 'box.popen(["sleep", "0.5"])'),
     ("tests/run/helpers.bash", "until_true() {\n\tread x\n}\n\nother() {\n\tsleep 1\n}"),
+    ("tests/vm/init.sh", "until_true() {\n\tsleep 1\n}"),
+    ("tests/endure/soak.py", "async def pause(seconds):\n    await asyncio.sleep(seconds)\n"),
+    ("tests/endure/pace.py", "async def other():\n    await asyncio.sleep(1)\n"),
 ]
 READS = [
     ("tests/run/x.bats", "read -r -t 0.02 <> <(:)"),
@@ -64,8 +67,10 @@ NEITHER = [
     ("tests/unit/test_x.c", "clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);\npoll(NULL, 0, -1);"),
     ("tests/unit/test_x.c", "static void put_sleep(struct buffer *b) { pause(); }"),
     ("tests/run/helpers.bash", "until_true() {\n\tlocal x=$SECONDS\n\n\tsleep 0.1\n}"),
-    ("tests/endure/soak.py",
-     "class A:\n    async def pace(self):\n        await asyncio.sleep(1)\n"),
+    ("tests/vm/tap.sh", "until_true() {\n\tlocal x=$SECONDS\n\n\tsleep 0.1\n}"),
+    ("tests/endure/pace.py", "async def pause(seconds):\n    await asyncio.sleep(seconds)\n"),
+    ("tests/endure/soak.py", "begun = time.monotonic()"),
+    ("tests/runner.py", "begun = time.monotonic()"),
     ("tests/clock/x.bats", "sleep 1"),
     ("tests/bench/x.py", "time.monotonic()"),
     ("tests/patience.py", "time.sleep(0.001)"),
@@ -77,7 +82,7 @@ PYTHON = {
     "import os\n": "imports",
     "from a import b, c\nprint(b)\n": "imports",
     "def f():\n    x = 1\n    return 2\n": "assigns",
-    f"x = '{'y' * 100}'\n": "columns",
+    f"x = '{'y' * 120}'\n": "columns",
 }
 CLEAN_PYTHON = ["import os\nprint(os.name)\n", "from a import b as b\n", "x = 1\n",
                 "import a\n__all__ = ['a']\n", "from __future__ import annotations\n",

@@ -42,14 +42,13 @@ as_tester() {
 # part NAME COMMAND...: what prints TAP.  One that ends badly without having said so
 # has failed, and so has one that ran nothing.
 part() {
-	local name=$1 begun=$SECONDS rc said=/run/said
+	local name=$1 rc said=/run/said
 	shift
 	echo "# $name"
 	"$@" </dev/null 2>&1 | tee $said | sed -E "s/^((not )?ok [0-9]+)( - | )/\1 - $name: /"
 	rc=${PIPESTATUS[0]}
 	grep -q '^not ok' $said || ((rc == 0)) || echo "not ok - $name: ended with code $rc"
 	grep -qE '^(not )?ok' $said || echo "not ok - $name: ran no test"
-	echo "# $name took $((SECONDS - begun)) s"
 }
 
 doctor() {
