@@ -237,6 +237,6 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows, judge_rows,
-             unpack_rows, pull_rows, past_rows, port_rows, verdicts)
+    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows,
+             judge_rows, unpack_rows, pull_rows, past_rows, port_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])

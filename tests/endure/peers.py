@@ -7,7 +7,6 @@ import asyncio
 import collections
 import contextlib
 import json
-import os
 import socket
 import time
 
@@ -277,7 +276,8 @@ class Peer:
         return (await self.call("exec.start", argv=argv, **params))["process"]
 
     async def exited(self, process):
-        return await self.soak.patiently(asyncio.shield(self.exit_of(process)), f"the end of process {process} of {self.box}", self.box)
+        return await self.soak.patiently(asyncio.shield(self.exit_of(process)),
+                                         f"the end of process {process} of {self.box}", self.box)
 
     def printed(self, process, stream, text, start=0, is_whole=True):
         """None, or what is wrong with what has come of it."""

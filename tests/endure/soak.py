@@ -253,8 +253,8 @@ async def names_are_free(soak):
 
 async def nothing_left(soak):
     await soak.close()
-    await soak.until(soak.reap_all, "processes are left: " +
-                     "; ".join(" ".join(model.stat_of(p) or [])[:60] + " " + str(p) for p in model.children_of(os.getpid())))
+    children = (" ".join(model.stat_of(p) or [])[:60] + " " + str(p) for p in model.children_of(os.getpid()))
+    await soak.until(soak.reap_all, "processes are left: " + "; ".join(children))
     await soak.until(lambda: mounts() == soak.mounts, f"mounts are left: {set(mounts()) - set(soak.mounts)}")
     left = sorted(os.path.relpath(os.path.join(at, name), soak.state)
                   for at, folders, files in os.walk(soak.state) for name in folders + files)

@@ -4,7 +4,6 @@ import base64
 import contextlib
 import glob
 import json
-import os
 import random
 import signal
 import time
@@ -294,8 +293,9 @@ async def logs(v):
 
 async def wrong_name(v):
     name = v.dice.choice([f"none-{v.tag}", "../x", "-rf", "x" * 64, "a\nb", "x" * 4096, ".ended", ""])
-    verb = v.dice.choice([["exec"], ["act"], ["inspect"], ["logs"], ["events"], ["stats", "--json"], ["pause"], ["unpause"], ["stop"],
-                          ["kill"], ["rm"], ["rm", "-f"], ["wait"], ["connect"], ["rename"]])
+    verb = v.dice.choice([["exec"], ["act"], ["inspect"], ["logs"], ["events"], ["stats", "--json"],
+                          ["pause"], ["unpause"], ["stop"], ["kill"], ["rm"], ["rm", "-f"], ["wait"],
+                          ["connect"], ["rename"]])
     more = {"exec": ["true"], "rename": [f"other-{v.tag}"]}.get(verb[0], [])
     result = await v.hutch(*verb, *([] if name != "-rf" else ["--"]), name, *more)
     if result.code != 125 or result.out not in (b"", b"[]\n") or contract.said(result.err) or len(result.err) > 1000:
@@ -385,7 +385,8 @@ async def run(v, peer, p, is_patient=True, **params):
 
 def judge_end(v, peer, process, p, how, may_drop=False, lost=None):
     ends = v.look.may("ending", "gone")
-    if (how["exit_code"], how["signal"]) != (p.code, str(p.signal) if p.signal and isinstance(how["signal"], str) else p.signal) and not ends:
+    signal_told = str(p.signal) if p.signal and isinstance(how["signal"], str) else p.signal
+    if (how["exit_code"], how["signal"]) != (p.code, signal_told) and not ends:
         v.broken(f"process {process}, {p.argv[:3]}, ended as {how}, not with {p.code}")
     for stream, text in p.streams().items():
         start = (lost or {}).get(stream, 0)

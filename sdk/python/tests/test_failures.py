@@ -753,7 +753,8 @@ class Doors(Case):
             box.write_bytes("x", b"\0")
             self.assertEqual((box.read_bytes("x"), box.exec(["cat"], input=b"in").stdout), (b"\0", b"in"))
             self.assertRaises(hutch.UnsupportedError, box.upload, "/etc/passwd", "x")
-        self.assertRaisesRegex(hutch.NotFoundError, "no sandbox named 'none'", hutch.Sandbox.attach, "none", program=far)
+        self.assertRaisesRegex(hutch.NotFoundError, "no sandbox named 'none'",
+                               hutch.Sandbox.attach, "none", program=far)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,12 @@ from hutch.observations import observation
 
 AGENT = "---\nname: sums\ntype: knowledge\ntriggers:\n- add\n- 'the sum' # of all\nversion: 1.0\n---\n\nCheck.\n"
 COMMIT = "git add -A; git -c user.name=A -c user.email=a@b commit -qm x"
-MAKE = f"""mkdir org repo; cd org; git init -qb main; mkdir microagents; echo org >microagents/o.md; {COMMIT}; cd ../repo
-git init -qb main; mkdir -p .openhands/microagents; printf '%s' "$AGENT" >.openhands/microagents/s.md; echo one >a; echo 'cd /; export X=y; echo hi; false' >.openhands/setup.sh
+MAKE = f"""mkdir org repo; cd org; git init -qb main; mkdir microagents; echo org >microagents/o.md; {COMMIT}
+cd ../repo; git init -qb main; mkdir -p .openhands/microagents; printf '%s' "$AGENT" >.openhands/microagents/s.md
+echo one >a; echo 'cd /; export X=y; echo hi; false' >.openhands/setup.sh
 echo 'test ! -e bad' >.openhands/pre-commit.sh; {COMMIT}; cd .."""
-READY = [("setting_up_workspace", logging.INFO), ("ready", logging.INFO), ("setting_up_git_hooks", logging.INFO), ("ready", logging.INFO)]
+READY = [("setting_up_workspace", logging.INFO), ("ready", logging.INFO),
+         ("setting_up_git_hooks", logging.INFO), ("ready", logging.INFO)]
 
 
 class Heads(unittest.TestCase):
@@ -26,13 +28,15 @@ class Heads(unittest.TestCase):
         self.assertEqual(parsed("---\ntriggers: [a, \"b\"]\n---\nt"), ("x", "knowledge", ("a", "b"), "t"))
         for text in ("---\nname: x", "----\nname: y\n---\n", " \n---\nname: y\n---"):
             self.assertEqual(parsed(text), ("x", "repo", (), text.strip()))
-        for head in ("name:\n- a\ntype: evil\ntriggers: a", "name: []\ntype: [repo]\n  - b\n: x\n-", "\x00: y\nname :z"):
+        for head in ("name:\n- a\ntype: evil\ntriggers: a", "name: []\ntype: [repo]\n  - b\n: x\n-",
+                     "\x00: y\nname :z"):
             self.assertEqual(parsed(f"---\n{head}\n---\nt")[:3], ("x", "repo", ()), head)
 
     def test_a_file_of_a_stranger_takes_no_time(self):
         wide = " " * 60000
         began = time.process_time()
-        for head in (f"name: x{wide}y", f"name: x {wide}# y", "k:\n" + "- a\n" * 16000, f"k:{wide}\x1f", f"{wide}x", f"k: [{wide}]"):
+        for head in (f"name: x{wide}y", f"name: x {wide}# y", "k:\n" + "- a\n" * 16000, f"k:{wide}\x1f",
+                     f"{wide}x", f"k: [{wide}]"):
             for _ in range(4):
                 microagents.parse("x.md", f"---\n{head}\n---\n")
         self.assertLess(time.process_time() - began, 3)
@@ -79,7 +83,8 @@ class InASandbox(Case):
             with self.assertRaises(hutch.ActionError) as raised:
                 box.git.branch("none", "/tmp/copy")
             self.assertIn("invalid reference", raised.exception.message)
-            for wrong in (lambda: box.git.clone("http://h/x", token="t"), lambda: box.git.changes("/tmp/copy", ref="-x")):
+            for wrong in (lambda: box.git.clone("http://h/x", token="t"),
+                          lambda: box.git.changes("/tmp/copy", ref="-x")):
                 self.assertRaises(hutch.InvalidActionError, wrong)
             self.assertRaises(hutch.ActionError, box.microagents, org="/none")
             box.run("head -c 200000 /dev/zero | tr '\\0' x >/tmp/copy/AGENTS.md")
