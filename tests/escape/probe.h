@@ -18,6 +18,7 @@
  *	reached:ERRNO	code behind the permission checks answered
  *	killed:SIG	the attempt ended the process
  *	hang		no answer within the seconds of the setting
+ *	slow:ERRNO	connect(2) was let through, and nobody answered (net.c)
  *	skip:REASON	not tried */
 #pragma once
 #include <stdbool.h>
