@@ -114,6 +114,16 @@ def check_taker(what, got, all_get_one):
     sys.exit(f"{what}: a taker ended with {code}, {out!r}, {err!r}")
 
 
+def has_got_the_dead(taker, got):
+    """The chosen one may be handed out before it is killed: exec then ends as its command
+    did, and take says of what it was given that it has ended."""
+    code, out, err = got
+    if "exec" in taker.args:
+        return True
+    return code == 125 and not out and err.startswith("hutch: ") and \
+        "has ended (killed)" in err
+
+
 def play(what, target):
     create(what)
     takers = begin_takers()
@@ -130,8 +140,7 @@ def play(what, target):
     # also of one that was killed then
     names = [out for _, (_, out, _) in got if out not in ("", "done")]
     for taker, answer in got:
-        # Of one that is killed as it is handed out, the end is what is seen.
-        if taker.pid != victim and not (target == "waiting" and "exec" in taker.args):
+        if taker.pid != victim and not (target == "waiting" and has_got_the_dead(taker, answer)):
             check_taker(what, answer, ENDS[target])
     if len(set(names)) != len(names):
         sys.exit(f"{what}: one was handed out twice: {names}")
