@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -308,11 +308,20 @@ static void put_pause(struct buffer *to, bool is_held)
 				 : message_put_signal(to, 0, SIGSTOP, &e), 0);
 }
 
+static int64_t cpu_us(void)
+{
+	struct timespec used;
+
+	assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+	return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
 /* Reads until a millisecond has passed in the executor, so that whatever could be late has
- * been: a turn of its loop did that before it answered.  No other answer comes. */
+ * been: a turn of its loop did that before it answered.  No other answer comes.  By then at
+ * least as much time has passed as this process has used of the processor. */
 static void let_a_moment_pass(struct actor *a)
 {
-	for (int64_t from = clock_ms(); clock_ms() < from + 2;)
+	for (int64_t from = cpu_us(); cpu_us() < from + 2000;)
 		actor_sync(a);
 }
 
