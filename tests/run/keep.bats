@@ -272,6 +272,13 @@ started_often() {
 	[ ! -e ws/d/box.sock ]
 }
 
+# is_settled: hutch has paused the box for what was replaced, or nobody looks at that.
+is_settled() {
+	local told
+	told=$("$HUTCH" inspect box)
+	[[ $told == *'"unprotected": "'* || $told == *'"protect"'* ]]
+}
+
 # With the option, what was replaced while it started is noticed by nobody else.
 @test "nor one in the place of what is protected" {
 	room ws ws/sub other
@@ -287,8 +294,10 @@ started_often() {
 		hutch start box
 		[ "$status" -eq 0 ] || continue
 		started=$((started + 1))
-		# It may be noticed at any time after that, and nothing be done then.
+		# Once it was forced on, hutch pauses it no more; where nobody looks, it never does.
+		until_true is_settled
 		hutch unpause --force box
+		[ "$status" -eq 0 ] || [[ $stderr == *'is not paused'* ]]
 		hutch exec box -- sh -c "cat $T/other/theirs /ws/sub/theirs /ws/link/theirs"
 		[[ $output != *theirs* ]]
 		ended_box kill
