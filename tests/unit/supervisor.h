@@ -9,11 +9,8 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
-#include "base/clock.h"
 #include "base/message.h"
 #include "tests/patience.h"
-
-#define ANSWER_MS PATIENCE_MS /* for test_stop.c */
 
 /* Arguments of a command, of texts that nobody writes to. */
 #define TEXT(text) ((char *)(uintptr_t)(text))
