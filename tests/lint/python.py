@@ -17,7 +17,7 @@ FOLDERS = ("tests", "sdk", "demo")
 COLUMNS = 120
 HERE_TEXT = re.compile(r"^(?P<line>.*\bpython3?\b[^|;&\n]* -(?: [^|;&\n]*)?<<(?P<tabs>-?)[\"'\\]?"
                        r"(?P<end>\w+)[\"']?.*)\n(?P<text>(?:.*\n)*?)[ \t]*(?P=end)$", re.M)
-COMMAND = re.compile(r"\bpython3?\b[^|;&\n]*?\s-\w*c\s+(?P<quote>['\"])")
+COMMAND = re.compile(r"\bpython3?(?:\s+-\w+)*?\s+-\w*c\s+(?P<quote>['\"])")
 
 
 def tree_of(name, text):
@@ -95,14 +95,14 @@ def quoted(text, start, quote):
 
 
 def python_within(_, text):
-    instead = "put Python of more than one statement into a .py file beside this one"
+    instead = "put Python of more than an import and a statement into a .py file beside this one"
     for match in HERE_TEXT.finditer(text):
         body = re.sub(r"^\t+", "", match["text"], flags=re.M) if match["tabs"] else match["text"]
         if is_of_more(body):
             yield text.count("\n", 0, match.start()) + 1, instead
     for match in COMMAND.finditer(text):
         body = quoted(text, match.end(), match["quote"])
-        if ";" in body or "\n" in body:
+        if "\n" in body or re.sub(r"^import [\w, ]+; ", "", body).count(";"):
             yield text.count("\n", 0, match.start()) + 1, instead
 
 

@@ -437,7 +437,7 @@ asleep() {
 @test "--seccomp takes the place of the default profile, and of nothing else" {
 	echo '{"defaultAction":"SCMP_ACT_ALLOW"}' >allow.json
 	give allow.json
-	rung --seccomp "$T/allow.json" python3 -SEc 'import socket; socket.socketpair(); socket.socket(socket.AF_UNIX)'
+	rung --seccomp "$T/allow.json" python3 -SEc 'import socket; (socket.socketpair(), socket.socket(socket.AF_UNIX))'
 	[[ $status == 1 && $stderr == *'Permission denied'* ]]
 }
 
