@@ -314,7 +314,7 @@ clean:
 # Names of Debian 12.  What is installed already is not asked for again, and then
 # neither is root.
 DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
-        clang libclang-rt-14-dev ripgrep bats bubblewrap uidmap python3 git procps util-linux \
+        clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap uidmap python3 git procps util-linux \
         bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static fuse-overlayfs attr zstd xz-utils apparmor
 .PHONY: deps

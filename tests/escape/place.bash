@@ -70,12 +70,12 @@ address()
 start_listener()
 {
 	coproc LISTEN { exec "$listener" "hutch-probe-$$" "$base/socket"; }
-	read -r -t 10 port <&"${LISTEN[0]}" || fail_setup "$listener does not listen"
+	read -r -t "$PATIENCE" port <&"${LISTEN[0]}" || fail_setup "$listener does not listen"
 }
 
 start_host_process()
 {
-	"${as_user[@]}" env HUTCH_HOST_PROCESS=1 sleep $((patience * 8)) </dev/null >/dev/null 2>&1 &
+	"${as_user[@]}" env HUTCH_HOST_PROCESS=1 sleep infinity </dev/null >/dev/null 2>&1 &
 	host_pid=$!
 	disown
 }
@@ -97,7 +97,7 @@ make_place()
 		--socket "$base/socket" --address "$(address . 192.0.2.77)"
 		--address6 "$(address : 2001:db8::77)" --source "$here/run.sh"
 		--watches "$(cat /proc/sys/user/max_inotify_watches)"
-		--seconds $((5 * ${PATIENCE_TIMES:-1})))
+		--seconds "$PATIENCE")
 	secrets=(env "HUTCH_TEST_TOKEN=secret" "AWS_SECRET_ACCESS_KEY=secret"
 		"LD_PRELOAD=$base/none.so" "BASH_ENV=/dev/null" "GIT_DIR=$base"
 		"SSH_AUTH_SOCK=$base/socket")

@@ -6,8 +6,7 @@
 #
 # Environment: HUTCH (default build/hutch), PROBE (build/tests/probe), LISTENER
 # (build/tests/listener), PROBE_USER (uid of the ordinary user that root's run
-# takes for the controls; default SUDO_UID, else 65534), PATIENCE_TIMES (how much
-# slower than usual this machine may be).
+# takes for the controls; default SUDO_UID, else 65534).
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,9 +14,8 @@ build=$(realpath -m "$here/../../build")
 hutch=$(realpath -m "${HUTCH:-$build/hutch}")
 probe=$(realpath -m "${PROBE:-$build/tests/probe}")
 listener=$(realpath -m "${LISTENER:-$build/tests/listener}")
-# Seconds for all probes together.
-patience=$((120 * ${PATIENCE_TIMES:-1}))
-
+# PATIENCE: how long one probe may hang.
+. "$here/../patience.bash"
 # shellcheck source=place.bash
 . "$here/place.bash"
 
@@ -100,7 +98,7 @@ matches()
 # secrets in its environment.
 tainted()
 {
-	timeout -k 5 $patience "${secrets[@]}" "$probe" --role=with-key hutch-probe-host "$@" \
+	"${secrets[@]}" "$probe" --role=with-key hutch-probe-host "$@" \
 		9<"$base" </dev/null 2>>"$base/errors"
 }
 
@@ -144,7 +142,7 @@ outside()
 	root) who=(unshare -m --propagation private setsid -w) ;;
 	userns) who=("${as_user[@]}" unshare -Urpfmn --mount-proc --keep-caps) ;;
 	esac
-	(cd "$dir/scratch" && "${who[@]}" timeout -k 5 $patience "${secrets[@]}" \
+	(cd "$dir/scratch" && "${who[@]}" "${secrets[@]}" \
 		"$dir/ro/probe" --role=with-key hutch-probe-host "$dir/ro/probe" \
 		"${setting[@]}" --own-target --readonly "$dir/ro" \
 		--single "$dir/single" --scratch "$dir/scratch" --prefix "" "$@" \

@@ -90,7 +90,8 @@ CLEAN_PYTHON = ["import os\nprint(os.name)\n", "from a import b as b\n", "x = 1\
                 "def f():\n    global x\n    x = 1\n"]
 BATS = ["python3 - <<-'END'\n\timport a\n\tprint(a)\nEND\n", "python3 -c 'import a; a.b(); a.c()'\n",
         "python3 -SE - x <<END\nfor x in y:\n    print(x)\nEND\n", 'python3 -c "\nimport a\na"\n']
-CLEAN_BATS = ["python3 -c 'print(1)'\n", "python3 -c 'import a; a.b()'\n", "python3 x sh -c 'a; b'\n", "python3 - <<'END'\nprint(1)\nEND\n",
+CLEAN_BATS = ["python3 -c 'print(1)'\n", "python3 -c 'import a; a.b()'\n",
+              "python3 x sh -c 'a; b'\n", "python3 - <<'END'\nprint(1)\nEND\n",
               "python3 here.py <<'END'\none\ntwo\nEND\n", "cat <<'END'\nimport a\nb\nEND\n"]
 
 

@@ -25,7 +25,7 @@ if mkfs=$(PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs); then
 	truncate -s 512M "$disk" && "$mkfs" -q "$disk" >/dev/null 2>&1 || exit
 fi
 # The kernel hands words of its command line that it does not know to init.
-uml "${VM_SECONDS:-600}" root=/dev/root rootfstype=hostfs rootflags=/ \
+uml "${VM_SECONDS:-3600}" root=/dev/root rootfstype=hostfs rootflags=/ \
 	init="$top/tests/vm/init.sh" HUTCH_TOP="$top" HUTCH_BUILD="$build" \
 	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${ROUNDS:+ROUNDS="$ROUNDS"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"

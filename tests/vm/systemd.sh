@@ -32,7 +32,7 @@ image_root && image_unit /hutch/tests/vm/systemd-root.sh tty0 && image_disk 1500
 	exit 1
 }
 
-uml "${VM_SECONDS:-300}" ubd0="$work/disk" root=/dev/ubda systemd.show_status=0 >"$out"
+uml "${VM_SECONDS:-3600}" ubd0="$work/disk" root=/dev/ubda systemd.show_status=0 >"$out"
 sed -n '/^vm: begin$/,/^vm: end$/{/^vm: /d;p}' "$out"
 if ! grep -qx 'vm: end' "$out"; then
 	echo "not ok - the machine did not come to its end"
