@@ -54,9 +54,21 @@ static bool look_at(pid_t pid, struct told *ret)
 				  "%*d %*d %*d %*d %llu", &ret->parent, &ret->started) == 2;
 }
 
-/* Those that began before `since` are not of this sandbox: whoever executed hutch may have
- * had children.  Returns how many there were. */
-static unsigned kill_children(unsigned long long since)
+/* When a process began.  A tick is 10 ms, in which many begin; of two in one tick the later
+ * one has the higher pid, unless pids began anew within it. */
+struct birth {
+	unsigned long long tick;
+	pid_t pid;
+};
+
+static bool is_later(const struct birth *a, const struct birth *b)
+{
+	return a->tick != b->tick ? a->tick > b->tick : a->pid > b->pid;
+}
+
+/* The sandbox's processes began after `since`: the program that executed hutch may have had
+ * children, which are hutch's now.  Returns how many were killed. */
+static unsigned kill_children(const struct birth *since)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
@@ -65,10 +77,11 @@ static unsigned kill_children(unsigned long long since)
 
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
-		if (pid <= 0 || !look_at(pid, &t) || t.parent != getpid() || t.started < since)
+		if (pid <= 0 || !look_at(pid, &t) || t.parent != getpid() ||
+		    !is_later(&(struct birth){ t.started, pid }, since))
 			continue;
-		(void)kill(pid, SIGKILL); /* or it has just ended */
-		found++;
+		/* Where it cannot be killed (EPERM) a second try would fail like this one. */
+		found += kill(pid, SIGKILL) == 0;
 	}
 	if (proc)
 		(void)closedir(proc); /* it was only read */
@@ -76,7 +89,7 @@ static unsigned kill_children(unsigned long long since)
 }
 
 /* What one of them had started becomes our child when it is dead. */
-static void end_children(unsigned long long since)
+static void end_children(const struct birth *since)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
@@ -92,7 +105,7 @@ static void end_children(unsigned long long since)
 static void end_domain(void)
 {
 	if (kill(-1, SIGKILL) < 0 && errno != ESRCH)
-		return end_children(0);
+		return end_children(&(struct birth){ 0 });
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 }
@@ -105,7 +118,7 @@ static void end_all(bool has_domain)
 	if (has_domain)
 		end_domain();
 	else
-		end_children(0);
+		end_children(&(struct birth){ 0 });
 }
 
 /* --- the keeper ------------------------------------------------------------------- */
@@ -333,9 +346,10 @@ void keeper_done(struct keeper *k)
 		return;
 	/* It can be looked at until it is waited for. */
 	bool is_told = look_at(k->pid, &keeper);
+	const struct birth its = { keeper.started, k->pid };
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	k->pid = 0;
 	if (wall_stands(WALL_KEEPER) && is_told && WIFSIGNALED(status))
-		end_children(keeper.started);
+		end_children(&its);
 }
