@@ -44,7 +44,8 @@ static void answer(const struct workers *s, struct editor_answer *a, struct byte
 		(void)buffer_append(&whole, words.data, words.len);
 		(void)buffer_append(&whole, "\n", 1);
 	}
-	(void)buffer_append(&whole, say + a->lint_at, len - a->lint_at);
+	if (len > a->lint_at) /* an empty buffer has no bytes to point at */
+		(void)buffer_append(&whole, say + a->lint_at, len - a->lint_at);
 	buffer_done(&a->say);
 	a->say = whole;
 	editor_answer(a, s->replies);
