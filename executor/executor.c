@@ -158,6 +158,14 @@ static bool is_over(struct executor *x)
 	return x->processes.is_over && !channel_has_output(&x->channel);
 }
 
+/* Before each step that sets deadlines or looks at them: the steps before it may have
+ * blocked, and all their time would be missing from the deadline. */
+static void look_at_clock(struct executor *x)
+{
+	x->now = clock_ms();
+}
+
+/* A request may wait for a slow file system, and the one behind it begins later then. */
 static int answer_requests(struct executor *x, struct err *e)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
@@ -167,6 +175,7 @@ static int answer_requests(struct executor *x, struct err *e)
 		int got = channel_receive(&x->channel, &f, e);
 		if (got <= 0)
 			return got;
+		look_at_clock(x);
 		if (request_answer(x, &f, e) < 0 ||
 		    channel_received(&x->channel, &f, e) < 0)
 			return -1;
@@ -282,6 +291,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		dials_serve(&x->dials);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
+	look_at_clock(x); /* a tree that ends may have taken long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	if (everyone_due(&x->everyone))
@@ -330,11 +340,12 @@ static int loop(struct executor *x, struct err *e)
 	while (!is_over(x)) {
 		fds = grow(fds, x);
 		struct watched w = watch(x, fds);
+		look_at_clock(x);
 		int timeout = timeout_of(x, has_more);
 		nfds_t count = POLL_COMMANDS + w.commands + w.sessions + w.workers;
 		if (poll(fds, count, timeout) < 0 && errno != EINTR)
 			return err_sys(e, "poll");
-		x->now = clock_ms();
+		look_at_clock(x);
 		if (turn(x, fds, w, &has_more, e) < 0)
 			return -1;
 	}

@@ -44,7 +44,7 @@ struct executor {
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
-	int64_t now;	/* when poll(2) has returned last, in ms of clock.h */
+	int64_t now;	/* of this step of the loop, in ms of clock.h */
 	struct ending ending;
 };
 
@@ -55,7 +55,7 @@ int executor_protect(struct err *e);
 /* Who is on a terminal; leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
 
-/* Everyone's time in this turn of the loop (everyone.h), which is that of actions. */
+/* Everyone's time in this step of the loop (everyone.h), which is that of actions. */
 int64_t executor_now(const struct executor *x);
 
 /* Ends when nobody is left, or when the grace has passed; one that is under way may

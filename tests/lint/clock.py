@@ -21,7 +21,7 @@ FOLDERS = ("archive", "base", "executor", "include", "lib", "policy", "rootfs-to
 LOOPS = """
 base/await.c: await_ready
 executor/errand_grep.c: is_past
-executor/executor.c: loop
+executor/executor.c: look_at_clock
 executor/tree.c: stop_all tree_end
 lib/turn.c: wait_until
 rootfs-tools/crew.c: supervise tell_at
