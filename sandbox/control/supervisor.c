@@ -41,10 +41,24 @@ enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, W
 
 /* --- what it is and how it is -------------------------------------------------- */
 
+static bool is_idle(const struct supervisor *s)
+{
+	if (s->clocks.start_due || s->lease.is_waiting) /* it is not there yet, or nobody's */
+		return false;
+	for (size_t i = 0; i < s->client_count; i++)
+		if (s->clients[i]->is_user)
+			return false;
+	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
+}
+
+/* While the sandbox is in use nothing that is due wakes the loop, and the use may end in the
+ * same turn that learns of its end.  A sandbox that is in use now was so until now. */
 void supervisor_look_at_clock(struct supervisor *s)
 {
 	s->desk.now_us = clock_us();
 	s->now_ms = desk_now(&s->desk);
+	if (!is_idle(s))
+		clocks_use(&s->clocks, s->now_ms);
 }
 
 void supervisor_event(struct supervisor *s, const char *name, const char *more)
@@ -250,16 +264,6 @@ static void on_signals(struct supervisor *s)
 			supervisor_end(s, "stopped", 0, NULL, NULL);
 }
 
-static bool is_idle(const struct supervisor *s)
-{
-	if (s->clocks.start_due || s->lease.is_waiting) /* it is not there yet, or nobody's */
-		return false;
-	for (size_t i = 0; i < s->client_count; i++)
-		if (s->clients[i]->is_user)
-			return false;
-	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
-}
-
 static int64_t due(const struct supervisor *s)
 {
 	int64_t due = guest_due(&s->guest);
@@ -337,8 +341,6 @@ static void look_at_guest(struct supervisor *s)
 		heap_give_back();
 		s->was_large = false;
 	}
-	if (!is_idle(s))
-		clocks_use(&s->clocks, s->now_ms);
 }
 
 static void work(struct supervisor *s)

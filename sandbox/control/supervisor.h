@@ -122,7 +122,8 @@ void supervisor_run(struct supervisor *s);
 
 /* --- between its parts ------------------------------------------------------ */
 
-/* Once a turn of a loop: now_ms, and the desk's time. */
+/* Sets now_ms and the desk's time.  A sandbox that is in use at this time is not idle before
+ * it. */
 void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
 void supervisor_event(struct supervisor *s, const char *name, const char *more);

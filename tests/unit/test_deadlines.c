@@ -1,0 +1,78 @@
+/* What a supervisor's deadlines count from: the time of the step that sets them, and of a
+ * use the end of it. */
+#include "sandbox/control/supervisor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "tests/unit/control.h"
+
+#define LONG_AGO 1 /* ms: each real time of this machine is later */
+
+static struct control x;
+
+static int setup(void **state)
+{
+	(void)state;
+	control_begin(&x);
+	x.s.now_ms = LONG_AGO;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	control_end(&x);
+	return 0;
+}
+
+/* --- idle ----------------------------------------------------------------------- */
+
+/* The sandbox of these rows is used since LONG_AGO, longer than its idle time-out. */
+static const struct {
+	const char *what;
+	bool has_user, has_reader, has_job, has_visit;
+	enum clocks_end end; /* when the loop looks, and the use is over in the same turn */
+} uses[] = {
+	{ "nobody", false, false, false, false, CLOCKS_IDLE },
+	{ "a client that only looks", false, true, false, false, CLOCKS_IDLE },
+	{ "a client", true, false, false, false, CLOCKS_GO_ON },
+	{ "a process", false, false, true, false, CLOCKS_GO_ON },
+	{ "a visit of a port", false, false, false, true, CLOCKS_GO_ON },
+};
+
+static void test_a_sandbox_is_idle_from_the_end_of_its_use_on(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++) {
+		int fd = -1;
+		x.s.clocks.idle_ms = 1;
+		clocks_ready(&x.s.clocks, LONG_AGO);
+		if (uses[i].has_user || uses[i].has_reader)
+			control_client(&x, &fd)->is_user = uses[i].has_user;
+		x.s.jobs.alive = uses[i].has_job;
+		x.launch.ports.visit_count = uses[i].has_visit;
+		supervisor_look_at_clock(&x.s);
+		clients_done(&x.s);
+		x.s.jobs.alive = x.launch.ports.visit_count = 0;
+		if (clocks_look(&x.s.clocks, true, x.s.now_ms) != uses[i].end)
+			fail_msg("%s", uses[i].what);
+		own_close(&fd);
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_sandbox_is_idle_from_the_end_of_its_use_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
