@@ -289,8 +289,8 @@ static bool may_ask(const struct supervisor *s, const struct client *c)
 	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
 }
 
-/* A loop of its own, which reads the clock once a line: nothing else tells what a line has
- * cost. */
+/* This is a loop of its own, so it looks at the clock once a line: nothing else tells what a
+ * line has cost, and a line that blocked makes the time of the turn an old one. */
 static bool take_lines(struct supervisor *s, struct client *c)
 {
 	enum line_kind kind;
@@ -298,7 +298,7 @@ static bool take_lines(struct supervisor *s, struct client *c)
 	size_t len;
 	struct wire_fds fds;
 	bool has_some = false;
-	int64_t until = clock_ms() + SHARE_MS;
+	const int64_t until = s->now_ms + SHARE_MS;
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
@@ -307,7 +307,8 @@ static bool take_lines(struct supervisor *s, struct client *c)
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;
-		if (clock_is_due(until, clock_ms())) {
+		supervisor_look_at_clock(s);
+		if (clock_is_due(until, s->now_ms)) {
 			s->has_left = true;
 			break;
 		}

@@ -384,6 +384,7 @@ static int put_on_record(struct supervisor *s, const struct client *c,
 	if (!(m->flags & (STEERS | ENDS)))
 		return 0;
 	int result = records_request(s, c, m->name, e);
+	supervisor_look_at_clock(s); /* the ledger may have been waited for */
 	return m->flags & ENDS ? 0 : result;
 }
 

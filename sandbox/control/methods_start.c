@@ -301,6 +301,7 @@ static int begin(const struct call *call, struct job *j, bool has_stdin)
 		outputs_view(call->client, j);
 	j->request = call_take_id(call);
 	call->client->under_way++;
+	supervisor_look_at_clock(s); /* the ledger may have been waited for */
 	jobs_send(&s->jobs, s->now_ms);
 	return 0;
 }

@@ -321,6 +321,7 @@ static void send_requests(struct supervisor *s)
 	while (!guest_is_over(&s->guest) && !s->is_stopping && s->status != REGISTRY_PAUSED &&
 	       desk_start(&s->desk))
 		guest_flush(&s->guest);
+	supervisor_look_at_clock(s); /* the ledger may have been waited for */
 	jobs_send(&s->jobs, s->now_ms);
 	guest_flush(&s->guest);
 }

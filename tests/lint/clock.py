@@ -28,7 +28,6 @@ rootfs-tools/crew.c: supervise tell_at
 sandbox/act/stream.c: look_at_clock
 sandbox/cli/exec.c: turn
 sandbox/cli/gather.c: collect
-sandbox/control/clients.c: take_lines
 sandbox/control/supervisor.c: supervisor_look_at_clock
 sandbox/pool/pool.c: turn
 sandbox/ports.c: ports_end

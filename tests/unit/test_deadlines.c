@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "sandbox/control/rpc.h"
 #include "tests/unit/control.h"
 
 #define LONG_AGO 1 /* ms: each real time of this machine is later */
@@ -66,12 +67,59 @@ static void test_a_sandbox_is_idle_from_the_end_of_its_use_on(void **state)
 	}
 }
 
+/* --- behind a step that may block ---------------------------------------------- */
+
+static void call(struct client *c, const char *line)
+{
+	struct rpc_request r;
+	struct wire_fds none = { 0 };
+	struct err e = { 0 };
+
+	assert_int_equal(rpc_decode(line, strlen(line), &r, &e), 0);
+	if (methods_call(&x.s, c, &r, &none, &e) != 0)
+		fail_msg("%s", e.text);
+	rpc_done(&r);
+}
+
+/* The ledger may have been waited for since the turn began, here LONG_AGO. */
+static void test_the_grace_of_a_stop_begins_when_it_is_on_record(void **state)
+{
+	int fd;
+	struct client *c = control_client(&x, &fd);
+	const int64_t before = clock_ms();
+
+	(void)state;
+	c->has_hello = true;
+	call(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"stop\",\"params\":{\"grace\":5}}");
+	assert_true(x.s.is_stopping);
+	assert_true(x.s.clocks.stop_due >= before + 5000);
+	own_close(&fd);
+}
+
+/* The line before the last one may have been slow. */
+static void test_each_line_has_a_time_of_its_own(void **state)
+{
+	static const char line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nothing\"}\n";
+	int fd;
+	struct client *c = control_client(&x, &fd);
+	const int64_t before = clock_ms();
+
+	(void)state;
+	assert_int_equal(write(fd, line, sizeof(line) - 1), sizeof(line) - 1);
+	assert_true(wire_read(&c->wire));
+	assert_true(clients_work(&x.s));
+	assert_true(x.s.now_ms >= before);
+	own_close(&fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_sandbox_is_idle_from_the_end_of_its_use_on),
+		TEST(test_the_grace_of_a_stop_begins_when_it_is_on_record),
+		TEST(test_each_line_has_a_time_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
