@@ -77,7 +77,11 @@ struct desk_client {
 };
 
 struct desk {
-	int64_t now_us;		  /* of this turn of the loop, by clock.h */
+	int64_t now_us;		  /* of this step of the loop, by clock.h */
+	/* The loop's: sets now_us.  It is called behind a step that may block, before a
+	 * deadline is set.  NULL: now_us stays. */
+	void (*look_at_clock)(void *who);
+	void *who;		  /* borrowed */
 	struct buffer *wire;	  /* borrowed */
 	const struct exec *shell; /* borrowed; how a session is opened */
 	struct variables variables; /* those of env actions; pid 1 has them too */
@@ -97,7 +101,7 @@ struct desk {
 	char *ended; /* owned: what is said of all that comes; NULL: it goes on */
 };
 
-/* The time of this turn in ms. */
+/* The time of this step in ms. */
 static inline int64_t desk_now(const struct desk *d)
 {
 	return d->now_us / 1000;

@@ -317,6 +317,8 @@ static bool start_one(struct desk *d, struct session *s)
 		return false;
 	if (desk_record(d, t) < 0)
 		return true;
+	if (d->look_at_clock)
+		d->look_at_clock(d->who); /* the ledger may have been waited for */
 	if (t->action.kind == ACT_ENV)
 		desk_set_env(d, t);
 	else if (needs_shell(d, s))

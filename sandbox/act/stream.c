@@ -46,9 +46,11 @@ struct server {
 	int64_t away_ms; /* when we last did not listen to the executor */
 };
 
-/* Once a turn. */
-static void look_at_clock(struct server *s)
+/* At each turn, and when the desk begins something. */
+static void look_at_clock(void *who)
 {
+	struct server *s = who;
+
 	s->desk.now_us = clock_us();
 	s->now_ms = desk_now(&s->desk);
 }
@@ -289,6 +291,8 @@ static void server_init(struct server *s)
 	if (l->degraded & DEGRADED_MEMORY)
 		s->guest.watched_memory = l->policy->limits.memory;
 	desk_init(&s->desk);
+	s->desk.look_at_clock = look_at_clock;
+	s->desk.who = s;
 	look_at_clock(s);
 	guest_init(&s->guest, s->now_ms);
 	lines_init(&s->lines, ACTION_LINE_MAX);

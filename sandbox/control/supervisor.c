@@ -415,11 +415,18 @@ static void tell_of_launch(struct supervisor *s)
 				: s->is_again ? "started again" : "made", fields);
 }
 
+static void look_at_clock(void *who)
+{
+	supervisor_look_at_clock(who);
+}
+
 static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
 
 	desk_init(&s->desk);
+	s->desk.look_at_clock = look_at_clock;
+	s->desk.who = s;
 	supervisor_look_at_clock(s);
 	s->limits = l->policy->limits;
 	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,

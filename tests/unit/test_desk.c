@@ -473,6 +473,37 @@ static void test_each_action_has_its_time(void **state)
 	}
 }
 
+/* The ledger was waited for for five seconds. */
+static void take_long(void *who)
+{
+	struct office *o = who;
+
+	o->desk.now_us += 5000 * 1000;
+}
+
+/* Two begin in one turn, each on a record that takes long. */
+static void test_what_begins_counts_from_behind_its_record(void **state)
+{
+	struct office *o = *state;
+	static const char *const lines[] = {
+		ASK("read", "\"path\":\"/f\"", ""),
+		"{\"action\":\"read\",\"args\":{\"path\":\"/f\"},\"session\":\"b\"}",
+	};
+	uint32_t id;
+
+	o->desk.look_at_clock = take_long;
+	o->desk.who = o;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		desk_line(&o->desk, &o->client, lines[i], strlen(lines[i]));
+	assert_true(desk_start(&o->desk));
+	expect_due(o, 5000 + FILE_MS);
+	assert_int_equal(requested(o, &id), MSG_READ);
+	go_to(o, 5002);
+	answer_done(o, id);
+	expect(o, "\"took_ms\":2.000");
+	expect_due(o, 10000 + FILE_MS);
+}
+
 /* The soonest counts, of the actions that the executor has been sent. */
 static void test_the_first_of_each_session_is_waited_for(void **state)
 {
@@ -1035,6 +1066,7 @@ int main(void)
 		TEST(test_a_cancel_reaches_what_runs_and_what_waits),
 		TEST(test_an_answer_is_due_while_one_is_awaited),
 		TEST(test_each_action_has_its_time),
+		TEST(test_what_begins_counts_from_behind_its_record),
 		TEST(test_the_first_of_each_session_is_waited_for),
 		TEST(test_what_is_cancelled_is_waited_for_no_longer_than_a_grace),
 		TEST(test_nothing_is_due_of_one_that_is_not_listened_to),
