@@ -178,19 +178,21 @@ static int64_t due(const struct server *s)
 	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)), guest_due(&s->guest));
 }
 
-static void on_deadline(struct server *s)
+/* `now` is when poll(2) has returned.  What the executor has said behind that is not read yet,
+ * and cannot be late. */
+static void on_deadline(struct server *s, int64_t now)
 {
 	struct err e;
 
-	guest_expire(&s->guest, s->now_ms);
+	guest_expire(&s->guest, now);
 	if (desk_is_behind(&s->client))
 		s->away_ms = s->now_ms;
-	if (clock_is_due(answer_due(s), s->now_ms)) {
+	if (clock_is_due(answer_due(s), now)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
 	look_at_guest(s);
-	if (!clock_is_due(s->deadline_ms, s->now_ms))
+	if (!clock_is_due(s->deadline_ms, now))
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
 	end(s, EXIT_TIMED_OUT, &e);
@@ -233,8 +235,9 @@ static void turn(struct server *s)
 	watch_list(s, w);
 	int ready = poll(w, WATCH_COUNT, clock_wait(due(s), s->now_ms));
 	look_at_clock(s);
+	const int64_t now = s->now_ms;
 	if (ready < 0) {
-		s->away_ms = s->now_ms; /* EINTR: SIGCONT after a stop */
+		s->away_ms = now; /* EINTR: SIGCONT after a stop */
 		return;
 	}
 	if (w[WATCH_OUT].revents)
@@ -247,7 +250,7 @@ static void turn(struct server *s)
 	work(s);
 	look_at_guest(s);
 	if (!s->is_over)
-		on_deadline(s);
+		on_deadline(s, now);
 }
 
 /* Everybody who waits is told, and what was observed before is handed over, to a

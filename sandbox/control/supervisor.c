@@ -287,9 +287,9 @@ static const struct ending ends[] = {
 };
 _Static_assert(ARRAY_LEN(ends) == CLOCKS_COUNT, "an end has no row");
 
-static void look_at_clocks(struct supervisor *s)
+static void look_at_clocks(struct supervisor *s, int64_t now)
 {
-	const enum clocks_end why = clocks_look(&s->clocks, is_idle(s), s->now_ms);
+	const enum clocks_end why = clocks_look(&s->clocks, is_idle(s), now);
 	const struct ending *x = &ends[why];
 	struct err late;
 
@@ -301,19 +301,21 @@ static void look_at_clocks(struct supervisor *s)
 		       why == CLOCKS_START ? &late : NULL);
 }
 
-static void on_deadline(struct supervisor *s)
+/* `now` is when poll(2) has returned.  What the executor has said behind that is not read yet,
+ * and cannot be late. */
+static void on_deadline(struct supervisor *s, int64_t now)
 {
 	struct err e;
 
-	guest_expire(&s->guest, s->now_ms);
+	guest_expire(&s->guest, now);
 	if (s->status != REGISTRY_PAUSED)
-		jobs_expire(&s->jobs, s->now_ms);
+		jobs_expire(&s->jobs, now);
 	samples_tell(s);
-	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), s->now_ms)) {
+	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), now)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
-	look_at_clocks(s);
+	look_at_clocks(s, now);
 }
 
 static void send_requests(struct supervisor *s)
@@ -379,6 +381,7 @@ static void turn(struct supervisor *s)
 	int ready = poll(w, WATCH_CLIENTS + clients + pipes,
 			 s->has_left ? 0 : clock_wait(due(s), s->now_ms));
 	supervisor_look_at_clock(s);
+	const int64_t now = s->now_ms;
 	if (ready < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
@@ -391,7 +394,7 @@ static void turn(struct supervisor *s)
 	if (w[WATCH_READY].revents)
 		supervisor_end(s, "stopped", 0, NULL, NULL);
 	work(s);
-	on_deadline(s);
+	on_deadline(s, now);
 	look_at_guest(s);
 }
 
