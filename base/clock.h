@@ -1,8 +1,9 @@
 /* clock -- time that goes on evenly: CLOCK_MONOTONIC, which cannot fail on Linux.
  *
- * A loop reads the clock once a turn, when poll(2) has returned, and hands that `now` to all
- * that it calls; nothing below a loop reads the clock, and tests/lint/clock.py refuses a read
- * there.  Deadlines can then be tested with any `now`, without waiting. */
+ * A loop reads the clock before it computes how long poll(2) is to wait, when poll(2) has
+ * returned, and behind a step that may block.  It hands that `now` to all that it calls;
+ * nothing below a loop reads the clock, and tests/lint/clock.py refuses a read there.
+ * Deadlines can then be tested with any `now`, without waiting. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

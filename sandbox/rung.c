@@ -354,27 +354,22 @@ static void serve(struct rung *r, const struct pollfd w[WATCH_COUNT], int64_t no
 		r->state = DONE;
 }
 
-/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
-static int64_t turn(struct rung *r, int64_t now)
+static void turn(struct rung *r)
 {
 	int64_t due = r->state == RUNNING ? countdown_due(&r->countdown) : 0;
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(r, w);
-	const int ready = poll(w, WATCH_COUNT, clock_wait(due, now));
-	now = clock_ms();
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due, clock_ms()));
 	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
-		serve(r, w, now);
-	return now;
+		serve(r, w, clock_ms());
 }
 
 static void run(struct rung *r)
 {
-	int64_t now = clock_ms();
-
-	countdown_start(&r->countdown, r->l.policy->timeout_ms, now);
+	countdown_start(&r->countdown, r->l.policy->timeout_ms, clock_ms());
 	while (r->state != DONE)
-		now = turn(r, now);
+		turn(r);
 	r->result->degraded |= DEGRADED_ISOLATION;
 }
 

@@ -297,17 +297,14 @@ static void serve(struct supervisor *s, const struct pollfd w[WATCH_COUNT], int6
 		s->state = DONE;
 }
 
-/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
-static int64_t turn(struct supervisor *s, int64_t now)
+static void turn(struct supervisor *s)
 {
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
-	const int ready = poll(w, WATCH_COUNT, clock_wait(due(s), now));
-	now = clock_ms();
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms()));
 	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
-		serve(s, w, now);
-	return now;
+		serve(s, w, clock_ms());
 }
 
 static void start(struct supervisor *s, int64_t now)
@@ -324,7 +321,7 @@ static void start(struct supervisor *s, int64_t now)
 void supervise_run(struct run *run, struct result *ret)
 {
 	struct supervisor s = { .run = run, .result = ret };
-	int64_t now = clock_ms();
+	const int64_t now = clock_ms();
 
 	*ret = (struct result){ 0 };
 	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
@@ -333,6 +330,6 @@ void supervise_run(struct run *run, struct result *ret)
 	countdown_start(&s.countdown, run->timeout_ms, now);
 	start(&s, now);
 	while (s.state != DONE)
-		now = turn(&s, now);
+		turn(&s);
 	guest_done(&s.guest);
 }

@@ -41,12 +41,12 @@ struct server {
 	struct outlet outlet;
 	bool is_over;
 	bool is_signaled; /* we were sent a signal that ends us */
-	int64_t now_ms;	     /* of this turn of the loop */
+	int64_t now_ms;	     /* of this step of the loop */
 	int64_t deadline_ms; /* 0: none */
 	int64_t away_ms; /* when we last did not listen to the executor */
 };
 
-/* At each turn, and when the desk begins something. */
+/* Before poll(2) and behind it, and when the desk begins something. */
 static void look_at_clock(void *who)
 {
 	struct server *s = who;
@@ -233,6 +233,7 @@ static void turn(struct server *s)
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(s, w);
+	look_at_clock(s);
 	int ready = poll(w, WATCH_COUNT, clock_wait(due(s), s->now_ms));
 	look_at_clock(s);
 	const int64_t now = s->now_ms;
@@ -258,7 +259,8 @@ static void turn(struct server *s)
  * somebody who was sent a signal. */
 static void say_goodbye(struct server *s)
 {
-	int64_t until = s->now_ms + GOODBYE_MS;
+	look_at_clock(s);
+	const int64_t until = s->now_ms + GOODBYE_MS;
 
 	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");

@@ -352,18 +352,15 @@ static void serve(struct visit *v, const struct pollfd w[WATCH_COUNT], int64_t n
 		leave(v, SIGKILL);
 }
 
-/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
-static int64_t turn(struct visit *v, int64_t now)
+static void turn(struct visit *v)
 {
 	const int64_t due = v->state < DRAINING ? countdown_due(&v->countdown) : 0;
 	struct pollfd w[WATCH_COUNT];
 
 	watch_list(v, w);
-	const int ready = poll(w, WATCH_COUNT, clock_wait(due, now));
-	now = clock_ms();
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due, clock_ms()));
 	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
-		serve(v, w, now);
-	return now;
+		serve(v, w, clock_ms());
 }
 
 /* --- begin and end --------------------------------------------------------- */
@@ -430,11 +427,9 @@ static int begin(struct visit *v, const char *name, struct err *e)
 
 static void play(struct visit *v)
 {
-	int64_t now = clock_ms();
-
 	take_messages(v); /* what came with the greeting is told by no poll(2) */
 	while (v->state < DRAINING || (v->state == DRAINING && has_output_left(v)))
-		now = turn(v, now);
+		turn(v);
 }
 
 static int visit(const char *name, const struct policy *policy, bool is_taken)

@@ -442,6 +442,7 @@ void clients_part(struct supervisor *s)
 			read_rest(s);
 		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
 		part_with(s);
+		supervisor_look_at_clock(s);
 		if (s->client_count == 0 || clock_is_due(due, s->now_ms))
 			break;
 		for (size_t i = 0; i < s->client_count; i++)

@@ -365,6 +365,7 @@ static void turn(struct supervisor *s)
 	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
 	size_t clients = s->client_count, pipes;
 
+	supervisor_look_at_clock(s);
 	/* Who visits is not who starts processes: half stays for these. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	guest_watch(&s->guest, w + WATCH_GUEST);

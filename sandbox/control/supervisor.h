@@ -5,9 +5,9 @@
  * docs/control.md.  Nobody is waited for: what a client does not take away is
  * bounded, and one for which too much waits is let go.
  *
- * The loop reads the clock once a turn, when poll(2) has returned (supervisor_look_at_clock());
- * all that it calls, also through the callbacks of a guest and of jobs, has that time
- * in now_ms.
+ * The loop reads the clock before poll(2), when that has returned, and behind a step that may
+ * block (supervisor_look_at_clock()); all that it calls, also through the callbacks of a guest
+ * and of jobs, has that time in now_ms.
  *
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
@@ -80,7 +80,7 @@ struct mourner {
 };
 
 struct supervisor {
-	int64_t now_ms; /* of this turn of the loop, by clock.h */
+	int64_t now_ms; /* of this step of the loop, by clock.h */
 	struct launch *launch;		/* borrowed; started */
 	struct registry_entry *entry;	/* borrowed */
 	struct definition *definition;	/* borrowed: of --keep; NULL: none */

@@ -281,9 +281,10 @@ static void serve(struct pool *p, const struct pollfd *w, size_t takers, int64_t
 		pool_stop(p, now);
 }
 
-/* One turn, which begins at `now`.  Gives the time when poll(2) returned. */
-static int64_t turn(struct pool *p, int64_t now)
+/* Gives the time when poll(2) returned. */
+static int64_t turn(struct pool *p)
 {
+	int64_t now = clock_ms();
 	struct pollfd w[WATCH_WAITING + POOL_SIZE_MAX + POOL_TAKERS_MAX];
 	const size_t takers = watch(p, w, now);
 	const int wait = p->has_more ? 0 : clock_wait(pool_due(p), now);
@@ -311,7 +312,7 @@ void pool_run(struct pool *p)
 	peer_self_init(&p->self);
 	p->has_more = true;
 	for (int64_t now = clock_ms(); !pool_is_over(p, now);)
-		now = turn(p, now);
+		now = turn(p);
 	while (p->waiting_count > 0)
 		forget(p, p->waiting_count - 1);
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)

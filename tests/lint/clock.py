@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -SE
 """clock.py: time is an argument (base/clock.h).  Prints TAP.
 
-A function that reads the clock can be tested by waiting alone.  So a loop reads it once a
-turn, when poll(2) has returned, and a start reads it once; both hand `now` down, and nothing
-below them reads a clock.  This lint knows the loops and the starts; a read of a clock anywhere
+A function that reads the clock can be tested by waiting alone.  So a loop reads it, before
+poll(2), when that has returned and behind a step that may block, and a start reads it once;
+both hand `now` down, and nothing below them reads a clock.  This lint knows the loops and the starts; a read of a clock anywhere
 else in the C sources of the product is refused, and so is a name in these lists that reads none
 any more.
 """
@@ -17,7 +17,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("archive", "base", "executor", "include", "lib", "policy", "rootfs-tools", "sandbox",
            "scope", "store")
 
-# FILE: functions.  A loop: it reads the clock once a turn.
+# FILE: functions.  A loop, or its one function that reads the clock.
 LOOPS = """
 base/await.c: await_ready
 executor/errand_grep.c: is_past
@@ -43,7 +43,6 @@ executor/executor.c: executor_init
 rootfs-tools/fetch.c: fetch_layers
 rootfs-tools/helper.c: helper_get
 sandbox/cli/client.c: client_greet write_all
-sandbox/cli/exec.c: play
 sandbox/cli/gather.c: gather
 sandbox/cli/pool_client.c: ask pool_take
 sandbox/cli/rm.c: end_connected
