@@ -166,7 +166,7 @@ static const struct {
 
 enum kill_step session_kill_step(struct session_action *a, int64_t now)
 {
-	if (now < a->kill_due || a->kills > ARRAY_LEN(ladder))
+	if (a->kills == 0 || a->kills > ARRAY_LEN(ladder) || now < a->kill_due)
 		return KILL_WAITS;
 	const int64_t then = ladder[a->kills - 1].then_ms;
 	a->kill_due = then ? now + then : INT64_MAX;

@@ -46,6 +46,6 @@ enum session_overdue {
 unsigned session_overdue(const struct session *s, int64_t now);
 
 /* A cancellation's next step, after which the one behind it is due some time later.
- * KILL_WAITS: it is not due yet. */
+ * KILL_WAITS: it is not due yet, or there is no cancellation. */
 enum kill_step { KILL_WAITS, KILL_INTERRUPTS, KILL_ENDS_FOREGROUND, KILL_ENDS_SHELL };
 enum kill_step session_kill_step(struct session_action *a, int64_t now);

@@ -361,6 +361,8 @@ static void test_a_cancellation_goes_on_step_by_step(void **state)
 	struct session *s = &st->session;
 
 	begin(s, 10, 10, 0);
+	assert_int_equal(session_kill_step(&s->action, T0), KILL_WAITS);
+	assert_int_equal(s->action.kills, 0);
 	session_cancel(s, T0);
 	for (size_t i = 0; i < ARRAY_LEN(ladder); i++) {
 		/* Its time-outs have passed long ago, and are none any more. */
