@@ -12,10 +12,14 @@ bool ending_is_due(const struct ending *n, int64_t now)
 	return clock_is_due(n->due, now);
 }
 
-bool ending_waits_for_words(struct ending *n, int64_t now)
+void ending_expect_words(struct ending *n, int64_t now)
 {
 	if (!n->words_due)
 		n->words_due = now + ENDING_WORDS_MS;
+}
+
+bool ending_waits_for_words(const struct ending *n, int64_t now)
+{
 	return !clock_is_due(n->words_due, now);
 }
 

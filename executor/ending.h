@@ -21,9 +21,10 @@ void ending_ask(struct ending *n, uint32_t grace_ms, int64_t now);
 /* True when the grace has passed. */
 bool ending_is_due(const struct ending *n, int64_t now);
 
-/* There are last words: true as long as the end waits for them, from the first of these
- * calls on. */
-bool ending_waits_for_words(struct ending *n, int64_t now);
+/* There are last words: the end waits for them from the first of these calls on. */
+void ending_expect_words(struct ending *n, int64_t now);
+/* True as long as the end waits for last words, and before it does. */
+bool ending_waits_for_words(const struct ending *n, int64_t now);
 
 /* When the next of the two is due. */
 int64_t ending_next(const struct ending *n, int64_t now);

@@ -134,7 +134,7 @@ static bool is_full(const struct executor *x)
 
 /* A server that was the last to go has clients who have not heard all of it: what it said
  * is in its sockets still, and their end may be on its way.  They get some time. */
-static bool has_last_words(struct executor *x)
+static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
 		return false;
@@ -144,14 +144,14 @@ static bool has_last_words(struct executor *x)
 }
 
 /* Everybody is gone, and everything about them was said. */
-static bool has_emptied(struct executor *x)
+static bool has_emptied(const struct executor *x)
 {
 	return everyone_is_gone() && x->processes.count == 0 &&
 	       replies_is_empty(&x->replies) && !channel_has_output(&x->channel) &&
 	       !has_last_words(x);
 }
 
-static bool is_over(struct executor *x)
+static bool is_over(const struct executor *x)
 {
 	if (x->phase == PHASE_ENDING)
 		return ending_is_due(&x->ending, x->now) || has_emptied(x);
@@ -230,6 +230,8 @@ static int report_pause(struct executor *x, struct err *e)
 static int say(struct executor *x, struct err *e)
 {
 	x->processes.holds_last = has_last_words(x);
+	if (x->processes.holds_last)
+		ending_expect_words(&x->ending, x->now);
 	if (report_pause(x, e) < 0 || dials_report(&x->dials, &x->channel.out, e) < 0 ||
 	    processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;

@@ -54,8 +54,12 @@ static void test_last_words_put_the_end_off_for_so_long_and_no_longer(void **sta
 
 	(void)state;
 	assert_true(ending_waits_for_words(&n, 1000));
+	assert_true(ending_next(&n, 1000) == 0); /* to ask begins nothing */
+	ending_expect_words(&n, 1000);
+	assert_true(ending_waits_for_words(&n, 1000));
 	assert_true(ending_next(&n, 1000) == due);
 	/* More of them do not begin it again. */
+	ending_expect_words(&n, due - 1);
 	assert_true(ending_waits_for_words(&n, due - 1));
 	assert_false(ending_waits_for_words(&n, due));
 	assert_false(ending_waits_for_words(&n, due + 5000));
@@ -71,7 +75,7 @@ static void test_the_earlier_of_both_is_next(void **state)
 
 	(void)state;
 	ending_ask(&n, 9000, 1000);
-	assert_true(ending_waits_for_words(&n, 1200));
+	ending_expect_words(&n, 1200);
 	assert_true(ending_next(&n, 1200) == 1200 + ENDING_WORDS_MS);
 	ending_ask(&n, 300, 1200);
 	assert_true(ending_next(&n, 1200) == 1500);
