@@ -9,7 +9,7 @@
 /* How long the end is put off for what a server has said last. */
 #define ENDING_WORDS_MS 1000
 
-/* Zero: nobody has asked for the end. */
+/* Zero: the sandbox was not asked to end. */
 struct ending {
 	int64_t due;	   /* the grace is over */
 	int64_t words_due; /* last words are waited for no longer; 0: they were not yet */

@@ -65,7 +65,7 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now
 void everyone_look(struct everyone *a, const struct leaders *l, int64_t now);
 int64_t everyone_due(const struct everyone *a);
 
-/* What such a look leads to, where all leaders stand or do not. */
+/* Such a look leads to one of these steps, where all leaders stand or do not. */
 enum everyone_step {
 	EVERYONE_WAITS,
 	EVERYONE_STOPS,	 /* the rest is stopped, too */

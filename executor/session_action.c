@@ -241,7 +241,8 @@ int64_t session_due(const struct session *s)
 	return a->hard_due < due ? a->hard_due : due;
 }
 
-/* What is due of who waits: where both time-outs have passed, the earlier one. */
+/* The part of session_overdue() that is the action's.  Where both time-outs have passed, the
+ * earlier one counts. */
 static unsigned action_overdue(const struct session_action *a, int64_t now)
 {
 	if (!a->id)

@@ -33,9 +33,9 @@ int64_t session_due(const struct session *s);
 /* Does what is due at `now`. */
 void session_expire(struct session *s, int64_t now);
 
-/* --- what is to be done; nothing is done by these ------------------------------ */
+/* --- what is to be done: these tell it, and do nothing --------------------------- */
 
-/* A set of what is due at `now`. */
+/* session_overdue() tells all that is due at `now`, as a set of these. */
 enum session_overdue {
 	OVERDUE_START = 1, /* a shell that begins, or takes its variables, is ended */
 	OVERDUE_KEY = 2,   /* a key that is a signal is typed */

@@ -19,7 +19,7 @@ void session_say_failed(struct session *s, const struct failed *why);
 void session_show(struct session *s, const void *data, size_t len);
 void session_forget(struct session *s);
 
-/* Reads the terminal: about `max` bytes of it at most.  What comes is new at `now`. */
+/* Reads the terminal: about `max` bytes of it at most.  These bytes are new at `now`. */
 void session_read(struct session *s, size_t max, int64_t now);
 bool session_is_streaming(const struct session *s);
 

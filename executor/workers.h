@@ -101,6 +101,6 @@ bool workers_reaped(struct workers *s, pid_t pid);
 int64_t workers_due(const struct workers *s);
 void workers_expire(struct workers *s, int64_t now);
 
-/* What a worker's time leads to at `now`. */
+/* A worker's time leads to one of these steps at `now`. */
 enum worker_step { WORKER_GOES_ON, WORKER_IS_ASKED, WORKER_IS_GIVEN_UP };
 enum worker_step worker_step(const struct worker *w, int64_t now);

@@ -28,8 +28,8 @@ int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 	      int wait_ms);
 #define TURN_OWN 2
 
-/* What is here already is read for so long, whatever the time: an answer may be in it.  No
- * longer: more may come for ever. */
+/* A waiter reads for so long what is here already, whatever the time: its answer may be in
+ * that.  It reads no longer, since more may come for ever. */
 #define TURN_HERE_MS 5
 
 /* By when a call with this time-out is over (clock.h); 0, where the time-out is negative:

@@ -30,5 +30,5 @@ bool countdown_signal(struct countdown *c, int signo, int64_t now);
 /* When the next of them is over; 0: never. */
 int64_t countdown_due(const struct countdown *c);
 
-/* What is over at `now`, each once, the time-out first. */
+/* Tells a time that is over at `now`.  Each is told once, the time-out first. */
 enum countdown_end countdown_expire(struct countdown *c, int64_t now);

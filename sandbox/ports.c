@@ -532,7 +532,7 @@ bool ports_part(struct ports *p, int64_t due, int64_t now)
 	return true;
 }
 
-/* A loop of its own: its caller's goes on when this one has ended. */
+/* This is a loop of its own: its caller's goes on when it has ended. */
 void ports_end(struct ports *p)
 {
 	int64_t now = clock_ms();

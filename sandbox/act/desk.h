@@ -149,10 +149,10 @@ void desk_deliver(struct desk_client *c);
 /* When the next answer of the executor is due, in ms of clock.h; 0: none is.  It keeps
  * its own time-outs, and these are a good deal longer. */
 int64_t desk_deadline(const struct desk *d);
-/* The same of a loop that does not read from the executor while this client is behind, and
- * last did not at `away_ms`: no answer is due meanwhile, nor in the grace after it. */
+/* desk_deadline() for a loop that does not read from the executor while this client is behind,
+ * and last did not at `away_ms`: no answer is due meanwhile, nor in the grace after it. */
 int64_t desk_deadline_of(const struct desk *d, const struct desk_client *c, int64_t away_ms);
-/* The sandbox stood still for so long. */
+/* Puts each deadline off by `ms`, for which the sandbox stood still. */
 void desk_postpone(struct desk *d, int64_t ms);
 
 /* The sandbox is gone: every action outstanding is told so, and whatever is still asked for. */
