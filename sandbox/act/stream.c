@@ -46,7 +46,7 @@ struct server {
 	int64_t away_ms; /* when we last did not listen to the executor */
 };
 
-/* Before poll(2) and behind it, and when the desk begins something. */
+/* Before poll(2) and behind it, at each line, and when the desk begins something. */
 static void look_at_clock(void *who)
 {
 	struct server *s = who;
@@ -79,6 +79,7 @@ static bool take_lines(struct server *s)
 
 	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
+		look_at_clock(s); /* the line before may have waited for the ledger */
 		if (kind == LINE_TOO_LONG)
 			desk_long_line(&s->desk, &s->client);
 		else if (len > 0)
