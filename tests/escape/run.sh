@@ -156,7 +156,7 @@ everywhere()
 	local name extra=("${@:3}")
 	take "$2" < <("$1")
 	for name in $(names alone); do
-		take "$2" < <("$1" "$name")
+		[[ $2 == rung && ${table_rung[$name]:-} == none:* ]] || take "$2" < <("$1" "$name")
 	done
 }
 
@@ -222,7 +222,9 @@ run_controls()
 check_rung()
 {
 	[[ ${flags_of[$1]:-} == wide ]] && return
-	if has_rung; then
+	if [[ ${table_rung[$1]:-} == none:* ]]; then
+		echo "# $1 is not tried with --isolation landlock: ${table_rung[$1]#none:}"
+	elif has_rung; then
 		check_inside rung "$1" "${table_rung[$1]:-${table_inside[$1]}}" \
 			" (--isolation landlock)"
 	else

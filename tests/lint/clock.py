@@ -3,9 +3,9 @@
 
 A function that reads the clock can be tested by waiting alone.  So a loop reads it, before
 poll(2), when that has returned and behind a step that may block, and a start reads it once;
-both hand `now` down, and nothing below them reads a clock.  This lint knows the loops and the starts; a read of a clock anywhere
-else in the C sources of the product is refused, and so is a name in these lists that reads none
-any more.
+both hand `now` down, and nothing below them reads a clock.  This lint knows the loops and the
+starts; a read of a clock anywhere else in the C sources of the product is refused, and so is a
+name in these lists that reads none any more.
 """
 import pathlib
 import re
