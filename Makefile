@@ -46,7 +46,7 @@ SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_l
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
             upper view volumes walls watchdog why why_exec why_refused
 ACT      := action action_errand action_git answers args complaint desk desk_audit desk_env desk_frame desk_judge \
-            desk_start heap held lines observe observe_errand observe_git outbox outlet put queue setting split \
+            desk_start held lines observe observe_errand observe_git outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
 CONTROL  := again call capture clients clocks confine events jobs journal kept lease log methods methods_exec methods_port methods_start methods_update \
             order outputs outputs_tell peer records rpc samples still supervisor wire

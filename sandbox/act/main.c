@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "policy/policy.h"
-#include "sandbox/act/heap.h"
 #include "sandbox/act/stream.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/past.h"
@@ -109,7 +108,6 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
-	heap_keep_small();
 	launch_ready();
 	policy_init(&policy);
 	if (options_parse(argv + 1, &options, &e) < 0)

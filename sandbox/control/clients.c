@@ -13,13 +13,9 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/act/heap.h"
 #include "sandbox/act/put.h"
 #include "sandbox/control/rpc.h"
 
-/* A request as large as this may have been a hundred thousand small values, and free(3)
- * gives back nothing that lies below what is still in use. */
-#define LARGE (1u << 20)
 #define DEAF_MS 100
 /* What one client may take of a turn, before others are looked at. */
 #define SHARE_MS 2
@@ -105,23 +101,9 @@ static void drop_mourner(struct supervisor *s, const struct client *c)
 	}
 }
 
-/* Now, and once more when what it asked for is over. */
-static void give_back(struct supervisor *s)
-{
-	heap_give_back();
-	s->was_large = s->desk.queue.count > 0;
-}
-
-static bool is_large(const struct client *c)
-{
-	return c->wire.lines.in.room > LARGE || c->wire.out.room > LARGE ||
-	       c->desk.outbox.bytes > LARGE;
-}
-
 static void remove_client(struct supervisor *s, size_t i)
 {
 	struct client *c = s->clients[i];
-	bool was_large = is_large(c);
 
 	(void)lease_leave(s, c);
 	s->lease.holder = s->lease.holder == c ? NULL : s->lease.holder;
@@ -134,8 +116,6 @@ static void remove_client(struct supervisor *s, size_t i)
 	wire_fds_done(&c->early);
 	wire_done(&c->wire);
 	free(c);
-	if (was_large)
-		give_back(s);
 	tell_count(s);
 }
 
@@ -302,8 +282,6 @@ static bool take_lines(struct supervisor *s, struct client *c)
 
 	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
-		if (len > LARGE)
-			give_back(s);
 		wire_fds_done(&fds);
 		wire_took(&c->wire);
 		has_some = true;

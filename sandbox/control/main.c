@@ -15,7 +15,6 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "sandbox/act/heap.h"
 #include "sandbox/cli/options.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/control/order.h"
@@ -151,7 +150,6 @@ static void supervise(const struct order *o, int ready)
 	struct launch l;
 	struct err e;
 
-	heap_keep_small();
 	launch_init(&l, &o->policy);
 	l.verb = order_verb(o);
 	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */

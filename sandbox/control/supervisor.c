@@ -20,7 +20,6 @@
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "policy/rules.h"
-#include "sandbox/act/heap.h"
 #include "sandbox/act/setting.h"
 #include "sandbox/act/veil.h"
 #include "sandbox/cgroup.h"
@@ -32,9 +31,6 @@
 #include "sandbox/result.h"
 #include "sandbox/shelf.h"
 #include "sandbox/watchdog.h"
-
-/* When there were more processes and are no longer, memory is given back. */
-#define MANY_JOBS 32
 
 enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_READY,
        WATCH_STILL, WATCH_CLIENTS };
@@ -338,11 +334,6 @@ static void look_at_guest(struct supervisor *s)
 		supervisor_set_status(s, REGISTRY_READY);
 		clocks_ready(&s->clocks, s->now_ms);
 		tell_ready(s, &none);
-	}
-	s->was_large = s->was_large || s->jobs.alive > MANY_JOBS;
-	if (s->was_large && s->desk.queue.count == 0 && s->jobs.alive <= MANY_JOBS) {
-		heap_give_back();
-		s->was_large = false;
 	}
 }
 

@@ -103,8 +103,7 @@ struct supervisor {
 	bool is_again; /* it has lived before: what is kept of it stays in any case */
 	bool is_stopping, has_landlock;
 	bool has_ended; /* nobody can be waited for any more: what is asked is told so */
-	bool was_large; /* memory is to be given back when little is under way */
-	bool has_left;	/* a client's share of the turn was over, and lines of it wait */
+	bool has_left;  /* a client's share of the turn was over, and lines of it wait */
 	struct ending ending;
 	struct mourner *mourners; /* owned */
 

@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/quantity.h"
-#include "sandbox/act/heap.h"
 #include "sandbox/cli/given.h"
 #include "sandbox/cli/report.h"
 #include "sandbox/control/events.h"
@@ -249,7 +248,6 @@ static void keep_pool(const struct order *o, int ready)
 	struct pool *p = mem_zeroed(1, sizeof(*p));
 	struct err e;
 
-	heap_keep_small();
 	*p = (struct pool){ .ready = ready, .lease = o->lease, .signals = -1 };
 	pools_init(&p->place);
 	if (prepare(p, o, &e) == 0)
