@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/list.h"
 #include "base/own.h"
@@ -72,10 +73,22 @@ static void add(struct found *f, const char *word, size_t len)
 
 /* --- one line --------------------------------------------------------------------- */
 
+/* strcasestr(3), for a phrase that begins with a small letter.  musl's compares at each
+ * byte by strncasecmp(3), which is a call, and this one where the letter is. */
+static const char *find_phrase(const char *line, const char *phrase)
+{
+	size_t len = strlen(phrase);
+
+	for (const char *at = line; *at; at++)
+		if ((*at | ('a' ^ 'A')) == *phrase && strncasecmp(at, phrase, len) == 0)
+			return at;
+	return NULL;
+}
+
 static const char *phrase_of(const char *line, int *ret_sys)
 {
 	for (size_t i = 0; i < ARRAY_LEN(phrases); i++) {
-		const char *at = strcasestr(line, phrases[i].text);
+		const char *at = find_phrase(line, phrases[i].text);
 		if (!at)
 			continue;
 		*ret_sys = phrases[i].sys;
