@@ -127,10 +127,10 @@ VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 FORTIFY ?= -D_FORTIFY_SOURCE=2
 LDHARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
 
-# The launcher, the executor and the supervisor are static, and start with each
-# sandbox, so what the C library does before main() counts: glibc's start-up
-# executes some forty cpuid instructions, each of which traps to the hypervisor
-# of a virtual machine (docs/speed.md).  musl's does not.
+# hutch, hutch-act, hutch-executor, hutch-pool and hutch-supervise are static with
+# musl.  A sandbox starts up to three of them, so what the C library does before
+# main() counts: glibc's start-up executes some forty cpuid instructions, each of
+# which traps to the hypervisor of a virtual machine (docs/speed.md).  musl's does not.
 # Debian's musl-tools has it; its compiler wrapper cannot make a static PIE, so
 # its parts are named here.
 MUSL     := /usr/lib/$(ARCH)-linux-musl

@@ -1,6 +1,7 @@
 /* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch act`
- * runs it; it is a program of its own, since what serves for hours is linked with
- * another C library than what starts (Makefile).  See docs/hutch-act.md. */
+ * runs it.  It is a program of its own because it serves for hours: malloc() of
+ * `hutch` is made for a program as short as one command, and gives back little
+ * (sandbox/cli/arena.h).  See docs/hutch-act.md. */
 #include <stdio.h>
 #include <unistd.h>
 
