@@ -325,7 +325,7 @@ def main():
     with staged(builds) as stage:
         place, tests = Place(given.build, given.checked, stage), Run()
         os.chdir(place.top)
-        tests.suites([suite for tier in tiers for suite in TIERS[tier](place)], CORES * 2)
+        tests.suites([suite for tier in tiers for suite in TIERS[tier](place)], CORES * 3)
         tests.again()
         return tests.sum_up(os.environ.get("MUST_WORK") == "1", TOP / given.build / "flaky.txt")
 

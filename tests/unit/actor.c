@@ -87,9 +87,7 @@ int actor_open_fifo(const struct actor *a, const char *name, int flags)
 
 void actor_sync(struct actor *a)
 {
-	struct act x = actor_read(a, READ_TEXT, "/dev/null", 0, UINT64_MAX);
-
-	act_done(&x);
+	assert_true(actor_sync_alone(a));
 }
 
 void actor_end(struct actor *a)
@@ -418,8 +416,8 @@ void actor_check(struct actor *a, const char *command, const char *content,
 	act_done(&x);
 }
 
-struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
-		      uint64_t end)
+static uint32_t send_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
+			  uint64_t end)
 {
 	struct read_request r = { .session = a->file_session,
 				  .place = { getuid(), getgid(), "/" },
@@ -430,9 +428,26 @@ struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t
 	begin(&b);
 	assert_int_equal(action_put_read(&b, a->next, &r, &e), 0);
 	send_frame(a, &b);
-	struct act x = actor_expect(a, a->next++);
+	return a->next++;
+}
+
+struct act actor_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
+		      uint64_t end)
+{
+	struct act x = actor_expect(a, send_read(a, form, path, first, end));
+
 	assert_int_equal(x.type, MSG_DONE);
 	return x;
+}
+
+bool actor_sync_alone(struct actor *a)
+{
+	uint32_t id = send_read(a, READ_TEXT, "/dev/null", 0, UINT64_MAX);
+	struct act x = actor_next(a);
+	bool is_alone = x.id == id;
+
+	act_done(&x);
+	return is_alone;
 }
 
 struct act actor_write(struct actor *a, const char *path, const char *content,

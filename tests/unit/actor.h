@@ -62,6 +62,8 @@ int actor_open_fifo(const struct actor *a, const char *name, int flags);
 /* All that was asked for before has been taken, and so has what came from processes: a turn
  * of the executor's loop has gone by.  No other answer comes meanwhile. */
 void actor_sync(struct actor *a);
+/* The same; false: another answer came first. */
+bool actor_sync_alone(struct actor *a);
 
 /* Asks for a session; an `env` of NULL is PATH, HOME and TERM. */
 void actor_open(struct actor *a, uint32_t id, const char *cwd, char *const *env);

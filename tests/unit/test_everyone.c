@@ -316,55 +316,102 @@ static int64_t cpu_us(void)
 	return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
 }
 
-/* Reads until a millisecond has passed in the executor, so that whatever could be late has
- * been: a turn of its loop did that before it answered.  No other answer comes.  By then at
- * least as much time has passed as this process has used of the processor. */
-static void let_a_moment_pass(struct actor *a)
+/* Waits until the executor has looked at its deadlines again, which a turn of its loop does
+ * before it answers.  By then at least as much time has passed as this process has used of
+ * the processor, `us`.  False: an answer came that a deadline caused. */
+static bool a_moment_passes(struct actor *a, int64_t us)
 {
-	for (int64_t from = cpu_us(); cpu_us() < from + 2000;)
-		actor_sync(a);
+	for (int64_t from = cpu_us(); cpu_us() < from + us;)
+		if (!actor_sync_alone(a))
+			return false;
+	return true;
 }
 
-static const struct {
-	uint64_t soft, hard;
+static void let_a_moment_pass(struct actor *a)
+{
+	assert_true(a_moment_passes(a, 2000));
+}
+
+static const struct timed {
+	bool is_errand, is_hard;
 	bool is_held; /* as when a cgroup's freezer does it: nobody gets a signal */
 	uint32_t state;
 } pauses[] = {
-	{ 1, 0, false, REPORT_NO_CHANGE },
-	{ 0, 1, false, REPORT_TIMED_OUT },
-	{ 1, 0, true, REPORT_NO_CHANGE },
-	{ 0, 1, true, REPORT_TIMED_OUT },
+	{ .state = REPORT_NO_CHANGE },
+	{ .is_hard = true, .state = REPORT_TIMED_OUT },
+	{ .is_held = true, .state = REPORT_NO_CHANGE },
+	{ .is_held = true, .is_hard = true, .state = REPORT_TIMED_OUT },
 };
 
-/* Both requests come at once, so a turn of the loop takes both: nothing of the action's time
- * has passed when the pause begins. */
+static void put_timed(struct buffer *b, uint32_t id, const struct timed *t, uint32_t ms)
+{
+	const struct run_request run = request("sleep 1000", t->is_hard ? 0 : ms,
+					       t->is_hard ? ms : 0);
+	const struct errand_request errand = {
+		.place = { getuid(), getgid(), "/" }, .kind = ERRAND_LIST, .path = "/",
+		.limit = 1, .other = "", .include = "", .depth = ERRAND_DEPTH_MAX,
+		.timeout_ms = ms,
+	};
+	struct err e;
+
+	assert_int_equal(t->is_errand ? action_put_errand(b, id, &errand, &e)
+				      : action_put_run(b, id, &run, &e), 0);
+}
+
+static void go_on(struct actor *a, const struct timed *t)
+{
+	if (!t->is_held) {
+		supervisor_signal(&a->s, 0, SIGCONT);
+		return;
+	}
+	supervisor_hold(&a->s, true); /* twice is once */
+	supervisor_hold(&a->s, false);
+	supervisor_hold(&a->s, false);
+}
+
+/* The request and the pause go out in one write.  False: the time-out was over before the
+ * pause began, as it may be on a busy machine. */
+static bool pauses_in_time(struct actor *a, const struct timed *t, uint32_t ms)
+{
+	struct buffer both;
+
+	buffer_init(&both, 1000);
+	put_timed(&both, a->next++, t, ms);
+	put_pause(&both, t->is_held);
+	supervisor_send(&a->s, &both, NULL, 0);
+	buffer_done(&both);
+	return a_moment_passes(a, 2000 * (int64_t)ms);
+}
+
+/* The answer to a request whose time-out does not pass in a pause that is twice as long.
+ * Where it is over before the pause, a longer one is tried. */
+static struct act answer_over_a_pause(const struct timed *t)
+{
+	struct actor a;
+
+	for (uint32_t ms = 1;; ms *= 2) {
+		actor_start_init(&a);
+		uint32_t id = a.next;
+		bool is_in_time = pauses_in_time(&a, t, ms);
+		go_on(&a, t);
+		struct act x = { 0 };
+		if (is_in_time)
+			x = actor_expect(&a, id);
+		actor_end(&a);
+		if (is_in_time)
+			return x;
+		assert_true(ms < 1000);
+	}
+}
+
 static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pauses); i++) {
-		const struct run_request r = request("sleep 1000", pauses[i].soft, pauses[i].hard);
-		struct buffer both;
-		struct actor a;
-		struct err e;
-		actor_start_init(&a);
-		buffer_init(&both, 1000);
-		assert_int_equal(action_put_run(&both, a.next, &r, &e), 0);
-		put_pause(&both, pauses[i].is_held);
-		supervisor_send(&a.s, &both, NULL, 0);
-		buffer_done(&both);
-		uint32_t id = a.next++;
-		let_a_moment_pass(&a);
-		if (pauses[i].is_held) {
-			supervisor_hold(&a.s, true); /* twice is once */
-			supervisor_hold(&a.s, false);
-			supervisor_hold(&a.s, false);
-		} else {
-			supervisor_signal(&a.s, 0, SIGCONT);
-		}
-		struct act x = actor_expect(&a, id);
+		struct act x = answer_over_a_pause(&pauses[i]);
+
 		assert_int_equal(x.report.state, pauses[i].state);
 		act_done(&x);
-		actor_end(&a);
 	}
 }
 
@@ -372,28 +419,12 @@ static void test_a_time_out_does_not_pass_in_a_pause(void **state)
  * that. */
 static void test_an_errand_has_its_time_after_a_pause(void **state)
 {
-	const struct errand_request r = { .place = { getuid(), getgid(), "/" },
-					  .kind = ERRAND_LIST, .path = "/", .limit = 1,
-					  .other = "", .include = "",
-					  .depth = ERRAND_DEPTH_MAX, .timeout_ms = 1 };
-	struct buffer both;
-	struct actor a;
-	struct err e;
+	const struct timed errand = { .is_errand = true };
+	struct act x = answer_over_a_pause(&errand);
 
 	(void)state;
-	actor_start_init(&a);
-	buffer_init(&both, 1000);
-	assert_int_equal(action_put_errand(&both, a.next, &r, &e), 0);
-	put_pause(&both, false);
-	supervisor_send(&a.s, &both, NULL, 0);
-	buffer_done(&both);
-	uint32_t id = a.next++;
-	let_a_moment_pass(&a);
-	supervisor_signal(&a.s, 0, SIGCONT);
-	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.type, MSG_RETURNED);
 	act_done(&x);
-	actor_end(&a);
 }
 
 /* To one that may be over. */
