@@ -37,10 +37,23 @@ class Ended:
     def __init__(self, suite, lines, code, seconds, cpu):
         self.suite, self.seconds, self.cpu = suite, seconds, cpu
         self.lines = [self._named(line) for line in lines]
-        if code != 0 and not self.failed():
-            self.lines.append(f"not ok - {suite.name}: ended with code {code}")
-        if not self.failed() and not any(line.startswith("ok ") for line in self.lines):
-            self.lines.append(f"not ok - {suite.name}: ran no test")
+        if not self.failed():
+            self.lines += [f"not ok - {suite.name}: {wrong}" for wrong in self._wrong(code)]
+
+    def _wrong(self, code):
+        """What is wrong with a run in which no test failed.  A program that ends in the middle,
+        with whatever code, has told in its plan, 1..N, how many tests it has."""
+        told = [line for line in self.lines if re.match(r"(not )?ok \d", line)]
+        plans = [int(line[3:].split("#")[0]) for line in self.lines
+                 if re.fullmatch(r"1\.\.\d+ *(#.*)?", line)]
+        if code != 0:
+            yield f"ended with code {code}"
+        elif plans and sum(plans) != len(told):
+            yield f"planned {sum(plans)} tests and told of {len(told)}"
+        elif any(line.startswith("Bail out!") for line in self.lines):
+            yield "bailed out"
+        elif not any(line.startswith("ok ") for line in self.lines):
+            yield "ran no test"
 
     def _named(self, line):
         # cmocka marks a test that it skips as "not ok N # SKIP test".

@@ -66,6 +66,18 @@ def a_suite_fails_that_ends_badly_or_runs_nothing(folder):
     assert "not ok - a: ended with code 3" in lines and "not ok - b: ran no test" in lines, lines
 
 
+def a_suite_fails_that_ends_before_its_plan_does(folder):
+    """Whatever its code; of several plans, as the machines have them, the sum counts."""
+    suites = [Suite(str(i), ["printf", text]) for i, text in enumerate((
+        "1..3\nok 1 - x\nok 2 - y\n", "1..1\nok 1 - x\nok 1 - y\n", "ok 1 - x\nBail out!  No disk\n",
+        "1..2\nok 1 - x\nok 2 - y\n1..1\nok 1 - z\n"))]
+    lines, code, _ = ran(suites, folder)
+    for name in "012":
+        assert any(line.startswith(f"not ok - {name}: ") for line in lines), lines
+    assert not any(line.startswith("not ok - 3: ") for line in lines), lines
+    assert "not ok - 0: planned 3 tests and told of 2" in lines and code == 1, lines
+
+
 def a_suite_that_hangs_is_ended_and_shown(folder):
     lines, code, _ = ran([Suite("a", shell("echo ok 1 - x; exec sleep 1000"), bound=0)], folder)
     assert code == 1 and any("did not end in 0 s" in line for line in lines), lines
@@ -122,7 +134,8 @@ def a_silent_run_says_where_it_is(folder):
 
 CASES = [what_passes_is_counted, a_suite_that_fails_twice_fails,
          a_suite_that_passes_the_second_time_is_flaky, nothing_runs_again_where_much_fails,
-         a_suite_fails_that_ends_badly_or_runs_nothing, a_suite_that_hangs_is_ended_and_shown,
+         a_suite_fails_that_ends_badly_or_runs_nothing,
+         a_suite_fails_that_ends_before_its_plan_does, a_suite_that_hangs_is_ended_and_shown,
          a_skip_counts_unless_another_pass_did_it, a_skip_of_cmocka_is_none_that_failed,
          what_runs_alone_begins_when_all_others_have_ended, a_silent_run_says_where_it_is]
 

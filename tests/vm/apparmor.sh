@@ -89,3 +89,4 @@ try "hutch works under its profile, and the inside has that too" works_with_prof
 try "where user namespaces are refused the other rung is named, and works" refused
 try "a user namespace without rights is told as AppArmor's, with what helps" powerless
 rm -rf "$T" "$at"
+echo "1..$count"

@@ -22,10 +22,15 @@ as_user() (
 )
 
 here=${0%/*}
-delegate $group && delegate /sys/fs/cgroup/alone || exit
-as_user $group "$here/limits.sh"
+# A script that does not come to its last line has told nothing of what it left out.
+whole() {
+	"$@" 2>&1 || echo "not ok - ended with code $?: $*"
+}
+delegate $group && delegate /sys/fs/cgroup/alone ||
+	{ echo "not ok - no group can be delegated" && exit 1; }
+whole as_user $group "$here/limits.sh"
 mkdir /sys/fs/cgroup/foreign
-as_user /sys/fs/cgroup/foreign "$here/foreign.sh"
-"$here/own.sh" /sys/fs/cgroup/alone $user 2>&1
+whole as_user /sys/fs/cgroup/foreign "$here/foreign.sh"
+whole "$here/own.sh" /sys/fs/cgroup/alone $user
 delegate /sys/fs/cgroup/sudo
-"$here/root.sh" /sys/fs/cgroup/sudo $user 2>&1
+whole "$here/root.sh" /sys/fs/cgroup/sudo $user
