@@ -19,6 +19,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -322,8 +323,11 @@ def main():
             print(f"# {tier} needs root, and is left out", flush=True)
         tiers = [tier for tier in tiers if tier not in OF_ROOT]
     builds = [given.build, *([given.checked] if given.checked else [])]
-    with staged(builds) as stage:
-        place, tests = Place(given.build, given.checked, stage), Run()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    with staged(builds) as stage, Run() as tests:
+        place = Place(given.build, given.checked, stage)
         os.chdir(place.top)
         tests.suites([suite for tier in tiers for suite in TIERS[tier](place)], CORES * 3)
         tests.again()

@@ -4,9 +4,12 @@ A suite that failed runs once more, alone, when all others have ended.  If it pa
 run passes and says `flaky: NAME`: a bug of the code or of the test, to be mended.
 """
 import contextlib
+import fcntl
 import os
+import pathlib
 import queue
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +20,8 @@ import time
 SILENCE_S = 8
 # A suite that has not ended by then has hung.
 SUITE_S = 3600
+# So long suites may clean up after Ctrl-C: CI kills a job soon after it has asked it to end.
+GRACE_S = 5
 # If more suites than these failed, something is broken that a second run would only show again.
 AGAIN_MAX = 10
 LONGEST = 15
@@ -84,17 +89,25 @@ def _skips(line):
     return re.search(r"# skip", line, re.IGNORECASE)
 
 
-def run_suite(suite):
+def run_suite(suite, begins=lambda _suite, process: None, ends=lambda _process: None):
+    """Hands what it starts to begins(), and to ends() while its number is still its own."""
     begun = time.monotonic()
     with tempfile.TemporaryFile() as out:
+        # What _end_hung writes stays, whatever the suite writes behind it.
+        fcntl.fcntl(out, fcntl.F_SETFL, os.O_APPEND)
         # In a shell's background SIGINT may be ignored; no test of Ctrl-C would work.
         process = subprocess.Popen(["env", "--default-signal", *suite.argv], stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    start_new_session=True)
+        begins(suite, process.pid)
         bound = threading.Timer(suite.bound, _end_hung, (process.pid, out, suite.bound))
         bound.start()
-        _, status, usage = os.wait4(process.pid, 0)
+        # The process stays a zombie until nothing signals it any more.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         bound.cancel()
+        bound.join()
+        ends(process.pid)
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         lines = out.read().decode(errors="backslashreplace").splitlines()
@@ -104,21 +117,72 @@ def run_suite(suite):
 
 def _end_hung(session, out, seconds):
     """Writes which processes a suite that hangs has, and ends them."""
-    listed = subprocess.run(["ps", "-o", "pid,ppid,stat,wchan:20,etime,args", "--forest", "-s",
-                             str(session)], capture_output=True, text=True, check=False).stdout
-    text = f"not ok 0 - it did not end in {seconds} s\n"
-    text += "".join(f"# {line}\n" for line in listed.splitlines())
-    os.pwrite(out.fileno(), text.encode(), os.fstat(out.fileno()).st_size)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(session, 9)
+    text = f"\nnot ok 0 - it did not end in {seconds} s\n"
+    with contextlib.suppress(OSError):
+        listed = subprocess.run(["ps", "-ww", "-o", "pid,ppid,sid,stat,wchan:20,etime,args",
+                                 "--forest", "-p", ",".join(map(str, processes_of(session)))],
+                                capture_output=True, check=False).stdout
+        text += "".join(f"# {line}\n" for line in
+                        listed.decode(errors="backslashreplace").splitlines())
+    os.write(out.fileno(), text.encode())
+    end_processes(session)
+
+
+def processes_of(session):
+    """The session, those that left it by setsid(2), and their descendants.  A daemon whose
+    parents have ended in a session of its own is not found."""
+    parents, found = {}, set()
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            _, parent, _, of_session, *_ = stat.read_bytes().rpartition(b")")[2].split()
+            parents[int(stat.parent.name)] = {int(parent), int(of_session)}
+    more = {session}
+    while more:
+        found |= more
+        more = {pid for pid, above in parents.items() if above & found} - found
+    return found
+
+
+def end_processes(session):
+    """Stops them all first: what forks would leave a child that is in no list."""
+    stopped = set()
+    while more := processes_of(session) - stopped:
+        _signal(more, signal.SIGSTOP)
+        stopped |= more
+    _signal(stopped, signal.SIGKILL)
+
+
+def _signal(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 class Run:
-    """Runs suites and keeps how each ended."""
+    """Runs suites and keeps how each ended.  Leaving `with Run()` ends those that still run."""
 
-    def __init__(self, silence_s=SILENCE_S):
-        self.ends, self.flaky, self.silence_s = [], [], silence_s
-        self.begun, self.running = time.monotonic(), []
+    def __init__(self, silence_s=SILENCE_S, grace_s=GRACE_S):
+        self.ends, self.flaky, self.silence_s, self.grace_s = [], [], silence_s, grace_s
+        # Names by session; `changed` guards both.
+        self.running, self.is_over, self.changed = {}, False, threading.Condition()
+        self.begun = time.monotonic()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Suites are in sessions of their own, where no Ctrl-C of the terminal's reaches them.
+        They get it from here, so that they clean up, and soon after that an end by force."""
+        with self.changed:
+            self.is_over = True
+            for session in self.running:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(session, signal.SIGINT)
+            try:
+                self.changed.wait_for(lambda: not self.running, self.grace_s)
+            finally:
+                for session in self.running:
+                    end_processes(session)
 
     def suites(self, suites, places):
         """`places` at a time; those that run alone come after all others."""
@@ -157,17 +221,32 @@ class Run:
 
     def _work(self, todo, done):
         with contextlib.suppress(queue.Empty):
-            while True:
+            while not self.is_over:
                 suite = todo.get_nowait()
-                self.running.append(suite.name)
-                end = run_suite(suite)
-                self.running.remove(suite.name)
+                try:
+                    end = run_suite(suite, self._begins, self._ends)
+                except Exception as error:  # whatever it is: the run waits for an end of each suite
+                    end = Ended(suite, [f"not ok 0 - it could not run: {error!r}"], 1, 0, 0)
                 done.put(end)
+
+    def _begins(self, suite, session):
+        with self.changed:
+            self.running[session] = suite.name
+            if self.is_over:
+                end_processes(session)
+
+    def _ends(self, session):
+        with self.changed:
+            if self.is_over:
+                end_processes(session)
+            del self.running[session]
+            self.changed.notify_all()
 
     def _say_where(self, left, count):
         minutes, seconds = divmod(int(time.monotonic() - self.begun), 60)
-        _say(f"# {minutes}:{seconds:02}: {count - left} of {count} suites have ended; "
-             f"running: {', '.join(self.running)}")
+        with self.changed:
+            names = ", ".join(self.running.values())
+        _say(f"# {minutes}:{seconds:02}: {count - left} of {count} suites have ended; running: {names}")
 
     # --- the sum ----------------------------------------------------------------------
 

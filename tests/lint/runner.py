@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -84,6 +85,65 @@ def a_suite_that_hangs_is_ended_and_shown(folder):
     assert any("sleep 1000" in line for line in lines), lines
 
 
+def a_hung_suite_is_ended_where_it_cannot_be_shown(folder):
+    """A machine may have no ps."""
+    for name in ("env", "sh", "sleep"):
+        (folder / name).symlink_to(shutil.which(name))
+    path = os.environ["PATH"]
+    os.environ["PATH"] = str(folder)
+    try:
+        lines, code, _ = ran([Suite("a", shell("exec sleep 1000"), bound=0)], folder)
+    finally:
+        os.environ["PATH"] = path
+    assert code == 1 and any("did not end in 0 s" in line for line in lines), lines
+
+
+def a_suite_that_cannot_run_fails(folder):
+    """The run does not wait for it for ever."""
+    lines, code, _ = ran([Suite("a", ["echo", "no argument has a \0"]), Suite("b", PASSES)], folder)
+    assert code == 1 and lines[-1] == "1 passed, 1 failed", lines
+    assert any(line.startswith("not ok 0 - a: it could not run: ") for line in lines), lines
+
+
+class Interrupted(io.StringIO):
+    """Standard output that raises KeyboardInterrupt when the suite has written a line to `fifo`
+    and the run has said that the suite is running."""
+
+    def __init__(self, fifo):
+        super().__init__()
+        self.fifo, self.up = fifo, None
+        os.mkfifo(fifo)
+
+    def write(self, text):
+        if "running: a" in text and not self.up:
+            self.up = open(self.fifo)
+            assert self.up.readline() == "up\n"
+            raise KeyboardInterrupt
+        return super().write(text)
+
+
+def interrupt(text, fifo, grace_s):
+    """The interrupted run of a suite; this returns when no process has `fifo` open."""
+    out = Interrupted(fifo)
+    with contextlib.redirect_stdout(out), contextlib.suppress(KeyboardInterrupt), \
+            Run(silence_s=0.01, grace_s=grace_s) as run:
+        run.suites([Suite("a", shell(text)), Suite("next", shell(f"echo >{fifo}.next"))], 1)
+    with out.up:
+        assert out.up.read() == ""
+    assert not os.path.exists(f"{fifo}.next")
+
+
+def an_interrupted_run_lets_its_suites_clean_up(folder):
+    interrupt(f"trap 'echo >{folder}/cleaned; exit' INT; exec 3>{folder}/fifo; echo up >&3; "
+              "sleep 1000 & wait", folder / "fifo", 1000)
+    assert (folder / "cleaned").exists()
+
+
+def an_interrupted_run_ends_what_left_the_session(folder):
+    interrupt(f"trap '' INT; exec 3>{folder}/fifo; setsid sh -c 'echo up >&3; exec sleep 1000' & "
+              "wait; sleep 1000", folder / "fifo", 0)
+
+
 def a_skip_counts_unless_another_pass_did_it(folder):
     skips = ["echo", "ok 1 - x # skip this machine is too old"]
     other = Suite("a (root)", ["echo", "ok 1 - x"])
@@ -136,6 +196,9 @@ CASES = [what_passes_is_counted, a_suite_that_fails_twice_fails,
          a_suite_that_passes_the_second_time_is_flaky, nothing_runs_again_where_much_fails,
          a_suite_fails_that_ends_badly_or_runs_nothing,
          a_suite_fails_that_ends_before_its_plan_does, a_suite_that_hangs_is_ended_and_shown,
+         a_hung_suite_is_ended_where_it_cannot_be_shown, a_suite_that_cannot_run_fails,
+         an_interrupted_run_lets_its_suites_clean_up,
+         an_interrupted_run_ends_what_left_the_session,
          a_skip_counts_unless_another_pass_did_it, a_skip_of_cmocka_is_none_that_failed,
          what_runs_alone_begins_when_all_others_have_ended, a_silent_run_says_where_it_is]
 
