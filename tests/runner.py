@@ -110,7 +110,9 @@ def run_suite(suite, begins=lambda _suite, process: None, ends=lambda _process: 
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
-        lines = out.read().decode(errors="backslashreplace").splitlines()
+        # Of all that ends a line for str.splitlines(), TAP knows one; machines send CR LF.
+        lines = [line.rstrip("\r") for line in
+                 out.read().decode(errors="backslashreplace").removesuffix("\n").split("\n")]
     return Ended(suite, lines, process.returncode, time.monotonic() - begun,
                  usage.ru_utime + usage.ru_stime)
 

@@ -105,6 +105,12 @@ def a_suite_that_cannot_run_fails(folder):
     assert any(line.startswith("not ok 0 - a: it could not run: ") for line in lines), lines
 
 
+def a_line_ends_with_lf_alone(folder):
+    text = "ok 1 - x\r\n# half\rok 2 - y\n# \x0bok 3 - z\n\xff\0\nok 2 - last"
+    lines, code, _ = ran([Suite("a", ["printf", text.replace("\0", "\\0")])], folder)
+    assert code == 0 and lines[-1] == "2 passed, 0 failed" and "ok 1 - a: x" in lines, lines
+
+
 class Interrupted(io.StringIO):
     """Standard output that raises KeyboardInterrupt when the suite has written a line to `fifo`
     and the run has said that the suite is running."""
@@ -197,7 +203,7 @@ CASES = [what_passes_is_counted, a_suite_that_fails_twice_fails,
          a_suite_fails_that_ends_badly_or_runs_nothing,
          a_suite_fails_that_ends_before_its_plan_does, a_suite_that_hangs_is_ended_and_shown,
          a_hung_suite_is_ended_where_it_cannot_be_shown, a_suite_that_cannot_run_fails,
-         an_interrupted_run_lets_its_suites_clean_up,
+         a_line_ends_with_lf_alone, an_interrupted_run_lets_its_suites_clean_up,
          an_interrupted_run_ends_what_left_the_session,
          a_skip_counts_unless_another_pass_did_it, a_skip_of_cmocka_is_none_that_failed,
          what_runs_alone_begins_when_all_others_have_ended, a_silent_run_says_where_it_is]
