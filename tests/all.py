@@ -317,11 +317,17 @@ def main():
     options.add_argument("--checked", type=below_top)
     options.add_argument("tiers", nargs="+", choices=[*TIERS, *LISTS], metavar="TIER")
     given = options.parse_args()
+    sys.stdout.reconfigure(errors="backslashreplace")
     tiers = [tier for word in given.tiers for tier in LISTS.get(word, word).split()]
     if os.getuid() != 0:
         for tier in OF_ROOT.intersection(tiers):
             print(f"# {tier} needs root, and is left out", flush=True)
         tiers = [tier for tier in tiers if tier not in OF_ROOT]
+    if not tiers:
+        sys.exit("no tier is left")
+    # Of an earlier run, if this one does not come to its end.
+    flaky = TOP / given.build / "flaky.txt"
+    flaky.unlink(missing_ok=True)
     builds = [given.build, *([given.checked] if given.checked else [])]
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -329,9 +335,12 @@ def main():
     with staged(builds) as stage, Run() as tests:
         place = Place(given.build, given.checked, stage)
         os.chdir(place.top)
-        tests.suites([suite for tier in tiers for suite in TIERS[tier](place)], CORES * 3)
+        suites = {tier: list(TIERS[tier](place)) for tier in tiers}
+        if empty := [tier for tier in tiers if not suites[tier]]:
+            sys.exit(f"no test is in {', '.join(empty)}")
+        tests.suites([suite for tier in suites for suite in suites[tier]], CORES * 3)
         tests.again()
-        return tests.sum_up(os.environ.get("MUST_WORK") == "1", TOP / given.build / "flaky.txt")
+        return tests.sum_up(os.environ.get("MUST_WORK") == "1", flaky)
 
 
 if __name__ == "__main__":

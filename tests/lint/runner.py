@@ -54,6 +54,24 @@ def a_suite_that_passes_the_second_time_is_flaky(folder):
     assert "# not ok 1 - a: a" in lines, lines
 
 
+def a_second_run_must_pass_what_failed(folder):
+    """One that skips the failed test, or ends earlier, makes the failure no flaky one."""
+    for number, second in enumerate(("ok 1 - a # skip no luck; echo ok 2 - b; echo ok 3 - c",
+                                     "ok 2 - b", "ok 1 - x # skip; echo ok 2 - y # skip")):
+        first = folder / str(number)
+        text = f"mkdir {first} 2>/dev/null && {{ echo not ok 1 - a; echo ok 2 - b; }} || echo "
+        text += second.replace("#", "\\#")
+        lines, code, flaky = ran([Suite("a", shell(text))], folder)
+        assert code == 1 and flaky == "" and ", 1 failed" in lines[-1], lines
+        assert lines[-1].startswith(f"{second.count('echo ok') + 1 - second.count('#')} passed"), lines
+
+
+def the_file_of_flaky_suites_may_be_the_first_of_its_folder(folder):
+    with contextlib.redirect_stdout(io.StringIO()):
+        Run().sum_up(False, folder / "no" / "build" / "flaky.txt")
+    assert (folder / "no/build/flaky.txt").exists()
+
+
 def nothing_runs_again_where_much_fails(folder):
     suites = [Suite(str(i), FAILS) for i in range(AGAIN_MAX + 1)]
     lines, code, _ = ran(suites, folder)
@@ -199,7 +217,8 @@ def a_silent_run_says_where_it_is(folder):
 
 
 CASES = [what_passes_is_counted, a_suite_that_fails_twice_fails,
-         a_suite_that_passes_the_second_time_is_flaky, nothing_runs_again_where_much_fails,
+         a_suite_that_passes_the_second_time_is_flaky, a_second_run_must_pass_what_failed,
+         the_file_of_flaky_suites_may_be_the_first_of_its_folder, nothing_runs_again_where_much_fails,
          a_suite_fails_that_ends_badly_or_runs_nothing,
          a_suite_fails_that_ends_before_its_plan_does, a_suite_that_hangs_is_ended_and_shown,
          a_hung_suite_is_ended_where_it_cannot_be_shown, a_suite_that_cannot_run_fails,
