@@ -26,6 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/patience.h"
+
 /* 0, or an errno. */
 static int close_it(int fd)
 {
@@ -188,7 +190,7 @@ static int call_it(char *words)
 		abort();
 	pid_t pid = fork();
 	if (pid == 0) {
-		(void)alarm(5);
+		(void)alarm(PATIENCE_S);
 		errno = 0;
 		long rc = syscall((long)n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
 		error = rc < 0 ? errno : 0;

@@ -37,7 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         given = self.headers.get("Authorization")
         server.seen.append((self.path, given))
         if path.startswith("/slow/"):
-            server.stop.wait(20)
+            server.stop.wait()
             return None
         if path.startswith("/moved/"):
             return self.refuse(302, Location=server.elsewhere + self.path[len("/moved/"):])
