@@ -8,10 +8,13 @@ never comes.  Refused are, in tests/ and in the tests of the Python client:
 - naps: a sleep of less than 100 seconds, whatever calls it; in Python and C also one of a time
   that is computed.  `sleep 1000` is a command that is there to be killed or looked at.  A select
   or poll of nothing is a nap, too.
-- `read -t` with a fraction.
+- `read -t` with a time of its own, and other bounds of less than 100 seconds on a wait for
+  what comes: timeout(1), alarm(2), poll(2), and the calls of Python that have one.
 - a clock that is read, but for those of processor time.
 
-Python's asyncio.sleep(0) only lets others run, and is none.  Whole-line comments are not read.
+`timeout 0.1 sleep 1000` and assertRaises() around a bound show that it ends: nothing comes.
+A sleep of a shell's variable is judged by what the same file sets that to.  Python's
+asyncio.sleep(0) only lets others run, and is none.  Whole-line comments are not read.
 """
 import re
 import sys
@@ -27,8 +30,9 @@ FOLDERS = ("tests", "sdk/python/tests")
 # each suite has cost.
 EXEMPT = ("tests/bench/", "tests/clock/", "tests/fuzz/corpus/", "tests/lint/", "tests/patience.",
           "tests/runner.py")
-# It runs for a given time, and writes beside what happens when that was.
-EXEMPT_CLOCKS = ("tests/endure/",)
+# The first runs for a given time, and writes beside what happens when that was; the second has
+# the date in what it signs.
+EXEMPT_CLOCKS = ("tests/endure/", "tests/run/registries.py")
 # The one loop of its language that looks again and again, and the pace of random clients.
 EXEMPT_FUNCTIONS = {"tests/run/helpers.bash": r"until_true\(\) \{",
                     "tests/vm/tap.sh": r"until_true\(\) \{",
@@ -37,6 +41,7 @@ EXEMPT_FUNCTIONS = {"tests/run/helpers.bash": r"until_true\(\) \{",
 NAP = "wait for a line, an event or wait_until, until_true or patience_wait; "
 NAP += "a command that is there to be killed is `sleep 1000`"
 READ = "read without -t, or with -t \"$PATIENCE\", from what says that it is so"
+BOUND = "let PATIENCE bound what never comes (tests/patience.h)"
 CLOCK = "assert order, or a cost that is counted, or give `now` to a table; "
 CLOCK += "tests/clock is for what must watch a clock"
 
@@ -49,20 +54,62 @@ COMMAND = re.compile(r"(?<![\w.$@{-])sleep(?:[ \t]+|[\"']\)?,[ \t]*(?:TEXT\()?)[
 CALL = re.compile(r"(?<![\w.])(?P<name>(?:time\.|asyncio\.|libc\.)?sleep|usleep|"
                   r"(?:clock_)?nanosleep)"
                   r"\((?P<what>[^)]*)\)?")
-NOTHING = re.compile(r"\bselect\.select\(\[\], *\[\], *\[\], *[^) ]|\bpoll\(NULL, *0, *[^-) ]|"
+VARIABLE = re.compile(r"(?<![\w.$@{-])sleep[ \t]+[\"'\\]*\$(?:\{?(?P<name>[A-Za-z_]\w*)\}?|"
+                      rf"\{{\w+:?-(?P<number>{NUMBER})|\(\()")
+USLEEP = re.compile(r"(?<![\w.$@{-])usleep[ \t]+[\"'$]*\w")
+NOTHING = re.compile(r"\bselect\.select\(\[\], *\[\], *\[\], *[^) ]|\bpoll\((?:NULL|0), *0, *[^-) ]|"
+                     r"\bppoll\((?:NULL|0), *0, *[^N) ]|\bthrd_sleep\(|"
                      r"\bp?select\(0, *NULL, *NULL, *NULL, *[^N) ]|"
-                     r"\bselect undef, *undef, *undef, *[^u ]")
-READ_T = re.compile(r"\bread\b(?:[ \t]+-\w+)*?[ \t]+-\w*t[ \t]*[\"']?(?:\d*\.\d+)")
+                     r"\bselect[ (]+undef, *undef, *undef, *[^u ]")
+# What another name hides from CALL.
+ALIAS = re.compile(r"^[ \t]*(?:from (?:time|asyncio) import [^#\n]*\b(?:sleep\b[ \t]+as\b|\*)|"
+                   r"import (?:time|asyncio) as|from time import [^#\n]*\bsleep\b)", re.M)
+READ_T = re.compile(r"\bread\b(?:[ \t]+-\w+)*?[ \t]+-\w*t[ \t]*[\"']?"
+                    r"(?:\d*\.\d+|[1-9]\d?\b|\$(?!\{?PATIENCE))")
+TIMEOUT = re.compile(r"(?<![\w.$@{/-])timeout(?:[ \t]+(?:-[ks][ \t]+|-{1,2}(?:kill-after|signal)[= \t])\w+|"
+                     rf"[ \t]+-[\w=-]+)*[ \t]+[\"']?(?P<number>{NUMBER})(?P<unit>[smhd]?)(?![\w.])[\"']?"
+                     r"[ \t]+(?!sleep (?:1000|infinity))[\"'$/\w]")
+# Arguments, each of which may be a call.
+ARGUMENTS = r"(?:[^()\n]|\([^()\n]*\))*?"
+PYTHON_BOUND = re.compile(
+    rf"(?:\.(?:settimeout|wait|join|alarm|Timer|call_later)\((?P<number>{NUMBER})[,)]|"
+    r"(?:\.(?:wait|join|get|communicate|wait_for)|\bwait_for|subprocess\.\w+)"
+    rf"\({ARGUMENTS}\btimeout=(?P<keyword>{NUMBER})|"
+    rf"(?:\bwait_for\(|\bselect\.select\((?!\[\], *\[\], *\[\])){ARGUMENTS}, *(?P<last>{NUMBER})\))")
+C_BOUND = re.compile(rf"\balarm\((?P<number>[1-9]\d*)\)|"
+                     rf"\b(?:epoll_wait|poll)\((?!NULL|0\b){ARGUMENTS}, *(?P<ms>[1-9]\d*)\)")
 SHELL_CLOCK = re.compile(r"(?<![\w.])(?:SECONDS|EPOCHREALTIME|EPOCHSECONDS)\b(?!=)")
-DATE = re.compile(r"\bdate\b[^|;&)\n]*?\+[\"']?[^ |;&)]*%[sN]")
-PYTHON_CLOCK = re.compile(r"\btime\.(?:time|monotonic|perf_counter|clock_gettime)(?:_ns)?\b|"
-                          r"(?<![\w.])(?:monotonic|perf_counter)(?:_ns)?\(")
-C_CLOCK = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday)\s*\(")
+TIME_TAKEN = re.compile(r"(?:^|[{;(|&])[ \t]*time[ \t]+[\w\"$'{-]|/usr/bin/time\b|\bTIMEFORMAT=", re.M)
+DATE = re.compile(r"\bdate\b[^|;&)\n]*?(?:\+[\"']?[^ |;&)]*%[sN]|-u?I(?:ns|s)|--iso-8601=[ns])|"
+                  r"%\(%s\)T|(?:<|\bcat |\bopen\(|\bPath\()[ \"']*/proc/uptime")
+PYTHON_CLOCK = re.compile(r"\bdatetime(?:\.datetime)?\.(?:utcnow|now|today)\(|"
+                          r"\bos\.times\(\)(?:\.elapsed|\[4\])|"
+                          r"^[ \t]*from time import [^#\n]*\b(?:time|monotonic|perf_counter)(?:_ns)?\b|"
+                          r"\btime\.(?:time|monotonic|perf_counter|clock_gettime)(?:_ns)?\b|"
+                          r"(?<![\w.])(?:monotonic|perf_counter)(?:_ns)?\(", re.M)
+C_CLOCK = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday|timespec_get|ftime)\s*\(|"
+                     r"(?<![\w.>\"])times?\s*\(\s*(?:NULL|0|&[\w.>-]+)\s*\)")
 CPU = re.compile(r"[\s(]*(?:time\.)?CLOCK_(?:PROCESS|THREAD)_CPUTIME_ID")
 
 
 def is_short_command(match):
     return float(match["number"]) * UNITS[match["unit"]] < 100
+
+
+def is_short_variable(match):
+    """One that the file sets to a short time, a short default, or what is computed."""
+    if not match["name"]:
+        return float(match["number"] or 0) < 100
+    return re.search(rf"(?<![\w$]){match['name']}=[\"']?(?:\d{{1,2}}(?:[.s]\d*)?|\.\d+)(?![\w.])", match.string)
+
+
+def is_short_bound(match):
+    """In C those in milliseconds, too: PATIENCE_MS is the name of all that are."""
+    number = float(next(text for text in match.groupdict().values() if text))
+    if match.re is C_BOUND:
+        return match["number"] is None or number < 100
+    above = match.string[:match.start()].rpartition("\n")[0].rpartition("\n")[2]
+    return 0 < number < 100 and "assertRaises(" not in above
 
 
 def is_short_call(match):
@@ -91,13 +138,21 @@ RULES = [
     (ENDINGS, COMMAND, is_short_command, NAP),
     ((".py", ".c", ".h", ".bats", ".bash", ".sh", ".jsonl", ".json"), CALL, is_short_call, NAP),
     (ENDINGS, NOTHING, always, NAP),
+    (SHELL + (".json", ".jsonl"), VARIABLE, is_short_variable, NAP),
+    (SHELL, USLEEP, always, NAP),
+    ((".py",), ALIAS, always, NAP),
+    (SHELL + (".py",), TIMEOUT, is_short_command, BOUND),
+    ((".py", ".bats"), PYTHON_BOUND, is_short_bound, BOUND),
+    (C, C_BOUND, is_short_bound, BOUND),
+    (SHELL, TIME_TAKEN, always, CLOCK),
     (ENDINGS, READ_T, always, READ),
     (SHELL + (".json", ".jsonl"), SHELL_CLOCK, always, CLOCK),
     (ENDINGS, DATE, always, CLOCK),
     ((".py", ".bats", ".bash", ".sh", ".json", ".jsonl"), PYTHON_CLOCK, is_of_time, CLOCK),
     (C, C_CLOCK, is_of_time, CLOCK),
 ]
-SENTENCES = {NAP: "no test takes a nap", READ: "no test reads for a fraction of a second",
+SENTENCES = {NAP: "no test takes a nap", READ: "no test reads for a time of its own",
+             BOUND: "no test has a bound of its own",
              CLOCK: "no test reads a clock"}
 
 
@@ -135,7 +190,7 @@ def findings(name, text):
         return
     text = without_exempt_functions(name, without_comments(name, text))
     for endings, seen, counts, instead in RULES:
-        if not name.endswith(endings) or (instead == CLOCK and name.startswith(EXEMPT_CLOCKS)):
+        if not name.endswith(endings) or (instead in (CLOCK, BOUND) and name.startswith(EXEMPT_CLOCKS)):
             continue
         for match in seen.finditer(text):
             if counts(match):

@@ -14,6 +14,16 @@ NAPS = [
     ("tests/run/x.bats", "sleep 1m"),
     ("tests/run/x.bash", 'sleep "0.00$((i % 10))"'),
     ("tests/run/x.bats", 'start("sleep", "1.5")'),
+    ("tests/run/x.bats", 'pause=0.3\nsleep "$pause"'),
+    ("tests/run/x.bats", "pause=5 x; sleep ${pause}"),
+    ("tests/run/x.bats", 'sleep "${1:-0.1}"'),
+    ("tests/run/x.bats", "sleep $((n / 10))"),
+    ("tests/run/x.bats", "usleep 1000"),
+    ("tests/run/x.bats", "perl -e 'select(undef, undef, undef, 0.2)'"),
+    ("tests/run/x.bats", "python3 -c 'import time; time.sleep(.2)'"),
+    ("tests/run/x.py", "from time import process_time, sleep"),
+    ("tests/run/x.py", "from asyncio import sleep as nap"),
+    ("tests/run/x.py", "import time as t"),
     ("tests/run/x.py", "time.sleep(0.01)"),
     ("tests/run/x.py", "time.sleep(pace * 2)"),
     ("tests/run/x.py", "libc.sleep(3)"),
@@ -24,6 +34,8 @@ NAPS = [
     ("tests/unit/test_x.c", "\tsleep(1);"),
     ("tests/unit/test_x.c", "\t(void)nanosleep(&moment, NULL);"),
     ("tests/unit/test_x.c", "\t(void)poll(NULL, 0, 1);"),
+    ("tests/unit/test_x.c", "\t(void)ppoll(0, 0, &moment, NULL);"),
+    ("tests/unit/test_x.c", "\tthrd_sleep(&moment, NULL);"),
     ("tests/unit/test_x.c", 'ARGV(TEXT("/bin/sleep"), TEXT("0.3"))'),
     ("tests/unit/test_x.c", 'put("a/*b"); run("sleep 2");'),
     ("tests/unit/x.h", 'request("echo up; sleep 10")'),
@@ -39,7 +51,28 @@ READS = [
     ("tests/run/x.bats", "read -r -t 0.02 <> <(:)"),
     ("tests/run/x.bats", "read -rt.5 line"),
     ("tests/run/x.bats", 'read -t "0.0$n" x'),
+    ("tests/run/x.bats", "read -r -t 2 line <&3"),
+    ("tests/run/x.bats", 'read -rt "$bound" line'),
     ("tests/run/golden/x.jsonl", '{"command": "while ! read -t 0.1 x; do :; done"}'),
+]
+BOUNDS = [
+    ("tests/run/x.bats", "timeout 1 cat fifo"),
+    ("tests/run/x.bats", "run timeout -k 1 0.5s cat fifo"),
+    ("tests/run/x.bats", 'timeout --signal=KILL 3 "$HUTCH" run true'),
+    ("tests/run/x.bats", "timeout 1 sleep 30000"),
+    ("tests/run/x.py", "await asyncio.wait_for(client.ask(a, b), 0.5)"),
+    ("tests/run/x.py", "asyncio.wait_for(client.ask(), timeout=1)"),
+    ("tests/run/x.py", "s.settimeout(0.2)"),
+    ("tests/run/x.py", "p.communicate(ask(), timeout=1)"),
+    ("tests/run/x.py", "subprocess.run(['true'], check=True, timeout=5)"),
+    ("tests/run/x.bats", "done.wait(.5)"),
+    ("tests/run/x.py", "threading.Timer(0.2, stop).start()"),
+    ("tests/run/x.py", "loop.call_later(2, stop)"),
+    ("tests/run/x.py", "signal.alarm(1)"),
+    ("tests/run/x.py", "select.select([a, b], [], [], 5)"),
+    ("tests/unit/test_x.c", "\t(void)alarm(5);"),
+    ("tests/unit/test_x.c", "\tassert_int_equal(poll(&fds[at(2)], 1, 500), 1);"),
+    ("tests/unit/test_x.c", "\tn = epoll_wait(epoll, &event, 1, 5000);"),
 ]
 CLOCKS = [
     ("tests/run/x.bats", "local begun=$SECONDS"),
@@ -47,6 +80,16 @@ CLOCKS = [
     ("tests/run/x.sh", "now=$EPOCHREALTIME"),
     ("tests/run/x.bats", "begun=$(date +%s%N)"),
     ("tests/run/x.bats", 'date -d now "+%s"'),
+    ("tests/run/x.bats", "date -Ins"),
+    ("tests/run/x.bats", "date --utc --iso-8601=ns"),
+    ("tests/run/x.bats", "printf -v now '%(%s)T' -1"),
+    ("tests/run/x.bats", "read -r up _ </proc/uptime"),
+    ("tests/run/x.py", "open('/proc/uptime').read()"),
+    ("tests/run/x.bats", "took=$({ time box true; } 2>&1)"),
+    ("tests/run/x.bats", "/usr/bin/time -f %e true"),
+    ("tests/run/x.py", "begun = datetime.datetime.now()"),
+    ("tests/run/x.py", "begun = os.times().elapsed"),
+    ("tests/run/x.py", "from time import time"),
     ("tests/run/x.py", "begun = time.monotonic()"),
     ("tests/run/x.py", "seed = time.time_ns()"),
     ("tests/run/x.py", "time.clock_gettime(time.CLOCK_MONOTONIC)"),
@@ -54,15 +97,27 @@ CLOCKS = [
     ("tests/unit/test_x.c", "\tint64_t begun = clock_ms();"),
     ("tests/unit/test_x.c", "\tclock_gettime(CLOCK_MONOTONIC, &now);"),
     ("tests/unit/test_x.c", "\tgettimeofday(&now, NULL);"),
+    ("tests/unit/test_x.c", "\ttimespec_get(&now, TIME_UTC);"),
+    ("tests/unit/test_x.c", "\tx->begun = time(NULL);"),
+    ("tests/unit/test_x.c", "\tbegun = times(&x->used);"),
 ]
 NEITHER = [
     ("tests/run/x.bats", "sleep 1000 &\nsleep infinity\nsleep 2m\nsleep 987.1\nexec sleep 100"),
     ("tests/run/x.bats", "pgrep -x sleep\n# sleep 1\nmade sleep readlink\nsleep \"$seconds\""),
     ("tests/run/x.bats", "NO_CHANGE_TIMEOUT_SECONDS=5 x\nread -t \"$PATIENCE\" x\nread -t 0"),
+    ("tests/run/x.bats", "seconds=$((1000000 + $$))\nsleep \"$seconds\"\nread -rt \"${PATIENCE}\" x"),
+    ("tests/run/x.bats", "timeout 0.1 sleep 1000\ntimeout \"$PATIENCE\" cat\nmake --timeout 1s x\n"
+                         "reason two timeout 124 ttl"),
+    ("tests/run/x.bats", "local time x; printf '%(%Y)T'; date -u -I"),
+    ("tests/run/x.py", "o = box.run(a(), timeout=1)\nw.wait(0)\nselect.select([a], [], [], 0)"),
+    ("tests/run/x.py", "with self.assertRaises(asyncio.TimeoutError):\n    asyncio.wait_for(x(), 0.05)"),
+    ("tests/run/x.py", "os.times().user\nfrom time import process_time\np.wait(timeout=PATIENCE)"),
+    ("tests/unit/test_x.c", "assert_int_equal(poll(&w, 1, PATIENCE_MS), 1); alarm(PATIENCE_S);\n"
+                            "alarm(0); epoll_wait(e, &x, 1, 0); clock(); x->time(NULL);"),
     ("tests/run/x.bats", "date +%Y\nread -r -t 120 line"),
     ("tests/run/x.py", "await asyncio.sleep(0)\ntime.sleep(1000)\n['sleep', '1000']"),
     ("tests/run/x.py", "time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)\ntime.process_time()"),
-    ("tests/run/x.py", '"""A command that may sleep 5 seconds."""\nselect.select([a], [], [], 5)'),
+    ("tests/run/x.py", '"""A command that may sleep 5 seconds."""\nselect.select([a], [], [], PATIENCE)'),
     ("tests/unit/test_x.c", "/* It may sleep 5 s, or read clock_ms(). */\nint now = now_ms();"),
     ("tests/unit/test_x.c", "clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);\npoll(NULL, 0, -1);"),
     ("tests/unit/test_x.c", "static void put_sleep(struct buffer *b) { pause(); }"),
@@ -101,7 +156,8 @@ def red(found):
 
 def rows():
     """A sentence for each sample, and whether it is so."""
-    for instead, samples in ((sleeps.NAP, NAPS), (sleeps.READ, READS), (sleeps.CLOCK, CLOCKS)):
+    for instead, samples in ((sleeps.NAP, NAPS), (sleeps.READ, READS),
+                             (sleeps.BOUND, BOUNDS), (sleeps.CLOCK, CLOCKS)):
         for name, text in samples:
             yield f"{name} with {text!r}: {instead}", \
                 red(sleeps.findings(name, text)) == {instead}
