@@ -73,8 +73,10 @@ CLOCK = "base/clock.h: clock_ms clock_us"
 
 ADVICE = "take now as an argument, see base/clock.h"
 
-READ = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday|timespec_get)\s*\(|"
-                  r"(?<![\w.>])time\s*\(\s*(?:NULL|0|&\w+)\s*\)")
+# A name that stands without its brackets may be called by another.
+READ = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday|timespec_get|ftime)\b|"
+                  r"\b(?:SYS|__NR)_(?:clock_gettime|gettimeofday|time)\b|(?<![\w.>])times\s*\(|"
+                  r"(?<![\w.>])time\s*\(\s*(?:NULL|0|&\s*[\w.>-]+)\s*\)")
 # What no function is called, although it stands before a bracket.
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)")
 NAME = re.compile(r"(\w+)\s*\(")
@@ -90,7 +92,7 @@ def allowed():
 
 def without_words(text):
     """Comments and strings become blank; lines stay."""
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"',
+    return re.sub(r"""/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])+'|"(?:\\.|[^"\\\n])*\"""",
                   lambda match: "\n" * match[0].count("\n"), text, flags=re.S)
 
 
@@ -106,6 +108,11 @@ def reads(text):
             function = "no function"
         elif re.match(r"[A-Za-z_]", line):
             head = line
+            # A prototype names what it declares, and reads nothing.
+            before, _, body = line.replace("=", "{").partition("{")
+            name = NAME.search(ATTRIBUTE.sub("", before))
+            for _ in READ.finditer(body):
+                yield number, name[1] if name else function
             continue
         for _ in READ.finditer(line):
             yield number, function
@@ -145,13 +152,25 @@ int stamp(void)
 {
 	return (int)time(NULL);
 }
+
+int64_t clock_us(void);
+static int64_t short_one(void) { return clock_us(); }
+reader hidden = clock_ms;
+
+static void more(void)
+{
+	mark('"'); (void)time(&x->at); mark('"');
+	int64_t (*by)(void) = clock_ms;
+	(void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &x->now);
+}
 '''
 
 
 def main():
     print("1..2")
     seen = list(reads(SAMPLE))
-    is_well = seen == [(6, "below"), (16, "stamp")]
+    is_well = seen == [(6, "below"), (16, "stamp"), (20, "short_one"), (21, "no function"), (25, "more"),
+                        (26, "more"), (27, "more")]
     print("ok 1 - reads of the clock are found" if is_well else f"not ok 1 - found: {seen}")
     refused = list(findings())
     print("not " * bool(refused) + "ok 2 - loops and starts alone read the clock")
