@@ -9,7 +9,8 @@ never comes.  Refused are, in tests/ and in the tests of the Python client:
   that is computed.  `sleep 1000` is a command that is there to be killed or looked at.  A select
   or poll of nothing is a nap, too.
 - `read -t` with a time of its own, and other bounds of less than 100 seconds on a wait for
-  what comes: timeout(1), alarm(2), poll(2), and the calls of Python that have one.
+  what comes: timeout(1), alarm(2), poll(2), and the calls of Python that have one; also a part of PATIENCE,
+  and a constant beside it.
 - a clock that is read, but for those of processor time.
 
 `timeout 0.1 sleep 1000` and assertRaises() around a bound show that it ends: nothing comes.
@@ -78,6 +79,9 @@ PYTHON_BOUND = re.compile(
     rf"(?:\bwait_for\(|\bselect\.select\((?!\[\], *\[\], *\[\])){ARGUMENTS}, *(?P<last>{NUMBER})\))")
 C_BOUND = re.compile(rf"\balarm\((?P<number>[1-9]\d*)\)|"
                      rf"\b(?:epoll_wait|poll)\((?!NULL|0\b){ARGUMENTS}, *(?P<ms>[1-9]\d*)\)")
+SCALED = re.compile(r"\bPATIENCE(?:_M?S)?\b\}?[\"']? *(?:[*/%]|[+-] *[\d.]+\b)|[\d.)] *[*/] *\$?\{?PATIENCE|"
+                    r"^[ \t]*(?:#define +|local +|readonly +)?[A-Z_]*(?:TIMEOUT|DEADLINE|PATIENCE)[A-Z_]*"
+                    r"(?: *= *| +)[\d.]*[1-9][\d.]*$", re.M)
 SHELL_CLOCK = re.compile(r"(?<![\w.])(?:SECONDS|EPOCHREALTIME|EPOCHSECONDS)\b(?!=)")
 TIME_TAKEN = re.compile(r"(?:^|[{;(|&])[ \t]*time[ \t]+[\w\"$'{-]|/usr/bin/time\b|\bTIMEFORMAT=", re.M)
 DATE = re.compile(r"\bdate\b[^|;&)\n]*?(?:\+[\"']?[^ |;&)]*%[sN]|-u?I(?:ns|s)|--iso-8601=[ns])|"
@@ -144,6 +148,7 @@ RULES = [
     (SHELL + (".py",), TIMEOUT, is_short_command, BOUND),
     ((".py", ".bats"), PYTHON_BOUND, is_short_bound, BOUND),
     (C, C_BOUND, is_short_bound, BOUND),
+    (SHELL + C + (".py",), SCALED, always, BOUND),
     (SHELL, TIME_TAKEN, always, CLOCK),
     (ENDINGS, READ_T, always, READ),
     (SHELL + (".json", ".jsonl"), SHELL_CLOCK, always, CLOCK),
