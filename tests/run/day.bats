@@ -16,11 +16,6 @@ teardown() {
 	"$here/day.py" "$HUTCH" "$here/golden/day.jsonl"
 }
 
-@test "and once more, where the sanitizers watch" {
-	[[ $BUILD == */asan ]] || skip "the sanitized build plays it twice"
-	"$here/day.py" "$HUTCH" "$here/golden/day.jsonl"
-}
-
 @test "a day in which one observation is another is no longer the same" {
 	# What is wrong is found at once, and the second try finds it too.
 	sed -n '1,3s/agent/agnet/p' "$here/golden/day.jsonl" >short
