@@ -736,7 +736,10 @@ def too_many_processes():
             if "error" in answer:
                 expect(answer, -32000, "limit")
                 limit += 1
-    assert limit == 600 - 512, limit
+    # With a low hard limit on open files the descriptors are used up before.
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 4096:
+        assert limit == 600 - 512, limit
+    assert 600 - 512 <= limit < 600, limit
     for client in clients:
         client.close()
     client = Client()

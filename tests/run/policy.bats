@@ -212,7 +212,11 @@ wrong_key() {
 	inside --policy strict --best-effort sh -c 'touch /x; grep CapBnd /proc/self/status'
 	[[ $status == 0 && $stderr == *"/x"* && $output == *0000000000000000 ]]
 	TERM=xterm-hutch inside --policy dev sh -c 'echo $TERM; ulimit -Sn'
-	[[ $output == $'xterm-hutch\n4096' ]]
+	if [[ $(ulimit -Hn) == unlimited ]] || (($(ulimit -Hn) >= 4096)); then
+		[[ $output == $'xterm-hutch\n4096' ]]
+	else # what the caller may not have is an error
+		[[ $status == 125 ]]
+	fi
 	hutch policy nonesuch
 	[[ $status == 125 ]]
 	one_sentence "'nonesuch' is no verb of hutch policy"
