@@ -48,7 +48,7 @@ static void wide_affinity(struct trial *t)
 static void wide_priority(struct trial *t)
 {
 	trial_file(t, syscall(SYS_setpriority, PRIO_PROCESS | HIGH,
-			      (unsigned long)t->set->target | HIGH, 0));
+			      (unsigned long)t->set->target | HIGH, 19));
 }
 
 static void wide_clone(struct trial *t)
