@@ -171,6 +171,18 @@ inside() {
 	catch box "$@"
 }
 
+# python_inside FILE [FLAG...] -- CASE [ARG...]: a function of a Python file of this folder,
+# in a sandbox, which reads the file on its stdin.
+python_inside() {
+	local file=$here/$1 flags=()
+	shift
+	while [[ $1 != -- ]]; do
+		flags+=("$1")
+		shift
+	done
+	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$file"
+}
+
 # fails CODE PATTERN ARG...: hutch run ends with that code, prints nothing, and says
 # one sentence that matches, at most with a line about what would help.
 fails() {

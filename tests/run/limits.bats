@@ -11,14 +11,8 @@ teardown() {
 	end
 }
 
-# does [FLAG...] -- CASE [ARG...]: of limits.py, inside.
 does() {
-	local flags=()
-	while [[ $1 != -- ]]; do
-		flags+=("$1")
-		shift
-	done
-	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$here/limits.py"
+	python_inside limits.py "$@"
 }
 
 # timed_out SCRIPT: ends by its --timeout, after it has made /w/begun: a machine that is too

@@ -17,14 +17,8 @@ teardown() {
 	end
 }
 
-# does [FLAG...] -- CASE [ARG...]: of missing_inside.py, inside.
 does() {
-	local flags=()
-	while [[ $1 != -- ]]; do
-		flags+=("$1")
-		shift
-	done
-	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$here/missing_inside.py"
+	python_inside missing_inside.py "$@"
 }
 
 # asked NAME...: by each call.

@@ -11,14 +11,8 @@ teardown() {
 	end
 }
 
-# does [FLAG...] -- CASE [ARG...]: of processes.py, inside.
 does() {
-	local flags=()
-	while [[ $1 != -- ]]; do
-		flags+=("$1")
-		shift
-	done
-	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$here/processes.py"
+	python_inside processes.py "$@"
 }
 
 # A sandbox with processes of every kind in it: in sessions of their own, without a
