@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 /* Waits for `events` (poll(2)) or for the time `due`, which 0 puts off for ever.  An event
- * that is there already is found, even if `due` is past.  1: the descriptor is ready, or broken; 0: the
- * time has come; -1 with errno. */
+ * that is there already is found, even if `due` is past.  1: the descriptor is ready, or
+ * broken; 0: the time has come; -1 with errno. */
 int await_ready(int fd, short events, int64_t due);
