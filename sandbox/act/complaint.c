@@ -177,6 +177,8 @@ size_t complaints_find(const void *text, size_t len, const char *cwd,
 		       struct complaint ret[static COMPLAINTS_MAX])
 {
 	struct found f = { .list = ret, .cwd = cwd };
+	if (len == 0) /* `text` may be NULL then */
+		return 0;
 	size_t most = len < COMPLAINT_TEXT_MAX ? len : COMPLAINT_TEXT_MAX;
 	const char *all = (const char *)text + len - most;
 	bool is_cut = len > most && !is_break(all[-1]);

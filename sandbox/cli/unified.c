@@ -24,19 +24,19 @@ struct lines {
 
 static void split(struct lines *l, const char *text, size_t len)
 {
-	const char *end = text + len;
 	size_t room = 16;
 
 	*l = (struct lines){ .items = mem_zeroed(room, sizeof(*l->items)) };
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t one = newline ? (size_t)(newline - text) + 1 : (size_t)(end - text);
+	while (len > 0) { /* `text` may be NULL where it is 0 */
+		const char *newline = memchr(text, '\n', len);
+		size_t one = newline ? (size_t)(newline - text) + 1 : len;
 		if (l->count == room) {
 			room *= 2;
 			l->items = mem_resize(l->items, room, sizeof(*l->items));
 		}
 		l->items[l->count++] = (struct line){ text, one };
 		text += one;
+		len -= one;
 	}
 	l->is_edited = mem_zeroed(l->count + 1, sizeof(*l->is_edited));
 }

@@ -91,6 +91,12 @@ static void test_what_is_none(void **state)
 		claim_text(texts[i], "");
 }
 
+static void test_no_output_is_no_address(void **state)
+{
+	(void)state;
+	claim(NULL, 0, "");
+}
+
 static void test_bytes_of_any_kind_and_length(void **state)
 {
 	static char text[3 * COMPLAINT_TEXT_MAX];
@@ -136,6 +142,7 @@ int main(void)
 		cmocka_unit_test(test_relative_ones_begin_at_the_working_folder),
 		cmocka_unit_test(test_the_last_line_comes_first_and_each_once),
 		cmocka_unit_test(test_what_is_none),
+		cmocka_unit_test(test_no_output_is_no_address),
 		cmocka_unit_test(test_bytes_of_any_kind_and_length),
 		cmocka_unit_test(test_no_more_than_there_is_room_for),
 	};
