@@ -116,12 +116,11 @@ def check_taker(what, got, all_get_one):
 
 def has_got_the_dead(taker, got):
     """The chosen one may be handed out before it is killed: exec then ends as its command
-    did, and take says of what it was given that it has ended."""
-    code, out, err = got
+    did, and take says that what it was given has ended, if need be behind its name."""
+    code, _, err = got
     if "exec" in taker.args:
         return True
-    return code == 125 and not out and err.startswith("hutch: ") and \
-        "has ended (killed)" in err
+    return code == 125 and err.startswith("hutch: ") and "has ended (killed)" in err
 
 
 def play(what, target):
