@@ -287,11 +287,12 @@ def copy_tree(stage, builds):
     """The tree as git has it and what the builds are for, without objects and their archives."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], cwd=TOP, capture_output=True, check=True)
-    files = [pathlib.Path(os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name]
+    files = {pathlib.Path(os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name}
+    # A set: the build with sanitizers is a folder of the other one.
     for build in builds:
-        files += [path.relative_to(TOP) for path in (TOP / build).rglob("*")
+        files |= {path.relative_to(TOP) for path in (TOP / build).rglob("*")
                   if path.suffix not in {".o", ".d"} and path.parent.name != "host"
-                  and path.is_file()]
+                  and path.is_file()}
     for file in files:
         if os.path.lexists(TOP / file):
             (stage / file).parent.mkdir(parents=True, exist_ok=True)
