@@ -524,7 +524,7 @@ test: deps
 # Everything that can be tested here: CONTRIBUTING.md says what that is and how long it takes.
 nightly: deps $(if $(filter 0,$(shell id -u)),vm-deps)
 	$(MAKE) $(JOBS) CI=1 tests units
-	$(MAKE) $(JOBS) CI=1 checked sanitized clang-only
+	$(MAKE) $(JOBS) CI=1 sanitized clang-only
 	tests/all.py --build $(B) --checked $(CHECKED) nightly
 
 # Machines that debootstrap installs once, a minute or two each: the same limits with
@@ -582,10 +582,11 @@ SANITIZE := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=al
             -D__SANITIZE_ADDRESS__=1
 CHECKED_MAKE = $(MAKE) B=$(CHECKED) CC=clang HOST_EXTRA="$(SANITIZE)" OPTIMIZE="-O1 -g1" FORTIFY= LINK=host
 .PHONY: checked sanitized
+# "+", since make does not see through a variable that this runs make, which shares the jobs.
 checked:
-	$(CHECKED_MAKE) units fuzz
+	+$(CHECKED_MAKE) units fuzz
 sanitized:
-	$(CHECKED_MAKE) tests
+	+$(CHECKED_MAKE) units fuzz tests
 
 # clang's opinion of the sources that are in no object of the build with sanitizers.
 CLANG_ONLY := $(filter-out $(SIDE_SRC) $(IMAGE_SRC) $(EXECUTOR_SRC) $(LIBHUTCH_SRC),\
@@ -607,7 +608,7 @@ FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 fuzz: $(FUZZ_BIN)
 # By hand: build/asan/fuzz/frame tests/fuzz/corpus/frame
 fuzzers:
-	$(CHECKED_MAKE) fuzz
+	+$(CHECKED_MAKE) fuzz
 
 $(B)/host/lib/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
 
