@@ -182,9 +182,7 @@ def said(row, has, place):
     return see
 
 
-# The id of what asks for the rest of a row.
-AGAIN = 1000000
-# How often that is; a screen may be painted in as many parts.
+# How often the rest of a row is asked for; a screen may be painted in as many parts.
 TRIES = 10
 
 
@@ -255,7 +253,9 @@ class Day:
             if not rules.goes_on(answer) or equal(want, brief(texts[-1])) or self.open:
                 break
             wait_until(is_at_rest, self.process.pid)
-            self.write({**row["do"], "id": AGAIN, "args": {"command": ""}})
+            # Without an id: hutch would answer the same line again, and refuse smaller ids later.
+            self.write({**{k: v for k, v in row["do"].items() if k != "id"},
+                        "args": {"command": ""}})
             more = json.loads(self.line())
             if not rules.goes_on(more) or not more["content"]:
                 break
