@@ -25,6 +25,8 @@ image_root() {
 		cp -r "$build/tests/vm" "$work/root/hutch/tests" &&
 		cp "$top"/tests/patience.* "$work/root/hutch/tests" &&
 		cp "$top"/tests/vm/*.sh "$work/root/hutch/tests/vm" &&
+		cp -r "$build/bench" "$work/root/hutch" &&
+		cp -r "$top/tests/bench" "$work/root/hutch/tests" &&
 		cp "$top/tests/run/confined.py" "$work/root/hutch/tests/run" &&
 		chmod -R a+rX "$work/root/hutch"
 }
