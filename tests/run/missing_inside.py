@@ -54,11 +54,12 @@ def threads():
 
 
 def signals(count):
+    """One a call, at any point of it: of more a slow machine would begin it anew for ever."""
     hits = []
     signal.signal(signal.SIGALRM, lambda *_: hits.append(1))
     signal.siginterrupt(signal.SIGALRM, False)
-    signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
     for i in range(int(count)):
+        signal.setitimer(signal.ITIMER_REAL, 0.00005 * 2 ** (i % 8))
         os.mkdir(f"sub/{i}")
     signal.setitimer(signal.ITIMER_REAL, 0)
     print(len(os.listdir("sub")), len(hits) > 0)
