@@ -11,11 +11,12 @@ setup() {
 	inner=$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)
 }
 
-# Root's sandbox is that of whom it stands for, in whose state folder it is.
+# Root's sandbox is that of whom it stands for, in whose state folder it is.  The user may have
+# another "box" in there.
 find_control() {
 	local folder
 	for folder in "$XDG_RUNTIME_DIR/hutch" "/run/user/$who/hutch" "/tmp/hutch-$who"; do
-		[[ ! -S $folder/box/control.sock ]] || echo "$folder/box/control.sock"
+		[[ ! -S $folder/box/control.sock ]] || { echo "$folder/box/control.sock" && return; }
 	done
 }
 
