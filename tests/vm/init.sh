@@ -10,7 +10,7 @@ prepare() {
 	mount -t tmpfs tmpfs /run
 	# As systemd mounts it.
 	mount -t cgroup2 -o nsdelegate cgroup2 /sys/fs/cgroup
-	ip link set lo up
+	busybox ip link set lo up
 	# Where the user may read it, whatever the host's folders say.
 	mkdir -p /run/hutch/tests/{run,unit} /run/home /run/runtime
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
