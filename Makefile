@@ -1,8 +1,8 @@
 # hutch: one Makefile, sources listed, no configure step.
 #
 #	make		build/hutch and build/libexec/*
-#	make demo	dependencies, build, and hutch at work on its own tree
-#	make test	dependencies, build, each test once
+#	make demo	what a build needs, the build, and hutch at work on its own tree
+#	make test	what tests need, the build, each test once
 #	make nightly	all of that in every form, and what takes long
 #	make check	unit tests only
 #	make vm-test	in machines of their own: limits where systemd delegates, and
@@ -209,7 +209,7 @@ $(B)/libexec/hutch-pool: $(call linked,$(POOL_SRC))
 # Of other parts of hutch the library has the functions that it calls, and no more: what
 # aborts where memory is out is in none of them (tests/run/library.bats).
 PIC_CFLAGS = -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Iinclude
-$(B)/pic/%.o: %.c
+$(B)/pic/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) $(PIC_CFLAGS) -MMD -MP -c -o $@ $<
@@ -291,12 +291,12 @@ $(B)/musl/sandbox/deputy.o $(B)/host/sandbox/deputy.o: $(GEN_DEPUTY)
 # Or its loops would be made calls of what they are.
 $(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
   $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
-$(B)/musl/%.o: %.c
+$(B)/musl/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(MUSL_CFLAGS) $(BASE_CFLAGS) -ffunction-sections -MMD -MP -c -o $@ $<
 
-$(B)/host/%.o: %.c
+$(B)/host/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(BASE_CFLAGS) $(FORTIFY) $(HOST_EXTRA) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
@@ -311,26 +311,48 @@ clean:
 
 # --- packages --------------------------------------------------------------
 
-# Names of Debian 12.  What is installed already is not asked for again, and then
-# neither is root.
-DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libsystemd-dev libvterm-dev libcmocka-dev go-md2man \
-        clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap uidmap python3 git procps util-linux \
-        bsdutils groff-base strace user-mode-linux kmod debootstrap \
-        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static fuse-overlayfs attr zstd xz-utils apparmor
-.PHONY: deps
-deps:
+# Names of Debian 12: what a build and an installation need, what the demo runs besides, and
+# what only tests need.  What is installed already is not asked for again, and then neither is
+# root.
+BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
+        libseccomp-dev libsystemd-dev libvterm-dev go-md2man
+DEMO_DEPS  := $(BUILD_DEPS) python3 libcmocka-dev
+TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap \
+        uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
+        btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
+        fuse-overlayfs attr zstd xz-utils apparmor openssl libcap2-bin patch
+.PHONY: deps demo-deps test-deps vm-deps
+deps: NEEDED = $(BUILD_DEPS)
+demo-deps: NEEDED = $(DEMO_DEPS)
+test-deps: NEEDED = $(TEST_DEPS)
+vm-deps: NEEDED = $(TEST_DEPS) qemu-system-x86
+deps demo-deps test-deps vm-deps:
 	@command -v dpkg-query >/dev/null || { \
-	  echo "make deps knows Debian's packages only; needed are the counterparts of:" \
-	    "$(DEPS)" >&2; exit 1; }; \
-	missing=; for p in $(DEPS); do \
+	  echo "make $@ knows Debian's packages only; needed are the counterparts of:" \
+	    "$(NEEDED)" >&2; exit 1; }; \
+	missing=; for p in $(NEEDED); do \
 	  dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || \
 	    missing="$$missing $$p"; \
 	done; \
 	[ -n "$$missing" ] || exit 0; \
-	line="apt-get update && apt-get install -y --no-install-recommends$$missing"; \
+	line="apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends$$missing"; \
 	if [ "$$(id -u)" = 0 ]; then sh -c "$$line"; \
 	elif command -v sudo >/dev/null; then echo "sudo: $$line"; sudo sh -c "$$line"; \
 	else echo "as root: $$line" >&2; exit 1; fi
+
+# What is missing is said at once and by its name, and not by the first of many errors.
+HEADERS := archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h seccomp.h systemd/sd-bus.h vterm.h
+$(B)/headers:
+	@mkdir -p $(@D); missing=; \
+	command -v $(firstword $(CC)) >/dev/null || missing=" $(firstword $(CC))"; \
+	[ -n "$$missing" ] || for h in stdio.h $(HEADERS); do \
+	  echo "#include <$$h>" | $(CC) -E -x c -o /dev/null - 2>/dev/null || missing="$$missing $$h"; \
+	done; \
+	[ -e $(MUSL)/libc.a ] || missing="$$missing musl"; \
+	[ -z "$$missing" ] || { echo "not found, and needed to build hutch:$$missing" >&2; \
+	  echo "make deps installs it on Debian; as root: apt-get install --no-install-recommends $(BUILD_DEPS)" >&2; \
+	  exit 1; }; \
+	: >$@
 
 # --- man pages, installation, demo -----------------------------------------
 
@@ -369,7 +391,7 @@ install: all man
 	@packaging/apparmor/install.sh '$(APPARMOR)' '$(DESTDIR)' '$(PREFIX)'
 
 .PHONY: demo
-demo: deps
+demo: demo-deps
 	@$(MAKE) -s -j$(shell nproc) all
 	@demo/demo.sh $(B)/hutch
 
@@ -517,13 +539,13 @@ check: units
 # Two builds: gcc's, of which the behaviour is tested, and clang's with sanitizers, for unit
 # tests and fuzzers; so both compilers see each file and must have nothing to say.  Without -g,
 # which changes no code, gcc is a seventh faster.
-test: deps
+test: test-deps
 	$(MAKE) $(JOBS) CI=1 OPTIMIZE=-O2 tests
 	$(MAKE) $(JOBS) CI=1 checked clang-only
 	tests/all.py --build $(B) --checked $(CHECKED) ci
 
 # Everything that can be tested here: CONTRIBUTING.md says what that is and how long it takes.
-nightly: deps $(if $(filter 0,$(shell id -u)),vm-deps)
+nightly: $(if $(filter 0,$(shell id -u)),vm-deps,test-deps)
 	$(MAKE) $(JOBS) CI=1 tests units
 	$(MAKE) $(JOBS) CI=1 sanitized clang-only
 	tests/all.py --build $(B) --checked $(CHECKED) nightly
@@ -532,46 +554,44 @@ nightly: deps $(if $(filter 0,$(shell id -u)),vm-deps)
 # systemd's user manager in user-mode-linux, and several tiers on Debian's own kernel in
 # qemu, QEMU_TIERS of them (tests/vm/qemu-root.sh), whose processor is emulated.
 # Both need root.
-.PHONY: vm-test vm-test-uml vm-test-qemu vm-deps
+.PHONY: vm-test vm-test-uml vm-test-qemu
 vm-test: vm-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm vm-systemd vm-qemu
-vm-test-uml: deps
+vm-test-uml: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm vm-systemd
 vm-test-qemu: vm-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm-qemu
-vm-deps:
-	@$(MAKE) -s deps DEPS="$(DEPS) qemu-system-x86"
 
 # Package managers in an image of Debian's, which debootstrap installs once; needs root.
 .PHONY: image-test
-image-test: deps
+image-test: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) packages
 
 # All behaviour as root, where root starts it; `make test` has as root what concerns root.
 .PHONY: root-test
-root-test: deps
+root-test: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) run-root
 
 # All behaviour of the programs with sanitizers.
 .PHONY: sanitized-test
-sanitized-test: deps
+sanitized-test: test-deps
 	$(MAKE) $(JOBS) tests sanitized
 	tests/all.py --build $(B) --checked $(CHECKED) run-sanitized
 
 # Each wall is left out once, in a copy of the tree, and a test has to fail.
 .PHONY: layers-test
-layers-test: deps
+layers-test: test-deps
 	$(MAKE) $(JOBS) tests units
 	tests/layers/run.sh --build $(B)
 
 # Random clients at a dozen sandboxes for two hours: `make nightly` has half an hour of it.
 .PHONY: soak
-soak: deps
+soak: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) soak
 
