@@ -1,7 +1,7 @@
 # hutch: one Makefile, sources listed, no configure step.
 #
 #	make		build/hutch and build/libexec/*
-#	make demo	what a build needs, the build, and hutch at work on its own tree
+#	make demo	what a build needs, the build, and a minute of hutch at work
 #	make test	what tests need, the build, each test once
 #	make nightly	all of that in every form, and what takes long
 #	make check	unit tests only
@@ -316,7 +316,7 @@ clean:
 # root.
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
         libseccomp-dev libsystemd-dev libvterm-dev go-md2man
-DEMO_DEPS  := $(BUILD_DEPS) python3 libcmocka-dev
+DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
@@ -392,7 +392,7 @@ install: all man
 
 .PHONY: demo
 demo: demo-deps
-	@$(MAKE) -s -j$(shell nproc) all
+	@+demo/build.sh $(MAKE) -j$(shell nproc) all
 	@demo/demo.sh $(B)/hutch
 
 # --- tests -----------------------------------------------------------------

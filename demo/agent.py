@@ -1,76 +1,76 @@
 #!/usr/bin/env python3
-"""agent.py HUTCH TREE: an agent's script, done by `hutch act`, with what each step cost.
+"""agent.py PROJECT: what an agent does for a project, with hutch's package for Python.
 
-It clones the tree into a sandbox's workspace, builds it, runs a module's unit tests,
-finds the one that was broken on purpose, mends it with a write, and runs them again.
-Ends with 0 only if it was broken before and whole after.
+The steps are written down here; a model would choose them.  The project is shown copy-on-write:
+it stays as it is until apply().  Ends with 0 only if a test failed before and all pass after.
 """
-import json
-import re
-import subprocess
 import sys
 
-MODULE, BROKEN = "list", 's/strcspn(key_value, "=")/strcspn(key_value, ":")/'
+import hutch
+
+BROKEN = "return year % 4 == 0"
+WHOLE = "return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)"
+TESTS = "python3 -B -m unittest"
+RULE = {"command": "git push **", "decision": "deny", "reason": "a person pushes"}
 
 
-class Agent:
-    def __init__(self, hutch, tree):
-        argv = [hutch, "act", "-v", f"{tree}:/tree:ro"]
-        self.act = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, what, kind, **args):
-        """One action, told with its cost.  A command may take as long as it needs."""
-        action = {"action": kind, "args": args}
-        if kind == "run":
-            action["args"]["blocking"] = True
-            action["timeout"] = 900
-        self.act.stdin.write(json.dumps(action) + "\n")
-        self.act.stdin.flush()
-        line = self.act.stdout.readline()
-        if not line:
-            sys.exit("hutch act has ended")
-        answer = json.loads(line)
-        print(f"  {what:<44.44} {answer['hutch']['took_ms']:>10,.2f} ms", flush=True)
-        if answer["observation"] == "error":
-            sys.exit(f"{what}: {answer['content']}")
-        return answer
-
-    def run(self, what, command, expect=0):
-        answer = self.ask(what, "run", command=command)
-        code = answer["extras"]["metadata"]["exit_code"]
-        if expect is not None and (code == 0) != (expect == 0):
-            sys.exit(f"{what}: exit code {code}\n{answer['content'][-2000:]}")
-        return answer["content"]
+def tell(what, took_ms, lines=()):
+    print(f"  {what:<54.54} {took_ms:>7.1f} ms", flush=True)
+    for line in lines:
+        print(f"      {line}", flush=True)
 
 
-def play(agent):
-    source, program = f"base/{MODULE}.c", f"build/tests/unit/{MODULE}"
-    test = f"make -s {program} >/dev/null && ./{program} 2>&1"
-    agent.run("clone the tree", "git config --global safe.directory '*'; if [ -e /tree/.git ]; then "
-              "git clone -q /tree hutch; else mkdir hutch && tar -C /tree --exclude=./build -cf - . | "
-              "tar -C hutch -xf -; fi")
-    agent.run("cd hutch", "cd hutch")
-    agent.run("make", "make -s -j$(nproc) all")
-    agent.run(f"somebody breaks {source}", f"sed -i '{BROKEN}' {source} && ! git diff --quiet 2>/dev/null "
-              f"|| grep -q 'key_value, \":\"' {source}")
-    said = agent.run(f"the unit tests of {MODULE}: one fails", test, expect=1)
-    failed = re.findall(r"FAILED.*?(test_\w+)", said)
-    at = re.search(rf"tests/unit/test_{MODULE}\.c:\d+", said)
-    if not failed:
-        sys.exit("no test says what is broken:\n" + said)
-    print(f"    {failed[0]}, {at.group() if at else 'without a line'}")
-    text = agent.ask(f"read {source}", "read", path=source)["content"]
-    agent.ask(f"write {source}, mended", "write", path=source,
-              content=text.replace('key_value, ":"', 'key_value, "="').removesuffix("\n"))
-    agent.run("the same tests again: all pass", test)
-    agent.run("echo hi", "echo hi")
+def expect(claim, said):
+    if not claim:
+        sys.exit(f"the agent did not expect this:\n{said}")
+
+
+def run(box, command, pick):
+    """A command, and those of its lines that begin with a word of `pick`."""
+    done = box.run(command)
+    tell(f"$ {command}", done.hutch.took_ms,
+         [line.partition(" (test_")[0] for line in done.content.splitlines() if line.startswith(pick)])
+    return done
+
+
+def mend(box):
+    tests = run(box, TESTS, ("FAIL:", "AssertionError", "FAILED"))
+    expect(tests.exit_code == 1 and "century" in tests.content, tests.content)
+    found = box.grep("def is_leap", include="*.py")
+    tell("grep 'def is_leap'", found.hutch.took_ms, found.lines)
+    mended = box.edit("/workspace/dates.py", BROKEN, WHOLE)
+    tell("edit dates.py", mended.hutch.took_ms)
+    tests = run(box, TESTS, ("Ran", "OK"))
+    expect(tests.exit_code == 0, tests.content)
+
+
+def reach_out(box):
+    """What it may not do, as it is told."""
+    try:
+        pushed = box.run("git push origin main")
+    except PermissionError as e:
+        tell("$ git push origin main", e.observation.hutch.took_ms, e.observation.content.splitlines())
+    else:
+        expect(False, pushed.content)
+
+
+def work(project):
+    with hutch.Sandbox(workspace=f"{project}:cow", rule=RULE) as box:
+        mend(box)
+        reach_out(box)
+    with open(f"{project}/dates.py", encoding="utf-8") as file:
+        expect(BROKEN in file.read(), "the project was changed before apply()")
+    return box
 
 
 def main():
-    agent = Agent(sys.argv[1], sys.argv[2])
-    play(agent)
-    agent.act.stdin.close()
-    sys.exit(agent.act.wait())
+    box = work(sys.argv[1])
+    print("\n  The sandbox has ended, and the project is as it was.  What the agent would change:\n")
+    for line in box.patch().splitlines():
+        if not line.startswith(("diff ", "index ")):
+            print(f"      {line}")
+    print("\n  Applied:", *box.apply())
 
 
-main()
+if __name__ == "__main__":
+    main()

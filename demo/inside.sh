@@ -1,32 +1,10 @@
 #!/usr/bin/env bash
-# inside.sh -- the part of the demo that runs in the sandbox, in a fresh copy of the
-# tree.  Prints progress, then lines "see KEY VERDICT TEXT" with tabs between; a
-# VERDICT other than ok is something that should have been out of sight.
+# inside.sh -- what the demo runs in the sandbox.  Prints lines "KEY VERDICT TEXT" with tabs
+# between; a VERDICT other than ok is something that should have been out of sight.
 set -uo pipefail
 
-# step NAME COMMAND...: its output only if it fails.
-step() {
-	local name=$1 start=$EPOCHREALTIME log=/tmp/step.log
-	shift
-	if ! "$@" >"$log" 2>&1; then
-		tail -n 40 "$log"
-		echo "$name failed"
-		exit 1
-	fi
-	printf '%-21s %5.1f s   %s\n' "$name" \
-		"$(awk "BEGIN { print ${EPOCHREALTIME/,/.} - ${start/,/.} }")" \
-		"$(summary "$name" "$log")"
-}
-
-summary() {
-	case $1 in
-	make) du -h --apparent-size build/hutch | awk '{ print "build/hutch, " $1 "B, static" }' ;;
-	*) tail -n 1 "$2" ;;
-	esac
-}
-
 see() {
-	printf 'see\t%s\t%s\t%s\n' "$@"
+	printf '%s\t%s\t%s\n' "$@"
 }
 
 # ok_if COMMAND...: the verdict.
@@ -81,8 +59,6 @@ rights() {
 	see user "$(ok_if test "$((16#$caps))" -eq 0)" "$(id -un), no capabilities"
 }
 
-step make make -j "$(nproc)"
-step 'make check' make -j "$(nproc)" check
 own_or_hidden home "$DEMO_HOME"
 hidden secret "$DEMO_SECRET"
 hidden tree "$DEMO_TREE"
@@ -92,4 +68,5 @@ see environment ok "$(env | grep -vc '^DEMO_\|^_=\|^SHLVL=\|^PWD=\|^OLDPWD=') va
 rights
 programs
 see kernel ok "$(uname -r)"
+# It outlives this script, and not the sandbox.
 setsid sleep "$DEMO_TAG" &

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# build.sh MAKE ARGUMENT...: runs make, and shows on one line how far it has come.
+#
+# What make itself and the compilers have to say goes to stderr, past this.
+set -uo pipefail
+
+# As the Makefile announces a file that it is about to make; a dry run shows the commands that
+# print these lines.
+announced='^ +(CC|GEN|LINK|AR) '
+announcing="printf '  %-5s %s.n' (CC|GEN|LINK|AR) "
+
+# Not each file is told of where lines stay.
+step=50
+[[ -t 1 ]] && step=1
+
+show() {
+	local line count=0
+	while IFS= read -r line; do
+		[[ $line =~ $announced ]] || continue
+		((++count % step == 0)) || continue
+		if [[ -t 1 ]]; then
+			printf '\r  file %d of %d' "$count" "$total"
+		else
+			printf '  file %d of %d\n' "$count" "$total"
+		fi
+	done
+	[[ ! -t 1 || $count -eq 0 ]] || echo
+}
+
+echo 'Building hutch'
+total=$("$@" V=0 -n 2>/dev/null | grep -cE "$announcing")
+[[ $total -gt 0 ]] || echo '  all is built already'
+"$@" V=0 -s | show
