@@ -3,6 +3,7 @@
 #	make		build/hutch and build/libexec/*
 #	make demo	what a build needs, the build, and a minute of hutch at work
 #	make test	what tests need, the build, each test once
+#	make fresh-test	both of these on a fresh Debian
 #	make nightly	all of that in every form, and what takes long
 #	make check	unit tests only
 #	make vm-test	in machines of their own: limits where systemd delegates, and
@@ -564,6 +565,11 @@ vm-test-uml: test-deps
 vm-test-qemu: vm-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) vm-qemu
+
+# The README's two commands on a fresh Debian, which debootstrap installs once; needs root.
+.PHONY: fresh-test
+fresh-test: test-deps
+	tests/all.py --build $(B) fresh
 
 # Package managers in an image of Debian's, which debootstrap installs once; needs root.
 .PHONY: image-test

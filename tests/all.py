@@ -247,6 +247,11 @@ def packages(place):
                              *place.as_user])
 
 
+def fresh(_place):
+    """The README's two commands, as a new user has them; it builds both trees, and runs `ci`."""
+    yield Suite("fresh", [TOP / "tests/fresh/run.sh"], alone=True, bound=7200)
+
+
 def layers(place):
     yield Suite("layers", [TOP / "tests/layers/run.sh", "--build",
                            TOP / place.build.relative_to(place.top)], alone=True, bound=7200)
@@ -265,13 +270,14 @@ TIERS = {
     "run-sanitized": run_sanitized, "run-many": run_many, "fuzz-long": fuzz_long,
     "endure": endure, "soak": soak, "vm-many": vm_many,
     "vm-systemd": vm_systemd, "vm-qemu": vm_qemu, "packages": packages, "layers": layers,
+    "fresh": fresh,
 }
 LISTS = {
     "ci": "vm run escape unit fuzz lint clock",
     "nightly": "endure vm-many run-many run-root run-sanitized packages escape unit unit-gcc inside"
-               " fuzz-long lint clock vm-systemd vm-qemu layers",
+               " fuzz-long lint clock vm-systemd vm-qemu layers fresh",
 }
-OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root"}
+OF_ROOT = {"vm-systemd", "vm-qemu", "packages", "run-root", "fresh"}
 
 
 # --- what the ordinary user may read ----------------------------------------------------

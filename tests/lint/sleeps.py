@@ -32,8 +32,8 @@ FOLDERS = ("tests", "sdk/python/tests")
 EXEMPT = ("tests/bench/", "tests/clock/", "tests/fuzz/corpus/", "tests/lint/", "tests/patience.",
           "tests/runner.py")
 # The first runs for a given time, and writes beside what happens when that was; the second has
-# the date in what it signs.
-EXEMPT_CLOCKS = ("tests/endure/", "tests/run/registries.py")
+# the date in what it signs; the third tells how long a command was silent, and judges nothing.
+EXEMPT_CLOCKS = ("tests/endure/", "tests/run/registries.py", "tests/fresh/silence.py")
 # The one loop of its language that looks again and again, and the pace of random clients.
 EXEMPT_FUNCTIONS = {"tests/run/helpers.bash": r"until_true\(\) \{",
                     "tests/vm/tap.sh": r"until_true\(\) \{",
