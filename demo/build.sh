@@ -10,7 +10,7 @@ announced='^ +(CC|GEN|LINK|AR) '
 announcing="printf '  %-5s %s.n' (CC|GEN|LINK|AR) "
 
 # Not each file is told of where lines stay.
-step=50
+step=25
 [[ -t 1 ]] && step=1
 
 show() {
