@@ -321,7 +321,7 @@ DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
         btrfs-progs e2fsprogs vim less curl docker-registry skopeo umoci busybox-static \
-        fuse-overlayfs attr zstd xz-utils apparmor openssl libcap2-bin patch
+        fuse-overlayfs attr zstd xz-utils apparmor openssl ca-certificates libcap2-bin patch
 .PHONY: deps demo-deps test-deps vm-deps
 deps: NEEDED = $(BUILD_DEPS)
 demo-deps: NEEDED = $(DEMO_DEPS)
