@@ -460,10 +460,10 @@ $(B)/tests/probe: $(PROBE_SRC) $(wildcard tests/escape/*.h)
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $(PROBE_SRC)
 
-$(B)/tests/listener: tests/escape/listener.c
+$(B)/tests/listener: tests/escape/listener.c tests/escape/passing.c tests/escape/probe.h
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $(filter %.c,$^)
 
 # Helpers of the behaviour tests, one file each.
 RUN_BIN := $(patsubst tests/run/%.c,$(B)/tests/run/%,$(wildcard tests/run/*.c))

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <seccomp.h>
 
@@ -72,10 +73,31 @@ static void add_floor(enum arch arch, struct entries *all)
 			(struct entry){ .nr = rows[i].nr[arch], .row = &rows[i] };
 }
 
+/* What the oldest libseccomp that hutch is built with, 2.5.4, does not know by name.
+ * Since 5.1 a new call has one number on all architectures. */
+static const struct newer {
+	const char *name;
+	int nr;
+} newer[] = {
+	{ "statmount", 457 },	 { "listmount", 458 },
+	{ "setxattrat", 463 },	 { "getxattrat", 464 },
+	{ "listxattrat", 465 },	 { "removexattrat", 466 },
+	{ "file_getattr", 468 }, { "file_setattr", 469 },
+};
+
+/* As seccomp_syscall_resolve_name_arch(3) answers. */
+static int number_of(const char *name, enum arch arch)
+{
+	for (size_t i = 0; i < ARRAY_LEN(newer); i++)
+		if (!strcmp(newer[i].name, name))
+			return newer[i].nr;
+	return seccomp_syscall_resolve_name_arch(scmp_archs[arch], name);
+}
+
 static int add_rule(const struct profile *p, const struct profile_rule *rule,
 		    enum arch arch, struct entries *all, struct err *e)
 {
-	const int nr = seccomp_syscall_resolve_name_arch(scmp_archs[arch], rule->name);
+	const int nr = number_of(rule->name, arch);
 
 	if (nr >= 0)
 		all->list[all->count++] =

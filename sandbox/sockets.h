@@ -3,7 +3,7 @@
  * Abstract sockets belong to the network namespace.  One that is shared with
  * the host shows the host's: D-Bus, X11, container engines.  Landlock keeps
  * them away since ABI 6 (landlock.h); on older kernels the whole family is
- * refused instead.  socketpair(2) stays: it reaches nobody. */
+ * refused instead.  socketpair(2) of streams and packets stays: it reaches nobody else. */
 #pragma once
 
 struct err;

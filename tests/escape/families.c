@@ -29,7 +29,7 @@ static void open_pair(struct trial *t)
 {
 	int pair[2];
 
-	trial_call(t, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	trial_call(t, socketpair(AF_UNIX, (int)t->probe->value, 0, pair));
 }
 
 #define FAMILY(nm, family, type, protocol)                        \
@@ -40,7 +40,8 @@ static void open_pair(struct trial *t)
 
 const struct probe families_probes[] = {
 	DGRAM("socket-unix", AF_UNIX, 0),
-	{ "D62", "socketpair-unix", .run = open_pair },
+	{ "D62", "socketpair-unix", .run = open_pair, .value = SOCK_STREAM },
+	{ "D62", "socketpair-packets", .run = open_pair, .value = SOCK_SEQPACKET },
 	DGRAM("socket-inet", AF_INET, 0),
 	DGRAM("socket-inet6", AF_INET6, 0),
 	RAW("netlink-route", AF_NETLINK, NETLINK_ROUTE),

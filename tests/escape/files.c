@@ -11,6 +11,7 @@
 #include <sys/ipc.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 /* Enough to leave any working directory; more is harmless, since ".." of the
  * root is the root. */
@@ -36,6 +37,21 @@ static void read_path(struct trial *t)
 static void read_secret(struct trial *t)
 {
 	read_one(t, t->set->secret);
+}
+
+/* What is known about a file that cannot be opened.  place.bash gives it one. */
+static void attribute_of_host(struct trial *t)
+{
+	char value[64];
+
+	trial_file(t, getxattr(t->set->secret, "user.probe", value, sizeof(value)));
+}
+
+static void attributes_of_host(struct trial *t)
+{
+	char names[256];
+
+	trial_file(t, llistxattr(t->set->secret, names, sizeof(names)));
 }
 
 static void read_source(struct trial *t)
@@ -223,6 +239,8 @@ const struct probe files_probes[] = {
 	{ "A1", "read-shadow", .run = read_path, .text = "/etc/shadow" },
 	{ "A1", "read-gshadow", .run = read_path, .text = "/etc/gshadow" },
 	{ "A1", "read-host-secret", .run = read_secret },
+	{ "A1", "attribute-of-host", .run = attribute_of_host },
+	{ "A1", "attributes-of-host", .run = attributes_of_host },
 	{ "A1", "read-host-source", .run = read_source },
 	{ "A1", "list-root-home", .run = list_path, .text = "/root" },
 	{ "A2", "dotdot-inherited-cwd", .run = dotdot_inherited },

@@ -1,7 +1,8 @@
 /* listener -- the host's side of the socket probes.
  *
  * Listens at every address of both families on one TCP port, on an abstract
- * unix socket and on a unix socket by path; takes what comes and drops it.
+ * unix socket and on a unix socket by path; takes what comes and drops it.  At the two
+ * names with PROBE_DATAGRAM behind them it answers each datagram with its stdin.
  * Prints "PORT\n" when all of them listen, and ends when its stdin does.
  *
  *	listener ABSTRACT-NAME PATH */
@@ -19,20 +20,44 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
-static int listen_unix(const char *name, bool is_abstract)
+/* A socket by that name, which does not listen yet. */
+static int bind_unix(const char *name, const char *end, bool is_abstract, int type)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	size_t len = strlen(name);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char *path = un.sun_path + is_abstract;
+	size_t len = strlen(name) + strlen(end);
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
 	if (len > sizeof(un.sun_path) - 2)
 		return -1;
-	memcpy(un.sun_path + is_abstract, name, len);
+	memcpy(path, name, strlen(name));
+	memcpy(path + strlen(name), end, strlen(end));
 	len += offsetof(struct sockaddr_un, sun_path) + 1;
-	if (bind(fd, (struct sockaddr *)&un, (socklen_t)len) || listen(fd, 64))
-		return -1;
-	return fd;
+	return bind(fd, (struct sockaddr *)&un, (socklen_t)len) ? -1 : fd;
+}
+
+static int listen_unix(const char *name, bool is_abstract)
+{
+	int fd = bind_unix(name, "", is_abstract, SOCK_STREAM);
+
+	return fd < 0 || listen(fd, 64) ? -1 : fd;
+}
+
+static void answer_datagram(int sock)
+{
+	struct sockaddr_un un;
+	socklen_t len = sizeof(un);
+	char byte;
+
+	if (recvfrom(sock, &byte, 1, MSG_DONTWAIT, (struct sockaddr *)&un, &len) < 0 ||
+	    len <= sizeof(un.sun_family))
+		return;
+	/* From a socket of its own, which has one peer. */
+	AUTO_CLOSE int back = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (!connect(back, (struct sockaddr *)&un, len))
+		(void)socket_send_fd(back, 0); /* the probe sees whether it comes */
 }
 
 /* A v6 socket takes v4 as well unless it is told otherwise; where there is no
@@ -73,9 +98,19 @@ static int share(int port)
 	return shmdt(at);
 }
 
+static void take(bool is_stream, const struct pollfd *from)
+{
+	if (!from->revents)
+		return;
+	if (!is_stream)
+		answer_datagram(from->fd);
+	else
+		(void)close(accept(from->fd, NULL, NULL)); /* -1 does no harm */
+}
+
 int main(int argc, char **argv)
 {
-	struct pollfd polls[4] = { { .fd = 0, .events = POLLIN } };
+	struct pollfd polls[6] = { { .fd = 0, .events = POLLIN } };
 	int port = 0;
 
 	if (argc != 3)
@@ -84,6 +119,8 @@ int main(int argc, char **argv)
 	polls[1].fd = listen_tcp(&port);
 	polls[2].fd = listen_unix(argv[1], true);
 	polls[3].fd = listen_unix(argv[2], false);
+	polls[4].fd = bind_unix(argv[1], PROBE_DATAGRAM, true, SOCK_DGRAM);
+	polls[5].fd = bind_unix(argv[2], PROBE_DATAGRAM, false, SOCK_DGRAM);
 	for (size_t i = 1; i < ARRAY_LEN(polls); i++) {
 		polls[i].events = POLLIN;
 		if (polls[i].fd < 0)
@@ -96,12 +133,8 @@ int main(int argc, char **argv)
 	while (poll(polls, ARRAY_LEN(polls), -1) > 0) {
 		if (polls[0].revents)
 			return 0;
-		for (size_t i = 1; i < ARRAY_LEN(polls); i++) {
-			AUTO_CLOSE int fd = polls[i].revents
-				? accept(polls[i].fd, NULL, NULL) : -1;
-
-			(void)fd; /* closed again at once */
-		}
+		for (size_t i = 1; i < ARRAY_LEN(polls); i++)
+			take(i < 4, &polls[i]);
 	}
 	return 1;
 }

@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* An address out there may never answer, which no event tells.  Nothing else is waited for
  * so long: a wall and this host's listeners answer at once. */
@@ -121,19 +123,28 @@ static void ping_host(struct trial *t)
 	net_result(t, sent < 0 ? -1 : 0);
 }
 
-/* `name` is the path, or for an abstract name what follows its NUL. */
-static void try_unix(struct trial *t, const char *name, bool is_abstract)
+/* `name` is the path, or for an abstract name what follows its NUL.  Returns the
+ * length of the address, 0: it is too long. */
+static socklen_t name_unix(struct sockaddr_un *un, const char *name, bool is_abstract)
 {
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	size_t len = strlen(name);
 
-	if (len > sizeof(un.sun_path) - 2) {
-		trial_says(t, "skip:long-name", "%zu bytes", len);
-		return;
-	}
-	memcpy(un.sun_path + is_abstract, name, len);
-	len += offsetof(struct sockaddr_un, sun_path) + 1;
-	try_connect(t, (struct sockaddr *)&un, (socklen_t)len);
+	if (len > sizeof(un->sun_path) - 2)
+		return 0;
+	*un = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(un->sun_path + is_abstract, name, len);
+	return (socklen_t)(len + offsetof(struct sockaddr_un, sun_path) + 1);
+}
+
+static void try_unix(struct trial *t, const char *name, bool is_abstract)
+{
+	struct sockaddr_un un;
+	socklen_t len = name_unix(&un, name, is_abstract);
+
+	if (len)
+		try_connect(t, (struct sockaddr *)&un, len);
+	else
+		trial_says(t, "skip:long-name", "%zu bytes", strlen(name));
 }
 
 static void to_abstract(struct trial *t)
@@ -172,6 +183,76 @@ static void to_known(struct trial *t)
 	}
 }
 
+/* One of a pair of datagram sockets, which sends to any name, and so does one of
+ * SOCK_RAW.  By the raw call: the kernel takes the low half of the type. */
+static int one_of_pair(const struct trial *t)
+{
+	int pair[2];
+
+	return syscall(SYS_socketpair, AF_UNIX, t->probe->value, 0, pair) ? -1 : pair[0];
+}
+
+/* A byte, and the descriptor `with` unless it is -1, to the host's datagram socket. */
+static int send_to_host(const struct trial *t, int sock, int with)
+{
+	const bool is_abstract = t->probe->value2;
+	struct path name;
+	struct sockaddr_un un;
+
+	snprintf(name.s, sizeof(name.s), "%.400s" PROBE_DATAGRAM,
+		 is_abstract ? t->set->abstract : t->set->socket);
+	socklen_t len = name_unix(&un, name.s, is_abstract);
+	if (with < 0)
+		return sendto(sock, "x", 1, 0, (struct sockaddr *)&un, len) < 0 ? -1 : 0;
+	/* Named for good: socket_send_fd() takes no address. */
+	return connect(sock, (struct sockaddr *)&un, len) ? -1 : socket_send_fd(sock, with);
+}
+
+static void pair_to_host(struct trial *t)
+{
+	AUTO_CLOSE int sock = one_of_pair(t);
+
+	net_result(t, sock < 0 ? -1 : send_to_host(t, sock, -1));
+}
+
+static void pair_gives_rights(struct trial *t)
+{
+	AUTO_CLOSE int sock = one_of_pair(t);
+
+	net_result(t, sock < 0 ? -1 : send_to_host(t, sock, 0));
+}
+
+/* The listener answers with a descriptor of its own.  It may where we have no other peer
+ * any more, and a name, which the kernel chooses (unix(7), autobind). */
+static void pair_takes_rights(struct trial *t)
+{
+	static const struct sockaddr no_peer = { .sa_family = AF_UNSPEC };
+	static const struct sockaddr no_name = { .sa_family = AF_UNIX };
+	AUTO_CLOSE int sock = one_of_pair(t);
+	struct pollfd answer = { .fd = sock, .events = POLLIN };
+
+	if (sock < 0 || connect(sock, &no_peer, sizeof(no_peer)) ||
+	    bind(sock, &no_name, sizeof(no_name.sa_family)) || send_to_host(t, sock, -1)) {
+		net_result(t, -1);
+		return;
+	}
+	errno = ETIMEDOUT;
+	AUTO_CLOSE int taken = poll(&answer, 1, GIVE_UP_MS) < 1 ? -1 : socket_take_fd(sock);
+	net_result(t, taken < 0 ? -1 : 0);
+}
+
+/* A name that a service of the host's may want: the first who takes it has it. */
+static void pair_takes_name(struct trial *t)
+{
+	struct path name;
+	struct sockaddr_un un;
+
+	snprintf(name.s, sizeof(name.s), "%.400s-taken", t->set->abstract);
+	socklen_t len = name_unix(&un, name.s, true);
+	AUTO_CLOSE int sock = one_of_pair(t);
+	net_result(t, sock < 0 ? -1 : bind(sock, (struct sockaddr *)&un, len));
+}
+
 #define TCP SOCK_STREAM
 #define UDP SOCK_DGRAM
 
@@ -193,5 +274,12 @@ const struct probe net_probes[] = {
 	{ "D61", "abstract-stream", .run = to_abstract, .value = SOCK_STREAM },
 	{ "D61", "path-stream", .run = to_path, .value = SOCK_STREAM },
 	{ "D61", "known-sockets", .run = to_known, .value = SOCK_STREAM },
+	{ "D61", "pair-path", .run = pair_to_host, .value = SOCK_DGRAM },
+	{ "D61", "pair-path-wide", .run = pair_to_host, .value = SOCK_DGRAM | 1L << 32 },
+	{ "D61", "pair-path-raw", .run = pair_to_host, .value = SOCK_RAW },
+	{ "D61", "pair-abstract", .run = pair_to_host, .value = SOCK_DGRAM, .value2 = true },
+	{ "D61", "pair-gives-rights", .run = pair_gives_rights, .value = SOCK_DGRAM },
+	{ "D61", "pair-takes-rights", .run = pair_takes_rights, .value = SOCK_DGRAM },
+	{ "D61", "pair-takes-name", .run = pair_takes_name, .value = SOCK_STREAM },
 	{ 0 },
 };

@@ -87,6 +87,8 @@ make_place()
 	trap 'exit 1' INT TERM HUP
 	chmod 755 "$base"
 	echo 'a secret of the host' >"$base/secret"
+	# Where the file system has such; the controls say whether it has.
+	setfattr -n user.probe -v known "$base/secret" 2>/dev/null
 	fixture "$base/in"
 	start_listener
 	start_host_process

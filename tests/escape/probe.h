@@ -28,6 +28,9 @@
 /* Of the listener's System V shared memory (listener.c). */
 #define PROBE_SHM_KEY(port) (0x68750000 | (port))
 
+/* What the listener's datagram sockets have at the end of the names of the others. */
+#define PROBE_DATAGRAM "-datagram"
+
 #define TRIAL_SECONDS 5 /* where nothing else is said */
 
 /* What the runner tells about the place.  Strings are never NULL. */

@@ -22,7 +22,8 @@
 /* Numbers that the headers of a build machine may not have yet; they are the
  * same on all architectures since 5.1. */
 enum new_call {
-	NEW_LISTMOUNT = 458, NEW_OPEN_TREE_ATTR = 467, NEW_FILE_SETATTR = 469,
+	NEW_LISTMOUNT = 458, NEW_GETXATTRAT = 464, NEW_LISTXATTRAT = 465,
+	NEW_OPEN_TREE_ATTR = 467, NEW_FILE_GETATTR = 468, NEW_FILE_SETATTR = 469,
 };
 
 static void wide_prlimit(struct trial *t)
@@ -124,6 +125,35 @@ static void new_file_setattr(struct trial *t)
 	(void)unlink(path.s); /* made above */
 }
 
+/* struct xattr_args: where the value goes, its size, flags. */
+static void new_get_attribute(struct trial *t)
+{
+	char value[64];
+	struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} request = { .value = (uintptr_t)value, .size = sizeof(value) };
+
+	trial_file(t, syscall(NEW_GETXATTRAT, AT_FDCWD, t->set->secret, 0, "user.probe",
+			      &request, sizeof(request)));
+}
+
+static void new_list_attributes(struct trial *t)
+{
+	char names[256];
+
+	trial_file(t, syscall(NEW_LISTXATTRAT, AT_FDCWD, t->set->secret, 0, names,
+			      sizeof(names)));
+}
+
+static void new_file_flags(struct trial *t)
+{
+	uint64_t attr[3];
+
+	trial_file(t, syscall(NEW_FILE_GETATTR, AT_FDCWD, t->set->secret, attr, sizeof(attr),
+			      0));
+}
+
 /* The list of mounts by number, and what is known of each: mountinfo without
  * /proc.  struct mnt_id_req: size, spare, id (all ones: the root), param. */
 static void new_list_mounts(struct trial *t)
@@ -153,6 +183,9 @@ const struct probe width_probes[] = {
 	{ "D62", "socket-packet-wide", .run = wide_socket, .value = AF_PACKET },
 	{ "A13", "open-tree-attr", .run = new_open_tree_attr },
 	{ "A13", "listmount", .run = new_list_mounts },
+	{ "A1", "getxattrat-of-host", .run = new_get_attribute },
+	{ "A1", "listxattrat-of-host", .run = new_list_attributes },
+	{ "A1", "file-getattr-of-host", .run = new_file_flags },
 	{ "A31", "file-setattr-immutable", .run = new_file_setattr },
 	{ 0 },
 };

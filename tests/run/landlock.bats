@@ -112,8 +112,9 @@ left() {
 	[[ $(cat other/file) == secret && $(ls -A other) == file ]]
 }
 
-@test "owners and attributes of the user's own files stay as they are, wherever these are" {
+@test "owners and attributes of the user's own files stay as they are, and unread, wherever these are" {
 	echo x >file
+	setfattr -n user.probe -v secret file 2>/dev/null || true # where the file system has them
 	give file
 	tries owners_and_attributes "$T/file"
 	[[ $status == 0 && $output == done ]]
@@ -269,6 +270,26 @@ sleeps() {
 @test "no unix socket, no datagram; a pair of sockets is there" {
 	tries no_sockets
 	[[ $output == True ]]
+}
+
+# listens: datagram sockets of the user's outside, at ./there/socket and @$mark.
+listens() {
+	room there
+	mkfifo hold heard
+	as_who /usr/bin/python3 -SE "$here/landlock.py" listen "$T/there/socket" "$mark" <hold >heard 3>&- &
+	started+=($!)
+	exec 6>hold 7<heard
+	read -r -t "$PATIENCE" -u 7 line
+	[[ $line == listens ]]
+}
+
+@test "a pair of sockets reaches no datagram socket of the host's" {
+	listens
+	tries datagrams "$T/there/socket" "$mark"
+	exec 6>&-
+	[[ $status == 0 && $output == 1 ]]
+	read -r -t "$PATIENCE" -u 7 line
+	[[ $line == '0 came' ]]
 }
 
 @test "--network host is TCP alone" {

@@ -33,8 +33,23 @@ def owners_and_attributes(path):
         "at": lambda: os.chown(name, uid, gid, dir_fd=os.open(folder, os.O_PATH)),
         "setxattr": lambda: os.setxattr(path, "user.x", b"1"),
         "lsetxattr": lambda: os.setxattr(path, "user.x", b"1", follow_symlinks=False),
+        "list": lambda: os.listxattr(path),
+        "llist": lambda: os.listxattr(path, follow_symlinks=False),
+        "get": lambda: os.getxattr(path, "user.probe"),
+        "lget": lambda: os.getxattr(path, "user.probe", follow_symlinks=False),
     })
+    new_attributes(path)
     print("done")
+
+
+def new_attributes(path):
+    """What kernels from 6.13 on have, with sizes that each of them takes for an error: a call
+    that comes so far was not refused."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for number in 463, 464, 465, 466, 468, 469, 457, 458:
+        libc.syscall(number, -100, path.encode(), 0, 0, 1, 1)
+        if ctypes.get_errno() not in (1, 38, 95):
+            print(number, os.strerror(ctypes.get_errno()))
 
 
 def other_process(pid):
@@ -80,6 +95,38 @@ def no_sockets():
     a, b = socket.socketpair()
     a.send(b"x")
     print(b.recv(1) == b"x")
+
+
+def datagrams(path, abstract):
+    """To a socket of the host's by path, its descriptors and ours, and to an abstract one."""
+    for kind in socket.SOCK_DGRAM, socket.SOCK_RAW:
+        try:
+            sender, _ = socket.socketpair(socket.AF_UNIX, kind)
+        except PermissionError:
+            continue
+        tell_done({
+            "path": lambda: sender.sendto(b"x", path),
+            "abstract": lambda: sender.sendto(b"x", "\0" + abstract),
+            "rights": lambda: socket.send_fds(sender, [b"x"], [0], 0, path),
+            "bind": lambda: sender.bind("")})
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    socket.send_fds(a, [b"x"], [0])
+    print(len(socket.recv_fds(b, 1, 1)[1]))
+    # A name in the host's namespace, which a service of the user's may want.
+    tell_done({"name": lambda: a.bind("\0" + abstract + "-mine")})
+
+
+def listen(path, abstract):
+    """On the host: two datagram sockets, until its stdin ends; it prints how much has come."""
+    ours = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
+    ours[0].bind(path)
+    os.chmod(path, 0o666)
+    ours[1].bind("\0" + abstract)
+    print("listens", flush=True)
+    sys.stdin.read()
+    for one in ours:
+        one.setblocking(False)
+    print(sum(is_done(lambda one=one: one.recv(1)) for one in ours), "came", flush=True)
 
 
 def greet():
