@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "policy/policy.h"
 #include "policy/quantity.h"
 #include "sandbox/level.h"
@@ -63,6 +66,19 @@ int identity_decide(const struct policy *policy, struct identity *ret, struct er
 	else
 		*ret = (struct identity){ .uid = getuid(), .gid = getgid(), .why = "caller" };
 	return 0;
+}
+
+char *identity_name(uid_t uid)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *entry = NULL;
+
+	while (users && (entry = fgetpwent(users)) && entry->pw_uid != uid)
+		;
+	char *name = entry ? text_copy(entry->pw_name) : NULL;
+	if (users)
+		(void)fclose(users); /* it was only read */
+	return name;
 }
 
 /* EINVAL: the id is not mapped.  EPERM: setgroups is denied where an ordinary

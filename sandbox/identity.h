@@ -25,6 +25,10 @@ struct identity {
  * (65534); an id of 0 is passed over.  Everybody else: the caller. */
 int identity_decide(const struct policy *policy, struct identity *ret, struct err *e);
 
+/* What passwd(5) calls a user, allocated; NULL: nothing.  A static program looks at
+ * /etc/passwd alone.  The environment is not asked: anybody may have set it. */
+char *identity_name(uid_t uid);
+
 /* Drops root for good: supplementary groups, group, user, capabilities.  Does
  * nothing for an ordinary user. */
 int identity_become(const struct identity *who, struct err *e);

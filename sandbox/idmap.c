@@ -25,13 +25,22 @@ size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside)
 	return 1;
 }
 
-/* Takes "USER:START:COUNT" apart if it is about `user` and large enough. */
-static bool matches(const char *line, const char *user, uint32_t *ret_start)
+static bool is_about(const char *line, size_t len, const struct subid_owner *owner)
 {
-	size_t len = strlen(user);
+	char number[16];
+
+	(void)snprintf(number, sizeof(number), "%u", owner->uid); /* fits */
+	return (strlen(number) == len && !strncmp(line, number, len)) ||
+	       (owner->name && strlen(owner->name) == len && !strncmp(line, owner->name, len));
+}
+
+/* Takes "USER:START:COUNT" apart if it is about `owner` and large enough. */
+static bool matches(const char *line, const struct subid_owner *owner, uint32_t *ret_start)
+{
+	const size_t len = strcspn(line, ":\n");
 	unsigned long long start, count;
 
-	if (strncmp(line, user, len) || line[len] != ':')
+	if (line[len] != ':' || !is_about(line, len, owner))
 		return false;
 	if (sscanf(line + len + 1, "%20llu:%20llu", &start, &count) != 2)
 		return false;
@@ -71,33 +80,34 @@ static unsigned long long behind_all(const char *file, unsigned long long from)
 
 /* A range that is somebody else's too would let each read the other's files.
  * usermod(8) takes names only; the files take numbers as well. */
-static int advise_range(const char *file, const char *user, struct err *e)
+static int advise_range(const char *file, const struct subid_owner *owner, struct err *e)
 {
 	unsigned long long start = behind_all(file, 100000);
 
 	start = behind_all("/etc/subgid", behind_all("/etc/subuid", start));
-	if (strspn(user, "0123456789") == strlen(user))
-		return err_remedy(e, "as root: echo %s:%llu:%d | tee -a /etc/subuid /etc/subgid",
-				  user, start, IDS_INSIDE);
+	if (!owner->name)
+		return err_remedy(e, "as root: echo %u:%llu:%d | tee -a /etc/subuid /etc/subgid",
+				  owner->uid, start, IDS_INSIDE);
 	return err_remedy(e, "as root: usermod --add-subuids %llu-%llu --add-subgids %llu-%llu %s",
-			  start, start + IDS_INSIDE - 1, start, start + IDS_INSIDE - 1, user);
+			  start, start + IDS_INSIDE - 1, start, start + IDS_INSIDE - 1, owner->name);
 }
 
-static int find_range(const char *file, const char *user, uint32_t *ret_start,
+static int find_range(const char *file, const struct subid_owner *owner, uint32_t *ret_start,
 		      struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 
 	if (read_subids(file, &text, e) < 0)
-		return e->sys == ENOENT ? advise_range(file, user, e) : -1;
+		return e->sys == ENOENT ? advise_range(file, owner, e) : -1;
 	for (char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (matches(line, user, ret_start))
+		if (matches(line, owner, ret_start))
 			return 0;
 	}
-	(void)err_set(e, ERR_NOT_FOUND, "%s grants no range of %d ids to %s", file,
-		      IDS_INSIDE, user);
-	return advise_range(file, user, e);
+	AUTO_FREE char *number = text_format("%u", owner->uid);
+	(void)err_set(e, ERR_NOT_FOUND, "%s grants no range of %d ids to %s", file, IDS_INSIDE,
+		      owner->name ? owner->name : number);
+	return advise_range(file, owner, e);
 }
 
 /* 65536 granted ids: one for each id but the kept one, which is the
@@ -115,24 +125,24 @@ static size_t lay_out(struct idmap ret[IDMAP_MAX], uint32_t start, struct idmap 
 	return n;
 }
 
-size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
-		    struct idmap kept, struct err *e)
+size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file,
+		    const struct subid_owner *owner, struct idmap kept, struct err *e)
 {
 	uint32_t start = 0;
 
-	if (find_range(file, user, &start, e) < 0)
+	if (find_range(file, owner, &start, e) < 0)
 		return (void)err_in(e, "--idmap ranges"), 0;
 	return lay_out(ret, start, kept);
 }
 
-int idmaps_find(struct idmaps *ret, const char *user, uid_t uid, gid_t gid, struct err *e)
+int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid, struct err *e)
 {
-	const struct idmap own_uid = { IDMAP_AGENT, uid, 1 }, own_gid = { IDMAP_AGENT, gid, 1 };
+	const struct idmap own_uid = { IDMAP_AGENT, owner->uid, 1 }, own_gid = { IDMAP_AGENT, gid, 1 };
 
-	ret->uid_count = idmap_ranges(ret->uids, "/etc/subuid", user, own_uid, e);
+	ret->uid_count = idmap_ranges(ret->uids, "/etc/subuid", owner, own_uid, e);
 	if (ret->uid_count == 0)
 		return -1;
-	ret->gid_count = idmap_ranges(ret->gids, "/etc/subgid", user, own_gid, e);
+	ret->gid_count = idmap_ranges(ret->gids, "/etc/subgid", owner, own_gid, e);
 	return ret->gid_count == 0 ? -1 : 0;
 }
 

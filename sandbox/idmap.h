@@ -25,13 +25,19 @@ struct idmaps {
  * own maps without privilege (user_namespaces(7)). */
 size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside);
 
+/* Whose ranges are looked for: a line has the name or the number, as for newuidmap(1). */
+struct subid_owner {
+	const char *name; /* borrowed; NULL: passwd(5) has none */
+	uid_t uid;
+};
+
 /* `kept` inside stands for the caller's own id `outside`; every other id from
  * 0 to 65535, and `extra` above them, stands for one out of the range of
- * subordinate ids that `file` (/etc/subuid or /etc/subgid) grants to `user`,
- * a name or number.  Returns the number of maps, 0 on failure.  Host id 0 is
+ * subordinate ids that `file` (/etc/subuid or /etc/subgid) grants to `owner`.
+ * Returns the number of maps, 0 on failure.  Host id 0 is
  * never among them: that is an error. */
-size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file, const char *user,
-		    struct idmap kept, struct err *e);
+size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file,
+		    const struct subid_owner *owner, struct idmap kept, struct err *e);
 
 /* Installs one map from inside: `file` is "uid_map" or "gid_map" of
  * /proc/self.  For gid_map, setgroups must have been denied before. */
@@ -43,8 +49,8 @@ int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct er
 
 /* --- ranges ----------------------------------------------------------------------- */
 
-/* The maps with ranges of `user`, who is uid and gid. */
-int idmaps_find(struct idmaps *ret, const char *user, uid_t uid, gid_t gid, struct err *e);
+/* The maps with ranges of `owner`, whose group is `gid`. */
+int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid, struct err *e);
 
 /* All that they depend on, in a word that may be the name of a folder: "UID.GID.START.START",
  * where the ranges begin.  Allocated. */

@@ -61,12 +61,10 @@ struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 
 int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
 {
-	AUTO_FREE char *number = text_format("%u", who->uid);
-	const char *name = getenv(who->was_root ? "SUDO_USER" : "USER");
+	AUTO_FREE char *name = identity_name(who->uid);
+	const struct subid_owner owner = { name, who->uid };
 
-	if (!name || !*name)
-		name = number;
-	if (idmaps_find(&p->ids, name, who->uid, who->gid, e) < 0)
+	if (idmaps_find(&p->ids, &owner, who->gid, e) < 0)
 		return -1;
 	p->has_ranges = true;
 	return 0;

@@ -127,7 +127,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 	       struct err *e);
 
 /* The part of it that --idmap ranges asks for: the maps, out of /etc/subuid and
- * /etc/subgid, by the name of the user, or by number where there is no name. */
+ * /etc/subgid, by the user's number and the name that passwd(5) has for it. */
 int plan_ranges(struct plan *p, const struct identity *who, struct err *e);
 
 /* Adds a zeroed step; the returned pointer is good until the next add. */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,24 +60,11 @@ static void set_unless_said(struct rung *r, const char *name, const char *value)
 		list_set_env(&r->l.plan.env, pair);
 }
 
-/* As /etc/passwd has it: a static program loads no other source.  Allocated. */
-static char *name_of(uid_t uid)
-{
-	FILE *users = fopen("/etc/passwd", "re");
-	const struct passwd *entry = NULL;
-
-	while (users && (entry = fgetpwent(users)) && entry->pw_uid != uid)
-		;
-	char *name = entry ? text_copy(entry->pw_name) : text_format("%u", uid);
-	if (users)
-		(void)fclose(users); /* it was only read */
-	return name;
-}
-
 /* There is no agent here: the command is who the files belong to. */
 static void plan_user(struct rung *r)
 {
-	AUTO_FREE char *name = name_of(r->l.who.uid);
+	AUTO_FREE char *listed = identity_name(r->l.who.uid);
+	AUTO_FREE char *name = listed ? text_copy(listed) : text_format("%u", r->l.who.uid);
 
 	set_unless_said(r, "USER", name);
 	set_unless_said(r, "LOGNAME", name);

@@ -32,7 +32,7 @@ begin() {
 	HUTCH=${HUTCH:-$top/build/hutch}
 	[[ $HUTCH == /* && ! -L $HUTCH ]] || HUTCH=$(realpath "$HUTCH")
 	BUILD=${HUTCH%/*}
-	unset SUDO_UID SUDO_GID SUDO_USER
+	unset SUDO_UID SUDO_GID
 	who=$EUID
 	((who)) || who=65534
 	T=/tmp/hutch-run.$SRANDOM
@@ -88,7 +88,6 @@ needs_range() {
 			echo "$name" && break
 	done) || true
 	[[ -n $name ]] && command -v newuidmap >/dev/null || skip "this host has no range of ids to give"
-	! is_root || export SUDO_USER=$name
 	who=$(id -u "$name")
 	! is_root || export SUDO_UID=$who SUDO_GID=$(id -g "$name")
 	give home runtime

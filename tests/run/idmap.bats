@@ -12,16 +12,13 @@ setup() {
 			id -u "$n" >/dev/null 2>&1 && echo "$n" && break
 		done)
 		[[ -n $name ]] || skip "nobody has a range in /etc/subuid"
-		SUDO_USER=$name
 		SUDO_UID=$(id -u "$name")
 		SUDO_GID=$(id -g "$name")
-		export SUDO_USER SUDO_UID SUDO_GID
+		export SUDO_UID SUDO_GID
 		who=$SUDO_UID
 		give home runtime
 	else
-		USER=$(id -un)
-		export USER
-		grep -q "^$USER:" /etc/subuid || skip "$USER has no range in /etc/subuid"
+		grep -q "^$(id -un):" /etc/subuid || skip "this user has no range in /etc/subuid"
 	fi
 	command -v newuidmap >/dev/null || skip "no newuidmap"
 }
@@ -113,14 +110,31 @@ ranges() {
 	none_marked
 }
 
+@test "whose ranges they are, the environment does not say" {
+	local known=()
+	! is_root || known=("SUDO_UID=$SUDO_UID" "SUDO_GID=$SUDO_GID")
+	catch env -i "${known[@]}" "$HUTCH" run --idmap ranges cat /proc/self/uid_map
+	[[ $status == 0 && ${#lines[@]} == 4 ]]
+	plain=$output
+	catch env USER=no-such-user LOGNAME=root SUDO_USER=root HOME=/root "$HUTCH" run --idmap ranges cat /proc/self/uid_map
+	[[ $status == 0 && $output == "$plain" ]]
+}
+
+# with_subids LINE...: whose files have these lines alone, in a mount namespace.
+with_subids() {
+	printf '%s\n' "$@" >subids
+	catch outer sh -c 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"' - \
+		"$T/subids" "$HUTCH" run --idmap ranges true
+	[ "$status" -eq 125 ]
+}
+
 @test "nobody without a range is told which command gives one" {
-	if is_root; then
-		SUDO_USER=no-such-user SUDO_UID=54321 SUDO_GID=54321 \
-			refuses '--idmap ranges: /etc/subuid grants no range' --idmap ranges true
-	else
-		USER=no-such-user refuses '--idmap ranges: /etc/subuid grants no range' --idmap ranges true
-	fi
-	[[ ${stderr_lines[1]} == *'usermod --add-subuids'* ]]
+	with_subids somebody:100000:65536
+	one_sentence '--idmap ranges: /etc/subuid grants no range'
+	[[ ${stderr_lines[1]} == *"usermod --add-subuids"*" $(id -un "$who")" ]]
+	# A number will do; then the next thing is wrong, that it is in a user namespace.
+	with_subids "$who:100000:65536"
+	[[ $stderr == *'hutch is in a user namespace already'* ]]
 }
 
 @test "what takes the helpers' rights away is told" {
@@ -129,7 +143,7 @@ ranges() {
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'hutch: --idmap ranges: no_new_privs is set on this process'* ]]
 	[[ $stderr == *'hutch: hint: '*NoNewPrivileges=* ]]
-	USER=$(id -un "$who") catch outer "$HUTCH" run --idmap ranges true
+	catch outer "$HUTCH" run --idmap ranges true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'hutch: --idmap ranges: hutch is in a user namespace already'* ]]
 }

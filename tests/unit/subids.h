@@ -9,9 +9,13 @@
 
 static inline bool subids_of(const struct passwd *pw, struct idmaps *ret)
 {
+	struct subid_owner owner;
 	struct err e;
 
-	return pw && pw->pw_uid && idmaps_find(ret, pw->pw_name, pw->pw_uid, pw->pw_gid, &e) == 0;
+	if (!pw || !pw->pw_uid)
+		return false;
+	owner = (struct subid_owner){ pw->pw_name, pw->pw_uid };
+	return idmaps_find(ret, &owner, pw->pw_gid, &e) == 0;
 }
 
 /* The caller; for root, the first one who has any.  Skips the test where there is none. */

@@ -37,7 +37,12 @@ static const struct {
 	{ "anna:4294967295:9999999999\n", 0 },
 	{ "anna:-5:65536\n", 0 },
 	{ "anna:18446744073709551615:65536\n", 0 },
+	{ "65534:100000:65536\n", 100000 }, /* her number */
+	{ "6553:100000:65536\n65534:200000:65536\nanna:300000:65536\n", 200000 },
+	{ "655345:100000:65536\n", 0 },
 };
+
+static const struct subid_owner anna = { "anna", 65534 }, nameless = { NULL, 65534 };
 
 static void test_which_lines_grant_ids(void **state)
 {
@@ -48,7 +53,7 @@ static void test_which_lines_grant_ids(void **state)
 		struct idmap maps[IDMAP_MAX] = { 0 };
 		struct err e = { 0 };
 		scene_file(state, "subuid", lines[i].line);
-		size_t count = idmap_ranges(maps, path, "anna", kept, &e);
+		size_t count = idmap_ranges(maps, path, &anna, kept, &e);
 		if (count != (lines[i].start ? 4 : 0) ||
 		    maps[0].outside != lines[i].start)
 			fail_msg("'%s': %zu maps, from %u", lines[i].line, count,
@@ -94,7 +99,7 @@ static void test_ranges_cover_every_id_once(void **state)
 		const struct idmap kept = { kepts[i], 1001, 1 };
 		struct idmap maps[IDMAP_MAX];
 		struct err e;
-		size_t count = idmap_ranges(maps, path, "anna", kept, &e);
+		size_t count = idmap_ranges(maps, path, &anna, kept, &e);
 		check_cover(maps, count, 100000);
 	}
 }
@@ -106,7 +111,7 @@ static void test_a_file_that_is_not_there(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(idmap_ranges(maps, "/nonesuch", "anna", kept, &e), 0);
+	assert_int_equal(idmap_ranges(maps, "/nonesuch", &anna, kept, &e), 0);
 	assert_non_null(strstr(e.text, "--idmap ranges"));
 	assert_non_null(strstr(e.text, "/nonesuch"));
 }
@@ -158,14 +163,14 @@ static void test_the_range_that_is_advised_is_nobodys(void **state)
 	struct err e = { 0 };
 
 	scene_file(state, "subuid", "ben:900000000:65536\neve:4294967295:9\n");
-	assert_int_equal(idmap_ranges(maps, path, "anna", kept, &e), 0);
+	assert_int_equal(idmap_ranges(maps, path, &anna, kept, &e), 0);
 	assert_string_equal(e.remedy, "as root: usermod --add-subuids 900065536-900131071 "
 				      "--add-subgids 900065536-900131071 anna");
-	assert_int_equal(idmap_ranges(maps, path, "65534", kept, &e), 0);
+	assert_int_equal(idmap_ranges(maps, path, &nameless, kept, &e), 0);
 	assert_string_equal(e.remedy, "as root: echo 65534:900065536:65536 | tee -a "
 				      "/etc/subuid /etc/subgid");
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(idmap_ranges(maps, path, "anna", kept, &e), 0);
+	assert_int_equal(idmap_ranges(maps, path, &anna, kept, &e), 0);
 	assert_non_null(strstr(e.remedy, "usermod --add-subuids "));
 }
 
