@@ -27,16 +27,28 @@
 #define RESOLV_MAX   (64u << 10)
 
 /* What of the host's /etc the programs in /usr cannot do without.  None of it
- * is about the host's users or its network. */
+ * is about the host's users or its network, and nothing that has a place for a
+ * password or the name of another host is here: not npmrc, pip.conf, gitconfig,
+ * Maven's settings.xml, R's Renviron.site, ImageMagick's policy.xml.  Of a folder
+ * with both, single files are.  What is not there costs nothing but a look. */
 static const char *const etc_entries[] = {
-	"alternatives", "ca-certificates", "crypto-policies", "fonts", "java",
-	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types",
-	"os-release", "perl", "pki", "protocols", "python3", "services", "ssl",
-	"terminfo",
+	"alternatives", "ca-certificates", "chromium.d", "crypto-policies",
+	"debian_version", "dictionaries-common", "dpkg/origins", "drirc", "fonts",
+	"ghostscript", "glvnd", "groff", "gtk-2.0", "gtk-3.0", "gtk-4.0",
+	"ImageMagick-6/delegates.xml", "ImageMagick-6/type.xml",
+	"ImageMagick-6/type-ghostscript.xml", "ImageMagick-7/delegates.xml",
+	"ImageMagick-7/type.xml", "ImageMagick-7/type-ghostscript.xml", "java",
+	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "localtime",
+	"lsb-release", "mailcap", "manpath.config", "matplotlibrc", "maven/logging",
+	"maven/m2.conf", "mime.types", "octave.conf", "OpenCL", "os-release",
+	"papersize", "paperspecs", "perl", "pki", "protocols", "python3",
+	"R/ldpaths", "R/Makeconf", "R/Renviron", "redhat-release", "services", "sgml",
+	"ssl", "terminfo", "texmf", "timezone", "vim", "vulkan", "X11/app-defaults",
+	"X11/rgb.txt", "xml",
 };
 
-/* The same, with a version behind the name. */
-static const char *const etc_prefixes[] = { "java-", "python2.", "python3." };
+/* The same, with a version, or an architecture, behind the name. */
+static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
 
 /* What of procfs tells of the host and is open to all.  What only root may
  * open (kcore, kmsg, timer_list, sysrq-trigger, ...) needs no mask: it belongs

@@ -151,6 +151,34 @@ inside_python() {
 	[ "$output" = "[0, 1, 2]" ]
 }
 
+# An /etc of a host on which everything has been installed.
+etc_of_everything() {
+	local name
+	for name in "$@"; do
+		mkdir -p "etc/$(dirname "$name")"
+		echo "of $name" >"etc/$name"
+	done
+	cp -P /etc/passwd /etc/group /etc/ld.so.cache etc/
+	chmod -R a+rX etc
+}
+
+@test "what programs have in the /etc of the host is inside, and what may hold secrets is not" {
+	local shown=(chromium.d/default-flags matplotlibrc R/ldpaths R/Renviron maven/m2.conf texmf/web2c/texmf.cnf
+		OpenCL/vendors/x.icd vulkan/icd.d/x.json glvnd/egl_vendor.d/x.json gtk-3.0/settings.ini vim/vimrc xml/catalog
+		ImageMagick-6/delegates.xml X11/app-defaults/XTerm dpkg/origins/default timezone locale.alias mailcap java-99/x)
+	local kept=(npmrc pip.conf gitconfig wgetrc curlrc environment profile bash.bashrc networks krb5.conf fstab machine-id
+		R/Renviron.site R/Rprofile.site maven/settings.xml ImageMagick-6/policy.xml ssh/ssh_config apt/sources.list
+		chromium/policies/x.json X11/xdm/xdm-config xdg/pip/pip.conf odbc.ini mysql/my.cnf openmpi/openmpi-default-hostfile)
+	etc_of_everything "${shown[@]}" "${kept[@]}"
+	catch outer sh -c 'mount --bind "$1" /etc && shift && exec "$@"' - "$T/etc" \
+		"$HUTCH" run sh -c 'cd /etc && cat "$@"' - "${shown[@]}"
+	[ "$status" -eq 0 ]
+	[ "$output" = "$(printf 'of %s\n' "${shown[@]}")" ]
+	catch outer sh -c 'mount --bind "$1" /etc && shift && exec "$@"' - "$T/etc" \
+		"$HUTCH" run sh -c 'cd /etc && for one; do [ ! -e "$one" ] || echo "$one"; done' - "${kept[@]}"
+	[[ $status == 0 && -z $output ]]
+}
+
 @test "a compiler, which is a link into /etc/alternatives, works" {
 	[ -e /etc/alternatives/cc ] || skip "no C compiler on this host"
 	inside sh -c 'echo "int main(void){return 42;}" >a.c && cc a.c && ./a.out; echo $?'
