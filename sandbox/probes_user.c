@@ -133,6 +133,17 @@ static void explain_fallback(struct trial *t, const char *path)
 	advise_runtime(t);
 }
 
+/* Up to what is there of a path, in place. */
+static void cut_to_what_is_there(char *path)
+{
+	struct stat st;
+
+	while (stat(path, &st) < 0 && errno == ENOENT) {
+		char *slash = strrchr(path, '/');
+		slash[slash == path] = '\0'; /* the first one stays */
+	}
+}
+
 void probe_runtime_dir(struct trial *t)
 {
 	AUTO_FREE char *path = folder_path(FOLDER_STATE);
@@ -140,12 +151,16 @@ void probe_runtime_dir(struct trial *t)
 	struct stat st;
 
 	*strrchr(base, '/') = '\0';
+	AUTO_FREE char *above = text_copy(base);
+	cut_to_what_is_there(above);
 	bool is_there = lstat(path, &st) == 0;
 	AUTO_CLOSE int folder = is_there ? folder_open(path, &t->e) : -1;
 	if (is_there && folder < 0)
 		trial_failed(t);
-	else if (try_to_write(is_there ? path : base) < 0)
-		explain_unwritable(t, is_there ? path : base);
+	else if (try_to_write(is_there ? path : above) < 0)
+		explain_unwritable(t, is_there ? path : above);
+	else if (strcmp(above, base) != 0)
+		trial_found(t, CHECK_OK, "%s, which is made when it is needed", base);
 	else if (!strcmp(base, "/tmp"))
 		explain_fallback(t, path);
 	else

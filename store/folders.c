@@ -39,14 +39,25 @@ static int state_path(char *to, size_t size)
 	return snprintf(to, size, "/tmp/hutch-%u", geteuid());
 }
 
+/* A variable that was left behind by sudo names another user's folder: only what is ours
+ * counts, and what is not there, which is made (XDG Base Directory Specification). */
+static bool counts(const char *base)
+{
+	struct stat st;
+
+	if (!base || base[0] != '/')
+		return false;
+	if (stat(base, &st) == 0)
+		return is_ours(&st);
+	return errno == ENOENT || errno == ENOTDIR;
+}
+
 static int print_path(enum folder which, char *to, size_t size)
 {
 	const char *base = getenv(homes[which].variable), *home = getenv("HOME");
 	struct stat st;
 
-	/* A variable that was left behind by sudo names another user's folder:
-	 * only what is ours counts. */
-	if (base && base[0] == '/' && stat(base, &st) == 0 && is_ours(&st))
+	if (counts(base))
 		return snprintf(to, size, "%s/hutch", base);
 	if (which == FOLDER_STATE)
 		return state_path(to, size);
@@ -87,18 +98,72 @@ int folder_open(const char *path, struct err *e)
 	return fd_take(&fd);
 }
 
+/* Whoever has the root folder can do with all of it what he likes anyway: root, or in a
+ * user namespace where root has no number, the one that stands for all who have none. */
+static bool is_trusted(uid_t uid)
+{
+	struct stat st;
+
+	return uid == geteuid() || uid == 0 || (stat("/", &st) == 0 && st.st_uid == uid);
+}
+
+static int refuse_theirs(const char *name, const char *path, struct err *e)
+{
+	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is somebody else's", path, name);
+}
+
+/* The folder `name` in `dir`, which it closes; it is made where it is not there.  Who owns a
+ * folder could move away what we make in it, and a link leads where its owner wants. */
+static int step(int dir, const char *name, const char *path, struct err *e)
+{
+	AUTO_CLOSE int above = dir;
+	int follow = O_NOFOLLOW;
+	struct stat st;
+
+	if (fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISLNK(st.st_mode) && !is_trusted(st.st_uid))
+			return refuse_theirs(name, path, e);
+		follow = S_ISLNK(st.st_mode) ? 0 : O_NOFOLLOW;
+	} else if (errno != ENOENT) {
+		return err_sys(e, "make %s", path);
+	} else if (fstat(above, &st) < 0 || !is_trusted(st.st_uid)) {
+		return refuse_theirs("the folder above", path, e);
+	} else if (mkdirat(above, name, 0700) < 0 && errno != EEXIST) {
+		return err_sys(e, "make %s", path);
+	}
+	int fd = openat(above, name, O_PATH | O_DIRECTORY | O_CLOEXEC | follow);
+	return fd < 0 ? err_sys(e, "make %s", path) : fd;
+}
+
+/* A variable that says so is what can be changed. */
+static int advise(const char *path, struct err *e)
+{
+	for (size_t i = 0; i < FOLDER_COUNT; i++) {
+		const char *base = getenv(homes[i].variable);
+		const size_t len = base && base[0] == '/' ? strlen(base) : 0;
+
+		if (len && !strncmp(path, base, len) && (path[len] == '/' || base[len - 1] == '/'))
+			return err_remedy(e, "%s names it: set that to a folder of yours, or unset "
+					     "it", homes[i].variable);
+	}
+	return -1;
+}
+
 int folder_create(const char *path, struct err *e)
 {
-	AUTO_FREE char *at = text_copy(path);
+	AUTO_FREE char *names = text_copy(path);
+	AUTO_CLOSE int at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *rest = names;
 
-	for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(at, 0700) < 0 && errno != EEXIST)
-			return err_sys(e, "make %s", at);
-		*slash = '/';
+	if (at < 0)
+		return err_sys(e, "make %s", path);
+	for (const char *name; (name = strsep(&rest, "/"));) {
+		if (!*name)
+			continue;
+		at = step(fd_take(&at), name, path, e);
+		if (at < 0)
+			return advise(path, e);
 	}
-	if (mkdir(at, 0700) < 0 && errno != EEXIST)
-		return err_sys(e, "make %s", at);
 	AUTO_CLOSE int fd = folder_open(path, e);
 	return fd < 0 ? -1 : 0;
 }

@@ -17,14 +17,16 @@ enum folder {
 	FOLDER_COUNT
 };
 
-/* The path, allocated; NULL when there is none, such as without a home.  Looks
- * only whether /run/user/UID is there and ours; creates nothing. */
+/* The path, allocated; NULL when there is none, such as without a home.  A variable counts
+ * that names a folder of ours, or one that is not there.  Looks only, and creates nothing. */
 char *folder_path(enum folder which);
 /* The same into `to`, which nothing is allocated for; false: none, or no room. */
 bool folder_path_in(enum folder which, char *to, size_t size);
 
-/* Creates the folder with its missing parents, and checks what is there
- * already: a real directory, ours, closed to others. */
+/* Creates the folder with its missing parents, 0700 all of them, and checks what is there
+ * already: a real directory, ours, closed to others.  No link of another user is followed,
+ * and nothing is made in a folder of another user's, but root's.  Where one of the
+ * variables names it, the error says which. */
 int folder_create(const char *path, struct err *e);
 
 /* Opens a folder that was created, without following a link in its last

@@ -335,6 +335,13 @@ names_other_rung() {
 	says ok runtime-dir "$XDG_RUNTIME_DIR$"
 	doctor without_runtime env XDG_RUNTIME_DIR=/
 	says limited runtime-dir "XDG_RUNTIME_DIR=/ is no folder of user $who: /"
+	room new
+	doctor env "XDG_RUNTIME_DIR=$T/new/run/time"
+	works
+	says ok runtime-dir "$T/new/run/time, which is made when it is needed"
+	[ -z "$(ls new)" ]
+	doctor env XDG_RUNTIME_DIR=/proc/nonesuch
+	says missing runtime-dir '/proc cannot be written to'
 	doctor env -u XDG_RUNTIME_DIR
 	[ -d "/run/user/$who" ] || says limited runtime-dir 'XDG_RUNTIME_DIR is not set: '
 	works

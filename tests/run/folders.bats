@@ -181,3 +181,48 @@ look() {
 		readlink /h/proc/$other/exe /h/proc/$other/fd/2"
 	[ -z "$output" ]
 }
+
+# mode_of PATH...
+modes_of() {
+	stat -c %a "$@" | xargs
+}
+
+@test "an XDG folder that is named and not there is made, closed to others" {
+	room new
+	export XDG_RUNTIME_DIR=$T/new/a/run XDG_DATA_HOME=$T/new/b/data XDG_CACHE_HOME=$T/new/c/cache
+	"$HUTCH" create --audit on box
+	hutch ps
+	[[ $status == 0 && $output == *box* ]]
+	[ "$(modes_of new/a new/a/run new/a/run/hutch new/b new/b/data new/b/data/hutch)" = '700 700 700 700 700 700' ]
+	"$HUTCH" rm -f box
+	echo '{"defaultAction":"SCMP_ACT_ALLOW"}' >allow.json
+	give allow.json
+	inside --seccomp "$T/allow.json" true
+	[ "$status" -eq 0 ]
+	# Root compiles as root, who makes nothing in a folder of the user's.
+	is_root || [ "$(modes_of new/c new/c/cache new/c/cache/hutch)" = '700 700 700' ]
+	[ ! -e home/.local ]
+}
+
+@test "where an XDG folder cannot be made, the error says which variable names it" {
+	XDG_RUNTIME_DIR=/proc/nonesuch catch "$HUTCH" create box
+	[ "$status" -eq 125 ]
+	one_sentence '.*make /proc/nonesuch'
+	[[ ${stderr_lines[1]} == 'hutch: hint: '*XDG_RUNTIME_DIR* ]]
+	XDG_DATA_HOME=/proc/nonesuch catch "$HUTCH" run --audit on true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'make /proc/nonesuch'*XDG_DATA_HOME* ]]
+	# Only what puts something there needs it.
+	XDG_RUNTIME_DIR=/proc/nonesuch XDG_DATA_HOME=/proc/nonesuch inside echo ran
+	[[ $status == 0 && $output == ran ]]
+}
+
+@test "nothing is made behind a link of another user" {
+	is_root || skip "this host has no other user who could make a link for an ordinary one"
+	room new
+	ln -s new theirs && chown -h 4321 theirs
+	XDG_RUNTIME_DIR=$T/theirs/run catch "$HUTCH" create box
+	[ "$status" -eq 125 ]
+	one_sentence '.*theirs.*somebody else'
+	[ -z "$(ls new)" ]
+}

@@ -50,10 +50,9 @@ static void test_the_variable_comes_before_home(void **state)
 
 static void test_what_is_not_ours_is_passed_over(void **state)
 {
-	/* Relative, absent, a file, another's. */
+	/* Relative, none, a file, another's. */
 	AUTO_FREE char *file = scene_path(state, "file");
-	const char *const bad[] = { "rel", "", "/nonesuch", file,
-				    geteuid() ? "/usr" : "/nonesuch" };
+	const char *const bad[] = { "rel", "", file, geteuid() ? "/usr" : "rel" };
 	AUTO_FREE char *usual = scene_path(state, ".cache/hutch");
 
 	scene_file(state, "file", "");
@@ -66,7 +65,84 @@ static void test_what_is_not_ours_is_passed_over(void **state)
 	}
 	assert_int_equal(unsetenv("HOME"), 0);
 	expect_path(FOLDER_CACHE, NULL);
+	assert_int_equal(setenv("HOME", "/nonesuch", 1), 0);
+	expect_path(FOLDER_CACHE, NULL);
 	assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+	expect_path(FOLDER_CACHE, NULL);
+}
+
+static void check_closed(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
+static void test_a_named_one_that_is_not_there_is_made(void **state)
+{
+	assert_int_equal(setenv("HOME", *state, 1), 0);
+	for (size_t i = 0; i < ARRAY_LEN(homes); i++) {
+		AUTO_FREE char *name = text_format("new%zu/xdg", i);
+		AUTO_FREE char *named = scene_path(state, name);
+		AUTO_FREE char *below = text_format("%s/hutch", named);
+		struct err e;
+
+		assert_int_equal(setenv(homes[i].variable, named, 1), 0);
+		expect_path(homes[i].which, below);
+		assert_int_equal(folder_create(below, &e), 0);
+		check_closed(named);
+		check_closed(below);
+		expect_path(homes[i].which, below);
+		assert_int_equal(unsetenv(homes[i].variable), 0);
+	}
+}
+
+static void test_where_it_cannot_be_made_it_is_said_who_named_it(void **state)
+{
+	static const char *const closed[] = { "/proc/nonesuch", "/dev/null/x" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(closed); i++) {
+		struct err e = { 0 };
+
+		assert_int_equal(setenv("XDG_DATA_HOME", closed[i], 1), 0);
+		AUTO_FREE char *path = folder_path(FOLDER_DATA);
+		assert_non_null(path);
+		assert_int_equal(folder_create(path, &e), -1);
+		assert_non_null(strstr(e.text, closed[i]));
+		assert_non_null(strstr(e.remedy, "XDG_DATA_HOME"));
+		assert_int_equal(unsetenv("XDG_DATA_HOME"), 0);
+	}
+}
+
+/* Who could take what is made away, or decide where it is. */
+static void test_nothing_is_made_where_somebody_else_leads(void **state)
+{
+	AUTO_FREE char *theirs = scene_path(state, "theirs"), *link = scene_path(state, "to");
+	AUTO_FREE char *ours = scene_path(state, "to-ours");
+	struct err e = { 0 };
+
+	if (geteuid() != 0) {
+		print_message("skipped: only root can make what belongs to another\n");
+		skip();
+	}
+	scene_dir(state, "theirs");
+	scene_dir(state, "place");
+	scene_link(state, "to", "place");
+	scene_link(state, "to-ours", "place");
+	assert_int_equal(chown(theirs, 1234, 1234), 0);
+	assert_int_equal(lchown(link, 1234, 1234), 0);
+	AUTO_FREE char *below = text_format("%s/hutch", theirs);
+	AUTO_FREE char *behind = text_format("%s/hutch", link);
+	AUTO_FREE char *fine = text_format("%s/hutch", ours);
+	assert_int_equal(folder_create(below, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_int_equal(folder_create(behind, &e), -1);
+	assert_int_equal(e.kind, ERR_REFUSED);
+	assert_non_null(strstr(e.text, link));
+	assert_int_equal(folder_create(fine, &e), 0);
 }
 
 static void test_state_needs_no_home(void **state)
@@ -145,6 +221,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_variable_comes_before_home),
 		cmocka_unit_test(test_what_is_not_ours_is_passed_over),
+		cmocka_unit_test(test_a_named_one_that_is_not_there_is_made),
+		cmocka_unit_test(test_where_it_cannot_be_made_it_is_said_who_named_it),
+		cmocka_unit_test(test_nothing_is_made_where_somebody_else_leads),
 		cmocka_unit_test(test_state_needs_no_home),
 		cmocka_unit_test(test_missing_parents_are_made_and_closed_to_others),
 		cmocka_unit_test(test_somebody_elses_is_refused),

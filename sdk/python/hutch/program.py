@@ -146,13 +146,23 @@ def reap(helper: "subprocess.Popen[bytes]") -> Tuple[int, bytes]:
 
 def state_folder() -> str:
     """As docs/control.md has it.  A variable that sudo has left behind names another user's
-    folder: only what is ours counts."""
+    folder: only what is ours counts, and what is not there, which hutch makes."""
     uid, runtime = os.geteuid(), os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime.startswith("/") and _is_folder_of(uid, os.stat, runtime):
+    if runtime.startswith("/") and (_is_absent(runtime) or _is_folder_of(uid, os.stat, runtime)):
         return f"{runtime}/hutch"
     if _is_folder_of(uid, os.lstat, f"/run/user/{uid}"):
         return f"/run/user/{uid}/hutch"
     return f"/tmp/hutch-{uid}"
+
+
+def _is_absent(path: str) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _is_folder_of(uid: int, look: Callable[[str], os.stat_result], path: str) -> bool:

@@ -716,8 +716,10 @@ class Doors(Case):
     def test_a_runtime_folder_that_is_not_ours_does_not_count(self):
         ours = os.environ["XDG_RUNTIME_DIR"]
         with mock.patch("os.geteuid", return_value=os.stat(ours).st_uid):
-            self.assertEqual(program.state_folder(), ours + "/hutch")
-            for named in "/proc/1", "relative", "", ours + "/none":
+            for named in ours, ours + "/none":
+                with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
+                    self.assertEqual(program.state_folder(), named + "/hutch")
+            for named in "/proc/1", "relative", "":
                 with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
                     self.assertRegex(program.state_folder(), r"^(/run/user/\d+/hutch|/tmp/hutch-\d+)$")
 
