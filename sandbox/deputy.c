@@ -76,13 +76,12 @@ static int open_host(struct deputy_work *w, struct err *e)
 }
 
 /* From here on it is in the sandbox's root, and nobody outside of it is in reach.  All of its
- * namespaces: what some files of /proc show is that of who opens them (/proc/sysvipc,
- * /proc/sys/net).  But for the one in which it could be seen. */
+ * namespaces: what some files of /proc show is that of who opens them (/proc/sys/net).  But
+ * for the one in which it could be seen (deputy_parts.h, on what is opened of /proc). */
 static int join(const struct plan *p, struct err *e)
 {
 	if (syscall(SYS_setns, PIDFD, (int)(p->namespaces & ~(uint64_t)CLONE_NEWPID)) < 0)
 		return err_sys(e, "enter the sandbox's namespaces");
-	(void)close(PIDFD);
 	return 0;
 }
 
@@ -131,6 +130,34 @@ static int confine(const struct deputy_work *w, pid_t supervisor, struct err *e)
 	return seccomp_install(&program, e);
 }
 
+static _Noreturn void be_opener(struct deputy_work *w, int socket, pid_t deputy)
+{
+	struct err e;
+
+	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 || sys_close_range(SOCKET, PIDFD, 0) < 0 ||
+	    confine(w, deputy, &e) < 0)
+		_exit(125);
+	inside_serve(w, socket);
+}
+
+static int start_opener(struct deputy_work *w, struct err *e)
+{
+	const pid_t deputy = getpid();
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "make a pair of sockets");
+	w->opener = pair[0];
+	AUTO_CLOSE int theirs = pair[1];
+	const pid_t pid = fork();
+	if (pid == 0) {
+		(void)close(w->opener); /* its end is to tell of the deputy's */
+		be_opener(w, theirs, deputy);
+	}
+	(void)close(PIDFD);
+	return pid < 0 ? err_sys(e, "start the process that opens files of /proc") : 0;
+}
+
 static int begin(struct deputy_work *w, const struct start *s, struct err *e)
 {
 	char byte;
@@ -139,7 +166,7 @@ static int begin(struct deputy_work *w, const struct start *s, struct err *e)
 		return -1;
 	while (w->listener < 0)
 		(void)await(&byte, 1, &w->listener);
-	if (join(s->parts->plan, e) < 0 || know_mounts(w, s->parts->plan, e) < 0)
+	if (join(s->parts->plan, e) < 0 || start_opener(w, e) < 0 || know_mounts(w, s->parts->plan, e) < 0)
 		return -1;
 	w->uid = geteuid();
 	w->missing = missing_new(s->parts->plan);

@@ -28,6 +28,7 @@ struct waiter {
 struct deputy_work {
 	int listener;	/* owned, as all are */
 	int proc;	/* the host's /proc */
+	int opener;	/* a socket of it (deputy_inside.c) */
 	uint64_t caps;	/* that somebody inside may have */
 	uid_t uid;	/* of everybody inside */
 	struct missing *missing;
@@ -98,6 +99,19 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what);
 
 /* open(2) and its kin at a path.  Answers it. */
 int job_open(struct job *j, int base, const char *path, int flags, mode_t mode);
+
+/* --- what is opened of /proc (deputy_inside.c) --------------------------------------- */
+
+/* What some files there show is decided by the pid namespace of who looks the name up or
+ * opens it: /proc/sysvipc, /proc/sys/kernel/pid_max (pid_namespaces(7)).  The deputy is in the
+ * host's, and cannot change that of its own.  So the opener is a child of it, outside as
+ * well, whose children are in the sandbox's: one for each call, which opens and answers it. */
+
+/* What the opener does, once its children are there. */
+_Noreturn void inside_serve(struct deputy_work *w, int socket);
+
+/* What is there in a folder of a procfs. */
+int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode);
 
 /* --- what is bound (deputy_bind.c) --------------------------------------------------- */
 

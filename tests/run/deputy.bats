@@ -44,6 +44,19 @@ teardown() {
 	[[ $output == 'No such file or directory: 1' ]]
 }
 
+@test "what is read of /proc with O_CREAT is what is read without, and process numbers are the sandbox's" {
+	inside "${guarded[@]}" -i -- python3 -SE - proc <"$here/deputy.py"
+	[[ $status == 0 && $output == 'True True' ]]
+}
+
+@test "many of /proc are opened, in threads, and who opens them for the inside is seen nowhere" {
+	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- bash -c '
+		for i in 1 2 3 4; do (for j in {1..200}; do echo 7 >/proc/self/oom_score_adj || exit 1; done) & pids+=($!); done
+		for pid in "${pids[@]}"; do wait "$pid" || exit 1; done; ls /proc | grep -c "^[0-9]"'
+	# The shell, ls and grep.
+	[[ $status == 0 && $output == 3 ]]
+}
+
 @test "what is asked for beside O_CREAT is as without, and a thread has its own folders" {
 	inside "${guarded[@]}" -- ./ask flags
 	[[ $status == 0 && -z $output ]]

@@ -156,6 +156,11 @@ is_paused() {
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(deputy_of "$pid")/status" | xargs >is
 	# CAP_SYS_PTRACE, over the sandbox.
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
+	# And who opens files of /proc: neither is one of the sandbox's processes.
+	opener=$(pgrep -P "$(deputy_of "$pid")")
+	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$opener/status" | xargs >is
+	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
+	[ "$(grep '^NSpid:' "/proc/$opener/status" | wc -w)" -eq 2 ]
 }
 
 @test "what it could not hold is refused to everybody inside" {
@@ -202,7 +207,8 @@ is_paused() {
 @test "killed, hutch leaves none of it behind" {
 	start "${guarded[@]}" -- sh -c 'mkfifo f; echo ready; echo x >f'
 	said ready
-	mapfile -t all < <(pgrep -P "$pid")
+	# And who opens files of /proc for the inside.
+	mapfile -t all < <(pgrep -P "$pid" && pgrep -P "$(deputy_of "$pid")")
 	kill -KILL "$pid"
 	gone() { ! kill -0 "${all[@]}" 2>/dev/null; }
 	until_true gone

@@ -1,0 +1,85 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/pass.h"
+#include "sandbox/caps.h"
+#include "sandbox/deputy_parts.h"
+
+/* What is to be opened; the folder comes beside it. */
+struct asked {
+	struct seccomp_notif call; /* of it, the number */
+	uint64_t caps;		   /* in effect */
+	int flags;
+	mode_t mode;
+	char name[sizeof(((struct spot *)0)->name)];
+};
+
+/* --- the opener ----------------------------------------------------------------------- */
+
+/* A process of the sandbox's for as long as this takes. */
+static _Noreturn void open_it(const struct job *j, const struct asked *a, int dir)
+{
+	if (caps_raise(a->caps, a->caps) < 0)
+		_exit(1);
+	const int fd = openat(dir, a->name, a->flags | O_CLOEXEC, a->mode);
+	if (fd < 0)
+		job_answer(j, -errno);
+	else
+		job_hand_over(j, fd, a->flags & O_CLOEXEC);
+	_exit(0);
+}
+
+/* Whoever is inside may end it, and is then the one who is not answered by it. */
+static void serve_one(struct deputy_work *w, const struct asked *a, int dir)
+{
+	const struct job j = { .work = w, .caller = { w->listener, &a->call } };
+	const pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0)
+		open_it(&j, a, dir);
+	if (pid < 0)
+		job_answer(&j, -errno);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+		/* once more */
+	}
+	if (status)
+		job_answer(&j, -EINTR);
+}
+
+/* Ends with the deputy. */
+_Noreturn void inside_serve(struct deputy_work *w, int socket)
+{
+	struct pollfd p = { .fd = socket, .events = POLLIN };
+	struct asked a;
+
+	for (;;) {
+		AUTO_CLOSE int dir = -1;
+		(void)poll(&p, 1, -1);
+		const ssize_t n = pass_receive(socket, &a, sizeof(a), &dir);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			_exit(0);
+		if (n == sizeof(a) && dir >= 0)
+			serve_one(w, &a, dir);
+	}
+}
+
+/* --- and who asks it ------------------------------------------------------------------ */
+
+int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode)
+{
+	struct asked a = { .call.id = j->caller.call->id, .caps = j->caps & j->work->caps,
+			   .flags = flags, .mode = mode };
+
+	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* fits */
+	return pass_send(j->work->opener, &a, sizeof(a), &s->dir, 1) == sizeof(a) ? JOB_ANSWERED
+										   : -EAGAIN;
+}
