@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -146,9 +147,27 @@ static int open_error(struct stdio *s, const struct policy *policy, struct err *
 	return s->inside[2] < 0 ? err_sys(e, "use stderr") : 0;
 }
 
+/* One for datagrams sends to every name that it is told: to abstract ones of the network
+ * namespace that it was made in, and with no root of its own to all paths.  Landlock sees
+ * the first from ABI 6 on, and never the second. */
+static bool sends_anywhere(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t len = sizeof(int);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_DGRAM;
+}
+
 static int inherit(struct stdio *s, struct err *e)
 {
 	for (int i = 0; i < STDIO_COUNT; i++) {
+		if (sends_anywhere(i)) {
+			(void)err_set(e, ERR_REFUSED, "hand %s over (--stdio inherit): it is a "
+						      "datagram socket, which leads to all of this "
+						      "host's", names[i]);
+			return err_remedy(e, "leave --stdio inherit out, or use a pipe");
+		}
 		s->inside[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
 		if (s->inside[i] < 0)
 			return err_sys(e, "hand %s over (--stdio inherit)", names[i]);

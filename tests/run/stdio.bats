@@ -236,6 +236,20 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	[ "$(cat inode)" = "$(stat -c %i out)" ]
 }
 
+@test "a datagram socket, which leads to all others of the host's, is not handed over" {
+	local kind fd
+	for kind in namespaces landlock; do
+		for fd in 0 1; do
+			catch /usr/bin/python3 -SE "$here/stdio.py" begin_with_datagrams "$fd" "$HUTCH" run --isolation "$kind" --stdio inherit true
+			[ "$status" -eq 125 ]
+			one_sentence 'hand std(in|out) over \(--stdio inherit\): it is a datagram socket'
+		done
+	done
+	# By a pipe of hutch's it is no way out.
+	box true
+	/usr/bin/python3 -SE "$here/stdio.py" begin_with_datagrams 1 "$HUTCH" run true
+}
+
 @test "--stdio takes nothing else, and no -t with it" {
 	refuses "--stdio takes inherit, not 'pipe'" --stdio pipe true
 	refuses '-t makes a terminal' --stdio inherit -t true

@@ -101,5 +101,12 @@ def with_own_flags(what, *command):
         assert not flags & (os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC)
 
 
+def begin_with_datagrams(number, *argv):
+    """One of a pair of datagram sockets is the descriptor of that number."""
+    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    os.dup2(pair[0].fileno(), int(number))
+    os.execv(argv[0], argv)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])
