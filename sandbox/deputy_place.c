@@ -130,8 +130,11 @@ bool place_is_open(const struct job *j, int fd)
 
 	if (!spot_look(fd, &is))
 		return false;
-	return is_own_mount(w, is.stx_mnt_id) || is_handed(w, &is) ||
-	       (read_own(w, fd, path) && leads_to(path, &is));
+	if (is_own_mount(w, is.stx_mnt_id) || is_handed(w, &is))
+		return true;
+	/* A pipe, a namespace, what has no inode of its own: there is no place to be judged
+	 * (landlock(7)), and its text begins with what it is. */
+	return read_own(w, fd, path) ? leads_to(path, &is) : *path;
 }
 
 static char *join(const char *folder, const char *rest)

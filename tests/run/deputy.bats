@@ -47,6 +47,9 @@ teardown() {
 @test "what is read of /proc with O_CREAT is what is read without, and process numbers are the sandbox's" {
 	inside "${guarded[@]}" -i -- python3 -SE - proc <"$here/deputy.py"
 	[[ $status == 0 && $output == 'True True' ]]
+	# The host's null device, which stdin is.
+	inside "${guarded[@]}" -- sh -c ': >/dev/stdin && : >>/proc/self/fd/0 && echo opened'
+	[[ $status == 0 && $output == opened ]]
 }
 
 @test "many of /proc are opened, in threads, and who opens them for the inside is seen nowhere" {

@@ -28,6 +28,8 @@ def files_of_proc():
             folders[:] = [one for one in folders if not one.isdigit()]
         yield from (f"{folder}/{file}" for file in files)
     yield from (f"/proc/self/{file}" for file in ("status", "stat", "comm", "cgroup", "mountinfo"))
+    yield from (f"/proc/self/ns/{name}" for name in os.listdir("/proc/self/ns"))
+    yield from ("/dev/null", "/proc/self/fd/8", "/proc/self/fd/9")
 
 
 def proc():
@@ -35,6 +37,8 @@ def proc():
     libc = ctypes.CDLL(None)
     libc.shmat(libc.shmget(0, 4096, SHARED), None, 0)
     libc.msgsnd(libc.msgget(0, SHARED), (ctypes.c_long * 2)(1, 0), 8, 0)
+    os.dup2(os.pipe()[0], 8)
+    os.dup2(socket.socket(socket.AF_UNIX).detach(), 9)
     count = 0
     for path in files_of_proc():
         plain = read(path, 0)
