@@ -73,7 +73,7 @@ static void add_floor(enum arch arch, struct entries *all)
 			(struct entry){ .nr = rows[i].nr[arch], .row = &rows[i] };
 }
 
-/* What the oldest libseccomp that hutch is built with, 2.5.4, does not know by name.
+/* The oldest libseccomp that hutch is built with, 2.5.4, does not know these names.
  * Since 5.1 a new call has one number on all architectures. */
 static const struct newer {
 	const char *name;

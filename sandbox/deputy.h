@@ -21,8 +21,8 @@
  * looked at stays as it was: a folder is known by a descriptor, and no name is followed
  * twice.  What can wait for somebody, a FIFO or a lease, a child of its own waits for.
  *
- * It is outside of the pid namespace: nobody inside sees, signals or traces it.  What is
- * there of /proc is opened by a process inside of it, one for each call (deputy_parts.h).  It has no
+ * It is outside of the pid namespace: nobody inside sees, signals or traces it.  A
+ * process inside of it opens files of /proc, one for each call (deputy_parts.h).  The deputy has no
  * Landlock domain, since it could then look at nobody's folder (landlock(7), ptrace
  * restrictions); instead it makes nothing where the root of the sandbox does not lead.  It
  * has a filter of its own (policy/seccomp/deputy.json), and is in the sandbox's cgroup.

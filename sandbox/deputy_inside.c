@@ -13,7 +13,7 @@
 #include "sandbox/caps.h"
 #include "sandbox/deputy_parts.h"
 
-/* What is to be opened; the folder comes beside it. */
+/* A file to be opened; its folder comes beside it, as a descriptor. */
 struct asked {
 	struct seccomp_notif call; /* of it, the number */
 	uint64_t caps;		   /* in effect */
@@ -37,7 +37,7 @@ static _Noreturn void open_it(const struct job *j, const struct asked *a, int di
 	_exit(0);
 }
 
-/* Whoever is inside may end it, and is then the one who is not answered by it. */
+/* A process inside may kill the child: then this one answers the call. */
 static void serve_one(struct deputy_work *w, const struct asked *a, int dir)
 {
 	const struct job j = { .work = w, .caller = { w->listener, &a->call } };

@@ -102,15 +102,16 @@ int job_open(struct job *j, int base, const char *path, int flags, mode_t mode);
 
 /* --- what is opened of /proc (deputy_inside.c) --------------------------------------- */
 
-/* What some files there show is decided by the pid namespace of who looks the name up or
- * opens it: /proc/sysvipc, /proc/sys/kernel/pid_max (pid_namespaces(7)).  The deputy is in the
- * host's, and cannot change that of its own.  So the opener is a child of it, outside as
- * well, whose children are in the sandbox's: one for each call, which opens and answers it. */
+/* The pid namespace of the process that looks a name up, or opens it, decides what some files
+ * there show: /proc/sysvipc, /proc/sys/kernel/pid_max (pid_namespaces(7)).  The deputy is in
+ * the host's, and no process can change its own.  So the deputy has a child, the opener, which
+ * is outside as well and whose children are in the sandbox's: one child for each call, which
+ * opens the file and answers the call. */
 
-/* What the opener does, once its children are there. */
+/* The loop of the opener, whose children are in the sandbox's pid namespace from here on. */
 _Noreturn void inside_serve(struct deputy_work *w, int socket);
 
-/* What is there in a folder of a procfs. */
+/* Has the opener open a name that is there in a folder of a procfs. */
 int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode);
 
 /* --- what is bound (deputy_bind.c) --------------------------------------------------- */

@@ -25,7 +25,7 @@ struct identity {
  * (65534); an id of 0 is passed over.  Everybody else: the caller. */
 int identity_decide(const struct policy *policy, struct identity *ret, struct err *e);
 
-/* What passwd(5) calls a user, allocated; NULL: nothing.  A static program looks at
+/* The name that passwd(5) has for a user, allocated; NULL: none.  A static program looks at
  * /etc/passwd alone.  The environment is not asked: anybody may have set it. */
 char *identity_name(uid_t uid);
 

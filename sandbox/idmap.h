@@ -25,7 +25,7 @@ struct idmaps {
  * own maps without privilege (user_namespaces(7)). */
 size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside);
 
-/* Whose ranges are looked for: a line has the name or the number, as for newuidmap(1). */
+/* A user whose ranges are looked for: a line has the name or the number, as for newuidmap(1). */
 struct subid_owner {
 	const char *name; /* borrowed; NULL: passwd(5) has none */
 	uid_t uid;

@@ -29,8 +29,8 @@
 /* What of the host's /etc the programs in /usr cannot do without.  None of it
  * is about the host's users or its network, and nothing that has a place for a
  * password or the name of another host is here: not npmrc, pip.conf, gitconfig,
- * Maven's settings.xml, R's Renviron.site, ImageMagick's policy.xml.  Of a folder
- * with both, single files are.  What is not there costs nothing but a look. */
+ * Maven's settings.xml, R's Renviron.site, ImageMagick's policy.xml.  Single files
+ * of a folder with both are.  An entry that is not there costs one lstat(2). */
 static const char *const etc_entries[] = {
 	"alternatives", "ca-certificates", "chromium.d", "crypto-policies",
 	"debian_version", "dictionaries-common", "dpkg/origins", "drirc", "fonts",

@@ -98,8 +98,8 @@ int folder_open(const char *path, struct err *e)
 	return fd_take(&fd);
 }
 
-/* Whoever has the root folder can do with all of it what he likes anyway: root, or in a
- * user namespace where root has no number, the one that stands for all who have none. */
+/* The owner of the root folder can do what he likes with all that is in it: root, or in a
+ * user namespace where root has no number, the id that stands for all without one. */
 static bool is_trusted(uid_t uid)
 {
 	struct stat st;
@@ -112,8 +112,8 @@ static int refuse_theirs(const char *name, const char *path, struct err *e)
 	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is somebody else's", path, name);
 }
 
-/* The folder `name` in `dir`, which it closes; it is made where it is not there.  Who owns a
- * folder could move away what we make in it, and a link leads where its owner wants. */
+/* The folder `name` in `dir`, which it closes; it is made where it is not there.  The owner
+ * of a folder could move away what we make in it, and a link leads where its owner wants. */
 static int step(int dir, const char *name, const char *path, struct err *e)
 {
 	AUTO_CLOSE int above = dir;

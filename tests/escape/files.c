@@ -39,7 +39,7 @@ static void read_secret(struct trial *t)
 	read_one(t, t->set->secret);
 }
 
-/* What is known about a file that cannot be opened.  place.bash gives it one. */
+/* Attributes of a file that cannot be opened.  place.bash gives it one. */
 static void attribute_of_host(struct trial *t)
 {
 	char value[64];

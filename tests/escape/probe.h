@@ -28,7 +28,7 @@
 /* Of the listener's System V shared memory (listener.c). */
 #define PROBE_SHM_KEY(port) (0x68750000 | (port))
 
-/* What the listener's datagram sockets have at the end of the names of the others. */
+/* The listener's datagram sockets have the names of its others with this behind them. */
 #define PROBE_DATAGRAM "-datagram"
 
 #define TRIAL_SECONDS 5 /* where nothing else is said */

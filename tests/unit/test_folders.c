@@ -117,7 +117,7 @@ static void test_where_it_cannot_be_made_it_is_said_who_named_it(void **state)
 	}
 }
 
-/* Who could take what is made away, or decide where it is. */
+/* Their owner could take away what is made there, or decide where it is. */
 static void test_nothing_is_made_where_somebody_else_leads(void **state)
 {
 	AUTO_FREE char *theirs = scene_path(state, "theirs"), *link = scene_path(state, "to");

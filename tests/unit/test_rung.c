@@ -73,7 +73,7 @@ static void test_what_landlock_does_not_see_is_refused(void **state)
 	assert_int_equal(answer(SECCOMP_RUNG, SYS_openat, 0, 0, 0), PASSES);
 }
 
-/* Of 6.13 and later; the same numbers on both architectures. */
+/* Linux 6.8 to 6.17 has these; the numbers are the same on both architectures. */
 enum { SETXATTRAT = 463, GETXATTRAT, LISTXATTRAT, REMOVEXATTRAT,
        STATMOUNT = 457, LISTMOUNT, FILE_GETATTR = 468, FILE_SETATTR };
 
