@@ -74,7 +74,7 @@ ROOTFS   += gunzip inflate layers sluice
 ROOTFS   += ranged ranged_main replica replica_main
 ROOTFS   += challenge credentials crew fetch helper http mirrors progress pull remote token
 # Of rootfs-tools what the launcher has too.
-PAST     := apply changes delta ground guarded obstacle reader tell
+PAST     := apply changes delta ground guarded obstacle reader repository tell
 # What hutch image build is made of.
 BUILDER  := base_image build build_cache build_main copy_step copying dockerfile \
             dockerfile_lines expand ignore image_config merged placing run_step \

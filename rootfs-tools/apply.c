@@ -13,7 +13,10 @@
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
+#include "rootfs-tools/delta.h"
 #include "rootfs-tools/obstacle.h"
+#include "rootfs-tools/repository.h"
 #include "store/folders.h"
 #include "store/tree.h"
 
@@ -24,12 +27,20 @@
 
 static const char CHANGED[] = "was changed on this host since the sandbox began",
 		  APPEARED[] = "is being changed on this host right now",
-		  PROTECTED[] = "is protected";
+		  PROTECTED[] = "is protected",
+		  NOT_TRIED[] = "was not tried, since another one failed";
+
+static bool does_nothing(const struct apply *a)
+{
+	return a->is_dry || a->is_judging;
+}
 
 /* 1, for "this one not, but go on". */
 static int refuse(struct apply *a, const char *path, const char *why)
 {
 	a->refused++;
+	a->is_stopped = a->is_whole && !a->is_judging;
+	repository_break(a->repositories, path, why);
 	if (a->on_refused)
 		a->on_refused(a->who, path, why);
 	return 1;
@@ -127,8 +138,10 @@ static const char *why_not_removed(void *who, const char *below, const struct st
 {
 	const struct removal *r = who;
 
-	if (is_changed(r->apply, st))
+	if (is_changed(r->apply, st)) {
+		r->apply->changed++;
 		return CHANGED;
+	}
 	if (guarded_has(&r->apply->guarded, r->path, below)) {
 		r->apply->protected++;
 		return PROTECTED;
@@ -146,6 +159,34 @@ static int check_folder(struct apply *a, const struct meeting *m)
 	return found ? refuse(a, m->path, found) : 0;
 }
 
+/* Whether the folder that it is in is one that an apply makes open to its owner first. */
+static bool is_to_be_opened(struct apply *a, const struct meeting *m)
+{
+	const size_t len = strlen(m->path) - strlen(m->name);
+	struct list *o = &a->opened;
+
+	while (o->count && !path_below(m->path, o->items[o->count - 1]))
+		own_free(&o->items[--o->count]);
+	return o->count && strlen(o->items[o->count - 1]) + 1 == len;
+}
+
+/* Whether the kernel will let us, as far as it can be asked. */
+static int check_rights(struct apply *a, const struct meeting *m)
+{
+	const bool is_mode = m->exists && S_ISDIR(m->host.st_mode) && m->item &&
+			     m->item->kind == TELL_FOLDER;
+	const bool is_open = !does_nothing(a) || is_to_be_opened(a, m);
+
+	if (is_mode && geteuid() != 0 && m->host.st_uid != geteuid())
+		return refuse(a, m->path, "belongs to somebody else, who alone may change its "
+					  "mode");
+	if (is_mode && does_nothing(a))
+		list_add(&a->opened, m->path);
+	if (!is_mode && !is_open && faccessat(m->at, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return refuse_errno(a, m->path, "write to the folder that it is in");
+	return 0;
+}
+
 /* 0: it may be made there. */
 static int check_place(struct apply *a, const struct meeting *m)
 {
@@ -155,9 +196,11 @@ static int check_place(struct apply *a, const struct meeting *m)
 		return refuse(a, m->path, "is a FIFO, and these are not applied");
 	if (!strncmp(m->name, APPLY_TEMPORARY, strlen(APPLY_TEMPORARY)))
 		return refuse(a, m->path, "has a name of hutch's own");
+	if (m->at < 0) /* it is to be in a new folder */
+		return 0;
 	if (fstat(m->at, &at) < 0 || inodes_has(&a->own, &at))
 		return refuse(a, m->path, "is in a folder of hutch's own");
-	return 0;
+	return m->is_on_way && m->exists ? 0 : check_rights(a, m);
 }
 
 /* 0: it may be changed. */
@@ -170,8 +213,10 @@ static int check_unchanged(struct apply *a, const struct meeting *m)
 	/* Its times are those of what is in it. */
 	if (is_folder && m->item && m->item->kind == TELL_FOLDER)
 		return 0;
-	if (is_changed(a, &m->host))
+	if (is_changed(a, &m->host)) {
+		a->changed++;
 		return refuse(a, m->path, CHANGED);
+	}
 	return is_folder ? check_folder(a, m) : 0;
 }
 
@@ -464,19 +509,48 @@ static int check_guarded(struct apply *a, struct tell *t, const struct meeting *
 	return refuse(a, m->path, why);
 }
 
+/* That of a repository is given once, for all of it. */
+static int refuse_with_repository(struct apply *a, struct repository *r)
+{
+	AUTO_FREE char *why = text_format("%s; a repository is applied whole or not at all",
+					  r->why);
+
+	if (r->is_named) {
+		a->refused++;
+		return 1;
+	}
+	r->is_named = true;
+	return refuse(a, r->path, why);
+}
+
+/* Because of another one that was refused, or could not be done. */
+static int check_others(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
+{
+	struct repository *r = repository_find(a->repositories, m->path);
+
+	if (a->is_judging || (!a->is_stopped && !r) || (m->is_on_way && m->exists))
+		return 0;
+	int is_same = m->may_be_same ? ground_is_same(t, m, e) : 0;
+	if (is_same != 0)
+		return is_same;
+	return a->is_stopped ? refuse(a, m->path, NOT_TRIED) : refuse_with_repository(a, r);
+}
+
 static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
 		     struct err *e)
 {
 	const enum tell_kind kind = m->item ? m->item->kind : TELL_GONE;
-	int result = check_guarded(a, t, m, e);
+	int result = check_others(a, t, m, e);
 
 	if (result == 0)
+		result = check_guarded(a, t, m, e);
+	if (result == 0)
 		result = check_place(a, m);
-	if (result == 0 && m->may_be_same && a->is_dry)
+	if (result == 0 && m->may_be_same && does_nothing(a))
 		result = ground_is_same(t, m, e);
-	if (result == 0 && !(m->may_be_same && !a->is_dry))
+	if (result == 0 && !(m->may_be_same && !does_nothing(a)))
 		result = check_unchanged(a, m);
-	if (result != 0 || a->is_dry)
+	if (result != 0 || does_nothing(a))
 		return result;
 	return kinds[kind](a, t, m, e);
 }
@@ -494,12 +568,19 @@ static int on_new_below(struct apply *a, struct tell *t, const struct meeting *m
 {
 	if (a->shut.count && ground_is_wanted(&a->shut, m->path))
 		return 0;
-	int result = check_guarded(a, t, m, e);
+	int result = check_others(a, t, m, e);
+	if (result == 0)
+		result = check_guarded(a, t, m, e);
+	if (result == 0)
+		result = check_place(a, m);
 	if (result > 0)
 		remember_refused(a, m);
-	else if (result == 0 && a->on_done)
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	a->done++;
+	if (a->on_done)
 		a->on_done(a->who, m);
-	return result < 0 ? -1 : 0;
+	return 0;
 }
 
 static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct err *e)
@@ -507,14 +588,14 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 	struct apply *a = who;
 
 	if (m->at < 0) /* its folder was refused; or would be made */
-		return a->is_dry ? on_new_below(a, t, m, e) : 0;
+		return does_nothing(a) ? on_new_below(a, t, m, e) : 0;
 	int result = apply_one(a, t, m, e);
 	if (result > 0)
 		remember_refused(a, m);
 	if (result != 0)
 		return result < 0 ? -1 : 0;
 	a->done++;
-	if (!a->is_dry && m->item && m->item->kind != TELL_GONE)
+	if (!does_nothing(a) && m->item && m->item->kind != TELL_GONE)
 		write_down(a, m);
 	if (!m->is_on_way && a->on_done)
 		a->on_done(a->who, m);
@@ -557,6 +638,7 @@ void apply_done(struct apply *a)
 	guarded_done(&a->guarded);
 	list_done(&a->closed);
 	list_done(&a->shut);
+	list_done(&a->opened);
 	own_free(&a->held);
 }
 
@@ -564,7 +646,7 @@ static void sweep_folder(void *who, int at)
 {
 	struct apply *a = who;
 
-	if (!a->is_dry)
+	if (!does_nothing(a))
 		remove_temporary(a, at);
 }
 
@@ -572,6 +654,10 @@ static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct apply *a = who;
 
+	if (!delta_is_no_file(why)) {
+		(void)refuse(a, path, why);
+		return;
+	}
 	a->left_out++;
 	if (a->on_left_out)
 		a->on_left_out(a->who, path, why);

@@ -12,7 +12,13 @@
  * removed that holds for all that is in it.  A file that somebody changes in the moment
  * when it is exchanged is found changed, and put back.
  *
- * What is protected (rootfs-tools/guarded.h) is not touched either, whatever is forced. */
+ * What is protected (rootfs-tools/guarded.h) is not touched either, whatever is forced.
+ *
+ * So that nothing is done where a part cannot be, a caller walks it twice: first to judge,
+ * through the same checks, then to do it.  A change that fails in the second walk all the
+ * same (a full disk, a file that is being written) ends it: the others are named as not
+ * done.  A folder of git's (rootfs-tools/repository.h) is done whole or not at all where
+ * parts are asked for, too. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +29,7 @@
 #include "rootfs-tools/guarded.h"
 
 struct err;
+struct repositories;
 
 #define APPLY_TEMPORARY ".hutch-apply-"
 
@@ -32,23 +39,30 @@ struct apply {
 	const char *id;		   /* of the changes: what is temporary is named by it */
 	int64_t started_ns;
 	const struct list *protects; /* borrowed: patterns (policy/protect.h); may be NULL */
-	bool is_forced, is_dry;
+	bool is_forced;
+	bool is_dry;	 /* nothing is done */
+	bool is_judging; /* nothing is done, and broken repositories are only found */
+	bool is_whole;	 /* where one is refused, no other is done any more */
+	bool is_stopped; /* one was; also set before, by one of another folder */
+	struct repositories *repositories; /* borrowed: the broken ones so far */
 	int record; /* borrowed: where what was applied is written down, O_APPEND; -1: not */
 	void *who;
 	/* For each that is done, or would be. */
 	void (*on_done)(void *who, const struct meeting *m);
 	/* For each that is not, and why. */
 	void (*on_refused)(void *who, const char *path, const char *why);
-	/* For each that is not even told, such as a socket, and why.  May be NULL. */
+	/* For each socket or device, which are no changes that anybody could do.  May be
+	 * NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
 	/* So far. */
 	uint64_t done, refused, left_out;
-	uint64_t protected; /* of the refused */
+	uint64_t protected, changed; /* of the refused: what could be had all the same */
 	/* Private. */
 	struct inodes applied, own;
 	struct guarded guarded;
 	struct list closed; /* folders that are to be closed to their owner in the end */
 	struct list shut;   /* the folder that was refused last */
+	struct list opened; /* folders, each in the one before, that are to have other modes */
 	char *held;	    /* owned: content of a small file */
 	size_t held_len;
 	char temporary[sizeof(APPLY_TEMPORARY) + 32];

@@ -13,6 +13,13 @@
 
 #define OPAQUE "user.overlay.opaque"
 
+static const char SOCKET[] = "a socket", DEVICE[] = "a device";
+
+bool delta_is_no_file(const char *why)
+{
+	return !strcmp(why, SOCKET) || !strcmp(why, DEVICE);
+}
+
 struct delta_level {
 	struct roll names;
 	bool is_covered;
@@ -136,7 +143,7 @@ static bool take(struct delta *d, struct delta_item *i)
 	default:
 		break;
 	}
-	delta_leave_out(d, i->path, S_ISSOCK(i->st.st_mode) ? "a socket" : "a device");
+	delta_leave_out(d, i->path, S_ISSOCK(i->st.st_mode) ? SOCKET : DEVICE);
 	return false;
 }
 

@@ -79,3 +79,6 @@ int delta_next(struct delta *d, struct delta_item *ret, struct err *e);
 
 /* Something else about the last one that came: it is to count as left out. */
 void delta_leave_out(struct delta *d, const char *path, const char *why);
+
+/* Whether that is why a thing was left out: it is a socket or a device. */
+bool delta_is_no_file(const char *why);

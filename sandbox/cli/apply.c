@@ -9,9 +9,11 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/visible.h"
 #include "rootfs-tools/apply.h"
+#include "rootfs-tools/repository.h"
 #include "sandbox/audit.h"
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/past.h"
@@ -21,10 +23,14 @@
 
 struct job {
 	struct past past;
-	bool is_forced, is_dry, takes_protected;
-	int applying, record; /* owned */
+	bool is_forced, is_dry, takes_protected, takes_parts;
+	bool is_judging;	    /* the first of two walks */
+	int applying, record;	    /* owned */
+	bool was_killed;	    /* an apply of these was, and may have left something */
+	struct repositories *broken; /* owned; for each folder */
 	const char *target;
-	uint64_t done, refused, protected, left_out;
+	uint64_t done, refused, left_out;
+	uint64_t protected, changed; /* of those that were judged */
 	char *const *words; /* borrowed: what of it, up to a NULL; none: all */
 	struct audit audit; /* of a sandbox that was made with one */
 	char *first; /* owned: of what was left out */
@@ -39,6 +45,10 @@ static char *path_of(const struct job *j, const char *path)
 
 static void on_done(void *who, const struct meeting *m)
 {
+	const struct job *j = who;
+
+	if (j->is_judging)
+		return;
 	AUTO_FREE char *whole = path_of(who, m->path), *path = visible_line(whole);
 
 	(void)printf("%c %s\n", m->kind, path);
@@ -46,6 +56,10 @@ static void on_done(void *who, const struct meeting *m)
 
 static void on_refused(void *who, const char *path, const char *why)
 {
+	const struct job *j = who;
+
+	if (j->is_judging && j->takes_parts) /* to be said by the second walk */
+		return;
 	AUTO_FREE char *whole = path_of(who, path), *shown = visible_line(whole),
 		       *because = visible_line(why);
 
@@ -76,6 +90,7 @@ static int begin(struct job *j, struct err *e)
 {
 	const struct cow *c = &j->past.cow;
 
+	j->was_killed = faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0;
 	j->applying = openat(c->folder, COW_APPLYING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 			     0600);
 	if (j->applying < 0)
@@ -83,6 +98,7 @@ static int begin(struct job *j, struct err *e)
 	if (flock(j->applying, LOCK_EX | LOCK_NB) < 0)
 		return err_set(e, ERR_BUSY, "somebody else is applying the changes of '%s'",
 			       c->name);
+	j->broken = mem_zeroed(c->count, sizeof(*j->broken));
 	j->record = openat(c->folder, COW_APPLIED,
 			   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return j->record < 0 ? err_sys(e, "make %s/" COW_APPLIED, c->path) : 0;
@@ -104,9 +120,12 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 	struct apply a = { .dir = dir, .wanted = wanted, .id = c->id, .record = j->record,
 			   .started_ns = c->started_ns, .is_forced = j->is_forced,
 			   .protects = j->takes_protected ? NULL : &c->protects,
-			   .is_dry = j->is_dry, .who = j, .on_done = on_done,
+			   .is_dry = j->is_dry, .is_judging = j->is_judging,
+			   .is_whole = !j->takes_parts, .is_stopped = j->refused,
+			   .repositories = &j->broken[number], .who = j, .on_done = on_done,
 			   .on_refused = on_refused, .on_left_out = on_left_out };
-	bool wants_content = work == apply_all && !j->is_dry && !wanted->count;
+	bool wants_content = work == apply_all && !j->is_dry && !j->is_judging &&
+			     !wanted->count;
 	j->target = c->folders[number].target;
 	int result = apply_begin(&a, e);
 	if (result == 0) {
@@ -117,12 +136,14 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 		tell_done(&t);
 	}
 	/* Before what is kept goes, which settle() sees to. */
-	bool may_go = a.done && !j->past.is_partial && !c->is_live && !j->is_dry;
+	bool may_go = a.done && !j->past.is_partial && !c->is_live && !j->is_dry &&
+		      !j->is_judging;
 	if (result == 0 && may_go && syncfs(dir) < 0)
 		result = err_sys(e, "have the disk write what was applied");
 	j->done += a.done;
 	j->refused += a.refused;
 	j->protected += a.protected;
+	j->changed += a.changed;
 	j->left_out += a.left_out;
 	apply_done(&a);
 	return result;
@@ -148,10 +169,9 @@ static int settle(struct job *j, struct err *e)
 {
 	struct cow *c = &j->past.cow;
 
-	if (j->is_dry)
-		return 0;
-	(void)unlinkat(c->folder, COW_APPLYING, 0);
-	if (c->is_live || cow_lock(c, NULL) < 0)
+	if (!j->is_dry || !j->was_killed)
+		(void)unlinkat(c->folder, COW_APPLYING, 0);
+	if (j->is_dry || c->is_live || cow_lock(c, NULL) < 0)
 		return 0;
 	if (!is_all_applied(j))
 		return past_settle(c, e) < 0 ? -1 : 0;
@@ -159,18 +179,63 @@ static int settle(struct job *j, struct err *e)
 	return 0;
 }
 
+/* --- what came of it ------------------------------------------------------ */
+
+static void say_counts(const struct job *j, struct err *e)
+{
+	const unsigned long long done = j->done, refused = j->refused;
+	const char *name = j->past.cow.name;
+
+	if (j->is_judging)
+		(void)err_set(e, ERR_REFUSED, "nothing %s applied: %llu of the changes of '%s' "
+					      "cannot be, and all files are as they were",
+			      j->is_dry ? "would be" : "was", refused, name);
+	else if (j->is_dry)
+		(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' would be applied, and "
+					      "%llu would not", done, name, refused);
+	else
+		(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' %s applied, and %llu "
+					      "%s not: those files are as they were", done, name,
+			      done == 1 ? "was" : "were", refused,
+			      refused == 1 ? "was" : "were");
+}
+
+/* All of them were judged to be possible. */
+static bool failed_amid(const struct job *j)
+{
+	return !j->takes_parts && !j->is_judging;
+}
+
 static int refused(const struct job *j, struct err *e)
 {
+	const char *parts = j->takes_parts ? "" : "--partial applies the others; ";
+	const char *both = j->protected && j->changed ? " and " : "";
+	const char *force = j->changed ? "--force" : "";
+	const char *protected = j->protected ? "--include-protected" : "";
+	const char *name = j->past.cow.name;
+
 	if (!j->refused)
 		return 0;
-	(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' %s not applied, and the files "
-				      "are as they were", (unsigned long long)j->refused,
-		      j->past.cow.name, j->refused == 1 ? "was" : "were");
-	const bool is_both = j->protected && j->protected < j->refused;
-	const char *how = is_both ? "--force or --include-protected"
-			  : j->protected ? "--include-protected" : "--force";
-	return err_remedy(e, "hutch diff -p %s PATH shows what it would be; with %s it is "
-			     "done all the same", j->past.cow.name, how);
+	say_counts(j, e);
+	if (failed_amid(j))
+		return err_remedy(e, "what was applied is listed, and what was not; hutch apply "
+				     "%s goes on with that", name);
+	if (!j->protected && !j->changed)
+		return err_remedy(e, "%shutch diff -p %s PATH shows what it would be", parts,
+				  name);
+	return err_remedy(e, "%shutch diff -p %s PATH shows what it would be; with %s%s%s it is "
+			     "done all the same", parts, name, force, both, protected);
+}
+
+/* A walk that did not come to its end may have done some of it. */
+static int failed(const struct job *j, struct err *e)
+{
+	if (j->done && !j->is_judging && !j->is_dry)
+		(void)err_remedy(e, "%llu of the changes of '%s' were applied and are listed; "
+				    "hutch apply %s goes on behind them",
+				 (unsigned long long)j->done, j->past.cow.name,
+				 j->past.cow.name);
+	return -1;
 }
 
 /* --- on record ------------------------------------------------------------ */
@@ -229,12 +294,34 @@ static int record_applied(struct job *j, const struct err *why, struct err *e)
 	return audit_add(&j->audit, "applied", &n, AUDIT_LASTING, e);
 }
 
+/* 0: all of it can be done, as far as can be seen, or parts were asked for. */
+static int judge(struct job *j, struct err *e)
+{
+	j->is_judging = true;
+	if (j->was_killed && !j->is_dry && walk_all(j, apply_sweep, e) < 0)
+		return -1;
+	if (walk_all(j, apply_all, e) < 0)
+		return -1;
+	j->done = 0;
+	if (j->refused && !j->takes_parts)
+		return 1;
+	j->is_judging = false;
+	j->refused = j->left_out = 0;
+	own_free(&j->first);
+	return 0;
+}
+
 static int apply(struct job *j, struct err *e)
 {
-	if (begin(j, e) < 0 || walk_all(j, apply_all, e) < 0)
+	if (begin(j, e) < 0)
 		return -1;
+	int result = judge(j, e);
+	if (result == 0)
+		result = walk_all(j, apply_all, e);
 	if (fflush(stdout))
 		return err_sys(e, "write to stdout");
+	if (result < 0)
+		return failed(j, e);
 	note_left_out(j);
 	return settle(j, e) < 0 ? -1 : refused(j, e);
 }
@@ -256,6 +343,9 @@ static int apply_recorded(struct job *j, struct err *e)
 
 static void job_done(struct job *j)
 {
+	for (size_t i = 0; j->broken && i < j->past.cow.count; i++)
+		repositories_done(&j->broken[i]);
+	own_free(&j->broken);
 	audit_done(&j->audit);
 	own_close(&j->applying);
 	own_close(&j->record);
@@ -271,6 +361,8 @@ int apply_main(char **argv)
 		  &j.is_forced, NULL },
 		{ 0, "include-protected", NULL, "what --protect named when it was made, too",
 		  &j.takes_protected, NULL },
+		{ 0, "partial", NULL, "what can be applied, even if other changes cannot",
+		  &j.takes_parts, NULL },
 		{ 0, "dry-run", NULL, "say what would be done, and do nothing", &j.is_dry, NULL },
 	};
 	const struct usage usage = {

@@ -199,24 +199,36 @@ not_applied() {
 	not_applied sub/.mcp.json "is protected (.mcp.json)"
 	not_applied p/b/.git/hooks "is protected (.git/hooks)"
 	not_applied .git/modules/m/config "is protected (.git/modules/**/config)"
-	[[ $(cat project/.git/HEAD project/p/b/.git/HEAD project/.git/modules/m/HEAD project/a.txt) == $'c\no\nh\nmine' ]]
-	[[ $(cat project/.git/config) == '[core]' && -z $(find project/.git/hooks project/sub -type f) && ! -e project/.mcp.json ]]
+	[[ ! -e project/a.txt ]]
 	# What is forced is another thing.
-	hutch apply --force "$name"
-	[[ $status == 125 && ! -e project/.mcp.json && ! -e project/p/b/.git/hooks ]]
+	hutch apply --force --partial "$name"
+	[[ $status == 125 && $(cat project/a.txt) == mine && ! -e project/.mcp.json && ! -e project/p/b/.git/hooks ]]
+	not_applied .git "config in it is protected (.git/config); a repository is applied whole or not at all"
+	not_applied p/b/.git "hooks in it is protected (.git/hooks); a repository is applied whole or not at all"
+	[[ $(cat project/.git/HEAD) == ref && $(cat project/.git/config) == '[core]' && -z $(find project/.git/hooks project/sub -type f) ]]
+	# What is asked for by its own name is.
+	hutch apply "$name" .git/HEAD
+	[[ $status == 0 && $(cat project/.git/HEAD) == c ]]
 	hutch apply --include-protected "$name"
-	[[ $status == 0 && -e project/.git/hooks/pre-commit && -e project/p/b/.git/hooks/h && -e project/.mcp.json ]]
+	[[ $status == 0 && -e project/.git/hooks/pre-commit && -e project/p/b/.git/hooks/h && -e project/.mcp.json &&
+		$(cat project/p/b/.git/HEAD project/.git/modules/m/HEAD) == $'o\nh' ]]
 	nothing_is_kept
 }
 
 @test "a dry run says what is protected as the apply does" {
 	guarded 'echo x >.git/hooks/h; mkdir -p new/.git/hooks; echo x >new/.git/hooks/h; echo x >new/x; rm -r .git/refs; mv .git .git2'
 	hutch apply --dry-run "$name"
-	[[ $status == 125 ]]
+	[[ $status == 125 && -z $output && $stderr == *"nothing would be applied"* ]]
 	local said=$stderr
 	hutch apply "$name"
-	diff <(echo "$said") <(echo "$stderr")
-	[[ $(grep -c "^hutch: not applied" <<<"$said") == 2 && -e project/new/x && ! -e project/new/.git/hooks ]]
+	diff <(echo "${said/would be/was}") <(echo "$stderr")
+	[[ ! -e project/new ]]
+	hutch apply --dry-run --partial "$name"
+	local done=$output
+	said=$stderr
+	hutch apply --partial "$name"
+	diff <(grep ': not applied' <<<"$said") <(grep ': not applied' <<<"$stderr")
+	[[ $output == "$done" && $(grep -c "^hutch: not applied" <<<"$said") == 2 && -e project/new/x && ! -e project/new/.git/hooks ]]
 }
 
 @test "a folder with what is protected is not moved away, removed or replaced" {
@@ -248,7 +260,7 @@ not_applied() {
 	give project
 	guarded 'echo x >.git/hooks/h; echo x >real-hooks/i; mkdir .GIT; echo x >.GIT/Config; mkdir ".git./"; echo x >".git./config "
 		echo x >>later; ln -s .git alias; echo x >>alias/config; rm -r real-hooks; mkdir s; ln -s ../real-hooks s/t' || true
-	hutch apply "$name"
+	hutch apply --partial "$name"
 	[[ $status == 125 && $(cat project/.git/config) == '[core]' && -d project/real-hooks && -z $(ls -A project/real-hooks) && ! -s project/later ]]
 	[[ ! -e project/.GIT/Config && ! -e "project/.git./config " && -L project/s/t ]]
 	not_applied later "is protected (.mcp.json)"
@@ -261,7 +273,7 @@ led() {
 	rm -rf project && mkdir project && (cd project && eval "$1")
 	give project
 	work sh -c "$2"
-	hutch apply "$name"
+	hutch apply --partial "$name"
 	[[ $status == 125 ]]
 	never grep -q evil project/.git/hooks/pre-commit project/.mcp.json
 	"$HUTCH" discard "$name"
@@ -288,8 +300,8 @@ guarded_work() {
 
 @test "who may write to what leads to something protected stays as it is" {
 	guarded 'chmod 777 .git; chmod 700 src; echo c >.git/HEAD'
-	hutch apply "$name"
-	[[ $status == 125 && $(stat -c %a project/.git project/src) == $'755\n700' && $(cat project/.git/HEAD) == c ]]
+	hutch apply --partial "$name"
+	[[ $status == 125 && $(stat -c %a project/.git project/src) == $'755\n700' && $(cat project/.git/HEAD) == ref ]]
 	not_applied .git "leads to what is protected (.git/hooks)"
 }
 
@@ -301,15 +313,19 @@ guarded_work() {
 
 # --- what changed underneath --------------------------------------------------------
 
-@test "what was changed on the host meanwhile is not touched, and the rest is applied" {
+@test "what was changed on the host meanwhile is not touched, and by default nothing is" {
 	work sh -c "echo mine >>a; echo mine >>n30; rm src/main.c; rm -r old; echo new >new"
 	echo host >>project/a
 	echo host >project/src/main.c
 	echo host >project/old/sub/fresh
 	echo host >project/new
-	before=$(tree_of project | grep -v n30)
+	before=$(tree_of project)
 	hutch apply "$name"
-	[[ $status == 125 ]]
+	[[ $status == 125 && -z $output && $(tree_of project) == "$before" ]]
+	[[ $stderr == *"nothing was applied: 4 of the changes of '$name' cannot be, and all files are as they were"*--partial*--force* ]]
+	before=$(tree_of project | grep -v n30)
+	hutch apply --partial "$name"
+	[[ $status == 125 && $stderr == *"1 of the changes of '$name' was applied, and 4 were not: those files are as they were"* ]]
 	for path in a src/main.c old new; do
 		[[ $stderr == *"not applied: /workspace/$path: "* ]]
 	done
@@ -317,6 +333,80 @@ guarded_work() {
 	[[ $(tree_of project | grep -v n30) == "$before" && $(tail -1 project/n30) == mine ]]
 	hutch apply --force "$name"
 	[[ $status == 0 && $(cat project/a) == $'hello\nmine' && ! -e project/old && ! -e project/src/main.c ]]
+	nothing_is_kept
+}
+
+# repository: a project with a repository of git in it, in which one commit is.
+repository() {
+	export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+	printf '[user]\n\tname = a\n\temail = a@b\n[commit]\n\tgpgsign = false\n' >home/.gitconfig
+	git -C project init -q -b main
+	git -C project add a src
+	git -C project commit -qm one
+	give project home
+}
+
+@test "a repository is applied whole or not at all, so that nothing is staged for reversal" {
+	repository
+	"$HUTCH" run -v "$PWD/home/.gitconfig:/root/.gitconfig:ro" -e HOME=/root --workspace project:cow -- \
+		sh -c 'echo work >>a; echo x >b; git add .; git commit -qm two' 2>err
+	say_name
+	# The host's index is written anew: that is a change of the host's.
+	touch -d 2001-01-01 project/src/main.c
+	git -C project status >/dev/null
+	before=$(tree_of project)
+	hutch apply "$name"
+	[[ $status == 125 && -z $output && $(tree_of project) == "$before" ]]
+	not_applied .git/index "was changed on this host since the sandbox began"
+	hutch apply --partial "$name"
+	[[ $status == 125 && $(cat project/b) == x && $output != *.git* ]]
+	not_applied .git "index in it was changed on this host since the sandbox began; a repository is applied whole or not at all"
+	[[ -z $(git -C project diff --cached --name-only) && $(git -C project log --format=%s) == one ]]
+	hutch apply --force "$name"
+	[[ $status == 0 ]]
+	[[ $(git -C project log --format=%s) == $'two\none' && -z $(git -C project status --porcelain -- a b) ]]
+}
+
+@test "what can be seen before is judged before: rights, kinds and names, in new folders too" {
+	work sh -c 'echo mine >a; mkdir -p m/n; mkfifo m/n/p; echo z >z'
+	before=$(tree_of project)
+	hutch apply "$name"
+	[[ $status == 125 && $(tree_of project) == "$before" && $stderr == *"/workspace/m/n/p: is a FIFO"* ]]
+	"$HUTCH" discard "$name"
+	work sh -c 'echo mine >a; mkdir m; echo x >m/.hutch-apply-x; echo z >z'
+	hutch apply "$name"
+	[[ $status == 125 && $(tree_of project) == "$before" && $stderr == *"has a name of hutch's own"* ]]
+	"$HUTCH" discard "$name"
+	work sh -c 'echo mine >a; echo other >src/main.c; echo z >z'
+	local own=outer
+	! is_root || own='unshare -m'
+	catch $own sh -c 'mount --bind project/src project/src && mount -o remount,bind,ro project/src && exec "$@"' - \
+		"$HUTCH" apply "$name"
+	[[ $status == 125 && $(tree_of project) == "$before" ]]
+	not_applied src/main.c "write to the folder that it is in: Read-only file system"
+	hutch apply "$name"
+	[[ $status == 0 && $(cat project/z) == z ]]
+}
+
+@test "a folder that is opened by the same changes is no obstacle" {
+	as_who chmod 555 project/src
+	work sh -c 'chmod 755 src; echo other >src/main.c; mkdir src/d; echo x >src/d/x'
+	hutch apply "$name"
+	[[ $status == 0 && $(cat project/src/main.c project/src/d/x) == $'other\nx' ]]
+}
+
+@test "where it fails in the middle it ends there, and says what was done and what was not" {
+	work sh -c 'echo mine >a; head -c 5000 /dev/zero >b; echo c >c; mkdir d; echo x >d/x; rm n30'
+	catch eval "(trap '' XFSZ; ulimit -f 1; '$HUTCH' apply $name)"
+	[[ $status == 125 && $output == 'M /workspace/a' && $(cat project/a) == mine ]]
+	not_applied b "write it: File too large"
+	not_applied c "was not tried, since another one failed"
+	not_applied d "was not tried, since another one failed"
+	not_applied n30 "was not tried, since another one failed"
+	[[ $stderr == *"1 of the changes of '$name' was applied, and 4 were not: those files are as they were"*"goes on with that"* ]]
+	[[ ! -e project/b && ! -e project/c && ! -e project/d && -e project/n30 && -z $(find project -name '.hutch*') ]]
+	hutch apply "$name"
+	[[ $status == 0 && $(stat -c %s project/b) == 5000 && -e project/d/x && ! -e project/n30 ]]
 	nothing_is_kept
 }
 

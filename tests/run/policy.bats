@@ -238,7 +238,7 @@ wrong_key() {
 	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
 	# ... and what is run outside not even then.
 	inside --policy agent sh -c 'mkdir .vscode; echo x >.vscode/tasks.json; echo x >p.code-workspace; echo x >x'
-	hutch apply "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
+	hutch apply --partial "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
 	[[ $status == 125 && $(ls -A) == $'f\nx' && $stderr == *".vscode: is protected"*"p.code-workspace: is protected"* ]]
 	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
 }

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "rootfs-tools/apply.h"
+#include "rootfs-tools/repository.h"
 #include "tests/patience.h"
 #include "tests/unit/archive.h"
 
@@ -103,6 +104,7 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	AUTO_CLOSE int dir = open(host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int changes = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned before = scene_open_fds();
+	struct repositories broken = { 0 };
 	struct tell t;
 	struct err e = { 0 };
 
@@ -110,6 +112,8 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	h->state = state;
 	a->dir = dir;
 	a->id = ID;
+	if (!a->repositories)
+		a->repositories = &broken;
 	a->who = h;
 	a->on_done = on_done;
 	a->on_refused = on_refused;
@@ -120,6 +124,7 @@ static int apply(void **state, struct apply *a, struct heard *h)
 		result = apply_all(a, &t, &e);
 	tell_done(&t);
 	apply_done(a);
+	repositories_done(&broken);
 	if (result < 0 && e.kind == ERR_REFUSED && strstr(e.text, "jail"))
 		skip();
 	if (result < 0)
@@ -310,6 +315,74 @@ static void test_hutchs_own_folders_stay_even_by_force(void **state)
 	heard_done(&h);
 }
 
+/* --- all of it or nothing ------------------------------------------------------------ */
+
+static void three_files(void **state)
+{
+	scene_dir(state, "upper/.git");
+	scene_file(state, "upper/.git/HEAD", "new");
+	scene_file(state, "upper/.git/index", "new");
+	scene_file(state, "upper/z", "new");
+	scene_dir(state, "host/.git");
+	scene_file(state, "host/.git/HEAD", "old");
+}
+
+static void test_a_judgement_finds_what_cannot_be_and_does_nothing(void **state)
+{
+	struct repositories broken = { 0 };
+	struct heard h = { 0 };
+
+	three_files(state);
+	struct apply a = { .started_ns = begin(state), .record = -1, .is_whole = true,
+			   .is_judging = true, .repositories = &broken };
+	scene_file(state, "host/.git/index", "theirs");
+	assert_int_equal(apply(state, &a, &h), 0);
+	check_refused(&h, ".git/index: was changed");
+	assert_int_equal(a.done, 2);
+	assert_int_equal(a.changed, 1);
+	assert_false(a.is_stopped);
+	scene_check_text(state, "host/.git/HEAD", "old");
+	assert_false(scene_has(state, "host/z"));
+	heard_done(&h);
+
+	/* HEAD comes before the index, and is not done. */
+	h = (struct heard){ 0 };
+	struct apply b = { .started_ns = a.started_ns, .record = -1, .repositories = &broken };
+	assert_int_equal(apply(state, &b, &h), 0);
+	check_refused(&h, ".git: index in it was changed on this host since the sandbox began; a "
+			  "repository is applied whole or not at all");
+	assert_int_equal(b.refused, 2);
+	assert_int_equal(b.done, 1);
+	scene_check_text(state, "host/.git/HEAD", "old");
+	scene_check_text(state, "host/z", "new");
+	heard_done(&h);
+	repositories_done(&broken);
+}
+
+static void test_one_that_fails_is_the_last_and_the_others_are_named(void **state)
+{
+	struct heard h = { 0 };
+
+	scene_file(state, "upper/a", "same");
+	scene_file(state, "host/a", "same");
+	scene_file(state, "upper/b", "new");
+	scene_file(state, "upper/c", "new");
+	scene_file(state, "host/c", "old");
+	gone(state, "upper/d");
+	scene_file(state, "host/d", "old");
+	struct apply a = { .started_ns = begin(state), .record = -1, .is_whole = true,
+			   .is_stopped = true };
+	assert_int_equal(apply(state, &a, &h), 0);
+	assert_int_equal(h.done.count, 0);
+	assert_int_equal(h.refused.count, 3); /* nothing is said of a, which is no change */
+	assert_string_equal(h.refused.items[0],
+			    "b: was not tried, since another one failed");
+	scene_check_text(state, "host/c", "old");
+	scene_check_text(state, "host/d", "old");
+	assert_false(scene_has(state, "host/b"));
+	heard_done(&h);
+}
+
 /* --- in the middle ------------------------------------------------------------------ */
 
 /* A folder of the host's becomes a link, just before its turn. */
@@ -463,6 +536,8 @@ int main(void)
 		TEST(test_what_an_apply_left_may_be_changed_by_the_next),
 		TEST(test_a_folder_goes_only_if_nothing_in_it_changed),
 		TEST(test_hutchs_own_folders_stay_even_by_force),
+		TEST(test_a_judgement_finds_what_cannot_be_and_does_nothing),
+		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
 		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
 		TEST(test_what_is_written_in_that_very_moment_is_put_back),
 		TEST(test_what_a_kill_has_left_is_removed),

@@ -508,11 +508,13 @@ class AsyncSandbox:
         return said.decode("utf-8", "surrogateescape")
 
     async def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
-                    dry_run: bool = False) -> List[str]:
-        """Does on the host what was done in folders shown with :cow.  Gives a line for
-        each; NotAppliedError if something was not applied."""
-        name = await self._known()
-        return await self._apply(apply_words(name, paths, force, include_protected, dry_run))
+                    partial: bool = False, dry_run: bool = False) -> List[str]:
+        """Does on the host what was done in folders shown with :cow: all of it or nothing,
+        or what can be done of it.  Gives a line for each; NotAppliedError if something was
+        not applied."""
+        switches = {"--force": force, "--include-protected": include_protected,
+                    "--partial": partial, "--dry-run": dry_run}
+        return await self._apply(apply_words(await self._known(), paths, switches))
 
     async def _apply(self, words: Sequence[str]) -> List[str]:
         done = await self._run_program("apply", words, None)

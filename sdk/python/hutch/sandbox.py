@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Iterable, Iterator, List, Mapping,
+from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence, Tuple, Type, TypeVar, Union, cast)
 
 from . import (actions, calls, fields, flags as flag_words, git as git_actions,
@@ -502,10 +502,13 @@ class Sandbox:
         return said.decode("utf-8", "surrogateescape")
 
     def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
-              dry_run: bool = False) -> List[str]:
-        """Does on the host what was done in folders shown with :cow.  Gives a line for
-        each; NotAppliedError if something was not applied."""
-        return self._apply(apply_words(self._known(), paths, force, include_protected, dry_run))
+              partial: bool = False, dry_run: bool = False) -> List[str]:
+        """Does on the host what was done in folders shown with :cow: all of it or nothing,
+        or what can be done of it.  Gives a line for each; NotAppliedError if something was
+        not applied."""
+        switches = {"--force": force, "--include-protected": include_protected,
+                    "--partial": partial, "--dry-run": dry_run}
+        return self._apply(apply_words(self._known(), paths, switches))
 
     def _apply(self, words: Sequence[str]) -> List[str]:
         done = self._run_program("apply", words, None)
@@ -833,9 +836,7 @@ def applied(program: Program, code: int, out: bytes, stderr: bytes) -> List[str]
     return lines
 
 
-def apply_words(name: str, paths: Sequence[str], force: bool, include_protected: bool,
-                dry_run: bool) -> List[str]:
-    switches = {"--force": force, "--include-protected": include_protected, "--dry-run": dry_run}
+def apply_words(name: str, paths: Sequence[str], switches: Dict[str, bool]) -> List[str]:
     return [*(word for word, is_on in switches.items() if is_on), "--", name, *paths]
 
 

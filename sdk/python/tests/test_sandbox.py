@@ -451,8 +451,11 @@ class Doing:
             self.assertEqual((os.listdir(host), box.apply("a")), ([], ["A /workspace/a"]))
             with open(host + "/b", "w", encoding="ascii"):
                 pass
-            with self.assertRaises(hutch.NotAppliedError) as caught:
+            with self.assertRaisesRegex(hutch.NotAppliedError, "nothing was applied") as caught:
                 box.apply()
+            self.assertEqual((caught.exception.applied, sorted(os.listdir(host))), ((), ["a", "b"]))
+            with self.assertRaises(hutch.NotAppliedError) as caught:
+                box.apply(partial=True)
             self.assertEqual(len(caught.exception.applied), 2)
         self.assertEqual([c.path for c in box.diff()], ["/workspace/b"])
         box.discard()
