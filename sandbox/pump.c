@@ -60,6 +60,13 @@ static void took(struct pump *p, size_t len)
 	p->left -= p->left < len ? p->left : len;
 }
 
+/* A reader that has gone has read what it wanted. */
+static void note_failure(struct pump *p)
+{
+	if (errno != EPIPE)
+		p->failed = errno;
+}
+
 static void run_splice(struct pump *p)
 {
 	ssize_t n = splice(p->from, NULL, p->to, NULL, step_of(p, STEP),
@@ -75,6 +82,8 @@ static void run_splice(struct pump *p)
 		 * other end that has no room. */
 		p->is_blocked = !p->is_blocked;
 	} else {
+		if (n < 0)
+			note_failure(p);
 		pump_done(p);
 	}
 }
@@ -89,8 +98,12 @@ static bool flush(struct pump *p)
 	if (p->mode != PUMP_FILE && len > SMALL)
 		len = SMALL;
 	ssize_t n = write(p->to, buffer_data(&p->pending), len);
-	if (n < 0)
-		return is_retry();
+	if (n < 0 && is_retry())
+		return true;
+	if (n < 0) {
+		note_failure(p);
+		return false;
+	}
 	buffer_consume(&p->pending, (size_t)n);
 	return true;
 }

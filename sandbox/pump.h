@@ -32,6 +32,7 @@ struct pump {
 	size_t left;	 /* how much is then still to be read */
 	uint8_t held; /* PUMP_VISIBLE: half a character; 0: none */
 	struct buffer pending;
+	int failed; /* errno of the write that ended it; 0: none, or nobody read any more */
 };
 
 /* Takes both descriptors over.  `from` and `to` may be blocking: a step is done

@@ -99,6 +99,14 @@ static int exit_code_for(const struct failed *failed)
 	return failed->sys == EACCES ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
 }
 
+void result_undelivered(struct result *r, const struct err *why)
+{
+	if (r->exit_code == 0)
+		r->exit_code = EXIT_HUTCH;
+	if (r->error.kind == ERR_NONE)
+		r->error = *why;
+}
+
 int result_not_started(const struct failed *failed, const struct exec *x, struct err *e)
 {
 	bool is_folder = failed->stage == EXEC_STAGE_CWD;

@@ -74,6 +74,10 @@ int result_not_started(const struct failed *failed, const struct exec *x, struct
 /* An error as an object: kind, message, remedy; null for none.  Allocated. */
 char *result_error_json(const struct err *error);
 
+/* The command's output did not all get where it was to go, because of `why`: a failure of
+ * ours, unless the command has failed by itself. */
+void result_undelivered(struct result *r, const struct err *why);
+
 /* The object of `hutch run --json`, one line.  Allocated.  No key is left
  * out. */
 char *result_json(const struct result *r);

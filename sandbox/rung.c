@@ -353,10 +353,14 @@ static void turn(struct rung *r)
 
 static void run(struct rung *r)
 {
+	struct err e;
+
 	countdown_start(&r->countdown, r->l.policy->timeout_ms, clock_ms());
 	while (r->state != DONE)
 		turn(r);
 	r->result->degraded |= DEGRADED_ISOLATION;
+	if (stdio_check(&r->l.stdio, &e) < 0)
+		result_undelivered(r->result, &e);
 }
 
 /* --- the whole -------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "sandbox/stdio.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -187,4 +188,12 @@ int stdio_open(struct stdio *s, const struct policy *policy, struct err *e)
 	if (open_input(s, policy, e) < 0 || open_output(s, policy, 1, e) < 0)
 		return -1;
 	return open_error(s, policy, e);
+}
+
+int stdio_check(const struct stdio *s, struct err *e)
+{
+	if (!s->pumps[1].failed)
+		return 0;
+	errno = s->pumps[1].failed;
+	return err_sys(e, "write to stdout");
 }

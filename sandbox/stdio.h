@@ -30,3 +30,7 @@ int stdio_open(struct stdio *s, const struct policy *policy, struct err *e);
 /* The command has them now: closes `inside`, so that the ends of our pipes
  * close with the command's. */
 void stdio_handed_over(struct stdio *s);
+
+/* When the pumps have ended: -1 if stdout could not take what the command has written.  A
+ * reader that went away, and stderr, which nothing could be told on, are no failures. */
+int stdio_check(const struct stdio *s, struct err *e);

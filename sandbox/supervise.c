@@ -322,6 +322,7 @@ void supervise_run(struct run *run, struct result *ret)
 {
 	struct supervisor s = { .run = run, .result = ret };
 	const int64_t now = clock_ms();
+	struct err e;
 
 	*ret = (struct result){ 0 };
 	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
@@ -332,4 +333,6 @@ void supervise_run(struct run *run, struct result *ret)
 	while (s.state != DONE)
 		turn(&s);
 	guest_done(&s.guest);
+	if (stdio_check(run->stdio, &e) < 0)
+		result_undelivered(ret, &e);
 }

@@ -123,5 +123,5 @@ int main(int argc, char **argv)
 		code = act(&policy, &options);
 	}
 	policy_done(&policy);
-	return code;
+	return report_told(code);
 }

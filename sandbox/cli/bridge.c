@@ -78,5 +78,10 @@ enum bridge_end bridge(int fd, const void *first, size_t len, struct err *e)
 	enum bridge_end end = carry(pumps, mine);
 	pump_done(&pumps[0]);
 	pump_done(&pumps[1]);
+	if (pumps[1].failed) {
+		errno = pumps[1].failed;
+		(void)err_sys(e, "write to stdout");
+		return BRIDGE_FAILED;
+	}
 	return end;
 }

@@ -115,7 +115,9 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 	else
 		print_line(d, m);
 	d->count++;
-	return ferror(stdout) ? err_sys(e, "write to stdout") : 0;
+	if (!ferror(stdout))
+		return 0;
+	return err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
 }
 
 static void on_left_out(void *who, const char *path, const char *why)

@@ -430,6 +430,9 @@ static void play(struct visit *v)
 	take_messages(v); /* what came with the greeting is told by no poll(2) */
 	while (v->state < DRAINING || (v->state == DRAINING && has_output_left(v)))
 		turn(v);
+	if (v->error.kind == ERR_NONE && stdio_check(&v->stdio, &v->error) < 0 &&
+	    v->exit_code == 0)
+		v->exit_code = EXIT_HUTCH;
 }
 
 static int visit(const char *name, const struct policy *policy, bool is_taken)

@@ -255,17 +255,6 @@ static int take_log_flags(char **words, struct err *e)
 	return level_check(e) < 0 ? -1 : taken;
 }
 
-/* Who reads 0 takes it that all was told. */
-static int check_told(int code)
-{
-	struct err e;
-
-	if (code != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
-		return code;
-	(void)err_set(&e, ERR_SYSTEM, "write to stdout: not all of it could be written");
-	return report_end(-1, &e);
-}
-
 int main(int argc, char **argv)
 {
 	struct err e;
@@ -291,6 +280,6 @@ int main(int argc, char **argv)
 	const struct verb *verb = find_verb(name);
 	if (!verb)
 		return unknown_verb(name);
-	return check_told(verb->is_client ? as_client(verb->main, argv + 2)
-					  : verb->main(argv + 2));
+	return report_told(verb->is_client ? as_client(verb->main, argv + 2)
+					   : verb->main(argv + 2));
 }

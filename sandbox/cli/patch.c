@@ -204,6 +204,6 @@ int patch_print(struct tell *t, const struct meeting *m, FILE *to, struct err *e
 	free(old.text);
 	free(new.text);
 	if (result == 0 && ferror(to))
-		return err_sys(e, "write to stdout");
+		return err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
 	return result;
 }

@@ -1,5 +1,6 @@
 #include "sandbox/cli/report.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,19 +70,45 @@ int report_end(int result, const struct err *e)
 	return EXIT_HUTCH;
 }
 
-void report_made(int json_fd, const char *name, const struct err *e)
+int report_told(int code)
+{
+	struct err e;
+
+	errno = 0;
+	if (code != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
+		return code;
+	if (errno)
+		(void)err_sys(&e, "write to stdout");
+	else /* it was an earlier one that failed */
+		(void)err_set(&e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+	return report_end(-1, &e);
+}
+
+static int write_object(int fd, const char *line)
+{
+	struct err e;
+
+	/* EPIPE: who asked has gone away. */
+	if (io_write_all(fd, line, strlen(line)) == 0 || errno == EPIPE)
+		return 0;
+	(void)err_sys(&e, "write the object of --json to descriptor %d", fd);
+	report_error(&e);
+	return -1;
+}
+
+int report_made(int json_fd, const char *name, const struct err *e)
 {
 	if (json_fd < 0)
-		return;
+		return 0;
 	AUTO_FREE char *quoted = quote_json(name);
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", quoted,
 					   error);
 
-	(void)io_write_all(json_fd, line, strlen(line)); /* who asked may be gone */
+	return write_object(json_fd, line);
 }
 
-void report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
+int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 {
 	if (r->error.kind != ERR_NONE)
 		report_error(&r->error);
@@ -91,10 +118,10 @@ void report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 	if (r->exit_code != 0)
 		report_refused(r);
 	if (json_fd < 0)
-		return;
+		return 0;
 	AUTO_FREE char *object = result_json(r);
 	AUTO_FREE char *line = text_format("%s\n", object);
-	(void)io_write_all(json_fd, line, strlen(line)); /* who asked has gone away */
+	return write_object(json_fd, line);
 }
 
 void report_network(const struct policy *policy)

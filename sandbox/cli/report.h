@@ -8,8 +8,8 @@ struct result;
 
 /* The error, if there is one, as one sentence on stderr with its remedy on a
  * line of its own, or that the timeout has passed; then, with `json_fd` not -1, the
- * object. */
-void report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
+ * object.  -1: that could not be written, which was told. */
+int report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
 
 /* --network host, which shares more than it seems to. */
 void report_network(const struct policy *policy);
@@ -29,9 +29,14 @@ void report_error(const struct err *e);
 /* The exit code of a verb: 0, or EXIT_HUTCH when the error was told. */
 int report_end(int result, const struct err *e);
 
+/* The exit code of a program that has printed on stdout and is to end with `code`: with 0
+ * only if all of it was written. */
+int report_told(int code);
+
 /* --json of what makes something that has a name: {"version":1,"name","error"}.  To be said
- * behind all else; `json_fd` -1: nobody asked. */
-void report_made(int json_fd, const char *name, const struct err *e);
+ * behind all else; `json_fd` -1: nobody asked.  -1: it could not be written, which was
+ * told. */
+int report_made(int json_fd, const char *name, const struct err *e);
 
 /* The command is not inside.  Where it is on the caller's PATH, says so, and
  * which flag would show it. */

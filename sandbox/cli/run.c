@@ -223,7 +223,8 @@ int run_main(char **argv)
 			result_failed(&result, EXIT_HUTCH, &e);
 	}
 	hide_secrets(&policy, &result);
-	report_result(&result, policy.timeout_ms, options.json_fd);
+	if (report_result(&result, policy.timeout_ms, options.json_fd) < 0 && !result.exit_code)
+		result.exit_code = EXIT_HUTCH;
 	result_done(&result);
 	policy_done(&policy);
 	free(options.learn);

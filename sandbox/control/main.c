@@ -228,13 +228,13 @@ static int failed(const struct err *e)
 	return EXIT_HUTCH;
 }
 
-static void report_object(const struct order *o, int code, const struct err *e)
+static int report_object(const struct order *o, int code, const struct err *e)
 {
 	static const struct err told = { .kind = ERR_INTERNAL, .text = "it was told on stderr" };
 	static const struct err none = { .kind = ERR_NONE };
 	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
 
-	report_made(o->options.json_fd, o->name, why);
+	return report_made(o->options.json_fd, o->name, why) < 0 && !code ? EXIT_HUTCH : code;
 }
 
 int main(int argc, char **argv)
@@ -260,7 +260,7 @@ int main(int argc, char **argv)
 		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
 	}
 	if (!o.options.wants_help)
-		report_object(&o, code, &e);
+		code = report_object(&o, code, &e);
 	order_done(&o);
-	return code;
+	return report_told(code);
 }

@@ -308,7 +308,8 @@ int main(int argc, char **argv)
 	}
 	if (e.kind != ERR_NONE)
 		report_error(&e);
-	report_made(o.json_fd, o.name, &e);
+	if (report_made(o.json_fd, o.name, &e) < 0)
+		code = EXIT_HUTCH;
 	list_done(&o.words);
 	return code;
 }

@@ -9,6 +9,7 @@ setup() {
 }
 
 teardown() {
+	remove_boxes
 	end
 }
 
@@ -309,4 +310,85 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	room w
 	fails 127 '.*\^J.*' --workspace "$T/w" $'a\nhutch: all is well'
 	[ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+# --- what cannot be written ---------------------------------------------------------
+
+# full WORD...: hutch, onto a disk that is full.
+onto_full() {
+	"$HUTCH" "$@" >/dev/full </dev/null
+}
+full() {
+	catch onto_full "$@"
+}
+
+# told: it says so in one sentence, and ends with 125.
+told() {
+	[[ $status == 125 && $stderr == 'hutch: write to stdout: '* && ${#stderr_lines[@]} == 1 ]]
+}
+
+@test "a command whose output cannot be written has not ended well, but for its own failure" {
+	full run echo hi
+	told
+	full run sh -c 'echo hi; exit 3'
+	[[ $status == 3 && $stderr == 'hutch: write to stdout: No space left on device' ]]
+	full run true
+	[[ $status == 0 && -z $stderr ]]
+	catch eval '"$HUTCH" run sh -c "echo hi >&2" 2>/dev/full'
+	[[ $status == 0 ]]
+	catch eval '"$HUTCH" run echo hi >/dev/full 2>&1'
+	[[ $status == 125 ]]
+	catch eval '"$HUTCH" run --json=3 echo hi 3>object >/dev/full'
+	[[ $status == 125 && $(cat object) == *'"exit_code":125'*'No space left on device'* ]]
+	catch eval '"$HUTCH" run --json=3 true 3>/dev/full'
+	[[ $status == 125 && $stderr == 'hutch: write the object of --json to descriptor 3: No space left on device' ]]
+	full run --isolation landlock echo hi
+	[[ $status == 125 && $stderr == *'hutch: write to stdout: No space left on device' ]]
+}
+
+@test "neither has one in a sandbox with a name, nor have actions there" {
+	"$HUTCH" create box
+	full exec box echo hi
+	told
+	full exec box sh -c 'echo hi; exit 3'
+	[[ $status == 3 && $stderr == 'hutch: write to stdout: No space left on device' ]]
+	full exec -d box true
+	told
+	catch eval 'echo "{\"action\":\"run\",\"args\":{\"command\":\"echo hi\"}}" | "$HUTCH" act box >/dev/full'
+	told
+	catch eval 'echo "{\"action\":\"run\",\"args\":{\"command\":\"echo hi\"}}" | "$HUTCH" act >/dev/full'
+	[[ $status == 125 && $stderr == 'hutch: write an observation: No space left on device' ]]
+	catch eval 'echo "{}" | "$HUTCH" connect box >/dev/full'
+	told
+	catch eval '"$HUTCH" create --json=3 crate 3>/dev/full'
+	[[ $status == 125 && $output == crate && $stderr == 'hutch: write the object of --json to descriptor 3: '* ]]
+	for words in ps 'ps -q' 'ps --json' 'inspect box' 'stats --no-stream box' 'port ls box' 'cp box:/etc/passwd -' 'rm -f crate' 'stop box'; do
+		full $words
+		[[ $status == 125 && ${stderr_lines[-1]} == 'hutch: '*': '* ]]
+	done
+}
+
+@test "a reader that goes away ends the command as in any pipe, and is no failure of its own" {
+	set +o pipefail
+	"$HUTCH" run sh -c 'trap "" PIPE; yes 2>/dev/null; exit 0' 2>err | head -n 1
+	[[ ${PIPESTATUS[0]} == 0 && ! -s err ]]
+	"$HUTCH" run yes 2>err | head -n 1
+	[[ ${PIPESTATUS[0]} == 141 && ! -s err ]]
+}
+
+@test "no text or list ends with 0 where it could not be written" {
+	local verb words
+	for verb in $("$HUTCH" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		full "$verb" --help
+		told
+	done
+	for verb in $("$HUTCH" image --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		full image "$verb" --help
+		told
+	done
+	for words in --help --version version 'help run' 'image --help' 'image ls --help' 'pool ls' 'pool --help' 'port --help' 'policy list' \
+		'policy show agent' 'policy show --json agent' doctor 'doctor --json' 'run --dry-run true' 'act --dry-run' 'run --isolation landlock --dry-run true'; do
+		full $words
+		[[ $status == 125 && ${stderr_lines[-1]} == 'hutch: write to stdout: '* ]] || { [[ $words == *json* && $stderr == *'unknown flag'* ]]; }
+	done
 }

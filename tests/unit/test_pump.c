@@ -254,6 +254,35 @@ static void test_what_is_shown_does_not_depend_on_the_cuts(void **state)
 	}
 }
 
+/* A reader that has gone is no failure; a full disk is one, and is remembered. */
+static void test_why_a_write_failed_is_remembered(void **state)
+{
+	static const struct {
+		const char *path; /* NULL: a pipe that nobody reads */
+		int failed;
+	} rows[] = { { "/dev/full", ENOSPC }, { "/dev/null", 0 }, { NULL, 0 } };
+
+	(void)state;
+	(void)signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(modes); i++) {
+		const char *path = rows[i / ARRAY_LEN(modes)].path;
+		int from, in, reader = -1, to = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+		struct pump p;
+
+		make_pipe(&from, &in);
+		if (!path)
+			make_pipe(&reader, &to);
+		own_close(&reader);
+		assert_int_equal(write(in, "text\n", 5), 5);
+		own_close(&in);
+		pump_init(&p, from, to, modes[i % ARRAY_LEN(modes)]);
+		(void)turn(&p);
+		assert_false(pump_is_open(&p));
+		assert_int_equal(p.failed, rows[i / ARRAY_LEN(modes)].failed);
+		pump_done(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_a_socket_that_takes_no_more),
 		cmocka_unit_test(test_done_twice_and_a_half_pump),
 		cmocka_unit_test(test_what_is_shown_does_not_depend_on_the_cuts),
+		cmocka_unit_test(test_why_a_write_failed_is_remembered),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN);
