@@ -172,7 +172,7 @@ static bool get_filter(struct fields *in, struct exec *x)
 /* What a copy is given, and what excludes what. */
 static bool is_command(const struct exec *x)
 {
-	uint32_t copies = x->flags & EXEC_COPIES;
+	const uint32_t copies = x->flags & EXEC_COPIES, file = EXEC_FILE | EXEC_PARENTS;
 	size_t words = 0;
 
 	while (words < 4 && x->argv[words])
@@ -180,11 +180,13 @@ static bool is_command(const struct exec *x)
 	if ((x->flags & ~(uint32_t)EXEC_FLAGS) || words == 0)
 		return false;
 	if (!copies)
-		return !(x->flags & EXEC_FOLLOW);
+		return !(x->flags & (EXEC_FOLLOW | file));
 	if (copies == EXEC_COPIES || (x->flags & (EXEC_PTY | EXEC_LAST | EXEC_TREE)))
 		return false;
 	if (copies == EXEC_PACK)
-		return words == 2;
+		return words == 2 && !(x->flags & file);
+	if (x->flags & file && (!(x->flags & EXEC_FILE) || words != 3))
+		return false;
 	return !(x->flags & EXEC_FOLLOW) && (words == 2 || words == 3);
 }
 

@@ -59,7 +59,9 @@ enum exec_flag {
 	EXEC_UNPACK = 8, /* ... or reads one into argv[1], as argv[2] */
 	EXEC_TREE = 16,	 /* the command is the subreaper of what it starts */
 	EXEC_FOLLOW = 32, /* with EXEC_PACK: argv[1] may be a link */
-	EXEC_FLAGS = EXEC_PTY | EXEC_LAST | EXEC_PACK | EXEC_UNPACK | EXEC_TREE | EXEC_FOLLOW
+	EXEC_FILE = 64, /* with EXEC_UNPACK: argv[1] is a file that its user may write to */
+	EXEC_PARENTS = 128, /* with EXEC_FILE: folders above it are made */
+	EXEC_FLAGS = 255
 };
 #define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either of them */
 

@@ -213,6 +213,37 @@ static int choose(const struct place *to, const char **name, struct err *e)
 	return open_above(to, O_RDONLY, e);
 }
 
+/* Each as a command's would be. */
+static int make_parents(const struct place *to, struct err *e)
+{
+	for (char *at = to->path + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		int made = mkdir(to->path, 0777);
+		if (made < 0 && errno != EEXIST && !is_folder(to->path))
+			return err_sys(e, "make the folder %.200s", to->path);
+		*at = '/';
+	}
+	return 0;
+}
+
+/* What is replaced has an owner and a mode, which say who may write to it. */
+static int check_file(const struct place *to, struct err *e)
+{
+	errno = EISDIR;
+	if (to->has_slash || to->is_content || is_folder(to->path))
+		return err_sys(e, "%.400s", to->path);
+	if (faccessat(AT_FDCWD, to->path, W_OK, AT_EACCESS) < 0 && errno != ENOENT)
+		return err_sys(e, "write to %.400s", to->path);
+	return 0;
+}
+
+static int prepare_file(const struct place *to, uint32_t flags, struct err *e)
+{
+	if (flags & EXEC_PARENTS && !to->has_slash && make_parents(to, e) < 0)
+		return -1;
+	return check_file(to, e);
+}
+
 static int copy_in(const struct exec *x, struct err *e)
 {
 	struct place to = { 0 };
@@ -221,7 +252,8 @@ static int copy_in(const struct exec *x, struct err *e)
 	make_blocking(0);
 	if (place_init(&to, x->argv[1], e) < 0)
 		return -1;
-	AUTO_CLOSE int root = choose(&to, &name, e);
+	bool is_good = !(x->flags & EXEC_FILE) || prepare_file(&to, x->flags, e) == 0;
+	AUTO_CLOSE int root = is_good ? choose(&to, &name, e) : -1;
 	struct unpack u = { .in = 0, .root = root, .rename = name,
 			    .on_left_out = on_left_out };
 	int rc = root < 0 ? -1 : unpack_all(&u, e);

@@ -328,11 +328,14 @@ int methods_start(const struct call *call)
 static int get_copy(const struct call *call, struct job *j, uint32_t flags)
 {
 	const char *path = NULL, *name = NULL;
-	bool follows = false;
+	bool follows = false, is_file = false, parents = false;
 
 	if (call_text(call, "path", &path) < 0 || call_text(call, "name", &name) < 0 ||
-	    call_bool(call, "follow", &follows) < 0)
+	    call_bool(call, "follow", &follows) < 0 || call_bool(call, "file", &is_file) < 0 ||
+	    call_bool(call, "parents", &parents) < 0)
 		return -1;
+	if (is_file ? !name : parents)
+		return err_set(call->e, ERR_USAGE, "params: a file needs a name, and parents a file");
 	if (!path || !*path)
 		return err_set(call->e, ERR_USAGE, "params.path: %s", path ? "empty" : "missing");
 	if (call->fds->count != 0 && call->fds->count != WIRE_FDS)
@@ -346,7 +349,8 @@ static int get_copy(const struct call *call, struct job *j, uint32_t flags)
 	j->exec.cwd = j->cwd;
 	j->exec.argv = j->argv.items;
 	j->exec.env = &j->argv.items[j->argv.count]; /* none: the list's end */
-	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0);
+	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0) | (is_file ? EXEC_FILE : 0) |
+			(parents ? EXEC_PARENTS : 0);
 	return 0;
 }
 

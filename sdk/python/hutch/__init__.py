@@ -12,7 +12,7 @@ from .errors import (ActionCancelledError, ActionEndedError, ActionError, Action
                      AgentRuntimeError, AgentRuntimeNotFoundError, AgentRuntimeNotReadyError,
                      AgentRuntimeTimeoutError, AgentRuntimeUnavailableError, BuildError, BusyError,
                      CallbackError, CommandError, DisconnectedError, ExistsError, FileMissingError,
-                     ForkedError, HutchError, InternalError, InvalidActionError, InvalidError,
+                     FolderError, ForkedError, HutchError, InternalError, InvalidActionError, InvalidError,
                      LimitError, NoSpaceError, NotAppliedError, NotFoundError, ProtocolError,
                      RefusedError, TimeoutError, UnavailableError, UnsupportedError)
 from .git import AsyncGit, Git
@@ -40,7 +40,7 @@ __all__ = [
     "BusyError", "CallbackError", "Change", "ChangesObservation", "CommandError", "Completed",
     "DiffObservation", "DisconnectedError", "EditObservation", "End", "EnvObservation",
     "ErrorObservation", "Event", "Events", "ExistsError", "Exit", "FileMissingError",
-    "ForkedError", "Git", "GitChange", "GitDiff", "Hutch", "HutchError", "Info",
+    "FolderError", "ForkedError", "Git", "GitChange", "GitDiff", "Hutch", "HutchError", "Info",
     "InternalError", "InvalidActionError", "InvalidError", "LimitError", "Limits", "LogEntry",
     "Microagent", "MicroagentsObservation", "MoveObservation", "NamesObservation",
     "NoSpaceError", "NotAppliedError", "NotFoundError", "NullObservation", "Observation",

@@ -164,6 +164,11 @@ def copy_in(path: str, name: Optional[str]) -> Call[Object]:
                 lambda r: fields.an_object(r, "process"))
 
 
+def write_file(path: str, name: str, parents: bool) -> Call[Object]:
+    return Call("copy.in", {"path": path, "name": name, "file": True, "parents": parents},
+                lambda r: fields.an_object(r, "process"))
+
+
 def events(since: int) -> Call[int]:
     return Call("events.subscribe", {"since": since},
                 lambda r: fields.whole(fields.an_object(r, "answer"), "next"))

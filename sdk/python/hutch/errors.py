@@ -195,6 +195,10 @@ class CopyMissingError(FileMissingError, NotFoundError):
     """The same of what is copied, which is no action and has no observation."""
 
 
+class FolderError(InvalidError, IsADirectoryError):
+    """A file was meant, and there is a folder."""
+
+
 KINDS: Dict[str, Type[HutchError]] = {
     "not_found": NotFoundError, "exists": ExistsError, "busy": BusyError,
     "invalid": InvalidError, "refused": RefusedError, "unsupported": UnsupportedError,

@@ -454,10 +454,13 @@ class Sandbox:
         self._carry(calls.copy_out(path, True), None, one.put)
         return one.data()
 
-    def write_bytes(self, path: str, data: bytes, mode: int = 0o644) -> None:
-        """A file, byte for byte, in place of one that is there."""
-        self._carry(calls.copy_in(path, tar.place(path)),
-                    tar.pieces(tar.of_file(data, mode)), tar.nowhere)
+    def write_bytes(self, path: str, data: bytes, mode: int = 0o644, *,
+                    parents: bool = False) -> None:
+        """A file, byte for byte, in place of one that is there and may be written to;
+        with `parents` in folders that are made."""
+        call = calls.write_file(path, tar.place(path), parents)
+        with tar.folder():
+            self._carry(call, tar.pieces(tar.of_file(data, mode)), tar.nowhere)
 
     def copy_out(self, path: str, file: BinaryIO, *, follow: bool = False) -> Tuple[str, ...]:
         """A file or tree as a tar.  It is the inside's word: unpack it as such.  Gives

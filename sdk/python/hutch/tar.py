@@ -5,9 +5,9 @@ import contextlib
 import io
 import os
 import tarfile
-from typing import BinaryIO, Iterator, Optional, TypeVar
+from typing import BinaryIO, Iterator, Optional, Tuple, TypeVar
 
-from .errors import CopyMissingError, HutchError, InvalidError, LimitError, NotFoundError
+from .errors import CopyMissingError, ExistsError, FolderError, HutchError, InvalidError, LimitError, NotFoundError
 
 MOST = 64 << 20
 Bytes = TypeVar("Bytes", bytes, memoryview)
@@ -22,6 +22,15 @@ def missing() -> Iterator[None]:
         yield
     except NotFoundError as e:
         raise CopyMissingError(e.message, remedy=e.remedy) from None
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[None]:
+    """In the way of a file is a folder."""
+    try:
+        yield
+    except ExistsError as e:
+        raise FolderError(e.message, remedy=e.remedy) from None
 
 
 def nowhere(data: bytes) -> None:
@@ -57,8 +66,10 @@ def of_file(data: bytes, mode: int) -> bytes:
 def place(path: str) -> str:
     """The name that the file gets; copy.in is told the whole path beside it."""
     name = os.path.basename(path)
+    if not path:
+        raise InvalidError("an empty path names no file")
     if not name or name in (".", ".."):
-        raise InvalidError(f"{path!r} does not name a file")
+        raise FolderError(f"{path!r} names a folder")
     return name
 
 
@@ -72,12 +83,21 @@ class OneFile:
     def put(self, data: bytes) -> None:
         # Headers, and what fills the last block.
         if self._tar.tell() + len(data) > self._most + (1 << 16):
-            raise self._too_large()
+            raise self._too_large_or_folder((self._tar.getvalue()[:1 << 16] + data)[:1 << 16])
         self._tar.write(data)
 
     def data(self) -> bytes:
-        """Read here, and strictly: what packed it may be an attacker by now."""
         tar = self._tar.getbuffer()
+        at, length = self._first(tar)
+        if length > self._most:
+            raise self._too_large()
+        if length > len(tar) - at:
+            raise HutchError(f"copy.out {self._path}: what came is not all of it")
+        return bytes(tar[at:at + length])
+
+    def _first(self, tar: memoryview) -> Tuple[int, int]:
+        """Where its content begins, and how long it is.  Read here, and strictly: what
+        packed it may be an attacker by now."""
         at, size = 0, None
         try:
             while True:
@@ -91,14 +111,20 @@ class OneFile:
                 at += (length + BLOCK - 1) // BLOCK * BLOCK
         except ValueError as e:
             raise HutchError(f"copy.out {self._path}: what came is no tar: {e}") from None
+        if header[156:157] == b"5":
+            raise FolderError(f"{self._path} is a folder", remedy="copy_out() copies folders")
         if header[156:157] not in (b"0", b"\0"):
             raise InvalidError(f"{self._path} is no file", remedy="copy_out() copies folders")
-        length = length if size is None else size
-        if length > self._most:
-            raise self._too_large()
-        if length > len(tar) - at:
-            raise HutchError(f"copy.out {self._path}: what came is not all of it")
-        return bytes(tar[at:at + length])
+        return at, length if size is None else size
+
+    def _too_large_or_folder(self, begin: bytes) -> HutchError:
+        try:
+            self._first(memoryview(begin))
+        except FolderError as e:
+            return e
+        except HutchError:
+            pass  # it is no tar, and too large to be looked at
+        return self._too_large()
 
     def _too_large(self) -> LimitError:
         return LimitError(f"{self._path} has more than {self._most} bytes",

@@ -331,8 +331,39 @@ class Doing:
             self.assertEqual(len(box.read_bytes("large")), 1 << 20)
             self.assertRaises(hutch.LimitError, box.read_bytes, "large", 1000)
             self.assertRaises(hutch.NotFoundError, box.read_bytes, "none")
-            self.assertRaises(hutch.InvalidError, box.read_bytes, "d")
-            self.assertRaises(hutch.InvalidError, box.write_bytes, "d/", b"")
+
+    def test_a_folder_in_the_place_of_a_file_is_told_as_python_tells_it(self):
+        with self.box() as box:
+            box.run("mkdir d")
+            for path in "d", "/workspace/d", "d/", ".", "/":
+                self.assertRaises(IsADirectoryError, box.write_bytes, path, b"")
+                self.assertRaises(hutch.FolderError, box.read_bytes, path)
+            self.assertRaises(IsADirectoryError, box.write_bytes, "d", b"", parents=True)
+            self.assertRaises(hutch.InvalidError, box.write_bytes, "", b"")
+            self.assertFalse(box.list("d").lines)
+
+    def test_parents_are_made_where_that_was_asked_for(self):
+        with self.box() as box:
+            self.assertRaises(FileNotFoundError, box.write_bytes, "a/b/c", b"x")
+            box.write_bytes("a/b/c", b"x", parents=True)
+            box.write_bytes("/workspace/a/b/c", b"y", parents=True)
+            box.write_bytes("here", b"z", parents=True)
+            self.assertEqual((box.read_bytes("a/b/c"), box.read_bytes("here")), (b"y", b"z"))
+            self.assertRaises(hutch.HutchError, box.write_bytes, "here/b", b"", parents=True)
+
+    def test_a_file_that_its_user_may_not_write_to_is_not_replaced(self):
+        with self.box() as box:
+            box.run("echo mine >shut; chmod 444 shut; ln -s shut link; ln -s none dangling")
+            for path in "shut", "link", "/etc/passwd":
+                with self.assertRaises(PermissionError) as caught:
+                    box.write_bytes(path, b"")
+                self.assertIsInstance(caught.exception, hutch.RefusedError)
+            self.assertEqual(box.read_bytes("shut"), b"mine\n")
+            box.write_bytes("dangling", b"new")
+            self.assertEqual(box.read_bytes("dangling"), b"new")
+            box.run("chmod 644 shut")
+            box.write_bytes("shut", b"open")
+            self.assertEqual(box.read_bytes("shut"), b"open")
 
     def test_trees_go_in_and_out_as_tars(self):
         with self.box() as box:
