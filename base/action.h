@@ -112,12 +112,13 @@ enum edit_flag {
 	EDIT_LINE = 8,
 	EDIT_IS_READ = 16, /* of a file that looks binary say OUTCOME_BINARY alone */
 	EDIT_LINT = 32, /* ask a linter about the change */
-	EDIT_FLAGS = 63
+	EDIT_RELATIVE = 64, /* a relative path begins where that of a read does */
+	EDIT_FLAGS = 127
 };
 
 /* As an agent asked for it: what the words mean is for the editor to say. */
 struct edit_request {
-	uint32_t session; /* as above, but place.cwd always counts */
+	uint32_t session; /* as above, but place.cwd always counts where a path is refused */
 	struct file_place place;
 	uint32_t flags; /* enum edit_flag */
 	const char *command, *path; /* borrowed */

@@ -157,10 +157,14 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 	free(j->change.new);
 }
 
-static void job_init(struct job *j, const struct edit_request *r, struct history *h)
+/* A path that would be too long stays relative, which is told. */
+static void job_init(struct job *j, const struct files *f, const struct edit_request *r,
+		     struct history *h)
 {
 	*j = (struct job){ .r = r, .history = h };
-	(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is shorter */
+	if (!(r->flags & EDIT_RELATIVE) ||
+	    !files_make_absolute(j->path, f->place->cwd, r->path))
+		(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is shorter */
 	edit_tidy_path(j->path);
 	buffer_init(&j->say, SAY_MAX);
 	buffer_init(&j->diff, DIFF_MAX);
@@ -172,7 +176,7 @@ int editor_edit(const struct files *f, const struct edit_request *r,
 	struct user_role role;
 	struct job j;
 
-	job_init(&j, r, to->history);
+	job_init(&j, f, r, to->history);
 	if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
 		(void)editor_fail_sys(&j, errno, "read");
 	} else {

@@ -29,12 +29,13 @@ static const char *const top_keys[] = {
 static const char *const run_args[] = { "command", "is_input", "blocking", "is_static", "cwd",
 					"hidden", COMMON_ARGS, NULL };
 static const char *const read_args[] = { "path", "start", "end", "impl_source", "view_range",
+					 "relative",
 					 COMMON_ARGS, NULL };
 static const char *const write_args[] = { "path", "content", "start", "end", COMMON_ARGS,
 					  NULL };
 static const char *const edit_args[] = { "path", "command", "file_text", "old_str", "new_str",
 					 "insert_line", "content", "start", "end",
-					 "impl_source", COMMON_ARGS, NULL };
+					 "impl_source", "relative", COMMON_ARGS, NULL };
 static const char *const env_args[] = { "set", "unset", "secret", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const confirm_args[] = { "ask", "allow", COMMON_ARGS, NULL };
@@ -219,7 +220,8 @@ static int decode_edit(const struct json_at *args, struct action *a, struct err 
 	    args_text(args, "new_str", &a->new_str, e) < 0 ||
 	    get_insert_line(args, &a->line, e) < 0 ||
 	    args_text(args, "content", &content, e) < 0 ||
-	    args_text(args, "impl_source", &by, e) < 0)
+	    args_text(args, "impl_source", &by, e) < 0 ||
+	    args_bool(args, "relative", &a->is_relative, e) < 0)
 		return -1;
 	if (!a->command)
 		a->command = text_copy("");
@@ -232,7 +234,8 @@ static int decode_read(const struct json_at *args, struct action *a, struct err 
 {
 	AUTO_FREE char *by = NULL;
 
-	if (get_path(args, a, e) < 0 || args_text(args, "impl_source", &by, e) < 0)
+	if (get_path(args, a, e) < 0 || args_text(args, "impl_source", &by, e) < 0 ||
+	    args_bool(args, "relative", &a->is_relative, e) < 0)
 		return -1;
 	a->is_viewed = by && !strcmp(by, "oh_aci");
 	return a->is_viewed ? get_range(args, &a->range, e) : 0;

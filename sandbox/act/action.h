@@ -69,6 +69,7 @@ struct action {
 	uint32_t depth, limit; /* of an errand */
 	char *content; /* write: owned */
 	bool is_viewed; /* read: as the editor shows it */
+	bool is_relative; /* edit and such a read: the path may be */
 	/* edit and such a read: owned, NULL where absent; `line` is insert_line, and
 	 * `range` is view_range as Python prints it. */
 	char *file_text, *old_str, *new_str, *line, *range;

@@ -96,7 +96,7 @@ static uint32_t edit_flags(const struct desk *d, const struct action *a)
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
 	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
-	       (has_rule ? EDIT_IS_READ : 0u) | (d->setting.lints ? EDIT_LINT : 0u);
+	       (a->is_relative ? EDIT_RELATIVE : 0u) | (has_rule ? EDIT_IS_READ : 0u) | (d->setting.lints ? EDIT_LINT : 0u);
 }
 
 static void put_edit(struct desk *d, const struct session *s, struct task *t, struct err *e)

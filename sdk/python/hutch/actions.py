@@ -50,6 +50,11 @@ def cancel(action: Mapping[str, Any]) -> Optional[Object]:
     return {"action": "cancel", "client": action["client"], "args": {"id": id}}
 
 
+def _relative(path: object) -> Optional[bool]:
+    """Of those actions that take relative paths only where they are told so."""
+    return True if isinstance(path, str) and not path.startswith("/") else None
+
+
 def read(path: str, start: Optional[int] = None, end: Optional[int] = None,
          session: Optional[str] = None) -> Object:
     return _without_id("read", {"path": path, "start": start, "end": end}, session)
@@ -58,7 +63,8 @@ def read(path: str, start: Optional[int] = None, end: Optional[int] = None,
 def view(path: str, view_range: Optional[Sequence[int]] = None,
          session: Optional[str] = None) -> Object:
     return _without_id("read", {"path": path, "impl_source": "oh_aci", "view_range":
-                                None if view_range is None else list(view_range)}, session)
+                                None if view_range is None else list(view_range),
+                                "relative": _relative(path)}, session)
 
 
 def write(path: str, content: str, start: Optional[int] = None, end: Optional[int] = None,
@@ -72,7 +78,7 @@ def edit(path: str, command: str, *, old_str: Optional[str] = None,
          insert_line: Optional[int] = None, session: Optional[str] = None) -> Object:
     return action("edit", {"path": path, "command": command, "old_str": old_str,
                            "new_str": new_str, "file_text": file_text,
-                           "insert_line": insert_line}, session)
+                           "insert_line": insert_line, "relative": _relative(path)}, session)
 
 
 def env(set: Optional[Mapping[str, str]] = None, unset: Optional[Sequence[str]] = None,

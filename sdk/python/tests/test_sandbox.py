@@ -365,6 +365,24 @@ class Doing:
             box.write_bytes("shut", b"open")
             self.assertEqual(box.read_bytes("shut"), b"open")
 
+    def test_a_relative_path_begins_at_the_working_folder_in_all_methods(self):
+        with self.box() as box:
+            box.write_bytes("file", b"one\ntwo\n")
+            box.edit("file", "two", "three")
+            box.insert("file", 0, "zero")
+            box.undo("file")
+            self.assertIn("three", box.view("file"))
+            box.create("./new", "text")
+            self.assertEqual(box.read_bytes("/workspace/new"), b"text")
+            self.assertEqual(box.read("file"), "one\nthree\n")
+            self.assertRaises(hutch.FileMissingError, box.edit, "none", "a", "b")
+            # The session's, where it has gone to another one.
+            box.run("mkdir d; cd d")
+            box.create("in", "a")
+            box.edit("in", "a", "b")
+            self.assertEqual((box.read("in"), box.read_bytes("d/in")), ("b", b"b"))
+            self.assertEqual(box.stat("in").stat.size, 1)
+
     def test_trees_go_in_and_out_as_tars(self):
         with self.box() as box:
             box.run("mkdir -p tree/sub; echo x >tree/sub/file; ln -s file tree/sub/link; mkfifo tree/pipe")
