@@ -90,26 +90,30 @@ void policy_prefer(struct policy *p, size_t count)
 	p->volume_count = kept;
 }
 
-/* Kernel interfaces that must be the sandbox's own: a mount over them could
- * redirect what programs, or we, write to them (runc CVE-2019-16884). */
-static int check_target(const struct volume *v, struct err *e)
+const char *policy_own_place(const char *target)
 {
 	static const char *const ours[] = { "/proc", "/sys", "/dev/pts", "/dev/shm" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (path_below(target, ours[i]))
+			return ours[i];
+	return NULL;
+}
+
+static int check_target(const struct volume *v, struct err *e)
+{
+	const char *own = policy_own_place(v->target);
 
 	if (!strcmp(v->target, "/") || !strcmp(v->target, "/dev")) {
 		(void)err_set(e, ERR_USAGE, "nothing can be mounted at %s; use --image "
 					    "dir:PATH for another root", v->target);
 		return err_from(e, v->from);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		if (!path_below(v->target, ours[i]))
-			continue;
-		(void)err_set(e, ERR_USAGE,
-			      "nothing can be mounted at %.200s: %s is the sandbox's own",
-			      v->target, ours[i]);
-		return err_from(e, v->from);
-	}
-	return 0;
+	if (!own)
+		return 0;
+	(void)err_set(e, ERR_USAGE, "nothing can be mounted at %.200s: %s is the sandbox's own",
+		      v->target, own);
+	return err_from(e, v->from);
 }
 
 static int by_target(const void *a, const void *b)

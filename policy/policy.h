@@ -106,6 +106,11 @@ struct policy {
 void policy_init(struct policy *p);
 void policy_done(struct policy *p);
 
+/* Kernel interfaces that must be the sandbox's own: a mount over them could redirect what
+ * programs, or we, write to them (runc CVE-2019-16884).  Which one a mount at `target`
+ * would be in, or NULL. */
+const char *policy_own_place(const char *target);
+
 /* Adds an empty volume of that kind and returns it; `from` is copied. */
 struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 				 const char *from);

@@ -567,3 +567,20 @@ char *settings_about(const char *profile)
 	}
 	return text_copy(about);
 }
+
+void settings_protected(const char *profile, struct list *ret)
+{
+	const struct profile *p = find_profile(profile);
+	struct json_at root, at, item = { 0 };
+	const char *pattern;
+
+	AUTO_JSON struct json *doc = p ? json_parse(p->text, strlen(p->text), NULL) : NULL;
+	if (!doc)
+		return;
+	json_root(doc, "policy", &root);
+	if (!json_member(&root, "protected", &at))
+		return;
+	while (json_step(&at, &item))
+		if (json_string(&item, &pattern, NULL) == 0)
+			list_add(ret, pattern);
+}

@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 struct err;
+struct list;
 
 #define SETTINGS_VERSION   1
 #define SETTINGS_BYTES_MAX (1u << 20)
@@ -77,3 +78,5 @@ char *settings_print(const struct settings *s);
 /* The profiles: their names, ended by NULL; and what one says of itself, allocated. */
 const char *const *settings_profiles(void);
 char *settings_about(const char *profile);
+/* Adds the patterns that one protects itself (policy/protect.h). */
+void settings_protected(const char *profile, struct list *ret);

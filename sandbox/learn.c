@@ -11,6 +11,8 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/protect.h"
+#include "sandbox/learn_later.h"
 #include "sandbox/learn_paths.h"
 #include "sandbox/result.h"
 #include "sandbox/volumes.h"
@@ -374,8 +376,9 @@ int learn_finish(struct learn *l, const struct refusals *refused,
 {
 	struct list homes = { 0 }, secrets = { 0 };
 	AUTO_FREE char *listed = volumes_home(geteuid());
-	const struct learn_ground ground = { &l->plain, &l->also,   &homes,
-					     &l->own,	&secrets, &l->autos };
+	struct protect *later = learn_later_names();
+	const struct learn_ground ground = { &l->plain, &l->also,  &homes, &l->own,
+					     &secrets,	&l->autos, later };
 	struct wishes w;
 
 	/* Whoever the sandbox stands for may be another one than $HOME is about. */
@@ -386,6 +389,7 @@ int learn_finish(struct learn *l, const struct refusals *refused,
 	if (written == 0)
 		learn_tell(l, &w, refused, result);
 	wishes_done(&w);
+	protect_free(later);
 	list_done(&homes);
 	list_done(&secrets);
 	return written;

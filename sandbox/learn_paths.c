@@ -12,6 +12,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "policy/policy.h"
+#include "sandbox/learn_later.h"
 #include "sandbox/plan.h"
 #include "sandbox/traced.h"
 
@@ -26,6 +28,7 @@ void wishes_done(struct wishes *w)
 		free(w->items[i].path);
 	free(w->items);
 	list_done(&w->secrets);
+	list_done(&w->later);
 	for (size_t i = 0; i < LEFT_COUNT; i++)
 		list_done(&w->left[i]);
 	*w = (struct wishes){ 0 };
@@ -153,6 +156,8 @@ static void wish(struct work *w, const char *path, enum wish_mode mode, bool is_
 
 	if (is_really_in(w->ground->own, path))
 		return leave(w, LEFT_OWN, path);
+	if (policy_own_place(path))
+		return leave(w, LEFT_KERNEL, policy_own_place(path));
 	if (!can_be_said(path))
 		return leave(w, LEFT_NAME, path);
 	if (is_folder && mode != WISH_EMPTY && !may_be_whole(w, path)) {
@@ -456,9 +461,15 @@ static void cut(struct work *w)
 		drop(&to->items[i]);
 	}
 	forget_dropped(to);
-	for (size_t i = 0; i < to->count; i++)
-		if (is_really_in(w->ground->secrets, to->items[i].path))
-			list_add(&to->secrets, to->items[i].path);
+	for (size_t i = 0; i < to->count; i++) {
+		const struct wish *one = &to->items[i];
+		if (is_really_in(w->ground->secrets, one->path))
+			list_add(&to->secrets, one->path);
+		AUTO_FREE char *later = one->mode != WISH_WRITE ? NULL
+				: learn_later(w->ground->later, one->path, one->is_folder);
+		if (later)
+			list_add(&to->later, later);
+	}
 }
 
 void learn_paths(const struct learn_ground *ground, const struct traced *seen,

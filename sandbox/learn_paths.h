@@ -22,6 +22,7 @@
 #include "base/list.h"
 
 struct plan;
+struct protect;
 struct traced;
 
 #define LEARN_TOGETHER 8
@@ -44,6 +45,7 @@ enum learn_left {
 	LEFT_SPECIAL, /* a socket, a FIFO, a device */
 	LEFT_NAME,    /* a name that a policy cannot say */
 	LEFT_OWN,     /* hutch's own */
+	LEFT_KERNEL,  /* such as /sys: its top alone is listed */
 	LEFT_MANY,    /* there were LEARN_MOUNTS */
 	LEFT_COUNT
 };
@@ -52,6 +54,7 @@ struct wishes {
 	struct wish *items; /* owned; in the order of their paths when it is done */
 	size_t count, room;
 	struct list secrets;	     /* paths among them that are, or are in, a secret */
+	struct list later; /* what of it can be written to, and runs later */
 	struct list left[LEFT_COUNT]; /* paths, each once */
 };
 
@@ -65,6 +68,7 @@ struct learn_ground {
 	const struct list *own;	    /* hutch's own folders */
 	const struct list *secrets; /* files and folders */
 	const struct list *autos;   /* automounters' folders */
+	const struct protect *later; /* names of what runs later (learn_later.h) */
 };
 
 void wishes_done(struct wishes *w);

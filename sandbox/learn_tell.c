@@ -51,6 +51,17 @@ static void tell_secrets(const struct wishes *w)
 	tell_more(w->secrets.count, "that may be secrets are in the policy");
 }
 
+static void tell_later(const struct wishes *w)
+{
+	for (size_t i = 0; i < w->later.count && i < SHOWN; i++) {
+		AUTO_FREE char *what =
+			text_format("note: %s, which runs or is obeyed outside of the sandbox "
+				    "later, can be written to with the policy", w->later.items[i]);
+		line(what, ": make it \":ro\", or take it out, unless it is meant");
+	}
+	tell_more(w->later.count, "that run later can be written to with the policy");
+}
+
 static void tell_left(const struct wishes *w)
 {
 	static const char *const words[] = {
@@ -62,6 +73,7 @@ static void tell_left(const struct wishes *w)
 		[LEFT_SPECIAL] = "is not in the policy: it is a socket, a FIFO or a device",
 		[LEFT_NAME] = "is not in the policy: no policy can say that name",
 		[LEFT_OWN] = "is not in the policy: it is hutch's own",
+		[LEFT_KERNEL] = "is not in the policy: no sandbox shows this host's",
 		[LEFT_MANY] = "is not in the policy: there are too many",
 	};
 	_Static_assert(ARRAY_LEN(words) == LEFT_COUNT, "a reason has no words");
@@ -132,6 +144,7 @@ void learn_tell(const struct learn *l, const struct wishes *w,
 	tell_refused(refused, result);
 	tell_left(w);
 	tell_wishes(l, w);
+	tell_later(w);
 	tell_secrets(w);
 	if (l->trace.seen.lost)
 		(void)fprintf(stderr, "hutch: note: it used more paths than the %d that are kept; "

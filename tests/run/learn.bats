@@ -249,3 +249,25 @@ upper_is_gone() {
 	hutch act --learn out/p.json
 	[ "$status" -eq 125 ]
 }
+
+# Where the host's /sys cannot be seen, nothing in it can be told.
+@test "a command that only looked at the kernel's folders is learned from" {
+	learns bash -c 'for at in /sys /sys/fs/cgroup /dev/shm/x /proc/sys; do [[ ! -e $at ]] || :; done; : <"$1/read"' - "$HOME"
+	[[ $status == 0 && $(mounts) == "$HOME/read:$HOME/read:ro" ]]
+	tells 'note: /sys is not in the policy: no sandbox shows'
+	(($(grep -c /sys <<<"$stderr") == 1))
+	applied cat "$HOME/read"
+	[[ $output == read ]]
+}
+
+@test "what runs later and can be written to is told as such, and a project's hooks are" {
+	echo old >"$HOME/.bashrc"
+	mkdir -p work/p/.git/hooks
+	give home work
+	learns sh -c 'echo new >>"$1/.bashrc"; cat "$1/read"; echo x >"$2/p/new"' - "$HOME" "$T/work"
+	[[ $status == 0 ]]
+	mounts | grep -qx "$HOME/.bashrc:$HOME/.bashrc:rw"
+	tells "note: $HOME/.bashrc, which runs or is obeyed outside of the sandbox later, can be written to with the policy: make it \":ro\""
+	tells "note: $T/work/p/.git/hooks, which runs"
+	never tells "note: $HOME/read, which"
+}

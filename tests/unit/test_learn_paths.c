@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/protect.h"
+#include "sandbox/learn_later.h"
 #include "sandbox/plan.h"
 #include "sandbox/traced.h"
 #include "tests/unit/scene.h"
@@ -21,6 +23,7 @@ struct world {
 	const char *top; /* borrowed: the test's folder, which is a home, too */
 	struct plan plain;
 	struct list also, homes, own, secrets, autos;
+	struct protect *later;
 	struct traced seen;
 	struct wishes got;
 };
@@ -37,6 +40,7 @@ static void begin(struct world *w, const char *top)
 	list_add(&w->homes, top);
 	list_addf(&w->own, "%s/own", top);
 	list_addf(&w->secrets, "%s/.ssh", top);
+	w->later = learn_later_names();
 }
 
 static void end(struct world *w)
@@ -49,6 +53,7 @@ static void end(struct world *w)
 	list_done(&w->autos);
 	traced_done(&w->seen);
 	wishes_done(&w->got);
+	protect_free(w->later);
 }
 
 /* A file of the host's, with the folders above it; a folder where it ends in '/'. */
@@ -78,7 +83,7 @@ static void use(struct world *w, const char *name, unsigned how)
 static void expect(struct world *w, const char *all)
 {
 	const struct learn_ground ground = { &w->plain, &w->also, &w->homes, &w->own,
-					     &w->secrets, &w->autos };
+					     &w->secrets, &w->autos, w->later };
 	struct list said = { 0 };
 
 	learn_paths(&ground, &w->seen, &w->got);
@@ -383,10 +388,60 @@ static void test_there_is_a_bound_on_mounts(void **state)
 		use(&w, name, TRACED_READ);
 	}
 	const struct learn_ground ground = { &w.plain, &w.also,	   &w.homes,
-					     &w.own,   &w.secrets, &w.autos };
+					     &w.own,   &w.secrets, &w.autos, w.later };
 	learn_paths(&ground, &w.seen, &w.got);
 	assert_int_equal(w.got.count, LEARN_MOUNTS);
 	assert_int_equal(w.got.left[LEFT_MANY].count, 3);
+	end(&w);
+}
+
+static void test_what_runs_later_is_told_where_it_can_be_written_to(void **state)
+{
+	static const struct {
+		const char *made, *used, *told; /* NULL: nothing */
+		unsigned how;
+	} rows[] = {
+		{ ".bashrc", ".bashrc", ".bashrc", TRACED_WRITE },
+		{ ".bashrc", ".bashrc", NULL, TRACED_READ },
+		{ ".vimrc", ".vimrc", ".vimrc", TRACED_WRITE },
+		{ ".gitconfig", ".gitconfig", ".gitconfig", TRACED_WRITE },
+		{ ".config/autostart/", ".config/autostart/x", ".config/autostart", TRACED_CREATE },
+		{ ".local/bin/", ".local/bin/x", ".local/bin", TRACED_CREATE },
+		{ "p/.git/hooks/", "p/.git/x", "p/.git", TRACED_CREATE },
+		{ "p/.git/hooks/", "p/x", "p/.git/hooks", TRACED_CREATE },
+		{ "p/", "p/x", NULL, TRACED_CREATE },
+		{ ".cache/", ".cache/x", NULL, TRACED_CREATE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO_FREE char *top = text_format("%s/%zu", (const char *)*state, i);
+		struct world w;
+		begin(&w, top);
+		assert_int_equal(mkdir(top, 0755), 0);
+		make(&w, rows[i].made);
+		use(&w, rows[i].used, rows[i].how);
+		const struct learn_ground ground = { &w.plain, &w.also,	   &w.homes, &w.own,
+						     &w.secrets, &w.autos, w.later };
+		learn_paths(&ground, &w.seen, &w.got);
+		AUTO_FREE char *told = text_format("%s/%s", top, rows[i].told ? rows[i].told : "");
+		assert_int_equal(w.got.later.count, rows[i].told != NULL);
+		if (rows[i].told)
+			assert_string_equal(w.got.later.items[0], told);
+		end(&w);
+	}
+}
+
+static void test_the_kernels_own_is_told_once_and_not_shown(void **state)
+{
+	struct world w;
+
+	begin(&w, *state);
+	use(&w, "/sys", TRACED_LOOK);
+	use(&w, "/sys/kernel", TRACED_READ);
+	use(&w, "/proc/self/status", TRACED_READ);
+	expect(&w, "");
+	assert_int_equal(w.got.left[LEFT_KERNEL].count, 2);
+	assert_string_equal(w.got.left[LEFT_KERNEL].items[0], "/sys");
 	end(&w);
 }
 
@@ -396,6 +451,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCENE(test_what_is_used_is_shown_and_no_more),
+		IN_SCENE(test_what_runs_later_is_told_where_it_can_be_written_to),
+		IN_SCENE(test_the_kernels_own_is_told_once_and_not_shown),
 		IN_SCENE(test_a_script_brings_the_program_that_it_names),
 		IN_SCENE(test_a_name_that_is_changed_asks_for_its_folder),
 		IN_SCENE(test_many_of_a_folder_become_it_by_mode),
