@@ -430,7 +430,8 @@ names_other_rung() {
 }
 
 @test "names that somebody chose cannot steer the terminal" {
-	XDG_RUNTIME_DIR=$'/\e]0;title\a' doctor without_runtime
+	room new
+	doctor env "XDG_RUNTIME_DIR=$T/new/"$'\e]0;title\a'
 	[[ $output != *$'\e'* ]]
 	has '\^\[\]0;title'
 }
