@@ -454,7 +454,7 @@ END
 }
 
 @test "on a terminal there is one line, drawn anew and taken away at the end" {
-	catch script -qec "$HUTCH image pull 127.0.0.1:$open/public/tool:1 >$T/result" /dev/null
+	TERM=xterm catch script -qec "$HUTCH image pull 127.0.0.1:$open/public/tool:1 >$T/result" /dev/null
 	[[ $status == 0 && $output == *"3 of 3 layers"* && $output == *$'\r\e[K' ]]
 	[[ $(wc -l <<<"$output") == 1 ]]
 	[[ $(cat result) == *"@sha256:$digest" ]]
