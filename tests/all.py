@@ -32,7 +32,7 @@ USER = "hutch-test"
 CORES = len(os.sched_getaffinity(0))
 
 # Sanitizers see nothing new in these: they compare texts, or kill programs.
-NOT_SANITIZED = set("apparmor completion docs doctor killed pool sdk walls why".split())
+NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk walls why".split())
 # How a client talks to the inside, what is done to a tree of files, and how often something is
 # killed is the same whether root made the sandbox or another user.
 NOT_AS_ROOT = set("""act completion control control_hostile cp day docs edit errand git grep
