@@ -65,16 +65,23 @@ int caps_settle(const struct caps *c)
 	return c->permitted ? set(c->permitted & USED, c->permitted, c->inherited) : 0;
 }
 
-int caps_wear(const struct caps *c)
+static uint64_t handed_on_to(const struct caps *c, uint32_t uid)
 {
-	uint64_t effective = (c->permitted & USED) | c->handed_on;
+	return uid == 0 ? c->handed_on : c->handed_on & c->others;
+}
+
+int caps_wear(const struct caps *c, uint32_t uid)
+{
+	uint64_t effective = (c->permitted & USED) | handed_on_to(c, uid);
 
 	return c->permitted ? set(effective, c->permitted, c->inherited) : 0;
 }
 
-int caps_use(const struct caps *c)
+int caps_use(const struct caps *c, uint32_t uid)
 {
-	return c->permitted ? set(c->handed_on, c->handed_on, 0) : 0;
+	uint64_t mine = handed_on_to(c, uid);
+
+	return c->permitted ? set(mine, mine, 0) : 0;
 }
 
 int caps_init(struct caps *ret)
@@ -84,6 +91,7 @@ int caps_init(struct caps *ret)
 	if (get(&c) < 0)
 		return -1;
 	c.handed_on = get_handed_on(c.permitted);
+	c.others = c.handed_on;
 	c.inherited &= c.handed_on;
 	c.own = c.permitted & ~c.handed_on;
 	/* Lowering inheritable lowers ambient with it (capabilities(7)). */
@@ -109,11 +117,11 @@ int caps_hand_on(const struct caps *c, uint32_t uid)
 	/* Root gets its bounding set over execve, which is just what is handed
 	 * on, and needs nothing in the sets that whatever it becomes later
 	 * would take along. */
-	uint64_t inherited = uid == 0 ? 0 : c->handed_on;
+	uint64_t mine = handed_on_to(c, uid), inherited = uid == 0 ? 0 : mine;
 
 	if (!c->permitted)
 		return 0;
-	if (set(0, c->handed_on, inherited) < 0)
+	if (set(0, mine, inherited) < 0)
 		return -1;
 	/* Leaving uid 0 emptied the ambient set, with KEEPCAPS too. */
 	for (unsigned long n = 0; n < CAP_END; n++)

@@ -1,7 +1,9 @@
 /* caps -- which capabilities the executor has, and for whom.
  *
  * It is started with some in its permitted set.  Those that are also in the
- * bounding set are *handed on*: every command gets exactly these.  What is
+ * bounding set are *handed on*: root's commands get exactly these, and others'
+ * those of them that are in `others`, in no way more: a command that is another user
+ * cannot get back what it lacks, for no_new_privs is set.  What is
  * permitted beyond them is the executor's *own*: with a range of ids mapped it
  * needs SETUID, SETGID and KILL to turn into other users and to signal them,
  * which no command may.  An executor that is not uid 0 has them all inheritable
@@ -18,6 +20,7 @@
 struct caps {
 	uint64_t permitted; /* one bit a capability, 1 << CAP_* */
 	uint64_t handed_on;
+	uint64_t others; /* of these, to who is not root; all, unless it is set after caps_init() */
 	uint64_t own;
 	uint64_t inherited; /* inheritable and ambient */
 };
@@ -30,9 +33,9 @@ int caps_init(struct caps *ret);
  * to it.  -1 with errno set. */
 int caps_settle(const struct caps *c);
 
-/* Effective beside that what is handed on, until caps_settle(): for a moment in
+/* Effective beside that what is handed on to `uid`, until caps_settle(): for a moment in
  * which the executor does what a command would.  -1 with errno set. */
-int caps_wear(const struct caps *c);
+int caps_wear(const struct caps *c, uint32_t uid);
 
 /* True when a command as the executor's own user needs nothing done to it:
  * the kernel's rules for execve give it what is handed on. */
@@ -42,10 +45,10 @@ bool caps_are_plain(const struct caps *c);
  * errno set. */
 int caps_keep(const struct caps *c);
 
-/* Leaves what is handed on, so that execve as `uid` gives exactly that.  -1 with
+/* Leaves what is handed on to `uid`, so that execve as that user gives exactly that.  -1 with
  * errno set. */
 int caps_hand_on(const struct caps *c, uint32_t uid);
 
-/* In a child that will not execve: what a command gets, effective, and nothing else.
+/* In a child that will not execve: what a command of `uid` gets, effective, and nothing else.
  * -1 with errno set. */
-int caps_use(const struct caps *c);
+int caps_use(const struct caps *c, uint32_t uid);

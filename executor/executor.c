@@ -114,6 +114,7 @@ static int say_hello(struct executor *x, struct err *e)
 {
 	if (user_init(&x->user) < 0)
 		return err_sys(e, "settle capabilities");
+	x->user.caps.others = x->others;
 	struct hello hello = {
 		.version = PROTOCOL_VERSION,
 		.pid = (uint32_t)getpid(),
@@ -354,12 +355,13 @@ static int loop(struct executor *x, struct err *e)
 	return 0;
 }
 
-int executor_serve(int channel, int proc, int logs, struct err *e)
+int executor_serve(int channel, int proc, int logs, uint64_t others, struct err *e)
 {
 	sigset_t watched = only_sigchld();
 	struct executor x;
 
 	executor_init(&x, channel, proc, logs);
+	x.others = others;
 	x.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	int served = x.signals < 0 ? err_sys(e, "signalfd") : say_hello(&x, e);
 	if (served == 0)

@@ -40,6 +40,7 @@ struct executor {
 	struct history history; /* of what an editor changed */
 	struct everyone everyone;
 	uint32_t told_stopped; /* what of everyone.stopped was said */
+	uint64_t others; /* what capabilities others than root may get */
 	struct tapes tapes; /* what commands print */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
@@ -63,5 +64,6 @@ int64_t executor_now(const struct executor *x);
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
 /* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 where there
- * are none.  0 when the sandbox has come to its proper end. */
-int executor_serve(int channel, int proc, int logs, struct err *e);
+ * are none; `others` are the capabilities that commands of others than root may get
+ * (caps.h).  0 when the sandbox has come to its proper end. */
+int executor_serve(int channel, int proc, int logs, uint64_t others, struct err *e);

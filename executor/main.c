@@ -10,6 +10,7 @@
  * the supervisor sees the channel close and this process's exit code. */
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,14 +55,23 @@ static int take_logs(void)
 	return is_there ? LOGS_FD : -1;
 }
 
-int main(void)
+/* What the launcher says of the capabilities of others than root: none, if it says nothing
+ * that is a number. */
+static uint64_t take_others(char **argv)
+{
+	return argv[0] && argv[1] ? strtoull(argv[1], NULL, 16) : 0;
+}
+
+int main(int argc, char **argv)
 {
 	struct err e;
+
+	(void)argc;
 
 	if (!is_init() || !has_channel())
 		return EXIT_HUTCH;
 	if (executor_protect(&e) < 0)
 		return EXIT_HUTCH;
-	int served = executor_serve(CHANNEL_FD, take_proc(), take_logs(), &e);
+	int served = executor_serve(CHANNEL_FD, take_proc(), take_logs(), take_others(argv), &e);
 	return served < 0 ? EXIT_HUTCH : 0;
 }

@@ -201,7 +201,7 @@ static bool executes(const struct spawn *s)
 /* In a copy of the parent's memory; see make_child(). */
 static _Noreturn void stay(const struct spawn *s)
 {
-	if (user_stay(s->self) < 0)
+	if (user_stay(s->self, s->exec->uid) < 0)
 		fail(EXEC_STAGE_USER);
 	(void)close(STATUS_FD); /* it has begun */
 	if (!s->instead)

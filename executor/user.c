@@ -56,9 +56,9 @@ int user_become(const struct user *self, const struct exec *x)
 	return caps_hand_on(&self->caps, x->uid);
 }
 
-int user_stay(const struct user *self)
+int user_stay(const struct user *self, uint32_t uid)
 {
-	return caps_use(&self->caps) < 0 ? -1 : stay_undumpable();
+	return caps_use(&self->caps, uid) < 0 ? -1 : stay_undumpable();
 }
 
 /* What a change of the file system ids does beside that: it sets dumpable,
@@ -124,7 +124,7 @@ int user_enter(const struct user *self, uint32_t uid, uint32_t gid,
 		(void)user_leave(self, &role); /* it has failed already */
 		return -1;
 	}
-	if (role.has_more && caps_wear(&self->caps) < 0) {
+	if (role.has_more && caps_wear(&self->caps, uid) < 0) {
 		(void)user_leave(self, &role);
 		return -1;
 	}

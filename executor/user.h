@@ -27,7 +27,7 @@ int user_become(const struct user *self, const struct exec *x);
 /* In a child that will not execve, after user_become(): the capabilities that execve
  * would have made effective are, and it is as undumpable as we are.  -1 with errno
  * set. */
-int user_stay(const struct user *self);
+int user_stay(const struct user *self, uint32_t uid);
 
 /* What user_enter() leaves to user_leave(). */
 struct user_role {

@@ -293,20 +293,40 @@ int policy_check(const struct policy *p, struct err *e)
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }
 
-/* A name that every image of ours has, or a number. */
-static int parse_id(const char *text, uint32_t *ret, struct err *e)
+struct id_name {
+	const char *name;
+	uint32_t id;
+	bool is_hosts; /* only the /etc that hutch makes has it */
+};
+
+/* As hutch writes them into the sandbox's /etc/passwd and /etc/group. */
+static const struct id_name user_names[] = {
+	{ "root", 0, false }, { "agent", 1000, false }, { "nobody", 65534, true }, { 0 },
+}, group_names[] = {
+	{ "root", 0, false }, { "agent", 1000, false }, { "tty", 5, true },
+	{ "nogroup", 65534, true }, { 0 },
+};
+
+/* One of these names, or a number. */
+static int parse_id(const struct policy *p, const char *text, const struct id_name *names,
+		    uint32_t *ret, struct err *e)
 {
 	uint64_t number;
 
-	if (!strcmp(text, "root"))
-		number = 0;
-	else if (!strcmp(text, "agent"))
-		number = 1000;
-	else if (quantity_parse_number(text, &number, NULL) < 0 || number > ID_MAX)
-		return err_set(e, ERR_USAGE, "-u takes agent, root or a number up to %d, "
-					     "not '%.60s'", ID_MAX, text);
-	*ret = (uint32_t)number;
-	return 0;
+	for (; names->name; names++) {
+		if (strcmp(text, names->name) != 0 || (names->is_hosts && p->image != IMAGE_HOST))
+			continue;
+		*ret = names->id;
+		return 0;
+	}
+	if (quantity_parse_number(text, &number, NULL) == 0 && number <= ID_MAX) {
+		*ret = (uint32_t)number;
+		return 0;
+	}
+	(void)err_set(e, ERR_USAGE, "-u takes agent, root or a number up to %d, not '%.60s'", ID_MAX,
+		      text);
+	return err_remedy(e, "a name is one of the sandbox's own /etc/passwd or /etc/group, not of "
+			     "this host's");
 }
 
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
@@ -319,10 +339,10 @@ int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		char *colon = strchr(name, ':');
 		if (colon)
 			*colon++ = '\0';
-		if (parse_id(name, &uid, e) < 0)
+		if (parse_id(p, name, user_names, &uid, e) < 0)
 			return -1;
 		gid = uid;
-		if (colon && parse_id(colon, &gid, e) < 0)
+		if (colon && parse_id(p, colon, group_names, &gid, e) < 0)
 			return -1;
 	}
 	if (p->idmap == IDMAP_SINGLE && ((uid != 0 && uid != 1000) || gid != uid)) {

@@ -186,7 +186,7 @@ static void calm_signals(void)
 
 static _Noreturn void serve(const struct start *s, int socket)
 {
-	struct deputy_work w = { .listener = -1, .caps = s->parts->plan->caps };
+	struct deputy_work w = { .listener = -1, .caps = s->parts->plan->root_caps };
 	struct seccomp_notif call;
 	struct err e = { 0 };
 	int none;

@@ -205,12 +205,14 @@ void plan_set_served(struct plan *p, const char *path)
 	p->steps[0].is_served = true;
 }
 
+#define NOT_ROOT 1000u /* anybody else is the same to caps_for() */
+
 uint64_t plan_executor_caps(const struct plan *p)
 {
 	const uint64_t tools =
 		1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_KILL;
 
-	return p->caps | (p->has_ranges ? tools : 0);
+	return p->root_caps | (p->has_ranges ? tools : 0);
 }
 
 int plan_build(struct plan *p, const struct policy *policy, const struct identity *who,
@@ -218,7 +220,11 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 {
 	if (plan_ids(p, policy, who, e) < 0)
 		return -1;
-	p->caps = caps_for(policy, p->uid);
+	p->caps = p->root_caps = p->other_caps = caps_for(policy, p->uid);
+	if (p->has_ranges) {
+		p->root_caps = caps_for(policy, 0);
+		p->other_caps = caps_for(policy, NOT_ROOT) & p->root_caps;
+	}
 	plan_network(p, policy);
 	if (plan_fence(p, policy, e) < 0)
 		return -1;

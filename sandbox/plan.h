@@ -102,7 +102,9 @@ struct plan {
 			       * and ids say that they did (policy/seccomp/pretend.json) */
 
 	uint32_t uid, gid;    /* of the command, inside */
-	uint64_t caps;	      /* handed on to commands */
+	uint64_t caps;	      /* of commands of its user */
+	uint64_t root_caps;   /* of those of root; with one id the same */
+	uint64_t other_caps;  /* of those of others, which are some of root's */
 	struct sysctl sysctls[PLAN_MAX_SYSCTLS];
 	size_t sysctl_count;
 	struct exec_rlimit rlimits[EXEC_MAX_RLIMITS];

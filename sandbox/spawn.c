@@ -354,15 +354,18 @@ static int stage_privileges(struct child *c, struct err *e)
 		return -1;
 	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
 		return -1;
-	if (caps_reduce(plan_executor_caps(p), p->caps, geteuid() == 0, e) < 0)
+	if (caps_reduce(plan_executor_caps(p), p->root_caps, geteuid() == 0, e) < 0)
 		return -1;
 	return enter_filter(c, e);
 }
 
 static int stage_exec(struct child *c, struct err *e)
 {
-	char name[] = "hutch-executor";
-	char *argv[] = { name, NULL }, *env[] = { NULL };
+	char name[] = "hutch-executor", others[24];
+
+	(void)snprintf(others, sizeof(others), "%llx",
+		       (unsigned long long)c->parts->plan->other_caps);
+	char *argv[] = { name, others, NULL }, *env[] = { NULL };
 
 	(void)syscall(SYS_execveat, c->executor, "", argv, env, AT_EMPTY_PATH);
 	return err_sys(e, "execute %s", c->parts->executor->path);

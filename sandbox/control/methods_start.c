@@ -64,21 +64,26 @@ static bool is_pair(const char *text, uint32_t *ret_uid, uint32_t *ret_gid)
 	return *ret_uid < EXECUTOR_ID && *ret_gid < EXECUTOR_ID;
 }
 
-/* The executor gives to all what its sandbox has (executor/caps.h): somebody else with these
- * would open everybody's files. */
-static int check_hands_on(const struct call *call, const char *user, uint32_t uid)
+/* The kernel would call it an invalid argument. */
+static int not_mapped(const struct call *call, const char *user, const char *name, uint32_t uid,
+		      uint32_t gid)
 {
-	const struct plan *plan = &call->s->launch->plan;
-
-	if (!plan->has_ranges || plan->uid != 0 || uid == 0)
-		return 0;
-	(void)err_set(call->e, ERR_UNSUPPORTED, "-u %.60s: this sandbox was made for root, and what "
-						"is started in it has root's capabilities", user);
-	return err_remedy(call->e, "say -u when the sandbox is made; or become another one inside, "
-				   "by su or setpriv");
+	(void)err_set(call->e, ERR_USAGE, "-u %.60s: only one id is mapped, and in this sandbox it "
+					  "stands for %.60s (%u:%u)", user, name, uid, gid);
+	return err_remedy(call->e, "make the sandbox with -u %.60s; or with --idmap ranges, which "
+				   "maps 65536 ids", user);
 }
 
 /* Names, and whose group a number has, are looked up in the image when it is launched. */
+static int ask_for_numbers(const struct call *call, const char *user)
+{
+	(void)err_set(call->e, ERR_USAGE, "-u %.60s: in a sandbox with --idmap ranges that lives it "
+					  "takes root, or UID:GID with numbers up to %d", user,
+		      EXECUTOR_ID - 1);
+	return err_remedy(call->e, "hutch exec %.63s id %.60s tells the numbers, where the image has "
+				   "that program", call->s->entry->name, user);
+}
+
 static int get_ranges_user(const struct call *call, struct job *j, const char *user)
 {
 	uint32_t uid, gid;
@@ -86,11 +91,7 @@ static int get_ranges_user(const struct call *call, struct job *j, const char *u
 	if (!strcmp(user, "root") || !strcmp(user, "0"))
 		user = "0:0";
 	if (!is_pair(user, &uid, &gid))
-		return err_set(call->e, ERR_USAGE, "-u %.60s: in a sandbox with --idmap ranges that "
-						   "lives it takes root, or UID:GID with numbers up "
-						   "to %d", user, EXECUTOR_ID - 1);
-	if (check_hands_on(call, user, uid) < 0)
-		return -1;
+		return ask_for_numbers(call, user);
 	j->exec.uid = uid;
 	j->exec.gid = gid;
 	return 0;
@@ -107,15 +108,14 @@ static int get_image_user(const struct call *call, struct job *j, const char *us
 		return 0;
 	if (plan->has_ranges)
 		return get_ranges_user(call, j, user);
-	(void)err_set(call->e, ERR_USAGE, "-u %.60s: only one id is mapped, and in this sandbox it "
-					  "stands for %.60s (%s)", user, plan->stock->user, ids);
-	return err_remedy(call->e, "say -u when the sandbox is made");
+	return not_mapped(call, user, plan->stock->user, j->exec.uid, j->exec.gid);
 }
 
 /* As -u of hutch run: a name or number that the id map has. */
 static int get_user(const struct call *call, struct job *j)
 {
 	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
+	const struct plan *plan = &call->s->launch->plan;
 	const char *user = NULL;
 	AUTO_FREE char *copy = NULL;
 
@@ -123,13 +123,15 @@ static int get_user(const struct call *call, struct job *j)
 		return -1;
 	if (!user)
 		return 0;
-	if (call->s->launch->plan.stock)
+	if (plan->stock)
 		return get_image_user(call, j, user);
 	p.user = copy = text_copy(user);
 	if (policy_check(&p, call->e) < 0 ||
 	    policy_user(&p, &j->exec.uid, &j->exec.gid, call->e) < 0)
 		return -1;
-	return check_hands_on(call, user, j->exec.uid);
+	if (plan->has_ranges || (j->exec.uid == plan->uid && j->exec.gid == plan->gid))
+		return 0;
+	return not_mapped(call, user, plan->uid ? "agent" : "root", plan->uid, plan->gid);
 }
 
 static int get_env(const struct call *call, struct job *j)

@@ -63,24 +63,85 @@ ranges() {
 	[ "${lines[*]}" = "33:33 5" ]
 }
 
-@test "exec -u gives nobody root's capabilities" {
-	"$HUTCH" create --idmap ranges -u root box
-	hutch exec -u 33 box true
-	[ "$status" -eq 125 ]
-	[[ $stderr == *"this sandbox was made for root"* ]]
-	hutch exec -u agent box true
-	[ "$status" -eq 125 ]
-	[[ $stderr == *"this sandbox was made for root"* ]]
-	hutch exec -u root box id -u
-	[ "$output" = 0 ]
-	hutch exec box setpriv --reuid 33 --clear-groups grep CapEff /proc/self/status
-	[[ $output == *0000000000000000 ]]
-	"$HUTCH" rm -f box
+# sets OPTIONS...: who a command of a sandbox is, and its five sets of capabilities but the bounding one.
+sets() {
+	hutch exec "$@" sh -c 'echo "$(id -u):$(id -g) $(sed -n "s/^Cap\(Inh\|Prm\|Eff\|Amb\):\t0*//p" /proc/self/status | sed "s/^$/-/" | xargs)"'
+}
+
+@test "capabilities are a command's: root has the sandbox's, and others none" {
+	"$HUTCH" create --idmap ranges -u root rooted
 	"$HUTCH" create --idmap ranges box
-	hutch exec -u 33 box grep CapEff /proc/self/status
-	[[ $output == *0000000000000000 ]]
-	hutch exec -u 33:44 box id -u
-	[ "$output" = 33 ]
+	for name in rooted box; do
+		for user in root 0 0:0; do
+			sets -u $user $name
+			[ "$output" = '0:0 - db db -' ]
+		done
+		for user in agent:1000:1000 33:33:33 33:44:33:44 nobody:65534:65534 root:tty:0:5; do
+			case $user in
+			33:44:*) sets -u 33:44 $name ;;
+			root:*) sets -u root:tty $name ;;
+			*) sets -u "${user%%:*}" $name ;;
+			esac
+			case $user in
+			agent*) [ "$output" = '1000:1000 - - - -' ] ;;
+			33:44:*) [ "$output" = '33:44 - - - -' ] ;;
+			33*) [ "$output" = '33:33 - - - -' ] ;;
+			nobody*) [ "$output" = '65534:65534 - - - -' ] ;;
+			root*) [ "$output" = '0:5 - db db -' ] ;;
+			esac
+		done
+		# What root may is done, and what others may not is not.
+		hutch exec -u root $name sh -c 'echo x >/workspace/f && chown 33:33 /workspace/f && chmod 600 /workspace/f'
+		[ "$status" -eq 0 ]
+		hutch exec -u 34 $name cat /workspace/f
+		[ "$status" -eq 1 ]
+		hutch exec -u root $name setpriv --reuid 33 --clear-groups grep CapEff /proc/self/status
+		[[ $output == *0000000000000000 ]]
+	done
+	hutch exec rooted id -u
+	[ "$output" = 0 ]
+	hutch exec box id -u
+	[ "$output" = 1000 ]
+}
+
+@test "--cap-add is for all, --cap-drop takes from root" {
+	"$HUTCH" create --idmap ranges --cap-add NET_BIND_SERVICE --cap-drop CHOWN box
+	sets -u root box
+	[ "$output" = '0:0 - 4da 4da -' ]
+	sets -u 33 box
+	[ "$output" = '33:33 400 400 400 400' ]
+	sets box
+	[ "$output" = '1000:1000 400 400 400 400' ]
+}
+
+@test "actions of a sandbox made for the agent have none of what root may" {
+	"$HUTCH" create --idmap ranges box
+	"$HUTCH" exec -u root box sh -c 'mkdir /workspace/shut; echo x >/workspace/shut/f; chmod 700 /workspace/shut'
+	printf '%s\n' '{"action":"read","args":{"path":"/workspace/shut/f"}}' \
+		'{"action":"write","args":{"path":"/workspace/shut/g","content":"x"}}' \
+		'{"action":"list","args":{"path":"/workspace/shut"}}' \
+		'{"action":"run","args":{"command":"cat /workspace/shut/f; grep CapEff /proc/self/status"}}' | "$HUTCH" act box >said
+	[ "$(grep -c 'ermission' said)" -eq 4 ]
+	grep -q 'CapEff:[^0-9]*0000000000000000' said
+	hutch cp box:/workspace/shut/f -
+	[ "$status" -eq 125 ]
+}
+
+@test "a user that is not there is told which there are" {
+	"$HUTCH" create --idmap ranges box
+	for user in ghost www-data 65536 100000 nogroup nobody:ghost; do
+		hutch exec -u $user box true
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"-u takes agent, root or a number up to 65535"*"the sandbox's own /etc/passwd"* ]]
+	done
+	"$HUTCH" create one
+	for user in root 0; do
+		hutch exec -u $user one true
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"-u $user: only one id is mapped, and in this sandbox it stands for agent (1000:1000)"*"--idmap ranges"* ]]
+	done
+	hutch exec -u agent one id -u
+	[ "$output" = 1000 ]
 }
 
 @test "the executor has an id of its own, out of the commands' reach" {

@@ -386,19 +386,21 @@ told_to_end() {
 	[ "$status" -eq 0 ]
 	hutch exec rooted sh -c 'id -u; cat /closed'
 	[ "${lines[*]}" = "0 closed" ]
-	hutch exec -u 33:33 rooted true
-	[ "$status" -eq 125 ]
-	one_sentence ".*-u 33:33: this sandbox was made for root"
+	hutch exec -u 33:33 rooted sh -c 'id -u; cat /closed'
+	[ "$output" = 33 ]
+	[[ $stderr == *'Permission denied'* ]]
 	hutch create --image owners:1 --idmap ranges -u www-data box
 	hutch exec box sh -c 'id -u; cat /srv/page; echo new >/srv/page'
 	[ "${lines[*]}" = "33 page" ]
+	hutch exec -u root box sh -c 'id -u; cat /closed; chown 0:0 /srv/page && chown 33:33 /srv/page'
+	[ "${lines[*]}" = "0 closed" ]
 	hutch exec -u 34:34 box sh -c 'id -u; cat /srv/page'
 	[ "$output" = 34 ]
 	[[ $stderr == *'Permission denied'* ]]
 	for user in www 34 65536:0 33:65537 33:-1 33: :33; do
 		hutch exec -u $user box true
 		[ "$status" -eq 125 ]
-		one_sentence ".*-u $user: in a sandbox with --idmap ranges"
+		[[ ${stderr_lines[0]} == *"-u $user: in a sandbox with --idmap ranges"* && ${stderr_lines[1]} == *"hutch exec box id $user tells the numbers"* ]]
 	done
 	[ "$("$HUTCH" cp box:/srv/page - | tar -xO)" = new ]
 }

@@ -69,7 +69,7 @@ static _Noreturn void play_init(int socket, int proc)
 	(void)sigaddset(&set, SIGPIPE);
 	(void)sigaddset(&set, SIGCHLD);
 	(void)sigprocmask(SIG_SETMASK, &set, NULL);
-	int served = executor_serve(socket, proc, -1, &e);
+	int served = executor_serve(socket, proc, -1, UINT64_MAX, &e);
 	if (served < 0 && getenv("SUPERVISOR_VERBOSE"))
 		(void)dprintf(2, "# executor: %s\n", e.text);
 	_exit(served < 0 ? 1 : 0);

@@ -197,7 +197,7 @@ static void test_the_executor_holds_more_with_ranges_only(void **state)
 
 	(void)state;
 	plan_init(&p);
-	p.caps = 1ull << CAP_CHOWN;
+	p.root_caps = 1ull << CAP_CHOWN;
 	assert_int_equal(plan_executor_caps(&p), 1ull << CAP_CHOWN);
 	p.has_ranges = true;
 	assert_int_equal(plan_executor_caps(&p), 1ull << CAP_CHOWN | 1ull << CAP_SETUID |

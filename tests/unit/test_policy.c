@@ -139,7 +139,12 @@ static const struct {
 	{ IMAGE_HOST, IDMAP_RANGES, ":5", -1, -1, "-u takes" },
 	{ IMAGE_HOST, IDMAP_RANGES, "5:", -1, -1, "-u takes" },
 	{ IMAGE_HOST, IDMAP_RANGES, "5:6:7", -1, -1, "-u takes" },
-	{ IMAGE_HOST, IDMAP_RANGES, "nobody", -1, -1, "-u takes" },
+	{ IMAGE_HOST, IDMAP_RANGES, "nobody", 65534, 65534, NULL },
+	{ IMAGE_HOST, IDMAP_RANGES, "nobody:tty", 65534, 5, NULL },
+	{ IMAGE_HOST, IDMAP_SINGLE, "nobody", -1, -1, "only one id is mapped" },
+	{ IMAGE_DIR, IDMAP_RANGES, "nobody", -1, -1, "-u takes" },
+	{ IMAGE_HOST, IDMAP_RANGES, "tty", -1, -1, "-u takes" },
+	{ IMAGE_HOST, IDMAP_RANGES, "daemon", -1, -1, "-u takes" },
 	{ IMAGE_HOST, IDMAP_RANGES, "-1", -1, -1, "-u takes" },
 };
 

@@ -38,6 +38,7 @@ struct row {
 	uint32_t command_uid;
 	uint64_t expected;  /* the command's permitted and effective set */
 	uint64_t effective; /* the executor's own */
+	uint64_t withheld;  /* what others than root do not get of what is handed on */
 };
 
 /* Not as root they must be inheritable and ambient to outlive an execve; as
@@ -49,20 +50,24 @@ static uint64_t inherited(uint32_t uid, uint64_t caps)
 
 static const struct row rows[] = {
 	/* One id mapped, nothing handed on: the default. */
-	{ 1000, 0, 0, 1000, 0, 0 },
+	{ 1000, 0, 0, 1000, 0, 0, 0 },
 	/* One id mapped, it is root, with some. */
-	{ 0, CHOWN, CHOWN, 0, CHOWN, 0 },
-	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, 0, CHOWN | TOOLS, TOOLS },
-	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, OTHER, CHOWN | TOOLS, TOOLS },
+	{ 0, CHOWN, CHOWN, 0, CHOWN, 0, 0 },
+	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, 0, CHOWN | TOOLS, TOOLS, 0 },
+	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, OTHER, CHOWN | TOOLS, TOOLS, 0 },
 	/* A range mapped: an id of its own, tools of its own. */
-	{ 65536, TOOLS, 0, OTHER, 0, TOOLS },
-	{ 65536, TOOLS, 0, 0, 0, TOOLS },
-	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, CHOWN, TOOLS },
-	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS },
-	{ 65536, TOOLS | CHOWN, CHOWN, 65536, CHOWN, TOOLS },
+	{ 65536, TOOLS, 0, OTHER, 0, TOOLS, 0 },
+	{ 65536, TOOLS, 0, 0, 0, TOOLS, 0 },
+	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, CHOWN, TOOLS, 0 },
+	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, 0 },
+	{ 65536, TOOLS | CHOWN, CHOWN, 65536, CHOWN, TOOLS, 0 },
 	/* And one that is handed on is no tool less. */
 	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER,
-	  CHOWN | BIT(CAP_SETUID), TOOLS },
+	  CHOWN | BIT(CAP_SETUID), TOOLS, 0 },
+	/* Others than root get less. */
+	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, 0, TOOLS, CHOWN },
+	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, CHOWN },
+	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN, TOOLS, BIT(CAP_SETUID) },
 };
 
 static int set_caps(uint64_t effective, uint64_t permitted, uint64_t inheritable)
@@ -139,6 +144,7 @@ static _Noreturn void play(const struct row *row, int out)
 	(void)dup2(out, 1);
 	if (become_executor(row) || user_init(&user) < 0)
 		_exit(10);
+	user.caps.others &= ~row->withheld;
 	print_status();
 	if (user_become(&user, &x) < 0)
 		_exit(11);
@@ -246,7 +252,7 @@ static void test_without_capabilities_nothing_is_done(void **state)
 /* We are a child that plays the executor; the number tells what is wrong. */
 static int open_for_other(void)
 {
-	static const struct row row = { 65536, TOOLS, 0, OTHER, 0, 0 };
+	static const struct row row = { 65536, TOOLS, 0, OTHER, 0, 0, 0 };
 	struct exec x = { .uid = OTHER, .gid = OTHER, .rows = 2, .cols = 3 };
 	struct terminal t;
 	struct user user;
