@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "executor/shell_rc.h"
 #include "executor/spawn.h"
 #include "executor/user.h"
 
@@ -22,79 +22,6 @@
 #define TEXT_KEEP (64u << 10)
 /* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
-
-/* What of the shell's own is gone cannot be put back, and without it every later
- * command would hang: the shell ends, with the command's code where that is known.
- * The second `exit` is for stopped jobs, of which the first only tells.  It looks for
- * itself, since SIGINT may leave of our line no more than its call. */
-#define LOST								      \
-	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
-	" 63 takes them; set it in a subshell instead)"
-
-/* A text is evaluated only if `read` came to its end: a part of a command can be
- * another command.  Every word that could be an alias or a function of somebody's
- * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments
- * fails, so that `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
- * would become part of every environment.  What may be readonly is assigned last,
- * since that would abandon the function. */
-#define RC_HEAD								      \
-	"__hutch_in() {\n"						      \
-	" if IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"	      \
-	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
-	" \\builtin export -n __hutch_command\n"			      \
-	" \\builtin return \"$1\"\n"					      \
-	"}\n"								      \
-	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
-	"__hutch_lost() {\n"						      \
-	" [[ -t 0 ]] || ! { :; } >&62 || \\builtin return 0\n"		      \
-	" \\builtin printf 'hutch: %s\\n' \"" LOST "\"\n"			      \
-	" \\builtin exit \"$1\" || \\builtin exit \"$1\"\n"			      \
-	"}\n"								      \
-	"__hutch_out() {\n"						      \
-	" [[ ! -t 0 ]] || __hutch_lost \"$1\"\n"			      \
-	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
-	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
-	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
-	" \\builtin set +xv\n"						      \
-	" {\n"								      \
-	"  \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0p'"	      \
-	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
-	"  \\builtin type -P python\n"					      \
-	"  \\builtin printf '\\0'\n"					      \
-	" } >&62 || __hutch_lost \"$1\"\n"				      \
-	" __hutch_command=\n"						      \
-	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
-	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \
-	" \\builtin unset PROMPT_COMMAND\n"				      \
-	" PS1= PS2= PS0=\n"						      \
-	"}\n"								      \
-	"__hutch_late() {\n"						      \
-	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
-	" __hutch_out \"$@\"\n"						      \
-	"}\n"
-#define RC_ENV								      \
-	"__hutch_set() {\n"						      \
-	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\" &&\n"	      \
-	" \\builtin export \"$1=$2\"\n"					      \
-	"} 2>/dev/null\n"						      \
-	"__hutch_unset() {\n"						      \
-	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\"\n"	      \
-	"} 2>/dev/null\n"						      \
-	"__hutch_kept() {\n"						      \
-	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
-	" \"$1\" || \\builtin return 0\n"				      \
-	"}\n"
-/* As the reference has it: what an agent asks git comes whole, and waits for no key.
- * It is in front of ~/.bashrc, which may have it otherwise. */
-#define RC_GIT "\\builtin alias git='git --no-pager'\n"
-#define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
-#define RC_TAIL								      \
-	"\\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
-	"\\builtin set +o history +H +x +v\n"				      \
-	"\\builtin shopt -u checkwinsize\n"				      \
-	"exec 63<&-\n"							      \
-	"__hutch_begun=0\n"						      \
-	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
 
 /* Redirections are undone where the command was abandoned, too: the last one first,
  * and none behind one that fails (EBADF where `ulimit -n` does not reach it any
@@ -111,28 +38,6 @@
 #define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
 
 /* --- start ---------------------------------------------------------------- */
-
-static int make_memfd(const char *name, size_t len, const char *content)
-{
-	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
-	AUTO_CLOSE int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0 || ftruncate(fd, (off_t)len) < 0)
-		return -1;
-	if (content && pwrite(fd, content, len, 0) != (ssize_t)len)
-		return -1;
-	if (fcntl(fd, F_ADD_SEALS, seals | (content ? F_SEAL_WRITE : 0)) < 0)
-		return -1;
-	return fd_take(&fd);
-}
-
-static int make_rc(bool is_bare)
-{
-	const char *rc = is_bare ? RC_HEAD RC_ENV RC_GIT RC_TAIL
-				 : RC_HEAD RC_ENV RC_GIT RC_USER RC_TAIL;
-
-	return make_memfd("hutch-shell", strlen(rc), rc);
-}
 
 /* Its own end of a pipe blocks, ours does not. */
 static int make_pipe(int ends[2], int ours)
@@ -191,8 +96,8 @@ static int make_descriptors(struct shell *sh, struct ends *theirs, const struct 
 	sh->reports = reports[0];
 	theirs->lines = lines[0];
 	theirs->reports = reports[1];
-	sh->text = make_memfd("hutch-command", TEXT_ROOM, NULL);
-	theirs->rc = make_rc(is_bare);
+	sh->text = shell_rc_memfd("hutch-command", TEXT_ROOM, NULL);
+	theirs->rc = shell_rc_make(is_bare ? SHELL_RC_BARE : SHELL_RC_FIRST);
 	return made < 0 || sh->text < 0 || theirs->rc < 0 ? -1 : 0;
 }
 

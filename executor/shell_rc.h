@@ -1,0 +1,16 @@
+/* shell_rc -- the start-up file of a session's bash: the functions that its driver
+ * (shell.h) calls in it. */
+#pragma once
+#include <stddef.h>
+
+enum shell_rc {
+	SHELL_RC_FIRST, /* of a session's own shell */
+	SHELL_RC_BARE,	/* the same without ~/.bashrc */
+};
+
+/* It in a sealed memfd, which the caller owns.  -1 with errno set. */
+int shell_rc_make(enum shell_rc kind);
+
+/* A sealed memfd of `len` bytes: `content`, which cannot be written any more, or NULL
+ * for zeros, which can.  -1 with errno set. */
+int shell_rc_memfd(const char *name, size_t len, const char *content);
