@@ -63,7 +63,7 @@ EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_chang
             main matcher name needle pattern pattern_bracket pattern_rust processes \
             program relay replies requests ripgrep row runes screen screen_control \
             screen_draw script scrollback sequence session session_action \
-            session_output sessions sheet shell shell_rc spawn tape terminal text told tree \
+            session_output sessions sheet shell shell_inner shell_rc spawn tape terminal text told tree \
             user walk workers
 
 ROOTFS   := main

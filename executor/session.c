@@ -18,8 +18,10 @@
 #include "base/variables.h"
 #include "executor/cgroup.h"
 #include "executor/everyone.h"
+#include "executor/processes.h"
 #include "executor/script.h"
 #include "executor/session_output.h"
+#include "executor/shell_inner.h"
 #include "executor/spawn.h"
 
 /* Of a terminal in one turn, so that all get theirs. */
@@ -31,6 +33,9 @@
 #define START_MS 10000
 /* One that does not take its variables (a trap on DEBUG that waits) is ended. */
 #define SET_MS 5000
+
+/* A shell that has not read its terminal yet is looked at again. */
+#define INNER_MS 5
 
 #define EXIT_NOT_STARTED 126
 
@@ -133,11 +138,16 @@ void session_refresh(struct session *s)
 	s->exec_number = s->variables->number;
 }
 
+static struct shell_how how_of(const struct session *s)
+{
+	return (struct shell_how){ .exec = &s->exec, .cwd = place_of(s), .self = s->user,
+				   .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
+}
+
 static void start(struct session *s, int64_t now)
 {
 	session_refresh(s);
-	const struct shell_how how = { .exec = &s->exec, .cwd = place_of(s), .self = s->user,
-				       .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
+	const struct shell_how how = how_of(s);
 	struct failed why;
 
 	s->known = s->exec_number;
@@ -177,9 +187,52 @@ static void start_failed(struct session *s, const struct failed *why, int64_t no
 	start_again(s, now);
 }
 
+/* --- shells in it ----------------------------------------------------------- */
+
+/* Gives back what is no longer used. */
+static void count_fds(struct session *s)
+{
+	size_t used = shell_more_fds(&s->shell);
+
+	if (s->more_fds > used)
+		processes_release(s->processes, s->more_fds - used);
+	else if (s->more_fds < used && !processes_reserve(s->processes, used - s->more_fds)) {
+		inner_drop(&s->shell);
+		return;
+	}
+	s->more_fds = used;
+}
+
+/* The command that runs may have become, or begun, a shell that waits for a line. */
+static void look_for_inner(struct session *s)
+{
+	const struct shell_how how = how_of(s);
+
+	if (s->state != SESSION_RUNNING || s->everyone->is_ending)
+		return;
+	pid_t pid = inner_find(&s->shell, s->proc, &how);
+	if (pid > 0)
+		(void)inner_adopt(&s->shell, pid, &how);
+	count_fds(s);
+}
+
+void session_type_inner(struct session *s, int64_t now)
+{
+	const struct shell_how how = how_of(s);
+	bool again = inner_type(&s->shell, s->proc, &how, &s->screen);
+
+	s->inner_due = again ? now + INNER_MS : INT64_MAX;
+	count_fds(s);
+}
+
 static void look_at_status(struct session *s, int64_t now)
 {
 	struct failed why;
+
+	if (s->shell.coming.pid) {
+		session_type_inner(s, now);
+		return;
+	}
 	enum spawn_state state = spawn_result(s->shell.status, &why);
 
 	if (state == SPAWN_PENDING)
@@ -275,10 +328,18 @@ static void end_by_report(struct session *s, const struct shell_report *r, int64
 
 static void take_report(struct session *s, int64_t now)
 {
+	struct shell *sh = &s->shell;
+	const size_t depth = sh->depth;
 	struct shell_report r;
 
-	if (!shell_report(&s->shell, &r))
+	if (!shell_report(sh, &r))
 		return;
+	/* What each knows of the environment is its own; one that came knows as much. */
+	if (sh->depth > depth)
+		sh->outer[depth].known = s->known;
+	else if (sh->depth < depth)
+		s->known = sh->outer[sh->depth].known;
+	count_fds(s);
 	set_text(&s->cwd, r.cwd);
 	set_text(&s->python, r.python);
 	s->background = r.background;
@@ -369,7 +430,9 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->cgroup = world->cgroup;
 	s->everyone = world->everyone;
 	s->variables = world->variables;
-	s->key_due = INT64_MAX;
+	s->processes = world->processes;
+	s->proc = world->proc;
+	s->key_due = s->inner_due = INT64_MAX;
 	s->parked = -1;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
@@ -385,6 +448,7 @@ void session_free(struct session *s)
 	unpark(s);
 	session_forget(s); /* whose label is in the request */
 	shell_done(&s->shell);
+	count_fds(s);
 	if (s->exec_number)
 		s->exec.env = NULL; /* the list's */
 	list_done(&s->env);
@@ -493,8 +557,10 @@ void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 	}
 	if (master & POLLOUT)
 		shell_type_more(&s->shell);
-	if (master & ~POLLOUT)
+	if (master & ~POLLOUT) {
 		session_read(s, READ_PER_TURN, now);
+		look_for_inner(s);
+	}
 	if (reports)
 		take_report(s, now);
 }

@@ -35,6 +35,7 @@ struct cgroup;
 struct bytes;
 struct everyone;
 struct pollfd;
+struct processes;
 struct replies;
 struct user;
 struct variables;
@@ -60,6 +61,8 @@ struct session {
 	const struct cgroup *cgroup; /* borrowed */
 	const struct everyone *everyone; /* borrowed */
 	const struct variables *variables; /* borrowed */
+	struct processes *processes; /* borrowed; counts the descriptors */
+	int proc;		 /* borrowed; tree.h; -1: none */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
 	struct exec exec;	 /* owned; borrows from `request`, and from `env` */
 	struct list env;	 /* owned; empty as long as no variable was changed */
@@ -95,6 +98,8 @@ struct session {
 	uint32_t reports; /* how many there were about it */
 	uint32_t status, background;
 	char *cwd, *python; /* owned; as last reported; NULL before */
+	int64_t inner_due;  /* a shell in it is looked at again; INT64_MAX: none */
+	size_t more_fds;    /* reserved beyond SHELL_FDS */
 	size_t watched;	    /* places it took for poll(2) */
 	int parked; /* borrowed: the epoll(7) that watches it instead; -1: none */
 };
@@ -107,6 +112,8 @@ struct session_world {
 	const struct everyone *everyone;
 	struct tapes *tapes;
 	const struct variables *variables;
+	struct processes *processes; /* counts the descriptors */
+	int proc;		     /* tree.h; -1: none */
 };
 
 /* Starts the shell of a new session; the answer comes by itself.  Takes over
@@ -123,6 +130,9 @@ void session_refresh(struct session *s);
 void session_command(struct session *s, struct bytes command, int64_t now);
 /* Forgets it; what has begun runs on. */
 void session_drop_command(struct session *s);
+
+/* At `inner_due`: shell_inner.h. */
+void session_type_inner(struct session *s, int64_t now);
 
 /* Whoever does nothing is watched by `epoll` (-1: by nobody, and takes its places),
  * until it does something again. */

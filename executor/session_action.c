@@ -229,7 +229,8 @@ static bool is_beginning(const struct session *s)
 
 int64_t session_due(const struct session *s)
 {
-	int64_t due = is_beginning(s) ? s->start_due : s->key_due;
+	int64_t own = s->inner_due < s->key_due ? s->inner_due : s->key_due;
+	int64_t due = is_beginning(s) ? s->start_due : own;
 	const struct session_action *a = &s->action;
 
 	if (!a->id)
@@ -262,6 +263,8 @@ unsigned session_overdue(const struct session *s, int64_t now)
 		due |= OVERDUE_START;
 	if (s->state == SESSION_RUNNING && now >= s->key_due)
 		due |= OVERDUE_KEY;
+	if (!is_beginning(s) && now >= s->inner_due)
+		due |= OVERDUE_INNER;
 	return due;
 }
 
@@ -278,6 +281,8 @@ void session_expire(struct session *s, int64_t now)
 		type_signal(s, now);
 		due = session_overdue(s, now); /* output that was read first is news */
 	}
+	if (due & OVERDUE_INNER)
+		session_type_inner(s, now);
 	if (due & OVERDUE_KILL)
 		kill_more(s, now);
 	if (due & OVERDUE_SOFT)

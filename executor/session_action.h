@@ -42,6 +42,7 @@ enum session_overdue {
 	OVERDUE_KILL = 4,  /* a cancellation has its next step */
 	OVERDUE_SOFT = 8,  /* the action ends for want of output */
 	OVERDUE_HARD = 16, /* the action has had its time */
+	OVERDUE_INNER = 32, /* a shell that comes is looked at again */
 };
 unsigned session_overdue(const struct session *s, int64_t now);
 

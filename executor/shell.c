@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/own.h"
+#include "executor/shell_inner.h"
 #include "executor/shell_rc.h"
 #include "executor/spawn.h"
 #include "executor/user.h"
@@ -50,7 +51,8 @@ static int make_pipe(int ends[2], int ours)
 static void empty(struct shell *sh)
 {
 	*sh = (struct shell){ .status = -1, .terminal = { -1, -1 },
-			      .lines = -1, .text = -1, .reports = -1 };
+			      .lines = -1, .text = -1, .reports = -1,
+			      .coming = { .lines = -1, .holder = -1 } };
 	buffer_init(&sh->reported, REPORT_MAX);
 	buffer_init(&sh->typed, ACTION_TEXT_MAX + 1);
 }
@@ -64,6 +66,9 @@ void shell_done(struct shell *sh)
 	own_close(&sh->lines);
 	own_close(&sh->text);
 	own_close(&sh->reports);
+	inner_drop(sh);
+	while (sh->depth > 0)
+		own_close(&sh->outer[--sh->depth].lines);
 	buffer_done(&sh->reported);
 	buffer_done(&sh->typed);
 	empty(sh);
@@ -119,7 +124,7 @@ static int spawn_shell(struct shell *sh, const struct ends *theirs,
 
 	if (pid < 0)
 		return -1;
-	sh->pid = pid;
+	sh->pid = sh->leader = pid;
 	return 0;
 }
 
@@ -217,7 +222,8 @@ static int give(struct shell *sh, struct bytes command)
 	if (lseek(sh->text, 0, SEEK_SET) < 0 || reset_terminal(sh) < 0 ||
 	    put_text(sh, command) < 0)
 		return -1;
-	sh->number++;
+	sh->number = ++sh->issued;
+	sh->refused = 0;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
@@ -241,7 +247,7 @@ int shell_set(struct shell *sh, struct bytes script)
  * pipe_read() looks for data before signals. */
 bool shell_has_begun(const struct shell *sh)
 {
-	return lseek(sh->text, 0, SEEK_CUR) != 0;
+	return sh->is_inner || lseek(sh->text, 0, SEEK_CUR) != 0;
 }
 
 void shell_ask_again(struct shell *sh)
@@ -345,6 +351,24 @@ static const char *as_path(const char *text, size_t len)
 	return len < 4096 ? text : "";
 }
 
+/* The number is of the command that runs, or of one that a shell was begun by which is over
+ * then, or of a shell that has come to be driven. */
+static bool is_awaited(struct shell *sh, uint32_t number)
+{
+	if (number == sh->number)
+		return true;
+	if (sh->coming.pid && number == sh->coming.number) {
+		inner_enter(sh);
+		return true;
+	}
+	for (size_t i = sh->depth; i-- > 0;)
+		if (number == sh->outer[i].number) {
+			inner_leave(sh, i);
+			return true;
+		}
+	return false;
+}
+
 /* True when it is about the command that runs. */
 static bool read_report(struct shell *sh, const struct parsed *p,
 			struct shell_report *ret)
@@ -354,9 +378,10 @@ static bool read_report(struct shell *sh, const struct parsed *p,
 	struct shell_report r = { .cwd = as_path(p->field[CWD], strlen(p->field[CWD])) };
 	uint32_t number;
 
-	if (!as_number(p->field[NUMBER], UINT32_MAX, &number) || number != sh->number ||
+	if (!as_number(p->field[NUMBER], UINT32_MAX, &number) ||
 	    !as_number(p->field[STATUS], 255, &r.status) ||
-	    !as_number(p->field[BACKGROUND], INT32_MAX, &r.background))
+	    !as_number(p->field[BACKGROUND], INT32_MAX, &r.background) ||
+	    !is_awaited(sh, number))
 		return false;
 	if (python_len > 0 && python[python_len - 1] == '\n')
 		python[--python_len] = '\0';

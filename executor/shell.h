@@ -61,6 +61,30 @@ struct user;
 #define SHELL_POLL_MASTER  2
 #define SHELL_POLLS	   3
 
+/* Shells in shells beyond these are programs like others. */
+#define SHELL_DEPTH 16
+
+/* A bash that reads our lines, or did until one of its commands became another. */
+struct shell_level {
+	int lines;	 /* owned */
+	pid_t pid;
+	uint32_t number; /* of its last command */
+	uint32_t last_status;
+	bool is_traced;
+	bool is_inner;	/* not as we started it */
+	uint64_t known; /* the owner's, who finds it again */
+};
+
+/* One that is about to be (shell_inner.h). */
+struct shell_coming {
+	pid_t pid;    /* 0: none */
+	int lines;    /* owned; -1: none */
+	int holder;   /* owned; -1: none.  Its end is that of the process that holds the rest */
+	pid_t holder_pid;
+	bool has_holder; /* its execve is over */
+	uint32_t number;
+};
+
 struct shell {
 	pid_t pid;	/* 0: there is none */
 	int status;	/* owned; until execve is decided (spawn.h) */
@@ -70,12 +94,22 @@ struct shell {
 	struct buffer reported;	  /* the beginning of a report */
 	struct buffer typed;	  /* for the terminal, when it takes more */
 	uint32_t number;	  /* of the last command; 0: starting */
+	uint32_t issued;	  /* the last number of any */
+	struct shell_level outer[SHELL_DEPTH]; /* around the one that is driven */
+	size_t depth;			       /* of these */
+	pid_t leader;		    /* the one that is driven */
+	bool is_inner;		    /* it is not as we started it */
+	struct shell_coming coming;
+	pid_t refused; /* it took no part in that */
 	size_t text_len;	  /* of the last command, as it is in the memfd */
 	size_t prefix_len;	  /* in front of it, of ours */
 	uint32_t last_status;
 	bool is_traced; /* `set -x` is on, for commands */
 	bool is_silent; /* the last command was one of ours */
 };
+
+/* How many descriptors it takes beyond SHELL_FDS. */
+size_t shell_more_fds(const struct shell *sh);
 
 struct shell_report {
 	uint32_t status, background;

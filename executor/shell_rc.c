@@ -21,13 +21,14 @@
  * fails, so that `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
  * would become part of every environment.  What may be readonly is assigned last,
  * since that would abandon the function. */
-#define RC_HEAD								      \
+#define RC_IN(text)							      \
 	"__hutch_in() {\n"						      \
-	" if IFS= \\builtin read -r -d '' -u 61 __hutch_command\n"	      \
+	" if IFS= \\builtin read -r -d '' " text " __hutch_command\n"	      \
 	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
 	" \\builtin export -n __hutch_command\n"			      \
 	" \\builtin return \"$1\"\n"					      \
-	"}\n"								      \
+	"}\n"
+#define RC_HEAD								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
 	"__hutch_lost() {\n"						      \
 	" [[ -t 0 ]] || ! { :; } >&62 || \\builtin return 0\n"		      \
@@ -75,10 +76,44 @@
 #define RC_TAIL								      \
 	"\\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
 	"\\builtin set +o history +H +x +v\n"				      \
-	"\\builtin shopt -u checkwinsize\n"				      \
-	"exec 63<&-\n"							      \
+	"\\builtin shopt -u checkwinsize\n"
+#define RC_READY							      \
+	"\\command exec 63<&-\n"					      \
 	"__hutch_begun=0\n"						      \
 	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
+
+/* For an interactive bash that somebody else started: its prompt reads this (shell_inner.h)
+ * with the process that holds our descriptors, the report's number, how many rows above
+ * the cursor that line began, and in which column the prompt ended.  The offset of a
+ * memfd that was opened by name is its own, so it is opened for each command.
+ *
+ * The prompt, and the line that was typed behind it, are erased, row by row: a whole
+ * terminal that is erased at once is kept as output (screen_control.c).  What `\001` and `\002`
+ * are around in a prompt has no width. */
+#define RC_INNER							      \
+	"__hutch_status=$?\n"						      \
+	"[[ -r /proc/$1/fd/60 && -w /proc/$1/fd/62 ]] || \\builtin return\n" \
+	"__hutch_erase() {\n"						      \
+	" \\builtin local p= n\n"					      \
+	" ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)) ||"	      \
+	" \\builtin eval 'p=${PS1@P}'\n"				      \
+	" while [[ $p == *$'\001'*$'\002'* ]]\n"			      \
+	" do p=${p%%$'\001'*}${p#*$'\002'}; done\n"			      \
+	" n=${p//[!$'\n']/}\n"						      \
+	" p=$((${#n} || $2 < ${#p} ? 0 : $2 - ${#p}))\n"		      \
+	" n=$(($1 + ${#n}))\n"						      \
+	" while ((n-- > 1)); do \\builtin printf '\\e[A\\r\\e[K'; done\n"	      \
+	" \\builtin printf '\\e[A\\e[%dG\\e[K' $((p + 1))\n"		      \
+	"}\n"								      \
+	"{ __hutch_erase \"$3\" \"$4\" >&0; } 2>/dev/null\n"		      \
+	"\\builtin unset -f __hutch_erase\n"				      \
+	"[[ $(HISTTIMEFORMAT= \\builtin history 1) != *\"/proc/$1/fd/63 \"* ]] ||" \
+	" \\builtin history -d -1 2>/dev/null\n"			      \
+	"\\command exec 60<&0 61</proc/$1/fd/61 62>/proc/$1/fd/62"	      \
+	" 0</proc/$1/fd/60\n"
+#define RC_INNER_READY							      \
+	"__hutch_begun=$2\n"						      \
+	"{ __hutch_out $__hutch_status \"$2\" $-; } 2>/dev/null || __hutch_lost 1\n"
 
 int shell_rc_memfd(const char *name, size_t len, const char *content)
 {
@@ -94,10 +129,16 @@ int shell_rc_memfd(const char *name, size_t len, const char *content)
 	return fd_take(&fd);
 }
 
+#define FIRST RC_IN("-u 61") RC_HEAD RC_ENV RC_GIT
+
 int shell_rc_make(enum shell_rc kind)
 {
-	const char *rc = kind == SHELL_RC_BARE ? RC_HEAD RC_ENV RC_GIT RC_TAIL
-					       : RC_HEAD RC_ENV RC_GIT RC_USER RC_TAIL;
+	static const char *const texts[] = {
+		[SHELL_RC_FIRST] = FIRST RC_USER RC_TAIL RC_READY,
+		[SHELL_RC_BARE] = FIRST RC_TAIL RC_READY,
+		[SHELL_RC_INNER] = RC_INNER RC_IN("</proc/self/fd/61") RC_HEAD RC_ENV RC_TAIL
+			RC_INNER_READY,
+	};
 
-	return shell_rc_memfd("hutch-shell", strlen(rc), rc);
+	return shell_rc_memfd("hutch-shell", strlen(texts[kind]), texts[kind]);
 }

@@ -6,6 +6,7 @@
 enum shell_rc {
 	SHELL_RC_FIRST, /* of a session's own shell */
 	SHELL_RC_BARE,	/* the same without ~/.bashrc */
+	SHELL_RC_INNER, /* of one that a command began: shell_inner.h */
 };
 
 /* It in a sealed memfd, which the caller owns.  -1 with errno set. */

@@ -89,6 +89,15 @@ plays() {
 	plays "output and time-outs"
 }
 
+@test "a shell that a command begins, or becomes, is driven on" {
+	plays "shells in it"
+}
+
+@test "a shell of another user than hutch's is driven on, too" {
+	needs_range
+	plays "shells in it" --idmap ranges
+}
+
 @test "clients: what is new comes once, however often one asks" {
 	plays "one by one"
 }

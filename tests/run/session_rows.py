@@ -25,6 +25,60 @@ def still(seconds, *texts, prefix=""):
     return {**timed_out(seconds, "", prefix), "content": lambda c: all(t in c for t in texts)}
 
 
+# --- a shell that a command begins
+
+SHELLS = [
+    # With a prompt of its own, of two lines, and one that is switched off.
+    (do("PS1='a\nb> ' bash --norc"), ended("")),
+    (do("echo $$ >pid; PS1='x> '; PROMPT_COMMAND='echo y'; echo in"), ended("in")),
+    (do("echo on"), ended("on")),
+    (do("set -x"), ended("")),
+    (do("bash"), ended("++ bash")),
+    (do("true"), ended("")),
+    (do("exit 4"), ended("exit", 4)),
+    (do("echo $?"), ended("++ echo 4\n4")),
+    (do("kill -9 $$"), lambda o: o.exit_code == 137 and o.content.endswith("Killed") and
+     not o.hutch["restarted"]),
+    (do("echo $?"), ended("137")),
+    # What it knows of the environment is its own.
+    (do("bash"), ended("")),
+    (act("env", set={"NAME": "value"}), {"observation": "env"}),
+    (do("echo $NAME"), ended("value")),
+    (do("exit"), ended("exit")),
+    (do("echo $NAME"), ended("value")),
+    # A long text, and a key.
+    (do("bash"), ended("")),
+    (do("echo " + "x" * 200000 + " | wc -c"), has("200001", command=lambda c: True,
+                                                  message=lambda m: True)),
+    (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
+    (do("C-c"), ended("^C", 130, " CTRL+C was sent.")),
+    # It asks by a line editor of its own, and nothing is typed to that.
+    (do("read -e x; echo $x", timeout=0.2), timed_out("0.2", "")),
+    (type_("y"), lambda o: o.exit_code == 0 and o.content.endswith("y")),
+    (do("echo 'read -e x; echo got $x' >ask; bash ask", timeout=0.2), timed_out("0.2", "")),
+    (type_("z"), lambda o: o.exit_code == 0 and o.content.endswith("got z")),
+    (do("bash <<<'read -e x </dev/tty; echo got $x'", timeout=0.2), timed_out("0.2", "")),
+    (type_("z"), lambda o: o.exit_code == 0 and o.content.endswith("got z")),
+    (do("bash -c 'exec bash -i'"), ended("")),
+    (do("exit 5"), ended("exit", 5)),
+    (do("cd /tmp; exec bash"), ended("")),
+    (do("pwd; exit 6"), ended("/tmp\nexit", 6, working_dir=W)),
+    # The session's own, replaced, is started again where it was.
+    (do("cd /tmp; exec bash"), ended("")),
+    (do("exit 2"), ended("exit", 2)),
+    (do("pwd"), has("/tmp", suffix=lambda s: "The shell had ended" in s)),
+    (do("sh", timeout=0.2), timed_out("0.2", "$")),
+    (type_("exit 9"), ended("", 9)),
+    # As deep as it goes, and back.
+    *[(do("bash --norc"), ended(""))] * 16,
+    (do("bash --norc", timeout=1), still("1.0", "$")),
+    (do("echo no"), lambda o: "is NOT executed" in o.suffix),
+    (type_("exit 7"), has("exit", code=7)),
+    *[(do("exit"), has("exit", code=7))] * 16,
+    (do("echo out"), ended("out")),
+]
+
+
 # --- what commands print
 
 # Where the content lacks something.
@@ -259,6 +313,7 @@ CLIENTS = {
         (type_("C-c"), lambda o: o.exit_code == 130),
         (do("ls"), ended("")),
     )],
+    "shells in it": SHELLS,
     "one by one": [
         (do("mkfifo /tmp/go; (echo >/tmp/go &)", session="other"), ended("")),
         (do(LOOP, timeout=0.2), timed_out("0.2", "1")),
