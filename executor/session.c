@@ -75,7 +75,7 @@ void session_drop_command(struct session *s)
 static void end_command(struct session *s, uint32_t status, enum session_state state)
 {
 	s->status = status;
-	s->key_due = INT64_MAX;
+	s->key_due = s->hit_due = INT64_MAX;
 	session_drop_command(s);
 	if (s->action.id)
 		session_answer(s, s->action.kills ? REPORT_CANCELLED : REPORT_COMPLETED, 0);
@@ -432,7 +432,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->variables = world->variables;
 	s->processes = world->processes;
 	s->proc = world->proc;
-	s->key_due = s->inner_due = INT64_MAX;
+	s->key_due = s->inner_due = s->hit_due = INT64_MAX;
 	s->parked = -1;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));

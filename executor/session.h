@@ -87,6 +87,9 @@ struct session {
 	bool is_second;	 /* it has been given before, and did nothing */
 	char key;	 /* one that is a signal, and waits until key_due */
 	int64_t key_due;
+	pid_t hit;	 /* a process group that was ending when ^C came to it */
+	int64_t hit_due; /* it is looked what came of that; INT64_MAX: nothing */
+	unsigned hits;	 /* how often ^C was typed again */
 	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
 	struct screen screen; /* owned; empty when a command's end was told */

@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "executor/session.h"
 #include "executor/session_output.h"
+#include "executor/tree.h"
 
 /* From SIGINT to the next, to SIGKILL for the foreground, and then for the shell. */
 #define KILL_MS	      1000
@@ -19,6 +20,10 @@
  * yet.  So many ms, and one more for each 4 KiB. */
 #define EARLY_MS      50
 #define EARLY_SHIFT   12
+/* After a ^C that a program had which was ending: until it is looked what came of it, and how
+ * often. */
+#define HIT_MS	 20
+#define HITS_MAX 50
 /* More than a terminal holds. */
 #define READ_FIRST (64u << 10)
 /* Time-outs beyond this are none. */
@@ -79,13 +84,53 @@ static void show_signal(struct session *s, int64_t now)
 	session_show(s, shown, sizeof(shown));
 }
 
+static pid_t foreground_of(const struct session *s)
+{
+	pid_t group = 0;
+
+	return ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 ? group : 0;
+}
+
+/* A loop of a shell's (`while true; do date; done`) goes on where ^C came when its program was
+ * ending by itself, was none yet, or had just ended: to the shell it is the program's, which
+ * ended well.  So it is looked a moment later whether another program runs then.  Whoever
+ * catches the signal may end well because of it, and that counts as in any terminal. */
+static bool may_be_lost(const struct session *s, pid_t group)
+{
+	const pid_t shell = s->shell.leader;
+
+	if (s->key != ('c' & 0x1f) || s->proc < 0 || group <= 1 || s->hits == HITS_MAX)
+		return false;
+	return group == shell || !tree_minds_signal(s->proc, group, SIGINT) ||
+	       tree_has_same_arguments(s->proc, group, shell);
+}
+
+static void send_signal(struct session *s, int64_t now)
+{
+	pid_t group = foreground_of(s);
+
+	s->is_interrupted = true;
+	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
+	shell_ask_again(&s->shell);
+	s->hit = group;
+	s->hit_due = may_be_lost(s, group) ? now + HIT_MS : INT64_MAX;
+}
+
 static void type_signal(struct session *s, int64_t now)
 {
 	show_signal(s, now);
 	s->key_due = INT64_MAX;
-	s->is_interrupted = true;
-	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
-	shell_ask_again(&s->shell);
+	s->hits = 0;
+	send_signal(s, now);
+}
+
+static void hit_again(struct session *s, int64_t now)
+{
+	s->hits++;
+	if (foreground_of(s) == s->hit)
+		s->hit_due = s->hits < HITS_MAX ? now + HIT_MS : INT64_MAX;
+	else
+		send_signal(s, now);
 }
 
 static void press(struct session *s, struct bytes name, int64_t now)
@@ -230,6 +275,7 @@ static bool is_beginning(const struct session *s)
 int64_t session_due(const struct session *s)
 {
 	int64_t own = s->inner_due < s->key_due ? s->inner_due : s->key_due;
+	own = s->hit_due < own ? s->hit_due : own;
 	int64_t due = is_beginning(s) ? s->start_due : own;
 	const struct session_action *a = &s->action;
 
@@ -265,6 +311,8 @@ unsigned session_overdue(const struct session *s, int64_t now)
 		due |= OVERDUE_KEY;
 	if (!is_beginning(s) && now >= s->inner_due)
 		due |= OVERDUE_INNER;
+	if (s->state == SESSION_RUNNING && now >= s->hit_due)
+		due |= OVERDUE_HIT;
 	return due;
 }
 
@@ -281,6 +329,8 @@ void session_expire(struct session *s, int64_t now)
 		type_signal(s, now);
 		due = session_overdue(s, now); /* output that was read first is news */
 	}
+	if (due & OVERDUE_HIT)
+		hit_again(s, now);
 	if (due & OVERDUE_INNER)
 		session_type_inner(s, now);
 	if (due & OVERDUE_KILL)

@@ -43,6 +43,7 @@ enum session_overdue {
 	OVERDUE_SOFT = 8,  /* the action ends for want of output */
 	OVERDUE_HARD = 16, /* the action has had its time */
 	OVERDUE_INNER = 32, /* a shell that comes is looked at again */
+	OVERDUE_HIT = 64, /* a ^C that a dying program had is typed again */
 };
 unsigned session_overdue(const struct session *s, int64_t now);
 

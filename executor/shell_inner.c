@@ -17,6 +17,7 @@
 #include "executor/shell.h"
 #include "executor/shell_rc.h"
 #include "executor/spawn.h"
+#include "executor/tree.h"
 #include "executor/user.h"
 
 /* --- who it is ------------------------------------------------------------- */
@@ -106,12 +107,9 @@ static bool reads_terminal(const struct shell *sh, int proc, pid_t pid)
 /* It has written its prompt, and reads: whoever types earlier is not shown behind it. */
 static bool is_asleep(int proc, pid_t pid)
 {
-	char text[1024] = "";
+	struct tree_process one;
 
-	if (read_about(proc, pid, "stat", text, sizeof(text) - 1) <= 0)
-		return false;
-	const char *at = strrchr(text, ')');
-	return at && at[1] == ' ' && at[2] == 'S';
+	return tree_look(proc, pid, &one) && one.is_asleep;
 }
 
 /* `exec` closes all that a shell had of ours. */

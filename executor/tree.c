@@ -56,7 +56,8 @@ bool tree_parse(const char *text, struct tree_process *ret)
 
 	if (!at || at[1] != ' ' || !at[2])
 		return false;
-	at += 3; /* the state, a letter */
+	const char state = at[2];
+	at += 3;
 	for (size_t i = STAT_PARENT; i < STAT_FIELDS; i++, at = end) {
 		errno = 0;
 		fields[i] = strtoull(at, &end, 10); /* some that we skip are negative */
@@ -69,6 +70,7 @@ bool tree_parse(const char *text, struct tree_process *ret)
 		.group = (pid_t)fields[STAT_GROUP],
 		.session = (pid_t)fields[STAT_SESSION],
 		.birth = fields[STAT_BIRTH],
+		.is_asleep = state == 'S',
 	};
 	return true;
 }
@@ -87,12 +89,49 @@ static bool look_at(int proc, const char *pid, struct tree_process *ret)
 	return tree_parse(text, ret);
 }
 
-static bool look_again(int proc, pid_t pid, struct tree_process *ret)
+bool tree_look(int proc, pid_t pid, struct tree_process *ret)
 {
 	char name[16];
 
 	(void)snprintf(name, sizeof(name), "%d", (int)pid);
 	return look_at(proc, name, ret);
+}
+
+static ssize_t read_about(int proc, pid_t pid, const char *what, char *to, size_t room)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%d/%s", (int)pid, what);
+	AUTO_CLOSE int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : read(fd, to, room);
+}
+
+bool tree_has_same_arguments(int proc, pid_t a, pid_t b)
+{
+	char one[512], other[512];
+	ssize_t len = read_about(proc, a, "cmdline", one, sizeof(one));
+
+	return len > 0 && read_about(proc, b, "cmdline", other, sizeof(other)) == len &&
+	       memcmp(one, other, (size_t)len) == 0;
+}
+
+/* The name comes first, and has its newlines escaped. */
+static bool has_signal(const char *status, const char *set, int signo)
+{
+	const char *at = strstr(status, set);
+
+	return at && (strtoull(at + strlen(set), NULL, 16) >> (signo - 1)) & 1;
+}
+
+bool tree_minds_signal(int proc, pid_t pid, int signo)
+{
+	char text[8192]; /* many groups */
+	ssize_t len = read_about(proc, pid, "status", text, sizeof(text) - 1);
+
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	return has_signal(text, "\nSigIgn:", signo) || has_signal(text, "\nSigCgt:", signo);
 }
 
 /* --- people ---------------------------------------------------------------- */
@@ -182,7 +221,7 @@ static bool still_is(const struct tree *t, const struct tree_process *by)
 	struct tree_process now;
 
 	return by->pid == t->root ||
-	       (look_again(t->proc, by->pid, &now) && now.birth == by->birth);
+	       (tree_look(t->proc, by->pid, &now) && now.birth == by->birth);
 }
 
 /* To be sent before any to one of them alone: whoever is in fork(2) hands it on to
@@ -198,7 +237,7 @@ static bool stop(struct tree *t, const struct tree_process *one)
 	struct tree_process now;
 
 	AUTO_CLOSE int pidfd = sys_pidfd_open(one->pid, 0);
-	if (pidfd < 0 || !look_again(t->proc, one->pid, &now) || now.birth != one->birth)
+	if (pidfd < 0 || !tree_look(t->proc, one->pid, &now) || now.birth != one->birth)
 		return false;
 	const struct tree_process *by = belongs_by(t, &now);
 	if (!by || !still_is(t, by))
@@ -245,7 +284,7 @@ static void kill_one(const struct tree *t, const struct tree_process *one)
 	struct tree_process now;
 
 	AUTO_CLOSE int pidfd = sys_pidfd_open(one->pid, 0);
-	if (pidfd >= 0 && look_again(t->proc, one->pid, &now) && now.birth == one->birth)
+	if (pidfd >= 0 && tree_look(t->proc, one->pid, &now) && now.birth == one->birth)
 		signal_by(pidfd, SIGKILL);
 }
 
@@ -267,7 +306,7 @@ void tree_end(int proc, pid_t root)
 	/* Before its setsid it has no group yet, and nobody below it. */
 	if (stop_group(root) < 0)
 		(void)kill(root, SIGSTOP);
-	if (look_again(proc, root, &first))
+	if (tree_look(proc, root, &first))
 		add(&t.members, &first);
 	/* More than once where others let go on whom we had stopped. */
 	for (stop_all(&t); killed < t.members.count && !t.is_late; stop_all(&t)) {

@@ -28,6 +28,7 @@
 struct tree_process {
 	pid_t pid, parent, group, session;
 	uint64_t birth; /* in ticks since the machine's start */
+	bool is_asleep; /* until a signal, or what it waits for */
 };
 
 /* Whether `proc` is the root of a procfs of our own pid namespace. */
@@ -35,6 +36,15 @@ bool tree_can_look(int proc);
 
 /* `text` is hostile: a program names itself.  False: it is no such line. */
 bool tree_parse(const char *text, struct tree_process *ret);
+
+/* What the kernel says of this process now.  False: there is no such process. */
+bool tree_look(int proc, pid_t pid, struct tree_process *ret);
+
+/* As a child and its parent have until one calls execve(2). */
+bool tree_has_same_arguments(int proc, pid_t a, pid_t b);
+
+/* Whether it catches or ignores the signal.  False also of one that is gone. */
+bool tree_minds_signal(int proc, pid_t pid, int signo);
 
 /* Ends the tree of `root`, a child of ours that was not reaped.  Does not wait for its
  * death, and takes TREE_MS at most. */

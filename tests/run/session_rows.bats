@@ -89,6 +89,10 @@ plays() {
 	plays "output and time-outs"
 }
 
+@test "C-c ends a flood every time, of one program and of a loop of programs" {
+	plays "C-c in a flood"
+}
+
 @test "a shell that a command begins, or becomes, is driven on" {
 	plays "shells in it"
 }

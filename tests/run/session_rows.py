@@ -5,8 +5,8 @@ and edits answer, what the reference is known to do wrong, and what its own test
 import sys
 
 sys.dont_write_bytecode = True
-from session import (BELOW, REST, act, busy, do, ended, main, quiet, several,  # noqa: E402
-                     timed_out, type_)
+from session import (BELOW, REST, act, busy, do, ended, main, quiet, restless,  # noqa: E402
+                     several, timed_out, type_)
 
 W = "/workspace"
 FRONT = ("[Previous command outputs are truncated. "
@@ -312,6 +312,14 @@ CLIENTS = {
          "The previous command is still running" in o.suffix),
         (type_("C-c"), lambda o: o.exit_code == 130),
         (do("ls"), ended("")),
+    )],
+    # The loop's programs end by themselves all the time, and a C-c may come just then.
+    "C-c in a flood": [row for flood in
+                       ["yes", "cat /dev/zero | base64", "while :; do find /etc; done 2>/dev/null",
+                        *["while true; do date; done"] * 12] for row in (
+        restless(do(flood, timeout=0.2), lambda o: o.exit_code == -1),
+        (do("C-c"), lambda o: o.exit_code == 130 and "^C" in o.content),
+        (do("echo ok"), ended("ok")),
     )],
     "shells in it": SHELLS,
     "one by one": [

@@ -44,7 +44,7 @@ static int setup(void **state)
 	st.session = (struct session){ .id = 1, .replies = &st.replies, .shell = none,
 				       .state = SESSION_RUNNING, .begun = T0,
 				       .start_due = NEVER, .key_due = NEVER, .inner_due = NEVER,
-				        .parked = -1 };
+				       .hit_due = NEVER, .parked = -1 };
 	buffer_init(&st.session.shell.typed, 100);
 	screen_init(&st.session.screen, 24, 80);
 	tape_init(&st.session.tape, NULL, "");
@@ -265,6 +265,19 @@ static void test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come(void **s
 	assert_int_equal(session_overdue(s, 1500), 0);
 }
 
+static void test_a_lost_key_is_looked_after_while_its_command_runs(void **state)
+{
+	struct stage *st = *state;
+	struct session *s = &st->session;
+
+	s->hit_due = 1500;
+	assert_int_equal(session_due(s), 1500);
+	assert_int_equal(session_overdue(s, 1499), 0);
+	assert_int_equal(session_overdue(s, 1500), OVERDUE_HIT);
+	s->state = SESSION_READY;
+	assert_int_equal(session_overdue(s, 1500), 0);
+}
+
 /* Its death, of which the session hears as of any, is what starts it again. */
 static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 {
@@ -437,6 +450,7 @@ int main(void)
 		TEST(test_what_the_terminal_prints_puts_the_soft_time_out_off),
 		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
 		TEST(test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come),
+		TEST(test_a_lost_key_is_looked_after_while_its_command_runs),
 		TEST(test_a_shell_that_does_not_begin_in_time_is_killed),
 		TEST(test_an_action_has_its_time_while_a_shell_begins),
 		TEST(test_a_key_that_is_a_signal_waits_until_the_command_has_begun),

@@ -339,11 +339,43 @@ static void test_it_is_refused_where_nobody_can_be_seen(void **state)
 	supervisor_expect_violation(&s);
 }
 
+static void caught(int signo)
+{
+	(void)signo;
+}
+
+static void test_who_minds_a_signal_catches_or_ignores_it(void **state)
+{
+	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, caught };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(handlers); i++) {
+		assert_true(signal(SIGUSR2, handlers[i]) != SIG_ERR);
+		assert_int_equal(tree_minds_signal(proc, getpid(), SIGUSR2), i > 0);
+		assert_false(tree_minds_signal(proc, getpid(), SIGUSR1));
+	}
+	assert_true(signal(SIGUSR2, SIG_DFL) != SIG_ERR);
+	assert_false(tree_minds_signal(proc, 0x7ffffff0, SIGUSR2)); /* nobody has it */
+}
+
+static void test_a_child_has_its_parents_arguments(void **state)
+{
+	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(tree_has_same_arguments(proc, getpid(), getpid()));
+	assert_false(tree_has_same_arguments(proc, getpid(), getppid()));
+	assert_false(tree_has_same_arguments(proc, getpid(), 0x7ffffff0));
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_who_minds_a_signal_catches_or_ignores_it),
+		TEST(test_a_child_has_its_parents_arguments),
 		TEST(test_a_line_is_read_whatever_the_name),
 		TEST(test_only_a_procfs_of_ones_own_is_looked_at),
 		TEST(test_a_tree_ends_whole),
