@@ -96,6 +96,18 @@ static void strip(char *text)
 	text[len - first] = '\0';
 }
 
+/* Makes newlines of carriage returns with a newline behind them, in place. */
+static void take_newlines(char *text)
+{
+	char *to = strchr(text, '\r');
+
+	for (const char *at = to; at && *at; at++)
+		if (at[0] != '\r' || at[1] != '\n')
+			*to++ = *at;
+	if (to)
+		*to = '\0';
+}
+
 static int decode_run(const struct json_at *args, struct action *a, struct err *e)
 {
 	if (args_require(args, "command", &a->command, e) < 0 ||
@@ -111,6 +123,7 @@ static int decode_run(const struct json_at *args, struct action *a, struct err *
 	if (a->is_static && a->cwd && strlen(a->cwd) >= 4096)
 		return err_set(e, ERR_USAGE, "args.cwd: more than 4095 bytes");
 	strip(a->command);
+	take_newlines(a->command);
 	return 0;
 }
 

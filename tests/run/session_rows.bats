@@ -102,6 +102,10 @@ plays() {
 	plays "shells in it" --idmap ranges
 }
 
+@test "CRLF in a command is a newline, in its here-documents and in its input too" {
+	plays "newlines"
+}
+
 @test "clients: what is new comes once, however often one asks" {
 	plays "one by one"
 }

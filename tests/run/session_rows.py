@@ -322,6 +322,17 @@ CLIENTS = {
         (do("echo ok"), ended("ok")),
     )],
     "shells in it": SHELLS,
+    "newlines": [
+        (do("cat <<'E'\r\none\r\n\ttwo\r\nE\r\n"), ended("one\n        two")),
+        (do("cat >file <<E\r\none\r\ntwo\r\nE"), ended("", command="cat >file <<E\none\ntwo\nE")),
+        (do("od -An -c file | tr -d ' '"), ended("one\\ntwo\\n")),
+        (do("for i in 1 2\r\ndo echo $i\r\ndone"), ended("1\n2")),
+        (do("echo a &&\r\necho b"), ended("a\nb")),
+        (do("ls\r\npwd"), several("ls", "pwd")),
+        (do("echo 'a\r\nb\rc' | od -An -c | tr -d ' '"), ended("a\\nb\\rc\\n")),
+        (do("read a; read b; echo $a-$b", timeout=0.2), timed_out("0.2", "")),
+        (type_("1\r\n2"), ended("1-2")),
+    ],
     "one by one": [
         (do("mkfifo /tmp/go; (echo >/tmp/go &)", session="other"), ended("")),
         (do(LOOP, timeout=0.2), timed_out("0.2", "1")),

@@ -454,6 +454,31 @@ static void test_a_setup_script_is_a_run_of_one_line(void **state)
 	action_done(&a);
 }
 
+static void test_a_carriage_return_before_a_newline_is_none(void **state)
+{
+	static const struct {
+		const char *given, *taken;
+	} rows[] = {
+		{ "a\\r\\nb\\r\\n\\r\\nc", "a\nb\n\nc" },
+		{ "a\\rb\\r\\r\\nc", "a\rb\r\nc" },
+		{ "a\\r\\n", "a" },
+		{ "a\\nb", "a\nb" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char line[128];
+		struct action a;
+		struct err e;
+
+		(void)snprintf(line, sizeof(line),
+			       "{\"action\":\"run\",\"args\":{\"command\":\"%s\"}}", rows[i].given);
+		assert_int_equal(decode(line, &a, &e), 0);
+		assert_string_equal(a.command, rows[i].taken);
+		action_done(&a);
+	}
+}
+
 static void test_control_keys(void **state)
 {
 	(void)state;
@@ -487,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_errands_have_what_they_were_asked_with_or_what_is_usual),
 		cmocka_unit_test(test_a_token_is_kept_for_a_server_that_it_may_be_sent_to),
 		cmocka_unit_test(test_a_setup_script_is_a_run_of_one_line),
+		cmocka_unit_test(test_a_carriage_return_before_a_newline_is_none),
 		cmocka_unit_test(test_control_keys),
 	};
 
