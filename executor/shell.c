@@ -30,7 +30,7 @@
 #define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
 /* The condition sets $? for the command, and no ERR trap sees it. */
 #define LINE							    \
-	"if __hutch_in %u %u; then " EVAL "; else " EVAL "; fi;"	    \
+	"if __hutch_in %u %u %d; then " EVAL "; else " EVAL "; fi;"	    \
 	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 /* A line of its own before it: behind an unfinished quote bash 5.2 forgets the
  * first token of the next line. */
@@ -224,8 +224,9 @@ static int give(struct shell *sh, struct bytes command)
 		return -1;
 	sh->number = ++sh->issued;
 	sh->refused = 0;
+	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len; /* -1: it is not the agent's */
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
-			   sh->number, sh->number, sh->number);
+			   sh->number, prefix_len, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
 }

@@ -26,7 +26,16 @@
 	" if IFS= \\builtin read -r -d '' " text " __hutch_command\n"	      \
 	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
 	" \\builtin export -n __hutch_command\n"			      \
+	" [[ $3 == -* || -z $__hutch_command ]] || __hutch_note \"$3\"\n"	      \
 	" \\builtin return \"$1\"\n"					      \
+	"}\n"
+/* A command of the agent's is in `history`, as a line that was typed would be; `fc` would find
+ * itself. */
+#define RC_NOTE								      \
+	"__hutch_note() {\n"						      \
+	" \\builtin set -- \"${__hutch_command:$1}\"\n"		      \
+	" [[ ${#1} -gt 65536 || $1 == fc?([[:blank:]]*) ]] ||"		      \
+	" \\builtin history -s -- \"$1\" || \\builtin :\n"		      \
 	"}\n"
 #define RC_HEAD								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
@@ -40,7 +49,7 @@
 	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
 	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
 	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
-	" \\builtin set +xv\n"						      \
+	" \\builtin set +xv +o history\n"				      \
 	" {\n"								      \
 	"  \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0p'"	      \
 	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
@@ -74,11 +83,14 @@
 #define RC_GIT "\\builtin alias git='git --no-pager'\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
 #define RC_TAIL								      \
-	"\\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
-	"\\builtin set +o history +H +x +v\n"				      \
-	"\\builtin shopt -u checkwinsize\n"
+	"__hutch_tail() {\n"						      \
+	" \\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
+	" \\builtin set +o history +H +x +v\n"				      \
+	" \\builtin shopt -u checkwinsize\n"				      \
+	" \\command exec 63<&-\n"					      \
+	"}\n"
 #define RC_READY							      \
-	"\\command exec 63<&-\n"					      \
+	"__hutch_tail\n"						      \
 	"__hutch_begun=0\n"						      \
 	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
 
@@ -112,6 +124,7 @@
 	"\\command exec 60<&0 61</proc/$1/fd/61 62>/proc/$1/fd/62"	      \
 	" 0</proc/$1/fd/60\n"
 #define RC_INNER_READY							      \
+	"__hutch_tail\n"						      \
 	"__hutch_begun=$2\n"						      \
 	"{ __hutch_out $__hutch_status \"$2\" $-; } 2>/dev/null || __hutch_lost 1\n"
 
@@ -129,14 +142,14 @@ int shell_rc_memfd(const char *name, size_t len, const char *content)
 	return fd_take(&fd);
 }
 
-#define FIRST RC_IN("-u 61") RC_HEAD RC_ENV RC_GIT
+#define FIRST RC_IN("-u 61") RC_NOTE RC_HEAD RC_ENV RC_TAIL RC_GIT
 
 int shell_rc_make(enum shell_rc kind)
 {
 	static const char *const texts[] = {
-		[SHELL_RC_FIRST] = FIRST RC_USER RC_TAIL RC_READY,
-		[SHELL_RC_BARE] = FIRST RC_TAIL RC_READY,
-		[SHELL_RC_INNER] = RC_INNER RC_IN("</proc/self/fd/61") RC_HEAD RC_ENV RC_TAIL
+		[SHELL_RC_FIRST] = FIRST RC_USER RC_READY,
+		[SHELL_RC_BARE] = FIRST RC_READY,
+		[SHELL_RC_INNER] = RC_INNER RC_IN("</proc/self/fd/61") RC_NOTE RC_HEAD RC_ENV RC_TAIL
 			RC_INNER_READY,
 	};
 

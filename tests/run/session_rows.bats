@@ -106,6 +106,10 @@ plays() {
 	plays "newlines"
 }
 
+@test "history has what was asked for, and nothing of ours" {
+	plays "history"
+}
+
 @test "clients: what is new comes once, however often one asks" {
 	plays "one by one"
 }

@@ -333,6 +333,22 @@ CLIENTS = {
         (do("read a; read b; echo $a-$b", timeout=0.2), timed_out("0.2", "")),
         (type_("1\r\n2"), ended("1-2")),
     ],
+    "history": [
+        (do("history"), ended("1  history")),
+        (do("printf 'a\\n'"), ended("a")),
+        (do("for i in 1\ndo true\ndone"), ended("")),
+        (act("env", set={"NAME": "value"}), {"observation": "env"}),
+        (do("history"), ended("1  history\n    2  printf 'a\\n'\n    3  for i in 1\ndo true\n"
+                              "done\n    4  history")),
+        (do("set -x"), ended("")),
+        (do("fc -ln -1"), has("set -x")),
+        (do("set +x; set -o history; history -c"), has("")),
+        (do("history"), ended("1  history")),
+        (do("HISTCONTROL=ignoredups; history"), ended("1  history\n    2  HISTCONTROL="
+                                                      "ignoredups; history")),
+        (do("true # " + "x" * 70000), ended("", command=lambda c: True, message=lambda m: True)),
+        (do("history | tail -n 1"), ended("3  history | tail -n 1")),
+    ],
     "one by one": [
         (do("mkfifo /tmp/go; (echo >/tmp/go &)", session="other"), ended("")),
         (do(LOOP, timeout=0.2), timed_out("0.2", "1")),
