@@ -30,12 +30,38 @@
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"
 /* A command of the agent's is in `history`, as a line that was typed would be; `fc` would find
- * itself. */
+ * itself.
+ *
+ * If it may set a trap on DEBUG: such a trap is run before each simple command, ours as well,
+ * so it is set with a condition.  The function that does so is there only while such a command
+ * runs.  It is traced, or bash would put the old trap back behind it. */
 #define RC_NOTE								      \
 	"__hutch_note() {\n"						      \
 	" \\builtin set -- \"${__hutch_command:$1}\"\n"		      \
 	" [[ ${#1} -gt 65536 || $1 == fc?([[:blank:]]*) ]] ||"		      \
 	" \\builtin history -s -- \"$1\" || \\builtin :\n"		      \
+	" [[ $__hutch_command != *DEBUG* ]] || __hutch_traps\n"		      \
+	"}\n"								      \
+	"__hutch_traps() {\n"						      \
+	" ! \\builtin declare -F trap >/dev/null || \\builtin return 0\n"	      \
+	" __hutch_trapped=1\n"						      \
+	" \\builtin export -n __hutch_trapped\n"			      \
+	" trap() {\n"							      \
+	"  \\builtin local IFS=' '\n"					      \
+	"  if [[ $# -lt 2 || $1 == -[lp]* || \" $* \" != *\" DEBUG \"* ]]\n"     \
+	"  then \\builtin trap \"$@\"; \\builtin return; fi\n"		      \
+	"  [[ $1 != -- ]] || \\builtin shift\n"			      \
+	"  case $1 in\n"						      \
+	"  -|'') \\builtin trap -- \"$@\" ;;\n"			      \
+	"  *)\n"							      \
+	"   \\builtin printf -v __hutch_trap %q \"$1\"\n"		      \
+	"   \\builtin export -n __hutch_trap\n"			      \
+	"   \\builtin trap -- \"case \\${FUNCNAME-}=\\$BASH_COMMAND in"	      \
+	" *__hutch_*|trap=*) ;; *) \\\\builtin eval $__hutch_trap ;; esac\""   \
+	" \"${@:2}\" ;;\n"						      \
+	"  esac\n"							      \
+	" }\n"								      \
+	" \\builtin declare -ft trap\n"				      \
 	"}\n"
 #define RC_HEAD								      \
 	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
@@ -50,6 +76,8 @@
 	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
 	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
 	" \\builtin set +xv +o history\n"				      \
+	" [[ -z ${__hutch_trapped-} ]] || \\builtin unset -f trap\n"	      \
+	" __hutch_trapped=\n"						      \
 	" {\n"								      \
 	"  \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0p'"	      \
 	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
@@ -81,7 +109,8 @@
 /* As the reference has it: what an agent asks git comes whole, and waits for no key.
  * It is in front of ~/.bashrc, which may have it otherwise. */
 #define RC_GIT "\\builtin alias git='git --no-pager'\n"
-#define RC_USER "if [[ -r ~/.bashrc ]]; then . ~/.bashrc </dev/null; fi\n"
+#define RC_USER "if [[ -r ~/.bashrc ]]; then __hutch_traps; . ~/.bashrc </dev/null; fi\n"
+/* A function, as what ~/.bashrc has set on DEBUG sees no more of it than its call. */
 #define RC_TAIL								      \
 	"__hutch_tail() {\n"						      \
 	" \\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \

@@ -110,6 +110,10 @@ plays() {
 	plays "history"
 }
 
+@test "a trap on DEBUG sees no command of ours" {
+	plays "a trap on DEBUG"
+}
+
 @test "clients: what is new comes once, however often one asks" {
 	plays "one by one"
 }
