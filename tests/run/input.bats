@@ -90,7 +90,7 @@ cases() {
 -w relative true | -w: 'relative' is not an absolute path
 -w '' true | -w: '' is not an absolute path
 -w /nonexistent true | enter the working directory: /nonexistent
--u nobody true | -u takes agent, root or a number
+-u nobody true | -u nobody: only one id is mapped
 -u 7 true | -u 7: only one id is mapped
 --hostname a_b true | --hostname takes 1 to 63
 --network vpn true | --network takes none or host, not 'vpn'

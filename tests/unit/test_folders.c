@@ -120,14 +120,14 @@ static void test_where_it_cannot_be_made_it_is_said_who_named_it(void **state)
 /* Their owner could take away what is made there, or decide where it is. */
 static void test_nothing_is_made_where_somebody_else_leads(void **state)
 {
-	AUTO_FREE char *theirs = scene_path(state, "theirs"), *link = scene_path(state, "to");
-	AUTO_FREE char *ours = scene_path(state, "to-ours");
-	struct err e = { 0 };
-
 	if (geteuid() != 0) {
 		print_message("skipped: only root can make what belongs to another\n");
 		skip();
 	}
+	AUTO_FREE char *theirs = scene_path(state, "theirs"), *link = scene_path(state, "to");
+	AUTO_FREE char *ours = scene_path(state, "to-ours");
+	struct err e = { 0 };
+
 	scene_dir(state, "theirs");
 	scene_dir(state, "place");
 	scene_link(state, "to", "place");

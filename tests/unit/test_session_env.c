@@ -124,10 +124,11 @@ static void test_a_shell_that_is_started_again_has_them(void **state)
 	actor_check(&a, "echo ${V-none} $W", "none 3", 0);
 }
 
+/* A trap that is set so sees our commands, too (shell_rc.c). */
 static void test_a_shell_that_dies_meanwhile_is_started_again_with_them(void **state)
 {
 	(void)state;
-	actor_check(&a, "trap '[[ $BASH_COMMAND != *hutch_set* ]] || kill -KILL $$' DEBUG", "", 0);
+	actor_check(&a, "builtin trap '[[ $BASH_COMMAND != *hutch_set* ]] || kill -KILL $$' DEBUG", "", 0);
 	actor_env(&a, "V=1", NULL);
 	actor_check(&a, "echo $V", "1", 0);
 }
@@ -139,8 +140,8 @@ static void test_a_shell_that_hangs_meanwhile_is_started_again(void **state)
 	struct act x = actor_run(&a, "echo $$");
 	pid_t shell = (pid_t)atoi(x.content);
 	act_done(&x);
-	actor_check(&a, "trap '[[ $BASH_COMMAND != *hutch_set* ]] || { >hangs; read x; }' DEBUG",
-		    "", 0);
+	actor_check(&a, "builtin trap '[[ $BASH_COMMAND != *hutch_set* ]] || "
+			"{ >hangs; read x; }' DEBUG", "", 0);
 	actor_env(&a, "V=1", NULL);
 	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo $V");
 	actor_await_file(&a, "hangs");
