@@ -184,6 +184,8 @@ def said(row, has, place):
 
 # How often the rest of a row is asked for; a screen may be painted in as many parts.
 TRIES = 10
+# At rest nothing comes any more, so this is how long hutch waits for nothing, in seconds.
+REST = 0.2
 
 
 def joins(text, more):
@@ -254,7 +256,7 @@ class Day:
                 break
             wait_until(is_at_rest, self.process.pid)
             # Without an id: hutch would answer the same line again, and refuse smaller ids later.
-            self.write({**{k: v for k, v in row["do"].items() if k != "id"},
+            self.write({"timeout": REST, **{k: v for k, v in row["do"].items() if k != "id"},
                         "args": {"command": ""}})
             more = json.loads(self.line())
             if not rules.goes_on(more) or not more["content"]:
