@@ -29,12 +29,11 @@ check() {
 	echo "$said $((++count)) - $name"
 }
 
-# machine COMMAND...: becomes root's command in there, with pids, mounts and /dev/shm of its own,
-# and all of it ends with this process.  In a chroot the kernel makes no user namespace, so the
-# root is a mount of its own, too.
+# machine COMMAND...: becomes root's command in there, with pids, mounts and /dev/shm of its own.
+# In a chroot the kernel makes no user namespace, so the root is a mount of its own, too.
 machine() {
 	# shellcheck disable=SC2016 # of the inner shell
-	exec unshare --mount --pid --fork --kill-child sh -euc 'cd "$1"; shift
+	exec unshare --mount --pid --fork sh -euc 'cd "$1"; shift
 		mount --bind . . && cd "$PWD"
 		mount -t proc proc proc; mount -t sysfs sysfs sys
 		[ ! -d /sys/fs/cgroup ] || mount --rbind /sys/fs/cgroup sys/fs/cgroup
@@ -58,6 +57,15 @@ under_load() {
 			while :; do :; done &
 		done
 		shift; "$@"; exit' - "${FRESH_LOAD:-0}" "$@"
+}
+
+# All processes in there end with their pid 1, which is the child of unshare(1).  It does not hear
+# of its parent's end: a process that changes its user is told of that no more (prctl(2)).
+end_machine() {
+	[ -n "$running" ] || return 0
+	pkill -KILL -P "$running"
+	kill -KILL "$running"
+	wait
 }
 
 prepare() {
@@ -120,7 +128,7 @@ run_tests() {
 
 image_base git,make,sudo || exit
 work=$(mktemp -d -p "$vm") && root=$work/root || exit
-trap '[ -z "$running" ] || { kill -KILL "$running"; wait; }; rm -rf "$work"' EXIT
+trap 'end_machine; rm -rf "$work"' EXIT
 trap 'exit 143' HUP INT TERM
 chmod 755 "$work"
 prepare || {
