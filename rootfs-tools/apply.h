@@ -43,7 +43,7 @@ struct apply {
 	bool is_dry;	 /* nothing is done */
 	bool is_judging; /* nothing is done, and broken repositories are only found */
 	bool is_whole;	 /* where one is refused, no other is done any more */
-	bool is_stopped; /* one was; also set before, by one of another folder */
+	bool is_stopped; /* is_whole, and one was; the caller may set it, for another folder's */
 	struct repositories *repositories; /* borrowed: the broken ones so far */
 	int record; /* borrowed: where what was applied is written down, O_APPEND; -1: not */
 	void *who;

@@ -104,6 +104,20 @@ static int begin(struct job *j, struct err *e)
 	return j->record < 0 ? err_sys(e, "make %s/" COW_APPLIED, c->path) : 0;
 }
 
+static bool does_nothing(const struct job *j)
+{
+	return j->is_dry || j->is_judging;
+}
+
+static void add_up(struct job *j, const struct apply *a)
+{
+	j->done += a->done;
+	j->refused += a->refused;
+	j->protected += a->protected;
+	j->changed += a->changed;
+	j->left_out += a->left_out;
+}
+
 static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct tell *,
 							  struct err *), struct err *e)
 {
@@ -121,11 +135,11 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 			   .started_ns = c->started_ns, .is_forced = j->is_forced,
 			   .protects = j->takes_protected ? NULL : &c->protects,
 			   .is_dry = j->is_dry, .is_judging = j->is_judging,
-			   .is_whole = !j->takes_parts, .is_stopped = j->refused,
+			   .is_whole = !j->takes_parts,
+			   .is_stopped = !j->takes_parts && j->refused,
 			   .repositories = &j->broken[number], .who = j, .on_done = on_done,
 			   .on_refused = on_refused, .on_left_out = on_left_out };
-	bool wants_content = work == apply_all && !j->is_dry && !j->is_judging &&
-			     !wanted->count;
+	bool wants_content = work == apply_all && !does_nothing(j) && !wanted->count;
 	j->target = c->folders[number].target;
 	int result = apply_begin(&a, e);
 	if (result == 0) {
@@ -136,15 +150,10 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 		tell_done(&t);
 	}
 	/* Before what is kept goes, which settle() sees to. */
-	bool may_go = a.done && !j->past.is_partial && !c->is_live && !j->is_dry &&
-		      !j->is_judging;
+	bool may_go = a.done && !j->past.is_partial && !c->is_live && !does_nothing(j);
 	if (result == 0 && may_go && syncfs(dir) < 0)
 		result = err_sys(e, "have the disk write what was applied");
-	j->done += a.done;
-	j->refused += a.refused;
-	j->protected += a.protected;
-	j->changed += a.changed;
-	j->left_out += a.left_out;
+	add_up(j, &a);
 	apply_done(&a);
 	return result;
 }
@@ -230,7 +239,7 @@ static int refused(const struct job *j, struct err *e)
 /* A walk that did not come to its end may have done some of it. */
 static int failed(const struct job *j, struct err *e)
 {
-	if (j->done && !j->is_judging && !j->is_dry)
+	if (j->done && !does_nothing(j))
 		(void)err_remedy(e, "%llu of the changes of '%s' were applied and are listed; "
 				    "hutch apply %s goes on behind them",
 				 (unsigned long long)j->done, j->past.cow.name,

@@ -516,6 +516,20 @@ repository() {
 	[[ $(cat spare/three) == 3 && $(cat project/a) == 1 ]]
 }
 
+@test "with --partial a change that cannot be applied keeps back none of another folder" {
+	echo old >spare/x
+	give spare
+	for conflict in project/a spare/x; do
+		"$HUTCH" run --workspace project:cow -v spare:/s:cow -- sh -c 'echo in >a; echo in >/s/x' 2>err
+		name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
+		echo host >"$conflict"
+		hutch apply --partial "$name"
+		[[ $status == 125 && $(cat "$conflict") == host ]]
+		[[ $(cat project/a spare/x | sort | xargs) == 'host in' && $stderr != *'was not tried'* ]]
+		"$HUTCH" discard "$name"
+	done
+}
+
 # --- hostile ones -------------------------------------------------------------------
 
 @test "hutch's own folders are masked in a copy too, and never applied to" {
