@@ -134,6 +134,7 @@ static _Noreturn void be_opener(struct deputy_work *w, int socket, pid_t deputy)
 {
 	struct err e;
 
+	(void)close(w->proc); /* its children are inside, where that is not to be had */
 	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 || sys_close_range(SOCKET, PIDFD, 0) < 0 ||
 	    confine(w, deputy, &e) < 0)
 		_exit(125);
