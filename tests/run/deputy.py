@@ -32,21 +32,31 @@ def files_of_proc():
     yield from ("/dev/null", "/proc/self/fd/8", "/proc/self/fd/9")
 
 
+# They count open files, that of the process which opens for another one too.
+COUNTS = {f"/proc/sys/fs/{name}" for name in ("file-nr", "inode-nr", "inode-state", "dentry-state")}
+# Other programs change what the kernel counts, also for the moment of one read.
+TRIES = 20
+
+
+def is_the_same(path):
+    """Whether a file that does not change meanwhile reads the same with O_CREAT and without."""
+    for _ in range(TRIES):
+        plain, guarded = read(path, 0), read(path, os.O_CREAT)
+        if plain == guarded:
+            return True
+        if plain != read(path, 0):
+            return False
+    print(path, guarded, plain)
+    return False
+
+
 def proc():
-    """Of each file that does not change meanwhile, what is in it with O_CREAT and without."""
     libc = ctypes.CDLL(None)
     libc.shmat(libc.shmget(0, 4096, SHARED), None, 0)
     libc.msgsnd(libc.msgget(0, SHARED), (ctypes.c_long * 2)(1, 0), 8, 0)
     os.dup2(os.pipe()[0], 8)
     os.dup2(socket.socket(socket.AF_UNIX).detach(), 9)
-    count = 0
-    for path in files_of_proc():
-        plain = read(path, 0)
-        guarded = read(path, os.O_CREAT)
-        if plain == read(path, 0):
-            count += 1
-            if guarded != plain:
-                print(path, guarded, plain)
+    count = sum(is_the_same(path) for path in files_of_proc() if path not in COUNTS)
     own = read("/proc/sysvipc/shm", os.O_CREAT).split(b"\n")[1].split()
     print(int(own[4]) == os.getpid(), count > 100)
 
