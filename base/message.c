@@ -169,7 +169,7 @@ static bool get_filter(struct fields *in, struct exec *x)
 	return got.len <= EXEC_MAX_FILTER && got.len % EXEC_FILTER_UNIT == 0;
 }
 
-/* What a copy is given, and what excludes what. */
+/* A copy's arguments and flags, some of which exclude each other. */
 static bool is_command(const struct exec *x)
 {
 	const uint32_t copies = x->flags & EXEC_COPIES, file = EXEC_FILE | EXEC_PARENTS;

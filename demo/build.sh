@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh MAKE ARGUMENT...: runs make, and shows on one line how far it has come.
 #
-# What make itself and the compilers have to say goes to stderr, past this.
+# Errors and warnings of make and of the compilers go to stderr, past this.
 set -uo pipefail
 
 # As the Makefile announces a file that it is about to make; a dry run shows the commands that

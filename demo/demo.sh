@@ -120,7 +120,7 @@ show_cost() {
 
 # --- an agent ----------------------------------------------------------------
 
-# Root's sandboxes stand for another user, who has to be the project's owner.
+# Root's sandboxes stand for another user; the project has to belong to that user.
 give_project() {
 	local ids
 	ids=$("$hutch" run --dry-run -- true | sed -n 's/^[ug]id .* is \([0-9]*\) .*/\1/p')
@@ -141,7 +141,7 @@ show_agent() {
 }
 
 [[ -x $hutch ]] || fail "$hutch is not there; make builds it"
-# What is changed copy-on-write is kept there, for which a file system in memory may not do.
+# hutch keeps copy-on-write changes there, and a file system in memory may not be able to.
 work=$(mktemp -d -p "${TMPDIR:-/var/tmp}") || exit 1
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"

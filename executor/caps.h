@@ -20,7 +20,7 @@
 struct caps {
 	uint64_t permitted; /* one bit a capability, 1 << CAP_* */
 	uint64_t handed_on;
-	uint64_t others; /* of these, to who is not root; all, unless it is set after caps_init() */
+	uint64_t others; /* of these, to users that are not root; all, unless it is set after caps_init() */
 	uint64_t own;
 	uint64_t inherited; /* inheritable and ambient */
 };

@@ -226,7 +226,7 @@ static int make_parents(const struct place *to, struct err *e)
 	return 0;
 }
 
-/* What is replaced has an owner and a mode, which say who may write to it. */
+/* A file that is replaced has an owner and a mode, which say which users may write to it. */
 static int check_file(const struct place *to, struct err *e)
 {
 	errno = EISDIR;

@@ -55,7 +55,7 @@ static int take_logs(void)
 	return is_there ? LOGS_FD : -1;
 }
 
-/* What the launcher says of the capabilities of others than root: none, if it says nothing
+/* The capabilities of users other than root, as the launcher says: none, if it says nothing
  * that is a number. */
 static uint64_t take_others(char **argv)
 {

@@ -20,7 +20,7 @@
 #include "executor/tree.h"
 #include "executor/user.h"
 
-/* --- who it is ------------------------------------------------------------- */
+/* --- which process it is ------------------------------------------------------ */
 
 /* Those whose value is the next argument. */
 static bool takes_next(const char *option)
@@ -134,7 +134,8 @@ static bool is_it(const struct shell *sh, int proc, pid_t pid)
 	       reads_terminal(sh, proc, pid) && !is_driven(sh, pid);
 }
 
-/* /proc shows what a process has open to who could trace it: the file system ids count. */
+/* /proc shows the open files of a process to those that could trace it: the file system ids
+ * count. */
 static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 			  const struct shell_how *how)
 {
@@ -144,7 +145,7 @@ static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 		return false;
 	bool is = is_it(sh, proc, pid);
 	if (user_leave(how->self, &role) < 0)
-		abort(); /* what comes next would be done as somebody else */
+		abort(); /* the next steps would be done as another user */
 	return is;
 }
 
@@ -192,7 +193,7 @@ static int make_pipe(int *ret_read, int *ret_write, int *ours)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
 
-/* Where all who could report are gone there is no pipe any more. */
+/* When every process that could report is gone there is no pipe any more. */
 static int open_reports(struct shell *sh)
 {
 	char path[32];

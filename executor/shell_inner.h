@@ -33,7 +33,7 @@ struct shell_how;
  * 0: there is none.  `proc` is as in tree.h. */
 pid_t inner_find(const struct shell *sh, int proc, const struct shell_how *how);
 
-/* What /proc/PID/cmdline says: no script, no text, and not ours. */
+/* Whether /proc/PID/cmdline names no script and no text, and is not ours. */
 bool inner_is_at_prompt(const char *cmdline, size_t len);
 
 /* Begins to drive it: `status` of the shell says when inner_type() is due.  False: it

@@ -178,7 +178,7 @@ static int check_rights(struct apply *a, const struct meeting *m)
 	const bool is_open = !does_nothing(a) || is_to_be_opened(a, m);
 
 	if (is_mode && geteuid() != 0 && m->host.st_uid != geteuid())
-		return refuse(a, m->path, "belongs to somebody else, who alone may change its "
+		return refuse(a, m->path, "belongs to another user, who alone may change its "
 					  "mode");
 	if (is_mode && does_nothing(a))
 		list_add(&a->opened, m->path);

@@ -12,7 +12,7 @@
  * removed that holds for all that is in it.  A file that somebody changes in the moment
  * when it is exchanged is found changed, and put back.
  *
- * What is protected (rootfs-tools/guarded.h) is not touched either, whatever is forced.
+ * A protected path (rootfs-tools/guarded.h) is not touched either, whatever is forced.
  *
  * So that nothing is done where a part cannot be, a caller walks it twice: first to judge,
  * through the same checks, then to do it.  A change that fails in the second walk all the

@@ -72,7 +72,7 @@ _Noreturn void inside_serve(struct deputy_work *w, int socket)
 	}
 }
 
-/* --- and who asks it ------------------------------------------------------------------ */
+/* --- the deputy, which asks it -------------------------------------------------------- */
 
 int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode)
 {

@@ -35,7 +35,7 @@ static enum protected find(const struct protect *names, const char *path)
 	return protect_find(names, path + strspn(path, "/"), NULL);
 }
 
-/* Of a folder that is shown whole: the first that is there, of the plain names. */
+/* The first of the plain names that is there in a folder which is shown whole. */
 static char *find_in(const char *folder)
 {
 	struct list patterns = { 0 };

@@ -109,7 +109,7 @@ static bool is_trusted(uid_t uid)
 
 static int refuse_theirs(const char *name, const char *path, struct err *e)
 {
-	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is somebody else's", path, name);
+	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is another user's", path, name);
 }
 
 /* The folder `name` in `dir`, which it closes; it is made where it is not there.  The owner

@@ -223,6 +223,6 @@ modes_of() {
 	ln -s new theirs && chown -h 4321 theirs
 	XDG_RUNTIME_DIR=$T/theirs/run catch "$HUTCH" create box
 	[ "$status" -eq 125 ]
-	one_sentence '.*theirs.*somebody else'
+	one_sentence '.*theirs.*another user'
 	[ -z "$(ls new)" ]
 }
