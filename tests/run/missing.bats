@@ -161,6 +161,8 @@ is_paused() {
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$opener/status" | xargs >is
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
 	[ "$(grep '^NSpid:' "/proc/$opener/status" | wc -w)" -eq 2 ]
+	# Both are closed to others of the same user, and so are the opener's children.
+	[ "$(stat -c %U "/proc/$(deputy_of "$pid")/environ" "/proc/$opener/environ" | xargs)" = 'root root' ]
 }
 
 @test "what it could not hold is refused to everybody inside" {
