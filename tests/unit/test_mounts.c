@@ -351,24 +351,33 @@ static void look_at_overlay(const struct world *w)
 	CHECK(rmdir("/d") == 0 && mkdir("/d", 0755) == 0 && rmdir("/e") == 0);
 }
 
-static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
+/* A root over the folder "lower" of the scene, which is made. */
+static struct step *add_overlay(struct world *w, void **state)
 {
-	AUTO_FREE char *dir = scene_path(state, "lower"),
-		       *file = scene_path(state, "lower/f");
-	AUTO_FREE char *kept = scene_path(state, "lower/d");
-	struct world w = { .host = *state };
+	AUTO_FREE char *dir = scene_path(state, "lower");
 	struct stat st;
 
+	*w = (struct world){ .host = *state };
 	scene_dir(state, "lower");
 	scene_dir(state, "lower/d");
 	scene_file(state, "lower/f", "x");
 	assert_int_equal(stat(dir, &st), 0);
-	plan_init(&w.plan);
-	struct step *s = add(&w, STEP_OVERLAY, "/", 0, "size=1m");
+	plan_init(&w->plan);
+	struct step *s = add(w, STEP_OVERLAY, "/", 0, "size=1m");
 	s->source = text_copy(dir);
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
-	(void)add(&w, STEP_MERGE, "/", 0, NULL);
+	(void)add(w, STEP_MERGE, "/", 0, NULL);
+	return s;
+}
+
+static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
+{
+	AUTO_FREE char *file = scene_path(state, "lower/f");
+	AUTO_FREE char *kept = scene_path(state, "lower/d");
+	struct world w;
+
+	(void)add_overlay(&w, state);
 	if (!upper_tmpfs_suffices()) {
 		plan_done(&w.plan);
 		skip(); /* tmpfs has no user.* attributes here */
@@ -378,6 +387,72 @@ static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
 	assert_true(holds(file, "x"));
 	assert_int_equal(access(kept, F_OK), 0);
 }
+
+/* An overlay whose upper layer is in the folder `dir`, as the host side saw that. */
+static void add_disk(struct world *w, void **state, const char *dir)
+{
+	struct step *s = add_overlay(w, state);
+	struct stat st;
+
+	assert_int_equal(stat(dir, &st), 0);
+	s->upper = dir;
+	s->upper_dev = st.st_dev;
+	s->upper_ino = st.st_ino;
+}
+
+static void test_what_is_written_goes_to_the_disk(void **state)
+{
+	AUTO_FREE char *disk = scene_path(state, "disk"),
+		       *made = scene_path(state, "disk/upper/e");
+	struct world w;
+
+	scene_dir(state, "disk");
+	scene_dir(state, "disk/upper");
+	scene_dir(state, "disk/work");
+	add_disk(&w, state, disk);
+	w.look = look_at_overlay;
+	run(&w);
+	assert_int_equal(access(made, F_OK), -1); /* it was made, and removed */
+	AUTO_FREE char *gone = scene_path(state, "disk/upper/f");
+	assert_int_equal(access(gone, F_OK), 0); /* a whiteout */
+}
+
+static void test_a_disk_that_was_replaced_is_refused(void **state)
+{
+	AUTO_FREE char *disk = scene_path(state, "disk"), *old = scene_path(state, "old");
+	struct world w;
+
+	scene_dir(state, "disk");
+	add_disk(&w, state, disk);
+	assert_int_equal(rename(disk, old), 0);
+	scene_dir(state, "disk");
+	scene_dir(state, "disk/upper");
+	scene_dir(state, "disk/work");
+	w.says = "was replaced while the sandbox was being made";
+	run(&w);
+}
+
+/* Both lead elsewhere: an overlay has its two on one mount, or none at all. */
+static void test_the_folders_of_a_disk_are_no_links(void **state)
+{
+	AUTO_FREE char *disk = scene_path(state, "disk");
+	AUTO_FREE char *upper = scene_path(state, "other/upper"),
+		       *work = scene_path(state, "other/work");
+	struct world w;
+
+	scene_dir(state, "other");
+	scene_dir(state, "other/upper");
+	scene_dir(state, "other/work");
+	scene_dir(state, "disk");
+	scene_link(state, "disk/upper", upper);
+	scene_link(state, "disk/work", work);
+	add_disk(&w, state, disk);
+	w.says = "mount the overlay";
+	run(&w);
+}
+
+/* Each has a scene of its own. */
+#define OVERLAY(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)
 {
@@ -391,7 +466,10 @@ int main(void)
 		cmocka_unit_test(test_a_file_replaces_a_link),
 		cmocka_unit_test(test_a_source_that_was_replaced_is_refused),
 		cmocka_unit_test(test_masks_hide_what_they_cover),
-		cmocka_unit_test(test_an_image_that_is_written_to_stays_as_it_was),
+		OVERLAY(test_an_image_that_is_written_to_stays_as_it_was),
+		OVERLAY(test_what_is_written_goes_to_the_disk),
+		OVERLAY(test_a_disk_that_was_replaced_is_refused),
+		OVERLAY(test_the_folders_of_a_disk_are_no_links),
 	};
 
 	scene_leave_root();
