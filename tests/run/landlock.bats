@@ -236,9 +236,10 @@ left() {
 # sleeps: a process of the user's, $sleeper.
 sleeps() {
 	as_who env SECRET=1 bash -c "exec -a $mark sleep 1000" 3>&- &
-	sleeper=$!
-	started+=("$sleeper")
+	started+=($!)
 	until_true asleep 1
+	sleeper=$(pgrep -f "^$mark 1000\$") # $! is the shell that runs the function
+	started+=("$sleeper")
 }
 
 @test "other processes of the user are out of reach" {
