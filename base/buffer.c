@@ -20,8 +20,9 @@ void buffer_done(struct buffer *b)
 
 const uint8_t *buffer_data(const struct buffer *b)
 {
-	/* NULL + 0 is undefined in C, and an empty buffer has no bytes. */
-	return b->bytes ? b->bytes + b->start : NULL;
+	static const uint8_t nothing;
+
+	return b->bytes ? b->bytes + b->start : &nothing;
 }
 
 size_t buffer_len(const struct buffer *b)

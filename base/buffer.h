@@ -21,7 +21,8 @@ struct buffer {
 void buffer_init(struct buffer *b, size_t max);
 void buffer_done(struct buffer *b);
 
-/* What is there and not yet consumed. */
+/* What is there and not yet consumed.  The pointer is never NULL: a caller may add the
+ * length to it, which C allows to no null pointer. */
 const uint8_t *buffer_data(const struct buffer *b);
 size_t buffer_len(const struct buffer *b);
 

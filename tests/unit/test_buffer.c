@@ -16,7 +16,7 @@ static void test_the_zero_object_is_empty_and_holds_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(buffer_len(&b), 0);
-	assert_null(buffer_data(&b));
+	assert_non_null(buffer_data(&b)); /* 0 may be added to it */
 	assert_false(buffer_append(&b, "x", 1));
 	buffer_consume(&b, 5);
 	buffer_done(&b);
