@@ -170,13 +170,12 @@ pid_t inner_find(const struct shell *sh, int proc, const struct shell_how *how)
 /* --- it comes -------------------------------------------------------------- */
 
 struct held {
-	int input, lines, reports, rc; /* owned */
+	int input, reports, rc; /* owned */
 };
 
 static void held_done(struct held *h)
 {
 	own_close(&h->input);
-	own_close(&h->lines);
 	own_close(&h->reports);
 	own_close(&h->rc);
 }
@@ -211,7 +210,7 @@ static int spawn_holder(struct shell *sh, const struct held *h, const struct she
 			 NULL };
 	char *env[] = { NULL }; /* no BASH_ENV */
 	struct exec mine = *how->exec;
-	const struct spawn_fd more[] = { { h->lines, 60 }, { sh->text, 61 },
+	const struct spawn_fd more[] = { { sh->coming.lines, 60 }, { sh->text, 61 },
 					 { h->reports, 62 }, { h->rc, 63 } };
 	const struct spawn s = { .exec = &mine, .self = how->self, .cgroup = how->cgroup,
 				 .stdio = { h->input, h->rc, h->rc }, .more = more,
@@ -225,27 +224,33 @@ static int spawn_holder(struct shell *sh, const struct held *h, const struct she
 	return sh->coming.holder_pid < 0 ? -1 : 0;
 }
 
+/* The holder gets the end for writing: the shell opens the pipe by that, and is the only
+ * reader, so that has_reader() says whether the shell has it. */
+static int make_lines(struct shell_coming *c)
+{
+	AUTO_CLOSE int reader = -1;
+
+	return make_pipe(&reader, &c->lines, &c->lines) < 0 ? -1 : fchmod(c->lines, 0666);
+}
+
 static int begin(struct shell *sh, struct held *h, const struct shell_how *how)
 {
 	struct shell_coming *c = &sh->coming;
 
-	if (make_pipe(&h->lines, &c->lines, &c->lines) < 0 ||
-	    make_pipe(&h->input, &c->holder, &c->holder) < 0)
+	/* Pipes are their maker's alone, and the shell may be another user's.  Only a process
+	 * that holds one shows it to others. */
+	if (make_lines(c) < 0 || make_pipe(&h->input, &c->holder, &c->holder) < 0)
 		return -1;
 	h->reports = open_reports(sh);
 	h->rc = shell_rc_make(SHELL_RC_INNER);
-	if (h->reports < 0 || h->rc < 0)
-		return -1;
-	/* Pipes are their maker's alone, and the shell may be another user's.  Only who holds
-	 * one shows it to others. */
-	if (fchmod(h->lines, 0666) < 0 || fchmod(h->reports, 0666) < 0)
+	if (h->reports < 0 || h->rc < 0 || fchmod(h->reports, 0666) < 0)
 		return -1;
 	return spawn_holder(sh, h, how);
 }
 
 bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how)
 {
-	struct held h = { -1, -1, -1, -1 };
+	struct held h = { -1, -1, -1 };
 
 	if (sh->status >= 0)
 		return false;

@@ -63,6 +63,12 @@ SHELLS = [
     (do("exit 5"), ended("exit", 5)),
     (do("cd /tmp; exec bash"), ended("")),
     (do("pwd; exit 6"), ended("/tmp\nexit", 6, working_dir=W)),
+    # One that replaces it comes while the process lives that held the descriptors for it.
+    (do("""echo "PS0='\\$(pkill -STOP -f -- \\"--norc -c read\\")'" >rc"""), ended("")),
+    (do("bash --rcfile rc"), ended("")),
+    (do("exec bash --norc"), ended("")),
+    (do("pgrep -fc -- '--norc -c read'; pkill -CONT -f -- '--norc -c read'"), ended("1")),
+    (do("exit"), ended("exit")),
     # The session's own, replaced, is started again where it was.
     (do("cd /tmp; exec bash"), ended("")),
     (do("exit 2"), ended("exit", 2)),
