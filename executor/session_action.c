@@ -101,8 +101,9 @@ static bool may_be_lost(const struct session *s, pid_t group)
 
 	if (s->key != ('c' & 0x1f) || s->proc < 0 || group <= 1 || s->hits == HITS_MAX)
 		return false;
-	return group == shell || !tree_minds_signal(s->proc, group, SIGINT) ||
-	       tree_has_same_arguments(s->proc, group, shell);
+	/* In this order: it may become a program between the two looks. */
+	return group == shell || tree_has_same_arguments(s->proc, group, shell) ||
+	       !tree_minds_signal(s->proc, group, SIGINT);
 }
 
 static void send_signal(struct session *s, int64_t now)
