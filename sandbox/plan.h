@@ -73,9 +73,9 @@ struct step {
 	const char *from;  /* the caller's words; borrowed from the policy */
 };
 
-/* A sysctl of the user namespace (namespaces(7), /proc/sys/user). */
+/* A sysctl of the user namespace or of the network namespace (namespaces(7)). */
 struct sysctl {
-	const char *name;
+	const char *name; /* its path below /proc/sys: "user/max_user_namespaces" */
 	uint64_t value;
 };
 

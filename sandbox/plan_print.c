@@ -123,6 +123,15 @@ static void print_bounds(const struct policy *policy, FILE *to)
 	(void)fprintf(to, "%s\n", policy->is_best_effort ? ", or weaker ones" : "");
 }
 
+/* "net.unix.max_dgram_qlen", as sysctl(8) writes it. */
+static void print_sysctl(const struct sysctl *s, FILE *to)
+{
+	(void)fprintf(to, "sysctl    ");
+	for (const char *at = s->name; *at; at++)
+		(void)fputc(*at == '/' ? '.' : *at, to);
+	(void)fprintf(to, " = %llu\n", (unsigned long long)s->value);
+}
+
 static void print_limits(const struct plan *p, FILE *to)
 {
 	for (uint32_t i = 0; i < p->rlimit_count; i++) {
@@ -134,8 +143,7 @@ static void print_limits(const struct plan *p, FILE *to)
 			(void)fprintf(to, "%llu\n", (unsigned long long)r->soft);
 	}
 	for (size_t i = 0; i < p->sysctl_count; i++)
-		(void)fprintf(to, "sysctl    user.%s = %llu\n", p->sysctls[i].name,
-			      (unsigned long long)p->sysctls[i].value);
+		print_sysctl(&p->sysctls[i], to);
 }
 
 static void print_variable(const struct policy *policy, const char *variable, FILE *to)

@@ -1,6 +1,8 @@
 #include "sandbox/rlimits.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -87,13 +89,15 @@ static int set_ulimit(struct plan *p, const struct ulimit *u, struct err *e)
 	return 0;
 }
 
+#define SYSCTLS "/proc/sys"
+
 static uint64_t read_sysctl(const char *name)
 {
 	AUTO_FREE char *text = NULL;
 	char path[96];
 	size_t len;
 
-	(void)snprintf(path, sizeof(path), "/proc/sys/user/%s", name);
+	(void)snprintf(path, sizeof(path), SYSCTLS "/%s", name);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || io_read_file(fd, path, 64, &text, &len, NULL) < 0)
 		return 0;
@@ -103,6 +107,11 @@ static uint64_t read_sysctl(const char *name)
 static void add_sysctl(struct plan *p, const char *name, uint64_t value)
 {
 	p->sysctls[p->sysctl_count++] = (struct sysctl){ name, value };
+}
+
+static void add_quarter(struct plan *p, const char *name)
+{
+	add_sysctl(p, name, read_sysctl(name) / 4);
 }
 
 int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e)
@@ -119,17 +128,24 @@ int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e)
 			return -1;
 
 	/* No namespaces below ours, whatever a filter lets through. */
-	add_sysctl(p, "max_user_namespaces", 0);
-	add_sysctl(p, "max_inotify_instances", read_sysctl("max_inotify_instances") / 4);
-	add_sysctl(p, "max_inotify_watches", read_sysctl("max_inotify_watches") / 4);
+	add_sysctl(p, "user/max_user_namespaces", 0);
+	add_quarter(p, "user/max_inotify_instances");
+	add_quarter(p, "user/max_inotify_watches");
+	/* A sender that waits for room in the queue of a receiver of datagrams has passed the
+	 * look at RLIMIT_NOFILE, and since 6.10 its descriptors count as in flight only when
+	 * they are queued.  Any number of such senders that go on at once pass the limit
+	 * together.  Where no queue is ever full, senders wait for their own buffers alone,
+	 * and that the kernel does before it looks. */
+	if (p->namespaces & CLONE_NEWNET)
+		add_sysctl(p, "net/unix/max_dgram_qlen", INT_MAX);
 	return 0;
 }
 
 int rlimits_open_sysctls(struct err *e)
 {
-	int folder = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int folder = open(SYSCTLS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return folder < 0 ? err_sys(e, "open /proc/sys/user") : folder;
+	return folder < 0 ? err_sys(e, "open " SYSCTLS) : folder;
 }
 
 int rlimits_apply_sysctls(int folder, const struct plan *p, struct err *e)
@@ -139,7 +155,7 @@ int rlimits_apply_sysctls(int folder, const struct plan *p, struct err *e)
 		(void)snprintf(value, sizeof(value), "%llu",
 			       (unsigned long long)p->sysctls[i].value);
 		if (io_write_proc(folder, p->sysctls[i].name, value, e) < 0)
-			return err_in(e, "limit what the user namespace may use");
+			return err_in(e, "limit what the namespaces may use");
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* rlimits -- resource limits of commands, and of the sandbox's user namespace.
+/* rlimits -- resource limits of commands, and of the sandbox's namespaces.
  *
  * Many kernel accounts are kept per user and not per sandbox: queued signals
  * and timers, message queues, inotify, descriptors in flight over sockets.  A
@@ -12,8 +12,8 @@ struct err;
 struct plan;
 struct policy;
 
-/* Writes the limits for commands and the namespace's sysctls into the plan.  A
- * --ulimit replaces a default; above the caller's own hard limit it is an
+/* Writes the limits for commands and the namespaces' sysctls into the plan, which
+ * has its `namespaces`.  A --ulimit replaces a default; above the caller's own hard limit it is an
  * error. */
 int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e);
 
@@ -25,7 +25,7 @@ int rlimits_lower(int resource, uint64_t most, struct err *e);
  * what core(5) defines as no dump for these too. */
 #define RLIMITS_NO_CORE 1
 
-/* In the user namespace: opens its /proc/sys/user (namespaces(7)), and writes the
- * plan's values there. */
+/* In the user namespace: opens /proc/sys, and writes the plan's values there, for the user
+ * and the network namespace that the caller is in (namespaces(7)). */
 int rlimits_open_sysctls(struct err *e);
 int rlimits_apply_sysctls(int folder, const struct plan *p, struct err *e);

@@ -4,7 +4,7 @@
  *	clone3 ------------------------> wait for maps, or write them itself
  *	newuidmap (ranges only) -------> become the executor's id (ranges only)
  *	watch failure, channel		 start the helper: network namespace,
- *					   sysctls of the user namespace
+ *					   sysctls of both namespaces
  *					 open the executor on the host's paths
  *					 mounts, pivot_root
  *					 hostname, enter the network namespace

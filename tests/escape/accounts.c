@@ -5,16 +5,19 @@
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
+#include "tests/patience.h"
 
 #include <fcntl.h>
 #include <mqueue.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 
 /* As many descriptors as we may have: their number is not what is measured. */
@@ -193,6 +196,84 @@ static void rights_in_flight(struct trial *t)
 	trial_count(t, got, t->probe->value, error);
 }
 
+/* A receiver of datagrams, and a sender that is connected to it.  The receiver is connected
+ * to nobody: only then does the sender wait when the receiver's queue is full
+ * (net.unix.max_dgram_qlen). */
+static bool datagram_pair(int pair[2])
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(name);
+
+	pair[0] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	pair[1] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	/* A name that the kernel chooses (unix(7), autobind). */
+	return pair[0] >= 0 && pair[1] >= 0 &&
+	       !bind(pair[0], (void *)&name, sizeof(sa_family_t)) &&
+	       !getsockname(pair[0], (void *)&name, &len) &&
+	       !connect(pair[1], (void *)&name, len);
+}
+
+static bool is_asleep_or_over(void *who)
+{
+	char text[200] = "";
+
+	(void)file_read(path_of_pid(*(pid_t *)who, "stat").s, text, sizeof(text));
+	const char *state = strrchr(text, ')');
+	return !state || state[2] == 'S' || state[2] == 'Z';
+}
+
+/* A process that waits to send as many descriptors as fit into one message.  Returns how
+ * many messages are in front of it, or -1. */
+static int start_waiter(int pair[2], pid_t *ret_pid)
+{
+	static const int stdins[SEND_MOST];
+	int full = 0;
+
+	if (!datagram_pair(pair))
+		return -1;
+	while (send(pair[1], "", 1, MSG_DONTWAIT) == 1)
+		full++;
+	*ret_pid = fork();
+	if (!*ret_pid) {
+		if (socket_wait_send_fds(pair[1], stdins, SEND_MOST))
+			_exit(errno);
+		_exit(0);
+	}
+	patience_wait(is_asleep_or_over, ret_pid);
+	return full;
+}
+
+/* Senders of datagrams that wait together and go on together: a kernel from 6.10 on counts
+ * descriptors when they are queued, and looks at the limit before the sender waits.  The
+ * trial lowers its own limit, so that few senders are enough. */
+static void rights_of_waiters(struct trial *t)
+{
+	enum { WAITERS = 16, LOW = SEND_MOST };
+	const struct rlimit low = { LOW, LOW };
+	int pairs[WAITERS][2], full[WAITERS], error = 0;
+	pid_t pids[WAITERS];
+	char byte;
+	long got = 0;
+
+	(void)setrlimit(RLIMIT_NOFILE, &low); /* lower: may */
+	for (int i = 0; i < WAITERS; i++) {
+		full[i] = start_waiter(pairs[i], &pids[i]);
+		if (full[i] < 0) {
+			trial_call(t, -1);
+			return;
+		}
+	}
+	for (int i = 0; i < WAITERS; i++)
+		while (full[i]-- > 0)
+			(void)recv(pairs[i][0], &byte, 1, 0); /* was sent before */
+	for (int i = 0; i < WAITERS; i++) {
+		int ended = child_wait(pids[i]);
+		got += ended ? 0 : SEND_MOST;
+		error = ended ? ended : error;
+	}
+	trial_count(t, got, (long)WAITERS * SEND_MOST, error);
+}
+
 static void posix_queues(struct trial *t)
 {
 	struct mq_attr attr = { .mq_maxmsg = 10, .mq_msgsize = 1024 };
@@ -260,6 +341,7 @@ const struct probe accounts_probes[] = {
 	ACCOUNT("pipe-buffers", pipe_size, 1 << 20),
 	ACCOUNT("pipe-pages", pipe_pages, 2000),
 	ACCOUNT("rights-in-flight", rights_in_flight, 20000),
+	ACCOUNT("rights-of-waiters", rights_of_waiters, 0),
 	ACCOUNT("posix-queues", posix_queues, 40),
 	ACCOUNT("terminals", terminals, 1000),
 	ACCOUNT("aio-contexts", aio_contexts, 4096),

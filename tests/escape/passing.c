@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-int socket_send_fds(int sock, const int *fds, unsigned count)
+static int send_fds(int sock, const int *fds, unsigned count, int flags)
 {
 	char byte = 0;
 	struct iovec iov = { &byte, 1 };
@@ -24,7 +24,17 @@ int socket_send_fds(int sock, const int *fds, unsigned count)
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(sizeof(int) * count);
 	memcpy(CMSG_DATA(head), fds, sizeof(int) * count);
-	return sendmsg(sock, &msg, MSG_DONTWAIT) == 1 ? 0 : -1;
+	return sendmsg(sock, &msg, flags) == 1 ? 0 : -1;
+}
+
+int socket_send_fds(int sock, const int *fds, unsigned count)
+{
+	return send_fds(sock, fds, count, MSG_DONTWAIT);
+}
+
+int socket_wait_send_fds(int sock, const int *fds, unsigned count)
+{
+	return send_fds(sock, fds, count, 0);
 }
 
 int socket_send_fd(int sock, int fd)

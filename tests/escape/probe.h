@@ -172,6 +172,8 @@ int socket_send_fd(int sock, int fd);
 /* The same for several, at most SEND_MOST, in one message. */
 #define SEND_MOST 253 /* SCM_MAX_FD, unix(7) */
 int socket_send_fds(int sock, const int *fds, unsigned count);
+/* The same, and waits for room. */
+int socket_wait_send_fds(int sock, const int *fds, unsigned count);
 
 /* Takes one that waits there.  The descriptor, CLOEXEC, or -1. */
 int socket_take_fd(int sock);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <limits.h>
 #include <sys/resource.h>
 
 #include "base/err.h"
@@ -159,7 +160,7 @@ static void test_every_resource_at_once_fits(void **state)
 
 static uint64_t read_sysctl(const char *name)
 {
-	AUTO_FREE char *path = text_format("/proc/sys/user/%s", name);
+	AUTO_FREE char *path = text_format("/proc/sys/%s", name);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	AUTO_FREE char *text = NULL;
 	size_t len;
@@ -190,17 +191,44 @@ static void test_the_namespace_is_bounded_and_nests_no_other(void **state)
 	(void)state;
 	policy_init(&policy);
 	plan_init(&p);
-	uint64_t watches = read_sysctl("max_inotify_watches");
+	p.namespaces &= ~(uint64_t)CLONE_NEWNET;
+	uint64_t watches = read_sysctl("user/max_inotify_watches");
 	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
 	assert_int_equal(p.sysctl_count, 3);
-	assert_string_equal(p.sysctls[0].name, "max_user_namespaces");
+	assert_string_equal(p.sysctls[0].name, "user/max_user_namespaces");
 	assert_int_equal(p.sysctls[0].value, 0);
-	assert_string_equal(p.sysctls[1].name, "max_inotify_instances");
-	assert_int_equal(p.sysctls[1].value, read_sysctl("max_inotify_instances") / 4);
-	assert_string_equal(p.sysctls[2].name, "max_inotify_watches");
+	assert_string_equal(p.sysctls[1].name, "user/max_inotify_instances");
+	assert_int_equal(p.sysctls[1].value, read_sysctl("user/max_inotify_instances") / 4);
+	assert_string_equal(p.sysctls[2].name, "user/max_inotify_watches");
 	assert_int_equal(p.sysctls[2].value, watches / 4);
 	scene_inside(0, 1000, play_sysctls, &p);
-	assert_int_equal(read_sysctl("max_inotify_watches"), watches);
+	assert_int_equal(read_sysctl("user/max_inotify_watches"), watches);
+	plan_done(&p);
+}
+
+static void play_network(void *arg)
+{
+	CHECK(unshare(CLONE_NEWNET) == 0);
+	play_sysctls(arg);
+}
+
+static void test_no_queue_of_datagrams_is_full_in_a_network_of_its_own(void **state)
+{
+	static const char name[] = "net/unix/max_dgram_qlen";
+	struct policy policy;
+	struct plan p;
+	struct err e;
+
+	(void)state;
+	policy_init(&policy);
+	plan_init(&p);
+	uint64_t here = read_sysctl(name);
+	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
+	assert_int_equal(p.sysctl_count, 4);
+	assert_string_equal(p.sysctls[3].name, name);
+	assert_int_equal(p.sysctls[3].value, INT_MAX);
+	scene_inside(0, 1000, play_network, &p);
+	assert_int_equal(read_sysctl(name), here);
 	plan_done(&p);
 }
 
@@ -212,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_every_resource_at_once_fits),
 		cmocka_unit_test(test_what_is_lowered_never_rises),
 		cmocka_unit_test(test_the_namespace_is_bounded_and_nests_no_other),
+		cmocka_unit_test(test_no_queue_of_datagrams_is_full_in_a_network_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
