@@ -22,10 +22,7 @@ static const struct share {
 	uint64_t most;
 } shares[] = {
 	{ RLIMIT_NPROC, 1, 2, 4096 },
-	/* What all sandboxes of a user have in flight over unix sockets is held
-	 * against the soft limit of each program of that user, and may pass it
-	 * by 253 (unix(7), ETOOMANYREFS): 3/4 of 1024 and 253 is below 1024. */
-	{ RLIMIT_NOFILE, 3, 4, 65536 },
+	{ RLIMIT_NOFILE, 3, 4, 65536 }, /* and see spare_message() */
 	{ RLIMIT_SIGPENDING, 1, 4, 16384 },
 	{ RLIMIT_MSGQUEUE, 1, 4, UINT64_MAX },
 	{ RLIMIT_MEMLOCK, 1, 4, UINT64_MAX },
@@ -58,12 +55,25 @@ static void set_limit(struct plan *p, int resource, uint64_t soft, uint64_t hard
 	*r = (struct exec_rlimit){ (uint32_t)resource, soft, hard };
 }
 
+/* What all sandboxes of a user have in flight over unix sockets is held against the soft
+ * limit of each program of that user, and may pass the sandbox's by one message of 253
+ * (unix(7), ETOOMANYREFS).  A session's shell does not work with fewer than 63. */
+static uint64_t spare_message(uint64_t value, uint64_t own)
+{
+	enum { MESSAGE = 254, LEAST = 64 };
+	const uint64_t rest = own > MESSAGE + LEAST ? own - MESSAGE : LEAST;
+
+	return rest < value ? rest : value;
+}
+
 static void set_share(struct plan *p, const struct share *s, const struct rlimit *own)
 {
 	uint64_t value = s->most;
 
 	if (own->rlim_cur != RLIM_INFINITY && own->rlim_cur / s->den * s->num < value)
 		value = own->rlim_cur / s->den * s->num;
+	if (s->resource == RLIMIT_NOFILE)
+		value = spare_message(value, own->rlim_cur);
 	/* With no limit of the caller's there is nothing to take a share of. */
 	if (value == UINT64_MAX)
 		value = RLIM_INFINITY;

@@ -228,7 +228,7 @@ left() {
 @test "limits are a share of the caller's, and --ulimit sets others" {
 	ulimit -Sn 400
 	rung sh -c 'ulimit -n; ulimit -c; ulimit -u'
-	[[ ${lines[0]} == 300 && ${lines[1]} -le 1 && ${lines[2]} -le 4096 ]]
+	[[ ${lines[0]} == 146 && ${lines[1]} -le 1 && ${lines[2]} -le 4096 ]]
 	rung --ulimit nofile=50 sh -c 'ulimit -n'
 	[[ $output == 50 ]]
 }
