@@ -140,6 +140,12 @@ box() {
 	"$HUTCH" run "$@"
 }
 
+# supervisor_of [NAME]: its process id.
+supervisor_of() {
+	awk '/^PPid:/ { print $2 }' \
+		"/proc/$("$HUTCH" inspect "${1:-box}" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
+}
+
 # catch COMMAND...: sets status, output, lines, stderr and stderr_lines, and shows
 # them where the test fails.
 catch() {

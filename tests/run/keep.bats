@@ -55,10 +55,6 @@ says() {
 	one_sentence "$pattern"
 }
 
-supervisor_of() {
-	"$HUTCH" inspect box | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs ps -o ppid= -p | tr -d ' '
-}
-
 @test "it goes on with its files, options and name after any end, and rm removes all of it" {
 	kept -e A=b --hostname there -w /data
 	in_box 'echo one >new; rm other; echo $A; hostname; pwd'

@@ -15,10 +15,6 @@ told() {
 	[ "$status" -eq 0 ]
 }
 
-supervisor_of() {
-	"$HUTCH" inspect box | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs ps -o ppid= -p | tr -d ' '
-}
-
 @test "with nothing to tell there is no file, and hutch run has none at all" {
 	told warn
 	[ -z "$(ls -A runtime/hutch/box/log)" ]

@@ -403,10 +403,6 @@ no_sockets() {
 }
 
 # The parent of its pid 1.
-supervisor_of() {
-	awk '/^PPid:/ { print $2 }' "/proc/$("$HUTCH" inspect "$1" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
-}
-
 @test "a connection is use of a sandbox that ends when idle, and a server is none" {
 	port=$(free_port)
 	# Longer on a machine that is too busy to make use of it within that time.

@@ -190,10 +190,6 @@ assert output(p) == M + b"\n"' --secret TOKEN
 }
 
 # The parent of its pid 1.
-supervisor_of() {
-	awk '/^PPid:/ { print $2 }' "/proc/$("$HUTCH" inspect "$1" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
-}
-
 @test "words of a process do not have it, and no core file would" {
 	"$HUTCH" create --secret "WORD=a word of $mark" box >"$T/made"
 	none_marked
