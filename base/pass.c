@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +11,22 @@ union control {
 	char space[CMSG_SPACE(PASS_MAX * sizeof(int))];
 	struct cmsghdr align;
 };
+
+/* The soft limit of the sender is what the kernel holds against all descriptors of its user
+ * that are under way (unix(7), ETOOMANYREFS). */
+static ssize_t send_at_hard_limit(int socket, const struct msghdr *m)
+{
+	struct rlimit own, most;
+
+	(void)getrlimit(RLIMIT_NOFILE, &own); /* cannot fail */
+	most = (struct rlimit){ own.rlim_max, own.rlim_max };
+	(void)setrlimit(RLIMIT_NOFILE, &most); /* up to the hard one it may */
+	ssize_t n = sendmsg(socket, m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	int sys = errno;
+	(void)setrlimit(RLIMIT_NOFILE, &own); /* as it was: may */
+	errno = sys;
+	return n;
+}
 
 ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count)
 {
@@ -29,7 +46,8 @@ ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, siz
 						  .cmsg_type = SCM_RIGHTS };
 		memcpy(CMSG_DATA(&control.align), fds, count * sizeof(*fds));
 	}
-	return sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 && errno == ETOOMANYREFS ? send_at_hard_limit(socket, &m) : n;
 }
 
 /* The room for one holds two, by its alignment. */

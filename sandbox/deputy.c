@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #include "sandbox/caps.h"
 #include "sandbox/deputy_parts.h"
 #include "sandbox/plan.h"
+#include "sandbox/rlimits.h"
 #include "sandbox/seccomp.h"
 
 static const struct sock_filter deputy_filter[] = {
@@ -119,6 +121,9 @@ static int confine(const struct deputy_work *w, pid_t supervisor, struct err *e)
 						 .count = ARRAY_LEN(deputy_filter) };
 
 	if (caps_keep(w->caps | 1ull << CAP_SYS_PTRACE, e) < 0)
+		return -1;
+	/* Behind the filter pass_send() could not. */
+	if (rlimits_lower(RLIMIT_NOFILE, UINT64_MAX, e) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl");

@@ -32,7 +32,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -158,18 +157,9 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 	};
 	_Static_assert(ARRAY_LEN(names) == HANDED_COUNT, "a descriptor has no name");
 	const char byte = (char)what;
-	struct rlimit own;
 
-	/* What all processes of a user have under way counts against the limit of who sends
-	 * (unix(7), ETOOMANYREFS): for this moment the hard one. */
-	if (getrlimit(RLIMIT_NOFILE, &own) < 0)
-		return err_sys(e, "read limit %d", RLIMIT_NOFILE);
-	const struct rlimit most = { own.rlim_max, own.rlim_max };
-	(void)setrlimit(RLIMIT_NOFILE, &most); /* up to the hard one it may */
-	ssize_t sent = pass_send(failure, &byte, 1, &fd, 1);
-	if (sent != 1)
-		return err_sys(e, "hand out %s", names[what]);
-	return setrlimit(RLIMIT_NOFILE, &own) < 0 ? err_sys(e, "set limit %d", RLIMIT_NOFILE) : 0;
+	return pass_send(failure, &byte, 1, &fd, 1) == 1 ? 0 : err_sys(e, "hand out %s",
+								       names[what]);
 }
 
 /* A queue of mq_open(3) is a file of a mount that the ipc namespace has and that is in no

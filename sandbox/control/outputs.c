@@ -28,7 +28,8 @@
  * prompt that only looks like one is held back for longer. */
 #define SHOWN_MS 200
 
-/* Descriptors: as many as are of use if the host lets us, and how many of them are
+/* Descriptors: as many as are of use if the host lets us (the limit itself is the highest,
+ * since pass_send() cannot raise it in a confined supervisor), and how many of them are
  * for others: the sandbox's own, clients, and what they pass. */
 #define FDS_WANTED 8192
 #define FDS_OTHERS (64 + CLIENTS_MAX * (1 + WIRE_FDS))
@@ -43,12 +44,9 @@ static size_t raise_fds(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 0;
-	if (limit.rlim_cur < FDS_WANTED && limit.rlim_cur < limit.rlim_max) {
-		rlim_t wanted = limit.rlim_max < FDS_WANTED ? limit.rlim_max : FDS_WANTED;
-		struct rlimit higher = { wanted, limit.rlim_max };
-		if (setrlimit(RLIMIT_NOFILE, &higher) == 0)
-			limit = higher;
-	}
+	const struct rlimit higher = { limit.rlim_max, limit.rlim_max };
+	if (setrlimit(RLIMIT_NOFILE, &higher) == 0 && limit.rlim_cur < FDS_WANTED)
+		limit.rlim_cur = limit.rlim_max < FDS_WANTED ? limit.rlim_max : FDS_WANTED;
 	return limit.rlim_cur > 2 * FDS_OTHERS ? (size_t)limit.rlim_cur - FDS_OTHERS
 					       : (size_t)limit.rlim_cur / 2;
 }

@@ -101,6 +101,31 @@ static void test_one_that_there_is_no_number_for_is_lost_and_that_is_told(void *
 	close_pair(&p);
 }
 
+/* What is under way of this user, those that run beside this included, is more than the
+ * soft limit. */
+static void send_beyond_soft(void *arg)
+{
+	const struct rlimit low = { 5, 4096 };
+	struct rlimit now;
+	struct pair p, other;
+
+	(void)arg;
+	open_pair(&p);
+	open_pair(&other);
+	for (int i = 0; i < 4; i++)
+		CHECK(pass_send(other.ends[0], "a", 1, other.fds, PASS_MAX) == 1);
+	CHECK(setrlimit(RLIMIT_NOFILE, &low) == 0);
+	CHECK(pass_send(p.ends[0], "a", 1, p.fds, 1) == 1);
+	CHECK(getrlimit(RLIMIT_NOFILE, &now) == 0);
+	CHECK(now.rlim_cur == low.rlim_cur && now.rlim_max == low.rlim_max);
+}
+
+static void test_many_under_way_count_against_the_hard_limit_alone(void **state)
+{
+	(void)state;
+	scene_child(send_beyond_soft, NULL);
+}
+
 static void test_a_peer_that_has_gone_is_an_error_and_no_signal(void **state)
 {
 	struct pair p;
@@ -123,6 +148,7 @@ int main(void)
 		cmocka_unit_test(test_one_comes_with_its_bytes_and_the_rest_without),
 		cmocka_unit_test(test_of_several_the_first_is_kept_and_no_other_stays_open),
 		cmocka_unit_test(test_one_that_there_is_no_number_for_is_lost_and_that_is_told),
+		cmocka_unit_test(test_many_under_way_count_against_the_hard_limit_alone),
 		cmocka_unit_test(test_a_peer_that_has_gone_is_an_error_and_no_signal),
 	};
 
