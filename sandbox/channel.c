@@ -42,15 +42,6 @@ static ssize_t send_some(struct channel *c)
 			 c->passing_count);
 }
 
-static int cannot_send(struct err *e)
-{
-	(void)err_sys(e, "send to the executor");
-	if (e->sys != ETOOMANYREFS)
-		return -1;
-	return err_remedy(e, "programs of this user have too many descriptors under way over "
-			     "unix sockets; end them, or raise ulimit -n here");
-}
-
 int channel_flush(struct channel *c, struct err *e)
 {
 	while (buffer_len(&c->out) > 0) {
@@ -64,7 +55,7 @@ int channel_flush(struct channel *c, struct err *e)
 			return 0;
 		}
 		if (n < 0)
-			return cannot_send(e);
+			return err_sys(e, "send to the executor");
 		c->passing_count = 0;
 		buffer_consume(&c->out, (size_t)n);
 	}

@@ -105,8 +105,6 @@ static void hand_out(struct pool *p, struct taker *t, const struct waiting *x, i
 	ssize_t n = pass_send(t->wire.fd, line, (size_t)len, &x->lease, 1);
 	if (n < 0 && errno == ETOOMANYREFS) {
 		(void)err_sys(&e, "pass the connection of sandbox '%s' on", x->name);
-		(void)err_remedy(&e, "too many descriptors are on their way in this user's unix "
-				     "sockets; whoever is to read them has to, or ends");
 		settle(t, &e);
 		return;
 	}

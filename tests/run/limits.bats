@@ -8,6 +8,7 @@ setup() {
 }
 
 teardown() {
+	remove_boxes
 	end
 }
 
@@ -164,4 +165,29 @@ no_cgroup() {
 		[ "$size" -gt $((3 << 20)) ]
 	done
 	refuses '--disk cannot bound what is written to /t' --disk 4m -v "$T/home:/t" true
+}
+
+# under_few VERB ARG...: hutch where it may have 64 descriptors.
+under_few() {
+	catch bash -c 'ulimit -n 64; exec "$@"' - "$HUTCH" "$@"
+}
+
+held_up() {
+	[[ $status == 125 && $stderr == *'Too many references'* &&
+		$stderr == *$'\nhutch: hint: '*'under way over unix sockets'* ]]
+}
+
+# As few as can be: they count for tests beside this one.
+@test "where the user has too many descriptors under way, run, create and exec say what helps" {
+	"$HUTCH" create box
+	as_who prlimit --pid "$(supervisor_of box)" --nofile=64:64
+	coproc HELD { exec 3>&-; as_who python3 "$here/limits.py" hold; }
+	read -r _ <&"${HELD[0]}"
+	under_few run true
+	held_up
+	under_few create other
+	held_up
+	hutch exec box true # its supervisor cannot pass them on
+	held_up
+	exec {HELD[1]}>&- # the holder ends
 }

@@ -1,4 +1,5 @@
 """limits.py CASE [ARG...]: what limits.bats does, mostly inside, where this comes on stdin."""
+import array
 import os
 import signal
 import socket
@@ -21,6 +22,16 @@ def fill_memory(size):
     filled = bytearray(int(size))
     time.sleep(1000)
     del filled
+
+
+def hold():
+    """On the host: descriptors that are under way while stdin is open, more than 64."""
+    ours = socket.socketpair()
+    for count in 60, 10:
+        fds = array.array("i", [0] * count)
+        ours[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+    print("ready", flush=True)
+    sys.stdin.read()
 
 
 def hang_up(path):

@@ -25,6 +25,20 @@ static void test_set_fills_in_everything_and_returns_minus_one(void **state)
 	assert_string_equal(e.remedy, "");
 }
 
+static void test_too_many_descriptors_under_way_bring_what_helps(void **state)
+{
+	struct err e;
+
+	(void)state;
+	errno = ETOOMANYREFS;
+	(void)err_sys(&e, "send");
+	assert_non_null(strstr(e.remedy, "ulimit -n"));
+	assert_true(strlen(e.remedy) < ERR_REMEDY_MAX - 1);
+	errno = EPERM;
+	(void)err_sys(&e, "send");
+	assert_string_equal(e.remedy, "");
+}
+
 static void test_sys_tells_errno_and_keeps_it(void **state)
 {
 	static const struct {
@@ -173,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set_fills_in_everything_and_returns_minus_one),
 		cmocka_unit_test(test_sys_tells_errno_and_keeps_it),
+		cmocka_unit_test(test_too_many_descriptors_under_way_bring_what_helps),
 		cmocka_unit_test(test_places_and_sources_go_around_the_text),
 		cmocka_unit_test(test_null_is_allowed_everywhere),
 		cmocka_unit_test(test_what_is_too_long_is_cut_at_every_step),
