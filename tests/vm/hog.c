@@ -135,6 +135,30 @@ static int buffers(int (*make)(int ends[2]), long mib)
 	}
 }
 
+/* Open files that take no descriptor: each map holds one of its own.  As many as a process
+ * may have; then in a child, whose maps are in place of its parent's. */
+static int maps(void)
+{
+	enum { MAPS = 60000, PAGE = 4096 };
+	char *at = mmap(NULL, (size_t)MAPS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (long i = 0;; i++) {
+		int fd = open("/proc/self/exe", O_RDONLY);
+		if (at == MAP_FAILED || fd < 0)
+			return errno;
+		void *map = mmap(at + i * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+		(void)close(fd);
+		if (map == MAP_FAILED)
+			return errno;
+		if (i < MAPS - 1)
+			continue;
+		pid_t pid = fork();
+		if (pid != 0)
+			return pid < 0 ? errno : waitpid(pid, NULL, 0) < 0;
+		i = -1;
+	}
+}
+
 /* Queues of System V, and what each takes. */
 static int queues(void)
 {
@@ -258,6 +282,8 @@ int main(int argc, char **argv)
 		return buffers(unix_pair, n);
 	if (!strcmp(what, "tcp"))
 		return buffers(tcp_pair, n);
+	if (!strcmp(what, "maps"))
+		return maps();
 	if (!strcmp(what, "queues"))
 		return queues();
 	if (!strcmp(what, "posix-queues"))

@@ -25,6 +25,7 @@ pipes() { oom_by 16m pipes; }
 sockets() { oom_by 16m sockets; }
 # A connection that has data already is granted a bit more than the limit.
 tcp() { over=$((1 << 20)) oom_by 32m tcp; }
+maps() { oom_by 16m maps; }
 queues() { oom_by 16m queues; }
 # RLIMIT_MSGQUEUE is a quarter of the caller's, and that counts for the sandbox.
 posix_queues() {
@@ -302,6 +303,7 @@ try 'E71: SysV shared memory too' shm
 try 'E71: buffers of pipes too' pipes
 try 'E71: buffers of unix sockets too' sockets
 try 'E71: and of connections' tcp
+try 'E71: and files that are mapped, and take no descriptor' maps
 try 'E71: SysV queues too' queues
 try 'E71: POSIX queues are at their end long before' posix_queues
 try 'E71: files in memory are at their end before the limit, programs are not' files_and_heap
