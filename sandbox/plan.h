@@ -77,6 +77,7 @@ struct step {
 struct sysctl {
 	const char *name; /* its path below /proc/sys: "user/max_user_namespaces" */
 	uint64_t value;
+	bool may_lack; /* kernels that have not got it do without */
 };
 
 #define PLAN_MAX_SYSCTLS 4

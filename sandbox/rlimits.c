@@ -1,5 +1,6 @@
 #include "sandbox/rlimits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -116,7 +117,7 @@ static uint64_t read_sysctl(const char *name)
 
 static void add_sysctl(struct plan *p, const char *name, uint64_t value)
 {
-	p->sysctls[p->sysctl_count++] = (struct sysctl){ name, value };
+	p->sysctls[p->sysctl_count++] = (struct sysctl){ .name = name, .value = value };
 }
 
 static void add_quarter(struct plan *p, const char *name)
@@ -142,12 +143,15 @@ int rlimits_plan(struct plan *p, const struct policy *policy, struct err *e)
 	add_quarter(p, "user/max_inotify_instances");
 	add_quarter(p, "user/max_inotify_watches");
 	/* A sender that waits for room in the queue of a receiver of datagrams has passed the
-	 * look at RLIMIT_NOFILE, and since 6.10 its descriptors count as in flight only when
-	 * they are queued.  Any number of such senders that go on at once pass the limit
-	 * together.  Where no queue is ever full, senders wait for their own buffers alone,
-	 * and that the kernel does before it looks. */
-	if (p->namespaces & CLONE_NEWNET)
+	 * look at RLIMIT_NOFILE, and since 6.10 (Debian's 6.1.176 does so, too) its descriptors
+	 * count as in flight only when they are queued.  Any number of such senders that go on
+	 * at once pass the limit together.  Where no queue is ever full, senders wait for their
+	 * own buffers alone, and that the kernel does before it looks. */
+	if (p->namespaces & CLONE_NEWNET) {
 		add_sysctl(p, "net/unix/max_dgram_qlen", INT_MAX);
+		/* 5.15 does not show it to user namespaces. */
+		p->sysctls[p->sysctl_count - 1].may_lack = true;
+	}
 	return 0;
 }
 
@@ -161,11 +165,15 @@ int rlimits_open_sysctls(struct err *e)
 int rlimits_apply_sysctls(int folder, const struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->sysctl_count; i++) {
+		const struct sysctl *s = &p->sysctls[i];
 		char value[32];
-		(void)snprintf(value, sizeof(value), "%llu",
-			       (unsigned long long)p->sysctls[i].value);
-		if (io_write_proc(folder, p->sysctls[i].name, value, e) < 0)
-			return err_in(e, "limit what the namespaces may use");
+		struct err why;
+		(void)snprintf(value, sizeof(value), "%llu", (unsigned long long)s->value);
+		if (io_write_proc(folder, s->name, value, &why) == 0 ||
+		    (s->may_lack && why.sys == ENOENT))
+			continue;
+		*e = why;
+		return err_in(e, "limit what the namespaces may use");
 	}
 	return 0;
 }

@@ -233,9 +233,31 @@ static void test_no_queue_of_datagrams_is_full_in_a_network_of_its_own(void **st
 	assert_int_equal(p.sysctl_count, 4);
 	assert_string_equal(p.sysctls[3].name, name);
 	assert_int_equal(p.sysctls[3].value, INT_MAX);
+	assert_true(p.sysctls[3].may_lack && !p.sysctls[2].may_lack);
 	scene_inside(0, 1000, play_network, &p);
 	assert_int_equal(read_sysctl(name), here);
 	plan_done(&p);
+}
+
+static void play_lacking(void *arg)
+{
+	struct plan *p = arg;
+	struct err e;
+
+	AUTO_CLOSE int folder = rlimits_open_sysctls(&e);
+	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p, &e) == 0);
+	p->sysctls[0].may_lack = false;
+	CHECK(rlimits_apply_sysctls(folder, p, &e) < 0 && e.sys == ENOENT);
+	p->sysctls[0] = (struct sysctl){ "user", 1, true };
+	CHECK(rlimits_apply_sysctls(folder, p, &e) < 0 && e.sys == EISDIR);
+}
+
+static void test_what_a_kernel_has_not_is_an_error_unless_it_may_lack(void **state)
+{
+	struct plan p = { .sysctls = { { "net/unix/no_such", 1, true } }, .sysctl_count = 1 };
+
+	(void)state;
+	scene_inside(0, 1000, play_lacking, &p);
 }
 
 int main(void)
@@ -247,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_lowered_never_rises),
 		cmocka_unit_test(test_the_namespace_is_bounded_and_nests_no_other),
 		cmocka_unit_test(test_no_queue_of_datagrams_is_full_in_a_network_of_its_own),
+		cmocka_unit_test(test_what_a_kernel_has_not_is_an_error_unless_it_may_lack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
