@@ -206,9 +206,12 @@ def warm_up():
     for _ in range(6):
         for _ in range(100):
             client.send("exec.start", {"argv": ["/bin/true"]})
-        last = [client.answer(client.number - 99 + i)["result"]["process"] for i in range(100)]
-        for process in last:
-            client.wait(process)
+        last = [client.answer(client.number - 99 + i) for i in range(100)]
+        for answer in last:
+            if "error" in answer:
+                expect(answer, -32000, "limit")
+            else:
+                client.wait(answer["result"]["process"])
     client.close()
 
 
@@ -374,7 +377,12 @@ def thousand_at_once():
         assert message["id"] not in answers, message
         answers[message["id"]] = message
     os.waitpid(feeder, 0)
-    assert all("result" in a for a in answers.values())
+    # How many of them run at once, and need descriptors, is the scheduler's.
+    for number, answer in answers.items():
+        if number % 3 == 0 and "error" in answer:
+            expect(answer, -32000, "limit")
+        else:
+            assert "result" in answer, answer
     client.close()
     before.look()
 
