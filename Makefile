@@ -33,7 +33,7 @@ MAKEFLAGS += --no-builtin-rules
 # --- sources ---------------------------------------------------------------
 
 ARCHIVE  := content entries inodes layer pack pack_output place roll site tar trail unpack
-BASE     := action action_errand await base64 buffer conduit err frame io keys list mask message pass path resolve \
+BASE     := account action action_errand await base64 buffer conduit err frame io keys list mask message pass path resolve \
             quote utf8 variables visible way
 STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
 POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \

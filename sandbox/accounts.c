@@ -18,14 +18,6 @@
 #include "base/own.h"
 #include "sandbox/seccomp.h"
 
-#define LINE_MAX_LEN 4096
-#define FILE_MAX     (1u << 20)
-#define FIELDS	     7
-#define ID_MAX	     (UINT32_MAX - 1) /* the last one is "no id" */
-
-/* passwd(5), group(5): where they have the same, they have it at the same place. */
-enum { NAME = 0, ID = 2, GROUP = 3, HOME = 5 };
-
 struct question {
 	const char *name;
 	uint32_t id;
@@ -36,97 +28,7 @@ struct answer {
 	struct account account;
 };
 
-static bool parse_id(const char *text, uint32_t *ret)
-{
-	uint64_t number = 0;
-
-	if (!*text || strlen(text) > 10)
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		number = number * 10 + (uint64_t)(*text - '0');
-	}
-	*ret = (uint32_t)number;
-	return number <= ID_MAX;
-}
-
-static void copy_text(char ret[ACCOUNT_TEXT], const char *from)
-{
-	size_t len = strlen(from);
-
-	if (len < ACCOUNT_TEXT)
-		memcpy(ret, from, len + 1);
-}
-
-/* In place. */
-static bool take_line(char *line, const struct question *q, struct account *ret)
-{
-	char *fields[FIELDS] = { NULL };
-	struct account a = { 0 };
-	size_t n = 0;
-
-	for (char *rest = line; rest && n < FIELDS; n++)
-		fields[n] = strsep(&rest, ":");
-	if (n <= ID || !parse_id(fields[ID], &a.id))
-		return false;
-	if (q->name ? strcmp(fields[NAME], q->name) != 0 : a.id != q->id)
-		return false;
-	if (n == FIELDS && !parse_id(fields[GROUP], &a.group))
-		return false;
-	copy_text(a.name, fields[NAME]);
-	if (n == FIELDS && fields[HOME][0] == '/')
-		copy_text(a.home, fields[HOME]);
-	*ret = a;
-	return true;
-}
-
 /* --- the process of its own -------------------------------------------------------- */
-
-struct reader {
-	int fd;
-	size_t total, len, at; /* read in all; in `bytes`; taken of them */
-	char bytes[LINE_MAX_LEN];
-};
-
-/* A byte, or -1 at the end. */
-static int next_byte(struct reader *r)
-{
-	if (r->at == r->len) {
-		ssize_t n = r->total < FILE_MAX ? read(r->fd, r->bytes, sizeof(r->bytes)) : 0;
-		r->len = n > 0 ? (size_t)n : 0;
-		r->total += r->len;
-		r->at = 0;
-	}
-	return r->at < r->len ? (unsigned char)r->bytes[r->at++] : -1;
-}
-
-/* False: that was all.  What is too long becomes an empty line. */
-static bool next_line(struct reader *r, char line[LINE_MAX_LEN])
-{
-	size_t len = 0;
-	int byte;
-
-	while ((byte = next_byte(r)) >= 0 && byte != '\n')
-		if (len < LINE_MAX_LEN)
-			line[len++] = (char)byte;
-	if (len == LINE_MAX_LEN)
-		len = 0;
-	line[len] = '\0';
-	return byte >= 0 || len > 0;
-}
-
-bool accounts_read(int fd, const char *name, uint32_t id, struct account *ret)
-{
-	const struct question q = { name, id };
-	struct reader r = { .fd = fd };
-	char line[LINE_MAX_LEN];
-
-	while (next_line(&r, line))
-		if (take_line(line, &q, ret))
-			return true;
-	return false;
-}
 
 #ifdef __aarch64__
 #define OUR_ARCH AUDIT_ARCH_AARCH64
@@ -170,7 +72,7 @@ __attribute__((noreturn)) static void work(int fd, int to, const struct question
 	if (dup2(fd, 0) < 0 || dup2(to, 1) < 0 || sys_close_range(2, ~0u, 0) < 0 ||
 	    confine() < 0)
 		_exit(1);
-	a.is_found = accounts_read(0, q->name, q->id, &a.account);
+	a.is_found = account_read(0, q->name, q->id, &a.account);
 	(void)io_write_all(1, &a, sizeof(a)); /* who asked has gone */
 	_exit(0);
 }
@@ -193,7 +95,7 @@ static int check(const struct answer *a, struct account *ret, struct err *e)
 
 	if (a->is_found == 0)
 		return 0;
-	if (a->is_found != 1 || found->id > ID_MAX || found->group > ID_MAX ||
+	if (a->is_found != 1 || found->id > ACCOUNT_MAX || found->group > ACCOUNT_MAX ||
 	    !is_printable(found->name) || !is_printable(found->home) ||
 	    (found->home[0] && found->home[0] != '/'))
 		return err_set(e, ERR_REFUSED, "its line has what no account has");

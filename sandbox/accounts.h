@@ -9,22 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/account.h"
+
 struct err;
 
-#define ACCOUNT_TEXT 256 /* with its 0 */
-
-struct account {
-	uint32_t id;	/* the user's or group's */
-	uint32_t group; /* of a user, his own; else 0 */
-	char name[ACCOUNT_TEXT];
-	char home[ACCOUNT_TEXT]; /* absolute, or "" */
-};
-
 /* Looks through `fd`, the caller's, for the line of `name` or, where that is NULL, of
- * `id`.  1: *ret; 0: there is none; -1: it could not be looked for.  Lines of 4096 bytes
- * or more, and what follows the first MiB, are passed over. */
+ * `id`.  1: *ret; 0: there is none; -1: it could not be looked for.  It is read as
+ * account_read() reads. */
 int accounts_find(int fd, const char *name, uint32_t id, struct account *ret,
 		  struct err *e);
-
-/* What that process does, for who tests it: nothing is checked. */
-bool accounts_read(int fd, const char *name, uint32_t id, struct account *ret);

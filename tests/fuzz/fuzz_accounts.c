@@ -28,7 +28,7 @@ static void look(const uint8_t *data, size_t size, const char *name)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0)
 		abort();
-	if (accounts_read(fd, name, 0, &a))
+	if (account_read(fd, name, 0, &a))
 		check(&a, name);
 }
 

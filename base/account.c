@@ -1,0 +1,108 @@
+#include "base/account.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_MAX_LEN 4096
+#define FILE_MAX     (1u << 20)
+#define FIELDS	     7
+
+/* Where they have the same, they have it at the same place. */
+enum { NAME = 0, ID = 2, GROUP = 3, HOME = 5 };
+
+struct question {
+	const char *name;
+	uint32_t id;
+};
+
+bool account_id(const char *text, uint32_t *ret)
+{
+	uint64_t number = 0;
+
+	if (!*text || strlen(text) > 10)
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		number = number * 10 + (uint64_t)(*text - '0');
+	}
+	*ret = (uint32_t)number;
+	return number <= ACCOUNT_MAX;
+}
+
+static void copy_text(char ret[ACCOUNT_TEXT], const char *from)
+{
+	size_t len = strlen(from);
+
+	if (len < ACCOUNT_TEXT)
+		memcpy(ret, from, len + 1);
+}
+
+/* In place. */
+static bool take_line(char *line, const struct question *q, struct account *ret)
+{
+	char *fields[FIELDS] = { NULL };
+	struct account a = { 0 };
+	size_t n = 0;
+
+	for (char *rest = line; rest && n < FIELDS; n++)
+		fields[n] = strsep(&rest, ":");
+	if (n <= ID || !account_id(fields[ID], &a.id))
+		return false;
+	if (q->name ? strcmp(fields[NAME], q->name) != 0 : a.id != q->id)
+		return false;
+	if (n == FIELDS && !account_id(fields[GROUP], &a.group))
+		return false;
+	copy_text(a.name, fields[NAME]);
+	if (n == FIELDS && fields[HOME][0] == '/')
+		copy_text(a.home, fields[HOME]);
+	*ret = a;
+	return true;
+}
+
+/* --- lines ------------------------------------------------------------------------- */
+
+struct reader {
+	int fd;
+	size_t total, len, at; /* read in all; in `bytes`; taken of them */
+	char bytes[LINE_MAX_LEN];
+};
+
+/* A byte, or -1 at the end. */
+static int next_byte(struct reader *r)
+{
+	if (r->at == r->len) {
+		ssize_t n = r->total < FILE_MAX ? read(r->fd, r->bytes, sizeof(r->bytes)) : 0;
+		r->len = n > 0 ? (size_t)n : 0;
+		r->total += r->len;
+		r->at = 0;
+	}
+	return r->at < r->len ? (unsigned char)r->bytes[r->at++] : -1;
+}
+
+/* False: that was all.  What is too long becomes an empty line. */
+static bool next_line(struct reader *r, char line[LINE_MAX_LEN])
+{
+	size_t len = 0;
+	int byte;
+
+	while ((byte = next_byte(r)) >= 0 && byte != '\n')
+		if (len < LINE_MAX_LEN)
+			line[len++] = (char)byte;
+	if (len == LINE_MAX_LEN)
+		len = 0;
+	line[len] = '\0';
+	return byte >= 0 || len > 0;
+}
+
+bool account_read(int fd, const char *name, uint32_t id, struct account *ret)
+{
+	const struct question q = { name, id };
+	struct reader r = { .fd = fd };
+	char line[LINE_MAX_LEN];
+
+	while (next_line(&r, line))
+		if (take_line(line, &q, ret))
+			return true;
+	return false;
+}
