@@ -49,7 +49,7 @@ SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_l
 ACT      := action action_errand action_git answers args complaint desk desk_audit desk_env desk_frame desk_judge \
             desk_start held lines observe observe_errand observe_git outbox outlet put queue setting split \
             split_expand split_grammar split_token split_word stream veil
-CONTROL  := again call capture clients clocks confine events jobs journal kept lease log methods methods_exec methods_port methods_start methods_update \
+CONTROL  := again call capture clients clocks confine events jobs journal kept lease log methods methods_exec methods_port methods_start methods_update methods_user \
             order outputs outputs_tell peer records rpc samples still supervisor wire
 POOL     := maker pace pool takers
 CLI      := arena doctor given main option_table options party past report run
@@ -57,7 +57,7 @@ VERBS    := apply audit audit_show bridge client courier cp diff each events exe
             parts past_root patch policy pool pool_client port porter ps reply rm stats steer stream table unified update why
 EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding ending entry errand \
-            errand_change errand_changes errand_git errand_grep errand_list errand_repository \
+            errand_account errand_change errand_changes errand_git errand_grep errand_list errand_repository \
             errands everyone excerpt executor \
             files finds git glob grep grep_paths grep_tree history lint lints listing \
             main matcher name needle pattern pattern_bracket pattern_rust processes \

@@ -8,7 +8,7 @@
 #define FIELDS	     7
 
 /* Where they have the same, they have it at the same place. */
-enum { NAME = 0, ID = 2, GROUP = 3, HOME = 5 };
+enum { NAME = 0, ID = 2, GROUP = 3, MEMBERS = 3, HOME = 5 };
 
 struct question {
 	const char *name;
@@ -105,4 +105,39 @@ bool account_read(int fd, const char *name, uint32_t id, struct account *ret)
 		if (take_line(line, &q, ret))
 			return true;
 	return false;
+}
+
+/* --- groups ------------------------------------------------------------------------ */
+
+/* In place. */
+static bool has_member(char *line, const char *user, uint32_t *ret)
+{
+	char *fields[MEMBERS + 1] = { NULL }, *member;
+	size_t n = 0;
+
+	for (char *rest = line; rest && n <= MEMBERS; n++)
+		fields[n] = strsep(&rest, ":");
+	if (n <= MEMBERS || !account_id(fields[ID], ret))
+		return false;
+	for (char *rest = fields[MEMBERS]; (member = strsep(&rest, ","));)
+		if (!strcmp(member, user))
+			return true;
+	return false;
+}
+
+size_t account_groups(int fd, const char *user, uint32_t *ids, size_t max)
+{
+	struct reader r = { .fd = fd };
+	char line[LINE_MAX_LEN];
+	size_t count = 0;
+	uint32_t id;
+
+	while (next_line(&r, line)) {
+		if (!has_member(line, user, &id))
+			continue;
+		if (count < max)
+			ids[count] = id;
+		count++;
+	}
+	return count;
 }

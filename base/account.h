@@ -2,9 +2,11 @@
  *
  * Strangers wrote these files: each line is bounded, and is an account only where its
  * numbers are numbers.  Who calls this on a file of an image, or of a sandbox, is a process
- * that can do nothing but this (sandbox/accounts.h). */
+ * that can do nothing but this (sandbox/accounts.h), or one of the inside
+ * (executor/errand_account.c). */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ACCOUNT_TEXT 256 /* with its 0 */
@@ -23,3 +25,7 @@ bool account_id(const char *text, uint32_t *ret);
 /* Reads `fd` for the line of `name` or, where that is NULL, of `id`.  False: there is none.
  * Lines of 4096 bytes or more, and what follows the first MiB, are passed over. */
 bool account_read(int fd, const char *name, uint32_t id, struct account *ret);
+
+/* Reads a group file for the groups that have `user` among their members, in its order.  How
+ * many there are; `ids` gets the first `max`. */
+size_t account_groups(int fd, const char *user, uint32_t *ids, size_t max);

@@ -150,6 +150,7 @@ enum errand_kind {
 	ERRAND_GIT_SETUP,
 	ERRAND_GIT_HOOKS,
 	ERRAND_MICROAGENTS,
+	ERRAND_ACCOUNT, /* who a user is inside; the supervisor's own */
 	ERRAND_KIND_COUNT
 };
 
@@ -167,6 +168,8 @@ enum errand_flag {
 #define ERRAND_TEXT_MAX	 (1u << 20)
 /* A file that git compares; of a diff both are told, behind a line with their sizes. */
 #define ERRAND_SIDE_MAX (1u << 20)
+/* Of an account. */
+#define ERRAND_ACCOUNT_MAX 4096
 /* What a credential helper says, of a git clone. */
 #define ERRAND_SECRET_MAX 4000
 
@@ -181,9 +184,11 @@ struct errand_request {
 	uint64_t timeout_ms; /* 0: none */
 	const char *path;    /* borrowed */
 	/* Borrowed: move: where to; glob, grep: the pattern; git clone: the URL, branch:
-	 * its name, changes, diff: the base, setup: user.name; microagents: the folder. */
+	 * its name, changes, diff: the base, setup: user.name; microagents: the folder;
+	 * account: a user's name or number. */
 	const char *other;
-	const char *include; /* borrowed: grep; git clone: the branch; setup: user.email */
+	const char *include; /* borrowed: grep; git clone: the branch; setup: user.email;
+			      * account: a group's name or number, or "" */
 	struct bytes secret; /* borrowed: git clone */
 };
 

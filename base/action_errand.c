@@ -59,6 +59,7 @@ static const struct takes {
 			       .may_be_empty = true },
 	[ERRAND_GIT_HOOKS] = { 0 },
 	[ERRAND_MICROAGENTS] = { .other = true },
+	[ERRAND_ACCOUNT] = { .other = true, .include = true },
 };
 _Static_assert(sizeof(takes) / sizeof(takes[0]) == ERRAND_KIND_COUNT,
 	       "a kind of errand has no row");
@@ -112,6 +113,8 @@ int action_get_errand(const struct frame *f, struct errand_request *ret, struct 
 
 size_t action_errand_max(uint32_t kind)
 {
+	if (kind == ERRAND_ACCOUNT)
+		return ERRAND_ACCOUNT_MAX;
 	return kind == ERRAND_GIT_DIFF ? 2 * ERRAND_SIDE_MAX + 64 : ERRAND_TEXT_MAX;
 }
 

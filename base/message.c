@@ -118,6 +118,9 @@ static int put_exec(struct buffer *b, uint16_t type, uint32_t id, const struct e
 		frame_put_u64(b, x->rlimits[i].hard);
 	}
 	frame_put_bytes(b, x->filter, x->filter_len);
+	frame_put_u32(b, x->group_count);
+	for (uint32_t i = 0; i < x->group_count; i++)
+		frame_put_u32(b, x->groups[i]);
 	return frame_end(b, begun, e);
 }
 
@@ -169,6 +172,16 @@ static bool get_filter(struct fields *in, struct exec *x)
 	return got.len <= EXEC_MAX_FILTER && got.len % EXEC_FILTER_UNIT == 0;
 }
 
+static bool get_groups(struct fields *in, struct exec *x)
+{
+	x->group_count = fields_get_u32(in);
+	if (x->group_count > EXEC_MAX_GROUPS)
+		return false;
+	for (uint32_t i = 0; i < x->group_count; i++)
+		x->groups[i] = fields_get_u32(in);
+	return true;
+}
+
 /* A copy's arguments and flags, some of which exclude each other. */
 static bool is_command(const struct exec *x)
 {
@@ -203,7 +216,7 @@ int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 	x.argv = get_list(&in);
 	x.env = get_list(&in);
 	bool in_range = get_rlimits(&in, &x) && get_filter(&in, &x) &&
-			x.rows <= UINT16_MAX && x.cols <= UINT16_MAX && is_command(&x);
+			get_groups(&in, &x) && x.rows <= UINT16_MAX && x.cols <= UINT16_MAX && is_command(&x);
 	if (message_checked(f, &in, in_range, e) < 0) {
 		exec_done(&x);
 		return -1;

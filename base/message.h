@@ -49,6 +49,7 @@ enum message_type {
 
 /* How much may be asked for. */
 #define EXEC_MAX_RLIMITS 16
+#define EXEC_MAX_GROUPS 64
 #define EXEC_FILTER_UNIT 8 /* bytes of a struct sock_filter */
 #define EXEC_MAX_FILTER	 (4096 * EXEC_FILTER_UNIT) /* BPF_MAXINSNS of them */
 
@@ -125,6 +126,8 @@ struct exec {
 	 * inherits: struct sock_filter as bytes, borrowed.  None when empty. */
 	const void *filter;
 	uint32_t filter_len;
+	uint32_t group_count; /* further groups, inside, beside gid */
+	uint32_t groups[EXEC_MAX_GROUPS];
 };
 
 struct failed {

@@ -37,6 +37,7 @@ static void (*const kinds[])(struct errand *x) = {
 	[ERRAND_GIT_SETUP] = errand_git_setup,
 	[ERRAND_GIT_HOOKS] = errand_git_hooks,
 	[ERRAND_MICROAGENTS] = errand_microagents,
+	[ERRAND_ACCOUNT] = errand_account,
 };
 _Static_assert(ARRAY_LEN(kinds) == ERRAND_KIND_COUNT, "a kind of errand has no row");
 

@@ -17,6 +17,7 @@
  *	errand_git.c	git: clone, branch, setup (git.h)
  *	errand_changes.c	git: changes, diff
  *	errand_repository.c	git's hook, microagents
+ *	errand_account.c	who a user is: passwd and group
  */
 #pragma once
 #include <limits.h>
@@ -69,6 +70,7 @@ void errand_git_diff(struct errand *x);
 void errand_git_setup(struct errand *x);
 void errand_git_hooks(struct errand *x);
 void errand_microagents(struct errand *x);
+void errand_account(struct errand *x);
 
 /* It failed at `path` (NULL: its own), which stays as long as `x`, with this errno.
  * -1, for the caller to return. */

@@ -38,7 +38,8 @@ static int change_ids(const struct exec *x)
 {
 	/* EPERM where the user namespace has setgroups denied: then there is
 	 * nothing that could be dropped (user_namespaces(7)). */
-	if (syscall(SYS_setgroups, 0, NULL) < 0 && errno != EPERM)
+	if (syscall(SYS_setgroups, x->group_count, x->groups) < 0 &&
+	    (errno != EPERM || x->group_count > 0))
 		return -1;
 	if (syscall(SYS_setresgid, x->gid, x->gid, x->gid) < 0)
 		return -1;

@@ -19,8 +19,8 @@ struct user {
 /* Who we are.  -1 with errno set. */
 int user_init(struct user *ret);
 
-/* In a child that is about to execve: takes the command's ids, no further
- * groups, and the capabilities that are handed on.  Allocates and locks
+/* In a child that is about to execve: takes the command's ids, its further
+ * groups and no others, and the capabilities that are handed on.  Allocates and locks
  * nothing.  -1 with errno set. */
 int user_become(const struct user *self, const struct exec *x);
 

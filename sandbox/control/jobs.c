@@ -3,16 +3,21 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/action.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "sandbox/control/capture.h"
 #include "sandbox/guest.h"
 
 /* From SIGHUP to the end for one whose client has gone. */
 #define GRACE_MS 10000
+/* A file system that does not answer holds up no more than the one process. */
+#define LOOK_UP_MS 10000
 
 void job_free(struct job *j)
 {
@@ -21,6 +26,8 @@ void job_free(struct job *j)
 	list_done(&j->argv);
 	list_done(&j->env);
 	free(j->cwd);
+	free(j->user);
+	buffer_done(&j->found);
 	free(j->request);
 	free(j);
 }
@@ -79,7 +86,7 @@ int jobs_add(struct jobs *js, struct job *j, struct err *e)
 {
 	if (js->alive == JOBS_MAX)
 		return err_set(e, ERR_LIMIT, "%d processes run already", JOBS_MAX);
-	j->state = JOB_WAITING;
+	j->state = j->user ? JOB_NAMED : JOB_WAITING;
 	if (js->last)
 		js->last->next = j;
 	else
@@ -145,6 +152,30 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		guest_broke_protocol(js->guest, &e);
 }
 
+/* As root, where there is one: it reads no more than two files. */
+static void look_up(struct jobs *js, struct job *j)
+{
+	AUTO_FREE char *name = text_copy(j->user);
+	char *group = strchr(name, ':');
+	struct err e;
+
+	if (group)
+		*group++ = '\0';
+	const struct errand_request r = {
+		.place = { j->exec.uid, j->exec.gid, "/" },
+		.kind = ERRAND_ACCOUNT,
+		.timeout_ms = LOOK_UP_MS,
+		.path = "/etc",
+		.other = name,
+		.include = group ? group : "",
+	};
+	buffer_init(&j->found, ERRAND_ACCOUNT_MAX);
+	j->state = JOB_LOOKED_UP;
+	if (action_put_errand(&js->guest->channel.out, j->id, &r, &e) < 0 ||
+	    channel_flush(&js->guest->channel, &e) < 0)
+		guest_broke_protocol(js->guest, &e);
+}
+
 static bool is_free(const struct jobs *js)
 {
 	const struct channel *c = &js->guest->channel;
@@ -161,6 +192,8 @@ void jobs_send(struct jobs *js, int64_t now)
 	}
 	for (struct job *j = js->first, *next; j && is_free(js); j = next) {
 		next = j->next;
+		if (j->state == JOB_NAMED)
+			look_up(js, j);
 		if (j->state != JOB_WAITING)
 			continue;
 		send_one(js, j, now);
@@ -279,6 +312,36 @@ static int on_exited(struct jobs *js, struct job *j, const struct frame *f, stru
 	return 1;
 }
 
+static int on_content(struct job *j, const struct frame *f, struct err *e)
+{
+	struct bytes text;
+
+	if (j->state != JOB_LOOKED_UP)
+		return untimely(f, e);
+	if (action_get_text(f, &text, e) < 0)
+		return -1;
+	return buffer_append(&j->found, text.data, text.len)
+		       ? 1 : err_set(e, ERR_PROTOCOL, "it sent more of an account than one has");
+}
+
+/* Nobody is told of one whose client has gone meanwhile. */
+static int on_returned(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
+{
+	struct returned x;
+
+	if (j->state != JOB_LOOKED_UP)
+		return untimely(f, e);
+	if (action_get_returned(f, &x, e) < 0)
+		return -1;
+	if (j->owner && js->on_looked_up(js->who, j, &x)) {
+		j->state = JOB_WAITING;
+		return 1;
+	}
+	js->alive--;
+	take_out(js, j);
+	return 1;
+}
+
 int jobs_frame(struct jobs *js, const struct frame *f, struct err *e)
 {
 	struct job *j = jobs_find(js, f->id);
@@ -292,6 +355,10 @@ int jobs_frame(struct jobs *js, const struct frame *f, struct err *e)
 		return on_failed(js, j, f, e);
 	case MSG_EXITED:
 		return on_exited(js, j, f, e);
+	case MSG_CONTENT:
+		return on_content(j, f, e);
+	case MSG_RETURNED:
+		return on_returned(js, j, f, e);
 	default:
 		return untimely(f, e);
 	}
@@ -343,7 +410,7 @@ void jobs_leave(struct jobs *js, const struct client *c, int64_t now)
 		j->owes_event = false;
 		if (j->is_detached || j->state == JOB_ENDED)
 			continue;
-		if (j->state == JOB_WAITING) {
+		if (j->state == JOB_NAMED || j->state == JOB_WAITING) {
 			js->alive--;
 			take_out(js, j);
 			continue;

@@ -1,6 +1,9 @@
 /* jobs -- the processes that clients start, from the request to the end.
  *
  *	state		leaves it when
+ *	NAMED		the channel is free				-> LOOKED_UP
+ *	LOOKED_UP	"returned" came, with who its user is		-> WAITING
+ *			and else					forgotten
  *	WAITING		the channel has room for its descriptors	-> ASKED
  *	ASKED		"started" came					-> RUNNING
  *			"failed" came					forgotten
@@ -11,12 +14,16 @@
  * SIGHUP, and a while later it is ended with its tree, as one is that is late.  Who
  * waits for its end may be anybody.
  *
+ * One whose user is to be looked up inside begins as NAMED, others as WAITING.  While it
+ * is LOOKED_UP its id is that of the errand which does it.
+ *
  * While the sandbox is paused nothing is sent that starts one, and no time passes. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/list.h"
 #include "base/message.h"
 #include "sandbox/control/wire.h"
@@ -26,11 +33,12 @@ struct client;
 struct err;
 struct frame;
 struct guest;
+struct returned;
 
 #define JOBS_MAX	512
 #define JOBS_REMEMBERED 256
 
-enum job_state { JOB_WAITING, JOB_ASKED, JOB_RUNNING, JOB_ENDED };
+enum job_state { JOB_NAMED, JOB_LOOKED_UP, JOB_WAITING, JOB_ASKED, JOB_RUNNING, JOB_ENDED };
 
 struct job {
 	uint32_t id; /* on the wire, and for clients */
@@ -43,6 +51,9 @@ struct job {
 	struct exec exec; /* borrows from the lists and `cwd` */
 	struct list argv, env;
 	char *cwd; /* owned */
+	char *user; /* owned: USER[:GROUP], to be looked up; NULL: exec has the numbers */
+	struct buffer found; /* what the errand told; no more than ERRAND_ACCOUNT_MAX */
+	unsigned said; /* of the variables of an account, those that somebody has set */
 	struct wire_fds fds;
 	struct capture *capture; /* owned; NULL: its descriptors are its client's */
 	bool owes_event;	 /* its owner has still to be told of its end, which is */
@@ -76,6 +87,8 @@ struct jobs {
 	void *who; /* borrowed; for these */
 	void (*on_started)(void *who, struct job *j);
 	void (*on_failed)(void *who, struct job *j, const struct failed *failed);
+	/* Fills in who its user is.  False: it is not started, and its client has been told. */
+	bool (*on_looked_up)(void *who, struct job *j, const struct returned *x);
 	void (*on_ended)(void *who, struct job *j);
 	void (*on_waited)(void *who, const struct waiter *w, const struct job *j);
 	/* These two may be NULL.  Whether the client may be told of the end yet; if not,

@@ -2,15 +2,25 @@
  *
  *	methods.c	the table; the sandbox itself, its log, actions
  *	methods_start.c	exec.start, copy.in, copy.out: a job out of params
+ *	methods_user.c	the user of an exec.start
  *	methods_port.c	port.add, port.remove, port.list
  *	methods_exec.c	the others about processes, and what is told of these
  *	methods_update.c	update: other limits */
 #pragma once
+#include <stdbool.h>
 
 struct call;
+struct job;
+struct returned;
 
 /* 0: answered, or it will be; else an enum rpc_code and the call's error. */
 int methods_start(const struct call *call);
+/* Its numbers, or j->user, which is to be looked up. */
+int methods_get_user(const struct call *call, struct job *j);
+/* A bit of job.said, where the variable is one of an account; else 0. */
+unsigned methods_user_variable(const char *name);
+/* A callback of jobs.h. */
+bool methods_looked_up(void *who, struct job *j, const struct returned *x);
 int methods_copy_in(const struct call *call);
 int methods_copy_out(const struct call *call);
 int methods_wait(const struct call *call);

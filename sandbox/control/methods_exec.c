@@ -141,7 +141,8 @@ static void on_waited(void *who, const struct waiter *w, const struct job *j)
 void methods_init_jobs(struct supervisor *s)
 {
 	s->jobs = (struct jobs){ .guest = &s->guest, .who = s, .on_started = on_started,
-				 .on_failed = on_failed, .on_ended = on_ended,
+				 .on_failed = on_failed,
+				 .on_looked_up = methods_looked_up, .on_ended = on_ended,
 				 .on_waited = on_waited, .may_tell = may_tell,
 				 .on_gone = on_gone };
 }
@@ -152,7 +153,7 @@ void methods_end_jobs(struct supervisor *s)
 
 	(void)err_set(&e, ERR_GONE, "the sandbox has ended");
 	for (struct job *j = s->jobs.first; j; j = j->next)
-		if (j->owner && (j->state == JOB_WAITING || j->state == JOB_ASKED))
+		if (j->owner && j->state < JOB_RUNNING)
 			client_error(j->owner, j->request, RPC_FAILED, &e);
 	/* Who has still to be told what an ended one printed is answered behind that. */
 	for (struct waiter *w = s->jobs.waiters; w; w = w->next)

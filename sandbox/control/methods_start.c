@@ -11,12 +11,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/environment.h"
-#include "policy/policy.h"
 #include "sandbox/control/call.h"
 #include "sandbox/control/records.h"
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
-#include "sandbox/stock.h"
 
 static int get_argv(const struct call *call, struct job *j)
 {
@@ -48,108 +46,28 @@ static void set_env(struct list *env, size_t count, const char *key, const char 
 		list_add(env, word);
 }
 
-/* "UID:GID", both with a meaning inside. */
-static bool is_pair(const char *text, uint32_t *ret_uid, uint32_t *ret_gid)
-{
-	const char *const digits = "0123456789";
-	const size_t first = strspn(text, digits);
-
-	if (!first || first > 5 || text[first] != ':')
-		return false;
-	const size_t second = strspn(text + first + 1, digits);
-	if (!second || second > 5 || text[first + 1 + second])
-		return false;
-	*ret_uid = (uint32_t)strtoul(text, NULL, 10);
-	*ret_gid = (uint32_t)strtoul(text + first + 1, NULL, 10);
-	return *ret_uid < EXECUTOR_ID && *ret_gid < EXECUTOR_ID;
-}
-
-/* The kernel would call it an invalid argument. */
-static int not_mapped(const struct call *call, const char *user, const char *name, uint32_t uid,
-		      uint32_t gid)
-{
-	(void)err_set(call->e, ERR_USAGE, "-u %.60s: only one id is mapped, and in this sandbox it "
-					  "stands for %.60s (%u:%u)", user, name, uid, gid);
-	return err_remedy(call->e, "make the sandbox with -u %.60s; or with --idmap ranges, which "
-				   "maps 65536 ids", user);
-}
-
-/* Names, and whose group a number has, are looked up in the image when it is launched. */
-static int ask_for_numbers(const struct call *call, const char *user)
-{
-	(void)err_set(call->e, ERR_USAGE, "-u %.60s: in a sandbox with --idmap ranges that lives it "
-					  "takes root, or UID:GID with numbers up to %d", user,
-		      EXECUTOR_ID - 1);
-	return err_remedy(call->e, "hutch exec %.63s id %.60s tells the numbers, where the image has "
-				   "that program", call->s->entry->name, user);
-}
-
-static int get_ranges_user(const struct call *call, struct job *j, const char *user)
-{
-	uint32_t uid, gid;
-
-	if (!strcmp(user, "root") || !strcmp(user, "0"))
-		user = "0:0";
-	if (!is_pair(user, &uid, &gid))
-		return ask_for_numbers(call, user);
-	j->exec.uid = uid;
-	j->exec.gid = gid;
-	return 0;
-}
-
-/* With one id mapped it can be no other. */
-static int get_image_user(const struct call *call, struct job *j, const char *user)
+/* What every command of the sandbox has, or has but for who it is. */
+static void add_own(const struct call *call, struct job *j)
 {
 	const struct plan *plan = &call->s->launch->plan;
-	AUTO_FREE char *id = text_format("%u", j->exec.uid);
-	AUTO_FREE char *ids = text_format("%u:%u", j->exec.uid, j->exec.gid);
+	const char *shell = list_get_env(&plan->env, "SHELL");
+	const char *zone = list_get_env(&plan->env, "TZ");
 
-	if (!strcmp(user, plan->stock->user) || !strcmp(user, id) || !strcmp(user, ids))
-		return 0;
-	if (plan->has_ranges)
-		return get_ranges_user(call, j, user);
-	return not_mapped(call, user, plan->stock->user, j->exec.uid, j->exec.gid);
-}
-
-/* As -u of hutch run: a name or number that the id map has. */
-static int get_user(const struct call *call, struct job *j)
-{
-	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
-	const struct plan *plan = &call->s->launch->plan;
-	const char *user = NULL;
-	AUTO_FREE char *copy = NULL;
-
-	if (call_text(call, "user", &user) < 0)
-		return -1;
-	if (!user)
-		return 0;
-	if (plan->stock)
-		return get_image_user(call, j, user);
-	p.user = copy = text_copy(user);
-	if (policy_check(&p, call->e) < 0 ||
-	    policy_user(&p, &j->exec.uid, &j->exec.gid, call->e) < 0)
-		return -1;
-	if (plan->has_ranges || (j->exec.uid == plan->uid && j->exec.gid == plan->gid))
-		return 0;
-	return not_mapped(call, user, plan->uid ? "agent" : "root", plan->uid, plan->gid);
+	if (j->user || j->exec.uid == plan->uid)
+		for (size_t i = 0; i < plan->env.count; i++)
+			list_add(&j->env, plan->env.items[i]);
+	else
+		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
+				  zone ? zone : "UTC", &j->env);
+	variables_apply(&call->s->desk.variables, &j->env);
 }
 
 static int get_env(const struct call *call, struct job *j)
 {
-	const struct plan *plan = &call->s->launch->plan;
 	struct json_at env, item = { 0 };
 	const char *key, *value;
 
-	if (j->exec.uid == plan->uid) {
-		for (size_t i = 0; i < plan->env.count; i++)
-			list_add(&j->env, plan->env.items[i]);
-	} else {
-		const char *shell = list_get_env(&plan->env, "SHELL");
-		const char *zone = list_get_env(&plan->env, "TZ");
-		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
-				  zone ? zone : "UTC", &j->env);
-	}
-	variables_apply(&call->s->desk.variables, &j->env);
+	add_own(call, j);
 	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
 		list_add(&j->env, "TERM=xterm-256color");
 	const size_t own = j->env.count;
@@ -163,6 +81,7 @@ static int get_env(const struct call *call, struct job *j)
 		if (!*key || strchr(key, '='))
 			return err_set(call->e, ERR_USAGE, "params.env: '%.100s' is no name", key);
 		set_env(&j->env, own, key, value);
+		j->said |= methods_user_variable(key);
 	}
 	return 0;
 }
@@ -213,7 +132,7 @@ static int get_job(const struct call *call, struct job *j)
 	j->exec = launch_command(call->s->launch);
 	if (get_argv(call, j) < 0 || call_bool(call, "tty", &j->has_terminal) < 0 ||
 	    call_bool(call, "detach", &j->is_detached) < 0 ||
-	    call_seconds(call, "timeout", &j->timeout_ms) < 0 || get_user(call, j) < 0 ||
+	    call_seconds(call, "timeout", &j->timeout_ms) < 0 || methods_get_user(call, j) < 0 ||
 	    get_env(call, j) < 0 || get_secret(call, j) < 0 || get_place(call, j) < 0)
 		return -1;
 	j->exec.argv = j->argv.items;
@@ -293,7 +212,8 @@ static int begin(const struct call *call, struct job *j, bool has_stdin)
 		j->id = queue_new_id(&s->desk.queue);
 	j->owner = call->client;
 	j->begun_ms = events_now();
-	if (records_begin(s, call->client, j, call->e) < 0)
+	/* That of one whose user is looked up names who it is. */
+	if (!j->user && records_begin(s, call->client, j, call->e) < 0)
 		return RPC_FAILED;
 	if (jobs_add(&s->jobs, j, call->e) < 0) {
 		records_end(s, j, call->e->text);

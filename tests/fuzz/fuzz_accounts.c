@@ -30,6 +30,9 @@ static void look(const uint8_t *data, size_t size, const char *name)
 		abort();
 	if (account_read(fd, name, 0, &a))
 		check(&a, name);
+	uint32_t ids[2] = { 0 };
+	if (lseek(fd, 0, SEEK_SET) < 0 || (name && account_groups(fd, name, ids, 2) > size))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

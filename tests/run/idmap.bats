@@ -129,10 +129,18 @@ sets() {
 
 @test "a user that is not there is told which there are" {
 	"$HUTCH" create --idmap ranges box
-	for user in ghost www-data 65536 100000 nogroup nobody:ghost; do
+	for user in ghost www-data nogroup; do
 		hutch exec -u $user box true
 		[ "$status" -eq 125 ]
-		[[ $stderr == *"-u takes agent, root or a number up to 65535"*"the sandbox's own /etc/passwd"* ]]
+		[[ $stderr == *"-u $user: unable to find user $user: no matching entries in passwd file"*"the sandbox's own /etc/passwd"* ]]
+	done
+	hutch exec -u nobody:ghost box true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"-u nobody:ghost: unable to find group ghost: no matching entries in group file"*"the sandbox's own /etc/group"* ]]
+	for user in 65536 100000; do
+		hutch exec -u $user box true
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"-u $user: $user is not among the ids 0 to 65535 that --idmap ranges maps"* ]]
 	done
 	"$HUTCH" create one
 	for user in root 0; do

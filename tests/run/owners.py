@@ -45,8 +45,12 @@ def first():
     for name in APPLETS:
         t.add("bin/" + name, tarfile.SYMTYPE, link="busybox", mode=0o777)
     t.add("etc/passwd", data=b"root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/home/agent:/bin/sh\n"
-          b"www-data:x:33:33::/srv:/bin/sh\n")
-    t.add("etc/group", data=b"root:x:0:\nwww-data:x:33:\n")
+          b"www-data:x:33:33::/srv:/bin/sh\nbare:x:40:41::/:/bin/sh\n"
+          b"far:x:42:70000::/:/bin/sh\nmember:x:43:43::/:/bin/sh\n"
+          b"app:x:700:701:An app:/srv/app:/bin/sh\napp:x:800:800::/:/bin/sh\n")
+    t.add("etc/group", data=b"root:x:0:\nwww-data:x:33:\napp:x:701:\nfirst:x:44:other,app\n"
+          b"second:x:45:app\nnone:x:46:apple,ap\nhigh:x:70000:member\n"
+          + b"".join(b"g%d:x:%d:bare\n" % (i, 1000 + i) for i in range(65)))
     t.folder("tmp", mode=0o1777)
     t.folder("srv", mode=0o2750, owner=(33, 34))
     t.add("srv/page", data=b"page\n", mode=0o600, owner=(33, 33), note="kept")

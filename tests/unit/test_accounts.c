@@ -131,12 +131,29 @@ static void test_it_can_do_nothing_but_read(void **state)
 	assert_non_null(strstr(e.text, "ended"));
 }
 
+/* Of group(5): who is a member by name, whole and as it stands. */
+static void test_groups_that_have_a_user(void **state)
+{
+	static const char text[] = "root:x:0:\nfirst:x:44:b,a\nown:x:1:a\nnot:x:2:ab,a \n"
+				   "short:x:3\nbad:x:-4:a\nlast:x:65536:a,a";
+	uint32_t ids[2] = { 0 };
+
+	(void)state;
+	AUTO_CLOSE int fd = file_of(text, strlen(text));
+	assert_int_equal(account_groups(fd, "a", ids, 2), 3);
+	assert_int_equal(ids[0], 44);
+	assert_int_equal(ids[1], 1);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(account_groups(fd, "nobody", ids, 2), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_what_is_no_text_is_refused),
 		cmocka_unit_test(test_a_long_line_is_passed_over),
+		cmocka_unit_test(test_groups_that_have_a_user),
 		cmocka_unit_test(test_no_more_than_a_mebibyte_is_read),
 		cmocka_unit_test(test_it_can_do_nothing_but_read),
 	};

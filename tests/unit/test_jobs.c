@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
@@ -30,7 +31,8 @@ struct scene {
 	struct jobs jobs;
 	int executor; /* the other end */
 	struct buffer said; /* what the executor says next */
-	unsigned started, failed, ended, waited;
+	unsigned started, failed, ended, waited, looked_up;
+	bool is_nobody; /* whom it looks up */
 	uint32_t sys; /* of the last that failed */
 };
 
@@ -75,6 +77,16 @@ static void on_waited(void *who, const struct waiter *w, const struct job *j)
 	s->waited++;
 }
 
+static bool on_looked_up(void *who, struct job *j, const struct returned *x)
+{
+	struct scene *s = who;
+
+	assert_int_equal(x->outcome, OUTCOME_DONE);
+	assert_int_equal(buffer_len(&j->found), 5);
+	s->looked_up++;
+	return !s->is_nobody;
+}
+
 static int setup(void **state)
 {
 	static struct scene s;
@@ -88,7 +100,7 @@ static int setup(void **state)
 	guest_init(&s.guest, NOW);
 	s.jobs = (struct jobs){ .guest = &s.guest, .who = &s, .on_started = on_started,
 				.on_failed = on_failed, .on_ended = on_ended,
-				.on_waited = on_waited };
+				.on_waited = on_waited, .on_looked_up = on_looked_up };
 	buffer_init(&s.said, 1 << 20);
 	*state = &s;
 	return 0;
@@ -106,7 +118,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct job *add(struct scene *s, uint32_t id, struct client *owner)
+static struct job *add_as(struct scene *s, uint32_t id, struct client *owner,
+			  const char *user)
 {
 	struct job *j = mem_zeroed(1, sizeof(*j));
 	struct err e;
@@ -115,6 +128,7 @@ static struct job *add(struct scene *s, uint32_t id, struct client *owner)
 	j->owner = owner;
 	j->request = text_copy("1");
 	j->cwd = text_copy("/");
+	j->user = user ? text_copy(user) : NULL;
 	list_add(&j->argv, "true");
 	list_add(&j->env, "A=b");
 	j->exec = (struct exec){ .cwd = j->cwd, .argv = j->argv.items, .env = j->env.items };
@@ -125,6 +139,11 @@ static struct job *add(struct scene *s, uint32_t id, struct client *owner)
 	assert_int_equal(e.kind, ERR_LIMIT);
 	job_free(j);
 	return NULL;
+}
+
+static struct job *add(struct scene *s, uint32_t id, struct client *owner)
+{
+	return add_as(s, id, owner, NULL);
 }
 
 /* What jobs_frame() says to the one frame in `said`. */
@@ -158,6 +177,24 @@ static int say_exited(struct scene *s, uint32_t id)
 	const struct exited exited = { .status = 3 };
 
 	assert_int_equal(message_put_exited(&s->said, id, &exited, NULL), 0);
+	return frame(s);
+}
+
+static int say_text(struct scene *s, uint32_t id, size_t len)
+{
+	static const char text[ERRAND_ACCOUNT_MAX];
+
+	const struct bytes content = { (const uint8_t *)text, len };
+
+	assert_int_equal(action_put_text(&s->said, MSG_CONTENT, id, content, NULL), 0);
+	return frame(s);
+}
+
+static int say_returned(struct scene *s, uint32_t id)
+{
+	const struct returned x = { .path = "/etc", .cwd = "/", .stat.target = "" };
+
+	assert_int_equal(action_put_returned(&s->said, id, &x, NULL), 0);
 	return frame(s);
 }
 
@@ -281,6 +318,53 @@ static void what_fits_no_frame_fails_alone(void **state)
 	assert_int_equal(s->guest.cause, GUEST_RUNS);
 	assert_int_equal(jobs_find(&s->jobs, 2)->state, JOB_ASKED);
 	assert_int_equal(s->jobs.alive, 1);
+}
+
+static void a_user_is_looked_up_before_it_is_started(void **state)
+{
+	struct scene *s = *state;
+	struct job *j = add_as(s, 1, client(0), "app");
+
+	jobs_pause(&s->jobs, NOW);
+	jobs_send(&s->jobs, NOW);
+	assert_int_equal(j->state, JOB_NAMED);
+	jobs_resume(&s->jobs, NOW);
+	assert_int_equal(say_text(s, 1, 5), -1);
+	assert_int_equal(say_returned(s, 1), -1);
+	jobs_send(&s->jobs, NOW);
+	drain(s);
+	assert_int_equal(j->state, JOB_LOOKED_UP);
+	assert_int_equal(say_started(s, 1), -1);
+	assert_int_equal(say_text(s, 1, 5), 1);
+	assert_int_equal(say_text(s, 1, ERRAND_ACCOUNT_MAX), -1);
+	assert_int_equal(say_returned(s, 1), 1);
+	assert_int_equal(j->state, JOB_WAITING);
+	assert_int_equal(say_returned(s, 1), -1);
+	jobs_send(&s->jobs, NOW);
+	drain(s);
+	assert_int_equal(say_started(s, 1), 1);
+	assert_int_equal(s->looked_up, 1);
+}
+
+/* What it would have been is nobody's any more, and its place is free. */
+static void of_one_that_is_not_found_nothing_is_left(void **state)
+{
+	struct scene *s = *state;
+
+	s->is_nobody = true;
+	for (uint32_t id = 1; id <= 2; id++) {
+		assert_non_null(add_as(s, id, client(0), "app"));
+		jobs_send(&s->jobs, NOW);
+		drain(s);
+		if (id == 2)
+			jobs_leave(&s->jobs, client(0), NOW);
+		assert_int_equal(say_text(s, id, 5), 1);
+		assert_int_equal(say_returned(s, id), 1);
+		assert_null(jobs_find(&s->jobs, id));
+	}
+	assert_int_equal(s->looked_up, 1);
+	assert_int_equal(s->jobs.alive, 0);
+	assert_int_equal(s->started + s->failed, 0);
 }
 
 static void more_than_may_run_are_refused(void **state)
@@ -493,6 +577,8 @@ int main(void)
 		CASE(descriptors_stay_open_until_they_have_gone),
 		CASE(one_at_a_time_has_its_descriptors_sent),
 		CASE(what_fits_no_frame_fails_alone),
+		CASE(a_user_is_looked_up_before_it_is_started),
+		CASE(of_one_that_is_not_found_nothing_is_left),
 		CASE(more_than_may_run_are_refused),
 		CASE(so_many_are_remembered),
 		CASE(a_client_that_goes_takes_what_is_its_own),

@@ -39,13 +39,16 @@ static void test_exec(void **state)
 	struct exec x = { .flags = EXEC_PTY | EXEC_LAST | EXEC_TREE, .uid = 5, .gid = 6,
 			  .rows = 65535, .cols = 0, .cwd = "/", .argv = argv, .env = env,
 			  .rlimit_count = EXEC_MAX_RLIMITS,
-			  .filter = "a program of 2!!", .filter_len = 16 };
+			  .filter = "a program of 2!!", .filter_len = 16,
+			  .group_count = EXEC_MAX_GROUPS };
 	struct exec got;
 	struct err e;
 
 	(void)state;
 	for (uint32_t i = 0; i < EXEC_MAX_RLIMITS; i++)
 		x.rlimits[i] = (struct exec_rlimit){ i % RLIM_NLIMITS, i, UINT64_MAX };
+	for (uint32_t i = 0; i < EXEC_MAX_GROUPS; i++)
+		x.groups[i] = UINT32_MAX - i;
 	assert_int_equal(message_put_exec(&b, 77, &x, &e), 0);
 	struct frame f = one_frame(MSG_EXEC, 77);
 	assert_int_equal(message_get_exec(&f, &got, &e), 0);
@@ -68,6 +71,8 @@ static void test_exec(void **state)
 	}
 	assert_int_equal(got.filter_len, 16);
 	assert_memory_equal(got.filter, x.filter, 16);
+	assert_int_equal(got.group_count, EXEC_MAX_GROUPS);
+	assert_memory_equal(got.groups, x.groups, sizeof(x.groups));
 	exec_done(&got);
 	exec_done(&got);
 	exec_done(NULL);
@@ -279,7 +284,7 @@ static void test_values_out_of_range_are_refused(void **state)
 
 /* An exec message field by field, so that each can be wrong. */
 struct raw_exec {
-	uint32_t flags, rows, cols, count, resource, filter_len;
+	uint32_t flags, rows, cols, count, resource, filter_len, groups;
 	bool has_no_argv;
 	int words; /* of argv, behind the first */
 };
@@ -308,6 +313,9 @@ static int decode_raw(const struct raw_exec *r)
 		frame_put_u64(&b, 2);
 	}
 	frame_put_bytes(&b, filter, r->filter_len);
+	frame_put_u32(&b, r->groups);
+	for (uint32_t i = 0; i < r->groups && i < 70; i++)
+		frame_put_u32(&b, i);
 	assert_int_equal(frame_end(&b, begun, &e), 0);
 	struct frame f = one_frame(MSG_EXEC, 1);
 	memset(&x, 0x55, sizeof(x));
@@ -328,6 +336,9 @@ static void test_a_command_out_of_range_is_refused(void **state)
 		bool is_good;
 	} rows[] = {
 		{ { .flags = 0 }, true },
+		{ { .groups = EXEC_MAX_GROUPS }, true },
+		{ { .groups = EXEC_MAX_GROUPS + 1 }, false },
+		{ { .groups = UINT32_MAX }, false },
 		{ { .flags = EXEC_PTY | EXEC_LAST, .words = 4 }, true },
 		{ { .flags = EXEC_FLAGS + 1 }, false },
 		{ { .flags = EXEC_PACK, .words = 1 }, true },

@@ -133,12 +133,19 @@ static void print_status(void)
 	(void)fflush(stdout);
 }
 
+/* Further groups are of whom they are asked for. */
+static uint32_t group_count(const struct row *row)
+{
+	return row->command_uid == OTHER ? 2 : 0;
+}
+
 /* We are a child that plays the executor, and then its child. */
 static _Noreturn void play(const struct row *row, int out)
 {
 	char *argv[] = { (char *)"grep", (char *)"-E", (char *)"^(Cap|[UG]id|Groups)",
 			 (char *)"/proc/self/status", NULL };
-	struct exec x = { .uid = row->command_uid, .gid = row->command_uid };
+	struct exec x = { .uid = row->command_uid, .gid = row->command_uid,
+			  .group_count = group_count(row), .groups = { 44, 45 } };
 	struct user user;
 
 	(void)dup2(out, 1);
@@ -199,7 +206,7 @@ static void expect_row(const struct row *row)
 	expect_line(&at, "CapEff", row->effective);
 	expect_line(&at, "CapBnd", row->bounding);
 	expect_line(&at, "CapAmb", inherited(row->uid, handed_on));
-	expect_ids(&at, row->command_uid, is_self ? "4242" : "");
+	expect_ids(&at, row->command_uid, is_self ? "4242" : group_count(row) ? "44 45" : "");
 	expect_line(&at, "CapInh", inherited(row->command_uid, row->expected));
 	expect_line(&at, "CapPrm", row->expected);
 	expect_line(&at, "CapEff", row->expected);
