@@ -218,7 +218,7 @@ struct hutch_exec {
 	const char *const *argv;   /* ended by NULL */
 	const char *const *env;	   /* "NAME=VALUE", ended by NULL; or NULL */
 	const char *const *secret; /* names among all variables, ended by NULL; or NULL */
-	const char *cwd;	   /* an absolute path inside; NULL: the sandbox's own */
+	const char *cwd;	   /* inside, below the sandbox's own; NULL: that */
 	const char *user;	   /* NAME, UID or UID:GID; NULL: the sandbox's own */
 	unsigned flags;		   /* HUTCH_TTY, _STDIN, _DETACH, _FDS */
 	uint32_t rows, cols;	   /* with HUTCH_TTY; 0: 24 and 80 */

@@ -112,15 +112,16 @@ static int get_secret(const struct call *call, const struct job *j)
 
 static int get_place(const struct call *call, struct job *j)
 {
-	const char *cwd = j->exec.cwd;
+	const char *cwd = NULL;
 	uint64_t rows = 24, cols = 80;
 
 	if (call_text(call, "cwd", &cwd) < 0 || call_uint(call, "rows", 65535, &rows) < 0 ||
 	    call_uint(call, "cols", 65535, &cols) < 0)
 		return -1;
-	if (cwd[0] != '/')
-		return err_set(call->e, ERR_USAGE, "params.cwd: not an absolute path");
-	j->cwd = text_copy(cwd);
+	if (cwd && !*cwd)
+		return err_set(call->e, ERR_USAGE, "params.cwd: empty");
+	j->cwd = !cwd || *cwd == '/' ? text_copy(cwd ? cwd : j->exec.cwd)
+				     : text_format("%s/%s", j->exec.cwd, cwd);
 	j->exec.cwd = j->cwd;
 	j->exec.rows = (uint32_t)rows;
 	j->exec.cols = (uint32_t)cols;

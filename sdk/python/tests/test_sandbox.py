@@ -383,6 +383,44 @@ class Doing:
             self.assertEqual((box.read("in"), box.read_bytes("d/in")), ("b", b"b"))
             self.assertEqual(box.stat("in").stat.size, 1)
 
+    def test_what_is_of_a_session_begins_where_it_stands_and_all_else_at_the_sandboxs_folder(self):
+        with self.box() as box:
+            box.run("mkdir -p d/e; cd d && echo session >where; echo sandbox >../where")
+            # Actions of the session,
+            for told in (box.read("where"), box.view("where"), box.run("cat where").content,
+                         box.grep("session").content):
+                self.assertIn("session", told)
+            self.assertEqual(box.stat("where").stat.size, 8)
+            self.assertEqual(box.list().content, "e/\nwhere")
+            self.assertEqual(box.glob("wh*").content, "where")
+            box.mkdir("f")
+            box.move("f", "g")
+            box.write("g/x", "x")
+            box.remove("g", recursive=True)
+            self.assertEqual(box.list().content, "e/\nwhere")
+            # of another one, which goes nowhere,
+            self.assertEqual(box.read("where", session="other"), "sandbox\n")
+            self.assertEqual(box.run("cat where", is_static=True, cwd="d/e/..").content, "session")
+            # and what is of none.
+            self.assertEqual(box.read_bytes("where"), b"sandbox\n")
+            box.write_bytes("h/x", b"x", parents=True)
+            self.assertEqual(box.read("/workspace/h/x"), "x")
+            self.assertEqual(box.exec(["cat", "where"]).stdout, b"sandbox\n")
+            self.assertEqual(box.exec(["cat", "where"], cwd="d").stdout, b"session\n")
+            self.assertEqual(box.exec(["pwd"], cwd="./d/e").stdout, b"/workspace/d/e\n")
+            self.assertRaises(hutch.HutchError, box.exec, ["pwd"], cwd="nowhere")
+            self.assertRaises(hutch.InvalidError, box.exec, ["pwd"], cwd="")
+            out = io.BytesIO()
+            box.copy_out("where", out)
+            out.seek(0)
+            box.copy_in(out, "h")
+            with tempfile.TemporaryDirectory() as folder:
+                box.download("h/where", folder)
+                with open(os.path.join(folder, "where"), "rb") as file:
+                    self.assertEqual(file.read(), b"sandbox\n")
+                box.upload(os.path.join(folder, "where"), "i")
+            self.assertEqual(box.read("/workspace/i"), "sandbox\n")
+
     def test_trees_go_in_and_out_as_tars(self):
         with self.box() as box:
             box.run("mkdir -p tree/sub; echo x >tree/sub/file; ln -s file tree/sub/link; mkfifo tree/pipe")
