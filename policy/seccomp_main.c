@@ -287,7 +287,9 @@ static int why(const struct options *o, struct err *e)
 		rc = ask(o, &p, &pretend, &answer, e);
 	if (rc == 0) {
 		answer_print(&answer, o->is_json, stdout);
-		rc = answer.is_yes ? EXIT_YES : EXIT_NO;
+		rc = fflush(stdout) || ferror(stdout) ? err_sys(e, "write to stdout")
+		     : answer.is_yes		      ? EXIT_YES
+						      : EXIT_NO;
 	}
 	profile_done(&p);
 	profile_done(&pretend);

@@ -84,7 +84,7 @@ static int pull_one(const struct pull *p, const char *text, struct err *e)
 		return -1;
 	reference_print(&r, name);
 	(void)printf("%s\n", name);
-	(void)fflush(stdout);
+	(void)report_flush(); /* main() tells of a failure */
 	return 0;
 }
 

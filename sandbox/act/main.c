@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
+	report_begin();
 	launch_ready();
 	policy_init(&policy);
 	if (options_parse(argv + 1, &options, &e) < 0)

@@ -327,8 +327,8 @@ static int apply(struct job *j, struct err *e)
 	int result = judge(j, e);
 	if (result == 0)
 		result = walk_all(j, apply_all, e);
-	if (fflush(stdout))
-		return err_sys(e, "write to stdout");
+	if (report_flush() < 0)
+		return report_unwritten(e);
 	if (result < 0)
 		return failed(j, e);
 	note_left_out(j);

@@ -153,11 +153,14 @@ static int show_all(const struct shown *s, const char *folder, struct err *e)
 	struct ledger_line line;
 	int more = audit_walk_begin(&w, folder, e);
 
-	while (more >= 0 && (more = ledger_walk_next(&w, &line, e)) > 0)
+	while (more >= 0 && (more = ledger_walk_next(&w, &line, e)) > 0) {
 		show(s, &line);
+		if (ferror(stdout))
+			more = report_unwritten(e);
+	}
 	ledger_walk_done(&w);
-	if (more == 0 && fflush(stdout) != 0)
-		return err_sys(e, "write to stdout");
+	if (more == 0 && report_flush() < 0)
+		return report_unwritten(e);
 	return more;
 }
 

@@ -117,7 +117,7 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 	d->count++;
 	if (!ferror(stdout))
 		return 0;
-	return err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+	return report_unwritten(e);
 }
 
 static void on_left_out(void *who, const char *path, const char *why)
@@ -175,8 +175,8 @@ static int diff_all(struct diff *d, struct err *e)
 		result = diff_root(d, e);
 	if (d->is_json && result == 0)
 		(void)printf("]\n");
-	if (result == 0 && fflush(stdout))
-		result = err_sys(e, "write to stdout");
+	if (result == 0 && report_flush() < 0)
+		result = report_unwritten(e);
 	return result;
 }
 

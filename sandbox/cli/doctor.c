@@ -224,7 +224,7 @@ static int report(const struct diagnosis *d, bool is_json, struct err *e)
 		doctor_print_json(d, stdout);
 	else
 		doctor_print(d, has_colors(), stdout);
-	return fflush(stdout) || ferror(stdout) ? err_sys(e, "write to stdout") : 0;
+	return report_flush() < 0 ? report_unwritten(e) : 0;
 }
 
 static int run(const struct doctor_options *o, struct err *e)

@@ -61,7 +61,7 @@ static bool collect(struct asked *a, const struct each *what)
 	if (what->is_the_end)
 		each_settle(c->name, c->id);
 	(void)printf("%s\n", c->name);
-	(void)fflush(stdout); /* the next may take its time */
+	(void)report_flush(); /* the next may take its time; main() tells of a failure */
 	return true;
 }
 

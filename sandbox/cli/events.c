@@ -60,12 +60,13 @@ static char *line_of(const char *name, struct reply event)
 	return line;
 }
 
-static void show(const struct listener *l, const struct source *s, const struct message *m)
+/* -1: nobody would read it any more. */
+static int show(const struct listener *l, const struct source *s, const struct message *m)
 {
 	const struct reply event = m->params;
 
 	if (!reply_is(m->method, "event") || reply_type(event) != REPLY_OBJECT)
-		return;
+		return 0;
 	if (l->is_json) {
 		/* Whose it is stands in front of what the event has. */
 		(void)printf("{\"name\":\"%s\",%.*s\n", s->client.name, (int)event.len - 1,
@@ -75,7 +76,7 @@ static void show(const struct listener *l, const struct source *s, const struct 
 		AUTO_FREE char *safe = visible_line(line);
 		(void)puts(safe);
 	}
-	(void)fflush(stdout);
+	return report_flush();
 }
 
 /* --- listening ------------------------------------------------------------- */
@@ -85,8 +86,8 @@ static int take(struct listener *l, struct source *s, const struct message *m, s
 {
 	int64_t number;
 
-	if (m->id == 0)
-		show(l, s, m);
+	if (m->id == 0 && show(l, s, m) < 0)
+		return report_unwritten(e);
 	if (m->id == 0 && reply_integer(reply_get(m->params, "n"), &number))
 		s->seen = number + 1;
 	if (m->id && m->id == (unsigned)s->request) {

@@ -261,6 +261,7 @@ int main(int argc, char **argv)
 
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
+	report_begin();
 	int taken = argc < 2 ? 0 : take_log_flags(argv + 1, &e);
 	if (taken < 0) {
 		report_error(&e);

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/visible.h"
 #include "rootfs-tools/ground.h"
+#include "sandbox/cli/report.h"
 #include "sandbox/cli/unified.h"
 
 #define TEXT_MAX   (1u << 20)
@@ -204,6 +205,6 @@ int patch_print(struct tell *t, const struct meeting *m, FILE *to, struct err *e
 	free(old.text);
 	free(new.text);
 	if (result == 0 && ferror(to))
-		return err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+		return report_unwritten(e);
 	return result;
 }

@@ -96,7 +96,7 @@ static int list_main(char **argv)
 /* A mount protects what is there, and no more. */
 static void note_unprotected(const struct policy *p)
 {
-	(void)fflush(stdout); /* the table is above it, wherever they go */
+	(void)report_flush(); /* the table is above it, wherever they go */
 	for (size_t i = 0; p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
 		const struct volume *v = &p->volumes[i];
 		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)

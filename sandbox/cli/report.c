@@ -70,18 +70,41 @@ int report_end(int result, const struct err *e)
 	return EXIT_HUTCH;
 }
 
+/* Why the first write to stdout failed: stdio keeps no more than that one did. */
+static int unwritten;
+
+int report_flush(void)
+{
+	if (fflush(stdout) != 0 && !unwritten)
+		unwritten = errno;
+	return ferror(stdout) ? -1 : 0;
+}
+
+int report_unwritten(struct err *e)
+{
+	if (unwritten)
+		errno = unwritten;
+	return errno ? err_sys(e, "write to stdout")
+		     : err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+}
+
 int report_told(int code)
 {
 	struct err e;
 
 	errno = 0;
-	if (code != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
+	if (code == EXIT_HUTCH || report_flush() == 0)
 		return code;
-	if (errno)
-		(void)err_sys(&e, "write to stdout");
-	else /* it was an earlier one that failed */
-		(void)err_set(&e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+	(void)report_unwritten(&e);
 	return report_end(-1, &e);
+}
+
+void report_begin(void)
+{
+	static char kept[64 << 10];
+
+	if (!isatty(1))
+		(void)setvbuf(stdout, kept, _IOFBF, sizeof(kept)); /* valid arguments */
 }
 
 static int write_object(int fd, const char *line)

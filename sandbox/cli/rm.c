@@ -173,7 +173,7 @@ static int remove_and_tell(const char *name, bool is_forced, struct err *e)
 	if (remove_one(name, is_forced, e) < 0)
 		return -1;
 	(void)printf("%s\n", name);
-	(void)fflush(stdout);
+	(void)report_flush(); /* main() tells of a failure */
 	if (id[0])
 		tell_kept(id);
 	return 0;
@@ -221,7 +221,7 @@ static int wait_one(const char *name, struct err *e)
 		return err_set(e, ERR_INTERNAL, "what is recorded of the end of sandbox '%s' is "
 						"not to be understood", name);
 	(void)printf("%lld\n", (long long)code);
-	(void)fflush(stdout);
+	(void)report_flush(); /* main() tells of a failure */
 	return 0;
 }
 

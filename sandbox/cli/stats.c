@@ -176,8 +176,8 @@ static int watch(char *const *names, struct err *e)
 			return -1;
 		(void)printf(CLEAR);
 		print_table(now.samples, before.samples, now.count);
-		if (fflush(stdout) != 0)
-			return 0; /* the terminal is gone */
+		if (report_flush() < 0)
+			return report_unwritten(e);
 		look_done(&before);
 		before = now;
 		(void)nanosleep(&second, NULL);

@@ -246,6 +246,7 @@ int main(int argc, char **argv)
 
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
+	report_begin();
 	order_init(&o, !strcmp(me, "hutch-fork")    ? VERB_FORK
 		       : !strcmp(me, "hutch-start") ? VERB_START
 						    : VERB_CREATE);

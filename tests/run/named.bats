@@ -585,7 +585,7 @@ logged() {
 	[[ ${stderr_lines[1]} == 'hutch: hint: hutch rm -f box'* ]]
 	sentence="write the name of pool 'p', which is there: No space left" full pool create p --size 1
 	"$HUTCH" pool rm p
-	sentence='write to stdout: (No space left|not all of it)'
+	sentence='write to stdout: No space left on device'
 	full ps
 	full ps -q
 	full inspect box

@@ -368,6 +368,47 @@ told() {
 	done
 }
 
+# all_told WORDS...: each of them, onto a full disk, ends with one sentence, the same one, with the reason.
+all_told() {
+	local words
+	for words; do
+		full $words
+		[[ $status == 125 && ${stderr_lines[-1]} == 'hutch: write to stdout: No space left on device' &&
+			$(grep -c 'write to stdout' <<<"$stderr") == 1 ]] || {
+			echo "$words"
+			return 1
+		}
+	done
+}
+
+@test "every verb that prints says what kept it from that, in the same words, and ends with 125" {
+	all_told --version version --help help 'run --help' 'exec --help' 'create --help' 'fork --help' 'act --help' 'cp --help' 'image --help' 'image help' 'image ls --help' \
+		'policy --help' 'pool --help' 'audit --help' 'policy list' 'policy show default' \
+		'why read /usr' 'why read /nowhere' 'why syscall mount' 'why --json read /usr' doctor 'doctor --json' \
+		'run --dry-run true' 'image ls' 'image ls --json' 'image quota' 'image verify' ps 'ps --json' \
+		'pool ls' 'pool ls --json'
+}
+
+@test "so does each that tells of a sandbox, and those that wait for more end" {
+	room w
+	echo old >w/old
+	give w
+	"$HUTCH" create --workspace w:cow --audit on box
+	"$HUTCH" create other
+	"$HUTCH" exec -d box sh -c 'echo one; echo two'
+	"$HUTCH" exec box sh -c 'echo new >old; for i in $(seq 400); do echo x >"f$i"; done'
+	until_true logged two
+	all_told ps 'ps -q' 'ps --json' 'inspect box' 'stats --no-stream box' 'stats --json box' 'port ls box' 'port add box auto:80' \
+		'logs box' 'logs -f box' 'events box' 'events -f box' 'events -f --json box' \
+		'diff box' 'diff --json box' 'diff --patch box' 'apply --dry-run box' 'exec -d box true' 'pause box' 'unpause box' \
+		'stop box' 'wait box' 'audit verify' 'audit show' 'rm -f box other'
+	[ -z "$("$HUTCH" ps -q)" ]
+}
+
+logged() {
+	"$HUTCH" logs box | grep -qx "$1"
+}
+
 @test "a reader that goes away ends the command as in any pipe, and is no failure of its own" {
 	set +o pipefail
 	"$HUTCH" run sh -c 'trap "" PIPE; yes 2>/dev/null; exit 0' 2>err | head -n 1
