@@ -170,6 +170,19 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 	return o->count && strlen(o->items[o->count - 1]) + 1 == len;
 }
 
+/* What is there is to be moved aside: rename(2). */
+static const char *why_fixed(const struct meeting *m, bool is_mode)
+{
+	const char *why = obstacle_fixed(m->at, "");
+	struct stat at;
+
+	if (!why && m->exists)
+		why = obstacle_fixed(m->at, m->name);
+	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid() && fstat(m->at, &at) == 0)
+		why = obstacle_sticky(&at);
+	return why;
+}
+
 /* Whether the kernel will let us, as far as it can be asked. */
 static int check_rights(struct apply *a, const struct meeting *m)
 {
@@ -184,7 +197,8 @@ static int check_rights(struct apply *a, const struct meeting *m)
 		list_add(&a->opened, m->path);
 	if (!is_mode && !is_open && faccessat(m->at, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return refuse_errno(a, m->path, "write to the folder that it is in");
-	return 0;
+	const char *why = why_fixed(m, is_mode);
+	return why ? refuse(a, m->path, why) : 0;
 }
 
 /* 0: it may be made there. */
@@ -473,6 +487,15 @@ static int apply_folder(struct apply *a, struct tell *t, const struct meeting *m
 	return put_in_place(a, m);
 }
 
+/* What could not be removed, though it was judged that it could, has its name again. */
+static int put_back(struct apply *a, const struct meeting *m)
+{
+	if (faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE);
+	return refuse(a, m->path, "not all that is in it could be removed");
+}
+
 /* Moved aside, looked at once more, and then removed. */
 static int apply_removal(struct apply *a, struct tell *t, const struct meeting *m,
 			 struct err *e)
@@ -486,7 +509,7 @@ static int apply_removal(struct apply *a, struct tell *t, const struct meeting *
 		return refuse(a, m->path, APPEARED);
 	}
 	remove_temporary(a, m->at);
-	return 0;
+	return put_back(a, m);
 }
 
 typedef int apply_kind(struct apply *, struct tell *, const struct meeting *, struct err *);

@@ -19,6 +19,7 @@ setup() {
 }
 
 teardown() {
+	[[ -z ${has_theirs:-} ]] || not_theirs sh -c 'rm -rf -- *'
 	remove_boxes
 	for name in $("$HUTCH" ps -aq); do "$HUTCH" discard "$name" >/dev/null 2>&1; done
 	end
@@ -528,6 +529,86 @@ repository() {
 		[[ $(cat project/a spare/x | sort | xargs) == 'host in' && $stderr != *'was not tried'* ]]
 		"$HUTCH" discard "$name"
 	done
+}
+
+# theirs COMMAND...: in the project, as a user of this host's who is neither its owner nor root.
+theirs() {
+	has_theirs=1
+	"$HUTCH" run --idmap ranges -u 5:5 -v "$T/project:/p" -w /p -- "$@"
+}
+
+# not_theirs COMMAND...: the same, of all that belongs to that user, as root of a sandbox.
+not_theirs() {
+	"$HUTCH" run --idmap ranges -u root -v "$T/project:/p" -w /p -- "$@"
+}
+
+@test "a folder in which another user's keep theirs is not removed in part: nothing is applied" {
+	needs_range
+	give project
+	work sh -c 'echo mine >>a; rm -r old; echo new >new; rm -r src; echo file >src'
+	chmod 777 project/old project/old/sub project/src
+	theirs sh -c 'mkdir old/sub/theirs src/theirs; echo x >old/sub/theirs/f; echo x >src/theirs/f'
+	chmod 755 project/old project/old/sub project/src
+	before=$(tree_of project)
+	hutch apply --force "$name"
+	[[ $status == 125 && -z $output && $(tree_of project) == "$before" ]]
+	[[ $stderr == *'not applied: /workspace/old: sub/theirs/f in it cannot be removed from a folder of another user'* ]]
+	[[ $stderr == *'not applied: /workspace/src: theirs/f in it cannot be removed from a folder of another user'* ]]
+	[[ $stderr == *"nothing was applied: 2 of the changes of '$name' cannot be, and all files are as they were"* ]]
+	hutch apply --force --partial "$name"
+	[[ $status == 125 && $(sort <<<"$output") == $'A /workspace/new\nM /workspace/a' ]]
+	[[ -f project/old/sub/theirs/f && -f project/old/x && -f project/src/main.c ]]
+	[ -z "$(find project -name '.hutch-*')" ]
+	# What is empty goes with the folder that it is in.
+	not_theirs sh -c 'rm old/sub/theirs/f src/theirs/f'
+	hutch apply --force "$name"
+	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]
+}
+
+@test "what another user has in a folder with the sticky bit is judged beforehand, too" {
+	needs_range
+	give project
+	chmod 777 project
+	theirs sh -c 'mkdir -m 1777 shared; echo x >shared/f; chmod 666 shared/f'
+	chmod 755 project
+	"$HUTCH" run --workspace project:cow -v "$T/project/shared:/s:cow" -- sh -c 'echo mine >>a; rm /s/f; echo new >/s/new' 2>err
+	name=$(sed -n 's/.*kept as \([a-z0-9-]*\);.*/\1/p' err)
+	before=$(tree_of project)
+	hutch apply "$name"
+	[[ $status == 125 && -z $output && $(tree_of project) == "$before" ]]
+	[[ $stderr == *'not applied: /s/f: belongs to another user, and the folder that it is in has the sticky bit'* ]]
+	hutch apply --partial "$name"
+	[[ $status == 125 && $(sort <<<"$output") == $'A /s/new\nM /workspace/a' && $(cat project/shared/f) == x ]]
+}
+
+@test "what is mounted in a folder that is to be removed stays, and so does the folder" {
+	work sh -c 'echo mine >>a; rm -r old; rm -r src; echo file >src'
+	as_who mkdir project/old/sub/mnt
+	# shellcheck disable=SC2016 # what is quoted is the inner shell's
+	catch outer sh -c 'mount -t tmpfs none project/old/sub/mnt && mount -t tmpfs none project/src && echo precious >project/old/sub/mnt/f &&
+		echo precious >project/src/f || exit 1
+		"$0" apply --force "$1"; code=$?; cat project/old/sub/mnt/f project/src/f project/old/x project/a; exit $code' "$HUTCH" "$name"
+	[[ $status == 125 && $output == $'precious\nprecious\nx\nhello' ]]
+	[[ $stderr == *'not applied: /workspace/old: sub/mnt in it is a mount on this host, whose content the sandbox has not seen'* ]]
+	[[ $stderr == *'not applied: /workspace/src: is a mount on this host'* && $stderr == *'nothing was applied: 2 of'* ]]
+	hutch apply --force "$name"
+	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]
+}
+
+@test "what nobody may change is found beforehand" {
+	work sh -c 'echo mine >>a; rm -r old; echo more >>src/main.c; rm n30; echo new >src/new'
+	# Root alone may set it, and not on every file system.
+	is_root && chattr +i project/old/x project/n30 2>/dev/null && chattr +a project/src || return 0
+	before=$(tree_of project)
+	hutch apply --force "$name"
+	local told=$stderr after
+	after=$(tree_of project)
+	chattr -ia project/old/x project/src project/n30
+	[[ $status == 125 && -z $output && $after == "$before" && $told == *'nothing was applied: 4 of'* ]]
+	[[ $told == *'/workspace/old: x in it cannot be changed (lsattr(1): i or a)'* ]]
+	[[ $told == *'/workspace/n30: cannot be changed (lsattr(1): i or a)'* ]]
+	[[ $told == *'/workspace/src/main.c: is in a folder that cannot be changed (lsattr(1): i or a)'* ]]
+	[[ $told == *'/workspace/src/new: is in a folder that cannot be changed (lsattr(1): i or a)'* ]]
 }
 
 # --- hostile ones -------------------------------------------------------------------
