@@ -80,7 +80,7 @@ static int next_byte(struct reader *r)
 	return r->at < r->len ? (unsigned char)r->bytes[r->at++] : -1;
 }
 
-/* False: that was all.  What is too long becomes an empty line. */
+/* False: that was all.  A line that is too long becomes an empty one. */
 static bool next_line(struct reader *r, char line[LINE_MAX_LEN])
 {
 	size_t len = 0;

@@ -1,8 +1,8 @@
 /* account -- lines of passwd(5) and group(5).
  *
  * Strangers wrote these files: each line is bounded, and is an account only where its
- * numbers are numbers.  Who calls this on a file of an image, or of a sandbox, is a process
- * that can do nothing but this (sandbox/accounts.h), or one of the inside
+ * numbers are numbers.  Two kinds of processes call this on a file of an image or a
+ * sandbox: one that can do nothing else (sandbox/accounts.h), and one of the inside
  * (executor/errand_account.c). */
 #pragma once
 #include <stdbool.h>

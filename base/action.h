@@ -168,7 +168,7 @@ enum errand_flag {
 #define ERRAND_TEXT_MAX	 (1u << 20)
 /* A file that git compares; of a diff both are told, behind a line with their sizes. */
 #define ERRAND_SIDE_MAX (1u << 20)
-/* Of an account. */
+/* The text about an account. */
 #define ERRAND_ACCOUNT_MAX 4096
 /* What a credential helper says, of a git clone. */
 #define ERRAND_SECRET_MAX 4000

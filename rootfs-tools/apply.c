@@ -170,7 +170,7 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 	return o->count && strlen(o->items[o->count - 1]) + 1 == len;
 }
 
-/* What is there is to be moved aside: rename(2). */
+/* Why rename(2) will not move aside the file or folder that is there, or NULL. */
 static const char *why_fixed(const struct meeting *m, bool is_mode)
 {
 	const char *why = obstacle_fixed(m->at, "");
@@ -487,7 +487,7 @@ static int apply_folder(struct apply *a, struct tell *t, const struct meeting *m
 	return put_in_place(a, m);
 }
 
-/* What could not be removed, though it was judged that it could, has its name again. */
+/* A folder that could not be emptied, though it was judged that it could, gets its name back. */
 static int put_back(struct apply *a, const struct meeting *m)
 {
 	if (faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) < 0)

@@ -1,7 +1,8 @@
 /* obstacle -- what is in a folder of the host's that may not be removed with it.
  *
- * The folder is walked through descriptors and through no link (archive/trail.h).  What
- * cannot be looked at is an obstacle, too, and so is what the kernel would not let us remove. */
+ * The folder is walked through descriptors and through no link (archive/trail.h).  A name
+ * that cannot be looked at is an obstacle, too, and so is one that the kernel would not let us
+ * remove. */
 #pragma once
 
 struct stat;

@@ -60,7 +60,7 @@ static char *line_of(const char *name, struct reply event)
 	return line;
 }
 
-/* -1: nobody would read it any more. */
+/* -1: it could not be written. */
 static int show(const struct listener *l, const struct source *s, const struct message *m)
 {
 	const struct reply event = m->params;

@@ -29,9 +29,10 @@ void report_error(const struct err *e);
 /* The exit code of a verb: 0, or EXIT_HUTCH when the error was told. */
 int report_end(int result, const struct err *e);
 
-/* Before anything is printed.  What no terminal shows is kept until report_flush(), for musl
- * writes the first line at once, and each KiB, and drops all behind one that failed: whoever
- * prints would have to look at errno then.  Who prints more than 64 KiB does. */
+/* Before anything is printed.  Output that does not go to a terminal is kept until
+ * report_flush(), for musl writes the first line at once, and each KiB, and drops all behind one
+ * that failed: the verb would have to look at errno then.  A verb that prints more than 64 KiB
+ * does. */
 void report_begin(void);
 
 /* Shows what was printed, at once.  -1: it, or something before it, could not be written. */
@@ -41,7 +42,7 @@ int report_flush(void);
 int report_unwritten(struct err *e);
 
 /* The exit code of a program that has printed on stdout and is to end with `code`: that
- * only if all of it was written, for 1 may be an answer, too, which nobody has read. */
+ * only if all of it was written, for 1 may be an answer, too, which has not been read then. */
 int report_told(int code);
 
 /* --json of what makes something that has a name: {"version":1,"name","error"}.  To be said

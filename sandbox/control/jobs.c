@@ -324,7 +324,7 @@ static int on_content(struct job *j, const struct frame *f, struct err *e)
 		       ? 1 : err_set(e, ERR_PROTOCOL, "it sent more of an account than one has");
 }
 
-/* Nobody is told of one whose client has gone meanwhile. */
+/* A job whose client has gone meanwhile is dropped without a word. */
 static int on_returned(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
 {
 	struct returned x;

@@ -53,7 +53,7 @@ struct job {
 	char *cwd; /* owned */
 	char *user; /* owned: USER[:GROUP], to be looked up; NULL: exec has the numbers */
 	struct buffer found; /* what the errand told; no more than ERRAND_ACCOUNT_MAX */
-	unsigned said; /* of the variables of an account, those that somebody has set */
+	unsigned said; /* of the variables of an account, those that are set to other values */
 	struct wire_fds fds;
 	struct capture *capture; /* owned; NULL: its descriptors are its client's */
 	bool owes_event;	 /* its owner has still to be told of its end, which is */

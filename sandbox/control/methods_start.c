@@ -46,7 +46,8 @@ static void set_env(struct list *env, size_t count, const char *key, const char 
 		list_add(env, word);
 }
 
-/* What every command of the sandbox has, or has but for who it is. */
+/* The variables that every command of the sandbox has; those of a user who is to be looked up
+ * come later. */
 static void add_own(const struct call *call, struct job *j)
 {
 	const struct plan *plan = &call->s->launch->plan;

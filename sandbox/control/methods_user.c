@@ -27,7 +27,7 @@ unsigned methods_user_variable(const char *name)
 	return 0;
 }
 
-/* What the policy, the image or an agent's env action says counts more than an account. */
+/* Values of the policy, the image or an agent's env action count more than an account's. */
 static unsigned already_said(const struct supervisor *s)
 {
 	const struct list *set = &s->launch->policy->env_set;
@@ -81,7 +81,7 @@ static int not_mapped(const struct supervisor *s, const char *user, struct err *
 }
 
 /* As -u of hutch run: a name or number that the id map has, or, with ranges, a name that
- * somebody has put into the sandbox's passwd meanwhile. */
+ * was put into the sandbox's passwd meanwhile. */
 int methods_get_user(const struct call *call, struct job *j)
 {
 	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
@@ -194,7 +194,7 @@ static int check_outcome(const struct supervisor *s, const struct job *j,
 			  s->entry->name);
 }
 
-/* Of those that a range has, the executor's own is the first that nobody else has. */
+/* A range has more ids than these: the first one behind them is the executor's own. */
 static int check_ranges(const struct job *j, const struct person *p, struct err *e)
 {
 	uint32_t most = p->uid > p->gid ? p->uid : p->gid;

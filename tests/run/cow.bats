@@ -559,7 +559,7 @@ not_theirs() {
 	[[ $status == 125 && $(sort <<<"$output") == $'A /workspace/new\nM /workspace/a' ]]
 	[[ -f project/old/sub/theirs/f && -f project/old/x && -f project/src/main.c ]]
 	[ -z "$(find project -name '.hutch-*')" ]
-	# What is empty goes with the folder that it is in.
+	# An empty folder goes with the folder that it is in.
 	not_theirs sh -c 'rm old/sub/theirs/f src/theirs/f'
 	hutch apply --force "$name"
 	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]

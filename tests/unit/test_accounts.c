@@ -131,7 +131,7 @@ static void test_it_can_do_nothing_but_read(void **state)
 	assert_non_null(strstr(e.text, "ended"));
 }
 
-/* Of group(5): who is a member by name, whole and as it stands. */
+/* A member is compared by its whole name, as it stands (group(5)). */
 static void test_groups_that_have_a_user(void **state)
 {
 	static const char text[] = "root:x:0:\nfirst:x:44:b,a\nown:x:1:a\nnot:x:2:ab,a \n"

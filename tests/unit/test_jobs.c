@@ -32,7 +32,7 @@ struct scene {
 	int executor; /* the other end */
 	struct buffer said; /* what the executor says next */
 	unsigned started, failed, ended, waited, looked_up;
-	bool is_nobody; /* whom it looks up */
+	bool is_nobody; /* the user that is looked up */
 	uint32_t sys; /* of the last that failed */
 };
 
@@ -346,7 +346,7 @@ static void a_user_is_looked_up_before_it_is_started(void **state)
 	assert_int_equal(s->looked_up, 1);
 }
 
-/* What it would have been is nobody's any more, and its place is free. */
+/* The job is forgotten, and its place is free. */
 static void of_one_that_is_not_found_nothing_is_left(void **state)
 {
 	struct scene *s = *state;

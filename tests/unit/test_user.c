@@ -133,7 +133,7 @@ static void print_status(void)
 	(void)fflush(stdout);
 }
 
-/* Further groups are of whom they are asked for. */
+/* Only commands of the other user ask for further groups. */
 static uint32_t group_count(const struct row *row)
 {
 	return row->command_uid == OTHER ? 2 : 0;
