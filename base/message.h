@@ -76,6 +76,7 @@ enum copy_exit {
 	COPY_NO_SPACE,
 	COPY_LIMIT,
 	COPY_INVALID,
+	COPY_TIMED_OUT, /* the inside kept it stopped for too long */
 	COPY_EXIT_COUNT
 };
 

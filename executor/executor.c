@@ -297,6 +297,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	look_at_clock(x); /* a tree that ends may have taken long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
+	workers_look(&x->workers, executor_now(x));
+	processes_look(&x->processes, everyone_is_paused(&x->everyone), executor_now(x));
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
@@ -324,11 +326,15 @@ static int sooner(int a, int b)
 /* How long poll(2) is to wait. */
 static int timeout_of(const struct executor *x, bool has_more)
 {
-	int64_t sessions = sessions_due(&x->sessions), workers = workers_due(&x->workers);
-	int64_t theirs = sessions < workers ? sessions : workers;
+	const int64_t dues[] = { sessions_due(&x->sessions), workers_due(&x->workers),
+				 workers_look_due(&x->workers),
+				 processes_look_due(&x->processes) };
+	int64_t theirs = INT64_MAX;
 	int64_t due = clock_sooner(everyone_due(&x->everyone),
 				   ending_next(&x->ending, x->now));
 
+	for (size_t i = 0; i < ARRAY_LEN(dues); i++)
+		theirs = dues[i] < theirs ? dues[i] : theirs;
 	if (has_more || dials_has_more(&x->dials))
 		return 0;
 	return sooner(everyone_wait(&x->everyone, theirs, x->now),

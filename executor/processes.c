@@ -170,7 +170,8 @@ void processes_start(struct processes *p, const struct command_request *request,
 
 	*c = (struct command){ .id = mine.id,
 			       .status = -1,
-			       .is_last = mine.exec->flags & EXEC_LAST };
+			       .is_last = mine.exec->flags & EXEC_LAST,
+			       .copies = mine.exec->flags & EXEC_COPIES };
 	if (sys)
 		set_failed(c, EXEC_STAGE_FORK, sys);
 	else if (mine.exec->flags & EXEC_PTY)
@@ -267,11 +268,53 @@ static void set_exited(struct command *c, int status, const struct rusage *used)
 		.user_us = in_microseconds(used->ru_utime),
 		.sys_us = in_microseconds(used->ru_stime),
 	};
+	if (c->is_late) {
+		c->exited.is_signaled = false;
+		c->exited.status = COPY_TIMED_OUT;
+	}
 	/* It is dead, so its end of the pipe is closed. */
 	if (c->state == COMMAND_STARTING)
 		look_at_status(c);
 	if (c->relay)
 		relay_drain(c->relay);
+}
+
+static bool is_watched(const struct command *c)
+{
+	return c->copies && c->pid > 0 && !c->is_reaped && !c->is_late;
+}
+
+int64_t processes_look_due(const struct processes *p)
+{
+	int64_t due = INT64_MAX;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (is_watched(&p->commands[i]) && p->commands[i].halt.due < due)
+			due = p->commands[i].halt.due;
+	return due;
+}
+
+static void look(struct command *c, bool is_paused, int64_t now)
+{
+	bool is_due = is_watched(c) && now >= c->halt.due;
+
+	if (!is_due)
+		return;
+	switch (halt_step(&c->halt, !is_paused && halt_has(c->pid), now)) {
+	case HALT_GOES_ON:
+		return;
+	case HALT_IS_CONTINUED:
+		return halt_end(c->pid);
+	case HALT_HAS_TAKEN_ALL:
+		c->is_late = true;
+		(void)kill(c->pid, SIGKILL); /* it is unreaped, so it exists */
+	}
+}
+
+void processes_look(struct processes *p, bool is_paused, int64_t now)
+{
+	for (size_t i = 0; i < p->count; i++)
+		look(&p->commands[i], is_paused, now);
 }
 
 /* Who has ended and is not reaped, so that the number is still theirs; 0: nobody. */

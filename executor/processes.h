@@ -14,6 +14,7 @@
 
 #include "base/message.h"
 #include "executor/cgroup.h"
+#include "executor/halt.h"
 
 struct buffer;
 struct err;
@@ -38,6 +39,9 @@ struct command {
 	pid_t pid; /* and its process group; 0 when there is no process */
 	enum command_state state;
 	bool is_last, is_started_said, is_reaped;
+	bool copies; /* EXEC_COPIES: it is ours, and may not be kept stopped */
+	bool is_late; /* it was, and was ended for that */
+	struct halt halt;
 	size_t watched;	      /* places it took for poll(2) */
 	int status;	      /* owned; while STARTING, see spawn.h */
 	struct relay *relay;  /* owned; NULL without a terminal */
@@ -99,6 +103,12 @@ void processes_add_leaders(const struct processes *p, struct leaders *to);
 size_t processes_watch(struct processes *p, struct pollfd *fds);
 /* After poll(2), with these same places; no command was started in between. */
 void processes_serve(struct processes *p, const struct pollfd *fds);
+
+/* Looks for copies that the inside has stopped (halt.h): they are continued, and ended when
+ * that is too often.  Nobody is looked at while `is_paused`.  `now` is in ms of
+ * everyone_now(), as the time of the next look is; INT64_MAX: there is no copy. */
+void processes_look(struct processes *p, bool is_paused, int64_t now);
+int64_t processes_look_due(const struct processes *p);
 
 /* Reaps a bounded number of processes.  True when there may be more. */
 bool processes_reap(struct processes *p);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "executor/everyone.h"
 #include "executor/processes.h"
 #include "executor/spawn.h"
 
@@ -102,6 +103,7 @@ int workers_start(struct workers *s, struct worker *w, const struct worker_task 
 {
 	w->out = w->status = -1;
 	w->due = due_of(task->timeout_ms, now);
+	w->halt = (struct halt){ .due = now + HALT_EVERY_MS };
 	buffer_init(&w->got, w->kind->got_max);
 	if (is_full(s, w->kind) || !processes_reserve(s->processes, WORKER_FDS)) {
 		errno = EAGAIN;
@@ -136,6 +138,7 @@ static void ask_for(struct worker *w, int64_t now)
 	w->was_asked = true;
 	w->due = now + w->kind->last_words_ms;
 	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
+	halt_end(w->pid);
 }
 
 bool workers_cancel(struct workers *s, uint32_t id, int64_t now)
@@ -215,9 +218,14 @@ int64_t workers_due(const struct workers *s)
 	return due;
 }
 
-enum worker_step worker_step(const struct worker *w, int64_t now)
+enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t now)
 {
-	if (w->is_told || now < w->due)
+	if (w->is_told)
+		return WORKER_GOES_ON;
+	/* It says nothing more.  What takes back what it has begun gets all the time. */
+	if (is_stopped && !w->takes_back && (w->was_asked || now >= w->due))
+		return WORKER_IS_GIVEN_UP;
+	if (now < w->due)
 		return WORKER_GOES_ON;
 	return w->was_asked || !w->kind->last_words_ms ? WORKER_IS_GIVEN_UP
 						       : WORKER_IS_ASKED;
@@ -225,7 +233,9 @@ enum worker_step worker_step(const struct worker *w, int64_t now)
 
 static void expire(const struct workers *s, struct worker *w, int64_t now)
 {
-	switch (worker_step(w, now)) {
+	bool is_late = !w->is_told && now >= w->due;
+
+	switch (worker_step(w, is_late && halt_has(w->pid), now)) {
 	case WORKER_GOES_ON:
 		return;
 	case WORKER_IS_ASKED:
@@ -239,4 +249,34 @@ void workers_expire(struct workers *s, int64_t now)
 {
 	for (size_t i = 0; i < s->count; i++)
 		expire(s, s->all[i], now);
+}
+
+/* --- who is stopped -------------------------------------------------------- */
+
+int64_t workers_look_due(const struct workers *s)
+{
+	int64_t due = INT64_MAX;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->all[i]->is_told && s->all[i]->halt.due < due)
+			due = s->all[i]->halt.due;
+	return due;
+}
+
+static void look(const struct workers *s, struct worker *w, int64_t now)
+{
+	bool is_due = !w->is_told && now >= w->halt.due;
+	bool is_stopped = is_due && !everyone_is_paused(s->everyone) && halt_has(w->pid);
+
+	if (!is_due || halt_step(&w->halt, is_stopped, now) == HALT_GOES_ON)
+		return;
+	halt_end(w->pid); /* its time is bounded anyway */
+	if (worker_step(w, is_stopped, now) == WORKER_IS_GIVEN_UP)
+		give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
+}
+
+void workers_look(struct workers *s, int64_t now)
+{
+	for (size_t i = 0; i < s->count; i++)
+		look(s, s->all[i], now);
 }

@@ -6,10 +6,12 @@
  * process has ended, was cancelled, or had its time, which stands still while everyone is
  * paused.  Then it and what it started, as far as that is of its process group, are
  * killed; one that cannot be killed, since it waits for a file system, is forgotten when
- * it can be.
+ * it can be.  The executor continues a worker that the inside has stopped (halt.h); a worker
+ * that is stopped when its time comes is not asked for last words.
  *
  * One turn of the executor's loop: workers_watch, poll(2) until workers_due at most,
- * workers_serve, workers_reaped for each child that is no command, workers_expire.
+ * workers_serve, workers_reaped for each child that is no command, workers_expire.  The
+ * look for who is stopped is workers_look, by workers_look_due.
  * `now` is that turn's, and in ms of everyone_now(), as all times are. */
 #pragma once
 #include <stdbool.h>
@@ -18,6 +20,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "executor/halt.h"
 
 struct everyone;
 struct exec;
@@ -54,6 +57,7 @@ struct worker {
 	int out, status;   /* owned; -1 once it was told about */
 	struct buffer got; /* what it has written */
 	int64_t due;	   /* in ms of everyone_now(); INT64_MAX: never */
+	struct halt halt;
 	bool takes_back;   /* what it has begun, when it is asked; else it need not be */
 	bool was_asked;	   /* for its last words */
 	bool is_cancelled;
@@ -101,6 +105,10 @@ bool workers_reaped(struct workers *s, pid_t pid);
 int64_t workers_due(const struct workers *s);
 void workers_expire(struct workers *s, int64_t now);
 
+/* When the next look is due; INT64_MAX: there is nobody to look at.  Then workers_look(). */
+int64_t workers_look_due(const struct workers *s);
+void workers_look(struct workers *s, int64_t now);
+
 /* A worker's time leads to one of these steps at `now`. */
 enum worker_step { WORKER_GOES_ON, WORKER_IS_ASKED, WORKER_IS_GIVEN_UP };
-enum worker_step worker_step(const struct worker *w, int64_t now);
+enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t now);

@@ -79,6 +79,10 @@ static int judge_end(const struct courier *c, struct reply end, struct outcome *
 
 	if (reply_integer(reply_get(end, "exit_code"), &code) && code == 0)
 		return 0;
+	if (reply_is(word, "timeout"))
+		return err_set(&o->error, ERR_SYSTEM, "sandbox '%s': commands in it kept the "
+						      "process that copied %.300s stopped, so "
+						      "it was ended", c->sandbox, c->path);
 	const enum err_kind kind = kind_of(word);
 	o->is_inside = true;
 	o->is_closed = kind == ERR_GONE;

@@ -28,6 +28,7 @@ static const char *copy_error(const struct job *j)
 		[COPY_NOT_FOUND] = "\"not_found\"", [COPY_REFUSED] = "\"refused\"",
 		[COPY_EXISTS] = "\"exists\"",	    [COPY_NO_SPACE] = "\"no_space\"",
 		[COPY_LIMIT] = "\"limit\"",	    [COPY_INVALID] = "\"invalid\"",
+		[COPY_TIMED_OUT] = "\"timeout\"",
 	};
 	_Static_assert(ARRAY_LEN(errors) == COPY_EXIT_COUNT, "an exit has no name");
 	const struct exited *x = &j->exited;

@@ -326,26 +326,70 @@ static void test_time_stands_still_while_everyone_is_paused(void **state)
 
 static const struct {
 	struct worker w;
+	bool is_stopped;
 	int64_t now;
 	enum worker_step step;
 } steps[] = {
-	{ { .kind = &strict, .due = INT64_MAX }, INT64_MAX - 1, WORKER_GOES_ON },
-	{ { .kind = &strict, .due = 1100 }, 1099, WORKER_GOES_ON },
-	{ { .kind = &strict, .due = 1100 }, 1100, WORKER_IS_GIVEN_UP },
-	{ { .kind = &patient, .due = 1100 }, 1099, WORKER_GOES_ON },
-	{ { .kind = &patient, .due = 1100 }, 1100, WORKER_IS_ASKED },
-	{ { .kind = &patient, .due = 1100 }, 9999, WORKER_IS_ASKED },
-	{ { .kind = &patient, .due = 1160, .was_asked = true }, 1159, WORKER_GOES_ON },
-	{ { .kind = &patient, .due = 1160, .was_asked = true }, 1160, WORKER_IS_GIVEN_UP },
-	{ { .kind = &patient, .due = 1160, .is_told = true }, 9999, WORKER_GOES_ON },
+	{ { .kind = &strict, .due = INT64_MAX }, false, INT64_MAX - 1, WORKER_GOES_ON },
+	{ { .kind = &strict, .due = 1100 }, false, 1099, WORKER_GOES_ON },
+	{ { .kind = &strict, .due = 1100 }, false, 1100, WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1100 }, false, 1099, WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1100 }, false, 1100, WORKER_IS_ASKED },
+	{ { .kind = &patient, .due = 1100 }, false, 9999, WORKER_IS_ASKED },
+	{ { .kind = &patient, .due = 1160, .was_asked = true }, false, 1159, WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1160, .was_asked = true }, false, 1160, WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1160, .is_told = true }, false, 9999, WORKER_GOES_ON },
+	/* Stopped by the inside, it would say nothing. */
+	{ { .kind = &patient, .due = 1100 }, true, 1099, WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1100 }, true, 1100, WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1160, .was_asked = true }, true, 1101, WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1160, .is_told = true }, true, 9999, WORKER_GOES_ON },
+	/* But what takes back what it has begun has all the time that there is for that. */
+	{ { .kind = &patient, .due = 1100, .takes_back = true }, true, 1100, WORKER_IS_ASKED },
+	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true }, true, 1159,
+	  WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true }, true, 1160,
+	  WORKER_IS_GIVEN_UP },
 };
 
 static void test_who_is_late_is_asked_for_last_words_and_given_up(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-		if (worker_step(&steps[i].w, steps[i].now) != steps[i].step)
-			fail_msg("row %zu: %d", i, (int)worker_step(&steps[i].w, steps[i].now));
+		if (worker_step(&steps[i].w, steps[i].is_stopped, steps[i].now) != steps[i].step)
+			fail_msg("row %zu", i);
+}
+
+/* Stopped before its time, it is continued; stopped when its time comes, it is given up
+ * without last words. */
+static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **state)
+{
+	const struct worker_task task = { .run = wait_for_alarm, .what = "words",
+					  .timeout_ms = 60000 };
+	struct stage s;
+	siginfo_t info;
+
+	(void)state;
+	stage_init(&s);
+	assert_int_equal(start(&s, &patient, 7, &task), 0);
+	const pid_t pid = s.workers.all[0]->pid;
+	const int64_t look = workers_look_due(&s.workers);
+	assert_true(look > T0 && look < T0 + 60000);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+	workers_look(&s.workers, look - 1);
+	assert_true(halt_has(pid));
+	workers_look(&s.workers, look);
+	assert_false(halt_has(pid));
+	while (buffer_len(&s.workers.all[0]->got) == 0)
+		wait_for_more(&s);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+	workers_expire(&s.workers, T0 + 60000);
+	assert_true(seen.told == 1 && seen.how == WORKER_LATE);
+	assert_true(workers_look_due(&s.workers) == INT64_MAX);
+	until_gone(&s);
+	stage_done(&s);
 }
 
 /* One that takes back what it has begun has time for that, once. */
@@ -380,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_one_that_is_cancelled_takes_its_group_along),
 		cmocka_unit_test(test_there_are_so_many_of_a_kind_and_no_more),
 		cmocka_unit_test(test_time_stands_still_while_everyone_is_paused),
+		cmocka_unit_test(test_one_that_is_stopped_is_continued_and_given_up_in_time),
 		cmocka_unit_test(test_a_cancel_gives_the_same_time_for_last_words),
 	};
 	const struct sigaction act = { .sa_handler = on_child };

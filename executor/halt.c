@@ -1,0 +1,29 @@
+#include "executor/halt.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum halt_step halt_step(struct halt *h, bool is_stopped, int64_t now)
+{
+	if (now < h->due)
+		return HALT_GOES_ON;
+	h->due = now + HALT_EVERY_MS;
+	if (!is_stopped)
+		return HALT_GOES_ON;
+	return ++h->count < HALT_MOST ? HALT_IS_CONTINUED : HALT_HAS_TAKEN_ALL;
+}
+
+/* WNOWAIT: the answer holds as long as the state does, and is nobody else's to take. */
+bool halt_has(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == pid;
+}
+
+void halt_end(pid_t pid)
+{
+	(void)kill(-pid, SIGCONT);
+	(void)kill(pid, SIGCONT);
+}

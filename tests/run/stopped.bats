@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# A command has the user id of the processes that copy files and look for them in its
+# sandbox, and can stop each of them.  Whoever waits for one gets an answer all the same.
+
+load helpers
+
+setup() {
+	begin
+	room mine
+	cd mine || return 1
+}
+
+teardown() {
+	remove_boxes
+	rm -rf "$T/mine"
+	end
+}
+
+# make NAME: a sandbox with a file that no copy comes to the end of.
+make() {
+	"$HUTCH" create "$1" >/dev/null
+	"$HUTCH" exec "$1" truncate -s 7t /tmp/endless
+}
+
+# stop_all NAME: from here on everything in it is stopped again and again.
+stop_all() {
+	local line loop
+	exec {loop}< <("$HUTCH" exec "$1" bash -c 'echo on; while :; do kill -STOP -1; done' 2>&1)
+	read -r line <&"$loop"
+	[[ $line == on ]]
+}
+
+# copies_late SRC DST: hutch cp ends, and says why.
+copies_late() {
+	local code=0
+	timeout "$PATIENCE" "$HUTCH" cp --max-size 16t "$1" "$2" 2>"$3" >/dev/null || code=$?
+	[[ $code == 125 ]] && grep -qE "^hutch: sandbox 'box': commands in it kept the process that copied .* stopped, so it was ended" "$3" || { cat "$3"; return 1; }
+}
+
+@test "a copy that the inside keeps stopped ends, out of the sandbox, into it, and between two" {
+	make box
+	make other
+	truncate -s 7t endless
+	stop_all box
+	copies_late box:/tmp/endless - out &
+	local out=$!
+	copies_late endless box:/tmp/in in &
+	local in=$!
+	copies_late other:/tmp/endless box:/tmp/over over &
+	local over=$!
+	wait "$out" && wait "$in" && wait "$over"
+}
