@@ -53,7 +53,7 @@ CONTROL  := again call capture clients clocks confine events jobs journal kept l
             order outputs outputs_tell peer records rpc samples still supervisor wire
 POOL     := maker pace pool takers
 CLI      := arena doctor given main option_table options party past report run
-VERBS    := apply audit audit_show bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
+VERBS    := apply audit audit_show belt bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
             parts past_root patch policy pool pool_client port porter ps reply rm stats steer stream table unified update why
 EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
             editor_file editor_say editor_view emulator encoding ending entry errand \

@@ -26,7 +26,7 @@ declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --jso
 	[start]='-e --env --env-file --secret --secret-file --json' [stop]='-t --time' [kill]='' [rm]='-f --force' [diff]='--json -p --patch'
 	[apply]='-f --force --include-protected --partial --dry-run' [discard]='' [snapshot]='-m --message'
 	[commit]='-m --message')
-_hutch_cp_flags='-L --follow-link -q --quiet --max-size -h --help'
+_hutch_cp_flags='-L --follow-link -q --quiet --max-size --idle-timeout -h --help'
 _hutch_doctor_flags='--json -h --help'
 _hutch_with_value='@(--policy|--image|--pull|--entrypoint|--upper|-v|--volume|--workspace|--protect|--rule|--toolchain|--tmpfs|-e|--env|--env-file|--secret|--secret-file|-w|--workdir|-u|--user|--hostname|--stdio|--network|-p|--publish|--isolation|--landlock|--idmap|--cap-add|--cap-drop|--seccomp|-m|--memory|--cpus|--pids-limit|--disk|--cgroup-parent|--ulimit|--timeout|--audit|--learn|--ttl|--idle-timeout|--sample|--lease)'
 _hutch_limits='as core cpu data fsize locks memlock msgqueue nice nofile nproc rss
@@ -255,7 +255,7 @@ _hutch_cp()
 	local before=${COMP_WORDS[COMP_CWORD - 1]}
 	if [[ $cur == -* ]]; then
 		_hutch_words "$_hutch_cp_flags"
-	elif [[ $before == : || ${COMP_WORDS[COMP_CWORD]} == : || $before == --max-size ]]; then
+	elif [[ $before == : || ${COMP_WORDS[COMP_CWORD]} == : || $before == --@(max-size|idle-timeout) ]]; then
 		:
 	else
 		mapfile -t COMPREPLY < <(compgen -A file -- "$cur"

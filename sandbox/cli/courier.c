@@ -14,6 +14,7 @@
 #include "sandbox/cli/client.h"
 #include "sandbox/cli/party.h"
 #include "sandbox/identity.h"
+#include "sandbox/registry.h"
 
 static int check_text(const char *text, struct err *e)
 {
@@ -125,4 +126,29 @@ void courier_do(void *arg, int leash, struct outcome *o)
 	if (talk(c, &client, o) == 0)
 		o->error.kind = ERR_NONE;
 	client_done(&client);
+}
+
+/* It has ended in the meantime: that is no pause. */
+static void look(void *arg, int leash, struct outcome *o)
+{
+	struct registry_item item;
+
+	(void)leash;
+	if (identity_become_client(&o->error) < 0 || registry_look(arg, &item, &o->error) < 0)
+		return;
+	o->entries = item.status == REGISTRY_PAUSED;
+	registry_item_done(&item);
+}
+
+bool courier_sees_pause(const char *sandbox)
+{
+	AUTO_FREE char *name = text_copy(sandbox);
+	const struct work w = { .do_it = look, .arg = name };
+	struct party p;
+
+	if (party_start(&p, &w, NULL) == 0)
+		party_collect(&p);
+	bool is_paused = p.outcome.error.kind == ERR_NONE && p.outcome.entries == 1;
+	party_done(&p);
+	return is_paused;
 }

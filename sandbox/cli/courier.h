@@ -18,5 +18,8 @@ struct courier {
 	int sentences; /* and the one for what the inside says */
 };
 
+/* Whether this sandbox is paused, asked by a process of its own for the same reason. */
+bool courier_sees_pause(const char *sandbox);
+
 /* The work of a party; `arg` is a struct courier. */
 void courier_do(void *arg, int leash, struct outcome *o);

@@ -1,8 +1,9 @@
 /* hutch cp: files from this host into a sandbox, out of it, or from one to another.
  *
- * A tar goes through a pipe.  Two processes hold its ends: whoever writes it and whoever
- * reads it, each a courier that asks a sandbox or a porter on this host.  This one waits
- * for both and for signals, and puts what came where it belongs. */
+ * A tar goes through two pipes with a belt between them.  Two processes hold their other
+ * ends: whoever writes it and whoever reads it, each a courier that asks a sandbox or a
+ * porter on this host.  This one hands the tar on, waits for both and for signals, and puts
+ * what came where it belongs.  A sandbox that lets everybody wait has so much time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,12 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/visible.h"
 #include "policy/quantity.h"
+#include "sandbox/cli/belt.h"
 #include "sandbox/cli/courier.h"
 #include "sandbox/cli/flags.h"
 #include "sandbox/cli/hearing.h"
@@ -34,6 +37,7 @@
 
 #define SIZE_DEFAULT (64ull << 30)
 #define ENTRIES_MAX  4000000
+#define IDLE_DEFAULT 60000 /* ms */
 
 /* --- the words --------------------------------------------------------------- */
 
@@ -52,6 +56,7 @@ struct end {
 struct wish {
 	bool follows, is_quiet;
 	uint64_t size_max;
+	int64_t idle_ms; /* 0: a sandbox is waited for without end */
 	struct end *from; /* owned */
 	size_t from_count;
 	struct end to;
@@ -121,8 +126,11 @@ struct copy {
 		struct porter_unpack unpack;
 		struct porter_pump pump;
 	} porters[SIDES];
+	struct belt belt;
 	struct party parties[SIDES];
 	struct hearing hearings[SIDES];
+	bool is_late; /* one of them is given up: */
+	int late;
 };
 
 /* What is packed on this host must be there before anybody is asked for anything. */
@@ -231,18 +239,25 @@ static int start_side(struct copy *c, int side, int tar, struct err *e)
 	return party_start(&c->parties[side], &w, e);
 }
 
-static int start(struct copy *c, struct err *e)
+static int start(struct copy *c, int64_t now, struct err *e)
 {
-	int ends[2];
+	int from[2], to[2];
 
 	if (check_source(c, e) < 0 || open_landing(c, e) < 0)
 		return -1;
 	choose_paths(c);
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (pipe2(from, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int out = ends[0];
-	AUTO_CLOSE int in = ends[1];
-	return start_side(c, WRITER, in, e) < 0 ? -1 : start_side(c, READER, out, e);
+	AUTO_CLOSE int in = from[0];
+	AUTO_CLOSE int writers = from[1];
+	if (pipe2(to, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int readers = to[0];
+	AUTO_CLOSE int out = to[1];
+	if (start_side(c, WRITER, writers, e) < 0 || start_side(c, READER, readers, e) < 0)
+		return -1;
+	belt_begin(&c->belt, fd_take(&in), fd_take(&out), now);
+	return 0;
 }
 
 /* --- waiting ---------------------------------------------------------------------- */
@@ -258,29 +273,80 @@ static int fatal_signal(int signals)
 	return 0;
 }
 
-/* Until both have ended: 0; or the signal that ends this. */
+/* Which side has to do something next. */
+static int awaited(const struct copy *c)
+{
+	if (!belt_has_ended(&c->belt))
+		return c->belt.is_full ? READER : WRITER;
+	return c->parties[WRITER].pid ? WRITER : READER;
+}
+
+/* When a sandbox that is waited for is late; 0: never.  Whoever reads or writes on this
+ * host has all the time there is. */
+static int64_t due(const struct copy *c)
+{
+	const int side = awaited(c);
+	bool has_ended = belt_has_ended(&c->belt) && !c->parties[side].pid;
+	bool is_box = c->ends[side]->kind == END_BOX && !has_ended;
+
+	return is_box && c->wish->idle_ms ? c->belt.moved_ms + c->wish->idle_ms : 0;
+}
+
+/* A sandbox that is paused is not late, and has all its time again afterwards. */
+static void look_at_time(struct copy *c, int64_t now)
+{
+	if (!clock_is_due(due(c), now))
+		return;
+	c->late = awaited(c);
+	c->is_late = !courier_sees_pause(c->ends[c->late]->box);
+	c->belt.moved_ms = now;
+}
+
+enum { SIGNALS, RESULTS, HEARINGS = RESULTS + SIDES, TAR = HEARINGS + SIDES,
+       WATCHED = TAR + BELT_FDS };
+
+static void watch(const struct copy *c, int signals, struct pollfd w[WATCHED])
+{
+	w[SIGNALS] = (struct pollfd){ .fd = signals, .events = POLLIN };
+	for (int i = 0; i < SIDES; i++) {
+		w[RESULTS + i] = (struct pollfd){ c->parties[i].result, POLLIN, 0 };
+		w[HEARINGS + i] = (struct pollfd){ c->hearings[i].fd, POLLIN, 0 };
+	}
+	belt_watch(&c->belt, w + TAR);
+}
+
+static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
+{
+	belt_serve(&c->belt, w + TAR, now);
+	for (int i = 0; i < SIDES; i++) {
+		if (w[HEARINGS + i].revents)
+			hearing_listen(&c->hearings[i]);
+		if (w[RESULTS + i].revents)
+			party_collect(&c->parties[i]);
+	}
+}
+
+/* 0, or the signal that ends this. */
+static int turn(struct copy *c, int signals)
+{
+	struct pollfd w[WATCHED];
+
+	watch(c, signals, w);
+	if (poll(w, WATCHED, clock_wait(due(c), clock_ms())) < 0)
+		return 0; /* EINTR: SIGCONT after a stop */
+	const int64_t now = clock_ms();
+	serve(c, w, now);
+	look_at_time(c, now);
+	return w[SIGNALS].revents ? fatal_signal(signals) : 0;
+}
+
+/* Until both have ended, or one is late: 0; or the signal that ends this. */
 static int wait_for_both(struct copy *c, int signals)
 {
-	enum { SIGNALS, RESULTS, HEARINGS = RESULTS + SIDES, WATCHED = HEARINGS + SIDES };
-	struct pollfd w[WATCHED];
 	int signo = 0;
 
-	while (signo == 0 && (c->parties[WRITER].pid || c->parties[READER].pid)) {
-		w[SIGNALS] = (struct pollfd){ .fd = signals, .events = POLLIN };
-		for (int i = 0; i < SIDES; i++) {
-			w[RESULTS + i] = (struct pollfd){ c->parties[i].result, POLLIN, 0 };
-			w[HEARINGS + i] = (struct pollfd){ c->hearings[i].fd, POLLIN, 0 };
-		}
-		if (poll(w, WATCHED, -1) < 0)
-			continue; /* EINTR: SIGCONT after a stop */
-		for (int i = 0; i < SIDES; i++) {
-			if (w[HEARINGS + i].revents)
-				hearing_listen(&c->hearings[i]);
-			if (w[RESULTS + i].revents)
-				party_collect(&c->parties[i]);
-		}
-		signo = w[SIGNALS].revents ? fatal_signal(signals) : 0;
-	}
+	while (signo == 0 && !c->is_late && (c->parties[WRITER].pid || c->parties[READER].pid))
+		signo = turn(c, signals);
 	return signo;
 }
 
@@ -314,6 +380,18 @@ static void tell_failure(struct copy *c, int side)
 			      c->ends[side]->box, last);
 	if (side == READER && c->ends[side]->kind == END_HOST)
 		(void)err_in(&e, "unpack into %.200s", c->ends[side]->path);
+	report_error(&e);
+}
+
+static void tell_late(const struct copy *c)
+{
+	const struct end *box = c->ends[c->late];
+	struct err e;
+
+	(void)err_set(&e, ERR_SYSTEM, "sandbox '%s' %s the copy of %.300s for %.3g seconds",
+		      box->box, c->late == WRITER ? "has sent nothing of" : "has taken nothing of",
+		      c->ends[WRITER]->path, (double)c->wish->idle_ms / 1000);
+	(void)err_remedy(&e, "--idle-timeout DURATION waits longer, and with 0 for ever");
 	report_error(&e);
 }
 
@@ -357,6 +435,10 @@ static int finish(struct copy *c)
 
 	for (int i = 0; i < SIDES; i++)
 		hearing_end(&c->hearings[i], failure_of(c, i) != NULL);
+	if (c->is_late) {
+		tell_late(c);
+		return EXIT_HUTCH;
+	}
 	if (cause >= 0) {
 		tell_failure(c, cause);
 		return EXIT_HUTCH;
@@ -374,6 +456,7 @@ static void copy_init(struct copy *c, const struct wish *w, const struct end *fr
 {
 	*c = (struct copy){ .wish = w, .ends = { from, &w->to } };
 	landing_init(&c->landing);
+	belt_init(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
 		party_init(&c->parties[i]);
 		hearing_init(&c->hearings[i]);
@@ -383,6 +466,7 @@ static void copy_init(struct copy *c, const struct wish *w, const struct end *fr
 /* Nobody is left who could write to the landing when that goes. */
 static void copy_done(struct copy *c)
 {
+	belt_done(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
 		party_done(&c->parties[i]);
 		hearing_done(&c->hearings[i]);
@@ -399,7 +483,7 @@ static int copy_one(const struct wish *w, const struct end *from, int signals)
 	int code = EXIT_HUTCH;
 
 	copy_init(&c, w, from);
-	if (start(&c, &e) < 0) {
+	if (start(&c, clock_ms(), &e) < 0) {
 		report_error(&e);
 	} else {
 		int signo = wait_for_both(&c, signals);
@@ -469,12 +553,26 @@ static int read_words(struct wish *w, char **words, struct err *e)
 	return 0;
 }
 
-static int copy_all(struct wish *w, char **words, const char *size)
+static int read_idle(const char *text, int64_t *ret, struct err *e)
+{
+	uint64_t ms = IDLE_DEFAULT;
+
+	if (text && !strcmp(text, "0"))
+		ms = 0;
+	else if (text && quantity_parse_duration(text, &ms, e) < 0)
+		return err_in(e, "--idle-timeout");
+	*ret = (int64_t)ms;
+	return 0;
+}
+
+static int copy_all(struct wish *w, char **words, const char *size, const char *idle)
 {
 	struct err e;
 	int signals = -1, code = EXIT_HUTCH;
 
-	if (read_size(size, &w->size_max, &e) == 0 && read_words(w, words, &e) == 0)
+	(void)signal(SIGPIPE, SIG_IGN); /* an error tells more */
+	if (read_size(size, &w->size_max, &e) == 0 && read_idle(idle, &w->idle_ms, &e) == 0 &&
+	    read_words(w, words, &e) == 0)
 		signals = supervise_signals(&e);
 	if (signals >= 0)
 		code = copy_each(w, signals);
@@ -491,15 +589,17 @@ static int copy_all(struct wish *w, char **words, const char *size)
 int cp_main(char **argv)
 {
 	struct wish wish = { 0 };
-	const char *size = NULL;
+	const char *size = NULL, *idle = NULL;
 	const struct flag flags[] = {
 		{ 'L', "follow-link", NULL, "if SRC is a link, copy what it leads to",
 		  &wish.follows, NULL },
 		{ 'q', "quiet", NULL, "no sum on a terminal", &wish.is_quiet, NULL },
 		{ 0, "max-size", "BYTES", "most that may come out (default 64g)", NULL, &size },
+		{ 0, "idle-timeout", "DURATION", "how long a sandbox may keep a copy waiting "
+		  "(default 60s)", NULL, &idle },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch cp [-L] [-q] [--max-size BYTES] SRC... DST",
+		.synopsis = "hutch cp [OPTIONS] SRC... DST",
 		.about = "Copies files and folders into a sandbox, out of it, or from one to "
 			 "another.\nSRC, DST: PATH on this host, NAME:PATH in a sandbox, or - (a "
 			 "tar, on stdin\nor stdout).  FOLDER/. is what is in a folder.  man hutch-cp "
@@ -509,6 +609,6 @@ int cp_main(char **argv)
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 
-	return got == FLAGS_READ ? copy_all(&wish, argv, size)
+	return got == FLAGS_READ ? copy_all(&wish, argv, size, idle)
 				 : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 }

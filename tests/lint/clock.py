@@ -26,6 +26,7 @@ executor/tree.c: stop_all tree_end
 lib/turn.c: wait_until
 rootfs-tools/crew.c: supervise tell_at
 sandbox/act/stream.c: look_at_clock
+sandbox/cli/cp.c: turn
 sandbox/cli/exec.c: turn
 sandbox/cli/gather.c: collect
 sandbox/control/supervisor.c: supervisor_look_at_clock
@@ -43,6 +44,7 @@ executor/executor.c: executor_init
 rootfs-tools/fetch.c: fetch_layers
 rootfs-tools/helper.c: helper_get
 sandbox/cli/client.c: client_greet write_all
+sandbox/cli/cp.c: copy_one
 sandbox/cli/gather.c: gather
 sandbox/cli/pool_client.c: ask pool_take
 sandbox/cli/rm.c: end_connected

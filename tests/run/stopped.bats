@@ -25,7 +25,7 @@ make() {
 # stop_all NAME: from here on everything in it is stopped again and again.
 stop_all() {
 	local line loop
-	exec {loop}< <("$HUTCH" exec "$1" bash -c 'echo on; while :; do kill -STOP -1; done' 2>&1)
+	exec {loop}< <("$HUTCH" exec "$1" bash -c 'echo on; while :; do kill -STOP -1; done 2>/dev/null')
 	read -r line <&"$loop"
 	[[ $line == on ]]
 }
@@ -49,4 +49,26 @@ copies_late() {
 	copies_late other:/tmp/endless box:/tmp/over over &
 	local over=$!
 	wait "$out" && wait "$in" && wait "$over"
+}
+
+# copies_idle WORD SRC DST FILE: hutch cp gives up by itself, and says which sandbox it is.
+copies_idle() {
+	local code=0
+	timeout "$PATIENCE" "$HUTCH" cp --idle-timeout 100ms --max-size 16t "$2" "$3" 2>"$4" >/dev/null || code=$?
+	[[ $code == 125 ]] && grep -qE "^hutch: sandbox 'box' has $1 nothing of the copy of .* for 0.1 seconds" "$4" &&
+		grep -q '^hutch: hint: --idle-timeout' "$4"
+}
+
+@test "hutch cp has a time-out of its own for a sandbox that lets it wait, and it leaves nothing" {
+	make box
+	make other
+	truncate -s 7t endless
+	mkdir folder
+	stop_all box
+	copies_idle sent box:/tmp/endless - out
+	copies_idle sent box:/tmp/endless folder folder.err
+	copies_idle taken endless box:/tmp/in in
+	copies_idle sent box:/tmp/endless other:/tmp/over from
+	copies_idle taken other:/tmp/endless box:/tmp/over over
+	[[ -z $(ls -A folder) ]]
 }
