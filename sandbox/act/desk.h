@@ -152,6 +152,11 @@ int64_t desk_deadline(const struct desk *d);
 /* desk_deadline() for a loop that does not read from the executor while this client is behind,
  * and last did not at `away_ms`: no answer is due meanwhile, nor in the grace after it. */
 int64_t desk_deadline_of(const struct desk *d, const struct desk_client *c, int64_t away_ms);
+/* When an action of git that waits for its shell is late, in ms of clock.h; 0: none does.  Its
+ * time-out goes on meanwhile: the inside can stop a shell that is being started.  Then
+ * desk_expire() answers it; `now` is this step's. */
+int64_t desk_due(const struct desk *d);
+void desk_expire(struct desk *d, int64_t now);
 /* Puts each deadline off by `ms`, for which the sandbox stood still. */
 void desk_postpone(struct desk *d, int64_t ms);
 
@@ -215,5 +220,7 @@ void desk_flush_output(struct desk *d, struct task *t);
 /* The end of a task: its one observation, whose bytes are taken over, to everybody
  * who asked for it.  The task is gone. */
 void desk_finish(struct desk *d, struct task *t, struct buffer *line);
+/* The same of an errand that was not sent before its time was over. */
+void desk_finish_late(struct desk *d, struct task *t);
 void desk_finish_error(struct desk *d, struct task *t, const char *error_id,
 		       const char *text);

@@ -323,6 +323,19 @@ static int on_returned(struct desk *d, struct task *t, const struct frame *f,
 	return 0;
 }
 
+void desk_finish_late(struct desk *d, struct task *t)
+{
+	const struct returned x = { .outcome = OUTCOME_TIMED_OUT, .path = t->action.path,
+				    .cwd = d->shell->cwd, .stat.target = "" };
+	const struct observed o = desk_observed(d, t);
+	struct buffer line;
+
+	buffer_init(&line, DESK_LINE_MAX);
+	observe_errand(&line, &o, &x);
+	desk_note_outcome(t, x.outcome);
+	desk_finish(d, t, &line);
+}
+
 static const struct taker {
 	int (*session)(struct desk *, const struct frame *, struct err *);
 	int (*task)(struct desk *, struct task *, const struct frame *, struct err *);

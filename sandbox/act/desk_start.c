@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/action.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/message.h"
@@ -136,6 +137,8 @@ static void put_errand(struct desk *d, const struct session *s, struct task *t,
 		       struct err *e)
 {
 	const struct action *a = &t->action;
+	const int64_t left = t->deadline_ms - desk_now(d); /* where it waited for a shell */
+	const uint64_t asked = whole_ms(a->timeout_s);
 	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
 		.session = s->is_open ? s->id : 0,
@@ -144,7 +147,7 @@ static void put_errand(struct desk *d, const struct session *s, struct task *t,
 		.flags = a->errand_flags,
 		.depth = a->depth,
 		.limit = a->limit,
-		.timeout_ms = whole_ms(a->timeout_s),
+		.timeout_ms = !t->deadline_ms ? asked : left > 1 ? (uint64_t)left : 1,
 		.path = a->path,
 		.other = a->other ? a->other : "",
 		.include = a->include ? a->include : "",
@@ -220,6 +223,9 @@ static void open_session(struct desk *d, struct session *s)
 	}
 	s->is_opening = true;
 	s->deadline_ms = desk_now(d) + OPEN_MS;
+	if (action_is_git(&s->first->action))
+		s->first->deadline_ms = desk_now(d) +
+					(int64_t)whole_ms(s->first->action.timeout_s);
 }
 
 /* Whether a shell is to be there first: also for a linter and for git, whose environment
@@ -400,7 +406,28 @@ void desk_postpone(struct desk *d, int64_t ms)
 	for (size_t i = 0; i < d->queue.session_count; i++) {
 		struct session *s = &d->queue.sessions[i];
 		s->deadline_ms += ms;
-		if (s->first && s->first->is_sent)
+		if (s->first && s->first->deadline_ms)
 			s->first->deadline_ms += ms;
 	}
+}
+
+static int64_t waiting_due(const struct session *s)
+{
+	return s->is_opening && s->first && !s->first->is_sent ? s->first->deadline_ms : 0;
+}
+
+int64_t desk_due(const struct desk *d)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		next = clock_sooner(next, waiting_due(&d->queue.sessions[i]));
+	return next;
+}
+
+void desk_expire(struct desk *d, int64_t now)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		if (clock_is_due(waiting_due(&d->queue.sessions[i]), now))
+			desk_finish_late(d, d->queue.sessions[i].first);
 }

@@ -176,7 +176,8 @@ static int64_t answer_due(const struct server *s)
 
 static int64_t due(const struct server *s)
 {
-	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)), guest_due(&s->guest));
+	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)),
+			    clock_sooner(desk_due(&s->desk), guest_due(&s->guest)));
 }
 
 /* `now` is when poll(2) has returned.  What the executor has said behind that is not read yet,
@@ -249,6 +250,7 @@ static void turn(struct server *s)
 		on_input(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
+	desk_expire(&s->desk, now);
 	work(s);
 	look_at_guest(s);
 	if (!s->is_over)

@@ -269,7 +269,9 @@ static int64_t due(const struct supervisor *s)
 	due = clock_sooner(due, clocks_due(&s->clocks, is_idle(s)));
 	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
 	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
-	return s->status == REGISTRY_PAUSED ? due : clock_sooner(due, desk_deadline(&s->desk));
+	if (s->status == REGISTRY_PAUSED)
+		return due;
+	return clock_sooner(due, clock_sooner(desk_deadline(&s->desk), desk_due(&s->desk)));
 }
 
 static const struct ending ends[] = {
@@ -385,6 +387,8 @@ static void turn(struct supervisor *s)
 		on_signals(s);
 	if (w[WATCH_READY].revents)
 		supervisor_end(s, "stopped", 0, NULL, NULL);
+	if (s->status != REGISTRY_PAUSED)
+		desk_expire(&s->desk, now);
 	work(s);
 	on_deadline(s, now);
 	look_at_guest(s);

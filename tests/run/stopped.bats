@@ -72,3 +72,19 @@ copies_idle() {
 	copies_idle taken other:/tmp/endless box:/tmp/over over
 	[[ -z $(ls -A folder) ]]
 }
+
+@test "list, grep and git are answered when their time is over, and not when a later time-out is" {
+	acts '
+run("true", session="clock")
+send({"action": "run", "args": {"command": "touch on; while :; do kill -STOP -1; done 2>/dev/null", "blocking": True}, "timeout": 1000, "id": 10**6, "session": "w"})
+while read("on").observation == "error":
+    pass
+send({"action": "run", "args": {"command": "sleep 1000", "blocking": True}, "timeout": 8, "id": 10**6 + 1, "session": "clock"})
+asked = {2: ("list", {"path": "/", "depth": 4096}), 3: ("grep", {"path": "/usr", "pattern": "zz*yx"}),
+         4: ("git_changes", {"path": "/tmp"}), 5: ("git_clone", {"url": "/nonesuch"})}
+for number, (action, args) in asked.items():
+    send({"action": action, "args": args, "timeout": 1, "id": 10**6 + number, "session": f"s{number}"})
+got = [receive() for i in range(len(asked) + 1)]
+causes = [o.cause - 10**6 for o in got]
+assert causes[-1] == 1, (causes, got)'
+}

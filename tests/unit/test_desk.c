@@ -579,6 +579,59 @@ static void test_nothing_is_due_of_one_that_is_not_listened_to(void **state)
 	}
 }
 
+/* The inside can stop a shell that is being started, and git waits for that. */
+static void test_git_is_late_while_its_shell_is_not_there(void **state)
+{
+	struct office *o = *state;
+	struct err e;
+	uint32_t id;
+
+	ask(o, "{\"action\":\"git_changes\",\"timeout\":5,\"args\":{\"path\":\"/p\"}}");
+	while (requested(o, &id) != MSG_OPEN)
+		assert_int_not_equal(id, 0);
+	assert_true(desk_due(&o->desk) == NOW + 5000);
+	go_to(o, 1000);
+	desk_postpone(&o->desk, 2000); /* it stood still */
+	assert_true(desk_due(&o->desk) == NOW + 7000);
+	desk_expire(&o->desk, NOW + 6999);
+	assert_int_equal(o->client.outstanding, 1);
+	desk_expire(&o->desk, NOW + 7000);
+	assert_true(o->client.outstanding == 0 && desk_due(&o->desk) == 0);
+	expect(o, "ERROR: /p: it was not done within 5 seconds.");
+	assert_int_equal(message_put_started(&o->frames, id, 9, &e), 0);
+	assert_int_equal(answer(o, &e), 0); /* the shell is there for the next one */
+	ask(o, "{\"action\":\"git_changes\",\"timeout\":5,\"args\":{\"path\":\"/p\"}}");
+	assert_int_equal(requested(o, &id), MSG_ERRAND);
+}
+
+/* What it has waited for a shell is not had twice. */
+static void test_git_has_what_is_left_of_its_time(void **state)
+{
+	static const struct { int64_t waited; uint64_t left; } rows[] = {
+		{ 0, 5000 }, { 1200, 3800 }, { 4999, 1 }, { 6000, 1 },
+	};
+	struct office *o = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct errand_request r;
+		struct frame f;
+		struct err e;
+		uint32_t id;
+		ask(o, "{\"action\":\"git_changes\",\"timeout\":5,\"args\":{\"path\":\"/p\"}}");
+		while (requested(o, &id) != MSG_OPEN)
+			assert_int_not_equal(id, 0);
+		go_to(o, rows[i].waited);
+		assert_int_equal(message_put_started(&o->frames, id, 9, &e), 0);
+		assert_int_equal(answer(o, &e), 0);
+		assert_int_equal(frame_next(&o->wire, FRAME_MAX_TO_EXECUTOR, &f, &e), 1);
+		assert_true(f.type == MSG_ERRAND && action_get_errand(&f, &r, &e) == 0);
+		if (r.timeout_ms != rows[i].left)
+			fail_msg("row %zu: %llu", i, (unsigned long long)r.timeout_ms);
+		assert_int_equal(teardown(state) + setup(state), 0);
+		o = *state;
+	}
+}
+
 /* Pid 1 starts nothing any more once it has been told to stop. */
 static void test_no_shell_is_told_from_a_sandbox_that_stops(void **state)
 {
@@ -1084,6 +1137,8 @@ int main(void)
 		TEST(test_what_becomes_of_an_errand_is_said),
 		TEST(test_a_stat_is_told_in_numbers),
 		TEST(test_an_errand_can_be_cancelled),
+		TEST(test_git_is_late_while_its_shell_is_not_there),
+		TEST(test_git_has_what_is_left_of_its_time),
 		TEST(test_so_many_errands_are_under_way_beside_files),
 		TEST(test_what_is_printed_becomes_events_with_stream_alone),
 	};
