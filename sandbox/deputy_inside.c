@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -37,21 +38,35 @@ static _Noreturn void open_it(const struct job *j, const struct asked *a, int di
 	_exit(0);
 }
 
+/* A process inside may stop the child, and everybody who opens something of /proc would wait
+ * for it. */
+static int end_of(pid_t pid)
+{
+	int status = 0;
+
+	for (;;) {
+		if (waitpid(pid, &status, WUNTRACED) < 0) {
+			if (errno == EINTR)
+				continue;
+			return status;
+		}
+		if (!WIFSTOPPED(status))
+			return status;
+		(void)kill(pid, SIGKILL); /* it is unreaped, so it is ours */
+	}
+}
+
 /* A process inside may kill the child: then this one answers the call. */
 static void serve_one(struct deputy_work *w, const struct asked *a, int dir)
 {
 	const struct job j = { .work = w, .caller = { w->listener, &a->call } };
 	const pid_t pid = fork();
-	int status = 0;
 
 	if (pid == 0)
 		open_it(&j, a, dir);
 	if (pid < 0)
 		job_answer(&j, -errno);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
-	if (status)
+	if (pid > 0 && end_of(pid))
 		job_answer(&j, -EINTR);
 }
 

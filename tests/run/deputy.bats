@@ -60,6 +60,11 @@ teardown() {
 	[[ $status == 0 && $output == 3 ]]
 }
 
+@test "whoever opens a file of /proc for the inside cannot be stopped in it" {
+	inside --timeout "${PATIENCE}s" "${guarded[@]}" -i -- python3 -SE - stopped <"$here/deputy.py"
+	[[ $status == 0 && $output == answered ]]
+}
+
 @test "what is asked for beside O_CREAT is as without, and a thread has its own folders" {
 	inside "${guarded[@]}" -- ./ask flags
 	[[ $status == 0 && -z $output ]]

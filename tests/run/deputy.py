@@ -2,8 +2,10 @@
 """deputy.py CASE: what is asked of a deputy from inside, for deputy.bats."""
 import ctypes
 import os
+import signal
 import socket
 import sys
+import threading
 
 SHARED = 0o1600  # IPC_CREAT, and for the user alone
 
@@ -69,6 +71,24 @@ def netlink():
     assert ports[0] == os.getpid(), (ports, os.getpid())
     assert len(set(ports)) == 3 and all(port > 1 << 31 for port in ports[1:]), ports
     print("ok")
+
+
+def stopped():
+    """Whoever opens a file for this process is stopped, as often as can be, from a thread."""
+    libc, is_over = ctypes.CDLL(None), threading.Event()
+
+    def stop():
+        while not is_over.is_set():
+            libc.kill(-1, signal.SIGSTOP)
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    for _ in range(int(os.environ.get("TRIES", "200"))):
+        fd = libc.open(b"/proc/self/oom_score_adj", os.O_RDWR | os.O_CREAT, 0o600)
+        if fd >= 0:
+            os.close(fd)
+    is_over.set()
+    stopper.join()
+    print("answered")
 
 
 if __name__ == "__main__":
