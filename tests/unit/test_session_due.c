@@ -17,10 +17,16 @@
 #include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
+#include "base/variables.h"
+#include "executor/everyone.h"
+#include "executor/processes.h"
 #include "executor/replies.h"
 #include "executor/session.h"
 #include "executor/session_output.h"
+#include "executor/tape.h"
+#include "executor/user.h"
 #include "tests/patience.h"
 
 /* When each begins. */
@@ -305,6 +311,45 @@ static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 	}
 }
 
+/* As one that the inside stops as soon as it is there: nothing is heard of it.  The host waits
+ * for a shell for 60 s, and ends a sandbox that says nothing. */
+static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
+{
+	char **argv = mem_zeroed(3, sizeof(*argv)), **env = mem_zeroed(1, sizeof(*env));
+	const struct exec exec = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(),
+				   .rows = 24, .cols = 80, .cwd = "/", .argv = argv, .env = env };
+	struct stage *st = *state;
+	struct processes processes;
+	struct everyone everyone = { 0 };
+	struct variables variables = { 0 };
+	struct tapes tapes;
+	struct user user;
+	int status;
+
+	argv[0] = (char *)"/bin/bash";
+	argv[1] = (char *)"x";
+	processes_init(&processes);
+	assert_true(processes_reserve(&processes, SHELL_FDS));
+	tapes_init(&tapes, -1);
+	assert_int_equal(user_init(&user), 0);
+	const struct session_world world = { &st->replies, &user, &processes.cgroup, &everyone,
+					     &tapes, &variables, &processes, -1 };
+	struct session *s = session_new(3, NULL, &exec, &world, T0);
+	int64_t now = T0;
+	for (int i = 0; i < 2; i++) {
+		const pid_t pid = s->shell.pid;
+		assert_true(pid > 0 && session_due(s) < T0 + 60000);
+		now = session_due(s);
+		session_expire(s, now);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		session_reaped(s, status, now);
+	}
+	assert_true(s->is_gone);
+	session_free(s);
+	processes_done(&processes);
+	tapes_done(&tapes);
+}
+
 static void test_an_action_has_its_time_while_a_shell_begins(void **state)
 {
 	struct stage *st = *state;
@@ -447,6 +492,7 @@ int main(void)
 		TEST(test_a_time_out_passes_when_its_time_has_come),
 		TEST(test_a_time_out_ends_the_action_and_not_the_command),
 		TEST(test_who_does_not_read_a_stream_stops_the_soft_time_out),
+		TEST(test_a_shell_that_never_begins_is_none_in_good_time),
 		TEST(test_what_the_terminal_prints_puts_the_soft_time_out_off),
 		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
 		TEST(test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come),
