@@ -29,27 +29,45 @@ void display_clear(struct display *d)
 
 /* --- drawing --------------------------------------------------------------- */
 
+static void count_cells(struct display *d, size_t cells)
+{
+	d->work += 1 + cells / DISPLAY_UNIT_CELLS;
+}
+
 static struct row_place place(struct display *d, unsigned row, unsigned col)
 {
 	return (struct row_place){ sheet_row(sheet_of(d), row), &d->budget, col };
 }
 
+/* A row gets cells from `col` on: those between its last and these are blanked, and one of
+ * ASCII may be made one of others. */
+static struct row_place place_for(struct display *d, unsigned row, unsigned col, size_t cells,
+				  bool is_broad)
+{
+	struct row_place p = place(d, row, col);
+	const struct row *r = p.row;
+	size_t blanked = col > r->used ? col - r->used : 0;
+
+	count_cells(d, 16 + cells + blanked + (is_broad && !r->is_broad ? r->used : 0));
+	return p;
+}
+
 void display_put_ascii(struct display *d, unsigned row, unsigned col,
 		       const uint8_t *text, size_t len)
 {
-	row_put_ascii(place(d, row, col), text, len);
+	row_put_ascii(place_for(d, row, col, len, false), text, len);
 }
 
 void display_put_cells(struct display *d, unsigned row, unsigned col,
 		       const uint64_t *cells, size_t len)
 {
-	row_put_cells(place(d, row, col), cells, len);
+	row_put_cells(place_for(d, row, col, len, true), cells, len);
 }
 
 void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 		 unsigned width)
 {
-	row_put(place(d, row, col), cell, width);
+	row_put(place_for(d, row, col, width, cell >= 0x80), cell, width);
 }
 
 size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4])
@@ -72,19 +90,28 @@ void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned co
 {
 	struct sheet *s = sheet_of(d);
 
-	for (; row < bottom && row < s->count; row++)
-		row_erase(sheet_look(s, row), col, end);
+	for (; row < bottom && row < s->count; row++) {
+		struct row *r = sheet_look(s, row);
+		count_cells(d, end < r->used ? end - col : 0);
+		row_erase(r, col, end);
+	}
+	if (col == 0)
+		sheet_trim(s); /* so that the next one finds nothing to do */
 }
 
 void display_shift(struct display *d, unsigned row, unsigned col, int by)
 {
-	if (sheet_look(sheet_of(d), row))
-		row_shift(place(d, row, col), by, d->cols);
+	const struct row *r = sheet_look(sheet_of(d), row);
+
+	if (!r)
+		return;
+	count_cells(d, r->used);
+	row_shift(place(d, row, col), by, d->cols);
 }
 
 void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
 {
-	sheet_scroll(sheet_of(d), top, bottom, by);
+	d->work += sheet_scroll(sheet_of(d), top, bottom, by);
 }
 
 /* --- what goes up ---------------------------------------------------------- */
@@ -95,6 +122,7 @@ static void keep(struct display *d, const struct row *r)
 	bool is_whole, was_told = d->told[0].first < d->told[0].count;
 	int cells = told_pass(&d->told[0], r, &is_whole);
 
+	count_cells(d, was_told ? 4u * r->used : r->used);
 	scrollback_add(&d->back, r);
 	if (cells < 0)
 		d->is_changed = true;
@@ -115,8 +143,16 @@ void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by)
 
 void display_put_away(struct display *d)
 {
-	if (!d->is_second)
-		display_scroll_up(d, 0, d->rows, (int)sheet_used(&d->sheets[0]));
+	struct sheet *s = &d->sheets[0];
+	unsigned used = d->is_second ? 0 : sheet_used(s);
+
+	if (d->is_second)
+		return;
+	for (unsigned i = 0; i < s->count; i++)
+		count_cells(d, i < used ? 0 : sheet_look(s, i)->used);
+	for (unsigned i = 0; i < used; i++)
+		keep(d, sheet_look(s, i));
+	sheet_clear(s);
 }
 
 void display_forget(struct display *d)
@@ -132,6 +168,7 @@ void display_choose(struct display *d, bool is_second)
 	if (is_second == d->is_second)
 		return;
 	d->is_second = is_second;
+	d->work += 8u * d->sheets[1].made;
 	sheet_done(&d->sheets[1]);
 	told_done(&d->told[1]);
 }
@@ -231,6 +268,17 @@ static struct display_text take_first(struct display *d)
 	return t;
 }
 
+/* Each row that is there is known again by all its cells, and the text was measured, written
+ * and will be cut. */
+static void count_report(struct display *d, const struct display_text *t)
+{
+	const struct sheet *s = sheet_of(d);
+
+	for (unsigned i = 0; i < s->count; i++)
+		count_cells(d, 8u * sheet_look(s, i)->used);
+	d->work += t->len;
+}
+
 struct display_text display_take(struct display *d)
 {
 	struct display_text t = d->is_second
@@ -238,5 +286,6 @@ struct display_text display_take(struct display *d)
 		: take_first(d);
 
 	told_note(&d->told[d->is_second], sheet_of(d));
+	count_report(d, &t);
 	return t;
 }

@@ -23,9 +23,14 @@
  * character, which the caller has to take away. */
 #define DISPLAY_TEXT_MAX ((4u << 20) + 64)
 
+/* What is drawn is counted as work, so that a turn of a loop can end in the middle of it.  A
+ * unit is a row that is looked at or moved, or so many cells, which takes some nanoseconds. */
+#define DISPLAY_UNIT_CELLS 8
+
 struct display {
 	unsigned rows, cols;
 	size_t budget; /* bytes that rows may still take */
+	uint64_t work; /* units so far, since it was made */
 	struct sheet sheets[2]; /* owned */
 	struct told told[2];	/* owned; of each */
 	bool is_second;
@@ -43,7 +48,7 @@ struct display_text {
 
 /* Not to be moved afterwards. */
 void display_init(struct display *d, unsigned rows, unsigned cols);
-/* Empty again, and all memory given back. */
+/* Empty again, and all memory given back; its work is counted on. */
 void display_clear(struct display *d);
 
 void display_put_ascii(struct display *d, unsigned row, unsigned col,

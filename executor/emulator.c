@@ -13,6 +13,12 @@
  * was elsewhere meanwhile. */
 #define STILL_MAX 32
 
+/* The library's own work, in units of display.h: each call of it, each character, and a new one
+ * for each row. */
+#define CALL_WORK  64
+#define GLYPH_WORK 8
+#define ROW_WORK   4
+
 struct emulator {
 	VTerm *vt;	   /* owned */
 	VTermState *state; /* its */
@@ -50,6 +56,7 @@ static int put_glyph(VTermGlyphInfo *info, VTermPos pos, void *user)
 	const struct display *d = m->display;
 	int end = pos.col + info->width;
 
+	m->display->work += GLYPH_WORK;
 	if (m->is_mute || pos.row < 0 || (unsigned)pos.row >= d->rows || pos.col < 0 ||
 	    end < pos.col || (unsigned)end > d->cols)
 		return 1;
@@ -65,6 +72,11 @@ static int put_glyph(VTermGlyphInfo *info, VTermPos pos, void *user)
 	return 1;
 }
 
+static unsigned rows_of(VTermRect r)
+{
+	return r.end_row > r.start_row ? (unsigned)(r.end_row - r.start_row) : 0;
+}
+
 static bool is_inside(const struct emulator *m, VTermRect r)
 {
 	return r.start_row >= 0 && r.start_col >= 0 && r.start_row < r.end_row &&
@@ -77,6 +89,7 @@ static int erase(VTermRect r, int selective, void *user)
 	struct emulator *m = user;
 
 	(void)selective;
+	m->display->work += rows_of(r); /* the library has a note on each, which it changed */
 	if (!m->is_mute && is_inside(m, r))
 		display_erase(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
 			      (unsigned)r.start_col, (unsigned)r.end_col);
@@ -90,6 +103,7 @@ static int scroll_rect(VTermRect r, int downward, int rightward, void *user)
 	struct emulator *m = user;
 	bool is_full = r.start_col == 0 && (unsigned)r.end_col == m->display->cols;
 
+	m->display->work += rows_of(r) / 16; /* it moved these notes */
 	if (m->is_mute || !is_inside(m, r))
 		return 1;
 	if (rightward != 0 && r.end_row == r.start_row + 1)
@@ -136,6 +150,7 @@ struct emulator *emulator_new(struct display *d)
 	struct emulator *m = mem_zeroed(1, sizeof(*m));
 
 	m->display = d;
+	d->work += ROW_WORK * d->rows;
 	m->vt = mem_or_abort(vterm_new((int)d->rows, (int)d->cols));
 	m->state = mem_or_abort(vterm_obtain_state(m->vt));
 	buffer_init(&m->answers, EMULATOR_ANSWERS);
@@ -171,6 +186,8 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 	m->keeps = effects & EMULATOR_KEEPS;
 	vterm_input_write(m->vt, bytes, len);
 	VTermPos after = cursor(m);
+	/* Tab stops are looked for column by column. */
+	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
 	if (effects & EMULATOR_MOVES || after.row != before.row || after.col != before.col)
 		m->is_at_margin = false;
 }
@@ -184,6 +201,7 @@ static void forget_combined(struct emulator *m)
 	int len = snprintf(back, sizeof(back), "\x1b[%d;%dH", pos.row + 1, pos.col + 1);
 
 	m->is_mute = true;
+	m->display->work += 2 * CALL_WORK;
 	vterm_input_write(m->vt, home, sizeof(home) - 1);
 	vterm_input_write(m->vt, back, (size_t)len);
 	m->is_mute = m->is_at_margin = false;
@@ -197,6 +215,7 @@ void emulator_text(struct emulator *m, const char *bytes, size_t len)
 	if (m->still >= STILL_MAX)
 		forget_combined(m);
 	m->keeps = true;
+	m->display->work += CALL_WORK;
 	m->next = before;
 	if (m->is_at_margin)
 		m->next.col++;

@@ -12,6 +12,8 @@
 #include "executor/screen_draw.h"
 
 #define ESC 0x1b
+/* Of any byte or run of them, whatever it means. */
+#define FEED_WORK 2
 
 void screen_init(struct screen *s, unsigned rows, unsigned cols)
 {
@@ -22,10 +24,12 @@ void screen_init(struct screen *s, unsigned rows, unsigned cols)
 void screen_clear(struct screen *s)
 {
 	unsigned rows = s->display.rows, cols = s->display.cols;
+	uint64_t work = s->display.work;
 
 	emulator_free(s->emulator);
 	display_clear(&s->display);
 	screen_init(s, rows, cols);
+	s->display.work = work;
 }
 
 struct buffer *screen_answers(struct screen *s)
@@ -179,6 +183,7 @@ static bool add_to_sequence(struct screen *s, uint8_t byte)
 /* The next bytes that are of one kind; returns how many. */
 static size_t feed_some(struct screen *s, const uint8_t *at, const uint8_t *end)
 {
+	s->display.work += FEED_WORK;
 	if (sequence_is_open(&s->sequence))
 		return add_to_sequence(s, *at);
 	if (s->carry_len > 0)
@@ -199,10 +204,21 @@ static size_t feed_some(struct screen *s, const uint8_t *at, const uint8_t *end)
 
 void screen_feed(struct screen *s, const void *data, size_t len)
 {
-	const uint8_t *at = data, *end = at + len;
+	uint64_t work = UINT64_MAX;
 
-	while (at < end)
+	(void)screen_feed_some(s, data, len, &work); /* takes all */
+}
+
+size_t screen_feed_some(struct screen *s, const void *data, size_t len, uint64_t *work)
+{
+	const uint8_t *at = data, *end = at + len;
+	const uint64_t begun = s->display.work;
+
+	while (at < end && s->display.work - begun < *work)
 		at += feed_some(s, at, end);
+	uint64_t did = s->display.work - begun;
+	*work -= did < *work ? did : *work;
+	return (size_t)(at - (const uint8_t *)data);
 }
 
 /* --- text ------------------------------------------------------------------ */

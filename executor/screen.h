@@ -13,7 +13,8 @@
  *
  * Bounds, whatever a program prints: DISPLAY_CELLS + SCROLLBACK_ROOM bytes, and some
  * 40 KiB for rows and the emulator; what screen_take() returns is at most
- * SCREEN_TEXT_MAX.  A byte costs at most one scrolling of all rows. */
+ * SCREEN_TEXT_MAX.  A byte costs at most one scrolling of all rows, a thousand times as much as
+ * one of plain text: what it did is counted in display.work. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,10 +55,14 @@ struct screen_text {
 
 /* 2 columns at least.  Not to be moved afterwards. */
 void screen_init(struct screen *s, unsigned rows, unsigned cols);
-/* As at the beginning, and all memory given back; also the end of it. */
+/* As at the beginning, but for the work that was counted, and all memory given back; also
+ * the end of it. */
 void screen_clear(struct screen *s);
 
 void screen_feed(struct screen *s, const void *data, size_t len);
+/* The same for as long as there is work left (display.h), which it takes from *work: one
+ * character or sequence more at most.  Returns how many bytes it took. */
+size_t screen_feed_some(struct screen *s, const void *data, size_t len, uint64_t *work);
 
 enum screen_wish {
 	SCREEN_ENDED = 1, /* nothing follows: half a character is U+FFFD */

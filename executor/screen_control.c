@@ -34,12 +34,27 @@ static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 	emulate(s, text, effects);
 }
 
+/* ED, which changes no cursor.  The library would go through all its rows, blank or not. */
+static void erase_rows(struct screen *s, unsigned what)
+{
+	struct display *d = &s->display;
+	const unsigned from = what == 0 ? s->row + 1 : 0;
+	const unsigned end = what == 1 ? s->row : d->rows;
+
+	if (what > 2)
+		return;
+	if (what == 0)
+		display_erase(d, s->row, s->row + 1, s->col, d->cols);
+	if (what == 1)
+		display_erase(d, s->row, s->row + 1, 0, s->col + 1);
+	display_erase(d, from, end, 0, d->cols);
+}
+
 /* What is on the screen goes to the lines above it first, as tmux has it: a person
  * could scroll back to it. */
 static void erase_display(struct screen *s, const struct sequence *q)
 {
 	unsigned what = sequence_arg(q, 0, 0);
-	struct sequence mine = { .final = 'J', .count = 1, .args = { (uint16_t)what } };
 
 	if (what == 3) {
 		display_forget(&s->display);
@@ -47,7 +62,9 @@ static void erase_display(struct screen *s, const struct sequence *q)
 	}
 	if (what == 2 || (what == 0 && s->row == 0 && s->col == 0))
 		display_put_away(&s->display);
-	pass(s, &mine, 0);
+	if (s->is_ahead && s->wraps_next)
+		emulate(s, "", 0); /* while the character is there that it is behind */
+	erase_rows(s, what);
 }
 
 static void set_ansi_mode(struct screen *s, unsigned mode, bool is_on)

@@ -160,6 +160,7 @@ static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 static void draw(struct screen *s, const struct run *run)
 {
 	display_put_cells(&s->display, s->row, s->col, run->cells, run->len);
+	s->display.work += run->len; /* each was decoded, and its width looked for */
 	s->last = (uint32_t)run->cells[run->last];
 	s->wraps_next = s->col + run->len == s->display.cols;
 	s->col += (unsigned)(s->wraps_next ? run->last : run->len);

@@ -7,14 +7,14 @@
 
 void sheet_done(struct sheet *s)
 {
-	for (unsigned i = 0; i < s->count; i++)
+	for (unsigned i = 0; i < s->made; i++)
 		row_done(&s->rows[i], s->budget);
 	free(s->rows);
 	s->rows = NULL;
-	s->count = s->room = s->first = 0;
+	s->count = s->made = s->room = s->first = 0;
 }
 
-/* The ring turns only when it is full. */
+/* The ring turns only when all its rows are made. */
 static struct row *place(const struct sheet *s, unsigned i)
 {
 	unsigned at = s->first + i;
@@ -34,14 +34,16 @@ static void grow(struct sheet *s, unsigned count)
 		s->rows = mem_resize(s->rows, room, sizeof(*s->rows));
 		s->room = room;
 	}
-	memset(s->rows + s->count, 0, (count - s->count) * sizeof(*s->rows));
-	s->count = count;
+	memset(s->rows + s->made, 0, (count - s->made) * sizeof(*s->rows));
+	s->made = count;
 }
 
 struct row *sheet_row(struct sheet *s, unsigned i)
 {
-	if (i >= s->count)
+	if (i >= s->made)
 		grow(s, i + 1);
+	if (i >= s->count)
+		s->count = i + 1;
 	return place(s, i);
 }
 
@@ -57,6 +59,18 @@ unsigned sheet_used(const struct sheet *s)
 	while (n > 0 && row_length(place(s, n - 1)) == 0)
 		n--;
 	return n;
+}
+
+void sheet_trim(struct sheet *s)
+{
+	while (s->count > 0 && place(s, s->count - 1)->used == 0)
+		row_clear(place(s, --s->count));
+}
+
+void sheet_clear(struct sheet *s)
+{
+	while (s->count > 0)
+		row_clear(place(s, --s->count));
 }
 
 static void swap(struct row *a, struct row *b)
@@ -90,15 +104,15 @@ static int limited(int by, unsigned rows)
 	return by < -(int)rows ? -(int)rows : by;
 }
 
-void sheet_scroll(struct sheet *s, unsigned top, unsigned bottom, int by)
+unsigned sheet_scroll(struct sheet *s, unsigned top, unsigned bottom, int by)
 {
 	if (bottom > s->height || top >= bottom || top >= s->count)
-		return;
+		return 0;
 	by = limited(by, bottom - top);
 	if (by == 1 && top == 0 && bottom == s->height && s->count == s->height) {
 		row_clear(place(s, 0));
 		s->first = s->first + 1 == s->height ? 0 : s->first + 1;
-		return;
+		return 1;
 	}
 	/* Blank rows below need not be there to move up, but some to move down. */
 	if (by < 0 && s->count < bottom)
@@ -107,4 +121,5 @@ void sheet_scroll(struct sheet *s, unsigned top, unsigned bottom, int by)
 	if (bottom > s->count)
 		bottom = s->count;
 	move(s, top, bottom, limited(by, bottom - top));
+	return bottom - top;
 }

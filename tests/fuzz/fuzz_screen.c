@@ -1,7 +1,7 @@
 /* What a program prints.  The first two bytes say how large the screen is and how
  * often it is read; the rest is printed.  Whatever it is: the cursor stays on the
- * screen, the store within its bounds, and what is read is text of the length that
- * was promised. */
+ * screen, the store within its bounds, a part of the work ends, and what is read is text
+ * of the length that was promised. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static void check_store(const struct screen *s)
 
 	claim(s->row < d->rows && s->col < d->cols);
 	claim(d->budget <= DISPLAY_CELLS);
-	claim(d->sheets[0].count <= d->rows && d->sheets[1].count <= d->rows);
+	for (int i = 0; i < 2; i++)
+		claim(d->sheets[i].count <= d->sheets[i].made && d->sheets[i].made <= d->rows);
 	claim(d->back.room <= SCROLLBACK_ROOM && d->back.lines <= SCROLLBACK_LINES);
 	claim(d->told_to <= scrollback_end(&d->back));
 }
@@ -59,6 +60,17 @@ static void check_answers(struct screen *s)
 	buffer_consume(b, buffer_len(b));
 }
 
+/* In parts of a little work each. */
+static void feed(struct screen *s, const uint8_t *data, size_t len)
+{
+	for (size_t used; len > 0; data += used, len -= used) {
+		uint64_t work = 100, before = s->display.work;
+		used = screen_feed_some(s, data, len, &work);
+		claim(used > 0 && used <= len);
+		claim(used == len || s->display.work - before >= 100);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const unsigned sizes[][2] = { { 1, 2 }, { 3, 5 }, { 24, 80 },
@@ -71,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t piece = data[1] + 1u;
 	screen_init(&s, dims[0], dims[1]);
 	for (size_t at = 2; at < size; at += piece) {
-		screen_feed(&s, data + at, size - at < piece ? size - at : piece);
+		feed(&s, data + at, size - at < piece ? size - at : piece);
 		check_store(&s);
 		if (data[at] % 4 == 0)
 			check_text(&s, data[at] % 8 ? SCREEN_WHOLE : 0);

@@ -18,6 +18,9 @@
 #define E "\x1b"
 #define C "\x1b["
 
+#define DEEP  C "1000;1Hx" C "H"
+#define BROAD C "1;1000H\xc3\xa9" C "H"
+
 /* What the header says. */
 #define BOUND (DISPLAY_CELLS + SCROLLBACK_ROOM + (64u << 10))
 
@@ -38,39 +41,65 @@ static size_t in_use(void)
 #define LONG (64u << 20)
 #endif
 
-/* Each is printed again and again, until it is so many bytes. */
+/* Each is printed again and again, until it is so many bytes; `first` once before. */
 static const struct flood {
 	const char *text;
 	size_t bytes;
+	const char *first;
 } floods[] = {
-	{ "y\r\n", LONG },
-	{ "all work and no play makes a terminal a dull place; ", LONG },
-	{ "\xe6\xbc\xa2\xe5\xad\x97", 2u << 20 },
-	{ "\xcc\x81", 1u << 20 },
-	{ "a\xcc\x81\xcc\x81\xcc\x81\xcc\x81", 1u << 20 },
-	{ C "1;999H\xcc\x81\xcc\x81", 1u << 20 },
-	{ C "?7l" C "1;999H\xcc\x81\xcc\x81", 1u << 20 },
-	{ "\xff", 1u << 20 },
-	{ C "999999999b", 256u << 10 },
-	{ "x" C "999999999b", 256u << 10 },
-	{ C "2147483648I", 1u << 20 },
-	{ C "4294967295L" C "99999999999999999999M", 128u << 10 },
-	{ C "999999999S", 16u << 10 },
-	{ "x" C "999999999T", 64u << 10 },
-	{ C "999999999@" "x", 128u << 10 },
-	{ C "999999999P" "x", 128u << 10 },
-	{ C "999999999;999999999H" "x" C "2J", 16u << 10 },
-	{ C "1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1H", 1u << 20 },
-	{ "1;", 1u << 20 },
-	{ E "#8", 64u << 10 },
-	{ E "c", 64u << 10 },
-	{ C "?1049h\xe6\xbc\xa2" C "?1049l", 128u << 10 },
-	{ C "2;999r" C "999H\n\n\n\n\n\n\n\n", 64u << 10 },
-	{ C "r" C "H" E "M" E "M" E "M" E "M", 64u << 10 },
-	{ C "4hx", 256u << 10 },
-	{ C "6n" C "c", 256u << 10 },
-	{ C "1000;1H\xc3\xa9\r\n", 256u << 10 },
-	{ E "7" E "8" E "D" E "E" E "H" C "3g", 256u << 10 },
+	{ "y\r\n", LONG, "" },
+	{ "all work and no play makes a terminal a dull place; ", LONG, "" },
+	{ "\xe6\xbc\xa2\xe5\xad\x97", 2u << 20, "" },
+	{ "\xcc\x81", 1u << 20, "" },
+	{ "a\xcc\x81\xcc\x81\xcc\x81\xcc\x81", 1u << 20, "" },
+	{ C "1;999H\xcc\x81\xcc\x81", 1u << 20, "" },
+	{ C "?7l" C "1;999H\xcc\x81\xcc\x81", 1u << 20, "" },
+	{ "\xff", 1u << 20, "" },
+	{ C "999999999b", 256u << 10, "" },
+	{ "x" C "999999999b", 256u << 10, "" },
+	{ C "2147483648I", 1u << 20, "" },
+	{ C "4294967295L" C "99999999999999999999M", 128u << 10, "" },
+	{ C "999999999S", 16u << 10, "" },
+	{ "x" C "999999999T", 64u << 10, "" },
+	{ C "999999999@" "x", 128u << 10, "" },
+	{ C "999999999P" "x", 128u << 10, "" },
+	{ C "999999999;999999999H" "x" C "2J", 16u << 10, "" },
+	{ C "1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1H", 1u << 20, "" },
+	{ "1;", 1u << 20, "" },
+	{ E "#8", 64u << 10, "" },
+	{ E "c", 64u << 10, "" },
+	{ C "?1049h\xe6\xbc\xa2" C "?1049l", 128u << 10, "" },
+	{ C "2;999r" C "999H\n\n\n\n\n\n\n\n", 64u << 10, "" },
+	{ C "r" C "H" E "M" E "M" E "M" E "M", 64u << 10, "" },
+	{ C "4hx", 256u << 10, "" },
+	{ C "6n" C "c", 256u << 10, "" },
+	{ C "1000;1H\xc3\xa9\r\n", 256u << 10, "" },
+	{ E "7" E "8" E "D" E "E" E "H" C "3g", 256u << 10, "" },
+	/* All rows are there, and the cursor is in the first one. */
+	{ C "2J", 256u << 10, DEEP },
+	{ C "J", 256u << 10, DEEP },
+	{ C "1J", 256u << 10, DEEP },
+	{ C "2J", 256u << 10, C "?1049h" DEEP },
+	{ DEEP C "2J", 64u << 10, "" },
+	{ C "L", 64u << 10, DEEP },
+	{ C "M", 64u << 10, DEEP },
+	{ E "M", 64u << 10, DEEP },
+	{ C "T", 64u << 10, DEEP },
+	{ C "S", 64u << 10, DEEP C "2;1000r" },
+	{ "\n", 64u << 10, DEEP C "1;999r" C "999H" },
+	{ "\n", 64u << 10, DEEP C "2;1000r" C "1000H" },
+	/* A row of characters that are no ASCII has all its cells. */
+	{ C "@", 64u << 10, BROAD },
+	{ "x\r", 64u << 10, BROAD C "4h" },
+	{ C "999X", 64u << 10, BROAD },
+	{ "\xe6\xbc\xa2" C "999b", 64u << 10, "" },
+	{ C "2K" BROAD, 64u << 10, "" },
+	{ "\r" C "9999I", 64u << 10, C "3g" },
+	{ C "9999I" C "9999Z", 64u << 10, C "3g" },
+	{ E "c" E "7", 64u << 10, "" },
+	{ C "?1047h" DEEP C "?1047l", 64u << 10, "" },
+	{ C "?7;7;7;7;7;7;7;7;7;7;7;7;7;7;7h", 64u << 10, "" },
+	{ C "!p", 64u << 10, "" },
 };
 
 static void feed_flood(struct screen *s, const struct flood *f)
@@ -80,6 +109,7 @@ static void feed_flood(struct screen *s, const struct flood *f)
 
 	for (size_t i = 0; i < many; i++)
 		memcpy(piece + i * len, f->text, len);
+	screen_feed(s, f->first, strlen(f->first));
 	for (size_t fed = 0; fed < f->bytes; fed += many * len)
 		screen_feed(s, piece, many * len);
 }
@@ -94,13 +124,28 @@ static void check_text(struct screen *s)
 	free(t.bytes);
 }
 
+static void check_same_text(struct screen *a, struct screen *b)
+{
+	struct screen_text x = screen_take(a, SCREEN_ENDED | SCREEN_WHOLE);
+	struct screen_text y = screen_take(b, SCREEN_ENDED | SCREEN_WHOLE);
+
+	assert_int_equal(x.len, y.len);
+	assert_int_equal(x.cut, y.cut);
+	if (x.len > 0)
+		assert_memory_equal(x.bytes, y.bytes, x.len);
+	free(x.bytes);
+	free(y.bytes);
+}
+
 /* How many times the processor time of a byte of plain text one byte may cost: the most is a
  * scrolling of all rows. */
 #define HOSTILE_TIMES 10000
+/* The same for a unit of the work that is counted: most are cheaper than those of plain text. */
+#define HOSTILE_UNIT_TIMES 20
 
 static void test_floods_have_a_bound(void **state)
 {
-	double plain = 0; /* microseconds a byte */
+	double plain = 0, plain_unit = 0; /* microseconds a byte, and a unit of work */
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
@@ -109,14 +154,20 @@ static void test_floods_have_a_bound(void **state)
 		int64_t begun = cost_us();
 		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
 		feed_flood(&s, &floods[i]);
-		double cost = (double)(cost_us() - begun) / (double)floods[i].bytes;
+		double took = (double)(cost_us() - begun);
+		double cost = took / (double)floods[i].bytes;
+		double unit = took / (double)s.display.work;
 		if (getenv("SHOW"))
-			printf("# %8.1f ns/byte %8zu KiB  '%s'\n",
-			       cost * 1e3,
+			printf("# %8.1f ns/byte %6.2f ns/unit %8zu KiB  '%s'\n",
+			       cost * 1e3, unit * 1e3,
 			       (in_use() - before) >> 10, floods[i].text + 1);
 		if (in_use() - before > BOUND)
 			fail_msg("row %zu: %zu bytes", i, in_use() - before);
 		plain = i == 0 ? cost : plain;
+		plain_unit = i == 0 ? unit : plain_unit;
+		if (unit > HOSTILE_UNIT_TIMES * plain_unit)
+			fail_msg("row %zu: %.3f us for a unit of work, and %.3f in plain text", i,
+				 unit, plain_unit);
 		if (cost > HOSTILE_TIMES * plain)
 			fail_msg("row %zu: %.3f us a byte, and %.3f of plain text", i, cost,
 				 plain);
@@ -125,13 +176,97 @@ static void test_floods_have_a_bound(void **state)
 	}
 }
 
+/* The most that one sequence does: it puts away a thousand rows. */
+#define STEP_WORK (SCREEN_ROWS * 16)
+#define TURN_WORK 4096
+
+/* However much its bytes are to cost, a part of them has its bound, and nothing gets lost between
+ * two parts.  The work is counted, and no time measured. */
+static void test_work_ends_where_it_is_told_to(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
+		const struct flood *f = &floods[i];
+		size_t len = strlen(f->text), many = 8192 / len, at = 0;
+		AUTO_FREE char *text = malloc(many * len);
+		struct screen whole, parts;
+
+		screen_init(&whole, SCREEN_ROWS, SCREEN_COLS);
+		screen_init(&parts, SCREEN_ROWS, SCREEN_COLS);
+		for (size_t j = 0; j < many; j++)
+			memcpy(text + j * len, f->text, len);
+		screen_feed(&whole, f->first, strlen(f->first));
+		screen_feed(&parts, f->first, strlen(f->first));
+		screen_feed(&whole, text, many * len);
+		while (at < many * len) {
+			uint64_t work = TURN_WORK, before = parts.display.work;
+			size_t used = screen_feed_some(&parts, text + at, many * len - at, &work);
+			uint64_t did = parts.display.work - before;
+			assert_true(used > 0);
+			if (did > TURN_WORK + STEP_WORK)
+				fail_msg("row %zu: %zu bytes were %llu units of work", i, used,
+					 (unsigned long long)did);
+			assert_true(at + used == many * len || did >= TURN_WORK);
+			assert_int_equal(work, did < TURN_WORK ? TURN_WORK - did : 0);
+			at += used;
+		}
+		check_same_text(&whole, &parts);
+		screen_clear(&whole);
+		screen_clear(&parts);
+	}
+}
+
+static uint64_t work_of(const char *first, const char *text, int times)
+{
+	struct screen s;
+
+	screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+	screen_feed(&s, first, strlen(first));
+	uint64_t before = s.display.work;
+	for (int i = 0; i < times; i++)
+		screen_feed(&s, text, strlen(text));
+	uint64_t did = s.display.work - before;
+	screen_clear(&s);
+	return did;
+}
+
+/* Clearing a screen costs what is on it: once a thousand rows, then nothing. */
+static void test_a_clear_screen_is_cleared_for_nothing(void **state)
+{
+	static const char *const clears[] = { C "2J", C "J", C "1J", E "c" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(clears); i++) {
+		uint64_t once = work_of(DEEP, clears[i], 1);
+		uint64_t often = work_of(DEEP, clears[i], 1001);
+		assert_in_range(often - once, 0, 1000 * 4 * strlen(clears[i]));
+	}
+}
+
+/* A reset looks at cells that are blank, a million of them, once. */
+static void test_blank_cells_are_looked_at_once(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
+	for (int i = 0; i < SCREEN_ROWS - 1; i++)
+		screen_feed(&s, " " C "999b", 6);
+	screen_feed(&s, E "c", 2);
+	uint64_t before = s.display.work;
+	for (int i = 0; i < 1000; i++)
+		screen_feed(&s, E "c", 2);
+	assert_in_range(s.display.work - before, 0, 1000 * 4 * 2);
+	screen_clear(&s);
+}
+
 /* The library would keep each of them, and look at all of them for each. */
 static void test_combining_characters_are_not_piled_up(void **state)
 {
 	static const struct flood piles[] = {
-		{ "\xcc\x81", 2u << 20 },
-		{ C "1;999H\xcc\x81\xcc\x82", 1u << 20 },
-		{ "a" C "1;2H\xcc\x81" "\b", 1u << 20 },
+		{ "\xcc\x81", 2u << 20, "" },
+		{ C "1;999H\xcc\x81\xcc\x82", 1u << 20, "" },
+		{ "a" C "1;2H\xcc\x81" "\b", 1u << 20, "" },
 	};
 
 	(void)state;
@@ -245,6 +380,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_floods_have_a_bound),
+		cmocka_unit_test(test_work_ends_where_it_is_told_to),
+		cmocka_unit_test(test_a_clear_screen_is_cleared_for_nothing),
+		cmocka_unit_test(test_blank_cells_are_looked_at_once),
 		cmocka_unit_test(test_combining_characters_are_not_piled_up),
 		cmocka_unit_test(test_strings_of_any_length_are_passed_over),
 		cmocka_unit_test(test_memory_follows_the_text),
