@@ -23,8 +23,8 @@
  * character, which the caller has to take away. */
 #define DISPLAY_TEXT_MAX ((4u << 20) + 64)
 
-/* What is drawn is counted as work, so that a turn of a loop can end in the middle of it.  A
- * unit is a row that is looked at or moved, or so many cells, which takes some nanoseconds. */
+/* Drawing is counted as work, so that a turn of a loop can end in the middle of it.  A unit is
+ * a row that is looked at or moved, or so many cells, which takes some nanoseconds. */
 #define DISPLAY_UNIT_CELLS 8
 
 struct display {

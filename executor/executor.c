@@ -148,7 +148,7 @@ static bool has_last_words(const struct executor *x)
 static bool has_emptied(const struct executor *x)
 {
 	return everyone_is_gone() && x->processes.count == 0 &&
-	       replies_is_empty(&x->replies) && !channel_has_output(&x->channel) &&
+	       !sessions_have_more(&x->sessions) && replies_is_empty(&x->replies) && !channel_has_output(&x->channel) &&
 	       !has_last_words(x);
 }
 
@@ -171,7 +171,7 @@ static int answer_requests(struct executor *x, struct err *e)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
 		struct frame f;
-		if (is_full(x))
+		if (is_full(x) || (i > 0 && sessions_have_worked(&x->sessions)))
 			return 0;
 		int got = channel_receive(&x->channel, &f, e);
 		if (got <= 0)
@@ -335,7 +335,7 @@ static int timeout_of(const struct executor *x, bool has_more)
 
 	for (size_t i = 0; i < ARRAY_LEN(dues); i++)
 		theirs = dues[i] < theirs ? dues[i] : theirs;
-	if (has_more || dials_has_more(&x->dials))
+	if (has_more || dials_has_more(&x->dials) || sessions_have_more(&x->sessions))
 		return 0;
 	return sooner(everyone_wait(&x->everyone, theirs, x->now),
 		      clock_wait(due, x->now));

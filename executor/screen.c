@@ -12,7 +12,7 @@
 #include "executor/screen_draw.h"
 
 #define ESC 0x1b
-/* Of any byte or run of them, whatever it means. */
+/* The work of looking at any byte, or run of them. */
 #define FEED_WORK 2
 
 void screen_init(struct screen *s, unsigned rows, unsigned cols)

@@ -61,7 +61,8 @@ void screen_clear(struct screen *s);
 
 void screen_feed(struct screen *s, const void *data, size_t len);
 /* The same for as long as there is work left (display.h), which it takes from *work: one
- * character or sequence more at most.  Returns how many bytes it took. */
+ * character or sequence more at most.  Returns how many bytes it took: none, too, where the end
+ * of a character that came before was drawn. */
 size_t screen_feed_some(struct screen *s, const void *data, size_t len, uint64_t *work);
 
 enum screen_wish {

@@ -37,6 +37,8 @@
 /* One that does not take its variables (a trap on DEBUG that waits) is ended. */
 #define SET_MS 5000
 
+/* Looking for one in /proc, in units of display.h. */
+#define LOOK_WORK 4096
 /* A shell that has not read its terminal yet is looked at again. */
 #define INNER_MS 5
 
@@ -99,6 +101,7 @@ static void cannot_start(struct session *s, const struct failed *why)
 		session_say_failed(s, why);
 		return;
 	}
+	session_drop_ahead(s);
 	int len = snprintf(text, sizeof(text),
 			   "hutch: the shell could not be started: %s: %s",
 			   exec_stage_name(why->stage), err_words((int)why->sys));
@@ -211,8 +214,10 @@ static void look_for_inner(struct session *s)
 {
 	const struct shell_how how = how_of(s);
 
-	if (s->state != SESSION_RUNNING || s->everyone->is_ending)
+	if (s->state != SESSION_RUNNING || s->everyone->is_ending ||
+	    terminal_is_by_line(&s->shell.terminal))
 		return;
+	s->screen.display.work += LOOK_WORK;
 	pid_t pid = inner_find(&s->shell, s->proc, &how);
 	if (pid > 0)
 		(void)inner_adopt(&s->shell, pid, &how);
@@ -288,7 +293,9 @@ static void go_on(struct session *s, int64_t now)
 
 static void be_ready(struct session *s, int64_t now)
 {
-	session_read(s, DRAIN_MAX, now); /* and forget it: we are starting still */
+	size_t max = DRAIN_MAX;
+
+	(void)session_read(s, &max, now); /* and forget it: we are starting still */
 	if (!s->is_opened)
 		session_say_started(s);
 	go_on(s, now);
@@ -317,16 +324,37 @@ static bool give_again(struct session *s, int64_t now)
 	return true;
 }
 
-static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
+/* All that the terminal holds, which may take several turns: false until it is read. */
+static bool drain(struct session *s, int64_t now)
 {
-	session_read(s, DRAIN_MAX, now);
-	if (!r->has_begun) {
+	if (!s->is_draining)
+		s->drain_left = DRAIN_MAX;
+	s->is_draining = !session_read(s, &s->drain_left, now) && s->drain_left > 0;
+	return !s->is_draining;
+}
+
+static void go_on_reported(struct session *s, int64_t now)
+{
+	if (!drain(s, now))
+		return;
+	s->is_reported = false;
+	if (!s->has_begun) {
 		session_forget(s); /* about half a line of ours */
 		if (give_again(s, now))
 			return;
 	}
 	shell_settle(&s->shell);
-	end_command(s, r->status, SESSION_READY);
+	end_command(s, s->status, SESSION_READY);
+}
+
+/* It is over when all is read that was printed before the report. */
+static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
+{
+	s->is_reported = true;
+	s->has_begun = r->has_begun;
+	s->status = r->status;
+	s->is_draining = false;
+	go_on_reported(s, now);
 }
 
 static void take_report(struct session *s, int64_t now)
@@ -390,27 +418,40 @@ static bool begin_again(struct session *s, int64_t now)
 	return true;
 }
 
-void session_reaped(struct session *s, int status, int64_t now)
+/* When all that it printed is read.  Until then the shell counts as alive, but that nothing is
+ * given to it: a command that came meanwhile gets the next one. */
+static void go_on_ending(struct session *s, int64_t now)
 {
-	enum session_state state = s->state;
+	const uint32_t status = s->is_reported ? s->status : code_of(s->ending);
 
-	unpark(s);
-	s->shell.pid = 0;
-	if (state == SESSION_STARTING) {
-		died_starting(s, now);
+	if (!drain(s, now))
 		return;
-	}
-	session_read(s, DRAIN_MAX, now);
+	s->is_ending = s->is_reported = false;
+	session_drop_ahead(s);
 	if (begin_again(s, now))
 		return;
 	shell_done(&s->shell);
-	if (state == SESSION_RUNNING)
-		end_command(s, code_of(status), SESSION_DEAD);
+	if (s->state == SESSION_RUNNING)
+		end_command(s, status, SESSION_DEAD);
 	s->state = SESSION_DEAD;
-	if (state != SESSION_SETTING || !s->is_pending)
+	if (!s->is_pending)
 		return;
 	s->is_new = true;
 	begin_start(s, now);
+}
+
+void session_reaped(struct session *s, int status, int64_t now)
+{
+	unpark(s);
+	s->shell.pid = 0;
+	if (s->state == SESSION_STARTING) {
+		died_starting(s, now);
+		return;
+	}
+	s->is_ending = true;
+	s->is_draining = false;
+	s->ending = status;
+	go_on_ending(s, now);
 }
 
 /* --- what is asked of it --------------------------------------------------- */
@@ -450,6 +491,7 @@ void session_free(struct session *s)
 		return;
 	unpark(s);
 	session_forget(s); /* whose label is in the request */
+	session_drop_ahead(s);
 	shell_done(&s->shell);
 	count_fds(s);
 	if (s->exec_number)
@@ -472,7 +514,7 @@ void session_command(struct session *s, struct bytes command, int64_t now)
 	s->is_second = s->is_interrupted = false;
 	s->is_pending = true;
 	s->sets = 0;
-	if (s->state == SESSION_READY)
+	if (s->state == SESSION_READY && !s->is_ending)
 		go_on(s, now);
 	if (s->state != SESSION_DEAD)
 		return;
@@ -496,8 +538,9 @@ static bool is_idle(const struct session *s)
 {
 	const struct shell *sh = &s->shell;
 
-	return s->state == SESSION_READY && !s->action.id && sh->status < 0 &&
-	       sh->reports >= 0 && sh->terminal.master >= 0 && buffer_len(&sh->typed) == 0;
+	return s->state == SESSION_READY && !s->action.id && !s->is_ending &&
+	       buffer_len(&s->ahead) == 0 && sh->status < 0 && sh->reports >= 0 &&
+	       sh->terminal.master >= 0 && buffer_len(&sh->typed) == 0;
 }
 
 void session_park(struct session *s, int epoll)
@@ -518,8 +561,10 @@ void session_park(struct session *s, int epoll)
 
 void session_stir(struct session *s, int64_t now)
 {
+	size_t max = READ_PER_TURN;
+
 	unpark(s);
-	session_read(s, READ_PER_TURN, now);
+	(void)session_read(s, &max, now);
 	if (s->shell.reports >= 0)
 		take_report(s, now);
 }
@@ -527,12 +572,12 @@ void session_stir(struct session *s, int64_t now)
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full)
 {
 	const struct shell *sh = &s->shell;
-	bool waits = (is_full || s->action.is_held) && session_is_streaming(s);
-	int reads = waits ? 0 : POLLIN;
+	s->is_waiting = (is_full || s->action.is_held) && session_is_streaming(s);
+	int reads = s->is_waiting ? 0 : POLLIN;
 	int writes = buffer_len(&sh->typed) > 0 ? POLLOUT : 0;
 
 	s->watched = 0;
-	if (s->state == SESSION_DEAD || s->parked >= 0)
+	if (s->state == SESSION_DEAD || s->parked >= 0 || s->is_ending || s->is_reported)
 		return 0;
 	s->watched = watch(fds, s->watched, sh->status, POLLIN);
 	s->watched = watch(fds, s->watched, sh->reports, POLLIN);
@@ -548,8 +593,37 @@ static int happened(const struct session *s, const struct pollfd *fds, int fd)
 	return 0;
 }
 
+bool session_has_more(const struct session *s)
+{
+	return s->is_ending || s->is_reported || (buffer_len(&s->ahead) > 0 && !s->is_waiting);
+}
+
+static void serve_output(struct session *s, int64_t now)
+{
+	size_t max = READ_PER_TURN;
+
+	if (s->work == 0 && s->state != SESSION_STARTING)
+		return; /* what it would look at has not changed */
+	(void)session_read(s, &max, now);
+	look_for_inner(s);
+}
+
+/* An end that it had begun when its work was spent; false: there is none. */
+static bool go_on_with_end(struct session *s, int64_t now)
+{
+	if (s->is_ending)
+		go_on_ending(s, now);
+	else if (s->is_reported)
+		go_on_reported(s, now);
+	else
+		return false;
+	return true;
+}
+
 void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 {
+	if (go_on_with_end(s, now))
+		return;
 	int status = happened(s, fds, s->shell.status);
 	int reports = happened(s, fds, s->shell.reports);
 	int master = happened(s, fds, s->shell.terminal.master);
@@ -560,10 +634,8 @@ void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 	}
 	if (master & POLLOUT)
 		shell_type_more(&s->shell);
-	if (master & ~POLLOUT) {
-		session_read(s, READ_PER_TURN, now);
-		look_for_inner(s);
-	}
+	if (master & ~POLLOUT || session_has_more(s))
+		serve_output(s, now);
 	if (reports)
 		take_report(s, now);
 }

@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/list.h"
 #include "base/message.h"
 #include "executor/screen.h"
@@ -43,6 +44,10 @@ struct variables;
 enum session_state { SESSION_DEAD, SESSION_STARTING, SESSION_READY, SESSION_SETTING,
 		     SESSION_RUNNING };
 
+/* A session draws so much in a turn, in units of display.h, so that all get their share: 2 KiB of
+ * lines of one character, 20 KiB of long ones, or eight scrollings of a thousand rows. */
+#define SESSION_WORK (8u << 10)
+
 /* What somebody waits for. */
 struct session_action {
 	uint32_t id; /* 0: nobody */
@@ -51,7 +56,7 @@ struct session_action {
 	int64_t soft_due, hard_due; /* INT64_MAX: never */
 	unsigned kills;	      /* how far a cancellation has come */
 	int64_t kill_due;
-	bool is_held; /* nobody reads what it streams */
+	bool is_held; /* its stream has no reader now */
 };
 
 struct session {
@@ -93,6 +98,15 @@ struct session {
 	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
 	struct screen screen; /* owned; empty when a command's end was told */
+	uint64_t work;	      /* left in this turn; units of display.h */
+	struct buffer ahead;  /* owned; read, and not drawn yet for want of work */
+	bool is_draining;     /* all that the terminal holds is read, but `drain_left` at most */
+	size_t drain_left;
+	bool is_ending;	      /* the shell has died, and what was printed is being read */
+	int ending;	      /* its wait status */
+	bool is_reported;     /* the command has ended, and what was printed is being read */
+	bool has_begun;	      /* it did something, as the report says */
+	bool is_waiting;      /* its stream has no reader now */
 	struct tape tape;     /* owned; the same, as it came */
 	uint8_t carry[4]; /* of a character that is not whole, when streaming */
 	size_t carry_len;
@@ -146,4 +160,6 @@ void session_stir(struct session *s, int64_t now);
 /* As in sessions.h, for one. */
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);
 void session_serve(struct session *s, const struct pollfd *fds, int64_t now);
+/* It could go on without poll(2), for which it had no work left. */
+bool session_has_more(const struct session *s);
 void session_reaped(struct session *s, int status, int64_t now);

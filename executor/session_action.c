@@ -26,6 +26,8 @@
 #define HITS_MAX 50
 /* More than a terminal holds. */
 #define READ_FIRST (64u << 10)
+/* And for that: enough where these are lines of text. */
+#define SIGNAL_WORK (32 * SESSION_WORK)
 /* Time-outs beyond this are none. */
 #define TIMEOUT_MAX (INT64_C(1) << 50)
 
@@ -78,9 +80,12 @@ static void show_signal(struct session *s, int64_t now)
 {
 	const char shown[] = { '^', (char)(s->key ^ 0x40) };
 
+	size_t max = READ_FIRST;
+
 	if (!terminal_has_signals(&s->shell.terminal))
 		return;
-	session_read(s, READ_FIRST, now);
+	s->work = SIGNAL_WORK;
+	(void)session_read(s, &max, now);
 	session_show(s, shown, sizeof(shown));
 }
 
@@ -324,7 +329,8 @@ void session_expire(struct session *s, int64_t now)
 	/* Its death is what starts it again. */
 	if (due & OVERDUE_START) {
 		s->start_due = INT64_MAX;
-		(void)kill(s->shell.pid, SIGKILL);
+		if (s->shell.pid > 0)
+			(void)kill(s->shell.pid, SIGKILL);
 	}
 	if (due & OVERDUE_KEY) {
 		type_signal(s, now);

@@ -203,30 +203,71 @@ static void answer_program(struct session *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-static void take_output(struct session *s, const uint8_t *data, size_t len, int64_t now)
+/* Returns how many bytes these were, as far as the work goes. */
+static size_t take_output(struct session *s, const uint8_t *data, size_t len, int64_t now)
 {
 	if (s->state == SESSION_STARTING)
-		return; /* of start-up files */
-	session_show(s, data, len);
+		return len; /* of start-up files */
+	size_t used = screen_feed_some(&s->screen, data, len, &s->work);
+	tape_write(&s->tape, data, used);
 	answer_program(s);
 	if (session_is_streaming(s))
-		stream(s, data, len, false);
+		stream(s, data, used, false);
 	session_heard(s, now);
+	return used;
 }
 
-void session_read(struct session *s, size_t max, int64_t now)
+void session_drop_ahead(struct session *s)
+{
+	buffer_done(&s->ahead);
+}
+
+/* True: all of it is drawn. */
+static bool take_ahead(struct session *s, size_t *max, int64_t now)
+{
+	size_t used = take_output(s, buffer_data(&s->ahead), buffer_len(&s->ahead), now);
+
+	buffer_consume(&s->ahead, used);
+	*max -= used < *max ? used : *max;
+	if (buffer_len(&s->ahead) > 0)
+		return false;
+	session_drop_ahead(s); /* an idle session has no memory for it */
+	return true;
+}
+
+/* One read(2), what can be drawn of it, and the rest kept for the next turn.  False: there is
+ * nothing to read. */
+static bool read_some(struct session *s, size_t *max, int64_t now)
 {
 	uint8_t data[READ_AT_ONCE];
+	ssize_t n = read(s->shell.terminal.master, data, sizeof(data));
 
-	for (size_t got = 0; got < max && s->shell.terminal.master >= 0;) {
-		ssize_t n = read(s->shell.terminal.master, data, sizeof(data));
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (n <= 0) {
-			lose_terminal(s);
-			return;
-		}
-		take_output(s, data, (size_t)n, now);
-		got += (size_t)n;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		lose_terminal(s);
+		return false;
 	}
+	size_t used = take_output(s, data, (size_t)n, now);
+	*max -= used < *max ? used : *max;
+	if (used < (size_t)n) {
+		buffer_init(&s->ahead, READ_AT_ONCE);
+		(void)buffer_append(&s->ahead, data + used, (size_t)n - used); /* fits */
+	}
+	return true;
+}
+
+bool session_read(struct session *s, size_t *max, int64_t now)
+{
+	if (buffer_len(&s->ahead) > 0 && !take_ahead(s, max, now))
+		return false;
+	while (*max > 0 && s->shell.terminal.master >= 0) {
+		if (s->work == 0 && s->state != SESSION_STARTING)
+			return false;
+		if (!read_some(s, max, now))
+			return true;
+		if (buffer_len(&s->ahead) > 0)
+			return false;
+	}
+	return s->shell.terminal.master < 0;
 }

@@ -19,8 +19,12 @@ void session_say_failed(struct session *s, const struct failed *why);
 void session_show(struct session *s, const void *data, size_t len);
 void session_forget(struct session *s);
 
-/* Reads the terminal: about `max` bytes of it at most.  These bytes are new at `now`. */
-void session_read(struct session *s, size_t max, int64_t now);
+/* Reads the terminal: about *max bytes of it at most, which it takes from there, and no more than
+ * can be drawn by the work that the session has left.  These bytes are new at `now`.  True: there
+ * is no more to read. */
+bool session_read(struct session *s, size_t *max, int64_t now);
+/* Drops bytes that were read and are not drawn yet. */
+void session_drop_ahead(struct session *s);
 bool session_is_streaming(const struct session *s);
 
 /* Answers the action with a report (enum report_state, enum report_flag), and there

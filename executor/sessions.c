@@ -52,6 +52,49 @@ bool sessions_has(const struct sessions *s, uint32_t id)
 	return find(s, id) || find_action(s, id);
 }
 
+/* --- work ------------------------------------------------------------------ */
+
+/* Gives a session its share of what is left; the result goes to spend(). */
+static uint64_t share(const struct sessions *s, struct session *one)
+{
+	one->work = s->work < SESSION_WORK ? s->work : SESSION_WORK;
+	return one->screen.display.work;
+}
+
+static void spend(struct sessions *s, const struct session *one, uint64_t before)
+{
+	uint64_t did = one->screen.display.work - before;
+
+	s->work -= did < s->work ? did : s->work;
+}
+
+bool sessions_have_worked(const struct sessions *s)
+{
+	return s->work == 0;
+}
+
+bool sessions_have_more(const struct sessions *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (session_has_more(s->all[i]))
+			return true;
+	return false;
+}
+
+/* The first `count` had their share, so others begin the next turn. */
+static void rotate(struct sessions *s, size_t count)
+{
+	struct session *had[SESSIONS_MAX];
+
+	if (count == s->count)
+		return;
+	memcpy(had, s->all, count * sizeof(*had));
+	memmove(s->all, s->all + count, (s->count - count) * sizeof(*had));
+	memcpy(s->all + s->count - count, had, count * sizeof(*had));
+}
+
+/* --- requests -------------------------------------------------------------- */
+
 /* Those that could not be started, each of which has said so, and those that were
  * ended. */
 static void sweep(struct sessions *s)
@@ -155,7 +198,9 @@ int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct 
 	if (one->action.id)
 		return err_set(e, ERR_PROTOCOL, "session %u has an action already",
 			       r.session);
+	uint64_t before = share(s, one);
 	session_run(one, f->id, &r, now);
+	spend(s, one, before);
 	return 0;
 }
 
@@ -226,6 +271,8 @@ void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 	}
 }
 
+/* --- poll ------------------------------------------------------------------ */
+
 /* Where there is none each takes its own places. */
 static int epoll_of(struct sessions *s)
 {
@@ -257,22 +304,32 @@ static void stir(struct sessions *s, int64_t now)
 
 	for (int i = 0; i < count; i++) {
 		struct session *one = find(s, events[i].data.u32);
-		if (one && one->parked >= 0) /* else it was for both descriptors */
-			session_stir(one, now);
+		if (!one || one->parked < 0)
+			continue; /* it was for both descriptors */
+		uint64_t before = share(s, one);
+		session_stir(one, now);
+		spend(s, one, before);
 	}
 }
 
 void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now)
 {
 	const struct pollfd *parked = s->has_parked ? fds++ : NULL;
+	size_t had = 0;
 
+	s->work = SESSIONS_WORK;
 	if (parked && parked->revents)
 		stir(s, now);
 	for (size_t i = 0; i < s->count; i++) {
-		size_t watched = s->all[i]->watched;
-		session_serve(s->all[i], fds, now);
+		struct session *one = s->all[i];
+		size_t watched = one->watched;
+		had += s->work > 0;
+		uint64_t before = share(s, one);
+		session_serve(one, fds, now);
+		spend(s, one, before);
 		fds += watched;
 	}
+	rotate(s, had);
 	sweep(s);
 }
 
@@ -290,7 +347,9 @@ void sessions_reaped(struct sessions *s, pid_t pid, int status, int64_t now)
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->all[i]->shell.pid != pid)
 			continue;
+		uint64_t before = share(s, s->all[i]);
 		session_reaped(s->all[i], status, now);
+		spend(s, s->all[i], before);
 		break;
 	}
 	sweep(s);
@@ -309,7 +368,15 @@ int64_t sessions_due(const struct sessions *s)
 
 void sessions_expire(struct sessions *s, int64_t now)
 {
-	for (size_t i = 0; i < s->count; i++)
-		session_expire(s->all[i], now);
+	for (size_t i = 0; i < s->count; i++) {
+		struct session *one = s->all[i];
+		if (session_due(one) > now)
+			continue;
+		uint64_t before = share(s, one);
+		session_expire(one, now);
+		spend(s, one, before);
+		if (s->work == 0)
+			break; /* the others are due in the next turn still */
+	}
 	sweep(s);
 }

@@ -15,7 +15,11 @@
  * One turn of the executor's loop: sessions_watch, poll(2) until sessions_due at
  * most, sessions_serve, sessions_reaped for each child that is no command,
  * sessions_expire.  `now` is that turn's, and in ms of everyone_now(), as all times
- * are.  What is to be said goes to `replies`. */
+ * are.  What is to be said goes to `replies`.
+ *
+ * Output may cost a thousand times its bytes to draw.  So the sessions count work, not bytes
+ * (display.h): each has its share of a turn, and all together have theirs, in which requests
+ * that end with a report have a part, too.  Output beyond that waits at its terminal. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +45,10 @@ struct user;
 
 /* More than this get FAILED, stage FORK, EAGAIN. */
 #define SESSIONS_MAX 64
+/* All sessions together draw so much in one turn, in units of display.h.  That is a tenth of a
+ * millisecond: the end of a process that is started is told three turns later.  A session that
+ * had no part of a turn is first in the next one. */
+#define SESSIONS_WORK (16u << 10)
 /* How many pollfds a session fills in at most, and all of them one more. */
 #define SESSION_POLLS 3
 
@@ -57,6 +65,7 @@ struct sessions {
 	struct variables variables; /* owned; what shells get beside their own */
 	int epoll; /* owned; of those who do nothing; 0: none yet */
 	bool has_parked; /* it took a place for poll(2) */
+	uint64_t work;	 /* left in this turn */
 };
 
 void sessions_done(struct sessions *s);
@@ -94,6 +103,11 @@ void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now);
 /* A child has ended, and is about to be reaped: its number is its own still. */
 void sessions_dying(struct sessions *s, pid_t pid);
 void sessions_reaped(struct sessions *s, pid_t pid, int status, int64_t now);
+
+/* There is something to do without poll(2), in the next turn. */
+bool sessions_have_more(const struct sessions *s);
+/* The turn's work is done: what is asked for may wait until the next one. */
+bool sessions_have_worked(const struct sessions *s);
 
 /* When something is due; INT64_MAX: never.  Then sessions_expire(). */
 int64_t sessions_due(const struct sessions *s);

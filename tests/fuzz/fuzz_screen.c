@@ -66,7 +66,7 @@ static void feed(struct screen *s, const uint8_t *data, size_t len)
 	for (size_t used; len > 0; data += used, len -= used) {
 		uint64_t work = 100, before = s->display.work;
 		used = screen_feed_some(s, data, len, &work);
-		claim(used > 0 && used <= len);
+		claim(used <= len);
 		claim(used == len || s->display.work - before >= 100);
 	}
 }

@@ -251,7 +251,7 @@ static void test_blank_cells_are_looked_at_once(void **state)
 	(void)state;
 	screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
 	for (int i = 0; i < SCREEN_ROWS - 1; i++)
-		screen_feed(&s, " " C "999b", 6);
+		screen_feed(&s, " " C "999b", 7);
 	screen_feed(&s, E "c", 2);
 	uint64_t before = s.display.work;
 	for (int i = 0; i < 1000; i++)

@@ -209,14 +209,17 @@ static void test_what_the_terminal_prints_puts_the_soft_time_out_off(void **stat
 	struct stage *st = *state;
 	struct session *s = &st->session;
 	struct terminal *t = &s->shell.terminal;
+	size_t max = 100;
 
+	s->work = SESSION_WORK;
 	assert_int_equal(terminal_open(t, 24, 80), 0);
 	assert_int_equal(fcntl(t->master, F_SETFL, O_NONBLOCK), 0);
 	begin(s, 100, 0, 0);
-	session_read(s, 100, 1050);
+	assert_true(session_read(s, &max, 1050));
 	assert_true(session_due(s) == 1100); /* nothing was printed */
 	assert_int_equal(write(t->slave, "x", 1), 1);
-	session_read(s, 100, 1090);
+	assert_true(session_read(s, &max, 1090));
+	assert_int_equal(max, 99);
 	assert_true(session_due(s) == 1190);
 	terminal_close(t);
 }
