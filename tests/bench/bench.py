@@ -29,6 +29,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the tree may be somebody else's, or read-only
 
 import actions
+import floods
 import goals
 import measure
 import named
@@ -170,6 +171,10 @@ def measure_sessions(bench, result):
     result["sessions"] = sessions.measure_sessions(bench.rows.hutch_path, bench.work)
 
 
+def measure_floods(bench, result):
+    result["floods"] = floods.measure_floods(bench.rows.hutch_path)
+
+
 def measure_named(bench, result):
     result["named"] = named.measure_named(bench.timer, bench.rows.hutch_path,
                                           bench.rows.bwrap().probe(), bench.rounds)
@@ -242,7 +247,8 @@ class Bench:
         result["differences"] = self.rows.differences()
         for part in (measure_launches, measure_volumes, measure_series,
                      measure_together, measure_memory, measure_actions,
-                     measure_sessions, measure_named, measure_search, measure_judge, measure_unpack,
+                     measure_sessions, measure_floods, measure_named, measure_search, measure_judge,
+                     measure_unpack,
                      measure_past, measure_ports):
             part(self, result)
         result["goals"] = goals.judge(result)

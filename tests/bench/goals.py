@@ -12,6 +12,7 @@ MAX_IMAGE_OF_HOST, MAX_20_OF_1_LAYER = 1.3, 1.5
 MAX_OF_IDEAL = 1.3
 MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
+MAX_OF_FLOODED = 3
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
 # Of what is held against them, the bare ways' share of hutch's: 1 / 0.8, 1 / 0.5.
 MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
@@ -135,6 +136,10 @@ def judge(result):
         ("hutch exec of true / true on the host", MAX_OF_SPAWN,
          ratio(number(result, "named", "exec", "in a sandbox", "p50"),
                number(result, "named", "exec", "on the host", "p50")), False),
+        ("  beside 40 terminals that are cleared for ever", MAX_OF_FLOODED,
+         number(result, "floods", "clears", "ratio"), False),
+        ("  into which lines are inserted", MAX_OF_FLOODED,
+         number(result, "floods", "inserts", "ratio"), False),
         ("ms for one create and its rm", 1000 / MIN_A_SECOND,
          ratio(1000, number(result, "named", "rate", "per_second")), False),
         ("private memory of one of 1,000, KiB", MAX_PRIVATE_KIB,

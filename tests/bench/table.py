@@ -161,6 +161,14 @@ def named_rows(result):
         f"  private memory of each {many['kib_each']} KiB; hutch ps {many['ps_ms']} ms"])
 
 
+def flood_rows(result):
+    words = {"clears": r"ESC [2J for ever", "inserts": "ESC [L and ESC [T, over a thousand rows"}
+    rows = [["", "true on the host, ms", "hutch exec of true, ms", "ratio"]]
+    rows += [[words[kind], figure(known["host_ms"], 2), figure(known["sandbox_ms"], 2),
+              figure(known["ratio"], 2)] for kind, known in result["floods"].items()]
+    return block("Beside 40 terminals: read on the host, drawn in a sandbox", rows)
+
+
 def search_rows(result):
     known = result["search"]
     if "why_not" in known:
@@ -237,6 +245,6 @@ def render(result):
     who = "root" if result["uid"] == 0 else f"uid {result['uid']}"
     head = [f"hutch bench: {who}, kernel {result['kernel']}, {result['machine']}, "
             f"{result['cores']} cores, load {result['load']:.2f} before", ""]
-    parts = (launches, volumes, series, together, memory, action_rows, session_rows, named_rows, search_rows,
-             judge_rows, unpack_rows, pull_rows, past_rows, port_rows, verdicts)
+    parts = (launches, volumes, series, together, memory, action_rows, session_rows, flood_rows, named_rows,
+             search_rows, judge_rows, unpack_rows, pull_rows, past_rows, port_rows, verdicts)
     return "\n".join(head + [line for part in parts for line in part(result)])
