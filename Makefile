@@ -59,10 +59,10 @@ EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_chang
             editor_file editor_say editor_view emulator encoding ending entry errand \
             errand_account errand_change errand_changes errand_git errand_grep errand_list errand_repository \
             errands everyone excerpt executor \
-            files finds git glob grep grep_paths grep_tree halt history lint lints listing \
+             files finds freezer git glob grep grep_paths grep_tree halt history lint lints listing \
             main matcher name needle pattern pattern_bracket pattern_rust processes \
             program relay replies requests ripgrep row runes screen screen_control \
-            screen_draw script scrollback sequence session session_action \
+            screen_draw script scrollback seize sequence session session_action \
             session_output sessions sheet shell shell_inner shell_rc spawn tape terminal text told tree \
             user walk workers
 

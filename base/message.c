@@ -25,6 +25,7 @@ static const char *const names[] = {
 	[MSG_ENV] = "env",	   [MSG_PAUSED] = "paused",
 	[MSG_DIAL] = "dial",	   [MSG_FINISH] = "finish", [MSG_HANGUP] = "hangup",
 	[MSG_FINISHED] = "finished", [MSG_CLOSED] = "closed",
+	[MSG_FREEZE] = "freeze",   [MSG_FROZEN] = "frozen",
 };
 _Static_assert(ARRAY_LEN(names) == MSG_COUNT, "a message has no name");
 
@@ -52,7 +53,7 @@ bool message_is_from_executor(uint32_t type)
 		[MSG_EXITED] = true, [MSG_OUTPUT] = true,  [MSG_CONTENT] = true,
 		[MSG_REPORT] = true, [MSG_DONE] = true,	   [MSG_EDITED] = true,
 		[MSG_RETURNED] = true, [MSG_PAUSED] = true, [MSG_FINISHED] = true,
-		[MSG_CLOSED] = true,
+		[MSG_CLOSED] = true, [MSG_FROZEN] = true,
 	};
 
 	return type < MSG_COUNT && is_from[type];
@@ -453,6 +454,49 @@ int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *
 	if (message_checked(f, &in, f->id == 0 && number > 0, e) < 0)
 		return -1;
 	*ret_number = number;
+	return 0;
+}
+
+int message_put_freeze(struct buffer *b, uint32_t number, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_FREEZE, 0);
+
+	frame_put_u32(b, number);
+	return frame_end(b, begun, e);
+}
+
+int message_get_freeze(const struct frame *f, uint32_t *ret_number, struct err *e)
+{
+	struct fields in = fields_of(f);
+	uint32_t number = fields_get_u32(&in);
+
+	if (message_checked(f, &in, f->id == 0, e) < 0)
+		return -1;
+	*ret_number = number;
+	return 0;
+}
+
+int message_put_frozen(struct buffer *b, const struct frozen *what, struct err *e)
+{
+	size_t begun = frame_begin(b, MSG_FROZEN, 0);
+
+	frame_put_u32(b, what->number);
+	frame_put_u32(b, what->why);
+	frame_put_u32(b, what->pid);
+	return frame_end(b, begun, e);
+}
+
+int message_get_frozen(const struct frame *f, struct frozen *ret, struct err *e)
+{
+	struct fields in = fields_of(f);
+	struct frozen what = { .number = fields_get_u32(&in) };
+
+	what.why = fields_get_u32(&in);
+	what.pid = fields_get_u32(&in);
+	bool in_range = f->id == 0 && what.number > 0 && what.why < FREEZE_WHY_COUNT;
+	if (message_checked(f, &in, in_range, e) < 0)
+		return -1;
+	*ret = what;
 	return 0;
 }
 

@@ -44,7 +44,25 @@ enum message_type {
 	MSG_HANGUP,  /* to: reset it */
 	MSG_FINISHED, /* from: nothing follows what is in its other pipe */
 	MSG_CLOSED,  /* from: its last word */
+	MSG_FREEZE,  /* to: stop everyone by tracing them, or let them go on */
+	MSG_FROZEN,  /* from: they stand still, or why they do not */
 	MSG_COUNT
+};
+
+/* Why everyone inside does not stand still. */
+enum freeze_why {
+	FREEZE_STANDS, /* they do */
+	FREEZE_TRACED, /* a process inside is traced by another */
+	FREEZE_DENIED, /* the kernel lets nobody trace a process */
+	FREEZE_LATE,   /* a process had not stopped in time */
+	FREEZE_FAILED, /* there is no process that could do it */
+	FREEZE_WHY_COUNT
+};
+
+struct frozen {
+	uint32_t number; /* of the MSG_FREEZE that it answers */
+	uint32_t why;	 /* enum freeze_why */
+	uint32_t pid;	 /* whose fault it is, as the inside numbers it; 0: unknown */
 };
 
 /* How much may be asked for. */
@@ -182,6 +200,11 @@ int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
 /* `number` of the SIGSTOPs to everyone that were asked for, from 1. */
 int message_put_paused(struct buffer *b, uint32_t number, struct err *e);
 int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e);
+/* Number 0: all go on. */
+int message_put_freeze(struct buffer *b, uint32_t number, struct err *e);
+int message_get_freeze(const struct frame *f, uint32_t *ret_number, struct err *e);
+int message_put_frozen(struct buffer *b, const struct frozen *what, struct err *e);
+int message_get_frozen(const struct frame *f, struct frozen *ret, struct err *e);
 
 /* Ids of connections have this bit, and no others have it. */
 #define DIAL_ID (1u << 31)

@@ -11,6 +11,7 @@
 #define CAP_KILL     5
 #define CAP_SETGID   6
 #define CAP_SETUID   7
+#define CAP_SYS_PTRACE 19
 #define CAP_BIT(n)   (UINT64_C(1) << (n))
 #define CAP_END	     64
 
@@ -82,6 +83,13 @@ int caps_use(const struct caps *c, uint32_t uid)
 	uint64_t mine = handed_on_to(c, uid);
 
 	return c->permitted ? set(mine, mine, 0) : 0;
+}
+
+int caps_trace(const struct caps *c)
+{
+	const uint64_t mine = c->permitted & CAP_BIT(CAP_SYS_PTRACE);
+
+	return set(mine, mine, 0);
 }
 
 int caps_init(struct caps *ret)

@@ -4,9 +4,9 @@
  * bounding set are *handed on*: root's commands get exactly these, and others'
  * those of them that are in `others`, in no way more: a command that is another user
  * cannot get back what it lacks, for no_new_privs is set.  What is
- * permitted beyond them is the executor's *own*: with a range of ids mapped it
- * needs SETUID, SETGID and KILL to turn into other users and to signal them,
- * which no command may.  An executor that is not uid 0 has them all inheritable
+ * permitted beyond them is the executor's *own*: SYS_PTRACE, with which it pauses
+ * everyone (freezer.h); with a range of ids mapped SETUID, SETGID and KILL, too, to turn
+ * into other users and to signal them.  No command may do any of that.  An executor that is not uid 0 has them all inheritable
  * and ambient as well, since it would have lost them over its own execve
  * otherwise (capabilities(7)).
  *
@@ -48,6 +48,9 @@ int caps_keep(const struct caps *c);
 /* Leaves what is handed on to `uid`, so that execve as that user gives exactly that.  -1 with
  * errno set. */
 int caps_hand_on(const struct caps *c, uint32_t uid);
+
+/* In a child that traces (seize.h): CAP_SYS_PTRACE, and nothing else.  -1 with errno set. */
+int caps_trace(const struct caps *c);
 
 /* In a child that will not execve: what a command of `uid` gets, effective, and nothing else.
  * -1 with errno set. */

@@ -124,7 +124,7 @@ static void let_time_go_on(struct everyone *a, int64_t now)
 	if (a->since)
 		a->stood += now - a->since;
 	a->since = a->due = 0;
-	a->is_held = false;
+	a->is_held = a->is_traced = false;
 }
 
 static void end_pause(struct everyone *a, const struct leaders *l, int64_t now)
@@ -144,6 +144,12 @@ void everyone_hold(struct everyone *a, bool is_held, int64_t now)
 		return;
 	a->since = now;
 	a->is_held = true;
+}
+
+void everyone_trace(struct everyone *a, bool is_traced, int64_t now)
+{
+	everyone_hold(a, is_traced, now);
+	a->is_traced = is_traced && a->is_held;
 }
 
 int64_t everyone_now(const struct everyone *a, int64_t now)

@@ -7,7 +7,8 @@
  * user namespaces made inside, too.  It does not tell whom it spared.
  *
  * *Paused* is from a SIGSTOP to everyone to the next SIGCONT to everyone, or while
- * the supervisor holds them by a cgroup's freezer.  Time stands still meanwhile:
+ * others hold them: the supervisor by a cgroup's freezer, or a process that traces them
+ * (freezer.h).  Time stands still meanwhile:
  * everyone_now() is what time-outs of actions go by.
  *
  * A shell with job control waits for stopped children, too.  One that sees its
@@ -45,6 +46,7 @@ struct everyone {
 	uint32_t asked; /* how many SIGSTOPs there were, */
 	uint32_t stopped; /* and which of these all have got; a SIGCONT may be between */
 	bool is_held;	/* paused by others, who need no signal of ours */
+	bool is_traced; /* and by a tracer: it does not hold who is new */
 	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };
 
@@ -56,6 +58,9 @@ int everyone_signal(struct everyone *a, int signo, const struct leaders *l, int6
 
 /* The supervisor stops them by other means, or no longer. */
 void everyone_hold(struct everyone *a, bool is_held, int64_t now);
+
+/* A process that traces them stops them, or no longer. */
+void everyone_trace(struct everyone *a, bool is_traced, int64_t now);
 
 /* Asks all to end, paused or not, and interactive shells in their own way. */
 int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now,

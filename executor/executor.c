@@ -21,7 +21,7 @@
 #define REQUESTS_AT_ONCE 16
 
 /* The places in the array for poll(2); behind them are the commands'. */
-enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_COMMANDS };
+enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_FREEZER, POLL_COMMANDS };
 
 static sigset_t only_sigchld(void)
 {
@@ -69,7 +69,7 @@ static void child_ended(void *executor, pid_t pid, int status)
 {
 	struct executor *x = executor;
 
-	if (!workers_reaped(&x->workers, pid))
+	if (!freezer_reaped(&x->freezer, pid, x->now) && !workers_reaped(&x->workers, pid))
 		sessions_reaped(&x->sessions, pid, status, executor_now(x));
 }
 
@@ -78,6 +78,7 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 	*x = (struct executor){ .phase = PHASE_READY, .now = clock_ms(), .signals = -1,
 				.proc = proc };
 	channel_init(&x->channel, channel);
+	freezer_init(&x->freezer, proc, &x->user.caps);
 	processes_init(&x->processes);
 	x->sessions = (struct sessions){ .replies = &x->replies,
 					 .processes = &x->processes,
@@ -99,6 +100,7 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 static void executor_done(struct executor *x)
 {
 	channel_done(&x->channel);
+	freezer_done(&x->freezer);
 	dials_done(&x->dials);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
@@ -211,6 +213,7 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
 	fds[POLL_DIALS] = (struct pollfd){ .fd = dials_fd(&x->dials), .events = POLLIN };
+	freezer_watch(&x->freezer, fds + POLL_FREEZER);
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
 				    is_behind);
@@ -225,6 +228,37 @@ static int report_pause(struct executor *x, struct err *e)
 		return 0;
 	x->told_stopped = x->everyone.stopped;
 	return message_put_paused(&x->channel.out, x->told_stopped, e);
+}
+
+static int end_freeze(struct executor *x, const struct frozen *what, struct err *e)
+{
+	if (what->why != FREEZE_STANDS)
+		everyone_trace(&x->everyone, false, x->now);
+	return message_put_frozen(&x->channel.out, what, e);
+}
+
+static int look_at_freezer(struct executor *x, struct err *e)
+{
+	struct frozen what;
+
+	/* The kernel lets go whom it had, if it could not end them: nobody is to run. */
+	if (x->freezer.is_lost)
+		return err_set(e, ERR_INTERNAL, "the process that held everyone was killed");
+	return freezer_serve(&x->freezer, x->now, &what) ? end_freeze(x, &what, e) : 0;
+}
+
+int executor_freeze(struct executor *x, uint32_t number, struct err *e)
+{
+	const struct frozen none = { .number = number, .why = FREEZE_FAILED };
+
+	if (number > 0 && (x->everyone.is_ending || everyone_is_paused(&x->everyone)))
+		return message_put_frozen(&x->channel.out, &none, e);
+	everyone_trace(&x->everyone, number > 0, x->now);
+	if (number > 0)
+		freezer_start(&x->freezer, number, x->now);
+	else
+		freezer_release(&x->freezer);
+	return 0;
 }
 
 /* As much of what is to be said as the socket takes. */
@@ -261,6 +295,7 @@ int64_t executor_now(const struct executor *x)
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
 {
 	ending_ask(&x->ending, grace_ms, x->now);
+	freezer_release(&x->freezer);
 	if (x->phase == PHASE_ENDING || grace_ms == 0) {
 		x->phase = PHASE_ENDING;
 		return 0;
@@ -301,6 +336,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	processes_look(&x->processes, everyone_is_paused(&x->everyone), executor_now(x));
 	if (everyone_due(&x->everyone))
 		look_at_leaders(x);
+	if (look_at_freezer(x, e) < 0)
+		return -1;
 	if (fds[POLL_CHANNEL].revents & ~POLLOUT && answer_requests(x, e) < 0)
 		return -1;
 	return say(x, e);
@@ -330,7 +367,7 @@ static int timeout_of(const struct executor *x, bool has_more)
 				 workers_look_due(&x->workers),
 				 processes_look_due(&x->processes) };
 	int64_t theirs = INT64_MAX;
-	int64_t due = clock_sooner(everyone_due(&x->everyone),
+	int64_t due = clock_sooner(clock_sooner(everyone_due(&x->everyone), x->freezer.due),
 				   ending_next(&x->ending, x->now));
 
 	for (size_t i = 0; i < ARRAY_LEN(dues); i++)

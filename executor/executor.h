@@ -12,6 +12,7 @@
 #include "executor/dials.h"
 #include "executor/ending.h"
 #include "executor/everyone.h"
+#include "executor/freezer.h"
 #include "executor/history.h"
 #include "executor/processes.h"
 #include "executor/sessions.h"
@@ -39,6 +40,7 @@ struct executor {
 	struct user user;
 	struct history history; /* of what an editor changed */
 	struct everyone everyone;
+	struct freezer freezer;
 	uint32_t told_stopped; /* what of everyone.stopped was said */
 	uint64_t others; /* what capabilities others than root may get */
 	struct tapes tapes; /* what commands print */
@@ -58,6 +60,9 @@ struct leaders executor_leaders(const struct executor *x);
 
 /* Everyone's time in this step of the loop (everyone.h), which is that of actions. */
 int64_t executor_now(const struct executor *x);
+
+/* Everyone is stopped by tracing them, or, with 0, let go on. */
+int executor_freeze(struct executor *x, uint32_t number, struct err *e);
 
 /* Ends when nobody is left, or when the grace has passed; one that is under way may
  * become shorter. */

@@ -97,6 +97,13 @@ static int answer_hold(struct executor *x, const struct frame *f, struct err *e)
 	return 0;
 }
 
+static int answer_freeze(struct executor *x, const struct frame *f, struct err *e)
+{
+	uint32_t number;
+
+	return message_get_freeze(f, &number, e) < 0 ? -1 : executor_freeze(x, number, e);
+}
+
 static int answer_resize(struct executor *x, const struct frame *f, struct err *e)
 {
 	uint32_t rows, cols;
@@ -299,6 +306,9 @@ static const struct request requests[] = {
 	[MSG_HANGUP] = { .one = READY | BUSY | LAST | ENDING | PAUSED,
 			 .answer = answer_hangup },
 	[MSG_FINISHED ... MSG_CLOSED] = { .answer = NULL },
+	[MSG_FREEZE] = { .all = READY | BUSY | LAST | ENDING | PAUSED,
+			 .answer = answer_freeze },
+	[MSG_FROZEN] = { .answer = NULL },
 };
 _Static_assert(ARRAY_LEN(requests) == MSG_COUNT, "a message has no row");
 

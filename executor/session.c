@@ -158,11 +158,21 @@ static void start(struct session *s, int64_t now)
 
 	s->known = s->exec_number;
 	s->state = SESSION_STARTING;
+	s->is_put_off = s->everyone->is_traced;
+	if (s->is_put_off) {
+		s->start_due = now + 1; /* it does not come before all go on */
+		return;
+	}
 	s->start_due = now + (s->is_bare ? BARE_MS : START_MS);
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (everyone_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
+}
+
+void session_start_late(struct session *s, int64_t now)
+{
+	start(s, now);
 }
 
 static void start_again(struct session *s, int64_t now)
@@ -395,7 +405,7 @@ static void died_starting(struct session *s, int64_t now)
 
 	if (s->shell.status >= 0)
 		look_at_status(s, now);
-	if (s->state != SESSION_STARTING || s->shell.pid > 0)
+	if (s->state != SESSION_STARTING || s->shell.pid > 0 || s->is_put_off)
 		return; /* it was no execve, and that is dealt with */
 	if (s->is_bare || s->everyone->is_ending) {
 		cannot_start(s, &no_shell);

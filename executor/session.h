@@ -81,6 +81,7 @@ struct session {
 	bool is_new;	    /* the shell is, and no report has said so */
 	unsigned place;	    /* which working directory is being tried */
 	int64_t start_due;
+	bool is_put_off; /* the shell is started at start_due, when nobody is held */
 	uint64_t known, being_set; /* changes of variables, by their numbers */
 	unsigned sets;		   /* how often they were given without success */
 
@@ -149,6 +150,8 @@ void session_command(struct session *s, struct bytes command, int64_t now);
 void session_drop_command(struct session *s);
 
 /* At `inner_due`: shell_inner.h. */
+/* The start that was put off. */
+void session_start_late(struct session *s, int64_t now);
 void session_type_inner(struct session *s, int64_t now);
 
 /* Whoever does nothing is watched by `epoll` (-1: by nobody, and takes its places),

@@ -327,7 +327,9 @@ void session_expire(struct session *s, int64_t now)
 	unsigned due = session_overdue(s, now);
 
 	/* Its death is what starts it again. */
-	if (due & OVERDUE_START) {
+	if (due & OVERDUE_START && s->is_put_off)
+		session_start_late(s, now);
+	else if (due & OVERDUE_START) {
 		s->start_due = INT64_MAX;
 		if (s->shell.pid > 0)
 			(void)kill(s->shell.pid, SIGKILL);

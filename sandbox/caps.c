@@ -101,9 +101,9 @@ static int reduce_bounding(uint64_t kept, struct err *e)
 
 int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 {
-	/* Root takes its bounding set over execve(2); everybody else only what
-	 * is ambient. */
-	const uint64_t inherited = is_root ? 0 : kept;
+	/* Root takes its bounding set over execve(2), and what is inheritable; everybody
+	 * else only what is ambient. */
+	const uint64_t inherited = is_root ? kept & ~handed_on : kept;
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct now[2];
 
@@ -113,7 +113,7 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	 * down, which takes CAP_SETPCAP; and the inheritable set before it,
 	 * which cannot be raised above the bounding set. */
 	uint64_t have = now[0].permitted | (uint64_t)now[1].permitted << 32;
-	if (set_sets(have, inherited, e) < 0 || raise_ambient(inherited, e) < 0 ||
+	if (set_sets(have, inherited, e) < 0 || raise_ambient(is_root ? 0 : kept, e) < 0 ||
 	    reduce_bounding(handed_on, e) < 0)
 		return -1;
 	return set_sets(kept, inherited, e);

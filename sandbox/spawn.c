@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -332,6 +333,8 @@ static int enter_filter(struct child *c, struct err *e)
 static int stage_privileges(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
+	/* With which it pauses everyone (executor/freezer.h), where that can be asked for. */
+	const uint64_t tracing = c->parts->has_proc ? 1ull << CAP_SYS_PTRACE : 0;
 
 	if (p->has_ranges && become_executor(e) < 0)
 		return -1;
@@ -344,7 +347,7 @@ static int stage_privileges(struct child *c, struct err *e)
 		return -1;
 	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
 		return -1;
-	if (caps_reduce(plan_executor_caps(p), p->root_caps, geteuid() == 0, e) < 0)
+	if (caps_reduce(plan_executor_caps(p) | tracing, p->root_caps, geteuid() == 0, e) < 0)
 		return -1;
 	return enter_filter(c, e);
 }

@@ -296,6 +296,27 @@ static void try_paused(const struct frame *f, struct buffer *again)
 		must_equal(f, again, message_put_paused(again, number, &e));
 }
 
+static void try_freeze(const struct frame *f, struct buffer *again)
+{
+	uint32_t number;
+	struct err e;
+
+	if (message_get_freeze(f, &number, &e) == 0)
+		must_equal(f, again, message_put_freeze(again, number, &e));
+}
+
+static void try_frozen(const struct frame *f, struct buffer *again)
+{
+	struct frozen what;
+	struct err e;
+
+	if (message_get_frozen(f, &what, &e) < 0)
+		return;
+	if (what.number == 0 || what.why >= FREEZE_WHY_COUNT)
+		abort();
+	must_equal(f, again, message_put_frozen(again, &what, &e));
+}
+
 static void try_dial(const struct frame *f, struct buffer *again)
 {
 	uint32_t port;
@@ -339,6 +360,7 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 	[MSG_ENV] = try_env,	   [MSG_ERRAND] = try_errand, [MSG_RETURNED] = try_returned,
 	[MSG_PAUSED] = try_paused, [MSG_DIAL] = try_dial,     [MSG_FINISH] = try_word,
 	[MSG_HANGUP] = try_word,   [MSG_FINISHED] = try_word, [MSG_CLOSED] = try_closed,
+	[MSG_FREEZE] = try_freeze, [MSG_FROZEN] = try_frozen,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

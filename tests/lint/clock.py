@@ -22,6 +22,7 @@ LOOPS = """
 base/await.c: await_ready
 executor/errand_grep.c: is_past
 executor/executor.c: look_at_clock
+executor/seize.c: seize_all wait_for_all
 executor/tree.c: stop_all tree_end
 lib/turn.c: wait_until
 rootfs-tools/crew.c: supervise tell_at

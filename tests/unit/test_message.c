@@ -232,6 +232,20 @@ static int paused_again(const struct pair *p)
 	return message_get_paused(&f, &number, &e);
 }
 
+static int frozen_again(const struct pair *p)
+{
+	const struct frozen what = { .number = p->one, .why = p->two, .pid = 7 };
+	struct frozen got;
+	struct err e;
+
+	assert_int_equal(message_put_frozen(&b, &what, &e), 0);
+	struct frame f = one_frame(MSG_FROZEN, 0);
+	if (message_get_frozen(&f, &got, &e) < 0)
+		return -1;
+	assert_memory_equal(&got, &what, sizeof(what));
+	return 0;
+}
+
 static void test_values_out_of_range_are_refused(void **state)
 {
 	static const struct {
@@ -242,6 +256,10 @@ static void test_values_out_of_range_are_refused(void **state)
 		{ paused_again, { 1, 0, true } },
 		{ paused_again, { UINT32_MAX, 0, true } },
 		{ paused_again, { 0, 0, false } },
+		{ frozen_again, { 1, FREEZE_STANDS, true } },
+		{ frozen_again, { UINT32_MAX, FREEZE_WHY_COUNT - 1, true } },
+		{ frozen_again, { 0, FREEZE_STANDS, false } },
+		{ frozen_again, { 1, FREEZE_WHY_COUNT, false } },
 		{ failed_again, { EXEC_STAGE_COUNT, 1, false } },
 		{ failed_again, { EXEC_STAGE_NONE, 1, false } },
 		{ failed_again, { UINT32_MAX, 1, false } },

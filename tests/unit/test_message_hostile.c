@@ -103,6 +103,10 @@ static void put_any(uint32_t type)
 		done = message_put_hold(&b, true, &e);
 	else if (type == MSG_PAUSED)
 		done = message_put_paused(&b, 1, &e);
+	else if (type == MSG_FREEZE)
+		done = message_put_freeze(&b, 1, &e);
+	else if (type == MSG_FROZEN)
+		done = message_put_frozen(&b, &(struct frozen){ .number = 1 }, &e);
 	else if (type == MSG_DIAL)
 		done = message_put_dial(&b, DIAL_ID, 80, &e);
 	else if (type == MSG_CLOSED)
@@ -119,9 +123,10 @@ static void put_any(uint32_t type)
 static uint32_t id_of(uint32_t type)
 {
 	bool is_of_all = type == MSG_HELLO || type == MSG_STOP || type == MSG_CGROUP ||
-			 type == MSG_HOLD || type == MSG_ENV || type == MSG_PAUSED;
+			 type == MSG_HOLD || type == MSG_ENV || type == MSG_PAUSED ||
+			 type == MSG_FREEZE || type == MSG_FROZEN;
 
-	if (type >= MSG_DIAL)
+	if (type >= MSG_DIAL && !is_of_all)
 		return DIAL_ID;
 	return is_of_all ? 0 : 1;
 }
@@ -208,6 +213,10 @@ static int get_any(const struct frame *f)
 		return message_get_paused(f, &one, &e);
 	if (f->type == MSG_STOP)
 		return message_get_stop(f, &one, &e);
+	if (f->type == MSG_FREEZE)
+		return message_get_freeze(f, &one, &e);
+	if (f->type == MSG_FROZEN)
+		return message_get_frozen(f, &(struct frozen){ 0 }, &e);
 	if (f->type == MSG_DIAL)
 		return message_get_dial(f, &one, &e);
 	if (f->type == MSG_CLOSED)

@@ -1,0 +1,172 @@
+#include "executor/freezer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "executor/caps.h"
+#include "executor/seize.h"
+
+/* Whom it cannot stop by then is in the middle of something uninterruptible.  A machine
+ * with much to do may need a while before all have stopped. */
+#define SEIZE_MS 8000
+/* It says so itself, unless it waits, too. */
+#define WORD_MS 1000
+
+void freezer_init(struct freezer *f, int proc, const struct caps *caps)
+{
+	*f = (struct freezer){ .said = -1, .hold = -1, .proc = proc, .caps = caps };
+}
+
+void freezer_done(struct freezer *f)
+{
+	own_close(&f->said);
+	own_close(&f->hold);
+}
+
+/* --- in it ------------------------------------------------------------------------ */
+
+/* The procfs, what it says and what it waits for, as 0, 1 and 2, and nothing else: not
+ * the channel, and nobody's pipe or terminal.  All three are above 2, as the executor's
+ * own descriptors are. */
+static void take_descriptors(int proc, int said, int hold)
+{
+	(void)dup2(proc, 0); /* valid descriptors */
+	(void)dup2(said, 1);
+	(void)dup2(hold, 2);
+	(void)syscall(SYS_close_range, 3u, ~0u, 0);
+}
+
+static void block_signals(void)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL); /* valid arguments */
+}
+
+static _Noreturn void run(const struct freezer *f)
+{
+	struct frozen what = { .why = FREEZE_FAILED };
+
+	if (caps_trace(f->caps) < 0) {
+		(void)!write(1, &what, sizeof(what));
+		_exit(1);
+	}
+	struct seized *s = seize_all(0, f->due - WORD_MS, &what);
+	bool is_said = write(1, &what, sizeof(what)) == sizeof(what);
+	char heard;
+	if (is_said && what.why == FREEZE_STANDS && read(2, &heard, 1) == 1)
+		seize_hold(s, 2);
+	seize_release(s);
+	_exit(0);
+}
+
+/* --- in the executor --------------------------------------------------------------- */
+
+static int begin(struct freezer *f)
+{
+	int says[2], holds[2];
+
+	if (pipe2(says, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	AUTO_CLOSE int said = says[0];
+	AUTO_CLOSE int to = says[1];
+	if (pipe2(holds, O_CLOEXEC) < 0) /* its end waits; ours never does */
+		return -1;
+	AUTO_CLOSE int from = holds[0];
+	AUTO_CLOSE int hold = holds[1];
+	pid_t pid = fork();
+	if (pid < 0)
+		return -1;
+	if (pid == 0) {
+		block_signals();
+		take_descriptors(f->proc, to, from);
+		run(f);
+	}
+	f->pid = pid;
+	f->said = fd_take(&said);
+	f->hold = fd_take(&hold);
+	return 0;
+}
+
+/* Where it cannot be begun, freezer_serve() finds that nobody is there. */
+void freezer_start(struct freezer *f, uint32_t number, int64_t now)
+{
+	f->wanted = f->pid ? number : 0;
+	if (f->pid)
+		return;
+	f->number = number;
+	f->due = now + SEIZE_MS + WORD_MS;
+	if (f->proc < 0 || begin(f) < 0)
+		f->due = now;
+}
+
+void freezer_release(struct freezer *f)
+{
+	if (f->pid && f->due)
+		(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be stuck */
+	freezer_done(f);
+	f->wanted = f->number = 0;
+	f->due = 0;
+}
+
+void freezer_watch(const struct freezer *f, struct pollfd *w)
+{
+	*w = (struct pollfd){ .fd = f->due ? f->said : -1, .events = POLLIN };
+}
+
+static bool is_word(const struct frozen *said, ssize_t len)
+{
+	return len == sizeof(*said) && said->why < FREEZE_WHY_COUNT;
+}
+
+/* From then on those that it has seized end with it. */
+static bool is_heard(const struct freezer *f)
+{
+	return f->pid && write(f->hold, "", 1) == 1;
+}
+
+bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret)
+{
+	struct frozen said = { .why = FREEZE_FAILED };
+
+	if (!f->due)
+		return false;
+	ssize_t len = f->said >= 0 ? read(f->said, &said, sizeof(said)) : 0;
+	bool is_late = clock_is_due(f->due, now);
+	if (len < 0 && errno == EAGAIN && !is_late)
+		return false;
+	if (!is_word(&said, len))
+		said = (struct frozen){ .why = len < 0 && f->pid ? FREEZE_LATE : FREEZE_FAILED };
+	/* Where it has died since then, all go on. */
+	if (said.why == FREEZE_STANDS && !is_heard(f))
+		said.why = FREEZE_FAILED;
+	said.number = f->number;
+	if (said.why == FREEZE_STANDS)
+		f->due = 0;
+	else
+		freezer_release(f);
+	*ret = said;
+	return true;
+}
+
+bool freezer_reaped(struct freezer *f, pid_t pid, int64_t now)
+{
+	const uint32_t wanted = f->wanted;
+
+	if (!f->pid || pid != f->pid)
+		return false;
+	f->is_lost = f->number && !f->due;
+	f->pid = 0;
+	if (wanted) {
+		f->wanted = 0;
+		freezer_start(f, wanted, now);
+	}
+	return true;
+}

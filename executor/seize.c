@@ -1,0 +1,370 @@
+#include "executor/seize.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+/* Nothing tells that a process waits in vfork(2) by now: it is looked for so often. */
+#define LOOK_MS 10
+
+/* Readings of /proc in a row that find nothing new. */
+#define READINGS 2
+
+#define OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE)
+
+struct tracee {
+	pid_t tid;
+	int stop; /* waitid(2)'s status of its stop; 0: it has not stopped */
+};
+
+struct seized {
+	int proc; /* borrowed */
+	pid_t self;
+	struct tracee *all; /* owned; those before `sorted` in the order of their numbers */
+	size_t count, room, sorted;
+	pid_t denied;	   /* who could not be seized at the last look; 0: nobody */
+	struct frozen why; /* why not; FREEZE_STANDS: nothing is in the way so far */
+};
+
+/* --- what /proc says ---------------------------------------------------------- */
+
+/* `name` below the process's folder; false: it is gone, or there is nothing. */
+static bool read_about(const struct seized *s, pid_t tid, const char *name, char *to,
+		       size_t room)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%d/%s", (int)tid, name);
+	AUTO_CLOSE int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, to, room - 1);
+	to[len < 0 ? 0 : len] = '\0';
+	return len > 0;
+}
+
+static long number_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+enum seize_verdict seize_judge(const char *text, int self)
+{
+	const char *state = strstr(text, "\nState:\t");
+	long tracer = number_of(text, "\nTracerPid:\t");
+
+	if (!state || state[8] == 'Z' || state[8] == 'X')
+		return SEIZE_IS_GONE;
+	if (tracer > 0)
+		return tracer == self ? SEIZE_IS_OURS : SEIZE_IS_TRACED;
+	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_GUEST : SEIZE_IS_DENIED;
+}
+
+/* 'D', 'Z' and so on; 0: it is gone. */
+static char state_of(const struct seized *s, pid_t tid)
+{
+	char text[512];
+
+	if (!read_about(s, tid, "stat", text, sizeof(text)))
+		return 0;
+	const char *at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : 0;
+}
+
+/* The names that the function has had: wait_for_vfork_done() is mostly a part of it. */
+static bool waits_in_vfork(const struct seized *s, pid_t tid)
+{
+	char at[64];
+
+	if (state_of(s, tid) != 'D' || !read_about(s, tid, "wchan", at, sizeof(at)))
+		return false;
+	return strcmp(at, "kernel_clone") == 0 || strcmp(at, "_do_fork") == 0 ||
+	       strcmp(at, "wait_for_vfork_done") == 0;
+}
+
+/* --- the tracees -------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct tracee *one = a, *other = b;
+
+	return (one->tid > other->tid) - (one->tid < other->tid);
+}
+
+static struct tracee *find(const struct seized *s, pid_t tid)
+{
+	const struct tracee key = { .tid = tid };
+
+	return s->sorted ? bsearch(&key, s->all, s->sorted, sizeof(key), by_number) : NULL;
+}
+
+static void add(struct seized *s, pid_t tid)
+{
+	if (s->count == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		s->all = mem_resize(s->all, s->room, sizeof(*s->all));
+	}
+	s->all[s->count++] = (struct tracee){ .tid = tid };
+}
+
+static void sort(struct seized *s)
+{
+	if (s->count)
+		qsort(s->all, s->count, sizeof(*s->all), by_number);
+	s->sorted = s->count;
+}
+
+static void refuse(struct seized *s, uint32_t why, pid_t pid)
+{
+	if (s->why.why == FREEZE_STANDS)
+		s->why = (struct frozen){ .why = why, .pid = (uint32_t)pid };
+}
+
+/* EPERM: it may also have ended, or been born to one of ours, or come from outside. */
+static void look_closer(struct seized *s, pid_t tid)
+{
+	char text[4096];
+
+	if (!read_about(s, tid, "status", text, sizeof(text)))
+		return;
+	switch (seize_judge(text, s->self)) {
+	case SEIZE_IS_GONE:
+		return;
+	case SEIZE_IS_OURS:
+		return add(s, tid);
+	case SEIZE_IS_TRACED:
+		return refuse(s, FREEZE_TRACED, tid);
+	case SEIZE_IS_GUEST:
+		s->denied = tid;
+		return;
+	case SEIZE_IS_DENIED:
+		/* Its tracer may just have let it go: once more, then. */
+		if (s->denied == tid)
+			refuse(s, FREEZE_DENIED, tid);
+		s->denied = tid;
+	}
+}
+
+/* True: it is new. */
+static bool take(struct seized *s, pid_t tid)
+{
+	if (find(s, tid))
+		return false;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS) == 0) {
+		add(s, tid);
+		(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else: it has died */
+		return true;
+	}
+	if (errno == ESRCH)
+		return false;
+	const size_t before = s->count;
+	const pid_t denied = s->denied;
+	look_closer(s, tid);
+	return s->count > before || s->denied != denied || s->denied == tid;
+}
+
+static DIR *open_folder(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		own_close(&fd);
+	return dir;
+}
+
+static pid_t next_number(DIR *dir)
+{
+	for (struct dirent *d; dir && (d = readdir(dir));)
+		if (*d->d_name >= '1' && *d->d_name <= '9')
+			return atoi(d->d_name);
+	return 0;
+}
+
+static bool take_threads(struct seized *s, pid_t pid)
+{
+	char name[32];
+	bool is_new = false;
+	pid_t tid;
+
+	(void)snprintf(name, sizeof(name), "%d/task", (int)pid);
+	DIR *dir = open_folder(s->proc, name);
+	while (dir && (tid = next_number(dir)) > 0)
+		is_new |= take(s, tid);
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	return is_new;
+}
+
+/* One reading of /proc; true: somebody was new, or is to be looked at again. */
+static bool take_all(struct seized *s)
+{
+	DIR *dir = open_folder(s->proc, ".");
+	bool is_new = false;
+	pid_t pid;
+
+	if (!dir)
+		refuse(s, FREEZE_FAILED, 0);
+	while (dir && (pid = next_number(dir)) > 0)
+		if (pid != 1 && pid != s->self)
+			is_new |= take_threads(s, pid);
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	sort(s);
+	return is_new;
+}
+
+/* --- their stops ---------------------------------------------------------------- */
+
+enum look { LOOK_RUNS, LOOK_STANDS, LOOK_IS_GONE };
+
+/* Its stop is not taken: if we die, the signal that it has stopped at is not lost.  One
+ * that has stopped may die all the same, as execve(2) of another of its threads wants. */
+static enum look look_at(const struct seized *s, struct tracee *t)
+{
+	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)t->tid, &info, any | WNOWAIT) < 0)
+		return LOOK_IS_GONE;
+	if (info.si_pid == 0) {
+		/* A leader that ended before its threads is reaped after them. */
+		bool stands = waits_in_vfork(s, t->tid) || state_of(s, t->tid) == 'Z';
+		return stands ? LOOK_STANDS : LOOK_RUNS;
+	}
+	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) {
+		t->stop = info.si_status;
+		return LOOK_STANDS;
+	}
+	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* its parent is told by that */
+	return LOOK_IS_GONE;
+}
+
+/* How many do not stand; *ret_lost: some were gone, and their numbers may be used again. */
+static size_t look_at_all(struct seized *s, bool *ret_lost)
+{
+	size_t kept = 0, running = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		enum look seen = look_at(s, &s->all[i]);
+		if (seen == LOOK_IS_GONE)
+			continue;
+		running += seen == LOOK_RUNS;
+		s->why.pid = seen == LOOK_RUNS ? (uint32_t)s->all[i].tid : s->why.pid;
+		s->all[kept++] = s->all[i];
+	}
+	*ret_lost |= kept < s->count;
+	s->count = s->sorted = kept;
+	return running;
+}
+
+static void wait_for_stop(void)
+{
+	const struct timespec most = { .tv_nsec = LOOK_MS * 1000000L };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD); /* valid arguments; it is blocked */
+	(void)sigtimedwait(&set, NULL, &most);
+}
+
+/* Until all that are known stand; true: some were gone. */
+static bool wait_for_all(struct seized *s, int64_t due)
+{
+	bool is_lost = false;
+
+	while (s->why.why == FREEZE_STANDS && look_at_all(s, &is_lost) > 0) {
+		if (clock_is_due(due, clock_ms()))
+			refuse(s, FREEZE_LATE, (pid_t)s->why.pid);
+		else
+			wait_for_stop();
+	}
+	return is_lost;
+}
+
+/* --- from outside ---------------------------------------------------------------- */
+
+static void end_with_us(const struct tracee *t)
+{
+	if (t->stop) /* else it has to wait for its child, which ends with us */
+		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL, OPTIONS | PTRACE_O_EXITKILL);
+}
+
+struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
+{
+	struct seized *s = mem_zeroed(1, sizeof(*s));
+
+	s->proc = proc;
+	s->self = getpid();
+	for (int quiet = 0; quiet < READINGS && s->why.why == FREEZE_STANDS;) {
+		bool is_new = take_all(s);
+		bool is_lost = wait_for_all(s, due);
+		quiet = is_new || is_lost ? 0 : quiet + 1;
+		if (quiet < READINGS && clock_is_due(due, clock_ms()))
+			refuse(s, FREEZE_LATE, s->denied);
+	}
+	*ret = s->why;
+	ret->pid = ret->why == FREEZE_STANDS ? 0 : ret->pid;
+	return s;
+}
+
+/* Who was killed is reaped, so that its parent hears of it. */
+static void take_stops(struct seized *s)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+		struct tracee *t = find(s, tid);
+		if (t && WIFSTOPPED(status) && !t->stop)
+			t->stop = status >> 8;
+	}
+}
+
+void seize_hold(struct seized *s, int hold)
+{
+	struct signalfd_siginfo info;
+	sigset_t set;
+
+	for (size_t i = 0; i < s->count; i++)
+		end_with_us(&s->all[i]);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD); /* valid arguments */
+	AUTO_CLOSE int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	struct pollfd fds[] = { { .fd = hold }, { .fd = signals, .events = POLLIN } };
+	do {
+		(void)!read(signals, &info, sizeof(info)); /* a reason to look, no more */
+		take_stops(s);
+	} while (poll(fds, ARRAY_LEN(fds), -1) >= 0 && !fds[0].revents);
+}
+
+/* A stop of its own kind, in the upper bits, or for a signal that it is to get still. */
+static int signal_of(int stop)
+{
+	return stop >> 8 ? 0 : stop & 0x7f;
+}
+
+void seize_release(struct seized *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i].stop)
+			(void)ptrace(PTRACE_DETACH, s->all[i].tid, NULL,
+				     (long)signal_of(s->all[i].stop));
+	free(s->all);
+	free(s);
+}

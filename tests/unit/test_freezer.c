@@ -1,0 +1,163 @@
+/* freezer: one answer for each start that was not released, and none is late or lost. */
+#include "executor/freezer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "executor/caps.h"
+
+#define NOW 1000
+#define PID 1000000000 /* nobody's: it is above all that a kernel gives out */
+
+static struct freezer f;
+static int theirs, hold; /* what the process itself has */
+
+/* As after freezer_start(). */
+static void begun(uint32_t number)
+{
+	int said[2], held[2];
+
+	assert_int_equal(pipe2(said, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(pipe2(held, O_CLOEXEC | O_NONBLOCK), 0);
+	freezer_init(&f, -1, NULL);
+	f.pid = PID;
+	f.said = said[0];
+	f.hold = held[1];
+	theirs = said[1];
+	hold = held[0];
+	f.number = number;
+	f.due = NOW + 9000;
+}
+
+static void ended(void)
+{
+	freezer_done(&f);
+	own_close(&theirs);
+	own_close(&hold);
+}
+
+static void says(uint32_t why, uint32_t pid)
+{
+	const struct frozen what = { .why = why, .pid = pid };
+
+	assert_int_equal(write(theirs, &what, sizeof(what)), sizeof(what));
+}
+
+static void test_where_none_can_be_made_that_is_the_answer(void **state)
+{
+	struct frozen what;
+
+	(void)state;
+	freezer_init(&f, -1, NULL);
+	assert_false(freezer_serve(&f, NOW, &what));
+	freezer_start(&f, 3, NOW);
+	assert_true(freezer_serve(&f, NOW, &what));
+	assert_true(what.number == 3 && what.why == FREEZE_FAILED);
+	assert_false(freezer_serve(&f, NOW, &what));
+	freezer_done(&f);
+}
+
+static void test_its_word_is_the_answer(void **state)
+{
+	static const struct {
+		uint32_t says, answer;
+		int64_t at;
+		bool is_silent, is_gone;
+	} rows[] = {
+		{ FREEZE_STANDS, FREEZE_STANDS, NOW, false, false },
+		{ FREEZE_TRACED, FREEZE_TRACED, NOW, false, false },
+		{ FREEZE_DENIED, FREEZE_DENIED, NOW, false, true },
+		/* It has said that all stand, and has died: they do not. */
+		{ FREEZE_STANDS, FREEZE_FAILED, NOW, false, true },
+		{ FREEZE_WHY_COUNT, FREEZE_FAILED, NOW, false, false },
+		{ 0, FREEZE_LATE, NOW + 9000, true, false },
+		{ 0, FREEZE_FAILED, NOW, true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct frozen what;
+		begun(5);
+		assert_false(freezer_serve(&f, NOW + 8999, &what));
+		if (!rows[i].is_silent)
+			says(rows[i].says, 7);
+		if (rows[i].is_gone) {
+			own_close(&theirs);
+			assert_true(freezer_reaped(&f, PID, NOW));
+		}
+		assert_true(freezer_serve(&f, rows[i].at, &what));
+		if (what.number != 5 || what.why != rows[i].answer)
+			fail_msg("row %zu: %u", i, what.why);
+		assert_false(freezer_serve(&f, NOW + 99999, &what));
+		/* All that stand are held from now on, or nobody is. */
+		assert_int_equal(f.hold >= 0, rows[i].answer == FREEZE_STANDS);
+		ended();
+	}
+}
+
+static void test_its_death_while_all_stand_is_noticed(void **state)
+{
+	struct frozen what;
+
+	(void)state;
+	begun(1);
+	says(FREEZE_STANDS, 0);
+	assert_true(freezer_serve(&f, NOW, &what));
+	assert_false(freezer_reaped(&f, PID - 1, NOW));
+	assert_true(freezer_reaped(&f, PID, NOW));
+	assert_true(f.is_lost);
+	ended();
+	begun(1);
+	says(FREEZE_STANDS, 0);
+	assert_true(freezer_serve(&f, NOW, &what));
+	freezer_release(&f);
+	assert_true(freezer_reaped(&f, PID, NOW));
+	assert_false(f.is_lost);
+	ended();
+}
+
+static void test_the_next_one_waits_until_the_last_has_gone(void **state)
+{
+	struct frozen what;
+
+	(void)state;
+	begun(1);
+	says(FREEZE_STANDS, 0);
+	assert_true(freezer_serve(&f, NOW, &what));
+	freezer_release(&f);
+	freezer_start(&f, 2, NOW);
+	assert_false(freezer_serve(&f, NOW + 99999, &what));
+	assert_true(freezer_reaped(&f, PID, NOW));
+	assert_true(freezer_serve(&f, NOW, &what)); /* there is no procfs */
+	assert_true(what.number == 2 && what.why == FREEZE_FAILED);
+	ended();
+	begun(1);
+	says(FREEZE_STANDS, 0);
+	assert_true(freezer_serve(&f, NOW, &what));
+	freezer_release(&f);
+	freezer_start(&f, 2, NOW);
+	freezer_release(&f);
+	assert_true(freezer_reaped(&f, PID, NOW));
+	assert_false(freezer_serve(&f, NOW + 99999, &what));
+	ended();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_where_none_can_be_made_that_is_the_answer),
+		cmocka_unit_test(test_its_word_is_the_answer),
+		cmocka_unit_test(test_its_death_while_all_stand_is_noticed),
+		cmocka_unit_test(test_the_next_one_waits_until_the_last_has_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

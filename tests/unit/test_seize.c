@@ -1,0 +1,53 @@
+/* seize: who may not be traced is told apart by what the kernel says of it.  That all are
+ * stopped is in tests/run/pause.bats: here the tracer would find the whole machine. */
+#include "executor/seize.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/own.h"
+
+#define SELF 40
+#define HEAD "Name:\ta\nUmask:\t0022\n"
+
+static void test_who_may_not_be_seized_is_told_apart(void **state)
+{
+	static const struct {
+		const char *text;
+		enum seize_verdict verdict;
+	} rows[] = {
+		{ HEAD "State:\tZ (zombie)\nPPid:\t1\nTracerPid:\t0\n", SEIZE_IS_GONE },
+		{ HEAD "State:\tX (dead)\nPPid:\t1\nTracerPid:\t7\n", SEIZE_IS_GONE },
+		{ HEAD, SEIZE_IS_GONE },
+		{ "", SEIZE_IS_GONE },
+		{ HEAD "State:\tt (tracing stop)\nPPid:\t1\nTracerPid:\t40\n", SEIZE_IS_OURS },
+		{ HEAD "State:\tt (tracing stop)\nPPid:\t1\nTracerPid:\t4\n", SEIZE_IS_TRACED },
+		{ HEAD "State:\tS (sleeping)\nPPid:\t4\nTracerPid:\t401\n", SEIZE_IS_TRACED },
+		{ HEAD "State:\tR (running)\nPPid:\t0\nTracerPid:\t0\n", SEIZE_IS_GUEST },
+		{ HEAD "State:\tR (running)\nPPid:\t1\nTracerPid:\t0\n", SEIZE_IS_DENIED },
+		{ HEAD "State:\tR (running)\n", SEIZE_IS_DENIED },
+		/* A name has its newlines escaped, and is all that it can write there. */
+		{ "Name:\tTracerPid:\t40\nState:\tR (running)\nPPid:\t1\nTracerPid:\t0\n",
+		  SEIZE_IS_DENIED },
+		{ "Name:\tState:\tZ\\n\nState:\tR (running)\nPPid:\t1\nTracerPid:\t9\n",
+		  SEIZE_IS_TRACED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (seize_judge(rows[i].text, SELF) != rows[i].verdict)
+			fail_msg("row %zu: %d", i, seize_judge(rows[i].text, SELF));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_may_not_be_seized_is_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
