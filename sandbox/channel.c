@@ -145,6 +145,13 @@ int channel_send_hold(struct channel *c, bool is_held, struct err *e)
 	return channel_flush(c, e);
 }
 
+int channel_send_freeze(struct channel *c, uint32_t number, struct err *e)
+{
+	if (message_put_freeze(&c->out, number, e) < 0)
+		return -1;
+	return channel_flush(c, e);
+}
+
 int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
 			struct err *e)
 {

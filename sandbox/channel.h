@@ -50,6 +50,7 @@ int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct e
 int channel_send_end(struct channel *c, uint32_t id, struct err *e);
 /* To an executor whose commands are about to be stopped, or have been continued. */
 int channel_send_hold(struct channel *c, bool is_held, struct err *e);
+int channel_send_freeze(struct channel *c, uint32_t number, struct err *e);
 int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
 			struct err *e);
 /* The executor asks everyone to end and is gone when they have, or after the grace;

@@ -126,7 +126,7 @@ const char *result_degraded_name(unsigned i)
 {
 	static const char *const flags[DEGRADED_COUNT] = { "memory", "cpus", "pids-limit",
 							   "disk", "image", "isolation",
-							   "protect" };
+							   "protect", "pause" };
 
 	return flags[i];
 }

@@ -30,9 +30,10 @@ enum degraded {
 	DEGRADED_DISK = 8,
 	DEGRADED_IMAGE = 16, /* nobody asked: a copy, as there is no overlayfs */
 	DEGRADED_ISOLATION = 32, /* --isolation landlock */
-	DEGRADED_PROTECT = 64 /* what the host replaces is not noticed */
+	DEGRADED_PROTECT = 64, /* what the host replaces is not noticed */
+	DEGRADED_PAUSE = 128 /* it was paused by signals, which can be undone inside */
 };
-#define DEGRADED_COUNT 7
+#define DEGRADED_COUNT 8
 
 /* "exited", "signaled", ... */
 const char *result_status_name(enum run_status status);

@@ -14,12 +14,12 @@
 #include "sandbox/cli/verbs.h"
 #include "sandbox/result.h"
 
-/* Not frozen by the kernel: something inside may notice. */
+/* --best-effort: neither frozen nor traced. */
 static void tell_signals(const struct client *c, struct reply answer)
 {
 	if (reply_is(reply_get(answer, "by"), "signals"))
-		(void)fprintf(stderr, "hutch: note: sandbox '%s' has no cgroup: its processes get "
-				      "signals, which they can notice\n", c->name);
+		(void)fprintf(stderr, "hutch: note: sandbox '%s' is paused by signals "
+				      "(--best-effort): a process inside can undo that\n", c->name);
 }
 
 int pause_main(char **argv)

@@ -20,7 +20,7 @@ int call_answer(const struct call *call, const char *result)
 
 int call_busy(const struct call *call)
 {
-	if (!call->s->is_stopping && call->s->status != REGISTRY_PAUSED)
+	if (!call->s->is_stopping && !still_is(call->s))
 		return 0;
 	return err_set(call->e, ERR_BUSY, "the sandbox is %s",
 		       call->s->is_stopping ? "stopping" : "paused");

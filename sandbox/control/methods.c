@@ -99,16 +99,17 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
-static int answer_by(const struct call *call)
-{
-	bool has_cgroup = call->s->launch->cgroup.procs >= 0;
-
-	return call_answer(call, has_cgroup ? "{\"by\":\"cgroup\"}" : "{\"by\":\"signals\"}");
-}
-
+/* It is answered when all stand still. */
 static int do_pause(const struct call *call)
 {
-	return still_pause(call->s, call->e) < 0 ? RPC_FAILED : answer_by(call);
+	if (still_pause(call->s, call->client, call->request->id, call->e) < 0)
+		return RPC_FAILED;
+	if (call->s->still.pauser.request == call->request->id)
+		(void)call_take_id(call);
+	else
+		(void)call_answer(call, still_by(call->s));
+	still_look(call->s);
+	return 0;
 }
 
 static int do_unpause(const struct call *call)
@@ -117,7 +118,9 @@ static int do_unpause(const struct call *call)
 
 	if (call_bool(call, "force", &is_forced) < 0)
 		return RPC_PARAMS;
-	return still_unpause(call->s, is_forced, call->e) < 0 ? RPC_FAILED : answer_by(call);
+	return still_unpause(call->s, is_forced, call->e) < 0
+		       ? RPC_FAILED
+		       : call_answer(call, still_by(call->s));
 }
 
 /* --- what was written to the root ------------------------------------------------- */

@@ -21,9 +21,9 @@
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 
-/* Who is in the middle of something uninterruptible, a dead NFS say, keeps a reader
- * waiting no longer than this. */
-#define STAND_MS 5000
+/* A process in the middle of something uninterruptible, a dead NFS say, keeps nobody
+ * waiting for longer than this.  Pid 1 gives up before (executor/freezer.c). */
+#define STAND_MS 10000
 
 void still_init(struct still *t)
 {
@@ -34,29 +34,57 @@ static void stop_waiting(struct still *t)
 {
 	own_free(&t->request);
 	own_close(&t->to);
-	own_close(&t->events);
-	t->due_ms = 0;
+}
+
+static void forget_pauser(struct still *t)
+{
+	own_free(&t->pauser.request);
+	t->pauser.client = NULL;
 }
 
 void still_done(struct still *t)
 {
 	stop_waiting(t);
+	forget_pauser(t);
+	own_close(&t->events);
 	t->reader = NULL;
+	t->due_ms = 0;
 }
 
-/* --- paused, and no longer ------------------------------------------------------ */
+bool still_is(const struct supervisor *s)
+{
+	return s->still.phase != STILL_NOT;
+}
+
+const char *still_by(const struct supervisor *s)
+{
+	static const char *const ways[] = {
+		[STILL_BY_CGROUP] = "{\"by\":\"cgroup\"}",
+		[STILL_BY_TRACING] = "{\"by\":\"tracing\"}",
+		[STILL_BY_SIGNALS] = "{\"by\":\"signals\"}",
+	};
+
+	return ways[s->still.by];
+}
+
+/* --- stopped, and let go ---------------------------------------------------------- */
 
 static bool has_cgroup(const struct supervisor *s)
 {
 	return s->launch->cgroup.procs >= 0;
 }
 
+static void sent(struct supervisor *s, int sent, struct err *e)
+{
+	if (sent < 0)
+		guest_broke_protocol(&s->guest, e);
+}
+
 static void hold(struct supervisor *s, bool is_held)
 {
 	struct err e;
 
-	if (channel_send_hold(&s->guest.channel, is_held, &e) < 0)
-		guest_broke_protocol(&s->guest, &e);
+	sent(s, channel_send_hold(&s->guest.channel, is_held, &e), &e);
 }
 
 /* The executor, which is not in that cgroup, holds its clocks before anybody stands
@@ -71,36 +99,78 @@ static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
 	return done;
 }
 
+static void trace(struct supervisor *s, bool is_frozen)
+{
+	struct err e;
+
+	s->still.freezes += is_frozen;
+	sent(s, channel_send_freeze(&s->guest.channel, is_frozen ? s->still.freezes : 0, &e),
+	     &e);
+}
+
 static void send_all(struct supervisor *s, int signo)
 {
 	struct err e;
 
-	if (channel_send_signal(&s->guest.channel, 0, (uint32_t)signo, &e) < 0)
-		guest_broke_protocol(&s->guest, &e);
 	s->still.asked += signo == SIGSTOP;
+	sent(s, channel_send_signal(&s->guest.channel, 0, (uint32_t)signo, &e), &e);
+}
+
+/* By these means, or no longer. */
+static int apply(struct supervisor *s, bool is_stopped, struct err *e)
+{
+	switch (s->still.by) {
+	case STILL_BY_CGROUP:
+		return freeze(s, is_stopped, e);
+	case STILL_BY_TRACING:
+		trace(s, is_stopped);
+		return 0;
+	case STILL_BY_SIGNALS:
+		send_all(s, is_stopped ? SIGSTOP : SIGCONT);
+	}
+	return 0;
+}
+
+static int begin(struct supervisor *s, struct err *e)
+{
+	struct still *t = &s->still;
+
+	t->by = has_cgroup(s) ? STILL_BY_CGROUP : STILL_BY_TRACING;
+	if (has_cgroup(s) && (t->events = cgroup_events(&s->launch->cgroup, e)) < 0)
+		return -1;
+	if (apply(s, true, e) < 0) {
+		own_close(&t->events);
+		return -1;
+	}
+	t->phase = STILL_STOPPING;
+	t->since_ms = s->now_ms;
+	t->due_ms = s->now_ms + STAND_MS;
+	jobs_pause(&s->jobs, s->now_ms);
+	return 0;
 }
 
 static void let_time_go_on(struct supervisor *s)
 {
+	s->still.phase = STILL_NOT;
+	s->still.due_ms = 0;
+	own_close(&s->still.events);
 	desk_postpone(&s->desk, s->now_ms - s->still.since_ms);
 	jobs_resume(&s->jobs, s->now_ms);
 }
 
-static int set_paused(struct supervisor *s, bool is_paused, struct err *e)
+/* Where the cgroup does not thaw, the status says so, and unpause tries again. */
+static int let_go(struct supervisor *s, struct err *e)
 {
-	if (has_cgroup(s) && freeze(s, is_paused, e) < 0)
+	if (apply(s, false, e) < 0)
 		return -1;
-	if (!has_cgroup(s))
-		send_all(s, is_paused ? SIGSTOP : SIGCONT);
-	if (is_paused) {
-		s->still.since_ms = s->now_ms;
-		jobs_pause(&s->jobs, s->now_ms);
-	} else {
-		let_time_go_on(s);
-	}
-	supervisor_set_status(s, is_paused ? REGISTRY_PAUSED : REGISTRY_READY);
+	let_time_go_on(s);
+	s->still.is_for_reader = false;
+	if (s->status == REGISTRY_PAUSED)
+		supervisor_set_status(s, REGISTRY_READY);
 	return 0;
 }
+
+/* --- who asks for it ------------------------------------------------------------ */
 
 /* Before it is ready pid 1 may not know of it yet, and whoever made it would be told too
  * late, or never. */
@@ -112,30 +182,59 @@ static int check_state(const struct supervisor *s, struct err *e)
 		       s->is_stopping ? "stopping" : "not ready yet");
 }
 
-int still_pause(struct supervisor *s, struct err *e)
+static int check_pauser(const struct supervisor *s, struct err *e)
 {
+	const struct still *t = &s->still;
+
 	if (check_state(s, e) < 0)
 		return -1;
-	if (s->status != REGISTRY_PAUSED)
-		return set_paused(s, true, e);
-	if (!s->still.is_for_reader)
+	if (t->phase == STILL_STOPPING && !t->is_for_reader)
+		return err_set(e, ERR_BUSY, "the sandbox is being paused");
+	if (t->phase == STILL_STANDS && !t->is_for_reader)
 		return err_set(e, ERR_USAGE, "the sandbox is paused already");
-	s->still.is_for_reader = false; /* and it stays so */
 	return 0;
 }
 
-/* A reader that waits is told; one that reads finds files that change. */
-static void drop_reader(struct supervisor *s, const char *why)
+int still_pause(struct supervisor *s, struct client *c, char *request, struct err *e)
 {
 	struct still *t = &s->still;
-	struct err e;
+
+	if (check_pauser(s, e) < 0 || (t->phase == STILL_NOT && begin(s, e) < 0))
+		return -1;
+	t->is_for_reader = false; /* and it stays so */
+	if (t->phase == STILL_STANDS)
+		return 0;
+	t->pauser = (struct still_pauser){ c, request };
+	c->under_way++;
+	return 0;
+}
+
+/* `e`: why not; NULL: it is paused. */
+static void answer_pauser(struct supervisor *s, const struct err *e)
+{
+	struct still_pauser *p = &s->still.pauser;
+
+	if (!p->client)
+		return;
+	p->client->under_way--;
+	if (e)
+		client_error(p->client, p->request, RPC_FAILED, e);
+	else
+		client_result(p->client, p->request, still_by(s));
+	forget_pauser(&s->still);
+}
+
+/* A reader that waits is told; one that reads finds files that change. */
+static void drop_reader(struct supervisor *s, const struct err *e)
+{
+	struct still *t = &s->still;
 
 	if (t->request) {
-		(void)err_set(&e, ERR_BUSY, "%s", why);
-		client_error(t->reader, t->request, RPC_FAILED, &e);
+		client_error(t->reader, t->request, RPC_FAILED, e);
 		t->reader->under_way--;
 	}
-	still_done(t);
+	stop_waiting(t);
+	t->reader = NULL;
 	t->is_for_reader = false;
 }
 
@@ -149,12 +248,17 @@ static int refuse_unprotected(const struct err *lost, struct err *e)
 
 int still_unpause(struct supervisor *s, bool is_forced, struct err *e)
 {
-	if (s->status != REGISTRY_PAUSED)
+	struct err why;
+
+	if (s->still.phase == STILL_STOPPING)
+		return err_set(e, ERR_BUSY, "the sandbox is being paused");
+	if (s->still.phase == STILL_NOT)
 		return err_set(e, ERR_USAGE, "the sandbox is not paused");
 	if (s->still.lost.kind != ERR_NONE && !is_forced)
 		return refuse_unprotected(&s->still.lost, e);
-	drop_reader(s, "somebody has unpaused the sandbox");
-	if (set_paused(s, false, e) < 0)
+	(void)err_set(&why, ERR_BUSY, "somebody has unpaused the sandbox");
+	drop_reader(s, &why);
+	if (let_go(s, e) < 0)
 		return -1;
 	if (s->still.lost.kind != ERR_NONE)
 		sentry_give_up(&s->launch->sentry);
@@ -162,62 +266,63 @@ int still_unpause(struct supervisor *s, bool is_forced, struct err *e)
 	return 0;
 }
 
-/* Everybody is stopped before anybody is told. */
-void still_unprotected(void *supervisor, const struct err *why)
+/* All stand before any client is told. */
+static void tell_unprotected(struct supervisor *s)
 {
-	struct supervisor *s = supervisor;
+	const struct err *why = &s->still.lost;
 	AUTO_FREE char *message = quote_json(why->text);
 	AUTO_FREE char *more = text_format("\"message\":%s", message);
-	bool was_paused = s->status == REGISTRY_PAUSED;
-	struct err e;
 
-	s->still.lost = *why;
-	s->still.is_for_reader = false;
-	/* Not ready yet, or about to stop, it has no state to wait in. */
-	if (!was_paused && (check_state(s, &e) < 0 || set_paused(s, true, &e) < 0))
-		supervisor_end(s, "error", EXIT_HUTCH, NULL, why);
-	guest_flush(&s->guest);
 	supervisor_event(s, "unprotected", more);
 	records_unprotected(s, why);
 }
 
+/* Signals hold no process that has prepared for them, so they count as no pause here. */
+void still_unprotected(void *supervisor, const struct err *why)
+{
+	struct supervisor *s = supervisor;
+	struct still *t = &s->still;
+	struct err e;
+
+	t->lost = *why;
+	t->is_for_reader = false;
+	/* Not ready yet, or about to stop, it has no state to wait in. */
+	bool is_held = t->phase != STILL_NOT ? t->by != STILL_BY_SIGNALS
+					     : check_state(s, &e) == 0 && begin(s, &e) == 0;
+	if (!is_held)
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, why);
+	guest_flush(&s->guest);
+	if (!is_held || t->phase == STILL_STANDS)
+		tell_unprotected(s);
+}
+
 void still_end(struct supervisor *s)
 {
-	drop_reader(s, "the sandbox is stopping");
-	if (s->status != REGISTRY_PAUSED)
+	struct err why;
+
+	(void)err_set(&why, ERR_BUSY, "the sandbox is stopping");
+	drop_reader(s, &why);
+	answer_pauser(s, &why);
+	if (s->still.phase == STILL_NOT)
 		return;
-	let_time_go_on(s);
-	if (has_cgroup(s)) /* if it fails: they are killed in the end */
+	if (s->still.by == STILL_BY_CGROUP) /* if it fails: they are killed in the end */
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
+	let_time_go_on(s);
 }
 
 /* --- a reader ------------------------------------------------------------------- */
-
-static int wait_for_all(struct supervisor *s, struct err *e)
-{
-	struct still *t = &s->still;
-
-	t->due_ms = s->now_ms + STAND_MS;
-	if (!has_cgroup(s))
-		return 0;
-	t->events = cgroup_events(&s->launch->cgroup, e);
-	return t->events < 0 ? -1 : 0;
-}
 
 int still_begin(struct supervisor *s, struct client *reader, char *request, int to,
 		struct err *e)
 {
 	struct still *t = &s->still;
-	bool was_paused = s->status == REGISTRY_PAUSED;
+	bool is_new = t->phase == STILL_NOT;
 
 	if (t->reader)
 		return err_set(e, ERR_BUSY, "another client takes a snapshot");
-	if (check_state(s, e) < 0 || wait_for_all(s, e) < 0 ||
-	    (!was_paused && set_paused(s, true, e) < 0)) {
-		stop_waiting(t);
+	if (check_state(s, e) < 0 || (is_new && begin(s, e) < 0))
 		return -1;
-	}
-	t->is_for_reader = !was_paused;
+	t->is_for_reader |= is_new;
 	t->reader = reader;
 	t->request = request;
 	t->to = to;
@@ -225,26 +330,23 @@ int still_begin(struct supervisor *s, struct client *reader, char *request, int 
 	return 0;
 }
 
-static void let_go(struct supervisor *s)
-{
-	struct err e;
-
-	still_done(&s->still);
-	/* If it fails it says so as its status, and whoever wonders may unpause it. */
-	if (s->still.is_for_reader && s->status == REGISTRY_PAUSED)
-		(void)set_paused(s, false, &e);
-	s->still.is_for_reader = false;
-}
-
 void still_leave(struct supervisor *s, const struct client *c)
 {
-	if (s->still.reader == c)
-		let_go(s);
+	struct still *t = &s->still;
+	struct err e;
+
+	if (t->pauser.client == c)
+		forget_pauser(t); /* it stays paused all the same */
+	if (t->reader != c)
+		return;
+	stop_waiting(t);
+	t->reader = NULL;
+	if (t->is_for_reader)
+		(void)let_go(s, &e);
 }
 
-int still_frame(struct supervisor *s, const struct frame *f, struct err *e)
+static int take_paused(struct still *t, const struct frame *f, struct err *e)
 {
-	struct still *t = &s->still;
 	uint32_t number;
 
 	if (message_get_paused(f, &number, e) < 0)
@@ -256,26 +358,130 @@ int still_frame(struct supervisor *s, const struct frame *f, struct err *e)
 	return 0;
 }
 
-static int all_stand(const struct supervisor *s, struct err *e)
+int still_frame(struct supervisor *s, const struct frame *f, struct err *e)
 {
-	if (has_cgroup(s))
-		return cgroup_is_frozen(s->still.events, e);
-	return s->still.stopped == s->still.asked;
+	struct still *t = &s->still;
+	struct frozen what;
+
+	if (f->type == MSG_PAUSED)
+		return take_paused(t, f, e);
+	if (message_get_frozen(f, &what, e) < 0)
+		return -1;
+	if (what.number <= t->frozen.number || what.number > t->freezes)
+		return err_set(e, ERR_PROTOCOL, "it froze everybody for the %uth time",
+			       what.number);
+	t->frozen = what;
+	return 0;
 }
 
-static void answer(struct supervisor *s, int stand, struct err *e)
+/* --- all stand ------------------------------------------------------------------- */
+
+/* The remedies where no process can be traced. */
+#define OTHERWISE "; a sandbox with a limit, as --pids-limit, is paused by its cgroup; one made " \
+		  "with --best-effort by signals"
+
+static int explain(const struct frozen *what, struct err *e)
+{
+	const unsigned pid = what->pid;
+
+	switch (what->why) {
+	case FREEZE_TRACED:
+		(void)err_set(e, ERR_REFUSED, "process %u inside is traced by another one, and "
+			      "only one can stop it", pid);
+		return err_remedy(e, "end its debugger or strace" OTHERWISE);
+	case FREEZE_DENIED:
+		(void)err_set(e, ERR_REFUSED, "the kernel lets nobody trace process %u inside, "
+			      "which would stop it", pid);
+		return err_remedy(e, "kernel.yama.ptrace_scope has to be below 3, and the program "
+				     "readable to its user" OTHERWISE);
+	case FREEZE_LATE:
+		return err_set(e, ERR_BUSY, "process %u inside did not stand still in time", pid);
+	default:
+		(void)err_set(e, ERR_REFUSED, "no process could be begun inside that stops the "
+					      "others");
+		return err_remedy(e, "end some of its processes" OTHERWISE);
+	}
+}
+
+static int is_frozen(const struct still *t, struct err *e)
+{
+	if (t->frozen.number != t->freezes)
+		return 0;
+	return t->frozen.why == FREEZE_STANDS ? 1 : explain(&t->frozen, e);
+}
+
+/* -1: they will not. */
+static int all_stand(const struct supervisor *s, struct err *e)
+{
+	const struct still *t = &s->still;
+
+	switch (t->by) {
+	case STILL_BY_CGROUP:
+		return cgroup_is_frozen(t->events, e);
+	case STILL_BY_TRACING:
+		return is_frozen(t, e);
+	case STILL_BY_SIGNALS:
+		break;
+	}
+	return t->stopped == t->asked;
+}
+
+static void give_reader(struct supervisor *s)
 {
 	struct still *t = &s->still;
 	AUTO_FREE char *over = still_over(s);
+	struct err e;
 
-	t->reader->under_way--;
-	if (stand > 0 && still_give(s, t->to, e) == 0) {
-		client_result(t->reader, t->request, over);
-		stop_waiting(t);
+	if (still_give(s, t->to, &e) < 0) {
+		bool is_over = t->is_for_reader;
+		drop_reader(s, &e);
+		if (is_over)
+			(void)let_go(s, &e);
 		return;
 	}
-	client_error(t->reader, t->request, RPC_FAILED, e);
-	let_go(s);
+	t->reader->under_way--;
+	client_result(t->reader, t->request, over);
+	stop_waiting(t);
+}
+
+static void stand(struct supervisor *s)
+{
+	s->still.phase = STILL_STANDS;
+	s->still.due_ms = 0;
+	own_close(&s->still.events);
+	supervisor_set_status(s, REGISTRY_PAUSED);
+	if (s->still.lost.kind != ERR_NONE)
+		tell_unprotected(s);
+	answer_pauser(s, NULL);
+}
+
+static void stop_by_signals(struct supervisor *s)
+{
+	s->launch->degraded |= DEGRADED_PAUSE;
+	trace(s, false);
+	s->still.by = STILL_BY_SIGNALS;
+	s->still.due_ms = s->now_ms + STAND_MS;
+	send_all(s, SIGSTOP);
+}
+
+/* Not all stand: the clients that asked are told so, and all go on. */
+static void give_up(struct supervisor *s, struct err *why)
+{
+	struct still *t = &s->still;
+	struct err e;
+
+	if (t->lost.kind != ERR_NONE) {
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &t->lost);
+		tell_unprotected(s);
+		return;
+	}
+	if (t->by == STILL_BY_TRACING && s->launch->policy->is_best_effort) {
+		stop_by_signals(s);
+		return;
+	}
+	drop_reader(s, why);
+	answer_pauser(s, why);
+	(void)let_go(s, &e);
 }
 
 void still_look(struct supervisor *s)
@@ -283,15 +489,20 @@ void still_look(struct supervisor *s)
 	struct still *t = &s->still;
 	struct err e;
 
-	if (!t->request)
-		return;
-	int stand = all_stand(s, &e);
-	if (stand == 0 && !clock_is_due(t->due_ms, s->now_ms))
-		return;
-	if (stand == 0)
-		(void)err_set(&e, ERR_BUSY, "not everybody inside stood still within %d s",
-			      STAND_MS / 1000);
-	answer(s, stand, &e);
+	if (t->phase == STILL_STOPPING) {
+		int are_still = all_stand(s, &e);
+		if (are_still == 0 && !clock_is_due(t->due_ms, s->now_ms))
+			return;
+		if (are_still == 0)
+			(void)err_set(&e, ERR_BUSY, "not everybody inside stood still within %d s",
+				      STAND_MS / 1000);
+		if (are_still > 0)
+			stand(s);
+		else
+			give_up(s, &e);
+	}
+	if (t->phase == STILL_STANDS && t->request)
+		give_reader(s);
 }
 
 void still_watch(const struct still *t, struct pollfd *w)

@@ -228,7 +228,7 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct supervisor *s = who;
 
-	if (f->type == MSG_PAUSED)
+	if (f->type == MSG_PAUSED || f->type == MSG_FROZEN)
 		return still_frame(s, f, e);
 	int taken = jobs_frame(&s->jobs, f, e);
 	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
@@ -264,12 +264,12 @@ static int64_t due(const struct supervisor *s)
 {
 	int64_t due = guest_due(&s->guest);
 
-	if (s->status != REGISTRY_PAUSED)
+	if (!still_is(s))
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clocks_due(&s->clocks, is_idle(s)));
 	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
 	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
-	if (s->status == REGISTRY_PAUSED)
+	if (still_is(s))
 		return due;
 	return clock_sooner(due, clock_sooner(desk_deadline(&s->desk), desk_due(&s->desk)));
 }
@@ -306,10 +306,10 @@ static void on_deadline(struct supervisor *s, int64_t now)
 	struct err e;
 
 	guest_expire(&s->guest, now);
-	if (s->status != REGISTRY_PAUSED)
+	if (!still_is(s))
 		jobs_expire(&s->jobs, now);
 	samples_tell(s);
-	if (s->status != REGISTRY_PAUSED && clock_is_due(desk_deadline(&s->desk), now)) {
+	if (!still_is(s) && clock_is_due(desk_deadline(&s->desk), now)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		guest_broke_protocol(&s->guest, &e);
 	}
@@ -318,7 +318,7 @@ static void on_deadline(struct supervisor *s, int64_t now)
 
 static void send_requests(struct supervisor *s)
 {
-	while (!guest_is_over(&s->guest) && !s->is_stopping && s->status != REGISTRY_PAUSED &&
+	while (!guest_is_over(&s->guest) && !s->is_stopping && !still_is(s) &&
 	       desk_start(&s->desk))
 		guest_flush(&s->guest);
 	supervisor_look_at_clock(s); /* the ledger may have been waited for */

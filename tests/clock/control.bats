@@ -41,7 +41,7 @@ p = start("sh", "-c", "printf .; read x </tmp/run; exit 3", timeout=2)
 until(lambda: output(p))
 a = send("act", action={"action": "run", "id": 2, "timeout": 2, "args": {"command": "touch /tmp/began; read x </tmp/go; echo went"}})
 wait(start("sh", "-c", "until [ -e /tmp/began ]; do :; done"))
-assert call("pause") == {"by": "signals"}
+assert call("pause") == {"by": "tracing"}
 time.sleep(3)
 call("unpause")
 wait(start("sh", "-c", "echo >/tmp/go; echo >/tmp/run"))

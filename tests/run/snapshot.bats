@@ -195,6 +195,38 @@ M 8 /etc/passwd" ]]
 	until_true goes_on
 }
 
+# waker.c does not stand still for a SIGSTOP.
+@test "a timer with SIGCONT wakes nobody while a snapshot is read" {
+	! is_root || skip "as root, the control socket is another user's"
+	"$here/control.py" "$HUTCH" '
+import socket as s, sys
+sys.path.insert(0, os.path.dirname(sys.path[0]))
+from patience import wait_until
+p = start("/waker", "alone", "/tmp")
+wait(start("sh", "-c", "until [ -s /tmp/one ]; do :; done"))
+ours, theirs = s.socketpair()
+d = connect()
+d.call("snapshot", fds=[theirs.fileno()])
+init = call("info")["pid"]
+def said(pid):
+    try:
+        lines = open("/proc/%s/status" % pid).read().splitlines()
+    except OSError:
+        return {"PPid": "", "Name": ""}
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+[waker] = [pid for pid in os.listdir("/proc") if pid.isdigit() and said(pid)["PPid"] == str(init)
+           and said(pid)["Name"] == "waker"]
+def is_woken():
+    return int(said(waker)["ShdPnd"], 16) & 1 << 17
+def ran():
+    one = said(waker)
+    return one["State"][0], one["voluntary_ctxt_switches"], one["nonvoluntary_ctxt_switches"]
+before = ran()
+assert before[0] == "t", before
+wait_until(is_woken)
+assert ran() == before, (ran(), before)' --image bb:1 -v "$(tool waker):/waker:ro"
+}
+
 @test "it goes on when whoever reads has gone, and stays paused if it was" {
 	! is_root || skip "as root, the control socket is another user's"
 	"$here/control.py" "$HUTCH" '
@@ -279,7 +311,7 @@ for method in "diff", "snapshot":
 wait(start("true"))' --image bb:1
 }
 
-@test "whoever reads waits until all stand still, one that takes its time too" {
+@test "whoever reads waits until all stand still, and who was stopped in a call goes on with it" {
 	! is_root || skip "as root, the control socket is another user's"
 	room w
 	mkfifo w/go
@@ -299,15 +331,16 @@ def look():
         return 0
 while look() < 3:
     pass
-number = c.send("snapshot", fds=[theirs.fileno()])
-# Until it can be stopped nobody is answered.
-assert connect().call("info")["state"] != "ended" and number not in c.answers
-os.close(os.open("w/go", os.O_WRONLY))
-c.answer(number)
-os.stat("went", dir_fd=folder)
+d = connect()
+d.call("snapshot", fds=[theirs.fileno()])
 then = look()
 for _ in range(5000):
-    assert look() == then' --image bb:1 -v /usr:/usr:ro -v "$T/w:/w" -v "$here/snapshot.py:/slow.py:ro"
+    assert look() == then
+assert not os.path.exists("/proc/self/fd/%d/went" % folder)
+d.socket.close()
+os.close(os.open("w/go", os.O_WRONLY))
+while not os.path.exists("/proc/self/fd/%d/went" % folder) or look() == then:
+    pass' --image bb:1 -v /usr:/usr:ro -v "$T/w:/w" -v "$here/snapshot.py:/slow.py:ro"
 }
 
 @test "what cannot be had says so, and what would help" {

@@ -1,5 +1,5 @@
-"""In a sandbox of snapshot.bats: a process whose parent cannot be stopped before the child of
-vfork(2) has gone, which waits for somebody who opens /w/go."""
+"""In a sandbox of snapshot.bats: a process whose parent is in vfork(2) until its child has gone,
+and a child that is in open(2) until somebody opens /w/go."""
 import ctypes
 
 libc = ctypes.CDLL(None)

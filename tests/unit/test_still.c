@@ -13,9 +13,10 @@
 #include "base/buffer.h"
 #include "base/frame.h"
 #include "base/message.h"
+#include "sandbox/result.h"
 #include "tests/unit/control.h"
 
-#define STAND_MS 5000 /* as still.c has it */
+#define STAND_MS 10000 /* as still.c has it */
 
 static struct control x;
 
@@ -45,6 +46,35 @@ static int says(uint32_t number)
 	int taken = still_frame(&x.s, &f, &e);
 	buffer_done(&b);
 	return taken;
+}
+
+static int answers(uint32_t number, uint32_t why)
+{
+	const struct frozen what = { .number = number, .why = why, .pid = 7 };
+	struct buffer b;
+	struct frame f;
+	struct err e;
+
+	buffer_init(&b, 64);
+	assert_int_equal(message_put_frozen(&b, &what, &e), 0);
+	assert_int_equal(frame_next(&b, FRAME_MAX_FROM_EXECUTOR, &f, &e), 1);
+	int taken = still_frame(&x.s, &f, &e);
+	buffer_done(&b);
+	return taken;
+}
+
+static void test_frozen_comes_for_what_was_asked_and_once(void **state)
+{
+	(void)state;
+	assert_int_equal(answers(1, FREEZE_STANDS), -1);
+	x.s.still.freezes = 3;
+	assert_int_equal(answers(1, FREEZE_STANDS), 0);
+	assert_int_equal(answers(1, FREEZE_STANDS), -1);
+	/* All were let go on before the second came to anything. */
+	assert_int_equal(answers(3, FREEZE_LATE), 0);
+	assert_int_equal(answers(2, FREEZE_STANDS), -1);
+	assert_int_equal(answers(4, FREEZE_STANDS), -1);
+	assert_int_equal(x.s.still.frozen.number, 3);
 }
 
 static void test_paused_comes_for_what_was_asked_and_once(void **state)
@@ -84,7 +114,7 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 		{ 1, 1, "\"result\":" },
 		{ STAND_MS - 1, STAND_MS - 1, "\"result\":" },
 		{ STAND_MS, STAND_MS, "\"result\":" },
-		{ 0, STAND_MS, "not everybody inside stood still within 5 s" },
+		{ 0, STAND_MS, "not everybody inside stood still within 10 s" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -100,7 +130,7 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 		for (size_t n = 0; n < ARRAY_LEN(moments); n++) {
 			x.s.now_ms = NOW + moments[n];
 			if (rows[i].stand && rows[i].stand == moments[n])
-				assert_int_equal(says(1), 0);
+				assert_int_equal(answers(1, FREEZE_STANDS), 0);
 			still_look(&x.s);
 			const bool is_over = moments[n] >= rows[i].end;
 			if (is_answered(c, rows[i].answer) != is_over || !t->request != is_over)
@@ -117,12 +147,27 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 
 /* --- no time passes --------------------------------------------------------------- */
 
-static void pause_it(void)
+static void ask_for_pause(struct client *c)
 {
 	struct err e = { 0 };
 
-	if (still_pause(&x.s, &e) < 0)
+	if (still_pause(&x.s, c, text_copy("8"), &e) < 0)
 		fail_msg("%s", e.text);
+}
+
+static void all_stand(void)
+{
+	assert_int_equal(answers(x.s.still.freezes, FREEZE_STANDS), 0);
+	still_look(&x.s);
+}
+
+static void pause_it(void)
+{
+	int fd;
+
+	ask_for_pause(control_client(&x, &fd));
+	own_close(&fd);
+	all_stand();
 }
 
 static void lose_it(void)
@@ -131,6 +176,7 @@ static void lose_it(void)
 
 	(void)err_set(&lost, ERR_REFUSED, "/work/.git was replaced");
 	still_unprotected(&x.s, &lost);
+	all_stand();
 }
 
 static void unpause(void)
@@ -188,12 +234,83 @@ static void test_in_a_pause_no_time_passes(void **state)
 	}
 }
 
+/* --- where nobody can be stopped ---------------------------------------------------- */
+
+static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
+{
+	static const struct {
+		uint32_t why;
+		const char *answer;
+	} rows[] = {
+		{ FREEZE_TRACED, "process 7 inside is traced by another one" },
+		{ FREEZE_DENIED, "the kernel lets nobody trace process 7 inside" },
+		{ FREEZE_LATE, "process 7 inside did not stand still in time" },
+		{ FREEZE_FAILED, "no process could be begun inside" },
+		{ FREEZE_STANDS, "\"result\":{\"by\":\"tracing\"}" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool stands = rows[i].why == FREEZE_STANDS;
+		int fd;
+		struct client *c = control_client(&x, &fd);
+		ask_for_pause(c);
+		still_look(&x.s);
+		assert_int_equal(x.s.status, REGISTRY_READY);
+		assert_true(still_is(&x.s)); /* nothing is begun inside meanwhile */
+		assert_int_equal(buffer_len(&c->wire.out), 0);
+		assert_int_equal(answers(1, rows[i].why), 0);
+		still_look(&x.s);
+		assert_true(is_answered(c, rows[i].answer));
+		assert_int_equal(x.s.status, stands ? REGISTRY_PAUSED : REGISTRY_READY);
+		assert_int_equal(still_is(&x.s), stands);
+		assert_int_equal(c->under_way, 0);
+		own_close(&fd);
+		assert_int_equal(teardown(state) + setup(state), 0);
+	}
+}
+
+static void test_by_signals_only_with_best_effort_and_not_for_what_was_lost(void **state)
+{
+	struct err lost = { 0 };
+	int fd;
+	struct client *c = control_client(&x, &fd);
+
+	(void)state;
+	x.policy.is_best_effort = true;
+	ask_for_pause(c);
+	assert_int_equal(answers(1, FREEZE_TRACED), 0);
+	still_look(&x.s);
+	assert_int_equal(x.s.status, REGISTRY_READY);
+	assert_int_equal(says(1), 0);
+	still_look(&x.s);
+	assert_true(is_answered(c, "\"result\":{\"by\":\"signals\"}"));
+	assert_int_equal(x.s.status, REGISTRY_PAUSED);
+	assert_int_equal(x.launch.degraded, DEGRADED_PAUSE);
+	/* Then that is no wall for what is lost, */
+	(void)err_set(&lost, ERR_REFUSED, "/work/.git was replaced");
+	still_unprotected(&x.s, &lost);
+	assert_string_equal(x.s.ending.reason, "error");
+	own_close(&fd);
+	assert_int_equal(teardown(state) + setup(state), 0);
+	/* and where it is the first to ask, none is tried. */
+	x.policy.is_best_effort = true;
+	still_unprotected(&x.s, &lost);
+	assert_null(x.s.ending.reason);
+	assert_int_equal(answers(1, FREEZE_TRACED), 0);
+	still_look(&x.s);
+	assert_string_equal(x.s.ending.reason, "error");
+	assert_int_equal(x.s.status, REGISTRY_READY);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_paused_comes_for_what_was_asked_and_once),
+		TEST(test_frozen_comes_for_what_was_asked_and_once),
+		TEST(test_nobody_is_told_of_a_pause_that_is_none),
+		TEST(test_by_signals_only_with_best_effort_and_not_for_what_was_lost),
 		TEST(test_a_reader_waits_for_all_and_not_for_ever),
 		TEST(test_in_a_pause_no_time_passes),
 	};

@@ -594,7 +594,7 @@ class AsyncSandbox:
         return await self._ask(calls.update(memory, cpus, pids_limit))
 
     async def pause(self) -> str:
-        """Stops everything inside where it stands; by what: "cgroup" or "signals"."""
+        """Stops everything inside where it stands; by what: "cgroup", "tracing" or "signals"."""
         return await self._ask(calls.pause())
 
     async def unpause(self, *, force: bool = False) -> str:

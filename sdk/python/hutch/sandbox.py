@@ -588,7 +588,7 @@ class Sandbox:
         return self._ask(calls.update(memory, cpus, pids_limit))
 
     def pause(self) -> str:
-        """Stops everything inside where it stands; by what: "cgroup" or "signals"."""
+        """Stops everything inside where it stands; by what: "cgroup", "tracing" or "signals"."""
         return self._ask(calls.pause())
 
     def unpause(self, *, force: bool = False) -> str:

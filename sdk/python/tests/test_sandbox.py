@@ -446,7 +446,7 @@ class Doing:
 
     def test_it_stands_still_and_goes_on(self):
         with self.box() as box:
-            self.assertIn(box.pause(), ("cgroup", "signals"))
+            self.assertIn(box.pause(), ("cgroup", "tracing"))
             with self.assertRaises(hutch.BusyError) as caught:
                 box.run("true")
             self.assertIsInstance(caught.exception, hutch.AgentRuntimeNotReadyError)

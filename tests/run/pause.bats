@@ -1,0 +1,234 @@
+#!/usr/bin/env bats
+# A sandbox that is said to be paused stands still, whatever its processes have done to be
+# woken: waker.c says what they try.
+
+load helpers
+
+setup() {
+	begin
+	room w
+	cp "$(tool waker)" w/waker
+	give w
+}
+
+teardown() {
+	remove_boxes
+	end
+}
+
+# wakes MODE [OPTION...]: a sandbox that runs waker, which has begun to count.
+wakes() {
+	local mode=$1
+	shift
+	"$HUTCH" create --workspace "$T/w" "$@" box >/dev/null
+	"$HUTCH" exec -d box /workspace/waker "$mode" /workspace >/dev/null
+	until_true has_begun
+}
+
+has_begun() {
+	[[ -n $(cat w/one w/child w/told 2>/dev/null) ]]
+}
+
+counts() {
+	tail -n +1 w/one w/two w/three w/four w/child w/parent w/told 2>/dev/null || true
+}
+
+# The threads of the sandbox's processes but pid 1 and who traces, as their folders in /proc.
+threads() {
+	local one init
+	init=$("$HUTCH" inspect box | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -n 1)
+	for one in $(descendants "$init"); do
+		[[ $(cat "/proc/$one/comm") == hutch-executor ]] || printf '%s\n' "/proc/$one/task"/*
+	done
+}
+
+# can_run FOLDER: whether a thread may execute an instruction.
+can_run() {
+	local state
+	state=$(sed -n 's/^State:\t\(.\).*/\1/p' "$1/status")
+	case $state in
+	t | Z) false ;;
+	D) [[ $(cat "$1/wchan") != @(kernel_clone|wait_for_vfork_done) ]] ;; # in vfork(2)
+	*) [[ $(cat "$1/../../cgroup") != *hutch-* ]] ;;			 # frozen by that
+	esac
+}
+
+none_can_run() {
+	local one count=0
+	for one in $(threads); do
+		count=$((count + 1))
+		! can_run "$one" || {
+			echo "$one can run: $(grep State "$one/status")"
+			return 1
+		}
+	done
+	((count > 0))
+}
+
+# What a timer has sent waits for who stands still.
+is_woken() {
+	local one pending
+	for one in $(threads); do
+		pending=$(sed -n 's/^ShdPnd:\t//p' "$one/status")
+		((16#$pending & 1 << 17)) && return
+	done
+	return 1
+}
+
+# stands: nothing is counted any more, though SIGCONT came.
+stands() {
+	local before
+	before=$(counts)
+	none_can_run
+	until_true is_woken
+	none_can_run
+	[[ $(counts) == "$before" ]]
+}
+
+went_on() {
+	[[ $(counts) != "$before" ]]
+}
+
+# holds MODE: it is paused while it counts, and goes on afterwards.
+holds() {
+	wakes "$1"
+	hutch pause box
+	[[ $status == 0 && $output == box && -z $stderr ]]
+	stands
+	before=$(counts)
+	"$HUTCH" unpause box
+	until_true went_on
+}
+
+@test "a timer with SIGCONT wakes nobody who is paused" {
+	holds alone
+	# And once more.
+	"$HUTCH" pause box
+	stands
+	"$HUTCH" rm -f box
+}
+
+@test "nor a thread of many" {
+	holds threads
+}
+
+@test "nor one that cannot be looked at" {
+	holds hidden
+}
+
+@test "nor one that goes on as its own child all the time" {
+	wakes forks
+	hutch pause box
+	[[ $status == 0 && -z $stderr ]]
+	before=$(counts)
+	none_can_run
+	[[ $(counts) == "$before" ]]
+	"$HUTCH" unpause box
+	until_true went_on
+}
+
+@test "nor one whose parent waits for it in vfork, and that one goes on, too" {
+	holds vfork
+	[ ! -e w/parent ]
+	touch w/go
+	give w
+	until_true test -s w/parent
+	until_true test -s w/one
+}
+
+@test "who was stopped before a pause is so after it, and nobody is told of either" {
+	wakes job
+	is_told() { [[ $(cat w/told) == 0000000001 ]]; }
+	until_true is_told
+	hutch pause box
+	[[ $status == 0 ]]
+	none_can_run
+	"$HUTCH" unpause box
+	child=$(marked waker | tail -n 1)
+	is_stopped() { grep -q '^State:.T' "/proc/$child/status"; }
+	until_true is_stopped
+	"$HUTCH" exec box true
+	is_told
+	[ ! -e w/never ]
+}
+
+@test "a process that another one traces is an error that says so, and all go on" {
+	wakes traced
+	hutch pause box
+	[[ $status == 125 && -z $output ]]
+	one_sentence "sandbox 'box': process [0-9]+ inside is traced by another one, and only one can stop it"
+	[[ ${stderr_lines[1]} == *"end its debugger or strace"*--best-effort* ]]
+	hutch ps
+	has '^box .* ready '
+	before=$(counts)
+	until_true went_on
+	hutch exec box echo here
+	[[ $output == here ]]
+	"$HUTCH" inspect box | grep -q '"degraded": *\[\]'
+}
+
+@test "with --best-effort it is paused by signals, which is said" {
+	wakes traced --best-effort
+	hutch pause box
+	[[ $status == 0 && $output == box ]]
+	one_sentence "note: sandbox 'box' is paused by signals.*"
+	"$HUTCH" inspect box | grep -A1 '"degraded"' | grep -q '"pause"'
+	"$HUTCH" unpause box
+	"$HUTCH" exec box true
+}
+
+@test "a stop ends who is paused" {
+	wakes alone
+	"$HUTCH" pause box
+	hutch stop -t 0 box
+	[[ $status == 0 ]]
+	"$HUTCH" rm box
+	wakes alone
+	"$HUTCH" pause box
+	hutch stop box
+	[[ $status == 0 ]]
+}
+
+# --- what was protected ---------------------------------------------------------
+
+# loses MODE [OPTION...]: what is protected in the folder is replaced on the host, while waker
+# runs.
+loses() {
+	mkdir -p w/.git/hooks
+	give w
+	wakes "$1" --protect .git/hooks "${@:2}"
+	as_who sh -c 'mv w/.git/hooks w/x && mkdir w/.git/hooks'
+}
+
+is_in_state() { # STATE
+	"$HUTCH" ps -a | awk -v state="$1" '$1 == "box" { found = $4 == state } END { exit !found }'
+}
+
+@test "a timer with SIGCONT gives nobody a moment to write to what was replaced on the host" {
+	loses alone
+	until_true is_in_state paused
+	stands
+	hutch unpause box
+	[[ $status == 125 && $stderr == *"was replaced"* ]]
+}
+
+@test "a sandbox that cannot be paused ends where something protected was replaced" {
+	for option in '' --best-effort; do
+		rm -rf w/.git w/x w/one
+		# shellcheck disable=SC2086 # none, or one word
+		loses traced $option
+		until_true is_in_state ended
+		hutch inspect box
+		[[ $output == *"$T/w/.git/hooks was replaced"* ]]
+		"$HUTCH" rm box
+	done
+}
+
+@test "one that is paused by signals ends then, too" {
+	mkdir -p w/.git/hooks
+	give w
+	wakes traced --protect .git/hooks --best-effort
+	"$HUTCH" pause box 2>/dev/null
+	as_who sh -c 'mv w/.git/hooks w/x && mkdir w/.git/hooks'
+	until_true is_in_state ended
+}

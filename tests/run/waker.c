@@ -1,0 +1,176 @@
+/* waker: a program that will not stand still.  Each of its runners counts in a file of its
+ * own in FOLDER, and a timer sends SIGCONT to it all the time, with a handler, so that a
+ * SIGSTOP holds it for a moment only.
+ *
+ *	waker MODE FOLDER
+ *
+ *	alone	one process
+ *	threads	four threads
+ *	hidden	a process that is not dumpable
+ *	vfork	a parent that waits in vfork(2) for its child, until FOLDER/go is there
+ *	forks	a process that goes on as its own child all the time, in a session of its own
+ *	traced	one that traces its child
+ *	job	one that has stopped its child, which is to stay so, and counts what it is told */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *folder, *self;
+
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+/* For this process, whichever of its threads takes it. */
+static void wake(void)
+{
+	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } };
+	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	timer_t timer;
+
+	if (sigaction(SIGCONT, &action, NULL) < 0 ||
+	    timer_create(CLOCK_MONOTONIC, &how, &timer) < 0 ||
+	    timer_settime(timer, 0, &often, NULL) < 0)
+		_exit(3);
+}
+
+static int open_count(const char *name)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+}
+
+static void count(int fd, unsigned n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%010u\n", n);
+
+	if (pwrite(fd, text, (size_t)len, 0) != len)
+		_exit(4);
+}
+
+static int has_go(void)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/go", folder);
+	return access(path, F_OK) == 0;
+}
+
+static void *run(void *name)
+{
+	int fd = open_count(name);
+
+	for (unsigned n = 1;; n++)
+		count(fd, n);
+	return NULL;
+}
+
+static void run_threads(void)
+{
+	static const char *const names[] = { "one", "two", "three", "four" };
+	pthread_t thread;
+
+	for (int i = 1; i < 4; i++)
+		if (pthread_create(&thread, NULL, run, (void *)(size_t)names[i]) != 0)
+			_exit(5);
+	(void)run((void *)(size_t)names[0]);
+}
+
+/* The child counts in memory that is its parent's. */
+static void run_vfork(void)
+{
+	int fd = open_count("child");
+	volatile unsigned n = 0;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		wake();
+		while (!has_go())
+			count(fd, ++n);
+		(void)execl(self, self, "alone", folder, (char *)NULL);
+		_exit(6);
+	}
+	wake();
+	(void)run((void *)(size_t)"parent");
+}
+
+/* A timer is nobody's heirloom: each has its own. */
+static void run_forks(void)
+{
+	int fd = open_count("one");
+
+	for (unsigned n = 1;; n++) {
+		if (fork() > 0)
+			_exit(0);
+		(void)setsid();
+		wake();
+		count(fd, n);
+	}
+}
+
+static void run_traced(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+			_exit(7);
+		wake();
+		(void)run((void *)(size_t)"one");
+	}
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
+		(void)ptrace(PTRACE_CONT, pid, NULL, 0L);
+}
+
+static void run_job(void)
+{
+	int fd = open_count("told"), status;
+	unsigned told = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)raise(SIGSTOP);
+		(void)run((void *)(size_t)"never");
+	}
+	count(fd, told);
+	while (waitpid(pid, &status, WUNTRACED | WCONTINUED) == pid)
+		count(fd, ++told);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc == 3 ? argv[1] : "";
+
+	self = argv[0];
+	folder = argv[2];
+	if (strcmp(mode, "vfork") != 0 && strcmp(mode, "traced") != 0 && strcmp(mode, "job") != 0)
+		wake();
+	if (strcmp(mode, "hidden") == 0)
+		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (strcmp(mode, "alone") == 0 || strcmp(mode, "hidden") == 0)
+		(void)run((void *)(size_t)"one");
+	else if (strcmp(mode, "threads") == 0)
+		run_threads();
+	else if (strcmp(mode, "vfork") == 0)
+		run_vfork();
+	else if (strcmp(mode, "forks") == 0)
+		run_forks();
+	else if (strcmp(mode, "traced") == 0)
+		run_traced();
+	else if (strcmp(mode, "job") == 0)
+		run_job();
+	return 2;
+}
