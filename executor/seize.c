@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,13 @@
 /* Readings of /proc in a row that find nothing new. */
 #define READINGS 2
 
+/* Readings in which one could not be seized, before that is believed: a thread that dies
+ * in an execve(2) of its process looks so, and the next one has its number. */
+#define DENIALS 20
+
+/* PTRACE_SEIZE is not waited for longer than up to twice this. */
+#define SEIZE_US 10000
+
 #define OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE)
 
 struct tracee {
@@ -37,7 +46,9 @@ struct seized {
 	pid_t self;
 	struct tracee *all; /* owned; those before `sorted` in the order of their numbers */
 	size_t count, room, sorted;
-	pid_t denied;	   /* who could not be seized at the last look; 0: nobody */
+	pid_t denied;	   /* who could not be seized at the last reading; 0: nobody */
+	unsigned denials;  /* for how many readings that was the same */
+	bool is_denied;	   /* in this reading, too */
 	struct frozen why; /* why not; FREEZE_STANDS: nothing is in the way so far */
 };
 
@@ -135,47 +146,107 @@ static void refuse(struct seized *s, uint32_t why, pid_t pid)
 		s->why = (struct frozen){ .why = why, .pid = (uint32_t)pid };
 }
 
-/* EPERM: it may also have ended, or been born to one of ours, or come from outside. */
-static void look_closer(struct seized *s, pid_t tid)
+/* The handler has nowhere else to find these. */
+static sigjmp_buf way_out;
+static volatile sig_atomic_t is_waiting;
+
+/* The kernel would go back to waiting (ERESTARTNOINTR).  Anybody inside can send one, and
+ * makes no more of it than a seizure that is tried again. */
+static void on_alarm(int signo)
+{
+	(void)signo;
+	if (is_waiting)
+		siglongjmp(way_out, 1);
+}
+
+static void set_alarm(bool is_set)
+{
+	const struct itimerval every = { { 0, is_set ? SEIZE_US : 0 },
+					 { 0, is_set ? SEIZE_US : 0 } };
+	const struct sigaction how = { .sa_handler = on_alarm,
+				       .sa_flags = SA_RESTART | SA_NODEFER };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM); /* valid arguments, here and below */
+	(void)sigaction(SIGALRM, &how, NULL);
+	(void)setitimer(ITIMER_REAL, &every, NULL);
+	(void)sigprocmask(is_set ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+/* -1 with errno set; EAGAIN: it has waited for long enough. */
+static int seize(pid_t tid)
+{
+	if (sigsetjmp(way_out, 0)) {
+		is_waiting = 0;
+		errno = EAGAIN;
+		return -1;
+	}
+	is_waiting = 1;
+	long done = ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS);
+	is_waiting = 0;
+	return (int)done;
+}
+
+static void begin_stop(struct seized *s, pid_t tid)
+{
+	add(s, tid);
+	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else: it has died */
+}
+
+/* Counted for the first one of a reading, if it was that in the last one. */
+static void deny(struct seized *s, pid_t tid)
+{
+	if (s->denied && s->denied != tid)
+		return;
+	s->denied = tid;
+	s->is_denied = true;
+	if (++s->denials == DENIALS)
+		refuse(s, FREEZE_DENIED, tid);
+}
+
+static void end_reading(struct seized *s)
+{
+	s->denied = s->is_denied ? s->denied : 0;
+	s->denials = s->is_denied ? s->denials : 0;
+	s->is_denied = false;
+}
+
+/* EPERM: it may also have ended, or been born to one of ours, or come from outside.  True:
+ * it is new, or is to be looked at again. */
+static bool look_closer(struct seized *s, pid_t tid)
 {
 	char text[4096];
 
 	if (!read_about(s, tid, "status", text, sizeof(text)))
-		return;
+		return false;
 	switch (seize_judge(text, s->self)) {
 	case SEIZE_IS_GONE:
-		return;
+		return false;
 	case SEIZE_IS_OURS:
-		return add(s, tid);
+		begin_stop(s, tid);
+		break;
 	case SEIZE_IS_TRACED:
-		return refuse(s, FREEZE_TRACED, tid);
+		refuse(s, FREEZE_TRACED, tid);
+		break;
 	case SEIZE_IS_GUEST:
-		s->denied = tid;
-		return;
+		break;
 	case SEIZE_IS_DENIED:
-		/* Its tracer may just have let it go: once more, then. */
-		if (s->denied == tid)
-			refuse(s, FREEZE_DENIED, tid);
-		s->denied = tid;
+		deny(s, tid);
 	}
+	return true;
 }
 
-/* True: it is new. */
+/* True: it is new, or is to be looked at again. */
 static bool take(struct seized *s, pid_t tid)
 {
 	if (find(s, tid))
 		return false;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS) == 0) {
-		add(s, tid);
-		(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else: it has died */
+	if (seize(tid) == 0) {
+		begin_stop(s, tid);
 		return true;
 	}
-	if (errno == ESRCH)
-		return false;
-	const size_t before = s->count;
-	const pid_t denied = s->denied;
-	look_closer(s, tid);
-	return s->count > before || s->denied != denied || s->denied == tid;
+	return errno == EAGAIN || (errno != ESRCH && look_closer(s, tid));
 }
 
 static DIR *open_folder(int parent, const char *name)
@@ -220,12 +291,15 @@ static bool take_all(struct seized *s)
 
 	if (!dir)
 		refuse(s, FREEZE_FAILED, 0);
+	set_alarm(true);
 	while (dir && (pid = next_number(dir)) > 0)
 		if (pid != 1 && pid != s->self)
 			is_new |= take_threads(s, pid);
+	set_alarm(false);
 	if (dir)
 		(void)closedir(dir); /* it was only read */
 	sort(s);
+	end_reading(s);
 	return is_new;
 }
 
@@ -312,9 +386,12 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 	s->proc = proc;
 	s->self = getpid();
 	for (int quiet = 0; quiet < READINGS && s->why.why == FREEZE_STANDS;) {
+		const size_t before = s->count;
 		bool is_new = take_all(s);
 		bool is_lost = wait_for_all(s, due);
 		quiet = is_new || is_lost ? 0 : quiet + 1;
+		if (is_new && s->count == before)
+			wait_for_stop(); /* who is to be looked at again */
 		if (quiet < READINGS && clock_is_due(due, clock_ms()))
 			refuse(s, FREEZE_LATE, s->denied);
 	}

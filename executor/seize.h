@@ -19,10 +19,10 @@
  * and the stop that was asked for comes before anything else that it does.
  *
  * PTRACE_SEIZE waits for an execve(2) of another thread of that process, which waits for
- * a thread that has died and that we would have to reap.  Then nothing goes on in here,
- * and whoever has started us kills us (freezer.h).  Until seize_hold() that does nobody any
- * harm: the kernel lets go whom a dead tracer had.  From then on it ends them
- * (PTRACE_O_EXITKILL).
+ * a thread that has died and that we have to reap.  So an alarm gets us out of it, and it
+ * is tried again.  If nothing goes on all the same, whoever has started us kills us
+ * (freezer.h).  Until seize_hold() that does nobody any harm: the kernel lets go whom a
+ * dead tracer had.  From then on it ends them (PTRACE_O_EXITKILL).
  *
  * This is a process of its own, with CAP_SYS_PTRACE over the sandbox's user namespace. */
 #pragma once

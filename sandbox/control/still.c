@@ -395,7 +395,9 @@ static int explain(const struct frozen *what, struct err *e)
 		return err_remedy(e, "kernel.yama.ptrace_scope has to be below 3, and the program "
 				     "readable to its user" OTHERWISE);
 	case FREEZE_LATE:
-		return err_set(e, ERR_BUSY, "process %u inside did not stand still in time", pid);
+		return pid ? err_set(e, ERR_BUSY, "process %u inside did not stand still in time",
+				     pid)
+			   : err_set(e, ERR_BUSY, "not everybody inside stood still in time");
 	default:
 		(void)err_set(e, ERR_REFUSED, "no process could be begun inside that stops the "
 					      "others");

@@ -167,6 +167,36 @@ holds() {
 	"$HUTCH" inspect box | grep -q '"degraded": *\[\]'
 }
 
+# The kernel then asks for the rights over whom the file belongs to (would_dump()).
+@test "so is a program that its user may not read" {
+	is_root || skip "the file is to be of another user's"
+	wakes alone
+	rm w/one
+	install -m 0111 "$(tool waker)" w/closed
+	"$HUTCH" exec -d box /workspace/closed alone /workspace >/dev/null
+	until_true has_begun
+	hutch pause box
+	[[ $status == 125 && -z $output ]]
+	one_sentence "sandbox 'box': the kernel lets nobody trace process [0-9]+ inside, which would stop it"
+	[[ ${stderr_lines[1]} == *ptrace_scope* ]]
+	before=$(counts)
+	until_true went_on
+}
+
+# An execve(2) of a process with threads waits for those that have ended to be reaped by who
+# traces them, and who would trace the process waits for the execve.
+@test "one that is in execve with many threads all the time is paused" {
+	wakes execs
+	for _ in {1..10}; do
+		"$HUTCH" pause box
+		none_can_run
+		before=$(counts)
+		[[ $(counts) == "$before" ]]
+		"$HUTCH" unpause box
+		until_true went_on
+	done
+}
+
 @test "with --best-effort it is paused by signals, which is said" {
 	wakes traced --best-effort
 	hutch pause box

@@ -227,6 +227,21 @@ wait_until(is_woken)
 assert ran() == before, (ran(), before)' --image bb:1 -v "$(tool waker):/waker:ro"
 }
 
+@test "of who cannot be stopped there is no snapshot, and no fork" {
+	made box -v "$(tool waker):/waker:ro"
+	"$HUTCH" exec -d box /waker traced /tmp
+	in_box box 'until [ -s /tmp/one ]; do :; done'
+	local verb
+	for verb in "snapshot box" "fork box two"; do
+		# shellcheck disable=SC2086 # words
+		hutch $verb
+		[[ $status == 125 && -z $output && $stderr == *"inside is traced by another one"* ]]
+		hutch ps
+		has '^box .* ready '
+		has_not ' two '
+	done
+}
+
 @test "it goes on when whoever reads has gone, and stays paused if it was" {
 	! is_root || skip "as root, the control socket is another user's"
 	"$here/control.py" "$HUTCH" '

@@ -9,12 +9,14 @@
  *	hidden	a process that is not dumpable
  *	vfork	a parent that waits in vfork(2) for its child, until FOLDER/go is there
  *	forks	a process that goes on as its own child all the time, in a session of its own
+ *	execs	a process with threads of which one executes the same program, all the time
  *	traced	one that traces its child
  *	job	one that has stopped its child, which is to stay so, and counts what it is told */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -48,7 +50,7 @@ static int open_count(const char *name)
 	char path[4096];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 }
 
 static void count(int fd, unsigned n)
@@ -120,6 +122,35 @@ static void run_forks(void)
 	}
 }
 
+static void *sleep_on(void *none)
+{
+	for (;;)
+		pause();
+	return none;
+}
+
+static void *execute(void *none)
+{
+	(void)execl(self, self, "execs", folder, (char *)NULL);
+	_exit(6);
+	return none;
+}
+
+/* It goes on from what it has counted before. */
+static void run_execs(void)
+{
+	char text[16] = { 0 };
+	pthread_t thread;
+	int fd = open_count("one");
+
+	(void)!pread(fd, text, sizeof(text) - 1, 0);
+	count(fd, (unsigned)strtoul(text, NULL, 10) + 1);
+	for (int i = 0; i < 8; i++)
+		if (pthread_create(&thread, NULL, i < 7 ? sleep_on : execute, NULL) != 0)
+			_exit(5);
+	(void)sleep_on(NULL);
+}
+
 static void run_traced(void)
 {
 	int status;
@@ -168,6 +199,8 @@ int main(int argc, char **argv)
 		run_vfork();
 	else if (strcmp(mode, "forks") == 0)
 		run_forks();
+	else if (strcmp(mode, "execs") == 0)
+		run_execs();
 	else if (strcmp(mode, "traced") == 0)
 		run_traced();
 	else if (strcmp(mode, "job") == 0)
