@@ -55,6 +55,12 @@ void actor_start_init(struct actor *a)
 	open_first(a);
 }
 
+void actor_start_seeing(struct actor *a)
+{
+	begin_with(a, supervisor_start_seeing);
+	open_first(a);
+}
+
 static bool is_there(void *path)
 {
 	return access(path, F_OK) == 0;

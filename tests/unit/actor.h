@@ -42,6 +42,8 @@ void actor_start(struct actor *a);
 void actor_begin(struct actor *a);
 /* As actor_start(), with an executor that is a pid namespace's init. */
 void actor_start_init(struct actor *a);
+/* And has a procfs of it. */
+void actor_start_seeing(struct actor *a);
 /* Checks that it ended because the channel did. */
 void actor_end(struct actor *a);
 /* The same after the executor was waited for. */

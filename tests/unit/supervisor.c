@@ -258,6 +258,17 @@ void supervisor_hold(struct supervisor *s, bool is_held)
 	buffer_done(&frame);
 }
 
+void supervisor_freeze(struct supervisor *s, uint32_t number)
+{
+	struct buffer frame;
+	struct err e;
+
+	buffer_init(&frame, 100);
+	assert_int_equal(message_put_freeze(&frame, number, &e), 0);
+	supervisor_send(s, &frame, NULL, 0);
+	buffer_done(&frame);
+}
+
 void supervisor_stop(struct supervisor *s, uint32_t grace_ms)
 {
 	struct buffer frame;
@@ -380,12 +391,19 @@ static void decode(const struct frame *f, struct answer *a)
 
 bool supervisor_pass_over(struct supervisor *s, const struct frame *f)
 {
+	struct frozen what = { 0 };
 	uint32_t number;
 	struct err e;
 
-	if (f->type != MSG_PAUSED)
+	if (f->type == MSG_PAUSED) {
+		assert_int_equal(message_get_paused(f, &number, &e), 0);
+	} else if (f->type == MSG_FROZEN) {
+		assert_int_equal(message_get_frozen(f, &what, &e), 0);
+		assert_int_equal(what.why, FREEZE_STANDS);
+		number = what.number;
+	} else {
 		return false;
-	assert_int_equal(message_get_paused(f, &number, &e), 0);
+	}
 	assert_true(number > s->paused);
 	s->paused = number;
 	return true;

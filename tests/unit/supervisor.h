@@ -90,12 +90,14 @@ void supervisor_ask(struct supervisor *s, const struct ask *a);
 void supervisor_signal(struct supervisor *s, uint32_t id, int signo);
 void supervisor_end_tree(struct supervisor *s, uint32_t id);
 void supervisor_hold(struct supervisor *s, bool is_held);
+/* 0: all go on. */
+void supervisor_freeze(struct supervisor *s, uint32_t number);
 void supervisor_stop(struct supervisor *s, uint32_t grace_ms);
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
 
 struct answer supervisor_answer(struct supervisor *s);
 
-/* MSG_PAUSED comes when it comes, and is noted. */
+/* MSG_PAUSED, or MSG_FROZEN of who stand, comes when it comes, and is noted. */
 struct frame;
 bool supervisor_pass_over(struct supervisor *s, const struct frame *f);
 void supervisor_await_paused(struct supervisor *s, uint32_t number);

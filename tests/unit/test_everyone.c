@@ -557,6 +557,40 @@ static void test_nothing_starts_by_itself_in_a_pause(void **state)
 	starts_again(true);
 }
 
+/* Who traces all holds nobody who is new, so nobody is. */
+static void test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterwards(void **state)
+{
+	struct actor a;
+
+	(void)state;
+	actor_start_seeing(&a);
+	actor_check(&a, "echo ': >began; read x <fifo' >~/.bashrc; mkfifo fifo", "", 0);
+	actor_check(&a, "exec true", "", 0);
+	inside_wait(&a.s, 0, false);
+	uint32_t id = actor_send(&a, request("echo late", 0, 0));
+	actor_await_file(&a, "began");
+	pid_t shell = inside_look(&a.s).one;
+	supervisor_freeze(&a.s, 1);
+	supervisor_await_paused(&a.s, 1);
+	assert_int_equal(inside_state(shell), 't');
+	assert_int_equal(kill(shell, SIGKILL), 0);
+	inside_wait(&a.s, 1, false); /* who traces */
+	let_a_moment_pass(&a);
+	assert_int_equal(inside_look(&a.s).count, 1);
+	supervisor_freeze(&a.s, 0);
+	struct act x = actor_expect(&a, id);
+	assert_string_equal(x.content, "late");
+	act_done(&x);
+	/* And again, at once after the one that has not gone yet. */
+	supervisor_freeze(&a.s, 2);
+	supervisor_freeze(&a.s, 0);
+	supervisor_freeze(&a.s, 3);
+	supervisor_await_paused(&a.s, 3);
+	supervisor_freeze(&a.s, 0);
+	actor_check(&a, "echo here", "here", 0);
+	actor_end(&a);
+}
+
 static void put_exec_9(struct buffer *b)
 {
 	put_exec_of(b, 9, 0, true_argv);
@@ -738,6 +772,7 @@ int main(void)
 		TEST(test_an_action_is_cancelled_over_a_pause),
 		TEST(test_files_are_there_in_a_pause),
 		TEST(test_nothing_starts_by_itself_in_a_pause),
+		TEST(test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterwards),
 		TEST(test_nothing_can_be_started_in_a_pause),
 		TEST(test_other_users_in_a_range_are_reached),
 	};
