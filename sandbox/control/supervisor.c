@@ -503,13 +503,15 @@ static int open_doors(struct supervisor *s, struct err *e)
 
 	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, e) < 0)
 		return -1;
-	supervisor_set_status(s, REGISTRY_STARTED);
 	s->has_landlock = confine_has_landlock(&s->self, s->guest.watched_memory > 0);
 	AUTO_FREE char *info = supervisor_info(s);
 	if (registry_set_info(s->entry, info, e) < 0)
 		return -1;
 	s->listener = registry_listen(s->entry, e);
-	if (s->listener < 0 || confine(s, e) < 0)
+	if (s->listener < 0)
+		return -1;
+	supervisor_set_status(s, REGISTRY_STARTED); /* now that it can be connected to */
+	if (confine(s, e) < 0)
 		return -1;
 	lease_serve(s);
 	return 0;
