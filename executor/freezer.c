@@ -61,8 +61,9 @@ static _Noreturn void run(const struct freezer *f)
 	struct seized *s = seize_all(0, f->due - WORD_MS, &what);
 	bool is_said = write(1, &what, sizeof(what)) == sizeof(what);
 	char heard;
-	if (is_said && what.why == FREEZE_STANDS && read(2, &heard, 1) == 1)
-		seize_hold(s, 2);
+	if (is_said && what.why == FREEZE_STANDS && read(2, &heard, 1) == 1 &&
+	    !seize_hold(s, 2))
+		_exit(1); /* before a tracee could be let go */
 	seize_release(s);
 	_exit(0);
 }
@@ -111,6 +112,8 @@ void freezer_release(struct freezer *f)
 {
 	if (f->pid && f->due)
 		(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be stuck */
+	else if (f->pid)
+		(void)!write(f->hold, "", 1); /* there is room; else it has ended */
 	freezer_done(f);
 	f->wanted = f->number = 0;
 	f->due = 0;

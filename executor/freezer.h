@@ -10,6 +10,7 @@
  *	STARTED			it says that all stand, or why not, or had its time: _serve()
  *	any			freezer_release(): it lets all go on, and exits
  *	any			it has exited: freezer_reaped()
+ *	any			the executor dies, and `hold` hangs up: all are killed
  *
  * While one that was released has not been reaped, freezer_start() waits for that. */
 #pragma once
@@ -24,7 +25,7 @@ struct pollfd;
 
 struct freezer {
 	pid_t pid;	 /* 0: there is none */
-	int said, hold;	 /* owned: what it says; it lets go when `hold` is closed; -1 */
+	int said, hold;	 /* owned: what it says; the second byte to `hold` lets all go on; -1 */
 	int64_t due;	 /* no longer than this, in ms of clock.h; 0: it has said its word */
 	uint32_t wanted; /* the number of a pause that begins when there is none; 0: none */
 	uint32_t number; /* of the pause that it is for; 0: it was released */

@@ -413,7 +413,7 @@ static void take_stops(struct seized *s)
 	}
 }
 
-void seize_hold(struct seized *s, int hold)
+bool seize_hold(struct seized *s, int hold)
 {
 	struct signalfd_siginfo info;
 	sigset_t set;
@@ -428,6 +428,11 @@ void seize_hold(struct seized *s, int hold)
 		(void)!read(signals, &info, sizeof(info)); /* a reason to look, no more */
 		take_stops(s);
 	} while (poll(fds, ARRAY_LEN(fds), -1) >= 0 && !fds[0].revents);
+	char byte;
+	if (read(hold, &byte, 1) == 1)
+		return true;
+	(void)kill(-1, SIGKILL); /* those that wait in vfork(2), too */
+	return false;
 }
 
 /* A stop of its own kind, in the upper bits, or for a signal that it is to get still. */

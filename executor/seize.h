@@ -26,6 +26,7 @@
  *
  * This is a process of its own, with CAP_SYS_PTRACE over the sandbox's user namespace. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/message.h"
@@ -35,8 +36,10 @@
 struct seized;
 struct seized *seize_all(int proc, int64_t due, struct frozen *ret);
 
-/* From here on all end with us.  Reaps whom others kill, until `hold` has hung up. */
-void seize_hold(struct seized *s, int hold);
+/* From here on all end with us.  Reaps the processes that others kill, until a byte comes from
+ * `hold`, which lets all go on: true; or until it has hung up, as it does when pid 1 is killed:
+ * then no process may run again, and all are killed before the kernel gets to that. */
+bool seize_hold(struct seized *s, int hold);
 
 /* Lets all go on.  Who cannot be let go now is when we exit, which must be soon.  Frees. */
 void seize_release(struct seized *s);

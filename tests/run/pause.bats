@@ -234,6 +234,24 @@ is_in_state() { # STATE
 	"$HUTCH" ps -a | awk -v state="$1" '$1 == "box" { found = $4 == state } END { exit !found }'
 }
 
+# Its descriptors are closed before the processes of its namespace are killed.
+@test "the death of pid 1 gives nobody who is paused a moment" {
+	local n
+	for ((n = 0; n < 8; n++)); do
+		wakes threads
+		"$HUTCH" exec -d box /workspace/waker vfork /workspace >/dev/null
+		has_two() { [[ -n $(cat w/one) && -n $(cat w/child) ]]; }
+		until_true has_two
+		hutch pause box
+		[[ $status == 0 ]]
+		before=$(counts)
+		hutch kill box
+		hutch wait box
+		[[ $(counts) == "$before" ]]
+		rm -f w/one w/two w/three w/four w/child w/parent
+	done
+}
+
 @test "a timer with SIGCONT gives nobody a moment to write to what was replaced on the host" {
 	loses alone
 	until_true is_in_state paused

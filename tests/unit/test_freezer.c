@@ -118,7 +118,11 @@ static void test_its_death_while_all_stand_is_noticed(void **state)
 	begun(1);
 	says(FREEZE_STANDS, 0);
 	assert_true(freezer_serve(&f, NOW, &what));
+	char bytes[8];
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* it was heard */
 	freezer_release(&f);
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* and lets go, before */
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* the end that kills all */
 	assert_true(freezer_reaped(&f, PID, NOW));
 	assert_false(f.is_lost);
 	ended();
