@@ -64,6 +64,8 @@ static _Noreturn void run(const struct freezer *f)
 	if (is_said && what.why == FREEZE_STANDS && read(2, &heard, 1) == 1 &&
 	    !seize_hold(s, 2))
 		_exit(1); /* before a tracee could be let go */
+	seize_disarm(s);
+	(void)!write(1, "", 1); /* there is room */
 	seize_release(s);
 	_exit(0);
 }
@@ -110,18 +112,39 @@ void freezer_start(struct freezer *f, uint32_t number, int64_t now)
 
 void freezer_release(struct freezer *f)
 {
-	if (f->pid && f->due)
-		(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be stuck */
-	else if (f->pid)
+	if (f->pid && f->number && !f->due) {
 		(void)!write(f->hold, "", 1); /* there is room; else it has ended */
-	freezer_done(f);
+		own_close(&f->hold);
+	} else if (f->number || !f->pid) {
+		if (f->pid)
+			(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be stuck */
+		freezer_done(f);
+		f->due = 0;
+	}
 	f->wanted = f->number = 0;
-	f->due = 0;
 }
 
 void freezer_watch(const struct freezer *f, struct pollfd *w)
 {
-	*w = (struct pollfd){ .fd = f->due ? f->said : -1, .events = POLLIN };
+	bool is_heard = f->due || !f->number;
+
+	*w = (struct pollfd){ .fd = is_heard ? f->said : -1, .events = POLLIN };
+}
+
+/* One that was released.  Until it says that its end would harm none of those that it holds,
+ * none of them can run, and stop it. */
+static void see_off(struct freezer *f, int64_t now)
+{
+	char byte;
+	ssize_t len = f->said >= 0 ? read(f->said, &byte, 1) : -1;
+
+	if (len >= 0) {
+		own_close(&f->said);
+		f->due = now + WORD_MS;
+	} else if (f->due && clock_is_due(f->due, now)) {
+		(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours */
+		f->due = 0;
+	}
 }
 
 static bool is_word(const struct frozen *said, ssize_t len)
@@ -139,7 +162,9 @@ bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret)
 {
 	struct frozen said = { .why = FREEZE_FAILED };
 
-	if (!f->due)
+	if (f->pid && !f->number)
+		see_off(f, now);
+	if (!f->number || !f->due)
 		return false;
 	ssize_t len = f->said >= 0 ? read(f->said, &said, sizeof(said)) : 0;
 	bool is_late = clock_is_due(f->due, now);
@@ -167,6 +192,10 @@ bool freezer_reaped(struct freezer *f, pid_t pid, int64_t now)
 		return false;
 	f->is_lost = f->number && !f->due;
 	f->pid = 0;
+	if (!f->number) {
+		freezer_done(f);
+		f->due = 0;
+	}
 	if (wanted) {
 		f->wanted = 0;
 		freezer_start(f, wanted, now);

@@ -8,7 +8,8 @@
  *
  *	freezer_start		-> STARTED
  *	STARTED			it says that all stand, or why not, or had its time: _serve()
- *	any			freezer_release(): it lets all go on, and exits
+ *	any			freezer_release(): it lets all go on, and exits; if one of them stops
+ *				it meanwhile, it is killed, and the kernel lets go the rest
  *	any			it has exited: freezer_reaped()
  *	any			the executor dies, and `hold` hangs up: all are killed
  *
@@ -26,7 +27,8 @@ struct pollfd;
 struct freezer {
 	pid_t pid;	 /* 0: there is none */
 	int said, hold;	 /* owned: what it says; the second byte to `hold` lets all go on; -1 */
-	int64_t due;	 /* no longer than this, in ms of clock.h; 0: it has said its word */
+	int64_t due;	 /* no longer than this, in ms of clock.h, until it says its word or, when it
+			  * was released, until it has gone; 0: there is no such bound */
 	uint32_t wanted; /* the number of a pause that begins when there is none; 0: none */
 	uint32_t number; /* of the pause that it is for; 0: it was released */
 	bool is_lost;	 /* it has died, and all stood */

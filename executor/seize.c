@@ -375,7 +375,7 @@ static bool wait_for_all(struct seized *s, int64_t due)
 
 static void end_with_us(const struct tracee *t)
 {
-	if (t->stop) /* else it has to wait for its child, which ends with us */
+	if (t->stop) /* else it waits for its child, and comes to its stop when that is killed */
 		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL, OPTIONS | PTRACE_O_EXITKILL);
 }
 
@@ -408,8 +408,10 @@ static void take_stops(struct seized *s)
 
 	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
 		struct tracee *t = find(s, tid);
-		if (t && WIFSTOPPED(status) && !t->stop)
+		if (t && WIFSTOPPED(status) && !t->stop) {
 			t->stop = status >> 8;
+			end_with_us(t);
+		}
 	}
 }
 
@@ -439,6 +441,13 @@ bool seize_hold(struct seized *s, int hold)
 static int signal_of(int stop)
 {
 	return stop >> 8 ? 0 : stop & 0x7f;
+}
+
+void seize_disarm(const struct seized *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i].stop)
+			(void)ptrace(PTRACE_SETOPTIONS, s->all[i].tid, NULL, OPTIONS);
 }
 
 void seize_release(struct seized *s)

@@ -41,7 +41,11 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret);
  * then no process may run again, and all are killed before the kernel gets to that. */
 bool seize_hold(struct seized *s, int hold);
 
-/* Lets all go on.  Who cannot be let go now is when we exit, which must be soon.  Frees. */
+/* From here on our end lets all go again.  It comes before seize_release(), because the first
+ * process that goes on may kill or stop us. */
+void seize_disarm(const struct seized *s);
+
+/* Lets all go on, the rest when we exit, which must be soon.  Frees. */
 void seize_release(struct seized *s);
 
 /* How the kernel's word about a process, /proc/PID/status, is to be taken that may not be

@@ -128,6 +128,32 @@ static void test_its_death_while_all_stand_is_noticed(void **state)
 	ended();
 }
 
+static void test_one_that_does_not_go_is_killed_when_that_harms_nobody(void **state)
+{
+	struct frozen what;
+	struct pollfd w;
+
+	(void)state;
+	begun(1);
+	says(FREEZE_STANDS, 0);
+	assert_true(freezer_serve(&f, NOW, &what));
+	freezer_release(&f);
+	assert_false(freezer_serve(&f, NOW, &what));
+	assert_int_equal(f.due, 0); /* those that it holds would end with it */
+	freezer_release(&f);
+	freezer_watch(&f, &w);
+	assert_int_equal(w.fd, f.said);
+	assert_int_equal(write(theirs, "", 1), 1);
+	assert_false(freezer_serve(&f, NOW, &what));
+	assert_int_equal(f.due, NOW + 1000);
+	assert_false(freezer_serve(&f, NOW + 999, &what));
+	assert_int_not_equal(f.due, 0);
+	assert_false(freezer_serve(&f, NOW + 1000, &what));
+	assert_int_equal(f.due, 0);
+	assert_true(freezer_reaped(&f, PID, NOW));
+	ended();
+}
+
 static void test_the_next_one_waits_until_the_last_has_gone(void **state)
 {
 	struct frozen what;
@@ -160,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_where_none_can_be_made_that_is_the_answer),
 		cmocka_unit_test(test_its_word_is_the_answer),
 		cmocka_unit_test(test_its_death_while_all_stand_is_noticed),
+		cmocka_unit_test(test_one_that_does_not_go_is_killed_when_that_harms_nobody),
 		cmocka_unit_test(test_the_next_one_waits_until_the_last_has_gone),
 	};
 
