@@ -172,7 +172,12 @@ static void start(struct session *s, int64_t now)
 
 void session_start_late(struct session *s, int64_t now)
 {
-	start(s, now);
+	const struct failed none = { EXEC_STAGE_EXECVE, ECANCELED };
+
+	if (s->everyone->is_ending)
+		cannot_start(s, &none);
+	else
+		start(s, now);
 }
 
 static void start_again(struct session *s, int64_t now)
@@ -219,11 +224,16 @@ static void count_fds(struct session *s)
 	s->more_fds = used;
 }
 
-/* The command that runs may have become, or begun, a shell that waits for a line. */
-static void look_for_inner(struct session *s)
+/* The command that runs may have become, or begun, a shell that waits for a line.  A process
+ * is begun for that, so in a pause it is put off: its clock stands still until then. */
+static void look_for_inner(struct session *s, int64_t now)
 {
 	const struct shell_how how = how_of(s);
 
+	if (everyone_is_paused(s->everyone)) {
+		s->inner_due = now + 1;
+		return;
+	}
 	if (s->state != SESSION_RUNNING || s->everyone->is_ending ||
 	    terminal_is_by_line(&s->shell.terminal))
 		return;
@@ -237,6 +247,12 @@ static void look_for_inner(struct session *s)
 void session_type_inner(struct session *s, int64_t now)
 {
 	const struct shell_how how = how_of(s);
+
+	s->inner_due = INT64_MAX;
+	if (!s->shell.coming.pid) {
+		look_for_inner(s, now);
+		return;
+	}
 	bool again = inner_type(&s->shell, s->proc, &how, &s->screen);
 
 	s->inner_due = again ? now + INNER_MS : INT64_MAX;
@@ -615,7 +631,7 @@ static void serve_output(struct session *s, int64_t now)
 	if (s->work == 0 && s->state != SESSION_STARTING)
 		return; /* what it would look at has not changed */
 	(void)session_read(s, &max, now);
-	look_for_inner(s);
+	look_for_inner(s, now);
 }
 
 /* An end that it had begun when its work was spent; false: there is none. */

@@ -149,9 +149,9 @@ void session_command(struct session *s, struct bytes command, int64_t now);
 /* Forgets it; what has begun runs on. */
 void session_drop_command(struct session *s);
 
-/* At `inner_due`: shell_inner.h. */
 /* The start that was put off. */
 void session_start_late(struct session *s, int64_t now);
+/* At `inner_due`: shell_inner.h. */
 void session_type_inner(struct session *s, int64_t now);
 
 /* Whoever does nothing is watched by `epoll` (-1: by nobody, and takes its places),
