@@ -132,13 +132,14 @@ bool workers_has(const struct workers *s, uint32_t id)
 	return find(s, id);
 }
 
-/* For its last words. */
-static void ask_for(struct worker *w, int64_t now)
+/* For its last words.  One that a pause has stopped has them when all go on. */
+static void ask_for(const struct workers *s, struct worker *w, int64_t now)
 {
 	w->was_asked = true;
 	w->due = now + w->kind->last_words_ms;
 	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
-	halt_end(w->pid);
+	if (!everyone_is_paused(s->everyone))
+		halt_end(w->pid);
 }
 
 bool workers_cancel(struct workers *s, uint32_t id, int64_t now)
@@ -151,7 +152,7 @@ bool workers_cancel(struct workers *s, uint32_t id, int64_t now)
 	if (!w->takes_back)
 		give_up(s, w, WORKER_CANCELLED);
 	else if (!w->was_asked)
-		ask_for(w, now);
+		ask_for(s, w, now);
 	return true;
 }
 
@@ -239,7 +240,7 @@ static void expire(const struct workers *s, struct worker *w, int64_t now)
 	case WORKER_GOES_ON:
 		return;
 	case WORKER_IS_ASKED:
-		return ask_for(w, now);
+		return ask_for(s, w, now);
 	case WORKER_IS_GIVEN_UP:
 		return give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
 	}

@@ -396,7 +396,8 @@ static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **st
 static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 {
 	struct worker w = { .kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true };
-	struct workers s = { .all = { &w }, .count = 1 };
+	const struct everyone everyone = { 0 };
+	struct workers s = { .all = { &w }, .count = 1, .everyone = &everyone };
 
 	(void)state;
 	w.pid = fork(); /* to whom the signal goes */
