@@ -387,7 +387,7 @@ static void turn(struct supervisor *s)
 		on_signals(s);
 	if (w[WATCH_READY].revents)
 		supervisor_end(s, "stopped", 0, NULL, NULL);
-	if (s->status != REGISTRY_PAUSED)
+	if (!still_is(s))
 		desk_expire(&s->desk, now);
 	work(s);
 	on_deadline(s, now);
