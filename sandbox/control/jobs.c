@@ -152,6 +152,18 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		guest_broke_protocol(js->guest, &e);
 }
 
+/* So many at a time: pid 1 takes 16 errands (executor/errands.h), the desk gives it 8. */
+#define LOOK_UPS_MAX 8
+
+static size_t looked_up(const struct jobs *js)
+{
+	size_t count = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		count += j->state == JOB_LOOKED_UP;
+	return count;
+}
+
 /* As root, where there is one: it reads no more than two files. */
 static void look_up(struct jobs *js, struct job *j)
 {
@@ -192,7 +204,7 @@ void jobs_send(struct jobs *js, int64_t now)
 	}
 	for (struct job *j = js->first, *next; j && is_free(js); j = next) {
 		next = j->next;
-		if (j->state == JOB_NAMED)
+		if (j->state == JOB_NAMED && looked_up(js) < LOOK_UPS_MAX)
 			look_up(js, j);
 		if (j->state != JOB_WAITING)
 			continue;
