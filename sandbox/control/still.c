@@ -491,6 +491,8 @@ void still_look(struct supervisor *s)
 	struct still *t = &s->still;
 	struct err e;
 
+	if (s->ending.reason)
+		return;
 	if (t->phase == STILL_STOPPING) {
 		int are_still = all_stand(s, &e);
 		if (are_still == 0 && !clock_is_due(t->due_ms, s->now_ms))
