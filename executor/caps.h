@@ -4,11 +4,11 @@
  * bounding set are *handed on*: root's commands get exactly these, and others'
  * those of them that are in `others`, in no way more: a command that is another user
  * cannot get back what it lacks, for no_new_privs is set.  What is
- * permitted beyond them is the executor's *own*: SYS_PTRACE, with which it pauses
- * everyone (freezer.h); with a range of ids mapped SETUID, SETGID and KILL, too, to turn
- * into other users and to signal them.  No command may do any of that.  An executor that is not uid 0 has them all inheritable
- * and ambient as well, since it would have lost them over its own execve
- * otherwise (capabilities(7)).
+ * permitted beyond them is the executor's *own*: SYS_PTRACE, for the process that pauses
+ * all (freezer.h); with a range of ids mapped SETUID, SETGID and KILL, too, to turn
+ * into other users and to signal them.  No command may do any of that.  An executor that
+ * is not uid 0 has them all inheritable and ambient as well, since it would have lost them
+ * over its own execve otherwise (capabilities(7)).
  *
  * The executor's effective set is these three, where permitted; it uses no
  * other capability itself.  In a child, caps_keep() and caps_hand_on() stand
@@ -20,7 +20,7 @@
 struct caps {
 	uint64_t permitted; /* one bit a capability, 1 << CAP_* */
 	uint64_t handed_on;
-	uint64_t others; /* of these, to users that are not root; all, unless it is set after caps_init() */
+	uint64_t others; /* of these, to users that are not root; caps_init() sets all */
 	uint64_t own;
 	uint64_t inherited; /* inheritable and ambient */
 };

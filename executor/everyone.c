@@ -135,7 +135,7 @@ static void end_pause(struct everyone *a, const struct leaders *l, int64_t now)
 	let_time_go_on(a, now);
 }
 
-/* Whose pause was ended by a stop meanwhile is not paused any more. */
+/* A stop may have ended this pause already; then there is nothing to end. */
 void everyone_hold(struct everyone *a, bool is_held, int64_t now)
 {
 	if (!is_held && a->is_held)

@@ -46,7 +46,7 @@ struct everyone {
 	uint32_t asked; /* how many SIGSTOPs there were, */
 	uint32_t stopped; /* and which of these all have got; a SIGCONT may be between */
 	bool is_held;	/* paused by others, who need no signal of ours */
-	bool is_traced; /* and by a tracer: it does not hold who is new */
+	bool is_traced; /* and by a tracer: a process that starts then is not stopped */
 	bool is_ending; /* all were asked to end: nothing starts by itself any more */
 };
 

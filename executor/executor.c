@@ -150,8 +150,8 @@ static bool has_last_words(const struct executor *x)
 static bool has_emptied(const struct executor *x)
 {
 	return everyone_is_gone() && x->processes.count == 0 &&
-	       !sessions_have_more(&x->sessions) && replies_is_empty(&x->replies) && !channel_has_output(&x->channel) &&
-	       !has_last_words(x);
+	       !sessions_have_more(&x->sessions) && replies_is_empty(&x->replies) &&
+	       !channel_has_output(&x->channel) && !has_last_words(x);
 }
 
 static bool is_over(const struct executor *x)
@@ -241,7 +241,7 @@ static int look_at_freezer(struct executor *x, struct err *e)
 {
 	struct frozen what;
 
-	/* The kernel lets go whom it had, if it could not end them: nobody is to run. */
+	/* Its tracees may run again, if it had not yet bound them to its own end. */
 	if (x->freezer.is_lost)
 		return err_set(e, ERR_INTERNAL, "the process that held everyone was killed");
 	return freezer_serve(&x->freezer, x->now, &what) ? end_freeze(x, &what, e) : 0;

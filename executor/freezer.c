@@ -12,10 +12,10 @@
 #include "executor/caps.h"
 #include "executor/seize.h"
 
-/* Whom it cannot stop by then is in the middle of something uninterruptible.  A machine
- * with much to do may need a while before all have stopped. */
+/* A process that has not stopped by then is in an uninterruptible call.  A machine with much
+ * to do may need a while before all have stopped. */
 #define SEIZE_MS 8000
-/* It says so itself, unless it waits, too. */
+/* Within this margin the freezer reports FREEZE_LATE itself; then the executor gives it up. */
 #define WORD_MS 1000
 
 void freezer_init(struct freezer *f, int proc, const struct caps *caps)
@@ -98,7 +98,7 @@ static int begin(struct freezer *f)
 	return 0;
 }
 
-/* Where it cannot be begun, freezer_serve() finds that nobody is there. */
+/* Where it cannot be begun, freezer_serve() answers FREEZE_FAILED. */
 void freezer_start(struct freezer *f, uint32_t number, int64_t now)
 {
 	f->wanted = f->pid ? number : 0;
@@ -152,7 +152,7 @@ static bool is_word(const struct frozen *said, ssize_t len)
 	return len == sizeof(*said) && said->why < FREEZE_WHY_COUNT;
 }
 
-/* From then on those that it has seized end with it. */
+/* From then on those that it has seized end with it.  Pid 1 is not ended by SIGPIPE. */
 static bool is_heard(const struct freezer *f)
 {
 	return f->pid && write(f->hold, "", 1) == 1;

@@ -1,10 +1,10 @@
-/* freezer -- the process that seizes everyone (seize.h), as the executor has it.
+/* freezer -- the process that seizes all others inside (seize.h), as the executor has it.
  *
  * It is made for one pause: a copy of the executor that keeps CAP_SYS_PTRACE and three
- * descriptors.  A process of its own, since PTRACE_SEIZE may wait for what never comes,
- * and the executor must not.  Its user may be the commands': until all stand, one of
+ * descriptors.  It is a separate process because PTRACE_SEIZE can block for ever, and the
+ * executor must not block.  Its user may be the commands': until all stand, one of
  * them can end or stop it, and the pause fails, as it does where one of them traces
- * another.  Once all stand, nobody is left who could.
+ * another.  Once all stand, no process is left that could.
  *
  *	freezer_start		-> STARTED
  *	STARTED			it says that all stand, or why not, or had its time: _serve()

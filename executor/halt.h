@@ -34,7 +34,7 @@ enum halt_step {
 	HALT_HAS_TAKEN_ALL, /* the same, and it was stopped for as long as it may */
 };
 
-/* What a look at `now` leads to. */
+/* The step that a look at `now` leads to. */
 enum halt_step halt_step(struct halt *h, bool is_stopped, int64_t now);
 
 /* Whether this child is stopped at this moment, by a signal.  It is not reaped. */

@@ -27,8 +27,8 @@
 /* Readings of /proc in a row that find nothing new. */
 #define READINGS 2
 
-/* Readings in which one could not be seized, before that is believed: a thread that dies
- * in an execve(2) of its process looks so, and the next one has its number. */
+/* The kernel's refusal is believed after so many readings: it refuses a thread that an
+ * execve(2) is ending, too, and the surviving thread takes over its number. */
 #define DENIALS 20
 
 /* PTRACE_SEIZE is not waited for longer than up to twice this. */
@@ -46,7 +46,7 @@ struct seized {
 	pid_t self;
 	struct tracee *all; /* owned; those before `sorted` in the order of their numbers */
 	size_t count, room, sorted;
-	pid_t denied;	   /* who could not be seized at the last reading; 0: nobody */
+	pid_t denied;	   /* could not be seized at the last reading; 0: none */
 	unsigned denials;  /* for how many readings that was the same */
 	bool is_denied;	   /* in this reading, too */
 	struct frozen why; /* why not; FREEZE_STANDS: nothing is in the way so far */
@@ -150,8 +150,8 @@ static void refuse(struct seized *s, uint32_t why, pid_t pid)
 static sigjmp_buf way_out;
 static volatile sig_atomic_t is_waiting;
 
-/* The kernel would go back to waiting (ERESTARTNOINTR).  Anybody inside can send one, and
- * makes no more of it than a seizure that is tried again. */
+/* The kernel would go back to waiting (ERESTARTNOINTR).  A process inside can send this signal,
+ * too, and gets no more by it than a seizure that is tried again. */
 static void on_alarm(int signo)
 {
 	(void)signo;
@@ -282,7 +282,7 @@ static bool take_threads(struct seized *s, pid_t pid)
 	return is_new;
 }
 
-/* One reading of /proc; true: somebody was new, or is to be looked at again. */
+/* One reading of /proc; true: a thread was new, or is to be looked at again. */
 static bool take_all(struct seized *s)
 {
 	DIR *dir = open_folder(s->proc, ".");
@@ -391,7 +391,7 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 		bool is_lost = wait_for_all(s, due);
 		quiet = is_new || is_lost ? 0 : quiet + 1;
 		if (is_new && s->count == before)
-			wait_for_stop(); /* who is to be looked at again */
+			wait_for_stop(); /* one is to be looked at again */
 		if (quiet < READINGS && clock_is_due(due, clock_ms()))
 			refuse(s, FREEZE_LATE, s->denied);
 	}
@@ -400,7 +400,7 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 	return s;
 }
 
-/* Who was killed is reaped, so that its parent hears of it. */
+/* Reaps killed tracees: only then does the kernel tell their parents. */
 static void take_stops(struct seized *s)
 {
 	int status;

@@ -444,8 +444,8 @@ static bool begin_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* When all that it printed is read.  Until then the shell counts as alive, but that nothing is
- * given to it: a command that came meanwhile gets the next one. */
+/* When all that it printed is read.  Until then the session keeps its state, but gives the dead
+ * shell no command; a command that arrives meanwhile runs in the next shell. */
 static void go_on_ending(struct session *s, int64_t now)
 {
 	const uint32_t status = s->is_reported ? s->status : code_of(s->ending);
@@ -629,7 +629,7 @@ static void serve_output(struct session *s, int64_t now)
 	size_t max = READ_PER_TURN;
 
 	if (s->work == 0 && s->state != SESSION_STARTING)
-		return; /* what it would look at has not changed */
+		return; /* without new output no program can have printed a prompt */
 	(void)session_read(s, &max, now);
 	look_for_inner(s, now);
 }

@@ -67,7 +67,7 @@ int still_pause(struct supervisor *s, struct client *c, char *request, struct er
 /* What is unprotected by then stays so, and takes `is_forced`. */
 int still_unpause(struct supervisor *s, bool is_forced, struct err *e);
 
-/* The sentry's word: everybody stands still, or has to end. */
+/* The sentry has seen a loss: all inside stand still, or the sandbox ends. */
 void still_unprotected(void *supervisor, const struct err *why);
 
 /* The reader, whose `request` and socket `to` are taken over when this does not fail. */
@@ -88,5 +88,5 @@ void still_look(struct supervisor *s);
 /* The folder that the sandbox's root writes to, as a descriptor over a client's socket. */
 int still_give(const struct supervisor *s, int to, struct err *e);
 
-/* What it is written over, as the answer of diff and snapshot has it.  Allocated. */
+/* The layers that it is written over, as the answer of diff and snapshot has it.  Allocated. */
 char *still_over(const struct supervisor *s);
