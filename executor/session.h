@@ -95,7 +95,8 @@ struct session {
 	int64_t key_due;
 	pid_t hit;	 /* a process group that was ending when ^C came to it */
 	int64_t hit_due; /* it is looked what came of that; INT64_MAX: nothing */
-	unsigned hits;	 /* how often ^C was typed again */
+	bool was_shell;	 /* that group was a copy of the shell then, and no program yet */
+	unsigned hits;	 /* how often it was looked */
 	bool is_interrupted; /* a key that is a signal was pressed meanwhile */
 
 	struct screen screen; /* owned; empty when a command's end was told */

@@ -106,9 +106,7 @@ static bool may_be_lost(const struct session *s, pid_t group)
 
 	if (s->key != ('c' & 0x1f) || s->proc < 0 || group <= 1 || s->hits == HITS_MAX)
 		return false;
-	/* In this order: it may become a program between the two looks. */
-	return group == shell || tree_has_same_arguments(s->proc, group, shell) ||
-	       !tree_minds_signal(s->proc, group, SIGINT);
+	return group == shell || s->was_shell || !tree_minds_signal(s->proc, group, SIGINT);
 }
 
 static void send_signal(struct session *s, int64_t now)
@@ -116,9 +114,12 @@ static void send_signal(struct session *s, int64_t now)
 	pid_t group = foreground_of(s);
 
 	s->is_interrupted = true;
+	s->hit = group;
+	/* Before the key: behind it, a copy that has lost it may be the program already. */
+	s->was_shell = s->proc >= 0 && tree_compare_arguments(s->proc, group, s->shell.leader) ==
+					      TREE_SAME_ARGUMENTS;
 	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
 	shell_ask_again(&s->shell);
-	s->hit = group;
 	s->hit_due = may_be_lost(s, group) ? now + HIT_MS : INT64_MAX;
 }
 
@@ -130,13 +131,23 @@ static void type_signal(struct session *s, int64_t now)
 	send_signal(s, now);
 }
 
+/* A copy of the shell that has become a program since then has never had the signal. */
+static bool is_another(const struct session *s)
+{
+	if (foreground_of(s) != s->hit)
+		return true;
+	return s->was_shell && tree_compare_arguments(s->proc, s->hit, s->shell.leader) ==
+				       TREE_OTHER_ARGUMENTS;
+}
+
+/* A program that takes its time to end, or to begin, is looked at ever less often. */
 static void hit_again(struct session *s, int64_t now)
 {
 	s->hits++;
-	if (foreground_of(s) == s->hit)
-		s->hit_due = s->hits < HITS_MAX ? now + HIT_MS : INT64_MAX;
-	else
+	if (is_another(s))
 		send_signal(s, now);
+	else
+		s->hit_due = s->hits < HITS_MAX ? now + HIT_MS * s->hits : INT64_MAX;
 }
 
 static void press(struct session *s, struct bytes name, int64_t now)

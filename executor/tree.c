@@ -106,13 +106,16 @@ static ssize_t read_about(int proc, pid_t pid, const char *what, char *to, size_
 	return fd < 0 ? -1 : read(fd, to, room);
 }
 
-bool tree_has_same_arguments(int proc, pid_t a, pid_t b)
+enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b)
 {
 	char one[512], other[512];
 	ssize_t len = read_about(proc, a, "cmdline", one, sizeof(one));
+	ssize_t other_len = read_about(proc, b, "cmdline", other, sizeof(other));
 
-	return len > 0 && read_about(proc, b, "cmdline", other, sizeof(other)) == len &&
-	       memcmp(one, other, (size_t)len) == 0;
+	if (len <= 0 || other_len <= 0)
+		return TREE_HAS_ENDED;
+	return len == other_len && memcmp(one, other, (size_t)len) == 0 ? TREE_SAME_ARGUMENTS
+									: TREE_OTHER_ARGUMENTS;
 }
 
 /* The name comes first, and has its newlines escaped. */

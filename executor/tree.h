@@ -40,8 +40,9 @@ bool tree_parse(const char *text, struct tree_process *ret);
 /* What the kernel says of this process now.  False: there is no such process. */
 bool tree_look(int proc, pid_t pid, struct tree_process *ret);
 
-/* As a child and its parent have until one calls execve(2). */
-bool tree_has_same_arguments(int proc, pid_t a, pid_t b);
+/* A child and its parent have the same arguments until one calls execve(2). */
+enum tree_arguments { TREE_SAME_ARGUMENTS, TREE_OTHER_ARGUMENTS, TREE_HAS_ENDED /* one of them */ };
+enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b);
 
 /* Whether it catches or ignores the signal.  False also of one that is gone. */
 bool tree_minds_signal(int proc, pid_t pid, int signo);

@@ -364,9 +364,9 @@ static void test_a_child_has_its_parents_arguments(void **state)
 	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)state;
-	assert_true(tree_has_same_arguments(proc, getpid(), getpid()));
-	assert_false(tree_has_same_arguments(proc, getpid(), getppid()));
-	assert_false(tree_has_same_arguments(proc, getpid(), 0x7ffffff0));
+	assert_int_equal(tree_compare_arguments(proc, getpid(), getpid()), TREE_SAME_ARGUMENTS);
+	assert_int_equal(tree_compare_arguments(proc, getpid(), getppid()), TREE_OTHER_ARGUMENTS);
+	assert_int_equal(tree_compare_arguments(proc, getpid(), 0x7ffffff0), TREE_HAS_ENDED);
 }
 
 #define TEST(name) cmocka_unit_test(name)
