@@ -253,7 +253,8 @@ void session_type_inner(struct session *s, int64_t now)
 		look_for_inner(s, now);
 		return;
 	}
-	bool again = inner_type(&s->shell, s->proc, &how, &s->screen);
+	bool again = buffer_len(&s->ahead) > 0 || /* it is not drawn yet */
+		     inner_type(&s->shell, s->proc, &how, &s->screen);
 
 	s->inner_due = again ? now + INNER_MS : INT64_MAX;
 	count_fds(s);

@@ -112,6 +112,13 @@ static bool is_asleep(int proc, pid_t pid)
 	return tree_look(proc, pid, &one) && one.is_asleep;
 }
 
+static bool has_output(const struct shell *sh)
+{
+	struct pollfd p = { .fd = sh->terminal.master, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLIN;
+}
+
 /* `exec` closes all that a shell had of ours. */
 static bool has_reader(int lines)
 {
@@ -303,7 +310,8 @@ bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		inner_drop(sh);
 		return false;
 	}
-	if (!is_asleep(proc, c->pid))
+	/* In this order: the screen has to have its prompt, to know the column of its end. */
+	if (!is_asleep(proc, c->pid) || has_output(sh))
 		return true;
 	type_line(sh, screen);
 	return false;

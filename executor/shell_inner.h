@@ -40,7 +40,8 @@ bool inner_is_at_prompt(const char *cmdline, size_t len);
  * cannot be, and is a program like others. */
 bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how);
 /* When `status` says something, and as long as this is true, a moment later: types the
- * line.  True: the shell does not read yet. */
+ * line.  True: the shell does not read yet, or not all
+ * that it has printed was read. */
 bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		const struct screen *screen);
 
