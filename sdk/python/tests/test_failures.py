@@ -715,13 +715,16 @@ class Doors(Case):
 
     def test_a_runtime_folder_that_is_not_ours_does_not_count(self):
         ours = os.environ["XDG_RUNTIME_DIR"]
-        with mock.patch("os.geteuid", return_value=os.stat(ours).st_uid):
-            for named in ours, ours + "/none":
-                with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
-                    self.assertEqual(program.state_folder(), named + "/hutch")
-            for named in "/proc/1", "relative", "":
-                with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
-                    self.assertRegex(program.state_folder(), r"^(/run/user/\d+/hutch|/tmp/hutch-\d+)$")
+        uid = os.stat(ours).st_uid
+        default = r"^(/run/user/\d+/hutch|/tmp/hutch-\d+)$"
+        for named in ours, ours + "/none":
+            with mock.patch("os.geteuid", return_value=uid), \
+                    mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
+                self.assertEqual(program.state_folder(), named + "/hutch")
+        for named, user in (ours, uid + 1), ("relative", uid), ("", uid):
+            with mock.patch("os.geteuid", return_value=user), \
+                    mock.patch.dict(os.environ, XDG_RUNTIME_DIR=named):
+                self.assertRegex(program.state_folder(), default)
 
     def test_a_long_path_is_no_hindrance(self):
         if os.geteuid() == 0:
