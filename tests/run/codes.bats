@@ -11,6 +11,23 @@ teardown() {
 	end
 }
 
+# A bash that runs `wait` loses a signal that comes just before that, until its child ends.
+catches='use POSIX; $| = 1;
+	my ($name, $word, $end) = @ARGV;
+	my $all = POSIX::SigSet->new;
+	$all->fillset;
+	sigprocmask(SIG_BLOCK, $all);
+	$SIG{$name} = sub { print "$word\n"; exit $end if $end };
+	print "ready\n";
+	sigsuspend(POSIX::SigSet->new) while 1'
+
+# starts_to_catch SIGNAL WORD [CODE [ARG...]]: a command that says WORD at each of these, and
+# ends with that CODE at the first.
+starts_to_catch() {
+	start perl -e "$catches" "$@"
+	said ready
+}
+
 @test "the exit code is the command's own, whatever it is" {
 	for code in 0 1 2 42 124 125 126 127 128 137 254 255; do
 		inside sh -c "exit $code"
@@ -145,8 +162,7 @@ some_marked() {
 }
 
 @test "the third Ctrl-C ends a command that ignores it" {
-	start bash -c 'trap "echo int" INT; echo ready; while :; do sleep 1000 & wait; done'
-	said ready
+	starts_to_catch INT int
 	kill -INT "$pid"
 	said int
 	kill -INT "$pid"
@@ -156,8 +172,7 @@ some_marked() {
 }
 
 @test "SIGTERM gives a grace of ten seconds, then everything is killed" {
-	start bash -c "trap 'echo term' TERM; echo ready; while :; do sleep 1000 & wait; done; : $mark"
-	said ready
+	starts_to_catch TERM term 0 "$mark"
 	kill -TERM "$pid"
 	said term
 	kill -0 "$pid"
@@ -183,8 +198,7 @@ some_marked() {
 }
 
 @test "a stopped hutch goes on when it is continued" {
-	start bash -c 'trap "echo usr; exit 9" USR1; echo ready; while :; do sleep 1000 & wait; done'
-	said ready
+	starts_to_catch USR1 usr 9
 	kill -STOP "$pid"
 	kill -USR1 "$pid"
 	kill -CONT "$pid"
