@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -317,12 +318,28 @@ void processes_look(struct processes *p, bool is_paused, int64_t now)
 		look(&p->commands[i], is_paused, now);
 }
 
-/* Who has ended and is not reaped, so that the number is still theirs; 0: nobody. */
+/* A child that asked to be traced (PTRACE_TRACEME) has stopped for the executor, which traces
+ * nothing: the child gets the signal that it has stopped for, and goes on.  The SIGTRAP of an
+ * execve(2) is none that anybody sent. */
+static void let_go_on(const siginfo_t *stop)
+{
+	const int signo = stop->si_status & 0x7f;
+
+	(void)ptrace(PTRACE_DETACH, stop->si_pid, NULL, (long)(signo == SIGTRAP ? 0 : signo));
+}
+
+/* A process that has ended and is not reaped, so that its number is still its own; 0: none. */
 static pid_t next_zombie(void)
 {
-	siginfo_t info = { 0 };
-
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ? 0 : info.si_pid;
+	for (int i = 0; i < REAP_AT_ONCE; i++) {
+		siginfo_t info = { 0 };
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+			return 0;
+		if (info.si_code != CLD_TRAPPED)
+			return info.si_pid;
+		let_go_on(&info);
+	}
+	return 0;
 }
 
 bool processes_reap(struct processes *p)

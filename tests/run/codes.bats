@@ -28,6 +28,17 @@ starts_to_catch() {
 	said ready
 }
 
+# By ptrace(2) with PTRACE_TRACEME: pid 1 is the tracer of a command then, and stops are no ends.
+@test "a command that asks to be traced has its signals, its program and its exit code" {
+	traceme='use POSIX; syscall((uname)[4] eq "x86_64" ? 101 : 117, 0, 0, 0, 0) == 0 or exit 99;'
+	inside perl -e "$traceme"' $| = 1; $SIG{USR1} = sub { print "usr\n" }; kill "USR1", $$; exit 3'
+	[[ $status == 3 && $output == usr ]]
+	inside perl -e "$traceme"' exec "sh", "-c", "echo hi; exit 4"'
+	[[ $status == 4 && $output == hi ]]
+	inside perl -e "$traceme"' kill "TERM", $$; exit 5'
+	[[ $status == 143 ]]
+}
+
 @test "the exit code is the command's own, whatever it is" {
 	for code in 0 1 2 42 124 125 126 127 128 137 254 255; do
 		inside sh -c "exit $code"
