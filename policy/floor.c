@@ -14,6 +14,7 @@ enum {
 	TIOCLINUX_CMD = 0x541c, /* pastes the console's selection */
 	TIOCCONS_CMD = 0x541d,	/* takes the console's output over */
 	TIOCSETD_CMD = 0x5423,	/* attaches a line discipline: loads modules */
+	F_SETSIG_CMD = 10,
 	F_SETLEASE_CMD = 1024,
 	F_SETPIPE_SZ_CMD = 1031,
 	F_SETDELEG_CMD = 1040, /* a lease on a folder, where the kernel has it */
@@ -39,10 +40,11 @@ static const struct floor_row rows[] = {
 	  TESTS(ARG_IS(1, TIOCSTI_CMD), ARG_IS(1, TIOCLINUX_CMD),
 		ARG_IS(1, TIOCSETD_CMD), ARG_IS(1, TIOCCONS_CMD)) },
 	/* A lease on a file of a read-only mount stops whoever writes to it on
-	 * the host, for fs.lease-break-time. */
+	 * the host, for fs.lease-break-time.  With F_SETSIG the kernel sends SIGKILL or SIGSTOP
+	 * for a process that stands still in a pause, to the one that holds it. */
 	{ "fcntl", { 72, 25 }, EPERM,
 	  TESTS(ARG_IS(1, F_SETPIPE_SZ_CMD), ARG_IS(1, F_SETLEASE_CMD),
-		ARG_IS(1, F_SETDELEG_CMD)) },
+		ARG_IS(1, F_SETDELEG_CMD), ARG_IS(1, F_SETSIG_CMD)) },
 
 	/* Pid 1 is the executor.  The kernel lets a uid do these to its own
 	 * processes, non-dumpable ones too; RLIMIT_CPU 0 kills. */

@@ -27,6 +27,7 @@ static const struct argument {
 	{ SYS_ioctl, 1, false, 0x541c, "TIOCLINUX" },
 	{ SYS_ioctl, 1, false, 0x541d, "TIOCCONS" },
 	{ SYS_ioctl, 1, false, 0x5423, "TIOCSETD" },
+	{ SYS_fcntl, 1, false, 10, "F_SETSIG" },
 	{ SYS_fcntl, 1, false, 1024, "F_SETLEASE" },
 	{ SYS_fcntl, 1, false, 1031, "F_SETPIPE_SZ" },
 	{ SYS_fcntl, 1, false, 1040, "F_SETDELEG" },
