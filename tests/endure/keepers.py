@@ -507,7 +507,7 @@ def private_kib(box):
         if int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") > 1 << 40:
             return None
     with open(f"/proc/{box.supervisor.pid}/smaps_rollup") as rollup:
-        return sum(int(line.split()[1]) for line in rollup if line.startswith("Private_"))
+        return sum(int(line.split()[1]) for line in rollup if line.startswith("Private_Dirty"))
 
 
 def descriptors(box):
