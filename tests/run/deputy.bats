@@ -23,8 +23,11 @@ teardown() {
 
 @test "Ctrl-C on the terminal reaches the inside, and does not end who makes its names" {
 	printf '%s\n' 'expect ready' 'send \x03' 'expect kept 1' 'exit 7' >steps
-	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- bash -c '
-		trap "echo 1 >made; echo kept \$(<made); exit 7" INT; echo ready; while :; do sleep 1000 & wait; done'
+	# A shell can lose a trap just before its wait; sigsuspend(2) loses none.
+	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- perl -MPOSIX -e '
+		sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGINT));
+		$SIG{INT} = sub { system("echo 1 >made; echo kept \$(cat made)"); exit 7 };
+		$| = 1; print "ready\n"; sigsuspend(POSIX::SigSet->new) while 1;'
 }
 
 @test "what was closed is open nowhere: a program can run at once, a lock is free" {
