@@ -56,6 +56,18 @@ int fs_set_attr(int mount, uint64_t attr, bool is_tree, const char *what, struct
 	return 0;
 }
 
+int fs_clone_file(const char *path, struct err *e)
+{
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, path, false, e);
+
+	if (mount < 0)
+		return -1;
+	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
+		     path, e) < 0)
+		return -1;
+	return fd_take(&mount);
+}
+
 int fs_attach(int mount, int dir, const char *name, const char *where, struct err *e)
 {
 	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*name ? 0 : MOVE_MOUNT_T_EMPTY_PATH);

@@ -134,7 +134,7 @@ static int bind_libraries(struct err *e)
 		if (stat(libraries[i], &st) == 0 && S_ISDIR(st.st_mode) &&
 		    bind(libraries[i], READ_ONLY, libraries[i] + 1, e) < 0)
 			return -1;
-	AUTO_CLOSE int cache = mounts_clone_file("/etc/ld.so.cache", NULL);
+	AUTO_CLOSE int cache = fs_clone_file("/etc/ld.so.cache", NULL);
 	if (cache < 0)
 		return 0; /* musl has none */
 	AUTO_CLOSE int file = open("etc/ld.so.cache", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);

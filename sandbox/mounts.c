@@ -531,15 +531,3 @@ int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err
 	tree_done(&t, p->count);
 	return result;
 }
-
-int mounts_clone_file(const char *path, struct err *e)
-{
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, path, false, e);
-
-	if (mount < 0)
-		return -1;
-	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
-		     path, e) < 0)
-		return -1;
-	return fd_take(&mount);
-}

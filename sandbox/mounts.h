@@ -37,8 +37,3 @@ int mounts_make_proc(struct err *e);
 /* The same for the executor alone: of processes only, and of all of them, undumpable
  * ones and other users' too.  Not after mounts_run(), whose masks are in the way. */
 int mounts_make_own_proc(struct err *e);
-
-/* A detached, read-only clone of one file's mount, to execute it from: whoever
- * opens /proc/PID/exe of the process gets the read-only mount.  An O_PATH
- * descriptor. */
-int mounts_clone_file(const char *path, struct err *e);

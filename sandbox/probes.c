@@ -105,7 +105,7 @@ void probe_cgroup_namespace(struct trial *t)
 /* A file of the host, read-only, and a root of our own: one of each call. */
 static int make_mounts(struct trial *t)
 {
-	AUTO_CLOSE int file = mounts_clone_file("/dev/null", &t->e);
+	AUTO_CLOSE int file = fs_clone_file("/dev/null", &t->e);
 	if (file < 0)
 		return -1;
 	AUTO_CLOSE int root = fs_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, &t->e);
