@@ -153,16 +153,20 @@ class Slot:
         early.begin("ending")
         early.causes["early"] = 0
         try:
-            async with await Peer.connect(early) as peer:
-                box.note("somebody comes early")
-                paused = peer.send("pause") if self.dice.random() < 0.5 else None
+            async with await Peer.connect(early) as peer, contextlib.AsyncExitStack() as stack:
+                box.note("a client comes early")
+                pauses = self.dice.random() < 0.5
+                if pauses:  # the only one, and others may be told that the sandbox is paused
+                    await stack.enter_async_context(box.steering)
+                    stack.enter_context(box.holding("paused"))
+                    paused = peer.send("pause")
                 for answer in [peer.send("info"), peer.send("exec.start", argv=["true"]), peer.send("stats")]:
                     try:
                         await self.soak.patiently(answer, "an early answer", box)
                     except Refused as e:
                         if e.kind not in ("busy", "disconnected"):
                             self.soak.broken(f"{box}: an early client is told {e}", box)
-                if paused:
+                if pauses:
                     try:
                         await paused
                         await peer.call("unpause")

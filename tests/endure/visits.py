@@ -330,7 +330,7 @@ async def pause(v):
 
 
 async def steer(v, verb):
-    so_already = {"pause": "is paused already", "unpause": "is not paused"}[verb]
+    so_already = {"pause": ["is paused already", "is being paused"], "unpause": ["is not paused"]}[verb]
     if v.dice.random() < 0.5:
         result = await v.hutch(verb, v.box.name)
         if result.code == 0 and result.out.decode() == v.box.name + "\n":
@@ -345,7 +345,7 @@ async def steer(v, verb):
             text = e.message
         except Gone:
             text = "has ended"
-    if so_already not in text and not v.excuses(text):
+    if not any(words in text for words in so_already) and not v.excuses(text):
         v.broken(f"{verb} is told {text!r}")
     return text
 
