@@ -20,6 +20,7 @@
 #include "base/own.h"
 #include "tests/unit/inside.h"
 #include "tests/unit/requests.h"
+#include "tests/unit/scene.h"
 
 /* --- lines of /proc ---------------------------------------------------------- */
 
@@ -359,14 +360,29 @@ static void test_who_minds_a_signal_catches_or_ignores_it(void **state)
 	assert_false(tree_minds_signal(proc, 0x7ffffff0, SIGUSR2)); /* nobody has it */
 }
 
+static void add_process(int proc, const char *pid, const char *arguments, size_t len)
+{
+	assert_int_equal(mkdirat(proc, pid, 0755), 0);
+	AUTO_CLOSE int folder = openat(proc, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(folder, "cmdline", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(write(fd, arguments, len), len);
+}
+
+/* In a folder that looks as /proc: a sandbox hides the arguments of pid 1 from its children. */
 static void test_a_child_has_its_parents_arguments(void **state)
 {
-	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int proc = open(*state, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
-	assert_int_equal(tree_compare_arguments(proc, getpid(), getpid()), TREE_SAME_ARGUMENTS);
-	assert_int_equal(tree_compare_arguments(proc, getpid(), getppid()), TREE_OTHER_ARGUMENTS);
-	assert_int_equal(tree_compare_arguments(proc, getpid(), 0x7ffffff0), TREE_HAS_ENDED);
+	add_process(proc, "1", "sh\0-c", 6);
+	add_process(proc, "2", "sh\0-c", 6);
+	add_process(proc, "3", "sh\0-x", 6);
+	add_process(proc, "4", "sh\0-c\0x", 8);
+	add_process(proc, "5", "", 0);
+	assert_int_equal(tree_compare_arguments(proc, 1, 2), TREE_SAME_ARGUMENTS);
+	assert_int_equal(tree_compare_arguments(proc, 1, 3), TREE_OTHER_ARGUMENTS);
+	assert_int_equal(tree_compare_arguments(proc, 1, 4), TREE_OTHER_ARGUMENTS);
+	assert_int_equal(tree_compare_arguments(proc, 1, 5), TREE_HAS_ENDED);
+	assert_int_equal(tree_compare_arguments(proc, 6, 1), TREE_HAS_ENDED);
 }
 
 #define TEST(name) cmocka_unit_test(name)
@@ -375,7 +391,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_who_minds_a_signal_catches_or_ignores_it),
-		TEST(test_a_child_has_its_parents_arguments),
+		cmocka_unit_test_setup_teardown(test_a_child_has_its_parents_arguments, scene_setup,
+						scene_teardown),
 		TEST(test_a_line_is_read_whatever_the_name),
 		TEST(test_only_a_procfs_of_ones_own_is_looked_at),
 		TEST(test_a_tree_ends_whole),
