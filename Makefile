@@ -42,7 +42,7 @@ SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
 SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_limits channel checks copied countdown cow cow_mount definition delegate deputy deputy_bind deputy_caller \
             deputy_calls deputy_inside deputy_open deputy_place diagnose fence fs fuse \
             fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_later learn_out learn_paths learn_tell learn_write level limits listener lookup lookup_place lowers missing mounts network note overlay plan \
-            plan_print pools ports probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
+            plan_print plan_rlimits pools ports probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
             registry_end registry_look registry_name registry_watch result rlimits rung scope seccomp seccomp_cache \
             seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
             upper view volumes walls watchdog why why_exec why_refused

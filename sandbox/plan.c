@@ -16,7 +16,7 @@
 #include "sandbox/image.h"
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
-#include "sandbox/rlimits.h"
+#include "sandbox/plan_rlimits.h"
 #include "sandbox/stock.h"
 #include "sandbox/volumes.h"
 
@@ -231,7 +231,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 	plan_place(p, policy);
 	plan_environment(p, policy);
 	plan_command(p, policy);
-	if (rlimits_plan(p, policy, e) < 0)
+	if (plan_rlimits(p, policy, e) < 0)
 		return -1;
 	if (image_plan(p, policy, e) < 0)
 		return -1;

@@ -22,6 +22,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "sandbox/idmap.h"
+#include "sandbox/rlimits.h"
 
 struct err;
 struct identity;
@@ -71,13 +72,6 @@ struct step {
 			    * root (copied.h) */
 	bool is_served;	   /* STEP_OVERLAY: it is fuse-overlayfs' (fuse.h) */
 	const char *from;  /* the caller's words; borrowed from the policy */
-};
-
-/* A sysctl of the user namespace or of the network namespace (namespaces(7)). */
-struct sysctl {
-	const char *name; /* its path below /proc/sys: "user/max_user_namespaces" */
-	uint64_t value;
-	bool may_lack; /* kernels that have not got it do without */
 };
 
 #define PLAN_MAX_SYSCTLS 4

@@ -25,7 +25,7 @@
 #include "sandbox/landlock.h"
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
-#include "sandbox/rlimits.h"
+#include "sandbox/plan_rlimits.h"
 #include "sandbox/supervise.h"
 
 enum state { RUNNING, DRAINING, DONE };
@@ -131,7 +131,7 @@ static int prepare(struct rung *r, bool is_dry_run, struct err *e)
 	if (identity_become(&l->who, e) < 0)
 		return -1;
 	return grants_build(&r->grants, l->policy, e) < 0 ? -1
-							  : rlimits_plan(&l->plan, l->policy, e);
+							  : plan_rlimits(&l->plan, l->policy, e);
 }
 
 /* --- the start -------------------------------------------------------------------- */

@@ -101,7 +101,8 @@ static int work_beside(const void *arg, struct err *e)
 
 	if (has_network(c) && network_make(c->network, e) < 0)
 		return -1;
-	return rlimits_apply_sysctls(c->sysctls, c->parts->plan, e);
+	return rlimits_apply_sysctls(c->sysctls, c->parts->plan->sysctls,
+				     c->parts->plan->sysctl_count, e);
 }
 
 /* Needs: all capabilities over the user namespace, the host's /proc.  Does: by a

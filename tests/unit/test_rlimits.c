@@ -14,6 +14,7 @@
 #include "policy/policy.h"
 #include "policy/quantity.h"
 #include "sandbox/plan.h"
+#include "sandbox/plan_rlimits.h"
 #include "tests/unit/scene.h"
 
 static const struct exec_rlimit *find(const struct plan *p, int resource)
@@ -94,7 +95,7 @@ static void play_share(void *arg)
 	if (first.rlim_max < s->hard)
 		return; /* not ours to raise */
 	CHECK(setrlimit(s->resource, &own) == 0);
-	CHECK(rlimits_plan(&p, &policy, &e) == 0);
+	CHECK(plan_rlimits(&p, &policy, &e) == 0);
 	const struct exec_rlimit *r = find(&p, s->resource);
 	CHECK(r && r->soft == s->wanted && r->hard == s->wanted);
 	plan_done(&p);
@@ -123,7 +124,7 @@ static void play_ulimits(void *arg)
 	CHECK(quantity_parse_ulimit(&policy, "nofile=100", &e) == 0);
 	CHECK(quantity_parse_ulimit(&policy, "nofile=400:600", &e) == 0);
 	CHECK(quantity_parse_ulimit(&policy, "cpu=7:8", &e) == 0);
-	CHECK(rlimits_plan(&p, &policy, &e) == 0);
+	CHECK(plan_rlimits(&p, &policy, &e) == 0);
 	const struct exec_rlimit *r = find(&p, RLIMIT_NOFILE);
 	CHECK(r && r->soft == 400 && r->hard == 600);
 	r = find(&p, RLIMIT_CPU);
@@ -132,7 +133,7 @@ static void play_ulimits(void *arg)
 
 	plan_init(&p);
 	CHECK(quantity_parse_ulimit(&policy, "nofile=400:601", &e) == 0);
-	CHECK(rlimits_plan(&p, &policy, &e) < 0 && e.kind == ERR_LIMIT);
+	CHECK(plan_rlimits(&p, &policy, &e) < 0 && e.kind == ERR_LIMIT);
 	CHECK(strstr(e.text, "nofile cannot be raised above 600"));
 	CHECK(strstr(e.text, "(from --ulimit nofile=400:601)"));
 	plan_done(&p);
@@ -158,7 +159,7 @@ static void test_every_resource_at_once_fits(void **state)
 		AUTO_FREE char *word = text_format("%s=0", quantity_ulimit_name(i));
 		assert_int_equal(quantity_parse_ulimit(&policy, word, &e), 0);
 	}
-	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
+	assert_int_equal(plan_rlimits(&p, &policy, &e), 0);
 	assert_int_equal(p.rlimit_count, RLIM_NLIMITS);
 	plan_done(&p);
 	policy_done(&policy);
@@ -182,7 +183,7 @@ static void play_sysctls(void *arg)
 	struct err e;
 
 	AUTO_CLOSE int folder = rlimits_open_sysctls(&e);
-	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p, &e) == 0);
+	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
 	for (size_t i = 0; i < p->sysctl_count; i++)
 		CHECK(read_sysctl(p->sysctls[i].name) == p->sysctls[i].value);
 	CHECK(unshare(CLONE_NEWUSER) < 0 && errno == ENOSPC);
@@ -199,7 +200,7 @@ static void test_the_namespace_is_bounded_and_nests_no_other(void **state)
 	plan_init(&p);
 	p.namespaces &= ~(uint64_t)CLONE_NEWNET;
 	uint64_t watches = read_sysctl("user/max_inotify_watches");
-	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
+	assert_int_equal(plan_rlimits(&p, &policy, &e), 0);
 	assert_int_equal(p.sysctl_count, 3);
 	assert_string_equal(p.sysctls[0].name, "user/max_user_namespaces");
 	assert_int_equal(p.sysctls[0].value, 0);
@@ -229,7 +230,7 @@ static void test_no_queue_of_datagrams_is_full_in_a_network_of_its_own(void **st
 	policy_init(&policy);
 	plan_init(&p);
 	uint64_t here = read_sysctl(name);
-	assert_int_equal(rlimits_plan(&p, &policy, &e), 0);
+	assert_int_equal(plan_rlimits(&p, &policy, &e), 0);
 	assert_int_equal(p.sysctl_count, 4);
 	assert_string_equal(p.sysctls[3].name, name);
 	assert_int_equal(p.sysctls[3].value, INT_MAX);
@@ -245,11 +246,11 @@ static void play_lacking(void *arg)
 	struct err e;
 
 	AUTO_CLOSE int folder = rlimits_open_sysctls(&e);
-	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p, &e) == 0);
+	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
 	p->sysctls[0].may_lack = false;
-	CHECK(rlimits_apply_sysctls(folder, p, &e) < 0 && e.sys == ENOENT);
+	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 && e.sys == ENOENT);
 	p->sysctls[0] = (struct sysctl){ "user", 1, true };
-	CHECK(rlimits_apply_sysctls(folder, p, &e) < 0 && e.sys == EISDIR);
+	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 && e.sys == EISDIR);
 }
 
 static void test_what_a_kernel_has_not_is_an_error_unless_it_may_lack(void **state)
