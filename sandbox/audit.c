@@ -44,20 +44,6 @@ int audit_check(const char *where, struct err *e)
 			  *where ? where : "audit");
 }
 
-char *audit_path(const char *where)
-{
-	if (!where || !strcmp(where, "off"))
-		return NULL;
-	if (*where == '/')
-		return text_copy(where);
-	if (strcmp(where, "on") != 0) {
-		AUTO_FREE char *here = realpath(".", NULL);
-		return here ? text_format("%s/%s", here, where) : NULL;
-	}
-	AUTO_FREE char *data = folder_path(FOLDER_DATA);
-	return data ? text_format("%s/audit", data) : NULL;
-}
-
 static int new_id(char id[AUDIT_ID_LEN + 1], struct err *e)
 {
 	unsigned char random[AUDIT_ID_LEN / 2];
@@ -98,7 +84,7 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 
 	if (!p->audit || !strcmp(p->audit, "off"))
 		return 0;
-	AUTO_FREE char *path = audit_path(p->audit);
+	AUTO_FREE char *path = folder_audit(p->audit);
 	if (!path)
 		return no_folder(e);
 	if (environment_mask(p, &a->own, e) < 0 || new_id(id, e) < 0)

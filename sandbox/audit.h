@@ -54,9 +54,8 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e);
 int audit_resume(struct audit *a, const char *path, const char *id, const char *name,
 		 struct err *e);
 
-/* Where --audit has it, allocated; NULL: nowhere, or there is no data folder for it. */
-char *audit_path(const char *where);
-/* Of this text; "on", "off", or a folder with a '/' in it. */
+/* Whether `where` is one of the values of --audit: "on", "off", or a folder with a '/' in
+ * it.  ERR_USAGE if not. */
 int audit_check(const char *where, struct err *e);
 
 /* What is going to be started. */

@@ -19,7 +19,6 @@
 #include "policy/policy.h"
 #include "store/folders.h"
 #include "store/links.h"
-#include "sandbox/audit.h"
 #include "sandbox/plan.h"
 #include "sandbox/protected.h"
 
@@ -106,7 +105,7 @@ static void add_own_folder(struct own *own, const char *path)
 
 static void list_own_folders(struct own *own)
 {
-	AUTO_FREE char *audit = audit_path(own->audit);
+	AUTO_FREE char *audit = folder_audit(own->audit);
 	struct list paths = { 0 };
 
 	list_candidates(&paths);

@@ -149,6 +149,20 @@ static int advise(const char *path, struct err *e)
 	return -1;
 }
 
+char *folder_audit(const char *where)
+{
+	if (!where || !strcmp(where, "off"))
+		return NULL;
+	if (*where == '/')
+		return text_copy(where);
+	if (strcmp(where, "on") != 0) {
+		AUTO_FREE char *here = realpath(".", NULL);
+		return here ? text_format("%s/%s", here, where) : NULL;
+	}
+	AUTO_FREE char *data = folder_path(FOLDER_DATA);
+	return data ? text_format("%s/audit", data) : NULL;
+}
+
 int folder_create(const char *path, struct err *e)
 {
 	AUTO_FREE char *names = text_copy(path);

@@ -23,6 +23,10 @@ char *folder_path(enum folder which);
 /* The same into `to`, which nothing is allocated for; false: none, or no room. */
 bool folder_path_in(enum folder which, char *to, size_t size);
 
+/* The folder of an audit log: `where` is the value of --audit ("on", "off", a path; NULL as
+ * "off").  Allocated; NULL where there is no log, or no data folder for it. */
+char *folder_audit(const char *where);
+
 /* Creates the folder with its missing parents, 0700 all of them, and checks what is there
  * already: a real directory, ours, closed to others.  No link of another user is followed,
  * and nothing is made in a folder of another user's, but root's.  Where one of the

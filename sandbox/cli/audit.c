@@ -14,6 +14,7 @@
 #include "sandbox/cli/report.h"
 #include "sandbox/cli/verbs.h"
 #include "sandbox/result.h"
+#include "store/folders.h"
 #include "store/ledger_check.h"
 #include "store/ledger_walk.h"
 
@@ -22,7 +23,7 @@
 
 int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e)
 {
-	AUTO_FREE char *path = folder ? text_copy(folder) : audit_path("on");
+	AUTO_FREE char *path = folder ? text_copy(folder) : folder_audit("on");
 
 	*w = (struct ledger_walk){ .folder = -1, .file = -1 };
 	if (!path)

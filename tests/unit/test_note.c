@@ -17,6 +17,7 @@
 #include "policy/policy.h"
 #include "sandbox/audit.h"
 #include "sandbox/note.h"
+#include "store/folders.h"
 #include "store/sha256.h"
 
 static void claim(struct note *n, const char *expected)
@@ -142,9 +143,9 @@ static void test_where_a_log_is_must_look_like_a_place(void **state)
 	assert_int_equal(audit_check("./x", &e), 0);
 	assert_int_equal(audit_check("true", &e), -1);
 	assert_int_equal(audit_check("", &e), -1);
-	assert_null(audit_path(NULL));
-	assert_null(audit_path("off"));
-	AUTO_FREE char *path = audit_path("/a/b");
+	assert_null(folder_audit(NULL));
+	assert_null(folder_audit("off"));
+	AUTO_FREE char *path = folder_audit("/a/b");
 	assert_string_equal(path, "/a/b");
 }
 
