@@ -18,7 +18,6 @@
 #include "policy/publish.h"
 #include "sandbox/caps.h"
 #include "sandbox/copied.h"
-#include "sandbox/learn.h"
 #include "sandbox/limits.h"
 #include "sandbox/overlay.h"
 #include "sandbox/result.h"
@@ -223,7 +222,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (identity_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
-	if (l->learn && learn_prepare(l->learn, &l->who, e) < 0)
+	if (l->observer && l->observer->prepare(l->observer->self, &l->who, e) < 0)
 		return -1;
 	return build_plan(l, e);
 }
@@ -416,10 +415,10 @@ static int make_cgroup(struct launch *l, struct err *e)
 	return limits_show_cgroup(&l->plan, path, e);
 }
 
-/* What is learned from leaves nothing: the folder is the janitor's to remove. */
+/* An observed sandbox leaves nothing: the janitor removes the folder. */
 static int prepare_copies(struct launch *l, struct err *e)
 {
-	if (!l->learn)
+	if (!l->observer)
 		return cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e);
 	if (upper_make(&l->upper, e) < 0)
 		return -1;
@@ -496,7 +495,7 @@ int launch_start(struct launch *l, struct err *e)
 		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
 		.cgroup = l->cgroup.into, .has_proc = l->outlives,
 		.tells = !l->policy->seccomp,
-		.trace = l->learn ? &l->learn->trace : NULL,
+		.trace = l->observer ? l->observer->trace : NULL,
 	};
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;

@@ -28,18 +28,26 @@
 #include "sandbox/upper.h"
 
 struct err;
-struct learn;
 struct policy;
 struct registry_entry;
+
+/* A module that observes what a sandbox needs (learn.h). */
+struct launch_observer {
+	/* Called when the process has become the user that the sandbox stands for, and
+	 * before the plan is built. */
+	int (*prepare)(void *self, const struct identity *who, struct err *e);
+	void *self;	     /* borrowed */
+	struct trace *trace; /* borrowed: notes the paths and addresses in calls */
+};
 
 /* All that a launch holds; released by launch_done() in one place. */
 struct launch {
 	const struct policy *policy;
 	/* Borrowed, set before launch_start(); NULL: a sandbox without a name. */
 	const struct registry_entry *entry;
-	/* Borrowed, set before launch_prepare(): what is done is noted down, and all of it
-	 * is dropped (learn.h); NULL: neither. */
-	struct learn *learn;
+	/* Borrowed, set before launch_prepare(): observes the launch, and what the sandbox
+	 * writes to folders of the host is dropped at its end; NULL: neither. */
+	const struct launch_observer *observer;
 	/* Borrowed, set before launch_start(): the folder of --keep, for what is written to
 	 * the root; NULL: --upper's, or one that goes with the sandbox. */
 	const char *files;

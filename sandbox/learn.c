@@ -22,9 +22,12 @@
 /* A host whose mounts would take more is shown in part. */
 #define LEARN_SHOWN 2000
 
+static int prepare(void *self, const struct identity *who, struct err *e);
+
 void learn_init(struct learn *l, const struct policy *asked, const char *out)
 {
 	*l = (struct learn){ .asked = asked, .out = out, .folder = -1, .file = -1 };
+	l->observer = (struct launch_observer){ prepare, l, &l->trace };
 	l->wide = *asked;
 	l->wide.volumes = NULL;
 	l->wide.volume_count = l->wide.volume_room = 0;
@@ -305,8 +308,10 @@ static void show_host(struct learn *l)
 
 /* --- before and after ------------------------------------------------------------- */
 
-int learn_prepare(struct learn *l, const struct identity *who, struct err *e)
+static int prepare(void *self, const struct identity *who, struct err *e)
 {
+	struct learn *l = self;
+
 	if (learn_open_out(l, e) < 0)
 		return -1;
 	l->plain.is_dry_run = true; /* it is not carried out */

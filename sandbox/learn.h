@@ -8,8 +8,9 @@
  * no socket or FIFO of the host's is reached through them (it is another inode there).
  * What the command calls is noted down (trace.h).
  *
- *	learn_check, learn_init; launch.learn set, its policy learn.wide
- *	launch_prepare() calls learn_prepare(), after it became whom the inside stands for
+ *	learn_check, learn_init; launch.observer = learn.observer, its policy learn.wide
+ *	launch_prepare() has it make `wide` and `plain` of this host, and see that OUT can be
+ *	written
  *	learn_finish, learn_done
  *
  * OUT is a file that is not there yet.  It has no name until it is whole
@@ -18,11 +19,11 @@
 #include <stdbool.h>
 
 #include "policy/policy.h"
+#include "sandbox/launch.h"
 #include "sandbox/plan.h"
 #include "sandbox/trace.h"
 
 struct err;
-struct identity;
 struct learn_ground;
 struct refusals;
 struct result;
@@ -38,6 +39,7 @@ struct learn {
 	struct list own;    /* hutch's own folders */
 	struct list also;   /* $HOME and the working directory, wherever they are */
 	struct trace trace;
+	struct launch_observer observer; /* for the launch */
 	size_t unshown; /* of the host: more than can be shown */
 	int folder, file; /* owned: where OUT is to be; its content, without a name, or -1 */
 };
@@ -47,9 +49,6 @@ void learn_done(struct learn *l);
 
 /* What cannot be learned from, as an error. */
 int learn_check(const struct policy *asked, bool is_dry_run, struct err *e);
-
-/* Makes `wide` and `plain` of this host, and sees that OUT can be written. */
-int learn_prepare(struct learn *l, const struct identity *who, struct err *e);
 
 /* Writes OUT, and tells on stderr what is in it and what is not. */
 int learn_finish(struct learn *l, const struct refusals *refused,

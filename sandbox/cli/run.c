@@ -134,11 +134,11 @@ static void name_other_rung(struct err *e)
 }
 
 /* What was to be learned and was not is a failure, whatever the command said. */
-static void finish_learning(struct launch *l, struct result *ret)
+static void finish_learning(struct learn *learn, const struct launch *l, struct result *ret)
 {
 	struct err e;
 
-	if (learn_finish(l->learn, &l->sandbox.refusals, ret, &e) < 0) {
+	if (learn_finish(learn, &l->sandbox.refusals, ret, &e) < 0) {
 		ret->error = e;
 		ret->exit_code = EXIT_HUTCH;
 	}
@@ -156,13 +156,13 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 		return;
 	}
 	launch_init(&l, learn ? &learn->wide : policy);
-	l.learn = learn;
+	l.observer = learn ? &learn->observer : NULL;
 	if (is_dry_run ? dry_run(&l, &e) : launch_prepare(&l, true, &e) < 0 || launch_start(&l, &e) < 0)
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run_command(&l, ret);
 	if (learn && ret->status != RUN_SETUP_ERROR)
-		finish_learning(&l, ret);
+		finish_learning(learn, &l, ret);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 	record_end(&l, ret);
 	if (ret->status == RUN_SETUP_ERROR && policy->isolation == ISOLATION_AUTO)
