@@ -37,8 +37,9 @@ const char *missing_below(const char *path, const char *folder)
 	return path + len;
 }
 
-/* What leads to protected names takes an empty folder alone: whatever is in another, or
- * where a link leads, would be there at once. */
+/* A path that leads to protected names may only become an empty folder: the
+ * contents of a moved folder, or the target of a link, would put a protected
+ * name there at once. */
 static bool is_refused(enum protected is, enum making what)
 {
 	switch (is) {

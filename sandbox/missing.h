@@ -1,9 +1,10 @@
-/* missing -- which names must not come into being in the folders that are shown writable,
- * for --protect-missing.
+/* missing -- which names must not be created in the folders that are shown
+ * writable, for --protect-missing.
  *
- * No mount protects a name that is not there.  So what makes names for the inside asks here
- * (deputy.h), by the path on the host.  Each folder that is shown writable has its say about
- * it: one that is shown twice, or lies in another, has no open side. */
+ * No mount protects a name that does not exist yet.  So the code that creates
+ * names for the inside (deputy.h) asks this module first, by the path on the
+ * host.  Every writable folder that contains the path is consulted, so a folder
+ * that is shown twice, or that lies in another, has no open side. */
 #pragma once
 #include <stdbool.h>
 
@@ -11,19 +12,20 @@ struct plan;
 
 struct missing;
 
-/* Of a plan with something `guarded`, from which it borrows. */
+/* Needs a plan whose `guarded` list is not empty, and borrows that list. */
 struct missing *missing_new(const struct plan *p);
 void missing_free(struct missing *m);
 
 enum making {
-	MAKING_FOLDER, /* an empty one */
-	MAKING_FILE,   /* or anything else that is no folder */
+	MAKING_FOLDER, /* an empty folder */
+	MAKING_FILE,   /* a file, or anything else that is no folder */
 	MAKING_TREE    /* a folder that may have something in it */
 };
 
 /* `path` is absolute, on the host, and without links, "." and "..". */
 bool missing_refuses(const struct missing *m, const char *path, enum making what);
 
-/* What of `path` is below `folder`, both like that: with its "/", or "" for itself; NULL:
- * it is not. */
+/* The part of `path` below `folder`, with its leading "/"; "" if both are the
+ * same, NULL if `path` is not below `folder`.  Both are absolute, without
+ * links, "." and "..". */
 const char *missing_below(const char *path, const char *folder);

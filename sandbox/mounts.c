@@ -19,15 +19,15 @@
 #include "sandbox/plan.h"
 #include "sandbox/target.h"
 
-#define ROOTS_MAX 8 /* so many may lie over each other */
+#define ROOTS_MAX 8 /* mounts that may lie over each other */
 
-/* What the steps work on. */
+/* The state that the steps share. */
 struct tree {
 	int root;    /* owned: of the new tree, attached over "/" */
 	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
 	int server;  /* borrowed: for a root that is served */
-	const struct step *overlay; /* until it is merged root is a layer of it; NULL:
-				     * none, a copy or served */
+	const struct step *overlay; /* until STEP_MERGE `root` is a layer of this overlay;
+				     * NULL: none, or a root that is copied or served */
 	int mask[2]; /* owned: attached masks to clone from, of a file and of a
 		      * folder; -1: none yet */
 	struct targets targets;
@@ -42,8 +42,9 @@ static int attach(struct tree *t, int mount, const struct target *at, const stru
 {
 	if (fs_attach(mount, at->dir, at->name, s->target, e) < 0)
 		return -1;
-	/* Upon a name that was just made below the remembered folder: that one
-	 * is what it was.  Anything else may have covered it. */
+	/* A mount upon a name that was just made below the remembered folder
+	 * leaves that folder as it was.  Any other mount may have covered
+	 * it. */
 	if ((s->kind != STEP_BIND || s->is_dir) && !*at->name)
 		target_forget(&t->targets);
 	return 0;
@@ -62,7 +63,7 @@ static int do_root(struct tree *t, const struct step *s, struct err *e)
 	t->root = fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (t->root < 0)
 		return -1;
-	/* Over "/": a place that every host has. */
+	/* Attached over "/", a path that every host has. */
 	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount the new root");
 	targets_init(&t->targets, t->root);
@@ -80,7 +81,8 @@ static int clone_copy(const struct step *s, struct err *e)
 	return fd_take(&root);
 }
 
-/* What is the sandbox's own is then written into it. */
+/* Mounts a served or copied root; later steps write the sandbox's own files
+ * into it. */
 static int mount_whole(struct tree *t, const struct step *s, struct err *e)
 {
 	t->root = s->is_served ? fuse_mount(t->server, e) : clone_copy(s, e);
@@ -107,9 +109,9 @@ static int do_overlay(struct tree *t, const struct step *s, struct err *e)
 
 static int do_merge(struct tree *t, const struct step *s, struct err *e)
 {
-	(void)s; /* what is merged, that of the overlay says */
+	(void)s; /* the overlay's own step says what is merged */
 	if (!t->overlay)
-		return 0; /* it is whole */
+		return 0; /* a copied or served root is complete already */
 	int root = overlay_merge(t->overlay, t->base, e);
 	if (root < 0)
 		return -1;
@@ -128,7 +130,7 @@ static int do_dir(struct tree *t, const struct step *s, struct err *e)
 
 	if (target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
 		return -1;
-	/* One that was there stays whose it is. */
+	/* A directory that the image already had keeps its owner. */
 	if (!t->targets.is_roots || !*at.name || (!s->uid && !s->gid))
 		return 0;
 	if (fchownat(at.dir, at.name, s->uid, s->gid, AT_SYMLINK_NOFOLLOW) < 0)
@@ -158,8 +160,8 @@ static int cannot_write(const struct step *s, struct err *e)
 			     "owner and group");
 }
 
-/* An image's own file, or a link that it put there, is replaced and never
- * written through. */
+/* A file or a link that the image already has at this path is replaced and
+ * never written through. */
 static int do_file(struct tree *t, const struct step *s, struct err *e)
 {
 	const char *name;
@@ -176,8 +178,8 @@ static int do_file(struct tree *t, const struct step *s, struct err *e)
 	return target_own(&t->targets, parent, name, e);
 }
 
-/* The plan was made from what the host side saw; between then and now somebody
- * may have put something else in its place. */
+/* The plan was made from what the host side saw; another process may have
+ * replaced the source since. */
 static int check_same(int mount, const struct step *s, struct err *e)
 {
 	struct stat st;
@@ -190,8 +192,9 @@ static int check_same(int mount, const struct step *s, struct err *e)
 				       "being made", s->source);
 }
 
-/* The new root is mounted over "/", so a clone of "/" with its submounts would
- * from then on have it on top: those are made before. */
+/* The new root is mounted over "/", so a clone of "/" with its submounts
+ * that is made later would include it.  Such clones are made before the
+ * first step. */
 static int clone_hosts(struct tree *t, const struct plan *p, struct err *e)
 {
 	t->hosts = mem_zeroed(p->count + 1, sizeof(*t->hosts));
@@ -244,7 +247,8 @@ static int do_cow(struct tree *t, const struct step *s, struct err *e)
 	return mount_cow(t, s, e) < 0 ? err_from(e, s->from) : 0;
 }
 
-/* An image that is read-only may have no place for it. */
+/* A read-only image may have no mount point for the cgroup; then the step does
+ * nothing. */
 static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
 {
 	struct err why = { 0 };
@@ -255,7 +259,7 @@ static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
 	return -1;
 }
 
-/* A folder of the root tmpfs mounted upon itself: one superblock, and so one
+/* Mounts a folder of the root tmpfs upon itself: one superblock, and so one
  * size, serves all writable folders, and the root's own mount can be sealed
  * without them. */
 static int do_scratch(struct tree *t, const struct step *s, struct err *e)
@@ -284,9 +288,10 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 	return 0;
 }
 
-/* Two mounts of one file system: the inside's is read-only, and the writable one is
- * attached nowhere.  That one is a clone of what was attached already, which can be
- * cloned since 5.2; one that is attached nowhere cannot before 6.15. */
+/* Makes two mounts of one file system: the inside sees a read-only one, and the
+ * writable one is attached nowhere.  The writable one is a clone of the
+ * attached mount, which the kernel can clone since 5.2; a mount that is
+ * attached nowhere cannot be cloned before 6.15. */
 static int do_logs(struct tree *t, const struct step *s, struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
@@ -303,8 +308,8 @@ static int do_logs(struct tree *t, const struct step *s, struct err *e)
 	return fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
 }
 
-/* The kernel allows a fresh procfs only where the one that is there already
- * is wholly visible: a container's /proc with masks in it is not
+/* The kernel allows a fresh procfs only where the existing one is wholly
+ * visible, which a container's /proc with masks in it is not
  * (mount_too_revealing() in fs/namespace.c). */
 static int explain_proc(struct err *e)
 {
@@ -323,7 +328,7 @@ static int make_proc(const char *options, struct err *e)
 
 	if (mount >= 0 || errno != EPERM)
 		return mount;
-	/* Where no file system can be mounted, /proc is not the cause. */
+	/* Where not even a tmpfs can be mounted, /proc is not the cause. */
 	AUTO_CLOSE int other = fs_make("tmpfs", "", 0, NULL);
 	return other < 0 ? -1 : explain_proc(e);
 }
@@ -354,8 +359,9 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
-	/* max: ptys are counted for the whole machine (kernel.pty.max).  64 sessions,
-	 * those whose processes are just dying, and some for who asks for them. */
+	/* max: the kernel counts ptys for the whole machine (kernel.pty.max).
+	 * 128 suffice for 64 sessions, for those whose processes are still
+	 * dying, and for some that commands open. */
 	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=128",
 				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (mount < 0)
@@ -363,9 +369,9 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 	return attach_fd(t, mount, target, s, e);
 }
 
-/* The host's /dev/null on a nodev mount: opening it is EACCES for everyone,
- * whatever the capabilities, while a file of mode 000 opens for
- * CAP_DAC_OVERRIDE and reads as empty. */
+/* The host's /dev/null on a nodev mount: opening it fails with EACCES whatever
+ * the capabilities, while a file of mode 000 opens for CAP_DAC_OVERRIDE and
+ * reads as empty. */
 static int clone_file_mask(struct err *e)
 {
 	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, "/dev/null", false, e);
@@ -378,9 +384,9 @@ static int clone_file_mask(struct err *e)
 	return fd_take(&mount);
 }
 
-/* A folder that nobody inside can open: procfs' tty/driver is 0500 and belongs
- * to the host's root, whom no user namespace of ours maps, so that not even
- * CAP_DAC_OVERRIDE applies (capable_wrt_inode_uidgid()). */
+/* Clones a folder that no process inside can open: procfs' tty/driver is 0500
+ * and belongs to the host's root, which no user namespace of ours maps, so that
+ * not even CAP_DAC_OVERRIDE applies (capable_wrt_inode_uidgid()). */
 static int clone_dir_mask(struct tree *t, struct err *e)
 {
 	AUTO_CLOSE int closed = target_open(&t->targets, "/proc/tty/driver", e);
@@ -407,8 +413,9 @@ static int do_mask(struct tree *t, const struct step *s, struct err *e)
 	struct stat st;
 
 	AUTO_CLOSE int target = target_open(&t->targets, s->target, &absent);
-	/* A file that this kernel's procfs does not have needs no mask.  One of
-	 * our own folders was there a moment ago and has to be. */
+	/* A file that this kernel's procfs does not have needs no mask.  A
+	 * folder of hutch's own (s->from is set) was there a moment ago and has
+	 * to be there still. */
 	if (target < 0 && absent.sys == ENOENT && !s->from)
 		return 0;
 	if (target < 0) {
@@ -441,7 +448,7 @@ static int do_readonly(struct tree *t, const struct step *s, struct err *e)
 
 static int do_seal(struct tree *t, const struct step *s, struct err *e)
 {
-	(void)s; /* the root is not a target like others */
+	(void)s; /* the root is sealed by its own descriptor */
 	return fs_set_attr(t->root, MOUNT_ATTR_RDONLY, false, "/", e);
 }
 
@@ -458,7 +465,7 @@ static int (*const actions[])(struct tree *, const struct step *, struct err *) 
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
 
-/* Where something is mounted over the root, ".." of the root is its. */
+/* If another mount covers the root, "/.." is the root of that mount. */
 static int is_covered(int root, struct err *e)
 {
 	struct stat own, above;
@@ -468,9 +475,9 @@ static int is_covered(int root, struct err *e)
 	return own.st_dev != above.st_dev || own.st_ino != above.st_ino;
 }
 
-/* What is over the new root after pivot_root(".", ".") is the old one and, over that,
- * what was mounted over "/" and is not the new root: the tmpfs of an overlay.
- * umount(2) takes off the topmost. */
+/* After pivot_root(".", ".") the old root lies over the new one, and over the
+ * old root lies any other mount that was over "/": the tmpfs of an overlay.
+ * umount(2) takes off the topmost mount. */
 static int uncover(int root, struct err *e)
 {
 	int covered = 1;
@@ -483,8 +490,8 @@ static int uncover(int root, struct err *e)
 	return covered > 0 ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : covered;
 }
 
-/* With "." as both, the old root ends up over the new one at the same place
- * (pivot_root(2)), and is then taken off. */
+/* With "." as both arguments the old root ends up over the new one at the same
+ * place (pivot_root(2)), and is then taken off. */
 static int pivot(int root, struct err *e)
 {
 	if (fchdir(root) < 0)

@@ -19,8 +19,9 @@ int network_place(struct err *e)
 	return place < 0 ? err_sys(e, "open /dev/null") : place;
 }
 
-/* The kernel adds 127.0.0.1 and ::1 by itself; one ioctl of netdevice(7) is all
- * that is asked here, so no netlink library is.  -1 with errno set. */
+/* Sets the loopback device up, whereupon the kernel adds 127.0.0.1 and ::1 by
+ * itself.  One ioctl of netdevice(7) does it, so no netlink library is needed.
+ * Returns -1 with errno set. */
 static int make_namespace(int place)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -30,7 +31,8 @@ static int make_namespace(int place)
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
 		return -1;
-	/* Of a socket and not by path: /proc may be changing under us. */
+	/* The namespace comes from a socket, not from a path: /proc may be
+	 * changing meanwhile. */
 	AUTO_CLOSE int made = ioctl(fd, SIOCGSKNS);
 	return made < 0 ? -1 : dup3(made, place, O_CLOEXEC);
 }

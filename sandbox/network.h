@@ -1,19 +1,22 @@
-/* network -- a network namespace with nothing but a loopback device.
+/* network -- a network namespace that has only a loopback device.
  *
- * Making one is the dearest single step of a launch, nearly as long as all the
- * mounts together, and neither needs the other.  So it can be made in another
- * process of the same table of descriptors (beside.h), which leaves it behind
- * as one of them, and be entered (setns(2)) when all else is done. */
+ * Making the namespace is the dearest single step of a launch, takes nearly as
+ * long as all the mounts together, and does not depend on them.  So another
+ * process that shares the table of descriptors (beside.h) can make it and leave
+ * it behind as a descriptor; the launch enters it (setns(2)) when all else is
+ * done. */
 #pragma once
 
 struct err;
 
-/* A descriptor's number that network_make() puts the namespace at. */
+/* Reserves the descriptor number at which network_make() puts the namespace. */
 int network_place(struct err *e);
 
-/* Makes the namespace, with loopback up, so that what connects to 127.0.0.1 or
- * ::1 is refused, or served, at once.  The caller itself is then in it. */
+/* Makes the namespace and sets loopback up, so that connecting to 127.0.0.1 or
+ * ::1 is refused, or served, at once.  The caller itself is in the namespace
+ * afterwards. */
 int network_make(int place, struct err *e);
 
-/* Enters what was made there, and closes it. */
+/* Enters the namespace that network_make() left at `place`, and closes
+ * `place`. */
 int network_enter(int *place, struct err *e);

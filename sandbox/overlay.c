@@ -27,15 +27,16 @@
 #define DISK  "disk"
 #define ROOT  "root"
 
-/* Below the folder that holds both layers, which must be on one mount. */
+/* Both lie in DISK, since overlayfs demands that they are on one mount. */
 #define UPPER "/upper"
 #define WORK  "/work"
 
-#define OPTIONS_MAX 4096 /* a page, of the smallest size that there is */
-#define LOWERS_MAX  499	 /* what overlayfs takes, but for ours (OVL_MAX_STACK) */
+#define OPTIONS_MAX 4096 /* one page, of the smallest size that exists */
+#define LOWERS_MAX  499	 /* overlayfs' limit (OVL_MAX_STACK), less the layer OURS */
 
-/* A tmpfs over "/", as the working directory: our own root directory stays below it, so
- * that the host's paths are still found. */
+/* Mounts a tmpfs over "/" and makes it the working directory.  The process's
+ * own root directory stays below that mount, so the host's paths are still
+ * found. */
 static int enter_base(const char *options, struct err *e)
 {
 	AUTO_CLOSE int base = fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
@@ -76,8 +77,10 @@ static int bind_image(const struct step *s, struct err *e)
 	return 0;
 }
 
-/* A folder on disk over the one of the tmpfs.  Another sandbox may be shown what it is in:
- * it is the one that was locked, and neither of its two is a link to elsewhere. */
+/* Mounts the folder on disk over the tmpfs' folder DISK.  Another sandbox may
+ * have been shown the folder that contains it: so it must be the folder that
+ * was locked, and neither its upper nor its work folder may be a link to
+ * elsewhere. */
 static int bind_disk(const struct step *s, struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW;
@@ -98,8 +101,8 @@ static int bind_disk(const struct step *s, struct err *e)
 	return 0;
 }
 
-/* Each lower layer gets a link with a number for its name: a page holds the options of
- * mount(2), and the digests of sixty layers fill one. */
+/* Gives each lower layer a link with a number for its name: mount(2) takes one
+ * page of options, and the digests of sixty layers fill one. */
 static int link_lowers(const struct list *lowers, struct err *e)
 {
 	for (size_t i = 0; i < lowers->count; i++) {
@@ -110,7 +113,7 @@ static int link_lowers(const struct list *lowers, struct err *e)
 	return 0;
 }
 
-/* The topmost first, below `above`. */
+/* Lists `above` and then the layers below it, the topmost first. */
 static char *list_lowers(const char *above, const struct list *lowers)
 {
 	char *names = text_copy(above);
@@ -143,7 +146,7 @@ static int cannot_mount(const struct step *s, struct err *e)
 	return -1;
 }
 
-/* Of the remedies, those that bring overlayfs back. */
+/* Suggests only those remedies that bring overlayfs back. */
 static int explain_none(struct err *e)
 {
 	if (e->sys == ENODEV)
@@ -155,9 +158,9 @@ static int explain_none(struct err *e)
 	return err_remedy(e, "a kernel that has it for user namespaces: 5.11 or newer");
 }
 
-/* Without options there is nothing to be mounted: EINVAL, which only an overlayfs that
- * may be used comes to say; MS_SILENT: not to the kernel's log too.  The exit code is
- * what else was said. */
+/* Mounts without options, so that nothing can come of it: an overlayfs that may
+ * be used answers EINVAL.  MS_SILENT keeps that out of the kernel's log.  The
+ * exit code is any other errno, or 0 where overlayfs may be used. */
 static _Noreturn void try_inside(void)
 {
 	if (sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -168,8 +171,9 @@ static _Noreturn void try_inside(void)
 											: 0);
 }
 
-/* Without a trial, which is a sixth of a launch: the kernel has it, is one that gives it to
- * user namespaces, and no filter is around us. */
+/* Whether overlayfs is sure to work, without a trial, which takes a sixth of a
+ * launch: the kernel has it, is new enough to give it to user namespaces, and
+ * no seccomp filter is around us. */
 static bool is_there(void)
 {
 	AUTO_FREE char *list = NULL;
@@ -207,9 +211,10 @@ int overlay_try(struct err *e)
 	return explain_none(e);
 }
 
-/* mount(2) with names relative to the working directory: below 6.8 a string of
- * fsconfig(2) ends at 255 bytes, and no path of the host can then be cut or
- * hold a ':' or ',' that would be read as syntax. */
+/* Uses mount(2) with names relative to the working directory.  Below 6.8 a
+ * string of fsconfig(2) ends at 255 bytes; and since no path of the host is
+ * among the options, none can be cut or hold a ':' or ',' that would be read as
+ * syntax. */
 static int mount_overlay(const struct step *s, struct err *e)
 {
 	AUTO_FREE char *lowers = list_lowers(s->source ? OURS ":" IMAGE : OURS, s->lowers);
@@ -269,7 +274,7 @@ int overlay_merge(const struct step *s, int base, struct err *e)
 {
 	if (fchdir(base) < 0)
 		return err_sys(e, "enter the tmpfs of the overlay");
-	/* It is what is seen as the root. */
+	/* The inside sees the owner of the upper folder as the owner of "/". */
 	if (s->is_roots && chown(DISK UPPER, 0, 0) < 0)
 		return err_sys(e, "give the root to root inside");
 	if ((s->upper && bind_disk(s, e) < 0) || (s->source && bind_image(s, e) < 0) ||

@@ -88,9 +88,9 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 	return 0;
 }
 
-/* With the host's network namespace its abstract sockets are in reach: D-Bus,
- * X11, containerd's.  Landlock can scope them since ABI 6; before, AF_UNIX as
- * a whole is refused. */
+/* A sandbox in the host's network namespace reaches the host's abstract
+ * sockets: D-Bus, X11, containerd's.  Landlock can scope them since ABI 6; on
+ * older kernels AF_UNIX as a whole is refused. */
 static void plan_network(struct plan *p, const struct policy *policy)
 {
 	if (policy->network == NETWORK_NONE)
@@ -100,7 +100,7 @@ static void plan_network(struct plan *p, const struct policy *policy)
 	p->refuses_unix = !p->hides_abstract;
 }
 
-/* A kernel without it will do where nobody asked for this wall: it is the second. */
+/* Unless the user asked for this second wall, a kernel without it will do. */
 static int plan_fence(struct plan *p, const struct policy *policy, struct err *e)
 {
 	if (policy->fence == FENCE_OFF)
@@ -122,7 +122,7 @@ static bool has_workspace(const struct policy *policy)
 	return false;
 }
 
-/* What an image says counts where the caller does not. */
+/* The image's settings count where the caller gives none. */
 static void plan_place(struct plan *p, const struct policy *policy)
 {
 	const char *of_image = p->stock ? p->stock->workdir : NULL;
@@ -134,7 +134,8 @@ static void plan_place(struct plan *p, const struct policy *policy)
 	p->workdir = text_copy(workdir);
 }
 
-/* Over what every sandbox has, and under what the caller has set. */
+/* Replaces a variable that every sandbox has, but none that the caller has
+ * set. */
 static void set_unless_said(struct plan *p, const struct policy *policy, const char *pair)
 {
 	AUTO_FREE char *name = text_format("%.*s", (int)strcspn(pair, "="), pair);
@@ -174,7 +175,7 @@ static void plan_command(struct plan *p, const struct policy *policy)
 		list_add(&p->argv, argv->items[i]);
 }
 
-/* Docker makes the working directory, too. */
+/* Docker, too, makes the working directory. */
 static void plan_workdir(struct plan *p)
 {
 	if (p->stock && strcmp(p->workdir, "/") != 0)
@@ -205,7 +206,7 @@ void plan_set_served(struct plan *p, const char *path)
 	p->steps[0].is_served = true;
 }
 
-#define NOT_ROOT 1000u /* anybody else is the same to caps_for() */
+#define NOT_ROOT 1000u /* caps_for() treats every other id alike */
 
 uint64_t plan_executor_caps(const struct plan *p)
 {
@@ -235,7 +236,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct identit
 		return -1;
 	if (image_plan(p, policy, e) < 0)
 		return -1;
-	/* Before what may be mounted over it. */
+	/* Comes before the volumes, which may be mounted over it. */
 	if (p->has_logs)
 		limits_plan_logs(p, policy);
 	if (volumes_plan(p, policy, e) < 0)

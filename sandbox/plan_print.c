@@ -1,4 +1,4 @@
-/* The plan, as a person reads it: `hutch run --dry-run`. */
+/* Prints the plan as a person reads it: `hutch run --dry-run`. */
 #include <linux/sched.h>
 #include <sched.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ static void print_number(const char *name, uint64_t value, FILE *to)
 		(void)fprintf(to, "limit     %s %llu\n", name, (unsigned long long)value);
 }
 
-/* What bounds the sandbox as a whole. */
+/* Prints the limits of the sandbox as a whole. */
 static void print_bounds(const struct policy *policy, FILE *to)
 {
 	const struct limits *l = &policy->limits;
@@ -123,7 +123,7 @@ static void print_bounds(const struct policy *policy, FILE *to)
 	(void)fprintf(to, "%s\n", policy->is_best_effort ? ", or weaker ones" : "");
 }
 
-/* "net.unix.max_dgram_qlen", as sysctl(8) writes it. */
+/* Prints the name as sysctl(8) writes it: "net.unix.max_dgram_qlen". */
 static void print_sysctl(const struct sysctl *s, FILE *to)
 {
 	(void)fprintf(to, "sysctl    ");
@@ -154,12 +154,12 @@ static void print_variable(const struct policy *policy, const char *variable, FI
 	print_field(to, "", environment_is_secret(policy, variable, len) ? hidden : variable);
 }
 
-/* Words may have a secret's value in them. */
+/* A word of the command may hold a secret's value, which is hidden. */
 static void print_words(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	struct mask m = { 0 };
 
-	(void)environment_mask(policy, &m, NULL); /* as policy_check() has */
+	(void)environment_mask(policy, &m, NULL); /* policy_check() has checked it */
 	for (size_t i = 0; i < p->argv.count; i++) {
 		const char *word = p->argv.items[i];
 		AUTO_FREE char *shown = mask_copy(&m, word);
@@ -168,7 +168,7 @@ static void print_words(const struct plan *p, const struct policy *policy, FILE 
 	mask_done(&m);
 }
 
-/* The second wall. */
+/* Describes the second wall, Landlock. */
 static const char *fence_text(const struct plan *p, const struct policy *policy)
 {
 	if (p->is_fenced)

@@ -21,7 +21,7 @@ static const struct share {
 	uint64_t most;
 } shares[] = {
 	{ RLIMIT_NPROC, 1, 2, 4096 },
-	{ RLIMIT_NOFILE, 3, 4, 65536 }, /* and see spare_message() */
+	{ RLIMIT_NOFILE, 3, 4, 65536 }, /* see also spare_message() */
 	{ RLIMIT_SIGPENDING, 1, 4, 16384 },
 	{ RLIMIT_MSGQUEUE, 1, 4, UINT64_MAX },
 	{ RLIMIT_MEMLOCK, 1, 4, UINT64_MAX },
@@ -42,9 +42,10 @@ static void set_limit(struct plan *p, int resource, uint64_t soft, uint64_t hard
 	*r = (struct exec_rlimit){ (uint32_t)resource, soft, hard };
 }
 
-/* What all sandboxes of a user have in flight over unix sockets is held against the soft
- * limit of each program of that user, and may pass the sandbox's by one message of 253
- * (unix(7), ETOOMANYREFS).  A session's shell does not work with fewer than 63. */
+/* The kernel compares the descriptors that all sandboxes of a user have in flight over unix
+ * sockets with the soft limit of each program of that user; a sandbox may pass its own limit
+ * by one message of 253 (unix(7), ETOOMANYREFS).  A session's shell does not work with fewer
+ * than 63. */
 static uint64_t spare_message(uint64_t value, uint64_t own)
 {
 	enum { MESSAGE = 254, LEAST = 64 };
@@ -61,7 +62,7 @@ static void set_share(struct plan *p, const struct share *s, const struct rlimit
 		value = own->rlim_cur / s->den * s->num;
 	if (s->resource == RLIMIT_NOFILE)
 		value = spare_message(value, own->rlim_cur);
-	/* With no limit of the caller's there is nothing to take a share of. */
+	/* If the caller has no limit there is nothing to take a share of. */
 	if (value == UINT64_MAX)
 		value = RLIM_INFINITY;
 	if (s->resource == RLIMIT_CORE)
@@ -122,18 +123,18 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 		if (set_ulimit(p, &policy->ulimits[i], e) < 0)
 			return -1;
 
-	/* No namespaces below ours, whatever a filter lets through. */
+	/* No namespaces can be made below ours, whatever a filter lets through. */
 	add_sysctl(p, "user/max_user_namespaces", 0);
 	add_quarter(p, "user/max_inotify_instances");
 	add_quarter(p, "user/max_inotify_watches");
-	/* A sender that waits for room in the queue of a receiver of datagrams has passed the
-	 * look at RLIMIT_NOFILE, and since 6.10 (Debian's 6.1.176 does so, too) its descriptors
-	 * count as in flight only when they are queued.  Any number of such senders that go on
-	 * at once pass the limit together.  Where no queue is ever full, senders wait for their
-	 * own buffers alone, and that the kernel does before it looks. */
+	/* A sender that waits for room in a full queue of datagrams has already passed the
+	 * check of RLIMIT_NOFILE, and since 6.10 (also in Debian's 6.1.176) its descriptors
+	 * count as in flight only once they are queued.  So any number of such senders that
+	 * go on at once pass the limit together.  Where no queue is ever full, senders wait
+	 * only for their own buffers, which the kernel does before the check. */
 	if (p->namespaces & CLONE_NEWNET) {
 		add_sysctl(p, "net/unix/max_dgram_qlen", INT_MAX);
-		/* 5.15 does not show it to user namespaces. */
+		/* 5.15 does not show this one to user namespaces. */
 		p->sysctls[p->sysctl_count - 1].may_lack = true;
 	}
 	return 0;

@@ -18,13 +18,14 @@ struct program {
 /* Finds NAME, such as "hutch-executor".  *ret_path is allocated. */
 int program_find(const char *name, char **ret_path, struct err *e);
 
-/* Finds and opens it.  Must be done before root is dropped, since the folder
- * that hutch is installed in may be closed to the user it becomes. */
+/* Finds and opens the program NAME.  Must be done before root is dropped, since
+ * the folder that hutch is installed in may be closed to the user that hutch
+ * becomes. */
 int program_open(const char *name, struct program *ret, struct err *e);
 void program_done(struct program *p);
 
-/* In the child, still on the host's paths: a descriptor to execute, either of
- * a read-only mount of the file or, where its path cannot be reached any more,
- * a sealed memfd with a copy.  Either way nobody can open /proc/1/exe for
- * writing (runc CVE-2019-5736). */
+/* In the child, while the host's paths still lead somewhere: returns a
+ * descriptor to execute, either of a read-only mount of the file or, where its
+ * path cannot be reached any more, of a sealed memfd with a copy.  Either way
+ * no process can open /proc/1/exe for writing (runc CVE-2019-5736). */
 int program_seal(const struct program *p, struct err *e);

@@ -17,7 +17,8 @@
 
 struct look {
 	const struct protect *protect;
-	struct list *found, waiting; /* folders that lead to some, "" for the first */
+	struct list *found, waiting; /* waiting: folders that lead to protected names, ""
+				      * for the first */
 	size_t count;
 };
 
@@ -35,7 +36,8 @@ static int refuse_many(const char *path, const char *pattern, struct err *e)
 	return err_remedy(e, "show the folder with :cow, or leave that pattern out");
 }
 
-/* What leads to some and is no folder could be replaced by one. */
+/* A path that leads to protected names but is no folder is protected itself:
+ * the inside could replace it by a folder. */
 static int take(struct look *l, const char *path, enum protected is, const char *pattern,
 		const struct stat *st, struct err *e)
 {
@@ -69,7 +71,8 @@ static int look_at(struct look *l, int folder, const char *above, const char *na
 	return errno == ENOENT ? 0 : err_sys(e, "look at %.300s", path + 1);
 }
 
-/* One that we may not read is an error: the inside, which is us, could open it to itself. */
+/* A folder that we may not read is an error: the inside runs as our user, and
+ * could open the folder to itself. */
 static int read_folder(struct look *l, int top, const char *above, struct err *e)
 {
 	int fd = openat(top, *above ? above + 1 : ".", FOLDER);
@@ -87,7 +90,7 @@ static int read_folder(struct look *l, int top, const char *above, struct err *e
 			result = look_at(l, fd, above, entry->d_name, e);
 	if (result == 0 && errno)
 		result = err_sys(e, "read the folder %.300s", *above ? above + 1 : ".");
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* nothing is lost: it was only read */
 	return result;
 }
 

@@ -1,18 +1,20 @@
-/* protected -- what a folder that is shown writable has of what is protected.
+/* protected -- the protected files in a folder that is shown writable.
  *
- * No mount protects a name that is not there.  What is there when the sandbox begins is
- * shown read-only, and what leads to it can't be renamed (volumes.h).  Of a pattern that
- * may be anywhere that is what is at the top of the folder. */
+ * No mount protects a name that does not exist.  Files that exist when the
+ * sandbox begins are shown read-only, and folders that lead to them can't be
+ * renamed (volumes.h).  A pattern that may match anywhere protects only its
+ * matches at the top of the folder in this way. */
 #pragma once
 
 struct err;
 struct list;
 
-/* What may be protected, or lead to it; only a "**" leads to many. */
+/* The most entries that may be protected or lead to protected names; only a
+ * "**" leads to many. */
 #define PROTECTED_LOOK_MAX 65536
 
-/* Adds each as "/NAME/NAME", below the folder `source`; none where it is a file.  ERR_REFUSED:
- * a link among them, which could be replaced whatever is mounted, or a file with other
- * names. */
+/* Adds each protected path as "/NAME/NAME", below the folder `source`; adds
+ * none where it is a file.  ERR_REFUSED: one of them is a link, which could be
+ * replaced whatever is mounted, or a file with other names. */
 int protected_list(const char *source, const struct list *patterns, struct list *ret,
 		   struct err *e);

@@ -7,19 +7,20 @@
 
 struct err;
 
-/* Sets a limit of the calling process, soft and hard, to `most`, or to the hard one that it
- * has if that is lower.  For RLIMIT_CORE `most` is RLIMITS_NO_CORE. */
+/* Sets a limit of the calling process, soft and hard, to `most`, or to the
+ * present hard limit if that is lower.  For RLIMIT_CORE `most` is
+ * RLIMITS_NO_CORE. */
 int rlimits_lower(int resource, uint64_t most, struct err *e);
 
-/* 0 still runs a core handler of the host, with what a hostile process had in memory; 1 is
- * what core(5) defines as no dump for these too. */
+/* The limit 0 still runs a core handler of the host, with the memory of a
+ * hostile process; 1 is defined by core(5) as no dump for a handler too. */
 #define RLIMITS_NO_CORE 1
 
 /* A sysctl of the user namespace or of the network namespace (namespaces(7)). */
 struct sysctl {
 	const char *name; /* its path below /proc/sys: "user/max_user_namespaces" */
 	uint64_t value;
-	bool may_lack; /* kernels that have not got it do without */
+	bool may_lack; /* kernels without it do not need it */
 };
 
 /* In the user namespace: opens /proc/sys, and writes the values there, for the user and the

@@ -16,9 +16,10 @@
  *
  * Up to execveat the child is our own code and nothing of the inside has run.
  * The order is forced: mounts need CAP_SYS_ADMIN over the namespace, so the
- * capabilities go late; the filter refuses half of what came before it, so it
- * goes last.  With one id the child writes its own maps, which an unprivileged
- * process may (user_namespaces(7)); that saves two context switches. */
+ * capabilities go late; the filter refuses half of the calls that come before
+ * it, so it goes last.  With one id the child writes its own maps, which an
+ * unprivileged process may (user_namespaces(7)); that saves two context
+ * switches. */
 #include "sandbox/spawn.h"
 
 #include <errno.h>
@@ -60,26 +61,29 @@
 #include "sandbox/trace.h"
 #include "sandbox/walls.h"
 
-/* Where the executor finds its socket, a procfs, and a folder (docs/protocol.md). */
+/* The numbers at which the executor finds its socket, a procfs, and a folder
+ * (docs/protocol.md). */
 #define CHANNEL_FD 3
 #define PROC_FD	   4
 #define LOGS_FD	   5
 
-/* The child's own ends, and what it opens on its way. */
+/* The child's own ends, and the descriptors that it opens on its way. */
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
 	int executor, null, proc;
-	int handed[3]; /* of parts->stdio */
-	int queues;    /* the mount that message queues are files of; -1: there is none */
-	int server; /* the socket to who serves the root; -1: nobody does */
+	int handed[3]; /* copies of parts->stdio */
+	int queues;    /* the mount whose files are the message queues; -1: there is
+			* none */
+	int server; /* the socket to the process that serves the root; -1: there is
+		     * none */
 	struct mounted mounted;
 	int sysctls, network;
 	struct beside beside;
 };
 
-/* Needs: namespaces.  Does: this process stands for its ids inside.  Leaves:
- * all capabilities over the user namespace. */
+/* Needs: namespaces.  Does: maps this process to its ids inside.  Leaves: all
+ * capabilities over the user namespace. */
 static int stage_ids(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
@@ -94,7 +98,7 @@ static bool has_network(const struct child *c)
 	return c->parts->plan->namespaces & CLONE_NEWNET;
 }
 
-/* In the helper. */
+/* Runs in the helper. */
 static int work_beside(const void *arg, struct err *e)
 {
 	const struct child *c = arg;
@@ -105,9 +109,9 @@ static int work_beside(const void *arg, struct err *e)
 				     c->parts->plan->sysctl_count, e);
 }
 
-/* Needs: all capabilities over the user namespace, the host's /proc.  Does: by a
- * helper, a network namespace and bounds on kernel accounts.  Leaves: the helper
- * at work. */
+/* Needs: all capabilities over the user namespace, the host's /proc.  Does:
+ * starts a helper, which makes a network namespace and sets bounds on kernel
+ * accounts.  Leaves: the helper at work. */
 static int stage_beside(struct child *c, struct err *e)
 {
 	c->sysctls = rlimits_open_sysctls(e);
@@ -118,8 +122,9 @@ static int stage_beside(struct child *c, struct err *e)
 	return beside_begin(&c->beside, work_beside, c, e);
 }
 
-/* A caller that is to be spared when memory is short hands that on: a limit would
- * then find nobody to kill (proc(5), oom_score_adj).  Anybody may raise it. */
+/* The child inherits its caller's protection from the OOM killer, with which a
+ * memory limit would find no process to kill (proc(5), oom_score_adj).  Any
+ * process may raise the value. */
 static int become_killable(struct err *e)
 {
 	AUTO_FREE char *text = NULL;
@@ -131,8 +136,8 @@ static int become_killable(struct err *e)
 	return *text == '-' ? io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", "0", e) : 0;
 }
 
-/* Needs: the host's paths, and its /proc without masks of ours.  Does: opens what
- * must be opened before they are gone.  Leaves: descriptors. */
+/* Needs: the host's paths, and its /proc without masks of ours.  Does: opens
+ * the files that must be opened before these are gone.  Leaves: descriptors. */
 static int stage_host_paths(struct child *c, struct err *e)
 {
 	if (c->parts->cgroup > 0 && become_killable(e) < 0)
@@ -148,7 +153,8 @@ static int stage_host_paths(struct child *c, struct err *e)
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
-/* The only descriptors that ever come out, from what is our own code still. */
+/* The only descriptors that ever come out of the sandbox; the code that sends
+ * them is still our own. */
 enum handed { HANDED_UPPER, HANDED_LISTENER, HANDED_COUNT };
 
 static int hand_out(int failure, enum handed what, int fd, struct err *e)
@@ -164,8 +170,9 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 								       names[what]);
 }
 
-/* A queue of mq_open(3) is a file of a mount that the ipc namespace has and that is in no
- * tree (mq_overview(7)); this is another one of the same. */
+/* A queue of mq_open(3) is a file of a mount that the ipc namespace has and
+ * that is attached nowhere (mq_overview(7)).  This makes a second mount of the
+ * same file system. */
 static int open_queues(struct child *c, struct err *e)
 {
 	struct err why;
@@ -192,7 +199,7 @@ static int stage_world(struct child *c, struct err *e)
 		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
 		return err_sys(e, "set the hostname");
-	if (setdomainname("", 0) < 0) /* a copy of the host's until now */
+	if (setdomainname("", 0) < 0) /* until now a copy of the host's */
 		return err_sys(e, "clear the domain name");
 	if (p->is_fenced && open_queues(c, e) < 0)
 		return -1;
@@ -201,7 +208,8 @@ static int stage_world(struct child *c, struct err *e)
 	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
 
-/* `fd`, or nothing: what is close-on-exec is not there for the executor. */
+/* Puts `fd` at the number `at`; does nothing without one.  A close-on-exec
+ * descriptor does not reach the executor. */
 static int place(int fd, int at, const char *what, struct err *e)
 {
 	if (fd < 0 || dup2(fd, at) >= 0)
@@ -209,13 +217,13 @@ static int place(int fd, int at, const char *what, struct err *e)
 	return err_sys(e, "set %s", what);
 }
 
-/* Needs: nothing.  Does: 0, 1, 2 are /dev/null, 3 the channel, 4 the procfs and 5 the
- * folder for logs where these are, everything else ends at execveat.  Leaves: no
- * descriptor of the host but these. */
+/* Needs: nothing.  Does: makes 0, 1, 2 /dev/null, 3 the channel and, where
+ * there are such, 4 the procfs and 5 the folder for logs; all others end at
+ * execveat.  Leaves: no descriptor of the host but these. */
 static int stage_descriptors(struct child *c, struct err *e)
 {
-	/* Above the places that are about to be filled, so that none of ours
-	 * is overwritten while it is still needed. */
+	/* They are moved above the numbers that are about to be filled, so that
+	 * none is overwritten while it is still needed. */
 	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
 			      &c->mounted.logs, &c->handed[0], &c->handed[1],
 			      &c->handed[2], &c->queues };
@@ -237,8 +245,8 @@ static int stage_descriptors(struct child *c, struct err *e)
 	return place(c->mounted.logs, LOGS_FD, "the folder for logs", e);
 }
 
-/* Needs: ranges.  Does: the executor gets an id that no command has.  The
- * capabilities survive the change of id, and are reduced right after. */
+/* Needs: ranges.  Does: changes to the executor's id, which no command has.
+ * The capabilities survive the change of id, and are reduced right after. */
 static int become_executor(struct err *e)
 {
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
@@ -251,9 +259,10 @@ static int become_executor(struct err *e)
 	return 0;
 }
 
-/* What is opened though it is not below the root: the executor, by execveat, what it
- * holds of mounts that are attached nowhere, message queues, /dev/null of the host, which
- * is a command's stdin, and what --stdio inherit hands over. */
+/* Allows, beside the root, the files that are opened though they are not below
+ * it: the executor (by execveat), its mounts that are attached nowhere, message
+ * queues, the host's /dev/null, which is a command's stdin, and the descriptors
+ * that --stdio inherit hands over. */
 static int enter_fence(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -271,7 +280,7 @@ static int enter_fence(const struct child *c, struct err *e)
 	return fence_enter(&f, e);
 }
 
-/* One domain for both, where both are wanted. */
+/* Enters one Landlock domain for both purposes. */
 static int enter_landlock(const struct child *c, struct err *e)
 {
 	if (c->parts->plan->is_fenced && wall_stands(WALL_ROOT))
@@ -290,7 +299,7 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 	return result;
 }
 
-/* What is refused is told, too, where nothing on top of it refuses anything. */
+/* The listener also learns of refused calls if no filter on top refuses any. */
 static int install_asking(const struct spawn_parts *parts, int *ret_listener, struct err *e)
 {
 	AUTO_FREE struct sock_filter *telling =
@@ -315,7 +324,7 @@ static int install_listening(const struct spawn_parts *parts, int *ret_listener,
 	return seccomp_install_telling(parts->filter, ret_listener, e);
 }
 
-/* The filter, which is the last of all; what is done behind it, it allows. */
+/* Installs the filter last; it allows the calls that follow. */
 static int enter_filter(struct child *c, struct err *e)
 {
 	const struct spawn_parts *parts = c->parts;
@@ -329,17 +338,18 @@ static int enter_filter(struct child *c, struct err *e)
 	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
 }
 
-/* Needs: all mounts done.  Does: gives up everything, for good.  Leaves: a
+/* Needs: all mounts done.  Does: gives up all rights, for good.  Leaves: a
  * process that can do no more than a command, but for the channel. */
 static int stage_privileges(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
-	/* With which it pauses everyone (executor/freezer.h), where that can be asked for. */
+	/* The executor pauses all commands with it where a client can ask for
+	 * that (executor/freezer.h). */
 	const uint64_t tracing = c->parts->has_proc ? 1ull << CAP_SYS_PTRACE : 0;
 
 	if (p->has_ranges && become_executor(e) < 0)
 		return -1;
-	/* After the last change of ids, which would clear it (prctl(2)). */
+	/* Set after the last change of ids, which would clear it (prctl(2)). */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -370,8 +380,8 @@ static int (*const stages[])(struct child *, struct err *) = {
 	stage_descriptors, stage_privileges, stage_exec,
 };
 
-/* What the launcher blocks for its signalfd is not to be blocked inside.  What
- * its caller ignores the executor sets to its default. */
+/* Signals that the launcher blocks for its signalfd must not be blocked inside.
+ * The executor itself resets those that the caller ignores. */
 static void unblock_signals(void)
 {
 	sigset_t none;
@@ -388,11 +398,12 @@ __attribute__((noreturn)) static void run_child(struct child *c)
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
 		if (stages[i](c, &e) < 0)
 			break;
-	(void)io_write_all(c->failure, &e, sizeof(e)); /* if it fails: silence says so */
+	(void)io_write_all(c->failure, &e, sizeof(e)); /* if it fails, the parent sees the
+							* socket close */
 	_exit(125);
 }
 
-/* What the kernel says about the cgroup and about nothing else (clone(2)). */
+/* Errnos that clone(2) gives only for the cgroup. */
 static bool is_about_cgroup(int sys)
 {
 	return sys == EACCES || sys == EBUSY || sys == ENOENT || sys == EOPNOTSUPP;
@@ -416,7 +427,8 @@ static int make_child(struct child *c, struct sandbox *s, struct err *e)
 		.exit_signal = SIGCHLD,
 	};
 
-	/* Together with CLONE_NEWCGROUP it becomes the root of the new namespace. */
+	/* With CLONE_NEWCGROUP the cgroup becomes the root of the new
+	 * namespace. */
 	if (c->parts->cgroup > 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)c->parts->cgroup;
@@ -430,8 +442,8 @@ static int make_child(struct child *c, struct sandbox *s, struct err *e)
 	return 0;
 }
 
-/* Pipes and pairs first, the clone last.  The child's ends close on return, in
- * the parent only. */
+/* Makes the pipes and pairs first, then the clone.  The child's ends close on
+ * return, in the parent only. */
 static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err *e)
 {
 	int pair[2], failure[2], maps[2] = { -1, -1 };
@@ -484,7 +496,8 @@ void sandbox_done(struct sandbox *s)
 	if (!s)
 		return;
 	if (s->pid > 0) {
-		(void)kill(s->pid, SIGKILL); /* ours and not yet reaped, so the right one */
+		(void)kill(s->pid, SIGKILL); /* our child, not reaped yet, so the number
+					      * is right */
 		fuse_kill(&s->fuse);
 		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -517,13 +530,14 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	return 0;
 }
 
-/* That the deputy has ended is found by guest.h. */
+/* guest.h finds out that the deputy has ended. */
 static void take_listener(struct sandbox *s, int fd)
 {
 	struct err e;
 
 	if (s->deputy.pid && deputy_listen(&s->deputy, fd, &e) < 0)
-		(void)kill(s->deputy.pid, SIGKILL); /* not reaped: still ours */
+		(void)kill(s->deputy.pid, SIGKILL); /* not reaped yet, so the number is
+						     * right */
 	refusals_listen(&s->refusals, fd);
 }
 
@@ -537,7 +551,8 @@ static void take_handed(struct sandbox *s, char what, int fd)
 		own_close(&fd);
 }
 
-/* Each message is one of these; the end of the socket is that of the set-up. */
+/* Each message is one of these; the socket's end means that the set-up has
+ * ended. */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 {
 	union {

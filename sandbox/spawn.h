@@ -23,41 +23,43 @@ struct sandbox {
 	pid_t pid;   /* of pid 1, as the host numbers it; 0: none */
 	int pidfd;   /* owned */
 	int channel; /* owned: the supervisor's end of docs/protocol.md */
-	int failure; /* owned: what spawn_hear() reads; closed by execveat() inside */
-	struct fuse fuse; /* owned: who serves the root; pid 0: nobody */
-	int upper; /* owned: the folder that an overlay's root writes to; -1: it has none */
-	struct refusals refusals; /* owned; by the filter of spawn_parts */
-	struct deputy deputy; /* owned: who makes names for the inside; pid 0: nobody */
+	int failure; /* owned: spawn_hear() reads it; execveat() inside closes its other
+		      * end */
+	struct fuse fuse; /* owned: the process that serves the root; pid 0: none */
+	int upper; /* owned: the folder that an overlay's root writes to; -1: none */
+	struct refusals refusals; /* owned; for the filter of spawn_parts */
+	struct deputy deputy; /* owned: the process that makes names for the inside; pid
+			       * 0: none */
 };
 
-/* What a child needs beside its plan; all borrowed. */
+/* All that a child needs beside its plan; borrowed. */
 struct spawn_parts {
 	const struct plan *plan;
 	const struct program *executor;
-	const struct program *server; /* of a root that is served, else NULL */
+	const struct program *server; /* serves the root; NULL: the root is not served */
 	const struct seccomp_program *filter; /* lives as long as the sandbox */
-	const int *stdio; /* three of the caller's that the command gets as they are; NULL:
-			   * it gets none of them */
-	int cgroup; /* a cgroup's folder, to be cloned into; 0 or less: none */
-	bool tells; /* what the filter refuses is told, if it can be; nothing on top of it
-		     * refuses anything */
-	struct trace *trace; /* what is called is noted down here; NULL: nothing is.  That
-			      * there can be no listener is then an error. */
+	const int *stdio; /* three descriptors of the caller's that the command gets as
+			   * they are; NULL: it gets none */
+	int cgroup; /* the folder of a cgroup to be cloned into; 0 or less: none */
+	bool tells; /* the filter reports refused calls, if it can; no filter on top
+		     * refuses any */
+	struct trace *trace; /* notes calls down; NULL: none are.  With it, that there can
+			      * be no listener is an error. */
 	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
 };
 
 void sandbox_init(struct sandbox *s);
 
-/* Kills what is left, waits for it, closes everything. */
+/* Kills the processes that are left, waits for them, closes everything. */
 void sandbox_done(struct sandbox *s);
 
 int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e);
 
-/* After `failure` became readable, or when the child has ended. */
+/* For when `failure` became readable, or the child has ended. */
 enum spawn_news {
-	SPAWN_GOES_ON, /* there was nothing, or s->upper, or a listener */
-	SPAWN_GAVE_UP, /* *ret_cause is why */
-	SPAWN_DONE     /* it reached execveat */
+	SPAWN_GOES_ON, /* there was nothing yet, or s->upper, or a listener */
+	SPAWN_GAVE_UP, /* the set-up failed; *ret_cause is why */
+	SPAWN_DONE     /* the child reached execveat */
 };
-#define SPAWN_NEWS_MAX 3 /* that there are, but for the last */
+#define SPAWN_NEWS_MAX 3 /* messages that there can be, without the last */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause);

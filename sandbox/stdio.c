@@ -44,15 +44,16 @@ static int open_null(int flags, struct err *e)
 	return fd < 0 ? err_sys(e, "open /dev/null") : fd;
 }
 
-/* /dev/null of the host is the one thing of the caller's that goes in as it
- * is: there is nothing in it. */
+/* The host's /dev/null is the only file of the caller's that goes in as it is:
+ * there is nothing in it. */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-/* The caller's descriptor `fd`, for a pump: a terminal by a description of our
- * own, which may be non-blocking; anything else a copy. */
+/* Opens the caller's descriptor `fd` for a pump: a terminal gets an open file
+ * description of our own, which may be non-blocking; any other file is
+ * duplicated. */
 static int caller_end(int fd, int flags, struct err *e)
 {
 	char path[32];
@@ -75,7 +76,8 @@ static enum pump_mode mode_for(int fd, const struct stat *st, const struct polic
 	return S_ISFIFO(st->st_mode) ? PUMP_SPLICE : PUMP_COPY;
 }
 
-/* Our ends do not block, the command's do: they are two descriptions. */
+/* Our ends do not block, the command's do: the two ends are separate open file
+ * descriptions. */
 static int make_pipe(int *ret_ours, int *ret_inside, bool is_input, struct err *e)
 {
 	int ends[2];
@@ -92,8 +94,9 @@ static int open_input(struct stdio *s, const struct policy *policy, struct err *
 	struct stat st;
 	int ours;
 
-	/* At the end of its input a terminal types end-of-file, which would
-	 * end a shell that was to wait for nobody. */
+	/* When its input ends a terminal types end-of-file, which would end
+	 * a shell that has no other input: so the pipe's write end is kept
+	 * open. */
 	if (policy->has_terminal && !policy->is_interactive)
 		return make_pipe(&s->silence, &s->inside[0], true, e);
 	if (!policy->is_interactive || fstat(0, &st) < 0 || is_null(&st)) {
@@ -127,9 +130,10 @@ static int open_output(struct stdio *s, const struct policy *policy, int fd, str
 	return to < 0 ? -1 : 0;
 }
 
-/* One pipe for both where both go to the same place, so that the order of what
- * is written to them stays.  Two terminals are taken for one, which a tty and
- * /dev/tty are: apart, each could bring half of a control character. */
+/* Both outputs share one pipe where both go to the same place, so that the
+ * order of writes stays.  Two terminals count as one place, as a tty and
+ * /dev/tty are: through two pumps each could bring half of a control
+ * character. */
 static bool is_same_place(int a, int b)
 {
 	struct stat x, y;
@@ -148,9 +152,10 @@ static int open_error(struct stdio *s, const struct policy *policy, struct err *
 	return s->inside[2] < 0 ? err_sys(e, "use stderr") : 0;
 }
 
-/* One for datagrams sends to every name that it is told: to abstract ones of the network
- * namespace that it was made in, and with no root of its own to all paths.  Landlock sees
- * the first from ABI 6 on, and never the second. */
+/* A unix datagram socket sends to any name that it is given: to abstract ones
+ * of the network namespace that it was made in and, as it is not bound to a
+ * root, to all paths.  Landlock checks the former since ABI 6, and never the
+ * latter. */
 static bool sends_anywhere(int fd)
 {
 	int domain = 0, type = 0;

@@ -1,10 +1,10 @@
-/* stdio -- what a command gets as its descriptors 0, 1 and 2.
+/* stdio -- the descriptors 0, 1 and 2 of a command.
  *
- * Pipes of ours, with pumps to and from the caller's own descriptors; or
- * /dev/null, without -i for stdin; or, with --stdio inherit alone, the caller's
- * own.  Opened before root is dropped, since a terminal is opened again by its
- * path to get a description that may be non-blocking without making the
- * caller's so. */
+ * A command gets pipes of ours, with pumps to and from the caller's own
+ * descriptors; or /dev/null, as stdin without -i; or, only with --stdio
+ * inherit, the caller's own.  They are opened before root is dropped: a
+ * terminal is opened again by its path, to get an open file description that
+ * may be non-blocking without making the caller's so. */
 #pragma once
 #include <stdbool.h>
 
@@ -18,8 +18,8 @@ enum { STDIO_COUNT = 3 };
 struct stdio {
 	int inside[STDIO_COUNT]; /* owned: for the command */
 	struct pump pumps[STDIO_COUNT]; /* 0: in; 1 and 2: out.  Some never open */
-	int silence; /* owned: a pipe's end that is kept open and never written */
-	bool has_terminal;		/* the caller's stdin is one, and -t -i */
+	int silence; /* owned: the write end of a pipe, kept open and never written to */
+	bool has_terminal;		/* with -t -i: the caller's stdin is a terminal */
 };
 
 void stdio_init(struct stdio *s);
@@ -27,10 +27,11 @@ void stdio_done(struct stdio *s);
 
 int stdio_open(struct stdio *s, const struct policy *policy, struct err *e);
 
-/* The command has them now: closes `inside`, so that the ends of our pipes
- * close with the command's. */
+/* For when the command has its descriptors: closes `inside`, so that our pipes
+ * end when the command closes its ends. */
 void stdio_handed_over(struct stdio *s);
 
-/* When the pumps have ended: -1 if stdout could not take what the command has written.  A
- * reader that went away, and stderr, which nothing could be told on, are no failures. */
+/* For when the pumps have ended: -1 if stdout could not take all that the
+ * command has written.  A reader that went away is no failure, nor is stderr,
+ * where no failure could be shown. */
 int stdio_check(const struct stdio *s, struct err *e);

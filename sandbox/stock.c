@@ -57,7 +57,8 @@ __attribute__((noreturn)) static void run_pull(const struct stock *s, char *path
 	char *argv[] = { name, verb, s->name, NULL };
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* The user that root became may have other processes, which may look at it. */
+	/* The user that root became may have other processes, which could read
+	 * the environment. */
 	if (s->was_root)
 		identity_forget_for_images();
 	if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0)
@@ -81,7 +82,8 @@ static int pull_failed(const struct stock *s, const struct err *why, bool is_tol
 	return -1;
 }
 
-/* Why it failed comes to us, on its stdout: it is said once, and is in the result. */
+/* hutch-image sends the reason of a failure to our pipe, on its stdout: the
+ * reason is shown once, and becomes part of the result. */
 static int pull(const struct stock *s, struct err *e)
 {
 	AUTO_FREE char *path = NULL;
@@ -108,7 +110,8 @@ static int pull(const struct stock *s, struct err *e)
 	return pull_failed(s, &why, is_told && why.kind != ERR_NONE, e);
 }
 
-/* A digest is a manifest's own, or that of an index, under which it was named. */
+/* A digest is a manifest's own, or that of an index under which the image was
+ * named. */
 static int find(struct stock *s, const struct reference *r, struct err *e)
 {
 	struct store store;
@@ -162,7 +165,7 @@ static bool is_number(const char *text, uint32_t *ret)
 	return true;
 }
 
-/* 1: found; 0: the image has no such file, or nobody of that name in it. */
+/* 1: found; 0: the image has no such file, or no such entry in it. */
 static int look_up(const struct stock *s, const char *file, const char *name, uint32_t id,
 		   struct account *ret, struct err *e)
 {
@@ -203,7 +206,7 @@ static int decide_group(struct stock *s, const char *group, const struct policy 
 	return found < 0 ? -1 : 0;
 }
 
-/* `name` is a number or is not. */
+/* `name` is the name of a user or a number. */
 static int decide_name(struct stock *s, const char *name, const struct policy *p,
 		       struct err *e)
 {
@@ -222,7 +225,7 @@ static int decide_name(struct stock *s, const char *name, const struct policy *p
 	return 0;
 }
 
-/* Inside there are no others. */
+/* With --idmap ranges other ids do not exist inside. */
 static int check_mapped(const struct stock *s, const struct policy *p, struct err *e)
 {
 	if (p->idmap != IDMAP_RANGES || (s->uid < IDS_INSIDE && s->gid < IDS_INSIDE))
@@ -233,7 +236,8 @@ static int check_mapped(const struct stock *s, const struct policy *p, struct er
 	return err_remedy(e, "leave --idmap out; or name another one with -u");
 }
 
-/* Root is root in any image, and most are his: nothing is looked up for him. */
+/* Nothing is looked up for root, which is the same in every image and the user
+ * of most. */
 static int decide_user(struct stock *s, const struct policy *p, struct err *e)
 {
 	const char *said = p->user ? p->user : s->recipe.user;
@@ -314,7 +318,7 @@ void stock_name_ranged(struct stock *s, const struct idmaps *maps)
 			  s->recipe.layers.items[i]);
 }
 
-/* They get their names when they are whole. */
+/* A copy gets its name only when it is complete. */
 static bool all_are_there(const struct list *ranged)
 {
 	for (size_t i = 0; i < ranged->count; i++)

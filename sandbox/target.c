@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* A path deeper than this is made by nobody; it bounds the recursion. */
+/* No ordinary path is deeper than this; the limit bounds the recursion. */
 #define MAX_DEPTH 128
 
 void targets_init(struct targets *t, int root)
@@ -44,8 +44,8 @@ static int open_in_root(int root, const char *path)
 	};
 	int fd;
 
-	/* EAGAIN: a rename somewhere on the host raced with ".." handling
-	 * (openat2(2)); the look-up is to be repeated. */
+	/* EAGAIN: a rename somewhere on the host raced with the handling of
+	 * ".." (openat2(2)); the look-up is to be repeated. */
 	do
 		fd = sys_openat2(root, *path ? path : "/", &how);
 	while (fd < 0 && errno == EAGAIN);
@@ -77,9 +77,9 @@ int target_own(const struct targets *t, int parent, const char *name, struct err
 
 static int make_dirs(const struct targets *t, char *path, int depth, struct err *e);
 
-/* Makes the last component of `path` below its parent.  EEXIST is what a link
- * that points nowhere gives: following it is the next open's job, which stays
- * inside and fails. */
+/* Makes the last component of `path` below its parent.  A link that points
+ * nowhere gives EEXIST: the open that follows would have to follow the link,
+ * stays inside the root, and fails. */
 static int make_dir(const struct targets *t, char *path, int depth, struct err *e)
 {
 	char *slash = strrchr(path, '/');
@@ -129,7 +129,7 @@ int target_parent(struct targets *t, const char *path, const char **ret_name,
 }
 
 /* The new name is no link, and move_mount(2) follows none at the end of a path:
- * it can be mounted upon by name. */
+ * so the mount can be attached by name. */
 static int make_last(int parent, const char *name, bool is_dir, mode_t mode)
 {
 	return is_dir ? mkdirat(parent, name, mode)

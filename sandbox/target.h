@@ -1,15 +1,15 @@
 /* target -- mount points below a root that may hold hostile links.
  *
- * Every path is resolved by the kernel inside the new root
- * (openat2 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), so that a symlink in an
- * image or a mounted folder leads at most to another place in the sandbox and
- * never to the host (bubblewrap CVE-2026-87766), while ordinary links such as
- * /var/run -> /run keep working.  What is missing is made one component at a
- * time, each below the descriptor of the one before.
+ * Every path is resolved by the kernel inside the new root (openat2
+ * RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), so that a symlink in an image or a
+ * mounted folder leads at most to another place in the sandbox and never to the
+ * host (bubblewrap CVE-2026-87766), while ordinary links such as /var/run ->
+ * /run keep working.  Missing folders are made one component at a time, each
+ * below the descriptor of the one before.
  *
- * Most targets stand beside the one before, so the folder that was looked up
- * last is remembered.  A mount may cover it, or a folder on the way to it:
- * target_forget() after every attached folder. */
+ * Most targets are beside the one before, so the folder that was looked up last
+ * is remembered.  A mount may cover that folder, or one on the way to it: call
+ * target_forget() after every folder that was attached. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,10 +18,10 @@ struct err;
 
 struct targets {
 	int root;      /* borrowed: O_PATH of the new root */
-	int folder;    /* owned: looked up last; -1: none */
+	int folder;    /* owned: the folder that was looked up last; -1: none */
 	char *path;    /* owned: its path */
-	bool is_roots; /* set after targets_init(): what is made belongs to root inside,
-			* who has to be mapped, and not to who makes it */
+	bool is_roots; /* set after targets_init(): new files belong to root inside, which
+			* has to be mapped, and not to the process that makes them */
 };
 
 void targets_init(struct targets *t, int root);
@@ -32,8 +32,8 @@ void target_forget(struct targets *t);
 int target_open(const struct targets *t, const char *path, struct err *e);
 
 /* A place to mount at, as move_mount(2) takes it: `name`, which was just made,
- * below `dir`; or `dir` itself where `name` is empty.  Borrowed from the targets
- * and the path, but for `fd`. */
+ * below `dir`; or `dir` itself where `name` is empty.  All but `fd` is borrowed
+ * from the targets and the path. */
 struct target {
 	int fd; /* owned: -1 where there was no need to open it */
 	int dir;
@@ -45,8 +45,8 @@ struct target {
 void target_done(struct target *t);
 
 /* Finds `path`, making missing parents (0755) and, at the end, a folder with
- * `mode` or, with `is_dir` false, an empty file.  What exists must be of that
- * type. */
+ * `mode` or, with `is_dir` false, an empty file.  An existing file must be of
+ * that type. */
 int target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 		struct target *ret, struct err *e);
 
@@ -55,5 +55,6 @@ int target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 int target_parent(struct targets *t, const char *path, const char **ret_name,
 		  struct err *e);
 
-/* What was just made as `name` in `parent` belongs to whom it is to belong. */
+/* Gives `name` in `parent`, which was just made, to root inside where
+ * t->is_roots. */
 int target_own(const struct targets *t, int parent, const char *name, struct err *e);

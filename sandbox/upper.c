@@ -36,7 +36,8 @@ void upper_init(struct upper *u)
 	*u = (struct upper){ .lock = -1 };
 }
 
-/* What nobody locks was left by a hutch that was killed with its janitor. */
+/* A folder that no process locks was left by a hutch that was killed with its
+ * janitor. */
 static void sweep(int base)
 {
 	int again = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -51,7 +52,7 @@ static void sweep(int base)
 			tree_remove(base, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* nothing is lost: it was only read */
 }
 
 static int make_layers(struct upper *u, bool is_layer, struct err *e)
@@ -85,7 +86,7 @@ static int make_below(struct upper *u, const char *base, bool is_layer, struct e
 	return -1;
 }
 
-/* It may be the upper layer of an image again, or not be one yet. */
+/* The folder may have been the upper layer of an image before, or not yet. */
 static int make_missing(int dir, const char *name, struct err *e)
 {
 	struct stat st;
@@ -164,7 +165,7 @@ int upper_make_root(struct upper *u, struct err *e)
 	return -1;
 }
 
-/* The part of `path` that is there. */
+/* Cuts `path`, in place, to the part that exists. */
 static void cut_to_existing(char *path)
 {
 	struct stat st;
@@ -194,7 +195,7 @@ int upper_try(char **ret_place, struct err *e)
 	return no_place(e);
 }
 
-/* FICLONE takes whole blocks, of which none is larger. */
+/* FICLONE takes whole blocks; no file system has larger ones than this. */
 static bool shares_content(const char *folder)
 {
 	AUTO_CLOSE int from = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -223,15 +224,15 @@ int upper_try_root(char **ret_place, bool *ret_shares, struct err *e)
 	return -1;
 }
 
-/* Overlayfs leaves a folder there that its owner cannot look into, and so not remove
- * with rm -r. */
+/* Overlayfs leaves a folder in "work" that its owner cannot look into, and so
+ * cannot remove with rm -r. */
 static void keep(struct upper *u)
 {
 	AUTO_CLOSE int work =
 		openat(u->lock, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (work >= 0 && fchmodat(work, "work", 0700, AT_SYMLINK_NOFOLLOW) < 0)
-		errno = 0; /* it is not there, or stays as it is */
+		errno = 0; /* the folder is not there, or stays as it is */
 	own_close(&u->lock);
 	own_free(&u->path);
 }

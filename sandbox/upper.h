@@ -1,14 +1,15 @@
-/* upper -- a folder on disk for what is written over an image.
+/* upper -- a folder on disk for the files that are written over an image.
  *
  * Where a tmpfs has no user.* attributes (kernels before 6.6) an overlay needs
- * its upper layer on another file system: a folder of ours, below the state
- * folder or, where that is a tmpfs too, the data folder.  It is locked while it
- * is used (flock(2)), by us and by the janitor that removes it if we are
- * killed; one that nobody locks is left over, and removed by the next launch
- * that makes one.
+ * its upper layer on another file system: a folder of hutch's own, below the
+ * state folder or, where that is a tmpfs too, the data folder.  While it is
+ * used it is locked (flock(2)), by this process and by the janitor, which
+ * removes it if this process is killed; a folder that no process locks was left
+ * over, and the next launch that makes one removes it.
  *
- * Or a folder that the caller names, which is kept: what is in it is the upper layer of
- * the next launch that names it.  One launch at a time. */
+ * The folder may also be one that the caller names, which is kept: its content
+ * is the upper layer of the next launch that names it.  One launch uses it at a
+ * time. */
 #pragma once
 #include <stdbool.h>
 
@@ -20,8 +21,8 @@ struct upper {
 	bool is_kept; /* the caller's: never removed */
 };
 
-/* Whether a tmpfs can be the upper layer: tried on a memfd, which lives on
- * one. */
+/* Whether a tmpfs can be the upper layer: tried on a memfd, which lives on a
+ * tmpfs. */
 bool upper_tmpfs_suffices(void);
 
 void upper_init(struct upper *u);
@@ -29,23 +30,25 @@ void upper_init(struct upper *u);
 /* Makes a folder on a file system with user.* attributes. */
 int upper_make(struct upper *u, struct err *e);
 
-/* The same for a folder that is to be a whole root, "upper" in it, and no layer: in the
- * data folder if there is one, where images are too, and the state folder else; they need
- * no attributes. */
+/* Makes a folder whose "upper" is to be a whole root, and no layer: below the
+ * data folder if there is one, where images are too, else below the state
+ * folder.  Needs no attributes. */
 int upper_make_root(struct upper *u, struct err *e);
 
-/* Takes the `folder` of `flag`, for messages, whose path has no links, and makes in it what
- * is missing of "upper" and "work".  ERR_BUSY: another launch has it. */
+/* Takes `folder`, whose path has no links, and makes "upper" and "work" in it
+ * where they are missing; `flag` is the option, for messages.  ERR_BUSY:
+ * another launch has the folder. */
 int upper_keep(struct upper *u, const char *flag, const char *folder, struct err *e);
 
-/* Whether upper_make() would find a place, tried on a file without a name: nothing
- * is left.  *ret_place is where, allocated. */
+/* Whether upper_make() would find a place; tried with a file without a name, so
+ * that nothing is left.  *ret_place is the place, allocated. */
 int upper_try(char **ret_place, struct err *e);
 
-/* The same for upper_make_root(), and whether a copy of a file of the same place shares
- * its content there. */
+/* Whether upper_make_root() would find a place; *ret_shares tells whether a
+ * copy of a file in that place shares its content. */
 int upper_try_root(char **ret_place, bool *ret_shares, struct err *e);
 
-/* Removes it with everything in it, unless it is kept.  What the guest made there is only
- * unlinked, by descriptor and without following a link. */
+/* Removes the folder with everything in it, unless it is kept.  Files that the
+ * guest made there are only unlinked, by descriptor and without following a
+ * link. */
 void upper_remove(struct upper *u);

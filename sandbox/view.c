@@ -1,6 +1,7 @@
-/* Theory of operation.  One folder is itself.  Several are an overlay, which it takes a
- * mount namespace of one's own to mount: a child makes one, mounts, sends a descriptor of
- * the root and ends.  The mount goes with the last descriptor. */
+/* Theory of operation.  A single folder is returned as it is.  Several need an
+ * overlay, which can only be mounted in a mount namespace of one's own: a child
+ * makes one, mounts the overlay, sends a descriptor of the root and ends.  The
+ * mount ends with the last descriptor. */
 #include "sandbox/view.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ static _Noreturn void serve(const struct list *lowers, int to)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (make_namespaces(&e) == 0)
 		root = overlay_view(lowers, &e);
-	/* If it fails, silence says so. */
+	/* If it fails, the parent sees the socket close. */
 	(void)pass_send(to, &e, sizeof(e), &root, root >= 0);
 	_exit(0);
 }
@@ -83,7 +84,7 @@ int view_open(const struct list *lowers, struct err *e)
 	if (pid == 0)
 		serve(lowers, theirs);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-		/* once more */
+		/* again */
 	}
 	int root = receive(ours, e);
 	return root < 0 ? err_in(e, "show the image") : root;

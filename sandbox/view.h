@@ -1,10 +1,10 @@
-/* view -- the layers of an image as the one tree that they make, to be read, and nothing
- * written over it. */
+/* view -- shows the layers of an image as one tree, read-only. */
 #pragma once
 
 struct err;
 struct list;
 
-/* `lowers`: paths of folders, the lowest one first; none: an empty tree.  A descriptor of the
- * root; what is shown is there as long as it, or one below it, is open. */
+/* `lowers`: paths of folders, the lowest one first; none: an empty tree.
+ * Returns a descriptor of the root; the tree exists as long as that descriptor,
+ * or one below it, is open. */
 int view_open(const struct list *lowers, struct err *e);

@@ -22,7 +22,7 @@
 #include "sandbox/plan.h"
 #include "sandbox/protected.h"
 
-/* Hutch's own folders, and the links by which one gets to them; and what is protected in
+/* Hutch's own folders, the links on the way to them, and the protected files in
  * the folders that are shown writable. */
 struct own {
 	const char *audit; /* borrowed: policy.h */
@@ -57,7 +57,7 @@ char *volumes_home(uid_t uid)
 		;
 	char *home = entry ? text_copy(entry->pw_dir) : NULL;
 	if (users)
-		(void)fclose(users); /* it was only read */
+		(void)fclose(users); /* nothing is lost: it was only read */
 	return home;
 }
 
@@ -72,8 +72,8 @@ static void list_below_home(struct list *paths, const char *home)
 	}
 }
 
-/* Where any hutch of this user may keep something, also one that was started
- * with another environment. */
+/* Lists the folders that any hutch of this user may use, also one that was
+ * started with another environment. */
 static void list_candidates(struct list *paths)
 {
 	AUTO_FREE char *listed = volumes_home(geteuid());
@@ -91,7 +91,8 @@ static void list_candidates(struct list *paths)
 	add_once(paths, tmp);
 }
 
-/* Unless one above has a mask over all that is in it. */
+/* Does nothing if a folder above is in the list, whose mask covers all that is
+ * in it. */
 static void add_own_folder(struct own *own, const char *path)
 {
 	AUTO_FREE char *real = links_resolve(path);
@@ -143,7 +144,7 @@ static struct step *add_bind(struct plan *p, const struct volume *v, const char 
 	return s;
 }
 
-/* The folders on the way to `rest`, but not itself. */
+/* Adds the folders on the way to `rest`, but not `rest` itself. */
 static void add_parents(struct list *pins, const char *rest)
 {
 	AUTO_FREE char *at = text_copy(rest);
@@ -155,11 +156,12 @@ static void add_parents(struct list *pins, const char *rest)
 	}
 }
 
-/* What has to be pinned, shown read-only and masked below a source, as paths relative to
- * it. */
+/* The paths below a source, relative to it, to be pinned, shown read-only and
+ * masked. */
 struct guards {
 	struct list pins, reads, masks;
-	struct list watched; /* of pins and reads: sentry.h */
+	struct list watched; /* those of pins and reads that the sentry watches
+			      * (sentry.h) */
 };
 
 static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
@@ -168,8 +170,8 @@ static int refuse(const struct volume *v, const char *what, const char *why, str
 	return err_from(e, v->from);
 }
 
-/* A link that the guest may replace leads the next hutch where the guest
- * likes, and no mask on what it leads to now can change that. */
+/* If the guest may replace a link, it decides where the next hutch goes, and no
+ * mask on the link's present target can prevent that. */
 static int check_links(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
@@ -184,9 +186,9 @@ static int check_links(const struct volume *v, const char *source, const struct 
 	return 0;
 }
 
-/* Makes a folder that is not there yet, so that there is something to mask
- * before a guest can put its own there.  1: it is there.  0: it is not, and
- * where we may not make one, neither may the guest, which is us. */
+/* Makes a folder that does not exist yet, so that it can be masked before a
+ * guest can put its own there.  1: it exists.  0: it does not, but where we may
+ * not make a folder, the guest, which runs as us, may not either. */
 static int ensure_folder(const struct plan *p, const char *folder, struct err *e)
 {
 	if (p->is_dry_run || access(folder, F_OK) == 0 || folder_create(folder, e) == 0)
@@ -194,9 +196,10 @@ static int ensure_folder(const struct plan *p, const char *folder, struct err *e
 	return e->sys == EACCES || e->sys == EPERM || e->sys == EROFS ? 0 : -1;
 }
 
-/* The kernel's own files of the host.  Through its /proc a guest of the same
- * user could slow the user's programs or have them chosen by the OOM killer, and
- * through /sys reach a delegated cgroup: no permission is in the way of that. */
+/* Guards the kernel's own files of the host.  Through the host's /proc a
+ * guest of the same user could slow the user's programs or have the OOM
+ * killer choose them, and through /sys reach a delegated cgroup: no
+ * permission prevents that. */
 static int find_kernel_folders(const struct volume *v, const char *source,
 			       struct guards *found, struct err *e)
 {
@@ -237,7 +240,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A path without links; ESTALE: one was put on the way meanwhile. */
+/* Looks at a path without links; ESTALE: a link was put on the way
+ * meanwhile. */
 static int look_at(const char *real, struct stat *ret)
 {
 	AUTO_CLOSE int fd = resolve_open_real(real, O_PATH);
@@ -254,7 +258,7 @@ static int replaced(const char *path, const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
-/* NULL: it is not there. */
+/* Returns NULL if the source does not exist. */
 static struct step *add_below(struct plan *p, const struct volume *v, const char *source,
 			      const char *rest)
 {
@@ -273,13 +277,14 @@ static int not_below(const struct volume *v, const char *source, const char *res
 	return errno == ESTALE ? replaced(path, v, e) : err_sys(e, "look at %.600s", path);
 }
 
-/* Each pin once and parents first, all pins before the masks: a mount over a
- * folder hides what was mounted below it before. */
+/* Adds each pin once, parents first, and all pins before the masks: a mount
+ * over a folder hides the mounts that were below it before. */
 static int add_guards(struct plan *p, const struct volume *v, const char *source,
 		      const struct guards *g, struct err *e)
 {
-	/* What is moved in a copy is no folder of the host's, so it needs no pins, through
-	 * which that could be written to. */
+	/* A folder that is moved in a copy is none of the host's, so a copy
+	 * needs no pins; through them the host's folders could be written
+	 * to. */
 	const size_t pins = v->is_cow ? 0 : g->pins.count;
 
 	if (pins)
@@ -330,13 +335,14 @@ int volumes_source_missing(const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
-/* In a copy it is hutch apply that protects. */
+/* In a copy, protection is the task of hutch apply. */
 static bool is_open_to_all(const struct volume *v)
 {
 	return v->kind != VOLUME_TMPFS && v->is_writable && !v->is_cow;
 }
 
-/* Of any of the folders: one that is shown twice is to have no open side. */
+/* Looks in all of the folders: one that is shown twice must not have an open
+ * side. */
 static int find_protected(const struct volume *v, const char *source, const struct own *own,
 			  struct guards *found, struct err *e)
 {
@@ -354,7 +360,7 @@ static int find_protected(const struct volume *v, const char *source, const stru
 	return 0;
 }
 
-/* A volume, and what it shows. */
+/* A volume and its source. */
 struct shown {
 	const struct volume *v;
 	char *source; /* owned, without links; NULL: a tmpfs, or not found yet */
@@ -377,7 +383,8 @@ static int list_protected(const struct shown *x, const struct list *patterns, st
 	return result < 0 ? err_from(e, x->v->from) : 0;
 }
 
-/* A name without a pattern, in a folder that is there, can be watched for. */
+/* Only a name without a pattern, in a folder that exists, can be watched
+ * for. */
 static void find_absent(struct plan *p, const char *source, const struct list *patterns)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
@@ -393,7 +400,7 @@ static void find_absent(struct plan *p, const char *source, const struct list *p
 	}
 }
 
-/* After list_protected(). */
+/* To be called after list_protected(). */
 static void guard_missing(struct plan *p, const struct shown *x, const struct policy *policy)
 {
 	if (!policy->protects_missing || !is_open_to_all(x->v) || !S_ISDIR(x->st.st_mode))
@@ -425,7 +432,7 @@ static int guard_folder(struct plan *p, const struct volume *v, const char *sour
 static int plan_bind(struct plan *p, const struct shown *x, struct own *own, struct err *e)
 {
 	(void)add_bind(p, x->v, x->source, x->v->target, &x->st);
-	if (own->folders.count == 0) /* once, and only where it is needed */
+	if (own->folders.count == 0) /* done once, and only if it is needed */
 		list_own_folders(own);
 	return guard_folder(p, x->v, x->source, own, e);
 }
@@ -446,7 +453,7 @@ static int by_target(const void *a, const void *b)
 	return strcmp(x->v->target, y->v->target);
 }
 
-/* Each once: all that follows is about the same folder. */
+/* Finds each source once, so that all later steps are about the same folder. */
 static int find_source(const struct policy *policy, struct shown *x, struct err *e)
 {
 	const struct volume *v = x->v;
@@ -497,7 +504,8 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
 	AUTO_FREE struct shown *sorted = mem_zeroed(policy->volume_count, sizeof(*sorted));
 	for (size_t i = 0; i < policy->volume_count; i++)
 		sorted[i].v = &policy->volumes[i];
-	/* A parent's text is a prefix of its child's, so it sorts before it. */
+	/* A parent's path is a prefix of its child's, so the parent sorts
+	 * first. */
 	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
 	int result = plan_sorted(p, policy, sorted, e);
 	for (size_t i = 0; i < policy->volume_count; i++)
@@ -532,8 +540,8 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
 	return result;
 }
 
-/* Of what is the host's own only what is there counts: where nothing is, the inside may
- * make nothing. */
+/* Folders of the host's own count only if they exist: where none is, the inside
+ * may make none. */
 static int check_apart(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
@@ -558,7 +566,7 @@ int volumes_check_apart(const struct volume *v, const char *source, struct list 
 {
 	struct own own = { .folders = kept[0], .links = kept[1] };
 
-	if (own.folders.count == 0) /* once, and only where it is needed */
+	if (own.folders.count == 0) /* done once, and only if it is needed */
 		list_own_folders(&own);
 	kept[0] = own.folders;
 	kept[1] = own.links;
