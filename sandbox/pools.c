@@ -59,7 +59,8 @@ static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
 	return 0;
 }
 
-/* 1: nobody's, and gone now.  0: somebody's.  -1: nobody's, and it stays. */
+/* Returns 1: the pool was dead, and its folder is removed now.  0: it is alive,
+ * or not there.  -1: it is dead, and the folder cannot be removed. */
 static int tidy(int state, int pools, const char *name, struct err *e)
 {
 	AUTO_FREE char *place = text_format(POOLS_FOLDER "/%s", name);
@@ -68,7 +69,8 @@ static int tidy(int state, int pools, const char *name, struct err *e)
 
 	if (folder < 0 || shelf_lock(folder, LOCK_EX | LOCK_NB) < 0)
 		return 0;
-	/* Whoever had the lock before may have done it. */
+	/* Another process that had the lock before may have removed the
+	 * folder. */
 	if (shelf_is_at(pools, name, folder) && new_id(id, NULL) == 0)
 		registry_discard(state, pools, name, id);
 	if (shelf_is_at(pools, name, folder))
@@ -78,7 +80,8 @@ static int tidy(int state, int pools, const char *name, struct err *e)
 
 /* --- made ---------------------------------------------------------------------- */
 
-/* By the folder's descriptor: a path may be longer than an address (unix(7)). */
+/* Names the socket through the folder's descriptor: a path may be longer than
+ * an address (unix(7)). */
 static struct sockaddr_un address_in(int folder)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -101,7 +104,8 @@ static int listen_in(int folder, struct err *e)
 	return fd_take(&fd);
 }
 
-/* 1: made and locked.  0: it has gone again, by whoever sweeps what nobody locks. */
+/* Returns 1: the folder is made and locked.  0: try again, since the id was
+ * taken, or another process swept the folder away before it was locked. */
 static int try_folder(struct pools_place *p, int tmp, char id[REGISTRY_ID_LEN + 1],
 		      struct err *e)
 {
@@ -187,7 +191,8 @@ static int absent(const char *name, struct err *e)
 			     "one", name);
 }
 
-/* The folder .pools; -1 with errno ENOENT in *e: nobody ever made one. */
+/* Opens the folder .pools; -1 with errno ENOENT in *e: no pool was ever
+ * made. */
 static int open_pools(int *ret_state, struct err *e)
 {
 	*ret_state = shelf_state(false, e);
@@ -197,12 +202,13 @@ static int open_pools(int *ret_state, struct err *e)
 static int connect_in(int folder, int wait_ms)
 {
 	const struct sockaddr_un address = address_in(folder);
-	const int left = wait_ms > 0 ? wait_ms : 1; /* 0 would be for ever */
+	const int left = wait_ms > 0 ? wait_ms : 1; /* 0 would mean for ever */
 	const struct timeval none = { 0 }, patience = { .tv_sec = left / 1000,
 							.tv_usec = left % 1000 * 1000 };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	/* It bounds connect(2) too, which waits for room in the queue. */
+	/* SO_SNDTIMEO bounds connect(2) too, which waits for room in the
+	 * queue. */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none)) < 0)
@@ -229,7 +235,7 @@ int pools_connect(const char *name, int wait_ms, struct err *e)
 	if (fd >= 0)
 		return fd;
 	int sys = errno;
-	/* A keeper closes its listener before it lets go of the name. */
+	/* A keeper closes its listener before it gives up the name. */
 	if (tidy(state, pools, name, NULL) != 0 || sys == ENOENT || sys == ECONNREFUSED)
 		return absent(name, e);
 	errno = sys;

@@ -21,7 +21,7 @@
 #include "sandbox/shelf.h"
 #include "store/tree.h"
 
-/* How much of a name that is none is quoted. */
+/* The bytes that are quoted of an invalid name. */
 #define QUOTED_MAX 40
 
 static const char *const status_names[] = {
@@ -40,7 +40,7 @@ const char *registry_status_name(enum registry_status status)
 
 int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e)
 {
-	/* Not in the middle of a character of UTF-8. */
+	/* The cut is not in the middle of a UTF-8 character. */
 	size_t cut = strnlen(name, QUOTED_MAX);
 	while (name[cut] && cut && ((unsigned char)name[cut] & 0xc0) == 0x80)
 		cut--;
@@ -79,14 +79,16 @@ struct sweep {
 	int state, tmp;
 };
 
-/* What nobody locks was left by a hutch that was killed over it. */
+/* A folder in .tmp that no process locks was left by a hutch that was
+ * killed. */
 static void sweep_one(void *arg, const char *name)
 {
 	const struct sweep *s = arg;
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	AUTO_CLOSE int old = openat(s->tmp, name, flags);
 
-	/* Between its opening and its lock it may have become a sandbox. */
+	/* Between its opening and its lock the folder may have become a
+	 * sandbox. */
 	if (old >= 0 && shelf_lock(old, LOCK_EX | LOCK_NB) == 0 &&
 	    shelf_is_at(s->tmp, name, old))
 		tree_remove(s->tmp, name);
@@ -103,7 +105,8 @@ static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
 	return 0;
 }
 
-/* 1: made and locked.  0: somebody else has it, or had the time to remove it. */
+/* Returns 1: made and locked.  0: try again, since another process has the id,
+ * or removed the folder before it was locked. */
 static int try_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
 {
 	if (id)
@@ -145,7 +148,8 @@ static int put_waiting(const struct registry_entry *r, struct err *e)
 
 static int fill(struct registry_entry *r, struct err *e)
 {
-	/* Open once more: the janitor has this one, but not the other's lock. */
+	/* The folder is opened a second time: the janitor gets this descriptor,
+	 * but not the other one's lock. */
 	r->folder = openat(r->alive, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->folder < 0)
 		return err_sys(e, "open a sandbox's folder");
@@ -161,7 +165,7 @@ static int fill(struct registry_entry *r, struct err *e)
 	return registry_set_status(r, REGISTRY_BUILDING, e);
 }
 
-/* Puts the folder in its place. */
+/* Moves the folder to its place in the state folder. */
 static int take_name(const struct registry_entry *r, int from, const char *old,
 		     const char *name, struct err *e)
 {
@@ -185,7 +189,8 @@ static int make(struct registry_entry *r, const char *name, const struct birth *
 	r->state = shelf_state(true, e);
 	if (r->state < 0)
 		return -1;
-	/* Made now, for the end to find when the disk is full. */
+	/* .ended is made now, so that the end finds it even when the disk is
+	 * full. */
 	AUTO_CLOSE int ended = shelf_made(r->state, SHELF_ENDED, e);
 	AUTO_CLOSE int tmp = ended < 0 ? -1 : shelf_made(r->state, SHELF_TMP, e);
 	if (tmp < 0)
@@ -256,7 +261,7 @@ int registry_set_status(const struct registry_entry *r, enum registry_status sta
 
 void registry_unset_waiting(const struct registry_entry *r)
 {
-	(void)unlinkat(r->folder, SHELF_WAITING, 0); /* it is there */
+	(void)unlinkat(r->folder, SHELF_WAITING, 0); /* the file is there */
 }
 
 int registry_rename(struct registry_entry *r, const char *name, struct err *e)
@@ -269,8 +274,8 @@ int registry_rename(struct registry_entry *r, const char *name, struct err *e)
 	return 0;
 }
 
-/* Named through the folder's descriptor: the state folder's own path may be longer
- * than an address can be (unix(7)). */
+/* The socket is named through the folder's descriptor: the state folder's own
+ * path may be longer than an address can be (unix(7)). */
 static int listen_at(const struct registry_entry *r, const char *file, struct err *e)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

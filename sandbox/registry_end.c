@@ -18,7 +18,8 @@
 
 /* --- the record ------------------------------------------------------------ */
 
-/* The lock holds an empty line until it holds the record, an object. */
+/* The lock file holds an empty line until it holds the record, a JSON
+ * object. */
 static bool has_record(int lock)
 {
 	AUTO_FREE char *line = shelf_line(lock);
@@ -26,20 +27,20 @@ static bool has_record(int lock)
 	return line && line[0] == '{';
 }
 
-/* In the place of the empty line: where the disk is full, as much as that one's page
- * holds still goes in. */
+/* Overwrites the empty line: where the disk is full, the page that already
+ * holds that line still takes a record. */
 static int write_lock(int lock, const char *record)
 {
 	AUTO_FREE char *line = text_format("%s\n", record);
 	const ssize_t len = (ssize_t)strlen(line);
 
-	errno = ENOSPC; /* what a write that does less means */
+	errno = ENOSPC; /* a short write means this */
 	if (pwrite(lock, line, (size_t)len, 0) != len)
 		return -1;
 	return ftruncate(lock, len);
 }
 
-/* What is left to be said where there is no record of the supervisor's. */
+/* The record's content where the supervisor has written none. */
 struct verdict {
 	const char *reason, *message;
 	int exit_code;
@@ -53,7 +54,7 @@ static const struct verdict not_written = {
 	"unknown", "the record could not be written", 125
 };
 
-/* All its keys are there, as in a supervisor's (docs/control.md). */
+/* The record has all keys that a supervisor's has (docs/control.md). */
 static char *our_record(const struct verdict *v, int64_t now_us)
 {
 	AUTO_FREE char *why = quote_json(v->reason), *what = quote_json(v->message);
@@ -90,7 +91,7 @@ void registry_discard(int state, int parent, const char *name, const char *id)
 
 	if (tmp >= 0 && sys_renameat2(parent, name, tmp, id, KERNEL_RENAME_NOREPLACE) == 0)
 		tree_remove(tmp, id);
-	else if (tmp < 0 || errno != ENOENT) /* else: somebody else did */
+	else if (tmp < 0 || errno != ENOENT) /* ENOENT: another process has removed it */
 		tree_remove(parent, name);
 }
 
@@ -123,7 +124,8 @@ static void prune(int state, int ended)
 	struct list names = { 0 };
 	struct shelf_ended x;
 
-	(void)shelf_each(ended, collect_ended, &names, NULL); /* else: at the next end */
+	(void)shelf_each(ended, collect_ended, &names, NULL); /* on failure the next end
+							       * prunes */
 	if (names.count > REGISTRY_ENDED_MAX)
 		qsort(names.items, names.count, sizeof(*names.items), by_text);
 	for (size_t i = 0; i + REGISTRY_ENDED_MAX < names.count; i++)
@@ -140,25 +142,26 @@ static void keep_rest(const struct registry_entry *r, int64_t now_us)
 		registry_discard(r->state, r->state, r->name, r->id);
 		return;
 	}
-	/* Found by both names. */
+	/* A process that looks for the record finds it by either name. */
 	(void)renameat(r->folder, SHELF_LOCK, r->folder, SHELF_END);
 	(void)unlinkat(r->folder, SHELF_STATUS, 0);
 	prune(r->state, ended);
 }
 
-/* By whoever holds the lock, and has seen that NAME leads to the folder.  The
- * record comes first: who sees that the folder is gone from its place finds it. */
+/* For the process that holds the lock and has seen that NAME leads to the
+ * folder.  The record is written first: a process that sees that the folder has
+ * left its place finds the record. */
 static int finish(const struct registry_entry *r, const char *record,
 		  enum registry_rest rest, int64_t now_us, struct err *e)
 {
 	int result = write_record(r->lock, record, now_us, e);
 
-	(void)unlinkat(r->folder, SHELF_SOCKET, 0); /* there may be none */
+	(void)unlinkat(r->folder, SHELF_SOCKET, 0); /* there may be no socket */
 	if (rest == REGISTRY_KEEP)
 		keep_rest(r, now_us);
 	else
 		registry_discard(r->state, r->state, r->name, r->id);
-	/* Not only closed: the janitor has the same lock. */
+	/* The lock is released, not only closed: the janitor shares it. */
 	(void)shelf_lock(r->lock, LOCK_UN);
 	return result;
 }
@@ -172,14 +175,14 @@ static int64_t end_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* What a dead supervisor may have written itself stands. */
+/* A record that the dead supervisor wrote itself stays. */
 static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 {
 	const int64_t now_us = end_us();
 	AUTO_FREE char *written = has_record(r->lock) ? shelf_line(r->lock) : NULL;
 	AUTO_FREE char *ours = our_record(v, now_us);
 
-	/* There is nobody to tell. */
+	/* An error could be reported to no process. */
 	(void)finish(r, written ? written : ours, REGISTRY_KEEP, now_us, NULL);
 }
 
@@ -190,7 +193,8 @@ int registry_end(struct registry_entry *r, const char *record, enum registry_res
 
 	if (shelf_is_at(r->state, r->name, r->folder))
 		return finish(r, record, rest, now_us, e);
-	/* Some hand or tool has tidied up too much; who waits can be told. */
+	/* A person or a tool has moved the folder away; waiting processes still
+	 * get the record. */
 	(void)write_record(r->lock, record, now_us, NULL);
 	(void)shelf_lock(r->lock, LOCK_UN);
 	return err_set(e, ERR_NOT_FOUND, "the folder of sandbox '%s' is no longer in its place",
@@ -222,7 +226,7 @@ static int taken(const char *name, const char *how, struct err *e)
 
 static int finish_left_over(struct registry_entry *old, struct err *e)
 {
-	/* Whoever had the lock before may have done it. */
+	/* The previous holder of the lock may have finished this entry. */
 	if (!shelf_is_at(old->state, old->name, old->folder))
 		return 0;
 	shelf_read_id(old->folder, old->id);
@@ -248,9 +252,9 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	bool is_closed_to_us = lock < 0 && errno == EACCES;
 	if (shelf_is_alive(folder))
 		return taken(name, "running", e);
-	if (is_closed_to_us) /* to a supervisor that has confined itself (control/confine.h) */
+	if (is_closed_to_us) /* to a confined supervisor (control/confine.h) */
 		return taken(name, "being tidied up, or left over", e);
-	if (lock < 0) /* it may just have been ended */
+	if (lock < 0) /* the sandbox may just have been ended */
 		return !shelf_is_at(state, name, folder) ?
 			       0 : shelf_in_the_way(name, "is no sandbox's folder", e);
 	if (shelf_lock(lock, may_wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)

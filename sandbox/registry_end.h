@@ -1,5 +1,5 @@
-/* registry_end -- how a sandbox's folder goes, whoever sees to it.  For
- * registry*.c. */
+/* registry_end -- removes a sandbox's folder, for the supervisor, the janitor
+ * and clients.  For registry*.c. */
 #pragma once
 #include <stdbool.h>
 
@@ -7,14 +7,16 @@
 
 struct err;
 
-/* Makes the name free: 0 when nobody has it.  ERR_EXISTS while its supervisor lives.
- * What was left over is moved to .ended; what is being tidied up is waited for, or,
- * without `may_wait`, ERR_EXISTS too. */
+/* Makes the name free; returns 0 when no sandbox has it.  ERR_EXISTS: its
+ * supervisor lives.  A folder that was left over is moved to .ended.  While
+ * another process tidies the folder up the call waits or, without `may_wait`,
+ * fails with ERR_EXISTS. */
 int registry_settle(int state, const char *name, bool may_wait, struct err *e);
 
-/* Removes the folder `name` of `parent`, which is first moved out of sight, so
- * that the name is free at once and nobody sees it half empty. */
+/* Removes the folder `name` of `parent`.  The folder is first moved out of
+ * sight, so that the name is free at once and no process sees the folder half
+ * empty. */
 void registry_discard(int state, int parent, const char *name, const char *id);
 
-/* The error of a name that nobody has. */
+/* The error for a name that no sandbox has. */
 int registry_absent(const char *name, struct err *e);

@@ -1,4 +1,4 @@
-/* The registry as clients see it. */
+/* The registry from the clients' side. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@
 
 /* --- live ones ------------------------------------------------------------- */
 
-/* The state folder for somebody who makes nothing; without one, nobody has a name. */
+/* Opens the state folder without making it; where there is none, no sandbox has
+ * a name. */
 static int state_of(const char *name, struct err *e)
 {
 	struct err why = { 0 };
@@ -37,7 +38,7 @@ static int state_of(const char *name, struct err *e)
 	return state;
 }
 
-/* 0 with the folder of one that may be dead. */
+/* Returns 0 with the folder of a sandbox that may be dead. */
 static int find_folder(const char *name, struct registry_entry *ret, struct err *e)
 {
 	struct err why = { 0 };
@@ -66,7 +67,8 @@ int registry_open(const char *name, struct registry_entry *ret, struct err *e)
 		return -1;
 	if (shelf_is_alive(ret->folder))
 		return 0;
-	(void)registry_settle(ret->state, name, false, NULL); /* if nobody else does */
+	(void)registry_settle(ret->state, name, false, NULL); /* unless another process
+							       * does */
 	registry_done(ret);
 	return registry_absent(name, e);
 }
@@ -111,7 +113,7 @@ void registry_item_done(struct registry_item *item)
 	*item = (struct registry_item){ 0 };
 }
 
-/* 0: for ever. */
+/* 0: without limit. */
 static int set_patience(int fd, int seconds)
 {
 	const struct timeval time = { .tv_sec = seconds };
@@ -126,7 +128,8 @@ static int connect_at(int folder)
 
 	(void)snprintf(address.sun_path, sizeof(address.sun_path),
 		       "/proc/self/fd/%d/" SHELF_SOCKET, folder);
-	/* It bounds connect(2) too, which waits for room in the queue. */
+	/* SO_SNDTIMEO bounds connect(2) too, which waits for room in the
+	 * queue. */
 	if (fd < 0 || set_patience(fd, CONNECT_SECONDS) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    set_patience(fd, 0) < 0)
@@ -147,7 +150,8 @@ static int not_connected(const char *name, int folder, struct err *e)
 		(void)err_set(e, ERR_SYSTEM, "sandbox '%s' does not answer: its queue of "
 					     "connections is full", name);
 	else if (e)
-		e->kind = ERR_SYSTEM; /* it is there; its socket is not, yet or any more */
+		e->kind = ERR_SYSTEM; /* the sandbox exists; its socket does not, yet or
+				       * any more */
 	return err_remedy(e, "try again, or end it: hutch rm -f %s", name);
 }
 
@@ -167,7 +171,7 @@ int registry_connect(const char *name, struct err *e)
 /* --- ended ones ------------------------------------------------------------ */
 
 struct search {
-	const char *name; /* or an id; NULL: all */
+	const char *name; /* a name or an id; NULL: all */
 	struct list found;
 };
 
@@ -186,21 +190,23 @@ static int latest_first(const void *a, const void *b)
 	return strcmp(*(char *const *)b, *(char *const *)a);
 }
 
-/* The folder .ended; -1 with an empty list: there is none. */
+/* Opens the folder .ended and lists the matches, the latest first; -1 with an
+ * empty list: there is no such folder. */
 static int find_ended(int state, const char *name, struct list *ret)
 {
 	struct search s = { .name = name };
 	int ended = shelf_folder(state, SHELF_ENDED, NULL);
 
 	if (ended >= 0)
-		(void)shelf_each(ended, match_ended, &s, NULL); /* as if it were empty */
+		(void)shelf_each(ended, match_ended, &s, NULL); /* on failure: as if it
+								 * were empty */
 	if (s.found.count > 1)
 		qsort(s.found.items, s.found.count, sizeof(*s.found.items), latest_first);
 	*ret = s.found;
 	return ended;
 }
 
-/* One that somebody removes meanwhile is none. */
+/* A sandbox that another process removes meanwhile counts as absent. */
 static int read_ended(int ended, const char *name, struct registry_item *ret)
 {
 	struct shelf_ended x;
@@ -291,7 +297,7 @@ struct gather {
 	int state;
 	struct registry_list *list;
 	size_t room;
-	struct err trouble; /* of ours, such as too many open files */
+	struct err trouble; /* a failure of this process, such as too many open files */
 };
 
 static struct registry_item *add(struct gather *g)
@@ -304,7 +310,7 @@ static struct registry_item *add(struct gather *g)
 	return &g->list->items[g->list->count++];
 }
 
-/* What is no sandbox of ours is passed over. */
+/* Passes over entries that are not sandboxes of this user. */
 static void gather_live(void *arg, const char *name)
 {
 	struct gather *g = arg;
@@ -320,7 +326,7 @@ static void gather_live(void *arg, const char *name)
 		return;
 	bool is_alive = shelf_is_alive(folder);
 	if (!is_alive && registry_settle(g->state, name, false, NULL) == 0)
-		return; /* it is one of the ended now */
+		return; /* it is among the ended now */
 	if (!is_alive && !shelf_is_at(g->state, name, folder))
 		return;
 	r.folder = folder;
@@ -339,7 +345,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* One that was started again has ended more than once, and the latest counts. */
+/* A sandbox that was started again has ended more than once; only the latest
+ * end counts. */
 static bool has_lived_since(const struct registry_list *list, const char *name)
 {
 	struct shelf_ended x;
@@ -430,22 +437,25 @@ static int wait_ended(const char *name, char **ret_record, struct err *e)
 	return 0;
 }
 
-/* The record stands in the lock, wherever that is by now; none: nobody was left to
- * write it. */
+/* Reads the record from the lock file, wherever that has been moved to; NULL:
+ * no process was left to write one. */
 static char *wait_for_record(struct registry_entry *r, int lock)
 {
-	/* Shared with others who wait, who must not wait for each other. */
+	/* The lock is shared with other waiting processes, which must not wait
+	 * for each other. */
 	if (shelf_lock(lock, LOCK_SH) < 0)
 		return NULL;
 	AUTO_FREE char *line = shelf_line(lock);
-	(void)shelf_lock(lock, LOCK_UN); /* for who settles it */
+	(void)shelf_lock(lock, LOCK_UN); /* for the process that settles the entry */
 	if (line && line[0] == '{')
 		return text_copy(line);
-	/* A process that dies lets go of its two locks in any order. */
+	/* A dying process releases its two locks in any order. */
 	(void)shelf_lock(r->folder, LOCK_SH);
 	(void)shelf_lock(r->folder, LOCK_UN);
 	if (shelf_find_name(r->state, r->folder, r->name))
-		(void)registry_settle(r->state, r->name, true, NULL); /* shows below */
+		(void)registry_settle(r->state, r->name, true, NULL); /* the next read
+								       * shows the
+								       * result */
 	AUTO_FREE char *ours = shelf_line(lock);
 	return ours && ours[0] == '{' ? text_copy(ours) : NULL;
 }
@@ -465,7 +475,7 @@ int registry_wait(const char *name, char **ret_record, struct err *e)
 	AUTO_CLOSE int lock = shelf_file(r.folder, NULL);
 	AUTO_FREE char *record = lock < 0 ? NULL : wait_for_record(&r, lock);
 	registry_done(&r);
-	if (lock < 0) /* it went just now */
+	if (lock < 0) /* the sandbox has just ended */
 		return wait_ended(name, ret_record, e);
 	if (!record)
 		return err_set(e, ERR_INTERNAL, "sandbox '%s' has ended without a record",

@@ -1,5 +1,5 @@
-/* What may be a sandbox's name: asked by libhutch too, which has nothing else of the
- * registry. */
+/* The rule for a sandbox's name.  It has a file of its own because libhutch
+ * links it, and nothing else of the registry. */
 #include <string.h>
 
 #include "sandbox/registry.h"

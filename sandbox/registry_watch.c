@@ -15,7 +15,7 @@
 #include "sandbox/shelf.h"
 
 struct registry_place {
-	int watch; /* of inotify's */
+	int watch; /* a watch descriptor of inotify's */
 	char name[REGISTRY_NAME_MAX + 1];
 };
 
@@ -24,7 +24,7 @@ struct teller {
 	void *who;
 };
 
-/* By descriptor: the path may lead elsewhere by now. */
+/* Watches by descriptor: the path may lead elsewhere by now. */
 static int watch_folder(const struct registry_watch *w, int folder)
 {
 	AUTO_FREE char *path = text_format("/proc/self/fd/%d", folder);
@@ -70,14 +70,15 @@ static void forget(struct registry_watch *w, struct registry_place *p)
 	*p = w->places[--w->count];
 }
 
-/* Watched first and looked for then, so that the socket is not missed. */
+/* The folder is watched before the socket is looked for, so that the socket is
+ * not missed. */
 static void on_folder(struct registry_watch *w, const char *name, const struct teller *t)
 {
 	AUTO_CLOSE int folder = shelf_folder(w->state, name, NULL);
 	int watch = folder < 0 ? -1 : watch_folder(w, folder);
 
 	if (watch < 0)
-		return; /* it has gone again */
+		return; /* the sandbox is gone again */
 	if (faccessat(folder, SHELF_SOCKET, F_OK, 0) == 0) {
 		(void)inotify_rm_watch(w->fd, watch);
 		t->take(t->who, name);
@@ -96,7 +97,8 @@ static void on_file(struct registry_watch *w, struct registry_place *p, const ch
 		return;
 	struct registry_place here = *p;
 	forget(w, p);
-	(void)inotify_rm_watch(w->fd, here.watch); /* it goes with its folder, too */
+	(void)inotify_rm_watch(w->fd, here.watch); /* the watch goes with its folder,
+						    * too */
 	t->take(t->who, here.name);
 }
 
@@ -126,7 +128,7 @@ static int on_event(struct registry_watch *w, const struct inotify_event *x,
 	struct registry_place *p = find(w, x->wd);
 
 	if (x->mask & IN_Q_OVERFLOW)
-		return list(w, t, e); /* the kernel dropped some */
+		return list(w, t, e); /* the kernel dropped some events */
 	if (p && (x->mask & IN_IGNORED))
 		forget(w, p);
 	else if (p && x->len > 0)

@@ -76,8 +76,9 @@ int shelf_lock(int fd, int operation)
 	return 0;
 }
 
-/* Shared, so that two who look are not in each other's way; nobody but the
- * supervisor, before its folder has a name, asks for it alone. */
+/* The lock is taken shared, so that two processes that look are not in each
+ * other's way.  Only the supervisor takes it exclusively, before its folder has
+ * a name. */
 bool shelf_is_alive(int folder)
 {
 	if (shelf_lock(folder, LOCK_SH | LOCK_NB) < 0)
@@ -88,7 +89,7 @@ bool shelf_is_alive(int folder)
 
 int shelf_file(int folder, const char *file)
 {
-	/* Not blocking: for a fifo, which has no business here. */
+	/* O_NONBLOCK in case the file is a fifo, which has no business here. */
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	int fd = openat(folder, file ? file : SHELF_LOCK, flags);
 
@@ -97,7 +98,7 @@ int shelf_file(int folder, const char *file)
 	return fd;
 }
 
-/* Of a line that does not fit into a page. */
+/* Reads a line that does not fit into a page. */
 static char *long_line(int fd)
 {
 	char *text = NULL;
@@ -116,7 +117,7 @@ static char *long_line(int fd)
 
 char *shelf_line(int fd)
 {
-	char page[4096]; /* one read for most: a list of all has thousands */
+	char page[4096]; /* one read suffices for most: a list of all has thousands */
 	ssize_t len = fd < 0 ? -1 : pread(fd, page, sizeof(page), 0);
 	char *end = len < 0 ? NULL : memchr(page, '\n', (size_t)len);
 
@@ -163,7 +164,7 @@ int shelf_put(int folder, const char *file, const char *line, struct err *e)
 	    renameat(folder, fresh, folder, file) == 0)
 		return 0;
 	(void)err_sys(e, "write %s of a sandbox", file);
-	(void)unlinkat(folder, fresh, 0); /* it may not have come to be */
+	(void)unlinkat(folder, fresh, 0); /* the file may not have been made */
 	return -1;
 }
 
@@ -176,15 +177,16 @@ int shelf_each(int folder, void (*take)(void *arg, const char *name), void *arg,
 
 	if (!dir)
 		return err_sys(e, "read the state folder");
-	again = -1; /* the stream has it */
+	again = -1; /* the stream owns it now */
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			take(arg, entry->d_name);
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* nothing is lost: it was only read */
 	return 0;
 }
 
-/* Its descriptor knows, as long as nobody removes it. */
+/* The descriptor's link in /proc tells the name, unless the folder was
+ * removed. */
 bool shelf_find_name(int state, int folder, char name[REGISTRY_NAME_MAX + 1])
 {
 	char self[40], path[PATH_MAX];
