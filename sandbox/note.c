@@ -52,13 +52,14 @@ void note_yes(struct note *n, const char *key, bool value)
 
 /* --- texts ------------------------------------------------------------------------ */
 
-/* Without what is secret; allocated. */
+/* A copy of `text` in which secrets are hidden; allocated. */
 static char *shown(const struct note *n, const char *text)
 {
 	return n->mask ? mask_copy(n->mask, text) : text_copy(text);
 }
 
-/* No more than `max` bytes of it, cut between characters; allocated and quoted. */
+/* At most `max` bytes of `text`, cut between characters; allocated and
+ * quoted. */
 static char *quote_some(const char *text, size_t max)
 {
 	size_t len = strlen(text);

@@ -1,10 +1,10 @@
-/* note -- the members of a JSON object, one behind the other, for an entry of the audit
- * log (audit.h).
+/* note -- builds the members of a JSON object, one after another, for an entry
+ * of the audit log (audit.h).
  *
- * Texts are anybody's: secrets in them are hidden first, then they are cut to NOTE_TEXT_MAX
- * bytes, and written so that a line stays a line.  Of one that was cut follow, as members
- * KEY_bytes and KEY_sha256, how long it was and the SHA-256 of all of it, as it is without
- * the secrets.
+ * Texts may come from anywhere: secrets in them are hidden first, then they are
+ * cut to NOTE_TEXT_MAX bytes, and written so that an entry stays on one line.
+ * A text that was cut is followed by the members KEY_bytes and KEY_sha256: the
+ * length and the SHA-256 of the whole text, with its secrets hidden.
  *
  *	note_begin, note_text ..., note_end */
 #pragma once
@@ -21,23 +21,25 @@ struct mask;
 
 struct note {
 	const struct mask *mask; /* borrowed; NULL: nothing is hidden */
-	struct buffer text;	 /* is_cut: more than there was room for */
+	struct buffer text;	 /* is_cut: the members did not fit */
 };
 
 void note_begin(struct note *n, const struct mask *mask, size_t max);
-/* The members, allocated; "" for none. */
+/* Returns the members, allocated; "" if there are none. */
 char *note_end(struct note *n);
 
-/* NULL is null. */
+/* Writes null for a NULL value. */
 void note_text(struct note *n, const char *key, const char *value);
-/* An array of texts that are cut together, as one of them would be; each counts a byte
- * more, the 0 behind it, which is in the digest too. */
+/* Writes an array of texts.  NOTE_TEXT_MAX bounds all of them together; each
+ * text counts one byte more, for the 0 behind it, which the digest covers
+ * too. */
 void note_words(struct note *n, const char *key, char *const *words, size_t count);
-/* An array of all of them, uncut. */
+/* Writes an array of all items, uncut. */
 void note_list(struct note *n, const char *key, const struct list *l);
 void note_number(struct note *n, const char *key, uint64_t value);
 void note_yes(struct note *n, const char *key, bool value);
-/* Bytes, of which only how many they are and their SHA-256 are told; NULL: nothing is. */
+/* Writes only the number of bytes and their SHA-256; for NULL writes
+ * nothing. */
 void note_bytes(struct note *n, const char *key, const char *bytes);
-/* What is JSON already, on one line. */
+/* Writes a value that is JSON already, on one line. */
 void note_json(struct note *n, const char *key, const char *json);

@@ -22,19 +22,24 @@
 #include "sandbox/channel.h"
 
 #define EVENTS_AT_ONCE 64
-/* How long nobody is let in when there is no descriptor left. */
+/* For this long no connection is accepted once descriptors have run out. */
 #define DEAF_MS 100
-/* Of a visit: its socket and its ends of two pipes; while it is let in, the other ends. */
+/* The descriptors of a visit: its socket and its ends of two pipes; until the
+ * other ends have been passed inside, these too. */
 #define VISIT_FDS 3
 #define DIAL_FDS  (VISIT_FDS + 2)
-/* How long clients may take for what is left for them at the end. */
+/* At the end clients have this long to take the bytes that are left for
+ * them. */
 #define WORDS_MS 1000
-/* A tag of epoll's with this is a port's number, else a visit's id. */
+/* An epoll tag with this bit is a port's number, one without it a visit's
+ * id. */
 #define IS_PORT (1ull << 32)
 
-/* A pipe through which more than this went is made as large as an ordinary user may have
- * one (pipe(7)), which doubles what goes through.  All pipes of a user together are bounded,
- * those of his other programs too (64 MiB, pipe-user-pages-soft): so only a few are. */
+/* A pipe that has carried more than WIDE_FROM bytes is made as large as an
+ * ordinary user may have one (pipe(7)), which doubles the throughput.  The
+ * kernel bounds all pipes of a user together, those of the user's other
+ * programs too (64 MiB, pipe-user-pages-soft), so at most WIDE_MAX are
+ * enlarged. */
 #define WIDE_FROM (1u << 20)
 #define WIDE_SIZE (1 << 20)
 #define WIDE_MAX  8
@@ -44,11 +49,11 @@ struct visit {
 	uint32_t port; /* its number */
 	struct conduit conduit;
 	bool has_more;
-	bool is_finish_said; /* by us */
-	bool is_finished;    /* it was said inside */
-	bool is_closed;	     /* the last word came */
+	bool is_finish_said; /* "finish" was sent */
+	bool is_finished;    /* "finished" was received */
+	bool is_closed;	     /* "closed" was received */
 	bool is_in_wide, is_out_wide;
-	bool is_parted;	     /* of ours nothing is left; the last word is waited for */
+	bool is_parted;	     /* our ends are closed, but "closed" has not come yet */
 };
 
 void ports_init(struct ports *p)
@@ -109,7 +114,8 @@ int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *
 	return 0;
 }
 
-/* A range is looked through when those that are named have been taken. */
+/* Opens either the named ports or the ranges.  The named ones are opened first,
+ * so that no range takes them. */
 static int open_some(struct ports *p, const struct policy *policy, bool are_paths,
 		     bool are_ranges, struct err *e)
 {
@@ -143,7 +149,8 @@ void ports_tell(const struct ports *p, int to)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].is_found)
 			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
-				      p->all[i].at.host, p->all[i].guest); /* nobody may read it */
+				      p->all[i].at.host, p->all[i].guest); /* the note may
+									    * go unread */
 }
 
 static struct port *find_port(const struct ports *p, uint32_t number)
@@ -216,7 +223,7 @@ static void widen(struct ports *p, struct visit *v)
 	v->is_out_wide = v->is_out_wide || is_widened(p, c->out, c->out_bytes);
 }
 
-/* Frees it when nothing is left to do or to hear. */
+/* Moves bytes.  Frees the visit when nothing is left to send or to receive. */
 static int run(struct ports *p, struct visit *v, struct err *e)
 {
 	enum conduit_state now = v->is_parted ? CONDUIT_WAITS : conduit_run(&v->conduit);
@@ -255,7 +262,8 @@ int ports_remove(struct ports *p, const char *host, struct err *e)
 		if (v->is_closed)
 			forget(p, v);
 	}
-	/* Who made it may hold it still. */
+	/* The process that made the socket may still hold it open, which keeps
+	 * it in epoll. */
 	(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, gone.at.fd, NULL);
 	listener_done(&gone.at);
 	memmove(&p->all[i], &p->all[i + 1], (--p->count - i) * sizeof(gone));
@@ -264,7 +272,8 @@ int ports_remove(struct ports *p, const char *host, struct err *e)
 
 /* --- letting in ------------------------------------------------------------------- */
 
-/* In order, so that one that was let go is not used again for long. */
+/* Ids are given out in order, so that a released one is not used again for
+ * long. */
 static uint32_t new_id(struct ports *p)
 {
 	do {
@@ -292,7 +301,7 @@ static bool make_pipes(int ours[2], int theirs[2])
 	return true;
 }
 
-/* What was accepted and cannot be carried is reset. */
+/* Resets a connection that was accepted and cannot be carried. */
 static int refuse(struct ports *p, struct visit *v, int64_t now)
 {
 	conduit_reset(&v->conduit);
@@ -311,7 +320,7 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 
 	v->id = new_id(p);
 	v->port = port->number;
-	/* Fails for a unix socket, which has no such thing. */
+	/* Fails for a unix socket, which has no such option. */
 	(void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	bool has_pipes = make_pipes(ours, p->passing);
 	conduit_init(&v->conduit, socket, ours[0], ours[1]);
@@ -328,14 +337,15 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	return 0;
 }
 
-/* One of the port's.  1: there was one. */
+/* Accepts one connection of the port.  1: there was one. */
 static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
 {
 	int socket = listener_accept(&port->at);
 
 	if (socket >= 0)
 		return dial(p, port, socket, now, e) < 0 ? -1 : 1;
-	/* EINVAL: it listens no more; who made it has it still, and may do that. */
+	/* EINVAL: the socket no longer listens.  The process that made it still
+	 * has it, and may change that. */
 	if (errno == EAGAIN || errno == EINTR || errno == EINVAL)
 		port->has_waiting = false;
 	else if (errno != ECONNABORTED)
@@ -377,7 +387,8 @@ static int admit_all(struct ports *p, int64_t now, struct err *e)
 		close_passing(p);
 	if (clock_is_due(p->deaf_ms, now))
 		p->deaf_ms = 0;
-	/* By turns: at a bound, too, one that many come to keeps no other empty. */
+	/* By turns: even when few can be accepted, a busy port does not shut
+	 * out the others. */
 	for (size_t idle = 0; idle < p->count && may_admit(p);) {
 		struct port *port = &p->all[p->turn++ % p->count];
 		int got = port->has_waiting ? admit(p, port, now, e) : 0;
@@ -429,7 +440,7 @@ static int take_event(struct ports *p, uint64_t tag, struct err *e)
 	return v && !v->has_more ? run(p, v, e) : 0;
 }
 
-/* Those whose share of the last turn was over. */
+/* Continues the visits that had used up their share of the last turn. */
 static int go_on(struct ports *p, struct err *e)
 {
 	p->has_more = false;
@@ -439,7 +450,8 @@ static int go_on(struct ports *p, struct err *e)
 	return 0;
 }
 
-/* Without a port, too: what makes it due is forgotten nowhere else. */
+/* Runs without a port too, since nothing else clears the state that made it
+ * due. */
 int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
@@ -464,7 +476,8 @@ static int take_finished(struct ports *p, struct visit *v, struct err *e)
 	return run(p, v, e);
 }
 
-/* What was said before it broke is handed over, as far as the client takes it now. */
+/* Bytes that were sent before the connection broke are handed over, as far as
+ * the client takes them now. */
 static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct err *e)
 {
 	v->is_closed = true;
@@ -494,8 +507,8 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e)
 	return f->type == MSG_CLOSED ? take_closed(p, v, sys, e) : take_finished(p, v, e);
 }
 
-/* What is left of one that was finished inside: forgotten when its client has got it, or
- * does not want it. */
+/* Hands over the rest of a visit that was finished inside.  The visit is freed
+ * when its client has taken everything, or does not want it. */
 static void hand_over(struct ports *p, struct visit *v)
 {
 	enum conduit_state now = CONDUIT_BROKEN;
@@ -504,7 +517,7 @@ static void hand_over(struct ports *p, struct visit *v)
 		now = conduit_run(&v->conduit);
 	v->has_more = now == CONDUIT_HAS_MORE;
 	p->has_more = p->has_more || v->has_more;
-	/* What is in our socket's queue is the kernel's to send. */
+	/* The kernel goes on sending what is in our socket's queue. */
 	if (now == CONDUIT_WAITS && v->conduit.in < 0)
 		conduit_done(&v->conduit);
 	else if (now != CONDUIT_BROKEN)
@@ -532,7 +545,8 @@ bool ports_part(struct ports *p, int64_t due, int64_t now)
 	return true;
 }
 
-/* This is a loop of its own: its caller's goes on when it has ended. */
+/* Runs a loop of its own; the caller's loop continues when this one has
+ * ended. */
 void ports_end(struct ports *p)
 {
 	int64_t now = clock_ms();
@@ -542,7 +556,10 @@ void ports_end(struct ports *p)
 	close_passing(p);
 	while (!ports_part(p, due, now)) {
 		int wait = p->has_more ? 0 : clock_wait(due, now);
-		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* whoever it is */
+		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* all visits
+									   * are tried,
+									   * whichever is
+									   * ready */
 		now = clock_ms();
 	}
 }

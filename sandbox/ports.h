@@ -1,4 +1,5 @@
-/* ports -- the ports of a running sandbox that are published, and who comes.
+/* ports -- the published ports of a running sandbox, and the connections to
+ * them.
  *
  *	ports_init
  *	ports_open	before the sandbox begins: the sockets on the host
@@ -16,12 +17,13 @@
  *	PARTED		"closed" came					forgotten
  *
  * Nothing of the host's network is inside: between the client's socket and the
- * sandbox are two pipes (base/conduit.h), and requests and words about them in frames.
- * What is not let in yet waits in the kernel's queue: while requests wait for the
- * executor, while there are DIALS_MAX visits, while descriptors are short or not for it.
+ * sandbox are two pipes (base/conduit.h), and frames carry the requests and
+ * words about them.  A connection that is not accepted yet waits in the
+ * kernel's queue: while requests wait for the executor, while there are
+ * DIALS_MAX visits, while descriptors are short or not allowed to visits.
  *
- * Everything that comes from inside is checked: an id that was not given out, a word at
- * the wrong time end the sandbox. */
+ * Everything that comes from inside is checked: an id that was not given out,
+ * or a word at the wrong time, ends the sandbox. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,9 +41,9 @@ struct visit;
 struct port {
 	struct listener at;
 	uint16_t guest;
-	bool is_found;	  /* it was not named, but one of a range */
-	bool has_waiting; /* somebody may be in its queue */
-	uint32_t number;  /* of this one alone, for as long as the sandbox lives */
+	bool is_found;	  /* the port was found in a range, not named */
+	bool has_waiting; /* a connection may be in its queue */
+	uint32_t number;  /* unique for as long as the sandbox lives */
 };
 
 struct ports {
@@ -52,59 +54,64 @@ struct ports {
 	size_t fds_max;	     /* descriptors that all visits may have */
 	unsigned wide_count; /* pipes that were made larger */
 	uint32_t last_number, last_id;
-	uint32_t turn; /* which port is to let somebody in next, modulo their count */
+	uint32_t turn; /* the port that accepts next, modulo their count */
 	struct channel *channel; /* borrowed; NULL: not begun */
 	int epoll;		 /* owned; -1: there is no port */
 	int passing[2];		 /* owned: pipes that are on their way inside */
-	int64_t deaf_ms; /* nobody is let in until then: there was no descriptor left */
+	int64_t deaf_ms; /* nothing is accepted until then, since descriptors had run
+			  * out */
 	bool has_more, is_closed;
 	bool has_paths; /* there is, or was, a unix socket */
 };
 
 void ports_init(struct ports *p);
-/* Closes all; paths of unix sockets stay (listener_remove). */
+/* Closes everything; the paths of unix sockets stay (listener_remove). */
 void ports_done(struct ports *p);
 
-/* Those of the policy that are paths, or that are not.  Before anything of this
- * process's rights is given up for TCP; as who is to own it for paths. */
+/* Opens the policy's ports that are paths, or those that are not.  TCP ports
+ * are to be opened before the process gives up any rights, paths as the user
+ * that is to own them. */
 int ports_open(struct ports *p, const struct policy *policy, bool are_paths, struct err *e);
-/* One more; takes `at` over.  ERR_LIMIT: there are PUBLISH_MAX. */
+/* Adds one port; takes `at` over.  ERR_LIMIT: there are PUBLISH_MAX already. */
 int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e);
-/* It and its visits.  ERR_NOT_FOUND. */
+/* Removes a port and its visits.  ERR_NOT_FOUND: it is not published. */
 int ports_remove(struct ports *p, const char *host, struct err *e);
 
-/* Which were found in a range, a line each. */
+/* Writes a line for each port that was found in a range. */
 void ports_tell(const struct ports *p, int to);
 
-/* Lets them in from now on; the executor has said hello. */
+/* Accepts connections from now on; the executor has said hello. */
 void ports_begin(struct ports *p, struct channel *c);
-/* Nobody new is let in. */
+/* Accepts no connection from now on. */
 void ports_close(struct ports *p);
 
-/* The descriptors that all visits may have from now on, and those that they have.  Until
- * the first is called they may have as many as there are. */
+/* Sets how many descriptors all visits may have from now on, and tells how many
+ * they have.  Until ports_allow() is called they may have any number. */
 void ports_allow(struct ports *p, size_t fds);
 size_t ports_visit_fds(const struct ports *p);
 
-/* To be polled for POLLIN; -1: nothing. */
+/* The descriptor to be polled for POLLIN; -1: none. */
 int ports_fd(const struct ports *p);
-/* All that is open but for visits; returns how many. */
+/* Lists all open descriptors but those of visits; returns their number. */
 #define PORTS_FDS (PUBLISH_MAX + 1)
 size_t ports_fds(const struct ports *p, int ret[PORTS_FDS]);
-/* The visits of one port. */
+/* The number of visits of one port. */
 size_t ports_count(const struct ports *p, const struct port *port);
-/* When ports_work() has something to do without an event, in ms of clock.h: 0: never;
- * PORTS_AT_ONCE: a time that is past whenever this is asked. */
+/* When ports_work() has something to do without an event, in ms of clock.h.  0:
+ * never; PORTS_AT_ONCE: now, being a time that is always past. */
 #define PORTS_AT_ONCE 1
 int64_t ports_due(const struct ports *p);
-/* Moves what can be moved and lets in who can be.  -1: the channel is broken. */
+/* Moves the bytes that can be moved and accepts the connections that can be.
+ * -1: the channel is broken. */
 int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e);
 
-/* "finished" or "closed".  -1: it breaks the protocol. */
+/* Takes a frame "finished" or "closed".  -1: the frame breaks the protocol. */
 int ports_frame(struct ports *p, const struct frame *f, struct err *e);
 
-/* Nobody is inside any more: what was said is handed over, within a second; from then on
- * clients who have not taken it are reset. */
+/* For when no process is left inside.  Bytes that were sent are handed over,
+ * for a second at most; clients that have not taken theirs by then are
+ * reset. */
 void ports_end(struct ports *p);
-/* One turn of ports_end(), at `now`.  True: no visit is left; from `due` on none is. */
+/* Does one turn of ports_end(), at `now`.  True: no visit is left, which is
+ * always so from `due` on. */
 bool ports_part(struct ports *p, int64_t due, int64_t now);

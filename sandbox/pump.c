@@ -10,11 +10,11 @@
 
 #define STEP (64u << 10)
 
-/* Where a blocking descriptor is ready to be written to, this much fits
+/* When a blocking descriptor is ready to be written to, this many bytes fit
  * (PIPE_BUF, pipe(7)). */
 #define SMALL 4096
 
-/* The visible form of a byte takes up to 4. */
+/* The visible form of one byte takes up to 4 bytes. */
 #define PENDING_MAX (4 * STEP)
 
 void pump_init(struct pump *p, int from, int to, enum pump_mode mode)
@@ -49,7 +49,7 @@ static bool is_retry(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* At most `most` bytes, or what is left of a pipe without writers. */
+/* At most `most` bytes, and no more than are left in a pipe without writers. */
 static size_t step_of(const struct pump *p, size_t most)
 {
 	return p->is_last && p->left < most ? p->left : most;
@@ -60,7 +60,7 @@ static void took(struct pump *p, size_t len)
 	p->left -= p->left < len ? p->left : len;
 }
 
-/* A reader that has gone has read what it wanted. */
+/* EPIPE is no failure: a reader that has gone has read what it wanted. */
 static void note_failure(struct pump *p)
 {
 	if (errno != EPIPE)
@@ -76,10 +76,10 @@ static void run_splice(struct pump *p)
 		took(p, (size_t)n);
 		p->is_blocked = false;
 	} else if (n < 0 && errno == EINVAL) {
-		p->mode = PUMP_COPY; /* `from` is a thing that has no splice */
+		p->mode = PUMP_COPY; /* splice(2) does not work on `from` */
 	} else if (n < 0 && is_retry()) {
-		/* poll said that there is something to read, so it is the
-		 * other end that has no room. */
+		/* poll said that there is something to read, so the other end
+		 * has no room. */
 		p->is_blocked = !p->is_blocked;
 	} else {
 		if (n < 0)
@@ -88,7 +88,7 @@ static void run_splice(struct pump *p)
 	}
 }
 
-/* Moves what is pending on.  False when the other end is gone. */
+/* Writes pending bytes.  False: the other end is gone. */
 static bool flush(struct pump *p)
 {
 	size_t len = buffer_len(&p->pending);
@@ -108,8 +108,8 @@ static bool flush(struct pump *p)
 	return true;
 }
 
-/* The last byte of what was read may be the first half of something: it waits
- * for what comes next. */
+/* The last byte read may be the first half of a character or of a line's end:
+ * it is held back until the next one comes. */
 static void add_visible(struct pump *p, uint8_t *raw, size_t len)
 {
 	uint8_t last = raw[len - 1];
@@ -140,7 +140,8 @@ static bool fill_visible(struct pump *p)
 
 static bool fill(struct pump *p)
 {
-	uint8_t *to = buffer_reserve(&p->pending, STEP); /* empty now: it fits */
+	uint8_t *to = buffer_reserve(&p->pending, STEP); /* `pending` is empty now, so it
+							  * fits */
 	ssize_t n = read(p->from, to, step_of(p, STEP));
 
 	if (n < 0)
@@ -175,7 +176,8 @@ static void step(struct pump *p)
 		run_copy(p);
 }
 
-/* Others may still read the pipe, if they were given a descriptor of it. */
+/* Another process that was given a descriptor of the pipe may still read from
+ * it. */
 static void look_again(struct pump *p)
 {
 	int left = 0;
@@ -214,5 +216,5 @@ void pump_finish(struct pump *p)
 	if (is_through(p) && !p->held)
 		pump_done(p);
 	else if (p->left == 0)
-		p->is_blocked = true; /* to write what is held or pending */
+		p->is_blocked = true; /* so that held or pending bytes are written */
 }

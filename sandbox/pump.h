@@ -1,10 +1,10 @@
 /* pump -- carries bytes between the caller's descriptors and pipes of ours.
  *
- * What the caller has as stdin, stdout and stderr does not go into the
- * sandbox: through a pipe of the caller's a guest can write into its stdin and
- * read back its stdout, through ">>" it can truncate, a directory opens the
- * host, a terminal is the caller's keyboard.  Pipes of ours go in, and a pump
- * stands between.
+ * The caller's stdin, stdout and stderr do not go into the sandbox: through a
+ * pipe of the caller's a guest can write into its stdin and read back its
+ * stdout, through ">>" it can truncate, a directory opens the host, a terminal
+ * is the caller's keyboard.  Pipes of ours go in instead, and a pump carries
+ * the bytes between the two.
  *
  * A pump never blocks and never spins: pump_poll() says what it waits for, and
  * pump_run() does one step.  At most 64 KiB are under way in it. */
@@ -29,27 +29,29 @@ struct pump {
 	enum pump_mode mode;
 	bool is_blocked; /* waits for room at `to` */
 	bool is_last;	 /* pump_finish() was called */
-	size_t left;	 /* how much is then still to be read */
+	size_t left;	 /* then: bytes that are still to be read */
 	uint8_t held; /* PUMP_VISIBLE: half a character; 0: none */
 	struct buffer pending;
-	int failed; /* errno of the write that ended it; 0: none, or nobody read any more */
+	int failed; /* errno of the write that ended it; 0: none, or the reader had
+		     * gone */
 };
 
 /* Takes both descriptors over.  `from` and `to` may be blocking: a step is done
- * only when poll(2) said so, and writes to such are small. */
+ * only when poll(2) said so, and writes to a blocking descriptor are small. */
 void pump_init(struct pump *p, int from, int to, enum pump_mode mode);
 void pump_done(struct pump *p);
 
 bool pump_is_open(const struct pump *p);
 
-/* What to wait for; fd is -1 when it has ended. */
+/* The event to wait for; fd is -1 when the pump has ended. */
 struct pollfd pump_poll(const struct pump *p);
 
-/* Whoever wrote is dead: what is in the pipe now is all.  Without this a
- * descriptor that was passed on to somebody else, or that lies in a socket
- * which the kernel has not collected yet, would keep the pump waiting. */
+/* For when the writers are dead: the bytes that are in the pipe now are all.
+ * Without this call a descriptor that was passed on to another process, or that
+ * lies in a socket which the kernel has not collected yet, would keep the pump
+ * waiting. */
 void pump_finish(struct pump *p);
 
-/* One step.  Ends, closing both descriptors, when `from` has ended and all is
- * written, or when nobody reads `to` any more. */
+/* Does one step.  The pump ends, closing both descriptors, when `from` has
+ * ended and all is written, or when `to` has no reader any more. */
 void pump_run(struct pump *p);

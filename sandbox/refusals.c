@@ -27,14 +27,15 @@ void refusals_done(struct refusals *r)
 	own_close(&r->listener);
 }
 
-/* Kernel 6.6, and newer than the headers of some C libraries. */
+/* Kernel 6.6 has these; the headers of some C libraries are older. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1ul
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, uint64_t)
 #endif
 
-/* Who asks and who answers take turns, and on one processor if they may: a hint, without
- * which it takes up to three times as long. */
+/* The process that makes a call and the one that answers it take turns, on one
+ * processor if possible.  That is a hint to the kernel, without which an answer
+ * takes up to three times as long. */
 void refusals_listen(struct refusals *r, int listener)
 {
 	own_close(&r->listener);
@@ -44,7 +45,8 @@ void refusals_listen(struct refusals *r, int listener)
 
 /* --- tokens ----------------------------------------------------------------------- */
 
-/* Whole ones, and the time that was not enough for another stays. */
+/* Adds whole tokens only; time that was too short for another token counts the
+ * next time. */
 void refusals_refill(struct refusals *r, int64_t now)
 {
 	const int64_t more = (now - r->refilled_ms) * REFUSALS_PER_S / 1000;
@@ -105,7 +107,7 @@ static struct refused_call *find_row(struct refusals *r, const struct refused_ca
 	return &r->calls[r->count++];
 }
 
-/* What cannot be evaluated is the worst. */
+/* A program that cannot be evaluated counts as the worst action. */
 static uint32_t action_of(const struct seccomp_program *program,
 			  const struct seccomp_data *data)
 {
@@ -116,7 +118,7 @@ static uint32_t action_of(const struct seccomp_program *program,
 		       : SECCOMP_RET_KILL_PROCESS;
 }
 
-/* The errno of `program`, or 0 where it tells of no refusal. */
+/* The errno that `program` gives the call, or 0 if it reports no refusal. */
 static int error_of(const struct seccomp_program *program,
 		    const struct seccomp_data *data)
 {
@@ -143,20 +145,21 @@ static const struct refused_call *count(struct refusals *r,
 	return c;
 }
 
-/* Of a listener that poll(2) says has a call, SECCOMP_IOCTL_NOTIF_RECV waits for none:
- * the kernel counts calls that have come and are not received, so that of one whose
- * caller was interrupted since it is ENOENT. Nobody else receives from it. */
+/* While poll(2) says that the listener has a call, SECCOMP_IOCTL_NOTIF_RECV
+ * does not block: the kernel counts calls that came and were not received, so
+ * for a call whose caller was interrupted since it returns ENOENT.  No other
+ * process receives from this listener. */
 static bool receive(struct refusals *r, struct seccomp_notif *ret)
 {
 	struct pollfd p = { .fd = r->listener, .events = POLLIN };
 
 	if (r->listener < 0 || poll(&p, 1, 0) != 1)
 		return false;
-	*ret = (struct seccomp_notif){ 0 }; /* or EINVAL */
+	*ret = (struct seccomp_notif){ 0 }; /* else EINVAL */
 	if ((p.revents & POLLIN) &&
 	    ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, ret) == 0)
 		return true;
-	/* POLLHUP: nobody is left under the filter. */
+	/* POLLHUP: no process is left under the filter. */
 	if (!(p.revents & POLLIN) || (errno != ENOENT && errno != EINTR))
 		own_close(&r->listener);
 	return false;
@@ -164,8 +167,9 @@ static bool receive(struct refusals *r, struct seccomp_notif *ret)
 
 #define STATUS_MAX 4096
 
-/* The last number of the line NSsid, which has one for each pid namespace from ours to
- * its own (proc(5)); it waits, so that the number is still its own. */
+/* Reads the last number of the line NSsid, which has one for each pid namespace
+ * from ours to the caller's own (proc(5)).  The caller waits for our answer, so
+ * the number is still its own. */
 static pid_t session_of(uint32_t pid)
 {
 	static const char key[] = "\nNSsid:";
@@ -185,8 +189,8 @@ static pid_t session_of(uint32_t pid)
 	return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
-/* The one place where a call is let go on: the filter lets it through, and the trace only
- * notes it down (trace.h). */
+/* The only place where a call is allowed to go on: the filter permits it, and
+ * the trace only notes it down (trace.h). */
 static bool goes_on(const struct refusals *r, const struct seccomp_notif *call)
 {
 	struct seccomp_notif_resp resp = { .id = call->id,
@@ -196,7 +200,8 @@ static bool goes_on(const struct refusals *r, const struct seccomp_notif *call)
 	    action_of(r->filter, &call->data) != SECCOMP_RET_ALLOW)
 		return false;
 	trace_call(r->trace, r->listener, call);
-	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* or it has gone */
+	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* fails if the caller
+								    * has gone */
 	return true;
 }
 
@@ -209,7 +214,8 @@ static bool is_passed_on(const struct refusals *r, const struct seccomp_notif *c
 	return true;
 }
 
-/* What was interrupted meanwhile will come again, or has gone: it was not refused. */
+/* False: the caller was interrupted meanwhile.  It makes the call again or has
+ * gone; the call was not refused. */
 static bool answer(const struct refusals *r, uint64_t id, int error)
 {
 	struct seccomp_notif_resp resp = { .id = id, .error = -error };
@@ -231,7 +237,8 @@ const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session,
 	if (!r->trace)
 		r->tokens--;
 	const pid_t session = r->looks_at_sessions && call.pid ? session_of(call.pid) : 0;
-	/* One that it does not refuse cannot come, and would not be let through. */
+	/* A call that the filter does not refuse cannot come here.  If it did,
+	 * it would not be let through. */
 	if (!answer(r, call.id, error ? error : ENOSYS))
 		return NULL;
 	*ret_session = session;

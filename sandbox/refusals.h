@@ -1,33 +1,35 @@
-/* refusals -- calls that the filter of a sandbox has refused, as they happen.
+/* refusals -- the calls that a sandbox's filter has refused, as they happen.
  *
- * The filter has a listener where it can (seccomp_unotify(2); seccomp.h): the kernel
- * makes the call wait until somebody on this side has answered for it.  The answer is
- * the errno that the filter would have given without a listener: it is asked again
- * (bpf_eval.h), about what the kernel has copied of the call; nothing of the caller's
- * memory is looked at.  There is no other answer than an errno, and
- * SECCOMP_USER_NOTIF_FLAG_CONTINUE is none.  When nobody answers any more the kernel
- * does, with ENOSYS.
+ * Where it can, the filter has a listener (seccomp_unotify(2); seccomp.h): the
+ * kernel makes a refused call wait until this side has answered it.  The answer
+ * is the errno that the filter would have given without a listener: the filter
+ * is evaluated again (bpf_eval.h) on the kernel's copy of the call, and the
+ * caller's memory is not looked at.  An answer is always an errno, never
+ * SECCOMP_USER_NOTIF_FLAG_CONTINUE.  When the listener is gone the kernel
+ * itself answers, with ENOSYS.
  *
- * With a trace (`hutch run --learn`; trace.h) the filter asks about more calls: those
- * of the trace's table that it does not refuse are noted down and go on, and they alone.
- * It takes no tokens then, since who is held back by others' refusals learns nothing.
+ * With a trace (`hutch run --learn`; trace.h) the filter asks about more calls.
+ * Those in the trace's table that the filter does not refuse are noted down and
+ * go on, and only those.  No answer takes a token then, since a command that
+ * other refusals hold back teaches nothing.
  *
- * With a deputy (`--protect-missing`; deputy.h) it asks about those that make names, too:
- * what the filter does not refuse of them is passed on, and takes no tokens, but waits for
- * them like all that is behind what was refused.
+ * With a deputy (`--protect-missing`; deputy.h) the filter also asks about
+ * calls that make names.  Those that it does not refuse are passed on to the
+ * deputy.  They take no tokens, but wait for one if they are queued behind a
+ * refused call.
  *
  *	refusals_init, the filter filled in, refusals_listen
  *	in a loop: refusals_watch, poll(2) until refusals_due() at most, refusals_take,
  *		refusals_expire
  *	refusals_done
  *
- * Who makes refused calls as fast as he can waits in them: for each there must be a
- * token, of which there are REFUSALS_BURST and then REFUSALS_PER_S. Without one the
- * listener is not looked at.  So nothing on this side may ever wait for the inside
- * without serving this.
+ * A command that makes refused calls as fast as it can has to wait in them:
+ * each answer takes a token, of which there are REFUSALS_BURST and then
+ * REFUSALS_PER_S.  Without a token the listener is not looked at.  So nothing
+ * on this side may ever wait for the inside without serving this.
  *
- * What is kept is one row for each kind of call that can be refused, and not for each
- * call. */
+ * This module keeps one row for each kind of call that can be refused, not for
+ * each call. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -42,32 +44,34 @@ struct list;
 struct seccomp_program;
 struct trace;
 
-/* More than there are kinds of calls that the filter refuses (syscalls.h). */
+/* More than the kinds of calls that the filter refuses (syscalls.h). */
 #define REFUSALS_MAX 128
 
 #define REFUSALS_BURST 500
 #define REFUSALS_PER_S 500
-/* How long nobody looks when there is no token left, in ms: some come at once. */
+/* The pause when no token is left, in ms; several tokens come after it at
+ * once. */
 #define REFUSALS_PAUSE_MS 20
-/* So many are answered in one turn of a loop. */
+/* Calls that are answered in one turn of a loop. */
 #define REFUSALS_TURN 16
 
 struct refused_call {
 	struct syscall_kind call;
-	bool is_floor; /* which nothing replaces; else by the default profile */
+	bool is_floor; /* refused by the floor, which nothing replaces; else by the
+			* default profile */
 	uint64_t count;
 	int64_t first_ms, last_ms; /* since 1970 */
 };
 
 struct refusals {
 	int listener; /* owned; -1: none, or not any more */
-	const struct seccomp_program *filter; /* borrowed: by what is refused */
-	struct trace *trace; /* borrowed; NULL: nothing goes on */
-	struct deputy *deputy; /* borrowed; NULL: nobody does anything for the inside */
+	const struct seccomp_program *filter; /* borrowed: the program that refuses */
+	struct trace *trace; /* borrowed; NULL: no call goes on */
+	struct deputy *deputy; /* borrowed; NULL: names are not made by another process */
 	struct refused_call calls[REFUSALS_MAX];
 	size_t count;
-	uint64_t others; /* for which there was no row */
-	bool looks_at_sessions; /* somebody wants to know */
+	uint64_t others; /* refusals for which there was no row */
+	bool looks_at_sessions; /* refusals_take() also finds the session */
 	unsigned tokens;
 	int64_t refilled_ms; /* clock.h; 0: not yet */
 };
@@ -83,19 +87,21 @@ struct pollfd refusals_watch(const struct refusals *r);
 int64_t refusals_due(const struct refusals *r);
 void refusals_expire(struct refusals *r, int64_t now);
 
-/* Answers one call that waits; never waits itself.  Its row, for as long as no other
- * function is called; NULL: there was none, or no token, or it went on.  *ret_session is the leader of
- * the session of who made it, as the inside numbers it, by the kernel's word; 0: it is
- * not known, or r->looks_at_sessions is not set. */
+/* Answers one waiting call; never waits itself.  Returns the call's row, valid
+ * until another function is called; NULL: no call waited, there was no token,
+ * or the call went on.  *ret_session is the session leader of the calling
+ * process, as the inside numbers it and as the kernel reports it; 0: it is not
+ * known, or r->looks_at_sessions is not set. */
 const struct refused_call *refusals_take(struct refusals *r, pid_t *ret_session,
 					 int64_t now);
 
-/* The bucket alone, at a time of clock.h. */
+/* Refills the tokens alone, at a time of clock.h. */
 void refusals_refill(struct refusals *r, int64_t now);
 
 /* --- what is told of them (refusals_tell.c); all allocated ------------------------- */
 
-/* Whether its latest one is to be told: the first, the tenth, the hundredth, ... */
+/* Whether the latest refusal is to be reported: the first, the tenth, the
+ * hundredth, ... */
 bool refused_call_is_news(const struct refused_call *c);
 
 /* {"what":...,"path":null,"layer":"seccomp","rule":...,"remedy":...,"count":...} */
@@ -104,7 +110,7 @@ char *refused_call_json(const struct refused_call *c);
 char *refused_call_members(const struct refused_call *c);
 /* "mount was refused, 3 times (seccomp: the default profile)" */
 char *refused_call_sentence(const struct refused_call *c);
-/* What would help to go on. */
+/* A suggestion how to go on. */
 char *refused_call_remedy(const struct refused_call *c);
 const char *refused_call_rule(const struct refused_call *c);
 

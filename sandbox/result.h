@@ -22,37 +22,39 @@ enum run_status {
 /* hutch's own exit codes (docs/hutch-run.md). */
 enum { EXIT_TIMED_OUT = 124, EXIT_HUTCH = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-/* What was asked for, with --best-effort, and not had; bits. */
+/* Options that were given, with --best-effort, and could not be met; bits. */
 enum degraded {
 	DEGRADED_MEMORY = 1,
 	DEGRADED_CPUS = 2,
 	DEGRADED_PIDS = 4,
 	DEGRADED_DISK = 8,
-	DEGRADED_IMAGE = 16, /* nobody asked: a copy, as there is no overlayfs */
+	DEGRADED_IMAGE = 16, /* not by --best-effort: a copy, as there is no overlayfs */
 	DEGRADED_ISOLATION = 32, /* --isolation landlock */
-	DEGRADED_PROTECT = 64, /* what the host replaces is not noticed */
-	DEGRADED_PAUSE = 128 /* it was paused by signals, which can be undone inside */
+	DEGRADED_PROTECT = 64, /* files that the host replaces are not noticed */
+	DEGRADED_PAUSE = 128 /* paused by signals, which can be undone inside */
 };
 #define DEGRADED_COUNT 8
 
 /* "exited", "signaled", ... */
 const char *result_status_name(enum run_status status);
 
-/* Their flags as the inside of a JSON array: "memory","cpus"; allocated. */
+/* The options of these bits as the inside of a JSON array: "memory","cpus";
+ * allocated. */
 char *result_degraded(unsigned degraded);
 
-/* The flag, without its dashes, of bit `i`. */
+/* The option, without its dashes, of bit `i`. */
 const char *result_degraded_name(unsigned i);
 
 struct result {
 	enum run_status status;
-	int exit_code; /* what hutch exits with */
+	int exit_code; /* hutch's own exit code */
 	int signal;    /* 0: none */
 	double wall_s, user_s, sys_s;
 	uint64_t memory_peak, pids_peak; /* 0: unknown */
 	unsigned degraded;		 /* enum degraded */
 	char *refused; /* owned: objects, the inside of a JSON array; NULL: none */
-	struct list told; /* owned: of what was refused, sentence and remedy in turn */
+	struct list told; /* owned: for each refused call a sentence and a remedy, in
+			   * turn */
 	struct err error;		 /* kind ERR_NONE: none */
 };
 
@@ -61,22 +63,22 @@ void result_done(struct result *r);
 void result_exited(struct result *r, int code);
 void result_signaled(struct result *r, int signal);
 void result_timeout(struct result *r);
-/* Killed for want of memory, for the reason in `error`. */
+/* The command was killed for want of memory; `error` has the reason. */
 void result_oom(struct result *r, const struct err *error);
-/* What the filter has refused (refusals.h). */
+/* Takes over the calls that the filter has refused (refusals.h). */
 void result_refused(struct result *r, const struct refusals *refusals);
 /* hutch failed, or the command could not be started: `code` 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
 
-/* What the executor says of a command that it could not start, as an error, and the exit
- * code for it: 125, 126 or 127, as shells have it. */
+/* Turns the executor's answer that it could not start a command into an error,
+ * and returns the exit code for it: 125, 126 or 127, as in shells. */
 int result_not_started(const struct failed *failed, const struct exec *x, struct err *e);
 
 /* An error as an object: kind, message, remedy; null for none.  Allocated. */
 char *result_error_json(const struct err *error);
 
-/* The command's output did not all get where it was to go, because of `why`: a failure of
- * ours, unless the command has failed by itself. */
+/* The command's output could not all be delivered, because of `why`: a failure
+ * of hutch's, unless the command has failed by itself. */
 void result_undelivered(struct result *r, const struct err *why);
 
 /* The object of `hutch run --json`, one line.  Allocated.  No key is left

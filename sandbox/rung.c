@@ -34,12 +34,13 @@ enum watch { WATCH_LINE, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 struct rung {
-	struct launch l; /* of it: who, plan, filters, stdio, folder, signals */
+	struct launch l; /* the parts in use: who, plan, filters, stdio, folder,
+			  * signals */
 	struct grants grants;
 	struct keeper keeper;
 	struct exec exec;
-	struct seccomp_program filters[3]; /* of this rung alone */
-	bool is_trial; /* without a private folder */
+	struct seccomp_program filters[3]; /* for --isolation landlock alone */
+	bool is_trial; /* for hutch doctor: no private folder is made */
 	struct result *result;
 	enum state state;
 	bool has_verdict;
@@ -60,7 +61,8 @@ static void set_unless_said(struct rung *r, const char *name, const char *value)
 		list_set_env(&r->l.plan.env, pair);
 }
 
-/* There is no agent here: the command is who the files belong to. */
+/* There is no user "agent" here: the command runs as the user that the files
+ * belong to. */
 static void plan_user(struct rung *r)
 {
 	AUTO_FREE char *listed = identity_name(r->l.who.uid);
@@ -70,8 +72,8 @@ static void plan_user(struct rung *r)
 	set_unless_said(r, "LOGNAME", name);
 }
 
-/* A resolver asks by UDP, which Landlock cannot bound, unless it is told otherwise
- * (resolv.conf(5)). */
+/* A resolver asks by UDP, which Landlock cannot bound, unless RES_OPTIONS tells
+ * it to use TCP (resolv.conf(5)). */
 static void plan_environment(struct rung *r, const char *private)
 {
 	const struct policy *policy = r->l.policy;
@@ -124,7 +126,7 @@ static int prepare(struct rung *r, bool is_dry_run, struct err *e)
 
 	if (check_kernel(e) < 0 || identity_decide(l->policy, &l->who, e) < 0)
 		return -1;
-	/* As whoever called, root included. */
+	/* These are opened as the user that called, root included. */
 	if ((!is_dry_run && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    launch_load_filter(l, e) < 0)
 		return -1;
@@ -172,7 +174,7 @@ static void choose_filters(struct rung *r, struct keeper_parts *parts)
 	add_filter(parts, &r->l.filter);
 	for (size_t i = 0; i < ARRAY_LEN(r->filters); i++)
 		add_filter(parts, &r->filters[i]);
-	/* Last: it may forbid seccomp(2) itself. */
+	/* The user's profile comes last: it may forbid seccomp(2) itself. */
 	add_filter(parts, &r->l.profile);
 }
 
@@ -195,7 +197,7 @@ static int start(struct rung *r, struct err *e)
 	if (keeper_start(&parts, &r->keeper, e) < 0)
 		return -1;
 	stdio_handed_over(&r->l.stdio);
-	/* As launch_start() says. */
+	/* For the reason given in launch_start(). */
 	if ((r->l.who.was_root || r->l.policy->secrets.count) && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
@@ -261,13 +263,14 @@ static void on_line(struct rung *r)
 		(void)err_set(&e, ERR_GONE, "the keeper of the command was killed");
 		if (take_verdict(r))
 			result_failed(r->result, EXIT_HUTCH, &e);
-		keeper_done(&r->keeper); /* nobody writes any more */
+		keeper_done(&r->keeper); /* no process writes to it any more */
 		break;
 	}
 	drain(r);
 }
 
-/* A signal to us is one for the command.  Where that does not end it, we do. */
+/* A signal to hutch is passed to the command.  Where that does not end the
+ * command, hutch ends it. */
 static void on_signal(struct rung *r, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
@@ -281,7 +284,7 @@ static void on_signal(struct rung *r, int signo, int64_t now)
 	if (take_verdict(r))
 		result_signaled(r->result, signo);
 	keeper_end(&r->keeper);
-	/* Undelivered output holds nobody back who wants to leave. */
+	/* Undelivered output does not keep hutch from ending. */
 	if (r->state == DRAINING)
 		r->state = DONE;
 }
@@ -328,7 +331,8 @@ static void serve(struct rung *r, const struct pollfd w[WATCH_COUNT], int64_t no
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&io->pumps[i]);
-	/* Before the line, which may tell of the end already. */
+	/* The failure is read before the line, which may report the end
+	 * already. */
 	if (w[WATCH_FAILURE].revents)
 		on_failure(r);
 	if (w[WATCH_LINE].revents && r->keeper.failure < 0)

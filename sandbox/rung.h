@@ -11,22 +11,24 @@
  *	deliver what was written
  *	close the line ---------------> remove the folder
  *
- * Nothing is mounted and no id is mapped: the command is the user, on the host's paths,
- * beside the user's other processes.  docs/threat-model.md has what it keeps of each
- * promise.  Whatever needs a namespace or a cgroup, isolation_check() has refused. */
+ * Nothing is mounted and no id is mapped: the command is the user, on the
+ * host's paths, beside the user's other processes. docs/threat-model.md says
+ * how much of each promise holds here. isolation_check() has refused every
+ * option that needs a namespace or a cgroup. */
 #pragma once
 #include <stdbool.h>
 
 struct policy;
 struct result;
 
-/* From a checked policy to the end of its command, after launch_ready().  As root it leaves
- * this process an ordinary user. */
+/* Runs a checked policy's command to its end, after launch_ready().  If called
+ * as root, this process is an ordinary user afterwards. */
 void rung_run(const struct policy *policy, bool is_dry_run, struct result *ret);
 
-/* The same without a private folder, so that nothing is made: for hutch doctor.  The policy
- * names a working directory. */
+/* For hutch doctor: does the same without a private folder, so that nothing is
+ * made.  The policy names a working directory. */
 void rung_try(const struct policy *policy, struct result *ret);
 
-/* What is weaker here, for whoever has asked for it and for whoever could. */
+/* The text that says how this is weaker, for the user that asked for it and for
+ * one that could. */
 extern const char rung_loses[];

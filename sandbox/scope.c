@@ -19,8 +19,8 @@
 
 #define SENTENCE_MAX 400
 
-/* Is it a socket of ours, at which somebody answers?  One that was left behind by a
- * session does not. */
+/* Whether `path` is a socket of this user at which a process answers.  A socket
+ * that was left behind by a session does not answer. */
 static bool is_answered(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -31,12 +31,12 @@ static bool is_answered(const char *path)
 		return false;
 	memcpy(at.sun_path, path, strlen(path));
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* EAGAIN: others wait there, too (unix(7)). */
+	/* EAGAIN: other clients wait there, too (unix(7)). */
 	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 || errno == EAGAIN;
 }
 
-/* A variable that was left behind by sudo names another user's bus: only what is
- * ours counts. */
+/* A variable that was left behind by sudo names another user's bus, so a socket
+ * counts only if this user owns it. */
 static char *bus_path(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -59,7 +59,7 @@ bool scope_has_bus(void)
 	return path != NULL;
 }
 
-/* In the child: nothing of ours but a pipe for one sentence. */
+/* In the child, which keeps nothing of ours but a pipe for one sentence. */
 __attribute__((noreturn)) static void run(const char *program, char *const *env, int says)
 {
 	AUTO_FREE char *pid = text_format("%d", (int)getppid());
@@ -106,8 +106,8 @@ int scope_enter(struct err *e)
 	own_close(&ends[1]);
 	if (pid < 0)
 		return err_sys(e, "fork for hutch-scope");
-	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* else: no sentence */
-	own_close(&listen); /* one that says more must not wait for us */
+	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* on failure: no sentence */
+	own_close(&listen); /* a program that writes more must not wait for us */
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_sys(e, "wait for hutch-scope");

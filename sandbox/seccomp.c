@@ -56,7 +56,7 @@ static const struct sock_filter rung_early_program[] = {
 #include "gen/seccomp_rung_early.h"
 };
 
-/* A request, with all that its answer depends on. */
+/* A request, with all that the resulting program depends on. */
 struct order {
 	const struct seccomp_request *request;
 	char kernel[16]; /* "6.1" */
@@ -112,7 +112,7 @@ static int read_profile(struct order *o, struct err *e)
 	return io_read_file(fd, path, PROFILE_MAX, &o->profile, &o->len, e);
 }
 
-/* Docker's minKernel asks for a kernel: "6.1.0-13-amd64" is 6.1. */
+/* The kernel's version for Docker's minKernel: "6.1.0-13-amd64" is 6.1. */
 static int read_host(struct order *o, struct err *e)
 {
 	struct utsname host;
@@ -126,8 +126,8 @@ static int read_host(struct order *o, struct err *e)
 	return 0;
 }
 
-/* All that the program depends on.  The compiler has libseccomp's tables inside, so
- * that its file stands for them. */
+/* The key holds all that the program depends on.  The compiler has libseccomp's
+ * tables inside, so its file stands for them. */
 static void make_key(const struct order *o, struct seccomp_key *ret)
 {
 	const struct stat *c = &o->compiler;
@@ -145,7 +145,7 @@ static void make_key(const struct order *o, struct seccomp_key *ret)
 	(void)fprintf(out, "profile %zu\n", o->len);
 	(void)fwrite(o->profile, 1, o->len, out);
 	if (fclose(out))
-		abort(); /* a stream in memory fails only for want of it */
+		abort(); /* a stream in memory fails only when memory is short */
 }
 
 static struct sock_filter *compile(const struct order *o, size_t *ret_count,
@@ -188,7 +188,7 @@ static int find_or_compile(const struct order *o, const struct seccomp_key *key,
 		insns = compile(o, &count, e);
 		if (!insns)
 			return -1;
-		if (cache >= 0) /* a full disk makes the next launch slower, no more */
+		if (cache >= 0) /* a full disk only makes the next launch slower */
 			(void)seccomp_cache_put(cache, key, insns, count);
 	}
 	*ret = (struct seccomp_program){ .insns = insns, .count = count, .owned = insns };
@@ -256,9 +256,9 @@ void seccomp_pretend_above(struct seccomp_program *ret)
 	ret->insns = ret->owned;
 }
 
-/* Without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): whoever is interrupted while he
- * waits makes the call again and is refused then, and a launcher that stands still is to
- * hold nobody against his signals. */
+/* Without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): a process that is
+ * interrupted while it waits makes the call again and is refused then, and a
+ * launcher that does not answer must not keep a process from its signals. */
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e)
 {
@@ -317,7 +317,7 @@ int seccomp_install_listening(const struct seccomp_program *program, int *ret_li
 	return 0;
 }
 
-/* Newer than the headers of some C libraries. */
+/* Some C libraries' headers are older than this flag. */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* An entry: this header, the key, the instructions. */
+/* The start of an entry; the key and the instructions follow. */
 struct header {
 	char magic[8];
 	uint64_t sum; /* of key and instructions */
@@ -41,13 +41,13 @@ static void put_name(char name[NAME_LEN], const struct seccomp_key *key)
 	(void)snprintf(name, NAME_LEN, "%016llx", hash); /* always fits */
 }
 
-/* Nobody but the user (and root) could have written it. */
+/* Only the user (and root) can have written the file. */
 static bool is_own(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Best effort: what is missing afterwards, open(2) tells. */
+/* Best effort: if a folder is missing afterwards, the next open(2) fails. */
 static void make_folders(const char *path)
 {
 	char part[PATH_MAX];
@@ -96,7 +96,7 @@ static bool read_full(int fd, void *to, size_t len)
 	return true;
 }
 
-/* Does `body`, the key and the instructions behind it, belong to the key? */
+/* Whether `body`, a key with the instructions behind it, belongs to the key. */
 static bool is_right(const struct header *h, const char *body,
 		     const struct seccomp_key *key)
 {
@@ -135,8 +135,8 @@ struct sock_filter *seccomp_cache_get(int dir, const struct seccomp_key *key,
 	return insns;
 }
 
-/* Two launches that write the same entry at once may swap files; whatever half of
- * one becomes visible is told by its sum. */
+/* Two launches that write the same entry at once may swap files; the sum gives
+ * away an entry of which only a part has become visible. */
 static int create(int dir, const char *name)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;

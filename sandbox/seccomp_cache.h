@@ -1,15 +1,16 @@
 /* seccomp_cache -- finished filters, kept by content.
  *
- * An entry's name is a hash of its key, and the entry holds the key itself, which is
- * compared in full: two keys of one hash cost a compilation, never a wrong filter.  An
- * entry that is cut, altered, someone else's or writable by others is no entry, and is
- * written anew.  All of the folder may be deleted at any time. */
+ * An entry's name is a hash of its key, and the entry holds the key itself,
+ * which is compared in full: two keys of one hash cost a compilation, never a
+ * wrong filter.  An entry that is cut, altered, another user's or writable by
+ * others does not count, and is written anew.  All of the folder may be deleted
+ * at any time. */
 #pragma once
 #include <stddef.h>
 
 struct sock_filter;
 
-/* What a program depends on, as bytes. */
+/* All that a program depends on, as bytes. */
 struct seccomp_key {
 	char *bytes;
 	size_t len;
@@ -23,6 +24,6 @@ int seccomp_cache_open(const char *path);
 struct sock_filter *seccomp_cache_get(int dir, const struct seccomp_key *key,
 				      size_t *ret_count);
 
-/* Keeps a program; -1 with errno if that failed, which harms nobody. */
+/* Keeps a program; -1 with errno if that failed, which does no harm. */
 int seccomp_cache_put(int dir, const struct seccomp_key *key,
 		      const struct sock_filter *insns, size_t count);

@@ -18,12 +18,14 @@
 
 enum stream { TO_STDIN, FROM_STDOUT, FROM_STDERR, STREAM_COUNT };
 
-/* One conversation.  A stream that has ended has descriptor -1, which poll skips. */
+/* One run of the compiler.  A stream that has ended has descriptor -1, which
+ * poll skips. */
 struct talk {
 	int fds[STREAM_COUNT]; /* our ends */
 	const char *profile;
 	size_t len, sent;
-	char program[PROGRAM_MAX + 1]; /* one more: to see that it is too long */
+	char program[PROGRAM_MAX + 1]; /* one byte more, to see that a program is too
+					* long */
 	size_t program_len;
 	char sentence[ERR_TEXT_MAX];
 	size_t sentence_len;
@@ -54,7 +56,8 @@ static void feed(struct talk *t)
 		end_stream(t, TO_STDIN);
 }
 
-/* Takes what there is; what has no room is read and dropped. */
+/* Reads the bytes that are there; those for which there is no room are
+ * dropped. */
 static void drain(struct talk *t, enum stream s)
 {
 	const bool is_program = s == FROM_STDOUT;
@@ -121,7 +124,8 @@ static int open_streams(struct talk *t, int theirs[STREAM_COUNT], struct err *e)
 	return 0;
 }
 
-/* Signals as after a login: what the launcher blocks or ignores is its own affair. */
+/* The compiler starts with all signals unblocked and at their defaults,
+ * whatever the launcher blocks or ignores. */
 static int set_signals(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
@@ -143,10 +147,10 @@ static int start(char *const *argv, const int theirs[STREAM_COUNT], pid_t *ret,
 
 	if (posix_spawn_file_actions_init(&actions) || posix_spawnattr_init(&attr) ||
 	    set_signals(&attr))
-		abort(); /* only for want of memory */
+		abort(); /* they fail only for want of memory */
 	for (int s = 0; s < STREAM_COUNT; s++)
 		if (posix_spawn_file_actions_adddup2(&actions, theirs[s], s))
-			abort(); /* the same */
+			abort(); /* fails only for want of memory */
 	errno = posix_spawn(ret, argv[0], &actions, &attr, argv, no_environment);
 	const int rc = errno ? err_sys(e, "run the seccomp compiler %s", argv[0]) : 0;
 

@@ -18,13 +18,14 @@
 #include "base/own.h"
 #include "sandbox/plan.h"
 
-/* That a name is another file's from now on, or nobody's. */
+/* The events by which a name may now lead to another file, or to none. */
 #define CHANGES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
-/* Of events that are read at once. */
+/* The bytes of events that are read at once. */
 #define EVENTS_BYTES 16384
 
-/* A file and no other.  Where the file system has no time of birth it is 0. */
+/* Identifies one file.  Where the file system has no time of birth that is
+ * 0. */
 struct face {
 	dev_t dev;
 	uint64_t ino;
@@ -37,7 +38,7 @@ struct post {
 	const char *path; /* borrowed from the plan */
 	const char *name; /* the last part of it */
 	struct face face;
-	bool is_absent;	  /* and is to stay so: it has no face */
+	bool is_absent;	  /* the name is to stay absent: it has no face */
 	bool is_lost, is_given_up;
 };
 
@@ -53,7 +54,7 @@ void sentry_done(struct sentry *s)
 	sentry_init(s);
 }
 
-/* A file with another name can be written to by that one (protected.h). */
+/* A file with a second name could be written to by that name (protected.h). */
 static int look_at(const char *path, struct face *ret)
 {
 	struct statx st;
@@ -119,7 +120,8 @@ static int watch_folder(struct sentry *s, const char *path, size_t len, struct e
 	return watch < 0 ? refuse_watch(folder, e) : watch;
 }
 
-/* The folder first: what is changed behind that is told. */
+/* The folder is watched before the file is looked at, so that a change after
+ * that is reported. */
 static struct post *begin_post(struct sentry *s, const char *path, struct err *e)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -188,7 +190,7 @@ int sentry_post(struct sentry *s, const struct plan *p, struct err *e)
 
 /* --- events ----------------------------------------------------------------------- */
 
-/* The first that is not before `at`. */
+/* The first post that is not before `at`. */
 static struct post *find(const struct sentry *s, const struct post *at)
 {
 	size_t low = 0, high = s->count;
@@ -219,7 +221,8 @@ static void look_from(struct sentry *s, struct post *first, int watch)
 			lose(s, p);
 }
 
-/* What a file system may take for another name, beyond capitals in ASCII. */
+/* Whether a file system may take this name for another one, for more than
+ * capitals in ASCII. */
 static bool is_odd(const char *name)
 {
 	size_t len = strlen(name);
@@ -230,8 +233,9 @@ static bool is_odd(const char *name)
 	return len && (name[len - 1] == '.' || name[len - 1] == ' ');
 }
 
-/* The inside cannot do anything to a mount point (EBUSY), so an event of such a name is the
- * host's: a mount that it took away is not back when the same file is (link(2), rm, mv). */
+/* The inside cannot do anything to a mount point (EBUSY), so an event with such
+ * a name comes from the host.  The mount that the host took away does not come
+ * back when the same file does (link(2), rm, mv). */
 static void take_name(struct sentry *s, int watch, const char *name)
 {
 	struct post *p = find(s, &(struct post){ .watch = watch, .name = name });
@@ -241,7 +245,7 @@ static void take_name(struct sentry *s, int watch, const char *name)
 			lose(s, p);
 }
 
-/* `looked`: a folder that was looked through for this read(2). */
+/* `looked`: the folder whose names were all looked at during this read(2). */
 static void take_event(struct sentry *s, const struct inotify_event *event, int *looked)
 {
 	if (event->mask & IN_Q_OVERFLOW) {
@@ -252,7 +256,7 @@ static void take_event(struct sentry *s, const struct inotify_event *event, int 
 		take_name(s, event->wd, event->name);
 	if ((event->len && !is_odd(event->name)) || event->wd == *looked)
 		return;
-	/* Without a name it is the folder that is no more. */
+	/* An event without a name: the folder itself is gone. */
 	look_from(s, find(s, &(struct post){ .watch = event->wd, .name = "" }), event->wd);
 	*looked = event->wd;
 }
@@ -266,7 +270,8 @@ static bool say_lost(const struct sentry *s, struct err *e)
 		if (!s->posts[i].is_lost)
 			continue;
 		more += first != NULL;
-		/* What leads to the others says more. */
+		/* The shortest path may be the folder of the others, and is
+		 * reported. */
 		if (!first || strlen(s->posts[i].path) < strlen(first->path))
 			first = &s->posts[i];
 	}
@@ -282,7 +287,8 @@ static bool say_lost(const struct sentry *s, struct err *e)
 	return true;
 }
 
-/* One read(2) a call, so that whoever makes events holds nobody up. */
+/* Does one read(2) a call, so that a process that makes many events holds up
+ * nothing else. */
 bool sentry_look(struct sentry *s, struct err *e)
 {
 	_Alignas(struct inotify_event) char events[EVENTS_BYTES];

@@ -13,17 +13,17 @@
 
 int sockets_refuse_unix(struct err *e)
 {
-	/* No check of the architecture: calls of a foreign one are refused by
-	 * the sandbox's own filter, and a refusal too many does no harm.  The
-	 * family is an int: the kernel looks at its lower half only, and that
-	 * comes first in memory on both our architectures. */
+	/* The filter does not check the architecture: the sandbox's own filter
+	 * refuses calls of a foreign one, and one refusal too many does no
+	 * harm.  The family is an int: the kernel looks at its lower half only,
+	 * which comes first in memory on both our architectures. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 2),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 5, 6),
-		/* One of a pair of datagram sockets, and SOCK_RAW makes those
-		 * too, sends to any name; the other two kinds do not. */
+		/* A socketpair(2) of datagram sockets, which SOCK_RAW makes
+		 * too, can send to any name; the other two kinds cannot. */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf), /* SOCK_TYPE_MASK */

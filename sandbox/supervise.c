@@ -9,9 +9,10 @@
  *	any		pid 1 was reaped		-> DRAINING
  *	DRAINING	all output is delivered		   done
  *
- * Every verdict is set once: what came first counts.  When pid 1 is gone nobody
- * writes any more.  What is in its pipes then is all that is delivered: their ends
- * may have been passed on to others, so their closing is not waited for. */
+ * Every verdict is set once: the first one counts.  When pid 1 is gone no
+ * process inside writes any more.  The bytes that are in its pipes then are all
+ * that is delivered: the write ends may have been passed on to other processes,
+ * so their closing is not waited for. */
 #include "sandbox/supervise.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ struct supervisor {
 	struct countdown countdown;
 };
 
-/* What the caller ignores, as nohup does, is not for us either. */
+/* A signal that the caller ignores, as nohup has it do, is ignored here too. */
 static bool is_ignored(int signo)
 {
 	struct sigaction now;
@@ -74,7 +75,7 @@ int supervise_signals(struct err *e)
 	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
-/* What pid 1 is reaped with afterwards says nothing any more. */
+/* Pid 1's exit status no longer matters after this. */
 static void end_sandbox(struct supervisor *s)
 {
 	guest_end(&s->guest);
@@ -131,12 +132,12 @@ static int on_exited(struct supervisor *s, const struct frame *f, struct err *e)
 	else if (!s->has_verdict)
 		result_exited(s->result, (int)x.status);
 	s->has_verdict = true;
-	/* The executor ends now by itself, or should: it is not waited for. */
+	/* The executor ends by itself now, or should: it is not waited for. */
 	end_sandbox(s);
 	return 0;
 }
 
-/* What the executor may say, and when (docs/protocol.md). */
+/* The messages that the executor may send, and when (docs/protocol.md). */
 static const struct answer {
 	enum state when;
 	int (*take)(struct supervisor *, const struct frame *, struct err *);
@@ -149,7 +150,7 @@ static const struct answer {
 static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct supervisor *s = who;
-	const struct answer *a = &answers[f->type]; /* guest.c has seen to the range */
+	const struct answer *a = &answers[f->type]; /* guest.c has checked the range */
 
 	if (!a->take || s->state != a->when || f->id != COMMAND_ID)
 		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
@@ -169,15 +170,17 @@ static void on_resize(struct supervisor *s)
 		guest_broke_protocol(&s->guest, &e);
 }
 
-/* A signal to us is one for the command.  Where that does not end it, we do:
- * nobody who ends hutch wants to find the sandbox still there. */
+/* A signal to hutch is passed to the command.  Where that does not end the
+ * command, hutch does: a user that ends hutch does not expect the sandbox to go
+ * on. */
 static void on_signal(struct supervisor *s, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
 		return on_resize(s);
 	const bool may_ask = countdown_signal(&s->countdown, signo, now);
-	/* The command may be running and its "started" still on its way; the
-	 * executor takes requests in order.  One that has not said hello may never. */
+	/* The command may be running while its "started" is still on its way;
+	 * the executor takes requests in order.  An executor that has not said
+	 * hello may never do so. */
 	if (s->guest.state == GUEST_READY && s->state < ENDING && may_ask)
 		return send_signal(s, signo);
 	if (signo == SIGUSR1 || signo == SIGUSR2)
@@ -186,7 +189,7 @@ static void on_signal(struct supervisor *s, int signo, int64_t now)
 		result_signaled(s->result, signo);
 	s->has_verdict = true;
 	end_sandbox(s);
-	/* Undelivered output holds nobody back who wants to leave. */
+	/* Undelivered output does not keep hutch from ending. */
 	if (s->state == DRAINING)
 		s->state = DONE;
 }
@@ -204,7 +207,7 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-/* The verdict, where the guest ended for a reason of its own. */
+/* Sets the verdict if the guest ended for a reason of its own. */
 static void judge(struct supervisor *s)
 {
 	const struct guest *g = &s->guest;
@@ -213,7 +216,8 @@ static void judge(struct supervisor *s)
 		return;
 	s->has_verdict = true;
 	if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
-		/* The kernel's OOM killer, or an administrator. */
+		/* The kernel's OOM killer, or an administrator, has killed pid
+		 * 1. */
 		result_signaled(s->result, WTERMSIG(g->status));
 	else if (g->cause == GUEST_OUT_OF_MEMORY)
 		result_oom(s->result, &g->error);
@@ -232,7 +236,7 @@ static void on_gone(struct supervisor *s)
 	pump_finish(&s->run->stdio->pumps[2]);
 }
 
-/* What has come of the guest in this turn. */
+/* Takes over the guest's changes in this turn. */
 static void look_at_guest(struct supervisor *s)
 {
 	if (channel_has_passed(&s->guest.channel))

@@ -1,7 +1,7 @@
 /* supervise -- watches one sandbox that runs one command, to its end.
  *
- * One process, one poll(2), no thread.  What it watches: the child's failure
- * socket, the executor's channel, the sandbox's pidfd, signals to us, the
+ * One process, one poll(2), no thread.  The process watches the child's failure
+ * socket, the executor's channel, the sandbox's pidfd, signals to hutch, the
  * deadline, and the pumps. */
 #pragma once
 #include <stdint.h>
@@ -20,16 +20,16 @@ struct run {
 	struct stdio *stdio;
 	uint64_t timeout_ms; /* 0: none */
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
-	uint64_t watched_memory; /* bytes; 0: nobody looks (watchdog.h) */
+	uint64_t watched_memory; /* bytes; 0: memory is not watched (watchdog.h) */
 	struct sentry *sentry;	 /* borrowed; NULL: none */
 	struct ports *ports;	 /* borrowed; NULL: none */
 };
 
-/* Blocks the signals that are watched and returns a signalfd for them.  Before
- * the sandbox is spawned, so that none is missed. */
+/* Blocks the signals that are watched and returns a signalfd for them.  Call it
+ * before the sandbox is spawned, so that no signal is missed. */
 int supervise_signals(struct err *e);
 
 /* Returns when the sandbox is over, the kernel has ended all its processes and
- * everything that the command wrote has been delivered.  Whatever happens is
- * in *ret; nothing of the sandbox is left. */
+ * everything that the command wrote has been delivered.  *ret says how the run
+ * ended, whatever happened; nothing of the sandbox is left. */
 void supervise_run(struct run *run, struct result *ret);

@@ -51,6 +51,7 @@ int terminal_raw(struct terminal *t, struct err *e)
 void terminal_restore(struct terminal *t)
 {
 	if (t->is_raw)
-		(void)set_modes(t->fd, &t->saved); /* a terminal that is gone needs none */
+		(void)set_modes(t->fd, &t->saved); /* a terminal that is gone needs no
+						    * modes */
 	t->is_raw = false;
 }

@@ -1,8 +1,9 @@
-/* terminal -- the caller's terminal: its size, its modes, and their return.
+/* terminal -- the size of the caller's terminal, its modes, and their
+ * restoration.
  *
  * With -t the caller's terminal is raw, so that every key, Ctrl-C included,
- * goes to the terminal inside; a janitor (janitor.h) puts the modes back even
- * when we are killed. */
+ * goes to the terminal inside; a janitor (janitor.h) restores the modes even
+ * when hutch is killed. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

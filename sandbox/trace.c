@@ -26,17 +26,18 @@
 #define OUR_ARCH AUDIT_ARCH_X86_64
 #endif
 
-/* Newer than the headers of some C libraries; the same on all architectures. */
+/* The headers of some C libraries lack it; the number is the same on all
+ * architectures. */
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
 
-/* How the rest of the arguments is read. */
+/* How the other arguments of a call are read. */
 enum shape {
 	PLAIN,
-	OPEN,	  /* `flags` is the number of open(2)'s flags */
-	OPEN_HOW, /* ... of a pointer to a struct open_how */
-	ADDRESS	  /* no path: `path` is a struct sockaddr, `flags` its length */
+	OPEN,	  /* `flags` is the number of the argument with open(2)'s flags */
+	OPEN_HOW, /* ... of the argument that points to a struct open_how */
+	ADDRESS	  /* no path: argument `path` is a struct sockaddr, `flags` its length */
 };
 
 #define HERE (-1) /* relative to the working directory */
@@ -49,7 +50,8 @@ enum shape {
 #define REMOVE	TRACED_REMOVE
 #define EXECUTE TRACED_EXECUTE
 
-/* A call with two paths has two rows.  What is in none of these is not noted down. */
+/* A call with two paths has two rows.  A call that is in no row is not noted
+ * down. */
 static const struct traced_call {
 	int nr;
 	int8_t dir, path; /* the numbers of arguments */
@@ -85,7 +87,7 @@ static const struct traced_call {
 	{ SYS_symlinkat, 1, 2, PLACE, PLAIN, 0 },
 	{ SYS_connect, HERE, 1, 0, ADDRESS, 2 },
 	{ SYS_sendto, HERE, 4, 0, ADDRESS, 5 },
-#ifdef __x86_64__ /* which has kept those of before 2.6.16 */
+#ifdef __x86_64__ /* which has kept the calls of before 2.6.16 */
 	{ SYS_open, HERE, 0, 0, OPEN, 1 },
 	{ SYS_creat, HERE, 0, WRITE | CREATE, PLAIN, 0 },
 	{ SYS_stat, HERE, 0, LOOK, PLAIN, 0 },
@@ -123,7 +125,8 @@ bool trace_takes(const struct seccomp_data *data)
 	return false;
 }
 
-/* In front of the telling form: the table's calls, of our own ABI, go to the listener. */
+/* The table's rows stand before the telling form: calls of the table, of our
+ * own ABI, go to the listener. */
 void trace_program(const struct seccomp_program *program, struct seccomp_program *ret)
 {
 	enum { HEAD = 3, ROW = 2, COUNT = ARRAY_LEN(calls) };
@@ -153,8 +156,8 @@ void trace_program(const struct seccomp_program *program, struct seccomp_program
 
 /* --- the caller ------------------------------------------------------------------- */
 
-/* Where a relative path begins, as the caller's own mounts have it: a text, of which
- * nothing is looked up. */
+/* Reads the folder at which a relative path begins, as the caller's own mounts
+ * name it.  The result is only text; no path is looked up. */
 static bool read_base(const struct caller *c, int dir, char *to)
 {
 	const int fd = dir == HERE ? AT_FDCWD : (int)c->call->data.args[dir];
@@ -183,7 +186,7 @@ static unsigned use_of_open(uint64_t flags)
 	       (flags & O_CREAT ? CREATE : 0u);
 }
 
-/* 0: it cannot be told. */
+/* The use of the path; 0: it cannot be told. */
 static unsigned use_of(const struct caller *c, const struct traced_call *row)
 {
 	const uint64_t value = c->call->data.args[row->flags];
@@ -199,7 +202,7 @@ static unsigned use_of(const struct caller *c, const struct traced_call *row)
 	return row->use;
 }
 
-/* These every sandbox shows or has of its own, and there are many. */
+/* Every sandbox shows these or has its own, and there are many of them. */
 static bool is_everywhere(const char *path)
 {
 	static const char *const folders[] = { "/usr/", "/proc/", "/dev/", "/sys/" };
@@ -215,7 +218,7 @@ static void note_path(struct trace *t, const struct caller *c, const struct trac
 	char base[TRACED_PATH_MAX] = "", text[TRACED_PATH_MAX], path[TRACED_PATH_MAX];
 	const unsigned use = use_of(c, row);
 
-	/* "" is about a descriptor, or nothing at all. */
+	/* "" refers to a descriptor, or to nothing at all. */
 	if (!use || caller_read_path(c, c->call->data.args[row->path], text) < 0 || !*text)
 		return;
 	if (*text != '/' && !read_base(c, row->dir, base))

@@ -18,7 +18,8 @@ void traced_done(struct traced *t)
 	*t = (struct traced){ 0 };
 }
 
-/* Seeded, since whoever chooses the paths must not be able to choose the slots. */
+/* The hash has a seed, since a program that chooses the paths must not be able
+ * to choose the slots. */
 static uint64_t hash(const struct traced *t, const char *path, size_t len)
 {
 	uint64_t h = t->seed ^ len;
@@ -35,10 +36,10 @@ static void begin(struct traced *t)
 	t->slots = mem_zeroed(SLOTS, sizeof(*t->slots));
 	t->paths = mem_zeroed(TRACED_PATHS, sizeof(*t->paths));
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
-		abort(); /* so few bytes are never refused (getrandom(2)) */
+		abort(); /* few bytes are never refused (getrandom(2)) */
 }
 
-/* The slot that has it, or is to. */
+/* The slot that holds the path, or that is to hold it. */
 static uint32_t *find_slot(const struct traced *t, const char *path, size_t len)
 {
 	size_t at = hash(t, path, len) & (SLOTS - 1);
@@ -98,7 +99,7 @@ void traced_add_address(struct traced *t, const char *text)
 
 /* --- paths ------------------------------------------------------------------------ */
 
-/* One name behind the `len` bytes that are there. */
+/* Appends one name to the `len` bytes that are there. */
 static bool add_name(char *to, size_t *len, const char *name, size_t size)
 {
 	if (size == 0 || (size == 1 && name[0] == '.'))

@@ -12,7 +12,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* Processes and threads looked at; RLIMIT_NPROC's default is below it. */
+/* The most processes and threads that are looked at; RLIMIT_NPROC's default is
+ * lower. */
 #define PIDS_MAX 8192
 #define FILE_MAX (128u << 10)
 
@@ -30,7 +31,7 @@ static char *read_proc(const char *path)
 	return fd < 0 || io_read_file(fd, path, FILE_MAX, &text, &len, NULL) < 0 ? NULL : text;
 }
 
-/* proc(5): the children that a thread has made. */
+/* Reads the children that a thread has made (proc(5)). */
 static void add_children(struct herd *h, pid_t pid, const char *thread)
 {
 	char path[300];
@@ -57,11 +58,11 @@ static void look_at(struct herd *h, pid_t pid)
 		add_children(h, pid, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* nothing is lost: it was only read */
 }
 
-/* A process may end, and its number go to another, while we look: then this look
- * is wrong once, by one process. */
+/* A process may end, and its number go to another, during the look: then this
+ * one result is wrong, by one process. */
 static void gather(struct herd *h, pid_t init)
 {
 	h->pids[h->count++] = init;
@@ -69,7 +70,7 @@ static void gather(struct herd *h, pid_t init)
 		look_at(h, h->pids[i]);
 }
 
-/* The second number of statm: resident pages. */
+/* Reads the second number of statm: resident pages. */
 static uint64_t resident(pid_t pid)
 {
 	char path[64];
@@ -80,7 +81,8 @@ static uint64_t resident(pid_t pid)
 	return blank ? strtoull(blank, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Its share of what it has mapped, and what of that is swapped out. */
+/* The process's share of the memory that it has mapped, and of that which is
+ * swapped out. */
 static uint64_t proportional(pid_t pid)
 {
 	static const char *const keys[] = { "\nPss:", "\nSwapPss:" };
@@ -110,9 +112,9 @@ uint64_t watchdog_measure(pid_t init, uint64_t limit)
 	return rough > limit ? exact : rough;
 }
 
-/* Fields 14 to 17 of stat: its time, and that of the children that it has waited
- * for.  Its name, field 2, may hold anything, so what counts begins behind the last
- * parenthesis. */
+/* Reads fields 14 to 17 of stat: the process's own time, and that of the
+ * children that it has waited for.  The name, field 2, may hold anything, so
+ * the parsing begins behind the last parenthesis. */
 static uint64_t cpu_of(pid_t pid, bool is_init)
 {
 	unsigned long own[2] = { 0 }, waited[2] = { 0 };
