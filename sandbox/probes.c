@@ -51,8 +51,8 @@ void probe_kernel(struct trial *t)
 			"linux-image-amd64 && reboot");
 }
 
-/* What a security module may take away again after the namespace was made; with a
- * right that needs no other namespace. */
+/* A security module may take rights away again after the namespace was made.
+ * The right tried here, chroot(2), needs no other namespace. */
 static int use_rights(struct trial *t)
 {
 	return chroot("/") < 0 ? err_sys(&t->e, "use a right in a user namespace") : 0;
@@ -102,7 +102,8 @@ void probe_cgroup_namespace(struct trial *t)
 		trial_found(t, CHECK_OK, "can be made");
 }
 
-/* A file of the host, read-only, and a root of our own: one of each call. */
+/* Makes a read-only mount of a file of the host and a new root: one call of
+ * each kind. */
 static int make_mounts(struct trial *t)
 {
 	AUTO_CLOSE int file = fs_clone_file("/dev/null", &t->e);
@@ -145,8 +146,8 @@ void probe_proc(struct trial *t)
 		trial_found(t, CHECK_OK, "a fresh one can be mounted");
 }
 
-/* Below an overlay must be something that is ours, on any host: a tmpfs that we
- * are moved into, with one file of each kind. */
+/* The layer below an overlay must be our own, on any host: here it is in a
+ * tmpfs that the trial enters, with one file of each kind. */
 static int make_lower(struct err *e)
 {
 	AUTO_CLOSE int base = fs_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, e);
@@ -163,9 +164,9 @@ static int make_lower(struct err *e)
 	return 0;
 }
 
-/* With an upper layer that has no user.* attributes the mount succeeds, and what
- * needs them does not: moving and removing what is below.  What is new can be
- * moved with any. */
+/* With an upper layer that has no user.* attributes the mount succeeds, but
+ * moving and removing files of the lower layer, which need the attributes,
+ * fails.  A new file can be moved on any upper layer. */
 static int change_overlay(int root, struct err *e)
 {
 	if (mknodat(root, "new", S_IFREG | 0644, 0) < 0 ||
@@ -236,8 +237,8 @@ static void say_copied(struct trial *t, const char *place, bool shares, const st
 	trial_remedy(t, "%s%s%s", t->e.remedy, *why->remedy ? "; or " : "", why->remedy);
 }
 
-/* There is no overlayfs, says t->e: what a launch would do then (prepare_root() in
- * launch.c). */
+/* t->e says that there is no overlayfs.  Finds out what a launch would do then
+ * (prepare_root() in launch.c). */
 static void find_other(struct trial *t)
 {
 	AUTO_FREE char *place = NULL;
@@ -279,7 +280,7 @@ void probe_seccomp(struct trial *t)
 {
 	struct seccomp_program filter;
 
-	/* Before: the filter refuses much of what comes after it. */
+	/* Said first, since the filter refuses many later calls. */
 	trial_found(t, CHECK_OK, "hutch's filter can be installed");
 	seccomp_default(&filter);
 	if (set_no_new_privs(&t->e) < 0 || seccomp_install(&filter, &t->e) < 0) {
@@ -299,7 +300,8 @@ void probe_seccomp_notify(struct trial *t)
 		trial_found(t, CHECK_OK, "a listener for refused calls can be installed");
 }
 
-/* As the kernel lists them, or NULL where securityfs is not mounted. */
+/* The security modules that the kernel lists, or NULL where securityfs is not
+ * mounted. */
 static char *security_modules(void)
 {
 	static const char path[] = "/sys/kernel/security/lsm";
@@ -334,7 +336,8 @@ static void explain_no_landlock(struct trial *t, int sys)
 	}
 }
 
-/* Some of it; without a word of ours, what is missing is what a kernel without it has. */
+/* This kernel has an old Landlock.  Where trial_means() is not called, the
+ * check keeps its text about a kernel without any. */
 static void limit_landlock(struct trial *t, int abi)
 {
 	const bool has_fence = abi >= LANDLOCK_ABI_REFER;

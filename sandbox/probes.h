@@ -1,8 +1,9 @@
 /* probes -- the trials of checks.h, one function each.
  *
- * Each runs in a child of its own, as whom a sandbox stands for, and answers with
- * trial_found() or trial_failed().  Where a launch does the same thing, it is the
- * launch's own function that is called here, so that the two cannot disagree. */
+ * Each trial runs in a child of its own, as the user that a sandbox stands for,
+ * and answers with trial_found() or trial_failed().  Where a launch does the
+ * same thing, the trial calls the launch's own function, so that the two cannot
+ * disagree. */
 #pragma once
 
 struct trial;
@@ -20,7 +21,7 @@ void probe_seccomp(struct trial *t);
 void probe_seccomp_notify(struct trial *t);
 void probe_landlock(struct trial *t);
 
-/* What the user has been granted (probes_user.c, probes_cgroup.c). */
+/* Rights that the user has been granted (probes_user.c, probes_cgroup.c). */
 void probe_id_ranges(struct trial *t);
 void probe_runtime_dir(struct trial *t);
 void probe_cgroup(struct trial *t);

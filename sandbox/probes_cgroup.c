@@ -1,16 +1,17 @@
 /* Theory of operation.
  *
- * A limit needs a cgroup that hutch may make, and the kernel lets an ordinary user
- * move a process only within a subtree that is his and that the process is in
- * already (cgroups(7), "Delegation containment").  What systemd manages is
- * systemd's alone, though the user may write there, except where a unit was marked
- * with Delegate=yes.  So there are three ways, in this order: a cgroup above ours,
- * in our unit, in which no process lives; our own, if nobody else lives in it; a
- * new scope of systemd's user manager.
+ * A limit needs a cgroup that hutch may make, and the kernel lets an ordinary
+ * user move a process only within a subtree that belongs to the user and that
+ * the process is in already (cgroups(7), "Delegation containment").  A cgroup
+ * that systemd manages is systemd's alone, though the user may write there,
+ * except where a unit was marked with Delegate=yes.  So there are three ways,
+ * in this order: a cgroup above ours, in our unit, in which no process lives;
+ * our own, if no other process lives in it; a new scope of systemd's user
+ * manager.
  *
- * Anything that was made to try this would be seen by everybody on the host.  So
- * the kernel is asked whether we may write (access(2), which knows read-only mounts
- * too), and the user's bus whether it answers. */
+ * A cgroup made as a trial would be visible to every process on the host.  So
+ * the kernel is asked whether we may write (access(2), which knows read-only
+ * mounts too), and the user's bus whether it answers. */
 #include "sandbox/probes.h"
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@
 #define FILE_MAX (1u << 20)
 #define ALL	 (CONTROLLER_MEMORY | CONTROLLER_CPU | CONTROLLER_PIDS)
 
-/* Which controllers a folder does not have. */
+/* The controllers that a folder does not have. */
 static unsigned missing_in(const char *folder)
 {
 	AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -38,7 +39,7 @@ static unsigned missing_in(const char *folder)
 	return ALL & ~delegate_controllers(fd, "cgroup.controllers");
 }
 
-/* The manager's own cgroup, from whose controllers its scopes get theirs. */
+/* The user manager's own cgroup; its scopes get their controllers from it. */
 static char *manager_folder(const struct outlook *o)
 {
 	return text_format("%s/user.slice/user-%u.slice/user@%u.service", o->root, geteuid(),
@@ -69,7 +70,8 @@ static void explain_version_1(struct trial *t, const struct outlook *o)
 	advise_boot(t);
 }
 
-/* Who called hutch, this process' parent: most often a shell. */
+/* The process that called hutch, most often a shell.  Hutch is this process's
+ * parent. */
 static int find_caller(void)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/status", (int)getppid());
@@ -83,8 +85,9 @@ static int find_caller(void)
 	return line ? atoi(line + strlen("\nPPid:\t")) : 0;
 }
 
-/* Without a manager root makes the subtree by hand, and puts the caller's shell in
- * a leaf of it, since a cgroup with processes in it hands no controllers on. */
+/* Without a user manager root makes the subtree by hand, and puts the caller's
+ * shell in a leaf of it, since a cgroup with processes in it hands no
+ * controllers on. */
 static void advise_by_hand(struct trial *t, const struct outlook *o)
 {
 	unsigned uid = geteuid();
@@ -105,7 +108,8 @@ static void explain_none(struct trial *t, const struct outlook *o)
 		advise_by_hand(t, o);
 }
 
-/* Who hands controllers on: the service manager, or whoever made the folders. */
+/* Says how to get controllers handed on: by the service manager's configuration
+ * or, where the folders were made by hand, by writing to each of them. */
 static void advise_controllers(struct trial *t, const struct outlook *o, const char *folder)
 {
 	if (access("/run/systemd/system", F_OK) == 0) {
@@ -155,7 +159,7 @@ static void explain_others(struct trial *t, const struct outlook *o)
 			"echo $p >$g/shell/cgroup.procs; done 2>/dev/null", o->own);
 }
 
-/* A remedy is copied into a shell, that of root maybe. */
+/* The user copies a remedy into a shell, which may be root's. */
 static bool is_plain(const char *path)
 {
 	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -167,7 +171,7 @@ static bool is_ours(const struct outlook *o)
 	return o->is_marked && o->is_ours;
 }
 
-/* There is a version 2 with controllers: how do we get at it? */
+/* cgroup v2 has controllers: says whether and how hutch can use it. */
 static void explain_place(struct trial *t, const struct outlook *o)
 {
 	AUTO_FREE char *missing = delegate_names(o->missing);
@@ -193,7 +197,7 @@ void probe_cgroup(struct trial *t)
 {
 	AUTO_OUTLOOK struct outlook o;
 
-	/* Of hutch there are two: the one that was called, and this one. */
+	/* Two processes are hutch's: the one that was called, and this one. */
 	delegate_look(&o, ALL, getppid());
 	if (!o.root)
 		explain_no_mount(t);

@@ -23,10 +23,11 @@
 #include "sandbox/identity.h"
 #include "sandbox/plan.h"
 
-/* For whoever has no session of systemd's. */
+/* For a user without a session of systemd's. */
 #define OWN_FOLDER "mkdir -p -m 700 ~/.run && export XDG_RUNTIME_DIR=~/.run"
 
-/* In a user namespace: becomes the id that only ranges give, once they are there. */
+/* In a user namespace: waits for the maps, then becomes the id that only ranges
+ * give. */
 static _Noreturn void wait_for_maps(struct trial *t, int ready)
 {
 	char go;
@@ -84,9 +85,9 @@ void probe_id_ranges(struct trial *t)
 	plan_done(&p);
 }
 
-/* 0 where a file can be made; without a name, so that nothing is left.  Not every
- * file system has such files: then what the kernel says about the folder has to
- * do. */
+/* 0 where a file can be made; the file has no name, so that nothing is left.
+ * Not every file system has such files: there the kernel's word about the
+ * folder has to do. */
 static int try_to_write(const char *folder)
 {
 	AUTO_CLOSE int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -133,14 +134,14 @@ static void explain_fallback(struct trial *t, const char *path)
 	advise_runtime(t);
 }
 
-/* Up to what is there of a path, in place. */
+/* Cuts the path, in place, to the part that exists. */
 static void cut_to_what_is_there(char *path)
 {
 	struct stat st;
 
 	while (stat(path, &st) < 0 && errno == ENOENT) {
 		char *slash = strrchr(path, '/');
-		slash[slash == path] = '\0'; /* the first one stays */
+		slash[slash == path] = '\0'; /* the first slash stays */
 	}
 }
 

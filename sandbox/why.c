@@ -156,7 +156,8 @@ bool why_find(const struct why *w, const char *path, struct found *f, struct ans
 
 /* --- to read and to write --------------------------------------------------------- */
 
-/* Of what is opened something else than a file or a folder; false: it can be. */
+/* True: `f` is neither file nor folder and cannot be opened, and the answer
+ * says why. */
 static bool is_no_file(const struct why *w, const struct found *f, struct answer *ret)
 {
 	const mode_t type = f->st.st_mode & S_IFMT;
@@ -206,7 +207,7 @@ static void say_protected(const struct why *w, const struct volume *v,
 	const char *pattern = "", *rest = f->path + strlen(v->target);
 
 	(void)protect_find(p, rest + strspn(rest, "/"),
-			   &pattern); /* else: it leads to one */
+			   &pattern); /* not found: the path leads to a protected one */
 	answer_set(ret, false, "mounts", text_format("%s is protected", f->path));
 	ret->line = text_format("--protect %s", pattern);
 	ret->change = text_format("show %s with :cow, or leave that out", v->source);
@@ -240,7 +241,8 @@ void why_say_read_only(const struct why *w, const struct found *f, struct answer
 			"over it");
 }
 
-/* Whether a file or folder can be written; of a folder: to make something in it. */
+/* Judges whether a file can be written, or whether a file can be made in a
+ * folder. */
 static void judge_write(const struct why *w, const struct found *f, const char *verb,
 			struct answer *ret)
 {
@@ -284,7 +286,7 @@ bool why_say_missing(const struct why *w, const struct step *shows, const char *
 	return true;
 }
 
-/* What is not there is to be made in the folder above. */
+/* Judges whether a file that does not exist can be made in the folder above. */
 static void judge_making(const struct why *w, const char *path, struct answer *ret)
 {
 	AUTO_FREE char *above = text_copy(path);

@@ -1,4 +1,5 @@
-/* Whether something can be run: what is named, and what it names in turn. */
+/* Whether a command can be run: the named file, and the interpreters that it
+ * names in turn. */
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 #include "sandbox/why_parts.h"
 
 #define HEAD_MAX	 4096 /* program headers are at the beginning */
-#define SCRIPT_MAX	 255  /* BINPRM_BUF_SIZE - 1: so much of the first line counts */
+#define SCRIPT_MAX	 255  /* BINPRM_BUF_SIZE - 1: the kernel reads this much of the
+			       * first line */
 #define INTERPRETERS_MAX 4    /* as many as the kernel follows */
 
 #ifdef __aarch64__
@@ -31,7 +33,7 @@ struct head {
 	size_t len;
 };
 
-/* False: it cannot be looked into. */
+/* False: the file cannot be read. */
 static bool read_head(const struct why *w, const struct found *f, struct head *ret)
 {
 	AUTO_CLOSE int fd = lookup_open(w->lookup, f);
@@ -59,7 +61,8 @@ static bool is_elf(const struct head *h)
 	return h->len >= sizeof(Elf64_Ehdr) && !memcmp(h->bytes, ELFMAG, SELFMAG);
 }
 
-/* The dynamic linker that it names, allocated; NULL: none, or it is not at the beginning. */
+/* The dynamic linker that the program names, allocated; NULL: none, or the name
+ * is not at the beginning of the file. */
 static char *elf_interpreter(const struct head *h)
 {
 	Elf64_Ehdr head;
@@ -98,7 +101,7 @@ static bool is_noexec(const struct found *f)
 {
 	struct statvfs host;
 
-	/* /proc/self/exe leads out of it. */
+	/* /proc/self/exe leads out of the procfs. */
 	if (f->step->kind == STEP_PROC)
 		return strcmp(strrchr(f->path, '/'), "/exe") != 0;
 	if (f->step->attr & MOUNT_ATTR_NOEXEC)
@@ -106,7 +109,7 @@ static bool is_noexec(const struct found *f)
 	return f->host && statvfs(f->host, &host) == 0 && host.f_flag & ST_NOEXEC;
 }
 
-/* The file as such. */
+/* Judges the file itself, not its interpreters. */
 static bool may_run(const struct why *w, const struct found *f, struct answer *ret)
 {
 	if (!S_ISREG(f->st.st_mode))
@@ -122,14 +125,15 @@ static bool may_run(const struct why *w, const struct found *f, struct answer *r
 	return false;
 }
 
-/* What is to be run in its place next, allocated; NULL: nothing, and *ret may say no. */
+/* The interpreter that would run the file, allocated; NULL: none, and *ret may
+ * say no. */
 static char *next_of(const struct why *w, const struct found *f, struct answer *ret)
 {
 	struct head h;
 	char *next;
 
 	if (!read_head(w, f, &h))
-		return NULL; /* what may be run need not be readable */
+		return NULL; /* a file may be run without being readable */
 	next = script_interpreter(&h);
 	if (next)
 		return next;
@@ -143,7 +147,7 @@ static char *next_of(const struct why *w, const struct found *f, struct answer *
 	return NULL;
 }
 
-/* Whether `path` can be run, and all that it takes. */
+/* Whether `path`, and every interpreter that it needs, can be run. */
 static bool can_run(const struct why *w, const char *path, int depth, struct answer *ret)
 {
 	struct found f;
@@ -172,8 +176,8 @@ static bool can_run(const struct why *w, const char *path, int depth, struct ans
 	return ret->is_yes;
 }
 
-/* Of the folders of a PATH the first with a file of that name that may be run, allocated;
- * NULL: none has one. */
+/* The first file of that name that may be run, in the order of the PATH's
+ * folders; allocated, NULL: there is none. */
 static char *search(const struct why *w, const char *folders, const char *name)
 {
 	for (const char *at = folders; at;) {

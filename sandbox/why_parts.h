@@ -1,4 +1,4 @@
-/* What why.c and why_exec.c share. */
+/* Functions that why.c, why_exec.c and why_refused.c share. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,19 +8,21 @@ struct policy;
 struct step;
 struct why;
 
-/* Finds it; false: it is not to be had, and the answer says why. */
+/* Finds the path; false: it cannot be had, and the answer says why. */
 bool why_find(const struct why *w, const char *path, struct found *f, struct answer *ret);
 
-/* The flag or default that shows what was found, allocated. */
+/* The option or default that shows the path, allocated. */
 char *why_line(const struct why *w, const struct found *f);
 
-/* "DIR/PATH" of a relative one, allocated. */
+/* "DIR/PATH" for a relative path, allocated. */
 char *why_whole(const struct why *w, const char *path);
 
-/* What refuses it: a mask; that it is mounted read-only; that it is not shown. */
+/* Answer by the reason of a refusal: a mask; a read-only mount; a path that is
+ * not shown. */
 void why_say_mask(const struct why *w, const struct found *f, struct answer *ret);
 void why_say_read_only(const struct why *w, const struct found *f, struct answer *ret);
-/* A name inside, in what a step shows, that is not to be made; false: it may be. */
+/* Answers for a name, in a folder that a step shows, that must not be made;
+ * false: it may be. */
 bool why_say_missing(const struct why *w, const struct step *shows, const char *path,
 		     struct answer *ret);
 void why_say_not_shown(const struct why *w, const char *path, struct answer *ret);

@@ -1,5 +1,5 @@
-/* Why a path inside was refused, by the plan alone: what is named is the inside's word, so
- * nothing of the host is looked at for it. */
+/* Explains by the plan alone why a path inside was refused: the inside named
+ * the path, so nothing of the host is looked at for it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,9 +16,10 @@
 #include "sandbox/why.h"
 #include "sandbox/why_parts.h"
 
-#define LINKS_MAX 8 /* of the plan's own */
+#define LINKS_MAX 8 /* the plan's own links */
 
-/* Where a link of the plan's leads; NULL: it is on the way of none.  Allocated. */
+/* The path with one link of the plan replaced by its target; NULL: no link is
+ * on the way.  Allocated. */
 static char *follow_one(const struct plan *p, const char *path)
 {
 	for (size_t i = 0; i < p->count; i++) {
@@ -49,7 +50,8 @@ static char *follow_all(const struct plan *p, const char *path)
 	return at;
 }
 
-/* What goes into a command line as it is: whoever takes a remedy over takes no more. */
+/* Whether the path can go into a suggested command unquoted: a user who copies
+ * the command must get no more than it. */
 static bool is_plain(const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -58,7 +60,7 @@ static bool is_plain(const char *path)
 	return !path[strspn(path, plain)];
 }
 
-/* Parts that a path of the plan never has: "", ".", "..". */
+/* Whether the path has parts that no path of the plan has: "", ".", "..". */
 static bool has_odd_part(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at + 1, '/')) {
@@ -84,7 +86,7 @@ bool why_refused(const struct why *w, const char *path, int sys, struct answer *
 	else if (sys == EROFS && f.is_read_only)
 		why_say_read_only(w, &f, ret);
 	else if (sys == EROFS && why_say_missing(w, f.step, at, ret))
-		; /* and says so */
+		; /* why_say_missing() has answered */
 	else if (sys == ENOENT && f.step->kind == STEP_ROOT)
 		why_say_not_shown(w, at, ret);
 	else
