@@ -21,7 +21,8 @@
 
 /* --- kept --------------------------------------------------------------------- */
 
-/* Which folder that is would be the next caller's working directory's to say. */
+/* The parent is kept as an absolute path: a relative one would depend on the
+ * next caller's working directory. */
 static int say_cgroup(const struct policy *p, struct settings *said, struct err *e)
 {
 	if (!p->cgroup_parent)
@@ -62,7 +63,8 @@ static int check_hidden(const struct mask *m, const struct settings *said, struc
 	return 0;
 }
 
-/* Who starts it could not read it, or would read something else. */
+/* Refuses options that the next start could not read, or would read
+ * differently. */
 static int check_readable(const struct settings *said, struct err *e)
 {
 	AUTO_FREE char *text = settings_print(said);
@@ -105,7 +107,7 @@ char *again_profile(const struct policy *p)
 
 /* --- taken up again ------------------------------------------------------------ */
 
-/* Takes those out for which `is_done` holds. */
+/* Removes the settings for which `is_done` holds. */
 static void drop(struct settings *s, bool (*is_done)(struct policy *, const struct setting *),
 		 struct policy *p)
 {
@@ -132,13 +134,14 @@ static bool is_said_by_flag(struct policy *p, const struct setting *s)
 	}
 	if (strcmp(s->kind->flag, "secret") != 0 || !has_value(p, s->value))
 		return false;
-	/* -e has set it; it stays a secret. */
+	/* -e has set the variable; it stays a secret. */
 	if (!environment_is_secret(p, s->value, strlen(s->value)))
 		list_add(&p->secrets, s->value);
 	return true;
 }
 
-/* Root reads files for it that its owner may not be able to. */
+/* Refuses settings by which root would read files that the sandbox's owner may
+ * not read. */
 static int check_kept(const struct settings *s, const char *name, struct err *e)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -176,10 +179,11 @@ int again_apply(struct run_options *o, const char *name, struct settings *kept, 
 	drop(kept, is_said_by_flag, o->policy);
 	if (check_kept(kept, name, e) < 0 || check_secrets(kept, e) < 0)
 		return -1;
-	o->verb = VERB_CREATE; /* whose flags these were */
+	o->verb = VERB_CREATE; /* the verb that these options belong to */
 	int result = options_apply(o, kept, e);
 	o->verb = verb;
-	/* Policies and flags that showed something at the same place are all in it. */
+	/* The settings hold the volumes of all policies and options, also
+	 * several for one place: the last one is used. */
 	policy_prefer(o->policy, o->policy->volume_count);
 	return result;
 }
@@ -188,8 +192,8 @@ int again_apply(struct run_options *o, const char *name, struct settings *kept, 
 
 typedef int place_visit(const char *shown, char **path, void *to, struct err *e);
 
-/* A socket is not there yet: it is its folder that may lead elsewhere.  Where it is now is
- * where it is made. */
+/* A socket does not exist yet, but its folder may lead elsewhere; the socket is
+ * made where that folder is now. */
 static int visit_folder(struct publish *at, place_visit *visit, void *to, struct err *e)
 {
 	const size_t len = (size_t)(strrchr(at->path, '/') - at->path);
@@ -200,8 +204,8 @@ static int visit_folder(struct publish *at, place_visit *visit, void *to, struct
 	return visit(at->from, at->folder ? &at->folder : &folder, to, e);
 }
 
-/* Of all that is shown of the host's: where inside, and the policy's path; and where on it
- * a socket is.  Until a visit fails. */
+/* Visits all paths of the host that are shown, each with its place inside, and
+ * the folder of each published unix socket.  Stops when a visit fails. */
 static int each_place(struct policy *p, place_visit *visit, void *to, struct err *e)
 {
 	int result = p->image == IMAGE_DIR ? visit("/", &p->image_path, to, e) : 0;
@@ -224,7 +228,7 @@ static char *place_line(const char *shown, const char *real)
 	return text_format("%s %s", at, where);
 }
 
-/* What is not there is told of when it is looked for. */
+/* A path that does not exist is reported when it is looked for. */
 static int note_place(const char *shown, char **path, void *to, struct err *e)
 {
 	AUTO_FREE char *real = realpath(*path, NULL);
@@ -240,8 +244,8 @@ char *again_places(struct policy *p)
 {
 	struct list places = { 0 };
 
-	(void)each_place(p, note_place, &places, NULL); /* no visit fails */
-	list_add(&places, ""); /* a newline behind each */
+	(void)each_place(p, note_place, &places, NULL); /* note_place() never fails */
+	list_add(&places, ""); /* so that a newline follows each */
 	char *text = list_join(&places, 0, "\n");
 	list_done(&places);
 	return text;

@@ -17,7 +17,7 @@ const char *capture_stream_name(int stream)
 	return stream == CAPTURE_STDOUT ? "stdout" : "stderr";
 }
 
-/* Only our end does not block: the two have an open file description each. */
+/* Only our end does not block: each end has its own open file description. */
 static int make_pipe(int *ret_ours, int *ret_theirs, bool is_input, struct err *e)
 {
 	int ends[2];
@@ -47,7 +47,7 @@ static int make_all(struct capture *c, bool has_terminal, struct wire_fds *fds,
 		return -1;
 	if (make_pipe(&c->out[CAPTURE_STDOUT], &theirs[1], false, e) < 0)
 		return -1;
-	/* Of a terminal's third the executor makes no use. */
+	/* With a terminal the executor does not use the third descriptor. */
 	return has_terminal ? make_nothing(&theirs[2], e)
 			    : make_pipe(&c->out[CAPTURE_STDERR], &theirs[2], false, e);
 }
@@ -102,7 +102,7 @@ bool capture_is_over(const struct capture *c)
 	return c->out[CAPTURE_STDOUT] < 0 && c->out[CAPTURE_STDERR] < 0;
 }
 
-/* How much of it is whole characters.  False: it is no text. */
+/* Counts the bytes that are whole characters.  False: the bytes are no text. */
 static bool measure_text(const uint8_t *at, size_t len, size_t *ret_whole)
 {
 	size_t whole = 0;
@@ -132,7 +132,7 @@ bool capture_piece(const struct capture *c, int stream, uint64_t at, struct piec
 	if (ret->is_text && whole > 0)
 		ret->len = whole;
 	else if (ret->is_text && !is_over)
-		ret->len = 0; /* the rest of its only character may come */
+		ret->len = 0; /* the rest of its only character may still come */
 	else
 		ret->is_text = false;
 	return ret->len > 0;
@@ -152,7 +152,7 @@ void capture_flush(struct capture *c)
 	}
 	if (c->has_eof)
 		own_close(&c->in);
-	/* Its memory goes back, too. */
+	/* The buffer's memory is freed, too. */
 	buffer_done(&c->input);
 	buffer_init(&c->input, 2 * CAPTURE_INPUT);
 }

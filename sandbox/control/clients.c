@@ -17,14 +17,15 @@
 #include "sandbox/control/rpc.h"
 
 #define DEAF_MS 100
-/* What one client may take of a turn, before others are looked at. */
+/* The time that one client may take in a turn, before the others get theirs. */
 #define SHARE_MS 2
-/* How long clients have to take away what waits for them when the sandbox has ended. */
+/* How long clients may take to read what waits for them when the sandbox has
+ * ended. */
 #define GOODBYE_MS 2000
 
 /* --- coming and going ------------------------------------------------------- */
 
-/* Told why, if it reads; nobody waits for that. */
+/* Sends the client the reason without waiting, and closes the connection. */
 static void refuse(struct supervisor *s, int fd, const struct err *e)
 {
 	struct buffer line;
@@ -70,8 +71,8 @@ void clients_accept(struct supervisor *s)
 	struct err e;
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	/* It has gone again; or we have no descriptor left, and poll(2) would say at once
-	 * that it waits. */
+	/* The connection has gone again; or we have no descriptor left, and
+	 * poll(2) would report the waiting connection again at once. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		be_deaf(s);
 	if (fd < 0)
@@ -83,7 +84,8 @@ void clients_accept(struct supervisor *s)
 		return refuse(s, fd, &e);
 	}
 	clients_add(s, fd);
-	/* What it asks for is mostly here already.  What is broken tells so later. */
+	/* The first request has mostly arrived already.  A broken connection
+	 * shows later. */
 	(void)wire_read(&s->clients[s->client_count - 1]->wire);
 }
 
@@ -146,8 +148,9 @@ static void put_notification(struct client *c, const char *method, const char *p
 	put_raw(&c->wire.out, "}\n");
 }
 
-/* To be called after outputs_tell(): output that was left then was too much, and then
- * this is, so that the end of a process comes after all that it has printed. */
+/* Sends events after outputs_tell(): if output is still left then, the client
+ * is behind, and so are its events.  So the end of a process comes after all
+ * that it has printed. */
 static bool tell_events(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
@@ -180,14 +183,15 @@ void clients_tell(struct supervisor *s, const char *params)
 	}
 }
 
-/* To the one who started it, whether it asks for events or not. */
+/* Tells the client that started the process, whether or not it asks for
+ * events. */
 void client_exited(struct supervisor *s, struct client *c, struct job *j)
 {
 	const char *text = events_get(&s->events, j->exit_event);
 
 	j->owes_event = false;
 	if (c->has_events && c->next_event <= j->exit_event)
-		return; /* is told with the others */
+		return; /* the event comes with the others */
 	put_notification(c, "event", text ? text : "{\"event\":\"dropped\",\"count\":1}");
 }
 
@@ -207,7 +211,8 @@ static bool tell_exits(struct supervisor *s, struct client *c)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* A request has those of the hello before it, if these came with that. */
+/* A request gets the descriptors of the hello before it, if they came with the
+ * hello. */
 static void add_early(struct client *c, struct wire_fds *fds)
 {
 	if (c->early.count == 0)
@@ -237,7 +242,7 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 	if (code == 0)
 		code = methods_call(s, c, &r, fds, &e);
 	if (code != 0) {
-		mask_err(&s->desk.mask, &e); /* it may tell what was asked for */
+		mask_err(&s->desk.mask, &e); /* the error may quote the request */
 		client_error(c, r.id, code, &e);
 	}
 	rpc_done(&r);
@@ -260,8 +265,8 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	}
 }
 
-/* A desk that is full is told of to who asks for one action (methods.c): whoever
- * filled it must not keep others from asking for something else. */
+/* When the desk is full, methods.c tells a client that asks for one action; a
+ * client that filled it must not keep others from other requests. */
 static bool may_ask(const struct supervisor *s, const struct client *c)
 {
 	return !c->is_closing && !desk_is_behind(&c->desk) &&
@@ -269,8 +274,8 @@ static bool may_ask(const struct supervisor *s, const struct client *c)
 	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
 }
 
-/* This is a loop of its own, so it looks at the clock once a line: nothing else tells what a
- * line has cost, and a line that blocked makes the time of the turn an old one. */
+/* Looks at the clock once a line, as a loop of its own: nothing else measures
+ * the cost of a line, and after a line that blocked the turn's time is old. */
 static bool take_lines(struct supervisor *s, struct client *c)
 {
 	enum line_kind kind;
@@ -322,8 +327,8 @@ static bool flush(struct client *c, int64_t now)
 	return is_well;
 }
 
-/* A broken connection tells so whatever is asked; one that was only closed for
- * writing still gets its answers. */
+/* A broken connection is reported whatever is polled for; one that was closed
+ * only for writing still gets its answers. */
 void clients_serve(struct supervisor *s, const struct pollfd *w)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
@@ -333,7 +338,8 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 			is_well = flush(c, s->now_ms);
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
 			is_well = wire_read(&c->wire);
-		/* Nobody is there any more, and poll(2) would say so again and again. */
+		/* The client has gone, and poll(2) would say so again and
+		 * again. */
 		if (!is_well || ((w[i].revents & POLLHUP) && !wire_may_read(&c->wire)))
 			remove_client(s, i);
 	}
@@ -349,15 +355,15 @@ static bool is_finished(const struct client *c)
 			   (lines_is_over(&c->wire.lines) && c->under_way == 0));
 }
 
-/* A holder that says nothing more ends the sandbox; its connection is closed when that
- * is over, for it to see. */
+/* A holder that says nothing more ends the sandbox; its connection stays open
+ * until that is done, so that it can see the end. */
 static bool is_holder(struct supervisor *s, const struct client *c)
 {
 	return !s->has_ended && lease_leave(s, c);
 }
 
-/* One of which no answer can come any more: it says nothing more, or has said so much that
- * no more of it is read. */
+/* No answer of this client's can come any more: it says nothing more, or has
+ * sent so much that no more of it is read. */
 static bool look_at_asked(struct supervisor *s, struct client *c)
 {
 	bool is_over = lines_is_over(&c->wire.lines);
@@ -382,7 +388,8 @@ bool clients_work(struct supervisor *s)
 		has_some = tell_events(s, c) || has_some;
 		desk_deliver(&c->desk);
 		bool was_behind = desk_is_behind(&c->desk), is_well = flush(c, s->now_ms);
-		/* What waited for room has it now, and nothing else would wake us for that. */
+		/* Data that waited for room has it now, and nothing else would
+		 * wake us for that. */
 		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DESK_OUT_HIGH);
 		if (!is_well || (is_finished(c) && !is_holder(s, c)))
 			remove_client(s, i);
@@ -390,7 +397,7 @@ bool clients_work(struct supervisor *s)
 	return has_some;
 }
 
-/* What was sent before the connection is closed is answered, too. */
+/* Requests that were sent before the connection closes are answered, too. */
 static void read_rest(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
@@ -400,7 +407,7 @@ static void read_rest(struct supervisor *s)
 	}
 }
 
-/* Whoever has taken everything is let go. */
+/* Closes the connection of each client that has taken everything. */
 static void part_with(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;)
@@ -415,7 +422,7 @@ void clients_part(struct supervisor *s)
 	supervisor_look_at_clock(s);
 	const int64_t due = s->now_ms + GOODBYE_MS;
 	for (;;) {
-		do { /* there may be more room now, for who had none to ask */
+		do { /* clients that had no room to ask may have it now */
 			supervisor_look_at_clock(s);
 			read_rest(s);
 		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
@@ -426,7 +433,7 @@ void clients_part(struct supervisor *s)
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
 						.events = POLLOUT };
-		/* EINTR: once more */
+		/* EINTR: again */
 		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));
 	}
 	clients_done(s);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* How much longer than its grace an executor may take to end. */
+/* The time that an executor may take to end beyond its grace. */
 #define STOP_MS 2000
 
 void clocks_begin(struct clocks *c, int64_t now)

@@ -7,8 +7,8 @@
  *	idle		clocks_ready(), clocks_run(),
  *			and each clocks_use()		it is not idle any more
  *
- * A sandbox that waits to be handed out (lease.h) is made and becomes ready before its
- * time-out and ttl run.  All of them go on in a pause. */
+ * A sandbox that waits to be handed out (lease.h) is made and becomes ready
+ * before its time-out and ttl run.  All clocks go on in a pause. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,12 +33,13 @@ enum clocks_end {
 void clocks_begin(struct clocks *c, int64_t now);
 void clocks_run(struct clocks *c, int64_t now);
 void clocks_ready(struct clocks *c, int64_t now);
-/* The executor has been told to stop, and the processes inside have this grace. */
+/* The executor has been told to stop, and the processes inside have `grace_ms`
+ * to end. */
 void clocks_stop(struct clocks *c, uint64_t grace_ms, int64_t now);
 /* The sandbox is in use. */
 void clocks_use(struct clocks *c, int64_t now);
 
-/* When clocks_look() says something; 0: never. */
+/* When clocks_look() next has something to report; 0: never. */
 int64_t clocks_due(const struct clocks *c, bool is_idle);
 /* Why the sandbox is to be ended at `now`.  Several reasons may be due: the first of the
  * enum counts, but of time-out and ttl the earlier one. */

@@ -31,7 +31,7 @@ static const struct sock_filter supervisor_program[] = {
 
 /* --- whether Landlock can be had ------------------------------------------------ */
 
-/* proc(5): hidepid= is among the options of the file system, behind " - ". */
+/* hidepid= is among the options of the file system, behind " - " (proc(5)). */
 static bool hides_processes(void)
 {
 	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -89,30 +89,33 @@ static int close_others(const struct confine *c, struct err *e)
 
 /* --- Landlock --------------------------------------------------------------------- */
 
-/* Folders may be moved and made: that is what the end of an entry and a new name are.
- * It holds for all beneath, others' too, but not for what is in their files. */
+/* Folders may be moved and made, as the end of an entry and a new name require.
+ * The right holds for all folders beneath, those of other sandboxes too, but
+ * not for the content of files. */
 #define STATE_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_MAKE_DIR | LANDLOCK_REMOVE_DIR | \
 		      LANDLOCK_REFER)
-/* Where the oldest records are removed. */
+/* In .ended and .tmp the oldest records are removed. */
 #define SHELF_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
 #define OWN_RIGHTS   (SHELF_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
-/* The next file of the log is made, and an entry that did not fit taken back. */
+/* Allows making the log's next file, and taking back an entry that did not
+ * fit. */
 #define AUDIT_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 #define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
 
 enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, AUDIT, KEPT, PARENT, PROCS, CONTROL, CGROUP, RULES };
 
-/* Of what is not there: none. */
+/* A file that does not exist gets no rule (fd -1). */
 static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
 {
 	return (struct landlock_rule){ openat(dir, name, O_PATH | O_CLOEXEC), allowed };
 }
 
-/* In the folder above only what leaving it takes (cgroup_remove), and another limit than
- * it was made with (cgroup_update): other sandboxes' folders are in there.  No controller
- * can be taken from those that use it (cgroup-v2, "Top-down Constraint"). */
+/* The folder above holds other sandboxes' folders, so it gets only the rights
+ * to leave it (cgroup_remove) and to change the sandbox's limits
+ * (cgroup_update).  No controller can be taken from those that use it
+ * (cgroup-v2, "Top-down Constraint"). */
 static void add_cgroup(const struct delegate *parent, const char *name,
 		       struct landlock_rule rules[RULES])
 {
@@ -129,7 +132,7 @@ static void add_cgroup(const struct delegate *parent, const char *name,
 static int enter_landlock(const struct confine *c, struct err *e)
 {
 	int state = c->entry->state;
-	/* Another name is a move in that folder. */
+	/* Renaming the sandbox is a move in that folder. */
 	AUTO_CLOSE int kept = c->definition ? definition_place(e) : -1;
 	if (c->definition && kept < 0)
 		return -1;
@@ -163,10 +166,10 @@ static int enter_landlock(const struct confine *c, struct err *e)
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
 
-/* On top of the list.  kill(2) takes an int; both architectures are little-endian.
- * pid 1's number is its own until we have waited for it, and then there is nothing
- * left to signal; tgkill(2) is abort(3)'s.  Calls of a foreign ABI, whose numbers
- * mean others, are the list's to refuse. */
+/* Comes on top of the list of calls. kill(2) takes an int; both architectures
+ * are little-endian. pid 1's number is its own until we have waited for it, and
+ * then there is nothing left to signal; tgkill(2) is for abort(3).  The list
+ * refuses calls of a foreign ABI, in which the numbers mean others. */
 static int narrow_signals(const struct confine *c, struct err *e)
 {
 	const pid_t second = c->server > 0 ? c->server : c->child;
@@ -196,7 +199,7 @@ static int enter_seccomp(const struct confine *c, struct err *e)
 	const struct seccomp_program program = { .insns = supervisor_program,
 						 .count = ARRAY_LEN(supervisor_program) };
 
-	/* The list has no seccomp(2). */
+	/* The list does not allow seccomp(2). */
 	return narrow_signals(c, e) < 0 ? -1 : seccomp_install(&program, e);
 }
 

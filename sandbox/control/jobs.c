@@ -14,9 +14,9 @@
 #include "sandbox/control/capture.h"
 #include "sandbox/guest.h"
 
-/* From SIGHUP to the end for one whose client has gone. */
+/* From SIGHUP to the end of a job whose client has gone. */
 #define GRACE_MS 10000
-/* A file system that does not answer holds up no more than the one process. */
+/* A file system that does not answer delays only the one process. */
 #define LOOK_UP_MS 10000
 
 void job_free(struct job *j)
@@ -116,10 +116,10 @@ static void send_end(struct jobs *js, const struct job *j)
 			guest_broke_protocol(js->guest, &e);
 }
 
-/* Arguments and environment that fit no frame are its client's fault: so would
- * execve(2) say.  Or programs of this user have so many descriptors under way over unix
- * sockets that the kernel takes no more (unix(7)): that passes, and is no reason to end
- * the sandbox. */
+/* Arguments and environment that fit no frame are the client's fault;
+ * execve(2), too, would answer E2BIG.  Or programs of this user have so many
+ * descriptors under way over unix sockets that the kernel takes no more
+ * (unix(7)): that passes, and is no reason to end the sandbox. */
 static void refuse(struct jobs *js, struct job *j, int sys)
 {
 	const struct failed failed = {
@@ -132,8 +132,9 @@ static void refuse(struct jobs *js, struct job *j, int sys)
 	take_out(js, j);
 }
 
-/* Descriptors go with the first byte after them, so a request that has some must be
- * alone in the channel (channel.h), and they stay ours until it is on its way. */
+/* The kernel sends descriptors with the first byte after them, so a request
+ * that has some must be alone in the channel (channel.h), and they stay ours
+ * until it is on its way. */
 static void send_one(struct jobs *js, struct job *j, int64_t now)
 {
 	struct err e;
@@ -152,7 +153,8 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		guest_broke_protocol(js->guest, &e);
 }
 
-/* So many at a time: pid 1 takes 16 errands (executor/errands.h), the desk gives it 8. */
+/* Look-ups at a time: pid 1 takes 16 errands (executor/errands.h), the desk
+ * gives it 8. */
 #define LOOK_UPS_MAX 8
 
 static size_t looked_up(const struct jobs *js)
@@ -164,7 +166,8 @@ static size_t looked_up(const struct jobs *js)
 	return count;
 }
 
-/* As root, where there is one: it reads no more than two files. */
+/* The errand runs as root, where there is one: it reads no more than two
+ * files. */
 static void look_up(struct jobs *js, struct job *j)
 {
 	AUTO_FREE char *name = text_copy(j->user);
@@ -222,7 +225,8 @@ static int untimely(const struct frame *f, struct err *e)
 		       message_name(f->type), f->id);
 }
 
-/* Answers the waiter at *at, or leaves it to jobs_tell().  Returns the next place. */
+/* Answers the waiter at *at, or leaves it to jobs_tell().  Returns the place of
+ * the next waiter. */
 static struct waiter **tell_waiter(struct jobs *js, struct waiter **at,
 				   const struct job *j)
 {
@@ -260,7 +264,7 @@ bool jobs_tell(struct jobs *js, const struct client *c)
 	return js->held != held;
 }
 
-/* The oldest of those that are only remembered. */
+/* Forgets the oldest job that has ended. */
 static void forget(struct jobs *js)
 {
 	struct job *j = js->first;
@@ -271,12 +275,12 @@ static void forget(struct jobs *js)
 		return;
 	js->ended--;
 	gone(js, j);
-	tell_waiters(js, j); /* nobody is held up any more */
+	tell_waiters(js, j); /* may_tell no longer holds a waiter back */
 	take_out(js, j);
 }
 
-/* Until its descriptors have gone they stay open, or their numbers would pass
- * what is opened next; and nobody can know of it yet. */
+/* A job's descriptors stay open until they have gone, or their numbers would
+ * pass files that are opened next; no client can know of the job before. */
 static bool is_asked(const struct jobs *js, const struct job *j)
 {
 	return j->state == JOB_ASKED &&
@@ -409,7 +413,9 @@ static void drop_waiters(struct jobs *js, const struct client *c)
 
 void jobs_leave(struct jobs *js, const struct client *c, int64_t now)
 {
-	/* In a pause the grace begins with that, and so is whole when it is over. */
+	/* During a pause the grace counts from the pause's beginning:
+	 * jobs_resume() adds the length of the pause, so that the whole grace
+	 * is left. */
 	const int64_t from = js->paused_ms ? js->paused_ms : now;
 
 	drop_waiters(js, c);

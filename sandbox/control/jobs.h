@@ -1,23 +1,25 @@
 /* jobs -- the processes that clients start, from the request to the end.
  *
  *	state		leaves it when
- *	NAMED		the channel is free				-> LOOKED_UP
- *	LOOKED_UP	"returned" came, with who its user is		-> WAITING
- *			and else					forgotten
- *	WAITING		the channel has room for its descriptors	-> ASKED
- *	ASKED		"started" came					-> RUNNING
- *			"failed" came					forgotten
- *	RUNNING		"exited" came					-> ENDED
- *	ENDED		JOBS_REMEMBERED others have ended since		forgotten
+ *	NAMED		the channel is free				  -> LOOKED_UP
+ *	LOOKED_UP	"returned" came, with the user's ids		  -> WAITING
+ *			"returned" came without			     forgotten
+ *	WAITING		the channel has room for its descriptors	  -> ASKED
+ *	ASKED		"started" came					  -> RUNNING
+ *			"failed" came					     forgotten
+ *	RUNNING		"exited" came					  -> ENDED
+ *	ENDED		JOBS_REMEMBERED others have ended since		     forgotten
  *
- * A job is one client's.  When that goes, so does the job, unless it is detached:
- * SIGHUP, and a while later it is ended with its tree, as one is that is late.  Who
- * waits for its end may be anybody.
+ * A job belongs to one client.  When that client goes, the job gets SIGHUP,
+ * unless it is detached, and a while later it is ended with its whole tree, as
+ * is a job that is past its time-out.  Any client may wait for a job's end.
  *
- * One whose user is to be looked up inside begins as NAMED, others as WAITING.  While it
- * is LOOKED_UP its id is that of the errand which does it.
+ * A job whose user is to be looked up inside begins as NAMED, others as
+ * WAITING.  While a job is LOOKED_UP its id is also that of the errand that
+ * looks the user up.
  *
- * While the sandbox is paused nothing is sent that starts one, and no time passes. */
+ * While the sandbox is paused no request that starts a job is sent, and no time
+ * passes. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,17 +48,17 @@ struct job {
 	struct client *owner; /* borrowed; NULL: it has gone */
 	char *request;	      /* owned: the id of its exec.start, until that is answered */
 	bool is_detached, has_terminal, has_timed_out;
-	bool was_stopped; /* the sandbox was, when it ended */
-	bool is_recorded; /* it is in the audit log, and so is to be its end */
+	bool was_stopped; /* the sandbox was being stopped when the job ended */
+	bool is_recorded; /* its start is in the audit log, and its end is to be */
 	struct exec exec; /* borrows from the lists and `cwd` */
 	struct list argv, env;
 	char *cwd; /* owned */
 	char *user; /* owned: USER[:GROUP], to be looked up; NULL: exec has the numbers */
-	struct buffer found; /* what the errand told; no more than ERRAND_ACCOUNT_MAX */
-	unsigned said; /* of the variables of an account, those that are set to other values */
+	struct buffer found; /* the errand's result; no more than ERRAND_ACCOUNT_MAX */
+	unsigned said; /* which variables of an account were set to other values */
 	struct wire_fds fds;
-	struct capture *capture; /* owned; NULL: its descriptors are its client's */
-	bool owes_event;	 /* its owner has still to be told of its end, which is */
+	struct capture *capture; /* owned; NULL: the client passed the descriptors */
+	bool owes_event;	 /* the owner has still to be told of the end, which is */
 	uint64_t exit_event;	 /* this event */
 	uint32_t pid; /* inside */
 	int64_t begun_ms; /* since 1970 */
@@ -66,12 +68,12 @@ struct job {
 	struct job *next;
 };
 
-/* Somebody who waits for the end of one. */
+/* A client's request that waits for the end of a job. */
 struct waiter {
 	struct client *client;
 	char *request; /* owned */
 	uint32_t job;
-	bool is_held; /* it has ended, but see may_tell */
+	bool is_held; /* the job has ended, but see may_tell */
 	struct waiter *next;
 };
 
@@ -79,48 +81,52 @@ struct jobs {
 	struct guest *guest;	  /* borrowed */
 	struct job *first, *last; /* owned; in the order of the requests */
 	struct waiter *waiters;	  /* owned */
-	struct job *passing;	  /* whose descriptors are on their way */
+	struct job *passing;	  /* the job whose descriptors are on their way */
 	size_t alive, ended;
-	bool is_closed;	   /* nothing is to be started any more */
-	int64_t paused_ms; /* since then, in ms of clock.h; 0: it is not paused */
+	bool is_closed;	   /* no job is to be started any more */
+	int64_t paused_ms; /* paused since then, in ms of clock.h; 0: not paused */
 	size_t held, owed; /* waiters whose job has ended; jobs that owe an event */
-	void *who; /* borrowed; for these */
+	void *who; /* borrowed; passed to these functions */
 	void (*on_started)(void *who, struct job *j);
 	void (*on_failed)(void *who, struct job *j, const struct failed *failed);
-	/* Fills in who its user is.  False: it is not started, and its client has been told. */
+	/* Fills in the user's ids.  False: the job is not started, and its
+	 * client has been told. */
 	bool (*on_looked_up)(void *who, struct job *j, const struct returned *x);
 	void (*on_ended)(void *who, struct job *j);
 	void (*on_waited)(void *who, const struct waiter *w, const struct job *j);
-	/* These two may be NULL.  Whether the client may be told of the end yet; if not,
-	 * jobs_tell() is called. */
+	/* The last two may be NULL. may_tell: whether the client may be told of
+	 * the end yet; if not, jobs_tell() is called later. */
 	bool (*may_tell)(void *who, const struct client *c, const struct job *j);
-	/* Nobody may refer to it any more, and nobody may be held up by it. */
+	/* The job is about to be freed: no reference to it may stay, and no
+	 * waiter may be held back. */
 	void (*on_gone)(void *who, struct job *j);
 };
 
 void jobs_done(struct jobs *js);
 
-/* Takes the job over, which is complete but for its state. */
+/* Takes over the job, which is complete but for its state. */
 int jobs_add(struct jobs *js, struct job *j, struct err *e);
 void job_free(struct job *j);
 
 struct job *jobs_find(struct jobs *js, uint32_t id);
 
-/* Sends what can be sent now. */
+/* Sends the requests that can be sent now. */
 void jobs_send(struct jobs *js, int64_t now);
 
-/* A frame about a process.  1: it was; 0: it is about something else; -1: it breaks
- * the protocol. */
+/* Takes a frame about a process.  1: it was one; 0: it is about something else;
+ * -1: it breaks the protocol. */
 int jobs_frame(struct jobs *js, const struct frame *f, struct err *e);
 
-/* on_waited() is called when it has ended; at once if it has.  -1: no such job. */
+/* on_waited() is called when the job has ended; at once if it has already.  -1:
+ * no such job. */
 int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, struct err *e);
 
-/* Tells a client that waits of the ends that it may be told of by now.  True: there
- * was one. */
+/* Answers the waits of a client that may be answered by now.  True: there was
+ * one. */
 bool jobs_tell(struct jobs *js, const struct client *c);
 
-/* Nobody waits for this client any more; what is not detached is ended. */
+/* The client has gone: drops its waits and ends its jobs that are not
+ * detached. */
 void jobs_leave(struct jobs *js, const struct client *c, int64_t now);
 
 /* When jobs_expire() has something to do; 0: never, or not in a pause. */
@@ -128,5 +134,5 @@ int64_t jobs_due(const struct jobs *js);
 void jobs_expire(struct jobs *js, int64_t now);
 
 void jobs_pause(struct jobs *js, int64_t now);
-/* What was due is due later by as long as the pause was. */
+/* Moves every deadline by the length of the pause. */
 void jobs_resume(struct jobs *js, int64_t now);

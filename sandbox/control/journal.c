@@ -11,7 +11,7 @@
 #include "sandbox/registry.h"
 #include "sandbox/shelf.h"
 
-/* What says how the sandbox fares is told of more readily than what happens in it. */
+/* Events about the sandbox itself have a higher level than events inside it. */
 static const struct {
 	const char *event;
 	enum level level;
@@ -48,7 +48,8 @@ void journal_add(struct journal *j, enum level level, const char *component,
 	veil_text(j->mask, &line);
 	AUTO_FREE char *own = line;
 	AUTO_FREE char *whole = text_format("%s\n", own);
-	/* A disk that is full takes none, and there is nobody else to tell. */
+	/* A full disk takes no line, and the failure can be reported nowhere
+	 * else. */
 	(void)log_add(&j->log, whole, strlen(whole), *j->now_ms, NULL);
 }
 

@@ -33,7 +33,8 @@ size_t kept_wants(const struct kept *k, size_t len)
 	return room - k->room;
 }
 
-/* Copies into the ring, around its end where need be; `len` is at most `room`. */
+/* Copies into the ring, around its end if necessary; `len` is at most
+ * `room`. */
 static void place(struct kept *k, uint64_t at, const uint8_t *from, size_t len)
 {
 	size_t start = (size_t)(at % k->room), first = smaller(len, k->room - start);
@@ -42,7 +43,7 @@ static void place(struct kept *k, uint64_t at, const uint8_t *from, size_t len)
 	memcpy(k->bytes, from + first, len - first);
 }
 
-/* A byte's place depends on the room, so what is there moves. */
+/* A byte's place depends on the room, so the kept bytes move. */
 static void grow(struct kept *k, size_t more)
 {
 	size_t have = (size_t)(k->end - k->begin);
@@ -63,7 +64,8 @@ void kept_add(struct kept *k, const void *bytes, size_t len, size_t more)
 
 	if (more)
 		grow(k, more);
-	/* Of more than there is room for only the last is kept. */
+	/* If the bytes are more than the room only the last of them are
+	 * kept. */
 	fits = smaller(len, k->room);
 	k->end += len;
 	if (fits)

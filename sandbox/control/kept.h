@@ -1,18 +1,18 @@
-/* kept -- the last of what a stream has carried, and the count of all of it.
+/* kept -- the last bytes of a stream, and the count of all of them.
  *
- * Bytes are known by their number in the stream, from 0.  Those from `begin` to `end`
- * are here, those before are lost.  Whoever reads keeps the number that it has got
- * to, and finds out by it what it has missed; so any number of readers costs nothing,
- * and one that does not read holds nothing up.
+ * Bytes are known by their number in the stream, from 0.  Those from `begin` to
+ * `end` are here, those before are lost.  A reader keeps the number that it has
+ * got to, and sees by it what it has missed; so any number of readers costs
+ * nothing, and a reader that does not read holds nothing up.
  *
  * The zero object is empty, and has no memory yet. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one stream. */
+/* The most memory of one stream. */
 #define KEPT_MAX (1u << 20)
-/* The least that has a place; what is granted is a power of two. */
+/* The least memory that a stream gets; the room is always a power of two. */
 #define KEPT_MIN (4u << 10)
 
 struct kept {
@@ -23,16 +23,17 @@ struct kept {
 
 void kept_done(struct kept *k);
 
-/* How much more memory would keep all of these too, as far as KEPT_MAX goes. */
+/* How much more memory would keep `len` more bytes too, within KEPT_MAX. */
 size_t kept_wants(const struct kept *k, size_t len);
 
-/* Adds bytes, with `more` bytes of memory granted on top of what it has, at most what
- * it wants, which make a power of two with it.  The oldest make place. */
+/* Adds bytes.  `more` bytes of memory are granted on top of the room: at most
+ * what kept_wants() says, and so that the sum is a power of two.  The oldest
+ * bytes make place. */
 void kept_add(struct kept *k, const void *bytes, size_t len, size_t more);
 
-/* Copies what is kept from number `at` on, which is between begin and end; at most
- * `max` bytes.  Returns how many. */
+/* Copies the kept bytes from number `at` on, which is between begin and end; at
+ * most `max`.  Returns how many. */
 size_t kept_copy(const struct kept *k, uint64_t at, void *to, size_t max);
 
-/* Gives all memory back: everything is lost, and counted. */
+/* Gives all memory back: every byte is lost, and still counted. */
 void kept_drop(struct kept *k);

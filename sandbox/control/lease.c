@@ -28,7 +28,7 @@ void lease_take(struct supervisor *s, const struct client *c)
 		return;
 	s->lease.is_waiting = false;
 	clocks_run(&s->clocks, s->now_ms);
-	registry_unset_waiting(s->entry); /* for who looks from outside */
+	registry_unset_waiting(s->entry); /* clients that look in the registry see it */
 }
 
 int lease_check(const struct supervisor *s, const struct client *c, struct err *e)
@@ -51,8 +51,9 @@ bool lease_leave(struct supervisor *s, const struct client *c)
 	return true;
 }
 
-/* What it asked for before it left is here still, and nobody would know of the sandbox.
- * The connection's end, which comes next, ends it. */
+/* The holder has left, but a request that it sent before is still here, and no
+ * client would know of the sandbox.  The connection's end, which comes next,
+ * ends the sandbox. */
 static int check_holder(const struct client *c, struct err *e)
 {
 	if (!wire_is_deserted(&c->wire))
@@ -60,7 +61,7 @@ static int check_holder(const struct client *c, struct err *e)
 	return err_set(e, ERR_GONE, "the connection that held it was closed");
 }
 
-/* The name first: what cannot be had leaves the lease as it is. */
+/* The name comes first: if it cannot be had the lease stays as it is. */
 int lease_release(const struct call *call)
 {
 	struct supervisor *s = call->s;

@@ -1,18 +1,19 @@
 /* lease -- a sandbox that ends with one connection (`hutch create --lease FD`).
  *
- * Whoever makes it keeps the other end of a socketpair(2), which is a connection of
- * docs/control.md from the start; nobody had to connect, and nothing can be connected to
- * in its place.  Three states:
+ * The process that makes the sandbox keeps the other end of a socketpair(2),
+ * which is a connection of docs/control.md from the start; it need not connect,
+ * and no other process can connect in its place.  Three states:
  *
  *	waiting		as made: the holder has said nothing.  The sandbox is fresh, and
- *			stays so: everybody else may look at it and end it, and is told
- *			`busy` for the rest; no time-out of it runs
- *	held		from the holder's hello on: it is as any sandbox, for everybody
+ *			stays so: other clients may look at it and end it, and get
+ *			`busy` for the rest; none of its time-outs runs
+ *	held		from the holder's hello on: it is like any sandbox, for all
  *	released	the lease is over, and the sandbox lives on
  *
- * In the first two the connection's end is the sandbox's.  It is a descriptor, so it can
- * be handed to another process (SCM_RIGHTS), and the kernel closes it whatever becomes of
- * whoever has it, or is about to: a sandbox is never left behind with nobody who knows. */
+ * In the first two the connection's end is the sandbox's.  The connection is a
+ * descriptor, so it can be handed to another process (SCM_RIGHTS), and the
+ * kernel closes it whatever becomes of the process that has it, or is about to
+ * get it: a sandbox is never left behind unknown. */
 #pragma once
 #include <stdbool.h>
 
@@ -27,20 +28,21 @@ struct lease {
 	bool is_waiting;
 };
 
-/* Its connection is a client's from now on. */
+/* Makes its connection a client's. */
 void lease_serve(struct supervisor *s);
 
-/* Somebody has said hello: the holder takes the sandbox with it. */
+/* A client has said hello: if it is the holder, it takes the sandbox. */
 void lease_take(struct supervisor *s, const struct client *c);
 
-/* -1: the sandbox waits, and what `c` asks for is the holder's to ask. */
+/* -1: the sandbox waits, and only the holder may make this request. */
 int lease_check(const struct supervisor *s, const struct client *c, struct err *e);
 
-/* `c` is at its end.  True: it was the holder, and the sandbox ends now. */
+/* `c` has ended.  True: it was the holder, and the sandbox ends now. */
 bool lease_leave(struct supervisor *s, const struct client *c);
 
-/* As info has it: "\"waiting\"", "\"held\"" or "null". */
+/* The state as info has it: "\"waiting\"", "\"held\"" or "null". */
 const char *lease_state(const struct lease *l);
 
-/* The method `release`.  Not done, and the sandbox ends, if the holder has gone by then. */
+/* The method `release`.  Refused, and the sandbox ends, if the holder has gone
+ * by then. */
 int lease_release(const struct call *call);

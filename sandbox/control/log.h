@@ -1,55 +1,59 @@
-/* log -- what the processes of a sandbox have printed, on disk, for who asks later.
+/* log -- the output of a sandbox's processes, on disk, for clients that ask
+ * later.
  *
  * Two files in the folder log/ of the sandbox, `output` and the one before it,
- * `output.1`, or of another name: what the supervisor tells of itself (journal.h); each
- * entry is a line, and in one file.  Bytes of the log are known by
- * their number, as those of a stream (kept.h); the oldest go with their file.
+ * `output.1`; or, under another name, the supervisor's own messages
+ * (journal.h).  Each entry is a line, and in one file.  Bytes of the log are
+ * known by their number, like those of a stream (kept.h); the oldest go with
+ * their file.
  *
- * When an entry cannot be written the log stops, with whole entries; some time later
- * it is tried again.  Nothing else depends on it.  A writer that is killed in between
- * leaves a part of an entry at the end. */
+ * When an entry cannot be written the log stops, with whole entries; some time
+ * later it is tried again.  Nothing else depends on it.  A writer that is
+ * killed in between leaves a part of an entry at the end. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
 
-/* Of one file; twice that is kept. */
+/* The size of one file; two are kept. */
 #define LOG_FILE_MAX (8u << 20)
-/* Of one entry. */
+/* The size of one entry. */
 #define LOG_LINE_MAX (128u << 10)
 /* When a log that has stopped is tried again. */
 #define LOG_RETRY_MS 10000
 
 struct log {
 	const char *name; /* of its files */
-	uint64_t max;	  /* of one of them */
+	uint64_t max;	  /* the limit of one file */
 	int folder;	 /* owned; -1: there is no log */
 	int now, before; /* owned; -1: none yet */
-	uint64_t begin, middle, end; /* that are kept; `middle`: where `now` begins */
-	int64_t retry_ms; /* clock.h; 0: it has not stopped */
-	uint64_t lost;	  /* bytes of entries, since it stopped */
+	uint64_t begin, middle, end; /* numbers of the bytes that are kept; `middle`:
+				      * where `now` begins */
+	int64_t retry_ms; /* clock.h; 0: the log has not stopped */
+	uint64_t lost;	  /* bytes of entries that were not written since it stopped */
 };
 
 enum log_outcome {
 	LOG_WRITTEN,
-	LOG_RESUMED, /* written, and `lost` tells what was not before */
-	LOG_STOPPED, /* just now; *e tells why */
-	LOG_SILENT   /* it has stopped before */
+	LOG_RESUMED, /* written; `lost` is the number of bytes that were not written
+		      * before */
+	LOG_STOPPED, /* it stopped just now; *e tells why */
+	LOG_SILENT   /* it had stopped before */
 };
 
 /* Takes the folder over, which may be -1. */
 void log_init(struct log *l, int folder, const char *name, uint64_t max);
 void log_done(struct log *l);
 
-/* One whole line, its newline included. */
+/* Adds one whole line, its newline included. */
 enum log_outcome log_add(struct log *l, const void *line, size_t len, int64_t now,
 			 struct err *e);
 
-/* Reads from number `at` on, which is kept; as much as can be read at once, which ends
- * with a whole line where `max` is LOG_LINE_MAX at least.  0: nothing is there (any
- * more: the files are their owner's). */
+/* Reads from number `at` on, which must be kept, as much as can be read at
+ * once; that ends with a whole line if `max` is at least LOG_LINE_MAX.  0:
+ * nothing is there (any more: the user may change the files). */
 size_t log_read(const struct log *l, uint64_t at, void *to, size_t max);
 
-/* Where the last `count` entries begin. */
+/* The number at which the last `count` entries begin. */
 uint64_t log_tail(const struct log *l, uint64_t count);

@@ -1,7 +1,7 @@
-/* hutch-supervise: a sandbox with a name, and the process that sees to it.  `hutch
- * create` runs it, `hutch fork` as hutch-fork, and `hutch start` as hutch-start; it returns
- * when the sandbox is ready, and leaves this process in the background.  See
- * docs/hutch-create.md. */
+/* hutch-supervise makes a sandbox with a name, and is its supervisor.  `hutch
+ * create` runs it, `hutch fork` as hutch-fork, and `hutch start` as
+ * hutch-start; it returns when the sandbox is ready, and leaves the supervisor
+ * in the background.  See docs/hutch-create.md. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
 
-/* Its folder is not held either. */
+/* Leaves the caller's session, and its working directory, which would be held
+ * otherwise. */
 static int leave_caller(struct err *e)
 {
 	if (launch_leave_caller(e) < 0)
@@ -35,8 +36,8 @@ static int leave_caller(struct err *e)
 	return 0;
 }
 
-/* Its image may be gone: removed, or replaced by another one of the same name and collected
- * then. */
+/* The image of a kept sandbox may be gone: removed, or replaced by another one
+ * of the same name and then collected. */
 static int prepare(struct launch *l, const struct order *o, struct err *e)
 {
 	const struct definition *d = &o->definition;
@@ -51,7 +52,8 @@ static int prepare(struct launch *l, const struct order *o, struct err *e)
 			     "written over it is in %.150s/files/upper", d->path);
 }
 
-/* The one whose options these are: by now another one may have the name. */
+/* Takes the definition that these options came from: another sandbox may have
+ * the name by now. */
 static int take_again(const struct order *o, struct definition *d, struct err *e)
 {
 	if (definition_find(o->name, d, e) < 0)
@@ -62,7 +64,8 @@ static int take_again(const struct order *o, struct definition *d, struct err *e
 	return definition_take(d, e);
 }
 
-/* What is kept, from now on or again; its lock is held by this process. */
+/* Makes, or takes again, the definition of a kept sandbox; this process holds
+ * its lock. */
 static int hold(struct launch *l, const struct order *o, struct definition *d,
 		struct err *e)
 {
@@ -107,7 +110,7 @@ static int start(struct launch *l, const struct order *o, struct registry_entry 
 	AUTO_CLOSE int words = fcntl(2, F_DUPFD_CLOEXEC, 3);
 	if (words >= 0)
 		l->words = words;
-	/* Paths that are relative have been resolved. */
+	/* Relative paths have been resolved by now. */
 	if (leave_caller(e) < 0)
 		return -1;
 	AUTO_FREE char *files = o->policy.keeps ? definition_files(kept) : NULL;
@@ -117,24 +120,26 @@ static int start(struct launch *l, const struct order *o, struct registry_entry 
 	return o->policy.keeps ? definition_note(kept, l->sandbox.pid, e) : 0;
 }
 
-/* What could not be started. */
+/* Records in the audit log that the sandbox could not be started. */
 static void record_failure(struct launch *l, const struct err *why)
 {
 	const struct audit_end x = { .reason = "error", .exit_code = EXIT_HUTCH, .error = why,
 				     .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
-		(void)audit_end(&l->audit, &x, NULL); /* who waits is told anyway */
+		(void)audit_end(&l->audit, &x, NULL); /* the process that waits is told
+						       * anyway */
 	else
 		audit_refused(&l->audit, "launch", why);
 }
 
-/* What could not be made is not kept either; what could not be started again is. */
+/* A sandbox that could not be made is not kept either; one that could not be
+ * started again is. */
 static void undo(struct launch *l, const struct order *o, struct registry_entry *entry,
 		 struct definition *kept)
 {
 	launch_done(l);
-	cow_done(&l->cow); /* nothing was changed in it */
+	cow_done(&l->cow); /* nothing was changed in the copy */
 	launch_init(l, &o->policy);
 	if (kept->path && o->options.verb != VERB_START)
 		(void)definition_remove(kept, NULL); /* it was made a moment ago */
@@ -142,7 +147,8 @@ static void undo(struct launch *l, const struct order *o, struct registry_entry 
 		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE, NULL);
 }
 
-/* The background process; whoever waits at `ready` is told. */
+/* Runs the background process; the process that waits at `ready` is told the
+ * outcome. */
 static void supervise(const struct order *o, int ready)
 {
 	struct registry_entry entry;
@@ -174,7 +180,7 @@ static void supervise(const struct order *o, int ready)
 		supervisor_run(&s);
 	}
 	launch_done(&l);
-	cow_done(&l.cow); /* whoever asks for it settles it */
+	cow_done(&l.cow); /* a client that asks for the copies settles them */
 	definition_done(&kept);
 	registry_done(&entry);
 }
@@ -200,14 +206,16 @@ static int create(struct order *o, struct err *e)
 		return err_sys(e, "fork");
 	if (pid == 0) {
 		(void)close(ends[0]);
-		/* Who reads the object waits for its end, not for the sandbox's. */
+		/* A process that reads the object waits for its end, not for
+		 * the sandbox's. */
 		if (o->options.json_fd > 2)
 			own_close(&o->options.json_fd);
 		supervise(o, ends[1]);
 		_exit(0);
 	}
 	if (o->options.lease_fd > 0)
-		own_close(&o->options.lease_fd); /* or its holder would not see the end */
+		own_close(&o->options.lease_fd); /* else its holder would not see the
+						  * end */
 	(void)close(ends[1]);
 	return wait_ready(ends[0], e);
 }
@@ -220,7 +228,7 @@ static int made(const struct order *o, struct err *e)
 	return err_remedy(e, "hutch rm -f %s removes it", o->name);
 }
 
-/* Another program of ours may have said it. */
+/* ERR_NONE: another program of ours has reported the error already. */
 static int failed(const struct err *e)
 {
 	if (e->kind != ERR_NONE)
@@ -256,7 +264,8 @@ int main(int argc, char **argv)
 	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
 	} else {
-		/* Not before: --secret-file <(...) is one of the caller's. */
+		/* Not earlier: --secret-file <(...) uses a descriptor of the
+		 * caller's. */
 		launch_close_others(o.options.json_fd, o.options.lease_fd);
 		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
 	}

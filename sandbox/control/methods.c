@@ -43,7 +43,8 @@ static int do_hello(const struct call *call)
 static int do_info(const struct call *call)
 {
 	AUTO_FREE char *info = supervisor_info(call->s);
-	const size_t end = strlen(info) - 1; /* not in what others find in the folder */
+	const size_t end = strlen(info) - 1; /* the lease is not part of the info in the
+					      * folder */
 	AUTO_FREE char *all = text_format("%.*s,\"lease\":%s}", (int)end, info,
 					  lease_state(&call->s->lease));
 
@@ -78,7 +79,8 @@ static int do_stop(const struct call *call)
 		return RPC_PARAMS;
 	mourn(call);
 	if (s->still.lost.kind != ERR_NONE) {
-		/* Nobody gets a moment to do what he was stopped for. */
+		/* The kept processes get no grace, in which they could do what
+		 * they were stopped for. */
 		supervisor_end(s, "stopped", 0, NULL, NULL);
 		return 0;
 	}
@@ -99,7 +101,7 @@ static int do_kill(const struct call *call)
 	return 0;
 }
 
-/* It is answered when all stand still. */
+/* Answered when all processes stand still. */
 static int do_pause(const struct call *call)
 {
 	if (still_pause(call->s, call->client, call->request->id, call->e) < 0)
@@ -143,7 +145,7 @@ static void say_not_over(const struct call *call)
 				  "what is changed in a folder");
 }
 
-/* One descriptor, a socket, is to be beside the request. */
+/* Takes the one descriptor, a socket, that must come with the request. */
 static int take_socket(const struct call *call, int *ret)
 {
 	if (call->fds->count != 1) {
@@ -180,7 +182,7 @@ static int do_snapshot(const struct call *call)
 		return code;
 	if (still_begin(call->s, call->client, call->request->id, to, call->e) < 0)
 		return RPC_FAILED;
-	to = -1; /* both are its now */
+	to = -1; /* still_begin() owns both now */
 	(void)call_take_id(call);
 	still_look(call->s);
 	return 0;
@@ -215,7 +217,7 @@ static int do_subscribe(const struct call *call)
 	return call_answer(call, next);
 }
 
-/* Of what processes have printed, or of what the supervisor tells of itself. */
+/* Reads the log of the processes' output, or the supervisor's own. */
 static int do_logs(const struct call *call)
 {
 	struct log_reader r = { .of = &call->s->outputs.log, .method = "output" };
@@ -269,7 +271,8 @@ static int do_cancel(const struct call *call)
 	return RPC_FAILED;
 }
 
-/* The desk takes an action as its text, by which it also knows a repeat. */
+/* The desk takes an action as text, by which it also recognizes a repeated
+ * one. */
 static int do_act(const struct call *call)
 {
 	struct json_at action;
@@ -297,7 +300,7 @@ static int do_act(const struct call *call)
 	return 0;
 }
 
-/* Of versions to come. */
+/* Methods of versions to come. */
 static int do_later(const struct call *call)
 {
 	(void)err_set(call->e, ERR_UNSUPPORTED, "%.60s is not in this version",
@@ -330,14 +333,15 @@ static const char *const cancel_keys[] = { "id", NULL };
 static const char *const add_keys[] = { "guest", NULL };
 static const char *const remove_keys[] = { "host", NULL };
 
-/* Takes descriptors; tells how the sandbox is, and uses it for nothing; is put on record,
- * or not done; ends the sandbox, which is done all the same. */
+/* FDS: takes descriptors.  LOOKS: only reads the sandbox's state, which does
+ * not count as use.  STEERS: must be put on record, or is not done.  ENDS: ends
+ * the sandbox, on record or not. */
 enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8 };
 
 static const struct method {
 	const char *name;
 	int (*call)(const struct call *call);
-	const char *const *keys; /* NULL: any */
+	const char *const *keys; /* NULL: any keys */
 	unsigned flags;
 } methods[] = {
 	{ "hello", do_hello, hello_keys, FDS | LOOKS },
@@ -363,7 +367,8 @@ static const struct method {
 	{ "exec.attach", methods_attach, process_keys, 0 },
 	{ "exec.write", methods_write, write_keys, 0 },
 	{ "logs", do_logs, logs_keys, 0 },
-	{ "update", methods_update, update_keys, 0 }, /* on record with its limits */
+	{ "update", methods_update, update_keys, 0 }, /* records_update() puts it on
+						       * record, with its limits */
 	{ "port.add", methods_port_add, add_keys, FDS | STEERS },
 	{ "port.remove", methods_port_remove, remove_keys, STEERS },
 	{ "port.list", methods_port_list, no_keys, LOOKS },
@@ -387,11 +392,12 @@ static int put_on_record(struct supervisor *s, const struct client *c,
 	if (!(m->flags & (STEERS | ENDS)))
 		return 0;
 	int result = records_request(s, c, m->name, e);
-	supervisor_look_at_clock(s); /* the ledger may have been waited for */
+	supervisor_look_at_clock(s); /* putting it on record may have blocked */
 	return m->flags & ENDS ? 0 : result;
 }
 
-/* Its client is told; who looks for what went wrong may not be that one. */
+/* The client gets the error; a user who looks for the cause may be another
+ * one. */
 static void note_failure(struct supervisor *s, const struct client *c, const char *method,
 			 const struct err *e)
 {
@@ -402,8 +408,7 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	journal_add_err(&s->journal, LEVEL_DEBUG, "supervisor", &whole);
 }
 
-/* Whoever wanted that has it; whatever else would be begun, changed or waited for is not
- * there any more. */
+/* A request to end the sandbox is fulfilled; any other one comes too late. */
 static int answer_late(const struct call *call, const struct method *m)
 {
 	if (m->flags & ENDS)

@@ -1,4 +1,4 @@
-/* methods -- what can be asked for over the control socket (docs/control.md).
+/* methods -- the methods of the control socket (docs/control.md).
  *
  *	methods.c	the table; the sandbox itself, its log, actions
  *	methods_start.c	exec.start, copy.in, copy.out: a job out of params
@@ -13,11 +13,12 @@ struct call;
 struct job;
 struct returned;
 
-/* 0: answered, or it will be; else an enum rpc_code and the call's error. */
+/* Each returns 0 if the request was answered or will be; else an enum rpc_code
+ * and the call's error. */
 int methods_start(const struct call *call);
-/* Its numbers, or j->user, which is to be looked up. */
+/* Fills in the job's ids, or j->user, which is then looked up inside. */
 int methods_get_user(const struct call *call, struct job *j);
-/* A bit of job.said, where the variable is one of an account; else 0. */
+/* A bit of job.said if the variable is one of an account's; else 0. */
 unsigned methods_user_variable(const char *name);
 /* A callback of jobs.h. */
 bool methods_looked_up(void *who, struct job *j, const struct returned *x);

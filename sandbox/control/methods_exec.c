@@ -17,10 +17,11 @@
 
 #define PROGRAM_MAX 256
 
-/* No more small requests while this much has not been sent. */
+/* Above this many unsent bytes small requests are refused. */
 #define CHANNEL_BUSY (1u << 20)
 
-/* What came of a copy, as JSON.  SIGPIPE: nobody read its tar any more. */
+/* The outcome of a copy, as JSON.  SIGPIPE: the client no longer reads the
+ * tar. */
 static const char *copy_error(const struct job *j)
 {
 	static const char *const errors[] = {
@@ -54,7 +55,7 @@ static char *exit_members(const struct job *j)
 			   is_copy ? copy_error(j) : "");
 }
 
-/* Its name for events and lists, which are kept: no longer than is read. */
+/* The program's name for events and lists; it is cut, since events are kept. */
 static char *program_of(const struct supervisor *s, const struct job *j)
 {
 	AUTO_FREE char *name = mask_copy(&s->desk.mask, j->argv.items[0]);
@@ -63,7 +64,7 @@ static char *program_of(const struct supervisor *s, const struct job *j)
 	if (len > PROGRAM_MAX) {
 		len = PROGRAM_MAX;
 		while (len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80)
-			len--; /* in the middle of a character */
+			len--; /* not in the middle of a character */
 	}
 	AUTO_FREE char *cut = text_format("%.*s", (int)len, name);
 	return quote_json(cut);
@@ -156,7 +157,8 @@ void methods_end_jobs(struct supervisor *s)
 	for (struct job *j = s->jobs.first; j; j = j->next)
 		if (j->owner && j->state < JOB_RUNNING)
 			client_error(j->owner, j->request, RPC_FAILED, &e);
-	/* Who has still to be told what an ended one printed is answered behind that. */
+	/* A wait that is held until its client has got the output of an ended
+	 * process is answered after that output. */
 	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
 		if (!w->is_held)
 			client_error(w->client, w->request, RPC_FAILED, &e);
@@ -173,7 +175,7 @@ int methods_wait(const struct call *call)
 	return jobs_wait(&call->s->jobs, j->id, call->client, call_take_id(call), call->e);
 }
 
-/* "TERM", "SIGTERM" or 15. */
+/* Takes "TERM", "SIGTERM" or 15. */
 static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 {
 	static const struct {
@@ -205,8 +207,8 @@ static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 	return err_set(e, ERR_USAGE, "params.signal: there is no signal '%.20s'", name);
 }
 
-/* What is small is sent beside everything else, and could fill the channel if nobody
- * counted. */
+/* Small requests are sent without waiting for room, and could fill the channel
+ * if their bytes were not counted. */
 static bool is_flooded(const struct call *call)
 {
 	if (buffer_len(&call->s->guest.channel.out) <= CHANNEL_BUSY)
@@ -271,7 +273,8 @@ int methods_attach(const struct call *call)
 	return call_answer(call, result);
 }
 
-/* What is to be written, allocated: the one of the two params that is there. */
+/* The bytes to be written: from that of the two params that is there.
+ * *ret_owned is allocated, or NULL. */
 static int get_bytes(const struct call *call, struct bytes *ret, uint8_t **ret_owned)
 {
 	const char *data = NULL, *text = NULL;

@@ -26,8 +26,8 @@ static char *describe(const char *host, uint16_t guest, const char *more)
 	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, guest, more);
 }
 
-/* Who serves can bind nothing: the client has made the socket, and it comes beside the
- * request. */
+/* A confined supervisor can bind nothing: the client has made the socket, which
+ * comes with the request. */
 static int take_listener(const struct call *call, struct listener *ret)
 {
 	if (call->fds->count != 1) {

@@ -33,8 +33,8 @@ static int get_argv(const struct call *call, struct job *j)
 	return j->argv.count ? 0 : err_set(call->e, ERR_USAGE, "params.argv: empty");
 }
 
-/* `count` variables are the sandbox's own.  Those of the request differ from each
- * other, so only these are looked through: a request may have a hundred thousand. */
+/* The first `count` variables are the sandbox's own.  Only those are searched,
+ * since the request's differ from each other and may be a hundred thousand. */
 static void set_env(struct list *env, size_t count, const char *key, const char *value)
 {
 	const struct list own = { .items = env->items, .count = count }; /* a view */
@@ -46,8 +46,8 @@ static void set_env(struct list *env, size_t count, const char *key, const char 
 		list_add(env, word);
 }
 
-/* The variables that every command of the sandbox has; those of a user who is to be looked up
- * come later. */
+/* Adds the variables that every command of the sandbox has; those of a user
+ * that has yet to be looked up come later. */
 static void add_own(const struct call *call, struct job *j)
 {
 	const struct plan *plan = &call->s->launch->plan;
@@ -87,7 +87,7 @@ static int get_env(const struct call *call, struct job *j)
 	return 0;
 }
 
-/* Hidden from now on in all that is told, of whatever process. */
+/* The value is hidden from now on in all output, of any process. */
 static int get_secret(const struct call *call, const struct job *j)
 {
 	struct json_at list, item = { 0 };
@@ -157,7 +157,7 @@ static int check_fds(const struct call *call, bool *ret_has_stdin)
 	return 0;
 }
 
-/* A process that it would be ended with, and of which nobody would hear. */
+/* A job would end with its client, and no client would hear of it. */
 static int check_client(const struct call *call, const struct job *j)
 {
 	if (j->is_detached || !wire_is_deserted(&call->client->wire))
@@ -165,10 +165,11 @@ static int check_client(const struct call *call, const struct job *j)
 	return err_set(call->e, ERR_GONE, "its client has gone");
 }
 
-/* A pipe by a description of our own (proc(5)).  O_NONBLOCK belongs to the description, so
- * of one that the client shares it could take the flag away, and a write to a full pipe
- * would hold pid 1 for good.  Landlock spares pipefs.  What has a path stays as it came: its
- * file system would be asked, and need not answer. */
+/* Opens the pipe again, for an open file description of our own (proc(5)).
+ * O_NONBLOCK belongs to the description: a client that shares it could take the
+ * flag away, and a write to a full pipe would then block pid 1 for good.
+ * Landlock does not restrict pipefs.  A file with a path stays as it came:
+ * opening it would ask its file system, which need not answer. */
 static void own_pipe(int *fd)
 {
 	const int flags = fcntl(*fd, F_GETFL);
@@ -185,7 +186,7 @@ static void own_pipe(int *fd)
 	*fd = own;
 }
 
-/* The client's, or else pipes of ours. */
+/* Takes the client's descriptors, or else makes pipes. */
 static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 {
 	if (outputs_reserve(call->s, call->e) < 0)
@@ -193,7 +194,8 @@ static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 	if (call->fds->count) {
 		j->fds = *call->fds;
 		*call->fds = (struct wire_fds){ 0 };
-		/* Which pid 1 reads and writes then, for all. */
+		/* With a terminal pid 1 itself reads and writes these
+		 * descriptors. */
 		for (unsigned i = 0; j->has_terminal && i < j->fds.count; i++)
 			own_pipe(&j->fds.fds[i]);
 		return 0;
@@ -202,7 +204,7 @@ static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 	return j->capture ? 0 : -1;
 }
 
-/* To be forgotten where it cannot be begun. */
+/* On failure the caller frees the job. */
 static int begin(const struct call *call, struct job *j, bool has_stdin)
 {
 	struct supervisor *s = call->s;
@@ -214,7 +216,8 @@ static int begin(const struct call *call, struct job *j, bool has_stdin)
 		j->id = queue_new_id(&s->desk.queue);
 	j->owner = call->client;
 	j->begun_ms = events_now();
-	/* That of one whose user is looked up names who it is. */
+	/* If the user is looked up first, the record is written afterwards,
+	 * with the user's ids. */
 	if (!j->user && records_begin(s, call->client, j, call->e) < 0)
 		return RPC_FAILED;
 	if (jobs_add(&s->jobs, j, call->e) < 0) {
@@ -225,7 +228,7 @@ static int begin(const struct call *call, struct job *j, bool has_stdin)
 		outputs_view(call->client, j);
 	j->request = call_take_id(call);
 	call->client->under_way++;
-	supervisor_look_at_clock(s); /* the ledger may have been waited for */
+	supervisor_look_at_clock(s); /* putting it on record may have blocked */
 	jobs_send(&s->jobs, s->now_ms);
 	return 0;
 }
@@ -248,7 +251,7 @@ int methods_start(const struct call *call)
 
 /* --- copies ------------------------------------------------------------------- */
 
-/* The executor's own code: its words are no program's. */
+/* The executor's own code does the copy, so `argv` names no program. */
 static int get_copy(const struct call *call, struct job *j, uint32_t flags)
 {
 	const char *path = NULL, *name = NULL;
@@ -272,7 +275,8 @@ static int get_copy(const struct call *call, struct job *j, uint32_t flags)
 	j->cwd = text_copy(j->exec.cwd);
 	j->exec.cwd = j->cwd;
 	j->exec.argv = j->argv.items;
-	j->exec.env = &j->argv.items[j->argv.count]; /* none: the list's end */
+	j->exec.env = &j->argv.items[j->argv.count]; /* no environment: the end of the
+						      * list */
 	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0) | (is_file ? EXEC_FILE : 0) |
 			(parents ? EXEC_PARENTS : 0);
 	return 0;

@@ -1,4 +1,4 @@
-/* update: other limits for a sandbox that lives. */
+/* update: changes the limits of a live sandbox. */
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -11,7 +11,7 @@
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
 
-/* A whole number from `min` to `max`; what is absent stays 0. */
+/* Reads a whole number from `min` to `max`; an absent one stays 0. */
 static int take_number(const struct call *call, const char *key, uint64_t min,
 		       uint64_t max, uint64_t *ret)
 {
@@ -41,7 +41,7 @@ static int take_cpus(const struct call *call, uint32_t *ret)
 	return 0;
 }
 
-/* 0 is none that was asked for. */
+/* 0: this limit is not changed. */
 static int take_limits(const struct call *call, struct limits *ret)
 {
 	if (take_number(call, "memory", QUANTITY_MEMORY_MIN, QUANTITY_MEMORY_MAX,
@@ -56,8 +56,8 @@ static int take_limits(const struct call *call, struct limits *ret)
 	return err_set(call->e, ERR_USAGE, "params: memory, cpus or pids was expected");
 }
 
-/* What has no cgroup has no limit that the kernel holds for all, and some of each process
- * at most. */
+/* Without a cgroup the kernel holds no limit for the whole sandbox, at most
+ * some for each process. */
 static int check_can(const struct supervisor *s, const struct limits *asked, struct err *e)
 {
 	if (asked->disk) {
@@ -95,7 +95,8 @@ static void tell(struct supervisor *s, const char *limits)
 	AUTO_FREE char *more = text_format("\"limits\":%s", limits);
 	AUTO_FREE char *info = supervisor_info(s);
 
-	/* For who looks when it has ended; else it is asked. */
+	/* The info is for clients that look after the end; before, they ask the
+	 * supervisor. */
 	(void)registry_set_info(s->entry, info, NULL);
 	supervisor_event(s, "update", more);
 }

@@ -27,7 +27,8 @@ unsigned methods_user_variable(const char *name)
 	return 0;
 }
 
-/* Values of the policy, the image or an agent's env action count more than an account's. */
+/* Values of the policy, the image or an agent's env action take precedence over
+ * an account's. */
 static unsigned already_said(const struct supervisor *s)
 {
 	const struct list *set = &s->launch->policy->env_set;
@@ -43,7 +44,7 @@ static unsigned already_said(const struct supervisor *s)
 	return said;
 }
 
-/* Root reads the files, where there is one. */
+/* Root reads the files inside, where root is mapped. */
 static int look_up(const struct call *call, struct job *j, const char *user)
 {
 	if (!*user || *user == ':' || strlen(user) >= ACCOUNT_TEXT)
@@ -55,7 +56,7 @@ static int look_up(const struct call *call, struct job *j, const char *user)
 	return 0;
 }
 
-/* With one id mapped nothing needs to be looked up for the one that it is. */
+/* If one id is mapped, the user that it stands for need not be looked up. */
 static int get_image_user(const struct call *call, struct job *j, const char *user)
 {
 	const struct plan *plan = &call->s->launch->plan;
@@ -68,7 +69,7 @@ static int get_image_user(const struct call *call, struct job *j, const char *us
 	return look_up(call, j, user);
 }
 
-/* The kernel would call it an invalid argument. */
+/* Without this check the kernel's error would be "invalid argument". */
 static int not_mapped(const struct supervisor *s, const char *user, struct err *e)
 {
 	const struct plan *plan = &s->launch->plan;
@@ -80,8 +81,8 @@ static int not_mapped(const struct supervisor *s, const char *user, struct err *
 			     "maps 65536 ids", user);
 }
 
-/* As -u of hutch run: a name or number that the id map has, or, with ranges, a name that
- * was put into the sandbox's passwd meanwhile. */
+/* As -u of hutch run: a name or number that the id map has; with ranges also a
+ * name that was added to the sandbox's passwd since. */
 int methods_get_user(const struct call *call, struct job *j)
 {
 	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
@@ -109,7 +110,7 @@ struct person {
 	uint32_t uid, gid;
 	uint32_t groups[EXEC_MAX_GROUPS];
 	uint32_t group_count;
-	const char *name, *home; /* borrowed; NULL: no line says */
+	const char *name, *home; /* borrowed; NULL: the account has none */
 };
 
 static bool is_printable(const char *text)
@@ -120,7 +121,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* A line, KEY VALUE, that a process of the inside has written. */
+/* Parses a line, KEY VALUE, that a process inside has written. */
 static bool take_line(struct person *p, char *line)
 {
 	char *value = strchr(line, ' ');
@@ -194,7 +195,8 @@ static int check_outcome(const struct supervisor *s, const struct job *j,
 			  s->entry->name);
 }
 
-/* A range has more ids than these: the first one behind them is the executor's own. */
+/* A range has more ids than these: the first one after them is the executor's
+ * own. */
 static int check_ranges(const struct job *j, const struct person *p, struct err *e)
 {
 	uint32_t most = p->uid > p->gid ? p->uid : p->gid;
@@ -217,7 +219,7 @@ static int check_mapped(const struct supervisor *s, const struct job *j, struct 
 		return check_ranges(j, p, e);
 	if (p->uid != plan->uid || p->gid != plan->gid)
 		return not_mapped(s, j->user, e);
-	p->group_count = 0; /* one id, and no other group */
+	p->group_count = 0; /* one id is mapped, so no other group */
 	return 0;
 }
 

@@ -51,7 +51,7 @@ static int settle_name(struct order *o, const char *name, struct err *e)
 	return registry_check_name(o->name, e);
 }
 
-/* Of a fork: FROM and the name. */
+/* Takes the two names of a fork: FROM, and the new name. */
 static int take_names(struct order *o, struct err *e)
 {
 	struct list *words = &o->policy.argv;
@@ -62,7 +62,7 @@ static int take_names(struct order *o, struct err *e)
 	}
 	o->from = text_copy(words->items[0]);
 	o->policy.image = IMAGE_STORE;
-	o->policy.image_path = text_copy("localhost/fork"); /* until it is known */
+	o->policy.image_path = text_copy("localhost/fork"); /* until the image is known */
 	o->policy.pull = PULL_NEVER;
 	AUTO_FREE char *name = text_copy(words->items[1]);
 	return settle_name(o, name, e);
@@ -75,7 +75,7 @@ const char *order_verb(const struct order *o)
 					       : "create";
 }
 
-/* The words that are no flags: one, the name. */
+/* Takes the one word that is no option: the name. */
 static int take_name(struct order *o, struct err *e)
 {
 	struct list *words = &o->policy.argv;
@@ -93,7 +93,7 @@ static int take_name(struct order *o, struct err *e)
 	return settle_name(o, words->items[0], e);
 }
 
-/* What is not there is told of when it is looked for. */
+/* A path that does not exist is reported when it is looked for. */
 static void resolve_path(char **at)
 {
 	char *path = *at ? realpath(*at, NULL) : NULL;
@@ -104,7 +104,8 @@ static void resolve_path(char **at)
 	*at = path;
 }
 
-/* The supervisor has another working directory. */
+/* The paths are resolved now, since the supervisor has another working
+ * directory. */
 static void resolve_paths(struct policy *p)
 {
 	resolve_path(&p->cgroup_parent);
@@ -112,7 +113,7 @@ static void resolve_paths(struct policy *p)
 		resolve_path(&p->upper);
 }
 
-/* As whom images, and other sandboxes, belong to. */
+/* Runs as the user that images, and other sandboxes, belong to. */
 static _Noreturn void become_image(const struct order *o, const char *path, int output)
 {
 	char program[] = "hutch-image", verb[] = "fork-source", dash[] = "--";
@@ -126,9 +127,10 @@ static _Noreturn void become_image(const struct order *o, const char *path, int 
 	_exit(EXIT_HUTCH);
 }
 
-/* What a fork is made of: a snapshot that is taken now, or FROM itself.  -1 without an
- * error: it was told.  That program takes longer to start than a sandbox, so it is not
- * asked where FROM is what no sandbox can be called. */
+/* Finds the image of a fork: a snapshot that is taken now, or FROM itself. -1
+ * with ERR_NONE: the error was reported already. hutch-image takes longer to
+ * start than a sandbox, so it is not asked if FROM cannot be the name of a
+ * sandbox. */
 static int find_source(struct order *o, struct err *e)
 {
 	AUTO_FREE char *path = NULL, *text = NULL;
@@ -164,7 +166,8 @@ static int find_source(struct order *o, struct err *e)
 	return 0;
 }
 
-/* As whom root's sandboxes stand for: his data folder is looked into. */
+/* Runs as the user that root's sandboxes stand for, whose data folder is
+ * read. */
 static int look_up(void *arg, struct err *e)
 {
 	struct order *o = arg;
@@ -192,7 +195,7 @@ static int take_up(struct order *o, struct err *e)
 	if (identity_as_client(look_up, o, e) < 0 ||
 	    again_apply(&o->options, d->name, o->said, e) < 0)
 		return -1;
-	if (strcmp(o->name, d->name) != 0) { /* it was said by its id */
+	if (strcmp(o->name, d->name) != 0) { /* the sandbox was named by its id */
 		free(o->name);
 		o->name = text_copy(d->name);
 	}
@@ -221,7 +224,8 @@ static int describe(struct order *o, struct err *e)
 	return again_describe(&o->policy, o->said, e);
 }
 
-/* What is nobody's yet is led to by no port, and leaves nothing. */
+/* A sandbox that no client has taken yet must be reached by no port, and leave
+ * nothing behind. */
 static int check_lease(const struct run_options *o, struct err *e)
 {
 	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
@@ -229,7 +233,7 @@ static int check_lease(const struct run_options *o, struct err *e)
 					    "into a sandbox that nobody has taken yet");
 		return err_remedy(e, "hutch port add publishes ports of one that was taken");
 	}
-	/* The one is closed when it was made, the other with it. */
+	/* The one is closed when the sandbox is made, and the other with it. */
 	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
 		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
 	if (o->lease_fd > 0 && o->policy->keeps)

@@ -1,6 +1,7 @@
-/* order -- what `hutch create`, `fork` and `start` were told to make.
+/* order -- the sandbox that `hutch create`, `fork` or `start` is to make.
  *
- * Of start that is what was kept (sandbox/definition.h), but for what its flags say. */
+ * For start it is the kept one (sandbox/definition.h), changed by the options
+ * that are given. */
 #pragma once
 #include "policy/policy.h"
 #include "sandbox/cli/options.h"
@@ -11,10 +12,11 @@ struct err;
 struct order {
 	struct policy policy;
 	struct run_options options;
-	struct settings *said; /* owned: all that was said, for --keep */
-	struct definition definition; /* VERB_START: what was kept; not locked */
-	char *places;  /* owned; of what is made: where it leads, for --keep */
-	char *profile; /* owned; the same: the text of --seccomp; NULL: none */
+	struct settings *said; /* owned: all settings, for --keep */
+	struct definition definition; /* VERB_START: the kept definition; not locked */
+	char *places;  /* owned; for --keep: where the shown paths lead */
+	char *profile; /* owned; for --keep: the content of --seccomp's file; NULL:
+			* none */
 	char *from; /* owned; VERB_FORK: a sandbox, or an image */
 	char *name; /* owned */
 };
@@ -22,7 +24,8 @@ struct order {
 void order_init(struct order *o, enum verb verb);
 void order_done(struct order *o);
 
-/* `argv` starts behind the verb.  -1 with ERR_NONE in *e: another program has told why. */
+/* `argv` starts behind the verb. -1 with ERR_NONE in *e: another program has
+ * reported the error. */
 int order_parse(struct order *o, char **argv, struct err *e);
 
 /* "create", "fork", "start" */

@@ -19,21 +19,23 @@
 #include "sandbox/launch.h"
 #include "sandbox/shelf.h"
 
-/* Read from one pipe at once, which is what a pipe holds, and from all in one turn,
- * so that a flood keeps nobody waiting for longer than that takes. */
+/* The most that is read from one pipe at once, which is what a pipe holds, and
+ * from all pipes in a turn, so that a flood delays clients for no longer than
+ * that takes. */
 #define READ_AT_ONCE (64u << 10)
 #define READ_IN_TURN (512u << 10)
 
-/* A part of a secret, at the end of what was printed, waits so long for the rest: no
- * prompt that only looks like one is held back for longer. */
+/* The end of the output may be the start of a secret, and is then held back for
+ * this long: a prompt that only looks like a secret appears after that. */
 #define SHOWN_MS 200
 
-/* Descriptors: as many as are of use if the host lets us (the limit itself is the highest,
- * since pass_send() cannot raise it in a confined supervisor), and how many of them are
- * for others: the sandbox's own, clients, and what they pass. */
+/* Descriptors that are of use if the host allows them (the limit itself is set
+ * to the highest, since pass_send() cannot raise it in a confined supervisor),
+ * and those of them that are for the sandbox itself, clients, and descriptors
+ * that clients pass. */
 #define FDS_WANTED 8192
 #define FDS_OTHERS (64 + CLIENTS_MAX * (1 + WIRE_FDS))
-/* Of a process that is about to be started: both ends of three pipes. */
+/* A process that is about to be started needs both ends of three pipes. */
 #define FDS_START 6
 
 /* --- its beginning and end -------------------------------------------------- */
@@ -54,12 +56,14 @@ static size_t raise_fds(void)
 void outputs_init(struct supervisor *s)
 {
 	struct outputs *o = &s->outputs;
-	struct err e; /* without a folder the log says so itself, when there is something */
+	struct err e; /* without a folder the log reports the error when it is first
+		       * written */
 
 	o->fds_max = raise_fds();
 	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e), "output",
 		 LOG_FILE_MAX);
-	/* The caller's limit on the size of files is the log's too: an error, no end. */
+	/* The caller's limit on file sizes applies to the log too: exceeding it
+	 * must be an error, and not end the supervisor. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -72,7 +76,7 @@ void outputs_done(struct supervisor *s)
 
 /* --- descriptors -------------------------------------------------------------- */
 
-/* Of all processes. */
+/* Counts the descriptors of all processes. */
 static size_t count_fds(const struct supervisor *s)
 {
 	size_t count = 0;
@@ -91,7 +95,8 @@ size_t outputs_left(const struct supervisor *s)
 
 static void close_pipes(struct supervisor *s, struct job *j);
 
-/* What a process leaves behind may print on as long as nobody needs the place. */
+/* A child that an ended process left behind may print on until its descriptors
+ * are needed. */
 static size_t close_oldest(struct supervisor *s)
 {
 	for (struct job *j = s->jobs.first; j; j = j->next) {
@@ -134,7 +139,7 @@ static void drop_oldest(struct supervisor *s, const struct job *but, size_t *tot
 		}
 }
 
-/* How much more memory a stream may have that wants it. */
+/* How much of `more` a stream may have. */
 static size_t grant(struct supervisor *s, const struct job *but, const struct kept *k,
 		    size_t more)
 {
@@ -191,9 +196,10 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 	struct piece p;
 
 	if (j->exec.flags & EXEC_COPIES)
-		return; /* a tar is no output to be read again */
+		return; /* a copy's tar is not logged */
 	if (*at < j->capture->kept[stream].begin)
-		*at = j->capture->kept[stream].begin; /* half a character was dropped */
+		*at = j->capture->kept[stream].begin; /* an incomplete character was
+						       * dropped */
 	buffer_init(&line, LOG_LINE_MAX);
 	while (capture_piece(j->capture, stream, *at, &p)) {
 		put_format(&line, "{\"time\":\"%s\",", time);
@@ -232,7 +238,7 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	struct capture *c = j->capture;
 	struct buffer shown;
 
-	/* Of what is copied nothing is told but the tar. */
+	/* The output of a copy is only its tar. */
 	if (mask_is_empty(&s->desk.mask) || (j->exec.flags & EXEC_COPIES))
 		return keep(s, j, stream, bytes, len);
 	buffer_init(&shown, MASK_GROWTH * (MASK_BYTES + READ_AT_ONCE));
@@ -242,7 +248,7 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	keep_shown(s, j, stream, &shown);
 }
 
-/* What is held of a secret that does not come. */
+/* Keeps the held bytes: they were not the start of a secret. */
 static void keep_held(struct supervisor *s, struct job *j, int stream)
 {
 	struct capture *c = j->capture;
@@ -271,7 +277,8 @@ static void close_pipes(struct supervisor *s, struct job *j)
 	capture_close(j->capture);
 }
 
-/* Reads once.  Bytes; 0: nothing now, or its end. */
+/* Reads once.  Returns the number of bytes; 0: there is nothing now, or the
+ * stream has ended. */
 static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_t max)
 {
 	uint8_t bytes[READ_AT_ONCE];
@@ -286,20 +293,21 @@ static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_
 	}
 	own_close(fd);
 	keep_held(s, j, stream);
-	log_stream(s, j, stream); /* half a character, maybe */
+	log_stream(s, j, stream); /* an incomplete character may be left */
 	return 0;
 }
 
 /* --- the loop ------------------------------------------------------------------- */
 
-/* It has been told all it has room for, so what is left is too much for it. */
+/* The client has been sent all that it has room for; if output is left, the
+ * process waits for it. */
 static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 {
 	const struct client *c = j->owner;
 	const struct viewer *v = c && !j->is_detached ? outputs_viewer(c, j) : NULL;
 	int64_t due;
 
-	/* Less than a character may wait for its rest. */
+	/* Less than a character may be waiting for its rest. */
 	if (!v || j->capture->kept[stream].end - v->at[stream] < 4 || !c->stuck_ms)
 		return false;
 	due = c->stuck_ms + OUTPUTS_STUCK_MS;
@@ -360,7 +368,7 @@ static size_t serve(struct supervisor *s, const struct place *p)
 	return 0;
 }
 
-/* Each turn begins behind where the one before ended. */
+/* Each turn begins behind the place where the one before ended. */
 void outputs_serve(struct supervisor *s, const struct pollfd *w)
 {
 	struct outputs *o = &s->outputs;
@@ -378,7 +386,8 @@ void outputs_serve(struct supervisor *s, const struct pollfd *w)
 
 /* --- ends ------------------------------------------------------------------------- */
 
-/* What is in the pipe now and no more: somebody who was left behind may go on. */
+/* Reads only the bytes that are in the pipe now: a process that was left behind
+ * may print on. */
 static void drain(struct supervisor *s, struct job *j, int stream)
 {
 	int left = 0;
@@ -410,7 +419,7 @@ void outputs_exited(struct supervisor *s, struct job *j)
 	outputs_answer_writer(j);
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		c->last[i] = c->kept[i].end;
-		log_stream(s, j, i); /* half a character, maybe */
+		log_stream(s, j, i); /* an incomplete character may be left */
 	}
 }
 

@@ -11,7 +11,8 @@
 #include "sandbox/control/rpc.h"
 #include "sandbox/control/supervisor.h"
 
-/* What stands in front of the params of a notification; its method is to be filled in. */
+/* The start of a notification, with a place for its method; the params
+ * follow. */
 #define NOTIFICATION "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":"
 
 static const char notification[] =
@@ -67,7 +68,7 @@ static void put_dropped(struct client *c, const struct job *j, int stream, uint6
 		   capture_stream_name(stream), (unsigned long long)count);
 }
 
-/* One piece of one stream. */
+/* Sends one piece of one stream. */
 static bool tell_piece(struct client *c, struct viewer *v, int stream)
 {
 	const struct capture *capture = v->job->capture;
@@ -89,7 +90,8 @@ static bool tell_piece(struct client *c, struct viewer *v, int stream)
 	return true;
 }
 
-/* One piece of each, so that a flood does not keep others from being told. */
+/* Sends one piece of each stream, so that a flood does not keep back the
+ * others. */
 static bool tell_pieces(struct client *c)
 {
 	bool has_some = false;
@@ -156,7 +158,7 @@ int outputs_write(struct job *j, struct client *c, struct bytes bytes, bool has_
 
 	if (check_write(j, bytes, e) < 0)
 		return -1;
-	/* It fits: the buffer holds twice the bound. */
+	/* The bytes fit: the buffer holds twice the bound. */
 	(void)buffer_append(&to->input, bytes.data, bytes.len);
 	to->has_eof = has_eof;
 	capture_flush(to);
@@ -206,7 +208,7 @@ void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t ta
 	c->under_way++;
 }
 
-/* An entry is the params of its notification already. */
+/* An entry of the log is the params of its notification as it is. */
 static void put_entries(struct client *c, const char *method, const uint8_t *entries,
 			size_t len)
 {
@@ -222,7 +224,7 @@ static void put_entries(struct client *c, const char *method, const uint8_t *ent
 	}
 }
 
-/* What was read without the part of an entry at its end. */
+/* The length of the bytes without the incomplete entry at their end. */
 static size_t whole_entries(const uint8_t *bytes, size_t len)
 {
 	const uint8_t *end = len ? memrchr(bytes, '\n', len) : NULL;
@@ -248,7 +250,7 @@ static bool tell_entries(struct client *c, struct log_reader *r)
 	len = whole_entries(bytes, log_read(l, r->at, bytes, LOG_LINE_MAX));
 	put_entries(c, r->method, bytes, len);
 	r->at += len;
-	if (len == 0) /* its owner has cut the file short */
+	if (len == 0) /* the user has cut the file short */
 		r->at = r->at < l->middle ? l->middle : l->end;
 	return true;
 }
@@ -305,7 +307,8 @@ static void drop_viewer(struct client *c, const struct job *j)
 	free(v);
 }
 
-/* What a client has not taken by now is dropped, and told as such. */
+/* Output that a client has not taken by now is dropped, and reported as
+ * dropped. */
 void outputs_forget(struct supervisor *s, struct job *j)
 {
 	for (size_t n = 0; j->capture && n < s->client_count; n++) {

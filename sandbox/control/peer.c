@@ -15,17 +15,17 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* Since 6.5; in no header of Debian 12. */
+/* Since kernel 6.5; Debian 12's headers lack it. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
-/* 340 lines (user_namespaces(7)) of three numbers. */
+/* A map has at most 340 lines (user_namespaces(7)) of three numbers. */
 #define MAP_MAX 16384
 #define ALL_IDS 4294967295u
 
-/* Before 6.5 by number: right unless the peer has ended and its number was given
- * to another process in between. */
+/* Before 6.5 the pidfd is opened by number, which is right unless the peer has
+ * ended and its number was given to another process in between. */
 static int open_peer(int fd, pid_t pid)
 {
 	int pidfd;
@@ -69,7 +69,7 @@ static bool next_range(const char **at, struct range *ret)
 	return true;
 }
 
-/* A child's map that leads to an id that we do not have shows "no id" there. */
+/* In a child's map an id that we do not have shows as "no id". */
 static bool has_id(const char *map, unsigned id)
 {
 	struct range r;
@@ -110,8 +110,8 @@ void peer_self_done(struct peer_self *self)
 	own_free(&self->gid_map);
 }
 
-/* user_namespaces(7): the map of a namespace other than the reader's shows ids of the
- * reader's; the reader's own shows ids of the one above. */
+/* The map of a namespace other than the reader's shows ids of the reader's; the
+ * reader's own map shows ids of the namespace above (user_namespaces(7)). */
 static bool has_map(pid_t pid, const char *map, const char *ours)
 {
 	AUTO_FREE char *number = text_format("%d", (int)pid);
@@ -141,7 +141,8 @@ int peer_check(const struct peer_self *self, int fd, struct err *e)
 	if (who.uid != geteuid())
 		return err_set(e, ERR_REFUSED, "the peer is another user");
 	AUTO_CLOSE int pidfd = open_peer(fd, who.pid);
-	/* What was looked at was the peer if that is alive afterwards. */
+	/* If the peer is alive afterwards, the process that was looked at was
+	 * the peer. */
 	if (pidfd < 0)
 		return err_sys(e, "look at the peer");
 	if (!is_in(self, who.pid) || !is_alive(pidfd))

@@ -1,8 +1,9 @@
-/* peer -- who is at the other end of a connection.
+/* peer -- checks the process at the other end of a connection.
  *
- * A guest that reached the socket would have its owner's uid, as every process in
- * its user namespace has for us.  So the peer must be in our own user namespace,
- * and what cannot be told is refused. */
+ * A guest that reached the socket would have its owner's uid, as every process
+ * in its user namespace has from our point of view.  So the peer must be in our
+ * own user namespace, and a peer for which that cannot be determined is
+ * refused. */
 #pragma once
 #include <stdbool.h>
 
@@ -10,7 +11,8 @@
 
 struct err;
 
-/* What a peer is compared with: our own user namespace, which stays as it is. */
+/* Our own user namespace, which never changes and which peers are compared
+ * with. */
 struct peer_self {
 	dev_t dev; /* of the namespace */
 	ino_t ino;
@@ -18,15 +20,18 @@ struct peer_self {
 	bool can_tell; /* see below */
 };
 
-/* What cannot be read makes peer_check() refuse whom it would have told by that. */
+/* If a file cannot be read, peer_check() refuses every peer that it would be
+ * needed for. */
 void peer_self_init(struct peer_self *self);
 void peer_self_done(struct peer_self *self);
 
-/* `can_tell`: whether peer_check() knows who is who where it may not look into the
- * peer: in a Landlock domain.  Then it goes by the peer's id maps, as they look from
- * here, which are ours in our own namespace.  In a child of it they can look the same
- * only where ours map ids to ids that we have ourselves (an outer container may); or
- * where root made that, with all of its own ids. */
+/* `can_tell`: whether peer_check() can decide in a Landlock domain, where it
+ * may not look into the peer.  It then compares the peer's id maps, as they
+ * look from here, with ours; in our own namespace they are equal.  In a child
+ * namespace they can look equal only where our maps map ids to ids that we have
+ * ourselves (an outer container may), or where root made the child, with all of
+ * root's own ids. */
 
-/* 0: it is the owner.  -1: somebody else, or it cannot be told. */
+/* 0: the peer is the owner's process.  -1: it is another's, or that cannot be
+ * determined. */
 int peer_check(const struct peer_self *self, int fd, struct err *e);

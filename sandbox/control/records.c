@@ -10,7 +10,7 @@
 #include "sandbox/control/supervisor.h"
 #include "sandbox/launch.h"
 
-/* The name may be another one than at the last entry. */
+/* The sandbox may have been renamed since the last entry. */
 static struct audit *audit_of(const struct supervisor *s)
 {
 	s->launch->audit.name = s->entry->name;
@@ -19,7 +19,7 @@ static struct audit *audit_of(const struct supervisor *s)
 
 static void note_copy(struct note *n, const struct job *j)
 {
-	const struct list *words = &j->argv; /* the method, the path, and what it is called */
+	const struct list *words = &j->argv; /* the method, the path, and the new name */
 
 	note_text(n, "method", words->items[0]);
 	note_text(n, "path", words->items[1]);
@@ -72,7 +72,8 @@ void records_end(struct supervisor *s, const struct job *j, const char *why)
 		note_yes(&n, "timed_out", j->has_timed_out);
 		note_json(&n, "cpu_s", cpu);
 	}
-	(void)audit_add(a, "exited", &n, AUDIT_PASSING, NULL); /* counted as lost */
+	(void)audit_add(a, "exited", &n, AUDIT_PASSING, NULL); /* a failure is counted as
+								* a lost entry */
 }
 
 int records_request(struct supervisor *s, const struct client *c, const char *method,
@@ -94,7 +95,7 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 {
 	const struct {
 		const char *key;
-		uint64_t value; /* 0: it stays as it is */
+		uint64_t value; /* 0: the limit stays as it is */
 	} asked[] = { { "memory", l->memory }, { "pids", l->pids },
 		      { "cpus_thousandths", l->cpus } };
 	struct audit *a = audit_of(s);
@@ -118,7 +119,8 @@ void records_finish(struct supervisor *s)
 				     .error = &s->ending.error,
 				     .cgroup = &s->launch->cgroup };
 
-	(void)audit_end(audit_of(s), &x, NULL); /* it has ended, and nobody is there to tell */
+	(void)audit_end(audit_of(s), &x, NULL); /* the sandbox has ended, and no client is
+						 * left to be told */
 	s->launch->audit.mask = &s->launch->audit.own;
 }
 
@@ -131,5 +133,7 @@ void records_unprotected(struct supervisor *s, const struct err *why)
 		return;
 	audit_note(a, &n);
 	note_text(&n, "why", why->text);
-	(void)audit_add(a, "unprotected", &n, AUDIT_PASSING, NULL); /* counted as lost */
+	(void)audit_add(a, "unprotected", &n, AUDIT_PASSING, NULL); /* a failure is
+								     * counted as a lost
+								     * entry */
 }

@@ -1,5 +1,6 @@
-/* records -- what a supervisor puts on record beside actions (sandbox/audit.h): what
- * clients start and copy, and how they steer the sandbox. */
+/* records -- writes the supervisor's own entries of the audit log
+ * (sandbox/audit.h), beside those of actions: processes and copies that clients
+ * start, and requests that change the sandbox. */
 #pragma once
 
 struct client;
@@ -7,13 +8,15 @@ struct err;
 struct job;
 struct supervisor;
 
-/* Before a process or a copy is begun.  -1: it is not to be. */
+/* To be called before a process or a copy is begun.  -1: it must not be
+ * begun. */
 int records_begin(struct supervisor *s, const struct client *c, struct job *j,
 		  struct err *e);
-/* It has ended, or could not be started for a reason in `why`; NULL: it was. */
+/* The process has ended, or could not be started because of `why`; NULL: it was
+ * started. */
 void records_end(struct supervisor *s, const struct job *j, const char *why);
 
-/* A request that changes how the sandbox is: "pause", "rename", ... */
+/* A request that changes the sandbox's state: "pause", "rename", ... */
 int records_request(struct supervisor *s, const struct client *c, const char *method,
 		    struct err *e);
 
@@ -25,5 +28,6 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 /* The end of the sandbox. */
 void records_finish(struct supervisor *s);
 
-/* What is protected was replaced on the host, and everybody stands still. */
+/* A protected file was replaced on the host, and all processes inside stand
+ * still. */
 void records_unprotected(struct supervisor *s, const struct err *why);

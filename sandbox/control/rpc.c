@@ -94,9 +94,9 @@ void rpc_put_result(struct buffer *out, const char *id, const char *result)
 const char *rpc_kind(const struct err *e)
 {
 	if (e->sys == ENOSPC || e->sys == EDQUOT)
-		return "no_space"; /* of kind ERR_LIMIT, as many are */
+		return "no_space"; /* these errors are ERR_LIMIT, as many others are */
 	if (e->sys == ETIMEDOUT)
-		return "timeout"; /* of any kind */
+		return "timeout"; /* errors of any kind */
 	switch ((enum err_kind)e->kind) {
 	case ERR_USAGE:
 		return "invalid";

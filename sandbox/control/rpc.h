@@ -1,7 +1,9 @@
-/* rpc -- one line of the control socket as a request, and the lines that answer it.
+/* rpc -- reads a line of the control socket as a request, and writes the lines
+ * that answer it.
  *
- * docs/control.md is the contract.  The line is anybody's bytes of the owner's: it is
- * scanned, parsed and checked by policy/json; what is unknown is refused by name. */
+ * docs/control.md is the contract.  Any process of the owner's can send the
+ * line: policy/json scans, parses and checks it; an unknown key is refused by
+ * name. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,26 +20,28 @@ enum rpc_code {
 	RPC_REQUEST = -32600,
 	RPC_METHOD = -32601,
 	RPC_PARAMS = -32602,
-	RPC_FAILED = -32000, /* the error's kind says what came of it */
+	RPC_FAILED = -32000, /* the error's kind says what failed */
 };
 
 struct rpc_request {
 	struct json *doc;      /* owned */
-	char *id;	       /* owned: as JSON; "null" where it has none */
-	const char *method;    /* the document's */
+	char *id;	       /* owned: as JSON; "null" if the request has none */
+	const char *method;    /* borrowed from `doc` */
 	struct json_at params; /* an object, or no value */
 };
 
-/* Decodes one line without its newline.  0, or an enum rpc_code and *e; *ret then
- * still has the id where the line had one.  rpc_done() is due in any case. */
+/* Decodes one line without its newline.  Returns 0, or an enum rpc_code and
+ * *e; *ret then still has the id if the line had one.  Call rpc_done() in
+ * any case. */
 int rpc_decode(const char *line, size_t len, struct rpc_request *ret, struct err *e);
 void rpc_done(struct rpc_request *r);
 
-/* Whole lines into `out`.  `result` is JSON. */
+/* These append whole lines to `out`.  `result` is JSON. */
 void rpc_put_result(struct buffer *out, const char *id, const char *result);
 void rpc_put_error(struct buffer *out, const char *id, enum rpc_code code,
 		   const struct err *e);
-/* What could not be started, with the exit code that a shell would give it. */
+/* The error of a command that could not be started, with the exit code that a
+ * shell would give. */
 void rpc_put_not_started(struct buffer *out, const char *id, int exit_code,
 			 const struct err *e);
 

@@ -14,7 +14,7 @@ static bool has_listener(const struct supervisor *s)
 	return false;
 }
 
-/* The first one of a time is told at once. */
+/* The first sample after a change is due at once. */
 int64_t samples_due(const struct supervisor *s)
 {
 	const struct samples *p = &s->samples;

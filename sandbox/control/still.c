@@ -21,8 +21,8 @@
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 
-/* A process in the middle of something uninterruptible, a dead NFS say, keeps nobody
- * waiting for longer than this.  Pid 1 gives up before (executor/freezer.c). */
+/* A process in an uninterruptible call, on a dead NFS say, delays a pause for
+ * no longer than this.  Pid 1 gives up earlier (executor/freezer.c). */
 #define STAND_MS 10000
 
 void still_init(struct still *t)
@@ -87,8 +87,8 @@ static void hold(struct supervisor *s, bool is_held)
 	sent(s, channel_send_hold(&s->guest.channel, is_held, &e), &e);
 }
 
-/* The executor, which is not in that cgroup, holds its clocks before anybody stands
- * still and until all go on. */
+/* The executor is not in that cgroup.  It stops its clocks before any process
+ * stands still, and starts them when all go on. */
 static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
 {
 	if (is_frozen)
@@ -116,7 +116,7 @@ static void send_all(struct supervisor *s, int signo)
 	sent(s, channel_send_signal(&s->guest.channel, 0, (uint32_t)signo, &e), &e);
 }
 
-/* By these means, or no longer. */
+/* Stops everything by the chosen means, or lets it go on. */
 static int apply(struct supervisor *s, bool is_stopped, struct err *e)
 {
 	switch (s->still.by) {
@@ -158,7 +158,8 @@ static void let_time_go_on(struct supervisor *s)
 	jobs_resume(&s->jobs, s->now_ms);
 }
 
-/* Where the cgroup does not thaw, the status says so, and unpause tries again. */
+/* If the cgroup does not thaw, the status stays `paused`, and unpause tries
+ * again. */
 static int let_go(struct supervisor *s, struct err *e)
 {
 	if (apply(s, false, e) < 0)
@@ -172,8 +173,8 @@ static int let_go(struct supervisor *s, struct err *e)
 
 /* --- who asks for it ------------------------------------------------------------ */
 
-/* Before it is ready pid 1 may not know of it yet, and whoever made it would be told too
- * late, or never. */
+/* Before the sandbox is ready pid 1 may not know of it yet, and the client that
+ * makes it would be told too late, or never. */
 static int check_state(const struct supervisor *s, struct err *e)
 {
 	if (!s->is_stopping && s->status != REGISTRY_STARTED)
@@ -201,7 +202,7 @@ int still_pause(struct supervisor *s, struct client *c, char *request, struct er
 
 	if (check_pauser(s, e) < 0 || (t->phase == STILL_NOT && begin(s, e) < 0))
 		return -1;
-	t->is_for_reader = false; /* and it stays so */
+	t->is_for_reader = false; /* the sandbox stays paused */
 	if (t->phase == STILL_STANDS)
 		return 0;
 	t->pauser = (struct still_pauser){ c, request };
@@ -209,7 +210,7 @@ int still_pause(struct supervisor *s, struct client *c, char *request, struct er
 	return 0;
 }
 
-/* `e`: why not; NULL: it is paused. */
+/* `e`: why the pause failed; NULL: the sandbox is paused. */
 static void answer_pauser(struct supervisor *s, const struct err *e)
 {
 	struct still_pauser *p = &s->still.pauser;
@@ -224,7 +225,8 @@ static void answer_pauser(struct supervisor *s, const struct err *e)
 	forget_pauser(&s->still);
 }
 
-/* A reader that waits is told; one that reads finds files that change. */
+/* A waiting reader gets the error; one that reads already sees files that
+ * change. */
 static void drop_reader(struct supervisor *s, const struct err *e)
 {
 	struct still *t = &s->still;
@@ -266,7 +268,7 @@ int still_unpause(struct supervisor *s, bool is_forced, struct err *e)
 	return 0;
 }
 
-/* All stand before any client is told. */
+/* All processes stand still before any client is told. */
 static void tell_unprotected(struct supervisor *s)
 {
 	const struct err *why = &s->still.lost;
@@ -277,7 +279,8 @@ static void tell_unprotected(struct supervisor *s)
 	records_unprotected(s, why);
 }
 
-/* Signals hold no process that has prepared for them, so they count as no pause here. */
+/* A process that is prepared for signals is not stopped by them, so a pause by
+ * signals counts as none here. */
 void still_unprotected(void *supervisor, const struct err *why)
 {
 	struct supervisor *s = supervisor;
@@ -286,7 +289,8 @@ void still_unprotected(void *supervisor, const struct err *why)
 
 	t->lost = *why;
 	t->is_for_reader = false;
-	/* Not ready yet, or about to stop, it has no state to wait in. */
+	/* A sandbox that is not ready yet, or about to stop, cannot be
+	 * paused. */
 	bool is_held = t->phase != STILL_NOT ? t->by != STILL_BY_SIGNALS
 					     : check_state(s, &e) == 0 && begin(s, &e) == 0;
 	if (!is_held)
@@ -305,7 +309,8 @@ void still_end(struct supervisor *s)
 	answer_pauser(s, &why);
 	if (s->still.phase == STILL_NOT)
 		return;
-	if (s->still.by == STILL_BY_CGROUP) /* if it fails: they are killed in the end */
+	if (s->still.by == STILL_BY_CGROUP) /* if it fails, the processes are killed in
+					     * the end */
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
 	let_time_go_on(s);
 }
@@ -336,7 +341,7 @@ void still_leave(struct supervisor *s, const struct client *c)
 	struct err e;
 
 	if (t->pauser.client == c)
-		forget_pauser(t); /* it stays paused all the same */
+		forget_pauser(t); /* the sandbox stays paused all the same */
 	if (t->reader != c)
 		return;
 	stop_waiting(t);
@@ -376,7 +381,7 @@ int still_frame(struct supervisor *s, const struct frame *f, struct err *e)
 
 /* --- all stand ------------------------------------------------------------------- */
 
-/* The remedies where no process can be traced. */
+/* The remedies if no process can be traced. */
 #define OTHERWISE "; a sandbox with a limit, as --pids-limit, is paused by its cgroup; one made " \
 		  "with --best-effort by signals"
 
@@ -412,7 +417,7 @@ static int is_frozen(const struct still *t, struct err *e)
 	return t->frozen.why == FREEZE_STANDS ? 1 : explain(&t->frozen, e);
 }
 
-/* -1: they will not. */
+/* 1: all stand still; 0: not yet; -1: they will not. */
 static int all_stand(const struct supervisor *s, struct err *e)
 {
 	const struct still *t = &s->still;
@@ -466,7 +471,8 @@ static void stop_by_signals(struct supervisor *s)
 	send_all(s, SIGSTOP);
 }
 
-/* Not all stand: the clients that asked are told so, and all go on. */
+/* Not all stand still: the clients that asked get the error, and all processes
+ * go on. */
 static void give_up(struct supervisor *s, struct err *why)
 {
 	struct still *t = &s->still;
@@ -527,7 +533,7 @@ static void add_quoted(FILE *to, const char *before, const char *text)
 {
 	AUTO_FREE char *quoted = quote_json(text);
 
-	(void)fprintf(to, "%s%s", before, quoted); /* in memory */
+	(void)fprintf(to, "%s%s", before, quoted); /* fails only for want of memory */
 }
 
 char *still_over(const struct supervisor *s)

@@ -39,7 +39,8 @@ enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, W
 
 static bool is_idle(const struct supervisor *s)
 {
-	if (s->clocks.start_due || s->lease.is_waiting) /* it is not there yet, or nobody's */
+	if (s->clocks.start_due || s->lease.is_waiting) /* the sandbox is not ready, or no
+							 * client has taken it */
 		return false;
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
@@ -47,8 +48,9 @@ static bool is_idle(const struct supervisor *s)
 	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
 }
 
-/* While the sandbox is in use nothing that is due wakes the loop, and the use may end in the
- * same turn that learns of its end.  A sandbox that is in use now was so until now. */
+/* While the sandbox is in use no idle time-out wakes the loop, and the use may
+ * end in the same turn that learns of its end.  So a sandbox that is in use now
+ * counts as in use until now. */
 void supervisor_look_at_clock(struct supervisor *s)
 {
 	s->desk.now_us = clock_us();
@@ -69,7 +71,8 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	struct err e;
 
 	s->status = status;
-	if (registry_set_status(s->entry, status, &e) < 0) /* for who looks from outside */
+	if (registry_set_status(s->entry, status, &e) < 0) /* clients that look in the
+							    * registry see it */
 		journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
 	supervisor_event(s, "status", more);
 }
@@ -125,7 +128,8 @@ char *supervisor_info(const struct supervisor *s)
 	return info;
 }
 
-/* What is kept gets its name first: a kill in between leaves it under one of them. */
+/* The kept definition is renamed first: after a kill in between it has one name
+ * or the other. */
 static int rename_all(struct supervisor *s, const char *name, struct err *e)
 {
 	struct definition *d = s->definition;
@@ -138,12 +142,14 @@ static int rename_all(struct supervisor *s, const char *name, struct err *e)
 	if (registry_rename(s->entry, name, e) == 0)
 		return 0;
 	if (d)
-		(void)definition_rename(d, old, NULL); /* else it is kept under that one */
+		(void)definition_rename(d, old, NULL); /* else the definition keeps the
+							* new name */
 	return -1;
 }
 
-/* On a full disk it has its old name again: all that is written of it, and the answer, say
- * the same.  Where somebody has taken that meanwhile, it is renamed. */
+/* On a full disk the sandbox gets its old name back, so that its files and the
+ * answer agree.  If another sandbox has taken the old name meanwhile, the new
+ * one stays. */
 int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
 {
 	AUTO_FREE char *old = text_copy(s->entry->name);
@@ -170,7 +176,7 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 	guest_end(&s->guest);
 }
 
-/* The record, where the guest ended for a reason of its own. */
+/* Sets the ending if the guest ended for a reason of its own. */
 static void judge(struct supervisor *s)
 {
 	const struct guest *g = &s->guest;
@@ -215,12 +221,13 @@ static void answer_mourners(struct supervisor *s)
 
 /* --- the loop --------------------------------------------------------------------- */
 
-/* What the launcher who waits for us is to hear. */
+/* Tells the launcher that waits for us the outcome. */
 static void tell_ready(struct supervisor *s, const struct err *e)
 {
 	if (s->ready < 0)
 		return;
-	(void)io_write_all(s->ready, e, sizeof(*e)); /* who waited has gone */
+	(void)io_write_all(s->ready, e, sizeof(*e)); /* on failure: the process that
+						      * waited has gone */
 	own_close(&s->ready);
 }
 
@@ -234,8 +241,8 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
 }
 
-/* The first of its kind, and then at powers of ten: so nobody inside drives out what else
- * has happened. */
+/* The first call of its kind is reported, and then those at powers of ten, so
+ * that the inside cannot displace other events. */
 static void on_refused(void *who, const struct refused_call *c, pid_t session)
 {
 	struct supervisor *s = who;
@@ -299,8 +306,8 @@ static void look_at_clocks(struct supervisor *s, int64_t now)
 		       why == CLOCKS_START ? &late : NULL);
 }
 
-/* `now` is when poll(2) has returned.  What the executor has said behind that is not read yet,
- * and cannot be late. */
+/* `now` is when poll(2) returned.  Messages that the executor sent later are
+ * not read yet, and cannot be late. */
 static void on_deadline(struct supervisor *s, int64_t now)
 {
 	struct err e;
@@ -321,7 +328,7 @@ static void send_requests(struct supervisor *s)
 	while (!guest_is_over(&s->guest) && !s->is_stopping && !still_is(s) &&
 	       desk_start(&s->desk))
 		guest_flush(&s->guest);
-	supervisor_look_at_clock(s); /* the ledger may have been waited for */
+	supervisor_look_at_clock(s); /* putting it on record may have blocked */
 	jobs_send(&s->jobs, s->now_ms);
 	guest_flush(&s->guest);
 }
@@ -346,7 +353,7 @@ static void work(struct supervisor *s)
 	s->has_left = false;
 	while (has_more && !s->has_left) {
 		has_more = guest_take(&s->guest);
-		look_at_guest(s); /* before the clients, who are told of what it finds */
+		look_at_guest(s); /* before the clients, which are told of the result */
 		still_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
@@ -359,7 +366,8 @@ static void turn(struct supervisor *s)
 	size_t clients = s->client_count, pipes;
 
 	supervisor_look_at_clock(s);
-	/* Who visits is not who starts processes: half stays for these. */
+	/* Visitors must not keep clients from starting processes: half of the
+	 * descriptors stay for these. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	guest_watch(&s->guest, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
@@ -367,7 +375,8 @@ static void turn(struct supervisor *s)
 		s->deaf_ms = 0;
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
 					     .events = POLLIN };
-	/* Whoever waits for it to be ready may give up: POLLERR. */
+	/* POLLERR: the process that waits for the sandbox to be ready has given
+	 * up. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	still_watch(&s->still, w + WATCH_STILL);
 	clients_watch(s, w + WATCH_CLIENTS);
@@ -396,7 +405,8 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning ------------------------------------------------------------- */
 
-/* What the caller was told on stderr, if anybody read that, and what it came to. */
+/* Notes in the journal what the caller was told on stderr, which may have gone
+ * unread, and the result of the launch. */
 static void tell_of_launch(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -440,7 +450,8 @@ static void init(struct supervisor *s)
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
-	listener_expect_shared(); /* port.add; the filter has no sigaction(2) */
+	listener_expect_shared(); /* for port.add; later the filter refuses
+				   * sigaction(2) */
 	list_add(&s->shell_argv, "/bin/bash");
 	s->shell = setting_shell(l, &s->shell_argv);
 	s->desk.wire = &s->guest.channel.out;
@@ -448,7 +459,8 @@ static void init(struct supervisor *s)
 	s->desk.setting = setting_of(l);
 	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->desk.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
+	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* policy_check() has
+								 * checked it */
 	s->desk.audit = &s->launch->audit;
 	s->desk.audit->mask = &s->desk.mask;
 	if (l->cgroup.procs >= 0) {
@@ -463,7 +475,7 @@ static void init(struct supervisor *s)
 		clocks_run(&s->clocks, s->now_ms);
 }
 
-/* Everything that is open, but for two that were for the start alone. */
+/* Keeps all open descriptors except two that were needed only for the start. */
 static int confine(struct supervisor *s, struct err *e)
 {
 	struct launch *l = s->launch;
@@ -510,15 +522,16 @@ static int open_doors(struct supervisor *s, struct err *e)
 	s->listener = registry_listen(s->entry, e);
 	if (s->listener < 0)
 		return -1;
-	supervisor_set_status(s, REGISTRY_STARTED); /* now that it can be connected to */
+	supervisor_set_status(s, REGISTRY_STARTED); /* clients can connect from now on */
 	if (confine(s, e) < 0)
 		return -1;
 	lease_serve(s);
 	return 0;
 }
 
-/* Before its end is known, too: whoever is told of it may start it again.  The janitor has
- * the same lock of the upper layer. */
+/* Called before the end is known, since a client that learns of it may start
+ * the sandbox again.  The lock of the upper layer is released explicitly: the
+ * janitor shares it. */
 static void let_go_of_files(struct supervisor *s)
 {
 	if (!s->definition)
@@ -528,7 +541,7 @@ static void let_go_of_files(struct supervisor *s)
 	own_close(&s->definition->folder);
 }
 
-/* Everybody who waits is told; a client that does not read is not waited for. */
+/* Every waiting client is told; one that does not read is not waited for. */
 static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
@@ -540,7 +553,8 @@ static void finish(struct supervisor *s)
 		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
 							  "ready");
 	if (!was_ready && s->definition && !s->is_again)
-		(void)definition_remove(s->definition, NULL); /* at least it has no name then */
+		(void)definition_remove(s->definition, NULL); /* on failure the definition
+							       * at least has no name */
 	s->has_ended = true;
 	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
@@ -551,7 +565,8 @@ static void finish(struct supervisor *s)
 	supervisor_event(s, "ended", members);
 	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
-	/* Before its end is known: who is told of it may look at what it has changed. */
+	/* Before the end is known, since a client that learns of it may look at
+	 * the changed files. */
 	cow_done(&s->launch->cow);
 	let_go_of_files(s);
 	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {

@@ -35,7 +35,7 @@ bool wire_may_read(const struct wire *w)
 	return w->passed_count < WIRE_PASSED && !w->lines.is_at_eof;
 }
 
-/* The room for WIRE_FDS holds more, by its alignment. */
+/* The space for WIRE_FDS can hold more, because of its alignment. */
 static void add_fd(struct wire_fds *f, const unsigned char *at)
 {
 	int fd;
@@ -49,7 +49,8 @@ static void add_fd(struct wire_fds *f, const unsigned char *at)
 	}
 }
 
-/* All descriptors come in one piece, and no option of the socket asks for another. */
+/* All descriptors come in one control message; the socket has no option that
+ * adds another. */
 static void get_fds(struct msghdr *m, struct wire_fds *ret)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -67,8 +68,8 @@ static uint64_t received(const struct wire *w)
 	return w->taken + buffer_len(&w->lines.in);
 }
 
-/* They came with the next byte.  A line has one place, so that half a line cannot
- * use up all. */
+/* The descriptors came with the next byte.  A line has one place, so that half
+ * a line cannot use up all of them. */
 static void keep_fds(struct wire *w, struct msghdr *m)
 {
 	unsigned last = w->passed_count;
@@ -88,10 +89,11 @@ static void keep_fds(struct wire *w, struct msghdr *m)
 	w->passed_count = last + 1;
 }
 
-/* How much of what is there may be read at once.  Without room for descriptors the
- * kernel tells that there are some, and makes none (MSG_CTRUNC): these came with one
- * of the bytes that it gave.  Then the first byte of a line is read alone, and what
- * is behind it to its end. */
+/* How many of the waiting bytes may be read at once.  Without room for
+ * descriptors the kernel reports that there are some, and installs none
+ * (MSG_CTRUNC): then they came with one of the bytes that it returned.  In that
+ * case the first byte of a line is read alone, and then the bytes up to the
+ * line's end. */
 static size_t look_ahead(const struct wire *w, uint8_t *room, bool *ret_is_alone)
 {
 	struct iovec bytes = { room, LINES_AT_ONCE };
@@ -100,7 +102,8 @@ static size_t look_ahead(const struct wire *w, uint8_t *room, bool *ret_is_alone
 	const uint8_t *end;
 
 	if (n <= 0)
-		return 1; /* nothing, or the end: so that what comes by now is looked at */
+		return 1; /* nothing, or the end: bytes that come meanwhile are looked at
+			   * next time */
 	if (!(m.msg_flags & MSG_CTRUNC))
 		return (size_t)n;
 	*ret_is_alone = received(w) == w->begun;
@@ -119,7 +122,7 @@ static void add_bytes(struct wire *w, const uint8_t *bytes, size_t len)
 	lines_added(&w->lines, len);
 }
 
-/* *ret_is_alone: a byte was, and there is more. */
+/* *ret_is_alone: one byte was read alone, and there is more. */
 static bool read_once(struct wire *w, bool *ret_is_alone)
 {
 	union {
@@ -128,7 +131,8 @@ static bool read_once(struct wire *w, bool *ret_is_alone)
 	} control;
 	uint8_t *room = lines_room(&w->lines);
 	if (!room)
-		return false; /* what is there was not taken, and its sender has gone */
+		return false; /* the waiting line was not taken, and its sender has
+			       * gone */
 	struct iovec bytes = { room, look_ahead(w, room, ret_is_alone) };
 	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space,
 			    .msg_controllen = sizeof(control.space) };
@@ -168,7 +172,7 @@ bool wire_is_deserted(const struct wire *w)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
 }
 
-/* Those of the line that ends before byte `end`. */
+/* Takes the descriptors of the line that ends before byte `end`. */
 static void take_fds(struct wire *w, uint64_t end, struct wire_fds *ret)
 {
 	*ret = (struct wire_fds){ 0 };

@@ -1,11 +1,14 @@
-/* wire -- one connection's bytes: lines that come with descriptors, and lines that
- * go.
+/* wire -- the bytes of one connection: incoming lines with descriptors, and
+ * outgoing lines.
  *
- * Descriptors belong to the line whose first byte they came with.  What came with
- * another byte, or is more than a line may bring, is closed, and the line says so.
- * The kernel gives bytes that came before descriptors together with these (unix(7)),
- * so it is asked first, and reads of what has some end where a line may begin.
- * What is not taken away is bounded by who puts it in (desk.h, events.h). */
+ * Descriptors belong to the line whose first byte they came with.  Descriptors
+ * that came with another byte, or are more than a line may bring, are closed,
+ * and the line is marked.  The kernel returns bytes from before descriptors
+ * together with these (unix(7)), so the waiting bytes are looked at first, and
+ * a read of bytes with descriptors ends where a line may begin.
+ *
+ * The modules that write to `out` bound the data that is not read (desk.h,
+ * events.h). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +18,7 @@
 #include "sandbox/act/lines.h"
 
 #define WIRE_FDS 3
-/* So many lines with descriptors may be here at a time. */
+/* The most lines with descriptors that may wait at a time. */
 #define WIRE_PASSED 4
 
 struct wire_fds {
@@ -28,29 +31,30 @@ struct wire {
 	int fd; /* owned */
 	struct lines lines;
 	struct buffer out;
-	uint64_t taken; /* bytes of the lines before */
-	uint64_t begun; /* where the line begins whose bytes come now */
+	uint64_t taken; /* bytes of the lines that were taken */
+	uint64_t begun; /* where the line begins that is being received */
 	struct {
-		uint64_t line; /* where it begins */
+		uint64_t line; /* where the line begins */
 		struct wire_fds fds;
 	} passed[WIRE_PASSED];
 	unsigned passed_count;
 };
 
-/* Takes `fd` over, which does not block. */
+/* Takes `fd` over, which must not block. */
 void wire_init(struct wire *w, int fd, size_t line_max, size_t out_max);
 void wire_done(struct wire *w);
 
 /* Whether there is room to read. */
 bool wire_may_read(const struct wire *w);
-/* Reads and writes once.  False: the connection is broken. */
+/* These read and write once.  False: the connection is broken. */
 bool wire_read(struct wire *w);
 bool wire_write(struct wire *w);
 
-/* Whether the peer has closed all of it: nobody reads an answer. */
+/* Whether the peer has closed both directions, so that no answer can be
+ * read. */
 bool wire_is_deserted(const struct wire *w);
 
-/* As lines_next(); `fds` are taken over by the caller. */
+/* Like lines_next(); the caller owns `fds`. */
 enum line_kind wire_next(struct wire *w, const char **ret, size_t *ret_len,
 			 struct wire_fds *fds);
 void wire_took(struct wire *w);
