@@ -1,6 +1,6 @@
-/* hutch-pool: `hutch pool create`, and the process that it leaves in the background,
- * which keeps the pool.  It returns when the first sandbox is ready.  See
- * docs/hutch-pool.md. */
+/* hutch-pool: `hutch pool create`, and the keeper, the process that it leaves
+ * in the background for the pool.  It returns when the first sandbox is ready.
+ * See docs/hutch-pool.md. */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,12 +25,13 @@
 #include "sandbox/program.h"
 #include "sandbox/result.h"
 
-/* What is open besides what waits: connections, what is made, our own. */
+/* Descriptors besides those of waiting sandboxes: connections, sandboxes being
+ * made, our own. */
 #define FILES_OTHERS (POOL_TAKERS_MAX + 3 * POOL_MAKERS_MAX + 64)
 
 struct order {
 	const char *name; /* borrowed; NULL: none was given */
-	struct list words; /* flags of hutch create */
+	struct list words; /* options for hutch create */
 	uint64_t size;
 	int lease, json_fd; /* -1: none */
 };
@@ -73,7 +74,8 @@ static int take_json(struct order *o, const char *value, struct err *e)
 	return value ? given_fd("--json", value, &o->json_fd, e) : 0;
 }
 
-/* Those of hutch create that are the keeper's to give, or would be said for nobody. */
+/* Refuses options of hutch create that the keeper itself gives, or that make no
+ * sense in a pool. */
 static int refuse(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
@@ -113,7 +115,7 @@ static const struct own_flag *find(const char *word, size_t *ret_len)
 	return NULL;
 }
 
-/* 1: the word was ours, and *at is at its last one. */
+/* 1: the word was an own option, and *at is at its last word. */
 static int take_own(struct order *o, char ***at, struct err *e)
 {
 	size_t len;
@@ -135,8 +137,8 @@ static int no_command(const struct order *o, const char *word, struct err *e)
 			  word);
 }
 
-/* "--" ends nothing here: what follows it is meant as a command, or as those flags that
- * are for hutch create. */
+/* "--" ends nothing here: the user means what follows as a command, or as
+ * options for hutch create. */
 static int no_dashes(const struct order *o, const char *next, struct err *e)
 {
 	static const char text[] = "hutch pool create takes no '--'";
@@ -156,8 +158,8 @@ static int name_first(const char *word, struct err *e)
 	return err_remedy(e, "hutch pool create NAME %.60s ...", word);
 }
 
-/* All that is not ours is for hutch create, which knows what it means: a word behind a flag
- * of its may be the flag's value. */
+/* All words that are not the keeper's own go to hutch create, which knows their
+ * meaning: a word behind one of its options may be the option's value. */
 static int parse(char **at, struct order *o, struct err *e)
 {
 	for (; *at; at++) {
@@ -210,8 +212,9 @@ static int open_signals(struct err *e)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGQUIT);
-	(void)signal(SIGCHLD, SIG_DFL); /* whoever ignores it hears of no child */
-	(void)signal(SIGPIPE, SIG_IGN); /* whoever waited may have gone */
+	(void)signal(SIGCHLD, SIG_DFL); /* a process that ignores it is not told of its
+					 * children */
+	(void)signal(SIGPIPE, SIG_IGN); /* the process that waited may have gone */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "block signals");
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -236,7 +239,8 @@ static int prepare(struct pool *p, const struct order *o, struct err *e)
 		return -1;
 	p->created = events_time(events_now());
 	p->signals = open_signals(e);
-	/* The caller's folder stays, which relative paths among the words begin at. */
+	/* The caller's working directory stays: relative paths among the words
+	 * begin there. */
 	if (p->signals >= 0 && launch_leave_caller(e) == 0)
 		return 0;
 	pools_remove(&p->place);
@@ -253,13 +257,15 @@ static void keep_pool(const struct order *o, int ready)
 	if (prepare(p, o, &e) == 0)
 		pool_run(p);
 	else
-		(void)io_write_all(ready, &e, sizeof(e)); /* whoever waits may have gone */
+		(void)io_write_all(ready, &e, sizeof(e)); /* the process that waits may
+							   * have gone */
 	free(p->program);
 	free(p->created);
 	free(p);
 }
 
-/* --- whoever waits for it ------------------------------------------------------ */
+/* --- the process that waits for the keeper
+ * --------------------------------------- */
 
 static int start(struct order *o, struct err *e)
 {
@@ -273,12 +279,13 @@ static int start(struct order *o, struct err *e)
 	if (pid == 0) {
 		(void)close(ends[0]);
 		if (o->json_fd > 2)
-			own_close(&o->json_fd); /* who reads waits for its end, not for ours */
+			own_close(&o->json_fd); /* a reader of the object waits for its
+						 * end, not for ours */
 		keep_pool(o, ends[1]);
 		_exit(0);
 	}
 	(void)close(ends[1]);
-	own_close(&o->lease); /* or its holder would not see the end */
+	own_close(&o->lease); /* else its holder would not see the end */
 	if (io_read_full(ends[0], e, sizeof(*e)) != (ssize_t)sizeof(*e))
 		return err_set(e, ERR_INTERNAL, "the keeper of pool '%s' ended before it had made "
 						"a sandbox", o->name);

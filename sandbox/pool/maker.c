@@ -16,11 +16,11 @@
 #include "sandbox/cli/reply.h"
 #include "sandbox/result.h"
 
-/* Where the child has them, above the standard three. */
+/* The child's descriptors, above the standard three. */
 #define LEASE_FD 3
 #define SAYS_FD	 4
-#define READS_FD 5 /* which it is not told of */
-/* Above all, so that moving one does not close another. */
+#define READS_FD 5 /* the child is not told of it */
+/* Above all three, so that moving one does not close another. */
 #define FIRST_FREE 10
 
 void maker_init(struct maker *m)
@@ -59,7 +59,7 @@ static void plan_words(struct list *argv, const struct maker *m, const struct li
 	list_add(argv, m->name);
 }
 
-/* The ends that the child gets. */
+/* The ends of the pipes and the socket that the child gets. */
 struct ends {
 	int lease, says, reads; /* owned */
 };
@@ -71,16 +71,19 @@ static void close_ends(struct ends *x)
 	own_close(&x->reads);
 }
 
-/* In the child.  Its standard three are /dev/null's already, as ours. */
+/* In the child.  Its standard three are /dev/null already, like ours. */
 static _Noreturn void become(const struct maker_plan *plan, char **argv, const struct ends *x)
 {
 	sigset_t none;
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)signal(SIGPIPE, SIG_DFL); /* exec would hand on that it is ignored */
-	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* lower, or as it is */
-	/* What waits for a file would not see that there is no keeper any more. */
+	(void)signal(SIGPIPE, SIG_DFL); /* an ignored signal would stay ignored after
+					 * exec */
+	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* the limit before raise_files(),
+						       * lower or the same */
+	/* A child that waits for a file would not notice that the keeper has
+	 * ended. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(x->lease, LEASE_FD) == LEASE_FD && dup2(x->says, SAYS_FD) == SAYS_FD &&
 	    dup2(x->reads, READS_FD) == READS_FD)
@@ -162,7 +165,8 @@ void maker_go_on(struct maker *m)
 void maker_kill(const struct maker *m)
 {
 	if (m->reads >= 0 && m->pid > 0)
-		(void)kill(m->pid, SIGKILL); /* a child that was not waited for is there */
+		(void)kill(m->pid, SIGKILL); /* a child that was not waited for still
+					      * exists */
 }
 
 int maker_late(struct err *e)
@@ -192,7 +196,7 @@ bool maker_read(struct maker *m)
 	return n == 0 || m->len == sizeof(m->said);
 }
 
-/* The word of a kind, as the object has it. */
+/* The err_kind whose name the object has. */
 static enum err_kind kind_of(struct reply word)
 {
 	for (int k = ERR_NONE + 1; k < ERR_KIND_COUNT; k++)

@@ -1,15 +1,16 @@
-/* maker -- one sandbox that is being made for a pool: `hutch create` with a lease
+/* maker -- makes one sandbox for a pool: runs `hutch create` with a lease
  * (sandbox/control/lease.h), in a process of its own.
  *
- * What it says is the object of --json, from a pipe whose end is the end of the making.
- * The process is a child of ours, to be waited for by whoever gets SIGCHLD, who says so:
- * maker_reaped().
+ * That process writes the object of --json to a pipe, whose end is the end of
+ * the making.  It is a child of ours: the code that gets SIGCHLD waits for it
+ * and calls maker_reaped().
  *
- * How long it may take has no bound as a whole: an image may be pulled, which has its own
- * (rootfs-tools/http.h).  Before that it reads its words, and what these name may be a
- * FIFO without a writer, or a file of a server that is away: that has one.  Another pipe
- * is closed when the words were read, since hutch create closes then all that it was not
- * told of (launch_close_others()). */
+ * The whole making has no time-out: an image may be pulled, which has its own
+ * (rootfs-tools/http.h).  Before that the child reads its options, and these
+ * may name a FIFO without a writer, or a file on a server that is away: that
+ * part has a time-out.  Another pipe is closed when the options were read,
+ * since hutch create then closes all descriptors that it was not told of
+ * (launch_close_others()). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,10 +27,11 @@ struct list;
 #define MAKER_READS_MS 30000
 
 struct maker {
-	int says;  /* owned; -1: nothing is made here */
+	int says;  /* owned; -1: this maker is idle */
 	int lease; /* owned: our end of the sandbox's connection */
-	int reads; /* owned: closed at the other end when the words were read; -1: they were */
-	int64_t due_ms; /* by when they are to be; 0: they were */
+	int reads; /* owned: the child closes the other end when it has read its options;
+		    * -1: it has */
+	int64_t due_ms; /* the deadline for that; 0: they were read */
 	pid_t pid;	/* 0: it was waited for */
 	char name[REGISTRY_NAME_MAX + 1];
 	size_t len;
@@ -38,9 +40,9 @@ struct maker {
 
 struct maker_plan {
 	const char *program;	  /* hutch-supervise */
-	const char *pool;	  /* what its name begins with */
-	const struct list *words; /* flags of hutch create */
-	struct rlimit files;	  /* RLIMIT_NOFILE, as we were started with */
+	const char *pool;	  /* the start of the sandbox's name */
+	const struct list *words; /* options for hutch create */
+	struct rlimit files;	  /* RLIMIT_NOFILE, as the keeper was started with */
 };
 
 void maker_init(struct maker *m);
@@ -48,16 +50,20 @@ void maker_done(struct maker *m);
 
 int maker_start(struct maker *m, const struct maker_plan *plan, int64_t now, struct err *e);
 
-/* Its words were read. */
+/* The child has read its options. */
 void maker_go_on(struct maker *m);
-/* It is still reading its words, and has no child yet: nothing is lost with it. */
+/* Kills the child while it still reads its options, and has no child of its
+ * own: nothing is lost. */
 void maker_kill(const struct maker *m);
-/* Why it is given up.  -1. */
+/* Sets the error of a child that took too long to read its options.  Returns
+ * -1. */
 int maker_late(struct err *e);
-/* This child of ours is no more: there may be another one of that number. */
+/* The child `pid` was waited for: its number may be another process's from now
+ * on. */
 void maker_reaped(struct maker *m, pid_t pid);
 
-/* Reads what is there.  True: it has ended; maker_judge() says how. */
+/* Reads the bytes that are there.  True: the making has ended; maker_judge()
+ * says how. */
 bool maker_read(struct maker *m);
-/* 0: the sandbox is ready, and the lease the caller's to take. */
+/* 0: the sandbox is ready, and the caller may take the lease. */
 int maker_judge(const struct maker *m, struct err *e);

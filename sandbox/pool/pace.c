@@ -14,7 +14,8 @@ void pace_failed(struct pace *p, int64_t now)
 	p->retry_ms = now + ((int64_t)PACE_RETRY_MS << times);
 }
 
-/* A sandbox that had waited for less died of something that the next may die of, too. */
+/* A sandbox that died sooner than this died of something that the next may die
+ * of, too. */
 bool pace_lost(struct pace *p, int64_t since, int64_t now)
 {
 	if (now - since >= PACE_STEADY_MS)

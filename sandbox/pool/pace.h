@@ -1,10 +1,10 @@
 /* pace -- when a pool makes its next sandbox.
  *
- *	one could not be made	nothing is made for 100 ms, and after each further failure
+ *	one can't be made	nothing is made for 100 ms, and after each further failure
  *				for twice as long, 51.2 s at most
  *	one dies as it waits	the same, if it had waited for less than PACE_STEADY_MS
- *	one is made		failures count from the beginning again, unless one that
- *				waited died within the last PACE_STEADY_MS
+ *	one is made		failures count from the beginning again, unless a waiting
+ *				sandbox died within the last PACE_STEADY_MS
  *	one is taken		nothing is made for PACE_REST_MS, while half of the pool
  *				waits: a burst of takes is served first
  *
@@ -21,17 +21,19 @@
 struct pace {
 	int64_t rest_ms;   /* the end of the rest after a take; 0: none */
 	int64_t retry_ms;  /* the end of the pause after a failure; 0: no failure counts */
-	int64_t shaken_ms; /* when one died that had not waited for long; 0: none did */
+	int64_t shaken_ms; /* when a sandbox died that had not waited for long; 0: none
+			    * did */
 	unsigned strikes;  /* failures in a row */
 };
 
 void pace_failed(struct pace *p, int64_t now);
-/* A sandbox that waited since `since` has died.  True: that counts as a failure. */
+/* A sandbox that waited since `since` has died.  True: that counts as a
+ * failure. */
 bool pace_lost(struct pace *p, int64_t since, int64_t now);
 void pace_made(struct pace *p, int64_t now);
 /* `has_enough`: half of the pool still waits. */
 void pace_taken(struct pace *p, bool has_enough, int64_t now);
 
-/* When the next one may be made; 0: at once. */
+/* When the next sandbox may be made; 0: at once. */
 int64_t pace_due(const struct pace *p);
 bool pace_is_due(const struct pace *p, int64_t now);

@@ -12,14 +12,15 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* How long those that waited have to end with the pool. */
+/* How long waiting sandboxes may take to end with the pool. */
 #define GOODBYE_MS 10000
 
 enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_MAKERS,
        WATCH_READS = WATCH_MAKERS + POOL_MAKERS_MAX,
        WATCH_WAITING = WATCH_READS + POOL_MAKERS_MAX };
 
-/* --- what waits ---------------------------------------------------------------- */
+/* --- waiting sandboxes
+ * ---------------------------------------------------------- */
 
 static void forget(struct pool *p, size_t i)
 {
@@ -29,8 +30,8 @@ static void forget(struct pool *p, size_t i)
 		(p->waiting_count - i) * sizeof(*p->waiting));
 }
 
-/* Nobody speaks there but a sandbox that is at its end.  One that had waited for long is
- * replaced at once. */
+/* Only a sandbox that ends makes its lease readable.  A sandbox that had waited
+ * for long is replaced at once. */
 static void lose(struct pool *p, size_t i, int64_t now)
 {
 	const struct waiting *x = &p->waiting[i];
@@ -73,14 +74,17 @@ bool pool_is_in_trouble(const struct pool *p)
 	       p->pace.retry_ms != 0;
 }
 
-/* --- what is made -------------------------------------------------------------- */
+/* --- makers
+ * --------------------------------------------------------------------- */
 
-/* Whoever waits for the first one: `hutch pool create`.  Of an end when the name is free. */
+/* Tells the outcome to the process that waits for the first sandbox, `hutch
+ * pool create`.  A failure is told when the name is free. */
 static void tell_ready(struct pool *p, const struct err *e)
 {
 	if (p->ready < 0)
 		return;
-	(void)io_write_all(p->ready, e, sizeof(*e)); /* it may have gone */
+	(void)io_write_all(p->ready, e, sizeof(*e)); /* on failure: the process has
+						      * gone */
 	own_close(&p->ready);
 }
 
@@ -91,7 +95,7 @@ static void fail(struct pool *p, const struct err *why, int64_t now)
 	pace_failed(&p->pace, now);
 	if (p->ready < 0)
 		return;
-	p->why = *why; /* a pool that has never had one is none */
+	p->why = *why; /* a pool that has never had a sandbox does not stay */
 	pool_stop(p, now);
 }
 
@@ -125,14 +129,16 @@ static void finish(struct pool *p, struct maker *m, int64_t now)
 		keep(p, m, now);
 	else if (!p->is_ending)
 		fail(p, &e, now);
-	/* It has said so before it was at its end, which closes the lease. */
+	/* The sandbox has reported its end before it has ended, which closes
+	 * the lease. */
 	if (!is_made && p->is_ending)
 		add(p, m, now);
 	maker_done(m);
 	p->making--;
 }
 
-/* Its place is free at once: a file system may keep it from dying. */
+/* The maker's place is free at once, though a file system may keep the process
+ * from dying. */
 static void give_up(struct pool *p, struct maker *m, int64_t now)
 {
 	struct err e;
@@ -171,7 +177,8 @@ static bool may_make(const struct pool *p, int64_t now)
 	return lacks_some(p) && pace_is_due(&p->pace, now);
 }
 
-/* One a turn: starting a process takes as long as handing out a sandbox does. */
+/* Starts one a turn: starting a process takes as long as handing out a sandbox
+ * does. */
 static void make(struct pool *p, int64_t now)
 {
 	const struct maker_plan plan = { .program = p->program, .pool = p->place.name,
@@ -192,8 +199,8 @@ static void make(struct pool *p, int64_t now)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* Of those that wait the end is heard; what is being made ends as it becomes ready, and at
- * once if it has not begun with that. */
+/* The end of waiting sandboxes is awaited.  A sandbox that is being made ends
+ * as it becomes ready, or at once if its making has not really begun. */
 void pool_stop(struct pool *p, int64_t now)
 {
 	if (p->is_ending)
@@ -205,7 +212,8 @@ void pool_stop(struct pool *p, int64_t now)
 						 "sandbox", p->place.name);
 	own_close(&p->lease);
 	for (size_t i = 0; i < p->waiting_count; i++)
-		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* or it has ended already */
+		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if it has ended
+							       * already */
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
 		if (p->makers[i].says >= 0) {
 			(void)shutdown(p->makers[i].lease, SHUT_WR);
@@ -221,7 +229,7 @@ static void on_signals(struct pool *p, int64_t now)
 	while (read(p->signals, &info, sizeof(info)) == sizeof(info))
 		if (info.ssi_signo != SIGCHLD)
 			pool_stop(p, now);
-	/* How it ended, it has said itself. */
+	/* The child itself has reported how it ended. */
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
 			maker_reaped(&p->makers[i], pid);
@@ -236,9 +244,9 @@ static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = p->signals, .events = POLLIN };
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = p->deaf_ms ? -1 : p->place.listener,
 					     .events = POLLIN };
-	/* Its end alone: whatever is said there stays unread. */
+	/* Only the end of this connection counts: data on it stays unread. */
 	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLRDHUP };
-	/* POLLERR: nobody waits. */
+	/* POLLERR: the process that waited has gone. */
 	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
 		w[WATCH_MAKERS + i] = (struct pollfd){ .fd = p->makers[i].says,
@@ -281,7 +289,7 @@ static void serve(struct pool *p, const struct pollfd *w, size_t takers, int64_t
 		pool_stop(p, now);
 }
 
-/* Gives the time when poll(2) returned. */
+/* Returns the time at which poll(2) returned. */
 static int64_t turn(struct pool *p)
 {
 	int64_t now = clock_ms();

@@ -1,23 +1,26 @@
 /* pool -- keeps sandboxes ready, and hands them out (hutch-pool(1)).
  *
- * One process for each pool, its keeper: one poll(2), no thread, no daemon above it.
- * Each sandbox that waits is tied to it by a lease (sandbox/control/lease.h), whose end
- * here is a connection to it.  Nothing is ever said on that one: to hand the sandbox out
- * is to pass the connection on (SCM_RIGHTS), and the first who speaks on it has it.  So
+ * One process for each pool, its keeper: one poll(2), no thread, no daemon
+ * above it.  Each waiting sandbox is tied to the keeper by a lease
+ * (sandbox/control/lease.h), whose end here is a connection to the sandbox.
+ * The keeper never writes to that connection: it hands the sandbox out by
+ * passing the connection on (SCM_RIGHTS), and the first client that writes to
+ * it has the sandbox.  So
  *
  *	no sandbox is handed out twice: there is one such descriptor, and it is gone
- *	nobody waits for a sandbox: what is passed is connected already
- *	what dies while it waits is noticed: its connection can be read
+ *	no client waits for a sandbox: the passed descriptor is connected already
+ *	a sandbox that dies while it waits is noticed: its connection can be read
  *	the keeper's end, by SIGKILL too, ends those that wait and no others
- *	nothing is left if a taker dies with its answer unread: the kernel closes what is
- *	on its way, and with it the lease
+ *	nothing is left if a taker dies with its answer unread: the kernel closes the
+ *	    descriptor that is on its way, and with it the lease
  *
- *	pool.c		the loop: what waits and what is made
+ *	pool.c		the loop: waiting sandboxes, and those being made
  *	pace.c		when the next one is made
  *	takers.c	connections: requests in, sandboxes out
- *	maker.c		one sandbox that is being made
+ *	maker.c		makes one sandbox
  *
- * `now` is the time of the loop's turn, in ms of clock.h: only the loop reads the clock. */
+ * `now` is the time of the loop's turn, in ms of clock.h: only the loop reads
+ * the clock. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -39,32 +42,33 @@
 #define POOL_TAKERS_MAX	  256 /* connections */
 #define POOL_LINE_MAX	  4096
 
-/* A sandbox that nobody has yet. */
+/* A sandbox that no client has taken yet. */
 struct waiting {
 	int lease; /* owned */
 	int64_t since_ms;
 	char name[REGISTRY_NAME_MAX + 1];
 };
 
-/* A connection.  One request of it is under way at a time; what comes behind that is read
- * when it is answered. */
+/* A connection.  One request of it is under way at a time; later ones are read
+ * when that is answered. */
 struct taker {
 	struct wire wire;
 	char *asks; /* owned: the id of a take or stop; NULL: none is under way */
 	bool is_stop, has_hello, is_closing;
-	uint64_t number;   /* of the take: who came first is served first */
+	uint64_t number;   /* of the take: the lowest number is served first */
 	int64_t due_ms;	   /* the take waits until then; 0: for ever */
 };
 
 struct pool {
 	struct pools_place place;
-	struct list words; /* flags of hutch create */
+	struct list words; /* options for hutch create */
 	char *program;	   /* owned: hutch-supervise */
 	char *created;	   /* owned */
 	size_t size, together;
 	int signals; /* owned */
 	int lease;   /* owned: the pool ends with this connection; -1: none */
-	int ready;   /* owned: told when the first sandbox is, or why not; -1: it was */
+	int ready;   /* owned: gets the outcome when the first sandbox is ready or has
+		      * failed; -1: has got it */
 	struct rlimit files;
 	struct peer_self self;
 
@@ -72,46 +76,51 @@ struct pool {
 	size_t waiting_count;
 	struct maker makers[POOL_MAKERS_MAX];
 	size_t making;
-	bool has_more;	    /* to make, at once */
+	bool has_more;	    /* another one can be made at once */
 	struct pace pace;
-	struct err trouble; /* the last one; kind ERR_NONE: the last one was made */
-	struct err why;	    /* why it ends without having had one */
+	struct err trouble; /* the latest failure; kind ERR_NONE: the latest sandbox was
+			     * made */
+	struct err why;	    /* why the pool ends without having had a sandbox */
 	uint64_t made, taken, failed, lost;
 
 	struct taker *takers[POOL_TAKERS_MAX]; /* owned */
 	size_t taker_count;
 	uint64_t number;
-	int64_t deaf_ms; /* nobody is let in until then: there was no descriptor left */
+	int64_t deaf_ms; /* no connection is accepted until then: there was no descriptor
+			  * left */
 
 	bool is_ending;
 	int64_t end_ms;
 };
 
-/* Serves until it is told to stop.  `place` was made; all descriptors are taken over. */
+/* Serves until the pool is stopped.  `place` must have been made; all
+ * descriptors are taken over. */
 void pool_run(struct pool *p);
 
 /* --- between its parts ---------------------------------------------------------- */
 
-/* The oldest that lives; NULL: none waits. */
+/* The oldest waiting sandbox that is alive; NULL: there is none. */
 struct waiting *pool_oldest(struct pool *p, int64_t now);
-/* It was handed out. */
+/* The oldest one was handed out. */
 void pool_taken(struct pool *p, int64_t now);
 void pool_stop(struct pool *p, int64_t now);
 /* When pool_expire() or the next turn has something to do; 0: never. */
 int64_t pool_due(const struct pool *p);
-/* Gives up makers that are too late. */
+/* Gives up on makers that are too late. */
 void pool_expire(struct pool *p, int64_t now);
-/* It was stopped, and all has ended or the time for that is over. */
+/* True: the pool was stopped, and all sandboxes have ended or the time for that
+ * is over. */
 bool pool_is_over(const struct pool *p, int64_t now);
-/* Why a take cannot be answered, and will not be soon: true. */
+/* True: a take cannot be answered, and will not be soon. */
 bool pool_is_in_trouble(const struct pool *p);
 
 void takers_accept(struct pool *p, int64_t now);
 void takers_watch(const struct pool *p, struct pollfd *w);
 void takers_serve(struct pool *p, const struct pollfd *w);
-/* All that can be done now. */
+/* Does all that can be done now. */
 void takers_work(struct pool *p, int64_t now);
-/* When the first of their times is over; 0: never. */
+/* The earliest of the takers' deadlines; 0: none. */
 int64_t takers_due(const struct pool *p);
-/* The pool has ended: who asked for it is told, and all are gone. */
+/* The pool has ended: answers the clients that asked for that, and closes all
+ * connections. */
 void takers_part(struct pool *p);

@@ -14,15 +14,15 @@
 #include "sandbox/control/rpc.h"
 #include "sandbox/result.h"
 
-/* What waits to be read by a connection is its answers, of which one is made at a time. */
+/* The unread answers of a connection; only one is made at a time. */
 #define OUT_MAX	 (64u << 10)
 #define DEAF_MS	 100
-/* Of a take that is to wait; a day. */
+/* The longest time that a take may wait: a day. */
 #define WAIT_MAX_S 86400
 
 /* --- coming and going ---------------------------------------------------------- */
 
-/* Told why, if it reads; nobody waits for that. */
+/* Sends the client the reason without waiting, and closes the connection. */
 static void refuse(int fd, const struct err *e)
 {
 	struct buffer line;
@@ -39,8 +39,8 @@ void takers_accept(struct pool *p, int64_t now)
 	struct err e;
 	int fd = accept4(p->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	/* It has gone again; or we have no descriptor left, and poll(2) would say at once
-	 * that it waits. */
+	/* The connection has gone again; or we have no descriptor left, and
+	 * poll(2) would report the waiting connection again at once. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		p->deaf_ms = now + DEAF_MS;
 	if (fd < 0)
@@ -55,7 +55,8 @@ void takers_accept(struct pool *p, int64_t now)
 	struct taker *t = mem_zeroed(1, sizeof(*t));
 	wire_init(&t->wire, fd, POOL_LINE_MAX, OUT_MAX);
 	p->takers[p->taker_count++] = t;
-	/* What it asks for is mostly here already.  What is broken tells so later. */
+	/* The first request has mostly arrived already.  A broken connection
+	 * shows later. */
 	(void)wire_read(&t->wire);
 }
 
@@ -76,7 +77,7 @@ static void fail(struct taker *t, const char *id, int code, const struct err *e)
 	rpc_put_error(&t->wire.out, id, (enum rpc_code)code, e);
 }
 
-/* What was under way is answered. */
+/* Answers the request that was under way. */
 static void settle(struct taker *t, const struct err *e)
 {
 	if (e)
@@ -88,8 +89,9 @@ static void settle(struct taker *t, const struct err *e)
 	t->is_stop = false;
 }
 
-/* Beside the first byte of the answer, which goes in one piece: a taker that has not read
- * what it was told before is let go, and with it what was on its way to it. */
+/* Passes the connection with the first byte of the answer, which is sent in one
+ * piece: a taker that has not read earlier answers is disconnected, and a
+ * descriptor on its way to it is closed. */
 static void hand_out(struct pool *p, struct taker *t, const struct waiting *x, int64_t now)
 {
 	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":"
@@ -112,7 +114,7 @@ static void hand_out(struct pool *p, struct taker *t, const struct waiting *x, i
 	own_free(&t->asks);
 	t->due_ms = 0;
 	if (n > 0)
-		pool_taken(p, now); /* some of it went, and with that the connection */
+		pool_taken(p, now); /* a part was sent, and with it the connection */
 }
 
 static struct taker *first_in_line(const struct pool *p)
@@ -239,7 +241,7 @@ static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, int64
 	return 0;
 }
 
-/* It is answered when all that waited have ended. */
+/* Answered when all waiting sandboxes have ended. */
 static int do_stop(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
 		   struct err *e)
 {
@@ -310,7 +312,7 @@ static bool may_ask(const struct taker *t)
 	       buffer_len(&t->wire.out) < OUT_MAX / 2;
 }
 
-/* True: there were some. */
+/* True: there were lines. */
 static bool take_lines(struct pool *p, struct taker *t, int64_t now)
 {
 	bool has_some = false;
@@ -339,7 +341,8 @@ static bool take_lines(struct pool *p, struct taker *t, int64_t now)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* Also while a request is under way: that it has gone shows in what can be read. */
+/* Reads also while a request is under way, since only a read shows that the
+ * client has gone. */
 static bool may_read(const struct taker *t)
 {
 	return !t->is_closing && wire_may_read(&t->wire) &&
@@ -358,7 +361,8 @@ void takers_watch(const struct pool *p, struct pollfd *w)
 	}
 }
 
-/* Whoever has closed both ways reads no answer; what is handed out goes to others. */
+/* A taker that has closed both directions reads no answer; its sandbox goes to
+ * another taker. */
 void takers_serve(struct pool *p, const struct pollfd *w)
 {
 	for (size_t i = p->taker_count; i-- > 0;) {
@@ -380,9 +384,9 @@ static bool is_finished(const struct taker *t)
 		(t->is_closing || lines_is_over(&t->wire.lines)));
 }
 
-/* Lines that are here already are told of by no poll(2): none may be left that could be
- * taken now, because what it stood behind is answered or the answers were read.  Nothing is
- * read here, so there are ever fewer of them. */
+/* poll(2) does not report lines that were read already: so none may be left
+ * that can be taken now, because the request before it was answered or the
+ * answers were read.  Nothing is read here, so their number only falls. */
 void takers_work(struct pool *p, int64_t now)
 {
 	bool has_some;
@@ -391,7 +395,8 @@ void takers_work(struct pool *p, int64_t now)
 		has_some = false;
 		look_at_line(p, now);
 		for (size_t i = 0; i < p->taker_count; i++) {
-			(void)wire_write(&p->takers[i]->wire); /* see below */
+			(void)wire_write(&p->takers[i]->wire); /* errors are handled
+								* below */
 			has_some = take_lines(p, p->takers[i], now) || has_some;
 		}
 	} while (has_some);
@@ -405,7 +410,8 @@ void takers_part(struct pool *p)
 	for (size_t i = p->taker_count; i-- > 0;) {
 		if (p->takers[i]->asks)
 			settle(p->takers[i], NULL);
-		(void)wire_write(&p->takers[i]->wire); /* what it does not take, it does not get */
+		(void)wire_write(&p->takers[i]->wire); /* a client that does not take the
+							* answer does not get it */
 		remove_taker(p, i);
 	}
 }
