@@ -134,7 +134,7 @@ static int do_dir(struct tree *t, const struct step *s, struct err *e)
 	if (!t->targets.is_roots || !*at.name || (!s->uid && !s->gid))
 		return 0;
 	if (fchownat(at.dir, at.name, s->uid, s->gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(e, "give %s to whom it is for", s->target);
+		return err_sys(e, "change the owner of %s", s->target);
 	return 0;
 }
 

@@ -234,7 +234,7 @@ int overlay_upper(struct err *e)
 			      MOUNT_ATTR_NOEXEC;
 	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, DISK UPPER, false, e);
 
-	if (mount < 0 || fs_set_attr(mount, attr, false, "what is written to it", e) < 0)
+	if (mount < 0 || fs_set_attr(mount, attr, false, "the upper folder", e) < 0)
 		return -1;
 	return fd_take(&mount);
 }

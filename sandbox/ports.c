@@ -502,7 +502,7 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e)
 	if (got < 0)
 		return -1;
 	if (!v || v->is_closed)
-		return err_set(e, ERR_PROTOCOL, "it sent '%s' about a connection that is not",
+		return err_set(e, ERR_PROTOCOL, "it sent '%s' about an unknown connection",
 			       message_name(f->type));
 	return f->type == MSG_CLOSED ? take_closed(p, v, sys, e) : take_finished(p, v, e);
 }

@@ -129,8 +129,8 @@ static void explain_fallback(struct trial *t, const char *path)
 	else
 		trial_found(t, CHECK_LIMITED, "XDG_RUNTIME_DIR=%.300s is no folder of user %u: "
 					      "%s is used", named, geteuid(), path);
-	trial_means(t, "somebody else could take that name first, and what tidies /tmp may "
-		       "remove it");
+	trial_means(t, "another user could take that name first, and a program that tidies "
+		       "/tmp may remove it");
 	advise_runtime(t);
 }
 

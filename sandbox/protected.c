@@ -81,7 +81,7 @@ static int read_folder(struct look *l, int top, const char *above, struct err *e
 	int result = 0;
 
 	if (!dir) {
-		(void)err_sys(e, "look for what is protected in %.300s", *above ? above + 1 : "it");
+		(void)err_sys(e, "look for protected files in %.300s", *above ? above + 1 : "it");
 		own_close(&fd);
 		return -1;
 	}

@@ -102,13 +102,13 @@ static int refuse_watch(const char *what, struct err *e)
 	int sys = errno;
 	bool is_bound = sys == EMFILE || sys == ENOSPC;
 
-	(void)err_sys(e, "watch %.300s on the host for changes of what is protected", what);
+	(void)err_sys(e, "watch %.300s on the host for changes of protected files", what);
 	if (!is_bound)
 		return err_remedy(e, "show the folder with :cow, or add --best-effort, with which "
-				     "nobody notices them");
+				     "they go unnoticed");
 	e->kind = ERR_LIMIT;
 	return err_remedy(e, "as root: sysctl -w fs.inotify.%s; or show the folder with :cow, or "
-			     "add --best-effort, with which nobody notices them",
+			     "add --best-effort, with which they go unnoticed",
 			  sys == EMFILE ? "max_user_instances=1024" : "max_user_watches=524288");
 }
 

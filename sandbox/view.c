@@ -61,7 +61,8 @@ static int receive(int from, struct err *e)
 		return root;
 	own_close(&root);
 	if (n != (ssize_t)sizeof(told) || told.kind == ERR_NONE)
-		return err_set(e, ERR_INTERNAL, "who was to show the image's layers ended early");
+		return err_set(e, ERR_INTERNAL, "the process that was to show the image's layers "
+					       "ended early");
 	*e = told;
 	return -1;
 }

@@ -88,7 +88,7 @@ static void say_nothing(const struct why *w, const char *path, struct answer *re
 void why_say_not_shown(const struct why *w, const char *path, struct answer *ret)
 {
 	answer_set(ret, false, "mounts",
-		   text_format("of this host nothing is shown at %s", path));
+		   text_format("nothing of this host is shown at %s", path));
 	ret->line = image_line(w->policy);
 	ret->change = text_format("-v %s:%s:ro, if this host has it", path, path);
 }

@@ -72,8 +72,8 @@ static int check_readable(const struct settings *said, struct err *e)
 	for (size_t i = 0; i < said->count; i++) {
 		const char *value = said->items[i].value;
 		if (!utf8_is_valid((const uint8_t *)value, strlen(value), false))
-			return err_set(e, ERR_UNSUPPORTED, "--keep keeps what is UTF-8, and that is "
-							   "not: %s", said->items[i].kind->key);
+			return err_set(e, ERR_UNSUPPORTED, "--keep keeps only UTF-8 text, and the "
+							   "value of %s is not", said->items[i].kind->key);
 	}
 	if (strlen(text) > SETTINGS_BYTES_MAX)
 		return err_set(e, ERR_LIMIT, "--keep keeps options of up to %u bytes, variables "
@@ -149,8 +149,8 @@ static int check_kept(const struct settings *s, const char *name, struct err *e)
 		const bool is_pair = strchr(s->items[i].value, '=');
 		if ((!strcmp(flag, "env") && !is_pair) || !strcmp(flag, "env-file") ||
 		    !strcmp(flag, "secret-file"))
-			return err_set(e, ERR_REFUSED, "what is kept of sandbox '%s' says %s, which "
-						       "is never kept so", name, flag);
+			return err_set(e, ERR_REFUSED, "the kept options of sandbox '%s' have %s, "
+						       "which is never kept in that form", name, flag);
 	}
 	return 0;
 }
@@ -263,8 +263,8 @@ static bool has_line(const char *text, const char *line)
 
 static int leads_elsewhere(const char *place, struct err *e)
 {
-	(void)err_set(e, ERR_REFUSED, "what the sandbox shows leads elsewhere than when it was "
-				      "made: %.300s", place);
+	(void)err_set(e, ERR_REFUSED, "a path that the sandbox shows leads elsewhere than when "
+				      "the sandbox was made: %.300s", place);
 	return err_remedy(e, "put back what was there, or make the sandbox anew; a link may have "
 			     "been put there from inside");
 }

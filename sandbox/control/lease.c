@@ -35,7 +35,8 @@ int lease_check(const struct supervisor *s, const struct client *c, struct err *
 {
 	if (!s->lease.is_waiting || c == s->lease.holder)
 		return 0;
-	(void)err_set(e, ERR_BUSY, "it waits to be handed out, and is nobody's until then");
+	(void)err_set(e, ERR_BUSY, "it waits to be handed out, and no client can "
+				      "use it until then");
 	return err_remedy(e, "hutch pool ls shows the pools; hutch pool take POOL hands out one of "
 			     "its sandboxes");
 }
@@ -46,7 +47,7 @@ bool lease_leave(struct supervisor *s, const struct client *c)
 
 	if (c != s->lease.holder)
 		return false;
-	(void)err_set(&e, ERR_GONE, "the connection that held it was closed");
+	(void)err_set(&e, ERR_GONE, "the connection that held the sandbox was closed");
 	supervisor_end(s, "stopped", 0, "lease", &e);
 	return true;
 }
@@ -58,7 +59,7 @@ static int check_holder(const struct client *c, struct err *e)
 {
 	if (!wire_is_deserted(&c->wire))
 		return 0;
-	return err_set(e, ERR_GONE, "the connection that held it was closed");
+	return err_set(e, ERR_GONE, "the connection that held the sandbox was closed");
 }
 
 /* The name comes first: if it cannot be had the lease stays as it is. */

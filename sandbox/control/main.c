@@ -238,7 +238,8 @@ static int failed(const struct err *e)
 
 static int report_object(const struct order *o, int code, const struct err *e)
 {
-	static const struct err told = { .kind = ERR_INTERNAL, .text = "it was told on stderr" };
+	static const struct err told = { .kind = ERR_INTERNAL,
+					 .text = "the error was printed on stderr" };
 	static const struct err none = { .kind = ERR_NONE };
 	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
 

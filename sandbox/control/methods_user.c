@@ -247,7 +247,7 @@ static int take_account(struct supervisor *s, struct job *j, const struct return
 	if (check_outcome(s, j, x, text, e) < 0)
 		return -1;
 	if (!take_text(&p, text))
-		return err_set(e, ERR_PROTOCOL, "-u %.60s: what was told of it is no account",
+		return err_set(e, ERR_PROTOCOL, "-u %.60s: the executor sent an invalid account",
 			       j->user);
 	if (check_mapped(s, j, &p, e) < 0)
 		return -1;

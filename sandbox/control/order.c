@@ -185,7 +185,7 @@ static int look_up(void *arg, struct err *e)
 	registry_item_done(&live);
 	(void)err_set(e, ERR_NOT_FOUND, "sandbox '%s' has ended, and nothing of it is kept",
 		      o->name);
-	return err_remedy(e, "one that is made with --keep can be started again");
+	return err_remedy(e, "a sandbox that is made with --keep can be started again");
 }
 
 static int take_up(struct order *o, struct err *e)
@@ -230,15 +230,15 @@ static int check_lease(const struct run_options *o, struct err *e)
 {
 	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
 		(void)err_set(e, ERR_USAGE, "-p and --lease exclude each other: a port would lead "
-					    "into a sandbox that nobody has taken yet");
+					    "into a sandbox that no client has taken yet");
 		return err_remedy(e, "hutch port add publishes ports of one that was taken");
 	}
 	/* The one is closed when the sandbox is made, and the other with it. */
 	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
 		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
 	if (o->lease_fd > 0 && o->policy->keeps)
-		return err_set(e, ERR_USAGE, "--keep and --lease exclude each other: what ends with "
-					     "a connection is not kept");
+		return err_set(e, ERR_USAGE, "--keep and --lease exclude each other: a sandbox "
+					     "that ends with a connection is not kept");
 	return 0;
 }
 

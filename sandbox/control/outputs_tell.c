@@ -44,11 +44,11 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 	const struct kept *k;
 
 	if (!j->capture)
-		return err_set(e, ERR_USAGE, "what process %u prints goes to the "
-					     "descriptors it was started with", j->id);
+		return err_set(e, ERR_USAGE, "the output of process %u goes to the "
+					     "descriptors that it was started with", j->id);
 	if (outputs_viewer(c, j))
-		return err_set(e, ERR_EXISTS, "this connection is told already what "
-					      "process %u prints", j->id);
+		return err_set(e, ERR_EXISTS, "this connection gets the output of "
+					      "process %u already", j->id);
 	outputs_view(c, j);
 	k = j->capture->kept;
 	*ret = text_format("{\"process\":%u,\"kept\":{\"stdout\":%llu,\"stderr\":%llu},"

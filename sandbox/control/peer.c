@@ -137,7 +137,7 @@ int peer_check(const struct peer_self *self, int fd, struct err *e)
 	socklen_t len = sizeof(who);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-		return err_sys(e, "ask who the peer is");
+		return err_sys(e, "read the peer's credentials");
 	if (who.uid != geteuid())
 		return err_set(e, ERR_REFUSED, "the peer is another user");
 	AUTO_CLOSE int pidfd = open_peer(fd, who.pid);

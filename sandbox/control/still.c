@@ -258,7 +258,7 @@ int still_unpause(struct supervisor *s, bool is_forced, struct err *e)
 		return err_set(e, ERR_USAGE, "the sandbox is not paused");
 	if (s->still.lost.kind != ERR_NONE && !is_forced)
 		return refuse_unprotected(&s->still.lost, e);
-	(void)err_set(&why, ERR_BUSY, "somebody has unpaused the sandbox");
+	(void)err_set(&why, ERR_BUSY, "another client has unpaused the sandbox");
 	drop_reader(s, &why);
 	if (let_go(s, e) < 0)
 		return -1;
@@ -357,7 +357,7 @@ static int take_paused(struct still *t, const struct frame *f, struct err *e)
 	if (message_get_paused(f, &number, e) < 0)
 		return -1;
 	if (number <= t->stopped || number > t->asked)
-		return err_set(e, ERR_PROTOCOL, "it stopped everybody for the %uth time",
+		return err_set(e, ERR_PROTOCOL, "it reported stop %u out of order",
 			       number);
 	t->stopped = number;
 	return 0;
@@ -373,7 +373,7 @@ int still_frame(struct supervisor *s, const struct frame *f, struct err *e)
 	if (message_get_frozen(f, &what, e) < 0)
 		return -1;
 	if (what.number <= t->frozen.number || what.number > t->freezes)
-		return err_set(e, ERR_PROTOCOL, "it froze everybody for the %uth time",
+		return err_set(e, ERR_PROTOCOL, "it reported freeze %u out of order",
 			       what.number);
 	t->frozen = what;
 	return 0;
@@ -395,17 +395,17 @@ static int explain(const struct frozen *what, struct err *e)
 			      "only one can stop it", pid);
 		return err_remedy(e, "end its debugger or strace" OTHERWISE);
 	case FREEZE_DENIED:
-		(void)err_set(e, ERR_REFUSED, "the kernel lets nobody trace process %u inside, "
+		(void)err_set(e, ERR_REFUSED, "the kernel lets no process trace process %u inside, "
 			      "which would stop it", pid);
 		return err_remedy(e, "kernel.yama.ptrace_scope has to be below 3, and the program "
 				     "readable to its user" OTHERWISE);
 	case FREEZE_LATE:
 		return pid ? err_set(e, ERR_BUSY, "process %u inside did not stand still in time",
 				     pid)
-			   : err_set(e, ERR_BUSY, "not everybody inside stood still in time");
+			   : err_set(e, ERR_BUSY, "not every process inside stood still in time");
 	default:
-		(void)err_set(e, ERR_REFUSED, "no process could be begun inside that stops the "
-					      "others");
+		(void)err_set(e, ERR_REFUSED, "no process that stops the others could be "
+					      "started inside");
 		return err_remedy(e, "end some of its processes" OTHERWISE);
 	}
 }
@@ -504,7 +504,8 @@ void still_look(struct supervisor *s)
 		if (are_still == 0 && !clock_is_due(t->due_ms, s->now_ms))
 			return;
 		if (are_still == 0)
-			(void)err_set(&e, ERR_BUSY, "not everybody inside stood still within %d s",
+			(void)err_set(&e, ERR_BUSY, "not every process inside stood still within "
+						    "%d s",
 				      STAND_MS / 1000);
 		if (are_still > 0)
 			stand(s);

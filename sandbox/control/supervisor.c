@@ -420,7 +420,7 @@ static void tell_of_launch(struct supervisor *s)
 					     l->plan.count, degraded);
 
 	journal_add(&s->journal, l->degraded ? LEVEL_WARN : LEVEL_DEBUG, "launcher",
-		    l->degraded ? "it was made with less than was asked for"
+		    l->degraded ? "made, but not with all that was asked for"
 				: s->is_again ? "started again" : "made", fields);
 }
 

@@ -87,8 +87,8 @@ static int refuse(struct order *o, const char *value, struct err *e)
 static int refuse_keep(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
-	(void)err_set(e, ERR_USAGE, "--keep makes no sense for a pool, with whose keeper all ends "
-				    "that waits in it");
+	(void)err_set(e, ERR_USAGE, "--keep makes no sense for a pool: the sandboxes that wait "
+				    "in it end with its keeper");
 	return err_remedy(e, "hutch snapshot keeps what was written in a sandbox that was taken");
 }
 

@@ -173,8 +173,8 @@ int maker_late(struct err *e)
 {
 	(void)err_set(e, ERR_LIMIT, "hutch create was still reading its options after %d s",
 		      MAKER_READS_MS / 1000);
-	return err_remedy(e, "a file that they name may be a FIFO that nobody writes to, or on a "
-			     "server that does not answer: --env-file, --secret-file, --policy");
+	return err_remedy(e, "a file that they name may be a FIFO that no process writes to, or "
+			     "on a server that does not answer: --env-file, --secret-file, --policy");
 }
 
 void maker_reaped(struct maker *m, pid_t pid)

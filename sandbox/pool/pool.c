@@ -41,7 +41,7 @@ static void lose(struct pool *p, size_t i, int64_t now)
 		if (pace_lost(&p->pace, x->since_ms, now)) {
 			(void)err_set(&p->trouble, ERR_GONE, "sandbox '%s' ended while it waited "
 							     "in the pool", x->name);
-			(void)err_remedy(&p->trouble, "hutch audit show may tell by what");
+			(void)err_remedy(&p->trouble, "hutch audit show may tell why");
 		}
 	}
 	forget(p, i);

@@ -201,7 +201,7 @@ says() {
 	kept -v "$T/ws:/ws" -v ws/sub:/sub -v link:/link:ro
 	in_box "rm -d /ws/sub; ln -s $T/other /ws/sub"
 	ended_box kill
-	says 125 "what the sandbox shows leads elsewhere than when it was made: \"/sub\" \"$T/other\"" start box
+	says 125 "a path that the sandbox shows leads elsewhere than when the sandbox was made: \"/sub\" \"$T/other\"" start box
 	rm ws/sub
 	mkdir ws/sub
 	give ws/sub
@@ -390,14 +390,14 @@ released() {
 	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box
 	says 125 '--keep is a flag of hutch create' run --keep true
 	says 125 '--memory is no flag of hutch start' start --memory 1g box
-	BAD=$'\xff' says 125 '--keep keeps what is UTF-8, and that is not: env' create --keep --image "dir:$T/img" -e BAD box
+	BAD=$'\xff' says 125 '--keep keeps only UTF-8 text, and the value of env is not' create --keep --image "dir:$T/img" -e BAD box
 	for i in 1 2; do awk -v n=$i 'BEGIN { for (i = 0; i < 1500; i++) printf "V%d_%d=%0400d\n", n, i, 0 }' >"many.$i"; done
 	says 125 '--keep keeps options of up to 1048576 bytes' create --keep --image "dir:$T/img" --env-file many.1 --env-file many.2 box
 	[ -z "$(ls -A data/hutch/kept 2>/dev/null)" ]
 	kept
 	ended_box kill
 	sed -i 's/"version":1,"image"/"version":1,"env_files":["many.1"],"image"/' data/hutch/kept/box/policy.json
-	says 125 "what is kept of sandbox 'box' says env-file, which is never kept so" start box
+	says 125 "the kept options of sandbox 'box' have env-file, which is never kept in that form" start box
 	sed -i 's/"env_files":\["many.1"\],//' data/hutch/kept/box/policy.json
 	chmod 755 data/hutch/kept/box
 	says 125 '.*kept/box/about: it is open to others, or not yours' start box

@@ -177,7 +177,7 @@ holds() {
 	until_true has_begun
 	hutch pause box
 	[[ $status == 125 && -z $output ]]
-	one_sentence "sandbox 'box': the kernel lets nobody trace process [0-9]+ inside, which would stop it"
+	one_sentence "sandbox 'box': the kernel lets no process trace process [0-9]+ inside, which would stop it"
 	[[ ${stderr_lines[1]} == *ptrace_scope* ]]
 	before=$(counts)
 	until_true went_on

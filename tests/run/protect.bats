@@ -195,7 +195,7 @@ box_that_lost() {
 		catch outer sh -c "echo 0 >/proc/sys/user/max_inotify_$bound; exec \"\$@\"" - \
 			"$HUTCH" run --workspace "$T/w" "${protects[@]}" -- true
 		[ "$status" -eq 125 ]
-		one_sentence "--protect: watch .* on the host for changes of what is protected: "
+		one_sentence "--protect: watch .* on the host for changes of protected files: "
 		[[ ${stderr_lines[1]} == *"sysctl -w fs.inotify.max_user_$bound="*"--best-effort"* ]]
 	done
 	catch outer sh -c 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"' - \

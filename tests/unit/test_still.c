@@ -114,7 +114,7 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 		{ 1, 1, "\"result\":" },
 		{ STAND_MS - 1, STAND_MS - 1, "\"result\":" },
 		{ STAND_MS, STAND_MS, "\"result\":" },
-		{ 0, STAND_MS, "not everybody inside stood still within 10 s" },
+		{ 0, STAND_MS, "not every process inside stood still within 10 s" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -243,9 +243,9 @@ static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
 		const char *answer;
 	} rows[] = {
 		{ FREEZE_TRACED, "process 7 inside is traced by another one" },
-		{ FREEZE_DENIED, "the kernel lets nobody trace process 7 inside" },
+		{ FREEZE_DENIED, "the kernel lets no process trace process 7 inside" },
 		{ FREEZE_LATE, "process 7 inside did not stand still in time" },
-		{ FREEZE_FAILED, "no process could be begun inside" },
+		{ FREEZE_FAILED, "no process that stops the others could be started inside" },
 		{ FREEZE_STANDS, "\"result\":{\"by\":\"tracing\"}" },
 	};
 
