@@ -42,14 +42,6 @@ static void take_descriptors(int proc, int said, int hold)
 	(void)syscall(SYS_close_range, 3u, ~0u, 0);
 }
 
-static void block_signals(void)
-{
-	sigset_t all;
-
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL); /* valid arguments */
-}
-
 static _Noreturn void run(const struct freezer *f)
 {
 	struct frozen what = { .why = FREEZE_FAILED };
@@ -72,6 +64,21 @@ static _Noreturn void run(const struct freezer *f)
 
 /* --- in the executor --------------------------------------------------------------- */
 
+/* The child has every signal blocked from its first moment on: a process inside may send
+ * signals to each new process number, and one that came before the child blocked it would
+ * end the child. */
+static pid_t fork_deaf(void)
+{
+	sigset_t all, before;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before); /* valid arguments */
+	pid_t pid = fork();
+	if (pid != 0)
+		(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
 static int begin(struct freezer *f)
 {
 	int says[2], holds[2];
@@ -84,11 +91,10 @@ static int begin(struct freezer *f)
 		return -1;
 	AUTO_CLOSE int from = holds[0];
 	AUTO_CLOSE int hold = holds[1];
-	pid_t pid = fork();
+	pid_t pid = fork_deaf();
 	if (pid < 0)
 		return -1;
 	if (pid == 0) {
-		block_signals();
 		take_descriptors(f->proc, to, from);
 		run(f);
 	}
