@@ -27,7 +27,7 @@ static struct history_file *find(const struct history *h, const char *path)
 	return NULL;
 }
 
-/* Nothing is left of it. */
+/* Removes a file that has no steps left. */
 static void remove_file(struct history *h, struct history_file *f)
 {
 	free(f->path);
@@ -92,7 +92,8 @@ void history_add(struct history *h, const char *path, struct bytes old,
 		 const struct encoding *encoding)
 {
 	if (old.len > HISTORY_FILE_BYTES) {
-		history_forget(h, path); /* an older one would be the wrong one */
+		history_forget(h, path); /* undo would restore an older content than the
+					  * last */
 		return;
 	}
 	make_room(h, path, old.len);

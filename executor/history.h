@@ -1,9 +1,9 @@
-/* history -- what files were before they were edited, so that it can be undone.
+/* history -- earlier contents of edited files, so that an edit can be undone.
  *
- * Each edit is a step: the whole file as it was, byte for byte.  Kept are, of the
- * latest, HISTORY_STEPS of a file and HISTORY_FILE_BYTES of them, and of all files
- * together HISTORY_FILES files and HISTORY_BYTES; what is over goes, oldest first.
- * A zeroed struct is an empty history, and holds no memory. */
+ * Each edit adds a step: the whole file before the edit, byte for byte.  The latest
+ * steps are kept: HISTORY_STEPS and HISTORY_FILE_BYTES for one file, HISTORY_FILES
+ * files and HISTORY_BYTES for all together; the oldest beyond that are dropped.  A
+ * zeroed struct is an empty history, and holds no memory. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,22 +23,23 @@ struct history {
 	struct history_file *files; /* owned */
 	size_t count;
 	size_t bytes; /* of all steps */
-	uint64_t added; /* steps so far: their age */
+	uint64_t added; /* steps so far; gives each step its age */
 };
 
 void history_done(struct history *h);
 
-/* The file of this path was `old` before an edit, as text of this encoding.  Copied. */
+/* Adds a step: the file of this path was `old` before an edit, as text of this
+ * encoding.  Copied. */
 void history_add(struct history *h, const char *path, struct bytes old,
 		 const struct encoding *encoding);
 
-/* What it was before the last one, good until the history changes.  False: nothing
- * is known. */
+/* The file's content before its last edit, valid until the history changes.  False:
+ * there is no step. */
 bool history_last(const struct history *h, const char *path, struct bytes *ret);
-/* What it was taken for then; NULL: nothing is known. */
+/* The encoding of that content; NULL: there is no step. */
 const struct encoding *history_encoding(const struct history *h, const char *path);
-/* The last edit was undone. */
+/* Drops the file's last step, after it was undone. */
 void history_drop_last(struct history *h, const char *path);
 
-/* The file is a new one. */
+/* Drops all steps of the file, since a new file took its place. */
 void history_forget(struct history *h, const char *path);

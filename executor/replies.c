@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "executor/channel.h"
 
-/* So many bytes are one message as base64. */
+/* This many bytes fill one message as base64. */
 #define BASE64_CHUNK (ACTION_CHUNK / 4 * 3)
 
 static void drop_first(struct replies *a)
@@ -64,7 +64,8 @@ static int send_base64(struct reply *x, struct buffer *out, struct err *e)
 	return put;
 }
 
-/* At a character's begin, so that each message is UTF-8 where the whole is. */
+/* Cuts at the beginning of a character, so that each message is UTF-8 if the whole text
+ * is. */
 static int send_text(struct reply *x, struct buffer *out, struct err *e)
 {
 	const uint8_t *at = x->bytes + x->sent;

@@ -1,9 +1,9 @@
-/* replies -- what is to be said to the supervisor, in its order, while the
- * channel has no room for all of it.
+/* replies -- a queue of answers to the supervisor, kept in order while the channel has
+ * no room for all of them.
  *
- * An answer is a text, sent in messages of ACTION_CHUNK bytes, and a closing
- * message.  It is kept until it is sent; while too much is kept, no request is
- * read and nothing is streamed, so the supervisor's own slowness bounds it. */
+ * An answer is a text, sent in messages of ACTION_CHUNK bytes, and a closing message.
+ * It is kept until it is sent.  While too much is kept, no request is read and no
+ * output is streamed, so a slow supervisor bounds the queue itself. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,10 +11,10 @@
 
 #include "base/buffer.h"
 
-/* No further requests from here on; one more answer, that is one file as
- * base64 or what an editor says, and the reports of all sessions may come on top. */
+/* At this many bytes no further request is read.  One more answer (a file as base64, or
+ * an editor's answer) and the reports of all sessions may come on top. */
 #define REPLIES_HIGH (256u << 10)
-/* The largest closing message: two paths. */
+/* The largest closing message holds two paths. */
 #define REPLIES_END_MAX (16u << 10)
 
 struct channel;
@@ -32,7 +32,7 @@ struct reply {
 
 struct replies {
 	struct reply *first, *last; /* owned */
-	size_t bytes;		     /* of all of them */
+	size_t bytes;		     /* in all answers together */
 };
 
 void replies_done(struct replies *a);
@@ -43,5 +43,5 @@ void replies_add(struct replies *a, const struct reply *from);
 bool replies_is_empty(const struct replies *a);
 bool replies_is_full(const struct replies *a);
 
-/* Puts as much as there is room for into the channel's queue. */
+/* Moves as much as there is room for into the channel's queue. */
 int replies_send(struct replies *a, struct channel *c, struct err *e);

@@ -15,8 +15,8 @@ static void put_text(struct buffer *to, const char *text)
 	put(to, text, strlen(text));
 }
 
-/* In single quotes, in which every byte but ' stands for itself in every locale; a run
- * of ' is put in double quotes. */
+/* Writes the text in single quotes, in which every byte but ' stands for itself in
+ * every locale; a run of ' is put in double quotes. */
 static void put_quoted(struct buffer *to, const char *text)
 {
 	put_text(to, "'");
@@ -33,7 +33,7 @@ static void put_quoted(struct buffer *to, const char *text)
 	put_text(to, "'");
 }
 
-/* A line each: it is parsed and done before the next one is. */
+/* Each change is a line: bash parses and runs it before the next one. */
 static void put_change(struct buffer *to, const struct variable *one)
 {
 	put_text(to, one->value ? "__hutch_set " : "__hutch_unset ");

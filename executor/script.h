@@ -1,9 +1,9 @@
 /* script -- changes of the environment, as commands for a live bash.
  *
- * The functions are in the shell's start-up file (shell.c).  A variable is unset
- * before it is set, so that attributes (-i, -u, -n, an array) make nothing else of the
- * value.  One that is readonly stays as it is, and the shell says so where its
- * command's output goes. */
+ * The functions that it calls are in the shell's start-up file (shell_rc.c).  A
+ * variable is unset before it is set, so that attributes (-i, -u, -n, an array) do not
+ * change the value.  A readonly variable stays as it is, and the shell says so in the
+ * output of the command. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +11,9 @@
 struct buffer;
 struct variables;
 
-/* Whatever variables.h lets in fits into this. */
+/* All that variables.h permits fits into this. */
 #define SCRIPT_MAX (4u << 20)
 
-/* What is newer than change number `since`.  It ends with 0 if all of it was done. */
+/* Writes the changes after change number `since`.  The script exits with 0 if all of
+ * them were made. */
 void script_write(struct buffer *to, const struct variables *v, uint64_t since);

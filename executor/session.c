@@ -24,33 +24,38 @@
 #include "executor/shell_inner.h"
 #include "executor/spawn.h"
 
-/* Of a terminal in one turn, so that all get theirs. */
+/* Bytes that are read of one terminal in one turn, so that every session gets its
+ * share. */
 #define READ_PER_TURN (64u << 10)
-/* After the end: more than the kernel holds (relay.c). */
+/* Bytes that are read of a terminal after the end: more than the kernel holds
+ * (relay.c). */
 #define DRAIN_MAX (128u << 10)
 
-/* A ~/.bashrc that takes longer is left out. */
+/* A shell whose ~/.bashrc takes longer is started again without it. */
 #define START_MS 10000
-/* A bash without one that takes longer is none: the inside has stopped it, maybe.  Both are
- * over before the host waits no longer for an answer (sandbox/act/desk_start.c). */
+/* A bash without ~/.bashrc that takes longer is given up; a process inside may have
+ * stopped it.  Both limits end before the host stops waiting for an answer
+ * (sandbox/act/desk_start.c). */
 #define BARE_MS 30000
-/* One that does not take its variables (a trap on DEBUG that waits) is ended. */
+/* A shell that does not set its variables in this time (a trap on DEBUG may wait) is
+ * killed. */
 #define SET_MS 5000
 
-/* Looking for one in /proc, in units of display.h. */
+/* The cost of a search for an inner shell in /proc, in units of display.h. */
 #define LOOK_WORK 4096
-/* A shell that has not read its terminal yet is looked at again. */
+/* The delay until a shell that has not read its terminal yet is checked again. */
 #define INNER_MS 5
 
 #define EXIT_NOT_STARTED 126
 
-/* Then the command is done without them, and the next one tries again. */
+/* After this many failures the command runs without the variables, and the next command
+ * tries again. */
 #define SETS_MAX 3
 
-/* --- who does nothing ------------------------------------------------------- */
+/* --- idle sessions ---------------------------------------------------------- */
 
-/* Before its descriptors are closed, too: others may have them open for a moment (a
- * child before its execve), and epoll(7) would go on telling of them. */
+/* Also called before the session's descriptors are closed: a child before its execve
+ * may have them open for a moment longer, and epoll(7) would go on reporting them. */
 static void unpark(struct session *s)
 {
 	if (s->parked < 0)
@@ -89,7 +94,7 @@ static void end_command(struct session *s, uint32_t status, enum session_state s
 	s->state = state;
 }
 
-/* A session that was open before says it to whoever waits for its command. */
+/* A session that was open before answers its waiting command with the reason. */
 static void cannot_start(struct session *s, const struct failed *why)
 {
 	char text[200];
@@ -110,7 +115,8 @@ static void cannot_start(struct session *s, const struct failed *why)
 	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);
 }
 
-/* The first start is where the request says, or fails. */
+/* The first start uses the request's working directory, or fails; a later one tries
+ * these in order. */
 enum { PLACE_LAST, PLACE_FIRST, PLACE_ROOT, PLACES };
 
 static const char *place_of(const struct session *s)
@@ -122,14 +128,15 @@ static const char *place_of(const struct session *s)
 						  : s->exec.cwd;
 }
 
-/* The request's own environment, until something of it is changed. */
+/* Replaces the request's own environment by an owned copy, at the first change of a
+ * variable. */
 static void own_environment(struct session *s)
 {
 	if (s->exec_number)
 		return;
 	for (char *const *at = s->exec.env; *at; at++)
 		list_add(&s->env, *at);
-	list_add(&s->env, "="); /* so that there is a list, whatever is unset */
+	list_add(&s->env, "="); /* makes `env.items` a list even if all is unset */
 	list_unset_env(&s->env, "");
 	free(s->exec.env);
 }
@@ -160,14 +167,16 @@ static void start(struct session *s, int64_t now)
 	s->state = SESSION_STARTING;
 	s->is_put_off = s->everyone->is_traced;
 	if (s->is_put_off) {
-		s->start_due = now + 1; /* it does not come before all go on */
+		s->start_due = now + 1; /* everyone_now() stands still until the pause
+					 * ends */
 		return;
 	}
 	s->start_due = now + (s->is_bare ? BARE_MS : START_MS);
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (everyone_is_stopped(s->everyone))
-		(void)kill(s->shell.pid, SIGSTOP); /* in place of one that died */
+		(void)kill(s->shell.pid, SIGSTOP); /* in place of a stopped one that
+						    * died */
 }
 
 void session_start_late(struct session *s, int64_t now)
@@ -194,7 +203,7 @@ static void begin_start(struct session *s, int64_t now)
 	start(s, now);
 }
 
-/* The child said that it failed before its execve. */
+/* The child reported that it failed before its execve. */
 static void start_failed(struct session *s, const struct failed *why, int64_t now)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
@@ -208,9 +217,9 @@ static void start_failed(struct session *s, const struct failed *why, int64_t no
 	start_again(s, now);
 }
 
-/* --- shells in it ----------------------------------------------------------- */
+/* --- shells that a command began --------------------------------------------- */
 
-/* Gives back what is no longer used. */
+/* Gives back the descriptors that are no longer used. */
 static void count_fds(struct session *s)
 {
 	size_t used = shell_more_fds(&s->shell);
@@ -224,8 +233,9 @@ static void count_fds(struct session *s)
 	s->more_fds = used;
 }
 
-/* The command that runs may have become, or begun, a shell that waits for a line.  A process
- * is begun for that, so in a pause it is put off: its clock stands still until then. */
+/* The command that runs may have become, or begun, a shell that waits for a line.  To
+ * drive that shell, a process must be started, so during a pause the check is put off;
+ * its clock stands still until the pause ends. */
 static void look_for_inner(struct session *s, int64_t now)
 {
 	const struct shell_how how = how_of(s);
@@ -253,7 +263,7 @@ void session_type_inner(struct session *s, int64_t now)
 		look_for_inner(s, now);
 		return;
 	}
-	bool again = buffer_len(&s->ahead) > 0 || /* it is not drawn yet */
+	bool again = buffer_len(&s->ahead) > 0 || /* its output is not drawn yet */
 		     inner_type(&s->shell, s->proc, &how, &s->screen);
 
 	s->inner_due = again ? now + INNER_MS : INT64_MAX;
@@ -287,8 +297,8 @@ static void give(struct session *s, int64_t now)
 		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
 }
 
-/* What changed since it last knew is told to the shell first; it cannot take part of
- * it. */
+/* Gives the shell the variables that changed since it last knew, before the command.
+ * The script holds all of those changes. */
 static void set_variables(struct session *s, int64_t now)
 {
 	struct buffer script;
@@ -304,7 +314,7 @@ static void set_variables(struct session *s, int64_t now)
 	buffer_done(&script);
 }
 
-/* The shell is ready; what is pending can be done. */
+/* The shell is ready, so a pending command can begin. */
 static void go_on(struct session *s, int64_t now)
 {
 	s->state = SESSION_READY;
@@ -314,7 +324,7 @@ static void go_on(struct session *s, int64_t now)
 		set_variables(s, now);
 		return;
 	}
-	s->is_pending = false; /* and kept, see begin_again() */
+	s->is_pending = false; /* the text is kept for begin_again() */
 	give(s, now);
 }
 
@@ -322,13 +332,15 @@ static void be_ready(struct session *s, int64_t now)
 {
 	size_t max = DRAIN_MAX;
 
-	(void)session_read(s, &max, now); /* and forget it: we are starting still */
+	(void)session_read(s, &max, now); /* Discard start-up output; the session is still
+					   * starting. */
 	if (!s->is_opened)
 		session_say_started(s);
 	go_on(s, now);
 }
 
-/* A SIGINT that bash had not dealt with may have hit our commands: again, then. */
+/* A SIGINT that bash had not handled may have hit our script: then the script runs
+ * again. */
 static void end_setting(struct session *s, const struct shell_report *r, int64_t now)
 {
 	bool is_done = r->has_begun && r->status == 0;
@@ -340,8 +352,8 @@ static void end_setting(struct session *s, const struct shell_report *r, int64_t
 	go_on(s, now);
 }
 
-/* A SIGINT that bash had not dealt with hit the next command before it did
- * anything: nobody meant that.  It is given again, once. */
+/* A SIGINT that bash had not handled, meant for an earlier command, hit this command
+ * before it did anything.  Therefore the command is given again, once. */
 static bool give_again(struct session *s, int64_t now)
 {
 	if (s->is_second || s->is_interrupted || s->action.kills)
@@ -351,7 +363,8 @@ static bool give_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* All that the terminal holds, which may take several turns: false until it is read. */
+/* Reads all that the terminal holds, which may take several turns.  False: there is
+ * more. */
 static bool drain(struct session *s, int64_t now)
 {
 	if (!s->is_draining)
@@ -366,7 +379,7 @@ static void go_on_reported(struct session *s, int64_t now)
 		return;
 	s->is_reported = false;
 	if (!s->has_begun) {
-		session_forget(s); /* about half a line of ours */
+		session_forget(s); /* a half of our own command line */
 		if (give_again(s, now))
 			return;
 	}
@@ -374,7 +387,7 @@ static void go_on_reported(struct session *s, int64_t now)
 	end_command(s, s->status, SESSION_READY);
 }
 
-/* It is over when all is read that was printed before the report. */
+/* The command is over once all output that it printed before the report was read. */
 static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
 {
 	s->is_reported = true;
@@ -392,7 +405,8 @@ static void take_report(struct session *s, int64_t now)
 
 	if (!shell_report(sh, &r))
 		return;
-	/* What each knows of the environment is its own; one that came knows as much. */
+	/* Each shell knows its own environment; a new inner shell knows as much as its
+	 * parent did. */
 	if (sh->depth > depth)
 		sh->outer[depth].known = s->known;
 	else if (sh->depth < depth)
@@ -423,17 +437,17 @@ static void died_starting(struct session *s, int64_t now)
 	if (s->shell.status >= 0)
 		look_at_status(s, now);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0 || s->is_put_off)
-		return; /* it was no execve, and that is dealt with */
+		return; /* the failure was not execve's, and was handled */
 	if (s->is_bare || s->everyone->is_ending) {
 		cannot_start(s, &no_shell);
 		return;
 	}
-	s->is_bare = true; /* perhaps it was ~/.bashrc */
+	s->is_bare = true; /* perhaps ~/.bashrc ended it */
 	start_again(s, now);
 }
 
-/* A command that was given to a shell which was dying already has done nothing
- * yet: it gets another one, once. */
+/* A command that was given to a dying shell has done nothing yet: it runs in another
+ * shell, once. */
 static bool begin_again(struct session *s, int64_t now)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
@@ -445,8 +459,9 @@ static bool begin_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* When all that it printed is read.  Until then the session keeps its state, but gives the dead
- * shell no command; a command that arrives meanwhile runs in the next shell. */
+/* Called until all output of a dead shell was read.  Until then the session keeps its
+ * state, but gives the dead shell no command; a command that arrives meanwhile runs in
+ * the next shell. */
 static void go_on_ending(struct session *s, int64_t now)
 {
 	const uint32_t status = s->is_reported ? s->status : code_of(s->ending);
@@ -481,9 +496,9 @@ void session_reaped(struct session *s, int status, int64_t now)
 	go_on_ending(s, now);
 }
 
-/* --- what is asked of it --------------------------------------------------- */
+/* --- requests -------------------------------------------------------------- */
 
-/* What is larger gets a reader of this size, and no size at all, too. */
+/* A size above `max`, or no size at all, means `max`. */
 static unsigned limited(uint32_t size, unsigned max)
 {
 	return size > 1 && size < max ? size : max;
@@ -517,12 +532,12 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	unpark(s);
-	session_forget(s); /* whose label is in the request */
+	session_forget(s); /* uses the label in `request` */
 	session_drop_ahead(s);
 	shell_done(&s->shell);
 	count_fds(s);
 	if (s->exec_number)
-		s->exec.env = NULL; /* the list's */
+		s->exec.env = NULL; /* `env` below owns it */
 	list_done(&s->env);
 	exec_done(&s->exec);
 	free(s->request);
@@ -551,7 +566,8 @@ void session_command(struct session *s, struct bytes command, int64_t now)
 
 /* --- poll ------------------------------------------------------------------ */
 
-/* Only what is waited for gets a place; the order is that of serving. */
+/* Only a descriptor with events to wait for gets an entry; session_serve() relies on
+ * the order. */
 static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 {
 	if (fd < 0 || !events)
@@ -560,7 +576,7 @@ static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 	return count + 1;
 }
 
-/* Nobody waits for it, and it has all that it needs. */
+/* No action waits for the session, and its shell has read all its input. */
 static bool is_idle(const struct session *s)
 {
 	const struct shell *sh = &s->shell;
@@ -635,7 +651,8 @@ static void serve_output(struct session *s, int64_t now)
 	look_for_inner(s, now);
 }
 
-/* An end that it had begun when its work was spent; false: there is none. */
+/* Goes on with an end that began when the session's work was spent.  False: there is
+ * none. */
 static bool go_on_with_end(struct session *s, int64_t now)
 {
 	if (s->is_ending)
@@ -657,7 +674,7 @@ void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 
 	if (status) {
 		look_at_status(s, now);
-		return; /* it may be another shell now */
+		return; /* the shell may be another one now */
 	}
 	if (master & POLLOUT)
 		shell_type_more(&s->shell);

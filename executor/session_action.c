@@ -10,25 +10,26 @@
 #include "executor/session_output.h"
 #include "executor/tree.h"
 
-/* From SIGINT to the next, to SIGKILL for the foreground, and then for the shell. */
+/* Times from SIGINT to the second SIGINT, to SIGKILL for the foreground, and to SIGKILL
+ * for the shell. */
 #define KILL_MS	      1000
 #define AGAIN_MS      100
 #define KILL_SHELL_MS 200
-/* A signal waits until bash has read and parsed the command, for certain: while
- * it does, SIGINT makes it forget what it has read and go on with the rest, as
- * if that were a command; and what it is just starting is not in the foreground
- * yet.  So many ms, and one more for each 4 KiB. */
+/* A signal waits until bash has surely read and parsed the command.  A SIGINT before
+ * that makes bash forget the part that it has read and run the rest as if that were a
+ * command; a program that bash is just starting is not in the foreground yet.  The wait
+ * is EARLY_MS, and 1 ms more for each 4 KiB. */
 #define EARLY_MS      50
 #define EARLY_SHIFT   12
-/* After a ^C that a program had which was ending: until it is looked what came of it, and how
- * often. */
+/* The delay after a ^C that hit a program which was ending until the effect is checked,
+ * and how often it is checked. */
 #define HIT_MS	 20
 #define HITS_MAX 50
-/* More than a terminal holds. */
+/* More bytes than a terminal holds. */
 #define READ_FIRST (64u << 10)
-/* And for that: enough where these are lines of text. */
+/* The work for drawing READ_FIRST bytes: enough if these are lines of text. */
 #define SIGNAL_WORK (32 * SESSION_WORK)
-/* Time-outs beyond this are none. */
+/* Longer time-outs are cut to this. */
 #define TIMEOUT_MAX (INT64_C(1) << 50)
 
 /* --- requests -------------------------------------------------------------- */
@@ -74,8 +75,8 @@ static int64_t signal_due(const struct session *s)
 	return s->begun + EARLY_MS + (int64_t)(s->pending_len >> EARLY_SHIFT);
 }
 
-/* A key that is a signal shows, as on a terminal that echoes: behind all that was
- * printed before it. */
+/* Shows a key that sends a signal as a terminal that echoes does: behind all output
+ * that was printed before it. */
 static void show_signal(struct session *s, int64_t now)
 {
 	const char shown[] = { '^', (char)(s->key ^ 0x40) };
@@ -96,10 +97,11 @@ static pid_t foreground_of(const struct session *s)
 	return ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 ? group : 0;
 }
 
-/* A loop of a shell's (`while true; do date; done`) goes on where ^C came when its program was
- * ending by itself, was none yet, or had just ended: to the shell it is the program's, which
- * ended well.  So it is looked a moment later whether another program runs then.  Whoever
- * catches the signal may end well because of it, and that counts as in any terminal. */
+/* A shell's loop (`while true; do date; done`) goes on if ^C came while its program was
+ * ending by itself, had not called execve(2) yet, or had just ended: the shell sees a
+ * program that ended well.  Therefore the foreground is checked a moment later, and
+ * another program there gets ^C again.  A program that catches SIGINT may end well
+ * because of it, and its loop goes on as in any terminal. */
 static bool may_be_lost(const struct session *s, pid_t group)
 {
 	const pid_t shell = s->shell.leader;
@@ -115,10 +117,12 @@ static void send_signal(struct session *s, int64_t now)
 
 	s->is_interrupted = true;
 	s->hit = group;
-	/* Before the key: behind it, a copy that has lost it may be the program already. */
+	/* Compared before the key is typed: afterwards a copy that lost the signal may
+	 * be the program already. */
 	s->was_shell = s->proc >= 0 && tree_compare_arguments(s->proc, group, s->shell.leader) ==
 					      TREE_SAME_ARGUMENTS;
-	(void)shell_type(&s->shell, &s->key, 1); /* full: it is killed, if anything */
+	(void)shell_type(&s->shell, &s->key, 1); /* a full queue: a cancellation would
+						  * kill it */
 	shell_ask_again(&s->shell);
 	s->hit_due = may_be_lost(s, group) ? now + HIT_MS : INT64_MAX;
 }
@@ -131,7 +135,7 @@ static void type_signal(struct session *s, int64_t now)
 	send_signal(s, now);
 }
 
-/* A copy of the shell that has become a program since then has never had the signal. */
+/* A copy of the shell that has called execve(2) since then never got the signal. */
 static bool is_another(const struct session *s)
 {
 	if (foreground_of(s) != s->hit)
@@ -140,7 +144,7 @@ static bool is_another(const struct session *s)
 				       TREE_OTHER_ARGUMENTS;
 }
 
-/* A program that takes its time to end, or to begin, is looked at ever less often. */
+/* A program that is slow to end, or to begin, is checked ever less often. */
 static void hit_again(struct session *s, int64_t now)
 {
 	s->hits++;
@@ -162,7 +166,8 @@ static void press(struct session *s, struct bytes name, int64_t now)
 	if (s->screen.has_application_keys)
 		key_for_application(bytes, len);
 	if (!key_is_signal(bytes, len)) {
-		(void)shell_type(&s->shell, bytes, len); /* full: nobody reads */
+		(void)shell_type(&s->shell, bytes, len); /* a full queue: the program does
+							  * not read */
 		return;
 	}
 	s->key = bytes[0];
@@ -171,7 +176,7 @@ static void press(struct session *s, struct bytes name, int64_t now)
 		type_signal(s, now);
 }
 
-/* A line, ended as the Enter key does. */
+/* Types a line and the Enter key. */
 static void type(struct session *s, struct bytes line)
 {
 	if (shell_type(&s->shell, line.data, line.len))
@@ -196,8 +201,9 @@ void session_run(struct session *s, uint32_t id, const struct run_request *r,
 
 /* --- cancellation ---------------------------------------------------------- */
 
-/* By the kernel, whoever they have become and whatever the terminal's mode is
- * (since 2.6.37 on the master's side). */
+/* The kernel sends the signal to the foreground group, whatever users its processes
+ * have become and whatever mode the terminal has (TIOCSIG, on the master since
+ * 2.6.37). */
 static void interrupt(struct session *s)
 {
 	(void)ioctl(s->shell.terminal.master, TIOCSIG, SIGINT);
@@ -212,13 +218,13 @@ static void kill_foreground(const struct session *s)
 		(void)kill(-group, SIGKILL);
 }
 
-/* SIGINT, twice, then SIGKILL to what runs in the foreground, then to the shell that it may be
- * a part of.  The first SIGINT is lost where bash is just starting a program (a machine may be
- * busier than EARLY_MS allow for), and behind one that SIGKILL has ended it would go on with
- * the rest of its line. */
+/* SIGINT, twice, then SIGKILL to the foreground group, then to the shell, which may be
+ * part of it.  The first SIGINT is lost if bash is just starting a program (a busy
+ * machine may need more than EARLY_MS); and after a program was ended by SIGKILL bash
+ * would go on with the rest of its line. */
 static const struct {
 	enum kill_step step;
-	int64_t then_ms; /* until the next; 0: there is none */
+	int64_t then_ms; /* until the next step; 0: there is none */
 } ladder[] = {
 	{ KILL_INTERRUPTS, KILL_MS },
 	{ KILL_INTERRUPTS, AGAIN_MS },
@@ -282,7 +288,7 @@ void session_heard(struct session *s, int64_t now)
 		a->soft_due = now + a->soft_ms;
 }
 
-/* --- what is due ----------------------------------------------------------- */
+/* --- due steps -------------------------------------------------------------- */
 
 static bool is_beginning(const struct session *s)
 {
@@ -305,7 +311,7 @@ int64_t session_due(const struct session *s)
 	return a->hard_due < due ? a->hard_due : due;
 }
 
-/* The part of session_overdue() that is the action's.  Where both time-outs have passed, the
+/* The action's part of session_overdue().  Where both time-outs have passed, the
  * earlier one counts. */
 static unsigned action_overdue(const struct session_action *a, int64_t now)
 {
@@ -337,7 +343,7 @@ void session_expire(struct session *s, int64_t now)
 {
 	unsigned due = session_overdue(s, now);
 
-	/* Its death is what starts it again. */
+	/* The shell's death starts it again (died_starting()). */
 	if (due & OVERDUE_START && s->is_put_off)
 		session_start_late(s, now);
 	else if (due & OVERDUE_START) {
@@ -347,7 +353,8 @@ void session_expire(struct session *s, int64_t now)
 	}
 	if (due & OVERDUE_KEY) {
 		type_signal(s, now);
-		due = session_overdue(s, now); /* output that was read first is news */
+		due = session_overdue(s, now); /* output that was read first moves the
+					        * soft time-out */
 	}
 	if (due & OVERDUE_HIT)
 		hit_again(s, now);

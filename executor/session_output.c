@@ -16,10 +16,10 @@
 
 /* One read(2) of a terminal. */
 #define READ_AT_ONCE (16u << 10)
-/* Of answers that a program has not read. */
+/* Bytes of terminal answers that may wait for a program to read them. */
 #define ANSWERS_MAX 4096
 
-/* --- what is said ---------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------- */
 
 static struct reply new_reply(uint32_t id)
 {
@@ -33,7 +33,7 @@ void session_say_started(struct session *s)
 {
 	struct reply a = new_reply(s->id);
 
-	/* Fits, as do the others. */
+	/* The buffer has room, here and below. */
 	(void)message_put_started(&a.end, s->id, (uint32_t)s->shell.pid, NULL);
 	s->is_opened = true;
 	replies_add(s->replies, &a);
@@ -64,13 +64,13 @@ static void say_output(struct session *s, const void *text, size_t len)
 	replies_add(s->replies, &a);
 }
 
-/* Output as it comes.  A character may be cut by the end of what is there. */
+/* Sends output as it comes.  The last character may be incomplete. */
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
 	size_t raw_len = s->carry_len + len, used;
 
 	if (s->carry_len == 0 && utf8_ascii(data, len) == len)
-		return say_output(s, data, len); /* which most of it is */
+		return say_output(s, data, len); /* most output is ASCII */
 	uint8_t *raw = mem_new(raw_len), *text = mem_new(3 * raw_len);
 	memcpy(raw, s->carry, s->carry_len);
 	if (len > 0)
@@ -97,7 +97,7 @@ static bool has_ended(uint32_t state)
 	return state == REPORT_COMPLETED || state == REPORT_CANCELLED;
 }
 
-/* What was printed since the last report. */
+/* The output since the last report. */
 static struct screen_text take_text(struct session *s, uint32_t state, uint32_t flags)
 {
 	bool is_whole = s->action.flags & RUN_WHOLE && !(flags & REPORT_PREVIOUS);
@@ -182,16 +182,17 @@ void session_tell_previous(struct session *s)
 
 /* --- the terminal ---------------------------------------------------------- */
 
-/* Its master is at an end while the shell lives on: nobody can work with that. */
+/* The master is at its end while the shell lives on: no command can run in that
+ * shell. */
 static void lose_terminal(struct session *s)
 {
 	terminal_close(&s->shell.terminal);
 	if (s->shell.pid > 0)
-		(void)kill(s->shell.pid, SIGKILL); /* unreaped, so it is ours */
+		(void)kill(s->shell.pid, SIGKILL); /* unreaped, so the pid is ours */
 }
 
-/* What a program asked the terminal goes where it reads, unless it asks and does not
- * read. */
+/* The terminal's answers to a program's questions become its input, unless the program
+ * asks and does not read. */
 static void answer_program(struct session *s)
 {
 	struct buffer *b = screen_answers(&s->screen);
@@ -203,11 +204,11 @@ static void answer_program(struct session *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-/* Returns how many bytes these were, as far as the work goes. */
+/* Returns how many bytes were used; the session's work may not suffice for all. */
 static size_t take_output(struct session *s, const uint8_t *data, size_t len, int64_t now)
 {
 	if (s->state == SESSION_STARTING)
-		return len; /* of start-up files */
+		return len; /* output of start-up files */
 	size_t used = screen_feed_some(&s->screen, data, len, &s->work);
 	tape_write(&s->tape, data, used);
 	answer_program(s);
@@ -222,7 +223,7 @@ void session_drop_ahead(struct session *s)
 	buffer_done(&s->ahead);
 }
 
-/* True: all of it is drawn. */
+/* True: all bytes that were read are drawn. */
 static bool take_ahead(struct session *s, size_t *max, int64_t now)
 {
 	size_t used = take_output(s, buffer_data(&s->ahead), buffer_len(&s->ahead), now);
@@ -235,8 +236,8 @@ static bool take_ahead(struct session *s, size_t *max, int64_t now)
 	return true;
 }
 
-/* One read(2), what can be drawn of it, and the rest kept for the next turn.  False: there is
- * nothing to read. */
+/* Does one read(2), draws as much as the work allows, and keeps the rest for the next
+ * turn.  False: there is nothing to read. */
 static bool read_some(struct session *s, size_t *max, int64_t now)
 {
 	uint8_t data[READ_AT_ONCE];

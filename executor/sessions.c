@@ -54,7 +54,8 @@ bool sessions_has(const struct sessions *s, uint32_t id)
 
 /* --- work ------------------------------------------------------------------ */
 
-/* Gives a session its share of what is left; the result goes to spend(). */
+/* Gives a session its share of the turn's remaining work.  The result goes to
+ * spend(). */
 static uint64_t share(const struct sessions *s, struct session *one)
 {
 	one->work = s->work < SESSION_WORK ? s->work : SESSION_WORK;
@@ -81,7 +82,7 @@ bool sessions_have_more(const struct sessions *s)
 	return false;
 }
 
-/* The first `count` had their share, so others begin the next turn. */
+/* The first `count` sessions had their share, so the others begin the next turn. */
 static void rotate(struct sessions *s, size_t count)
 {
 	struct session *had[SESSIONS_MAX];
@@ -95,8 +96,8 @@ static void rotate(struct sessions *s, size_t count)
 
 /* --- requests -------------------------------------------------------------- */
 
-/* Those that could not be started, each of which has said so, and those that were
- * ended. */
+/* Removes sessions that could not be started, each of which has reported that, and
+ * those that were ended. */
 static void sweep(struct sessions *s)
 {
 	size_t kept = 0;
@@ -128,7 +129,7 @@ static void add(struct sessions *s, struct session *one)
 	s->all[s->count++] = one;
 }
 
-/* A copy of the message, decoded: it is kept as long as the session. */
+/* Decodes a copy of the message, which lives as long as the session. */
 static int decode(const struct frame *f, uint8_t **ret_body, struct exec *ret,
 		  struct err *e)
 {
@@ -273,7 +274,7 @@ void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 
 /* --- poll ------------------------------------------------------------------ */
 
-/* Where there is none each takes its own places. */
+/* Without an epoll(7) each session takes its own entries. */
 static int epoll_of(struct sessions *s)
 {
 	if (s->epoll == 0)
@@ -305,7 +306,7 @@ static void stir(struct sessions *s, int64_t now)
 	for (int i = 0; i < count; i++) {
 		struct session *one = find(s, events[i].data.u32);
 		if (!one || one->parked < 0)
-			continue; /* it was for both descriptors */
+			continue; /* the event was for both descriptors */
 		uint64_t before = share(s, one);
 		session_stir(one, now);
 		spend(s, one, before);
@@ -333,8 +334,8 @@ void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now)
 	sweep(s);
 }
 
-/* Who lost the shell above them are pid 1's children by now, like any orphan; but
- * they are in its session. */
+/* Processes that lost their parents are pid 1's children by now, like any orphan, but
+ * are still in the session of their shell. */
 void sessions_dying(struct sessions *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -376,7 +377,7 @@ void sessions_expire(struct sessions *s, int64_t now)
 		session_expire(one, now);
 		spend(s, one, before);
 		if (s->work == 0)
-			break; /* the others are due in the next turn still */
+			break; /* the others stay due for the next turn */
 	}
 	sweep(s);
 }

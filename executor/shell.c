@@ -17,30 +17,30 @@
 #include "executor/spawn.h"
 #include "executor/user.h"
 
-/* Room for the text, a prefix of ours and the 0. */
+/* Room for the text, a prefix of ours and the 0 byte. */
 #define TEXT_ROOM (ACTION_TEXT_MAX + 256)
-/* More than this is given back when the command has ended. */
+/* Memory of a text beyond this is given back when the command has ended. */
 #define TEXT_KEEP (64u << 10)
 /* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
-/* Redirections are undone where the command was abandoned, too: the last one first,
- * and none behind one that fails (EBADF where `ulimit -n` does not reach it any
- * more).  Then 0 still is the terminal, and bash would read its lines from there. */
+/* If the command was abandoned, bash undoes the redirections, too: the last one first,
+ * and no further one after one that fails (EBADF, beyond a lowered `ulimit -n`).  Then
+ * 0 still is the terminal, and bash would read its lines from there. */
 #define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
 /* The condition sets $? for the command, and no ERR trap sees it. */
 #define LINE							    \
 	"if __hutch_in %u %u %d; then " EVAL "; else " EVAL "; fi;"	    \
 	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
-/* A line of its own before it: behind an unfinished quote bash 5.2 forgets the
- * first token of the next line. */
+/* An empty line comes first: behind an unfinished quote bash 5.2 forgets the first
+ * token of the next line. */
 #define LATE_LINE								      \
 	"\n{ __hutch_late $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 #define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
 
 /* --- start ---------------------------------------------------------------- */
 
-/* Its own end of a pipe blocks, ours does not. */
+/* The shell's end of a pipe blocks, ours does not. */
 static int make_pipe(int ends[2], int ours)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -74,7 +74,7 @@ void shell_done(struct shell *sh)
 	empty(sh);
 }
 
-/* What is typed is not shown: it is no output. */
+/* Typed input is not echoed: it is no output. */
 static int set_modes(struct shell *sh)
 {
 	if (tcgetattr(sh->terminal.slave, &sh->modes) < 0)
@@ -181,7 +181,7 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 
 /* --- a command ------------------------------------------------------------- */
 
-/* Whatever the last command, or one in the background, did to the terminal. */
+/* Undoes changes of the terminal by the last command, or by one in the background. */
 static int reset_terminal(struct shell *sh)
 {
 	struct termios now;
@@ -224,7 +224,8 @@ static int give(struct shell *sh, struct bytes command)
 		return -1;
 	sh->number = ++sh->issued;
 	sh->refused = 0;
-	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len; /* -1: it is not the agent's */
+	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len; /* -1: a command of our
+								    * own */
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, prefix_len, sh->number, sh->number);
 	/* Less than PIPE_BUF: whole or not at all. */
@@ -243,9 +244,9 @@ int shell_set(struct shell *sh, struct bytes script)
 	return give(sh, script);
 }
 
-/* The memfd's offset is one for us and for bash.  That the lines were read says
- * nothing: one that is killed while it waits for them still takes them, since
- * pipe_read() looks for data before signals. */
+/* The memfd's offset is shared by us and bash.  It shows that bash read the text; an
+ * empty pipe of lines does not, since a bash that is killed while it waits for lines
+ * still takes them: pipe_read() looks for data before signals. */
 bool shell_has_begun(const struct shell *sh)
 {
 	return sh->is_inner || lseek(sh->text, 0, SEEK_CUR) != 0;
@@ -299,7 +300,7 @@ struct parsed {
 	size_t used;
 };
 
-/* 1: a whole report is at `at`.  0: its end is missing.  -1: it is none. */
+/* 1: a whole report is at `at`.  0: the end is missing.  -1: this is no report. */
 static int parse(const char *at, size_t len, struct parsed *ret)
 {
 	static const char letters[FIELDS] = { 'n', 's', 'f', 'b', 'd', 'p' };
@@ -320,7 +321,7 @@ static int parse(const char *at, size_t len, struct parsed *ret)
 	return 1;
 }
 
-/* Drops what is in front of the next thing that could be a report. */
+/* Drops the bytes in front of the next possible report. */
 static bool find_begin(struct buffer *b)
 {
 	const uint8_t *at = buffer_data(b);
@@ -352,8 +353,8 @@ static const char *as_path(const char *text, size_t len)
 	return len < 4096 ? text : "";
 }
 
-/* The number is of the command that runs, or of one that a shell was begun by which is over
- * then, or of a shell that has come to be driven. */
+/* The number belongs to the running command, to an outer command that began a shell and
+ * now has ended, or to a shell that is about to be driven. */
 static bool is_awaited(struct shell *sh, uint32_t number)
 {
 	if (number == sh->number)
@@ -370,7 +371,7 @@ static bool is_awaited(struct shell *sh, uint32_t number)
 	return false;
 }
 
-/* True when it is about the command that runs. */
+/* True if the report is about the command that runs. */
 static bool read_report(struct shell *sh, const struct parsed *p,
 			struct shell_report *ret)
 {
@@ -396,7 +397,7 @@ static bool read_report(struct shell *sh, const struct parsed *p,
 	return true;
 }
 
-/* Bytes that stay in `reported` after they were consumed are what *ret borrows. */
+/* *ret borrows bytes that stay in `reported` after they were consumed. */
 static bool take_report(struct shell *sh, struct shell_report *ret)
 {
 	while (find_begin(&sh->reported)) {
@@ -423,7 +424,8 @@ bool shell_report(struct shell *sh, struct shell_report *ret)
 		to = buffer_reserve(&sh->reported, 4096);
 	}
 	ssize_t n = read(sh->reports, to, 4096);
-	/* Nobody can report any more: an exec, or its death, which we learn. */
+	/* No process has the pipe open to report any more: an `exec` closed it, or the
+	 * shell died, which SIGCHLD tells us. */
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		own_close(&sh->reports);
 	if (n <= 0)

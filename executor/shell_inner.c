@@ -22,14 +22,14 @@
 
 /* --- which process it is ------------------------------------------------------ */
 
-/* Those whose value is the next argument. */
+/* Options whose value is the next argument. */
 static bool takes_next(const char *option)
 {
 	return strcmp(option, "--rcfile") == 0 || strcmp(option, "--init-file") == 0 ||
 	       (option[1] != '-' && (strchr(option, 'O') || strchr(option, 'o')));
 }
 
-/* -c has a text, -r (and its long form) reads no file by a path, -D and -n run nothing. */
+/* -c has a text, -r (--restricted) reads no file by a path, -D and -n run nothing. */
 static bool is_refused(const char *option)
 {
 	static const char *const words[] = { "--restricted", "--version", "--help",
@@ -54,7 +54,7 @@ bool inner_is_at_prompt(const char *cmdline, size_t len)
 	bool reads_input = false;
 
 	if (len == 0 || end[-1] != '\0')
-		return false; /* it was cut */
+		return false; /* /proc cut it */
 	const char *at = next_of(cmdline, end);
 	for (; at < end && (*at == '-' || *at == '+') && at[1]; at = next_of(at, end)) {
 		if (strcmp(at, "--") == 0)
@@ -89,7 +89,7 @@ static bool is_bash(int proc, pid_t pid)
 	if (read_about(proc, pid, "comm", text, sizeof(text) - 1) > 0 &&
 	    strcmp(text, "bash\n") == 0)
 		return true;
-	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid); /* as `sh`, say */
+	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid); /* its name may be `sh` */
 	ssize_t len = readlinkat(proc, name, text, sizeof(text) - 1);
 	return len > 5 && memcmp(text + len - 5, "/bash", 5) == 0;
 }
@@ -104,7 +104,8 @@ static bool reads_terminal(const struct shell *sh, int proc, pid_t pid)
 	       S_ISCHR(theirs.st_mode) && theirs.st_rdev == ours.st_rdev;
 }
 
-/* It has written its prompt, and reads: whoever types earlier is not shown behind it. */
+/* The shell has written its prompt, and reads.  A line that is typed earlier would not
+ * be echoed behind the prompt. */
 static bool is_asleep(int proc, pid_t pid)
 {
 	struct tree_process one;
@@ -119,7 +120,8 @@ static bool has_output(const struct shell *sh)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLIN;
 }
 
-/* `exec` closes all that a shell had of ours. */
+/* Whether a shell still reads the lines: an `exec` closes all descriptors that the
+ * shell had of ours. */
 static bool has_reader(int lines)
 {
 	struct pollfd p = { .fd = lines, .events = POLLOUT };
@@ -141,8 +143,8 @@ static bool is_it(const struct shell *sh, int proc, pid_t pid)
 	       reads_terminal(sh, proc, pid) && !is_driven(sh, pid);
 }
 
-/* /proc shows the open files of a process to those that could trace it: the file system ids
- * count. */
+/* /proc shows the open files of a process only to those that could trace it, and that
+ * check uses the file system ids. */
 static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 			  const struct shell_how *how)
 {
@@ -174,7 +176,7 @@ pid_t inner_find(const struct shell *sh, int proc, const struct shell_how *how)
 	return pid == sh->refused ? 0 : pid;
 }
 
-/* --- it comes -------------------------------------------------------------- */
+/* --- beginning to drive it ----------------------------------------------------- */
 
 struct held {
 	int input, reports, rc; /* owned */
@@ -199,7 +201,8 @@ static int make_pipe(int *ret_read, int *ret_write, int *ours)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
 
-/* When every process that could report is gone there is no pipe any more. */
+/* A new write end of the pipe for reports; a new pipe if every process that could
+ * report had closed the old one. */
 static int open_reports(struct shell *sh)
 {
 	char path[32];
@@ -231,8 +234,8 @@ static int spawn_holder(struct shell *sh, const struct held *h, const struct she
 	return sh->coming.holder_pid < 0 ? -1 : 0;
 }
 
-/* The holder gets the end for writing: the shell opens the pipe by that, and is the only
- * reader, so that has_reader() says whether the shell has it. */
+/* The holder gets the end for writing: the shell opens the pipe through that end, and
+ * is the only reader, so that has_reader() tells whether the shell has the pipe. */
 static int make_lines(struct shell_coming *c)
 {
 	AUTO_CLOSE int reader = -1;
@@ -244,8 +247,8 @@ static int begin(struct shell *sh, struct held *h, const struct shell_how *how)
 {
 	struct shell_coming *c = &sh->coming;
 
-	/* Pipes are their maker's alone, and the shell may be another user's.  Only a process
-	 * that holds one shows it to others. */
+	/* A pipe is accessible to its maker alone, and the shell may be another user's.
+	 * Other processes reach the pipe only through one that holds it. */
 	if (make_lines(c) < 0 || make_pipe(&h->input, &c->holder, &c->holder) < 0)
 		return -1;
 	h->reports = open_reports(sh);
@@ -264,13 +267,13 @@ bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how)
 	int begun = begin(sh, &h, how);
 	held_done(&h);
 	sh->coming.pid = pid;
-	sh->refused = pid; /* not twice */
+	sh->refused = pid; /* not tried twice */
 	if (begun < 0)
 		inner_drop(sh);
 	return begun == 0;
 }
 
-/* As many rows as the line takes that is typed behind the prompt. */
+/* How many rows a line of this length takes, typed behind the prompt. */
 static unsigned rows_of(const struct screen *screen, size_t len)
 {
 	return 1 + (unsigned)((screen->col + len) / screen->display.cols);
@@ -288,7 +291,8 @@ static void type_line(struct shell *sh, const struct screen *screen)
 	int len = snprintf(line, sizeof(line), form, pid, pid, c->number, 1u, screen->col);
 	len = snprintf(line, sizeof(line), form, pid, pid, c->number,
 		       rows_of(screen, (size_t)len), screen->col);
-	(void)shell_type(sh, line, (size_t)len); /* full: the shell stays what it is */
+	(void)shell_type(sh, line, (size_t)len); /* a full queue: the shell stays as it
+						  * is */
 }
 
 bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
@@ -298,7 +302,7 @@ bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 	struct failed why;
 
 	if (!c->pid)
-		return false; /* it has come, or its command has ended */
+		return false; /* the shell is driven already, or its command has ended */
 	if (!c->has_holder) {
 		enum spawn_state state = spawn_result(sh->status, &why);
 		if (state == SPAWN_PENDING)
@@ -310,7 +314,8 @@ bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		inner_drop(sh);
 		return false;
 	}
-	/* In this order: the screen has to have its prompt, to know the column of its end. */
+	/* In this order: the screen needs the whole prompt, to know the column of its
+	 * end. */
 	if (!is_asleep(proc, c->pid) || has_output(sh))
 		return true;
 	type_line(sh, screen);
@@ -331,7 +336,7 @@ void inner_enter(struct shell *sh)
 	const struct shell_coming c = sh->coming;
 
 	if (c.pid == sh->leader)
-		own_close(&sh->lines); /* it took the place of this one */
+		own_close(&sh->lines); /* `exec`: it took the place of this shell */
 	else
 		sh->outer[sh->depth++] = (struct shell_level){
 			.lines = sh->lines, .pid = sh->leader, .number = sh->number,
@@ -366,6 +371,7 @@ void inner_leave(struct shell *sh, size_t level)
 
 size_t shell_more_fds(const struct shell *sh)
 {
-	/* The lines of each, and of one that comes two more. */
+	/* One pipe of lines for each shell; a shell that is about to be driven takes
+	 * two more. */
 	return sh->depth + (sh->coming.pid ? 2 : 0);
 }

@@ -7,20 +7,21 @@
 
 #include "base/own.h"
 
-/* What of the shell's own is gone cannot be put back, and without it every later
- * command would hang: the shell ends, with the command's code where that is known.
- * The second `exit` is for stopped jobs, of which the first only tells.  It looks for
- * itself, since SIGINT may leave of our line no more than its call. */
+/* Lost descriptors of the shell cannot be put back, and without them every later
+ * command would hang.  Therefore the shell ends, with the command's code where that is
+ * known.  The second `exit` is for stopped jobs: the first only warns of them.
+ * __hutch_lost checks the descriptors itself, since SIGINT may leave nothing of our
+ * line but this call. */
 #define LOST								      \
 	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
 	" 63 takes them; set it in a subshell instead)"
 
 /* A text is evaluated only if `read` came to its end: a part of a command can be
- * another command.  Every word that could be an alias or a function of somebody's
- * is quoted, or read before ~/.bashrc.  Nothing but conditions and assignments
- * fails, so that `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text
- * would become part of every environment.  What may be readonly is assigned last,
- * since that would abandon the function. */
+ * another command.  Every word that could be an alias or a function of the user's is
+ * quoted, or read before ~/.bashrc.  Only conditions and assignments may fail, so that
+ * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text would
+ * become part of every environment.  Variables that may be readonly are assigned last,
+ * since a failing assignment would abandon the function. */
 #define RC_IN(text)							      \
 	"__hutch_in() {\n"						      \
 	" if IFS= \\builtin read -r -d '' " text " __hutch_command\n"	      \
@@ -29,12 +30,13 @@
 	" [[ $3 == -* || -z $__hutch_command ]] || __hutch_note \"$3\"\n"	      \
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"
-/* A command of the agent's is in `history`, as a line that was typed would be; `fc` would find
- * itself.
+/* Puts a command of the agent's into `history`, as a typed line would be; `fc` is left
+ * out, since it would find itself.
  *
- * If it may set a trap on DEBUG: such a trap is run before each simple command, ours as well,
- * so it is set with a condition.  The function that does so is there only while such a command
- * runs.  It is traced, or bash would put the old trap back behind it. */
+ * A command that may set a trap on DEBUG: such a trap runs before each simple command,
+ * ours as well, so it is set with a condition.  The function `trap` that does so exists
+ * only while such a command runs.  It is traced (declare -ft), or bash would put the
+ * old trap back behind it. */
 #define RC_NOTE								      \
 	"__hutch_note() {\n"						      \
 	" \\builtin set -- \"${__hutch_command:$1}\"\n"		      \
@@ -106,11 +108,11 @@
 	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
 	" \"$1\" || \\builtin return 0\n"				      \
 	"}\n"
-/* As the reference has it: what an agent asks git comes whole, and waits for no key.
- * It is in front of ~/.bashrc, which may have it otherwise. */
+/* Like the reference: git's output comes whole, and waits for no key.  The alias is
+ * defined before ~/.bashrc, which may override it. */
 #define RC_GIT "\\builtin alias git='git --no-pager'\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then __hutch_traps; . ~/.bashrc </dev/null; fi\n"
-/* A function, as what ~/.bashrc has set on DEBUG sees no more of it than its call. */
+/* A function, so that a trap on DEBUG from ~/.bashrc sees only the call. */
 #define RC_TAIL								      \
 	"__hutch_tail() {\n"						      \
 	" \\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
@@ -123,14 +125,14 @@
 	"__hutch_begun=0\n"						      \
 	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
 
-/* For an interactive bash that somebody else started: its prompt reads this (shell_inner.h)
- * with the process that holds our descriptors, the report's number, how many rows above
- * the cursor that line began, and in which column the prompt ended.  The offset of a
- * memfd that was opened by name is its own, so it is opened for each command.
+/* For an interactive bash that a command began: a line typed at its prompt reads this
+ * file (shell_inner.h) with the pid of the holder, the report's number, how many rows
+ * above the cursor that line began, and in which column the prompt ended.  A memfd that
+ * is opened by name has an offset of its own, so the text is opened for each command.
  *
- * The prompt, and the line that was typed behind it, are erased, row by row: a whole
- * terminal that is erased at once is kept as output (screen_control.c).  What `\001` and `\002`
- * are around in a prompt has no width. */
+ * The prompt, and the line that was typed behind it, are erased row by row: a whole
+ * terminal that is erased at once would be kept as output (screen_control.c).  Text
+ * between `\001` and `\002` in a prompt has no width. */
 #define RC_INNER							      \
 	"__hutch_status=$?\n"						      \
 	"[[ -r /proc/$1/fd/60 && -w /proc/$1/fd/62 ]] || \\builtin return\n" \

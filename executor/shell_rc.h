@@ -9,9 +9,10 @@ enum shell_rc {
 	SHELL_RC_INNER, /* of one that a command began: shell_inner.h */
 };
 
-/* It in a sealed memfd, which the caller owns.  -1 with errno set. */
+/* A new sealed memfd with the start-up file, which the caller owns.  -1 with errno
+ * set. */
 int shell_rc_make(enum shell_rc kind);
 
-/* A sealed memfd of `len` bytes: `content`, which cannot be written any more, or NULL
- * for zeros, which can.  -1 with errno set. */
+/* A sealed memfd of `len` bytes: `content`, which then is read-only, or, for NULL,
+ * zeros that may be written.  -1 with errno set. */
 int shell_rc_memfd(const char *name, size_t len, const char *content);

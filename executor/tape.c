@@ -14,7 +14,7 @@
 #include "base/own.h"
 
 #define PAGE 4096u
-/* Less is no folder for this. */
+/* A smaller folder is not used. */
 #define LEAST (1u << 20)
 #define FILES_MAX 1000
 
@@ -63,14 +63,16 @@ static void remove_file(struct tapes *t, struct tape_file *f)
 {
 	if (f->by)
 		own_close(&f->by->fd);
-	(void)unlinkat(t->folder, f->name, 0); /* nobody else could have */
+	(void)unlinkat(t->folder, f->name, 0); /* only the executor can change the
+					        * folder */
 	t->used -= f->size;
 	free(f->name);
 	t->count--;
 	memmove(f, f + 1, (size_t)(t->files + t->count - f) * sizeof(*f));
 }
 
-/* The oldest that nobody records, or the oldest of all but that of `by`. */
+/* The oldest file that is not recorded any more, or else the oldest but that of
+ * `by`. */
 static struct tape_file *oldest(const struct tapes *t, const struct tape *by)
 {
 	struct tape_file *found = NULL;
@@ -110,7 +112,7 @@ void tape_init(struct tape *t, struct tapes *tapes, const char *label)
 	buffer_init(&t->held, TAPE_HELD);
 }
 
-/* What a file may have, of which the second half is the ring. */
+/* The size limit of one file; its second half is the ring. */
 static uint64_t most(const struct tape *t)
 {
 	return t->tapes->max / 4 / (2 * PAGE) * (2 * PAGE);
@@ -121,7 +123,7 @@ static uint64_t ring(const struct tape *t)
 	return most(t) / 2;
 }
 
-/* Where the next byte goes, and how many can be put there at once. */
+/* The offset for the next byte, and how many bytes fit there without wrapping. */
 static uint64_t place(const struct tape *t, uint64_t *ret_room)
 {
 	uint64_t at = t->len;
@@ -153,7 +155,7 @@ static bool write_at(struct tape *t, const uint8_t *data, size_t len, uint64_t a
 	if (!f || (more && !make_room(t->tapes, t, more)))
 		return false;
 	if (more) {
-		f = file_of(t->tapes, t); /* others in front of it are gone, maybe */
+		f = file_of(t->tapes, t); /* make_room() may have moved it */
 		f->size += more;
 		t->tapes->used += more;
 	}
@@ -171,7 +173,7 @@ static void record(struct tape *t, const uint8_t *data, size_t len)
 		data += n;
 		len -= n;
 	}
-	t->len += len; /* which is nowhere */
+	t->len += len; /* counted, and not recorded */
 }
 
 static void add_file(struct tapes *t, char *name, struct tape *by)
@@ -189,7 +191,7 @@ static void begin(struct tape *t)
 	char *name = text_format("%s-%u", t->label, ++t->tapes->last);
 
 	t->number = t->tapes->last;
-	t->turned = ring(t); /* which the ring's begin is, counted from there */
+	t->turned = ring(t); /* the ring begins at this offset */
 	t->held = (struct buffer){ 0 };
 	t->fd = openat(t->tapes->folder, name, flags, 0644);
 	t->len = 0;
@@ -228,7 +230,7 @@ static void swap(uint8_t *a, uint8_t *b, size_t len)
 	}
 }
 
-/* The first `k` of `n` bytes go behind the others; Gries and Mills, Swapping
+/* Moves the first `k` of `n` bytes behind the others; Gries and Mills, Swapping
  * Sections, 1981. */
 static void rotate(uint8_t *at, size_t n, size_t k)
 {
@@ -241,8 +243,8 @@ static void rotate(uint8_t *at, size_t n, size_t k)
 	}
 }
 
-/* The ring begins with its oldest byte.  Its pages are all there: nobody can take some
- * away, and so no access to them fails. */
+/* Rotates the ring so that it begins with its oldest byte.  Only the executor can
+ * truncate the file, so all pages of the mapping exist and no access fails. */
 static void put_in_order(struct tape *t)
 {
 	size_t len = (size_t)ring(t), begin = (size_t)((t->len - t->turned) % ring(t));
@@ -252,7 +254,7 @@ static void put_in_order(struct tape *t)
 	uint8_t *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 			   t->fd, (off_t)ring(t));
 	if (at == MAP_FAILED)
-		return; /* the bytes are there, the oldest behind the newest */
+		return; /* all bytes stay in the file, the oldest behind the newest */
 	rotate(at, len, begin);
 	(void)munmap(at, len); /* our own mapping */
 	t->turned = t->len;

@@ -1,16 +1,18 @@
-/* tape -- what a command prints, byte for byte, in a file that the sandbox can read.
+/* tape -- the output log: a command's output, byte for byte, in a file that the sandbox
+ * can read.
  *
  * Up to TAPE_HELD bytes are held in memory, and most commands print less: they have no
- * file.  What is longer is recorded in one of its own, in a folder that is a tmpfs of
- * its own: its pages are bounded by its size, and neither the sandbox's folders nor
- * --disk has to do with them.  A quarter of that size is for one command.  Of what is
- * longer the first half of that stays, and the last half goes round like a ring, until
- * somebody is told: then it is put in order.
+ * file.  Longer output is recorded in a file of its own, in a folder that is a tmpfs of
+ * its own: its size bounds its pages, which count neither for the sandbox's folders nor
+ * for --disk.  A quarter of that size is for one command.  If the output is longer
+ * still, its first half of that quarter stays, and the last half is used as a ring,
+ * which is put in order when a report names the file.
  *
- * When the folder is full the oldest file goes, one that is recorded last of all.
+ * When the folder is full the oldest file is removed, and a file that is still recorded
+ * only after all others.
  *
- * Commands share our user, maybe, but not our mount: theirs is read-only, and ours is
- * in no tree (mounts.c).  Nobody but us makes a name there, or changes what is in a
+ * Commands may share our user, but not our mount: theirs is read-only, and ours is in
+ * no mount tree (mounts.c).  Only the executor makes a name there, or changes a
  * file. */
 #pragma once
 #include <stdbool.h>
@@ -28,15 +30,15 @@ struct tape;
 
 struct tape_file {
 	char *name; /* owned */
-	uint64_t size; /* whole pages */
-	struct tape *by; /* who records it; NULL: nobody any more */
+	uint64_t size; /* in whole pages */
+	struct tape *by; /* borrowed; the log that is still recorded in it, or NULL */
 };
 
 /* The folder. */
 struct tapes {
 	int folder; /* owned; -1: there is none, and nothing is recorded */
 	uint64_t max, used; /* bytes */
-	uint32_t last;	    /* number that was given */
+	uint32_t last;	    /* the number of the newest file */
 	struct tape_file *files; /* owned; the oldest first */
 	size_t count;
 };
@@ -46,30 +48,31 @@ void tapes_init(struct tapes *t, int folder);
 /* The same with a size. */
 void tapes_init_sized(struct tapes *t, int folder, uint64_t max);
 void tapes_done(struct tapes *t);
-/* Whether commands see what is recorded: nobody has mounted something over it. */
+/* Whether commands see the log: nothing is mounted over the folder. */
 bool tapes_is_seen(int folder);
 
-/* One command's.  Not to be moved while it records. */
+/* One command's output log.  Not to be moved while it records. */
 struct tape {
 	struct tapes *tapes; /* borrowed; NULL: nothing is recorded */
 	const char *label;   /* borrowed; a file is LABEL-NUMBER */
-	struct buffer held;  /* until there is a file */
-	int fd;		     /* owned; with a number, -1: the file is gone */
+	struct buffer held;  /* the output, until there is a file */
+	int fd;		     /* owned; -1 with a number: the file was removed */
 	uint32_t number;     /* of the file; 0: none yet */
-	uint64_t len;	     /* bytes that were printed */
-	uint64_t turned; /* `len` when the ring was put in order */
+	uint64_t len;	     /* bytes that were printed so far */
+	uint64_t turned; /* `len` when the ring was last put in order */
 };
 
-/* "" where the label is none that could be part of a name. */
+/* Nothing is recorded if the label could not be part of a file name. */
 void tape_init(struct tape *t, struct tapes *tapes, const char *label);
 void tape_write(struct tape *t, const void *data, size_t len);
 
 struct tape_told {
 	uint32_t number;  /* 0: there is no file */
-	uint64_t missing; /* bytes that are not in it */
+	uint64_t missing; /* printed bytes that are not in the file */
 };
 
-/* What is recorded can be read.  With `is_wanted` it is in a file, however short. */
+/* Makes the recorded output readable.  With `is_wanted` it is put into a file, however
+ * short. */
 struct tape_told tape_tell(struct tape *t, bool is_wanted);
-/* The command is done with; the file stays. */
+/* The command has ended; its file stays. */
 void tape_end(struct tape *t);

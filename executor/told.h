@@ -1,8 +1,9 @@
-/* told -- what was reported of a sheet, so that the next report knows what is new.
+/* told -- remembers which text of a sheet was reported, so that the next report knows
+ * what is new.
  *
- * Each row is known by a hash, eight bytes for a thousand characters.  Of the last one
- * only what was there counts: what is printed behind it is new, and no change.
- * Who makes rows that have equal hashes on purpose keeps text from itself. */
+ * Each row is known by a hash: eight bytes for a thousand characters.  In the last row
+ * only the reported cells count: text printed behind them is new, and no change.  A
+ * program that makes rows of equal hashes on purpose only hides its own text. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,25 +11,25 @@
 struct row;
 struct sheet;
 
-/* A zeroed struct has heard nothing. */
+/* A zeroed struct: nothing was reported. */
 struct told {
 	uint64_t *marks; /* owned */
 	unsigned first, count; /* the rows before `first` left upwards */
-	unsigned cells; /* of the last */
+	unsigned cells; /* reported cells of the last row */
 };
 
-/* Where on a sheet the new begins. */
+/* The place on a sheet from which text is new. */
 struct told_place {
 	unsigned row, col;
-	bool is_change; /* what was reported there is not there any more */
+	bool is_change; /* text that was reported there is not there any more */
 };
 
 void told_done(struct told *t);
-/* All of this sheet is reported. */
+/* Notes that all of this sheet is reported. */
 void told_note(struct told *t, const struct sheet *s);
 
-/* The top row leaves the sheet: how many cells of it were reported and are as they
- * were.  *ret_whole: nothing of it is new.  -1: they are not as they were, and from
+/* The top row leaves the sheet.  Returns how many of its cells were reported and are
+ * unchanged. *ret_whole: the whole row was reported.  -1: the row has changed, and from
  * here on all is new. */
 int told_pass(struct told *t, const struct row *r, bool *ret_whole);
 
