@@ -4,9 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface of capget(2) and capset(2), version 3: 64 bits in two
- * halves.  Written out, since libcap allocates, which a child of vfork must
- * not, and reads more of the system than it is asked to. */
+/* The kernel's interface of capget(2) and capset(2), version 3: 64 bits in two halves.
+ * Used without libcap, which allocates, as a child of vfork must not, and reads more of
+ * the system than needed. */
 #define CAPS_VERSION 0x20080522u
 #define CAP_KILL     5
 #define CAP_SETGID   6
@@ -48,7 +48,7 @@ static int get(struct caps *ret)
 	return 0;
 }
 
-/* What of `permitted` is in the bounding set. */
+/* The part of `permitted` that is in the bounding set. */
 static uint64_t get_handed_on(uint64_t permitted)
 {
 	uint64_t found = 0;
@@ -122,16 +122,16 @@ int caps_keep(const struct caps *c)
 
 int caps_hand_on(const struct caps *c, uint32_t uid)
 {
-	/* Root gets its bounding set over execve, which is just what is handed
-	 * on, and needs nothing in the sets that whatever it becomes later
-	 * would take along. */
+	/* Over execve root gets its bounding set, which is exactly the set that is
+	 * handed on.  Its inheritable and ambient sets stay empty, or a user that it
+	 * becomes later would keep them. */
 	uint64_t mine = handed_on_to(c, uid), inherited = uid == 0 ? 0 : mine;
 
 	if (!c->permitted)
 		return 0;
 	if (set(0, mine, inherited) < 0)
 		return -1;
-	/* Leaving uid 0 emptied the ambient set, with KEEPCAPS too. */
+	/* Leaving uid 0 emptied the ambient set, even with KEEPCAPS. */
 	for (unsigned long n = 0; n < CAP_END; n++)
 		if ((inherited & CAP_BIT(n)) &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) < 0)

@@ -70,8 +70,8 @@ static DIR *open_folder(int parent, const char *name)
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(parent, name, flags);
 
-	/* Its owner, who is who we are, may have closed it to himself.  Nobody
-	 * is left to put a link in its place. */
+	/* The folder's owner, whose uid is ours, may have set a mode that refuses us.
+	 * All commands were killed, so no process can put a link in its place. */
 	if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
 		fd = openat(parent, name, flags);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -81,7 +81,7 @@ static DIR *open_folder(int parent, const char *name)
 	return dir;
 }
 
-/* A folder that changes its place is written to: its "..". */
+/* Moving a folder changes its "..", for which the folder itself must be writable. */
 static bool move_up(int folder, const char *name, int top, const char *to)
 {
 	if (renameat(folder, name, top, to) == 0)
@@ -90,8 +90,8 @@ static bool move_up(int folder, const char *name, int top, const char *to)
 	       renameat(folder, name, top, to) == 0;
 }
 
-/* Unlinks what is in `folder`; what is itself a full folder is moved up to `top`,
- * so that no depth costs more than its entries. */
+/* Unlinks the entries of `folder`; a folder in it that is not empty is moved up to
+ * `top`, so that no depth costs more than its entries. */
 static bool flatten(int top, const char *folder, unsigned *number)
 {
 	DIR *dir = open_folder(top, folder);
@@ -113,8 +113,8 @@ static bool flatten(int top, const char *folder, unsigned *number)
 	return has_moved;
 }
 
-/* One pass over the top: each full folder in it is emptied and removed.  True
- * when there may be more. */
+/* One pass over the top: each folder in it is emptied and removed.  True when folders
+ * were moved up, so that another pass is needed. */
 static bool sweep(int top, unsigned *number)
 {
 	int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -144,7 +144,7 @@ static void empty_shared_folder(void)
 		;
 }
 
-/* SHM_INFO and its kin give the highest index in use, STAT_ANY the id there. */
+/* SHM_INFO and its kin return the highest index in use, STAT_ANY the id at an index. */
 static void remove_shared_memory(void)
 {
 	struct shmid_ds ds;

@@ -9,12 +9,12 @@
 #include "base/frame.h"
 #include "base/own.h"
 
-/* A larger buffer than this is given back once it is empty: one huge
- * environment must not be paid for as long as the sandbox lives. */
+/* A larger buffer than this is freed once it is empty: one huge environment must not
+ * take memory as long as the sandbox lives. */
 #define KEEP_ROOM (64u << 10)
 
-/* Read at most this much of a body at once, so that memory is taken for what
- * came and not for what a header announced. */
+/* Read at most this much of a body at once, so that memory is taken for bytes that came
+ * and not for a length that a header announced. */
 #define READ_AT_ONCE (256u << 10)
 
 void channel_init(struct channel *c, int fd)
@@ -40,7 +40,7 @@ void channel_done(struct channel *c)
 	buffer_done(&c->out);
 }
 
-/* recv(2) and friends: 1 with *ret_len set, 0 when nothing is there now. */
+/* Judges the result of recv(2): 1 with *ret_len set; 0: nothing is there now. */
 static int received(ssize_t n, size_t *ret_len, struct err *e)
 {
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -53,8 +53,8 @@ static int received(ssize_t n, size_t *ret_len, struct err *e)
 	return 1;
 }
 
-/* Keeps the descriptors that came with a header.  There was room for no more
- * than three, so another part of the header may bring some more at most. */
+/* Keeps the descriptors that came with a header.  One recvmsg(2) has room for three at
+ * most, but a header may come in several parts, each with descriptors. */
 static int keep_fds(struct channel *c, struct msghdr *msg, struct err *e)
 {
 	bool is_whole = !(msg->msg_flags & MSG_CTRUNC);
@@ -101,7 +101,7 @@ static int read_header(struct channel *c, size_t want, struct err *e)
 	return keep_fds(c, &msg, e) < 0 ? -1 : 1;
 }
 
-/* The kernel drops descriptors for which there is no room and says so. */
+/* There is no room for descriptors here: the kernel drops them and sets MSG_CTRUNC. */
 static int read_body(struct channel *c, size_t want, struct err *e)
 {
 	size_t room = want < READ_AT_ONCE ? want : READ_AT_ONCE, len = 0;

@@ -1,17 +1,16 @@
 /* channel -- the executor's end of the socket to the supervisor.
  *
- * Frames of base/frame.h come in, frames go out, and descriptors come in beside
- * frames (docs/protocol.md).  Both directions are bounded: what comes in by the
- * largest request, what goes out by CHANNEL_OUT_MAX; channel_is_full() says
- * when no more requests should be read, so that the bound is never reached.
- * Nothing here blocks.
+ * Frames of base/frame.h go both ways, and descriptors come in beside frames
+ * (docs/protocol.md).  Both directions are bounded: the input by the largest request,
+ * the output by CHANNEL_OUT_MAX. channel_is_full() says when no more requests should be
+ * read, so that this bound is never reached.  Nothing here blocks.
  *
- * A request is read in two steps, its header and then its body, never a byte
- * further.  So a descriptor that comes with a header belongs to that request,
- * without guessing, and one that comes anywhere else is a violation.
+ * A request is read in two steps, its header and then its body, never a byte further.
+ * So a descriptor that comes with a header surely belongs to that request, and one that
+ * comes anywhere else is a violation.
  *
  * Order of calls for one request: channel_receive() until it returns 1, then
- * channel_take_fds() where the request has any, then channel_received(). */
+ * channel_take_fds() if the request has any, then channel_received(). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,27 +31,27 @@ struct frame;
 struct channel {
 	int fd; /* owned */
 	struct buffer in, out;
-	int fds[CHANNEL_FDS]; /* owned; came with the request being read */
+	int fds[CHANNEL_FDS]; /* owned; came with the request that is being read */
 	size_t fd_count;
 };
 
 /* Takes over `fd`, a connected stream socket. */
 void channel_init(struct channel *c, int fd);
-/* Closes it, and descriptors that nobody took. */
+/* Closes the socket, and descriptors that were not taken. */
 void channel_done(struct channel *c);
 
-/* Reads what there is of the next request.  1: it is whole, in *ret, which is
- * borrowed until channel_received().  0: more has to come.  -1: the supervisor
- * is gone, or broke the rules. */
+/* Reads what there is of the next request.  1: it is whole, in *ret, which is borrowed
+ * until channel_received().  0: more has to come.  -1: the supervisor is gone, or broke
+ * the rules. */
 int channel_receive(struct channel *c, struct frame *ret, struct err *e);
 
 /* Hands over the three descriptors of the request, close-on-exec. */
 int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e);
-/* The same for a request that has exactly two, or one. */
+/* The same for a request that has exactly two descriptors, or one. */
 int channel_take_pair(struct channel *c, int ret_fds[2], struct err *e);
 int channel_take_fd(struct channel *c, int *ret_fd, struct err *e);
 
-/* Lets go of the request.  A descriptor that nobody took is a violation. */
+/* Releases the request.  A descriptor that was not taken is a violation. */
 int channel_received(struct channel *c, const struct frame *f, struct err *e);
 
 /* Sends as much as the socket takes. */

@@ -25,11 +25,11 @@ struct dial {
 	enum state state;
 	struct conduit conduit;
 	uint16_t port;
-	bool is_second;		/* it is ::1 that is tried */
-	bool has_fds;		/* they were counted */
+	bool is_second;		/* ::1 is being tried */
+	bool has_fds;		/* its descriptors were counted */
 	bool has_more;
 	bool is_finished_said;
-	int sys;		/* CLOSED: why; 0: in order */
+	int sys;		/* CLOSED: the errno, or 0: in order */
 };
 
 void dials_init(struct dials *d, struct processes *processes)
@@ -69,7 +69,7 @@ bool dials_has(const struct dials *d, uint32_t id)
 
 /* --- connecting ------------------------------------------------------------------- */
 
-/* A socket that does not block, on its way to the port; -1 with errno set. */
+/* A non-blocking socket that is connecting to the port; -1 with errno set. */
 static int connect_to(uint16_t port, bool is_second)
 {
 	const struct sockaddr_in first = { .sin_family = AF_INET, .sin_port = htons(port),
@@ -82,7 +82,8 @@ static int connect_to(uint16_t port, bool is_second)
 
 	if (fd < 0)
 		return -1;
-	/* What was written at once is sent at once, as its writer means it. */
+	/* Bytes that were written at once are sent at once: their writer has chosen
+	 * when to send. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	int got = is_second ? connect(fd, (const struct sockaddr *)&second, sizeof(second))
 			    : connect(fd, (const struct sockaddr *)&first, sizeof(first));
@@ -106,8 +107,8 @@ static bool watch(const struct dials *d, const struct dial *x, const struct cond
 	return conduit_watch(c, d->epoll, x->id);
 }
 
-/* Where the first address has nobody, the second: a server may have bound to "localhost"
- * and got that one alone.  What the first said is the reason, if neither has. */
+/* Tries ::1 if no server listens at 127.0.0.1: a server may have bound to "localhost"
+ * and got ::1 alone.  If both refuse, the first one's error is reported. */
 static void try_second(struct dials *d, struct dial *x, int sys)
 {
 	if (x->is_second || sys != ECONNREFUSED)
@@ -172,7 +173,8 @@ static void run(struct dials *d, struct dial *x)
 		close_one(d, x, 0);
 }
 
-/* connect(2): writable once it is decided, and SO_ERROR has what. */
+/* The socket is writable once connect(2) has succeeded or failed, and SO_ERROR has the
+ * error. */
 static bool is_connected(struct dials *d, struct dial *x)
 {
 	struct sockaddr_storage peer;
@@ -185,7 +187,8 @@ static bool is_connected(struct dials *d, struct dial *x)
 		try_second(d, x, sys);
 		return false;
 	}
-	/* An event of one of the pipes says nothing of the socket. */
+	/* The event may be one of the pipes', and then the socket may still be
+	 * connecting. */
 	return getpeername(x->conduit.socket, (struct sockaddr *)&peer, &peer_len) == 0;
 }
 
@@ -255,7 +258,7 @@ bool dials_are_told(const struct dials *d)
 
 static int report(struct dial *x, struct buffer *out, struct err *e)
 {
-	/* One that broke has lost what followed. */
+	/* A broken connection has lost bytes, so its output has no proper end. */
 	bool has_ended = x->state != CONNECTING && x->conduit.out < 0 && x->sys == 0;
 
 	if (has_ended && !x->is_finished_said) {

@@ -26,9 +26,9 @@ struct processes;
 struct dials {
 	struct dial **all; /* owned */
 	size_t count, room;
-	int epoll;	   /* owned; -1 while none was asked for */
-	bool has_more;	   /* there is something to move without an event */
-	bool has_news;	   /* there is something to say */
+	int epoll;	   /* owned; -1 before the first connection */
+	bool has_more;	   /* there are bytes to move without an event */
+	bool has_news;	   /* there is something to report */
 	struct processes *processes; /* borrowed; counts the descriptors */
 };
 
@@ -42,19 +42,19 @@ void dials_done(struct dials *d);
 
 bool dials_has(const struct dials *d, uint32_t id);
 
-/* What fails is reported.  The id must not be in use. */
+/* Begins a connection; a failure is reported.  The id must not be in use. */
 void dials_start(struct dials *d, const struct dial_request *request);
-/* Words about one that is gone are ignored: they may have crossed. */
+/* Messages about a forgotten connection are ignored: it may have closed meanwhile. */
 void dials_finish(struct dials *d, uint32_t id);
 void dials_hang_up(struct dials *d, uint32_t id);
 
-/* To be polled for POLLIN; -1: nothing is. */
+/* To be polled for POLLIN; -1: there is nothing to poll. */
 int dials_fd(const struct dials *d);
 bool dials_has_more(const struct dials *d);
-/* Moves what can be moved, of those that have an event. */
+/* Moves the bytes of those that have an event. */
 void dials_serve(struct dials *d);
-/* All that servers said has been moved, to the end of what each of them says. */
+/* Whether all output of servers was moved, up to its end. */
 bool dials_are_told(const struct dials *d);
 
-/* Puts what is to be said into `out`, and forgets those that are done. */
+/* Puts reports into `out`, and forgets the connections whose end was reported. */
 int dials_report(struct dials *d, struct buffer *out, struct err *e);

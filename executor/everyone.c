@@ -12,12 +12,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Who leads a terminal and cannot be stopped now, since it is in the middle of
- * something uninterruptible, does not keep the others running for longer.  A machine with
- * much to do may need a while to let one get that far. */
+/* How long the other processes run on if a leader does not stop, because it is in an
+ * uninterruptible call.  A busy machine may need a while until a leader has stopped. */
 #define LEADERS_MS 2000
-/* A bash forgets a SIGHUP that comes between its prompt and its read(2), so those
- * on terminals are asked again. */
+/* A bash forgets a SIGHUP that comes between its prompt and its read(2), so the leaders
+ * get another one after this time. */
 #define AGAIN_MS 500
 
 void leaders_add(struct leaders *l, pid_t pid, int master)
@@ -32,8 +31,9 @@ void leaders_done(struct leaders *l)
 	*l = (struct leaders){ 0 };
 }
 
-/* Nobody there, or somebody who may not be signalled: there is no more to do.  Looked
- * first, since for -1 the kernel goes through every process of the host. */
+/* Errors are ignored: no process is left, or the rest may not be signalled.
+ * everyone_is_gone() is asked first, since for -1 the kernel walks all processes of the
+ * host. */
 static void send_all(int signo)
 {
 	if (!everyone_is_gone())
@@ -52,7 +52,8 @@ static void begin_pause(struct everyone *a, const struct leaders *l, int64_t now
 	everyone_look(a, l, now);
 }
 
-/* Stopped, or dead.  It is only looked at: who reaps must still find it. */
+/* Whether a leader has stopped, or died.  WNOWAIT: the parent must still be able to
+ * reap it. */
 static bool stands(const struct leader *one)
 {
 	siginfo_t info = { 0 };
@@ -109,8 +110,8 @@ int64_t everyone_due(const struct everyone *a)
 	return a->due;
 }
 
-/* In the moment of kill(2) they count as continued, whether they run yet or not
- * (prepare_signal()). */
+/* The group counts as continued from the moment of kill(2), whether its processes run
+ * yet or not (prepare_signal()). */
 static void continue_foreground(const struct leader *one)
 {
 	pid_t group = 0;
@@ -163,7 +164,7 @@ int everyone_wait(const struct everyone *a, int64_t due, int64_t now)
 		return -1;
 	due -= everyone_now(a, now);
 	if (due > 0 && everyone_is_paused(a))
-		return -1; /* not before time goes on */
+		return -1; /* `due` cannot come before the pause ends */
 	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
 }
 
@@ -179,7 +180,8 @@ bool everyone_is_stopped(const struct everyone *a)
 
 /* --- signals --------------------------------------------------------------- */
 
-/* Elsewhere -1 means every process of this user on the machine. */
+/* Outside of a pid namespace's init, -1 means every process of this user on the
+ * machine. */
 static int must_be_init(struct err *e)
 {
 	if (getpid() == 1)
@@ -207,8 +209,8 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now
 	if (must_be_init(e) < 0)
 		return -1;
 	a->is_ending = true;
-	/* An interactive shell ignores SIGTERM, and has its SIGHUP before a command of its
-	 * ends, or it would go on with what is behind that. */
+	/* An interactive shell ignores SIGTERM.  It gets SIGHUP before its command is
+	 * ended, or it would go on with the commands after that one. */
 	for (size_t i = 0; i < l->count; i++)
 		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
 	if (!everyone_is_gone()) {
@@ -220,8 +222,8 @@ int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now
 	return 0;
 }
 
-/* Every process in our pid namespace descends from us, so when we have no child,
- * there is nobody. */
+/* Every process in our pid namespace descends from us, so without a child of ours there
+ * is no other process. */
 bool everyone_is_gone(void)
 {
 	const int only_look = WEXITED | WNOHANG | WNOWAIT;

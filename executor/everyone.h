@@ -1,21 +1,22 @@
-/* everyone -- all processes inside but the executor, as one.
+/* everyone -- signals and pauses all processes inside but the executor.
  *
- * kill(2) of -1 from a pid namespace's init is every other process of it: orphans,
- * sessions of their own, other users.  Who forks meanwhile is hit with the child
- * (copy_process(), since 4.20).  The kernel judges each one: the same user, or
- * CAP_KILL over it, which the executor has where there are several (caps.h), over
- * user namespaces made inside, too.  It does not tell whom it spared.
+ * kill(2) of -1 from the init of a pid namespace reaches every other process in it:
+ * orphans, processes in sessions of their own, other users.  A process that forks
+ * meanwhile is hit with its child (copy_process(), since 4.20).  The kernel checks each
+ * target: the same user, or CAP_KILL over it, which the executor has if there are
+ * several users (caps.h), over user namespaces made inside, too.  The kernel does not
+ * tell which processes it left out.
  *
- * *Paused* is from a SIGSTOP to everyone to the next SIGCONT to everyone, or while
- * others hold them: the supervisor by a cgroup's freezer, or a process that traces them
- * (freezer.h).  Time stands still meanwhile:
- * everyone_now() is what time-outs of actions go by.
+ * *Paused* is the time from a SIGSTOP to all to the next SIGCONT to all, or while all
+ * are held by other means: by the supervisor with a cgroup's freezer, or by a process
+ * that traces them (freezer.h).  Time stands still meanwhile: the time-outs of actions
+ * use everyone_now().
  *
- * A shell with job control waits for stopped children, too.  One that sees its
- * foreground job stopped goes on without it, and that must not happen for us.  So
- * who leads a terminal (struct leader) is stopped first, and the rest when the
- * kernel says that these have; and the foreground of a terminal is continued before
- * its leader is.  What has shells of its own below that may notice. */
+ * A shell with job control waits for stopped children, too.  If it sees its foreground
+ * job stopped it takes the terminal back, and a pause must not cause that.  Therefore
+ * the leaders (struct leader) are stopped first, and the rest when the kernel says that
+ * the leaders have stopped; and the foreground of a terminal is continued before its
+ * leader is.  A shell inside another shell may still notice a pause. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 
 struct err;
 
-/* A child of ours on a terminal. */
+/* A child of ours that leads the session of a terminal. */
 struct leader {
 	pid_t pid;  /* not reaped */
 	int master; /* borrowed; -1: it has hung up */
@@ -38,55 +39,61 @@ struct leaders {
 void leaders_add(struct leaders *l, pid_t pid, int master);
 void leaders_done(struct leaders *l);
 
-/* Zero: nothing happened yet. */
+/* A zeroed struct: nothing happened yet. */
 struct everyone {
 	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
-	int64_t stood; /* how long the pauses were that are over */
-	int64_t due;   /* leaders are waited for, or asked again, then; 0: they are not */
-	uint32_t asked; /* how many SIGSTOPs there were, */
-	uint32_t stopped; /* and which of these all have got; a SIGCONT may be between */
-	bool is_held;	/* paused by others, who need no signal of ours */
-	bool is_traced; /* and by a tracer: a process that starts then is not stopped */
-	bool is_ending; /* all were asked to end: nothing starts by itself any more */
+	int64_t stood; /* total length of the pauses that are over */
+	int64_t due;   /* the next step for the leaders (stop the rest, or ask again); 0:
+		        * none */
+	uint32_t asked; /* number of SIGSTOPs to all so far, */
+	uint32_t stopped; /* and the last of these that all have got; a SIGCONT may have
+			   * come since */
+	bool is_held;	/* paused by other means than signals */
+	bool is_traced; /* held by a tracer: a process that starts then would not be
+			 * stopped */
+	bool is_ending; /* all were asked to end: the executor starts nothing by itself
+			 * any more */
 };
 
 /* `now` is in ms of clock.h in all of these.
  *
- * -1: we are no init, and everyone would be everyone. */
+ * -1: we are not the init of a pid namespace, and -1 would signal all of the user's
+ * processes. */
 int everyone_signal(struct everyone *a, int signo, const struct leaders *l, int64_t now,
 		    struct err *e);
 
-/* The supervisor stops them by other means, or no longer. */
+/* The supervisor holds all processes by a cgroup's freezer, or no longer. */
 void everyone_hold(struct everyone *a, bool is_held, int64_t now);
 
-/* A process that traces them stops them, or no longer. */
+/* A tracer holds all processes, or no longer. */
 void everyone_trace(struct everyone *a, bool is_traced, int64_t now);
 
-/* Asks all to end, paused or not, and interactive shells in their own way. */
+/* Asks all to end, paused or not: by SIGTERM, and interactive shells by SIGHUP. */
 int everyone_ask_to_end(struct everyone *a, const struct leaders *l, int64_t now,
 			struct err *e);
 
-/* While everyone_due() is not 0: after SIGCHLD, and when it has come. */
+/* Called while everyone_due() is not 0: after SIGCHLD, and when that time has come. */
 void everyone_look(struct everyone *a, const struct leaders *l, int64_t now);
 int64_t everyone_due(const struct everyone *a);
 
-/* Such a look leads to one of these steps, where all leaders stand or do not. */
+/* The step that everyone_look() takes, depending on whether all leaders have
+ * stopped. */
 enum everyone_step {
 	EVERYONE_WAITS,
-	EVERYONE_STOPS,	 /* the rest is stopped, too */
-	EVERYONE_IS_ASKED, /* those on terminals are asked to end once more */
+	EVERYONE_STOPS,	 /* the other processes are stopped, too */
+	EVERYONE_IS_ASKED, /* the leaders get SIGHUP once more */
 };
 enum everyone_step everyone_step(const struct everyone *a, bool all_stand, int64_t now);
 
-/* True when there is nobody, not even somebody to be reaped. */
+/* True when there is no other process, not even one to be reaped. */
 bool everyone_is_gone(void);
 
-/* Everyone's time at `now`, in ms.  It stands still while paused, and so it is the same
- * for one `now`, whether a pause begins or ends then. */
+/* The clock for time-outs inside, in ms.  It stands still during a pause, so one `now`
+ * gives one time, even if a pause begins or ends at that moment. */
 int64_t everyone_now(const struct everyone *a, int64_t now);
-/* How long poll(2) is to wait from `now` on until `due` of everyone's time, INT64_MAX:
- * for ever.  -1: until something else happens. */
+/* How long poll(2) is to wait from `now` until `due`, which is in ms of everyone_now();
+ * INT64_MAX is for ever.  -1: until something else happens. */
 int everyone_wait(const struct everyone *a, int64_t due, int64_t now);
 bool everyone_is_paused(const struct everyone *a);
-/* And by signals: who is new has to get one. */
+/* Paused by signals: a new process must get SIGSTOP, too. */
 bool everyone_is_stopped(const struct everyone *a);

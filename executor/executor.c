@@ -17,10 +17,10 @@
 #include "executor/lints.h"
 #include "executor/requests.h"
 
-/* Requests answered before the commands get their turn. */
+/* Requests that are answered before the commands get their turn. */
 #define REQUESTS_AT_ONCE 16
 
-/* The places in the array for poll(2); behind them are the commands'. */
+/* The indices in the array for poll(2); the commands' entries follow. */
 enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_FREEZER, POLL_COMMANDS };
 
 static sigset_t only_sigchld(void)
@@ -32,10 +32,10 @@ static sigset_t only_sigchld(void)
 	return set;
 }
 
-/* An ignored signal stays ignored over execve: ours, and the commands'.  By
- * system call, since libc keeps the numbers 32 to 34 to itself, and a caller's
- * libc may have left its own ignored.  All zero is SIG_DFL in the kernel's
- * struct, of whatever size that is here. */
+/* An ignored signal stays ignored over execve: over ours, and over the commands'.  Done
+ * by system call, since libc keeps the numbers 32 to 34 to itself, and a caller's libc
+ * may have left its own ignored.  All zero is SIG_DFL in the kernel's struct, whatever
+ * its size is on this architecture. */
 static void set_signals_to_default(void)
 {
 	static const unsigned long defaults[8] = { 0 };
@@ -57,7 +57,7 @@ int executor_protect(struct err *e)
 	return 0;
 }
 
-/* A child that is no command. */
+/* Called for a child that is no command. */
 static void child_is_ending(void *executor, pid_t pid)
 {
 	struct executor *x = executor;
@@ -129,14 +129,15 @@ static int say_hello(struct executor *x, struct err *e)
 	return channel_flush(&x->channel, e);
 }
 
-/* Requests wait until what was answered has gone. */
+/* Requests wait until the answers so far were sent. */
 static bool is_full(const struct executor *x)
 {
 	return channel_is_full(&x->channel) || replies_is_full(&x->replies);
 }
 
-/* A server that was the last to go has clients who have not heard all of it: what it said
- * is in its sockets still, and their end may be on its way.  They get some time. */
+/* After the last process of the sandbox has ended, clients of its servers may still
+ * have data to read: it is in the servers' sockets, and a connection's end may still be
+ * on its way.  These connections get some time. */
 static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
@@ -146,7 +147,7 @@ static bool has_last_words(const struct executor *x)
 	return ending_waits_for_words(&x->ending, x->now);
 }
 
-/* Everybody is gone, and everything about them was said. */
+/* No process is left, and all reports about them were sent. */
 static bool has_emptied(const struct executor *x)
 {
 	return everyone_is_gone() && x->processes.count == 0 &&
@@ -161,14 +162,14 @@ static bool is_over(const struct executor *x)
 	return x->processes.is_over && !channel_has_output(&x->channel);
 }
 
-/* Before each step that sets deadlines or looks at them: the steps before it may have
- * blocked, and all their time would be missing from the deadline. */
+/* Called before each step that sets deadlines or checks them: the steps before it may
+ * have blocked, and that time would be missing from the deadline. */
 static void look_at_clock(struct executor *x)
 {
 	x->now = clock_ms();
 }
 
-/* A request may wait for a slow file system, and the one behind it begins later then. */
+/* A request may wait for a slow file system, so the clock is read before each one. */
 static int answer_requests(struct executor *x, struct err *e)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
@@ -186,8 +187,8 @@ static int answer_requests(struct executor *x, struct err *e)
 	return 0;
 }
 
-/* What SIGCHLD says is not believed, anybody inside can send one: it is a
- * reason to look, and however many were sent, there is one to read. */
+/* The data of a SIGCHLD is not used, since any process inside can send one: the signal
+ * is only a reason to look, and however many were sent, only one is pending. */
 static void forget_signal(int signals)
 {
 	struct signalfd_siginfo info;
@@ -197,7 +198,7 @@ static void forget_signal(int signals)
 
 _Static_assert(ERRANDS_MAX + LINTS_MAX <= WORKERS_MAX, "one kind keeps another out");
 
-/* How many places there are for each of them. */
+/* How many poll entries each of them has. */
 struct watched {
 	size_t commands, sessions, workers;
 };
@@ -241,7 +242,7 @@ static int look_at_freezer(struct executor *x, struct err *e)
 {
 	struct frozen what;
 
-	/* Its tracees may run again, if it had not yet bound them to its own end. */
+	/* Its tracees may run again, if it had not bound them to its own end yet. */
 	if (x->freezer.is_lost)
 		return err_set(e, ERR_INTERNAL, "the process that held everyone was killed");
 	return freezer_serve(&x->freezer, x->now, &what) ? end_freeze(x, &what, e) : 0;
@@ -261,7 +262,7 @@ int executor_freeze(struct executor *x, uint32_t number, struct err *e)
 	return 0;
 }
 
-/* As much of what is to be said as the socket takes. */
+/* Sends as many of the waiting reports and answers as the socket takes. */
 static int say(struct executor *x, struct err *e)
 {
 	x->processes.holds_last = has_last_words(x);
@@ -315,8 +316,8 @@ static void look_at_leaders(struct executor *x)
 	leaders_done(&l);
 }
 
-/* Everything that one return of poll(2) brought.  *has_more: there may be more
- * to reap, without another signal for it. */
+/* Handles all that one return of poll(2) brought. *has_more: there may be more to reap,
+ * without another signal for it. */
 static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		bool *has_more, struct err *e)
 {
@@ -329,7 +330,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		dials_serve(&x->dials);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
-	look_at_clock(x); /* a tree that ends may have taken long */
+	look_at_clock(x); /* ending a process tree may have taken long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	workers_look(&x->workers, executor_now(x));

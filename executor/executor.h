@@ -1,9 +1,9 @@
 /* executor -- pid 1 of a sandbox, as one value.
  *
- * executor_serve() says hello and then replies the supervisor until a reason to
- * end comes up: it asked for that, its last command ended, it closed the
- * channel, or it broke a rule of docs/protocol.md.  The process should then
- * exit, whereupon the kernel ends all others of the pid namespace. */
+ * executor_serve() says hello and then answers the supervisor until there is a reason
+ * to end: the supervisor asked for that, its last command ended, it closed the channel,
+ * or it broke a rule of docs/protocol.md.  The process should then exit, whereupon the
+ * kernel ends all others of the pid namespace. */
 #pragma once
 #include <stdbool.h>
 
@@ -22,53 +22,56 @@
 
 struct err;
 
-/* What may be asked for depends on these (requests.c). */
+/* The requests that are permitted depend on the phase (requests.c). */
 enum phase {
-	PHASE_READY = 1, /* hello was said; no command was asked for yet */
+	PHASE_READY = 1, /* hello was sent; no command was asked for yet */
 	PHASE_BUSY = 2,	 /* commands were asked for; they may have ended */
 	PHASE_LAST = 4,	 /* the last command was asked for */
-	PHASE_ENDING = 8, /* everyone was asked to end */
+	PHASE_ENDING = 8, /* all processes were asked to end */
 };
 
 struct executor {
 	struct channel channel;
 	struct processes processes;
 	struct sessions sessions;
-	struct workers workers; /* errands, and linters */
+	struct workers workers; /* errands and linters */
 	struct dials dials;	/* connections to ports inside */
-	struct replies replies; /* of sessions, errands and about files */
+	struct replies replies; /* answers of sessions, of errands and about files */
 	struct user user;
-	struct history history; /* of what an editor changed */
+	struct history history; /* earlier contents of edited files */
 	struct everyone everyone;
 	struct freezer freezer;
-	uint32_t told_stopped; /* what of everyone.stopped was said */
-	uint64_t others; /* what capabilities others than root may get */
-	struct tapes tapes; /* what commands print */
+	uint32_t told_stopped; /* the last value of everyone.stopped that was reported */
+	uint64_t others; /* the capabilities that users other than root may get */
+	struct tapes tapes; /* the output logs */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; tree.h; -1: none */
-	int64_t now;	/* of this step of the loop, in ms of clock.h */
+	int64_t now;	/* the time of this step of the loop, in ms of clock.h */
 	struct ending ending;
 };
 
-/* Signal dispositions and mask as every command should find them, but SIGCHLD
- * blocked for the executor; a session of its own; not dumpable.  -1 and *e. */
+/* Sets signal dispositions and mask as every command should find them, but blocks
+ * SIGCHLD for the executor; begins a session of its own; becomes undumpable.  -1 and
+ * *e. */
 int executor_protect(struct err *e);
 
-/* Who is on a terminal; leaders_done(). */
+/* The children that lead the session of a terminal; the caller frees with
+ * leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
 
-/* Everyone's time in this step of the loop (everyone.h), which is that of actions. */
+/* The time of this step of the loop by everyone_now(), which time-outs of actions
+ * use. */
 int64_t executor_now(const struct executor *x);
 
-/* Everyone is stopped by tracing them, or, with 0, let go on. */
+/* Stops all processes by tracing them, or, with 0, lets them go on. */
 int executor_freeze(struct executor *x, uint32_t number, struct err *e);
 
-/* Ends when nobody is left, or when the grace has passed; one that is under way may
- * become shorter. */
+/* Begins to end: the executor ends when no other process is left, or when the grace has
+ * passed; a later call may shorten the grace. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 where there
- * are none; `others` are the capabilities that commands of others than root may get
+/* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 if there are
+ * none; `others` are the capabilities that commands of users other than root may get
  * (caps.h).  0 when the sandbox has come to its proper end. */
 int executor_serve(int channel, int proc, int logs, uint64_t others, struct err *e);

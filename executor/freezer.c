@@ -12,10 +12,11 @@
 #include "executor/caps.h"
 #include "executor/seize.h"
 
-/* A process that has not stopped by then is in an uninterruptible call.  A machine with much
- * to do may need a while before all have stopped. */
+/* A process that has not stopped by then is in an uninterruptible call.  A busy machine
+ * may need a while before all have stopped. */
 #define SEIZE_MS 8000
-/* Within this margin the freezer reports FREEZE_LATE itself; then the executor gives it up. */
+/* The freezer reports FREEZE_LATE itself this long before the deadline; at the deadline
+ * the executor gives the freezer up. */
 #define WORD_MS 1000
 
 void freezer_init(struct freezer *f, int proc, const struct caps *caps)
@@ -29,11 +30,11 @@ void freezer_done(struct freezer *f)
 	own_close(&f->hold);
 }
 
-/* --- in it ------------------------------------------------------------------------ */
+/* --- in the freezer --------------------------------------------------------------- */
 
-/* The procfs, what it says and what it waits for, as 0, 1 and 2, and nothing else: not
- * the channel, and nobody's pipe or terminal.  All three are above 2, as the executor's
- * own descriptors are. */
+/* Keeps the procfs, the pipe for reports and the pipe that it waits for, as 0, 1 and 2,
+ * and closes all others: the channel, and the pipes and terminals of commands.  All
+ * three are above 2, as the executor's own descriptors are. */
 static void take_descriptors(int proc, int said, int hold)
 {
 	(void)dup2(proc, 0); /* valid descriptors */
@@ -62,7 +63,7 @@ static _Noreturn void run(const struct freezer *f)
 	_exit(0);
 }
 
-/* --- in the executor --------------------------------------------------------------- */
+/* --- in the executor -------------------------------------------------------------- */
 
 /* The child has every signal blocked from its first moment on: a process inside may send
  * signals to each new process number, and one that came before the child blocked it would
@@ -87,7 +88,7 @@ static int begin(struct freezer *f)
 		return -1;
 	AUTO_CLOSE int said = says[0];
 	AUTO_CLOSE int to = says[1];
-	if (pipe2(holds, O_CLOEXEC) < 0) /* its end waits; ours never does */
+	if (pipe2(holds, O_CLOEXEC) < 0) /* the freezer's end blocks; ours never does */
 		return -1;
 	AUTO_CLOSE int from = holds[0];
 	AUTO_CLOSE int hold = holds[1];
@@ -104,7 +105,7 @@ static int begin(struct freezer *f)
 	return 0;
 }
 
-/* Where it cannot be begun, freezer_serve() answers FREEZE_FAILED. */
+/* If the freezer cannot be started, freezer_serve() answers FREEZE_FAILED. */
 void freezer_start(struct freezer *f, uint32_t number, int64_t now)
 {
 	f->wanted = f->pid ? number : 0;
@@ -123,7 +124,8 @@ void freezer_release(struct freezer *f)
 		own_close(&f->hold);
 	} else if (f->number || !f->pid) {
 		if (f->pid)
-			(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be stuck */
+			(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be
+						      * stuck */
 		freezer_done(f);
 		f->due = 0;
 	}
@@ -137,8 +139,9 @@ void freezer_watch(const struct freezer *f, struct pollfd *w)
 	*w = (struct pollfd){ .fd = is_heard ? f->said : -1, .events = POLLIN };
 }
 
-/* One that was released.  Until it says that its end would harm none of those that it holds,
- * none of them can run, and stop it. */
+/* Waits for the exit of a released freezer.  The deadline begins when it reports that
+ * its death would kill none of its tracees; until then no tracee runs, so none can stop
+ * it. */
 static void see_off(struct freezer *f, int64_t now)
 {
 	char byte;
@@ -158,7 +161,8 @@ static bool is_word(const struct frozen *said, ssize_t len)
 	return len == sizeof(*said) && said->why < FREEZE_WHY_COUNT;
 }
 
-/* From then on those that it has seized end with it.  Pid 1 is not ended by SIGPIPE. */
+/* Tells the freezer that its report was read: from then on its tracees are killed if it
+ * dies.  Pid 1 is not ended by SIGPIPE. */
 static bool is_heard(const struct freezer *f)
 {
 	return f->pid && write(f->hold, "", 1) == 1;
@@ -178,7 +182,7 @@ bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret)
 		return false;
 	if (!is_word(&said, len))
 		said = (struct frozen){ .why = len < 0 && f->pid ? FREEZE_LATE : FREEZE_FAILED };
-	/* Where it has died since then, all go on. */
+	/* If the freezer has died since its report, all go on. */
 	if (said.why == FREEZE_STANDS && !is_heard(f))
 		said.why = FREEZE_FAILED;
 	said.number = f->number;

@@ -13,7 +13,8 @@ enum halt_step halt_step(struct halt *h, bool is_stopped, int64_t now)
 	return ++h->count < HALT_MOST ? HALT_IS_CONTINUED : HALT_HAS_TAKEN_ALL;
 }
 
-/* WNOWAIT: the answer holds as long as the state does, and is nobody else's to take. */
+/* WNOWAIT: the state can be read again as long as it lasts; no other caller loses
+ * it. */
 bool halt_has(pid_t pid)
 {
 	siginfo_t info = { 0 };

@@ -1,13 +1,13 @@
 /* hutch-executor: pid 1 of a sandbox.
  *
- * It is started by execveat(2) from a descriptor, as the first and only process
- * of its pid namespace, with an empty environment, /dev/null as 0, 1 and 2, and
- * the socket to the supervisor as 3, maybe a procfs as 4 and a folder as 5.
- * Namespaces, mounts, capabilities, no_new_privs, the seccomp filter and
+ * It is started by execveat(2) from a descriptor, as the first and only process of its
+ * pid namespace, with an empty environment, /dev/null as 0, 1 and 2, and the socket to
+ * the supervisor as 3.  If the sandbox has them, 4 is a procfs and 5 the folder for
+ * output logs.  Namespaces, mounts, capabilities, no_new_privs, the seccomp filter and
  * PR_SET_PDEATHSIG are in place already.
  *
- * It has nowhere to say what went wrong, and nobody inside should learn it:
- * the supervisor sees the channel close and this process's exit code. */
+ * The executor prints no errors, and no process inside should learn them: the
+ * supervisor sees the channel close and this process's exit code. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,13 +23,15 @@
 #define LOGS_FD	   5
 #define EXIT_HUTCH 125 /* hutch itself failed */
 
-/* Started by hand, in a place where exiting ends nobody else. */
+/* False when started by hand, outside of a pid namespace of its own: then the exit of
+ * this process would not end the other processes. */
 static int is_init(void)
 {
 	return getpid() == 1;
 }
 
-/* A socket, and one that no command inherits. */
+/* Whether the channel is a socket; makes it close-on-exec, so that no command inherits
+ * it. */
 static int has_channel(void)
 {
 	int type;
@@ -39,7 +41,7 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Only where we outlive a command; -1: there is none. */
+/* The procfs, which only an executor that outlives a command has; -1: there is none. */
 static int take_proc(void)
 {
 	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 && tree_can_look(PROC_FD);
@@ -47,7 +49,8 @@ static int take_proc(void)
 	return is_there ? PROC_FD : -1;
 }
 
-/* Nothing is recorded where nobody could read it: something is mounted over it. */
+/* The folder for output logs.  -1: there is none, or commands could not read it because
+ * something is mounted over it. */
 static int take_logs(void)
 {
 	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 && tapes_is_seen(LOGS_FD);
@@ -55,8 +58,8 @@ static int take_logs(void)
 	return is_there ? LOGS_FD : -1;
 }
 
-/* The capabilities of users other than root, as the launcher says: none, if it says nothing
- * that is a number. */
+/* The capabilities that users other than root may get, as the launcher says in its
+ * hexadecimal argument; none without a number there. */
 static uint64_t take_others(char **argv)
 {
 	return argv[0] && argv[1] ? strtoull(argv[1], NULL, 16) : 0;

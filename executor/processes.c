@@ -21,11 +21,12 @@
 /* How many processes are reaped before the channel gets its turn. */
 #define REAP_AT_ONCE 64
 
-/* Descriptors that must stay free: for the channel, those that come with a
- * request, and the ones that are open for a moment only. */
+/* Descriptors that must stay free: for the channel, for those that come with a request,
+ * and for those that are open only for a moment. */
 #define FDS_SPARE 16
 
-/* The pipe while starting; with a terminal its two sides and two of theirs. */
+/* The status pipe while starting; with a terminal also its two sides and two of the
+ * supervisor's descriptors. */
 enum { FDS_PLAIN = 1, FDS_TERMINAL = 5 };
 
 void processes_init(struct processes *p)
@@ -106,7 +107,7 @@ static void set_failed(struct command *c, enum exec_stage stage, int sys)
 	c->failed = (struct failed){ .stage = stage, .sys = (uint32_t)sys };
 }
 
-/* Whether execve succeeded, if that is decided. */
+/* Updates the state if execve has succeeded or failed. */
 static void look_at_status(struct command *c)
 {
 	enum spawn_state state = spawn_result(c->status, &c->failed);
@@ -129,7 +130,7 @@ static void make_process(struct command *c, struct spawn *s)
 	look_at_status(c);
 }
 
-/* The command gets the terminal; the relay gets what the supervisor sent. */
+/* The command gets the terminal; the relay gets the supervisor's descriptors. */
 static void start_on_terminal(struct command *c, struct command_request *request,
 			      struct spawn *s)
 {
@@ -148,7 +149,7 @@ static void start_on_terminal(struct command *c, struct command_request *request
 		   fd_take(&request->fds[1]));
 }
 
-/* What this command would be refused for before anything is tried. */
+/* The errno to refuse this command with before anything is tried, or 0. */
 static int refuses(const struct processes *p, const struct exec *x)
 {
 	size_t needs = x->flags & EXEC_PTY ? FDS_TERMINAL : FDS_PLAIN;
@@ -188,12 +189,12 @@ void processes_signal(struct processes *p, uint32_t id, int signo)
 {
 	struct command *c = processes_find(p, id);
 
-	/* A reaped pid may be somebody else's by now. */
+	/* The pid of a reaped command may belong to another process by now. */
 	if (!c || c->pid == 0 || c->is_reaped)
 		return;
 	/* Before its setsid a child is not in a group of its own yet. */
 	if (kill(-c->pid, signo) < 0 && errno == ESRCH)
-		(void)kill(c->pid, signo); /* it is unreaped, so it exists */
+		(void)kill(c->pid, signo); /* unreaped, so it exists */
 }
 
 void processes_end(struct processes *p, uint32_t id, int proc)
@@ -208,7 +209,7 @@ void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t 
 {
 	struct command *c = processes_find(p, id);
 
-	/* Fails for a terminal that has hung up: nobody looks at its size. */
+	/* Fails for a terminal that has hung up, whose size no longer matters. */
 	if (c && c->relay)
 		(void)terminal_resize(&c->relay->terminal, rows, cols);
 }
@@ -273,7 +274,7 @@ static void set_exited(struct command *c, int status, const struct rusage *used)
 		c->exited.is_signaled = false;
 		c->exited.status = COPY_TIMED_OUT;
 	}
-	/* It is dead, so its end of the pipe is closed. */
+	/* The process is dead, so its end of the pipe is closed. */
 	if (c->state == COMMAND_STARTING)
 		look_at_status(c);
 	if (c->relay)
@@ -308,7 +309,7 @@ static void look(struct command *c, bool is_paused, int64_t now)
 		return halt_end(c->pid);
 	case HALT_HAS_TAKEN_ALL:
 		c->is_late = true;
-		(void)kill(c->pid, SIGKILL); /* it is unreaped, so it exists */
+		(void)kill(c->pid, SIGKILL); /* unreaped, so it exists */
 	}
 }
 
@@ -318,9 +319,9 @@ void processes_look(struct processes *p, bool is_paused, int64_t now)
 		look(&p->commands[i], is_paused, now);
 }
 
-/* A child that asked to be traced (PTRACE_TRACEME) has stopped for the executor, which traces
- * nothing: the child gets the signal that it has stopped for, and goes on.  The SIGTRAP of an
- * execve(2) is none that anybody sent. */
+/* A child that asked to be traced (PTRACE_TRACEME) has stopped for the executor, which
+ * traces nothing: the child gets the signal that it has stopped for, and goes on.  A
+ * SIGTRAP comes from its execve(2), not from a sender, and is not delivered. */
 static void let_go_on(const siginfo_t *stop)
 {
 	const int signo = stop->si_status & 0x7f;
@@ -328,7 +329,8 @@ static void let_go_on(const siginfo_t *stop)
 	(void)ptrace(PTRACE_DETACH, stop->si_pid, NULL, (long)(signo == SIGTRAP ? 0 : signo));
 }
 
-/* A process that has ended and is not reaped, so that its number is still its own; 0: none. */
+/* A process that has ended and is not reaped, so that its pid is still its own; 0:
+ * there is none. */
 static pid_t next_zombie(void)
 {
 	for (int i = 0; i < REAP_AT_ONCE; i++) {
@@ -353,7 +355,7 @@ bool processes_reap(struct processes *p)
 			p->before_other(p->who, pid);
 		if (pid <= 0 || wait4(pid, &status, WNOHANG, &used) != pid)
 			return false;
-		/* Before anybody is told, and might start the next one. */
+		/* Before the end is reported, which may start the next command. */
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 			cgroup_recover(&p->cgroup);
 		if (c)
@@ -364,8 +366,8 @@ bool processes_reap(struct processes *p)
 	return true;
 }
 
-/* Says what there is to say about one command, and sets *ret_is_done when that
- * was the last about it. */
+/* Reports what is due about one command, and sets *ret_is_done when that was the last
+ * report. */
 static int report(const struct processes *p, struct command *c, struct buffer *out,
 		  bool *ret_is_done, struct err *e)
 {

@@ -7,13 +7,13 @@
 
 #include "base/own.h"
 
-/* More than the kernel holds between a process that writes to a terminal and
- * the reader of its master: 64 KiB of flip buffers and 4 KiB of line
- * discipline at the very most.  What comes after that was written by others
- * than the command that ended, who may go on for ever. */
+/* More than the kernel holds between a process that writes to a terminal and the reader
+ * of its master: 64 KiB of flip buffers and 4 KiB of line discipline at the very most.
+ * Later bytes were written by other processes than the command that ended, and these
+ * may go on for ever. */
 #define DRAIN_MAX (128u << 10)
 
-/* Asked for with one read(2); a terminal gives 4 KiB. */
+/* Bytes to ask for with one read(2); a terminal gives 4 KiB. */
 #define READ_AT_ONCE (16u << 10)
 
 static void be_nonblocking(int fd)
@@ -66,8 +66,8 @@ static bool expects_output(const struct relay *r)
 	       (!r->is_draining || r->drain_left > 0);
 }
 
-/* Only what is waited for gets a place: poll reports POLLHUP for the others
- * too, and takes no more places than a process may have descriptors. */
+/* Only a descriptor with events to wait for gets an entry: poll reports POLLHUP for the
+ * others too, and takes no more entries than a process may have descriptors. */
 static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 {
 	if (fd < 0 || !events)
@@ -94,7 +94,7 @@ static int happened(const struct pollfd *fds, size_t count, int fd)
 	return 0;
 }
 
-/* A socket's description may be shared with one that lets it block. */
+/* A socket's open file description may be shared with a process that lets it block. */
 static ssize_t get(int fd, void *to, size_t len)
 {
 	ssize_t n = recv(fd, to, len, MSG_DONTWAIT);
@@ -109,8 +109,8 @@ static ssize_t put(int fd, const void *from, size_t len)
 	return n < 0 && errno == ENOTSOCK ? write(fd, from, len) : n;
 }
 
-/* One read into what room there is.  Bytes read; 0 at the end or when the
- * other side is broken; -1 when there is nothing now. */
+/* Does one read into the room that there is.  Returns the bytes read; 0 at the end or
+ * when the other side is broken; -1 when there is nothing now. */
 static ssize_t read_some(int fd, struct buffer *b)
 {
 	size_t room = smaller(b->max - buffer_len(b), READ_AT_ONCE);
@@ -139,7 +139,7 @@ static void stop_input(struct relay *r)
 	buffer_done(&r->typed);
 }
 
-/* The terminal will give nothing more; what it gave is still to be written. */
+/* The terminal gives nothing more; output read before is still written. */
 static void end_terminal(struct relay *r)
 {
 	stop_input(r);
@@ -160,7 +160,8 @@ static void type_eof(struct relay *r)
 
 	if (eof < 0)
 		return;
-	/* The queue may be full; these two are the last, so let it have them. */
+	/* The queue may be full; these two bytes are the last, so it gets room for
+	 * them. */
 	r->typed.max += 2;
 	for (int i = 0; i < times; i++) {
 		uint8_t byte = (uint8_t)eof;
@@ -180,9 +181,8 @@ static void read_input(struct relay *r)
 	own_close(&r->in);
 }
 
-/* Reads until the queue is full or the terminal has no more, which it says
- * only after it has looked everywhere (the line discipline flushes its work
- * queue before EAGAIN). */
+/* Reads until the queue is full or the terminal has no more.  EAGAIN is reliable here:
+ * the line discipline flushes its work queue before it. */
 static void read_output(struct relay *r)
 {
 	while (expects_output(r)) {

@@ -227,7 +227,7 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 	return files_write(&files, &r, e);
 }
 
-/* The request's own cwd stays: it is where the sandbox began. */
+/* The request's own cwd, where the sandbox began, stays in `r` for the editor. */
 static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 {
 	struct edit_request r;
@@ -256,14 +256,14 @@ static int answer_errand(struct executor *x, const struct frame *f, struct err *
 		return -1;
 	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
-	x->phase = PHASE_BUSY; /* it enters the cgroup, as commands do */
+	x->phase = PHASE_BUSY; /* an errand enters the cgroup, as commands do */
 	const struct errand_order order = { f->id, &r,
 					    sessions_exec(&x->sessions, r.session) };
 	errands_start(&x->workers, &order, errand_run, executor_now(x));
 	return 0;
 }
 
-/* Beside a phase: while everyone is paused, too. */
+/* Added to the phases: also permitted during a pause. */
 #define READY  PHASE_READY
 #define BUSY   PHASE_BUSY
 #define LAST   PHASE_LAST

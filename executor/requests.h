@@ -1,6 +1,6 @@
-/* requests -- what the supervisor may ask for, and when.
+/* requests -- the requests that the supervisor may make, and when.
  *
- * One table, a row a message; docs/protocol.md in code. */
+ * One table, with a row for each message: docs/protocol.md in code. */
 #pragma once
 
 struct err;

@@ -21,17 +21,19 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* Nothing tells that a process waits in vfork(2) by now: it is looked for so often. */
+/* A process that begins to wait in vfork(2) causes no event, so it is polled for at
+ * this interval. */
 #define LOOK_MS 10
 
 /* Readings of /proc in a row that find nothing new. */
 #define READINGS 2
 
-/* The kernel's refusal is believed after so many readings: it refuses a thread that an
- * execve(2) is ending, too, and the surviving thread takes over its number. */
+/* A refusal by the kernel is believed after this many readings: the kernel also refuses
+ * a thread that an execve(2) is ending, and the surviving thread takes over its
+ * number. */
 #define DENIALS 20
 
-/* PTRACE_SEIZE is not waited for longer than up to twice this. */
+/* A PTRACE_SEIZE is interrupted after this time, or twice this time at most. */
 #define SEIZE_US 10000
 
 #define OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE)
@@ -44,17 +46,18 @@ struct tracee {
 struct seized {
 	int proc; /* borrowed */
 	pid_t self;
-	struct tracee *all; /* owned; those before `sorted` in the order of their numbers */
+	struct tracee *all; /* owned; those before `sorted` are ordered by tid */
 	size_t count, room, sorted;
 	pid_t denied;	   /* could not be seized at the last reading; 0: none */
-	unsigned denials;  /* for how many readings that was the same */
-	bool is_denied;	   /* in this reading, too */
-	struct frozen why; /* why not; FREEZE_STANDS: nothing is in the way so far */
+	unsigned denials;  /* for how many readings that was the same thread */
+	bool is_denied;	   /* it was denied in this reading, too */
+	struct frozen why; /* the reason for a failure; FREEZE_STANDS: none so far */
 };
 
-/* --- what /proc says ---------------------------------------------------------- */
+/* --- /proc --------------------------------------------------------------------- */
 
-/* `name` below the process's folder; false: it is gone, or there is nothing. */
+/* Reads `name` below the process's folder.  False: the process is gone, or the file is
+ * empty. */
 static bool read_about(const struct seized *s, pid_t tid, const char *name, char *to,
 		       size_t room)
 {
@@ -86,7 +89,7 @@ enum seize_verdict seize_judge(const char *text, int self)
 	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_GUEST : SEIZE_IS_DENIED;
 }
 
-/* 'D', 'Z' and so on; 0: it is gone. */
+/* The state letter ('D', 'Z' and so on); 0: the process is gone. */
 static char state_of(const struct seized *s, pid_t tid)
 {
 	char text[512];
@@ -97,7 +100,8 @@ static char state_of(const struct seized *s, pid_t tid)
 	return at && at[1] == ' ' ? at[2] : 0;
 }
 
-/* The names that the function has had: wait_for_vfork_done() is mostly a part of it. */
+/* The names that the kernel function has had: wait_for_vfork_done() is mostly inlined
+ * into it. */
 static bool waits_in_vfork(const struct seized *s, pid_t tid)
 {
 	char at[64];
@@ -146,12 +150,12 @@ static void refuse(struct seized *s, uint32_t why, pid_t pid)
 		s->why = (struct frozen){ .why = why, .pid = (uint32_t)pid };
 }
 
-/* The handler has nowhere else to find these. */
+/* Global, since the signal handler has no other way to find these. */
 static sigjmp_buf way_out;
 static volatile sig_atomic_t is_waiting;
 
-/* The kernel would go back to waiting (ERESTARTNOINTR).  A process inside can send this signal,
- * too, and gets no more by it than a seizure that is tried again. */
+/* Jumps, since on a return the kernel would resume waiting (ERESTARTNOINTR).  A process
+ * inside can send this signal, too, which only makes us try a seizure again. */
 static void on_alarm(int signo)
 {
 	(void)signo;
@@ -174,7 +178,7 @@ static void set_alarm(bool is_set)
 	(void)sigprocmask(is_set ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 
-/* -1 with errno set; EAGAIN: it has waited for long enough. */
+/* -1 with errno set; EAGAIN: the alarm interrupted it. */
 static int seize(pid_t tid)
 {
 	if (sigsetjmp(way_out, 0)) {
@@ -194,7 +198,7 @@ static void begin_stop(struct seized *s, pid_t tid)
 	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else: it has died */
 }
 
-/* Counted for the first one of a reading, if it was that in the last one. */
+/* Counts readings in a row in which the same thread was the first that was denied. */
 static void deny(struct seized *s, pid_t tid)
 {
 	if (s->denied && s->denied != tid)
@@ -212,8 +216,8 @@ static void end_reading(struct seized *s)
 	s->is_denied = false;
 }
 
-/* EPERM: it may also have ended, or been born to one of ours, or come from outside.  True:
- * it is new, or is to be looked at again. */
+/* After an EPERM the thread may also have ended, be the child of a tracee and traced
+ * already, or have entered from outside.  True: it is new, or must be checked again. */
 static bool look_closer(struct seized *s, pid_t tid)
 {
 	char text[4096];
@@ -237,7 +241,7 @@ static bool look_closer(struct seized *s, pid_t tid)
 	return true;
 }
 
-/* True: it is new, or is to be looked at again. */
+/* True: the thread is new, or must be checked again. */
 static bool take(struct seized *s, pid_t tid)
 {
 	if (find(s, tid))
@@ -282,7 +286,7 @@ static bool take_threads(struct seized *s, pid_t pid)
 	return is_new;
 }
 
-/* One reading of /proc; true: a thread was new, or is to be looked at again. */
+/* Reads /proc once.  True: a thread was new, or must be checked again. */
 static bool take_all(struct seized *s)
 {
 	DIR *dir = open_folder(s->proc, ".");
@@ -307,8 +311,9 @@ static bool take_all(struct seized *s)
 
 enum look { LOOK_RUNS, LOOK_STANDS, LOOK_IS_GONE };
 
-/* Its stop is not taken: if we die, the signal that it has stopped at is not lost.  One
- * that has stopped may die all the same, as execve(2) of another of its threads wants. */
+/* WNOWAIT leaves the stop to be read again: if we die, the signal that the thread has
+ * stopped for is not lost.  A stopped thread may still die if another thread of its
+ * process calls execve(2). */
 static enum look look_at(const struct seized *s, struct tracee *t)
 {
 	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
@@ -317,7 +322,8 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 	if (waitid(P_PID, (id_t)t->tid, &info, any | WNOWAIT) < 0)
 		return LOOK_IS_GONE;
 	if (info.si_pid == 0) {
-		/* A leader that ended before its threads is reaped after them. */
+		/* A thread-group leader that ended before its threads is reaped after
+		 * them. */
 		bool stands = waits_in_vfork(s, t->tid) || state_of(s, t->tid) == 'Z';
 		return stands ? LOOK_STANDS : LOOK_RUNS;
 	}
@@ -325,11 +331,13 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 		t->stop = info.si_status;
 		return LOOK_STANDS;
 	}
-	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* its parent is told by that */
+	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* reaping it notifies its
+						        * parent */
 	return LOOK_IS_GONE;
 }
 
-/* How many do not stand; *ret_lost: some were gone, and their numbers may be used again. */
+/* Returns how many still run. *ret_lost: some have ended, and their tids may be used
+ * again. */
 static size_t look_at_all(struct seized *s, bool *ret_lost)
 {
 	size_t kept = 0, running = 0;
@@ -357,7 +365,7 @@ static void wait_for_stop(void)
 	(void)sigtimedwait(&set, NULL, &most);
 }
 
-/* Until all that are known stand; true: some were gone. */
+/* Waits until all known tracees have stopped, or `due`.  True: some have ended. */
 static bool wait_for_all(struct seized *s, int64_t due)
 {
 	bool is_lost = false;
@@ -371,11 +379,11 @@ static bool wait_for_all(struct seized *s, int64_t due)
 	return is_lost;
 }
 
-/* --- from outside ---------------------------------------------------------------- */
+/* --- interface ---------------------------------------------------------------- */
 
 static void end_with_us(const struct tracee *t)
 {
-	if (t->stop) /* else it waits for its child, and comes to its stop when that is killed */
+	if (t->stop) /* else it waits for its child, and stops when the child is killed */
 		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL, OPTIONS | PTRACE_O_EXITKILL);
 }
 
@@ -391,7 +399,7 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 		bool is_lost = wait_for_all(s, due);
 		quiet = is_new || is_lost ? 0 : quiet + 1;
 		if (is_new && s->count == before)
-			wait_for_stop(); /* one is to be looked at again */
+			wait_for_stop(); /* a thread must be checked again */
 		if (quiet < READINGS && clock_is_due(due, clock_ms()))
 			refuse(s, FREEZE_LATE, s->denied);
 	}
@@ -400,7 +408,7 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 	return s;
 }
 
-/* Reaps killed tracees: only then does the kernel tell their parents. */
+/* Reaps killed tracees: only then does the kernel notify their parents. */
 static void take_stops(struct seized *s)
 {
 	int status;
@@ -427,17 +435,18 @@ bool seize_hold(struct seized *s, int hold)
 	AUTO_CLOSE int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct pollfd fds[] = { { .fd = hold }, { .fd = signals, .events = POLLIN } };
 	do {
-		(void)!read(signals, &info, sizeof(info)); /* a reason to look, no more */
+		(void)!read(signals, &info, sizeof(info)); /* its content is not needed */
 		take_stops(s);
 	} while (poll(fds, ARRAY_LEN(fds), -1) >= 0 && !fds[0].revents);
 	char byte;
 	if (read(hold, &byte, 1) == 1)
 		return true;
-	(void)kill(-1, SIGKILL); /* those that wait in vfork(2), too */
+	(void)kill(-1, SIGKILL); /* also those that wait in vfork(2) */
 	return false;
 }
 
-/* A stop of its own kind, in the upper bits, or for a signal that it is to get still. */
+/* The signal to deliver when a tracee goes on: the one that it has stopped for, or 0
+ * for a ptrace event, which is in the upper bits. */
 static int signal_of(int stop)
 {
 	return stop >> 8 ? 0 : stop & 0x7f;

@@ -18,15 +18,15 @@
 #include "executor/copy.h"
 #include "executor/user.h"
 
-/* What a PATH is when the environment has none, as confstr(3) says it. */
+/* The value of PATH when the environment has none, as confstr(3) returns it. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
-/* Where the child has its end of the pipe, next to its standard three. */
+/* The child's end of the pipe, next to its standard three. */
 #define STATUS_FD 3
 
-/* We are the child from here to `become_command`.  It may be running on the
- * parent's memory: it allocates nothing, changes no global, takes no lock.
- * Calls that libc wraps with bookkeeping for threads go to the kernel direct. */
+/* From here to `become_command` we are the child.  It may be running on the parent's
+ * memory: it allocates nothing, changes no global, takes no lock.  Calls that libc
+ * wraps with bookkeeping for threads go to the kernel directly. */
 
 static _Noreturn void fail(enum exec_stage stage)
 {
@@ -34,22 +34,22 @@ static _Noreturn void fail(enum exec_stage stage)
 
 	/* Less than PIPE_BUF into an empty pipe: whole, and at once. */
 	(void)!write(STATUS_FD, &report, sizeof(report));
-	/* The command's own filter may refuse even this, and the executor would
-	 * wait for us: a fault is what no filter keeps from ending a process. */
+	/* The command's own filter may refuse even this call, and the executor would
+	 * wait for the child: no filter can keep a fault from ending a process. */
 	(void)syscall(SYS_exit_group, 127);
 	__builtin_trap();
 }
 
-/* "0" is whoever writes (cgroups(7)).  Who may do it was settled when the
- * supervisor opened the file.  0, or the errno, to be told when the pipe for that
- * is in its place. */
+/* "0" means the writing process (cgroups(7)).  The kernel checks the permissions of the
+ * supervisor, which opened the file.  Returns 0, or the errno, which can be reported
+ * only after the pipe has its number. */
 static int enter_cgroup(int procs)
 {
 	return procs < 0 || write(procs, "0", 1) == 1 ? 0 : errno;
 }
 
-/* First all above the numbers that they get, since each may be in the place of
- * another. */
+/* All descriptors are first moved above their final numbers, since each may have the
+ * final number of another. */
 static void take_more(const struct spawn *s)
 {
 	int high[SPAWN_MORE];
@@ -61,9 +61,10 @@ static void take_more(const struct spawn *s)
 		(void)dup2(high[i], s->more[i].to); /* fails for no valid one */
 }
 
-/* The standard three, the pipe, and nothing else but what was asked for.  A command
- * that stops us in here must not hold the pipes of another one open.  The sources
- * are above 3, since the executor's own 0 to 3 are always open. */
+/* Keeps the standard three, the pipe and the descriptors that `more` names, and closes
+ * all others.  A command that stops the child in here must not hold the pipes of
+ * another command open.  The sources are above 3, since the executor's own 0 to 3 are
+ * always open. */
 static void take_descriptors(const struct spawn *s, int status)
 {
 	for (int i = 0; i < 3; i++)
@@ -72,14 +73,15 @@ static void take_descriptors(const struct spawn *s, int status)
 		(void)dup3(status, STATUS_FD, O_CLOEXEC);
 	take_more(s);
 	unsigned end = SPAWN_MORE_BASE + (unsigned)s->more_count;
-	/* All are close-on-exec; a kernel filter may refuse to do it sooner. */
+	/* All are close-on-exec, but they must be closed now: another process may stop
+	 * this one before its execve. */
 	if (s->more_count > 0)
 		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
 	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
 }
 
-/* A session of its own, so that a signal to the command's process group and a
- * terminal's hang-up reach it and what it started, and nobody else. */
+/* Begins a session of its own, so that a signal to the command's process group and a
+ * terminal's hang-up reach only the command and its children. */
 static void begin_session(const struct exec *x)
 {
 	(void)setsid(); /* fails for group leaders only; we are new */
@@ -87,8 +89,8 @@ static void begin_session(const struct exec *x)
 		fail(EXEC_STAGE_PTY);
 }
 
-/* Where whoever loses its parent ends up, as long as the command lives; it survives
- * execve(2), and nobody inherits it. */
+/* Makes the command the new parent of its orphaned descendants, as long as it lives.
+ * The attribute survives execve(2), and children do not inherit it. */
 static void become_subreaper(const struct exec *x)
 {
 	if (x->flags & EXEC_TREE)
@@ -127,8 +129,8 @@ static bool join(char to[PATH_MAX], const char *dir, size_t dir_len, const char 
 	return true;
 }
 
-/* The stage that an execve of `path` failed in.  Where the file is there, a
- * missing one is its interpreter; a filter of the command's own may hide that. */
+/* The stage at which an execve of `path` failed.  If the file exists, ENOENT means that
+ * its interpreter is missing; a filter of the command's own may hide that. */
 static enum exec_stage failed_stage(const char *path)
 {
 	int sys = errno;
@@ -138,7 +140,7 @@ static enum exec_stage failed_stage(const char *path)
 	return is_absent ? EXEC_STAGE_LOOKUP : EXEC_STAGE_EXECVE;
 }
 
-/* Errors for which execvp(3) goes on to the next directory. */
+/* Errors after which execvp(3) tries the next directory. */
 static bool is_elsewhere(const char *path)
 {
 	return errno == EACCES || errno == ENAMETOOLONG ||
@@ -173,8 +175,8 @@ static _Noreturn void execute(const struct exec *x)
 	fail(failed_stage(x->argv[0]));
 }
 
-/* Of its own, beside what it inherits from us; from here on it may forbid
- * whatever it likes. */
+/* Installs the command's own filter, beside the one it inherits from us; from here on
+ * that filter may forbid any call. */
 static void enter_filter(const struct exec *x)
 {
 	struct sock_fprog program = {
@@ -203,7 +205,7 @@ static _Noreturn void stay(const struct spawn *s)
 {
 	if (user_stay(s->self, s->exec->uid) < 0)
 		fail(EXEC_STAGE_USER);
-	(void)close(STATUS_FD); /* it has begun */
+	(void)close(STATUS_FD); /* the end of file reports success */
 	if (!s->instead)
 		copy_run(s->exec);
 	s->instead(s->what);
@@ -236,7 +238,7 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 	execute(s->exec);
 }
 
-/* We are the parent again. */
+/* From here on we are the parent again. */
 
 /* A frame of its own for vfork, which returns into it twice. */
 static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)

@@ -1,21 +1,21 @@
 /* spawn -- makes a process that becomes a command.
  *
- * Theory of operation.  The child says how far it came through a pipe: an end
- * of file means that execve closed it, 8 bytes that a stage failed.  The parent
- * reads it without blocking, whenever poll(2) says so.
+ * Theory of operation.  The child reports its progress through a pipe: an end of file
+ * means that execve closed it, 8 bytes that a stage failed.  The parent reads the pipe
+ * without blocking, whenever poll(2) says so.
  *
- * While nothing else runs in the sandbox, the child borrows our memory
- * (vfork(2)), since copying even a small process costs a third of starting a
- * small program; then the pipe has its answer as soon as we run again.  As soon
- * as there are commands, it is a plain fork(2): whoever shares the child's user
- * can stop it before its execve, and vfork would leave us, pid 1, waiting with
- * it.
+ * While nothing else runs in the sandbox, the child borrows our memory (vfork(2)),
+ * since copying even a small process costs a third of starting a small program; then
+ * the pipe has its answer as soon as we run again.  As soon as there are commands, the
+ * child is made by a plain fork(2): a process of the child's user can stop the child
+ * before its execve, and vfork would leave us, pid 1, waiting with it.
  *
- * One that copies (EXEC_COPIES), or does what `instead` says, executes nothing: it is a
- * fork(2) in any case, closes the pipe itself, and goes on in copy.h, or there.
+ * A child that copies (EXEC_COPIES) or runs the function `instead` executes nothing: it
+ * is made by fork(2) in any case, closes the pipe itself, and goes on in copy.h or in
+ * that function.
  *
- * Everything that a command could have prepared against us (its PATH, working
- * directory, program file) is touched by the child alone. */
+ * Only the child touches what a command could have prepared against us: its PATH,
+ * working directory, program file. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,41 +26,42 @@ struct exec;
 struct failed;
 struct user;
 
-/* A descriptor, and the number that the command gets it as. */
+/* A descriptor, and its number in the command. */
 struct spawn_fd {
 	int from, to;
 };
-#define SPAWN_MORE_BASE 60 /* the numbers are from here... */
-#define SPAWN_MORE	4  /* ...and these many at most, without a gap */
+#define SPAWN_MORE_BASE 60 /* the first number... */
+#define SPAWN_MORE	4  /* ...and how many follow each other at most, without a gap */
 
 struct spawn {
 	const struct exec *exec; /* borrowed */
-	const struct user *self; /* borrowed; who we are */
+	const struct user *self; /* borrowed; the executor's own ids */
 	int stdio[3];		 /* borrowed; become 0, 1 and 2 */
 	int cgroup;		 /* borrowed; cgroup.procs to enter, or -1 */
-	const struct spawn_fd *more; /* borrowed; further ones */
+	const struct spawn_fd *more; /* borrowed; further descriptors */
 	size_t more_count;
 	bool is_alone;		 /* nothing else runs in the sandbox */
-	/* Done in place of execve(2), in a copy of our memory; does not return. */
+	/* Called in place of execve(2), in a copy of our memory; does not return. */
 	void (*instead)(const void *what);
 	const void *what; /* borrowed */
 };
 
-/* Returns the pid and in *ret_status the pipe, or -1 with errno set. */
+/* Returns the pid, and in *ret_status the pipe; or -1 with errno set. */
 pid_t spawn_command(const struct spawn *s, int *ret_status);
 
 enum spawn_state {
-	SPAWN_PENDING, /* not yet decided */
+	SPAWN_PENDING, /* execve has not succeeded or failed yet */
 	SPAWN_STARTED, /* execve succeeded, or a signal ended the child first */
-	SPAWN_FAILED   /* *ret says where and why; the child is ending */
+	SPAWN_FAILED   /* *ret holds the stage and errno; the child is ending */
 };
 
 /* Reads the pipe; does not block. */
 enum spawn_state spawn_result(int status, struct failed *ret);
 
-/* In a process that has become all that a command of `x` would be but for its limits and
- * its filter (errand.h): these, and the program.  What fails ends it with 127. */
+/* Called in a process that has all properties of a command of `x` but its limits and
+ * its filter (errand.h): sets these, and executes the program.  A failure ends the
+ * process with 127. */
 _Noreturn void spawn_execute(const struct exec *x);
 
-/* Where the programs are that this environment knows. */
+/* The value of PATH in this environment, or the default. */
 const char *spawn_path(char *const *env);

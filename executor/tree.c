@@ -18,7 +18,7 @@
 
 #define PROC_MAGIC 0x9fa0 /* statfs(2) */
 
-/* In the order of their numbers. */
+/* Processes, ordered by pid. */
 struct people {
 	struct tree_process *all; /* owned */
 	size_t count, room;
@@ -28,7 +28,7 @@ struct tree {
 	int proc; /* borrowed */
 	pid_t root;
 	struct people members; /* all of them were stopped */
-	int64_t due;	       /* in ms of clock.h */
+	int64_t due;	       /* in ms of clock.h; then the search is given up */
 	bool is_late;	       /* `due` had come at the last look */
 };
 
@@ -44,10 +44,10 @@ bool tree_can_look(int proc)
 
 /* --- what /proc says ------------------------------------------------------- */
 
-/* The fields behind the name, which is the second of them; proc(5). */
+/* The fields behind the name, which is the second field; proc(5). */
 enum { STAT_PARENT = 1, STAT_GROUP, STAT_SESSION, STAT_BIRTH = 19, STAT_FIELDS };
 
-/* A name may hold anything but a NUL, and nothing behind it holds a ')'. */
+/* A name may hold any byte but NUL, and nothing behind it holds a ')'. */
 bool tree_parse(const char *text, struct tree_process *ret)
 {
 	const char *at = strrchr(text, ')');
@@ -78,7 +78,7 @@ bool tree_parse(const char *text, struct tree_process *ret)
 /* False: there is no such process. */
 static bool look_at(int proc, const char *pid, struct tree_process *ret)
 {
-	char name[32], text[1024]; /* up to the birth, and beyond */
+	char name[32], text[1024]; /* room for more than the start time */
 
 	(void)snprintf(name, sizeof(name), "%.20s/stat", pid);
 	AUTO_CLOSE int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
@@ -118,7 +118,7 @@ enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b)
 									: TREE_OTHER_ARGUMENTS;
 }
 
-/* The name comes first, and has its newlines escaped. */
+/* The name comes first, and its newlines are escaped, so it cannot fake a line. */
 static bool has_signal(const char *status, const char *set, int signo)
 {
 	const char *at = strstr(status, set);
@@ -128,7 +128,7 @@ static bool has_signal(const char *status, const char *set, int signo)
 
 bool tree_minds_signal(int proc, pid_t pid, int signo)
 {
-	char text[8192]; /* many groups */
+	char text[8192]; /* room for many supplementary groups */
 	ssize_t len = read_about(proc, pid, "status", text, sizeof(text) - 1);
 
 	if (len <= 0)
@@ -137,9 +137,9 @@ bool tree_minds_signal(int proc, pid_t pid, int signo)
 	return has_signal(text, "\nSigIgn:", signo) || has_signal(text, "\nSigCgt:", signo);
 }
 
-/* --- people ---------------------------------------------------------------- */
+/* --- sets of processes ------------------------------------------------------- */
 
-/* Where `pid` is, or would have to be. */
+/* The index of `pid`, or where it would be inserted. */
 static size_t place_of(const struct people *p, pid_t pid)
 {
 	size_t first = 0, end = p->count;
@@ -161,7 +161,7 @@ static const struct tree_process *find(const struct people *p, pid_t pid)
 	return at < p->count && p->all[at].pid == pid ? &p->all[at] : NULL;
 }
 
-/* In place of one that had the same number. */
+/* Adds a process, or replaces one of the same pid. */
 static void add(struct people *p, const struct tree_process *one)
 {
 	size_t at = place_of(p, one->pid);
@@ -177,7 +177,7 @@ static void add(struct people *p, const struct tree_process *one)
 	p->all[at] = *one;
 }
 
-/* Everybody whom the kernel shows now. */
+/* Reads all processes that /proc shows now. */
 static void look_around(int proc, struct people *to)
 {
 	int again = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -195,9 +195,11 @@ static void look_around(int proc, struct people *to)
 		own_close(&again);
 }
 
-/* --- who belongs ----------------------------------------------------------- */
+/* --- which processes belong -------------------------------------------------- */
 
-/* By whom it does, as far as one can tell from what was seen at various times. */
+/* The member (parent or session leader) by which a process belongs to the tree, or
+ * NULL.  The two were seen at different times, so the answer is preliminary: stop()
+ * checks it. */
 static const struct tree_process *belongs_by(const struct tree *t,
 					     const struct tree_process *one)
 {
@@ -215,10 +217,11 @@ static bool is_known(const struct tree *t, const struct tree_process *one)
 
 static void signal_by(int pidfd, int signo)
 {
-	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0); /* it has died */
+	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0); /* fails only if it
+								      * has died */
 }
 
-/* Whoever has the number of `by` is the one that was meant by it. */
+/* Whether the pid of `by` still belongs to the process that was seen. */
 static bool still_is(const struct tree *t, const struct tree_process *by)
 {
 	struct tree_process now;
@@ -227,14 +230,15 @@ static bool still_is(const struct tree *t, const struct tree_process *by)
 	       (tree_look(t->proc, by->pid, &now) && now.birth == by->birth);
 }
 
-/* To be sent before any to one of them alone: whoever is in fork(2) hands it on to
- * the child, but not if one is pending already (__send_signal_locked()). */
+/* Must come before any signal to a single member: a process in fork(2) passes a group's
+ * signal on to its child, but not if the same signal is pending already
+ * (__send_signal_locked()). */
 static int stop_group(pid_t group)
 {
 	return group > 1 ? kill(-group, SIGSTOP) : 0;
 }
 
-/* Stops one that seems to belong.  False: it has died, or does not. */
+/* Stops a process that seems to belong.  False: it has died, or does not belong. */
 static bool stop(struct tree *t, const struct tree_process *one)
 {
 	struct tree_process now;
@@ -251,7 +255,7 @@ static bool stop(struct tree *t, const struct tree_process *one)
 	return true;
 }
 
-/* Stops those who are new, and those who are new by these; returns how many. */
+/* Stops new members, and those that belong by them; returns how many. */
 static size_t gather(struct tree *t, const struct people *seen)
 {
 	size_t count = 0, before;
@@ -267,8 +271,8 @@ static size_t gather(struct tree *t, const struct people *seen)
 	return count;
 }
 
-/* Until there is nobody new.  The executor waits for this loop, which is one of its own, and
- * reads the clock itself: once a look. */
+/* Repeats until no new member is found.  The executor waits for this loop, which
+ * therefore reads the clock itself, once each time. */
 static void stop_all(struct tree *t)
 {
 	struct people seen = { 0 };
@@ -291,7 +295,7 @@ static void kill_one(const struct tree *t, const struct tree_process *one)
 		signal_by(pidfd, SIGKILL);
 }
 
-/* All but the root, the younger first: a group that is stopped and loses the shell
+/* Kills all but the root, the highest pid first: a stopped group that loses the shell
  * above it would be continued (kill_orphaned_pgrp()). */
 static void kill_all(const struct tree *t)
 {
@@ -306,12 +310,13 @@ void tree_end(int proc, pid_t root)
 	struct tree_process first;
 	size_t killed = 0;
 
-	/* Before its setsid it has no group yet, and nobody below it. */
+	/* Before its setsid the root has no group yet, and no children. */
 	if (stop_group(root) < 0)
 		(void)kill(root, SIGSTOP);
 	if (tree_look(proc, root, &first))
 		add(&t.members, &first);
-	/* More than once where others let go on whom we had stopped. */
+	/* Repeated, since other processes may have continued those that we had
+	 * stopped. */
 	for (stop_all(&t); killed < t.members.count && !t.is_late; stop_all(&t)) {
 		killed = t.members.count;
 		kill_all(&t);

@@ -25,19 +25,19 @@ static bool is_self(const struct user *self, const struct exec *x)
 	return x->uid == self->uid && x->gid == self->gid;
 }
 
-/* Every change of ids sets dumpable to fs.suid_dumpable, which may be 1, and it
+/* Every change of ids sets dumpable to fs.suid_dumpable, which may be 1.  Dumpable
  * belongs to the memory, which a child of vfork shares with the executor. */
 static int stay_undumpable(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* By system call: libc's functions of these names tell other threads of the
- * process, and the memory for that may be the executor's. */
+/* The ids are changed by system call: libc's functions of these names tell other
+ * threads of the process, and the memory for that may be the executor's. */
 static int change_ids(const struct exec *x)
 {
-	/* EPERM where the user namespace has setgroups denied: then there is
-	 * nothing that could be dropped (user_namespaces(7)). */
+	/* EPERM if the user namespace has setgroups denied: then no group can be
+	 * dropped (user_namespaces(7)). */
 	if (syscall(SYS_setgroups, x->group_count, x->groups) < 0 &&
 	    (errno != EPERM || x->group_count > 0))
 		return -1;
@@ -62,9 +62,9 @@ int user_stay(const struct user *self, uint32_t uid)
 	return caps_use(&self->caps, uid) < 0 ? -1 : stay_undumpable();
 }
 
-/* What a change of the file system ids does beside that: it sets dumpable,
- * shifts effective capabilities, and clears the signal that the supervisor's
- * death sends us (PR_SET_PDEATHSIG). */
+/* Undoes the side effects of a change of the file system ids: the kernel sets dumpable,
+ * changes effective capabilities, and clears the signal that we get at the supervisor's
+ * death (PR_SET_PDEATHSIG). */
 static int settle(const struct user *self, int death_signal)
 {
 	if (prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) < 0 || stay_undumpable() < 0)
@@ -74,7 +74,7 @@ static int settle(const struct user *self, int death_signal)
 
 static void set_file_ids(uint32_t uid, uint32_t gid)
 {
-	(void)setfsgid(gid); /* they say nothing; is_file_user() does */
+	(void)setfsgid(gid); /* they return no error; is_file_user() checks */
 	(void)setfsuid(uid);
 }
 

@@ -1,7 +1,7 @@
-/* user -- who the executor is, and how a command becomes somebody else.
+/* user -- the executor's own ids, and how a command becomes another user.
  *
- * With one id mapped there is nobody else and nothing is done.  With a range
- * the executor has an id of its own and SETUID and SETGID (caps.h). */
+ * With one id mapped there is no other user, and nothing is done.  With a range of ids
+ * the executor has an id of its own, and SETUID and SETGID (caps.h). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,34 +16,34 @@ struct user {
 	struct caps caps;
 };
 
-/* Who we are.  -1 with errno set. */
+/* Reads the executor's own ids and capabilities.  -1 with errno set. */
 int user_init(struct user *ret);
 
-/* In a child that is about to execve: takes the command's ids, its further
- * groups and no others, and the capabilities that are handed on.  Allocates and locks
- * nothing.  -1 with errno set. */
+/* In a child that is about to execve: takes the command's ids, its further groups and
+ * no others, and the capabilities that are handed on.  Allocates and locks nothing.  -1
+ * with errno set. */
 int user_become(const struct user *self, const struct exec *x);
 
-/* In a child that will not execve, after user_become(): the capabilities that execve
- * would have made effective are, and it is as undumpable as we are.  -1 with errno
- * set. */
+/* In a child that will not execve, after user_become(): makes the capabilities
+ * effective that execve would have made effective, and keeps the child as undumpable as
+ * we are.  -1 with errno set. */
 int user_stay(const struct user *self, uint32_t uid);
 
-/* What user_enter() leaves to user_leave(). */
+/* The state that user_leave() restores. */
 struct user_role {
 	int death_signal;
-	bool is_other; /* the file system ids are others than ours */
-	bool has_more; /* so are the effective capabilities */
+	bool is_other; /* the file system ids were changed */
+	bool has_more; /* so were the effective capabilities */
 };
 
-/* From here on files are looked up, opened and made as a command of these ids
- * would, with its capabilities: -1 with errno set, and nothing changed.  Every
- * success is followed by user_leave(), whose failure must end the executor. */
+/* From here on files are looked up, opened and made as a command of these ids would do
+ * it, with its capabilities.  -1 with errno set, and nothing changed.  Every success
+ * must be followed by user_leave(), whose failure must end the executor. */
 int user_enter(const struct user *self, uint32_t uid, uint32_t gid,
 	       struct user_role *ret);
 int user_leave(const struct user *self, const struct user_role *role);
 
-/* Opens a terminal (terminal.h) that belongs to the command's user, so that it
+/* Opens a terminal (terminal.h) that belongs to the command's user, so that the command
  * can open its /dev/pts/N again.  -1 with errno set. */
 int user_open_terminal(const struct user *self, const struct exec *x,
 		       struct terminal *ret);

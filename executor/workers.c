@@ -11,16 +11,16 @@
 #include "executor/processes.h"
 #include "executor/spawn.h"
 
-/* Its pipe, and that of spawn.h. */
+/* The worker's pipe, and the status pipe of spawn.h. */
 #define WORKER_FDS 2
 
-/* Read at once; what a pipe holds. */
+/* Bytes read at once: what a pipe holds. */
 #define CHUNK (64u << 10)
 
-/* Time-outs beyond this are none. */
+/* Longer time-outs count as none. */
 #define TIMEOUT_MAX (UINT64_C(1) << 50)
 
-/* All but the process, which may not end at once. */
+/* Frees all but the process, which may not end at once. */
 static void let_go(struct worker *w)
 {
 	own_close(&w->out);
@@ -42,7 +42,8 @@ void workers_done(struct workers *s)
 	*s = (struct workers){ 0 };
 }
 
-/* Its group, which it may not lead yet, and itself; it is unreaped, so it exists. */
+/* Kills the worker's process group, which it may not lead yet, and the worker; it is
+ * unreaped, so it exists. */
 static void end(const struct worker *w)
 {
 	(void)kill(-w->pid, SIGKILL);
@@ -57,7 +58,7 @@ static void give_up(const struct workers *s, struct worker *w, enum worker_end h
 	let_go(w);
 }
 
-/* --- a new one ------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------ */
 
 static bool is_full(const struct workers *s, const struct worker_kind *kind)
 {
@@ -75,7 +76,7 @@ static int64_t due_of(uint64_t timeout_ms, int64_t now)
 	return now + (int64_t)timeout_ms;
 }
 
-/* The process, with its pipe; -1 with errno set. */
+/* Starts the process with its pipe; -1 with errno set. */
 static int start_process(const struct workers *s, struct worker *w,
 			 const struct worker_task *task)
 {
@@ -85,7 +86,8 @@ static int start_process(const struct workers *s, struct worker *w,
 		return -1;
 	w->out = ends[0];
 	AUTO_CLOSE int theirs = ends[1];
-	(void)fcntl(w->out, F_SETFL, O_NONBLOCK); /* valid arguments; theirs may block */
+	(void)fcntl(w->out, F_SETFL, O_NONBLOCK); /* valid arguments; the worker's end may
+						   * block */
 	const struct spawn how = { .exec = task->exec,
 				   .self = s->user,
 				   .stdio = { theirs, theirs, theirs },
@@ -117,7 +119,7 @@ int workers_start(struct workers *s, struct worker *w, const struct worker_task 
 	return 0;
 }
 
-/* --- those that are under way ---------------------------------------------- */
+/* --- running workers --------------------------------------------------------- */
 
 static struct worker *find(const struct workers *s, uint32_t id)
 {
@@ -132,12 +134,13 @@ bool workers_has(const struct workers *s, uint32_t id)
 	return find(s, id);
 }
 
-/* For its last words.  One that a pause has stopped has them when all go on. */
+/* Asks a worker for its last words.  A worker that a pause has stopped gets it when all
+ * go on. */
 static void ask_for(const struct workers *s, struct worker *w, int64_t now)
 {
 	w->was_asked = true;
 	w->due = now + w->kind->last_words_ms;
-	(void)kill(w->pid, SIGALRM); /* it is unreaped, so it exists */
+	(void)kill(w->pid, SIGALRM); /* unreaped, so it exists */
 	if (!everyone_is_paused(s->everyone))
 		halt_end(w->pid);
 }
@@ -156,13 +159,13 @@ bool workers_cancel(struct workers *s, uint32_t id, int64_t now)
 	return true;
 }
 
-/* False when there is nothing more for now. */
+/* False when there is nothing more to read for now. */
 static bool read_some(struct worker *w)
 {
 	size_t left = w->kind->got_max - buffer_len(&w->got);
 	size_t len = left < CHUNK ? left : CHUNK;
 
-	if (len == 0) { /* more than it may: it cannot be what we made */
+	if (len == 0) { /* more than permitted, so it is not the output of our own code */
 		end(w);
 		own_close(&w->out);
 		return false;
@@ -182,7 +185,7 @@ size_t workers_watch(const struct workers *s, struct pollfd *fds)
 	return s->count;
 }
 
-/* Once each: what is more comes with the next turn. */
+/* Reads each worker's pipe once: the rest comes with the next turn. */
 void workers_serve(struct workers *s, const struct pollfd *fds)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -223,7 +226,8 @@ enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t no
 {
 	if (w->is_told)
 		return WORKER_GOES_ON;
-	/* It says nothing more.  What takes back what it has begun gets all the time. */
+	/* A stopped worker reports nothing more.  A worker that must undo its work gets
+	 * all of its time. */
 	if (is_stopped && !w->takes_back && (w->was_asked || now >= w->due))
 		return WORKER_IS_GIVEN_UP;
 	if (now < w->due)
@@ -252,7 +256,7 @@ void workers_expire(struct workers *s, int64_t now)
 		expire(s, s->all[i], now);
 }
 
-/* --- who is stopped -------------------------------------------------------- */
+/* --- stopped workers ---------------------------------------------------------- */
 
 int64_t workers_look_due(const struct workers *s)
 {
