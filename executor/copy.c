@@ -19,15 +19,15 @@
 #include "base/own.h"
 #include "base/visible.h"
 
-/* --- what is said ----------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------- */
 
-/* One line, whatever is in it. */
+/* Prints one line, whatever characters the text has. */
 static void say(const char *text)
 {
 	AUTO_FREE char *line = visible_line(text);
 	AUTO_FREE char *whole = text_format("%s\n", line);
 
-	(void)io_write_all(2, whole, strlen(whole)); /* nobody listens: nothing to add */
+	(void)io_write_all(2, whole, strlen(whole)); /* fails when the client has gone */
 }
 
 static void on_left_out(void *who, const char *path, const char *why)
@@ -73,14 +73,15 @@ static enum copy_exit exit_of(const struct err *e)
 	}
 }
 
-/* --- where ------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------ */
 
 /* A path as this process reaches it, through whatever links there are. */
 struct place {
-	char *path;	  /* owned; without slashes behind it */
-	const char *name; /* the last of its names: in `path` */
-	bool has_slash;	  /* it stood in front of one, so it is a folder */
-	bool is_content;  /* its last name is none: "/", "." or ".." */
+	char *path;	  /* owned; without trailing slashes */
+	const char *name; /* its last name; points into `path` */
+	bool has_slash;	  /* there was a trailing slash, so it must be a folder */
+	bool is_content;  /* it ends in "/", "." or "..": the content of the folder is
+			   * meant */
 };
 
 static int place_init(struct place *p, const char *path, struct err *e)
@@ -112,7 +113,7 @@ static int open_folder(const char *path, int flags, struct err *e)
 	return fd < 0 ? err_sys(e, "open the folder %.200s", path) : fd;
 }
 
-/* The folder that its last name is in. */
+/* Opens the folder that the path's last name is in. */
 static int open_above(const struct place *p, int flags, struct err *e)
 {
 	AUTO_FREE char *above = text_copy(p->path);
@@ -131,7 +132,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A client's descriptor may be one that does not wait. */
+/* A client's descriptor may be non-blocking. */
 static void make_blocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -142,7 +143,8 @@ static void make_blocking(int fd)
 
 /* --- out ---------------------------------------------------------------------- */
 
-/* Told by its whole path; later ones are told as they stand in the tar. */
+/* Checks the source itself, whose errors name its whole path; errors below it name
+ * paths as they stand in the tar. */
 static int check_source(const struct place *from, bool follows, struct err *e)
 {
 	struct stat st;
@@ -185,7 +187,7 @@ static int copy_out(const struct exec *x, struct err *e)
 
 /* --- in ------------------------------------------------------------------------ */
 
-/* Made, if it is not there, as a command's would be. */
+/* Opens the folder, and makes it if it is missing, with a command's usual mode. */
 static int open_or_make(const char *path, struct err *e)
 {
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -200,7 +202,9 @@ static int check_name(const char *name, struct err *e)
 	return err_set(e, ERR_USAGE, "'%.100s' is no name of a file", name);
 }
 
-/* Below the path, or as it: then the name is its own. */
+/* Opens the folder to unpack into, and chooses the name in it: if the target is a
+ * folder, the entry goes into that under its own name; otherwise the target's last name
+ * becomes the entry's. */
 static int choose(const struct place *to, const char **name, struct err *e)
 {
 	if (!*name)
@@ -213,7 +217,7 @@ static int choose(const struct place *to, const char **name, struct err *e)
 	return open_above(to, O_RDONLY, e);
 }
 
-/* Each as a command's would be. */
+/* Makes missing parent folders, with a command's usual mode. */
 static int make_parents(const struct place *to, struct err *e)
 {
 	for (char *at = to->path + 1; (at = strchr(at, '/')); at++) {
@@ -226,7 +230,8 @@ static int make_parents(const struct place *to, struct err *e)
 	return 0;
 }
 
-/* A file that is replaced has an owner and a mode, which say which users may write to it. */
+/* The owner and mode of a file that is replaced say which users may write to it, so
+ * that is checked first. */
 static int check_file(const struct place *to, struct err *e)
 {
 	errno = EISDIR;
@@ -266,7 +271,7 @@ _Noreturn void copy_run(const struct exec *x)
 	struct err e = { 0 };
 	int code = COPY_DONE;
 
-	(void)prctl(PR_SET_NAME, "hutch-copy"); /* for who looks from outside */
+	(void)prctl(PR_SET_NAME, "hutch-copy"); /* a name for users on the host */
 	if ((x->flags & EXEC_PACK ? copy_out(x, &e) : copy_in(x, &e)) < 0) {
 		say(e.text);
 		code = exit_of(&e);

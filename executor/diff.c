@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define NONE UINT32_MAX /* of a line that the new text does not have */
+#define NONE UINT32_MAX /* the id of a line that the new text does not have */
 
-/* One text, by its lines.  Equal lines have equal ids. */
+/* One text, as lines.  Equal lines have equal ids. */
 struct side {
 	struct bytes text;
 	uint32_t *starts; /* owned; one more than lines, as if a newline ended the text */
@@ -19,12 +19,14 @@ struct side {
 	size_t count;
 };
 
-/* `row` says for which line of the old text `len` was written. */
+/* The length of the run that ends at a new line.  `row` says for which old line `len`
+ * was written, so that the cells need no clearing. */
 struct cell {
 	uint32_t row, len;
 };
 
-/* Old lines from `a` on are new lines from `b` on, `size` of them. */
+/* `size` lines of the old text from `a` on are equal to lines of the new text from `b`
+ * on. */
 struct match {
 	uint32_t a, b, size;
 };
@@ -36,11 +38,12 @@ struct region {
 
 struct matcher {
 	struct side a, b;
-	/* Where in the new text each id is, ascending: places[begins[id]] up to
+	/* The lines of the new text with each id, ascending: places[begins[id]] up to
 	 * places[begins[id + 1]].  All owned. */
 	uint32_t *begins, *places;
-	uint32_t id_count, popular; /* more places than that are none */
-	struct cell *cells[2];	    /* owned; of the line before and of this one */
+	uint32_t id_count, popular; /* an id with more places than `popular` begins no
+				     * run */
+	struct cell *cells[2];	    /* owned; for the old line before and for this one */
 	uint32_t row, steps;
 	struct match *found; /* owned */
 	size_t found_count;
@@ -100,7 +103,8 @@ static bool spend(struct matcher *m, size_t steps)
 	return true;
 }
 
-/* FNV-1a.  Lines that were made to collide use up the steps, and no more. */
+/* FNV-1a.  Lines that were made to collide use up the steps, and have no other
+ * effect. */
 static uint32_t hash_of(struct bytes line)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -110,10 +114,10 @@ static uint32_t hash_of(struct bytes line)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* An open hash table of the new text's lines. */
+/* An open-addressing hash table of the new text's lines. */
 struct table {
 	struct slot {
-		uint32_t hash, line; /* line: its number and 1; 0 is free */
+		uint32_t hash, line; /* line: its number plus 1; 0 is free */
 	} *slots; /* owned */
 	uint32_t mask;
 };
@@ -127,7 +131,8 @@ static void table_init(struct table *t, size_t lines)
 	*t = (struct table){ mem_zeroed(room, sizeof(*t->slots)), room - 1 };
 }
 
-/* The slot with an equal line, or the free one where it belongs.  NULL: no steps. */
+/* The slot with an equal line, or the free one where the line belongs.  NULL: no steps
+ * are left. */
 static struct slot *find_slot(struct matcher *m, struct table *t, struct bytes line)
 {
 	uint32_t hash = hash_of(line), at = hash & t->mask;
@@ -181,8 +186,9 @@ static bool name_lines(struct matcher *m)
 	return are_named;
 }
 
-/* By counting: how many lines have each id, from there where its places begin, and
- * from the end, so that begins[id] is right when the last one was put. */
+/* A counting sort: first the number of lines of each id, then the sums, which are the
+ * ends of their places; the last loop fills from the end, so that begins[id] is right
+ * when all were put. */
 static void place_lines(struct matcher *m)
 {
 	m->begins = mem_zeroed(m->id_count + 1, sizeof(*m->begins));
@@ -211,8 +217,8 @@ static uint32_t first_place(const struct matcher *m, uint32_t from, uint32_t to,
 	return from;
 }
 
-/* Old line `i` against each equal line of the new text: how long is the run that
- * ends with these two?  One longer than that of the lines before them. */
+/* Compares old line `i` with each equal line of the new text: the run that ends with
+ * these two is one longer than the run that ends with the lines before them. */
 static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 		       struct match *best)
 {
@@ -255,7 +261,7 @@ static bool find_longest(struct matcher *m, const struct region *r, struct match
 {
 	struct match best = { r->alo, r->blo, 0 };
 
-	m->row++; /* no cell is of the line before the first */
+	m->row++; /* so that no cell counts for a line before the first */
 	for (uint32_t i = r->alo; i < r->ahi; i++)
 		if (!match_line(m, r, i, &best))
 			return false;
@@ -289,7 +295,7 @@ static int compare(const void *one, const void *other)
 	return (x->a > y->a) - (x->a < y->a);
 }
 
-/* All matches in their order.  False: there were not steps enough. */
+/* Finds all matches, in order.  False: the steps did not suffice. */
 static bool find_all(struct matcher *m)
 {
 	push(m, (struct region){ 0, (uint32_t)m->a.count, 0, (uint32_t)m->b.count });
@@ -340,15 +346,16 @@ struct out {
 	bool has_begun, is_cut;
 };
 
-/* Some lines of a text: bytes [from, to) of it, where the last newline may be the one
- * that is thought behind its end. */
+/* Some lines of a text: bytes [from, to) of it.  `to` may be one beyond the text, as if
+ * a newline ended it. */
 struct part {
 	struct bytes text;
 	size_t from, to;
-	size_t line, count; /* the first one's number from 0, and how many */
+	size_t line, count; /* the number of the first line, from 0, and how many */
 };
 
-/* A line, without white space at its end; room for the notice is always left. */
+/* Appends a line, without white space at its end; room for the notice is always
+ * left. */
 static void put_line(struct out *o, const char *sign, struct bytes line)
 {
 	size_t sign_len = strlen(sign), len = utf8_trimmed(line.data, line.len);
@@ -387,7 +394,7 @@ static void put_begin(struct out *o)
 	put_line(o, "+++ ", path);
 }
 
-/* As diff(1) counts: an empty part is told by the line before it. */
+/* As diff(1) counts: an empty part is given by the line before it. */
 static int print_range(char *to, size_t room, const struct part *p)
 {
 	if (p->count == 1)
@@ -418,7 +425,7 @@ static struct part part_of(const struct side *s, uint32_t first, uint32_t end)
 			      end - first };
 }
 
-/* What is between the matches. */
+/* Writes the lines between the matches as hunks. */
 static void put_hunks(struct out *o, const struct matcher *m)
 {
 	uint32_t i = 0, j = 0;
@@ -436,9 +443,9 @@ static void put_hunks(struct out *o, const struct matcher *m)
 	}
 }
 
-/* --- where that would take too long ----------------------------------------- */
+/* --- the simple diff, beyond the limits ----------------------------------------- */
 
-/* Where the line at `at` ends. */
+/* The end of the line that contains `at`. */
 static size_t end_of_line(struct bytes text, size_t at)
 {
 	const uint8_t *end = memchr(text.data + at, '\n', text.len - at);
@@ -446,7 +453,7 @@ static size_t end_of_line(struct bytes text, size_t at)
 	return end ? (size_t)(end - text.data) : text.len;
 }
 
-/* Where the line that ends there begins. */
+/* The beginning of the line that ends at `end`. */
 static size_t begin_of_line(struct bytes text, size_t end)
 {
 	while (end > 0 && text.data[end - 1] != '\n')
@@ -476,7 +483,7 @@ static void skip_head(struct part *x, struct part *y)
 	}
 }
 
-/* And off their end. */
+/* Takes equal lines off the end of both. */
 static void skip_tail(struct part *x, struct part *y)
 {
 	while (x->from < x->to && y->from < y->to) {
@@ -514,7 +521,7 @@ static bool put_matched(struct out *o, const struct part *old, const struct part
 	return is_matched;
 }
 
-/* Of nothing there need be no bytes, and NULL + 0 is undefined in C. */
+/* An empty text may have NULL as data, and NULL + 0 is undefined in C. */
 static struct part whole(struct bytes text)
 {
 	if (text.len == 0)

@@ -5,16 +5,16 @@
  *	difflib.unified_diff(old.split("\n"), new.split("\n"), path, path, n=0)
  *
  * with white space taken off each line's end and a newline between the lines: the
- * clients that show it compare with that (docs/actions.md).  difflib looks for the
- * longest run of lines that both have (of several the first in the old text, then
- * the first in the new one), then does the same before and behind it; in a new text
- * of 200 lines or more, a line that makes up over 1 % of it begins no run.
+ * clients that show the diff compare with that (docs/actions.md). difflib looks for the
+ * longest run of lines that both texts have (of several the first in the old text, then
+ * the first in the new one), then does the same before and behind it; in a new text of
+ * 200 lines or more, a line that makes up over 1 % of it begins no run.
  *
- * That is quadratic and worse for texts that were made for it.  So it is done for
- * DIFF_LINES lines of both together and in DIFF_STEPS steps; beyond either, the
- * lines at both ends that are the same are left out and all others are one hunk,
- * which is a right diff too.  Memory is about 60 bytes a line.  What does not fit
- * into `to` is left out, whole lines of it, and the last line is DIFF_NOTICE. */
+ * That is quadratic, and worse for texts that were made for it.  Therefore it is
+ * limited to DIFF_LINES lines of both texts together and to DIFF_STEPS steps.  Beyond
+ * either limit the equal lines at both ends are left out and all others are one hunk,
+ * which is a valid diff too.  Memory is about 60 bytes a line.  Lines that do not fit
+ * into `to` are left out, and the last line is DIFF_NOTICE. */
 #pragma once
 #include <stdint.h>
 
@@ -27,9 +27,10 @@
 
 struct buffer;
 
-/* Appends to `to`, of which the bound is the diff's; nothing when they are the same. */
+/* Appends the diff to `to`, whose limit bounds it; appends nothing when the texts are
+ * equal. */
 void diff_put(struct buffer *to, const char *path, struct bytes old, struct bytes new);
 
-/* The same with another bound, for tests. */
+/* The same with another limit of steps, for tests. */
 void diff_put_in(struct buffer *to, const char *path, struct bytes old, struct bytes new,
 		 uint32_t steps);

@@ -16,7 +16,7 @@
 
 /* --- files as texts -------------------------------------------------------- */
 
-/* How many bytes of line end are at `i`: of "\r\n" two. */
+/* The length of the line ending at `i`: 2 for "\r\n", 0 if there is none. */
 static size_t end_length(struct bytes text, size_t i)
 {
 	if (text.data[i] == '\n')
@@ -85,7 +85,7 @@ void edit_text_done(struct edit_text *t)
 	*t = (struct edit_text){ 0 };
 }
 
-/* Where in the text byte `at` of its lines is. */
+/* The offset in `text` of byte `at` of `lines`. */
 static size_t place_in_text(const struct edit_text *t, size_t at)
 {
 	size_t i = t->mark;
@@ -143,7 +143,8 @@ static size_t next_place(struct bytes lines, struct bytes needle, size_t at)
 	return found ? (size_t)(found - lines.data) : SIZE_MAX;
 }
 
-/* Behind one: they do not overlap, and an empty one goes on by a character. */
+/* The offset behind a place.  Places do not overlap; an empty text goes on by a
+ * character. */
 static size_t behind(struct bytes lines, struct bytes needle, size_t at)
 {
 	size_t one = utf8_length(lines.data + at, lines.len - at);
@@ -177,10 +178,11 @@ struct edit_found edit_find(struct bytes lines, struct bytes needle)
 
 static void put_string(struct buffer *to, const char *text)
 {
-	(void)buffer_append(to, text, strlen(text)); /* its owner knows how much comes */
+	(void)buffer_append(to, text, strlen(text)); /* the owner made the buffer large
+						      * enough */
 }
 
-/* Of what fits a line of `cat -n`, without its text. */
+/* For the parts of a line of `cat -n` other than its text. */
 __attribute__((format(printf, 2, 3))) static void
 put_format(struct buffer *to, const char *format, ...)
 {
@@ -221,7 +223,7 @@ static uint8_t last_byte(const struct buffer *b)
 	return len ? buffer_data(b)[len - 1] : 0;
 }
 
-/* A \r and a \n that come together must not become one end of line. */
+/* Appends bytes; a \r and a \n that meet must not become one end of line. */
 static void join(struct buffer *to, const uint8_t *data, size_t len)
 {
 	if (len == 0)
@@ -231,7 +233,7 @@ static void join(struct buffer *to, const uint8_t *data, size_t len)
 	(void)buffer_append(to, data, len);
 }
 
-/* As it is, but for ends of line that are \n alone. */
+/* Appends new text; a \n alone becomes the file's usual end of line. */
 static void put_new(struct buffer *to, struct bytes new, const char *newline)
 {
 	for (size_t i = 0; i < new.len;) {
@@ -246,8 +248,8 @@ static void put_new(struct buffer *to, struct bytes new, const char *newline)
 	}
 }
 
-/* What comes between `head` and `tail` of the text, such that no ends of line there
- * become one. */
+/* Writes the bytes between `head` and `tail` of the text, so that a \r and a \n that
+ * meet do not become one end of line. */
 static void put_middle(const struct edit_text *t, size_t head, size_t tail,
 		       struct bytes new, struct buffer *to)
 {
@@ -262,7 +264,7 @@ static void put_middle(const struct edit_text *t, size_t head, size_t tail,
 		buffer_consume(to, 1);
 }
 
-/* All but the middle is the bytes that the file has. */
+/* Writes the file: all but the middle keeps its bytes. */
 static uint32_t put_file(const struct edit_text *t, size_t head, size_t tail,
 			 const struct buffer *middle, struct buffer *to_file)
 {
@@ -310,7 +312,7 @@ uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
 
 /* --- views ----------------------------------------------------------------- */
 
-/* What is shown of it, and how many characters are not. */
+/* The part of a text that is shown, and how many characters are cut. */
 static struct bytes clip(struct bytes text, size_t *ret_cut)
 {
 	size_t len = utf8_skip(text.data, text.len, EDIT_CLIP);
@@ -346,7 +348,7 @@ size_t edit_put_numbered(struct buffer *to, struct bytes lines, size_t first)
 	return cut;
 }
 
-/* --- what is asked for ------------------------------------------------------ */
+/* --- parsing parameters ------------------------------------------------------ */
 
 bool edit_number(const char *text, int64_t *ret)
 {

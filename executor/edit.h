@@ -1,13 +1,14 @@
-/* edit -- what an editor does to a text, and how it shows it; no file is touched here.
+/* edit -- an editor's changes to a text, and its views of it; no file is touched here.
  *
  * A file is in one of the encodings of encoding.h, with or without a byte order mark in
- * front, and its lines end with \n, \r\n or \r, as Python's universal newlines have it.
- * Whoever edits it sees UTF-8, and neither the mark nor the carriage returns: `lines` has
- * \n only.  What is written keeps every byte that was not edited, and new lines end as
- * most lines of the file do.
+ * front, and its lines end with \n, \r\n or \r, as in Python's universal newlines.  The
+ * editor sees UTF-8, without the mark and the carriage returns: `lines` has \n only.
+ * Written files keep every byte that was not edited, and new lines end as most lines of
+ * the file do.
  *
- * Lines are counted from 0 here.  One behind the last newline is no line of a file
- * (edit_count), but is shown as an empty one (edit_put_numbered): the reference's way. */
+ * Lines are counted from 0 here.  Empty text behind the last newline is no line of a
+ * file (edit_count), but is shown as an empty one (edit_put_numbered), as in the
+ * reference. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,9 +16,9 @@
 
 #include "base/frame.h"
 
-/* More characters than this are clipped, in a view or a snippet. */
+/* Views and snippets are clipped to this many characters. */
 #define EDIT_CLIP 16000
-/* So many lines are shown before and behind what was changed. */
+/* This many lines are shown before and behind a change. */
 #define EDIT_CONTEXT 4
 #define EDIT_CLIPPED_BEGIN \
 	"<response clipped><NOTE>Due to the max output limit, only part of this "
@@ -29,7 +30,7 @@
 	EDIT_CLIPPED_BEGIN "directory has been shown to you. You should use `ls -la` " \
 	"instead to view large directories incrementally.</NOTE>"
 
-/* So many places of a text that occurs more often are told. */
+/* At most this many places of a text that occurs more than once are listed. */
 #define EDIT_PLACES 1000
 
 struct buffer;
@@ -38,58 +39,62 @@ struct encoding;
 struct edit_text {
 	struct bytes raw;    /* borrowed: the file */
 	const struct encoding *encoding;
-	struct bytes text;   /* of raw, or of `decoded`: the same as UTF-8 */
-	struct bytes lines;  /* of text, or of `owned` */
-	uint8_t *decoded, *owned; /* or NULL */
-	const char *newline; /* how most lines of the file end; "\n" where none does */
+	struct bytes text;   /* raw, or `decoded`: the file as UTF-8 */
+	struct bytes lines;  /* in `text`, or `owned`: without mark and carriage
+			      * returns */
+	uint8_t *decoded, *owned; /* owned, or NULL */
+	const char *newline; /* the ending of most lines of the file; "\n" if there is
+			      * none */
 	size_t mark;	     /* bytes of the byte order mark, in the text */
 };
 
-/* False when it is not of this encoding: *ret_bad is the first byte that is not.
- * Otherwise good for as long as `raw` is; then edit_text_done(). */
+/* False when the file is not of this encoding: *ret_bad is the first invalid byte.
+ * Otherwise `t` is valid as long as `raw` is, and edit_text_done() is due. */
 bool edit_text_init(struct edit_text *t, struct bytes raw, const struct encoding *encoding,
 		    size_t *ret_bad);
 void edit_text_done(struct edit_text *t);
 
-/* How many lines it has; the last one need not end. */
+/* How many lines there are; the last one need not end. */
 size_t edit_count(struct bytes lines);
-/* Lines [first, end), with their newlines; as far as they are there. */
+/* Lines [first, end), with their newlines, as far as they exist. */
 struct bytes edit_slice(struct bytes lines, size_t first, size_t end);
 
-/* What somebody looks for, with \n as the only end of line.  The caller frees it. */
+/* A text to search for, with \n as the only end of line.  The caller frees it. */
 uint8_t *edit_needle(struct bytes text, size_t *ret_len);
 
 struct edit_found {
-	size_t count; /* 0, 1, or 2 for more; they do not overlap */
-	size_t at, line; /* of the first */
+	size_t count; /* 0, 1, or 2 for more; places do not overlap */
+	size_t at, line; /* of the first place */
 };
-/* Where the text is; an empty one is before and behind every character. */
+/* Finds the text; an empty one is before and behind every character. */
 struct edit_found edit_find(struct bytes lines, struct bytes needle);
-/* "[1, 4]": the lines, from 1, where it begins. */
+/* Writes the lines where the text begins, from 1: "[1, 4]". */
 void edit_put_places(struct buffer *to, struct bytes lines, struct bytes needle);
 
-/* The file with bytes [from, to) of `lines` replaced.  `to_file` gets it.  Returned is 0,
- * or the first character of `new` that the file's encoding does not have; `to_file` is
- * nothing then, and buffer_done() is due all the same. */
+/* Writes to `to_file` the file with bytes [from, to) of `lines` replaced.  Returns 0,
+ * or the first character of `new` that the file's encoding does not have; then
+ * `to_file` is of no use, but buffer_done() is due all the same. */
 uint32_t edit_splice(const struct edit_text *t, size_t from, size_t to, struct bytes new,
 		     struct buffer *to_file);
-/* The file with lines put in front of line `line`, which may be edit_count().  Each
- * piece of `new` becomes one, the last too. */
+/* The same with lines put in front of line `line`, which may be edit_count().  Each
+ * piece of `new` becomes a line, the last one too. */
 uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
 		     struct buffer *to_file);
 
-/* Each line with its number, `first` for the first one, as `cat -n` prints them, and a
- * newline; cut after EDIT_CLIP characters.  Returns how many are missing. */
+/* Writes each line with its number, as `cat -n` prints them, beginning with `first`,
+ * and a newline; clips after EDIT_CLIP characters.  Returns how many characters are
+ * missing. */
 size_t edit_put_numbered(struct buffer *to, struct bytes lines, size_t first);
-/* The text, cut likewise, with the notice behind it. */
+/* Writes the text, clipped likewise, with the notice behind it. */
 size_t edit_put_clipped(struct buffer *to, struct bytes text, const char *notice);
 
-/* A whole number, as Python's int() reads one; false: it is none. */
+/* Reads a whole number like Python's int().  False: it is none. */
 bool edit_number(const char *text, int64_t *ret);
-/* Two of them, as Python prints a list: "[1, 2]". */
+/* Reads two of them in the form of a Python list: "[1, 2]". */
 bool edit_range(const char *text, int64_t ret[2]);
 
-/* Leaves out what pathlib leaves out: "//", "/." and a slash at the end. */
+/* Leaves out the same as Python's pathlib: "//", "/." and a slash at the end. */
 void edit_tidy_path(char *path);
-/* ".pdf" of a file that an editor has a converter for, in the reference; else NULL. */
+/* The ending, such as ".pdf", if the reference's editor has a converter for such files;
+ * else NULL. */
 const char *edit_document(const char *path);

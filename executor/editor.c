@@ -16,7 +16,7 @@
 #include "executor/replies.h"
 #include "executor/user.h"
 
-/* What is said: a text that was looked for may stand in it. */
+/* The longest answer: it may quote the text that was searched for. */
 #define SAY_MAX (10u << 20)
 
 static bool unknown(struct job *j)
@@ -48,7 +48,7 @@ static const struct verb *find_verb(const char *name)
 	return v;
 }
 
-/* With a hint where it is one of the working directory. */
+/* With a hint if the path exists in the working directory. */
 static bool fail_relative(struct job *j)
 {
 	char whole[2 * PATH_MAX];
@@ -68,7 +68,7 @@ static bool is_absent(int sys)
 	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
 }
 
-/* The reference looks at all this before it looks at the command. */
+/* The reference checks all this before it looks at the command. */
 static bool check_path(struct job *j, const struct verb *v)
 {
 	struct stat st;
@@ -110,7 +110,7 @@ static void run(struct job *j)
 		(void)EDITOR_FAIL(j, "Invalid insert_line value: '%s'. Expected an "
 				  "integer.", j->r->line);
 	else if (check_path(j, v) && check_ending(j, v))
-		(void)v->run(j); /* what went wrong, it has said */
+		(void)v->run(j); /* a failure is in the answer */
 }
 
 void editor_answer(const struct editor_answer *from, struct replies *to)
@@ -141,7 +141,7 @@ void editor_answer_done(struct editor_answer *a)
 	buffer_done(&a->diff);
 }
 
-/* Now, or when a linter has said what it has to. */
+/* Answers now, or lets the linter's worker answer. */
 static void reply(const struct files *f, struct job *j, const struct editor *to)
 {
 	struct editor_answer a = { .id = f->id, .say = j->say, .diff = j->diff,
@@ -157,14 +157,15 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 	free(j->change.new);
 }
 
-/* A path that would be too long stays relative, which is told. */
+/* A path that would be too long stays relative, and is reported as that. */
 static void job_init(struct job *j, const struct files *f, const struct edit_request *r,
 		     struct history *h)
 {
 	*j = (struct job){ .r = r, .history = h };
 	if (!(r->flags & EDIT_RELATIVE) ||
 	    !files_make_absolute(j->path, f->place->cwd, r->path))
-		(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is shorter */
+		(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is
+									  * shorter */
 	edit_tidy_path(j->path);
 	buffer_init(&j->say, SAY_MAX);
 	buffer_init(&j->diff, DIFF_MAX);

@@ -50,11 +50,11 @@ static bool is_same(struct bytes a, struct bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* What is to be replaced by what, and where. */
+/* A replacement, and where it goes. */
 struct change {
 	struct bytes old, new;
 	uint8_t *owned;
-	struct bytes needle; /* `old` as it is looked for: the bytes of `owned` */
+	struct bytes needle; /* `old` as it is searched for: the bytes of `owned` */
 	struct edit_found found;
 };
 
@@ -84,7 +84,7 @@ static bool fail_change(struct job *j, const struct file *f, const struct change
 	return false;
 }
 
-/* Verbatim, else without the blanks around it. */
+/* Searches for the text verbatim, else without the blanks around it. */
 static bool find_change(struct job *j, const struct file *f, struct change *c)
 {
 	look(c, f);
@@ -112,7 +112,7 @@ static size_t count_newlines(struct bytes text)
 	return count;
 }
 
-/* For the linter; the texts are gone when it is asked. */
+/* Keeps the change for the linter, which runs after the texts are freed. */
 static void keep_change(struct job *j, struct bytes old, struct bytes new)
 {
 	if (!(j->r->flags & EDIT_LINT))
@@ -134,7 +134,7 @@ static void show_snippet(struct job *j, const struct file *f, struct bytes lines
 	editor_say(j, "Review the changes and make sure they are as expected");
 }
 
-/* From four lines before the first to four behind the last. */
+/* Shows from four lines before the first changed line to four behind the last. */
 static void say_replaced(struct job *j, const struct file *f, struct bytes lines,
 			 const struct change *c)
 {

@@ -19,7 +19,8 @@ void editor_file_done(struct file *f)
 	own_close(&f->fd);
 }
 
-/* What cannot be written may still be read: that comes first. */
+/* A file that cannot be opened for writing may still be readable; the error is reported
+ * only when the edit is written, as other errors come first. */
 static struct result open_file(struct job *j, struct file *f, bool writes)
 {
 	struct result got = files_open(j->path, writes ? O_RDWR : O_RDONLY, &f->fd,
@@ -31,7 +32,7 @@ static struct result open_file(struct job *j, struct file *f, bool writes)
 	return files_open(j->path, O_RDONLY, &f->fd, &f->st);
 }
 
-/* The first bytes of what is too large. */
+/* Judges a file that is too large by its first bytes. */
 static bool looks_binary(const struct file *f)
 {
 	uint8_t sample[1024];
@@ -73,7 +74,7 @@ static bool load_text(struct job *j, struct file *f)
 		return EDITOR_FAIL(j, "File validation failed for %s: File is not "
 				   "valid %s (position %zu).", j->path,
 				   encoding_name(x), bad);
-	/* A mark of UTF-16 in front of anything is not enough. */
+	/* A UTF-16 mark alone does not make a file text. */
 	if (f->text.decoded && memchr(f->text.text.data, '\0', f->text.text.len))
 		return fail_binary(j);
 	return true;
@@ -92,8 +93,9 @@ bool editor_load(struct job *j, struct file *f, bool writes)
 	return load_text(j, f);
 }
 
-/* Whether the path still leads to it, and nobody wrote to it, or changed its mode, since
- * it was opened.  What tells is the time that nobody can set. */
+/* Whether the path still leads to the same file, and no process has written to it or
+ * changed its mode since it was opened.  The change time (ctime) shows that, since no
+ * process can set it. */
 static bool is_unchanged(const struct job *j, const struct file *f)
 {
 	struct stat now;
@@ -129,8 +131,8 @@ bool editor_store(struct job *j, const struct file *f, const struct made *m,
 
 	if (!put(j, f, &m->bytes))
 		return false;
-	/* It is of the file's encoding, since all its parts are; else there is no more
-	 * to tell. */
+	/* The bytes are valid, since all their parts are of the file's encoding; this
+	 * error cannot come from a valid file. */
 	if (!edit_text_init(ret_text, bytes, m->encoding, &bad))
 		return EDITOR_FAIL(j, "Ran into a text that is not %s, which was "
 				   "written to %s", encoding_name(m->encoding), j->path);

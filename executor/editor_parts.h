@@ -1,13 +1,13 @@
-/* editor_parts -- between the parts of the editor.
+/* editor_parts -- shared by the parts of the editor.
  *
- *	editor.c	the request: what is looked at before any command
+ *	editor.c	the request: what is checked before any command
  *	editor_view.c	view
  *	editor_change.c	create, str_replace, insert, undo_edit
  *	editor_file.c	a file, opened, read and replaced
- *	editor_say.c	the words
+ *	editor_say.c	the answer's text
  *
- * Each step is given the job and returns false when it has said what went wrong; then
- * nothing more is to be said. */
+ * Each step gets the job, and returns false when it has written an error into the
+ * answer; then no more text may be added. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -23,35 +23,34 @@ struct edit_request;
 struct encoding;
 struct history;
 
-/* What a linter is to be asked about, with EDIT_LINT; zero: nothing was changed that
- * it is asked about. */
+/* A change for the linter to check, with EDIT_LINT; zero: there is none. */
 struct change_made {
 	uint8_t *old, *new; /* owned: the lines */
 	size_t old_len, new_len;
-	size_t at; /* where in what is said its words belong */
+	size_t at; /* the offset in `say` for the linter's text */
 };
 
-/* One request, and what is to be answered. */
+/* One request, and its answer. */
 struct job {
 	const struct edit_request *r;
 	struct history *history; /* borrowed */
-	char path[PATH_MAX];	 /* as the texts have it */
+	char path[PATH_MAX];	 /* as it is shown in the texts */
 	struct buffer say, diff;
 	uint64_t cut;
-	bool is_binary; /* nothing is said but that */
+	bool is_binary; /* the file is binary, and nothing else is answered */
 	struct change_made change;
 };
 
-/* A file that is looked at, and perhaps changed. */
+/* A file that is viewed, and perhaps changed. */
 struct file {
 	int fd; /* owned */
 	struct stat st;
 	struct content raw;
 	struct edit_text text;
-	int write_error; /* it can be read only */
+	int write_error; /* the errno of an open for writing; 0: it can be written */
 };
 
-/* What it is to be then. */
+/* The file's new content. */
 struct made {
 	struct buffer bytes;
 	const struct encoding *encoding;
@@ -67,16 +66,16 @@ bool editor_undo_edit(struct job *j);
 
 /* --- files ----------------------------------------------------------------- */
 
-/* Opens and reads it.  editor_file_done() is due in any case. */
+/* Opens and reads the file. editor_file_done() is due in any case. */
 bool editor_load(struct job *j, struct file *f, bool writes);
 void editor_file_done(struct file *f);
 
-/* Replaces it, and tells the difference.  *ret_text, of what is in `m`, is the caller's
- * then. */
+/* Replaces the file's content by `m`, and adds the diff to the answer. *ret_text, which
+ * borrows from `m`, is the caller's to free. */
 bool editor_store(struct job *j, const struct file *f, const struct made *m,
 		  struct edit_text *ret_text);
 
-/* --- words ----------------------------------------------------------------- */
+/* --- the answer's text ------------------------------------------------------- */
 
 #define EDITOR_SHOWN "Here's the result of running `cat -n` on "
 
@@ -84,10 +83,10 @@ void editor_say_bytes(struct job *j, const void *data, size_t len);
 void editor_say(struct job *j, const char *text);
 void editor_say_format(struct job *j, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* A whole view, of lines that are numbered from `first`. */
+/* Adds a whole view, with lines numbered from `first`. */
 void editor_show(struct job *j, struct bytes lines, size_t first);
 
-/* What follows is the whole answer, and an error. */
+/* Empties the answer and begins an error. */
 void editor_begin_error(struct job *j);
 #define EDITOR_FAIL(j, ...) \
 	(editor_begin_error(j), editor_say_format(j, __VA_ARGS__), false)
@@ -96,15 +95,15 @@ void editor_begin_error(struct job *j);
 
 /* `doing`: "read" or "write to". */
 bool editor_fail_sys(struct job *j, int sys, const char *doing);
-/* What could not be opened, read or made. */
+/* Reports a file that could not be opened, read or made. */
 bool editor_fail_result(struct job *j, struct result got, const char *doing);
-/* What is wrong with the path; it is put where an @ stands. */
+/* Reports a fault of the path, which is inserted in place of each @. */
 bool editor_fail_path(struct job *j, const char *why);
 bool editor_fail_gone(struct job *j);
 bool editor_fail_folder(struct job *j);
 bool editor_fail_missing(struct job *j, const char *parameter);
-/* What is wrong with the file. */
+/* Reports a fault of the file. */
 bool editor_fail_file(struct job *j, const char *why);
-/* A character that its encoding does not have. */
+/* Reports a character that the file's encoding does not have. */
 bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character);
 bool editor_fail_size(struct job *j, uint64_t size);

@@ -10,7 +10,7 @@
 
 /* --- tables ---------------------------------------------------------------- */
 
-/* What bytes 0x80 to 0xff are. */
+/* The characters of bytes 0x80 to 0xff. */
 static const uint16_t windows_1252[128] = {
 	0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
 	0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
@@ -72,7 +72,7 @@ struct encoding {
 	const char *name;
 	const uint16_t *high; /* of one byte a character; else NULL */
 	size_t unit;	      /* bytes: 2 is UTF-16 */
-	bool is_big;	      /* the high one of both first */
+	bool is_big;	      /* the high byte of a unit comes first */
 };
 
 const struct encoding encoding_utf8 = { "UTF-8", .unit = 1 };
@@ -89,11 +89,12 @@ const char *encoding_name(const struct encoding *x)
 
 /* --- guessing -------------------------------------------------------------- */
 
-/* So much of a file is looked at. */
+/* Bytes of a file that the guess uses. */
 #define GUESS_MAX (64u << 10)
 
-/* Sixteen frequent letters of Russian, which are five of six; not the one that is 0xff in
- * windows-1251, since whole files that are no text have nothing but that. */
+/* Sixteen frequent Russian letters, which make up five sixths of a text.  The letter of
+ * byte 0xff in windows-1251 is left out, since whole files that are no text consist of
+ * that byte. */
 static bool is_frequent(uint32_t c)
 {
 	static const uint16_t letters[] = { 0x43e, 0x435, 0x430, 0x438, 0x43d, 0x442,
@@ -118,8 +119,8 @@ static bool is_capital(uint32_t c)
 	return c >= 0x410 && c < 0x430;
 }
 
-/* Words of high bytes alone, as other alphabets have; in Western ones such letters stand
- * among those of ASCII. */
+/* Whether high bytes form words of their own, as in other alphabets; in Western
+ * languages such letters stand among ASCII letters. */
 static bool has_words(struct bytes raw)
 {
 	size_t beside = 0, among = 0;
@@ -134,8 +135,9 @@ static bool has_words(struct bytes raw)
 	return beside > among;
 }
 
-/* How much it looks like Russian: frequent letters, small ones twice, since texts have
- * more of them, without those words that go on with a capital.  0: it does not. */
+/* How much the bytes look like Russian: frequent letters count, small ones twice, since
+ * texts have more of them; a small letter followed by a capital counts against it.  0:
+ * they do not. */
 static size_t score(const struct encoding *x, struct bytes raw)
 {
 	size_t frequent = 0, small = 0, high = 0, odd = 0;
@@ -226,7 +228,7 @@ static uint32_t unit_at(const struct encoding *x, struct bytes raw, size_t at)
 	return x->is_big ? (uint32_t)a << 8 | b : (uint32_t)b << 8 | a;
 }
 
-/* How many bytes the character at `at` has; 0: there is none. */
+/* The length in bytes of the character at `at`; 0: it is invalid. */
 static size_t get_utf16(const struct encoding *x, struct bytes raw, size_t at,
 			uint32_t *ret)
 {
@@ -246,7 +248,7 @@ static size_t get_utf16(const struct encoding *x, struct bytes raw, size_t at,
 	return 4;
 }
 
-/* The same of any encoding but UTF-8. */
+/* The same for any encoding but UTF-8. */
 static size_t get(const struct encoding *x, struct bytes raw, size_t at, uint32_t *ret)
 {
 	if (x->unit == 2)
@@ -282,7 +284,7 @@ static size_t first_bad(struct bytes text)
 	return at;
 }
 
-/* Up to the first that is none: *ret_bad, or the end. */
+/* Decodes up to the first invalid byte, or to the end: *ret_bad. */
 static size_t decode(const struct encoding *x, struct bytes raw, uint8_t *to,
 		     size_t *ret_bad)
 {
@@ -297,7 +299,8 @@ static size_t decode(const struct encoding *x, struct bytes raw, uint8_t *to,
 	return len;
 }
 
-/* Two bytes of UTF-16 are three of UTF-8 at most, as one of the tables is. */
+/* Two bytes of UTF-16 become three of UTF-8 at most, and so does one byte of a
+ * table. */
 bool encoding_decode(const struct encoding *x, struct bytes raw, uint8_t **ret,
 		     size_t *ret_len, size_t *ret_bad)
 {
@@ -340,7 +343,8 @@ static size_t put_unit(const struct encoding *x, uint32_t unit, uint8_t *to)
 	return 2;
 }
 
-/* The tables the other way round: no character in them is beyond.  0: it is not there. */
+/* Room for the reversed tables: no character in them is beyond this.  0: the character
+ * is not in the table. */
 #define REVERSE_MAX 0x2600
 
 static void reverse(const struct encoding *x, uint8_t to[REVERSE_MAX])
@@ -350,7 +354,7 @@ static void reverse(const struct encoding *x, uint8_t to[REVERSE_MAX])
 		to[x->high[i]] = (uint8_t)(0x80 + i);
 }
 
-/* How many bytes it is; 0: it is not in there. */
+/* Returns how many bytes the character takes; 0: the encoding does not have it. */
 static size_t put(const struct encoding *x, const uint8_t *byte_of, uint32_t c, uint8_t to[4])
 {
 	if (x->unit == 2 && c > 0xffff)
@@ -371,7 +375,8 @@ bool encoding_put(const struct encoding *x, struct bytes text, struct buffer *to
 	uint8_t character[4], byte_of[REVERSE_MAX];
 
 	if (x == &encoding_utf8) {
-		(void)buffer_append(to, text.data, text.len); /* its owner knows */
+		(void)buffer_append(to, text.data, text.len); /* the owner made the buffer
+							       * large enough */
 		return true;
 	}
 	reverse(x, byte_of);

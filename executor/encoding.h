@@ -1,7 +1,7 @@
-/* encoding -- what the bytes of a text file stand for.
+/* encoding -- how the bytes of a text file stand for characters.
  *
- * A file is UTF-8, UTF-16 with a mark in front, or of one byte a character; everybody
- * sees it as UTF-8.  Which of those it is, the bytes say:
+ * A file is UTF-8, UTF-16 with a byte order mark in front, or of one byte a character;
+ * the editor and its client see UTF-8.  The bytes decide which of those a file is:
  *
  *	FF FE or FE FF in front	UTF-16, little or big end first
  *	valid as UTF-8		UTF-8
@@ -9,13 +9,13 @@
  *				windows-1251 or KOI8-R, whichever has more of them
  *	else			windows-1252
  *
- * In those of one byte every byte is a character, and no two are the same (what
- * windows-1252 and -1251 leave out is the control character of that number), so a wrong
- * guess shows wrong letters but loses nothing.  What is none of these (Shift-JIS, GB18030)
- * is seen as windows-1252.
+ * In the one-byte encodings every byte is a character, and no two are the same (a byte
+ * that windows-1252 or -1251 leaves undefined is the control character of that number),
+ * so a wrong guess shows wrong letters but loses nothing.  Any other encoding
+ * (Shift-JIS, GB18030) is read as windows-1252.
  *
- * The tables are our own: musl's iconv would be 156 KB more of program, half of what the
- * executor is. */
+ * The tables are our own: musl's iconv would add 156 KB of program, half of the
+ * executor's size. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,32 +28,34 @@ struct encoding;
 
 extern const struct encoding encoding_utf8;
 
-/* `was` is what the file was before it was edited, or NULL: one of one byte a character
- * stays, unless the file is UTF-8 by now that is not ASCII alone. */
+/* Guesses the encoding.  `was` is the file's encoding before it was edited, or NULL: a
+ * one-byte encoding stays, unless the file is now UTF-8 with non-ASCII characters. */
 const struct encoding *encoding_guess(struct bytes raw, const struct encoding *was);
 
-/* As everybody knows it: "windows-1252". */
+/* The usual name: "windows-1252". */
 const char *encoding_name(const struct encoding *x);
 
-/* Whether a file that begins with these bytes is text by its letters alone: Russian,
- * without control characters.  The other rules would take some for binary. */
+/* Whether a file that begins with these bytes is text because its letters are Russian
+ * and it has no control characters.  The other rules would take some such files for
+ * binary. */
 bool encoding_is_russian(struct bytes raw);
 
-/* Whether it is still what it was, one of one byte a character, for all that can be seen
- * of that: the bytes have no control characters.  What an edit has put in may look like
- * no text otherwise. */
+/* Whether a file of a one-byte encoding still looks like one: its bytes have no control
+ * characters.  The text that an edit put in may make the other rules take the file for
+ * binary. */
 bool encoding_stays(const struct encoding *was, struct bytes raw);
 
-/* The bytes as UTF-8, a mark too.  *ret is the caller's then; NULL when it is what the
- * bytes are already.  False: from *ret_bad on they are none of this encoding. */
+/* Decodes the bytes to UTF-8, a mark too. *ret is the caller's to free; NULL if the
+ * bytes are UTF-8 already.  False: *ret_bad is the first byte that is invalid in this
+ * encoding. */
 bool encoding_decode(const struct encoding *x, struct bytes raw, uint8_t **ret,
 		     size_t *ret_len, size_t *ret_bad);
 
-/* Where in the bytes the byte `at` of what they were decoded to is; not within a
- * character. */
+/* The offset in the file for offset `at` of the decoded text, which must not be within
+ * a character. */
 size_t encoding_place(const struct encoding *x, struct bytes raw, size_t at);
 
-/* Appends UTF-8 in this encoding.  False: *ret_lacks is the first character that it does
- * not have; how much was appended is undefined then. */
+/* Appends UTF-8 text in this encoding.  False: *ret_lacks is the first character that
+ * the encoding does not have; then an undefined part was appended. */
 bool encoding_put(const struct encoding *x, struct bytes text, struct buffer *to,
 		  uint32_t *ret_lacks);

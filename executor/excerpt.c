@@ -7,8 +7,8 @@
 
 /* --- blanks ---------------------------------------------------------------- */
 
-/* How many bytes the blank at `at` has; 0: it is none.  Of control characters only
- * tab and newline come this far. */
+/* The length in bytes of the blank at `at`; 0: it is none.  The caller's text has no
+ * control characters but tab and newline. */
 static size_t blank_at(const uint8_t *at, size_t len)
 {
 	if (len > 0 && (*at == ' ' || *at == '\n' || *at == '\t'))
@@ -25,7 +25,7 @@ static size_t blank_at(const uint8_t *at, size_t len)
 	return is_blank ? 3 : 0;
 }
 
-/* What is left of it without the blanks at its end. */
+/* The length without the blanks at the end. */
 static size_t without_end(const uint8_t *bytes, size_t len)
 {
 	for (;;) {

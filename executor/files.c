@@ -27,7 +27,7 @@
 #include "executor/replies.h"
 #include "executor/user.h"
 
-/* So much of a file decides whether it is text. */
+/* The first bytes of a file, which decide whether it is text. */
 #define SAMPLE 1024
 
 #define NEW_FILE_MODE	0664
@@ -63,9 +63,9 @@ bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
 	return len < PATH_MAX;
 }
 
-/* --- what a file is -------------------------------------------------------- */
+/* --- kinds of files ---------------------------------------------------------- */
 
-/* Where the kernel says that an open file is. */
+/* The path of an open file, as the kernel tells it. */
 static bool find_path(int fd, char to[PATH_MAX])
 {
 	char link[32];
@@ -76,8 +76,8 @@ static bool find_path(int fd, char to[PATH_MAX])
 	return len > 0;
 }
 
-/* /proc itself and /proc/cpuinfo may be read, /proc/1 and what else is a process's may
- * not. */
+/* Files of /proc itself, such as /proc/cpuinfo, may be read; /proc/1 and all else that
+ * belongs to a process may not. */
 bool files_is_of_process(int fd)
 {
 	struct statfs fs;
@@ -101,7 +101,8 @@ int files_at(int folder, const char *path, int flags)
 	int fd = resolve_open(folder, path, &how);
 	if (fd >= 0 || errno != ELOOP || flags & O_NOFOLLOW)
 		return fd;
-	/* Is it a loop, or such a link?  O_PATH opens nothing. */
+	/* ELOOP means a loop of links or a magic link.  O_PATH opens nothing, and tells
+	 * which. */
 	AUTO_CLOSE int linked = openat(folder, path, O_PATH | O_CLOEXEC);
 	errno = linked < 0 ? ELOOP : EACCES;
 	return -1;
@@ -132,7 +133,7 @@ struct result files_open(const char *path, int flags, int *ret_fd, struct stat *
 	return done();
 }
 
-/* The size that fstat tells is a first guess: /proc says 0, and files grow. */
+/* The size from fstat is only a first guess: /proc says 0, and files grow. */
 struct result files_read_whole(int fd, off_t size, struct content *ret)
 {
 	size_t room = (size_t)size + 1 < 4096 ? 4096 : (size_t)size + 1, len = 0;
@@ -174,16 +175,16 @@ static struct result read_path(const char *path, struct content *ret)
 	return r;
 }
 
-/* --- what is text ---------------------------------------------------------- */
+/* --- text or binary ------------------------------------------------------------ */
 
 static bool is_plain(uint8_t c)
 {
 	return (c >= 0x20 && c <= 0x7e) || (c && strchr("\n\r\t\f\b", c));
 }
 
-/* binaryornot's rule: by the shares of bytes that are no ASCII text, and of
- * those that are no high bytes.  What has another encoding than ASCII is text before
- * it comes to that. */
+/* The rule of Python's package binaryornot: it judges by the share of bytes that are
+ * not plain ASCII text, and by the share of low bytes.  The caller accepts UTF-8,
+ * UTF-16 and Russian before. */
 static bool looks_binary(const uint8_t *at, size_t len)
 {
 	size_t odd = 0, low = 0;
@@ -234,7 +235,7 @@ static struct result check_text(const struct content *c)
 	return done();
 }
 
-/* Where line `n` begins; the end when there are fewer. */
+/* The offset where line `n` begins, or the end when there are fewer lines. */
 static size_t line_begin(const struct content *c, uint64_t n)
 {
 	size_t at = 0;
@@ -250,7 +251,7 @@ static size_t line_begin(const struct content *c, uint64_t n)
 
 /* --- read ------------------------------------------------------------------ */
 
-/* Leaves lines [first, end) of it. */
+/* Leaves only lines [first, end). */
 static void slice(struct content *c, uint64_t first, uint64_t end)
 {
 	size_t from = line_begin(c, first);
@@ -277,7 +278,8 @@ static struct result do_read(const char *path, const struct read_request *r,
 
 /* --- write ----------------------------------------------------------------- */
 
-/* The pieces, each with its newline, between what stays of the old lines. */
+/* Puts the new lines, with a newline at the end, between the lines of the old file that
+ * stay. */
 static struct result compose(const struct content *old, const struct write_request *r,
 			     struct content *ret)
 {
@@ -299,8 +301,9 @@ static struct result compose(const struct content *old, const struct write_reque
 	return done();
 }
 
-/* What is there by now is somebody's.  0, or why one of them is not there: the open
- * would say of the file that it is not found, which is no news of a new one. */
+/* Makes missing parent folders; an existing one belongs to another process and stays.
+ * Returns 0, or the errno of the folder that could not be made: opening the file would
+ * only report that the new file is not found. */
 static int make_parents(const char *path)
 {
 	AUTO_CLOSE int at = files_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY);
@@ -322,7 +325,8 @@ static int make_parents(const char *path)
 	return at < 0 ? sys : 0;
 }
 
-/* The folder and the name of an open file, if it is still there. */
+/* Opens the folder of an open file, and finds its name in there, if the file is still
+ * there. */
 static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
 		       const char **ret_name)
 {
@@ -341,8 +345,8 @@ static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
 	return fd_take(&folder);
 }
 
-/* A file of the same owner, mode and content, under a name of its own.  One that a
- * folder's default ACL lets others into is none. */
+/* Makes a file of the same owner, mode and content, under a name of its own.  Fails if
+ * a default ACL of the folder would let other users into the new file. */
 static int make_twin(int folder, const char *name, const struct stat *st,
 		     const struct content *c)
 {
@@ -371,7 +375,7 @@ static bool is_full(int sys)
 	return sys == ENOSPC || sys == EDQUOT;
 }
 
-/* True when the file was replaced as a whole.  *ret_is_full: there was no space. */
+/* True when the file was replaced as a whole. *ret_is_full: there was no space. */
 static bool replace(int fd, const struct stat *st, const struct content *c,
 		    bool *ret_is_full)
 {
@@ -403,7 +407,8 @@ static struct result fill(int fd, const struct content *c)
 	return done();
 }
 
-/* 0, or why there is none.  Holes count; what cannot be asked may be there. */
+/* 0, or the errno if there is no space.  Space for holes is reserved, too; a file
+ * system that cannot be asked is taken to have space. */
 static int find_space(int fd, size_t len)
 {
 	if (len == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)len) == 0)
@@ -411,7 +416,7 @@ static int find_space(int fd, size_t len)
 	return is_full(errno) || errno == EFBIG ? errno : 0;
 }
 
-/* The kernel takes these bits away from who writes without CAP_FSETID. */
+/* The kernel clears the set-id bits when a process without CAP_FSETID writes. */
 static void keep_mode(int fd, const struct stat *st)
 {
 	struct stat now;
@@ -420,8 +425,8 @@ static void keep_mode(int fd, const struct stat *st)
 		(void)fchmod(fd, st->st_mode & 07777); /* or it is not ours */
 }
 
-/* In place, only where there is space for all of it: it would be left as a half of
- * each. */
+/* Writes in place only if there is space for the whole file: a partial write would mix
+ * old and new. */
 struct result files_put(int fd, const struct stat *st, const struct content *c)
 {
 	bool has_no_space = false;
@@ -465,8 +470,8 @@ static struct result write_old(const char *path, const struct write_request *r)
 	return got;
 }
 
-/* A new file, or one through a link to what is not there.  What came there meanwhile is
- * somebody's. */
+/* Makes a new file, also at the end of a dangling link.  A file that came there
+ * meanwhile belongs to another process: EEXIST. */
 static int open_new(int folder, const char *name, bool *ret_is_mine)
 {
 	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK;
@@ -488,7 +493,7 @@ static int open_new(int folder, const char *name, bool *ret_is_mine)
 	return fd_take(&fd);
 }
 
-/* The folder that the last name of a path is in. */
+/* Opens the folder that the last name of a path is in. */
 static int open_above(const char *path, const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
@@ -501,7 +506,8 @@ static int open_above(const char *path, const char **ret_name)
 	return files_at(AT_FDCWD, folder, O_PATH | O_DIRECTORY);
 }
 
-/* Whose writing failed is taken away again. */
+/* A file that could not be written whole is removed again, or emptied if another
+ * process made it. */
 struct result files_make(const char *path, const struct content *c)
 {
 	bool is_mine = false;
@@ -548,13 +554,13 @@ static struct result do_write(const char *path, const struct write_request *r)
 	if (sys && sys != ENOENT)
 		return (struct result){ OUTCOME_ERROR, sys };
 	got = write_new(path, r);
-	/* It is there by now. */
+	/* Another process has made the file meanwhile. */
 	return got.outcome == OUTCOME_ERROR && got.sys == EEXIST ? write_old(path, r) : got;
 }
 
 /* --- replies --------------------------------------------------------------- */
 
-/* `c` is handed over where the outcome is good. */
+/* Takes over the bytes of `c`, which are sent if the outcome is good. */
 static void say_done(const struct files *f, const char *path, struct result r,
 		     struct content *c, bool is_base64)
 {
@@ -577,8 +583,8 @@ static void say_done(const struct files *f, const char *path, struct result r,
 
 /* --- requests -------------------------------------------------------------- */
 
-/* The absolute path, and the command's user from here until leave(), where the
- * outcome is good. */
+/* Makes the path absolute and enters the command's user until leave(), if the outcome
+ * is good. */
 static struct result enter(const struct files *f, const char *path,
 			   char to[PATH_MAX], struct user_role *role)
 {

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 
-/* How many of the first ones are kept. */
+/* How many of the first entries are kept. */
 static size_t kept(const struct finds *f)
 {
 	size_t bytes = 0;

@@ -1,14 +1,16 @@
-/* finds -- the first so many, in some order, of what is found in any order.
+/* finds -- the first entries, up to a limit and in some order, of entries that are
+ * added in any order.
  *
- * However many are added, no more than twice the limit are kept at a time, and of long
- * paths fewer: a path may be a MiB. */
+ * However many are added, at most twice the limit are kept at a time, and fewer if
+ * their paths are long: a path may be a MiB. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-/* What is sorted holds no more than this of paths; a good deal more at no time. */
+/* Total length of the paths that are kept after sorting; before that they may take a
+ * few times as much. */
 #define FINDS_BYTES (1u << 20)
 
 struct find {
@@ -18,20 +20,21 @@ struct find {
 };
 
 struct finds {
-	/* As of qsort(3), of two struct find. */
+	/* As for qsort(3), with two struct find. */
 	int (*compare)(const void *one, const void *other);
 	size_t limit; /* above 0 */
 
 	struct find *all; /* owned */
 	size_t count, bytes; /* bytes: of their paths */
-	size_t sure; /* so many are sorted, and what comes behind the last is dropped */
-	uint64_t dropped;	/* how many there were beyond the limit... */
+	size_t sure; /* this many are sorted, and an entry that comes behind the last of
+		      * them is dropped */
+	uint64_t dropped;	/* how many entries were beyond the limit... */
 	uint64_t dropped_bytes; /* ...and the length of their paths */
 };
 
-/* Copies the path. */
+/* Adds an entry, with a copy of its path. */
 void finds_add(struct finds *f, const struct find *one);
 
-/* Sorts what there is, at most `limit` of them. */
+/* Sorts the entries, and keeps at most `limit` of them. */
 void finds_end(struct finds *f);
 void finds_done(struct finds *f);

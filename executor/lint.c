@@ -22,12 +22,12 @@
 #include "executor/edit.h"
 #include "executor/text.h"
 
-/* Of one finding's words. */
+/* Bytes of one finding's message. */
 #define WORDS_MAX 300
 
 #define HERE "/proc/self/fd/0"
 
-/* As the reference tells where a syntax error is: at its end. */
+/* Prints where a syntax error ends, as the reference does. */
 static const char python_check[] =
 	"import sys\n"
 	"try:\n"
@@ -45,13 +45,13 @@ static const char json_check[] =
 	"except json.JSONDecodeError as e:\n"
 	"    print(f'stdin:{e.lineno}:{e.colno}: {e.msg}')\n";
 
-/* Of those for an ending the first counts that is there and works.  Each reads its
- * stdin, and its findings are lines "PREFIX LINE[:COLUMN]: WORDS". */
+/* For each ending the first linter that exists and works is used.  It reads its stdin,
+ * and its findings are lines "PREFIX LINE[:COLUMN]: WORDS". */
 static const struct linter {
 	const char *endings[3];
 	const char *argv[9];
 	const char *prefix;
-	bool is_stderr; /* they are there, and not on stdout */
+	bool is_stderr; /* findings are on stderr, not on stdout */
 } linters[] = {
 	{ .endings = { ".py", ".pyi" },
 	  .argv = { "flake8", "--isolated", "--select=E112,E113,E902,E999,F821,F822,F831",
@@ -115,8 +115,8 @@ static const char *value_of(char *const *env, const char *name)
 	return NULL;
 }
 
-/* Folders of PATH that are not absolute are left out: the working directory is the
- * root here. */
+/* Folders of PATH that are not absolute are left out: the working directory is the root
+ * here. */
 static bool find_program(char *const *env, const char *name, char to[PATH_MAX])
 {
 	const char *path = value_of(env, "PATH");
@@ -130,7 +130,7 @@ static bool find_program(char *const *env, const char *name, char to[PATH_MAX])
 	return false;
 }
 
-/* The session's, but for the language that it is told in. */
+/* The session's environment, but with messages in English. */
 static char **own_environment(char *const *env)
 {
 	size_t count = 0, kept = 0;
@@ -155,7 +155,7 @@ static int text_file(struct bytes text)
 	return fd_take(&fd);
 }
 
-/* We are the linter to be. */
+/* From here on we are the child that becomes the linter. */
 static _Noreturn void become(const struct linter *l, const char *program, int in, int out,
 			     char **env)
 {
@@ -170,7 +170,7 @@ static _Noreturn void become(const struct linter *l, const char *program, int in
 	__builtin_trap(); /* a filter forbids even that; see spawn.c */
 }
 
-/* To its end, or as much as is read. */
+/* Reads to the end, or until the buffer is full. */
 static void read_output(int fd, struct buffer *to)
 {
 	uint8_t *at;
@@ -185,7 +185,7 @@ static void read_output(int fd, struct buffer *to)
 	}
 }
 
-/* Its exit code; -1: it did not come to one. */
+/* The exit code; -1: a signal ended the linter. */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -212,7 +212,7 @@ static int run(const struct linter *l, const char *program, struct bytes text,
 	own_close(&ends[1]);
 	if (pid > 0)
 		read_output(ends[0], out);
-	own_close(&ends[0]); /* one that prints on gets SIGPIPE */
+	own_close(&ends[0]); /* a linter that prints more gets SIGPIPE */
 	return pid > 0 ? wait_for(pid) : -1;
 }
 
@@ -220,7 +220,7 @@ static int run(const struct linter *l, const char *program, struct bytes text,
 
 struct finding {
 	size_t line, column; /* from 1 */
-	size_t number;	     /* in which order they came */
+	size_t number;	     /* in the linter's order */
 	char words[3 * WORDS_MAX + 1];
 };
 
@@ -229,7 +229,7 @@ struct findings {
 	size_t count;
 };
 
-/* A number from 1, and what is behind it; NULL: there is none. */
+/* Reads a number from 1, and returns the text behind it; NULL: there is none. */
 static const char *get_number(const char *at, size_t *ret)
 {
 	size_t digits = strspn(at, "0123456789");
@@ -241,7 +241,7 @@ static const char *get_number(const char *at, size_t *ret)
 	return at + digits;
 }
 
-/* What is no UTF-8, and what is no text, is something else then. */
+/* Invalid UTF-8 is replaced, and control characters become blanks. */
 static void set_words(struct finding *f, const char *words)
 {
 	size_t len = strnlen(words, WORDS_MAX), used;
@@ -289,7 +289,8 @@ static void get_findings(const struct linter *l, struct bytes said, struct findi
 	}
 }
 
-/* True: it says what is in the text, if anything. */
+/* Runs the linter on one text.  True: the linter works, and its findings are
+ * complete. */
 static bool ask(const struct linter *l, const char *program, struct bytes text,
 		const struct lint_order *o, struct findings *ret)
 {
@@ -305,9 +306,9 @@ static bool ask(const struct linter *l, const char *program, struct bytes text,
 	return code == 0 || ret->count > 0;
 }
 
-/* --- what is new ----------------------------------------------------------- */
+/* --- new findings -------------------------------------------------------------- */
 
-/* How many lines both texts have at their begin and at their end. */
+/* How many lines at the beginning and at the end are the same in both texts. */
 struct seam {
 	size_t head, tail, old_count, new_count;
 };
@@ -332,7 +333,7 @@ static struct seam seam_of(struct bytes old, struct bytes new)
 	return (struct seam){ lines, edit_count(end), edit_count(old), edit_count(new) };
 }
 
-/* Which line of the old text it is; 0: none. */
+/* The number of a new line in the old text; 0: it was not there. */
 static size_t old_line(const struct seam *s, size_t line)
 {
 	if (line <= s->head)
@@ -363,7 +364,7 @@ static int compare(const void *one, const void *other)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* In the reference's words. */
+/* Writes the new findings, in the reference's form. */
 static void put_new(struct buffer *to, const struct lint_order *o,
 		    const struct findings *old, struct findings *new)
 {
@@ -400,7 +401,7 @@ void lint_tell(const struct lint_order *o, struct bytes old_said, struct bytes n
 
 /* --- the process ----------------------------------------------------------- */
 
-/* False: it does not work. */
+/* False: the linter does not work. */
 static bool lint(const struct linter *l, const char *program, const struct lint_order *o)
 {
 	struct findings old = { 0 }, new;
@@ -408,11 +409,14 @@ static bool lint(const struct linter *l, const char *program, const struct lint_
 	bool works = ask(l, program, o->new, o, &new);
 
 	if (works && new.count > 0)
-		(void)ask(l, program, o->old, o, &old); /* or all of it is new */
+		(void)ask(l, program, o->old, o, &old); /* if this fails, all findings are
+							 * new */
 	buffer_init(&text, LINT_TEXT_MAX);
 	if (works)
 		put_new(&text, o, &old, &new);
-	(void)io_write_all(1, buffer_data(&text), buffer_len(&text)); /* or nobody asks */
+	(void)io_write_all(1, buffer_data(&text), buffer_len(&text)); /* fails when the
+								       * executor no
+								       * longer reads */
 	buffer_done(&text);
 	free(old.all);
 	free(new.all);
@@ -424,7 +428,7 @@ void lint_run(const void *order)
 	const struct lint_order *o = order;
 	char program[PATH_MAX];
 
-	(void)prctl(PR_SET_NAME, "hutch-lint"); /* for who looks from outside */
+	(void)prctl(PR_SET_NAME, "hutch-lint"); /* a name for users on the host */
 	for (size_t i = 0; i < ARRAY_LEN(linters); i++)
 		if (is_for(&linters[i], o->path) &&
 		    find_program(o->env, linters[i].argv[0], program) &&

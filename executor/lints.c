@@ -17,7 +17,7 @@
 
 struct lint_wait {
 	struct worker worker;
-	struct editor_answer answer; /* owned, while it was not given */
+	struct editor_answer answer; /* owned, until it was sent */
 };
 
 static void wait_free(struct worker *w)
@@ -30,7 +30,8 @@ static void wait_free(struct worker *w)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* Between the snippet and what stands behind it, as the reference has it. */
+/* Puts the linter's text between the snippet and the text behind that, as the reference
+ * does. */
 static void answer(const struct workers *s, struct editor_answer *a, struct bytes words)
 {
 	struct buffer whole;
@@ -52,7 +53,8 @@ static void answer(const struct workers *s, struct editor_answer *a, struct byte
 	editor_answer_done(a);
 }
 
-/* What it wrote is judged as if it were a stranger's: it has read what one wrote. */
+/* The worker's output is not trusted: the worker has read a linter's output, which is
+ * hostile. */
 static void answer_end(const struct workers *s, struct lint_wait *l)
 {
 	const struct buffer *got = &l->worker.got;
@@ -63,7 +65,7 @@ static void answer_end(const struct workers *s, struct lint_wait *l)
 	answer(s, &l->answer, (struct bytes){ words, len });
 }
 
-/* The edit was made, and is answered, also where it was cancelled. */
+/* A cancelled edit is answered, too: it was made. */
 static void tell(const struct workers *s, struct worker *w, enum worker_end how)
 {
 	struct lint_wait *l = (struct lint_wait *)w;
@@ -74,7 +76,7 @@ static void tell(const struct workers *s, struct worker *w, enum worker_end how)
 	answer(s, &l->answer, (struct bytes){ (const uint8_t *)words, strlen(words) });
 }
 
-/* --- a new one ------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------- */
 
 static const struct worker_kind lint = {
 	.tell = tell,

@@ -1,12 +1,13 @@
-/* lints -- edits that were made, and wait for what a linter says of them.
+/* lints -- edits that were made, and whose answers wait for a linter.
  *
- * The linter is asked by a process of its own (lint.h, workers.h), so nobody else waits
- * for it; the edit is answered when that has ended, was cancelled, or had its time,
- * LINTS_MS.  Then it and the linter, which are a process group, are killed.  What the
- * linter started beside that is a process of the sandbox like others.
+ * A worker process runs the linter (lint.h, workers.h), so no other request waits for
+ * it.  The edit is answered when the worker has ended, was cancelled, or has had its
+ * time, LINTS_MS.  Then the worker and the linter, which are one process group, are
+ * killed.  Other processes that the linter started stay, like any process of the
+ * sandbox.
  *
- * Where it cannot be asked (too many, no process, no session, everyone is paused) the
- * edit is answered at once, without a word of it. */
+ * If the linter cannot be run (too many workers, no process, no session, a pause) the
+ * edit is answered at once, without findings. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,19 +18,19 @@ struct editor_answer;
 struct exec;
 struct workers;
 
-/* At a time. */
+/* How many at a time. */
 #define LINTS_MAX 16
 #define LINTS_MS  5000
 
-/* What was edited; all borrowed. */
+/* The edit; all borrowed. */
 struct lint_edit {
 	const char *path;
 	struct bytes old, new;
-	const struct exec *exec; /* whose: how its session is started */
+	const struct exec *exec; /* how the edit's session is started */
 };
 
-/* Takes over the answer, of which `lint_at` says where the linter's words belong.
- * False: it cannot be asked, and the answer is still the caller's.  `now` as in
+/* Takes over the answer, whose `lint_at` is the offset for the findings.  False: the
+ * linter cannot be run, and the answer is still the caller's.  `now` as in
  * workers.h. */
 bool lints_start(struct workers *s, const struct lint_edit *edit,
 		 struct editor_answer *answer, int64_t now);

@@ -1,8 +1,8 @@
 /* name -- a path as one line that bash reads as that path.
  *
- * A path may hold any byte but NUL.  As it is where it is UTF-8 without control
- * characters; else as $'...' with escapes (bash(1), QUOTING). */
+ * A path may hold any byte but NUL.  Valid UTF-8 without control characters stays as it
+ * is; any other path becomes $'...' with escapes (bash(1), QUOTING). */
 #pragma once
 
-/* Allocated. */
+/* The result is allocated. */
 char *name_shown(const char *path);
