@@ -18,7 +18,7 @@
 #include "executor/files_parts.h"
 #include "executor/replies.h"
 
-/* Kept free for notes. */
+/* Bytes kept free for notes. */
 #define NOTES_MAX 4096
 
 static void (*const kinds[])(struct errand *x) = {
@@ -41,7 +41,7 @@ static void (*const kinds[])(struct errand *x) = {
 };
 _Static_assert(ARRAY_LEN(kinds) == ERRAND_KIND_COUNT, "a kind of errand has no row");
 
-/* --- what is said ------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------ */
 
 int errand_fail(struct errand *x, const char *path, int sys)
 {
@@ -101,7 +101,7 @@ static sigset_t only_sigalrm(void)
 	return set;
 }
 
-/* It is blocked, and so waits to be seen. */
+/* SIGALRM is blocked, so it stays pending and can be seen here. */
 bool errand_is_late(void)
 {
 	sigset_t set;
@@ -111,8 +111,8 @@ bool errand_is_late(void)
 
 /* --- paths --------------------------------------------------------------------- */
 
-/* What is found in "." is told by its name, what is found in "src/" as src/NAME: so
- * that it can be asked for as it was told. */
+/* The prefix that makes found names relative to the working directory: none for ".",
+ * "src/" for "src/", so that a reported name can be used in a request. */
 static void make_shown(char to[PATH_MAX], const char *path)
 {
 	size_t len = strlen(path);
@@ -144,7 +144,7 @@ int errand_open_folder(struct errand *x)
 
 /* --- the process --------------------------------------------------------------- */
 
-/* "." is told as the folder that it is. */
+/* Leaves out a "." at the end of a path. */
 static const char *tidy(char *path)
 {
 	size_t len = strlen(path);
@@ -185,7 +185,7 @@ static void do_it(struct errand *x)
 		(void)errand_fail(x, r->path, ENAMETOOLONG);
 		return;
 	}
-	if (r->kind >= ERRAND_GIT_CLONE) /* git tells it as it was told */
+	if (r->kind >= ERRAND_GIT_CLONE) /* as git itself reports it */
 		(void)tidy(x->path);
 	make_shown(x->shown, r->path);
 	kinds[r->kind](x);
@@ -197,7 +197,7 @@ void errand_run(const void *order)
 	const sigset_t late = only_sigalrm();
 	struct errand *x = mem_zeroed(1, sizeof(*x));
 
-	(void)prctl(PR_SET_NAME, "hutch-errand"); /* for who looks from outside */
+	(void)prctl(PR_SET_NAME, "hutch-errand"); /* a name for users on the host */
 	(void)sigprocmask(SIG_BLOCK, &late, NULL); /* valid arguments */
 	x->ask = o->request;
 	x->as = o->as;

@@ -1,24 +1,25 @@
-/* errand -- one errand (MSG_ERRAND), in the process that does it and nothing else.
+/* errand -- one errand (MSG_ERRAND), in a worker process of its own.
  *
- * It runs in a copy of the executor's memory, as whoever it is done for, as undumpable
- * as the executor, and holds one pipe, as descriptors 0, 1 and 2.  There it writes what
- * came of it: a whole MSG_RETURNED, and behind it the text, to the end.
+ * The process runs in a copy of the executor's memory, as the user that the errand is
+ * done for, as undumpable as the executor, and holds one pipe, as descriptors 0, 1 and
+ * 2.  It writes its result into the pipe: a whole MSG_RETURNED, and behind it the text,
+ * to the end.
  *
- * What it looks at is hostile.  It follows the paths that it was given as the kernel
- * does, so inside the sandbox's root; everything below these it reaches by descriptor
- * and through no link (walk.h).  It opens what cannot make it wait, or, where a file
- * system does, it is killed.  /proc/self would be itself, with the executor's memory:
- * what tells of a process is refused (files_parts.h).
+ * The files that it looks at are hostile.  It follows the paths that it was given as
+ * the kernel does, so inside the sandbox's root; everything below these it reaches by
+ * descriptor and through no link (walk.h).  It opens only files whose open cannot
+ * block; if a file system blocks all the same, the process is killed. /proc/self would
+ * be the process itself, with the executor's memory, so files that show a process are
+ * refused (files_parts.h).
  *
- *	errand.c	which errand it is, and how it is told
+ *	errand.c	which errand it is, and how it is reported
  *	errand_list.c	list, glob
  *	errand_change.c	stat, move, remove, mkdir
  *	errand_grep.c	grep
  *	errand_git.c	git: clone, branch, setup (git.h)
  *	errand_changes.c	git: changes, diff
  *	errand_repository.c	git's hook, microagents
- *	errand_account.c	who a user is: passwd and group
- */
+ *	errand_account.c	a user's ids, from passwd and group */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -30,32 +31,33 @@
 
 struct exec;
 
-/* What the process is given. */
+/* The input of the process. */
 struct errand_order {
 	uint32_t id;
 	const struct errand_request *request; /* borrowed */
-	/* Borrowed; how commands of its session are run; NULL: it has none yet. */
+	/* Borrowed; how commands of its session are run; NULL: the session has no shell
+	 * yet. */
 	const struct exec *as;
 };
 
-/* Does it and exits; `order` is a struct errand_order. */
+/* Does the errand and exits; `order` is a struct errand_order. */
 void errand_run(const void *order);
 
-/* --- between its parts --------------------------------------------------------- */
+/* --- shared by its parts -------------------------------------------------------- */
 
 struct errand {
 	const struct errand_request *ask; /* borrowed */
 	const struct exec *as;		  /* borrowed; as above */
 	char path[PATH_MAX];		  /* absolute */
-	char other[PATH_MAX];		  /* of a move: absolute */
-	char shown[PATH_MAX]; /* stands before the names that are found: "" or DIR/ */
+	char other[PATH_MAX];		  /* of a move: the target, absolute */
+	char shown[PATH_MAX]; /* a prefix for found names: "" or DIR/ */
 	struct buffer text;   /* holds action_errand_max() */
-	struct returned end;  /* all 0 to begin with: done */
-	char target[PATH_MAX]; /* end.stat.target may be here */
+	struct returned end;  /* all 0 at first: done */
+	char target[PATH_MAX]; /* a buffer that end.stat.target may point to */
 };
 
-/* What a kind does.  It fills in `text` and `end`; of `end` the directory, and where
- * there is none yet a path, are filled in for it. */
+/* The kinds of errands.  Each fills in `text` and `end`; the directory in `end`, and
+ * the path if it is still NULL, are filled in afterwards. */
 void errand_list(struct errand *x);
 void errand_glob(struct errand *x);
 void errand_stat(struct errand *x);
@@ -72,26 +74,26 @@ void errand_git_hooks(struct errand *x);
 void errand_microagents(struct errand *x);
 void errand_account(struct errand *x);
 
-/* It failed at `path` (NULL: its own), which stays as long as `x`, with this errno.
- * -1, for the caller to return. */
+/* The errand failed with this errno at `path` (NULL: at x->path), which must live as
+ * long as `x`.  Returns -1, for the caller to return. */
 int errand_fail(struct errand *x, const char *path, int sys);
 
-/* It is not done, for this reason, a sentence: OUTCOME_REFUSED. */
+/* The errand is refused (OUTCOME_REFUSED) for this reason, a sentence.  Returns -1. */
 int errand_refuse(struct errand *x, const char *why);
 
-/* The folder at x->path, for reading: errand_fail() where there is none, or where it
- * tells of a process. */
+/* Opens the folder at x->path for reading. errand_fail() if there is none, or if the
+ * folder shows a process. */
 int errand_open_folder(struct errand *x);
 
-/* Asked to come to an end, with what there is.  A system call: not to be made for each
- * byte. */
+/* True once the process was asked (SIGALRM) to end with the results so far.  Costs a
+ * system call: not to be called for each byte. */
 bool errand_is_late(void);
 
-/* Puts "[...]", a line of what is to be known beside the result, at the end of the text,
- * for which there is always room. */
+/* Adds a line "[...]" with a note for the reader at the end of the text, which always
+ * has room for notes. */
 void errand_note(struct errand *x, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Puts a line into the text, unless it is full; then it, and all that follow, are counted
- * as cut.  True: there is room for more. */
+/* Adds a line to the text, unless it is full; then this line, and all that follow,
+ * count as cut.  True: there is room for more. */
 bool errand_line(struct errand *x, const char *line, size_t len);

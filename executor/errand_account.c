@@ -11,8 +11,9 @@
 #include "base/own.h"
 #include "executor/files_parts.h"
 
-/* Docker's rules: a name, or else a number that need not have a line; a group that was asked
- * for is the only one; else the line's own, and all that name the user as a member. */
+/* Docker's rules: a name, or else a number, which need not be in passwd; a group that
+ * was asked for is the only one; otherwise the group in the user's line, and all groups
+ * that list the user as a member. */
 
 enum { PASSWD, GROUP, FILES };
 
@@ -25,7 +26,8 @@ struct person {
 
 static const char *const names[FILES] = { [PASSWD] = "passwd", [GROUP] = "group" };
 
-/* For reading; -2: there is no such file, which then has no lines; -1: it failed. */
+/* Opens a file for reading; -2: there is no such file, which then has no lines; -1: it
+ * failed. */
 static int open_file(struct errand *x, int which)
 {
 	struct stat st;
@@ -57,7 +59,7 @@ static int find(struct errand *x, int which, const char *text, struct account *r
 	return is_id ? 0 : errand_fail(x, names[which], ENOENT);
 }
 
-/* Root is root in any sandbox. */
+/* Root need not be in passwd: it exists in any sandbox. */
 static int find_user(struct errand *x, struct person *p)
 {
 	int found = find(x, PASSWD, x->ask->other, &p->account);

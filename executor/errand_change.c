@@ -69,7 +69,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A slash behind a link would be what it leads to. */
+/* A slash behind a link would mean the link's target. */
 static void cut_slashes(char *path)
 {
 	size_t len = strlen(path);
@@ -78,8 +78,8 @@ static void cut_slashes(char *path)
 		path[--len] = '\0';
 }
 
-/* Not every file system can refuse to replace by itself (EINVAL); there it is looked
- * before. */
+/* Not every file system can refuse to replace a file (EINVAL); there the target is
+ * checked before. */
 static int rename_to_new(const char *from, const char *to)
 {
 	if (sys_renameat2(AT_FDCWD, from, AT_FDCWD, to, KERNEL_RENAME_NOREPLACE) == 0)
@@ -92,7 +92,8 @@ static int rename_to_new(const char *from, const char *to)
 	return -1;
 }
 
-/* The folder of the other path, in a buffer that a move has no other use for. */
+/* The target's folder.  Its path is put into a buffer that a move does not use
+ * otherwise. */
 static const char *other_folder(struct errand *x)
 {
 	int len = (int)(strrchr(x->other, '/') - x->other);
@@ -102,7 +103,8 @@ static const char *other_folder(struct errand *x)
 	return x->target;
 }
 
-/* Which path it failed at; NULL: the first, which is told where it is not there. */
+/* The path to blame for the errno; NULL: the source, which is also reported as
+ * missing. */
 static const char *culprit(struct errand *x, int sys)
 {
 	const char *folder = other_folder(x);
@@ -121,7 +123,8 @@ static const char *culprit(struct errand *x, int sys)
 	return sys == ENAMETOOLONG || sys == ELOOP ? x->other : NULL;
 }
 
-/* What is no folder is there, other than what is in it. */
+/* Reports a failed move.  A target below a file that is no folder is an error, not
+ * NOT_FOUND: that file exists. */
 static void fail_to_move(struct errand *x, int sys)
 {
 	const char *path = culprit(x, sys);
@@ -142,7 +145,7 @@ void errand_move(struct errand *x)
 
 /* --- remove -------------------------------------------------------------------- */
 
-/* A failure ends it: what is left is still there. */
+/* Removes one name.  A failure ends the errand: the rest stays. */
 static enum walk_step removed(struct errand *x, const struct walk_name *n, int flags)
 {
 	if (unlinkat(n->folder, n->name, flags) == 0 || errno == ENOENT)
@@ -154,8 +157,8 @@ static enum walk_step removed(struct errand *x, const struct walk_name *n, int f
 	return WALK_END;
 }
 
-/* A folder is tried at once: of a mount the kernel says that it is busy before it says
- * that it is not empty, and so nothing in one is touched. */
+/* A folder is removed at once if possible.  For a mount the kernel reports that it is
+ * busy rather than not empty, so nothing in a mount is removed. */
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
 	if (n->type != DT_DIR)
@@ -167,7 +170,8 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	return removed(who, n, AT_REMOVEDIR);
 }
 
-/* What is in it still could not be looked into, or is new: the end will tell. */
+/* A folder that is not empty now has entries that could not be read, or new ones: the
+ * end reports that. */
 static enum walk_step on_left(void *who, const struct walk_name *n)
 {
 	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY)
@@ -181,8 +185,8 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-/* And then the folder itself: where it is not empty by then, that is for what could
- * not be looked into. */
+/* Removes the entries, then the folder itself.  If the folder is not empty then, the
+ * errno of the folder that could not be read is reported. */
 static int remove_all(struct errand *x)
 {
 	struct walk w = { .on_name = on_name, .on_left = on_left, .is_late = is_late,
@@ -204,7 +208,7 @@ static int remove_all(struct errand *x)
 	return -1;
 }
 
-/* That it is a mount, or "/", the first attempt says; see on_name(). */
+/* The first rmdir(2) fails for a mount, or for "/", as in on_name(). */
 static int remove_folder(struct errand *x)
 {
 	if (rmdir(x->path) == 0)
@@ -214,7 +218,7 @@ static int remove_folder(struct errand *x)
 	return remove_all(x);
 }
 
-/* The kernel says of ".." that it is not empty, and it is to stay so. */
+/* ".." must not be removed recursively: the kernel only says that it is not empty. */
 static bool is_name(const char *path)
 {
 	const char *last = strrchr(path, '/') + 1;
@@ -234,7 +238,8 @@ void errand_remove(struct errand *x)
 
 /* --- mkdir --------------------------------------------------------------------- */
 
-/* What is there by now is somebody's, and a read-only one is fine, too. */
+/* A folder that exists by now belongs to another process and is fine, even on a
+ * read-only file system. */
 static int make_one(const char *path)
 {
 	if (mkdir(path, NEW_FOLDER_MODE) == 0)
@@ -243,8 +248,9 @@ static int make_one(const char *path)
 	return is_folder(path) ? 0 : sys;
 }
 
-/* Those above it, then itself.  Where that fails, `path` ends with the one that could
- * not be made: of those below it the kernel would say that they are not there. */
+/* Makes the missing folders above the path, then the path itself.  On failure `path` is
+ * cut behind the folder that could not be made: for the ones below it the kernel would
+ * only report ENOENT. */
 static int make_all(char *path)
 {
 	for (char *at = path + 1; (at = strchr(at, '/')); at++) {

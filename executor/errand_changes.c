@@ -17,10 +17,11 @@
 #include "executor/name.h"
 #include "executor/walk.h"
 
-/* What git may print of names; more changes are told to be too many. */
+/* Bytes of names that git may print; more are an error: too many changes. */
 #define NAMES_MAX (8u << 20)
 
-/* --- with what it is compared ------------------------------------------------------- */
+/* --- the base to compare with
+ * -------------------------------------------------------- */
 
 static char *commit_of(struct git *g, const char *name)
 {
@@ -30,8 +31,8 @@ static char *commit_of(struct git *g, const char *name)
 				     "--end-of-options", commit));
 }
 
-/* Where the branch left the one that its clone began with; where they have nothing in
- * common, that one. */
+/* The commit where the branch left the branch that the clone began with; without a
+ * common commit, the latter branch. */
 static char *fork_point(struct git *g)
 {
 	char *base =
@@ -40,9 +41,9 @@ static char *fork_point(struct git *g)
 	return base ? base : commit_of(g, "refs/remotes/origin/HEAD");
 }
 
-/* The first that there is, as the reference has it, but that nothing is asked over the
- * network: what origin has of this branch; the fork point; without either, what was
- * committed; nothing at all.  NULL: it failed. */
+/* The first that exists of these, as in the reference, but without asking over the
+ * network: origin's state of this branch; the fork point; the last commit; the empty
+ * tree.  NULL: it failed. */
 static char *base_of(struct git *g)
 {
 	AUTO_FREE char *branch =
@@ -57,7 +58,7 @@ static char *base_of(struct git *g)
 		    : git_text(g, GIT_WORDS("hash-object", "-t", "tree", "/dev/null"));
 }
 
-/* The one that was asked for, or that; NULL: it has been said why not. */
+/* The base of the request, or the default one; NULL: the error is reported. */
 static char *find_base(struct errand *x, struct git *g)
 {
 	char *base = *x->ask->other ? commit_of(g, x->ask->other) : base_of(g);
@@ -81,7 +82,7 @@ static bool is_repository(struct git *g)
 
 /* --- changes ------------------------------------------------------------------------ */
 
-/* A path behind its status. */
+/* A path with its status. */
 struct change {
 	char status;
 	char *path; /* owned */
@@ -117,7 +118,7 @@ static void add(struct changes *c, char status, const char *before, const char *
 	c->all[c->count++] = (struct change){ status, text_format("%s%s", before, path) };
 }
 
-/* Records that end with a byte 0; NULL: there is no further one that is whole. */
+/* The next record that ends with a byte 0; NULL: there is no further complete one. */
 static const char *next(const char **at, const char *end)
 {
 	const char *from = *at,
@@ -127,7 +128,7 @@ static const char *next(const char **at, const char *end)
 	return zero ? from : NULL;
 }
 
-/* A file that is another kind of thing now was changed. */
+/* A file whose type has changed counts as changed. */
 static char status_of(const char *word)
 {
 	return *word == 'T' ? 'M' : *word && strchr("MADU", *word) ? *word : '\0';
@@ -145,7 +146,8 @@ static void take_tracked(struct changes *c, const char *before)
 	}
 }
 
-/* One with a slash behind it is a repository below, whose files are not this one's. */
+/* A path with a slash at its end is a repository below, whose files do not belong to
+ * this one. */
 static void take_paths(struct changes *c, char status, const char *before)
 {
 	const char *at = (const char *)buffer_data(&c->git.out);
@@ -156,7 +158,7 @@ static void take_paths(struct changes *c, char status, const char *before)
 			add(c, status, before, path);
 }
 
-/* Records of NUL; -1: it failed, and that is said. */
+/* Runs git for records that end with NUL; -1: it failed, and the error is reported. */
 static int ask_names(struct changes *c, const char *what, const char *const *words)
 {
 	c->git.most = NAMES_MAX;
@@ -165,7 +167,8 @@ static int ask_names(struct changes *c, const char *what, const char *const *wor
 	return code == 0 ? 0 : git_fail(c->x, &c->git, what);
 }
 
-/* Of the folder that git runs in; `before` stands in front of its paths. */
+/* Collects the changes in the folder that git runs in; `before` is put in front of its
+ * paths. */
 static int collect(struct changes *c, const char *before)
 {
 	AUTO_FREE char *base = find_base(c->x, &c->git);
@@ -180,7 +183,7 @@ static int collect(struct changes *c, const char *before)
 		      GIT_WORDS("ls-files", "-z", "--others", "--exclude-standard")) < 0)
 		return -1;
 	take_paths(c, 'A', before);
-	/* Beside a commit git calls these changed. */
+	/* Compared with a commit, git calls these files changed. */
 	if (ask_names(c, "tell what is unmerged",
 		      GIT_WORDS("diff", "--name-only", "--diff-filter=U", "-z",
 				"--relative", "--")) < 0)
@@ -189,7 +192,7 @@ static int collect(struct changes *c, const char *before)
 	return 0;
 }
 
-/* Folders with a .git in them, of the first level. */
+/* Collects folders of the first level with a .git in them. */
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
 	struct changes *c = who;
@@ -232,7 +235,7 @@ static int collect_all(struct changes *c)
 	return collect_below(c);
 }
 
-/* Of one path what is unmerged stands first. */
+/* Sorts by path; for equal paths an unmerged entry comes first. */
 static int compare(const void *one, const void *other)
 {
 	const struct change *a = one, *b = other;
@@ -291,7 +294,7 @@ void errand_git_changes(struct errand *x)
 
 /* --- diff --------------------------------------------------------------------------- */
 
-/* What one side has; bytes NULL: there is no such file. */
+/* The content on one side; bytes NULL: there is no such file. */
 struct side {
 	uint8_t *bytes; /* owned */
 	size_t len;
@@ -306,7 +309,8 @@ static int too_large(struct errand *x)
 	return errand_refuse(x, why);
 }
 
-/* Cuts the path behind the last folder that is there; what is left is a name in it. */
+/* Cuts the path behind the last folder that exists; returns the rest, which is a name
+ * in it. */
 static char *split(char folder[PATH_MAX])
 {
 	struct stat st;
@@ -322,8 +326,8 @@ static char *split(char folder[PATH_MAX])
 	return rest;
 }
 
-/* The id of the file that the base has by that name, which a partial clone need not have;
- * allocated, NULL: there is none. */
+/* Finds the blob that the base has under that name.  A partial clone may lack its
+ * content. *ret is allocated, or stays NULL: there is none. */
 static int find_committed(struct errand *x, struct git *g, const char *base, const char *name,
 			  char **ret)
 {
@@ -333,7 +337,7 @@ static int find_committed(struct errand *x, struct git *g, const char *base, con
 						     "--", *name ? name : "."));
 	if (!line)
 		return git_fail(x, g, "compare");
-	/* Folders have none, nor has a repository in it. */
+	/* Folders have no blob, nor has a repository in it. */
 	if (sscanf(line, "%*o %7s %64[0-9a-f]", type, id) == 2 && !strcmp(type, "blob"))
 		*ret = text_copy(id);
 	return 0;
@@ -355,7 +359,7 @@ static int read_committed(struct errand *x, struct git *g, const char *id, struc
 	return 0;
 }
 
-/* To the end, or one byte more than there may be. */
+/* Reads to the end, or one byte more than the limit. */
 static int read_file(struct errand *x, int fd, struct side *ret)
 {
 	*ret = (struct side){ mem_new(ERRAND_SIDE_MAX + 1), 0 };
@@ -373,7 +377,7 @@ static int read_file(struct errand *x, int fd, struct side *ret)
 	return too_large(x);
 }
 
-/* Of a link, git knows what it says. */
+/* For git, the content of a link is its target. */
 static int read_link(struct errand *x, int at, struct side *ret)
 {
 	*ret = (struct side){ mem_new(PATH_MAX), 0 };
@@ -385,7 +389,7 @@ static int read_link(struct errand *x, int at, struct side *ret)
 	return 0;
 }
 
-/* In a repository there may be links to anything, /proc/self too, which is us. */
+/* A repository may have links to anything, /proc/self too, which is this process. */
 static int open_present(const struct errand *x, int flags, struct stat *ret)
 {
 	AUTO_CLOSE int fd = files_at(AT_FDCWD, x->path, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -423,7 +427,7 @@ static bool is_text(const struct side *s)
 	       (!memchr(s->bytes, 0, s->len) && utf8_is_valid(s->bytes, s->len, false));
 }
 
-/* "ORIGINAL MODIFIED\n", in bytes or "-", and both. */
+/* Writes "ORIGINAL MODIFIED\n", two sizes in bytes or "-", and both texts. */
 static void tell_sides(struct errand *x, const struct side *old, const struct side *new)
 {
 	char head[64], one[24] = "-", other[24] = "-";

@@ -9,9 +9,10 @@
 #include "executor/git.h"
 #include "executor/name.h"
 
-/* --- what is told of a repository ------------------------------------------------- */
+/* --- a repository's state
+ * ------------------------------------------------------------ */
 
-/* KEY VALUE, a line. */
+/* Adds a line KEY VALUE. */
 static void tell(struct errand *x, const char *key, const char *value)
 {
 	AUTO_FREE char *shown = name_shown(value);
@@ -20,7 +21,8 @@ static void tell(struct errand *x, const char *key, const char *value)
 	(void)errand_line(x, line, strlen(line)); /* few and short */
 }
 
-/* How many commits each has that the other has not; git says "AHEAD\tBEHIND". */
+/* Reports how many commits each has that the other lacks; git prints
+ * "AHEAD\tBEHIND". */
 static void tell_distance(struct errand *x, struct git *g)
 {
 	AUTO_FREE char *both =
@@ -35,7 +37,7 @@ static void tell_distance(struct errand *x, struct git *g)
 	tell(x, "behind", b);
 }
 
-/* What is not there is not told: no branch, no commit yet, no upstream. */
+/* Reports the state.  A missing branch, commit or upstream is left out. */
 static void tell_state(struct errand *x, struct git *g)
 {
 	AUTO_FREE char *branch =
@@ -58,7 +60,8 @@ static void tell_state(struct errand *x, struct git *g)
 
 /* --- clone ------------------------------------------------------------------------ */
 
-/* git asks it with "store" and "erase" too, and there it has nothing to say. */
+/* A credential helper. git calls it for "store" and "erase" too, where it prints
+ * nothing. */
 #define HELPER "!f() { test \"$1\" = get && cat <&9; }; f"
 _Static_assert(GIT_SECRET_FD == 9, "the helper reads from another descriptor");
 
@@ -129,7 +132,7 @@ static int switch_to(struct errand *x, struct git *g)
 	AUTO_FREE char *what =
 		text_format("%s the branch %s", is_new ? "make" : "go to", name);
 
-	/* Else `-x` would be an option, and `@{-1}` another branch. */
+	/* Otherwise `-x` would be an option, and `@{-1}` another branch. */
 	if (git_run(g, GIT_WORDS("check-ref-format", "--allow-onelevel", name)) != 0 ||
 	    *name == '-') {
 		AUTO_FREE char *why = text_format("%s is no name for a branch.", name);
@@ -140,7 +143,7 @@ static int switch_to(struct errand *x, struct git *g)
 	return code == 0 ? 0 : git_fail(x, g, what);
 }
 
-/* The folder is to be there, and is told otherwise in git's words. */
+/* The folder must exist; other errors are reported in git's words. */
 static int begin(struct errand *x, struct git *g)
 {
 	AUTO_CLOSE int folder = errand_open_folder(x);
@@ -185,7 +188,7 @@ static int set(struct errand *x, struct git *g, const char *key, const char *val
 	return 0;
 }
 
-/* By the path that git itself compares with: without links. */
+/* Compares the path as git does: without links. */
 static int make_safe(struct errand *x, struct git *g)
 {
 	static const char key[] = "safe.directory";
@@ -202,7 +205,7 @@ static int make_safe(struct errand *x, struct git *g)
 	return 0;
 }
 
-/* One that is there is fine, and nothing of it is changed. */
+/* Makes a repository.  An existing one is kept as it is. */
 static int init(struct errand *x, struct git *g)
 {
 	AUTO_FREE char *path = text_format("%s/.git", x->path);

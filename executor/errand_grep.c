@@ -23,24 +23,26 @@
 #include "executor/pattern.h"
 #include "executor/ripgrep.h"
 
-/* What is left of the time for last words when it is late: less than errands.c gives. */
+/* The time for the lines of files once the errand is late: less than errands.c
+ * gives. */
 #define LATE_MS 200
 
 struct search {
 	struct errand *x;
 	struct prepared prepared; /* owned */
-	char *rust;		  /* owned; NULL: there are no words for it */
+	char *rust;		  /* owned; NULL: ripgrep cannot express the pattern */
 	struct glob *include;	  /* owned; NULL: all files */
 	bool has_path;		  /* `include` is about paths, not names */
 	struct grep_paths found;  /* owned */
 	struct buffer lines;	  /* of one file, each with a 0 behind it */
-	const char *shown;	  /* its name, for its lines */
-	uint32_t told, wanted;	  /* lines */
-	bool has_more;		  /* one that is not told */
-	int64_t due;		  /* when it is too late even for that */
+	const char *shown;	  /* the file's name, to put before its lines */
+	uint32_t told, wanted;	  /* numbers of lines */
+	bool has_more;		  /* there is a line that is not reported */
+	int64_t due;		  /* when it is too late for lines, too; 0: not late
+				   * yet */
 };
 
-/* --- what is asked for ------------------------------------------------------ */
+/* --- the request ------------------------------------------------------------ */
 
 static int read_pattern(struct search *s)
 {
@@ -60,7 +62,7 @@ static int read_pattern(struct search *s)
 	return errand_refuse(s->x, why);
 }
 
-/* Without a slash it is about the name, wherever the file is. */
+/* Without a slash the glob is matched with the file's name alone. */
 static int read_include(struct search *s)
 {
 	const char *include = s->x->ask->include, *why = NULL;
@@ -91,7 +93,8 @@ static bool wants(void *who, const char *path)
 
 /* --- the lines of a file ---------------------------------------------------- */
 
-/* The search is a process and a loop of its own: it reads the clock once it is late. */
+/* The search is a process and a loop of its own, so it reads the clock itself, and only
+ * once it is late. */
 static bool is_past(void *who)
 {
 	struct search *s = who;
@@ -124,7 +127,8 @@ static bool on_line(void *who, const struct grep_line *line)
 	       buffer_append(&s->lines, left, strlen(left) + 1);
 }
 
-/* `told` were before, and those count that there is room for.  False: it is not for all. */
+/* Adds the lines to the text.  `told` lines were reported before; only lines for which
+ * there is room are counted.  False: there is no room for all. */
 static bool put_lines(struct search *s, uint32_t told)
 {
 	const char *at = (const char *)buffer_data(&s->lines);
@@ -139,7 +143,7 @@ static bool put_lines(struct search *s, uint32_t told)
 	return true;
 }
 
-/* False: no further file is of interest. */
+/* False: no further file is to be searched. */
 static bool tell_file(struct search *s, struct grep *g, int fd, const char *path)
 {
 	AUTO_FREE char *shown = name_shown(path);
@@ -151,7 +155,7 @@ static bool tell_file(struct search *s, struct grep *g, int fd, const char *path
 	enum grep_end end = grep_file(g, fd);
 	if (end == GREP_FOUND || end == GREP_ENDED)
 		return put_lines(s, told) && !s->has_more;
-	s->told = told; /* what has been seen of no text does not count */
+	s->told = told; /* lines of a file that is not text do not count */
 	s->has_more = had_more;
 	return true;
 }
@@ -208,7 +212,7 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-/* Below it are /proc and /sys, where reading can take for ever. */
+/* Below the root are /proc and /sys, where reading can take for ever. */
 static bool is_root(int folder)
 {
 	struct stat a, b;
@@ -217,7 +221,7 @@ static bool is_root(int folder)
 	       (a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/* It waits, since errand.c has blocked it. */
+/* SIGALRM stays pending, since errand.c has blocked it. */
 static int open_late(void)
 {
 	sigset_t set;
@@ -227,7 +231,7 @@ static int open_late(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* By the rootfs' own, where there is one and it knows how. */
+/* Searches with the rootfs' own ripgrep, if there is one that supports the pattern. */
 static int ask_ripgrep(struct search *s, int folder)
 {
 	const char *include = s->x->ask->include;
@@ -256,7 +260,8 @@ static void search_folder(struct search *s, int folder)
 	put_notes(s);
 }
 
-/* One that was named is searched whatever its name is, and what it is is told. */
+/* Searches a file that the request names, whatever its name is, and reports if it is no
+ * text. */
 static void search_file(struct search *s, int fd)
 {
 	struct grep g = reader(s);
@@ -283,7 +288,8 @@ static void search_file(struct search *s, int fd)
 	put_notes(s);
 }
 
-/* What is no folder is opened through the link that it may be, and without waiting. */
+/* Searches a folder or a file.  A file is opened through a link if it is one, and
+ * without blocking. */
 static void search_place(struct search *s)
 {
 	struct errand *x = s->x;

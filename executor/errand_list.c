@@ -17,7 +17,7 @@
 #include "executor/name.h"
 #include "executor/walk.h"
 
-/* One of the two, while it walks. */
+/* The state of a list or a glob while it walks. */
 struct search {
 	struct errand *x;
 	struct finds finds;
@@ -25,7 +25,7 @@ struct search {
 	bool wants_folders; /* the pattern ends with a slash */
 };
 
-/* --- what was found --------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------- */
 
 static void put_finds(struct search *s, const char *before)
 {
@@ -42,7 +42,7 @@ static void put_finds(struct search *s, const char *before)
 	}
 }
 
-/* What a reader has to know beside it. */
+/* Adds notes for the reader. */
 static void put_notes(struct search *s, const struct walk *w)
 {
 	struct errand *x = s->x;
@@ -155,8 +155,8 @@ static int by_time(const void *one, const void *other)
 	return strcmp(a->path, b->path);
 }
 
-/* An absolute pattern begins at the root, whatever the path is; from there the parts
- * that stand for themselves alone are a path. */
+/* An absolute pattern begins at the root, whatever the path is; its first parts without
+ * wildcards become the path. */
 static const char *take_root(struct errand *x, const char *pattern)
 {
 	size_t slashes = strspn(pattern, "/"), len = 0;

@@ -26,7 +26,7 @@
 #define HOOK	      "pre-commit"
 #define KEPT	      "pre-commit.local"
 
-/* By this line it is known again. */
+/* The line that marks a hook of ours. */
 #define MARK "# hutch: install_git_hooks"
 
 static const char hook[] =
@@ -39,7 +39,8 @@ static const char hook[] =
 	"\texec \"${0%/*}/" KEPT "\" \"$@\"\n"
 	"fi\n";
 
-/* A regular file, through no link; whoever may read it may run it.  1: it is not there. */
+/* Makes the script executable for the users who may read it.  It must be a regular file,
+ * reached through no link.  1: there is no script. */
 static int make_executable(struct errand *x, int folder)
 {
 	struct stat st;
@@ -62,7 +63,7 @@ static int make_executable(struct errand *x, int folder)
 	return 0;
 }
 
-/* A link, and what cannot be read, is somebody else's. */
+/* Whether the hook is ours.  A link, and a file that cannot be read, is not. */
 static bool is_ours(int hooks)
 {
 	char text[256];
@@ -91,7 +92,7 @@ static int keep_other(struct errand *x, int hooks)
 			     "where the first would be kept: nothing was changed.");
 }
 
-/* Whole, or not at all. */
+/* Writes the hook whole, or not at all. */
 static int put_hook(struct errand *x, int hooks)
 {
 	static const char name[] = HOOK ".hutch";
@@ -99,7 +100,7 @@ static int put_hook(struct errand *x, int hooks)
 		hooks, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0755);
 
 	if (fd < 0 && errno == EEXIST &&
-	    unlinkat(hooks, name, 0) == 0) /* of one that was killed */
+	    unlinkat(hooks, name, 0) == 0) /* left by a process that was killed */
 		fd = openat(hooks, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return errand_fail(x, NULL, errno);
@@ -107,11 +108,11 @@ static int put_hook(struct errand *x, int hooks)
 	    renameat(hooks, name, hooks, HOOK) == 0)
 		return 0;
 	int sys = errno;
-	(void)unlinkat(hooks, name, 0); /* what is left is said anyway */
+	(void)unlinkat(hooks, name, 0); /* the failure is reported anyway */
 	return errand_fail(x, NULL, sys);
 }
 
-/* Where this repository has them; x->path becomes that, for what is told. */
+/* Opens the repository's folder for hooks; x->other becomes its path, for reports. */
 static int open_hooks(struct errand *x, struct git *g)
 {
 	g->may_hook = true;
@@ -135,7 +136,7 @@ static void install(struct errand *x, struct git *g)
 		return;
 	AUTO_FREE char *path = text_format("%s/" HOOK, x->other);
 	AUTO_FREE char *shown = name_shown(path);
-	(void)errand_line(x, shown, strlen(shown)); /* alone */
+	(void)errand_line(x, shown, strlen(shown)); /* the only line */
 }
 
 void errand_git_hooks(struct errand *x)
@@ -163,7 +164,8 @@ struct agents {
 	const char *folder;
 };
 
-/* "LEN PATH\n", and so many bytes; "- PATH\n": it is too large, or could not be read. */
+/* Adds "LEN PATH\n" and LEN bytes; or "- PATH\n": the file is too large, or could not
+ * be read. */
 static void put_agent(struct agents *a, const char *path, const void *bytes, size_t len)
 {
 	struct errand *x = a->x;
@@ -180,7 +182,7 @@ static void put_agent(struct agents *a, const char *path, const void *bytes, siz
 	(void)buffer_append(&x->text, bytes, len);
 }
 
-/* What is no regular file is not there. */
+/* Adds one file.  A file that is not regular is left out. */
 static void take_agent(struct agents *a, const char *path)
 {
 	AUTO_FREE char *bytes = mem_new(AGENT_MAX + 1);
@@ -232,7 +234,7 @@ static int by_text(const void *one, const void *other)
 	return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* One that is not there has none. */
+/* Collects the files of the folder; a missing folder has none. */
 static void find_agents(struct agents *a)
 {
 	struct walk w = { .on_name = on_name, .is_late = is_late, .who = a };
@@ -245,7 +247,7 @@ static void find_agents(struct agents *a)
 		qsort(a->paths.items, a->paths.count, sizeof(*a->paths.items), by_text);
 }
 
-/* What others call the same, of a repository that works with agents. */
+/* Files of the same purpose that other tools use. */
 static const char *const others[] = { ".openhands_instructions", ".cursorrules",
 				      "AGENTS.md", "agents.md", "AGENT.md" };
 

@@ -14,14 +14,14 @@
 #include "executor/spawn.h"
 #include "executor/workers.h"
 
-/* From "tell what you have" to SIGKILL: what it stands in may be a folder that comes from a busy
- * disk. */
+/* From SIGALRM, which asks for the results so far, to SIGKILL: the process may be
+ * reading a folder from a busy disk. */
 #define LAST_WORDS_MS 2000
 
 struct errand_child {
 	struct worker worker;
 	char *path, *cwd; /* owned */
-	size_t most;	  /* bytes of its text */
+	size_t most;	  /* most bytes of its text */
 };
 
 static void child_free(struct worker *w)
@@ -33,7 +33,7 @@ static void child_free(struct worker *w)
 	free(c);
 }
 
-/* --- what is said ------------------------------------------------------------ */
+/* --- reports ----------------------------------------------------------------- */
 
 static void say(const struct workers *s, uint32_t id, const struct returned *x,
 		struct bytes text)
@@ -56,8 +56,8 @@ static void say_failure(const struct workers *s, const struct errand_child *c,
 	say(s, c->worker.id, &x, (struct bytes){ 0 });
 }
 
-/* Nothing came of it: a step before it began failed, its time was over, or somebody
- * sent it a signal. */
+/* Reports an errand without a result: a step before it began failed, its time was over,
+ * or a signal ended it. */
 static void say_nothing(const struct workers *s, const struct errand_child *c)
 {
 	struct failed failed;
@@ -70,8 +70,8 @@ static void say_nothing(const struct workers *s, const struct errand_child *c)
 		say_failure(s, c, OUTCOME_ERROR, EINTR);
 }
 
-/* It has ended.  What it wrote is judged as if it were a stranger's: it has looked at
- * hostile files. */
+/* Reports an errand whose process has ended.  Its output is not trusted: the process
+ * has read hostile files. */
 static void say_end(const struct workers *s, const struct errand_child *c)
 {
 	const struct buffer *got = &c->worker.got;
@@ -96,7 +96,7 @@ static void tell(const struct workers *s, struct worker *w, enum worker_end how)
 	say_failure(s, c, how == WORKER_LATE ? OUTCOME_TIMED_OUT : OUTCOME_CANCELLED, 0);
 }
 
-/* --- a new one --------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------- */
 
 static const struct worker_kind errand = {
 	.tell = tell,

@@ -1,19 +1,19 @@
-/* errands -- MSG_ERRAND: what is looked for or changed in folders, each by a process
- * of its own (errand.h, workers.h), so that no tree, however large, and no file system
- * that does not answer keeps anybody else waiting.
+/* errands -- MSG_ERRAND: searches and changes in folders, each by a process of its own
+ * (errand.h, workers.h), so that no large tree, and no file system that does not
+ * answer, makes other requests wait.
  *
- * An errand is told about once: when its process has ended, was cancelled, or had its
- * time and did not come back.  What is to be said goes to the workers' `replies`. */
+ * An errand is reported once: when its process has ended, was cancelled, or did not end
+ * when its time was over.  Reports go to the workers' `replies`. */
 #pragma once
 #include <stdint.h>
 
 struct errand_order;
 struct workers;
 
-/* More than these get OUTCOME_ERROR, EAGAIN. */
+/* A further errand gets OUTCOME_ERROR, EAGAIN. */
 #define ERRANDS_MAX 16
 
-/* `o->request->place` says whose it is, whatever the session is; `run` is what the
- * process does: errand_run().  `now` as in workers.h. */
+/* Starts an errand.  `o->request->place` says which user it runs as, whatever the
+ * session is; `run` is the process's function: errand_run().  `now` as in workers.h. */
 void errands_start(struct workers *s, const struct errand_order *o,
 		   void (*run)(const void *order), int64_t now);

@@ -19,16 +19,16 @@
 #include "executor/errand.h"
 #include "executor/spawn.h"
 
-/* What it prints unless more was asked for, and what of its complaints is kept. */
+/* The default limit of git's output, and how much of its error messages is kept. */
 #define OUT_MAX	 (64u << 10)
 #define SAID_MAX (16u << 10)
 
-/* Of its complaint, in a sentence. */
+/* Bytes of git's reason that are quoted in a sentence. */
 #define WHY_MAX 600
 
-/* --- where it is ------------------------------------------------------------ */
+/* --- finding the program ------------------------------------------------------ */
 
-/* One that is relative would have the repository decide. */
+/* A relative folder is left out: it would let the repository choose the program. */
 static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
 {
 	if (len == 0 || *dir != '/' || len >= PATH_MAX)
@@ -71,11 +71,11 @@ void git_done(struct git *g)
 	buffer_done(&g->said);
 }
 
-/* --- what it is told -------------------------------------------------------- */
+/* --- arguments and environment ------------------------------------------------ */
 
-/* For every command.  `core.fsmonitor` is a program in old versions, and empty is none
- * in all of them; an empty `credential.helper` is none of all that files name; what
- * collects garbage would stay behind. */
+/* Settings for every command.  `core.fsmonitor` is a program in old versions, and empty
+ * means none in all of them; an empty `credential.helper` resets all helpers that files
+ * name; a garbage collection would outlive the errand. */
 static const char *const settings[] = {
 	"core.fsmonitor=", "core.quotePath=false",   "credential.helper=",
 	"gc.auto=0",	   "maintenance.auto=false", "advice.detachedHead=false",
@@ -115,10 +115,10 @@ static void make_env(const struct git *g, struct list *ret)
 {
 	static const char *const ours[] = {
 		"GIT_TERMINAL_PROMPT=0",
-		"GIT_ASKPASS=", /* set, so that no other one is asked */
+		"GIT_ASKPASS=", /* set, so that no other program is asked */
 		"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file",
-		"GIT_OPTIONAL_LOCKS=0", /* to look changes nothing */
-		"LC_ALL=C.UTF-8",	/* its complaints are read */
+		"GIT_OPTIONAL_LOCKS=0", /* reading must change nothing */
+		"LC_ALL=C.UTF-8",	/* its messages are parsed */
 	};
 
 	for (char *const *env = g->as->env; *env; env++)
@@ -129,13 +129,14 @@ static void make_env(const struct git *g, struct list *ret)
 	if (!g->only_looks)
 		return;
 	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* from 2.45 and in Debian's 2.39 */
-	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* before: it tries, and finds no way */
+	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* for older ones: they try, and find no
+						   * transport */
 }
 
 /* --- the process ------------------------------------------------------------ */
 
 struct ends {
-	int out, said, secret; /* owned; secret: -1 where there is none */
+	int out, said, secret; /* owned; secret: -1 if there is none */
 };
 
 static void ends_close(struct ends *e)
@@ -150,7 +151,8 @@ static void take_descriptors(const struct ends *e)
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	unsigned from = 3;
 
-	/* What can only be written to is no input, either. */
+	/* Without /dev/null, stdin is a pipe's write end, which gives no input
+	 * either. */
 	(void)dup2(null < 0 ? e->said : null, 0); /* these fail for no valid one */
 	(void)dup2(e->out, 1);
 	(void)dup2(e->said, 2);
@@ -167,7 +169,7 @@ struct command {
 	struct list args, env; /* owned */
 };
 
-/* It ends with its parent, also with one that has ended by now. */
+/* git ends with its parent, even if that has ended before the prctl(2). */
 static _Noreturn void become(const struct git *g, const struct command *c, pid_t parent,
 			     const struct ends *e)
 {
@@ -181,14 +183,14 @@ static _Noreturn void become(const struct git *g, const struct command *c, pid_t
 	if (getppid() != parent || chdir(g->folder) < 0) {
 		dprintf(2, "fatal: cannot change to '%s': %s\n", g->folder,
 			strerror(errno));
-		_exit(128); /* git's own code for what is fatal */
+		_exit(128); /* git's own code for fatal errors */
 	}
 	x.argv = c->args.items;
 	x.env = c->env.items;
 	spawn_execute(&x);
 }
 
-/* The whole of it, with nobody who could wait to write more. */
+/* Writes the whole secret into a pipe, whose write end is closed then. */
 static int secret_pipe(struct bytes secret, int *ret)
 {
 	int ends[2];
@@ -206,7 +208,7 @@ static int secret_pipe(struct bytes secret, int *ret)
 	return 0;
 }
 
-/* `ours` are read from; `theirs` are its. */
+/* `ours` are the read ends; `theirs` are for git. */
 static int make_ends(const struct git *g, struct ends *ours, struct ends *theirs)
 {
 	int out[2], said[2];
@@ -242,9 +244,10 @@ static pid_t start(const struct git *g, const char *const *words, struct ends *r
 	return pid;
 }
 
-/* --- what it says ----------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------- */
 
-/* What is more is read and dropped, so that it can go on.  False at the end. */
+/* Reads once.  Bytes beyond the limit are dropped, so that git can go on.  False at the
+ * end. */
 static bool hear(int *fd, struct buffer *to, bool *ret_is_cut)
 {
 	uint8_t chunk[32 << 10];
@@ -270,7 +273,8 @@ static int late_signal(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Until it has ended or closed both; what is behind it may hold them longer. */
+/* Reads until git has ended or closed both pipes.  A process that git started may hold
+ * the pipes longer. */
 static void listen_to(struct git *g, struct ends *e, pid_t pid)
 {
 	AUTO_CLOSE int late = late_signal();
@@ -292,7 +296,8 @@ static void listen_to(struct git *g, struct ends *e, pid_t pid)
 		if (fds[3].revents && !fds[0].revents && !fds[1].revents)
 			break;
 	}
-	/* SIGTERM lets a clone remove what it has begun; it is unreaped, so it exists. */
+	/* SIGTERM lets a clone remove its unfinished files. git is unreaped, so it
+	 * exists. */
 	if (g->is_late || is_cut)
 		(void)kill(pid, SIGTERM);
 }
@@ -326,9 +331,9 @@ char *git_text(struct git *g, const char *const *words)
 	return text_format("%.*s", len, len ? text : "");
 }
 
-/* --- why not ---------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------- */
 
-/* What would help, by a part of what it says; the first that is met. */
+/* Advice for an error message that contains `words`; the first match counts. */
 static const struct advice {
 	const char *words, *help;
 } advices[] = {
@@ -373,7 +378,7 @@ static const char *advice_for(const char *said)
 	return NULL;
 }
 
-/* The last of the lines that begin so; NULL: none does. */
+/* The last line that begins with `begin`, behind that; NULL: there is none. */
 static const char *last_line(const char *text, const char *begin)
 {
 	const char *found = NULL;
@@ -420,7 +425,7 @@ char *git_server(const char *url)
 		return NULL;
 	host += 3;
 	size_t len = strcspn(host, "/?#");
-	const char *name = memrchr(host, '@', len); /* a user's */
+	const char *name = memrchr(host, '@', len); /* behind a user's name */
 	const char *from = name ? name + 1 : host;
 	len -= (size_t)(from - host);
 	return len ? text_format("%.*s://%.*s", (int)(host - 3 - url), url, (int)len,

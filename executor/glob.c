@@ -16,8 +16,8 @@ struct glob {
 
 /* --- characters ------------------------------------------------------------------ */
 
-/* The code point at *at, which is moved behind it; of what is no UTF-8, a byte and no
- * code point. */
+/* The code point at *at, which is moved behind it.  A byte of invalid UTF-8 gives a
+ * value beyond all code points. */
 static uint32_t next_char(const char **at)
 {
 	const uint8_t *p = (const uint8_t *)*at;
@@ -39,8 +39,8 @@ static bool is_slash_or_end(char c)
 	return c == '\0' || c == '/';
 }
 
-/* Where the class that begins at `at`, a '[', ends: behind its ']'.  NULL: it does not,
- * and the bracket is one like other characters. */
+/* The end of the class that begins at `at`, a '[': behind its ']'.  NULL: the class has
+ * no end, so the bracket is an ordinary character. */
 static const char *class_end(const char *at)
 {
 	at++;
@@ -81,7 +81,7 @@ static bool class_has(const char *at, const char *end, uint32_t c)
 
 /* --- one part --------------------------------------------------------------------- */
 
-/* One character of both; false: they differ.  `*` is no character. */
+/* Matches one character; false: they differ.  The caller handles `*`. */
 static bool match_one(const char **pattern, const char **name)
 {
 	const char *p = *pattern, *end = *p == '[' ? class_end(p) : NULL;
@@ -103,8 +103,8 @@ static bool match_one(const char **pattern, const char **name)
 	return wanted == c;
 }
 
-/* Of both, the part that they begin with.  Only the last `*` is ever tried again: what
- * is in front of it has been matched as early as it can be. */
+/* Matches the first part of both.  Only the last `*` is ever tried again: the text in
+ * front of it has been matched as early as it can be. */
 static bool match_part(const char *p, const char *name)
 {
 	const char *star = NULL, *again = NULL;
@@ -143,8 +143,8 @@ static const char *next_part(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-/* As with `*` in a part: only the last `**` is tried again.  `is_begin`: the path may
- * go on, and then anything may come. */
+/* Matches all parts.  As with `*` in a part, only the last `**` is tried again.
+ * `is_begin`: `path` is a folder, and any path below it counts. */
 static bool match_parts(const char *p, const char *path, bool is_begin)
 {
 	const char *star = NULL, *again = NULL;
@@ -197,9 +197,9 @@ struct braces {
 	const char *open, *close; /* the first pair that has a comma; NULL: none */
 };
 
-/* The next thing.  Behind a bracket that has no end none has, in the same part, so it is
- * looked for once: *open is how far that is known, and no further than `at` to begin
- * with. */
+/* The next character or class.  If a bracket has no end, no later one in the same part
+ * has one, so the end is searched only once: *open is how far that is known, and `at`
+ * or less at first. */
 static const char *skip(const char *at, const char **open)
 {
 	const char *end = *at == '[' && at >= *open ? class_end(at) : NULL;
@@ -211,8 +211,8 @@ static const char *skip(const char *at, const char **open)
 	return at + (at[0] == '\\' && at[1] ? 2 : 1);
 }
 
-/* The end of the braces that open at `at`, and whether there is a comma between that
- * no others are around. */
+/* The end of the braces that open at `at`, and whether they have a comma that is not
+ * inside inner braces. */
 static const char *find_close(const char *at, bool *ret_has_comma)
 {
 	const char *open = at;
@@ -239,7 +239,7 @@ static struct braces find_braces(const char *at)
 	return (struct braces){ 0 };
 }
 
-/* The comma behind `at` that no other braces are around, or the end. */
+/* The next comma that is not inside inner braces, or the end. */
 static const char *choice_end(const char *at, const char *close)
 {
 	const char *open = at;
@@ -253,7 +253,7 @@ static const char *choice_end(const char *at, const char *close)
 	return close;
 }
 
-/* Slashes in a row are one, as in a path. */
+/* Replaces several slashes in a row by one, as in a path. */
 static void squeeze(char *branch)
 {
 	char *to = branch;
@@ -264,8 +264,8 @@ static void squeeze(char *branch)
 	*to = '\0';
 }
 
-/* With a backslash in front of brackets that have no end, or each match would look for
- * it.  The caller's. */
+/* Puts a backslash in front of brackets that have no end; otherwise each match would
+ * search for the end.  The result is the caller's to free. */
 static char *without_open(const char *branch)
 {
 	char *to = mem_new(2 * strlen(branch) + 1), *end = to;
@@ -289,8 +289,8 @@ static void add_branch(struct glob *g, const char *branch)
 	list_add(&g->branches, closed);
 }
 
-/* Each pattern with braces becomes one for each choice, behind the others; the list is
- * its own queue.  False: there are too many. */
+/* Replaces each pattern with braces by one pattern for each choice, at the end of the
+ * list, which serves as the queue.  False: there are too many. */
 static bool expand(struct glob *g, const char *pattern)
 {
 	struct list waiting = { 0 };

@@ -1,15 +1,16 @@
-/* glob -- patterns that stand for paths.
+/* glob -- wildcard patterns for paths.
  *
- * A path is taken part by part.  In a part, `*` is any text, `?` any character, `[a-z]`
- * one of these, `[!a-z]` or `[^a-z]` one that is none of these, `\` takes the next
- * character as it is.  `**` as a part of its own is any number of folders, none too.
- * `{a,b}` is one or the other, slashes in them too, one in another too.  A dot that a
- * name begins with is matched by a dot alone; so `*` and `**` pass hidden names by.
+ * A path is matched part by part.  In a part, `*` is any text, `?` any character,
+ * `[a-z]` one of these, `[!a-z]` or `[^a-z]` one that is none of these, and `\` takes
+ * the next character as it is.  `**` as a part of its own is any number of folders,
+ * also none.  `{a,b}` is one or the other; both may have slashes and further braces.  A
+ * dot at the beginning of a name is matched by a dot alone, so `*` and `**` pass hidden
+ * names by.
  *
- * Bytes that are no UTF-8 are a character each.  Ranges and classes are of code points.
+ * Each byte of invalid UTF-8 is a character.  Ranges and classes are of code points.
  *
- * The pattern and the paths are hostile.  A match takes a time of at most their lengths
- * multiplied, and there are at most GLOB_BRANCHES alternatives. */
+ * The pattern and the paths are hostile.  A match takes time of at most the product of
+ * their lengths, and there are at most GLOB_BRANCHES alternatives. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 
 struct glob;
 
-/* NULL: it is none, and *why is a sentence that says so. */
+/* NULL: the pattern is invalid, and *ret_why is a sentence that says why. */
 struct glob *glob_new(const char *pattern, const char **ret_why);
 void glob_free(struct glob *g);
 

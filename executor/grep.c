@@ -12,10 +12,11 @@
 #include "base/resolve.h"
 #include "executor/matcher.h"
 
-/* Read at once: what the processor's nearer memory holds. */
+/* Bytes read at once: they fit into the processor's nearer caches. */
 #define CHUNK ((size_t)128 << 10)
 
-/* Binaries nearly always tell so early, and then the rest need not be read. */
+/* Bytes checked for a byte 0: binaries nearly always have one early, so the rest need
+ * not be read. */
 #define GLANCE 1024
 
 void grep_done(struct grep *g)
@@ -27,7 +28,8 @@ void grep_done(struct grep *g)
 	g->room = 0;
 }
 
-/* O_NOFOLLOW alone is about the last name, and not even that with a slash behind it. */
+/* RESOLVE_NO_SYMLINKS, since O_NOFOLLOW concerns the last name alone, and not even that
+ * with a slash behind it. */
 static int open_below(int at, const char *path, unsigned flags)
 {
 	const struct open_how how = {
@@ -50,14 +52,15 @@ int grep_open_folder(int at, const char *path)
 
 /* --- one file --------------------------------------------------------------- */
 
-/* What is in the buffer: [0, len), and up to `whole` in lines that are complete. */
+/* The state of one file.  The buffer has bytes [0, len); complete lines end at
+ * `whole`. */
 struct reading {
 	struct grep *g;
 	int fd;
 	size_t len, whole;
-	uint64_t left;	 /* bytes up to the size that it had */
+	uint64_t left;	 /* bytes up to the size that the file had */
 	uint64_t number; /* of the line that the buffer begins with */
-	bool is_over;	 /* nothing comes behind the buffer */
+	bool is_over;	 /* the buffer holds the end of the file */
 	bool is_found, is_ended;
 };
 
@@ -72,7 +75,7 @@ static bool make_room(struct grep *g, size_t len)
 	return true;
 }
 
-/* As much as there is room for; one read(2) is all of most files. */
+/* Fills the buffer; one read(2) gets all of most files. */
 static int fill(struct reading *r)
 {
 	struct grep *g = r->g;
@@ -103,7 +106,7 @@ static uint64_t count_lines(const uint8_t *at, const uint8_t *end)
 	return count;
 }
 
-/* Without what ends it, and without the part of a character. */
+/* The line without its end, and cut at a character. */
 static struct grep_line line_of(const struct line *l, uint64_t number)
 {
 	size_t len = (size_t)(l->end - l->start), shown;
@@ -142,14 +145,16 @@ static void look_for_one(struct reading *r)
 		matcher_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
 }
 
-/* What is complete has been looked at; the rest is the begin of a line. */
+/* Drops the complete lines, which were searched; the rest is the beginning of a
+ * line. */
 static void move_on(struct reading *r)
 {
 	memmove(r->g->bytes, r->g->bytes + r->whole, r->len - r->whole);
 	r->len -= r->whole;
 }
 
-/* Complete lines: up to the last newline, or the end. */
+/* Finds where complete lines end: behind the last newline, or at the end of the
+ * file. */
 static void find_whole(struct reading *r, size_t known)
 {
 	const uint8_t *from = r->g->bytes + known;
@@ -160,7 +165,8 @@ static void find_whole(struct reading *r, size_t known)
 		r->whole = r->len;
 }
 
-/* One buffer.  False: that was all, as *ret says. */
+/* Fills and searches one buffer.  False: this was the last, and *ret is set on
+ * failure. */
 static bool read_on(struct reading *r, enum grep_end *ret)
 {
 	struct grep *g = r->g;

@@ -18,14 +18,15 @@
 #include "executor/grep.h"
 #include "executor/matcher.h"
 
-/* Names of files that one thread takes at once; what is more is for the others. */
+/* Bytes of file names that one thread takes at once; further names become work for
+ * others. */
 #define PORTION ((size_t)4 << 10)
 #define ENTRIES_ROOM ((size_t)32 << 10)
 
-/* A folder to be read, or names of files in it. */
+/* A work item: a folder to be read, or names of files in it. */
 struct work {
 	struct work *below;
-	char *names;	 /* owned; each with a 0 behind it; NULL: the folder */
+	char *names;	 /* owned; each with a 0 behind it; NULL: the folder itself */
 	size_t names_len;
 	size_t path_len;
 	char path[];	 /* "" or "a/b/" */
@@ -34,11 +35,11 @@ struct work {
 struct tree {
 	const struct grep_wanted *wanted;
 	int root;
-	pthread_mutex_t lock;	/* of all below */
-	pthread_cond_t changed; /* there is work, or no more of it */
+	pthread_mutex_t lock;	/* protects all fields below */
+	pthread_cond_t changed; /* there is work, or there will be no more */
 	struct work *top;
-	size_t waiting; /* bytes of work */
-	unsigned busy;	/* threads that may add some */
+	size_t waiting; /* bytes of work items */
+	unsigned busy;	/* threads that may add work */
 	struct grep_paths *found;
 	bool is_over;
 };
@@ -48,8 +49,8 @@ struct searcher {
 	struct grep grep;
 	char *entries;	       /* owned */
 	struct grep_paths names; /* of files in this folder */
-	struct work *folders;  /* in this folder; not known to others yet */
-	char *path;	       /* owned; of the file that is looked at */
+	struct work *folders;  /* subfolders, not yet on the stack */
+	char *path;	       /* owned; of the file that is searched */
 	size_t path_room;
 	uint64_t closed;
 };
@@ -79,7 +80,7 @@ static size_t size_of(const struct work *w)
 	return sizeof(*w) + w->path_len + w->names_len;
 }
 
-/* The lock is held. */
+/* Adds a work item.  The lock is held. */
 static void push(struct tree *t, struct work *w)
 {
 	if (t->is_over || t->waiting + size_of(w) > GREP_PATHS_MAX) {
@@ -93,7 +94,8 @@ static void push(struct tree *t, struct work *w)
 	pthread_cond_signal(&t->changed);
 }
 
-/* The next, which is the caller's; NULL when there will be no more. */
+/* The next work item, which is the caller's to free; NULL when there will be no
+ * more. */
 static struct work *take(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
@@ -159,12 +161,13 @@ static void look_at(struct searcher *k, const struct work *w, int folder, const 
 		return;
 	AUTO_CLOSE int fd = grep_open(folder, name);
 	enum grep_end end = fd < 0 ? GREP_FAILED : grep_file(&k->grep, fd);
-	/* What has gone or become something else is no file that could not be read. */
+	/* A file that has gone, or has become something else, does not count as
+	 * unreadable. */
 	k->closed += end == GREP_FAILED && errno != ENOENT && errno != ELOOP;
 	if (end != GREP_FOUND)
 		return;
 	pthread_mutex_lock(&k->tree->lock);
-	(void)grep_paths_add(k->tree->found, k->path, len); /* no: it is cut then */
+	(void)grep_paths_add(k->tree->found, k->path, len); /* no room sets is_cut */
 	pthread_mutex_unlock(&k->tree->lock);
 }
 
@@ -186,7 +189,7 @@ static bool is_left_out(const char *name)
 				  !strcmp(name, ".git"));
 }
 
-/* A portion of names is for whoever comes first. */
+/* Makes a portion of names a work item, which any thread may take. */
 static void hand_over(struct searcher *k, const struct work *w)
 {
 	struct work *more = work_new(w->path, w->path_len, "");
@@ -301,8 +304,8 @@ static size_t processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
-/* Ourselves and as many more as may be made; all are counted as busy from the first
- * moment, or one would end before another began. */
+/* Runs this thread and as many more as can be made.  All count as busy from the start,
+ * or one would end before another began. */
 static void run_threads(struct tree *t, size_t count)
 {
 	pthread_t threads[GREP_THREADS_MAX];

@@ -52,8 +52,8 @@ static bool is_itself(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* All of one folder that is not hidden; how many are is returned.  Takes over the
- * descriptor. */
+/* Adds all entries that are not hidden; returns the number of hidden ones.  Takes over
+ * the descriptor. */
 static size_t read_folder(struct listing *l, int fd, const char *path)
 {
 	DIR *dir = fdopendir(fd);
@@ -79,12 +79,12 @@ static size_t read_folder(struct listing *l, int fd, const char *path)
 	return hidden;
 }
 
-/* The folders that were found there.  Each is opened below the one that is listed, by
- * the last component of its path. */
+/* Reads the folders found so far.  Each is opened below the listed folder, by the last
+ * component of its path. */
 static void read_folders(struct listing *l, int folder)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
-	size_t count = l->count; /* what is added is not looked into */
+	size_t count = l->count; /* added entries are not looked into */
 
 	for (size_t i = 0; i < count; i++) {
 		if (!l->items[i].is_folder)
@@ -104,8 +104,8 @@ static int compare(const void *one, const void *other)
 	return strcmp(x->path, y->path);
 }
 
-/* One more line, of which `left` characters fit; what then fits of the next is returned.
- * The slash does not count: the reference puts it behind what it has cut. */
+/* Adds one line, of which `left` characters fit; returns how many are left for the
+ * next.  The slash does not count: the reference appends it after clipping. */
 static size_t put_item(struct buffer *to, const struct item *x, size_t left, size_t *cut)
 {
 	AUTO_FREE char *line = text_format("%s%s", buffer_len(to) ? "\n" : "",

@@ -1,9 +1,10 @@
-/* listing -- a folder as the editor shows it: what is in it, two levels deep.
+/* listing -- a folder as the editor shows it: its entries, two levels deep.
  *
- * As `find -L PATH -maxdepth 2 | sort` prints it, by the bytes of the paths, without
- * hidden names and with a slash behind folders; links to folders are folders.  A folder
- * that cannot be read, or tells of a process, is named but not looked into.  At most
- * LISTING_NAMES names are read, so that a folder of millions does not take long. */
+ * The output is that of `find -L PATH -maxdepth 2 | sort`, by the bytes of the paths,
+ * without hidden names and with a slash behind folders; links to folders are folders.
+ * A folder that cannot be read, or shows a process, is listed without its entries.  At
+ * most LISTING_NAMES names are read, so that a folder of millions does not take
+ * long. */
 #pragma once
 #include <stddef.h>
 
@@ -11,7 +12,7 @@
 
 struct buffer;
 
-/* Puts the list, clipped as edit.h says, and counts the hidden names of the folder
+/* Appends the list, clipped as edit.h says, and counts the hidden names of the folder
  * itself and the characters left out.  `path` is without a slash at its end. */
 void listing_put(struct buffer *to, int folder, const char *path, size_t *ret_hidden,
 		 size_t *ret_cut);

@@ -19,11 +19,12 @@
 #include "executor/grep_tree.h"
 #include "executor/spawn.h"
 
-/* --- where it is ------------------------------------------------------------ */
+/* --- finding the program ------------------------------------------------------ */
 
 static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
 {
-	/* One that is relative would have the folder that is searched decide. */
+	/* A relative folder is left out: it would let the searched folder choose the
+	 * program. */
 	if (len == 0 || *dir != '/')
 		return false;
 	int made =
@@ -58,8 +59,9 @@ static bool is_plain(char c)
 	return c && strchr(plain, c);
 }
 
-/* The end of a choice of two or more, each of them something: braces without a comma
- * are text for us, and rg passes by what is nothing.  NULL: it is none. */
+/* The end of braces with two or more choices, none of them empty: braces without a
+ * comma are plain text for us, and rg ignores empty choices.  NULL: these are no such
+ * braces. */
 static const char *choice_end(const char *open)
 {
 	bool has_comma = false;
@@ -75,7 +77,7 @@ static const char *choice_end(const char *open)
 	}
 }
 
-/* No `?`, which is a character for us and a byte for rg. */
+/* `?` is left out: it is a character for us and a byte for rg. */
 bool ripgrep_knows_glob(const char *include)
 {
 	if (strstr(include, "**"))
@@ -91,9 +93,9 @@ bool ripgrep_knows_glob(const char *include)
 
 /* --- the process ------------------------------------------------------------ */
 
-/* One rule for everybody, whatever its user has told it elsewhere: hidden files and those
- * that are ignored are there, .git is not, bytes are as they are.  What stands behind -g
- * later counts more. */
+/* The same rules in every sandbox, whatever the user has configured for rg: hidden and
+ * ignored files are searched, .git is not, and bytes are not decoded.  A later -g takes
+ * precedence. */
 #define ARGS_MAX 20
 
 static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
@@ -121,11 +123,11 @@ static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
 }
 
 struct ends {
-	int out, said; /* what it finds, and what it complains of */
-	int pid;       /* readable when it has ended; -1: not known */
+	int out, said; /* rg's output, and its error messages */
+	int pid;       /* readable when rg has ended; -1: unknown */
 };
 
-/* It ends with its parent, also with one that has ended by now. */
+/* rg ends with its parent, even if that has ended before the prctl(2). */
 static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 			     pid_t parent, struct ends e)
 {
@@ -139,7 +141,7 @@ static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 	if (getppid() != parent || fchdir(root) < 0 || dup2(e.out, 1) < 0 ||
 	    dup2(e.said, 2) < 0)
 		_exit(127);
-	/* It has no use for an input; what can only be written to is none. */
+	/* rg needs no input; a pipe's write end gives none. */
 	(void)dup2(e.said, 0);
 	(void)syscall(SYS_close_range, 3, ~0u, 0);
 	fill_args(r, path, args);
@@ -167,15 +169,15 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 	return pid;
 }
 
-/* --- what it says ----------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------- */
 
 struct hearing {
 	struct grep_paths *found; /* borrowed */
-	struct buffer bytes;	  /* a path that is not whole */
+	struct buffer bytes;	  /* the beginning of a path */
 	bool is_wrong, is_late;
 };
 
-/* "./PATH" each; what is something else is not looked at. */
+/* Takes complete paths, each "./PATH"; ignores anything else. */
 static void take_paths(struct hearing *h)
 {
 	const uint8_t *at = buffer_data(&h->bytes), *end = at + buffer_len(&h->bytes),
@@ -191,7 +193,7 @@ static void take_paths(struct hearing *h)
 	buffer_consume(&h->bytes, (size_t)(at - from));
 }
 
-/* False when it is no use any more. */
+/* False when the search cannot go on. */
 static bool hear(struct hearing *h, int *out)
 {
 	const size_t most = 64u << 10;
@@ -211,8 +213,8 @@ static bool hear(struct hearing *h, int *out)
 	return !h->found->is_cut;
 }
 
-/* False when it has ended and said all, or is no use any more.  It complains of nothing
- * but what it cannot do at all (--no-messages). */
+/* False when rg has ended and its output was read, or when the search cannot go on.
+ * Any error message is a failure: with --no-messages rg prints only fatal errors. */
 static bool listen_once(struct hearing *h, struct ends *e, int late)
 {
 	struct pollfd fds[] = { { .fd = e->out, .events = POLLIN },
@@ -230,12 +232,12 @@ static bool listen_once(struct hearing *h, struct ends *e, int late)
 		return !(h->is_late = true);
 	if (fds[3].revents)
 		return false;
-	if (fds[1].revents) /* it is closed, and would be so each time */
+	if (fds[1].revents) /* closed, and poll(2) would report that each time */
 		own_close(&e->said);
 	return !fds[0].revents || hear(h, &e->out);
 }
 
-/* 0 some, 1 none, 2 some could not be read. */
+/* rg's exit code: 0 a match, 1 none, 2 some files could not be read. */
 static int judge(struct hearing *h, int status)
 {
 	if (h->is_wrong)
@@ -270,7 +272,7 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 		;
 	own_close(&ends.out);
 	if (h.is_wrong || h.is_late || ret->is_cut)
-		(void)kill(pid, SIGKILL); /* it is unreaped, so it exists */
+		(void)kill(pid, SIGKILL); /* unreaped, so it exists */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	h.is_wrong = h.is_wrong || has_said_more(ends.said);

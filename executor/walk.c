@@ -14,15 +14,15 @@
 #include "executor/entry.h"
 #include "executor/files_parts.h"
 
-/* What one getdents64(2) may tell. */
+/* Bytes that one getdents64(2) may return. */
 #define ENTRIES_ROOM (128u << 10)
 
-/* So many names, and it is asked whether it is late. */
+/* After this many names is_late() is asked. */
 #define LOOK_UP 256
 
-/* Names of folders that are still to be looked into, each with a 0 behind it; those
- * of the folder where we are begin at the last mark, those of the one above it at the
- * one before. */
+/* `waiting` holds the names of folders that are still to be read, each with a 0 behind
+ * it; the names in the current folder begin at the last mark, those in its parent at
+ * the mark before. */
 struct walker {
 	struct walk *w;
 	struct trail trail;
@@ -31,7 +31,7 @@ struct walker {
 	size_t *marks; /* owned; one for each step of the trail */
 	size_t marks_room;
 	char *entries; /* owned */
-	unsigned until; /* names until it is asked whether it is late */
+	unsigned until; /* names until is_late() is asked */
 	bool is_over;
 };
 
@@ -40,7 +40,7 @@ static bool is_itself(const char *name)
 	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* --- names that wait ----------------------------------------------------------- */
+/* --- waiting names -------------------------------------------------------------- */
 
 static bool put_off(struct walker *k, const char *name)
 {
@@ -57,7 +57,7 @@ static bool put_off(struct walker *k, const char *name)
 	return true;
 }
 
-/* The one that was put off last is next, in this folder; NULL: there is none. */
+/* The last name that was added in the current folder; NULL: there is none. */
 static const char *take_off(struct walker *k)
 {
 	if (k->len == k->marks[k->trail.depth])
@@ -77,7 +77,7 @@ static void set_mark(struct walker *k)
 	k->marks[k->trail.depth] = k->len;
 }
 
-/* --- what is told --------------------------------------------------------------- */
+/* --- reporting ------------------------------------------------------------------- */
 
 static void closed(struct walker *k, int sys)
 {
@@ -104,7 +104,7 @@ static enum walk_step step_of(struct walker *k, enum walk_step step)
 	return step;
 }
 
-/* True when there is to be an end of it. */
+/* True when the walk must end. */
 static bool has_enough(struct walker *k)
 {
 	const struct walk *w = k->w;
@@ -148,13 +148,14 @@ static void read_folder(struct walker *k)
 			if (!is_itself(d->name))
 				tell_name(k, d);
 		}
-	if (len < 0) /* EBADF: it could be opened by its path only */
+	if (len < 0) /* EBADF: it could be opened with O_PATH only */
 		closed(k, errno == EBADF ? EACCES : errno);
 }
 
-/* --- from one to the next --------------------------------------------------------- */
+/* --- moving through the tree
+ * ------------------------------------------------------- */
 
-/* Into a folder of this one.  One that has gone, or is a link by now, is passed by. */
+/* Goes into a subfolder.  A name that has gone, or is a link by now, is passed by. */
 static void go_down(struct walker *k, const char *name)
 {
 	struct err e = { 0 };
@@ -165,7 +166,7 @@ static void go_down(struct walker *k, const char *name)
 		closed(k, e.sys ? e.sys : ENAMETOOLONG);
 }
 
-/* -1: the tree was moved about, and nobody knows where we would come out. */
+/* Goes back to the parent.  -1: the tree was moved about, so the parent is unknown. */
 static int go_up(struct walker *k)
 {
 	const struct walk *w = k->w;

@@ -1,16 +1,16 @@
-/* walk -- every name below a folder.
+/* walk -- visits every name below a folder.
  *
- * By descriptor, on a trail (archive/trail.h): through no link, and however deep it is
- * with a bounded number of open folders, so that a tree that is moved about meanwhile
- * leads nowhere else.  What vanishes while we look is not told, or told though it has
- * gone.  A folder is read as a whole, and then those in it are, in no certain order;
- * types come with the names, and are asked for only where the file system does not say.
+ * The walk goes by descriptor, on a trail (archive/trail.h): through no link, and at
+ * any depth with a bounded number of open folders, so a tree that is moved about
+ * meanwhile leads nowhere else.  A file that vanishes meanwhile may be reported or not.
+ * A folder is read as a whole, and then its subfolders are, in no certain order; types
+ * come with the names, and cost a stat only if the file system does not give them.
  *
- * What cannot be looked into (it may not be read, tells of a process, is too deep or too
- * much) is told as a name, and counted.  Mounts are walked into.
+ * A folder that cannot be read (no permission, it shows a process, too deep or too
+ * many) is reported as a name, and counted.  Mounts are walked into.
  *
- * Bounds: TRAIL_DEPTH_MAX folders deep, WALK_NAMES names, WALK_WAITING bytes of names of
- * folders that are still to be looked into. */
+ * Bounds: TRAIL_DEPTH_MAX folders deep, WALK_NAMES names, WALK_WAITING bytes of names
+ * of folders that are still to be read. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,34 +21,36 @@
 
 enum walk_step {
 	WALK_ON,
-	WALK_PAST, /* a folder: not into this one */
-	WALK_END,  /* no further at all */
+	WALK_PAST, /* do not go into this folder */
+	WALK_END,  /* end the walk */
 };
 
 struct walk_name {
-	const char *path; /* from the start: "a/b"; good until the call returns */
+	const char *path; /* from the start: "a/b"; valid until the call returns */
 	const char *name; /* its last part, in `path` */
-	size_t depth;	  /* how many folders `path` goes through: 0 is in the start */
-	int folder;	  /* borrowed; where `name` is.  O_PATH, it may be */
-	unsigned char type; /* DT_* of readdir(3); never DT_UNKNOWN, but for what has gone */
+	size_t depth;	  /* how many folders `path` goes through; 0: it is in the
+			   * start */
+	int folder;	  /* borrowed; the folder of `name`; may be O_PATH */
+	unsigned char type; /* DT_* of readdir(3); DT_UNKNOWN only for a file that has
+			     * gone */
 };
 
 struct walk {
-	/* Told of each name, a folder's before those in it. */
+	/* Called for each name, for a folder before the names in it. */
 	enum walk_step (*on_name)(void *who, const struct walk_name *n);
-	/* NULL, or told of each folder when we are back from it. */
+	/* NULL, or called for each folder after it was walked. */
 	enum walk_step (*on_left)(void *who, const struct walk_name *n);
-	/* NULL, or asked now and then whether it is enough. */
+	/* NULL, or asked now and then whether the walk must end. */
 	bool (*is_late)(void *who);
 	void *who;
 
-	/* What came of it. */
-	uint64_t names;	  /* how many there were */
-	uint64_t closed; /* folders that could not be looked into */
-	int sys;	  /* why not, of the first of them: errno */
+	/* The results. */
+	uint64_t names;	  /* how many names there were */
+	uint64_t closed; /* folders that could not be read */
+	int sys;	  /* errno of the first of those */
 	bool is_cut;	  /* a bound was reached, or it was late: there is more */
 };
 
-/* Takes over `folder`, which is open for reading.  False: it was ended by WALK_END, by
- * lateness, or by the tree being moved about. */
+/* Takes over `folder`, which is open for reading.  False: the walk was ended by
+ * WALK_END, by lateness, or because the tree was moved about. */
 bool walk_run(struct walk *w, int folder);
