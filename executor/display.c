@@ -39,8 +39,8 @@ static struct row_place place(struct display *d, unsigned row, unsigned col)
 	return (struct row_place){ sheet_row(sheet_of(d), row), &d->budget, col };
 }
 
-/* A row gets cells from `col` on: those between its last and these are blanked, and one of
- * ASCII may be made one of others. */
+/* A place to write cells from `col` on.  The work includes blanking the cells between
+ * the row's last and these, and converting a row of ASCII to a broad one. */
 static struct row_place place_for(struct display *d, unsigned row, unsigned col, size_t cells,
 				  bool is_broad)
 {
@@ -96,7 +96,7 @@ void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned co
 		row_erase(r, col, end);
 	}
 	if (col == 0)
-		sheet_trim(s); /* so that the next one finds nothing to do */
+		sheet_trim(s); /* so that the next erase finds no cells */
 }
 
 void display_shift(struct display *d, unsigned row, unsigned col, int by)
@@ -114,7 +114,7 @@ void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
 	d->work += sheet_scroll(sheet_of(d), top, bottom, by);
 }
 
-/* --- what goes up ---------------------------------------------------------- */
+/* --- lines that scroll up ---------------------------------------------------- */
 
 static void keep(struct display *d, const struct row *r)
 {
@@ -173,7 +173,7 @@ void display_choose(struct display *d, bool is_second)
 	told_done(&d->told[1]);
 }
 
-/* --- what is new ----------------------------------------------------------- */
+/* --- new text -------------------------------------------------------------- */
 
 static size_t row_text(const struct row *r, unsigned col)
 {
@@ -190,7 +190,7 @@ static size_t rows_text(const struct sheet *s, struct told_place from)
 	return len;
 }
 
-/* The first row that is not all of it among the `excess` bytes in front. */
+/* Skips rows that lie wholly within the first `excess` bytes. */
 static struct told_place pass_over(const struct sheet *s, struct told_place from,
 				   size_t excess)
 {
@@ -217,8 +217,8 @@ static void put_rows(struct display_text *t, const struct sheet *s, struct told_
 	}
 }
 
-/* What is too much in front is not even copied, so that a report costs no more memory
- * than what is told. */
+/* Text beyond the limit is not even copied, so a report takes no more memory than its
+ * text. */
 static struct display_text text_of(const uint8_t *lines, size_t lines_len,
 				   const struct sheet *s, struct told_place from)
 {
@@ -268,8 +268,8 @@ static struct display_text take_first(struct display *d)
 	return t;
 }
 
-/* Each row that is there is known again by all its cells, and the text was measured, written
- * and will be cut. */
+/* Counts the work of a report: the hash of each row's cells, and measuring, writing and
+ * clipping the text. */
 static void count_report(struct display *d, const struct display_text *t)
 {
 	const struct sheet *s = sheet_of(d);

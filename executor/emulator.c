@@ -8,30 +8,30 @@
 #include "base/mem.h"
 #include "executor/display.h"
 
-/* Bytes of characters that did not move the cursor: combining ones, most likely, each
- * of which the library keeps and shows again with all before it, also where the cursor
- * was elsewhere meanwhile. */
+/* Limit of bytes in characters that did not move the cursor.  Most are combining
+ * characters, each of which the library keeps and draws again with all before it, even
+ * if the cursor was elsewhere meanwhile. */
 #define STILL_MAX 32
 
-/* The library's own work, in units of display.h: each call of it, each character, and a new one
- * for each row. */
+/* The library's own work, in units of display.h: for each call, for each character, and
+ * for each row of a new emulator. */
 #define CALL_WORK  64
 #define GLYPH_WORK 8
 #define ROW_WORK   4
 
 struct emulator {
 	VTerm *vt;	   /* owned */
-	VTermState *state; /* its */
+	VTermState *state; /* owned by `vt` */
 	struct display *display; /* borrowed */
 	struct buffer answers;
 	VTermPos next;	/* where the next character goes, if it does not wrap */
-	bool keeps;	/* what is scrolled up */
-	bool is_mute;	/* nothing is to be drawn */
+	bool keeps;	/* rows that scroll up are kept */
+	bool is_mute;	/* nothing is drawn */
 	bool is_at_margin;
 	unsigned still;
 };
 
-/* --- what the library wants done ------------------------------------------- */
+/* --- callbacks of the library ------------------------------------------------ */
 
 static size_t count_chars(const uint32_t *chars)
 {
@@ -42,7 +42,7 @@ static size_t count_chars(const uint32_t *chars)
 	return n;
 }
 
-/* A character that is not where it was expected, but at the left of the next row,
+/* A character that is drawn not where it was expected, but at the left of the next row,
  * has wrapped. */
 static void note_wrap(struct emulator *m, VTermPos pos)
 {
@@ -63,7 +63,7 @@ static int put_glyph(VTermGlyphInfo *info, VTermPos pos, void *user)
 	note_wrap(m, pos);
 	m->next = (VTermPos){ .row = pos.row, .col = end };
 	m->is_at_margin = (unsigned)end == d->cols;
-	/* 0 is a combining character that nothing is before. */
+	/* Width 0 is a combining character without one before it. */
 	if (info->width < 1 || info->width > 2)
 		return 1;
 	display_put(m->display, (unsigned)pos.row, (unsigned)pos.col,
@@ -89,21 +89,23 @@ static int erase(VTermRect r, int selective, void *user)
 	struct emulator *m = user;
 
 	(void)selective;
-	m->display->work += rows_of(r); /* the library has a note on each, which it changed */
+	m->display->work += rows_of(r); /* the library has changed its entry for each
+					 * row */
 	if (!m->is_mute && is_inside(m, r))
 		display_erase(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
 			      (unsigned)r.start_col, (unsigned)r.end_col);
 	return 1;
 }
 
-/* Rows of full width move up or down; or, in one row, what is up to the right
- * margin does sideways. */
+/* Moves rows of full width up or down; or, in one row, moves the cells up to the right
+ * margin sideways. */
 static int scroll_rect(VTermRect r, int downward, int rightward, void *user)
 {
 	struct emulator *m = user;
 	bool is_full = r.start_col == 0 && (unsigned)r.end_col == m->display->cols;
 
-	m->display->work += rows_of(r) / 16; /* it moved these notes */
+	m->display->work += rows_of(r) / 16; /* the library has moved its entries for
+					      * these rows */
 	if (m->is_mute || !is_inside(m, r))
 		return 1;
 	if (rightward != 0 && r.end_row == r.start_row + 1)
@@ -133,7 +135,8 @@ static void say(const char *bytes, size_t len, void *user)
 {
 	struct emulator *m = user;
 
-	(void)buffer_append(&m->answers, bytes, len); /* full: nobody listens */
+	(void)buffer_append(&m->answers, bytes, len); /* full: the program does not
+						       * read */
 }
 
 static const VTermStateCallbacks callbacks = {
@@ -143,7 +146,7 @@ static const VTermStateCallbacks callbacks = {
 	.settermprop = set_property,
 };
 
-/* --- what it is told ------------------------------------------------------- */
+/* --- input of the library ---------------------------------------------------- */
 
 struct emulator *emulator_new(struct display *d)
 {
@@ -186,14 +189,14 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 	m->keeps = effects & EMULATOR_KEEPS;
 	vterm_input_write(m->vt, bytes, len);
 	VTermPos after = cursor(m);
-	/* Tab stops are looked for column by column. */
+	/* The library searches tab stops column by column. */
 	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
 	if (effects & EMULATOR_MOVES || after.row != before.row || after.col != before.col)
 		m->is_at_margin = false;
 }
 
-/* A character elsewhere, which nobody sees, is the one that combines with what
- * follows. */
+/* Draws an invisible character elsewhere, so that the library combines what follows
+ * with that one. */
 static void forget_combined(struct emulator *m)
 {
 	char home[] = "\x1b[1;1Hx", back[32];

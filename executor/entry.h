@@ -1,8 +1,8 @@
-/* entry -- what getdents64(2) tells of a name in a folder. */
+/* entry -- a name in a folder, as getdents64(2) returns it. */
 #pragma once
 #include <stdint.h>
 
-/* As the kernel writes it. */
+/* The kernel's layout. */
 struct entry {
 	uint64_t ino;
 	int64_t off;
@@ -11,5 +11,6 @@ struct entry {
 	char name[];
 };
 
-/* DT_..., also where the file system did not say it; DT_UNKNOWN: it has gone. */
+/* The type, DT_..., also if the file system did not tell it; DT_UNKNOWN: the file has
+ * gone. */
 unsigned char entry_type(int folder, const struct entry *d);

@@ -1,8 +1,9 @@
-/* glibc -- what a library that Debian made for glibc asks of musl.
+/* glibc -- functions that a library compiled for glibc needs from musl.
  *
- * libvterm.a was compiled with _FORTIFY_SOURCE, so it calls the checked forms of some
- * functions, which musl has not.  They do what glibc's do (Linux Standard Base,
- * "libc", __*_chk): what would overflow ends the program.  In the musl link only. */
+ * Debian's libvterm.a was compiled with _FORTIFY_SOURCE, so it calls the checked forms
+ * of some functions, which musl lacks.  These forms behave like glibc's (Linux Standard
+ * Base, "libc", __*_chk): an overflow ends the program.  This file is linked with musl
+ * only. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>

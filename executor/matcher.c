@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "executor/pattern.h"
 
-/* --- what is prepared ------------------------------------------------------- */
+/* --- preparing -------------------------------------------------------------- */
 
 int prepared_init(struct prepared *p, const struct pattern *from, struct err *e)
 {
@@ -26,7 +26,7 @@ void prepared_done(struct prepared *p)
 
 /* --- sets of steps ---------------------------------------------------------- */
 
-/* Steps in the order in which they came, each once. */
+/* Steps in the order in which they were added, each once. */
 struct steps {
 	uint32_t *list;	  /* owned */
 	uint64_t *has;	  /* owned */
@@ -63,7 +63,7 @@ static void steps_add_one(struct steps *s, uint32_t step)
 	s->list[s->count++] = step;
 }
 
-/* The same set has the same list, however it came about. */
+/* Sorts the list, so that equal sets have equal lists. */
 static void steps_sort(struct steps *s, uint32_t max)
 {
 	uint32_t count = 0;
@@ -75,10 +75,10 @@ static void steps_sort(struct steps *s, uint32_t max)
 
 /* --- states ----------------------------------------------------------------- */
 
-/* What stands in front of the next byte. */
+/* The kind of the byte in front of the next one. */
 enum front { FRONT_BEGIN, FRONT_WORD, FRONT_OTHER };
 
-/* Numbers of states in the table; real ones come behind them. */
+/* Special numbers in the table; real states follow. */
 enum { STATE_UNKNOWN, STATE_MATCHED, STATE_FIRST };
 
 struct state {
@@ -95,12 +95,12 @@ struct matcher {
 	uint32_t state_count, state_room, state_max;
 	uint32_t item_count, item_room, hash_room;
 	uint32_t begin;		  /* the state in front of a line; 0: not made yet */
-	struct steps start;	  /* what begins at every byte */
+	struct steps start;	  /* the steps that begin at every byte */
 	struct steps now, then;
 };
 
-/* With everything that is reached from it without a byte; places stay, since they
- * are judged when the byte behind them is known. */
+/* Adds a step, with all that it leads to without reading a byte.  Steps for places
+ * (line ends, word edges) stay in the set, since they depend on the next byte. */
 static void steps_add(struct steps *s, const struct program *p, uint32_t step)
 {
 	uint32_t first = s->count;
@@ -156,7 +156,7 @@ static uint32_t hash_of_state(const struct matcher *m, uint32_t number)
 	return hash_of(&as, s->front);
 }
 
-/* Twice as many states, at most state_max. */
+/* Doubles the room for states, up to state_max. */
 static void grow_states(struct matcher *m)
 {
 	uint32_t classes = m->p->program.class_count;
@@ -180,7 +180,8 @@ static void grow_items(struct matcher *m, uint32_t count)
 	m->items = mem_resize(m->items, m->item_room, sizeof(*m->items));
 }
 
-/* Room for one state more, of `count` steps; all others may be forgotten for it. */
+/* Makes room for one more state of `count` steps, and may forget all others for
+ * that. */
 static void make_room(struct matcher *m, uint32_t count)
 {
 	if (m->state_count == m->state_max ||
@@ -206,7 +207,7 @@ static uint32_t add_state(struct matcher *m, const struct steps *s, enum front f
 	return number;
 }
 
-/* The state that these steps are, which may be a new one. */
+/* The state with these steps, which may be a new one. */
 static uint32_t state_of(struct matcher *m, struct steps *s, enum front front)
 {
 	uint32_t mask = m->hash_room - 1;
@@ -232,7 +233,8 @@ static bool is_so(enum pattern_kind place, enum front front, uint8_t next)
 	return place == PATTERN_WORD_EDGE ? is_edge : !is_edge;
 }
 
-/* All that is reached in front of the byte `next`.  True: a match is. */
+/* Follows the places that hold in front of the byte `next`.  True: a match is
+ * reached. */
 static bool reach(struct matcher *m, const struct state *s, uint8_t next)
 {
 	const struct program *p = &m->p->program;
@@ -272,13 +274,13 @@ static enum front front_of(const struct matcher *m, uint8_t c)
 	return m->p->program.has_edges && program_is_word(c) ? FRONT_WORD : FRONT_OTHER;
 }
 
-/* The match is the step 0. */
+/* The match is step 0. */
 static bool is_matched(const struct steps *s)
 {
 	return s->has[0] & 1;
 }
 
-/* The state behind the byte c, for the table. */
+/* The state after the byte c, for the table. */
 static uint32_t make_step(struct matcher *m, uint32_t from, uint8_t c)
 {
 	const struct program *p = &m->p->program;
@@ -295,8 +297,8 @@ static uint32_t make_step(struct matcher *m, uint32_t from, uint8_t c)
 				      state_of(m, &m->then, front_of(m, c));
 }
 
-/* The same through the table.  A step that made all others be forgotten is not noted:
- * where it came from is no more. */
+/* The same through the table.  If all states were forgotten for the new one, the table
+ * entry is not written, since `from` does not exist any more. */
 static uint32_t step(struct matcher *m, uint32_t from, uint8_t c)
 {
 	const struct program *p = &m->p->program;
@@ -323,8 +325,8 @@ static uint32_t begin_line(struct matcher *m)
 	return m->begin;
 }
 
-/* Reads lines until a match is known, and returns the byte that told; `end` when it
- * was the end of a line that has no newline; NULL when there is none. */
+/* Reads lines until a match is certain.  Returns the byte that decided it; `end` if
+ * that was the end of a last line without a newline; NULL: there is no match. */
 static const uint8_t *run(struct matcher *m, const uint8_t *at, const uint8_t *end)
 {
 	const struct program *p = &m->p->program;
@@ -354,7 +356,7 @@ static struct line line_around(const uint8_t *from, const uint8_t *at, const uin
 	return (struct line){ before ? before + 1 : from, behind ? behind : end };
 }
 
-/* Where the needle is, the line is looked at alone. */
+/* For each line that contains the needle, the automaton reads that line alone. */
 static bool find_by_needle(struct matcher *m, const uint8_t *at, const uint8_t *end,
 			   struct line *ret)
 {

@@ -1,14 +1,14 @@
-/* matcher -- which lines of a text have a match of a pattern.
+/* matcher -- finds the lines of a text that match a pattern.
  *
- * Two engines, and nothing that tries and comes back.  A literal that every match must
- * contain is looked for first (needle.h); where there is none, or for the line that has
- * it, a deterministic automaton reads each byte once.  It is made as it is needed, from
- * the program, and forgotten when it takes more than MATCHER_ROOM: so the time is at
- * most that of the program's steps for each byte, and nearly always one look into a
- * table.
+ * There are two engines, and neither backtracks.  A literal that every match must
+ * contain is searched first (needle.h).  Without such a literal, or for the line that
+ * has it, a deterministic automaton reads each byte once.  Its states are made from the
+ * program as they are needed, and forgotten when they take more than MATCHER_ROOM.  So
+ * the time for each byte is at most that of the program's steps, and nearly always that
+ * of one table look-up.
  *
- * A prepared pattern is read only and may be shared by threads; each has a matcher of
- * its own. */
+ * A prepared pattern is read only and may be shared by threads; each thread has a
+ * matcher of its own. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 
 struct err;
 
-/* A pattern that has been made ready. */
+/* A pattern that is ready for matching. */
 struct prepared {
 	struct program program; /* owned */
 	struct needle needle;
@@ -40,7 +40,7 @@ struct line {
 	const uint8_t *start, *end;
 };
 
-/* The first line with a match, of a text that begins where a line does, and ends where
- * one does, with or without a newline.  An empty text has no line. */
+/* Finds the first line with a match.  The text must begin and end where a line does;
+ * the last newline may be missing.  An empty text has no line. */
 bool matcher_find(struct matcher *m, const uint8_t *at, const uint8_t *end,
 		  struct line *ret);

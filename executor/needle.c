@@ -5,9 +5,9 @@
 #include "executor/pattern.h"
 #include "executor/runes.h"
 
-/* --- which literal ---------------------------------------------------------- */
+/* --- choosing the literal ----------------------------------------------------- */
 
-/* What the bytes are that come one behind the other, so far. */
+/* The literal bytes that follow each other, so far. */
 struct run {
 	uint8_t bytes[NEEDLE_MAX], masks[NEEDLE_MAX];
 	size_t len;
@@ -16,11 +16,11 @@ struct run {
 struct search {
 	const struct pattern *p;
 	struct run now, best;
-	unsigned value; /* of the best */
-	bool is_all;	/* nothing but `now` has been seen */
+	unsigned value; /* of the best run */
+	bool is_all;	/* the pattern is nothing but `now` so far */
 };
 
-/* The commonest bytes of texts and programs, commonest first. */
+/* The most frequent bytes of texts and programs, most frequent first. */
 static const char common[] = " etaoinrslcdmpu_fhg.byv,()-x0w=;\"1/:k>'<*2{}[]\t";
 
 /* The higher, the rarer. */
@@ -93,7 +93,7 @@ static bool add_set(struct search *s, const struct runes *set)
 
 static void search_node(struct search *s, uint32_t at);
 
-/* Children are known from the last to the first. */
+/* Children are linked from the last to the first. */
 static void search_children(struct search *s, uint32_t last)
 {
 	uint32_t before = pattern_node(s->p, last)->before;
@@ -103,7 +103,7 @@ static void search_children(struct search *s, uint32_t last)
 	search_node(s, last);
 }
 
-/* Nothing is known of what stands here. */
+/* The bytes at this place of the pattern are unknown. */
 static void leave_gap(struct search *s)
 {
 	s->is_all = false;
@@ -119,13 +119,14 @@ static void search_node(struct search *s, uint32_t at)
 	if (n->kind == PATTERN_EMPTY || (n->kind == PATTERN_SET && add_set(s, n->set)))
 		return;
 	if (n->kind != PATTERN_REPEAT || n->min == 0) {
-		/* A place is nothing between two bytes, but for a line's end. */
+		/* A place takes no byte, so literals on both sides of it are adjacent;
+		 * only a line's end may take a carriage return. */
 		s->is_all = false;
 		if (n->kind < PATTERN_LINE_BEGIN || n->kind == PATTERN_LINE_END)
 			end_run(s);
 		return;
 	}
-	/* Once, whatever comes then. */
+	/* The part matches once; the bytes after that are unknown. */
 	search_node(s, n->last);
 	leave_gap(s);
 }
@@ -157,7 +158,7 @@ void needle_init(struct needle *n, const struct pattern *p)
 	*n = (struct needle){ 0 };
 	search_node(&s, pattern_root(p));
 	end_run(&s);
-	/* A single common letter is in every line. */
+	/* A single frequent letter is in nearly every line. */
 	if (s.best.len == 0 || (s.best.len == 1 && s.value < 2 + sizeof(common) / 2))
 		return;
 	memcpy(n->bytes, s.best.bytes, s.best.len);
@@ -167,7 +168,7 @@ void needle_init(struct needle *n, const struct pattern *p)
 	choose_rare(n);
 }
 
-/* --- looking for it --------------------------------------------------------- */
+/* --- searching ---------------------------------------------------------------- */
 
 /* The compiler's own vectors: SSE2 on x86-64, NEON on aarch64. */
 typedef uint8_t vector __attribute__((vector_size(16)));
@@ -201,7 +202,7 @@ static bool is_here(const struct needle *n, const uint8_t *at)
 	return true;
 }
 
-/* One of `count` places. */
+/* Checks `count` places one by one. */
 static const uint8_t *find_slowly(const struct needle *n, const uint8_t *at, size_t count)
 {
 	uint8_t rare = n->bytes[n->rare], mask = n->masks[n->rare];
@@ -217,7 +218,7 @@ const uint8_t *needle_find(const struct needle *n, const uint8_t *at, const uint
 	if ((size_t)(end - at) < n->len)
 		return NULL;
 
-	const uint8_t *last = end - n->len; /* where it may begin at most */
+	const uint8_t *last = end - n->len; /* the last place where it may begin */
 	const vector rare = fill(n->bytes[n->rare]), other = fill(n->bytes[n->other]);
 	const vector rare_mask = fill(n->masks[n->rare]),
 		     other_mask = fill(n->masks[n->other]);

@@ -12,7 +12,7 @@
 /* --- the tree --------------------------------------------------------------- */
 
 struct pattern {
-	struct pattern_node *nodes; /* owned; the first is none */
+	struct pattern_node *nodes; /* owned; the first is no node */
 	uint32_t count, room;
 	uint32_t root;
 };
@@ -38,7 +38,8 @@ static void add_child(struct pattern *p, uint32_t parent, uint32_t child)
 	p->nodes[parent].last = child;
 }
 
-/* Owns what is in `set` from now on, without what no line has. */
+/* Adds a set node, which takes over the content of `set`, without the characters that
+ * no line has. */
 static uint32_t add_set(struct pattern *p, struct runes *set)
 {
 	struct runes *mine = mem_copy(set, sizeof(*set));
@@ -131,7 +132,8 @@ struct interval {
 	uint32_t min, max;
 };
 
-/* False when there is none.  Numbers stay small: they are not used then. */
+/* False when there is no number.  Large numbers are not read to their end, since they
+ * are refused. */
 static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 {
 	const uint8_t *from = *at;
@@ -145,7 +147,8 @@ static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 	return true;
 }
 
-/* {m}, {m,}, {m,n} or {,n}.  Anything else behind a { is text, as it is for grep. */
+/* Reads {m}, {m,}, {m,n} or {,n}.  Anything else behind a { is text, as it is for
+ * grep. */
 static bool read_interval(struct reader *r, struct interval *ret)
 {
 	const uint8_t *at = r->at + 1;
@@ -202,8 +205,8 @@ static bool is_place(enum pattern_kind kind)
 	return kind >= PATTERN_LINE_BEGIN;
 }
 
-/* What repeats the part that has just been read.  A ? behind it makes others take as
- * little as they can, which changes nothing here. */
+/* Reads a repetition of the part before it.  A ? behind the repetition makes it
+ * non-greedy elsewhere, which does not change whether a line matches. */
 static int repeat(struct reader *r, uint32_t *part)
 {
 	const uint8_t *where = r->at;
@@ -333,7 +336,7 @@ static int read_sign(struct reader *r, uint32_t *ret)
 	}
 }
 
-/* One part, with what repeats it. */
+/* Reads one part, and its repetition. */
 static int read_part(struct reader *r, uint32_t *ret)
 {
 	const uint8_t *where = r->at;
@@ -384,7 +387,7 @@ static int read_all(struct reader *r)
 			       PATTERN_LENGTH_MAX);
 	if (!utf8_is_valid(r->text, len, false))
 		return err_set(r->e, ERR_USAGE, "the pattern is not UTF-8");
-	(void)add_kind(r->made, PATTERN_EMPTY); /* the number 0 is none */
+	(void)add_kind(r->made, PATTERN_EMPTY); /* node number 0 is no node */
 	return read_choice(r, &r->made->root);
 }
 

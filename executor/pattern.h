@@ -1,18 +1,18 @@
-/* pattern -- regular expressions: which lines have a match.
+/* pattern -- regular expressions, to find the lines with a match.
  *
  * The dialect is POSIX's extended one (IEEE 1003.1, 9.4) with the escapes that every
- * agent writes; docs/actions.md has the table.  What is a choice of ours:
+ * agent writes; docs/actions.md has the table.  Our own choices are:
  *
- *  - Text is UTF-8.  `.` and negated brackets match one whole character and no byte
+ *  - Text is UTF-8. `.` and negated brackets match one whole character and no byte
  *    that is none; a line never has its newline in it.
  *  - \d \w \s, \b and [:classes:] know ASCII only, so that no engine's tables matter.
- *  - In brackets too a backslash quotes.  POSIX has it as a character there, and who
- *    writes [^\s] never means that.
+ *  - In brackets too a backslash quotes. POSIX takes it for a character there, which
+ *    the author of [^\s] never means.
  *  - $ matches in front of a carriage return that ends a line.
- *  - What is read in two ways by two programs is an error that says so.
+ *  - A pattern that two programs read in two ways is an error that says so.
  *
- * The rest is what bounds it: a pattern's length, its counts and its program are
- * limited, and matching takes a time linear in the text (matcher.h). */
+ * Costs are bounded: a pattern's length, its counts and its program are limited, and
+ * matching takes a time linear in the text (matcher.h). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,21 +20,21 @@
 
 #define PATTERN_LENGTH_MAX 4096
 #define PATTERN_COUNT_MAX  1000 /* of {m,n} */
-#define PATTERN_DEPTH_MAX  100	/* groups in groups */
+#define PATTERN_DEPTH_MAX  100	/* nested groups */
 
 struct err;
 struct pattern;
 struct runes;
 
-/* Reads `text`.  *ret is the caller's then, for pattern_free(). */
+/* Parses `text`. *ret is the caller's, for pattern_free(). */
 int pattern_new(struct pattern **ret, const char *text, bool ignores_case, struct err *e);
 void pattern_free(struct pattern *p);
 
-/* The same in the syntax of Rust's regex, as ripgrep takes it, to be freed; NULL when
- * that has no words for it. */
+/* The same pattern in the syntax of Rust's regex, which ripgrep uses; the caller frees
+ * it.  NULL if that syntax cannot express it. */
 char *pattern_in_rust(const struct pattern *p);
 
-/* --- what it is made of ----------------------------------------------------- */
+/* --- the syntax tree -------------------------------------------------------- */
 
 enum pattern_kind {
 	PATTERN_EMPTY,
@@ -50,15 +50,15 @@ enum pattern_kind {
 
 #define PATTERN_ENDLESS UINT32_MAX
 
-/* A part of it, and its children from the last to the first. */
+/* A node.  Its children are linked from the last to the first. */
 struct pattern_node {
 	enum pattern_kind kind;
-	uint32_t last, before; /* 0: none */
+	uint32_t last, before; /* node numbers; 0: none */
 	uint32_t min, max;
 	struct runes *set; /* owned */
 };
 
-/* How many there are; the first, 0, is none. */
+/* The number of nodes; number 0 is no node. */
 uint32_t pattern_count(const struct pattern *p);
 uint32_t pattern_root(const struct pattern *p);
 const struct pattern_node *pattern_node(const struct pattern *p, uint32_t at);

@@ -8,7 +8,7 @@
 
 /* --- classes ----------------------------------------------------------------- */
 
-/* ASCII, in pairs: from, to. */
+/* Ranges of ASCII, as pairs: from, to. */
 static const struct {
 	const char *name, *ranges;
 } classes[] = {
@@ -92,7 +92,7 @@ static int refuse_open(const struct reader *r, const uint8_t *from)
 	return reader_refuse(r, from, "it is not closed by a ];" ITSELF);
 }
 
-/* [:NAME:], whose first two characters have been seen. */
+/* Reads [:NAME:], whose first two characters have been seen. */
 static int read_class(struct reader *r, struct runes *set)
 {
 	const uint8_t *where = r->at;
@@ -114,7 +114,7 @@ static int read_class(struct reader *r, struct runes *set)
 		" digit graph lower print punct space upper xdigit, as [[:alpha:]]");
 }
 
-/* A character, or a class with or without a backslash. */
+/* Reads a character, or a class with or without a backslash. */
 static int read_item(struct reader *r, struct escape *ret)
 {
 	const uint8_t *where = r->at;
@@ -138,7 +138,7 @@ static int read_item(struct reader *r, struct escape *ret)
 	return 0;
 }
 
-/* The - behind an item has been read. */
+/* Reads the end of a range, whose - has been read. */
 static int read_range(struct reader *r, struct escape from, struct runes *set)
 {
 	const uint8_t *where = r->at - 1;
@@ -195,7 +195,7 @@ int reader_bracket(struct reader *r, struct runes *set)
 				     "a class stands in two pairs, as [[:alpha:]]");
 	r->at++;
 	runes_settle(set);
-	/* Before it is turned round: [^a] is then neither a nor A. */
+	/* Before the set is negated: [^a] is then neither a nor A. */
 	if (r->ignores_case)
 		runes_fold(set);
 	if (is_not)

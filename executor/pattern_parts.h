@@ -1,10 +1,11 @@
-/* pattern_parts -- between the parts of the reader of patterns.
+/* pattern_parts -- shared by the parts of the reader of patterns.
  *
  *	pattern.c	  the grammar
  *	pattern_bracket.c [brackets] and \escapes
- *	pattern_rust.c	  the same for ripgrep
+ *	pattern_rust.c	  the translation for ripgrep
  *
- * Each step leaves `at` behind what it has read, or returns -1 with the error said. */
+ * Each step leaves `at` behind the text that it has read, or returns -1 with the error
+ * set. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,17 +21,17 @@ struct reader {
 	struct err *e;
 };
 
-/* The end of many of those. */
+/* The end of many error messages. */
 #define ITSELF " the character itself has a backslash in front"
 
-/* Says what is wrong with the character at `where`; always -1. */
+/* Sets an error about the character at `where`; always -1. */
 int reader_refuse(const struct reader *r, const uint8_t *where, const char *why);
 
-/* The character at `at`, which there is. */
+/* Reads the character at `at`, of which there must be one. */
 uint32_t reader_rune(struct reader *r);
 
-/* What stands behind a backslash that has been read: *ret_set for a class, which is
- * owned then, else *ret, a character.  Behind `where` the backslash stands. */
+/* An escape, whose backslash has been read: a set for a class, which the caller owns
+ * then, or a character. */
 struct escape {
 	struct runes set;
 	uint32_t rune;
@@ -38,5 +39,5 @@ struct escape {
 };
 int reader_escape(struct reader *r, struct escape *ret);
 
-/* What stands behind a [ that has been read, into an empty set. */
+/* Reads a bracket, whose [ has been read, into an empty set. */
 int reader_bracket(struct reader *r, struct runes *set);

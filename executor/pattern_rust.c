@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "executor/runes.h"
 
-/* Every set goes as its ranges, case included, so nothing is left to the tables and
- * the options of whoever reads it.  The longest is what a count makes of nothing: the
- * text itself is not multiplied. */
+/* Every set is written as ranges, for both cases if need be, so the result does not
+ * depend on the reader's tables and options.  The longest translations come from large
+ * counts: the repeated text itself is written once. */
 #define TEXT_MAX ((size_t)4 << 20)
 
 static void put(struct buffer *b, const char *text)
@@ -27,7 +27,7 @@ static void put_rune(struct buffer *b, uint32_t c)
 	put(b, text);
 }
 
-/* False for the empty set: Rust refuses it. */
+/* False for the empty set, which Rust refuses. */
 static bool put_set(struct buffer *b, const struct runes *s)
 {
 	bool is_one = s->count == 1 && s->ranges[0].first == s->ranges[0].last;
@@ -46,7 +46,7 @@ static bool put_set(struct buffer *b, const struct runes *s)
 
 static bool put_node(struct buffer *b, const struct pattern *p, uint32_t at);
 
-/* Children are known from the last to the first. */
+/* Children are linked from the last to the first. */
 static bool put_children(struct buffer *b, const struct pattern *p, uint32_t last,
 			 const char *between)
 {

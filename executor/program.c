@@ -9,8 +9,8 @@
 
 /* --- steps ------------------------------------------------------------------ */
 
-/* Each part is made with what comes behind it known, so the end is made first.  A
- * program that is full goes on being "made": its steps are all the first one. */
+/* Each part is made after the part behind it, so the end is made first.  When a program
+ * is full, further steps are not stored: each gets the number of the first step. */
 struct maker {
 	struct program *p;
 	const struct pattern *from;
@@ -47,8 +47,8 @@ static uint32_t add_place(struct maker *m, enum pattern_kind place, uint32_t nex
 						  .next = next });
 }
 
-/* The same range in front of the same step is made once, if it was made lately: the
- * last bytes of most characters are alike. */
+/* Adds a range step, or returns one of the last 64 steps that is the same: the last
+ * bytes of most characters are alike. */
 static uint32_t add_range(struct maker *m, uint32_t since, struct program_step step)
 {
 	struct program *p = m->p;
@@ -69,7 +69,7 @@ static uint32_t add_range(struct maker *m, uint32_t since, struct program_step s
 struct sequences {
 	struct maker *m;
 	uint32_t next, since;
-	uint32_t alternatives; /* what has been made, split */
+	uint32_t alternatives; /* the split that leads to all alternatives so far */
 	bool has_any;
 };
 
@@ -79,7 +79,7 @@ static void add_alternative(struct sequences *s, uint32_t step)
 	s->has_any = true;
 }
 
-/* Characters whose bytes are, each for itself, in one range. */
+/* Adds characters for which each byte, independently of the others, is in one range. */
 static void add_box(struct sequences *s, struct runes_range r)
 {
 	uint8_t low[4], high[4];
@@ -93,8 +93,9 @@ static void add_box(struct sequences *s, struct runes_range r)
 	add_alternative(s, step);
 }
 
-/* Where a range must be cut so that its parts come nearer to boxes: behind the last
- * character of a length, or where a byte's follower starts over.  0: nowhere. */
+/* Where a range must be cut so that its parts become such independent ranges: behind
+ * the last character of an encoded length, or where a following byte starts over.  0:
+ * nowhere. */
 static uint32_t cut_of(struct runes_range r)
 {
 	static const uint32_t lasts[] = { 0x7f, 0x7ff, 0xffff };
@@ -114,7 +115,7 @@ static uint32_t cut_of(struct runes_range r)
 	return 0;
 }
 
-/* At most seven cuts on each side of a range, so the depth is small. */
+/* A range is cut at most seven times on each side, so the recursion is shallow. */
 static void add_range_of_runes(struct sequences *s, struct runes_range r)
 {
 	uint32_t cut = cut_of(r);
@@ -133,7 +134,7 @@ static void set_bits(struct program_set *to, const struct runes *from)
 			to->bits[c >> 6] |= (uint64_t)1 << (c & 63);
 }
 
-/* Its ASCII is one step, whatever it is; a node that is repeated has one set. */
+/* The set's ASCII characters become one step; a repeated node shares one set. */
 static uint32_t set_number(struct maker *m, uint32_t node, const struct runes *from)
 {
 	struct program *p = m->p;
@@ -185,7 +186,7 @@ static uint32_t make_choice(struct maker *m, uint32_t last, uint32_t next)
 	return made;
 }
 
-/* Back to its own beginning as often as it likes; `once` when it must be seen once. */
+/* A loop back to its own beginning; `once`: the body must match at least once. */
 static uint32_t make_loop(struct maker *m, uint32_t node, uint32_t next, bool once)
 {
 	uint32_t loop = add_split(m, 0, next);
@@ -208,14 +209,15 @@ static uint32_t make_repeat(struct maker *m, const struct pattern_node *n, uint3
 	for (uint32_t i = n->min; n->max != PATTERN_ENDLESS && i < n->max && !m->is_full;
 	     i++)
 		made = add_split(m, make(m, n->last, made), next);
-	/* What is nothing is nothing however often: (((){9}){9}){9} would take its time. */
+	/* If a repeated part adds no steps, more repetitions add none either.  Without
+	 * this check (((){9}){9}){9} would take long. */
 	for (uint32_t i = 0, after; i < min && !m->is_full; i++, made = after)
 		if ((after = make(m, n->last, made)) == made)
 			break;
 	return made;
 }
 
-/* In front of a carriage return, too. */
+/* A line also ends in front of a carriage return. */
 static uint32_t make_line_end(struct maker *m, uint32_t next)
 {
 	uint32_t end = add_place(m, PATTERN_LINE_END, next);
@@ -259,7 +261,7 @@ static uint32_t make(struct maker *m, uint32_t node, uint32_t next)
 
 /* --- classes ---------------------------------------------------------------- */
 
-/* Splits every class into what `has` and what does not. */
+/* Splits every class into the bytes in `has` and the others. */
 static void refine(struct program *p, const struct program_set *has)
 {
 	int16_t in[256], out[256];
@@ -301,7 +303,7 @@ static void refine_words(struct program *p)
 	refine(p, &s);
 }
 
-/* A range is looked at once, however often it occurs. */
+/* Each distinct range refines the classes once, however often it occurs. */
 static void classify(struct program *p)
 {
 	uint64_t seen[65536 / 64] = { 0 };

@@ -1,8 +1,8 @@
 /* program -- a pattern as a machine that reads bytes: Thompson's automaton.
  *
- * Its instructions are followed side by side, never by trying and coming back, so what
- * it costs is known: at most PROGRAM_MAX steps a byte.  A character of UTF-8 is a chain
- * of ranges of bytes; what is no UTF-8 is matched by nothing. */
+ * Its instructions are followed in parallel, without backtracking, so the cost is
+ * bounded: at most PROGRAM_MAX steps a byte.  A character of UTF-8 is a chain of ranges
+ * of bytes; invalid UTF-8 never matches. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ enum program_op {
 	PROGRAM_RANGE, /* one byte from low to high, then next */
 	PROGRAM_SET,   /* one byte of sets[set], then next */
 	PROGRAM_SPLIT, /* next, and other */
-	PROGRAM_PLACE, /* next, where the place is as `place` says */
+	PROGRAM_PLACE, /* next, if the condition `place` holds here */
 };
 
 struct program_step {
@@ -37,7 +37,7 @@ struct program_step {
 	};
 };
 
-/* Of bytes. */
+/* A set of bytes. */
 struct program_set {
 	uint64_t bits[4];
 };
@@ -47,8 +47,9 @@ struct program {
 	struct program_set *sets;   /* owned */
 	uint32_t count, set_count;
 	uint32_t start;
-	bool has_edges;		    /* a place of words */
-	uint8_t classes[256];	    /* bytes that no step tells apart have the same */
+	bool has_edges;		    /* it has \b or \B */
+	uint8_t classes[256];	    /* bytes that no step distinguishes have the same
+				     * class */
 	uint32_t class_count;
 	uint32_t room, set_room;
 };
@@ -61,7 +62,7 @@ static inline bool program_set_has(const struct program_set *s, uint8_t c)
 	return s->bits[c >> 6] >> (c & 63) & 1;
 }
 
-/* What \b, \w and the like take for a part of a word. */
+/* Whether \b, \w and the like take the byte for a part of a word. */
 static inline bool program_is_word(uint8_t c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -44,7 +44,7 @@ static size_t cell_size(const struct row *r)
 	return r->is_broad ? sizeof(uint64_t) : 1;
 }
 
-/* Room for `bytes`, doubled so that a row which grows by the character is not
+/* Makes room for `bytes`, doubled so that a row which grows by single characters is not
  * copied for each. */
 static bool make_room(struct row *r, size_t bytes, size_t *budget)
 {
@@ -64,7 +64,7 @@ static bool make_room(struct row *r, size_t bytes, size_t *budget)
 	return true;
 }
 
-/* The cells before `end` are there, blank if they were not. */
+/* Makes cells up to `end` exist; new ones are blank. */
 static bool reach(struct row *r, unsigned end, size_t *budget)
 {
 	if (end <= r->used)
@@ -94,8 +94,8 @@ static bool become_broad(struct row *r, size_t *budget)
 
 /* --- writing --------------------------------------------------------------- */
 
-/* The cells from `col` to before `end` get something else: no half of a character
- * may stay beside them. */
+/* The cells from `col` to before `end` are about to be overwritten: half of a
+ * double-width character beside them becomes blank. */
 static void part(struct row *r, unsigned col, unsigned end)
 {
 	if (!r->is_broad)
@@ -112,7 +112,7 @@ void row_put_ascii(struct row_place at, const uint8_t *text, size_t len)
 	unsigned end = at.col + (unsigned)len;
 
 	part(r, at.col, end);
-	/* What is overwritten in the same breath need not be blanked first. */
+	/* New cells that are overwritten right away need not be blanked first. */
 	if (!r->is_broad && at.col == r->used && make_room(r, end, at.budget))
 		r->used = (uint16_t)end;
 	if (!reach(r, end, at.budget))
@@ -132,7 +132,7 @@ void row_put_cells(struct row_place at, const uint64_t *cells, size_t len)
 
 	if (!become_broad(r, at.budget))
 		return;
-	part(r, at.col, end); /* while what is there is known */
+	part(r, at.col, end); /* before the new cells exist */
 	if (at.col == r->used && make_room(r, end * sizeof(*cells), at.budget))
 		r->used = (uint16_t)end;
 	if (!reach(r, end, at.budget))
@@ -329,7 +329,7 @@ size_t row_bytes(const struct row *r, unsigned end)
 	return len;
 }
 
-/* FNV-1a by the cell, so that the same text is the same in either form. */
+/* FNV-1a over the cells, so that the same text has the same hash in either form. */
 uint64_t row_hash(const struct row *r, unsigned end)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -84,7 +84,8 @@ void runes_remove(struct runes *s, uint32_t first, uint32_t last)
 	runes_negate(s);
 }
 
-/* Capitals, each `step`-th from first to last, and how far their small letters are. */
+/* Capitals, every `step`-th from first to last, and the distance to their small
+ * letters. */
 static const struct {
 	uint32_t first, last, step;
 	int32_t small;

@@ -1,8 +1,7 @@
 /* runes -- a set of characters, as ranges of code points.
  *
  * A zeroed struct is the empty set.  After runes_add() a set must be settled
- * (runes_settle) before anything is asked of it; the other functions leave a settled
- * one behind. */
+ * (runes_settle) before it is queried; the other functions leave a settled set. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +14,8 @@ struct runes_range {
 };
 
 struct runes {
-	struct runes_range *ranges; /* owned; sorted and apart once settled */
+	struct runes_range *ranges; /* owned; once settled: sorted, and neither
+				     * overlapping nor adjacent */
 	size_t count, room;
 };
 
@@ -27,13 +27,13 @@ void runes_settle(struct runes *s);
 
 bool runes_has(const struct runes *s, uint32_t c);
 
-/* All characters that are not in it. */
+/* Turns the set into all characters that are not in it. */
 void runes_negate(struct runes *s);
 void runes_remove(struct runes *s, uint32_t first, uint32_t last);
 
-/* Adds the other case of each letter that is in it: of ASCII, Latin-1, Latin
- * Extended-A, Greek and Cyrillic, where there is exactly one. */
+/* Adds the other case of each letter in the set, for ASCII, Latin-1, Latin Extended-A,
+ * Greek and Cyrillic letters that have exactly one other case. */
 void runes_fold(struct runes *s);
 
-/* Its bytes in UTF-8, and how many they are. */
+/* Writes the character in UTF-8; returns the number of bytes. */
 int runes_encode(uint32_t c, uint8_t out[4]);

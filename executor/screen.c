@@ -12,7 +12,7 @@
 #include "executor/screen_draw.h"
 
 #define ESC 0x1b
-/* The work of looking at any byte, or run of them. */
+/* The work of reading any byte, or run of bytes. */
 #define FEED_WORK 2
 
 void screen_init(struct screen *s, unsigned rows, unsigned cols)
@@ -55,7 +55,7 @@ static size_t printable(const uint8_t *at, const uint8_t *end)
 	return (size_t)(at - from);
 }
 
-/* U+0080 to U+009F. */
+/* A control character of U+0080 to U+009F. */
 static bool is_c1(const uint8_t *at, int len)
 {
 	return len == 2 && at[0] == 0xc2 && at[1] < 0xa0;
@@ -66,7 +66,7 @@ struct text_run {
 	size_t len;
 };
 
-/* One character more; returns how many bytes it had, 0 when it is cut by the end. */
+/* Adds one character; returns how many bytes it had, 0 when the end cuts it. */
 static size_t add_char(struct text_run *run, const uint8_t *at, size_t left)
 {
 	int n = utf8_char(at, left);
@@ -82,8 +82,8 @@ static size_t add_char(struct text_run *run, const uint8_t *at, size_t left)
 	return n > 0 ? (size_t)n : (size_t)-n;
 }
 
-/* Other characters than ASCII, and ASCII between them; what it did not take is a
- * part of a character. */
+/* Draws characters that are not ASCII, and ASCII between them.  The bytes that it does
+ * not use are the beginning of a character. */
 static size_t put_chars(struct screen *s, const uint8_t *at, size_t left)
 {
 	struct text_run run;
@@ -93,7 +93,7 @@ static size_t put_chars(struct screen *s, const uint8_t *at, size_t left)
 	while (used < left && run.len + 4 <= sizeof(run.bytes)) {
 		bool is_ascii = at[used] < 0x80;
 		if (is_ascii && (s->modes || !is_printable(at[used])))
-			break; /* which another character set may be meant for */
+			break; /* another character set may apply to it */
 		n = add_char(&run, at + used, left - used);
 		if (n == 0)
 			break;
@@ -109,7 +109,7 @@ static void put_replacement(struct screen *s)
 	screen_put_text(s, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
 }
 
-/* Of a character of 2 to 4 bytes. */
+/* Decodes a character of 2 to 4 bytes. */
 static uint32_t code_of(const uint8_t *at, int len)
 {
 	uint32_t c = at[0] & (0x7fu >> len);
@@ -119,7 +119,7 @@ static uint32_t code_of(const uint8_t *at, int len)
 	return c;
 }
 
-/* The rest of a character whose beginning came before. */
+/* Adds the rest of a character whose beginning came before. */
 static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 {
 	uint8_t bytes[4];
@@ -157,7 +157,7 @@ static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
 	return used;
 }
 
-/* False: the byte is none of the sequence's. */
+/* False: the byte does not belong to the sequence. */
 static bool add_to_sequence(struct screen *s, uint8_t byte)
 {
 	switch (sequence_add(&s->sequence, byte)) {
@@ -180,7 +180,7 @@ static bool add_to_sequence(struct screen *s, uint8_t byte)
 	return true;
 }
 
-/* The next bytes that are of one kind; returns how many. */
+/* Uses the next bytes of one kind; returns how many. */
 static size_t feed_some(struct screen *s, const uint8_t *at, const uint8_t *end)
 {
 	s->display.work += FEED_WORK;
@@ -230,7 +230,7 @@ static void end_char(struct screen *s)
 	s->carry_len = 0;
 }
 
-/* Its end, at a character's beginning. */
+/* Keeps the end of the text, from the beginning of a character. */
 static size_t shorten(uint8_t *bytes, size_t *len)
 {
 	size_t from = *len > SCREEN_TEXT_MAX ? *len - SCREEN_TEXT_MAX : 0;

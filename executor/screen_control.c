@@ -19,7 +19,7 @@ static void set_mode(struct screen *s, enum screen_mode mode, bool is_on)
 
 /* --- CSI ------------------------------------------------------------------- */
 
-/* The sequence again, with two arguments at most; none takes more. */
+/* Passes the sequence on with two arguments at most; no known sequence takes more. */
 static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 {
 	char text[32], args[2][8] = { "", "" };
@@ -34,7 +34,8 @@ static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 	emulate(s, text, effects);
 }
 
-/* ED, which changes no cursor.  The library would go through all its rows, blank or not. */
+/* ED, which leaves the cursor in place. libvterm would walk all its rows, blank or
+ * not. */
 static void erase_rows(struct screen *s, unsigned what)
 {
 	struct display *d = &s->display;
@@ -50,8 +51,8 @@ static void erase_rows(struct screen *s, unsigned what)
 	display_erase(d, from, end, 0, d->cols);
 }
 
-/* What is on the screen goes to the lines above it first, as tmux has it: a person
- * could scroll back to it. */
+/* Before the whole screen is erased, its content is kept as lines above it, as tmux
+ * does: a person could scroll back to them. */
 static void erase_display(struct screen *s, const struct sequence *q)
 {
 	unsigned what = sequence_arg(q, 0, 0);
@@ -63,7 +64,8 @@ static void erase_display(struct screen *s, const struct sequence *q)
 	if (what == 2 || (what == 0 && s->row == 0 && s->col == 0))
 		display_put_away(&s->display);
 	if (s->is_ahead && s->wraps_next)
-		emulate(s, "", 0); /* while the character is there that it is behind */
+		emulate(s, "", 0); /* while the character in front of the cursor is still
+				    * there */
 	erase_rows(s, what);
 }
 
@@ -98,7 +100,7 @@ static void set_private_mode(struct screen *s, unsigned mode, bool is_on)
 	case 47: case 1047: case 1048: case 1049:
 		pass(s, &q, EMULATOR_MOVES);
 		return;
-	default: /* the mouse's, how the cursor looks */
+	default: /* the mouse's modes, the cursor's looks */
 		return;
 	}
 }
@@ -143,7 +145,7 @@ static void repeat(struct screen *s, const struct sequence *q)
 	}
 }
 
-/* DECSTR; the cursor stays. */
+/* DECSTR, which leaves the cursor in place. */
 static void reset_modes(struct screen *s)
 {
 	unsigned row = s->row, col = s->col;
@@ -156,7 +158,7 @@ static void reset_modes(struct screen *s)
 	s->is_ahead = true;
 }
 
-/* Moves of the cursor; and what changes rows, or asks. */
+/* Passes on sequences that move the cursor, change rows, or ask for an answer. */
 static bool is_passed(struct screen *s, const struct sequence *q)
 {
 	if (strchr("ABCDEFGHIZ`adefjk", q->final))
@@ -199,7 +201,7 @@ static void standard_csi(struct screen *s, const struct sequence *q)
 	case 'u':
 		emulate(s, "\x1b" "8", EMULATOR_MOVES);
 		return;
-	default: /* colours, and what is not for us */
+	default: /* colours, and unknown sequences */
 		return;
 	}
 }
@@ -213,7 +215,8 @@ static void private_csi(struct screen *s, const struct sequence *q)
 		set_modes(s, q);
 	else if (q->final == 'n')
 		pass(s, q, 0);
-	else if (q->final == 'J') /* but protected characters, which we have not */
+	else if (q->final == 'J') /* spares protected characters, which do not exist
+				   * here */
 		erase_display(s, &open);
 	else if (q->final == 'K')
 		pass(s, &open, 0);
@@ -237,7 +240,7 @@ void screen_csi(struct screen *s, const struct sequence *q)
 
 /* --- ESC ------------------------------------------------------------------- */
 
-/* RIS.  What was there stays above, as when it is erased. */
+/* RIS.  The content of the screen is kept above, as when it is erased. */
 static void reset_all(struct screen *s)
 {
 	display_choose(&s->display, false);

@@ -1,6 +1,7 @@
-/* screen_control -- what control sequences do to a screen.
+/* screen_control -- the effects of control sequences on a screen.
  *
- * Only those that are known here reach the emulator, in a form of our own making. */
+ * Only sequences that are known here reach the emulator, written anew by our own
+ * code. */
 #pragma once
 
 struct screen;

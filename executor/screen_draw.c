@@ -19,9 +19,9 @@ static void move_emulator(struct screen *s, unsigned col)
 	s->is_ahead = false;
 }
 
-/* The emulator's cursor gets behind the character that ours is behind by way of it:
- * a combining character may follow, and behind the last column there is no other
- * way. */
+/* Moves the emulator's cursor to ours by drawing the character in front of it again: a
+ * combining character may follow, and the position behind the last column cannot be
+ * reached otherwise. */
 static bool draw_again(struct screen *s)
 {
 	unsigned col = s->wraps_next ? s->col : s->col - 1;
@@ -68,7 +68,7 @@ void screen_put_text(struct screen *s, const char *text, size_t len)
 	settle(s);
 }
 
-/* --- our own hand ---------------------------------------------------------- */
+/* --- our own drawing -------------------------------------------------------- */
 
 void screen_end_line(struct screen *s)
 {
@@ -109,8 +109,9 @@ static void put_plain(struct screen *s, const uint8_t *text, size_t len)
 	s->is_ahead = true;
 }
 
-/* Characters that combine with nothing before them, of a width that the emulator has
- * for all of them.  What is not here, it is asked for. */
+/* The width of characters that combine with nothing before them, and for which the
+ * emulator has the same width.  0: unknown here, so the emulator draws the
+ * character. */
 static unsigned plain_width(uint32_t c)
 {
 	static const struct {
@@ -137,13 +138,14 @@ static unsigned plain_width(uint32_t c)
 	return 0;
 }
 
-/* Cells that are to be drawn at once; the last character is at `last`. */
+/* Cells to be drawn at once; the last character is at `last`. */
 struct run {
 	uint64_t cells[128];
 	size_t len, last;
 };
 
-/* One character more; false where it is not ours, or does not fit into `room` cells. */
+/* Adds one character; false if our own code cannot draw it, or it does not fit into
+ * `room` cells. */
 static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 {
 	if (width == 0 || run->len + width > room)
@@ -155,12 +157,12 @@ static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 	return true;
 }
 
-/* The cursor stays before the last character of a row and not behind it: the emulator
- * has it so. */
+/* After a character in the last column the cursor stays before that character, not
+ * behind it, as in the emulator. */
 static void draw(struct screen *s, const struct run *run)
 {
 	display_put_cells(&s->display, s->row, s->col, run->cells, run->len);
-	s->display.work += run->len; /* each was decoded, and its width looked for */
+	s->display.work += run->len; /* each was decoded, and its width looked up */
 	s->last = (uint32_t)run->cells[run->last];
 	s->wraps_next = s->col + run->len == s->display.cols;
 	s->col += (unsigned)(s->wraps_next ? run->last : run->len);
@@ -182,7 +184,8 @@ bool screen_put_char(struct screen *s, uint32_t c)
 	return true;
 }
 
-/* Up to 3 bytes, which is all that plain_width() knows; returns how many, 0: none. */
+/* Decodes a character of up to 3 bytes, which is all that plain_width() knows; returns
+ * its length, 0: none. */
 static size_t plain_char(const uint8_t *at, size_t left, uint32_t *ret)
 {
 	if (at[0] < 0x80) {
@@ -193,7 +196,7 @@ static size_t plain_char(const uint8_t *at, size_t left, uint32_t *ret)
 		*ret = (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu);
 		return 2;
 	}
-	/* Those that begin with e0 have shorter forms, and nothing that is known. */
+	/* Valid characters that begin with e0 are none that plain_width() knows. */
 	if (at[0] > 0xe0 && at[0] < 0xf0 && left > 2 && (at[1] & 0xc0) == 0x80 &&
 	    (at[2] & 0xc0) == 0x80) {
 		*ret = (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);

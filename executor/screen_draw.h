@@ -1,4 +1,5 @@
-/* screen_draw -- characters where the cursor stands, by our hand or the emulator's. */
+/* screen_draw -- draws characters at the cursor, with our own code or the
+ * emulator's. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 struct screen;
 
-/* In what a screen is not plain. */
+/* Modes in which a screen is not plain. */
 enum screen_mode {
 	SCREEN_INSERTS = 1,
 	SCREEN_NEWLINES = 2, /* LF is CR LF */
@@ -18,19 +19,19 @@ enum screen_mode {
 	SCREEN_TABS = 128
 };
 
-/* Printable ASCII. */
+/* Draws printable ASCII. */
 void screen_put_ascii(struct screen *s, const uint8_t *text, size_t len);
-/* Characters that begin with another than ASCII, as far as they are ours to draw and fit
- * into a row; returns how many bytes these were. */
+/* Draws characters that begin with one outside of ASCII, as far as our own code can
+ * draw them and they fit into a row; returns how many bytes these were. */
 size_t screen_put_chars(struct screen *s, const uint8_t *at, size_t left);
-/* Another character; false where that is the emulator's to do. */
+/* Draws another character; false if only the emulator can. */
 bool screen_put_char(struct screen *s, uint32_t c);
-/* Whole characters, at most EMULATOR_TEXT bytes. */
+/* Draws whole characters, at most EMULATOR_TEXT bytes, with the emulator. */
 void screen_put_text(struct screen *s, const char *text, size_t len);
 /* BS, HT, LF, VT, FF, CR, SO, SI; others do nothing. */
 void screen_put_control(struct screen *s, uint8_t c);
 
-/* By the emulator; `effects` as it wants them. */
+/* Passes a sequence to the emulator; `effects` are as in emulator.h. */
 void screen_emulate(struct screen *s, const char *bytes, size_t len, unsigned effects);
-/* A line that ends here does not go on in the next row. */
+/* The line in this row ends here and does not continue in the next row. */
 void screen_end_line(struct screen *s);

@@ -19,8 +19,8 @@ static size_t kept(const struct scrollback *b)
 	return b->end - b->start;
 }
 
-/* The live part moves to the front where half of the room is behind it, so that a
- * byte is moved once for each that comes; else there is more room. */
+/* Moves the kept bytes to the front if half of the room is free then, so that on
+ * average each byte is moved once; otherwise the room is enlarged. */
 static void make_room(struct scrollback *b, size_t more)
 {
 	size_t room = b->room ? b->room : ROOM_MIN;
@@ -49,7 +49,8 @@ static void drop(struct scrollback *b, size_t len)
 	b->gone += len;
 }
 
-/* Down to whole lines, but one that is longer than all that may be kept. */
+/* Drops the first line; if one line is longer than all that may be kept, half of it is
+ * dropped. */
 static void drop_line(struct scrollback *b)
 {
 	const uint8_t *at = b->data + b->start;

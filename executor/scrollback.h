@@ -1,14 +1,14 @@
-/* scrollback -- the lines that went up out of a terminal, as text.
+/* scrollback -- the lines that scrolled up out of a terminal, as text.
  *
- * The last SCROLLBACK_LINES of them are kept, and of these the last SCROLLBACK_MAX
- * bytes.  A place in it is told by how many bytes came before it, kept or not. */
+ * The last SCROLLBACK_LINES lines are kept, and of these the last SCROLLBACK_MAX bytes.
+ * A place is given as the number of bytes before it, kept or not. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* With what is still on the terminal, between 10,001 and 11,000 lines of output
- * that scrolls: clients' tests want no fewer and not many more. */
+/* With the rows that are still on the terminal this makes 10,001 to 11,000 lines of
+ * output that scrolls: clients' tests want no fewer and not many more. */
 #define SCROLLBACK_LINES 10000
 #define SCROLLBACK_ROOM	 (4u << 20)
 #define SCROLLBACK_MAX	 (SCROLLBACK_ROOM / 2 - (64u << 10)) /* and a row more */
@@ -19,13 +19,13 @@ struct row;
 struct scrollback {
 	uint8_t *data; /* owned; at most SCROLLBACK_ROOM */
 	size_t start, end, room;
-	size_t lines;  /* ended ones */
+	size_t lines;  /* complete ones */
 	uint64_t gone; /* bytes that are not kept any more */
 };
 
 void scrollback_done(struct scrollback *b);
 void scrollback_add(struct scrollback *b, const struct row *r);
-/* Lets all of it go; its places go on. */
+/* Drops all lines; places are counted on. */
 void scrollback_clear(struct scrollback *b);
 
 /* The place behind the last byte. */
@@ -33,5 +33,5 @@ uint64_t scrollback_end(const struct scrollback *b);
 /* The bytes from this place on, as far as they are kept. */
 const uint8_t *scrollback_from(const struct scrollback *b, uint64_t place,
 			       size_t *ret_len);
-/* Where the line begins that this place is in. */
+/* The place where the line begins that contains this place. */
 uint64_t scrollback_line(const struct scrollback *b, uint64_t place);

@@ -81,7 +81,7 @@ static enum sequence_kind in_csi(struct sequence *q, uint8_t byte)
 	} else if (byte >= 0x3c && !q->leader && q->count == 0) {
 		q->leader = byte;
 	} else {
-		q->is_strange = true; /* parts of parameters: colours have them */
+		q->is_strange = true; /* sub-parameters, which colours have */
 	}
 	return SEQUENCE_OPEN;
 }

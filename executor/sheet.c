@@ -81,7 +81,7 @@ static void swap(struct row *a, struct row *b)
 	*b = other;
 }
 
-/* What leaves comes in again at the other side, blank, with its memory. */
+/* Rows that leave at one side come in at the other, blank, with their memory. */
 static void move(struct sheet *s, unsigned top, unsigned bottom, int by)
 {
 	unsigned count = (unsigned)abs(by);
@@ -114,7 +114,7 @@ unsigned sheet_scroll(struct sheet *s, unsigned top, unsigned bottom, int by)
 		s->first = s->first + 1 == s->height ? 0 : s->first + 1;
 		return 1;
 	}
-	/* Blank rows below need not be there to move up, but some to move down. */
+	/* Blank rows below need not exist to move up, but some must to move down. */
 	if (by < 0 && s->count < bottom)
 		sheet_row(s, s->count - (unsigned)by < bottom ? s->count - (unsigned)by - 1
 							      : bottom - 1);

@@ -34,8 +34,8 @@ int terminal_open(struct terminal *ret, uint32_t rows, uint32_t cols)
 {
 	int unlocked = 0;
 
-	/* A command that owns /dev may have put anything there: NONBLOCK, so
-	 * that not even a FIFO can keep us, and a look at what it is. */
+	/* A command that owns /dev may have put any file there: O_NONBLOCK keeps a FIFO
+	 * from blocking us, and is_ptmx() checks the device. */
 	AUTO_CLOSE int master =
 		open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (master < 0)
@@ -46,7 +46,7 @@ int terminal_open(struct terminal *ret, uint32_t rows, uint32_t cols)
 	}
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return -1;
-	/* By descriptor, not by /dev/pts/N, which could be another one. */
+	/* By descriptor, not by /dev/pts/N, which could be another terminal. */
 	AUTO_CLOSE int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -1;
@@ -91,7 +91,7 @@ int terminal_has_signals(const struct terminal *t)
 
 const char *terminal_kind(void)
 {
-	/* Where Debian's and others' ncurses look, and Alpine's. */
+	/* Where ncurses looks, Debian's and others', and Alpine's. */
 	static const char *const places[] = {
 		"/etc/terminfo/t/tmux-256color",
 		"/lib/terminfo/t/tmux-256color",
