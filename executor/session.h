@@ -77,7 +77,7 @@ struct session {
 	enum session_state state;
 	struct shell shell; /* owned */
 	bool is_opened;	    /* MSG_OPEN was answered with *started* */
-	bool is_gone;	    /* MSG_OPEN was answered with *failed*: forget the session */
+	bool is_gone;	    /* it has failed, or was ended: forget the session */
 	bool is_bare;	    /* this start goes without ~/.bashrc */
 	bool is_new;	    /* the shell is new, and no report has said so yet */
 	unsigned place;	    /* which working directory the start tries */
@@ -114,7 +114,8 @@ struct session {
 	bool is_reported;     /* the command has ended, and its last output is being
 			       * read */
 	bool has_begun;	      /* the command did something, as the report says */
-	bool is_waiting;      /* its stream has no reader now */
+	bool is_waiting;      /* its terminal is not read now, since its stream has no
+			       * reader */
 	struct tape tape;     /* owned; the output log: the same bytes as they came */
 	uint8_t carry[4]; /* the beginning of an incomplete character, when streaming */
 	size_t carry_len;

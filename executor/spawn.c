@@ -73,8 +73,8 @@ static void take_descriptors(const struct spawn *s, int status)
 		(void)dup3(status, STATUS_FD, O_CLOEXEC);
 	take_more(s);
 	unsigned end = SPAWN_MORE_BASE + (unsigned)s->more_count;
-	/* All are close-on-exec, but they must be closed now: another process may stop
-	 * this one before its execve. */
+	/* All are close-on-exec anyway, so a failure does no harm: a filter may refuse
+	 * this call. */
 	if (s->more_count > 0)
 		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
 	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
