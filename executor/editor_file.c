@@ -116,8 +116,8 @@ static bool put(struct job *j, const struct file *f, const struct buffer *made)
 	if (f->write_error)
 		return editor_fail_sys(j, f->write_error, "write to");
 	if (!is_unchanged(j, f))
-		return EDITOR_FAIL(j, "Ran into a change of the file by somebody "
-				   "else while trying to write to %s. View it and "
+		return EDITOR_FAIL(j, "Ran into a change of the file by another "
+				   "process while trying to write to %s. View it and "
 				   "edit it again.", j->path);
 	got = files_put(f->fd, &f->st, &c);
 	return got.outcome == OUTCOME_DONE || editor_fail_sys(j, got.sys, "write to");
@@ -131,8 +131,8 @@ bool editor_store(struct job *j, const struct file *f, const struct made *m,
 
 	if (!put(j, f, &m->bytes))
 		return false;
-	/* The bytes are valid, since all their parts are of the file's encoding; this
-	 * error cannot come from a valid file. */
+	/* The bytes are valid, since all their parts are of the file's encoding, so
+	 * this error is not expected. */
 	if (!edit_text_init(ret_text, bytes, m->encoding, &bad))
 		return EDITOR_FAIL(j, "Ran into a text that is not %s, which was "
 				   "written to %s", encoding_name(m->encoding), j->path);

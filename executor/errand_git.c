@@ -98,7 +98,7 @@ static int clone(struct errand *x, struct git *g)
 	if (x->ask->secret.len > 0) {
 		if (!server)
 			return errand_refuse(
-				x, "a token is for a server: the URL has none.");
+				x, "a token is for one server, but the URL names none.");
 		g->secret = x->ask->secret;
 		g->config[0] = helper;
 		g->config[1] = "http.followRedirects=false";
@@ -135,7 +135,7 @@ static int switch_to(struct errand *x, struct git *g)
 	/* Otherwise `-x` would be an option, and `@{-1}` another branch. */
 	if (git_run(g, GIT_WORDS("check-ref-format", "--allow-onelevel", name)) != 0 ||
 	    *name == '-') {
-		AUTO_FREE char *why = text_format("%s is no name for a branch.", name);
+		AUTO_FREE char *why = text_format("%s is not a valid branch name.", name);
 		return g->is_late ? git_fail(x, g, what) : errand_refuse(x, why);
 	}
 	int code = is_new ? git_run(g, GIT_WORDS("switch", "--quiet", "--create", name))

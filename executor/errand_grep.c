@@ -199,7 +199,7 @@ static void put_notes(struct search *s)
 	if (s->found.closed > 0)
 		errand_note(s->x, "[Some files or folders could not be read.]");
 	if (s->found.is_cut)
-		errand_note(s->x, "[It took too long, or there was too much, and it was "
+		errand_note(s->x, "[The search took too long or found too much, and was "
 				  "ended: there may be more.]");
 	s->x->end.cut += s->has_more && s->x->end.cut == 0;
 }
@@ -273,8 +273,8 @@ static void search_file(struct search *s, int fd)
 	reader_done(&g);
 	if (end == GREP_NO_TEXT) {
 		AUTO_FREE char *why =
-			text_format("%s is no text: it has bytes 0, or a line of"
-				    " more than 64 MiB.",
+			text_format("%s is not a text file: it has a NUL byte, or a line"
+				    " of more than 64 MiB.",
 				    shown);
 		(void)errand_refuse(s->x, why);
 		return;

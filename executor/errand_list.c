@@ -56,8 +56,8 @@ static void put_notes(struct search *s, const struct walk *w)
 			    (unsigned long long)w->closed,
 			    w->closed == 1 ? "folder" : "folders", err_words(w->sys));
 	if (w->is_cut)
-		errand_note(x, "[It took too long, and was ended after %llu names: there "
-			       "may be more.]", (unsigned long long)w->names);
+		errand_note(x, "[Reading took too long, and was ended after %llu names: "
+			       "there may be more.]", (unsigned long long)w->names);
 	x->end.cut += s->finds.dropped_bytes;
 }
 

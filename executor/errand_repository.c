@@ -56,7 +56,8 @@ static int make_executable(struct errand *x, int folder)
 	if (fstat(fd, &st) < 0)
 		return errand_fail(x, NULL, errno);
 	if (!S_ISREG(st.st_mode))
-		return errand_refuse(x, SCRIPT_FOLDER "/" SCRIPT " is no regular file.");
+		return errand_refuse(x, SCRIPT_FOLDER "/" SCRIPT
+				     " is not a regular file.");
 	mode_t mode = st.st_mode | 0100 | (st.st_mode & 0444) >> 2;
 	if (mode != st.st_mode && fchmod(fd, mode & 07777) < 0)
 		return errand_fail(x, NULL, errno);
@@ -88,8 +89,8 @@ static int keep_other(struct errand *x, int hooks)
 	if (errno != EEXIST)
 		return errand_fail(x, NULL, errno);
 	return errand_refuse(x,
-			     "there is a hook " HOOK ", and one " KEPT " in its folder, "
-			     "where the first would be kept: nothing was changed.");
+			     "there is a hook " HOOK ", and its folder already has "
+			     KEPT ", the name to keep it under: nothing was changed.");
 }
 
 /* Writes the hook whole, or not at all. */

@@ -186,7 +186,8 @@ static int must_be_init(struct err *e)
 {
 	if (getpid() == 1)
 		return 0;
-	return err_set(e, ERR_INTERNAL, "a signal to everyone, and this is no init");
+	return err_set(e, ERR_INTERNAL,
+		       "a signal to all processes, but this is not pid 1");
 }
 
 int everyone_signal(struct everyone *a, int signo, const struct leaders *l, int64_t now,

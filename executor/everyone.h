@@ -13,7 +13,7 @@
  * use everyone_now().
  *
  * A shell with job control waits for stopped children, too.  If it sees its foreground
- * job stopped it takes the terminal back, and a pause must not cause that.  Therefore
+ * job stopped it goes on without that job, and a pause must not cause that.  Therefore
  * the leaders (struct leader) are stopped first, and the rest when the kernel says that
  * the leaders have stopped; and the foreground of a terminal is continued before its
  * leader is.  A shell inside another shell may still notice a pause. */

@@ -244,7 +244,8 @@ static int look_at_freezer(struct executor *x, struct err *e)
 
 	/* Its tracees may run again, if it had not bound them to its own end yet. */
 	if (x->freezer.is_lost)
-		return err_set(e, ERR_INTERNAL, "the process that held everyone was killed");
+		return err_set(e, ERR_INTERNAL,
+			       "the process that held all others was killed");
 	return freezer_serve(&x->freezer, x->now, &what) ? end_freeze(x, &what, e) : 0;
 }
 

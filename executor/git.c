@@ -340,21 +340,22 @@ static const struct advice {
 	{ "No space left on device", "there is no room left: a larger --disk, or remove "
 				     "what is not needed" },
 	{ "Disk quota exceeded", "there is no room left" },
-	{ "could not read Username", "the server wants a token, and has got none that is "
-				     "for it" },
-	{ "could not read Password", "the server wants a token, and has got none that is "
-				     "for it" },
-	{ "Authentication failed", "the server does not take this token" },
+	{ "could not read Username", "the server requires a token, and was given none "
+				     "that is for it" },
+	{ "could not read Password", "the server requires a token, and was given none "
+				     "that is for it" },
+	{ "Authentication failed", "the server refused this token" },
 	{ "returned error: 403", "the token does not allow it" },
-	{ "/' not found", "there is none of this name, or the token does not show it" },
+	{ "/' not found",
+	  "there is no repository of this name, or the token may not see it" },
 	{ "returned error: 404",
-	  "there is none of this name, or the token does not show it" },
+	  "there is no repository of this name, or the token may not see it" },
 	{ "returned error: 30",
-	  "the server sends elsewhere, and a token is not sent there: "
-	  "use the address that it names" },
+	  "the server redirects to another address, and a token is not sent there: "
+	  "use that address" },
 	{ "redirect",
-	  "the server sends elsewhere, and a token is not sent there: use the "
-	  "address that it names" },
+	  "the server redirects to another address, and a token is not sent there: "
+	  "use that address" },
 	{ "Could not resolve host", "the sandbox may have no network: --network host" },
 	{ "Network is unreachable", "the sandbox may have no network: --network host" },
 	{ "Failed to connect", "the sandbox may have no network: --network host" },
@@ -364,9 +365,10 @@ static const struct advice {
 	  "git_clone or git_setup with \"init\": true makes one" },
 	{ "already exists and is not an empty",
 	  "give another \"path\", or an empty folder" },
-	{ "unable to read ", "to look fetches nothing, and this clone has not all of it" },
+	{ "unable to read ",
+	  "a read-only action fetches nothing, and this clone lacks some objects" },
 	{ "could not get object info",
-	  "to look fetches nothing, and this clone has not all of it" },
+	  "a read-only action fetches nothing, and this clone lacks some objects" },
 	{ "would be overwritten", "nothing was changed: commit or stash it first" },
 };
 

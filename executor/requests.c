@@ -79,7 +79,8 @@ static int answer_end(struct executor *x, const struct frame *f, struct err *e)
 	if (message_get_end(f, e) < 0)
 		return -1;
 	if (x->proc < 0)
-		return err_set(e, ERR_PROTOCOL, "'end', and nothing to look at a tree with");
+		return err_set(e, ERR_PROTOCOL,
+			       "'end', but there is no procfs to find the tree in");
 	processes_end(&x->processes, f->id, x->proc);
 	return sessions_end(&x->sessions, f->id, e);
 }
@@ -196,7 +197,7 @@ static int answer_hangup(struct executor *x, const struct frame *f, struct err *
 
 static int no_session(uint32_t id, struct err *e)
 {
-	return err_set(e, ERR_PROTOCOL, "a file of session %u, which is not", id);
+	return err_set(e, ERR_PROTOCOL, "a file of session %u, which does not exist", id);
 }
 
 static int answer_read(struct executor *x, const struct frame *f, struct err *e)

@@ -194,8 +194,8 @@ int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct 
 		return -1;
 	struct session *one = find(s, r.session);
 	if (!one || one->is_gone)
-		return err_set(e, ERR_PROTOCOL, "'run' in session %u, which is not",
-			       r.session);
+		return err_set(e, ERR_PROTOCOL,
+			       "'run' in session %u, which does not exist", r.session);
 	if (one->action.id)
 		return err_set(e, ERR_PROTOCOL, "session %u has an action already",
 			       r.session);

@@ -296,9 +296,9 @@ def until_found(look, seconds=0.02):
     o = look(seconds)
     return until_found(look, 2 * seconds) if "it was not done within" in o.content else o
 o = until_found(lambda t: ls("/", depth=4096, timeout=t))
-assert o.observation == "list" and "[It took too long, and was ended after " in lines(o)[-1], o.content[-300:]
+assert o.observation == "list" and "[Reading took too long, and was ended after " in lines(o)[-1], o.content[-300:]
 o = until_found(lambda t: glob("**", path="/usr", timeout=t))
-assert o.observation == "glob" and "[It took too long" in lines(o)[-1], o.content[-300:]
+assert o.observation == "glob" and "[Reading took too long" in lines(o)[-1], o.content[-300:]
 assert ls().content == ""'
 }
 

@@ -90,12 +90,12 @@ assert sh("cat q/r/a.txt ../workspace/q/r/b.txt").endswith("x")' --network host 
 	acts '
 server = Server(T + "/srv", token)
 sh("printf \"#!/bin/sh\\necho ran >>/tmp/ran\\n\" >/tmp/evil; chmod +x /tmp/evil; git config --global credential.helper /tmp/evil; git config --global core.askPass /tmp/evil")
-for more, words in (({"token": "wrong-" + token}, "the server does not take this token"), ({}, "the server wants a token"),):
+for more, words in (({"token": "wrong-" + token}, "the server refused this token"), ({}, "the server requires a token"),):
     assert failed(clone(url=server.url + "private/p.git", **more), "git cannot clone", words), more
     assert sh("ls -A") == ""
 a.action("env", set={"GIT_ASKPASS": "/tmp/evil", "SSH_ASKPASS": "/tmp/evil"})
 assert failed(clone(url=server.url + "private/p.git"), "wants a token") and "not found" in a.action("stat", path="/tmp/ran").content
-assert failed(clone(url=server.url + "private/none.git", token=token), "none of this name")
+assert failed(clone(url=server.url + "private/none.git", token=token), "no repository of this name")
 assert failed(clone(url=server.url + "p.git", branch="none"), "none not found")
 assert failed(clone(url="/none.git"), "does not exist")
 assert failed(clone(url="http://127.0.0.1:1/x.git"), "--network host")
@@ -248,12 +248,12 @@ assert failed(clone(url="https://evil.invalid/x"), "not allowed") and quiet()
 sh("cd /workspace; git init -q -b main lazy; cd lazy; echo 1 >a.txt; " + commit + "; echo 2 >a.txt; rm -f /tmp/ran; o=$(git rev-parse HEAD:a.txt); rm -f .git/objects/${o:0:2}/${o:2}")
 sh("git config core.repositoryFormatVersion 1; git config extensions.partialClone x; git config remote.x.promisor true; git config remote.x.url file:///workspace/h; git config remote.x.uploadpack /tmp/evil")
 assert failed(diff(path="a.txt"), "git cannot read what was committed: ") and quiet(), "something of the repository was run, to fetch"
-assert failed(diff(path="a.txt", ref="HEAD"), ": to look fetches nothing") and failed(changes(), ": to look fetches nothing") and quiet()
+assert failed(diff(path="a.txt", ref="HEAD"), ": a read-only action fetches nothing") and failed(changes(), ": a read-only action fetches nothing") and quiet()
 # Nor by a git from before it could be told so.
 sh("mkdir /tmp/old; printf \"#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec $(type -P git) \\\"\$@\\\"\n\" >/tmp/old/git; chmod +x /tmp/old/git")
 path = sh("echo $PATH")
 a.action("env", set={"PATH": "/tmp/old:" + path})
-assert failed(diff(path="a.txt"), ": to look fetches nothing") and failed(changes(), ": to look fetches nothing") and quiet(), "an old git was made to fetch"
+assert failed(diff(path="a.txt"), ": a read-only action fetches nothing") and failed(changes(), ": a read-only action fetches nothing") and quiet(), "an old git was made to fetch"
 a.action("env", set={"PATH": path})
 sh("git diff; true"); assert run("cat /tmp/ran").content.startswith("ran")
 sh("cd ../h; rm -f /tmp/ran")

@@ -62,7 +62,7 @@ assert failed(grep("x", include="{a,b}" * 9), "ERROR: include: The pattern has t
 assert failed(grep("x", include="/workspace/t/*"), "include: The pattern begins with a slash, or one of its braces does") and failed(grep("x", include="src/"), "include: With a slash at its end it is of folders")
 assert failed(grep("x", path="none"), "File not found: /workspace/none.")
 assert failed(grep("x", path="t/src/m.c/x"), "File not found")
-assert failed(grep("int", path="t/bin.o"), "t/bin.o is no text")
+assert failed(grep("int", path="t/bin.o"), "t/bin.o is not a text file")
 for path in ("t/fifo", "/dev/zero", "/dev/null"):
     assert failed(grep("x", path=path), "Not a regular file: /"), path
 assert grep("x", path="/proc", timeout=1000).observation == "error" or not grep("x", path="/proc").content
@@ -96,12 +96,12 @@ if run("/usr/bin/rg --version >/dev/null 2>&1; echo $?").content == "0":
     assert len(run("cat asked").content.split()) >= 50   # all but the ones that cannot be said to it
 rg("exec sleep 1000")
 o = grep("int", path="t", timeout=0.3)
-assert "[It took too long" in o.content, o.content
+assert "[The search took too long" in o.content, o.content
 rg("printf \"./src/m.c\\0\"; exec sleep 1000 >&- 2>&-")
 def until_found(seconds=0.3):
     """It gets more time, until it has found something by then."""
     o = grep("int", path="t", timeout=seconds)
-    assert "[It took too long" in o.content, o.content
+    assert "[The search took too long" in o.content, o.content
     return o if "m.c" in lines(o)[0] else until_found(2 * seconds)
 assert lines(until_found())[0] == "t/src/m.c:1:int main(void)"
 run("mkdir -p other; echo int outside > other/passwd")

@@ -307,7 +307,7 @@ static void test_what_is_late_tells_what_it_has(void **state)
 	wait_for_end(&t.workers);
 	AUTO_FREE char *said = strndup((const char *)t.replies.first->bytes,
 				       t.replies.first->len);
-	assert_non_null(strstr(said, "[It took too long, and was ended after "));
+	assert_non_null(strstr(said, "[Reading took too long, and was ended after "));
 	assert_int_equal(end(&t), OUTCOME_DONE);
 }
 

@@ -493,7 +493,7 @@ static void test_a_session_is_not_ended_before_it_is_there_nor_in_an_action(void
 	send_one(&s, put_sleep, 0);
 	send_one(&s, put_end, 0);
 	supervisor_expect_violation(&s);
-	/* Nothing to look at a tree with. */
+	/* There is no procfs to find the process tree in. */
 	supervisor_start(&s);
 	send_one(&s, put_open_tree, 0);
 	supervisor_expect_violation(&s);
