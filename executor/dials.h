@@ -5,11 +5,11 @@
  *			refused: ::1 after 127.0.0.1, else	-> CLOSED
  *	OPEN		both directions ended, or one broke,
  *			or "hangup" came			-> CLOSED
- *	CLOSED		"closed" was put into the queue		   forgotten
+ *	CLOSED		*closed* was put into the queue		-> forgotten
  *
- * Both are of the network namespace that the executor is in, the sandbox's own.  All their
- * descriptors are in one epoll instance, so a connection that nothing happens on costs
- * nothing, and a sandbox without any has none.
+ * Both addresses are in the network namespace of the executor, which is the sandbox's.
+ * The descriptors of all connections are in one epoll(7), so a connection without events
+ * costs no work, and a sandbox without connections has no epoll(7).
  *
  * One turn of the executor's loop is: poll(2) for dials_fd() too, dials_serve() if that
  * is readable or dials_has_more(), dials_report(). */
