@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* One write. */
+/* The child writes this to the pipe with one write(2). */
 struct said {
 	struct err error;
 	_Alignas(16) char result[APART_RESULT_MAX];
@@ -25,7 +25,7 @@ static _Noreturn void be_apart(int (*work)(void *, void *, struct err *), void *
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(1); /* it has ended before that was said */
+		_exit(1); /* the parent ended before PR_SET_PDEATHSIG was set */
 	if (work(arg, said.result, &said.error) == 0)
 		said.error.kind = ERR_NONE;
 	_exit(io_write_all(to, &said, sizeof(said)) < 0);
@@ -58,7 +58,7 @@ int apart_finish(struct apart *a, void *ret_result, size_t len, struct err *e)
 	ssize_t came = io_read_full(a->from, &said, sizeof(said));
 	own_close(&a->from);
 	while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR) {
-		/* once more */
+		/* EINTR: wait again */
 	}
 	*a = (struct apart){ 0 };
 	if (came != sizeof(said))

@@ -1,12 +1,14 @@
 /* Theory of operation.
  *
- * A blob that is expected is collected in tmp/blob-HEX, locked.  What is there when it is
- * begun was left by one that was killed or that failed: it is hashed again, and added to.
- * Nobody doubts it before the end: if it is not the begin of what was expected, the whole
- * has another digest, and is removed.
+ * An expected blob is collected in the locked file tmp/blob-HEX.  Bytes that
+ * are in the file when it is opened come from a process that was killed or
+ * failed: they are hashed again, and new bytes are appended.  Whether the old
+ * bytes were right is checked only at the end: if not, the complete blob has
+ * another digest and is removed.
  *
- * Who waits for the lock wakes up when the other has ended, one way or another: the name
- * may lead nowhere then, and all is looked at again. */
+ * A process that waits for the lock wakes up when the holder has ended, with or
+ * without success.  The holder may have renamed or removed the file, so the
+ * waiter looks up the name again. */
 #include "rootfs-tools/blobs.h"
 
 #include <errno.h>
@@ -32,12 +34,14 @@
 
 struct blob {
 	int blobs, tmp, fd; /* owned */
-	char *name;	    /* owned; in tmp; NULL: it has got its own, or is removed */
+	char *name;	    /* owned; in tmp; NULL: the file has its final name, or is
+			     * removed */
 	const struct store *store; /* borrowed */
-	uint64_t room;		   /* how much may come before it is to be looked again */
-	struct digest expected; /* or the zero object */
+	uint64_t room;		   /* bytes that may be added before the quota is
+				    * checked again */
+	struct digest expected; /* the zero object: any digest is accepted */
 	uint64_t at;
-	bool is_broken; /* what is there is not what was hashed */
+	bool is_broken; /* the file holds other bytes than were hashed */
 	struct hash *hash; /* owned */
 };
 
@@ -93,7 +97,7 @@ int blobs_read(const struct store *s, const struct digest *d, size_t max, char *
 
 /* --- begin --------------------------------------------------------------------- */
 
-/* Hashes what is there already. */
+/* Hashes the bytes that are in the file already. */
 static int catch_up(struct blob *b, struct err *e)
 {
 	AUTO_FREE char *piece = mem_new(PIECE);
@@ -106,7 +110,8 @@ static int catch_up(struct blob *b, struct err *e)
 	return len < 0 ? err_sys(e, "read the part of a blob that is in the store") : 0;
 }
 
-/* One that was killed just before it named the whole blob had closed it to writers. */
+/* A process that was killed between the last chmod(2) and the rename has left a
+ * file without write permission. */
 static int open_name(const struct blob *b, int flags)
 {
 	const int all = flags | O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
@@ -117,7 +122,8 @@ static int open_name(const struct blob *b, int flags)
 	return openat(b->tmp, b->name, all, 0600);
 }
 
-/* Opens and locks b->name.  1: it is ours.  0: it went away while it was waited for. */
+/* Opens and locks b->name.  1: the file is ours.  0: the file was renamed or
+ * removed meanwhile. */
 static int try_name(struct blob *b, int flags, struct err *e)
 {
 	own_close(&b->fd);
@@ -134,7 +140,7 @@ static int try_name(struct blob *b, int flags, struct err *e)
 	return 1;
 }
 
-/* 1: locked.  0: by then it is there. */
+/* 1: the file is locked.  0: the whole blob is in the store by now. */
 static int begin_expected(const struct store *s, struct blob *b, struct err *e)
 {
 	int rc = 0;
@@ -213,7 +219,8 @@ int blob_file(const struct blob *b)
 	return b->fd;
 }
 
-/* What came is among what is used by now, and may have taken what room there was. */
+/* Bytes that another process wrote are counted only now, so the quota may
+ * already be exceeded. */
 int blob_catch_up(struct blob *b, struct err *e)
 {
 	const uint64_t max = quota_get(b->store);
@@ -236,7 +243,7 @@ int blob_add(struct blob *b, const void *data, size_t len, struct err *e)
 		if (e && (e->sys == ENOSPC || e->sys == EDQUOT))
 			(void)err_remedy(e, "hutch image gc, or other room on that file system; "
 					    "the next try goes on from there");
-		/* What was hashed and what is there stay the same. */
+		/* The file is cut to the bytes that were hashed. */
 		if (ftruncate(b->fd, (off_t)b->at) < 0 ||
 		    lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)
 			b->is_broken = true;
@@ -261,7 +268,8 @@ int blob_restart(struct blob *b, struct err *e)
 
 static void forget(struct blob *b)
 {
-	(void)unlinkat(b->tmp, b->name, 0); /* else: the next gc */
+	(void)unlinkat(b->tmp, b->name, 0); /* if this fails, the next gc removes the
+					     * file */
 	own_free(&b->name);
 }
 
@@ -303,7 +311,7 @@ void blob_done(struct blob *b)
 {
 	if (!b)
 		return;
-	/* An empty part is none. */
+	/* An empty file is not worth keeping. */
 	if (b->name && b->fd >= 0 && (!b->expected.hex[0] || b->at == 0))
 		forget(b);
 	own_free(&b->name);

@@ -123,7 +123,8 @@ static bool find_name(const struct census *c, const char *text, size_t *ret_imag
 	return false;
 }
 
-/* How many have it in front; *ret is the last one. */
+/* How many images have an id or digest that begins with `hex`; *ret is the last
+ * of them. */
 static size_t find_hex(const struct census *c, const char *hex, size_t *ret)
 {
 	size_t found = 0, len = strlen(hex);

@@ -1,8 +1,8 @@
-/* census -- what is in the store, and who refers to whom.
+/* census -- lists the images and names in the store and their references.
  *
  *	names --> images --> layers, and the blobs of manifest, configuration, layers
  *
- * Consistent for whoever holds the store's lock. */
+ * The list stays consistent while the caller holds the store's lock. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,21 +34,21 @@ struct census {
 	size_t name_count;
 };
 
-/* `ret` is to be let go of with census_done(). */
+/* `ret` must be released with census_done(). */
 int census_take(const struct store *s, struct census *ret, struct err *e);
 void census_done(struct census *c);
 
-/* Every file's name in one of the store's folders that is a digest, in order. */
+/* The names of all files in one of the store's folders that are digests, in order. */
 struct list;
 int census_files(const struct store *s, const char *folder, struct list *ret,
 		 struct err *e);
 
-/* What a person means: a reference, or the begin of an image's id or digest, of at least
- * four digits.  *ret_name is SIZE_MAX in the second case. */
+/* Finds an image by a reference that a person typed, or by the first digits, at
+ * least four, of its id or digest.  *ret_name is SIZE_MAX in the second case. */
 int census_find(const struct census *c, const char *text, size_t *ret_image,
 		size_t *ret_name, struct err *e);
 
-/* The same for who wants to know no more of the store.  *ret_name is what it was asked for
- * by, without a registry if that was no name; it may be NULL. */
+/* The same for a caller that needs no census.  *ret_name is the reference that
+ * was asked for, or one without a registry if `text` was an id; it may be NULL. */
 int census_resolve(const struct store *s, const char *text, struct digest *ret,
 		   struct reference *ret_name, struct err *e);

@@ -25,8 +25,8 @@
 struct collecting {
 	const struct store *s;
 	bool only_looks;
-	struct list layers, blobs; /* that an image needs; hexadecimal */
-	bool keeps_blobs, keeps_layers; /* which are needed is not known of all images */
+	struct list layers, blobs; /* needed by some image; hexadecimal */
+	bool keeps_blobs, keeps_layers; /* some image does not say which ones it needs */
 	struct collected *done;
 };
 
@@ -49,7 +49,7 @@ bool collect_is_used(const struct store *s, const struct digest *image)
 	return fd >= 0 && lock_take(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-/* 1: it has gone, or would. */
+/* 1: the image has been removed, or would be. */
 static int drop_image(struct collecting *g, const struct census_image *image, struct err *e)
 {
 	int is_removed;
@@ -110,7 +110,8 @@ static bool is_needed(const struct list *sorted, const char *hex)
 	       bsearch(&hex, sorted->items, sorted->count, sizeof(*sorted->items), compare);
 }
 
-/* Out of sight at once, then removed; a kill in between leaves it to the next sweep. */
+/* Renames the layer into tmp first, so that it is out of sight at once; after a
+ * kill in between the next sweep removes it. */
 static int drop_layer(struct collecting *g, const char *hex, struct err *e)
 {
 	AUTO_FREE char *gone = text_format("gone-%s", hex);
@@ -118,7 +119,7 @@ static int drop_layer(struct collecting *g, const char *hex, struct err *e)
 	struct digest d;
 
 	memcpy(d.hex, hex, sizeof(d.hex));
-	(void)layers_has(g->s, &d, &about); /* if not: its size is not known */
+	(void)layers_has(g->s, &d, &about); /* on failure the size is not counted */
 	g->done->layers++;
 	g->done->bytes += about.bytes;
 	if (g->only_looks)
@@ -127,7 +128,7 @@ static int drop_layer(struct collecting *g, const char *hex, struct err *e)
 	AUTO_CLOSE int tmp = layers < 0 ? -1 : store_folder(g->s, STORE_TMP, e);
 	if (tmp < 0)
 		return -1;
-	tree_remove(tmp, gone); /* of a kill before */
+	tree_remove(tmp, gone); /* left by a kill before */
 	if (renameat(layers, hex, tmp, gone) < 0)
 		return err_sys(e, "remove layer %.12s", hex);
 	tree_remove(tmp, gone);
@@ -160,7 +161,8 @@ static int drop_layers(struct collecting *g, struct err *e)
 	return rc;
 }
 
-/* Their files belong to subordinate ids: it takes who has these. */
+/* The copies' files belong to subordinate ids, so a process that has these ids
+ * removes them. */
 static int drop_ranged(struct collecting *g, struct err *e)
 {
 	struct ranged_collecting c = { .needed = &g->layers, .only_looks = g->only_looks };
@@ -186,8 +188,9 @@ static int drop_blobs(struct collecting *g, struct err *e)
 
 /* --- what was left over -------------------------------------------------------- */
 
-/* Parts of blobs that nobody is at; and names that were not finished, since whoever makes
- * one holds the store's lock. */
+/* Removes unfinished files: parts of blobs that no process has locked, and
+ * names that are not finished.  A process that makes a name holds the store's
+ * lock, so none is being made now. */
 static int drop_matching(struct collecting *g, const char *folder, const char *begin,
 			 struct err *e)
 {
@@ -210,7 +213,7 @@ static int drop_matching(struct collecting *g, const char *folder, const char *b
 	return rc;
 }
 
-/* By the way: making a stage sweeps. */
+/* Making a stage removes abandoned stages as a side effect. */
 static int sweep(struct collecting *g, struct err *e)
 {
 	AUTO_FREE char *name = NULL;
@@ -239,7 +242,8 @@ static int collect_all(struct collecting *g, const struct census *c, struct err 
 	    drop_matching(g, STORE_TMP, STORE_PARTIAL, e) < 0 ||
 	    drop_matching(g, STORE_NAMES, ".", e) < 0)
 		return -1;
-	/* All else goes where these cannot. */
+	/* The copies come last: all else is removed even where this process cannot
+	 * remove them. */
 	return sweep(g, e) < 0 ? -1 : drop_ranged(g, e);
 }
 

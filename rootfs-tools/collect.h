@@ -1,8 +1,9 @@
-/* collect -- what nobody refers to goes: images without a name that nobody uses, layers
- * and blobs of no image, and what was left over.
+/* collect -- removes from the store everything that is no longer referred to:
+ * unnamed images that no sandbox uses, layers and blobs of no image, and
+ * unfinished files.
  *
- * What refers goes before what it refers to, so that a kill at any instant leaves what
- * works. */
+ * A referring object is removed before the object that it refers to, so a kill
+ * at any instant leaves a store that works. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@ struct store;
 
 struct collected {
 	size_t images, layers, blobs, partial;
-	size_t used;	/* images that have no name, and are used */
+	size_t used;	/* unnamed images that a sandbox uses, which stay */
 	size_t ranged;	/* copies of layers for --idmap ranges */
 	uint64_t bytes; /* of files */
 };

@@ -26,7 +26,8 @@ static void add_item(struct count *c, const struct delta_item *item)
 {
 	const struct stat *st = &item->st;
 	bool is_file = S_ISREG(st->st_mode);
-	/* A folder that the tar does not name, and whiteouts, are of when they were made. */
+	/* Folders that the tar does not name, and whiteouts, get their times
+	 * when they are unpacked, so times of other kinds are not counted. */
 	bool has_time = is_file || S_ISLNK(st->st_mode);
 	const uint64_t facts[] = {
 		(uint64_t)item->kind, st->st_mode, is_file ? (uint64_t)st->st_size : 0,

@@ -1,6 +1,7 @@
-/* count -- what is in an unpacked layer: how much, and a sum by which a change shows.
+/* count -- counts the files of an unpacked layer, with a checksum that shows
+ * changes.
  *
- * Strangers chose what is in it: it is work for a jail. */
+ * Strangers chose the layer's content, so counting is done in a jail. */
 #pragma once
 #include <stdint.h>
 
@@ -8,21 +9,23 @@ struct err;
 struct idmaps;
 
 struct count {
-	uint64_t entries, bytes; /* names; bytes of files, by each of their names */
-	/* Of every path with its kind and mode, of files the size, of them and of links the
-	 * time (FNV-1a, 64 bits): against accidents, not against somebody who means it. */
+	uint64_t entries, bytes; /* names; the files' bytes, once for each name */
+	/* FNV-1a, 64 bits, over every path with its kind and mode, the sizes of
+	 * files, and the times of files and links.  It detects accidents, not a
+	 * deliberate forger. */
 	uint64_t sum;
 };
 
-/* `folder` is borrowed.  What cannot be looked at is passed over, every time. */
+/* `folder` is borrowed.  Unreadable entries are skipped, the same way every time. */
 int count_tree(int folder, struct count *ret, struct err *e);
 
-/* The same in a jail, for whoever is in none. */
+/* The same in a jail, for a caller outside of one. */
 struct counting {
 	int folder;	   /* borrowed, the caller's own */
-	const char *below; /* the folder in it that is counted; NULL: itself */
-	const struct idmaps *ranges; /* its files belong to ids of these, and nothing is
-				      * passed over; NULL: to the caller */
+	const char *below; /* the folder in `folder` that is counted; NULL: itself */
+	const struct idmaps *ranges; /* its files belong to these mapped ids, and an
+				      * unreadable entry is an error; NULL: to the
+				      * caller */
 };
 
 int count_in_jail(const struct counting *c, struct count *ret, struct err *e);

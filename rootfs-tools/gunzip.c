@@ -52,8 +52,8 @@ bool gunzip_takes(const uint8_t *first, size_t len)
 	return is_loaded && is_member(first, len);
 }
 
-/* What is left of the last piece comes first, since a member may begin with it.  0: there
- * is no more. */
+/* Reads the next piece behind the rest of the last one, in which a member may
+ * begin.  0: there is no more. */
 static ssize_t fill(struct work *w, struct err *e)
 {
 	size_t left = w->state.avail_in;
@@ -84,7 +84,7 @@ static int pass_on(struct work *w, size_t len, struct err *e)
 	return 0;
 }
 
-/* One member to its end. */
+/* Decompresses one member to its end. */
 static int take_member(struct work *w, struct err *e)
 {
 	struct inflate_state *s = &w->state;
@@ -111,7 +111,8 @@ static int take_all(struct work *w, struct err *e)
 {
 	do {
 		isal.reset(&w->state);
-		w->state.crc_flag = ISAL_GZIP; /* its header and checksum are looked at */
+		w->state.crc_flag = ISAL_GZIP; /* ISA-L checks the header and the
+					        * checksum */
 		if (take_member(w, e) < 0)
 			return -1;
 		if (w->state.avail_in < 2 && fill(w, e) < 0)

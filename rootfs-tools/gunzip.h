@@ -1,8 +1,8 @@
-/* gunzip -- what gzip made smaller, as it was, by Intel's ISA-L: in less than half of the time
- * that zlib takes, where unpacking a layer waits for nothing else (docs/speed.md).
+/* gunzip -- decompresses gzip by Intel's ISA-L, in less than half of zlib's
+ * time; nothing else limits the unpacking of a layer (docs/speed.md).
  *
- * Several members in a row are one text, as gzip(1) has it; what is behind them and is no
- * member is passed over. */
+ * Several members in a row are one text, as gzip(1) has it; bytes after the
+ * members that are no member themselves are ignored. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,12 +10,13 @@
 
 struct err;
 
-/* Loads the library; where it is not installed another one is to be used.  Before the
- * jail, where nothing can be loaded. */
+/* Loads the library; false: it is not installed, and the caller uses another
+ * one.  Call it before the jail, in which nothing can be loaded. */
 bool gunzip_begin(void);
 
-/* Whether this is the beginning of such a text, and gunzip_begin() was true. */
+/* Whether these bytes begin a gzip member, and gunzip_begin() was true. */
 bool gunzip_takes(const uint8_t *first, size_t len);
 
-/* From `first`, which has been read of `in`, and from there to its end, to `out`. */
+/* Decompresses to `out`: the bytes `first`, which were read from `in` already,
+ * and the rest of `in`. */
 int gunzip_all(const uint8_t *first, size_t len, int in, int out, struct err *e);

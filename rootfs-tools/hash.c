@@ -12,8 +12,8 @@ struct hash {
 	EVP_MD_CTX *context; /* owned */
 };
 
-/* Libcrypto fails where memory is out, or where an administrator has taken SHA-256 away:
- * nothing works then. */
+/* Libcrypto fails if memory is out, or if an administrator has disabled
+ * SHA-256; then nothing here can work. */
 static void must(int is_done)
 {
 	if (is_done != 1)

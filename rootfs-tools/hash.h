@@ -11,16 +11,17 @@ void hash_free(struct hash *h); /* NULL is allowed */
 
 void hash_add(struct hash *h, const void *data, size_t len);
 
-/* What came is forgotten. */
+/* Forgets all bytes so far. */
 void hash_restart(struct hash *h);
 
-/* The digest of what came; then only hash_restart() and hash_free(). */
+/* The digest of all bytes so far; after that only hash_restart() and
+ * hash_free() are allowed. */
 void hash_end(struct hash *h, struct digest *ret);
 
-/* MD5, by which nothing is trusted here: others make names with it.  For hash_add() and
- * hash_free(). */
+/* MD5, for names that other programs compute with it; nothing is trusted
+ * because of it.  For hash_add() and hash_free(). */
 struct hash *hash_new_md5(void);
 void hash_end_md5(struct hash *h, char ret[33]);
 
-/* All at once. */
+/* Hashes one piece. */
 void hash_bytes(const void *data, size_t len, struct digest *ret);

@@ -14,7 +14,7 @@
 
 #define PIECE (256u << 10)
 
-/* What is called of libarchive: archive_read_new() as lib.read_new(). */
+/* The functions of libarchive that are used: archive_read_new() is lib.read_new(). */
 #define CALLS(X)                                                                              \
 	X(error_string) X(filter_count) X(read_data_block) X(read_free) X(read_new)           \
 	X(read_next_header) X(read_open) X(read_support_filter_gzip)                          \
@@ -33,7 +33,8 @@ bool inflate_knows(const void *first, size_t len)
 	       (!memcmp(first, gzip, 2) || !memcmp(first, zstd, 4) || !memcmp(first, xz, 6));
 }
 
-/* What is read from where `in` stands.  One that cannot be read twice shows nothing. */
+/* Whether gunzip can take the bytes at the present offset of `in`.  A pipe
+ * cannot be read twice, so libarchive takes it. */
 static bool is_gunzips(int in)
 {
 	uint8_t first[INFLATE_MARK];
@@ -60,11 +61,12 @@ static int is_damaged(struct archive *a, struct err *e)
 	return err_set(e, ERR_PROTOCOL, "decompress the layer: %.200s", why ? why : "damaged");
 }
 
-/* What has been read to see what it is, and the rest. */
+/* The input: bytes that were read to recognize the format, and the rest of the
+ * file. */
 struct source {
 	int in;	      /* borrowed */
 	uint8_t *piece; /* owned */
-	size_t len;   /* of what is in it and was not handed on */
+	size_t len;   /* bytes in `piece` not yet handed to libarchive */
 };
 
 static la_ssize_t hand_on(struct archive *a, void *who, const void **ret)
@@ -93,7 +95,7 @@ static int start(struct archive *a, struct source *s, struct err *e)
 	    lib.read_open(a, s, NULL, hand_on, NULL) != ARCHIVE_OK ||
 	    lib.read_next_header(a, &only) != ARCHIVE_OK)
 		return is_damaged(a, e);
-	/* The last one is none. */
+	/* libarchive counts the plain data as one filter, too. */
 	if (lib.filter_count(a) > 2)
 		return err_set(e, ERR_PROTOCOL, "the layer is compressed more than once");
 	return 0;

@@ -1,23 +1,23 @@
-/* inflate -- what gzip, zstd or xz made smaller, as it was: gzip's by ISA-L where that is
+/* inflate -- decompresses gzip, zstd and xz: gzip by ISA-L where that is
  * installed (rootfs-tools/gunzip.h), the rest by libarchive.
  *
- * Which of them it was is found out by its first bytes; what none of them made is passed
- * on as it is.  Only one: what is compressed twice is refused, since the first would have
- * no bound. */
+ * The format is recognized by the first bytes; data in no such format is passed
+ * on unchanged.  Data that is compressed twice is refused, since the size after
+ * the first step would have no bound. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 struct err;
 
-#define INFLATE_MARK 6 /* bytes that tell what made it */
+#define INFLATE_MARK 6 /* bytes that suffice to recognize the format */
 
-/* Whether one of the three made what begins so. */
+/* Whether data that begins so is in one of the three formats. */
 bool inflate_knows(const void *first, size_t len);
 
-/* Loads what inflate_all() of `in` takes.  Before the jail that it is called in, where nothing
- * can be loaded. */
+/* Loads the library that inflate_all() of `in` needs.  Call it before the jail,
+ * in which nothing can be loaded. */
 int inflate_begin(int in, struct err *e);
 
-/* From `in`, to its end, to `out`. */
+/* Decompresses `in`, to its end, to `out`. */
 int inflate_all(int in, int out, struct err *e);

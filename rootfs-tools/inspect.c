@@ -1,4 +1,4 @@
-/* hutch image inspect: all that is known of images, as JSON. */
+/* hutch image inspect: prints all that the store knows of images, as JSON. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +103,8 @@ static void print_layer(const struct subject *x, size_t at)
 	AUTO_FREE char *media_type = quote_json(d->media_type);
 
 	memcpy(diff_id.hex, x->diff_ids.items[at], sizeof(diff_id.hex));
-	(void)layers_has(x->s, &diff_id, &about); /* if not, verify says so */
+	(void)layers_has(x->s, &diff_id, &about); /* on failure the sizes are 0; verify
+						   * reports it */
 	(void)printf("%s{\"diff_id\":\"sha256:%s\",\"digest\":\"sha256:%s\",\"media_type\":%s,"
 		     "\"compressed_size\":%llu,\"size\":%llu,\"entries\":%llu,\"left_out\":%llu}",
 		     at ? "," : "", diff_id.hex, d->digest.hex, media_type,
@@ -111,7 +112,7 @@ static void print_layer(const struct subject *x, size_t at)
 		     (unsigned long long)about.entries, (unsigned long long)about.left_out);
 }
 
-/* The configuration is JSON already: it was read as such. */
+/* The configuration was parsed before, so it is printed unchanged. */
 static void print_subject(const struct subject *x)
 {
 	print_names(x);

@@ -22,9 +22,9 @@
 #define ENTRIES_MAX (4u << 20)
 #define BYTES_MAX   (64ull << 30)
 #define RATIO_MAX   200
-#define RATIO_FREE  (1ull << 30) /* what a small blob may have in any case */
+#define RATIO_FREE  (1ull << 30) /* any blob may unpack to this much */
 #define ABOUT_MAX   4096
-#define EMPTY	    "empty" /* in the stage: where the decompressing one is */
+#define EMPTY	    "empty" /* in the stage: the decompressing process's folder */
 
 /* --- about -------------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ int layers_write_about(int folder, const struct layer_about *about, struct err *
 	return 0;
 }
 
-/* The number behind the key at the begin of a line, or 0. */
+/* The number after the key at a line's begin, or 0. */
 static uint64_t value_of(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -140,7 +140,8 @@ static int bounds(const struct work *w, struct sluice *to, bool *ret_is_quota, s
 	return 0;
 }
 
-/* Somebody may have the blob open and read it, so its offset is ours alone. */
+/* Opens the blob anew: another process may read through the same open file, and
+ * would share its offset. */
 static int open_again(int blob, struct err *e)
 {
 	AUTO_FREE char *path = text_format("/proc/self/fd/%d", blob);
@@ -179,7 +180,8 @@ static int check_digest(const struct work *w, struct err *e)
 		       "sha256:%s, and is sha256:%s", w->expected->hex, w->digest.hex);
 }
 
-/* Somebody who was not waited for, since nobody knew its name, may have been faster. */
+/* Renames the stage to the layer's name.  Without an expected digest no lock
+ * could be taken, so another process may have made the layer meanwhile. */
 static int name_it(const struct work *w, const char *name, struct err *e)
 {
 	if (renameat(w->tmp, name, w->layers, w->digest.hex) == 0)
@@ -207,7 +209,8 @@ static int unpack_staged(struct work *w, struct err *e)
 
 /* --- one at a time ------------------------------------------------------------- */
 
-/* Locked; in tmp nobody misses it when its lock has gone. */
+/* Locks the expected layer's name in tmp.  A process that gets the lock of a
+ * removed file tries again. */
 static int lock_name(const struct work *w, const char *name, struct err *e)
 {
 	for (;;) {

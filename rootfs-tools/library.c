@@ -24,7 +24,8 @@ int library_load(const char *file, const char *package, const struct library_cal
 		void *call = dlsym(library, calls[i].name);
 		if (!call)
 			return cannot_load(package, e);
-		/* A pointer to a function has the form of others (POSIX, dlsym(3)). */
+		/* Pointers to functions and to objects have the same size and
+		 * form (POSIX, dlsym(3)). */
 		memcpy(calls[i].to, &call, sizeof(call));
 	}
 	return 0;

@@ -1,8 +1,9 @@
-/* library -- a shared library that is loaded when it is first needed.
+/* library -- loads a shared library when it is first needed.
  *
- * libcurl brings thirty others along and libarchive a dozen, which take longer to load than most
- * verbs of hutch image take to do their work (docs/speed.md): who asks no registry and
- * decompresses nothing does not wait for them, and can do without having them. */
+ * libcurl brings along thirty others, and libarchive a dozen; to load them
+ * takes longer than the work of most verbs of hutch image (docs/speed.md).  A
+ * verb that asks no registry and decompresses nothing does not load them, and
+ * works without having them installed. */
 #pragma once
 #include <stddef.h>
 
@@ -10,10 +11,11 @@ struct err;
 
 struct library_call {
 	const char *name;
-	void *to; /* a pointer to a function: where its address goes */
+	void *to; /* the address of the pointer to set */
 };
 
-/* `file` is its soname; `package` is Debian's name of what has it.  ERR_UNSUPPORTED: it is
- * not here, or does not have all of `calls`.  It stays loaded until the process ends. */
+/* `file` is the library's soname; `package` is the Debian package that has it. 
+ * ERR_UNSUPPORTED: the library is not installed, or lacks one of `calls`.  It
+ * stays loaded until the process ends. */
 int library_load(const char *file, const char *package, const struct library_call *calls,
 		 size_t count, struct err *e);

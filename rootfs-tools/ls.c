@@ -1,4 +1,4 @@
-/* hutch image ls: what is in the store, and what it is called. */
+/* hutch image ls: lists the images in the store and their names. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static char *created_of(const struct census_image *image)
 	return text_copy(text);
 }
 
-/* As short as it can be said, without its tag. */
+/* The shortest form of the reference, without its tag. */
 static char *repository_of(const struct reference *r)
 {
 	struct reference bare = *r;
@@ -105,7 +105,7 @@ static void begin_table(struct table *t, const struct ls_options *o)
 
 /* --- all ----------------------------------------------------------------------- */
 
-/* Each id once. */
+/* Prints each id once. */
 static void print_ids(const struct row *rows, size_t count, const struct ls_options *o)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -142,8 +142,8 @@ static void print(const struct row *rows, size_t count, const struct ls_options 
 	table_done(&t);
 }
 
-/* Those with a name in the order of these, then the others.  What builds remember is
- * not to be listed. */
+/* Prints the images that have names, in the names' order, then the others. 
+ * Cached layers of builds are not listed. */
 static void print_census(const struct census *c, const struct ls_options *o)
 {
 	AUTO_FREE struct row *rows = mem_zeroed(c->name_count + c->image_count, sizeof(*rows));

@@ -57,7 +57,7 @@ int quota_set(const struct store *s, uint64_t max, struct err *e)
 
 /* --- what is there ------------------------------------------------------------- */
 
-/* Bytes of the files in one of its folders. */
+/* Bytes of the files in one of the store's folders. */
 static uint64_t files_in(const struct store *s, const char *folder)
 {
 	int fd = store_folder(s, folder, NULL);

@@ -1,10 +1,10 @@
-/* quota -- how large the store may become: the file "max-size" in it, a number of bytes;
- * without it there is no bound.
+/* quota -- the store's size limit: the file "max-size" in it holds a number of
+ * bytes; without that file there is no limit.
  *
- * What counts are blobs, parts of blobs, and the bytes of files of unpacked layers and of
- * their copies for --idmap ranges, as they were told when these were made.  It is looked at
- * when something is begun and again every few megabytes; those that work side by side may
- * exceed it by that much. */
+ * Counted are blobs, parts of blobs, and the bytes of files of unpacked layers
+ * and of their copies for --idmap ranges, as recorded when these were made. 
+ * The limit is checked when something is begun and again every few megabytes;
+ * processes that work at the same time may exceed it by that much. */
 #pragma once
 #include <stdint.h>
 
@@ -14,17 +14,17 @@ struct err;
 struct store;
 
 #define QUOTA_NONE  UINT64_MAX
-#define QUOTA_STEPS (16u << 20) /* bytes after which it is to be looked at again */
+#define QUOTA_STEPS (16u << 20) /* bytes after which the limit is checked again */
 
-/* QUOTA_NONE: there is none.  One that cannot be read counts as 0: nothing is added by
- * mistake. */
+/* QUOTA_NONE: there is no limit.  An unreadable limit counts as 0, so nothing
+ * is added by mistake. */
 uint64_t quota_get(const struct store *s);
 int quota_set(const struct store *s, uint64_t max, struct err *e);
 
 uint64_t quota_used(const struct store *s);
 
-/* How much may come: QUOTA_NONE, or 0. */
+/* How many bytes may be added: QUOTA_NONE, or 0. */
 uint64_t quota_room(const struct store *s);
 
-/* ERR_LIMIT, in words.  Returns -1. */
+/* Sets ERR_LIMIT with its text.  Returns -1. */
 int quota_is_full(const struct store *s, struct err *e);

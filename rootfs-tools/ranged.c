@@ -27,7 +27,7 @@
 
 #define LOCK "lock"
 
-/* Where one works: the copies of one MAPS. */
+/* The copies of one MAPS. */
 struct shop {
 	const struct store *s;
 	char *word;  /* owned: MAPS */
@@ -48,7 +48,7 @@ static int open_folder(int parent, const char *name)
 
 /* --- the folder and its lock ------------------------------------------------------ */
 
-/* -1 with errno ENOENT: there is none, and none is to be made. */
+/* -1 with errno ENOENT: the folder does not exist, and `may_make` is false. */
 static int open_made(int parent, const char *name, bool may_make)
 {
 	int fd = open_folder(parent, name);
@@ -101,8 +101,9 @@ static int empty_apart(const struct shop *w, int folder, struct err *e)
 	struct removal r = { w, folder };
 	bool is_gone = false;
 
-	/* Of whoever was killed over it, the one in the jail may just be ending, and have
-	 * made one more file meanwhile. */
+	/* A process that was killed while it copied or removed may leave a
+	 * jailed child that is just ending, and that has made one more file
+	 * meanwhile: a second try finds it. */
 	for (int i = 0; i < 2 && !is_gone; i++) {
 		struct apart a;
 		if (apart_start(remove_apart, &r, &a, e) < 0 ||
@@ -121,7 +122,8 @@ static int cannot_remove(const struct shop *w, const char *name, struct err *e)
 			  w->word, name);
 }
 
-/* `name` begins with a dot.  All but the files is the caller's. */
+/* Removes the folder `name`, which begins with a dot.  Only the files in its fs
+ * belong to subordinate ids; the rest is the caller's. */
 static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 {
 	AUTO_CLOSE int folder = open_folder(w->folder, name);
@@ -134,12 +136,13 @@ static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 	return 0;
 }
 
-/* Out of sight at once; a kill in between leaves it to the next sweep. */
+/* Renames the copy first, so that it is out of sight at once; after a kill the
+ * next sweep removes it. */
 static int drop(const struct shop *w, const char *hex, struct err *e)
 {
 	AUTO_FREE char *gone = text_format(".gone-%s", hex);
 
-	(void)remove_hidden(w, gone, NULL); /* of a kill before */
+	(void)remove_hidden(w, gone, NULL); /* left by a kill before */
 	if (renameat(w->folder, hex, w->folder, gone) < 0)
 		return err_sys(e, "remove layer %.12s for --idmap ranges", hex);
 	return remove_hidden(w, gone, e);
@@ -162,10 +165,10 @@ static int names_in(int folder, struct list *ret, struct err *e)
 	return 0;
 }
 
-/* -1: it was not right, and the others are visited all the same. */
+/* -1: the visit failed; the others are visited all the same. */
 typedef int visit(void *who, const struct shop *w, const char *name, struct err *e);
 
-/* The first error is the one that is told. */
+/* The first error is returned. */
 static int visit_one(const struct shop *w, visit *v, void *who, struct err *e)
 {
 	struct list names = { 0 };
@@ -204,7 +207,7 @@ static int visit_all(const struct store *s, int ranged, visit *v, void *who, str
 	return rc;
 }
 
-/* With the lock, where there is anything. */
+/* Visits all copies with the lock held, if there are any. */
 static int visit_locked(const struct store *s, visit *v, void *who, struct err *e)
 {
 	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
@@ -252,7 +255,8 @@ static int copy(const struct shop *w, const char *hex, int folder, struct layer_
 		struct err *e)
 {
 	AUTO_FREE char *path = text_format(STORE_LAYERS "/%s/" STORE_FS, hex);
-	/* Its owner may have closed it to himself; the jail reads it all the same. */
+	/* O_PATH: the folder's mode may keep its owner from reading it; the
+	 * jail reads it all the same. */
 	AUTO_CLOSE int from = openat(w->s->root, path,
 				     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_CLOSE int to = from < 0 ? -1 : open_made(folder, STORE_FS, true);
@@ -283,7 +287,8 @@ static int make_one(const struct shop *w, const char *hex, struct err *e)
 	}
 	(void)err_in(e, "prepare layer %.12s for --idmap ranges", hex);
 	if (folder >= 0)
-		(void)remove_hidden(w, name, NULL); /* or the next sweep does */
+		(void)remove_hidden(w, name, NULL); /* if this fails, the next sweep
+						     * removes it */
 	return -1;
 }
 
@@ -297,7 +302,8 @@ static void find_missing(const struct shop *w, const struct list *hexes, struct 
 		if (about_of(w, hexes->items[i], &about))
 			continue;
 		memcpy(d.hex, hexes->items[i], sizeof(d.hex));
-		(void)layers_has(w->s, &d, &about); /* if not: the copying says so */
+		(void)layers_has(w->s, &d, &about); /* if this fails, the copying
+						     * reports it */
 		list_add(ret, hexes->items[i]);
 		ret_todo->layers++;
 		ret_todo->entries += about.entries;
@@ -305,7 +311,7 @@ static void find_missing(const struct shop *w, const struct list *hexes, struct 
 	}
 }
 
-/* An image may have a layer twice. */
+/* An image may have a layer twice, so each is looked up again. */
 static int make_missing(const struct shop *w, const struct list *hexes, struct err *e)
 {
 	struct layer_about about;
@@ -325,7 +331,7 @@ static int make_all(const struct shop *w, const struct list *hexes,
 
 	find_missing(w, hexes, &missing, &todo);
 	if (missing.count > 0)
-		(void)visit_one(w, sweep_one, NULL, NULL); /* what stays harms nobody */
+		(void)visit_one(w, sweep_one, NULL, NULL); /* leftovers do no harm */
 	if (missing.count > 0 && quota_room(w->s) < todo.bytes)
 		rc = quota_is_full(w->s, e);
 	else if (missing.count > 0 && begins)
@@ -394,7 +400,7 @@ static int collect_one(void *who, const struct shop *w, const char *name, struct
 
 	if (is_needed(c->needed, name))
 		return 0;
-	(void)about_of(w, name, &about); /* if not: its size is not known */
+	(void)about_of(w, name, &about); /* on failure the size is not counted */
 	c->count += name[0] != '.';
 	c->bytes += about.bytes;
 	if (c->only_looks)
@@ -417,7 +423,7 @@ int ranged_remove(const struct store *s, const char *hex, struct err *e)
 	return visit_locked(s, remove_one, (void *)hex, e);
 }
 
-/* 1: it is as it was; 0: it is not; -1: that cannot be seen. */
+/* 1: the copy is unchanged; 0: it is not; -1: it could not be read. */
 static int compare_with_about(const struct shop *w, const char *hex, struct err *e)
 {
 	AUTO_CLOSE int folder = open_folder(w->folder, hex);

@@ -1,9 +1,8 @@
-/* What a launch runs for an image of the store with --idmap ranges:
+/* hutch-image launch-ranged MAPS HEX...
  *
- *	hutch-image launch-ranged MAPS HEX...
- *
- * Makes what is missing of these layers (rootfs-tools/ranged.h).  What fails is told on
- * stdout, as one struct err: it is the launch's error. */
+ * A launch runs this for an image of the store with --idmap ranges.  It makes the missing
+ * copies of these layers (rootfs-tools/ranged.h).  A failure is written to stdout as one
+ * struct err, which becomes the launch's error. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 #include "store/digest.h"
 #include "store/store.h"
 
-/* Less takes no longer than a launch does. */
+/* fewer entries take no longer than a launch does */
 #define TOLD_ENTRIES 500
 #define TOLD_BYTES   (16u << 20)
 
@@ -72,6 +71,7 @@ int image_launch_ranged_main(char **argv)
 		rc = -1;
 	list_done(&hexes);
 	if (rc < 0)
-		(void)io_write_all(STDOUT_FILENO, &e, sizeof(e)); /* or nobody waits */
+		(void)io_write_all(STDOUT_FILENO, &e, sizeof(e)); /* fails only if the
+								   * launch is gone */
 	return rc < 0 ? EXIT_HUTCH : 0;
 }

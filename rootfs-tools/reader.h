@@ -1,11 +1,12 @@
-/* reader -- work on layers or changes that is to read them and nothing else: in a jail
- * (sandbox/jail.h) that stands for the user whom the folder belongs to, and may read also
- * what he has closed to himself. */
+/* reader -- runs work that only reads layers or changes, in a jail
+ * (sandbox/jail.h).  The jail has the user id of the folder's owner, and may
+ * also read files whose mode forbids that to the owner. */
 #pragma once
 
 struct jail;
 struct outcome;
 
-/* `j` has its folder, in, out, leash, file_max, work and arg, the rest is set here; the
- * work's result is a struct outcome, `*o`.  Why there was none is said there, too. */
+/* The caller sets folder, in, out, leash, file_max, work and arg of `j`;
+ * reader_run() sets the rest.  The work's result is a struct outcome, `*o`; if
+ * there is none, its error says why. */
 void reader_run(struct jail *j, struct outcome *o);

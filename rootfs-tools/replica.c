@@ -20,37 +20,38 @@
 #include "sandbox/jail.h"
 
 #define PIECE	   (256u << 10)
-#define AT_ONCE	   (1u << 30) /* for the kernel to copy */
-#define NAMES_MAX  65536      /* of attributes: XATTR_LIST_MAX */
+#define AT_ONCE	   (1u << 30) /* bytes that the kernel copies in one call */
+#define NAMES_MAX  65536      /* XATTR_LIST_MAX, of the attributes' names */
 #define VALUE_MAX  65536      /* XATTR_SIZE_MAX */
 #define DEPTH_MAX  1024
 #define USER	   "user."
 #define OVERLAYS   "user.overlay."
 #define OPAQUE	   "user.overlay.opaque"
 #define OURS	   "user.hutch."
-#define NOBODY	   65534      /* who is not mapped: /proc/sys/kernel/overflowuid */
-#define IDS_INSIDE 65536      /* that commands may have */
+#define NOBODY	   65534      /* an id that is not mapped: /proc/sys/kernel/overflowuid */
+#define IDS_INSIDE 65536      /* ids that commands may have */
 #define BY_FD	   (AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 
-/* A file with several names in its layer. */
+/* A file that has several names in its layer. */
 struct twin {
 	dev_t dev;
 	ino_t ino;
-	char *path; /* owned: where it was copied to */
+	char *path; /* owned: the first copied name */
 };
 
 struct work {
 	const struct replica *r;
 	struct merged image;
 	int to;
-	dev_t dev;   /* of the image: what is mounted in it is not of it */
-	void *twins; /* a tree (tsearch(3)); owned */
+	dev_t dev;   /* the image's; mounts in a folder are other devices, and are left
+		      * out */
+	void *twins; /* owned; a tree (tsearch(3)) */
 	char *piece; /* owned */
 	unsigned depth;
 	struct replica_sum sum;
 };
 
-/* What crosses the pipe. */
+/* The jailed process's result. */
 struct told {
 	struct err error;
 	struct replica_sum sum;
@@ -58,7 +59,8 @@ struct told {
 
 /* --- content -------------------------------------------------------------------- */
 
-/* Whether the kernel cannot do it between these two, and reading and writing can. */
+/* Whether copy_file_range(2) cannot copy between these two files, but read(2)
+ * and write(2) can. */
 static bool has_to_be_read(int sys)
 {
 	return sys == EXDEV || sys == EINVAL || sys == EOPNOTSUPP || sys == ENOSYS;
@@ -76,7 +78,7 @@ static ssize_t copy_some(const struct work *w, int from, int to, off_t at, size_
 	return n <= 0 ? n : pwrite(to, w->piece, (size_t)n, at);
 }
 
-/* What is between two holes. */
+/* Copies the data between two holes. */
 static int copy_data(const struct work *w, int from, int to, off_t at, off_t end)
 {
 	while (at < end) {
@@ -84,13 +86,13 @@ static int copy_data(const struct work *w, int from, int to, off_t at, off_t end
 		if (n < 0)
 			return -1;
 		if (n == 0)
-			return 0; /* it was cut meanwhile */
+			return 0; /* the file was cut meanwhile */
 		at += n;
 	}
 	return 0;
 }
 
-/* The next bytes that are no hole, from `at` on.  False: there are none. */
+/* Finds the next data, not a hole, from `at` on.  False: there is none. */
 static bool find_data(int from, off_t at, off_t size, off_t *ret_at, off_t *ret_end)
 {
 	off_t data = lseek(from, at, SEEK_DATA);
@@ -121,7 +123,8 @@ static bool begins(const char *text, const char *front)
 	return !strncmp(text, front, strlen(front));
 }
 
-/* What a layer says to overlayfs; what it says to us has been done in its copy. */
+/* Attributes for overlayfs are kept only in a layer's copy; hutch's own have
+ * been applied to such a copy's owners and modes, and are dropped there. */
 static bool is_wanted(const struct work *w, const char *attribute)
 {
 	if (begins(attribute, OVERLAYS))
@@ -129,13 +132,14 @@ static bool is_wanted(const struct work *w, const char *attribute)
 	return begins(attribute, USER) && !(w->r->ranges && begins(attribute, OURS));
 }
 
-/* Where there can be none, there are none: tmpfs before 6.6.  A layer needs them. */
+/* tmpfs before 6.6 has no user.* attributes; a copy on it does without them,
+ * but a layer's copy needs them. */
 static int copy_attribute(struct work *w, int from, int to, const char *name)
 {
 	ssize_t len = fgetxattr(from, name, w->piece, VALUE_MAX);
 
 	if (len < 0 || fsetxattr(to, name, w->piece, (size_t)len, 0) == 0)
-		return 0; /* it went meanwhile; or is there */
+		return 0; /* the attribute was removed meanwhile, or is copied */
 	return errno == EOPNOTSUPP && !w->r->ranges ? 0 : -1;
 }
 
@@ -165,7 +169,8 @@ static uint32_t id_inside(uint32_t id)
 	return id < IDS_INSIDE ? id : NOBODY;
 }
 
-/* Before the mode, since that takes the setuid and setgid bits away (chown(2)). */
+/* Sets the owner.  Call it before fchmod(2), since chown(2) clears the setuid
+ * and setgid bits. */
 static int give(const struct work *w, int folder, const char *name, const struct stat *st)
 {
 	if (!w->r->ranges)
@@ -173,8 +178,8 @@ static int give(const struct work *w, int folder, const char *name, const struct
 	return fchownat(folder, name, id_inside(st->st_uid), id_inside(st->st_gid), BY_FD);
 }
 
-/* Without ranges a file gets no setuid and setgid bits: layers have none, and they would
- * be the caller's. */
+/* Without ranges no file gets setuid and setgid bits: layers have none, and the
+ * bits would give the caller's own ids. */
 static int copy_looks(const struct work *w, int to, const struct stat *st)
 {
 	const mode_t kept = S_ISDIR(st->st_mode) || w->r->ranges ? 07777 : 01777;
@@ -218,8 +223,8 @@ static void twin_free(void *twin)
 	free(twin);
 }
 
-/* 1: it is there, as one more name of what was copied; else it is to be copied, and is
- * noted. */
+/* 1: the file was copied before, and has one more name now.  0: the file is
+ * noted, and must be copied. */
 static int link_twin(struct work *w, const struct merged_at *at, int folder,
 		     const char *name)
 {
@@ -236,7 +241,8 @@ static int link_twin(struct work *w, const struct merged_at *at, int folder,
 	return errno == EMLINK ? 0 : -1;
 }
 
-/* What it is to have, or what the caller's own has. */
+/* The metadata for a copy: with ranges the layer's, without them the source
+ * file's own. */
 static const struct stat *looks_of(const struct work *w, const struct merged_at *at,
 				   const struct stat *is)
 {
@@ -283,7 +289,7 @@ static int make_fifo(const struct work *w, const struct merged_at *at, int folde
 	return to < 0 || copy_looks(w, to, &at->st) < 0 ? cannot_copy(at, e) : 0;
 }
 
-/* Whether it is filled is seen later: one folder is open at a time. */
+/* The folder is filled later, so that only one folder is open at a time. */
 static int make_folder(struct work *w, const struct merged_at *at, int folder,
 		       const char *name, struct err *e)
 {
@@ -294,7 +300,7 @@ static int make_folder(struct work *w, const struct merged_at *at, int folder,
 	return mkdirat(folder, name, 0700) < 0 ? cannot_copy(at, e) : 0;
 }
 
-/* Overlayfs' own; whose it is nobody sees. */
+/* Overlayfs' own whiteout; its owner does not matter. */
 static bool is_whiteout(const struct work *w, const struct merged_at *at)
 {
 	return w->r->ranges && S_ISCHR(at->st.st_mode) && at->st.st_rdev == 0;
@@ -320,7 +326,8 @@ static int copy_kind(struct work *w, const struct merged_at *at, int folder,
 	return 0;
 }
 
-/* In a folder that others wrote to there may be what is closed to its owner. */
+/* In a folder that was not written by hutch, files whose mode keeps their owner
+ * from reading are left out. */
 static int copy_entry(struct work *w, const struct merged_at *at, int folder,
 		      const char *name, struct err *e)
 {
@@ -347,7 +354,7 @@ static int open_copy(const struct work *w, const char *path)
 	return sys_openat2(w->to, *path ? path : ".", &how);
 }
 
-/* All but what is in its folders. */
+/* Copies a folder's entries, without the content of its subfolders. */
 static int copy_entries(struct work *w, const struct merged_at *at,
 			const struct list *names, struct err *e)
 {
@@ -364,7 +371,7 @@ static int copy_entries(struct work *w, const struct merged_at *at,
 	return rc;
 }
 
-/* One that was left out is not there. */
+/* A subfolder that was left out has no copy to be filled. */
 static int copy_below(struct work *w, const struct merged_at *at, const char *name,
 		      struct err *e)
 {
@@ -377,7 +384,8 @@ static int copy_below(struct work *w, const struct merged_at *at, const char *na
 	return rc < 0 ? -1 : 0;
 }
 
-/* Last, since what is made in it changes its times, and its mode may forbid that. */
+/* Sets a folder's metadata last: creating files in it changes its times, and
+ * its mode may forbid that. */
 static int finish_folder(struct work *w, const struct merged_at *at, struct err *e)
 {
 	struct stat st;
@@ -458,7 +466,7 @@ static void work(const void *arg, int folder, int in, void *result)
 	(void)in;
 	told->error.kind = ERR_NONE;
 	if (copy_all(&w, &told->error) == 0)
-		told->error.kind = ERR_NONE; /* what was left out had one */
+		told->error.kind = ERR_NONE; /* a file that was left out has set it */
 	told->sum = w.sum;
 	tdestroy(w.twins, twin_free);
 	merged_done(&w.image);

@@ -1,11 +1,9 @@
-/* What a launch runs where there is no overlayfs:
+/* hutch-image copy-root WHY [HEX...]
  *
- *	hutch-image copy-root WHY [HEX...]
- *
- * Copies what its standard input is, the store's folder of layers or, without a HEX, a
- * folder, to the empty folder that its standard output is.  Descriptors, since the
- * launcher has seen to it that they are what was asked for; and whoever writes to that
- * folder holds its leash (sandbox/image_tool.h). */
+ * A launch runs this where it cannot mount overlayfs.  Its standard input is the store's
+ * folder of layers or, without a HEX, a folder; the copy goes to the empty folder that is
+ * its standard output.  Both are passed as descriptors, since the launcher has checked
+ * them.  Each process that writes to the copy holds the leash (sandbox/image_tool.h). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -22,7 +20,7 @@
 
 static int copy(const struct list *hexes, struct err *e)
 {
-	/* Above those that it began with. */
+	/* The leash moves above the descriptors that the launcher passed. */
 	AUTO_CLOSE int leash = fcntl(IMAGE_TOOL_LEASH, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int to = fcntl(1, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);

@@ -1,4 +1,4 @@
-/* hutch image rm and gc: names go, and with them what nobody refers to any more. */
+/* hutch image rm and gc: remove names, and then all that is no longer referred to. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static size_t count_names(const struct census *c, size_t image)
 	return count;
 }
 
-/* By its name, that one goes; by its id, all of them. */
+/* A name alone removes that name; an id removes all names of the image. */
 static int remove_found(const struct store *s, const struct census *c, const char *text,
 			bool is_forced, struct err *e)
 {
@@ -72,7 +72,8 @@ static int remove_one(const struct store *s, const char *text, bool is_forced, s
 	return rc;
 }
 
-/* Not while somebody adds something, and then it is left to who collects next. */
+/* Does nothing while another process holds the store's lock; the next
+ * collection then removes the rest. */
 static int collect_now(const struct store *s, struct err *e)
 {
 	struct collected done;
@@ -162,7 +163,7 @@ static void forget(void *who, const struct reference *r, const struct digest *im
 		f->rc = names_remove(f->s, r, f->e);
 }
 
-/* The names of layers that builds have made. */
+/* Removes the names of cached layers of builds. */
 static int forget_builds(const struct store *s, bool only_looks, struct err *e)
 {
 	struct forgetting f = { .s = s, .only_looks = only_looks, .e = e };

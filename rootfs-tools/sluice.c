@@ -9,9 +9,10 @@
  *			waits for both
  *	wait <--------- result
  *
- * The porter is a process of its own since whoever starts jails changes its ids and
- * directory, and has one thread; and since it may ignore SIGPIPE.  It ends with its
- * caller, and both others end with it. */
+ * The porter is a process of its own for two reasons: jail_start() changes the ids and
+ * the directory of the process that calls it, which must have one thread; and the porter
+ * ignores SIGPIPE.  The porter dies with its caller, and both jailed processes die with
+ * the porter. */
 #include "rootfs-tools/sluice.h"
 
 #include <errno.h>
@@ -34,17 +35,17 @@
 #include "sandbox/jail.h"
 #include "store/tree.h"
 
-#define PIPE_BYTES (1 << 20) /* the most that a user may have without a word of root's */
+#define PIPE_BYTES (1 << 20) /* the kernel's limit for users without privileges */
 #define PIECE	   (256u << 10)
 
-/* What one in the jail tells the porter: any bytes. */
+/* The result of a jailed process; it may have any values. */
 struct report {
 	struct err error;
 	uint64_t entries, bytes, left_out, hides_all;
 	struct count there;
 };
 
-/* What the porter tells. */
+/* The porter's result. */
 struct outcome {
 	struct err error;
 	struct sluice_result result;
@@ -83,15 +84,16 @@ static void work_unpack(const void *arg, int folder, int in, void *result)
 struct porter {
 	const struct sluice *s;
 	struct jail inflate, unpack;
-	struct jail_child inflating, unpacking; /* pid 0: there is none */
-	int from, to; /* owned; the tar comes from the first, and goes to the second */
+	struct jail_child inflating, unpacking; /* pid 0: not started */
+	int from, to; /* owned; the tar is read from the first, and written to the
+		       * second */
 	int leash[2]; /* owned */
 	struct hash *hash;
-	uint64_t size; /* of what came so far */
+	uint64_t size; /* bytes of the tar so far */
 	struct report unpacked;
 };
 
-/* A small pipe only makes it slower. */
+/* The larger pipe only saves time, so its failure is ignored. */
 static int make_pipe(int ends[2], struct err *e)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -100,7 +102,7 @@ static int make_pipe(int ends[2], struct err *e)
 	return 0;
 }
 
-/* What a jail said, which may be anything. */
+/* Checks a jailed process's result, whose bytes are not trusted. */
 static int judge(struct report *r, struct err *e)
 {
 	if (r->error.kind == ERR_NONE)
@@ -126,8 +128,9 @@ static int start_unpack(struct porter *p, struct err *e)
 	return jail_start(&p->unpack, &p->unpacking, e);
 }
 
-/* Looked at no further than this: POSIX' tar and GNU's say so here, and what one of the
- * compressors has made begins otherwise. */
+/* Whether the blob is an uncompressed tar.  POSIX and GNU tars have "ustar"
+ * here, and compressed files begin with other bytes; nothing more is parsed
+ * outside of the jail. */
 static bool is_plain_tar(int blob)
 {
 	const off_t mark_at = 257;
@@ -140,7 +143,8 @@ static bool is_plain_tar(int blob)
 	return !inflate_knows(first, sizeof(first)) && !memcmp(mark, "ustar", sizeof(mark));
 }
 
-/* Or, where that is for nothing, the bytes come from the blob. */
+/* Starts the decompressing process; for a plain tar the porter reads the blob
+ * itself. */
 static int start_inflate(struct porter *p, struct err *e)
 {
 	int ends[2];
@@ -161,7 +165,8 @@ static int start_inflate(struct porter *p, struct err *e)
 	return jail_start(&p->inflate, &p->inflating, e);
 }
 
-/* The one that unpacks has no more to read; it has ended, one way or the other. */
+/* The unpacking process has closed its end of the pipe: waits for it, and
+ * returns its result. */
 static int wait_unpack(struct porter *p, struct err *e)
 {
 	own_close(&p->to);
@@ -184,7 +189,8 @@ static int wait_inflate(struct porter *p, struct err *e)
 	return rc < 0 ? -1 : judge(&r, e);
 }
 
-/* What comes behind the tar's end, and is not read any more, is hashed all the same. */
+/* Bytes after the tar's end, which the unpacking process no longer reads, are
+ * hashed as well. */
 static int pass_piece(struct porter *p, const uint8_t *piece, size_t len, struct err *e)
 {
 	p->size += len;
@@ -215,7 +221,8 @@ static int pass_all(struct porter *p, struct err *e)
 	return 0;
 }
 
-/* Whose tar stops in the middle since it could not be decompressed is not to blame. */
+/* If decompression fails, the tar stops in the middle and unpacking fails, too:
+ * the decompressing process's error is the one that is returned. */
 static int run(struct porter *p, struct err *e)
 {
 	if (start_unpack(p, e) < 0 || start_inflate(p, e) < 0 || pass_all(p, e) < 0 ||
@@ -228,9 +235,9 @@ static void end(struct jail_child *c)
 {
 	if (!c->pid)
 		return;
-	(void)kill(c->pid, SIGKILL); /* ours: it is there until it is waited for */
+	(void)kill(c->pid, SIGKILL); /* ours: the pid is not reused before waitpid(2) */
 	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR) {
-		/* once more */
+		/* EINTR: wait again */
 	}
 	own_close(&c->from);
 }
@@ -254,7 +261,7 @@ static void port(const struct sluice *s, struct outcome *ret)
 	hash_free(p.hash);
 }
 
-/* Nothing else of the caller's stays open. */
+/* Closes all descriptors that the porter does not need. */
 static int keep_descriptors(struct sluice *s, int *report)
 {
 	int *const kept[] = { &s->blob, &s->folder, &s->empty, report };
@@ -277,12 +284,13 @@ static _Noreturn void be_porter(struct sluice s, int to, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)umask(0); /* the layer says what modes are */
+	(void)umask(0); /* the layer's modes are set unchanged */
 	if (keep_descriptors(&s, &to) < 0)
 		(void)err_sys(&r.error, "move descriptors");
 	else
 		port(&s, &r);
-	(void)io_write_all(to, &r, sizeof(r)); /* else silence says so */
+	(void)io_write_all(to, &r, sizeof(r)); /* if this fails, the caller reads no
+					        * result */
 	_exit(0);
 }
 
@@ -314,7 +322,7 @@ int sluice_run(const struct sluice *s, struct sluice_result *ret, struct err *e)
 	own_close(&to);
 	bool is_whole = io_read_full(from, &r, sizeof(r)) == sizeof(r);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-		/* once more */
+		/* EINTR: wait again */
 	}
 	if (!is_whole)
 		return err_set(e, ERR_SYSTEM, "what unpacks the layer was ended from outside");

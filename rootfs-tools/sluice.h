@@ -1,11 +1,11 @@
-/* sluice -- a layer's bytes on their way into a folder.
+/* sluice -- unpacks a layer's blob into a folder, and hashes its tar on the way.
  *
  *	blob --> [decompresses] --pipe--> [hashes, counts] --pipe--> [unpacks] --> folder
  *
- * Three processes beside each other; two where the blob is a tar as it is, which is what
- * builds and snapshots make.  Those in the jail (sandbox/jail.h) read what
- * strangers wrote; the one between them only hashes, so that what is unpacked is what has
- * that digest even if somebody has taken over both. */
+ * Three processes run at the same time; two if the blob is an uncompressed tar, which
+ * builds and snapshots make.  The jailed ones (sandbox/jail.h) parse the strangers'
+ * bytes; the one between them only hashes, so the unpacked bytes have that digest even if
+ * both jailed processes have been taken over. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,19 +18,21 @@ struct err;
 struct sluice {
 	int blob;   /* borrowed */
 	int folder; /* borrowed; empty, opened to be read */
-	int empty;  /* borrowed; another one, in which the first of them is put */
+	int empty;  /* borrowed; another empty folder, for the decompressing process's
+		     * jail */
 	uint64_t entries_max;
 	uint64_t bytes_max; /* of the tar */
 };
 
-/* What came through. */
+/* The result of a layer that was unpacked. */
 struct sluice_result {
 	struct digest digest; /* of the tar */
-	/* As the unpacking one says, within the bounds. */
+	/* As the unpacking process reports, within the bounds. */
 	uint64_t entries, bytes, left_out;
 	bool hides_all;
-	struct count there; /* what is in the folder now */
+	struct count there; /* counts of the folder's files */
 };
 
-/* 0 when all of it is there.  Else what is in the folder is to be removed. */
+/* Returns 0 when the whole layer is unpacked.  After a failure the caller
+ * removes the folder's content. */
 int sluice_run(const struct sluice *s, struct sluice_result *ret, struct err *e);

@@ -1,4 +1,4 @@
-/* hutch image tag and exists: names. */
+/* hutch image tag and exists: set and look up names. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 #include "store/names.h"
 #include "store/store.h"
 
-/* What a shell takes for no. */
+/* the exit code for "no" that a shell tests */
 #define EXIT_NO 1
 
 /* --- tag ----------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* hutch image verify: whether all that is in the store is what it is called. */
+/* hutch image verify: checks that everything in the store has the digest in its
+ * name. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@
 #include "store/store.h"
 #include "store/tree.h"
 
-/* What a program sees when something is broken. */
+/* the exit code when something is broken */
 #define EXIT_BROKEN 1
 
 #define PIECE (256u << 10)
@@ -33,9 +34,9 @@
 struct verifying {
 	const struct store *s;
 	bool repairs;
-	size_t blobs, layers, images, names; /* looked at */
+	size_t blobs, layers, images, names; /* checked so far */
 	size_t broken;
-	size_t kept; /* broken, and not to be removed */
+	size_t kept; /* broken, and could not be removed */
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct verifying *v, const char *fmt, ...)
@@ -121,7 +122,8 @@ static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 	return err_set(e, ERR_REFUSED, "names, modes, sizes or times in it have changed");
 }
 
-/* Whoever launches holds an image that has it; broken as it is, it stays then. */
+/* A launch or sandbox that holds the lock of an image with this layer keeps the
+ * layer, even if it is broken. */
 static bool layer_is_used(const struct census *c, const struct store *s, const char *hex)
 {
 	for (size_t i = 0; i < c->image_count; i++)
@@ -143,7 +145,7 @@ static void remove_layer(struct verifying *v, const struct census *c, const char
 		v->kept++;
 	else
 		tree_remove(tmp, gone);
-	/* What was copied from it is no better. */
+	/* Copies of a broken layer are removed as well. */
 	if (!layer_is_used(c, v->s, hex) && ranged_remove(v->s, hex, NULL) < 0)
 		v->kept++;
 }
@@ -171,7 +173,7 @@ struct ranged_look {
 	struct list broken; /* digests */
 };
 
-/* One that cannot be looked at may be right. */
+/* A copy that could not be read may be intact, so it is only reported. */
 static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
 		     const struct err *why)
 {
@@ -240,7 +242,7 @@ static int look_at_image(const struct store *s, const struct census_image *image
 	return rc;
 }
 
-/* With its names, which come first. */
+/* Removes the image and, before that, its names. */
 static void remove_image(struct verifying *v, const struct census *c, size_t image)
 {
 	int is_removed = 0;
@@ -283,7 +285,7 @@ static void check_names(struct verifying *v, const struct census *c)
 
 /* --- the verb ------------------------------------------------------------------ */
 
-/* What images need is looked at after what is broken of it has gone. */
+/* Images are checked last, after broken blobs and layers have been removed. */
 static int verify_all(struct verifying *v, struct err *e)
 {
 	struct census c;
