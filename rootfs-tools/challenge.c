@@ -15,8 +15,8 @@
 
 struct reader {
 	const char *at;
-	struct challenge now;  /* whose parameters are being read */
-	struct challenge best; /* of those before */
+	struct challenge now;  /* the challenge whose parameters are being read */
+	struct challenge best; /* the best of the challenges before */
 };
 
 static int malformed(struct err *e, const char *what)
@@ -40,7 +40,7 @@ static void begin(struct reader *r, const char *name, size_t len)
 		r->now.scheme = CHALLENGE_BEARER;
 }
 
-/* One character of a value.  False at its end. */
+/* Takes one character of a value.  False at the value's end. */
 static bool take_character(struct reader *r, bool is_quoted, char *ret)
 {
 	if (!*r->at || (is_quoted ? *r->at == '"' : strchr(SPACES ",", *r->at) != NULL))
@@ -51,7 +51,8 @@ static bool take_character(struct reader *r, bool is_quoted, char *ret)
 	return true;
 }
 
-/* A quoted string or a plain word into `to`; what has no `to` is passed over. */
+/* Copies a quoted string or a plain word into `to`; if `to` is NULL the value
+ * is skipped. */
 static int read_value(struct reader *r, char *to, size_t room, struct err *e)
 {
 	const bool is_quoted = *r->at == '"';
@@ -97,7 +98,7 @@ static int read_parameter(struct reader *r, const char *name, size_t len, struct
 	return read_value(r, NULL, 0, e);
 }
 
-/* A word: a parameter's name where a '=' stands behind it, else a scheme. */
+/* Reads one word: a parameter's name if '=' follows, else a scheme. */
 static int read_one(struct reader *r, struct err *e)
 {
 	const char *name = r->at;

@@ -11,7 +11,8 @@ struct challenge {
 	char realm[1024], service[256], scope[512]; /* "": not said */
 };
 
-/* Reads one header's value, which may hold several challenges: of those that we know the
- * last one counts, and Bearer more than Basic.  None that we know: CHALLENGE_NONE.
- * ERR_PROTOCOL: it is against the grammar, has a control character, or is too long. */
+/* Reads the value of one header, which may hold several challenges.  Bearer is
+ * preferred to Basic, and of two challenges of one scheme the later one counts;
+ * other schemes are skipped.  No known scheme: CHALLENGE_NONE.  ERR_PROTOCOL:
+ * the value breaks the grammar, has a control character, or is too long. */
 int challenge_read(const char *header, struct challenge *ret, struct err *e);

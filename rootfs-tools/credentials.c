@@ -15,7 +15,8 @@
 #include "policy/json.h"
 #include "rootfs-tools/helper.h"
 
-/* What docker hub is called in files and by helpers. */
+/* Docker Hub's host has two names: HUB in references, the other in files and
+ * helpers. */
 #define HUB	 "docker.io"
 #define HUB_NAME "index.docker.io"
 #define HUB_URL	 "https://index.docker.io/v1/"
@@ -37,7 +38,7 @@ void credentials_done(struct credentials *c)
 
 /* --- which entry ----------------------------------------------------------- */
 
-/* How well a key fits: 0 not at all; a longer path is better. */
+/* How well a key matches: 0 is not at all; a longer matching path is better. */
 static size_t fit(const char *key, const char *registry, const char *repository)
 {
 	const char *scheme = strstr(key, "://");
@@ -52,7 +53,8 @@ static size_t fit(const char *key, const char *registry, const char *repository)
 			  (len == strlen(HUB_NAME) && !strncasecmp(host, HUB_NAME, len));
 	if (!is_host)
 		return 0;
-	/* A URL's path, "/v1/" or "/v2/", says nothing; another is the images' own. */
+	/* A path of "/v1/" or "/v2/" in a URL is the API's and is ignored; any
+	 * other path is a part of the image names. */
 	if (scheme || !path_len)
 		return 1;
 	bool is_below = !strncmp(repository, path, path_len) &&
@@ -95,7 +97,7 @@ static int take_auth(const char *auth, struct credentials *ret, struct err *e)
 	AUTO_FREE char *plain = mem_zeroed(1, len + 1);
 	bool is_base64 = base64_decode(auth, len, (uint8_t *)plain, &plain_len);
 	plain[is_base64 ? plain_len : 0] = '\0';
-	/* Docker once wrote zero bytes behind it. */
+	/* Docker once wrote zero bytes behind the password. */
 	char *colon = strchr(plain, ':');
 	if (colon) {
 		ret->user = text_format("%.*s", (int)(colon - plain), plain);
@@ -105,7 +107,7 @@ static int take_auth(const char *auth, struct credentials *ret, struct err *e)
 	return colon ? 0 : malformed(e);
 }
 
-/* A member that is a text and is not empty. */
+/* Takes a member that is a text and not empty. */
 static int take_text(const struct json_at *object, const char *name, char **ret,
 		     struct err *e)
 {
@@ -250,7 +252,7 @@ static int ask_helper(const char *name, const char *registry, const char *from,
 
 /* --- the file -------------------------------------------------------------- */
 
-/* *ret_may_miss: it need not be there, since nobody named it. */
+/* *ret_may_miss: the file may be missing, since no variable named it. */
 static char *file_path(bool *ret_may_miss)
 {
 	const char *named = getenv("REGISTRY_AUTH_FILE"),

@@ -1,17 +1,16 @@
-/* credentials -- what a registry may be told to know who asks.
+/* credentials -- the user name and password, or token, for a registry.
  *
- * They are those of docker login and its like (docker-credential-helpers' protocol;
- * containers-auth.json(5)): the file is $REGISTRY_AUTH_FILE, else
+ * Docker login and similar programs store them (docker-credential-helpers' protocol;
+ * containers-auth.json(5)).  The file is $REGISTRY_AUTH_FILE, else
  * $DOCKER_CONFIG/config.json, else ~/.docker/config.json.  In it, for a host:
  *
- *	credHelpers	{"HOST": "NAME"}: the program docker-credential-NAME tells them
+ *	credHelpers	{"HOST": "NAME"}: the program docker-credential-NAME has them
  *	auths		{"HOST": {"auth": base64 of USER:PASSWORD}}; also username,
  *			password and identitytoken.  HOST may be a URL, as docker hub's
  *			"https://index.docker.io/v1/", or HOST/PATH for what is below it
  *	credsStore	"NAME": the same for all other hosts
  *
- * Secrets are in none of the errors, and in no process's words: a helper is told the host
- * over its stdin. */
+ * No error and no command line holds a secret: a helper reads the host from its stdin. */
 #pragma once
 #include <stddef.h>
 
@@ -32,12 +31,12 @@ int credentials_find(const char *registry, const char *repository,
 		     struct credentials *ret, struct err *e);
 void credentials_done(struct credentials *c);
 
-/* What a file, called `from`, says: them, or in *ret_helper (allocated) the NAME of who
- * is to be asked. */
+/* Reads the credentials from a file's text; `from` names the file in errors. 
+ * *ret_helper, allocated, is instead the NAME of the helper to be asked. */
 int credentials_read(const char *text, size_t len, const char *from, const char *registry,
 		     const char *repository, struct credentials *ret, char **ret_helper,
 		     struct err *e);
 
-/* What a helper answered. */
+/* Reads a helper's answer. */
 int credentials_read_answer(const char *text, size_t len, struct credentials *ret,
 			    struct err *e);

@@ -20,12 +20,12 @@
 #include "rootfs-tools/progress.h"
 #include "rootfs-tools/remote.h"
 
-#define NEWS_MS	 100 /* between two of a blob that grows */
-#define ANEW_MAX 8   /* how often a blob is begun anew */
+#define NEWS_MS	 100 /* between two reports about a growing blob */
+#define ANEW_MAX 8   /* how often a blob is fetched anew */
 
 enum what { NEWS_AT, NEWS_FETCHED, NEWS_UNPACKED, NEWS_FAILED };
 
-/* What one says to who started it; in one write. */
+/* A worker's report to the parent, written with one write(2). */
 struct news {
 	enum what what;
 	size_t job;
@@ -40,10 +40,10 @@ struct crew {
 	struct remote *remote;
 	const struct crew_job *jobs;
 	size_t count;
-	_Atomic size_t *next; /* shared by all: whose turn it is */
+	_Atomic size_t *next; /* shared by all workers: the next job to take */
 	pid_t pids[CREW_MAX], parent;
-	int from, to, signals; /* owned; of the pipe, and signalfd(2) */
-	sigset_t before;       /* the mask */
+	int from, to, signals; /* owned; the ends of the pipe, and a signalfd(2) */
+	sigset_t before;       /* the signal mask before */
 };
 
 struct worker {
@@ -57,10 +57,10 @@ struct worker {
 static void tell(const struct worker *w, const struct news *news)
 {
 	if (io_write_all(w->crew->to, news, sizeof(*news)) < 0)
-		_exit(1); /* nobody listens any more */
+		_exit(1); /* the parent is gone */
 }
 
-/* The loop is the HTTP library's, which calls this once a turn. */
+/* The HTTP library runs the loop, and calls this once a turn. */
 static void tell_at(void *who, uint64_t at)
 {
 	struct worker *w = who;
@@ -72,7 +72,7 @@ static void tell_at(void *who, uint64_t at)
 	tell(w, &(struct news){ .what = NEWS_AT, .job = w->job, .at = at });
 }
 
-/* What failed, and 1: other bytes came than those that were to. */
+/* -1: the commit failed.  1: the bytes have another digest or size than expected. */
 static int commit(struct remote *r, const struct descriptor *d, struct blob *b,
 		  struct err *e)
 {
@@ -97,7 +97,8 @@ int crew_fetch(const struct store *s, struct remote *r, const struct descriptor 
 		const bool is_resumed = blob_at(b) > 0;
 		rc = remote_blob(r, d, b, news, who, e) < 0 ? -1 : commit(r, d, b, e);
 		blob_done(b);
-		/* What was there may have been wrong, or another has the right. */
+		/* Wrong bytes may be from an earlier, resumed download, so the
+		 * same host is asked again; else the next host is. */
 		if (rc == 1 && !is_resumed && !remote_next(r))
 			return -1;
 	}
@@ -115,7 +116,7 @@ static int unpack(const struct crew *c, const struct crew_job *job, struct err *
 	return layers_unpack(c->store, blob, &job->diff_id, NULL, &is, &about, e);
 }
 
-/* The end of a worker's child that unpacks. */
+/* Unpacks a layer in a child of the worker, and reports the result. */
 static _Noreturn void unpack_in_child(const struct worker *w)
 {
 	struct news news = { .what = NEWS_UNPACKED, .job = w->job };
@@ -127,8 +128,8 @@ static _Noreturn void unpack_in_child(const struct worker *w)
 	_exit(news.what == NEWS_FAILED);
 }
 
-/* By a child, since the jail is for one whom nothing else is asked of any more.  0: it is
- * unpacked; else it is said why not. */
+/* Unpacks in a child, since the jail is entered for good.  0: the layer is
+ * unpacked; else the failure has been reported. */
 static int unpack_one(const struct worker *w)
 {
 	struct news news = { .what = NEWS_FAILED, .job = w->job };
@@ -175,7 +176,8 @@ static _Noreturn void work(struct crew *c)
 {
 	struct worker w = { .crew = c };
 
-	/* It ends with who started it, by SIGKILL even; what has come stays. */
+	/* The worker dies with its parent, even if that is SIGKILLed. 
+	 * Downloaded bytes stay in the store. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent)
 		_exit(1);
 	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
@@ -198,7 +200,7 @@ static void dismiss(struct crew *c)
 				   SIGKILL); /* our child, not yet waited for */
 }
 
-/* Waits for all.  How the first one ended that did not end well (wait(2)), or 0. */
+/* Waits for all workers.  The wait(2) status of the first that failed, or 0. */
 static int reap(struct crew *c)
 {
 	int bad = 0, status = 0;
@@ -215,7 +217,7 @@ static int reap(struct crew *c)
 	return bad;
 }
 
-/* Ends this process as the signal would have. */
+/* Ends this process by the same signal that it received. */
 static void end_by_signal(struct crew *c, struct progress *p)
 {
 	struct signalfd_siginfo info;
@@ -230,7 +232,7 @@ static void end_by_signal(struct crew *c, struct progress *p)
 	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
 }
 
-/* 1: go on.  0: all have ended. */
+/* 1: more reports may come.  0: all workers have ended. */
 static int take_news(const struct crew *c, struct progress *p, int64_t now, struct err *e)
 {
 	struct news news;
@@ -285,7 +287,7 @@ static int start(struct crew *c, struct err *e)
 		if (c->pids[i] < 0)
 			return err_sys(e, "fork, to get a layer");
 	}
-	/* Its end is when all have closed theirs. */
+	/* The pipe's end is seen when all workers have closed their copies. */
 	own_close(&c->to);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /* crew -- layers fetched, checked and unpacked by several processes at once.
  *
- * Processes and not one loop over many connections, since whoever comes to a blob that
- * another pull is at has to wait for it, without holding up what he is at himself; since
- * each hashes what it gets, which takes a processor; and since a layer is unpacked as
- * soon as it is there, while others are still on their way. */
+ * Processes are used, and not one loop over many connections, for three
+ * reasons: a worker that needs a blob which another pull has locked must wait,
+ * without holding up the other downloads; each worker hashes its bytes, which
+ * takes a processor; and a layer is unpacked as soon as it is there, while
+ * others are still being fetched. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,13 +24,13 @@ struct crew_job {
 	struct digest diff_id;
 };
 
-/* All of them or none that counts: what is whole or begun when one fails stays in the
- * store, for the next try.  The caller holds the store's lock, shared.  A signal that
- * ends this process, SIGINT, SIGTERM or SIGHUP, first ends the others and takes the
- * progress away. */
+/* Fetches and unpacks all jobs, or fails.  After a failure all complete and
+ * partial blobs stay in the store for the next try.  The caller holds the
+ * store's lock, shared.  A signal that ends this process (SIGINT, SIGTERM,
+ * SIGHUP) first ends the workers and removes the progress display. */
 int crew_run(const struct store *s, struct remote *r, const struct crew_job *jobs,
 	     size_t count, struct progress *p, struct err *e);
 
-/* One blob, checked, unless it is there. */
+/* Fetches and checks one blob unless it is in the store. */
 int crew_fetch(const struct store *s, struct remote *r, const struct descriptor *d,
 	       void (*news)(void *who, uint64_t at), void *who, struct err *e);

@@ -20,7 +20,7 @@
 #include "store/recipe.h"
 #include "store/reference.h"
 
-#define INDEXES_MAX 3 /* one in another */
+#define INDEXES_MAX 3 /* nested indexes */
 
 struct fetch {
 	const struct store *store;
@@ -37,7 +37,8 @@ struct fetch {
 
 /* --- documents ----------------------------------------------------------------- */
 
-/* That it is the one that was asked for, and the one that the registry says it is. */
+/* Checks the text against the digest that was asked for and the one that the
+ * registry's header gives. */
 static int check_text(const struct fetch *f, const struct digest *wanted,
 		      const struct remote_text *t, struct err *e)
 {
@@ -91,8 +92,8 @@ static int keep_text(const struct fetch *f, const struct remote_text *t,
 	return rc;
 }
 
-/* A document from the store, where it is there and known by its digest, else from the
- * registry; then it is in the store, too. */
+/* Takes a document from the store if it is there and its digest is known; else
+ * fetches it and adds it to the store. */
 static int get_text(struct fetch *f, const struct digest *wanted, struct remote_text *ret,
 		    struct err *e)
 {
@@ -110,7 +111,7 @@ static int get_text(struct fetch *f, const struct digest *wanted, struct remote_
 	return -1;
 }
 
-/* Registries that do not look at what they serve call it one of these. */
+/* Some registries do not parse what they serve, and send one of these types. */
 static const char *type_of(const struct remote_text *t)
 {
 	static const char *const empty[] = { "", "application/json", "text/plain",
@@ -137,7 +138,8 @@ static int choose(const struct fetch *f, const struct remote_text *t, struct dig
 	return 0;
 }
 
-/* One document.  1: it was an index, and *next is where it leads. */
+/* Reads one document.  1: it was an index, and *next is the document that it
+ * leads to. */
 static int read_document(struct fetch *f, const struct digest *wanted,
 			 struct digest *next, struct err *e)
 {
@@ -171,7 +173,8 @@ static int find_manifest(struct fetch *f, struct err *e)
 
 /* --- the configuration --------------------------------------------------------- */
 
-/* An index leads to the right one; a manifest alone says it only here. */
+/* An index has chosen the platform; a manifest alone shows it only in its
+ * configuration. */
 static int check_platform(const struct fetch *f, const struct recipe *r, struct err *e)
 {
 	struct platform here;
@@ -218,7 +221,7 @@ static bool is_listed(const struct fetch *f, const struct digest *d)
 	return false;
 }
 
-/* The largest first: what is left at the end is small then. */
+/* Largest first, so that only small downloads are left at the end. */
 static int by_size(const void *a, const void *b)
 {
 	const struct crew_job *x = a, *y = b;

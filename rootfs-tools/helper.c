@@ -19,7 +19,7 @@
 #define NAME_CHARACTERS \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-/* In words that the protocol fixes (docker-credential-helpers, credentials/error.go). */
+/* The protocol fixes this text (docker-credential-helpers, credentials/error.go). */
 #define NONE_KNOWN "credentials not found in native keychain"
 
 extern char **environ;
@@ -38,7 +38,7 @@ static int hint(const char *name, struct err *e)
 			  name);
 }
 
-/* A pipe that holds all of it already, so that nobody has to wait to write. */
+/* A pipe that holds the whole text already: writing never waits for the helper. */
 static int filled_pipe(const char *text, struct err *e)
 {
 	int ends[2];
@@ -70,7 +70,7 @@ static int spawn(const char *program, int in, int out, pid_t *ret)
 	(void)posix_spawnattr_setsigdefault(&attr, &all);
 	(void)posix_spawnattr_setflags(&attr,
 				       POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	/* posix_spawn() takes words that are not const, and changes none. */
+	/* posix_spawn(3) does not change the words, though its type has no const. */
 	int rc = posix_spawnp(ret, program, &actions, &attr, (char *const *)words,
 			      environ);
 	(void)posix_spawnattr_destroy(&attr);
@@ -99,7 +99,7 @@ static int start(struct talk *t, const char *name, const char *text, struct err 
 	return err_remedy(e, "put it on PATH, or take its name out of that file");
 }
 
-/* 1: more came.  0: the end. */
+/* 1: more came.  0: the end of the helper's stdout. */
 static int hear(struct talk *t, const char *name, struct err *e)
 {
 	if (await_ready(t->from, POLLIN, t->due_ms) <= 0) {
@@ -118,7 +118,8 @@ static int hear(struct talk *t, const char *name, struct err *e)
 	return n != 0;
 }
 
-/* How it ended.  It has closed its stdout; one that goes on without is ended. */
+/* Waits for the helper and returns its status.  A helper that has closed its
+ * stdout but does not end in time is killed. */
 static int reap(struct talk *t)
 {
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
@@ -138,7 +139,7 @@ static int judge(const struct talk *t, const char *name, int status, struct err 
 		return 1;
 	if (!strncmp(t->text, NONE_KNOWN, strlen(NONE_KNOWN)))
 		return 0;
-	/* What it printed is not repeated: it may be a secret. */
+	/* The helper's output is not repeated: it may hold a secret. */
 	(void)err_set(e, ERR_REFUSED, "docker-credential-%s failed, with %s %d", name,
 		      WIFEXITED(status) ? "code" : "signal",
 		      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
@@ -155,7 +156,7 @@ static int converse(struct talk *t, const char *name, const char *text, struct e
 		more = hear(t, name, e);
 	while (more > 0);
 	if (more < 0)
-		t->due_ms = 1; /* it is ended */
+		t->due_ms = 1; /* the time is over: reap() kills the helper */
 	int status = reap(t);
 	return more < 0 ? -1 : judge(t, name, status, e);
 }

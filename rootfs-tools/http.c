@@ -17,7 +17,7 @@
 #define READ_BYTES    (256L << 10)
 #define CURL_TEXT     __attribute__((cleanup(curl_text_free)))
 
-/* What is called of libcurl: curl_easy_init() as curl.easy_init(). */
+/* The functions of libcurl that are used: curl_easy_init() is curl.easy_init(). */
 #define CALLS(X)                                                                              \
 	X(easy_cleanup) X(easy_escape) X(easy_getinfo) X(easy_init) X(easy_perform)           \
 	X(easy_reset) X(easy_setopt) X(easy_strerror) X(free) X(global_init) X(slist_append)  \
@@ -33,14 +33,14 @@ struct http {
 	const struct http_rules *rules;
 };
 
-/* A request that is under way. */
+/* A request in progress. */
 struct exchange {
-	CURL *easy; /* borrowed, as all here is */
+	CURL *easy; /* borrowed, like the other pointers here */
 	const struct http_request *request;
 	struct http_answer *answer;
 	struct err *e;
 	size_t header_bytes;
-	bool has_failed; /* by us: `e` is set */
+	bool has_failed; /* in our own callback: `e` is set */
 };
 
 static void curl_text_free(char **text)
@@ -90,7 +90,7 @@ void http_answer_done(struct http_answer *a)
 
 struct url {
 	bool is_plain;
-	char host[HTTP_HOST_MAX]; /* with its port, where that is not the scheme's own */
+	char host[HTTP_HOST_MAX]; /* with the port, unless it is the scheme's default */
 };
 
 static char *part(CURLU *u, CURLUPart which, unsigned flags)
@@ -132,7 +132,7 @@ static int url_read(const char *text, struct url *ret, struct err *e)
 		abort(); /* out of memory */
 	if (curl.url_set(u, CURLUPART_URL, text, 0) == CURLUE_OK)
 		rc = take_parts(u, ret, e);
-	else /* without it, since there may be secrets in it */
+	else /* the text is not repeated, since it may hold secrets */
 		(void)err_set(e, ERR_USAGE, "what should be a URL is none");
 	curl.url_cleanup(u);
 	return rc;
@@ -148,7 +148,7 @@ int http_host(const char *url, char ret[HTTP_HOST_MAX], struct err *e)
 	return 0;
 }
 
-/* How much of "HOST:PORT" or "[::1]:PORT" is the host. */
+/* The length of the host in "HOST:PORT" or "[::1]:PORT". */
 static size_t host_length(const char *host)
 {
 	const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
@@ -206,7 +206,8 @@ static bool is_header(const char *line, size_t len, const char *name, const char
 	return true;
 }
 
-/* What does not fit is not there: cut, it would be another value. */
+/* Keeps a header's value.  A value that does not fit is dropped: a cut one
+ * would mean something else. */
 static void keep(char *to, size_t room, const char *value, size_t len)
 {
 	if (len >= room || memchr(value, '\0', len))
@@ -222,7 +223,7 @@ static void keep_range(struct http_answer *a, const char *value, size_t len)
 
 	keep(text, sizeof(text), value, len);
 	if (sscanf(text, "%7s %20lu-", unit, &a->from) != 2 || strcmp(unit, "bytes") != 0)
-		a->from = UINT64_MAX; /* from nowhere that anybody asked for */
+		a->from = UINT64_MAX; /* an offset that no request has asked for */
 }
 
 static void take_header(struct http_answer *a, const char *line, size_t len)
@@ -258,7 +259,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *who)
 			      HTTP_HEADERS_MAX);
 		return 0;
 	}
-	/* A proxy's answer, or an interim one, may come first. */
+	/* The headers of a proxy's answer, or of an interim one, may come first. */
 	if (len > 5 && !strncasecmp(line, "HTTP/", 5))
 		http_answer_done(x->answer);
 	else
@@ -271,7 +272,8 @@ static bool is_good(const struct http_answer *a)
 	return a->status >= 200 && a->status < 300;
 }
 
-/* Of an answer that is no success only the start is kept. */
+/* Keeps the body.  If the answer is no success, only the start is kept, for the
+ * error. */
 static int keep_body(struct exchange *x, const char *data, size_t len)
 {
 	struct http_answer *a = x->answer;
@@ -325,7 +327,7 @@ static const struct {
 	CURLcode code;
 	enum http_result result;
 	enum err_kind kind;
-	const char *says, *remedy; /* what comes of `says`: "HOST: SAYS" */
+	const char *says, *remedy; /* `says` becomes the error "HOST: SAYS" */
 } failures[] = {
 	{ CURLE_COULDNT_RESOLVE_HOST, HTTP_AWAY, ERR_NOT_FOUND, "there is no such host",
 	  "look at its name, and whether this machine has a network" },
@@ -380,7 +382,7 @@ static void set_manners(const struct http *h, const struct url *u, struct exchan
 	const long patience = (long)h->rules->patience_s;
 	const long is_checked = !http_is_insecure(h->rules, u->host);
 
-	curl.easy_reset(h->easy); /* keeps its connections */
+	curl.easy_reset(h->easy); /* open connections are kept */
 	(void)curl.easy_setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
 	(void)curl.easy_setopt(h->easy, CURLOPT_USERAGENT, "hutch/" HUTCH_VERSION);
 	(void)curl.easy_setopt(h->easy, CURLOPT_CONNECTTIMEOUT, patience);
@@ -410,7 +412,7 @@ static void add_header(struct curl_slist **list, const char *name, const char *v
 	*list = longer;
 }
 
-/* One place, without going where a redirect leads. */
+/* Asks one URL, without following redirects. */
 static enum http_result ask_one(struct http *h, const char *url, const struct url *u,
 				struct exchange *x)
 {
@@ -425,7 +427,8 @@ static enum http_result ask_one(struct http *h, const char *url, const struct ur
 	(void)curl.easy_setopt(h->easy, CURLOPT_HTTPHEADER, headers);
 	if (r->form)
 		(void)curl.easy_setopt(h->easy, CURLOPT_POSTFIELDS, r->form);
-	/* With CURLOPT_RESUME_FROM the whole, if that is what comes, is an error. */
+	/* Not CURLOPT_RESUME_FROM: with it an answer with the whole content is
+	 * an error. */
 	(void)snprintf(range, sizeof(range), "%llu-", (unsigned long long)r->from);
 	if (r->from)
 		(void)curl.easy_setopt(h->easy, CURLOPT_RANGE, range);
@@ -461,7 +464,7 @@ static int check_place(const struct http *h, const struct url *u,
 			  u->host);
 }
 
-/* Where to next: a URL of its own, or NULL. */
+/* The URL that a redirect leads to, allocated, or NULL. */
 static char *next_place(struct http *h, const struct http_answer *a)
 {
 	char *to = NULL;

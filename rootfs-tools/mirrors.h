@@ -6,11 +6,12 @@
  *	 "patience": 30}
  *
  * mirrors	asked before the registry itself, in this order; each is a URL, whose
- *		path, if it has one, stands in front of every repository's
- * insecure	hosts whose certificates are not asked for, and that may speak without TLS
- * patience	seconds in which a connection must come about, and some bytes come
+ *		path, if there is one, is put before every repository's
+ * insecure	hosts whose certificates are not checked, and that need no TLS
+ * patience	seconds within which a connection, and then bytes, must come
  *
- * An unknown key is an error.  No file: no mirrors, nobody insecure, 30 s. */
+ * An unknown key is an error.  Without the file there are no mirrors and no insecure
+ * hosts, and the patience is 30 s. */
 #pragma once
 #include <stddef.h>
 
@@ -31,7 +32,7 @@ struct mirrors {
 void mirrors_init(struct mirrors *m);
 void mirrors_done(struct mirrors *m);
 
-/* Adds what the file says, if there is one. */
+/* Adds the content of the file, if there is one. */
 int mirrors_open(struct mirrors *m, struct err *e);
 
 int mirrors_read(const char *text, size_t len, struct mirrors *m, struct err *e);

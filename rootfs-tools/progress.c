@@ -11,11 +11,11 @@
 #include "base/own.h"
 
 #define DRAW_MS	    100
-#define COLUMNS	    80 /* where a terminal does not say */
+#define COLUMNS	    80 /* if the terminal's size is not known */
 #define COLUMNS_MAX 1000
 #define BAR_MIN	    10
 #define BAR_MAX	    40
-#define SPEED_MS    1000 /* before that, a speed says nothing */
+#define SPEED_MS    1000 /* a speed over less time means nothing */
 
 enum progress_style progress_style(bool is_quiet, bool may_bar)
 {
@@ -94,7 +94,7 @@ static size_t columns_now(void)
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 2)
 		return COLUMNS - 1;
-	/* The last column stays free: some terminals wrap behind it. */
+	/* The last column stays free: some terminals wrap after it. */
 	return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1u;
 }
 
@@ -140,7 +140,7 @@ void progress_end(struct progress *p)
 
 void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now)
 {
-	p->have = p->have - p->at[layer] + at; /* less, where it began anew */
+	p->have = p->have - p->at[layer] + at; /* less if the layer was begun anew */
 	p->at[layer] = at;
 	draw(p, false, now);
 }

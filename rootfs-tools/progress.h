@@ -1,7 +1,8 @@
-/* progress -- what a pull has come to, for a person, on stderr.
+/* progress -- shows a person the progress of a pull, on stderr.
  *
- * On a terminal one line that is drawn anew, at most ten times a second and only when
- * there is news, as wide as the terminal is at that moment; elsewhere a line for each layer.
+ * On a terminal it is one line, redrawn at most ten times a second and only
+ * after news, as wide as the terminal is at that moment; elsewhere it is a line
+ * for each layer.
  *
  * `now` is in ms of clock.h. */
 #pragma once
@@ -13,21 +14,22 @@ enum progress_style { PROGRESS_NONE, PROGRESS_LINES, PROGRESS_BAR };
 
 struct progress {
 	enum progress_style style;
-	const char *name;     /* borrowed; what is pulled */
+	const char *name;     /* borrowed; the image's name */
 	size_t count, done;   /* layers */
 	uint64_t total, have; /* bytes of their blobs */
 	uint64_t *at;	      /* owned; of each layer */
 	int64_t began_ms, drawn_ms;
-	bool is_drawn; /* the line is not empty */
+	bool is_drawn; /* the line is on the screen */
 };
 
-/* A bar where stderr is a terminal that can draw one and `may_bar`. */
+/* PROGRESS_BAR if `may_bar` and stderr is a terminal that can draw one. */
 enum progress_style progress_style(bool is_quiet, bool may_bar);
 
-/* `at[i]` bytes of layer i are there already; in all there are `total`. */
+/* `at[i]` bytes of layer i are in the store already; `total` is the size of all
+ * layers. */
 void progress_begin(struct progress *p, const char *name, size_t count, uint64_t total,
 		    int64_t now);
-void progress_end(struct progress *p); /* takes the line away */
+void progress_end(struct progress *p); /* erases the line */
 
 void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now);
 void progress_fetched(struct progress *p, size_t layer, uint64_t size, int64_t now);

@@ -1,4 +1,4 @@
-/* hutch image pull: images from registries. */
+/* hutch image pull: fetches images from registries. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void add_insecure(struct mirrors *m, const char *hosts)
 static int open_pull(struct pull *p, const char *platform, const char *insecure,
 		     struct err *e)
 {
-	/* A helper or a server that goes away is an error of write(2). */
+	/* If a helper or a server closes its end, write(2) fails with EPIPE. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (platform) {
 		if (platform_parse(platform, &p->wanted, e) < 0)
@@ -84,7 +84,7 @@ static int pull_one(const struct pull *p, const char *text, struct err *e)
 		return -1;
 	reference_print(&r, name);
 	(void)printf("%s\n", name);
-	(void)report_flush(); /* main() tells of a failure */
+	(void)report_flush(); /* main() reports a failure */
 	return 0;
 }
 
@@ -141,8 +141,8 @@ int image_pull_main(char **argv)
 	return code;
 }
 
-/* A launch (sandbox/stock.c) has one error to print, and a result that it stands in: it
- * is told which on stdout. */
+/* Pulls for a launch (sandbox/stock.c), which waits for the result: the store
+ * has the image then, or stdout carries one struct err. */
 int image_launch_pull_main(char **argv)
 {
 	struct pull p = { 0 };
@@ -159,6 +159,7 @@ int image_launch_pull_main(char **argv)
 	mirrors_done(&p.mirrors);
 	store_done(&p.store);
 	if (rc < 0)
-		(void)io_write_all(STDOUT_FILENO, &e, sizeof(e)); /* or nobody waits */
+		(void)io_write_all(STDOUT_FILENO, &e, sizeof(e)); /* fails only if the
+								   * launch is gone */
 	return rc < 0 ? EXIT_HUTCH : 0;
 }

@@ -19,10 +19,10 @@
 
 #define HUB	    "docker.io"
 #define HUB_HOST    "registry-1.docker.io"
-#define TRIES_MAX   5	/* in a row, without a byte more */
-#define ASKS_MAX    100 /* of one thing, altogether */
-#define PAUSE_MS    200 /* the first one; then twice as long each time */
-#define PAUSE_MAX_S 60	/* what is asked for by Retry-After */
+#define TRIES_MAX   5	/* in a row, without a new byte */
+#define ASKS_MAX    100 /* for one document or blob, altogether */
+#define PAUSE_MS    200 /* the first one; each is twice as long as the last */
+#define PAUSE_MAX_S 60	/* the longest Retry-After that is waited for */
 
 #define ACCEPT_MANIFESTS                                              \
 	"application/vnd.oci.image.index.v1+json, "                   \
@@ -30,14 +30,14 @@
 	"application/vnd.docker.distribution.manifest.list.v2+json, " \
 	"application/vnd.docker.distribution.manifest.v2+json"
 
-/* A place that can be asked. */
+/* A server that can be asked: a mirror or the registry. */
 struct endpoint {
 	char *base;	     /* owned; "https://HOST/v2/REPOSITORY" */
-	const char *account; /* borrowed; what its credentials are kept under */
+	const char *account; /* borrowed; the host that its credentials are kept under */
 	char host[HTTP_HOST_MAX];
-	bool is_fallback; /* to be asked only if nobody spoke TLS at the one before */
+	bool is_fallback; /* asked only if the endpoint before does not speak TLS */
 	bool has_answered;
-	char *authorization; /* owned, secret; what it let us in for */
+	char *authorization; /* owned, secret; the last header that was accepted */
 };
 
 struct remote {
@@ -53,25 +53,25 @@ struct download {
 	struct blob *to;
 	void (*news)(void *who, uint64_t at);
 	void *who;
-	bool has_begun; /* this answer's bytes */
-	bool is_ours;	/* it failed here, and would with any other registry */
-	bool is_astray; /* what came does not go on where we are */
+	bool has_begun; /* the first bytes of this answer were checked */
+	bool is_ours;	/* the failure is local; another registry would not help */
+	bool is_astray; /* the answer does not continue at our offset */
 };
 
-/* Something to be asked for. */
+/* A document or blob to be asked for. */
 struct errand {
 	char path[300];			/* "manifests/3.12" */
-	char name[REFERENCE_MAX + 100]; /* for errors */
+	char name[REFERENCE_MAX + 100]; /* its name in errors */
 	const char *accept;
 	size_t max;
-	struct download *download; /* NULL: it is kept */
+	struct download *download; /* receives the body; NULL: the body is kept */
 };
 
-/* How long it has gone on so. */
+/* Counts the tries for one errand. */
 struct stamina {
 	unsigned tries, asks;
 	uint64_t at;
-	bool is_fresh; /* the token, and nothing has been let in with it */
+	bool is_fresh; /* the token is new, and was not accepted yet */
 };
 
 enum verdict { GOOD, AGAIN, FAILED, AWAY };
@@ -90,7 +90,7 @@ static void add_endpoint(struct remote *r, const char *scheme, const char *host,
 	(void)snprintf(p->host, sizeof(p->host), "%s", host);
 }
 
-/* "https://HOST/PATH"; mirrors_read() has checked it. */
+/* Adds "https://HOST/PATH"; mirrors_read() has checked its form. */
 static void add_mirror(struct remote *r, const char *url)
 {
 	const char *host = strstr(url, "://") + 3;
@@ -143,7 +143,8 @@ void remote_free(struct remote *r)
 	free(r);
 }
 
-/* The old one is not closed: that would end the TLS of the parent's connections. */
+/* The old handle is not closed: that would end the TLS sessions of the parent's
+ * connections. */
 void remote_reconnect(struct remote *r)
 {
 	r->http = http_new(&r->rules);
@@ -154,7 +155,7 @@ const char *remote_host(const struct remote *r)
 	return r->endpoints[r->at].host;
 }
 
-/* Where to turn to after this one. */
+/* Chooses the endpoint after this one; false: there are no more. */
 static bool next_endpoint(struct remote *r, enum verdict verdict)
 {
 	size_t next = r->at + 1;
@@ -249,7 +250,7 @@ static enum verdict answer_bearer(struct remote *r, const struct errand *x,
 	return got == TOKEN_GOT ? AGAIN : got == TOKEN_AGAIN ? AWAY : FAILED;
 }
 
-/* AWAY: who gives out tokens did not answer for now. */
+/* AWAY: the token server did not answer, and may do so later. */
 static enum verdict log_in(struct remote *r, const struct errand *x,
 			   const struct http_answer *a, struct stamina *s, struct err *e)
 {
@@ -282,7 +283,7 @@ static void rest(int64_t ms)
 		;
 }
 
-/* What went wrong may pass, and `e` says what it was. */
+/* Waits before the next try.  The error in `e` may be temporary. */
 static enum verdict pause_for(const struct errand *x, struct stamina *s, int64_t after_s,
 			      struct err *e)
 {
@@ -385,7 +386,7 @@ static enum verdict judge(struct remote *r, const struct errand *x,
 
 /* --- bytes ----------------------------------------------------------------- */
 
-/* The first bytes of an answer: whether they go on from where we are. */
+/* Checks with an answer's first bytes whether it continues at our offset. */
 static int check_start(struct download *d, const struct http_answer *a, struct err *e)
 {
 	d->has_begun = true;

@@ -1,5 +1,6 @@
-/* token -- the word that a registry lets one in for (distribution specification, "token
- * authentication": RFC 6750's bearer, fetched from who the registry names). */
+/* token -- fetches the bearer token that a registry demands (distribution
+ * specification, "token authentication": RFC 6750) from the server that the
+ * registry names. */
 #pragma once
 #include <stddef.h>
 
@@ -14,17 +15,17 @@ struct http;
 enum token_result {
 	TOKEN_FAILED = -1, /* `e` says why */
 	TOKEN_GOT,
-	TOKEN_AGAIN /* nobody answered for now; `e` says how */
+	TOKEN_AGAIN /* the server did not answer now; `e` says how */
 };
 
-/* *ret (allocated, secret) is the value of the Authorization header that answers `c`.
- * `scope` is asked for where the challenge says none.  Without credentials (the zero
- * object), as anybody. */
+/* *ret (allocated, secret) is the value of the Authorization header that
+ * answers `c`.  `scope` is used if the challenge has none.  Without credentials
+ * (the zero object) the request is anonymous. */
 enum token_result token_get(struct http *h, const struct challenge *c, const char *scope,
 			    const struct credentials *who, char **ret, struct err *e);
 
-/* The value for Basic; allocated, secret. */
+/* The header's value for Basic authentication; allocated, secret. */
 char *token_basic(const struct credentials *who);
 
-/* The token in a server's answer, allocated. */
+/* The token in the server's answer, allocated. */
 int token_read(const char *text, size_t len, char **ret, struct err *e);
