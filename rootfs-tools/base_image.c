@@ -11,7 +11,8 @@
 #include "store/names.h"
 #include "store/reference.h"
 
-/* With its result, which is not ours, on stderr. */
+/* Starts `hutch image pull`.  Its stdout goes to stderr: a pull's result is not
+ * the caller's. */
 static int start_pull(char *name, pid_t *ret, struct err *e)
 {
 	char verb[] = "pull", program[] = "hutch-image";
@@ -26,7 +27,7 @@ static int start_pull(char *name, pid_t *ret, struct err *e)
 	return errno ? err_sys(e, "start hutch image pull") : 0;
 }
 
-/* A process of its own, which says itself what went wrong. */
+/* Pulls in a process of its own, which reports its errors itself. */
 static int pull(char *name, struct err *e)
 {
 	int status;

@@ -1,5 +1,5 @@
-/* base_image -- an image that is needed: from the store, else from a registry, by
- * `hutch image pull`. */
+/* base_image -- finds an image in the store; a missing one is pulled by `hutch
+ * image pull`. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,6 +9,6 @@ struct err;
 struct reference;
 struct store;
 
-/* `always`: asks the registry even if it is there. */
+/* `always`: asks the registry even if the image is in the store. */
 int base_image_find(const struct store *s, const struct reference *r, bool always,
 		    struct digest *ret, struct err *e);

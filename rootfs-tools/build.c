@@ -52,7 +52,8 @@ static int read_text(const char *path, int at, const char *name, size_t max, cha
 	return io_read_file(fd, path, max, ret, ret_len, e);
 }
 
-/* Of the file beside the Dockerfile that is called as it is, else the context's. */
+/* Reads FILE.dockerignore beside the Dockerfile FILE, else .dockerignore of the
+ * context. */
 static int read_ignore(struct builder *b, const char *file, struct err *e)
 {
 	AUTO_FREE char *own = text_format("%s.dockerignore", file), *text = NULL;

@@ -1,8 +1,8 @@
 /* build -- an image from a Dockerfile and a folder, its context.
  *
- * Instructions that write files make a layer each, in the store from then on and found
- * again by what went into it: the layers below, the instruction, its variables, and the
- * bytes that it copies. */
+ * An instruction that writes files makes one layer.  The layer stays in the
+ * store, and a later build finds it by a digest of its inputs: the layers
+ * below, the instruction, its variables, and the bytes that it copies. */
 #pragma once
 #include <stdbool.h>
 
@@ -14,8 +14,8 @@ struct err;
 struct build_order {
 	const char *context; /* a folder */
 	const char *file;    /* NULL: its Dockerfile */
-	const char *text; /* instead of what is in that file, which is then only named */
-	const char *ignored; /* then: instead of .dockerignore */
+	const char *text; /* the Dockerfile's text; `file` then only names it */
+	const char *ignored; /* with `text`: the text of .dockerignore */
 	const char *target;  /* a stage; NULL: the last one */
 	struct list tags;
 	struct list args;    /* "NAME=VALUE" */
@@ -23,8 +23,8 @@ struct build_order {
 	bool ignores_cache, pulls, is_quiet;
 };
 
-/* Whether a RUN may be on such a network. */
+/* Checks that a RUN may use such a network. */
 int build_check_network(const char *network, struct err *e);
 
-/* *ret is the manifest's digest.  What is done is told on stderr. */
+/* *ret is the manifest's digest.  Progress is printed on stderr. */
 int build_image(const struct build_order *order, struct digest *ret, struct err *e);

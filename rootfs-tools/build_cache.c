@@ -1,6 +1,6 @@
-/* Layers that were made before.  A key is the digest of everything that a layer follows
- * from; the image "build.invalid/cache:KEY" has it as its last one.  RFC 2606 keeps
- * .invalid free of hosts, so that no registry can be meant. */
+/* Layers of earlier builds.  A layer's key is the digest of all of its inputs;
+ * the image "build.invalid/cache:KEY" has that layer as its last one.  RFC 2606
+ * keeps .invalid free of hosts, so the name cannot mean a registry. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void add_layer(struct making *m, const char *layer, const char *diff_id)
 	list_add(&m->config.diff_ids, diff_id);
 }
 
-/* Whether it is what we have with one layer more. */
+/* Whether `found` has our layers and one more. */
 static bool is_next(const struct image_config *ours, const struct image_config *found)
 {
 	size_t count = ours->diff_ids.count;
@@ -71,11 +71,12 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 	if (m->b->order->ignores_cache ||
 	    names_get(&m->b->store, &name, &image, &none) < 0)
 		return 0;
-	/* One that is broken is made anew. */
+	/* A broken image is built again. */
 	if (image_config_read(&m->b->store, &image, &found, &none) < 0)
 		return 0;
 	bool fits = is_next(&m->config, &found);
-	/* With the time when it was made, so that equal builds are equal images. */
+	/* The creation time of the cached layer is kept, so that equal builds
+	 * give equal images. */
 	if (fits) {
 		size_t last = found.layers.count - 1;
 		add_layer(m, found.layers.items[last], found.diff_ids.items[last]);
@@ -98,7 +99,7 @@ int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
 	if (blob_commit(blob, UINT64_MAX, &layer, e) < 0)
 		return -1;
 	AUTO_CLOSE int fd = blobs_open(&m->b->store, &layer, e);
-	/* It was never compressed, so its digest is that of its tar. */
+	/* The layer was never compressed, so its digest is its tar's. */
 	if (fd < 0 ||
 	    layers_unpack(&m->b->store, fd, &layer, NULL, &diff_id, &about, e) < 0)
 		return -1;

@@ -1,9 +1,8 @@
-/* builder -- an image being built: what its parts share.
+/* builder -- an image being built: the state that the parts of a build share.
  *
- *	stages		which of a Dockerfile's stages are needed, and what variables mean
- *	steps		what each instruction does to the stage
+ *	stages		which stages of a Dockerfile are needed; the values of variables
+ *	steps		the effect of each instruction on its stage
  *	run_step	RUN, in a sandbox
- *	build_cache	layers that were made before
  *
  * A step changes the configuration, and maybe adds a layer, which is found in the cache
  * or made.  Whatever it makes is in the store, and named there, before the next one
@@ -26,12 +25,13 @@ struct reference;
 
 struct stage {
 	const struct instruction *from; /* borrowed */
-	size_t first, end;		/* instructions behind it */
-	char *image, *name;		/* owned; expanded; name NULL: it has none */
-	int parent;			/* the stage that it begins with, or -1 */
+	size_t first, end;		/* the range of its instructions */
+	char *image, *name;		/* owned; expanded; name NULL: the stage has no
+					 * name */
+	int parent;			/* the stage that its FROM names, or -1 */
 	bool is_needed;
-	unsigned steps;		    /* that are shown */
-	struct image_config result; /* when it is done */
+	unsigned steps;		    /* steps that are printed */
+	struct image_config result; /* set when the stage is done */
 };
 
 struct builder {
@@ -45,16 +45,16 @@ struct builder {
 	int context; /* owned */
 	struct ignore ignore;
 	int64_t now, newest; /* SOURCE_DATE_EPOCH, or now and INT64_MAX */
-	struct list used;    /* the --build-arg that ARG has asked for */
+	struct list used;    /* the --build-arg that an ARG has declared */
 };
 
-/* A stage at work. */
+/* A stage while its instructions are carried out. */
 struct making {
 	struct builder *b;
 	struct stage *stage;
 	struct image_config config;
-	struct list args; /* "NAME=VALUE" of those that ARG has declared */
-	struct list bare; /* "NAME=" of those that have no value */
+	struct list args; /* "NAME=VALUE" of declared ARGs */
+	struct list bare; /* "NAME=" of declared ARGs without a value */
 	unsigned step;
 };
 
@@ -63,24 +63,25 @@ struct making {
 int stages_plan(struct builder *b, struct err *e);
 void stages_done(struct builder *b);
 
-/* An earlier stage than number `before`, by its name or number; -1: there is none. */
+/* The number of an earlier stage than `before`, by its name or number; -1:
+ * there is no such stage. */
 int stages_find(const struct builder *b, const char *name, size_t before);
 
-/* What variables mean in a stage; ENV comes before ARG. */
+/* The variables of a stage, for expand.h; ENV comes before ARG. */
 struct expand making_scope(const struct making *m);
 
-/* ARG. */
+/* Declares an ARG. */
 int making_declare(struct making *m, const char *word, struct err *e);
 
 /* --- steps ---------------------------------------------------------------------- */
 
-/* All of a stage; its result is in it. */
+/* Carries out all instructions of a stage; the result is in s->result. */
 int steps_do(struct builder *b, struct stage *s, struct err *e);
 
-/* "[2/7] RUN ...", on stderr. */
+/* Prints "[2/7] RUN ..." on stderr. */
 void steps_show(const struct making *m, const char *text, bool is_cached);
 
-/* What is before a command for the shell: SHELL, else /bin/sh -c. */
+/* Adds the words that run a command by the shell: SHELL's, else /bin/sh -c. */
 void steps_shell(const struct making *m, struct list *to);
 
 /* COPY, ADD, WORKDIR. */
@@ -91,17 +92,17 @@ int run_step(struct making *m, const struct instruction *i, struct err *e);
 
 /* --- layers --------------------------------------------------------------------- */
 
-/* A key that begins with what the stage is now. */
+/* A new key, begun with a digest of the stage's present state. */
 struct hash *cache_key(const struct making *m, const char *what);
 
-/* Adds a text with its end. */
+/* Adds a text and its terminating 0 byte. */
 void cache_add(struct hash *key, const char *text);
 
-/* 1: the layer was there and is the stage's now. */
+/* 1: the layer was in the cache and has been added to the stage. */
 int cache_find(struct making *m, const struct digest *key, const char *told,
 	       struct err *e);
 
-/* The blob becomes the stage's next layer, and is found by `key` from then on. */
+/* Adds the blob to the stage as its next layer and to the cache under `key`. */
 int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
 	       const char *told, struct err *e);
 

@@ -32,7 +32,8 @@ static void copy_done(struct copy *c)
 	free(c->owner);
 }
 
-/* Absolute; a slash at the end stays, and "." at the end is as if one was. */
+/* Makes the path absolute.  A slash at its end stays, and a "." at its end
+ * counts as one. */
 static char *whole_path(const struct making *m, const char *path)
 {
 	const char *from = m->config.workdir ? m->config.workdir : "/";
@@ -141,7 +142,8 @@ static int take_flags(struct copy *c, const struct making *m, const struct instr
 	return 0;
 }
 
-/* --from: an earlier stage, or an image, which is pulled where it is not there. */
+/* Finds the source of --from: an earlier stage, or an image, which is pulled if
+ * it is not in the store. */
 static int take_from(struct copy *c, const struct making *m, const struct instruction *i,
 		     struct err *e)
 {
@@ -255,8 +257,8 @@ int copy_step(struct making *m, const struct instruction *i, struct err *e)
 	return rc;
 }
 
-/* The folder is made where the image has none, and belongs to the user; docker makes it
- * so, too. */
+/* Makes the folder where the image has none; it belongs to the stage's user, as
+ * docker does it. */
 int folder_step(struct making *m, const struct instruction *i, struct err *e)
 {
 	struct copy c = { 0 };

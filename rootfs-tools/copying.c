@@ -28,13 +28,15 @@
 
 #define PIECE (256u << 10)
 
-/* One thing after the other: what is written by whom. */
+/* A part of the layer's tar.  The parts are written one after the other, each
+ * from one of the three kinds of source. */
 struct part {
 	const struct copying *c;
 	const struct list *words; /* of the tree */
 	bool has_patterns;
-	const struct heredoc *heredoc; /* instead of them */
-	int archive;		       /* or this file: -1, or borrowed */
+	const struct heredoc *heredoc; /* if set, the source instead of `words` */
+	int archive;		       /* if not -1, the source instead of both;
+				        * borrowed */
 	bool has_no_times;
 	int layers, out; /* borrowed */
 };
@@ -62,7 +64,7 @@ static void write_context(void *arg, int leash, struct outcome *o)
 	int folder = fcntl(p->c->context, F_DUPFD_CLOEXEC, 0);
 	struct merged tree;
 
-	(void)leash; /* this process itself holds it */
+	(void)leash; /* this process holds the leash by having it open */
 	if (folder < 0) {
 		(void)err_sys(&o->error, "open the context");
 		return;
@@ -185,7 +187,8 @@ static int start_part(struct party *party, struct part *p, struct err *e)
 	return party_start(party, &work, e);
 }
 
-/* Adds up what two say; who failed first is whose pipe was not merely closed. */
+/* Adds up two outcomes of a pipe's ends.  If both failed, the cause is the one
+ * whose error is not just a closed pipe. */
 static int settle(const struct outcome *first, const struct outcome *second,
 		  struct outcome *told, struct err *e)
 {
@@ -228,7 +231,7 @@ int copying_end(struct blob *to, struct err *e)
 	return blob_add(to, zeros, sizeof(zeros), e);
 }
 
-/* A part, placed, into the blob. */
+/* Writes one part, placed at its destination, into the blob. */
 static int pipe_part(struct part *p, struct blob *to, struct outcome *told, struct err *e)
 {
 	struct ends tar = { -1, -1 }, layer = { -1, -1 };
@@ -268,7 +271,7 @@ static int pipe_part(struct part *p, struct blob *to, struct outcome *told, stru
 
 /* --- parts ---------------------------------------------------------------------- */
 
-/* Whether what comes out of it, when it is not compressed any more, is a tar. */
+/* Whether the part's file is a tar, after decompression. */
 static int begins_as_tar(struct part *p, bool *ret, struct err *e)
 {
 	struct ends pipe = { -1, -1 };
@@ -291,7 +294,8 @@ static int begins_as_tar(struct part *p, bool *ret, struct err *e)
 	return rc;
 }
 
-/* docker would unpack it, so it is not to be taken for a file. */
+/* docker would unpack a bzip2 archive, so adding it as a plain file would be
+ * wrong. */
 static int refuse_bzip2(int fd, const char *path, struct err *e)
 {
 	char begin[10] = "";
@@ -304,7 +308,7 @@ static int refuse_bzip2(int fd, const char *path, struct err *e)
 	return err_remedy(e, "compress it by gzip, zstd or xz; COPY copies it as it is");
 }
 
-/* The file of the context, if it is an archive; else -1 with 0. */
+/* Opens the context's file if it is an archive; else *ret is -1 and the result 0. */
 static int open_archive(const struct copying *c, const char *path, int layers, int *ret,
 			struct err *e)
 {
@@ -337,7 +341,8 @@ static int open_archive(const struct copying *c, const char *path, int layers, i
 	return rc;
 }
 
-/* ADD: each of what the words name alone, since some are unpacked. */
+/* ADD: handles each source path by itself, since archives are unpacked and
+ * others are not. */
 static int write_added(const struct copying *c, int layers, struct blob *to,
 		       struct outcome *told, struct err *e)
 {

@@ -1,11 +1,11 @@
-/* copying -- COPY and ADD: what they take of the context or another stage becomes a
- * layer, without running anything.
+/* copying -- COPY and ADD: makes a layer of files from the context or another stage,
+ * without running anything.
  *
- *	copying_digest		what is copied, in a hash: content, kinds, names and modes
- *	copying_write		the layer's tar, into a blob that has begun
+ *	copying_digest		hashes the sources: content, kinds, names and modes
+ *	copying_write		writes the layer's tar into a blob that has begun
  *
- * Whoever reads the context is the caller; what reads layers, unpacks archives or places
- * anything is in a jail. */
+ * The calling process reads the context; jailed processes read layers, unpack archives
+ * and place files. */
 #pragma once
 #include <stdbool.h>
 
@@ -26,20 +26,20 @@ struct copying {
 	int context;		     /* borrowed: a folder */
 	const struct ignore *ignore; /* of the context */
 	const struct list *from; /* the layers of another stage, instead of the context */
-	const struct list *words; /* sources; none: only the destination is made */
+	const struct list *words; /* sources; none: only the destination folder is made */
 	const struct heredoc *heredocs;
 	size_t heredoc_count;
-	bool unpacks; /* an archive of the context becomes what is in it */
+	bool unpacks; /* archives of the context are unpacked */
 };
 
 int copying_digest(const struct copying *c, struct hash *to, struct err *e);
 
-/* *told: how much, and what was left out. */
+/* *told: how much was written, and how much was left out. */
 int copying_write(const struct copying *c, struct blob *to, struct outcome *told,
 		  struct err *e);
 
-/* Writes what comes from a pipe into the blob, to its end. */
+/* Copies all bytes of a pipe into the blob. */
 int copying_pour(int from, struct blob *to, struct err *e);
 
-/* The two blocks that end a tar. */
+/* Adds the two blocks that end a tar. */
 int copying_end(struct blob *to, struct err *e);

@@ -19,7 +19,7 @@ struct parser {
 	size_t room;
 };
 
-/* Reads what stands behind the instruction's name and its flags. */
+/* Reads the rest of an instruction, after its name and flags. */
 typedef int (*reader)(struct parser *p, const char *rest, struct err *e);
 
 static int read_words(struct parser *p, const char *rest, struct err *e);
@@ -39,7 +39,7 @@ static int read_trigger(struct parser *p, const char *rest, struct err *e);
 static const struct kind {
 	const char *name;
 	reader read;
-	const char *flags; /* that are allowed, a blank behind each */
+	const char *flags; /* the permitted flags, a blank after each */
 	bool has_heredocs, may_be_empty;
 } kinds[INSTRUCTION_KINDS] = {
 	[INSTRUCTION_ADD] = { "ADD", read_list, "chown chmod ", true, false },
@@ -64,7 +64,7 @@ static const struct kind {
 };
 _Static_assert(ARRAY_LEN(kinds) == INSTRUCTION_KINDS, "an instruction has no row");
 
-/* Flags that BuildKit has and that are not done here, and what to do instead. */
+/* Flags of BuildKit that are not supported, and what to use instead. */
 static const struct {
 	const char *name, *why;
 } refused_flags[] = {
@@ -111,7 +111,7 @@ static void add_plain(struct list *to, const char *text)
 	}
 }
 
-/* False: it is no array of texts, and then means what it says. */
+/* False: the text is no array of strings, and so is taken literally. */
 static bool read_array(const char *text, struct list *to)
 {
 	struct json_at root, item = { 0 };
@@ -176,7 +176,7 @@ static int read_one(struct parser *p, const char *rest, struct err *e)
 	return 0;
 }
 
-/* A word without its blanks, as the name before '=' or a value behind it. */
+/* Adds a word without blanks around it: a name before '=', or a value. */
 static int add_pair(struct parser *p, const char *word, struct err *e)
 {
 	const char *equals = strchr(word, '=');
@@ -190,7 +190,7 @@ static int add_pair(struct parser *p, const char *word, struct err *e)
 	return 0;
 }
 
-/* NAME=VALUE ..., or as it once was, NAME and all the rest. */
+/* Reads NAME=VALUE ..., or the old form, NAME and the rest of the line. */
 static int read_pairs(struct parser *p, const char *rest, struct err *e)
 {
 	struct list words = { 0 };
@@ -315,7 +315,7 @@ static int add_flag(struct parser *p, const char *flag, struct err *e)
 	if (instruction_flag(p->now, name))
 		return err_set(e, ERR_USAGE, "--%s stands there twice", name);
 	if (!strcmp(name, "link") &&
-	    !flag[len]) /* each COPY is a layer of its own anyhow */
+	    !flag[len]) /* without effect: each COPY is a layer of its own anyhow */
 		list_add(&p->now->flags, "link=true");
 	else if (!flag[len] || !flag[len + 1])
 		return err_set(e, ERR_USAGE, "--%s needs a value, as in --%s=...", name,
@@ -325,14 +325,14 @@ static int add_flag(struct parser *p, const char *flag, struct err *e)
 	return 0;
 }
 
-/* *rest goes on behind them. */
+/* *rest is moved behind the flags. */
 static int read_flags(struct parser *p, const char **rest, struct err *e)
 {
 	while (!strncmp(*rest, "--", 2)) {
 		size_t len = strcspn(*rest, " \t\r\f\v");
 		AUTO_FREE char *flag = text_format("%.*s", (int)len, *rest);
 		*rest = past_blanks(*rest + len);
-		if (!flag[2]) /* "--" ends them */
+		if (!flag[2]) /* "--" ends the flags */
 			return 0;
 		if (add_flag(p, flag + 2, e) < 0)
 			return -1;
@@ -342,7 +342,7 @@ static int read_flags(struct parser *p, const char **rest, struct err *e)
 
 /* --- heredocs ------------------------------------------------------------------- */
 
-/* What names it, behind "<<" and '-'; NULL: the word is none. */
+/* The heredoc's name, after "<<" and '-'; NULL: the word is no heredoc. */
 static const char *heredoc_name(const char *word, bool *ret_chomps)
 {
 	while (isdigit((unsigned char)*word))

@@ -1,12 +1,12 @@
-/* dockerfile -- what a Dockerfile says, as instructions (docs.docker.com, Dockerfile
- * reference; where that is silent, what BuildKit's parser does).
+/* dockerfile -- parses a Dockerfile into instructions (docs.docker.com,
+ * Dockerfile reference; where that is silent, BuildKit's parser decides).
  *
- * Only read here: nothing is expanded, looked up or run.  The text may be anybody's:
- * memory is bounded by its length, which is at most DOCKERFILE_MAX, and every error names
- * the file and the line.
+ * Nothing is expanded, looked up or run here.  The text may come from a
+ * stranger: memory is bounded by the text's length, which is at most
+ * DOCKERFILE_MAX, and every error names the file and the line.
  *
- * Words stay as they were written, with their quotes and variables, for expand_word();
- * what is an array of JSON is exact already. */
+ * Words keep their quotes and variables, for expand_word(); the strings of a
+ * JSON array are exact already. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ enum instruction_kind {
 
 struct heredoc {
 	char *name, *text; /* owned; the tabs of <<- are gone */
-	bool expands;	   /* its name has no quotes */
+	bool expands;	   /* the name had no quotes */
 };
 
 struct instruction {
@@ -54,27 +54,27 @@ struct instruction {
 	bool is_exec;
 	struct heredoc *heredocs; /* owned */
 	size_t heredoc_count;
-	char *text; /* owned: all of it on one line, to be shown */
+	char *text; /* owned: the whole instruction on one line, for display */
 };
 
 struct dockerfile {
 	char *name;		 /* owned: for messages */
-	char escape;		 /* '\\', or '`' where a directive says so */
+	char escape;		 /* '\\', or '`' if a directive sets it */
 	struct instruction *all; /* owned */
 	size_t count;
-	struct list notes; /* what is without effect, a sentence each */
+	struct list notes; /* instructions without effect, a sentence each */
 };
 
-/* `name` is what messages call it.  After a failure too, dockerfile_done(). */
+/* `name` names the file in messages.  Call dockerfile_done() after a failure too. */
 int dockerfile_parse(const char *text, size_t len, const char *name,
 		     struct dockerfile *ret, struct err *e);
 void dockerfile_done(struct dockerfile *d);
 
-/* "COPY" */
+/* Such as "COPY". */
 const char *instruction_name(enum instruction_kind kind);
 
 /* The value of a flag, or NULL. */
 const char *instruction_flag(const struct instruction *i, const char *name);
 
-/* Whether a word is where a heredoc stands, such as <<EOF. */
+/* Whether a word stands for a heredoc, such as <<EOF. */
 bool instruction_is_heredoc(const char *word);

@@ -20,7 +20,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-/* The next line with its end.  False: there is none. */
+/* Takes the next line with its newline.  False: there are no more. */
 static bool take(struct lines *l, struct span *ret)
 {
 	if (l->at == l->end)
@@ -63,7 +63,7 @@ static char *copy_of(struct span s)
 
 /* --- directives ----------------------------------------------------------------- */
 
-/* "# NAME = VALUE" */
+/* Reads "# NAME = VALUE". */
 static bool read_directive(struct span line, struct span *ret_name,
 			   struct span *ret_value)
 {
@@ -95,7 +95,7 @@ static int set_escape(struct lines *l, struct span value, struct err *e)
 	return 0;
 }
 
-/* 1: it is one, and there may be more. */
+/* 1: the line was a directive, and another one may follow. */
 static int apply_directive(struct lines *l, struct span name, struct span value,
 			   struct list *notes, struct err *e)
 {
@@ -143,7 +143,8 @@ static bool is_comment(struct span line)
 	return s.len && *s.at == '#';
 }
 
-/* Cuts an escape off that is the last thing on a line, and that no other one escapes. */
+/* Removes an escape at the end of a line, unless another one escapes it.  True:
+ * the next line continues this one. */
 static bool continues(const struct lines *l, struct span *s)
 {
 	size_t len = s->len;
@@ -160,10 +161,12 @@ static bool continues(const struct lines *l, struct span *s)
 
 static void append(struct buffer *b, struct span s)
 {
-	(void)buffer_append(b, s.at, s.len); /* its bound is the text's length */
+	(void)buffer_append(b, s.at, s.len); /* cannot fail: the bound is the text's
+					      * length */
 }
 
-/* Comments and empty lines between parts of an instruction are passed over. */
+/* Appends the following lines of an instruction; comments and empty lines
+ * between them are skipped. */
 static void append_rest(struct lines *l, struct buffer *b)
 {
 	struct span line;

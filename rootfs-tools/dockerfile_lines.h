@@ -1,5 +1,5 @@
-/* dockerfile_lines -- the lines of a Dockerfile, as its instructions have them: without
- * comments, and those joined that an escape at the end continues. */
+/* dockerfile_lines -- the logical lines of a Dockerfile: without comments, and
+ * with each line joined to the next one where it ends in an escape. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,13 +13,14 @@ struct lines {
 	char escape;
 };
 
-/* Reads the directives at the top; what has no effect is noted. */
+/* Reads the directives at the top; those without effect are noted. */
 int lines_start(struct lines *l, const char *text, size_t len, struct list *notes,
 		struct err *e);
 
-/* 1: *ret, allocated, began in line *ret_number. 0: the end. */
+/* 1: *ret, allocated, began in line *ret_number.  0: there are no more lines. */
 int lines_next(struct lines *l, char **ret, unsigned *ret_number);
 
-/* What follows, up to a line that is `name`; `chomps`: without tabs in front of each.
- * -1: there is none (the error is the caller's). */
+/* Takes the lines of a heredoc, up to a line that is `name`; `chomps` removes
+ * the tabs at the start of each.  -1: there is no such line (the caller sets
+ * the error). */
 int lines_heredoc(struct lines *l, const char *name, bool chomps, char **ret);

@@ -12,7 +12,7 @@ struct lexer {
 	const struct expand *x;
 	const char *at;
 	struct buffer *out;
-	bool has_quotes; /* they mean something */
+	bool has_quotes; /* quotes have their meaning, and are no plain characters */
 	unsigned depth;
 	struct err *e;
 };
@@ -44,7 +44,7 @@ static int put(struct lexer *l, const char *text, size_t len)
 
 /* --- variables ------------------------------------------------------------------ */
 
-/* How long the name at `at` is; 0: there is none. */
+/* The length of the name at `at`; 0: there is none. */
 static size_t name_len(const char *at)
 {
 	size_t len = 0;
@@ -60,7 +60,7 @@ static size_t name_len(const char *at)
 	return len;
 }
 
-/* WORD up to its '}', expanded. */
+/* Expands WORD up to its '}'. */
 static int read_word(struct lexer *l, struct buffer *to)
 {
 	struct lexer word = *l;
@@ -96,7 +96,7 @@ static int missing(struct lexer *l, const char *name, size_t len,
 		       (const char *)buffer_data(word));
 }
 
-/* Behind ${NAME and maybe ':'.  `how` is one of "-+?". */
+/* The position is behind ${NAME and maybe ':'.  `how` is one of "-+?". */
 static int with_word(struct lexer *l, const char *name, size_t len, bool empty_is_unset)
 {
 	const char *value = l->x->get(l->x->who, name, len);
@@ -118,7 +118,7 @@ static int with_word(struct lexer *l, const char *name, size_t len, bool empty_i
 	return rc;
 }
 
-/* At what follows "${". */
+/* The position is behind "${". */
 static int braced(struct lexer *l)
 {
 	const char *name = l->at;
@@ -204,7 +204,7 @@ static int escaped(struct lexer *l)
 	return put(l, l->at++, 1);
 }
 
-/* In a text only '$' can be escaped, and the escape itself. */
+/* In a text without quotes the escape stands only before '$' and itself. */
 static bool escape_counts(const struct lexer *l)
 {
 	return l->has_quotes || l->at[1] == '$' || l->at[1] == l->x->escape;
@@ -265,7 +265,7 @@ int expand_text(const struct expand *x, const char *text, char **ret, struct err
 
 /* --- splitting ------------------------------------------------------------------ */
 
-/* Behind what is quoted. */
+/* The position behind a quoted string. */
 static const char *past_quotes(char escape, const char *at)
 {
 	char quote = *at++;

@@ -11,7 +11,8 @@
 
 /* --- one pattern ---------------------------------------------------------------- */
 
-/* Whether `c` is in [...]; *at goes behind its ']', or to NULL if there is none. */
+/* Whether `c` is in the class [...]; *at is moved behind its ']', or set to
+ * NULL if there is none. */
 static bool in_class(const char **at, char c)
 {
 	const char *p = *at + 1;
@@ -37,7 +38,7 @@ static bool in_class(const char **at, char c)
 	return is_in != is_not;
 }
 
-/* One letter of the pattern against one of the path; *p goes behind it. */
+/* Matches one letter of the pattern with one of the path; *p is moved behind it. */
 static bool matches_one(const char **p, char c)
 {
 	if (!c || c == '/')
@@ -61,8 +62,8 @@ static bool matches_one(const char **p, char c)
 	return true;
 }
 
-/* "**" with the slash behind it, if there is one, may be any number of whole parts; where
- * there is none, it is the rest.  0: it is not there. */
+/* The length of "**" and a slash after it, or 0.  With the slash it matches any
+ * number of whole path parts; without, the rest of the path. */
 static size_t double_star(const char *p)
 {
 	if (p[0] != '*' || p[1] != '*')
@@ -70,9 +71,9 @@ static size_t double_star(const char *p)
 	return p[2] == '/' ? 3 : 2;
 }
 
-/* To go back to: a star takes one letter more, a double star as well, but any.  Only the
- * last of each kind has to be tried again, so that the time is at most the product of the
- * lengths, squared. */
+/* The position to return to after a mismatch: a star then takes one more
+ * letter, but no slash; a double star takes any.  Only the last of each kind is
+ * tried again, so the time is at most the product of the lengths, squared. */
 struct retry {
 	const char *p, *s;
 };
@@ -87,7 +88,7 @@ static bool again(struct retry *r, bool crosses, const char **p, const char **s)
 	return true;
 }
 
-/* Behind "**" with a slash only whole parts are tried. */
+/* After "**" with a slash only positions at the start of a path part are tried. */
 static bool again_double(struct retry *r, bool whole, const char **p, const char **s)
 {
 	do {
@@ -133,8 +134,8 @@ bool pattern_is_one(const char *text)
 
 /* --- the file ------------------------------------------------------------------- */
 
-/* Without blanks and slashes around it, "." and empty parts; ".." takes one away, as
- * Go's path.Clean has it. */
+/* The pattern without blanks and slashes around it, "." and empty parts; ".."
+ * removes one part, as Go's path.Clean does it. */
 static char *cleaned(const char *text, size_t len)
 {
 	char *clean = mem_new(len + 1);
@@ -147,7 +148,7 @@ static char *cleaned(const char *text, size_t len)
 			continue;
 		if (end == i + 2 && !memcmp(text + i, "..", 2)) {
 			while (at && clean[--at] != '/') {
-				/* the part before it */
+				/* remove the part before */
 			}
 			continue;
 		}
@@ -160,7 +161,7 @@ static char *cleaned(const char *text, size_t len)
 	return clean;
 }
 
-/* Cuts blanks off both ends. */
+/* Removes blanks at both ends. */
 static void trim(const char **at, size_t *len)
 {
 	while (*len && isspace((unsigned char)**at)) {
@@ -222,7 +223,7 @@ void ignore_done(struct ignore *i)
 	*i = (struct ignore){ 0 };
 }
 
-/* The path itself, or a folder that it is in. */
+/* Whether the pattern matches the path or one of its parent folders. */
 static bool matches_above(const char *pattern, const char *path)
 {
 	AUTO_FREE char *part = text_copy(path);

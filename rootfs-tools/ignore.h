@@ -1,11 +1,13 @@
-/* ignore -- what .dockerignore leaves out of a context (docs.docker.com, "Build context",
- * ".dockerignore files"; moby/patternmatcher).
+/* ignore -- the paths that .dockerignore leaves out of a context
+ * (docs.docker.com, "Build context", ".dockerignore files";
+ * moby/patternmatcher).
  *
- * A pattern a line: '*' is anything but '/', '?' one such letter, [a-z] and [^a-z] one
- * of these, '\' takes its special meaning from what follows, "**" is any number of
- * folders.  Slashes around it mean nothing; a line that begins with '#' is a comment.
- * What is below a folder that matches matches too; '!' brings back what the lines above
- * it left out; the last one that matches decides. */
+ * Each line is a pattern: '*' is any text without '/', '?' one letter except
+ * '/', [a-z] and [^a-z] a class, '\' quotes the next letter, "**" is any number
+ * of folders.  Slashes around a pattern mean nothing; a line that begins with
+ * '#' is a comment.  A pattern that matches a folder matches everything below
+ * it; a '!' in front makes the pattern an exception to the lines above; the
+ * last matching line decides. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +25,7 @@ struct ignore {
 	bool brings_back; /* one of them does */
 };
 
-/* The zero object ignores nothing.  `name` is for messages. */
+/* The zero object ignores nothing.  `name` names the file in messages. */
 int ignore_read(const char *text, size_t len, const char *name, struct ignore *ret,
 		struct err *e);
 void ignore_done(struct ignore *i);
@@ -34,8 +36,8 @@ bool ignore_has(const struct ignore *i, const char *path);
 /* Whether nothing below an ignored folder can be brought back. */
 bool ignore_has_all_below(const struct ignore *i, const char *folder);
 
-/* One pattern against a whole path. */
+/* Matches one pattern with a whole path. */
 bool pattern_matches(const char *pattern, const char *path);
 
-/* Whether it has a special letter. */
+/* Whether the text has a letter with a special meaning. */
 bool pattern_is_one(const char *text);

@@ -74,7 +74,7 @@ void image_config_copy(const struct image_config *from, struct image_config *ret
 
 /* --- reading -------------------------------------------------------------------- */
 
-/* The keys of an object of empty objects. */
+/* Reads an object whose values are empty objects: adds its keys. */
 static int read_keys(const struct json_at *of, const char *key, struct list *to,
 		     struct err *e)
 {
@@ -107,7 +107,7 @@ static int read_labels(const struct json_at *of, struct image_config *to, struct
 	return 0;
 }
 
-/* What a launch has no use for. */
+/* Reads the members that only builds need. */
 static int read_more(const struct json_at *root, struct image_config *to, struct err *e)
 {
 	struct json_at c = { 0 }, triggers = { 0 }, one = { 0 };
@@ -127,7 +127,8 @@ static int read_more(const struct json_at *root, struct image_config *to, struct
 	return 0;
 }
 
-/* As it stands, or not at all where it does not fit the layers. */
+/* Keeps the history as it is, or drops all of it if its length does not fit the
+ * layers. */
 static void read_history(const struct json_at *root, struct image_config *to)
 {
 	struct json_at list = { 0 }, at = { 0 }, empty = { 0 };
@@ -165,7 +166,7 @@ static struct list taken_list(struct list *from)
 	return l;
 }
 
-/* What a launch has of it is read as for a launch. */
+/* Reads the members that a launch needs, in the same way as for a launch. */
 static int read_recipe(const struct json_at *root, struct image_config *to, struct err *e)
 {
 	struct recipe r;
@@ -296,7 +297,7 @@ void image_config_told(struct image_config *c, const char *what, bool has_layer)
 static void put(struct buffer *b, const char *text)
 {
 	if (!buffer_append(b, text, strlen(text)))
-		abort(); /* its parts are bounded, each */
+		abort(); /* cannot fail: each part is bounded */
 }
 
 static void put_quoted(struct buffer *b, const char *text)
@@ -336,7 +337,7 @@ static void put_list(struct buffer *b, const char *key, const struct list *l)
 	put(b, "]");
 }
 
-/* An object of empty objects; or of texts, of a list of pairs. */
+/* Prints an object of empty objects; or an object of texts from a list of pairs. */
 static void put_object(struct buffer *b, const char *key, const struct list *l,
 		       bool has_values)
 {

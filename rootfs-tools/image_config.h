@@ -1,9 +1,9 @@
 /* image_config -- the configuration of an image that is being built (OCI image
  * specification 1.1, config.md; Shell and OnBuild are docker's).
  *
- * It begins as that of another image, or empty, and becomes the JSON that images_make()
- * takes.  What it is read from is foreign: the lists are bounded by CONFIG_MAX bytes of
- * text. */
+ * It begins as a copy of another image's configuration, or empty, and becomes
+ * the JSON for images_make().  The text that it is read from is foreign: the
+ * lists are bounded by CONFIG_MAX bytes of text. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,45 +17,47 @@ struct store;
 
 struct image_config {
 	char *user, *workdir, *stop_signal; /* owned; NULL: not said */
-	char *created;			    /* owned; of its last layer (RFC 3339) */
+	char *created;			    /* owned; when the last layer was made (RFC
+					     * 3339) */
 	struct list env;		    /* "NAME=VALUE" */
 	struct list entrypoint, cmd, shell;
 	struct list labels; /* NAME, VALUE, NAME, VALUE ... */
 	struct list ports, volumes;
 	struct list history;	      /* objects, as JSON */
 	struct list layers, diff_ids; /* hexadecimal, the lowest first */
-	bool has_cmd;		      /* it is this build's own */
-	bool has_triggers;	      /* ONBUILD, which is not done here */
+	bool has_cmd;		      /* CMD was given by this build */
+	bool has_triggers;	      /* ONBUILD instructions, which are not carried out
+				       * here */
 };
 
-/* What --image scratch has: nothing. */
+/* The configuration of --image scratch: an empty one. */
 void image_config_init(struct image_config *c);
 void image_config_done(struct image_config *c);
 void image_config_copy(const struct image_config *from, struct image_config *ret);
 
-/* Of an image in the store, by its manifest. */
+/* Reads the configuration of an image in the store, by the manifest's digest. */
 int image_config_read(const struct store *s, const struct digest *image,
 		      struct image_config *ret, struct err *e);
 
-/* The same from its text; for what reads it from elsewhere. */
+/* The same from the configuration's text, for a caller that has read it elsewhere. */
 int image_config_parse(const char *text, size_t len, struct image_config *to,
 		       struct err *e);
 
-/* In place of an earlier one of that name. */
+/* Sets a label; an earlier one of that name is replaced. */
 void image_config_label(struct image_config *c, const char *name, const char *value);
 
-/* Adds it unless it is there. */
+/* Adds the text unless the list has it. */
 void image_config_add(struct list *to, const char *text);
 
-/* It has a new layer, since `when` (seconds since 1970). */
+/* Records a new layer, made at `when` (seconds since 1970). */
 void image_config_touch(struct image_config *c, int64_t when);
 
-/* What was done at last. */
+/* Adds an entry to the history. */
 void image_config_told(struct image_config *c, const char *what, bool has_layer);
 
-/* JSON, allocated, without its rootfs. */
+/* The JSON, allocated, without its rootfs. */
 char *image_config_print(const struct image_config *c);
 
-/* What of it decides on what a command does: layers, environment, user, folder, shell.
- * Allocated; equal texts, equal results. */
+/* A text of the parts that affect how a command runs: layers, environment,
+ * user, folder, shell.  Allocated; equal texts mean equal effects. */
 char *image_config_state(const struct image_config *c);

@@ -18,9 +18,9 @@
 #include "store/store.h"
 
 #define NAMES_MAX  (64u << 20) /* bytes of the names in one folder */
-#define PATH_LIMIT 65536       /* of what links may make of a path */
+#define PATH_LIMIT 65536       /* limit of a path that links have lengthened */
 
-/* What openat2(2) is to look up below a layer; "" is the layer. */
+/* Opens a path beneath a layer, by openat2(2); "" is the layer itself. */
 static int open_below(int layer, const char *path, int flags)
 {
 	const struct open_how how = {
@@ -74,7 +74,7 @@ void merged_at_done(struct merged_at *at)
 
 /* --- looking up ----------------------------------------------------------------- */
 
-/* What layers keep of an owner and a mode (rootfs-tools/layers.h). */
+/* Reads the owner and mode that the layer keeps as data (rootfs-tools/layers.h). */
 static void read_owner(int fd, struct stat *st)
 {
 	unsigned uid, gid, mode;
@@ -95,7 +95,7 @@ static void read_owner(int fd, struct stat *st)
 	st->st_mode |= mode & 07000;
 }
 
-/* Of an image it is root's, whatever a layer says. */
+/* An image's root belongs to root, whatever a layer's attribute says. */
 int merged_root(const struct merged *m, struct merged_at *ret, struct err *e)
 {
 	*ret = (struct merged_at){ .path = text_copy(""),
@@ -132,7 +132,8 @@ static void take(const struct merged *m, struct merged_at *at, const struct stat
 		read_owner(readable, &at->st);
 }
 
-/* One layer's part of it.  1: a lower one may show through. */
+/* Looks up one layer's entry at the path.  1: an entry of a lower layer may be
+ * visible, too. */
 static int look_in(const struct merged *m, size_t layer, struct merged_at *at,
 		   bool *has_any, struct err *e)
 {
@@ -237,7 +238,7 @@ struct way {
 	const struct merged *m;
 	struct merged_at *steps; /* owned; the first one is the root */
 	size_t count, room;
-	struct list missing; /* names behind the last step */
+	struct list missing; /* the path's names after the last step */
 	char *todo;	     /* owned */
 	unsigned links;
 };
@@ -279,7 +280,7 @@ static void up(struct way *w)
 		merged_at_done(&w->steps[--w->count]);
 }
 
-/* The link's text comes before what was still to be gone. */
+/* Puts the link's text in front of the remaining path. */
 static int follow(struct way *w, const struct merged_at *link, const char *rest,
 		  struct err *e)
 {
@@ -300,7 +301,7 @@ static int follow(struct way *w, const struct merged_at *link, const char *rest,
 	return 0;
 }
 
-/* One name.  `rest` is what comes behind it, in w->todo. */
+/* Goes one name further.  `rest` is the path after that name, in w->todo. */
 static int go(struct way *w, const char *name, const char *rest, bool follows,
 	      struct err *e)
 {

@@ -1,13 +1,14 @@
-/* merged -- folders that lie on top of each other, seen as the one tree that overlayfs
- * would make of them, without mounting anything.
+/* merged -- reads a stack of layers as the one tree that overlayfs would show,
+ * without a mount.
  *
- * For looking up where something is to be copied, and for reading what another stage has
- * made.  The folders may have been written by a guest: work for a jail (sandbox/jail.h).
- * Each name is looked up by openat2(2) beneath its layer and through no link; links are
- * followed here, by their text, and lead out of the tree for nobody.
+ * It serves to look up the destination of a copy, and to read the files of
+ * another stage.  A guest may have written the folders, so this is work for a
+ * jail (sandbox/jail.h).  Each name is looked up by openat2(2) beneath its
+ * layer and through no link.  Links are followed here, by their text, and
+ * cannot lead out of the tree.
  *
- * With one folder that is no layer, it is that folder as it is; and so is one layer, with its
- * whiteouts, where it is opened by itself. */
+ * A folder that is no layer can be opened alone, and is read as it is; so can a
+ * single layer, whose whiteouts are then visible. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,20 +24,21 @@ struct err;
 struct merged {
 	int layers[MERGED_LAYERS_MAX]; /* owned; the uppermost first */
 	size_t count;
-	bool is_overlay; /* whiteouts are */
-	bool has_owners; /* user.hutch.stat says who owns it */
+	bool is_overlay; /* whiteouts hide lower files */
+	bool has_owners; /* user.hutch.stat holds the owners */
 };
 
-/* Something in it. */
+/* A file or folder in the tree. */
 struct merged_at {
 	char *path;	/* owned; from the root, "" is the root itself; without links */
-	struct stat st; /* with the owner and mode that it is to have */
-	size_t layer;	/* that has it: the uppermost */
-	size_t *live;	/* owned; of a folder: all layers that show through in it */
+	struct stat st; /* with the owner and mode from the layer's data */
+	size_t layer;	/* the uppermost layer that has it */
+	size_t *live;	/* owned; of a folder: all layers whose entries are visible in
+			 * it */
 	size_t live_count;
 };
 
-/* The layers hexes[] (the lowest first) of the store's folder `layers`. */
+/* Opens the layers hexes[] (lowest first) in the store's folder `layers`. */
 int merged_open_layers(struct merged *m, int layers, const struct list *hexes,
 		       struct err *e);
 
@@ -48,21 +50,23 @@ void merged_done(struct merged *m);
 int merged_root(const struct merged *m, struct merged_at *ret, struct err *e);
 void merged_at_done(struct merged_at *at);
 
-/* `name` in a folder.  0: there is none; 1: *ret is it. */
+/* Looks up `name` in a folder.  0: there is none; 1: *ret is it. */
 int merged_look(const struct merged *m, const struct merged_at *folder, const char *name,
 		struct merged_at *ret, struct err *e);
 
-/* The names in a folder, sorted; some may be gone, which merged_look() says. */
+/* The names in a folder, sorted; some may be deleted by a layer above, which
+ * merged_look() shows. */
 int merged_names(const struct merged *m, const struct merged_at *folder, struct list *ret,
 		 struct err *e);
 
-/* Goes along `path`, from the root, through links, never out of it.  *ret is the last
- * thing on it that is there, *ret_missing (allocated) what comes behind that, "" if
- * nothing; both have no link and no "..".  `follows`: a link at the end, too. */
+/* Follows `path`, from the root, through links, never out of the tree.  *ret is
+ * the last existing file or folder on it, *ret_missing (allocated) the rest of
+ * the path, "" if there is none; neither has links or "..".  `follows`: a link
+ * at the end is followed, too. */
 int merged_resolve(const struct merged *m, const char *path, bool follows,
 		   struct merged_at *ret, char **ret_missing, struct err *e);
 
-/* A descriptor to read the file or folder, or -1. */
+/* Opens the file or folder for reading; -1 on failure. */
 int merged_open(const struct merged *m, const struct merged_at *at, struct err *e);
 
 /* Where a link points to, allocated. */

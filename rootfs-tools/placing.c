@@ -30,9 +30,10 @@ struct place_work {
 	uid_t uid;
 	gid_t gid;
 	int out;
-	void *written; /* a tree (tsearch(3)) of the folders that were, by path; owned */
-	char *from, *where; /* owned: the last folder of the tar, and where it goes */
-	bool is_folder;	    /* the destination is one, or has to be */
+	void *written; /* owned; a tree (tsearch(3)) of the paths of written folders */
+	char *from, *where; /* owned: the last folder of the tar, and its place in the
+			     * image */
+	bool is_folder;	    /* the destination is a folder, or must become one */
 };
 
 /* --- owners --------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ static bool is_number(const char *text, size_t len, unsigned long *ret)
 	return *ret < UINT32_MAX;
 }
 
-/* The field number `n`, from 0, of a line. */
+/* The field number `n`, from 0, of a line of passwd(5) or group(5). */
 static const char *field(const char *line, unsigned n, size_t *ret_len)
 {
 	for (; n > 0; n--) {
@@ -83,7 +84,7 @@ static bool find_name(const char *text, const char *name, size_t len, unsigned l
 	return false;
 }
 
-/* A file of the image, "" where it has none. */
+/* The content of a file of the image, "" if it has none. */
 static int read_database(const struct merged *image, const char *path, char **ret,
 			 struct err *e)
 {
@@ -143,7 +144,7 @@ int placing_owner(const struct merged *image, const char *owner, uid_t *ret_uid,
 		else if (!find_name(text, owner, len, &uid, &gid))
 			return no_such("user", owner, len, "/etc/passwd", e);
 	} else if (!owner[len]) {
-		gid = uid; /* as docker has it: both */
+		gid = uid; /* as docker does it: one number is both */
 	}
 	*ret_uid = (uid_t)uid;
 	*ret_gid = (gid_t)gid;
@@ -189,7 +190,7 @@ static int copy_content(struct place_work *w, struct err *e)
 	return len < 0 ? -1 : write_out(w, zeros, pad, e);
 }
 
-/* What the tar says, as it is to be. */
+/* The entry's metadata as it is to be written, for `path`. */
 static struct tar_entry looks_of(const struct place_work *w, const char *path)
 {
 	struct tar_entry entry = w->tar.now;
@@ -213,7 +214,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* False: it was there already. */
+/* False: the folder had been written before. */
 static bool note_written(struct place_work *w, const char *path)
 {
 	char *mine = text_copy(path);
@@ -252,7 +253,8 @@ static int write_new(struct place_work *w, const char *path, struct err *e)
 	return write_header(w, &entry, e);
 }
 
-/* The folder `path` itself, unless it was written; it has no link in it. */
+/* Writes the folder `path`, which goes through no link, unless it was written
+ * before. */
 static int write_folder(struct place_work *w, const char *path, struct err *e)
 {
 	AUTO_FREE char *missing = NULL;
@@ -267,7 +269,7 @@ static int write_folder(struct place_work *w, const char *path, struct err *e)
 	return rc;
 }
 
-/* All folders on the way to it, and itself. */
+/* Writes all folders on the way to `path`, and itself. */
 static int write_folders(struct place_work *w, const char *path, struct err *e)
 {
 	for (size_t i = 1; path[i - 1]; i++) {
@@ -289,8 +291,8 @@ static char *parent_of(const char *path)
 
 /* --- where ---------------------------------------------------------------------- */
 
-/* Where the image's links lead to: a path without any.  *ret_mode: of what is there, 0 if
- * nothing is. */
+/* Resolves the image's links in a path; *ret has none.  *ret_mode: the mode of
+ * the existing file, 0 if there is none. */
 static int resolve(struct place_work *w, const char *path, bool follows, char **ret,
 		   mode_t *ret_mode, struct err *e)
 {
@@ -310,7 +312,7 @@ static int resolve(struct place_work *w, const char *path, bool follows, char **
 	return 0;
 }
 
-/* To w->where: the folder of the image that the tar's folder `from` becomes. */
+/* Sets w->where to the image's folder for the tar's folder `from`. */
 static int find_where(struct place_work *w, const char *from, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/%s", w->p->to, from), *where = NULL;
@@ -330,8 +332,8 @@ static int find_where(struct place_work *w, const char *from, struct err *e)
 	return 0;
 }
 
-/* A name of the tar, without "." and empty parts; ".." is an error, and so is what would
- * be a whiteout. */
+/* A name of the tar, without "." and empty parts; ".." is an error, and so is a
+ * whiteout's name. */
 static int clean_name(const char *name, char **ret, struct err *e)
 {
 	char *clean = mem_new(strlen(name) + 1), *to = clean;
@@ -358,7 +360,7 @@ static int clean_name(const char *name, char **ret, struct err *e)
 	return 0;
 }
 
-/* Where a file or link goes; NULL with -1. */
+/* The place of a file or link; NULL with -1. */
 static char *file_place(struct place_work *w, const char *name, struct err *e)
 {
 	AUTO_FREE char *from = parent_of(name), *whole = NULL;
@@ -378,7 +380,7 @@ static char *file_place(struct place_work *w, const char *name, struct err *e)
 			   slash ? slash + 1 : name);
 }
 
-/* What a hard link is to, which this archive has placed. */
+/* The target of a hard link, which this archive has placed before. */
 static int place_target(struct place_work *w, struct tar_entry *entry, char **ret,
 			struct err *e)
 {
@@ -430,7 +432,7 @@ static int place_folder(struct place_work *w, const char *name, struct err *e)
 	direct = text_format("%s/%s", w->where, slash ? slash + 1 : name);
 	if (resolve(w, direct, false, &is, &mode, e) < 0)
 		return -1;
-	if (S_ISLNK(mode)) /* the link stays, and so does what it leads to */
+	if (S_ISLNK(mode)) /* the link and its target both stay */
 		return write_folders(w, path, e);
 	if (!note_written(w, path))
 		return 0;
@@ -492,7 +494,7 @@ static void place_in_jail(const void *arg, int folder, int in, void *result)
 	entries_init(&w.tar, in);
 	if (merged_open_layers(&w.image, folder, w.p->layers, e) == 0)
 		(void)place_all(&w, e);
-	/* The process ends; what it has is gone with it. */
+	/* The process ends here and releases everything. */
 }
 
 void placing_work(void *arg, int leash, struct outcome *o)

@@ -1,12 +1,12 @@
-/* placing -- a tar of what is to be copied becomes a layer over an image.
+/* placing -- turns a tar of copied files into a layer over an image.
  *
- * Where something goes is looked up in the image's layers, whose links lead within them
- * (rootfs-tools/merged.h): a folder that is copied to where the image has a link to a
- * folder goes into that folder, and the link stays.  A file takes the place of a file or
- * a link, never of a folder.  A folder that is there already is written with the looks
- * that it has, since it would hide them otherwise.
+ * The destination is looked up in the image's layers, whose links stay within
+ * them (rootfs-tools/merged.h): if the image has a link to a folder there, a
+ * copied folder goes into that folder, and the link stays.  A file replaces a
+ * file or a link, never a folder.  An existing folder is written with its own
+ * metadata, since the new entry would hide it.
  *
- * Both the tar and the layers may have been written by strangers: it is done in a
+ * Strangers may have written both the tar and the layers, so this is done in a
  * jail. */
 #pragma once
 #include <stdbool.h>
@@ -22,16 +22,16 @@ struct placing {
 	const struct list
 		*layers;   /* hexadecimal, the lowest first; borrowed, as the rest */
 	const char *to;	   /* absolute; with a slash at its end it is a folder */
-	bool keeps_ids;	   /* those in the tar; else */
-	const char *owner; /* "USER[:GROUP]", names as the image has them; NULL: 0 */
+	bool keeps_ids;	   /* those in the tar; if false, `owner` */
+	const char *owner; /* "USER[:GROUP]", names of the image's own files; NULL: 0 */
 	bool has_mode;	   /* all get `mode` */
 	uint32_t mode;
-	int64_t now;	/* of folders that have to be made */
-	int64_t newest; /* no time is later; INT64_MAX: any may be */
+	int64_t now;	/* time of new folders */
+	int64_t newest; /* later times become this one; INT64_MAX: no limit */
 };
 
-/* For party_start() (sandbox/cli/party.h): reads `in` and writes entries to `out`,
- * without an end, so that others can follow. */
+/* For party_start() (sandbox/cli/party.h): reads `in` and writes entries to
+ * `out`, without a tar's end, so that others can follow. */
 struct placing_order {
 	const struct placing *p;
 	int layers; /* the store's folder of them */
@@ -39,7 +39,8 @@ struct placing_order {
 };
 void placing_work(void *order, int leash, struct outcome *o);
 
-/* "UID[:GID]" or names, by the image's own files (passwd(5), group(5)); no group: that of
- * the user, or 0.  For the jail; exported for tests. */
+/* Parses "UID[:GID]" or names, which are looked up in the image's own files
+ * (passwd(5), group(5)); without a group: the user's, or 0.  Call it in the
+ * jail; exported for tests. */
 int placing_owner(const struct merged *image, const char *owner, uid_t *ret_uid,
 		  gid_t *ret_gid, struct err *e);

@@ -1,4 +1,5 @@
-/* RUN: a command in a sandbox over what the stage has, and what it has written. */
+/* RUN: runs a command in a sandbox over the stage's layers, and makes a layer
+ * of the files that it wrote. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,19 +27,19 @@
 #include "store/reference.h"
 #include "store/tree.h"
 
-#define TAIL_MAX (64u << 10) /* what is shown of the output of a quiet build's failure */
+#define TAIL_MAX (64u << 10) /* how much output is shown when a quiet build fails */
 
-/* Where one RUN works: a folder below the store's tmp, removed behind it. */
+/* The folder of one RUN, below the store's tmp; it is removed afterwards. */
 struct site {
-	int folder; /* owned; holds its lock */
+	int folder; /* owned; holds the folder's lock */
 	char *name; /* owned */
-	char *path; /* owned: of what --upper gets */
+	char *path; /* owned: the path for --upper */
 };
 
 struct run {
 	struct making *m;
-	struct list command; /* of the sandbox */
-	struct list words;   /* hutch run ... */
+	struct list command; /* run in the sandbox */
+	struct list words;   /* the whole command line, hutch run ... */
 	struct site site;
 	struct digest key;
 	const char *text;
@@ -46,7 +47,8 @@ struct run {
 
 /* --- the command ---------------------------------------------------------------- */
 
-/* The heredocs where the shell expects them, or, if there is nothing but one, that. */
+/* The shell script: the line and its heredocs, or, if a single heredoc is the
+ * whole line, the heredoc's text. */
 static char *script_of(const struct instruction *i)
 {
 	const char *line = i->words.items[0];
@@ -95,7 +97,8 @@ static bool is_proxy(const char *pair)
 	return false;
 }
 
-/* What ARG has declared; of proxies also what it has not.  ENV comes before them. */
+/* The command's environment: declared ARGs, and proxies even if not declared. 
+ * ENV takes precedence, so its names are left out. */
 static void take_environment(struct run *r, struct list *ret)
 {
 	const struct making *m = r->m;
@@ -132,8 +135,8 @@ static void make_key(struct run *r)
 
 /* --- the sandbox ---------------------------------------------------------------- */
 
-/* hutch itself: DIR/../hutch in a build tree, DIR/../../bin/hutch where it was
- * installed. */
+/* Finds the program hutch: DIR/../hutch in a build tree, DIR/../../bin/hutch in
+ * an installation. */
 static int find_hutch(char **ret, struct err *e)
 {
 	static const char *const places[] = { "../../bin/hutch", "../hutch" };
@@ -159,7 +162,8 @@ static int find_hutch(char **ret, struct err *e)
 		       self);
 }
 
-/* The image as the command is to see it, under a name that only it has. */
+/* Makes a temporary image of the stage for the sandbox, under a name that only
+ * this step uses. */
 static int make_image(struct run *r, char ret[REFERENCE_MAX], struct err *e)
 {
 	struct making *m = r->m;
@@ -207,7 +211,7 @@ static _Noreturn void become_hutch(const struct run *r, pid_t parent, int output
 {
 	int null = open("/dev/null", O_RDONLY);
 
-	/* With its launcher goes the sandbox. */
+	/* The sandbox ends with its launcher, and the launcher with the build. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
 	    dup2(output, 2) < 0)
@@ -216,7 +220,8 @@ static _Noreturn void become_hutch(const struct run *r, pid_t parent, int output
 	_exit(EXIT_HUTCH);
 }
 
-/* Keeps the end of what comes; as stderr has it, when it is asked for. */
+/* Reads the output of a quiet build's RUN to its end, and keeps the last TAIL_MAX
+ * bytes. */
 static void keep_tail(int from, struct list *to)
 {
 	AUTO_FREE char *tail = mem_new(2 * TAIL_MAX);
@@ -359,7 +364,8 @@ static int run_anew(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = keep_changes(r, e);
 	cache_name("step", &r->key, &name);
-	(void)names_remove(&r->m->b->store, &name, &none); /* there is none, then */
+	(void)names_remove(&r->m->b->store, &name, &none); /* fails if the image was
+							    * never made */
 	site_done(r);
 	return rc;
 }

@@ -1,13 +1,13 @@
-/* hutch image runtime-build: OpenHands' runtime images, by its three tags.
+/* hutch image runtime-build: makes OpenHands' runtime images, by their three tags.
  *
- *	there is		what is done
- *	the source tag		nothing
- *	the lock tag		upon it: the sources are copied
- *	the versioned tag	upon it: and dependencies are installed
- *	none of them		upon the base: and its system is set up
+ *	the first existing tag	the build
+ *	the source tag		nothing is built
+ *	the lock tag		over it: copies the sources
+ *	the versioned tag	over it: also installs dependencies
+ *	none of them		over the base: also sets up the system
  *
- * As OpenHands does it (runtime_build.py), the image gets those of the tags source and
- * lock that nothing has yet, and the versioned one where it was built from scratch. */
+ * As OpenHands does it (runtime_build.py), the image gets the source and lock tags that
+ * no image has yet, and the versioned tag if it was built from the base. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@
 	" && " VENV "/bin/poetry install --only main,runtime --no-interaction --no-root"
 #define BROWSER " && " VENV "/bin/poetry run playwright install --with-deps chromium"
 
-/* What its copy of the package leaves out, and what is no source. */
+/* Files that OpenHands' own copy of the package leaves out, or that are no sources. */
 #define IGNORED "openhands/**/__pycache__\nopenhands/**/*.pyc\nopenhands/**/*.md\n"
 
 enum from { FROM_NOTHING, FROM_LOCK, FROM_VERSIONED, FROM_SCRATCH };
@@ -72,7 +72,7 @@ static int is_there(const struct store *s, const char *name, struct err *e)
 	return e->kind == ERR_NOT_FOUND ? 0 : -1;
 }
 
-/* Also which tags nothing has. */
+/* Chooses the image to build from, and the tags that no image has yet. */
 static int decide(const struct wish *w, const struct runtime_tags *t, enum from *ret,
 		  struct list *free_tags, struct err *e)
 {
@@ -102,7 +102,7 @@ static int decide(const struct wish *w, const struct runtime_tags *t, enum from 
 
 /* --- the Dockerfile ------------------------------------------------------------- */
 
-/* In the package, else in the project. */
+/* The path in the package if the file is there, else the one in the project. */
 static const char *place_of(const struct wish *w, const char *inner, const char *outer)
 {
 	AUTO_FREE char *path = text_format("%s/%s", w->runtime.project, inner);
@@ -117,7 +117,7 @@ static char *copy_dependencies(const struct wish *w)
 			   place_of(w, "openhands/poetry.lock", "poetry.lock"));
 }
 
-/* "RUN COMMAND\n", or nothing. */
+/* Returns "RUN COMMAND\n", or an empty text. */
 static char *run_line(bool is_wanted, const char *command)
 {
 	return is_wanted ? text_format("RUN %s\n", command) : text_copy("");

@@ -29,7 +29,7 @@ void runtime_tags_shorten(const char *hex, char ret[17])
 	ret[len] = '\0';
 }
 
-/* Of the package, else of the project. */
+/* Reads a file of the package, or the project's if the package has none. */
 static int read_file(const struct runtime_wish *w, const char *name, char **ret,
 		     size_t *ret_len, struct err *e)
 {
@@ -43,7 +43,7 @@ static int read_file(const struct runtime_wish *w, const char *name, char **ret,
 	return io_read_file(fd, path, FILE_MAX, ret, ret_len, e);
 }
 
-/* The first line `version = "..."`. */
+/* Reads the first line of the form `version = "..."`. */
 static int read_version(const struct runtime_wish *w, char **ret, struct err *e)
 {
 	AUTO_FREE char *text = NULL;

@@ -30,5 +30,5 @@ int runtime_tags_make(const struct runtime_wish *w, struct runtime_tags *ret,
 		      struct err *e);
 void runtime_tags_done(struct runtime_tags *t);
 
-/* 32 hexadecimal digits as those 16; for tests. */
+/* 32 hexadecimal digits as those 16 digits; exported for tests. */
 void runtime_tags_shorten(const char *hex, char ret[17]);

@@ -20,7 +20,7 @@
 #define NAMES_MAX (64u << 20)
 #define PIECE	  (256u << 10)
 
-/* A folder on the way, to see a link that leads back to it. */
+/* A folder on the present path; a link to one of them is a loop. */
 struct level {
 	const struct level *above;
 	struct stat st;
@@ -28,7 +28,7 @@ struct level {
 	const char *path;
 };
 
-/* What is hashed of each: "data:HASH", a 0 byte, "name:NAME". */
+/* The bytes that are hashed of an entry: "data:HASH", a 0 byte, "name:NAME". */
 struct entry {
 	char *kind_and_hash, *name; /* owned */
 };

@@ -1,9 +1,11 @@
-/* source_hash -- the MD5 of a folder as python's dirhash 0.5 has it (the Dirhash Standard
- * with the entry properties "name" and "data"), which OpenHands names its images by.
+/* source_hash -- the MD5 of a folder as python's dirhash 0.5 computes it (the
+ * Dirhash Standard with the entry properties "name" and "data"); OpenHands uses
+ * it in the names of its images.
  *
- * Left out, as it does: what is below a folder whose name begins with '.', below one
- * called __pycache__ or NAME.pyc, files called NAME.pyc, and folders in which nothing is
- * left.  Links are followed; one that leads to a folder that it is in is an error. */
+ * Left out, as there: all below a folder whose name begins with '.', or that is
+ * called __pycache__ or NAME.pyc; files called NAME.pyc; and folders in which
+ * nothing is left.  Links are followed; a link to a folder that it is in is an
+ * error. */
 #pragma once
 
 struct err;

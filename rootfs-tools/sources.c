@@ -15,13 +15,13 @@
 #include "rootfs-tools/merged.h"
 #include "sandbox/cli/party.h"
 
-#define FOUND_MAX 65536 /* that one pattern may name */
+#define FOUND_MAX 65536 /* limit of the paths that one pattern matches */
 
-/* What the words name. */
+/* The files and folders that the words name. */
 struct found {
 	struct merged_at *all; /* owned */
 	size_t count, room;
-	struct list paths; /* of each, as it was named */
+	struct list paths; /* the path of each as the words have it */
 };
 
 struct writing {
@@ -30,11 +30,12 @@ struct writing {
 	struct outcome *outcome;
 };
 
-/* A folder on the way; what is ignored is written when something in it is not. */
+/* A folder on the present path.  An ignored folder is written only when an
+ * entry in it is not ignored. */
 struct level {
 	struct level *above;
 	const struct merged_at *folder;
-	const char *as; /* "" where it is named itself */
+	const char *as; /* the name in the tar; "" for the named folder itself */
 	bool is_written;
 };
 
@@ -53,7 +54,7 @@ static bool is_ignored(const struct sources *s, const char *path)
 	return s->ignore && *path && ignore_has(s->ignore, path);
 }
 
-/* Something may be brought back in a folder that is ignored. */
+/* An ignored folder is still read if an exception ('!') may match below it. */
 static bool is_hidden(const struct sources *s, const struct merged_at *at)
 {
 	if (!is_ignored(s, at->path))
@@ -61,7 +62,7 @@ static bool is_hidden(const struct sources *s, const struct merged_at *at)
 	return !S_ISDIR(at->st.st_mode) || ignore_has_all_below(s->ignore, at->path);
 }
 
-/* Adds what `path` is, unless it is not there. */
+/* Adds the file or folder at `path`, if there is one. */
 static int find_path(const struct sources *s, const char *path, struct found *f,
 		     struct err *e)
 {
@@ -107,7 +108,8 @@ static int find_in(const struct sources *s, const struct merged_at *folder,
 	return rc;
 }
 
-/* `pattern` below the path `before`, a part at a time, as Go's filepath.Match has it. */
+/* Adds the matches of `pattern` below the path `before`, one path part at a
+ * time, as Go's filepath.Match does. */
 static int find_pattern(const struct sources *s, const char *before, const char *pattern,
 			struct found *f, struct err *e)
 {
@@ -289,7 +291,7 @@ static int write_below(struct writing *w, struct level *l, struct err *e)
 	return rc;
 }
 
-/* The last part of a path, without slashes behind it. */
+/* The last part of a path, without slashes after it. */
 static char *name_of(const char *path)
 {
 	size_t len = strlen(path), start;

@@ -1,4 +1,4 @@
-/* Which stages there are, what they begin with, and what variables mean in them. */
+/* The stages of a Dockerfile: their bases, and the variables in them. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -39,7 +39,7 @@ struct expand making_scope(const struct making *m)
 				.who = m };
 }
 
-/* What --build-arg says, which is used then. */
+/* The value of a --build-arg, which then counts as used. */
 static const char *given(struct builder *b, const char *name)
 {
 	const char *value = list_get_env(&b->order->args, name);
@@ -79,7 +79,7 @@ int making_declare(struct making *m, const char *word, struct err *e)
 	return declare(m->b, &x, word, &m->args, &m->b->global, &m->bare, e);
 }
 
-/* What BuildKit calls the platform args. */
+/* Declares the variables that BuildKit calls platform args. */
 static void declare_platform(struct list *to)
 {
 	struct platform here;
@@ -128,7 +128,7 @@ int stages_find(const struct builder *b, const char *name, size_t before)
 	return -1;
 }
 
-/* Another machine's programs could not run here. */
+/* Programs for another architecture could not run here. */
 static int check_platform(const struct expand *x, const struct instruction *from,
 			  struct err *e)
 {
@@ -184,7 +184,8 @@ static int add_stage(struct builder *b, size_t at, struct err *e)
 	return 0;
 }
 
-/* Those that COPY --from names, and the one that it begins with; all are earlier. */
+/* Marks a stage as needed, with the stages that it begins with or copies from;
+ * all of these are earlier. */
 static void need(struct builder *b, size_t number)
 {
 	struct stage *s = &b->stages[number];

@@ -1,4 +1,4 @@
-/* What each instruction does to a stage. */
+/* Carries out each instruction of a stage. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int step_arg(struct making *m, const struct instruction *i, struct err *e
 	return 0;
 }
 
-/* All values are those from before the instruction. */
+/* Expands all values with the variables from before the instruction. */
 static int expand_pairs(const struct making *m, const struct instruction *i,
 			struct list *to, struct err *e)
 {
@@ -187,7 +187,8 @@ static int step_signal(struct making *m, const struct instruction *i, struct err
 	return replace(m, i->words.items[0], &m->config.stop_signal, e);
 }
 
-/* Without "." and "..", which name no folder that a link could lead to. */
+/* Joins the path to `from`, and removes "." and ".." by their text, without looking at
+ * links. */
 static char *plain_path(const char *from, const char *path)
 {
 	AUTO_FREE char *whole = text_format("%s/%s", *path == '/' ? "" : from, path);
@@ -253,7 +254,8 @@ static int step_cmd(struct making *m, const struct instruction *i, struct err *e
 	return 0;
 }
 
-/* The words of another image's CMD would be this one's. */
+/* An inherited CMD is dropped: its words were meant for the other image's
+ * ENTRYPOINT. */
 static int step_entrypoint(struct making *m, const struct instruction *i, struct err *e)
 {
 	(void)e;
@@ -284,7 +286,7 @@ static int step_nothing(struct making *m, const struct instruction *i, struct er
 
 static const struct {
 	step do_it;
-	bool is_shown; /* it tells itself, of its layer */
+	bool is_shown; /* the step prints its own line, together with its layer */
 } steps[INSTRUCTION_KINDS] = {
 	[INSTRUCTION_ADD] = { copy_step, true },
 	[INSTRUCTION_ARG] = { step_arg, false },
@@ -318,7 +320,7 @@ static int do_instruction(struct making *m, const struct instruction *i, struct 
 	return 0;
 }
 
-/* The image that it begins with, which is pulled where it is not there. */
+/* Reads the image that the stage begins with; a missing image is pulled. */
 static int read_base(struct making *m, struct err *e)
 {
 	struct builder *b = m->b;
