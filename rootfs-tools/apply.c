@@ -35,7 +35,7 @@ static bool does_nothing(const struct apply *a)
 	return a->is_dry || a->is_judging;
 }
 
-/* 1, for "this one not, but go on". */
+/* Returns 1: this change is refused, and the walk goes on. */
 static int refuse(struct apply *a, const char *path, const char *why)
 {
 	a->refused++;
@@ -60,7 +60,8 @@ static char *time_text(const struct stat *st)
 	return text_format("%lld.%09ld", (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
 }
 
-/* "DEV INO CTIME\n"; a last line that is not whole was cut by a kill. */
+/* A line is "DEV INO CTIME\n".  A last line without its newline was cut by a
+ * kill and is ignored. */
 static void read_line(struct apply *a, char *line)
 {
 	unsigned long long dev, ino;
@@ -88,7 +89,8 @@ static int read_record(struct apply *a, struct err *e)
 	return 0;
 }
 
-/* If it cannot be written down, the next change of it is a conflict. */
+/* If the record cannot be written, the next apply reports a conflict for this
+ * file. */
 static void write_down(struct apply *a, const struct meeting *m)
 {
 	struct stat st;
@@ -103,7 +105,7 @@ static void write_down(struct apply *a, const struct meeting *m)
 		(void)io_write_all(a->record, line, strlen(line));
 }
 
-/* --- whether somebody else was at it ------------------------------------- */
+/* --- whether the host's file was changed meanwhile ------------------------ */
 
 static bool is_changed(const struct apply *a, const struct stat *st)
 {
@@ -116,7 +118,7 @@ static bool is_changed(const struct apply *a, const struct stat *st)
 	return when > a->started_ns && !(ours && !strcmp(ours, text));
 }
 
-/* hutch's own folders are masked inside; nothing that is told of them is true. */
+/* hutch's own folders are masked inside, so nothing told about them can be true. */
 static void find_own(struct apply *a)
 {
 	struct stat st;
@@ -128,7 +130,7 @@ static void find_own(struct apply *a)
 	}
 }
 
-/* A folder that is to be removed. */
+/* A folder to be removed. */
 struct removal {
 	struct apply *apply;
 	const char *path;
@@ -159,7 +161,8 @@ static int check_folder(struct apply *a, const struct meeting *m)
 	return found ? refuse(a, m->path, found) : 0;
 }
 
-/* Whether the folder that it is in is one that an apply makes open to its owner first. */
+/* Whether an apply makes the parent folder writable to its owner before it
+ * comes to this path. */
 static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 {
 	const size_t len = strlen(m->path) - strlen(m->name);
@@ -170,7 +173,7 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 	return o->count && strlen(o->items[o->count - 1]) + 1 == len;
 }
 
-/* Why rename(2) will not move aside the file or folder that is there, or NULL. */
+/* Why rename(2) will not move the existing file or folder aside, or NULL. */
 static const char *why_fixed(const struct meeting *m, bool is_mode)
 {
 	const char *why = obstacle_fixed(m->at, "");
@@ -183,7 +186,8 @@ static const char *why_fixed(const struct meeting *m, bool is_mode)
 	return why;
 }
 
-/* Whether the kernel will let us, as far as it can be asked. */
+/* Asks the kernel in advance, as far as that is possible, whether it would
+ * permit the change. */
 static int check_rights(struct apply *a, const struct meeting *m)
 {
 	const bool is_mode = m->exists && S_ISDIR(m->host.st_mode) && m->item &&
@@ -201,7 +205,7 @@ static int check_rights(struct apply *a, const struct meeting *m)
 	return why ? refuse(a, m->path, why) : 0;
 }
 
-/* 0: it may be made there. */
+/* 0: the path may be created or changed at this place. */
 static int check_place(struct apply *a, const struct meeting *m)
 {
 	struct stat at;
@@ -210,21 +214,23 @@ static int check_place(struct apply *a, const struct meeting *m)
 		return refuse(a, m->path, "is a FIFO, and these are not applied");
 	if (!strncmp(m->name, APPLY_TEMPORARY, strlen(APPLY_TEMPORARY)))
 		return refuse(a, m->path, "has a name of hutch's own");
-	if (m->at < 0) /* it is to be in a new folder */
+	if (m->at < 0) /* its folder does not exist yet */
 		return 0;
 	if (fstat(m->at, &at) < 0 || inodes_has(&a->own, &at))
 		return refuse(a, m->path, "is in a folder of hutch's own");
 	return m->is_on_way && m->exists ? 0 : check_rights(a, m);
 }
 
-/* 0: it may be changed. */
+/* 0: the host's file has not changed since the sandbox began, so it may be
+ * replaced. */
 static int check_unchanged(struct apply *a, const struct meeting *m)
 {
 	bool is_folder = m->exists && S_ISDIR(m->host.st_mode);
 
 	if (!m->exists)
 		return 0;
-	/* Its times are those of what is in it. */
+	/* A folder's times change with its entries, so they say nothing about
+	 * the folder itself. */
 	if (is_folder && m->item && m->item->kind == TELL_FOLDER)
 		return 0;
 	if (is_changed(a, &m->host)) {
@@ -257,7 +263,8 @@ static int rename_to(int at, const char *from, const char *to, unsigned flags)
 {
 	if (sys_renameat2(at, from, at, to, flags) == 0)
 		return 0;
-	/* A file system that can only replace. */
+	/* This file system has no RENAME_EXCHANGE or RENAME_NOREPLACE; it can
+	 * only replace. */
 	return (errno == EINVAL || errno == ENOSYS) ? renameat(at, from, at, to) : -1;
 }
 
@@ -271,7 +278,8 @@ static int put_new(struct apply *a, const struct meeting *m)
 	return result;
 }
 
-/* What was there is under the temporary name then, to be looked at once more. */
+/* After the exchange the old file has the temporary name, where it is compared
+ * once more with the one that was judged. */
 static int put_instead(struct apply *a, const struct meeting *m)
 {
 	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
@@ -296,7 +304,8 @@ static int put_in_place(struct apply *a, const struct meeting *m)
 
 /* --- each kind ----------------------------------------------------------- */
 
-/* Its group, where we may: that of a shared folder's files is not ours. */
+/* Keeps the group of the host's file where we may: a shared folder's files do
+ * not have our group. */
 static void set_up(int fd, const struct meeting *m)
 {
 	const struct timespec times[2] = {
@@ -306,9 +315,10 @@ static void set_up(int fd, const struct meeting *m)
 
 	if (m->exists && S_ISREG(m->host.st_mode) && m->host.st_gid != getegid() &&
 	    fchown(fd, (uid_t)-1, m->host.st_gid) < 0)
-		errno = 0; /* then it is ours, as what anybody makes anew */
+		errno = 0; /* then the file gets our own group, as any new file does */
 	(void)fchmod(fd, MODE(m));
-	(void)futimens(fd, times); /* what is shown as changed is; its time is a courtesy */
+	(void)futimens(fd, times); /* ignored: the change is shown by content and mode,
+				    * the time is a courtesy */
 }
 
 static int refuse_content(struct apply *a, const struct tell *t, const struct meeting *m,
@@ -333,7 +343,7 @@ static int copy_content(struct apply *a, struct tell *t, const struct meeting *m
 	return len == 0 ? 0 : refuse_content(a, t, m, &why, e);
 }
 
-/* 1: refused.  Without a telling, what is held. */
+/* 1: refused.  With `t` NULL the content is what hold() has read. */
 static int write_file(struct apply *a, struct tell *t, const struct meeting *m,
 		      struct err *e)
 {
@@ -357,7 +367,8 @@ static int write_file(struct apply *a, struct tell *t, const struct meeting *m,
 
 /* --- one that may be there already --------------------------------------- */
 
-/* Content that goes on behind its size is refused in the end, so it may be cut. */
+/* hold() keeps at most PIECE bytes.  Content that is longer than its announced
+ * size is refused at its end, so cutting it is safe. */
 static int hold(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
 {
 	const uint8_t *data;
@@ -386,9 +397,10 @@ static bool is_held(const struct apply *a, const struct meeting *m)
 	       !memcmp(a->held, there, a->held_len) && io_read_full(fd, &more, 1) == 0;
 }
 
-/* A file that would be made to be looked at, and removed again, would cost more each
- * time: some file systems (ext4) do not give out its inode again for a while, and look
- * through all such for the next. */
+/* A small file is compared from memory, not from a temporary file: creating and
+ * removing files costs more each time on some file systems (ext4), which do not
+ * reuse an inode for a while and search through all such inodes for the next
+ * one. */
 static int apply_small(struct apply *a, struct tell *t, const struct meeting *m,
 		       struct err *e)
 {
@@ -418,7 +430,7 @@ static bool is_same_file(int at, const char *one, const char *two)
 	return n == 0 && other == 0;
 }
 
-/* A large one is written first and then looked at. */
+/* A large file is written under its temporary name first and then compared. */
 static int apply_large(struct apply *a, struct tell *t, const struct meeting *m,
 		       struct err *e)
 {
@@ -454,7 +466,8 @@ static int apply_link(struct apply *a, struct tell *t, const struct meeting *m,
 	return put_in_place(a, m);
 }
 
-/* Files are to be put into it, so that its owner may: later. */
+/* The mode for now: the owner must be able to create files in the folder.  The
+ * final mode is set at the end. */
 static mode_t mode_now(struct apply *a, const struct meeting *m)
 {
 	if ((MODE(m) & 0700) != 0700)
@@ -487,7 +500,8 @@ static int apply_folder(struct apply *a, struct tell *t, const struct meeting *m
 	return put_in_place(a, m);
 }
 
-/* A folder that could not be emptied, though it was judged that it could, gets its name back. */
+/* Gives a folder its name back that could not be emptied, although the checks
+ * had found that it could. */
 static int put_back(struct apply *a, const struct meeting *m)
 {
 	if (faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
@@ -496,7 +510,8 @@ static int put_back(struct apply *a, const struct meeting *m)
 	return refuse(a, m->path, "not all that is in it could be removed");
 }
 
-/* Moved aside, looked at once more, and then removed. */
+/* Moves the file or folder aside, compares it once more with the one that was
+ * judged, and removes it. */
 static int apply_removal(struct apply *a, struct tell *t, const struct meeting *m,
 			 struct err *e)
 {
@@ -519,7 +534,8 @@ static apply_kind *const kinds[] = {
 	[TELL_GONE] = apply_removal,
 };
 
-/* One that was written and is as it was is no change.  1: refused, or no change. */
+/* A protected file that was written inside with the same content is no change. 
+ * 1: refused, or no change. */
 static int check_guarded(struct apply *a, struct tell *t, const struct meeting *m,
 			 struct err *e)
 {
@@ -532,7 +548,7 @@ static int check_guarded(struct apply *a, struct tell *t, const struct meeting *
 	return refuse(a, m->path, why);
 }
 
-/* That of a repository is given once, for all of it. */
+/* The reason for a repository is reported once, for all of its files. */
 static int refuse_with_repository(struct apply *a, struct repository *r)
 {
 	AUTO_FREE char *why = text_format("%s; a repository is applied whole or not at all",
@@ -546,7 +562,7 @@ static int refuse_with_repository(struct apply *a, struct repository *r)
 	return refuse(a, r->path, why);
 }
 
-/* Because of another one that was refused, or could not be done. */
+/* Refuses a change because another change was refused or failed. */
 static int check_others(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
 {
 	struct repository *r = repository_find(a->repositories, m->path);
@@ -578,7 +594,7 @@ static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
 	return kinds[kind](a, t, m, e);
 }
 
-/* What is in a folder that was refused is not spoken of. */
+/* Changes below a refused folder are not reported. */
 static void remember_refused(struct apply *a, const struct meeting *m)
 {
 	if (!m->item || m->item->kind != TELL_FOLDER)
@@ -610,7 +626,8 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 {
 	struct apply *a = who;
 
-	if (m->at < 0) /* its folder was refused; or would be made */
+	if (m->at < 0) /* the parent folder was refused, or does not exist yet because
+		        * nothing is done */
 		return does_nothing(a) ? on_new_below(a, t, m, e) : 0;
 	int result = apply_one(a, t, m, e);
 	if (result > 0)
@@ -634,7 +651,7 @@ static void close_folders(struct apply *a)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	while (a->closed.count > 0) { /* those in others first */
+	while (a->closed.count > 0) { /* subfolders first */
 		char *item = a->closed.items[--a->closed.count];
 		struct open_how mine = how;
 		AUTO_CLOSE int fd = sys_openat2(a->dir, item + 4, &mine);

@@ -25,12 +25,13 @@
 #define OPAQUE	 ".wh..wh..opq"
 #define STAT	 "user.hutch.stat"
 
-/* Of one thing; what has more is left out. */
+/* Limits of one file; a file with more attributes is left out. */
 #define XATTRS_MAX  256
 #define XATTRS_BYTES (1u << 20)
 
-/* Holes become zeros in a tar: a file of a terabyte costs the inside nothing.  All of them
- * together may be so much, and so many times what is there. */
+/* Holes become zeros in a tar, and a file of a terabyte costs the inside
+ * nothing.  The holes of all files together may be HOLES_MAX bytes, or
+ * HOLES_RATIO times the bytes that are stored. */
 #define HOLES_MAX  (1ull << 30)
 #define HOLES_RATIO 4
 
@@ -39,7 +40,7 @@ struct writing {
 	struct delta delta;
 	struct outcome *outcome;
 	uint64_t there, holes; /* bytes of files so far */
-	bool has_ranges;       /* the kernel says whose they are */
+	bool has_ranges;       /* the kernel's uid and gid are the files' owners */
 };
 
 /* --- what was left out -------------------------------------------------------- */
@@ -58,7 +59,8 @@ static void on_left_out(void *who, const char *path, const char *why)
 struct attributes {
 	struct tar_xattr items[XATTRS_MAX]; /* owned */
 	size_t count, bytes;
-	bool has_any; /* others, too: most files have none */
+	bool has_any; /* attributes that are not in `items`, too: most files have none
+		       * at all */
 };
 
 static void attributes_done(struct attributes *a)
@@ -75,21 +77,21 @@ static bool has_front(const char *text, const char *front)
 	return !strncmp(text, front, strlen(front));
 }
 
-/* Those of overlayfs and ours mean something in a layer that was unpacked. */
+/* The attributes of overlayfs and hutch have a meaning only in an unpacked layer. */
 static bool is_the_insides(const char *name)
 {
 	return has_front(name, "user.") && !has_front(name, "user.overlay.") &&
 	       !has_front(name, "user.hutch.") && !strpbrk(name, "=\n");
 }
 
-/* -1: there is more than is allowed. */
+/* -1: the file has more attributes than the limits allow. */
 static int add_attribute(struct attributes *a, int fd, const char *name)
 {
 	AUTO_FREE char *value = mem_new(XATTR_SIZE_MAX);
 	ssize_t len = fgetxattr(fd, name, value, XATTR_SIZE_MAX);
 
 	if (len < 0)
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (a->count == XATTRS_MAX || a->bytes + (size_t)len > XATTRS_BYTES)
 		return -1;
 	a->bytes += (size_t)len;
@@ -125,7 +127,7 @@ static int read_attributes(int fd, struct attributes *ret)
 	return result;
 }
 
-/* "UID GID MODE"; anything else says nothing. */
+/* The attribute is "UID GID MODE"; any other text is ignored. */
 static void read_owner(const struct writing *w, int fd, struct stat *st)
 {
 	char text[48], more;
@@ -154,8 +156,9 @@ static struct pack_item item_of(const struct delta_item *d, const struct attribu
 				   .xattr_count = a ? a->count : 0 };
 }
 
-/* An empty file that says something about others.  Those of overlayfs share inodes, so
- * their times say nothing. */
+/* Writes a marker: an empty file whose name says that another path is gone or
+ * opaque.  Overlayfs' own whiteouts share inodes, so their times mean nothing
+ * and are not copied. */
 static void put_mark(struct writing *w, const char *path)
 {
 	const struct stat st = { .st_mode = S_IFREG | 0600 };
@@ -239,7 +242,7 @@ static int put_file(struct writing *w, const struct delta_item *d, struct err *e
 		return pack_leave_out(&w->pack, &i, e);
 	if (!S_ISREG(st.st_mode))
 		return pack_leave_out_kind(&w->pack, &i, "no longer a file", e);
-	struct stat as = st; /* what it is known by stays */
+	struct stat as = st; /* `st` still identifies the inode */
 	const char *first = st.st_nlink > 1 ? inodes_get(&w->pack.linked, &st) : NULL;
 	if (first) {
 		read_owner(w, fd, &as);
@@ -333,7 +336,7 @@ static void in_jail(void *arg, int leash, struct outcome *o)
 		return;
 	(void)err_set(&o->error, ERR_LIMIT, "what was written is more than %llu bytes",
 		      (unsigned long long)max);
-	o->error.sys = EFBIG; /* who asked may know more of that bound */
+	o->error.sys = EFBIG; /* the caller may know the reason for that bound better */
 }
 
 int changes_tar(const struct changes *c, struct outcome *ret, struct err *e)

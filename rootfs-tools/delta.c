@@ -44,7 +44,7 @@ static bool is_opaque(int folder)
 	return fgetxattr(folder, OPAQUE, value, sizeof(value)) == 1 && value[0] == 'y';
 }
 
-/* The folder where the trail is now. */
+/* Begins the folder that the trail has just entered. */
 static void begin_folder(struct delta *d, bool is_covered)
 {
 	size_t depth = d->trail.depth;
@@ -84,7 +84,7 @@ void delta_done(struct delta *d)
 	trail_done(&d->trail);
 }
 
-/* Its path stays in the trail's memory. */
+/* The path stays valid in the trail's memory after trail_up(). */
 static int end_folder(struct delta *d, struct delta_item *ret, struct err *e)
 {
 	*ret = (struct delta_item){ .kind = DELTA_FOLDER_END, .fd = -1,
@@ -98,7 +98,7 @@ static int end_folder(struct delta *d, struct delta_item *ret, struct err *e)
 	return 1;
 }
 
-/* 0: left out. */
+/* 0: the folder is left out. */
 static int enter_folder(struct delta *d, struct delta_item *i)
 {
 	bool was_covered = level(d)->is_covered;
@@ -120,7 +120,7 @@ static int enter_folder(struct delta *d, struct delta_item *i)
 	return 1;
 }
 
-/* Whether it is something that goes into *ret. */
+/* Whether the entry is reported in *ret. */
 static bool take(struct delta *d, struct delta_item *i)
 {
 	switch (i->st.st_mode & S_IFMT) {
@@ -147,7 +147,7 @@ static bool take(struct delta *d, struct delta_item *i)
 	return false;
 }
 
-/* 0: left out. */
+/* 0: the entry is left out. */
 static int look_at(struct delta *d, const char *name, struct delta_item *ret, struct err *e)
 {
 	struct delta_item i = { .at = trail_here(&d->trail), .name = name, .fd = -1,

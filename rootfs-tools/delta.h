@@ -1,4 +1,4 @@
-/* delta -- what an overlay's upper layer says: what is new, other or gone.
+/* delta -- walks an overlay's upper layer: which paths are new, changed or removed.
  *
  *	struct delta d = { .who = ..., .on_left_out = ... };
  *
@@ -7,15 +7,15 @@
  *		...
  *	delta_done(&d);
  *
- * Names of a folder come in the order of their bytes, a folder before what is in it.
+ * The names of a folder come in byte order, a folder before its entries.
  *
- * The inside has written the tree and may be at it still, so this is work for a jail
+ * The inside wrote the tree and may still be writing, so the walk is done in a jail
  * (sandbox/jail.h).  Each folder is opened below the one before and through no link
  * (archive/trail.h); no file is opened here.
  *
  * The upper of a mount with `userxattr` (kernel: Documentation/filesystems/overlayfs.rst):
- * what is gone is a character device 0:0; a folder with user.overlay.opaque "y" shows
- * nothing of the lower one.  Links from one layer to another (redirect, metacopy) are not
+ * a removed path is a character device 0:0; a folder with user.overlay.opaque "y" hides
+ * all of the lower one.  Links from one layer to another (redirect, metacopy) are not
  * made in such mounts. */
 #pragma once
 #include <stdbool.h>
@@ -27,14 +27,15 @@
 
 struct err;
 
-/* The bytes of names that are held at once, of a folder and those that it is in.  One that
- * has more is left out, and so is one that is deeper than TRAIL_DEPTH_MAX. */
+/* Limits for the bytes of the names that are held at once, in a folder and its
+ * parents, and for the entries.  A folder that exceeds the first, or that is
+ * deeper than TRAIL_DEPTH_MAX, is left out. */
 #define DELTA_NAMES_MAX	  (64u << 20)
 #define DELTA_ENTRIES_MAX (16u << 20)
 
 enum delta_kind {
 	DELTA_FOLDER,
-	DELTA_FOLDER_END, /* behind all that is in it */
+	DELTA_FOLDER_END, /* after the folder's entries */
 	DELTA_FILE,
 	DELTA_LINK,
 	DELTA_FIFO,
@@ -44,24 +45,24 @@ enum delta_kind {
 
 struct delta_item {
 	enum delta_kind kind;
-	const char *path; /* below the upper; good until the next one, as the rest */
-	int at;		  /* borrowed: the folder that it is in */
-	const char *name; /* there */
+	const char *path; /* below the upper; valid until the next item, like the rest */
+	int at;		  /* borrowed: the folder that the item is in */
+	const char *name; /* the item's name there */
 	int fd;		  /* borrowed: of a folder; else -1 */
 	struct stat st;	  /* not of DELTA_FOLDER_END */
-	bool is_opaque;	  /* it says of itself that it shows nothing of the lower one */
-	bool is_covered;  /* that, or a folder that it is in does */
+	bool is_opaque;	  /* the folder hides all of the lower one */
+	bool is_covered;  /* is_opaque, of this folder or of one above */
 };
 
 struct delta {
 	void *who;
-	/* For: what is left out, and why: sockets, devices, what may not be read, what has
-	 * gone meanwhile.  May be NULL. */
+	/* Called for each entry that is left out, with the reason: sockets,
+	 * devices, unreadable or vanished files.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
 	uint64_t entries_max; /* 0: DELTA_ENTRIES_MAX; more is ERR_LIMIT */
-	/* Names that begin so are left out; NULL: none are. */
+	/* Names with this prefix are left out; NULL: none are. */
 	const char *reserved;
-	/* So far. */
+	/* Counts so far. */
 	uint64_t entries, left_out;
 	/* Private. */
 	struct trail trail;
@@ -70,15 +71,15 @@ struct delta {
 	size_t names_len;
 };
 
-/* `folder` is taken over.  After a failure too, delta_done() is to be called. */
+/* `folder` is taken over.  Call delta_done() after a failure too. */
 int delta_begin(struct delta *d, int folder, struct err *e);
 void delta_done(struct delta *d);
 
-/* 1: *ret is one more.  0: that was all. */
+/* 1: *ret is the next item.  0: there are no more. */
 int delta_next(struct delta *d, struct delta_item *ret, struct err *e);
 
-/* Something else about the last one that came: it is to count as left out. */
+/* The caller cannot use the last item: counts it as left out. */
 void delta_leave_out(struct delta *d, const char *path, const char *why);
 
-/* Whether that is why a thing was left out: it is a socket or a device. */
+/* Whether `why` says that the entry is a socket or a device. */
 bool delta_is_no_file(const char *why);

@@ -13,13 +13,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-#define NAMES_MAX (64u << 20) /* of one folder of the host's */
+#define NAMES_MAX (64u << 20) /* in one of the host's folders */
 
-/* Of a folder of the host's of which nothing is to be seen: which of its names are there
- * inside all the same. */
+/* The names in a host folder that is hidden by the inside's folder, and for
+ * each whether the inside has such a name, too.  The others are removed. */
 struct cover {
 	struct roll names;
-	bool *is_told; /* owned; NULL: it is no such folder */
+	bool *is_told; /* owned; NULL: the host folder is not hidden */
 };
 
 struct walk {
@@ -28,8 +28,9 @@ struct walk {
 	struct trail trail;
 	struct cover *covers; /* owned; one for each step of the trail */
 	size_t room;
-	size_t lost;  /* folders that we are in and the host has not */
-	size_t blind; /* such that may not be looked at there */
+	size_t lost;  /* depth of folders, from the present one up, that the host does
+		       * not have */
+	size_t blind; /* the same for folders on the host that could not be read */
 };
 
 /* --- what was asked for -------------------------------------------------- */
@@ -80,7 +81,7 @@ static void cover_done(struct cover *c)
 	own_free(&c->is_told);
 }
 
-/* Where the trail is now. */
+/* Begins the host folder that the trail has just entered. */
 static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 {
 	size_t depth = w->trail.depth;
@@ -102,7 +103,7 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 	return 0;
 }
 
-/* What the host has in it and the inside has not. */
+/* Reports each name that the host has and the inside has not. */
 static int end_cover(struct walk *w, struct err *e)
 {
 	struct cover *c = &w->covers[w->trail.depth];
@@ -133,7 +134,8 @@ static int leave_folder(struct walk *w, struct err *e)
 	return trail_up(&w->trail, e);
 }
 
-/* Whoever was told of it may have made it. */
+/* The callback for this folder may have created it, so the host is looked at
+ * again. */
 static int enter_folder(struct walk *w, const struct tell_item *i, struct err *e)
 {
 	struct stat st;
@@ -160,7 +162,8 @@ static bool is_same_link(const struct meeting *m)
 	       !memcmp(to, m->item->link, (size_t)len);
 }
 
-/* Whether the host's is of that kind already; of a file, as far as can be seen. */
+/* Whether the host's file is already as told, as far as its kind, and for a
+ * file its metadata, show. */
 static bool is_as_told(struct meeting *m)
 {
 	const mode_t host = m->host.st_mode, mode = m->item->mode & 0777;
@@ -200,7 +203,7 @@ static void leave_out(struct walk *w, const char *path, const char *why)
 		w->g->on_left_out(w->g->who, path, why);
 }
 
-/* 1: it may not be looked at. */
+/* 1: the host's path may not be read. */
 static int look_at(struct walk *w, const struct tell_item *i, struct err *e)
 {
 	struct meeting m = { .path = i->path, .name = i->name, .item = i,
@@ -223,7 +226,7 @@ static int look_at(struct walk *w, const struct tell_item *i, struct err *e)
 	return meet(w, &m, e);
 }
 
-/* What is in it has been told to be left out. */
+/* The folder has been reported as left out, so its entries are not reported. */
 static void pass_over(struct walk *w, const struct tell_item *i)
 {
 	w->blind += i->kind == TELL_FOLDER;
@@ -297,7 +300,7 @@ int ground_is_same(struct tell *t, const struct meeting *m, struct err *e)
 	const uint8_t *data;
 	ssize_t len;
 
-	/* To its end, though it be another one: there is more to be told. */
+	/* Reads to the end even after a difference, since more items follow. */
 	while ((len = tell_read(t, &data, e)) > 0)
 		is_same = is_same && is_next(fd, data, (size_t)len, room);
 	if (len < 0)

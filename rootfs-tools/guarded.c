@@ -30,7 +30,7 @@ static void add_place(struct guarded *g, const char *place, const char *pattern)
 	list_add(&g->names, pattern);
 }
 
-/* If it is below the folder. */
+/* Adds the path if it is below the folder. */
 static void add_below(struct guarded *g, const char *folder, const char *path,
 		      const char *pattern)
 {
@@ -40,7 +40,8 @@ static void add_below(struct guarded *g, const char *folder, const char *path,
 		add_place(g, path + len + 1, pattern);
 }
 
-/* Each link on the way, and where they end, there or not. */
+/* Adds each link that the pattern's path goes through, and the target, whether
+ * or not it exists. */
 static void add_way(struct guarded *g, const char *folder, const char *pattern)
 {
 	AUTO_FREE char *path = text_format("%s/%s", folder, pattern + strspn(pattern, "/"));
@@ -94,13 +95,14 @@ static enum protected find(const struct guarded *g, const char *path, const char
 	return is;
 }
 
-/* A folder that stays as it is, or is new, or is to be removed, if there is nothing in it. */
+/* Whether the change leaves a folder that holds nothing else in place, makes a
+ * new one, or removes an empty one. */
 static bool keeps_folder(const struct meeting *m)
 {
 	if (m->exists && !S_ISDIR(m->host.st_mode))
 		return false;
 	if (m->exists && m->item && m->item->kind == TELL_FOLDER && !m->is_on_way)
-		return false; /* its mode: who may write there */
+		return false; /* the mode decides which users may write there */
 	return !m->item || m->item->kind == TELL_FOLDER || m->item->kind == TELL_GONE;
 }
 

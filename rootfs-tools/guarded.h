@@ -1,7 +1,8 @@
-/* guarded -- which changes are not to be done because of what is protected.
+/* guarded -- which changes are refused because the path is protected.
  *
- * That is what the patterns say (policy/protect.h), and where links of the host's lead to
- * that have such a name, as far as the patterns are plain ones at the top of the folder. */
+ * Protected are the paths that match the patterns (policy/protect.h).  For a
+ * pattern without wildcards, which names a path from the top of the folder, the
+ * targets of the host's links on that path are protected, too. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,16 +14,17 @@ struct protect;
 
 struct guarded {
 	struct protect *protect; /* owned; NULL: nothing is protected */
-	struct list places;	 /* links, and where they lead to, below the folder */
-	struct list names;	 /* which pattern each of those is of */
+	struct list places;	 /* links and their targets, below the folder */
+	struct list names;	 /* the pattern of each place */
 };
 
 /* `dir` is the host's folder; `patterns` may be NULL. */
 int guarded_begin(struct guarded *g, const struct list *patterns, int dir, struct err *e);
 void guarded_done(struct guarded *g);
 
-/* Why it is not to be done, as a sentence without a subject, allocated; NULL: it may be.  Of
- * a folder that is to be removed nothing is said about what is in it. */
+/* Why the change is refused, as a sentence without a subject, allocated; NULL:
+ * it is permitted.  For a folder to be removed, only the folder itself is
+ * judged, not its entries. */
 char *guarded_why(const struct guarded *g, const struct meeting *m);
 
 /* Whether `rest`, below the folder `folder`, is protected. */

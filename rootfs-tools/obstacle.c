@@ -21,8 +21,8 @@
 /* A folder on the trail. */
 struct level {
 	struct roll names;
-	const char *keeps;  /* why what is in it stays; NULL: it need not */
-	const char *others; /* the same of what is not ours */
+	const char *keeps;  /* why entries cannot be removed; NULL: they can */
+	const char *others; /* the same for entries of other users */
 };
 
 struct scan {
@@ -31,13 +31,13 @@ struct scan {
 	struct trail trail;
 	struct level *levels; /* owned; one for each step of the trail */
 	size_t room;
-	char *found; /* owned: what it is, and why */
+	char *found; /* owned: the obstacle's path, and why */
 };
 
 const char *obstacle_rights(int folder, const struct stat *st)
 {
 	if (st->st_uid == geteuid())
-		return NULL; /* its mode is ours to change */
+		return NULL; /* we may change the mode of our own folder */
 	return faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) == 0
 		       ? NULL : "cannot be removed from a folder of another user";
 }
@@ -55,7 +55,7 @@ const char *obstacle_fixed(int at, const char *name)
 	struct statx x = { 0 };
 
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
-		return NULL; /* who looks for it next tells */
+		return NULL; /* the caller's next access reports the error */
 	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* since 5.8 */
 		return "is a mount on this host, whose content the sandbox has not seen";
 	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
@@ -99,7 +99,7 @@ static int scan_begin(struct scan *s)
 	return roll_read(trail_here(&s->trail), NAMES_MAX, &s->levels[depth].names);
 }
 
-/* 0: go on.  1: found something, or cannot look. */
+/* 0: go on.  1: an obstacle was found, or the entry cannot be read. */
 static int scan_one(struct scan *s, const char *name)
 {
 	const char *path = trail_name(&s->trail, name);

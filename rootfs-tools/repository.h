@@ -1,21 +1,23 @@
-/* repository -- which changes are done together or not at all: those in a folder of git's.
+/* repository -- which changes are made together or not at all: those in a
+ * folder ".git".
  *
- * An index, a HEAD and the objects that they name are one thing: new refs beside the host's
- * old index would be a repository with all of the new work staged for its reversal.
+ * An index, a HEAD and the objects that they name belong together: new refs
+ * beside the host's old index would be a repository with all of the new work
+ * staged for its reversal.
  *
- * The inside may have made millions of such folders: they are kept in order, and a walk
- * finds them nearly in order, so that one more costs little. */
+ * The inside may have made millions of such folders: they are kept sorted, and
+ * a walk finds them nearly in that order, so adding one costs little. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #define REPOSITORY ".git"
 
-/* One with a change that cannot be done. */
+/* A repository with a change that cannot be made. */
 struct repository {
 	char *path; /* owned */
-	char *why;  /* owned: which, and why, as a sentence without a subject */
-	bool is_named; /* for the caller: it has been spoken of */
+	char *why;  /* owned: change and reason, as a sentence without a subject */
+	bool is_named; /* for the caller: it has been reported */
 };
 
 struct repositories {
@@ -25,12 +27,14 @@ struct repositories {
 
 void repositories_done(struct repositories *r);
 
-/* How much of `path` names the outermost ".git" that it is, or is in; 0: it is in none. */
+/* The length of the part of `path` that names the outermost ".git" on it; 0:
+ * there is none. */
 size_t repository_len(const char *path);
 
-/* A change of `path` cannot be done.  Nothing, if that is in no repository, or if the
- * repository is broken already. */
+/* Records that a change of `path` cannot be made.  Does nothing if the path is
+ * in no repository, or if the repository is recorded already. */
 void repository_break(struct repositories *r, const char *path, const char *why);
 
-/* The broken one that `path` is, or is in, good until the next is broken; or NULL. */
+/* The recorded repository that `path` is or is in, valid until the next
+ * repository_break(); or NULL. */
 struct repository *repository_find(struct repositories *r, const char *path);

@@ -22,15 +22,16 @@
 #include "store/reference.h"
 #include "store/store.h"
 
-#define HOST	   "localhost" /* of names that nobody chose: no registry but one's own */
+#define HOST	   "localhost" /* for names that were not given: no registry on the
+			        * network has it */
 #define NUMBER_MAX 999999u
 
-/* What is there once the sandbox goes on. */
+/* The result of reading a sandbox, kept after it runs again. */
 struct taken {
-	struct blob *tar; /* owned: of what it has written */
+	struct blob *tar; /* owned: of the files that the sandbox has written */
 	struct digest image;
 	uint64_t entries;
-	int has_ranges; /* what was written belongs to these ids */
+	int has_ranges; /* 1: the files belong to `ids` */
 	struct idmaps ids;
 };
 
@@ -51,7 +52,7 @@ static int take_answer(struct client *c, struct reply answer, struct taken *t,
 			     "sandboxes to come");
 }
 
-/* A descriptor of the folder; everything inside stands still then. */
+/* Stops the sandbox's processes and gets a descriptor of its upper layer. */
 static int stop_and_get(struct client *c, struct taken *t, struct err *e)
 {
 	struct reply answer;
@@ -95,7 +96,7 @@ static int write_tar(const struct store *s, struct client *c, struct taken *t,
 	return 0;
 }
 
-/* The end of the connection lets the sandbox go on, however this ends. */
+/* The sandbox goes on when the connection is closed, whether or not this succeeds. */
 static int read_sandbox(const struct store *s, const char *name, struct taken *t,
 			struct err *e)
 {
@@ -118,7 +119,7 @@ static int add_layer(const struct store *s, const struct taken *t,
 	if (blob_catch_up(t->tar, e) < 0 || blob_commit(t->tar, UINT64_MAX, &layer, e) < 0)
 		return -1;
 	AUTO_CLOSE int fd = blobs_open(s, &layer, e);
-	/* It is not compressed, so its digest is that of its tar. */
+	/* The tar is not compressed, so its digest is the blob's. */
 	if (fd < 0 || layers_unpack(s, fd, &layer, NULL, NULL, NULL, e) < 0)
 		return -1;
 	list_add(&config->layers, layer.hex);
@@ -183,7 +184,7 @@ static void look(void *who, const struct reference *r, const struct digest *imag
 	h->number = number > h->number ? number : h->number;
 }
 
-/* Somebody else may take one at the same time. */
+/* Tries the next free number; another process may take the same one meanwhile. */
 static int give_number(const struct store *s, struct reference *r, const struct digest *image,
 		       struct err *e)
 {

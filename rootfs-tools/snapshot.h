@@ -1,9 +1,9 @@
-/* snapshot -- what a sandbox that lives has written to its root, as one more layer of the
- * image that it was made of.
+/* snapshot -- makes an image of a live sandbox: its own image, and one more
+ * layer with the files that it has written to its root.
  *
- * Everything inside stands still while its files are read, and no longer; what is done with
- * them comes after.  The folder was written by the inside: a jail reads it
- * (rootfs-tools/changes.h). */
+ * The sandbox's processes stand still while its files are read, and no longer;
+ * the image is made afterwards.  The inside wrote the folder, so a jail reads
+ * it (rootfs-tools/changes.h). */
 #pragma once
 #include "store/digest.h"
 
@@ -16,8 +16,9 @@ struct snapshot {
 	const char *message; /* borrowed: for the image's history; NULL: none */
 };
 
-/* Makes the image, and calls it `r`, or, where `r` is NULL, localhost/SANDBOX:N, with the
- * first number that is free; *ret_name is what it is called.  Of a sandbox that has written
- * nothing it is the image that there was.  ERR_NOT_FOUND with e->sys 0: no such sandbox. */
+/* Makes the image and names it `r`, or, if `r` is NULL, localhost/SANDBOX:N
+ * with the first free number; *ret_name is the name.  If the sandbox has
+ * written nothing, the image is its own one.  ERR_NOT_FOUND with e->sys 0:
+ * there is no such sandbox. */
 int snapshot_take(const struct store *s, const struct snapshot *what,
 		  const struct reference *r, struct reference *ret_name, struct err *e);

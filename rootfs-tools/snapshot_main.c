@@ -1,4 +1,4 @@
-/* hutch snapshot, hutch commit, and what hutch fork begins with. */
+/* hutch snapshot, hutch commit, and the first step of hutch fork. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int print_name(const struct reference *r, struct err *e)
 	return 0;
 }
 
-/* A word that no sandbox can have for a name, or of one that does not live. */
+/* False also for a word that cannot be a sandbox's name. */
 static bool is_live(const char *name)
 {
 	struct registry_entry entry;
@@ -140,7 +140,7 @@ int image_commit_main(char **argv)
 
 /* --- what a fork begins with -------------------------------------------------------- */
 
-/* It stays, as the fork's image. */
+/* The snapshot is kept after the fork, as its image. */
 static void report_snapshot(const struct reference *r)
 {
 	char name[REFERENCE_MAX];
@@ -154,7 +154,7 @@ static int print_source(const struct store *s, char **words, struct err *e)
 	struct digest image;
 	struct reference name;
 
-	/* Before a snapshot is made for it. */
+	/* The name is checked before a snapshot is made for it. */
 	if (is_live(words[1]))
 		return err_set(e, ERR_EXISTS, "a sandbox '%.63s' exists already", words[1]);
 	if (is_live(words[0])) {
@@ -166,13 +166,14 @@ static int print_source(const struct store *s, char **words, struct err *e)
 	}
 	if (census_resolve(s, words[0], &image, &name, e) < 0)
 		return err_in(e, "no sandbox '%.63s' runs", words[0]);
-	if (!name.registry[0]) /* it was meant by its id */
+	if (!name.registry[0]) /* the image was given by its id */
 		name = (struct reference){ .registry = "localhost", .repository = "image",
 					   .pin = image };
 	return print_name(&name, e);
 }
 
-/* Of hutch fork, for itself: a sandbox that lives becomes a snapshot, an image stays. */
+/* Run by hutch fork: prints the image to start from.  A live sandbox is made
+ * into a snapshot; an image is used as it is. */
 int image_fork_source_main(char **argv)
 {
 	static const struct usage usage = {

@@ -21,7 +21,7 @@
 
 #define PIECE	(64u << 10)
 #define PENDING (64u << 10)
-#define HEARD	(128u << 10) /* at once; more than a piece */
+#define HEARD	(128u << 10) /* bytes held at once; more than a piece */
 
 enum { ASK_NO = 'n', ASK_CONTENT = 'c' };
 enum { CONTENT_WHOLE, CONTENT_CHANGED, CONTENT_UNREADABLE };
@@ -33,7 +33,7 @@ struct teller {
 	struct buffer out;
 	uint8_t *piece; /* owned */
 	bool brings_content;
-	bool is_closed; /* nobody listens any more */
+	bool is_closed; /* the reader has closed its end */
 };
 
 static void flush(struct teller *t)
@@ -69,7 +69,8 @@ static void on_left_out(void *who, const char *path, const char *why)
 	put_item(who, &h, path, why);
 }
 
-/* Not beyond its size by more than a piece: somebody may be writing to it for ever. */
+/* Sends a file's content.  It stops at most one piece after the announced size,
+ * since the file may be growing without end. */
 static void put_content(struct teller *t, int fd, uint64_t size)
 {
 	uint64_t sent = 0;
@@ -99,7 +100,7 @@ static struct tell_head head_of(const struct delta_item *d, enum tell_kind kind)
 			      .flags = d->is_covered ? TELL_COVERED : 0 };
 }
 
-/* Whether the content of the file that was told last is wanted. */
+/* Waits for the reader's word whether it wants the content of the last file. */
 static bool is_asked(struct teller *t)
 {
 	uint8_t asked = ASK_NO;
@@ -210,13 +211,13 @@ void tell_listen(struct tell *t, int fd)
 	party_init(&t->party);
 }
 
-/* `order` has its fd here. */
+/* Sets `order->fd`. */
 static int begin(struct tell *t, struct order *order, struct err *e)
 {
 	int ends[2];
 
 	tell_listen(t, -1);
-	/* A socket, of which an end that is closed is an error and no signal. */
+	/* On a socket, writing to a closed end can be an error without a signal. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(e, "make a socketpair");
 	AUTO_CLOSE int theirs = ends[1];
@@ -251,7 +252,8 @@ void tell_done(struct tell *t)
 	buffer_done(&t->in);
 }
 
-/* What the jail has to say about its end is more than that it has come. */
+/* The process in the jail may have failed with an error of its own, which says
+ * more than that its socket was closed. */
 static int broken(struct tell *t, struct err *e)
 {
 	t->is_broken = true;
@@ -268,7 +270,7 @@ static int broken(struct tell *t, struct err *e)
 					"sense");
 }
 
-/* Until `len` bytes are there, at most HEARD; what has come with them is, too. */
+/* Reads until at least `len` bytes, at most HEARD, are in the buffer. */
 static int hear(struct tell *t, size_t len, struct err *e)
 {
 	while (buffer_len(&t->in) < len) {
@@ -304,7 +306,7 @@ static int ask(struct tell *t, uint8_t what, struct err *e)
 	return send(t->fd, &what, 1, MSG_NOSIGNAL) == 1 ? 0 : broken(t, e);
 }
 
-/* Of the file before, what nobody wanted. */
+/* Declines or skips the content of the last file that the caller has not read. */
 static int settle(struct tell *t, struct err *e)
 {
 	const uint8_t *data;
@@ -317,7 +319,8 @@ static int settle(struct tell *t, struct err *e)
 	return 0;
 }
 
-/* One part below the folder where we are, or that folder itself where it ends. */
+/* Checks that the path is one part below the present folder, or is that folder
+ * where it ends. */
 static bool is_in_place(const struct tell *t, const struct tell_head *h)
 {
 	size_t len = strlen(t->here);
@@ -325,7 +328,8 @@ static bool is_in_place(const struct tell *t, const struct tell_head *h)
 
 	if (h->kind == TELL_FOLDER_END)
 		return len > 0 && !strcmp(t->text, t->here);
-	if (h->kind == TELL_LEFT_OUT) /* only shown; a folder that could not be read, too */
+	if (h->kind == TELL_LEFT_OUT) /* only displayed; it may also name a folder that
+				       * could not be read */
 		return true;
 	return h->path_len > len + (len > 0) && !strncmp(t->text, t->here, len) &&
 	       (!len || t->text[len] == '/') && !strchr(name, '/') && strcmp(name, ".") &&
@@ -418,6 +422,6 @@ ssize_t tell_read(struct tell *t, const uint8_t **ret, struct err *e)
 	if (hear(t, len, e) < 0)
 		return -1;
 	*ret = buffer_data(&t->in);
-	buffer_consume(&t->in, len); /* its bytes stay until more is heard */
+	buffer_consume(&t->in, len); /* the bytes stay valid until the next read */
 	return (ssize_t)len;
 }

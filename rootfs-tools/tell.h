@@ -1,4 +1,4 @@
-/* tell -- what is in an upper layer, told by a process in a jail to one that is not.
+/* tell -- the items of an upper layer, sent by a jailed process to one outside.
  *
  *	struct tell t;
  *
@@ -8,13 +8,14 @@
  *			...
  *	tell_done(&t);
  *
- * The jail's process walks what the inside wrote (rootfs-tools/delta.h), and what it says
- * is foreign too: here each path is checked to be one part below the folder that was told
- * last, each number to be in its range.
+ * The jailed process walks the files that the inside wrote (rootfs-tools/delta.h), and
+ * its messages are not trusted either: the reader checks that each path is one part below
+ * the folder before, and each number in its range.
  *
- * Content comes where it is asked for; each asking is a turn for both processes, which is
- * what most of the time goes to.  Whoever wants nearly all begins with
- * tell_begin_with_content(): then that of a small file comes along unasked. */
+ * A file's content is sent on request.  Each request makes both processes wait for each
+ * other, which takes most of the time.  A reader that wants nearly all content uses
+ * tell_begin_with_content(): the content of small files is then sent without a
+ * request. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,21 +30,23 @@ struct idmaps;
 
 enum tell_kind {
 	TELL_FOLDER,
-	TELL_FOLDER_END, /* behind all that is in it */
+	TELL_FOLDER_END, /* after the folder's entries */
 	TELL_FILE,
 	TELL_LINK,
 	TELL_FIFO,
 	TELL_GONE,
-	TELL_LEFT_OUT, /* `link` says why */
+	TELL_LEFT_OUT, /* `link` is the reason */
 	TELL_KIND_COUNT
 };
 
 #define TELL_PATH_MAX (2u << 20)
-#define TELL_SMALL    (64u << 10) /* bytes, of a file whose content may come along */
+#define TELL_SMALL    (64u << 10) /* bytes; limit of a file whose content may be sent
+				   * unasked */
 
-/* What stands in front of each, in the order of this machine's bytes; behind it the path
- * and the link.  Content is pieces of 64 KiB at most, each behind its length as 32 bits,
- * after the last a length of 0 and a byte that is 0 if it is whole. */
+/* The header of each item, in this machine's byte order; the path and the link
+ * follow.  Content is sent in pieces of at most 64 KiB, each after its length
+ * as 32 bits; the end is a length of 0 and a byte that is 0 if the content is
+ * whole. */
 struct tell_head {
 	uint32_t kind, flags, mode, mtime_ns;
 	uint64_t size;
@@ -51,51 +54,51 @@ struct tell_head {
 	uint32_t path_len, link_len;
 };
 #define TELL_COVERED 1u	  /* a flag */
-#define TELL_ALONG   2u	  /* another: its content is next, as if it had been asked for */
-#define TELL_ALL     255u /* a kind: there is no more */
+#define TELL_ALONG   2u	  /* a flag: the content follows, as if it had been requested */
+#define TELL_ALL     255u /* a kind: there are no more items */
 
 struct tell_item {
 	enum tell_kind kind;
-	const char *path; /* below the upper; good until the next, as all of it */
+	const char *path; /* below the upper; valid until the next item, like the rest */
 	const char *name; /* its last part */
-	const char *link; /* what it points to */
+	const char *link; /* a link's target */
 	uint32_t mode;	  /* 07777 */
 	uint64_t size;
 	int64_t mtime;
 	uint32_t mtime_ns;
-	bool is_covered; /* a folder, of which nothing is to be seen of the lower one */
+	bool is_covered; /* a folder that hides all of the lower one */
 };
 
 struct tell {
 	struct party party;
-	int fd; /* owned: both ways */
-	bool is_broken; /* by an error of the telling, not of one file */
+	int fd; /* owned: a socket */
+	bool is_broken; /* the stream failed, not only one file */
 	/* Private. */
-	char *text; /* owned: of the item */
-	char *here; /* owned: the folder where we are, "" or "a/b" */
+	char *text; /* owned: path and link of the item */
+	char *here; /* owned: the present folder, "" or "a/b" */
 	struct buffer in;
 	enum { TELL_IDLE, TELL_ASKABLE, TELL_IN_CONTENT } state;
-	uint64_t told; /* items */
+	uint64_t told; /* items so far */
 	size_t depth;
 };
 
-/* `upper` is borrowed.  After a failure too, tell_done() is to be called. */
+/* `upper` is borrowed.  Call tell_done() after a failure too. */
 int tell_begin(struct tell *t, int upper, struct err *e);
-/* Its files belong to ids of these (sandbox/idmap.h); NULL: to one. */
+/* The same for files that belong to mapped ids (sandbox/idmap.h); NULL: to one id. */
 int tell_begin_ranges(struct tell *t, int upper, const struct idmaps *ranges, struct err *e);
 
-/* The same, where content comes along, which is read the same way. */
+/* The same, with small files' content sent unasked; it is read in the same way. */
 int tell_begin_with_content(struct tell *t, int upper, struct err *e);
 
-/* The same for somebody who tells already, at the other end of the socket `fd`, which is
- * taken over. */
+/* The same for a process that sends already, at the other end of the socket
+ * `fd`, which is taken over. */
 void tell_listen(struct tell *t, int fd);
 void tell_done(struct tell *t);
 
-/* 1: *ret is one more.  0: that was all.  -1: the telling is broken. */
+/* 1: *ret is the next item.  0: there are no more.  -1: the stream is broken. */
 int tell_next(struct tell *t, struct tell_item *ret, struct err *e);
 
-/* The next piece of the file that was told last: its length; 0 behind the last.  -1 without
- * t->is_broken: this file cannot be had whole, for it may not be read, or was changed
- * while it was (ERR_BUSY). */
+/* The next piece of the last file: its length; 0 after the last piece.  -1
+ * without t->is_broken: this file has no usable content, because it cannot be
+ * read or changed meanwhile (ERR_BUSY). */
 ssize_t tell_read(struct tell *t, const uint8_t **ret, struct err *e);
