@@ -27,7 +27,7 @@ int config_text(const struct json_at *of, const char *key, const char **ret,
 	return 0;
 }
 
-/* The same, of printable ASCII. */
+/* The same for a text that must be printable ASCII. */
 static int get_word(const struct json_at *of, const char *key, char **ret, struct err *e)
 {
 	const char *text;
@@ -74,7 +74,7 @@ static int get_environment(const struct json_at *of, struct list *ret, struct er
 	return 0;
 }
 
-/* Early dockers wrote relative ones, and meant below the root. */
+/* Early versions of docker wrote relative paths, which meant below the root. */
 static int get_workdir(const struct json_at *of, char **ret, struct err *e)
 {
 	const char *text;
@@ -117,7 +117,8 @@ static int read_platform(const struct json_at *root, struct recipe *r, struct er
 	return 0;
 }
 
-/* RFC 3339, to the second; what is none is 1970, since nothing depends on it. */
+/* The time is RFC 3339, to the second.  An invalid time becomes 1970, since
+ * nothing depends on it. */
 static int read_created(const struct json_at *root, struct recipe *r, struct err *e)
 {
 	struct tm t = { 0 };

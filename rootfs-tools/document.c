@@ -1,4 +1,4 @@
-/* What a document is, and manifests.  For images.h. */
+/* Kinds of documents, and manifests.  For images.h. */
 #include "rootfs-tools/document.h"
 
 #include <stdio.h>
@@ -77,8 +77,8 @@ static int check_schema(const struct json_at *root, struct err *e)
 					  "%llu, and 2 is known", (unsigned long long)version);
 }
 
-/* By what is in it: both a manifest and an index is what lets two readers see two
- * images (CVE-2021-41190). */
+/* A document that looks like both a manifest and an index is refused: two
+ * readers would see two images in it (CVE-2021-41190). */
 static int kind_by_content(const struct json_at *root, enum document_kind *ret,
 			   struct err *e)
 {

@@ -1,5 +1,5 @@
-/* hutch image export: an image as an OCI layout, which anybody can read; with
- * manifest.json beside it docker load can, too. */
+/* hutch image export: writes an image as an OCI layout, with a manifest.json
+ * beside it so that docker load reads it, too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct export {
 	struct digest digest;
 	struct manifest manifest; /* owned */
 	char *media_type;	  /* owned */
-	uint64_t size;		  /* of the manifest */
+	uint64_t size;		  /* the manifest's */
 	char name[REFERENCE_MAX]; /* or "" */
 	char tag[sizeof(((struct reference *)0)->tag)]; /* or "" */
 	bool is_docker;
@@ -62,7 +62,7 @@ static int put_blob(const struct export *x, const struct sink *to, const char *h
 	return sink_blob(to, path, from, (uint64_t)st.st_size, &d, e);
 }
 
-/* In the order of their digests, each once. */
+/* Writes the blobs in the order of their digests, each once. */
 static int put_blobs(const struct export *x, const struct sink *to, struct err *e)
 {
 	const struct manifest *m = &x->manifest;
@@ -97,7 +97,7 @@ static int put_index(const struct export *x, const struct sink *to, struct err *
 	return sink_text(to, "index.json", text, e);
 }
 
-/* As docker since 25 writes it. */
+/* Writes manifest.json as docker 25 and later do. */
 static int put_saved(const struct export *x, const struct sink *to, struct err *e)
 {
 	AUTO_FREE char *text = text_format(
@@ -138,7 +138,7 @@ static int no_output(const char *path, struct err *e)
 	return err_sys(e, "make %.300s", path);
 }
 
-/* Under another name until it is whole. */
+/* The tar has a temporary name until it is complete. */
 static int export_tar(const struct export *x, const char *path, struct err *e)
 {
 	AUTO_FREE char *fresh = text_format("%s.%d.part", path, getpid());
@@ -151,7 +151,8 @@ static int export_tar(const struct export *x, const char *path, struct err *e)
 	if (rc == 0 && (fsync(fd) < 0 || rename(fresh, path) < 0))
 		rc = no_output(path, e);
 	if (rc < 0)
-		(void)unlink(fresh); /* whoever looks sees by its name what it is */
+		(void)unlink(fresh); /* if this fails, the name shows that the file is
+				      * temporary */
 	return rc;
 }
 
@@ -164,7 +165,7 @@ static int export_folder(const struct export *x, const char *path, struct err *e
 	AUTO_CLOSE int fd = open(fresh, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const struct sink to = { .folder = fd, .tar = -1 };
 	int rc = fd < 0 ? no_output(fresh, e) : put_all(x, &to, e);
-	/* In the place of an empty folder, too, and of nothing else. */
+	/* rename(2) also replaces an empty folder, and nothing else. */
 	if (rc == 0 && rename(fresh, path) < 0)
 		rc = no_output(path, e);
 	if (rc < 0)

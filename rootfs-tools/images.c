@@ -14,7 +14,7 @@
 #include "store/recipe.h"
 #include "store/store.h"
 
-/* One reads and decompresses while another writes. */
+/* One worker reads and decompresses while another writes. */
 #define UNPACKERS 2
 
 /* --- unpacking ----------------------------------------------------------------- */
@@ -25,7 +25,7 @@ struct unpacking {
 	const struct list *diff_ids;
 	struct layer_about *abouts; /* owned; one for each layer */
 	struct apart running[UNPACKERS];
-	size_t first, next; /* of the layers that are being unpacked, and behind the last */
+	size_t first, next; /* range of layers that are being unpacked */
 };
 
 static int unpack_layer(void *arg, void *result, struct err *e)
@@ -50,7 +50,7 @@ static int finish_first(struct unpacking *u, struct err *e)
 	return err_in(e, "layer %zu of %zu", layer + 1, u->diff_ids->count);
 }
 
-/* The first error counts; who is at it still is waited for. */
+/* The first error is returned; workers that still run are waited for. */
 static int unpack_all_layers(struct unpacking *u, struct err *e)
 {
 	struct err later;
@@ -133,9 +133,9 @@ static bool has(const struct list *l, const char *text)
 	return false;
 }
 
-/* Of the layers those that are to be mounted.  One that comes again further up, as empty
- * ones do, shows and hides there all that it has, and overlayfs takes none twice; below
- * one that hides all nothing is seen. */
+/* Chooses the layers to be mounted.  overlayfs takes no layer twice; if one
+ * occurs twice, as empty ones do, its upper occurrence alone has the effect of
+ * both.  Layers below an opaque root are not visible. */
 static void choose_lowers(struct unpacking *u, struct recipe *r)
 {
 	struct list upside_down = { 0 };

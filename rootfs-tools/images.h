@@ -1,8 +1,9 @@
-/* images -- what is in the store as blobs becomes an image that can be launched.
+/* images -- makes an image that can be launched of blobs in the store.
  *
- * Formats: OCI image specification 1.1 (image-spec/manifest.md, config.md) and docker's
- * schema 2; schema 1 is refused.  What a document is goes by the mediaType that its
- * descriptor says and by what it has in it, and both must agree (CVE-2021-41190). */
+ * Formats: OCI image specification 1.1 (image-spec/manifest.md, config.md) and
+ * docker's schema 2; schema 1 is refused.  A document's kind is known by the
+ * mediaType of its descriptor and by its content, and both must agree
+ * (CVE-2021-41190). */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -31,13 +32,14 @@ struct manifest {
 	size_t layer_count;
 };
 
-/* Of an index: the manifest for a platform, such as "linux/amd64" or "linux/arm64/v8";
- * NULL: this machine's. */
+/* Which manifest of an index is wanted, such as "linux/amd64" or
+ * "linux/arm64/v8"; a NULL pointer means this machine's. */
 struct platform {
 	char os[32], architecture[32], variant[32];
 };
 
-/* What a document says it is.  Refuses what is neither, or both. */
+/* The kind of a document.  A document that is neither, or looks like both, is
+ * refused. */
 enum document_kind { DOCUMENT_MANIFEST, DOCUMENT_INDEX };
 int document_kind(const char *text, size_t len, const char *media_type,
 		  enum document_kind *ret, struct err *e);
@@ -45,33 +47,34 @@ int document_kind(const char *text, size_t len, const char *media_type,
 int manifest_parse(const char *text, size_t len, struct manifest *ret, struct err *e);
 void manifest_done(struct manifest *m);
 
-/* The descriptor of the one manifest in an index that fits; ERR_NOT_FOUND lists what
- * there is. */
+/* The descriptor of the first manifest in an index for that platform;
+ * ERR_NOT_FOUND lists the platforms that there are. */
 int index_choose(const char *text, size_t len, const struct platform *p,
 		 struct descriptor *ret, struct err *e);
 void platform_here(struct platform *ret);
 int platform_parse(const char *text, struct platform *ret, struct err *e);
 
-/* Of an image that is in the store. */
+/* Reads the manifest of an image in the store. */
 int images_read(const struct store *s, const struct digest *manifest, struct manifest *ret,
 		struct err *e);
 
-/* The manifest, the configuration and all layers are in the store as blobs: unpacks what
- * is not yet, makes the recipe, and names it `r` (NULL: without a name).  The caller
- * holds the store's lock, shared. */
+/* Completes an image whose manifest, configuration and layers are blobs in the
+ * store: unpacks the layers that are not unpacked yet, writes the recipe, and
+ * names the image `r` (NULL: no name).  The caller holds the store's lock,
+ * shared. */
 int images_finish(const struct store *s, const struct digest *manifest,
 		  const struct reference *r, struct err *e);
 
-/* An image made here: `layers` are blobs that are in the store, uncompressed tars or
- * compressed, and diff_ids their tars' digests, as layers_unpack() said, both
- * hexadecimal; `config` is a
- * configuration's JSON without its rootfs, which is added (NULL: "{}" for this machine).
- * Adds both documents as blobs, and finishes it. */
+/* Makes an image.  The layers are blobs in the store, plain or compressed tars;
+ * diff_ids are the tars' digests from layers_unpack(), both hexadecimal, lowest
+ * first.  `config` is a configuration's JSON without its rootfs, which is added
+ * (NULL: "{}" for this machine).  Adds both documents as blobs, and completes
+ * the image. */
 int images_make(const struct store *s, const char *config, const struct list *layer_digests,
 		const struct list *diff_ids, const struct reference *r, struct digest *ret,
 		struct err *e);
 
-/* The same with a whole configuration, which stays as it is. */
+/* The same with a whole configuration, which is not changed. */
 int images_assemble(const struct store *s, const char *config, size_t len,
 		    const struct list *layer_digests, const struct reference *r,
 		    struct digest *ret, struct err *e);

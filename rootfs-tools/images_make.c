@@ -1,5 +1,5 @@
-/* Images that are made here: their two documents, as anybody's would be.  What is the
- * same gives the same bytes, and so the same digest. */
+/* Makes the two documents of an image in the form that every OCI tool reads. 
+ * Equal inputs give equal bytes, and so equal digests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 /* --- text ---------------------------------------------------------------------- */
 
 struct text {
-	char *bytes; /* owned, once it is closed */
+	char *bytes; /* owned, once the stream is closed */
 	size_t len;
 	FILE *to;
 };
@@ -44,7 +44,7 @@ static void print_rootfs(FILE *to, const struct list *diff_ids)
 	(void)fprintf(to, "]}}");
 }
 
-/* The given one's members as they stand, then what it lacks. */
+/* Prints the given configuration's members unchanged, then the missing ones. */
 static void print_config(FILE *to, struct json_at *root, const struct list *diff_ids)
 {
 	struct json_at at = { 0 };
@@ -88,7 +88,8 @@ static int make_config(const char *config, const struct list *diff_ids, struct t
 
 /* --- the manifest -------------------------------------------------------------- */
 
-/* By its first bytes; what is none of these is a tar, or will fail to be unpacked. */
+/* The layer's type by its first bytes.  Any other blob is taken for a tar; if
+ * it is none, unpacking fails. */
 static const char *layer_type(int blob)
 {
 	static const struct {

@@ -1,4 +1,5 @@
-/* hutch image import: what it is that stands at a path, and then how it becomes an image. */
+/* hutch image import: finds out the format of a file or folder, and makes an
+ * image of it. */
 #include "rootfs-tools/import.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static bool is_compressed(int fd)
 	return false;
 }
 
-/* A tar that can be read anywhere: an image's parts, or a root file system itself. */
+/* Imports an uncompressed tar: the parts of an image, or a root file system. */
 static int import_plain(const struct import *i, int *fd, bool *ret_is_root, struct err *e)
 {
 	struct source *from = NULL;
@@ -64,7 +65,7 @@ static int import_plain(const struct import *i, int *fd, bool *ret_is_root, stru
 	return rc;
 }
 
-/* Decompressed, into a file without a name. */
+/* Decompresses into a file that is unlinked at once. */
 static int inflate(const struct import *i, int in, struct err *e)
 {
 	AUTO_FREE char *name = NULL;
@@ -76,7 +77,8 @@ static int inflate(const struct import *i, int in, struct err *e)
 	AUTO_CLOSE int fd = openat(stage, UNPACKED, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		(void)err_sys(e, "make a file in tmp of the store");
-	(void)unlinkat(stage, UNPACKED, 0); /* else: swept away by the next */
+	(void)unlinkat(stage, UNPACKED, 0); /* if this fails, a later sweep removes the
+					     * file */
 	(void)unlinkat(tmp, name, AT_REMOVEDIR);
 	if (fd < 0 || lseek(in, 0, SEEK_SET) < 0 || import_inflate(i->store, in, fd, e) < 0)
 		return -1;
@@ -115,7 +117,8 @@ static int import_folder(const struct import *i, int *fd, struct err *e)
 	return rc;
 }
 
-/* The longest PATH that is there, of PATH or PATH:TAG; both may have colons in them. */
+/* Opens the longest existing PATH in PATH or PATH:TAG; both may have colons in
+ * them. */
 static int open_path(char *path, const char **ret_tag, struct stat *st, struct err *e)
 {
 	AUTO_FREE char *whole = text_copy(path);
@@ -131,7 +134,8 @@ static int open_path(char *path, const char **ret_tag, struct stat *st, struct e
 	}
 	if (fd < 0 || fstat(fd, st) < 0)
 		return err_sys(e, "open %.300s", whole);
-	/* What was cut at a colon of the tag's own is one piece again. */
+	/* If several colons were tried, the tag was cut at its own: this puts
+	 * it together again. */
 	if (*ret_tag)
 		*ret_tag = strcpy(path + strlen(path) + 1, whole + strlen(path) + 1);
 	return fd_take(&fd);

@@ -1,4 +1,4 @@
-/* OCI layouts, and what docker save writes. */
+/* OCI layouts, and archives of docker save. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static bool ends_in(const char *text, const char *end)
 	return len >= more && !strcmp(text + len - more, end);
 }
 
-/* "HEX", "HEX/VERSION", "HEX/layer.tar", "HEX/json", "HEX.json" as docker had it. */
+/* Whether the path is "HEX", "HEX/VERSION", "HEX/layer.tar", "HEX/json" or
+ * "HEX.json", as docker wrote them. */
 static bool is_of_hex(const char *path)
 {
 	const char *rest = path + strspn(path, "0123456789abcdef");
@@ -50,7 +51,7 @@ bool import_is_part(const char *path)
 			return true;
 	if (!strncmp(path, BLOBS, strlen(BLOBS)))
 		return !strchr(path + strlen(BLOBS), '/');
-	/* skopeo writes "HEX.tar" beside them. */
+	/* skopeo writes layers as "HEX.tar" at the top. */
 	return is_of_hex(path) || (ends_in(path, ".tar") && !strchr(path, '/'));
 }
 
@@ -61,7 +62,7 @@ bool import_is_layout(const struct source *from)
 
 int import_name(const struct import *i, const char *says, struct err *e)
 {
-	/* "latest" alone is no name. */
+	/* A tag such as "latest" alone is no whole reference. */
 	bool is_whole = says && (strchr(says, '/') || strchr(says, ':'));
 
 	if (i->name) {
@@ -107,7 +108,7 @@ static int copy_blob(const struct import *i, const struct source *from,
 		return -1;
 	if (!b)
 		return 0;
-	/* One byte more tells that there is more. */
+	/* One byte more is read, which shows that a blob is too long. */
 	int rc = source_copy(from, path, d->size + 1, b, e);
 	if (rc == 0)
 		rc = blob_commit(b, d->size, NULL, e);
@@ -115,7 +116,7 @@ static int copy_blob(const struct import *i, const struct source *from,
 	return rc;
 }
 
-/* From an index to the manifest that it means for this machine. */
+/* Goes from an index to its manifest for this machine. */
 static int descend(const struct source *from, struct descriptor *d, struct err *e)
 {
 	for (int deep = 0; deep < INDEX_DEEP; deep++) {
@@ -166,7 +167,7 @@ int import_layout(const struct import *i, const struct source *from, struct err 
 
 /* --- docker save --------------------------------------------------------------- */
 
-/* One of manifest.json's. */
+/* An entry of manifest.json. */
 struct saved {
 	struct json_at config, tags, layers;
 	bool has_tags;
@@ -184,7 +185,7 @@ static int saved_read(const struct json_at *at, struct saved *ret, struct err *e
 	return ret->has_tags ? json_expect(&ret->tags, JSON_ARRAY, e) : 0;
 }
 
-/* Whether both mean one image: "me/tool" and "docker.io/me/tool:latest". */
+/* Whether two references mean one image: "me/tool" and "docker.io/me/tool:latest". */
 static bool is_same(const char *a, const char *b)
 {
 	char as[REFERENCE_MAX], bs[REFERENCE_MAX];
@@ -199,7 +200,7 @@ static bool is_same(const char *a, const char *b)
 	return !strcmp(as, bs);
 }
 
-/* The name that is the tag, or ends in ":TAG"; with no tag the first one. */
+/* The name that equals the tag, or ends in ":TAG"; without a tag the first name. */
 static int saved_name(const struct saved *s, const char *tag, const char **ret, struct err *e)
 {
 	struct json_at at = { 0 };
@@ -246,7 +247,7 @@ static int saved_choose(const struct json_at *root, const char *tag, struct save
 	return err_remedy(e, "PATH:TAG takes one of them");
 }
 
-/* Layers are tars there, or what a registry would have. */
+/* Adds a layer: a plain tar there, or compressed as in a registry. */
 static int saved_layer(const struct import *i, const struct source *from,
 		       const struct json_at *at, struct list *ret, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* Root file systems: a tar, a folder.  Each becomes an image of one layer. */
+/* Root file systems: a tar or a folder becomes an image of one layer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static int add_all(struct blob *b, int from, uint64_t max, struct err *e)
 	return 0;
 }
 
-/* The blob is a layer: unpacked, it is an image. */
+/* Unpacks the blob as a layer and makes an image of it. */
 static int finish(const struct import *i, const struct digest *blob, struct err *e)
 {
 	struct list blobs = { 0 }, diff_ids = { 0 };
@@ -65,18 +65,18 @@ static int finish(const struct import *i, const struct digest *blob, struct err 
 	return rc;
 }
 
-/* What `work` writes to its standard output's stand-in becomes a blob. */
+/* Runs `work` in a child; its output becomes a blob. */
 struct worker {
 	int (*work)(void *worker, void *result, struct err *e);
 	const struct store *store;
 	int in, out;  /* borrowed */
-	int other;    /* borrowed: the pipe's end that is the reader's alone */
-	uint64_t max; /* of what comes out */
-	void *said;   /* borrowed: for its result */
+	int other;    /* borrowed: the pipe's reading end, which the child closes */
+	uint64_t max; /* limit of the output's bytes */
+	void *said;   /* borrowed: room for the child's result */
 	size_t said_len;
 };
 
-/* The worker's error says more than that of who reads from it. */
+/* If both fail, the child's error is returned: it says more than the reader's. */
 static int collect(struct worker *w, struct blob *b, struct err *e)
 {
 	struct apart a;
@@ -123,7 +123,7 @@ static void work_in_jail(const void *arg, int folder, int in, void *result)
 	(void)inflate_all(in, STDOUT_FILENO, result);
 }
 
-/* As layers are bounded (rootfs-tools/layers.h). */
+/* The same bounds as for layers (rootfs-tools/layers.h). */
 static uint64_t inflated_max(int fd)
 {
 	struct stat st;
@@ -131,7 +131,8 @@ static uint64_t inflated_max(int fd)
 	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size * RATIO_MAX + RATIO_FREE;
 }
 
-/* In a folder of ours, in which it can write nothing. */
+/* Decompresses in a jail whose folder is ours, and in which the jailed process
+ * can write nothing. */
 static int inflate_in(int folder, int in, int out, struct err *e)
 {
 	struct err theirs = { 0 };
@@ -150,11 +151,12 @@ static int inflate_in(int folder, int in, int out, struct err *e)
 	return -1;
 }
 
-/* In the child: or who writes would not see that nobody reads any more. */
+/* In the child: closes the pipe's reading end; with its copy open, the child
+ * would not get EPIPE when the parent stops reading. */
 static void leave_reading(const struct worker *w)
 {
 	if (w->other > 0)
-		(void)close(w->other); /* a copy */
+		(void)close(w->other); /* the child's copy */
 }
 
 static int work_inflate(void *arg, void *result, struct err *e)
@@ -169,7 +171,8 @@ static int work_inflate(void *arg, void *result, struct err *e)
 	if (stage < 0)
 		return -1;
 	int rc = inflate_in(stage, w->in, w->out, e);
-	(void)unlinkat(tmp, name, AT_REMOVEDIR); /* else: swept away by the next */
+	(void)unlinkat(tmp, name, AT_REMOVEDIR); /* if this fails, a later sweep removes
+						  * the folder */
 	return rc;
 }
 
@@ -213,11 +216,14 @@ bool import_has_parts(const struct store *s, int in)
 	own_close(&to);
 	bool has_parts = reads_parts(from);
 	own_close(&from);
-	(void)apart_finish(&a, NULL, 0, NULL); /* it may well not have come to its end */
+	(void)apart_finish(&a, NULL, 0, NULL); /* the child's result does not matter:
+					        * the parent may have stopped reading
+					        * early */
 	return has_parts;
 }
 
-/* Of the forms that layers may have in an image xz's is none. */
+/* xz has no media type for layers in an image, so its content is stored
+ * decompressed. */
 static bool is_xz(int fd)
 {
 	unsigned char begin[6];

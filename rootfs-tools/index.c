@@ -1,4 +1,4 @@
-/* Which of the manifests in an index is meant.  For images.h. */
+/* Chooses one of the manifests in an index.  For images.h. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -21,7 +21,7 @@ void platform_here(struct platform *ret)
 
 	*ret = (struct platform){ .os = "linux" };
 	if (uname(&here) < 0)
-		return; /* it cannot */
+		return; /* uname(2) cannot fail here */
 	(void)snprintf(ret->architecture, sizeof(ret->architecture), "%.31s", here.machine);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(here.machine, known[i].machine))
@@ -29,7 +29,7 @@ void platform_here(struct platform *ret)
 				       known[i].architecture);
 }
 
-/* A part of it, up to a slash or the end; where it ends, or NULL. */
+/* Copies one part, up to a slash or the end; returns the part's end, or NULL. */
 static const char *platform_part(const char *at, char ret[32])
 {
 	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
@@ -58,7 +58,7 @@ int platform_parse(const char *text, struct platform *ret, struct err *e)
 	return 0;
 }
 
-/* What the architecture's first one is called, too. */
+/* The variant, with the architecture's first one made empty: both mean the same. */
 static const char *variant_of(const char *architecture, const char *variant)
 {
 	bool is_first = (!strcmp(architecture, "arm64") && !strcmp(variant, "v8")) ||
@@ -74,7 +74,7 @@ static bool platform_fits(const struct platform *wanted, const struct platform *
 		       variant_of(is->architecture, is->variant));
 }
 
-/* Of an entry of an index; empty where it says none. */
+/* The platform of an entry of an index; empty if the entry has none. */
 static int platform_read(const struct json_at *entry, struct platform *ret, struct err *e)
 {
 	struct json_at at = { 0 }, part = { 0 };
@@ -112,7 +112,7 @@ static const char *annotation(const struct json_at *entry, const char *key)
 	return text;
 }
 
-/* The whole of a name or what stands behind its colon. */
+/* Whether `tag` is the whole name or the part after its colon. */
 static bool is_named(const char *name, const char *tag)
 {
 	const char *colon = name ? strrchr(name, ':') : NULL;
@@ -128,9 +128,10 @@ struct choice {
 	bool any_name;
 	struct descriptor *found;
 	enum { FOUND_NONE, FOUND_UNNAMED, FOUND_FITTING } how;
-	char name[REFERENCE_MAX]; /* of what was found; of several, the first; or "" */
-	bool has_several;	  /* names */
-	char there[300], names[300]; /* what there is, in words */
+	char name[REFERENCE_MAX]; /* the chosen entry's name, or ""; of several names
+				   * the first */
+	bool has_several;	  /* different names */
+	char there[300], names[300]; /* lists for error messages */
 };
 
 static void add_word(char words[300], const char *word)
@@ -140,7 +141,8 @@ static void add_word(char words[300], const char *word)
 	(void)snprintf(words + len, 300 - len, "%s%s", len ? ", " : "", word);
 }
 
-/* Those of an unknown one are no images but what is told about images. */
+/* Lists a platform.  An entry of platform "unknown" is no image but holds
+ * attestations. */
 static void remember(struct choice *c, const struct platform *is)
 {
 	char text[100];
@@ -151,7 +153,7 @@ static void remember(struct choice *c, const struct platform *is)
 		add_word(c->there, text);
 }
 
-/* Whether the entry is called as is wanted; keeps its name. */
+/* Whether the entry has the wanted name; keeps the name. */
 static bool fits_tag(struct choice *c, const struct json_at *entry)
 {
 	const char *name = annotation(entry, INDEX_NAME);

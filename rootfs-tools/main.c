@@ -29,7 +29,7 @@ static const struct verb {
 	{ "quota", "how large the store is, and may become", image_quota_main },
 	{ "verify", "look whether all that is there is what it is called", image_verify_main },
 	{ "help", "print this", help_main },
-	/* Of hutch itself. */
+	/* Run by hutch itself, not by people. */
 	{ "launch-pull", NULL, image_launch_pull_main },
 	{ "launch-ranged", NULL, image_launch_ranged_main },
 	{ "snapshot", NULL, image_snapshot_main },

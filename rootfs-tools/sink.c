@@ -21,7 +21,7 @@ static int write_to(int fd, const void *data, size_t len, struct err *e)
 	return io_write_all(fd, data, len) < 0 ? err_sys(e, "write the image") : 0;
 }
 
-/* The header of a file or folder. */
+/* Writes the tar header of a file or folder. */
 static int begin(const struct sink *s, enum tar_type type, const char *path, uint64_t size,
 		 struct err *e)
 {
@@ -52,7 +52,8 @@ int sink_folder(const struct sink *s, const char *path, struct err *e)
 	return 0;
 }
 
-/* Of a folder's: open.  Of the tar: the descriptor itself, again. */
+/* Opens a descriptor to write the file's content to: a new file, or a copy of
+ * the tar's descriptor. */
 static int open_file(const struct sink *s, const char *path, uint64_t size, struct err *e)
 {
 	int fd;

@@ -1,9 +1,10 @@
-/* sink -- where an export's files go: a folder, or a tar.
+/* sink -- writes the files of an export into a folder or a tar.
  *
- *	sink_folder / sink_text / sink_blob	in the order in which they are to be there
- *	sink_end				all is written
+ *	sink_folder / sink_text / sink_blob	add a folder or file, in the tar's order
+ *	sink_end				completes the tar
  *
- * What is the same gives the same bytes: files belong to root, are of 1970 and 0644. */
+ * Equal content gives equal bytes: files belong to root, are of 1970 and have mode
+ * 0644. */
 #pragma once
 #include <stdint.h>
 
@@ -11,7 +12,7 @@
 
 struct err;
 
-/* One of both is -1; borrowed. */
+/* One of the two is -1; borrowed. */
 struct sink {
 	int folder, tar;
 };
@@ -19,7 +20,7 @@ struct sink {
 int sink_folder(const struct sink *s, const char *path, struct err *e);
 int sink_text(const struct sink *s, const char *path, const char *text, struct err *e);
 
-/* `size` bytes of `from`, which must have that digest. */
+/* Adds `size` bytes of `from`, which must have that digest. */
 int sink_blob(const struct sink *s, const char *path, int from, uint64_t size,
 	      const struct digest *d, struct err *e);
 int sink_end(const struct sink *s, struct err *e);

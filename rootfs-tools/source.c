@@ -18,7 +18,7 @@
 
 #define PIECE	  (256u << 10)
 #define FILES_MAX 20000
-#define PATHS_MAX (8u << 20) /* bytes of all of them */
+#define PATHS_MAX (8u << 20) /* limit of all paths together */
 
 struct file {
 	char *path, *link; /* owned; link: NULL for a file */
@@ -80,7 +80,7 @@ static int add_file(struct source *s, const struct entries *t, const char *path,
 	return 0;
 }
 
-/* 1: all were ours. */
+/* 1: all paths were accepted by is_ours(). */
 static int index_tar(struct source *s, bool (*is_ours)(const char *path), struct err *e)
 {
 	struct entries t;
@@ -129,8 +129,9 @@ static const struct file *find(const struct source *s, const char *path)
 	return NULL;
 }
 
-/* docker save had "../HEX/layer.tar" for a layer that is there twice: beside the folder
- * that the link is in.  A hard link names the other as the archive does. */
+/* For a layer that is there twice, docker save had a symbolic link
+ * "../HEX/layer.tar", relative to the link's folder.  A hard link names its
+ * target from the archive's root. */
 static const struct file *find_content(const struct source *s, const char *path)
 {
 	const struct file *f = find(s, path);
@@ -147,7 +148,7 @@ static int no_file(const char *path, struct err *e)
 	return err_set(e, ERR_NOT_FOUND, "%.200s is not in it", path);
 }
 
-/* Where the content begins, and how long it is. */
+/* Finds the offset and the size of a file's content. */
 static int open_file(const struct source *s, const char *path, struct file *ret, int *ret_fd,
 		     struct err *e)
 {
@@ -179,7 +180,7 @@ bool source_has(const struct source *s, const char *path)
 	return open_file(s, path, &f, &fd, NULL) == 0;
 }
 
-/* At most `len` bytes; 0 at the end. */
+/* Reads at most `len` bytes; 0 at the end. */
 static ssize_t read_at(int fd, void *to, size_t len, uint64_t at)
 {
 	ssize_t n;
@@ -234,7 +235,7 @@ int source_copy(const struct source *s, const char *path, uint64_t max, struct b
 		if (n < 0)
 			return err_sys(e, "read %.200s", path);
 		if (n == 0)
-			break; /* it became shorter; the digest will tell */
+			break; /* the file became shorter; the digest will not match */
 		if (blob_add(to, piece, (size_t)n, e) < 0)
 			return -1;
 	}
