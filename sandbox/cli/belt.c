@@ -8,7 +8,7 @@
 #include "base/own.h"
 
 #define PIPE_BYTES (512 << 10)
-/* Before others get their turn. */
+/* splices before the caller's loop goes on */
 #define TURNS 16
 
 void belt_init(struct belt *b)
@@ -21,7 +21,8 @@ void belt_begin(struct belt *b, int in, int out, int64_t now)
 	*b = (struct belt){ .in = in, .out = out, .moved_ms = now };
 	(void)fcntl(in, F_SETFL, O_NONBLOCK); /* valid arguments */
 	(void)fcntl(out, F_SETFL, O_NONBLOCK);
-	/* Fewer turns for the same bytes.  Beyond the user's share of pipes it fails. */
+	/* A larger pipe needs fewer turns.  The call fails if the user's share
+	 * of pipe memory is used up. */
 	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES);
 	(void)fcntl(out, F_SETPIPE_SZ, PIPE_BYTES);
 }
@@ -37,8 +38,9 @@ void belt_done(struct belt *b)
 	own_close(&b->out);
 }
 
-/* While the reader is waited for, the writer's end says nothing: a pipe that was closed is
- * readable for ever.  The reader's end tells of its closing in any case. */
+/* While the belt waits for the reader, the writer's end is not polled: a pipe
+ * that its writer has closed is always readable.  The reader's end reports its
+ * own closing in any case. */
 void belt_watch(const struct belt *b, struct pollfd *fds)
 {
 	fds[0] = (struct pollfd){ .fd = b->is_full ? -1 : b->in, .events = POLLIN };
@@ -52,7 +54,7 @@ static bool has_bytes(int fd)
 	return ioctl(fd, FIONREAD, &count) == 0 && count > 0;
 }
 
-/* False: no more for now. */
+/* False: no more bytes can be moved now. */
 static bool hand_on(struct belt *b, int64_t now)
 {
 	ssize_t n = splice(b->in, NULL, b->out, NULL, PIPE_BYTES, SPLICE_F_NONBLOCK);
@@ -65,7 +67,7 @@ static bool hand_on(struct belt *b, int64_t now)
 	}
 	b->moved_ms = now;
 	b->is_full = false;
-	if (n <= 0) /* the end; or, EPIPE, nobody reads */
+	if (n <= 0) /* 0: the writer's end; EPIPE: the reader is gone */
 		belt_done(b);
 	return n > 0;
 }
@@ -79,6 +81,6 @@ void belt_serve(struct belt *b, const struct pollfd *fds, int64_t now)
 	if (b->in < 0 || !(fds[0].revents || fds[1].revents))
 		return;
 	for (int i = 0; i < TURNS && hand_on(b, now); i++) {
-		/* once more */
+		/* more bytes may be ready */
 	}
 }

@@ -1,13 +1,13 @@
-/* belt -- hands a tar on from one pipe to another, so that whoever waits for both sides of
- * a copy knows which of them keeps the other waiting, and since when.
+/* belt -- moves a tar from one pipe to another, and knows which of the two sides keeps
+ * the other one waiting, and since when.
  *
- *	belt_init		with the reading end of one pipe, the writing end of the other
+ *	belt_begin		with one pipe's reading end, the other's writing end
  *	in a loop: belt_watch, poll(2), belt_serve
  *	belt_done
  *
- * Bytes stay in the kernel (splice(2)).  When the writer has closed its end and all has
- * been handed on, or the reader has closed its own, the belt closes both, and the other
- * side sees that as it would see it of one pipe.
+ * Bytes stay in the kernel (splice(2)).  When the writer has closed its end and all bytes
+ * have been moved, or when the reader has closed its end, the belt closes both pipes; the
+ * other side then sees what it would see with a single pipe.
  *
  * `now` is in ms of clock.h.  The caller ignores SIGPIPE. */
 #pragma once
@@ -16,21 +16,21 @@
 
 struct pollfd;
 
-/* Of an array for poll(2). */
+/* The length of an array for poll(2). */
 #define BELT_FDS 2
 
 struct belt {
-	int in, out;	  /* owned; -1 both: it has come to its end */
-	bool is_full;	  /* the reader is waited for, else the writer */
-	int64_t moved_ms; /* when something last moved, or it began, or ended */
+	int in, out;	  /* owned; both -1: the belt has ended */
+	bool is_full;	  /* the belt waits for the reader; false: for the writer */
+	int64_t moved_ms; /* when the last bytes moved, or the belt began or ended */
 };
 
-/* The belt of nothing. */
+/* A belt without pipes, which has ended. */
 void belt_init(struct belt *b);
-/* Takes over both, which from here on do not block. */
+/* Takes over both descriptors, and sets O_NONBLOCK. */
 void belt_begin(struct belt *b, int in, int out, int64_t now);
 void belt_watch(const struct belt *b, struct pollfd *fds);
-/* Hands on what is there, and not for long. */
+/* Moves bytes that are ready, for a bounded time. */
 void belt_serve(struct belt *b, const struct pollfd *fds, int64_t now);
 bool belt_has_ended(const struct belt *b);
 void belt_done(struct belt *b);

@@ -36,7 +36,8 @@ static char *params_of(const struct courier *c)
 			   name ? name : "");
 }
 
-/* With the descriptors: whatever happens, only the inside has them then. */
+/* Sends the request with the descriptors.  This process closes its own copies,
+ * so only the inside holds them. */
 static int start(struct courier *c, struct client *client, struct err *e)
 {
 	AUTO_FREE char *params = params_of(c);
@@ -119,7 +120,7 @@ void courier_do(void *arg, int leash, struct outcome *o)
 	    (c->name && check_text(c->name, &o->error) < 0) ||
 	    identity_become_client(&o->error) < 0)
 		return;
-	/* A change of ids clears it (prctl(2)). */
+	/* A change of ids clears PDEATHSIG (prctl(2)). */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (client_open(&client, c->sandbox, &o->error) < 0)
 		return;
@@ -128,7 +129,7 @@ void courier_do(void *arg, int leash, struct outcome *o)
 	client_done(&client);
 }
 
-/* It has ended in the meantime: that is no pause. */
+/* A sandbox that has ended meanwhile is not paused. */
 static void look(void *arg, int leash, struct outcome *o)
 {
 	struct registry_item item;

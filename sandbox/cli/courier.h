@@ -1,24 +1,25 @@
-/* courier -- asks a sandbox to pack or unpack (copy.out, copy.in of docs/control.md) and
- * waits for the end of that.
+/* courier -- asks a sandbox to pack or unpack (copy.out, copy.in of
+ * docs/control.md) and waits until it is done.
  *
- * A process of its own (party.h): it may be another user than the one whose files are
- * copied, since root's sandboxes are somebody else's. */
+ * A courier is a process of its own (party.h): with root's sandboxes, which
+ * belong to another user, it has to become that user, while the files to be
+ * copied are root's. */
 #pragma once
 #include <stdbool.h>
 
 struct outcome;
 
 struct courier {
-	const char *sandbox; /* these are borrowed */
+	const char *sandbox; /* borrowed, like the two below */
 	const char *path;
-	const char *name; /* of copy.in; may be NULL */
+	const char *name; /* for copy.in; may be NULL */
 	bool packs;	  /* copy.out, else copy.in */
 	bool follows;
-	int tar;    /* the pipe's end that goes in; is closed then */
-	int sentences; /* and the one for what the inside says */
+	int tar;    /* the pipe's end for the inside; closed once it is sent */
+	int sentences; /* the writing end for the inside's messages */
 };
 
-/* Whether this sandbox is paused, asked by a process of its own for the same reason. */
+/* Whether the sandbox is paused.  A process of its own asks, for the same reason. */
 bool courier_sees_pause(const char *sandbox);
 
 /* The work of a party; `arg` is a struct courier. */

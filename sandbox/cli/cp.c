@@ -1,9 +1,11 @@
-/* hutch cp: files from this host into a sandbox, out of it, or from one to another.
+/* hutch cp: copies files from this host into a sandbox, out of one, or between
+ * two.
  *
- * A tar goes through two pipes with a belt between them.  Two processes hold their other
- * ends: whoever writes it and whoever reads it, each a courier that asks a sandbox or a
- * porter on this host.  This one hands the tar on, waits for both and for signals, and puts
- * what came where it belongs.  A sandbox that lets everybody wait has so much time. */
+ * A tar goes through two pipes with a belt (belt.h) between them.  A child
+ * process writes it, and another one reads it: each is a courier, which asks a
+ * sandbox, or a porter on this host.  The parent moves the tar, waits for both
+ * children and for signals, and renames the copied files to their place.  A
+ * sandbox that keeps the copy waiting has a time limit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,20 +45,20 @@
 
 enum end_kind { END_HOST, END_BOX, END_STREAM };
 
-/* A word: PATH, NAME:PATH or -. */
+/* An operand: PATH, NAME:PATH or -. */
 struct end {
 	enum end_kind kind;
 	char *box;  /* owned */
 	char *path; /* owned */
-	char *name; /* owned: what it is called at the other end; NULL: the content of a
-		     * folder, which has none */
-	bool is_folder; /* so its word says */
+	char *name; /* owned: its name in the copy; NULL: the content of a folder, which
+		     * has no name */
+	bool is_folder; /* the operand ends with a slash */
 };
 
 struct wish {
 	bool follows, is_quiet;
 	uint64_t size_max;
-	int64_t idle_ms; /* 0: a sandbox is waited for without end */
+	int64_t idle_ms; /* 0: no time limit for a sandbox */
 	struct end *from; /* owned */
 	size_t from_count;
 	struct end to;
@@ -69,7 +71,8 @@ static void end_done(struct end *x)
 	free(x->name);
 }
 
-/* As docker: a path of this host that has a colon is written ./a:b. */
+/* The length of the sandbox's name, or 0.  As in docker, a host path with a
+ * colon is written ./a:b. */
 static size_t box_len(const char *word)
 {
 	const size_t len = strcspn(word, ":/");
@@ -77,7 +80,7 @@ static size_t box_len(const char *word)
 	return word[len] == ':' && word[0] != '.' ? len : 0;
 }
 
-/* The last of a path's names, if it is one. */
+/* Sets the name to the path's last part, unless that is "." or "..". */
 static void set_name(struct end *x)
 {
 	AUTO_FREE char *path = text_copy(x->path);
@@ -117,8 +120,8 @@ enum { WRITER, READER, SIDES };
 
 struct copy {
 	const struct wish *wish;
-	const struct end *ends[SIDES]; /* where it comes from, and goes to */
-	char *paths[SIDES];	       /* owned: of a sandbox, as it is asked for */
+	const struct end *ends[SIDES]; /* the copy's source and destination */
+	char *paths[SIDES];	       /* owned: the paths that sandboxes are asked for */
 	struct landing landing;
 	struct courier couriers[SIDES];
 	union {
@@ -129,11 +132,11 @@ struct copy {
 	struct belt belt;
 	struct party parties[SIDES];
 	struct hearing hearings[SIDES];
-	bool is_late; /* one of them is given up: */
+	bool is_late; /* the side `late` has exceeded its time */
 	int late;
 };
 
-/* What is packed on this host must be there before anybody is asked for anything. */
+/* A missing source on this host is reported before any sandbox is asked. */
 static int check_source(const struct copy *c, struct err *e)
 {
 	const struct end *from = c->ends[WRITER];
@@ -156,7 +159,7 @@ static int open_landing(struct copy *c, struct err *e)
 				    : 0;
 }
 
-/* What the sandboxes are asked for. */
+/* Sets the paths for the sandboxes' requests. */
 static void choose_paths(struct copy *c)
 {
 	const struct end *from = c->ends[WRITER], *to = c->ends[READER];
@@ -213,7 +216,7 @@ static void set_unpack(struct copy *c, int tar, struct work *w)
 	w->fds[w->fd_count++] = c->landing.folder;
 }
 
-/* The child's ends close on return. */
+/* The caller closes its copies of the child's descriptors on return. */
 static int start_side(struct copy *c, int side, int tar, struct err *e)
 {
 	struct work w = { .fds = { tar }, .fd_count = 1 };
@@ -273,7 +276,7 @@ static int fatal_signal(int signals)
 	return 0;
 }
 
-/* Which side has to do something next. */
+/* The side that has to act next. */
 static int awaited(const struct copy *c)
 {
 	if (!belt_has_ended(&c->belt))
@@ -281,8 +284,8 @@ static int awaited(const struct copy *c)
 	return c->parties[WRITER].pid ? WRITER : READER;
 }
 
-/* When a sandbox that is waited for is late; 0: never.  Whoever reads or writes on this
- * host has all the time there is. */
+/* The time when the awaited sandbox is late; 0: never.  The host's side has no
+ * time limit. */
 static int64_t due(const struct copy *c)
 {
 	const int side = awaited(c);
@@ -292,7 +295,7 @@ static int64_t due(const struct copy *c)
 	return is_box && c->wish->idle_ms ? c->belt.moved_ms + c->wish->idle_ms : 0;
 }
 
-/* A sandbox that is paused is not late, and has all its time again afterwards. */
+/* A paused sandbox is not late, and gets its whole time again when it goes on. */
 static void look_at_time(struct copy *c, int64_t now)
 {
 	if (!clock_is_due(due(c), now))
@@ -326,7 +329,7 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 	}
 }
 
-/* 0, or the signal that ends this. */
+/* One turn of the loop.  0, or the signal that ends the copy. */
 static int turn(struct copy *c, int signals)
 {
 	struct pollfd w[WATCHED];
@@ -340,7 +343,8 @@ static int turn(struct copy *c, int signals)
 	return w[SIGNALS].revents ? fatal_signal(signals) : 0;
 }
 
-/* Until both have ended, or one is late: 0; or the signal that ends this. */
+/* Waits until both sides have ended, or one is late.  0, or the signal that
+ * ends the copy. */
 static int wait_for_both(struct copy *c, int signals)
 {
 	int signo = 0;
@@ -359,8 +363,9 @@ static const struct outcome *failure_of(const struct copy *c, int side)
 	return o->error.kind == ERR_NONE ? NULL : o;
 }
 
-/* When one gives up, the other one fails for want of it.  Who writes the tar is the
- * cause, unless nobody read it any more: then its reader is, or had seen its end. */
+/* If one side fails, the other one usually fails because of it.  The writer's
+ * error is the cause, unless it found the pipe closed: then the reader's is, if
+ * the reader failed. */
 static int cause_of(const struct copy *c)
 {
 	const struct outcome *writer = failure_of(c, WRITER);
@@ -404,7 +409,7 @@ static void tell_note(uint64_t count, const char *one, const char *many, const c
 			      count == 1 ? one : many, shown, count == 1 ? "" : ", ...");
 }
 
-/* Counts that a jail told are as foreign as what it unpacked. */
+/* The jail's counts and names are not trusted, since it read foreign bytes. */
 static void tell_notes(const struct copy *c)
 {
 	const struct outcome *in = &c->parties[WRITER].outcome;
@@ -463,7 +468,8 @@ static void copy_init(struct copy *c, const struct wish *w, const struct end *fr
 	}
 }
 
-/* Nobody is left who could write to the landing when that goes. */
+/* The parties end first, so no process can write to the landing when it is
+ * removed. */
 static void copy_done(struct copy *c)
 {
 	belt_done(&c->belt);
@@ -475,7 +481,7 @@ static void copy_done(struct copy *c)
 	landing_done(&c->landing);
 }
 
-/* The exit code; 128 and more: of a signal. */
+/* Returns the exit code; 128 and more is a signal's. */
 static int copy_one(const struct wish *w, const struct end *from, int signals)
 {
 	struct copy c;
@@ -519,7 +525,7 @@ static int check_pair(const struct wish *w, const struct end *from, struct err *
 	return 0;
 }
 
-/* One that fails does not hold up the others; a signal does. */
+/* After a failed copy the others go on; after a signal they do not. */
 static int copy_each(const struct wish *w, int signals)
 {
 	int code = 0;
@@ -570,7 +576,7 @@ static int copy_all(struct wish *w, char **words, const char *size, const char *
 	struct err e;
 	int signals = -1, code = EXIT_HUTCH;
 
-	(void)signal(SIGPIPE, SIG_IGN); /* an error tells more */
+	(void)signal(SIGPIPE, SIG_IGN); /* write(2) then fails with EPIPE */
 	if (read_size(size, &w->size_max, &e) == 0 && read_idle(idle, &w->idle_ms, &e) == 0 &&
 	    read_words(w, words, &e) == 0)
 		signals = supervise_signals(&e);

@@ -11,7 +11,7 @@
 #include "base/visible.h"
 
 #define STEP 4096
-/* Whoever prints on and on is not heard out at the end. */
+/* bounds the last reading, since a message stream may never end */
 #define STEPS_AT_END 64
 
 void hearing_init(struct hearing *h)
@@ -50,7 +50,7 @@ static void take_line(struct hearing *h)
 	h->len = 0;
 }
 
-/* Bytes; 0: none now, or none any more. */
+/* Reads once; the number of bytes, or 0: none now, or the end. */
 static size_t listen_once(struct hearing *h)
 {
 	char bytes[STEP];

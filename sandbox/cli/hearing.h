@@ -1,7 +1,9 @@
-/* hearing -- what the inside says about a copy: a sentence a line, each one foreign.
+/* hearing -- the messages of the inside about a copy: a sentence on each line,
+ * none trusted.
  *
- * Notes are told as they come, made safe for a terminal, and counted beyond the first
- * few.  The last sentence is held back: of a copy that failed it is the reason. */
+ * Notes are printed as they come, made safe for a terminal; after the first few
+ * they are only counted.  The last sentence is held back: if the copy fails it
+ * is the reason. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,20 +15,21 @@ struct err;
 #define HEARING_TOLD_MAX 10
 
 struct hearing {
-	int fd;		 /* owned; poll(2) it; -1: nothing comes any more */
+	int fd;		 /* owned; for poll(2); -1: the end was reached */
 	const char *who; /* borrowed: the sandbox */
-	char line[HEARING_LINE_MAX + 1]; /* as far as it has come; the rest is dropped */
+	char line[HEARING_LINE_MAX + 1]; /* the present line so far; a longer line is
+					  * cut */
 	size_t len;
 	char *last; /* owned; NULL: none */
-	uint64_t count; /* notes that there were */
+	uint64_t count; /* notes so far */
 };
 
 void hearing_init(struct hearing *h);
-/* Returns the end that goes inside, the caller's; -1. */
+/* Returns the writing end, for the inside; the caller closes it.  -1 on failure. */
 int hearing_open(struct hearing *h, const char *who, struct err *e);
-/* Takes what is there, without waiting, and not much of it at once. */
+/* Reads once, without waiting. */
 void hearing_listen(struct hearing *h);
-/* Takes the rest.  `has_failed`: the last sentence is no note. */
+/* Reads the rest.  `has_failed`: the last sentence is the reason, not a note. */
 void hearing_end(struct hearing *h, bool has_failed);
 /* After a failure: the reason, allocated, or NULL. */
 char *hearing_last(const struct hearing *h);

@@ -26,9 +26,9 @@ void landing_init(struct landing *l)
 
 /* --- whose ---------------------------------------------------------------------- */
 
-/* Root would pass every check on the way, and whoever owns the folder could put links
- * there.  So it looks at files as that user does, from here on; what it may do to
- * processes stays. */
+/* As root every permission check on the path would pass, and the folder's owner
+ * could put links there.  So from here on root accesses files with the owner's
+ * fsuid and fsgid; its rights over processes stay. */
 static int become_owner(struct landing *l, int folder, struct err *e)
 {
 	struct stat st;
@@ -43,7 +43,8 @@ static int become_owner(struct landing *l, int folder, struct err *e)
 		return 0;
 	if (setgroups(0, NULL) < 0)
 		return err_sys(e, "drop supplementary groups");
-	(void)setfsgid(st.st_gid); /* they say nothing; the next lines look */
+	(void)setfsgid(st.st_gid); /* no error is returned, so the next calls check the
+				    * result */
 	(void)setfsuid(st.st_uid);
 	if (setfsgid((gid_t)-1) != (int)st.st_gid || setfsuid((uid_t)-1) != (int)st.st_uid) {
 		errno = EPERM;
@@ -62,7 +63,8 @@ static bool is_folder_at(int at, const char *name, int flags)
 	return fstatat(at, name, &st, flags) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* "a/b/" is b in a; "/", "." and ".." have no name.  Allocated. */
+/* The path without slashes at its end, allocated.  "a/b/" is b in a; "/", "."
+ * and ".." have no name. */
 static char *without_slashes(const char *path)
 {
 	char *copy = text_copy(path);
@@ -73,7 +75,7 @@ static char *without_slashes(const char *path)
 	return copy;
 }
 
-/* Opens the folder that `path` is in, and keeps its last name. */
+/* Opens the parent folder of `path`, and keeps the last name. */
 static int open_above(struct landing *l, const char *path, struct err *e)
 {
 	AUTO_FREE char *above = without_slashes(path);
@@ -97,7 +99,7 @@ static int open_as_folder(struct landing *l, const char *path, const char *name,
 	return l->above < 0 ? err_sys(e, "open the folder %.200s", path) : 0;
 }
 
-/* Files go into a folder that is there. */
+/* The copy goes into an existing folder. */
 static int merge(struct landing *l, int folder, struct err *e)
 {
 	l->folder = folder;
@@ -125,7 +127,8 @@ static int make_stage(struct landing *l, struct err *e)
 	return l->stage_fd < 0 ? err_sys(e, "open a folder that was just made") : 0;
 }
 
-/* What has no name of its own goes into a folder that gets one. */
+/* Makes the fresh folder.  A copy without a name of its own goes into a
+ * subfolder, which gets the name later. */
 static int stage(struct landing *l, bool has_name, struct err *e)
 {
 	if (make_stage(l, e) < 0)
@@ -144,7 +147,7 @@ static bool has_slash(const char *path)
 	return len > 0 && path[len - 1] == '/';
 }
 
-/* Of one thing with a name: into the folder `path`, or as it. */
+/* For a named file or folder: `path` is the folder for it, or its new name. */
 static int open_named(struct landing *l, const char *path, const char *name, bool is_folder,
 		      struct err *e)
 {
@@ -158,7 +161,7 @@ static int open_named(struct landing *l, const char *path, const char *name, boo
 	return stage(l, true, e);
 }
 
-/* Of files without one. */
+/* For files without a common name. */
 static int open_content(struct landing *l, const char *path, struct err *e)
 {
 	int folder = open(path, FOLDER);
@@ -191,7 +194,8 @@ static int rename_staged(const struct landing *l)
 	return renameat(l->stage_fd, l->name, l->above, l->name);
 }
 
-/* A folder that its owner may not write to can't be moved: its ".." is a part of it. */
+/* rename(2) of a folder changes its "..", so its owner must be able to write to
+ * it. */
 static int rename_closed(const struct landing *l)
 {
 	struct stat st;

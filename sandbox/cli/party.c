@@ -30,7 +30,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* An end of a pipe that is held here by mistake would keep its reader waiting. */
+/* Closes all descriptors that the work does not need.  A pipe's writing end
+ * that stayed open here would keep the pipe's reader waiting. */
 static void close_others(const struct work *work, int result, int leash)
 {
 	int kept[PARTY_FDS_MAX + 2];
@@ -45,7 +46,8 @@ static void close_others(const struct work *work, int result, int leash)
 		if (kept[i] < (int)first)
 			continue;
 		if (kept[i] > (int)first)
-			(void)sys_close_range(first, (unsigned)kept[i] - 1, 0); /* 5.9 */
+			(void)sys_close_range(first, (unsigned)kept[i] - 1, 0); /* since
+										 * 5.9 */
 		first = (unsigned)kept[i] + 1;
 	}
 	(void)sys_close_range(first, ~0u, 0);
@@ -59,9 +61,10 @@ static _Noreturn void serve(const struct work *work, int result, int leash, pid_
 	if (getppid() != parent)
 		_exit(0);
 	close_others(work, result, leash);
-	(void)signal(SIGPIPE, SIG_IGN); /* an error tells more */
+	(void)signal(SIGPIPE, SIG_IGN); /* write(2) then fails with EPIPE */
 	work->do_it(work->arg, leash, &o);
-	(void)io_write_all(result, &o, sizeof(o)); /* else: silence says so */
+	(void)io_write_all(result, &o, sizeof(o)); /* if this fails, the parent reports
+						    * the missing result */
 	_exit(0);
 }
 
@@ -94,7 +97,7 @@ int party_start(struct party *p, const struct work *work, struct err *e)
 static void wait_for(pid_t pid, int *ret_status)
 {
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
-		/* once more */
+		/* EINTR: wait again */
 	}
 }
 
@@ -120,7 +123,7 @@ void party_collect(struct party *p)
 	p->pid = 0;
 	if (n != sizeof(*o))
 		return explain_silence(o, status);
-	/* A jail's may be anybody's. */
+	/* The outcome may come from a jail, so it is not trusted. */
 	if (o->error.kind != ERR_NONE)
 		err_sanitize(&o->error);
 	o->first[sizeof(o->first) - 1] = '\0';
@@ -134,9 +137,10 @@ void party_done(struct party *p)
 		(void)kill(p->pid, SIGKILL);
 		wait_for(p->pid, NULL);
 	}
-	/* Its own children die of its death, and hold this until they have. */
+	/* The child's own children hold the leash and die with it: the end of
+	 * the leash means that all are gone. */
 	while (p->leash >= 0 && io_read_full(p->leash, rest, sizeof(rest)) > 0) {
-		/* nobody has anything to say here */
+		/* bytes on the leash have no meaning */
 	}
 	own_close(&p->leash);
 	own_close(&p->result);

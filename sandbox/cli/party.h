@@ -1,11 +1,11 @@
-/* party -- one of the processes that carry a copy, and what came of its work.
+/* party -- one of the processes that carry out a copy, and the outcome of its work.
  *
- *	party_start		a child that works, and ends with the caller
+ *	party_start		forks a child that does the work and dies with the caller
  *	poll(2) on `result`, then party_collect
- *	party_done		ends it, if it has not ended
+ *	party_done		kills the child if it has not ended
  *
- * A copy has two: they block in reading and writing, each at its own end of a pipe,
- * and when one gives up the other sees that pipe closed. */
+ * A copy has two parties: each blocks in reading or writing at its own end of a pipe, and
+ * when one gives up the other sees that pipe closed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,33 +17,37 @@
 #define PARTY_FDS_MAX 4
 
 struct outcome {
-	struct err error;    /* kind ERR_NONE: it is done */
-	bool is_inside;	     /* the error is the inside's, which has said more (courier.h) */
-	bool is_closed;	     /* whoever was to read had gone: the other one's error counts */
+	struct err error;    /* kind ERR_NONE: success */
+	bool is_inside;	     /* the error is the inside's, which has sent the reason as
+			      * a message (courier.h) */
+	bool is_closed;	     /* the pipe's reader had gone: the other party's error
+			      * counts */
 	uint64_t entries, bytes, left_out, links_out;
-	char first[160]; /* of what was left out, and why; or of the links */
+	char first[160]; /* the first file left out, and why; or the first link out */
 };
 
 struct party {
-	pid_t pid;  /* 0: none */
-	int result; /* owned; -1: none, or it was collected */
-	int leash;  /* owned: at its end when nobody is left who works for it */
+	pid_t pid;  /* 0: no child */
+	int result; /* owned; -1: no child, or its outcome was collected */
+	int leash;  /* owned: reads as ended once the child and its own children are
+		     * gone */
 	struct outcome outcome;
 };
 
 struct work {
-	/* What it is to do.  Whoever works for it holds `leash` open, as it does. */
+	/* The work.  Each process that the child starts must hold `leash` open,
+	 * as the child does. */
 	void (*do_it)(void *arg, int leash, struct outcome *o);
 	void *arg;
-	int fds[PARTY_FDS_MAX]; /* borrowed: all that it keeps of descriptors above 2; */
-	size_t fd_count;	/* the numbers stay */
+	int fds[PARTY_FDS_MAX]; /* borrowed: the only descriptors above 2 that */
+	size_t fd_count;	/* the child keeps, under the same numbers */
 };
 
 void party_init(struct party *p);
-/* Signals that the caller has blocked stay so in the child: it ends with the caller, or
- * when it is killed. */
+/* Signals that the caller has blocked stay blocked in the child, which ends
+ * with the caller, or when it is killed. */
 int party_start(struct party *p, const struct work *work, struct err *e);
-/* To be called when `result` can be read.  Its outcome, checked, is there then. */
+/* Call it when `result` is readable.  Sets `outcome`, whose values are checked. */
 void party_collect(struct party *p);
-/* Kills it, and waits until nobody who works for it is left. */
+/* Kills the child, and waits until it and its own children are gone. */
 void party_done(struct party *p);

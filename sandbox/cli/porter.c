@@ -53,7 +53,7 @@ static void on_link_out(void *who, const char *path, const char *to)
 	remember(who, path, to);
 }
 
-/* In the jail. */
+/* Runs in the jail. */
 static void unpack(const void *arg, int folder, int in, void *result)
 {
 	const struct porter_unpack *w = arg;

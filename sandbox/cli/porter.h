@@ -1,5 +1,5 @@
-/* porter -- this host's end of a copy: the works of a party (party.h) that pack, unpack
- * or hand on a tar. */
+/* porter -- this host's side of a copy: the works of a party (party.h) that
+ * pack, unpack or pass on a tar. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,29 +7,30 @@
 
 struct outcome;
 
-/* Files of the caller's, as the caller sees them. */
+/* Packs files of the host, with the caller's rights. */
 struct porter_pack {
 	const char *path; /* borrowed */
-	const char *as;	  /* "." for what is in it alone */
+	const char *as;	  /* the name in the tar; ".": the folder's content alone */
 	bool follows;
 	int out;
 };
 void porter_pack(void *arg, int leash, struct outcome *o);
 
-/* A tar that the inside made, or anybody: in a jail (sandbox/jail.h). */
+/* Unpacks a tar in a jail (sandbox/jail.h), since the inside or a stranger made
+ * it. */
 struct porter_unpack {
 	int in;
 	int folder;
-	uid_t uid; /* the jail's, where root asks */
+	uid_t uid; /* the jail's user, if root calls */
 	gid_t gid;
 	const char *rename; /* as unpack.h has it */
 	uint64_t bytes_max, entries_max;
 };
 void porter_unpack(void *arg, int leash, struct outcome *o);
 
-/* Bytes as they are. */
+/* Copies bytes unchanged. */
 struct porter_pump {
 	int in, out;
-	const char *what; /* "stdin", "stdout": what may fail */
+	const char *what; /* "stdin" or "stdout", for errors */
 };
 void porter_pump(void *arg, int leash, struct outcome *o);
