@@ -1,5 +1,5 @@
-/* hutch apply and hutch discard: what a sandbox has changed in folders that were shown
- * copy-on-write is done on the host, or thrown away. */
+/* hutch apply and hutch discard: make or throw away a sandbox's changes in
+ * folders shown copy-on-write. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,16 +24,17 @@
 struct job {
 	struct past past;
 	bool is_forced, is_dry, takes_protected, takes_parts;
-	bool is_judging;	    /* the first of two walks */
+	bool is_judging;	    /* in the first of two walks */
 	int applying, record;	    /* owned */
-	bool was_killed;	    /* an apply of these was, and may have left something */
+	bool was_killed;	    /* an earlier apply of these changes was killed, and
+				     * may have left temporary files */
 	struct repositories *broken; /* owned; for each folder */
 	const char *target;
 	uint64_t done, refused, left_out;
-	uint64_t protected, changed; /* of those that were judged */
-	char *const *words; /* borrowed: what of it, up to a NULL; none: all */
-	struct audit audit; /* of a sandbox that was made with one */
-	char *first; /* owned: of what was left out */
+	uint64_t protected, changed; /* counts of the first walk */
+	char *const *words; /* borrowed: the wanted paths, up to a NULL; none: all */
+	struct audit audit; /* opened if the sandbox was made with an audit log */
+	char *first; /* owned: the first change that was left out */
 };
 
 /* --- one change ---------------------------------------------------------- */
@@ -58,7 +59,7 @@ static void on_refused(void *who, const char *path, const char *why)
 {
 	const struct job *j = who;
 
-	if (j->is_judging && j->takes_parts) /* to be said by the second walk */
+	if (j->is_judging && j->takes_parts) /* the second walk reports it */
 		return;
 	AUTO_FREE char *whole = path_of(who, path), *shown = visible_line(whole),
 		       *because = visible_line(why);
@@ -85,7 +86,8 @@ static void note_left_out(const struct job *j)
 
 /* --- all ------------------------------------------------------------ */
 
-/* One at a time; what stands there when nobody holds it was killed. */
+/* Takes the lock that lets only one apply run.  A file without a lock on it was
+ * left by an apply that was killed. */
 static int begin(struct job *j, struct err *e)
 {
 	const struct cow *c = &j->past.cow;
@@ -149,7 +151,8 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 			result = work(&a, &t, e);
 		tell_done(&t);
 	}
-	/* Before what is kept goes, which settle() sees to. */
+	/* settle() removes the kept changes, so the applied files must be on
+	 * disk before. */
 	bool may_go = a.done && !j->past.is_partial && !c->is_live && !does_nothing(j);
 	if (result == 0 && may_go && syncfs(dir) < 0)
 		result = err_sys(e, "have the disk write what was applied");
@@ -167,13 +170,14 @@ static int walk_all(struct job *j, int (*work)(struct apply *, struct tell *, st
 	return 0;
 }
 
-/* Then there is nothing to be compared once more. */
+/* Then the kept changes need not be compared with the host again. */
 static bool is_all_applied(const struct job *j)
 {
 	return !j->past.is_partial && !j->refused && !j->left_out;
 }
 
-/* Of a sandbox that lives they stay, since it goes on from there. */
+/* Removes the changes that have been applied.  A live sandbox keeps its own,
+ * since it goes on from there. */
 static int settle(struct job *j, struct err *e)
 {
 	struct cow *c = &j->past.cow;
@@ -209,7 +213,7 @@ static void say_counts(const struct job *j, struct err *e)
 			      refused == 1 ? "was" : "were");
 }
 
-/* All of them were judged to be possible. */
+/* The first walk had found that all changes were possible. */
 static bool failed_amid(const struct job *j)
 {
 	return !j->takes_parts && !j->is_judging;
@@ -236,7 +240,7 @@ static int refused(const struct job *j, struct err *e)
 			     "done all the same", parts, name, force, both, protected);
 }
 
-/* A walk that did not come to its end may have done some of it. */
+/* An error in the middle of a walk does not undo the changes before it. */
 static int failed(const struct job *j, struct err *e)
 {
 	if (j->done && !does_nothing(j))
@@ -275,7 +279,7 @@ static size_t count_words(char *const *words)
 	return count;
 }
 
-/* Before anything is done. */
+/* Writes the audit entry before anything is changed. */
 static int put_on_record(struct job *j, const char *event, struct err *e)
 {
 	struct note n;
@@ -290,7 +294,7 @@ static int put_on_record(struct job *j, const char *event, struct err *e)
 	return audit_add(&j->audit, event, &n, AUDIT_LASTING, e);
 }
 
-/* What came of it, of which `why` may be an error. */
+/* Writes the result's audit entry; `why` is the error, or NULL. */
 static int record_applied(struct job *j, const struct err *why, struct err *e)
 {
 	struct note n;
@@ -303,7 +307,7 @@ static int record_applied(struct job *j, const struct err *why, struct err *e)
 	return audit_add(&j->audit, "applied", &n, AUDIT_LASTING, e);
 }
 
-/* 0: all of it can be done, as far as can be seen, or parts were asked for. */
+/* 0: as far as can be seen all changes are possible, or the caller takes a part. */
 static int judge(struct job *j, struct err *e)
 {
 	j->is_judging = true;
@@ -397,7 +401,7 @@ int apply_main(char **argv)
 
 /* --- discard ------------------------------------------------------------ */
 
-/* What a killed apply has left on the host goes, too. */
+/* Removes the temporary files that a killed apply has left on the host. */
 static int sweep(struct job *j, struct err *e)
 {
 	if (faccessat(j->past.cow.folder, COW_APPLYING, F_OK, 0) < 0)
@@ -415,7 +419,7 @@ static int discard_one(const char *name, struct err *e)
 	int result = past_open(&j.past, name, none, NULL, e);
 	if (result == 0 && (result = cow_lock(&j.past.cow, e)) < 0)
 		(void)err_remedy(e, "hutch stop %s first", name);
-	/* If its folder is not there any more, nothing is left there. */
+	/* If the host's folder no longer exists, no temporary file is left there. */
 	if (result == 0 && sweep(&j, &swept) < 0 && swept.kind == ERR_BUSY) {
 		*e = swept;
 		result = -1;

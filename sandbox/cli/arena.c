@@ -10,9 +10,9 @@
 
 #define ALIGNMENT 16
 
-/* In front of each block. */
+/* The header of each block. */
 struct block {
-	alignas(ALIGNMENT) size_t size; /* behind the header; a multiple of 16 */
+	alignas(ALIGNMENT) size_t size; /* without the header; a multiple of 16 */
 	bool is_mapped;
 };
 
@@ -29,7 +29,7 @@ static bool is_newest(const struct block *b)
 	return !b->is_mapped && (const uint8_t *)(b + 1) + b->size == arena + used;
 }
 
-/* 0 when there is no such size. */
+/* The size rounded up; 0 if it is too large. */
 static size_t rounded(size_t size)
 {
 	size_t most = PTRDIFF_MAX - sizeof(struct block) - ALIGNMENT;
@@ -75,7 +75,7 @@ static void *remap(struct block *b, size_t size)
 {
 	b = mremap(b, sizeof(*b) + b->size, sizeof(*b) + size, MREMAP_MAYMOVE);
 	if (b == MAP_FAILED)
-		return NULL; /* with ENOMEM */
+		return NULL; /* errno is ENOMEM */
 	b->size = size;
 	return b + 1;
 }
@@ -119,7 +119,7 @@ void arena_release(void *p)
 
 	struct block *b = block_of(p);
 	if (b->is_mapped)
-		(void)munmap(b, sizeof(*b) + b->size); /* what we mapped */
+		(void)munmap(b, sizeof(*b) + b->size); /* the block's own mapping */
 	else if (is_newest(b))
 		used -= sizeof(*b) + b->size;
 }

@@ -1,4 +1,4 @@
-/* hutch audit: whether what is on record is whole; audit_show.c prints it. */
+/* hutch audit: checks whether the log is intact; audit_show.c prints it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "store/ledger_check.h"
 #include "store/ledger_walk.h"
 
-/* What is on record is not what was written. */
+/* the exit code when the log has been changed */
 #define EXIT_BROKEN 1
 
 int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e)
@@ -37,7 +37,7 @@ int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e)
 
 /* --- verify ----------------------------------------------------------------------- */
 
-/* 0: whole; 1: broken; -1: it could not be read. */
+/* 0: the log is intact; 1: it was changed; -1: it could not be read. */
 static int check_all(struct ledger_walk *w, struct ledger_check *c, struct err *e)
 {
 	struct ledger_line line;

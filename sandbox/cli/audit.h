@@ -4,7 +4,8 @@
 struct err;
 struct ledger_walk;
 
-/* Of `folder`, or, with NULL, where `--audit on` has it.  ledger_walk_done() is due. */
+/* Walks the log in `folder`, or with NULL in the default folder of `--audit
+ * on`.  Call ledger_walk_done() afterwards. */
 int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e);
 
 int audit_show_main(char **argv);

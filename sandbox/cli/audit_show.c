@@ -1,4 +1,4 @@
-/* hutch audit show: what is on record, a line an entry. */
+/* hutch audit show: prints the log, a line for each entry. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +18,19 @@
 #include "store/ledger.h"
 #include "store/ledger_walk.h"
 
-/* Of a value; a longer one is for --json. */
+/* bytes of a value; --json has longer ones */
 #define VALUE_MAX 200
 #define SINCE_MAX 32
 
 struct shown {
 	bool is_json;
-	char since[SINCE_MAX]; /* the beginning of such a time, "" for all */
-	const char *sandbox;   /* its name or id; NULL: all */
+	char since[SINCE_MAX]; /* a time or the beginning of one; "": all entries */
+	const char *sandbox;   /* a name or id; NULL: all */
 };
 
 /* --- an entry ----------------------------------------------------------------------- */
 
-/* What stands in front already, and the policy, which is long. */
+/* Keys that are printed in front already, and the policy, which is long. */
 static bool is_passed_over(struct reply key)
 {
 	static const char *const keys[] = { "v", "prev", "seq", "time", "event", "sandbox", "name",
@@ -42,7 +42,7 @@ static bool is_passed_over(struct reply key)
 	return false;
 }
 
-/* " KEY=VALUE", the value as JSON has it. */
+/* Prints " KEY=VALUE", the value as JSON. */
 static void print_member(const struct reply_place *place)
 {
 	const char *text = place->value.text;
@@ -76,7 +76,7 @@ static void print_line(struct reply entry, const struct ledger_entry *head)
 	(void)putchar('\n');
 }
 
-/* As it stands there, which a terminal need not obey. */
+/* Prints the entry's text; on a terminal control characters are made visible. */
 static void print_json(const struct ledger_line *line)
 {
 	if (!isatty(1)) {
@@ -122,7 +122,7 @@ static void show(const struct shown *s, const struct ledger_line *line)
 
 /* --- the verb ----------------------------------------------------------------------- */
 
-/* "2026-11-22", "2026-11-22T10:30", or how long ago: "10m". */
+/* Accepts "2026-11-22", "2026-11-22T10:30", or an age: "10m". */
 static int read_since(const char *text, struct shown *ret, time_t now, struct err *e)
 {
 	struct tm tm;

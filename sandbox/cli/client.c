@@ -19,7 +19,8 @@
 
 /* --- open ------------------------------------------------------------------ */
 
-/* Nobody has the name; maybe somebody had. */
+/* No live sandbox has the name; the error tells whether an ended one had it, or
+ * a pool has. */
 static int explain_absent(const char *name, struct err *e)
 {
 	struct registry_item item;
@@ -65,7 +66,7 @@ void client_done(struct client *c)
 {
 	if (!c)
 		return;
-	if (c->in.max) /* else it is the zero object */
+	if (c->in.max) /* a zero object has no descriptor */
 		own_close(&c->fd);
 	buffer_done(&c->in);
 	c->fd = -1;
@@ -81,7 +82,7 @@ static int stuck(struct client *c, struct err *e)
 	return err_remedy(e, "hutch rm -f %s ends it", c->name);
 }
 
-/* Descriptors go beside the first byte. */
+/* Descriptors are sent with the first byte. */
 static int write_all(struct client *c, const char *text, size_t len,
 		     const struct client_fds *fds, struct err *e)
 {
@@ -97,7 +98,8 @@ static int write_all(struct client *c, const char *text, size_t len,
 			if (await_ready(c->fd, POLLOUT, clock_ms() + c->patience_ms) <= 0)
 				return stuck(c, e);
 		} else if (errno == EPIPE || errno == ECONNRESET) {
-			return 0; /* what it said before it closed tells more */
+			return 0; /* the supervisor's last message, which is read next,
+				   * explains why it closed */
 		} else if (errno != EINTR) {
 			return err_sys(e, "write to sandbox '%s'", c->name);
 		}
@@ -122,7 +124,8 @@ static int say_hello(struct client *c, struct err *e)
 int client_send_fds(struct client *c, const char *method, const char *params,
 		    const struct client_fds *fds, struct err *e)
 {
-	/* In one piece, so that the server reads both at once. */
+	/* Hello and request are sent in one piece, so the server reads both at
+	 * once. */
 	AUTO_FREE char *text = text_format("%s{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","
 					   "\"params\":%s}\n", c->has_said_hello ? "" : greeting,
 					   c->last_id + 1, method, params ? params : "{}");
@@ -143,7 +146,7 @@ int client_send(struct client *c, const char *method, const char *params, struct
 
 /* --- in -------------------------------------------------------------------- */
 
-/* The line that was handed out is not needed any more. */
+/* Drops the line that the last message was read from. */
 static void drop_taken(struct client *c)
 {
 	buffer_consume(&c->in, c->taken);
@@ -194,8 +197,8 @@ static int read_message(const struct client *c, struct reply line, struct messag
 		ret->id = (unsigned)number;
 		return 1;
 	}
-	/* What could not be taken for a request has no id, nor has a connection that is
-	 * one too many. */
+	/* An error without an id answers a line that the server could not
+	 * parse, or refuses a connection beyond its limit. */
 	if (reply_type(id) == REPLY_NULL && ret->error.text) {
 		ret->id = c->is_greeted ? c->last_id : HELLO;
 		return 1;
@@ -226,7 +229,7 @@ int client_next(struct client *c, struct message *ret, struct err *e)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* The words of data.kind. */
+/* The names of error kinds in data.kind. */
 static const struct {
 	const char *name;
 	enum err_kind kind;
@@ -256,7 +259,8 @@ int client_refused(struct client *c, struct reply error, struct err *e)
 	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
 }
 
-/* One that was killed has its record from its janitor, a moment later. */
+/* If the supervisor was killed, its janitor writes the record of the end a
+ * moment later. */
 static char *record_of(const struct client *c)
 {
 	struct registry_item item;
@@ -266,7 +270,8 @@ static char *record_of(const struct client *c)
 		record = item.record ? text_copy(item.record) : NULL;
 		registry_item_done(&item);
 	} else if (c->is_bound) {
-		(void)registry_wait(c->name, &record, NULL); /* then nothing is known */
+		(void)registry_wait(c->name, &record, NULL); /* on failure there is no
+							      * record */
 	}
 	return record;
 }
@@ -293,7 +298,7 @@ int client_ended(struct client *c, struct err *e)
 
 static int wait_for_more(struct client *c, int64_t due, struct err *e)
 {
-	/* At the end there may be a line before it; it was looked for. */
+	/* A complete line before the end was handed out already. */
 	if (c->is_closed)
 		return client_ended(c, e);
 	if (await_ready(c->fd, POLLIN, due) <= 0)
@@ -301,7 +306,7 @@ static int wait_for_more(struct client *c, int64_t due, struct err *e)
 	return client_fill(c, e) < 0 ? -1 : 0;
 }
 
-/* One turn of waiting: 1 with an answer. */
+/* Waits once for more bytes: 1 when a complete answer is there. */
 static int next_answer(struct client *c, int64_t due, struct message *ret, struct err *e)
 {
 	int got = client_next(c, ret, e);

@@ -1,4 +1,4 @@
-/* hutch diff: what a sandbox has changed in folders that were shown copy-on-write. */
+/* hutch diff: shows a sandbox's changes in folders shown copy-on-write. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,11 +20,11 @@
 struct diff {
 	struct past past;
 	struct past_root root;
-	struct list of_root; /* of the paths that were asked for */
+	struct list of_root; /* wanted paths in its root */
 	bool is_json, is_patch;
-	const char *target; /* of the folder that we are in */
+	const char *target; /* of the present folder */
 	uint64_t count, left_out;
-	char *first; /* owned: of what was left out */
+	char *first; /* owned: the first change that was left out */
 };
 
 /* --- one change ---------------------------------------------------------- */
@@ -55,7 +55,7 @@ static char *path_of(const struct diff *d, const struct meeting *m)
 	return text_format("%s/%s", strcmp(d->target, "/") ? d->target : "", m->path);
 }
 
-/* Of a file; what is removed has that of the host's. */
+/* The size of a file; a removed file has the host's. */
 static bool size_of(const struct meeting *m, uint64_t *ret)
 {
 	bool is_here = m->item && m->item->kind == TELL_FILE,
@@ -189,7 +189,7 @@ static void tell_left_out(const struct diff *d)
 		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are", first);
 }
 
-/* By its name, or its id. */
+/* Opens the sandbox's root, by its name or id. */
 static int open_root(struct diff *d, const char *name, struct err *e)
 {
 	char live[REGISTRY_NAME_MAX + 1];
@@ -201,7 +201,7 @@ static int open_root(struct diff *d, const char *name, struct err *e)
 	return past_root_open(&d->root, live, e);
 }
 
-/* What is kept of folders, and, of one that lives, its root. */
+/* Finds the kept changes of folders and, if the sandbox is live, opens its root. */
 static int find(struct diff *d, const char *name, char *const *words, struct err *e)
 {
 	struct err of_root;

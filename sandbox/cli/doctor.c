@@ -18,7 +18,7 @@
 #include "sandbox/result.h"
 #include "sandbox/rung.h"
 
-/* Of the columns in front of a detail: "missing  network-namespace  ". */
+/* Widths of the columns before the detail: "missing  network-namespace  ". */
 #define STATUS_WIDTH 9
 #define NAME_WIDTH   19
 
@@ -26,8 +26,9 @@ struct doctor_options {
 	bool is_json, wants_help;
 };
 
-/* The whole of it, as `hutch run true` does it.  A command that is not there was
- * looked for inside by then.  False: it failed, and the answer is in `t`. */
+/* Makes a whole launch, like `hutch run true`.  If only the command is missing,
+ * the sandbox had been made, so this counts as a success.  False: the launch
+ * failed, and the result is in `t`. */
 static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms)
 {
 	struct result result = { 0 };
@@ -93,7 +94,8 @@ static const char *const colors[] = {
 };
 _Static_assert(ARRAY_LEN(colors) == CHECK_STATUS_COUNT, "a status has no color");
 
-/* Three columns; paths in the last may be anybody's choice. */
+/* Prints three columns; control characters in the last are made visible, since
+ * paths may be chosen by strangers. */
 static void print_row(const char *name, const char *text, FILE *to)
 {
 	AUTO_FREE char *line = visible_line(text);
@@ -144,7 +146,7 @@ void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to)
 	print_verdict(d, to);
 }
 
-/* The empty sentence is unknown. */
+/* Prints a member; an empty text is null. */
 static void print_member(const char *key, const char *text, FILE *to)
 {
 	AUTO_FREE char *quoted = quote_json(*text ? text : NULL);
@@ -194,8 +196,9 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 	return 0;
 }
 
-/* The launches first, as whoever called: they need hutch's own files, which the user
- * that root becomes may not be able to read.  They are told last. */
+/* The launches are tried first, as the calling user: they need hutch's own
+ * files, which the user that root becomes may not be able to read.  They are
+ * printed last. */
 static void examine(struct check checks[CHECKS])
 {
 	const struct policy plain = { 0 };
@@ -204,7 +207,7 @@ static void examine(struct check checks[CHECKS])
 
 	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
 		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
-	/* What fails here has failed in the launch too, and is told there. */
+	/* A failure here has made the launch fail, too, and is reported there. */
 	if (identity_decide(&plain, &who, &e) == 0)
 		(void)identity_become(&who, &e);
 	checks_host(&who, checks);

@@ -1,4 +1,5 @@
-/* doctor -- `hutch doctor`: what this host has of what hutch is made of. */
+/* doctor -- `hutch doctor`: checks what this host offers of the kernel features
+ * that hutch needs. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 struct check;
 
-/* What it found, and whether a plain `hutch run` works. */
+/* The checks' results, and whether a plain `hutch run` works. */
 struct diagnosis {
 	const struct check *checks;
 	size_t count;
@@ -14,10 +15,10 @@ struct diagnosis {
 	bool steps_down; /* --isolation landlock works */
 };
 
-/* `argv` starts behind the verb.  Returns the exit code of hutch. */
+/* `argv` begins after the verb.  Returns hutch's exit code. */
 int doctor_main(char **argv);
 
-/* The two forms of it: lines for people, with colours or without, and one object
- * on one line. */
+/* The two output forms: lines for people, with or without colours, and one JSON
+ * object on one line. */
 void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to);
 void doctor_print_json(const struct diagnosis *d, FILE *to);

@@ -10,12 +10,12 @@
 #include "sandbox/cli/report.h"
 #include "sandbox/result.h"
 
-/* So many connections at a time: RLIMIT_NOFILE is 1024 for most. */
+/* connections at a time: the usual RLIMIT_NOFILE is 1024 */
 #define BATCH 128
 
 struct asked {
 	struct client client;
-	int request; /* -1: it failed, and was told */
+	int request; /* -1: asking failed, and the error was printed */
 };
 
 void each_settle(const char *name, const char *id)
@@ -28,9 +28,10 @@ void each_settle(const char *name, const char *id)
 		is_other = strcmp(item.id, id) != 0;
 		registry_item_done(&item);
 	}
-	/* One that nobody can look at may be being tidied up. */
+	/* If the name cannot be looked up, the janitor may still be tidying up. */
 	if (!is_other)
-		(void)registry_wait(name, &record, NULL); /* gone: it is what we wait for */
+		(void)registry_wait(name, &record, NULL); /* fails if the sandbox is
+							   * gone already */
 }
 
 static void ask(struct asked *a, const char *name, const struct each *what)
@@ -44,7 +45,7 @@ static void ask(struct asked *a, const char *name, const struct each *what)
 		report_error(&e);
 }
 
-/* True when it was done. */
+/* True when the request was carried out. */
 static bool collect(struct asked *a, const struct each *what)
 {
 	struct client *c = &a->client;
@@ -61,7 +62,7 @@ static bool collect(struct asked *a, const struct each *what)
 	if (what->is_the_end)
 		each_settle(c->name, c->id);
 	(void)printf("%s\n", c->name);
-	(void)report_flush(); /* the next may take its time; main() tells of a failure */
+	(void)report_flush(); /* the next may take long; main() reports a failure */
 	return true;
 }
 

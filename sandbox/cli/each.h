@@ -1,8 +1,9 @@
-/* each -- one request to each of some sandboxes, side by side.
+/* each -- sends one request to several sandboxes at the same time.
  *
- * They are asked all at once and then waited for one by one, so that stopping ten
- * takes as long as the slowest of them.  As docker does, each name is printed when it
- * is done, an error ends none of the others, and any error makes hutch fail. */
+ * All requests are sent first and the answers then awaited one by one, so
+ * stopping ten sandboxes takes as long as the slowest of them.  As in docker,
+ * each name is printed when its request is done, an error does not stop the
+ * others, and any error makes hutch fail. */
 #pragma once
 #include <stdbool.h>
 
@@ -12,11 +13,12 @@ struct reply;
 
 struct each {
 	const char *method, *params; /* params NULL: none */
-	bool is_the_end; /* of the sandbox: that the connection ends is what was asked */
+	bool is_the_end; /* the request ends the sandbox, so the end of the connection
+			  * is a success */
 	void (*tell)(const struct client *c, struct reply answer); /* may be NULL */
 };
 
-/* `names` ends with NULL.  The exit code of hutch. */
+/* `names` ends with NULL.  Returns hutch's exit code. */
 int each_ask(char *const *names, const struct each *what);
 
 /* Waits until the sandbox NAME that had this id is gone and its name is free. */

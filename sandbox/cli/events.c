@@ -1,4 +1,4 @@
-/* hutch events: what has happened in sandboxes, and what happens. */
+/* hutch events: prints past and future events of sandboxes. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,11 +17,12 @@
 #include "sandbox/registry_watch.h"
 #include "sandbox/result.h"
 
-/* One sandbox that is listened to. */
+/* A sandbox whose events are read. */
 struct source {
 	struct client client;
-	int request;	    /* 0: it was answered */
-	int64_t seen, next; /* one more than the last event's number; what was kept ends */
+	int request;	    /* 0: the request was answered */
+	int64_t seen, next; /* the next number after the last printed event; the end of
+			     * the kept events */
 	bool is_over;
 };
 
@@ -30,8 +31,8 @@ struct listener {
 	size_t count;
 	bool follows, is_json;
 	const char *name; /* NULL: all */
-	struct registry_watch arrivals; /* of all, followed */
-	struct err error; /* of a listener to one that came */
+	struct registry_watch arrivals; /* if all sandboxes are followed */
+	struct err error; /* the error of a subscription to a new sandbox */
 };
 
 /* --- shown ----------------------------------------------------------------- */
@@ -41,7 +42,7 @@ static bool is_head(struct reply key)
 	return reply_is(key, "n") || reply_is(key, "time") || reply_is(key, "event");
 }
 
-/* "TIME NAME EVENT KEY=VALUE ...", the values as JSON has them. */
+/* Returns "TIME NAME EVENT KEY=VALUE ...", the values as JSON. */
 static char *line_of(const char *name, struct reply event)
 {
 	AUTO_FREE char *time = reply_string(reply_get(event, "time"));
@@ -60,7 +61,7 @@ static char *line_of(const char *name, struct reply event)
 	return line;
 }
 
-/* -1: it could not be written. */
+/* -1: stdout could not be written. */
 static int show(const struct listener *l, const struct source *s, const struct message *m)
 {
 	const struct reply event = m->params;
@@ -68,7 +69,7 @@ static int show(const struct listener *l, const struct source *s, const struct m
 	if (!reply_is(m->method, "event") || reply_type(event) != REPLY_OBJECT)
 		return 0;
 	if (l->is_json) {
-		/* Whose it is stands in front of what the event has. */
+		/* The sandbox's name is put in front of the event's members. */
 		(void)printf("{\"name\":\"%s\",%.*s\n", s->client.name, (int)event.len - 1,
 			     event.text + 1);
 	} else {
@@ -81,7 +82,7 @@ static int show(const struct listener *l, const struct source *s, const struct m
 
 /* --- listening ------------------------------------------------------------- */
 
-/* -1: something went wrong. */
+/* -1: an error. */
 static int take(struct listener *l, struct source *s, const struct message *m, struct err *e)
 {
 	int64_t number;
@@ -109,7 +110,8 @@ static int serve(struct listener *l, struct source *s, struct err *e)
 		if (got < 0 || take(l, s, &m, e) < 0)
 			return -1;
 	if (s->client.is_closed)
-		s->is_over = true; /* with its sandbox, which it has said */
+		s->is_over = true; /* its sandbox has ended, and has sent an event about
+				    * it */
 	return 0;
 }
 
@@ -133,7 +135,7 @@ static void drop_finished(struct listener *l)
 
 /* --- who is listened to ---------------------------------------------------- */
 
-/* One that was renamed is heard already. */
+/* True if the sandbox is followed already; it may have been renamed. */
 static bool is_known(struct listener *l, const struct client *c)
 {
 	for (size_t i = 0; i < l->count; i++) {
@@ -167,7 +169,7 @@ failed:
 	return -1;
 }
 
-/* One of all: that it has ended in between is no error. */
+/* With all sandboxes, one that has ended meanwhile is no error. */
 static int subscribe_one_of_all(struct listener *l, const char *name, struct err *e)
 {
 	if (subscribe(l, name, e) == 0)
@@ -184,7 +186,7 @@ static void on_arrival(void *who, const char *name)
 		l->error = e;
 }
 
-/* What on_arrival() met. */
+/* Returns the error that on_arrival() has kept. */
 static int after_arrivals(const struct listener *l, int rc, struct err *e)
 {
 	if (rc < 0 || l->error.kind == ERR_NONE)
@@ -213,7 +215,9 @@ static int subscribe_all(struct listener *l, struct err *e)
 	if (registry_list(false, &all, e) < 0)
 		return -1;
 	for (size_t i = 0; i < all.count && rc == 0; i++)
-		if (all.items[i].status >= REGISTRY_STARTED) /* else it has no socket yet */
+		if (all.items[i].status >= REGISTRY_STARTED) /* a sandbox that is
+							      * starting has no socket
+							      * yet */
 			rc = subscribe_one_of_all(l, all.items[i].name, e);
 	registry_list_done(&all);
 	return rc;
@@ -228,8 +232,8 @@ static int begin(struct listener *l, struct err *e)
 
 /* --- the loop -------------------------------------------------------------- */
 
-/* What has come is read first, new names are looked for, and then it is shown: who was
- * renamed before it happened is called by the new name. */
+/* New bytes are read first, then new names are looked up, and then the events
+ * are printed: events of a renamed sandbox show its new name. */
 static int turn(struct listener *l, struct err *e)
 {
 	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 1, sizeof(*w));
@@ -255,7 +259,8 @@ static int run(struct listener *l, struct err *e)
 {
 	if (begin(l, e) < 0)
 		return -1;
-	/* Until all have said what there is, or ended; all, followed, for ever. */
+	/* Ends when all sandboxes have sent their kept events or have ended;
+	 * with all sandboxes and --follow never. */
 	while (l->count > 0 || l->arrivals.fd >= 0) {
 		if (turn(l, e) < 0)
 			return -1;

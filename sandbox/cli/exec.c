@@ -8,8 +8,8 @@
  *	any		a signal that the command does not
  *			take care of				   done
  *
- * What is in the pipes when the command has ended is all that is delivered: others
- * that it started may hold their ends, and live on. */
+ * Only bytes that are in the pipes when the command has ended are delivered: background
+ * processes that it started may keep the writing ends open and live on. */
 #include "sandbox/cli/exec.h"
 
 #include <poll.h>
@@ -48,7 +48,7 @@ enum state { ASKED, RUNNING, DRAINING, DONE };
 enum watch { WATCH_SOCKET, WATCH_SIGNALS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
-/* One command, and the caller's side of it. */
+/* One command and its connection to the caller's stdio and terminal. */
 struct visit {
 	const struct policy *policy;
 	struct client client;
@@ -56,16 +56,18 @@ struct visit {
 	struct terminal terminal;
 	struct janitor janitor;
 	int signals; /* owned */
-	bool is_taken; /* of a pool, for this command alone */
+	bool is_taken; /* the sandbox is from a pool, for this command alone */
 
 	enum state state;
-	int start; /* the request; 0: not made */
+	int start; /* the request's id; 0: not sent */
 	int64_t process;
-	bool was_resized; /* before it ran */
-	sigset_t held;	  /* what came before it ran: it may run, and nobody has told us */
-	struct countdown countdown; /* as in `hutch run`; the supervisor has the time-out */
+	bool was_resized; /* the terminal, before the command ran */
+	sigset_t held;	  /* signals before the command's start was reported; they are
+			   * sent on then */
+	struct countdown countdown; /* shown as in `hutch run`; the supervisor enforces
+				     * the time-out */
 	int exit_code;
-	struct err error; /* kind ERR_NONE: none */
+	struct err error; /* kind ERR_NONE: no error */
 };
 
 /* --- the request ----------------------------------------------------------- */
@@ -100,7 +102,7 @@ static int put_env(FILE *to, const struct list *env, struct err *e)
 	for (size_t i = 0; i < env->count; i++) {
 		AUTO_FREE char *name = text_copy(env->items[i]);
 		char *value = strchr(name, '=');
-		*value++ = '\0'; /* environment_add() has seen to it */
+		*value++ = '\0'; /* environment_add() has checked that there is a '=' */
 		if (i)
 			(void)fputc(',', to);
 		if (put_text(to, "the variable", name, e) < 0)
@@ -165,7 +167,7 @@ static char *start_params(const struct policy *p, bool detaches, struct err *e)
 
 /* --- what comes ------------------------------------------------------------ */
 
-/* The first verdict counts. */
+/* Begins to drain.  Only the first call sets the exit code. */
 static void drain(struct visit *v, int code)
 {
 	if (v->state >= DRAINING)
@@ -178,13 +180,14 @@ static void drain(struct visit *v, int code)
 	pump_finish(&v->stdio.pumps[2]);
 }
 
-/* v->error was filled in. */
+/* The caller has set v->error. */
 static void fail(struct visit *v)
 {
 	drain(v, v->client.exit_code);
 }
 
-/* A request about the command, which is not waited for; `more` begins with a comma. */
+/* Sends a request about the command without awaiting its answer; `more` begins
+ * with a comma. */
 static int request(struct visit *v, const char *method, const char *more)
 {
 	AUTO_FREE char *params = text_format("{\"process\":%lld%s}", (long long)v->process,
@@ -246,7 +249,8 @@ static void on_exited(struct visit *v, struct reply how)
 	drain(v, (int)code & 255);
 }
 
-/* Who starts a process is told of its end, whatever else it reads. */
+/* The supervisor sends a process's end to the client that started it, whether
+ * or not that client subscribes to events. */
 static bool is_its_end(const struct visit *v, const struct message *m)
 {
 	int64_t process;
@@ -290,7 +294,7 @@ static void on_socket(struct visit *v)
 
 /* --- signals --------------------------------------------------------------- */
 
-/* The supervisor ends the command when we are gone. */
+/* The supervisor ends the command when this connection closes. */
 static void leave(struct visit *v, int signo)
 {
 	if (v->state < DRAINING)
@@ -359,7 +363,7 @@ static void turn(struct visit *v)
 
 	watch_list(v, w);
 	const int ready = poll(w, WATCH_COUNT, clock_wait(due, clock_ms()));
-	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+	if (ready >= 0) /* if it failed with EINTR: SIGCONT after a stop */
 		serve(v, w, clock_ms());
 }
 
@@ -383,7 +387,7 @@ static void visit_done(struct visit *v)
 	own_close(&v->signals);
 }
 
-/* The janitor puts the modes back if we are killed. */
+/* The janitor restores the terminal's modes if this process is killed. */
 static int take_terminal(struct visit *v, struct err *e)
 {
 	struct upper upper;
@@ -400,7 +404,7 @@ static int take_terminal(struct visit *v, struct err *e)
 	return terminal_raw(&v->terminal, e);
 }
 
-/* A pool's is held by this connection: it ends when we do. */
+/* A sandbox from a pool is held by this connection, and ends when it closes. */
 static int connect_to(struct visit *v, const char *name, struct err *e)
 {
 	return v->is_taken ? pool_take(name, -1, &v->client, e) : client_open(&v->client, name, e);
@@ -427,7 +431,8 @@ static int begin(struct visit *v, const char *name, struct err *e)
 
 static void play(struct visit *v)
 {
-	take_messages(v); /* what came with the greeting is told by no poll(2) */
+	take_messages(v); /* messages that came with the greeting are in the buffer, and
+			   * poll(2) does not report them */
 	while (v->state < DRAINING || (v->state == DRAINING && has_output_left(v)))
 		turn(v);
 	if (v->error.kind == ERR_NONE && stdio_check(&v->stdio, &v->error) < 0 &&
@@ -443,13 +448,13 @@ static int visit(const char *name, const struct policy *policy, bool is_taken)
 	v.is_taken = is_taken;
 	if (begin(&v, name, &v.error) == 0)
 		play(&v);
-	visit_done(&v); /* the terminal is as it was before anything is said */
+	visit_done(&v); /* restores the terminal before anything is printed */
 	if (v.error.kind != ERR_NONE)
 		report_masked(policy, &v.error);
 	return v.exit_code;
 }
 
-/* -d: the supervisor keeps what it prints. */
+/* -d: the supervisor keeps the command's output. */
 static int start_detached(const char *name, const struct policy *policy)
 {
 	struct client c = { 0 };
@@ -475,7 +480,7 @@ static int start_detached(const char *name, const struct policy *policy)
 
 /* --- the words ------------------------------------------------------------- */
 
-/* The program inside takes its size and colours from it. */
+/* The program inside learns the terminal's size and colours from TERM. */
 static void add_term(struct policy *policy)
 {
 	if (policy->has_terminal && !list_get_env(&policy->env_set, "TERM")) {
@@ -484,8 +489,9 @@ static void add_term(struct policy *policy)
 	}
 }
 
-/* We stay dumpable, since the supervisor looks at our user namespace before it lets us
- * in (ptrace(2), access mode checking); but no core file is written. */
+/* This process stays dumpable, since the supervisor looks at its user namespace
+ * before it accepts the connection (ptrace(2), access mode checking); but it
+ * writes no core file. */
 static void hold_secrets(const struct policy *policy)
 {
 	const struct rlimit none = { 0 };
@@ -504,7 +510,8 @@ static int enter(const char *name, struct policy *policy, enum door door)
 	add_term(policy);
 	report_secrets(policy);
 	hold_secrets(policy);
-	/* Only now: the flags may have asked for variables of ours. */
+	/* Ids change only after the flags are read, which may name variables of
+	 * the caller's. */
 	if (identity_become_client(&e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;
@@ -524,8 +531,7 @@ static int incomplete(const struct list *words, bool is_pool, struct err *e)
 				     : "hutch exec [OPTIONS] NAME [--] CMD [ARG...]");
 }
 
-/* NAME [--] CMD [ARG...] becomes the name, which is the caller's to free, and the
- * command. */
+/* Splits NAME [--] CMD [ARG...] into the name, allocated, and the command. */
 static int split(struct list *words, bool is_pool, char **ret_name, struct err *e)
 {
 	size_t skip = words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
@@ -577,7 +583,7 @@ static int pool_words(char **argv, struct run_options *o, struct err *e)
 	return enter(pool, o->policy, DOOR_POOL);
 }
 
-/* $SHELL of the inside, else what is there. */
+/* Finds $SHELL of the inside, else a shell that exists. */
 #define FIND_SHELL \
 	"for s in \"$SHELL\" /bin/bash; do [ -x \"$s\" ] && exec \"$s\"; done; exec /bin/sh"
 

@@ -1,12 +1,14 @@
-/* exec -- `hutch exec` and `hutch shell`: a command in a sandbox that has a name.
+/* exec -- `hutch exec` and `hutch shell`: run a command in a sandbox that has a
+ * name.
  *
- * As `hutch run` does, the caller's stdio stays outside: pipes of ours go in beside
- * the request, and pumps stand between.  The supervisor of the sandbox starts the
- * command and tells its end; the bytes do not pass through it. */
+ * As in `hutch run`, the caller's stdio stays outside: pipes of ours are passed
+ * with the request, and pumps copy the bytes.  The supervisor of the sandbox
+ * starts the command and reports its end; the bytes do not pass through it. */
 #pragma once
 
-/* `argv` starts behind the verb.  Each returns the exit code of hutch. */
+/* `argv` begins after the verb.  Each returns hutch's exit code. */
 int exec_main(char **argv);
 int shell_main(char **argv);
-/* `hutch pool exec`: in a sandbox that is taken for it, and ends with it. */
+/* `hutch pool exec`: runs the command in a sandbox that is taken from a pool
+ * and ends with the command. */
 int exec_pool_main(char **argv);

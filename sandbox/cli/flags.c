@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "sandbox/cli/report.h"
 
-/* Of the column in front of what a flag does, as in `hutch run --help`. */
+/* the width of the column before a flag's help, as in `hutch run --help` */
 #define FLAG_WIDTH 36
 
 static void print_flag(const struct flag *f)
@@ -20,7 +20,8 @@ static void print_flag(const struct flag *f)
 	(void)printf("%-*s %s\n", FLAG_WIDTH, text, f->help);
 }
 
-/* The manual page that a synopsis stands on: all images have one, and so have some verbs. */
+/* The manual page of a verb: all verbs of hutch image share one, and so do some
+ * others. */
 static const char *page_of(const char *synopsis)
 {
 	static const struct {
@@ -65,7 +66,7 @@ static bool is_repeated(const struct flag *f)
 	return len > 3 && !strcmp(f->argument + len - 3, "...");
 }
 
-/* `value`: what stands behind it in the same word, or NULL. */
+/* `value`: the text after the flag in the same word, or NULL. */
 static int take(const struct flag *f, const char *value, char ***at, struct err *e)
 {
 	if (!f->argument && value)
@@ -103,7 +104,7 @@ static const struct flag *find_letter(const struct usage *u, char letter)
 	return NULL;
 }
 
-/* "-aq", "-t 5", "-t5". */
+/* Reads words such as "-aq", "-t 5", "-t5". */
 static int read_letters(const struct usage *u, char ***at, struct err *e)
 {
 	const char *word = **at;

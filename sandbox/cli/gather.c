@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "sandbox/cli/client.h"
 
-/* So many connections at a time: RLIMIT_NOFILE is 1024 for most. */
+/* connections at a time: the usual RLIMIT_NOFILE is 1024 */
 #define BATCH 256
 
 struct batch {

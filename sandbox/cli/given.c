@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "policy/quantity.h"
 
-#define FD_MAX 65535 /* so that it fits an int; no shell makes higher ones */
+#define FD_MAX 65535 /* an int can hold it, and no shell makes higher ones */
 
 int given_fd(const char *flag, const char *value, int *ret, struct err *e)
 {

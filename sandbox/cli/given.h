@@ -1,8 +1,8 @@
-/* given -- a descriptor that the caller hands over by its number. */
+/* given -- a descriptor that the caller passes by its number. */
 #pragma once
 
 struct err;
 
-/* `value` of `flag`: a number, of a descriptor that is open.  It stays the caller's until it
- * is used; what it has to be besides is for the flag to check. */
+/* Reads the number of an open descriptor, the `value` of `flag`.  The
+ * descriptor stays the caller's until it is used; the flag checks its kind. */
 int given_fd(const char *flag, const char *value, int *ret, struct err *e);

@@ -1,4 +1,4 @@
-/* hutch inspect: all that is known of sandboxes, as JSON. */
+/* hutch inspect: prints all that is known of sandboxes, as JSON. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static void new_line(FILE *to, unsigned depth)
 	(void)fprintf(to, "\n%*s", (int)(INDENT * depth), "");
 }
 
-/* Behind the string that begins at `at`, which was scanned. */
+/* Prints the string that begins at `at`, which was scanned before; returns the
+ * position after it. */
 static const char *put_string(FILE *to, const char *at)
 {
 	const char *end = at + 1;
@@ -39,7 +40,8 @@ static const char *skip_blanks(const char *at)
 	return at + strspn(at, " \t\r\n");
 }
 
-/* Behind an opening bracket; what has nothing in it stays on its line. */
+/* Prints an opening bracket, and an empty object or array on the same line;
+ * returns the position after it. */
 static const char *put_open(FILE *to, const char *at, unsigned *depth)
 {
 	const char *next = skip_blanks(at + 1);
@@ -91,7 +93,8 @@ static void put_pretty(FILE *to, const char *text)
 
 /* --- one ------------------------------------------------------------------- */
 
-/* What it says of itself, with the state that it is in, and its end. */
+/* Prints the supervisor's information, with the present state, and the record
+ * of the end. */
 static void put_object(FILE *to, struct reply info, const char *state, struct reply record)
 {
 	struct reply_place place = { 0 };
@@ -125,7 +128,7 @@ static int put_live(FILE *to, const char *name, struct err *e)
 	return rc;
 }
 
-/* Nobody remembers its end. */
+/* Prints a kept sandbox without a record of its end. */
 static int put_kept(FILE *to, const char *name)
 {
 	struct definition d;
@@ -163,7 +166,8 @@ static int put_one(FILE *to, const char *name, struct err *e)
 	return e->kind == ERR_NOT_FOUND ? put_ended(to, name, e) : -1;
 }
 
-/* The array; what could not be had was told and is not in it. */
+/* Prints the array; a sandbox that could not be read is left out, and its error
+ * was printed. */
 static int put_all(FILE *to, char *const *names)
 {
 	const char *between = "";

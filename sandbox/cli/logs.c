@@ -1,4 +1,4 @@
-/* hutch logs: what processes printed whose output the supervisor keeps. */
+/* hutch logs: prints the output of processes that the supervisor keeps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
 
-/* Larger than what the supervisor keeps in a file (sandbox/control/log.h). */
+/* more than the supervisor keeps in a file (sandbox/control/log.h) */
 #define LOG_MAX (16u << 20)
 #define ALL	UINT64_MAX
 
-/* Which log, and what of it. */
+/* The wanted log and part of it. */
 struct wanted {
 	bool of_supervisor, follows;
 	uint64_t tail;
@@ -37,10 +37,10 @@ struct wanted {
 struct printer {
 	struct client client;
 	const struct wanted *wanted;
-	struct err error; /* kind ERR_NONE: all was written */
+	struct err error; /* kind ERR_NONE: all entries were written */
 };
 
-/* A terminal is shown control characters; nothing of it is obeyed. */
+/* On a terminal, control characters are made visible. */
 static int write_out(int fd, const uint8_t *data, size_t len)
 {
 	struct buffer shown;
@@ -54,7 +54,7 @@ static int write_out(int fd, const uint8_t *data, size_t len)
 	return rc;
 }
 
-/* Its text, or its bytes; NULL: neither. */
+/* The entry's text or decoded bytes, allocated; NULL: neither. */
 static uint8_t *output_of(struct reply params, size_t *ret_len)
 {
 	char *text = reply_string(reply_get(params, "data"));
@@ -65,7 +65,7 @@ static uint8_t *output_of(struct reply params, size_t *ret_len)
 	return (uint8_t *)text;
 }
 
-/* One entry, to where it was written. */
+/* Writes one entry to stdout or stderr, as the process did. */
 static int put_entry(struct reply entry, struct err *e)
 {
 	const int fd = reply_is(reply_get(entry, "stream"), "stderr") ? 2 : 1;
@@ -77,7 +77,7 @@ static int put_entry(struct reply entry, struct err *e)
 	return err_sys(e, "write to %s", fd == 1 ? "stdout" : "stderr");
 }
 
-/* What the supervisor tells of itself: as a line for people, or as it stands. */
+/* A log entry of the supervisor: a line for people, or the JSON unchanged. */
 static char *line_of(struct reply entry)
 {
 	AUTO_FREE char *time = reply_string(reply_get(entry, "time"));
@@ -112,7 +112,8 @@ static void take(void *who, const struct message *m)
 	if (!reply_is(m->method, p->wanted->of_supervisor ? "log" : "output") || p->error.kind != ERR_NONE)
 		return;
 	if (p->wanted->put(m->params, &p->error) < 0)
-		(void)shutdown(p->client.fd, SHUT_RDWR); /* there is no use in the rest */
+		(void)shutdown(p->client.fd, SHUT_RDWR); /* the other entries are not
+							  * needed */
 }
 
 static int print_live(struct printer *live, struct err *e)
@@ -139,8 +140,9 @@ static int print_live(struct printer *live, struct err *e)
 
 /* --- of one that has ended --------------------------------------------------- */
 
-/* Behind the first `count` newlines from the end; what has none behind it, left by one
- * that was killed while it wrote, is no entry. */
+/* The position after the first `count` newlines from the end.  A last line
+ * without a newline, left by a supervisor that was killed while it wrote, is
+ * ignored. */
 static const char *find_tail(const char *text, size_t len, uint64_t count)
 {
 	uint64_t newlines = 0;
@@ -175,7 +177,7 @@ static int read_log(int folder, const char *name, char **ret, size_t *ret_len, s
 	return io_read_file(fd, "the log", LOG_MAX, ret, ret_len, e);
 }
 
-/* The older file, and the one that was written last. */
+/* Prints the older file, then the newer one. */
 static int print_ended(const char *name, const struct wanted *w, struct err *e)
 {
 	const char *file = w->of_supervisor ? LEVEL_FILE : "output";

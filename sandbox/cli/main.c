@@ -31,8 +31,8 @@ static int print_version(char **argv)
 
 static int print_help(char **argv);
 
-/* Verbs that need a library are programs of their own.  `first` is what they see as
- * argv[0], `verb` the word behind it, or NULL. */
+/* Runs a verb that is a program of its own, because it needs a library. 
+ * `first` is its argv[0], `verb` the word after it, or NULL. */
 static int run_as(const char *program, const char *first, const char *verb, char **argv)
 {
 	AUTO_FREE char *path = NULL;
@@ -65,7 +65,7 @@ static int create_main(char **argv)
 	return run_program("hutch-supervise", argv);
 }
 
-/* The same program, which knows it by the name. */
+/* hutch-supervise serves this verb too, and knows it by its argv[0]. */
 static int fork_main(char **argv)
 {
 	return run_as("hutch-supervise", "hutch-fork", NULL, argv);
@@ -76,7 +76,7 @@ static int start_main(char **argv)
 	return run_as("hutch-supervise", "hutch-start", NULL, argv);
 }
 
-/* Images are of whom sandboxes stand for. */
+/* Images belong to the user that the sandboxes stand for. */
 static int run_image(const char *verb, char **argv)
 {
 	struct err e;
@@ -102,7 +102,7 @@ static int commit_main(char **argv)
 	return run_image("commit", argv);
 }
 
-/* Root's sandboxes are somebody else's. */
+/* Root's sandboxes belong to another user. */
 static int as_client(int (*verb)(char **argv), char **argv)
 {
 	struct err e;
@@ -113,7 +113,7 @@ static int as_client(int (*verb)(char **argv), char **argv)
 	return EXIT_HUTCH;
 }
 
-/* `act NAME`: a first word that is no flag, or stands behind --stream. */
+/* `act NAME`: the first word is no flag, or follows --stream. */
 static int act_main(char **argv)
 {
 	const char *first = argv[0];
@@ -127,8 +127,9 @@ static int act_main(char **argv)
 
 static const struct verb {
 	const char *name, *help;
-	int (*main)(char **argv); /* argv starts behind the verb; NULL: a heading */
-	bool is_client;		  /* of sandboxes that live; exec sees to it itself */
+	int (*main)(char **argv); /* argv begins after the verb; NULL: a heading */
+	bool is_client;		  /* a client of live sandboxes, which becomes their
+				   * user; exec does so itself */
 } verbs[] = {
 	{ "A sandbox that ends with its command:", NULL, NULL, false },
 	{ "run", "one command in a fresh sandbox", run_main, false },
@@ -191,7 +192,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* `help VERB` is `VERB --help`. */
+/* `help VERB` means `VERB --help`. */
 static int print_help(char **argv)
 {
 	char *flag[] = { (char[]){ "--help" }, NULL };
@@ -224,7 +225,7 @@ static const struct {
 	const char *flag, *variable;
 } log_flags[] = { { "--log-level", LEVEL_VARIABLE }, { "--log-format", FORMAT_VARIABLE } };
 
-/* "--flag VALUE" or "--flag=VALUE": how many words these are; 0: it is none of them. */
+/* "--flag VALUE" or "--flag=VALUE": the number of words; 0: no such flag. */
 static int take_log_flag(char **words, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(log_flags); i++) {
@@ -244,7 +245,7 @@ static int take_log_flag(char **words, struct err *e)
 	return 0;
 }
 
-/* Those in front of the verb, for all programs of ours that come of it. */
+/* Flags before the verb, for all programs that it starts. */
 static int take_log_flags(char **words, struct err *e)
 {
 	int taken = 0, more = 1;

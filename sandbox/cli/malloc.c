@@ -1,5 +1,5 @@
-/* malloc(3) and its kin by an arena (arena.h says why).  In `hutch` alone: what
- * lives longer, or has sanitizers, keeps its libc's. */
+/* malloc(3) and related functions, over an arena (arena.h says why).  In
+ * `hutch` alone: programs that live longer, or have sanitizers, keep libc's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

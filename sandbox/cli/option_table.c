@@ -54,7 +54,7 @@ static int take_image(struct run_options *o, const char *value, struct err *e)
 	return set_text(&o->policy->image_path, value);
 }
 
-/* Read before all other flags. */
+/* Policies are read before all other flags. */
 static int take_policy(struct run_options *o, const char *value, struct err *e)
 {
 	return settings_read(o->settings, value, e) < 0 ? err_in(e, "--policy") : 0;
@@ -125,8 +125,8 @@ static int take_env_file(struct run_options *o, const char *value, struct err *e
 	return environment_add_file(o->policy, value, e);
 }
 
-/* The words of a process can be read by everybody (proc(5), cmdline): nobody is to
- * find the value there for longer than it takes to copy it. */
+/* Every user can read a process's arguments (proc(5), cmdline), so the value is
+ * overwritten as soon as it is copied. */
 static int take_secret(struct run_options *o, const char *value, struct err *e)
 {
 	char *at = strchr((char *)(uintptr_t)value, '=');
@@ -234,7 +234,7 @@ static int take_idle_timeout(struct run_options *o, const char *value, struct er
 	return quantity_parse_duration(value, &o->idle_ms, e) < 0 ? err_in(e, "--idle-timeout") : 0;
 }
 
-/* Shorter ones would be a load of their own. */
+/* shorter intervals would be a load of their own */
 #define SAMPLE_MIN_MS 100
 
 static int take_sample(struct run_options *o, const char *value, struct err *e)
@@ -344,7 +344,7 @@ static int take_json(struct run_options *o, const char *value, struct err *e)
 
 	if (value && given_fd("--json", value, &fd, e) < 0)
 		return -1;
-	o->json_fd = fd; /* or nothing is told there */
+	o->json_fd = fd; /* stays -1 after a failure: no object is written */
 	return 0;
 }
 
@@ -401,7 +401,7 @@ static int take_learn(struct run_options *o, const char *value, struct err *e)
 	return set_text(&o->learn, value);
 }
 
-/* A sandbox of `hutch run` is always removed; docker's hands type it. */
+/* Accepted for docker's sake: a sandbox of `hutch run` is always removed. */
 static int take_rm(struct run_options *o, const char *value, struct err *e)
 {
 	(void)o, (void)value, (void)e;

@@ -11,12 +11,12 @@
 #include "policy/settings.h"
 #include "sandbox/cli/option_table.h"
 
-/* The verbs that make a sandbox have all options but these, and the others have only
- * these. */
-#define BOXES	 (VERB_CREATE | VERB_FORK) /* that live on */
+/* A verb that makes a sandbox has all options, except those that own_options gives only
+ * other verbs; any other verb has only the options that own_options gives to it. */
+#define BOXES	 (VERB_CREATE | VERB_FORK) /* make sandboxes that live on */
 #define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
-#define VARIED	 (MAKERS | COMMANDS | VERB_START) /* that take variables */
+#define VARIED	 (MAKERS | COMMANDS | VERB_START) /* take variables */
 
 static const struct {
 	const char *name;
@@ -124,7 +124,7 @@ void options_print_help(enum verb verb)
 	}
 }
 
-/* The flag is of another verb. */
+/* The flag belongs to another verb. */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
 	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
@@ -165,7 +165,8 @@ static const struct option *find_letter(char letter)
 	return NULL;
 }
 
-/* Flags of verbs or versions to come are told from typing errors. */
+/* Distinguishes flags that other verbs have, or that are planned, from typing
+ * errors. */
 static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
 	static const char *const later[] = { "name", "allow" };
@@ -184,7 +185,7 @@ static int unknown_name(enum verb verb, const char *word, size_t len, struct err
 			     "behind --", verb_name(verb));
 }
 
-/* As one would say it elsewhere: relative paths are those of here. */
+/* Keeps the flag as a policy setting; relative paths are made absolute. */
 static int note(const struct option *o, struct run_options *ret, const char *value,
 		struct err *e)
 {
@@ -203,7 +204,7 @@ static int take(const struct option *o, struct run_options *ret, const char *val
 	return o->take(ret, value, e);
 }
 
-/* "--name", "--name=value", or "--name" with the value in the next word. */
+/* Reads "--name", "--name=value", or "--name" with the value in the next word. */
 static int parse_long(struct run_options *ret, char ***at, struct err *e)
 {
 	const char *word = **at + 2;
@@ -226,7 +227,7 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	return take(o, ret, value, e);
 }
 
-/* "-it", "-v X", "-vX". */
+/* Reads "-it", "-v X", "-vX". */
 static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 {
 	for (const char *letter = **at + 1; *letter; letter++) {
@@ -252,7 +253,7 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 	return 0;
 }
 
-/* `at` goes to the first word that is no flag. */
+/* `at` is moved to the first word that is no flag. */
 static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 {
 	for (; **at && (**at)[0] == '-' && (**at)[1]; ++*at) {
@@ -262,7 +263,7 @@ static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 		}
 		if (((**at)[1] == '-' ? parse_long(ret, at, e) : parse_letters(ret, at, e)) < 0)
 			return -1;
-		if (!**at) /* a value was the last word */
+		if (!**at) /* a flag has taken the last word as its value */
 			break;
 	}
 	return 0;
@@ -292,7 +293,8 @@ int options_apply(struct run_options *ret, const struct settings *s, struct err 
 	return 0;
 }
 
-/* All that is named is one policy: a later one replaces what a former one says. */
+/* All policies that are named become one; a later one replaces settings of an
+ * earlier one. */
 static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 {
 	struct settings s = { 0 };
@@ -310,7 +312,8 @@ static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 	return rc;
 }
 
-/* Who lives on, or takes actions, has an executor as pid 1. */
+/* A sandbox that lives on or takes actions needs an executor as pid 1, which
+ * the landlock rung does not have. */
 static int check_rung(const struct run_options *o, struct err *e)
 {
 	if (o->policy->isolation != ISOLATION_LANDLOCK || !(o->verb & MAKERS & ~VERB_RUN))

@@ -7,7 +7,7 @@ struct err;
 struct policy;
 struct settings;
 
-/* Whose flags these are. */
+/* The verbs that take these flags. */
 enum verb {
 	VERB_RUN = 1,
 	VERB_ACT = 2,
@@ -31,21 +31,24 @@ struct run_options {
 	bool detaches; /* --detach */
 	int lease_fd; /* of hutch create; 0: none */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
-	struct settings *kept; /* set before: what --policy names is put there, owned */
-	bool notes;	       /* set before: what flags say too */
-	struct settings *settings; /* while flags are read: what --policy names */
-	bool is_late;		   /* the same: it has been applied */
+	struct settings *kept; /* set by the caller: gets the settings of --policy,
+			        * owned; NULL: not kept */
+	bool notes;	       /* set by the caller: flags are added to `kept`, too */
+	struct settings *settings; /* private: the settings of --policy while flags are
+				    * read */
+	bool is_late;		   /* private: they have been applied */
 };
 
 /* Reads flags until the first word that is none, or "--"; the rest is the
- * command, and of some verbs a name before that.  `argv` starts behind the verb.
- * What --policy names comes first, wherever it stands: flags win.
- * Values are checked here as far as each goes alone; policy_check() sees them
+ * command, after the name that some verbs take.  `argv` begins after the verb. 
+ * The policies of --policy are applied first, wherever the flag stands: other
+ * flags override them.  Each value is checked alone; policy_check() checks them
  * together. */
 int options_parse(char **argv, struct run_options *ret, struct err *e);
 
-/* As if they were flags.  What `ret->verb` has no flag for is passed over. */
+/* Applies settings as if they were flags.  A setting that `ret->verb` has no
+ * flag for is skipped. */
 int options_apply(struct run_options *ret, const struct settings *s, struct err *e);
 
-/* Every flag with its argument and a line about it. */
+/* Prints every flag with its argument and a line of help. */
 void options_print_help(enum verb verb);

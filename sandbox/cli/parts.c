@@ -19,7 +19,7 @@ static int print_help(const struct parts *p)
 	return 0;
 }
 
-/* "list, show or check", allocated. */
+/* Returns "list, show or check", allocated. */
 static char *names_of(const struct parts *p)
 {
 	char *ret = text_copy(p->list[0].name);

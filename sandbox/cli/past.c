@@ -17,7 +17,7 @@
 
 /* --- which ------------------------------------------------------------ */
 
-/* What of `path` is behind the target, or NULL. */
+/* The part of `path` after the target, or NULL. */
 static const char *behind(const char *path, const char *target)
 {
 	const char *rest = path_below(path, target);
@@ -25,7 +25,8 @@ static const char *behind(const char *path, const char *target)
 	return rest && *rest ? rest + 1 : rest;
 }
 
-/* A folder may be shown in another one: the innermost counts. */
+/* Adds the path to its folder's list.  A folder may be mounted in another one:
+ * the innermost is chosen. */
 static int want(struct past *p, const char *path, struct list *others, struct err *e)
 {
 	const struct cow *c = &p->cow;
@@ -143,7 +144,7 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 	return 0;
 }
 
-/* What cannot be compared is kept. */
+/* A change that cannot be compared with the host counts as a change. */
 static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct sum *s = who;
@@ -166,21 +167,24 @@ int past_settle(struct cow *c, struct err *e)
 		if (walk(c, i, &g, e) < 0)
 			return -1;
 	}
-	/* What an apply was killed over is still to be tidied up by another one. */
+	/* The temporary files of a killed apply must still be removed by
+	 * another one. */
 	if (sum.changes || faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0)
 		return cow_set_sum(c, sum.changes, sum.bytes, e) < 0 ? -1 : 1;
 	cow_remove(c);
 	return 0;
 }
 
-/* A launch that has secrets, or was root's, is undumpable, and so are its children, which
- * makes their id maps root's (proc(5)). */
+/* A launch with secrets, or one by root, is not dumpable, and neither are its
+ * children.  The id map files of such a process belong to root (proc(5)), so it
+ * can start no jail. */
 static bool can_jail(void)
 {
 	return prctl(PR_GET_DUMPABLE) == 1;
 }
 
-/* Whether there is anything at all; the next hutch that lists it says how much. */
+/* Only finds out whether there is any change; the next hutch that lists the
+ * changes counts them. */
 static int settle_roughly(struct cow *c)
 {
 	bool is_empty = true;
@@ -217,7 +221,7 @@ static void settle_one(struct cow *c)
 {
 	if (c->is_live || c->has_sum || cow_lock(c, NULL) < 0)
 		return;
-	(void)past_settle(c, NULL); /* else it stays without a sum */
+	(void)past_settle(c, NULL); /* if this fails, the changes stay uncounted */
 	cow_unlock(c);
 }
 

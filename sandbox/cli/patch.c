@@ -18,16 +18,16 @@
 #include "sandbox/cli/unified.h"
 
 #define TEXT_MAX   (1u << 20)
-#define BINARY_MAX 8000 /* how far a 0 is looked for, as git does */
+#define BINARY_MAX 8000 /* a file with a 0 byte in its first bytes is binary, as in git */
 
-/* One side of it. */
+/* The old or the new side of a change. */
 struct side {
 	char *text; /* owned */
 	size_t len;
 	bool is_there, is_large;
 };
 
-/* As git has it: a name with something odd in it stands in quotes, as C writes it. */
+/* As in git, a name with unusual bytes is put in quotes, and escaped as in C. */
 static char *quoted(const char *front, const char *path)
 {
 	char *text = NULL;
@@ -171,7 +171,7 @@ static void print_both(const struct meeting *m, const struct side *old, const st
 	print_text(text, len, to);
 }
 
-/* Folders and FIFOs, of which there is nothing to see. */
+/* Folders and FIFOs, whose content is not shown. */
 static void print_other(const struct meeting *m, FILE *to)
 {
 	AUTO_FREE char *path = quoted("", m->path);

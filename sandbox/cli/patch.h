@@ -1,4 +1,4 @@
-/* patch -- one change as `diff -u` and `git diff` write it. */
+/* patch -- prints one change in the form of `diff -u` and `git diff`. */
 #pragma once
 #include <stdio.h>
 
@@ -6,7 +6,8 @@ struct err;
 struct meeting;
 struct tell;
 
-/* Prints the change of a file or link; what has a 0 in it or is larger than 1 MiB is only
- * said to be other, and of everything else is only said what became of it.  On a terminal
- * control characters are made visible.  A file that is the same is passed over. */
+/* Prints the change of a file or link.  For a binary file, or one larger than 1
+ * MiB, only a line says that the files differ; for other kinds, only what
+ * happened.  On a terminal control characters are made visible.  An unchanged
+ * file is skipped. */
 int patch_print(struct tell *t, const struct meeting *m, FILE *to, struct err *e);

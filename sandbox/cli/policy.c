@@ -1,4 +1,4 @@
-/* hutch policy: what policies say, and whether they can be read. */
+/* hutch policy: shows, compares and checks policies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,18 @@
 
 /* --- what all do ------------------------------------------------------------------ */
 
-/* One that was named, and what it means. */
+/* A named policy: its settings, and their effect. */
 struct named {
 	struct settings settings;
 	struct policy policy;
 };
 
-/* Each value is judged as the flag of it would be, and all of them together. */
+/* Checks each value as its flag would, and then all of them together. */
 static int judge(struct named *n, struct err *e)
 {
 	struct run_options options = { .verb = VERB_CREATE, .policy = &n->policy, .json_fd = -1 };
 
-	n->policy.takes_actions = true; /* there is no command, and need not be one */
+	n->policy.takes_actions = true; /* a policy needs no command */
 	return options_apply(&options, &n->settings, e) < 0 ? -1 : policy_check(&n->policy, e);
 }
 
@@ -56,7 +56,8 @@ static int fail(struct named *n, const struct err *e)
 	return EXIT_HUTCH;
 }
 
-/* What is listed keeps its order, which may matter. */
+/* Prints all settings of one kind.  Values of a list keep their order, which
+ * may matter. */
 static void print_kind(struct table *t, const struct settings *s, const struct setting_kind *k)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -93,10 +94,11 @@ static int list_main(char **argv)
 	return 0;
 }
 
-/* A mount protects what is there, and no more. */
+/* With :rw a protected path is a mount over an existing file, so a path that
+ * does not exist yet is not protected. */
 static void note_unprotected(const struct policy *p)
 {
-	(void)report_flush(); /* the table is above it, wherever they go */
+	(void)report_flush(); /* puts the table before the notes if both go to one file */
 	for (size_t i = 0; p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
 		const struct volume *v = &p->volumes[i];
 		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)
@@ -172,7 +174,7 @@ static bool has(const struct settings *s, const struct setting *wanted)
 	return false;
 }
 
-/* What `a` says of that and `b` does not. */
+/* Prints the settings of `a` that `b` does not have. */
 static void print_missing(char sign, const struct settings *a, const struct settings *b,
 			  const struct setting_kind *k)
 {

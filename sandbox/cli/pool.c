@@ -1,4 +1,4 @@
-/* hutch pool create|ls|take|exec|rm: sandboxes that were made ahead. */
+/* hutch pool create|ls|take|exec|rm: sandboxes that are started in advance. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,8 @@ static void add_row(struct table *t, const char *name, struct reply info)
 	table_add(t, error ? text_copy(error) : text_copy(""));
 }
 
-/* One that ends just now is none.  -1: it was told what is wrong with this one. */
+/* Lists one pool; a pool that is just ending is skipped.  -1: an error, which
+ * was printed. */
 static int list_one(const char *name, struct table *t, struct list *objects)
 {
 	struct pool_answer a;
@@ -106,7 +107,7 @@ static int list_one(const char *name, struct table *t, struct list *objects)
 	return result;
 }
 
-/* What does not answer keeps nobody from hearing of the others. */
+/* A pool that does not answer does not keep the others from being listed. */
 static int print_all(const struct list *names, bool is_json)
 {
 	struct table t = { .columns = ARRAY_LEN(columns) + 2 };
@@ -159,12 +160,13 @@ static int ls_pool_main(char **argv)
 /* --- take ------------------------------------------------------------------------ */
 
 struct take {
-	const char *name, *timeout; /* NULL: none was given */
+	const char *name, *timeout; /* NULL: not given */
 	int64_t timeout_ms;
 	bool is_descriptor;
 };
 
-/* What it is called from now on; the hello that goes before lets everybody use it. */
+/* Renames the sandbox, if a name is given.  The hello that goes before the
+ * request ends the time in which only this connection could use the sandbox. */
 static int claim(struct client *c, const char *name, struct err *e)
 {
 	AUTO_FREE char *quoted = quote_json(name);
@@ -176,8 +178,9 @@ static int claim(struct client *c, const char *name, struct err *e)
 	return client_call(c, name ? "rename" : "info", params, &answer, e);
 }
 
-/* It lives on when our connection is closed, and not before somebody knows its name:
- * killed in between, we leave nothing behind. */
+/* Lets the sandbox live on after this connection.  The name is printed first:
+ * if this process is killed before the release, the sandbox ends, and none is
+ * left that no caller knows of. */
 static int release(struct client *c, const char *name, struct err *e)
 {
 	const char *told = name ? name : c->name;
@@ -190,7 +193,7 @@ static int release(struct client *c, const char *name, struct err *e)
 	return client_call(c, "release", NULL, &answer, e);
 }
 
-/* Before a sandbox is taken, which would be lost. */
+/* Checks stdout before a sandbox is taken, which would be lost. */
 static int check_stdout(struct err *e)
 {
 	struct sockaddr peer;
@@ -203,7 +206,7 @@ static int check_stdout(struct err *e)
 	return err_remedy(e, "it is for programs; hutch pool take without it prints a name");
 }
 
-/* Of what can be known before: another one may get that name yet. */
+/* Checks the name in advance; another sandbox may still take it meanwhile. */
 static int check_name(const char *name, struct err *e)
 {
 	if (registry_check_name(name, e) < 0)
@@ -211,7 +214,8 @@ static int check_name(const char *name, struct err *e)
 	return registry_make_way(name, e) < 0 && e->kind == ERR_EXISTS ? -1 : 0;
 }
 
-/* The lease goes on to whoever has the other end of stdout. */
+/* Passes the connection, and with it the lease, to the process at the other end
+ * of stdout. */
 static int hand_on(const struct client *c, struct err *e)
 {
 	AUTO_FREE char *line = text_format("{\"error\":null,\"sandbox\":\"%s\"}\n", c->name);
@@ -238,7 +242,8 @@ static int take(const char *pool, const struct take *t, struct err *e)
 {
 	struct client c = { 0 };
 
-	/* Who reads stdout may have gone, and then there is a sandbox to be ended. */
+	/* If stdout's reader is gone, the write must fail, so that the sandbox
+	 * is ended. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (check(t, e) < 0 || pool_take(pool, t->timeout_ms, &c, e) < 0)
 		return -1;
@@ -267,14 +272,14 @@ static int read_timeout(struct take *t, struct err *e)
 	return 0;
 }
 
-/* -d: who asks reads stdout alone. */
+/* -d: the caller reads only stdout, so errors are written there, too. */
 static int finish_take(const struct take *t, int result, const struct err *e)
 {
 	if (result == 0 || !t->is_descriptor)
 		return report_end(result, e);
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
-	(void)io_write_all(1, line, strlen(line)); /* who asked may have gone */
+	(void)io_write_all(1, line, strlen(line)); /* fails if the caller is gone */
 	return report_end(result, e);
 }
 

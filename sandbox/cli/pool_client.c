@@ -18,7 +18,7 @@
 #define STEP	 4096
 #define LINE_MAX (16u << 10) /* of a keeper's answers */
 
-/* How much later than the time-out of a take its answer may come, which tells why. */
+/* How long after a take's time-out its answer may come, which has the reason. */
 #define ANSWER_MS 2000
 
 enum { HELLO = 1, REQUEST };
@@ -40,13 +40,15 @@ static int send_both(int fd, const char *request, const char *params, struct err
 		CLIENT_PROTOCOL, REQUEST, request, params ? params : "{}");
 	const ssize_t len = (ssize_t)strlen(text);
 
-	/* It fits into an empty socket; who is refused may have been told so already. */
+	/* The request fits into an empty socket, so the write is complete; a
+	 * refused client may find the socket closed. */
 	if (pass_send(fd, text, (size_t)len, NULL, 0) == len || errno == EPIPE)
 		return 0;
 	return err_sys(e, "write to the pool");
 }
 
-/* 1: some came; 0: the keeper has closed, or did not answer in time (errno). */
+/* 1: bytes came; 0: the keeper has closed the connection, or did not answer in
+ * time (errno). */
 static int fill(struct pool_answer *a, int socket, int64_t due)
 {
 	uint8_t *room = buffer_reserve(&a->in, STEP);
@@ -82,7 +84,7 @@ static int no_line(const char *pool, struct err *e)
 	return err_remedy(e, "end it, a process called hutch-pool, and what waits in it ends, too");
 }
 
-/* The next line, which is good until the one after it. */
+/* The next line, valid until the next call. */
 static int next_line(struct pool_answer *a, const char *pool, int socket, int64_t due,
 		     struct reply *ret, struct err *e)
 {
@@ -110,7 +112,8 @@ static int next_line(struct pool_answer *a, const char *pool, int socket, int64_
 
 static int refused(const char *pool, struct reply error, struct err *e)
 {
-	struct client c = { 0 }; /* nothing of it but a place for what an error says besides */
+	struct client c = { 0 }; /* only client_refused() needs one, for fields that an
+				  * error sets */
 
 	(void)client_refused(&c, error, e);
 	AUTO_FREE char *message = reply_string(reply_get(error, "message"));
@@ -134,7 +137,7 @@ static int take_line(struct pool_answer *a, const char *pool, int socket, int64_
 	return 0;
 }
 
-/* All of it is over at `due`; 0: at no time. */
+/* Ends at `due`; 0: no time limit. */
 static int ask(const char *pool, const char *request, const char *params, int64_t due,
 	       struct pool_answer *ret, struct err *e)
 {
@@ -156,7 +159,7 @@ int pool_ask(const char *pool, const char *request, const char *params,
 	return ask(pool, request, params, 0, ret, e);
 }
 
-/* What the sandbox is asked for is a part of the take. */
+/* The time-out of the take also limits the requests to the sandbox. */
 static void hasten(struct client *c, int64_t due, int64_t now)
 {
 	const int64_t left = due - now;

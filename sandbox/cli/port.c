@@ -1,7 +1,7 @@
 /* hutch port add|rm|ls: ports of a live sandbox.
  *
- * The socket on the host is made here, as the user who asks, and handed to the
- * supervisor, which is confined and could bind none. */
+ * This process makes the socket on the host, as the calling user, and passes it
+ * to the supervisor, which is confined and cannot bind one. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int add_one(struct client *c, const char *word, struct err *e)
 		if (result == 0)
 			(void)printf("%s\n", at.host);
 		own_close(&at.fd);
-		/* One that was not taken is nobody's. */
+		/* If the supervisor did not take the socket, its file is removed. */
 		if (result < 0 && p.path)
 			listener_remove(p.path);
 		listener_done(&at);
@@ -84,7 +84,7 @@ static int add_main(char **argv)
 
 /* --- rm --------------------------------------------------------------------------- */
 
-/* "8080" is that port of the loopback. */
+/* "8080" means that port of the loopback interface. */
 static char *full_name(const char *word)
 {
 	bool is_number = *word && strspn(word, "0123456789") == strlen(word);

@@ -1,8 +1,8 @@
-/* hutch ps: what sandboxes there are.
+/* hutch ps: lists sandboxes.
  *
- * Who they are stands in the registry's files.  What they use is asked of their
- * supervisors, and only where these are few: waking a thousand processes takes longer
- * than a list may, and `hutch stats` does it for who wants it. */
+ * Names and states are read from the registry's files.  CPU and memory are
+ * asked of the supervisors, and only if there are few: waking a thousand
+ * processes takes too long for a list; `hutch stats` does it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@
 #include "sandbox/registry.h"
 #include "sandbox/result.h"
 
-/* More are not asked what they use, and how long these have for it. */
+/* With more sandboxes than this no supervisor is asked; the second is their
+ * time limit. */
 #define ASKED_MAX 100
 #define ASKED_MS  200
 
@@ -34,13 +35,13 @@ struct ps_options {
 	bool has_all, is_json, is_quiet, is_whole;
 };
 
-/* What is shown of one: what it says of itself, its end, what it uses. */
+/* A line of the list. */
 struct row {
 	const struct registry_item *item;
-	struct reply info, record; /* none: not there */
-	const struct sample *used; /* NULL: not asked */
-	bool is_kept;	 /* it can be started again */
-	int64_t changes; /* bytes that are kept of what it changed; -1: none, or not known */
+	struct reply info, record; /* no value: the file does not exist */
+	const struct sample *used; /* NULL: the supervisor was not asked */
+	bool is_kept;	 /* the sandbox can be started again */
+	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
 };
 
 static struct reply scan(const char *text)
@@ -48,11 +49,12 @@ static struct reply scan(const char *text)
 	struct reply r = { 0 };
 
 	if (text)
-		(void)reply_scan(&r, text, strlen(text), NULL); /* none, then */
+		(void)reply_scan(&r, text, strlen(text), NULL); /* on failure `r` stays
+								 * without a value */
 	return r;
 }
 
-/* Those are of use to who looks after pools, and would hide the others. */
+/* Leaves out the idle sandboxes of pools, which would hide the others. */
 static void leave_out_waiting(struct registry_list *list)
 {
 	size_t kept = 0;
@@ -67,7 +69,7 @@ static void leave_out_waiting(struct registry_list *list)
 
 /* --- for programs ---------------------------------------------------------- */
 
-/* A value as it stands; null where there is none. */
+/* Prints a value unchanged; null where there is none. */
 static void print_value(const char *key, struct reply v)
 {
 	if (v.text)
@@ -173,8 +175,8 @@ static void print_table(const struct row *rows, size_t count, const struct ps_op
 	table_done(&t);
 }
 
-/* What other verbs take: the name, or of those that have ended the id, since others
- * may have had the name. */
+/* Prints the words that other verbs take: a live sandbox's name, or an ended
+ * one's id, since several may have had its name. */
 static void print_names(const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -213,7 +215,7 @@ static void add_item(struct registry_list *list, const char *name, const char *i
 	(void)snprintf(item->id, sizeof(item->id), "%s", id);
 }
 
-/* Those that had no name of their own, or were forgotten. */
+/* Adds ended sandboxes of which only changes are kept. */
 static void add_kept(struct registry_list *list, const struct cow_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
@@ -223,7 +225,8 @@ static void add_kept(struct registry_list *list, const struct cow_list *kept)
 	}
 }
 
-/* Those whose end nobody remembers: of before a reboot, say. */
+/* Adds kept sandboxes without a record of their end, such as those from before
+ * a reboot. */
 static void add_definitions(struct registry_list *list, const struct definition_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
@@ -256,7 +259,7 @@ static int64_t changes_of(const struct cow_list *kept, const char *id)
 
 /* --- all ------------------------------------------------------------------- */
 
-/* The live ones come first. */
+/* Live sandboxes come first in the list. */
 static size_t count_live(const struct registry_list *list)
 {
 	size_t live = 0;
@@ -276,7 +279,7 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 	return samples;
 }
 
-/* What is kept of them. */
+/* Files of ended sandboxes. */
 struct remains {
 	struct cow_list changes;
 	struct definition_list definitions;
@@ -311,7 +314,7 @@ static void find_remains(struct registry_list *list, struct remains *kept)
 	definition_list(&kept->definitions);
 	add_definitions(list, &kept->definitions);
 	if (cow_list(&kept->changes, NULL) < 0)
-		return; /* none, then */
+		return; /* on failure there are none */
 	past_settle_all(&kept->changes);
 	add_kept(list, &kept->changes);
 }

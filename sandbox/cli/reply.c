@@ -7,8 +7,8 @@
 #include "policy/json_scan.h"
 #include "policy/json_string.h"
 
-/* Every function that walks stops at the end of the text, whatever it holds: that
- * it was scanned is not what keeps us inside. */
+/* Every function that walks stops at the end of the text, whatever it holds:
+ * memory safety does not depend on the earlier scan. */
 
 static size_t skip_blanks(struct reply t, size_t at)
 {
@@ -17,7 +17,7 @@ static size_t skip_blanks(struct reply t, size_t at)
 	return at;
 }
 
-/* Where the first `c` is between two places; the second one: nowhere. */
+/* The position of the first `c` from `from` on; `to`: there is none. */
 static size_t find(struct reply t, char c, size_t from, size_t to)
 {
 	const char *at = from < to ? memchr(t.text + from, c, to - from) : NULL;
@@ -25,13 +25,13 @@ static size_t find(struct reply t, char c, size_t from, size_t to)
 	return at ? (size_t)(at - t.text) : to;
 }
 
-/* Behind the closing quote of the string that begins at `at`. */
+/* The position after the closing quote of the string that begins at `at`. */
 static size_t skip_string(struct reply t, size_t at)
 {
 	size_t quote = find(t, '"', ++at, t.len), escape;
 
-	/* The quote is looked for again only where it was an escaped one: each byte is looked
-	 * at twice at most, and most of them a word at a time. */
+	/* If the quote found was escaped, the next one is looked for: each byte
+	 * is read at most twice, and most of them a word at a time. */
 	while ((escape = find(t, '\\', at, quote)) < quote) {
 		at = escape + 2;
 		if (at > quote)
@@ -75,7 +75,7 @@ static size_t skip_value(struct reply t, size_t at)
 	return skip_word(t, at);
 }
 
-/* The value that begins at *at, which then stands behind it. */
+/* The value that begins at *at, which is moved behind it. */
 static struct reply take_value(struct reply t, size_t *at)
 {
 	size_t start = skip_blanks(t, *at);
@@ -124,14 +124,14 @@ bool reply_step(struct reply container, struct reply_place *place)
 
 	if (type != REPLY_ARRAY && type != REPLY_OBJECT)
 		return false;
-	/* Behind the opening bracket, or the comma. */
+	/* After the opening bracket, or the comma. */
 	size_t at = skip_blanks(container, place->next ? place->next : 1);
 	if (at >= container.len || memchr("]}", container.text[at], 2))
 		return false;
 	place->key = (struct reply){ 0 };
 	if (type == REPLY_OBJECT) {
 		place->key = take_value(container, &at);
-		at = skip_blanks(container, at) + 1; /* the colon */
+		at = skip_blanks(container, at) + 1; /* skip the colon */
 	}
 	place->value = take_value(container, &at);
 	at = skip_blanks(container, at);
@@ -152,7 +152,7 @@ char *reply_string(struct reply value)
 	return text;
 }
 
-/* `want` need not end behind its `len` bytes. */
+/* `want` need not end after its `len` bytes. */
 static bool is_text(struct reply value, const char *want, size_t len)
 {
 	size_t at = 1, n;
@@ -185,7 +185,7 @@ static int digit_of(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* Four digits of `text`, of which `used` are no padding. */
+/* Decodes four digits of `text`, of which `used` are no padding. */
 static bool decode_quad(const char *text, size_t used, uint8_t **to)
 {
 	unsigned bits = 0;
@@ -206,10 +206,10 @@ uint8_t *reply_base64(struct reply value, size_t *ret_len)
 	char *text = reply_string(value);
 	size_t len = text ? strlen(text) : 0, used = len;
 
-	/* Two digits at least stand in front of the padding. */
+	/* At least two digits must come before the padding. */
 	while (used > 0 && len - used < 2 && text[used - 1] == '=')
 		used--;
-	/* Decoded in its place: three bytes are written where four were read. */
+	/* Decoded in place: three bytes are written where four were read. */
 	uint8_t *to = (uint8_t *)text;
 	bool is_good = text && len % 4 == 0;
 	for (size_t at = 0; is_good && at < len; at += 4)
@@ -260,7 +260,7 @@ bool reply_bool(struct reply value, bool *ret)
 	return true;
 }
 
-/* Its text, ended by a NUL. */
+/* Copies the number's text, terminated by a 0 byte. */
 static bool number_text(struct reply value, char text[JSON_NUMBER_MAX])
 {
 	if (reply_type(value) != REPLY_NUMBER || value.len >= JSON_NUMBER_MAX)

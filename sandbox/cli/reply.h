@@ -12,9 +12,9 @@
  *	if (reply_integer(reply_get(line, "result.exit_code"), &code))
  *		...
  *
- * A value is good as long as the line is.  Where something is not there, or of
- * another type, functions say so and leave *ret_... alone; the value that is none
- * (the zero object) can be given to all of them. */
+ * A value is valid as long as the line is.  Where a value is missing, or of
+ * another type, functions return false, NULL or REPLY_NONE and leave *ret_... alone.
+ * All of them accept the zero object, which stands for no value. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,21 +48,22 @@ struct reply reply_get(struct reply object, const char *path);
 
 bool reply_bool(struct reply value, bool *ret);
 bool reply_number(struct reply value, double *ret);
-/* Without fraction and exponent; what reply_scan() lets pass is exact. */
+/* False for a number with fraction or exponent; integers that reply_scan() accepts are
+ * exact. */
 bool reply_integer(struct reply value, int64_t *ret);
 
-/* True for this very string. */
+/* True if the value is exactly this string. */
 bool reply_is(struct reply value, const char *text);
-/* A string, allocated; NULL for what is none.  It holds no NUL. */
+/* The string, allocated; NULL if the value is none.  It holds no 0 byte. */
 char *reply_string(struct reply value);
-/* The bytes that a string says in base64 (RFC 4648, with its padding), allocated; NULL
- * for what is none. */
+/* The bytes of a base64 string (RFC 4648, with its padding), allocated; NULL if
+ * the value is none. */
 uint8_t *reply_base64(struct reply value, size_t *ret_len);
 
-/* What an array or object has, one by one; begins with a zeroed place. */
+/* Steps through the members of an array or object; begin with a zeroed place. */
 struct reply_place {
 	struct reply key; /* a string; none in an array */
 	struct reply value;
-	size_t next; /* where in the container to go on */
+	size_t next; /* the offset in the container where the next step begins */
 };
 bool reply_step(struct reply container, struct reply_place *place);

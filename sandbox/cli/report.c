@@ -20,7 +20,7 @@
 #include "sandbox/level.h"
 #include "sandbox/result.h"
 
-/* For programs that read it (--log-format json). */
+/* Prints the error as JSON (--log-format json). */
 static void report_line(const struct err *e)
 {
 	AUTO_FREE char *remedy = quote_json(e->remedy[0] ? e->remedy : NULL);
@@ -38,7 +38,7 @@ void report_error(const struct err *e)
 		report_line(e);
 		return;
 	}
-	/* Paths and names in it may be anybody's choice. */
+	/* Paths and names in the text may be chosen by strangers. */
 	AUTO_FREE char *text = visible_line(e->text);
 	AUTO_FREE char *remedy = visible_line(e->remedy);
 
@@ -47,7 +47,7 @@ void report_error(const struct err *e)
 		(void)fprintf(stderr, "hutch: hint: %s\n", remedy);
 }
 
-/* What may have been why it failed; of more than a few the object tells. */
+/* how many refused system calls are printed; the JSON object has all of them */
 #define REFUSED_LINES 4
 
 static void report_refused(const struct result *r)
@@ -70,7 +70,7 @@ int report_end(int result, const struct err *e)
 	return EXIT_HUTCH;
 }
 
-/* Why the first write to stdout failed: stdio keeps no more than that one did. */
+/* The errno of the first failed write to stdout, which stdio does not keep. */
 static int unwritten;
 
 int report_flush(void)
@@ -111,7 +111,7 @@ static int write_object(int fd, const char *line)
 {
 	struct err e;
 
-	/* EPIPE: who asked has gone away. */
+	/* EPIPE: the reader is gone. */
 	if (io_write_all(fd, line, strlen(line)) == 0 || errno == EPIPE)
 		return 0;
 	(void)err_sys(&e, "write the object of --json to descriptor %d", fd);
@@ -173,7 +173,8 @@ void report_masked(const struct policy *policy, struct err *e)
 {
 	struct mask m = { 0 };
 
-	(void)environment_mask(policy, &m, NULL); /* as policy_check() has */
+	(void)environment_mask(policy, &m, NULL); /* policy_check() has done the same
+						   * without an error */
 	mask_err(&m, e);
 	mask_done(&m);
 	report_error(e);
@@ -181,7 +182,8 @@ void report_masked(const struct policy *policy, struct err *e)
 
 void report_degraded(unsigned degraded)
 {
-	degraded &= ~(unsigned)DEGRADED_IMAGE; /* who copied it has said so */
+	degraded &= ~(unsigned)DEGRADED_IMAGE; /* the code that copied the image has
+					        * reported it */
 	if (!degraded)
 		return;
 	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");
@@ -198,7 +200,7 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first executable NAME of the caller's PATH, allocated, or NULL. */
+/* The first executable NAME in the caller's PATH, allocated, or NULL. */
 static char *find_in_path(const char *name)
 {
 	const char *path = getenv("PATH");

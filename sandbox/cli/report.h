@@ -1,4 +1,4 @@
-/* report -- what the user reads when something went wrong, and the result. */
+/* report -- prints errors, notes and the result object for the user. */
 #pragma once
 #include <stdint.h>
 
@@ -6,50 +6,55 @@ struct err;
 struct policy;
 struct result;
 
-/* The error, if there is one, as one sentence on stderr with its remedy on a
- * line of its own, or that the timeout has passed; then, with `json_fd` not -1, the
- * object.  -1: that could not be written, which was told. */
+/* Prints the error, if there is one, as one sentence on stderr with its remedy
+ * on a line of its own, or that the time-out has passed; then, with `json_fd`
+ * not -1, the result object.  -1: the object could not be written, which was
+ * printed. */
 int report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
 
-/* --network host, which shares more than it seems to. */
+/* Prints a note about --network host, which shares more than its name says. */
 void report_network(const struct policy *policy);
 
-/* Secrets that are too short to be hidden. */
+/* Prints a note about secrets that are too short to be redacted. */
 void report_secrets(const struct policy *policy);
 
-/* An error in which a secret may be. */
+/* Prints an error whose text may hold a secret, which is redacted. */
 void report_masked(const struct policy *policy, struct err *e);
 
-/* The limits that --best-effort could not get, for a verb without a result object. */
+/* Prints the limits that --best-effort could not get, for a verb without a
+ * result object. */
 void report_degraded(unsigned degraded);
 
-/* "hutch: SENTENCE", made safe for a terminal. */
+/* Prints "hutch: SENTENCE", made safe for a terminal. */
 void report_error(const struct err *e);
 
-/* The exit code of a verb: 0, or EXIT_HUTCH when the error was told. */
+/* The exit code of a verb: 0, or EXIT_HUTCH after printing the error. */
 int report_end(int result, const struct err *e);
 
-/* Before anything is printed.  Output that does not go to a terminal is kept until
- * report_flush(), for musl writes the first line at once, and each KiB, and drops all behind one
- * that failed: the verb would have to look at errno then.  A verb that prints more than 64 KiB
- * does. */
+/* Call it before anything is printed.  Output that does not go to a terminal is
+ * kept in a buffer until report_flush().  Without that, musl writes the first
+ * line at once, and then each KiB, and drops all output after a failed write:
+ * the verb would have to check errno after each print.  A verb that prints more
+ * than 64 KiB does. */
 void report_begin(void);
 
-/* Shows what was printed, at once.  -1: it, or something before it, could not be written. */
+/* Writes the buffer.  -1: this or an earlier write failed. */
 int report_flush(void);
 
-/* The error of that, -1; without report_flush() errno is to be that of the print. */
+/* Sets the error of a failed write, and returns -1; if report_flush() was not
+ * called, errno must be the print's. */
 int report_unwritten(struct err *e);
 
-/* The exit code of a program that has printed on stdout and is to end with `code`: that
- * only if all of it was written, for 1 may be an answer, too, which has not been read then. */
+/* The exit code of a program that has printed on stdout.  It is `code` only if
+ * all output was written: a code of 1 may be an answer, whose text is then
+ * missing. */
 int report_told(int code);
 
-/* --json of what makes something that has a name: {"version":1,"name","error"}.  To be said
- * behind all else; `json_fd` -1: nobody asked.  -1: it could not be written, which was
- * told. */
+/* Prints {"version":1,"name","error"} for --json of a verb that makes a named
+ * object, as its last output; `json_fd` -1: --json was not given.  -1: the
+ * object could not be written, which was printed. */
 int report_made(int json_fd, const char *name, const struct err *e);
 
-/* The command is not inside.  Where it is on the caller's PATH, says so, and
- * which flag would show it. */
+/* The command was not found inside.  If it is on the caller's PATH, the error
+ * says so, and which flag would show it inside. */
 void report_explain_missing(struct err *e, const struct policy *policy);

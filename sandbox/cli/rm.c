@@ -1,4 +1,4 @@
-/* hutch rm and hutch wait: sandboxes that have ended, or are to. */
+/* hutch rm and hutch wait: remove ended sandboxes, or wait for their end. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,8 +27,9 @@
 
 /* --- rm -------------------------------------------------------------------- */
 
-/* Who listens at the other end.  It lives: the pid was its own when it began to
- * listen, and if it had ended since then, so had the connection. */
+/* Opens a pidfd of the process that listens on the socket.  The pid was that
+ * process's own when it began to listen; if the process had ended since, the
+ * connection would have ended, too, which is checked afterwards. */
 static int supervisor_of(const struct client *c, struct err *e)
 {
 	struct ucred who;
@@ -48,7 +49,7 @@ static int supervisor_of(const struct client *c, struct err *e)
 	return fd_take(&pidfd);
 }
 
-/* The kernel ends the sandbox with its supervisor, and the janitor tidies up. */
+/* The kernel ends the sandbox when its supervisor dies, and the janitor tidies up. */
 static int kill_supervisor(const struct client *c, struct err *e)
 {
 	AUTO_CLOSE int pidfd = supervisor_of(c, e);
@@ -60,7 +61,7 @@ static int kill_supervisor(const struct client *c, struct err *e)
 	return 0;
 }
 
-/* Asked to end; one that does not is killed. */
+/* Asks the supervisor to end; if it does not in time, kills it. */
 static int end_connected(struct client *c, struct err *e)
 {
 	struct reply answer;
@@ -76,13 +77,15 @@ static int end(const char *name, struct err *e)
 	struct client c = { 0 };
 
 	if (client_open(&c, name, e) < 0)
-		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* ended in between */
+		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* the sandbox has ended
+							   * meanwhile */
 	int rc = end_connected(&c, e);
 	client_done(&c);
 	return rc;
 }
 
-/* An id may be the name of another one. */
+/* Finds the kept sandbox.  If `id` is given it must match, since one sandbox's
+ * id may be another one's name. */
 static int find_kept(const char *name, const char *id, struct definition *ret, struct err *e)
 {
 	if (definition_find(name, ret, e) < 0)
@@ -93,8 +96,9 @@ static int find_kept(const char *name, const char *id, struct definition *ret, s
 	return err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
 }
 
-/* Of one whose supervisor was just killed the janitor may still be at work, and then it is
- * neither alive nor among the ended.  `id`: this one alone; NULL: whatever has the name. */
+/* If the supervisor was just killed, its janitor may still be at work, and the
+ * sandbox is then neither live nor recorded as ended.  `id`: only this sandbox;
+ * NULL: any with that name. */
 static int forget(const char *called, const char *id, struct err *e)
 {
 	const char *name = id ? id : called;
@@ -102,7 +106,8 @@ static int forget(const char *called, const char *id, struct err *e)
 	struct definition kept;
 	struct err why;
 
-	(void)registry_wait(name, &record, NULL); /* none: there is none to wait for */
+	(void)registry_wait(name, &record, NULL); /* fails if there is nothing to wait
+						   * for */
 	int removed = find_kept(called, id, &kept, &why);
 	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
 		*e = why;
@@ -113,7 +118,8 @@ static int forget(const char *called, const char *id, struct err *e)
 		return -1;
 	}
 	if (removed == 0)
-		(void)registry_forget(kept.id, NULL); /* it may have ended under other names */
+		(void)registry_forget(kept.id, NULL); /* the sandbox may have ended
+						       * under other names, too */
 	definition_done(&kept);
 	return registry_forget(name, removed == 0 ? NULL : e) < 0 ? removed : 0;
 }
@@ -134,12 +140,12 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	if (end(name, e) < 0)
 		return -1;
 	each_settle(name, id);
-	/* Made with --rm there is nothing to forget. */
+	/* A sandbox made with --rm leaves nothing to forget. */
 	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
 }
 
-/* What it has changed in folders shown with :cow stays.  One that was killed has not
- * looked whether there is anything. */
+/* The changes in folders shown with :cow are kept.  A launch that was killed
+ * has not counted them, so they are counted here. */
 static void tell_kept(const char *id)
 {
 	struct cow c;
@@ -153,7 +159,8 @@ static void tell_kept(const char *id)
 	cow_done(&c);
 }
 
-/* By the id: with its end the name that it was given later is forgotten. */
+/* Finds the changes' id before the sandbox ends: a name that was given later is
+ * forgotten then. */
 static void find_changes(const char *name, char id[COW_ID_LEN + 1])
 {
 	struct cow c;
@@ -173,7 +180,7 @@ static int remove_and_tell(const char *name, bool is_forced, struct err *e)
 	if (remove_one(name, is_forced, e) < 0)
 		return -1;
 	(void)printf("%s\n", name);
-	(void)report_flush(); /* main() tells of a failure */
+	(void)report_flush(); /* main() reports a failure */
 	if (id[0])
 		tell_kept(id);
 	return 0;
@@ -221,7 +228,7 @@ static int wait_one(const char *name, struct err *e)
 		return err_set(e, ERR_INTERNAL, "what is recorded of the end of sandbox '%s' is "
 						"not to be understood", name);
 	(void)printf("%lld\n", (long long)code);
-	(void)report_flush(); /* main() tells of a failure */
+	(void)report_flush(); /* main() reports a failure */
 	return 0;
 }
 

@@ -41,7 +41,7 @@ static struct exec describe_command(const struct launch *l)
 	return x;
 }
 
-/* Which limit it was that ended it. */
+/* Says which memory limit killed the processes. */
 static void explain_oom(const struct launch *l, const struct usage *used, struct result *ret)
 {
 	struct err e;
@@ -107,7 +107,7 @@ static int dry_run(struct launch *l, struct err *e)
 	return 0;
 }
 
-/* A command whose end is not on record has not ended well. */
+/* If the end of a command cannot be recorded in the audit log, the run has failed. */
 static void record_end(struct launch *l, struct result *ret)
 {
 	struct err e;
@@ -122,8 +122,8 @@ static void record_end(struct launch *l, struct result *ret)
 	ret->exit_code = EXIT_HUTCH;
 }
 
-/* Nothing steps down by itself: where user namespaces are what is missing, the error tells
- * of the other rung and of its price. */
+/* No weaker isolation is chosen silently: if user namespaces are missing, the
+ * error names the other rung and its price. */
 static void name_other_rung(struct err *e)
 {
 	if (landlock_abi() == 0 || !diagnose_lacks_user(e))
@@ -133,7 +133,7 @@ static void name_other_rung(struct err *e)
 			 rung_loses);
 }
 
-/* What was to be learned and was not is a failure, whatever the command said. */
+/* If --learn fails, the run has failed, whatever the command's exit code. */
 static void finish_learning(struct learn *learn, const struct launch *l, struct result *ret)
 {
 	struct err e;
@@ -172,7 +172,7 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
-/* What could not be started may be named by one. */
+/* A secret may occur in the error about a command that could not be started. */
 static void hide_secrets(const struct policy *policy, struct result *r)
 {
 	struct mask m = { 0 };

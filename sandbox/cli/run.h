@@ -6,11 +6,11 @@ struct learn;
 struct policy;
 struct result;
 
-/* `argv` starts behind the verb.  Returns the exit code of hutch. */
+/* `argv` begins after the verb.  Returns hutch's exit code. */
 int run_main(char **argv);
 
-/* One launch, from a checked policy to the end of its command, after launch_ready().
- * As root it leaves this process an ordinary user.  With `learn`, which is initialised
- * and not prepared, it is that one's policy that is run. */
+/* One launch, from a checked policy to the end of its command, after
+ * launch_ready().  As root it changes this process into an ordinary user.  With
+ * `learn`, which is initialised but not prepared, the policy of `learn` is run. */
 void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_run,
 		struct result *ret);

@@ -1,4 +1,4 @@
-/* hutch stats: what sandboxes use; a live table on a terminal. */
+/* hutch stats: shows what sandboxes use; a live table on a terminal. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void print_json(const struct sample *samples, size_t count)
 
 /* --- for people ------------------------------------------------------------ */
 
-/* Since the last time, if there was one. */
+/* CPU use since the sample before; NULL if there was none. */
 static char *share(const struct sample *now, const struct sample *before)
 {
 	const double seconds = (double)(now->when_us - before->when_us) / 1e6;
@@ -72,7 +72,7 @@ static char *share(const struct sample *now, const struct sample *before)
 	return text_format("%.1f%%", 100 * (now->cpu_s - before->cpu_s) / seconds);
 }
 
-/* "12 / 512"; without a limit the number alone. */
+/* "12 / 512"; without a limit only the number. */
 static char *with_limit(char *value, char *limit)
 {
 	AUTO_FREE char *mine = value, *bound = limit;
@@ -108,7 +108,7 @@ static void print_table(const struct sample *now, const struct sample *before, s
 		table_add(&t, text_copy(heads[i]));
 	for (size_t i = 0; i < count; i++) {
 		const struct sample *last = NULL;
-		/* Between two looks some come and some go. */
+		/* Sandboxes may have come or gone since the samples before. */
 		for (size_t k = 0; before && before[k].name; k++)
 			if (!strcmp(before[k].name, now[i].name))
 				last = &before[k];
@@ -120,7 +120,8 @@ static void print_table(const struct sample *now, const struct sample *before, s
 
 /* --- looking --------------------------------------------------------------- */
 
-/* One look: the names are owned, and one without a name is the last. */
+/* One round of samples; the names are owned, and a sample without a name is the
+ * last. */
 struct look {
 	struct sample *samples;
 	size_t count;
@@ -143,7 +144,7 @@ static void look_at(struct look *l, char *const *names, size_t count)
 	gather(l->samples, count, ANSWER_MS);
 }
 
-/* Those that were named, or all. */
+/* Takes samples of the named sandboxes, or of all. */
 static int look(struct look *l, char *const *names, struct err *e)
 {
 	struct registry_list list;
@@ -184,7 +185,7 @@ static int watch(char *const *names, struct err *e)
 	}
 }
 
-/* A name that nobody has is an error, before anything is shown. */
+/* A name that no live sandbox has is an error before anything is printed. */
 static int check_names(char *const *names, struct err *e)
 {
 	for (; *names; names++) {

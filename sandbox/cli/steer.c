@@ -14,7 +14,7 @@
 #include "sandbox/cli/verbs.h"
 #include "sandbox/result.h"
 
-/* --best-effort: neither frozen nor traced. */
+/* --best-effort: the processes got SIGSTOP, and were neither frozen nor traced. */
 static void tell_signals(const struct client *c, struct reply answer)
 {
 	if (reply_is(reply_get(answer, "by"), "signals"))

@@ -1,4 +1,4 @@
-/* hutch connect and hutch act NAME: a connection handed on to stdin and stdout. */
+/* hutch connect and hutch act NAME: connect stdin and stdout with a sandbox. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "sandbox/cli/verbs.h"
 #include "sandbox/result.h"
 
-/* A reader that went away is an error of write(2), not our end by SIGPIPE. */
+/* If a reader is gone, write(2) fails with EPIPE. */
 static void ignore_pipes(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -30,15 +30,16 @@ static int connect_to(const char *name, struct err *e)
 	return bridge(fd, "", 0, e) == BRIDGE_FAILED ? -1 : 0;
 }
 
-/* One line, and the connection beside it, or why there is none.  It has been greeted:
- * its server has looked at us, whose connection it is, while we were there. */
+/* Writes one line, with the connection as a descriptor or with the error.  The
+ * greeting is done first: the server checks the process that has connected,
+ * which must still live then. */
 static int hand_over(const char *name, struct err *e)
 {
 	struct client c = { 0 };
 
 	e->kind = ERR_NONE;
 	if (client_open(&c, name, e) == 0)
-		(void)client_greet(&c, e); /* `e` says so */
+		(void)client_greet(&c, e); /* a failure is in `e` */
 	const bool is_there = e->kind == ERR_NONE;
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
@@ -75,7 +76,7 @@ int connect_main(char **argv)
 
 /* --- act ------------------------------------------------------------------- */
 
-/* The sandbox has ended, or is another one by now. */
+/* The sandbox has ended, or its name belongs to another one by now. */
 static bool has_ended(const struct client *c)
 {
 	struct registry_item item;
@@ -94,7 +95,8 @@ static int stream(struct client *c, const char *params, struct err *e)
 
 	if (client_call(c, "act.stream", params, &answer, e) < 0)
 		return -1;
-	/* No notification was asked for, so nothing but observations is there. */
+	/* The connection subscribed to no notifications, so all bytes in the
+	 * buffer are observations. */
 	(void)client_next(c, &none, NULL);
 	const enum bridge_end end = bridge(fd_take(&c->fd), buffer_data(&c->in),
 					   buffer_len(&c->in), e);

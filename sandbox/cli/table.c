@@ -9,7 +9,7 @@
 #include "base/visible.h"
 
 #define GAP 3
-/* What is wider stands out of its column, and moves nobody else's. */
+/* A wider cell extends beyond its column, which does not widen for it. */
 #define WIDE 48
 
 void table_add(struct table *t, char *text)

@@ -1,5 +1,5 @@
-/* table -- columns for people: as wide as what is in them, in characters, but for a cell
- * here and there that is much wider. */
+/* table -- columns for people, each as wide as its widest cell, in characters;
+ * single much wider cells do not count. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,16 +11,17 @@
 
 struct table {
 	size_t columns;
-	struct list cells; /* one row behind the other; the first is the heading */
+	struct list cells; /* row after row; the first is the heading */
 };
 
-/* Adds a cell, made safe for a terminal; takes `text` over.  NULL is unknown: "-". */
+/* Adds a cell, made safe for a terminal; takes `text` over.  NULL is printed as
+ * "-", for unknown. */
 void table_add(struct table *t, char *text);
 void table_print(const struct table *t, FILE *to);
 void table_done(struct table *t);
 
-/* "12.3MiB"; allocated, as the next one is. */
+/* Such as "12.3MiB"; allocated, like the next function's result. */
 char *table_bytes(uint64_t bytes);
-/* How long before `now` (seconds since 1970) a time such as 2026-01-01T12:00:00Z was, as docker
- * says it: "3 minutes ago".  NULL for what is none. */
+/* The time from `time`, such as 2026-01-01T12:00:00Z, to `now` (seconds since
+ * 1970), in docker's words: "3 minutes ago".  NULL if `time` is no time. */
 char *table_age(const char *time, int64_t now);

@@ -13,7 +13,7 @@
 
 struct line {
 	const char *text;
-	size_t len; /* with its newline */
+	size_t len; /* with the newline */
 };
 
 struct lines {
@@ -27,7 +27,7 @@ static void split(struct lines *l, const char *text, size_t len)
 	size_t room = 16;
 
 	*l = (struct lines){ .items = mem_zeroed(room, sizeof(*l->items)) };
-	while (len > 0) { /* `text` may be NULL where it is 0 */
+	while (len > 0) { /* `text` may be NULL if len is 0 */
 		const char *newline = memchr(text, '\n', len);
 		size_t one = newline ? (size_t)(newline - text) + 1 : len;
 		if (l->count == room) {
@@ -48,11 +48,12 @@ static bool is_equal(const struct line *a, const struct line *b)
 
 /* --- what is other ------------------------------------------------------- */
 
-/* The middle of both, between what they begin and end with. */
+/* The range between the lines with which both texts begin and those with which
+ * both end. */
 struct middle {
 	struct lines *old, *new;
-	size_t from;	/* in both */
-	long n, m;	/* lines */
+	size_t from;	/* the first line, the same in both */
+	long n, m;	/* numbers of lines */
 };
 
 static struct middle middle_of(struct lines *old, struct lines *new)
@@ -74,18 +75,19 @@ static bool is_match(const struct middle *w, long x, long y)
 	return is_equal(&w->old->items[w->from + (size_t)x], &w->new->items[w->from + (size_t)y]);
 }
 
-/* The furthest x on each diagonal k, of which those of one d are behind each other. */
+/* The furthest x on each diagonal k, row after row for each d. */
 struct trace {
-	int32_t *furthest; /* owned: row d has 2d + 1, from k = -d */
-	long d;		   /* the last row; -1: it takes too many */
+	int32_t *furthest; /* owned; row d has 2d + 1 entries, from k = -d */
+	long d;		   /* the last row; -1: too many edits */
 };
 
 static int32_t *row_of(const struct trace *t, long d)
 {
-	return t->furthest + d * d + d; /* at its k = 0 */
+	return t->furthest + d * d + d; /* the entry of k = 0 */
 }
 
-/* Down from the diagonal above, or to the right from the one below: what gets further. */
+/* Whether the path comes down from the diagonal above, or right from the one
+ * below: the one that gets further. */
 static bool is_down(const struct trace *t, long d, long k)
 {
 	const int32_t *before = row_of(t, d - 1);
@@ -133,7 +135,7 @@ static void mark_all(struct middle *w)
 		mark(w, false, i);
 }
 
-/* From the end back to the beginning. */
+/* Marks the edits, from the end back to the beginning. */
 static void mark_path(struct middle *w, const struct trace *t)
 {
 	long x = w->n, y = w->m;
@@ -155,11 +157,11 @@ static void mark_path(struct middle *w, const struct trace *t)
 static void mark_edits(struct lines *old, struct lines *new)
 {
 	struct middle w = middle_of(old, new);
-	/* With so many any text becomes any other. */
+	/* With n + m edits any text becomes any other. */
 	long enough = w.n + w.m < UNIFIED_EDITS ? w.n + w.m : UNIFIED_EDITS;
 	struct trace t = { .d = -1 };
 
-	/* Untouched pages of it cost nothing. */
+	/* Untouched pages of the array take no memory. */
 	t.furthest = mem_new((size_t)(enough + 1) * (size_t)(enough + 1) * sizeof(int32_t));
 	for (long d = 0; d <= enough && t.d < 0; d++)
 		if (extend_row(&w, &t, d))
@@ -181,12 +183,12 @@ static void put_line(FILE *to, char sign, const struct line *l)
 		(void)fputs("\n\\ No newline at end of file\n", to);
 }
 
-/* Where a hunk is: lines from `old` and `new` on, up to their ends. */
+/* The range of a hunk: its first lines, and the ends. */
 struct hunk {
 	size_t old, old_end, new, new_end;
 };
 
-/* Diff counts from 1; of no lines it names the one before. */
+/* Diff counts lines from 1; for an empty range it names the line before. */
 static void put_range(FILE *to, char sign, size_t from, size_t end)
 {
 	size_t count = end - from;
@@ -223,7 +225,7 @@ static bool is_edit(const struct lines *old, const struct lines *new, size_t i, 
 	return (i < old->count && old->is_edited[i]) || (j < new->count && new->is_edited[j]);
 }
 
-/* From an edit on, until twice as many lines as are shown around are the same. */
+/* The hunk goes on until twice as many lines are equal as are shown around it. */
 static void find_end(const struct lines *old, const struct lines *new, struct hunk *h)
 {
 	size_t i = h->old_end, j = h->new_end, same = 0;

@@ -1,4 +1,4 @@
-/* hutch update: other limits for sandboxes that live. */
+/* hutch update: changes limits of live sandboxes. */
 #include <stdint.h>
 #include <string.h>
 
@@ -13,12 +13,12 @@
 #include "sandbox/cli/verbs.h"
 #include "sandbox/result.h"
 
-/* As typed; NULL: not asked for. */
+/* As typed; NULL: not given. */
 struct words {
 	const char *memory, *cpus, *pids, *disk, *ulimit;
 };
 
-/* What nobody can change from outside, whichever sandbox it is. */
+/* Refuses limits that cannot be changed from outside, for any sandbox. */
 static int refuse(const struct words *w, struct err *e)
 {
 	if (w->disk) {
@@ -57,7 +57,7 @@ static char *params_of(const struct limits *l)
 	char *params = text_format("{%s%s%s", l->memory ? memory : "", l->pids ? pids : "",
 				   l->cpus ? cpus : "");
 
-	params[strlen(params) - 1] = '}'; /* there is one at least */
+	params[strlen(params) - 1] = '}'; /* there is at least one member */
 	return params;
 }
 

@@ -1,8 +1,8 @@
-/* verbs -- those about sandboxes that have a name.
+/* verbs -- the verbs about sandboxes that have a name.
  *
- * Each takes the words behind the verb and returns the exit code of hutch.  What they
- * do, they do through the control socket (client.h) or by looking into the registry
- * (sandbox/registry.h), and print errors themselves. */
+ * Each takes the words after the verb, prints its errors itself, and returns
+ * hutch's exit code.  The verbs use the control socket (client.h) or read the
+ * registry (sandbox/registry.h). */
 #pragma once
 
 int act_named(char **argv); /* hutch act NAME */

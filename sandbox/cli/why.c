@@ -1,4 +1,4 @@
-/* hutch why: whether a sandbox may do something, and what decides that. */
+/* hutch why: tells whether a sandbox may do something, and what decides it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 struct question {
 	struct policy policy;
-	struct settings settings; /* what --policy names */
+	struct settings settings; /* from --policy */
 	struct list words;
 	struct launch launch;
 	bool is_json;
@@ -37,13 +37,13 @@ static bool is_said_so(const struct setting *s, const char *line)
 	AUTO_FREE char *flag = text_format("--%s %s", s->kind->flag, s->value);
 	AUTO_FREE char *bare = text_format("--%s", s->kind->flag);
 
-	if (!strcmp(s->kind->flag, "volume")) /* it says -v of itself */
+	if (!strcmp(s->kind->flag, "volume")) /* its setting has -v in it already */
 		return !strncmp(line, "-v ", 3) && !strcmp(line + 3, s->value);
 	return !strcmp(line, flag) ||
 	       (s->kind->type == SETTING_YES && !strcmp(line, bare));
 }
 
-/* A line of a policy is told as one. */
+/* If the line came from a policy, the answer names the policy's line. */
 static void tell_origin(const struct question *q, struct answer *a)
 {
 	for (size_t i = q->settings.count; a->line && i-- > 0;) {
@@ -179,14 +179,15 @@ static bool is_unix_socket(const struct list *words)
 	       strtoul(words->items[2], NULL, 0) == 1;
 }
 
-/* Comes back where there is an answer already, or none. */
+/* Returns only if the answer is known already, or with an error; else executes
+ * hutch-seccomp. */
 static int ask_call(struct question *q, struct answer *ret, struct err *e)
 {
 	struct program compiler = { .fd = -1 };
 	struct list words = { 0 };
 	AUTO_CLOSE int profile = -1;
 
-	/* Before root is dropped. */
+	/* Opened before root is dropped. */
 	if (program_open("hutch-seccomp", &compiler, e) < 0)
 		return -1;
 	if (q->policy.seccomp)
@@ -198,7 +199,7 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 	} else if (rc == 0) {
 		list_words(q, &words);
 		if (profile >= 0)
-			(void)dup2(profile, 0); /* else there is nothing to be read */
+			(void)dup2(profile, 0); /* if it fails, stdin has no profile */
 		(void)fexecve(compiler.fd, words.items, environ);
 		rc = err_sys(e, "execute %s", compiler.path);
 	}
@@ -211,7 +212,7 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 
 static const struct {
 	const char *name;
-	size_t min, max; /* words behind it */
+	size_t min, max; /* words after it */
 	int (*ask)(struct question *, struct answer *, struct err *);
 } questions[] = {
 	{ "read", 1, 1, ask_file },    { "write", 1, 1, ask_file },
@@ -242,7 +243,7 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
 }
 
-/* As for a sandbox that does actions: there is no command, and need not be one. */
+/* No command is needed, as for a sandbox that takes actions. */
 static int read_question(char **argv, struct question *q, struct run_options *o,
 			 struct err *e)
 {
