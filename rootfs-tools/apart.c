@@ -62,7 +62,7 @@ int apart_finish(struct apart *a, void *ret_result, size_t len, struct err *e)
 	}
 	*a = (struct apart){ 0 };
 	if (came != sizeof(said))
-		return err_set(e, ERR_SYSTEM, "a process that was to help ended without a word");
+		return err_set(e, ERR_SYSTEM, "a helper process ended without a result");
 	if (said.error.kind != ERR_NONE) {
 		err_sanitize(&said.error);
 		if (e)

@@ -227,7 +227,7 @@ int blob_catch_up(struct blob *b, struct err *e)
 
 	b->room = 0;
 	if (lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)
-		return err_sys(e, "read what was written into the store");
+		return err_sys(e, "read a blob's new bytes in the store");
 	if (catch_up(b, e) < 0)
 		return -1;
 	return max != QUOTA_NONE && quota_used(b->store) > max ? quota_is_full(b->store, e) : 0;
@@ -277,14 +277,15 @@ static int wrong(struct blob *b, uint64_t size, const struct digest *is, struct 
 {
 	forget(b);
 	if (size != UINT64_MAX && size != b->at)
-		(void)err_set(e, ERR_REFUSED, "what came as blob %.12s has %llu bytes, and %llu "
-					      "were said", b->expected.hex,
+		(void)err_set(e, ERR_REFUSED, "blob %.12s has %llu bytes, but %llu were "
+					      "announced", b->expected.hex,
 			      (unsigned long long)b->at, (unsigned long long)size);
 	else
-		(void)err_set(e, ERR_REFUSED, "what came as blob %.12s has the digest sha256:%s",
+		(void)err_set(e, ERR_REFUSED, "the bytes received as blob %.12s have the "
+					      "digest sha256:%s",
 			      b->expected.hex, is->hex);
-	return err_remedy(e, "it was damaged on its way, or is not what it says: try again, or "
-			     "get it from elsewhere");
+	return err_remedy(e, "it was damaged on its way, or is another blob: try again, "
+			     "or get it from elsewhere");
 }
 
 int blob_commit(struct blob *b, uint64_t size, struct digest *ret, struct err *e)

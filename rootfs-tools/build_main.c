@@ -53,7 +53,7 @@ int image_build_main(char **argv)
 	const struct flag flags[] = {
 		{ 'f', "file", "FILE", "the Dockerfile (default CONTEXT/Dockerfile)",
 		  NULL, &o.file },
-		{ 't', "tag", "REF...", "what it is to be called; may stand there again",
+		{ 't', "tag", "REF...", "the image's name; may be repeated",
 		  NULL, &o.tags },
 		{ 0, "build-arg", "NAME[=VALUE]...",
 		  "for an ARG; without a value, the caller's", NULL, &o.args },

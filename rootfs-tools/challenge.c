@@ -92,7 +92,7 @@ static int read_parameter(struct reader *r, const char *name, size_t len, struct
 		    strncasecmp(known[i].name, name, len) != 0)
 			continue;
 		if (*known[i].to)
-			return malformed(e, "says one thing twice");
+			return malformed(e, "has a parameter twice");
 		return read_value(r, known[i].to, known[i].room, e);
 	}
 	return read_value(r, NULL, 0, e);
@@ -105,7 +105,7 @@ static int read_one(struct reader *r, struct err *e)
 	const size_t len = strspn(name, NAME);
 
 	if (!len || len > NAME_MAX_LEN)
-		return malformed(e, "is not to be understood");
+		return malformed(e, "is not valid");
 	r->at += len;
 	const char *behind = r->at + strspn(r->at, SPACES);
 	if (*behind != '=') {

@@ -334,7 +334,7 @@ static void in_jail(void *arg, int leash, struct outcome *o)
 	reader_run(&jail, o);
 	if (o->error.sys != EFBIG)
 		return;
-	(void)err_set(&o->error, ERR_LIMIT, "what was written is more than %llu bytes",
+	(void)err_set(&o->error, ERR_LIMIT, "the written files are more than %llu bytes",
 		      (unsigned long long)max);
 	o->error.sys = EFBIG; /* the caller may know the reason for that bound better */
 }

@@ -69,7 +69,8 @@ static int get_environment(const struct json_at *of, struct list *ret, struct er
 		return -1;
 	for (size_t i = 0; i < ret->count; i++)
 		if (!strchr(ret->items[i], '=') || ret->items[i][0] == '=')
-			return err_set(e, ERR_PROTOCOL, "%s.Env has what is no NAME=value: '%.60s'",
+			return err_set(e, ERR_PROTOCOL, "%s.Env has an entry that is no "
+							"NAME=value: '%.60s'",
 				       of->place, ret->items[i]);
 	return 0;
 }

@@ -411,7 +411,7 @@ static int hash_pipe(int from, struct hash *to, struct err *e)
 
 	while ((len = io_read_full(from, piece, PIECE)) > 0)
 		hash_add(to, piece, (size_t)len);
-	return len < 0 ? err_sys(e, "read what is to be copied") : 0;
+	return len < 0 ? err_sys(e, "read the files to be copied") : 0;
 }
 
 static int hash_part(struct part *p, struct hash *to, struct err *e)

@@ -282,7 +282,7 @@ int credentials_find(const char *registry, const char *repository,
 	if (fd < 0 && errno == ENOENT && may_miss)
 		return 0;
 	if (fd < 0)
-		return err_sys(e, "open %s, which says who you are to registries", path);
+		return err_sys(e, "open %s, which holds registries' credentials", path);
 	if (io_read_file(fd, path, CREDENTIALS_FILE_MAX, &text, &len, e) < 0)
 		return -1;
 	int rc = credentials_read(text, len, path, registry, repository, ret, &helper, e);

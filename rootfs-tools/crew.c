@@ -147,7 +147,7 @@ static int unpack_one(const struct worker *w)
 		;
 	if (WIFSIGNALED(status)) {
 		(void)err_set(&news.error, ERR_SYSTEM,
-			      "who unpacked a layer ended with signal %d",
+			      "the process that unpacked a layer ended with signal %d",
 			      WTERMSIG(status));
 		tell(w, &news);
 	}
@@ -244,7 +244,7 @@ static int take_news(const struct crew *c, struct progress *p, int64_t now, stru
 		return 0;
 	if (len != sizeof(news) || news.job >= c->count)
 		return err_set(e, ERR_INTERNAL,
-			       "the news of a layer are not to be understood");
+			       "a worker sent an invalid report");
 	if (news.what == NEWS_AT)
 		progress_at(p, news.job, news.at, now);
 	else if (news.what == NEWS_FETCHED)
@@ -353,7 +353,8 @@ int crew_run(const struct store *s, struct remote *r, const struct crew_job *job
 	close_crew(&c);
 	if (rc == 0 && (bad || p->done != count))
 		return err_set(e, ERR_SYSTEM,
-			       "who got a layer ended without a word, with %s %d",
+			       "the process that fetched a layer ended without a report, "
+			       "with %s %d",
 			       WIFSIGNALED(bad) ? "signal" : "code",
 			       WIFSIGNALED(bad) ? WTERMSIG(bad) : WEXITSTATUS(bad));
 	return rc;

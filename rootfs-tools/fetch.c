@@ -53,11 +53,11 @@ static int check_text(const struct fetch *f, const struct digest *wanted,
 	if (!is_wrong)
 		return 0;
 	(void)err_set(e, ERR_REFUSED,
-		      "%s gave another manifest than it said, with the digest %s",
+		      "%s sent another manifest than it announced, with the digest %s",
 		      remote_host(f->remote), digest);
 	return err_remedy(
-		e, "it was damaged on its way, or somebody meddles: try again, or get "
-		   "it from elsewhere");
+		e, "it was damaged on its way, or changed by a third party: try again, "
+		   "or get it from elsewhere");
 }
 
 static int ask_text(struct fetch *f, const struct digest *wanted, struct remote_text *ret,

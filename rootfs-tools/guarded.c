@@ -117,10 +117,11 @@ char *guarded_why(const struct guarded *g, const struct meeting *m)
 		return text_format("is protected (%s)", pattern);
 	case PROTECTED_ABOVE:
 		return keeps_folder(m) ? NULL
-		       : text_format("leads to what is protected (%s)", pattern);
+		       : text_format("is above a protected path (%s)", pattern);
 	case PROTECTED_AMONG:
 		return !m->item || m->item->kind != TELL_LINK ? NULL
-		       : text_format("is a link, where something may be that is protected (%s)",
+		       : text_format("is a link in the place of a folder that may hold "
+				     "protected paths (%s)",
 				     pattern);
 	case PROTECTED_NOT:
 		break;

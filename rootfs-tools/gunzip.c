@@ -61,7 +61,7 @@ static ssize_t fill(struct work *w, struct err *e)
 	memmove(w->read, w->state.next_in, left);
 	ssize_t got = io_read_full(w->in, w->read + left, sizeof(w->read) - left);
 	if (got < 0)
-		return err_sys(e, "read what is compressed");
+		return err_sys(e, "read the compressed data");
 	w->state.next_in = w->read;
 	w->state.avail_in = (uint32_t)(left + (size_t)got);
 	return got;
@@ -70,7 +70,7 @@ static ssize_t fill(struct work *w, struct err *e)
 static int is_damaged(int result, struct err *e)
 {
 	return err_set(e, ERR_PROTOCOL, "decompress the layer: it is %s",
-		       result == ISAL_INCORRECT_CHECKSUM ? "damaged, its checksum is another" :
+		       result == ISAL_INCORRECT_CHECKSUM ? "damaged: wrong checksum" :
 							   "damaged");
 }
 
@@ -80,7 +80,7 @@ static int pass_on(struct work *w, size_t len, struct err *e)
 		return err_set(e, ERR_PROTOCOL, "the layer is compressed more than once");
 	w->passed += len;
 	if (io_write_all(w->out, w->made, len) < 0)
-		return err_sys(e, "pass on what was decompressed");
+		return err_sys(e, "pass on the decompressed data");
 	return 0;
 }
 

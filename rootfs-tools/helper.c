@@ -34,7 +34,7 @@ struct talk {
 
 static int hint(const char *name, struct err *e)
 {
-	return err_remedy(e, "see what it says: echo HOST | docker-credential-%s get",
+	return err_remedy(e, "to see its error: echo HOST | docker-credential-%s get",
 			  name);
 }
 
@@ -103,7 +103,7 @@ static int start(struct talk *t, const char *name, const char *text, struct err 
 static int hear(struct talk *t, const char *name, struct err *e)
 {
 	if (await_ready(t->from, POLLIN, t->due_ms) <= 0) {
-		(void)err_set(e, ERR_LIMIT, "docker-credential-%s says nothing for %d s",
+		(void)err_set(e, ERR_LIMIT, "docker-credential-%s gave no answer in %d s",
 			      name, HELPER_SECONDS);
 		return hint(name, e);
 	}
@@ -113,7 +113,7 @@ static int hear(struct talk *t, const char *name, struct err *e)
 	t->len += n > 0 ? (size_t)n : 0;
 	if (t->len > t->max)
 		return err_set(e, ERR_LIMIT,
-			       "docker-credential-%s says more than %zu bytes", name,
+			       "docker-credential-%s printed more than %zu bytes", name,
 			       t->max);
 	return n != 0;
 }

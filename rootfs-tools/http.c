@@ -133,7 +133,7 @@ static int url_read(const char *text, struct url *ret, struct err *e)
 	if (curl.url_set(u, CURLUPART_URL, text, 0) == CURLUE_OK)
 		rc = take_parts(u, ret, e);
 	else /* the text is not repeated, since it may hold secrets */
-		(void)err_set(e, ERR_USAGE, "what should be a URL is none");
+		(void)err_set(e, ERR_USAGE, "the text is no valid URL");
 	curl.url_cleanup(u);
 	return rc;
 }
@@ -332,18 +332,18 @@ static const struct {
 	{ CURLE_COULDNT_RESOLVE_HOST, HTTP_AWAY, ERR_NOT_FOUND, "there is no such host",
 	  "look at its name, and whether this machine has a network" },
 	{ CURLE_COULDNT_RESOLVE_PROXY, HTTP_FAILED, ERR_NOT_FOUND,
-	  "the proxy's host is not to be found", "look at https_proxy and http_proxy" },
-	{ CURLE_COULDNT_CONNECT, HTTP_AWAY, ERR_SYSTEM, "nobody answers there",
+	  "the proxy's host was not found", "look at https_proxy and http_proxy" },
+	{ CURLE_COULDNT_CONNECT, HTTP_AWAY, ERR_SYSTEM, "no server answers there",
 	  "look at its name and port, and whether a proxy is needed (https_proxy)" },
-	{ CURLE_SSL_CONNECT_ERROR, HTTP_AWAY, ERR_PROTOCOL, "no TLS is spoken there",
+	{ CURLE_SSL_CONNECT_ERROR, HTTP_AWAY, ERR_PROTOCOL, "the server speaks no TLS",
 	  "if it is to be trusted without TLS, say so: --insecure HOST" },
 	{ CURLE_PEER_FAILED_VERIFICATION, HTTP_FAILED, ERR_REFUSED,
-	  "its certificate is not to be trusted",
+	  "its certificate is not trusted",
 	  "SSL_CERT_FILE names a file with the certificate that signed it" },
 	{ CURLE_SSL_CACERT_BADFILE, HTTP_FAILED, ERR_NOT_FOUND,
-	  "there are no certificates to check its own by",
+	  "there are no trusted certificates to check the server's with",
 	  "install ca-certificates, or look at SSL_CERT_FILE" },
-	{ CURLE_OPERATION_TIMEDOUT, HTTP_BROKE, ERR_SYSTEM, "nothing comes any more",
+	{ CURLE_OPERATION_TIMEDOUT, HTTP_BROKE, ERR_SYSTEM, "the transfer has stalled",
 	  NULL },
 	{ CURLE_PARTIAL_FILE, HTTP_BROKE, ERR_PROTOCOL,
 	  "the connection ended before all was there", NULL },

@@ -164,7 +164,7 @@ static void tell_left_out(uint64_t count, const char *first)
 {
 	struct err e;
 
-	(void)err_set(&e, ERR_NONE, "%llu things were left out, such as %s",
+	(void)err_set(&e, ERR_NONE, "%llu files were left out, such as %s",
 		      (unsigned long long)count, first);
 	report_error(&e);
 }
@@ -195,7 +195,7 @@ int image_import_main(char **argv)
 {
 	const char *name = NULL;
 	const struct flag flags[] = {
-		{ 'n', "name", "REF", "what the image is to be called", NULL, &name },
+		{ 'n', "name", "REF", "the image's name", NULL, &name },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image import PATH[:TAG] [--name REF]",

@@ -71,7 +71,7 @@ int import_name(const struct import *i, const char *says, struct err *e)
 	}
 	if (is_whole && reference_parse(says, i->called, NULL) == 0)
 		return 0;
-	(void)err_set(e, ERR_USAGE, "it does not say what it is called");
+	(void)err_set(e, ERR_USAGE, "it has no name in it");
 	return err_remedy(e, "--name REF");
 }
 
@@ -94,8 +94,8 @@ static int read_document(const struct source *from, const struct descriptor *d, 
 	if (digest_equal(&is, &d->digest) && *ret_len == d->size)
 		return 0;
 	own_free(ret);
-	return err_set(e, ERR_REFUSED, "%s is not what it says: %llu bytes with that digest are "
-				       "to be there", path, (unsigned long long)d->size);
+	return err_set(e, ERR_REFUSED, "%s is damaged: it must have %llu bytes with that "
+				       "digest", path, (unsigned long long)d->size);
 }
 
 static int copy_blob(const struct import *i, const struct source *from,

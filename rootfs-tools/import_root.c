@@ -38,7 +38,7 @@ static int add_all(struct blob *b, int from, uint64_t max, struct err *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(e, "read what is imported");
+			return err_sys(e, "read the imported file");
 		if (blob_at(b) + (uint64_t)n > max)
 			return err_set(e, ERR_LIMIT, "it has more than %llu bytes when it is "
 						     "decompressed", (unsigned long long)max);

@@ -110,14 +110,14 @@ static int pass_on(struct archive *a, int out, struct err *e)
 
 	while ((rc = lib.read_data_block(a, &piece, &len, &at)) == ARCHIVE_OK)
 		if (io_write_all(out, piece, len) < 0)
-			return err_sys(e, "pass on what was decompressed");
+			return err_sys(e, "pass on the decompressed data");
 	return rc == ARCHIVE_EOF ? 0 : is_damaged(a, e);
 }
 
 static int by_libarchive(struct source *s, int out, struct err *e)
 {
 	if (!lib.read_new)
-		return err_set(e, ERR_BUSY, "what is compressed was changed meanwhile");
+		return err_set(e, ERR_BUSY, "the compressed file was changed meanwhile");
 	struct archive *a = mem_or_abort(lib.read_new());
 	int rc = start(a, s, e) < 0 ? -1 : pass_on(a, out, e);
 
@@ -131,7 +131,7 @@ int inflate_all(int in, int out, struct err *e)
 	ssize_t got = io_read_full(in, piece, PIECE);
 
 	if (got < 0)
-		return err_sys(e, "read what is compressed");
+		return err_sys(e, "read the compressed data");
 	if (gunzip_takes(piece, (size_t)got))
 		return gunzip_all(piece, (size_t)got, in, out, e);
 	struct source s = { .in = in, .piece = piece, .len = (size_t)got };

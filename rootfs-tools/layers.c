@@ -176,7 +176,7 @@ static int check_digest(const struct work *w, struct err *e)
 	if (!w->expected || digest_equal(w->expected, &w->digest))
 		return 0;
 	return err_set(e, ERR_REFUSED,
-		       "the layer is not what the image says: its digest (diff_id) is to be "
+		       "the layer is not the image's: its digest (diff_id) must be "
 		       "sha256:%s, and is sha256:%s", w->expected->hex, w->digest.hex);
 }
 

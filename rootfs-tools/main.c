@@ -24,10 +24,10 @@ static const struct verb {
 	{ "inspect", "all that is known of one, as JSON", image_inspect_main },
 	{ "exists", "whether one is there: exit code 0 or 1", image_exists_main },
 	{ "tag", "give one another name", image_tag_main },
-	{ "rm", "remove names, and what nobody refers to any more", image_rm_main },
-	{ "gc", "remove what nobody refers to", image_gc_main },
+	{ "rm", "remove names, and images left without one", image_rm_main },
+	{ "gc", "remove images, layers and blobs that are unused", image_gc_main },
 	{ "quota", "how large the store is, and may become", image_quota_main },
-	{ "verify", "look whether all that is there is what it is called", image_verify_main },
+	{ "verify", "check the digests of all that is in the store", image_verify_main },
 	{ "help", "print this", help_main },
 	/* Run by hutch itself, not by people. */
 	{ "launch-pull", NULL, image_launch_pull_main },

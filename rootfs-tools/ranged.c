@@ -433,7 +433,7 @@ static int compare_with_about(const struct shop *w, const char *hex, struct err 
 	struct count is;
 
 	if (fs < 0 || !layers_read_about(folder, &about)) {
-		(void)err_set(e, ERR_NOT_FOUND, "its folder, or what is known of it, is not there");
+		(void)err_set(e, ERR_NOT_FOUND, "its folder or its record is missing");
 		return 0;
 	}
 	const struct counting c = { .folder = folder, .below = STORE_FS, .ranges = &w->maps };

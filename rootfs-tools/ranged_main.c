@@ -30,8 +30,9 @@ static void tell(const struct ranged_todo *t)
 	if (t->entries < TOLD_ENTRIES && t->bytes < TOLD_BYTES)
 		return;
 	(void)fprintf(stderr, "hutch: note: --idmap ranges: %zu layer%s of the image (%" PRIu64
-			      " entries, %s) %s copied once, for files to belong to whom the "
-			      "image says\n", t->layers, t->layers == 1 ? "" : "s", t->entries,
+			      " entries, %s) %s copied once, so that files belong to the "
+			      "image's users\n", t->layers, t->layers == 1 ? "" : "s",
+			      t->entries,
 		      bytes, t->layers == 1 ? "is" : "are");
 }
 

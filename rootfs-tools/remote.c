@@ -190,8 +190,7 @@ static int pick_challenge(const struct http_answer *a, struct challenge *ret,
 	if (ret->scheme != CHALLENGE_NONE)
 		return 0;
 	return err_set(e, ERR_UNSUPPORTED,
-		       "it wants to know who asks, but not by a token or "
-		       "a password");
+		       "it asks for credentials, but for neither a token nor a password");
 }
 
 static enum verdict not_for_you(const struct endpoint *p, const struct errand *x,
@@ -202,13 +201,13 @@ static enum verdict not_for_you(const struct endpoint *p, const struct errand *x
 			      p->host, x->name, who->from);
 		(void)err_remedy(
 			e,
-			"look at the name, or log in as somebody who may have it: "
-			"docker login %s",
+			"look at the name, or log in as a user who may pull it: docker "
+			"login %s",
 			p->account ? p->account : p->host);
 		return FAILED;
 	}
 	(void)err_set(e, ERR_REFUSED,
-		      "%s does not have %s, or does not give it to everybody", p->host,
+		      "%s does not have %s, or asks for a login", p->host,
 		      x->name);
 	(void)err_remedy(e,
 			 "look at the name, or log in: docker login %s, or skopeo login",
@@ -295,10 +294,11 @@ static enum verdict pause_for(const struct errand *x, struct stamina *s, int64_t
 	if (++s->tries >= TRIES_MAX || ++s->asks >= ASKS_MAX || after_s > PAUSE_MAX_S) {
 		(void)err_in(e, "%s", x->name);
 		if (!e->remedy[0] && after_s > PAUSE_MAX_S)
-			(void)err_remedy(e, "try again in %lld s; what has come is kept",
+			(void)err_remedy(e, "try again in %lld s; the bytes so far "
+					    "are kept",
 					 (long long)after_s);
 		if (!e->remedy[0])
-			(void)err_remedy(e, "try again; what has come is kept");
+			(void)err_remedy(e, "try again; the bytes so far are kept");
 		return FAILED;
 	}
 	rest(after_s > 0 ? after_s * 1000 : (int64_t)PAUSE_MS << (s->tries - 1));
@@ -336,7 +336,7 @@ static enum verdict judge_status(struct remote *r, const struct errand *x,
 		(void)err_set(e, ERR_PROTOCOL,
 			      a->status == 429 ?
 				      "%s has had too many requests, it answers %d" :
-				      "%s is not well, it answers %d",
+				      "%s has a problem, it answers %d",
 			      host, a->status);
 		return pause_for(x, s, a->retry_after_s, e);
 	}
@@ -398,11 +398,12 @@ static int check_start(struct download *d, const struct http_answer *a, struct e
 	if (a->status == 206 && a->from != at) {
 		d->is_astray = true;
 		return err_set(e, ERR_PROTOCOL,
-			       "the bytes do not go on from where they were "
-			       "asked for");
+			       "the answer does not begin at the offset that was asked "
+			       "for");
 	}
 	if (a->length >= 0 && (uint64_t)a->length != d->what->size - at)
-		return err_set(e, ERR_PROTOCOL, "%llu bytes were to come, and %lld are",
+		return err_set(e, ERR_PROTOCOL, "%llu bytes were expected, and %lld are "
+						"announced",
 			       (unsigned long long)(d->what->size - at),
 			       (long long)a->length);
 	return 0;
@@ -417,7 +418,7 @@ static int take_bytes(void *who, const struct http_answer *a, const void *data,
 		return -1;
 	if (len > d->what->size - blob_at(d->to))
 		return err_set(e, ERR_PROTOCOL,
-			       "more bytes come than the %llu that were to",
+			       "more bytes came than the %llu expected",
 			       (unsigned long long)d->what->size);
 	if (blob_add(d->to, data, len, e) < 0) {
 		d->is_ours = true;

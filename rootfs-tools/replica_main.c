@@ -29,7 +29,7 @@ static int copy(const struct list *hexes, struct err *e)
 	struct replica_sum sum;
 
 	if (leash < 0 || from < 0 || to < 0)
-		return err_sys(e, "take what hutch passes");
+		return err_sys(e, "take the descriptors that hutch passes");
 	if (replica_make(&r, &sum, e) < 0)
 		return -1;
 	if (!sum.left_out)
@@ -51,9 +51,9 @@ int image_copy_root_main(char **argv)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	(void)fprintf(stderr, "hutch: note: the root is a copy of the image, since there is no "
-			      "overlayfs here (%s); hutch diff and snapshot cannot tell what is "
-			      "written to it\n", argv[0]);
+	(void)fprintf(stderr, "hutch: note: the root is a copy of the image, since there "
+			      "is no overlayfs here (%s); hutch diff and snapshot cannot "
+			      "show files written to it\n", argv[0]);
 	for (size_t i = 1; argv[i]; i++)
 		list_add(&hexes, argv[i]);
 	int rc = copy(&hexes, &e);

@@ -53,8 +53,9 @@ static int remove_found(const struct store *s, const struct census *c, const cha
 	}
 	if (is_last && !is_forced && collect_is_used(s, &c->images[image].digest)) {
 		(void)err_set(e, ERR_BUSY, "image '%.200s' is used by a sandbox", text);
-		return err_remedy(e, "hutch image rm -f %.200s removes the name now, and hutch "
-				     "image gc the rest when nobody uses it", text);
+		return err_remedy(e, "hutch image rm -f %.200s removes the name now, and "
+				     "hutch image gc the rest when no sandbox uses "
+				     "it", text);
 	}
 	if (name != SIZE_MAX)
 		return names_remove(s, &c->names[name].reference, e);
@@ -112,7 +113,7 @@ int image_rm_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image rm [-f] REF...",
-		.about = "Removes names of images, and what nobody refers to any more.",
+		.about = "Removes names of images, and images left without one.",
 		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
@@ -200,7 +201,7 @@ int image_gc_main(char **argv)
 {
 	bool only_looks = false, forgets_builds = false;
 	const struct flag flags[] = {
-		{ 0, "build-cache", NULL, "what hutch image build remembers, too", &forgets_builds,
+		{ 0, "build-cache", NULL, "also cached layers of builds", &forgets_builds,
 		  NULL },
 		{ 0, "dry-run", NULL, "say what would go, and remove nothing", &only_looks, NULL },
 	};

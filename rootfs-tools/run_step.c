@@ -299,7 +299,7 @@ static int take_changes(struct run *r, struct blob *blob, struct err *e)
 	struct outcome outcome = { 0 };
 
 	if (upper < 0 || tar < 0)
-		return err_sys(e, "open what the command has written");
+		return err_sys(e, "open the files that the command has written");
 	int64_t newest = r->m->b->newest;
 	const struct changes c = { .upper = upper, .out = tar,
 				   .newest = newest < INT64_MAX ? newest : 0 };
@@ -309,7 +309,7 @@ static int take_changes(struct run *r, struct blob *blob, struct err *e)
 		(void)fprintf(stderr, "hutch: %llu left out: %s\n",
 			      (unsigned long long)outcome.left_out, outcome.first);
 	if (lseek(tar, 0, SEEK_SET) < 0)
-		return err_sys(e, "read what the command has written");
+		return err_sys(e, "read the files that the command has written");
 	return copying_pour(tar, blob, e);
 }
 

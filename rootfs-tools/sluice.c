@@ -213,7 +213,7 @@ static int pass_all(struct porter *p, struct err *e)
 		if (len < 0 && errno == EINTR)
 			continue;
 		if (len < 0)
-			return err_sys(e, "read what was decompressed");
+			return err_sys(e, "read the decompressed data");
 		if (pass_piece(p, piece, (size_t)len, e) < 0)
 			return -1;
 	}
@@ -300,7 +300,8 @@ static int check(const struct sluice *s, const struct sluice_result *r, struct e
 {
 	if (r->entries > s->entries_max || r->bytes > s->bytes_max ||
 	    r->left_out > s->entries_max + s->bytes_max)
-		return err_set(e, ERR_PROTOCOL, "what unpacked the layer counts wrong");
+		return err_set(e, ERR_PROTOCOL, "the process that unpacked the layer "
+						"sent impossible counts");
 	return 0;
 }
 
@@ -325,7 +326,8 @@ int sluice_run(const struct sluice *s, struct sluice_result *ret, struct err *e)
 		/* EINTR: wait again */
 	}
 	if (!is_whole)
-		return err_set(e, ERR_SYSTEM, "what unpacks the layer was ended from outside");
+		return err_set(e, ERR_SYSTEM, "the process that unpacks the layer was "
+					      "killed from outside");
 	if (r.error.kind != ERR_NONE) {
 		if (e)
 			*e = r.error;

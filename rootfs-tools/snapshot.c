@@ -163,7 +163,7 @@ static int begin_name(const char *sandbox, struct reference *ret, struct err *e)
 	if (reference_parse(text, ret, e) == 0)
 		return 0;
 	(void)err_set(e, ERR_USAGE, "'%s' cannot be in the name of an image", sandbox);
-	return err_remedy(e, "say what it is to be called: hutch snapshot %s REF", sandbox);
+	return err_remedy(e, "give the name: hutch snapshot %s REF", sandbox);
 }
 
 struct highest {

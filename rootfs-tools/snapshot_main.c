@@ -146,7 +146,7 @@ static void report_snapshot(const struct reference *r)
 	char name[REFERENCE_MAX];
 
 	reference_print_short(r, name);
-	(void)fprintf(stderr, "hutch: the snapshot that it is made of is %s\n", name);
+	(void)fprintf(stderr, "hutch: the fork is made of the snapshot %s\n", name);
 }
 
 static int print_source(const struct store *s, char **words, struct err *e)

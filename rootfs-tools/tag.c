@@ -44,7 +44,8 @@ int image_tag_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch image tag REF NEW",
-		.about = "Gives an image one more name; what was called so before is not any more.",
+		.about = "Gives an image one more name; an image that had the name loses "
+			 "it.",
 		.operands_min = 2, .operands_max = 2,
 	};
 	struct err e;

@@ -266,7 +266,7 @@ static int broken(struct tell *t, struct err *e)
 			*e = t->party.outcome.error;
 		return err_in(e, "read the changes");
 	}
-	return err_set(e, ERR_PROTOCOL, "the process that reads the changes said what makes no "
+	return err_set(e, ERR_PROTOCOL, "the process that reads the changes sent invalid "
 					"sense");
 }
 

@@ -107,7 +107,7 @@ static enum token_result refused(const struct http_answer *a, const char *host,
 				 const struct credentials *who, struct err *e)
 {
 	if (a->status == 429 || a->status >= 500) {
-		(void)err_set(e, ERR_PROTOCOL, "%s, where tokens come from, answers %d",
+		(void)err_set(e, ERR_PROTOCOL, "%s, the token server, answers %d",
 			      host, a->status);
 		return TOKEN_AGAIN;
 	}
@@ -120,7 +120,7 @@ static enum token_result refused(const struct http_answer *a, const char *host,
 	(void)err_set(e, ERR_REFUSED, "%s gives no token, it answers %d", host,
 		      a->status);
 	(void)err_remedy(
-		e, "docker login, or skopeo login, if the image is not everybody's");
+		e, "docker login, or skopeo login, if the image is not public");
 	return TOKEN_FAILED;
 }
 
@@ -135,7 +135,7 @@ static enum token_result take(struct http_answer *a, const char *host,
 	if (a->body)
 		explicit_bzero(a->body, a->len);
 	if (rc < 0) {
-		(void)err_in(e, "%s, where tokens come from", host);
+		(void)err_in(e, "%s, the token server", host);
 		return TOKEN_FAILED;
 	}
 	*ret = text_format("Bearer %s", token);
@@ -149,7 +149,7 @@ enum token_result token_get(struct http *h, const struct challenge *c, const cha
 	struct http_answer a;
 
 	if (http_host(c->realm, host, e) < 0) {
-		(void)err_in(e, "where the registry says that tokens come from");
+		(void)err_in(e, "the address of the registry's token server");
 		return TOKEN_FAILED;
 	}
 	enum http_result asked = ask(h, c, scope, who, &a, e);

@@ -103,7 +103,7 @@ static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 
 	memcpy(d.hex, hex, sizeof(d.hex));
 	if (!layers_has(s, &d, &about))
-		return err_set(e, ERR_NOT_FOUND, "what is known of it is not there");
+		return err_set(e, ERR_NOT_FOUND, "its record is missing");
 	AUTO_CLOSE int fs = openat(s->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 						  O_CLOEXEC);
 	if (fs < 0)
@@ -227,7 +227,7 @@ static int look_at_image(const struct store *s, const struct census_image *image
 	struct digest d;
 
 	if (image->is_broken)
-		return err_set(e, ERR_REFUSED, "its recipe is not to be understood");
+		return err_set(e, ERR_REFUSED, "its recipe is not valid");
 	for (size_t i = 0; i < image->recipe.layers.count; i++) {
 		memcpy(d.hex, image->recipe.layers.items[i], sizeof(d.hex));
 		if (!layers_has(s, &d, NULL))
@@ -322,7 +322,7 @@ int image_verify_main(char **argv)
 {
 	struct verifying v = { 0 };
 	const struct flag flags[] = {
-		{ 0, "repair", NULL, "remove what is broken", &v.repairs, NULL },
+		{ 0, "repair", NULL, "remove broken files", &v.repairs, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image verify [--repair]",

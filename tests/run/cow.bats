@@ -240,15 +240,15 @@ not_applied() {
 	guarded 'rm -r .git; ln -s /tmp .git; mkdir evil; echo x >evil/config; printf "gitdir: ../evil" >src/.git'
 	hutch apply "$name"
 	[[ $status == 125 && -f project/.git/config && ! -e project/src/.git ]]
-	not_applied .git "leads to what is protected (.git/hooks)"
-	not_applied src/.git "leads to what is protected (.git/hooks)"
+	not_applied .git "is above a protected path (.git/hooks)"
+	not_applied src/.git "is above a protected path (.git/hooks)"
 	"$HUTCH" discard "$name"
 	mkdir -p project/old/sub/.git/hooks
 	guarded 'rm -r old; mkdir -p .git/modules; ln -s ../../src .git/modules/m'
 	hutch apply "$name"
 	[[ $status == 125 && -d project/old/sub/.git/hooks && ! -L project/.git/modules/m ]]
 	not_applied old "sub/.git/hooks in it is protected"
-	not_applied .git/modules/m "is a link, where something may be that is protected (.git/modules/**/config)"
+	not_applied .git/modules/m "is a link in the place of a folder that may hold protected paths (.git/modules/**/config)"
 }
 
 @test "other names for what is protected are refused alike" {
@@ -303,7 +303,7 @@ guarded_work() {
 	guarded 'chmod 777 .git; chmod 700 src; echo c >.git/HEAD'
 	hutch apply --partial "$name"
 	[[ $status == 125 && $(stat -c %a project/.git project/src) == $'755\n700' && $(cat project/.git/HEAD) == ref ]]
-	not_applied .git "leads to what is protected (.git/hooks)"
+	not_applied .git "is above a protected path (.git/hooks)"
 }
 
 @test "what was written and is as it was is no change of what is protected" {

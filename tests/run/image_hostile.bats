@@ -222,7 +222,7 @@ nothing_half() {
 }
 
 @test "93 another digest than the image says is refused" {
-	refused folder refused "its digest (diff_id) is to be sha256:$(printf '0%.0s' {1..64})" \
+	refused folder refused "its digest (diff_id) must be sha256:$(printf '0%.0s' {1..64})" \
 		"sha256:$(printf '0%.0s' {1..64})"
 	layer folder "sha256:$(sha256sum <folder.tar | cut -d' ' -f1)"
 }

@@ -298,10 +298,10 @@ tar" ]
 	made img base
 	refuses '--image none: there is no such image in the store, and --pull never' \
 		--image none --pull never true
-	refuses 'pull localhost:1/none: .*nobody answers' --image localhost:1/none true
-	refuses 'pull localhost:1/none: .*nobody answers' --pull always --image localhost:1/none true
+	refuses 'pull localhost:1/none: .*no server answers' --image localhost:1/none true
+	refuses 'pull localhost:1/none: .*no server answers' --pull always --image localhost:1/none true
 	inside --json=5 --image localhost:1/none true 5>result
-	grep -q '"message":"pull localhost:1/none: .*nobody answers' result
+	grep -q '"message":"pull localhost:1/none: .*no server answers' result
 	inside --pull never --image img true
 	[ "$status" -eq 0 ]
 	refuses '--pull takes missing, always or never' --pull sometimes --image img true

@@ -203,12 +203,12 @@ heard() {
 		"127.0.0.1:$open/public/nothing:1"
 	refuses_to_pull ".*does not have 127.0.0.1:$open/public/tool:2" "127.0.0.1:$open/public/tool:2"
 	refuses_to_pull '.*does not have' "127.0.0.1:$open/public/tool@sha256:$(printf 0%.0s {1..64})"
-	refuses_to_pull ".*nobody answers there" 127.0.0.1:1/public/tool:1
+	refuses_to_pull ".*no server answers there" 127.0.0.1:1/public/tool:1
 	refuses_to_pull '.*' 'NO/Such'
 }
 
 @test "a registry that asks for a password gets the right one, and says when it is wrong" {
-	refuses_to_pull '.*does not have .*, or does not give it to everybody' \
+	refuses_to_pull '.*does not have .*, or asks for a login' \
 		"127.0.0.1:$basic/private/tool:1"
 	log_in "{\"auths\":{\"127.0.0.1:$basic\":{\"auth\":\"$(auth me:wrong)\"}}}"
 	refuses_to_pull ".*refuses the user and password of $T/home/.docker/config.json" \
@@ -224,7 +224,7 @@ heard() {
 	pulls "127.0.0.1:$token/public/tool:1"
 	[ "$(heard '^tokens GET .*scope=repository%3Apublic%2Ftool%3Apull -')" -ge 1 ]
 	rm -rf "$store"
-	refuses_to_pull '.*does not have .*, or does not give it to everybody' \
+	refuses_to_pull '.*does not have .*, or asks for a login' \
 		"127.0.0.1:$token/private/tool:1"
 	log_in "{\"auths\":{\"127.0.0.1:$token\":{\"auth\":\"$(auth me:wrong)\"}}}"
 	refuses_to_pull '.*refuses the user and password of' "127.0.0.1:$token/private/tool:1"
@@ -296,7 +296,7 @@ END
 @test "a registry that never answers is one sentence" {
 	configure '{"patience": 1}'
 	faults '[{"on":"manifests","do":"hang"}]'
-	refuses_to_pull '.*nothing comes any more' "127.0.0.1:$open/public/tool:1"
+	refuses_to_pull '.*the transfer has stalled' "127.0.0.1:$open/public/tool:1"
 }
 
 @test "what is too much for now is asked for again when it says" {
@@ -313,7 +313,7 @@ END
 @test "lies about lengths are one sentence each, and the next try goes on" {
 	for lie in '"long","at":1000' '"short","at":1000' '"more","at":1000'; do
 		faults "[{\"on\":\"blobs/sha256:$large\",\"do\":$lie}]"
-		refuses_to_pull '.*bytes were to come, and' "127.0.0.1:$open/public/tool:1"
+		refuses_to_pull '.*bytes were expected, and' "127.0.0.1:$open/public/tool:1"
 	done
 	faults "[{\"on\":\"blobs/sha256:$large\",\"do\":\"unsaid\",\"at\":1000,\"times\":1}]"
 	pulls "127.0.0.1:$open/public/tool:1"
@@ -321,13 +321,13 @@ END
 
 @test "bytes with another digest are refused, and nothing of them stays" {
 	faults "[{\"on\":\"blobs/sha256:$large\",\"do\":\"flip\",\"at\":1000}]"
-	refuses_to_pull ".*what came as blob ${large:0:12} has the digest" \
+	refuses_to_pull ".*the bytes received as blob ${large:0:12} have the digest" \
 		"127.0.0.1:$open/public/tool:1"
 	[ ! -e "$store/tmp/blob-$large" ]
 	rm -rf "$store"
 	faults '[{"on":"manifests","do":"flip","at":50}]'
-	refuses_to_pull '.*gave another manifest than it said' "127.0.0.1:$open/public/tool:1"
-	refuses_to_pull '.*gave another manifest than it said' \
+	refuses_to_pull '.*sent another manifest than it announced' "127.0.0.1:$open/public/tool:1"
+	refuses_to_pull '.*sent another manifest than it announced' \
 		"127.0.0.1:$open/public/tool@sha256:$digest"
 	faults '[]'
 	pulls "127.0.0.1:$open/public/tool:1"
@@ -425,7 +425,7 @@ END
 }
 
 @test "a certificate is checked, unless that host is to be trusted without" {
-	refuses_to_pull '.*its certificate is not to be trusted' "127.0.0.1:$tls/public/tool:1"
+	refuses_to_pull '.*its certificate is not trusted' "127.0.0.1:$tls/public/tool:1"
 	[ "$(heard .)" = 0 ]
 	pulls --insecure "127.0.0.1:$tls" "127.0.0.1:$tls/public/tool:1"
 	rm -rf "$store"

@@ -94,9 +94,9 @@ nothing_is_left() {
 	run -0 image import "$made/saved.tar"
 	[ "$output" = me/tool:2 ]
 	run -125 image import "$made/layout:one"
-	has "does not say what it is called"
+	has "has no name in it"
 	run -125 image import "$made/root.tar"
-	has "does not say what it is called"
+	has "has no name in it"
 }
 
 @test "of several images in a layout one is named" {
@@ -132,11 +132,11 @@ nothing_is_left() {
 		tail -1 | cut -d: -f3)
 	printf x | dd of="bad/blobs/sha256/$layer" conv=notrunc status=none
 	run -125 image import bad:two --name x
-	has "has the digest sha256:"
+	has "have the digest sha256:"
 	cp "$made/layout/blobs/sha256/$layer" "bad/blobs/sha256/$layer"
 	echo more >>"bad/blobs/sha256/$layer"
 	run -125 image import bad:two --name x
-	has "bytes, and .* were said"
+	has "bytes, but .* were announced"
 	rm "bad/blobs/sha256/$layer"
 	run -125 image import bad:two --name x
 	has "$layer is not in it"

@@ -117,7 +117,7 @@ M 8 /etc/passwd" ]]
 	for i in 1 2 3 4 5; do
 		in_box box$((i - 1)) "echo $i >/f$i; rm -f /f$((i - 2))"
 		hutch fork box$((i - 1)) box$i
-		[[ $status == 0 && $stderr == "hutch: the snapshot that it is made of is localhost/box$((i - 1)):1" ]]
+		[[ $status == 0 && $stderr == "hutch: the fork is made of the snapshot localhost/box$((i - 1)):1" ]]
 	done
 	[[ $(in_box box5 'echo /f*') == '/f4 /f5' ]]
 	[[ -z $(lines_of box5) ]]

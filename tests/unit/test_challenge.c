@@ -40,10 +40,10 @@ static const struct {
 	{ "Bearer realm=\"a\\", CHALLENGE_NONE, "", "", "", "does not end" },
 	{ "Bearer realm=\"a\nb\"", CHALLENGE_NONE, "", "", "", "control character" },
 	{ "Bearer realm=\"a\",realm=\"b\"", CHALLENGE_NONE, "", "", "", "twice" },
-	{ "=x", CHALLENGE_NONE, "", "", "", "not to be understood" },
+	{ "=x", CHALLENGE_NONE, "", "", "", "is not valid" },
 	{ "Bearer realm=\"a\" \"b\"", CHALLENGE_NONE, "", "", "",
-	  "not to be understood" },
-	{ "Bearer \x01", CHALLENGE_NONE, "", "", "", "not to be understood" },
+	  "is not valid" },
+	{ "Bearer \x01", CHALLENGE_NONE, "", "", "", "is not valid" },
 };
 
 static void test_headers_are_read_or_refused(void **state)

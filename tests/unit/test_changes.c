@@ -321,7 +321,8 @@ static void test_a_tar_is_no_larger_than_it_may_be(void **state)
 	assert_int_equal(write_tar(state, "upper", out, 1 << 20, &o), -1);
 	assert_int_equal(o.error.kind, ERR_LIMIT);
 	assert_int_equal(o.error.sys, EFBIG);
-	assert_string_equal(o.error.text, "what was written is more than 1048576 bytes");
+	assert_string_equal(o.error.text,
+			    "the written files are more than 1048576 bytes");
 	assert_true(lseek(out, 0, SEEK_END) <= 1 << 20);
 	assert_int_equal(ftruncate(out, 0), 0);
 	assert_int_equal(lseek(out, 0, SEEK_SET), 0);

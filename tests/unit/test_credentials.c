@@ -225,7 +225,7 @@ static const struct {
 } failing[] = {
 	{ "fails", "cat >/dev/null; echo secret; exit 3", "failed, with code 3" },
 	{ "killed", "echo secret; kill -9 $$", "failed, with signal 9" },
-	{ "floods", "exec tr '\\0' x </dev/zero", "says more than" },
+	{ "floods", "exec tr '\\0' x </dev/zero", "printed more than" },
 	{ "absent", NULL, "start docker-credential-absent" },
 	{ "odd/name", NULL, "is no name of a credential helper" },
 	{ "garbage", "echo '{\"Secret\":\"secret'", "line 1" },

@@ -324,7 +324,7 @@ static void test_who_stalls_is_left(void **state)
 	AUTO_FREE char *url = text_format("http://127.0.0.1:%u/stall", s.port);
 	ask(&x, &hasty, &(struct http_request){ .url = url });
 	assert_int_equal(x.result, HTTP_BROKE);
-	assert_non_null(strstr(x.e.text, "nothing comes any more"));
+	assert_non_null(strstr(x.e.text, "the transfer has stalled"));
 	http_answer_done(&x.answer);
 	stop(&s);
 }
