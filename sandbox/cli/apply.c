@@ -98,7 +98,7 @@ static int begin(struct job *j, struct err *e)
 	if (j->applying < 0)
 		return err_sys(e, "make %s/" COW_APPLYING, c->path);
 	if (flock(j->applying, LOCK_EX | LOCK_NB) < 0)
-		return err_set(e, ERR_BUSY, "somebody else is applying the changes of '%s'",
+		return err_set(e, ERR_BUSY, "another process applies the changes of '%s'",
 			       c->name);
 	j->broken = mem_zeroed(c->count, sizeof(*j->broken));
 	j->record = openat(c->folder, COW_APPLIED,
@@ -155,7 +155,7 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 	 * disk before. */
 	bool may_go = a.done && !j->past.is_partial && !c->is_live && !does_nothing(j);
 	if (result == 0 && may_go && syncfs(dir) < 0)
-		result = err_sys(e, "have the disk write what was applied");
+		result = err_sys(e, "write the applied files to disk");
 	add_up(j, &a);
 	apply_done(&a);
 	return result;
@@ -372,9 +372,9 @@ int apply_main(char **argv)
 	const struct flag flags[] = {
 		{ 'f', "force", NULL, "over what was changed on this host meanwhile, too",
 		  &j.is_forced, NULL },
-		{ 0, "include-protected", NULL, "what --protect named when it was made, too",
+		{ 0, "include-protected", NULL, "also paths that --protect named",
 		  &j.takes_protected, NULL },
-		{ 0, "partial", NULL, "what can be applied, even if other changes cannot",
+		{ 0, "partial", NULL, "the possible changes, even if others fail",
 		  &j.takes_parts, NULL },
 		{ 0, "dry-run", NULL, "say what would be done, and do nothing", &j.is_dry, NULL },
 	};

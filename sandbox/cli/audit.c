@@ -95,7 +95,8 @@ static int verify_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch audit verify [--anchor HASH]... [DIR]",
-		.about = "Whether what is on record is what was put there, in that order.",
+		.about = "Checks that the log has all its entries, unchanged and in "
+			 "order.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_max = 1,
 	};
 	struct ledger_check c;
@@ -120,12 +121,12 @@ static int verify_main(char **argv)
 int audit_main(char **argv)
 {
 	static const struct part list[] = {
-		{ "verify", "whether it is whole", verify_main },
+		{ "verify", "check that it is intact", verify_main },
 		{ "show", "print it", audit_show_main },
 	};
 	static const struct parts parts = {
 		.verb = "audit",
-		.about = "What was done in sandboxes that were made with --audit.",
+		.about = "The log of sandboxes that were made with --audit.",
 		.list = list, .count = ARRAY_LEN(list),
 	};
 

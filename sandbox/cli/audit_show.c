@@ -170,12 +170,12 @@ int audit_show_main(char **argv)
 	const char *since = NULL;
 	const struct flag flags[] = {
 		{ 0, "json", NULL, "the lines as they are", &s.is_json, NULL },
-		{ 0, "since", "TIME", "what came then and later, or 10m ago", NULL, &since },
+		{ 0, "since", "TIME", "since then, or since 10m ago", NULL, &since },
 		{ 0, "sandbox", "NAME", "of this sandbox, by name or id", NULL, &s.sandbox },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch audit show [--json] [--since TIME] [--sandbox NAME] [DIR]",
-		.about = "Prints what is on record, a line an entry.",
+		.about = "Prints the audit log, a line for each entry.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_max = 1,
 	};
 	struct err e;

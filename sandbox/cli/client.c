@@ -176,7 +176,8 @@ int client_fill(struct client *c, struct err *e)
 
 static int broken(const struct client *c, struct err *e)
 {
-	(void)err_set(e, ERR_PROTOCOL, "what sandbox '%s' said is not of its protocol, version %d",
+	(void)err_set(e, ERR_PROTOCOL, "sandbox '%s' sent an invalid message (control "
+				       "protocol, version %d)",
 		      c->name, CLIENT_PROTOCOL);
 	return err_remedy(e, "was hutch updated since it was created?  hutch rm -f %s and create "
 			     "it again", c->name);

@@ -102,8 +102,8 @@ static int talk(struct courier *c, struct client *client, struct outcome *o)
 	if (id < 0 || client_await(client, id, &answer, &o->error) < 0)
 		return -1;
 	if (!reply_integer(reply_get(answer, "process"), &process))
-		return err_set(&o->error, ERR_PROTOCOL, "sandbox '%s' does not say what it "
-							"started", c->sandbox);
+		return err_set(&o->error, ERR_PROTOCOL,
+			       "sandbox '%s' sent no process number", c->sandbox);
 	AUTO_FREE char *which = text_format("{\"process\":%lld}", (long long)process);
 	if (client_call(client, "exec.wait", which, &answer, &o->error) < 0)
 		return -1;

@@ -419,8 +419,8 @@ static void tell_notes(const struct copy *c)
 		tell_note(in->left_out, "is left out or not whole", "are left out or not whole",
 			  in->first);
 	if (c->ends[READER]->kind == END_HOST)
-		tell_note(out->links_out, "link leads out of what was copied",
-			  "links lead out of what was copied", out->first);
+		tell_note(out->links_out, "link leads out of the copied files",
+			  "links lead out of the copied files", out->first);
 }
 
 static void tell_sum(const struct copy *c)
@@ -512,7 +512,7 @@ static int check_pair(const struct wish *w, const struct end *from, struct err *
 	const struct end *to = &w->to;
 
 	if (from->kind == END_HOST && to->kind != END_BOX)
-		return refuse(e, "neither of both is in a sandbox",
+		return refuse(e, "neither path is in a sandbox",
 			      "a path inside is written NAME:PATH");
 	if ((from->kind == END_STREAM || to->kind == END_STREAM) && w->from_count > 1)
 		return refuse(e, "a tar on stdin or stdout is one copy, not several",
@@ -606,10 +606,10 @@ int cp_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch cp [OPTIONS] SRC... DST",
-		.about = "Copies files and folders into a sandbox, out of it, or from one to "
-			 "another.\nSRC, DST: PATH on this host, NAME:PATH in a sandbox, or - (a "
-			 "tar, on stdin\nor stdout).  FOLDER/. is what is in a folder.  man hutch-cp "
-			 "tells more.",
+		.about = "Copies files and folders into a sandbox, out of it, or from "
+			 "one to another.\nSRC, DST: PATH on this host, NAME:PATH in a "
+			 "sandbox, or - (a tar, on stdin\nor stdout).  FOLDER/. is the "
+			 "content of a folder.  man hutch-cp tells more.",
 		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 2, .operands_max = SIZE_MAX,
 	};

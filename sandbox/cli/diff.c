@@ -228,7 +228,7 @@ int diff_main(char **argv)
 	struct diff d = { 0 };
 	const struct flag flags[] = {
 		{ 0, "json", NULL, "one array on one line", &d.is_json, NULL },
-		{ 'p', "patch", NULL, "what was changed in files of text", &d.is_patch, NULL },
+		{ 'p', "patch", NULL, "the changes in text files", &d.is_patch, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch diff [OPTIONS] NAME [PATH...]",

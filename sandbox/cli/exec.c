@@ -222,7 +222,8 @@ static void on_started(struct visit *v, const struct message *m)
 		return fail(v);
 	}
 	if (!reply_integer(reply_get(m->result, "process"), &v->process)) {
-		(void)err_set(&v->error, ERR_PROTOCOL, "sandbox '%s' does not say what it started",
+		(void)err_set(&v->error, ERR_PROTOCOL, "sandbox '%s' sent no process "
+						       "number",
 			      v->client.name);
 		return fail(v);
 	}
@@ -557,8 +558,8 @@ static int exec_words(char **argv, struct run_options *o, struct err *e)
 		return 0;
 	}
 	if (o->detaches && o->policy->is_interactive)
-		return err_set(e, ERR_USAGE, "-d and -i exclude each other: nobody is there whose "
-					     "stdin it could be");
+		return err_set(e, ERR_USAGE, "-d and -i exclude each other: a detached "
+					     "command has no stdin of the caller's");
 	if (split(&o->policy->argv, false, &name, e) < 0)
 		return -1;
 	return enter(name, o->policy, o->detaches ? DOOR_DETACHED : DOOR_NAME);

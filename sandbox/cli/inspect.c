@@ -199,7 +199,8 @@ int inspect_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch inspect NAME...",
-		.about = "What is known of sandboxes, also of those that have ended, as a JSON array.",
+		.about = "Prints all that is known of sandboxes, live or ended, as a "
+			 "JSON array.",
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
 	enum flags_result got = flags_begin(argv, &usage);

@@ -225,14 +225,14 @@ int logs_main(char **argv)
 	struct wanted w = { .put = put_entry };
 	const char *tail = NULL;
 	const struct flag flags[] = {
-		{ 'f', "follow", NULL, "and what comes, until the sandbox ends", &w.follows, NULL },
+		{ 'f', "follow", NULL, "new entries, too, until its end", &w.follows, NULL },
 		{ 'n', "tail", "N", "the last N entries only", NULL, &tail },
-		{ 0, "supervisor", NULL, "what its supervisor tells of itself instead",
+		{ 0, "supervisor", NULL, "the supervisor's own log instead",
 		  &w.of_supervisor, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch logs [--supervisor] [-f] [--tail N] NAME",
-		.about = "Prints what is kept of the output of detached processes.",
+		.about = "Prints the kept output of detached processes.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
 	};
 	struct err e;

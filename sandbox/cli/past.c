@@ -91,10 +91,11 @@ int past_source(const struct cow_folder *f, struct err *e)
 	AUTO_CLOSE int dir = open(f->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0 || fstat(dir, &st) < 0)
-		return err_sys(e, "open %.300s, which the changes are of", f->source);
+		return err_sys(e, "open %.300s, where the changes were made", f->source);
 	if (st.st_dev == f->dev && st.st_ino == f->ino)
 		return fd_take(&dir);
-	return err_set(e, ERR_REFUSED, "%.300s, which the changes are of, is another folder now",
+	return err_set(e, ERR_REFUSED, "%.300s, where the changes were made, is another "
+				       "folder now",
 		       f->source);
 }
 

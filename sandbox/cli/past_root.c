@@ -27,7 +27,7 @@ static int take_lowers(struct reply answer, struct list *ret, struct err *e)
 	struct reply_place at = { 0 };
 
 	if (reply_type(reply_get(answer, "lowers")) != REPLY_ARRAY)
-		return err_set(e, ERR_PROTOCOL, "it did not say what its root is written over");
+		return err_set(e, ERR_PROTOCOL, "it did not name its root's image");
 	while (reply_step(reply_get(answer, "lowers"), &at)) {
 		char *path = reply_string(at.value);
 		if (path)

@@ -116,7 +116,8 @@ static int show_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch policy show NAME|FILE",
-		.about = "All that a policy says, with what it builds on, and who says it.",
+		.about = "Prints all settings of a policy and its bases, and the source "
+			 "of each.",
 		.operands_min = 1, .operands_max = 1,
 	};
 	struct table table = { .columns = 3 };
@@ -146,7 +147,8 @@ static int check_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch policy check NAME|FILE",
-		.about = "Whether it can be read and says nothing that contradicts itself.",
+		.about = "Checks that a policy can be read and does not contradict "
+			 "itself.",
 		.operands_min = 1, .operands_max = 1,
 	};
 	struct named n;
@@ -191,8 +193,8 @@ static int compare_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch policy diff NAME|FILE NAME|FILE",
-		.about = "What the first says and the second does not (-), and the other way "
-			 "round (+).",
+		.about = "Prints settings that only the first has (-), and that only the "
+			 "second has (+).",
 		.operands_min = 2, .operands_max = 2,
 	};
 	struct named a, b;
@@ -222,9 +224,9 @@ int policy_main(char **argv)
 {
 	static const struct part list[] = {
 		{ "list", "the policies that hutch has", list_main },
-		{ "show", "all that one says, and who says it", show_main },
+		{ "show", "all settings of one, and their sources", show_main },
 		{ "check", "whether a file can be read", check_main },
-		{ "diff", "what two say differently", compare_main },
+		{ "diff", "the differences of two", compare_main },
 	};
 	static const struct parts parts = {
 		.verb = "policy",

@@ -229,8 +229,9 @@ static int hand_on(const struct client *c, struct err *e)
 static int check(const struct take *t, struct err *e)
 {
 	if (t->is_descriptor && t->name) {
-		(void)err_set(e, ERR_USAGE, "-d and --name exclude each other: who gets the "
-					    "connection names the sandbox");
+		(void)err_set(e, ERR_USAGE, "-d and --name exclude each other: the "
+					    "receiver of the connection names the "
+					    "sandbox");
 		return err_remedy(e, "release takes a name (docs/control.md)");
 	}
 	if (t->is_descriptor)
@@ -287,7 +288,7 @@ static int take_pool_main(char **argv)
 {
 	struct take t = { 0 };
 	const struct flag flags[] = {
-		{ 0, "name", "NAME", "what the sandbox is called from now on", NULL, &t.name },
+		{ 0, "name", "NAME", "the sandbox's new name", NULL, &t.name },
 		{ 0, "timeout", "DURATION", "wait for one no longer; 0: not at all", NULL,
 		  &t.timeout },
 		{ 'd', "descriptor", NULL, "hand its connection over, through stdout",
@@ -354,7 +355,7 @@ int pool_main(char **argv)
 		{ "ls", "list the pools", ls_pool_main },
 		{ "take", "hand one out, and print its name", take_pool_main },
 		{ "exec", "a command in one, which ends with it", exec_pool_main },
-		{ "rm", "end pools and what waits in them", rm_pool_main },
+		{ "rm", "end pools and their waiting sandboxes", rm_pool_main },
 	};
 	static const struct parts parts = {
 		.verb = "pool",

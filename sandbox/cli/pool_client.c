@@ -100,7 +100,7 @@ static int next_line(struct pool_answer *a, const char *pool, int socket, int64_
 			a->taken = (size_t)(end - text) + 1;
 			if (reply_scan(ret, text, a->taken - 1, NULL) == 0)
 				return 0;
-			return err_set(e, ERR_PROTOCOL, "what pool '%s' said is not of its protocol",
+			return err_set(e, ERR_PROTOCOL, "pool '%s' sent an invalid reply",
 				       pool);
 		}
 		if (!fill(a, socket, due))

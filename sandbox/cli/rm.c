@@ -194,7 +194,8 @@ int rm_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch rm [-f] NAME...",
-		.about = "Removes what is kept of sandboxes that have ended: how, their logs, and files.",
+		.about = "Removes the records, logs and files of sandboxes that have "
+			 "ended.",
 		.flags = flags, .count = ARRAY_LEN(flags),
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
@@ -225,8 +226,8 @@ static int wait_one(const char *name, struct err *e)
 		return -1;
 	if (reply_scan(&record, text, strlen(text), e) < 0 ||
 	    !reply_integer(reply_get(record, "exit_code"), &code))
-		return err_set(e, ERR_INTERNAL, "what is recorded of the end of sandbox '%s' is "
-						"not to be understood", name);
+		return err_set(e, ERR_INTERNAL, "the record of the end of sandbox '%s' "
+						"is not valid", name);
 	(void)printf("%lld\n", (long long)code);
 	(void)report_flush(); /* main() reports a failure */
 	return 0;

@@ -227,8 +227,8 @@ int stats_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch stats [OPTIONS] [NAME...]",
-		.about = "What sandboxes use: those that are named, or all.  On a terminal once a "
-			 "second.",
+		.about = "Prints what the named sandboxes use, or all.  On a terminal "
+			 "once a second.",
 		.flags = flags, .count = ARRAY_LEN(flags), .operands_max = SIZE_MAX,
 	};
 	struct err e;

@@ -103,7 +103,7 @@ static int stream(struct client *c, const char *params, struct err *e)
 	if (end == BRIDGE_FAILED)
 		return -1;
 	if (end == BRIDGE_UNREAD)
-		return err_set(e, ERR_SYSTEM, "nobody reads stdout any more");
+		return err_set(e, ERR_SYSTEM, "stdout has no reader any more");
 	if (end == BRIDGE_CLOSED || has_ended(c))
 		return client_ended(c, e);
 	return 0;
@@ -130,7 +130,7 @@ int act_named(char **argv)
 	bool streams = false, confirms = false;
 	const struct flag flags[] = {
 		{ 0, "stream", NULL, "events of output as it comes, too", &streams, NULL },
-		{ 0, "confirm", NULL, "whether an action may be done can be asked", &confirms, NULL },
+		{ 0, "confirm", NULL, "ask the client about actions", &confirms, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch act NAME [--stream] [--confirm]",

@@ -60,7 +60,7 @@ nothing_staged() {
 	copies tree box:/tmp/there
 	catch "$HUTCH" cp box:/tmp/there back
 	[[ $status == 0 && -z $output ]]
-	[[ $stderr == "hutch: note: 1 link leads out of what was copied: "* ]] || [[ -z $stderr ]]
+	[[ $stderr == "hutch: note: 1 link leads out of the copied files: "* ]] || [[ -z $stderr ]]
 	diff <(describe tree) <(describe back)
 	[[ $(du -k back/holes | cut -f1) -lt 1000 ]]
 	[[ $(stat -c %Y.%y tree) == "$(stat -c %Y.%y back)" ]]
@@ -184,15 +184,15 @@ nothing_staged() {
 	copies -L box:/tmp/again out
 	[[ ! -L out && $(cat out) == f ]]
 	cp_ box:/tmp/again out2
-	[[ $status == 0 && $stderr == "hutch: note: 1 link leads out of what was copied: out2: l2" ]]
+	[[ $status == 0 && $stderr == "hutch: note: 1 link leads out of the copied files: out2: l2" ]]
 	[[ -L out2 && $(readlink out2) == l2 ]]
 }
 
-@test "links that lead out of what was copied are told in one line" {
+@test "links that lead out of the copied files are told in one line" {
 	"$here/cp.py" tar links-out >tar
 	catch "$HUTCH" cp - here <tar
 	[[ $status == 0 ]]
-	[[ $stderr == "hutch: note: 3 links lead out of what was copied: a: /etc/passwd, ..." ]]
+	[[ $stderr == "hutch: note: 3 links lead out of the copied files: a: /etc/passwd, ..." ]]
 }
 
 @test "a gibibyte goes in and comes out whole" {
@@ -278,11 +278,11 @@ nothing_staged() {
 
 @test "words that make no sense are refused before anything is done" {
 	touch f
-	cp_fails 'neither of both is in a sandbox' f g
-	cp_fails 'neither of both is in a sandbox' f -
+	cp_fails 'neither path is in a sandbox' f g
+	cp_fails 'neither path is in a sandbox' f -
 	cp_fails 'from stdin to stdout' - -
 	cp_fails 'a tar on stdin or stdout is one copy' box:/a box:/b -
-	cp_fails 'neither of both is in a sandbox' box:/a f g
+	cp_fails 'neither path is in a sandbox' box:/a f g
 	cp_fails "no path behind 'box:'" f box:
 	cp_fails '--max-size' --max-size 1x box:/a b
 	cp_fails 'a name is missing' f
