@@ -118,7 +118,8 @@ static bool is_changed(const struct apply *a, const struct stat *st)
 	return when > a->started_ns && !(ours && !strcmp(ours, text));
 }
 
-/* hutch's own folders are masked inside, so nothing told about them can be true. */
+/* hutch's own folders are masked inside, so a change that is reported there cannot be the
+ * sandbox's: check_place() refuses it. */
 static void find_own(struct apply *a)
 {
 	struct stat st;

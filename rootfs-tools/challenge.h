@@ -1,4 +1,4 @@
-/* challenge -- what a WWW-Authenticate header asks for (RFC 9110, section 11; the
+/* challenge -- parses the WWW-Authenticate header (RFC 9110, section 11; the
  * distribution specification's "token authentication"). */
 #pragma once
 

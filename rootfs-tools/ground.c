@@ -162,8 +162,8 @@ static bool is_same_link(const struct meeting *m)
 	       !memcmp(to, m->item->link, (size_t)len);
 }
 
-/* Whether the host's file is already as told, as far as its kind, and for a
- * file its metadata, show. */
+/* Whether the host's file already is as the inside has it.  A regular file of the same
+ * mode and size gets may_be_same, since its content is not compared here. */
 static bool is_as_told(struct meeting *m)
 {
 	const mode_t host = m->host.st_mode, mode = m->item->mode & 0777;

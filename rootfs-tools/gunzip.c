@@ -52,8 +52,8 @@ bool gunzip_takes(const uint8_t *first, size_t len)
 	return is_loaded && is_member(first, len);
 }
 
-/* Reads the next piece behind the rest of the last one, in which a member may
- * begin.  0: there is no more. */
+/* Keeps the unread rest of the last piece, in which a member may begin, and reads more
+ * after it.  0: there is no more. */
 static ssize_t fill(struct work *w, struct err *e)
 {
 	size_t left = w->state.avail_in;

@@ -1,4 +1,4 @@
-/* mirrors -- where a registry is to be asked, and how: registries.json in hutch's
+/* mirrors -- mirrors and rules for registries, from registries.json in hutch's
  * configuration folder ($XDG_CONFIG_HOME/hutch, ~/.config/hutch).
  *
  *	{"mirrors": {"docker.io": ["https://cache.example/hub"]},

@@ -3,7 +3,8 @@
  * A launch runs this where it cannot mount overlayfs.  Its standard input is the store's
  * folder of layers or, without a HEX, a folder; the copy goes to the empty folder that is
  * its standard output.  Both are passed as descriptors, since the launcher has checked
- * them.  Each process that writes to the copy holds the leash (sandbox/image_tool.h). */
+ * them.  Each process that writes to the copy holds the leash (sandbox/image_tool.h).
+ * WHY, the reason for the copy, is quoted in a note to the user. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

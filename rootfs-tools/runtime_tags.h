@@ -1,14 +1,14 @@
-/* runtime_tags -- what OpenHands calls its runtime images (openhands/runtime/utils/
- * runtime_build.py of 0.62), to the letter:
+/* runtime_tags -- computes the tags of OpenHands' runtime images exactly as OpenHands
+ * does (openhands/runtime/utils/runtime_build.py of 0.62):
  *
- *	versioned	oh_vVERSION_BASE: '/' as _s_, ':' as _t_, in lower case, and of
- *			that the last 96 characters
- *	lock		oh_vVERSION_H: H is the MD5 of the base's name, "False" where
- *			there is to be no browser, pyproject.toml and poetry.lock
+ *	versioned	oh_vVERSION_BASE: BASE is the base's name in lower case, with '/'
+ *			as _s_ and ':' as _t_, cut to its last 96 characters
+ *	lock		oh_vVERSION_H: H is the MD5 of the base's name, then "False" if
+ *			the image gets no browser, pyproject.toml and poetry.lock
  *	source		oh_vVERSION_H_S: S is the hash of the package's folder
  *			(rootfs-tools/source_hash.h)
  *
- * H and S are numbers of base 36, the lowest digit first, of which 16 are taken. */
+ * H and S are numbers of base 36, the lowest digit first, cut to 16 digits. */
 #pragma once
 #include <stdbool.h>
 

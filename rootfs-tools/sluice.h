@@ -27,7 +27,7 @@ struct sluice {
 /* The result of a layer that was unpacked. */
 struct sluice_result {
 	struct digest digest; /* of the tar */
-	/* As the unpacking process reports, within the bounds. */
+	/* Counts reported by the unpacking process, checked against the bounds. */
 	uint64_t entries, bytes, left_out;
 	bool hides_all;
 	struct count there; /* counts of the folder's files */

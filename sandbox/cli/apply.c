@@ -170,7 +170,8 @@ static int walk_all(struct job *j, int (*work)(struct apply *, struct tell *, st
 	return 0;
 }
 
-/* Then the kept changes need not be compared with the host again. */
+/* Whether every change was applied: the kept changes then need not be compared with the
+ * host again. */
 static bool is_all_applied(const struct job *j)
 {
 	return !j->past.is_partial && !j->refused && !j->left_out;

@@ -75,8 +75,8 @@ int client_send(struct client *c, const char *method, const char *params, struct
 int client_send_fds(struct client *c, const char *method, const char *params,
 		    const struct client_fds *fds, struct err *e);
 
-/* Waits for the answer to hello, with a short time-out.  A stuck supervisor, or
- * one of another version, is so told from one that is busy with a request. */
+/* Waits for the answer to hello, with a short time-out: so the caller can tell a stuck
+ * supervisor, or one of another version, from one that is busy with a request. */
 int client_greet(struct client *c, struct err *e);
 
 /* Waits for the answer to one request; notifications go to `take`.  If the

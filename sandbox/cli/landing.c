@@ -161,7 +161,7 @@ static int open_named(struct landing *l, const char *path, const char *name, boo
 	return stage(l, true, e);
 }
 
-/* For files without a common name. */
+/* For files without a common name: `path` is the folder for them. */
 static int open_content(struct landing *l, const char *path, struct err *e)
 {
 	int folder = open(path, FOLDER);

@@ -42,8 +42,9 @@ int reply_scan(struct reply *ret, const char *line, size_t len, struct err *e);
 
 enum reply_type reply_type(struct reply value);
 
-/* A member by its path, such as "error.data.kind".  None where there is none, and
- * where a key stands twice, since readers do not agree on which of them counts. */
+/* A member by its path, such as "error.data.kind".  No value if there is no such member,
+ * or if a key on the path occurs twice, since readers do not agree on which of them
+ * counts. */
 struct reply reply_get(struct reply object, const char *path);
 
 bool reply_bool(struct reply value, bool *ret);
