@@ -349,6 +349,13 @@ static const struct {
 	  "the connection ended before all was there", NULL },
 	{ CURLE_GOT_NOTHING, HTTP_BROKE, ERR_PROTOCOL,
 	  "the connection ended without an answer", NULL },
+	/* hutch itself follows redirects: the reply is of an HTTP that is not allowed. */
+	{ CURLE_UNSUPPORTED_PROTOCOL, HTTP_FAILED, ERR_PROTOCOL,
+	  "the server sent a reply that is not valid HTTP", NULL },
+	{ CURLE_WEIRD_SERVER_REPLY, HTTP_FAILED, ERR_PROTOCOL,
+	  "the server sent a reply that is not valid HTTP", NULL },
+	{ CURLE_OUT_OF_MEMORY, HTTP_FAILED, ERR_PROTOCOL,
+	  "the server sent a header that is too long, or memory is out", NULL },
 	{ CURLE_RECV_ERROR, HTTP_BROKE, ERR_PROTOCOL, "the connection broke off", NULL },
 	{ CURLE_SEND_ERROR, HTTP_BROKE, ERR_PROTOCOL, "the connection broke off", NULL },
 	{ CURLE_HTTP2, HTTP_BROKE, ERR_PROTOCOL, "the connection broke off", NULL },

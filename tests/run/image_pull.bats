@@ -424,6 +424,18 @@ END
 		"127.0.0.1:$open/public/tool:1"
 }
 
+# raw BYTES AT SENTENCE: a reply of the server, its last byte AT times more, and the error for it.
+raw() {
+	faults "[{\"on\":\"manifests\",\"do\":\"raw\",\"bytes\":\"$1\",\"at\":$2}]"
+	refuses_to_pull ".*$3" "127.0.0.1:$open/public/tool:1"
+}
+
+@test "a server that does not speak HTTP is said to, in hutch's own words" {
+	raw 'words\r\n' 0 'the server sent a reply that is not valid HTTP'
+	raw 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n' 0 'the server sent a reply that is not valid HTTP'
+	raw 'HTTP/1.1 200 OK\r\nX: x' 400000 'the server sent a header that is too long, or memory is out'
+}
+
 @test "a certificate is checked, unless that host is to be trusted without" {
 	refuses_to_pull '.*its certificate is not trusted' "127.0.0.1:$tls/public/tool:1"
 	[ "$(heard .)" = 0 ]

@@ -99,6 +99,9 @@ class Proxy(Handler):
             self.say(307, b"", [("Location", fault["to"] + self.path)])
         elif what == "hang":
             self.rfile.read(1)
+        elif what == "raw":  # these bytes, the last of them `at` times more
+            self.wfile.write((fault["bytes"] + fault["bytes"][-1:] * fault.get("at", 0)).encode())
+            self.close_connection = True
         else:
             self.pass_on(what, fault)
 
