@@ -8,7 +8,8 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* The pieces in which content is written, and the shortest one that may become a hole. */
+/* Content is written in pieces of PIECE bytes; a piece shorter than HOLE_MIN never
+ * becomes a hole. */
 #define PIECE	 (64u << 10)
 #define HOLE_MIN 4096
 
@@ -29,7 +30,7 @@ static bool is_zeros(const uint8_t *data, size_t len)
 	return !any;
 }
 
-/* 1: it is a hole now, at whose end the file is. */
+/* 1: the piece became a hole, and the file's offset is at the hole's end. */
 static int write_piece(int fd, const uint8_t *data, size_t len)
 {
 	if (len >= HOLE_MIN && is_zeros(data, len))
@@ -52,7 +53,7 @@ int content_write(struct entries *tar, int fd, const char *path, struct err *e)
 		}
 	if (got < 0)
 		return -1;
-	/* A hole at the end is not there before the file is so long. */
+	/* The file gets no hole at its end before its length is set. */
 	if (is_hole && ftruncate(fd, (off_t)tar->now.size) < 0)
 		return err_sys(e, "write %.300s", path);
 	return 0;

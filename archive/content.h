@@ -1,4 +1,4 @@
-/* content -- what a file of a tar has in it becomes what a file has in it.
+/* content -- writes the content of a tar's file to a file.
  *
  * A run of zeros becomes a hole, which reads the same (lseek(2)). */
 #pragma once
@@ -6,5 +6,6 @@
 struct entries;
 struct err;
 
-/* All of the entry where `tar` is, to the empty file `fd`; `path` is for messages. */
+/* Writes the whole content of the entry where `tar` is to the empty file `fd`; `path`
+ * is for messages. */
 int content_write(struct entries *tar, int fd, const char *path, struct err *e);

@@ -45,7 +45,8 @@ static ssize_t refill(struct entries *t, struct err *e)
 	return n < 0 ? err_sys(e, "read the tar") : n;
 }
 
-/* At most `most` bytes that are there; 0 is the end. */
+/* Gives at most `most` of the buffered bytes, reading more if there are none; 0 is
+ * the end of `in`. */
 static ssize_t some(struct entries *t, uint64_t most, const uint8_t **ret,
 		    struct err *e)
 {
@@ -95,7 +96,7 @@ static int take(struct entries *t, void *to, size_t len, struct err *e)
 	return 0;
 }
 
-/* What follows a header that extends another one, with a 0 behind it. */
+/* Reads the `len` bytes that follow an extension header, and puts a 0 behind them. */
 static int take_extra(struct entries *t, size_t len, char **ret, struct err *e)
 {
 	char *extra = mem_new(len + 1);
@@ -107,7 +108,8 @@ static int take_extra(struct entries *t, size_t len, char **ret, struct err *e)
 	return take(t, extra, len, e);
 }
 
-/* The header in t->now says something about the next one. */
+/* Reads an extension header, which t->now holds, and the data behind it: they
+ * describe the next entry. */
 static int read_extra(struct entries *t, struct err *e)
 {
 	uint64_t size = t->now.size;
@@ -135,7 +137,8 @@ static bool is_extra(enum tar_type type)
 	       type == TAR_LONG_NAME || type == TAR_LONG_LINK;
 }
 
-/* Old tars have no type for folders. */
+/* Old tars have no type flag for folders: a slash at the end of the name marks
+ * one. */
 static bool is_folder_by_name(const struct tar_entry *entry)
 {
 	size_t len = strlen(entry->path);
@@ -159,7 +162,8 @@ static int start_entry(struct entries *t, struct err *e)
 	return 1;
 }
 
-/* 1: there is something where a header is to be. */
+/* 1: more bytes follow where a header is expected.  0: `in` has ended there, and
+ * may. */
 static int is_more(struct entries *t, struct err *e)
 {
 	if (!t->may_just_end || t->start < t->end || t->extra_count > 0)
@@ -168,8 +172,9 @@ static int is_more(struct entries *t, struct err *e)
 	return n > 0 ? 1 : (int)n;
 }
 
-/* Where the end of `in` may stand for the tar's, the last entry may lack it, as what
- * umoci insert writes does. */
+/* Skips the padding behind an entry's content.  Where the end of `in` may stand for
+ * the tar's end, the last entry may lack its padding: umoci insert writes such
+ * tars. */
 static int skip_pad(struct entries *t, struct err *e)
 {
 	const uint8_t *data;

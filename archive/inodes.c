@@ -8,8 +8,8 @@
 
 struct inode {
 	dev_t dev;
-	ino_t ino; /* 0: an empty place; no file system has such a file */
-	size_t text; /* where in `texts`, counted from 1; 0: nothing was said */
+	ino_t ino; /* 0: an empty slot; no file system has an inode 0 */
+	size_t text; /* offset in `texts`, counted from 1; 0: the file has no text */
 };
 
 void inodes_done(struct inodes *s)
@@ -19,10 +19,11 @@ void inodes_done(struct inodes *s)
 	*s = (struct inodes){ 0 };
 }
 
-/* Where it is, or the empty place where it would be.  Needs a place that is empty. */
+/* The slot of the file, or the empty slot where it would be put.  The table must have
+ * an empty slot. */
 static struct inode *place_of(const struct inodes *s, dev_t dev, ino_t ino)
 {
-	/* Fibonacci hashing: inode numbers come in rows. */
+	/* Fibonacci hashing: inode numbers often follow each other. */
 	uint64_t both = (uint64_t)ino ^ ((uint64_t)dev << 40);
 	size_t at = (size_t)(both * 0x9e3779b97f4a7c15u >> 20) & (s->room - 1);
 	struct inode *i = &s->table[at];
@@ -52,7 +53,7 @@ const char *inodes_get(const struct inodes *s, const struct stat *st)
 	return found && found->text ? s->texts + found->text - 1 : NULL;
 }
 
-/* At most half of the places are taken. */
+/* Keeps at least half of the slots empty. */
 static void grow(struct inodes *s)
 {
 	struct inodes larger = *s;
@@ -70,8 +71,8 @@ static void grow(struct inodes *s)
 	*s = larger;
 }
 
-/* All in one piece, which is moved when it grows: many small ones would each be a
- * mapping in `hutch` (sandbox/cli/arena.h). */
+/* All texts share one allocation, which is moved when it grows: with many small ones,
+ * each would be a mapping in `hutch` (sandbox/cli/arena.h). */
 static size_t keep_text(struct inodes *s, const char *text)
 {
 	size_t len = strlen(text) + 1, at = s->texts_len;

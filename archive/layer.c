@@ -28,7 +28,8 @@ static bool begins(const char *text, const char *with)
 
 /* --- names ------------------------------------------------------------------------ */
 
-/* Of the folders that it is in. */
+/* Which kind an entry has because of the folders above it: aufs' own folders have no
+ * meaning, and a whiteout may not be a folder. */
 static enum layer_kind kind_of_folder(const char *path)
 {
 	char part[NAME_MAX + 1];
@@ -47,7 +48,8 @@ static int no_whiteout(const char *path, const char *why, struct err *e)
 	return err_set(e, ERR_PROTOCOL, "%.300s: in a layer this deletes %s", path, why);
 }
 
-/* What is behind the mark takes its place. */
+/* Strips the prefix ".wh." from the last part of the place: the rest names what the
+ * whiteout deletes. */
 static int read_whiteout(struct place *p, enum layer_kind *ret, struct err *e)
 {
 	char *name = p->name;
@@ -110,7 +112,7 @@ uint32_t layer_mode(const struct tar_entry *entry)
 	return entry->mode & (entry->type == TAR_FOLDER ? 01777 : 0777);
 }
 
-/* The last id stands for "no change" (chown(2)), so nobody has it. */
+/* chown(2) takes the last id for "no change", so no user has it. */
 static bool has_ids(const struct tar_entry *entry)
 {
 	return entry->uid < UINT32_MAX && entry->gid < UINT32_MAX;
@@ -133,7 +135,7 @@ static int give_stat(int fd, const struct tar_entry *entry, struct err *e)
 		       cannot_keep(entry->path, e) : 0;
 }
 
-/* A folder that comes twice. */
+/* Removes the attribute that an earlier entry for the same folder set. */
 static int take_stat(int fd, const struct tar_entry *entry, struct err *e)
 {
 	if (fremovexattr(fd, ATTR_STAT) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
@@ -141,7 +143,8 @@ static int take_stat(int fd, const struct tar_entry *entry, struct err *e)
 	return 0;
 }
 
-/* Only user.* is anybody's, and of that not what overlayfs and we believe. */
+/* Anybody may set user.* attributes; those that overlayfs or hutch interprets are not
+ * taken from a tar. */
 static bool is_anybodys(const struct tar_xattr *x)
 {
 	return begins(x->name, "user.") && x->name[strlen("user.")] &&
@@ -149,7 +152,8 @@ static bool is_anybodys(const struct tar_xattr *x)
 	       !begins(x->name, "user.hutch.");
 }
 
-/* Too much for the file system, or it has none: that is no reason to have no image. */
+/* The attributes are too large for the file system, or it has none: the image is
+ * unpacked without them. */
 static bool is_left_out(int sys)
 {
 	return sys == E2BIG || sys == ENOSPC || sys == ERANGE || sys == EOPNOTSUPP;
@@ -166,7 +170,8 @@ static int give_xattr(int fd, const struct tar_entry *entry, const struct tar_xa
 	return 0;
 }
 
-/* Ours comes first: there must be room for it. */
+/* Hutch's own attribute is set first, since the others may fill the space that the
+ * file system has for them. */
 int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax, bool is_new,
 	       uint64_t *left_out, struct err *e)
 {

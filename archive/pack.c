@@ -17,8 +17,8 @@
 
 /* --- one thing --------------------------------------------------------------- */
 
-/* What is opened was a regular file a moment ago.  If it no longer is, the open does
- * not wait, and no terminal becomes ours. */
+/* The path was a regular file a moment ago.  If it has been replaced since, the open
+ * does not block (O_NONBLOCK), and a terminal does not become ours (O_NOCTTY). */
 static int add_file(struct pack *p, const struct pack_item *i, int nofollow,
 		    struct err *e)
 {
@@ -71,7 +71,7 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-/* Anything but a folder. */
+/* Adds anything but a folder. */
 static int add_one(struct pack *p, const struct pack_item *i, const struct stat *st,
 		   int nofollow, struct err *e)
 {
@@ -88,11 +88,12 @@ static int add_one(struct pack *p, const struct pack_item *i, const struct stat 
 
 /* --- folders ----------------------------------------------------------------- */
 
-/* A folder with all that is below it.  Without recursion: it may be deep. */
+/* Adds a folder with everything below it; without recursion, since the tree may be
+ * deep. */
 struct walk {
 	struct pack *pack;
 	struct trail trail;
-	struct roll *names; /* owned; one for each step of the trail */
+	struct roll *names; /* owned; one roll for each step of the trail */
 	size_t room;
 };
 
@@ -104,7 +105,7 @@ static void walk_done(struct walk *w)
 	trail_done(&w->trail);
 }
 
-/* The folder where the trail is now. */
+/* Starts reading the folder where the trail is now. */
 static void begin_folder(struct walk *w)
 {
 	size_t depth = w->trail.depth;
@@ -131,7 +132,8 @@ static int end_folder(struct walk *w, struct err *e)
 	return w->trail.depth > 0 ? trail_up(&w->trail, e) : 0;
 }
 
-/* Too deep is an error, since nothing that is deeper would be there. */
+/* A tree that is too deep is an error, not a left-out folder: everything below the
+ * limit would be missing from the tar. */
 static int add_folder(struct walk *w, const struct pack_item *i, struct err *e)
 {
 	if (trail_down(&w->trail, i->name, e) < 0) {

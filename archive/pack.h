@@ -7,22 +7,21 @@
  *	pack_done(&p);
  *
  * The form is POSIX pax, ustar wherever that is enough, with ids as numbers and
- * without names of users.  Times are exact to the nanosecond.  A second name of a file
- * that is in it already is a hard link.
+ * without names of users.  Times are exact to the nanosecond.  A further name of a
+ * file that is in the tar already becomes a hard link.
  *
- * The tree may change while it is read, by somebody who means it: each folder is
- * opened below the one before and through no link, and coming back from one leads to
- * where it was entered or is an error.  Only regular files are opened.  A tree deeper
- * than TRAIL_DEPTH_MAX is an error; mounts below are entered.
+ * A hostile process may change the tree while it is read: each folder is opened below
+ * the one before and through no link, and the way back up leads to the folder that
+ * was entered or is an error.  Only regular files are opened.  A tree deeper than
+ * TRAIL_DEPTH_MAX is an error; mounts below are entered.
  *
- * What cannot be had below the names that were given is left out and told: devices,
- * FIFOs, sockets, what may not be read, what has gone.  A file that turns out to be
- * shorter than it said is filled up with zeros, one that is longer is cut, and both
- * are told.  Only what concerns the names themselves, or `out`, fails.  A file that
- * says that it has no bytes and has some, as those of procfs do, is read up to 1
- * MiB.
+ * Below the given names, devices, FIFOs, sockets, unreadable files and files that
+ * have gone are left out and reported to `on_left_out`.  A file that became shorter
+ * than its stat said is padded with zeros, a longer one is cut, and both are
+ * reported.  The packing fails only for an error of a given name itself or of `out`. A
+ * file whose stat says 0 bytes and that has some, as in procfs, is read up to 1 MiB.
  *
- * The caller ignores SIGPIPE, or dies of it when nobody reads `out`. */
+ * The caller ignores SIGPIPE; otherwise it dies when the reader of `out` has gone. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,27 +33,27 @@ struct err;
 
 struct pack {
 	int out;      /* borrowed; blocking: a pipe, a socket or a file */
-	bool follows; /* a name that is given and is a link means what it points to */
-	int64_t newest; /* no time in it is later; 0: any may be */
+	bool follows; /* a given name that is a link stands for the link's target */
+	int64_t newest; /* no time in the tar is later; 0: no bound */
 	void *who;
-	/* For: what was left out or is not whole, by its name in the tar, and why.
-	 * The name has any bytes but 0.  NULL: nobody wants to know. */
+	/* Called for each file that is left out or not whole, with its name in the
+	 * tar and the reason.  The name may have any bytes but 0.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
 	/* So far. */
 	uint64_t entries;
 	uint64_t bytes;	   /* of files' content */
-	uint64_t left_out; /* how often that was told */
+	uint64_t left_out; /* how many reports were made */
 	/* Private. */
 	struct buffer pending;
-	struct inodes linked; /* files with several names, by the first of them */
+	struct inodes linked; /* files with several names, and the first name of each */
 };
 
 /* Adds `name` in the folder `at` (AT_FDCWD is allowed, and `name` may have slashes)
- * with all that is below it, as `as` and "`as`/...".  With `as` ".", what is in the
- * folder `name` is added without the folder itself. */
+ * with everything below it, as `as` and "`as`/...".  With `as` ".", the content of
+ * the folder `name` is added without the folder itself. */
 int pack_add(struct pack *p, int at, const char *name, const char *as, struct err *e);
 
-/* Ends the tar and writes what is pending. */
+/* Ends the tar and writes the pending bytes. */
 int pack_end(struct pack *p, struct err *e);
 
 void pack_done(struct pack *p);

@@ -12,14 +12,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* What is pending is written when it is this much. */
+/* Pending bytes are written once this many have gathered. */
 #define PENDING (256u << 10)
 
-/* A file up to this goes through `pending`, together with others; a larger one
- * past it. */
+/* A file up to this size goes through `pending`, together with others; a larger one
+ * is copied to `out` directly. */
 #define SMALL (64u << 10)
 
-/* Of a file that does not say how large it is. */
+/* The bound for a file whose stat says 0 bytes. */
 #define UNTOLD_MAX (1u << 20)
 
 int pack_flush(struct pack *p, struct err *e)
@@ -44,7 +44,7 @@ void pack_tell(struct pack *p, const char *path, const char *why)
 		p->on_left_out(p->who, path, why);
 }
 
-/* errno says why it cannot be had. */
+/* Reports that the file is left out; errno has the reason. */
 int pack_leave_out(struct pack *p, const struct pack_item *i, struct err *e)
 {
 	if (i->is_given)
@@ -67,7 +67,7 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 {
 	struct tar_entry entry = {
 		.type = type,
-		.flag = '6', /* of TAR_OTHER */
+		.flag = '6', /* the flag of TAR_OTHER: a FIFO */
 		.path = i->as,
 		.link = link,
 		.mode = st->st_mode & 07777,
@@ -91,7 +91,7 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 	p->bytes += entry.size;
 }
 
-/* `len` bytes of room behind what is pending. */
+/* Gives room for `len` bytes behind the pending ones. */
 static uint8_t *room_for(struct pack *p, size_t len)
 {
 	return mem_or_abort(buffer_reserve(&p->pending, len));
@@ -103,8 +103,8 @@ static const char IS_SHORTER[] = "became shorter while it was read; what is miss
 				 "zeros",
 		  IS_LONGER[] = "became longer while it was read, and was cut";
 
-/* The rest of the last block, and what a file no longer has: nothing before
- * `from`. */
+/* Pads the last block, and replaces the bytes that a file no longer has.  Writes
+ * nothing if `to` is not beyond `from`. */
 int pack_zeros(struct pack *p, uint64_t from, uint64_t to, struct err *e)
 {
 	while (from < to) {
@@ -118,7 +118,8 @@ int pack_zeros(struct pack *p, uint64_t from, uint64_t to, struct err *e)
 	return 0;
 }
 
-/* One byte more than it should have is asked for, to know. */
+/* Asks for one byte more than the stat says, to notice that the file became
+ * longer. */
 static int put_small(struct pack *p, int fd, const struct pack_item *i, uint64_t size,
 		     struct err *e)
 {
@@ -136,7 +137,8 @@ static int put_small(struct pack *p, int fd, const struct pack_item *i, uint64_t
 	return pack_zeros(p, used, tar_padded(size), e);
 }
 
-/* Within the kernel as far as that goes; how much went. */
+/* Copies within the kernel as far as sendfile(2) gets; returns how many bytes it
+ * copied. */
 static uint64_t send_file(int out, int fd, uint64_t size)
 {
 	uint64_t sent = 0;
@@ -153,8 +155,8 @@ static uint64_t send_file(int out, int fd, uint64_t size)
 	return sent;
 }
 
-/* sendfile(2) does not say which side it failed at, and not every file and every
- * `out` can be had with it. *ret_sent goes on from where it is. */
+/* Copies the rest by read and write: sendfile(2) does not say which side failed, and
+ * does not work for every file and every `out`.  *ret_sent is continued. */
 static int copy_rest(struct pack *p, int fd, uint64_t size, uint64_t *ret_sent,
 		     struct err *e)
 {
@@ -194,7 +196,7 @@ static int put_large(struct pack *p, int fd, const struct pack_item *i, uint64_t
 	return pack_zeros(p, sent, tar_padded(size), e);
 }
 
-/* Most files that say 0 have nothing.  The others are those of procfs. */
+/* Most files whose stat says 0 bytes are empty; those of procfs are not. */
 static int put_untold(struct pack *p, int fd, const struct pack_item *i, struct stat *st,
 		      struct err *e)
 {

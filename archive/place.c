@@ -35,8 +35,8 @@ static void add_part(struct place *to, size_t *len, const char *part, size_t par
 	to->path[*len] = '\0';
 }
 
-/* A foreign part of a name.  ".." is the only one that the kernel would take another
- * way than down. */
+/* Checks one part of a foreign name.  ".." is the only part by which the kernel would
+ * not go down. */
 static int check_part(const char *part, size_t len, const char *path, struct err *e)
 {
 	if (len == 2 && !memcmp(part, "..", 2))
@@ -98,7 +98,7 @@ bool place_next(const char **path, char ret[NAME_MAX + 1])
 	return true;
 }
 
-/* How deep the folder is that it is in. */
+/* The depth of the folder that the place is in. */
 static int depth_of(const struct place *p)
 {
 	int depth = 0;

@@ -1,7 +1,7 @@
 /* place -- where an entry of a tar is to be made: parts with slashes between.
  *
- * What a tar has as a name is foreign.  Empty parts and "." are dropped, so that a
- * name is never absolute; ".." and parts of more than NAME_MAX bytes are errors. */
+ * Names in a tar are foreign input.  Empty parts and "." are dropped, so that a name
+ * is never absolute; ".." and parts of more than NAME_MAX bytes are errors. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -22,17 +22,19 @@ void place_done(struct place *p);
  * unless it is NULL. */
 int place_read(struct place *ret, const char *path, const char *rename, struct err *e);
 
-/* The folder that it is in, or all of it: each as long as the other is not asked for. */
+/* The path of the folder that the place is in, and the whole path; each is good until
+ * the other is asked for. */
 const char *place_folder(struct place *p);
 const char *place_whole(struct place *p);
 
-/* Takes the next part of `*path`, which must be one of ours, into `ret`; false behind
- * the last one. */
+/* Copies the next part of `*path`, which must come from a place, into `ret`; false
+ * behind the last part. */
 bool place_next(const char **path, char ret[NAME_MAX + 1]);
 
-/* Whether a link at this place, which must be whole, that points to `to` leads to less
- * than `least` parts below the root, going by its text alone. */
+/* Whether a link at this place that points to `to` leads to less than `least` parts
+ * below the root, judged by its text alone.  place_whole() must have been called
+ * last. */
 bool place_leads_out(const struct place *p, const char *to, int least);
 
-/* Whether it is one part and goes down. */
+/* Whether `name` is a single part and not "." or "..". */
 bool place_is_name(const char *name);

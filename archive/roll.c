@@ -50,7 +50,7 @@ int roll_read(int folder, size_t max, struct roll *ret)
 		}
 	}
 	if (got < 0 && errno == EBADF)
-		errno = EACCES; /* it could only be opened O_PATH */
+		errno = EACCES; /* the folder could only be opened O_PATH */
 	return got < 0 ? -1 : 0;
 }
 

@@ -1,7 +1,7 @@
-/* roll -- the names in a folder, read at once, so that no position in a folder that
- * changes has to be kept.
+/* roll -- the names in a folder, read at once, so that no offset in a folder that may
+ * change has to be kept.
  *
- * The zero object is an empty one. */
+ * The zero object is an empty roll. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
@@ -13,17 +13,17 @@ struct roll {
 	size_t count;
 };
 
-/* Reads the names but "." and "..", by the system call, since opendir(3) would open the
- * folder once more.  More than `max` bytes of names is EOVERFLOW.  -1 with errno set:
- * what was read by then is there. */
+/* Reads all names but "." and "..".  The system call is used, since opendir(3) would
+ * open the folder once more.  More than `max` bytes of names is EOVERFLOW.  -1 with
+ * errno set: the roll has the names that were read until then. */
 int roll_read(int folder, size_t max, struct roll *ret);
 void roll_done(struct roll *r);
 
-/* In the order of their bytes, from then on. */
+/* Sorts the names by their bytes; roll_next() and roll_find() then use that order. */
 void roll_sort(struct roll *r);
 
-/* The next one, or NULL. */
+/* The next name, or NULL. */
 const char *roll_next(struct roll *r);
 
-/* Its number in `sorted`, or -1. */
+/* The index of `name` in `sorted`, or -1. */
 ssize_t roll_find(const struct roll *r, const char *name);

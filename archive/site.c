@@ -18,16 +18,17 @@
 /* A folder on the trail. */
 struct site_level {
 	bool is_ours, is_new;
-	struct looks looks; /* are given if it is */
+	struct looks looks; /* given to the folder when the trail leaves it, if is_ours */
 };
 
-/* A folder whose mode would keep us from coming back to it. */
+/* A folder that gets its mode at the end, since with that mode it could not be
+ * entered again. */
 struct site_closed {
 	char *path; /* owned */
 	mode_t mode;
 };
 
-/* Nobody needs as many. */
+/* An ordinary layer has far fewer. */
 #define CLOSED_MAX 4096
 
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
@@ -36,7 +37,7 @@ int looks_give(const struct looks *l, int fd, const struct stat *now, const char
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, l->mtime };
 	bool is_there = (now->st_mode & 07777) == l->mode && !l->has_ids;
 
-	/* The owner first: fchown(2) takes setuid bits away. */
+	/* The owner is set first, since fchown(2) clears setuid bits. */
 	if (l->has_ids && fchown(fd, l->uid, l->gid) < 0)
 		return err_sys(e, "give %.300s to %u:%u", path, l->uid, l->gid);
 	if (!is_there && fchmod(fd, l->mode) < 0)
@@ -141,7 +142,7 @@ static int by_path(const void *a, const void *b)
 		      ((const struct site_closed *)b)->path);
 }
 
-/* Up by one, the folder being finished for now. */
+/* Finishes the folder where the trail is, for now, and goes up to its parent. */
 static int leave(struct site *s, struct err *e)
 {
 	struct site_level *l = level(s);
@@ -158,8 +159,9 @@ static int leave(struct site *s, struct err *e)
 	return trail_up(&s->trail, e);
 }
 
-/* The folder that the trail has come to.  One that this tar made before is finished
- * already; it is opened up again and will be put back. */
+/* Records the folder that the trail has just entered.  A folder that this tar made
+ * earlier has its final mode already: it is made writable again, and leave() restores
+ * mode and time. */
 static void note_level(struct site *s, bool is_new)
 {
 	struct stat *st = &s->trail.steps[s->trail.depth].st;
@@ -170,14 +172,16 @@ static void note_level(struct site *s, bool is_new)
 	if (is_new) {
 		if (!s->u->layer)
 			inodes_add(&s->made, st, NULL);
-		/* A folder in a setgid one is born one (inode(7)). */
+		/* mkdir(2) in a setgid folder sets the bit on the new folder
+		 * (inode(7)). */
 		l->looks.mode = 0755 | (st->st_mode & S_ISGID);
 		return;
 	}
 	l->looks = (struct looks){ .mode = st->st_mode & 07777,
 				   .has_time = true,
 				   .mtime = st->st_mtim };
-	/* Where this fails, so will what is to be made in it. */
+	/* If this fails, making anything in the folder fails, and that error is
+	 * reported. */
 	if (l->is_ours && (st->st_mode & 0700) != 0700 &&
 	    fchmod(site_here(s), l->looks.mode | 0700) == 0)
 		st->st_mode |= 0700;
@@ -191,7 +195,8 @@ static int is_no_folder(const char *path, struct err *e)
 		       path);
 }
 
-/* In a layer: what is in the way goes, and then still hides what is below. */
+/* In a layer, a folder replaces a file or link that is in the way, and is made
+ * opaque: it still hides what lower layers have there. */
 static int enter_instead(struct site *s, const char *name, struct err *e)
 {
 	int here = site_here(s);
@@ -260,7 +265,8 @@ bool site_is_new(const struct site *s)
 	return s->levels[s->trail.depth].is_new;
 }
 
-/* By descriptor, when we are out of it: the way up is through it. */
+/* The mode is set by descriptor after the trail has left the folder, since going up
+ * needs search permission in it. */
 static int close_one(struct site *s, const struct site_closed *c, struct err *e)
 {
 	if (site_go(s, c->path, e) < 0)
@@ -273,7 +279,7 @@ static int close_one(struct site *s, const struct site_closed *c, struct err *e)
 	return 0;
 }
 
-/* What is below comes before what it is in. */
+/* A folder is closed before the folder that contains it. */
 static int close_all(struct site *s, struct err *e)
 {
 	if (s->closed_count > 0)

@@ -1,13 +1,15 @@
-/* site -- the folders in which the things of a tar are made.
+/* site -- the folders in which the files of a tar are made.
  *
- * What is missing of the way to a place is made, mode 0755.  A folder that was there
- * before stays as it is.  One that this tar made gets its looks when the tar goes on
- * elsewhere, and again if it comes back: by then what is in it is made, so that its
- * time stays and a mode that forbids writing forbids nothing.  Files that the tar made
- * are known by inode.
+ * Missing folders on the way to a place are made with mode 0755.  A folder that
+ * existed before stays as it is.  A folder that this tar made gets its mode, owner and
+ * times when the tar goes on in another folder, and again each time that the tar
+ * comes back to it: its content exists by then, so that its time is not changed any
+ * more and a mode without write permission does no harm.  Files that the tar made are
+ * known by inode.
  *
- * In a layer, the tar made everything, the root too, and what is in the way of a folder
- * goes.  A folder that its owner may not even enter gets its mode at the end. */
+ * In a layer, the tar made everything, the root too, and a folder replaces a file
+ * that is in its way.  A folder that its owner may not even enter gets its mode at the
+ * end. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +22,7 @@
 struct err;
 struct unpack;
 
-/* What a file or folder is to get when it is finished. */
+/* The mode, owner and times that a file or folder gets when it is finished. */
 struct looks {
 	mode_t mode;
 	bool has_ids, has_time;
@@ -29,12 +31,12 @@ struct looks {
 	struct timespec mtime;
 };
 
-/* Gives them to a file whose stat is `now`; `path` is for messages. */
+/* Sets them on the file `fd`, whose stat is `now`; `path` is for messages. */
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
 	       struct err *e);
 
 struct site {
-	struct unpack *u; /* borrowed: what limits us, and counts */
+	struct unpack *u; /* borrowed: the limits and the counters */
 	struct trail trail;
 	struct inodes made;
 	/* Private. */
@@ -44,28 +46,31 @@ struct site {
 	size_t closed_count;
 };
 
-/* Starts in the folder `root`, borrowed.  After a failure too, site_done() is to be
- * called. */
+/* Starts in the folder `root`, which stays the caller's.  After a failure too,
+ * site_done() is to be called. */
 int site_start(struct site *s, struct unpack *u, int root, struct err *e);
 void site_done(struct site *s);
 
-/* The folder where we are, borrowed. */
+/* The folder where the site is, borrowed. */
 int site_here(const struct site *s);
 
-/* To the folder `path`, as place_read() gives it. */
+/* Goes to the folder `path`, as place_read() gives it, and makes the missing
+ * folders. */
 int site_go(struct site *s, const char *path, struct err *e);
 
-/* What the folder where we are is to get, if this tar made it. */
+/* Sets the looks of the folder where the site is; only a folder that this tar made
+ * gets them. */
 void site_folder(struct site *s, const struct looks *looks);
 
-/* Whether that folder was made when we came to it, and said nothing of since. */
+/* Whether that folder was made when the site entered it, and site_folder() has not
+ * been called for it since. */
 bool site_is_new(const struct site *s);
 
-/* That `path` is no more, nor what was below it. */
+/* Forgets the folder `path` and everything below it, which have been removed. */
 void site_forget(struct site *s, const char *path);
 
-/* Back to the root: every folder is finished then. */
+/* Goes back to the root: every folder is finished then. */
 int site_leave_all(struct site *s, struct err *e);
 
-/* ERR_LIMIT where one thing more would be too many. */
+/* ERR_LIMIT where one more entry would exceed the limit. */
 int site_check_count(const struct site *s, struct err *e);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* Where a header has what. */
+/* The offset and length of a header's field. */
 struct field {
 	size_t at, len;
 };
@@ -21,7 +21,7 @@ static const struct field NAME = { 0, 100 }, MODE = { 100, 8 }, UID = { 108, 8 }
 			  PREFIX = { 345, 155 };
 #define FLAG 156
 
-/* Before the name of an extended attribute, in the key of a pax record. */
+/* The prefix of an extended attribute's name in the key of a pax record. */
 #define PAX_XATTR "SCHILY.xattr."
 
 /* --- reading ----------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static int not_one(struct err *e, const char *what)
 	return err_set(e, ERR_PROTOCOL, "this is no tar, or a damaged one: %s", what);
 }
 
-/* GNU: the highest bit is a mark, the next one the sign of what is left. */
+/* GNU's binary numbers: the highest bit marks one, and the next one is the sign. */
 static int get_binary(const uint8_t *at, size_t len, int64_t *ret)
 {
 	bool is_negative = *at & 0x40;
@@ -62,7 +62,7 @@ static bool is_blank(uint8_t c)
 
 static int get_octal(const uint8_t *at, size_t len, int64_t *ret)
 {
-	int64_t value = 0; /* of 12 digits at most */
+	int64_t value = 0; /* at most 12 octal digits */
 	size_t i = 0;
 
 	while (i < len && is_blank(at[i]))
@@ -92,7 +92,7 @@ static int get_count(const uint8_t *block, struct field f, uint64_t *ret)
 	return 0;
 }
 
-/* Old tars summed up bytes as signed ones where char is. */
+/* Old tars summed the bytes up as signed ones on machines whose char is signed. */
 static bool has_its_sum(const uint8_t *block)
 {
 	int64_t expected, plain = 0, old = 0;
@@ -107,7 +107,7 @@ static bool has_its_sum(const uint8_t *block)
 	return expected == plain || expected == old;
 }
 
-/* Ended by a 0 or by the field's end. */
+/* Copies a text, which a 0 or the field's end ends. */
 static size_t get_text(const uint8_t *block, struct field f, char *to)
 {
 	size_t len = strnlen((const char *)block + f.at, f.len);
@@ -117,7 +117,8 @@ static size_t get_text(const uint8_t *block, struct field f, char *to)
 	return len;
 }
 
-/* GNU tar has other things where POSIX has the front part of a long name. */
+/* POSIX has the front part of a long name in this field; GNU tar uses the field for
+ * other things. */
 static void get_path(const uint8_t *block, char path[257])
 {
 	size_t len = 0;
@@ -163,8 +164,8 @@ static enum tar_type type_of(char flag)
 	}
 }
 
-/* Nothing follows these, whatever their size says (POSIX; a folder's is what it may
- * come to hold). */
+/* Entries of these types have no content, whatever their size says (POSIX; a folder's
+ * size is its quota). */
 static bool is_header_only(char flag)
 {
 	return flag >= '1' && flag <= '6';
@@ -206,7 +207,8 @@ int tar_decode(const uint8_t *block, struct tar_entry *ret, struct tar_text *tex
 
 /* --- reading pax records ----------------------------------------------------- */
 
-/* Digits up to `stop`; moves behind them.  More than fits is none. */
+/* Reads digits up to `stop`, and moves *at behind it.  A number that does not fit is
+ * an error. */
 static int scan_count(const char **at, uint64_t *ret)
 {
 	const char *digits = *at;
@@ -232,7 +234,8 @@ static int get_decimal(const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* What is behind the point, in billionths; more digits than nine say nothing. */
+/* Reads the digits behind the point as billionths; digits after the ninth are
+ * ignored. */
 static int get_fraction(const char *text, uint32_t *ret)
 {
 	uint32_t ns = 0, unit = 100000000;
@@ -263,16 +266,16 @@ static int get_time(const char *text, struct tar_pax *to)
 	return 0;
 }
 
-/* An empty value takes back what an earlier record said. */
+/* An empty value cancels the value of an earlier record. */
 static int get_some(const char *value, uint64_t *to, bool *has)
 {
 	*has = *value;
 	return *value ? get_decimal(value, to) : 0;
 }
 
-/* Of one entry's records. */
+/* One record of an entry's pax header. */
 struct pax_record {
-	const char *key, *value; /* a 0 behind each */
+	const char *key, *value; /* each ends with a 0 */
 	size_t value_len;
 };
 
@@ -315,19 +318,20 @@ static int read_record(const struct pax_record *r, struct tar_pax *to)
 	return 0;
 }
 
-/* Keys whose value is text that we use; in others a 0 is nothing to us. */
+/* The keys whose value is used as text; other values may contain a 0. */
 static bool is_text(const char *key)
 {
 	return !strcmp(key, "path") || !strcmp(key, "linkpath");
 }
 
-/* "LEN KEY=VALUE\n", LEN being that of all of it: *ret_len. */
+/* Splits a record "LEN KEY=VALUE\n", whose LEN counts the whole record; it is put
+ * into *ret_len. */
 static int split_record(char *at, size_t left, struct pax_record *ret, size_t *ret_len)
 {
 	const char *text = at;
 	uint64_t len;
 
-	/* What is behind the records is a 0, so digits end. */
+	/* The records end with a 0, so scan_count() stops there. */
 	if (scan_count(&text, &len) < 0 || *text != ' ' || len > left)
 		return -1;
 	size_t front = (size_t)(text - at) + 1;
@@ -382,7 +386,7 @@ void tar_pax_apply(const struct tar_pax *from, struct tar_entry *to)
 
 /* --- writing ----------------------------------------------------------------- */
 
-/* The buffer has room for it, by the header's promise. */
+/* Appends `data`; the buffer has room, as the comment at tar_encode() requires. */
 static void put(struct buffer *out, const void *data, size_t len)
 {
 	memcpy(mem_or_abort(buffer_reserve(out, len)), data, len);
@@ -396,8 +400,8 @@ static void put_padding(struct buffer *out, uint64_t size)
 	put(out, zeros, (size_t)(tar_padded(size) - size));
 }
 
-/* Digits of 3 bits, a 0 behind them.  What does not fit is in a record, and 0
- * here. */
+/* Writes octal digits and a 0 behind them.  A number that does not fit is written as
+ * 0 here, and as a pax record. */
 static void set_number(uint8_t *block, struct field f, uint64_t value)
 {
 	if (value >> (3 * (f.len - 1)))
@@ -421,16 +425,16 @@ static void set_sum(uint8_t *block)
 	set_number(block, (struct field){ SUM.at, SUM.len - 1 }, sum);
 }
 
-/* A path as a header has it: a folder's ends with a slash. */
+/* A path as a header has it: that of a folder ends with a slash. */
 struct name {
 	const char *text;
 	size_t len;   /* without that slash */
 	size_t slash; /* 1 or 0 */
-	size_t split; /* what goes into PREFIX; 0: nothing */
+	size_t split; /* how many bytes go into the field PREFIX; 0: none */
 	bool fits;
 };
 
-/* Both parts must fit, and the slash between them is in neither. */
+/* Both parts must fit into their fields; neither contains the slash between them. */
 static void split_name(struct name *n)
 {
 	size_t all = n->len + n->slash;
@@ -468,9 +472,9 @@ static void set_name(uint8_t *block, const struct name *n)
 
 struct record {
 	const char *key;
-	const char *value; /* NULL: there is no such record */
+	const char *value; /* NULL: the record is not written */
 	size_t len;	   /* of the value */
-	bool has_slash;	   /* behind it */
+	bool has_slash;	   /* a slash follows the value */
 	char text[48];
 };
 
@@ -485,7 +489,7 @@ static size_t digits_of(size_t n)
 	return digits;
 }
 
-/* Its own length is part of it. */
+/* The record's length includes the digits of the length. */
 static size_t record_len(const struct record *r)
 {
 	size_t rest = strlen(r->key) + r->len + r->has_slash + strlen(" =\n");
@@ -514,7 +518,7 @@ static void record_count(struct record *r, const char *key, uint64_t value,
 	r->len = (size_t)len;
 }
 
-/* A time before 1970 is written as its distance to it. */
+/* A time before 1970 is written as a minus sign and the distance to 1970. */
 static void record_time(struct record *r, const struct tar_entry *entry)
 {
 	bool is_before = entry->mtime < 0, is_whole = entry->mtime_ns == 0;
@@ -547,18 +551,18 @@ static void record_texts(struct record r[RECORDS], const struct tar_entry *entry
 					       .len = len };
 }
 
-/* What a header has in any case. */
+/* Sets the fields that every header has. */
 static void set_common(uint8_t *block, char flag, uint64_t size)
 {
 	block[FLAG] = (uint8_t)flag;
 	set_text(block, MAGIC, "ustar\00000", 8);
 	set_number(block, SIZE, size);
-	/* Of devices; some readers want digits there. */
+	/* The device numbers; some readers require digits there. */
 	set_number(block, (struct field){ 329, 8 }, 0);
 	set_number(block, (struct field){ 337, 8 }, 0);
 }
 
-/* libarchive's and GNU tar's way; the value is in it as it is. */
+/* Writes an attribute as libarchive and GNU tar do, with its value unencoded. */
 static void put_xattr(struct buffer *out, const struct tar_xattr *x, uint64_t *ret_len)
 {
 	AUTO_FREE char *key = text_format("SCHILY.xattr.%s", x->name);

@@ -18,7 +18,7 @@ int trail_here(const struct trail *t)
 	return t->steps[t->depth].fd;
 }
 
-/* What may be passed through but not read is opened O_PATH. */
+/* A folder that may be entered but not read is opened O_PATH. */
 static int open_folder(int at, const char *name, uint64_t resolve)
 {
 	struct open_how how = {
@@ -39,7 +39,7 @@ static int open_below(int at, const char *name)
 			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
-/* Puts `name` behind what leads here; its length then. */
+/* Appends `name` to the path that leads here; returns the new length. */
 static size_t extend(struct trail *t, const char *name)
 {
 	size_t here = t->steps[t->depth].path_len, len = strlen(name);
@@ -55,7 +55,7 @@ static size_t extend(struct trail *t, const char *name)
 	return here + slash + len;
 }
 
-/* A name may have been put behind it. */
+/* Another call may have appended a name to the path. */
 const char *trail_path(struct trail *t)
 {
 	t->path[t->steps[t->depth].path_len] = '\0';
@@ -68,7 +68,7 @@ const char *trail_name(struct trail *t, const char *name)
 	return t->path;
 }
 
-/* Makes `fd`, which is taken over, the step of this number. */
+/* Makes `fd`, which is taken over, the step with this number. */
 static int set_step(struct trail *t, size_t number, int fd, struct err *e)
 {
 	AUTO_CLOSE int mine = fd;
@@ -124,7 +124,8 @@ int trail_down(struct trail *t, const char *name, struct err *e)
 	return 0;
 }
 
-/* We have come through it, so it may be passed through. */
+/* Reopens a folder by "..".  The trail came down through it, so search permission is
+ * there. */
 static int open_again(struct trail_step *up, int below, const char *path, struct err *e)
 {
 	AUTO_CLOSE int fd = open_folder(below, "..", RESOLVE_NO_SYMLINKS);
@@ -150,8 +151,8 @@ int trail_up(struct trail *t, struct err *e)
 	return 0;
 }
 
-/* `len` bytes of it lead to a folder: nothing, or the name up to a slash or the
- * end. */
+/* Whether the trail's path and `path` agree up to `len`, and `len` ends a whole name:
+ * at 0, at a slash, or at the end. */
 static bool is_on_way(const struct trail *t, const char *path, size_t from, size_t len)
 {
 	return strncmp(t->path + from, path + from, len - from) == 0 &&

@@ -23,7 +23,7 @@ struct work {
 	struct unpack *u;
 	struct entries tar;
 	struct site site;
-	struct trail look; /* where hard links point to */
+	struct trail look; /* the way to the targets of hard links */
 	struct place place, target;
 };
 
@@ -61,20 +61,20 @@ static int make_folder(struct work *w, struct err *e)
 	const struct looks looks = looks_of(w);
 	uint64_t before = w->u->entries;
 
-	if (!*w->place.path && !w->u->layer) /* the root is not ours */
+	if (!*w->place.path && !w->u->layer) /* the root was not made by this tar */
 		return 0;
 	if (site_check_count(&w->site, e) < 0 || site_go(&w->site, w->place.path, e) < 0 ||
 	    give_folder(w, e) < 0)
 		return -1;
 	site_folder(&w->site, &looks);
 	if (w->u->entries == before)
-		w->u->entries++; /* it was there */
+		w->u->entries++; /* the folder was there already */
 	return 0;
 }
 
 /* --- places ------------------------------------------------------------------ */
 
-/* To the folder that the entry is to be in. */
+/* Goes to the folder that the entry is to be in. */
 static int reach_place(struct work *w, struct err *e)
 {
 	if (!*w->place.path)
@@ -84,7 +84,8 @@ static int reach_place(struct work *w, struct err *e)
 	return site_check_count(&w->site, e);
 }
 
-/* The way to where hard links point to may lead through it. */
+/* Removes a folder of the layer.  The way to the targets of hard links may lead
+ * through it, so that way starts anew. */
 static int clear_folder(struct work *w, struct err *e)
 {
 	w->u->layer->remove(site_here(&w->site), w->place.name);
@@ -93,7 +94,7 @@ static int clear_folder(struct work *w, struct err *e)
 	return start_look(w, e);
 }
 
-/* What is at the entry's place goes; a folder only in a layer. */
+/* Removes the file or link at the entry's place; a folder only in a layer. */
 static int clear_place(struct work *w, struct err *e)
 {
 	int here = site_here(&w->site);
@@ -115,8 +116,8 @@ static int clear_place(struct work *w, struct err *e)
 
 /* --- files ------------------------------------------------------------------- */
 
-/* Before the first byte is written.  What extends headers counts, so that it is not
- * free. */
+/* Checks the limit before the first byte is written.  Extension headers count, so
+ * that a tar of nothing else has an end. */
 static int check_bytes(const struct work *w, struct err *e)
 {
 	uint64_t max = w->u->bytes_max, size = w->tar.now.size;
@@ -127,8 +128,8 @@ static int check_bytes(const struct work *w, struct err *e)
 	return 0;
 }
 
-/* Nobody may have it before its owner does; who gives attributes must be allowed to
- * write. */
+/* The mode until the file has its owner: no other user may open it, and setting
+ * attributes needs write permission. */
 static mode_t mode_at_first(const struct work *w)
 {
 	const struct tar_entry *entry = &w->tar.now;
@@ -148,7 +149,7 @@ static int create(const struct work *w)
 	return resolve_open(site_here(&w->site), w->place.name, &how);
 }
 
-/* Mostly there is nothing at its place. */
+/* Tries without unlinking first, since mostly no file is at the place. */
 static int create_anew(struct work *w, struct err *e)
 {
 	int fd = create(w);
@@ -161,7 +162,7 @@ static int create_anew(struct work *w, struct err *e)
 	return fd < 0 ? err_sys(e, "make %.300s", place_whole(&w->place)) : fd;
 }
 
-/* All that is there is the layer's. */
+/* In a layer nothing is recorded: every file there was made by the layer. */
 static void note_made(struct work *w, const struct stat *st)
 {
 	if (!w->u->layer)
@@ -196,7 +197,7 @@ static int make_file(struct work *w, struct err *e)
 	if (content_write(&w->tar, fd, place_whole(&w->place), e) == 0 &&
 	    finish_file(w, fd, e) == 0)
 		return 0;
-	/* Nobody is to take the half for the whole. */
+	/* A file that is only partly written must not be taken for the whole. */
 	(void)unlinkat(site_here(&w->site), w->place.name, 0);
 	return -1;
 }
@@ -207,7 +208,8 @@ static void tell_link(struct work *w)
 {
 	const char *to = w->tar.now.link;
 
-	/* With another name for the first part, that part is what is unpacked. */
+	/* With `rename`, only the folder that takes the place of the first part is
+	 * unpacked, so a link out of that folder leads out. */
 	if (!place_leads_out(&w->place, to, w->u->rename ? 1 : 0))
 		return;
 	w->u->links_out++;
@@ -225,7 +227,7 @@ static int finish_link(struct work *w, struct err *e)
 
 	if (l.has_ids && fchownat(here, name, l.uid, l.gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "give %.300s to %u:%u", path, l.uid, l.gid);
-	/* Not every file system keeps it, and nobody misses it. */
+	/* Some file systems keep no times of links, and no program depends on them. */
 	(void)utimensat(here, name, times, AT_SYMLINK_NOFOLLOW);
 	if (fstatat(here, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		note_made(w, &st);
@@ -255,7 +257,7 @@ static int not_made(struct work *w, struct err *e)
 		       w->tar.now.path, w->tar.now.link);
 }
 
-/* Nothing is made on the way to a target. */
+/* No folder is made on the way to a target. */
 static int look_at(struct work *w, const char *folder)
 {
 	size_t common = trail_common(&w->look, folder);
@@ -299,7 +301,7 @@ static bool has_file(const struct work *w, const struct stat *file)
 	       st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
-/* The new name must be one of what was looked at. */
+/* Adds the new name, which must be one of the file that was checked. */
 static int add_name(struct work *w, const struct stat *target, struct err *e)
 {
 	int here = site_here(&w->site);
@@ -318,7 +320,8 @@ static int make_hard_link(struct work *w, struct err *e)
 
 	if (find_target(w, &target, e) < 0 || reach_place(w, e) < 0)
 		return -1;
-	/* A link of a file to itself would remove it first. */
+	/* Replacing a name of the file by a link to the same file would first remove
+	 * it. */
 	if (!has_file(w, &target) &&
 	    (clear_place(w, e) < 0 || add_name(w, &target, e) < 0))
 		return -1;
@@ -332,15 +335,15 @@ static int make_fifo(struct work *w, struct err *e)
 {
 	if (reach_place(w, e) < 0 || clear_place(w, e) < 0)
 		return -1;
-	/* Its mode would be what umask(2) leaves, and it cannot be opened to be given it:
-	 * who opens a FIFO to write waits. */
+	/* The FIFO keeps the mode that umask(2) leaves: setting it would need a
+	 * descriptor, and opening a FIFO to write blocks. */
 	if (mknodat(site_here(&w->site), w->place.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
 		return err_sys(e, "make the FIFO %.300s", place_whole(&w->place));
 	return finish_link(w, e);
 }
 
-/* What the layer itself has at that place stays: of a folder, only what is below it in
- * other layers is deleted. */
+/* A whiteout never deletes a file of its own layer; of a folder in this layer, it
+ * deletes only the content from lower layers. */
 static int make_whiteout(struct work *w, struct err *e)
 {
 	struct stat st;
@@ -399,7 +402,7 @@ static int check_ids(const struct work *w, struct err *e)
 {
 	const struct tar_entry *entry = &w->tar.now;
 
-	/* The last one stands for "no change" (chown(2)). */
+	/* chown(2) takes the last id for "no change". */
 	if (w->u->keeps_ids && (entry->uid >= UINT32_MAX || entry->gid >= UINT32_MAX))
 		return err_set(e, ERR_PROTOCOL, "%.300s: its owner is no user",
 			       entry->path);
@@ -430,7 +433,7 @@ static int make_of_layer(struct work *w, struct err *e)
 		return make_whiteout(w, e);
 	case LAYER_OPAQUE:
 		return make_opaque(w, e);
-	case LAYER_NOTHING: /* counts, so that it is not free */
+	case LAYER_NOTHING: /* it counts, so that the limits hold for it, too */
 		w->u->entries++;
 		return site_check_count(&w->site, e);
 	case LAYER_THING:
@@ -455,7 +458,8 @@ static int make_all(struct work *w, struct err *e)
 		if (make_entry(w, e) < 0)
 			break;
 	if (more != 0) {
-		(void)site_leave_all(&w->site, NULL); /* what can be finished is */
+		(void)site_leave_all(&w->site, NULL); /* finish the folders that can be
+						       * finished */
 		return -1;
 	}
 	if (site_leave_all(&w->site, e) < 0)
