@@ -7,7 +7,8 @@
 #define FILE_MAX     (1u << 20)
 #define FIELDS	     7
 
-/* Where they have the same, they have it at the same place. */
+/* The columns of passwd and of group; the columns that both have are at the same
+ * place. */
 enum { NAME = 0, ID = 2, GROUP = 3, MEMBERS = 3, HOME = 5 };
 
 struct question {
@@ -38,7 +39,7 @@ static void copy_text(char ret[ACCOUNT_TEXT], const char *from)
 		memcpy(ret, from, len + 1);
 }
 
-/* In place. */
+/* Parses the line in place. */
 static bool take_line(char *line, const struct question *q, struct account *ret)
 {
 	char *fields[FIELDS] = { NULL };
@@ -64,7 +65,8 @@ static bool take_line(char *line, const struct question *q, struct account *ret)
 
 struct reader {
 	int fd;
-	size_t total, len, at; /* read in all; in `bytes`; taken of them */
+	size_t total, len, at; /* bytes read in all; bytes in the buffer; of these,
+			        * bytes consumed */
 	char bytes[LINE_MAX_LEN];
 };
 
@@ -80,7 +82,7 @@ static int next_byte(struct reader *r)
 	return r->at < r->len ? (unsigned char)r->bytes[r->at++] : -1;
 }
 
-/* False: that was all.  A line that is too long becomes an empty one. */
+/* False: the file has ended.  A line that is too long is given as an empty one. */
 static bool next_line(struct reader *r, char line[LINE_MAX_LEN])
 {
 	size_t len = 0;
@@ -109,7 +111,7 @@ bool account_read(int fd, const char *name, uint32_t id, struct account *ret)
 
 /* --- groups ------------------------------------------------------------------------ */
 
-/* In place. */
+/* Parses the line in place. */
 static bool has_member(char *line, const char *user, uint32_t *ret)
 {
 	char *fields[MEMBERS + 1] = { NULL }, *member;

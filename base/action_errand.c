@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "base/message.h"
 
-/* Seconds beyond these are no time that anybody could print. */
+/* The largest time that is accepted, in seconds; later ones cannot be printed as
+ * dates. */
 #define SECONDS_MAX (INT64_C(1) << 53)
 
 int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request *r,
@@ -33,7 +34,7 @@ int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request
 	return frame_end(b, begun, e);
 }
 
-/* What a kind takes beside its path. */
+/* The fields that each kind of errand uses beside its path. */
 static const struct takes {
 	uint32_t flags;
 	bool depth, limit, other, include;
@@ -147,7 +148,7 @@ static bool is_stat(const struct stat_told *s)
 	       is_text(s->target, true) && (is_link || !s->target[0]);
 }
 
-/* None: all of it is 0. */
+/* Whether there is no stat: all fields are 0. */
 static bool is_no_stat(const struct stat_told *s)
 {
 	return !s->mode && !s->uid && !s->gid && !s->size && !s->seconds && !s->nanoseconds &&

@@ -23,7 +23,7 @@ size_t base64_encode(const void *from, size_t len, uint8_t *to)
 	return out;
 }
 
-/* -1 for what is no digit. */
+/* The value of a digit; -1 for any other character. */
 static int value_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -35,8 +35,8 @@ static int value_of(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four characters, the last `pads` of which are '='.  The bits that stand for no byte
- * must be 0. */
+/* Decodes four characters, the last `pads` of which are '='.  Bits that belong to no
+ * byte must be 0. */
 static bool decode_group(const char *from, size_t pads, uint8_t *to)
 {
 	uint32_t v = 0;

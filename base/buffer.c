@@ -30,7 +30,8 @@ size_t buffer_len(const struct buffer *b)
 	return b->end - b->start;
 }
 
-/* Moves what is there to the front, so that consumed room can be used again. */
+/* Moves the unconsumed bytes to the front, so that consumed room can be used
+ * again. */
 static void compact(struct buffer *b)
 {
 	if (b->start == 0)
@@ -48,7 +49,8 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 		return NULL;
 	if (b->room - b->end >= len && b->bytes)
 		return b->bytes + b->end;
-	/* What is moved has room then, or it would be moved again for every few bytes. */
+	/* A buffer that has been compacted gets a quarter of spare room; with less,
+	 * it would be compacted again after every few bytes. */
 	size_t spare = b->start > 0 ? have / 4 : 0;
 	if (b->bytes)
 		compact(b);

@@ -1,9 +1,9 @@
 /* buffer -- bytes in a queue, with an upper bound.
  *
- * Grows as needed up to `max` and never beyond it: what comes from the inside
- * of a sandbox is collected in one of these, so the bound is what keeps a
- * hostile peer from filling our memory.  A zeroed struct is an empty buffer
- * that may hold nothing; buffer_init() gives it its bound. */
+ * The buffer grows as needed up to `max` and never beyond it.  Bytes from the inside
+ * of a sandbox are collected in such a buffer, so the bound keeps a hostile peer from
+ * filling our memory.  A zeroed struct is an empty buffer that may hold nothing;
+ * buffer_init() gives it its bound. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,26 +13,26 @@ struct buffer {
 	uint8_t *bytes; /* owned */
 	size_t start;	/* first byte not yet consumed */
 	size_t end;	/* one past the last byte */
-	size_t room;	/* allocated */
+	size_t room;	/* allocated bytes */
 	size_t max;	/* never more than this many unconsumed bytes */
-	bool is_cut;	/* a part of what is being put together did not fit */
+	bool is_cut;	/* a part of the frame that is being put together did not fit */
 };
 
 void buffer_init(struct buffer *b, size_t max);
 void buffer_done(struct buffer *b);
 
-/* What is there and not yet consumed.  The pointer is never NULL: a caller may add the
- * length to it, which C allows to no null pointer. */
+/* The bytes that are not consumed yet.  The pointer is never NULL: a caller may add
+ * the length to it, which C does not allow for a null pointer. */
 const uint8_t *buffer_data(const struct buffer *b);
 size_t buffer_len(const struct buffer *b);
 
-/* Makes room for `len` more bytes and returns where to put them, or NULL when
- * that would go over the bound.  buffer_added() then says how many came. */
+/* Makes room for `len` more bytes and returns where they go, or NULL if they would
+ * exceed the bound.  buffer_added() then says how many bytes were written there. */
 uint8_t *buffer_reserve(struct buffer *b, size_t len);
 void buffer_added(struct buffer *b, size_t len);
 
-/* reserve, copy, added.  False when it does not fit: nothing is added. */
+/* Appends a copy of `data`.  False: it does not fit, and nothing is added. */
 bool buffer_append(struct buffer *b, const void *data, size_t len);
 
-/* Drops the first `len` bytes; at most what is there. */
+/* Drops the first `len` bytes; `len` is at most the buffer's length. */
 void buffer_consume(struct buffer *b, size_t len);

@@ -1,9 +1,11 @@
-/* clock -- time that goes on evenly: CLOCK_MONOTONIC, which cannot fail on Linux.
+/* clock -- CLOCK_MONOTONIC, the time that is never set back; reading it cannot fail
+ * on Linux.
  *
- * A loop reads the clock before it computes how long poll(2) is to wait, when poll(2) has
- * returned, and behind a step that may block.  It hands that `now` to all that it calls;
- * nothing below a loop reads the clock, and tests/lint/clock.py refuses a read there.
- * Deadlines can then be tested with any `now`, without waiting. */
+ * A loop reads the clock before it computes the time-out of poll(2), after poll(2)
+ * has returned, and after a step that may block.  It hands that `now` to every
+ * function that it calls; nothing below a loop reads the clock, and
+ * tests/lint/clock.py refuses a read there.  Deadlines can then be tested with any
+ * `now`, without waiting. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,20 +24,21 @@ static inline int64_t clock_ms(void)
 	return clock_us() / 1000;
 }
 
-/* Whether the time `due` has come at `now`, both in ms of this clock; due 0 never comes. */
+/* Whether the time `due` has come at `now`, both in ms of this clock; a `due` of 0
+ * never comes. */
 static inline bool clock_is_due(int64_t due, int64_t now)
 {
 	return due && now >= due;
 }
 
-/* The earlier of two such times. */
+/* The earlier of two such times, of which 0 is the latest. */
 static inline int64_t clock_sooner(int64_t a, int64_t b)
 {
 	return !a || (b && b < a) ? b : a;
 }
 
-/* The time-out for poll(2), in ms, of a loop that waits for `due` from `now` on: -1 where
- * due is 0, and an hour at most. */
+/* The time-out in ms for a poll(2) that waits from `now` until `due`: -1 where `due`
+ * is 0, and an hour at most. */
 static inline int clock_wait(int64_t due, int64_t now)
 {
 	int64_t left = due - now;

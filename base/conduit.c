@@ -8,12 +8,13 @@
 
 #include "base/own.h"
 
-/* Moved at once at most; a pipe mostly holds less. */
+/* The most bytes of one splice(2); a pipe mostly holds less. */
 #define STEP (1u << 20)
-/* How often one goes on before others get their turn. */
+/* How many steps one conduit makes before others get their turn. */
 #define STEPS_AT_ONCE 4
 
-/* socket(7), tcp(7): close(2) of a socket that is to linger for no time sends a reset. */
+/* close(2) of a socket that lingers for 0 seconds sends a reset (socket(7),
+ * tcp(7)). */
 static void set_reset(int socket, bool is_reset)
 {
 	const struct linger linger = { .l_onoff = is_reset, .l_linger = 0 };
@@ -25,7 +26,8 @@ static void set_reset(int socket, bool is_reset)
 void conduit_init(struct conduit *c, int socket, int in, int out)
 {
 	*c = (struct conduit){ .socket = socket, .in = in, .out = out };
-	/* From the first moment on: the kernel closes it, if we are killed. */
+	/* This is set from the start, so that the kernel resets the connection if we
+	 * are killed. */
 	set_reset(socket, true);
 }
 
@@ -68,7 +70,8 @@ void conduit_finish(struct conduit *c)
 
 enum flow { FLOW_MOVED, FLOW_STOPPED, FLOW_ENDED, FLOW_BROKEN };
 
-/* EAGAIN is either end's: the next event of either is a reason to try again. */
+/* EAGAIN may come from either end: the next event of either is a reason to try
+ * again. */
 static enum flow move(struct conduit *c, int from, int to, uint64_t *count)
 {
 	ssize_t n = splice(from, NULL, to, NULL, STEP, SPLICE_F_NONBLOCK);
@@ -85,7 +88,8 @@ static enum flow move(struct conduit *c, int from, int to, uint64_t *count)
 	return FLOW_BROKEN;
 }
 
-/* pipe(7): its last reader has closed it.  The socket may have said EPIPE, too. */
+/* The pipe's last reader has closed it (pipe(7)): POLLERR.  An EPIPE alone may also
+ * come from the socket. */
 static bool is_pipe_deaf(int pipe)
 {
 	struct pollfd p = { .fd = pipe };
@@ -119,13 +123,15 @@ static enum flow move_in(struct conduit *c)
 	else if (flow != FLOW_STOPPED)
 		return flow;
 	if (c->in >= 0 && c->is_in_dry && c->is_in_whole) {
-		(void)shutdown(c->socket, SHUT_WR); /* a peer that has gone is seen elsewhere */
+		(void)shutdown(c->socket, SHUT_WR); /* a peer that has gone is noticed
+						     * elsewhere */
 		own_close(&c->in);
 	}
 	return FLOW_STOPPED;
 }
 
-/* Where nothing more is read from the socket, nobody would see that the peer has reset. */
+/* While nothing is read from the socket, a reset by the peer shows only in
+ * SO_ERROR. */
 static bool has_error(struct conduit *c)
 {
 	socklen_t len = sizeof(c->sys);
@@ -135,13 +141,14 @@ static bool has_error(struct conduit *c)
 	return getsockopt(c->socket, SOL_SOCKET, SO_ERROR, &c->sys, &len) == 0 && c->sys != 0;
 }
 
-/* What came before it broke is whole: an answer that was sent with the reset behind it. */
+/* Delivers the bytes that came before the break: an answer may have been sent just
+ * before the reset. */
 static enum conduit_state broke(struct conduit *c)
 {
 	const int sys = c->sys;
 
 	for (int i = 0; i < STEPS_AT_ONCE && move_in(c) == FLOW_MOVED; i++)
-		; /* a pipe's content */
+		; /* at most the content of a pipe */
 	c->sys = sys;
 	return CONDUIT_BROKEN;
 }

@@ -1,21 +1,24 @@
 /* conduit -- carries bytes between a stream socket and two pipes, both ways.
  *
- * A connection to a port inside is two of these, one at each side of the channel:
+ * A connection to a port inside consists of two conduits, one at each side of the
+ * channel:
  *
  *		host		      |			inside
  *	client -- socket -> out ======|=====> in -> socket -- server
  *			 <- in <======|====== out <-
  *
- * Bytes stay in the kernel (splice(2)).  What a pipe holds is all that is under way in
- * its direction; a full one stops the reading at its other end, so nothing is dropped,
- * nothing grows, and who is slow keeps back nobody else.  Nothing blocks.
+ * Bytes stay in the kernel (splice(2)).  The bytes under way in one direction are
+ * exactly those in its pipe.  A full pipe stops the reading at its other end, so
+ * nothing is dropped, no memory grows, and a slow peer delays no other connection.  No
+ * call blocks.
  *
- * The end of a pipe says nothing: a process that was killed closes its pipes, too.  So
- * an end in order is said beside it, over the channel: when `out` has been closed, its
- * owner says so there, and conduit_finish() is called when the other side has said it.
- * Only then the end of `in` shuts the socket down; a client never takes what was torn
- * for what is whole.  Nor where we are killed: a socket is one that resets when it is
- * closed, but for conduit_done().
+ * The end of a pipe does not mean that the data is complete: a process that is killed
+ * closes its pipes, too.  A complete end is announced separately, over the channel:
+ * when `out` has been closed, its owner sends that message, and conduit_finish() is
+ * called when the other side's message has come.  Only then the end of `in` shuts the
+ * socket down, so that a client never takes a torn stream for a whole one.  If this
+ * process is killed, the client gets a reset: the socket is set to reset on close,
+ * and only conduit_done() takes that back.
  *
  *	conduit_init, conduit_watch
  *	conduit_run	when epoll(7) has an event, and while it has more
@@ -25,39 +28,40 @@
 #include <stdint.h>
 
 struct conduit {
-	int socket;  /* owned; -1: it is over, or was never begun */
-	int in, out; /* owned; -1: that direction has ended */
-	bool is_in_dry;	  /* the pipe has ended */
-	bool is_in_whole; /* in order, as the other side says */
-	bool is_unheard;  /* nobody is left at the other end of `out` */
-	uint64_t in_bytes, out_bytes; /* that went through */
-	int sys;	  /* BROKEN: why, an errno */
+	int socket;  /* owned; -1: closed, or never opened */
+	int in, out; /* owned; -1: this direction has ended */
+	bool is_in_dry;	  /* the pipe `in` has ended */
+	bool is_in_whole; /* the other side has announced a complete end of `in` */
+	bool is_unheard;  /* the pipe `out` has no reader any more */
+	uint64_t in_bytes, out_bytes; /* carried so far */
+	int sys;	  /* the errno of CONDUIT_BROKEN */
 };
 
 enum conduit_state {
 	CONDUIT_WAITS,	  /* for an event */
-	CONDUIT_HAS_MORE, /* its share of the turn is over: without one */
-	CONDUIT_BROKEN,	  /* to be reset */
+	CONDUIT_HAS_MORE, /* its share is used up: call again without an event */
+	CONDUIT_BROKEN,	  /* the conduit is to be reset */
 };
 
-/* Takes all three over; they do not block. */
+/* Takes over the socket and both pipes, which must be non-blocking. */
 void conduit_init(struct conduit *c, int socket, int in, int out);
 
-/* Closes what is open: the peer sees the end of what was handed over. */
+/* Closes the descriptors that are open; the peer sees an end behind the delivered
+ * bytes. */
 void conduit_done(struct conduit *c);
-/* The same as a reset, which TCP carries: what is still in our socket's queue is lost.
- * A unix socket knows none, and is just closed. */
+/* Closes them with a reset, which TCP carries: bytes that are still in our socket's
+ * queue are lost.  A unix socket has no reset, and is just closed. */
 void conduit_reset(struct conduit *c);
 
-/* Adds what is open to an epoll instance, edge-triggered: once, for good.  A descriptor
- * leaves it by being closed.  False with errno set. */
+/* Adds the open descriptors to an epoll instance, edge-triggered; called once.  A
+ * descriptor leaves the instance when it is closed.  False with errno set. */
 bool conduit_watch(const struct conduit *c, int epoll, uint64_t tag);
 
-/* The other side has said that what is in `in` is all. */
+/* The other side has announced that no bytes follow those in `in`. */
 void conduit_finish(struct conduit *c);
 
-/* Moves what can be moved now. */
+/* Moves as many bytes as can be moved now. */
 enum conduit_state conduit_run(struct conduit *c);
 
-/* Both directions have ended in order. */
+/* Whether both directions have ended in order. */
 bool conduit_is_over(const struct conduit *c);

@@ -129,7 +129,7 @@ int err_in(struct err *e, const char *fmt, ...)
 	(void)vsnprintf(place, sizeof(place), fmt, ap); /* may be cut */
 	va_end(ap);
 
-	/* The end of a text that grew too long is what can be spared. */
+	/* A text that became too long loses its end. */
 	size_t len = strlen(place), old = strlen(e->text);
 	size_t room = sizeof(e->text) - 1 - len - 2;
 	size_t keep = old < room ? old : room;

@@ -13,14 +13,15 @@
 #pragma once
 #include <stddef.h>
 
-/* What went wrong, in the words of the result object's `error.kind`. */
+/* The kinds of errors, which `error.kind` of the result object names. */
 enum err_kind {
 	ERR_NONE,	 /* nothing: the zero object */
 	ERR_USAGE,	 /* the caller's flags or values are wrong */
 	ERR_NOT_FOUND,	 /* a path, image or program that was named is absent */
-	ERR_EXISTS,	 /* what is to be made is there already */
-	ERR_BUSY,	 /* not now: it is paused, stopping, or at something else */
-	ERR_GONE,	 /* who was to do it has gone */
+	ERR_EXISTS,	 /* the thing to be made exists already */
+	ERR_BUSY,	 /* not now: the sandbox is paused, stopping, or busy with
+			  * another request */
+	ERR_GONE,	 /* the process that was to do it has ended */
 	ERR_REFUSED,	 /* the kernel or a policy of the host forbids it */
 	ERR_UNSUPPORTED, /* the kernel or the host has no such thing */
 	ERR_LIMIT,	 /* a bound of ours or of the host was reached */
@@ -40,14 +41,14 @@ struct err {
 	char remedy[ERR_REMEDY_MAX];
 };
 
-/* Fills in `e` and returns -1, so that a failing function can end with
- * `return err_set(e, ERR_USAGE, "...")`.  A NULL `e` is allowed everywhere.
- * Text that does not fit is cut. */
+/* Fills in `e` and returns -1, so that a failing function can end with `return
+ * err_set(e, ERR_USAGE, "...")`.  A NULL `e` is allowed everywhere.  Text that does
+ * not fit is cut. */
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* strerror(3) in the words of glibc, which people know and Python prints; musl has words
- * of its own for some, and none for others. */
+/* As strerror(3), in the words of glibc, which people know and Python prints; musl's
+ * words differ for some errors and are missing for others. */
 const char *err_words(int sys);
 
 /* The same for a failed system call: appends ": " and err_words(errno), keeps
@@ -59,8 +60,8 @@ int err_sys(struct err *e, const char *fmt, ...)
 int err_in(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Puts " (from WHERE)" behind the text: the flag or file that asked for it.
- * A NULL or empty `where` adds nothing.  Returns -1. */
+/* Appends " (from WHERE)" to the text, where WHERE is the flag or file that asked for
+ * it.  A NULL or empty `where` adds nothing.  Returns -1. */
 int err_from(struct err *e, const char *where);
 
 /* Sets the remedy: one sentence or command.  Returns -1. */
@@ -71,6 +72,6 @@ int err_remedy(struct err *e, const char *fmt, ...)
  * unknown number gives "internal". */
 const char *err_kind_name(int kind);
 
-/* Makes an err that came from another process safe to use: ends its strings,
+/* Makes an err that came from another process safe to use: terminates its strings,
  * replaces an unknown kind, and blanks control characters. */
 void err_sanitize(struct err *e);

@@ -32,8 +32,8 @@ static uint32_t load32(const uint8_t *at)
 	       (uint32_t)at[3] << 24;
 }
 
-/* Appends, or remembers that a part is missing: half a frame must never be
- * sent, so nothing behind the gap is added, and frame_end takes the rest back. */
+/* Appends, or remembers that a part is missing: half a frame must never be sent, so
+ * nothing is added behind the gap, and frame_end removes the rest. */
 static void put(struct buffer *b, const void *data, size_t len)
 {
 	if (b->is_cut || !buffer_append(b, data, len))
@@ -145,8 +145,7 @@ struct fields fields_of(const struct frame *f)
 	return (struct fields){ .at = f->body, .end = f->body + f->len };
 }
 
-/* The next `len` bytes, after their tag when there is one; NULL when they are
- * not there. */
+/* Gives the next `len` bytes; NULL if there are fewer. */
 static const uint8_t *take(struct fields *in, size_t len)
 {
 	if (in->is_bad || (size_t)(in->end - in->at) < len) {
@@ -210,7 +209,8 @@ const char *fields_get_text(struct fields *in)
 {
 	struct bytes got = take_tagged(in, TAG_TEXT);
 
-	/* The first 0 byte must be the last byte: a text hides nothing. */
+	/* The first 0 byte must be the last byte, so that no bytes are hidden behind
+	 * a text. */
 	if (got.len == 0 || memchr(got.data, 0, got.len) != got.data + got.len - 1) {
 		in->is_bad = true;
 		return "";
@@ -224,7 +224,7 @@ uint32_t fields_get_list(struct fields *in)
 		return 0;
 	uint32_t count = take_u32(in);
 
-	/* The shortest text takes 6 bytes: tag, length, its 0. */
+	/* The shortest text takes 6 bytes: tag, length, and its 0. */
 	if (in->is_bad || count > (size_t)(in->end - in->at) / 6) {
 		in->is_bad = true;
 		return 0;

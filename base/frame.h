@@ -1,14 +1,14 @@
 /* frame -- the binary frames of docs/protocol.md.
  *
- * A frame is a header of 12 bytes (body length u32, type u16, zero u16, id
- * u32; all little endian) and a body of typed fields: a tag byte and a value.
- * The decoder checks every length against what is there before it looks, and
- * never allocates: fields point into the frame's own bytes and live as long as
- * these do.
+ * A frame is a header of 12 bytes (body length u32, type u16, zero u16, id u32; all
+ * little endian) and a body of typed fields: a tag byte and a value.  The decoder
+ * checks every length against the bytes that are there before it reads them, and
+ * never allocates: fields point into the frame's own bytes and are valid as long as
+ * these.
  *
  * Writing:	frame_begin, frame_put_*, frame_end.
- * Reading:	frame_next splits a frame off a buffer, fields_init and
- *		fields_get_* walk it, fields_end tells whether all was well.
+ * Reading:	frame_next finds a frame in a buffer, fields_init and
+ *		fields_get_* walk it, fields_end tells whether all succeeded.
  * Errors stick, so that a reader can take all its fields and ask once. */
 #pragma once
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 
 #define FRAME_HEADER 12
 
-/* Hard maximum of a body, checked on both ends.  What comes out of a sandbox
- * is small by design; what goes in may be a whole argv and environment. */
+/* Hard maximum of a body, checked on both ends.  A frame from a sandbox is small by
+ * design; a frame to it may carry a whole argv and environment. */
 #define FRAME_MAX_TO_EXECUTOR	(8u << 20)
 #define FRAME_MAX_FROM_EXECUTOR (64u << 10)
 
@@ -32,24 +32,23 @@ struct frame {
 	size_t len;
 };
 
-/* Starts a frame behind what `b` holds; returns its place for frame_end.  The
- * put functions return nothing: a frame that outgrew the buffer's bound is
- * reported by frame_end. */
+/* Starts a frame behind the buffer's content; returns its place for frame_end.  The
+ * put functions return nothing: frame_end reports a frame that exceeded the buffer's
+ * bound. */
 size_t frame_begin(struct buffer *b, uint16_t type, uint32_t id);
 void frame_put_u32(struct buffer *b, uint32_t value);
 void frame_put_u64(struct buffer *b, uint64_t value);
 void frame_put_bytes(struct buffer *b, const void *data, size_t len);
 void frame_put_text(struct buffer *b, const char *text);
-/* A list of texts; a NULL list is an empty one. */
+/* Puts a list of texts; a NULL list is an empty one. */
 void frame_put_list(struct buffer *b, char *const *texts);
-/* Fills in the length.  ERR_LIMIT when the frame did not fit: then `b` is as it
- * was before frame_begin, and what it holds can be sent. */
+/* Fills in the length.  ERR_LIMIT: the frame did not fit; `b` is as it was before
+ * frame_begin, and its content can be sent. */
 int frame_end(struct buffer *b, size_t begun, struct err *e);
 
-/* Looks for a whole frame at the start of `b` without consuming it.
- * 1: *ret is set (consume FRAME_HEADER + ret->len when done with it).
- * 0: more bytes are needed.  -1: no frame of this protocol, or one with a body
- * over `max`. */
+/* Looks for a whole frame at the start of `b` without consuming it.  1: *ret is set
+ * (consume FRAME_HEADER + ret->len when done with it).  0: more bytes are needed.
+ * -1: the bytes are no frame of this protocol, or its body is over `max`. */
 int frame_next(const struct buffer *b, size_t max, struct frame *ret, struct err *e);
 
 struct fields {
@@ -66,11 +65,11 @@ struct fields fields_of(const struct frame *f);
 uint32_t fields_get_u32(struct fields *in);
 uint64_t fields_get_u64(struct fields *in);
 struct bytes fields_get_bytes(struct fields *in);
-/* A text: bytes without a 0 in them.  The 0 byte that ends every text on the
+/* Gets a text: bytes without a 0 in them.  The 0 byte that ends every text on the
  * wire is checked and not counted, so the result is a C string in place. */
 const char *fields_get_text(struct fields *in);
-/* How many texts follow; each is read with fields_get_text.  Bounded by the
- * bytes that are there, so it can be trusted for an allocation. */
+/* Gets how many texts follow; each is read with fields_get_text.  The number is
+ * checked against the bytes that are left, so it can be trusted for an allocation. */
 uint32_t fields_get_list(struct fields *in);
-/* True when every get succeeded and nothing is left. */
+/* True when every get succeeded and no byte is left. */
 bool fields_end(const struct fields *in);

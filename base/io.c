@@ -74,7 +74,8 @@ int io_write_proc(int dir, const char *path, const char *text, struct err *e)
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
 
-	/* One write(2) or nothing: these files take a value whole. */
+	/* These files take a value only as a whole, so a short write is not
+	 * continued. */
 	size_t len = strlen(text);
 	if (write(fd, text, len) != (ssize_t)len)
 		return err_sys(e, "write '%.60s' to %s", text, path);

@@ -1,10 +1,10 @@
 /* kernel -- system calls by their own names.
  *
- * The mount calls of Linux 5.2 to 5.12 (open_tree(2) and its kin) have no
- * wrapper in musl, and glibc's clashes with the kernel's own header; openat2
- * and pivot_root have none anywhere.  Names from kernels newer than the oldest
- * headers that hutch is built with (6.1) stand here too, with the kernel that
- * brought them; their use is always probed. */
+ * The mount calls of Linux 5.2 to 5.12 (open_tree(2) and its kin) have no wrapper in
+ * musl, and glibc's clashes with the kernel's own header; neither libc has one for
+ * openat2 and pivot_root.  Names from kernels newer than the oldest headers that
+ * hutch is built with (6.1) stand here too, with the kernel that introduced them;
+ * their use is always probed. */
 #pragma once
 #include <linux/mount.h>
 #include <linux/openat2.h>
@@ -74,7 +74,7 @@ static inline int sys_openat2(int dir, const char *path, const struct open_how *
 	return (int)syscall(SYS_openat2, dir, path, how, sizeof(*how));
 }
 
-#define KERNEL_RENAME_NOREPLACE 1u /* renameat2(2), as <linux/fs.h> has it */
+#define KERNEL_RENAME_NOREPLACE 1u /* renameat2(2), with the value of <linux/fs.h> */
 #define KERNEL_RENAME_EXCHANGE	2u
 
 static inline int sys_renameat2(int from, const char *from_path, int to,
@@ -85,7 +85,8 @@ static inline int sys_renameat2(int from, const char *from_path, int to,
 
 #define KERNEL_RWF_NOWAIT 8 /* pwritev2(2) */
 
-/* At the file's own place, and without waiting for a reader. */
+/* Writes at the file's current position, and fails with EAGAIN instead of waiting for
+ * a reader. */
 static inline ssize_t sys_write_nowait(int fd, const struct iovec *piece)
 {
 	return syscall(SYS_pwritev2, fd, piece, 1L, -1L, -1L, KERNEL_RWF_NOWAIT);

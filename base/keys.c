@@ -43,7 +43,8 @@ char key_control(struct bytes name)
 	return at > 0 && name.len == at + 1 ? (char)name.data[at] : '\0';
 }
 
-/* What has a control code: the letters, some signs, and the key Delete. */
+/* The characters that have a control code are the letters, some signs, and the key
+ * Delete. */
 static size_t control(char c, char ret[KEY_MAX])
 {
 	if (c >= 'a' && c <= 'z')

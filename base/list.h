@@ -1,7 +1,7 @@
 /* list -- a growing array of owned strings, always NULL-terminated.
  *
- * A zeroed struct is an empty list whose `items` is NULL; after the first
- * list_add it can be handed to execve(2) as it is. */
+ * A zeroed struct is an empty list whose `items` is NULL; after the first list_add,
+ * `items` can be handed to execve(2). */
 #pragma once
 #include <stddef.h>
 
@@ -17,12 +17,13 @@ void list_add(struct list *l, const char *text);
 void list_addf(struct list *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Those from number `from` on, with `between` between them; allocated. */
+/* The items from index `from` on, with `between` between them; allocated. */
 char *list_join(const struct list *l, size_t from, const char *between);
 
-/* Environment manners: "KEY=..." replaces an earlier "KEY=..." in its place. */
+/* Sets a variable of an environment: "KEY=..." replaces an earlier "KEY=..." in its
+ * place. */
 void list_set_env(struct list *l, const char *key_value);
-/* Takes every "KEY=..." out. */
+/* Removes every "KEY=...". */
 void list_unset_env(struct list *l, const char *key);
 /* The value of KEY in a list of "KEY=VALUE", or NULL. */
 const char *list_get_env(const struct list *l, const char *key);

@@ -60,7 +60,7 @@ static uint32_t add_child(struct mask *m, uint32_t node, uint8_t byte)
 	return new;
 }
 
-/* False: it was there. */
+/* False: the value was there already. */
 static bool add_value(struct mask *m, const char *value, size_t len)
 {
 	const size_t before = m->count;
@@ -75,8 +75,8 @@ static bool add_value(struct mask *m, const char *value, size_t len)
 	return is_new;
 }
 
-/* A node's is found when those of all that are less deep are known; of those that have
- * a depth of 1 it is the beginning. */
+/* A node's `fail` can be found once the nodes of smaller depth have theirs; for a
+ * node of depth 1 it is the root. */
 static void link_child(struct mask *m, uint32_t node, uint32_t child)
 {
 	struct mask_node *n = &m->nodes[child];
@@ -118,7 +118,7 @@ static struct part trimmed(const char *at, size_t len)
 	return (struct part){ at, len };
 }
 
-/* The next line, or false; *at goes behind it. */
+/* Gives the next line, or false; *at moves behind the line. */
 static bool next_line(const char **at, struct part *ret)
 {
 	if (!**at)
@@ -139,8 +139,9 @@ static size_t size_of(const char *value)
 	return size;
 }
 
-/* What a text has in its place that is told as UTF-8: U+FFFD for each byte that is none
- * (put.h), or for all that begin a character together (text.h).  The caller's. */
+/* The value as it looks in a text that was converted to UTF-8: U+FFFD for each
+ * invalid byte (put.h), or for each sequence of bytes that begin a character together
+ * (text.h).  The caller frees it. */
 static char *as_told(const char *value, bool by_byte)
 {
 	size_t left = strlen(value);
@@ -220,8 +221,8 @@ static void put(struct buffer *out, const void *data, size_t len)
 		out->is_cut = true;
 }
 
-/* Runs end later and later; those that touch become one.  The beginning of one may have
- * been handed on. */
+/* Adds a run that ends behind all earlier ones; runs that touch are merged.  The
+ * beginning of a run may have been passed on already. */
 static void add_run(struct mask_stream *s, uint64_t from, uint64_t to)
 {
 	while (s->run_count > s->run_first && s->runs[s->run_count - 1].to >= from) {
@@ -256,7 +257,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Hands on what is before byte `to`. */
+/* Passes on the held bytes before offset `to`. */
 static void release(struct mask_stream *s, uint64_t to, struct buffer *out)
 {
 	while (s->begin < to && s->run_first < s->run_count) {
@@ -276,18 +277,20 @@ static void release(struct mask_stream *s, uint64_t to, struct buffer *out)
 static void take(const struct mask *m, struct mask_stream *s, uint8_t byte,
 		 struct buffer *out)
 {
-	(void)buffer_append(&s->held, &byte, 1); /* no more than the longest value */
+	(void)buffer_append(&s->held, &byte, 1); /* the held bytes are at most as long
+						  * as the longest value */
 	s->end++;
 	s->node = step(m, s->node, byte);
 	if (m->nodes[s->node].longest)
 		add_run(s, s->end - m->nodes[s->node].longest, s->end);
-	while (s->node && !m->nodes[s->node].child) /* nothing follows that could be more */
+	while (s->node && !m->nodes[s->node].child) /* no longer value can follow from
+						     * here */
 		s->node = m->nodes[s->node].fail;
 	if (s->end - m->nodes[s->node].depth > s->begin)
 		release(s, s->end - m->nodes[s->node].depth, out);
 }
 
-/* Two bytes of the text are looked at: one alone begins too many words. */
+/* Looks at two bytes of the text, since one byte alone begins too many words. */
 static bool begins_value(const struct mask *m, const uint8_t *at, size_t left)
 {
 	uint32_t first = m->first[*at];
@@ -295,7 +298,7 @@ static bool begins_value(const struct mask *m, const uint8_t *at, size_t left)
 	return first && (left == 1 || child_of(m, first, at[1]));
 }
 
-/* How many bytes begin no value; most texts are such. */
+/* How many bytes begin no value; in most texts these are all bytes. */
 static size_t harmless(const struct mask *m, const uint8_t *at, size_t len)
 {
 	size_t n = 0;
@@ -363,7 +366,7 @@ bool mask_text(const struct mask *m, const void *data, size_t len, struct buffer
 	return true;
 }
 
-/* The rest of what could be the beginning of a value was left out here. */
+/* The text was cut here, and the held bytes may be the beginning of a value. */
 static void end_cut(const struct mask *m, struct mask_stream *s, struct buffer *out)
 {
 	uint32_t depth = m->nodes[s->node].depth;

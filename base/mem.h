@@ -1,6 +1,7 @@
-/* mem -- memory, or the end: whoever has none left cannot tell anybody either.
+/* mem -- memory, or abort(3): a process without memory cannot even report an error.
  *
- * All sizes are bounded by their callers, so that nobody inside decides on them. */
+ * Every caller bounds its sizes, so that no process inside a sandbox controls
+ * them. */
 #pragma once
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,19 @@ static inline void *mem_or_abort(void *p)
 	return p;
 }
 
-/* `size` bytes, of any content. */
+/* `size` bytes, not initialised. */
 static inline void *mem_new(size_t size)
 {
 	return mem_or_abort(malloc(size ? size : 1));
 }
 
-/* `count` things of `size` bytes, all zero. */
+/* `count` elements of `size` bytes, all zero. */
 static inline void *mem_zeroed(size_t count, size_t size)
 {
 	return mem_or_abort(calloc(count ? count : 1, size ? size : 1));
 }
 
-/* As realloc(3), for `count` > 0 things of `size` bytes. */
+/* As realloc(3), for `count` > 0 elements of `size` bytes. */
 static inline void *mem_resize(void *p, size_t count, size_t size)
 {
 	return mem_or_abort(reallocarray(p, count, size));

@@ -1,18 +1,19 @@
-/* memmove(3), and memcpy(3) by the same code, for what is linked with musl: its own is one
- * `rep movs`, whose start costs more than most copies here, which are a few bytes of text. */
+/* memmove(3), and memcpy(3) by the same code, for programs that are linked with musl:
+ * musl's own is one `rep movs`, whose start costs more than most copies here, which
+ * are a few bytes of text. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define LARGE 512 /* from where on the processor's own is as fast */
+#define LARGE 512 /* from this size on, `rep movs` is as fast */
 
-/* Unaligned, and of any type. */
+/* Types that may be unaligned and may alias any other type. */
 typedef uint64_t word16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint64_t word8 __attribute__((aligned(1), may_alias));
 typedef uint32_t word4 __attribute__((aligned(1), may_alias));
 typedef uint16_t word2 __attribute__((aligned(1), may_alias));
 
-/* Both ends, which overlap where it is less than two of them. */
+/* Moves both ends, which overlap if `n` is less than two of them. */
 #define MOVE_ENDS(type, to, from, n)                                            \
 	do {                                                                    \
 		const type first = *(const type *)(from);                       \

@@ -135,13 +135,13 @@ int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct
 	return put_exec(b, MSG_OPEN, id, x, e);
 }
 
-/* A NULL-terminated array of borrowed texts. */
+/* Gets a NULL-terminated array of borrowed texts. */
 static char **get_list(struct fields *in)
 {
 	uint32_t count = fields_get_list(in);
 	char **texts = mem_zeroed((size_t)count + 1, sizeof(*texts));
-	/* The frame's bytes are ours to lend: nobody writes through these, but
-	 * execve(2) wants its arrays without const. */
+	/* execve(2) wants its arrays without const; the texts are never written
+	 * through them. */
 	for (uint32_t i = 0; i < count; i++)
 		texts[i] = (char *)(uintptr_t)fields_get_text(in);
 	return texts;
@@ -183,7 +183,8 @@ static bool get_groups(struct fields *in, struct exec *x)
 	return true;
 }
 
-/* A copy's arguments and flags, some of which exclude each other. */
+/* Whether the arguments and flags fit together; some flags of a copy exclude each
+ * other. */
 static bool is_command(const struct exec *x)
 {
 	const uint32_t copies = x->flags & EXEC_COPIES, file = EXEC_FILE | EXEC_PARENTS;
@@ -258,7 +259,7 @@ static struct list copied_list(struct fields *in)
 	return texts;
 }
 
-/* What the words are is checked where they are used (variables.h). */
+/* The names and values are checked where they are used (variables.h). */
 int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
 		    struct err *e)
 {

@@ -1,14 +1,14 @@
-/* message -- what the supervisor and the executor say to each other.
+/* message -- the messages between the supervisor and the executor.
  *
- * Both ends share these types and their encoding, so that docs/protocol.md has
- * one implementation.  Encoding appends a frame to a buffer; decoding is given
- * a frame and gives borrowed pointers into it.  Every decode refuses a body
- * with a missing, surplus or malformed field, and a value out of its range. */
+ * Both ends share these types and their encoding, so that docs/protocol.md has one
+ * implementation.  Encoding appends a frame to a buffer; decoding takes a frame and
+ * gives borrowed pointers into it.  Every decode refuses a body with a missing,
+ * surplus or malformed field, or a value out of its range. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Said in HELLO; both ends are built together and must be equal. */
+/* A field of HELLO; both ends are built together and must have the same version. */
 #define PROTOCOL_VERSION 1
 
 enum message_type {
@@ -16,7 +16,7 @@ enum message_type {
 	MSG_HELLO,   /* from the executor, once, first */
 	MSG_EXEC,    /* to the executor: run a command */
 	MSG_STARTED, /* from: the command's execve succeeded */
-	MSG_FAILED,  /* from: it did not */
+	MSG_FAILED,  /* from: its execve failed */
 	MSG_EXITED,  /* from: the command ended */
 	MSG_SIGNAL,  /* to: send a signal to a command's process group */
 	MSG_RESIZE,  /* to: a command's terminal has a new size */
@@ -27,45 +27,46 @@ enum message_type {
 	MSG_CANCEL,  /* to: end an action */
 	MSG_READ,    /* to: read a file */
 	MSG_WRITE,   /* to: write a file */
-	MSG_OUTPUT,  /* from: what was printed, as it comes */
+	MSG_OUTPUT,  /* from: output of an action, as it comes */
 	MSG_CONTENT, /* from: a part of an answer */
 	MSG_REPORT,  /* from: the end of a MSG_RUN */
 	MSG_DONE,    /* from: the end of a MSG_READ or MSG_WRITE */
 	MSG_END,     /* to: end a command, or a session, with its tree */
-	MSG_HOLD,    /* to: everything inside stands still, or no longer */
+	MSG_HOLD,    /* to: stop everything inside, or let it go on */
 	MSG_EDIT,    /* to: edit a file, or show it as an editor does */
 	MSG_EDITED,  /* from: the end of a MSG_EDIT */
-	MSG_ERRAND,  /* to: look for, or change, what is in a folder */
+	MSG_ERRAND,  /* to: search or change a folder */
 	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
 	MSG_ENV,     /* to: the environment of sessions has changed */
-	MSG_PAUSED,  /* from: everyone has got the SIGSTOP that was asked for */
+	MSG_PAUSED,  /* from: all processes got the SIGSTOP that was asked for */
 	MSG_DIAL,    /* to: connect to a port inside */
-	MSG_FINISH,  /* to: nothing follows what is in that connection's pipe */
-	MSG_HANGUP,  /* to: reset it */
-	MSG_FINISHED, /* from: nothing follows what is in its other pipe */
-	MSG_CLOSED,  /* from: its last word */
-	MSG_FREEZE,  /* to: stop everyone by tracing them, or let them go on */
-	MSG_FROZEN,  /* from: they stand still, or why they do not */
+	MSG_FINISH,  /* to: no bytes follow those in that connection's pipe */
+	MSG_HANGUP,  /* to: reset that connection */
+	MSG_FINISHED, /* from: no bytes follow those in its other pipe */
+	MSG_CLOSED,  /* from: a connection has ended; its last message */
+	MSG_FREEZE,  /* to: stop all processes by tracing them, or let them go on */
+	MSG_FROZEN,  /* from: all processes stand still, or the reason why they do not */
 	MSG_COUNT
 };
 
-/* Why everyone inside does not stand still. */
+/* The reason why the processes inside do not stand still. */
 enum freeze_why {
-	FREEZE_STANDS, /* they do */
-	FREEZE_TRACED, /* a process inside is traced by another */
-	FREEZE_DENIED, /* the kernel lets nobody trace a process */
-	FREEZE_LATE,   /* a process had not stopped in time */
-	FREEZE_FAILED, /* there is no process that could do it */
+	FREEZE_STANDS, /* they stand still */
+	FREEZE_TRACED, /* another process inside traces a process */
+	FREEZE_DENIED, /* the kernel lets no process trace another */
+	FREEZE_LATE,   /* a process did not stop in time */
+	FREEZE_FAILED, /* no process is there that could trace the others */
 	FREEZE_WHY_COUNT
 };
 
 struct frozen {
-	uint32_t number; /* of the MSG_FREEZE that it answers */
+	uint32_t number; /* of the MSG_FREEZE that this message answers */
 	uint32_t why;	 /* enum freeze_why */
-	uint32_t pid;	 /* whose fault it is, as the inside numbers it; 0: unknown */
+	uint32_t pid;	 /* the process that is the reason, as the inside numbers it;
+			  * 0: unknown */
 };
 
-/* How much may be asked for. */
+/* The largest numbers of limits and groups in one request. */
 #define EXEC_MAX_RLIMITS 16
 #define EXEC_MAX_GROUPS 64
 #define EXEC_FILTER_UNIT 8 /* bytes of a struct sock_filter */
@@ -74,17 +75,18 @@ struct frozen {
 enum exec_flag {
 	EXEC_PTY = 1,  /* give the command a terminal of the sandbox's own */
 	EXEC_LAST = 2, /* the sandbox ends with this command */
-	EXEC_PACK = 4,	 /* nothing is executed: it writes a tar of argv[1] ... */
+	EXEC_PACK = 4,	 /* no program is executed: the process writes a tar of
+			  * argv[1] ... */
 	EXEC_UNPACK = 8, /* ... or reads one into argv[1], as argv[2] */
-	EXEC_TREE = 16,	 /* the command is the subreaper of what it starts */
+	EXEC_TREE = 16,	 /* the command becomes the subreaper of its descendants */
 	EXEC_FOLLOW = 32, /* with EXEC_PACK: argv[1] may be a link */
 	EXEC_FILE = 64, /* with EXEC_UNPACK: argv[1] is a file that its user may write to */
 	EXEC_PARENTS = 128, /* with EXEC_FILE: folders above it are made */
 	EXEC_FLAGS = 255
 };
-#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either of them */
+#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either direction of a copy */
 
-/* The exit code of one that copies. */
+/* The exit codes of a process that copies. */
 enum copy_exit {
 	COPY_DONE,
 	COPY_FAILED,
@@ -94,11 +96,11 @@ enum copy_exit {
 	COPY_NO_SPACE,
 	COPY_LIMIT,
 	COPY_INVALID,
-	COPY_TIMED_OUT, /* the inside kept it stopped for too long */
+	COPY_TIMED_OUT, /* the inside kept the copying process stopped for too long */
 	COPY_EXIT_COUNT
 };
 
-/* Which step of starting a command failed (MSG_FAILED). */
+/* The step of starting a command that failed (MSG_FAILED). */
 enum exec_stage {
 	EXEC_STAGE_NONE,
 	EXEC_STAGE_PTY,	   /* opening a terminal */
@@ -122,7 +124,7 @@ struct list;
 struct hello {
 	uint32_t version;
 	uint32_t pid;	   /* always 1: the executor is init */
-	uint32_t uid, gid; /* what it runs as, inside */
+	uint32_t uid, gid; /* its ids inside */
 	uint64_t caps;	   /* its permitted set, one bit a capability */
 };
 
@@ -131,8 +133,8 @@ struct exec_rlimit {
 	uint64_t soft, hard;
 };
 
-/* A command.  Encoded from the supervisor's own memory; decoded, the texts are
- * borrowed from the frame and the two arrays are allocated (exec_done). */
+/* A command.  For encoding, its memory is the supervisor's; after decoding, the texts
+ * are borrowed from the frame and the two arrays are allocated (exec_done). */
 struct exec {
 	uint32_t flags;	   /* enum exec_flag */
 	uint32_t uid, gid; /* inside */
@@ -141,11 +143,11 @@ struct exec {
 	char **argv, **env; /* NULL-terminated */
 	uint32_t rlimit_count;
 	struct exec_rlimit rlimits[EXEC_MAX_RLIMITS];
-	/* A seccomp program that is this command's alone, beside what it
-	 * inherits: struct sock_filter as bytes, borrowed.  None when empty. */
+	/* A seccomp program for this command alone, on top of the inherited ones:
+	 * struct sock_filter as bytes, borrowed.  None when empty. */
 	const void *filter;
 	uint32_t filter_len;
-	uint32_t group_count; /* further groups, inside, beside gid */
+	uint32_t group_count; /* supplementary groups, inside */
 	uint32_t groups[EXEC_MAX_GROUPS];
 };
 
@@ -157,13 +159,13 @@ struct failed {
 struct exited {
 	uint32_t is_signaled; /* 0 or 1 */
 	uint32_t status;      /* exit code 0..255, or signal 1..64 */
-	uint64_t user_us, sys_us; /* of the command and what it waited for */
+	uint64_t user_us, sys_us; /* of the command and the children that it waited for */
 };
 
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e);
 int message_get_hello(const struct frame *f, struct hello *ret, struct err *e);
 
-/* MSG_EXEC, or MSG_OPEN, which has the same body. */
+/* Puts a MSG_EXEC, or a MSG_OPEN, which has the same body. */
 int message_put_exec(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
 int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct err *e);
 int message_get_exec(const struct frame *f, struct exec *ret, struct err *e);
@@ -197,24 +199,24 @@ int message_get_end(const struct frame *f, struct err *e);
 int message_put_hold(struct buffer *b, bool is_held, struct err *e);
 int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
 
-/* `number` of the SIGSTOPs to everyone that were asked for, from 1. */
+/* `number` counts the SIGSTOPs to all processes that were asked for, from 1. */
 int message_put_paused(struct buffer *b, uint32_t number, struct err *e);
 int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e);
-/* Number 0: all go on. */
+/* Number 0 lets all processes go on. */
 int message_put_freeze(struct buffer *b, uint32_t number, struct err *e);
 int message_get_freeze(const struct frame *f, uint32_t *ret_number, struct err *e);
 int message_put_frozen(struct buffer *b, const struct frozen *what, struct err *e);
 int message_get_frozen(const struct frame *f, struct frozen *ret, struct err *e);
 
-/* Ids of connections have this bit, and no others have it. */
+/* The bit that the ids of connections have, and no other ids. */
 #define DIAL_ID (1u << 31)
-/* So many connections to ports inside may be open. */
+/* The most connections to ports inside that may be open. */
 #define DIALS_MAX 256
 
 int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e);
 int message_get_dial(const struct frame *f, uint32_t *ret_port, struct err *e);
 
-/* MSG_FINISH, MSG_HANGUP or MSG_FINISHED, of which `type` says which; they have no body. */
+/* A MSG_FINISH, MSG_HANGUP or MSG_FINISHED, as `type` says; they have no body. */
 int message_put_word(struct buffer *b, enum message_type type, uint32_t id, struct err *e);
 int message_get_word(const struct frame *f, struct err *e);
 
@@ -222,7 +224,7 @@ int message_get_word(const struct frame *f, struct err *e);
 int message_put_closed(struct buffer *b, uint32_t id, uint32_t sys, struct err *e);
 int message_get_closed(const struct frame *f, uint32_t *ret_sys, struct err *e);
 
-/* "NAME=value" and names; the decoded lists are the caller's. */
+/* `set` has "NAME=value" and `unset` has names; the caller owns the decoded lists. */
 int message_put_env(struct buffer *b, const struct list *set, const struct list *unset,
 		    struct err *e);
 int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
@@ -231,11 +233,12 @@ int message_get_env(const struct frame *f, struct list *ret_set, struct list *re
 int message_put_cgroup(struct buffer *b, struct err *e);
 int message_get_cgroup(const struct frame *f, struct err *e);
 
-/* Whether the executor sends messages of this type; the others are ours. */
+/* Whether the executor sends messages of this type; the supervisor sends the
+ * others. */
 bool message_is_from_executor(uint32_t type);
 
-/* The end of every decode, here and in base/action.c.  -1 unless all fields of `f`
- * were there, none is left, and all are in range. */
+/* Ends every decode, here and in base/action.c.  -1 unless all fields of `f` were
+ * there, no byte is left, and all values are in range. */
 int message_checked(const struct frame *f, const struct fields *in, bool in_range,
 		    struct err *e);
 

@@ -1,11 +1,11 @@
-/* own -- locals that let go of what they hold.
+/* own -- local variables that release their descriptor or memory.
  *
  *	AUTO_CLOSE int fd = open(...);
  *	AUTO_FREE char *text = strdup(...);
  *
- * Both release at the end of the scope, on every path out of it; errno is kept.
- * To hand over ownership, take the value out: `*ret_fd = fd_take(&fd);`.
- * `unused`: a variable may be there only to be released. */
+ * Both release at the end of the scope, on every path out of it; errno is kept.  To
+ * hand over ownership, take the value out: `*ret_fd = fd_take(&fd);`.  The attribute
+ * `unused` allows a variable that is only there to be released. */
 #pragma once
 #include <errno.h>
 #include <stdlib.h>

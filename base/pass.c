@@ -12,18 +12,19 @@ union control {
 	struct cmsghdr align;
 };
 
-/* The soft limit of the sender is what the kernel holds against all descriptors of its user
- * that are under way (unix(7), ETOOMANYREFS). */
+/* The kernel compares the number of descriptors that a user has under way with the
+ * soft limit of the sender (unix(7), ETOOMANYREFS). */
 static ssize_t send_at_hard_limit(int socket, const struct msghdr *m)
 {
 	struct rlimit own, most;
 
 	(void)getrlimit(RLIMIT_NOFILE, &own); /* cannot fail */
 	most = (struct rlimit){ own.rlim_max, own.rlim_max };
-	(void)setrlimit(RLIMIT_NOFILE, &most); /* up to the hard one it may */
+	(void)setrlimit(RLIMIT_NOFILE, &most); /* allowed up to the hard limit */
 	ssize_t n = sendmsg(socket, m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	int sys = errno;
-	(void)setrlimit(RLIMIT_NOFILE, &own); /* as it was: may */
+	(void)setrlimit(RLIMIT_NOFILE, &own); /* allowed: the limit that was there
+					       * before */
 	errno = sys;
 	return n;
 }
@@ -50,7 +51,8 @@ ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, siz
 	return n < 0 && errno == ETOOMANYREFS ? send_at_hard_limit(socket, &m) : n;
 }
 
-/* The room for one holds two, by its alignment. */
+/* Because of the buffer's alignment, two descriptors fit; the second one is
+ * closed. */
 static int take_first(const struct cmsghdr *c)
 {
 	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -78,7 +80,8 @@ ssize_t pass_receive(int socket, void *bytes, size_t len, int *ret_fd)
 	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
 
-	/* There is room for two: that nothing fits into it is not for want of that. */
+	/* The buffer has room for two, so a truncation means that the kernel could
+	 * install none. */
 	*ret_fd = n >= 0 && (m.msg_flags & MSG_CTRUNC) ? PASS_LOST : -1;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		*ret_fd = take_first(c);

@@ -1,5 +1,5 @@
-/* pass -- bytes over a unix socket with descriptors beside the first of them (unix(7),
- * SCM_RIGHTS).  Neither waits. */
+/* pass -- sends and receives bytes over a unix socket, with descriptors beside the
+ * first byte (unix(7), SCM_RIGHTS).  Neither call blocks. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
@@ -7,12 +7,13 @@
 #define PASS_MAX  3
 #define PASS_LOST (-2)
 
-/* As send(2); `fds` stay the caller's, up to PASS_MAX.  Where all that the user has under way
- * keeps them back, this process's soft RLIMIT_NOFILE is the hard one for the moment of a second
- * try; if that fails, too, errno is ETOOMANYREFS. */
+/* As send(2); `fds`, up to PASS_MAX, stay the caller's.  The kernel refuses
+ * descriptors where its user has too many under way.  The call then tries once more,
+ * with this process's soft RLIMIT_NOFILE raised to the hard one for that moment; if
+ * that fails too, errno is ETOOMANYREFS. */
 ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count);
 
-/* As recv(2).  The descriptor that came with them, which is the caller's and
- * close-on-exec, is in *ret_fd, or -1; there is room for one.  PASS_LOST: one came, and the
- * kernel has dropped it, since this process may have no more (EMFILE). */
+/* As recv(2).  *ret_fd is the descriptor that came with the bytes, which is the
+ * caller's and close-on-exec, or -1; there is room for one.  PASS_LOST: a descriptor
+ * came, and the kernel dropped it since this process may have no more (EMFILE). */
 ssize_t pass_receive(int socket, void *bytes, size_t len, int *ret_fd);

@@ -28,7 +28,8 @@ char *quote_json(const char *text)
 		else if (*at < ' ' || *at == 0x7f || len == 0)
 			to += sprintf(to, "\\u%04x", *at);
 		else if (is_c1(at, len))
-			to += sprintf(to, "\\u%04x", at[1]); /* its number, too */
+			to += sprintf(to, "\\u%04x", at[1]); /* the second byte is the
+							      * code point, too */
 		else
 			to += sprintf(to, "%.*s", (int)len, at);
 		left -= len ? len : 1;

@@ -1,11 +1,12 @@
-/* resolve -- openat2(2) with RESOLVE_NO_MAGICLINKS, or RESOLVE_BENEATH and no links at all,
- * also where there is no such call: with --protect-missing it is not there, since what it
- * is asked for is in memory (sandbox/deputy.h). */
+/* resolve -- openat2(2) with RESOLVE_NO_MAGICLINKS, or with RESOLVE_BENEATH and no
+ * links at all, also where there is no such call.  With --protect-missing the call is
+ * refused inside, since a filter cannot see its flags, which are in memory
+ * (sandbox/deputy.h). */
 #pragma once
 
 struct open_how;
 
 int resolve_open(int folder, const char *path, const struct open_how *how);
 
-/* An absolute path with no link on the way: ELOOP. */
+/* Opens an absolute path; ELOOP if a link is on the way. */
 int resolve_open_real(const char *path, int flags);

@@ -122,7 +122,7 @@ uint32_t utf8_code(const uint8_t *at, size_t len)
 	return code;
 }
 
-/* Beyond ASCII it is what Unicode calls Zs, Zl and Zp, and U+0085. */
+/* Beyond ASCII, white space is Unicode's Zs, Zl and Zp, and U+0085. */
 static bool is_blank(uint32_t c)
 {
 	if (c < 0x80)

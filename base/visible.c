@@ -8,8 +8,9 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 
-/* The form of the character at `at`, of which `len` bytes are there; how many
- * bytes it takes in the input.  An empty `out` means: as it is. */
+/* Gives the form of the character at `at`, of which `len` bytes are there, and
+ * returns how many bytes the character takes in the input.  An empty `out` means that
+ * it stays as it is. */
 static size_t form(const uint8_t *at, size_t len, char out[5])
 {
 	uint8_t c = at[0];
@@ -47,7 +48,7 @@ void visible_append(struct buffer *to, const void *data, size_t len)
 	}
 }
 
-/* Characters that move others about, or end a line: in a name they are nobody's language. */
+/* Characters that reorder others or end a line; no language needs them in a name. */
 static bool moves_others(const uint8_t *at, size_t len)
 {
 	if (len < 3 || at[0] != 0xe2)

@@ -14,7 +14,7 @@
 #include "base/own.h"
 
 #define LINKS_MAX 40 /* as the kernel's (path_resolution(7)) */
-#define NAMES_MAX 4096 /* which the kernel does not bound: it is quicker */
+#define NAMES_MAX 4096 /* the kernel has no such bound, but is quicker */
 #define PROC_ROOT 1  /* the inode number of a procfs' root */
 
 _Static_assert(sizeof(((struct spot *)0)->name) == NAME_MAX + 2, "a name and its '/' fit");
@@ -63,7 +63,8 @@ struct walk {
 	char rest[PATH_MAX]; /* of the path */
 };
 
-/* Goes on in `fd`, with the rest of the path, which may be a part of what was the rest. */
+/* Makes `fd` the current folder; `rest`, which may be a part of k->rest, is to be
+ * looked up from there. */
 static int go_on(struct walk *k, int fd, const char *rest)
 {
 	if (fd < 0)
@@ -122,7 +123,8 @@ static int walk(struct way *w, int base, const char *path)
 	return error;
 }
 
-/* By the kernel where there is no link on the way, and it has the call. */
+/* Leaves the lookup to the kernel, unless there is a link on the way or no
+ * openat2(2). */
 static int enter(struct way *w, int base, const char *path)
 {
 	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
