@@ -1,7 +1,7 @@
-/* digest -- what bytes are called by: "sha256:" and 64 hexadecimal digits (OCI image
+/* digest -- the names of blobs: "sha256:" and 64 hexadecimal digits (OCI image
  * specification 1.1, "Descriptor": digests).
  *
- * Other algorithms are refused: everything in the store is checked by this one. */
+ * Other algorithms are refused: everything in the store is checked by SHA-256. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@ struct digest {
 /* Reads "sha256:HEX"; upper case, another length or algorithm is ERR_USAGE. */
 int digest_parse(const char *text, struct digest *ret, struct err *e);
 
-/* Whether it is 64 lower-case hexadecimal digits, as a file of the store is named. */
+/* Whether `hex` is 64 lower-case hexadecimal digits, as in the names of the store's
+ * files. */
 bool digest_is_hex(const char *hex);
 
 /* "sha256:HEX" */

@@ -39,8 +39,9 @@ static int state_path(char *to, size_t size)
 	return snprintf(to, size, "/tmp/hutch-%u", geteuid());
 }
 
-/* A variable that was left behind by sudo names another user's folder: only what is ours
- * counts, and what is not there, which is made (XDG Base Directory Specification). */
+/* A variable left over from sudo may name another user's folder: a variable counts
+ * only if its folder is ours, or does not exist and will be made (XDG Base Directory
+ * Specification). */
 static bool counts(const char *base)
 {
 	struct stat st;
@@ -75,7 +76,8 @@ bool folder_path_in(enum folder which, char *to, size_t size)
 
 char *folder_path(enum folder which)
 {
-	/* stat(2) lets none of a path through that is longer than PATH_MAX; ours is behind it. */
+	/* stat(2) refuses a base longer than PATH_MAX; our own part of the path comes
+	 * behind the base. */
 	char path[PATH_MAX + 64];
 
 	return folder_path_in(which, path, sizeof(path)) ? text_copy(path) : NULL;
@@ -98,8 +100,8 @@ int folder_open(const char *path, struct err *e)
 	return fd_take(&fd);
 }
 
-/* The owner of the root folder can do what he likes with all that is in it: root, or in a
- * user namespace where root has no number, the id that stands for all without one. */
+/* The owner of the root folder could change every path anyway: root, or in a user
+ * namespace that does not map root, the overflow id. */
 static bool is_trusted(uid_t uid)
 {
 	struct stat st;
@@ -112,8 +114,9 @@ static int refuse_theirs(const char *name, const char *path, struct err *e)
 	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is another user's", path, name);
 }
 
-/* The folder `name` in `dir`, which it closes; it is made where it is not there.  The owner
- * of a folder could move away what we make in it, and a link leads where its owner wants. */
+/* Opens the folder `name` in `dir`, and makes it if it is missing; closes `dir`.  The
+ * owner of `dir` could replace a folder that is made in it, and a link leads where
+ * its owner wants. */
 static int step(int dir, const char *name, const char *path, struct err *e)
 {
 	AUTO_CLOSE int above = dir;
@@ -135,7 +138,7 @@ static int step(int dir, const char *name, const char *path, struct err *e)
 	return fd < 0 ? err_sys(e, "make %s", path) : fd;
 }
 
-/* A variable that says so is what can be changed. */
+/* Names the variable that chose the folder, since the user can change that. */
 static int advise(const char *path, struct err *e)
 {
 	for (size_t i = 0; i < FOLDER_COUNT; i++) {

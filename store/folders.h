@@ -1,8 +1,8 @@
-/* folders -- where hutch keeps things on the host.
+/* folders -- the folders that hutch keeps on the host.
  *
- * All are the user's own, mode 0700, and masked in every mount of a sandbox:
- * a guest that could write a cached seccomp program, or reach a control
- * socket, would pass as its owner. */
+ * All are the user's own, mode 0700, and masked in every mount of a sandbox: a guest
+ * that could write a cached seccomp program, or reach a control socket, would pass as
+ * its owner. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,20 +17,20 @@ enum folder {
 	FOLDER_COUNT
 };
 
-/* The path, allocated; NULL when there is none, such as without a home.  A variable counts
- * that names a folder of ours, or one that is not there.  Looks only, and creates nothing. */
+/* The path, allocated; NULL when there is none, such as without a home.  A variable
+ * counts if it names a folder that is ours or does not exist.  Creates nothing. */
 char *folder_path(enum folder which);
-/* The same into `to`, which nothing is allocated for; false: none, or no room. */
+/* The same, written into `to` without an allocation; false: there is none, or no room. */
 bool folder_path_in(enum folder which, char *to, size_t size);
 
 /* The folder of an audit log: `where` is the value of --audit ("on", "off", a path; NULL as
  * "off").  Allocated; NULL where there is no log, or no data folder for it. */
 char *folder_audit(const char *where);
 
-/* Creates the folder with its missing parents, 0700 all of them, and checks what is there
- * already: a real directory, ours, closed to others.  No link of another user is followed,
- * and nothing is made in a folder of another user's, but root's.  Where one of the
- * variables names it, the error says which. */
+/* Creates the folder with its missing parents, all with mode 0700, and checks an
+ * existing one: it must be a real directory, ours, and closed to others.  No link of
+ * another user is followed, and no folder is made in a folder of another user, root
+ * excepted.  If a variable named the path, the error says which. */
 int folder_create(const char *path, struct err *e);
 
 /* Opens a folder that was created, without following a link in its last

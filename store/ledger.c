@@ -27,10 +27,11 @@
 #define TIME	",\"time\":\""
 #define EVENT	"\",\"event\":\""
 #define UNKNOWN UINT64_MAX
-/* Of the end of a file this is looked at first, and then all that an entry can be. */
+/* The end of a file is read in a piece of TAIL_MIN bytes first; if that has no whole
+ * entry, in a piece that must have one. */
 #define TAIL_MIN 4096u
 #define TAIL_MAX (2 * LEDGER_ENTRY_MAX)
-/* Between two tries to get the lock. */
+/* The time between two attempts to take the lock. */
 #define LOCK_STEP_NS 200000
 
 void ledger_init(struct ledger *l)
@@ -52,7 +53,7 @@ void ledger_name(unsigned number, char ret[LEDGER_NAME_MAX])
 
 /* --- an entry ------------------------------------------------------------------- */
 
-/* Goes behind `words`; false where they are not there. */
+/* Moves behind `words`; false if the text does not begin with them. */
 static bool skip(const char **at, const char *end, const char *words)
 {
 	size_t len = strlen(words);
@@ -63,7 +64,7 @@ static bool skip(const char **at, const char *end, const char *words)
 	return true;
 }
 
-/* Goes behind the next '"', and gives what is before it. */
+/* Moves behind the next '"', and gives the text before it. */
 static bool take_word(const char **at, const char *end, const char **ret, size_t *ret_len)
 {
 	const char *quote = memchr(*at, '"', (size_t)(end - *at));
@@ -86,7 +87,7 @@ static bool take_digest(const char **at, const char *end, struct digest *ret)
 	return digest_is_hex(ret->hex);
 }
 
-/* Up to 18 digits, of which the first is no 0. */
+/* Reads up to 18 digits without leading zeros. */
 static bool take_number(const char **at, const char *end, uint64_t *ret)
 {
 	uint64_t n = 0;
@@ -128,7 +129,7 @@ static void print_time(char *to, size_t size)
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* The number in a file's name; 0: it is none of ours. */
+/* The number in a file's name; 0: the name is none of a ledger's file. */
 static unsigned number_of(const char *name)
 {
 	char again[LEDGER_NAME_MAX];
@@ -227,7 +228,8 @@ int ledger_open(struct ledger *l, const char *path, struct err *e)
 	return result < 0 ? err_in(e, "%.300s", path) : 0;
 }
 
-/* Others may have filled it, and begun the next one. */
+/* Opens the newest file: other processes may have filled the one that is open and
+ * begun another. */
 static int go_to_newest(struct ledger *l, uint64_t *ret_size, struct err *e)
 {
 	struct err none;
@@ -251,13 +253,14 @@ static int go_to_newest(struct ledger *l, uint64_t *ret_size, struct err *e)
 
 /* --- the end of what is there ----------------------------------------------------- */
 
-/* What the next entry goes on from. */
+/* The state that the next entry continues. */
 struct end {
 	uint64_t seq;
 	struct digest last;
-	uint64_t torn; /* bytes behind the last entry that are none... */
-	char *bytes;   /* ... and these, owned */
-	bool is_marked; /* they have been ended already, by one who was killed then */
+	uint64_t torn; /* bytes behind the last entry that are no entry... */
+	char *bytes;   /* ... and their content, owned */
+	bool is_marked; /* they end with "<torn>" already: the writer of that was killed,
+			 * too */
 };
 
 static int read_tail(int file, uint64_t size, size_t len, char *to, struct err *e)
@@ -273,8 +276,8 @@ static int read_tail(int file, uint64_t size, size_t len, char *to, struct err *
 	return 0;
 }
 
-/* The last entry among these, which begin in the middle of a line unless they are the
- * whole of a file.  Gives where it ends, or 0: there is none. */
+/* Finds the last entry in the text, which begins in the middle of a line unless it is
+ * a whole file.  Gives the offset of the entry's end; 0: there is no entry. */
 static size_t find_entry(const char *text, size_t len, bool is_whole, struct end *ret)
 {
 	struct ledger_entry entry;
@@ -311,7 +314,7 @@ static int no_entry(struct err *e)
 	return err_remedy(e, "hutch audit verify says more; to begin anew, move the folder away");
 }
 
-/* Nobody who was killed leaves a line that is whole and no entry. */
+/* A complete line that is no entry is an error: no killed writer leaves such a line. */
 static int take_torn(const char *text, size_t len, struct end *ret, struct err *e)
 {
 	ret->is_marked = ends_with(text, len, LEDGER_TORN);
@@ -322,7 +325,7 @@ static int take_torn(const char *text, size_t len, struct end *ret, struct err *
 	return 0;
 }
 
-/* In one file.  1: it was found; 0: nothing of it is an entry. */
+/* Finds the last entry of one file.  1: found; 0: the file has no entry. */
 static int find_in_file(int file, uint64_t size, struct end *ret, struct err *e)
 {
 	for (size_t want = TAIL_MIN; size > 0; want = TAIL_MAX) {
@@ -339,7 +342,7 @@ static int find_in_file(int file, uint64_t size, struct end *ret, struct err *e)
 	return 0;
 }
 
-/* The file before a new one ends with an entry: it would not be full else. */
+/* Only a full file has a successor, and a full file ends with an entry. */
 static int find_before(const struct ledger *l, struct end *ret, struct err *e)
 {
 	struct end before = { 0 };
@@ -378,7 +381,7 @@ static int find_end(const struct ledger *l, uint64_t size, struct end *ret, stru
 
 /* --- adding --------------------------------------------------------------------- */
 
-/* One more line behind `text`, which is allocated. */
+/* Appends one line to `text`, which is allocated. */
 static void put_entry(char **text, struct end *end, const char *event, const char *members)
 {
 	char time[48];
@@ -394,7 +397,8 @@ static void put_entry(char **text, struct end *end, const char *event, const cha
 	*text = longer;
 }
 
-/* What a writer that was killed has left is ended, and told. */
+/* Ends the part of a line that a killed writer left, and adds the entry that reports
+ * it. */
 static void put_torn(char **text, struct end *end)
 {
 	struct digest digest;
@@ -415,7 +419,7 @@ static void put_torn(char **text, struct end *end)
 	put_entry(text, end, LEDGER_TORN_EVENT, members);
 }
 
-/* All of it or nothing: what is left by half is taken back. */
+/* Writes all of the text or nothing: after a failure the file is cut back. */
 static int write_all(struct ledger *l, uint64_t size, const char *text, struct err *e)
 {
 	if (io_write_all(l->file, text, strlen(text)) == 0)

@@ -1,28 +1,30 @@
-/* ledger -- lines that are only ever added, each with the hash of the one before.
+/* ledger -- an append-only log, each line of which has the hash of the line before.
  *
- * A folder of its own, 0700 and ours, with the files log.1, log.2, ..., each 0600.  An
- * entry is one line of JSON, whose beginning is always the same:
+ * A ledger is a folder of its own, mode 0700 and ours, with the files log.1, log.2,
+ * ..., each 0600.  An entry is one line of JSON, whose beginning always has this
+ * form:
  *
  *	{"v":1,"prev":"HEX","seq":N,"time":"T","event":"E", ...}
  *
- * `prev` is the SHA-256 of the line of the entry before, with its newline; of the first
- * one 64 zeros.  `seq` counts entries from 1, over all files.  The time is that of this
- * host, UTC, with nanoseconds.
+ * `prev` is the SHA-256 of the line of the entry before, with its newline; the first
+ * entry has 64 zeros.  `seq` counts entries from 1, over all files.  The time is that
+ * of this host, UTC, with nanoseconds.
  *
- * A file of `file_max` bytes or more is full: the next entry is the first one of the next
- * file.  So nothing is ever renamed, cut or removed, and who adds entries need not be able
- * to.
+ * A file of `file_max` bytes or more is full: the next entry is the first one of the
+ * next file.  So no file is ever renamed or removed, and a process that adds entries
+ * needs no right to do so.
  *
- * Any number of processes may add: each holds the lock of the folder (flock(2)) from
- * looking at what is there until its line is written.  It is waited for, for
- * LEDGER_WAIT_MS.
+ * Any number of processes may add entries: each holds the lock of the folder
+ * (flock(2)) from reading the newest entry until its own line is written.  A process
+ * waits for the lock for LEDGER_WAIT_MS.
  *
- * A writer that is killed, or a machine without power, may leave a part of a line.  The
- * next one ends it with "<torn>" and a newline, so that it is no entry, whatever it had
- * got to, and behind it adds an entry `torn`: how many bytes since the last whole entry
- * are none, and their SHA-256.  `prev` passes them over.
+ * A writer that is killed, or a machine without power, may leave a part of a line.
+ * The next writer ends that part with "<torn>" and a newline, so that it is no entry
+ * in any case, and adds an entry `torn` behind it: how many bytes since the last
+ * whole entry belong to no entry, and their SHA-256.  `prev` skips these bytes.
  *
- * All is read by its owner and by nobody inside; what is read is still bounded. */
+ * Only the owner reads a ledger, and no process inside can write to it; reading is
+ * bounded nevertheless. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,12 +52,12 @@ struct ledger_entry {
 };
 
 struct ledger {
-	int folder;	 /* owned; -1: none is open */
-	int file;	 /* owned: the newest */
-	unsigned number; /* of that */
+	int folder;	 /* owned; -1: no ledger is open */
+	int file;	 /* owned: the newest file */
+	unsigned number; /* of that file */
 	uint64_t file_max;
 	int wait_ms; /* for the lock: LEDGER_WAIT_MS unless the caller has set another */
-	/* As of our last entry, so that it need not be read again: */
+	/* As of the last entry of this process, so that it need not be read again: */
 	uint64_t size; /* of the file; UINT64_MAX: unknown */
 	uint64_t seq;
 	struct digest last;
@@ -64,20 +66,21 @@ struct ledger {
 void ledger_init(struct ledger *l);
 void ledger_done(struct ledger *l);
 
-/* Makes the folder and its first file where they are not there. */
+/* Opens the ledger, and makes the folder and its first file if they are missing. */
 int ledger_open(struct ledger *l, const char *path, struct err *e);
 
-/* One entry; `members` of its object beside those above, without braces, "" for none.
- * On failure what was there is as it was.  `is_lasting`: the disk has it. */
+/* Adds one entry; `members` are the further members of its object, without braces, ""
+ * for none.  On failure the ledger is unchanged.  `is_lasting`: returns only when the
+ * entry is on the disk. */
 int ledger_add(struct ledger *l, const char *event, const char *members, bool is_lasting,
 	       struct err *e);
 
-/* Whether a line, with its newline, is an entry: its beginning and its end. */
+/* Whether a line, with its newline, begins and ends as an entry does. */
 bool ledger_read_entry(const char *line, size_t len, struct ledger_entry *ret);
 
 /* "log.N" */
 void ledger_name(unsigned number, char ret[LEDGER_NAME_MAX]);
 /* The numbers of the oldest file and of the newest; 0: there is none. */
 int ledger_range(int folder, unsigned *ret_first, unsigned *ret_last, struct err *e);
-/* Waits for the lock, LOCK_SH or LOCK_EX; ERR_BUSY after `wait_ms`.  It tries once at least. */
+/* Takes the lock, LOCK_SH or LOCK_EX, trying at least once; ERR_BUSY after `wait_ms`. */
 int ledger_lock(int folder, int operation, int wait_ms, struct err *e);

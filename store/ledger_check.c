@@ -22,7 +22,7 @@ int ledger_check_begin(struct ledger_check *c, const struct list *anchors, struc
 	return 0;
 }
 
-/* Whether it was noted elsewhere. */
+/* Marks the anchors that are equal to the hash; returns whether there is one. */
 static bool meet(struct ledger_check *c, const struct digest *hash)
 {
 	bool is_one = false;
@@ -54,7 +54,7 @@ static int not_an_entry(const struct ledger_check *c, struct err *e)
 		       (unsigned long long)c->torn_line);
 }
 
-/* A part of a line that a writer has left; who came next has told of it. */
+/* Counts a part of a line that a killed writer left; the next entry must report it. */
 static void add_torn(struct ledger_check *c, const struct ledger_line *line)
 {
 	if (!c->torn_len) {
@@ -90,7 +90,7 @@ static int check_torn(struct ledger_check *c, const struct ledger_line *line,
 	return 0;
 }
 
-/* What the first one that is here goes on from. */
+/* Checks what the first entry that is still there continues. */
 static int check_first(struct ledger_check *c, const struct ledger_line *line,
 		       const struct ledger_entry *entry, struct err *e)
 {
@@ -152,7 +152,7 @@ int ledger_check_line(struct ledger_check *c, const struct ledger_line *line, st
 	return 0;
 }
 
-/* Behind the last line of all there may be nothing else than a part of one. */
+/* Behind the last entry, only a part of a line is allowed. */
 int ledger_check_end(const struct ledger_check *c, struct err *e)
 {
 	if (c->torn_len && !c->may_be_torn)

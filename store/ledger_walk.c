@@ -14,7 +14,7 @@
 
 #define READ_AT_ONCE (64u << 10)
 
-/* -1 with errno. */
+/* Returns -1 with errno set. */
 static int open_number(const struct ledger_walk *w, unsigned number)
 {
 	char name[LEDGER_NAME_MAX];
@@ -23,7 +23,8 @@ static int open_number(const struct ledger_walk *w, unsigned number)
 	return openat(w->folder, name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* What others add from now on is not looked at. */
+/* Records the range of files and the size of the last one; entries that are added
+ * later are not read. */
 static int look(struct ledger_walk *w, struct err *e)
 {
 	unsigned first;
@@ -62,7 +63,7 @@ void ledger_walk_done(struct ledger_walk *w)
 	own_close(&w->folder);
 }
 
-/* 0: there is none any more. */
+/* 0: there is no further file. */
 static int next_file(struct ledger_walk *w, struct err *e)
 {
 	struct stat st;
@@ -82,7 +83,7 @@ static int next_file(struct ledger_walk *w, struct err *e)
 	return 1;
 }
 
-/* False when the file has no more. */
+/* False when the file has no more bytes. */
 static bool fill(struct ledger_walk *w, ssize_t *ret)
 {
 	size_t room = w->bytes.max - buffer_len(&w->bytes);
@@ -100,7 +101,7 @@ static bool fill(struct ledger_walk *w, ssize_t *ret)
 	return true;
 }
 
-/* The length of the first line; 0: more is to be read. */
+/* The length of the first line; 0: more bytes must be read. */
 static size_t line_len(const struct ledger_walk *w, size_t looked)
 {
 	const uint8_t *text = buffer_data(&w->bytes);
@@ -112,7 +113,7 @@ static size_t line_len(const struct ledger_walk *w, size_t looked)
 	return len >= LEDGER_ENTRY_MAX ? LEDGER_ENTRY_MAX : 0;
 }
 
-/* Of the file that is open; 0: it has ended. */
+/* Gives the next line of the open file; 0: the file has ended. */
 static int next_in_file(struct ledger_walk *w, size_t *ret, struct err *e)
 {
 	size_t looked = 0;

@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* As many as the kernel follows (path_resolution(7)). */
+/* The kernel follows as many links (path_resolution(7)). */
 #define LINKS_MAX 40
 
 static char *join(const char *folder, const char *rest)
@@ -18,7 +18,7 @@ static char *join(const char *folder, const char *rest)
 	return text_format("%s%s", strcmp(folder, "/") ? folder : "", rest);
 }
 
-/* `folder`/`rest` without empty parts, "." and "..", each of which takes what is before it. */
+/* `folder`/`rest` without empty parts, "." and ".."; ".." removes the part before it. */
 static char *clean(const char *folder, const char *rest)
 {
 	char *ret = join(folder, rest);
@@ -55,7 +55,7 @@ char *links_resolve(const char *path)
 	}
 }
 
-/* The first part of `path` that is a link, cut off behind it, or NULL. */
+/* `path` up to its first part that is a link, or NULL. */
 static char *first_link(const char *path)
 {
 	AUTO_FREE char *at = text_copy(path);
@@ -76,7 +76,7 @@ static char *first_link(const char *path)
 	return NULL;
 }
 
-/* What `path` is when its first link, at `link`, has been followed once. */
+/* `path` with its first link, at `link`, replaced by the link's target. */
 static char *follow(const char *path, const char *link)
 {
 	char to[PATH_MAX];
@@ -91,7 +91,7 @@ static char *follow(const char *path, const char *link)
 	return text_format("%.*s/%s%s", (int)(strrchr(link, '/') - link), link, to, rest);
 }
 
-/* Where the link itself lies. */
+/* Adds the path of the link itself. */
 static void add_place(struct list *ret, const char *link)
 {
 	const char *name = strrchr(link, '/');

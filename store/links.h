@@ -1,12 +1,13 @@
-/* links -- symbolic links of the host's on the way to a path. */
+/* links -- the host's symbolic links on the way to a path. */
 #pragma once
 
 struct list;
 
-/* The path with all links resolved and no "." or ".." in it, also where its last parts are
- * not there.  Absolute; allocated. */
+/* The path with all links resolved and without "." and "..", even if its last parts
+ * do not exist.  Absolute; allocated. */
 char *links_resolve(const char *path);
 
-/* Adds where each link on the way to `path` lies, the one that it may be included, as
- * canonical paths.  Returns where they end, there or not; allocated. */
+/* Adds to `ret` the canonical path of each link on the way to `path`, `path` itself
+ * included if it is a link.  Returns the path where they lead, which need not exist;
+ * allocated. */
 char *links_follow(const char *path, struct list *ret);

@@ -1,14 +1,14 @@
-/* lock -- locks on files and folders whose names come and go: flock(2), which ends with
- * its last descriptor.
+/* lock -- locks on files and folders that may be renamed or removed: flock(2), which
+ * ends when its last descriptor is closed.
  *
- * Between opening and locking something it may have lost its name, or become something
- * else; whoever holds the lock looks again. */
+ * Between the open and the lock, a file may have been removed or replaced; so the
+ * holder of the lock checks with lock_is_at(). */
 #pragma once
 #include <stdbool.h>
 
-/* flock(2), which is not interrupted.  -1 with errno; EWOULDBLOCK where `operation` has
- * LOCK_NB and somebody else holds it. */
+/* As flock(2), but repeated after EINTR.  -1 with errno; EWOULDBLOCK where
+ * `operation` has LOCK_NB and another process holds the lock. */
 int lock_take(int fd, int operation);
 
-/* Whether `name` in the folder `parent` is what is open as `fd`. */
+/* Whether `name` in the folder `parent` is the file that is open as `fd`. */
 bool lock_is_at(int parent, const char *name, int fd);

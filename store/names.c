@@ -21,7 +21,7 @@
 
 /* --- the name of a file -------------------------------------------------------- */
 
-/* reference_parse() has seen to it that there is room. */
+/* The name fits: reference_parse() limits its length. */
 static void file_of(const struct reference *r, char ret[NAME_MAX + 1])
 {
 	char whole[REFERENCE_MAX];
@@ -36,7 +36,7 @@ static void file_of(const struct reference *r, char ret[NAME_MAX + 1])
 	ret[len] = '\0';
 }
 
-/* False for what no reference is kept as. */
+/* False: the file's name is not that of any reference. */
 static bool reference_of(const char *file, struct reference *ret)
 {
 	char text[NAME_MAX + 1], again[NAME_MAX + 1];
@@ -113,7 +113,7 @@ static int put(const struct store *s, const struct reference *r, const struct di
 	    sys_renameat2(names, fresh, names, file, flags) == 0)
 		return 0;
 	(void)err_sys(e, "make the name %s", file);
-	(void)unlinkat(names, fresh, 0); /* it may not have come to be */
+	(void)unlinkat(names, fresh, 0); /* the link may not exist */
 	return -1;
 }
 

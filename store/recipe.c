@@ -42,7 +42,7 @@ void recipe_done(struct recipe *r)
 
 /* --- values -------------------------------------------------------------------- */
 
-/* -1: it is not what its key says. */
+/* -1: the value is not valid for its key. */
 static int set_layer(struct recipe *r, const char *value)
 {
 	if (!digest_is_hex(value) || r->layers.count == RECIPE_LAYERS_MAX)
@@ -79,7 +79,7 @@ static int set_cmd(struct recipe *r, const char *value)
 	return set_word(&r->cmd, value);
 }
 
-/* Once. */
+/* Sets the text, which may be given only once. */
 static int set_text(char **to, const char *value)
 {
 	if (*to || !*value)
@@ -116,7 +116,7 @@ static int set_config(struct recipe *r, const char *value)
 	return 0;
 }
 
-/* Decimal digits alone, to the letter of what is written here. */
+/* Reads decimal digits, in exactly the form that recipe_print() writes. */
 static int parse_number(const char *value, uint64_t *ret)
 {
 	size_t len = strspn(value, "0123456789");
@@ -237,7 +237,7 @@ int recipe_print(const struct recipe *r, struct buffer *to, struct err *e)
 	if (to->is_cut)
 		return err_set(e, ERR_LIMIT, "the image's configuration has more than %u bytes",
 			       RECIPE_MAX);
-	/* What could not be read again is not written. */
+	/* A recipe that could not be read back is not written. */
 	if (recipe_parse((const char *)buffer_data(to), buffer_len(to), &again, e) < 0)
 		return err_in(e, "the image's configuration");
 	recipe_done(&again);
@@ -246,7 +246,8 @@ int recipe_print(const struct recipe *r, struct buffer *to, struct err *e)
 
 /* --- the file ------------------------------------------------------------------ */
 
-/* Open and locked, and still there: gc may have removed it in between. */
+/* Opens and locks the file, and checks that it is still there: gc may have removed it
+ * in between. */
 static int open_locked(int images, const char *hex, int operation)
 {
 	for (;;) {
@@ -301,7 +302,8 @@ static int write_new(int folder, const struct buffer *text)
 	return fsync(fd);
 }
 
-/* A link and no rename: somebody may hold the lock of one that is there. */
+/* link(2) instead of rename(2): another process may hold the lock of a recipe that is
+ * there. */
 static int put_text(const struct store *s, const char *hex, const struct buffer *text,
 		    struct err *e)
 {
@@ -319,7 +321,8 @@ static int put_text(const struct store *s, const char *hex, const struct buffer 
 		(void)err_sys(e, "write image %.12s into the store", hex);
 	else
 		rc = 0;
-	(void)unlinkat(stage, FILE_NAME, 0); /* else: swept away by the next */
+	(void)unlinkat(stage, FILE_NAME, 0); /* if this fails, the next store_stage()
+					      * removes it */
 	(void)unlinkat(tmp, name, AT_REMOVEDIR);
 	return rc;
 }

@@ -23,7 +23,8 @@
 #define DOCKER_REPO  "library/"
 #define DEFAULT_TAG  "latest"
 
-/* Where it is kept it is the name of a file, with "%2F" for a slash (store/names.h). */
+/* In the store, a reference is the name of a file, with "%2F" for a slash
+ * (store/names.h). */
 #define KEPT_MAX 255
 
 static int refuse(const char *text, const char *why, struct err *e)
@@ -36,7 +37,7 @@ static int refuse(const char *text, const char *why, struct err *e)
 
 /* --- parts --------------------------------------------------------------------- */
 
-/* The length of what may stand between two alphanumeric runs, or 0. */
+/* The length of a separator between two alphanumeric runs, or 0. */
 static size_t separator(const char *at)
 {
 	if (*at == '-')
@@ -46,7 +47,8 @@ static size_t separator(const char *at)
 	return *at == '.';
 }
 
-/* The part of a repository at `at`, up to a slash or the end; 0: it is none. */
+/* The length of a repository's part at `at`, up to a slash or the end; 0: it is
+ * invalid. */
 static size_t part_length(const char *at)
 {
 	size_t len = strspn(at, LOWER);
@@ -85,7 +87,7 @@ static bool is_port(const char *text)
 	return len && len <= 5 && !text[len] && atoi(text) >= 1 && atoi(text) <= 65535;
 }
 
-/* Labels with dots between them: where they end, or NULL. */
+/* The end of labels with dots between them, or NULL. */
 static const char *behind_labels(const char *at)
 {
 	for (;;) {
@@ -99,7 +101,7 @@ static const char *behind_labels(const char *at)
 	}
 }
 
-/* "[::1]": where it ends, or NULL. */
+/* The end of an address in brackets ("[::1]"), or NULL. */
 static const char *behind_address(const char *at)
 {
 	size_t len = strspn(at + 1, "0123456789abcdefABCDEF:");
@@ -116,7 +118,7 @@ static bool is_host(const char *text)
 
 /* --- the whole ----------------------------------------------------------------- */
 
-/* docker's rule: a first part that looks like no path of its hub. */
+/* docker's rule: the first part is a host unless it looks like a path of docker's hub. */
 static bool has_host(const char *name, size_t first)
 {
 	if (name[first] != '/')
@@ -125,7 +127,7 @@ static bool has_host(const char *name, size_t first)
 	       (first == strlen("localhost") && !strncmp(name, "localhost", first));
 }
 
-/* -1: there is no room. */
+/* -1: the name does not fit. */
 static int set_name(struct reference *r, const char *name)
 {
 	size_t first = strcspn(name, "/");
@@ -143,7 +145,7 @@ static int set_name(struct reference *r, const char *name)
 	return (size_t)len < sizeof(r->repository) ? 0 : -1;
 }
 
-/* Takes "@sha256:..." and ":TAG" off the end of `name`. */
+/* Cuts "@sha256:..." and ":TAG" off the end of `name`. */
 static int cut_version(const char *text, char *name, struct reference *r, struct err *e)
 {
 	char *at = strchr(name, '@'), *slash, *colon;
@@ -155,7 +157,7 @@ static int cut_version(const char *text, char *name, struct reference *r, struct
 	}
 	slash = strrchr(name, '/');
 	colon = strchr(slash ? slash : name, ':');
-	/* "localhost:5000" alone is a name with a tag, as docker has it. */
+	/* "localhost:5000" alone is a name with a tag, as in docker. */
 	if (colon)
 		*colon = '\0';
 	if (colon && !is_tag(colon + 1))
@@ -206,7 +208,7 @@ int reference_parse(const char *text, struct reference *ret, struct err *e)
 	return 0;
 }
 
-/* What stands behind the name. */
+/* Appends the tag or the digest to the name. */
 static void add_version(const struct reference *r, bool is_short, char *ret)
 {
 	size_t len = strlen(ret);
@@ -238,11 +240,13 @@ void reference_print_short(const struct reference *r, char ret[REFERENCE_MAX])
 	const size_t official = sizeof(DOCKER_REPO) - 1;
 	const char *repository = r->repository;
 
-	/* docker.io/localhost/x is not what localhost/x means. */
+	/* docker.io/localhost/x may not be shortened to localhost/x, which means
+	 * another image. */
 	if (strcmp(r->registry, DOCKER_HOST) || has_host(repository, strcspn(repository, "/"))) {
 		(void)snprintf(ret, REFERENCE_MAX, "%s/%s", r->registry, repository);
 	} else {
-		/* 64 hexadecimal digits alone are a digest and no name. */
+		/* 64 hexadecimal digits alone would be read as a digest, not as a
+		 * name. */
 		if (!strncmp(repository, DOCKER_REPO, official) &&
 		    !strchr(repository + official, '/') && !digest_is_hex(repository + official))
 			repository += official;

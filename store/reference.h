@@ -1,5 +1,5 @@
-/* reference -- what a person calls an image (distribution/reference, "grammar"; docker's
- * rules for what is left out).
+/* reference -- the names of images that people write (distribution/reference,
+ * "grammar"; docker's rules for omitted parts).
  *
  *	python			docker.io/library/python:latest
  *	python:3.12		docker.io/library/python:3.12
@@ -8,8 +8,8 @@
  *	python@sha256:...	docker.io/library/python@sha256:..., pinned; a tag beside it is
  *				dropped
  *
- * What is foreign here is a person's word, or a Dockerfile's: it is checked to the letter
- * of the grammar, so that it is safe in a URL, a file name and a line of a terminal. */
+ * A reference comes from a user or a Dockerfile and is checked strictly against the
+ * grammar, so that it is safe in a URL, a file name and a line of a terminal. */
 #pragma once
 #include "store/digest.h"
 
@@ -20,22 +20,22 @@ struct err;
 struct reference {
 	char registry[256];   /* "docker.io", "localhost:5000" */
 	char repository[256]; /* "library/python" */
-	char tag[129];	      /* "" where it is pinned */
-	struct digest pin;    /* or the zero object */
+	char tag[129];	      /* "" if the reference has a digest */
+	struct digest pin;    /* the digest, or the zero object */
 };
 
-/* What builds remember is named below this one, which no registry can be (RFC 2606). */
+/* Names below this host belong to hutch's builds; no registry can have it (RFC 2606). */
 #define REFERENCE_BUILDS "build.invalid"
 
-/* ERR_USAGE says what is wrong with it. */
+/* ERR_USAGE: the text is no reference, and *e says why. */
 int reference_parse(const char *text, struct reference *ret, struct err *e);
 
-/* The same of a name that somebody gives: one with a digest is a registry's to give, and
- * ERR_USAGE too. */
+/* The same for a name that a user gives to an image: a digest is ERR_USAGE too, since
+ * only a registry can give one. */
 int reference_parse_name(const char *text, struct reference *ret, struct err *e);
 
-/* Whole: "docker.io/library/python:3.12". */
+/* Prints the whole reference: "docker.io/library/python:3.12". */
 void reference_print(const struct reference *r, char ret[REFERENCE_MAX]);
 
-/* As short as it can be said: "python:3.12". */
+/* Prints the shortest form: "python:3.12". */
 void reference_print_short(const struct reference *r, char ret[REFERENCE_MAX]);

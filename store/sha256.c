@@ -32,7 +32,7 @@ static uint32_t turn_right(uint32_t x, unsigned n)
 	return x >> n | x << (32 - n);
 }
 
-/* The block's sixteen words, and those that follow from them (6.2.2, step 1). */
+/* Expands the block's sixteen words to 64 (6.2.2, step 1). */
 static void spread(const uint8_t *block, uint32_t w[64])
 {
 	for (int t = 0; t < 16; t++)
@@ -46,8 +46,8 @@ static void spread(const uint8_t *block, uint32_t w[64])
 	}
 }
 
-/* Steps 2 to 4, with a to h as s[0] to s[7].  They move along as variables: an array that
- * is shifted costs three times as much. */
+/* Steps 2 to 4, with a to h as s[0] to s[7].  The values move through local
+ * variables: shifting an array costs three times as much. */
 static void mix(uint32_t s[8], const uint32_t w[64])
 {
 	uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];

@@ -1,5 +1,5 @@
-/* sha256 -- SHA-256 of bytes that come in pieces (FIPS 180-4), without a library: the
- * launcher links none.  hutch-image, which hashes gigabytes, has OpenSSL's
+/* sha256 -- the SHA-256 of bytes that come in pieces (FIPS 180-4), without a library:
+ * the launcher links none.  hutch-image, which hashes gigabytes, has OpenSSL's
  * (rootfs-tools/hash.h).
  *
  *	sha256_begin, sha256_add ..., sha256_end */
@@ -11,14 +11,14 @@
 
 struct sha256 {
 	uint32_t state[8];
-	uint8_t block[64]; /* what does not fill one yet */
-	uint64_t len;	   /* bytes that came */
+	uint8_t block[64]; /* bytes that do not fill a block yet */
+	uint64_t len;	   /* how many bytes were added */
 };
 
 void sha256_begin(struct sha256 *h);
 void sha256_add(struct sha256 *h, const void *data, size_t len);
-/* The digest of what came; then only sha256_begin(). */
+/* Gives the digest of all bytes that were added; then only sha256_begin() may follow. */
 void sha256_end(struct sha256 *h, struct digest *ret);
 
-/* All at once. */
+/* Gives the digest of `len` bytes. */
 void sha256_bytes(const void *data, size_t len, struct digest *ret);

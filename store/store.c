@@ -48,8 +48,8 @@ static int no_store(const char *path, struct err *e)
 			     "makes it");
 }
 
-/* The version is written when all else is there, so that what has one is whole.  Who
- * does the same at the same time writes the same. */
+/* The version is written last, so that a store with a version is complete.  Processes
+ * that do this at the same time write the same. */
 static int make_content(int root, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
@@ -62,8 +62,8 @@ static int make_content(int root, struct err *e)
 	return 0;
 }
 
-/* 1: it is ours.  0: there is none; a kill between the making of the file and its
- * writing leaves an empty one. */
+/* 1: the store has our version.  0: it has none; a kill between creating and writing
+ * the file leaves an empty one. */
 static int check_version(int root, struct err *e)
 {
 	char text[16] = "";
@@ -100,7 +100,7 @@ int store_open(struct store *s, bool may_make, struct err *e)
 {
 	AUTO_FREE char *data = folder_path(FOLDER_DATA);
 	struct store fresh;
-	struct err own; /* what failed is asked for below */
+	struct err own; /* the checks below need the reason of the failure */
 
 	e = e ? e : &own;
 	store_init(&fresh);
@@ -150,18 +150,20 @@ int store_lock(const struct store *s, bool alone, bool waits, struct err *e)
 
 /* --- stages -------------------------------------------------------------------- */
 
-/* What begins so was kept on purpose, for a next try (rootfs-tools/blobs.h). */
+/* Names of files that were kept on purpose for the next attempt
+ * (rootfs-tools/blobs.h). */
 static bool is_kept(const char *name)
 {
 	return name[0] == '.' || !strncmp(name, STORE_PARTIAL, sizeof(STORE_PARTIAL) - 1);
 }
 
-/* What nobody locks was left by one that was killed over it. */
+/* Removes a file or folder that no process locks: its process was killed. */
 static void sweep_one(int tmp, const char *name)
 {
 	AUTO_CLOSE int old = openat(tmp, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	/* Between its opening and its lock it may have become something. */
+	/* Between the open and the lock, the name may have been moved to its final
+	 * place. */
 	if (old < 0 || lock_take(old, LOCK_EX | LOCK_NB) < 0 || !lock_is_at(tmp, name, old))
 		return;
 	if (unlinkat(tmp, name, 0) < 0)
@@ -175,14 +177,15 @@ static void sweep(int tmp)
 	struct dirent *entry;
 
 	if (!dir)
-		return; /* what is left over harms nobody */
+		return; /* leftovers do no harm */
 	while ((entry = readdir(dir)))
 		if (!is_kept(entry->d_name))
 			sweep_one(tmp, entry->d_name);
 	(void)closedir(dir); /* it was only read */
 }
 
-/* The folder, locked; -1 with errno 0: somebody took it for left over. */
+/* Makes the folder and returns it locked; -1 with errno 0: another process removed it
+ * as a leftover. */
 static int try_stage(int tmp, const char *name)
 {
 	if (mkdirat(tmp, name, 0700) < 0)

@@ -1,28 +1,28 @@
 /* store -- the images of a user: $XDG_DATA_HOME/hutch/store, 0700.
  *
  *	version			"1\n"; another one is refused
- *	lock			flock(2): shared by whoever adds, exclusive by whoever
- *				removes what nobody refers to
- *	blobs/HEX		bytes by their digest, as they came: manifests,
+ *	lock			flock(2): shared while a process adds, exclusive while one
+ *				removes unreferenced files
+ *	blobs/HEX		bytes by their digest, as downloaded: manifests,
  *				configurations, compressed layers; 0400, never changed
  *	layers/HEX/fs		a layer by the digest of its tar (its diff_id), unpacked
  *				once, to be a lower of overlays
- *	layers/HEX/about	what is to be known of it (rootfs-tools/layers.h)
+ *	layers/HEX/about	the layer's properties (rootfs-tools/layers.h)
  *	ranged/MAPS/HEX		a copy of a layer for sandboxes with ranges, made when one
  *				needs it (rootfs-tools/ranged.h)
  *	images/HEX		an image by the digest of its manifest: a recipe
- *				(store/recipe.h).  Whoever uses it holds its lock
- *	names/NAME		what it is called: a link whose text is HEX (store/names.h)
- *	max-size		how large it may become (rootfs-tools/quota.h)
- *	tmp/XXX			what is not done yet, locked by who does it; what nobody
- *				locks is left over
- *	tmp/blob-HEX		a part of a blob, from which the next try goes on
+ *				(store/recipe.h).  Its user holds its lock
+ *	names/NAME		a name of it: a link whose text is HEX (store/names.h)
+ *	max-size		how large the store may become (rootfs-tools/quota.h)
+ *	tmp/XXX			unfinished work, locked by its process; without a
+ *				lock it is a leftover
+ *	tmp/blob-HEX		a part of a blob, which the next attempt continues
  *
- * Everything gets its name by rename(2) when it is whole, so that a kill at any instant
- * leaves a store that works.  What refers is removed before what it refers to, and made
- * after it.
+ * Everything gets its name by rename(2) when it is whole, so that a kill at any
+ * instant leaves a store that works.  A reference is removed before its target, and
+ * made after it.
  *
- * Read by the launcher, which has no JSON, and written by hutch-image. */
+ * The launcher, which has no JSON, reads the store; hutch-image writes it. */
 #pragma once
 #include <stdbool.h>
 
@@ -36,27 +36,28 @@ struct err;
 #define STORE_TMP    "tmp"
 #define STORE_FS     "fs"
 #define STORE_ABOUT  "about"
-#define STORE_PARTIAL "blob-" /* in tmp: what is not swept away */
+#define STORE_PARTIAL "blob-" /* prefix in tmp: such files are not removed as leftovers */
 
 struct store {
 	char *path; /* owned; absolute */
-	int root;   /* owned; of `path` */
+	int root;   /* owned; the open folder `path` */
 };
 
 void store_init(struct store *s); /* then store_done() may be called */
 
-/* Opens the caller's.  `may_make`: makes what is missing.  Without that, that there is
- * none is ERR_NOT_FOUND. */
+/* Opens the caller's store.  `may_make`: missing parts are made; without it, a
+ * missing store is ERR_NOT_FOUND. */
 int store_open(struct store *s, bool may_make, struct err *e);
 void store_done(struct store *s);
 
-/* A descriptor of its own of one of the folders above, or -1. */
+/* Opens one of the folders above; returns a new descriptor, or -1. */
 int store_folder(const struct store *s, const char *name, struct err *e);
 
-/* Holds the store's lock as long as the descriptor that is returned is open: shared, or
- * alone.  `waits`: until it can be had; else ERR_BUSY (EWOULDBLOCK). */
+/* Takes the store's lock, shared or exclusively (`alone`), which is held as long as
+ * the returned descriptor is open.  `waits`: waits for the lock; else ERR_BUSY
+ * (EWOULDBLOCK). */
 int store_lock(const struct store *s, bool alone, bool waits, struct err *e);
 
-/* A fresh folder tmp/XXX, locked; *ret_name is allocated.  First removes what is left
- * over there.  Its descriptor, which holds the lock. */
+/* Removes leftovers in tmp, and makes a new folder tmp/XXX, locked; *ret_name is
+ * allocated.  Returns its descriptor, which holds the lock. */
 int store_stage(const struct store *s, char **ret_name, struct err *e);

@@ -20,8 +20,9 @@ int tree_open(int parent, const char *name)
 
 	if (fd >= 0 || errno != EACCES)
 		return fd;
-	/* By descriptor: fchmodat(2) would follow a link that is put in its
-	 * place.  An O_PATH one takes no fchmod(2), its /proc name does. */
+	/* fchmodat(2) would follow a link that was put in the folder's place, so the
+	 * mode is set by descriptor.  fchmod(2) refuses an O_PATH descriptor; its
+	 * name in /proc can be used. */
 	AUTO_CLOSE int path = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char self[40];
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
@@ -35,14 +36,14 @@ static bool is_dots(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* Unlinks what can be unlinked; the name of a folder that is not empty, or
- * NULL when there is none left. */
+/* Unlinks everything that can be unlinked.  Returns the name of a folder that is not
+ * empty, or NULL when there is none. */
 static char *clear_files(int folder, bool *ret_progress)
 {
 	char *full = NULL;
 	struct dirent *entry;
 
-	/* To look up "." and to unlink in it; what fails shows below. */
+	/* The mode is needed to look up "." and to unlink; a failure shows below. */
 	(void)fchmod(folder, 0700);
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -61,7 +62,7 @@ static char *clear_files(int folder, bool *ret_progress)
 	return full;
 }
 
-/* The folders that lead to where we are. */
+/* The folders that lead to the current one. */
 struct way {
 	struct place {
 		dev_t dev;
@@ -91,23 +92,23 @@ static int go_down(struct way *w, int at, const char *name)
 	return tree_open(at, name);
 }
 
-/* Somebody may have moved the folder that we are in: then ".." is not where we came
- * from, and everything there would be taken for a part of the tree. */
+/* If the current folder was moved meanwhile, ".." is not the folder that the walk
+ * came from, and removing there would delete files outside of the tree. */
 static int go_up(struct way *w, int at)
 {
 	AUTO_CLOSE int up = -1;
 
-	if (w->count > 0) /* not by tree_open(), which may change a mode */
+	if (w->count > 0) /* tree_open() is not used, since it may change a mode */
 		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (up < 0 || !is_at(up, &w->places[--w->count]))
 		return -1;
 	return fd_take(&up);
 }
 
-/* Empties the tree below `top`, with a handful of descriptors however deep it
- * is: down into a folder that is not empty, and up again when it is.  Having
- * come up to the same full folder without having removed anything means that
- * something in it cannot be removed. */
+/* Empties the tree below `top`, with a handful of descriptors however deep it is:
+ * goes down into a folder that is not empty, and up again when it is.  Coming back to
+ * the same non-empty folder without having removed anything means that something in
+ * it cannot be removed. */
 static void empty_tree(int top)
 {
 	AUTO_CLOSE int at = fcntl(top, F_DUPFD_CLOEXEC, 0);
@@ -133,5 +134,6 @@ void tree_remove(int base, const char *name)
 
 	if (folder >= 0)
 		empty_tree(folder);
-	(void)unlinkat(base, name, AT_REMOVEDIR); /* else: the next launch tries again */
+	(void)unlinkat(base, name, AT_REMOVEDIR); /* on failure, the next launch tries
+						   * again */
 }

@@ -1,13 +1,13 @@
-/* tree -- a folder removed with everything in it.
+/* tree -- removes a folder with everything in it.
  *
- * Whatever is in it, written by a guest or not, is only unlinked, by descriptor and
- * without following a link, with a handful of descriptors however deep it is.  What
- * somebody moves out of it meanwhile leads nowhere else. */
+ * The content may be hostile: files are only unlinked, by descriptor and without
+ * following a link, with a handful of descriptors however deep the tree is.  A folder
+ * that is moved out of the tree meanwhile leads to no other place. */
 #pragma once
 
-/* Opens a folder that its owner may have closed to himself, following no link.  A
+/* Opens a folder, also one without permissions for its owner, following no link.  A
  * descriptor, or -1 with errno set. */
 int tree_open(int parent, const char *name);
 
-/* What cannot be removed stays. */
+/* Removes the folder; files that cannot be removed stay. */
 void tree_remove(int parent, const char *name);
