@@ -13,7 +13,7 @@ static int digit_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
 }
 
-/* As many digits as are there, at most `max`; the rest of what is there stays. */
+/* Reads as many digits as are there, at most `max`. */
 static uint32_t number(const char **at, const char *end, int base, int max)
 {
 	uint32_t value = 0;
@@ -40,7 +40,7 @@ static size_t put_code(uint32_t code, char ret[ANSI_C_MAX])
 	return len;
 }
 
-/* It is no escape. */
+/* The backslash is no escape: both characters stay. */
 static size_t put_both(char c, char ret[ANSI_C_MAX])
 {
 	ret[0] = '\\';
@@ -48,7 +48,7 @@ static size_t put_both(char c, char ret[ANSI_C_MAX])
 	return 2;
 }
 
-/* \xHH, \x{HH...}, \uHHHH, \UHHHHHHHH, behind the letter. */
+/* Reads \xHH, \x{HH...}, \uHHHH or \UHHHHHHHH, from behind the letter. */
 static size_t hexadecimal(const char **at, const char *end, char letter, char ret[ANSI_C_MAX])
 {
 	bool has_braces = letter == 'x' && *at < end && **at == '{';
@@ -63,7 +63,7 @@ static size_t hexadecimal(const char **at, const char *end, char letter, char re
 	return letter == 'x' ? put_byte(value & 0xff, ret) : put_code(value & 0x1fffff, ret);
 }
 
-/* Behind the backslash. */
+/* Reads an escape from behind its backslash. */
 static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
 	static const char letters[] = "abeEfnrtv", values[] = "\a\b\033\033\f\n\r\t\v";

@@ -1,9 +1,10 @@
-/* ansi_c -- what stands between $' and ' for bash (bash(1), QUOTING). */
+/* ansi_c -- decodes the text between $' and ' as bash does (bash(1), QUOTING). */
 #pragma once
 #include <stddef.h>
 
-#define ANSI_C_MAX 4 /* bytes that one of them may be */
+#define ANSI_C_MAX 4 /* the most bytes that one escape or character gives */
 
-/* The next of them, at *at < end, which moves on: how many bytes it is, in `ret`.  \uXXXX
- * is UTF-8.  0: a byte 0, where for bash all of it ends. */
+/* Decodes the next escape or character at *at < end, and moves *at behind it.
+ * Returns how many bytes are in `ret`; \uXXXX gives UTF-8.  0: an escape for a 0
+ * byte, with which bash ends the text. */
 size_t ansi_c_next(const char **at, const char *end, char ret[ANSI_C_MAX]);

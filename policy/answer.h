@@ -1,21 +1,23 @@
-/* answer -- whether something would be allowed, and what decides that: `hutch why`. */
+/* answer -- an answer of `hutch why`: whether something would be allowed, and which
+ * setting decides that. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>
 
 struct answer {
 	bool is_yes;
-	char *text;	   /* owned: a sentence without its end */
-	const char *layer; /* of docs/hutch-why.md */
-	char *line;	   /* owned: the flag, key or default that says so; NULL: none does */
-	char *change;	   /* owned: what would change it; NULL: nothing */
+	char *text;	   /* owned: a sentence without its full stop */
+	const char *layer; /* one of the layers in docs/hutch-why.md */
+	char *line;	   /* owned: the flag, key or default that decides; NULL: none */
+	char *change;	   /* owned: the change that would give another answer; NULL:
+			    * none */
 };
 
-/* Replaces all of it.  `text` is owned from then on. */
+/* Replaces the whole answer.  `text` is owned by the answer from then on. */
 void answer_set(struct answer *a, bool is_yes, const char *layer, char *text);
 void answer_done(struct answer *a);
 
-/* With `as_json` one object on one line, else some lines for a person. */
+/* Prints one JSON object on one line with `as_json`, else some lines for people. */
 void answer_print(const struct answer *a, bool as_json, FILE *to);
 
 #define EXIT_YES 0

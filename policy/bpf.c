@@ -1,7 +1,7 @@
 #include "policy/bpf.h"
 
-/* A jump reaches 255 beyond its successor; the margin is what one jump's own
- * trampolines and returns put between. */
+/* A jump reaches 255 instructions beyond its successor; the margin is for the
+ * trampolines and returns that one jump itself may need in between. */
 #define REACH 250
 
 bool bpf_fits(const struct bpf *b)
@@ -43,7 +43,8 @@ static size_t go(struct bpf *b, size_t label)
 	return emit(b, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, skip));
 }
 
-/* A statement runs on into what was written before it. */
+/* The instruction that was written before follows by itself, so a jump is needed only
+ * if `next` is another one. */
 static void fall_into(struct bpf *b, size_t next)
 {
 	if (next != b->count)

@@ -2,7 +2,7 @@
  *
  * A jump of cBPF leads forward only and reaches 255 instructions.  Written back to
  * front, a program's jump targets exist before the jumps to them do: a label is the
- * place of an instruction that is there already, and a target too far away gets a
+ * place of an instruction that is written already, and a target too far away gets a
  * trampoline (BPF_JA has 32 bits) in between.
  *
  *	size_t no = bpf_ret(b, SECCOMP_RET_ERRNO | EPERM);
@@ -10,9 +10,9 @@
  *	size_t test = bpf_jump(b, BPF_JEQ, 39, yes, no);
  *	(void)bpf_load(b, offsetof(struct seccomp_data, nr), test);
  *
- * What was written last is where the program begins.  A program that outgrows
- * BPF_MAXINSNS (linux/bpf_common.h) is remembered as such and can be asked about
- * once, at the end; until then every call goes on giving labels. */
+ * The instruction that was written last is the first to be executed.  If the program
+ * exceeds BPF_MAXINSNS (linux/bpf_common.h), the calls go on giving labels, and the
+ * caller asks bpf_fits() once, at the end. */
 #pragma once
 #include <linux/filter.h>
 #include <stdbool.h>
@@ -20,39 +20,39 @@
 #include <stdint.h>
 
 struct bpf {
-	size_t count; /* instructions so far, or would-be when overflown */
+	size_t count; /* instructions so far; counted on when they no longer fit */
 	struct sock_filter insns[BPF_MAXINSNS]; /* filled from the last one down */
 };
 
-/* Where a decision leads: to a label, or, with label 0, to a `return ret`. */
+/* The target of a decision: a label, or, with label 0, `return ret`. */
 struct bpf_target {
 	size_t label;
 	uint32_t ret;
 };
 
-/* One row of a table of ranges: from `first` to the next row's, or for ever. */
+/* One row of a table of ranges: the numbers from `first` to the next row's; the last
+ * row has no end. */
 struct bpf_range {
 	uint32_t first;
 	struct bpf_target target;
 };
 
-/* Is the program within what the kernel takes? */
+/* Whether the program is short enough for the kernel. */
 bool bpf_fits(const struct bpf *b);
 
 /* The finished program: bpf->count instructions, in their order of execution. */
 const struct sock_filter *bpf_begin(const struct bpf *b);
 
-/* Ends the program with `ret`; an equal instruction that a jump can still reach is
- * used again. */
+/* Writes `return ret`; an equal instruction that a jump can still reach is used again. */
 size_t bpf_ret(struct bpf *b, uint32_t ret);
 
-/* The label of a target, which for a `return` may be written now. */
+/* Gives the label of a target; for a `return`, the instruction may be written now. */
 size_t bpf_settle(struct bpf *b, struct bpf_target target);
 
-/* A = the word at `offset` of struct seccomp_data; then on to `next`. */
+/* A = the word at `offset` of struct seccomp_data; continues at `next`. */
 size_t bpf_load(struct bpf *b, uint32_t offset, size_t next);
 
-/* A &= mask; then on to `next`. */
+/* A &= mask; continues at `next`. */
 size_t bpf_and(struct bpf *b, uint32_t mask, size_t next);
 
 /* If A `op` k then `yes` else `no`; op is BPF_JEQ, BPF_JGT, BPF_JGE or BPF_JSET. */

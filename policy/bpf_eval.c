@@ -4,7 +4,7 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
-/* How many instructions a jump leaves out.  False: it is none that bpf.h writes. */
+/* How many instructions a jump skips.  False: bpf.h writes no such jump. */
 static bool jump(const struct sock_filter *f, uint32_t a, size_t *ret)
 {
 	switch (f->code) {
@@ -42,7 +42,7 @@ bool bpf_eval(const struct sock_filter *insns, size_t count,
 {
 	uint32_t a = 0;
 
-	/* Jumps lead forward only, so that it ends. */
+	/* The loop ends, since jumps lead forward only. */
 	for (size_t pc = 0; pc < count; pc++) {
 		const struct sock_filter *f = &insns[pc];
 		size_t skip = 0;

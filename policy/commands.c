@@ -6,19 +6,20 @@
 #include "base/own.h"
 #include "policy/commands_parts.h"
 
-/* A list of commands, and what of its latest one is known. */
+/* A list of commands that is being read, and the state of its latest command. */
 struct state {
 	struct list words;
-	char *input; /* owned: of <<<; NULL: none */
-	size_t first_here; /* of this command's */
-	bool is_late;	   /* what came before its words: then no keyword is one */
+	char *input; /* owned: the text behind <<<; NULL: none */
+	size_t first_here; /* the command's first here-document */
+	bool is_late;	   /* an assignment or redirection came before its words: keywords
+			    * are not recognised then */
 	bool is_loop, is_function, is_coproc, is_time; /* behind `for` and the like */
-	unsigned cases; /* that are open */
+	unsigned cases; /* nested `case`s that are open */
 	bool awaits_in, is_pattern; /* behind `case`; behind its `in` or ";;" */
-	bool is_plain; /* words, and nothing but words */
+	bool is_plain; /* the list has plain words only, without operators */
 };
 
-/* A word as it is written. */
+/* A word as it is written, quotes included. */
 struct raw {
 	const char *at;
 	size_t len;
@@ -46,7 +47,7 @@ bool commands_is_in(const char *word, const char *const *set)
 	return is_raw_of((struct raw){ word, strlen(word) }, set);
 }
 
-/* NAME=, NAME+=, NAME[...]= */
+/* Whether the word has the form NAME=, NAME+= or NAME[...]=. */
 static bool is_assignment(struct raw raw)
 {
 	size_t len = 0;
@@ -61,8 +62,8 @@ static bool is_assignment(struct raw raw)
 	return len < raw.len && raw.at[len] == '=';
 }
 
-/* Of the first words of a command those that begin something.  True: it was one, and is no
- * part of a command. */
+/* Recognises a keyword in front of a command.  True: the word is a keyword, and no
+ * part of the command. */
 static bool take_keyword(struct state *s, struct raw raw)
 {
 	static const char *const openers[] = { "if",	"then", "elif", "else", "fi", "while",
@@ -89,7 +90,8 @@ static bool take_keyword(struct state *s, struct raw raw)
 	return s->awaits_in = true;
 }
 
-/* What is none of the words of a command, though it stands among them. */
+/* Recognises a word that stands inside a compound command and is part of no simple
+ * command. */
 static bool take_other(struct state *s, struct raw raw)
 {
 	if (s->is_pattern && !is_raw(raw, "esac"))
@@ -99,18 +101,18 @@ static bool take_other(struct state *s, struct raw raw)
 		s->awaits_in = !s->is_pattern;
 		return true;
 	}
-	if (s->is_loop) { /* its words, to `do` */
+	if (s->is_loop) { /* the words of the loop, up to `do` */
 		s->is_loop = !is_raw(raw, "do");
 		return true;
 	}
-	if (s->is_function) { /* its name */
+	if (s->is_function) { /* the function's name */
 		s->is_function = false;
 		return true;
 	}
 	return s->is_time && s->words.count == 0 && (is_raw(raw, "-p") || is_raw(raw, "--"));
 }
 
-/* `word` is owned, and `raw` how it is written. */
+/* Takes the next word of the list; `word` is owned, and `raw` is its spelling. */
 static void take_word(struct state *s, char *word, struct raw raw)
 {
 	bool is_first = s->words.count == 0;
@@ -119,7 +121,7 @@ static void take_word(struct state *s, char *word, struct raw raw)
 		free(word);
 		return;
 	}
-	/* coproc NAME { ... } */
+	/* In `coproc NAME { ... }`, NAME is no command. */
 	if (s->is_coproc && s->words.count == 1 && is_raw(raw, "{"))
 		list_done(&s->words);
 	bool is_front = s->words.count == 0 && !s->is_late;
@@ -148,7 +150,7 @@ static void end_command(struct reader *r, struct state *s)
 	list_done(&s->words);
 }
 
-/* How many of them there are, lines that are joined passed over. */
+/* How many operators are here; a backslash and newline between them are skipped. */
 static size_t pass_operators(struct reader *r)
 {
 	size_t count = 0;
@@ -164,13 +166,14 @@ static void read_operator(struct reader *r, struct state *s)
 {
 	bool is_semicolon = reader_is_at(r, ';');
 
-	if (s->is_pattern && reader_is_at(r, '|')) { /* or that one */
+	if (s->is_pattern && reader_is_at(r, '|')) { /* another pattern of the same
+						      * case */
 		r->at++;
 		return;
 	}
 	end_command(r, s);
 	if (pass_operators(r) > 1 && is_semicolon && s->cases)
-		s->is_pattern = true; /* ;; and ;& */
+		s->is_pattern = true; /* ";;" and ";&" */
 }
 
 static void read_newline(struct reader *r, struct state *s)
@@ -184,7 +187,7 @@ static void read_newline(struct reader *r, struct state *s)
 	s->first_here = 0;
 }
 
-/* At "<" or ">", or "&>". */
+/* Reads from "<", ">" or "&>" on. */
 static void read_redirection(struct reader *r, struct state *s)
 {
 	bool is_text = reader_is_next(r, "<<<");
@@ -208,7 +211,7 @@ static void read_redirection(struct reader *r, struct state *s)
 
 /* --- groups ----------------------------------------------------------------------- */
 
-/* At "(". */
+/* Reads from "(" on. */
 static void read_group(struct reader *r, struct state *s)
 {
 	bool is_test = s->words.count && !strcmp(s->words.items[0], "[[");
@@ -216,19 +219,20 @@ static void read_group(struct reader *r, struct state *s)
 	r->at++;
 	if (s->is_pattern)
 		return;
-	if (s->words.count == 1 && reader_is_at(r, ')')) { /* a function's name */
+	if (s->words.count == 1 && reader_is_at(r, ')')) { /* the word was a function's
+							    * name */
 		r->at++;
 		list_done(&s->words);
 		return;
 	}
-	if (s->is_coproc) /* and that of a process */
+	if (s->is_coproc) /* the word was a coprocess' name */
 		list_done(&s->words);
 	if (!is_test)
 		end_command(r, s);
 	commands_read_group(r, s->is_plain || is_test ? GROUP_PLAIN : GROUP_LIST);
 }
 
-/* At ")".  True: it is what the list ends with. */
+/* Reads a ")".  True: it ends the list. */
 static bool read_close(struct reader *r, struct state *s, char until)
 {
 	r->at++;
@@ -247,7 +251,7 @@ static bool read_inner(struct reader *r, enum group kind, bool is_plain)
 	bool is_closed = read_list(&inner, ')', is_plain);
 
 	r->at = inner.at;
-	if (kind == GROUP_LIST) /* their lines come behind it */
+	if (kind == GROUP_LIST) /* the documents' lines follow behind the group */
 		commands_here_move(&inner, r);
 	commands_here_drop(&inner);
 	return is_closed;
@@ -265,7 +269,7 @@ void commands_read_group(struct reader *r, enum group kind)
 	const bool was_open = r->into->is_open;
 	if (may_be_sum && read_inner(r, GROUP_INNER, true) && r->at[-2] == ')')
 		return;
-	/* "((", and it ends in no "))": a list in a list, if anything. */
+	/* A "((" that does not end in "))" may be a list in a list. */
 	if (may_be_sum && commands_may_read(r->into, (size_t)(r->at - from), r->depth + 1)) {
 		r->into->is_open = was_open;
 		r->at = from;
@@ -284,7 +288,7 @@ static bool is_number(struct raw raw)
 	return true;
 }
 
-/* N or {NAME}, for a redirection. */
+/* N or {NAME} in front of a redirection. */
 static bool is_descriptor(const struct reader *r, struct raw raw)
 {
 	bool is_name = raw.len > 2 && raw.at[0] == '{' && raw.at[raw.len - 1] == '}';
@@ -319,7 +323,7 @@ static bool is_redirection(const struct reader *r)
 	       (reader_is_one_of(r, "<>") && !reader_is_next(r, "<(") && !reader_is_next(r, ">("));
 }
 
-/* One thing.  True: the list has ended. */
+/* Reads the next word, operator or group.  True: the list has ended. */
 static bool read_next(struct reader *r, struct state *s, char until)
 {
 	if (reader_is_one_of(r, BLANKS))
@@ -343,7 +347,7 @@ static bool read_next(struct reader *r, struct state *s, char until)
 	return false;
 }
 
-/* False: the text ended before it. */
+/* False: the text ended before the list did. */
 static bool read_list(struct reader *r, char until, bool is_plain)
 {
 	struct state s = { .is_plain = is_plain };

@@ -1,22 +1,22 @@
-/* commands -- the commands in a text for bash, wherever they stand in it.
+/* commands -- finds the commands in a text for bash, wherever they stand in it.
  *
- * In lists and pipes, in loops and functions, in $( ), ` ` and <( ), in double quotes; as
- * the text of `bash -c` and `eval`, and behind programs that run others: `sudo`, `env X=1`,
- * `timeout 5`, `xargs`, `find -exec`.  Words are as bash has them when quotes have been
- * removed (bash(1), QUOTING); a part that only bash can know, such as $X or a pattern, is
- * as it is written.
+ * Commands are found in lists and pipes, in loops and functions, in $( ), ` ` and <(
+ * ), in double quotes, in the text of `bash -c` and `eval`, and behind programs that
+ * run others: `sudo`, `env X=1`, `timeout 5`, `xargs`, `find -exec`.  Words are as in
+ * bash after quote removal (bash(1), QUOTING); a part whose value only bash can know,
+ * such as $X or a pattern, stays as it is written.
  *
- *	commands.c	lists of commands; what is around a command
+ *	commands.c	lists of commands, and compound commands
  *	commands_word.c	words: quotes and expansions
- *	commands_here.c	input that stands in the text
- *	commands_run.c	what a command runs
+ *	commands_here.c	here-documents
+ *	commands_run.c	the commands that a command runs
  *
- * This is to judge by, and not a wall: what a program does is not in its words, and what
- * bash makes of $X is not here.  A text that ends in the middle of something, or is too
- * much, says so.
+ * The result is a basis for advice, and no security boundary: the words of a command
+ * do not tell what its program does, and $X is not expanded.  The result says so if
+ * the text ends in the middle of a construct, or is too much to be read.
  *
- * No I/O.  The time goes by the length of the text: no more is read than COMMANDS_WORK times
- * that, what stands in other texts included. */
+ * The reader does no I/O.  Its time is linear in the length of the text: it reads at
+ * most COMMANDS_WORK times as many bytes, nested texts included. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include "base/list.h"
 
 #define COMMANDS_MAX   1024
-#define COMMANDS_DEPTH 16 /* of one in another */
+#define COMMANDS_DEPTH 16 /* the deepest nesting of texts */
 #define COMMANDS_WORK  4
 
 struct command {
@@ -34,14 +34,14 @@ struct command {
 struct commands {
 	struct command *items; /* owned */
 	size_t count, room;
-	bool is_cut;  /* there are more, or deeper ones */
-	bool is_open; /* it ends in quotes, in a "(", in a `case` or the like */
-	size_t work, work_max; /* private: bytes that were read, and are to be */
+	bool is_cut;  /* there are more commands, or deeper ones */
+	bool is_open; /* the text ends in quotes, in a "(", in a `case` or the like */
+	size_t work, work_max; /* private: bytes that were read, and may be read */
 };
 
-/* `text` of `len` bytes is anybody's. */
+/* Reads `text` of `len` bytes, which may be hostile. */
 void commands_read(struct commands *ret, const char *text, size_t len);
 void commands_done(struct commands *c);
 
-/* What a program is called, without folders. */
+/* The name of the program, without folders. */
 const char *command_program(const struct command *c);

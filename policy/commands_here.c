@@ -63,8 +63,8 @@ void commands_input(struct reader *r, const char *text, size_t len, size_t first
 		}
 }
 
-/* A line without tabs in front, if these do not count; with what is joined to it by a
- * backslash.  r->at goes behind it. */
+/* Reads a line, without leading tabs if the document strips them, and with the lines
+ * that a backslash joins to it.  r->at moves behind it. */
 static void read_line(struct reader *r, const struct here *h, struct text *line)
 {
 	bool goes_on = true;
@@ -86,7 +86,7 @@ static void read_line(struct reader *r, const struct here *h, struct text *line)
 	line->at[line->len] = '\0';
 }
 
-/* Where its lines end; r->at goes behind that which ends it. */
+/* Finds the end of the document's lines; r->at moves behind the line that ends it. */
 static const char *pass_lines(struct reader *r, const struct here *h)
 {
 	struct text line = { 0 };
@@ -103,14 +103,15 @@ static const char *pass_lines(struct reader *r, const struct here *h)
 	return stop ? stop : r->end;
 }
 
-/* Bash expands what is in it, unless what ends it is quoted. */
+/* Reads one document.  Bash expands its text, unless the word behind "<<" is quoted. */
 static void read_one(struct reader *r, const struct here *h)
 {
 	const char *from = r->at;
 	const char *stop = pass_lines(r, h);
 	struct reader inner = { .at = from, .end = stop, .into = r->into, .depth = r->depth };
 
-	/* Of what comes behind it on its line, too: it may be a pipe. */
+	/* The text is also the input of the commands behind it on its line, which may
+	 * form a pipe. */
 	commands_input(r, from, (size_t)(stop - from), h->first, r->into->count);
 	while (!h->is_quoted && inner.at < stop)
 		if (reader_is_one_of(&inner, "$`"))

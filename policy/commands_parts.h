@@ -1,4 +1,4 @@
-/* commands_parts -- what the parts of commands.h have of one another. */
+/* commands_parts -- the interface between the files of commands.h. */
 #pragma once
 #include <string.h>
 
@@ -6,9 +6,9 @@
 
 #define BLANKS	 " \t"
 #define META	 " \t\n;&|()<>"
-#define HERE_MAX 16 /* documents that begin on one line */
+#define HERE_MAX 16 /* here-documents that may begin on one line */
 
-/* A text that grows, always ended by a 0 once something was put. */
+/* A text that grows; a 0 follows it once something was added. */
 struct text {
 	char *at; /* owned */
 	size_t len, room;
@@ -17,9 +17,9 @@ struct text {
 void text_put(struct text *t, const char *bytes, size_t len);
 
 struct here {
-	char *end; /* owned: the line that ends it */
+	char *end; /* owned: the line that ends the document */
 	bool strips, is_quoted;
-	size_t first; /* the number of the command whose input it is */
+	size_t first; /* the index of the command whose input it is */
 };
 
 /* A text that is being read. */
@@ -27,7 +27,8 @@ struct reader {
 	const char *at, *end;
 	struct commands *into;
 	unsigned depth;
-	struct here heres[HERE_MAX]; /* whose lines come */
+	struct here heres[HERE_MAX]; /* begun; their lines follow behind the current
+				      * line */
 	size_t here_count;
 };
 
@@ -56,15 +57,15 @@ static inline void reader_pass_blanks(struct reader *r)
 
 /* --- commands.c ------------------------------------------------------------------- */
 
-/* Whether so many bytes more may be read, in so many others. */
+/* Whether `len` more bytes may be read, at this depth of nesting. */
 bool commands_may_read(struct commands *into, size_t len, unsigned depth);
-/* Adds what is in a text, which is in so many others. */
+/* Adds the commands of a text that is nested `depth` deep. */
 void commands_read_more(struct commands *into, const char *text, size_t len, unsigned depth);
-/* Behind a "(": what is in it, to its ")". */
+/* Reads what is between "(", which has been taken, and its ")". */
 enum group {
 	GROUP_LIST,
-	GROUP_INNER, /* of $( ): documents that begin in it do not come behind it */
-	GROUP_PLAIN  /* words, "<", ">" and "#" among them: of [[ ]] */
+	GROUP_INNER, /* of $( ): documents that begin inside have their lines inside */
+	GROUP_PLAIN  /* of [[ ]]: "<", ">" and "#" are parts of words */
 };
 void commands_read_group(struct reader *r, enum group kind);
 

@@ -6,11 +6,11 @@
 #include "base/own.h"
 #include "policy/commands_parts.h"
 
-/* What comes before the command that it runs. */
+/* Programs whose arguments are a command that they run. */
 static const struct runner {
 	const char *name;
-	const char *valued; /* letters of options that have a value */
-	size_t operands;    /* words of its own */
+	const char *valued; /* letters of options that take a value */
+	size_t operands;    /* arguments of its own in front of the command */
 } runners[] = {
 	{ "builtin", "", 0 },	  { "busybox", "", 0 },	       { "chroot", "", 1 },
 	{ "chrt", "TPD", 1 },	  { "fakeroot", "lfbis", 0 },  { "linux32", "", 0 },
@@ -25,7 +25,7 @@ static const struct runner {
 	{ "watch", "nq", 0 },	  { "xargs", "adEILnPs", 0 },
 };
 
-/* Of any of them: options in words whose value is a word of its own. */
+/* Long options of any of these programs whose value is the next argument. */
 static const char *const valued_words[] = {
 	"adjustment", "arg-file", "chdir", "chroot", "class", "classdata", "close-from",
 	"command-timeout", "conflict-exit-code", "delimiter", "error", "format", "group", "host",
@@ -37,10 +37,10 @@ static const char *const valued_words[] = {
 
 static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", NULL };
 
-/* What can be told to read its input as such a text. */
+/* Commands that can be told to read their input as shell text. */
 static const char *const sources[] = { ".", "source", NULL };
 
-/* -c TEXT: a text for a shell. */
+/* Programs with an option -c TEXT, whose text a shell runs. */
 static const char *const askers[] = { "flock", "runuser", "script", "su", NULL };
 
 static const char *program_of(const char *word)
@@ -64,7 +64,7 @@ bool commands_is_shell(const struct command *c)
 
 /* --- one more --------------------------------------------------------------------- */
 
-/* The command that is the words from `from` to before `stop`. */
+/* Adds the command that consists of the words from `from` up to `stop`. */
 static void add_words(struct commands *into, const struct list *words, size_t from, size_t stop,
 		      unsigned depth)
 {
@@ -85,7 +85,7 @@ static void add_text(struct commands *into, const char *text, unsigned depth)
 		commands_read_more(into, text, len, depth + 1);
 }
 
-/* The words from `from` on, as one text. */
+/* Adds the words from `from` on, joined to one text. */
 static void add_joined(struct commands *into, const struct list *words, size_t from,
 		       unsigned depth)
 {
@@ -101,7 +101,7 @@ static bool is_setting(const char *word)
 	return *word != '=' && *word != '-' && strchr(word, '=');
 }
 
-/* Of which getopt_long(3) takes the beginning, too. */
+/* getopt_long(3) takes any prefix of a long option's name, too. */
 static bool is_valued_word(const char *word)
 {
 	for (size_t i = 0; *word && valued_words[i]; i++)
@@ -110,7 +110,8 @@ static bool is_valued_word(const char *word)
 	return false;
 }
 
-/* -u root, -nu root, --user root; in "-uroot" it is there already. */
+/* Whether the option's value is the next word, as in -u root, -nu root and --user
+ * root; in "-uroot" it is not. */
 static bool has_value_behind(const struct runner *r, const char *word)
 {
 	if (word[1] == '-')
@@ -119,7 +120,7 @@ static bool has_value_behind(const struct runner *r, const char *word)
 	return at + 1 == len;
 }
 
-/* Where its command begins. */
+/* The index of the first word of the command that the program runs. */
 static size_t skip_own(const struct runner *r, const struct list *words)
 {
 	size_t operands = r->operands, i = 1;
@@ -134,8 +135,8 @@ static size_t skip_own(const struct runner *r, const struct list *words)
 	return i;
 }
 
-/* Whether it is the option `letter`, in a cluster perhaps, or `name`, cut short perhaps: its
- * value, "" if that is the next word; NULL: it is another. */
+/* If the word is the option `letter`, perhaps in a cluster, or `name`, perhaps
+ * shortened, gives its value, or "" if that is the next word; else NULL. */
 static const char *value_of(const char *word, char letter, const char *name)
 {
 	size_t len = strcspn(word, "=");
@@ -151,7 +152,7 @@ static const char *value_of(const char *word, char letter, const char *name)
 	return word + len + (word[len] == '=');
 }
 
-/* For env \_ is a blank. */
+/* In the text of env -S, \_ is a blank. */
 static void put_blanks(char *text)
 {
 	while ((text = strstr(text, "\\_")))
@@ -201,7 +202,8 @@ static bool is_option(const char *word)
 	return (*word == '-' || *word == '+') && word[1];
 }
 
-/* bash -eo pipefail -c -x TEXT: what comes behind all options, if there is a -c. */
+/* bash -eo pipefail -c -x TEXT: with -c, the first argument behind all options is the
+ * text. */
 static void add_shell(struct commands *into, const struct list *words, unsigned depth)
 {
 	static const char *const valued[] = { "--rcfile", "--init-file", NULL };
@@ -252,7 +254,7 @@ static void add_found(struct commands *into, const struct list *words, unsigned 
 	}
 }
 
-/* Where the words of a builtin begin. */
+/* The index of the first argument of a builtin, behind "--". */
 static size_t behind_dashes(const struct list *words)
 {
 	return words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
@@ -299,7 +301,7 @@ void commands_add(struct commands *into, struct list *words, unsigned depth)
 	}
 	into->items[into->count++].words = *words;
 	*words = (struct list){ 0 };
-	/* The words stay where they are though the items may move. */
+	/* The items may move when more are added, but the words stay where they are. */
 	const struct list mine = into->items[into->count - 1].words;
 	add_inner(into, &mine, depth);
 }

@@ -17,7 +17,7 @@ void text_put(struct text *t, const char *bytes, size_t len)
 	t->at[t->len] = '\0';
 }
 
-/* What it is at ends it.  False: the text is over before. */
+/* Passes the closing character at r->at.  False: the text has ended before it. */
 static bool pass_end(struct reader *r)
 {
 	bool is_there = r->at < r->end;
@@ -33,7 +33,7 @@ static void read_part(struct reader *r, struct text *to);
 static void read_dollar(struct reader *r, struct text *to, bool is_quoted);
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted);
 
-/* At a single quote. */
+/* Reads from a single quote on. */
 static void read_single(struct reader *r, struct text *to)
 {
 	const char *from = ++r->at;
@@ -44,7 +44,7 @@ static void read_single(struct reader *r, struct text *to)
 	(void)pass_end(r);
 }
 
-/* At a double quote. */
+/* Reads from a double quote on. */
 static void read_double(struct reader *r, struct text *to)
 {
 	for (r->at++; r->at < r->end && *r->at != '"';) {
@@ -63,7 +63,7 @@ static void read_double(struct reader *r, struct text *to)
 	(void)pass_end(r);
 }
 
-/* At the quote of $'...'.  A byte 0 is the end of what it is. */
+/* Reads $'...' from its quote on.  An escape for a 0 byte ends the text. */
 static void read_ansi_c(struct reader *r, struct text *to)
 {
 	char bytes[ANSI_C_MAX];
@@ -80,7 +80,8 @@ static void read_ansi_c(struct reader *r, struct text *to)
 
 /* --- expansions ------------------------------------------------------------------- */
 
-/* At a "`".  In it a backslash is for "`", "\" and "$", in double quotes for these too. */
+/* Reads from "`" on.  Inside, a backslash quotes "`", "\" and "$", and in double
+ * quotes a double quote, too. */
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted)
 {
 	const char *from = r->at, *escaped = is_quoted ? "`\\$\"" : "`\\$";
@@ -99,7 +100,7 @@ static void read_backticks(struct reader *r, struct text *to, bool is_quoted)
 	text_put(to, from, (size_t)(r->at - from));
 }
 
-/* "<(" or ">(". */
+/* Reads "<(" or ">(" and the list in it. */
 static void read_process(struct reader *r)
 {
 	r->at += 2;
@@ -111,7 +112,7 @@ static bool is_process(const struct reader *r)
 	return reader_is_next(r, "<(") || reader_is_next(r, ">(");
 }
 
-/* Behind "[", to its "]": arithmetic. */
+/* Reads arithmetic from behind "[" to its "]". */
 static void read_brackets(struct reader *r)
 {
 	struct text none = { 0 };
@@ -129,8 +130,9 @@ static void read_brackets(struct reader *r)
 	free(none.at);
 }
 
-/* Behind "${", to its "}".  In double quotes a single quote is one only where a pattern is
- * (bash(1), Parameter Expansion), which is taken for everywhere behind "#", "%" and "/". */
+/* Reads from behind "${" to its "}".  In double quotes, a single quote quotes only
+ * where a pattern is (bash(1), Parameter Expansion); a pattern is assumed everywhere
+ * behind "#", "%" and "/". */
 static void read_braces(struct reader *r, bool is_quoted)
 {
 	struct text none = { 0 };
@@ -160,7 +162,7 @@ static bool is_name(const struct reader *r)
 	return r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '_');
 }
 
-/* At a "$": in double quotes, or not. */
+/* Reads from a "$" on, in double quotes or not. */
 static void read_dollar(struct reader *r, struct text *to, bool is_quoted)
 {
 	const char *from = r->at++;
@@ -170,7 +172,7 @@ static void read_dollar(struct reader *r, struct text *to, bool is_quoted)
 	if (!is_quoted && reader_is_at(r, '\''))
 		return read_ansi_c(r, to);
 	if (!is_quoted && reader_is_at(r, '"'))
-		return; /* of a translation */
+		return; /* $"..." is a text to be translated */
 	if (reader_is_at(r, '(')) {
 		r->at++;
 		commands_read_group(r, GROUP_INNER);
@@ -239,7 +241,7 @@ static void read_part(struct reader *r, struct text *to)
 	text_put(to, from, (size_t)(r->at - from));
 }
 
-/* What ends a word. */
+/* Whether a word ends here. */
 static bool is_end(const struct reader *r, bool is_plain)
 {
 	if (is_plain && reader_is_one_of(r, "<>"))
@@ -268,7 +270,7 @@ char *commands_word(struct reader *r, bool is_plain)
 	return read_rest(r, is_plain, r->at);
 }
 
-/* To behind a quote that is there; or just behind it. */
+/* The place behind the closing quote, or behind the opening one if there is none. */
 static const char *behind_quote(const char *at, const char *end)
 {
 	const char *stop = memchr(at + 1, *at, (size_t)(end - at - 1));
@@ -298,7 +300,7 @@ size_t commands_subscript(const char *at, const char *end)
 	return 0;
 }
 
-/* Whether it is NAME[...]= or NAME[...]+= */
+/* Whether the word has the form NAME[...]= or NAME[...]+=. */
 static bool has_subscript(const struct reader *r)
 {
 	const char *at = r->at;

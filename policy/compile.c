@@ -14,7 +14,7 @@
 #include "policy/bpf.h"
 #include "policy/profile.h"
 
-/* What is said about the call `nr`: a row of the floor or a rule of the profile. */
+/* One statement about the call `nr`: a row of the floor or a rule of the profile. */
 struct entry {
 	uint32_t nr;
 	const struct floor_row *row;
@@ -26,21 +26,23 @@ struct entries {
 	size_t count;
 };
 
-/* What is known about the call that is being written. */
+/* All statements about the call that is being written. */
 struct call {
 	const struct floor_row *row; /* or NULL */
 	const struct entry *entries; /* rules, strictest first */
 	size_t count;
-	uint32_t otherwise; /* what is done when no rule holds */
+	uint32_t otherwise; /* the action when no rule holds */
 };
 
-/* The kernel's own order (seccomp(2)): the smaller as a signed number, the stricter. */
+/* The kernel's own order of actions (seccomp(2)): the smaller as a signed number, the
+ * stricter. */
 static int32_t leniency(uint32_t action)
 {
 	return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
 }
 
-/* By number; then the floor first; then the strictest; then as in the file. */
+/* The order is: by number, then the floor, then the strictest rule, then as in the
+ * file. */
 static int by_number(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -62,7 +64,7 @@ static const uint32_t scmp_archs[] = {
 };
 _Static_assert(ARRAY_LEN(scmp_archs) == ARCH_COUNT, "an architecture has no number");
 
-/* The floor's rows come in whatever the profile says. */
+/* The floor's rows are part of the program whatever the profile contains. */
 static void add_floor(enum arch arch, struct entries *all)
 {
 	size_t count;
@@ -117,7 +119,7 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 {
 	size_t rows;
 
-	(void)floor_rows(&rows); /* only how many */
+	(void)floor_rows(&rows); /* only their number is needed */
 	ret->list = mem_zeroed(p->count + rows, sizeof(struct entry));
 	add_floor(arch, ret);
 	for (size_t i = 0; i < p->count; i++)
@@ -127,7 +129,8 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 	return 0;
 }
 
-/* Offset of the low and of the high half of an argument (both little-endian). */
+/* The offset of the low and of the high half of an argument (both architectures are
+ * little-endian). */
 static uint32_t low_word(unsigned arg)
 {
 	return (uint32_t)offsetof(struct seccomp_data, args) + 8 * arg;
@@ -138,12 +141,12 @@ static uint32_t high_word(unsigned arg)
 	return low_word(arg) + 4;
 }
 
-/* Where a test leads. */
+/* The labels where a test leads. */
 struct exits {
 	size_t yes, no;
 };
 
-/* (the word at `offset` & mask) == value */
+/* A test: (the word at `offset` & mask) == value. */
 struct word {
 	uint32_t offset, mask, value;
 };
@@ -224,9 +227,9 @@ static bool is_same(const struct profile_test *a, const struct profile_test *b)
 	       a->mask == b->mask;
 }
 
-/* How many rules at the end of `entries` ask the same question first: they need it
- * only once.  Tests before number `depth` have been asked; a rule that has no more of
- * them stands alone. */
+/* How many rules at the end of `entries` begin with the same test, so that it is made
+ * only once for all of them.  Tests before number `depth` have been made; a rule
+ * without further tests stands alone. */
 static size_t tail_of_same(const struct entry *entries, size_t count, size_t depth)
 {
 	const struct profile_rule *last = entries[count - 1].rule;
@@ -245,8 +248,8 @@ static size_t tail_of_same(const struct entry *entries, size_t count, size_t dep
 	return same;
 }
 
-/* Asks rules in their order, strictest first, and so writes them from the last one
- * on; where none holds, `next`. */
+/* Writes code that tries the rules in their order, strictest first; since code is written
+ * backwards, the last rule comes first.  Where none holds, the code goes to `next`. */
 static size_t write_rules(struct bpf *b, const struct call *c, size_t depth, size_t next)
 {
 	for (size_t left = c->count; left > 0;) {
@@ -275,8 +278,8 @@ static struct bpf_target write_call(struct bpf *b, const struct call *c)
 	return c->row ? floor_guard(b, c->row, target) : target;
 }
 
-/* What is said of one number, with rules up to the first that has no conditions: what
- * follows it is no stricter and never asked. */
+/* The call with the given number.  Its rules are cut behind the first one without
+ * conditions, since later ones are no stricter and would never be reached. */
 static struct call call_of(const struct entry *first, size_t count, uint32_t otherwise)
 {
 	struct call c = { .row = first->row, .otherwise = otherwise };
@@ -297,7 +300,7 @@ static bool is_ret(const struct bpf_range *r, uint32_t ret)
 	return !r->target.label && r->target.ret == ret;
 }
 
-/* Appends a range; neighbours that do the same become one. */
+/* Appends a range; neighbours with the same target become one. */
 static size_t put_range(struct bpf_range *ranges, size_t n, struct bpf_range next)
 {
 	if (n && !next.target.label && is_ret(&ranges[n - 1], next.target.ret))
@@ -306,8 +309,8 @@ static size_t put_range(struct bpf_range *ranges, size_t n, struct bpf_range nex
 	return n + 1;
 }
 
-/* Between two calls lie numbers of which nothing is said.  `ranges` has room for two
- * of each entry and one more. */
+/* Numbers between two listed calls get the default action.  `ranges` has room for two
+ * ranges for each entry and one more. */
 static size_t write_calls(struct bpf *b, const struct entries *all, uint32_t otherwise,
 			  struct bpf_range *ranges)
 {

@@ -1,15 +1,15 @@
-/* compile -- makes one BPF program of the floor and a profile.
+/* compile -- makes one BPF program from the floor and a profile.
  *
- * What a profile means: of the rules for a call whose conditions all hold, the
- * strictest is done (kill process, kill thread, trap, errno, log, allow; of two errnos
- * the one that stands first); where none holds, the default action.  A call that the
- * kernel has but the profile does not name gets the default action as well.  So no
- * profile lets more pass than libseccomp would with the same rules, which differs only
- * where rules contradict each other.
+ * A profile has this meaning: among the rules for a call whose conditions all hold,
+ * the strictest one decides (kill process, kill thread, trap, errno, log, allow; of
+ * two errnos the first in the file); where none holds, the default action applies.  A
+ * call that the kernel has but the profile does not name gets the default action as
+ * well.  So no profile allows more than libseccomp would with the same rules, which
+ * differs only where rules contradict each other.
  *
- * A name that is a call of another architecture is skipped.  A name that is not known
- * at all is skipped too, unless the rule is stricter than the default action: then the
- * call would pass silently, and it is an error. */
+ * A call that only another architecture has is skipped.  An unknown name is skipped
+ * too, unless its rule is stricter than the default action: skipping would silently
+ * allow the call, so the name is then an error. */
 #pragma once
 #include <stdint.h>
 
@@ -19,8 +19,8 @@ struct bpf;
 struct err;
 struct profile;
 
-/* Changes whenever the same profile would give another program: it is part of the
- * key under which finished programs are kept. */
+/* The version must change whenever the same profile gives another program: it is part
+ * of the key under which finished programs are cached. */
 #define COMPILE_VERSION "1"
 
 /* Writes the finished program, floor included.  `b` must be empty. */

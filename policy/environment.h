@@ -1,7 +1,8 @@
 /* environment -- the variables that a command sees.
  *
- * Exactly PATH HOME USER LOGNAME SHELL LANG TZ, TERM with a terminal, and what
- * -e and --env-file name.  Nothing of the caller's passes otherwise. */
+ * These are exactly PATH HOME USER LOGNAME SHELL LANG TZ, TERM with a terminal, and
+ * the variables that -e and --env-file name.  No other variable of the caller is
+ * passed on. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,27 +15,28 @@ struct err;
 struct list;
 struct policy;
 
-/* -e KEY=VALUE sets it; -e KEY takes the caller's value, and where the caller
- * has none adds nothing, as docker does. */
+/* -e KEY=VALUE sets the variable; -e KEY takes the caller's value, and adds nothing
+ * if the caller has none, as in docker. */
 int environment_add(struct policy *p, const char *word, struct err *e);
 
-/* --env-file: lines as for -e; empty lines and lines that start with # are
- * passed over.  A NUL byte, a missing name or a name with a blank in it is an
- * error that names the line.  At most 1 MiB. */
+/* --env-file: each line is as for -e; empty lines and lines that start with # are
+ * skipped.  A NUL byte, a missing name or a name with a blank in it is an error that
+ * names the line.  The file has at most 1 MiB. */
 int environment_add_file(struct policy *p, const char *path, struct err *e);
 
-/* --secret and --secret-file: the same, and what is set so is to be hidden where it
- * is shown.  A caller who has no value is an error, and no error tells a value. */
+/* --secret and --secret-file: the same, but the values are masked wherever they are
+ * shown.  A variable that the caller does not have is an error, and no error contains
+ * a value. */
 int environment_add_secret(struct policy *p, const char *word, struct err *e);
 int environment_add_secret_file(struct policy *p, const char *path, struct err *e);
 
 bool environment_is_secret(const struct policy *p, const char *name, size_t len);
 
-/* Adds the values of all secrets.  -1: there is no room for them. */
+/* Adds the values of all secrets.  -1: they do not fit. */
 struct mask;
 int environment_mask(const struct policy *p, struct mask *ret, struct err *e);
 
-/* Writes the whole environment into *ret, defaults first. `shell` is the
- * program that the image has, `timezone` the value of TZ. */
+/* Writes the whole environment into *ret, defaults first.  `shell` is the image's
+ * shell, `timezone` the value of TZ. */
 void environment_build(const struct policy *p, uint32_t uid, const char *shell,
 		       const char *timezone, struct list *ret);

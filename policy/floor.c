@@ -12,19 +12,19 @@
 enum {
 	TIOCSTI_CMD = 0x5412,	/* types into the terminal's input */
 	TIOCLINUX_CMD = 0x541c, /* pastes the console's selection */
-	TIOCCONS_CMD = 0x541d,	/* takes the console's output over */
+	TIOCCONS_CMD = 0x541d,	/* takes over the console's output */
 	TIOCSETD_CMD = 0x5423,	/* attaches a line discipline: loads modules */
 	F_SETSIG_CMD = 10,
 	F_SETLEASE_CMD = 1024,
 	F_SETPIPE_SZ_CMD = 1031,
-	F_SETDELEG_CMD = 1040, /* a lease on a folder, where the kernel has it */
+	F_SETDELEG_CMD = 1040, /* a lease on a folder, in kernels that have it */
 	LISTENER_FLAG = 1 << 3, /* SECCOMP_FILTER_FLAG_NEW_LISTENER */
-	USER_PRIO = 2,		/* PRIO_USER: all of the uid, so pid 1 too */
+	USER_PRIO = 2,		/* PRIO_USER: all processes of the uid, pid 1 included */
 	USER_IOPRIO = 3,	/* IOPRIO_WHO_USER */
-	NS_TIME = 0x80,		/* in clone(2) part of the exit signal's byte */
+	NS_TIME = 0x80,		/* in clone(2), a part of the exit signal's byte */
 };
 
-/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET */
+/* The flags CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 #define NS_FLAGS 0x7e020000u
 
 #define ALWAYS .test_count = 0
@@ -39,15 +39,16 @@ static const struct floor_row rows[] = {
 	{ "ioctl", { 16, 29 }, EPERM,
 	  TESTS(ARG_IS(1, TIOCSTI_CMD), ARG_IS(1, TIOCLINUX_CMD),
 		ARG_IS(1, TIOCSETD_CMD), ARG_IS(1, TIOCCONS_CMD)) },
-	/* A lease on a file of a read-only mount stops whoever writes to it on
-	 * the host, for fs.lease-break-time.  With F_SETSIG the kernel sends SIGKILL or SIGSTOP
-	 * for a process that stands still in a pause, to the one that holds it. */
+	/* A lease on a file of a read-only mount blocks the host's writers for
+	 * fs.lease-break-time.  With F_SETSIG, a process inside could make the kernel
+	 * send SIGKILL or SIGSTOP to the process that holds a pause, while everything
+	 * inside stands still. */
 	{ "fcntl", { 72, 25 }, EPERM,
 	  TESTS(ARG_IS(1, F_SETPIPE_SZ_CMD), ARG_IS(1, F_SETLEASE_CMD),
 		ARG_IS(1, F_SETDELEG_CMD), ARG_IS(1, F_SETSIG_CMD)) },
 
-	/* Pid 1 is the executor.  The kernel lets a uid do these to its own
-	 * processes, non-dumpable ones too; RLIMIT_CPU 0 kills. */
+	/* Pid 1 is the executor.  The kernel allows these calls on any process of the
+	 * same uid, non-dumpable ones too; RLIMIT_CPU 0 kills. */
 	{ "prlimit64", { 302, 261 }, EPERM, TESTS(ARG_IS(0, 1)) },
 	{ "sched_setparam", { 142, 118 }, EPERM, TESTS(ARG_IS(0, 1)) },
 	{ "sched_setscheduler", { 144, 119 }, EPERM, TESTS(ARG_IS(0, 1)) },
@@ -61,21 +62,22 @@ static const struct floor_row rows[] = {
 	{ "move_pages", { 279, 239 }, EPERM, TESTS(ARG_IS(0, 1)) },
 	{ "kcmp", { 312, 272 }, EPERM, TESTS(ARG_IS(0, 1), ARG_IS(1, 1)) },
 
-	/* clone3 keeps its flags in memory, where a filter can't look; ENOSYS
-	 * makes the C libraries go back to clone. */
+	/* The flags of clone3 are in memory, which a filter cannot read; after ENOSYS
+	 * the C libraries use clone. */
 	{ "clone", { 56, 220 }, EPERM, TESTS(ARG_HAS(0, NS_FLAGS)) },
 	{ "unshare", { 272, 97 }, EPERM, TESTS(ARG_HAS(0, NS_FLAGS | NS_TIME)) },
 	{ "setns", { 308, 268 }, EPERM, ALWAYS },
 	{ "clone3", { 435, 435 }, ENOSYS, ALWAYS },
 
-	/* What io_uring opens and connects, no filter sees; io_setup takes from
-	 * an account that the whole host shares (fs.aio-max-nr). */
+	/* A filter does not see the files and connections that io_uring opens;
+	 * io_setup takes from an account that the whole host shares
+	 * (fs.aio-max-nr). */
 	{ "io_uring_setup", { 425, 425 }, ENOSYS, ALWAYS },
 	{ "io_uring_enter", { 426, 426 }, ENOSYS, ALWAYS },
 	{ "io_uring_register", { 427, 427 }, ENOSYS, ALWAYS },
 	{ "io_setup", { 206, 0 }, ENOSYS, ALWAYS },
 
-	/* Keyrings belong to the uid of the host, not to a namespace. */
+	/* Keyrings belong to the host's uid, not to a namespace. */
 	{ "add_key", { 248, 217 }, EPERM, ALWAYS },
 	{ "request_key", { 249, 218 }, EPERM, ALWAYS },
 	{ "keyctl", { 250, 219 }, EPERM, ALWAYS },

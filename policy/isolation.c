@@ -46,7 +46,7 @@ static int needs_namespaces(const char *what, const char *from, struct err *e)
 	return err_remedy(e, "leave it out, or leave --isolation landlock out");
 }
 
-/* Landlock adds up what is allowed beneath a folder; nothing below can be taken out. */
+/* Landlock rules only add rights beneath a folder; a path below it cannot be excluded. */
 static bool has_writable(const struct policy *p)
 {
 	for (size_t i = 0; i < p->volume_count; i++)
@@ -95,7 +95,7 @@ int isolation_check(const struct policy *p, struct err *e)
 			return -1;
 	if (!p->audit || !strcmp(p->audit, "off"))
 		return 0;
-	/* Nothing stands in the way; it is not written. */
+	/* No kernel rule prevents it; it is not implemented. */
 	(void)err_set(e, ERR_UNSUPPORTED, "--audit is not there for --isolation landlock");
 	return err_remedy(e, "--audit off, or leave --isolation landlock out");
 }

@@ -1,19 +1,20 @@
-/* isolation -- which walls a sandbox has, and what those of Landlock cannot do.
+/* isolation -- the kinds of isolation, and the options that Landlock cannot provide.
  *
- * The ladder has two rungs.  `namespaces` is all that hutch has.  `landlock` is for hosts
- * that refuse user namespaces: no mount, no id map and no cgroup of the sandbox's own, so
- * whatever needs one is an error and never left out silently.  `auto` is `namespaces` or
- * an error; it steps down for nobody. */
+ * There are two kinds.  `namespaces` has everything that hutch can do.  `landlock` is
+ * for hosts that refuse user namespaces: the sandbox has no mount, id map or cgroup
+ * of its own, so an option that needs one is an error and never ignored silently.
+ * `auto` means `namespaces`, or an error where they cannot be had; it never falls
+ * back to `landlock`. */
 #pragma once
 
 struct err;
 struct policy;
 
-/* "auto", "namespaces" or "landlock"; `word` is not kept. */
+/* Parses "auto", "namespaces" or "landlock"; `word` is not kept. */
 int isolation_parse(struct policy *p, const char *word, struct err *e);
 
-/* The second wall (fence.h): "auto", "on" or "off". */
+/* Parses the mode of the second wall (fence.h): "auto", "on" or "off". */
 int isolation_parse_landlock(struct policy *p, const char *word, struct err *e);
 
-/* With the landlock rung: an error for the first thing that it cannot do. */
+/* With `landlock`: an error for the first option that needs namespaces. */
 int isolation_check(const struct policy *p, struct err *e);

@@ -22,10 +22,10 @@ struct json {
 
 /* --- from text to tree ----------------------------------------------------------
  *
- * The scanner has let the text pass and counted its values, so nothing of it is
- * doubted here, and one piece of memory has room for all: the values, of which the
- * first is the outermost, and behind them the strings, which are decoded no longer
- * than they were with their quotes. */
+ * The scanner has checked the text and counted its values, so the text is valid here,
+ * and one allocation has room for everything: first the values, of which the first is
+ * the outermost, then the decoded strings, none of which is longer than its source
+ * with the quotes. */
 
 struct build {
 	const char *text;
@@ -57,7 +57,7 @@ static const char *build_string(struct build *b)
 	return start;
 }
 
-/* From behind one bracket to behind the other. */
+/* Builds the items from behind one bracket to behind the other. */
 static const struct json *build_items(struct build *b, bool has_keys)
 {
 	const struct json *first = NULL, **next = &first;
@@ -66,7 +66,7 @@ static const struct json *build_items(struct build *b, bool has_keys)
 	for (skip_blanks(b); !memchr("]}", peek(b), 3); skip_blanks(b)) {
 		const char *key = has_keys ? build_string(b) : NULL;
 		skip_blanks(b);
-		b->at += has_keys; /* the colon */
+		b->at += has_keys; /* skip the colon */
 		struct json *item = build_value(b);
 		item->key = key;
 		*next = item;
@@ -81,7 +81,7 @@ static const struct json *build_items(struct build *b, bool has_keys)
 /* A number, or one of the three words. */
 static double build_word(struct build *b, enum json_type type)
 {
-	char digits[JSON_NUMBER_MAX]; /* the text need not end behind it */
+	char digits[JSON_NUMBER_MAX]; /* the text may go on behind the number */
 	size_t start = b->at;
 
 	while (b->at < b->len && !memchr(",]} \t\r\n", b->text[b->at], 7))
@@ -111,7 +111,8 @@ static enum json_type type_of(char first)
 	}
 }
 
-/* Recursion is bounded: the scanner has refused what is deeper than JSON_DEPTH_MAX. */
+/* The depth of the recursion is bounded: the scanner refuses nesting beyond
+ * JSON_DEPTH_MAX. */
 static struct json *build_value(struct build *b)
 {
 	struct json *value = &b->values[b->count++];
@@ -134,7 +135,8 @@ static int by_key(const void *a, const void *b)
 		      (*(const struct json *const *)b)->key);
 }
 
-/* Sorted, equal keys are neighbours: an object of many keys costs no square. */
+/* Equal keys are neighbours after sorting, so that an object of many keys takes no
+ * quadratic time. */
 static int check_keys(const struct json *object, const struct json **room, struct err *e)
 {
 	size_t n = 0;
@@ -169,7 +171,7 @@ struct json *json_parse(const char *text, size_t len, struct err *e)
 	struct json *values = mem_new(count * sizeof(*values) + len);
 	struct build b = { .text = text, .len = len, .values = values,
 			   .chars = (char *)(values + count) };
-	(void)build_value(&b); /* the first of the values */
+	(void)build_value(&b); /* it is values[0] */
 	if (check_all_keys(&b, e) < 0) {
 		free(values);
 		return NULL;
@@ -195,7 +197,7 @@ enum json_type json_type(const struct json_at *at)
 	return at->value->type;
 }
 
-/* "OUTER.KEY"; a place that does not fit is cut, at the end. */
+/* Writes "OUTER.KEY"; a place that does not fit is cut at its end. */
 static void put_key_place(const struct json_at *outer, const char *key,
 			  struct json_at *ret)
 {

@@ -1,13 +1,13 @@
-/* json -- the one reader of JSON, and a strict one.
+/* json -- the reader of JSON, which is strict.
  *
- * The text is scanned before it is parsed, and refused with its line and column if
- * it is anything but one RFC 8259 value: bytes after it, comments, control
- * characters, invalid UTF-8, lone surrogates, \u0000, an integer that a double can't
- * hold (beyond 2^53), a number out of range, nesting deeper than 64, more than
- * 262,144 values.  Two equal keys in an object are refused too.
+ * The text is scanned before it is parsed.  Everything but exactly one RFC 8259 value
+ * is refused, with line and column: bytes after it, comments, control characters,
+ * invalid UTF-8, lone surrogates, \u0000, an integer that a double can't hold (beyond
+ * 2^53), a number out of range, nesting deeper than 64, more than 262,144 values.
+ * Two equal keys in an object are refused too.
  *
- * A value is read through a struct json_at, which knows where it stands, so that
- * every error can say it ("profile.syscalls[3].names: an array was expected"):
+ * A value is read through a struct json_at, which knows the value's place, so that
+ * every error can name it ("profile.syscalls[3].names: an array was expected"):
  *
  *	AUTO_JSON struct json *doc = json_parse(text, len, e);
  *	struct json_at root, names, name = { 0 };
@@ -17,8 +17,8 @@
  *		while (json_step(&names, &name))
  *			...
  *
- * All values and strings belong to the document and live as long as it does; it is
- * one piece of memory, and the text that it was made of need not stay. */
+ * All values and strings belong to the document and live as long as it does.  The
+ * document is one allocation, and does not need its source text any more. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static inline void json_own(struct json **doc)
 	json_free(*doc);
 }
 
-/* The document's outermost value, which errors call `name`. */
+/* Gives the document's outermost value, which errors call `name`. */
 void json_root(const struct json *doc, const char *name, struct json_at *ret);
 
 enum json_type json_type(const struct json_at *at);
@@ -70,11 +70,11 @@ enum json_type json_type(const struct json_at *at);
  * object or no value.  Keys are compared exactly. */
 bool json_member(const struct json_at *at, const char *key, struct json_at *ret);
 
-/* Goes to the first element of an array (when `item` is no value) or to the next.
- * False at the end. */
+/* Moves to the first element of an array (when `item` is no value) or to the next
+ * one.  False at the end. */
 bool json_step(const struct json_at *list, struct json_at *item);
 
-/* Goes through the members of an object in the same way, and gives each one's key. */
+/* Moves through the members of an object in the same way, and gives the key of each. */
 bool json_step_key(const struct json_at *object, struct json_at *item, const char **ret);
 
 /* 0, or an error if the value is of another type. */
@@ -84,16 +84,16 @@ int json_expect(const struct json_at *at, enum json_type type, struct err *e);
  * a list ended by NULL. */
 int json_only(const struct json_at *at, const char *const *keys, struct err *e);
 
-/* The text of a string; it holds no NUL. */
+/* Gives the text of a string; it contains no NUL. */
 int json_string(const struct json_at *at, const char **ret, struct err *e);
 
-/* A number, of any kind. */
+/* Gives a number of any kind. */
 int json_number(const struct json_at *at, double *ret, struct err *e);
 
 int json_bool(const struct json_at *at, bool *ret, struct err *e);
 
-/* A whole number from 0 to 2^53. */
+/* Gives a whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);
 
-/* The value as it stands in the text that was parsed, which must still be there. */
+/* The source text of the value, in the text that was parsed, which must still exist. */
 const char *json_source(const struct json_at *at, size_t *ret_len);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "policy/json.h"
 
-/* A double holds every integer up to here, and not the next one. */
+/* A double can hold every integer up to this one, and not the next. */
 #define INTEGER_MAX 9007199254740992u
 
 struct scan {
@@ -35,7 +35,7 @@ static int refuse(const struct scan *s, const char *why)
 	return err_set(s->e, ERR_USAGE, "line %zu, column %zu: %s", line, column, why);
 }
 
-/* The byte that comes next; 0 at the end, which no rule asks for. */
+/* The next byte; 0 at the end, which no rule accepts. */
 static unsigned char peek(const struct scan *s)
 {
 	return s->at < s->len ? s->text[s->at] : 0;
@@ -55,7 +55,7 @@ static void skip_blanks(struct scan *s)
 		s->at++;
 }
 
-/* A sequence's length by its first byte, or 0 (RFC 3629, section 4). */
+/* The length of a sequence by its first byte, or 0 (RFC 3629, section 4). */
 static size_t utf8_length(unsigned char first)
 {
 	if (first < 0x80)
@@ -67,8 +67,8 @@ static size_t utf8_length(unsigned char first)
 	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-/* The second byte's range excludes overlong forms, surrogates and what lies beyond
- * U+10FFFF. */
+/* The range of the second byte excludes overlong forms, surrogates and code points
+ * beyond U+10FFFF. */
 static bool is_second(unsigned char first, unsigned char c)
 {
 	const unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -140,7 +140,7 @@ static int scan_escape(struct scan *s)
 	return c == 'u' ? scan_unicode(s) : 0;
 }
 
-/* Most of a long string is ASCII that stands for itself. */
+/* Skips the ASCII characters without an escape, of which most strings mainly consist. */
 static void skip_plain(struct scan *s)
 {
 	const unsigned char *text = s->text;
@@ -178,7 +178,7 @@ static size_t skip_digits(struct scan *s)
 	return s->at - start;
 }
 
-/* Fraction and exponent; says whether there was either. */
+/* Scans fraction and exponent; *ret_is_integer: there was neither. */
 static int scan_tail(struct scan *s, bool *ret_is_integer)
 {
 	*ret_is_integer = true;
@@ -198,7 +198,7 @@ static int scan_tail(struct scan *s, bool *ret_is_integer)
 
 double json_scan_number(const char *digits)
 {
-	/* A constant of the C library's: there is nothing to fail. */
+	/* newlocale() gives a constant of the C library here, and does not fail. */
 	const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	const double number = c ? strtod_l(digits, NULL, c) : 0;
 
@@ -217,7 +217,8 @@ static int check_number(struct scan *s, size_t start, bool is_integer)
 		return refuse(s, "a number of more than 63 characters");
 	memcpy(digits, s->text + start, len);
 	digits[len] = '\0';
-	/* 17 digits fit into 64 bits; more are beyond 2^53 in any case. */
+	/* 17 digits fit into 64 bits; numbers with more digits are beyond 2^53 in any
+	 * case. */
 	if (is_integer &&
 	    (len - minus > 17 || strtoull(digits + minus, NULL, 10) > INTEGER_MAX))
 		return refuse(s, "an integer beyond 2^53 would lose its last digits");
@@ -262,7 +263,7 @@ static int scan_member(struct scan *s)
 	return scan_value(s);
 }
 
-/* What stands between an opening bracket, taken already, and its `end`. */
+/* Scans the items from behind an opening bracket to its `end`. */
 static int scan_items(struct scan *s, char end, int (*item)(struct scan *))
 {
 	if (++s->depth > JSON_DEPTH_MAX)

@@ -38,7 +38,7 @@ static size_t put_utf8(char *to, unsigned c)
 	return 4;
 }
 
-/* The character behind \u, or the two halves of one. */
+/* Decodes the character behind \u, or a surrogate pair. */
 static size_t decode_unicode(const char *text, size_t len, size_t *at, char ret[4])
 {
 	if (len - *at < 4) {
@@ -80,7 +80,8 @@ char *json_decode_all(const char *text, size_t len, size_t *at, char *to)
 	size_t n;
 
 	do {
-		/* Most of a long string has no escapes, and goes as it is. */
+		/* Most strings are long runs without escapes, which are copied at
+		 * once. */
 		size_t plain = *at;
 		while (plain < len && text[plain] != '"' && text[plain] != '\\')
 			plain++;

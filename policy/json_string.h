@@ -1,15 +1,16 @@
-/* json_string -- what a string of JSON says, as the bytes of UTF-8.
+/* json_string -- decodes a string of JSON into UTF-8.
  *
- * The half of json and of sandbox/cli/reply that knows escapes.  The text has been
- * let pass by json_scan(); that alone does not keep these inside of it: they stop at
- * its end, whatever it holds. */
+ * json and sandbox/cli/reply use this to decode escapes.  The text has been accepted
+ * by json_scan(), but the functions do not rely on that: they stop at the end of any
+ * text. */
 #pragma once
 #include <stddef.h>
 
-/* The character or escape that stands at *at of `text`, decoded; *at moves behind it.
- * Returns how many bytes it is: 0 at the closing quote, or at the end. */
+/* Decodes the character or escape at *at of `text`, and moves *at behind it.  Returns
+ * how many bytes it gives: 0 at the closing quote, or at the end. */
 size_t json_decode(const char *text, size_t len, size_t *at, char ret[4]);
 
-/* All up to the closing quote, with a NUL behind it, at `to`, which has room: no escape
- * is shorter than what it stands for.  *at is then behind the quote.  Returns the NUL. */
+/* Decodes everything up to the closing quote into `to`, with a NUL behind it.  The
+ * room of the source is enough: no escape is shorter than its character.  *at is then
+ * behind the quote.  Returns the place of the NUL. */
 char *json_decode_all(const char *text, size_t len, size_t *at, char *to);

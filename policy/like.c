@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-/* A byte that is no character is one. */
+/* The length of a character; an invalid byte counts as one. */
 static size_t char_len(const char *at, size_t left)
 {
 	size_t len = utf8_length(at, left);
@@ -12,8 +12,8 @@ static size_t char_len(const char *at, size_t left)
 	return len ? len : 1;
 }
 
-/* Goes back to the last "*" only: what an earlier one may have is no more than it could
- * have had. */
+/* On a mismatch, only the last "*" takes one more character: the earlier ones need
+ * not be tried again. */
 bool like_matches(const char *pattern, size_t pattern_len, const char *name, size_t len)
 {
 	size_t p = 0, n = 0, star = SIZE_MAX, again = 0;

@@ -123,7 +123,8 @@ static int by_target(const void *a, const void *b)
 	return strcmp((*x)->target, (*y)->target);
 }
 
-/* Sorting first keeps a thousand mounts from being compared in pairs. */
+/* Duplicates are neighbours after sorting; comparing a thousand mounts in pairs would
+ * be slow. */
 static int check_duplicates(const struct policy *p, struct err *e)
 {
 	AUTO_FREE const struct volume **sorted =
@@ -155,8 +156,8 @@ static int check_hostname(const char *name, struct err *e)
 	return 0;
 }
 
-/* SYS_PTRACE and SYS_ADMIN would reach the executor, SYS_RESOURCE the bounds
- * on kernel accounts, SYS_NICE its scheduling. */
+/* SYS_PTRACE and SYS_ADMIN would give access to the executor, SYS_RESOURCE to the
+ * bounds on kernel accounts, SYS_NICE to the executor's scheduling. */
 static int check_caps(const struct policy *p, struct err *e)
 {
 	static const struct {
@@ -192,7 +193,7 @@ static int check_command(const struct policy *p, struct err *e)
 	if (p->entrypoint && p->image != IMAGE_STORE)
 		return err_set(e, ERR_USAGE, "--entrypoint is for an image that has one, of the "
 					     "store");
-	/* An image of the store may name a command. */
+	/* The configuration of a store's image may name a command. */
 	if (p->takes_actions || (p->image == IMAGE_STORE && p->argv.count == 0))
 		return 0;
 	if (p->argv.count == 0) {
@@ -204,7 +205,7 @@ static int check_command(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* No quota can be set without privilege on a folder of the host's. */
+/* A quota on a folder of the host's cannot be set without privilege. */
 static int check_disk(const struct policy *p, struct err *e)
 {
 	for (size_t i = 0; p->limits.disk && !p->is_best_effort && i < p->volume_count; i++) {
@@ -222,7 +223,7 @@ static int check_disk(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* What is written over an image can be kept, where there is something to write over. */
+/* --keep and --upper need an image with a writable upper layer. */
 static int check_upper(const struct policy *p, struct err *e)
 {
 	const char *flag = p->keeps ? "--keep" : "--upper";
@@ -243,7 +244,8 @@ static int check_upper(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* Who makes the names has one id, as the inside then has. */
+/* The process that replaces the names inside has only one id, so ids of ranges are
+ * not possible. */
 static int check_missing(const struct policy *p, struct err *e)
 {
 	if (!p->protects_missing)
@@ -265,7 +267,7 @@ bool policy_wants_cgroup(const struct policy *p)
 	return p->limits.memory || p->limits.pids || p->limits.cpus || p->cgroup_parent;
 }
 
-/* There is room for all of them. */
+/* Checks that all secrets fit into a mask. */
 static int check_secrets(const struct policy *p, struct err *e)
 {
 	struct mask m = { 0 };
@@ -296,10 +298,10 @@ int policy_check(const struct policy *p, struct err *e)
 struct id_name {
 	const char *name;
 	uint32_t id;
-	bool is_hosts; /* only the /etc that hutch makes has it */
+	bool is_hosts; /* only in the /etc that hutch makes for the host image */
 };
 
-/* As hutch writes them into the sandbox's /etc/passwd and /etc/group. */
+/* The names that hutch writes into the sandbox's /etc/passwd and /etc/group. */
 static const struct id_name user_names[] = {
 	{ "root", 0, false }, { "agent", 1000, false }, { "nobody", 65534, true }, { 0 },
 }, group_names[] = {
@@ -307,7 +309,7 @@ static const struct id_name user_names[] = {
 	{ "nogroup", 65534, true }, { 0 },
 };
 
-/* One of these names, or a number. */
+/* Parses one of these names, or a number. */
 static int parse_id(const struct policy *p, const char *text, const struct id_name *names,
 		    uint32_t *ret, struct err *e)
 {

@@ -1,10 +1,9 @@
-/* policy -- what a user asks for.
+/* policy -- the settings that a user chose for a launch.
  *
- * The flags of `hutch run` become one of these, and nothing else does: what a
- * launch may do is decided here, checked by policy_check(), and turned into a
- * plan by the sandbox side.  A policy knows nothing of the host it will run
- * on.  Strings are owned.  `from` is always the words of the caller, such as
- * "-v /a:/b", for messages. */
+ * A policy holds everything that the flags of `hutch run` can say about a launch.
+ * policy_check() checks it, and sandbox/ turns it into a plan.  A policy does not
+ * depend on the host that it will run on.  Strings are owned.  `from` is always the
+ * flag as the caller wrote it, such as "-v /a:/b", for messages. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +33,7 @@ struct volume {
 	char *source; /* as typed; NULL for a tmpfs */
 	char *target; /* absolute, normalized: no //, /./, /../, no final / */
 	bool is_writable;
-	bool is_cow;   /* writable, and the host's folder stays as it is */
+	bool is_cow;   /* writable, without changing the host's folder */
 	uint64_t size; /* bytes, tmpfs only; 0: the default */
 	char *from;
 };
@@ -47,24 +46,26 @@ struct ulimit {
 
 #define POLICY_MAX_ULIMITS 16
 
-/* What a whole sandbox may use; 0: as much as it likes. */
+/* The limits of a whole sandbox; 0: no limit. */
 struct limits {
 	uint64_t memory; /* --memory: bytes */
 	uint64_t disk;	 /* --disk: bytes */
 	uint64_t pids;	 /* --pids-limit: processes and threads */
-	uint32_t cpus;	 /* --cpus: in thousandths of one */
+	uint32_t cpus;	 /* --cpus: in thousandths of a CPU */
 };
 
 struct policy {
 	enum image_kind image;
-	char *image_path; /* IMAGE_DIR: as typed; IMAGE_STORE: the reference, as typed */
+	char *image_path; /* IMAGE_DIR: the path, IMAGE_STORE: the reference; both as
+			   * typed */
 	enum pull pull;	  /* IMAGE_STORE: --pull */
 	char *entrypoint; /* IMAGE_STORE: --entrypoint; "": none; NULL: the image's */
-	char *upper;	  /* --upper DIR, as typed; NULL: nothing is kept */
-	bool keeps;	  /* --keep: what is written over an image outlives the sandbox */
+	char *upper;	  /* --upper DIR, as typed; NULL: writes are not kept */
+	bool keeps;	  /* --keep: files written over an image outlive the sandbox */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
-	bool is_resolved; /* image_path, upper and all sources have no links: follow none */
+	bool is_resolved; /* image_path, upper and all sources are without links: follow
+			   * none */
 
 	struct publish *publishes; /* -p (publish.h) */
 	size_t publish_count;
@@ -79,7 +80,7 @@ struct policy {
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
 	struct list rules;     /* --rule: their texts (rules.h) */
 	struct list protects;  /* --protect: patterns (protect.h) */
-	bool protects_missing; /* --protect-missing: where they are not there, too */
+	bool protects_missing; /* --protect-missing: also names that do not exist yet */
 
 	enum isolation isolation;
 	enum fence_mode fence; /* --landlock */
@@ -92,10 +93,10 @@ struct policy {
 	uint64_t timeout_ms; /* 0: none */
 
 	struct limits limits;
-	char *cgroup_parent; /* --cgroup-parent, as typed; NULL: found */
+	char *cgroup_parent; /* --cgroup-parent, as typed; NULL: hutch finds one */
 	bool is_best_effort; /* --best-effort */
 
-	bool takes_actions;   /* hutch act: there is no command */
+	bool takes_actions;   /* hutch act: no command is given */
 	bool lints;	      /* --lint */
 	bool is_interactive;  /* -i */
 	bool has_terminal;    /* -t */
@@ -106,28 +107,30 @@ struct policy {
 void policy_init(struct policy *p);
 void policy_done(struct policy *p);
 
-/* Kernel interfaces that must be the sandbox's own: a mount over them could redirect what
- * programs, or we, write to them (runc CVE-2019-16884).  Which one a mount at `target`
- * would be in, or NULL. */
+/* A mount over these kernel interfaces could redirect what programs, or hutch itself,
+ * write to them (runc CVE-2019-16884).  Returns the interface in which a mount at
+ * `target` would be, or NULL. */
 const char *policy_own_place(const char *target);
 
 /* Adds an empty volume of that kind and returns it; `from` is copied. */
 struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 				 const char *from);
 
-/* Of the first `count` volumes those go whose target a later one has. */
+/* Removes those of the first `count` volumes whose target a later volume has, too. */
 void policy_prefer(struct policy *p, size_t count);
 
-/* What no single flag can see: duplicate targets, targets where nothing may be
- * mounted, a user that the id map does not have, a name that is no hostname, a
- * limit on disk with a folder that has none, what the rung has not (isolation.h). */
+/* Checks what no single flag can know: duplicate targets, targets where nothing may
+ * be mounted, a user that the id map does not have, an invalid hostname, a disk limit
+ * with a folder that cannot have one, options that the isolation cannot provide
+ * (isolation.h). */
 int policy_check(const struct policy *p, struct err *e);
 
-/* Whether a cgroup is wanted: a limit that only it can hold, or a place for one. */
+/* Whether the policy needs a cgroup: it has a limit that only a cgroup can enforce,
+ * or names a place for one. */
 bool policy_wants_cgroup(const struct policy *p);
 
-/* The ids inside.  "root" or 0, "agent" or 1000, and with ranges any number up
- * to 65535, also as UID:GID.  A NULL user gives the image's default.  Not for an image
- * of the store, which has users of its own (sandbox/stock.h). */
+/* Gives the ids inside: "root" or 0, "agent" or 1000, and with ranges any number up
+ * to 65535, also as UID:GID.  A NULL user gives the image's default.  Not for an
+ * image of the store, which has its own users (sandbox/stock.h). */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

@@ -11,9 +11,9 @@
 #include "policy/json.h"
 #include "policy/profile_fit.h"
 
-#define ERRNO_MAX 4095 /* MAX_ERRNO: the kernel cuts what is larger */
+#define ERRNO_MAX 4095 /* MAX_ERRNO: the kernel truncates larger values */
 
-/* What is handed from the document down to its blocks. */
+/* The state that is handed down from the document to its blocks. */
 struct reader {
 	const struct profile_host *host;
 	struct profile *out;
@@ -23,7 +23,7 @@ struct reader {
 struct action {
 	const char *name;
 	uint32_t ret;
-	const char *refused; /* why we don't do it, or NULL */
+	const char *refused; /* the reason why hutch refuses the action, or NULL */
 };
 
 static const struct action actions[] = {
@@ -67,7 +67,7 @@ static int read_action(const struct json_at *at, uint32_t *ret, struct err *e)
 	return err_set(e, ERR_USAGE, "%s: unknown action '%.64s'", at->place, name);
 }
 
-/* "EPERM" → 1 (containers-common's `errno`). */
+/* Reads an errno's name: "EPERM" gives 1 (containers-common's `errno`). */
 static int read_errno_name(const struct json_at *at, uint64_t *ret, struct err *e)
 {
 	const char *name;
@@ -85,7 +85,8 @@ static int read_errno_name(const struct json_at *at, uint64_t *ret, struct err *
 	return err_set(e, ERR_USAGE, "%s: unknown error name '%.64s'", at->place, name);
 }
 
-/* The errno of an action that takes one: keys[0] is its number, keys[1] its name. */
+/* Reads the errno of an action that takes one: keys[0] has the number, keys[1] the
+ * name. */
 static int read_errno(const struct json_at *at, const char *const keys[2],
 		      uint32_t *action, struct err *e)
 {
@@ -129,7 +130,7 @@ static int read_op(const struct json_at *at, enum profile_op *ret, struct err *e
 	return err_set(e, ERR_USAGE, "%s: unknown operator '%.64s'", at->place, name);
 }
 
-/* A member that must be there. */
+/* Gives a member that must be there. */
 static int need(const struct json_at *at, const char *key, struct json_at *ret,
 		struct err *e)
 {
@@ -146,7 +147,8 @@ static int need_uint(const struct json_at *at, const char *key, uint64_t *ret,
 	return need(at, key, &number, e) || json_uint(&number, ret, e) ? -1 : 0;
 }
 
-/* For SCMP_CMP_MASKED_EQ `value` is the mask and `valueTwo` what is compared with. */
+/* For SCMP_CMP_MASKED_EQ, `value` is the mask, and `valueTwo` is the value to compare
+ * with. */
 static int read_mask(const struct json_at *at, struct profile_test *test, struct err *e)
 {
 	struct json_at two;
@@ -179,12 +181,12 @@ static int read_test(const struct json_at *at, struct profile_test *test, struct
 	test->mask = UINT64_MAX;
 	if (test->op == OP_MASKED_EQ)
 		return read_mask(at, test, e);
-	/* Docker writes `valueTwo: 0` everywhere; it has a meaning with a mask only. */
+	/* Docker writes `valueTwo: 0` everywhere; only a mask uses it. */
 	return json_member(at, "valueTwo", &two) ? json_uint(&two, &ignored, e) : 0;
 }
 
-/* Two tests of one argument: libseccomp's own rules can't say that, and of the
- * runtimes one ORs them and another fails. */
+/* Two tests of one argument are refused: libseccomp has no such rules, and of the
+ * runtimes one ORs the tests and another fails. */
 static int read_tests(const struct json_at *block, struct profile_rule *rule,
 		      struct err *e)
 {
@@ -223,7 +225,7 @@ static void add_rule(struct reader *r, const struct profile_rule *rule)
 	p->rules[p->count++] = *rule;
 }
 
-/* `names`, or `name`, which Docker's first format had. */
+/* Reads `names`, or `name` of Docker's first format. */
 static int read_names(const struct json_at *block, struct profile_rule *rule,
 		      struct reader *r, struct err *e)
 {
@@ -266,7 +268,7 @@ static int read_block(const struct json_at *block, struct reader *r, struct err 
 	    read_errno(block, errnos, &rule.action, e) || read_tests(block, &rule, e) ||
 	    profile_fit(block, r->host, &is_fit, e))
 		return -1;
-	/* A block that is left out must be as right as the others. */
+	/* A block that does not apply to this host is checked like the others. */
 	const int rc = read_names(block, &rule, is_fit ? r : &nowhere, e);
 	free(ignored.rules);
 	return rc;

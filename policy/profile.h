@@ -1,12 +1,12 @@
-/* profile -- a seccomp profile as it is written: OCI's or Docker's JSON.
+/* profile -- reads a seccomp profile: OCI's or Docker's JSON.
  *
- * OCI: runtime-spec, config-linux.md, "Seccomp" (the `seccomp` object itself).
- * Docker and containers-common add archMap, includes, excludes, name, comment, errno
- * and defaultErrno; a block whose includes and excludes do not fit `host` is left out.
+ * OCI: runtime-spec, config-linux.md, "Seccomp" (the `seccomp` object itself). Docker and
+ * containers-common add archMap, includes, excludes, name, comment, errno and
+ * defaultErrno; a block whose includes and excludes do not fit `host` is left out.
  *
- * Strict: an unknown key, action, operator or flag is an error that names its place,
- * and so is what this filter could not do (SCMP_ACT_NOTIFY, SCMP_ACT_TRACE,
- * SECCOMP_FILTER_FLAG_LOG).  null stands for an absent key. */
+ * The reader is strict: an unknown key, action, operator or flag is an error that names
+ * its place, and so is a feature that hutch's filter does not have (SCMP_ACT_NOTIFY,
+ * SCMP_ACT_TRACE, SECCOMP_FILTER_FLAG_LOG).  null stands for an absent key. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -19,10 +19,10 @@ struct json;
 #define PROFILE_BYTES_MAX (4 << 20)
 #define PROFILE_ARGS	  6
 
-/* For whom Docker's conditions are decided. */
+/* The machine for which Docker's conditions are evaluated. */
 struct profile_host {
 	enum arch arch;
-	unsigned kernel[2];	 /* major, minor; 0.0: not known */
+	unsigned kernel[2];	 /* major, minor; 0.0: unknown */
 	const char *const *caps; /* CAP_..., ends with NULL; may be NULL */
 };
 
@@ -44,11 +44,11 @@ struct profile_test {
 	uint64_t value, mask;
 };
 
-/* For the call `name`, if all tests hold (there may be none): `action`, which is a
- * filter's return value (SECCOMP_RET_*, with its errno). */
+/* A rule: the call `name` gets `action`, a filter's return value (SECCOMP_RET_*, with
+ * its errno), if all tests hold; there may be none. */
 struct profile_rule {
 	const char *name;
-	size_t block; /* syscalls[block] in the file */
+	size_t block; /* its index in the file's `syscalls` */
 	uint32_t action;
 	size_t test_count;
 	struct profile_test tests[PROFILE_ARGS];
@@ -58,7 +58,7 @@ struct profile {
 	uint32_t default_action;
 	struct profile_rule *rules; /* owned */
 	size_t count;
-	struct json *doc; /* owned: what the names point into */
+	struct json *doc; /* owned: the names point into it */
 };
 
 /* Reads `len` bytes of JSON.  On failure `ret` is untouched. */

@@ -52,7 +52,7 @@ bool profile_kernel(const char *text, unsigned ret[2])
 	return true;
 }
 
-/* How many of the strings in `key` are among `names`, and of how many. */
+/* Counts the strings in `key`: ret[0] of the ret[1] strings are among `names`. */
 static int count_known(const struct json_at *at, const char *key,
 		       const char *const *names, size_t ret[2], struct err *e)
 {
@@ -73,7 +73,8 @@ static int count_known(const struct json_at *at, const char *key,
 	return 0;
 }
 
-/* Is the kernel that `at` asks for there?  `ret_asked`: does it ask at all? */
+/* ret[0]: the kernel is as new as `minKernel` of `at` requires.  ret[1]: `minKernel`
+ * is there at all. */
 static int check_kernel(const struct json_at *at, const struct profile_host *host,
 			bool ret[2], struct err *e)
 {
@@ -97,7 +98,7 @@ static int check_kernel(const struct json_at *at, const struct profile_host *hos
 	return 0;
 }
 
-/* What holds of the conditions in `at`: [0] how many, [1] of how many. */
+/* The conditions in `at`: [0] is how many of them hold, [1] how many there are. */
 struct holds {
 	size_t caps[2], archs[2];
 	bool kernel[2];
@@ -131,7 +132,7 @@ int profile_fit(const struct json_at *block, const struct profile_host *host, bo
 	return 0;
 }
 
-/* 0, or an error if the list holds a name that is not among `known`. */
+/* Returns 0, or an error if the list has a name that is not among `known`. */
 static int check_names(const struct json_at *at, const char *key,
 		       const char *const *known, struct err *e)
 {
@@ -152,7 +153,8 @@ static int check_names(const struct json_at *at, const char *key,
 	return 0;
 }
 
-/* All that the OCI specification lists; we run on two of them. */
+/* All names that the OCI specification lists; hutch runs on two of these
+ * architectures. */
 static const char *const architectures[] = {
 	"SCMP_ARCH_X86",      "SCMP_ARCH_X86_64",      "SCMP_ARCH_X32",
 	"SCMP_ARCH_ARM",      "SCMP_ARCH_AARCH64",     "SCMP_ARCH_MIPS",

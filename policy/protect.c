@@ -35,7 +35,7 @@ static const struct {
 	{ 0xe0000, 0xe0fff },
 };
 
-/* In ASCII, for what folds to it; NULL: it stands for itself. */
+/* The ASCII text to which a code point folds; NULL: it stays as it is. */
 static const char *fold_code(uint32_t code)
 {
 	for (size_t i = 0; i < ARRAY_LEN(folds); i++)
@@ -47,8 +47,8 @@ static const char *fold_code(uint32_t code)
 	return NULL;
 }
 
-/* Nothing of it gets longer: a fold has no more bytes than what it is of.  A name of which
- * nothing would be left stays as it is. */
+/* Writes the folded name, which is never longer than the name: no fold has more bytes
+ * than its source.  A name that would fold to nothing stays as it is. */
 static size_t fold_name(const char *name, size_t len, char *to)
 {
 	char *out = to;
@@ -60,7 +60,7 @@ static size_t fold_name(const char *name, size_t len, char *to)
 			out = stpcpy(out, is);
 		else if (size > 1)
 			out = mempcpy(out, name + i, size);
-		else /* or a byte that is no character */
+		else /* also for a byte that is no character */
 			*out++ = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
 		i += size ? size : 1;
 	}
@@ -81,7 +81,8 @@ static void fold_text(const char *text, char *to)
 	*to = '\0';
 }
 
-/* How long a name is, without what is lost at its end. */
+/* The length of a name without the dots and spaces that a file system drops at its
+ * end. */
 static size_t name_len(const char *name, size_t len)
 {
 	const size_t whole = len;
@@ -91,7 +92,7 @@ static size_t name_len(const char *name, size_t len)
 	return len ? len : whole;
 }
 
-/* The next name of a folded path, or NULL.  *at moves on. */
+/* Gives the next name of a folded path, or NULL, and moves *at behind it. */
 static const char *next_name(const char **at, size_t *ret_len)
 {
 	const char *name = *at + strspn(*at, "/");
@@ -111,7 +112,7 @@ struct pattern {
 	struct {
 		const char *at; /* in `folded` */
 		size_t len;
-		bool is_any; /* ** */
+		bool is_any; /* the name is "**" */
 	} names[PROTECT_NAMES_MAX];
 };
 
@@ -130,8 +131,8 @@ static void read_pattern(const char *text, struct pattern *ret)
 	}
 }
 
-/* Bit N: the first N names of the pattern have been met, and a "**" behind them may be no
- * name at all. */
+/* Bit N of the result: the first N names of the pattern have matched.  A "**" behind
+ * them may match no name, so it counts as matched, too. */
 static uint64_t pass_any(const struct pattern *p, uint64_t met)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -140,7 +141,8 @@ static uint64_t pass_any(const struct pattern *p, uint64_t met)
 	return met;
 }
 
-/* *ret_here: by this very name, not by a "**" that goes on. */
+/* Takes one more name of the path.  *ret_here: the matches that end with this very
+ * name, not with a "**" that goes on. */
 static uint64_t step(const struct pattern *p, uint64_t met, const char *name, size_t len,
 		     uint64_t *ret_here)
 {

@@ -1,15 +1,15 @@
-/* protect -- names in a folder of the host's that the inside is not to change: what runs
- * later and outside of the sandbox, such as a hook of git or an editor's tasks.
+/* protect -- names in a folder of the host's that the inside must not change, since
+ * programs outside of the sandbox run them later: hooks of git, or an editor's tasks.
  *
- * A pattern is a path of names, "/" between them: ".git/hooks".  It is about what has that
- * path, and all below it.  It may be anywhere in the folder, or with a "/" in front only
- * at its top.  In a name "*" is any characters and "?" any one; the name "**" is any names,
- * also none.
+ * A pattern is a path of names with "/" between them: ".git/hooks".  It protects the file
+ * or folder with that path, and everything below.  The path may begin anywhere in the
+ * folder, or with a "/" in front only at its top.  In a name, "*" matches any characters
+ * and "?" any one; the name "**" matches any number of names, also none.
  *
- * A name counts as another one where a file system may take it for that: upper case for
- * lower case, also of letters that fold to ASCII ones (Unicode, CaseFolding.txt, C and F),
- * with characters that are ignored in it (Default_Ignorable_Code_Point), with dots or
- * spaces at its end.  Not: short names of DOS (GIT~1). */
+ * Names are compared as file systems may compare them.  Equal are: upper and lower case,
+ * also of letters that fold to ASCII ones (Unicode, CaseFolding.txt, C and F); names with
+ * and without ignored characters (Default_Ignorable_Code_Point); names with and without
+ * dots or spaces at their end.  Short names of DOS (GIT~1) are not covered. */
 #pragma once
 #include <stddef.h>
 
@@ -17,25 +17,26 @@ struct err;
 struct list;
 
 #define PROTECT_MAX	  256  /* patterns */
-#define PROTECT_BYTES_MAX 1024 /* of one */
-#define PROTECT_NAMES_MAX 32   /* in one */
+#define PROTECT_BYTES_MAX 1024 /* in one pattern */
+#define PROTECT_NAMES_MAX 32   /* in one pattern */
 
 enum protected {
 	PROTECTED_NOT,
-	PROTECTED_AMONG, /* it may lead to some, by a "**" */
-	PROTECTED_ABOVE, /* it leads to some: ".git", with ".git/hooks" protected */
-	PROTECTED_YES	 /* it is, or is below one */
+	PROTECTED_AMONG, /* protected paths may be below it, by a "**" */
+	PROTECTED_ABOVE, /* protected paths are below it: ".git", with ".git/hooks"
+			  * protected */
+	PROTECTED_YES	 /* it is protected, or is below a protected path */
 };
 
-/* Whether it is a pattern. */
+/* Checks that the text is a valid pattern. */
 int protect_check(const char *pattern, struct err *e);
 
 struct protect;
 
-/* Of patterns that have been checked. */
+/* Compiles patterns that have been checked. */
 struct protect *protect_new(const struct list *patterns);
 void protect_free(struct protect *p);
 
-/* What `path`, below the folder and without "." and "..", is to them.  *ret (may be NULL):
- * by which pattern, borrowed; not touched if by none. */
+/* Says how `path`, below the folder and without "." and "..", relates to the patterns.
+ * *ret (may be NULL): the pattern that decides, borrowed; untouched if none does. */
 enum protected protect_find(const struct protect *p, const char *path, const char **ret);

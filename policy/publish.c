@@ -46,7 +46,7 @@ static int parse_port(const char *text, uint16_t *ret, struct err *e)
 	return 0;
 }
 
-/* "80", "80/tcp" */
+/* Parses "80" or "80/tcp". */
 static int parse_guest(char *text, uint16_t *ret, struct err *e)
 {
 	char *slash = strchr(text, '/');
@@ -58,7 +58,7 @@ static int parse_guest(char *text, uint16_t *ret, struct err *e)
 	return parse_port(text, ret, e);
 }
 
-/* "8080", "8000-8099", "auto" */
+/* Parses "8080", "8000-8099" or "auto". */
 static int parse_host(char *text, struct publish *p, struct err *e)
 {
 	char *dash = strchr(text, '-');
@@ -93,7 +93,7 @@ static int take_path(const char *path, struct publish *p, struct err *e)
 	return 0;
 }
 
-/* What stands before the last ':'. */
+/* Parses the part before the last ':'. */
 static int parse_front(char *front, struct publish *p, const char *word, struct err *e)
 {
 	char *host = front, *colon = strrchr(front, ':'), *address = NULL;

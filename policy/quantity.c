@@ -33,7 +33,7 @@ const char *quantity_ulimit_name(int resource)
 	return ulimit_names[resource];
 }
 
-/* Digits at *at; moves it behind them. */
+/* Reads the digits at *at and moves *at behind them. */
 static int take_digits(const char **at, uint64_t *ret, struct err *e)
 {
 	char *end;
@@ -63,7 +63,8 @@ int quantity_parse_number(const char *text, uint64_t *ret, struct err *e)
 
 int quantity_parse_bytes(const char *text, uint64_t *ret, struct err *e)
 {
-	static const char units[] = "bkmgt"; /* 1024 to the power of the place */
+	static const char units[] = "bkmgt"; /* the Nth letter, from 0, stands for 1024 to
+					      * the power of N */
 	const char *at = text;
 	uint64_t value;
 	unsigned shift = 0;
@@ -129,7 +130,7 @@ static int unit_ms(const char **at, uint64_t *ret)
 	return **at == '\0' ? 0 : -1;
 }
 
-/* Digits behind a decimal point, as thousandths; more than three are cut. */
+/* Reads digits behind a decimal point as thousandths; further digits are dropped. */
 static uint64_t take_thousandths(const char **at)
 {
 	uint64_t value = 0, place = 100;

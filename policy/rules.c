@@ -19,7 +19,7 @@ static const char *const actions[] = { "run",  "read", "write",	 "edit",  "list"
 				       "move", "remove", "mkdir", "grep", "env", "git_clone", "git_branch",
 				       "git_changes", "git_diff", "git_setup", "install_git_hooks",
 				       "microagents" };
-/* By their places there. */
+/* The bits stand for places in `actions`. */
 #define RUN_BIT	   (1u << 0)
 #define WRITE_BITS (1u << 2 | 1u << 3)
 #define ENV_BIT	   (1u << 11)
@@ -28,46 +28,46 @@ static const char *const actions[] = { "run",  "read", "write",	 "edit",  "list"
 static const char *const decisions[] = { "allow", "ask", "deny" };
 static const char *const risks[] = { "low", "medium", "high" };
 
-/* The words of a command, in order, as patterns. */
+/* The words of a command, as patterns, in order. */
 struct line {
 	struct list words;
-	size_t first_len; /* bytes of the first one, */
-	bool is_plain;	  /* which is the name of a program */
+	size_t first_len; /* bytes of the first word */
+	bool is_plain;	  /* the first word is a program's name without wildcards */
 };
 
 /* A command that is judged. */
 struct candidate {
 	const struct list *words;
-	const char *name; /* of its program */
+	const char *name; /* the program's name */
 	size_t len;
 };
 
 struct rule {
 	char *text; /* owned: as given */
-	uint32_t actions; /* bit N: number N of those above; 0: any */
-	struct line *lines; /* owned; one of them is met */
+	uint32_t actions; /* bit N: number N of `actions`; 0: any action */
+	struct line *lines; /* owned; one of them must match */
 	size_t line_count;
-	struct protect *paths; /* owned; NULL: any path, and none */
-	uint64_t larger; /* bytes; more is met */
+	struct protect *paths; /* owned; NULL: the rule does not depend on a path */
+	uint64_t larger; /* bytes; the rule is for larger writes */
 	bool has_larger;
 	enum decision decision;
 	enum risk risk;
 	char *reason; /* owned */
 };
 
-/* Numbers of rules, ascending. */
+/* Indexes of rules, ascending. */
 struct shelf {
 	uint32_t *numbers; /* owned */
 	size_t count;
 };
 
 #define SHELVES 256
-#define GENERAL SHELVES /* those that may be about any program */
+#define GENERAL SHELVES /* the shelf of rules that may be about any program */
 
 struct rules {
 	struct rule *items; /* owned */
 	size_t count;
-	struct shelf shelves[SHELVES + 1]; /* by the name of the program */
+	struct shelf shelves[SHELVES + 1]; /* by a hash of the program's name */
 };
 
 const char *risk_name(enum risk risk)
@@ -90,7 +90,7 @@ static int find_word(const struct json_at *at, const char *const *words, size_t 
 	return err_set(e, ERR_USAGE, "%s: '%.40s' is none that is known", at->place, text);
 }
 
-/* A string, or an array of strings. */
+/* Reads a string, or an array of strings. */
 static int each_string(const struct json_at *at,
 		       int (*take)(struct rule *, const struct json_at *, struct err *),
 		       struct rule *r, struct err *e)
@@ -196,7 +196,7 @@ static int take_decision(struct rule *r, const struct json_at *root, struct err 
 	r->decision = (enum decision)number;
 	if (json_member(root, "risk", &at) && find_word(&at, risks, ARRAY_LEN(risks), &number, e) < 0)
 		return -1;
-	r->risk = (enum risk)number; /* of an allowed one low, of a denied one high */
+	r->risk = (enum risk)number; /* without 'risk': low for allow, high for deny */
 	if (json_member(root, "reason", &at)) {
 		if (json_string(&at, &reason, e) < 0)
 			return -1;
@@ -208,7 +208,7 @@ static int take_decision(struct rule *r, const struct json_at *root, struct err 
 	return 0;
 }
 
-/* What is never met would be a mistake. */
+/* A rule that no action could match is probably a mistake, so it is refused. */
 static int check_sense(const struct rule *r, const struct json_at *root, struct err *e)
 {
 	if (r->line_count && (r->paths || r->has_larger))
@@ -273,7 +273,7 @@ int rules_check(const char *rule, struct err *e)
 	return result;
 }
 
-/* FNV-1a, folded. */
+/* The shelf of a name: its FNV-1a hash, folded. */
 static size_t shelf_of(const char *name, size_t len)
 {
 	uint32_t hash = 2166136261u;
@@ -312,7 +312,8 @@ struct rules *rules_new(const struct list *texts)
 	struct rules *r = mem_zeroed(1, sizeof(*r));
 	r->items = mem_zeroed(texts->count, sizeof(*r->items));
 	for (; r->count < texts->count; r->count++) {
-		(void)parse(&r->items[r->count], texts->items[r->count], NULL); /* checked */
+		/* The text has been checked. */
+		(void)parse(&r->items[r->count], texts->items[r->count], NULL);
 		put_on_shelves(r, r->count);
 	}
 	return r;
@@ -337,13 +338,13 @@ static bool is_word(const char *pattern, const char *word)
 	return like_matches(pattern, strlen(pattern), word, strlen(word));
 }
 
-/* A pattern without a slash is about a program wherever it lies. */
+/* A pattern without a slash matches a program in any folder. */
 static bool is_program(const char *pattern, const struct candidate *c)
 {
 	return is_word(pattern, strchr(pattern, '/') ? c->words->items[0] : c->name);
 }
 
-/* Of most rules this is all that is looked at. */
+/* Most rules are decided by this comparison alone. */
 static bool is_other_program(const struct line *line, const struct candidate *c)
 {
 	return line->is_plain && (line->first_len != c->len ||
@@ -379,7 +380,7 @@ static bool meets_line(const struct line *line, const struct candidate *c)
 
 /* --- judging ---------------------------------------------------------------------- */
 
-/* Absolute, without "", "." and "..". */
+/* Makes the path absolute, without "", "." and "..". */
 static char *whole_path(const char *cwd, const char *path)
 {
 	AUTO_FREE char *all = text_format("%s/%s", *path == '/' || !cwd ? "" : cwd, path);
@@ -424,12 +425,13 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 		return false;
 	if (r->paths && !has_path(r, d->path) && !has_path(r, d->other))
 		return false;
-	if (d->same && c && !r->line_count) /* that was looked at without the words */
+	/* Rules without commands are not judged a second time. */
+	if (d->same && c && !r->line_count)
 		return false;
 	return meets_words(r, c);
 }
 
-/* The last of the shelf that is met, or none that is later than `best`. */
+/* The last matching rule of the shelf, or `best` if none of them comes later. */
 static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d, uint32_t action,
 		       const struct candidate *c, size_t best)
 {
@@ -441,7 +443,8 @@ static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d
 	return best;
 }
 
-/* The strictest holds, and of equal ones the one of the highest risk. */
+/* The strictest rule decides; among equally strict rules, the one with the highest
+ * risk gives the reason. */
 static void judge_one(const struct rules *r, const struct deed *d, uint32_t action,
 		      const struct candidate *c, struct verdict *v)
 {
@@ -474,7 +477,7 @@ static void judge_command(const struct rules *r, const struct deed *d,
 	judge_one(r, d, RUN_BIT, &c, v);
 }
 
-/* On a terminal there are keys in it, which change what is typed. */
+/* Control characters typed on a terminal are keys, which can change the typed text. */
 static bool has_keys(const char *text)
 {
 	for (; *text; text++)

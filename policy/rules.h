@@ -1,11 +1,12 @@
-/* rules -- what an agent's actions are judged by before they are done.
+/* rules -- judge an agent's actions before they are done.
  *
- * A rule is a JSON object (docs/hutch-policy.md, "Rules"): what it is about, and what is
- * decided.  Of the rules that an action meets the last one decides; without one it is
- * allowed.  Of a `run` each command is judged by itself (policy/commands.h), and the
- * strictest verdict holds, with the reason of the one with the highest risk.
+ * A rule is a JSON object (docs/hutch-policy.md, "Rules"): the actions that it is
+ * about, and a decision.  Among the rules that match an action, the last one decides;
+ * without a match the action is allowed.  In a `run`, each command is judged by
+ * itself (policy/commands.h), and the strictest verdict holds, with the reason of the
+ * one with the highest risk.
  *
- * Rules advise: what a program does is not in its words. */
+ * Rules only advise: the words of a command do not tell what its program does. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,44 +17,47 @@
 struct err;
 
 #define RULES_MAX 4096
-/* A longer `run` is too much to be judged, and so is one of too many words for so many
- * rules: the product of them. */
+/* A `run` with a longer text is not judged but counts as too much, and so does one
+ * whose number of words times the number of rules exceeds the second bound. */
 #define RULES_TEXT_MAX (256u << 10)
 #define RULES_WORK_MAX (4u << 20)
 
 enum decision { DECISION_ALLOW, DECISION_ASK, DECISION_DENY };
 enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH };
 
-/* Whether the text is a rule. */
+/* Checks that the text is a valid rule. */
 int rules_check(const char *rule, struct err *e);
 
 struct rules;
 
-/* Of texts that have been checked; NULL: there are none. */
+/* Compiles texts that have been checked; NULL: there are none. */
 struct rules *rules_new(const struct list *texts);
 void rules_free(struct rules *r);
 
-/* What is to be done; what it has not is NULL or 0. */
+/* An action that is to be judged; fields that it does not have are NULL or 0. */
 struct deed {
 	const char *action;  /* "run", "write", ...: docs/actions.md */
 	const char *command; /* of a run */
-	const char *same;    /* a command that would do the same; rules about it count, too */
+	const char *same;    /* a command with the same effect; rules about it apply,
+			      * too */
 	const char *path, *other; /* of a move: from, to */
 	const char *cwd;     /* absolute: where relative paths begin */
 	uint64_t size;	     /* bytes that are written */
-	bool is_typed;	     /* the command goes to what runs, on a terminal */
-	bool reads;	     /* it tells what is in files: rules about `read` count, too */
+	bool is_typed;	     /* the command is typed to a running program, on a
+			      * terminal */
+	bool reads;	     /* it shows the content of files: rules about `read` apply,
+			      * too */
 };
 
 struct verdict {
 	enum decision decision;
 	enum risk risk;
 	const char *reason; /* borrowed from the rules; "" without a rule */
-	const char *rule;   /* its text, borrowed; NULL: none */
-	struct list about;  /* the commands that are decided so; none: all of it */
+	const char *rule;   /* the rule's text, borrowed; NULL: no rule matched */
+	struct list about;  /* the commands with this verdict; empty: the whole action */
 };
 
-/* verdict_done() is due. */
+/* Judges an action.  The caller must call verdict_done(). */
 void rules_judge(const struct rules *r, const struct deed *d, struct verdict *ret);
 void verdict_done(struct verdict *v);
 

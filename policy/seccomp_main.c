@@ -16,7 +16,7 @@
 #include "policy/seccomp_why.h"
 #include "policy/seccomp_words.h"
 
-/* hutch-seccomp -- turns a seccomp profile into the program that the kernel takes.
+/* hutch-seccomp -- compiles a seccomp profile into the program that the kernel takes.
  * See docs/seccomp.md. */
 
 #define EXIT_FAILED 125
@@ -28,10 +28,10 @@ struct options {
 	size_t cap_count;
 	bool is_c_array;
 	int (*does)(const struct options *, struct err *); /* the exit code, or -1 */
-	/* Of "why". */
+	/* For "why". */
 	bool asks, is_json, pretends, is_default;
 	const char *line;
-	char *const *call; /* a name, and numbers */
+	char *const *call; /* a name and the arguments */
 };
 
 static const char usage[] =
@@ -170,10 +170,10 @@ static int print_program(const struct bpf *b, bool is_c_array, struct err *e)
 	const struct sock_filter *insns = bpf_begin(b);
 
 	if (!is_c_array)
-		(void)fwrite(insns, sizeof(*insns), b->count, stdout); /* see fflush */
+		(void)fwrite(insns, sizeof(*insns), b->count, stdout); /* see fflush() */
 	for (size_t i = 0; is_c_array && i < b->count; i++)
 		(void)printf("{ 0x%02x, %u, %u, 0x%08x },\n", insns[i].code, insns[i].jt,
-			     insns[i].jf, insns[i].k); /* see fflush */
+			     insns[i].jf, insns[i].k); /* see fflush() */
 	if (fflush(stdout) || ferror(stdout))
 		return err_sys(e, "write the program to stdout");
 	return 0;
@@ -203,10 +203,10 @@ static int compile(const struct options *o, struct err *e)
 
 /* --- names ------------------------------------------------------------------------ */
 
-#define NAMES_MAX 1024 /* far beyond the last call that there is */
+#define NAMES_MAX 1024 /* far more than there are calls */
 
-/* Each call's name by its number, as one C string: "read\0" "write\0" ...; of a number
- * that is none, "". */
+/* Prints the calls' names in the order of their numbers, as one C string: "read\0"
+ * "write\0" ...; an unused number has "". */
 static int names(const struct options *o, struct err *e)
 {
 	size_t gap = 0;
@@ -218,8 +218,8 @@ static int names(const struct options *o, struct err *e)
 			continue;
 		}
 		for (; gap; gap--)
-			(void)printf("\"\\0\"\n"); /* see fflush */
-		(void)printf("\"%s\\0\"\n", name); /* see fflush */
+			(void)printf("\"\\0\"\n"); /* see fflush() */
+		(void)printf("\"%s\\0\"\n", name); /* see fflush() */
 	}
 	if (fflush(stdout) || ferror(stdout))
 		return err_sys(e, "write the names to stdout");
@@ -234,7 +234,7 @@ static const struct {
 #include "gen/seccomp_texts.h"
 };
 
-/* One that hutch has. */
+/* Parses one of the profiles that are part of hutch. */
 static int parse_own(const struct options *o, const char *name, struct profile *ret,
 		     struct err *e)
 {
@@ -274,7 +274,7 @@ static int ask(const struct options *o, const struct profile *p,
 	return read_arguments(o->call + 1, c.args, e) ? -1 : seccomp_why(&c, ret, e);
 }
 
-/* The exit code, or -1. */
+/* Returns the exit code, or -1. */
 static int why(const struct options *o, struct err *e)
 {
 	struct profile p = { 0 }, pretend = { 0 };
@@ -308,7 +308,8 @@ int main(int argc, char **argv)
 		rc = o.does(&o, &e);
 	if (rc >= 0)
 		return rc;
-	/* Who asks reads hutch's words; who compiles is hutch. */
+	/* Users call "why" through hutch, and see the name hutch; "compile" is called
+	 * by hutch itself. */
 	(void)fprintf(stderr, "%s: %s\n", o.asks ? "hutch" : "hutch-seccomp", e.text);
 	return EXIT_FAILED;
 }

@@ -79,14 +79,14 @@ static bool rule_holds(const struct profile_rule *rule, const uint64_t *args)
 	return true;
 }
 
-/* What decides in a profile. */
+/* The decision of a profile. */
 struct found_rule {
 	const struct profile_rule *rule; /* NULL: the default action */
 	uint32_t action;
-	bool has_others; /* with other arguments there would be others */
+	bool has_others; /* other rules are about the same call with other arguments */
 };
 
-/* The smaller as a signed number, the stricter (seccomp(2)). */
+/* The smaller the action as a signed number, the stricter (seccomp(2)). */
 static int32_t leniency(uint32_t action)
 {
 	return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
@@ -115,7 +115,7 @@ static struct found_rule find_rule(const struct call_asked *c, const struct prof
 
 /* --- the answer ------------------------------------------------------------------- */
 
-/* "answers EPERM", allocated. */
+/* Gives a text such as "answers EPERM", allocated. */
 static char *action_text(uint32_t action)
 {
 	const char *name;

@@ -1,7 +1,9 @@
-/* seccomp_why -- what the filter says of one call, and which rule: `hutch why syscall`.
+/* seccomp_why -- the filter's answer to one call, and the rule behind it: `hutch why
+ * syscall`.
  *
- * The rules are asked as compile.h writes them: the floor, then of the rules of a profile
- * whose conditions hold the strictest.  A test compares with what programs answer. */
+ * The rules are evaluated as in the program that compile.h writes: the floor first,
+ * then the strictest of the profile's rules whose conditions hold.  A test compares
+ * the answers with those of compiled programs. */
 #pragma once
 #include <stdint.h>
 
@@ -18,12 +20,13 @@ struct call_asked {
 	uint64_t args[CALL_ARGS];
 	enum arch arch;
 	const struct profile *profile;
-	const struct profile *pretend; /* on top of it (seccomp.h); NULL: none */
+	const struct profile *pretend; /* a profile on top of `profile` (seccomp.h); NULL:
+				        * none */
 	const char *line;	       /* the flag that names the profile */
 };
 
-/* -1: the name is none, or `ret` is left as it is. */
+/* -1: there is no such call, and `ret` is untouched. */
 int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e);
 
-/* What the call `nr` is called, allocated; NULL: there is none. */
+/* The name of the call `nr`, allocated; NULL: there is none. */
 char *seccomp_why_name(enum arch arch, int nr);

@@ -1,4 +1,4 @@
-/* seccomp_words -- how the parts of the filter are called, for whoever names a rule. */
+/* seccomp_words -- the names of the filter's parts, for texts that name a rule. */
 #pragma once
 
 #define SECCOMP_THE_FLOOR   "the floor"

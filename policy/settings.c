@@ -67,19 +67,20 @@ const struct setting_kind setting_kinds[] = {
 	{ NULL, NULL, SETTING_TEXT, false },
 };
 
-/* Beside those above: what is said of the file, and the objects that hold keys. */
+/* Further keys of a policy: those about the file itself, and the objects that contain
+ * keys. */
 static const char *const others[] = {
 	"$schema", "version", "about", "why", "extends", "capabilities", "limits",
 };
 
-/* One that is being read. */
+/* A file or profile that is being read. */
 struct source {
 	struct settings *into;
-	const char *name;   /* as named: what errors say */
-	const char *origin; /* of its settings */
-	const char *folder; /* NULL: of a profile */
-	const struct source *above; /* which extends this one */
-	dev_t dev; /* of a file */
+	const char *name;   /* as the user named it, for errors */
+	const char *origin; /* the origin of its settings */
+	const char *folder; /* NULL: it is a profile */
+	const struct source *above; /* the source that extends this one */
+	dev_t dev; /* of the file */
 	ino_t ino;
 };
 
@@ -104,7 +105,7 @@ static void forget(struct settings *s, const struct setting_kind *kind)
 	s->count = kept;
 }
 
-/* Of a map, the one of the same KEY. */
+/* Removes the setting of a map with the same KEY. */
 static void forget_same(struct settings *s, const struct setting_kind *kind, const char *value)
 {
 	size_t len = strcspn(value, "=") + 1;
@@ -118,7 +119,8 @@ static void forget_same(struct settings *s, const struct setting_kind *kind, con
 	}
 }
 
-/* The later one wins; what is listed adds up.  Takes `value`. */
+/* Adds a setting: a later value replaces an earlier one, but values of lists are all
+ * kept.  Takes over `value`. */
 static int add(const struct source *from, const struct setting_kind *kind, char *value,
 	       struct err *e)
 {
@@ -151,7 +153,7 @@ void settings_done(struct settings *s)
 	*s = (struct settings){ 0 };
 }
 
-/* What is no profile's name. */
+/* Whether the name is that of a file, not of a profile. */
 static bool is_file(const char *name)
 {
 	size_t len = strlen(name);
@@ -161,7 +163,7 @@ static bool is_file(const char *name)
 
 /* --- values ----------------------------------------------------------------------- */
 
-/* As the flag takes it: an absolute path stays one. */
+/* The path that the flag gets: a relative one is below the source's folder. */
 static char *host_path(const struct source *from, const char *value)
 {
 	const char *home = getenv("HOME");
@@ -173,7 +175,7 @@ static char *host_path(const struct source *from, const char *value)
 	return text_format("%s/%s", from->folder, value + (strncmp(value, "./", 2) ? 0 : 2));
 }
 
-/* The image may be a folder, too. */
+/* An image may be a folder, too ("dir:"). */
 static char *as_flag_takes_it(const struct source *from, const struct setting_kind *kind,
 			      const char *value)
 {
@@ -193,14 +195,15 @@ static int add_string(const struct source *from, const struct setting_kind *kind
 
 	if (json_string(at, &value, e) < 0)
 		return -1;
-	/* What is secret is in no policy, which others read: only its name. */
+	/* Others may read a policy file, so it has only the names of secrets, and no
+	 * values. */
 	if (!strcmp(kind->key, "secrets") && strchr(value, '='))
 		return err_set(e, ERR_USAGE, "%s: the name of a variable was expected, without "
 					     "its value", at->place);
 	return add(from, kind, as_flag_takes_it(from, kind, value), e);
 }
 
-/* The text of an object, as it stands there. */
+/* Adds the source text of an object. */
 static int add_object(const struct source *from, const struct setting_kind *kind,
 		      const struct json_at *at, struct err *e)
 {
@@ -234,7 +237,7 @@ static int add_yes(const struct source *from, const struct setting_kind *kind,
 	return add(from, kind, text_copy(value ? "true" : "false"), e);
 }
 
-/* [...], or {"replace": [...]}. */
+/* Reads [...] or {"replace": [...]}. */
 static int add_list(const struct source *from, const struct setting_kind *kind,
 		    const struct json_at *at, struct err *e)
 {
@@ -257,7 +260,7 @@ static int add_list(const struct source *from, const struct setting_kind *kind,
 	return 0;
 }
 
-/* {"KEY": "VALUE"} */
+/* Reads {"KEY": "VALUE"}. */
 static int add_map(const struct source *from, const struct setting_kind *kind,
 		   const struct json_at *at, struct err *e)
 {
@@ -285,7 +288,7 @@ static int (*const ways[])(const struct source *, const struct setting_kind *,
 
 /* --- keys ------------------------------------------------------------------------- */
 
-/* "limits.memory": a member of a member.  False: it is not there. */
+/* Finds "limits.memory", a member of a member.  False: it is absent. */
 static bool find(const struct json_at *root, const char *key, struct json_at *ret)
 {
 	const char *dot = strchr(key, '.');
@@ -300,13 +303,13 @@ static bool find(const struct json_at *root, const char *key, struct json_at *re
 	return json_member(&outer, key, ret);
 }
 
-/* Whether `inner`, in the object `outer` ("": the outermost), is a key. */
+/* Whether `inner`, in the object `outer` ("": the outermost), is a known key. */
 static bool is_key(const char *outer, const char *inner)
 {
 	AUTO_FREE char *key = text_format("%s%s%s", outer, *outer ? "." : "", inner);
 
 	if (strchr(inner, '.'))
-		return false; /* a place and no key */
+		return false; /* it would be a path of keys */
 	for (size_t i = 0; !*outer && i < ARRAY_LEN(others); i++)
 		if (!strcmp(others[i], inner))
 			return true;
@@ -348,7 +351,7 @@ static int check_version(const struct json_at *root, struct err *e)
 	return 0;
 }
 
-/* Each reason is for a key that the file has. */
+/* Checks that each entry of "why" belongs to a key that the file has. */
 static int check_words(const struct json_at *root, struct err *e)
 {
 	struct json_at about, why, item = { 0 }, meant;
@@ -509,8 +512,8 @@ int settings_read(struct settings *s, const char *name, struct err *e)
 
 /* --- what flags say --------------------------------------------------------------- */
 
-/* `env` is that of a map where there is a value, and of a list where the caller's is
- * passed on. */
+/* "env" is the key of a map for -e KEY=VALUE, and of a list for -e KEY, which passes
+ * the caller's value on. */
 static const struct setting_kind *kind_of(const char *flag, const char *value)
 {
 	for (const struct setting_kind *k = setting_kinds; k->key; k++) {

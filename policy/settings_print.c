@@ -11,7 +11,7 @@
 struct printer {
 	FILE *to; /* in memory */
 	const struct settings *settings;
-	const char *outer; /* "limits": the object that is open; "": the outermost */
+	const char *outer; /* "limits": the object that is open; "": the outermost one */
 };
 
 static bool is_said(const struct settings *s, const struct setting_kind *k)
@@ -22,7 +22,8 @@ static bool is_said(const struct settings *s, const struct setting_kind *k)
 	return false;
 }
 
-/* A member's name without the object's, which is opened where it is another one. */
+/* Prints a member's name without that of its object; opens the object if it is not
+ * open yet. */
 static void print_key(struct printer *p, const struct setting_kind *k)
 {
 	const char *dot = strchr(k->key, '.');
@@ -45,7 +46,7 @@ static void print_text(FILE *to, const char *text)
 	(void)fputs(quoted, to);
 }
 
-/* "KEY":"VALUE" of KEY=VALUE. */
+/* Prints KEY=VALUE as "KEY":"VALUE". */
 static void print_pair(FILE *to, const char *pair)
 {
 	AUTO_FREE char *key = text_copy(pair);
@@ -95,7 +96,7 @@ static void print_kind(struct printer *p, const struct setting_kind *k)
 	(void)fputs(close, p->to);
 }
 
-/* Keys of one object stand together in the table. */
+/* In the table, the keys of one object follow each other. */
 char *settings_print(const struct settings *s)
 {
 	char *text = NULL;

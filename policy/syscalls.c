@@ -10,7 +10,8 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* "read\0write\0...", by number: one string needs no relocation at the start. */
+/* The names in the order of their numbers, "read\0write\0...": one string needs no
+ * relocations at program start. */
 static const char names[] =
 #include "gen/syscalls.h"
 	;
@@ -19,7 +20,7 @@ static const char names[] =
 static const struct argument {
 	int nr;
 	uint8_t index;
-	bool bits; /* has any bit of `value`, rather than is it */
+	bool bits; /* compare: any bit of `value` is set, instead of equality */
 	uint32_t value;
 	char name[20];
 } arguments[] = {
@@ -67,7 +68,7 @@ struct syscall_kind syscall_of(const struct seccomp_data *data)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(arguments); i++) {
 		const struct argument *a = &arguments[i];
-		/* As the kernel and the filter read it: the low word. */
+		/* The kernel and the filter read only the low word. */
 		const uint32_t value = (uint32_t)data->args[a->index];
 
 		if (a->nr == data->nr && (a->bits ? value & a->value : value == a->value))

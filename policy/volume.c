@@ -43,14 +43,14 @@ struct mode {
 	bool is_writable, is_cow;
 };
 
-/* Cuts a final ":ro", ":rw" or ":cow" off `word`.  A last part with a slash is one of a
- * path. */
+/* Cuts a final ":ro", ":rw" or ":cow" off `word`.  A last part with a slash belongs
+ * to a path. */
 static int take_mode(char *word, struct mode *m, struct err *e)
 {
 	*m = (struct mode){ .is_writable = true };
 	char *colon = strrchr(word, ':');
 
-	/* "/etc:" lacks a target, not a mode. */
+	/* "/etc:" has no target, but its ':' is not that of a mode. */
 	if (!colon || (!colon[1] && colon == strchr(word, ':')))
 		return 0;
 	if (!strcmp(colon, ":ro"))

@@ -14,7 +14,7 @@ int volume_parse_toolchain(struct policy *p, const char *word, struct err *e);
 /* DST[:size=N[k|m|g]] */
 int volume_parse_tmpfs(struct policy *p, const char *word, struct err *e);
 
-/* The word for one that was parsed, with `source` as its source; allocated. */
+/* The text that describes a parsed volume, with `source` as its source; allocated. */
 char *volume_word(const struct volume *v, const char *source);
 
 /* Makes an absolute path of a sandbox canonical as text: one slash at a time,
