@@ -11,7 +11,7 @@
 #include "lib/inlet.h"
 #include "sandbox/cli/client.h"
 
-/* Of a keeper's two lines together: a name, or an error. */
+/* The room for both lines of a keeper's answer: the hello, and a name or an error. */
 #define SAID_MAX (16u << 10)
 
 enum { ASK_HELLO = 1, ASK_TAKE };
@@ -25,7 +25,8 @@ int asking_begin(struct hutch *h, int *keeper, struct hutch_error *e)
 	const int len =
 		snprintf(text, sizeof(text), form, ASK_HELLO, CLIENT_PROTOCOL, ASK_TAKE);
 
-	/* It fits into an empty socket; one that is full already belongs to no keeper. */
+	/* The text fits into an empty socket buffer; a socket whose buffer is full
+	 * belongs to no keeper. */
 	if (*keeper < 0 || pass_send(*keeper, text, (size_t)len, NULL, 0) != len)
 		return 0;
 	h->in.bytes = malloc(SAID_MAX);
@@ -48,7 +49,7 @@ static int broken(const struct hutch *h, const char *how, struct hutch_error *e)
 		     h->name, how);
 }
 
-/* Descriptors come beside the first byte of a line.  1: something came. */
+/* Descriptors come beside the first byte of a line.  1: bytes came. */
 static int receive(struct hutch *h, struct hutch_error *e)
 {
 	struct inlet *in = &h->in;
@@ -73,7 +74,7 @@ static int receive(struct hutch *h, struct hutch_error *e)
 	return fault_sys(e, "read from the keeper of pool '%s'", h->name);
 }
 
-/* The sandbox's name, and the connection to it. */
+/* Takes the sandbox's name and the connection to it. */
 static int take_answer(struct hutch *h, struct reply line, struct hutch_error *e)
 {
 	if (h->handed == PASS_LOST)
@@ -86,7 +87,8 @@ static int take_answer(struct hutch *h, struct reply line, struct hutch_error *e
 	return 1;
 }
 
-/* A keeper that lives says hello in time; a sandbox may have to be made. */
+/* A live keeper answers hello in time, so the timer ends there; the sandbox may still
+ * have to be made. */
 static int take_line(struct hutch *h, const char *text, size_t len, struct hutch_error *e)
 {
 	struct reply line;

@@ -112,7 +112,7 @@ void call_fail(struct hutch *h, long long id, const struct hutch_error *why)
 	call_settle(h, p);
 }
 
-/* They are told in the order in which they were made. */
+/* The calls are failed in the order in which they were made. */
 void call_fail_all(struct hutch *h, const struct hutch_error *why)
 {
 	struct packet *next, *p = h->calls, *order = NULL;
@@ -138,7 +138,7 @@ void queue_show(struct hutch *h)
 
 	if (h->ready < 0 || is_shown == h->is_shown)
 		return;
-	/* Neither blocks: it is 0 or 1. */
+	/* Neither call blocks, since the counter is 0 or 1. */
 	h->is_shown = is_shown;
 	(void)!(is_shown ? write(h->ready, &one, sizeof(one)) :
 			   read(h->ready, &one, sizeof(one)));
@@ -156,7 +156,7 @@ static struct packet *pop(struct hutch *h)
 	return p;
 }
 
-/* The oldest of what is no answer, nor about the handle. */
+/* Drops the oldest message that is no answer and does not concern the handle itself. */
 static bool drop_oldest(struct hutch *h)
 {
 	struct packet **at = &h->queue, *before = NULL;
@@ -208,7 +208,7 @@ void wake_one(const struct waiter *w)
 {
 	const uint64_t one = 1;
 
-	(void)!write(w->wake, &one, sizeof(one)); /* a full counter wakes it as well */
+	(void)!write(w->wake, &one, sizeof(one)); /* a full counter wakes, too */
 }
 
 void wake_for(struct hutch *h, const struct packet *call)

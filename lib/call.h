@@ -1,4 +1,4 @@
-/* call -- requests that are under way, and the messages that are waiting to be taken. */
+/* call -- requests under way, and the messages that are waiting to be taken. */
 #pragma once
 #include "lib/outlet.h"
 #include "sandbox/cli/reply.h"
@@ -20,25 +20,26 @@ struct packet *call_begin(struct hutch *h, const struct request *r, void *tag,
 /* The packet of a call; NULL: there is none. */
 struct packet *call_find(struct hutch *h, long long id);
 
-/* It will not be answered, for this reason. */
+/* Ends the call with an error, since it will not be answered. */
 void call_fail(struct hutch *h, long long id, const struct hutch_error *why);
 void call_fail_all(struct hutch *h, const struct hutch_error *why);
 
-/* It is answered: the packet has all that it will have. */
+/* Marks the call as answered: its packet is complete. */
 void call_settle(struct hutch *h, struct packet *p);
 
-/* Takes it out of the list: it is the caller's. */
+/* Takes the packet out of the list; the caller owns it then. */
 void call_take(struct hutch *h, struct packet *p);
 
-/* Nobody waits for it any more: its answer is dropped, when it comes. */
+/* The waiting thread gives up: the answer is dropped when it comes. */
 void call_forget(struct hutch *h, struct packet *p);
 
-/* A message for hutch_next(), which takes the first one out; NULL: none. */
+/* Adds a message for hutch_next(); queue_take() removes the first one; NULL: there is
+ * none. */
 void queue_put(struct hutch *h, struct packet *p);
 struct packet *queue_take(struct hutch *h);
-/* Lets those who poll see whether there is one. */
+/* Updates the descriptor that shows event loops whether there is a message. */
 void queue_show(struct hutch *h);
 
-/* Who waits for that goes on. */
+/* Wakes the threads that wait for this call. */
 void wake_for(struct hutch *h, const struct packet *call);
 void wake_one(const struct waiter *w);

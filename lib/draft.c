@@ -15,7 +15,7 @@ void draft_done(struct draft *d)
 	*d = (struct draft){ 0 };
 }
 
-/* Where `len` more bytes go; NULL where there is no room to be had. */
+/* Gives the place for `len` more bytes; NULL without memory. */
 static char *grow(struct draft *d, size_t len)
 {
 	if (d->is_short)

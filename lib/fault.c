@@ -37,7 +37,7 @@ const char *hutch_kind_name(int kind)
 								    HUTCH_INTERNAL];
 }
 
-/* Not in the middle of a character. */
+/* Cuts the text before a character that is not whole. */
 static void end_whole(char *text, size_t len)
 {
 	while (len && !utf8_is_valid((const uint8_t *)text, len, false))
@@ -135,7 +135,7 @@ int fault_sys(struct hutch_error *e, const char *fmt, ...)
 
 /* --- what others said ------------------------------------------------------ */
 
-/* A string of JSON; false: it is none. */
+/* Reads a string of JSON; false: it is none. */
 static bool read_text(struct reply value, char *to, size_t size)
 {
 	size_t at = 1, len = 0, n;
@@ -152,7 +152,7 @@ static bool read_text(struct reply value, char *to, size_t size)
 	return true;
 }
 
-/* The words of the launcher for its own are these, but "usage". */
+/* The launcher has the same names for its own errors, except "usage". */
 static enum hutch_kind kind_named(struct reply word)
 {
 	for (size_t i = 1; i < ARRAY_LEN(names); i++)
@@ -194,7 +194,7 @@ static int answer(struct hutch_error *e, const char *what, const char *name,
 	int64_t code = 0;
 
 	if (reply_integer(reply_get(error, "code"), &code) && code != -32000)
-		kind = HUTCH_INVALID; /* it took it for no request of its own */
+		kind = HUTCH_INVALID; /* the supervisor refused the request as invalid */
 	if (!read_text(reply_get(error, "message"), message, sizeof(message)))
 		(void)snprintf(message, sizeof(message), "an error without words");
 	(void)fault(e, kind, "%s '%s': %s", what, name, message);

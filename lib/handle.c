@@ -27,8 +27,8 @@ const char *hutch_version(void)
 
 /* --- whose it is ----------------------------------------------------------- */
 
-/* A page that is zero in a child of fork(2): no counter that a host could get wrong, no
- * pid that could come again in another namespace. */
+/* A page that the kernel clears in a child of fork(2).  A counter kept by the host
+ * program could be wrong, and a pid may occur again in another namespace. */
 static char *new_mark(void)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -37,7 +37,7 @@ static char *new_mark(void)
 
 	if (mark == MAP_FAILED)
 		return NULL;
-	if (madvise(mark, size, MADV_WIPEONFORK) == 0) { /* since 4.14 */
+	if (madvise(mark, size, MADV_WIPEONFORK) == 0) { /* since Linux 4.14 */
 		mark[0] = 1;
 		return mark;
 	}
@@ -49,7 +49,8 @@ static char *new_mark(void)
 
 int handle_enter(struct hutch *h, struct hutch_error *e)
 {
-	/* Before the lock, which another thread may have held in the parent. */
+	/* This is checked before the lock, which another thread of the parent may
+	 * have held. */
 	if (!h->mine[0]) {
 		(void)fault(e, HUTCH_FORKED,
 			    "the handle of sandbox '%s' belongs to the process that "
@@ -57,7 +58,7 @@ int handle_enter(struct hutch *h, struct hutch_error *e)
 			    h->name);
 		return fault_remedy(e, "open one here with hutch_attach()");
 	}
-	(void)pthread_mutex_lock(&h->lock); /* it cannot fail: it is of the plain kind */
+	(void)pthread_mutex_lock(&h->lock); /* a plain mutex cannot fail */
 	return 0;
 }
 
@@ -85,19 +86,21 @@ void handle_rewatch(struct hutch *h, int fd, bool writes)
 {
 	struct epoll_event event = { .events = EPOLLIN | (writes ? EPOLLOUT : 0u) };
 
-	/* It is there: nothing is allocated, so nothing fails. */
+	/* A change of a watched descriptor allocates nothing, so it cannot fail. */
 	(void)epoll_ctl(h->io, EPOLL_CTL_MOD, fd, &event);
 }
 
 void handle_drop(struct hutch *h, int *fd)
 {
-	/* A child that was forked may hold it open, and then it stays in the set. */
+	/* A forked child may hold it open; without this call it would then stay in
+	 * the set. */
 	if (*fd >= 0)
 		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, *fd, NULL);
 	own_close(fd);
 }
 
-/* Made when it is asked for: who has no event loop needs two descriptors less. */
+/* Makes `loop` on demand, since a program without an event loop needs two descriptors
+ * less. */
 static int make_loop(struct hutch *h, struct hutch_error *e)
 {
 	AUTO_CLOSE int loop = epoll_create1(EPOLL_CLOEXEC);
@@ -109,7 +112,8 @@ static int make_loop(struct hutch *h, struct hutch_error *e)
 	h->loop = fd_take(&loop);
 	h->ready = fd_take(&ready);
 	queue_show(h);
-	outlet_flush(h); /* who only polls makes no call with which the hello would go */
+	outlet_flush(h); /* a thread that only polls makes no call that would send the
+			  * hello */
 	return 0;
 }
 
@@ -131,7 +135,7 @@ int handle_lost(const struct hutch *h, struct hutch_error *e)
 	return fault_remedy(e, "close some descriptors, or raise the limit (ulimit -n)");
 }
 
-/* Each character of a name may be written in six. */
+/* JSON may write each character of a name in six. */
 #define NAME_WRITTEN_MAX (6 * REGISTRY_NAME_MAX + 2)
 
 bool handle_rename(struct hutch *h, struct reply name)
@@ -144,7 +148,7 @@ bool handle_rename(struct hutch *h, struct reply name)
 	(void)json_decode_all(name.text, name.len, &at, text);
 	if (!registry_is_name(text))
 		return false;
-	memcpy(h->name, text, strlen(text) + 1); /* it was checked */
+	memcpy(h->name, text, strlen(text) + 1); /* the caller has checked the name */
 	return true;
 }
 
@@ -218,7 +222,8 @@ void hutch_close(struct hutch *h)
 {
 	if (!h)
 		return;
-	/* In a child: the helper is the parent's, and the lock may be anybody's. */
+	/* In a child, the helper is the parent's, and any thread may have held the
+	 * lock. */
 	if (h->mine && !h->mine[0]) {
 		helper_leave(&h->helper);
 	} else {
@@ -239,13 +244,13 @@ static int fill(struct hutch *h, const struct hutch_how *how, struct hutch_error
 	h->io = epoll_create1(EPOLL_CLOEXEC);
 	if (!h->mine || h->io < 0)
 		return fault_sys(e, "make a handle for sandbox '%s'", h->name);
-	/* Above all that the helper's own are put at. */
+	/* The copy is above all descriptors that the helper gets. */
 	if (how->notes > 0 && (h->notes = fcntl(how->notes, F_DUPFD_CLOEXEC, 10)) < 0)
 		return fault_sys(e, "copy descriptor %d, which notes go to", how->notes);
 	return 0;
 }
 
-/* A struct of a version that had fewer members. */
+/* Copies a struct of an older version, which has fewer members. */
 static struct hutch_how whole(const struct hutch_how *how)
 {
 	struct hutch_how all = { 0 };
@@ -267,7 +272,7 @@ struct hutch *handle_new(const char *name, const struct hutch_how *how,
 		(void)fault_memory(e);
 		return NULL;
 	}
-	memcpy(h->name, name, strlen(name) + 1); /* it was checked */
+	memcpy(h->name, name, strlen(name) + 1); /* the caller has checked the name */
 	h->socket = h->timer = h->io = h->loop = h->ready = h->notes = h->handed = -1;
 	h->last_id = HELLO;
 	helper_init(&h->helper);

@@ -1,4 +1,4 @@
-/* handle -- what one struct hutch is made of, for all that is in lib/.
+/* handle -- the inside of a struct hutch, for all files of lib/.
  *
  * Theory of operation.
  *
@@ -6,21 +6,22 @@
  *	CREATING	`hutch create` to end		FINDING, or GREETING
  *	ASKING		the answer of a pool's keeper	GREETING
  *	TAKING		`hutch pool take` to end	GREETING
- *	FINDING		`hutch connect` to end		OPEN: that one has greeted
+ *	FINDING		`hutch connect` to end		OPEN: `hutch connect` has greeted
  *	GREETING	the answer to hello		OPEN
  *	OPEN		the connection to end		OVER
- *	OVER		nobody
+ *	OVER		nothing
  *
- * Whatever fails on the way leads to OVER, with the reason in `why`.
+ * Every failure leads to OVER, with the reason in `why`.
  *
- * All that is waited for is in the epoll set `io`: the helper's pidfd, then the socket,
- * and a timer for the greeting of a supervisor or a keeper.  Threads that wait poll that,
- * and a descriptor each of their own, without the lock; whoever gets it first reads what
- * is there, and wakes those whose answers were in it (turn.h).  `loop`, which an event
- * loop polls, is `io` and `ready`, which can be read as long as something is in the queue.
+ * The epoll set `io` has every descriptor that the handle waits for: the helper's
+ * pidfd, then the socket, and a timer for the greeting of a supervisor or a keeper.
+ * Waiting threads poll `io` and a descriptor of their own, without the lock.  The
+ * first thread that gets the lock reads what has come, and wakes the threads whose
+ * answers were in it (turn.h).  `loop`, which an event loop polls, contains `io` and
+ * `ready`; `ready` is readable as long as the queue has a message.
  *
- * An answer's packet is made with its call, so that the end of the connection can be told
- * where no memory is left. */
+ * The packet for an answer is allocated with the call, so that the end of the
+ * connection can be reported even when memory has run out. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,16 +38,16 @@ struct reply;
 
 enum stage { CREATING, TAKING, FINDING, ASKING, GREETING, OPEN, OVER };
 
-/* A message, and the line that it points into. */
+/* A message, and the line from which it borrows its texts. */
 struct packet {
-	struct hutch_message m; /* first: it is what the caller has */
+	struct hutch_message m; /* first, since the caller gets a pointer to it */
 	struct packet *next;
 	char *line; /* owned */
-	char *data; /* owned: what was base64 */
+	char *data; /* owned: decoded base64 */
 	size_t size;
-	bool is_done;	    /* of an answer: it is here, or will never be */
-	bool is_waited;	    /* of a call: by a thread, which frees it */
-	bool is_forgotten;  /* of a call: nobody wants its answer any more */
+	bool is_done;	    /* of an answer: it has come, or will never come */
+	bool is_waited;	    /* of a call: a thread waits for it, and frees it */
+	bool is_forgotten;  /* of a call: its answer is to be dropped */
 	bool wants_end;	    /* of a call that starts a process for hutch_run() */
 	char method[24];    /* of a call */
 };
@@ -59,7 +60,7 @@ struct waiter {
 	int wake;		   /* owned: an eventfd */
 };
 
-/* What is to be sent. */
+/* A request that is to be sent. */
 struct chunk {
 	struct chunk *next;
 	long long id; /* of the call */
@@ -72,61 +73,66 @@ struct chunk {
 struct inlet {
 	char *bytes; /* owned */
 	size_t start, end, room;
-	size_t searched; /* from start: no newline up to here */
+	size_t searched; /* offset from `start`: no newline is before it */
 };
 
 struct hutch {
-	char *mine;	      /* a page; "": in a child (madvise(2), MADV_WIPEONFORK) */
-	pthread_mutex_t lock; /* of all that follows */
+	char *mine;	      /* a page that is "" in a child of fork(2) (madvise(2),
+			       * MADV_WIPEONFORK) */
+	pthread_mutex_t lock; /* for all members below */
 	char name[REGISTRY_NAME_MAX + 1];
 	char *program; /* owned */
 	int notes;     /* owned, or -1 */
 	enum stage stage;
-	struct hutch_error why; /* OVER: how that came */
+	struct hutch_error why; /* in the stage OVER: the reason */
 
 	struct helper helper;
 	int socket, timer, io, loop, ready; /* owned; -1: none */
-	int handed;	  /* owned: what a keeper has sent; -1: nothing */
-	bool is_greeted;  /* hello was sent, or tried to: the timer runs */
-	bool is_shown;	  /* `ready` can be read */
-	bool has_backlog; /* lines are here that there was no memory for */
+	int handed;	  /* owned: the connection that a keeper has sent; -1: none */
+	bool is_greeted;  /* a hello was sent, or its sending was tried: the timer runs */
+	bool is_shown;	  /* `ready` is readable */
+	bool has_backlog; /* lines have come for which there was no memory */
 	bool is_handed;	  /* hutch_act_stream() has the socket */
 
 	int64_t last_id;
 	struct chunk *out; /* owned; the first one to be sent first */
-	bool awaits_room;  /* in the socket, for that */
+	bool awaits_room;  /* `io` watches for room in the socket */
 	struct inlet in;
 
-	struct packet *calls; /* owned: under way, or not yet waited for */
+	struct packet *calls; /* owned: under way, or not yet taken by a waiter */
 	struct packet *queue, *last; /* owned */
-	size_t queued;		     /* bytes of it */
+	size_t queued;		     /* bytes in the queue */
 	uint64_t missed;
-	struct packet *end, *opened; /* owned: made with the handle, to be there */
+	struct packet *end, *opened; /* owned: the last and the first message, made with
+				      * the handle so that they need no memory later */
 	struct waiter *waiters;	     /* on their threads' stacks */
 };
 
-/* Takes the lock; -1 in a child.  handle_leave() lets go of it, and returns `rc`. */
+/* handle_enter() takes the lock; -1 in a child.  handle_leave() releases it, and
+ * returns `rc`. */
 int handle_enter(struct hutch *h, struct hutch_error *e);
 int handle_leave(struct hutch *h, int rc);
 
-/* Watches a descriptor in `io`, for EPOLLIN, or EPOLLOUT too; and no longer, closing
- * it. */
+/* handle_watch() adds a descriptor to `io`, for EPOLLIN; handle_rewatch() adds or
+ * removes EPOLLOUT; handle_drop() removes the descriptor and closes it. */
 int handle_watch(struct hutch *h, int fd, struct hutch_error *e);
 void handle_rewatch(struct hutch *h, int fd, bool writes);
 void handle_drop(struct hutch *h, int *fd);
 
-/* One that waits for nothing yet; closed with hutch_close(). */
+/* Makes a handle that waits for nothing yet; it is closed with hutch_close(). */
 struct hutch *handle_new(const char *name, const struct hutch_how *how,
 			 struct hutch_error *e);
 
-/* What was handed over is lost (pass.h), and has ended with that; -1. */
+/* Reports that the kernel dropped a connection which was handed over, and has closed
+ * it thereby (pass.h).  Returns -1. */
 int handle_lost(const struct hutch *h, struct hutch_error *e);
 
-/* It is called that from now on; false: it is no name. */
+/* Gives the handle a new name; false: the name is not valid. */
 bool handle_rename(struct hutch *h, struct reply name);
 
-/* It is open: whoever waits is told. */
+/* The handle is open now: tells all waiting threads. */
 void handle_open(struct hutch *h);
 
-/* It is over.  With the reason in h->why: every call ends with that, and all is told. */
+/* The handle has ended, with the reason in h->why: ends every call with that error,
+ * and tells all waiting threads. */
 void handle_end(struct hutch *h);

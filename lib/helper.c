@@ -25,8 +25,8 @@ void helper_init(struct helper *x)
 
 /* --- start ----------------------------------------------------------------- */
 
-/* dup2(2) of a descriptor onto itself would leave it close-on-exec, but posix_spawn(3)
- * sees to that. */
+/* dup2(2) of a descriptor onto itself would leave it close-on-exec; posix_spawn(3)
+ * clears the flag. */
 static int plan_descriptors(posix_spawn_file_actions_t *a, const struct helper_plan *plan,
 			    int theirs)
 {
@@ -56,7 +56,7 @@ static int plan_signals(posix_spawnattr_t *attr)
 							   POSIX_SPAWN_SETSIGDEF);
 }
 
-/* An error number, as posix_spawn(3) has it. */
+/* Returns an error number, as posix_spawn(3) does. */
 static int spawn(pid_t *ret, const struct helper_plan *plan, int theirs)
 {
 	posix_spawn_file_actions_t actions;
@@ -81,8 +81,8 @@ static int spawn(pid_t *ret, const struct helper_plan *plan, int theirs)
 	return rc;
 }
 
-/* Both ends above all that the child will have other descriptors at: what is to be moved
- * must not be overwritten before. */
+/* Makes both ends with numbers above those that the child will use, so that no end is
+ * overwritten before it is moved. */
 static int make_ends(int ends[2], struct hutch_error *e)
 {
 	int low[2];
@@ -121,8 +121,9 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 		return not_found(plan, e);
 	x->pid = pid;
 	x->says = fd_take(&ours);
-	/* Its number is its own until somebody waits for it.  Where the host does that,
-	 * or ignores SIGCHLD, it may be gone: that can be read from this one at once. */
+	/* The pid stays reserved until the child is reaped.  If the host program has
+	 * done that, or ignores SIGCHLD, the pid may be gone: an eventfd that is
+	 * readable at once then stands for the end. */
 	x->ended = sys_pidfd_open(pid, 0);
 	if (x->ended < 0 && errno == ESRCH)
 		x->ended = eventfd(1, EFD_CLOEXEC);
@@ -136,8 +137,8 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 
 /* --- end ------------------------------------------------------------------- */
 
-/* By its pidfd: where the host has waited for it, its number may be that of another child
- * by now.  An eventfd in its place is no process (EINVAL). */
+/* Waits by the pidfd: if the host program has reaped the child, the pid may be that
+ * of another child by now.  An eventfd in place of the pidfd gives EINVAL. */
 static int wait_by(const struct helper *x, siginfo_t *ret)
 {
 	return x->ended >= 0 ? waitid(P_PIDFD, (id_t)x->ended, ret, WEXITED) :
@@ -205,8 +206,7 @@ static bool is_our_child(pid_t pid)
 
 void helper_kill(struct helper *x)
 {
-	/* By its pidfd; where there is none, by its number if that is our child's
-	 * still. */
+	/* The signal goes by pidfd; without one, by pid if that is still our child. */
 	if (x->ended >= 0)
 		(void)syscall(SYS_pidfd_send_signal, x->ended, SIGKILL, NULL, 0);
 	else if (is_our_child(x->pid))

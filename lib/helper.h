@@ -1,9 +1,9 @@
-/* helper -- a `hutch` that runs for the library.
+/* helper -- a `hutch` process that runs for the library.
  *
- * It is a child, and waited for by its own pidfd alone: nothing is assumed about SIGCHLD,
- * and a host that takes all children (waitpid(2) with -1, or SIGCHLD ignored) only takes
- * its exit status, which what it said is worth more than.  It begins with no signal
- * blocked or ignored, as from a shell. */
+ * It is a child process, and waited for by its pidfd alone.  Nothing is assumed about
+ * SIGCHLD: a host program that reaps all children (waitpid(2) with -1, or SIGCHLD
+ * ignored) only takes the exit status, and the helper's output counts more than that.
+ * The helper begins with no signal blocked or ignored, as if started by a shell. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -14,10 +14,10 @@ struct err;
 
 struct helper {
 	pid_t pid; /* 0: none */
-	int status; /* of one that has ended: its exit code, or 128 and its signal; -1:
-		     * somebody else has it */
-	int ended; /* owned: a pidfd, which can be read when it has ended */
-	int says;  /* owned: a socket */
+	int status; /* after its end: its exit code, or 128 + its signal; -1: the host
+		     * program has taken the status */
+	int ended; /* owned: a pidfd, readable when the helper has ended */
+	int says;  /* owned: a socket with its output */
 };
 
 void helper_init(struct helper *x);
@@ -25,18 +25,17 @@ void helper_init(struct helper *x);
 struct helper_plan {
 	const char *program;
 	char *const *argv; /* from argv[0] on */
-	int says_as;	   /* which of its descriptors is the other end of `says` */
-	int notes;	   /* its stderr, where that is none; -1: nowhere */
+	int says_as;	   /* the helper's descriptor for the other end of `says` */
+	int notes;	   /* its stderr, unless `says_as` is that; -1: /dev/null */
 };
 
 int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_error *e);
 
-/* To be called when it has ended, or to wait for that.  What it said, up to `size` - 1
- * bytes and a NUL; the descriptor that came with it in *ret_fd, as pass_receive() has
- * it. */
+/* Waits for the helper's end.  Gives its output, up to `size` - 1 bytes and a NUL, and
+ * the descriptor that came with the output in *ret_fd, as pass_receive() has it. */
 size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd);
 
-/* Kills it if it runs.  Not in a child of ours, whose helper it is not:
- * helper_leave(). */
+/* helper_kill() kills the helper if it runs.  In a child of ours the helper belongs
+ * to the parent: use helper_leave() there. */
 void helper_kill(struct helper *x);
 void helper_leave(struct helper *x);

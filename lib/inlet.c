@@ -14,9 +14,9 @@
 #include "sandbox/cli/client.h"
 
 #define STEP	 (64u << 10)
-#define KEPT_MAX (1u << 20) /* of an empty buffer, for the next line */
+#define KEPT_MAX (1u << 20) /* an empty buffer larger than this is freed */
 
-/* The members of a line that count, and those of a notification's params. */
+/* The members of a line that are used, and those of a notification's params. */
 enum part { ID, ERROR, RESULT, METHOD, PARAMS, PART_COUNT };
 static const char *const part_names[PART_COUNT] = { "id", "error", "result", "method",
 						    "params" };
@@ -56,7 +56,7 @@ static int closed(struct hutch *h)
 
 /* --- what a line says ------------------------------------------------------ */
 
-/* The members of those names, in one pass; false: one stands twice. */
+/* Finds the members of these names in one pass; false: a name occurs twice. */
 static bool split(struct reply object, const char *const *names, size_t count,
 		  struct reply *ret)
 {
@@ -74,8 +74,8 @@ static bool split(struct reply object, const char *const *names, size_t count,
 	return true;
 }
 
-/* Keeps the line with the packet, which then shows that piece of it; a NUL goes behind
- * the piece, where something of the line's own frame stands. */
+/* Gives the line to the packet, whose text is `piece` of it.  A NUL replaces the byte
+ * behind the piece, which belongs to the line's syntax. */
 static int keep_line(struct packet *p, struct reply line, struct reply piece)
 {
 	p->line = malloc(line.len + 1);
@@ -90,7 +90,7 @@ static int keep_line(struct packet *p, struct reply line, struct reply piece)
 	return 0;
 }
 
-/* A string's bytes, in memory of the packet's. */
+/* Decodes a string into memory of the packet's. */
 static int keep_text(struct packet *p, struct reply value)
 {
 	size_t at = 1;
@@ -107,14 +107,14 @@ static int keep_text(struct packet *p, struct reply value)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* What will end is known before it does. */
+/* Notes the process that hutch_run() has started, so that its end is recognised. */
 static void note_process(struct packet *p)
 {
 	const struct reply result = { p->m.json, p->m.json_len };
 
 	if (p->wants_end && p->m.error.kind == HUTCH_OK)
 		(void)reply_integer(reply_get(result, "process"),
-				    &p->m.process); /* else: 0 */
+				    &p->m.process); /* absent: 0 */
 }
 
 static int take_answer(struct hutch *h, struct packet *p, struct reply line,
@@ -134,7 +134,7 @@ static int wrong_version(struct hutch *h, struct reply hello)
 	const struct reply version = reply_get(hello, "version");
 	const bool is_known = reply_type(version) == REPLY_STRING && version.len < 40;
 
-	/* With its quotes. */
+	/* The version with its quotes. */
 	(void)fault(&h->why, HUTCH_UNSUPPORTED,
 		    "sandbox '%s' was created by hutch %.*s, whose "
 		    "control protocol is not version %d",
@@ -183,14 +183,16 @@ static int read_output(struct packet *p, const struct reply y[PARAM_COUNT])
 		return 0;
 	if (keep_text(p, y[CODED]) < 0)
 		return -1;
-	/* In its place: four characters are read before three bytes are written. */
+	/* Decodes in place: each three bytes are written after their four characters
+	 * were read. */
 	if (!base64_decode(p->data, p->m.data_len, (uint8_t *)p->data, &p->m.data_len))
-		p->m.data_len = 0; /* there is no telling what it was */
+		p->m.data_len = 0; /* the data is invalid */
 	p->data[p->m.data_len] = '\0';
 	return 0;
 }
 
-/* The end of a process that hutch_run() waits for is for that one alone. */
+/* Gives the end of a process to the hutch_run() that waits for it, and to no other
+ * thread. */
 static bool give_end(struct hutch *h, struct packet *p)
 {
 	if (!p->m.process)
@@ -214,7 +216,7 @@ static int take_notification(struct hutch *h, struct reply line,
 	struct reply y[PARAM_COUNT];
 
 	if (!is_output && !is_event && !reply_is(x[METHOD], "log"))
-		return 0; /* of a version to come */
+		return 0; /* a notification of a later version */
 	if (reply_type(x[PARAMS]) != REPLY_OBJECT)
 		return broken(h, "a notification without params");
 	if (!split(x[PARAMS], param_names, PARAM_COUNT, y))
@@ -225,7 +227,7 @@ static int take_notification(struct hutch *h, struct reply line,
 		packet_free(p);
 		return -1;
 	}
-	(void)reply_integer(y[PROCESS], &p->m.process); /* else: 0 */
+	(void)reply_integer(y[PROCESS], &p->m.process); /* absent: 0 */
 	if (!is_event || !reply_is(y[EVENT], "exited") || !give_end(h, p))
 		queue_put(h, p);
 	return 0;
@@ -248,7 +250,8 @@ static int take_line(struct hutch *h, const char *text, size_t len)
 		return take_notification(h, line, x);
 	if (!x[ERROR].text == !x[RESULT].text)
 		return broken(h, "an answer with no result, or an error as well");
-	/* One connection too many; or what we sent was not understood, which ends it. */
+	/* An error without an id ends the connection: there are too many connections,
+	 * or the supervisor did not understand a request. */
 	if (reply_type(x[ID]) == REPLY_NULL && x[ERROR].text) {
 		(void)fault_answer(&h->why, h->name, x[ERROR]);
 		return over(h);
@@ -284,7 +287,7 @@ static int take_lines(struct hutch *h)
 	return 0;
 }
 
-/* Where at least STEP bytes can go. */
+/* Makes room for at least STEP bytes. */
 static int make_room(struct hutch *h)
 {
 	struct inlet *in = &h->in;
@@ -308,7 +311,8 @@ static int make_room(struct hutch *h)
 	return 0;
 }
 
-/* No more than makes a line too long: whoever writes quickly enough would fill the room. */
+/* Receives at most as many bytes as make the line too long, so that a fast writer
+ * cannot make the buffer grow without a bound. */
 static int receive(struct hutch *h)
 {
 	struct inlet *in = &h->in;
@@ -352,7 +356,8 @@ int inlet_read(struct hutch *h, struct hutch_error *e)
 {
 	const int got = read_on(h);
 
-	/* What is here already is told by nothing in the kernel. */
+	/* The kernel does not report lines that have been read already, so `ready`
+	 * must. */
 	h->has_backlog = got < 0;
 	queue_show(h);
 	return got < 0 ? fault_memory(e) : got;

@@ -1,16 +1,17 @@
-/* inlet -- what comes from the supervisor, line by line, to whom it is for.
+/* inlet -- reads the supervisor's lines, and gives each to the call or queue that it
+ * is for.
  *
- * The supervisor is our own, but another hutch may be installed by now, and what it tells
- * of the inside was written there: a line is bounded, and read as JSON that must be
- * well-formed; what is not of the protocol ends the handle. */
+ * The supervisor is trusted, but may be of another version, and the data that it
+ * passes on comes from inside.  So each line is bounded and must be well-formed JSON,
+ * and a line that does not follow the protocol ends the handle. */
 #pragma once
 #include <stdbool.h>
 
 struct hutch;
 struct hutch_error;
 
-/* Reads once, and hands out all lines that are whole.  1: something came; 0: nothing was
- * there, or it is over; -1: no memory, and what came can be handed out later. */
+/* Reads once, and handles all complete lines.  1: bytes came; 0: none came, or the
+ * handle has ended; -1: no memory; the lines can be handled later. */
 int inlet_read(struct hutch *h, struct hutch_error *e);
 
 void inlet_done(struct hutch *h);

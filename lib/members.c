@@ -1,5 +1,5 @@
-/* The JSON of hutch.h: what little a caller needs to read an answer, and to write an
- * action. */
+/* The JSON functions of hutch.h: the little that a caller needs to read an answer and
+ * to write an action. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include "lib/way.h"
 #include "sandbox/cli/client.h"
 
-#define SAID_MAX 8192 /* an object with an error in it */
+#define SAID_MAX 8192 /* room for an object with an error */
 
 /* --- begin ----------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ int opening_create(struct hutch *h, const char *verb, const char *const *args,
 	argv[n++] = "--json=3";
 	memcpy(argv + n, args, count * sizeof(*argv));
 	h->stage = CREATING;
-	/* posix_spawn(3) writes to none of them; its type is older than const. */
+	/* posix_spawn(3) does not write to the strings; its type is older than const. */
 	return start_helper(h, (char *const *)(uintptr_t)argv, 3, e);
 }
 
@@ -59,7 +59,7 @@ static int start_finding(struct hutch *h, struct hutch_error *e)
 	return start_helper(h, argv, 1, e);
 }
 
-/* A supervisor that lives says hello in time, or it is stuck. */
+/* A supervisor that does not answer hello before the timer's end is stuck. */
 static int make_timer(struct hutch *h, struct hutch_error *e)
 {
 	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -72,7 +72,7 @@ void opening_start_timer(struct hutch *h)
 {
 	const struct itimerspec due = { .it_value.tv_sec = CLIENT_PATIENCE_MS / 1000 };
 
-	(void)timerfd_settime(h->timer, 0, &due, NULL); /* with these it cannot fail */
+	(void)timerfd_settime(h->timer, 0, &due, NULL); /* valid, so it cannot fail */
 }
 
 static int start_taking(struct hutch *h, struct hutch_error *e)
@@ -109,7 +109,7 @@ static int greet(struct hutch *h, struct hutch_error *e)
 	h->stage = GREETING;
 	if (handle_watch(h, h->socket, e) < 0 || make_timer(h, e) < 0)
 		return -1;
-	/* It goes out with the first call, or when it is awaited or polled for, and the
+	/* The hello is sent with the first call, or when a thread waits or polls; the
 	 * timer runs from then on. */
 	return outlet_greet(h, e);
 }
@@ -137,7 +137,7 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 					     [FINDING] = "connect to sandbox" };
 	struct reply object;
 
-	/* Killed, or another program. */
+	/* The program was killed, or is not hutch. */
 	if (reply_scan(&object, said, len, NULL) < 0) {
 		(void)fault(e, HUTCH_SYSTEM,
 			    "%s, which was to %s '%s', ended without saying how it went",
@@ -148,7 +148,7 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 	return reply_type(error) == REPLY_NULL ? 0 : fault_object(e, error);
 }
 
-/* The one that it got has been greeted. */
+/* Takes the connection from `hutch connect`, which has sent the hello already. */
 static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 {
 	if (*fd < 0)
@@ -162,12 +162,13 @@ static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 	return 0;
 }
 
-/* The one that was handed out has not been greeted; and it has a name of its own. */
+/* Takes a sandbox that was handed out: its own name, and a connection on which no
+ * hello was sent yet. */
 static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch_error *e)
 {
 	struct reply object = { 0 };
 
-	(void)reply_scan(&object, said, strlen(said), NULL); /* as judge() has */
+	(void)reply_scan(&object, said, strlen(said), NULL); /* judge() has scanned it */
 	if (*fd < 0 || !handle_rename(h, reply_get(object, "sandbox")))
 		return fault(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,
@@ -235,7 +236,7 @@ bool opening_step(struct hutch *h)
 		rc = finish_helper(h, &h->why);
 	else
 		goes_on = false;
-	/* What has come in time counts, however late we look. */
+	/* Bytes that came in time are taken even if this runs late. */
 	if (rc == 0 && h->stage == ASKING && !goes_on && is_late(h))
 		rc = stuck(h, &h->why);
 	if (rc < 0)

@@ -29,7 +29,7 @@ static struct chunk *new_chunk(size_t room)
 	return c;
 }
 
-/* They may be closed by their owner before they go out. */
+/* Copies the descriptors, since their owner may close them before they are sent. */
 static int take_fds(struct chunk *c, const struct request *r, struct hutch_error *e)
 {
 	for (size_t i = 0; i < r->fd_count; i++, c->fd_count++) {
@@ -87,8 +87,9 @@ int outlet_greet(struct hutch *h, struct hutch_error *e)
 	return 0;
 }
 
-/* What could not be sent at all, such as descriptors where too many are on their way
- * (ETOOMANYREFS), ends that call; in the middle of a line it ends all. */
+/* A request that cannot be sent at all, for example because too many descriptors are
+ * under way (ETOOMANYREFS), fails alone; an error in the middle of a line ends the
+ * handle. */
 static void give_up(struct hutch *h, struct chunk *c)
 {
 	struct hutch_error why;
@@ -102,7 +103,7 @@ static void give_up(struct hutch *h, struct chunk *c)
 	}
 }
 
-/* False: no more now. */
+/* False: nothing more can be sent now. */
 static bool send_some(struct hutch *h, struct chunk *c)
 {
 	const size_t passing = c->sent ? 0 : c->fd_count;
@@ -117,7 +118,7 @@ static bool send_some(struct hutch *h, struct chunk *c)
 	if (n < 0 && errno != EPIPE && errno != ECONNRESET) {
 		give_up(h, c);
 		if (h->stage == OVER)
-			return false; /* and it is gone */
+			return false; /* `c` is freed */
 	}
 	c->sent = n < 0 ? c->len : c->sent + (size_t)n;
 	return true;

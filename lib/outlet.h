@@ -1,11 +1,11 @@
-/* outlet -- what goes to the supervisor, and what is waiting to. */
+/* outlet -- sends requests to the supervisor, and keeps those that wait for room. */
 #pragma once
 #include <stddef.h>
 
 struct hutch;
 struct hutch_error;
 
-/* What a request is made of. */
+/* The parts of a request. */
 struct request {
 	const char *method;
 	const char *params; /* one line */
@@ -13,15 +13,15 @@ struct request {
 	size_t fd_count;
 };
 
-/* Puts it in the queue, as call number `id`. */
+/* Puts a request into the queue, as call number `id`. */
 int outlet_add(struct hutch *h, long long id, const struct request *r,
 	       struct hutch_error *e);
 
-/* ... the hello, in front of all others. */
+/* Puts the hello in front of all requests. */
 int outlet_greet(struct hutch *h, struct hutch_error *e);
 
-/* Sends what there is room for.  That the other side has closed shows when it is read
- * from. */
+/* Sends as much as there is room for.  If the other side has closed the connection,
+ * reading will show it. */
 void outlet_flush(struct hutch *h);
 
 void outlet_done(struct hutch *h);

@@ -1,4 +1,4 @@
-/* hutch_rm(): by the program, which tidies up what no supervisor is left for. */
+/* hutch_rm() runs the program, which can tidy up after a supervisor that has ended. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 
 #define SAID_MAX 4096
 
-/* The line that is an error of hutch's (--log-format json); NULL: there is none. */
+/* Finds the line with hutch's error (--log-format json); NULL: there is none. */
 static char *find_error(char *said)
 {
 	while (said && *said != '{') {
@@ -20,7 +20,7 @@ static char *find_error(char *said)
 	return said;
 }
 
-/* Its message, kind and remedy. */
+/* Repeats its message, kind and remedy. */
 static int repeat(char *line, const char *name, struct hutch_error *e)
 {
 	const size_t len = line ? strcspn(line, "\n") : 0;
@@ -41,7 +41,7 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 
 	if (!name || !registry_is_name(name))
 		return fault_name(e, name);
-	memcpy(copy, name, strlen(name) + 1); /* it was checked */
+	memcpy(copy, name, strlen(name) + 1); /* it has been checked */
 	char *forced[] = { program, format, verb, force, end, copy, NULL };
 	char *gentle[] = { program, format, verb, end, copy, NULL };
 	struct helper x;
@@ -57,7 +57,7 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 	if (helper_start(&x, &plan, e) < 0)
 		return -1;
 	(void)helper_finish(&x, said, sizeof(said), &fd);
-	/* Where somebody else has its status, what it said has to do. */
+	/* If the host program took the exit status, the output decides. */
 	char *line = find_error(said);
 	if (x.status == 0 || (x.status == -1 && !line))
 		return 0;

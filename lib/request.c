@@ -1,4 +1,4 @@
-/* The calls of hutch.h: what each says. */
+/* The calls of hutch.h, and the params that each of them sends. */
 #include "lib/request.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "lib/fault.h"
 #include "lib/handle.h"
 
-/* A struct of a version that had fewer members, in one that is whole. */
+/* Copies a struct of an older version, which has fewer members, into a whole one. */
 #define WHOLE(to, from) \
 	memcpy((to), (from), (from)->size < sizeof(*(to)) ? (from)->size : sizeof(*(to)))
 
@@ -42,7 +42,7 @@ static int check(const struct draft *d, const char *method, struct hutch_error *
 	return -1;
 }
 
-/* With the params that were drafted, which it releases. */
+/* Sends a request with the drafted params, and releases the draft. */
 static int64_t send_draft(struct hutch *h, struct request *r, struct draft *d, void *tag,
 			  struct hutch_error *e)
 {
@@ -73,12 +73,12 @@ formatted(struct hutch *h, const char *method, void *tag, struct hutch_error *e,
 
 	va_start(ap, fmt);
 	(void)vsnprintf(params, sizeof(params), fmt,
-			ap); /* numbers and words of ours: it fits */
+			ap); /* only numbers and short words of the library: it fits */
 	va_end(ap);
 	return begin(h, &(struct request){ .method = method, .params = params }, tag, e);
 }
 
-/* A text of the caller's as it is, but on one line; it must be one value of JSON. */
+/* Puts a text of the caller's, on one line; it must be one value of JSON. */
 static int put_json(struct draft *d, const char *json, const char *method,
 		    struct hutch_error *e)
 {
@@ -91,7 +91,7 @@ static int put_json(struct draft *d, const char *json, const char *method,
 		return -1;
 	}
 	draft_add(d, json, strlen(json));
-	/* Outside of strings, or it would not have passed. */
+	/* Valid JSON has line ends only outside of strings. */
 	for (size_t i = from; i < d->len; i++)
 		if (d->bytes[i] == '\n' || d->bytes[i] == '\r')
 			d->bytes[i] = ' ';
@@ -288,7 +288,7 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 {
 	struct request r = { .method = packs ? "copy.out" : "copy.in" };
 	struct draft d = { 0 };
-	/* What it is not to have. */
+	/* The end in the place of each stream that the copy does not use. */
 	AUTO_CLOSE int null =
 		c->flags & HUTCH_FDS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 	const int fds[] = { packs ? null : c->tar, packs ? c->tar : null,
@@ -371,7 +371,7 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 			*e = h->why;
 		return -1;
 	}
-	/* Nothing follows the answer but what is asked for over the stream. */
+	/* Nothing else may have come behind the answer, since the stream begins there. */
 	const bool is_clean = !h->calls && h->in.end == h->in.start;
 	AUTO_CLOSE int fd = is_clean ? fcntl(h->socket, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd < 0 && is_clean)

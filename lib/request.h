@@ -1,9 +1,9 @@
-/* request -- the params of calls that are made elsewhere too. */
+/* request -- the params of calls that several files make. */
 #pragma once
 
 struct draft;
 struct hutch_error;
 struct hutch_exec;
 
-/* Those of exec.start, whole; release the draft whatever comes of it. */
+/* Writes all params of exec.start; the caller releases the draft even after a failure. */
 int request_exec(struct draft *d, const struct hutch_exec *x, struct hutch_error *e);

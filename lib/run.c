@@ -1,9 +1,9 @@
 /* hutch_run(): a command from its start to its end.
  *
- * Its streams are pipes of ours, so that they are nobody's messages, and its end comes to
- * this thread alone (struct waiter).  We keep a reading end of its stdin, from which we
- * read nothing: a command that does not read its input is then no SIGPIPE for the
- * host. */
+ * The command's streams are pipes of this library, so that its output makes no
+ * messages, and its end is given to this thread alone (struct waiter).  The library
+ * keeps a reading end of the command's stdin and never reads from it: so a command
+ * that does not read its input causes no SIGPIPE in the host program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,13 +24,14 @@
 #define STEP	 (16u << 10)
 
 struct stream {
-	int fd; /* owned: ours */
+	int fd; /* owned: the library's end */
 	struct draft text;
 };
 
 struct visit {
 	struct hutch *h;
-	/* Owned: its ends.  We read nothing from that of stdin (see above). */
+	/* Owned: the command's ends.  That of stdin is kept, but never read (see
+	 * above). */
 	int inside[3];
 	int input; /* owned */
 	const char *data;
@@ -43,7 +44,7 @@ struct visit {
 
 /* --- begin ----------------------------------------------------------------- */
 
-/* inside: which end is the command's.  Only ours must not block. */
+/* inside: which end is the command's.  Only the other end is non-blocking. */
 static int open_pipe(int *ret_ours, int *ret_inside, int inside, struct hutch_error *e)
 {
 	int ends[2];
@@ -69,7 +70,8 @@ static int open_streams(struct visit *v, struct hutch_error *e)
 	return 0;
 }
 
-/* In one go with the call, so that no other thread takes its end for a message. */
+/* The waiter joins under the same lock as the call is made, so that no other thread
+ * takes the command's end for a message. */
 static int begin(struct visit *v, const char *params, struct hutch_error *e)
 {
 	const struct request r = {
@@ -82,7 +84,7 @@ static int begin(struct visit *v, const char *params, struct hutch_error *e)
 	if (v->call)
 		v->call->wants_end = v->call->is_waited = true;
 	const int rc = v->call ? turn_join(v->h, &v->waiter, v->call, e) : -1;
-	/* The call has its own. */
+	/* The call has its own copies. */
 	own_close(&v->inside[1]);
 	own_close(&v->inside[2]);
 	return handle_leave(v->h, rc);
@@ -104,7 +106,7 @@ static void feed(struct visit *v)
 	own_close(&v->inside[0]);
 }
 
-/* So many bytes at most.  How many there were; 0: none are there. */
+/* Reads at most `most` bytes and returns how many; 0: none are there. */
 static size_t collect(struct visit *v, struct stream *s, size_t most)
 {
 	char step[STEP];
@@ -123,7 +125,7 @@ static size_t collect(struct visit *v, struct stream *s, size_t most)
 	return (size_t)n;
 }
 
-/* One turn of waiting for what the pipes and the handle have. */
+/* Waits once for the pipes and the handle. */
 static int wait_streams(struct visit *v, struct hutch_error *e)
 {
 	struct pollfd w[TURN_OWN + 3];
@@ -153,8 +155,8 @@ static void drain_one(struct visit *v, struct stream *s)
 		left -= (int)n;
 }
 
-/* What is in the pipes when the command has ended is all: others may hold them open, and
- * write as quickly as we read. */
+/* Takes only the bytes that are in the pipes when the command has ended: other
+ * processes may hold the pipes open, and write as fast as the library reads. */
 static int drain(struct visit *v, struct hutch_error *e)
 {
 	for (int i = 0; i < 2; i++)
@@ -167,7 +169,8 @@ static int drain(struct visit *v, struct hutch_error *e)
 
 /* --- end ------------------------------------------------------------------- */
 
-/* With the lock: it could not be started, it has ended, or the handle has. */
+/* With the lock.  Whether the command could not be started, it has ended, or the
+ * handle has. */
 static bool is_over(const struct visit *v)
 {
 	return v->waiter.end || (v->call->is_done && v->call->m.error.kind != HUTCH_OK) ||
@@ -219,7 +222,7 @@ static void fill(struct visit *v, struct hutch_result *ret)
 
 static void visit_done(struct visit *v)
 {
-	if (v->call) { /* else it was not begun, maybe since we are in a child */
+	if (v->call) { /* NULL if it was not begun, for example in a child */
 		(void)handle_enter(v->h, NULL);
 		turn_leave(v->h, &v->waiter);
 		call_forget(v->h, v->call);

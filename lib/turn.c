@@ -58,8 +58,9 @@ int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 	const bool is_broken = n < 0 && errno != EINTR;
 	int sys = errno;
 	uint64_t times;
-	(void)handle_enter(h, NULL); /* it is ours, as it was */
-	/* What it was woken for is looked at now; another may have been quicker. */
+	(void)handle_enter(h, NULL); /* it cannot fail: this process owns the handle */
+	/* The caller looks for its own answer now; another thread may have been
+	 * quicker. */
 	(void)!read(w->wake, &times, sizeof(times));
 	errno = sys;
 	return is_broken ? -1 : 0;
@@ -67,8 +68,9 @@ int turn_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 
 /* --- for an answer --------------------------------------------------------- */
 
-/* Until `is_done` says so.  0; 1: not in time; -1 with an error.  The clock is read once a
- * turn, before it reads what is here: what comes with the last moment is still in time. */
+/* Waits until `is_done` is true.  0; 1: not in time; -1 with an error.  The clock is
+ * read once a turn, before the turn reads: bytes that come at the last moment are
+ * still in time. */
 static int wait_until(struct hutch *h,
 		      bool (*is_done)(const struct hutch *h, const void *what),
 		      const struct packet *call, int timeout_ms, struct hutch_error *e)
@@ -90,7 +92,7 @@ static int wait_until(struct hutch *h,
 		else if (got > 0)
 			continue;
 		else if (w.wake < 0)
-			rc = turn_join(h, &w, call, e); /* and look once more */
+			rc = turn_join(h, &w, call, e); /* then check once more */
 		else if (turn_wait(h, &w, own, 0, clock_wait(due, now)) < 0)
 			rc = fault_sys(e, "wait for sandbox '%s'", h->name);
 	}
@@ -219,5 +221,5 @@ int hutch_next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
 
 void hutch_message_free(struct hutch_message *m)
 {
-	packet_free((struct packet *)m); /* which begins with it */
+	packet_free((struct packet *)m); /* it begins with the message */
 }

@@ -14,7 +14,7 @@
 #include "sandbox/shelf.h"
 #include "store/folders.h"
 
-/* Ours, and closed to others: what is in it is what hutch put there. */
+/* Only hutch has written into a folder that is ours and closed to others. */
 static int open_folder(int parent, const char *path)
 {
 	struct stat st;
@@ -40,7 +40,8 @@ static int connect_in(int folder, const char *name)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* A path may be longer than an address has room for. */
+	/* The path may be longer than a socket address allows, so it is given by way
+	 * of /proc. */
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
 		       folder, name);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)

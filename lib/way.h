@@ -1,11 +1,12 @@
-/* way -- from a sandbox's name to its control socket, or a pool's to its keeper's.
+/* way -- connects to a sandbox's control socket, or to a pool's keeper, by name.
  *
- * Straight there where that is simple: an ordinary user's own sandbox, which lives and
- * answers.  Everything else is left to `hutch connect` and `hutch pool take`, which know
- * whose root's sandboxes are, tidy up after those that died, and can say what became of
- * one that is not there. */
+ * The simple case is handled here: an ordinary user's own sandbox or pool, which
+ * lives and answers.  Everything else is left to `hutch connect` and `hutch pool
+ * take`, which know the sandboxes of root's users, tidy up after sandboxes that died,
+ * and can explain why one is not there. */
 #pragma once
 
-/* A connection, which is the caller's, not blocking and not greeted; -1: not this way. */
+/* A connection, which is the caller's, non-blocking, and without a hello; -1: this
+ * way is not possible. */
 int way_straight(const char *name);
 int way_to_pool(const char *name);

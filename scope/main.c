@@ -1,10 +1,10 @@
 /* hutch-scope PID: moves its caller into a cgroup of the caller's own.
  *
- * It asks the systemd user manager, over the user's bus, for a transient scope
- * with that process in it and Delegate=yes: from then on the manager leaves what
- * is below the scope alone, and removes it when the last process is gone.  It
- * returns when the manager has said that the job is done (JobRemoved), since the
- * process is not moved before that.  One sentence on stderr says what failed. */
+ * It asks the systemd user manager, over the user's bus, for a transient scope with
+ * that process in it and Delegate=yes: from then on the manager leaves what is below
+ * the scope alone, and removes it when the last process is gone.  It returns when the
+ * manager reports the end of the job (JobRemoved), since the process is not moved
+ * before that.  On failure it prints one sentence on stderr. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@
 
 struct job {
 	char path[256];	  /* of the job that we started */
-	char removed[64]; /* how it ended: "done", "failed", ...; empty: not yet */
-	char early[8][256], how[8][64]; /* others that ended before we knew ours */
+	char removed[64]; /* the job's result: "done", "failed", ...; empty: not yet */
+	char early[8][256], how[8][64]; /* other jobs that ended before ours was known */
 	unsigned count;
 };
 
@@ -36,8 +36,8 @@ static int failed(const char *what, int sys)
 	return 1;
 }
 
-/* JobRemoved(id, job, unit, result).  The signal of our own job may come before
- * the answer that tells which it is. */
+/* Handles JobRemoved(id, job, unit, result).  The signal about our own job may come
+ * before the answer that names the job. */
 static int on_removed(sd_bus_message *m, void *data, sd_bus_error *error)
 {
 	struct job *job = data;
@@ -146,7 +146,8 @@ int main(int argc, char **argv)
 {
 	sd_bus *bus = NULL;
 
-	/* Only for whoever runs us: a number from elsewhere could be stale. */
+	/* Only the parent process can be moved: another pid could be stale, and
+	 * belong to another process by now. */
 	if (argc != 2 || atoi(argv[1]) != (int)getppid() || getppid() == 1) {
 		(void)fprintf(stderr, "hutch-scope is run by hutch, with its process id\n");
 		return 1;

@@ -1,11 +1,12 @@
-/* An agent's host: makes a sandbox, runs a command, watches it, acts, and ends it all. */
+/* The host program of an agent: makes a sandbox, runs a command, watches it, acts,
+ * and ends everything. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "hutch.h"
 
-/* The answer to a call; what goes wrong is the end. */
+/* Waits for the answer to a call; exits on an error. */
 static struct hutch_message *answer(struct hutch *box, int64_t call,
 				    struct hutch_error *e)
 {
@@ -16,7 +17,7 @@ static struct hutch_message *answer(struct hutch *box, int64_t call,
 	return m;
 }
 
-/* Shows what a process prints as it comes; its exit code, when it has ended. */
+/* Shows the output of a process as it comes, and returns its exit code. */
 static int64_t watch(struct hutch *box, int64_t process)
 {
 	struct hutch_message *m;
