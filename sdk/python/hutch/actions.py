@@ -1,4 +1,4 @@
-"""Actions as the objects that travel: docs/actions.md."""
+"""Actions as JSON objects: docs/actions.md."""
 from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence, Union
@@ -7,18 +7,19 @@ from .errors import InvalidError
 from .fields import Object
 
 CANCELLABLE = -2
-"""In place of an id: the request's own number, so that `cause` and cancel() know it."""
+"""Stands for an id: the request's own number is used, so that `cause` and cancel() know it."""
 
 
 def action(kind: str, args: Mapping[str, Any], session: Optional[str] = None,
            timeout: Optional[float] = None) -> Object:
-    """Arguments that are None are not said."""
+    """Makes an action; arguments that are None are left out."""
     return {**_without_id(kind, args, session, timeout), "id": CANCELLABLE}
 
 
 def _without_id(kind: str, args: Mapping[str, Any], session: Optional[str] = None,
                 timeout: Optional[float] = None) -> Object:
-    """What changes nothing and ends soon, and whose answer is not to be kept for repeats."""
+    """Makes an action without an id: for short ones that change nothing, so that the supervisor
+    keeps no answer for repeats."""
     o: Object = {"action": kind, "args": {k: v for k, v in args.items() if v is not None}}
     if session is not None:
         o["session"] = session
@@ -43,7 +44,7 @@ def confirm(ask: int, allow: bool) -> Object:
 
 
 def cancel(action: Mapping[str, Any]) -> Optional[Object]:
-    """What takes one back that has an id of its caller's."""
+    """The action that cancels `action`, if its caller gave it an id."""
     id = action.get("id")
     if type(id) is not int or id < 0:
         return None
@@ -51,7 +52,7 @@ def cancel(action: Mapping[str, Any]) -> Optional[Object]:
 
 
 def _relative(path: object) -> Optional[bool]:
-    """Of those actions that take relative paths only where they are told so."""
+    """`relative`, for the actions that accept relative paths only with it."""
     return True if isinstance(path, str) and not path.startswith("/") else None
 
 

@@ -1,4 +1,4 @@
-"""A sandbox, for asyncio: what sandbox.py is for threads."""
+"""A sandbox, for asyncio; sandbox.py is the same for threads."""
 from __future__ import annotations
 
 import asyncio
@@ -48,12 +48,13 @@ log = logging.getLogger("hutch")
 
 
 class AsyncSandbox:
-    """Made when the `async with` begins, or with start(); ended with that, or stop().
+    """The sandbox is made when the `async with` begins, or with start(); it ends with the
+    `async with`, or with stop().
 
-    Keyword arguments are the flags of `hutch create`.  `program` is what hutch is started
-    as.  `on_status(level, status, message)` is told of each state; `on_ask(ask)` says
-    whether an action may be done that a rule asks about; both may be coroutines.  `keep`:
-    it lives on behind the `async with`."""
+    Keyword arguments are the flags of `hutch create`.  `program` is the command that starts
+    hutch.  `on_status(level, status, message)` is called for each new state; `on_ask(ask)`
+    decides whether an action may be done that a rule asks about; both may be coroutines.
+    `keep`: the sandbox lives on after the `async with`."""
 
     def __init__(self, name: Optional[str] = None, *, program: Optional[Words] = None,
                  on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
@@ -75,13 +76,14 @@ class AsyncSandbox:
     async def attach(cls, name: str, *, program: Optional[Words] = None,
                      on_status: Optional[OnStatus] = None,
                      on_ask: Optional[OnAsk] = None) -> AsyncSandbox:
-        """One that lives already.  The end of a `with` only closes the handle."""
+        """Connects to a sandbox that lives already.  The end of a `with` only closes the
+        handle."""
         box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=True)
         box._words = None
         return await box.start()
 
     async def start(self) -> AsyncSandbox:
-        """Makes it, and connects."""
+        """Makes the sandbox, and connects to it."""
         if self._link is not None:
             raise InvalidError(f"sandbox {self.name} was started already")
         is_made = False
@@ -97,7 +99,7 @@ class AsyncSandbox:
             if is_made:
                 await self._undo()
             raise
-        except BaseException:  # it may be there or not; one of another's must not be ended
+        except BaseException:  # end it only if it is surely this one
             if is_made or (self._words is not None and self._has_own_name):
                 await self._undo()
             raise
@@ -108,12 +110,12 @@ class AsyncSandbox:
             await self._program("kill", ["--", self.name])
 
     async def _use(self, opened: socket.socket) -> None:
-        """A connection that a pool has handed out."""
+        """Uses a connection that a pool has handed out."""
         self._words = None
         await self._connect(opened)
 
     async def _keep(self, release: Call[str]) -> None:
-        """It is held by that connection no more."""
+        """Releases the sandbox, so that it does not end with that connection."""
         self.name = await self._ask(release)
 
     async def _connect(self, opened: Optional[socket.socket] = None) -> None:
@@ -140,15 +142,16 @@ class AsyncSandbox:
                 await self._link.close()
 
     async def stop(self, grace: float = STOP_GRACE) -> None:
-        """Ends it: SIGTERM to all inside, and after so many seconds the end."""
+        """Ends the sandbox: sends SIGTERM to everything inside, and ends it after at most
+        `grace` seconds."""
         await self._end(calls.stop(grace))
 
     async def kill(self) -> None:
-        """Ends it at once."""
+        """Ends the sandbox at once."""
         await self._end(calls.kill())
 
     async def _end(self, call: Call[None]) -> None:
-        with contextlib.suppress(DisconnectedError):  # the answer may not get out any more
+        with contextlib.suppress(DisconnectedError):  # the sandbox may end before it has answered
             await self._ask(call)
         self._is_ours = False
         if self._watcher:
@@ -156,7 +159,8 @@ class AsyncSandbox:
         await self.close()
 
     async def _end_lost(self) -> None:
-        """The connection broke, and it may live on; by now its name may be another's."""
+        """Ends the sandbox after its connection broke, by id: by now, another sandbox may have
+        its name."""
         with contextlib.suppress(HutchError):
             link = await AsyncLink.open(self.name, self.program)
             try:
@@ -166,15 +170,15 @@ class AsyncSandbox:
                 await link.close()
 
     async def wait(self, timeout: Optional[float] = None) -> End:
-        """Until it has ended; how."""
+        """Waits until the sandbox has ended, and says how."""
         if await self._known() == self.id:
-            with contextlib.suppress(InvalidError):  # somebody tidies up, and has the name still
+            with contextlib.suppress(InvalidError):  # the name is still held by its clean-up
                 return await self.end()
         await self._program("wait", ["--", self.name], timeout=timeout)
         return await self.end()
 
     async def end(self) -> End:
-        """How it ended, when it has."""
+        """Says how the sandbox has ended."""
         try:
             said = await self._program("inspect", ["--", self.id or self.name])
         except NotFoundError:
@@ -187,7 +191,7 @@ class AsyncSandbox:
     async def __aexit__(self, *exc: object) -> None:
         try:
             await self._leave(exc[0] is None)
-        finally:  # that may be interrupted
+        finally:  # stopping may be interrupted
             await self.close()
 
     async def _leave(self, is_well: bool) -> None:
@@ -195,7 +199,7 @@ class AsyncSandbox:
         if link is not None and self._is_ours and link.is_usable:
             if is_well:
                 return await self.stop()
-            with contextlib.suppress(HutchError):  # what was thrown is what is told
+            with contextlib.suppress(HutchError):  # report the first exception
                 await self.kill()
         elif link is not None and self._is_ours and link.is_lost:
             await self._end_lost()
@@ -211,7 +215,8 @@ class AsyncSandbox:
     # --- actions: what an agent does ---
 
     async def act(self, action: Mapping[str, Any]) -> Observation:
-        """Any action as its object, and what came of it.  An error is an observation, too."""
+        """Sends any action as a JSON object, and gives its observation.  An error is an
+        observation, too."""
         action = {"client": "act", **action}
         try:
             return await self._act(action)
@@ -220,7 +225,7 @@ class AsyncSandbox:
             raise
 
     def _take_back(self, action: Mapping[str, Any]) -> None:
-        """Who has asked is gone.  The answer is nobody's."""
+        """Cancels an action whose caller does not wait any more."""
         taking_back = actions.cancel(action)
         if taking_back is not None and self._open().is_usable:
             self._open().send(calls.act(taking_back, False, False))
@@ -229,104 +234,105 @@ class AsyncSandbox:
                   is_input: bool = False, blocking: bool = False, hidden: bool = False,
                   is_static: bool = False, cwd: Optional[str] = None,
                   on_output: Optional[OnOutput] = None) -> RunObservation:
-        """A command for a session's shell.  `on_output` gets what it prints as it comes."""
+        """Runs a command in a session's shell.  `on_output` gets its output as it comes."""
         return await self._do(RunObservation, actions.run(
             command, session=session, timeout=timeout, is_input=is_input, blocking=blocking,
             hidden=hidden, is_static=is_static, cwd=cwd), on_output)
 
     async def read(self, path: str, start: Optional[int] = None, end: Optional[int] = None, *,
                    session: Optional[str] = None) -> str:
-        """A file's text, or its lines from `start` to before `end`."""
+        """Reads a file's text, or its lines from `start` to before `end`."""
         return (await self._do(ReadObservation, actions.read(path, start, end, session))).content
 
     async def view(self, path: str, view_range: Optional[Sequence[int]] = None, *,
                    session: Optional[str] = None) -> str:
-        """A file, or a folder, as an agent's editor shows it."""
+        """Shows a file or a folder in the way of an agent's editor."""
         return (await self._do(ReadObservation, actions.view(path, view_range, session))).content
 
     async def write(self, path: str, content: str, start: Optional[int] = None,
                     end: Optional[int] = None, *, session: Optional[str] = None) -> PathObservation:
-        """Lines into a file; each gets its newline."""
+        """Writes lines into a file; each gets its newline."""
         return await self._do(PathObservation, actions.write(path, content, start, end, session))
 
     async def edit(self, path: str, old: str, new: str = "", *,
                    session: Optional[str] = None) -> EditObservation:
-        """Replaces what is there exactly once."""
+        """Replaces a text that occurs exactly once."""
         return await self._do(EditObservation, actions.edit(path, "str_replace", old_str=old,
                                                             new_str=new, session=session))
 
     async def insert(self, path: str, line: int, text: str, *,
                      session: Optional[str] = None) -> EditObservation:
-        """Lines behind that line, of which the first is 1."""
+        """Inserts lines behind line number `line`, counted from 1."""
         return await self._do(EditObservation, actions.edit(path, "insert", insert_line=line,
                                                             new_str=text, session=session))
 
     async def create(self, path: str, text: str, *, session: Optional[str] = None) -> EditObservation:
-        """A new file, byte for byte; none may be there."""
+        """Makes a new file with exactly this text; the file must not exist."""
         return await self._do(EditObservation, actions.edit(path, "create", file_text=text,
                                                             session=session))
 
     async def undo(self, path: str, *, session: Optional[str] = None) -> EditObservation:
-        """The file as it was before the last edit or insert."""
+        """Restores the file as it was before the last edit or insert."""
         return await self._do(EditObservation, actions.edit(path, "undo_edit", session=session))
 
     async def list(self, path: str = ".", *, depth: Optional[int] = None, limit: Optional[int] = None,
                    session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
-        """Names below a folder."""
+        """Lists the names below a folder."""
         return await self._do(NamesObservation, actions.action(
             "list", {"path": path, "depth": depth, "limit": limit}, session, timeout))
 
     async def glob(self, pattern: str, path: Optional[str] = None, *, limit: Optional[int] = None,
                    session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
-        """Files whose name matches."""
+        """Finds files whose name matches."""
         return await self._do(NamesObservation, actions.action(
             "glob", {"pattern": pattern, "path": path, "limit": limit}, session, timeout))
 
     async def grep(self, pattern: str, path: Optional[str] = None, *, include: Optional[str] = None,
                    ignore_case: Optional[bool] = None, limit: Optional[int] = None,
                    session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
-        """Lines that match, as path:number:line."""
+        """Finds lines that match, as path:number:line."""
         return await self._do(NamesObservation, actions.action(
             "grep", {"pattern": pattern, "path": path, "include": include,
                      "ignore_case": ignore_case, "limit": limit}, session, timeout))
 
     async def stat(self, path: str, *, session: Optional[str] = None) -> StatObservation:
-        """What a path is."""
+        """The type, size, mode, owner and time of a path."""
         return await self._do(StatObservation, actions.action("stat", {"path": path}, session))
 
     async def move(self, path: str, to: str, *, overwrite: Optional[bool] = None,
                    session: Optional[str] = None) -> MoveObservation:
-        """All at once, or not at all."""
+        """Moves a file or folder as a whole, or not at all."""
         return await self._do(MoveObservation, actions.action(
             "move", {"path": path, "to": to, "overwrite": overwrite}, session))
 
     async def remove(self, path: str, *, recursive: Optional[bool] = None,
                      session: Optional[str] = None) -> PathObservation:
-        """A file, or a folder."""
+        """Removes a file or a folder."""
         return await self._do(PathObservation, actions.action(
             "remove", {"path": path, "recursive": recursive}, session))
 
     async def mkdir(self, path: str, *, session: Optional[str] = None) -> PathObservation:
-        """A folder, with those above it."""
+        """Makes a folder, and the missing folders above it."""
         return await self._do(PathObservation, actions.action("mkdir", {"path": path}, session))
 
     async def env(self, set: Optional[Mapping[str, str]] = None, *,
                   unset: Optional[Sequence[str]] = None,
                   secret: Union[bool, Sequence[str], None] = None,
                   session: Optional[str] = None) -> EnvObservation:
-        """Variables, from now on; `secret` are those whose values are hidden."""
+        """Sets variables from now on; the values of those in `secret` are masked."""
         return await self._do(EnvObservation, actions.env(set, unset, secret, session))
 
     @property
     def git(self) -> git_actions.AsyncGit:
-        """Clone, branch, changes, diff: of the rootfs' own git."""
+        """Clone, branch, changes, diff, by the git of the rootfs."""
         return git_actions.AsyncGit(self)
 
     async def setup(self, path: Optional[str] = None, *, session: Optional[str] = None,
               timeout: Optional[float] = None,
               on_output: Optional[OnOutput] = None) -> RunObservation:
-        """A repository's own setup script in the session's shell, and then its git hook."""
-        top = (await self.run("pwd", session=session)).content  # the script may go elsewhere
+        """Runs a repository's own setup script in the session's shell, and then installs its
+        git hook."""
+        top = (await self.run("pwd", session=session)).content  # the script may change the folder
         where = os.path.join(top, path or "")
         async with self._setting_up(Status.SETTING_UP_WORKSPACE, git_actions.SCRIPT):
             done = await self._do(RunObservation, git_actions.setup_script(where, session, timeout), on_output)
@@ -336,7 +342,7 @@ class AsyncSandbox:
     async def microagents(self, path: str = ".", *, org: Optional[str] = None,
                     token: Optional[str] = None, user: Optional[str] = None,
                     session: Optional[str] = None) -> List[Microagent]:
-        """A repository's instructions for agents; or those of an organisation, whose
+        """Reads the instructions for agents of a repository, or of the organisation whose
         repository `.openhands` has the URL `org`."""
         if org is None:
             return await self._microagents(path, None, session)
@@ -376,7 +382,7 @@ class AsyncSandbox:
 
     async def _act_with_callbacks(self, call: Call[Object],
                                   on_output: Optional[OnOutput]) -> Observation:
-        """Callbacks are called here, by the task that has asked."""
+        """The task that makes the call also runs the callbacks."""
         link, thrown = self._open(), None
         waiter = link.send(call)
         try:
@@ -418,7 +424,7 @@ class AsyncSandbox:
                    cwd: Optional[str] = None, user: Optional[str] = None,
                    timeout: Optional[float] = None,
                    max_output: int = OUTPUT_MAX) -> Completed:
-        """Runs a program, not a shell's command, to its end."""
+        """Runs a program to its end, without a shell."""
         call = calls.start(argv, env=env, secret=secret, cwd=cwd, user=user, timeout=timeout)
         process = await processes.start(self._open(), call, input is not None, False)
         try:
@@ -431,8 +437,8 @@ class AsyncSandbox:
                     env: Optional[Mapping[str, str]] = None, secret: Optional[Sequence[str]] = None,
                     cwd: Optional[str] = None, user: Optional[str] = None,
                     timeout: Optional[float] = None, detach: bool = False) -> AsyncProcess:
-        """Starts a program; its streams are files.  A detached one lives on without us, and
-        what it prints is in logs()."""
+        """Starts a program, whose streams are files.  A detached program lives on without this
+        handle, and its output is in logs()."""
         call = calls.start(argv, env=env, secret=secret, cwd=cwd, user=user, timeout=timeout,
                            tty=tty, rows=rows, cols=cols, detach=detach)
         started = await processes.start(self._open(), call, stdin, detach)
@@ -440,7 +446,8 @@ class AsyncSandbox:
         return started
 
     async def process(self, number: int) -> AsyncProcess:
-        """One that somebody else has started, with all that is kept of its output."""
+        """Attaches to a process that another client has started, with all output of it that is
+        kept."""
         attached = await processes.attach(self._open(), number)
         attached.owner = self
         return attached
@@ -451,40 +458,40 @@ class AsyncSandbox:
     # --- files ---
 
     async def read_bytes(self, path: str, most: int = tar.MOST) -> bytes:
-        """A file, byte for byte."""
+        """Reads a file's bytes."""
         one = tar.OneFile(path, most)
         await self._carry(calls.copy_out(path, True), None, one.put)
         return one.data()
 
     async def write_bytes(self, path: str, data: bytes, mode: int = 0o644, *,
                           parents: bool = False) -> None:
-        """A file, byte for byte, in place of one that is there and may be written to;
-        with `parents` in folders that are made."""
+        """Writes bytes to a file.  A file that is there is replaced if its user may write to
+        it; with `parents`, missing folders are made."""
         call = calls.write_file(path, tar.place(path), parents)
         with tar.folder():
             await self._carry(call, tar.pieces(tar.of_file(data, mode)), tar.nowhere)
 
     async def copy_out(self, path: str, file: BinaryIO, *, follow: bool = False) -> Tuple[str, ...]:
-        """A file or tree as a tar.  It is the inside's word: unpack it as such.  Gives
-        sentences about what was left out."""
+        """Copies a file or tree out as a tar.  The tar comes from inside and may be hostile:
+        unpack it with care.  Gives sentences about files that were left out."""
         return await self._carry(calls.copy_out(path, follow), None,
                                  lambda data: tar.write_all(file, data))
 
     async def copy_in(self, file: BinaryIO, path: str, *,
                       name: Optional[str] = None) -> Tuple[str, ...]:
-        """A tar, unpacked in the sandbox."""
+        """Unpacks a tar in the sandbox."""
         return await self._carry(calls.copy_in(path, name), tar.chunks(file), tar.nowhere)
 
     async def download(self, path: str, to: "Union[str, os.PathLike[str]]", *,
                        follow: bool = False) -> None:
-        """A file or tree to this host, as `hutch cp` does it: what comes is unpacked by a
-        process that can reach nothing else."""
+        """Copies a file or tree to this host, as `hutch cp` does: a confined process, which can
+        reach nothing else, unpacks it."""
         there = f"{await self._known()}:{path}"
         await self._copy([there, os.path.abspath(to) + with_slash(to)], follow)
 
     async def upload(self, path: "Union[str, os.PathLike[str]]", to: str, *,
                      follow: bool = False) -> None:
-        """A file or tree of this host into the sandbox."""
+        """Copies a file or tree of this host into the sandbox."""
         there = f"{await self._known()}:{to}"
         await self._copy([os.path.abspath(path) + with_slash(path), there], follow)
 
@@ -500,21 +507,21 @@ class AsyncSandbox:
     # --- what it has changed ---
 
     async def diff(self, *paths: str) -> List[Change]:
-        """What is other than on the host."""
+        """Lists the changes compared with the host's files."""
         words = ["--json", "--", await self._known(), *paths]
         changes = parsed("diff", await self._program("diff", words))
         return [Change.parse(one) for one in cast("List[object]", changes)]
 
     async def patch(self, *paths: str) -> str:
-        """The same as `git diff` writes it."""
+        """The same changes in the form of `git diff`."""
         said = await self._program("diff", ["--patch", "--", await self._known(), *paths])
         return said.decode("utf-8", "surrogateescape")
 
     async def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
                     partial: bool = False, dry_run: bool = False) -> List[str]:
-        """Does on the host what was done in folders shown with :cow: all of it or nothing,
-        or what can be done of it.  Gives a line for each; NotAppliedError if something was
-        not applied."""
+        """Applies the changes in folders shown with :cow to the host: all or none of them or,
+        with `partial`, those that can be applied.  Gives a line for each; NotAppliedError if a
+        change was not applied."""
         switches = {"--force": force, "--include-protected": include_protected,
                     "--partial": partial, "--dry-run": dry_run}
         return await self._apply(apply_words(await self._known(), paths, switches))
@@ -524,22 +531,23 @@ class AsyncSandbox:
         return applied(self.program, done.returncode, done.stdout, done.stderr)
 
     async def discard(self) -> None:
-        """Throws away what was changed in such folders, when it has ended."""
+        """Discards the changes in such folders, after the sandbox has ended."""
         await self._program("discard", ["--", await self._known()])
 
     async def snapshot(self, ref: Optional[str] = None, *, message: Optional[str] = None) -> str:
-        """An image of what it was made of and has written to its root; what it is called."""
+        """Makes an image of the sandbox's root with everything that was written to it, and
+        gives its name."""
         words = [*message_words(message), "--", await self._known(), *([ref] if ref else [])]
         return (await self._program("snapshot", words)).decode().strip()
 
     async def commit(self, ref: str, *, message: Optional[str] = None) -> str:
-        """The same, with a name in place of what had it."""
+        """The same; the name is taken from an image that has it already."""
         words = [*message_words(message), "--", await self._known(), ref]
         return (await self._program("commit", words)).decode().strip()
 
     async def fork(self, name: Optional[str] = None, *, keep: bool = False,
                    **flags: "Unpack[ForkFlags]") -> AsyncSandbox:
-        """A sandbox whose root begins as this one's is now."""
+        """Makes a sandbox whose root begins as a copy of this one's."""
         return await self.fork_of(await self._known(), name, program=self.program.given, keep=keep,
                                   on_status=self._on_status, on_ask=self._on_ask, **flags)
 
@@ -547,7 +555,7 @@ class AsyncSandbox:
     async def fork_of(cls, source: str, name: Optional[str] = None, *, program: Optional[Words] = None,
                       on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
                       keep: bool = False, **flags: "Unpack[ForkFlags]") -> AsyncSandbox:
-        """A sandbox whose root begins as that sandbox, snapshot or image has it."""
+        """Makes a sandbox whose root begins as a copy of that of a sandbox, snapshot or image."""
         words = flag_words.words(flags, flag_words.NOT_FORK)
         box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
         box._words, box._verb, box._source = words, "fork", (source,)
@@ -557,8 +565,8 @@ class AsyncSandbox:
     async def restart(cls, name: str, *, program: Optional[Words] = None,
                       on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
                       keep: bool = False, **flags: "Unpack[StartFlags]") -> AsyncSandbox:
-        """One that was made with keep_files=True and has ended, once more: with its options
-        and files.  Its secrets are given again."""
+        """Starts a sandbox again that was made with keep_files=True and has ended, with its
+        options and files.  Its secrets must be given again."""
         box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
         box._words = flag_words.words(flags, flag_words.NOT_START)
         box._verb = "start"
@@ -573,28 +581,28 @@ class AsyncSandbox:
         return await self._ask(calls.stats())
 
     async def ports(self) -> List[Port]:
-        """Those of the host that lead inside."""
+        """Lists the ports of the host that lead inside."""
         return await self._ask(calls.ports())
 
     async def publish(self, *ports: str) -> List[str]:
-        """Has ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives where
-        each can be reached."""
+        """Makes ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives the
+        address of each."""
         self.program.check_is_local("port")
         said = await self._program("port", ["add", "--", await self._known(), *ports])
         return said.decode("utf-8", "surrogateescape").splitlines()
 
     async def unpublish(self, *hosts: str) -> None:
-        """Lets nobody in there any more, and resets their connections."""
+        """Closes these ports of the host, and resets their connections."""
         self.program.check_is_local("port")
         await self._program("port", ["rm", "--", await self._known(), *hosts])
 
     async def update(self, *, memory: Union[int, str, None] = None,
                      cpus: Optional[float] = None, pids_limit: Optional[int] = None) -> Limits:
-        """Changes what it may use; as the flags take it, 512 << 20 or "512m".  Gives all."""
+        """Changes limits, in the form of the flags: 512 << 20 or "512m".  Gives all limits."""
         return await self._ask(calls.update(memory, cpus, pids_limit))
 
     async def pause(self) -> str:
-        """Stops everything inside where it stands; by what: "cgroup", "tracing" or "signals"."""
+        """Stops everything inside, and says by which means: "cgroup", "tracing" or "signals"."""
         return await self._ask(calls.pause())
 
     async def unpause(self, *, force: bool = False) -> str:
@@ -606,12 +614,12 @@ class AsyncSandbox:
 
     def events(self, since: int = 0, *, follow: bool = False,
                timeout: Optional[float] = None) -> AsyncEvents:
-        """What has happened, and with `follow` what happens, until it has ended."""
+        """The events so far and, with `follow`, further ones until the sandbox has ended."""
         return AsyncEvents(self.name, self.program, since, follow, timeout)
 
     async def logs(self, *, follow: bool = False,
                    tail: Optional[int] = None) -> AsyncIterator[LogEntry]:
-        """What processes without descriptors have printed."""
+        """The output of processes that run without descriptors."""
         link = await AsyncLink.open(self.name, self.program)
         try:
             rest = link.rest()
@@ -639,8 +647,8 @@ class AsyncSandbox:
         return await self._open().call(call)
 
     async def _known(self) -> str:
-        """What the program knows it by: its name while it lives, which is asked, since that
-        may be another's by now; then its id."""
+        """The sandbox's name or id for the program: while the sandbox lives, its name, which is
+        asked for, since another sandbox may have the old name by now; after that its id."""
         try:
             self.name = (await self._ask(calls.info())).name
             return self.name
@@ -682,8 +690,8 @@ class AsyncSandbox:
 
 
 class AsyncEvents:
-    """What happens in a sandbox: `async for`, or await next() one by one; close() it, or
-    use `async with`.  Over a connection of its own, which begins with the first."""
+    """The events of a sandbox: use `async for`, or await next() one by one; close() it, or use
+    `async with`.  It has a connection of its own, which is made for the first event."""
 
     def __init__(self, name: str, program: Program, since: int = 0, follow: bool = False,
                  timeout: Optional[float] = None) -> None:
@@ -713,7 +721,7 @@ class AsyncEvents:
         return event
 
     async def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next one; None: there is no more.  The end of the sandbox is an event, so
+        """The next event; None: there are no more.  The end of the sandbox is an event, so
         DisconnectedError means that its supervisor is gone."""
         await self.open()
         assert self._link is not None
@@ -732,7 +740,7 @@ class AsyncEvents:
 
     @property
     def has_kept(self) -> bool:
-        """Whether of what had happened before something is still to come."""
+        """Whether an event from before the call of events() is still to come."""
         return self._kept > 0
 
     async def close(self) -> None:
@@ -750,7 +758,7 @@ class AsyncEvents:
         await self.close()
 
     def __del__(self, warn: Callable[..., None] = warnings.warn) -> None:
-        """The event loop holds the link, which reads, and nobody but us knows of it."""
+        """Closes the link, which the event loop would otherwise keep alive."""
         link = getattr(self, "_link", None)
         if link is not None and not link.is_closed and not sys.is_finalizing():
             link.shut()
@@ -758,7 +766,7 @@ class AsyncEvents:
 
 
 class _AsyncWatcher:
-    """Tells on_status what becomes of a sandbox, from a task of its own."""
+    """Calls on_status for each new state of a sandbox, from a task of its own."""
 
     def __init__(self, box: AsyncSandbox) -> None:
         self._name, self._on_status = box.name, box._on_status
@@ -767,7 +775,7 @@ class _AsyncWatcher:
         self._is_closing = False
 
     async def begin(self) -> None:
-        """What has happened up to now is told by who asks."""
+        """Reports the states up to now, in the caller's context."""
         try:
             await self._events.open()
             while self._events.has_kept:
@@ -793,12 +801,12 @@ class _AsyncWatcher:
             await _tell_status(self._on_status, self._name, *told)
 
     async def join(self) -> None:
-        """Until the end has been told, after a stop."""
+        """Waits until the end has been reported, after a stop."""
         if self._task and self._task is not asyncio.current_task():
             await asyncio.wait({self._task}, timeout=calls.PATIENCE)
 
     def shut(self) -> None:
-        """All of close() that has not to be waited for."""
+        """The part of close() that does not wait."""
         self._is_closing = True
         self._events._shut()
 

@@ -1,4 +1,4 @@
-"""A Channel over a socket, for asyncio: what link.py is for threads."""
+"""A Channel over a socket, for asyncio; link.py is the same for threads."""
 from __future__ import annotations
 
 import asyncio
@@ -23,11 +23,11 @@ Awaited = Union[Waiter, Running, Rest]
 log = logging.getLogger("hutch")
 READ_AT_ONCE = 1 << 18
 NOTICES_MAX = 1024
-"""That wait for who follows events or a log; then no more is read."""
+"""How many notifications wait for a follower of events or a log; beyond it, reading stops."""
 
 
 class AsyncLink:
-    """One connection, of one event loop.  Any number of its tasks may use it at once."""
+    """A connection that belongs to one event loop.  Any number of its tasks may use it at once."""
 
     def __init__(self, name: str, program: Program,
                  opened: Optional[socket.socket] = None) -> None:
@@ -65,7 +65,8 @@ class AsyncLink:
 
     def send(self, call: Call[Any], fds: Sequence[int] = (),
              running: Optional[Running] = None) -> Waiter:
-        """The descriptors stay the caller's, who keeps them open until the answer."""
+        """Sends a request.  The descriptors stay the caller's and must be open until the
+        answer."""
         self._check()
         waiter, line = self._channel.request(call.method, call.params)
         waiter.running = running
@@ -73,7 +74,7 @@ class AsyncLink:
         return waiter
 
     async def result(self, waiter: Waiter, patience: Optional[float]) -> Any:
-        """Waits; what was noticed meanwhile stays in the waiter."""
+        """Waits for the answer; notices that come meanwhile stay in the waiter."""
         began = time.monotonic()
         try:
             if not await self.wait(lambda: waiter.is_done, waiter, patience):
@@ -89,12 +90,13 @@ class AsyncLink:
         return waiter.result
 
     def forget(self, waiter: Waiter) -> None:
-        """Nobody waits for it any more: what it does is ended, where that can be asked."""
+        """The caller gives up: the request's action or process is ended, if there is a call for
+        that."""
         if self.is_usable:
             self._push(lambda: self._out.forget(waiter))
 
     async def wait(self, is_so: Callable[[], bool], what: Awaited, patience: Optional[float]) -> bool:
-        """Waits until it is so, which is asked again whenever something has come for
+        """Waits until `is_so` is true; it is called again whenever something has come for
         `what`.  False: not within that time."""
         self._check()
         deadline = None if patience is None else time.monotonic() + patience
@@ -108,12 +110,12 @@ class AsyncLink:
         return True
 
     def rest(self) -> Rest:
-        """From now on all notifications, for a connection that is for these alone."""
+        """Collects all notifications from now on, for a connection without another use."""
         self._channel.rest = Rest()
         return self._channel.rest
 
     def take(self, rest: Rest) -> Any:
-        """The next one, or None."""
+        """The next notification, or None."""
         notice = rest.notices.popleft() if rest.notices else None
         if len(rest.notices) < NOTICES_MAX // 2:
             self._read_on()
@@ -136,7 +138,7 @@ class AsyncLink:
         finally:
             self._turns.remove(mine)
             if all(waits_for is not what for waits_for, _ in self._turns):
-                what.wake = None  # it would hold the link, and be held by what it is of
+                what.wake = None  # break the cycle of references
 
     def _rouse(self, what: Optional[object]) -> None:
         for waits_for, turn in self._turns:
@@ -179,7 +181,8 @@ class AsyncLink:
             self._read_no_more()
 
     def _push(self, put: Callable[[], None] = lambda: None) -> None:
-        """All of what put() adds, or, where a signal's handler raises, nothing any more."""
+        """Sends everything that put() adds.  If a signal's handler raises meanwhile, the
+        connection is closed."""
         try:
             put()
             self._out.push()
@@ -213,12 +216,12 @@ class AsyncLink:
 
     @property
     def is_usable(self) -> bool:
-        """Not ended, not closed, and of this process."""
+        """Whether it has not ended, is not closed, and belongs to this process."""
         return self._channel.failure is None and self._channel.pid == os.getpid()
 
     @property
     def is_lost(self) -> bool:
-        """It has ended, in this process, and nobody has closed it."""
+        """Whether it has ended in this process without a close()."""
         return (self._channel.failure is not None and not self._is_closed
                 and self._channel.pid == os.getpid())
 
@@ -227,8 +230,8 @@ class AsyncLink:
         return self._is_closed
 
     def shut(self) -> None:
-        """All of close() that has not to be waited for.  In a child of the process that
-        has opened it, its descriptor alone: the event loop is the parent's."""
+        """The part of close() that does not wait.  In a child of the process that opened it,
+        only the descriptor is closed, since the event loop belongs to the parent."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -240,8 +243,8 @@ class AsyncLink:
         self._socket.close()
 
     async def close(self) -> Tuple[int, bytes]:
-        """Whatever waits ends with DisconnectedError.  What the program said that carried
-        the bytes, and how it ended."""
+        """Closes the connection; every waiting call ends with DisconnectedError.  Gives the
+        exit code and the stderr of the program that carried the bytes."""
         self.shut()
         helper, self._helper = self._helper, None
         if helper is None or os.getpid() != self._channel.pid:

@@ -1,4 +1,4 @@
-"""Processes in a sandbox, for asyncio: what process.py is for threads."""
+"""Processes in a sandbox, for asyncio; process.py is the same for threads."""
 from __future__ import annotations
 
 import asyncio
@@ -18,11 +18,11 @@ from .records import Completed, Exit
 from .tar import PIECE, nowhere, pieces
 
 AT_ONCE = 16
-"""Pieces that are read without a turn for others."""
+"""How many pieces are read before other tasks get a turn."""
 
 
 class _End:
-    """An end of a pipe.  All who wait for it go on when it is ready, or closed."""
+    """An end of a pipe.  All waiting tasks go on when it is ready, or closed."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -49,7 +49,7 @@ class _End:
             os.close(fd)
 
     def __del__(self) -> None:
-        """Nobody waits for it, or the loop would have it."""
+        """No task waits for it, since the loop would then hold it."""
         fd, self.fd = getattr(self, "fd", -1), -1
         if fd >= 0:
             warnings.warn(f"unclosed end of a pipe, descriptor {fd}", ResourceWarning, source=self)
@@ -67,7 +67,7 @@ class _End:
 
 
 class AsyncOutput:
-    """What a process prints: read(), readline(), `async for` lines."""
+    """The output of a process: read(), readline(), or `async for` over its lines."""
 
     def __init__(self, fd: int = -1, link: Optional[AsyncLink] = None,
                  running: Optional[Running] = None, stream: str = "") -> None:
@@ -77,7 +77,7 @@ class AsyncOutput:
         self._is_over, self._at_once = False, 0
 
     async def chunk(self) -> bytes:
-        """What there is; b"" at the end."""
+        """The bytes that are there; b"" at the end."""
         if self._buffer:
             data = bytes(self._buffer)
             self._buffer.clear()
@@ -85,13 +85,13 @@ class AsyncOutput:
         return await self._more()
 
     async def read(self, most: int = -1) -> bytes:
-        """So many bytes, fewer at the end only; all without a number."""
+        """Reads `most` bytes, fewer only at the end; all bytes without a number."""
         while (most < 0 or len(self._buffer) < most) and (data := await self._more()):
             self._buffer += data
         return self._cut(len(self._buffer) if most < 0 else most)
 
     async def readline(self) -> bytes:
-        """With its newline, but for a last line that has none."""
+        """Reads a line with its newline, which a last line may lack."""
         seen = 0
         while (end := self._buffer.find(b"\n", seen)) < 0:
             seen = len(self._buffer)
@@ -119,7 +119,8 @@ class AsyncOutput:
         return self._held is None
 
     def rest(self, sink: Callable[[bytes], None]) -> None:
-        """What is there, of one that has ended; what may come yet is not waited for."""
+        """Reads the bytes that are there, after the process has ended, without waiting for
+        more."""
         if self._buffer:
             sink(self._cut(len(self._buffer)))
         with contextlib.suppress(BlockingIOError):
@@ -139,7 +140,8 @@ class AsyncOutput:
         return data
 
     async def _piped(self) -> bytes:
-        """A process may print as quickly as it is read: then others get a turn between."""
+        """Reads from the pipe; other tasks get turns, even if the process prints as fast as it
+        is read."""
         self._at_once += 1
         if self._at_once > AT_ONCE:
             self._at_once = 0
@@ -163,7 +165,7 @@ class AsyncOutput:
 
 
 class AsyncInput:
-    """What a process reads: write(), which waits for room, and close()."""
+    """The input of a process: write(), which waits for room, and close()."""
 
     def __init__(self, fd: int = -1, link: Optional[AsyncLink] = None, number: int = 0) -> None:
         self._end, self._link, self._number = _End(fd), link, number
@@ -188,7 +190,7 @@ class AsyncInput:
             return
         self.shut()
         if self._link:
-            with contextlib.suppress(HutchError):  # it has ended: then that is closed
+            with contextlib.suppress(HutchError):  # stdin is closed if the process has ended
                 await self._link.call(calls.write(self._number, b"", True))
 
     def shut(self) -> None:
@@ -197,7 +199,7 @@ class AsyncInput:
 
 
 class AsyncProcess:
-    """One that was started with popen() or is attached to."""
+    """A process that was started with popen(), or that this client has attached to."""
 
     def __init__(self, link: AsyncLink, running: Running, stdin: Optional[AsyncInput],
                  stdout: AsyncOutput, stderr: AsyncOutput) -> None:
@@ -209,15 +211,16 @@ class AsyncProcess:
 
     @property
     def dropped(self) -> int:
-        """Bytes of output that nobody was there to take."""
+        """How many bytes of output were dropped because they were not read in time."""
         return sum(held.dropped for held in self._running.streams.values())
 
     def poll(self) -> Optional[Exit]:
-        """How it ended, as far as that has been told by now; waits for nothing."""
+        """How the process ended, or None if that is not known yet; does not wait."""
         return self._running.exit
 
     async def wait(self, timeout: Optional[float] = None) -> Exit:
-        """How it ended.  One that prints more than a pipe holds ends only if it is read."""
+        """Waits for the end and says how the process ended.  If it prints more than a pipe
+        holds, it ends only if its output is read."""
         if not await self._link.wait(lambda: self._running.is_done, self._running, timeout):
             raise TimeoutError(f"process {self.number} has not ended within {timeout:g} s")
         if self._running.exit is None:
@@ -225,7 +228,7 @@ class AsyncProcess:
         return self._running.exit
 
     async def signal(self, name: Union[str, int]) -> None:
-        """To its process group: "TERM", "SIGTERM", or a number."""
+        """Sends a signal to the process group: "TERM", "SIGTERM", or a number."""
         await self._link.call(calls.signal(self.number, int(name) if isinstance(name, int) else name))
 
     async def terminate(self) -> None:
@@ -247,11 +250,11 @@ class AsyncProcess:
 
     def check_dropped(self) -> None:
         if self.dropped:
-            raise LimitError(f"process {self.number}: {self.dropped} bytes of what it printed "
+            raise LimitError(f"process {self.number}: {self.dropped} bytes of its output "
                              "were lost, since they were read too slowly")
 
     def close(self) -> None:
-        """The ends of its pipes here.  What it prints then is lost to it: EPIPE."""
+        """Closes this side of the pipes.  If the process prints later, it gets EPIPE."""
         if self.stdin is not None:
             self.stdin.shut()
         self.stdout.close()
@@ -272,8 +275,8 @@ class AsyncProcess:
 
     async def _carry(self, source: Iterable[bytes], out: Callable[[bytes], None],
                      err: Callable[[bytes], None]) -> Exit:
-        """Until the process has ended: what it has printed by then, not what it has left behind
-        in the background prints later.  A sink that throws ends it."""
+        """Carries the streams until the process has ended, without later output of processes
+        that it left in the background.  An exception of a sink ends the process."""
         works = {asyncio.ensure_future(work) for work in (
             self._feed(source), _drain(self.stdout, out), _drain(self.stderr, err))}
         end, left = asyncio.ensure_future(self.wait()), works
@@ -309,7 +312,7 @@ class AsyncProcess:
 
 
 async def _cancel(works: "Iterable[asyncio.Future[Any]]") -> List[BaseException]:
-    """What they ended with instead."""
+    """Cancels the tasks, and gives the exceptions that they ended with instead."""
     for work in works:
         work.cancel()
     return [result for result in await asyncio.gather(*works, return_exceptions=True)
@@ -322,7 +325,7 @@ async def _drain(stream: AsyncOutput, sink: Callable[[bytes], None]) -> None:
 
 
 class _Sink:
-    """Output as it comes, up to a bound."""
+    """Collects output up to a bound."""
 
     def __init__(self, process: AsyncProcess, most: int) -> None:
         self._process, self._left = process, most
@@ -337,7 +340,8 @@ class _Sink:
 
 
 async def start(link: AsyncLink, call: Call[Object], has_stdin: bool, is_told: bool) -> AsyncProcess:
-    """With pipes, or told: where it must be, or where no descriptor can be passed."""
+    """Starts a process with pipes, or with its output as notifications where that is required
+    or no descriptor can be passed."""
     if is_told or not link.passes_descriptors:
         if has_stdin and call.method == "exec.start":
             call.params["stdin"] = True
@@ -391,7 +395,7 @@ async def attach(link: AsyncLink, number: int) -> AsyncProcess:
 
 async def copy(link: AsyncLink, call: Call[Object], source: Optional[Iterable[bytes]],
                sink: Callable[[bytes], Any]) -> Tuple[str, ...]:
-    """Carries a tar; gives the sentences about what was left out."""
+    """Carries a tar; gives the sentences about files that were left out."""
     said: List[bytes] = []
 
     def complain(data: bytes) -> None:

@@ -1,7 +1,7 @@
-"""Requests with what their answers are: what both shells, Sandbox and AsyncSandbox, ask.
+"""The requests of Sandbox and AsyncSandbox, each with the parser of its answer.
 
-A Call says nothing about how it travels; `parse` makes of the answer's result what the
-caller gets.
+A Call does not depend on the way it travels; `parse` turns the answer's result into the value
+for the caller.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .records import Info, Limits, Port, ProcessInfo, Stats, Status, status
 T = TypeVar("T")
 
 PATIENCE = 30.0
-"""Seconds in which a supervisor that lives answers what it has not to wait for."""
+"""Seconds in which a live supervisor answers a request that need not wait for anything."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def update(memory: Union[int, str, None], cpus: Optional[float],
 
 
 def size(value: Union[int, str]) -> int:
-    """Bytes: a number, or one with k, m, g or t behind it, as the flags take them."""
+    """A size in bytes: a number, or one with k, m, g or t behind it, as in the flags."""
     parts = re.fullmatch(r"(\d+)(?:([kmgt])i?)?b?", str(value).lower())
     if parts is None or isinstance(value, bool):
         raise InvalidError(f"{value!r} is not a size", remedy='such as 512 << 20 or "512m"')
@@ -120,12 +120,12 @@ def act(action: Mapping[str, object], stream: bool, confirm: bool) -> Call[Objec
 
 
 def start(argv: Sequence[str], **params: object) -> Call[Object]:
-    """Of params those that are None, or False, are not said: they are the defaults."""
+    """Makes an exec.start; params that are None or False are defaults, and left out."""
     if isinstance(argv, (str, bytes)) or not argv:
         raise InvalidError(f"exec takes a list of words, not {argv!r}",
                            remedy='["sh", "-c", COMMAND] has a shell read it')
     said = {key: value for key, value in params.items() if value is not None and value is not False}
-    if isinstance(said.get("env"), Mapping):  # os.environ is no dict
+    if isinstance(said.get("env"), Mapping):  # os.environ is not a dict
         said["env"] = dict(cast("Mapping[str, str]", said["env"]))
     return Call("exec.start", {"argv": list(argv), **said},
                 lambda r: fields.an_object(r, "process"))

@@ -1,8 +1,7 @@
-"""What goes wrong, as exceptions.
+"""The exceptions of hutch.
 
-Each has a `kind`, one word of docs/control.md, and a `remedy`, what would help, or None.
-The names of OpenHands' runtime stand beside ours, so that code which catches those goes
-on catching:
+Each has a `kind`, one word of docs/control.md, and a `remedy`, a sentence or None.  The names
+of OpenHands' runtime are aliases, so that code which catches those works unchanged:
 
     HutchError                      AgentRuntimeError
       BuildError                    AgentRuntimeBuildError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class HutchError(Exception):
-    """Whatever hutch says no to, and whatever happens to it."""
+    """The base of all errors of hutch."""
 
     kind = "internal"
     exit_code: Optional[int] = None
@@ -50,7 +49,7 @@ class BuildError(HutchError):
 
 
 class TimeoutError(HutchError, builtins.TimeoutError):  # noqa: A001
-    """What was waited for has not come in time."""
+    """A time-out is over."""
 
     kind = "timeout"
 
@@ -60,19 +59,19 @@ class UnavailableError(HutchError):
 
 
 class BusyError(UnavailableError):
-    """It cannot be had just now: paused, not ready, another one is at it."""
+    """The sandbox cannot be used just now: it is paused, not ready, or busy."""
 
     kind = "busy"
 
 
 class DisconnectedError(UnavailableError, ConnectionError):
-    """The sandbox has ended, or whoever saw to it."""
+    """The sandbox or its supervisor has ended."""
 
     kind = "disconnected"
 
 
 class ProtocolError(DisconnectedError):
-    """The other end said what no supervisor says, and the connection was given up."""
+    """The other end broke the protocol, and the connection was closed."""
 
 
 class NotFoundError(UnavailableError, LookupError):
@@ -82,19 +81,19 @@ class NotFoundError(UnavailableError, LookupError):
 
 
 class ExistsError(HutchError):
-    """Something has that name already."""
+    """The name is taken already."""
 
     kind = "exists"
 
 
 class InvalidError(HutchError, ValueError):
-    """It cannot be asked for like that."""
+    """An argument is wrong."""
 
     kind = "invalid"
 
 
 class RefusedError(HutchError, PermissionError):
-    """It is not permitted; the remedy is what would permit it."""
+    """It is not permitted; the remedy says what would permit it."""
 
     kind = "refused"
 
@@ -106,7 +105,7 @@ class UnsupportedError(HutchError):
 
 
 class LimitError(HutchError):
-    """It is more than a bound allows."""
+    """A bound is exceeded."""
 
     kind = "limit"
 
@@ -135,21 +134,21 @@ class NotAppliedError(HutchError):
 
 
 class CommandError(HutchError):
-    """check() was asked of a command that ended with another code than 0."""
+    """check() was called for a command whose exit code is not 0."""
 
     kind = "failed"
 
 
 class CallbackError(HutchError):
-    """A callback has thrown; `__cause__` is what.  The action has been answered all
-    the same: `observation` says how.  A question that threw was answered with no."""
+    """A callback raised the exception in `__cause__`.  The action has an answer all the same:
+    `observation`.  If on_ask raised, the question was answered with no."""
 
     kind = "callback"
     observation: "Optional[Observation]" = None
 
 
 class ActionError(HutchError):
-    """An action was not done.  `observation` is what an agent is told of it."""
+    """An action was not done.  `observation` is the answer for the agent."""
 
     kind = "failed"
     observation: "Optional[Observation]" = None
@@ -162,7 +161,7 @@ class InvalidActionError(ActionError, InvalidError):
 
 
 class ActionRefusedError(ActionError, RefusedError):
-    """A rule of the sandbox, or whoever was asked, does not allow it."""
+    """A rule of the sandbox, or the answer to its question, does not allow the action."""
 
     kind = "refused"
 
@@ -192,11 +191,11 @@ class FileMissingError(ActionError, FileNotFoundError):
 
 
 class CopyMissingError(FileMissingError, NotFoundError):
-    """The same of what is copied, which is no action and has no observation."""
+    """The same for a copy, which is no action and has no observation."""
 
 
 class FolderError(InvalidError, IsADirectoryError):
-    """A file was meant, and there is a folder."""
+    """A folder is in the place of a file."""
 
 
 KINDS: Dict[str, Type[HutchError]] = {

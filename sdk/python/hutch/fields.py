@@ -1,7 +1,7 @@
-"""Values that came over a socket, each held to the type that it must have.
+"""Checks the types of values that came over a socket.
 
-What is not so raises ProtocolError.  Keys that are not known are passed over: a newer
-hutch may have more of them.
+A wrong type raises ProtocolError.  Unknown keys are ignored, since a newer hutch may have more
+of them.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Object = Dict[str, Any]
 
 
 def wrong(what: str, value: object) -> ProtocolError:
-    return ProtocolError(f"the supervisor's {what} is not what docs/control.md says: "
+    return ProtocolError(f"the supervisor's {what} is not as in docs/control.md: "
                          f"{repr(value)[:120]}")
 
 
@@ -45,7 +45,7 @@ def text_or_none(o: Object, key: str) -> Optional[str]:
 
 def whole(o: Object, key: str) -> int:
     value = o.get(key)
-    if type(value) is not int:  # a bool is none
+    if type(value) is not int:  # bool is a subclass
         raise wrong(key, value)
     return value
 

@@ -1,6 +1,6 @@
-"""The flags of `hutch create` as keyword arguments: under their names, with `_` for `-`.
+"""The flags of `hutch create` as keyword arguments, under their names with `_` for `-`.
 
-FLAGS says of each what it takes; the tests hold it to `hutch create --help`.
+FLAGS has the kind of value of each flag; the tests compare it with `hutch create --help`.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Variables = Union[str, Sequence[str], Mapping[str, Optional[str]]]
 
     class StartFlags(TypedDict, total=False):
-        """Those of `hutch start`."""
+        """The flags of `hutch start`."""
 
         env: Variables
         env_file: Paths
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         secret_file: Paths
 
     class ForkFlags(TypedDict, total=False):
-        """Those of `hutch fork`."""
+        """The flags of `hutch fork`."""
 
         policy: Union[Path, Mapping[str, Any], Sequence[Path]]
         upper: Path
@@ -75,14 +75,14 @@ if TYPE_CHECKING:
         lint: bool
 
     class Flags(ForkFlags, total=False):
-        """Those of `hutch create`."""
+        """The flags of `hutch create`."""
 
         image: str
         pull: str
 
 
-# switch: True or False; one: a value; many: a value or several; and those with a way of
-# their own, which are methods of Words.
+# switch: True or False; one: a value; many: a value or several; any other kind is a method of
+# Words.
 FLAGS: Dict[str, str] = {
     "policy": "policy", "image": "one", "pull": "one", "upper": "one", "keep_files": "switch", "volume": "many",
     "workspace": "one", "protect": "many", "protect_missing": "switch", "publish": "many",
@@ -98,22 +98,21 @@ FLAGS: Dict[str, str] = {
     "audit": "one", "rule": "rule", "lint": "switch",
 }
 NOT_FORK = ("image", "pull")
-# Under another name than hutch's, since `keep` says what the end of a `with` does.
+# This flag has another name than in hutch, since `keep` decides about the end of a `with`.
 RENAMED = {"keep_files": "keep"}
 NOT_START = tuple(sorted(set(FLAGS) - {"env", "env_file", "secret", "secret_file"}))
 
-# What hutch itself goes by, or its C library.
+# Variables that hutch itself or its C library reads.
 TAKEN = re.compile(r"PATH|HOME|TMPDIR|(XDG|LD|SUDO|HUTCH|DBUS|LC|GLIBC|MALLOC)_.*|LANG|TZ")
 
-# Where a policy has paths, which in a file are meant below that file's folder.
+# Keys of a policy whose values are paths; in a file they are relative to the file's folder.
 _POLICY_PATHS = ("upper", "workspace", "seccomp", "audit", "extends", "mounts", "toolchains",
                  "env_files", "secret_files")
 
 
 @dataclass
 class Words:
-    """What a program is started with: words, what is added to its environment, and what
-    it finds on stdin."""
+    """The arguments, additional environment and stdin of a program that is to be started."""
 
     argv: List[str] = field(default_factory=list)
     environ: Dict[str, str] = field(default_factory=dict)
@@ -135,7 +134,7 @@ class Words:
     def duration(self, flag: str, value: object) -> None:
         if isinstance(value, datetime.timedelta):
             value = value.total_seconds()
-        if isinstance(value, float):  # a number with an exponent is no duration
+        if isinstance(value, float):  # hutch takes no exponent in a duration
             value = f"{value:.3f}s"
         self.one(flag, value)
 
@@ -146,7 +145,8 @@ class Words:
             self.one(flag, name if text is None else f"{name}={_word(flag, text)}")
 
     def secret(self, flag: str, value: object) -> None:
-        """Values go in by the environment: the words of a process can be read by all."""
+        """The value is passed in the environment, since every user can read the arguments of a
+        process."""
         pairs: Iterable[Tuple[Any, Any]] = (value.items() if isinstance(value, Mapping) else
                                             (_pair(flag, one) for one in _each(value)))
         for name, text in pairs:
@@ -177,7 +177,7 @@ class Words:
 
 
 def words(flags: Mapping[str, Any], without: Sequence[str] = ()) -> Words:
-    """None stands for a flag that is not given."""
+    """Converts keyword arguments to words; None stands for a flag that is not given."""
     made = Words()
     for name, value in flags.items():
         if name not in FLAGS or name in without:
@@ -189,7 +189,7 @@ def words(flags: Mapping[str, Any], without: Sequence[str] = ()) -> Words:
 
 
 def absolute(policy: Mapping[str, Any], base: str) -> Dict[str, Any]:
-    """A policy that is no file: its paths are meant below `base`."""
+    """Makes the paths in a policy that is no file absolute, below `base`."""
     made = dict(policy)
     for key in _POLICY_PATHS:
         if key in made:
@@ -210,7 +210,7 @@ def _below(base: str, key: str, value: Any) -> Any:
     if not isinstance(value, str) or value.startswith("~/"):
         return value
     if key == "extends" and "/" not in value and not value.endswith(".json"):
-        return value  # the name of one that hutch has
+        return value  # the name of a profile in hutch
     if key == "audit" and "/" not in value:
         return value  # on, off
     return os.path.join(base, value)
@@ -231,7 +231,7 @@ def _word(flag: str, value: object) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InvalidError(f"{_keyword(flag)}: {value!r} is not what it takes")
+        raise InvalidError(f"{_keyword(flag)}: {value!r} is not a value of this flag")
     text = str(value)
     if "\0" in text:
         raise InvalidError(f"{_keyword(flag)}: there is a NUL in {text!r}")

@@ -27,7 +27,7 @@ def clone(url: str, path: Optional[str], token: Optional[str], user: Optional[st
 
 
 def org_folder() -> str:
-    """Where the repository of an organisation is for a moment."""
+    """A name for the folder where an organisation's repository is cloned temporarily."""
     return "/tmp/hutch-org-" + secrets.token_hex(8)
 
 
@@ -63,7 +63,7 @@ def _setup(path: Optional[str], name: Optional[str], email: Optional[str], init:
 
 
 class Git:
-    """Of a Sandbox."""
+    """The git actions of a Sandbox."""
 
     def __init__(self, box: Sandbox) -> None:
         self._box = box
@@ -71,43 +71,43 @@ class Git:
     def clone(self, url: str, path: Optional[str] = None, *, token: Optional[str] = None,
               user: Optional[str] = None, branch: Optional[str] = None, depth: Optional[int] = None,
               session: Optional[str] = None, timeout: Optional[float] = None) -> RepositoryObservation:
-        """Into a folder that is not there, or is empty; the token goes to that server alone
-        and is kept nowhere."""
+        """Clones into a folder that does not exist or is empty; the token is sent to that
+        server only and stored nowhere."""
         with self._box._setting_up(Status.SETTING_UP_WORKSPACE, CLONING):
             return self._box._do(RepositoryObservation, clone(url, path, token, user, branch, depth,
                                                               session, timeout))
 
     def branch(self, name: str, path: Optional[str] = None, *, create: bool = False,
                session: Optional[str] = None) -> RepositoryObservation:
-        """Goes to a branch; nothing is fetched or merged."""
+        """Switches to a branch; nothing is fetched or merged."""
         return self._box._do(RepositoryObservation, _branch(name, path, create, session))
 
     def changes(self, path: Optional[str] = None, *, ref: Optional[str] = None,
                 limit: Optional[int] = None, session: Optional[str] = None,
                 timeout: Optional[float] = None) -> ChangesObservation:
-        """What is other than in `ref`, or than what the branch began with."""
+        """Lists the differences from `ref`, or from where the branch began."""
         return self._box._do(ChangesObservation, _changes(path, ref, limit, session, timeout))
 
     def diff(self, path: str, *, ref: Optional[str] = None,
              session: Optional[str] = None) -> DiffObservation:
-        """A file as it is, and as it was."""
+        """Gives a file as it is, and as it was."""
         return self._box._do(DiffObservation, _diff(path, ref, session))
 
     def setup(self, path: Optional[str] = None, *, name: Optional[str] = None,
               email: Optional[str] = None, init: bool = False,
               session: Optional[str] = None) -> PathObservation:
-        """safe.directory, who commits, and a repository where there is none."""
+        """Sets safe.directory and the committer, and makes a repository if there is none."""
         return self._box._do(PathObservation, _setup(path, name, email, init, session))
 
     def install_hooks(self, path: Optional[str] = None, *,
                       session: Optional[str] = None) -> PathObservation:
-        """The repository's own check before each commit."""
+        """Installs the repository's own check before each commit."""
         with self._box._setting_up(Status.SETTING_UP_GIT_HOOKS, HOOKS):
             return self._box._do(PathObservation, install_hooks(path, session))
 
 
 class AsyncGit:
-    """Of an AsyncSandbox."""
+    """The git actions of an AsyncSandbox."""
 
     def __init__(self, box: AsyncSandbox) -> None:
         self._box = box
@@ -116,36 +116,36 @@ class AsyncGit:
                     user: Optional[str] = None, branch: Optional[str] = None,
                     depth: Optional[int] = None, session: Optional[str] = None,
                     timeout: Optional[float] = None) -> RepositoryObservation:
-        """Into a folder that is not there, or is empty; the token goes to that server alone
-        and is kept nowhere."""
+        """Clones into a folder that does not exist or is empty; the token is sent to that
+        server only and stored nowhere."""
         async with self._box._setting_up(Status.SETTING_UP_WORKSPACE, CLONING):
             return await self._box._do(RepositoryObservation, clone(
                 url, path, token, user, branch, depth, session, timeout))
 
     async def branch(self, name: str, path: Optional[str] = None, *, create: bool = False,
                      session: Optional[str] = None) -> RepositoryObservation:
-        """Goes to a branch; nothing is fetched or merged."""
+        """Switches to a branch; nothing is fetched or merged."""
         return await self._box._do(RepositoryObservation, _branch(name, path, create, session))
 
     async def changes(self, path: Optional[str] = None, *, ref: Optional[str] = None,
                       limit: Optional[int] = None, session: Optional[str] = None,
                       timeout: Optional[float] = None) -> ChangesObservation:
-        """What is other than in `ref`, or than what the branch began with."""
+        """Lists the differences from `ref`, or from where the branch began."""
         return await self._box._do(ChangesObservation, _changes(path, ref, limit, session, timeout))
 
     async def diff(self, path: str, *, ref: Optional[str] = None,
                    session: Optional[str] = None) -> DiffObservation:
-        """A file as it is, and as it was."""
+        """Gives a file as it is, and as it was."""
         return await self._box._do(DiffObservation, _diff(path, ref, session))
 
     async def setup(self, path: Optional[str] = None, *, name: Optional[str] = None,
                     email: Optional[str] = None, init: bool = False,
                     session: Optional[str] = None) -> PathObservation:
-        """safe.directory, who commits, and a repository where there is none."""
+        """Sets safe.directory and the committer, and makes a repository if there is none."""
         return await self._box._do(PathObservation, _setup(path, name, email, init, session))
 
     async def install_hooks(self, path: Optional[str] = None, *,
                             session: Optional[str] = None) -> PathObservation:
-        """The repository's own check before each commit."""
+        """Installs the repository's own check before each commit."""
         async with self._box._setting_up(Status.SETTING_UP_GIT_HOOKS, HOOKS):
             return await self._box._do(PathObservation, install_hooks(path, session))

@@ -1,18 +1,18 @@
 """A Channel over a socket, for threads.
 
-There is no thread of ours.  Of those that wait for something, one leads: it polls the
-socket, and whatever comes it puts where it belongs; the others sleep until it is theirs.
-Who has what it waited for leaves, and hands the lead to one that still waits.  So a
-single thread reads its answer itself, and pays for no change of threads.
+The link starts no thread.  Of the threads that wait, one leads: it polls the socket and puts
+everything that comes where it belongs; the others sleep until something has come for them.  The
+leader leaves when it has what it waited for, and hands the lead to a thread that still waits.
+So a single thread reads its answer itself, without a switch between threads.
 
-`_lock` guards all that is here, and nobody blocks while holding it: the socket is
-non-blocking, and polled without the lock.  What cannot be sent at once is sent by whoever
-leads, who may have to be woken for it: with four MiB of answers unread a supervisor
-reads no more, so that somebody has to read while others send.
+`_lock` guards the state of the link, and no thread blocks while holding it: the socket is
+non-blocking, and polled without the lock.  Bytes that cannot be sent at once are sent by the
+leader, which may have to be woken for that: with four MiB of answers unread a supervisor reads
+no more, so a thread must read while others send.
 
-A signal's handler may raise at any instant (Ctrl-C does).  Who is interrupted while he
-sends or reads ends the connection, since half of a line may be out, or half of a piece
-where it belongs; who is while he waits leaves, and hands the lead on, nevertheless.
+A signal's handler may raise at any instant (Ctrl-C does).  If a thread is interrupted while it
+sends or reads, it ends the connection, since half of a line may be out, or half of a piece
+stored.  If it is interrupted while it waits, it leaves, and still hands the lead on.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ READ_AT_ONCE = 1 << 18
 
 
 class _Turn:
-    """Of one that waits: he leads, or sleeps until he is called."""
+    """The turn of a waiting thread: it leads, or sleeps until it is called."""
 
     __slots__ = ("what", "thread", "word", "is_taken")
 
@@ -59,8 +59,8 @@ class _Turn:
 
 
 class Bell(_Turn):
-    """Of one that polls descriptors of his own: of `fds` one can be read whenever
-    something may have come for him.  He never leads for long, and is not asked to."""
+    """The turn of a thread that polls descriptors of its own: one of `fds` is readable whenever
+    something may have come for it.  It never leads for long, and is not asked to."""
 
     __slots__ = ("fds", "_rope")
 
@@ -85,7 +85,7 @@ class Bell(_Turn):
 
 
 class Link:
-    """One connection.  Any number of threads may use it at once."""
+    """A connection, which any number of threads may use at once."""
 
     def __init__(self, name: str, program: Program,
                  opened: Optional[socket.socket] = None) -> None:
@@ -121,8 +121,8 @@ class Link:
 
     def send(self, call: Call[Any], fds: Sequence[int] = (),
              running: Optional[Running] = None) -> Waiter:
-        """The descriptors stay the caller's, who keeps them open until the answer.
-        `running` is what an exec.wait is about."""
+        """Sends a request.  The descriptors stay the caller's and must be open until the
+        answer.  `running` is the process of an exec.wait."""
         self._channel.check_process()
         with self._lock:
             waiter, line = self._channel.request(call.method, call.params)
@@ -131,7 +131,7 @@ class Link:
         return waiter
 
     def result(self, waiter: Waiter, patience: Optional[float]) -> Any:
-        """Waits; what was noticed meanwhile stays in the waiter."""
+        """Waits for the answer; notices that come meanwhile stay in the waiter."""
         began = time.monotonic()
         try:
             if not self.wait(lambda: waiter.is_done, waiter, patience):
@@ -147,14 +147,15 @@ class Link:
         return waiter.result
 
     def forget(self, waiter: Waiter) -> None:
-        """Nobody waits for it any more: what it does is ended, where that can be asked."""
+        """The caller gives up: the request's action or process is ended, if there is a call for
+        that."""
         if self.is_usable:
             with self._lock:
                 self._say(lambda: self._out.forget(waiter))
 
     def wait(self, is_so: Callable[[], bool], what: Awaited, patience: Optional[float]) -> bool:
-        """Waits until it is so, which is asked again whenever something has come for
-        `what`.  False: not within that time; what has come by then was read."""
+        """Waits until `is_so` is true; it is called again whenever something has come for
+        `what`.  False: not within that time; everything that came until then was read."""
         self._channel.check_process()
         self._check_handler()
         deadline = None if patience is None else time.monotonic() + patience
@@ -187,20 +188,22 @@ class Link:
                     raise raised
 
     def _check_handler(self) -> None:
-        """A handler that waited for what its own thread is reading would wait for ever."""
+        """Refuses to wait in a signal's handler for something that its own thread is reading:
+        that would never end."""
         leader = self._leader
         if leader is not None and leader.thread == threading.get_ident():
             raise BusyError(f"sandbox {self._channel.name}: this thread waits for it already, "
                             "below the signal's handler", remedy="note the signal, and return")
 
     def taking(self, take: Callable[[], T]) -> T:
-        """Takes what has been put somewhere, while nothing is being put there."""
+        """Calls `take` while no other thread changes what it takes."""
         with self._lock:
             return take()
 
     @contextlib.contextmanager
     def noticing(self, what: Awaited) -> Iterator[Bell]:
-        """When it rings, as it does at first, wait() with a patience of 0 says whether it is so."""
+        """Gives a Bell.  It rings at first and whenever something may have come for `what`;
+        wait() with a patience of 0 then checks."""
         bell = Bell(what, self._fd)
         try:
             with self._lock:
@@ -215,17 +218,18 @@ class Link:
             bell.close()
 
     def rest(self) -> Rest:
-        """From now on all notifications, for a connection that is for these alone."""
+        """Collects all notifications from now on, for a connection without another use."""
         self._channel.rest = Rest()
         return self._channel.rest
 
     def drop(self, running: Running) -> None:
-        """In a child of who has opened this, another thread may have had the lock."""
+        """Drops a process.  In a child of the process that opened the link, the lock is not
+        used, since another thread may have held it."""
         if os.getpid() == self._channel.pid:
             with self._lock:
                 running.drop()
 
-    # --- those that wait; with the lock ---
+    # --- waiting threads; with the lock ---
 
     def _take(self, mine: _Turn) -> None:
         mine.is_taken = True
@@ -240,9 +244,9 @@ class Link:
             mine.what.wake = lambda: self._rouse(mine.what)
 
     def _leave(self, mine: _Turn) -> None:
-        """May be begun again, if it was interrupted."""
+        """Leaves; can be repeated if it was interrupted."""
         if self._leader is None or self._leader is mine:
-            for other in self._sleepers:  # mine may have been called to lead, and leaves
+            for other in self._sleepers:  # `mine` may have been called to lead
                 if other is not mine and not isinstance(other, Bell):
                     other.call()
                     break
@@ -259,7 +263,7 @@ class Link:
             if one.what is what:
                 one.call()
 
-    # --- who leads; with the lock but for the first ---
+    # --- the leader; with the lock but for the first ---
 
     def _lead(self, left: Optional[float]) -> None:
         ready = self._poll.poll(None if left is None else left and left * 1e3 + 1)
@@ -300,7 +304,8 @@ class Link:
             self._fail(self._channel.ended())
 
     def _say(self, put: Callable[[], None]) -> None:
-        """At once, or by who leads: all of what put() adds, or nothing any more."""
+        """Sends everything that put() adds, at once or by the leader.  If it is interrupted,
+        the connection ends."""
         try:
             put()
             self._out.push()
@@ -334,12 +339,12 @@ class Link:
 
     @property
     def is_usable(self) -> bool:
-        """Not ended, not closed, and of this process."""
+        """Whether it has not ended, is not closed, and belongs to this process."""
         return self._channel.failure is None and self._channel.pid == os.getpid()
 
     @property
     def is_lost(self) -> bool:
-        """It has ended, in this process, and nobody has closed it."""
+        """Whether it has ended in this process without a close()."""
         return (self._channel.failure is not None and not self._is_closed
                 and self._channel.pid == os.getpid())
 
@@ -348,9 +353,9 @@ class Link:
         return self._is_closed
 
     def close(self) -> None:
-        """Whatever waits ends with DisconnectedError.  In a child of the process that
-        has opened it, only the child's descriptors are closed.  In a signal's handler they
-        are closed when what it has interrupted goes on."""
+        """Closes the connection; every waiting call ends with DisconnectedError.  In a child of
+        the process that opened it, only the child's descriptors are closed.  In a signal's
+        handler, they are closed when the interrupted code goes on."""
         is_ours = os.getpid() == self._channel.pid
         if self._is_closed:
             return
@@ -370,7 +375,7 @@ class Link:
                 self._closer = threading.Event()
                 self._wake()
         if self._closer is not None:
-            self._closer.wait()  # who polls the descriptors has to be gone
+            self._closer.wait()  # no thread may poll the descriptors then
         self._reap()
 
     def __del__(self) -> None:
@@ -388,7 +393,7 @@ class Link:
             self._closer.set()
 
     def _reap(self) -> None:
-        """The program that carried the bytes, and what it has said."""
+        """Waits for the program that carried the bytes, and gives its exit code and stderr."""
         if self._helper is None:
             return
         helper, self._helper = self._helper, None

@@ -1,8 +1,8 @@
-"""What stands in a file of instructions for agents, of a repository or an organisation.
+"""Reads a file of instructions for agents, of a repository or an organisation.
 
 Between two lines `---` at its beginning there are lines `key: value`; a list is `[a, b]`, or
-lines `- value` below its key.  That is as much of YAML as such files have; what is more is left
-alone, and of a value that is not of its type its default is there.  The texts are anybody's."""
+lines `- value` below its key.  Such files use no more of YAML; the parser ignores everything
+else, and takes the default for a value of a wrong type.  The texts may be hostile."""
 from __future__ import annotations
 
 import posixpath
@@ -15,16 +15,17 @@ Value = Union[str, List[str]]
 _HEAD_MAX = 64 << 10
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?:\s+(.*))?$")
 _ITEM = re.compile(r"\s*-\s+(.*)$")
-# One blank: with all of them it would be tried from each, which takes half a minute for 64 KiB.
+# One blank is enough: `\s+` would be tried from each of them, which takes half a minute for 64
+# KiB.
 _COMMENT = re.compile(r"(?:^|\s)#")
 _TYPES = ("repo", "knowledge", "task")
 
 
 @dataclass(frozen=True)
 class Microagent:
-    """`text` is for the model; `content` is the whole file, None where it was too large.
-    `type`: `knowledge` is told when a text has one of `triggers`, `task` when it is asked for,
-    `repo` always."""
+    """`text` is for the model; `content` is the whole file, or None if it was too large.  The
+    `type` says when the model gets the text: `knowledge` when a message has one of `triggers`,
+    `task` when it is asked for, `repo` always."""
 
     path: str
     name: str
@@ -35,7 +36,7 @@ class Microagent:
 
 
 def _plain(text: str) -> str:
-    """Without quotes around it, or a comment behind it."""
+    """A value without the quotes around it, or a comment behind it."""
     text = text.strip()
     end = text.find(text[0], 1) if text[:1] in ("'", '"') else -1
     if end > 0:
@@ -69,7 +70,7 @@ def _head(lines: List[str]) -> Dict[str, Value]:
 
 
 def _split(content: str) -> Tuple[Dict[str, Value], str]:
-    """Its head, and what is behind it."""
+    """Splits a file into its head and the text behind that."""
     lines = content[:_HEAD_MAX].splitlines(keepends=True)
     if not lines or lines[0].strip() != "---":
         return {}, content

@@ -1,6 +1,6 @@
-"""What an agent gets for its actions, with types: docs/actions.md.
+"""Observations, the answers to an agent's actions, with types: docs/actions.md.
 
-`raw` of each is the object as it came, for whoever hands it on.
+`raw` of each is the JSON object as it came.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass
 class Refusal:
-    """What hutch refused of an action: who says so, and what would allow it."""
+    """A refusal by hutch: the layer that refused, and the change that would allow the action."""
 
     what: str
     path: Optional[str]
@@ -29,7 +29,7 @@ class Refusal:
 
 @dataclass
 class Stat:
-    """What a path is."""
+    """The type, size, mode, owner and time of a path."""
 
     type: str
     size: int
@@ -42,8 +42,8 @@ class Stat:
 
 @dataclass
 class Repository:
-    """Where a repository is: on which branch, at which commit, and how many commits that is
-    ahead of its upstream and behind it.  None: there is none."""
+    """The state of a repository: its branch, its commit, and how many commits that is ahead of
+    its upstream and behind it.  None: there is none."""
 
     branch: Optional[str]
     commit: Optional[str]
@@ -66,7 +66,7 @@ class GitChange:
 
 @dataclass
 class GitDiff:
-    """A file as it is and as it was; None: it is not there."""
+    """A file as it is and as it was; None: it does not exist."""
 
     modified: Optional[str]
     original: Optional[str]
@@ -74,7 +74,7 @@ class GitDiff:
 
 @dataclass
 class Hutch:
-    """What is hutch's own in an observation."""
+    """The part of an observation that only hutch has."""
 
     log: Optional[str]
     truncated_chars: int
@@ -91,7 +91,7 @@ class Hutch:
 
 @dataclass
 class Observation:
-    """Any observation.  `observation` is its kind, `content` what an agent reads."""
+    """Any observation.  `observation` is its kind, `content` the text for the agent."""
 
     observation: str
     message: str
@@ -108,7 +108,8 @@ class Observation:
 
 @dataclass
 class RunObservation(Observation):
-    """Of a command, or of what was typed to one.  `exit_code` is -1 while it goes on."""
+    """The observation of a command, or of input to one.  `exit_code` is -1 while the command
+    runs."""
 
     command: str
     exit_code: int
@@ -119,16 +120,16 @@ class RunObservation(Observation):
 
     @property
     def is_running(self) -> bool:
-        """No output for a while, or the time is over, and the command goes on."""
+        """Whether the command still runs: it had no output for a while, or its time is over."""
         return self.exit_code == -1
 
     @property
     def text(self) -> str:
-        """With what stands before and behind the content, as agents are shown it."""
+        """The content with the lines before and behind it, as agents get it."""
         return self.prefix + self.content + self.suffix
 
     def check(self) -> RunObservation:
-        """Itself, or CommandError where the command did not end with 0."""
+        """Returns the observation, or raises CommandError if the exit code is not 0."""
         if self.exit_code:
             error = CommandError(f"`{self.command[:80]}`: " + (
                 "it goes on" if self.is_running else f"exit code {self.exit_code}")
@@ -140,7 +141,7 @@ class RunObservation(Observation):
 
 @dataclass
 class PathObservation(Observation):
-    """Of write, mkdir, remove."""
+    """The observation of write, mkdir and remove."""
 
     path: str
 
@@ -159,22 +160,22 @@ class EditObservation(PathObservation):
 
 @dataclass
 class MoveObservation(PathObservation):
-    """Of a move."""
+    """The observation of a move."""
 
     to: str
 
 
 @dataclass
 class StatObservation(PathObservation):
-    """`stat` is for programs."""
+    """The observation of a stat; `stat` is for programs."""
 
     stat: Stat
 
 
 @dataclass
 class NamesObservation(PathObservation):
-    """Of list, glob, grep: one thing a line.  `lines` has all that is told; when not
-    all was found or told, a sentence in brackets is the last of them."""
+    """The observation of list, glob and grep, with one result in each of `lines`.  If results
+    are missing, the last line is a sentence in brackets."""
 
     @property
     def lines(self) -> List[str]:
@@ -183,14 +184,14 @@ class NamesObservation(PathObservation):
 
 @dataclass
 class RepositoryObservation(PathObservation):
-    """Of git_clone and git_branch."""
+    """The observation of git_clone and git_branch."""
 
     repository: Repository
 
 
 @dataclass
 class ChangesObservation(PathObservation):
-    """Of git_changes.  `is_cut`: there are more than `changes` has."""
+    """The observation of git_changes.  `is_cut`: `changes` does not have all of them."""
 
     changes: List[GitChange]
 
@@ -201,14 +202,14 @@ class ChangesObservation(PathObservation):
 
 @dataclass
 class DiffObservation(PathObservation):
-    """Of git_diff."""
+    """The observation of git_diff."""
 
     diff: GitDiff
 
 
 @dataclass
 class MicroagentsObservation(PathObservation):
-    """Of microagents.  `is_cut`: there are more than 1 MiB of them."""
+    """The observation of microagents.  `is_cut`: they have more than 1 MiB."""
 
     microagents: List[agents.Microagent]
 
@@ -219,7 +220,7 @@ class MicroagentsObservation(PathObservation):
 
 @dataclass
 class EnvObservation(Observation):
-    """Names of what was changed; no value."""
+    """The observation of env, with the names of the changed variables, but no values."""
 
     set: List[str]
     unset: List[str]
@@ -228,14 +229,14 @@ class EnvObservation(Observation):
 
 @dataclass
 class ErrorObservation(Observation):
-    """The action was not done; `content` says why, to the agent."""
+    """The action was not done; `content` tells the agent why."""
 
     error_id: str
 
 
 @dataclass
 class NullObservation(Observation):
-    """Nothing to tell: of a cancel, and of confirm."""
+    """The observation of a cancel and of confirm, without content."""
 
 
 def _refusal(value: object) -> Refusal:
@@ -307,7 +308,7 @@ def _stated(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
 
 
 def _of_hutch(key: str) -> Callable[[Object, Hutch], Tuple[Any, ...]]:
-    """A path, and what must be there of hutch's own."""
+    """A parser for the path and the required fields of hutch's own part."""
     def parts(x: Object, hutch: Hutch) -> Tuple[Any, ...]:
         value = getattr(hutch, key)
         if value is None:
@@ -343,7 +344,7 @@ _KINDS: Dict[str, Tuple[Type[Observation], Callable[[Object, Hutch], Tuple[Any, 
 
 
 def observation(value: object) -> Observation:
-    """The object of an answer; of a kind that is not known here, an Observation."""
+    """Parses the object of an answer; an unknown kind gives an Observation."""
     o = fields.an_object(value, "observation")
     hutch = _hutch(o.get("hutch"))
     extras = fields.an_object(o.get("extras"), "extras")
@@ -360,13 +361,13 @@ _EDITOR_MISSING = re.compile(
 
 
 def raise_if_not_done(o: Observation) -> None:
-    """What says that an action was not done, as an exception."""
+    """Raises an exception for an observation which says that the action was not done."""
     if isinstance(o, ErrorObservation):
         made = ERROR_IDS.get(o.error_id, ActionError)
         if made is ActionError and o.content.startswith("File not found: "):
             made = FileMissingError
     elif o.extras.get("impl_source") == "oh_aci" and o.content.startswith("ERROR:\n"):
-        # The editor's way to say it; the text of a file begins otherwise.
+        # The editor reports its errors so; the text of a file begins otherwise.
         made = FileMissingError if _EDITOR_MISSING.match(o.content) else ActionError
     else:
         return

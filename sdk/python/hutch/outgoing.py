@@ -1,8 +1,8 @@
-"""What is to be sent: lines of requests, and descriptors beside their first bytes.
+"""Data that waits to be sent: lines of requests, and descriptors beside their first bytes.
 
-The descriptors are whose they are, and he closes them when his call is over, however that
-ends.  So what has to wait for room has copies of its own: by the time that there is some, the
-same numbers may be those of other files.
+A caller owns its descriptors and closes them when its call is over, however that ends.  So a
+line that waits for room has copies of them: when there is room, the same numbers may belong to
+other files.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .protocol import Channel, Waiter
 
 
 class _Line:
-    """A request, or what is left of it."""
+    """A request, or the rest of one."""
 
     __slots__ = ("left", "fds", "waiter", "copies")
 
@@ -39,7 +39,8 @@ class _Line:
 
 
 class Outgoing:
-    """Who carries the bytes guards it, and calls push() while there is room."""
+    """The queue; the link that carries the bytes guards it, and calls push() while there is
+    room."""
 
     def __init__(self, s: socket.socket, channel: Channel) -> None:
         self._socket, self._channel = s, channel
@@ -49,15 +50,17 @@ class Outgoing:
         return bool(self._lines)
 
     def add(self, line: bytes, fds: Sequence[int] = (), waiter: Optional[Waiter] = None) -> None:
-        """Until keep() or clear() the descriptors are the caller's."""
+        """Adds a line.  The descriptors stay the caller's, who must call keep() or clear()
+        before it closes them."""
         self._lines.append(_Line(line, fds, waiter))
 
     def keep(self) -> None:
-        """What is still here goes without its callers."""
+        """Copies the descriptors of the lines that are still here, so that their callers may
+        leave."""
         for line in list(self._lines):
             try:
                 line.keep()
-            except OSError as e:  # too many open files
+            except OSError as e:  # such as too many open files
                 self._lines.remove(line)
                 self._refuse(line, e)
 
@@ -66,8 +69,8 @@ class Outgoing:
             self._lines.pop().close()
 
     def forget(self, waiter: Waiter) -> None:
-        """Nobody waits for it any more: what was not sent is not sent, and what it does is
-        ended, where that can be asked."""
+        """The caller gives up: an unsent request is dropped; otherwise its action or process is
+        ended, if there is a call for that."""
         for line in self._lines:
             if line.waiter is waiter:
                 self._lines.remove(line)
@@ -78,21 +81,21 @@ class Outgoing:
         self.add_owed()
 
     def add_owed(self) -> None:
-        """What the channel itself has to say."""
+        """Adds the channel's own requests."""
         while self._channel.owed:
             self.add(self._channel.owed.popleft())
 
     def push(self) -> None:
-        """As much as there is room for.  Raises an error that is the connection's end."""
+        """Sends as much as there is room for.  An error that ends the connection is raised."""
         while self._lines:
             line = self._lines[0]
             try:
                 sent = send(self._socket, line.left, line.fds)
             except BlockingIOError:
                 return
-            except ConnectionError:  # who has closed may have said why: that is read first
+            except ConnectionError:  # first read the peer's reason
                 return self.clear()
-            except OSError as e:  # such as too many descriptors on their way
+            except OSError as e:  # such as too many descriptors under way
                 self._lines.popleft()
                 self._refuse(line, e)
                 continue

@@ -1,6 +1,6 @@
 """A warm pool: sandboxes that were made ahead, each handed out once (hutch-pool(1)).
 
-AsyncPool waits in a thread: what it waits for is one line of a socket, or a program.
+AsyncPool waits in a thread, for one line of a socket or for a program.
 """
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 LINE_MAX = 1 << 16
 SPACE = socket.CMSG_SPACE(4 * 4)
 PATIENCE = 30.0
-"""Seconds in which a keeper answers what it has not to wait for."""
+"""Seconds in which a live keeper answers a request that need not wait for anything."""
 LATE = 2.0
-"""Seconds after the time-out of a take in which it may still say why there was none."""
+"""Seconds after the time-out of a take in which the keeper may still send its error."""
 
 
 class Pool:
-    """Made when the `with` begins, or with start(); ended with the `with`, or close(), and
-    with this process, however that ends.  What was taken lives on.
+    """The pool is made when the `with` begins, or with start(); it ends with the `with`, or
+    with close(), and also with this process, however that ends.  Sandboxes that were taken live
+    on.
 
     `size` sandboxes are kept ready; keyword arguments are the flags of `hutch create`."""
 
@@ -52,13 +53,14 @@ class Pool:
 
     @classmethod
     def attach(cls, name: str, *, program: Optional[Words] = None) -> Pool:
-        """One that `hutch pool create` has made, which lives on behind the `with`."""
+        """Attaches to a pool that `hutch pool create` has made, which lives on after the
+        `with`."""
         pool = cls(program=program)
         pool.name, pool._words = name, None
         return pool
 
     def start(self) -> Pool:
-        """Makes it; its first sandbox is ready then."""
+        """Makes the pool; its first sandbox is ready then."""
         if self._words is None:
             return self
         if self._lease is not None:
@@ -77,20 +79,20 @@ class Pool:
         return self
 
     def close(self) -> None:
-        """Ends it, and what waits in it.  In a child of the process that has made it, only
-        the child's descriptor is closed."""
+        """Ends the pool, and the sandboxes that wait in it.  In a child of the process that
+        made it, only the child's descriptor is closed."""
         try:
             if self._lease is not None and os.getpid() == self._pid:
-                with contextlib.suppress(HutchError):  # it is ended by the lease, then
+                with contextlib.suppress(HutchError):  # closing the lease then ends it
                     self._run(["rm", "--", self.name])
         finally:
             self._let_go()
 
     def take(self, timeout: Optional[float] = None, *, name: Optional[str] = None,
              keep: bool = False, on_status: Optional[OnStatus] = None) -> Sandbox:
-        """A sandbox nobody has had, connected to; waits for one if none is ready, so many
-        seconds at most.  It ends when its handle is closed, or its process ends, unless
-        `keep` says otherwise."""
+        """Takes an unused sandbox and connects to it.  If none is ready, waits for at most
+        `timeout` seconds.  The sandbox ends when its handle is closed or this process ends,
+        unless `keep` is set."""
         taken, opened = self._take(timeout)
         box = Sandbox(taken, program=self.program.given, on_status=on_status, keep=keep)
         box._use(opened)
@@ -113,7 +115,7 @@ class Pool:
     # --- below ---
 
     def _let_go(self) -> None:
-        """It ends when nobody has the lease, without being waited for."""
+        """Closes the lease: the pool then ends without being waited for."""
         lease, self._lease = self._lease, None
         if lease is not None:
             os.close(lease)
@@ -129,7 +131,7 @@ class Pool:
         return self._by_program(timeout)
 
     def _by_program(self, timeout: Optional[float]) -> Tuple[str, socket.socket]:
-        """As root, whose sandboxes are another user's."""
+        """Takes by the program, as root must, since root's sandboxes belong to another user."""
         bound = [] if timeout is None else ["--timeout", f"{max(timeout, 0.001):.3f}s"]
         ours, theirs = socket.socketpair()
         with ours:
@@ -191,7 +193,7 @@ class AsyncPool:
         starting = asyncio.get_running_loop().run_in_executor(None, self._pool.start)
         try:
             await asyncio.shield(starting)
-        except asyncio.CancelledError:  # what still comes is nobody's, and ends
+        except asyncio.CancelledError:  # a late result is closed
             starting.add_done_callback(lambda _: self._pool._let_go())
             raise
         return self
@@ -204,7 +206,7 @@ class AsyncPool:
         taking = asyncio.get_running_loop().run_in_executor(None, self._pool._take, timeout)
         try:
             taken, opened = await asyncio.shield(taking)
-        except asyncio.CancelledError:  # what still comes is nobody's, and ends
+        except asyncio.CancelledError:  # a late result is closed
             taking.add_done_callback(_let_go)
             raise
         box = AsyncSandbox(taken, program=self._pool.program.given, on_status=on_status, keep=keep)
@@ -231,7 +233,8 @@ async def _in_thread(work):  # type: ignore[no-untyped-def]
 
 
 def _end(box: Sandbox, keep: bool) -> None:
-    """Nobody gets it.  One that is to live on may be held by its connection no more."""
+    """Ends a sandbox that no caller gets.  With `keep`, it may have been released from its
+    connection."""
     try:
         if keep:
             with contextlib.suppress(HutchError):
@@ -262,7 +265,7 @@ def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]
     with connect_at(f".pools/{pool}", "pool.sock", "pool", pool) as s:
         params = {} if timeout is None else {"timeout": timeout}
         s.setblocking(True)
-        with contextlib.suppress(ConnectionError):  # who is refused was told why, maybe
+        with contextlib.suppress(ConnectionError):  # the reason may be there to be read
             for number, (method, said) in enumerate((("hello", {"protocol": PROTOCOL}),
                                                      ("take", params))):
                 s.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "method": method,
@@ -278,8 +281,8 @@ def _by_socket(pool: str, timeout: Optional[float]) -> Tuple[str, socket.socket]
 
 
 def _told(line: bytes) -> str:
-    """The name, as hutch pool take -d says it."""
-    told = fields.an_object(_parsed(line), "what hutch pool take says")
+    """The name in the output of hutch pool take -d."""
+    told = fields.an_object(_parsed(line), "output of hutch pool take")
     if told.get("error") is None:
         return fields.text(told, "sandbox")
     why = fields.an_object(told["error"], "error")
@@ -306,8 +309,8 @@ def _result(read: "Tuple[bytes, List[int]]", pool: str) -> object:
 
 def _read_line(s: socket.socket, patience: Optional[float], begin: float = 0.0
                ) -> "Tuple[bytes, List[int]]":
-    """One, and the descriptors that came beside it; b"": it was closed.  The patience is as
-    from `begin`."""
+    """Reads a line, and the descriptors that came beside it; b"": the socket was closed.  The
+    patience counts from `begin`."""
     deadline = None if patience is None else begin + patience
     line, fds = b"", []  # type: bytes, List[int]
     try:
@@ -335,7 +338,7 @@ def _read_line(s: socket.socket, patience: Optional[float], begin: float = 0.0
 
 
 def _peeked(s: socket.socket) -> bytes:
-    """What is left of the line, and nothing behind it, which may have a descriptor."""
+    """Peeks at the rest of the line, but not beyond, since the next line may have a descriptor."""
     seen = s.recv(4096, socket.MSG_PEEK)
     return s.recv(seen.find(b"\n") + 1 or len(seen)) if seen else b""
 

@@ -1,9 +1,9 @@
 """Processes in a sandbox, for threads.
 
-Where descriptors can be passed the process has pipes of ours, so nothing is lost by
-reading slowly: it waits.  Elsewhere, through `hutch connect` and for one that is attached
-to, what it prints is told by the supervisor, which waits for nobody longer than a
-second; what was lost then is counted in `dropped`.
+If descriptors can be passed, the process has pipes to this client, and slow reading loses
+nothing: the process waits.  Otherwise, through `hutch connect` and for an attached process, the
+supervisor sends the output; it waits for no client longer than a second, and lost output is
+counted in `dropped`.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTPUT_MAX = 64 << 20
 
 
 class _Told(io.RawIOBase):
-    """What a process prints, as the supervisor tells it."""
+    """The output of a process as the supervisor sends it."""
 
     def __init__(self, link: Link, running: Running, stream: str) -> None:
         self._link, self._running, self._held = link, running, running.streams[stream]
@@ -47,7 +47,7 @@ class _Told(io.RawIOBase):
 
 
 class _Typed(io.RawIOBase):
-    """What a process reads, written with exec.write: each piece when there is room."""
+    """The input of a process, written with exec.write: each piece when there is room."""
 
     def __init__(self, link: Link, number: int) -> None:
         self._link, self._number = link, number
@@ -56,24 +56,25 @@ class _Typed(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """All of it, as programs expect of a pipe."""
+        """Writes all bytes, as programs expect of a pipe."""
         view = memoryview(data).cast("B")
         for piece in pieces(view):
             self._link.call(calls.write(self._number, bytes(piece), False))
         return len(view)
 
     def __del__(self) -> None:
-        """Nothing is sent from here, which may be in the middle of anything."""
+        """Sends nothing, since this may run in the middle of any other code."""
 
     def close(self) -> None:
         if not self.closed:
             super().close()
-            with contextlib.suppress(HutchError):  # it has ended: then that is closed
+            with contextlib.suppress(HutchError):  # stdin is closed if the process has ended
                 self._link.call(calls.write(self._number, b"", True))
 
 
 class _Piped(io.FileIO):
-    """What a process reads, through a pipe: all of it, though a signal cuts a write short."""
+    """The input of a process through a pipe; writes all bytes, even if a signal interrupts a
+    write."""
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
@@ -84,7 +85,7 @@ class _Piped(io.FileIO):
 
 
 class Process:
-    """One that was started with popen() or is attached to."""
+    """A process that was started with popen(), or that this client has attached to."""
 
     def __init__(self, link: Link, running: Running, ends: Optional[Dict[str, BinaryIO]],
                  has_stdin: bool) -> None:
@@ -106,17 +107,18 @@ class Process:
 
     @property
     def dropped(self) -> int:
-        """Bytes of output that nobody was there to take."""
+        """How many bytes of output were dropped because they were not read in time."""
         return sum(held.dropped for held in self._running.streams.values())
 
     def poll(self) -> Optional[Exit]:
-        """How it ended, as far as that has been told by now; waits for nothing."""
+        """How the process ended, or None if that is not known yet; does not wait."""
         with contextlib.suppress(HutchError):
             self._link.wait(lambda: self._running.is_done, self._running, 0)
         return self._running.exit
 
     def wait(self, timeout: Optional[float] = None) -> Exit:
-        """How it ended.  One that prints more than a pipe holds ends only if it is read."""
+        """Waits for the end and says how the process ended.  If it prints more than a pipe
+        holds, it ends only if its output is read."""
         if not self._link.wait(lambda: self._running.is_done, self._running, timeout):
             raise TimeoutError(f"process {self.number} has not ended within {timeout:g} s")
         if self._running.exit is None:
@@ -124,7 +126,7 @@ class Process:
         return self._running.exit
 
     def signal(self, name: Union[str, int]) -> None:
-        """To its process group: "TERM", "SIGTERM", or a number."""
+        """Sends a signal to the process group: "TERM", "SIGTERM", or a number."""
         self._link.call(calls.signal(self.number, int(name) if isinstance(name, int) else name))
 
     def terminate(self) -> None:
@@ -146,11 +148,11 @@ class Process:
 
     def check_dropped(self) -> None:
         if self.dropped:
-            raise LimitError(f"process {self.number}: {self.dropped} bytes of what it printed "
+            raise LimitError(f"process {self.number}: {self.dropped} bytes of its output "
                              "were lost, since they were read too slowly")
 
     def close(self) -> None:
-        """The ends of its pipes here.  What it prints then is lost to it: EPIPE."""
+        """Closes this side of the pipes.  If the process prints later, it gets EPIPE."""
         for end in (self.stdin, self.stdout, self.stderr):
             if end is not None:
                 with contextlib.suppress(OSError, HutchError):
@@ -173,8 +175,8 @@ class Process:
     # --- carrying: stdin, stdout and stderr at once ---
 
     def _carry(self, source: Iterable[bytes], sinks: Dict[str, Callable[[bytes], None]]) -> Exit:
-        """Until the process has ended: what it has printed by then, not what it has left behind
-        in the background prints later.  A sink that throws ends it."""
+        """Carries the streams until the process has ended, without later output of processes
+        that it left in the background.  An exception of a sink ends the process."""
         try:
             if self._is_piped:
                 self._carry_pipes(iter(source), sinks)
@@ -217,14 +219,14 @@ class Process:
                     pass
 
     def _read(self, key: selectors.SelectorKey) -> bool:
-        """False: it has ended, or there is nothing now."""
+        """Reads a piece; False: the stream has ended, or nothing is there now."""
         data = cast(io.BufferedReader, key.fileobj).read1(PIECE)
         if data:
             key.data(data)
         return bool(data)
 
     def _feed(self, selector: selectors.BaseSelector, end: BinaryIO, piece: bytes) -> bytes:
-        """What of the piece is left; nothing more to write closes the end."""
+        """Writes the piece and gives the rest of it; after the last piece the end is closed."""
         try:
             if piece:
                 return piece[os.write(end.fileno(), piece):]
@@ -259,7 +261,7 @@ class Process:
 
 
 class _Sink:
-    """Output as it comes, up to a bound."""
+    """Collects output up to a bound."""
 
     def __init__(self, process: Process, most: int) -> None:
         self._process, self._left = process, most
@@ -277,7 +279,8 @@ class _Sink:
 
 
 def start(link: Link, call: Call[Object], has_stdin: bool, is_told: bool) -> Process:
-    """With pipes, or told: where it must be, or where no descriptor can be passed."""
+    """Starts a process with pipes, or with its output as notifications where that is required
+    or no descriptor can be passed."""
     if is_told or not link.passes_descriptors:
         if has_stdin and call.method == "exec.start":
             call.params["stdin"] = True
@@ -322,7 +325,7 @@ def attach(link: Link, number: int) -> Process:
 
 def copy(link: Link, call: Call[Object], source: Optional[Iterable[bytes]],
          sink: Callable[[bytes], None]) -> Tuple[str, ...]:
-    """Carries a tar; gives the sentences about what was left out."""
+    """Carries a tar; gives the sentences about files that were left out."""
     said: List[bytes] = []
 
     def complain(data: bytes) -> None:

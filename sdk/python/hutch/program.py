@@ -1,7 +1,7 @@
-"""The program hutch: how it is started, here or on another machine, and what it says.
+"""The program hutch: how it is started, here or on another machine, and how its output is read.
 
-Sandboxes are made by it, and what reads foreign trees (diff, apply, cp, snapshot) is done
-by it, since it does that in processes which can reach nothing else.
+It makes sandboxes, and handles foreign trees (diff, apply, cp, snapshot), since it does that in
+processes that can reach nothing else.
 """
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Ssh:
 
 
 class Program:
-    """One of: a path or name; words that come before hutch's own, such as those of
-    `kubectl exec`; an Ssh.  Without one, what HUTCH in the environment says, else hutch."""
+    """The way to start hutch: a path or name; words that come before hutch's own, such as those
+    of `kubectl exec`; or an Ssh.  The default is HUTCH in the environment, else `hutch`."""
 
     def __init__(self, words: Optional[Words] = None) -> None:
         self.given = words
@@ -54,15 +54,16 @@ class Program:
 
     @property
     def has_socket(self) -> bool:
-        """Whether sandboxes' sockets are ours to open.  Root's are another user's."""
+        """Whether this process can open the sandboxes' sockets.  Root's sandboxes belong to
+        another user."""
         return self.is_local and os.geteuid() != 0
 
     def command(self, *args: str) -> List[str]:
         return self.ssh.command(args) if self.ssh else [*self.words, *args]
 
     def surroundings(self, words: "Optional[flags.Words]") -> Tuple[Dict[str, str], BinaryIO]:
-        """The environment and the stdin that it is started with; a file, since a path such
-        as /dev/stdin opens no socket, which some versions of asyncio would make of it."""
+        """The environment and the stdin for the program.  The stdin is a file, since some
+        versions of asyncio would make a socket, which a path such as /dev/stdin cannot open."""
         added = words.environ if words else {}
         if added and not self.is_local:
             raise UnsupportedError("secret: the environment does not get to another machine",
@@ -84,7 +85,7 @@ class Program:
 
     def failure(self, what: str, code: int, stderr: bytes,
                 made: Type[HutchError] = HutchError) -> HutchError:
-        """What it said on stderr, as an error."""
+        """The error that the program printed on stderr."""
         lines = stderr.decode("utf-8", "replace").strip().splitlines()
         hints = [line[13:] for line in lines if line.startswith("hutch: hint: ")]
         said = [line[7:] if line.startswith("hutch: ") else line for line in lines
@@ -101,15 +102,15 @@ class Program:
 
 
 def parsed(what: str, out: bytes) -> object:
-    """What a verb with --json has printed."""
+    """Parses the output of a verb with --json."""
     try:
         return json.loads(out)
     except (ValueError, RecursionError) as e:
-        raise HutchError(f"{what}: what it printed is not JSON: {e}") from None
+        raise HutchError(f"{what}: its output is not JSON: {e}") from None
 
 
 def connect(name: str, program: Program) -> Tuple[socket.socket, "Optional[subprocess.Popen[bytes]]"]:
-    """A socket to the sandbox's supervisor: its own, or that of a `hutch connect`."""
+    """A socket to the sandbox's supervisor: the control socket, or a socket pair to a `hutch connect`."""
     if "/" in name or name in ("", ".", "..") or "\0" in name:
         raise NotFoundError(f"{name!r} is no name of a sandbox")
     if program.has_socket:
@@ -128,14 +129,15 @@ def connect(name: str, program: Program) -> Tuple[socket.socket, "Optional[subpr
 
 
 def send(s: socket.socket, line: memoryview, fds: Sequence[int]) -> int:
-    """How much of the line was sent; the descriptors go with its first byte."""
+    """Sends a part of the line and says how much; the descriptors go with its first byte."""
     if not fds:
         return s.send(line)
     return s.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
 
 
 def reap(helper: "subprocess.Popen[bytes]") -> Tuple[int, bytes]:
-    """The program that carried the bytes, which ends with its stdin."""
+    """Waits for the program that carried the bytes, which ends at the end of its stdin; gives
+    its exit code and stderr."""
     try:
         said = helper.communicate(timeout=5)[1]
     except subprocess.TimeoutExpired:
@@ -145,8 +147,9 @@ def reap(helper: "subprocess.Popen[bytes]") -> Tuple[int, bytes]:
 
 
 def state_folder() -> str:
-    """As docs/control.md has it.  A variable that sudo has left behind names another user's
-    folder: only what is ours counts, and what is not there, which hutch makes."""
+    """The state folder by the rules of docs/control.md.  A variable left over from sudo names
+    another user's folder: a variable counts only if its folder is ours, or does not exist, and
+    hutch will make it."""
     uid, runtime = os.geteuid(), os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime.startswith("/") and (_is_absent(runtime) or _is_folder_of(uid, os.stat, runtime)):
         return f"{runtime}/hutch"
@@ -178,7 +181,7 @@ def _connect_here(name: str) -> socket.socket:
 
 
 def connect_at(place: str, file: str, what: str, name: str) -> socket.socket:
-    """To a socket of ours in a folder of the state folder."""
+    """Connects to a socket of ours in a folder of the state folder."""
     state = state_folder()
     try:
         folder = os.open(state, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,19 +1,19 @@
-"""The control socket (docs/control.md) without a socket.
+"""The protocol of the control socket (docs/control.md), without a socket.
 
-A Channel makes lines of requests, and of lines what they mean; it reads and writes
-nothing, waits for nothing, and knows of neither threads nor event loops.  Whoever
-carries the bytes (link.py with threads, aio_link.py with asyncio) does it like this:
+A Channel encodes requests to lines and decodes lines; it does no I/O, waits for nothing, and
+depends on neither threads nor event loops.  The link that carries the bytes (link.py with
+threads, aio_link.py with asyncio) uses it so:
 
     waiter, line = channel.request("info", {})      the line is to be sent, whole
-    channel.feed(bytes)                             of what has come
-    channel.end(error)                              nothing more will
+    channel.feed(bytes)                             with received bytes
+    channel.end(error)                              no more bytes will come
 
-What comes is put where it belongs: an answer and what belongs to it into its Waiter, what
-a process prints into its Running, all else into `channel.rest` where somebody has asked
-for it.  Each of these has `wake`, which is called whenever something was put there.
+The channel puts everything where it belongs: an answer and its notices into its Waiter, the
+output of a process into its Running, and everything else into `channel.rest` if that was
+requested.  Each of these has `wake`, which is called after something was put there.
 
-All that comes is bounded and checked: the peer is a supervisor of the same user, but
-another hutch may be installed by now, and the path may lead to anybody's socket.
+All input is bounded and checked: the peer is a supervisor of the same user, but perhaps of
+another version of hutch, and the path may lead to a foreign socket.
 """
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from .records import Exit
 
 PROTOCOL = 1
 LINE_MAX = 64 << 20
-"""More than this a supervisor keeps for nobody."""
+"""The longest line; a supervisor keeps no more than this for one client."""
 HELD_MAX = 16 << 20
-"""Of one stream, or command, that waits for a reader of ours."""
+"""Bytes of one stream, or of one command, that are kept until this client reads them."""
 NOTICE_COST = 256
-"""Of each piece that is held, beside what is in it."""
+"""The cost of each piece that is kept, beside its bytes."""
 FIRST_ID = 1 << 40
-"""Requests count from here: the actions of act() have numbers of their caller's."""
+"""The first number of a request: the numbers below are for the callers of act()."""
 EXCERPT = 80
 STARTING = ("exec.start", "copy.in", "copy.out")
-"""What makes a process."""
+"""The methods that start a process."""
 
 
 def _bounded(digits: str) -> int:
@@ -62,7 +62,8 @@ _TOO_LONG = b"0" * 21
 
 
 def _decode(line: bytes) -> Any:
-    """Without a call of ours for each number, where none can be too long: half the time."""
+    """Parses JSON.  If no number can be too long, no function is called for each number, which
+    halves the time."""
     has_long = _TOO_LONG in line.translate(_DIGITS)
     return (_decode_bounded if has_long else _decode_plain)(line.decode("utf-8"))
 
@@ -71,7 +72,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 
 class Waiter:
-    """A request that is under way, and what has come for it."""
+    """A request under way, and everything that has come for it."""
 
     __slots__ = ("id", "method", "is_done", "result", "error", "notices", "held",
                  "running", "wake")
@@ -89,8 +90,8 @@ class Waiter:
         self.wake: Optional[Callable[[], None]] = None
 
     def put(self, notice: Object) -> None:
-        """Up to HELD_MAX of what is printed; then it is only counted, and what is missing
-        in one place is one notice."""
+        """Keeps up to HELD_MAX of output; beyond that it only counts, with one notice for each
+        gap."""
         if self.held + _cost(notice) > HELD_MAX:
             notice = {"dropped": len(notice["data"])}
         if "dropped" in notice and self.notices and "dropped" in self.notices[-1]:
@@ -116,7 +117,7 @@ def _cost(notice: Object) -> int:
 
 
 class Held:
-    """What a process has printed and nobody has read, up to HELD_MAX."""
+    """Unread output of a process, up to HELD_MAX."""
 
     __slots__ = ("chunks", "size", "dropped", "is_over")
 
@@ -149,7 +150,7 @@ class Held:
 
 
 class Running:
-    """A process that this client has started or is attached to."""
+    """A process that this client has started or attached to."""
 
     __slots__ = ("number", "pid", "streams", "exit", "error", "is_dropped", "wake")
 
@@ -174,7 +175,7 @@ class Running:
         self.tell()
 
     def revive(self) -> None:
-        """Somebody has attached to it anew."""
+        """Prepares for output after a new attach."""
         self.is_dropped = False
         for held in self.streams.values():
             held.is_over = self.is_done
@@ -208,7 +209,7 @@ class Rest:
 
 
 class Channel:
-    """One connection's state, as the head of this file says."""
+    """The state of one connection; see the head of this file."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -224,10 +225,10 @@ class Channel:
         """Lines that nobody has asked for: they end what was asked for by who has left."""
         self._running: Dict[int, Running] = {}
 
-    # --- what is asked ---
+    # --- requests ---
 
     def request(self, method: str, params: Object) -> Tuple[Waiter, bytes]:
-        """The line goes out whole, before that of any later request."""
+        """Makes a request; its line must be sent whole, before that of any later request."""
         if self.failure is not None:
             raise again(self.failure)
         self._last_id += 1
@@ -238,7 +239,7 @@ class Channel:
         try:
             encoded = _encode(line).encode("utf-8")
         except (TypeError, ValueError, RecursionError) as e:  # a surrogate, NaN, a set
-            raise InvalidError(f"{method}: what was given cannot be sent as JSON: {e}") from e
+            raise InvalidError(f"{method}: the arguments cannot be sent as JSON: {e}") from e
         if len(encoded) >= 32 << 20:
             raise KINDS["limit"](f"{method}: a request of {len(encoded)} bytes; 32 MiB are the "
                                  "most", remedy="copy_in() takes any amount")
@@ -246,12 +247,12 @@ class Channel:
         return waiter, encoded + b"\n"
 
     def withdraw(self, waiter: Waiter) -> bool:
-        """It was not sent, and will not be.  Whether it was waited for."""
+        """Removes a request that will not be sent.  Gives whether it was under way."""
         return self._waiters.pop(waiter.id, None) is not None
 
     def forget(self, waiter: Waiter) -> None:
-        """Nobody waits for it any more; its answer will be passed over.  An action is
-        cancelled, and what it starts is killed when it is known, or by now."""
+        """The caller gives up, and the answer will be ignored.  An action is cancelled, and a
+        process that it starts is killed as soon as its number is known."""
         if not self.withdraw(waiter):
             if waiter.method in STARTING and waiter.running is not None:
                 waiter.running.drop()
@@ -270,7 +271,7 @@ class Channel:
         self._owe("exec.signal", {"process": number, "signal": "KILL"})
 
     def check_process(self) -> None:
-        """What fork(2) has copied is not the child's: both would read each other's answers."""
+        """Refuses the use in a forked child: both processes would read each other's answers."""
         if os.getpid() != self.pid:
             from .errors import ForkedError
             raise ForkedError(
@@ -278,10 +279,11 @@ class Channel:
                 "this one is a child", remedy="open one here: hutch.Sandbox.attach"
                 f"({self.name!r})")
 
-    # --- what comes ---
+    # --- input ---
 
     def feed(self, data: bytes) -> None:
-        """Raises ProtocolError, after which nothing of this connection can be believed."""
+        """Handles received bytes.  After a ProtocolError the connection cannot be trusted any
+        more."""
         if b"\n" not in data:
             self._buffer += data
         else:
@@ -295,7 +297,7 @@ class Channel:
             raise ProtocolError(f"sandbox {self.name}: a line of more than {LINE_MAX} bytes came")
 
     def end(self, error: HutchError) -> None:
-        """All that is under way ends with this error, and all that is asked later."""
+        """Ends all requests under way, and all later ones, with this error."""
         if self.failure is not None:
             return
         self.failure = error
@@ -312,7 +314,7 @@ class Channel:
             self.rest.tell()
 
     def ended(self) -> DisconnectedError:
-        """The words for a connection that was closed."""
+        """The error for a connection that was closed."""
         return DisconnectedError(f"sandbox {self.name}: the connection has ended",
                                  remedy=f"hutch inspect {self.name} says how a sandbox ended")
 
@@ -320,7 +322,7 @@ class Channel:
         try:
             message = _decode(line)
         except (ValueError, RecursionError) as e:
-            raise ProtocolError(f"sandbox {self.name}: what came is not JSON "
+            raise ProtocolError(f"sandbox {self.name}: a line is not JSON "
                                 f"({type(e).__name__}): {line[:EXCERPT]!r}") from None
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             raise self._strange(line)
@@ -332,7 +334,7 @@ class Channel:
             raise self._strange(line)
 
     def _strange(self, line: bytes) -> ProtocolError:
-        return ProtocolError(f"sandbox {self.name}: what came is no answer of a supervisor: "
+        return ProtocolError(f"sandbox {self.name}: a line is no answer of a supervisor: "
                              f"{line[:EXCERPT]!r}")
 
     def _answer(self, message: Object, line: bytes) -> None:
@@ -360,7 +362,7 @@ class Channel:
         waiter.finish(result, error)
 
     def _started(self, waiter: Waiter, result: object) -> None:
-        """At once: what it prints may be in the same piece."""
+        """Registers a process at once, since its output may be in the same piece."""
         o = fields.an_object(result, waiter.method)
         number = fields.whole(o, "process")
         waiter.running = self._running.get(number) or Running(
@@ -376,7 +378,7 @@ class Channel:
             self._output(params)
         elif method == "event":
             self._event(params)
-        # What a newer hutch tells beside these is for those who know it.
+        # Other notifications are of a newer hutch, and ignored.
 
     def _output(self, params: Object) -> None:
         if "process" in params:
@@ -419,7 +421,7 @@ def put_output(running: Running, params: Object) -> None:
 
 
 def bytes_of(params: Object) -> bytes:
-    """What an output says was printed."""
+    """The bytes of an output notification."""
     if "base64" not in params:
         return fields.text(params, "data").encode("utf-8", "surrogatepass")
     try:
@@ -429,7 +431,7 @@ def bytes_of(params: Object) -> bytes:
 
 
 def again(error: HutchError) -> HutchError:
-    """One of its own for each who is told: an exception keeps who has raised it."""
+    """A copy of an error for each caller, since a raised exception keeps its traceback."""
     copy = type(error)(error.message, kind=error.kind, remedy=error.remedy)
     copy.exit_code = error.exit_code
     copy.__cause__ = error.__cause__

@@ -1,4 +1,4 @@
-"""What a supervisor tells beside observations, with types: docs/control.md."""
+"""The supervisor's answers other than observations, with types: docs/control.md."""
 from __future__ import annotations
 
 import enum
@@ -64,7 +64,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a sandbox may use; None: no bound was asked for."""
+    """The limits of a sandbox; None: no limit was asked for."""
 
     memory: Optional[int]
     cpus: Optional[float]
@@ -80,7 +80,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Info:
-    """What a sandbox is."""
+    """The properties of a sandbox."""
 
     name: str
     id: str
@@ -118,7 +118,7 @@ def status(o: Object, key: str) -> Status:
 
 @dataclass(frozen=True)
 class Stats:
-    """What a sandbox uses."""
+    """The current use of resources by a sandbox."""
 
     cpu_s: Optional[float]
     memory_bytes: Optional[int]
@@ -191,7 +191,7 @@ class End:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that has happened in a sandbox; `raw` has what belongs to it."""
+    """An event in a sandbox; `raw` has the event's own members."""
 
     event: str
     n: Optional[int]
@@ -205,14 +205,14 @@ class Event:
 
     @property
     def status(self) -> Optional[Status]:
-        """Of a `status` event."""
+        """The status of a `status` event."""
         return status(self.raw, "status") if self.event == "status" else None
 
 
 @dataclass(frozen=True)
 class LogEntry:
-    """What a process without descriptors has printed.  Of one with `dropped` above 0
-    that is all: so many bytes are not kept."""
+    """Output of a process that runs without descriptors.  An entry with `dropped` above 0 has
+    no output: it stands for so many bytes that were not kept."""
 
     time: Optional[str]
     process: Optional[int]
@@ -232,7 +232,7 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class Change:
-    """What a sandbox has changed: an object of `hutch diff --json`."""
+    """A change by a sandbox: an object of `hutch diff --json`."""
 
     kind: str
     type: str
@@ -251,7 +251,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Ask:
-    """Whether an action may be done: docs/actions.md, *confirm*."""
+    """A question whether an action may be done: docs/actions.md, *confirm*."""
 
     ask: int
     action: str
@@ -269,7 +269,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Completed:
-    """A process that exec() has waited for, and what it printed."""
+    """A process that exec() has waited for, and its output."""
 
     exit: Exit
     stdout: bytes
@@ -285,11 +285,11 @@ class Completed:
 
     @property
     def text(self) -> str:
-        """stdout; what is no UTF-8 in it is U+FFFD."""
+        """stdout as text; U+FFFD stands for invalid UTF-8."""
         return self.stdout.decode("utf-8", "replace")
 
     def check(self) -> Completed:
-        """Itself, or CommandError where it ended with another code than 0."""
+        """Returns the process, or raises CommandError if its exit code is not 0."""
         from .errors import CommandError
 
         if self.exit_code:

@@ -48,12 +48,13 @@ LEVELS = {Status.ERROR: logging.ERROR, Status.DISCONNECTED: logging.ERROR}
 
 
 class Sandbox:
-    """Made when the `with` begins, or with start(); ended with the `with`, or stop().
+    """The sandbox is made when the `with` begins, or with start(); it ends with the `with`, or
+    with stop().
 
-    Keyword arguments are the flags of `hutch create`.  `program` is what hutch is started
-    as.  `on_status(level, status, message)` is told of each state; `on_ask(ask)` says
-    whether an action may be done that a rule asks about.  `keep`: it lives on behind the
-    `with`."""
+    Keyword arguments are the flags of `hutch create`.  `program` is the command that starts
+    hutch.  `on_status(level, status, message)` is called for each new state; `on_ask(ask)`
+    decides whether an action may be done that a rule asks about.  `keep`: the sandbox lives on
+    after the `with`."""
 
     def __init__(self, name: Optional[str] = None, *, program: Optional[Words] = None,
                  on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
@@ -74,13 +75,14 @@ class Sandbox:
     @classmethod
     def attach(cls, name: str, *, program: Optional[Words] = None,
                on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None) -> Sandbox:
-        """One that lives already.  The end of a `with` only closes the handle."""
+        """Connects to a sandbox that lives already.  The end of a `with` only closes the
+        handle."""
         box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=True)
         box._words = None
         return box.start()
 
     def start(self) -> Sandbox:
-        """Makes it, and connects."""
+        """Makes the sandbox, and connects to it."""
         if self._link is not None:
             raise InvalidError(f"sandbox {self.name} was started already")
         is_made = False
@@ -96,7 +98,7 @@ class Sandbox:
             if is_made:
                 self._undo()
             raise
-        except BaseException:  # it may be there or not; one of another's must not be ended
+        except BaseException:  # end it only if it is surely this one
             if is_made or (self._words is not None and self._has_own_name):
                 self._undo()
             raise
@@ -107,12 +109,12 @@ class Sandbox:
             self._program("kill", ["--", self.name])
 
     def _use(self, opened: socket.socket) -> None:
-        """A connection that a pool has handed out."""
+        """Uses a connection that a pool has handed out."""
         self._words = None
         self._connect(opened)
 
     def _keep(self, release: Call[str]) -> None:
-        """It is held by that connection no more."""
+        """Releases the sandbox, so that it does not end with that connection."""
         self.name = self._ask(release)
 
     def _connect(self, opened: Optional[socket.socket] = None) -> None:
@@ -139,15 +141,16 @@ class Sandbox:
                 self._link.close()
 
     def stop(self, grace: float = STOP_GRACE) -> None:
-        """Ends it: SIGTERM to all inside, and after so many seconds the end."""
+        """Ends the sandbox: sends SIGTERM to everything inside, and ends it after at most
+        `grace` seconds."""
         self._end(calls.stop(grace))
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Ends the sandbox at once."""
         self._end(calls.kill())
 
     def _end(self, call: Call[None]) -> None:
-        with contextlib.suppress(DisconnectedError):  # the answer may not get out any more
+        with contextlib.suppress(DisconnectedError):  # the sandbox may end before it has answered
             self._ask(call)
         self._is_ours = False
         if self._watcher:
@@ -155,7 +158,8 @@ class Sandbox:
         self.close()
 
     def _end_lost(self) -> None:
-        """The connection broke, and it may live on; by now its name may be another's."""
+        """Ends the sandbox after its connection broke, by id: by now, another sandbox may have
+        its name."""
         with contextlib.suppress(HutchError):
             link = Link(self.name, self.program)
             try:
@@ -165,15 +169,15 @@ class Sandbox:
                 link.close()
 
     def wait(self, timeout: Optional[float] = None) -> End:
-        """Until it has ended; how."""
+        """Waits until the sandbox has ended, and says how."""
         if self._known() == self.id:
-            with contextlib.suppress(InvalidError):  # somebody tidies up, and has the name still
+            with contextlib.suppress(InvalidError):  # the name is still held by its clean-up
                 return self.end()
         self._program("wait", ["--", self.name], timeout=timeout)
         return self.end()
 
     def end(self) -> End:
-        """How it ended, when it has."""
+        """Says how the sandbox has ended."""
         try:
             said = self._program("inspect", ["--", self.id or self.name])
         except NotFoundError:
@@ -186,7 +190,7 @@ class Sandbox:
     def __exit__(self, *exc: object) -> None:
         try:
             self._leave(exc[0] is None)
-        finally:  # that may be interrupted
+        finally:  # stopping may be interrupted
             self.close()
 
     def _leave(self, is_well: bool) -> None:
@@ -194,7 +198,7 @@ class Sandbox:
         if link is not None and self._is_ours and link.is_usable:
             if is_well:
                 return self.stop()
-            with contextlib.suppress(HutchError):  # what was thrown is what is told
+            with contextlib.suppress(HutchError):  # report the first exception
                 self.kill()
         elif link is not None and self._is_ours and link.is_lost:
             self._end_lost()
@@ -208,7 +212,8 @@ class Sandbox:
     # --- actions: what an agent does ---
 
     def act(self, action: Mapping[str, Any]) -> Observation:
-        """Any action as its object, and what came of it.  An error is an observation, too."""
+        """Sends any action as a JSON object, and gives its observation.  An error is an
+        observation, too."""
         action = {"client": "act", **action}
         try:
             return self._act(action)
@@ -219,7 +224,7 @@ class Sandbox:
             raise
 
     def _take_back(self, action: Mapping[str, Any]) -> None:
-        """Who has asked is gone.  The answer is nobody's."""
+        """Cancels an action whose caller does not wait any more."""
         taking_back = actions.cancel(action)
         if taking_back is not None and self._open().is_usable:
             self._open().send(calls.act(taking_back, False, False))
@@ -228,104 +233,105 @@ class Sandbox:
             is_input: bool = False, blocking: bool = False, hidden: bool = False,
             is_static: bool = False, cwd: Optional[str] = None,
             on_output: Optional[Callable[[str], None]] = None) -> RunObservation:
-        """A command for a session's shell.  `on_output` gets what it prints as it comes."""
+        """Runs a command in a session's shell.  `on_output` gets its output as it comes."""
         return self._do(RunObservation, actions.run(
             command, session=session, timeout=timeout, is_input=is_input, blocking=blocking,
             hidden=hidden, is_static=is_static, cwd=cwd), on_output)
 
     def read(self, path: str, start: Optional[int] = None, end: Optional[int] = None, *,
              session: Optional[str] = None) -> str:
-        """A file's text, or its lines from `start` to before `end`."""
+        """Reads a file's text, or its lines from `start` to before `end`."""
         return self._do(ReadObservation, actions.read(path, start, end, session)).content
 
     def view(self, path: str, view_range: Optional[Sequence[int]] = None, *,
              session: Optional[str] = None) -> str:
-        """A file, or a folder, as an agent's editor shows it."""
+        """Shows a file or a folder in the way of an agent's editor."""
         return self._do(ReadObservation, actions.view(path, view_range, session)).content
 
     def write(self, path: str, content: str, start: Optional[int] = None,
               end: Optional[int] = None, *, session: Optional[str] = None) -> PathObservation:
-        """Lines into a file; each gets its newline."""
+        """Writes lines into a file; each gets its newline."""
         return self._do(PathObservation, actions.write(path, content, start, end, session))
 
     def edit(self, path: str, old: str, new: str = "", *,
              session: Optional[str] = None) -> EditObservation:
-        """Replaces what is there exactly once."""
+        """Replaces a text that occurs exactly once."""
         return self._do(EditObservation, actions.edit(path, "str_replace", old_str=old,
                                                       new_str=new, session=session))
 
     def insert(self, path: str, line: int, text: str, *,
                session: Optional[str] = None) -> EditObservation:
-        """Lines behind that line, of which the first is 1."""
+        """Inserts lines behind line number `line`, counted from 1."""
         return self._do(EditObservation, actions.edit(path, "insert", insert_line=line,
                                                       new_str=text, session=session))
 
     def create(self, path: str, text: str, *, session: Optional[str] = None) -> EditObservation:
-        """A new file, byte for byte; none may be there."""
+        """Makes a new file with exactly this text; the file must not exist."""
         return self._do(EditObservation, actions.edit(path, "create", file_text=text,
                                                       session=session))
 
     def undo(self, path: str, *, session: Optional[str] = None) -> EditObservation:
-        """The file as it was before the last edit or insert."""
+        """Restores the file as it was before the last edit or insert."""
         return self._do(EditObservation, actions.edit(path, "undo_edit", session=session))
 
     def list(self, path: str = ".", *, depth: Optional[int] = None, limit: Optional[int] = None,
              session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
-        """Names below a folder."""
+        """Lists the names below a folder."""
         return self._do(NamesObservation, actions.action(
             "list", {"path": path, "depth": depth, "limit": limit}, session, timeout))
 
     def glob(self, pattern: str, path: Optional[str] = None, *, limit: Optional[int] = None,
              session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
-        """Files whose name matches."""
+        """Finds files whose name matches."""
         return self._do(NamesObservation, actions.action(
             "glob", {"pattern": pattern, "path": path, "limit": limit}, session, timeout))
 
     def grep(self, pattern: str, path: Optional[str] = None, *, include: Optional[str] = None,
              ignore_case: Optional[bool] = None, limit: Optional[int] = None,
              session: Optional[str] = None, timeout: Optional[float] = None) -> NamesObservation:
-        """Lines that match, as path:number:line."""
+        """Finds lines that match, as path:number:line."""
         return self._do(NamesObservation, actions.action(
             "grep", {"pattern": pattern, "path": path, "include": include,
                      "ignore_case": ignore_case, "limit": limit}, session, timeout))
 
     def stat(self, path: str, *, session: Optional[str] = None) -> StatObservation:
-        """What a path is."""
+        """The type, size, mode, owner and time of a path."""
         return self._do(StatObservation, actions.action("stat", {"path": path}, session))
 
     def move(self, path: str, to: str, *, overwrite: Optional[bool] = None,
              session: Optional[str] = None) -> MoveObservation:
-        """All at once, or not at all."""
+        """Moves a file or folder as a whole, or not at all."""
         return self._do(MoveObservation, actions.action(
             "move", {"path": path, "to": to, "overwrite": overwrite}, session))
 
     def remove(self, path: str, *, recursive: Optional[bool] = None,
                session: Optional[str] = None) -> PathObservation:
-        """A file, or a folder."""
+        """Removes a file or a folder."""
         return self._do(PathObservation, actions.action(
             "remove", {"path": path, "recursive": recursive}, session))
 
     def mkdir(self, path: str, *, session: Optional[str] = None) -> PathObservation:
-        """A folder, with those above it."""
+        """Makes a folder, and the missing folders above it."""
         return self._do(PathObservation, actions.action("mkdir", {"path": path}, session))
 
     def env(self, set: Optional[Mapping[str, str]] = None, *,
             unset: Optional[Sequence[str]] = None,
             secret: Union[bool, Sequence[str], None] = None,
             session: Optional[str] = None) -> EnvObservation:
-        """Variables, from now on; `secret` are those whose values are hidden."""
+        """Sets variables from now on; the values of those in `secret` are masked."""
         return self._do(EnvObservation, actions.env(set, unset, secret, session))
 
     @property
     def git(self) -> git_actions.Git:
-        """Clone, branch, changes, diff: of the rootfs' own git."""
+        """Clone, branch, changes, diff, by the git of the rootfs."""
         return git_actions.Git(self)
 
     def setup(self, path: Optional[str] = None, *, session: Optional[str] = None,
               timeout: Optional[float] = None,
               on_output: Optional[Callable[[str], None]] = None) -> RunObservation:
-        """A repository's own setup script in the session's shell, and then its git hook."""
-        top = self.run("pwd", session=session).content  # the script may go elsewhere
+        """Runs a repository's own setup script in the session's shell, and then installs its
+        git hook."""
+        top = self.run("pwd", session=session).content  # the script may change the folder
         where = os.path.join(top, path or "")
         with self._setting_up(Status.SETTING_UP_WORKSPACE, git_actions.SCRIPT):
             done = self._do(RunObservation, git_actions.setup_script(where, session, timeout), on_output)
@@ -335,7 +341,7 @@ class Sandbox:
     def microagents(self, path: str = ".", *, org: Optional[str] = None,
                     token: Optional[str] = None, user: Optional[str] = None,
                     session: Optional[str] = None) -> List[Microagent]:
-        """A repository's instructions for agents; or those of an organisation, whose
+        """Reads the instructions for agents of a repository, or of the organisation whose
         repository `.openhands` has the URL `org`."""
         if org is None:
             return self._microagents(path, None, session)
@@ -374,7 +380,7 @@ class Sandbox:
 
     def _act_with_callbacks(self, call: Call[Object],
                             on_output: Optional[Callable[[str], None]]) -> Observation:
-        """Callbacks are called here, by the thread that has asked."""
+        """The thread that makes the call also runs the callbacks."""
         link, thrown = self._open(), None
         waiter = link.send(call)
         try:
@@ -416,7 +422,7 @@ class Sandbox:
              cwd: Optional[str] = None, user: Optional[str] = None,
              timeout: Optional[float] = None,
              max_output: int = processes.OUTPUT_MAX) -> Completed:
-        """Runs a program, not a shell's command, to its end."""
+        """Runs a program to its end, without a shell."""
         call = calls.start(argv, env=env, secret=secret, cwd=cwd, user=user, timeout=timeout)
         process = processes.start(self._open(), call, input is not None, False)
         try:
@@ -429,8 +435,8 @@ class Sandbox:
               env: Optional[Mapping[str, str]] = None, secret: Optional[Sequence[str]] = None,
               cwd: Optional[str] = None, user: Optional[str] = None,
               timeout: Optional[float] = None, detach: bool = False) -> Process:
-        """Starts a program; its streams are files.  A detached one lives on without us, and
-        what it prints is in logs()."""
+        """Starts a program, whose streams are files.  A detached program lives on without this
+        handle, and its output is in logs()."""
         call = calls.start(argv, env=env, secret=secret, cwd=cwd, user=user, timeout=timeout,
                            tty=tty, rows=rows, cols=cols, detach=detach)
         started = processes.start(self._open(), call, stdin, detach)
@@ -438,7 +444,8 @@ class Sandbox:
         return started
 
     def process(self, number: int) -> Process:
-        """One that somebody else has started, with all that is kept of its output."""
+        """Attaches to a process that another client has started, with all output of it that is
+        kept."""
         attached = processes.attach(self._open(), number)
         attached.owner = self
         return attached
@@ -449,37 +456,37 @@ class Sandbox:
     # --- files ---
 
     def read_bytes(self, path: str, most: int = tar.MOST) -> bytes:
-        """A file, byte for byte."""
+        """Reads a file's bytes."""
         one = tar.OneFile(path, most)
         self._carry(calls.copy_out(path, True), None, one.put)
         return one.data()
 
     def write_bytes(self, path: str, data: bytes, mode: int = 0o644, *,
                     parents: bool = False) -> None:
-        """A file, byte for byte, in place of one that is there and may be written to;
-        with `parents` in folders that are made."""
+        """Writes bytes to a file.  A file that is there is replaced if its user may write to
+        it; with `parents`, missing folders are made."""
         call = calls.write_file(path, tar.place(path), parents)
         with tar.folder():
             self._carry(call, tar.pieces(tar.of_file(data, mode)), tar.nowhere)
 
     def copy_out(self, path: str, file: BinaryIO, *, follow: bool = False) -> Tuple[str, ...]:
-        """A file or tree as a tar.  It is the inside's word: unpack it as such.  Gives
-        sentences about what was left out."""
+        """Copies a file or tree out as a tar.  The tar comes from inside and may be hostile:
+        unpack it with care.  Gives sentences about files that were left out."""
         return self._carry(calls.copy_out(path, follow), None,
                            lambda data: tar.write_all(file, data))
 
     def copy_in(self, file: BinaryIO, path: str, *, name: Optional[str] = None) -> Tuple[str, ...]:
-        """A tar, unpacked in the sandbox."""
+        """Unpacks a tar in the sandbox."""
         return self._carry(calls.copy_in(path, name), tar.chunks(file), tar.nowhere)
 
     def download(self, path: str, to: "Union[str, os.PathLike[str]]", *, follow: bool = False) -> None:
-        """A file or tree to this host, as `hutch cp` does it: what comes is unpacked by a
-        process that can reach nothing else."""
+        """Copies a file or tree to this host, as `hutch cp` does: a confined process, which can
+        reach nothing else, unpacks it."""
         there = f"{self._known()}:{path}"
         self._copy([there, os.path.abspath(to) + with_slash(to)], follow)
 
     def upload(self, path: "Union[str, os.PathLike[str]]", to: str, *, follow: bool = False) -> None:
-        """A file or tree of this host into the sandbox."""
+        """Copies a file or tree of this host into the sandbox."""
         there = f"{self._known()}:{to}"
         self._copy([os.path.abspath(path) + with_slash(path), there], follow)
 
@@ -495,20 +502,20 @@ class Sandbox:
     # --- what it has changed ---
 
     def diff(self, *paths: str) -> List[Change]:
-        """What is other than on the host."""
+        """Lists the changes compared with the host's files."""
         changes = parsed("diff", self._program("diff", ["--json", "--", self._known(), *paths]))
         return [Change.parse(one) for one in cast("List[object]", changes)]
 
     def patch(self, *paths: str) -> str:
-        """The same as `git diff` writes it."""
+        """The same changes in the form of `git diff`."""
         said = self._program("diff", ["--patch", "--", self._known(), *paths])
         return said.decode("utf-8", "surrogateescape")
 
     def apply(self, *paths: str, force: bool = False, include_protected: bool = False,
               partial: bool = False, dry_run: bool = False) -> List[str]:
-        """Does on the host what was done in folders shown with :cow: all of it or nothing,
-        or what can be done of it.  Gives a line for each; NotAppliedError if something was
-        not applied."""
+        """Applies the changes in folders shown with :cow to the host: all or none of them or,
+        with `partial`, those that can be applied.  Gives a line for each; NotAppliedError if a
+        change was not applied."""
         switches = {"--force": force, "--include-protected": include_protected,
                     "--partial": partial, "--dry-run": dry_run}
         return self._apply(apply_words(self._known(), paths, switches))
@@ -518,22 +525,23 @@ class Sandbox:
         return applied(self.program, done.returncode, done.stdout, done.stderr)
 
     def discard(self) -> None:
-        """Throws away what was changed in such folders, when it has ended."""
+        """Discards the changes in such folders, after the sandbox has ended."""
         self._program("discard", ["--", self._known()])
 
     def snapshot(self, ref: Optional[str] = None, *, message: Optional[str] = None) -> str:
-        """An image of what it was made of and has written to its root; what it is called."""
+        """Makes an image of the sandbox's root with everything that was written to it, and
+        gives its name."""
         words = [*message_words(message), "--", self._known(), *([ref] if ref else [])]
         return self._program("snapshot", words).decode().strip()
 
     def commit(self, ref: str, *, message: Optional[str] = None) -> str:
-        """The same, with a name in place of what had it."""
+        """The same; the name is taken from an image that has it already."""
         words = [*message_words(message), "--", self._known(), ref]
         return self._program("commit", words).decode().strip()
 
     def fork(self, name: Optional[str] = None, *, keep: bool = False,
              **flags: "Unpack[ForkFlags]") -> Sandbox:
-        """A sandbox whose root begins as this one's is now."""
+        """Makes a sandbox whose root begins as a copy of this one's."""
         return self.fork_of(self._known(), name, program=self.program.given, keep=keep,
                             on_status=self._on_status, on_ask=self._on_ask, **flags)
 
@@ -541,7 +549,7 @@ class Sandbox:
     def fork_of(cls, source: str, name: Optional[str] = None, *, program: Optional[Words] = None,
                 on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
                 keep: bool = False, **flags: "Unpack[ForkFlags]") -> Sandbox:
-        """A sandbox whose root begins as that sandbox, snapshot or image has it."""
+        """Makes a sandbox whose root begins as a copy of that of a sandbox, snapshot or image."""
         words = flag_words.words(flags, flag_words.NOT_FORK)
         box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
         box._words, box._verb, box._source = words, "fork", (source,)
@@ -551,8 +559,8 @@ class Sandbox:
     def restart(cls, name: str, *, program: Optional[Words] = None,
                 on_status: Optional[OnStatus] = None, on_ask: Optional[OnAsk] = None,
                 keep: bool = False, **flags: "Unpack[StartFlags]") -> Sandbox:
-        """One that was made with keep_files=True and has ended, once more: with its options
-        and files.  Its secrets are given again."""
+        """Starts a sandbox again that was made with keep_files=True and has ended, with its
+        options and files.  Its secrets must be given again."""
         box = cls(name, program=program, on_status=on_status, on_ask=on_ask, keep=keep)
         box._words = flag_words.words(flags, flag_words.NOT_START)
         box._verb = "start"
@@ -567,28 +575,28 @@ class Sandbox:
         return self._ask(calls.stats())
 
     def ports(self) -> List[Port]:
-        """Those of the host that lead inside."""
+        """Lists the ports of the host that lead inside."""
         return self._ask(calls.ports())
 
     def publish(self, *ports: str) -> List[str]:
-        """Has ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives where
-        each can be reached."""
+        """Makes ports of the host lead inside: "8080:80", "auto:80", "PATH:80".  Gives the
+        address of each."""
         self.program.check_is_local("port")
         said = self._program("port", ["add", "--", self._known(), *ports])
         return said.decode("utf-8", "surrogateescape").splitlines()
 
     def unpublish(self, *hosts: str) -> None:
-        """Lets nobody in there any more, and resets their connections."""
+        """Closes these ports of the host, and resets their connections."""
         self.program.check_is_local("port")
         self._program("port", ["rm", "--", self._known(), *hosts])
 
     def update(self, *, memory: Union[int, str, None] = None, cpus: Optional[float] = None,
                pids_limit: Optional[int] = None) -> Limits:
-        """Changes what it may use; as the flags take it, 512 << 20 or "512m".  Gives all."""
+        """Changes limits, in the form of the flags: 512 << 20 or "512m".  Gives all limits."""
         return self._ask(calls.update(memory, cpus, pids_limit))
 
     def pause(self) -> str:
-        """Stops everything inside where it stands; by what: "cgroup", "tracing" or "signals"."""
+        """Stops everything inside, and says by which means: "cgroup", "tracing" or "signals"."""
         return self._ask(calls.pause())
 
     def unpause(self, *, force: bool = False) -> str:
@@ -600,11 +608,11 @@ class Sandbox:
 
     def events(self, since: int = 0, *, follow: bool = False,
                timeout: Optional[float] = None) -> Events:
-        """What has happened, and with `follow` what happens, until it has ended."""
+        """The events so far and, with `follow`, further ones until the sandbox has ended."""
         return Events(self.name, self.program, since, follow, timeout)
 
     def logs(self, *, follow: bool = False, tail: Optional[int] = None) -> Iterator[LogEntry]:
-        """What processes without descriptors have printed."""
+        """The output of processes that run without descriptors."""
         link = Link(self.name, self.program)
         try:
             rest = link.rest()
@@ -631,8 +639,8 @@ class Sandbox:
         return self._open().call(call)
 
     def _known(self) -> str:
-        """What the program knows it by: its name while it lives, which is asked, since that
-        may be another's by now; then its id."""
+        """The sandbox's name or id for the program: while the sandbox lives, its name, which is
+        asked for, since another sandbox may have the old name by now; after that its id."""
         try:
             self.name = (self._ask(calls.info())).name
             return self.name
@@ -665,7 +673,7 @@ class Sandbox:
 
 
 def whole(o: MicroagentsObservation) -> List[Microagent]:
-    """All of them, or an error."""
+    """All microagents, or an error."""
     if o.is_cut or any(one.content is None for one in o.microagents):
         raise LimitError("microagents: there is more than is told: 128 KiB a file, 1 MiB in all",
                          remedy="act() with the action microagents gives those that are")
@@ -673,8 +681,8 @@ def whole(o: MicroagentsObservation) -> List[Microagent]:
 
 
 class Events:
-    """What happens in a sandbox: iterate, or take next() one by one; close() it, or use
-    `with`.  Over a connection of its own."""
+    """The events of a sandbox: iterate, or take next() one by one; close() it, or use `with`.
+    It has a connection of its own."""
 
     def __init__(self, name: str, program: Program, since: int = 0, follow: bool = False,
                  timeout: Optional[float] = None) -> None:
@@ -697,7 +705,7 @@ class Events:
         return event
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next one; None: there is no more.  The end of the sandbox is an event, so
+        """The next event; None: there are no more.  The end of the sandbox is an event, so
         DisconnectedError means that its supervisor is gone."""
         rest = self._rest
         while self._follows or self._kept > 0:
@@ -713,7 +721,7 @@ class Events:
         return None
 
     def kept(self) -> Iterator[Event]:
-        """Those that had happened before."""
+        """The events from before the call of events()."""
         while self._kept > 0:
             event = self.next()
             if event is not None:
@@ -730,7 +738,7 @@ class Events:
 
 
 class _Watcher:
-    """Tells on_status what becomes of a sandbox, from a thread of its own."""
+    """Calls on_status for each new state of a sandbox, from a thread of its own."""
 
     def __init__(self, box: Sandbox) -> None:
         self._name, self._on_status = box.name, box._on_status
@@ -739,7 +747,7 @@ class _Watcher:
         self._is_closing = False
 
     def begin(self) -> None:
-        """What has happened up to now is told by who asks."""
+        """Reports the states up to now, in the caller's context."""
         try:
             for event in self._events.kept():
                 self._tell(event)
@@ -764,7 +772,7 @@ class _Watcher:
             tell_status(self._on_status, self._name, *told)
 
     def join(self) -> None:
-        """Until the end has been told, after a stop."""
+        """Waits until the end has been reported, after a stop."""
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(calls.PATIENCE)
 
@@ -774,7 +782,7 @@ class _Watcher:
         self.join()
 
 
-# --- what both shells do with what they have got ---
+# --- shared by Sandbox and AsyncSandbox ---
 
 
 def new_name() -> str:
@@ -782,14 +790,14 @@ def new_name() -> str:
 
 
 def log_status(name: str, status: Status, message: str) -> int:
-    """At which level."""
+    """Logs a state, and gives its level."""
     level = LEVELS.get(status, logging.INFO)
     log.log(level, "%s is %s: %s", name, status.value, message)
     return level
 
 
 def tell_status(on_status: Optional[OnStatus], name: str, status: Status, message: str) -> None:
-    """A callback that throws is noted, and the sandbox goes on."""
+    """Calls on_status; an exception of it is logged, and the sandbox goes on."""
     level = log_status(name, status, message)
     if on_status:
         try:
@@ -799,7 +807,7 @@ def tell_status(on_status: Optional[OnStatus], name: str, status: Status, messag
 
 
 def status_of(name: str, event: Event) -> Optional[Tuple[Status, str]]:
-    """What on_status is told of an event; some are for the log alone."""
+    """The state and message of an event for on_status; some are only logged."""
     if event.event == "ended":
         end = End.parse(fields.an_object(event.raw.get("record"), "record"))
         return Status.ENDED, end.message or end.reason
@@ -811,20 +819,20 @@ def status_of(name: str, event: Event) -> Optional[Tuple[Status, str]]:
 
 
 def end_of(said: bytes) -> End:
-    """Of what inspect has printed."""
+    """Parses the output of `hutch inspect`."""
     records = fields.a_list(parsed("inspect", said), "records")
     return End.parse(fields.an_object(records[0] if records else None, "record").get("exit"))
 
 
 def said_of(notice: Object) -> str:
-    """What a session has printed."""
+    """The text of a session's output."""
     if "dropped" in notice:
         return f"[{notice['dropped']} bytes are missing here]"
     return str(notice.get("data", ""))
 
 
 def note(stderr: bytes) -> None:
-    """What hutch said beside what it did, such as limits that it could not get."""
+    """Logs the notes of hutch, such as limits that it could not set."""
     for line in stderr.decode("utf-8", "replace").splitlines():
         log.warning("%s", line)
 
@@ -848,7 +856,8 @@ def message_words(message: Optional[str]) -> List[str]:
 
 
 def with_slash(path: "Union[str, os.PathLike[str]]") -> str:
-    """abspath() takes away what says: the content of the folder, or: a folder."""
+    """The absolute path, with the final "/" or "/." that abspath() would remove and that has a
+    meaning."""
     text = os.fspath(path)
     return "/." if text.endswith("/.") or text == "." else "/" if text.endswith("/") else ""
 

@@ -1,4 +1,4 @@
-"""One file as a tar, and out of one: what read_bytes() and write_bytes() send."""
+"""Packs one file as a tar and unpacks one, for read_bytes() and write_bytes()."""
 from __future__ import annotations
 
 import contextlib
@@ -17,7 +17,7 @@ BLOCK = 512
 
 @contextlib.contextmanager
 def missing() -> Iterator[None]:
-    """What a copy does not find is a file."""
+    """Turns NotFoundError of a copy into the error for a missing file."""
     try:
         yield
     except NotFoundError as e:
@@ -26,7 +26,7 @@ def missing() -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder() -> Iterator[None]:
-    """In the way of a file is a folder."""
+    """Turns the error for a folder in the place of the file into FolderError."""
     try:
         yield
     except ExistsError as e:
@@ -34,7 +34,7 @@ def folder() -> Iterator[None]:
 
 
 def nowhere(data: bytes) -> None:
-    """Nothing is to come from an unpacker."""
+    """A sink for the stdout of an unpacker, which prints nothing."""
 
 
 def pieces(data: Bytes) -> Iterator[Bytes]:
@@ -48,7 +48,7 @@ def chunks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def write_all(file: BinaryIO, data: bytes) -> None:
-    """A raw file takes what it can at once."""
+    """Writes all bytes; a raw file may take only a part of them at once."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) or 0:]
@@ -64,7 +64,7 @@ def of_file(data: bytes, mode: int) -> bytes:
 
 
 def place(path: str) -> str:
-    """The name that the file gets; copy.in is told the whole path beside it."""
+    """The name of the file in the tar; copy.in gets the whole path beside it."""
     name = os.path.basename(path)
     if not path:
         raise InvalidError("an empty path names no file")
@@ -74,14 +74,14 @@ def place(path: str) -> str:
 
 
 class OneFile:
-    """Takes a tar as it comes, no more of it than is asked for."""
+    """Collects a tar as it comes, up to a bound."""
 
     def __init__(self, path: str, most: int) -> None:
         self._path, self._most = path, most
         self._tar = io.BytesIO()
 
     def put(self, data: bytes) -> None:
-        # Headers, and what fills the last block.
+        # Room for headers and the last block's padding.
         if self._tar.tell() + len(data) > self._most + (1 << 16):
             raise self._too_large_or_folder((self._tar.getvalue()[:1 << 16] + data)[:1 << 16])
         self._tar.write(data)
@@ -92,12 +92,12 @@ class OneFile:
         if length > self._most:
             raise self._too_large()
         if length > len(tar) - at:
-            raise HutchError(f"copy.out {self._path}: what came is not all of it")
+            raise HutchError(f"copy.out {self._path}: the tar is not complete")
         return bytes(tar[at:at + length])
 
     def _first(self, tar: memoryview) -> Tuple[int, int]:
-        """Where its content begins, and how long it is.  Read here, and strictly: what
-        packed it may be an attacker by now."""
+        """The offset and length of the first file's content.  This parser is strict, since an
+        attacker may have written the tar."""
         at, size = 0, None
         try:
             while True:
@@ -110,7 +110,7 @@ class OneFile:
                 size = _pax_size(bytes(tar[at:at + length]), size)
                 at += (length + BLOCK - 1) // BLOCK * BLOCK
         except ValueError as e:
-            raise HutchError(f"copy.out {self._path}: what came is no tar: {e}") from None
+            raise HutchError(f"copy.out {self._path}: the answer is no tar: {e}") from None
         if header[156:157] == b"5":
             raise FolderError(f"{self._path} is a folder", remedy="copy_out() copies folders")
         if header[156:157] not in (b"0", b"\0"):
@@ -123,7 +123,7 @@ class OneFile:
         except FolderError as e:
             return e
         except HutchError:
-            pass  # it is no tar, and too large to be looked at
+            pass  # no tar, and too large to check
         return self._too_large()
 
     def _too_large(self) -> LimitError:
@@ -132,14 +132,14 @@ class OneFile:
 
 
 def _number(digits: bytes, base: int) -> int:
-    """int() takes signs, blanks and underlines, too."""
+    """Parses digits only; int() would also take signs, blanks and underscores."""
     if not digits.isdigit() or len(digits) > 20:
         raise ValueError(f"{digits!r} is no number")
     return int(digits, base)
 
 
 def _pax_size(records: bytes, size: Optional[int]) -> Optional[int]:
-    """What an extended header says of it: records of "LENGTH KEY=VALUE\n", pax(1)."""
+    """The size in an extended header, which has records "LENGTH KEY=VALUE\n", pax(1)."""
     at = 0
     while at < len(records):
         blank = records.index(b" ", at, at + 21)

@@ -1,4 +1,4 @@
-"""AsyncSandbox as if it were Sandbox, so that both are tested by the same tests."""
+"""AsyncSandbox with the interface of Sandbox, so that both are tested by the same tests."""
 import asyncio
 import inspect
 
@@ -8,7 +8,7 @@ OURS = (hutch.AsyncSandbox, hutch.AsyncProcess, hutch.AsyncOutput, hutch.AsyncIn
 
 
 class Blocking:
-    """One loop, in which each call is run to its end."""
+    """An event loop in which each call is run to its end."""
 
     def __init__(self, loop, inner):
         self.__dict__.update(_loop=loop, _inner=inner)

@@ -1,5 +1,5 @@
-"""What the SDK's tests share.  They run against the hutch that HUTCH names, with XDG_RUNTIME_DIR
-and HOME of their own (tests/run/sdk.bats), and are of the standard library alone."""
+"""The common part of the SDK's tests.  They run the hutch that HUTCH names, with
+XDG_RUNTIME_DIR and HOME of their own (tests/run/sdk.bats), and use only the standard library."""
 import asyncio
 import contextlib
 import dataclasses
@@ -21,7 +21,7 @@ os.environ["HUTCH"] = HUTCH
 
 
 def run(coroutine):
-    """asyncio.run(), with a bound."""
+    """asyncio.run() with a time-out."""
     async def bounded():
         return await asyncio.wait_for(coroutine, PATIENCE)
     return asyncio.run(bounded())
@@ -32,7 +32,7 @@ def descriptors():
 
 
 class Case(unittest.TestCase):
-    """After each test there is no descriptor, thread or sandbox more than before."""
+    """A test case that checks after each test that no descriptor, thread or sandbox is left."""
 
     def setUp(self):
         before = descriptors()
@@ -40,7 +40,8 @@ class Case(unittest.TestCase):
         self.addCleanup(self.see_no_thread)
 
     def see_no_thread(self):
-        """One that waits for a child, as asyncio's do, ends by itself when that has ended."""
+        """Checks that no thread is left.  A thread of asyncio that waits for a child ends after
+        the child."""
         for thread in threading.enumerate():
             if thread is not threading.current_thread():
                 thread.join(PATIENCE)
@@ -48,13 +49,13 @@ class Case(unittest.TestCase):
 
 
 def supervisor_of(box_info):
-    """The parent of pid 1 inside."""
+    """The supervisor's pid: the parent of pid 1 inside."""
     with open(f"/proc/{box_info.pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
 
 
 def wait_for_all(box):
-    """Until no process that was started in `box` runs any more."""
+    """Waits until no process that was started in `box` runs any more."""
     for one in box.processes():
         if one.exit_code is None:
             box._ask(dataclasses.replace(calls.wait(one.process), patience=PATIENCE))
@@ -67,13 +68,14 @@ async def wait_for_all_async(box):
 
 
 def wait_until_led(box, thread):
-    """Until `thread` polls the socket of `box`, as link.py says of the thread that leads."""
+    """Waits until `thread` leads (link.py), which means that it polls the socket of `box`."""
     wait_until(lambda: box._link._leader is not None and box._link._leader.thread == thread)
 
 
 @contextlib.contextmanager
 def played(play, link="hutch.link"):
-    """Whoever connects meanwhile talks to play(SOCKET), in a thread of its own."""
+    """Lets play(SOCKET), in a thread of its own, be the peer of a connection that is made
+    meanwhile."""
     threads = []
 
     def connect(name, program):

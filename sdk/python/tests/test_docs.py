@@ -1,4 +1,4 @@
-"""The examples of docs/python.md, and the one of a day, are what happens."""
+"""Runs the examples of docs/python.md and examples/day.py, and compares their output."""
 import contextlib
 import io
 import os
@@ -32,7 +32,7 @@ class Docs(Case):
 
     def give(self, path):
         os.chmod(path, 0o755)
-        if ROOT:  # whose sandboxes are nobody's
+        if ROOT:  # root's sandboxes run as this user
             os.chown(path, 65534, 65534)
 
     @contextlib.contextmanager

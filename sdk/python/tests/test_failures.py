@@ -1,5 +1,5 @@
-"""What goes wrong: the supervisor gone in mid-call, garbage from the socket, forks, handles that
-are closed while somebody waits.  Nothing hangs, and no descriptor is left."""
+"""Failures: a supervisor that ends in the middle of a call, garbage from the socket, forks,
+handles that are closed while a thread waits.  Nothing hangs, and no descriptor is left."""
 import asyncio
 import contextlib
 import dataclasses
@@ -31,7 +31,7 @@ OBSERVED = {"observation": "write", "message": "", "content": "", "extras": {"pa
 
 
 class Wire:
-    """The supervisor's end of a connection, played."""
+    """The supervisor's end of a connection, played by a test."""
 
     def __init__(self, s):
         self.socket, self.lines = s, s.makefile("rb")
@@ -47,13 +47,13 @@ class Wire:
         self.socket.sendall(data)
 
     def greet(self):
-        """Until the handle is open."""
+        """Answers until the handle is open."""
         self.answer(self.take(), HELLO)
         self.answer(self.take(), INFO)
 
 
 def playing(then):
-    """A supervisor that greets, and does that with the next request."""
+    """A supervisor that greets, and calls `then` with the next request."""
     def play(s):
         with contextlib.closing(s):
             wire = Wire(s)
@@ -82,7 +82,7 @@ class Garbage(Case):
                     self.assertRaisesRegex(hutch.ProtocolError, "sandbox box", box.stats)
                     self.assertRaises(hutch.DisconnectedError, box.stats)
 
-    def test_so_it_does_for_asyncio(self):
+    def test_garbage_ends_an_asyncio_connection_with_an_error_that_shows_it(self):
         for garbage in self.GARBAGE:
             with self.subTest(garbage[:20]), played(playing(lambda wire, request: wire.say(garbage)),
                                                     "hutch.aio_link"):
@@ -107,7 +107,7 @@ class Garbage(Case):
             self.assertRaisesRegex(hutch.ProtocolError, "cpu_s", box.stats)
             self.assertEqual(box.pause(), "signals")
 
-    def test_who_does_not_answer_is_given_up_and_a_late_answer_passed_over(self):
+    def test_a_call_without_an_answer_times_out_and_a_late_answer_is_ignored(self):
         asked = threading.Event()
 
         def play(wire, request):
@@ -121,7 +121,7 @@ class Garbage(Case):
             asked.set()
             self.assertEqual(box.pause(), "signals")
 
-    def test_who_is_of_another_protocol_is_refused(self):
+    def test_a_supervisor_of_another_protocol_version_is_refused(self):
         def play(s):
             with s, s.makefile("rb") as lines:
                 request = json.loads(lines.readline())
@@ -136,7 +136,7 @@ class Garbage(Case):
                 else:
                     run(hutch.AsyncSandbox.attach("box"))
 
-    def test_why_a_connection_is_refused_is_told(self):
+    def test_the_reason_for_a_refused_connection_is_told(self):
         refusal = json.dumps({"jsonrpc": "2.0", "id": None, "error": {
             "code": -32000, "message": "too many clients", "data": {"kind": "limit", "remedy": None}}})
 
@@ -149,14 +149,14 @@ class Garbage(Case):
 
 
 class Blocked(Case):
-    """What does not fit into the socket, or the memory."""
+    """Data that does not fit into the socket or the memory."""
 
-    def test_what_cannot_be_sent_at_once_is_sent_by_who_leads(self):
-        """One waits, and leads; another has more to say than the socket takes."""
+    def test_bytes_that_cannot_be_sent_at_once_are_sent_by_the_leader(self):
+        """One thread waits and leads; another one sends more than the socket takes."""
         text, got, is_led = "x" * (4 << 20), [], threading.Event()
 
         def play(wire, request):
-            is_led.set()  # the first request is here: who has sent it waits for it
+            is_led.set()  # the first thread waits for its answer now
             other = wire.take()
             got.append(len(other["params"]["action"]["args"]["content"]))
             wire.answer(other, OBSERVED)
@@ -174,7 +174,7 @@ class Blocked(Case):
         self.assertEqual(got, [len(text)])
 
     def slow(self, heard, go):
-        """A supervisor that reads nothing until it is told to."""
+        """A supervisor that reads nothing until `go` is set."""
         def play(s):
             wire = Wire(s)
             with wire.lines:
@@ -187,8 +187,8 @@ class Blocked(Case):
 
     LARGE = calls.act({"action": "x" * (4 << 20)}, False, False)
 
-    def test_what_was_not_sent_when_its_caller_left_is_never_sent(self):
-        """The numbers of its descriptors may be another's by then."""
+    def test_an_unsent_request_whose_caller_left_is_never_sent(self):
+        """The numbers of its descriptors may belong to other files by then."""
         heard, go = [], threading.Event()
         start = dataclasses.replace(calls.start(["true"]), patience=0.05)
         with played(self.slow(heard, go)), hutch.Sandbox.attach("box") as box:
@@ -198,7 +198,7 @@ class Blocked(Case):
             self.assertEqual(box.pause(), "signals")
         self.assertEqual(heard, ["act", "pause"])
 
-    def test_nor_with_asyncio(self):
+    def test_nor_is_it_sent_with_asyncio(self):
         heard, go = [], threading.Event()
 
         async def leave(box):
@@ -211,8 +211,8 @@ class Blocked(Case):
             self.assertEqual(run(attached_async(leave)), "signals")
         self.assertEqual(heard, ["act", "pause"])
 
-    def test_what_waits_for_room_has_descriptors_of_its_own(self):
-        """Its caller's have gone by then, if a signal's handler has raised."""
+    def test_a_request_that_waits_for_room_has_copies_of_its_descriptors(self):
+        """The caller may have closed its own by then, if a signal's handler has raised."""
         went, go = [], threading.Event()
 
         def play(s):
@@ -237,7 +237,7 @@ class Blocked(Case):
             self.assertRaises(hutch.DisconnectedError, box._link.wait, lambda: False, Rest(), PATIENCE)
         self.assertEqual(went, [own] * 3)
 
-    def test_who_is_interrupted_as_he_sends_sends_nothing_twice(self):
+    def test_a_thread_that_is_interrupted_as_it_sends_sends_nothing_twice(self):
         heard = []
 
         def play(wire, request):
@@ -262,7 +262,7 @@ class Blocked(Case):
                     run(attached_async(day))
         self.assertEqual(heard, ["pause"] * 2)
 
-    def test_what_has_come_is_seen_without_waiting(self):
+    def test_output_that_has_come_is_seen_without_waiting(self):
         go = threading.Event()
 
         def play(wire, request):
@@ -282,7 +282,7 @@ class Blocked(Case):
                 self.assertEqual(look(p).exit_code, 4)
                 p.close()
 
-    def test_what_the_kernel_does_not_send_is_an_error_of_that_call_alone(self):
+    def test_a_request_that_the_kernel_does_not_send_fails_alone(self):
         def play(wire, request):
             wire.answer(request, {"by": "signals"})
         closed = 999
@@ -320,13 +320,13 @@ class Blocked(Case):
         with played(playing(play), "hutch.aio_link"):
             run(attached_async(lost))
 
-    def test_events_that_nobody_takes_are_not_read(self):
+    def test_the_link_stops_reading_when_events_are_not_taken(self):
         event = json.dumps({"jsonrpc": "2.0", "method": "event", "params": {
             "event": "client", "n": 0, "time": "", "pad": "x" * 1000}}).encode() + b"\n"
         said, is_full = [], threading.Event()
 
         def flood(s):
-            """20 MB, with a word whenever the socket has no room."""
+            """Sends 20 MB, and notes when the socket has no room."""
             for _ in range(20000):
                 if not select.select([], [s], [], 0)[1]:
                     is_full.set()
@@ -348,7 +348,7 @@ class Blocked(Case):
             await events.next()
             while not is_full.is_set():
                 await asyncio.sleep(0)
-            for _ in range(1000):  # in which more would be read
+            for _ in range(1000):  # enough turns to read more
                 await asyncio.sleep(0)
             taken = len(events._rest.notices)
             await events.close()
@@ -358,7 +358,7 @@ class Blocked(Case):
             self.assertLess(run(follow()), 2000)
         self.assertLess(sum(said), 5 << 20)
 
-    def test_one_who_prints_without_end_leaves_the_event_loop_to_others(self):
+    def test_a_process_that_prints_without_end_leaves_the_event_loop_to_others(self):
         taken = []
 
         def sink(data):
@@ -379,7 +379,7 @@ class Blocked(Case):
             zero.close()
         run(drain())
 
-    def test_of_tasks_that_read_the_same_each_goes_on(self):
+    def test_tasks_that_read_the_same_output_all_go_on(self):
         async def share():
             outside, inside = os.pipe()
             os.set_blocking(outside, False)
@@ -400,7 +400,7 @@ class Blocked(Case):
 
 
 class Gone(Case):
-    def test_one_whose_connection_broke_ends_with_its_block(self):
+    def test_a_sandbox_whose_connection_broke_ends_with_its_block(self):
         def names():
             return subprocess.run([HUTCH, "ps", "-q"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
 
@@ -444,8 +444,8 @@ class Gone(Case):
         for thread in threads:
             thread.join(PATIENCE)
             self.assertFalse(thread.is_alive())
-        # The reader of a pipe, and box.wait(), have an end that is no error.
-        last = "DisconnectedError" if os.geteuid() == 0 else "bytes"  # which has no pipe
+        # The reader of a pipe and box.wait() end without an error.
+        last = "DisconnectedError" if os.geteuid() == 0 else "bytes"  # root's processes have no pipe
         self.assertEqual(sorted(type(e).__name__ for e in ended),
                          ["DisconnectedError"] * 5 + sorted(["End", last]))
         self.assertRaises(hutch.DisconnectedError, box.info)
@@ -453,7 +453,7 @@ class Gone(Case):
         box.close()
         self.assertEqual((told[-1], box.end().reason), ("disconnected", "killed"))
 
-    def test_so_they_do_for_asyncio(self):
+    def test_all_asyncio_calls_end_when_the_supervisor_is_killed(self):
         async def day():
             box = await hutch.AsyncSandbox().start()
             process = await box.popen(["sleep", "1000"])
@@ -469,7 +469,7 @@ class Gone(Case):
             await box.close()
         run(day())
 
-    def test_what_was_started_for_somebody_who_has_left_is_ended(self):
+    def test_a_process_whose_caller_has_left_is_ended(self):
         heard, left = [], threading.Event()
 
         def play(wire, request):
@@ -486,7 +486,7 @@ class Gone(Case):
         self.assertIn(("exec.signal", {"process": 7, "signal": "KILL"}), heard)
 
     def test_a_task_that_is_cancelled_ends_its_process(self):
-        """As it begins, and when it has closed all its streams."""
+        """This holds when the process begins, and when it has closed all its streams."""
         quiet = ["sh", "-c", "exec >&- 2>&-; echo >/workspace/closed; exec sleep 1000"]
 
         async def leave(box, task):
@@ -505,8 +505,8 @@ class Gone(Case):
                 await leave(box, task)
         run(day())
 
-    def test_who_is_cancelled_takes_back_what_he_has_asked(self):
-        """By the number of the request, or by the id that the caller has given."""
+    def test_a_cancelled_task_cancels_its_request(self):
+        """It cancels by the number of the request, or by the id that the caller has given."""
         heard = []
 
         def play(wire, request):
@@ -528,7 +528,7 @@ class Gone(Case):
         self.assertEqual(heard[-1][1:], ("act", {"action": {
             "action": "cancel", "client": "act", "args": {"id": 77}}}))
 
-    def test_one_that_ends_while_it_is_made_use_of_says_so(self):
+    def test_a_sandbox_that_ends_while_it_is_used_says_so(self):
         with hutch.Sandbox() as box:
             with hutch.Sandbox.attach(box.name) as other:
                 other.kill()
@@ -555,7 +555,7 @@ class Gone(Case):
         self.assertEqual(len(errors), 3)
         self.assertIn("was closed", errors[0])
 
-    def test_one_that_is_made_and_cannot_be_reached_is_ended(self):
+    def test_a_sandbox_that_is_made_and_cannot_be_reached_is_ended(self):
         def names():
             said = subprocess.run([HUTCH, "ps", "-q"], stdout=subprocess.PIPE, check=True).stdout
             return said.decode().split()
@@ -570,7 +570,7 @@ class Gone(Case):
         self.assertNotIn("unreached", names())
 
     def test_an_end_that_is_interrupted_closes_the_handle(self):
-        def play(wire, request):  # it never answers, and reads on
+        def play(wire, request):  # a supervisor that reads on and never answers
             told.release()
         told = threading.Semaphore(0)
         late = dataclasses.replace(calls.stop(0), patience=0.05)
@@ -608,15 +608,15 @@ class Gone(Case):
                 return another._link.is_closed
             self.assertTrue(run(leave()))
 
-    def test_what_is_not_taken_with_a_call_is_left_to_others(self):
-        """An interrupt in one thread that leads hands the lead on."""
+    def test_an_interrupted_leader_hands_the_lead_on(self):
+        """An interrupt in the leading thread hands the lead to another one."""
         with hutch.Sandbox() as box:
             got, main = [], threading.get_ident()
             box.run("mkfifo go")
             thread = threading.Thread(target=lambda: got.append(box.run("read x <go; echo on", session="b").content))
 
             def interrupt():
-                """When the main thread leads, and the other one sleeps until it is called."""
+                """Interrupts the main thread while it leads and the other thread sleeps."""
                 wait_until_led(box, main)
                 thread.start()
                 wait_until(lambda: box._link._sleepers)
@@ -634,7 +634,8 @@ class Gone(Case):
 
 class Forks(Case):
     def child(self, work):
-        """The exit code of a fork that does this: 0 where it ends as it should."""
+        """The exit code of a forked child that runs `work`: 0 if that ends without an
+        exception."""
         pid = os.fork()
         if pid == 0:
             try:
@@ -700,9 +701,9 @@ class Forks(Case):
 
 
 class Doors(Case):
-    """Where the socket is, and whose."""
+    """The place and the owner of the socket."""
 
-    def test_a_folder_of_somebody_else_is_refused(self):
+    def test_a_folder_of_another_user_is_refused(self):
         if os.geteuid() == 0:
             self.skipTest("root goes through hutch connect")
         state = os.environ["XDG_RUNTIME_DIR"] + "/open"
@@ -751,7 +752,7 @@ class Doors(Case):
         self.assertRaises(ValueError, hutch.Ssh, "-oProxyCommand=x")
 
     def test_through_ssh_all_works_that_needs_no_file_of_this_host(self):
-        """A shell in place of ssh: it is given one word, as the far end's would be."""
+        """A shell takes the place of ssh: it gets one argument, as the remote shell would."""
         far = hutch.Ssh("far", hutch=HUTCH, ssh=["sh", "-c", 'eval "$2"'])
         with hutch.Sandbox(program=far, env={"A": "a  'b'"}, policy={"hostname": "far"}) as box:
             self.assertEqual(box.run('echo "$A"; hostname').content, "a  'b'\nfar")

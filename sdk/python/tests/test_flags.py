@@ -15,8 +15,8 @@ from hutch import flags
 
 
 def help_of(verb):
-    """The long flags of its help: a name, and whether it takes something.  How it tells what
-    came of it, and what it holds it by, is the SDK's own affair."""
+    """The long flags in the verb's help: a name, and whether it takes a value.  Flags that the
+    SDK itself uses for output and descriptors are left out."""
     said = subprocess.run([HUTCH, verb, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
     found = re.findall(r"^ +(?:-\w )?--([a-z-]+)( \S+)?", said, re.M)
     renamed = {hutchs: ours for ours, hutchs in flags.RENAMED.items()}
@@ -25,7 +25,7 @@ def help_of(verb):
 
 
 def types():
-    """The classes that are there for type checkers alone, made here."""
+    """Makes the classes that exist only for type checkers."""
     with mock.patch.object(typing, "TYPE_CHECKING", True), mock.patch.dict(
             sys.modules, {"typing_extensions": mock.Mock(TypedDict=typing.TypedDict)}):
         made = {"__name__": "hutch.flags", "__package__": "hutch"}
@@ -92,7 +92,7 @@ class Flags(unittest.TestCase):
             "extends": ["strict", "/base/./p.json"], "audit": "on", "image": "dir:/base/root",
             "toolchains": ["~/t", "/abs"], "limits": {"cgroup_parent": "/base/g", "memory": "1g"}})
 
-    def test_what_no_flag_takes_is_an_error_that_names_it(self):
+    def test_a_value_that_no_flag_takes_is_an_error_that_names_it(self):
         for given in [{"memory": True}, {"lint": "yes"}, {"hostname": b"x"}, {"workspace": ["a"]},
                       {"hostname": "a\0b"}, {"policy": {"x": {1}}}]:
             with self.subTest(given), self.assertRaisesRegex(hutch.InvalidError, next(iter(given))):

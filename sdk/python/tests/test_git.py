@@ -1,4 +1,4 @@
-"""git, the setup script and microagents, by both handles."""
+"""git, the setup script and microagents, with both kinds of handles."""
 import logging
 import time
 import unittest
@@ -18,7 +18,7 @@ READY = [("setting_up_workspace", logging.INFO), ("ready", logging.INFO),
 
 
 class Heads(unittest.TestCase):
-    def test_what_stands_in_a_head_is_read_and_the_rest_is_left_alone(self):
+    def test_the_head_of_a_file_is_read_and_the_rest_is_ignored(self):
         def parsed(content):
             m = microagents.parse("d/x.md", content)
             return m.name, m.type, m.triggers, m.text

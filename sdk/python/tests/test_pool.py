@@ -1,4 +1,5 @@
-"""Pools: each sandbox once, gone with who holds it, and what is told when there is none."""
+"""Pools: each sandbox is handed out once, and ends with its holder; the errors of an empty
+pool."""
 import asyncio
 import json
 import os
@@ -47,7 +48,7 @@ class Pools(Case):
                 box.kill()
         self.assertEqual(len(names), 6)
 
-    def test_what_is_kept_lives_on_and_has_its_name(self):
+    def test_a_kept_sandbox_lives_on_and_has_its_name(self):
         with hutch.Pool(1) as pool:
             box = pool.take(name=f"kept-{os.getpid()}", keep=True)
             with box:
@@ -56,8 +57,8 @@ class Pools(Case):
             self.assertEqual(again.id, box.id)
             again.kill()
 
-    def test_what_is_kept_and_nobody_gets_is_ended(self):
-        """An interrupt between what the supervisor has done and what is known of it."""
+    def test_a_kept_sandbox_that_no_caller_gets_is_ended(self):
+        """The interrupt comes after the supervisor's action and before its answer is read."""
         name, keep, keep_async = f"lost-{os.getpid()}", hutch.Sandbox._keep, hutch.AsyncSandbox._keep
 
         def interrupted(box, release):
@@ -79,8 +80,8 @@ class Pools(Case):
             self.assertRaises(KeyboardInterrupt, pool.take, keep=True, name=name)
         self.assertRaises(hutch.NotFoundError, hutch.Sandbox.attach, name)
 
-    def test_one_whose_start_is_cancelled_is_let_go(self):
-        """Its descriptor is closed, too, as is seen after each test."""
+    def test_a_pool_whose_start_is_cancelled_is_ended(self):
+        """Its descriptor is closed, too; Case checks that after each test."""
         async def leave():
             pool = hutch.AsyncPool(1)
             starting = asyncio.ensure_future(pool.start())
@@ -127,7 +128,7 @@ class Pools(Case):
             hutch.Pool.attach(name).take()
         self.assertIn(name, str(caught.exception))
 
-    def test_what_cannot_be_made_says_why(self):
+    def test_a_sandbox_that_cannot_be_made_says_why(self):
         with self.assertRaisesRegex(hutch.BuildError, "/no/such"):
             hutch.Pool(volume="/no/such:/x").start()
         with self.assertRaisesRegex(TypeError, "publish"):
@@ -147,7 +148,7 @@ class Pools(Case):
             finally:
                 os.kill(keeper, signal.SIGCONT)
 
-    def test_whatever_a_keeper_does_is_an_error_that_tells(self):
+    def test_every_fault_of_a_keeper_is_an_error_that_names_it(self):
         def take(said, reads=False):
             ours, theirs = socket.socketpair()
             theirs.sendall(said)
@@ -158,7 +159,7 @@ class Pools(Case):
             if reads:
                 reader = threading.Thread(target=end)
                 reader.start()
-                self.addCleanup(reader.join)  # or it may be counted when the test is over
+                self.addCleanup(reader.join)  # else the test's end may count it as left over
             else:
                 theirs.close()
             with mock.patch("hutch.pool.connect_at", return_value=ours):
@@ -168,7 +169,7 @@ class Pools(Case):
         with self.assertRaisesRegex(hutch.HutchError, "256 clients") as caught:
             take(json.dumps({"jsonrpc": "2.0", "id": None, "error": refused}).encode() + b"\n")
         self.assertEqual(caught.exception.kind, "limit")
-        for said, reads in (b"", False), (b"", True), (b"{", False):  # what we said is read, or is not
+        for said, reads in (b"", False), (b"", True), (b"{", False):  # whether the peer reads the request
             with self.assertRaisesRegex(hutch.DisconnectedError, "pool p has ended"):
                 take(said, reads)
         with self.assertRaisesRegex(hutch.ProtocolError, "no JSON"):
@@ -186,7 +187,7 @@ class Pools(Case):
         self.assertEqual(done.returncode, -9)
         subprocess.run([HUTCH, "wait", name], stdout=subprocess.PIPE)
         self.assertNotIn(name, listed("ps", "-q"))
-        # Its keeper, who is nobody's child here, has the same reason.
+        # The keeper, which is no child of this process, ends for the same reason.
         wait_until(lambda: not listed("pool", "ls", "-q"))
 
 

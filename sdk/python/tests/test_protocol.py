@@ -1,4 +1,4 @@
-"""The channel without a socket: what is asked, what comes, and what must not come."""
+"""The channel without a socket: requests, valid input, and invalid input."""
 import base64
 import json
 import time
@@ -64,7 +64,7 @@ class Channels(unittest.TestCase):
         self.channel.feed(data[-5:])
         self.assertEqual(waiters[2].result, 3)
 
-    def test_what_a_process_prints_is_kept_though_it_comes_with_the_answer(self):
+    def test_output_that_comes_with_the_answer_of_a_start_is_kept(self):
         waiter = self.ask("exec.start")
         self.channel.feed(line(id=waiter.id, result={"process": 3, "pid": 17}) + output(data="é\n")
                           + output(base64=base64.b64encode(b"\xff\0").decode())
@@ -72,7 +72,7 @@ class Channels(unittest.TestCase):
         self.assertEqual(waiter.running.streams["stdout"].take(), "é\n".encode() + b"\xff\0")
         self.assertEqual(waiter.running.exit.sys_s, 0.5)
 
-    def test_what_nobody_reads_is_bounded_and_counted(self):
+    def test_unread_output_is_bounded_and_counted(self):
         running = self.start()
         with mock.patch.object(protocol, "HELD_MAX", 10):
             for _ in range(5):
@@ -81,7 +81,7 @@ class Channels(unittest.TestCase):
         held = running.streams["stdout"]
         self.assertEqual((held.take(3), held.take(), held.dropped), (b"123", b"41234", 12 + 7))
 
-    def test_what_a_command_prints_is_bounded_and_counted_too(self):
+    def test_output_of_a_command_is_bounded_and_counted_too(self):
         waiter = self.ask("act", action={"id": -2})
         with mock.patch.object(protocol, "HELD_MAX", 2 * (5 + protocol.NOTICE_COST)):
             for data in "12345", "67890", "123", "45":
@@ -93,7 +93,7 @@ class Channels(unittest.TestCase):
         self.assertEqual([(o or {}).get("data") or (o or {}).get("dropped") or (o or {}).get("ask") for o in told],
                          ["67890", 5, 1, "after", None])
 
-    def test_what_is_missing_in_one_place_is_one_notice(self):
+    def test_a_gap_in_the_output_is_one_notice(self):
         waiter = self.ask("act", action={"id": -2})
         for missing in 3, 4:
             self.channel.feed(note("output", session="main", cause=waiter.id, dropped=missing))
@@ -106,14 +106,14 @@ class Channels(unittest.TestCase):
                           + note("output", process=99, stream="stdout", data="x"))
         self.assertIsNone(self.channel.failure)
 
-    def test_an_answer_that_nobody_waits_for_any_more_is_passed_over_once(self):
+    def test_the_answer_of_a_forgotten_request_is_ignored_once(self):
         waiter = self.ask()
         self.channel.forget(waiter)
         self.channel.feed(line(id=waiter.id, result={}))
         with self.assertRaises(hutch.ProtocolError):
             self.channel.feed(line(id=waiter.id, result={}))
 
-    def test_what_is_not_the_protocol_is_an_error(self):
+    def test_a_line_outside_of_the_protocol_is_an_error(self):
         self.start()
         self.ask("exec.start")
         self.ask()
@@ -146,7 +146,7 @@ class Channels(unittest.TestCase):
                 self.ask("exec.start")
                 self.ask()
 
-    def test_what_a_question_has_besides_is_not_taken_for_output(self):
+    def test_further_members_of_a_question_are_not_taken_for_output(self):
         waiter = self.ask()
         self.channel.feed(note("event", event="ask", request=waiter.id, ask=7, data=7, dropped="x"))
         self.channel.feed(note("output", cause=waiter.id, data="said"))
@@ -190,7 +190,7 @@ class Channels(unittest.TestCase):
         with self.assertRaises(hutch.DisconnectedError):
             self.ask()
 
-    def test_what_cannot_be_sent_is_not_sent(self):
+    def test_a_value_that_json_cannot_hold_is_not_sent(self):
         for params in [{"x": float("nan")}, {"x": {1}}, {"x": "\ud800"}]:
             with self.subTest(params), self.assertRaises(ValueError):
                 self.channel.request("info", params)
@@ -213,7 +213,7 @@ def observation(kind, extras, content="", **more):
 
 
 class Observations(unittest.TestCase):
-    def test_what_was_refused_has_types(self):
+    def test_a_refusal_has_types(self):
         o = observation("write", {"path": "/x"}, refused=[{
             "what": "write", "path": "/x", "layer": "rules", "rule": "r", "remedy": None}])
         self.assertEqual(o.refused, [hutch.Refusal("write", "/x", "rules", "r", None)])
@@ -221,7 +221,7 @@ class Observations(unittest.TestCase):
     def test_a_kind_that_is_not_known_is_an_observation(self):
         self.assertIs(type(observation("browse", {"url": "u"})), hutch.Observation)
 
-    def test_what_has_wrong_types_is_an_error(self):
+    def test_a_wrong_type_is_an_error(self):
         for kind, extras, more in [("read", {}, {}), ("read", {"path": 1}, {}), ("read", [], {}),
                                    ("run", {"command": "x"}, {}), ("stat", {"path": "/x"}, {}),
                                    ("error", {}, {}), ("read", {"path": ""}, {"took_ms": "1"}),
@@ -230,7 +230,7 @@ class Observations(unittest.TestCase):
             with self.subTest(kind), self.assertRaises(hutch.ProtocolError):
                 observation(kind, extras, **more)
 
-    def test_what_was_not_done_raises_and_a_file_that_says_so_does_not(self):
+    def test_a_failed_action_raises_and_a_file_with_the_same_text_does_not(self):
         said = hutch.observations.raise_if_not_done
         said(observation("read", {"path": "/x", "impl_source": "default"}, "ERROR:\nin a file"))
         for error_id, kind in [("HUTCH$REFUSED", PermissionError), ("HUTCH$BAD_ACTION", ValueError),
@@ -251,7 +251,7 @@ class Records(unittest.TestCase):
 
 
 class Tars(unittest.TestCase):
-    """What read_bytes() is sent, by an attacker maybe."""
+    """The tars that read_bytes() gets, which an attacker may have written."""
 
     def data(self, sent, most=1000):
         one = tar.OneFile("/x", most)
@@ -280,7 +280,7 @@ class Tars(unittest.TestCase):
         self.assertEqual(one.data(), b"data")
         self.assertLess(time.thread_time() - began, 5)
 
-    def test_what_is_too_large_is_not_taken(self):
+    def test_a_tar_that_is_too_large_is_not_taken(self):
         made = tar.of_file(b"y" * 1001, 0o644)
         self.assertRaises(hutch.LimitError, self.data, made)
         with self.assertRaises(hutch.LimitError):
@@ -288,7 +288,7 @@ class Tars(unittest.TestCase):
             for _ in range(100):
                 one.put(b"\0" * 1000)
 
-    def test_what_is_no_tar_of_a_file_is_an_error(self):
+    def test_bytes_that_are_no_tar_of_a_file_are_an_error(self):
         made = tar.of_file(b"data", 0o644)
 
         def with_header(at, said):

@@ -1,5 +1,5 @@
-"""What is done in a real sandbox: with threads and with asyncio, over the socket and through
-`hutch connect`.  (Root has no socket, so for root all go through that.)"""
+"""Tests in a real sandbox: with threads and with asyncio, over the socket and through `hutch
+connect`.  (Root cannot use the socket, so as root all tests go through `hutch connect`.)"""
 import asyncio
 import gc
 import io
@@ -30,7 +30,7 @@ ROOT = os.geteuid() == 0
 
 
 class Doing:
-    """The tests; what makes a sandbox is below."""
+    """The tests; the classes that make the sandbox are below."""
 
     program = None
 
@@ -44,7 +44,7 @@ class Doing:
         return self.made(program=self.program, **flags)
 
     def host(self, *names):
-        """Folders of the host that the inside may write to."""
+        """Makes folders of the host that the inside may write to."""
         for name in names:
             os.mkdir(f"{self.folder}/{name}")
             if ROOT:
@@ -77,8 +77,8 @@ class Doing:
             with self.assertRaises(hutch.InvalidError):
                 box.run("true", blocking=True)
 
-    def test_what_a_command_prints_comes_as_it_is_printed(self):
-        """A command that ends when its output has been heard."""
+    def test_output_of_a_command_comes_as_it_prints(self):
+        """The command ends when its output has been received."""
         host, said = self.host("shared"), []
         os.mkfifo(host + "/go")
         os.chmod(host + "/go", 0o666)
@@ -96,7 +96,7 @@ class Doing:
             box.run("echo unheard", session="other")
             self.assertEqual("".join(said), "one\r\n")
 
-    def test_what_was_not_done_is_an_exception_and_of_act_an_observation(self):
+    def test_a_failed_action_raises_and_act_gives_an_observation(self):
         with self.box() as box:
             with self.assertRaises(hutch.ActionError) as caught:
                 box.run("cd /\npwd")
@@ -113,7 +113,7 @@ class Doing:
             self.assertEqual((o.cause, o.raw["observation"]), (1, "error"))
             self.assertIsInstance(box.act({"action": "nothing"}), hutch.ErrorObservation)
 
-    def test_what_is_not_there_is_told_as_python_tells_it(self):
+    def test_a_missing_file_raises_the_exception_that_python_raises(self):
         with self.box() as box:
             for call in (box.view, box.undo, lambda path: box.edit(path, "a", "b"),
                          lambda path: box.insert(path, 0, "a"), box.read_bytes,
@@ -155,7 +155,7 @@ class Doing:
 
     RULE = {"command": "touch **", "decision": "ask", "reason": "it makes a file"}
 
-    def test_who_is_asked_decides(self):
+    def test_the_answer_to_a_question_decides(self):
         asked = []
 
         def on_ask(ask):
@@ -184,7 +184,7 @@ class Doing:
             self.assertEqual(caught.exception.observation.error_id, "HUTCH$REFUSED")
             self.assertEqual(box.list().lines, [])
 
-    def test_what_is_no_yes_is_a_no(self):
+    def test_an_answer_other_than_yes_is_a_no(self):
         with self.box(rule=self.RULE, on_ask=lambda ask: "yes") as box:
             self.assertRaises(PermissionError, box.run, "touch x")
 
@@ -215,13 +215,13 @@ class Doing:
                 box.exec(["no-such-program"])
             self.assertEqual(caught.exception.exit_code, 127)
 
-    def test_what_could_not_be_started_has_no_descriptor_left(self):
+    def test_a_failed_start_leaves_no_descriptor(self):
         with self.box() as box:
             box.exec(["true"])
             before = descriptors()
             try:
                 box.exec(["no-such-program"], input=b"x")
-            except hutch.NotFoundError:  # while it is held, and what it holds
+            except hutch.NotFoundError:  # the exception is still held here
                 self.assertEqual(descriptors(), before)
             else:
                 self.fail("it was started")
@@ -232,18 +232,18 @@ class Doing:
             done = box.exec(["sh", "-c", "tee /dev/stderr"], input=data)
             self.assertTrue(done.stdout == data and done.stderr == data)
 
-    def test_one_that_prints_without_end_is_ended(self):
+    def test_a_program_that_prints_without_end_is_ended(self):
         with self.box() as box:
             with self.assertRaises(hutch.LimitError):
                 box.exec(["sh", "-c", "trap '' PIPE; while :; do echo more; done"], max_output=1 << 16)
             wait_for_all(box)
 
-    def test_one_that_does_not_read_its_input_is_no_error(self):
+    def test_a_program_that_does_not_read_its_input_is_no_error(self):
         with self.box() as box:
             self.assertEqual(box.exec(["true"], input=b"x" * 3000000).exit_code, 0)
 
-    def test_what_it_leaves_behind_in_the_background_holds_nobody_up(self):
-        """It has the ends of the pipes, too."""
+    def test_a_job_that_is_left_in_the_background_delays_no_call(self):
+        """The background process holds the ends of the pipes, too."""
         with self.box() as box:
             done = box.exec(["sh", "-c", "sleep 1000 & echo now; echo err >&2; exit 3"])
             self.assertEqual((done.exit_code, done.stdout, done.stderr), (3, b"now\n", b"err\n"))
@@ -253,7 +253,7 @@ class Doing:
             done = box.exec(["sh", "-c", "sleep 1000 & seq 100000"])
             self.assertEqual(len(done.stdout), 588895)
 
-    def test_one_whose_streams_were_closed_can_be_waited_for(self):
+    def test_the_end_is_told_though_the_streams_were_closed(self):
         with self.box() as box:
             p = box.popen(["sleep", "1000"])
             p.close()
@@ -376,17 +376,17 @@ class Doing:
             self.assertEqual(box.read_bytes("/workspace/new"), b"text")
             self.assertEqual(box.read("file"), "one\nthree\n")
             self.assertRaises(hutch.FileMissingError, box.edit, "none", "a", "b")
-            # The session's, where it has gone to another one.
+            # The session's folder counts if the session has changed it.
             box.run("mkdir d; cd d")
             box.create("in", "a")
             box.edit("in", "a", "b")
             self.assertEqual((box.read("in"), box.read_bytes("d/in")), ("b", b"b"))
             self.assertEqual(box.stat("in").stat.size, 1)
 
-    def test_what_is_of_a_session_begins_where_it_stands_and_all_else_at_the_sandboxs_folder(self):
+    def test_relative_paths_begin_at_the_sessions_folder_and_without_one_at_the_sandboxs(self):
         with self.box() as box:
             box.run("mkdir -p d/e; cd d && echo session >where; echo sandbox >../where")
-            # Actions of the session,
+            # Actions of the session begin there.
             for told in (box.read("where"), box.view("where"), box.run("cat where").content,
                          box.grep("session").content):
                 self.assertIn("session", told)
@@ -398,10 +398,10 @@ class Doing:
             box.write("g/x", "x")
             box.remove("g", recursive=True)
             self.assertEqual(box.list().content, "e/\nwhere")
-            # of another one, which goes nowhere,
+            # Actions of another session begin at the sandbox's folder.
             self.assertEqual(box.read("where", session="other"), "sandbox\n")
             self.assertEqual(box.run("cat where", is_static=True, cwd="d/e/..").content, "session")
-            # and what is of none.
+            # So do calls without a session.
             self.assertEqual(box.read_bytes("where"), b"sandbox\n")
             box.write_bytes("h/x", b"x", parents=True)
             self.assertEqual(box.read("/workspace/h/x"), "x")
@@ -437,7 +437,7 @@ class Doing:
 
     # --- steering ---
 
-    def test_what_it_is_and_uses_is_told(self):
+    def test_a_sandbox_tells_its_properties_and_its_use(self):
         with self.box(pids_limit=None, hostname="there") as box:
             info, stats = box.info(), box.stats()
             self.assertEqual((info.name, info.id, info.state), (box.name, box.id, hutch.Status.READY))
@@ -506,7 +506,7 @@ class Doing:
             self.assertEqual([one for one, _ in told][4:], ["paused", "ready", "stopping", "ended"])
         self.assertIn("on_status has thrown", "".join(logged.output))
 
-    def test_what_cannot_be_made_says_why(self):
+    def test_a_sandbox_that_cannot_be_made_says_why(self):
         told = []
         with self.assertRaises(hutch.AgentRuntimeBuildError) as caught:
             self.box(memory="1q", on_status=lambda *status: told.append(status[1].value)).start()
@@ -548,7 +548,7 @@ class Doing:
         box.discard()
         self.assertEqual(sorted(os.listdir(host)), ["a", "b", "c"])
 
-    def test_what_is_called_like_an_option_is_a_path(self):
+    def test_a_path_that_looks_like_an_option_is_a_path(self):
         host = self.host("project")
         with self.box(workspace=host + ":cow") as box:
             box.run("echo 1 >both; echo 1 >--force; echo 1 >-h")
@@ -583,7 +583,7 @@ class Doing:
         self.assertTrue(ref.startswith("localhost/"))
 
 
-    def test_one_that_has_ended_goes_on_with_its_files(self):
+    def test_a_sandbox_that_has_ended_is_started_again_with_its_files(self):
         root = self.host("image", "image/usr", "image/etc")
         for name in ("bin", "sbin", "lib", "lib64"):
             os.symlink("usr/" + name, f"{root}/{name}")
@@ -607,7 +607,7 @@ class Doing:
             self.assertEqual(os.listdir(data + "/hutch/kept"), [])
 
     def kept(self, root, data, more):
-        """The name of one that was made, had a file, and has ended."""
+        """Makes a sandbox with a file, ends it, and gives its name."""
         flags = {"image": "dir:" + root, "volume": "/usr:/usr:ro", "env": {"A": "b", "B": "d"}}
         with self.made(keep_files=True, secret={"TOKEN": "hunter-2222"}, **flags, **more) as box:
             box.run("echo one >/new").check()
@@ -663,7 +663,8 @@ class Threads(Doing, OverTheSocket, Case):
         self.assertEqual(wrong, [])
 
     def in_handler(self, box, what):
-        """What it raises in a signal's handler, while this thread waits for something of `box`."""
+        """The exception that `what` raises in a signal's handler, while this thread waits for
+        `box`."""
         raised = []
 
         def handler(*_):
@@ -703,8 +704,9 @@ class Threads(Doing, OverTheSocket, Case):
             p.close()
 
     def test_much_is_said_by_all_at_once(self):
-        """More than the sockets hold: somebody has to read while others send."""
-        text, got = "x" * 1023 + "\n", []  # and a write ends in a newline of its own
+        """The threads send more than the sockets hold, so one of them must read while others
+        send."""
+        text, got = "x" * 1023 + "\n", []  # a write adds a newline of its own
 
         def work(number):
             box.write(f"f{number}", text * 4000, session=f"s{number}")
@@ -758,7 +760,7 @@ class Tasks(Doing, OverTheSocket, Case):
             async with hutch.AsyncSandbox() as box:
                 task = asyncio.ensure_future(box.exec(["sleep", "1000"]))
                 await asyncio.sleep(0)
-                select.select([box._link._socket], [], [], PATIENCE)  # the answer waits in there
+                select.select([box._link._socket], [], [], PATIENCE)  # the answer has come
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
                 task.cancel()
@@ -767,7 +769,7 @@ class Tasks(Doing, OverTheSocket, Case):
         self.loop.run_until_complete(asyncio.wait_for(day(), PATIENCE))
 
     @unittest.skipIf(ROOT, "root is told what a process prints, without a pipe")
-    def test_pipes_that_nobody_holds_are_closed(self):
+    def test_pipes_without_a_reference_are_closed(self):
         async def day():
             async with hutch.AsyncSandbox() as box:
                 before = descriptors()
@@ -779,7 +781,7 @@ class Tasks(Doing, OverTheSocket, Case):
                 self.assertEqual(descriptors(), before)
         self.loop.run_until_complete(day())
 
-    def test_what_waits_its_turn_is_not_begun_when_its_task_is_cancelled(self):
+    def test_a_waiting_action_is_not_begun_when_its_task_is_cancelled(self):
         async def day():
             async with hutch.AsyncSandbox() as box:
                 await box.run("mkfifo go; echo a >there")
@@ -787,7 +789,7 @@ class Tasks(Doing, OverTheSocket, Case):
                 late = [asyncio.ensure_future(what) for what in (
                     box.write("file", "x"), box.mkdir("folder"), box.edit("/workspace/there", "a", "b"),
                     box.act({"action": "mkdir", "args": {"path": "act"}, "id": 7}))]
-                await asyncio.sleep(0)  # in which all are sent
+                await asyncio.sleep(0)  # a turn in which all are sent
                 for task in late:
                     task.cancel()
                 await asyncio.gather(*late, return_exceptions=True)
@@ -797,18 +799,18 @@ class Tasks(Doing, OverTheSocket, Case):
                 self.assertEqual(await box.read("there"), "a\n")
         self.loop.run_until_complete(day())
 
-    def test_events_that_nobody_holds_are_closed(self):
+    def test_events_without_a_reference_are_closed(self):
         async def day():
             async with hutch.AsyncSandbox() as box:
                 before = descriptors()
                 with self.assertWarnsRegex(ResourceWarning, "events of sandbox " + box.name):
                     async for _ in box.events():
                         break
-                gc.collect()  # what has carried the bytes is in a circle
+                gc.collect()  # the link is part of a cycle
                 self.assertEqual(descriptors(), before)
         self.loop.run_until_complete(day())
 
-    def test_a_handle_that_nobody_holds_is_closed_with_what_tells_of_it(self):
+    def test_a_handle_without_a_reference_is_closed_with_its_watcher(self):
         async def day():
             async with hutch.AsyncSandbox() as box:
                 before = descriptors()
@@ -837,10 +839,11 @@ class Tasks(Doing, OverTheSocket, Case):
 
 
 class Through:
-    """Of the above what the way matters to: no descriptor is passed."""
+    """Those tests for which it matters that no descriptor can be passed."""
 
     program = [HUTCH]
-    KEEP = ("process", "program", "bytes", "trees", "much", "terminal", "prints", "input", "name", "who_is_asked")
+    KEEP = ("process", "program", "bytes", "trees", "much", "terminal", "prints", "input", "name",
+            "answer_to_a_question")
 
     def test_a_secret_does_not_get_to_another_machine(self):
         with self.assertRaises(hutch.UnsupportedError):
@@ -850,7 +853,7 @@ class Through:
 
 
 def through(kind):
-    """As `kind`, with the other way; for root that is the way already."""
+    """The case `kind` by way of `hutch connect`; root uses that way already."""
     left_out = {name: None for name in dir(kind) if name.startswith("test") and
                 not any(word in name for word in Through.KEEP) and not hasattr(Through, name)}
     return type(kind.__name__ + "Through", (Through, kind), left_out)
