@@ -1,7 +1,7 @@
 # bash completion for hutch(1)
 
-# The words, and those of each flag, in one place; tests/run/completion.bats holds
-# them against the help of each verb.
+# The verbs, their flags and the flags' values stand in one place; tests/run/completion.bats
+# compares them with the help of each verb.
 _hutch_verbs='act run create start exec shell pool cp port connect ps inspect logs events stats wait pause unpause
 	update rename stop kill rm diff apply discard snapshot fork commit policy why audit image doctor version help'
 _hutch_flags='--policy --image --pull --entrypoint --upper -v --volume --workspace --protect --protect-missing --toolchain --tmpfs --read-only -e --env
@@ -18,7 +18,7 @@ _hutch_act_only='--stream --confirm'
 _hutch_act_create='--rule --lint'
 _hutch_shell_flags='-e --env --env-file --secret --secret-file -w --workdir -u --user --timeout -h --help'
 _hutch_exec_flags="$_hutch_shell_flags -i --interactive -t --tty -d --detach"
-# Of the verbs that take names and little else.
+# The flags of the verbs that take names and little else.
 declare -gA _hutch_small_flags=([connect]='-d --descriptor' [ps]='-a --all --json -q --quiet --no-trunc'
 	[inspect]='' [logs]='-f --follow -n --tail --supervisor' [events]='-f --follow --json'
 	[stats]='--json --no-stream' [wait]='' [pause]='' [unpause]='-f --force' [rename]=''
@@ -50,7 +50,7 @@ _hutch_paths() # file|directory
 	compopt -o filenames 2>/dev/null
 }
 
-# SRC:DST:MODE arrives as words of its own, since ':' separates words for readline.
+# readline splits SRC:DST:MODE at each ':'.
 _hutch_volume() # the flag's words up to here
 {
 	case $1 in
@@ -129,7 +129,7 @@ _hutch_locate()
 		i=$((i + 1))
 		[[ $flag == $_hutch_with_value || ${COMP_WORDS[i]} == = ]] || continue
 		[[ ${COMP_WORDS[i]} == = ]] && ((i < COMP_CWORD)) && i=$((i + 1))
-		# Words that ':' and '=' cut a value into have no blank before them.
+		# No blank is before the words into which ':' and '=' cut a value.
 		text=${COMP_WORDS[i]}
 		while ((i < COMP_CWORD)) &&
 			[[ ${COMP_WORDS[i]} == *[:=] || ${COMP_WORDS[i + 1]} == [:=]* ]]; do
@@ -145,13 +145,13 @@ _hutch_locate()
 	_hutch_state=("flag")
 }
 
-# The sandboxes that live; with an argument those that have ended, too.
+# Completes the sandboxes that live; with -a, those that have ended, too.
 _hutch_names() # [-a]
 {
 	_hutch_words "$("${COMP_WORDS[0]}" ps -q "$@" 2>/dev/null)"
 }
 
-# What a sandbox can be forked from, or an image be made of.
+# Completes the sources of a fork or an image: sandboxes and images.
 _hutch_sources()
 {
 	local words
@@ -202,7 +202,7 @@ _hutch_run()
 	esac
 }
 
-# $1: where the command's first word is.
+# $1: the index of the command's first word.
 _hutch_command()
 {
 	if [[ ${COMP_WORDS[1]} == act ]]; then
@@ -283,14 +283,14 @@ declare -gA _hutch_image_verbs=(
 	[help]=
 )
 
-# The images that are in the store, as short as they can be said.
+# Completes the images in the store by their shortest names.
 _hutch_references()
 {
 	_hutch_words "$("${COMP_WORDS[0]}" image ls 2>/dev/null |
 		awk 'NR > 1 && $2 != "<none>" { print $1 ":" $2 }')"
 }
 
-# What stands behind a word of build or runtime-build: a flag's value, or the folder.
+# Completes the word behind WORD of build or runtime-build: a flag's value, or the folder.
 _hutch_building() # WORD
 {
 	case $1 in
@@ -373,7 +373,7 @@ _hutch_port()
 	fi
 }
 
-# Of hutch pool create the flags of hutch create stand behind the name.
+# hutch pool create takes the flags of hutch create behind the name.
 _hutch_pool()
 {
 	case $COMP_CWORD:${COMP_WORDS[2]}:$cur in

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""agent.py PROJECT: what an agent does for a project, with hutch's package for Python.
+"""agent.py PROJECT: an agent at work on a project, with hutch's package for Python.
 
 The steps are written down here; a model would choose them.  The project is shown copy-on-write:
-it stays as it is until apply().  Ends with 0 only if a test failed before and all pass after.
+it stays as it is until apply().  The exit code is 0 only if a test failed before and all pass after.
 """
 import sys
 
@@ -26,7 +26,7 @@ def expect(claim, said):
 
 
 def run(box, command, pick):
-    """A command, and those of its lines that begin with a word of `pick`."""
+    """Runs a command, and prints those of its lines that begin with a word of `pick`."""
     done = box.run(command)
     tell(f"$ {command}", done.hutch.took_ms,
          [line.partition(" (test_")[0] for line in done.content.splitlines() if line.startswith(pick)])
@@ -45,7 +45,7 @@ def mend(box):
 
 
 def reach_out(box):
-    """What it may not do, as it is told."""
+    """Tries a command that a rule denies, and prints the answer."""
     try:
         pushed = box.run("git push origin main")
     except PermissionError as e:

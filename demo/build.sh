@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# build.sh MAKE ARGUMENT...: runs make, and shows on one line how far it has come.
+# build.sh MAKE ARGUMENT...: runs make, and shows its progress on one line.
 #
-# Errors and warnings of make and of the compilers go to stderr, past this.
+# Errors and warnings of make and of the compilers go to stderr unchanged.
 set -uo pipefail
 
-# As the Makefile announces a file that it is about to make; a dry run shows the commands that
-# print these lines.
+# The form in which the Makefile announces a file that it is about to make; a dry run shows the
+# commands that print these lines.
 announced='^ +(CC|GEN|LINK|AR) '
 announcing="printf '  %-5s %s.n' (CC|GEN|LINK|AR) "
 
-# Not each file is told of where lines stay.
+# Where lines are not overwritten, only every 25th file is shown.
 step=25
 [[ -t 1 ]] && step=1
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# demo.sh -- what a sandbox of hutch's sees, what it costs, and an agent at work in one.
+# demo.sh -- the view from inside a sandbox of hutch, its cost, and an agent at work in one.
 #
 #	demo/demo.sh [HUTCH]		default build/hutch; `make demo` builds it first
 #
-# Exits with 0 only if the sandbox saw nothing that it should not, nothing was left behind
-# and the agent's work was done.
+# The exit code is 0 only if the sandbox saw nothing that should be hidden, nothing was left
+# behind, and the agent's work was done.
 set -uo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -55,7 +55,7 @@ look_around() {
 	host[kernel]=$(uname -r)
 }
 
-# The lines of inside.sh, as a table.
+# Prints the lines of inside.sh as a table.
 show_table() {
 	local key verdict text bad='' rows=0
 	printf '  %-21s %-27s %s\n' '' 'here' 'in the sandbox'
@@ -82,7 +82,7 @@ show_sight() {
 
 # --- what it costs -----------------------------------------------------------
 
-# times COMMAND...: how long each of many launches took, in microseconds, sorted.
+# times COMMAND...: prints the durations of many launches, in microseconds, sorted.
 times() {
 	local start i
 	for ((i = 0; i < launches; i++)); do
@@ -96,7 +96,7 @@ ms() {
 	printf '%d.%02d ms' $(($1 / 1000)) $(($1 % 1000 / 10))
 }
 
-# Is there a process whose arguments name `tag`?  inside.sh leaves one.
+# Whether a process is left whose arguments contain $1; inside.sh starts one with `tag`.
 is_left() {
 	local file
 	for file in /proc/[0-9]*/cmdline; do
@@ -120,14 +120,14 @@ show_cost() {
 
 # --- an agent ----------------------------------------------------------------
 
-# Root's sandboxes stand for another user; the project has to belong to that user.
+# Root's sandboxes run for another user, which must own the project.
 give_project() {
 	local ids
 	ids=$("$hutch" run --dry-run -- true | sed -n 's/^[ug]id .* is \([0-9]*\) .*/\1/p')
 	chown -R "${ids/$'\n'/:}" "$work/project"
 }
 
-# The project is a copy, and what hutch keeps of it is beside that.
+# The agent works on a copy of the project; hutch keeps its data beside that.
 show_agent() {
 	headline 'An agent at work: demo/agent.py mends demo/project'
 	cp -r "$top/demo/project" "$work/project" && chmod -R a+rX "$work/project" &&
@@ -141,7 +141,7 @@ show_agent() {
 }
 
 [[ -x $hutch ]] || fail "$hutch is not there; make builds it"
-# hutch keeps copy-on-write changes there, and a file system in memory may not be able to.
+# hutch keeps copy-on-write changes there, which some file systems in memory cannot hold.
 work=$(mktemp -d -p "${TMPDIR:-/var/tmp}") || exit 1
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# inside.sh -- what the demo runs in the sandbox.  Prints lines "KEY VERDICT TEXT" with tabs
-# between; a VERDICT other than ok is something that should have been out of sight.
+# inside.sh -- the part of the demo that runs in the sandbox.  Prints lines "KEY VERDICT TEXT" with
+# tabs between; a VERDICT other than ok means that something is visible that should be hidden.
 set -uo pipefail
 
 see() {
 	printf '%s\t%s\t%s\n' "$@"
 }
 
-# ok_if COMMAND...: the verdict.
+# ok_if COMMAND...: prints the verdict "ok" if the command succeeds.
 ok_if() {
 	if "$@"; then echo ok; else echo BAD; fi
 }
 
-# hidden KEY PATH: it must be absent or closed.
+# hidden KEY PATH: the path must be absent or closed.
 hidden() {
 	local said
 	if said=$(ls -A -- "$2" 2>&1); then
@@ -22,7 +22,7 @@ hidden() {
 	fi
 }
 
-# A home whose path the sandbox has too (/home/agent, /root): then it must be its own.
+# If the sandbox's own home has the same path (/home/agent, /root), the path must be that home.
 own_or_hidden() {
 	if [[ $2 == "$HOME" ]]; then
 		see "$1" "$(ok_if test -z "$(ls -A "$2")")" 'its own, empty'
@@ -68,5 +68,5 @@ see environment ok "$(env | grep -vc '^DEMO_\|^_=\|^SHLVL=\|^PWD=\|^OLDPWD=') va
 rights
 programs
 see kernel ok "$(uname -r)"
-# It outlives this script, and not the sandbox.
+# The process outlives this script, but must not outlive the sandbox.
 setsid sleep "$DEMO_TAG" &

@@ -3,9 +3,9 @@
 #
 #	install.sh auto|yes|no DESTDIR PREFIX
 #
-# auto: where AppArmor 4 is, by the file that comes with it.  An older one has no rule about
-# user namespaces, and would refuse the profile at each boot.  Nothing is loaded, since what is
-# installed may be for another machine: how to load it is printed.
+# auto: installs where AppArmor 4 is, known by a file that comes with it.  An older version has no
+# rule about user namespaces, and would refuse the profile at each boot.  The profile is not
+# loaded, since the installation may be for another machine; the script prints how to load it.
 set -eu
 when=$1 destdir=$2 prefix=$3
 folder=$destdir/etc/apparmor.d
@@ -20,13 +20,13 @@ auto) [ -e "$folder/abi/4.0" ] || exit 0 ;;
 	;;
 esac
 
-# A user's own, below a home, is nothing that a profile of the machine's is for.
+# An ordinary user, who installs below a home, cannot install a profile of the machine.
 if [ "$when" = auto ] && [ ! -w "$folder" ]; then
 	echo "note: $folder/hutch, the AppArmor profile, was not installed: that takes root"
 	exit 0
 fi
 
-# AppArmor goes by what a path resolves to.
+# AppArmor compares paths without links.
 [ -n "$destdir" ] || prefix=$(realpath -m -- "$prefix")
 case $prefix in
 *[!A-Za-z0-9/._+-]*)
