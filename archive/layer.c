@@ -67,7 +67,9 @@ int layer_read(struct place *p, enum layer_kind *ret, struct err *e)
 	const char *name = p->name, *path = place_whole(p);
 
 	if (folder == LAYER_WHITEOUT)
-		return no_whiteout(path, "what has something in it", e);
+		return err_set(e, ERR_PROTOCOL,
+			       "%.300s lies in a whiteout, which can have no "
+			       "content", path);
 	*ret = LAYER_THING;
 	if (folder == LAYER_NOTHING)
 		*ret = LAYER_NOTHING;

@@ -99,8 +99,8 @@ static uint8_t *room_for(struct pack *p, size_t len)
 
 /* --- the content of files ---------------------------------------------------- */
 
-static const char IS_SHORTER[] = "became shorter while it was read; what is missing is "
-				 "zeros",
+static const char IS_SHORTER[] = "became shorter while it was read; zeros stand for "
+				 "the missing bytes",
 		  IS_LONGER[] = "became longer while it was read, and was cut";
 
 /* Pads the last block, and replaces the bytes that a file no longer has.  Writes

@@ -45,7 +45,7 @@ static int gone(const struct hutch *h, struct hutch_error *e)
 
 static int broken(const struct hutch *h, const char *how, struct hutch_error *e)
 {
-	return fault(e, HUTCH_PROTOCOL, "what pool '%s' said is not of its protocol: %s",
+	return fault(e, HUTCH_PROTOCOL, "pool '%s' sent an invalid reply: %s",
 		     h->name, how);
 }
 
@@ -106,7 +106,7 @@ static int take_line(struct hutch *h, const char *text, size_t len, struct hutch
 		return 0;
 	}
 	if (id != ASK_TAKE || h->timer >= 0)
-		return broken(h, "an answer to what was not asked", e);
+		return broken(h, "an answer without a request", e);
 	return take_answer(h, line, e);
 }
 

@@ -34,8 +34,8 @@ static int over(struct hutch *h)
 static int broken(struct hutch *h, const char *how)
 {
 	(void)fault(&h->why, HUTCH_PROTOCOL,
-		    "what sandbox '%s' said is not of its protocol, "
-		    "version %d: %s",
+		    "sandbox '%s' sent a line that is not of control "
+		    "protocol version %d: %s",
 		    h->name, CLIENT_PROTOCOL, how);
 	(void)fault_remedy(&h->why,
 			   "was hutch updated since it was created?  hutch rm -f %s and "
@@ -262,7 +262,7 @@ static int take_line(struct hutch *h, const char *text, size_t len)
 		return take_hello(h, line, x);
 	struct packet *p = call_find(h, id);
 	if (!p || p->is_done)
-		return broken(h, "an answer to what was not asked");
+		return broken(h, "an answer without a request");
 	return take_answer(h, p, line, x);
 }
 

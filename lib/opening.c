@@ -201,8 +201,8 @@ static int stuck(const struct hutch *h, struct hutch_error *e)
 			    "the keeper of pool '%s' does not answer: it was stopped, or "
 			    "is stuck",
 			    h->name);
-		return fault_remedy(e, "end it, a process called hutch-pool, and what "
-				       "waits in it ends, too");
+		return fault_remedy(e, "end it, a process called hutch-pool; the "
+				       "sandboxes that wait in it end, too");
 	}
 	(void)fault(e, HUTCH_TIMEOUT,
 		    "sandbox '%s' does not answer: its supervisor was stopped or "

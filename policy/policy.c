@@ -239,8 +239,8 @@ static int check_upper(const struct policy *p, struct err *e)
 		return err_set(e, ERR_USAGE, "%s keeps what is written, and --read-only has "
 					     "nothing written; choose one", flag);
 	if (p->idmap == IDMAP_RANGES)
-		return err_set(e, ERR_UNSUPPORTED, "%s is for one mapped id: what others "
-						   "wrote could not be removed by you", flag);
+		return err_set(e, ERR_UNSUPPORTED, "%s is for one mapped id: you could "
+						   "not remove files of other ids", flag);
 	return 0;
 }
 

@@ -168,5 +168,5 @@ int publish_check(const struct policy *p, struct err *e)
 	(void)err_set(e, ERR_USAGE, "a port is published out of a network of the sandbox's "
 				    "own, and --network host has none");
 	(void)err_from(e, p->publishes[0].from);
-	return err_remedy(e, "leave -p out: what listens inside listens on this host then");
+	return err_remedy(e, "leave -p out: programs inside then listen on this host");
 }

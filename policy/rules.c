@@ -500,7 +500,8 @@ static const char *why_not_judged(const struct deed *d, const struct commands *c
 	if (c->is_cut)
 		return "it is more than can be judged; do it in smaller steps";
 	if (c->is_open)
-		return "it ends in the middle of something, so that what it does cannot be judged";
+		return "it ends in the middle of something, so that its effect cannot be "
+		       "judged";
 	return d->is_typed && has_keys(d->command) ? "there are keys in it" : NULL;
 }
 

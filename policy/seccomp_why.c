@@ -134,7 +134,7 @@ static char *action_text(uint32_t action)
 	case SECCOMP_RET_TRAP:
 		return text_copy("ends with the signal SIGSYS");
 	default:
-		return text_copy("ends whoever makes it");
+		return text_copy("ends the process that makes it");
 	}
 }
 

@@ -136,7 +136,8 @@ static int add(const struct source *from, const struct setting_kind *kind, char 
 	}
 	s->items[s->count++] = (struct setting){ kind, value, from->origin };
 	if (s->count > SETTINGS_MAX)
-		return err_set(e, ERR_LIMIT, "a policy says more than %d things", SETTINGS_MAX);
+		return err_set(e, ERR_LIMIT, "a policy has more than %d settings",
+			       SETTINGS_MAX);
 	return 0;
 }
 

@@ -94,7 +94,8 @@ int folder_open(const char *path, struct err *e)
 		return err_sys(e, "stat %s", path);
 	if (!is_ours(&st) || (st.st_mode & 022)) {
 		(void)err_set(e, ERR_REFUSED,
-			      "%s belongs to somebody else or others may write to it", path);
+			      "%s belongs to another user or others may write to "
+			      "it", path);
 		return err_remedy(e, "remove it, or chown it to you and chmod 700 it");
 	}
 	return fd_take(&fd);

@@ -197,8 +197,9 @@ int ledger_lock(int folder, int operation, int wait_ms, struct err *e)
 		if (errno != EWOULDBLOCK)
 			return err_sys(e, "lock the audit log");
 		if (clock_is_due(due, now))
-			return err_set(e, ERR_BUSY, "somebody else has held the lock of the audit "
-						    "log for %d s", wait_ms / 1000);
+			return err_set(e, ERR_BUSY,
+				       "another process has held the lock of the audit "
+				       "log for %d s", wait_ms / 1000);
 		(void)ppoll(NULL, 0, &step, NULL);
 		now = clock_ms();
 	}

@@ -78,8 +78,8 @@ static int unknown(const struct reference *r, struct err *e)
 
 	reference_print_short(r, text);
 	(void)err_set(e, ERR_NOT_FOUND, "there is no image '%s' in the store", text);
-	return err_remedy(e, "hutch image pull %.200s gets it; hutch image ls lists what is "
-			     "there", text);
+	return err_remedy(e, "hutch image pull %.200s gets it; hutch image ls lists the "
+			     "images", text);
 }
 
 int names_get(const struct store *s, const struct reference *r, struct digest *ret,

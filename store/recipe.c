@@ -282,7 +282,7 @@ int recipe_open(const struct store *s, const struct digest *image, struct recipe
 	if (fd < 0 && errno == ENOENT) {
 		(void)err_set(e, ERR_NOT_FOUND, "there is no image %.12s in the store",
 			      image->hex);
-		return err_remedy(e, "hutch image ls lists what is there");
+		return err_remedy(e, "hutch image ls lists the images");
 	}
 	if (fd < 0)
 		return err_sys(e, "open image %.12s", image->hex);

@@ -161,7 +161,7 @@ static int cut_version(const char *text, char *name, struct reference *r, struct
 	if (colon)
 		*colon = '\0';
 	if (colon && !is_tag(colon + 1))
-		return refuse(text, "what stands behind the ':' is no tag", e);
+		return refuse(text, "the text behind the ':' is no tag", e);
 	if (!at)
 		(void)snprintf(r->tag, sizeof(r->tag), "%.128s",
 			       colon ? colon + 1 : DEFAULT_TAG);
@@ -225,8 +225,8 @@ int reference_parse_name(const char *text, struct reference *ret, struct err *e)
 		return -1;
 	if (!ret->pin.hex[0])
 		return 0;
-	return err_set(e, ERR_USAGE, "'%.200s' is what a registry calls an image, and nobody "
-				     "else can", text);
+	return err_set(e, ERR_USAGE, "'%.200s' has a digest, which only a registry can "
+				     "give", text);
 }
 
 void reference_print(const struct reference *r, char ret[REFERENCE_MAX])

@@ -141,7 +141,7 @@ int store_lock(const struct store *s, bool alone, bool waits, struct err *e)
 		return fd_take(&fd);
 	if (errno != EWOULDBLOCK)
 		return err_sys(e, "lock the store");
-	(void)err_set(e, ERR_BUSY, "somebody else is just %s the store",
+	(void)err_set(e, ERR_BUSY, "another process is just %s the store",
 		      alone ? "adding to" : "removing from");
 	if (e)
 		e->sys = EWOULDBLOCK;

@@ -349,7 +349,7 @@ full() {
 	flock --no-fork "${log%/*}" sleep 1000 3>&- &
 	started+=($!)
 	until_true never flock -n "${log%/*}" true
-	refuses '--audit: .*somebody else has held the lock of the audit log' --audit on -- true
+	refuses '--audit: .*another process has held the lock of the audit log' --audit on -- true
 }
 
 # --- a change is found ------------------------------------------------------------------

@@ -152,7 +152,7 @@ nothing_half() {
 	for case in whiteout_of_nothing whiteout_of_here whiteout_of_up whiteout_of_root; do
 		refused "$case" protocol "something without a name"
 	done
-	refused whiteout_with_content protocol "what has something in it"
+	refused whiteout_with_content protocol "lies in a whiteout, which can have no content"
 	refused whiteout_up protocol ".."
 }
 

@@ -183,7 +183,7 @@ wrong_key() {
 	[[ $status == 125 && $stderr == *'a policy is made of more than 256 files'* ]]
 	policy many.json "\"env\":{$(seq -f '"V%g":"x",' -s '' 9000)\"LAST\":\"x\"}"
 	hutch policy check ./many.json
-	[[ $status == 125 && $stderr == *'a policy says more than 8192 things'* ]]
+	[[ $status == 125 && $stderr == *'a policy has more than 8192 settings'* ]]
 	policy a.json '"extends":"b.json"'
 	policy b.json '"extends":"a.json"'
 	hutch policy check ./a.json
