@@ -53,7 +53,7 @@ int content_write(struct entries *tar, int fd, const char *path, struct err *e)
 		}
 	if (got < 0)
 		return -1;
-	/* The file gets no hole at its end before its length is set. */
+	/* A hole at the end exists only once the file's length is set. */
 	if (is_hole && ftruncate(fd, (off_t)tar->now.size) < 0)
 		return err_sys(e, "write %.300s", path);
 	return 0;

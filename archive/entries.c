@@ -31,7 +31,7 @@ void entries_done(struct entries *t)
 	own_free(&t->bytes);
 }
 
-/* One read into the empty buffer.  0 is the end of `in`. */
+/* Reads once into the empty buffer.  0 is the end of `in`. */
 static ssize_t refill(struct entries *t, struct err *e)
 {
 	ssize_t n;

@@ -18,8 +18,8 @@ struct place {
 void place_init(struct place *p);
 void place_done(struct place *p);
 
-/* Reads a name; "" is the root itself.  `rename` takes the place of its first part,
- * unless it is NULL. */
+/* Parses a name; "" is the root itself.  Unless `rename` is NULL, it replaces the name's
+ * first part. */
 int place_read(struct place *ret, const char *path, const char *rename, struct err *e);
 
 /* The path of the folder that the place is in, and the whole path; each is good until

@@ -52,7 +52,7 @@ struct err;
  * at the end.  Attributes that are not kept count as left out.  The end of `in` may
  * stand for the tar's end. */
 struct unpack_layer {
-	/* Removes a folder that the tar made, which may be closed to its owner. */
+	/* Removes a folder that the tar made, even if its owner has no permissions. */
 	void (*remove)(int parent, const char *name);
 	bool hides_all; /* result: the layer hides everything below it */
 };

@@ -19,7 +19,7 @@ struct account {
 	char home[ACCOUNT_TEXT]; /* absolute, or "" */
 };
 
-/* A number in decimal digits, up to ACCOUNT_MAX. */
+/* Parses a number in decimal digits, up to ACCOUNT_MAX. */
 bool account_id(const char *text, uint32_t *ret);
 
 /* Reads `fd` for the line of `name` or, where that is NULL, of `id`.  False: there is

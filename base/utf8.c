@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The length that a first byte announces; 0 for what is no first byte. */
+/* The length that a first byte announces; 0 for any other byte. */
 static int announced(uint8_t c)
 {
 	if (c < 0x80)

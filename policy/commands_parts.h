@@ -73,35 +73,36 @@ bool commands_is_in(const char *word, const char *const *set);
 
 /* --- commands_word.c -------------------------------------------------------------- */
 
-/* One word, owned; NULL: there is none here.  Where it is `plain`, "<" and ">" are parts of
- * it, and "<(" too. */
+/* Reads one word, owned by the caller; NULL: there is no word here.  With `is_plain`,
+ * "<", ">" and "<(" are parts of the word. */
 char *commands_word(struct reader *r, bool is_plain);
-/* The same where an assignment may be: a subscript may have blanks and the like in it. */
+/* The same where an assignment may stand, whose subscript may have blanks in it. */
 char *commands_first_word(struct reader *r);
-/* At "[": how many bytes there are to behind the "]" of it; 0: there is none. */
+/* `at` is at a "[".  The length up to and including its "]"; 0: there is no "]". */
 size_t commands_subscript(const char *at, const char *end);
-/* At a "$" or a "`" in a text of which nothing else is of interest. */
+/* Reads from a "$" or "`" on, in a text where only expansions can contain commands. */
 void commands_expansion(struct reader *r);
 
 /* --- commands_here.c -------------------------------------------------------------- */
 
-/* Behind "<<". */
+/* Begins a here-document; the reader is behind its "<<". */
 void commands_here_begin(struct reader *r);
-/* Those from number `from` on are the input of the command of this number. */
+/* Makes the documents from index `from` on the input of command number `first`. */
 void commands_here_belong(struct reader *r, size_t from, size_t first);
-/* At the line behind that on which they begin. */
+/* Reads the documents' lines, which begin here, behind the line with their "<<". */
 void commands_here_read(struct reader *r);
-/* Their lines come behind what `from` read. */
+/* Moves the documents to `to`: their lines follow behind the group that `from` read. */
 void commands_here_move(struct reader *from, struct reader *to);
-/* Their lines do not come. */
+/* Drops the documents, whose lines are missing. */
 void commands_here_drop(struct reader *r);
 
-/* A text that is the input of these commands: for a shell it is commands. */
+/* Handles the input of the commands from `first` to before `stop`: if one of them is a
+ * shell, the text contains commands. */
 void commands_input(struct reader *r, const char *text, size_t len, size_t first, size_t stop);
 
 /* --- commands_run.c --------------------------------------------------------------- */
 
-/* Adds the command, whose words are taken over, and those that it runs. */
+/* Adds a command, whose words are taken over, and the commands that it runs. */
 void commands_add(struct commands *into, struct list *words, unsigned depth);
-/* Whether its input may be a text for a shell. */
+/* Whether the command is a shell that may read commands from its input. */
 bool commands_is_shell(const struct command *c);

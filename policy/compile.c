@@ -87,7 +87,7 @@ static const struct newer {
 	{ "file_getattr", 468 }, { "file_setattr", 469 },
 };
 
-/* As seccomp_syscall_resolve_name_arch(3) answers. */
+/* The call's number, with the answers of seccomp_syscall_resolve_name_arch(3). */
 static int number_of(const char *name, enum arch arch)
 {
 	for (size_t i = 0; i < ARRAY_LEN(newer); i++)

@@ -78,7 +78,7 @@ static const struct json *build_items(struct build *b, bool has_keys)
 	return first;
 }
 
-/* A number, or one of the three words. */
+/* Builds a number, or true, false or null. */
 static double build_word(struct build *b, enum json_type type)
 {
 	char digits[JSON_NUMBER_MAX]; /* the text may go on behind the number */

@@ -66,8 +66,8 @@ void json_root(const struct json *doc, const char *name, struct json_at *ret);
 
 enum json_type json_type(const struct json_at *at);
 
-/* An object's member.  False, and no value, if it is absent or null or `at` is no
- * object or no value.  Keys are compared exactly. */
+/* Gives an object's member.  False, and no value, if the member is absent or null, or
+ * `at` is no object or no value.  Keys are compared exactly. */
 bool json_member(const struct json_at *at, const char *key, struct json_at *ret);
 
 /* Moves to the first element of an array (when `item` is no value) or to the next

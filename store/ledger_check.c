@@ -90,7 +90,7 @@ static int check_torn(struct ledger_check *c, const struct ledger_line *line,
 	return 0;
 }
 
-/* Checks what the first entry that is still there continues. */
+/* Checks the hash and number from which the first entry that is left continues. */
 static int check_first(struct ledger_check *c, const struct ledger_line *line,
 		       const struct ledger_entry *entry, struct err *e)
 {

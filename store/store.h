@@ -43,7 +43,7 @@ struct store {
 	int root;   /* owned; the open folder `path` */
 };
 
-void store_init(struct store *s); /* then store_done() may be called */
+void store_init(struct store *s); /* afterwards store_done() may be called */
 
 /* Opens the caller's store.  `may_make`: missing parts are made; without it, a
  * missing store is ERR_NOT_FOUND. */
